@@ -1,0 +1,76 @@
+package scaffold
+
+// Data is what templates see. It is plain values: a template has no logic beyond if, range and with.
+type Data struct {
+	Project  Project
+	Resource Resource
+	Image    Image
+	Versions Versions
+}
+
+// Project describes the project as a whole.
+type Project struct {
+	// Name is projectName of PROJECT, a DNS-1123 label: memcached-operator.
+	Name string
+	// Domain is the domain of the project's API groups: example.com.
+	Domain string
+	// Repo is the Go module path: github.com/example/memcached-operator.
+	Repo string
+	// MultiGroup tells that APIs live in api/<group>/<version>.
+	MultiGroup bool
+	// Namespaced tells that the manager watches one namespace and needs Roles, not ClusterRoles.
+	Namespaced bool
+	// Boilerplate is the comment that starts every Go file, without a newline at its end; it may be empty.
+	Boilerplate string
+	// CLIName is the name the user called the program by: operon, or operator-sdk through a link.
+	CLIName string
+}
+
+// Resource is the API that a command is about.
+type Resource struct {
+	// Group is the group without domain (cache), Domain what follows it (example.com, empty for core groups).
+	Group, Domain string
+	// QualifiedGroup is group and domain: cache.example.com, apps, or core for the legacy core group.
+	QualifiedGroup string
+	// Version is v1alpha1, Kind is Memcached, Plural is memcacheds.
+	Version, Kind, Plural string
+	// Package is the import path of the Go types: github.com/example/memcached-operator/api/v1alpha1.
+	Package string
+	// ImportAlias is the name that Go files import Package by: cachev1alpha1.
+	ImportAlias string
+	// Namespaced tells the scope of the kind.
+	Namespaced bool
+	// API tells that the project holds the types, Controller that it has a controller for them.
+	API, Controller bool
+	// Core and External tell that the types come from Kubernetes or from another module.
+	Core, External bool
+	// ControllerName is the controller's name in logs and metrics, unique in the manager: memcached.
+	ControllerName string
+	// ReconcilerName is the Go identifier before "Reconciler": Memcached.
+	ReconcilerName string
+}
+
+// Image is the container that a deploy-image controller runs. Ref is empty for a plain controller.
+type Image struct {
+	// Ref is the image reference: memcached:1.6.39-alpine.
+	Ref string
+	// Command is the container's argument vector; nil leaves the image's own.
+	Command []string
+	// Port is the container port, 0 for none.
+	Port int32
+	// RunAsUser is the numeric user, as given; empty leaves the choice to the image.
+	RunAsUser string
+	// EnvVar is the manager's environment variable that holds the reference: MEMCACHED_IMAGE.
+	EnvVar string
+}
+
+// Versions are the pinned versions a project is scaffolded with.
+type Versions struct {
+	Go                string // go directive, 1.26.0
+	ControllerRuntime string // v0.25.2
+	ControllerTools   string // v0.23.0
+	Kustomize         string // v5.8.1
+	GolangciLint      string
+	OperatorSDK       string
+	Envtest           string // Kubernetes version of the test control plane: 1.36.3
+}

@@ -1,0 +1,145 @@
+package scaffold
+
+import (
+	"bytes"
+	"fmt"
+	"go/format"
+	"io/fs"
+	"path"
+	"sort"
+	"strings"
+	"text/template"
+
+	"sigs.k8s.io/kubebuilder/v3/pkg/machinery"
+
+	"github.com/operon-sdk/operon/templates"
+)
+
+const (
+	templateSuffix = ".tmpl"
+	insertSuffix   = ".insert.tmpl"
+)
+
+// Rendered is what an event's templates give for some data, before it meets the files on disk.
+type Rendered struct {
+	// Files are whole files by output path.
+	Files map[string][]byte
+	// Inserts are texts for existing files: output path → marker → text, as written in the template.
+	Inserts map[string]map[string]string
+}
+
+// Render executes all templates of an event, the folder templates/go/<event>.
+// Go files come out formatted. An error names the template.
+func Render(event string, data Data) (*Rendered, error) {
+	root := "go/" + event
+	out := &Rendered{Files: map[string][]byte{}, Inserts: map[string]map[string]string{}}
+	err := fs.WalkDir(templates.FS, root, func(p string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		text, err := fs.ReadFile(templates.FS, p)
+		if err != nil {
+			return err
+		}
+		// A checkout on Windows may have brought carriage returns into the templates.
+		tmpl, err := template.New(p).Option("missingkey=error").Funcs(machinery.DefaultFuncMap()).
+			Parse(strings.ReplaceAll(string(text), "\r\n", "\n"))
+		if err != nil {
+			return err
+		}
+		name := strings.TrimPrefix(p, root+"/")
+		if insertInto, ok := strings.CutSuffix(name, insertSuffix); ok {
+			blocks, err := renderBlocks(tmpl, data)
+			if err != nil {
+				return err
+			}
+			out.Inserts[outputPath(insertInto, data)] = blocks
+			return nil
+		}
+		name, ok := strings.CutSuffix(name, templateSuffix)
+		if !ok {
+			return fmt.Errorf("template %s does not end in %s", p, templateSuffix)
+		}
+		var b bytes.Buffer
+		if err := tmpl.Execute(&b, data); err != nil {
+			return err
+		}
+		content := b.Bytes()
+		name = outputPath(name, data)
+		if strings.HasSuffix(name, ".go") {
+			if content, err = format.Source(content); err != nil {
+				return fmt.Errorf("template %s: %w", p, err)
+			}
+		}
+		out.Files[name] = content
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("rendering %s: %w", event, err)
+	}
+	return out, nil
+}
+
+// renderBlocks executes each {{define "marker"}} block of an insert template. Blocks that come out
+// empty are left out.
+func renderBlocks(tmpl *template.Template, data Data) (map[string]string, error) {
+	blocks := map[string]string{}
+	for _, block := range tmpl.Templates() {
+		if block.Name() == tmpl.Name() {
+			continue
+		}
+		var b bytes.Buffer
+		if err := block.Execute(&b, data); err != nil {
+			return nil, err
+		}
+		if strings.TrimSpace(b.String()) != "" {
+			blocks[block.Name()] = strings.Trim(b.String(), "\n") + "\n"
+		}
+	}
+	return blocks, nil
+}
+
+// outputPath replaces GROUP, VERSION, KIND, STEM and NAME in a template's path. A folder that is GROUP
+// alone exists in multigroup projects only.
+func outputPath(name string, data Data) string {
+	segments := strings.Split(name, "/")
+	var kept []string
+	for i, s := range segments {
+		if s == "GROUP" && i < len(segments)-1 && !data.Project.MultiGroup {
+			continue
+		}
+		kept = append(kept, pathReplacer(data).Replace(s))
+	}
+	return path.Join(kept...)
+}
+
+func pathReplacer(data Data) *strings.Replacer {
+	r := data.Resource
+	kind := strings.ToLower(r.Kind)
+	stem := kind
+	if data.Project.MultiGroup && r.Group != "" {
+		stem = r.Group + "_" + kind
+	}
+	controller := kind
+	if r.ControllerName != "" {
+		controller = strings.ReplaceAll(r.ControllerName, "-", "_")
+	}
+	return strings.NewReplacer(
+		"GROUP", r.Group,
+		"VERSION", r.Version,
+		"KIND", kind,
+		"STEM", stem,
+		"CONTROLLER", controller,
+		"NAME", data.Project.Name,
+	)
+}
+
+// sortedKeys gives a map's keys in the order that output needs.
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	sort.Strings(keys)
+	return keys
+}

@@ -1,0 +1,191 @@
+package scaffold
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"sort"
+	"strings"
+
+	"github.com/spf13/afero"
+)
+
+// Tree is a project as it will be: the files on disk with a command's changes laid over them.
+// Paths are relative to the project's root and separated by slashes, whatever the system.
+// Nothing reaches the disk before Commit.
+type Tree struct {
+	fs   afero.Fs
+	root string
+	over map[string]*overlaid
+}
+
+// overlaid is a changed file: its new content, or its absence.
+type overlaid struct {
+	data    []byte
+	mode    fs.FileMode
+	deleted bool
+}
+
+// NewTree lays an empty overlay over the folder root of fsys.
+func NewTree(fsys afero.Fs, root string) *Tree {
+	return &Tree{fs: fsys, root: root, over: map[string]*overlaid{}}
+}
+
+// Root is the folder that the tree stands for, as given to NewTree.
+func (t *Tree) Root() string { return t.root }
+
+// abs is the path of name on the underlying file system.
+func (t *Tree) abs(name string) string { return filepath.Join(t.root, filepath.FromSlash(name)) }
+
+// ReadFile returns the content of a file; the error wraps fs.ErrNotExist where there is none.
+func (t *Tree) ReadFile(name string) ([]byte, error) {
+	name = path.Clean(name)
+	if o, ok := t.over[name]; ok {
+		if o.deleted {
+			return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+		}
+		return bytes.Clone(o.data), nil
+	}
+	data, err := afero.ReadFile(t.fs, t.abs(name))
+	if err != nil {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: cause(err)}
+	}
+	return data, nil
+}
+
+// Exists tells whether there is a file or a folder of that name.
+func (t *Tree) Exists(name string) bool {
+	name = path.Clean(name)
+	if o, ok := t.over[name]; ok {
+		return !o.deleted
+	}
+	for other, o := range t.over {
+		if !o.deleted && strings.HasPrefix(other, name+"/") {
+			return true
+		}
+	}
+	_, err := t.fs.Stat(t.abs(name))
+	return err == nil
+}
+
+// WriteFile sets the content of a file. A file that exists keeps its mode; a new one gets mode.
+func (t *Tree) WriteFile(name string, data []byte, mode fs.FileMode) {
+	t.over[path.Clean(name)] = &overlaid{data: bytes.Clone(data), mode: mode}
+}
+
+// Remove takes a file away.
+func (t *Tree) Remove(name string) { t.over[path.Clean(name)] = &overlaid{deleted: true} }
+
+// Overlay returns the changed files that exist, by path relative to the root.
+func (t *Tree) Overlay() map[string][]byte {
+	files := map[string][]byte{}
+	for name, o := range t.over {
+		if !o.deleted {
+			files[name] = o.data
+		}
+	}
+	return files
+}
+
+// Change is one difference between the disk and the tree.
+type Change struct {
+	Path string
+	// Old is the content on disk, New the one to come; nil where the file does not exist.
+	Old, New []byte
+	// Mode is the mode of a file that New creates.
+	Mode fs.FileMode
+}
+
+// Changes lists what Commit would do, sorted by path. Files whose content stays as it is are left out.
+func (t *Tree) Changes() ([]Change, error) {
+	var changes []Change
+	for name, o := range t.over {
+		old, err := afero.ReadFile(t.fs, t.abs(name))
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			old = nil
+		case err != nil:
+			return nil, &fs.PathError{Op: "read", Path: name, Err: cause(err)}
+		case old == nil:
+			old = []byte{}
+		}
+		c := Change{Path: name, Old: old, Mode: o.mode}
+		if !o.deleted {
+			c.New = o.data
+			if c.New == nil {
+				c.New = []byte{}
+			}
+		}
+		if c.Old == nil && c.New == nil || c.Old != nil && c.New != nil && bytes.Equal(c.Old, c.New) {
+			continue
+		}
+		changes = append(changes, c)
+	}
+	sort.Slice(changes, func(i, j int) bool { return changes[i].Path < changes[j].Path })
+	return changes, nil
+}
+
+// Walk lists the files below a folder of the tree, sorted, leaving out folders that skip names.
+// A folder that does not exist has no files.
+func (t *Tree) Walk(dir string, skip func(name string) bool) ([]string, error) {
+	dir = path.Clean(dir)
+	seen := map[string]bool{}
+	err := afero.Walk(t.fs, t.abs(dir), func(p string, info fs.FileInfo, err error) error {
+		if err != nil {
+			if errors.Is(err, fs.ErrNotExist) {
+				return nil
+			}
+			return err
+		}
+		rel, err := filepath.Rel(t.root, p)
+		if err != nil {
+			return err
+		}
+		name := filepath.ToSlash(rel)
+		if info.IsDir() {
+			if skip != nil && name != dir && skip(name) {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		seen[name] = true
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	for name, o := range t.over {
+		if dir != "." && !strings.HasPrefix(name, dir+"/") || skip != nil && skipped(name, dir, skip) {
+			continue
+		}
+		seen[name] = !o.deleted
+	}
+	names := make([]string, 0, len(seen))
+	for name, there := range seen {
+		if there {
+			names = append(names, name)
+		}
+	}
+	sort.Strings(names)
+	return names, nil
+}
+
+// skipped tells whether a folder between dir and name is one that skip names.
+func skipped(name, dir string, skip func(string) bool) bool {
+	for d := path.Dir(name); d != dir && d != "."; d = path.Dir(d) {
+		if skip(d) {
+			return true
+		}
+	}
+	return false
+}
+
+// cause strips the absolute path that the file system put around an error.
+func cause(err error) error {
+	if pe, ok := errors.AsType[*fs.PathError](err); ok {
+		return pe.Err
+	}
+	return err
+}

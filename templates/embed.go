@@ -1,0 +1,16 @@
+// Package templates holds everything that Operon writes, as real files a reader can browse.
+//
+// The folder is the event and the path below it is the output:
+// go/init/config/manager/manager.yaml.tmpl becomes config/manager/manager.yaml when a project is
+// initialised. X.insert.tmpl holds the text that goes into an existing file X, one
+// {{define "marker"}} block per +kubebuilder:scaffold:marker of X. Package scaffold renders the
+// go folder, package controlplane the controlplane folder.
+package templates
+
+import "embed"
+
+// FS is the tree of templates. Every file ends in .tmpl: a file named go.mod would make its folder
+// a module of its own, which go:embed leaves out.
+//
+//go:embed all:go
+var FS embed.FS
