@@ -12,5 +12,5 @@ import "embed"
 // FS is the tree of templates. Every file ends in .tmpl: a file named go.mod would make its folder
 // a module of its own, which go:embed leaves out.
 //
-//go:embed all:go
+//go:embed all:controlplane all:go
 var FS embed.FS
