@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"errors"
 	"io/fs"
+	"os"
 	"path"
 	"path/filepath"
 	"sort"
 	"strings"
+	"sync"
 
 	"github.com/spf13/afero"
 )
@@ -19,6 +21,16 @@ type Tree struct {
 	fs   afero.Fs
 	root string
 	over map[string]*overlaid
+
+	mu   sync.Mutex
+	seen map[string]snapshot
+}
+
+// snapshot is what the disk held when the tree first looked at a file. Commit compares it with what
+// is there by then, so that an edit made meanwhile is not overwritten.
+type snapshot struct {
+	data  []byte
+	there bool
 }
 
 // overlaid is a changed file: its new content, or its absence.
@@ -30,7 +42,7 @@ type overlaid struct {
 
 // NewTree lays an empty overlay over the folder root of fsys.
 func NewTree(fsys afero.Fs, root string) *Tree {
-	return &Tree{fs: fsys, root: root, over: map[string]*overlaid{}}
+	return &Tree{fs: fsys, root: root, over: map[string]*overlaid{}, seen: map[string]snapshot{}}
 }
 
 // Root is the folder that the tree stands for, as given to NewTree.
@@ -38,6 +50,15 @@ func (t *Tree) Root() string { return t.root }
 
 // abs is the path of name on the underlying file system.
 func (t *Tree) abs(name string) string { return filepath.Join(t.root, filepath.FromSlash(name)) }
+
+// rel is the slash-separated name of a path of the underlying file system.
+func (t *Tree) rel(p string) string {
+	rel, err := filepath.Rel(t.root, p)
+	if err != nil {
+		return filepath.ToSlash(filepath.Base(p))
+	}
+	return filepath.ToSlash(rel)
+}
 
 // ReadFile returns the content of a file; the error wraps fs.ErrNotExist where there is none.
 func (t *Tree) ReadFile(name string) ([]byte, error) {
@@ -48,11 +69,36 @@ func (t *Tree) ReadFile(name string) ([]byte, error) {
 		}
 		return bytes.Clone(o.data), nil
 	}
-	data, err := afero.ReadFile(t.fs, t.abs(name))
+	data, err := t.readDisk(name)
 	if err != nil {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: cause(err)}
 	}
 	return data, nil
+}
+
+// readDisk reads a file below the overlay and remembers what was there the first time.
+func (t *Tree) readDisk(name string) ([]byte, error) {
+	data, err := afero.ReadFile(t.fs, t.abs(name))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if _, ok := t.seen[name]; !ok {
+		t.seen[name] = snapshot{data: bytes.Clone(data), there: err == nil}
+	}
+	return data, err
+}
+
+// look remembers what the disk holds for name, if that is not known yet. A file that cannot be read
+// is left to Commit to complain about.
+func (t *Tree) look(name string) {
+	t.mu.Lock()
+	_, ok := t.seen[name]
+	t.mu.Unlock()
+	if !ok {
+		_, _ = t.readDisk(name)
+	}
 }
 
 // Exists tells whether there is a file or a folder of that name.
@@ -67,16 +113,25 @@ func (t *Tree) Exists(name string) bool {
 		}
 	}
 	_, err := t.fs.Stat(t.abs(name))
+	if err != nil {
+		t.look(name)
+	}
 	return err == nil
 }
 
 // WriteFile sets the content of a file. A file that exists keeps its mode; a new one gets mode.
 func (t *Tree) WriteFile(name string, data []byte, mode fs.FileMode) {
-	t.over[path.Clean(name)] = &overlaid{data: bytes.Clone(data), mode: mode}
+	name = path.Clean(name)
+	t.look(name)
+	t.over[name] = &overlaid{data: bytes.Clone(data), mode: mode}
 }
 
 // Remove takes a file away.
-func (t *Tree) Remove(name string) { t.over[path.Clean(name)] = &overlaid{deleted: true} }
+func (t *Tree) Remove(name string) {
+	name = path.Clean(name)
+	t.look(name)
+	t.over[name] = &overlaid{deleted: true}
+}
 
 // Overlay returns the changed files that exist, by path relative to the root.
 func (t *Tree) Overlay() map[string][]byte {
@@ -127,7 +182,8 @@ func (t *Tree) Changes() ([]Change, error) {
 	return changes, nil
 }
 
-// Walk lists the files below a folder of the tree, sorted, leaving out folders that skip names.
+// Walk lists the files below a folder of the tree, sorted, leaving out folders that skip names and
+// what a running transaction keeps in .operon. Symbolic links are listed, not followed.
 // A folder that does not exist has no files.
 func (t *Tree) Walk(dir string, skip func(name string) bool) ([]string, error) {
 	dir = path.Clean(dir)
@@ -137,13 +193,15 @@ func (t *Tree) Walk(dir string, skip func(name string) bool) ([]string, error) {
 			if errors.Is(err, fs.ErrNotExist) {
 				return nil
 			}
-			return err
+			return &fs.PathError{Op: "list", Path: t.rel(p), Err: cause(err)}
 		}
-		rel, err := filepath.Rel(t.root, p)
-		if err != nil {
-			return err
+		name := t.rel(p)
+		if name == txnDir || name == lockFile {
+			if info.IsDir() {
+				return filepath.SkipDir
+			}
+			return nil
 		}
-		name := filepath.ToSlash(rel)
 		if info.IsDir() {
 			if skip != nil && name != dir && skip(name) {
 				return filepath.SkipDir
@@ -186,6 +244,9 @@ func skipped(name, dir string, skip func(string) bool) bool {
 func cause(err error) error {
 	if pe, ok := errors.AsType[*fs.PathError](err); ok {
 		return pe.Err
+	}
+	if le, ok := errors.AsType[*os.LinkError](err); ok {
+		return le.Err
 	}
 	return err
 }

@@ -1,0 +1,309 @@
+package scaffold
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"runtime"
+	"sort"
+
+	"github.com/spf13/afero"
+)
+
+const folderMode fs.FileMode = 0o755
+
+// projectFile is written last, so that a reader who sees the new PROJECT sees all that belongs to it.
+const projectFile = "PROJECT"
+
+// ChangedError lists files that changed on disk after the tree had read them.
+type ChangedError struct{ Paths []string }
+
+func (e *ChangedError) Error() string {
+	what := "this file was"
+	if len(e.Paths) > 1 {
+		what = fmt.Sprintf("these %d files were", len(e.Paths))
+	}
+	return what + " changed meanwhile by someone else, nothing was written:\n  " +
+		joinLines(e.Paths) + "\nrun the command again"
+}
+
+// Commit brings the tree's changes to the disk: all of them, or none with an error that names the
+// file, the cause and what to do. It returns what it changed, sorted by path. The lock must be held on
+// the tree's root, and Recover must have run since it was taken; Update does both.
+//
+// New content is staged and old content is saved in .operon/txn first. A journal then tells how to go
+// back, the staged files are renamed over their targets, and the removal of the journal makes it
+// final. Whatever interrupts that, kill -9 included, leaves either no journal or one that Recover
+// undoes. Power loss is not covered: nothing is synced, as with an editor or a version control tool.
+func Commit(tree *Tree, lock *ProjectLock) ([]Change, error) {
+	d := disk{fs: tree.fs, root: tree.root}
+	if !lock.holds(d) {
+		return nil, errors.New("committing without holding the project's lock")
+	}
+	p, err := tree.plan(d)
+	if err != nil || len(p.changes) == 0 {
+		return nil, err
+	}
+	if j, err := d.readJournal(); err != nil {
+		return nil, err
+	} else if j != nil {
+		return nil, &UnfinishedError{Command: j.Command}
+	}
+	if err := d.sweep(); err != nil {
+		return nil, err
+	}
+	p.journal.Command = lock.who
+	if err := d.carryOut(p); err != nil {
+		_, undoErr := d.rollback(&p.journal)
+		if undoErr != nil {
+			return nil, fmt.Errorf("%w\nundoing what was done failed too: %w\nthe next command that changes this project will finish it", err, undoErr)
+		}
+		return nil, fmt.Errorf("%w (nothing was changed)", err)
+	}
+	// The new tree counts from here. Remains of the staging do no harm, and the next command takes
+	// them away.
+	_ = d.sweep()
+	return p.changes, nil
+}
+
+// plan is a commit worked out: changes[i] are for people, steps[i] is operation i of the journal.
+type plan struct {
+	changes []Change
+	journal journal
+	steps   []step
+}
+
+// step holds what an operation needs beyond the journal.
+type step struct {
+	old, new []byte
+	mode     fs.FileMode // of the file as it will be
+	oldMode  fs.FileMode
+}
+
+// plan checks all that can be checked before something is written, and reports all of it at once.
+func (t *Tree) plan(d disk) (*plan, error) {
+	names := sortedKeys(t.over)
+	targets := make(map[string]string, len(names))
+	owners := map[string]string{}
+	var problems []error
+	for _, name := range names {
+		target, err := d.resolve(name)
+		switch {
+		case err != nil:
+			problems = append(problems, err)
+		case owners[target] != "":
+			problems = append(problems, fmt.Errorf("%s and %s are the same file through a symbolic link; remove the link", owners[target], name))
+		case t.over[name].deleted && target != name:
+			problems = append(problems, fmt.Errorf("%s is to be deleted, but it is reached through a symbolic link; remove it yourself", name))
+		}
+		targets[name], owners[target] = target, name
+	}
+	if len(problems) > 0 {
+		return nil, errors.Join(problems...)
+	}
+	changes, err := t.Changes()
+	if err != nil {
+		return nil, err
+	}
+	if changed := t.changedMeanwhile(changes); len(changed) > 0 {
+		return nil, &ChangedError{Paths: changed}
+	}
+	p := &plan{changes: changes, journal: journal{Version: journalVersion}}
+	if len(changes) == 0 {
+		return p, nil
+	}
+	order := append([]Change(nil), changes...)
+	sort.SliceStable(order, func(i, j int) bool { return rank(order[i]) < rank(order[j]) })
+	folders := map[string]bool{}
+	for _, c := range order {
+		op := operation{Path: targets[c.Path]}
+		s := step{old: c.Old, new: c.New, mode: c.Mode}
+		if s.mode == 0 {
+			s.mode = fileMode
+		}
+		if c.Old != nil {
+			op.Old = digest(c.Old)
+			info, err := d.fs.Stat(d.abs(op.Path))
+			if err != nil {
+				problems = append(problems, explain("looking at", c.Path, err))
+				continue
+			}
+			s.oldMode, s.mode = info.Mode().Perm(), info.Mode().Perm()
+		}
+		if c.New != nil {
+			op.New = digest(c.New)
+		}
+		problems = append(problems, d.need(path.Dir(op.Path), folders)...)
+		p.journal.Operations = append(p.journal.Operations, op)
+		p.steps = append(p.steps, s)
+	}
+	p.journal.Folders = missing(folders)
+	return p, errors.Join(problems...)
+}
+
+// rank orders operations: writes, deletions, PROJECT.
+func rank(c Change) int {
+	switch {
+	case c.Path == projectFile:
+		return 2
+	case c.New == nil:
+		return 1
+	}
+	return 0
+}
+
+// need notes in folders, for dir and its parents, whether each has to be created. The nearest one
+// that exists must be writable.
+func (d disk) need(dir string, folders map[string]bool) []error {
+	for ; ; dir = path.Dir(dir) {
+		if _, known := folders[dir]; known {
+			return nil
+		}
+		_, err := d.fs.Stat(d.abs(dir))
+		folders[dir] = errors.Is(err, fs.ErrNotExist)
+		if err != nil && !folders[dir] {
+			return []error{explain("looking at", dir, err)}
+		}
+		if err == nil {
+			if d.real() {
+				if err := writable(d.abs(dir)); err != nil {
+					return []error{explain("writing in the folder", dir, err)}
+				}
+			}
+			return nil
+		}
+	}
+}
+
+// missing lists the folders to create, parents first.
+func missing(folders map[string]bool) []string {
+	var dirs []string
+	for _, dir := range sortedKeys(folders) {
+		if folders[dir] {
+			dirs = append(dirs, dir)
+		}
+	}
+	return dirs
+}
+
+func (t *Tree) changedMeanwhile(changes []Change) []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var paths []string
+	for _, c := range changes {
+		was, ok := t.seen[c.Path]
+		if ok && (was.there != (c.Old != nil) || !bytes.Equal(was.data, c.Old)) {
+			paths = append(paths, c.Path)
+		}
+	}
+	return paths
+}
+
+// carryOut stages, writes the journal, applies and removes the journal.
+func (d disk) carryOut(p *plan) error {
+	for _, dir := range []string{operonDir, txnDir, stagedDir, savedDir} {
+		if err := d.mkdir(dir); err != nil {
+			return err
+		}
+	}
+	for i, s := range p.steps {
+		name := p.journal.Operations[i].Path
+		if s.new != nil {
+			if err := d.create(staged(i), s.new, s.mode); err != nil {
+				return explain("writing", name, err)
+			}
+		}
+		if s.old != nil {
+			if err := d.create(saved(i), s.old, s.oldMode); err != nil {
+				return explain("saving", name, err)
+			}
+		}
+	}
+	record, err := json.Marshal(&p.journal)
+	if err != nil {
+		return fmt.Errorf("writing %s: %w", journalFile, err)
+	}
+	if err := d.create(journalTemp, record, fileMode); err != nil {
+		return explain("writing", journalFile, err)
+	}
+	if err := d.rename(journalTemp, journalFile); err != nil {
+		return explain("writing", journalFile, err)
+	}
+	for _, dir := range p.journal.Folders {
+		if err := d.mkdir(dir); err != nil {
+			return err
+		}
+	}
+	for i, op := range p.journal.Operations {
+		if op.New == "" {
+			if err := d.fs.Remove(d.abs(op.Path)); err != nil {
+				return explain("deleting", op.Path, err)
+			}
+			continue
+		}
+		if err := d.rename(staged(i), op.Path); err != nil {
+			return explain("writing", op.Path, err)
+		}
+	}
+	if err := d.fs.Remove(d.abs(journalFile)); err != nil {
+		return explain("removing", journalFile, err)
+	}
+	return nil
+}
+
+// mkdir creates one folder with the mode that it shall have, whatever the umask.
+func (d disk) mkdir(name string) error {
+	err := d.fs.Mkdir(d.abs(name), folderMode)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err == nil {
+		err = d.fs.Chmod(d.abs(name), folderMode)
+	}
+	if err != nil {
+		return explain("creating the folder", name, err)
+	}
+	return nil
+}
+
+// create writes a file that does not exist yet.
+func (d disk) create(name string, data []byte, mode fs.FileMode) error {
+	f, err := d.fs.OpenFile(d.abs(name), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if closeErr := f.Close(); err == nil {
+		err = closeErr
+	}
+	if err == nil {
+		err = d.fs.Chmod(d.abs(name), mode)
+	}
+	return err
+}
+
+// rename moves a file over another. Windows refuses when that one is read-only.
+func (d disk) rename(from, to string) error {
+	err := d.fs.Rename(d.abs(from), d.abs(to))
+	if err != nil && runtime.GOOS == "windows" && errors.Is(err, fs.ErrPermission) {
+		if info, statErr := d.fs.Stat(d.abs(to)); statErr == nil && info.Mode()&0o200 == 0 {
+			if d.fs.Chmod(d.abs(to), 0o600) == nil {
+				err = d.fs.Rename(d.abs(from), d.abs(to))
+			}
+		}
+	}
+	return err
+}
+
+// read returns the content of a file, and whether there is one.
+func (d disk) read(name string) ([]byte, bool, error) {
+	data, err := afero.ReadFile(d.fs, d.abs(name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, false, nil
+	}
+	return data, err == nil, err
+}

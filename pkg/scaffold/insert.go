@@ -1,0 +1,160 @@
+package scaffold
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/kubebuilder/v3/pkg/machinery"
+)
+
+// Insert adds texts to a file above its scaffold markers. blocks maps the part of a marker after
+// "+kubebuilder:scaffold:" to the text for it. A text takes the indentation of its marker, a text that
+// is in the file already is not added again, and line ends stay as they are. Go files that were formatted
+// come out formatted; in others only the text is, so that the user's layout survives.
+//
+// All markers that are needed and missing are reported at once, each as a *MissingMarkerError.
+func Insert(content []byte, filename string, blocks map[string]string) ([]byte, error) {
+	f, err := openMarked(content, filename)
+	if err != nil {
+		return nil, err
+	}
+	above := map[int][]string{}
+	var failures []error
+	for _, marker := range sortedKeys(blocks) {
+		text, err := f.syntax.pending(marker, dedent(strings.ReplaceAll(blocks[marker], "\r\n", "\n")))
+		if err != nil {
+			failures = append(failures, err)
+			continue
+		}
+		if len(text) == 0 {
+			continue
+		}
+		at := f.syntax.find(marker)
+		if at < 0 {
+			failures = append(failures, &MissingMarkerError{
+				File: filename, Marker: marker, Text: strings.Join(text, "\n"), Hint: markerPlace(filename, marker),
+			})
+			continue
+		}
+		above[at] = append(above[at], text...)
+	}
+	if len(failures) > 0 {
+		return nil, errors.Join(failures...)
+	}
+	if len(above) == 0 {
+		return content, nil
+	}
+	out, err := f.syntax.finish(f.weave(above))
+	if err != nil {
+		return nil, fmt.Errorf("%s: inserting at %s: %w", filename, strings.Join(sortedKeys(blocks), ", "), err)
+	}
+	if f.crlf {
+		out = strings.ReplaceAll(out, "\n", "\r\n")
+	}
+	return []byte(out), nil
+}
+
+// marked is a file with markers, taken apart into lines that keep their ends.
+type marked struct {
+	lines  []string
+	crlf   bool // all line ends were CRLF; they are plain in lines
+	syntax syntax
+}
+
+// syntax is what differs between Go and YAML.
+type syntax interface {
+	// find returns the index of the line that is the marker, or -1.
+	find(marker string) int
+	// pending returns the lines of text that the file does not have yet.
+	pending(marker, text string) ([]string, error)
+	// finish checks and formats the file with all insertions.
+	finish(text string) (string, error)
+}
+
+func openMarked(content []byte, filename string) (*marked, error) {
+	f := &marked{}
+	if n := bytes.Count(content, []byte("\n")); n > 0 && bytes.Count(content, []byte("\r\n")) == n {
+		f.crlf = true
+		content = bytes.ReplaceAll(content, []byte("\r\n"), []byte("\n"))
+	}
+	f.lines = slices.Collect(strings.Lines(string(content)))
+	var err error
+	switch path.Ext(filename) {
+	case ".go":
+		f.syntax, err = parseGo(content, filename)
+	case ".yaml", ".yml":
+		f.syntax = scanYAML(f.lines, filename)
+	default:
+		err = fmt.Errorf("%s: scaffold markers are known in .go, .yaml and .yml files only", filename)
+	}
+	return f, err
+}
+
+// weave puts texts above lines, indented as those are.
+func (f *marked) weave(above map[int][]string) string {
+	var b strings.Builder
+	for i, line := range f.lines {
+		body := strings.TrimRight(line, "\r\n")
+		end := line[len(body):]
+		if end == "" {
+			end = "\n"
+		}
+		indent := body[:len(body)-len(strings.TrimLeft(body, " \t"))]
+		for _, add := range above[i] {
+			if add != "" {
+				b.WriteString(indent + add)
+			}
+			b.WriteString(end)
+		}
+		b.WriteString(line)
+	}
+	return b.String()
+}
+
+// isMarker tells whether a comment line is the marker, with or without a space after the comment sign.
+// The extension of filename must be a known one: machinery panics on others.
+func isMarker(filename, marker, line string) bool {
+	return machinery.NewMarkerFor(filename, marker).EqualsLine(line)
+}
+
+// dedent takes the common indentation away and the empty lines around a text.
+func dedent(text string) string {
+	text = strings.TrimRight(strings.TrimLeft(text, "\n"), " \t\n")
+	if strings.Contains(text, "`") {
+		return text // white space in a raw string is content
+	}
+	lines := strings.Split(text, "\n")
+	common, first := "", true
+	for i, line := range lines {
+		rest := strings.TrimLeft(line, " \t")
+		if rest == "" {
+			lines[i] = ""
+			continue
+		}
+		indent := line[:len(line)-len(rest)]
+		if first {
+			common, first = indent, false
+		}
+		for !strings.HasPrefix(indent, common) {
+			common = common[:len(common)-1]
+		}
+	}
+	for i, line := range lines {
+		lines[i] = strings.TrimPrefix(line, common)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// contiguous tells whether part occurs in whole without gaps.
+func contiguous(whole, part []string) bool {
+	for i := 0; i+len(part) <= len(whole); i++ {
+		if slices.Equal(whole[i:i+len(part)], part) {
+			return true
+		}
+	}
+	return false
+}

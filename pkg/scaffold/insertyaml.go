@@ -1,0 +1,142 @@
+package scaffold
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// yamlSyntax knows the lines of a YAML file, and which of them are inside of block scalars.
+type yamlSyntax struct {
+	filename string
+	lines    []string
+	scalar   []bool
+	valid    bool
+}
+
+// opensScalar matches the line above a block scalar: "key: |", "- >-", "key: |2 # comment".
+var opensScalar = regexp.MustCompile(`(^|[:\-]\s+)([!&]\S+\s+)*[|>][-+0-9]{0,2}\s*(\s#.*)?$`)
+
+func scanYAML(lines []string, filename string) *yamlSyntax {
+	y := &yamlSyntax{filename: filename, lines: lines, scalar: make([]bool, len(lines))}
+	y.valid = yamlError(strings.Join(lines, "")) == nil
+	parent, content := -1, -1 // indentations of an open block scalar's owner and of its text
+	for i, line := range lines {
+		trimmed := strings.TrimSpace(line)
+		indent := len(line) - len(strings.TrimLeft(line, " "))
+		if parent >= 0 {
+			if content < 0 && trimmed != "" && indent > parent {
+				content = indent
+			}
+			if trimmed == "" || content >= 0 && indent >= content {
+				y.scalar[i] = true
+				continue
+			}
+			parent, content = -1, -1
+		}
+		if !strings.HasPrefix(trimmed, "#") && opensScalar.MatchString(strings.TrimRight(line, "\r\n")) {
+			parent = indent
+		}
+	}
+	return y
+}
+
+func (y *yamlSyntax) find(marker string) int {
+	for i, line := range y.lines {
+		if !y.scalar[i] && strings.HasPrefix(strings.TrimSpace(line), "#") && isMarker(y.filename, marker, line) {
+			return i
+		}
+	}
+	return -1
+}
+
+// pending compares list items one by one, so that of several resources only the new ones are added.
+func (y *yamlSyntax) pending(_, text string) ([]string, error) {
+	var add []string
+	for _, item := range yamlItems(text) {
+		if !y.has(item) {
+			add = append(add, item...)
+		}
+	}
+	return add, nil
+}
+
+// yamlItems splits a text before each list item at its left edge.
+func yamlItems(text string) [][]string {
+	var items [][]string
+	for _, line := range strings.Split(text, "\n") {
+		if len(items) == 0 || strings.HasPrefix(line, "- ") {
+			items = append(items, nil)
+		}
+		last := len(items) - 1
+		items[last] = append(items[last], line)
+	}
+	return items
+}
+
+// has tells whether the lines of an item follow each other in the file. What the text has as a comment
+// counts as there too when a person has uncommented it, but not the other way round.
+func (y *yamlSyntax) has(item []string) bool {
+	var want []string
+	comments := true
+	for _, line := range item {
+		if line = strings.TrimSpace(line); line != "" {
+			want = append(want, line)
+			comments = comments && strings.HasPrefix(line, "#")
+		}
+	}
+	if len(want) == 0 {
+		return true
+	}
+	plain := func(line string) string {
+		line = strings.TrimSpace(line)
+		if comments {
+			line = strings.TrimLeft(line, "# \t")
+		}
+		return line
+	}
+	var have []string
+	for _, line := range y.lines {
+		if line = plain(line); line != "" {
+			have = append(have, line)
+		}
+	}
+	kept := want[:0]
+	for _, line := range want {
+		if line = plain(line); line != "" {
+			kept = append(kept, line)
+		}
+	}
+	return contiguous(have, kept)
+}
+
+func (y *yamlSyntax) finish(text string) (string, error) {
+	if err := yamlError(text); err != nil && y.valid {
+		return "", fmt.Errorf("the result would not be YAML any more (%w); put the marker at the end of its list, with the indentation of the items", err)
+	}
+	return text, nil
+}
+
+// yamlError tells what keeps a text from being a stream of YAML documents.
+func yamlError(text string) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%v", p)
+		}
+	}()
+	dec := yaml.NewDecoder(bytes.NewReader([]byte(text)))
+	for {
+		var doc yaml.Node
+		if err := dec.Decode(&doc); err != nil {
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
+			return err
+		}
+	}
+}

@@ -1,0 +1,220 @@
+package scaffold
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"runtime"
+	"time"
+
+	"github.com/gofrs/flock"
+	"github.com/spf13/afero"
+)
+
+// LockWait is how long a command waits for another one in the same project before it gives up.
+const LockWait = 3 * time.Second
+
+const lockPoll = 20 * time.Millisecond
+
+// ProjectLock is held by the one command that may change a project.
+type ProjectLock struct {
+	d        disk
+	who      string
+	file     *flock.Flock // nil where the file system has no locks
+	released bool
+}
+
+// BusyError tells that another command is changing the project.
+type BusyError struct {
+	// Command and PID are the other one's; they are empty when it has not written them down yet.
+	Command string
+	PID     int
+}
+
+func (e *BusyError) Error() string {
+	other := "another command"
+	if e.Command != "" {
+		other = fmt.Sprintf("%s (pid %d)", e.Command, e.PID)
+	}
+	return other + " is changing this project; try again when it has finished"
+}
+
+// Lock takes the lock of the project at root for the command who, such as "operon create api". It
+// waits for another command at most as long as told and fails with a *BusyError then. The operating
+// system releases the lock of a process that died. File systems in memory, and those that cannot lock,
+// give a lock that excludes nobody.
+func Lock(ctx context.Context, fsys afero.Fs, root, who string, wait time.Duration) (*ProjectLock, error) {
+	l := &ProjectLock{d: disk{fs: fsys, root: root}, who: who}
+	if !l.d.real() {
+		return l, nil
+	}
+	waiting, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	for {
+		ok, err := l.try()
+		// Windows denies access to what is being removed: that may be the other command's end.
+		retry := runtime.GOOS == "windows" && errors.Is(err, fs.ErrPermission)
+		if err != nil && !retry {
+			return nil, err
+		}
+		if ok {
+			return l, nil
+		}
+		timer := time.NewTimer(lockPoll)
+		select {
+		case <-waiting.Done():
+			timer.Stop()
+			if ctx.Err() != nil {
+				return nil, fmt.Errorf("waiting for another command in this project: %w", ctx.Err())
+			}
+			if err != nil {
+				return nil, err
+			}
+			return nil, l.d.holder()
+		case <-timer.C:
+		}
+	}
+}
+
+// try takes the lock if it is free. The file of a lock is removed by whoever releases it, so what was
+// locked counts only if it is still the file of that name.
+func (l *ProjectLock) try() (bool, error) {
+	if err := l.prepare(); err != nil {
+		return false, err
+	}
+	file := flock.New(l.d.abs(lockFile), flock.SetFlag(os.O_RDWR))
+	locked, err := file.TryLock()
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return false, nil // released and removed a moment ago
+	case errors.Is(err, errors.ErrUnsupported):
+		return true, nil
+	case err != nil:
+		return false, explain("locking the project with", lockFile, err)
+	case !locked:
+		return false, nil
+	}
+	held, err := file.Stat()
+	if err == nil {
+		var named fs.FileInfo
+		if named, err = l.d.lstat(lockFile); err == nil && os.SameFile(held, named) {
+			l.file = file
+			l.sign()
+			return true, nil
+		}
+	}
+	_ = file.Unlock()
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return false, explain("locking the project with", lockFile, err)
+	}
+	return false, nil
+}
+
+// prepare makes sure that there is a lock file to open.
+func (l *ProjectLock) prepare() error {
+	switch err := l.d.fs.Mkdir(l.d.abs(operonDir), folderMode); {
+	case errors.Is(err, fs.ErrNotExist):
+		return errors.New("the project's folder does not exist")
+	case err != nil && !errors.Is(err, fs.ErrExist):
+		return fmt.Errorf("the project cannot be changed: %w", explain("creating the folder", operonDir, err))
+	}
+	for _, name := range []string{operonDir, lockFile} {
+		info, err := l.d.lstat(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return explain("looking at", name, err)
+		}
+		if name == operonDir && !info.IsDir() || name == lockFile && !info.Mode().IsRegular() {
+			return fmt.Errorf("%s is in the way of the project's lock (%s); move it away", name, info.Mode().Type())
+		}
+	}
+	f, err := l.d.fs.OpenFile(l.d.abs(lockFile), os.O_CREATE|os.O_RDWR, fileMode)
+	switch {
+	case err == nil:
+		return f.Close()
+	case errors.Is(err, fs.ErrNotExist):
+		return nil // the folder was removed a moment ago by who released the lock
+	default:
+		return explain("locking the project with", lockFile, err)
+	}
+}
+
+// lockRecord stands in the lock file after its first byte. That byte is what Windows locks, and
+// locked bytes cannot be read there.
+type lockRecord struct {
+	Command string `json:"command"`
+	PID     int    `json:"pid"`
+}
+
+// sign writes down who holds the lock. It only serves the message of a command that waits in vain,
+// so a failure is not worth one.
+func (l *ProjectLock) sign() {
+	record, err := json.Marshal(lockRecord{Command: l.who, PID: os.Getpid()})
+	if err != nil {
+		return
+	}
+	f, err := l.d.fs.OpenFile(l.d.abs(lockFile), os.O_RDWR, fileMode)
+	if err != nil {
+		return
+	}
+	_, _ = f.WriteAt(append(record, '\n'), 1)
+	_ = f.Close()
+}
+
+// holder says who has the lock.
+func (d disk) holder() error {
+	busy := &BusyError{}
+	f, err := d.fs.Open(d.abs(lockFile))
+	if err != nil {
+		return busy
+	}
+	defer f.Close()
+	var record lockRecord
+	// What follows the first JSON value is left from a longer record of a process that died.
+	if json.NewDecoder(io.NewSectionReader(f, 1, 4096)).Decode(&record) == nil {
+		busy.Command, busy.PID = record.Command, record.PID
+	}
+	return busy
+}
+
+// holds tells whether the lock is held on that folder.
+func (l *ProjectLock) holds(d disk) bool {
+	return l != nil && !l.released && l.d.root == d.root
+}
+
+// Unlock releases the lock and removes its file. Unlocking twice does nothing.
+func (l *ProjectLock) Unlock() error {
+	if l == nil || l.released {
+		return nil
+	}
+	l.released = true
+	if l.file != nil {
+		if runtime.GOOS == "windows" {
+			// An open file cannot be removed there: neither by us before closing it, nor after that
+			// when the next command has opened it, which then removes it in its turn.
+			if err := l.file.Unlock(); err != nil {
+				return explain("unlocking", lockFile, err)
+			}
+			_ = l.d.removeFile(lockFile)
+		} else {
+			removeErr := l.d.removeFile(lockFile)
+			if err := l.file.Unlock(); err != nil {
+				return explain("unlocking", lockFile, err)
+			}
+			if removeErr != nil {
+				return removeErr
+			}
+		}
+	} else if l.d.real() {
+		_ = l.d.removeFile(lockFile)
+	}
+	// A command that waits may have put its own file into the folder by now.
+	_ = l.d.removeEmpty(operonDir)
+	return nil
+}
