@@ -141,6 +141,7 @@ func (l *ProjectLock) prepare() error {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil // the folder was removed a moment ago by who released the lock
 	default:
+		_ = l.d.removeEmpty(operonDir)
 		return explain("locking the project with", lockFile, err)
 	}
 }
