@@ -1,0 +1,111 @@
+package codegen
+
+import (
+	"fmt"
+	"strings"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-tools/pkg/crd"
+	"sigs.k8s.io/controller-tools/pkg/genall"
+)
+
+// ControllerToolsVersion is the release of controller-tools that generated files name and are identical to.
+const ControllerToolsVersion = "v0.23.0"
+
+// versionAnnotation holds that version in every generated CRD.
+const versionAnnotation = "controller-gen.kubebuilder.io/version"
+
+// crdGenerator is the generator of CRDs, except that it writes ControllerToolsVersion where the one it
+// embeds writes the version of whatever program it was linked into, and that it can leave kinds out.
+type crdGenerator struct {
+	crd.Generator
+	// wanted selects kinds; nil selects all.
+	wanted func(schema.GroupKind) bool
+}
+
+// Generate implements genall.Generator.
+func (g crdGenerator) Generate(ctx *genall.GenerationContext) error {
+	on := func(option *bool) bool { return option != nil && *option }
+	types := &crd.Parser{
+		Collector:                  ctx.Collector,
+		Checker:                    ctx.Checker,
+		IgnoreUnexportedFields:     on(g.IgnoreUnexportedFields),
+		AllowDangerousTypes:        on(g.AllowDangerousTypes),
+		GenerateEmbeddedObjectMeta: on(g.GenerateEmbeddedObjectMeta),
+	}
+	crd.AddKnownTypes(types)
+	for _, root := range ctx.Roots {
+		types.NeedPackage(root)
+	}
+	metav1 := crd.FindMetav1(ctx.Roots)
+	if metav1 == nil {
+		return nil // without it there are no kinds
+	}
+	kinds := crd.FindKubeKinds(types, metav1)
+	if len(kinds) == 0 {
+		return nil
+	}
+	header := ""
+	if g.HeaderFile != "" {
+		data, err := ctx.ReadFile(g.HeaderFile)
+		if err != nil {
+			return err
+		}
+		header = string(data)
+	}
+	header = strings.ReplaceAll(header, " YEAR", " "+g.Year)
+	for _, kind := range kinds {
+		if g.wanted != nil && !g.wanted(kind) {
+			continue
+		}
+		types.NeedCRDFor(kind, g.MaxDescLen)
+		if err := g.write(ctx, types.CustomResourceDefinitions[kind], header); err != nil {
+			return fmt.Errorf("kind %s: %w", kind, err)
+		}
+	}
+	return nil
+}
+
+// write writes one CRD, in every version of the CRD type that was asked for.
+func (g crdGenerator) write(ctx *genall.GenerationContext, made apiextensionsv1.CustomResourceDefinition, header string) error {
+	if g.OmitToolVersion == nil || !*g.OmitToolVersion {
+		if made.Annotations == nil {
+			made.Annotations = map[string]string{}
+		}
+		made.Annotations[versionAnnotation] = ControllerToolsVersion
+	}
+	// The API server takes nothing but a bare object for metadata.
+	crd.FixTopLevelMetadata(made)
+	without := func(obj map[string]any) error {
+		delete(obj, "status")
+		return nil
+	}
+	options := []*genall.WriteYAMLOptions{genall.WithTransform(without), genall.WithTransform(genall.TransformRemoveCreationTimestamp)}
+	if preserve := g.DeprecatedV1beta1CompatibilityPreserveUnknownFields; preserve != nil {
+		options = append(options, genall.WithTransform(func(obj map[string]any) error {
+			if spec, ok := obj["spec"].(map[string]any); ok {
+				spec["preserveUnknownFields"] = *preserve
+			}
+			return nil
+		}))
+	}
+	versions := g.CRDVersions
+	if len(versions) == 0 {
+		versions = []string{"v1"}
+	}
+	for i, version := range versions {
+		object, err := crd.AsVersion(made, schema.GroupVersion{Group: apiextensionsv1.GroupName, Version: version})
+		if err != nil {
+			return err
+		}
+		name := made.Spec.Group + "_" + made.Spec.Names.Plural
+		if i > 0 {
+			name += "." + version
+		}
+		if err := ctx.WriteYAML(name+".yaml", header, []any{object}, options...); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,229 @@
+package codegen
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	"golang.org/x/tools/go/packages"
+	"sigs.k8s.io/controller-tools/pkg/loader"
+)
+
+// format changes whenever entries of the store are to be forgotten.
+const format = "1"
+
+// identify sets what all keys of this run have in common: everything but Go files that decides the output.
+func (g *generation) identify() {
+	g.goroot = g.env.goroot()
+	if g.goroot != "" {
+		g.goroot += string(filepath.Separator)
+	}
+	g.caches = g.env.moduleCaches()
+	identity := g.env.identity()
+	version, _ := os.ReadFile(filepath.Join(g.goroot, "VERSION"))
+	g.toolchain = version
+	parts := [][]byte{
+		[]byte(format), []byte(ControllerToolsVersion), []byte(program()), identity, g.header,
+		[]byte(fmt.Sprintf("%q", []string{g.opts.HeaderFile, g.opts.RoleName, g.opts.CRDDir, g.opts.RBACDir, g.opts.WebhookDir})),
+		{byte(g.opts.Generators)},
+	}
+	for _, m := range g.project.modules {
+		for _, name := range []string{"go.mod", "go.sum", "vendor/modules.txt"} {
+			data, _ := g.project.read(filepath.ToSlash(filepath.Join(m.dir, name)))
+			parts = append(parts, []byte(m.dir), data)
+		}
+	}
+	parts = append(parts, g.workspace()...)
+	g.base = digestOf(parts...)
+}
+
+// program identifies this build of the program, which decides the output too.
+func program() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return ""
+	}
+	lines := []string{info.GoVersion, info.Main.Version, info.Main.Sum}
+	for _, s := range info.Settings {
+		if strings.HasPrefix(s.Key, "vcs.") {
+			lines = append(lines, s.Key+"="+s.Value)
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// workspace is the content of the go.work that holds the project, if any.
+func (g *generation) workspace() [][]byte {
+	name := g.env.setting("GOWORK")
+	if name == "off" {
+		return nil
+	}
+	dir := g.project.root
+	for name == "" {
+		if _, err := os.Stat(filepath.Join(dir, "go.work")); err == nil {
+			name = filepath.Join(dir, "go.work")
+			break
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return nil
+		}
+		dir = parent
+	}
+	work, _ := os.ReadFile(name)
+	sums, _ := os.ReadFile(name + ".sum")
+	return [][]byte{work, sums}
+}
+
+// wholeKey identifies all that the project itself puts into a result.
+func (g *generation) wholeKey() digest {
+	parts := [][]byte{g.base[:]}
+	for _, one := range g.project.packages {
+		parts = append(parts, []byte(one.path))
+		for _, file := range one.files {
+			parts = append(parts, []byte(file.name), file.digest[:])
+		}
+	}
+	return digestOf(parts...)
+}
+
+// unitKey identifies what a unit is made of: its packages and all packages of the project that they import.
+func (g *generation) unitKey(u *unit) digest {
+	seen := map[*parsed]bool{}
+	var reach func(*parsed)
+	reach = func(one *parsed) {
+		if one == nil || seen[one] {
+			return
+		}
+		seen[one] = true
+		for _, target := range one.imports {
+			reach(g.syntax.byPath[target])
+		}
+	}
+	for _, root := range u.roots {
+		reach(root)
+	}
+	parts := [][]byte{g.base[:], []byte(fmt.Sprintf("%q %v", u.group, u.copy))}
+	for _, root := range u.roots {
+		parts = append(parts, []byte(root.path))
+	}
+	for _, one := range g.syntax.packages {
+		if seen[one] {
+			parts = append(parts, []byte(one.path))
+			for _, file := range one.files {
+				parts = append(parts, []byte(file.name), file.digest[:])
+			}
+		}
+	}
+	return digestOf(parts...)
+}
+
+// witnesses lists the folders of imported packages that may change without a change to the project:
+// vendored ones, those of replace directives with a path, those of a workspace. Each comes with the digest
+// of its content, one to a line.
+func (g *generation) witnesses(loaded []*loader.Package, u *unit) []byte {
+	dirs := map[string]string{}
+	visit(rootsOf(loaded, []*unit{u}), func(one *packages.Package) {
+		names := one.GoFiles
+		if len(names) == 0 {
+			names = one.OtherFiles
+		}
+		if len(names) == 0 || g.syntax.byPath[one.PkgPath] != nil || g.immutable(names) {
+			return
+		}
+		dir := filepath.Dir(names[0])
+		if rel, err := filepath.Rel(g.project.root, dir); err == nil {
+			dir = rel
+		}
+		dirs[filepath.ToSlash(dir)] = g.folder(dir)
+	})
+	return encodeWitnesses(dirs)
+}
+
+// folder is the digest of the Go files of a folder and of the go.mod that it belongs to.
+func (g *generation) folder(dir string) string {
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(g.project.root, filepath.FromSlash(dir))
+	}
+	var parts [][]byte
+	entries, _ := os.ReadDir(dir)
+	for _, entry := range entries {
+		if name := entry.Name(); strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go") {
+			data, _ := os.ReadFile(filepath.Join(dir, name))
+			parts = append(parts, []byte(name), data)
+		}
+	}
+	for {
+		if data, err := os.ReadFile(filepath.Join(dir, "go.mod")); err == nil {
+			parts = append(parts, data)
+			break
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			break
+		}
+		dir = parent
+	}
+	sum := digestOf(parts...)
+	return hex.EncodeToString(sum[:])
+}
+
+// holds reports whether witnesses are still what they were.
+func (g *generation) holds(witnesses []byte) bool {
+	for line := range strings.Lines(string(witnesses)) {
+		sum, dir, ok := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		if !ok || g.folder(dir) != sum {
+			return false
+		}
+	}
+	return true
+}
+
+func encodeWitnesses(dirs map[string]string) []byte {
+	var b strings.Builder
+	for _, dir := range slices.Sorted(maps.Keys(dirs)) {
+		fmt.Fprintf(&b, "%s %s\n", dirs[dir], dir)
+	}
+	return []byte(b.String())
+}
+
+func addWitnesses(to map[string]string, witnesses []byte) {
+	for line := range strings.Lines(string(witnesses)) {
+		if sum, dir, ok := strings.Cut(strings.TrimSuffix(line, "\n"), " "); ok {
+			to[dir] = sum
+		}
+	}
+}
+
+func encodeFiles(files map[string][]byte) [][]byte {
+	var parts [][]byte
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		parts = append(parts, []byte(name), files[name])
+	}
+	return parts
+}
+
+func decodeFiles(parts [][]byte) map[string][]byte {
+	files := map[string][]byte{}
+	for i := 0; i+1 < len(parts); i += 2 {
+		files[string(parts[i])] = parts[i+1]
+	}
+	return files
+}
+
+func encodeFindings(findings []Finding) []byte {
+	data, _ := json.Marshal(findings)
+	return data
+}
+
+func decodeFindings(data []byte) []Finding {
+	var findings []Finding
+	_ = json.Unmarshal(data, &findings)
+	return findings
+}

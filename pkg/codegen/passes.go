@@ -1,0 +1,149 @@
+package codegen
+
+import (
+	"bytes"
+	"fmt"
+	"go/ast"
+	"go/token"
+	"io"
+	"regexp"
+	"strings"
+
+	"golang.org/x/tools/go/packages"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-tools/pkg/deepcopy"
+	"sigs.k8s.io/controller-tools/pkg/genall"
+	"sigs.k8s.io/controller-tools/pkg/loader"
+	"sigs.k8s.io/controller-tools/pkg/markers"
+)
+
+// pass runs one generator that needs types. CRDs and copy methods are two passes, as they are two runs of
+// controller-gen, since what a generator sees of a type depends on which packages the checker visits for it.
+type pass struct {
+	generator interface {
+		genall.Generator
+		genall.NeedsTypeChecking
+	}
+	units []*unit
+	roots []*loader.Package
+	dir   string
+}
+
+// passes are those that units call for.
+func (g *generation) passes(units []*unit, loaded []*loader.Package) []*pass {
+	var crds, copies []*unit
+	for _, u := range units {
+		if u.copy {
+			copies = append(copies, u)
+		} else {
+			crds = append(crds, u)
+		}
+	}
+	var list []*pass
+	if len(crds) > 0 {
+		wanted := func(kind schema.GroupKind) bool {
+			for _, u := range crds {
+				if u.group == kind.Group {
+					return true
+				}
+			}
+			return false
+		}
+		list = append(list, &pass{generator: crdGenerator{wanted: wanted}, units: crds, roots: rootsOf(loaded, crds), dir: g.opts.CRDDir})
+	}
+	if len(copies) > 0 {
+		list = append(list, &pass{generator: deepcopy.Generator{HeaderFile: g.opts.HeaderFile}, units: copies, roots: rootsOf(loaded, copies)})
+	}
+	return list
+}
+
+// run generates, and returns all that is wrong.
+func (p *pass) run(g *generation) (findings Findings) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			var names []string
+			for _, root := range p.roots {
+				names = append(names, root.PkgPath)
+			}
+			findings = append(findings, Finding{Message: fmt.Sprintf("controller-tools gave up on %s: %v; some type there is probably of a shape that it does not expect", strings.Join(names, ", "), cause)})
+		}
+	}()
+	registry := &markers.Registry{}
+	if err := p.generator.RegisterMarkers(registry); err != nil {
+		return Findings{{Message: err.Error()}}
+	}
+	files := map[string][]byte{}
+	err := p.generator.Generate(&genall.GenerationContext{
+		Collector: &markers.Collector{Registry: registry},
+		Roots:     p.roots,
+		Checker:   &loader.TypeChecker{NodeFilters: []loader.NodeFilter{p.generator.CheckFilter()}},
+		InputRule: oneFile(g.header),
+		OutputRule: &artifacts{files: files, config: p.dir, code: func(of *loader.Package) string {
+			return g.syntax.byPath[of.PkgPath].dir
+		}},
+	})
+	if err != nil {
+		findings = append(findings, Finding{Message: err.Error()})
+	}
+	visit(p.roots, func(one *packages.Package) {
+		for _, e := range one.Errors {
+			if e.Kind != packages.TypeError {
+				findings = append(findings, g.places.ofPackage(e))
+			} else if local := g.syntax.byPath[one.PkgPath]; local != nil {
+				if f := g.places.ofPackage(e); g.syntax.genuine(local, one, f) {
+					findings = append(findings, f)
+				}
+			}
+		}
+	})
+	g.take(files, p.units)
+	return findings
+}
+
+// undefined finds the name in the type checker's message about one that is not declared.
+var undefined = regexp.MustCompile(`^undefined: (\w+)`)
+
+// genuine tells an error in the source from one that comes of checking in part: generated methods are left
+// out, and so are packages that no type of interest refers to. Errors in type declarations count, unless
+// they are about an imported package that was not loaded.
+func (s *syntax) genuine(local *parsed, one *packages.Package, f Finding) bool {
+	for i, tree := range local.trees {
+		if local.files[i].name != f.File {
+			continue
+		}
+		if m := undefined.FindStringSubmatch(f.Message); m != nil && importsAs(tree, one, m[1]) {
+			return false
+		}
+		for _, decl := range tree.Decls {
+			if gen, ok := decl.(*ast.GenDecl); ok && gen.Tok == token.TYPE &&
+				s.fset.Position(gen.Pos()).Line <= f.Line && f.Line <= s.fset.Position(gen.End()).Line {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// importsAs reports whether a file knows an imported package by a name.
+func importsAs(tree *ast.File, one *packages.Package, name string) bool {
+	for _, spec := range tree.Imports {
+		if spec.Name != nil {
+			if spec.Name.Name == name {
+				return true
+			}
+			continue
+		}
+		if imported := one.Imports[strings.Trim(spec.Path.Value, "`\"")]; imported != nil && imported.Name == name {
+			return true
+		}
+	}
+	return false
+}
+
+// oneFile is the header of generated files, under whatever name.
+type oneFile []byte
+
+// OpenForRead implements genall.InputRule.
+func (f oneFile) OpenForRead(string) (io.ReadCloser, error) {
+	return io.NopCloser(bytes.NewReader(f)), nil
+}

@@ -1,0 +1,128 @@
+package codegen
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// store keeps what was computed, by the hash of what it was computed from. It never fails: an entry that
+// cannot be read, or is not what was written, is missing, and one that cannot be written is not kept.
+// Processes share a store without locks, since entries are written aside and renamed.
+type store struct {
+	dir     string
+	written bool
+}
+
+// bound is the size above which a folder of the store loses its oldest entries.
+const bound = 64 << 20
+
+// get returns the parts of an entry.
+func (s *store) get(kind string, key digest) ([][]byte, bool) {
+	if s.dir == "" {
+		return nil, false
+	}
+	data, err := os.ReadFile(s.path(kind, key))
+	if err != nil || len(data) < sha256.Size {
+		return nil, false
+	}
+	sum, data := data[:sha256.Size], data[sha256.Size:]
+	if actual := sha256.Sum256(data); !bytes.Equal(sum, actual[:]) {
+		return nil, false
+	}
+	var parts [][]byte
+	for len(data) > 0 {
+		n, w := binary.Uvarint(data)
+		if w <= 0 || uint64(len(data)-w) < n {
+			return nil, false
+		}
+		parts, data = append(parts, data[w:w+int(n):w+int(n)]), data[w+int(n):]
+	}
+	return parts, true
+}
+
+// put keeps an entry.
+func (s *store) put(kind string, key digest, parts [][]byte) {
+	if s.dir == "" {
+		return
+	}
+	var data []byte
+	for _, part := range parts {
+		data = append(binary.AppendUvarint(data, uint64(len(part))), part...)
+	}
+	sum := sha256.Sum256(data)
+	name := s.path(kind, key)
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		return
+	}
+	temp, err := os.CreateTemp(filepath.Dir(name), "new-*")
+	if err != nil {
+		return
+	}
+	_, err = temp.Write(append(sum[:], data...))
+	if closed := temp.Close(); err == nil {
+		err = closed
+	}
+	if err == nil {
+		err = os.Rename(temp.Name(), name)
+	}
+	if err != nil {
+		_ = os.Remove(temp.Name())
+	}
+	s.written = true
+}
+
+func (s *store) path(kind string, key digest) string {
+	return filepath.Join(s.dir, kind, hex.EncodeToString(key[:16]))
+}
+
+// trim drops the oldest entries of folders that have grown too large.
+func (s *store) trim() {
+	if !s.written {
+		return
+	}
+	kinds, _ := os.ReadDir(s.dir)
+	for _, kind := range kinds {
+		dir := filepath.Join(s.dir, kind.Name())
+		entries, _ := os.ReadDir(dir)
+		var infos []fs.FileInfo
+		var total int64
+		for _, entry := range entries {
+			if info, err := entry.Info(); err == nil && info.Mode().IsRegular() {
+				infos, total = append(infos, info), total+info.Size()
+			}
+		}
+		if total <= bound {
+			continue
+		}
+		slices.SortFunc(infos, func(a, b fs.FileInfo) int { return a.ModTime().Compare(b.ModTime()) })
+		for _, info := range infos {
+			if total <= bound/2 {
+				break
+			}
+			if os.Remove(filepath.Join(dir, info.Name())) == nil {
+				total -= info.Size()
+			}
+		}
+	}
+}
+
+// digest identifies content.
+type digest [sha256.Size]byte
+
+// digestOf hashes parts so that no two lists of parts hash alike.
+func digestOf(parts ...[]byte) digest {
+	h := sha256.New()
+	var n [8]byte
+	for _, part := range parts {
+		binary.LittleEndian.PutUint64(n[:], uint64(len(part)))
+		h.Write(n[:])
+		h.Write(part)
+	}
+	return digest(h.Sum(nil))
+}
