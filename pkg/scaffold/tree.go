@@ -162,7 +162,7 @@ func (t *Tree) Changes() ([]Change, error) {
 		case errors.Is(err, fs.ErrNotExist):
 			old = nil
 		case err != nil:
-			return nil, &fs.PathError{Op: "read", Path: name, Err: cause(err)}
+			return nil, explain("reading", name, err)
 		case old == nil:
 			old = []byte{}
 		}

@@ -1,0 +1,117 @@
+//go:build unix
+
+package scaffold
+
+import (
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/spf13/afero"
+)
+
+const (
+	crashDir = "OPERON_TEST_CRASH_DIR"
+	crashAt  = "OPERON_TEST_CRASH_AT"
+)
+
+// TestCrashChild is a command that kills itself, without any chance to clean up, before its n-th
+// mutation of a real folder.
+func TestCrashChild(t *testing.T) {
+	dir := os.Getenv(crashDir)
+	if dir == "" {
+		t.Skip("only runs as a child process")
+	}
+	n, err := strconv.Atoi(os.Getenv(crashAt))
+	if err != nil {
+		t.Fatal(err)
+	}
+	fsys := &faultFs{failAt: n, die: func() {
+		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		select {}
+	}}
+	if _, err := update(fsys, dir, newProject); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// crash runs the command on dir and tells whether it was killed.
+func crash(t *testing.T, dir string, n int) bool {
+	t.Helper()
+	cmd := exec.Command(os.Args[0], "-test.run=^TestCrashChild$")
+	cmd.Env = append(os.Environ(), crashDir+"="+dir, crashAt+"="+strconv.Itoa(n))
+	out, err := cmd.CombinedOutput()
+	if err == nil {
+		return false
+	}
+	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); !ok || !status.Signaled() || status.Signal() != syscall.SIGKILL {
+		t.Fatalf("child at %d: %v\n%s", n, err, out)
+	}
+	return true
+}
+
+// A real process is really killed before each mutation. The tree is the old or the new one after
+// recovery, and running the command again, in a process that may be killed too, completes it.
+func TestKillProcess(t *testing.T) {
+	t.Parallel()
+	want := newPhoto(t)
+	committed := false
+	n := 1
+	for ; ; n++ {
+		dir := oldProject(t)
+		before := photo(t, dir)
+		if !crash(t, dir, n) {
+			if got := photo(t, dir); got != want {
+				t.Fatalf("without a crash:\n%s", got)
+			}
+			break
+		}
+		if Unfinished(afero.NewOsFs(), dir) != nil {
+			crash(t, dir, 5) // in the middle of recovery
+		}
+		mustUpdate(t, dir, nothing)
+		switch got := photo(t, dir); {
+		case got == want && (committed || n > 40):
+			committed = true
+		case got != before || committed:
+			t.Fatalf("killed at %d:\n%s\nwant\n%s", n, got, before)
+		}
+		if crash(t, dir, 0) {
+			t.Fatal("killed without a reason")
+		}
+		if got := photo(t, dir); got != want {
+			t.Fatalf("killed at %d, run again:\n%s\nwant\n%s", n, got, want)
+		}
+	}
+	if !committed || n < 50 {
+		t.Errorf("%d mutations, committed %v", n, committed)
+	}
+}
+
+func TestReadOnlyFolders(t *testing.T) {
+	if os.Getuid() == 0 {
+		t.Skip("root may write everywhere")
+	}
+	t.Parallel()
+	for _, folder := range []string{".", "cmd"} {
+		dir := oldProject(t)
+		p := dir + "/" + folder
+		if err := os.Chmod(p, 0o555); err != nil {
+			t.Fatal(err)
+		}
+		before := photo(t, dir)
+		_, err := update(afero.NewOsFs(), dir, newProject)
+		if err == nil || !strings.Contains(err.Error(), "permission denied; make the project's folder") || strings.Contains(err.Error(), dir) {
+			t.Errorf("%s: error %v", folder, err)
+		}
+		if got := photo(t, dir); got != before {
+			t.Errorf("%s:\n%s", folder, got)
+		}
+		if err := os.Chmod(p, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,182 @@
+package scaffold
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/spf13/afero"
+)
+
+func mustLock(t *testing.T, dir string) *ProjectLock {
+	t.Helper()
+	lock, err := Lock(context.Background(), afero.NewOsFs(), dir, "operon init", time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return lock
+}
+
+func TestLockNamesTheOther(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	held := mustLock(t, dir)
+	_, err := Lock(context.Background(), afero.NewOsFs(), dir, "operon create api", 50*time.Millisecond)
+	want := fmt.Sprintf("operon init (pid %d) is changing this project; try again when it has finished", os.Getpid())
+	if be, ok := errors.AsType[*BusyError](err); !ok || be.Error() != want {
+		t.Errorf("error %v, want %s", err, want)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := Lock(ctx, afero.NewOsFs(), dir, "x", time.Hour); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+	for range 2 {
+		if err := held.Unlock(); err != nil {
+			t.Error(err)
+		}
+	}
+	if got := photo(t, dir); strings.Contains(got, ".operon") {
+		t.Error(got)
+	}
+}
+
+func TestLockWaits(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	held := mustLock(t, dir)
+	got := make(chan error)
+	go func() {
+		lock, err := Lock(context.Background(), afero.NewOsFs(), dir, "second", 10*time.Second)
+		if err == nil {
+			err = lock.Unlock()
+		}
+		got <- err
+	}()
+	select {
+	case err := <-got:
+		t.Fatalf("did not wait: %v", err)
+	case <-time.After(100 * time.Millisecond):
+	}
+	if err := held.Unlock(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-got; err != nil {
+		t.Error(err)
+	}
+}
+
+// Many commands at once: never two inside, and nothing is left. The removal of the lock's file
+// makes this hard.
+func TestLockExcludes(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for range 25 {
+				lock, err := Lock(context.Background(), afero.NewOsFs(), dir, "x", time.Minute)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				guard := filepath.Join(dir, "inside")
+				if err := os.Mkdir(guard, 0o755); err != nil {
+					t.Errorf("two at once: %v", err)
+				}
+				if err := os.Remove(guard); err != nil {
+					t.Error(err)
+				}
+				if err := lock.Unlock(); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if got := photo(t, dir); strings.Contains(got, ".operon") {
+		t.Error(got)
+	}
+}
+
+const lockChild = "OPERON_TEST_LOCK_CHILD"
+
+// TestLockChild is the other process of TestLockOfTheDead.
+func TestLockChild(t *testing.T) {
+	dir := os.Getenv(lockChild)
+	if dir == "" {
+		t.Skip("only runs as a child process")
+	}
+	mustLock(t, dir)
+	fmt.Println("locked")
+	time.Sleep(time.Minute)
+}
+
+func TestLockOfTheDead(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	cmd := exec.Command(os.Args[0], "-test.run=^TestLockChild$")
+	cmd.Env = append(os.Environ(), lockChild+"="+dir)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	buf := make([]byte, 6)
+	if _, err := out.Read(buf); err != nil || string(buf) != "locked" {
+		t.Errorf("child said %q, %v", buf, err)
+	}
+	_, err = Lock(context.Background(), afero.NewOsFs(), dir, "second", 30*time.Millisecond)
+	if be, ok := errors.AsType[*BusyError](err); !ok || be.PID != cmd.Process.Pid || be.Command != "operon init" {
+		t.Errorf("beside the living: %v", err)
+	}
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+	lock, err := Lock(context.Background(), afero.NewOsFs(), dir, "a very much longer name", 5*time.Second)
+	if err != nil {
+		t.Fatalf("after its death: %v", err)
+	}
+	if be, ok := errors.AsType[*BusyError](lock.d.holder()); !ok || be.Command != "a very much longer name" {
+		t.Errorf("signed %v", be)
+	}
+	if err := lock.Unlock(); err != nil {
+		t.Error(err)
+	}
+	if got := photo(t, dir); strings.Contains(got, ".operon") {
+		t.Error(got)
+	}
+}
+
+func TestLockInBadPlaces(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	put(t, dir, "file/.operon", "mine", 0o644)
+	put(t, dir, "folder/.operon/lock/x", "mine", 0o644)
+	if err := os.Symlink(t.TempDir(), filepath.Join(dir, ".operon")); err != nil {
+		t.Skip("no symbolic links here: ", err)
+	}
+	before := photo(t, dir)
+	for sub, says := range map[string]string{
+		"missing": "the project's folder does not exist",
+		"file":    ".operon is in the way",
+		"folder":  ".operon/lock is in the way",
+		".":       ".operon is in the way",
+	} {
+		_, err := Lock(context.Background(), afero.NewOsFs(), filepath.Join(dir, sub), "x", 0)
+		if err == nil || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), dir) {
+			t.Errorf("%s: error %v", sub, err)
+		}
+	}
+	if got := photo(t, dir); got != before {
+		t.Error(got)
+	}
+}
