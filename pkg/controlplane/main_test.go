@@ -1,0 +1,138 @@
+package controlplane
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// The test binary plays other programs too: under the names etcd and kube-apiserver a server that
+// fails as FAKE_ETCD or FAKE_KUBE_APISERVER says, and with holdVariable a process that starts a control plane
+// and waits to be killed.
+const holdVariable = "OPERON_TEST_HOLD"
+
+func TestMain(m *testing.M) {
+	name := strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe")
+	if name == Etcd || name == KubeAPIServer {
+		os.Exit(fakeServer(os.Getenv(fakeVariable(name))))
+	}
+	if dir := os.Getenv(holdVariable); dir != "" {
+		os.Exit(holdControlPlane(dir))
+	}
+	os.Exit(m.Run())
+}
+
+func fakeVariable(name string) string {
+	return "FAKE_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
+}
+
+// fakeServer does what behaviour says: "hang", "killed", or the text of a last line.
+func fakeServer(behaviour string) int {
+	switch behaviour {
+	case "hang":
+		time.Sleep(time.Minute)
+	case "killed":
+		self, _ := os.FindProcess(os.Getpid())
+		_ = self.Kill()
+		time.Sleep(time.Minute)
+	}
+	for i := range 30 {
+		fmt.Fprintf(os.Stderr, "line %d of the log\n", i)
+	}
+	fmt.Fprint(os.Stderr, behaviour) // without a line end
+	return 1
+}
+
+// fakeAssets is an assets folder of the test binary.
+func fakeAssets(t *testing.T) Assets {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	assets := Assets{Dir: t.TempDir()}
+	for _, name := range []string{Etcd, KubeAPIServer} {
+		if err := linkOrCopy(self, assets.Path(name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return assets
+}
+
+// realAssets are built at their first use, which takes minutes; so it is told what happens.
+var realAssets = sync.OnceValues(func() (Assets, error) {
+	o := DefaultOptions(os.Getenv)
+	o.Progress = func(e Event) { fmt.Fprintln(os.Stderr, "controlplane:", e.Message) }
+	return Ensure(context.Background(), o)
+})
+
+func startReal(t *testing.T, o StartOptions) *ControlPlane {
+	t.Helper()
+	assets, err := realAssets()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o.TempDir == "" {
+		o.TempDir = t.TempDir()
+	}
+	cp, err := Start(t.Context(), assets, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := cp.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return cp
+}
+
+// holdControlPlane starts a control plane, prints the process ids of its servers, and waits.
+func holdControlPlane(dir string) int {
+	assets, err := realAssets()
+	if err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	cp, err := Start(context.Background(), assets, StartOptions{TempDir: dir})
+	if err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	fmt.Println(cp.etcd.cmd.Process.Pid, cp.api.cmd.Process.Pid)
+	time.Sleep(5 * time.Minute)
+	return 0
+}
+
+// selfCommand runs the test binary as another program.
+func selfCommand(t *testing.T, env ...string) *exec.Cmd {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(self)
+	cmd.Env = append(os.Environ(), env...)
+	cmd.Stderr = os.Stderr
+	return cmd
+}
+
+// alive tells whether a process runs; one that has ended and was not waited for does not.
+func alive(pid int) bool {
+	p, err := os.FindProcess(pid)
+	if err != nil {
+		return false
+	}
+	if stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)); err == nil {
+		_, rest, _ := strings.Cut(string(stat), ") ")
+		return !strings.HasPrefix(rest, "Z")
+	}
+	return p.Signal(syscall.Signal(0)) == nil
+}

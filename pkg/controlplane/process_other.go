@@ -1,0 +1,19 @@
+//go:build !linux && !windows
+
+package controlplane
+
+import (
+	"os"
+	"os/exec"
+	"syscall"
+)
+
+// serverAttributes keeps an interrupt from the terminal away from a server. There is no signal for
+// the death of a parent here; Operon's own build watches for it.
+func serverAttributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+
+func toolAttributes() *syscall.SysProcAttr { return nil }
+
+func startInJob(cmd *exec.Cmd) (release func(), err error) { return func() {}, cmd.Start() }
+
+func interrupt(p *os.Process) error { return p.Signal(os.Interrupt) }

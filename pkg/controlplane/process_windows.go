@@ -1,0 +1,59 @@
+package controlplane
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/windows"
+)
+
+func serverAttributes() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{CreationFlags: windows.CREATE_NEW_PROCESS_GROUP}
+}
+
+func toolAttributes() *syscall.SysProcAttr { return nil }
+
+// startInJob starts a program in a job object of its own. The system ends the job's processes when
+// its last handle is closed, which it does itself when this process dies.
+func startInJob(cmd *exec.Cmd) (release func(), err error) {
+	job, err := windows.CreateJobObject(nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	release = func() { _ = windows.CloseHandle(job) }
+	info := windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION{
+		BasicLimitInformation: windows.JOBOBJECT_BASIC_LIMIT_INFORMATION{
+			LimitFlags: windows.JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE,
+		},
+	}
+	if _, err := windows.SetInformationJobObject(job, windows.JobObjectExtendedLimitInformation,
+		uintptr(unsafe.Pointer(&info)), uint32(unsafe.Sizeof(info))); err != nil {
+		release()
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		release()
+		return nil, err
+	}
+	if err := assign(job, cmd.Process.Pid); err != nil {
+		err = errors.Join(err, cmd.Process.Kill())
+		_ = cmd.Wait()
+		release()
+		return nil, err
+	}
+	return release, nil
+}
+
+func assign(job windows.Handle, pid int) error {
+	process, err := windows.OpenProcess(windows.PROCESS_SET_QUOTA|windows.PROCESS_TERMINATE, false, uint32(pid))
+	if err != nil {
+		return err
+	}
+	return errors.Join(windows.AssignProcessToJobObject(job, process), windows.CloseHandle(process))
+}
+
+// interrupt ends a process; Windows has no interrupt for processes without a console.
+func interrupt(p *os.Process) error { return p.Kill() }

@@ -1,0 +1,191 @@
+package controlplane
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// etcdArgs are etcd's: one member that need not keep its data over a power cut.
+func etcdArgs(dir, clientURL string) []string {
+	in := func(name string) string { return filepath.Join(dir, name) }
+	return []string{
+		"--name=operon",
+		"--data-dir=" + in("etcd"),
+		"--listen-client-urls=" + clientURL,
+		"--advertise-client-urls=" + clientURL,
+		"--cert-file=" + in(servingFile+".crt"),
+		"--key-file=" + in(servingFile+".key"),
+		"--trusted-ca-file=" + in(caFile),
+		"--client-cert-auth",
+		// One member has no peers, and there is no way to say so; what it advertises is never called.
+		"--listen-peer-urls=https://127.0.0.1:0",
+		"--initial-advertise-peer-urls=https://127.0.0.1:1",
+		"--initial-cluster=operon=https://127.0.0.1:1",
+		"--peer-cert-file=" + in(servingFile+".crt"),
+		"--peer-key-file=" + in(servingFile+".key"),
+		"--peer-trusted-ca-file=" + in(caFile),
+		"--peer-client-cert-auth",
+		"--unsafe-no-fsync",
+		"--log-level=warn",
+	}
+}
+
+// apiServerArgs are kube-apiserver's, as for a cluster without nodes and controllers, plus what
+// aggregated API servers need to trust it.
+func apiServerArgs(dir, etcdURL string, port int) []string {
+	in := func(name string) string { return filepath.Join(dir, name) }
+	return []string{
+		"--etcd-servers=" + etcdURL,
+		"--etcd-cafile=" + in(caFile),
+		"--etcd-certfile=" + in(etcdClientFile+".crt"),
+		"--etcd-keyfile=" + in(etcdClientFile+".key"),
+		"--bind-address=127.0.0.1",
+		"--advertise-address=127.0.0.1",
+		"--secure-port=" + strconv.Itoa(port),
+		"--cert-dir=" + dir,
+		"--tls-cert-file=" + in(servingFile+".crt"),
+		"--tls-private-key-file=" + in(servingFile+".key"),
+		"--client-ca-file=" + in(caFile),
+		"--token-auth-file=" + in(tokenFile),
+		"--authorization-mode=RBAC",
+		"--service-account-issuer=https://kubernetes.default.svc.cluster.local",
+		"--service-account-key-file=" + in(accountKeyFile+".key"),
+		"--service-account-signing-key-file=" + in(accountKeyFile+".key"),
+		"--service-cluster-ip-range=10.96.0.0/16",
+		"--allow-privileged=true",
+		// No controller makes the default service accounts that this plugin demands of every pod.
+		"--disable-admission-plugins=ServiceAccount",
+		// The endpoints of the kubernetes service must not be a loopback address.
+		"--endpoint-reconciler-type=none",
+		"--proxy-client-cert-file=" + in(proxyFile+".crt"),
+		"--proxy-client-key-file=" + in(proxyFile+".key"),
+		"--requestheader-client-ca-file=" + in(caFile),
+		"--requestheader-allowed-names=" + frontProxyName,
+		"--requestheader-username-headers=X-Remote-User",
+		"--requestheader-group-headers=X-Remote-Group",
+		"--requestheader-extra-headers-prefix=X-Remote-Extra-",
+		"--profiling=false",
+	}
+}
+
+// waitReady polls the API server until it is ready, a server ends, or time is up.
+func (cp *ControlPlane) waitReady(ctx context.Context, timeout time.Duration) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("not ready within %s", timeout))
+	defer cancel()
+	client, err := cp.client()
+	if err != nil {
+		return err
+	}
+	defer client.CloseIdleConnections()
+	ticker := time.NewTicker(50 * time.Millisecond)
+	defer ticker.Stop()
+	var last error
+	for {
+		select {
+		case <-cp.etcd.done:
+			return cp.etcd.failure()
+		case <-cp.api.done:
+			return cp.etcdFirst()
+		case <-ctx.Done():
+			return cp.notReady(context.Cause(ctx), last)
+		case <-ticker.C:
+			if last = cp.probe(ctx, client); last == nil {
+				return nil
+			}
+		}
+	}
+}
+
+// etcdFirst returns the failure to blame when the API server has ended: without etcd it ends too,
+// and either can be noticed first.
+func (cp *ControlPlane) etcdFirst() error {
+	if ended := cp.ended(); ended != nil {
+		return ended
+	}
+	return cp.api.failure()
+}
+
+// notReady describes servers that run but are not ready in time.
+func (cp *ControlPlane) notReady(cause, last error) error {
+	if errors.Is(cause, context.Canceled) {
+		return cause
+	}
+	if last != nil {
+		cause = fmt.Errorf("%w: %w", cause, last)
+	}
+	lines := cp.api.tail.lines()
+	f := &Failure{Program: KubeAPIServer, Err: cause, Lines: lines, Cause: likelyCause(nil, lines)}
+	if lines := cp.etcd.tail.lines(); f.Cause == "" && len(lines) > 0 {
+		f.Cause = likelyCause(nil, lines)
+	}
+	return f
+}
+
+func (cp *ControlPlane) client() (*http.Client, error) {
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(cp.CAData) {
+		return nil, errors.New("the certificate authority cannot be read back")
+	}
+	return &http.Client{
+		Timeout:   5 * time.Second,
+		Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}},
+	}, nil
+}
+
+// probe asks the API server whether it is ready. The certificate tells that it is ours, and not one
+// that another program started on the same port.
+func (cp *ControlPlane) probe(ctx context.Context, client *http.Client) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, cp.URL+"/readyz", nil)
+	if err != nil {
+		return err
+	}
+	request.Header.Set("Authorization", "Bearer "+cp.Token)
+	response, err := client.Do(request)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = response.Body.Close() }()
+	body, _ := io.ReadAll(io.LimitReader(response.Body, 4<<10))
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("/readyz: %s%s", response.Status, failedChecks(string(body)))
+	}
+	return nil
+}
+
+// failedChecks picks the checks that failed out of /readyz's answer.
+func failedChecks(body string) string {
+	var failed []string
+	for line := range strings.Lines(body) {
+		if name, ok := strings.CutPrefix(strings.TrimSpace(line), "[-]"); ok {
+			name, _, _ = strings.Cut(name, " ")
+			failed = append(failed, name)
+		}
+	}
+	if len(failed) == 0 {
+		return ""
+	}
+	return ": " + strings.Join(failed, ", ")
+}
+
+// freePorts returns n ports of 127.0.0.1 that were free a moment ago, all different.
+func freePorts(n int) (ports []int, err error) {
+	for range n {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return nil, err
+		}
+		defer func() { _ = listener.Close() }()
+		ports = append(ports, listener.Addr().(*net.TCPAddr).Port)
+	}
+	return ports, nil
+}

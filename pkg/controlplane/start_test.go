@@ -1,0 +1,251 @@
+package controlplane
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// request sends a request as the control plane's user and returns the status and the answer.
+func request(t *testing.T, cp *ControlPlane, token, method, path, body string) (int, string) {
+	t.Helper()
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(cp.CAData) {
+		t.Fatal("CAData holds no certificate")
+	}
+	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}}
+	defer transport.CloseIdleConnections()
+	req, err := http.NewRequestWithContext(t.Context(), method, cp.URL+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+token)
+	req.Header.Set("Content-Type", "application/json")
+	response, err := (&http.Client{Transport: transport}).Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	data, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return response.StatusCode, string(data)
+}
+
+const crd = `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"memcacheds.cache.example.com"},
+"spec":{"group":"cache.example.com","scope":"Namespaced","names":{"plural":"memcacheds","kind":"Memcached"},
+"versions":[{"name":"v1alpha1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object","properties":{
+"spec":{"type":"object","properties":{"size":{"type":"integer","minimum":1}}}}}}}]}}`
+
+func TestStartServes(t *testing.T) {
+	t.Parallel()
+	parent := t.TempDir()
+	var log bytes.Buffer
+	cp := startReal(t, StartOptions{TempDir: parent, Log: &log})
+
+	if code, body := request(t, cp, cp.Token, "GET", "/version", ""); code != 200 || !strings.Contains(body, `"v`+cp.Assets.Version+`"`) {
+		t.Errorf("/version: %d %s", code, body)
+	}
+	if code, body := request(t, cp, cp.Token, "POST", "/api/v1/namespaces", `{"metadata":{"name":"cache"}}`); code != 201 {
+		t.Errorf("making a namespace: %d %s", code, body)
+	}
+	if code, body := request(t, cp, cp.Token, "POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd); code != 201 {
+		t.Fatalf("making a CRD: %d %s", code, body)
+	}
+	const object = `{"apiVersion":"cache.example.com/v1alpha1","kind":"Memcached","metadata":{"name":"m"},"spec":{"size":%d}}`
+	const collection = "/apis/cache.example.com/v1alpha1/namespaces/cache/memcacheds"
+	deadline := time.Now().Add(20 * time.Second)
+	for code := 404; code == 404 && time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+		code, _ = request(t, cp, cp.Token, "GET", collection, "")
+	}
+	if code, body := request(t, cp, cp.Token, "POST", collection, fmt.Sprintf(object, 0)); code != 422 {
+		t.Errorf("an object that its schema forbids: %d %s", code, body)
+	}
+	if code, body := request(t, cp, cp.Token, "POST", collection, fmt.Sprintf(object, 1)); code != 201 {
+		t.Errorf("making an object: %d %s", code, body)
+	}
+	if code, _ := request(t, cp, "someone-else", "GET", "/api/v1/namespaces", ""); code != 401 {
+		t.Errorf("another token is answered with %d", code)
+	}
+	if code, _ := request(t, cp, "", "GET", "/api/v1/namespaces", ""); code != 403 {
+		t.Errorf("an anonymous user is answered with %d, RBAC should forbid it", code)
+	}
+
+	info, err := os.Stat(cp.KubeconfigPath())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
+		t.Errorf("the kubeconfig's mode is %o", info.Mode().Perm())
+	}
+	kubectl := exec.Command(cp.Assets.Path(Kubectl), "get", "namespace", "cache", "-o", "name")
+	kubectl.Env = append(os.Environ(), cp.Env()...)
+	if out, err := kubectl.CombinedOutput(); err != nil || string(out) != "namespace/cache\n" {
+		t.Errorf("kubectl: %v, %s", err, out)
+	}
+
+	select {
+	case <-cp.Done():
+		t.Errorf("a server ended early: %v", cp.Err())
+	default:
+	}
+	pids := []int{cp.etcd.cmd.Process.Pid, cp.api.cmd.Process.Pid}
+	if err := cp.Stop(); err != nil {
+		t.Error(err)
+	}
+	<-cp.Done()
+	for _, pid := range pids {
+		if alive(pid) {
+			t.Errorf("process %d runs after Stop", pid)
+		}
+	}
+	if left, _ := os.ReadDir(parent); len(left) > 0 {
+		t.Errorf("Stop left %v", left)
+	}
+	if !strings.Contains(log.String(), "Serving securely on 127.0.0.1:") {
+		t.Error("the log was not passed on")
+	}
+}
+
+// TestDoneTellsWhichServerEnded kills etcd under a running control plane.
+func TestDoneTellsWhichServerEnded(t *testing.T) {
+	t.Parallel()
+	cp := startReal(t, StartOptions{})
+	if err := cp.etcd.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-cp.Done():
+	case <-time.After(10 * time.Second):
+		t.Fatal("Done is not closed")
+	}
+	if err := cp.Err(); err == nil || !strings.Contains(err.Error(), "etcd failed") {
+		t.Errorf("Err() = %v", err)
+	}
+}
+
+// TestEnvtest runs controller-runtime's environment on our assets, as generated projects do.
+func TestEnvtest(t *testing.T) {
+	t.Parallel()
+	assets, err := realAssets()
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := &envtest.Environment{BinaryAssetsDirectory: assets.Dir}
+	config, err := env.Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := env.Stop(); err != nil {
+			t.Error(err)
+		}
+	}()
+	c, err := client.New(config, client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	namespace := &corev1.Namespace{}
+	namespace.Name = "cache"
+	if err := c.Create(t.Context(), namespace); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestDiesWithParent kills a process that runs a control plane, which can then stop nothing any more.
+func TestDiesWithParent(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("needs process ids as on unix")
+	}
+	t.Parallel()
+	if _, err := realAssets(); err != nil {
+		t.Fatal(err)
+	}
+	parent := t.TempDir()
+	hold := selfCommand(t, holdVariable+"="+parent)
+	out, err := hold.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := hold.Start(); err != nil {
+		t.Fatal(err)
+	}
+	line, _ := bufio.NewReader(out).ReadString('\n')
+	var pids [2]int
+	if _, err := fmt.Sscan(line, &pids[0], &pids[1]); err != nil || !alive(pids[0]) || !alive(pids[1]) {
+		_ = hold.Process.Kill()
+		t.Fatalf("no control plane: %s", line)
+	}
+	if err := hold.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = hold.Wait()
+	gone := func() bool { return !alive(pids[0]) && !alive(pids[1]) }
+	for deadline := time.Now().Add(5 * time.Second); !gone() && time.Now().Before(deadline); {
+		time.Sleep(50 * time.Millisecond)
+	}
+	if !gone() {
+		t.Errorf("processes outlive their parent: etcd %v, kube-apiserver %v", alive(pids[0]), alive(pids[1]))
+	}
+	if left, _ := filepath.Glob(filepath.Join(parent, runPrefix+"*")); len(left) != 1 {
+		t.Errorf("expected the folder of the killed process, got %v", left)
+	}
+	sweepRunDirs(parent)
+	if left, _ := os.ReadDir(parent); len(left) > 0 {
+		t.Errorf("the data of the killed process stays: %v", left)
+	}
+}
+
+// TestServersWatchTheirParent does without the death signal of Linux: it is how the servers of
+// envtest end, and how ours do on other systems.
+func TestServersWatchTheirParent(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("a job object does this on Windows")
+	}
+	t.Parallel()
+	assets, err := realAssets()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if assets.Source != FromBuild {
+		t.Skip("only Operon's own build watches its parent")
+	}
+	// A process that is not the parent stands in for one that is gone.
+	etcd := exec.Command(assets.Path(Etcd), "--data-dir="+t.TempDir(), "--listen-peer-urls=http://127.0.0.1:0", "--listen-client-urls=http://127.0.0.1:0",
+		"--advertise-client-urls=http://127.0.0.1:0")
+	etcd.Env = append(os.Environ(), parentVariable+"=1")
+	out, err := etcd.CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "process 1, which started this one, is gone") {
+		t.Errorf("etcd: %v\n%s", err, out)
+	}
+}
+
+func TestTwoAtOnce(t *testing.T) {
+	t.Parallel()
+	parent := t.TempDir()
+	one := startReal(t, StartOptions{TempDir: parent})
+	two := startReal(t, StartOptions{TempDir: parent})
+	if one.URL == two.URL || one.Token == two.Token {
+		t.Errorf("two control planes share %s", one.URL)
+	}
+	if code, _ := request(t, one, one.Token, "GET", "/readyz", ""); code != 200 {
+		t.Errorf("the first is gone when the second starts: %d", code)
+	}
+}

@@ -1,0 +1,76 @@
+package controlplane
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+)
+
+// buildWatch tells people how far a build is.
+type buildWatch struct {
+	emit func(Event)
+
+	mu       sync.Mutex
+	stage    string
+	packages int
+	total    int
+}
+
+// start begins a stage of total packages, or of unknown size where total is 0.
+func (w *buildWatch) start(stage string, total int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.stage, w.packages, w.total = stage, 0, total
+}
+
+// countPackage tells whether a line of `go build -v` names a package that is being compiled, and
+// counts it. Package paths have no spaces; go's messages do.
+func (w *buildWatch) countPackage(line string) bool {
+	if strings.Contains(line, " ") {
+		return false
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.packages++
+	return true
+}
+
+// report emits an event at every heartbeat until ctx ends.
+func (w *buildWatch) report(ctx context.Context) {
+	ticker := time.NewTicker(heartbeat)
+	defer ticker.Stop()
+	for elapsed := heartbeat; ; elapsed += heartbeat {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			w.emit(w.event(elapsed))
+		}
+	}
+}
+
+func (w *buildWatch) event(elapsed time.Duration) Event {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.total == 0 {
+		return Event{Message: fmt.Sprintf("%s (%s)", w.stage, elapsed)}
+	}
+	// Go does not name the packages that its own cache holds, so a build may end with a lower count.
+	done := min(w.packages, w.total)
+	return Event{
+		Message:  fmt.Sprintf("%s: %d of %d packages (%s)", w.stage, done, w.total, elapsed),
+		Packages: done,
+		Total:    w.total,
+	}
+}
+
+// lineCounter counts the lines written to it.
+type lineCounter struct{ lines int }
+
+func (c *lineCounter) Write(p []byte) (int, error) {
+	c.lines += bytes.Count(p, []byte("\n"))
+	return len(p), nil
+}
