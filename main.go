@@ -1,50 +1,23 @@
+// Operon takes an operator author from an empty folder to an operator running under OLM.
 package main
 
 import (
-	_ "github.com/operon-sdk/operon/templates"
-	_ "github.com/AlecAivazis/survey/v2"
-	_ "github.com/AlecAivazis/survey/v2/terminal"
-	_ "github.com/gofrs/flock"
-	_ "github.com/pmezard/go-difflib/difflib"
-	_ "github.com/rogpeppe/go-internal/testscript"
-	_ "github.com/spf13/afero"
-	_ "github.com/spf13/cobra"
-	_ "go.yaml.in/yaml/v3"
-	_ "golang.org/x/mod/modfile"
-	_ "golang.org/x/mod/semver"
-	_ "golang.org/x/sys/execabs"
-	_ "golang.org/x/term"
-	_ "golang.org/x/tools/go/gcexportdata"
-	_ "golang.org/x/tools/go/packages"
-	_ "golang.org/x/tools/imports"
-	_ "gopkg.in/yaml.v3"
-	_ "k8s.io/api/apps/v1"
-	_ "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	_ "k8s.io/apimachinery/pkg/apis/meta/v1"
-	_ "k8s.io/apimachinery/pkg/util/validation"
-	_ "k8s.io/client-go/kubernetes"
-	_ "k8s.io/client-go/tools/clientcmd"
-	_ "sigs.k8s.io/controller-runtime/pkg/client"
-	_ "sigs.k8s.io/controller-runtime/pkg/envtest"
-	_ "sigs.k8s.io/controller-runtime/tools/setup-envtest/env"
-	_ "sigs.k8s.io/controller-runtime/tools/setup-envtest/remote"
-	_ "sigs.k8s.io/controller-runtime/tools/setup-envtest/store"
-	_ "sigs.k8s.io/controller-runtime/tools/setup-envtest/versions"
-	_ "sigs.k8s.io/controller-runtime/tools/setup-envtest/workflows"
-	_ "sigs.k8s.io/controller-tools/pkg/crd"
-	_ "sigs.k8s.io/controller-tools/pkg/deepcopy"
-	_ "sigs.k8s.io/controller-tools/pkg/genall"
-	_ "sigs.k8s.io/controller-tools/pkg/genall/help/pretty"
-	_ "sigs.k8s.io/controller-tools/pkg/rbac"
-	_ "sigs.k8s.io/controller-tools/pkg/schemapatcher"
-	_ "sigs.k8s.io/controller-tools/pkg/webhook"
-	_ "sigs.k8s.io/controller-tools/pkg/applyconfiguration"
-	_ "sigs.k8s.io/kubebuilder/v3/pkg/machinery"
-	_ "sigs.k8s.io/kubebuilder/v3/pkg/model/resource"
-	_ "sigs.k8s.io/kustomize/api/krusty"
-	_ "sigs.k8s.io/kustomize/kustomize/v5/commands"
-	_ "sigs.k8s.io/kustomize/kyaml/filesys"
-	_ "sigs.k8s.io/yaml"
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+
+	"github.com/operon-sdk/operon/cmd"
 )
 
-func main() {}
+func main() {
+	env, err := cmd.System()
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "error: finding the working directory: %v\n", err)
+		os.Exit(1)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	code := cmd.Main(ctx, env, os.Args)
+	stop()
+	os.Exit(code)
+}

@@ -5,7 +5,14 @@ type Data struct {
 	Project  Project
 	Resource Resource
 	Image    Image
+	License  License
 	Versions Versions
+}
+
+// License is what the headers of templates/go/license need.
+type License struct {
+	// Copyright is the whole notice (Copyright 2026 Example Inc.), or empty.
+	Copyright string
 }
 
 // Project describes the project as a whole.
@@ -20,6 +27,9 @@ type Project struct {
 	MultiGroup bool
 	// Namespaced tells that the manager watches one namespace and needs Roles, not ClusterRoles.
 	Namespaced bool
+	// LegacyEvents tells that go.mod requires a controller-runtime before v0.23, whose managers have
+	// GetEventRecorderFor and the core events API only, as operator-sdk 1.42's projects do.
+	LegacyEvents bool
 	// Boilerplate is the comment that starts every Go file, without a newline at its end; it may be empty.
 	Boilerplate string
 	// CLIName is the name the user called the program by: operon, or operator-sdk through a link.
@@ -40,12 +50,24 @@ type Resource struct {
 	ImportAlias string
 	// Namespaced tells the scope of the kind.
 	Namespaced bool
-	// API tells that the project holds the types, Controller that it has a controller for them.
+	// API tells that the command writes the Go types, so that a controller may rely on their fields;
+	// Controller that it writes a controller for them.
 	API, Controller bool
 	// Core and External tell that the types come from Kubernetes or from another module.
 	Core, External bool
-	// ControllerName is the controller's name in logs and metrics, unique in the manager: memcached.
+	// IrregularPlural tells that Plural is not what code generation would derive from Kind.
+	IrregularPlural bool
+	// LegacySchemeBuilder tells that the version's groupversion_info.go exists already and registers types
+	// through controller-runtime's deprecated scheme.Builder, as operator-sdk 1.42 writes it.
+	LegacySchemeBuilder bool
+	// ControllerName is the controller's own name, which names its files: memcached.
 	ControllerName string
+	// RuntimeName is the controller's name in logs and metrics, unique in the manager: memcached, or
+	// cache-memcached in a multigroup project.
+	RuntimeName string
+	// ControllerPackage is the Go package of the controller: controller, or the group without dots and
+	// dashes (cache, certmanager) in a multigroup project.
+	ControllerPackage string
 	// ReconcilerName is the Go identifier before "Reconciler": Memcached.
 	ReconcilerName string
 }
@@ -62,11 +84,15 @@ type Image struct {
 	RunAsUser string
 	// EnvVar is the manager's environment variable that holds the reference: MEMCACHED_IMAGE.
 	EnvVar string
+	// NamespaceVar is the manager's environment variable that holds the namespace for the workloads of a
+	// cluster-scoped kind: MEMCACHED_NAMESPACE.
+	NamespaceVar string
 }
 
 // Versions are the pinned versions a project is scaffolded with.
 type Versions struct {
 	Go                string // go directive, 1.26.0
+	Kubernetes        string // of the client libraries: 1.37
 	ControllerRuntime string // v0.25.2
 	ControllerTools   string // v0.23.0
 	Kustomize         string // v5.8.1

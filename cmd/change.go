@@ -1,0 +1,120 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/afero"
+
+	"github.com/operon-sdk/operon/pkg/project"
+	"github.com/operon-sdk/operon/pkg/scaffold"
+)
+
+// projectRoot is the folder of the project that a command is called in, from any folder below it.
+func (a *app) projectRoot() (string, error) {
+	dir, err := a.workDir()
+	if err != nil {
+		return "", err
+	}
+	root, err := project.FindRoot(a.FS, dir)
+	if err != nil {
+		return "", err
+	}
+	return root, nil
+}
+
+// loadProject reads PROJECT from a tree.
+func loadProject(tree *scaffold.Tree) (*project.Config, error) {
+	data, err := tree.ReadFile(project.FileName)
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", project.FileName, reason(err))
+	}
+	config, err := project.Parse(data)
+	if err != nil {
+		return nil, err
+	}
+	return config, config.CheckLayout()
+}
+
+// peek reads PROJECT before anything is asked or locked.
+func (a *app) peek(root string) (*project.Config, error) {
+	return loadProject(scaffold.NewTree(a.FS, root))
+}
+
+// apply lets change work on the project at root as one transaction and prints what came of it: the
+// changed files, or with --dry-run their diff.
+func (a *app) apply(ctx context.Context, root, who string, change func(*scaffold.Tree) error) error {
+	if a.dryRun {
+		if err := scaffold.Unfinished(a.FS, root); err != nil {
+			return err
+		}
+		tree := scaffold.NewTree(a.FS, root)
+		if err := change(tree); err != nil {
+			return err
+		}
+		changes, err := tree.Changes()
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprint(a.Out, scaffold.Diff(changes))
+		return err
+	}
+	updated, err := scaffold.Update(ctx, a.FS, root, who, change)
+	if updated != nil && updated.Recovered != nil {
+		a.progressf("%s", updated.Recovered)
+	}
+	if err != nil {
+		return err
+	}
+	for _, c := range updated.Changes {
+		if _, err := fmt.Fprintln(a.Out, c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tell prints what a scaffold left alone.
+func (a *app) tell(report *scaffold.Report) {
+	if len(report.Kept) > 0 {
+		a.progressf("kept as they are: %s", strings.Join(report.Kept, ", "))
+	}
+}
+
+// boilerplate reads the comment that starts the project's Go files.
+func boilerplate(tree *scaffold.Tree) (string, error) {
+	const name = "hack/boilerplate.go.txt"
+	data, err := tree.ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("%s is missing: it holds the licence header of generated Go files; restore it, or make an empty file for no header", name)
+	}
+	if err != nil {
+		return "", err
+	}
+	return strings.TrimRight(strings.ReplaceAll(string(data), "\r\n", "\n"), "\n"), nil
+}
+
+// readGiven reads a file that a flag names, relative to the working directory.
+func (a *app) readGiven(flag, name string) (string, error) {
+	path := name
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(a.Dir, path)
+	}
+	data, err := afero.ReadFile(a.FS, path)
+	if err != nil {
+		return "", fmt.Errorf("%s %s: %w", flag, name, reason(err))
+	}
+	return string(data), nil
+}
+
+// reason is an error of the file system without the absolute path in it.
+func reason(err error) error {
+	if pe, ok := errors.AsType[*fs.PathError](err); ok {
+		return pe.Err
+	}
+	return err
+}

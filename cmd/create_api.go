@@ -1,0 +1,311 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/operon-sdk/operon/pkg/codegen"
+	"github.com/operon-sdk/operon/pkg/project"
+	"github.com/operon-sdk/operon/pkg/scaffold"
+)
+
+// apiOptions are the flags of create api.
+type apiOptions struct {
+	project.ResourceOptions
+	image   project.Image
+	plugins []string
+	// make and manifests ask for generated code and manifests.
+	make, manifests bool
+}
+
+func newCreateAPI(a *app) *cobra.Command {
+	var o apiOptions
+	c := &cobra.Command{
+		Use:   "api",
+		Short: "Add an API: its types, manifests and a controller",
+		Long: `Add the Go types of an API, its CRD, roles and sample, and a controller with tests, and wire
+them into the manager. With --image the controller deploys that image and keeps it as the
+resource says; without, it is a small reconciler to be filled in.
+
+What --resource and --controller leave open is asked for.`,
+		Example: fmt.Sprintf(`  # An API with a controller to be filled in:
+  %[1]s create api --group cache --version v1alpha1 --kind Memcached --resource --controller
+
+  # A controller that runs an image:
+  %[1]s create api --group cache --version v1alpha1 --kind Memcached --image memcached:1.6.39-alpine
+
+  # A controller for a kind of Kubernetes, or of another project:
+  %[1]s create api --group apps --version v1 --kind Deployment --resource=false --controller
+  %[1]s create api --group cert-manager --version v1 --kind Certificate --resource=false --controller \
+    --external-api-path github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1 \
+    --external-api-domain io --external-api-module github.com/cert-manager/cert-manager@v1.18.2
+
+  # Answers from a pipe:
+  printf 'y\ny\n' | %[1]s create api --group cache --version v1 --kind Memcached`, a.program),
+		Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return a.runCreateAPI(c, o) },
+	}
+	f := c.Flags()
+	f.StringVar(&o.Group, "group", "", "`group` of the API, without the project's domain")
+	f.StringVar(&o.Version, "version", "", "`version` of the API, such as v1alpha1")
+	f.StringVar(&o.Kind, "kind", "", "`kind` of the resource, such as Memcached")
+	f.StringVar(&o.Plural, "plural", "", "`plural` of the kind, where English rules do not give it")
+	f.BoolVar(&o.Namespaced, "namespaced", true, "resources live in namespaces; =false for cluster-scoped ones")
+	f.BoolVar(&o.API, "resource", true, "write the types of the API; asked for when not given")
+	f.BoolVar(&o.Controller, "controller", true, "write a controller; asked for when not given")
+	f.StringVar(&o.ControllerName, "controller-name", "", "`name` of the controller, for a second one of a kind")
+	f.BoolVar(&o.Force, "force", false, "overwrite the types and the controller of an API that exists")
+	f.BoolVar(&o.make, "make", true, "generate code and manifests afterwards")
+	f.BoolVar(&o.manifests, "manifests", true, "generate manifests afterwards; --make=false leaves out both")
+	f.StringVar(&o.ExternalPath, "external-api-path", "", "import `path` of types that another module defines")
+	f.StringVar(&o.ExternalDomain, "external-api-domain", "", "`domain` of such an API's group")
+	f.StringVar(&o.ExternalModule, "external-api-module", "", "`module` that holds the types, with its version: path@v1.2.3")
+	f.StringVar(&o.image.Ref, "image", "", "`image` that the controller deploys")
+	f.StringVar(&o.image.Command, "image-container-command", "", "`command` of the container, its words separated by commas")
+	f.StringVar(&o.image.Port, "image-container-port", "", "`port` that the container serves")
+	f.StringVar(&o.image.RunAsUser, "run-as-user", "", "numeric `user` that the container runs as")
+	f.StringSliceVar(&o.plugins, "plugins", nil, "`plugins` to use: deploy-image/v1-alpha is what --image selects")
+	completeValues(c, "plugins", "go/v4", "deploy-image/v1-alpha")
+	return c
+}
+
+func (a *app) runCreateAPI(c *cobra.Command, o apiOptions) error {
+	root, err := a.projectRoot()
+	if err != nil {
+		return err
+	}
+	config, err := a.peek(root)
+	if err != nil {
+		return err
+	}
+	if err := a.askNames(config, &o); err != nil {
+		return err
+	}
+	// What the flags get wrong is said before anything is asked.
+	if _, err := o.resolve(config); err != nil {
+		return err
+	}
+	if err := a.askParts(c, &o); err != nil {
+		return err
+	}
+	var next string
+	err = a.apply(c.Context(), root, c.CommandPath(), func(tree *scaffold.Tree) error {
+		next, err = a.createAPI(c.Context(), tree, o)
+		return err
+	})
+	if err != nil || a.dryRun {
+		return err
+	}
+	a.progressf("next: %s", next)
+	return nil
+}
+
+// askNames asks a person at a terminal for the group, version and kind that flags leave open.
+func (a *app) askNames(config *project.Config, o *apiOptions) error {
+	if !a.InTerminal {
+		return nil
+	}
+	for _, q := range []struct {
+		value    *string
+		question string
+		check    func(value string) project.Findings
+	}{
+		{&o.Group, "Group", func(group string) project.Findings { return project.CheckGroup(group, config.Domain()) }},
+		{&o.Version, "Version", project.CheckVersion},
+		{&o.Kind, "Kind", project.CheckKind},
+	} {
+		if *q.value != "" {
+			continue
+		}
+		answer, err := a.prompt().Input(q.question, "", func(answer string) error { return q.check(answer).Err() })
+		if err != nil {
+			return err
+		}
+		*q.value = answer
+	}
+	return nil
+}
+
+// askParts asks what to write, unless the flags say so. An image needs both parts.
+func (a *app) askParts(c *cobra.Command, o *apiOptions) error {
+	for _, q := range []struct {
+		flag, question string
+		value          *bool
+	}{
+		{"resource", "Create Resource", &o.API},
+		{"controller", "Create Controller", &o.Controller},
+	} {
+		if c.Flags().Changed(q.flag) || o.deployImage() {
+			continue
+		}
+		answer, err := a.prompt().Confirm(q.question)
+		if errors.Is(err, errNoAnswer) {
+			return usagef(c, "%w; give --%s or --%[2]s=false", err, q.flag)
+		}
+		if err != nil {
+			return err
+		}
+		*q.value = answer
+	}
+	if !o.API && !o.Controller {
+		return usagef(c, "with neither --resource nor --controller there is nothing to create")
+	}
+	return nil
+}
+
+// deployImage tells whether the controller is to run an image.
+func (o *apiOptions) deployImage() bool {
+	plugins, _ := project.CheckPlugins(o.plugins)
+	return o.image.Ref != "" || plugins.DeployImage
+}
+
+// resolve validates all flags together and completes the resource that they name.
+func (o *apiOptions) resolve(config *project.Config) (project.Resource, error) {
+	_, findings := project.CheckPlugins(o.plugins)
+	resource, wrong := project.ResolveResource(config, o.ResourceOptions)
+	findings = append(findings, wrong...)
+	if o.deployImage() {
+		findings = append(findings, project.CheckImage(o.image.Ref)...)
+		findings = append(findings, project.CheckPort(o.image.Port)...)
+		findings = append(findings, project.CheckRunAsUser(o.image.RunAsUser)...)
+	} else if o.image != (project.Image{}) {
+		findings = append(findings, project.Finding{Field: "--image", Problem: "is needed with the other flags about the container"})
+	}
+	return resource, findings.Err()
+}
+
+// createAPI writes the API into the tree and returns what a person does next.
+func (a *app) createAPI(ctx context.Context, tree *scaffold.Tree, o apiOptions) (string, error) {
+	config, err := loadProject(tree)
+	if err != nil {
+		return "", err
+	}
+	resource, err := o.resolve(config)
+	if err != nil {
+		return "", err
+	}
+	header, err := boilerplate(tree)
+	if err != nil {
+		return "", err
+	}
+	data := apiData(config, resource, o)
+	data.Project.Boilerplate, data.Project.CLIName = header, a.program
+	report, err := scaffold.CreateAPI(tree, data, o.Force)
+	if err != nil {
+		return "", err
+	}
+	if err := config.UpdateResource(resource); err != nil {
+		return "", err
+	}
+	if o.deployImage() {
+		if err := config.SetImage(resource.GVK, o.image); err != nil {
+			return "", err
+		}
+	}
+	tree.WriteFile(project.FileName, config.Bytes(), 0o644)
+	next, err := a.requireModules(tree, o)
+	if err != nil {
+		return "", err
+	}
+	a.tell(report)
+	return a.generateNew(ctx, tree, o, next)
+}
+
+// requireModules brings go.mod up to date and names the step that needs a network, if there is one.
+func (a *app) requireModules(tree *scaffold.Tree, o apiOptions) (string, error) {
+	if path, version, ok := strings.Cut(o.ExternalModule, "@"); ok {
+		if err := scaffold.AddRequirement(tree, path, version); err != nil {
+			return "", err
+		}
+	}
+	unresolved, err := scaffold.UpdateRequirements(tree)
+	if err != nil {
+		return "", err
+	}
+	if o.ExternalModule != "" || len(unresolved) > 0 {
+		what := append(slices.Clone(unresolved), o.ExternalModule)
+		return fmt.Sprintf("'go get %s', then '%s generate'", strings.TrimSpace(strings.Join(what, " ")), a.program), nil
+	}
+	return "", nil
+}
+
+// generateNew generates code for the new API. Where the module cache lacks what that needs, the
+// scaffold stands and the step that is missing is named: create opens no socket.
+func (a *app) generateNew(ctx context.Context, tree *scaffold.Tree, o apiOptions, next string) (string, error) {
+	if !o.make {
+		if next == "" {
+			next = fmt.Sprintf("'%s generate' for the code and manifests that --make=false left out", a.program)
+		}
+		return next, nil
+	}
+	what := codegen.All
+	if !o.manifests {
+		what = codegen.Object
+	}
+	err := a.generate(ctx, tree, what, offline)
+	if errors.Is(err, codegen.ErrModulesMissing) {
+		a.progressf("warning: code and manifests are not generated yet: %v", err)
+		return fmt.Sprintf("'go mod download', then '%s generate'", a.program), nil
+	}
+	if err != nil {
+		return "", err
+	}
+	if next == "" {
+		next = fmt.Sprintf("edit the types and the controller, then '%s generate'", a.program)
+	}
+	return next, nil
+}
+
+// apiData gives what the templates need to know about a resource.
+func apiData(config *project.Config, r project.Resource, o apiOptions) scaffold.Data {
+	controller := strings.ToLower(r.Kind)
+	if o.ControllerName != "" {
+		controller = o.ControllerName
+	}
+	data := scaffold.Data{
+		Project: scaffold.Project{
+			Name: config.ProjectName(), Domain: config.Domain(), Repo: config.Repo(),
+			MultiGroup: config.MultiGroup(), Namespaced: config.Namespaced(),
+		},
+		Resource: scaffold.Resource{
+			Group: r.Group, Domain: r.Domain, QualifiedGroup: r.QualifiedGroup(),
+			Version: r.Version, Kind: r.Kind, Plural: r.Plural,
+			Package: r.Path, ImportAlias: r.ImportAlias(),
+			Namespaced: o.Namespaced,
+			API:        o.API, Controller: o.Controller, Core: r.Core, External: r.External,
+			IrregularPlural:   r.Plural != project.RegularPlural(r.Kind),
+			ControllerName:    controller,
+			RuntimeName:       r.ControllerName(controller, config.MultiGroup()),
+			ControllerPackage: controllerPackage(config, r),
+			ReconcilerName:    r.ReconcilerName(controller),
+		},
+		Versions: scaffold.Pinned(),
+	}
+	if o.deployImage() {
+		// resolve has checked the port; none is 0.
+		port, _ := strconv.ParseInt(o.image.Port, 10, 32)
+		data.Image = scaffold.Image{
+			Ref: o.image.Ref, RunAsUser: o.image.RunAsUser, Port: int32(port),
+			EnvVar:       strings.ToUpper(r.Kind) + "_IMAGE",
+			NamespaceVar: strings.ToUpper(r.Kind) + "_NAMESPACE",
+		}
+		if o.image.Command != "" {
+			data.Image.Command = strings.Split(o.image.Command, ",")
+		}
+	}
+	return data
+}
+
+// controllerPackage is the Go package of the project's controllers of a group.
+func controllerPackage(config *project.Config, r project.Resource) string {
+	if config.MultiGroup() {
+		return r.PackageName()
+	}
+	return "controller"
+}

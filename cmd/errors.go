@@ -1,0 +1,91 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/operon-sdk/operon/pkg/controlplane"
+	"github.com/operon-sdk/operon/pkg/project"
+)
+
+// usageError is a wrong call: exit code 2.
+type usageError struct {
+	err error
+	// command is how to ask for help, such as "operon create api"; empty leaves the hint out.
+	command string
+}
+
+func (e *usageError) Error() string { return e.err.Error() }
+func (e *usageError) Unwrap() error { return e.err }
+
+// errStale ends a --check whose differences are on stdout already.
+var errStale = errors.New("generated files are stale")
+
+// usagef makes a usageError about a command.
+func usagef(c *cobra.Command, format string, args ...any) error {
+	return &usageError{err: fmt.Errorf(format, args...), command: c.CommandPath()}
+}
+
+// report prints an error once, on stderr, and gives the exit code that it stands for.
+func (a *app) report(err error) int {
+	if err == nil {
+		return exitOK
+	}
+	code, hint := exitFailed, ""
+	if usage, ok := errors.AsType[*usageError](err); ok {
+		code = exitUsage
+		if usage.command != "" {
+			hint = fmt.Sprintf("run '%s --help' for the flags and examples", usage.command)
+		}
+	}
+	if _, ok := errors.AsType[project.Findings](err); ok {
+		code = exitUsage
+	}
+	if exit, ok := errors.AsType[*controlplane.ExitError](err); ok {
+		code = exit.Code
+		if exit.Err == nil {
+			return code
+		}
+	}
+	fmt.Fprintf(a.Err, "%s %s\n", a.red("error:"), strings.TrimRight(err.Error(), "\n"))
+	if hint != "" {
+		fmt.Fprintln(a.Err, hint)
+	}
+	return code
+}
+
+// red colours a word on a terminal whose user has not asked for NO_COLOR.
+func (a *app) red(s string) string {
+	if !a.ErrTerminal || a.Getenv("NO_COLOR") != "" || a.Getenv("TERM") == "dumb" {
+		return s
+	}
+	return "\x1b[31m" + s + "\x1b[0m"
+}
+
+// noArgs refuses positional arguments: the peers take them without a word.
+func noArgs(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	if c.HasAvailableSubCommands() {
+		return unknownCommand(c, args[0])
+	}
+	return usagef(c, "%s takes no arguments, but got %q", c.CommandPath(), strings.Join(args, " "))
+}
+
+// unknownCommand names the nearest sub-command.
+func unknownCommand(c *cobra.Command, name string) error {
+	var names []string
+	for _, sub := range c.Commands() {
+		if sub.IsAvailableCommand() || sub.Name() == "help" {
+			names = append(names, sub.Name())
+		}
+	}
+	if near, ok := project.Nearest(name, names); ok {
+		return usagef(c, "unknown command %q for %q; did you mean %q?", name, c.CommandPath(), near)
+	}
+	return usagef(c, "unknown command %q for %q; it has: %s", name, c.CommandPath(), strings.Join(names, ", "))
+}

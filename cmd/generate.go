@@ -1,0 +1,128 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/operon-sdk/operon/pkg/codegen"
+	"github.com/operon-sdk/operon/pkg/scaffold"
+)
+
+// access says whether the go command may download modules while it lists packages.
+type access bool
+
+const (
+	online  access = true
+	offline access = false
+)
+
+// manifestGenerators make what lies below config.
+const manifestGenerators = codegen.CRD | codegen.RBAC | codegen.Webhook
+
+func newGenerate(a *app) *cobra.Command {
+	var check bool
+	command := func(use, short, long, example string, what codegen.Generators) *cobra.Command {
+		c := &cobra.Command{
+			Use:     use,
+			Short:   short,
+			Long:    long,
+			Example: example,
+			Args:    noArgs,
+			RunE: func(c *cobra.Command, _ []string) error {
+				root, err := a.projectRoot()
+				if err != nil {
+					return err
+				}
+				if check {
+					return a.checkGenerated(c.Context(), root, what)
+				}
+				return a.apply(c.Context(), root, c.CommandPath(), func(tree *scaffold.Tree) error {
+					if _, err := loadProject(tree); err != nil {
+						return err
+					}
+					return a.generate(c.Context(), tree, what, online)
+				})
+			},
+		}
+		c.Flags().BoolVar(&check, "check", false, "write nothing; exit with 1 and print a diff if generated files are stale (for CI)")
+		return c
+	}
+	c := command("generate", "Generate code and manifests from the types and markers",
+		`Generate the deepcopy methods of the API types, their CRDs, the RBAC role and the webhook
+configurations, all at once. Files that are up to date are not touched.`,
+		fmt.Sprintf(`  # After changing types or markers:
+  %[1]s generate
+
+  # In CI, to find forgotten changes:
+  %[1]s generate --check`, a.program), codegen.All)
+	c.AddCommand(
+		command("code", "Generate the deepcopy methods of the API types",
+			"Generate zz_generated.deepcopy.go beside the API types, as 'make generate' does.",
+			fmt.Sprintf("  %s generate code", a.program), codegen.Object),
+		command("manifests", "Generate CRDs, RBAC and webhook manifests",
+			"Generate CRDs, the RBAC role and webhook configurations below config, as 'make manifests' does.",
+			fmt.Sprintf("  %s generate manifests", a.program), manifestGenerators),
+	)
+	return c
+}
+
+// generate brings the generated files of a tree up to date.
+func (a *app) generate(ctx context.Context, tree *scaffold.Tree, what codegen.Generators, net access) error {
+	start := a.Now()
+	result, err := codegen.Generate(ctx, codegen.Options{
+		Root:       tree.Root(),
+		Overlay:    tree.Overlay(),
+		Generators: what,
+		CacheDir:   a.cache("codegen"),
+		Env:        a.Environ,
+		Offline:    net == offline,
+	})
+	if err != nil {
+		return err
+	}
+	for _, warning := range result.Warnings {
+		a.progressf("warning: %s", warning)
+	}
+	for name, content := range result.Files {
+		tree.WriteFile(name, content, 0o644)
+	}
+	a.verbosef("generated code and manifests in %s", a.Now().Sub(start).Round(100*time.Microsecond))
+	return nil
+}
+
+// checkGenerated prints what generate would change, and fails if that is anything.
+func (a *app) checkGenerated(ctx context.Context, root string, what codegen.Generators) error {
+	if err := scaffold.Unfinished(a.FS, root); err != nil {
+		return err
+	}
+	tree := scaffold.NewTree(a.FS, root)
+	if _, err := loadProject(tree); err != nil {
+		return err
+	}
+	if err := a.generate(ctx, tree, what, online); err != nil {
+		return err
+	}
+	changes, err := tree.Changes()
+	if err != nil {
+		return err
+	}
+	if len(changes) == 0 {
+		return nil
+	}
+	if _, err := fmt.Fprint(a.Out, scaffold.Diff(changes)); err != nil {
+		return err
+	}
+	return fmt.Errorf("%w: run '%s generate' and commit what it changes", errStale, a.program)
+}
+
+// cache is a folder of Operon's caches, empty where the system names no place for any.
+func (a *app) cache(name string) string {
+	if a.CacheDir == "" {
+		return ""
+	}
+	return filepath.Join(a.CacheDir, "operon", name)
+}

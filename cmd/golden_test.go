@@ -1,0 +1,242 @@
+package cmd_test
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"go/format"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sort"
+	"strings"
+	"testing"
+
+	"github.com/operon-sdk/operon/cmd"
+	"github.com/operon-sdk/operon/pkg/manifest"
+)
+
+var update = flag.Bool("update", false, "rewrite golden trees and scripts with what the commands give now")
+
+const goldenDir = "../testdata"
+
+// goldenProjects are the whole trees below testdata; NAME.commands holds the commands that made NAME.
+func goldenProjects(t *testing.T) []string {
+	t.Helper()
+	scripts, err := filepath.Glob(filepath.Join(goldenDir, "*.commands"))
+	if err != nil || len(scripts) == 0 {
+		t.Fatalf("no golden projects in %s (%v)", goldenDir, err)
+	}
+	var names []string
+	for _, s := range scripts {
+		names = append(names, strings.TrimSuffix(filepath.Base(s), ".commands"))
+	}
+	return names
+}
+
+// replay runs a golden project's commands in a new folder of that name and returns the folder.
+func replay(t *testing.T, name string) string {
+	t.Helper()
+	script, err := os.ReadFile(filepath.Join(goldenDir, name+".commands"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(t.TempDir(), name)
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(script)) {
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		operon(t, dir, strings.Fields(line)...)
+	}
+	return dir
+}
+
+// operon runs a command in this process and fails the test unless it exits with 0.
+func operon(t *testing.T, dir string, args ...string) string {
+	t.Helper()
+	env, err := cmd.System()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out, errOut bytes.Buffer
+	env.In, env.Out, env.Err = strings.NewReader(""), &out, &errOut
+	env.InTerminal, env.OutTerminal, env.ErrTerminal = false, false, false
+	env.Dir, env.CacheDir = dir, ""
+	if args[0] == "operon" {
+		args = args[1:]
+	}
+	if code := cmd.Main(context.Background(), env, append([]string{"operon"}, args...)); code != 0 {
+		t.Fatalf("operon %s: exit code %d\n%s%s", strings.Join(args, " "), code, out.String(), errOut.String())
+	}
+	return out.String()
+}
+
+// TestGolden replays the commands of every golden project and compares the trees, both ways.
+func TestGolden(t *testing.T) {
+	t.Parallel()
+	for _, name := range goldenProjects(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, golden := replay(t, name), filepath.Join(goldenDir, name)
+			if *update {
+				if err := os.RemoveAll(golden); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.CopyFS(golden, os.DirFS(got)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			compareTrees(t, golden, got)
+			checkModes(t, got)
+			checkFormat(t, got)
+			checkOverlays(t, got)
+		})
+	}
+}
+
+// TestGoldenBuilds compiles, vets and tidies every golden project.
+func TestGoldenBuilds(t *testing.T) {
+	t.Parallel()
+	for _, name := range goldenProjects(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := replay(t, name)
+			goRun(t, dir, nil, "build", "./...")
+			goRun(t, dir, nil, "vet", "./...")
+			goRun(t, dir, nil, "vet", "-tags=e2e", "./...")
+			goRun(t, dir, nil, "mod", "tidy", "-diff")
+		})
+	}
+}
+
+// compareTrees fails for every file that only one side has, or whose bytes differ.
+func compareTrees(t *testing.T, want, got string) {
+	t.Helper()
+	wantFiles, gotFiles := readTree(t, want), readTree(t, got)
+	for _, name := range keysOf(wantFiles) {
+		have, ok := gotFiles[name]
+		switch {
+		case !ok:
+			t.Errorf("%s is in the golden tree but is not written", name)
+		case have != wantFiles[name]:
+			t.Errorf("%s differs from the golden tree (go test ./cmd -update rewrites it)", name)
+		}
+	}
+	for _, name := range keysOf(gotFiles) {
+		if _, ok := wantFiles[name]; !ok {
+			t.Errorf("%s is written but is not in the golden tree", name)
+		}
+	}
+}
+
+// checkModes holds the scaffold to 0644 for files and 0755 for folders, whatever the umask.
+func checkModes(t *testing.T, dir string) {
+	t.Helper()
+	walk(t, dir, func(p string, d fs.DirEntry) {
+		info, err := d.Info()
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := fs.FileMode(0o644)
+		if d.IsDir() {
+			want = 0o755
+		}
+		if p != dir && info.Mode().Perm() != want {
+			t.Errorf("%s has mode %o, want %o", p, info.Mode().Perm(), want)
+		}
+	})
+}
+
+func checkFormat(t *testing.T, dir string) {
+	t.Helper()
+	for name, content := range readTree(t, dir) {
+		if !strings.HasSuffix(name, ".go") {
+			continue
+		}
+		formatted, err := format.Source([]byte(content))
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		} else if string(formatted) != content {
+			t.Errorf("%s is not as gofmt writes it", name)
+		}
+	}
+}
+
+// checkOverlays builds every kustomization below config.
+func checkOverlays(t *testing.T, dir string) {
+	t.Helper()
+	n := 0
+	for name := range readTree(t, dir) {
+		if filepath.Base(name) != "kustomization.yaml" {
+			continue
+		}
+		n++
+		if _, err := manifest.Build(dir, filepath.Dir(name)); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if n < 8 {
+		t.Errorf("found %d kustomizations, want at least 8", n)
+	}
+}
+
+// goRun runs the go command of this machine and fails the test when it fails or, for -diff, prints.
+func goRun(t *testing.T, dir string, env []string, args ...string) string {
+	t.Helper()
+	c := exec.Command("go", args...)
+	c.Dir = dir
+	c.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOTOOLCHAIN=local")
+	c.Env = append(c.Env, env...)
+	out, err := c.CombinedOutput()
+	if err != nil {
+		t.Fatalf("go %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return string(out)
+}
+
+func readTree(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	walk(t, dir, func(p string, d fs.DirEntry) {
+		if d.IsDir() {
+			return
+		}
+		data, err := os.ReadFile(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rel, err := filepath.Rel(dir, p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[filepath.ToSlash(rel)] = string(data)
+	})
+	return files
+}
+
+func walk(t *testing.T, dir string, visit func(p string, d fs.DirEntry)) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
+		if err == nil {
+			visit(p, d)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func keysOf(m map[string]string) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	sort.Strings(keys)
+	return keys
+}

@@ -1,0 +1,230 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/operon-sdk/operon/pkg/project"
+	"github.com/operon-sdk/operon/pkg/scaffold"
+)
+
+// initOptions are the flags of init.
+type initOptions struct {
+	domain, repo, projectName   string
+	owner, license, licenseFile string
+	multigroup, namespaced      bool
+	plugins                     []string
+	projectVersion              string
+	fetchDeps, skipGoCheck      bool
+}
+
+func newInit(a *app) *cobra.Command {
+	var o initOptions
+	c := &cobra.Command{
+		Use:   "init",
+		Short: "Start an operator project in this folder",
+		Long: `Write a Go operator project into the folder: the manager, its manifests, Makefile, Dockerfile,
+tests and CI workflows, with go.mod and go.sum complete. No network is used and no program is run.
+
+Files that are there and not in the way, such as a README.md, are kept. If any file is in the
+way, all of them are named and nothing is written.`,
+		Example: fmt.Sprintf(`  # In an empty folder; the module path comes from --repo:
+  %[1]s init --domain example.com --repo github.com/example/memcached-operator
+
+  # In a folder with a go.mod, or in a clone, the module path is found:
+  %[1]s init --domain example.com
+
+  # APIs of several groups, a manager for one namespace, an MIT header:
+  %[1]s init --domain example.com --multigroup --namespaced --license mit --owner "Example Inc."`, a.program),
+		Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return a.runInit(c, o) },
+	}
+	f := c.Flags()
+	f.StringVar(&o.domain, "domain", "", "`domain` of the project's API groups, such as example.com (required)")
+	f.StringVar(&o.repo, "repo", "", "Go module `path`; found from go.mod, GOPATH or the git remote when not given")
+	f.StringVar(&o.projectName, "project-name", "", "`name` of the project, the folder's by default; prefixes what is deployed")
+	f.StringVar(&o.owner, "owner", "", "`owner` named in the licence header")
+	f.StringVar(&o.license, "license", "apache2", "`licence` of the header of Go files: apache2, mit, copyright or none")
+	f.StringVar(&o.licenseFile, "license-file", "", "`file` that holds the header, a Go comment; wins over --license")
+	f.BoolVar(&o.multigroup, "multigroup", false, "keep APIs in api/<group>/<version>, for several groups")
+	f.BoolVar(&o.namespaced, "namespaced", false, "let the manager watch one namespace, with Roles instead of ClusterRoles")
+	f.StringSliceVar(&o.plugins, "plugins", nil, "`layout` of the project; go/v4 is the one there is")
+	f.StringVar(&o.projectVersion, "project-version", project.ProjectVersion, "`version` of the PROJECT file")
+	f.BoolVar(&o.fetchDeps, "fetch-deps", false, "download the modules that go.mod names afterwards (go mod download)")
+	f.BoolVar(&o.skipGoCheck, "skip-go-version-check", false, "accepted for compatibility: init does not run go")
+	completeValues(c, "license", "apache2", "mit", "copyright", "none")
+	completeValues(c, "plugins", "go/v4")
+	completeValues(c, "project-version", project.ProjectVersion)
+	return c
+}
+
+func (a *app) runInit(c *cobra.Command, o initOptions) error {
+	root, err := a.workDir()
+	if err != nil {
+		return err
+	}
+	if err := a.askDomain(&o); err != nil {
+		return err
+	}
+	data, err := a.initData(root, o)
+	if err != nil {
+		return err
+	}
+	err = a.apply(c.Context(), root, c.CommandPath(), func(tree *scaffold.Tree) error {
+		if tree.Exists(project.FileName) {
+			return fmt.Errorf("this folder is a project already: it has a %s file; nothing was written", project.FileName)
+		}
+		return a.scaffoldInit(tree, data)
+	})
+	if err != nil || a.dryRun {
+		return err
+	}
+	if o.fetchDeps {
+		if err := a.fetchDeps(c.Context(), root); err != nil {
+			return err
+		}
+	}
+	a.progressf("next: add an API with '%s create api'", a.program)
+	return nil
+}
+
+// askDomain asks for the one thing that nothing can be guessed from, if a person is there.
+func (a *app) askDomain(o *initOptions) error {
+	if o.domain != "" || !a.InTerminal {
+		return nil
+	}
+	var err error
+	o.domain, err = a.prompt().Input("Domain of the API groups", "", func(answer string) error {
+		return project.CheckDomain(answer).Err()
+	})
+	return err
+}
+
+// initData validates everything at once and gives what the templates need.
+func (a *app) initData(root string, o initOptions) (scaffold.Data, error) {
+	var findings project.Findings
+	findings = append(findings, project.CheckDomain(o.domain)...)
+	findings = append(findings, project.CheckProjectVersion(o.projectVersion)...)
+	plugins, wrong := project.CheckPlugins(o.plugins)
+	findings = append(findings, wrong...)
+	if plugins.DeployImage {
+		findings = append(findings, project.Finding{
+			Field: "--plugins", Value: "deploy-image/v1-alpha", Problem: "belongs to create api, as does --image; leave it out here",
+		})
+	}
+	if o.licenseFile == "" {
+		findings = append(findings, project.CheckLicense(o.license)...)
+	}
+	name := o.projectName
+	if name == "" {
+		name, wrong = project.ProjectNameFromDir(filepath.Base(root))
+		findings = append(findings, wrong...)
+	} else {
+		findings = append(findings, project.CheckProjectName(name)...)
+	}
+	repo := o.repo
+	if repo == "" {
+		var err error
+		repo, err = project.InferRepo(a.FS, root, a.Getenv("GOPATH"))
+		if err != nil {
+			findings = append(findings, project.Finding{Field: "--repo", Problem: err.Error()})
+		}
+	} else {
+		findings = append(findings, project.CheckRepo(repo)...)
+	}
+	if len(findings) > 0 {
+		return scaffold.Data{}, findings
+	}
+	data := scaffold.Data{
+		Project: scaffold.Project{
+			Name: name, Domain: o.domain, Repo: repo, MultiGroup: o.multigroup, Namespaced: o.namespaced, CLIName: a.program,
+		},
+		Versions: scaffold.Pinned(),
+	}
+	header, err := a.header(o)
+	if err != nil {
+		return data, err
+	}
+	data.Project.Boilerplate = header
+	return data, nil
+}
+
+// header is the comment that starts Go files.
+func (a *app) header(o initOptions) (string, error) {
+	if o.licenseFile == "" {
+		return scaffold.LicenseHeader(o.license, copyright(o.owner, a.year()))
+	}
+	text, err := a.readGiven("--license-file", o.licenseFile)
+	if err != nil {
+		return "", err
+	}
+	text = strings.TrimSpace(strings.ReplaceAll(text, "\r\n", "\n"))
+	if text != "" && (!strings.HasPrefix(text, "/*") && !strings.HasPrefix(text, "//") || !parses(text)) {
+		return "", project.Findings{{
+			Field: "--license-file", Value: o.licenseFile, Problem: "must hold a Go comment, /* … */ or lines that start with //",
+		}}
+	}
+	return text, nil
+}
+
+// parses tells whether a header leaves a Go file a Go file.
+func parses(header string) bool {
+	_, err := parser.ParseFile(token.NewFileSet(), "", header+"\n\npackage header\n", parser.PackageClauseOnly)
+	return err == nil
+}
+
+// year comes from SOURCE_DATE_EPOCH and is left out without it: the same input gives the same bytes.
+func (a *app) year() string {
+	seconds, err := strconv.ParseInt(a.Getenv("SOURCE_DATE_EPOCH"), 10, 64)
+	if err != nil {
+		return ""
+	}
+	return strconv.Itoa(time.Unix(seconds, 0).UTC().Year())
+}
+
+// copyright is the notice of the header, empty where there is neither an owner nor a year.
+func copyright(owner, year string) string {
+	words := strings.TrimSpace(year + " " + owner)
+	if words == "" {
+		return ""
+	}
+	return "Copyright " + strings.TrimSuffix(words, ".") + "."
+}
+
+// scaffoldInit writes the project and its PROJECT file into the tree.
+func (a *app) scaffoldInit(tree *scaffold.Tree, data scaffold.Data) error {
+	report, err := scaffold.Init(tree, data)
+	if err != nil {
+		return err
+	}
+	config, err := project.New(project.Options{
+		Domain: data.Project.Domain, Repo: data.Project.Repo, ProjectName: data.Project.Name,
+		MultiGroup: data.Project.MultiGroup, Namespaced: data.Project.Namespaced,
+	})
+	if err != nil {
+		return err
+	}
+	tree.WriteFile(project.FileName, config.Bytes(), 0o644)
+	if _, err := scaffold.UpdateRequirements(tree); err != nil {
+		return err
+	}
+	a.tell(report)
+	return nil
+}
+
+// fetchDeps fills the module cache; it is the one step of init that needs a network.
+func (a *app) fetchDeps(ctx context.Context, root string) error {
+	a.progressf("downloading modules: go mod download")
+	if err := a.Run(ctx, root, a.Err, a.Err, "go", "mod", "download"); err != nil {
+		return fmt.Errorf("the project is complete, but its modules could not be downloaded: %w; run 'go mod download' when the network is back", err)
+	}
+	return nil
+}

@@ -1,0 +1,37 @@
+// Package cmd is Operon's command line: one file per command, with its flags, prompts, printing and
+// exit codes. It is the only place that knows cobra and survey.
+package cmd
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+)
+
+// The exit codes of every command.
+const (
+	exitOK     = 0
+	exitFailed = 1 // it could not be done
+	exitUsage  = 2 // it was asked for wrongly
+)
+
+// Main runs the command that args name, args[0] being the program, and returns its exit code.
+func Main(ctx context.Context, env *Env, args []string) int {
+	a := &app{Env: env, program: programName(args)}
+	root := newRoot(a)
+	root.SetArgs(args[min(1, len(args)):])
+	return a.report(root.ExecuteContext(ctx))
+}
+
+// programName is what the user called the program by: through a link named operator-sdk, help and
+// hints speak of operator-sdk.
+func programName(args []string) string {
+	if len(args) > 0 {
+		// A path of Windows may come with either separator.
+		base := filepath.Base(strings.ReplaceAll(args[0], `\`, "/"))
+		if base = strings.TrimSuffix(base, ".exe"); base == "operator-sdk" {
+			return base
+		}
+	}
+	return "operon"
+}

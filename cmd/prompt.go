@@ -1,0 +1,119 @@
+package cmd
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/AlecAivazis/survey/v2"
+	"github.com/AlecAivazis/survey/v2/terminal"
+)
+
+// Prompter asks a person for what the flags leave open.
+type Prompter interface {
+	// Confirm asks a question that is answered with yes or no.
+	Confirm(question string) (bool, error)
+	// Input asks for a line; validate says what is wrong with an answer, and the question is asked again.
+	Input(question, suggestion string, validate func(string) error) (string, error)
+}
+
+// errNoAnswer tells that a question found nobody to answer it.
+var errNoAnswer = errors.New("there is no input to answer it")
+
+// prompt gives the Env's own prompter, survey at a terminal, or one that reads lines from a pipe.
+func (a *app) prompt() Prompter {
+	if a.Prompter == nil {
+		a.Prompter = newPrompter(a.Env)
+	}
+	return a.Prompter
+}
+
+func newPrompter(env *Env) Prompter {
+	in, inOK := env.In.(*os.File)
+	out, outOK := env.Out.(*os.File)
+	if env.InTerminal && env.OutTerminal && inOK && outOK {
+		return surveyPrompter{options: []survey.AskOpt{survey.WithStdio(in, out, env.Err)}}
+	}
+	return &linePrompter{in: bufio.NewReader(env.In), out: env.Out}
+}
+
+// surveyPrompter asks at a terminal.
+type surveyPrompter struct{ options []survey.AskOpt }
+
+func (p surveyPrompter) Confirm(question string) (bool, error) {
+	answer := true
+	err := survey.AskOne(&survey.Confirm{Message: question, Default: true}, &answer, p.options...)
+	return answer, surveyError(err)
+}
+
+func (p surveyPrompter) Input(question, suggestion string, validate func(string) error) (string, error) {
+	var answer string
+	options := append([]survey.AskOpt{survey.WithValidator(func(v any) error {
+		s, _ := v.(string)
+		return validate(strings.TrimSpace(s))
+	})}, p.options...)
+	err := survey.AskOne(&survey.Input{Message: question, Default: suggestion}, &answer, options...)
+	return strings.TrimSpace(answer), surveyError(err)
+}
+
+func surveyError(err error) error {
+	if errors.Is(err, terminal.InterruptErr) {
+		return errors.New("interrupted; nothing was written")
+	}
+	return err
+}
+
+// linePrompter reads one answer a line, as printf 'y\ny\n' | operon create api gives them. One
+// reader serves all questions: the first must not swallow the answers to the next.
+type linePrompter struct {
+	in  *bufio.Reader
+	out io.Writer
+}
+
+func (p *linePrompter) line(question string) (string, error) {
+	fmt.Fprintln(p.out, question)
+	line, err := p.in.ReadString('\n')
+	if err != nil && (!errors.Is(err, io.EOF) || strings.TrimSpace(line) == "") {
+		if errors.Is(err, io.EOF) {
+			return "", errNoAnswer
+		}
+		return "", err
+	}
+	return strings.TrimSpace(line), nil
+}
+
+func (p *linePrompter) Confirm(question string) (bool, error) {
+	for {
+		answer, err := p.line(question + " [y/n]")
+		if err != nil {
+			return false, fmt.Errorf("the question %q is open: %w", question, err)
+		}
+		switch strings.ToLower(answer) {
+		case "y", "yes":
+			return true, nil
+		case "n", "no":
+			return false, nil
+		}
+		fmt.Fprintf(p.out, "%q is neither y nor n.\n", answer)
+	}
+}
+
+func (p *linePrompter) Input(question, suggestion string, validate func(string) error) (string, error) {
+	for {
+		answer, err := p.line(question)
+		if err != nil {
+			return "", fmt.Errorf("the question %q is open: %w", question, err)
+		}
+		if answer == "" {
+			answer = suggestion
+		}
+		wrong := validate(answer)
+		if wrong == nil {
+			return answer, nil
+		}
+		fmt.Fprintln(p.out, wrong)
+	}
+}

@@ -1,0 +1,133 @@
+package cmd
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/operon-sdk/operon/pkg/project"
+)
+
+// app is an Env with what all commands share: the program's name and the flags of the root command.
+type app struct {
+	*Env
+	program string
+	// dir is -C, dryRun, verbose and quiet are the flags of those names.
+	dir                    string
+	dryRun, verbose, quiet bool
+}
+
+func newRoot(a *app) *cobra.Command {
+	root := &cobra.Command{
+		Use:   a.program,
+		Short: "Build Kubernetes operators: scaffold, generate, bundle",
+		Long: `Operon takes you from an empty folder to a Kubernetes operator: it scaffolds the
+project, generates its code and manifests, and needs no make, kustomize, controller-gen
+or network to do so.`,
+		Example: fmt.Sprintf(`  # An operator that runs memcached, from nothing:
+  %[1]s init --domain example.com --repo github.com/example/memcached-operator
+  %[1]s create api --group cache --version v1alpha1 --kind Memcached --image memcached:1.6.39-alpine
+
+  # After changing the types:
+  %[1]s generate`, a.program),
+		Args:             noArgs,
+		RunE:             showHelp,
+		SilenceErrors:    true,
+		TraverseChildren: true,
+		SilenceUsage:     true,
+	}
+	flags := root.PersistentFlags()
+	flags.StringVarP(&a.dir, "directory", "C", "", "run as if started in this `folder`")
+	flags.BoolVar(&a.dryRun, "dry-run", false, "print the changes as a diff and write nothing")
+	flags.BoolVar(&a.verbose, "verbose", false, "say what is being done and how long it takes")
+	flags.BoolVarP(&a.quiet, "quiet", "q", false, "print results and errors only")
+	root.SetFlagErrorFunc(flagError)
+	root.SetIn(a.In)
+	root.SetOut(a.Out)
+	root.SetErr(a.Err)
+	root.AddCommand(newInit(a), newCreate(a), newGenerate(a), newTool(a), newVersion(a), newCompletion(a))
+	root.SetHelpCommand(newHelp())
+	root.CompletionOptions.DisableDefaultCmd = true
+	return root
+}
+
+// showHelp is what a command that only groups others does.
+func showHelp(c *cobra.Command, _ []string) error { return c.Help() }
+
+func newHelp() *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [command]",
+		Short: "Show what a command does, its flags and examples",
+		RunE: func(c *cobra.Command, args []string) error {
+			target, rest, err := c.Root().Find(args)
+			if err != nil || len(rest) > 0 {
+				return unknownCommand(target, strings.Join(rest, " "))
+			}
+			return target.Help()
+		},
+		ValidArgsFunction: func(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			target, _, err := c.Root().Find(args)
+			if err != nil {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			var names []string
+			for _, sub := range target.Commands() {
+				if sub.IsAvailableCommand() {
+					names = append(names, sub.Name())
+				}
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
+		},
+	}
+}
+
+// flagError makes a usage error of what pflag says, with the nearest flag for an unknown one.
+func flagError(c *cobra.Command, err error) error {
+	name, ok := strings.CutPrefix(err.Error(), "unknown flag: --")
+	if !ok {
+		return usagef(c, "%w", err)
+	}
+	var names []string
+	c.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			names = append(names, f.Name)
+		}
+	})
+	if near, ok := project.Nearest(name, names); ok {
+		return usagef(c, "unknown flag --%s; did you mean --%s?", name, near)
+	}
+	return usagef(c, "unknown flag --%s", name)
+}
+
+// workDir is the folder that a command works in: the working directory, or -C.
+func (a *app) workDir() (string, error) {
+	if a.dir == "" {
+		return a.Dir, nil
+	}
+	dir := a.dir
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(a.Dir, dir)
+	}
+	info, err := a.FS.Stat(dir)
+	if err != nil || !info.IsDir() {
+		return "", &usageError{err: fmt.Errorf("-C %q: there is no such folder", a.dir)}
+	}
+	return filepath.Clean(dir), nil
+}
+
+// progressf says on stderr what happens, unless -q is given.
+func (a *app) progressf(format string, args ...any) {
+	if !a.quiet {
+		fmt.Fprintf(a.Err, format+"\n", args...)
+	}
+}
+
+// verbosef says more on stderr where --verbose asks for it.
+func (a *app) verbosef(format string, args ...any) {
+	if a.verbose {
+		fmt.Fprintf(a.Err, format+"\n", args...)
+	}
+}

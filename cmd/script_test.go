@@ -1,0 +1,63 @@
+package cmd_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/operon-sdk/operon/cmd"
+)
+
+func TestMain(m *testing.M) {
+	if at := os.Getenv(killVariable); at != "" {
+		os.Exit(killedProgram(at))
+	}
+	testscript.Main(m, map[string]func(){"operon": program, "operator-sdk": program})
+}
+
+// program is what a script calls by the name operon or operator-sdk.
+func program() {
+	env, err := cmd.System()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(cmd.Main(context.Background(), env, os.Args))
+}
+
+// TestScript runs testdata/script/*.txtar: for every command and every bad input what it prints, the
+// code it exits with and the files it leaves.
+func TestScript(t *testing.T) {
+	t.Parallel()
+	home, err := os.UserHomeDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir: filepath.Join("..", "testdata", "script"),
+		Setup: func(env *testscript.Env) error {
+			// The module and build caches of the machine serve the scripts; nothing else of it does.
+			env.Setenv("GOMODCACHE", goEnv(t, "GOMODCACHE"))
+			env.Setenv("GOCACHE", goEnv(t, "GOCACHE"))
+			env.Setenv("GOFLAGS", "")
+			env.Setenv("GOTOOLCHAIN", "local")
+			env.Setenv("GOPROXY", "off")
+			env.Setenv("REAL_HOME", home)
+			env.Setenv("XDG_CACHE_HOME", filepath.Join(env.WorkDir, ".cache"))
+			env.Setenv("HOME", filepath.Join(env.WorkDir, ".home"))
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"unchanged": unchanged,
+			"snapshot":  snapshot,
+			"exitcode":  exitCode,
+		},
+		Condition:           condition,
+		RequireExplicitExec: true,
+		UpdateScripts:       *update,
+	})
+}

@@ -1,0 +1,65 @@
+package cmd
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/operon-sdk/operon/pkg/codegen"
+	"github.com/operon-sdk/operon/pkg/controlplane"
+	"github.com/operon-sdk/operon/pkg/manifest"
+)
+
+func newTool(a *app) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "tool",
+		Short: "Run a tool of the ecosystem that this program contains",
+		Long: `Run controller-gen, kustomize or setup-envtest with their own arguments and flags, inside
+this program: generated Makefiles call them this way and download nothing.`,
+		Args: noArgs,
+		RunE: showHelp,
+	}
+	c.AddCommand(
+		a.tool("controller-gen", "Generate code and manifests from markers",
+			`object:headerFile="hack/boilerplate.go.txt" paths="./..."`,
+			func(c *cobra.Command, dir string, args []string) error {
+				return codegen.ControllerGen(c.Context(), args, a.Out, a.Err, dir)
+			}),
+		a.tool("kustomize", "Compose manifests", "build config/default",
+			func(c *cobra.Command, dir string, args []string) error {
+				return manifest.Kustomize(c.Context(), dir, args, a.Out, a.Err)
+			}),
+		a.tool("setup-envtest", "Find or make the API server and etcd that tests run against", "use 1.36 -p path",
+			func(c *cobra.Command, dir string, args []string) error {
+				return a.setupEnvtest(c, dir, args)
+			}),
+	)
+	return c
+}
+
+// tool makes the command of a tool that parses its arguments itself.
+func (a *app) tool(name, short, example string, run func(c *cobra.Command, dir string, args []string) error) *cobra.Command {
+	return &cobra.Command{
+		Use:                name + " [arguments of " + name + "]",
+		Short:              short,
+		Example:            fmt.Sprintf("  %s tool %s %s", a.program, name, example),
+		DisableFlagParsing: true,
+		RunE: func(c *cobra.Command, args []string) error {
+			dir, err := a.workDir()
+			if err != nil {
+				return err
+			}
+			return run(c, dir, args)
+		},
+	}
+}
+
+// setupEnvtest serves setup-envtest, with a build from source where nothing can be downloaded.
+func (a *app) setupEnvtest(c *cobra.Command, dir string, args []string) error {
+	ensure := controlplane.DefaultOptions(a.Getenv)
+	ensure.Environ = a.Environ
+	ensure.Progress = func(e controlplane.Event) { a.progressf("%s", e.Message) }
+	return controlplane.SetupEnvtest(c.Context(), args, controlplane.SetupEnvtestOptions{
+		Name: c.CommandPath(), In: a.In, Out: a.Out, Err: a.Err, Getenv: a.Getenv, Dir: dir, Ensure: ensure,
+	})
+}

@@ -1,0 +1,60 @@
+package manifest
+
+import (
+	"path/filepath"
+
+	"sigs.k8s.io/kustomize/kyaml/filesys"
+)
+
+// rootedFS is the disk as seen from a folder: kustomize takes relative paths from the process's
+// working directory, which a library must not change.
+type rootedFS struct {
+	disk filesys.FileSystem
+	dir  string
+}
+
+func newRootedFS(dir string) filesys.FileSystem {
+	return rootedFS{disk: filesys.MakeFsOnDisk(), dir: dir}
+}
+
+func (r rootedFS) at(path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(r.dir, path)
+}
+
+func (r rootedFS) Create(path string) (filesys.File, error) { return r.disk.Create(r.at(path)) }
+func (r rootedFS) Mkdir(path string) error                  { return r.disk.Mkdir(r.at(path)) }
+func (r rootedFS) MkdirAll(path string) error               { return r.disk.MkdirAll(r.at(path)) }
+func (r rootedFS) RemoveAll(path string) error              { return r.disk.RemoveAll(r.at(path)) }
+func (r rootedFS) Open(path string) (filesys.File, error)   { return r.disk.Open(r.at(path)) }
+func (r rootedFS) IsDir(path string) bool                   { return r.disk.IsDir(r.at(path)) }
+func (r rootedFS) ReadDir(path string) ([]string, error)    { return r.disk.ReadDir(r.at(path)) }
+func (r rootedFS) Exists(path string) bool                  { return r.disk.Exists(r.at(path)) }
+func (r rootedFS) ReadFile(path string) ([]byte, error)     { return r.disk.ReadFile(r.at(path)) }
+func (r rootedFS) WriteFile(path string, content []byte) error {
+	return r.disk.WriteFile(r.at(path), content)
+}
+
+func (r rootedFS) CleanedAbs(path string) (filesys.ConfirmedDir, string, error) {
+	return r.disk.CleanedAbs(r.at(path))
+}
+
+func (r rootedFS) Walk(path string, walk filepath.WalkFunc) error {
+	return r.disk.Walk(r.at(path), walk)
+}
+
+// Glob gives matches in the form of the pattern: relative for a relative one.
+func (r rootedFS) Glob(pattern string) ([]string, error) {
+	matches, err := r.disk.Glob(r.at(pattern))
+	if err != nil || filepath.IsAbs(pattern) {
+		return matches, err
+	}
+	for i, match := range matches {
+		if rel, err := filepath.Rel(r.dir, match); err == nil {
+			matches[i] = rel
+		}
+	}
+	return matches, nil
+}

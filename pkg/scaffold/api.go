@@ -1,0 +1,88 @@
+package scaffold
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"strings"
+)
+
+// CreateAPI writes the types, manifests and controller of data.Resource into the tree and wires them
+// into the project: whole files first, then the inserts at markers, then go.mod. With force, files
+// of an earlier create are overwritten; without, they are a *ConflictError.
+func CreateAPI(tree *Tree, data Data, force bool) (*Report, error) {
+	if err := adapt(tree, &data); err != nil {
+		return nil, err
+	}
+	var events []string
+	if data.Resource.API {
+		events = append(events, "api")
+	}
+	if data.Resource.Controller {
+		events = append(events, "controller")
+	}
+	if data.Image.Ref != "" {
+		for _, e := range events {
+			events = append(events, e+"-image")
+		}
+	}
+	files, inserts := map[string][]byte{}, map[string]map[string]string{}
+	for _, event := range events {
+		rendered, err := Render(event, data)
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(files, rendered.Files)
+		for name, blocks := range rendered.Inserts {
+			if inserts[name] == nil {
+				inserts[name] = map[string]string{}
+			}
+			for marker, text := range blocks {
+				inserts[name][marker] += text
+			}
+		}
+	}
+	report, err := lay(tree, files, force, "give --force to overwrite them with a new scaffold, or move them away")
+	if err != nil {
+		return nil, err
+	}
+	if err := insertAll(tree, inserts); err != nil {
+		return nil, err
+	}
+	return report, nil
+}
+
+// insertAll applies inserts to their files. All files and markers that are missing are named at once.
+func insertAll(tree *Tree, inserts map[string]map[string]string) error {
+	var failures []error
+	for _, name := range sortedKeys(inserts) {
+		content, err := tree.ReadFile(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			failures = append(failures, &MissingFileError{Path: name, Markers: sortedKeys(inserts[name])})
+			continue
+		}
+		if err != nil {
+			failures = append(failures, fmt.Errorf("reading %s: %w", name, cause(err)))
+			continue
+		}
+		changed, err := Insert(content, name, inserts[name])
+		if err != nil {
+			failures = append(failures, err)
+			continue
+		}
+		tree.WriteFile(name, changed, fileMode)
+	}
+	return errors.Join(failures...)
+}
+
+// MissingFileError tells that a file that a command extends does not exist.
+type MissingFileError struct {
+	Path    string
+	Markers []string
+}
+
+func (e *MissingFileError) Error() string {
+	return fmt.Sprintf("%s is missing: the command extends it at its markers (%s); restore the file, for example from version control",
+		e.Path, strings.Join(e.Markers, ", "))
+}

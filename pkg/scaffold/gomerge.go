@@ -1,0 +1,121 @@
+package scaffold
+
+import (
+	"bytes"
+	"fmt"
+	"sort"
+	"strings"
+
+	"golang.org/x/mod/modfile"
+	"golang.org/x/mod/module"
+	"golang.org/x/mod/semver"
+)
+
+// foreignModuleError tells that a go.mod belongs to another module than the project.
+type foreignModuleError struct{ have, want string }
+
+func (e *foreignModuleError) Error() string {
+	return fmt.Sprintf("it is module %s, the project would be %s", e.have, e.want)
+}
+
+// mergeModule merges what is on disk with what the scaffold needs, for go.mod and for go.sum.
+func mergeModule(name string, have, want []byte) ([]byte, error) {
+	if name == "go.sum" {
+		return mergeSums(have, want), nil
+	}
+	return mergeRequirements(have, want)
+}
+
+// mergeRequirements raises the requirements and the go directive of have to those of want. What
+// have requires beyond that, its replaces and its comments stay.
+func mergeRequirements(have, want []byte) ([]byte, error) {
+	mine, err := modfile.Parse("go.mod", have, nil)
+	if err != nil {
+		return nil, fmt.Errorf("reading go.mod: %w", err)
+	}
+	scaffold, err := modfile.Parse("go.mod", want, nil)
+	if err != nil {
+		return nil, fmt.Errorf("reading the scaffold's go.mod: %w", err)
+	}
+	if mine.Module == nil || mine.Module.Mod.Path != scaffold.Module.Mod.Path {
+		path := "without a name"
+		if mine.Module != nil {
+			path = mine.Module.Mod.Path
+		}
+		return nil, &foreignModuleError{have: path, want: scaffold.Module.Mod.Path}
+	}
+	if mine.Go == nil || semver.Compare(goSemver(mine.Go.Version), goSemver(scaffold.Go.Version)) < 0 {
+		if err := mine.AddGoStmt(scaffold.Go.Version); err != nil {
+			return nil, fmt.Errorf("raising the go version of go.mod: %w", err)
+		}
+	}
+	required := map[string]*modfile.Require{}
+	for _, r := range mine.Require {
+		required[r.Mod.Path] = r
+	}
+	all := append([]*modfile.Require(nil), mine.Require...)
+	for _, r := range scaffold.Require {
+		old, ok := required[r.Mod.Path]
+		switch {
+		case !ok:
+			all = append(all, r)
+		case semver.Compare(old.Mod.Version, r.Mod.Version) < 0:
+			old.Mod.Version = r.Mod.Version
+		}
+	}
+	mine.SetRequireSeparateIndirect(all)
+	mine.Cleanup()
+	out, err := mine.Format()
+	if err != nil {
+		return nil, fmt.Errorf("formatting go.mod: %w", err)
+	}
+	return out, nil
+}
+
+// goSemver turns a go directive (1.26, 1.26.0, 1.26rc1) into something semver can compare.
+func goSemver(v string) string {
+	for _, pre := range []string{"rc", "beta"} {
+		if base, n, ok := strings.Cut(v, pre); ok {
+			return "v" + base + ".0-" + pre + "." + n
+		}
+	}
+	return "v" + v
+}
+
+// mergeSums unites the lines of two go.sum files, in the order in which go writes them.
+func mergeSums(have, want []byte) []byte {
+	seen := map[string]bool{}
+	var lines []string
+	for _, data := range [][]byte{have, want} {
+		for line := range strings.Lines(string(data)) {
+			line = strings.TrimSpace(line)
+			if line != "" && !seen[line] {
+				seen[line] = true
+				lines = append(lines, line)
+			}
+		}
+	}
+	sort.Slice(lines, func(i, j int) bool {
+		a, b := sumVersion(lines[i]), sumVersion(lines[j])
+		if a == b {
+			return lines[i] < lines[j]
+		}
+		pair := []module.Version{b, a}
+		module.Sort(pair)
+		return pair[0] == a
+	})
+	var out bytes.Buffer
+	for _, line := range lines {
+		out.WriteString(line + "\n")
+	}
+	return out.Bytes()
+}
+
+// sumVersion is the module version that a line of go.sum is about.
+func sumVersion(line string) module.Version {
+	fields := strings.Fields(line)
+	if len(fields) < 2 {
+		return module.Version{Path: line}
+	}
+	return module.Version{Path: fields[0], Version: fields[1]}
+}

@@ -1,0 +1,92 @@
+package scaffold
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+)
+
+// Files and folders of a project, whatever the umask of whoever runs the command.
+const fileMode fs.FileMode = 0o644
+
+// ConflictError lists files that are in the way of a command: it would have to overwrite them.
+type ConflictError struct {
+	// Paths are relative to the project's root, sorted.
+	Paths []string
+	// Hint says what a person can do about it.
+	Hint string
+}
+
+func (e *ConflictError) Error() string {
+	what := "this file is"
+	if len(e.Paths) > 1 {
+		what = fmt.Sprintf("these %d files are", len(e.Paths))
+	}
+	return fmt.Sprintf("%s in the way, nothing was written:\n  %s\n%s", what, strings.Join(e.Paths, "\n  "), e.Hint)
+}
+
+// Report says what a scaffold did beyond the changes of the tree.
+type Report struct {
+	// Kept are files that exist and were left as they are, sorted.
+	Kept []string
+	// Unresolved are import paths of the scaffold that no requirement of go.mod provides, sorted.
+	Unresolved []string
+}
+
+// Init writes a new project into the tree. Files that are there and do not get in the way are kept,
+// go.mod and go.sum of the same module are merged, and all others are a *ConflictError.
+func Init(tree *Tree, data Data) (*Report, error) {
+	rendered, err := Render("init", data)
+	if err != nil {
+		return nil, err
+	}
+	return lay(tree, rendered.Files, false, "move them away, or initialise the project in an empty folder")
+}
+
+// lay puts rendered files into the tree as policyFor says.
+func lay(tree *Tree, files map[string][]byte, force bool, hint string) (*Report, error) {
+	report := &Report{}
+	var conflicts []string
+	for _, name := range sortedKeys(files) {
+		want := files[name]
+		have, err := tree.ReadFile(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			tree.WriteFile(name, want, fileMode)
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("reading %s: %w", name, cause(err))
+		}
+		if bytes.Equal(have, want) {
+			continue
+		}
+		switch policyFor(name) {
+		case keep:
+			report.Kept = append(report.Kept, name)
+		case shared:
+		case merge:
+			merged, err := mergeModule(name, have, want)
+			if err != nil {
+				var foreign *foreignModuleError
+				if !errors.As(err, &foreign) {
+					return nil, err
+				}
+				conflicts = append(conflicts, fmt.Sprintf("%s (%s)", name, foreign))
+				continue
+			}
+			tree.WriteFile(name, merged, fileMode)
+		default:
+			if !force {
+				conflicts = append(conflicts, name)
+				continue
+			}
+			tree.WriteFile(name, want, fileMode)
+		}
+	}
+	if len(conflicts) > 0 {
+		return nil, &ConflictError{Paths: conflicts, Hint: hint}
+	}
+	return report, nil
+}

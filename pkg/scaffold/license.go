@@ -1,0 +1,20 @@
+package scaffold
+
+import (
+	"fmt"
+	"strings"
+)
+
+// LicenseHeader is the comment that starts the Go files of a project under a licence: apache2, mit,
+// copyright for the notice alone, or none for no comment. copyright is the whole notice, or empty.
+func LicenseHeader(license, copyright string) (string, error) {
+	rendered, err := Render("license", Data{License: License{Copyright: copyright}})
+	if err != nil {
+		return "", err
+	}
+	header, ok := rendered.Files[license]
+	if !ok {
+		return "", fmt.Errorf("no header for the licence %q", license)
+	}
+	return strings.TrimRight(string(header), "\n"), nil
+}

@@ -1,0 +1,16 @@
+package scaffold
+
+// Pinned returns the versions that projects are scaffolded with. They belong to this program: no
+// command asks a network what is the latest.
+func Pinned() Versions {
+	return Versions{
+		Go:                "1.26.0",
+		Kubernetes:        "1.37",
+		ControllerRuntime: "v0.25.2",
+		ControllerTools:   "v0.23.0",
+		Kustomize:         "v5.8.1",
+		GolangciLint:      "v2.12.2",
+		OperatorSDK:       "v1.42.3",
+		Envtest:           "1.36.3",
+	}
+}

@@ -1,0 +1,50 @@
+// Bench times Operon beside the tools it replaces: kubebuilder, controller-gen and kustomize, built
+// from the module proxy at the versions of peers/go.mod. Every row runs both sides in turn on this
+// machine, so that the ratio holds on a noisy one too, and prints medians.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+)
+
+func main() {
+	program := flag.String("operon", "", "the operon `binary` to measure")
+	rounds := flag.Int("rounds", 7, "counted `runs` of each side of a row, after one to warm up")
+	flag.Parse()
+	if err := run(*program, *rounds); err != nil {
+		fmt.Fprintln(os.Stderr, "error:", err)
+		os.Exit(1)
+	}
+}
+
+func run(program string, rounds int) error {
+	program, err := filepath.Abs(program)
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "operon-bench-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	fmt.Println("==> building kubebuilder, controller-gen and kustomize (about a minute with cold caches)")
+	peers, err := buildPeers(filepath.Join(dir, "bin"))
+	if err != nil {
+		return err
+	}
+	b := &bench{operon: program, peers: peers, dir: dir, rounds: rounds}
+	fmt.Printf("==> %d runs of each side, %s/%s, %d processors\n\n", rounds, runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
+	fmt.Printf("%-42s %10s %10s %7s %9s %9s\n", "", "operon", "peer", "ratio", "MiB", "peer MiB")
+	for _, row := range b.rows() {
+		result, err := b.measure(row)
+		if err != nil {
+			return fmt.Errorf("%s: %w", row.name, err)
+		}
+		fmt.Println(result)
+	}
+	return nil
+}

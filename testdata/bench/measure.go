@@ -1,0 +1,142 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// bench holds the programs that the rows compare.
+type bench struct {
+	operon, peers, dir string
+	rounds             int
+}
+
+// row is one line of the table: two sides, either of which may be missing.
+type row struct {
+	name string
+	// prepare makes the folder that a run of either side starts in; it is not timed.
+	prepare func(dir string) error
+	// change is done before each run, not timed.
+	change       func(dir string, round int) error
+	operon, peer []command
+}
+
+// command is a program with its arguments.
+type command []string
+
+// sample is what one run took.
+type sample struct {
+	wall   time.Duration
+	memory int64 // of the largest process, bytes
+}
+
+// result is a row's medians.
+type result struct {
+	name         string
+	operon, peer *sample
+}
+
+func (r result) String() string {
+	cell := func(s *sample) (string, string) {
+		if s == nil {
+			return "-", "-"
+		}
+		return s.wall.Round(100 * time.Microsecond).String(), fmt.Sprintf("%.0f", float64(s.memory)/(1<<20))
+	}
+	ours, oursMemory := cell(r.operon)
+	theirs, theirsMemory := cell(r.peer)
+	ratio := "-"
+	if r.operon != nil && r.peer != nil {
+		ratio = fmt.Sprintf("%.1fx", r.peer.wall.Seconds()/r.operon.wall.Seconds())
+	}
+	return fmt.Sprintf("%-42s %10s %10s %7s %9s %9s", r.name, ours, theirs, ratio, oursMemory, theirsMemory)
+}
+
+// measure runs both sides of a row in turn.
+func (b *bench) measure(r row) (result, error) {
+	var ours, theirs []sample
+	dirs := [2]string{}
+	for i := range dirs {
+		dirs[i] = filepath.Join(b.dir, fmt.Sprintf("%s-%d", strings.ReplaceAll(strings.ReplaceAll(r.name, " ", "-"), ",", ""), i))
+		if err := os.MkdirAll(dirs[i], 0o755); err != nil {
+			return result{}, err
+		}
+	}
+	for round := range b.rounds + 1 {
+		for i, side := range [][]command{r.operon, r.peer} {
+			if side == nil {
+				continue
+			}
+			s, err := b.once(r, dirs[i], side, round)
+			if err != nil {
+				return result{}, err
+			}
+			if round == 0 {
+				continue
+			}
+			if i == 0 {
+				ours = append(ours, s)
+			} else {
+				theirs = append(theirs, s)
+			}
+		}
+	}
+	return result{name: r.name, operon: median(ours), peer: median(theirs)}, nil
+}
+
+func (b *bench) once(r row, dir string, side []command, round int) (sample, error) {
+	if r.prepare != nil {
+		if err := os.RemoveAll(dir); err != nil {
+			return sample{}, err
+		}
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return sample{}, err
+		}
+		if err := r.prepare(dir); err != nil {
+			return sample{}, err
+		}
+	}
+	if r.change != nil {
+		if err := r.change(dir, round); err != nil {
+			return sample{}, err
+		}
+	}
+	var total sample
+	for _, c := range side {
+		s, err := b.exec(dir, c)
+		if err != nil {
+			return sample{}, err
+		}
+		total.wall += s.wall
+		total.memory = max(total.memory, s.memory)
+	}
+	return total, nil
+}
+
+// exec runs one command in a folder, with peers' tools first on PATH.
+func (b *bench) exec(dir string, c command) (sample, error) {
+	p := exec.Command(c[0], c[1:]...)
+	p.Dir = dir
+	p.Env = append(os.Environ(), "PATH="+b.peers+string(os.PathListSeparator)+os.Getenv("PATH"), "GOFLAGS=-mod=mod")
+	var out bytes.Buffer
+	p.Stdout, p.Stderr = &out, &out
+	start := time.Now()
+	if err := p.Run(); err != nil {
+		return sample{}, fmt.Errorf("%s: %w\n%s", strings.Join(c, " "), err, out.String())
+	}
+	return sample{wall: time.Since(start), memory: peakMemory(p.ProcessState)}, nil
+}
+
+func median(samples []sample) *sample {
+	if len(samples) == 0 {
+		return nil
+	}
+	slices.SortFunc(samples, func(a, b sample) int { return int(a.wall - b.wall) })
+	return &samples[len(samples)/2]
+}

@@ -1,0 +1,118 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// many is how many APIs the project of the last rows has.
+const many = 50
+
+// buildPeers builds the tools of peers/go.mod.
+func buildPeers(to string) (string, error) {
+	c := exec.Command("go", "build", "-o", to+string(filepath.Separator),
+		"sigs.k8s.io/kubebuilder/v4", "sigs.k8s.io/controller-tools/cmd/controller-gen", "sigs.k8s.io/kustomize/kustomize/v5")
+	c.Dir = filepath.Join("testdata", "bench", "peers")
+	c.Stdout, c.Stderr = os.Stdout, os.Stderr
+	return to, c.Run()
+}
+
+func (b *bench) rows() []row {
+	peer := func(name string) string { return filepath.Join(b.peers, name) }
+	initialise := []string{"init", "--domain", "example.com", "--repo", "example.com/bench", "--project-name", "bench"}
+	create := func(kind string) []string {
+		return []string{"create", "api", "--group", "cache", "--version", "v1", "--kind", kind, "--resource", "--controller"}
+	}
+	object := command{peer("controller-gen"), "object:headerFile=hack/boilerplate.go.txt", "paths=./..."}
+	manifests := command{peer("controller-gen"), "rbac:roleName=manager-role", "crd", "webhook", "paths=./...", "output:crd:artifacts:config=config/crd/bases"}
+	project := func(apis int) func(string) error {
+		return func(dir string) error {
+			if _, err := b.exec(dir, append(command{b.operon}, initialise...)); err != nil {
+				return err
+			}
+			for i := range apis {
+				if _, err := b.exec(dir, append(command{b.operon}, create(kindName(i))...)); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}
+	return []row{
+		{name: "version", operon: []command{{b.operon, "version"}}, peer: []command{{peer("kubebuilder"), "version"}}},
+		{
+			name:    "init",
+			prepare: func(string) error { return nil },
+			operon:  []command{append(command{b.operon}, initialise...)},
+			peer:    []command{append(command{peer("kubebuilder")}, initialise...)},
+		},
+		{
+			name:    "create api",
+			prepare: project(0),
+			operon:  []command{append(command{b.operon}, create("Memcached")...)},
+			peer:    []command{append(command{peer("kubebuilder"), "--make=false"}, create("Memcached")...).ordered(), object},
+		},
+		{
+			name: "generate after a change", prepare: nil, change: b.changed(project(1)),
+			operon: []command{{b.operon, "generate"}}, peer: []command{object, manifests},
+		},
+		{
+			name: "generate, nothing changed", change: b.once1(project(1)),
+			operon: []command{{b.operon, "generate"}}, peer: []command{object, manifests},
+		},
+		{
+			name: "generate after a change, empty cache", change: b.changed(project(1)),
+			operon: []command{{"env", "XDG_CACHE_HOME=" + filepath.Join(b.dir, "none", "$"), b.operon, "generate"}},
+			peer:   []command{object, manifests},
+		},
+		{
+			name: fmt.Sprintf("create api, number %d", many), prepare: project(many - 1),
+			operon: []command{append(command{b.operon}, create("Memcached")...)},
+		},
+		{
+			name: "kustomize build config/default", change: b.once1(project(1)),
+			operon: []command{{b.operon, "tool", "kustomize", "build", "config/default"}},
+			peer:   []command{{peer("kustomize"), "build", "config/default"}},
+		},
+	}
+}
+
+// ordered puts a flag that was written before the sub-command behind it.
+func (c command) ordered() command {
+	return append(append(command{c[0]}, c[2:]...), c[1])
+}
+
+// kindName is a kind for each number: KindAa, KindAb, …
+func kindName(i int) string {
+	return "Kind" + string(rune('A'+i/26)) + string(rune('a'+i%26))
+}
+
+// once1 makes the project at a side's first run.
+func (b *bench) once1(prepare func(string) error) func(string, int) error {
+	return func(dir string, _ int) error {
+		if _, err := os.Stat(filepath.Join(dir, "PROJECT")); err == nil {
+			return nil
+		}
+		return prepare(dir)
+	}
+}
+
+// changed makes the project at a side's first run and adds a field to its type at each.
+func (b *bench) changed(prepare func(string) error) func(string, int) error {
+	return func(dir string, round int) error {
+		if err := b.once1(prepare)(dir, round); err != nil {
+			return err
+		}
+		name := filepath.Join(dir, "api", "v1", strings.ToLower(kindName(0))+"_types.go")
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		head := "type " + kindName(0) + "Spec struct {\n"
+		field := fmt.Sprintf("\t// Extra%d is here to be generated.\n\t// +optional\n\tExtra%d []string `json:\"extra%d,omitempty\"`\n", round, round, round)
+		return os.WriteFile(name, []byte(strings.Replace(string(text), head, head+field, 1)), 0o644)
+	}
+}
