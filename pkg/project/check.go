@@ -1,0 +1,216 @@
+package project
+
+import (
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// shape is what the value of a key must look like.
+type shape int
+
+const (
+	anything shape = iota
+	text
+	truth
+	textOrTexts
+	texts
+	mapping
+	mappings
+)
+
+// checkShapes verifies that the keys which Operon reads hold what it expects. Unknown keys pass.
+func checkShapes(root *yaml.Node) error {
+	if err := checkKeys(root, map[string]shape{
+		"version": text, "domain": text, "repo": text, "projectName": text, "cliVersion": text,
+		"layout": textOrTexts, "multigroup": truth, "namespaced": truth, "resources": mappings, "plugins": mapping,
+	}); err != nil {
+		return err
+	}
+	if err := checkVersion(root); err != nil {
+		return err
+	}
+	if layout := child(root, "layout"); layout == nil || len(textsOf(layout)) == 0 {
+		where := root
+		if layout != nil {
+			where = layout
+		}
+		return at(where, "add `layout:` with the line `- "+LayoutGoV4+"` below it, or restore the file from version control",
+			"the layout is missing")
+	}
+	resources := child(root, "resources")
+	if resources == nil {
+		return nil
+	}
+	for _, item := range resources.Content {
+		if err := checkResource(item); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkResource(item *yaml.Node) error {
+	if err := checkKeys(item, map[string]shape{
+		"group": text, "domain": text, "version": text, "kind": text, "plural": text, "path": text, "module": text,
+		"api": mapping, "controller": truth, "controllers": mappings, "webhooks": mapping, "external": truth, "core": truth,
+	}); err != nil {
+		return err
+	}
+	for _, key := range []string{"version", "kind"} {
+		if textOf(child(item, key)) == "" {
+			return at(item, "add it, or remove the resource", "a resource without %s", key)
+		}
+	}
+	if api := child(item, "api"); api != nil {
+		if err := checkKeys(api, map[string]shape{"crdVersion": text, "namespaced": truth}); err != nil {
+			return err
+		}
+	}
+	if controllers := child(item, "controllers"); controllers != nil {
+		for _, controller := range controllers.Content {
+			if err := checkKeys(controller, map[string]shape{"name": text}); err != nil {
+				return err
+			}
+		}
+	}
+	if webhooks := child(item, "webhooks"); webhooks != nil {
+		return checkKeys(webhooks, map[string]shape{
+			"webhookVersion": text, "defaulting": truth, "validation": truth, "conversion": truth, "spoke": texts,
+			"defaultingPath": text, "validationPath": text,
+		})
+	}
+	return nil
+}
+
+// checkVersion refuses project versions other than 3, each with the way out of it.
+func checkVersion(root *yaml.Node) error {
+	node := child(root, "version")
+	if node == nil || textOf(node) == "" {
+		where := root
+		if node != nil {
+			where = node
+		}
+		return at(where, `add the line version: "3", or restore the file from version control`, "the project version is missing")
+	}
+	if problem, hint := projectVersionProblem(textOf(node)); problem != "" {
+		return at(node, hint, "%s", problem)
+	}
+	return nil
+}
+
+func checkKeys(node *yaml.Node, shapes map[string]shape) error {
+	const hint = "correct it, or restore the file from version control"
+	if node.Kind == yaml.ScalarNode && node.Tag == "!!null" {
+		return nil
+	}
+	if node.Kind != yaml.MappingNode {
+		return at(node, hint, "expected keys with values, found %s", describe(node))
+	}
+	for i := 0; i+1 < len(node.Content); i += 2 {
+		key, value := node.Content[i], node.Content[i+1]
+		if key.Kind != yaml.ScalarNode {
+			return at(key, hint, "expected a key, found %s", describe(key))
+		}
+		if key.Tag == "!!merge" {
+			return at(key, "write the keys out", "merge keys are not supported in %s", FileName)
+		}
+		want := shapes[key.Value]
+		if want == anything || value.Kind == yaml.ScalarNode && value.Tag == "!!null" {
+			continue
+		}
+		if value.Kind == yaml.AliasNode {
+			return at(value, "write the value out", "key %q holds an alias (*%s)", key.Value, value.Value)
+		}
+		if problem := want.mismatch(value); problem != "" {
+			return at(value, hint, "key %q: expected %s, found %s", key.Value, problem, describe(value))
+		}
+	}
+	return nil
+}
+
+// mismatch names what was expected where the value is something else.
+func (s shape) mismatch(value *yaml.Node) string {
+	switch s {
+	case text:
+		if value.Kind != yaml.ScalarNode {
+			return "a text"
+		}
+	case truth:
+		var b bool
+		if value.Kind != yaml.ScalarNode || value.Decode(&b) != nil {
+			return "true or false"
+		}
+	case textOrTexts, texts:
+		if s == textOrTexts && value.Kind == yaml.ScalarNode {
+			return ""
+		}
+		if value.Kind != yaml.SequenceNode || !all(value.Content, yaml.ScalarNode) {
+			return "a list of texts"
+		}
+	case mapping:
+		if value.Kind != yaml.MappingNode {
+			return "keys with values"
+		}
+	case mappings:
+		if value.Kind != yaml.SequenceNode || !all(value.Content, yaml.MappingNode) {
+			return "a list of keys with values"
+		}
+	}
+	return ""
+}
+
+func all(nodes []*yaml.Node, kind yaml.Kind) bool {
+	for _, n := range nodes {
+		if n.Kind != kind {
+			return false
+		}
+	}
+	return true
+}
+
+// child returns the value of a mapping's key, nil where there is none or the node is no mapping.
+func child(node *yaml.Node, key string) *yaml.Node {
+	if node == nil || node.Kind != yaml.MappingNode {
+		return nil
+	}
+	for i := 0; i+1 < len(node.Content); i += 2 {
+		if node.Content[i].Kind == yaml.ScalarNode && node.Content[i].Value == key {
+			return node.Content[i+1]
+		}
+	}
+	return nil
+}
+
+// textOf is a scalar's text, empty for null, for anything else and for no node.
+func textOf(node *yaml.Node) string {
+	if node == nil || node.Kind != yaml.ScalarNode || node.Tag == "!!null" {
+		return ""
+	}
+	return strings.TrimSpace(node.Value)
+}
+
+// textsOf are the texts of a list; a single text stands for a list of one.
+func textsOf(node *yaml.Node) []string {
+	if node == nil {
+		return nil
+	}
+	if node.Kind == yaml.ScalarNode {
+		if s := textOf(node); s != "" {
+			return []string{s}
+		}
+		return nil
+	}
+	var list []string
+	for _, item := range node.Content {
+		if s := textOf(item); s != "" {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+func truthOf(node *yaml.Node) bool {
+	var b bool
+	return node != nil && node.Kind == yaml.ScalarNode && node.Decode(&b) == nil && b
+}

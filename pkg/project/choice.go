@@ -1,0 +1,109 @@
+package project
+
+import (
+	"fmt"
+	"strings"
+)
+
+// CheckLicense validates --license.
+func CheckLicense(license string) Findings {
+	const field = "--license"
+	switch license {
+	case "apache2", "mit", "none":
+		return nil
+	}
+	problem := "must be apache2, mit or none; for another licence give its header with --license-file"
+	plain := strings.NewReplacer("-", "", "_", "", ".", "", " ", "").Replace(strings.ToLower(license))
+	switch plain {
+	case "apache", "apache20", "apachev2", "apachelicense20", "asl2", "al2", "apl2":
+		return one(field, license, problem, "apache2")
+	case "mitlicense":
+		return one(field, license, problem, "mit")
+	case "", "no", "false", "off":
+		return one(field, license, problem, "none")
+	}
+	near, _ := Nearest(plain, []string{"apache2", "mit", "none"})
+	return one(field, license, problem, near)
+}
+
+// Plugins are the plugins that --plugins selected.
+type Plugins struct {
+	// DeployImage tells that create api makes a controller for an image.
+	DeployImage bool
+}
+
+// CheckPlugins validates --plugins and tells what it selects. Keys may be short (go/v4), full
+// (go.kubebuilder.io/v4) and without a version; elements may hold several, separated by commas.
+func CheckPlugins(keys []string) (Plugins, Findings) {
+	var plugins Plugins
+	var findings Findings
+	for _, element := range keys {
+		for key := range strings.SplitSeq(element, ",") {
+			key = strings.TrimSpace(key)
+			switch key {
+			case "go/v4", LayoutGoV4, "go", "go.kubebuilder.io",
+				// What go/v4 is made of, and what operator-sdk adds to it.
+				"base.go.kubebuilder.io/v4", "kustomize.common.kubebuilder.io/v2", "kustomize/v2",
+				keyManifests, "manifests/v2", keyScorecard, "scorecard/v2":
+			case "deploy-image/v1-alpha", keyImages, "deploy-image", "deploy-image.go.kubebuilder.io":
+				plugins.DeployImage = true
+			default:
+				findings = append(findings, pluginFinding(key))
+			}
+		}
+	}
+	return plugins, findings
+}
+
+func pluginFinding(key string) Finding {
+	const supported = "go/v4 and deploy-image/v1-alpha are supported"
+	f := Finding{Field: "--plugins", Value: key}
+	name, version, _ := strings.Cut(strings.ToLower(key), "/")
+	switch short, _, _ := strings.Cut(name, "."); {
+	case key == "":
+		f.Problem = "a plugin must not be empty; " + supported
+	case name == "go" || name == "go.kubebuilder.io" || name == "base.go.kubebuilder.io":
+		f.Problem, f.Suggestion = fmt.Sprintf("version %s of the Go layout is not supported, only v4 is", version), "go/v4"
+	case short == "helm", short == "ansible", short == "quarkus", short == "java":
+		f.Problem = fmt.Sprintf("%s projects are not supported, Operon writes operators in Go; %s", short, supported)
+	case short == "grafana", short == "autoupdate":
+		f.Problem = fmt.Sprintf("the %s plugin is not supported; add it with kubebuilder edit, which can read the project; %s", short, supported)
+	default:
+		f.Problem = "there is no such plugin; " + supported
+		f.Suggestion, _ = Nearest(key, []string{"go/v4", "deploy-image/v1-alpha", LayoutGoV4, keyImages})
+	}
+	return f
+}
+
+// CheckProjectVersion validates --project-version.
+func CheckProjectVersion(version string) Findings {
+	problem, hint := projectVersionProblem(version)
+	if problem == "" {
+		return nil
+	}
+	suggestion := ""
+	if strings.Trim(version, "v. 0") == ProjectVersion {
+		suggestion = ProjectVersion
+	}
+	return one("--project-version", version, problem+"; "+hint, suggestion)
+}
+
+// projectVersionProblem tells why a version of the PROJECT format cannot be worked with, and what to do.
+func projectVersionProblem(version string) (problem, hint string) {
+	switch version {
+	case ProjectVersion:
+		return "", ""
+	case "":
+		return "the project version must not be empty", "use " + ProjectVersion
+	case "1", "2":
+		return "project version " + version + " is of kubebuilder v1 and v2, which current tools no longer read",
+			"create a project of version 3 and move the API types and controllers over"
+	case "3-alpha":
+		return "project version 3-alpha was a preview of version 3",
+			"convert the file with `operator-sdk alpha config-3alpha-to-3`"
+	}
+	return fmt.Sprintf("project version %q is unknown", version), "the only one in use is " + ProjectVersion
+}
+
+// Licenses are the values of --license.
+func Licenses() []string { return []string{"apache2", "mit", "none"} }

@@ -1,0 +1,154 @@
+package project
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// collisions finds what of a new resource the project has already, under the same or a confusable name.
+// r does not have the options' API and controller yet.
+func collisions(c *Config, r Resource, o ResourceOptions) Findings {
+	var findings Findings
+	if o.API && r.HasAPI() && !o.Force {
+		findings = append(findings, one("--kind", o.Kind, fmt.Sprintf("API %s exists already; pass --force to write it again", r.GVK), "")...)
+	}
+	for _, other := range c.Resources() {
+		if other.GVK == r.GVK {
+			continue
+		}
+		if o.API {
+			findings = append(findings, apiCollisions(c, r, other, o)...)
+		}
+		if !r.Core && !other.Core && r.Path != "" && other.Path != "" && r.Path != other.Path && r.ImportAlias() == other.ImportAlias() {
+			findings = append(findings, one("--group", o.Group,
+				fmt.Sprintf("Go code would import it as %s, which stands for group %s already", r.ImportAlias(), other.QualifiedGroup()), "")...)
+		}
+	}
+	if o.Controller {
+		findings = append(findings, controllerCollisions(c, r, o)...)
+	}
+	return distinct(findings)
+}
+
+// apiCollisions compares the names of a new API with those of another resource.
+func apiCollisions(c *Config, r, other Resource, o ResourceOptions) Findings {
+	if other.QualifiedGroup() != r.QualifiedGroup() {
+		return groupCollisions(c, r, other, o)
+	}
+	if other.Kind == r.Kind {
+		return versionCollisions(r, other, o)
+	}
+	var findings Findings
+	if strings.EqualFold(other.Kind, r.Kind) {
+		return one("--kind", o.Kind, fmt.Sprintf("differs from kind %s of %s/%s in case only, and both would have the same file and resource names",
+			other.Kind, other.QualifiedGroup(), other.Version), other.Kind)
+	}
+	// Kubernetes wants kinds and list kinds of a group to be distinct; Go the types of a package.
+	suffixes := []string{"List"}
+	if other.Version == r.Version && other.HasAPI() {
+		suffixes = append(suffixes, "Spec", "Status")
+	}
+	for _, suffix := range suffixes {
+		if r.Kind == other.Kind+suffix {
+			findings = append(findings, one("--kind", o.Kind, fmt.Sprintf("is the name of a type that belongs to kind %s", other.Kind), "")...)
+		}
+		if other.Kind == r.Kind+suffix {
+			findings = append(findings, one("--kind", o.Kind, fmt.Sprintf("needs a type %s, which is a kind of the project already", other.Kind), "")...)
+		}
+	}
+	// Plural and singular names share one space in Kubernetes; the singular is the lower-case kind.
+	field, value := "--kind", o.Kind
+	if o.Plural != "" {
+		field, value = "--plural", o.Plural
+	}
+	switch singular := strings.ToLower(r.Kind); {
+	case r.Plural == other.Plural:
+		findings = append(findings, one(field, value, fmt.Sprintf("plural %s is kind %s's already; choose another with --plural", r.Plural, other.Kind), "")...)
+	case r.Plural == strings.ToLower(other.Kind):
+		findings = append(findings, one(field, value, fmt.Sprintf("plural %s is the singular of kind %s; choose another with --plural", r.Plural, other.Kind), "")...)
+	case singular == other.Plural:
+		findings = append(findings, one("--kind", o.Kind, fmt.Sprintf("its singular %s is the plural of kind %s", singular, other.Kind), "")...)
+	}
+	return findings
+}
+
+// groupCollisions compares a new API with one of another group.
+func groupCollisions(c *Config, r, other Resource, o ResourceOptions) Findings {
+	if !other.HasAPI() {
+		return nil
+	}
+	if !c.MultiGroup() {
+		return one("--group", o.Group, fmt.Sprintf("the project has group %s already, and several only after `edit --multigroup`", other.Group), other.Group)
+	}
+	if r.PackageName() == other.PackageName() {
+		return one("--group", o.Group, fmt.Sprintf("its Go package %s would be named like that of group %s", r.PackageName(), other.Group), "")
+	}
+	return nil
+}
+
+// versionCollisions compares a new version of a kind with another one: a CustomResourceDefinition has one
+// plural and one scope for all of them.
+func versionCollisions(r, other Resource, o ResourceOptions) Findings {
+	if !other.HasAPI() {
+		return nil
+	}
+	var findings Findings
+	if r.Plural != other.Plural {
+		findings = append(findings, one("--plural", r.Plural, fmt.Sprintf("version %s of the kind has plural %s, and all versions share one", other.Version, other.Plural), other.Plural)...)
+	}
+	if o.Namespaced != other.API.Namespaced {
+		findings = append(findings, one("--namespaced", fmt.Sprint(o.Namespaced),
+			fmt.Sprintf("version %s of the kind has the other scope, and all versions share one", other.Version), fmt.Sprint(other.API.Namespaced))...)
+	}
+	return findings
+}
+
+// controllerCollisions finds controllers that have a new one's name, file or Go type.
+func controllerCollisions(c *Config, r Resource, o ResourceOptions) Findings {
+	field, value, name := "--controller-name", o.ControllerName, o.ControllerName
+	if name == "" {
+		field, value, name = "--kind", o.Kind, r.FileStem()
+	}
+	if o.Force && slices.Contains(r.Controllers, name) {
+		return nil
+	}
+	if o.ControllerName == "" && r.HasController() {
+		if o.Force {
+			return nil
+		}
+		return one(field, value, fmt.Sprintf("the project has a controller for it (%s); name another one with --controller-name, or pass --controller=false",
+			strings.Join(r.Controllers, ", ")), "")
+	}
+	var findings Findings
+	for _, other := range c.Resources() {
+		samePackage := !c.MultiGroup() || other.Group == r.Group
+		for _, taken := range other.Controllers {
+			sameFile := samePackage && fileName(taken) == fileName(name)
+			sameType := samePackage && strings.EqualFold(other.ReconcilerName(taken), r.ReconcilerName(name))
+			sameName := other.ControllerName(taken, c.MultiGroup()) == r.ControllerName(name, c.MultiGroup())
+			if sameFile || sameType || sameName {
+				advice := "choose another name"
+				if o.ControllerName == "" {
+					advice = "name this one with --controller-name, or pass --controller=false"
+				}
+				findings = append(findings, one(field, value, fmt.Sprintf("controller %s of %s has the same file, type or name; %s", taken, other.GVK, advice), "")...)
+			}
+		}
+	}
+	return findings
+}
+
+// fileName is the beginning of a controller's file name.
+func fileName(controller string) string { return strings.ReplaceAll(controller, "-", "_") }
+
+// distinct leaves out findings that say the same again, as several versions of a kind make them do.
+func distinct(findings Findings) Findings {
+	var out Findings
+	for _, f := range findings {
+		if !slices.Contains(out, f) {
+			out = append(out, f)
+		}
+	}
+	return out
+}

@@ -1,0 +1,139 @@
+package project
+
+import "strings"
+
+// coreVersion is a version of a group that comes with Kubernetes, with the kinds that can be watched.
+type coreVersion struct {
+	// group and domain are as in PROJECT; package is below k8s.io/api unless it has a dot in its first part.
+	group, domain, pkg, version string
+	// kinds are separated by spaces.
+	kinds string
+}
+
+// Package path of the module that a group's types come from.
+const (
+	modulePathAPI        = "k8s.io/api/"
+	apiextensionsPackage = "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+)
+
+// coreVersions lists the types of k8s.io/api and of CustomResourceDefinition in the version that scaffolded
+// projects require; the newest stable version of each group comes first. It is never written to.
+var coreVersions = []coreVersion{
+	{"admissionregistration", "k8s.io", "", "v1", "MutatingAdmissionPolicy MutatingAdmissionPolicyBinding MutatingWebhookConfiguration ValidatingAdmissionPolicy ValidatingAdmissionPolicyBinding ValidatingWebhookConfiguration"},
+	{"admissionregistration", "k8s.io", "", "v1beta1", "MutatingAdmissionPolicy MutatingAdmissionPolicyBinding MutatingWebhookConfiguration ValidatingAdmissionPolicy ValidatingAdmissionPolicyBinding ValidatingWebhookConfiguration"},
+	{"admissionregistration", "k8s.io", "", "v1alpha1", "MutatingAdmissionPolicy MutatingAdmissionPolicyBinding ValidatingAdmissionPolicy ValidatingAdmissionPolicyBinding"},
+	{"apiextensions", "k8s.io", apiextensionsPackage, "v1", "CustomResourceDefinition"},
+	{"apps", "", "", "v1", "ControllerRevision DaemonSet Deployment ReplicaSet StatefulSet"},
+	{"apps", "", "", "v1beta2", "ControllerRevision DaemonSet Deployment ReplicaSet StatefulSet"},
+	{"apps", "", "", "v1beta1", "ControllerRevision Deployment StatefulSet"},
+	{"autoscaling", "", "", "v2", "HorizontalPodAutoscaler"},
+	{"autoscaling", "", "", "v1", "HorizontalPodAutoscaler"},
+	{"batch", "", "", "v1", "CronJob Job"},
+	{"batch", "", "", "v1beta1", "CronJob"},
+	{"certificates", "k8s.io", "", "v1", "CertificateSigningRequest ClusterTrustBundle PodCertificateRequest"},
+	{"certificates", "k8s.io", "", "v1beta1", "CertificateSigningRequest ClusterTrustBundle PodCertificateRequest"},
+	{"certificates", "k8s.io", "", "v1alpha1", "ClusterTrustBundle"},
+	{"coordination", "k8s.io", "", "v1", "Lease"},
+	{"coordination", "k8s.io", "", "v1beta1", "Lease LeaseCandidate"},
+	{"coordination", "k8s.io", "", "v1alpha2", "LeaseCandidate"},
+	{"core", "", "", "v1", "ComponentStatus ConfigMap Endpoints Event LimitRange Namespace Node PersistentVolume PersistentVolumeClaim Pod PodTemplate ReplicationController ResourceQuota Secret Service ServiceAccount"},
+	{"discovery", "k8s.io", "", "v1", "EndpointSlice"},
+	{"discovery", "k8s.io", "", "v1beta1", "EndpointSlice"},
+	{"events", "k8s.io", "", "v1", "Event"},
+	{"events", "k8s.io", "", "v1beta1", "Event"},
+	{"extensions", "", "", "v1beta1", "DaemonSet Deployment Ingress NetworkPolicy ReplicaSet"},
+	{"flowcontrol.apiserver", "k8s.io", "flowcontrol", "v1", "FlowSchema PriorityLevelConfiguration"},
+	{"flowcontrol.apiserver", "k8s.io", "flowcontrol", "v1beta3", "FlowSchema PriorityLevelConfiguration"},
+	{"flowcontrol.apiserver", "k8s.io", "flowcontrol", "v1beta2", "FlowSchema PriorityLevelConfiguration"},
+	{"flowcontrol.apiserver", "k8s.io", "flowcontrol", "v1beta1", "FlowSchema PriorityLevelConfiguration"},
+	{"internal.apiserver", "k8s.io", "apiserverinternal", "v1alpha1", "StorageVersion"},
+	{"lifecycle", "k8s.io", "", "v1alpha1", "EvictionRequest"},
+	{"networking", "k8s.io", "", "v1", "IPAddress Ingress IngressClass NetworkPolicy ServiceCIDR"},
+	{"networking", "k8s.io", "", "v1beta1", "IPAddress Ingress IngressClass ServiceCIDR"},
+	{"node", "k8s.io", "", "v1", "RuntimeClass"},
+	{"node", "k8s.io", "", "v1beta1", "RuntimeClass"},
+	{"node", "k8s.io", "", "v1alpha1", "RuntimeClass"},
+	{"policy", "", "", "v1", "PodDisruptionBudget"},
+	{"policy", "", "", "v1beta1", "PodDisruptionBudget"},
+	// The peers write k8s.io/api/rbac.authorization, which does not exist.
+	{"rbac.authorization", "k8s.io", "rbac", "v1", "ClusterRole ClusterRoleBinding Role RoleBinding"},
+	{"rbac.authorization", "k8s.io", "rbac", "v1beta1", "ClusterRole ClusterRoleBinding Role RoleBinding"},
+	{"rbac.authorization", "k8s.io", "rbac", "v1alpha1", "ClusterRole ClusterRoleBinding Role RoleBinding"},
+	{"resource", "k8s.io", "", "v1", "DeviceClass DeviceTaintRule ResourceClaim ResourceClaimTemplate ResourceSlice"},
+	{"resource", "k8s.io", "", "v1beta2", "DeviceClass DeviceTaintRule ResourceClaim ResourceClaimTemplate ResourceSlice"},
+	{"resource", "k8s.io", "", "v1beta1", "DeviceClass ResourceClaim ResourceClaimTemplate ResourceSlice"},
+	{"resource", "k8s.io", "", "v1alpha3", "DeviceTaintRule ResourcePoolStatusRequest"},
+	{"scheduling", "k8s.io", "", "v1", "PriorityClass"},
+	{"scheduling", "k8s.io", "", "v1beta1", "PodGroup PriorityClass Workload"},
+	{"scheduling", "k8s.io", "", "v1alpha3", "CompositePodGroup PodGroup Workload"},
+	{"storage", "k8s.io", "", "v1", "CSIDriver CSINode CSIStorageCapacity StorageClass VolumeAttachment VolumeAttributesClass"},
+	{"storage", "k8s.io", "", "v1beta1", "CSIDriver CSINode CSIStorageCapacity StorageClass VolumeAttachment VolumeAttributesClass"},
+	{"storage", "k8s.io", "", "v1alpha1", "CSIStorageCapacity VolumeAttachment VolumeAttributesClass"},
+	{"storagemigration", "k8s.io", "", "v1", "StorageVersionMigration"},
+	{"storagemigration", "k8s.io", "", "v1beta1", "StorageVersionMigration"},
+}
+
+// path is the import path of the types.
+func (v coreVersion) path() string {
+	switch {
+	case v.pkg == "":
+		return modulePathAPI + v.group + "/" + v.version
+	case strings.Contains(v.pkg, "/"):
+		return v.pkg + "/" + v.version
+	}
+	return modulePathAPI + v.pkg + "/" + v.version
+}
+
+// coreGroup returns the versions of a group that comes with Kubernetes, none for another group.
+func coreGroup(group string) []coreVersion {
+	var versions []coreVersion
+	for _, v := range coreVersions {
+		if v.group == group {
+			versions = append(versions, v)
+		}
+	}
+	return versions
+}
+
+// coreGroupNamed finds the short name of a Kubernetes group that was written in another way: in full
+// (networking.k8s.io) or by its package (rbac).
+func coreGroupNamed(group string) string {
+	var names []string
+	for _, v := range coreVersions {
+		if group == v.group+"."+v.domain || group != "" && group == v.pkg {
+			return v.group
+		}
+		names = append(names, v.group)
+	}
+	near, _ := Nearest(group, names)
+	return near
+}
+
+// checkCore verifies that Kubernetes has a version and a kind in one of its groups.
+func checkCore(versions []coreVersion, version, kind string) (coreVersion, Findings) {
+	group := versions[0].group
+	var names []string
+	for _, v := range versions {
+		names = append(names, v.version)
+		if v.version != version {
+			continue
+		}
+		kinds := strings.Fields(v.kinds)
+		for _, k := range kinds {
+			if k == kind {
+				return v, nil
+			}
+		}
+		near, _ := Nearest(kind, kinds)
+		return v, one("--kind", kind, "Kubernetes has no such kind in "+group+"/"+version+" (it has "+strings.Join(kinds, ", ")+")", near)
+	}
+	suggestion := names[0]
+	if near := suggestVersion(version); near != "" {
+		for _, name := range names {
+			if name == near {
+				suggestion = name
+			}
+		}
+	}
+	return coreVersion{}, one("--version", version, "Kubernetes has group "+group+" in "+strings.Join(names, ", "), suggestion)
+}

@@ -1,0 +1,255 @@
+package project
+
+import (
+	"fmt"
+	"go/token"
+	"strings"
+)
+
+// longestKind keeps a kind's list type, the kind with "List" behind it, within the 63 characters that
+// Kubernetes allows.
+const longestKind = longestLabel - len("List")
+
+// CheckGroup validates --group of an API of the project in its domain. An empty group stands for the
+// domain alone.
+func CheckGroup(group, domain string) Findings {
+	const field = "--group"
+	if group == "" {
+		switch {
+		case domain == "":
+			return one(field, group, "must not be empty, as the project has no domain", "")
+		case !strings.Contains(domain, "."):
+			return one(field, group, fmt.Sprintf("must not be empty, as Kubernetes wants a dot in an API group and the domain is %q", domain), "")
+		}
+		return groupPackageProblem(field, group, domain)
+	}
+	if rest, ok := strings.CutSuffix(strings.ToLower(group), "."+domain); ok && domain != "" {
+		if subdomainProblem(rest) != "" {
+			rest = ""
+		}
+		return one(field, group, fmt.Sprintf("must not contain the project's domain, which is added to it (%s.%s)", group, domain), rest)
+	}
+	if problem := subdomainProblem(group); problem != "" {
+		suggestion := suggestSubdomain(group)
+		if domain != "" {
+			suggestion = strings.TrimSuffix(suggestion, "."+domain)
+		}
+		return one(field, group, problem, suggestion)
+	}
+	if domain == "" && !strings.Contains(group, ".") {
+		return one(field, group, "must contain a dot, as the project has no domain and Kubernetes wants one in an API group", "")
+	}
+	if qualified := (GVK{Group: group, Domain: domain}).QualifiedGroup(); len(qualified) > longestSubdomain {
+		return one(field, group, fmt.Sprintf("makes the API group %d characters long, Kubernetes allows %d", len(qualified), longestSubdomain), "")
+	}
+	return groupPackageProblem(field, group, domain)
+}
+
+// groupPackageProblem finds groups that Kubernetes takes but no Go package can be named after.
+func groupPackageProblem(field, group, domain string) Findings {
+	name := (Resource{GVK: GVK{Group: group, Domain: domain}}).PackageName()
+	switch {
+	case !isLower(name[0]):
+		suggestion := strings.TrimLeft(group, "0123456789-.")
+		return one(field, group, fmt.Sprintf("must start with a letter, as Go code imports it as %s…", name), suggestion)
+	case token.IsKeyword(name):
+		return one(field, group, "is a keyword of Go, which no package can be named after", name+"s")
+	case name == "main":
+		return one(field, group, "is the name of Go's main package, which cannot be imported", "")
+	case group == "internal", group == "vendor", group == "testdata":
+		return one(field, group, "is a folder name that has a meaning of its own in Go", "")
+	}
+	return nil
+}
+
+// CheckVersion validates --version of an API of the project: v1, v2beta3, by the rule that Kubernetes
+// orders versions by.
+func CheckVersion(version string) Findings {
+	const field = "--version"
+	if version == "" {
+		return one(field, version, "must not be empty", "v1alpha1")
+	}
+	if isVersion(version) && len(version) <= longestLabel {
+		return nil
+	}
+	return one(field, version, "must be v and a number, with alpha or beta and a number behind it for a version that may change (v1, v1beta1, v1alpha1)",
+		suggestVersion(version))
+}
+
+// isVersion is ^v[1-9][0-9]*((alpha|beta)[1-9][0-9]*)?$.
+func isVersion(s string) bool {
+	rest, ok := strings.CutPrefix(s, "v")
+	if !ok {
+		return false
+	}
+	_, rest = positive(rest)
+	if len(rest) == len(s)-1 || rest == "" {
+		return rest == "" && len(s) > 1
+	}
+	for _, stage := range []string{"alpha", "beta"} {
+		if tail, ok := strings.CutPrefix(rest, stage); ok {
+			digits, end := positive(tail)
+			return digits != "" && end == ""
+		}
+	}
+	return false
+}
+
+// positive splits leading decimal digits without a leading zero off.
+func positive(s string) (digits, rest string) {
+	i := 0
+	for i < len(s) && isDigit(s[i]) {
+		i++
+	}
+	if i == 0 || s[0] == '0' {
+		return "", s
+	}
+	return s[:i], s[i:]
+}
+
+// suggestVersion reads what was meant: v1beta gives v1beta1, 1 and V1 and v1.0 give v1.
+func suggestVersion(s string) string {
+	s = strings.ToLower(strings.TrimSpace(s))
+	number := func() string {
+		s = strings.TrimLeft(s, "-_. v0")
+		digits, rest := positive(s)
+		s = rest
+		if digits == "" {
+			return "1"
+		}
+		return digits
+	}
+	out := "v" + number()
+	for {
+		s = strings.TrimLeft(s, "-_.")
+		digits := len(s) - len(strings.TrimLeft(s, "0123456789"))
+		if digits == 0 {
+			break
+		}
+		s = s[digits:]
+	}
+	if s != "" {
+		word := strings.TrimRight(s, "0123456789-_.")
+		stage := ""
+		switch {
+		case word == "a":
+			stage = "alpha"
+		case word == "b", word == "rc", word == "pre", word == "preview":
+			stage = "beta"
+		default:
+			near, ok := Nearest(word, []string{"alpha", "beta"})
+			if !ok {
+				return ""
+			}
+			stage = near
+		}
+		s = s[len(word):]
+		out += stage + number()
+	}
+	if !isVersion(out) || len(out) > longestLabel {
+		return ""
+	}
+	return out
+}
+
+// CheckKind validates --kind of an API of the project: an exported Go identifier in ASCII letters and
+// digits, short enough for what Kubernetes derives from it.
+func CheckKind(kind string) Findings {
+	const field = "--kind"
+	if problem := kindProblem(kind); problem != "" {
+		suggestion := suggestKind(kind)
+		if kindProblem(suggestion) != "" {
+			suggestion = ""
+		}
+		return one(field, kind, problem, suggestion)
+	}
+	switch kind {
+	case "GroupVersion", "SchemeBuilder", "AddToScheme":
+		return one(field, kind, "is an identifier that every API package declares", kind+"Config")
+	}
+	return nil
+}
+
+func kindProblem(kind string) string {
+	if kind == "" {
+		return "must not be empty"
+	}
+	for _, r := range kind {
+		if r > 0x7F || !isLower(byte(r)) && !isUpper(byte(r)) && !isDigit(byte(r)) {
+			if r == ' ' {
+				return "must not contain spaces"
+			}
+			return fmt.Sprintf("must consist of ASCII letters and digits, not %q", r)
+		}
+	}
+	if !isUpper(kind[0]) {
+		return "must start with an upper-case letter"
+	}
+	if len(kind) > longestKind {
+		return fmt.Sprintf("must not be longer than %d characters (it has %d), as Kubernetes allows %d for its list type %sList",
+			longestKind, len(kind), longestLabel, kind)
+	}
+	if plural := RegularPlural(kind); nameLabelProblem(plural) != "" {
+		return fmt.Sprintf("has the plural %q, which %s", plural, nameLabelProblem(plural))
+	}
+	return ""
+}
+
+// suggestKind puts words together in upper camel case: mem-cached gives MemCached.
+func suggestKind(s string) string {
+	var b strings.Builder
+	up := true
+	for _, r := range s {
+		switch {
+		case r > 0x7F:
+			return ""
+		case isLower(byte(r)) || isUpper(byte(r)) || isDigit(byte(r)) && b.Len() > 0:
+			if up {
+				b.WriteString(strings.ToUpper(string(r)))
+			} else {
+				b.WriteRune(r)
+			}
+			up = false
+		default:
+			up = true
+		}
+	}
+	return b.String()
+}
+
+// CheckPlural validates --plural: a DNS label that starts with a letter.
+func CheckPlural(plural string) Findings {
+	if problem := nameLabelProblem(plural); problem != "" {
+		suggestion := strings.ReplaceAll(suggestLabel(plural), "-", "")
+		if nameLabelProblem(suggestion) != "" {
+			suggestion = ""
+		}
+		return one("--plural", plural, problem, suggestion)
+	}
+	return nil
+}
+
+// CheckControllerName validates --controller-name: a DNS label that starts with a letter, since it becomes
+// a file name, a Go identifier and a metrics label.
+func CheckControllerName(name string) Findings {
+	if problem := nameLabelProblem(name); problem != "" {
+		suggestion := suggestLabel(kebab(name))
+		if nameLabelProblem(suggestion) != "" {
+			suggestion = ""
+		}
+		return one("--controller-name", name, problem, suggestion)
+	}
+	return nil
+}
+
+// kebab separates camel case with dashes: CaptainBackup gives captain-backup.
+func kebab(s string) string {
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if i > 0 && isUpper(s[i]) && isLower(s[i-1]) {
+			b.WriteByte('-')
+		}
+		b.WriteByte(s[i])
+	}
+	return strings.ToLower(b.String())
+}

@@ -1,0 +1,200 @@
+package project
+
+import (
+	"fmt"
+	"strings"
+)
+
+const (
+	longestLabel     = 63
+	longestSubdomain = 253
+	// longestProjectName leaves room in a Service's name, at most 63 characters, for the longest suffix that
+	// config/default gives one.
+	longestProjectName = longestLabel - len(metricsServiceSuffix)
+
+	metricsServiceSuffix = "-controller-manager-metrics-service"
+)
+
+// CheckDomain validates --domain: a DNS subdomain (RFC 1123), as the second part of API groups.
+func CheckDomain(domain string) Findings {
+	const field = "--domain"
+	if domain == "" {
+		return one(field, domain, "must not be empty; name a domain that you control, such as example.com", "")
+	}
+	if problem := subdomainProblem(domain); problem != "" {
+		return one(field, domain, problem, suggestSubdomain(domain))
+	}
+	return nil
+}
+
+// CheckProjectName validates --project-name: a DNS label (RFC 1123) that leaves room for the names which
+// the deployment derives from it.
+func CheckProjectName(name string) Findings {
+	const field = "--project-name"
+	if name == "" {
+		return one(field, name, "must not be empty", "")
+	}
+	problem := labelProblem(name)
+	if problem == "" && len(name) > longestProjectName {
+		problem = fmt.Sprintf("must not be longer than %d characters (it has %d), as Kubernetes refuses a Service named %s%s",
+			longestProjectName, len(name), name, metricsServiceSuffix)
+	}
+	if problem == "" {
+		return nil
+	}
+	suggestion := suggestLabel(name)
+	if len(suggestion) > longestProjectName {
+		suggestion = strings.Trim(suggestion[:longestProjectName], "-")
+	}
+	if suggestion == "" || labelProblem(suggestion) != "" {
+		suggestion = ""
+	}
+	return one(field, name, problem, suggestion)
+}
+
+// ProjectNameFromDir makes a project's name from the name of its folder, in lower case as both peers do.
+// Where that is no valid name, the finding asks for --project-name.
+func ProjectNameFromDir(base string) (string, Findings) {
+	name := strings.ToLower(base)
+	findings := CheckProjectName(name)
+	if len(findings) == 0 {
+		return name, nil
+	}
+	f := findings[0]
+	f.Value = base
+	f.Problem = "the folder's name cannot be the project's: " + f.Problem + "; choose one with --project-name"
+	if strings.Trim(base, `./\`) == "" {
+		f.Problem, f.Suggestion = "the folder has no name to take the project's from; choose one with --project-name", ""
+	}
+	return "", Findings{f}
+}
+
+// labelProblem tells why s is no DNS label of RFC 1123: at most 63 of a-z, 0-9 and -, letters or digits
+// at both ends. It is empty where s is one.
+func labelProblem(s string) string {
+	if s == "" {
+		return "must not be empty"
+	}
+	if problem := characterProblem(s, "-", "lower-case letters, digits and '-'"); problem != "" {
+		return problem
+	}
+	if s[0] == '-' || s[len(s)-1] == '-' {
+		return "must start and end with a letter or digit"
+	}
+	if len(s) > longestLabel {
+		return fmt.Sprintf("must not be longer than %d characters (it has %d)", longestLabel, len(s))
+	}
+	return ""
+}
+
+// nameLabelProblem is labelProblem for RFC 1035, which wants a letter first.
+func nameLabelProblem(s string) string {
+	if problem := labelProblem(s); problem != "" {
+		return problem
+	}
+	if !isLower(s[0]) {
+		return "must start with a letter"
+	}
+	return ""
+}
+
+// subdomainProblem tells why s is no DNS subdomain of RFC 1123.
+func subdomainProblem(s string) string {
+	switch {
+	case s == "":
+		return "must not be empty"
+	case strings.Contains(s, "://"):
+		return "must be a name, not a URL"
+	case strings.HasPrefix(s, "."), strings.HasSuffix(s, "."):
+		return "must not start or end with a dot"
+	case strings.Contains(s, ".."):
+		return "must not have an empty part between two dots"
+	}
+	if problem := characterProblem(s, "-.", "lower-case letters, digits, '-' and '.'"); problem != "" {
+		return problem
+	}
+	for part := range strings.SplitSeq(s, ".") {
+		if problem := labelProblem(part); problem != "" {
+			return fmt.Sprintf("part %q %s", part, problem)
+		}
+	}
+	if len(s) > longestSubdomain {
+		return fmt.Sprintf("must not be longer than %d characters (it has %d)", longestSubdomain, len(s))
+	}
+	return ""
+}
+
+// characterProblem names the first character that is neither a lower-case letter, a digit nor one of more.
+func characterProblem(s, more, allowed string) string {
+	for _, r := range s {
+		switch {
+		case r < 0x80 && (isLower(byte(r)) || isDigit(byte(r))) || strings.ContainsRune(more, r):
+		case r >= 'A' && r <= 'Z':
+			return "must be in lower case"
+		case r > 0x7F:
+			return fmt.Sprintf("must consist of %s, not %q; other letters are written in Punycode (xn--…)", allowed, r)
+		case r == ' ':
+			return "must not contain spaces"
+		default:
+			return fmt.Sprintf("must consist of %s, not %q", allowed, r)
+		}
+	}
+	return ""
+}
+
+// suggestSubdomain makes a DNS subdomain of what a person may have meant by s, empty where that fails.
+func suggestSubdomain(s string) string {
+	s = strings.ToLower(strings.TrimSpace(s))
+	if _, rest, ok := strings.Cut(s, "://"); ok {
+		s = rest
+	}
+	if i := strings.IndexAny(s, "/?#"); i >= 0 {
+		s = s[:i]
+	}
+	if i := strings.LastIndexByte(s, '@'); i >= 0 {
+		s = s[i+1:]
+	}
+	if host, port, ok := strings.Cut(s, ":"); ok && strings.Trim(port, "0123456789") == "" {
+		s = host
+	}
+	var parts []string
+	for part := range strings.SplitSeq(s, ".") {
+		if part = suggestLabel(part); part != "" {
+			parts = append(parts, part)
+		}
+	}
+	s = strings.Join(parts, ".")
+	if subdomainProblem(s) != "" {
+		return ""
+	}
+	return s
+}
+
+// suggestLabel makes a DNS label of s, empty where nothing sensible is left.
+func suggestLabel(s string) string {
+	var b strings.Builder
+	for _, r := range strings.ToLower(strings.TrimSpace(s)) {
+		switch {
+		case r < 0x80 && (isLower(byte(r)) || isDigit(byte(r))):
+			b.WriteRune(r)
+		case strings.ContainsRune("-_. \t/", r):
+			b.WriteByte('-')
+		case r > 0x7F:
+			// Leaving a letter out would suggest another word.
+			return ""
+		}
+	}
+	out := b.String()
+	for strings.Contains(out, "--") {
+		out = strings.ReplaceAll(out, "--", "-")
+	}
+	out = strings.Trim(out, "-")
+	if len(out) > longestLabel {
+		out = strings.Trim(out[:longestLabel], "-")
+	}
+	return out
+}
+
+func isLower(c byte) bool { return c >= 'a' && c <= 'z' }
+func isUpper(c byte) bool { return c >= 'A' && c <= 'Z' }
+func isDigit(c byte) bool { return c >= '0' && c <= '9' }

@@ -1,0 +1,187 @@
+package project
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// ParseError says where and why a PROJECT file cannot be read.
+type ParseError struct {
+	// Line and Column count from 1; 0 where the file as a whole is meant.
+	Line, Column int
+	// Problem is the cause, Hint what to do about it.
+	Problem, Hint string
+}
+
+// Error gives the error in the form file:line:column: problem; hint.
+func (e *ParseError) Error() string {
+	where := FileName
+	if e.Line > 0 {
+		where += fmt.Sprintf(":%d:%d", e.Line, e.Column)
+	}
+	return where + ": " + e.Problem + "; " + e.Hint
+}
+
+const restoreHint = "restore the file from version control, or create a project with init"
+
+func at(node *yaml.Node, hint, format string, args ...any) error {
+	return &ParseError{Line: node.Line, Column: node.Column, Problem: fmt.Sprintf(format, args...), Hint: hint}
+}
+
+// readDocument parses the one YAML document of a PROJECT file and returns its mapping.
+func readDocument(text []byte) (*yaml.Node, error) {
+	if len(bytes.TrimSpace(text)) == 0 {
+		return nil, &ParseError{Problem: "the file is empty", Hint: restoreHint}
+	}
+	if err := checkEncoding(text); err != nil {
+		return nil, err
+	}
+	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	var document yaml.Node
+	if err := decoder.Decode(&document); errors.Is(err, io.EOF) {
+		return nil, &ParseError{Problem: "the file holds only comments", Hint: restoreHint}
+	} else if err != nil {
+		return nil, syntaxError(text, err)
+	}
+	var next yaml.Node
+	if err := decoder.Decode(&next); err == nil {
+		return nil, at(&next, "keep the first one only", "a second YAML document starts here")
+	} else if !errors.Is(err, io.EOF) {
+		return nil, syntaxError(text, err)
+	}
+	root := document.Content[0]
+	if root.Kind != yaml.MappingNode {
+		return nil, at(root, restoreHint, "expected keys with values, found %s", describe(root))
+	}
+	if len(root.Content) == 0 {
+		return nil, at(root, restoreHint, "the file holds no keys")
+	}
+	if err := checkDuplicates(root); err != nil {
+		return nil, err
+	}
+	return root, nil
+}
+
+// checkEncoding refuses what is not UTF-8, before the YAML parser gives it another meaning.
+func checkEncoding(text []byte) error {
+	if bytes.HasPrefix(text, []byte{0xFF, 0xFE}) || bytes.HasPrefix(text, []byte{0xFE, 0xFF}) {
+		return &ParseError{Line: 1, Column: 1, Problem: "the file is in UTF-16", Hint: "save it as UTF-8"}
+	}
+	line, column := 1, 1
+	for rest := text; len(rest) > 0; {
+		r, size := utf8.DecodeRune(rest)
+		switch {
+		case r == utf8.RuneError && size == 1:
+			return &ParseError{Line: line, Column: column, Problem: "the file is not valid UTF-8", Hint: "save it as UTF-8"}
+		case r == '\n':
+			line, column = line+1, 0
+		case r < ' ' && r != '\t' && r != '\r' || r == 0x7F:
+			return &ParseError{Line: line, Column: column, Problem: fmt.Sprintf("a control character (%U)", r), Hint: "remove it"}
+		}
+		column++
+		rest = rest[size:]
+	}
+	return nil
+}
+
+// checkDuplicates looks for keys given twice, at any depth, which YAML forbids and node decoding lets pass.
+func checkDuplicates(node *yaml.Node) error {
+	if node.Kind == yaml.MappingNode {
+		seen := map[string]*yaml.Node{}
+		for i := 0; i+1 < len(node.Content); i += 2 {
+			key := node.Content[i]
+			if key.Kind != yaml.ScalarNode {
+				continue
+			}
+			if first, ok := seen[key.Value]; ok {
+				return at(key, "remove one of the two", "key %q is given twice, first in line %d", key.Value, first.Line)
+			}
+			seen[key.Value] = key
+		}
+	}
+	for _, child := range node.Content {
+		if err := checkDuplicates(child); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// syntaxError adds the column to an error of the YAML parser, which tells at most the line.
+func syntaxError(text []byte, err error) error {
+	problem := strings.TrimPrefix(err.Error(), "yaml: ")
+	reported := 1
+	if rest, ok := strings.CutPrefix(problem, "line "); ok {
+		if number, message, ok := strings.Cut(rest, ": "); ok {
+			if n, err := strconv.Atoi(number); err == nil {
+				reported, problem = n, message
+			}
+		}
+	}
+	line, column := locateError(text, reported)
+	return &ParseError{Line: line, Column: column, Problem: "not valid YAML: " + problem, Hint: "correct it there, or restore the file from version control"}
+}
+
+// locateError finds where text stops being the beginning of valid YAML: one past the longest beginning
+// that parses. For an unclosed quote or bracket that is where it opens, which is what a person looks for.
+func locateError(text []byte, reported int) (line, column int) {
+	// The search parses once a line; a PROJECT file has some hundred.
+	const mostBytes, mostLines = 1 << 16, 500
+	if len(text) > mostBytes {
+		return reported, 1
+	}
+	lines := splitLines(text)
+	if len(lines) > mostLines {
+		return reported, 1
+	}
+	good := len(lines) - 1
+	for ; good > 0; good-- {
+		if parses(strings.Join(lines[:good], "")) {
+			break
+		}
+	}
+	before, broken := strings.Join(lines[:good], ""), []rune(lines[good])
+	k := len(broken)
+	for ; k > 0; k-- {
+		if parses(before + string(broken[:k])) {
+			break
+		}
+	}
+	return good + 1, k + 1
+}
+
+func parses(text string) bool {
+	decoder := yaml.NewDecoder(strings.NewReader(text))
+	for {
+		var node yaml.Node
+		switch err := decoder.Decode(&node); {
+		case errors.Is(err, io.EOF):
+			return true
+		case err != nil:
+			return false
+		}
+	}
+}
+
+// describe names a node's kind for people.
+func describe(node *yaml.Node) string {
+	switch node.Kind {
+	case yaml.MappingNode:
+		return "keys with values"
+	case yaml.SequenceNode:
+		return "a list"
+	case yaml.AliasNode:
+		return "an alias (*" + node.Value + ")"
+	}
+	if node.Tag == "!!null" {
+		return "nothing"
+	}
+	return fmt.Sprintf("%q", node.Value)
+}

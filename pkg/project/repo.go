@@ -1,0 +1,104 @@
+package project
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"golang.org/x/mod/module"
+)
+
+// CheckRepo validates --repo: a Go module path. A first part without a dot is fine as long as it is none
+// of the standard library's (go mod init app).
+func CheckRepo(repo string) Findings {
+	const field = "--repo"
+	problem := repoProblem(repo)
+	if problem == "" {
+		return nil
+	}
+	suggestion := suggestRepo(repo)
+	if repoProblem(suggestion) != "" {
+		suggestion = ""
+	}
+	return one(field, repo, problem, suggestion)
+}
+
+func repoProblem(repo string) string {
+	switch {
+	case repo == "":
+		return "must not be empty; name the Go module, such as github.com/example/memcached-operator"
+	case strings.Contains(repo, "://"):
+		return "must be a Go module path, not a URL"
+	case strings.HasPrefix(repo, "git@"):
+		return "must be a Go module path, not an address for git"
+	case strings.ContainsAny(repo, " \t"):
+		return "must not contain spaces"
+	case strings.HasPrefix(repo, "/"), strings.HasPrefix(repo, "./"), strings.HasPrefix(repo, "../"):
+		return "must be a Go module path, not a path on disk"
+	case strings.HasSuffix(repo, ".git"):
+		return "must be a Go module path, which has no .git at its end"
+	}
+	first, _, _ := strings.Cut(repo, "/")
+	if strings.Contains(first, ".") {
+		if err := module.CheckPath(repo); err != nil {
+			return pathProblem(repo, err)
+		}
+		return ""
+	}
+	if err := module.CheckImportPath(repo); err != nil {
+		return pathProblem(repo, err)
+	}
+	if _, _, ok := module.SplitPathVersion(repo); !ok {
+		return versionSuffixProblem
+	}
+	if slices.Contains(standardPackages, first) {
+		return "must not start with " + first + ", which is Go's own"
+	}
+	return ""
+}
+
+const versionSuffixProblem = "must not end in that version: a module path ends in /v2 or later, or in no version"
+
+func pathProblem(repo string, err error) string {
+	if invalid, ok := errors.AsType[*module.InvalidPathError](err); ok {
+		err = invalid.Err
+	}
+	if err.Error() == "invalid version" {
+		if strings.HasPrefix(repo, "gopkg.in/") {
+			return "must end in a version, as in gopkg.in/name.v1"
+		}
+		return versionSuffixProblem
+	}
+	return "is no Go module path: " + err.Error()
+}
+
+// suggestRepo makes a module path of the address of a repository, or of a path with small mistakes.
+func suggestRepo(s string) string {
+	s = strings.TrimSpace(s)
+	if path := remotePath(s); path != "" {
+		s = path
+	}
+	s = strings.TrimSuffix(strings.ReplaceAll(s, " ", "-"), ".git")
+	var parts []string
+	for part := range strings.SplitSeq(s, "/") {
+		if part != "" && strings.Trim(part, ".") != "" {
+			parts = append(parts, part)
+		}
+	}
+	if n := len(parts); n > 1 && !strings.HasPrefix(s, "gopkg.in/") {
+		if _, _, ok := module.SplitPathVersion(strings.Join(parts, "/")); !ok {
+			parts = parts[:n-1]
+		}
+	}
+	return strings.Join(parts, "/")
+}
+
+// standardPackages are the first parts of the standard library's import paths, and the words that the go
+// command reads as patterns. As a variable it is never written to.
+var standardPackages = []string{
+	"all", "archive", "bufio", "builtin", "bytes", "cmd", "cmp", "compress", "container", "context", "crypto",
+	"database", "debug", "embed", "encoding", "errors", "expvar", "flag", "fmt", "go", "hash", "html", "image", "index",
+	"internal", "io", "iter", "log", "main", "maps", "math", "mime", "net", "os", "path", "plugin", "reflect", "regexp",
+	"runtime", "simd", "slices", "sort", "std", "strconv", "strings", "structs", "sync", "syscall", "testing", "text",
+	"time", "tool", "unicode", "unique", "unsafe", "vendor", "weak",
+}
