@@ -1,0 +1,160 @@
+package codegen
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// edits change every fixture so that most of what it generates changes, too.
+var fixtureEdits = map[string][][3]string{
+	"shapes": {
+		{"api/v1/odd_types.go", "Ok  bool ", "Okay bool"},
+		{"pkg/shared/shared.go", "Gold;Silver;Bronze", "Gold;Silver"},
+		{"api/v1beta1/shape_types.go", "// ShapeSpec borrows", "// ShapeSpec no longer borrows"},
+		{"internal/controller/shape_controller.go", "resources=shapes,verbs=get;list", "resources=shapes,verbs=list"},
+		{"internal/webhook/shape_webhook.go", "timeoutSeconds=5", "timeoutSeconds=6"},
+		{"api/cluster/v1alpha1/canvas_types.go", "Width  int64", "Height int64"},
+	},
+	"nested":    {{"extra/api/v1/extra_types.go", "Minimum=3", "Minimum=4"}},
+	"groupless": {{"api/thing.go", "of some size", "of any size"}},
+	"bare":      {{"cmd/main.go", "nothing", "still nothing"}},
+}
+
+func TestSameAsControllerGen(t *testing.T) {
+	t.Parallel()
+	for name, edits := range fixtureEdits {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			theirs, ours, cache := fixture(t, name), fixture(t, name), t.TempDir()
+			want := runPeer(t, theirs)
+			sameFiles(t, "without a cache", generate(t, Options{Root: ours}), want)
+			sameFiles(t, "with a cold cache", generate(t, Options{Root: ours, CacheDir: cache}), want)
+			sameFiles(t, "with a warm cache", generate(t, Options{Root: ours, CacheDir: cache}), want)
+			for file, content := range want {
+				write(t, ours, file, string(content))
+			}
+			sameFiles(t, "over its own files", generate(t, Options{Root: ours, CacheDir: cache}), want)
+
+			for _, e := range edits {
+				edit(t, theirs, e[0], e[1], e[2])
+				edit(t, ours, e[0], e[1], e[2])
+			}
+			// What the peer leaves as it was counts, too.
+			runPeer(t, theirs)
+			after := map[string][]byte{}
+			for file := range want {
+				after[file] = []byte(read(t, theirs, file))
+			}
+			sameFiles(t, "after edits", generate(t, Options{Root: ours, CacheDir: cache}), after)
+			sameFiles(t, "after edits, again", generate(t, Options{Root: ours, CacheDir: cache}), after)
+			sameFiles(t, "after edits, without a cache", generate(t, Options{Root: ours}), after)
+			if name != "bare" && bytes.Equal(after[firstOf(after)], want[firstOf(after)]) && len(after) == 1 {
+				t.Error("the edits changed nothing")
+			}
+		})
+	}
+}
+
+func firstOf(files map[string][]byte) string {
+	for name := range files {
+		return name
+	}
+	return ""
+}
+
+func TestControllerGenWritesTheSame(t *testing.T) {
+	t.Parallel()
+	for name := range fixtureEdits {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			theirs, ours := fixture(t, name), fixture(t, name)
+			runPeer(t, theirs)
+			for _, args := range [][]string{objectArgs(), manifestArgs()} {
+				var out, complaints bytes.Buffer
+				if err := ControllerGen(context.Background(), args, &out, &complaints, ours); err != nil {
+					t.Fatalf("%v\n%s", err, complaints.String())
+				}
+				if out.Len()+complaints.Len() > 0 {
+					t.Errorf("printed %q and %q", out.String(), complaints.String())
+				}
+			}
+			sameFiles(t, "the tree", tree(t, ours), tree(t, theirs))
+		})
+	}
+}
+
+// TestOneGeneratorAtATime holds the parts against the whole.
+func TestOneGeneratorAtATime(t *testing.T) {
+	t.Parallel()
+	dir, cache := fixture(t, "shapes"), t.TempDir()
+	parts := map[string][]byte{}
+	for _, one := range []Generators{Object, CRD, RBAC, Webhook} {
+		files := generate(t, Options{Root: dir, Generators: one, CacheDir: cache})
+		if len(files) == 0 {
+			t.Errorf("generator %d made nothing", one)
+		}
+		for name, content := range files {
+			parts[name] = content
+		}
+	}
+	sameFiles(t, "all at once", generate(t, Options{Root: dir}), parts)
+}
+
+func TestOptionsNameFolders(t *testing.T) {
+	t.Parallel()
+	dir := fixture(t, "shapes")
+	files := generate(t, Options{Root: dir, RoleName: "boss", CRDDir: "deploy/crds", RBACDir: "deploy", WebhookDir: "deploy/hooks"})
+	for _, name := range []string{"deploy/crds/canvas.example.com_canvas.yaml", "deploy/role.yaml", "deploy/hooks/manifests.yaml"} {
+		if _, ok := files[name]; !ok {
+			t.Errorf("%s is missing", name)
+		}
+	}
+	if !strings.Contains(string(files["deploy/role.yaml"]), "name: boss") {
+		t.Error("the role has another name")
+	}
+}
+
+// TestOverlayEqualsDisk generates the same whether files are on disk or are still to be written.
+func TestOverlayEqualsDisk(t *testing.T) {
+	t.Parallel()
+	for _, cached := range []bool{false, true} {
+		full, part := fixture(t, "shapes"), fixture(t, "shapes")
+		cache := ""
+		if cached {
+			cache = t.TempDir()
+		}
+		// On disk there are files to be deleted, stale ones, and neither a go.sum nor any API package.
+		write(t, part, "api/v1/doomed_types.go", "package v1\n\n// +kubebuilder:object:root=true\ntype Doomed struct{ broken\n")
+		write(t, part, "api/v1beta1/shape_types.go", "package v1beta1\n\ntype Stale struct{}\n")
+		overlay := map[string][]byte{"api/v1/doomed_types.go": nil, "never/was.go": nil}
+		for name, content := range tree(t, full) {
+			if strings.HasPrefix(name, "api/") || strings.HasPrefix(name, "internal/") || strings.HasPrefix(name, "pkg/") || name == "go.sum" || name == "hack/boilerplate.go.txt" {
+				overlay[name] = content
+			}
+		}
+		for _, gone := range []string{"api/cluster", "internal", "pkg", "go.sum", "hack", "api/v1/groupversion_info.go", "api/v1/shape_types.go", "api/v1/odd_types.go"} {
+			if err := os.RemoveAll(filepath.Join(part, filepath.FromSlash(gone))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		before := tree(t, part)
+		want := generate(t, Options{Root: full})
+		sameFiles(t, "overlay", generate(t, Options{Root: part, Overlay: overlay, CacheDir: cache}), want)
+		sameFiles(t, "overlay, again", generate(t, Options{Root: part, Overlay: overlay, CacheDir: cache}), want)
+		sameFiles(t, "the disk", tree(t, part), before)
+	}
+}
+
+func TestOverlayStaysBelowTheRoot(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"../out.go", "/etc/out.go", ".."} {
+		_, err := Generate(context.Background(), Options{Root: fixture(t, "bare"), Overlay: map[string][]byte{name: []byte("package out\n")}})
+		if err == nil || !strings.Contains(err.Error(), "not below") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
