@@ -23,7 +23,10 @@ const KustomizeVersion = "v5.8.1"
 // Build renders the kustomization in a folder, relative to dir or absolute, as kustomize build does,
 // and returns the objects as a stream of YAML documents.
 func Build(dir, folder string) ([]byte, error) {
-	resources, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(newRootedFS(dir), folder)
+	options := krusty.MakeDefaultOptions()
+	// As on kustomize's command line: namespaces and CRDs first, unless the kustomization orders otherwise.
+	options.Reorder = krusty.ReorderOptionUnspecified
+	resources, err := krusty.MakeKustomizer(options).Run(newRootedFS(dir), folder)
 	if err != nil {
 		return nil, fmt.Errorf("building the kustomization %s: %w", folder, err)
 	}

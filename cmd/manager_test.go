@@ -1,0 +1,212 @@
+package cmd_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/operon-sdk/operon/pkg/controlplane"
+	"github.com/operon-sdk/operon/pkg/manifest"
+)
+
+// controlPlaneAssets finds or builds etcd, kube-apiserver and kubectl, once for all tests.
+var controlPlaneAssets = sync.OnceValues(func() (controlplane.Assets, error) {
+	options := controlplane.DefaultOptions(os.Getenv)
+	options.Parts = []string{controlplane.Etcd, controlplane.KubeAPIServer, controlplane.Kubectl}
+	options.Progress = func(e controlplane.Event) { fmt.Fprintln(os.Stderr, e.Message) }
+	return controlplane.Ensure(context.Background(), options)
+})
+
+// cluster is a running API server with a kubectl that talks to it.
+type cluster struct {
+	t *testing.T
+	*controlplane.ControlPlane
+	assets controlplane.Assets
+}
+
+func startCluster(t *testing.T) *cluster {
+	t.Helper()
+	assets, err := controlPlaneAssets()
+	if err != nil {
+		t.Fatal(err)
+	}
+	plane, err := controlplane.Start(context.Background(), assets, controlplane.StartOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := plane.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return &cluster{t: t, ControlPlane: plane, assets: assets}
+}
+
+// kubectl runs kubectl with a manifest on stdin and returns what it prints.
+func (c *cluster) kubectl(stdin string, args ...string) (string, error) {
+	k := exec.Command(c.assets.Path(controlplane.Kubectl), args...)
+	k.Env = append(os.Environ(), "KUBECONFIG="+c.KubeconfigPath())
+	k.Stdin = strings.NewReader(stdin)
+	out, err := k.CombinedOutput()
+	if err != nil {
+		return string(out), fmt.Errorf("kubectl %s: %w\n%s", strings.Join(args, " "), err, out)
+	}
+	return string(out), nil
+}
+
+func (c *cluster) must(stdin string, args ...string) string {
+	c.t.Helper()
+	out, err := c.kubectl(stdin, args...)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return out
+}
+
+// eventually asks until the answer is as wanted.
+func (c *cluster) eventually(want string, args ...string) {
+	c.t.Helper()
+	var got string
+	var err error
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+		if got, err = c.kubectl("", args...); err == nil && strings.TrimSpace(got) == want {
+			return
+		}
+	}
+	c.t.Fatalf("kubectl %s: got %q (%v), want %q", strings.Join(args, " "), got, err, want)
+}
+
+// kubeconfigAs writes a kubeconfig that acts as a service account: what its roles do not allow fails.
+func (c *cluster) kubeconfigAs(serviceAccount string) string {
+	c.t.Helper()
+	text := fmt.Sprintf(`apiVersion: v1
+kind: Config
+clusters:
+- name: local
+  cluster:
+    server: %s
+    certificate-authority-data: %s
+users:
+- name: manager
+  user:
+    token: %s
+    as: system:serviceaccount:%s
+    as-groups: ["system:serviceaccounts", "system:authenticated"]
+contexts:
+- name: local
+  context: {cluster: local, user: manager}
+current-context: local
+`, c.URL, base64.StdEncoding.EncodeToString(c.CAData), c.Token, serviceAccount)
+	name := filepath.Join(c.t.TempDir(), "kubeconfig")
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		c.t.Fatal(err)
+	}
+	return name
+}
+
+// startManager builds a project's manager and runs it with no more rights than its manifests give it.
+func (c *cluster) startManager(dir, serviceAccount string) {
+	c.t.Helper()
+	goRun(c.t, dir, nil, "build", "-o", "bin/manager", "./cmd")
+	ctx, cancel := context.WithCancel(context.Background())
+	m := exec.CommandContext(ctx, filepath.Join(dir, "bin", "manager"), "--metrics-bind-address=0", "--health-probe-bind-address=0")
+	m.Env = append(os.Environ(), "KUBECONFIG="+c.kubeconfigAs(serviceAccount))
+	var log bytes.Buffer
+	m.Stdout, m.Stderr = &log, &log
+	if err := m.Start(); err != nil {
+		c.t.Fatal(err)
+	}
+	c.t.Cleanup(func() {
+		cancel()
+		_ = m.Wait() // it was killed
+		if c.t.Failed() {
+			c.t.Logf("the manager's log:\n%s", log.String())
+		}
+	})
+}
+
+// TestMemcachedManager runs the golden memcached operator against a real API server, as the service
+// account that its own manifests make: create, scale, recover, fail, delete.
+func TestMemcachedManager(t *testing.T) {
+	t.Parallel()
+	dir := replay(t, "memcached-operator")
+	c := startCluster(t)
+	objects, err := manifest.Build(dir, "config/default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.must(string(objects), "apply", "-f", "-")
+	c.must("", "wait", "--for=condition=Established", "crd/memcacheds.cache.example.com", "--timeout=30s")
+	c.startManager(dir, "memcached-operator-system:memcached-operator-controller-manager")
+
+	const deployment, object = "deployment/memcached-sample", "memcached/memcached-sample"
+	condition := func(kind string) string {
+		return fmt.Sprintf(`jsonpath={.status.conditions[?(@.type=="%s")].status}`, kind)
+	}
+	c.must("", "apply", "-f", filepath.Join(dir, "config", "samples", "cache_v1alpha1_memcached.yaml"))
+	c.eventually("1 memcached:1.6.39-alpine", "get", deployment, "-o", "jsonpath={.spec.replicas} {.spec.template.spec.containers[0].image}")
+	c.eventually("Memcached", "get", deployment, "-o", "jsonpath={.metadata.ownerReferences[0].kind}")
+	c.eventually("True", "get", object, "-o", condition("Progressing"))
+	c.eventually("False", "get", object, "-o", condition("Available"))
+
+	// Scale.
+	c.must("", "patch", object, "--type=merge", "-p", `{"spec":{"size":3}}`)
+	c.eventually("3", "get", deployment, "-o", "jsonpath={.spec.replicas}")
+
+	// There is no kubelet here: the test makes the pod and the Deployment's status that one would.
+	labels := c.must("", "get", deployment, "-o", "jsonpath={.spec.template.metadata.labels}")
+	c.must(fmt.Sprintf(`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"memcached-sample-0","namespace":"default","labels":%s},`+
+		`"spec":{"automountServiceAccountToken":false,"containers":[{"name":"memcached","image":"memcached"}]}}`, labels), "apply", "--validate=false", "-f", "-")
+	c.eventually(`["memcached-sample-0"]`, "get", object, "-o", "jsonpath={.status.nodes}")
+	generation := c.must("", "get", deployment, "-o", "jsonpath={.metadata.generation}")
+	c.must("", "patch", deployment, "--subresource=status", "--type=merge", "-p",
+		fmt.Sprintf(`{"status":{"observedGeneration":%s,"replicas":3,"updatedReplicas":3,"readyReplicas":3,"availableReplicas":3}}`, generation))
+	c.eventually("True", "get", object, "-o", condition("Available"))
+	c.eventually("False", "get", object, "-o", condition("Progressing"))
+
+	// Repair what somebody else changed.
+	c.must("", "patch", deployment, "--type=merge", "-p", `{"spec":{"replicas":7}}`)
+	c.eventually("3", "get", deployment, "-o", "jsonpath={.spec.replicas}")
+
+	// Break.
+	c.must("", "patch", deployment, "--subresource=status", "--type=merge", "-p",
+		`{"status":{"conditions":[{"type":"ReplicaFailure","status":"True","reason":"FailedCreate","message":"exceeded quota"}]}}`)
+	c.eventually("True", "get", object, "-o", condition("Degraded"))
+	c.eventually("FailedCreate", "get", object, "-o", `jsonpath={.status.conditions[?(@.type=="Degraded")].reason}`)
+
+	// Delete: the finalizer holds the object until the manager has let it go.
+	c.eventually(`["cache.example.com/finalizer"]`, "get", object, "-o", "jsonpath={.metadata.finalizers}")
+	c.must("", "delete", object, "--timeout=30s")
+	events := c.must("", "get", "events", "-o", "jsonpath={.items[*].reason}")
+	for _, reason := range []string{"Created", "Updated", "CleanedUp"} {
+		if !strings.Contains(events, reason) {
+			t.Errorf("no event %s among %q", reason, events)
+		}
+	}
+}
+
+// TestGoldenTests runs the golden projects' own tests on a real API server.
+func TestGoldenTests(t *testing.T) {
+	t.Parallel()
+	assets, err := controlPlaneAssets()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range goldenProjects(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			out := goRun(t, replay(t, name), []string{"KUBEBUILDER_ASSETS=" + assets.Dir}, "test", "./...")
+			if !strings.Contains(out, "ok  \t") {
+				t.Errorf("no test ran:\n%s", out)
+			}
+		})
+	}
+}

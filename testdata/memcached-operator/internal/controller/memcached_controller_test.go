@@ -1,0 +1,393 @@
+/*
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package controller
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/tools/events"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/controller-runtime/pkg/config"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	cachev1alpha1 "github.com/example/memcached-operator/api/v1alpha1"
+)
+
+var _ = Describe("Memcached controller", func() {
+	const image = "example.com/image:v1"
+
+	var (
+		skipNames  = true
+		reconciler *MemcachedReconciler
+		recorder   *events.FakeRecorder
+		obj        *cachev1alpha1.Memcached
+		// writes counts what the reconciler sends to the API server.
+		writes int
+		// refusal is the error that the reconciler's attempts to create something end with.
+		refusal error
+		// key names the Deployment.
+		key client.ObjectKey
+	)
+
+	number := func(n int32) *int32 { return &n }
+	// reconcile runs the reconciler once and reads the object back.
+	reconcile := func() error {
+		GinkgoHelper()
+		_, err := reconciler.Reconcile(ctx, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(obj)})
+		Expect(client.IgnoreNotFound(k8sClient.Get(ctx, client.ObjectKeyFromObject(obj), obj))).To(Succeed())
+		return err
+	}
+	deployment := func() *appsv1.Deployment {
+		GinkgoHelper()
+		d := &appsv1.Deployment{}
+		Expect(k8sClient.Get(ctx, key, d)).To(Succeed())
+		return d
+	}
+	// report plays the part of Kubernetes' deployment controller, which does not run here.
+	report := func(available int32, conditions ...appsv1.DeploymentCondition) {
+		GinkgoHelper()
+		d := deployment()
+		d.Status = appsv1.DeploymentStatus{
+			ObservedGeneration: d.Generation,
+			Replicas:           *d.Spec.Replicas,
+			UpdatedReplicas:    *d.Spec.Replicas,
+			ReadyReplicas:      available,
+			AvailableReplicas:  available,
+			Conditions:         conditions,
+		}
+		Expect(k8sClient.Status().Update(ctx, d)).To(Succeed())
+	}
+	// addPod plays the part of the controller that creates the pods of a Deployment.
+	addPod := func(name string) *corev1.Pod {
+		GinkgoHelper()
+		template := deployment().Spec.Template
+		pod := &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: name, Labels: template.Labels},
+			Spec:       template.Spec,
+		}
+		Expect(k8sClient.Create(ctx, pod)).To(Succeed())
+		return pod
+	}
+	// status is a condition's status, and checks that the condition is about the object as it is now.
+	status := func(name string) metav1.ConditionStatus {
+		GinkgoHelper()
+		condition := meta.FindStatusCondition(obj.Status.Conditions, name)
+		Expect(condition).NotTo(BeNil(), "there is no condition %s", name)
+		Expect(condition.ObservedGeneration).To(Equal(obj.Generation), "condition %s is out of date", name)
+		return condition.Status
+	}
+	reason := func(name string) string {
+		GinkgoHelper()
+		condition := meta.FindStatusCondition(obj.Status.Conditions, name)
+		Expect(condition).NotTo(BeNil(), "there is no condition %s", name)
+		return condition.Reason
+	}
+	container := func(d *appsv1.Deployment) *corev1.Container {
+		GinkgoHelper()
+		Expect(d.Spec.Template.Spec.Containers).To(HaveLen(1))
+		return &d.Spec.Template.Spec.Containers[0]
+	}
+
+	BeforeEach(func() {
+		namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "test-"}}
+		Expect(k8sClient.Create(ctx, namespace)).To(Succeed())
+
+		writes, refusal = 0, nil
+		base, err := client.NewWithWatch(cfg, client.Options{Scheme: scheme.Scheme})
+		Expect(err).NotTo(HaveOccurred())
+		counting := interceptor.NewClient(base, interceptor.Funcs{
+			Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
+				writes++
+				if refusal != nil {
+					return refusal
+				}
+				return c.Create(ctx, o, opts...)
+			},
+			Update: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.UpdateOption) error {
+				writes++
+				return c.Update(ctx, o, opts...)
+			},
+			SubResourceUpdate: func(ctx context.Context, c client.Client, sub string, o client.Object,
+				opts ...client.SubResourceUpdateOption) error {
+				writes++
+				return c.SubResource(sub).Update(ctx, o, opts...)
+			},
+		})
+		recorder = events.NewFakeRecorder(100)
+		reconciler = &MemcachedReconciler{
+			Client:   counting,
+			Scheme:   scheme.Scheme,
+			Recorder: recorder,
+			Image:    image,
+		}
+
+		obj = &cachev1alpha1.Memcached{
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace.Name, GenerateName: "test-"},
+		}
+		Expect(k8sClient.Create(ctx, obj)).To(Succeed())
+		key = client.ObjectKey{Namespace: namespace.Name, Name: obj.Name}
+		DeferCleanup(func() {
+			// Without a garbage collector, nothing else lets the object go.
+			Expect(client.IgnoreNotFound(k8sClient.Delete(ctx, obj))).To(Succeed())
+			Expect(reconcile()).To(Succeed())
+		})
+	})
+
+	It("creates a Deployment that belongs to the object", func() {
+		Expect(reconcile()).To(Succeed())
+
+		d := deployment()
+		Expect(metav1.IsControlledBy(d, obj)).To(BeTrue())
+		Expect(*d.Spec.Replicas).To(Equal(int32(1)))
+		Expect(container(d).Image).To(Equal(image))
+		Expect(container(d).Command).To(Equal([]string{"memcached", "-m=64", "-o", "modern", "-v"}))
+		Expect(container(d).Ports).To(ConsistOf(HaveField("ContainerPort", int32(11211))))
+		Expect(d.Spec.Template.Spec.SecurityContext.RunAsNonRoot).To(HaveValue(BeTrue()))
+		Expect(container(d).SecurityContext.AllowPrivilegeEscalation).To(HaveValue(BeFalse()))
+		Expect(obj.Finalizers).To(ContainElement(memcachedFinalizer))
+		Expect(recorder.Events).To(Receive(ContainSubstring("Created Deployment " + obj.Name)))
+
+		Expect(status(memcachedAvailable)).To(Equal(metav1.ConditionFalse))
+		Expect(status(memcachedProgressing)).To(Equal(metav1.ConditionTrue))
+		Expect(status(memcachedDegraded)).To(Equal(metav1.ConditionFalse))
+	})
+
+	It("meets the restricted Pod Security Standard", func() {
+		namespace := &corev1.Namespace{}
+		Expect(k8sClient.Get(ctx, client.ObjectKey{Name: key.Namespace}, namespace)).To(Succeed())
+		namespace.Labels["pod-security.kubernetes.io/enforce"] = "restricted"
+		Expect(k8sClient.Update(ctx, namespace)).To(Succeed())
+
+		Expect(reconcile()).To(Succeed())
+		addPod("restricted")
+	})
+
+	It("reports the pods and their availability", func() {
+		Expect(reconcile()).To(Succeed())
+		addPod("b")
+		addPod("a")
+		report(1)
+		Expect(reconcile()).To(Succeed())
+
+		Expect(obj.Status.Nodes).To(Equal([]string{"a", "b"}))
+		Expect(obj.Status.Replicas).To(Equal(int32(1)))
+		Expect(status(memcachedAvailable)).To(Equal(metav1.ConditionTrue))
+		Expect(status(memcachedProgressing)).To(Equal(metav1.ConditionFalse))
+		Expect(status(memcachedDegraded)).To(Equal(metav1.ConditionFalse))
+	})
+
+	It("scales the Deployment", func() {
+		Expect(reconcile()).To(Succeed())
+		report(1)
+		obj.Spec.Size = number(3)
+		Expect(k8sClient.Update(ctx, obj)).To(Succeed())
+		Expect(reconcile()).To(Succeed())
+
+		Expect(*deployment().Spec.Replicas).To(Equal(int32(3)))
+		Expect(status(memcachedAvailable)).To(Equal(metav1.ConditionFalse))
+		Expect(status(memcachedProgressing)).To(Equal(metav1.ConditionTrue))
+
+		report(3)
+		Expect(reconcile()).To(Succeed())
+		Expect(status(memcachedAvailable)).To(Equal(metav1.ConditionTrue))
+		Expect(status(memcachedProgressing)).To(Equal(metav1.ConditionFalse))
+
+		By("going down to nothing")
+		obj.Spec.Size = number(0)
+		Expect(k8sClient.Update(ctx, obj)).To(Succeed())
+		Expect(reconcile()).To(Succeed())
+		Expect(*deployment().Spec.Replicas).To(BeZero())
+	})
+
+	It("writes nothing when nothing has changed", func() {
+		Expect(reconcile()).To(Succeed())
+		report(1)
+		Expect(reconcile()).To(Succeed())
+
+		writes = 0
+		Expect(reconcile()).To(Succeed())
+		Expect(writes).To(BeZero())
+	})
+
+	It("repairs a Deployment that someone has changed", func() {
+		Expect(reconcile()).To(Succeed())
+		d := deployment()
+		d.Spec.Replicas = number(7)
+		container(d).Image = "example.com/other:v1"
+		container(d).Ports = nil
+		Expect(k8sClient.Update(ctx, d)).To(Succeed())
+		Expect(reconcile()).To(Succeed())
+
+		d = deployment()
+		Expect(*d.Spec.Replicas).To(Equal(int32(1)))
+		Expect(container(d).Image).To(Equal(image))
+		Expect(container(d).Ports).To(HaveLen(1))
+	})
+
+	It("rolls out another image", func() {
+		Expect(reconcile()).To(Succeed())
+		reconciler.Image = ""
+		Expect(reconcile()).To(Succeed())
+		Expect(container(deployment()).Image).To(Equal(memcachedImage))
+		Expect(recorder.Events).To(Receive(ContainSubstring("Created")))
+		Expect(recorder.Events).To(Receive(ContainSubstring("Updated")))
+	})
+
+	It("is degraded while the Deployment fails, and recovers", func() {
+		Expect(reconcile()).To(Succeed())
+		report(0, appsv1.DeploymentCondition{
+			Type: appsv1.DeploymentReplicaFailure, Status: corev1.ConditionTrue,
+			Reason: "FailedCreate", Message: "exceeded quota",
+		})
+		Expect(reconcile()).To(Succeed())
+		Expect(status(memcachedDegraded)).To(Equal(metav1.ConditionTrue))
+		Expect(reason(memcachedDegraded)).To(Equal("FailedCreate"))
+		Expect(status(memcachedAvailable)).To(Equal(metav1.ConditionFalse))
+
+		report(0, appsv1.DeploymentCondition{
+			Type: appsv1.DeploymentProgressing, Status: corev1.ConditionFalse,
+			Reason: "ProgressDeadlineExceeded", Message: "timed out",
+		})
+		Expect(reconcile()).To(Succeed())
+		Expect(status(memcachedDegraded)).To(Equal(metav1.ConditionTrue))
+		Expect(reason(memcachedDegraded)).To(Equal("ProgressDeadlineExceeded"))
+
+		report(1)
+		Expect(reconcile()).To(Succeed())
+		Expect(status(memcachedDegraded)).To(Equal(metav1.ConditionFalse))
+		Expect(status(memcachedAvailable)).To(Equal(metav1.ConditionTrue))
+	})
+
+	It("is degraded while the Deployment cannot be created, and recovers", func() {
+		refusal = errors.New("exceeded quota")
+		Expect(reconcile()).To(MatchError(ContainSubstring("exceeded quota")))
+		Expect(status(memcachedDegraded)).To(Equal(metav1.ConditionTrue))
+		Expect(reason(memcachedDegraded)).To(Equal("DeploymentFailed"))
+		Expect(status(memcachedAvailable)).To(Equal(metav1.ConditionFalse))
+
+		refusal = nil
+		Expect(reconcile()).To(Succeed())
+		Expect(status(memcachedDegraded)).To(Equal(metav1.ConditionFalse))
+	})
+
+	It("leaves a Deployment alone that belongs to someone else", func() {
+		taken := &appsv1.Deployment{
+			ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name},
+			Spec: appsv1.DeploymentSpec{
+				Replicas: number(5),
+				Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "other"}},
+				Template: corev1.PodTemplateSpec{
+					ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": "other"}},
+					Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "other", Image: "other"}}},
+				},
+			},
+		}
+		Expect(k8sClient.Create(ctx, taken)).To(Succeed())
+		report(5)
+
+		Expect(reconcile()).To(MatchError(ContainSubstring("belongs to someone else")))
+		Expect(*deployment().Spec.Replicas).To(Equal(int32(5)))
+		Expect(status(memcachedDegraded)).To(Equal(metav1.ConditionTrue))
+		Expect(status(memcachedAvailable)).To(Equal(metav1.ConditionFalse))
+	})
+
+	It("holds a deleted object until it has cleaned up", func() {
+		Expect(reconcile()).To(Succeed())
+		Expect(k8sClient.Delete(ctx, obj)).To(Succeed())
+		Expect(k8sClient.Get(ctx, client.ObjectKeyFromObject(obj), obj)).To(Succeed())
+
+		Expect(reconcile()).To(Succeed())
+		err := k8sClient.Get(ctx, client.ObjectKeyFromObject(obj), obj)
+		Expect(client.IgnoreNotFound(err)).To(Succeed())
+		Expect(err).To(HaveOccurred())
+		Expect(recorder.Events).To(Receive(ContainSubstring("Created")))
+		Expect(recorder.Events).To(Receive(ContainSubstring("CleanedUp")))
+
+		By("ignoring the object from then on")
+		Expect(reconcile()).To(Succeed())
+	})
+
+	It("follows the object, its Deployment and its pods when a manager runs it", func() {
+		mgr, err := ctrl.NewManager(cfg, ctrl.Options{
+			Scheme:     scheme.Scheme,
+			Metrics:    metricsserver.Options{BindAddress: "0"},
+			Controller: config.Controller{SkipNameValidation: &skipNames},
+		})
+		Expect(err).NotTo(HaveOccurred())
+		managed := &MemcachedReconciler{
+			Client:   mgr.GetClient(),
+			Scheme:   mgr.GetScheme(),
+			Recorder: mgr.GetEventRecorder("test"),
+		}
+		Expect(managed.SetupWithManager(mgr)).To(Succeed())
+		run, stop := context.WithCancel(ctx)
+		stopped := make(chan error, 1)
+		go func() { stopped <- mgr.Start(run) }()
+		DeferCleanup(func() {
+			stop()
+			Eventually(stopped).WithTimeout(time.Minute).Should(Receive(Succeed()))
+		})
+		eventually := func(check func(g Gomega)) {
+			GinkgoHelper()
+			Eventually(func(g Gomega) {
+				g.Expect(k8sClient.Get(ctx, client.ObjectKeyFromObject(obj), obj)).To(Succeed())
+				check(g)
+			}).WithTimeout(time.Minute).WithPolling(100 * time.Millisecond).Should(Succeed())
+		}
+
+		eventually(func(g Gomega) {
+			g.Expect(meta.IsStatusConditionTrue(obj.Status.Conditions, memcachedProgressing)).To(BeTrue())
+		})
+
+		By("seeing the Deployment become available")
+		report(1)
+		eventually(func(g Gomega) {
+			g.Expect(meta.IsStatusConditionTrue(obj.Status.Conditions, memcachedAvailable)).To(BeTrue())
+		})
+
+		By("seeing a pod come and go")
+		pod := addPod("seen")
+		eventually(func(g Gomega) { g.Expect(obj.Status.Nodes).To(Equal([]string{"seen"})) })
+		Expect(k8sClient.Delete(ctx, pod, client.GracePeriodSeconds(0))).To(Succeed())
+		eventually(func(g Gomega) { g.Expect(obj.Status.Nodes).To(BeEmpty()) })
+
+		By("creating the Deployment again when someone deletes it")
+		old := deployment()
+		Expect(k8sClient.Delete(ctx, old)).To(Succeed())
+		eventually(func(g Gomega) {
+			d := &appsv1.Deployment{}
+			g.Expect(k8sClient.Get(ctx, key, d)).To(Succeed())
+			g.Expect(d.UID).NotTo(Equal(old.UID))
+		})
+
+		By("letting a deleted object go")
+		Expect(k8sClient.Delete(ctx, obj)).To(Succeed())
+		Eventually(func() error {
+			return k8sClient.Get(ctx, client.ObjectKeyFromObject(obj), obj)
+		}).WithTimeout(time.Minute).WithPolling(100 * time.Millisecond).ShouldNot(Succeed())
+	})
+})
