@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/pmezard/go-difflib/difflib"
+	"github.com/rogpeppe/go-internal/diff"
 )
 
 // Diff shows changes as a unified diff that git apply takes, in the order given. Of binary files it
@@ -21,9 +21,8 @@ func Diff(changes []Change) string {
 }
 
 const (
-	contextLines = 3
-	devNull      = "/dev/null"
-	noNewline    = "\n\\ No newline at end of file\n"
+	devNull   = "/dev/null"
+	noNewline = "\n\\ No newline at end of file\n"
 )
 
 func diffFile(b *strings.Builder, c Change) {
@@ -57,34 +56,13 @@ func diffFile(b *strings.Builder, c Change) {
 		writeLines(b, '+', new)
 		return
 	}
-	hunks(b, old, new)
-}
-
-// hunks compares what is left between the common beginning and end of two texts.
-func hunks(b *strings.Builder, old, new []string) {
-	start := 0
-	for start < len(old) && start < len(new) && old[start] == new[start] {
-		start++
+	// Anchored at lines that are unique in both texts, this takes no quadratic time on the repetitive
+	// YAML of large CRDs. Its own three header lines go.
+	hunks := diff.Diff("a", c.Old, "b", c.New)
+	for range 3 {
+		_, hunks, _ = bytes.Cut(hunks, []byte("\n"))
 	}
-	end := 0
-	for end < len(old)-start && end < len(new)-start && old[len(old)-1-end] == new[len(new)-1-end] {
-		end++
-	}
-	// Enough of the common lines stays to give the hunks their context.
-	start, end = max(0, start-contextLines), max(0, end-contextLines)
-	m := difflib.NewMatcherWithJunk(old[start:len(old)-end], new[start:len(new)-end], false, nil)
-	for _, group := range m.GetGroupedOpCodes(contextLines) {
-		first, last := group[0], group[len(group)-1]
-		fmt.Fprintf(b, "@@ -%s +%s @@\n", diffRange(start+first.I1, last.I2-first.I1), diffRange(start+first.J1, last.J2-first.J1))
-		for _, op := range group {
-			if op.Tag == 'e' {
-				writeLines(b, ' ', old[start+op.I1:start+op.I2])
-				continue
-			}
-			writeLines(b, '-', old[start+op.I1:start+op.I2])
-			writeLines(b, '+', new[start+op.J1:start+op.J2])
-		}
-	}
+	b.Write(hunks)
 }
 
 func writeLines(b *strings.Builder, sign byte, lines []string) {
