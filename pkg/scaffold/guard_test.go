@@ -1,0 +1,125 @@
+package scaffold
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/spf13/afero"
+)
+
+func TestResolve(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "project")
+	elsewhere := filepath.Join(filepath.Dir(dir), "elsewhere")
+	put(t, elsewhere, "secret", "theirs", 0o644)
+	put(t, dir, "real/deep/file", "mine", 0o644)
+	put(t, dir, "file", "mine", 0o644)
+	for link, target := range map[string]string{
+		"inside":        "real",
+		"twice":         "inside/deep",
+		"real/up":       "../file",
+		"absolute":      filepath.Join(dir, "real"),
+		"dangling":      "real/none",
+		"out":           "../elsewhere",
+		"absout":        elsewhere,
+		"sly":           "inside/../../elsewhere",
+		"outfile":       "../elsewhere/secret",
+		"dangling-out":  "../nowhere",
+		"loop":          "pool",
+		"pool":          "loop",
+		"self":          ".",
+		"real/deep/top": "../..",
+	} {
+		if err := os.Symlink(target, filepath.Join(dir, link)); err != nil {
+			t.Skip("no symbolic links here: ", err)
+		}
+	}
+	d := disk{fs: afero.NewOsFs(), root: dir}
+	for name, want := range map[string]string{
+		"file":               "file",
+		"new/file":           "new/file",
+		"inside/deep/file":   "real/deep/file",
+		"inside/new":         "real/new",
+		"twice/file":         "real/deep/file",
+		"real/up":            "file",
+		"absolute/deep/file": "real/deep/file",
+		"dangling":           "real/none",
+		"real/deep/top/file": "file",
+	} {
+		if got, err := d.resolve(name); err != nil || got != want {
+			t.Errorf("%s: %s, %v", name, got, err)
+		}
+	}
+	for name, link := range map[string]string{
+		"out/x": "out", "absout/x": "absout", "sly/x": "sly", "outfile": "outfile", "dangling-out": "dangling-out", "inside/../out/secret": "",
+	} {
+		_, err := d.resolve(name)
+		oe, ok := errors.AsType[*OutsideError](err)
+		if link != "" && (!ok || oe.Link != link || !strings.Contains(err.Error(), "leads out of")) || err == nil {
+			t.Errorf("%s: error %v", name, err)
+		}
+	}
+	for name, says := range map[string]string{
+		"loop":             "too many symbolic links",
+		"self":             "the project's own folder",
+		"real":             "real is a folder, but a file of that name",
+		"file/x":           "file is a file, but file/x needs a folder",
+		"real/up/x":        "file is a file",
+		"..":               "not the name of a file",
+		"../x":             "not the name of a file",
+		"/etc/passwd":      "not the name of a file",
+		".":                "not the name of a file",
+		".operon/lock":     "reserved",
+		".operon/txn/new/": "not the name of a file",
+	} {
+		if _, err := d.resolve(name); err == nil || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), dir) {
+			t.Errorf("%s: error %v", name, err)
+		}
+	}
+}
+
+// Nothing is written when one of the targets is outside, and all bad targets are named.
+func TestCommitStaysInside(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("links need rights there")
+	}
+	dir := oldProject(t)
+	elsewhere := t.TempDir()
+	if err := os.Symlink(elsewhere, filepath.Join(dir, "api")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(dir, "empty")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(dir, "empty"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	before := photo(t, dir)
+	_, err := update(afero.NewOsFs(), dir, newProject)
+	for _, says := range []string{"api/v1alpha1/types.go would be written outside of the project, because api is", "empty is a folder"} {
+		if err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("error %v", err)
+		}
+	}
+	if photo(t, dir) != before || strings.Contains(photo(t, elsewhere), "types.go") {
+		t.Error("something was written")
+	}
+	// Two names for one file, and the deletion of a link.
+	for says, change := range map[string]func(*Tree){
+		"are the same file": func(tree *Tree) {
+			tree.WriteFile("alias/linked.yaml", []byte("x"), 0)
+			tree.WriteFile("real/linked.yaml", []byte("y"), 0)
+		},
+		"reached through a symbolic link": func(tree *Tree) { tree.Remove("alias/linked.yaml") },
+	} {
+		_, err := update(afero.NewOsFs(), dir, func(tree *Tree) error { change(tree); return nil })
+		if err == nil || !strings.Contains(err.Error(), says) || photo(t, dir) != before {
+			t.Errorf("%s: error %v", says, err)
+		}
+	}
+}
