@@ -90,6 +90,9 @@ type places struct{ root string }
 // modulePath finds the module, version and file in a path of the module cache.
 var modulePath = regexp.MustCompile(`[/\\]pkg[/\\]mod[/\\](.+@v.+)$`)
 
+// lineBreak is where a message of the go command goes on below.
+var lineBreak = regexp.MustCompile(`\s*\n\s*`)
+
 // file is the name to show for an absolute path.
 func (p places) file(abs string) string {
 	if rel, err := filepath.Rel(p.root, abs); err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
@@ -106,7 +109,7 @@ func (p places) file(abs string) string {
 
 // finding places a message at a position written file:line:column, file:line, or importpath:-.
 func (p places) finding(pos, message string) Finding {
-	f := Finding{Message: strings.ReplaceAll(strings.TrimSpace(message), p.root+string(filepath.Separator), "")}
+	f := Finding{Message: strings.ReplaceAll(lineBreak.ReplaceAllString(strings.TrimSpace(message), " "), p.root+string(filepath.Separator), "")}
 	numbers := make([]int, 0, 2)
 	for len(numbers) < 2 {
 		i := strings.LastIndexByte(pos, ':')

@@ -7,6 +7,7 @@ import (
 	"go/token"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"sigs.k8s.io/controller-tools/pkg/applyconfiguration"
@@ -76,6 +77,12 @@ func (s *syntax) unknown() (Findings, error) {
 	var names []string
 	for _, def := range known.AllDefinitions() {
 		names = append(names, def.Name)
+		if def.AnonymousField() {
+			continue
+		}
+		for argument := range def.Fields {
+			names = append(names, def.Name+":"+argument) // the first argument may follow a colon
+		}
 	}
 	slices.Sort(names)
 	names = slices.Compact(names)
@@ -104,26 +111,44 @@ func (s *syntax) at(pos token.Pos, message string) Finding {
 	return Finding{File: p.Filename, Line: p.Line, Column: p.Column, Message: message}
 }
 
-// badArgument finds the name in the parser's message about an argument it does not know.
-var badArgument = regexp.MustCompile(`^unknown argument "(.*)"`)
+var (
+	// badArgument finds the name in the parser's message about an argument it does not know.
+	badArgument = regexp.MustCompile(`^unknown argument "(.*)"`)
+	// scannedAt finds the column that the parser adds to its messages.
+	scannedAt = regexp.MustCompile(` \(at <input>:1:(\d+)\)$`)
+)
 
 // markerFindings places the errors of markers that don't parse and names the argument that was probably meant.
 func (s *syntax) markerFindings(one *parsed, err error) Findings {
-	if list, ok := errors.AsType[loader.ErrList](err); ok {
-		var findings Findings
-		for _, e := range list {
-			findings = append(findings, s.markerFindings(one, e)...)
-		}
-		return findings
+	var findings Findings
+	list, ok := errors.AsType[loader.ErrList](err)
+	if !ok {
+		list = loader.ErrList{err}
 	}
+	for _, e := range list {
+		if of, ok := errors.AsType[loader.ErrList](e); ok {
+			// All errors of one marker. After the first the parser has lost its way.
+			if len(of) > 1 && !strings.HasPrefix(of[0].Error(), "missing argument") {
+				of = of[:1]
+			}
+			findings = append(findings, s.markerFindings(one, of)...)
+			continue
+		}
+		findings = append(findings, s.markerFinding(one, e))
+	}
+	return findings
+}
+
+func (s *syntax) markerFinding(one *parsed, err error) Finding {
 	placed, ok := errors.AsType[loader.PositionedError](err)
 	if !ok {
-		return Findings{{File: one.dir, Message: err.Error()}}
+		return Finding{File: one.dir, Message: err.Error()}
 	}
-	text := commentAt(one.trees, placed.Pos)
-	message := err.Error()
-	if scan, ok := errors.AsType[*markers.ScannerError](err); ok {
-		message = scan.Msg
+	pos, text := markerAt(one.trees, placed.Pos)
+	message, column := err.Error(), 0
+	if m := scannedAt.FindStringSubmatch(message); m != nil {
+		message = strings.TrimSuffix(message, m[0])
+		column, _ = strconv.Atoi(m[1])
 	}
 	name, _, _ := strings.Cut(strings.TrimPrefix(text, "+"), "=")
 	for target := markers.DescribesPackage; target <= markers.DescribesField; target++ {
@@ -139,27 +164,34 @@ func (s *syntax) markerFindings(one *parsed, err error) Findings {
 			}
 			slices.Sort(arguments)
 			message += fmt.Sprintf("; did you mean %q? (arguments: %s)", nearest(m[1], arguments), strings.Join(arguments, ", "))
+			column -= len(m[1]) // the parser has read on to the equals sign
+		} else if strings.HasPrefix(message, "missing argument") {
+			column = 0
 		}
 		break
 	}
-	return Findings{s.at(placed.Pos, "marker +"+name+": "+message)}
+	if column > 0 {
+		// It counts from behind the name and the sign that follows it.
+		pos += token.Pos(min(len("+")+len(name)+column, len(text)))
+	}
+	return s.at(pos, "marker +"+name+": "+message)
 }
 
-// commentAt is the marker in the comment at a position.
-func commentAt(trees []*ast.File, pos token.Pos) string {
+// markerAt is the marker in the comment at a position, and where it begins.
+func markerAt(trees []*ast.File, pos token.Pos) (token.Pos, string) {
 	for _, tree := range trees {
 		if pos < tree.FileStart || pos > tree.FileEnd {
 			continue
 		}
 		for _, group := range tree.Comments {
 			for _, comment := range group.List {
-				if comment.Pos() == pos && len(comment.Text) > 2 {
-					return strings.TrimSpace(comment.Text[2:])
+				if plus := strings.IndexByte(comment.Text, '+'); comment.Pos() == pos && plus > 0 {
+					return pos + token.Pos(plus), strings.TrimSpace(comment.Text[plus:])
 				}
 			}
 		}
 	}
-	return "+"
+	return pos, "+"
 }
 
 // nearest is the name that takes the fewest edits to reach, where a change of case is half an edit.

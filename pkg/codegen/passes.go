@@ -7,6 +7,7 @@ import (
 	"go/token"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
 
 	"golang.org/x/tools/go/packages"
@@ -85,23 +86,28 @@ func (p *pass) run(g *generation) (findings Findings) {
 	if err != nil {
 		findings = append(findings, Finding{Message: err.Error()})
 	}
+	var mistyped Findings
 	visit(p.roots, func(one *packages.Package) {
 		for _, e := range one.Errors {
 			if e.Kind != packages.TypeError {
 				findings = append(findings, g.places.ofPackage(e))
 			} else if local := g.syntax.byPath[one.PkgPath]; local != nil {
 				if f := g.places.ofPackage(e); g.syntax.genuine(local, one, f) {
-					findings = append(findings, f)
+					mistyped = append(mistyped, f)
 				}
 			}
 		}
 	})
+	// What a generator says about a line that has no type follows from what the type checker said.
+	findings = slices.DeleteFunc(findings, func(f Finding) bool {
+		return slices.ContainsFunc(mistyped, func(m Finding) bool { return m.File == f.File && m.Line == f.Line })
+	})
 	g.take(files, p.units)
-	return findings
+	return append(findings, mistyped...)
 }
 
 // undefined finds the name in the type checker's message about one that is not declared.
-var undefined = regexp.MustCompile(`^undefined: (\w+)`)
+var undefined = regexp.MustCompile(`^undefined: (\w+)$`)
 
 // genuine tells an error in the source from one that comes of checking in part: generated methods are left
 // out, and so are packages that no type of interest refers to. Errors in type declarations count, unless

@@ -88,6 +88,9 @@ func newProject(root string, overlay map[string][]byte, ctx build.Context) (*pro
 		return nil, fmt.Errorf("reading go.mod: %w; generate in the folder that holds the project's go.mod", reason(err))
 	}
 	if err := p.walk(".", nil, true); err != nil {
+		if findings, ok := errors.AsType[Findings](err); ok {
+			return nil, findings
+		}
 		return nil, fmt.Errorf("reading the module's source: %w", err)
 	}
 	slices.SortStableFunc(p.packages, func(a, b *pkg) int {

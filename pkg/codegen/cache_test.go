@@ -1,0 +1,270 @@
+package codegen
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// TestChangesReachTheOutput changes one input at a time and expects what a run without a cache gives, and
+// that this is not what it was before.
+func TestChangesReachTheOutput(t *testing.T) {
+	t.Parallel()
+	env := func(vars ...string) []string { return append(os.Environ(), vars...) }
+	for name, change := range map[string]func(t *testing.T, opts *Options){
+		"an API type":         func(t *testing.T, o *Options) { edit(t, o.Root, "api/v1/shape_types.go", "replicas to run", "to run") },
+		"an imported package": func(t *testing.T, o *Options) { edit(t, o.Root, "pkg/shared/shared.go", "Gold;Silver", "Gold;Tin") },
+		"a new file": func(t *testing.T, o *Options) {
+			write(t, o.Root, "api/v1/more_types.go", "package v1\n\n// More is more.\ntype More struct {\n\tText []string `json:\"text\"`\n}\n")
+		},
+		"a deleted file": func(t *testing.T, o *Options) {
+			if err := os.Remove(filepath.Join(o.Root, "internal", "webhook", "shape_webhook.go")); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"a new package": func(t *testing.T, o *Options) {
+			write(t, o.Root, "internal/late/late.go", "package late\n\n// +kubebuilder:rbac:groups=late.example.com,resources=lates,verbs=get\n\n// Late is late.\ntype Late struct{}\n")
+		},
+		"a file in the overlay": func(t *testing.T, o *Options) {
+			o.Overlay = map[string][]byte{"internal/webhook/shape_webhook.go": nil}
+		},
+		"the header": func(t *testing.T, o *Options) { write(t, o.Root, "hack/boilerplate.go.txt", "// Another header.\n") },
+		"the header file": func(t *testing.T, o *Options) {
+			write(t, o.Root, "other.txt", "// Other.\n")
+			o.HeaderFile = "other.txt"
+		},
+		"the role's name": func(t *testing.T, o *Options) { o.RoleName = "boss" },
+		"a folder":        func(t *testing.T, o *Options) { o.CRDDir = "crds" },
+		"the generators":  func(t *testing.T, o *Options) { o.Generators = RBAC },
+		"GOOS":            func(t *testing.T, o *Options) { o.Env = env("GOOS=windows") },
+		"an ignore directive": func(t *testing.T, o *Options) {
+			write(t, o.Root, "go.mod", read(t, o.Root, "go.mod")+"\nignore ./internal/webhook\n")
+		},
+		"a module replaced by a folder": func(t *testing.T, o *Options) {
+			copyModule(t, "k8s.io/api", filepath.Join(o.Root, "..", "api"))
+			edit(t, filepath.Join(o.Root, ".."), "api/core/v1/types.go", "type EnvVar struct {", "type EnvVar struct {\n\t// Fresh is new.\n\tFresh string `json:\"fresh\"`\n")
+			write(t, o.Root, "go.mod", read(t, o.Root, "go.mod")+"\nreplace k8s.io/api => ../api\n")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			opts := Options{Root: fixture(t, "shapes"), CacheDir: t.TempDir()}
+			before := generate(t, opts)
+			change(t, &opts)
+			expectChange(t, opts, before)
+		})
+	}
+}
+
+// expectChange expects a cached run to do what an uncached one does, and that to differ from before.
+func expectChange(t *testing.T, opts Options, before map[string][]byte) map[string][]byte {
+	t.Helper()
+	uncached := opts
+	uncached.CacheDir = ""
+	want := generate(t, uncached)
+	sameFiles(t, "with the old cache", generate(t, opts), want)
+	sameFiles(t, "with the new cache", generate(t, opts), want)
+	if fmt.Sprint(want) == fmt.Sprint(before) {
+		t.Error("the change made no difference")
+	}
+	return want
+}
+
+// copyModule copies a module of the module cache to a folder in which it can be edited.
+func copyModule(t *testing.T, module, to string) {
+	t.Helper()
+	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", module).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	from := strings.TrimSpace(string(out))
+	for name, content := range tree(t, from) {
+		if strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go") || name == "go.mod" {
+			write(t, to, name, string(content))
+		}
+	}
+}
+
+// TestEditsOutsideOfTheModule edits a dependency that is not in the module cache, where nothing in the
+// project tells of the change.
+func TestEditsOutsideOfTheModule(t *testing.T) {
+	t.Parallel()
+	const old, new = "type EnvVar struct {", "type EnvVar struct {\n\t// Fresh is new.\n\tFresh []string `json:\"fresh\"`\n"
+	t.Run("replaced", func(t *testing.T) {
+		t.Parallel()
+		opts := Options{Root: fixture(t, "shapes"), CacheDir: t.TempDir()}
+		outside := filepath.Join(opts.Root, "..", "api")
+		copyModule(t, "k8s.io/api", outside)
+		write(t, opts.Root, "go.mod", read(t, opts.Root, "go.mod")+"\nreplace k8s.io/api => ../api\n")
+		before := generate(t, opts)
+		edit(t, outside, "core/v1/types.go", old, new)
+		after := expectChange(t, opts, before)
+		edit(t, outside, "core/v1/types.go", new, old)
+		expectChange(t, opts, after)
+	})
+	t.Run("workspace", func(t *testing.T) {
+		t.Parallel()
+		opts := Options{Root: fixture(t, "shapes"), CacheDir: t.TempDir()}
+		before := generate(t, opts)
+		copyModule(t, "k8s.io/api", filepath.Join(opts.Root, "..", "api"))
+		edit(t, filepath.Join(opts.Root, ".."), "api/core/v1/types.go", old, new)
+		write(t, opts.Root, "../go.work", "go 1.26.0\n\nuse (\n\t./shapes\n\t./api\n)\n")
+		after := expectChange(t, opts, before)
+		edit(t, filepath.Join(opts.Root, ".."), "api/core/v1/types.go", new, old)
+		expectChange(t, opts, after)
+	})
+	t.Run("vendored", func(t *testing.T) {
+		t.Parallel()
+		opts := Options{Root: fixture(t, "shapes"), CacheDir: t.TempDir()}
+		vendor := exec.Command("go", "mod", "vendor")
+		vendor.Dir = opts.Root
+		if out, err := vendor.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		before := generate(t, opts)
+		edit(t, opts.Root, "vendor/k8s.io/api/core/v1/types.go", old, new)
+		expectChange(t, opts, before)
+	})
+}
+
+// TestUnitsAreKept changes one API package and expects the store to gain no more than its units.
+func TestUnitsAreKept(t *testing.T) {
+	t.Parallel()
+	opts := Options{Root: fixture(t, "shapes"), CacheDir: t.TempDir()}
+	count := func() int {
+		entries, err := os.ReadDir(filepath.Join(opts.CacheDir, "units"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(entries)
+	}
+	generate(t, opts)
+	if n := count(); n != 5 {
+		t.Fatalf("%d units, want the copies of three packages and the CRDs of two groups", n)
+	}
+	edit(t, opts.Root, "api/cluster/v1alpha1/canvas_types.go", "imported", "brought in")
+	generate(t, opts)
+	if n := count(); n != 7 {
+		t.Errorf("%d units after a change to one package, want 2 more", n)
+	}
+	edit(t, opts.Root, "internal/controller/shape_controller.go", "verbs=get;list", "verbs=list")
+	generate(t, opts)
+	if n := count(); n != 7 {
+		t.Errorf("%d units after a change to a controller, want no more", n)
+	}
+}
+
+// TestDamagedCache damages every entry in several ways and expects that nobody notices.
+func TestDamagedCache(t *testing.T) {
+	t.Parallel()
+	opts := Options{Root: fixture(t, "shapes"), CacheDir: t.TempDir()}
+	want := generate(t, opts)
+	for name, damage := range map[string]func(name string, data []byte) error{
+		"empty":     func(name string, _ []byte) error { return os.WriteFile(name, nil, 0o644) },
+		"cut short": func(name string, data []byte) error { return os.WriteFile(name, data[:len(data)*2/3], 0o644) },
+		"flipped": func(name string, data []byte) error {
+			data[len(data)-len(data)/3] ^= 1
+			return os.WriteFile(name, data, 0o644)
+		},
+		"foreign": func(name string, _ []byte) error {
+			return os.WriteFile(name, []byte("something else altogether, and long enough"), 0o644)
+		},
+		"a folder": func(name string, _ []byte) error {
+			if err := os.Remove(name); err != nil {
+				return err
+			}
+			return os.MkdirAll(filepath.Join(name, "below"), 0o755)
+		},
+	} {
+		for file, content := range tree(t, opts.CacheDir) {
+			if err := damage(filepath.Join(opts.CacheDir, filepath.FromSlash(file)), slices.Clone(content)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		sameFiles(t, name, generate(t, opts), want)
+		if name == "a folder" {
+			if err := os.RemoveAll(opts.CacheDir); err != nil {
+				t.Fatal(err)
+			}
+		}
+		generate(t, opts)
+	}
+}
+
+func TestUnusableCache(t *testing.T) {
+	t.Parallel()
+	dir := fixture(t, "nested")
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	want := generate(t, Options{Root: dir})
+	sameFiles(t, "a file for a folder", generate(t, Options{Root: dir, CacheDir: filepath.Join(file, "cache")}), want)
+}
+
+func TestSharedCache(t *testing.T) {
+	t.Parallel()
+	cache, dir := t.TempDir(), fixture(t, "nested")
+	want := generate(t, Options{Root: dir})
+	var wait sync.WaitGroup
+	for range 6 {
+		wait.Go(func() {
+			result, err := Generate(context.Background(), Options{Root: dir, CacheDir: cache})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			sameFiles(t, "at the same time", result.Files, want)
+		})
+	}
+	wait.Wait()
+	for name := range tree(t, cache) {
+		if strings.Contains(name, "new-") {
+			t.Errorf("%s was left behind", name)
+		}
+	}
+}
+
+func TestStoreForgetsTheOldest(t *testing.T) {
+	t.Parallel()
+	s := &store{dir: t.TempDir()}
+	big := make([]byte, bound/4)
+	var keys []digest
+	for i := range 6 {
+		keys = append(keys, digestOf([]byte{byte(i)}))
+		s.put("results", keys[i], [][]byte{big})
+		// Entries made in one instant have no order; give them one.
+		old := s.path("results", keys[i])
+		info, err := os.Stat(old)
+		if err != nil {
+			t.Fatal(err)
+		}
+		stamp := info.ModTime().Add(-1e9 * 60 * 10).Add(1e9 * 60 * 1 * 1)
+		for range i {
+			stamp = stamp.Add(1e9)
+		}
+		if err := os.Chtimes(old, stamp, stamp); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.trim()
+	if _, ok := s.get("results", keys[0]); ok {
+		t.Error("the oldest entry is still there")
+	}
+	if _, ok := s.get("results", keys[5]); !ok {
+		t.Error("the newest entry is gone")
+	}
+	var total int
+	for _, content := range tree(t, s.dir) {
+		total += len(content)
+	}
+	if total > bound {
+		t.Errorf("%d bytes are kept, more than %d", total, bound)
+	}
+}

@@ -1,0 +1,271 @@
+package codegen
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const kind = `// Package v1 is a version.
+// +kubebuilder:object:generate=true
+// +groupName=bare.example.com
+package v1
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// ThingSpec is.
+type ThingSpec struct {
+	// +kubebuilder:validation:Minimum=1
+	Size int ` + "`json:\"size\"`" + `
+}
+
+// +kubebuilder:object:root=true
+
+// Thing is.
+type Thing struct {
+	metav1.TypeMeta   ` + "`json:\",inline\"`" + `
+	metav1.ObjectMeta ` + "`json:\"metadata,omitempty\"`" + `
+	Spec ThingSpec ` + "`json:\"spec\"`" + `
+}
+`
+
+// withKind is a project with one kind that is fine.
+func withKind(t testing.TB) string {
+	t.Helper()
+	dir := fixture(t, "groupless")
+	if err := os.RemoveAll(filepath.Join(dir, "other")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(filepath.Join(dir, "api")); err != nil {
+		t.Fatal(err)
+	}
+	write(t, dir, "api/v1/thing_types.go", kind)
+	return dir
+}
+
+// TestFindings breaks a good project and expects every place and every message.
+func TestFindings(t *testing.T) {
+	t.Parallel()
+	const file = "api/v1/thing_types.go"
+	for name, test := range map[string]struct {
+		edits [][3]string // file (made if old is empty), old, new
+		want  []string
+	}{
+		"syntax": {
+			[][3]string{{file, "Size int", "Size int int"}, {"internal/other.go", "", "package internal\n\nfunc {\n"}},
+			[]string{file + ":11:11: expected ';', found int", "internal/other.go:3:6: expected 'IDENT', found '{'"},
+		},
+		"undefined type": {
+			[][3]string{{file, "Size int", "Size Int"}},
+			[]string{file + ":11:7: undefined: Int"},
+		},
+		"undefined type of a dependency": {
+			[][3]string{{file, "Size int", "Size metav1.Tyme"}},
+			[]string{file + ":11:14: undefined: metav1.Tyme"},
+		},
+		"type declared twice": {
+			[][3]string{{"api/v1/again.go", "", "package v1\n\n// ThingSpec is.\ntype ThingSpec struct{}\n"}},
+			[]string{file + ":9:6: ThingSpec redeclared in this block"},
+		},
+		"unknown import": {
+			[][3]string{{file, `import metav1`, "import _ \"example.com/groupless/nowhere\"\nimport metav1"}},
+			[]string{file + `:6:8: no required module provides package example.com/groupless/nowhere; to add it: go get example.com/groupless/nowhere`},
+		},
+		"module that go.mod does not require": {
+			[][3]string{{file, `import metav1`, "import _ \"example.org/elsewhere/nowhere\"\nimport metav1"}},
+			[]string{file + `:6:8: no required module provides package example.org/elsewhere/nowhere`},
+		},
+		"two packages in a folder": {
+			[][3]string{{"api/v1/zz.go", "", "package v2\n"}},
+			[]string{"api/v1/zz.go:1:9: package v2 in a folder of package v1: a folder holds one package"},
+		},
+		"unknown argument": {
+			[][3]string{{"internal/c.go", "", "package internal\n\n// +kubebuilder:rbac:groups=apps,resources=pods,verb=get\n"}},
+			[]string{`internal/c.go:3:49: marker +kubebuilder:rbac: unknown argument "verb"; did you mean "verbs"? (arguments: groups, namespace, resourceNames, resources, roleName, urls, verbs)`},
+		},
+		"missing argument": {
+			[][3]string{{"internal/c.go", "", "package internal\n\n// +kubebuilder:rbac:groups=apps,resources=pods\n"}},
+			[]string{`internal/c.go:3:4: marker +kubebuilder:rbac: missing argument "verbs"`},
+		},
+		"argument of the wrong type": {
+			[][3]string{{file, "Minimum=1", "Minimum=one"}},
+			[]string{file + ":10:5: marker +kubebuilder:validation:Minimum: invalid minimum value"},
+		},
+		"marker that the field's type does not take": {
+			[][3]string{{file, "Minimum=1", "MinLength=1"}},
+			[]string{file + ":11:2: must apply minlength to a textual value, found type \"integer\""},
+		},
+		"type without a schema": {
+			[][3]string{{file, "Size int", "Size float64"}},
+			[]string{file + ":11:7: found float, the usage of which is highly discouraged"},
+		},
+		"field without a tag": {
+			[][3]string{{file, "Size int `json:\"size\"`", "Size int"}},
+			[]string{file + ":11:2: encountered struct field \"Size\" without JSON tag in type \"ThingSpec\""},
+		},
+		"webhook": {
+			[][3]string{
+				{"internal/a.go", "", "package internal\n\n// +kubebuilder:webhook:path=/a,mutating=true,failurePolicy=fail,sideEffects=None,groups=g,resources=r,verbs=create,versions=v1,name=a.kb.io,admissionReviewVersions=v1\n"},
+				{"internal/b.go", "", "package internal\n\n// +kubebuilder:webhook:path=/b,mutating=true,failurePolicy=fail,groups=g,resources=r,verbs=create,versions=v1,name=b.kb.io,admissionReviewVersions=v1\n"},
+			},
+			[]string{"internal/b.go:3:4: marker +kubebuilder:webhook: SideEffects is required"},
+		},
+		"all at once, sorted": {
+			[][3]string{
+				{"internal/z.go", "", "package internal\n\n// +kubebuilder:rbac:verb=get\n"},
+				{"internal/a.go", "", "package internal\n\n// +kubebuilder:rbac:verb=get\n\n// +kubebuilder:webhook:pat=x\n"},
+			},
+			[]string{"internal/a.go:3:22: ", "internal/a.go:5:25: ", "internal/z.go:3:22: "},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir, cache := withKind(t), t.TempDir()
+			generate(t, Options{Root: dir, CacheDir: cache})
+			for _, e := range test.edits {
+				if e[1] == "" {
+					write(t, dir, e[0], e[2])
+				} else {
+					edit(t, dir, e[0], e[1], e[2])
+				}
+			}
+			var first string
+			for _, opts := range []Options{{Root: dir, CacheDir: cache}, {Root: dir, CacheDir: cache}, {Root: dir}} {
+				result, err := Generate(context.Background(), opts)
+				if err == nil {
+					t.Fatalf("no error, but %v", result)
+				}
+				findings, ok := errors.AsType[Findings](err)
+				if !ok {
+					t.Fatalf("%T: %v", err, err)
+				}
+				if strings.Contains(err.Error(), dir) {
+					t.Errorf("the message shows a path of this machine: %v", err)
+				}
+				for _, want := range test.want {
+					if !slices.ContainsFunc(findings, func(f Finding) bool { return strings.HasPrefix(f.String(), want) }) {
+						t.Errorf("none is %q:\n%v", want, err)
+					}
+				}
+				if !slices.IsSortedFunc(findings, func(a, b Finding) int {
+					return strings.Compare(a.File, b.File)*1000 + a.Line - b.Line
+				}) || len(slices.Compact(slices.Clone(findings))) != len(findings) {
+					t.Errorf("not sorted, or not unique:\n%v", err)
+				}
+				if first == "" {
+					first = err.Error()
+				} else if err.Error() != first {
+					t.Errorf("another time it says\n%v\nand before\n%v", err, first)
+				}
+			}
+		})
+	}
+}
+
+func TestUnknownMarkersAreWarnings(t *testing.T) {
+	t.Parallel()
+	dir, cache := withKind(t), t.TempDir()
+	edit(t, dir, "api/v1/thing_types.go", "validation:Minimum=1", "validation:Minimun=1")
+	write(t, dir, "internal/c.go", "package internal\n\n// +kubebuilder:scaffold:imports\n// +kubebuilder:docs-gen:collapse=Imports\n// +kubebuilder:rbc:groups=apps\n\n// +kubebuilder:object:rot\n// +other:thing\n")
+	want := []string{
+		"api/v1/thing_types.go:10:5: unknown marker +kubebuilder:validation:Minimun: no generator reads it; did you mean +kubebuilder:validation:Minimum?",
+		"internal/c.go:5:4: unknown marker +kubebuilder:rbc:groups: no generator reads it; did you mean +kubebuilder:rbac:groups?",
+		"internal/c.go:7:4: unknown marker +kubebuilder:object:rot: no generator reads it; did you mean +kubebuilder:object:root?",
+	}
+	for range 2 {
+		result, err := Generate(context.Background(), Options{Root: dir, CacheDir: cache})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, warning := range result.Warnings {
+			got = append(got, warning.String())
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+		}
+	}
+}
+
+func TestHeaderMissing(t *testing.T) {
+	t.Parallel()
+	dir := withKind(t)
+	if err := os.Remove(filepath.Join(dir, "hack", "boilerplate.go.txt")); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Generate(context.Background(), Options{Root: dir})
+	if !errors.Is(err, ErrHeaderMissing) || !strings.Contains(err.Error(), "hack/boilerplate.go.txt") || strings.Contains(err.Error(), dir) {
+		t.Errorf("got %v", err)
+	}
+	generate(t, Options{Root: dir, Generators: All &^ Object})
+	generate(t, Options{Root: dir, Overlay: map[string][]byte{"hack/boilerplate.go.txt": {}}})
+}
+
+func TestGoMissing(t *testing.T) {
+	t.Parallel()
+	dir := withKind(t)
+	env := []string{"PATH=", "HOME=" + t.TempDir()}
+	if _, err := Generate(context.Background(), Options{Root: dir, Env: env}); !errors.Is(err, ErrGoMissing) {
+		t.Errorf("got %v", err)
+	}
+	// What needs no types needs no go command.
+	generate(t, Options{Root: dir, Env: env, Generators: RBAC | Webhook})
+	generate(t, Options{Root: fixture(t, "bare"), Env: env})
+}
+
+func TestModulesMissing(t *testing.T) {
+	t.Parallel()
+	dir, home := withKind(t), t.TempDir()
+	_, err := Generate(context.Background(), Options{Root: dir, Offline: true,
+		Env: append(os.Environ(), "HOME="+home, "GOPATH="+filepath.Join(home, "go"), "GOMODCACHE="+filepath.Join(home, "mod"), "GOFLAGS=-modcacherw")})
+	if !errors.Is(err, ErrModulesMissing) {
+		t.Fatalf("got %v", err)
+	}
+	findings, ok := errors.AsType[Findings](err)
+	if !ok || findings[0].File != "api/v1/thing_types.go" || findings[0].Line != 6 {
+		t.Errorf("the import is not named: %v", err)
+	}
+	// With the modules there, offline is no different.
+	generate(t, Options{Root: dir, Offline: true})
+}
+
+func TestNoProject(t *testing.T) {
+	t.Parallel()
+	_, err := Generate(context.Background(), Options{Root: t.TempDir()})
+	if !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), "go.mod") {
+		t.Errorf("got %v", err)
+	}
+	_, err = Generate(context.Background(), Options{Root: t.TempDir(), Overlay: map[string][]byte{"go.mod": []byte("go 1.26\n"), "hack/boilerplate.go.txt": {}}})
+	if err == nil || !strings.HasPrefix(err.Error(), "go.mod:1: ") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestCancelled(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := Generate(ctx, Options{Root: withKind(t)}); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestNearest(t *testing.T) {
+	t.Parallel()
+	names := []string{"kubebuilder:object:root", "kubebuilder:validation:MaxItems", "kubebuilder:validation:Minimum", "verbs"}
+	for name, want := range map[string]string{
+		"kubebuilder:validation:minimum": "kubebuilder:validation:Minimum",
+		"kubebuilder:validaton:Minimum":  "kubebuilder:validation:Minimum",
+		"kubebuilder:validation:Maxitem": "kubebuilder:validation:MaxItems",
+		"verb":                           "verbs",
+		"":                               "verbs",
+	} {
+		if got := nearest(name, names); got != want {
+			t.Errorf("nearest to %q is %q, want %q", name, got, want)
+		}
+	}
+}
