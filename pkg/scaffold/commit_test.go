@@ -414,3 +414,19 @@ func TestCommitNeedsTheLock(t *testing.T) {
 		}
 	}
 }
+
+// BenchmarkInit is a new project, rendered and committed.
+func BenchmarkInit(b *testing.B) {
+	data := renderData()
+	data.Versions = Pinned()
+	for b.Loop() {
+		dir := b.TempDir()
+		_, err := update(afero.NewOsFs(), dir, func(tree *Tree) error {
+			_, err := Init(tree, data)
+			return err
+		})
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+}

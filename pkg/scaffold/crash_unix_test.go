@@ -29,6 +29,8 @@ func TestCrashChild(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// Modes are those of the project, not those of who runs the command.
+	syscall.Umask(0o077)
 	fsys := &faultFs{failAt: n, die: func() {
 		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 		select {}

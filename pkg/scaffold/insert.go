@@ -22,7 +22,7 @@ func Insert(content []byte, filename string, blocks map[string]string) ([]byte, 
 	if err != nil {
 		return nil, err
 	}
-	above := map[int][]string{}
+	above := map[int][]string{} // lines to add, with their indentation, by the index of the line below
 	var failures []error
 	for _, marker := range sortedKeys(blocks) {
 		text, err := f.syntax.pending(marker, dedent(strings.ReplaceAll(blocks[marker], "\r\n", "\n")))
@@ -33,14 +33,22 @@ func Insert(content []byte, filename string, blocks map[string]string) ([]byte, 
 		if len(text) == 0 {
 			continue
 		}
-		at := f.syntax.find(marker)
-		if at < 0 {
+		at, ok := f.syntax.find(marker)
+		if !ok {
 			failures = append(failures, &MissingMarkerError{
 				File: filename, Marker: marker, Text: strings.Join(text, "\n"), Hint: markerPlace(filename, marker),
 			})
 			continue
 		}
-		above[at] = append(above[at], text...)
+		if at.head != "" {
+			text = append([]string{at.head}, text...)
+		}
+		for _, line := range text {
+			if line != "" {
+				line = at.indent + line
+			}
+			above[at.line] = append(above[at.line], line)
+		}
 	}
 	if len(failures) > 0 {
 		return nil, errors.Join(failures...)
@@ -65,10 +73,16 @@ type marked struct {
 	syntax syntax
 }
 
+// place is where a text goes: above the line of that index, after the line head if there is one.
+type place struct {
+	line         int
+	indent, head string
+}
+
 // syntax is what differs between Go and YAML.
 type syntax interface {
-	// find returns the index of the line that is the marker, or -1.
-	find(marker string) int
+	// find looks for the place that a marker marks.
+	find(marker string) (place, bool)
 	// pending returns the lines of text that the file does not have yet.
 	pending(marker, text string) ([]string, error)
 	// finish checks and formats the file with all insertions.
@@ -94,26 +108,30 @@ func openMarked(content []byte, filename string) (*marked, error) {
 	return f, err
 }
 
-// weave puts texts above lines, indented as those are.
+// weave puts texts above lines, with the line ends of their neighbours.
 func (f *marked) weave(above map[int][]string) string {
 	var b strings.Builder
-	for i, line := range f.lines {
-		body := strings.TrimRight(line, "\r\n")
-		end := line[len(body):]
+	for i := range len(f.lines) + 1 {
+		neighbour := f.lines[min(i, len(f.lines)-1)]
+		end := neighbour[len(strings.TrimRight(neighbour, "\r\n")):]
 		if end == "" {
 			end = "\n"
-		}
-		indent := body[:len(body)-len(strings.TrimLeft(body, " \t"))]
-		for _, add := range above[i] {
-			if add != "" {
-				b.WriteString(indent + add)
+			if i == len(f.lines) && len(above[i]) > 0 {
+				b.WriteString(end)
 			}
-			b.WriteString(end)
 		}
-		b.WriteString(line)
+		for _, add := range above[i] {
+			b.WriteString(add + end)
+		}
+		if i < len(f.lines) {
+			b.WriteString(f.lines[i])
+		}
 	}
 	return b.String()
 }
+
+// indentation is the white space that a line begins with.
+func indentation(line string) string { return line[:len(line)-len(strings.TrimLeft(line, " \t"))] }
 
 // isMarker tells whether a comment line is the marker, with or without a space after the comment sign.
 // The extension of filename must be a known one: machinery panics on others.

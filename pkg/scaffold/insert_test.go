@@ -292,8 +292,15 @@ func FuzzInsertYAML(f *testing.F) {
 	f.Add("resources:\n- a.yaml\n# +kubebuilder:scaffold:x\n", "- b.yaml\n")
 	f.Add("a: |\n  # +kubebuilder:scaffold:x\n#+kubebuilder:scaffold:x", "#  - select:\n#      kind: X\n")
 	f.Add("\r\n#+kubebuilder:scaffold:x\r\n", "a: b\n\n- `c\n")
+	f.Add(foreignManager, "- name: A\n  value: b\n")
+	f.Add("resources:\n- a", "- b")
 	f.Fuzz(func(t *testing.T, content, text string) {
-		blocks := map[string]string{"x": text}
+		blocks := map[string]string{"x": text, "env": text, "resources": text}
+		for marker := range blocks {
+			if !strings.Contains(content, marker) {
+				delete(blocks, marker)
+			}
+		}
 		out, err := Insert([]byte(content), "k.yaml", blocks)
 		if err != nil {
 			return

@@ -52,17 +52,17 @@ func firstError(err error) error {
 }
 
 // find looks at comments only: a marker in a string is text.
-func (g *goSyntax) find(marker string) int {
+func (g *goSyntax) find(marker string) (place, bool) {
 	for _, group := range g.file.Comments {
 		for _, c := range group.List {
 			at := g.fset.PositionFor(c.Pos(), false).Line - 1
 			if strings.HasPrefix(c.Text, "//") && isMarker(g.filename, marker, c.Text) &&
 				at < len(g.lines) && strings.HasPrefix(strings.TrimSpace(g.lines[at]), "//") {
-				return at
+				return place{line: at, indent: indentation(g.lines[at])}, true
 			}
 		}
 	}
-	return -1
+	return place{}, false
 }
 
 func (g *goSyntax) pending(marker, text string) ([]string, error) {

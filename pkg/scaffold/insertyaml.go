@@ -46,20 +46,22 @@ func scanYAML(lines []string, filename string) *yamlSyntax {
 	return y
 }
 
-func (y *yamlSyntax) find(marker string) int {
+func (y *yamlSyntax) find(marker string) (place, bool) {
 	for i, line := range y.lines {
 		if !y.scalar[i] && strings.HasPrefix(strings.TrimSpace(line), "#") && isMarker(y.filename, marker, line) {
-			return i
+			return place{line: i, indent: indentation(line)}, true
 		}
 	}
-	return -1
+	return y.findList(marker)
 }
 
-// pending compares list items one by one, so that of several resources only the new ones are added.
-func (y *yamlSyntax) pending(_, text string) ([]string, error) {
+// pending compares list items one by one, so that of several resources only the new ones are added. An
+// item with a name is there when its list has one of that name, whatever a person made of the rest.
+func (y *yamlSyntax) pending(marker, text string) ([]string, error) {
+	at, marked := y.find(marker)
 	var add []string
 	for _, item := range yamlItems(text) {
-		if !y.has(item) {
+		if !y.has(item) && !(marked && y.named(item, at)) {
 			add = append(add, item...)
 		}
 	}

@@ -49,7 +49,7 @@ func markerPlace(filename, marker string) string {
 		return "in the function main, below the set-up of the last controller and above the health checks"
 	case "webhook":
 		return "in BeforeSuite, below the set-up of the last webhook"
-	case "crdkustomizeresource", "manifestskustomizesamples":
+	case "crdkustomizeresource", "manifestskustomizesamples", "resources":
 		return "at the end of the list resources"
 	case "crdkustomizewebhookpatch":
 		return "at the end of the list patches"
@@ -57,6 +57,8 @@ func markerPlace(filename, marker string) string {
 		return "below targets of the replacement that reads .metadata.namespace of the serving certificate"
 	case "crdkustomizecainjectionname":
 		return "below targets of the replacement that reads .metadata.name of the serving certificate"
+	case "env":
+		return "at the end of the list env of the container manager"
 	case "e2e-webhooks-checks":
 		return "in the Describe block, below its last It"
 	case "e2e-metrics-webhooks-readiness":

@@ -1,0 +1,119 @@
+package scaffold
+
+import (
+	"errors"
+	"io"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// findList stands in for the two markers that only this program's projects have, so that projects of
+// operator-sdk and kubebuilder do without: "resources" is the end of a kustomization's list of that
+// name, "env" the end of the environment of the container manager.
+func (y *yamlSyntax) findList(marker string) (place, bool) {
+	if !y.valid || marker != "resources" && marker != "env" {
+		return place{}, false
+	}
+	for _, doc := range y.documents() {
+		if marker == "resources" {
+			if list := child(doc, "resources"); list != nil {
+				return y.endOf(list)
+			}
+			continue
+		}
+		containers := child(child(child(child(doc, "spec"), "template"), "spec"), "containers")
+		if containers == nil {
+			continue
+		}
+		for _, c := range containers.Content {
+			if name := child(c, "name"); name == nil || name.Value != "manager" {
+				continue
+			}
+			if env := child(c, "env"); env != nil {
+				return y.endOf(env)
+			}
+			if image := child(c, "image"); image != nil && c.Style&yaml.FlowStyle == 0 {
+				// The list goes below the image, in the column of the container's keys.
+				return place{line: image.Line, indent: strings.Repeat(" ", c.Content[0].Column-1), head: "env:"}, true
+			}
+		}
+	}
+	return place{}, false
+}
+
+// documents returns the mappings that the documents of the file are.
+func (y *yamlSyntax) documents() []*yaml.Node {
+	var docs []*yaml.Node
+	dec := yaml.NewDecoder(strings.NewReader(strings.Join(y.lines, "")))
+	for {
+		var doc yaml.Node
+		if err := dec.Decode(&doc); err != nil {
+			if !errors.Is(err, io.EOF) {
+				return nil
+			}
+			return docs
+		}
+		if len(doc.Content) == 1 {
+			docs = append(docs, doc.Content[0])
+		}
+	}
+}
+
+// child returns what a mapping has for a key, or nil.
+func child(mapping *yaml.Node, key string) *yaml.Node {
+	if mapping == nil || mapping.Kind != yaml.MappingNode {
+		return nil
+	}
+	for i := 0; i+1 < len(mapping.Content); i += 2 {
+		if mapping.Content[i].Value == key {
+			return mapping.Content[i+1]
+		}
+	}
+	return nil
+}
+
+// endOf is the place after the last item of a list that is written with dashes.
+func (y *yamlSyntax) endOf(list *yaml.Node) (place, bool) {
+	if list.Kind != yaml.SequenceNode || list.Style&yaml.FlowStyle != 0 || len(list.Content) == 0 {
+		return place{}, false
+	}
+	column := list.Column - 1
+	end := list.Line
+	for i := list.Line - 1; i < len(y.lines); i++ {
+		line := strings.TrimSpace(y.lines[i])
+		depth := len(indentation(y.lines[i]))
+		if line == "" || strings.HasPrefix(line, "#") && !y.scalar[i] {
+			continue
+		}
+		if depth < column || depth == column && !strings.HasPrefix(line, "-") {
+			break
+		}
+		end = i + 1
+	}
+	return place{line: end, indent: strings.Repeat(" ", column)}, true
+}
+
+// named tells whether the list around a place has an item of the same name as this one of several lines.
+func (y *yamlSyntax) named(item []string, at place) bool {
+	if len(item) < 2 || !strings.HasPrefix(item[0], "- name: ") || at.head != "" {
+		return false
+	}
+	look := func(from, step int) bool {
+		for i := from; i >= 0 && i < len(y.lines); i += step {
+			line := strings.TrimSpace(y.lines[i])
+			if line == "" || strings.HasPrefix(line, "#") || y.scalar[i] {
+				continue
+			}
+			depth := len(indentation(y.lines[i]))
+			if depth < len(at.indent) || depth == len(at.indent) && !strings.HasPrefix(line, "-") {
+				return false
+			}
+			if depth == len(at.indent) && line == strings.TrimSpace(item[0]) {
+				return true
+			}
+		}
+		return false
+	}
+	return look(at.line-1, -1) || look(at.line, 1)
+}
