@@ -16,6 +16,7 @@ import (
 // that this is not what it was before.
 func TestChangesReachTheOutput(t *testing.T) {
 	t.Parallel()
+	cache := t.TempDir()
 	env := func(vars ...string) []string { return append(os.Environ(), vars...) }
 	for name, change := range map[string]func(t *testing.T, opts *Options){
 		"an API type":         func(t *testing.T, o *Options) { edit(t, o.Root, "api/v1/shape_types.go", "replicas to run", "to run") },
@@ -54,7 +55,7 @@ func TestChangesReachTheOutput(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			opts := Options{Root: fixture(t, "shapes"), CacheDir: t.TempDir()}
+			opts := Options{Root: fixture(t, "shapes"), CacheDir: cache}
 			before := generate(t, opts)
 			change(t, &opts)
 			expectChange(t, opts, before)

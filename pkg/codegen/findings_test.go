@@ -51,6 +51,7 @@ func withKind(t testing.TB) string {
 func TestFindings(t *testing.T) {
 	t.Parallel()
 	const file = "api/v1/thing_types.go"
+	cache := t.TempDir()
 	for name, test := range map[string]struct {
 		edits [][3]string // file (made if old is empty), old, new
 		want  []string
@@ -124,7 +125,7 @@ func TestFindings(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			dir, cache := withKind(t), t.TempDir()
+			dir := withKind(t)
 			generate(t, Options{Root: dir, CacheDir: cache})
 			for _, e := range test.edits {
 				if e[1] == "" {

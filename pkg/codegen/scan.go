@@ -181,7 +181,7 @@ func (p *project) walk(dir string, m *module, matched bool) error {
 			if strings.HasPrefix(sub, ".") || full == path.Join(m.dir, "vendor") {
 				continue
 			}
-			if err := p.walk(full, m, matched && !strings.HasPrefix(sub, "_") && sub != "testdata"); err != nil {
+			if err := p.walk(full, m, matched && !strings.HasPrefix(sub, "_") && sub != "testdata" && path.Base(dir) != "vendor"); err != nil {
 				return err
 			}
 			continue
