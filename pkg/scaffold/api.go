@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"slices"
 	"strings"
 )
 
@@ -17,14 +18,16 @@ func CreateAPI(tree *Tree, data Data, force bool) (*Report, error) {
 	}
 	var events []string
 	if data.Resource.API {
-		events = append(events, "api")
+		events = append(events, sharedEvent, "api")
 	}
 	if data.Resource.Controller {
 		events = append(events, "controller")
 	}
 	if data.Image.Ref != "" {
-		for _, e := range events {
-			events = append(events, e+"-image")
+		for _, e := range slices.Clone(events) {
+			if e != sharedEvent {
+				events = append(events, e+"-image")
+			}
 		}
 	}
 	files, inserts := map[string][]byte{}, map[string]map[string]string{}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"strings"
 )
 
@@ -38,11 +39,28 @@ type Report struct {
 // Init writes a new project into the tree. Files that are there and do not get in the way are kept,
 // go.mod and go.sum of the same module are merged, and all others are a *ConflictError.
 func Init(tree *Tree, data Data) (*Report, error) {
-	rendered, err := Render("init", data)
+	files, err := renderFiles(data, "init", sharedEvent)
 	if err != nil {
 		return nil, err
 	}
-	return lay(tree, rendered.Files, false, "move them away, or initialise the project in an empty folder")
+	return lay(tree, files, false, "move them away, or initialise the project in an empty folder")
+}
+
+// sharedEvent holds the files that init writes and that create api brings back where they are missing,
+// as in projects of tools that write them with the first API.
+const sharedEvent = "shared"
+
+// renderFiles renders the whole files of several events; of a file in two of them the later one counts.
+func renderFiles(data Data, events ...string) (map[string][]byte, error) {
+	files := map[string][]byte{}
+	for _, event := range events {
+		rendered, err := Render(event, data)
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(files, rendered.Files)
+	}
+	return files, nil
 }
 
 // lay puts rendered files into the tree as policyFor says.

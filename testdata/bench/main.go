@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"time"
 )
 
 func main() {
@@ -36,7 +37,7 @@ func run(program string, rounds int) error {
 	if err != nil {
 		return err
 	}
-	b := &bench{operon: program, peers: peers, dir: dir, rounds: rounds}
+	b := &bench{operon: program, peers: peers, dir: dir, rounds: rounds, start: time.Now().UnixNano()}
 	fmt.Printf("==> %d runs of each side, %s/%s, %d processors\n\n", rounds, runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
 	fmt.Printf("%-42s %10s %10s %7s %9s %9s\n", "", "operon", "peer", "ratio", "MiB", "peer MiB")
 	for _, row := range b.rows() {

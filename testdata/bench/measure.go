@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -15,6 +16,8 @@ import (
 type bench struct {
 	operon, peers, dir string
 	rounds             int
+	// start and words make words that are new in every run of this program.
+	start, words int64
 }
 
 // row is one line of the table: two sides, either of which may be missing.
@@ -119,8 +122,16 @@ func (b *bench) once(r row, dir string, side []command, round int) (sample, erro
 	return total, nil
 }
 
-// exec runs one command in a folder, with peers' tools first on PATH.
+// exec runs one command in a folder, with peers' tools first on PATH. {new} in an argument becomes a
+// word that no run had before: what a cache holds of an earlier one must not help.
 func (b *bench) exec(dir string, c command) (sample, error) {
+	c = slices.Clone(c)
+	for i := range c {
+		if strings.Contains(c[i], "{new}") {
+			b.words++
+			c[i] = strings.ReplaceAll(c[i], "{new}", "N"+strconv.FormatInt(b.start+b.words, 36))
+		}
+	}
 	p := exec.Command(c[0], c[1:]...)
 	p.Dir = dir
 	p.Env = append(os.Environ(), "PATH="+b.peers+string(os.PathListSeparator)+os.Getenv("PATH"), "GOFLAGS=-mod=mod")

@@ -63,13 +63,17 @@ func run(ctx context.Context, program, readme string) error {
 			return err
 		}
 	}
+	fmt.Printf("\n==> the resource before it was deleted\n%s\n", sh.shown)
 	fmt.Printf("==> done in %s; everything is stopped and removed\n", time.Since(start).Round(time.Second))
 	return nil
 }
 
 // controlPlane finds or builds the control plane and starts it.
 func controlPlane(ctx context.Context) (controlplane.Assets, *controlplane.ControlPlane, error) {
-	assets, err := controlplane.Ensure(ctx, controlplane.SystemOptions(os.Stderr))
+	options := controlplane.DefaultOptions(os.Getenv)
+	options.Parts = []string{controlplane.Etcd, controlplane.KubeAPIServer, controlplane.Kubectl}
+	options.Progress = func(e controlplane.Event) { fmt.Println(e.Message) }
+	assets, err := controlplane.Ensure(ctx, options)
 	if err != nil {
 		return assets, nil, err
 	}

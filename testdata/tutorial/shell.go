@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -19,10 +20,15 @@ type shell struct {
 	env     []string
 	out     io.Writer
 	running []*exec.Cmd
+	// shown is what the last command that looked at a resource printed.
+	shown string
 }
 
 func newShell(ctx context.Context, dir string, out io.Writer) *shell {
-	return &shell{ctx: ctx, dir: dir, env: os.Environ(), out: out}
+	env := slices.DeleteFunc(os.Environ(), func(v string) bool {
+		return strings.HasPrefix(v, "MAKE") || strings.HasPrefix(v, "MFLAGS=") // of the make that calls this
+	})
+	return &shell{ctx: ctx, dir: dir, env: env, out: out}
 }
 
 func (s *shell) setenv(key, value string) { s.env = append(s.env, key+"="+value) }
@@ -65,6 +71,9 @@ func (s *shell) step(st step) error {
 	c.Stdout, c.Stderr = io.MultiWriter(s.out, &got), io.MultiWriter(s.out, &got)
 	if err := c.Run(); err != nil {
 		return fmt.Errorf("%s: %w", st.line, err)
+	}
+	if len(st.words) > 1 && st.words[1] == "get" {
+		s.shown = got.String()
 	}
 	printed := strings.Join(strings.Fields(got.String()), " ")
 	for _, want := range st.want {
