@@ -1,0 +1,94 @@
+package cmd_test
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/operon-sdk/operon"
+
+// house says which rooms a room may use. A room that is not here is a room nobody agreed on.
+func house() map[string][]string {
+	return map[string][]string{
+		"":                 {"cmd"},
+		"cmd":              {"pkg/project", "pkg/scaffold", "pkg/codegen", "pkg/manifest", "pkg/controlplane"},
+		"pkg/project":      {},
+		"pkg/scaffold":     {"templates"},
+		"pkg/codegen":      {},
+		"pkg/manifest":     {},
+		"pkg/controlplane": {"templates"},
+		"templates":        {},
+	}
+}
+
+// libraries lists the rooms that may know a library: cobra and survey end at cmd, clusters at pkg/kube.
+func libraries() map[string][]string {
+	return map[string][]string{
+		"github.com/spf13/cobra":             {"cmd", "pkg/manifest"}, // kustomize's commands are cobra commands
+		"github.com/AlecAivazis/survey":      {"cmd"},
+		"sigs.k8s.io/controller-tools":       {"pkg/codegen"},
+		"sigs.k8s.io/kubebuilder":            {"pkg/project", "pkg/scaffold"},
+		"sigs.k8s.io/kustomize":              {"pkg/manifest"},
+		"k8s.io/client-go":                   {},
+		"sigs.k8s.io/controller-runtime/pkg": {},
+	}
+}
+
+// TestHouse holds the direction of dependencies: cmd → pkg → templates, and each library in its room.
+func TestHouse(t *testing.T) {
+	t.Parallel()
+	out, err := exec.Command("go", "list", "-json=ImportPath,Imports", module+"/...").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	rooms := house()
+	seen := 0
+	for decoder := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var pkg struct {
+			ImportPath string
+			Imports    []string
+		}
+		if err := decoder.Decode(&pkg); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		room := strings.TrimPrefix(strings.TrimPrefix(pkg.ImportPath, module), "/")
+		allowed, ok := rooms[room]
+		if !ok {
+			t.Errorf("package %s is not a room of the house", room)
+			continue
+		}
+		seen++
+		for _, imp := range pkg.Imports {
+			if other, ok := strings.CutPrefix(imp, module+"/"); ok && !slices.Contains(allowed, other) {
+				t.Errorf("%s must not import %s", room, other)
+			}
+			for library, users := range libraries() {
+				if (imp == library || strings.HasPrefix(imp, library+"/")) && !slices.Contains(users, room) {
+					t.Errorf("%s must not import %s", room, imp)
+				}
+			}
+		}
+	}
+	if seen != len(rooms) {
+		t.Errorf("found %d rooms, the house has %d", seen, len(rooms))
+	}
+}
+
+// TestTemplatesAreTemplates holds that everything below templates is a template but embed.go.
+func TestTemplatesAreTemplates(t *testing.T) {
+	t.Parallel()
+	walk(t, filepath.Join("..", "templates"), func(p string, d fs.DirEntry) {
+		if !d.IsDir() && filepath.Base(p) != "embed.go" && !strings.HasSuffix(p, ".tmpl") {
+			t.Errorf("%s does not end in .tmpl", p)
+		}
+	})
+}
