@@ -47,7 +47,7 @@ var coreVersions = []coreVersion{
 	{"flowcontrol.apiserver", "k8s.io", "flowcontrol", "v1beta2", "FlowSchema PriorityLevelConfiguration"},
 	{"flowcontrol.apiserver", "k8s.io", "flowcontrol", "v1beta1", "FlowSchema PriorityLevelConfiguration"},
 	{"internal.apiserver", "k8s.io", "apiserverinternal", "v1alpha1", "StorageVersion"},
-	{"lifecycle", "k8s.io", "", "v1alpha1", "EvictionRequest"},
+	{"lifecycle", "k8s.io", "", "v1alpha1", "Eviction EvictionRequest"},
 	{"networking", "k8s.io", "", "v1", "IPAddress Ingress IngressClass NetworkPolicy ServiceCIDR"},
 	{"networking", "k8s.io", "", "v1beta1", "IPAddress Ingress IngressClass ServiceCIDR"},
 	{"node", "k8s.io", "", "v1", "RuntimeClass"},

@@ -13,6 +13,16 @@ const longestKind = longestLabel - len("List")
 // CheckGroup validates --group of an API of the project in its domain. An empty group stands for the
 // domain alone.
 func CheckGroup(group, domain string) Findings {
+	findings := checkGroup(group, domain)
+	for i, f := range findings {
+		if len(checkGroup(f.Suggestion, domain)) > 0 {
+			findings[i].Suggestion = ""
+		}
+	}
+	return findings
+}
+
+func checkGroup(group, domain string) Findings {
 	const field = "--group"
 	if group == "" {
 		switch {

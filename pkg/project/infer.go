@@ -204,9 +204,10 @@ func remotePath(address string) string {
 
 // withoutCredentials makes an address fit to be shown.
 func withoutCredentials(address string) string {
-	if u, err := url.Parse(address); err == nil && u.User != nil && u.Host != "" {
-		u.User = nil
-		return u.String()
+	scheme, rest, ok := strings.Cut(address, "://")
+	if !ok {
+		return address
 	}
-	return address
+	host, path, _ := strings.Cut(rest, "/")
+	return scheme + "://" + host[strings.LastIndexByte(host, '@')+1:] + "/" + path
 }

@@ -145,6 +145,10 @@ func characterProblem(s, more, allowed string) string {
 // suggestSubdomain makes a DNS subdomain of what a person may have meant by s, empty where that fails.
 func suggestSubdomain(s string) string {
 	s = strings.ToLower(strings.TrimSpace(s))
+	if strings.ContainsFunc(s, func(r rune) bool { return r > 0x7F }) {
+		// Leaving letters out would suggest another name.
+		return ""
+	}
 	if _, rest, ok := strings.Cut(s, "://"); ok {
 		s = rest
 	}
@@ -180,7 +184,6 @@ func suggestLabel(s string) string {
 		case strings.ContainsRune("-_. \t/", r):
 			b.WriteByte('-')
 		case r > 0x7F:
-			// Leaving a letter out would suggest another word.
 			return ""
 		}
 	}

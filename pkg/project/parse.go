@@ -29,6 +29,9 @@ func (e *ParseError) Error() string {
 	return where + ": " + e.Problem + "; " + e.Hint
 }
 
+// mostBytes is more than a thousand resources need; YAML of other files may take minutes to parse.
+const mostBytes = 512 << 10
+
 const restoreHint = "restore the file from version control, or create a project with init"
 
 func at(node *yaml.Node, hint, format string, args ...any) error {
@@ -39,6 +42,9 @@ func at(node *yaml.Node, hint, format string, args ...any) error {
 func readDocument(text []byte) (*yaml.Node, error) {
 	if len(bytes.TrimSpace(text)) == 0 {
 		return nil, &ParseError{Problem: "the file is empty", Hint: restoreHint}
+	}
+	if len(text) > mostBytes {
+		return nil, &ParseError{Problem: fmt.Sprintf("the file has %d bytes, which no project's has", len(text)), Hint: restoreHint}
 	}
 	if err := checkEncoding(text); err != nil {
 		return nil, err
@@ -132,16 +138,18 @@ func syntaxError(text []byte, err error) error {
 // locateError finds where text stops being the beginning of valid YAML: one past the longest beginning
 // that parses. For an unclosed quote or bracket that is where it opens, which is what a person looks for.
 func locateError(text []byte, reported int) (line, column int) {
-	// The search parses once a line; a PROJECT file has some hundred.
-	const mostBytes, mostLines = 1 << 16, 500
-	if len(text) > mostBytes {
-		return reported, 1
+	// The search parses once a line of the file and once a character of the line; this many bytes of YAML
+	// take some hundredths of a second, and a PROJECT file of a hundred resources needs less.
+	budget := 1 << 20
+	parses := func(text string) bool {
+		budget -= len(text)
+		return budget > 0 && isYAML(text)
 	}
 	lines := splitLines(text)
-	if len(lines) > mostLines {
-		return reported, 1
-	}
 	good := len(lines) - 1
+	if near := min(good, reported+1); near > 0 && !parses(strings.Join(lines[:near], "")) {
+		good = near
+	}
 	for ; good > 0; good-- {
 		if parses(strings.Join(lines[:good], "")) {
 			break
@@ -154,10 +162,13 @@ func locateError(text []byte, reported int) (line, column int) {
 			break
 		}
 	}
+	if budget <= 0 {
+		return reported, 1
+	}
 	return good + 1, k + 1
 }
 
-func parses(text string) bool {
+func isYAML(text string) bool {
 	decoder := yaml.NewDecoder(strings.NewReader(text))
 	for {
 		var node yaml.Node
