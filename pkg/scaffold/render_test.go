@@ -56,31 +56,31 @@ func TestRenderFitsTogether(t *testing.T) {
 				data.Resource.RuntimeName, data.Resource.ControllerPackage = "cache-memcached", "cache"
 			}
 			data.Versions = Pinned()
-			files := map[string][]byte{}
-			for _, event := range []string{"init", "api", "controller", "api-image", "controller-image"} {
-				if strings.HasSuffix(event, "-image") {
-					data.Image = Image{Ref: "memcached:1.6.39-alpine", Port: 11211, EnvVar: "MEMCACHED_IMAGE", NamespaceVar: "MEMCACHED_NAMESPACE"}
-				}
-				r, err := Render(event, data)
-				if err != nil {
+			for _, image := range []Image{{}, {Ref: "memcached:1.6.39-alpine", Port: 11211, EnvVar: "MEMCACHED_IMAGE", NamespaceVar: "MEMCACHED_NAMESPACE"}} {
+				data.Image = image
+				tree := modTree(nil)
+				if _, err := Init(tree, data); err != nil {
 					t.Fatal(err)
 				}
-				for name, content := range r.Files {
-					if strings.ContainsAny(name, `\{}`) || strings.Contains(name, "//") || name != strings.TrimPrefix(name, "/") {
-						t.Errorf("%s: file name %q", event, name)
+				if _, err := CreateAPI(tree, data, false); err != nil {
+					t.Fatal(err)
+				}
+				before := tree.Overlay()
+				for name, content := range before {
+					if strings.ContainsAny(name, `\{}`) || strings.Contains(name, "//") || strings.HasPrefix(name, "/") {
+						t.Errorf("file name %q", name)
 					}
 					if strings.Contains(string(content), "<no value>") {
-						t.Errorf("%s: %s has no value", event, name)
+						t.Errorf("%s has no value", name)
 					}
-					files[name] = content
 				}
-				for name, blocks := range r.Inserts {
-					changed, err := Insert(files[name], name, blocks)
-					if err != nil {
-						t.Errorf("%s: %v", event, err)
-						continue
+				if _, err := CreateAPI(tree, data, true); err != nil {
+					t.Fatal(err)
+				}
+				for name, content := range tree.Overlay() {
+					if string(content) != string(before[name]) {
+						t.Errorf("the same again changes %s to\n%s", name, content)
 					}
-					files[name] = changed
 				}
 			}
 		}
