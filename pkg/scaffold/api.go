@@ -46,7 +46,7 @@ func CreateAPI(tree *Tree, data Data, force bool) (*Report, error) {
 			}
 		}
 	}
-	report, err := lay(tree, files, force, "give --force to overwrite them with a new scaffold, or move them away")
+	report, err := lay(tree, files, force, "give --force to overwrite what is listed with a new scaffold, or move it away")
 	if err != nil {
 		return nil, err
 	}
@@ -60,6 +60,10 @@ func CreateAPI(tree *Tree, data Data, force bool) (*Report, error) {
 func insertAll(tree *Tree, inserts map[string]map[string]string) error {
 	var failures []error
 	for _, name := range sortedKeys(inserts) {
+		if err := tree.blocked(name); err != nil {
+			failures = append(failures, err)
+			continue
+		}
 		content, err := tree.ReadFile(name)
 		if errors.Is(err, fs.ErrNotExist) {
 			failures = append(failures, &MissingFileError{Path: name, Markers: sortedKeys(inserts[name])})
@@ -76,7 +80,7 @@ func insertAll(tree *Tree, inserts map[string]map[string]string) error {
 		}
 		tree.WriteFile(name, changed, fileMode)
 	}
-	return errors.Join(failures...)
+	return errors.Join(onePerCause(failures)...)
 }
 
 // MissingFileError tells that a file that a command extends does not exist.

@@ -36,7 +36,7 @@ func (e *ChangedError) Error() string {
 // the tree's root, and Recover must have run since it was taken; Update does both.
 //
 // New content is staged and old content is saved in .operon/txn first. A journal then tells how to go
-// back, the staged files are renamed over their targets, and the removal of the journal makes it
+// back, the staged files are renamed over their targets, and putting the journal aside makes it
 // final. Whatever interrupts that, kill -9 included, leaves either no journal or one that Recover
 // undoes. Power loss is not covered: nothing is synced, as with an editor or a version control tool.
 func Commit(tree *Tree, lock *ProjectLock) ([]Change, error) {
@@ -103,7 +103,7 @@ func (t *Tree) plan(d disk) (*plan, error) {
 		targets[name], owners[target] = target, name
 	}
 	if len(problems) > 0 {
-		return nil, errors.Join(problems...)
+		return nil, errors.Join(onePerCause(problems)...)
 	}
 	changes, err := t.Changes()
 	if err != nil {
@@ -203,7 +203,7 @@ func (t *Tree) changedMeanwhile(changes []Change) []string {
 	return paths
 }
 
-// carryOut stages, writes the journal, applies and removes the journal.
+// carryOut stages, writes the journal, applies and puts the journal aside.
 func (d disk) carryOut(p *plan) error {
 	for _, dir := range []string{operonDir, txnDir, stagedDir, savedDir} {
 		if err := d.mkdir(dir); err != nil {
@@ -249,8 +249,8 @@ func (d disk) carryOut(p *plan) error {
 			return explain("writing", op.Path, err)
 		}
 	}
-	if err := d.fs.Remove(d.abs(journalFile)); err != nil {
-		return explain("removing", journalFile, err)
+	if err := d.rename(journalFile, doneFile); err != nil {
+		return explain("putting aside", journalFile, err)
 	}
 	return nil
 }

@@ -83,11 +83,11 @@ func (d disk) resolve(name string) (string, error) {
 			}
 			rest = append(strings.Split(target, "/"), rest...)
 		case info.IsDir() && len(rest) == 0:
-			return "", fmt.Errorf("%s is a folder, but a file of that name is to be written; move it away", here)
+			return "", &BlockedError{At: here, Problem: "is a folder, but a file of that name is to be written"}
 		case !info.IsDir() && len(rest) > 0:
-			return "", fmt.Errorf("%s is a file, but %s needs a folder of that name; move it away", here, name)
+			return "", &BlockedError{At: here, Problem: fmt.Sprintf("is a file, but %s needs a folder of that name", name)}
 		case !info.IsDir() && !info.Mode().IsRegular():
-			return "", fmt.Errorf("%s is not a regular file (%s); move it away", here, info.Mode().Type())
+			return "", &BlockedError{At: here, Problem: "is not a regular file"}
 		default:
 			done = append(done, part)
 		}
@@ -139,6 +139,46 @@ func escapes(depth int, target string) bool {
 		}
 	}
 	return false
+}
+
+// errNotRegular is why a pipe or a device is not read.
+var errNotRegular = errors.New("it is not a regular file; move it away")
+
+// BlockedError tells that something other than a regular file is where a file is to be read or written.
+type BlockedError struct {
+	// At is what is in the way, relative.
+	At string
+	// Problem goes on after it: "is a folder, but …".
+	Problem string
+}
+
+func (e *BlockedError) Error() string { return e.At + " " + e.Problem + "; move it away" }
+
+// onePerCause leaves, of problems with the same link or the same thing in the way, the first.
+func onePerCause(problems []error) []error {
+	seen := map[string]bool{}
+	var kept []error
+	for _, err := range problems {
+		at := ""
+		if blocked, ok := errors.AsType[*BlockedError](err); ok {
+			at = blocked.At
+		}
+		if out, ok := errors.AsType[*OutsideError](err); ok {
+			at = out.Link
+		}
+		if at != "" && seen[at] {
+			continue
+		}
+		seen[at] = true
+		kept = append(kept, err)
+	}
+	return kept
+}
+
+// blocked tells what keeps a file from being read or written, nil where nothing does.
+func (t *Tree) blocked(name string) error {
+	_, err := disk{fs: t.fs, root: t.root}.resolve(name)
+	return err
 }
 
 // OutsideError tells that a symbolic link would take a change out of the project.

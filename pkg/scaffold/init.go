@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"slices"
 	"strings"
 )
 
@@ -43,7 +44,7 @@ func Init(tree *Tree, data Data) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	return lay(tree, files, false, "move them away, or initialise the project in an empty folder")
+	return lay(tree, files, false, "move away what is listed, or start the project in an empty folder")
 }
 
 // sharedEvent holds the files that init writes and that create api brings back where they are missing,
@@ -67,8 +68,13 @@ func renderFiles(data Data, events ...string) (map[string][]byte, error) {
 func lay(tree *Tree, files map[string][]byte, force bool, hint string) (*Report, error) {
 	report := &Report{}
 	var conflicts []string
+	var problems []error
 	for _, name := range sortedKeys(files) {
 		want := files[name]
+		if err := tree.blocked(name); err != nil {
+			problems = append(problems, err)
+			continue
+		}
 		have, err := tree.ReadFile(name)
 		if errors.Is(err, fs.ErrNotExist) {
 			tree.WriteFile(name, want, fileMode)
@@ -103,8 +109,20 @@ func lay(tree *Tree, files map[string][]byte, force bool, hint string) (*Report,
 			tree.WriteFile(name, want, fileMode)
 		}
 	}
+	problems = onePerCause(problems)
+	problems = slices.DeleteFunc(problems, func(err error) bool {
+		blocked, ok := errors.AsType[*BlockedError](err)
+		if ok {
+			conflicts = append(conflicts, fmt.Sprintf("%s (it %s)", blocked.At, blocked.Problem))
+		}
+		return ok
+	})
 	if len(conflicts) > 0 {
-		return nil, &ConflictError{Paths: conflicts, Hint: hint}
+		slices.Sort(conflicts)
+		problems = append(problems, &ConflictError{Paths: conflicts, Hint: hint})
+	}
+	if len(problems) > 0 {
+		return nil, errors.Join(problems...)
 	}
 	return report, nil
 }

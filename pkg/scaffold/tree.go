@@ -78,7 +78,7 @@ func (t *Tree) ReadFile(name string) ([]byte, error) {
 
 // readDisk reads a file below the overlay and remembers what was there the first time.
 func (t *Tree) readDisk(name string) ([]byte, error) {
-	data, err := afero.ReadFile(t.fs, t.abs(name))
+	data, err := t.readRegular(name)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
@@ -88,6 +88,15 @@ func (t *Tree) readDisk(name string) ([]byte, error) {
 		t.seen[name] = snapshot{data: bytes.Clone(data), there: err == nil}
 	}
 	return data, err
+}
+
+// readRegular reads a file of the disk. It refuses pipes and devices, which might never end.
+func (t *Tree) readRegular(name string) ([]byte, error) {
+	info, err := t.fs.Stat(t.abs(name))
+	if err == nil && !info.IsDir() && !info.Mode().IsRegular() {
+		return nil, errNotRegular
+	}
+	return afero.ReadFile(t.fs, t.abs(name))
 }
 
 // look remembers what the disk holds for name, if that is not known yet. A file that cannot be read
@@ -157,7 +166,7 @@ type Change struct {
 func (t *Tree) Changes() ([]Change, error) {
 	var changes []Change
 	for name, o := range t.over {
-		old, err := afero.ReadFile(t.fs, t.abs(name))
+		old, err := t.readRegular(name)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			old = nil
