@@ -47,7 +47,7 @@ func (a *app) peek(root string) (*project.Config, error) {
 
 // apply lets change work on the project at root as one transaction and prints what came of it: the
 // changed files, or with --dry-run their diff.
-func (a *app) apply(ctx context.Context, root, who string, change func(*scaffold.Tree) error) error {
+func (a *app) apply(ctx context.Context, root string, change func(*scaffold.Tree) error) error {
 	if a.dryRun {
 		if err := scaffold.Unfinished(a.FS, root); err != nil {
 			return err
@@ -63,7 +63,7 @@ func (a *app) apply(ctx context.Context, root, who string, change func(*scaffold
 		_, err = fmt.Fprint(a.Out, scaffold.Diff(changes))
 		return err
 	}
-	updated, err := scaffold.Update(ctx, a.FS, root, who, change)
+	updated, err := scaffold.Update(ctx, a.FS, root, a.line, change)
 	if updated != nil && updated.Recovered != nil {
 		a.progressf("%s", updated.Recovered)
 	}
@@ -76,6 +76,20 @@ func (a *app) apply(ctx context.Context, root, who string, change func(*scaffold
 		}
 	}
 	return nil
+}
+
+// settle undoes what an interrupted command left at root. It reports true when that was this very
+// command, called the same way, and all of its work had been done: then there is nothing left to do.
+func (a *app) settle(ctx context.Context, root string) (done bool, err error) {
+	if a.dryRun {
+		return false, nil
+	}
+	recovery, err := scaffold.Settle(ctx, a.FS, root, a.line)
+	if err != nil || recovery == nil {
+		return false, err
+	}
+	a.progressf("%s", recovery)
+	return recovery.Completed && recovery.Command == a.line, nil
 }
 
 // tell prints what a scaffold left alone.

@@ -80,6 +80,9 @@ func (a *app) runCreateAPI(c *cobra.Command, o apiOptions) error {
 	if err != nil {
 		return err
 	}
+	if done, err := a.settle(c.Context(), root); done || err != nil {
+		return err
+	}
 	config, err := a.peek(root)
 	if err != nil {
 		return err
@@ -95,7 +98,7 @@ func (a *app) runCreateAPI(c *cobra.Command, o apiOptions) error {
 		return err
 	}
 	var next string
-	err = a.apply(c.Context(), root, c.CommandPath(), func(tree *scaffold.Tree) error {
+	err = a.apply(c.Context(), root, func(tree *scaffold.Tree) error {
 		next, err = a.createAPI(c.Context(), tree, o)
 		return err
 	})
@@ -204,6 +207,9 @@ func (a *app) createAPI(ctx context.Context, tree *scaffold.Tree, o apiOptions) 
 		return "", err
 	}
 	if o.deployImage() {
+		if old, ok := config.Image(resource.GVK); ok {
+			scaffold.ReplaceImage(tree, data.Image.EnvVar, old.Ref, o.image.Ref)
+		}
 		if err := config.SetImage(resource.GVK, o.image); err != nil {
 			return "", err
 		}

@@ -40,7 +40,7 @@ func newGenerate(a *app) *cobra.Command {
 				if check {
 					return a.checkGenerated(c.Context(), root, what)
 				}
-				return a.apply(c.Context(), root, c.CommandPath(), func(tree *scaffold.Tree) error {
+				return a.apply(c.Context(), root, func(tree *scaffold.Tree) error {
 					if _, err := loadProject(tree); err != nil {
 						return err
 					}

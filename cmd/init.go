@@ -71,6 +71,9 @@ func (a *app) runInit(c *cobra.Command, o initOptions) error {
 	if err != nil {
 		return err
 	}
+	if done, err := a.settle(c.Context(), root); done || err != nil {
+		return err
+	}
 	if err := a.askDomain(&o); err != nil {
 		return err
 	}
@@ -78,7 +81,7 @@ func (a *app) runInit(c *cobra.Command, o initOptions) error {
 	if err != nil {
 		return err
 	}
-	err = a.apply(c.Context(), root, c.CommandPath(), func(tree *scaffold.Tree) error {
+	err = a.apply(c.Context(), root, func(tree *scaffold.Tree) error {
 		if tree.Exists(project.FileName) {
 			return fmt.Errorf("this folder is a project already: it has a %s file; nothing was written", project.FileName)
 		}

@@ -18,6 +18,7 @@ const (
 // Main runs the command that args name, args[0] being the program, and returns its exit code.
 func Main(ctx context.Context, env *Env, args []string) int {
 	a := &app{Env: env, program: programName(args)}
+	a.line = strings.Join(append([]string{a.program}, args[min(1, len(args)):]...), " ")
 	root := newRoot(a)
 	root.SetArgs(args[min(1, len(args)):])
 	return a.report(root.ExecuteContext(ctx))

@@ -15,6 +15,8 @@ import (
 type app struct {
 	*Env
 	program string
+	// line is the command as it was called, with its arguments.
+	line string
 	// dir is -C, dryRun, verbose and quiet are the flags of those names.
 	dir                    string
 	dryRun, verbose, quiet bool

@@ -33,8 +33,6 @@ func (e *ConflictError) Error() string {
 type Report struct {
 	// Kept are files that exist and were left as they are, sorted.
 	Kept []string
-	// Unresolved are import paths of the scaffold that no requirement of go.mod provides, sorted.
-	Unresolved []string
 }
 
 // Init writes a new project into the tree. Files that are there and do not get in the way are kept,

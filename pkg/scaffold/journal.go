@@ -26,15 +26,18 @@ const (
 	savedDir    = txnDir + "/old"
 	journalFile = txnDir + "/journal.json"
 	journalTemp = txnDir + "/journal.tmp"
+	doneFile    = txnDir + "/done.json"
 )
 
 const journalVersion = 1
 
 // journal describes an unfinished transaction well enough to take it back. While it exists the tree
-// may hold any mix of old and new files; its removal is the instant at which the new tree counts.
+// may hold any mix of old and new files; the instant at which it is renamed to doneFile is the one
+// at which the new tree counts. doneFile tells a command that was killed right then, and is run again,
+// that it has done its work.
 type journal struct {
 	Version int `json:"version"`
-	// Command is who began the transaction, for messages.
+	// Command is who began the transaction.
 	Command string `json:"command"`
 	// Operations are in the order in which they are carried out. The number of an operation is the
 	// name of its staged and of its saved file.

@@ -1,6 +1,8 @@
 package scaffold
 
 import (
+	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -21,6 +23,8 @@ func (e *UnfinishedError) Error() string {
 type Recovery struct {
 	// Command is who had been interrupted, such as "operon create api".
 	Command string
+	// Completed tells that the command had done all of its work before it was interrupted.
+	Completed bool
 	// Restored files have their old content again, Removed ones had been new.
 	Restored, Removed []string
 	// Kept files were changed by someone else after the interruption and are left as they are.
@@ -48,13 +52,46 @@ func Recover(fsys afero.Fs, root string) (*Recovery, error) {
 		return nil, err
 	}
 	if j == nil {
-		return nil, d.sweep()
+		r := d.completed()
+		return r, d.sweep()
 	}
 	r, err := d.rollback(j)
 	if err != nil {
 		return nil, fmt.Errorf("undoing %s, which was interrupted: %w", j.Command, err)
 	}
 	return r, nil
+}
+
+// completed reads what a command left that was interrupted after its work was done, or returns nil.
+func (d disk) completed() *Recovery {
+	data, there, err := d.read(doneFile)
+	var j journal
+	if err != nil || !there || json.Unmarshal(data, &j) != nil {
+		return nil
+	}
+	return &Recovery{Command: j.Command, Completed: true}
+}
+
+// Settle does what Recover does for a command that looks at the project before it changes it. It takes
+// the lock for that, but only where an interrupted command left something.
+func Settle(ctx context.Context, fsys afero.Fs, root, who string) (recovery *Recovery, err error) {
+	if _, err := fsys.Stat(disk{fs: fsys, root: root}.abs(txnDir)); err != nil {
+		return nil, nil // as nearly always
+	}
+	lock, err := Lock(ctx, fsys, root, who, LockWait)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = lock.Unlock() }()
+	return Recover(fsys, root)
+}
+
+// String tells a person what became of the interrupted command.
+func (r *Recovery) String() string {
+	if r.Completed {
+		return fmt.Sprintf("%s had been interrupted when its work was done", r.Command)
+	}
+	return fmt.Sprintf("%s had been interrupted; what it changed was undone", r.Command)
 }
 
 // rollback brings back the old tree. It looks at everything before it touches anything, and each of
@@ -134,8 +171,10 @@ func (d disk) sweep() error {
 			return err
 		}
 	}
-	if err := d.removeFile(journalTemp); err != nil {
-		return err
+	for _, name := range []string{journalTemp, doneFile} {
+		if err := d.removeFile(name); err != nil {
+			return err
+		}
 	}
 	for _, dir := range []string{txnDir, operonDir} {
 		if err := d.removeEmpty(dir); err != nil {

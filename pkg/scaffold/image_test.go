@@ -1,0 +1,31 @@
+package scaffold
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/spf13/afero"
+)
+
+func TestReplaceImage(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct{ name, text, want string }{
+		{"the old image", "env:\n- name: A_IMAGE\n  value: a:1\n- name: B\n  value: a:1\n", "env:\n- name: A_IMAGE\n  value: a:2\n- name: B\n  value: a:1\n"},
+		{"quotes and carriage returns", "env:\r\n- name: A_IMAGE\r\n  value: \"a:1\"\r\n", "env:\r\n- name: A_IMAGE\r\n  value: a:2\r\n"},
+		{"an image that a person chose", "env:\n- name: A_IMAGE\n  value: mirror/a:1\n", "env:\n- name: A_IMAGE\n  value: mirror/a:1\n"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			tree := NewTree(afero.NewMemMapFs(), "/")
+			tree.WriteFile(managerFile, []byte(tc.text), fileMode)
+			ReplaceImage(tree, "A_IMAGE", "a:1", "a:2")
+			got, err := tree.ReadFile(managerFile)
+			if err != nil || string(got) != tc.want {
+				t.Errorf("got %q (%v), want %q", got, err, tc.want)
+			}
+			if strings.Contains(string(got), "$") {
+				t.Errorf("a group reference was left: %q", got)
+			}
+		})
+	}
+}
