@@ -104,6 +104,3 @@ func projectVersionProblem(version string) (problem, hint string) {
 	}
 	return fmt.Sprintf("project version %q is unknown", version), "the only one in use is " + ProjectVersion
 }
-
-// Licenses are the values of --license.
-func Licenses() []string { return []string{"apache2", "mit", "none"} }

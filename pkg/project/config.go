@@ -141,10 +141,12 @@ func (c *Config) SetNamespaced(on bool) error {
 	if !c.readByNewer() && child(c.root, "namespaced") == nil {
 		return c.put(own, truthOrNothing(on))
 	}
-	if err := c.put([]any{"namespaced"}, truthOrNothing(on)); err != nil {
-		return err
-	}
-	return c.put(own, nil)
+	return c.whole(func() error {
+		if err := c.put([]any{"namespaced"}, truthOrNothing(on)); err != nil {
+			return err
+		}
+		return c.put(own, nil)
+	})
 }
 
 // HasPlugin tells whether the file has an entry for a plugin.
@@ -180,7 +182,7 @@ func (c *Config) SetPluginConfig(key string, value any) error {
 	if err := yaml.Unmarshal(data, &plain); err != nil {
 		return fmt.Errorf("plugin %s: %w", key, err)
 	}
-	return c.putDeep([]any{"plugins", key}, plain)
+	return c.whole(func() error { return c.putDeep([]any{"plugins", key}, plain) })
 }
 
 // state is Operon's own entry.

@@ -388,6 +388,70 @@ version: "3"
 `)
 }
 
+// Each step is a change at a path and what becomes of the text.
+func TestPut(t *testing.T) {
+	t.Parallel()
+	c := mustParse(t, `layout: x
+plugins:
+  a/v1:
+    list: # numbers
+    - one: 1 # first
+      # about two
+      two: 2
+    - 3
+    -
+      four: 4
+    - []
+    text: "a
+      b"
+version: 3
+`)
+	for _, step := range []struct {
+		path     []any
+		value    any
+		old, new string
+	}{
+		{[]any{"list", 0, "one"}, nil, "    - one: 1 # first\n      # about two\n      two: 2\n", "      # about two\n    - two: 2\n"},
+		{[]any{"list", 0, "five"}, 5, "    - two: 2\n", "    - five: 5\n      two: 2\n"},
+		{[]any{"list", 0, "five"}, []any{"a"}, "    - five: 5\n", "    - five:\n      - a\n"},
+		{[]any{"list", 1}, "x: y", "    - 3\n", "    - 'x: y'\n"},
+		{[]any{"list", 2, "a"}, true, "    -\n      four: 4\n", "    -\n      a: true\n      four: 4\n"},
+		{[]any{"list", 3, 0}, "b\nc", "    - []\n", "    - - \"b\\nc\"\n"},
+		{[]any{"list", 4}, map[string]any{"m": map[string]any{}, "l": []any{[]any{1, 2}, map[string]any{}, []any{}}}, "c\"\n", "c\"\n    - l:\n      - - 1\n        - 2\n      - {}\n      - []\n      m: {}\n"},
+		{[]any{"list", 4}, nil, "    - l:\n      - - 1\n        - 2\n      - {}\n      - []\n      m: {}\n", ""},
+		{[]any{"list", 3}, nil, "    - - \"b\\nc\"\n", ""},
+		{[]any{"list", 2}, nil, "    -\n      a: true\n      four: 4\n", ""},
+		{[]any{"list", 1}, nil, "    - 'x: y'\n", ""},
+		{[]any{"text"}, 7, "\"a\n      b\"", "7"},
+		{[]any{"nothing"}, nil, "", ""},
+		{[]any{"list", 0}, nil, "    list: # numbers\n      # about two\n    - five:\n      - a\n      two: 2\n", ""},
+		{[]any{"text"}, nil, "plugins:\n  a/v1:\n    text: 7\n", ""},
+		{[]any{"list", 0}, "z", "version", "plugins:\n  a/v1:\n    list:\n    - z\nversion"},
+	} {
+		want := strings.Replace(string(c.Bytes()), step.old, step.new, 1)
+		if err := c.put(append([]any{"plugins", "a/v1"}, step.path...), step.value); err != nil {
+			t.Errorf("%v: %v", step.path, err)
+		}
+		wantText(t, c, want)
+	}
+}
+
+// A change that would give other keys another meaning is refused, and the text stays as it is.
+func TestUnchangeable(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]string{
+		// The blank lines belong to the text.
+		"text that keeps its end": "layout: x\nm: |+\n  a\n\n\nversion: 3\n",
+		"anchor on a first key":   "layout: x\nversion: 3\nmultigroup: &a false\nother: *a\n",
+	} {
+		c := mustParse(t, text)
+		if err := c.SetMultiGroup(true); err == nil || !strings.HasPrefix(err.Error(), "PROJECT") {
+			t.Errorf("%s: got %v and\n%s", name, err, c.Bytes())
+		}
+		wantText(t, c, text)
+	}
+}
+
 func TestPluginConfig(t *testing.T) {
 	t.Parallel()
 	c := mustParse(t, "layout: go.kubebuilder.io/v4\nversion: 3\nplugins:\n  a.b/v1: {x: 1}\n  c.d/v1: {}\n  e.f/v1:\n    x: text\n")

@@ -6,7 +6,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -23,44 +22,41 @@ func (c *Config) put(path []any, value any) error {
 	if there == (value != nil) && (value == nil || same(current, value)) {
 		return nil
 	}
-	if _, inList := path[len(path)-1].(int); inList && value == nil && there {
-		return c.dropItem(path)
-	}
-	before := *c
-	if err := c.putText(path, value); err != nil {
-		*c = before
-		return err
-	}
-	if got, ok := c.get(path); ok != (value != nil) || ok && !same(got, value) {
-		*c = before
-		return unchangeable(path)
-	}
-	return nil
+	return c.checked(path, value)
 }
 
-// dropItem removes an element of a list, and the list with its last one.
-func (c *Config) dropItem(path []any) error {
-	parent, i := path[:len(path)-1], path[len(path)-1].(int)
-	whole, _ := c.get(parent)
-	items, _ := whole.([]any)
-	if len(items) == 1 {
-		return c.put(parent, nil)
-	}
-	before := *c
-	if err := c.putText(path, nil); err != nil {
-		*c = before
-		return err
-	}
-	if left, _ := c.get(parent); !same(left, slices.Delete(slices.Clone(items), i, i+1)) {
-		*c = before
-		return unchangeable(path)
-	}
-	return nil
+// checked changes the text and reads it back, to be sure that it says what it is to say and that nothing
+// else changed its meaning.
+func (c *Config) checked(path []any, value any) error {
+	return c.whole(func() error {
+		old, _ := c.get(nil)
+		if err := c.putText(path, value); err != nil {
+			return err
+		}
+		// A file with keys that are no texts decodes to another type, which with does not know.
+		if _, ok := old.(map[string]any); !ok {
+			return nil
+		}
+		if now, ok := c.get(nil); !ok || !same(now, with(old, path, value)) {
+			return unchangeable(path)
+		}
+		return nil
+	})
 }
 
 func unchangeable(path []any) error {
 	return &ParseError{Problem: fmt.Sprintf("%s cannot be changed in the way the file is written", pathName(path)),
 		Hint: "write the file in block style, one key a line"}
+}
+
+// whole does several changes or, where one fails, none.
+func (c *Config) whole(changes func() error) error {
+	before := *c
+	if err := changes(); err != nil {
+		*c = before
+		return err
+	}
+	return nil
 }
 
 // putDeep is put, but goes into maps and lists that are there already, so that the lines of what stays
@@ -296,150 +292,6 @@ func (c *Config) rewrite(path []any, value any) error {
 	return c.splice(start, end, append(c.comments(start, end, 0), c.style().entries(0, changed)...))
 }
 
-// comments returns the comments on lines from start to end, one a line at the given column. Lines of block
-// and quoted text that look like comments do not count.
-func (c *Config) comments(start, end, column int) []string {
-	var found []string
-	var walk func(n *yaml.Node)
-	walk = func(n *yaml.Node) {
-		for _, comment := range []string{n.HeadComment, n.LineComment, n.FootComment} {
-			for _, line := range strings.Split(comment, "\n") {
-				if line = strings.TrimSpace(line); line != "" {
-					found = append(found, line)
-				}
-			}
-		}
-		for _, inner := range n.Content {
-			walk(inner)
-		}
-	}
-	walk(c.root)
-	var lines []string
-	for _, line := range c.lines[start:min(end, len(c.lines))] {
-		for _, comment := range found {
-			if strings.HasSuffix(strings.TrimSpace(line), comment) {
-				lines = append(lines, strings.Repeat(" ", column)+comment+c.style().eol)
-				break
-			}
-		}
-	}
-	return lines
-}
-
-// splice replaces the lines from start to end and parses the result.
-func (c *Config) splice(start, end int, with []string) error {
-	lines := slices.Clone(c.lines)
-	eol := c.style().eol
-	if start > 0 && start <= len(lines) && len(with) > 0 && !endsLine(lines[start-1]) {
-		lines[start-1] += eol
-	}
-	lines = slices.Replace(lines, start, end, with...)
-	return c.load([]byte(strings.Join(lines, "")))
-}
-
-// plain tells whether a block can be changed line by line.
-func (c *Config) plain(b block) bool {
-	switch b.node.Kind {
-	case yaml.MappingNode:
-		return c.plainMapping(b.node)
-	case yaml.SequenceNode:
-		return b.node.Style&yaml.FlowStyle == 0 && len(b.node.Content) > 0 && len(c.dashes(b)) == len(b.node.Content)
-	}
-	return false
-}
-
-func (c *Config) plainMapping(m *yaml.Node) bool {
-	if m.Style&yaml.FlowStyle != 0 || len(m.Content) == 0 {
-		return false
-	}
-	column := m.Content[0].Column
-	for i := 0; i < len(m.Content); i += 2 {
-		key := m.Content[i]
-		if key.Kind != yaml.ScalarNode || key.Column != column || key.Anchor != "" || key.Style&yaml.TaggedStyle != 0 ||
-			key.Line < 1 || key.Line > len(c.lines) {
-			return false
-		}
-		prefix, rest := cut(c.lines[key.Line-1], column-1)
-		allowed := " "
-		if i == 0 {
-			allowed = " -"
-		}
-		if strings.Trim(prefix, allowed) != "" || rest == "" || strings.HasPrefix(rest, "?") {
-			return false
-		}
-	}
-	return true
-}
-
-// entryLines are the lines of a mapping's k-th entry. Blank lines and comments that follow at the key's
-// column or left of it belong to what comes after.
-func (c *Config) entryLines(b block, k int) (start, end int) {
-	key := b.node.Content[2*k]
-	start, end = key.Line-1, b.end
-	if 2*k+2 < len(b.node.Content) {
-		end = b.node.Content[2*k+2].Line - 1
-	}
-	return start, c.trim(start, end, key.Column-1)
-}
-
-// dashes are the lines with the dashes of a list's elements.
-func (c *Config) dashes(b block) []int {
-	var found []int
-	for i := max(b.start, b.node.Line-1); i < b.end && i < len(c.lines); i++ {
-		prefix, rest := cut(c.lines[i], b.node.Column-1)
-		dash := strings.HasPrefix(rest, "-") && (len(rest) == 1 || strings.ContainsAny(rest[1:2], " \t\r\n"))
-		if dash && strings.Trim(prefix, " ") == "" {
-			found = append(found, i)
-		}
-	}
-	return found
-}
-
-func (c *Config) itemLines(b block, dashes []int, i int) (start, end int) {
-	start, end = dashes[i], b.end
-	if i+1 < len(dashes) {
-		end = dashes[i+1]
-	}
-	return start, c.trim(start, end, b.node.Column-1)
-}
-
-func (c *Config) trim(start, end, column int) int {
-	for ; end > start+1; end-- {
-		line := strings.TrimRight(c.lines[end-1], " \t\r\n")
-		text := strings.TrimLeft(line, " \t")
-		if text != "" && (text[0] != '#' || len(line)-len(text) > column) {
-			break
-		}
-	}
-	return end
-}
-
-// documentEnd is the line after the document: that of an end marker, or of the file's end.
-func (c *Config) documentEnd() int {
-	for i := c.root.Line; i < len(c.lines); i++ {
-		if strings.HasPrefix(c.lines[i], "...") || strings.HasPrefix(c.lines[i], "---") {
-			return i
-		}
-	}
-	return len(c.lines)
-}
-
-// style is the layout that new lines follow: that of the file.
-func (c *Config) style() yamlStyle {
-	s := yamlStyle{eol: "\n"}
-	if len(c.lines) > 0 && strings.HasSuffix(c.lines[0], "\r\n") {
-		s.eol = "\r\n"
-	}
-	for i := 0; i+1 < len(c.root.Content); i += 2 {
-		key, value := c.root.Content[i], c.root.Content[i+1]
-		if value.Kind == yaml.SequenceNode && value.Style&yaml.FlowStyle == 0 {
-			s.indentLists = value.Column > key.Column
-			break
-		}
-	}
-	return s
-}
-
 func keyIndex(m *yaml.Node, key string) int {
 	if m.Kind != yaml.MappingNode {
 		return -1
@@ -514,59 +366,4 @@ func pathName(path []any) string {
 		}
 	}
 	return b.String()
-}
-
-// cut splits a line after so many characters.
-func cut(line string, characters int) (before, after string) {
-	i := 0
-	for ; characters > 0 && i < len(line); characters-- {
-		_, size := utf8.DecodeRuneInString(line[i:])
-		i += size
-	}
-	return line[:i], line[i:]
-}
-
-// splitLines splits a text where YAML counts lines, each with its line end.
-func splitLines(text []byte) []string {
-	var lines []string
-	start := 0
-	for i := 0; i < len(text); {
-		size := breakAt(text[i:])
-		if size == 0 {
-			i++
-			continue
-		}
-		i += size
-		lines = append(lines, string(text[start:i]))
-		start = i
-	}
-	if start < len(text) {
-		lines = append(lines, string(text[start:]))
-	}
-	return lines
-}
-
-// breakAt is the length of the line break that text starts with, 0 where it starts with none. YAML 1.1
-// breaks lines at carriage returns, next line (U+0085), line and paragraph separators, too.
-func breakAt(text []byte) int {
-	switch {
-	case len(text) > 1 && text[0] == '\r' && text[1] == '\n':
-		return 2
-	case text[0] == '\n' || text[0] == '\r':
-		return 1
-	case len(text) > 1 && text[0] == 0xC2 && text[1] == 0x85:
-		return 2
-	case len(text) > 2 && text[0] == 0xE2 && text[1] == 0x80 && (text[2] == 0xA8 || text[2] == 0xA9):
-		return 3
-	}
-	return 0
-}
-
-func endsLine(line string) bool {
-	for i := max(0, len(line)-3); i < len(line); i++ {
-		if n := breakAt([]byte(line[i:])); n > 0 && i+n == len(line) {
-			return true
-		}
-	}
-	return false
 }

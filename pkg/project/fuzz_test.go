@@ -183,13 +183,13 @@ func FuzzNames(f *testing.F) {
 		refused("kind", validation.IsDNS1035Label(strings.ToLower(s)+"list"))
 		refused("plural", validation.IsDNS1035Label(s))
 		refused("controller", validation.IsDNS1035Label(s))
-		if n, err := strconv.Atoi(s); valid["port"] {
+		if n, err := strconv.Atoi(s); valid["port"] && s != "" {
 			refused("port", validation.IsValidPortNum(n))
 			if err != nil {
 				t.Error(err)
 			}
 		}
-		if n, err := strconv.ParseInt(s, 10, 64); valid["user"] {
+		if n, err := strconv.ParseInt(s, 10, 64); valid["user"] && s != "" {
 			refused("user", validation.IsValidUserID(n))
 			if err != nil {
 				t.Error(err)

@@ -165,8 +165,11 @@ func pathPartProblem(part string) string {
 	return ""
 }
 
-// CheckPort validates --image-container-port.
+// CheckPort validates --image-container-port; empty means that none was given.
 func CheckPort(port string) Findings {
+	if port == "" {
+		return nil
+	}
 	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 || port[0] == '+' {
 		return one("--image-container-port", port, "must be a number from 1 to 65535", "")
 	}
@@ -174,8 +177,12 @@ func CheckPort(port string) Findings {
 }
 
 // CheckRunAsUser validates --run-as-user: a user's number, as restricted pod security lets no one run as root.
+// Empty means that none was given.
 func CheckRunAsUser(user string) Findings {
 	const field = "--run-as-user"
+	if user == "" {
+		return nil
+	}
 	n, err := strconv.ParseInt(user, 10, 64)
 	switch {
 	case err != nil || n < 0 || n > math.MaxInt32 || user[0] == '+':

@@ -104,7 +104,7 @@ func (c *Config) putItem(path []any, gvk GVK, fields []field) error {
 			said[key] = value
 		}
 	}
-	return c.putDeep(join(path, i), said)
+	return c.whole(func() error { return c.putDeep(join(path, i), said) })
 }
 
 // indexOf finds the element of a list that is about gvk.

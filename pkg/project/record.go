@@ -1,0 +1,206 @@
+package project
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Resources lists the resources in the file's order.
+func (c *Config) Resources() []Resource {
+	list := child(c.root, "resources")
+	if list == nil {
+		return nil
+	}
+	resources := make([]Resource, 0, len(list.Content))
+	for _, item := range list.Content {
+		resources = append(resources, c.resource(item))
+	}
+	return resources
+}
+
+// Resource returns the resource of that group, version and kind.
+func (c *Config) Resource(gvk GVK) (Resource, bool) {
+	if i := c.resourceIndex(gvk); i >= 0 {
+		return c.Resources()[i], true
+	}
+	return Resource{}, false
+}
+
+func (c *Config) resourceIndex(gvk GVK) int {
+	return slices.IndexFunc(c.Resources(), func(r Resource) bool { return r.GVK == gvk })
+}
+
+func gvkOf(item *yaml.Node) GVK {
+	return GVK{
+		Group: textOf(child(item, "group")), Domain: textOf(child(item, "domain")),
+		Version: textOf(child(item, "version")), Kind: textOf(child(item, "kind")),
+	}
+}
+
+func (c *Config) resource(item *yaml.Node) Resource {
+	r := Resource{
+		GVK:      gvkOf(item),
+		Plural:   textOf(child(item, "plural")),
+		Path:     textOf(child(item, "path")),
+		Module:   textOf(child(item, "module")),
+		Core:     truthOf(child(item, "core")),
+		External: truthOf(child(item, "external")),
+	}
+	if r.Plural == "" {
+		r.Plural = RegularPlural(r.Kind)
+	}
+	if api := child(item, "api"); api != nil && len(api.Content) > 0 {
+		r.API = &API{CRDVersion: textOf(child(api, "crdVersion")), Namespaced: truthOf(child(api, "namespaced"))}
+	}
+	if w := child(item, "webhooks"); w != nil && len(w.Content) > 0 {
+		r.Webhooks = &Webhooks{
+			WebhookVersion: textOf(child(w, "webhookVersion")),
+			Defaulting:     truthOf(child(w, "defaulting")),
+			Validation:     truthOf(child(w, "validation")),
+			Conversion:     truthOf(child(w, "conversion")),
+			Spoke:          textsOf(child(w, "spoke")),
+			DefaultingPath: textOf(child(w, "defaultingPath")),
+			ValidationPath: textOf(child(w, "validationPath")),
+		}
+	}
+	// controllers wins over controller where a person wrote both, as kubebuilder has it.
+	if named := child(item, "controllers"); named != nil {
+		for _, controller := range named.Content {
+			if name := textOf(child(controller, "name")); name != "" {
+				r.Controllers = append(r.Controllers, name)
+			}
+		}
+	}
+	unnamed := len(r.Controllers) == 0 && truthOf(child(item, "controller"))
+	if unnamed {
+		r.Controllers = []string{strings.ToLower(r.Kind)}
+	}
+	c.addState(&r, unnamed)
+	return r
+}
+
+// AddResource appends a resource; there must be none of its group, version and kind.
+func (c *Config) AddResource(r Resource) error {
+	if _, ok := c.Resource(r.GVK); ok {
+		return fmt.Errorf("%s: resource %s is there already", FileName, r.GVK)
+	}
+	return c.writeResource(len(c.Resources()), r)
+}
+
+// UpdateResource makes the entry of a resource say what r says, or adds it. Keys that Operon does not know stay.
+func (c *Config) UpdateResource(r Resource) error {
+	if i := c.resourceIndex(r.GVK); i >= 0 {
+		return c.writeResource(i, r)
+	}
+	return c.AddResource(r)
+}
+
+// field is a key of a resource's entry with the value it is to have; nil means that it is to be absent.
+type field struct {
+	path  []any
+	value any
+}
+
+func (c *Config) writeResource(i int, r Resource) error {
+	fields, own := c.fields(i, r)
+	if i == len(c.Resources()) {
+		item := any(nil)
+		for _, f := range fields {
+			item = with(item, f.path, f.value)
+		}
+		fields = []field{{nil, item}}
+	}
+	return c.whole(func() error {
+		for _, f := range fields {
+			if err := c.put(append([]any{"resources", i}, f.path...), f.value); err != nil {
+				return err
+			}
+		}
+		return c.putState(r.GVK, own)
+	})
+}
+
+// fields are the entry of a resource. What operator-sdk's reader would refuse is left out in projects it can
+// read, and comes back as own.
+func (c *Config) fields(i int, r Resource) (fields []field, own []field) {
+	set := func(value any, path ...any) { fields = append(fields, field{path, value}) }
+	newer := c.readByNewer()
+	newerKey := func(value any, path ...any) {
+		if _, there := c.get(append([]any{"resources", i}, path...)); newer || there {
+			set(value, path...)
+			value = nil
+		}
+		own = append(own, field{path[len(path)-1:], value})
+	}
+
+	api, webhooks := r.API, r.Webhooks
+	if api == nil {
+		api = &API{}
+	}
+	if webhooks == nil {
+		webhooks = &Webhooks{}
+	}
+	set(textOrNothing(r.Group), "group")
+	set(textOrNothing(r.Domain), "domain")
+	set(r.Version, "version")
+	set(r.Kind, "kind")
+	if _, written := c.get([]any{"resources", i, "plural"}); written || r.Plural != RegularPlural(r.Kind) {
+		set(textOrNothing(r.Plural), "plural")
+	}
+	set(textOrNothing(r.Path), "path")
+	set(truthOrNothing(r.Core), "core")
+	set(truthOrNothing(r.External), "external")
+	set(textOrNothing(api.CRDVersion), "api", "crdVersion")
+	set(truthOrNothing(api.Namespaced), "api", "namespaced")
+	set(textOrNothing(webhooks.WebhookVersion), "webhooks", "webhookVersion")
+	set(truthOrNothing(webhooks.Defaulting), "webhooks", "defaulting")
+	set(truthOrNothing(webhooks.Validation), "webhooks", "validation")
+	set(truthOrNothing(webhooks.Conversion), "webhooks", "conversion")
+	set(list(webhooks.Spoke), "webhooks", "spoke")
+	newerKey(textOrNothing(webhooks.DefaultingPath), "webhooks", "defaultingPath")
+	newerKey(textOrNothing(webhooks.ValidationPath), "webhooks", "validationPath")
+	newerKey(textOrNothing(r.Module), "module")
+
+	_, named := c.get([]any{"resources", i, "controllers"})
+	plain := len(r.Controllers) == 1 && r.Controllers[0] == strings.ToLower(r.Kind) && !named
+	switch {
+	case len(r.Controllers) == 0 || plain:
+		set(truthOrNothing(plain), "controller")
+		set(nil, "controllers")
+		own = append(own, field{[]any{"controllers"}, nil})
+	case newer || named:
+		var names []any
+		for _, name := range r.Controllers {
+			names = append(names, map[string]any{"name": name})
+		}
+		set(nil, "controller")
+		set(names, "controllers")
+		own = append(own, field{[]any{"controllers"}, nil})
+	default:
+		set(true, "controller")
+		own = append(own, field{[]any{"controllers"}, list(r.Controllers)})
+	}
+	return fields, own
+}
+
+func textOrNothing(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
+}
+
+// list turns texts into what YAML decodes a list to, nil where there are none.
+func list(texts []string) any {
+	if len(texts) == 0 {
+		return nil
+	}
+	items := make([]any, len(texts))
+	for i, s := range texts {
+		items[i] = s
+	}
+	return items
+}
