@@ -108,6 +108,18 @@ func TestFindings(t *testing.T) {
 			[][3]string{{file, "Size int `json:\"size\"`", "Size int"}},
 			[]string{file + ":11:2: encountered struct field \"Size\" without JSON tag in type \"ThingSpec\""},
 		},
+		"no served version": {
+			[][3]string{{file, "// Thing is", "// +kubebuilder:unservedversion\n\n// Thing is"}},
+			[]string{file + ":19:6: no version of kind Thing is served: remove the marker"},
+		},
+		"no stored version": {
+			[][3]string{{"api/v2/thing_types.go", "", strings.ReplaceAll(kind, "package v1\n", "package v2\n")}},
+			[]string{file + ":17:6: no version of kind Thing is the one to store: write the marker"},
+		},
+		"type that cannot be copied": {
+			[][3]string{{file, "// ThingSpec is", "// Doer does.\ntype Doer interface{ Do() }\n\n// ThingSpec is"}},
+			[]string{"api/v1: invalid type: interface{Do()}"},
+		},
 		"webhook": {
 			[][3]string{
 				{"internal/a.go", "", "package internal\n\n// +kubebuilder:webhook:path=/a,mutating=true,failurePolicy=fail,sideEffects=None,groups=g,resources=r,verbs=create,versions=v1,name=a.kb.io,admissionReviewVersions=v1\n"},

@@ -24,6 +24,9 @@ var peer struct {
 }
 
 func TestMain(m *testing.M) {
+	if runs := instead(); runs != nil {
+		os.Exit(runs())
+	}
 	code := m.Run()
 	if peer.dir != "" {
 		_ = os.RemoveAll(peer.dir)

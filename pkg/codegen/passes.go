@@ -90,7 +90,7 @@ func (p *pass) run(g *generation) (findings Findings) {
 	visit(p.roots, func(one *packages.Package) {
 		for _, e := range one.Errors {
 			if e.Kind != packages.TypeError {
-				findings = append(findings, g.places.ofPackage(e))
+				findings = append(findings, g.syntax.locate(g.places.ofPackage(e)))
 			} else if local := g.syntax.byPath[one.PkgPath]; local != nil {
 				if f := g.places.ofPackage(e); g.syntax.genuine(local, one, f) {
 					mistyped = append(mistyped, f)
@@ -104,6 +104,52 @@ func (p *pass) run(g *generation) (findings Findings) {
 	})
 	g.take(files, p.units)
 	return append(findings, mistyped...)
+}
+
+var (
+	// unserved and unstored find the kind in messages about all versions of a CRD.
+	unserved = regexp.MustCompile(`(?s)^CRD for (\w+)(?:\.(\S*))? with version\(s\) .* does not serve any version$`)
+	unstored = regexp.MustCompile(`^CRD for (\w+)(?:\.(\S*))? has no storage version$`)
+)
+
+// locate finds the place of an error that controller-tools gives to a package as a whole, and says what to
+// do about those that are about a kind.
+func (s *syntax) locate(f Finding) Finding {
+	kind, group := "", ""
+	if m := unserved.FindStringSubmatch(f.Message); m != nil {
+		kind, group = m[1], m[2]
+		f.Message = fmt.Sprintf("no version of kind %s is served: remove the marker +kubebuilder:unservedversion from one", kind)
+	} else if m := unstored.FindStringSubmatch(f.Message); m != nil {
+		kind, group = m[1], m[2]
+		f.Message = fmt.Sprintf("no version of kind %s is the one to store: write the marker +kubebuilder:storageversion above the type of one", kind)
+	}
+	if local := s.byPath[f.File]; local != nil && f.Line == 0 {
+		f.File = local.dir
+	}
+	if kind == "" {
+		return f
+	}
+	for _, one := range s.packages {
+		if one.group != group {
+			continue
+		}
+		for i, tree := range one.trees {
+			for _, decl := range tree.Decls {
+				gen, ok := decl.(*ast.GenDecl)
+				if !ok || gen.Tok != token.TYPE {
+					continue
+				}
+				for _, spec := range gen.Specs {
+					if name := spec.(*ast.TypeSpec).Name; name.Name == kind {
+						at := s.fset.Position(name.Pos())
+						f.File, f.Line, f.Column = one.files[i].name, at.Line, at.Column
+						return f
+					}
+				}
+			}
+		}
+	}
+	return f
 }
 
 // undefined finds the name in the type checker's message about one that is not declared.
