@@ -58,8 +58,8 @@ type indexClient struct {
 	// reached tells that the index answered, unreachable what kept it or an archive from doing so.
 	reached     bool
 	unreachable error
-	// lacking tells that the index has no such version for the platform.
-	lacking bool
+	// fetching tells that the index has the version, so that what fails then is the archive.
+	fetching bool
 }
 
 func newIndexClient(ctx context.Context, log logr.Logger, indexURL string) *indexClient {
@@ -88,6 +88,7 @@ func (c *indexClient) GetVersion(_ context.Context, version versions.Concrete, p
 			return err
 		}
 	}
+	c.fetching = true
 	if c.found != nil {
 		c.found(version)
 	}
@@ -104,7 +105,7 @@ func (c *indexClient) note(err error) error {
 	case err == nil:
 		c.reached = true
 	case strings.Contains(err.Error(), "unable to find archive for"):
-		c.reached, c.lacking = true, true
+		c.reached, c.fetching = true, false
 	case strings.Contains(err.Error(), "checksum mismatch"):
 	default:
 		c.unreachable = err

@@ -175,7 +175,7 @@ func (f *envtestFlags) use(ctx context.Context, env *envp.Env, o SetupEnvtestOpt
 		return nil
 	case client.unreachable != nil:
 		fmt.Fprintf(o.Err, "setup-envtest: the index cannot be reached, and there is no %s here: taking Operon's own build of %s\n", named(asked), Version)
-	case client.reached && matches:
+	case client.reached && !client.fetching && matches:
 		fmt.Fprintf(o.Err, "setup-envtest: the index has no %s: taking Operon's own build of %s\n", named(asked), Version)
 	case env.NoDownload && matches: // not installed, but perhaps built
 	default:

@@ -16,15 +16,21 @@ import (
 // The test binary plays other programs too: under the names etcd and kube-apiserver a server that
 // fails as FAKE_ETCD or FAKE_KUBE_APISERVER says, and with holdVariable a process that starts a control plane
 // and waits to be killed.
-const holdVariable = "OPERON_TEST_HOLD"
+const (
+	holdVariable       = "OPERON_TEST_HOLD"
+	holdAssetsVariable = "OPERON_TEST_HOLD_ASSETS"
+)
 
 func TestMain(m *testing.M) {
 	name := strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe")
 	if name == Etcd || name == KubeAPIServer {
-		os.Exit(fakeServer(os.Getenv(fakeVariable(name))))
+		os.Exit(fakeServer(name, os.Getenv(fakeVariable(name))))
 	}
 	if dir := os.Getenv(holdVariable); dir != "" {
 		os.Exit(holdControlPlane(dir))
+	}
+	if cache := os.Getenv(buildVariable); cache != "" {
+		os.Exit(buildForever(cache))
 	}
 	os.Exit(m.Run())
 }
@@ -33,10 +39,13 @@ func fakeVariable(name string) string {
 	return "FAKE_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
 }
 
-// fakeServer does what behaviour says: "hang", "killed", or the text of a last line.
-func fakeServer(behaviour string) int {
+// fakeServer does what behaviour says: "hang" after writing its process id into its folder, "killed",
+// or the text of a last line.
+func fakeServer(name, behaviour string) int {
 	switch behaviour {
 	case "hang":
+		_ = os.WriteFile(name+".pid", fmt.Append(nil, os.Getpid()), 0o600)
+		fmt.Fprintln(os.Stderr, "waiting for nothing")
 		time.Sleep(time.Minute)
 	case "killed":
 		self, _ := os.FindProcess(os.Getpid())
@@ -97,6 +106,9 @@ func startReal(t *testing.T, o StartOptions) *ControlPlane {
 // holdControlPlane starts a control plane, prints the process ids of its servers, and waits.
 func holdControlPlane(dir string) int {
 	assets, err := realAssets()
+	if fake := os.Getenv(holdAssetsVariable); fake != "" {
+		assets, err = Assets{Dir: fake}, nil
+	}
 	if err != nil {
 		fmt.Println(err)
 		return 1

@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -87,20 +89,42 @@ func (cp *ControlPlane) waitReady(ctx context.Context, timeout time.Duration) er
 		return err
 	}
 	defer client.CloseIdleConnections()
+	// A probe can hang, on a port that another program has and does not answer on.
+	ready := make(chan struct{})
+	var last atomic.Pointer[error]
+	probing, stop := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	wg.Go(func() { cp.probeUntilReady(probing, client, &last, ready) })
+	defer wg.Wait()
+	defer stop()
+	select {
+	case <-ready:
+		return nil
+	case <-cp.etcd.done:
+		return cp.etcd.failure()
+	case <-cp.api.done:
+		return cp.etcdFirst()
+	case <-ctx.Done():
+		return cp.notReady(context.Cause(ctx), last.Load())
+	}
+}
+
+// probeUntilReady polls until a probe succeeds, and then closes ready; or until ctx ends.
+func (cp *ControlPlane) probeUntilReady(ctx context.Context, client *http.Client, last *atomic.Pointer[error], ready chan<- struct{}) {
 	ticker := time.NewTicker(50 * time.Millisecond)
 	defer ticker.Stop()
-	var last error
 	for {
 		select {
-		case <-cp.etcd.done:
-			return cp.etcd.failure()
-		case <-cp.api.done:
-			return cp.etcdFirst()
 		case <-ctx.Done():
-			return cp.notReady(context.Cause(ctx), last)
+			return
 		case <-ticker.C:
-			if last = cp.probe(ctx, client); last == nil {
-				return nil
+			err := cp.probe(ctx, client)
+			if err == nil {
+				close(ready)
+				return
+			}
+			if ctx.Err() == nil { // else it says no more than that time is up
+				last.Store(&err)
 			}
 		}
 	}
@@ -116,12 +140,12 @@ func (cp *ControlPlane) etcdFirst() error {
 }
 
 // notReady describes servers that run but are not ready in time.
-func (cp *ControlPlane) notReady(cause, last error) error {
+func (cp *ControlPlane) notReady(cause error, last *error) error {
 	if errors.Is(cause, context.Canceled) {
 		return cause
 	}
 	if last != nil {
-		cause = fmt.Errorf("%w: %w", cause, last)
+		cause = fmt.Errorf("%w: %w", cause, *last)
 	}
 	lines := cp.api.tail.lines()
 	f := &Failure{Program: KubeAPIServer, Err: cause, Lines: lines, Cause: likelyCause(nil, lines)}

@@ -15,11 +15,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/envtest"
-
-	corev1 "k8s.io/api/core/v1"
 )
 
 // request sends a request as the control plane's user and returns the status and the answer.
@@ -141,34 +136,6 @@ func TestDoneTellsWhichServerEnded(t *testing.T) {
 	}
 }
 
-// TestEnvtest runs controller-runtime's environment on our assets, as generated projects do.
-func TestEnvtest(t *testing.T) {
-	t.Parallel()
-	assets, err := realAssets()
-	if err != nil {
-		t.Fatal(err)
-	}
-	env := &envtest.Environment{BinaryAssetsDirectory: assets.Dir}
-	config, err := env.Start()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := env.Stop(); err != nil {
-			t.Error(err)
-		}
-	}()
-	c, err := client.New(config, client.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	namespace := &corev1.Namespace{}
-	namespace.Name = "cache"
-	if err := c.Create(t.Context(), namespace); err != nil {
-		t.Error(err)
-	}
-}
-
 // TestDiesWithParent kills a process that runs a control plane, which can then stop nothing any more.
 func TestDiesWithParent(t *testing.T) {
 	if runtime.GOOS == "windows" {
@@ -213,6 +180,50 @@ func TestDiesWithParent(t *testing.T) {
 	}
 }
 
+// TestForeignServersDieWithParent has servers that do not watch their parent, like those of a download.
+func TestForeignServersDieWithParent(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux has a signal for the death of a parent")
+	}
+	t.Parallel()
+	parent, fake := t.TempDir(), fakeAssets(t)
+	hold := selfCommand(t, holdVariable+"="+parent, holdAssetsVariable+"="+fake.Dir, "FAKE_ETCD=hang", "FAKE_KUBE_APISERVER=hang")
+	if err := hold.Start(); err != nil {
+		t.Fatal(err)
+	}
+	pids := func() (pids []int) {
+		files, _ := filepath.Glob(filepath.Join(parent, runPrefix+"*", "*.pid"))
+		for _, file := range files {
+			var pid int
+			if data, err := os.ReadFile(file); err == nil {
+				if _, err := fmt.Sscan(string(data), &pid); err == nil {
+					pids = append(pids, pid)
+				}
+			}
+		}
+		return pids
+	}
+	for deadline := time.Now().Add(20 * time.Second); len(pids()) < 2 && time.Now().Before(deadline); {
+		time.Sleep(20 * time.Millisecond)
+	}
+	servers := pids()
+	if err := hold.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = hold.Wait()
+	if len(servers) != 2 {
+		t.Fatalf("the servers %v were started, expected two", servers)
+	}
+	for _, pid := range servers {
+		for deadline := time.Now().Add(5 * time.Second); alive(pid) && time.Now().Before(deadline); {
+			time.Sleep(20 * time.Millisecond)
+		}
+		if alive(pid) {
+			t.Errorf("process %d outlives its parent", pid)
+		}
+	}
+}
+
 // TestServersWatchTheirParent does without the death signal of Linux: it is how the servers of
 // envtest end, and how ours do on other systems.
 func TestServersWatchTheirParent(t *testing.T) {
@@ -220,12 +231,12 @@ func TestServersWatchTheirParent(t *testing.T) {
 		t.Skip("a job object does this on Windows")
 	}
 	t.Parallel()
-	assets, err := realAssets()
-	if err != nil {
+	if _, err := realAssets(); err != nil {
 		t.Fatal(err)
 	}
-	if assets.Source != FromBuild {
-		t.Skip("only Operon's own build watches its parent")
+	assets, err := Ensure(t.Context(), EnsureOptions{CacheDir: DefaultOptions(os.Getenv).CacheDir, NoDownload: true, NoBuild: true})
+	if err != nil {
+		t.Skipf("only Operon's own build watches its parent: %v", err)
 	}
 	// A process that is not the parent stands in for one that is gone.
 	etcd := exec.Command(assets.Path(Etcd), "--data-dir="+t.TempDir(), "--listen-peer-urls=http://127.0.0.1:0", "--listen-client-urls=http://127.0.0.1:0",

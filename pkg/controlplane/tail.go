@@ -25,6 +25,8 @@ type tail struct {
 	mu      sync.Mutex
 	kept    []string
 	partial []byte
+	// stack tells that the last lines are the stacks of a Go program that panicked.
+	stack bool
 }
 
 func (t *tail) Write(p []byte) (int, error) {
@@ -52,7 +54,7 @@ func (t *tail) Write(p []byte) (int, error) {
 
 func (t *tail) keep(line []byte) {
 	text := strings.TrimRight(string(line), "\r")
-	if strings.TrimSpace(text) == "" || t.skip != nil && t.skip(text) {
+	if strings.TrimSpace(text) == "" || t.skip != nil && t.skip(text) || t.inStack(text) {
 		return
 	}
 	if len(text) > tailWidth {
@@ -62,6 +64,26 @@ func (t *tail) keep(line []byte) {
 		t.kept = append(t.kept[:0], t.kept[1:]...)
 	}
 	t.kept = append(t.kept, text)
+}
+
+// inStack tells whether a line belongs to the stacks of goroutines. They would push out the line that
+// tells why they are printed.
+func (t *tail) inStack(line string) bool {
+	switch {
+	case strings.HasPrefix(line, "goroutine ") && strings.HasSuffix(line, "]:"):
+		t.stack = true
+	case strings.HasPrefix(line, "{"), strings.HasPrefix(line, "panic: "), strings.HasPrefix(line, "fatal error: "), klogLine(line):
+		t.stack = false
+	}
+	return t.stack
+}
+
+// klogLine tells whether a line starts as those of Kubernetes' logs: E0102 15:04:05.
+func klogLine(line string) bool {
+	if len(line) < 6 || !strings.ContainsRune("IWEF", rune(line[0])) || line[5] != ' ' {
+		return false
+	}
+	return strings.Trim(line[1:5], "0123456789") == ""
 }
 
 // lines returns the last lines, oldest first, and with them one that has no end yet.

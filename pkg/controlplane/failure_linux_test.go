@@ -1,0 +1,39 @@
+package controlplane
+
+import (
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// mountTmpfs mounts a file system of a size; that takes rights that not everyone has.
+func mountTmpfs(t *testing.T, size string, flags uintptr) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", flags, "size="+size); err != nil {
+		t.Skipf("cannot mount a file system: %v", err)
+	}
+	t.Cleanup(func() { _ = syscall.Unmount(dir, syscall.MNT_DETACH) })
+	return dir
+}
+
+func TestRealDiskFull(t *testing.T) {
+	t.Parallel()
+	assets, err := realAssets()
+	if err != nil {
+		t.Fatal(err)
+	}
+	data := mountTmpfs(t, "1m", 0)
+	err = startFails(t, assets, StartOptions{EtcdArgs: []string{"--data-dir=" + filepath.Join(data, "etcd")}})
+	wantFailure(t, err, Etcd, causeDisk, "no space left on device")
+
+	_, err = Start(t.Context(), assets, StartOptions{TempDir: mountTmpfs(t, "4k", 0)})
+	if err == nil || !strings.Contains(err.Error(), causeDisk) {
+		t.Errorf("no folder fits: %v", err)
+	}
+	_, err = Start(t.Context(), assets, StartOptions{TempDir: mountTmpfs(t, "1m", syscall.MS_RDONLY)})
+	if err == nil || !strings.Contains(err.Error(), causeReadOnly) {
+		t.Errorf("read-only: %v", err)
+	}
+}

@@ -1,0 +1,194 @@
+package controlplane
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+)
+
+// startFails starts a control plane that must fail, and checks that nothing of it is left.
+func startFails(t *testing.T, assets Assets, o StartOptions) error {
+	t.Helper()
+	if o.TempDir == "" {
+		o.TempDir = t.TempDir()
+	}
+	cp, err := Start(t.Context(), assets, o)
+	if err == nil {
+		_ = cp.Stop()
+		t.Fatal("started, should have failed")
+	}
+	if left, _ := filepath.Glob(filepath.Join(o.TempDir, runPrefix+"*")); len(left) > 0 {
+		t.Errorf("a failed start left %v", left)
+	}
+	return err
+}
+
+func wantFailure(t *testing.T, err error, program, cause string, line string) {
+	t.Helper()
+	var f *Failure
+	if !errors.As(err, &f) {
+		t.Fatalf("not a Failure: %v", err)
+	}
+	if f.Program != program || f.Cause != cause {
+		t.Errorf("%s failed because %q, want %s because %q\n%v", f.Program, f.Cause, program, cause, err)
+	}
+	if !strings.Contains(err.Error(), line) {
+		t.Errorf("no %q in: %v", line, err)
+	}
+	if len(f.Lines) > tailLines {
+		t.Errorf("%d lines of the log in the error", len(f.Lines))
+	}
+}
+
+func TestFailures(t *testing.T) {
+	t.Parallel()
+	assets := fakeAssets(t)
+	for _, c := range []struct{ name, etcd, api, program, cause, line string }{
+		{"port of etcd", "listen tcp 127.0.0.1:1: bind: address already in use", "hang", Etcd, causePort, "bind: address already in use"},
+		{"port of the API server", "hang", "failed to listen on 127.0.0.1:1: bind: address already in use", KubeAPIServer, causePort, "line 29 of the log"},
+		{"disk", "wal: write /x: no space left on device", "hang", Etcd, causeDisk, "no space left on device"},
+		{"killed", "hang", "killed", KubeAPIServer, causeMemory, "signal: killed"},
+		{"memory", "hang", "fatal error: runtime: cannot allocate memory", KubeAPIServer, causeMemory, "cannot allocate"},
+		{"rights", "open /x: permission denied", "hang", Etcd, causeRights, "permission denied"},
+		{"library", "etcd: error while loading shared libraries: libc.so.6", "hang", Etcd, causeLibrary, "libc.so.6"},
+		{"unknown", "hang", "something else", KubeAPIServer, "", "something else"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if runtime.GOOS == "windows" && c.name == "killed" {
+				t.Skip("processes on Windows end by no signal")
+			}
+			t.Parallel()
+			environ := append(os.Environ(), "FAKE_ETCD="+c.etcd, "FAKE_KUBE_APISERVER="+c.api)
+			err := startFails(t, assets, StartOptions{Environ: environ})
+			wantFailure(t, err, c.program, c.cause, c.line)
+		})
+	}
+}
+
+// TestFailureNamesEtcd has both servers end: the API server's end follows from etcd's.
+func TestFailureNamesEtcd(t *testing.T) {
+	t.Parallel()
+	environ := append(os.Environ(), "FAKE_ETCD=broken data", "FAKE_KUBE_APISERVER=no etcd")
+	err := startFails(t, fakeAssets(t), StartOptions{Environ: environ})
+	var f *Failure
+	if !errors.As(err, &f) {
+		t.Fatal(err)
+	}
+	if f.Program == KubeAPIServer && !strings.Contains(err.Error(), "no etcd") || f.Program == Etcd && !strings.Contains(err.Error(), "broken data") {
+		t.Errorf("the log of another server: %v", err)
+	}
+}
+
+func TestNeverReady(t *testing.T) {
+	t.Parallel()
+	environ := append(os.Environ(), "FAKE_ETCD=hang", "FAKE_KUBE_APISERVER=hang")
+	err := startFails(t, fakeAssets(t), StartOptions{Environ: environ, Timeout: 500 * time.Millisecond})
+	wantFailure(t, err, KubeAPIServer, "", "not ready within 500ms")
+	wantFailure(t, err, KubeAPIServer, "", "waiting for nothing")
+}
+
+func TestCannotRun(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows has other errors for files that are no programs")
+	}
+	wrong := fakeAssets(t)
+	replace(t, wrong.Path(Etcd), "\x7fELF but no more", 0o755)
+	wantFailure(t, startFails(t, wrong, StartOptions{}), Etcd, causeFormat, "exec format error")
+
+	interpreter := fakeAssets(t)
+	replace(t, interpreter.Path(Etcd), "#!/no/such/interpreter\n", 0o755)
+	wantFailure(t, startFails(t, interpreter, StartOptions{}), Etcd, causeNotThere, "no such file or directory")
+
+	missing := fakeAssets(t)
+	replace(t, missing.Path(KubeAPIServer), "x", 0o644)
+	if err := startFails(t, missing, StartOptions{}); !strings.Contains(err.Error(), "the assets have no kube-apiserver") {
+		t.Error(err)
+	}
+}
+
+func replace(t *testing.T, file, content string, mode os.FileMode) {
+	t.Helper()
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(content), mode); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// occupied returns a port that is in use until the test ends.
+func occupied(t *testing.T) int {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = listener.Close() })
+	return listener.Addr().(*net.TCPAddr).Port
+}
+
+// TestRealPortInUse runs into a port that another program has, at first or always.
+func TestRealPortInUse(t *testing.T) {
+	t.Parallel()
+	taken := occupied(t)
+	calls := 0
+	startReal(t, StartOptions{ports: func(n int) ([]int, error) {
+		ports, err := freePorts(n)
+		if calls++; calls <= 2 && err == nil {
+			ports[calls-1] = taken // etcd's first, then the API server's
+		}
+		return ports, err
+	}})
+	if calls != 3 {
+		t.Errorf("ports were chosen %d times", calls)
+	}
+
+	assets, err := realAssets()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, program := range []string{Etcd, KubeAPIServer} {
+		err := startFails(t, assets, StartOptions{ports: func(n int) ([]int, error) {
+			ports, err := freePorts(n)
+			ports[i] = taken
+			return ports, err
+		}})
+		wantFailure(t, err, program, causePort, fmt.Sprintf("127.0.0.1:%d", taken))
+	}
+}
+
+// TestRealDataDir runs into a data folder that cannot be used.
+func TestRealDataDir(t *testing.T) {
+	t.Parallel()
+	assets, err := realAssets()
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	err = startFails(t, assets, StartOptions{EtcdArgs: []string{"--data-dir=" + filepath.Join(file, "data")}})
+	wantFailure(t, err, Etcd, "", "not a directory")
+	if _, err := Start(t.Context(), assets, StartOptions{TempDir: filepath.Join(file, "x")}); err == nil {
+		t.Error("started in a folder that is a file")
+	}
+}
+
+// TestRealBadFlag shows a mistake that only the log explains.
+func TestRealBadFlag(t *testing.T) {
+	t.Parallel()
+	assets, err := realAssets()
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = startFails(t, assets, StartOptions{APIServerArgs: []string{"--no-such-flag"}})
+	wantFailure(t, err, KubeAPIServer, "", "unknown flag: --no-such-flag")
+}
