@@ -104,25 +104,42 @@ func boilerplate(tree *scaffold.Tree) (string, error) {
 	const name = "hack/boilerplate.go.txt"
 	data, err := tree.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("%s is missing: it holds the licence header of generated Go files; restore it, or make an empty file for no header", name)
+		return "", &usageError{err: fmt.Errorf("%s is missing: it holds the licence header of generated Go files; restore it, or make an empty file for no header", name)}
 	}
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("reading %s: %w", name, reason(err))
 	}
-	return strings.TrimRight(strings.ReplaceAll(string(data), "\r\n", "\n"), "\n"), nil
+	header := normalHeader(data)
+	if !isComment(header) {
+		return "", &usageError{err: fmt.Errorf("%s must hold a Go comment, /* … */ or lines that start with //; correct it, or make it an empty file for no header", name)}
+	}
+	return header, nil
 }
 
-// readGiven reads a file that a flag names, relative to the working directory.
-func (a *app) readGiven(flag, name string) (string, error) {
+// normalHeader is a header without what an editor may leave around it.
+func normalHeader(data []byte) string {
+	text := strings.TrimPrefix(string(data), "\uFEFF")
+	return strings.TrimSpace(strings.ReplaceAll(text, "\r\n", "\n"))
+}
+
+// readGiven reads a header that a flag names, relative to the working directory.
+func (a *app) readGiven(name string) (string, error) {
 	path := name
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(a.Dir, path)
 	}
+	info, err := a.FS.Stat(path)
+	if err != nil {
+		return "", reason(err)
+	}
+	if !info.Mode().IsRegular() {
+		return "", errors.New("is not a regular file")
+	}
 	data, err := afero.ReadFile(a.FS, path)
 	if err != nil {
-		return "", fmt.Errorf("%s %s: %w", flag, name, reason(err))
+		return "", reason(err)
 	}
-	return string(data), nil
+	return normalHeader(data), nil
 }
 
 // reason is an error of the file system without the absolute path in it.

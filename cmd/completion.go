@@ -8,10 +8,11 @@ import (
 
 func newCompletion(a *app) *cobra.Command {
 	c := &cobra.Command{
-		Use:   "completion",
-		Short: "Print a script that completes commands and flags in your shell",
-		Args:  noArgs,
-		RunE:  showHelp,
+		Use:     "completion",
+		Short:   "Print a script that completes commands and flags in your shell",
+		Example: fmt.Sprintf("  source <(%s completion bash)", a.program),
+		Args:    noArgs,
+		RunE:    showHelp,
 	}
 	shell := func(name, example string, write func(root *cobra.Command) error) {
 		c.AddCommand(&cobra.Command{

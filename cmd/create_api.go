@@ -87,6 +87,9 @@ func (a *app) runCreateAPI(c *cobra.Command, o apiOptions) error {
 	if err != nil {
 		return err
 	}
+	if c.Flags().Changed("image") && o.image.Ref == "" {
+		return project.CheckImage(o.image.Ref)
+	}
 	if err := a.askNames(config, &o); err != nil {
 		return err
 	}
@@ -148,7 +151,7 @@ func (a *app) askParts(c *cobra.Command, o *apiOptions) error {
 			continue
 		}
 		answer, err := a.prompt().Confirm(q.question)
-		if errors.Is(err, errNoAnswer) {
+		if errors.Is(err, errNoAnswer) || errors.Is(err, errBadAnswers) {
 			return usagef(c, "%w; give --%s or --%[2]s=false", err, q.flag)
 		}
 		if err != nil {
@@ -174,6 +177,12 @@ func (o *apiOptions) resolve(config *project.Config) (project.Resource, error) {
 	resource, wrong := project.ResolveResource(config, o.ResourceOptions)
 	findings = append(findings, wrong...)
 	if o.deployImage() {
+		if !o.API {
+			findings = append(findings, project.Finding{Field: "--image", Value: o.image.Ref, Problem: "comes with types whose spec says how to run it; leave out --resource=false, or the image"})
+		}
+		if !o.Controller {
+			findings = append(findings, project.Finding{Field: "--image", Value: o.image.Ref, Problem: "needs the controller that runs it; leave out --controller=false"})
+		}
 		findings = append(findings, project.CheckImage(o.image.Ref)...)
 		findings = append(findings, project.CheckPort(o.image.Port)...)
 		findings = append(findings, project.CheckRunAsUser(o.image.RunAsUser)...)
@@ -256,7 +265,7 @@ func (a *app) generateNew(ctx context.Context, tree *scaffold.Tree, o apiOptions
 	}
 	err := a.generate(ctx, tree, what, offline)
 	if errors.Is(err, codegen.ErrModulesMissing) {
-		a.progressf("warning: code and manifests are not generated yet: %v", err)
+		a.progressf("warning: code and manifests are not generated yet, the module cache lacks what they need")
 		return fmt.Sprintf("'go mod download', then '%s generate'", a.program), nil
 	}
 	if err != nil {

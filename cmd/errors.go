@@ -7,8 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/operon-sdk/operon/pkg/codegen"
 	"github.com/operon-sdk/operon/pkg/controlplane"
 	"github.com/operon-sdk/operon/pkg/project"
+	"github.com/operon-sdk/operon/pkg/scaffold"
 )
 
 // usageError is a wrong call: exit code 2.
@@ -41,7 +43,7 @@ func (a *app) report(err error) int {
 			hint = fmt.Sprintf("run '%s --help' for the flags and examples", usage.command)
 		}
 	}
-	if _, ok := errors.AsType[project.Findings](err); ok {
+	if badInput(err) {
 		code = exitUsage
 	}
 	if exit, ok := errors.AsType[*controlplane.ExitError](err); ok {
@@ -55,6 +57,24 @@ func (a *app) report(err error) int {
 		fmt.Fprintln(a.Err, hint)
 	}
 	return code
+}
+
+// badInput tells an error about names, flags and the project's own files from one of the world around
+// them: a folder that cannot be written, a full disk, a missing go command, another command at work.
+func badInput(err error) bool {
+	if errors.Is(err, codegen.ErrModulesMissing) || errors.Is(err, codegen.ErrGoMissing) {
+		return false
+	}
+	return errors.Is(err, project.ErrNotAProject) || errors.Is(err, codegen.ErrHeaderMissing) ||
+		is[project.Findings](err) || is[*project.ParseError](err) || is[*project.LayoutError](err) ||
+		is[codegen.Findings](err) || is[*scaffold.ConflictError](err) || is[*scaffold.BlockedError](err) ||
+		is[*scaffold.OutsideError](err) || is[*scaffold.MissingFileError](err) ||
+		is[*scaffold.MissingMarkerError](err) || is[*scaffold.ContentError](err)
+}
+
+func is[E error](err error) bool {
+	_, ok := errors.AsType[E](err)
+	return ok
 }
 
 // red colours a word on a terminal whose user has not asked for NO_COLOR.

@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"go/parser"
 	"go/token"
@@ -9,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -82,8 +84,8 @@ func (a *app) runInit(c *cobra.Command, o initOptions) error {
 		return err
 	}
 	err = a.apply(c.Context(), root, func(tree *scaffold.Tree) error {
-		if tree.Exists(project.FileName) {
-			return fmt.Errorf("this folder is a project already: it has a %s file; nothing was written", project.FileName)
+		if err := a.checkNew(root); err != nil {
+			return err
 		}
 		return a.scaffoldInit(tree, data)
 	})
@@ -97,6 +99,28 @@ func (a *app) runInit(c *cobra.Command, o initOptions) error {
 	}
 	a.progressf("next: add an API with '%s create api'", a.program)
 	return nil
+}
+
+// checkNew refuses a folder that is part of a project.
+func (a *app) checkNew(root string) error {
+	known, err := project.FindRoot(a.FS, root)
+	switch {
+	case errors.Is(err, project.ErrNotAProject):
+		return nil
+	case err != nil:
+		return err
+	case known == root:
+		return &usageError{err: fmt.Errorf("this folder is a project already: it has a %s file; nothing was written", project.FileName)}
+	}
+	if _, err := project.Load(a.FS, known); err != nil {
+		return nil
+	}
+	rel, err := filepath.Rel(root, known)
+	if err != nil {
+		return err
+	}
+	return &usageError{err: fmt.Errorf("this folder is part of the project in %s; start a project outside of it, or run '%s create api' to add to it",
+		filepath.ToSlash(rel), a.program)}
 }
 
 // askDomain asks for the one thing that nothing can be guessed from, if a person is there.
@@ -123,9 +147,7 @@ func (a *app) initData(root string, o initOptions) (scaffold.Data, error) {
 			Field: "--plugins", Value: "deploy-image/v1-alpha", Problem: "belongs to create api, as does --image; leave it out here",
 		})
 	}
-	if o.licenseFile == "" {
-		findings = append(findings, project.CheckLicense(o.license)...)
-	}
+	findings = append(findings, a.checkHeader(o)...)
 	name := o.projectName
 	if name == "" {
 		name, wrong = project.ProjectNameFromDir(filepath.Base(root))
@@ -152,36 +174,46 @@ func (a *app) initData(root string, o initOptions) (scaffold.Data, error) {
 		},
 		Versions: scaffold.Pinned(),
 	}
-	header, err := a.header(o)
-	if err != nil {
-		return data, err
-	}
-	data.Project.Boilerplate = header
-	return data, nil
+	var err error
+	data.Project.Boilerplate, err = a.header(o)
+	return data, err
 }
 
-// header is the comment that starts Go files.
+// checkHeader validates what the header of Go files is made of.
+func (a *app) checkHeader(o initOptions) project.Findings {
+	var findings project.Findings
+	if strings.Contains(o.owner, "*/") || strings.ContainsFunc(o.owner, unicode.IsControl) {
+		findings = append(findings, project.Finding{
+			Field: "--owner", Value: o.owner, Problem: "must be one line and must not hold */, as it stands in a comment",
+		})
+	}
+	if o.licenseFile == "" {
+		return append(findings, project.CheckLicense(o.license)...)
+	}
+	text, err := a.readGiven(o.licenseFile)
+	switch {
+	case err != nil:
+		findings = append(findings, project.Finding{Field: "--license-file", Value: o.licenseFile, Problem: err.Error()})
+	case !isComment(text):
+		findings = append(findings, project.Finding{
+			Field: "--license-file", Value: o.licenseFile, Problem: "must hold a Go comment, /* … */ or lines that start with //",
+		})
+	}
+	return findings
+}
+
+// header is the comment that starts Go files. checkHeader has passed.
 func (a *app) header(o initOptions) (string, error) {
 	if o.licenseFile == "" {
 		return scaffold.LicenseHeader(o.license, copyright(o.owner, a.year()))
 	}
-	text, err := a.readGiven("--license-file", o.licenseFile)
-	if err != nil {
-		return "", err
-	}
-	text = strings.TrimSpace(strings.ReplaceAll(text, "\r\n", "\n"))
-	if text != "" && (!strings.HasPrefix(text, "/*") && !strings.HasPrefix(text, "//") || !parses(text)) {
-		return "", project.Findings{{
-			Field: "--license-file", Value: o.licenseFile, Problem: "must hold a Go comment, /* … */ or lines that start with //",
-		}}
-	}
-	return text, nil
+	return a.readGiven(o.licenseFile)
 }
 
-// parses tells whether a header leaves a Go file a Go file.
-func parses(header string) bool {
-	_, err := parser.ParseFile(token.NewFileSet(), "", header+"\n\npackage header\n", parser.PackageClauseOnly)
-	return err == nil
+// isComment tells whether a header leaves a Go file the Go file that it is.
+func isComment(header string) bool {
+	file, err := parser.ParseFile(token.NewFileSet(), "", header+"\n\npackage header\n\nvar end int\n", 0)
+	return err == nil && file.Name.Name == "header" && len(file.Decls) == 1
 }
 
 // year comes from SOURCE_DATE_EPOCH and is left out without it: the same input gives the same bytes.

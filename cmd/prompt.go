@@ -23,6 +23,12 @@ type Prompter interface {
 // errNoAnswer tells that a question found nobody to answer it.
 var errNoAnswer = errors.New("there is no input to answer it")
 
+// errBadAnswers tells that a pipe gave nothing that answers a question, as one without an end might for ever.
+var errBadAnswers = errors.New("the input does not answer it")
+
+// mostAnswers is how often a question is put to a pipe.
+const mostAnswers = 5
+
 // prompt gives the Env's own prompter, survey at a terminal, or one that reads lines from a pipe.
 func (a *app) prompt() Prompter {
 	if a.Prompter == nil {
@@ -75,18 +81,21 @@ type linePrompter struct {
 
 func (p *linePrompter) line(question string) (string, error) {
 	fmt.Fprintln(p.out, question)
-	line, err := p.in.ReadString('\n')
-	if err != nil && (!errors.Is(err, io.EOF) || strings.TrimSpace(line) == "") {
-		if errors.Is(err, io.EOF) {
-			return "", errNoAnswer
-		}
-		return "", err
+	line, err := p.in.ReadSlice('\n')
+	answer := strings.TrimSpace(string(line))
+	switch {
+	case err == nil, errors.Is(err, io.EOF) && answer != "":
+		return answer, nil
+	case errors.Is(err, io.EOF):
+		return "", errNoAnswer
+	case errors.Is(err, bufio.ErrBufferFull):
+		return "", errBadAnswers
 	}
-	return strings.TrimSpace(line), nil
+	return "", err
 }
 
 func (p *linePrompter) Confirm(question string) (bool, error) {
-	for {
+	for range mostAnswers {
 		answer, err := p.line(question + " [y/n]")
 		if err != nil {
 			return false, fmt.Errorf("the question %q is open: %w", question, err)
@@ -99,10 +108,11 @@ func (p *linePrompter) Confirm(question string) (bool, error) {
 		}
 		fmt.Fprintf(p.out, "%q is neither y nor n.\n", answer)
 	}
+	return false, fmt.Errorf("the question %q is open: %w", question, errBadAnswers)
 }
 
 func (p *linePrompter) Input(question, suggestion string, validate func(string) error) (string, error) {
-	for {
+	for range mostAnswers {
 		answer, err := p.line(question)
 		if err != nil {
 			return "", fmt.Errorf("the question %q is open: %w", question, err)
@@ -116,4 +126,5 @@ func (p *linePrompter) Input(question, suggestion string, validate func(string) 
 		}
 		fmt.Fprintln(p.out, wrong)
 	}
+	return "", fmt.Errorf("the question %q is open: %w", question, errBadAnswers)
 }

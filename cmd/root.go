@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -51,7 +52,7 @@ or network to do so.`,
 	root.SetOut(a.Out)
 	root.SetErr(a.Err)
 	root.AddCommand(newInit(a), newCreate(a), newGenerate(a), newTool(a), newVersion(a), newCompletion(a))
-	root.SetHelpCommand(newHelp())
+	root.SetHelpCommand(newHelp(a))
 	root.CompletionOptions.DisableDefaultCmd = true
 	return root
 }
@@ -59,10 +60,11 @@ or network to do so.`,
 // showHelp is what a command that only groups others does.
 func showHelp(c *cobra.Command, _ []string) error { return c.Help() }
 
-func newHelp() *cobra.Command {
+func newHelp(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use:   "help [command]",
-		Short: "Show what a command does, its flags and examples",
+		Use:     "help [command]",
+		Short:   "Show what a command does, its flags and examples",
+		Example: fmt.Sprintf("  %s help create api", a.program),
 		RunE: func(c *cobra.Command, args []string) error {
 			target, rest, err := c.Root().Find(args)
 			if err != nil || len(rest) > 0 {
@@ -88,9 +90,19 @@ func newHelp() *cobra.Command {
 
 // flagError makes a usage error of what pflag says, with the nearest flag for an unknown one.
 func flagError(c *cobra.Command, err error) error {
+	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+		problem := "is no valid " + invalid.GetFlag().Value.Type()
+		if invalid.GetFlag().Value.Type() == "bool" {
+			problem = "must be true or false"
+		}
+		return usagef(c, "--%s %q: %s", invalid.GetFlag().Name, invalid.GetValue(), problem)
+	}
 	name, ok := strings.CutPrefix(err.Error(), "unknown flag: --")
 	if !ok {
 		return usagef(c, "%w", err)
+	}
+	if name == "version" && c == c.Root() {
+		return usagef(c, "unknown flag --version; did you mean '%s version'?", c.Name())
 	}
 	var names []string
 	c.Flags().VisitAll(func(f *pflag.Flag) {

@@ -16,8 +16,9 @@ func newTool(a *app) *cobra.Command {
 		Short: "Run a tool of the ecosystem that this program contains",
 		Long: `Run controller-gen, kustomize or setup-envtest with their own arguments and flags, inside
 this program: generated Makefiles call them this way and download nothing.`,
-		Args: noArgs,
-		RunE: showHelp,
+		Example: fmt.Sprintf("  %s tool kustomize build config/default", a.program),
+		Args:    noArgs,
+		RunE:    showHelp,
 	}
 	c.AddCommand(
 		a.tool("controller-gen", "Generate code and manifests from markers",

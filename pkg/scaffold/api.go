@@ -13,6 +13,9 @@ import (
 // into the project: whole files first, then the inserts at markers, then go.mod. With force, files
 // of an earlier create are overwritten; without, they are a *ConflictError.
 func CreateAPI(tree *Tree, data Data, force bool) (*Report, error) {
+	if err := checkModule(tree, data.Project.Repo); err != nil {
+		return nil, err
+	}
 	if err := adapt(tree, &data); err != nil {
 		return nil, err
 	}
@@ -75,13 +78,22 @@ func insertAll(tree *Tree, inserts map[string]map[string]string) error {
 		}
 		changed, err := Insert(content, name, inserts[name])
 		if err != nil {
-			failures = append(failures, err)
+			failures = append(failures, &ContentError{Err: err})
 			continue
 		}
 		tree.WriteFile(name, changed, fileMode)
 	}
 	return errors.Join(onePerCause(failures)...)
 }
+
+// ContentError tells that what a file of the project holds keeps a command from its work, not the world
+// around it. Err names the file and what to do.
+type ContentError struct{ Err error }
+
+func (e *ContentError) Error() string { return e.Err.Error() }
+
+// Unwrap gives the error about the content.
+func (e *ContentError) Unwrap() error { return e.Err }
 
 // MissingFileError tells that a file that a command extends does not exist.
 type MissingFileError struct {

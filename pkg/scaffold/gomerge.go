@@ -15,6 +15,9 @@ import (
 type foreignModuleError struct{ have, want string }
 
 func (e *foreignModuleError) Error() string {
+	if e.have == "" {
+		return fmt.Sprintf("it has no module line, the project would be %s", e.want)
+	}
 	return fmt.Sprintf("it is module %s, the project would be %s", e.have, e.want)
 }
 
@@ -31,18 +34,18 @@ func mergeModule(name string, have, want []byte) ([]byte, error) {
 func mergeRequirements(have, want []byte) ([]byte, error) {
 	mine, err := modfile.Parse("go.mod", have, nil)
 	if err != nil {
-		return nil, fmt.Errorf("reading go.mod: %w", err)
+		return nil, fmt.Errorf("%w; correct the file, or remove it", err)
 	}
 	scaffold, err := modfile.Parse("go.mod", want, nil)
 	if err != nil {
 		return nil, fmt.Errorf("reading the scaffold's go.mod: %w", err)
 	}
 	if mine.Module == nil || mine.Module.Mod.Path != scaffold.Module.Mod.Path {
-		path := "without a name"
+		foreign := &foreignModuleError{want: scaffold.Module.Mod.Path}
 		if mine.Module != nil {
-			path = mine.Module.Mod.Path
+			foreign.have = mine.Module.Mod.Path
 		}
-		return nil, &foreignModuleError{have: path, want: scaffold.Module.Mod.Path}
+		return nil, foreign
 	}
 	if mine.Go == nil || semver.Compare(goSemver(mine.Go.Version), goSemver(scaffold.Go.Version)) < 0 {
 		if err := mine.AddGoStmt(scaffold.Go.Version); err != nil {

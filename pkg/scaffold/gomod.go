@@ -73,9 +73,26 @@ func AddRequirement(tree *Tree, modulePath, version string) error {
 	return nil
 }
 
+// checkModule refuses a project whose files would import packages of another module than its own.
+func checkModule(tree *Tree, repo string) error {
+	data, err := tree.ReadFile(goModFile)
+	if err != nil {
+		return missingGoMod(err)
+	}
+	file, err := parseGoMod(data)
+	if err != nil {
+		return err
+	}
+	if have := file.Module.Mod.Path; have != repo {
+		return &ContentError{fmt.Errorf("go.mod:%d: the module is %s, but PROJECT says repo: %s; make the two the same",
+			file.Module.Syntax.Start.Line, have, repo)}
+	}
+	return nil
+}
+
 func missingGoMod(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
-		return errors.New("go.mod is missing: the project is a Go module; restore the file, for example from version control")
+		return &ContentError{errors.New("go.mod is missing: the project is a Go module; restore the file, for example from version control")}
 	}
 	return fmt.Errorf("reading go.mod: %w", cause(err))
 }
@@ -83,10 +100,10 @@ func missingGoMod(err error) error {
 func parseGoMod(data []byte) (*modfile.File, error) {
 	file, err := modfile.Parse(goModFile, data, nil)
 	if err != nil {
-		return nil, fmt.Errorf("%w; correct it and run the command again", err)
+		return nil, &ContentError{fmt.Errorf("%w; correct it and run the command again", err)}
 	}
 	if file.Module == nil {
-		return nil, errors.New("go.mod has no module line; add one with the project's import path")
+		return nil, &ContentError{errors.New("go.mod has no module line; add one with the project's import path")}
 	}
 	return file, nil
 }

@@ -93,7 +93,7 @@ func lay(tree *Tree, files map[string][]byte, force bool, hint string) (*Report,
 			if err != nil {
 				var foreign *foreignModuleError
 				if !errors.As(err, &foreign) {
-					return nil, err
+					return nil, &ContentError{err}
 				}
 				conflicts = append(conflicts, fmt.Sprintf("%s (%s)", name, foreign))
 				continue
