@@ -56,6 +56,9 @@ func CreateAPI(tree *Tree, data Data, force bool) (*Report, error) {
 	if err := insertAll(tree, inserts); err != nil {
 		return nil, err
 	}
+	if data.Resource.API {
+		enableCRDs(tree)
+	}
 	return report, nil
 }
 
