@@ -36,6 +36,9 @@ func (a *app) report(err error) int {
 	if err == nil {
 		return exitOK
 	}
+	if errors.Is(err, codegen.ErrControllerGen) {
+		return exitFailed // it has said why
+	}
 	code, hint := exitFailed, ""
 	if usage, ok := errors.AsType[*usageError](err); ok {
 		code = exitUsage

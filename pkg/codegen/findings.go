@@ -16,6 +16,8 @@ import (
 var (
 	// ErrGoMissing means that there is no go command on the PATH of Options.Env.
 	ErrGoMissing = errors.New("no go command on the PATH: install Go from https://go.dev/dl, or add its bin folder to PATH")
+	// ErrGoTooOld means that the go command is older than the project's go.mod demands.
+	ErrGoTooOld = errors.New("the go command is too old for the project: install a newer Go from https://go.dev/dl")
 	// ErrModulesMissing means that the module cache lacks a dependency and the network was not to be used.
 	ErrModulesMissing = errors.New("the module cache lacks dependencies of the project: run go mod download while online, then generate again")
 	// ErrHeaderMissing means that the header of generated files is not there.
@@ -90,6 +92,26 @@ type places struct{ root string }
 // modulePath finds the module, version and file in a path of the module cache.
 var modulePath = regexp.MustCompile(`[/\\]pkg[/\\]mod[/\\](.+@v.+)$`)
 
+var (
+	// commandPrefix is what the packages library and the loader write before what the go command said.
+	commandPrefix = regexp.MustCompile(`(?s)^load packages in root "[^"]*": (err: exit status \d+: stderr: )?(go: )?`)
+	// inModFile finds a place in go.mod and its like.
+	inModFile = regexp.MustCompile(`(?:^|\s|/)(go\.mod|go\.work|go\.sum):(\d+)(?::(\d+))?: (.*)`)
+)
+
+// ofCommand is the finding for an error of the go command as a whole.
+func (p places) ofCommand(err error) Finding {
+	f := p.finding("", explain(commandPrefix.ReplaceAllString(err.Error(), "")))
+	if m := inModFile.FindStringSubmatch(f.Message); m != nil {
+		f.File, f.Message = m[1], m[4]
+		f.Line, _ = strconv.Atoi(m[2])
+		f.Column, _ = strconv.Atoi(m[3])
+	} else {
+		f.Message = "go list: " + f.Message
+	}
+	return f
+}
+
 // lineBreak is where a message of the go command goes on below.
 var lineBreak = regexp.MustCompile(`\s*\n\s*`)
 
@@ -107,9 +129,15 @@ func (p places) file(abs string) string {
 	return filepath.Base(abs)
 }
 
+// withoutRoot makes paths in a message relative to the root.
+func (p places) withoutRoot(message string) string {
+	message = strings.ReplaceAll(message, p.root+string(filepath.Separator), "")
+	return strings.ReplaceAll(message, p.root, ".")
+}
+
 // finding places a message at a position written file:line:column, file:line, or importpath:-.
 func (p places) finding(pos, message string) Finding {
-	f := Finding{Message: strings.ReplaceAll(lineBreak.ReplaceAllString(strings.TrimSpace(message), " "), p.root+string(filepath.Separator), "")}
+	f := Finding{Message: p.withoutRoot(lineBreak.ReplaceAllString(strings.TrimSpace(message), " "))}
 	numbers := make([]int, 0, 2)
 	for len(numbers) < 2 {
 		i := strings.LastIndexByte(pos, ':')
@@ -159,6 +187,9 @@ func missingModules(message string) bool {
 
 // explain adds the remedy to a message of the go command where it is known.
 func explain(message string) string {
+	if before, _, ok := strings.Cut(message, "; to add:"); ok && strings.Contains(before, "missing go.sum entry") {
+		message = before // the go get that follows would name a package of the project itself
+	}
 	switch {
 	case strings.Contains(message, "go mod tidy"), strings.Contains(message, "go get "):
 		return message

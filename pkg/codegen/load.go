@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strconv"
@@ -52,7 +53,7 @@ func (g *generation) load(ctx context.Context, roots []*parsed) ([]*loader.Packa
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		return nil, g.listError(Findings{g.places.finding("", "go list: "+explain(err.Error()))})
+		return nil, g.failure(err)
 	}
 	var findings Findings
 	visit(loaded, func(p *packages.Package) {
@@ -66,6 +67,25 @@ func (g *generation) load(ctx context.Context, roots []*parsed) ([]*loader.Packa
 		return nil, g.listError(findings)
 	}
 	return loaded, nil
+}
+
+// listFailure is what the loader puts before what a failed go command printed.
+var listFailure = regexp.MustCompile(`^load packages in root "[^"]*": err: exit status \d+: stderr: `)
+
+// failure is the error for a go command that did not get as far as listing packages.
+func (g *generation) failure(err error) error {
+	f := g.places.finding("", listFailure.ReplaceAllString(err.Error(), ""))
+	for _, s := range []string{"go.mod requires go >=", "invalid go version", "toolchain not available"} {
+		if strings.Contains(f.Message, s) {
+			return fmt.Errorf("%w (%s)", ErrGoTooOld, f.Message)
+		}
+	}
+	f.Message = "go list: " + explain(f.Message)
+	if missingModules(f.Message) || strings.Contains(f.Message, "go.mod") || strings.Contains(f.Message, "go.sum") {
+		return g.listError(Findings{f})
+	}
+	// The rest is about the machine, such as a build cache that cannot be written.
+	return errors.New(f.Message)
 }
 
 // listError is the error for what go list complains about.

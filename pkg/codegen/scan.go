@@ -118,6 +118,10 @@ func (p *project) read(name string) ([]byte, error) {
 		}
 		return content, nil
 	}
+	// A pipe might never end.
+	if info, err := os.Stat(p.abs(name)); err == nil && !info.IsDir() && !info.Mode().IsRegular() {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: errors.New("it is not a regular file")}
+	}
 	return os.ReadFile(p.abs(name))
 }
 
