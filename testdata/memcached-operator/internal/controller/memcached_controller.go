@@ -48,8 +48,10 @@ const (
 	memcachedFinalizer = "cache.example.com/finalizer"
 	// memcachedImage is what the pods run where the manager's environment names no other image.
 	memcachedImage = "memcached:1.6.39-alpine"
-	// memcachedContainer is the name of the container in the pods.
-	memcachedContainer = "memcached"
+	// memcachedApp names the application in labels, and the container in the pods.
+	memcachedApp = "memcached"
+	// memcachedManager names this operator in labels.
+	memcachedManager = "memcached-operator"
 )
 
 // The conditions of a Memcached.
@@ -167,7 +169,7 @@ func (r *MemcachedReconciler) configure(deployment *appsv1.Deployment, obj *cach
 	if deployment.Labels == nil {
 		deployment.Labels = map[string]string{}
 	}
-	maps.Copy(deployment.Labels, r.labels(obj))
+	maps.Copy(deployment.Labels, r.allLabels(obj))
 	yes, no, replicas := true, false, r.size(obj)
 	deployment.Spec.Replicas = &replicas
 	if deployment.Spec.Selector == nil {
@@ -178,7 +180,7 @@ func (r *MemcachedReconciler) configure(deployment *appsv1.Deployment, obj *cach
 	if template.Labels == nil {
 		template.Labels = map[string]string{}
 	}
-	maps.Copy(template.Labels, r.labels(obj))
+	maps.Copy(template.Labels, r.allLabels(obj))
 	// Together with the container's, these settings meet the restricted Pod Security Standard.
 	template.Spec.SecurityContext = &corev1.PodSecurityContext{
 		RunAsNonRoot:   &yes,
@@ -186,11 +188,11 @@ func (r *MemcachedReconciler) configure(deployment *appsv1.Deployment, obj *cach
 	}
 
 	i := slices.IndexFunc(template.Spec.Containers, func(c corev1.Container) bool {
-		return c.Name == memcachedContainer
+		return c.Name == memcachedApp
 	})
 	if i < 0 {
 		i = len(template.Spec.Containers)
-		template.Spec.Containers = append(template.Spec.Containers, corev1.Container{Name: memcachedContainer})
+		template.Spec.Containers = append(template.Spec.Containers, corev1.Container{Name: memcachedApp})
 	}
 	container := &template.Spec.Containers[i]
 	container.Image = cmp.Or(r.Image, memcachedImage)
@@ -304,7 +306,7 @@ func (r *MemcachedReconciler) podNames(ctx context.Context, obj *cachev1alpha1.M
 	if err != nil {
 		return nil, err
 	}
-	var names []string
+	names := make([]string, 0, len(pods.Items))
 	for _, pod := range pods.Items {
 		if pod.DeletionTimestamp.IsZero() {
 			names = append(names, pod.Name)
@@ -330,23 +332,22 @@ func (r *MemcachedReconciler) size(obj *cachev1alpha1.Memcached) int32 {
 // selector is the part of the labels that tells the object's pods from all others.
 func (r *MemcachedReconciler) selector(obj *cachev1alpha1.Memcached) map[string]string {
 	return map[string]string{
-		"app.kubernetes.io/name":     "memcached",
+		"app.kubernetes.io/name":     memcachedApp,
 		"app.kubernetes.io/instance": obj.Name,
 	}
 }
 
-// labels are the labels of the Deployment and of its pods.
-func (r *MemcachedReconciler) labels(obj *cachev1alpha1.Memcached) map[string]string {
+// allLabels are the labels of the Deployment and of its pods.
+func (r *MemcachedReconciler) allLabels(obj *cachev1alpha1.Memcached) map[string]string {
 	all := r.selector(obj)
-	all["app.kubernetes.io/part-of"] = "memcached-operator"
-	all["app.kubernetes.io/managed-by"] = "memcached-operator"
+	all["app.kubernetes.io/managed-by"] = memcachedManager
 	return all
 }
 
 // requestForPod names the object that a pod belongs to, by the pod's labels.
 func (r *MemcachedReconciler) requestForPod(_ context.Context, pod client.Object) []ctrl.Request {
 	of := pod.GetLabels()
-	if of["app.kubernetes.io/name"] != "memcached" || of["app.kubernetes.io/managed-by"] != "memcached-operator" {
+	if of["app.kubernetes.io/name"] != memcachedApp || of["app.kubernetes.io/managed-by"] != memcachedManager {
 		return nil
 	}
 	return []ctrl.Request{{NamespacedName: types.NamespacedName{

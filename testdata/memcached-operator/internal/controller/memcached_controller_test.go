@@ -17,6 +17,8 @@ package controller
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -24,9 +26,13 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -110,6 +116,26 @@ var _ = Describe("Memcached controller", func() {
 		GinkgoHelper()
 		Expect(d.Spec.Template.Spec.Containers).To(HaveLen(1))
 		return &d.Spec.Template.Spec.Containers[0]
+	}
+	// restricted is a configuration with the rights of config/rbac/role.yaml and no others, so that a missing
+	// RBAC marker shows here rather than in a cluster.
+	restricted := func() *rest.Config {
+		GinkgoHelper()
+		text, err := os.ReadFile(filepath.Join("..", "..", "config", "rbac", "role.yaml"))
+		Expect(err).NotTo(HaveOccurred())
+		role := &rbacv1.ClusterRole{}
+		Expect(yaml.Unmarshal(text, role)).To(Succeed())
+		role.ObjectMeta = metav1.ObjectMeta{GenerateName: "manager-"}
+		Expect(k8sClient.Create(ctx, role)).To(Succeed())
+		binding := &rbacv1.ClusterRoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Name: role.Name},
+			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role.Name},
+			Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: role.Name}},
+		}
+		Expect(k8sClient.Create(ctx, binding)).To(Succeed())
+		manager := rest.CopyConfig(cfg)
+		manager.Impersonate = rest.ImpersonationConfig{UserName: role.Name, Groups: []string{"system:authenticated"}}
+		return manager
 	}
 
 	BeforeEach(func() {
@@ -332,7 +358,7 @@ var _ = Describe("Memcached controller", func() {
 	})
 
 	It("follows the object, its Deployment and its pods when a manager runs it", func() {
-		mgr, err := ctrl.NewManager(cfg, ctrl.Options{
+		mgr, err := ctrl.NewManager(restricted(), ctrl.Options{
 			Scheme:     scheme.Scheme,
 			Metrics:    metricsserver.Options{BindAddress: "0"},
 			Controller: config.Controller{SkipNameValidation: &skipNames},
@@ -361,6 +387,14 @@ var _ = Describe("Memcached controller", func() {
 
 		eventually(func(g Gomega) {
 			g.Expect(meta.IsStatusConditionTrue(obj.Status.Conditions, memcachedProgressing)).To(BeTrue())
+		})
+
+		By("telling in events what it does")
+		eventually(func(g Gomega) {
+			list := &eventsv1.EventList{}
+			g.Expect(k8sClient.List(ctx, list)).To(Succeed())
+			g.Expect(list.Items).To(ContainElement(And(
+				HaveField("Regarding.Name", obj.Name), HaveField("Reason", "Created"))))
 		})
 
 		By("seeing the Deployment become available")

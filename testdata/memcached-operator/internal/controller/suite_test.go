@@ -60,7 +60,8 @@ var _ = BeforeSuite(func() {
 	ctx, cancel = context.WithCancel(context.Background())
 
 	var err error
-	Expect(cachev1alpha1.AddToScheme(scheme.Scheme)).To(Succeed())
+	err = cachev1alpha1.AddToScheme(scheme.Scheme)
+	Expect(err).NotTo(HaveOccurred())
 	// +kubebuilder:scaffold:scheme
 
 	By("starting the API server")

@@ -54,7 +54,8 @@ var _ = BeforeSuite(func() {
 	ctx, cancel = context.WithCancel(context.Background())
 
 	var err error
-	Expect(appv1.AddToScheme(scheme.Scheme)).To(Succeed())
+	err = appv1.AddToScheme(scheme.Scheme)
+	Expect(err).NotTo(HaveOccurred())
 	// +kubebuilder:scaffold:scheme
 
 	By("starting the API server")
