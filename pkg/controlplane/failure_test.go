@@ -1,6 +1,7 @@
 package controlplane
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -40,6 +41,9 @@ func wantFailure(t *testing.T, err error, program, cause string, line string) {
 	}
 	if !strings.Contains(err.Error(), line) {
 		t.Errorf("no %q in: %v", line, err)
+	}
+	if strings.Contains(strings.Join(f.Lines, "\n"), runPrefix) {
+		t.Errorf("a folder that is gone in: %v", err)
 	}
 	if len(f.Lines) > tailLines {
 		t.Errorf("%d lines of the log in the error", len(f.Lines))
@@ -191,4 +195,57 @@ func TestRealBadFlag(t *testing.T) {
 	}
 	err = startFails(t, assets, StartOptions{APIServerArgs: []string{"--no-such-flag"}})
 	wantFailure(t, err, KubeAPIServer, "", "unknown flag: --no-such-flag")
+}
+
+func TestRunTied(t *testing.T) {
+	t.Parallel()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	command := Command{Dir: t.TempDir(), Env: os.Environ(), Name: self, Args: []string{"-test.run=^$"}, Stdout: &out}
+	if err := runTied(t.Context(), command); err != nil || !strings.Contains(out.String(), "PASS") {
+		t.Errorf("%v, %s", err, &out)
+	}
+	command.Args = []string{"-no.such.flag"}
+	if err := runTied(t.Context(), command); err == nil {
+		t.Error("a program that fails gives no error")
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancelled := &cancelOnWrite{cancel: cancel}
+	command.Args, command.Env, command.Stdout = nil, append(os.Environ(), buildVariable+"="+t.TempDir()), cancelled
+	if err := runTied(ctx, command); err == nil {
+		t.Error("a program that is cancelled gives no error")
+	}
+	if !cancelled.written {
+		t.Error("the program did not run")
+	}
+}
+
+// cancelOnWrite cancels as soon as a program writes.
+type cancelOnWrite struct {
+	cancel  context.CancelFunc
+	written bool
+}
+
+func (c *cancelOnWrite) Write(p []byte) (int, error) {
+	c.written = true
+	c.cancel()
+	return len(p), nil
+}
+
+// TestRelativeAssets has a folder that is relative to the working directory, not to the servers' own.
+func TestRelativeAssets(t *testing.T) {
+	t.Parallel()
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	assets := fakeAssets(t)
+	if assets.Dir, err = filepath.Rel(here, assets.Dir); err != nil {
+		t.Skip(err)
+	}
+	err = startFails(t, assets, StartOptions{Environ: append(os.Environ(), "FAKE_ETCD=it ran", "FAKE_KUBE_APISERVER=hang")})
+	wantFailure(t, err, Etcd, "", "it ran")
 }

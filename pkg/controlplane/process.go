@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
@@ -61,8 +62,18 @@ func (p *process) failure() *Failure {
 	if err == nil {
 		err = errEnded
 	}
-	lines := p.tail.lines()
+	lines := p.lines()
 	return &Failure{Program: p.name, Err: err, Lines: lines, Cause: likelyCause(err, lines)}
+}
+
+// lines are the last of the log, with paths as seen from the data folder: its own is gone when they
+// are read.
+func (p *process) lines() []string {
+	lines := p.tail.lines()
+	for i, line := range lines {
+		lines[i] = strings.ReplaceAll(line, p.cmd.Dir+string(filepath.Separator), "")
+	}
+	return lines
 }
 
 // kill ends the program at once and waits for it. Its data is thrown away, so nothing is lost.

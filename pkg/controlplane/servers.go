@@ -147,9 +147,9 @@ func (cp *ControlPlane) notReady(cause error, last *error) error {
 	if last != nil {
 		cause = fmt.Errorf("%w: %w", cause, *last)
 	}
-	lines := cp.api.tail.lines()
+	lines := cp.api.lines()
 	f := &Failure{Program: KubeAPIServer, Err: cause, Lines: lines, Cause: likelyCause(nil, lines)}
-	if lines := cp.etcd.tail.lines(); f.Cause == "" && len(lines) > 0 {
+	if lines := cp.etcd.lines(); f.Cause == "" && len(lines) > 0 {
 		f.Cause = likelyCause(nil, lines)
 	}
 	return f

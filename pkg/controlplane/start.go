@@ -62,6 +62,13 @@ func Start(ctx context.Context, assets Assets, o StartOptions) (*ControlPlane, e
 	if o.TempDir == "" {
 		o.TempDir = os.TempDir()
 	}
+	// The servers run in a folder of their own, where relative paths lead elsewhere.
+	for _, path := range []*string{&assets.Dir, &o.TempDir} {
+		var err error
+		if *path, err = filepath.Abs(*path); err != nil {
+			return nil, fmt.Errorf("starting a control plane: %w", err)
+		}
+	}
 	if o.Timeout == 0 {
 		o.Timeout = 2 * time.Minute
 	}
