@@ -181,7 +181,7 @@ func (f *envtestFlags) use(ctx context.Context, env *envp.Env, o SetupEnvtestOpt
 	default:
 		return err
 	}
-	return f.useOwn(ctx, env, o, asked, err)
+	return f.useOwn(ctx, env, o, err)
 }
 
 // named writes a version selector for people.
@@ -201,7 +201,7 @@ func (f *envtestFlags) useInstalled(env *envp.Env, asked versions.Spec) bool {
 }
 
 // useOwn puts Operon's own build into the store and lets upstream print it.
-func (f *envtestFlags) useOwn(ctx context.Context, env *envp.Env, o SetupEnvtestOptions, asked versions.Spec, cause error) error {
+func (f *envtestFlags) useOwn(ctx context.Context, env *envp.Env, o SetupEnvtestOptions, cause error) error {
 	e := o.Ensure
 	e.KubebuilderAssets = "" // --use-env decides about it, and has
 	e.StoreDirs = nil
@@ -215,9 +215,6 @@ func (f *envtestFlags) useOwn(ctx context.Context, env *envp.Env, o SetupEnvtest
 		return cause
 	case err != nil:
 		return &ExitError{Code: 1, Err: err}
-	}
-	if !asked.Matches(ownVersion()) {
-		fmt.Fprintf(o.Err, "setup-envtest: %s was asked for, this is %s\n", named(asked), assets.Version)
 	}
 	item := store.Item{Version: ownVersion(), Platform: hostPlatform()}
 	if err := addToStore(f.binDir, item, assets.Dir); err != nil {
