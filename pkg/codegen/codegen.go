@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"path"
+	"path/filepath"
 	"strings"
 
 	"golang.org/x/tools/go/packages"
@@ -73,6 +74,10 @@ type Result struct {
 // ErrModulesMissing or ErrHeaderMissing where these say what to do.
 func Generate(ctx context.Context, opts Options) (*Result, error) {
 	opts.fill()
+	if !filepath.IsAbs(opts.Root) {
+		return nil, fmt.Errorf("the module's root %q is not an absolute path", opts.Root)
+	}
+	opts.Root = filepath.Clean(opts.Root)
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}

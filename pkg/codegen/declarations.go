@@ -53,7 +53,7 @@ func (c *cutter) reduce(file *ast.File, needed map[string]bool) []byte {
 	}
 	last := clause
 	for _, decl := range file.Decls {
-		from, start, end := last, c.offset(decl.Pos()), c.offset(decl.End())
+		from, start, end := c.behindSemicolon(last), c.offset(decl.Pos()), c.offset(decl.End())
 		last = c.lineEnd(end)
 		out.WriteString("\n")
 		switch d := decl.(type) {
@@ -83,6 +83,15 @@ func (c *cutter) reduce(file *ast.File, needed map[string]bool) []byte {
 	}
 	out.WriteString("\n")
 	return out.Bytes()
+}
+
+// behindSemicolon is the offset behind the semicolon that ends a declaration, if one is written.
+func (c *cutter) behindSemicolon(offset int) int {
+	rest := bytes.TrimLeft(c.src[offset:], " \t\r")
+	if len(rest) > 0 && rest[0] == ';' {
+		return len(c.src) - len(rest) + 1
+	}
+	return offset
 }
 
 func (c *cutter) offset(p token.Pos) int { return int(p) - c.base }

@@ -80,6 +80,18 @@ func TestFindings(t *testing.T) {
 			[][3]string{{file, `import metav1`, "import _ \"example.org/elsewhere/nowhere\"\nimport metav1"}},
 			[]string{file + `:6:8: no required module provides package example.org/elsewhere/nowhere`},
 		},
+		"go.mod that cannot be read": {
+			[][3]string{{"go.mod", "go 1.26.0", "go 1.26.0\n\nbogus x"}},
+			[]string{"go.mod:5: unknown directive: bogus"},
+		},
+		"go.mod that is not complete": {
+			[][3]string{{"go.mod", "\tk8s.io/klog/v2", "\t// k8s.io/klog/v2"}},
+			[]string{"go list: updates to go.mod needed"},
+		},
+		"go.sum that is not complete": {
+			[][3]string{{"go.sum", "k8s.io/apimachinery v", "k8s.io/apimachinery v9"}},
+			[]string{file + ":6:8: missing go.sum entry"},
+		},
 		"two packages in a folder": {
 			[][3]string{{"api/v1/zz.go", "", "package v2\n"}},
 			[]string{"api/v1/zz.go:1:9: package v2 in a folder of package v1: a folder holds one package"},

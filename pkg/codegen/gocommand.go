@@ -159,8 +159,6 @@ func (e *environment) identity() []byte {
 	if info, err := os.Stat(file); err == nil {
 		fmt.Fprintf(&b, "%s %d %d\n", file, info.Size(), info.ModTime().UnixNano())
 	}
-	version, _ := os.ReadFile(filepath.Join(e.goroot(), "VERSION"))
-	fmt.Fprintf(&b, "%q\n", version)
 	return b.Bytes()
 }
 

@@ -20,16 +20,14 @@ const format = "1"
 
 // identify sets what all keys of this run have in common: everything but Go files that decides the output.
 func (g *generation) identify() {
-	g.goroot = g.env.goroot()
-	if g.goroot != "" {
-		g.goroot += string(filepath.Separator)
-	}
 	g.caches = g.env.moduleCaches()
 	identity := g.env.identity()
-	version, _ := os.ReadFile(filepath.Join(g.goroot, "VERSION"))
-	g.toolchain = version
+	if g.goroot = g.env.goroot(); g.goroot != "" {
+		g.goroot += string(filepath.Separator)
+		g.toolchain, _ = os.ReadFile(filepath.Join(g.goroot, "VERSION"))
+	}
 	parts := [][]byte{
-		[]byte(format), []byte(ControllerToolsVersion), []byte(program()), identity, g.header,
+		[]byte(format), []byte(ControllerToolsVersion), []byte(program()), identity, g.toolchain, g.header,
 		[]byte(fmt.Sprintf("%q", []string{g.opts.HeaderFile, g.opts.RoleName, g.opts.CRDDir, g.opts.RBACDir, g.opts.WebhookDir})),
 		{byte(g.opts.Generators)},
 	}
@@ -63,6 +61,9 @@ func (g *generation) workspace() [][]byte {
 	name := g.env.setting("GOWORK")
 	if name == "off" {
 		return nil
+	}
+	if work, ok := g.project.overlay["go.work"]; ok && name == "" {
+		return [][]byte{work, g.project.overlay["go.work.sum"]}
 	}
 	dir := g.project.root
 	for name == "" {

@@ -12,7 +12,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"slices"
 	"strconv"
@@ -69,19 +68,15 @@ func (g *generation) load(ctx context.Context, roots []*parsed) ([]*loader.Packa
 	return loaded, nil
 }
 
-// listFailure is what the loader puts before what a failed go command printed.
-var listFailure = regexp.MustCompile(`^load packages in root "[^"]*": err: exit status \d+: stderr: `)
-
 // failure is the error for a go command that did not get as far as listing packages.
 func (g *generation) failure(err error) error {
-	f := g.places.finding("", listFailure.ReplaceAllString(err.Error(), ""))
+	f := g.places.ofCommand(err)
 	for _, s := range []string{"go.mod requires go >=", "invalid go version", "toolchain not available"} {
 		if strings.Contains(f.Message, s) {
-			return fmt.Errorf("%w (%s)", ErrGoTooOld, f.Message)
+			return fmt.Errorf("%w (%s)", ErrGoTooOld, strings.TrimPrefix(f.Message, "go list: "))
 		}
 	}
-	f.Message = "go list: " + explain(f.Message)
-	if missingModules(f.Message) || strings.Contains(f.Message, "go.mod") || strings.Contains(f.Message, "go.sum") {
+	if f.File != "" || missingModules(f.Message) || strings.Contains(f.Message, "go.mod") || strings.Contains(f.Message, "go.sum") {
 		return g.listError(Findings{f})
 	}
 	// The rest is about the machine, such as a build cache that cannot be written.

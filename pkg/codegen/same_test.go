@@ -146,6 +146,10 @@ func TestOverlayEqualsDisk(t *testing.T) {
 		sameFiles(t, "overlay", generate(t, Options{Root: part, Overlay: overlay, CacheDir: cache}), want)
 		sameFiles(t, "overlay, again", generate(t, Options{Root: part, Overlay: overlay, CacheDir: cache}), want)
 		sameFiles(t, "the disk", tree(t, part), before)
+		link := filepath.Join(realTemp(t), "link")
+		if err := os.Symlink(part, link); err == nil {
+			sameFiles(t, "overlay below a link", generate(t, Options{Root: link, Overlay: overlay, CacheDir: cache}), want)
+		}
 	}
 }
 
