@@ -294,7 +294,7 @@ func apiData(config *project.Config, r project.Resource, o apiOptions) scaffold.
 			Package: r.Path, ImportAlias: r.ImportAlias(),
 			Namespaced: o.Namespaced,
 			API:        o.API, Controller: o.Controller, Core: r.Core, External: r.External,
-			IrregularPlural:   r.Plural != project.RegularPlural(r.Kind),
+			IrregularPlural:   r.Plural != project.CRDPlural(r.Kind),
 			ControllerName:    controller,
 			RuntimeName:       r.ControllerName(controller, config.MultiGroup()),
 			ControllerPackage: controllerPackage(config, r),

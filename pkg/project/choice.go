@@ -9,10 +9,10 @@ import (
 func CheckLicense(license string) Findings {
 	const field = "--license"
 	switch license {
-	case "apache2", "mit", "none":
+	case "apache2", "mit", "copyright", "none":
 		return nil
 	}
-	problem := "must be apache2, mit or none; for another licence give its header with --license-file"
+	problem := "must be apache2, mit or none, or copyright for the notice alone; for another licence give its header with --license-file"
 	plain := strings.NewReplacer("-", "", "_", "", ".", "", " ", "").Replace(strings.ToLower(license))
 	switch plain {
 	case "apache", "apache20", "apachev2", "apachelicense20", "asl2", "al2", "apl2":
@@ -22,7 +22,7 @@ func CheckLicense(license string) Findings {
 	case "", "no", "false", "off":
 		return one(field, license, problem, "none")
 	}
-	near, _ := Nearest(plain, []string{"apache2", "mit", "none"})
+	near, _ := Nearest(plain, []string{"apache2", "mit", "copyright", "none"})
 	return one(field, license, problem, near)
 }
 

@@ -199,7 +199,7 @@ func kindProblem(kind string) string {
 		return fmt.Sprintf("must not be longer than %d characters (it has %d), as Kubernetes allows %d for its list type %sList",
 			longestKind, len(kind), longestLabel, kind)
 	}
-	if plural := RegularPlural(kind); nameLabelProblem(plural) != "" {
+	if plural := defaultPlural(kind); nameLabelProblem(plural) != "" {
 		return fmt.Sprintf("has the plural %q, which %s", plural, nameLabelProblem(plural))
 	}
 	return ""

@@ -35,7 +35,7 @@ func CheckProjectName(name string) Findings {
 		return one(field, name, "must not be empty", "")
 	}
 	problem := labelProblem(name)
-	if problem == "" && len(name) > longestProjectName {
+	if len(name) > longestProjectName && (problem == "" || len(name) > longestLabel) {
 		problem = fmt.Sprintf("must not be longer than %d characters (it has %d), as Kubernetes refuses a Service named %s%s",
 			longestProjectName, len(name), name, metricsServiceSuffix)
 	}
@@ -163,8 +163,12 @@ func suggestSubdomain(s string) string {
 	}
 	var parts []string
 	for part := range strings.SplitSeq(s, ".") {
-		if part = suggestLabel(part); part != "" {
-			parts = append(parts, part)
+		suggestion := suggestLabel(part)
+		if suggestion == "" && strings.ContainsFunc(part, func(r rune) bool { return r > 0x7F }) {
+			return "" // what is left would be another domain
+		}
+		if suggestion != "" {
+			parts = append(parts, suggestion)
 		}
 	}
 	s = strings.Join(parts, ".")

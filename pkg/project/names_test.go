@@ -96,7 +96,7 @@ func TestCheckProjectName(t *testing.T) {
 		{"my op", "must not contain spaces", "my-op"},
 		{"-op-", "must start and end", "op"},
 		{strings.Repeat("a", 29), "must not be longer than 28 characters (it has 29), as Kubernetes refuses a Service named " + strings.Repeat("a", 29) + "-controller-manager-metrics-service", strings.Repeat("a", 28)},
-		{strings.Repeat("a", 64), "must not be longer than 63 characters", strings.Repeat("a", 28)},
+		{strings.Repeat("a", 64), "must not be longer than 28 characters", strings.Repeat("a", 28)},
 		{"größe", "must consist of", ""},
 	})
 }
@@ -385,5 +385,15 @@ func TestNearest(t *testing.T) {
 	}
 	if _, ok := Nearest("x", nil); ok {
 		t.Error("found something in nothing")
+	}
+}
+
+// A new kind has a plural that Kubernetes takes, also where the peers' rule for capitals fails.
+func TestDefaultPlural(t *testing.T) {
+	t.Parallel()
+	for kind, want := range map[string]string{"Memcached": "memcacheds", "DNS": "dnses", "X": "xes", "IDs": "ids"} {
+		if got := defaultPlural(kind); got != want {
+			t.Errorf("%s: %s, want %s", kind, got, want)
+		}
 	}
 }

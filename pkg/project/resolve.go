@@ -95,6 +95,9 @@ func resolveOrigin(c *Config, o ResourceOptions) (Resource, Findings) {
 			return known, findings
 		}
 		r.Core, r.Path, r.Plural = true, v.path(), RegularPlural(o.Kind)
+		if o.Plural != "" && o.Plural != r.Plural {
+			findings = append(findings, one("--plural", o.Plural, "is not the plural of Kubernetes' own kind", r.Plural)...)
+		}
 		return r, findings
 	}
 	findings := slices.Concat(CheckGroup(o.Group, c.Domain()), CheckVersion(o.Version), CheckKind(o.Kind))
@@ -120,7 +123,7 @@ func pluralOf(c *Config, gvk GVK) string {
 			return other.Plural
 		}
 	}
-	return RegularPlural(gvk.Kind)
+	return defaultPlural(gvk.Kind)
 }
 
 func nearestKind(c *Config, gvk GVK) string {
@@ -225,8 +228,14 @@ func moduleProblem(m, importPath string) string {
 	if problem := repoProblem(p); problem != "" {
 		return problem
 	}
-	if pinned && !semver.IsValid(version) {
+	if pinned && module.CanonicalVersion(version) != version || pinned && !semver.IsValid(version) {
 		return fmt.Sprintf("version %q must be an exact version such as v1.2.3", version)
+	}
+	if pinned {
+		if _, major, ok := module.SplitPathVersion(p); ok && module.CheckPathMajor(version, major) != nil {
+			return fmt.Sprintf("version %q does not fit the module path: from v2 on the path ends in the major version, as in %s/%s",
+				version, strings.TrimSuffix(p, major), semver.Major(version))
+		}
 	}
 	if importPath != "" && importPath != p && !strings.HasPrefix(importPath, p+"/") {
 		return "does not hold the package of --external-api-path"

@@ -4,6 +4,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/gobuffalo/flect"
 	"sigs.k8s.io/kubebuilder/v3/pkg/model/resource"
 )
 
@@ -120,6 +121,18 @@ func (r Resource) ControllerName(controller string, multiGroup bool) string {
 		return strings.ToLower(r.Group) + "-" + controller
 	}
 	return controller
+}
+
+// CRDPlural is the plural that the generator of CRDs gives a kind without a marker that names one. Kinds
+// with several capitals at the end differ: DNS has the regular plural dnsDNSes and this one dnses.
+func CRDPlural(kind string) string { return strings.ToLower(flect.Pluralize(kind)) }
+
+// defaultPlural is the regular plural where Kubernetes takes it, else that of CRDs.
+func defaultPlural(kind string) string {
+	if plural := RegularPlural(kind); nameLabelProblem(plural) == "" {
+		return plural
+	}
+	return CRDPlural(kind)
 }
 
 // RegularPlural is the plural of a kind by the rules of English, as both peers form it.
