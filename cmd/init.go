@@ -76,6 +76,9 @@ func (a *app) runInit(c *cobra.Command, o initOptions) error {
 	if done, err := a.settle(c.Context(), root); done || err != nil {
 		return err
 	}
+	if err := a.checkNew(root); err != nil {
+		return err
+	}
 	if err := a.askDomain(&o); err != nil {
 		return err
 	}

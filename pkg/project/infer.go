@@ -45,7 +45,7 @@ func exampleName(dir string) string {
 
 func repoFromGoMod(fsys afero.Fs, dir string) (string, error) {
 	const name = "go.mod"
-	data, err := afero.ReadFile(fsys, filepath.Join(dir, name))
+	data, err := readRegular(fsys, filepath.Join(dir, name))
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
 	}
@@ -60,6 +60,14 @@ func repoFromGoMod(fsys afero.Fs, dir string) (string, error) {
 		return "", errors.New("go.mod:1: there is no module line; add one, or remove the file")
 	}
 	return file.Module.Mod.Path, nil
+}
+
+// readRegular reads a file, and refuses pipes and devices, which might never end.
+func readRegular(fsys afero.Fs, name string) ([]byte, error) {
+	if info, err := fsys.Stat(name); err == nil && !info.IsDir() && !info.Mode().IsRegular() {
+		return nil, errors.New("it is not a regular file; move it away")
+	}
+	return afero.ReadFile(fsys, name)
 }
 
 func repoFromGopath(dir, gopath string) string {
@@ -105,7 +113,7 @@ func gitConfig(fsys afero.Fs, git string) []byte {
 	if info, err := fsys.Stat(git); err != nil {
 		return nil
 	} else if !info.IsDir() {
-		data, err := afero.ReadFile(fsys, git)
+		data, err := readRegular(fsys, git)
 		if err != nil {
 			return nil
 		}
@@ -114,11 +122,11 @@ func gitConfig(fsys afero.Fs, git string) []byte {
 			return nil
 		}
 		git = resolve(filepath.Dir(git), strings.TrimSpace(target))
-		if common, err := afero.ReadFile(fsys, filepath.Join(git, "commondir")); err == nil {
+		if common, err := readRegular(fsys, filepath.Join(git, "commondir")); err == nil {
 			git = resolve(git, strings.TrimSpace(string(common)))
 		}
 	}
-	data, err := afero.ReadFile(fsys, filepath.Join(git, "config"))
+	data, err := readRegular(fsys, filepath.Join(git, "config"))
 	if err != nil {
 		return nil
 	}

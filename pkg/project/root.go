@@ -65,7 +65,7 @@ func Load(fsys afero.Fs, root string) (*Config, error) {
 	if info, err := fsys.Stat(name); err == nil && info.IsDir() {
 		return nil, fmt.Errorf("%s is a folder, not a file; rename it, or create the project elsewhere", FileName)
 	}
-	data, err := afero.ReadFile(fsys, name)
+	data, err := readRegular(fsys, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, ErrNotAProject
 	}
