@@ -45,7 +45,7 @@ type cutter struct {
 // reduce writes what remains of a file.
 func (c *cutter) reduce(file *ast.File, needed map[string]bool) []byte {
 	var out bytes.Buffer
-	clause := c.offset(file.Name.End())
+	clause := c.lineEnd(c.behindSemicolon(c.offset(file.Name.End())))
 	if c.marked(0, clause) {
 		out.Write(c.src[:clause])
 	} else {
@@ -53,8 +53,8 @@ func (c *cutter) reduce(file *ast.File, needed map[string]bool) []byte {
 	}
 	last := clause
 	for _, decl := range file.Decls {
-		from, start, end := c.behindSemicolon(last), c.offset(decl.Pos()), c.offset(decl.End())
-		last = c.lineEnd(end)
+		from, start, end := last, c.offset(decl.Pos()), c.offset(decl.End())
+		last = c.lineEnd(c.behindSemicolon(end))
 		out.WriteString("\n")
 		switch d := decl.(type) {
 		case *ast.GenDecl:
