@@ -58,6 +58,9 @@ func CreateAPI(tree *Tree, data Data, force bool) (*Report, error) {
 	}
 	if data.Resource.API {
 		enableCRDs(tree)
+		if err := markStorage(tree, data); err != nil {
+			return nil, err
+		}
 	}
 	return report, nil
 }

@@ -1,0 +1,70 @@
+package scaffold
+
+import (
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+const storageMarker = "+kubebuilder:storageversion"
+
+// markStorage keeps a kind that gets a second version generable: one of its versions must be the stored
+// one. Without a marker yet it is the version that was there before, in which objects are stored already.
+func markStorage(tree *Tree, data Data) error {
+	file := strings.ToLower(data.Resource.Kind) + "_types.go"
+	own := outputPath("api/GROUP/VERSION", data)
+	names, err := tree.Walk(path.Dir(own), nil)
+	if err != nil {
+		return fmt.Errorf("looking for other versions of %s: %w", data.Resource.Kind, err)
+	}
+	var others []string
+	for _, name := range names {
+		version := path.Dir(name)
+		if path.Base(name) != file || path.Dir(version) != path.Dir(own) {
+			continue
+		}
+		content, err := tree.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		if strings.Contains(string(content), storageMarker) {
+			return nil
+		}
+		if version != own {
+			others = append(others, name)
+		}
+	}
+	for _, name := range others {
+		content, err := tree.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		if marked, ok := insertStorageMarker(string(content), data.Resource.Kind); ok {
+			tree.WriteFile(name, []byte(marked), fileMode)
+			return nil
+		}
+	}
+	// Types that are written in another way are for a person to mark; code generation says so.
+	return nil
+}
+
+// insertStorageMarker adds the marker below the one that makes kind a root object.
+func insertStorageMarker(text, kind string) (string, bool) {
+	lines := strings.SplitAfter(text, "\n")
+	declared := regexp.MustCompile(`^type ` + regexp.QuoteMeta(kind) + ` struct\b`)
+	at := slices.IndexFunc(lines, declared.MatchString)
+	for i := at - 1; i >= 0 && !strings.HasPrefix(lines[i], "}"); i-- {
+		marker := strings.Index(lines[i], "+kubebuilder:object:root")
+		if marker < 0 || !strings.HasPrefix(lines[i], "//") {
+			continue
+		}
+		end := "\n"
+		if strings.HasSuffix(lines[i], "\r\n") {
+			end = "\r\n"
+		}
+		return strings.Join(slices.Insert(lines, i+1, lines[i][:marker]+storageMarker+end), ""), true
+	}
+	return text, false
+}
