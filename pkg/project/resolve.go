@@ -41,6 +41,10 @@ func ResolveResource(c *Config, o ResourceOptions) (Resource, Findings) {
 			findings = append(findings, one("--controller-name", o.ControllerName, "names a controller, but --controller=false asks for none", "")...)
 		}
 	}
+	if o.API && !o.Namespaced && c.Namespaced() {
+		findings = append(findings, one("--namespaced", "false",
+			"the project's manager watches one namespace, and its Roles do not reach cluster-scoped kinds; leave the flag out", "")...)
+	}
 	if len(findings) > 0 {
 		// Collisions of names that are wrong would only be noise.
 		return r, findings
