@@ -6,6 +6,8 @@ import (
 	"context"
 	"path/filepath"
 	"strings"
+
+	"github.com/spf13/pflag"
 )
 
 // The exit codes of every command.
@@ -21,7 +23,12 @@ func Main(ctx context.Context, env *Env, args []string) int {
 	a.line = strings.Join(append([]string{a.program}, args[min(1, len(args)):]...), " ")
 	root := newRoot(a)
 	root.SetArgs(args[min(1, len(args)):])
-	return a.report(root.ExecuteContext(ctx))
+	err := root.ExecuteContext(ctx)
+	if !is[*usageError](err) && (is[*pflag.InvalidValueError](err) || is[*pflag.NotExistError](err) || is[*pflag.ValueRequiredError](err)) {
+		// Flags before the name of a command are parsed without the root's own error function.
+		err = flagError(root, err)
+	}
+	return a.report(err)
 }
 
 // programName is what the user called the program by: through a link named operator-sdk, help and

@@ -80,6 +80,11 @@ func treeSum(root string) (string, error) {
 			return err
 		}
 		fmt.Fprintln(h, p, info.Mode())
+		if info.Mode()&fs.ModeSymlink != 0 {
+			target, err := os.Readlink(p)
+			fmt.Fprintln(h, target)
+			return err
+		}
 		if !info.Mode().IsRegular() {
 			return nil
 		}
