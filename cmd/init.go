@@ -161,7 +161,7 @@ func (a *app) initData(root string, o initOptions) (scaffold.Data, error) {
 	repo := o.repo
 	if repo == "" {
 		var err error
-		repo, err = project.InferRepo(a.FS, root, a.Getenv("GOPATH"))
+		repo, err = project.InferRepo(a.FS, root, a.gopath())
 		if err != nil {
 			findings = append(findings, project.Finding{Field: "--repo", Problem: err.Error()})
 		}
@@ -203,6 +203,19 @@ func (a *app) checkHeader(o initOptions) project.Findings {
 		})
 	}
 	return findings
+}
+
+// gopath is what the go command takes GOPATH to be, without running it.
+func (a *app) gopath() string {
+	if path := a.Getenv("GOPATH"); path != "" {
+		return path
+	}
+	for _, key := range []string{"HOME", "USERPROFILE"} {
+		if home := a.Getenv(key); home != "" {
+			return filepath.Join(home, "go")
+		}
+	}
+	return ""
 }
 
 // header is the comment that starts Go files. checkHeader has passed.
