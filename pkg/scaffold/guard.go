@@ -68,7 +68,7 @@ func (d disk) resolve(name string) (string, error) {
 			return "", explain("looking at", here, err)
 		case info.Mode()&fs.ModeSymlink != 0:
 			if links++; links > maxLinks {
-				return "", fmt.Errorf("%s goes through too many symbolic links, the last is %s; remove the loop", name, here)
+				return "", &BlockedError{At: here, Problem: "is one of too many symbolic links on the way to " + name}
 			}
 			target, fromRoot, err := d.follow(name, here)
 			if err != nil {
