@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync/atomic"
 )
 
 // store keeps what was computed, by the hash of what it was computed from. It never fails: an entry that
@@ -16,7 +17,7 @@ import (
 // Processes share a store without locks, since entries are written aside and renamed.
 type store struct {
 	dir     string
-	written bool
+	written atomic.Bool
 }
 
 // bound is the size above which a folder of the store loses its oldest entries.
@@ -74,7 +75,7 @@ func (s *store) put(kind string, key digest, parts [][]byte) {
 	if err != nil {
 		_ = os.Remove(temp.Name())
 	}
-	s.written = true
+	s.written.Store(true)
 }
 
 func (s *store) path(kind string, key digest) string {
@@ -83,7 +84,7 @@ func (s *store) path(kind string, key digest) string {
 
 // trim drops the oldest entries of folders that have grown too large.
 func (s *store) trim() {
-	if !s.written {
+	if !s.written.Load() {
 		return
 	}
 	kinds, _ := os.ReadDir(s.dir)
