@@ -87,6 +87,9 @@ func (a *app) runCreateAPI(c *cobra.Command, o apiOptions) error {
 	if err != nil {
 		return err
 	}
+	if !o.API && !o.Controller {
+		return nothingToCreate(c)
+	}
 	if c.Flags().Changed("image") && o.image.Ref == "" {
 		return project.CheckImage(o.image.Ref)
 	}
@@ -160,9 +163,13 @@ func (a *app) askParts(c *cobra.Command, o *apiOptions) error {
 		*q.value = answer
 	}
 	if !o.API && !o.Controller {
-		return usagef(c, "with neither --resource nor --controller there is nothing to create")
+		return nothingToCreate(c)
 	}
 	return nil
+}
+
+func nothingToCreate(c *cobra.Command) error {
+	return usagef(c, "with neither --resource nor --controller there is nothing to create")
 }
 
 // deployImage tells whether the controller is to run an image.
