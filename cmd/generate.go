@@ -73,6 +73,11 @@ configurations, all at once. Files that are up to date are not touched.`,
 // generate brings the generated files of a tree up to date.
 func (a *app) generate(ctx context.Context, tree *scaffold.Tree, what codegen.Generators, net access) error {
 	start := a.Now()
+	if what&codegen.Object != 0 {
+		if _, err := boilerplate(tree); err != nil {
+			return err
+		}
+	}
 	result, err := codegen.Generate(ctx, codegen.Options{
 		Root:       tree.Root(),
 		Overlay:    tree.Overlay(),

@@ -46,6 +46,8 @@ func TestScript(t *testing.T) {
 			env.Setenv("GOFLAGS", "")
 			env.Setenv("GOTOOLCHAIN", "local")
 			env.Setenv("GOPROXY", "off")
+			// The folder with nothing but operon in it.
+			env.Setenv("OPERON_DIR", filepath.SplitList(env.Getenv("PATH"))[0])
 			env.Setenv("REAL_HOME", home)
 			env.Setenv("XDG_CACHE_HOME", filepath.Join(env.WorkDir, ".cache"))
 			env.Setenv("HOME", filepath.Join(env.WorkDir, ".home"))

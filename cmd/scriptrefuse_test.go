@@ -62,7 +62,8 @@ func refuse(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	said := map[string]bool{}
 	for line := range strings.Lines(stderr) {
-		if said[line] && strings.TrimSpace(line) != "" {
+		// What is indented belongs to the line above it.
+		if said[line] && !strings.HasPrefix(line, " ") {
 			ts.Fatalf("stderr says twice: %s", line)
 		}
 		said[line] = true

@@ -4,6 +4,7 @@
 package codegen
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"path"
@@ -95,6 +96,8 @@ func Generate(ctx context.Context, opts Options) (*Result, error) {
 		if g.header, err = g.project.read(opts.HeaderFile); err != nil {
 			return nil, fmt.Errorf("%w: %s (%w): restore it, or create it with the text that generated Go files shall start with; it may be empty", ErrHeaderMissing, opts.HeaderFile, reason(err))
 		}
+		// A byte order mark is none in the middle of a file.
+		g.header = bytes.TrimPrefix(g.header, []byte("\uFEFF"))
 	}
 	g.identify()
 
