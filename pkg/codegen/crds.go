@@ -1,7 +1,10 @@
 package codegen
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -22,6 +25,9 @@ type crdGenerator struct {
 	crd.Generator
 	// wanted selects kinds; nil selects all.
 	wanted func(schema.GroupKind) bool
+	// store keeps the text of CRDs, since of the kinds in a package few change at a time and writing YAML
+	// takes longer than all the rest. It may be nil.
+	store *store
 }
 
 // Generate implements genall.Generator.
@@ -103,9 +109,46 @@ func (g crdGenerator) write(ctx *genall.GenerationContext, made apiextensionsv1.
 		if i > 0 {
 			name += "." + version
 		}
-		if err := ctx.WriteYAML(name+".yaml", header, []any{object}, options...); err != nil {
+		text, err := g.text(header, object, options)
+		if err != nil {
+			return err
+		}
+		out, err := ctx.Open(nil, name+".yaml")
+		if err != nil {
+			return err
+		}
+		_, err = out.Write(text)
+		if err := errors.Join(err, out.Close()); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// text is the YAML of a CRD below its header.
+func (g crdGenerator) text(header string, object any, options []*genall.WriteYAMLOptions) ([]byte, error) {
+	var key digest
+	if g.store != nil {
+		preserve := "" // the one option that the object itself does not show
+		if p := g.DeprecatedV1beta1CompatibilityPreserveUnknownFields; p != nil {
+			preserve = strconv.FormatBool(*p)
+		}
+		data, err := json.Marshal(object)
+		if err != nil {
+			return nil, err
+		}
+		key = digestOf([]byte("crd"), []byte(format), []byte(ControllerToolsVersion), []byte(program()), []byte(header), []byte(preserve), data)
+		if parts, ok := g.store.get("crds", key); ok && len(parts) == 1 {
+			return parts[0], nil
+		}
+	}
+	const name = "crd"
+	made := &artifacts{files: map[string][]byte{}}
+	if err := (genall.GenerationContext{OutputRule: made}).WriteYAML(name, header, []any{object}, options...); err != nil {
+		return nil, err
+	}
+	if g.store != nil {
+		g.store.put("crds", key, [][]byte{made.files[name]})
+	}
+	return made.files[name], nil
 }

@@ -50,7 +50,7 @@ func (g *generation) passes(units []*unit, loaded []*loader.Package) []*pass {
 			}
 			return false
 		}
-		list = append(list, &pass{generator: crdGenerator{wanted: wanted}, units: crds, roots: rootsOf(loaded, crds), dir: g.opts.CRDDir})
+		list = append(list, &pass{generator: crdGenerator{wanted: wanted, store: g.store}, units: crds, roots: rootsOf(loaded, crds), dir: g.opts.CRDDir})
 	}
 	if len(copies) > 0 {
 		list = append(list, &pass{generator: deepcopy.Generator{HeaderFile: g.opts.HeaderFile}, units: copies, roots: rootsOf(loaded, copies)})
