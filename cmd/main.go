@@ -23,8 +23,8 @@ func Main(ctx context.Context, env *Env, args []string) int {
 	a.line = strings.Join(append([]string{a.program}, args[min(1, len(args)):]...), " ")
 	root := newRoot(a)
 	root.SetArgs(args[min(1, len(args)):])
-	err := root.ExecuteContext(ctx)
-	if !is[*usageError](err) && (is[*pflag.InvalidValueError](err) || is[*pflag.NotExistError](err) || is[*pflag.ValueRequiredError](err)) {
+	called, err := root.ExecuteContextC(ctx)
+	if called == root && !is[*usageError](err) && (is[*pflag.InvalidValueError](err) || is[*pflag.NotExistError](err) || is[*pflag.ValueRequiredError](err)) {
 		// Flags before the name of a command are parsed without the root's own error function.
 		err = flagError(root, err)
 	}

@@ -105,8 +105,12 @@ func (s *syntax) unknown() (Findings, error) {
 	return findings.tidy(), nil
 }
 
+// conversion is what package strconv puts before its own words.
+var conversion = regexp.MustCompile(`strconv\.\w+: parsing `)
+
 // at places a message.
 func (s *syntax) at(pos token.Pos, message string) Finding {
+	message = conversion.ReplaceAllString(message, "")
 	p := s.fset.Position(pos)
 	return Finding{File: p.Filename, Line: p.Line, Column: p.Column, Message: message}
 }
