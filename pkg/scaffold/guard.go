@@ -41,7 +41,7 @@ func (d disk) resolve(name string) (string, error) {
 	if name == "." || !filepath.IsLocal(filepath.FromSlash(name)) || path.Clean(name) != name {
 		return "", fmt.Errorf("%s is not the name of a file in the project", name)
 	}
-	if name == lockFile || name == txnDir || strings.HasPrefix(name, txnDir+"/") {
+	if name == lockFile || name == doneFile || name == txnDir || strings.HasPrefix(name, txnDir+"/") {
 		return "", fmt.Errorf("%s is reserved for transactions", name)
 	}
 	var done []string

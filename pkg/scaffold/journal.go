@@ -26,7 +26,7 @@ const (
 	savedDir    = txnDir + "/old"
 	journalFile = txnDir + "/journal.json"
 	journalTemp = txnDir + "/journal.tmp"
-	doneFile    = txnDir + "/done.json"
+	doneFile    = operonDir + "/done.json"
 )
 
 const journalVersion = 1

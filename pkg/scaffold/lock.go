@@ -215,7 +215,9 @@ func (l *ProjectLock) Unlock() error {
 	} else if l.d.real() {
 		_ = l.d.removeFile(lockFile)
 	}
-	// A command that waits may have put its own file into the folder by now.
+	// Up to here the command can tell, when it is killed and run again, that its work was done. What
+	// stays of this does no harm, and a command that waits may have put its own file into the folder.
+	_ = l.d.removeFile(doneFile)
 	_ = l.d.removeEmpty(operonDir)
 	return nil
 }

@@ -53,7 +53,7 @@ func Recover(fsys afero.Fs, root string) (*Recovery, error) {
 	}
 	if j == nil {
 		r := d.completed()
-		return r, d.sweep()
+		return r, errors.Join(d.sweep(), d.removeFile(doneFile))
 	}
 	r, err := d.rollback(j)
 	if err != nil {
@@ -75,7 +75,7 @@ func (d disk) completed() *Recovery {
 // Settle does what Recover does for a command that looks at the project before it changes it. It takes
 // the lock for that, but only where an interrupted command left something.
 func Settle(ctx context.Context, fsys afero.Fs, root, who string) (recovery *Recovery, err error) {
-	if _, err := fsys.Stat(disk{fs: fsys, root: root}.abs(txnDir)); err != nil {
+	if _, err := fsys.Stat(disk{fs: fsys, root: root}.abs(operonDir)); err != nil {
 		return nil, nil // as nearly always
 	}
 	lock, err := Lock(ctx, fsys, root, who, LockWait)
@@ -171,10 +171,8 @@ func (d disk) sweep() error {
 			return err
 		}
 	}
-	for _, name := range []string{journalTemp, doneFile} {
-		if err := d.removeFile(name); err != nil {
-			return err
-		}
+	if err := d.removeFile(journalTemp); err != nil {
+		return err
 	}
 	for _, dir := range []string{txnDir, operonDir} {
 		if err := d.removeEmpty(dir); err != nil {

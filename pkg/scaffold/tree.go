@@ -205,7 +205,7 @@ func (t *Tree) Walk(dir string, skip func(name string) bool) ([]string, error) {
 			return &fs.PathError{Op: "list", Path: t.rel(p), Err: cause(err)}
 		}
 		name := t.rel(p)
-		if name == txnDir || name == lockFile {
+		if name == txnDir || name == lockFile || name == doneFile {
 			if info.IsDir() {
 				return filepath.SkipDir
 			}
