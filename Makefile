@@ -25,8 +25,13 @@ vet: ## Vet for every supported system
 	GOOS=darwin $(GO) vet ./...
 	GOOS=windows $(GO) vet ./...
 
+.PHONY: modules
+modules: ## Download the modules that a scaffolded operator requires
+	@echo "==> the modules of a scaffolded operator (downloaded once: about a minute)"
+	cd testdata/memcached-operator && $(GO) mod download
+
 .PHONY: quickstart
-quickstart: control-plane ## Make a memcached operator and run it against a local API server
+quickstart: control-plane modules ## Make a memcached operator and run it against a local API server
 	$(GO) run ./testdata/tutorial -operon $(BIN) README.md
 
 .PHONY: bench

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"flag"
+	"fmt"
 	"go/format"
 	"io/fs"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"path/filepath"
 	"sort"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/operon-sdk/operon/cmd"
@@ -34,6 +36,18 @@ func goldenProjects(t *testing.T) []string {
 	}
 	return names
 }
+
+// projectModules fills the module cache with what scaffolded projects require, once for all tests:
+// commands that create something open no socket, so they must find it there.
+var projectModules = sync.OnceValue(func() error {
+	c := exec.Command("go", "mod", "download")
+	c.Dir = filepath.Join(goldenDir, "memcached-operator")
+	out, err := c.CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("go mod download in %s: %w\n%s", c.Dir, err, out)
+	}
+	return nil
+})
 
 // replay runs a golden project's commands in a new folder of that name and returns the folder.
 func replay(t *testing.T, name string) string {
@@ -69,6 +83,9 @@ func operon(t *testing.T, dir string, args ...string) string {
 	env.Dir, env.CacheDir = dir, ""
 	if args[0] == "operon" {
 		args = args[1:]
+	}
+	if err := projectModules(); err != nil {
+		t.Fatal(err)
 	}
 	if code := cmd.Main(context.Background(), env, append([]string{"operon"}, args...)); code != 0 {
 		t.Fatalf("operon %s: exit code %d\n%s%s", strings.Join(args, " "), code, out.String(), errOut.String())

@@ -33,6 +33,9 @@ func program() {
 // code it exits with and the files it leaves.
 func TestScript(t *testing.T) {
 	t.Parallel()
+	if err := projectModules(); err != nil {
+		t.Fatal(err)
+	}
 	home, err := os.UserHomeDir()
 	if err != nil {
 		t.Fatal(err)

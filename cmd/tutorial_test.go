@@ -18,6 +18,9 @@ func TestTutorial(t *testing.T) {
 	if _, err := controlPlaneAssets(); err != nil {
 		t.Fatal(err)
 	}
+	if err := projectModules(); err != nil {
+		t.Fatal(err)
+	}
 	program := filepath.Join(t.TempDir(), "operon")
 	if out, err := exec.Command("go", "build", "-o", program, "..").CombinedOutput(); err != nil {
 		t.Fatalf("building operon: %v\n%s", err, out)
