@@ -32,6 +32,12 @@ func policyFor(name string) policy {
 	if strings.HasPrefix(name, ".devcontainer/") || strings.HasPrefix(name, ".github/") {
 		return keep
 	}
+	// All versions of a kind share its roles, and other tools word them otherwise.
+	for _, role := range []string{"_admin_role.yaml", "_editor_role.yaml", "_viewer_role.yaml"} {
+		if strings.HasPrefix(name, "config/rbac/") && strings.HasSuffix(name, role) {
+			return keep
+		}
+	}
 	switch path.Base(name) {
 	case "groupversion_info.go", "suite_test.go":
 		return shared
