@@ -5,6 +5,8 @@ type Data struct {
 	Project  Project
 	Resource Resource
 	Image    Image
+	Webhook  Webhook
+	Spoke    Spoke
 	License  License
 	Versions Versions
 }
@@ -30,6 +32,8 @@ type Project struct {
 	// LegacyEvents tells that go.mod requires a controller-runtime before v0.23, whose managers have
 	// GetEventRecorderFor and the core events API only, as operator-sdk 1.42's projects do.
 	LegacyEvents bool
+	// LegacyWebhooks tells that it requires one before v0.23 as well, whose webhooks take any object.
+	LegacyWebhooks bool
 	// Boilerplate is the comment that starts every Go file, without a newline at its end; it may be empty.
 	Boilerplate string
 	// CLIName is the name the user called the program by: operon, or operator-sdk through a link.
@@ -87,6 +91,28 @@ type Image struct {
 	// NamespaceVar is the manager's environment variable that holds the namespace for the workloads of a
 	// cluster-scoped kind: MEMCACHED_NAMESPACE.
 	NamespaceVar string
+}
+
+// Webhook is what create webhook writes for a kind.
+type Webhook struct {
+	// Defaulting, Validation and Conversion are the kinds of webhooks that are new.
+	Defaulting, Validation, Conversion bool
+	// DefaultingPath and ValidationPath are where the API server calls them, the custom ones replacing what
+	// controller-runtime would choose: /mutate-cache-example-com-v1alpha1-memcached.
+	DefaultingPath, ValidationPath             string
+	CustomDefaultingPath, CustomValidationPath bool
+	// APIGroup is the kind's group as the API server has it: "" (with the quotes) for the legacy core group.
+	APIGroup string
+	// ImportAlias is the name that main.go imports the webhooks' package by: webhookv1alpha1.
+	ImportAlias string
+}
+
+// Spoke is a version that converts to and from the hub, which is Resource.
+type Spoke struct {
+	// Version is v1beta1, Package the import path of its types, ImportAlias the name of that in Go files.
+	Version, Package, ImportAlias string
+	// Fields are the statements and names that its conversion consists of.
+	Fields ConvertedFields
 }
 
 // Versions are the pinned versions a project is scaffolded with.

@@ -7,7 +7,8 @@ import (
 	"golang.org/x/mod/semver"
 )
 
-// eventsVersion is the controller-runtime that brought recorders of the events.k8s.io API to managers.
+// eventsVersion is the controller-runtime that brought recorders of the events.k8s.io API to managers, and
+// webhooks that are typed by the kind they are for.
 const eventsVersion = "v0.23.0"
 
 // adapt makes templates fit a project that an older tool began: its controller-runtime, and the way its
@@ -23,6 +24,7 @@ func adapt(tree *Tree, data *Data) error {
 	}
 	for _, r := range file.Require {
 		if r.Mod.Path == "sigs.k8s.io/controller-runtime" {
+			data.Project.LegacyWebhooks = semver.Compare(r.Mod.Version, eventsVersion) < 0
 			data.Project.LegacyEvents = semver.Compare(r.Mod.Version, eventsVersion) < 0
 		}
 	}

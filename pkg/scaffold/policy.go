@@ -26,8 +26,15 @@ func policyFor(name string) policy {
 		return keep
 	case "go.mod", "go.sum":
 		return merge
-	case "config/crd/kustomization.yaml", "config/crd/kustomizeconfig.yaml", "config/samples/kustomization.yaml":
+	case "config/default/manager_webhook_patch.yaml", "config/network-policy/allow-webhook-traffic.yaml",
+		"config/crd/kustomization.yaml", "config/crd/kustomizeconfig.yaml", "config/samples/kustomization.yaml":
 		return shared
+	}
+	for _, folder := range []string{"config/webhook/", "config/certmanager/", "config/crd/patches/"} {
+		// The first webhook of a project writes them for all.
+		if strings.HasPrefix(name, folder) {
+			return shared
+		}
 	}
 	if strings.HasPrefix(name, ".devcontainer/") || strings.HasPrefix(name, ".github/") {
 		return keep
@@ -39,7 +46,7 @@ func policyFor(name string) policy {
 		}
 	}
 	switch path.Base(name) {
-	case "groupversion_info.go", "suite_test.go":
+	case "groupversion_info.go", "suite_test.go", "webhook_suite_test.go":
 		return shared
 	}
 	return refuse

@@ -99,7 +99,7 @@ func renderBlocks(tmpl *template.Template, data Data) (map[string]string, error)
 	return blocks, nil
 }
 
-// outputPath replaces GROUP, VERSION, KIND, STEM and NAME in a template's path. A folder that is GROUP
+// outputPath replaces GROUP, VERSION, SPOKE, KIND, STEM, PLURAL and NAME in a template's path. A folder that is GROUP
 // alone exists in multigroup projects only.
 func outputPath(name string, data Data) string {
 	segments := strings.Split(name, "/")
@@ -124,8 +124,14 @@ func pathReplacer(data Data) *strings.Replacer {
 	if r.ControllerName != "" {
 		controller = strings.ReplaceAll(r.ControllerName, "-", "_")
 	}
+	named := r.Plural
+	if data.Project.MultiGroup && r.Group != "" {
+		named = r.Group + "_" + r.Plural
+	}
 	return strings.NewReplacer(
 		"GROUP", r.Group,
+		"PLURAL", named,
+		"SPOKE", data.Spoke.Version,
 		"VERSION", r.Version,
 		"KIND", kind,
 		"STEM", stem,

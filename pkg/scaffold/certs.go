@@ -1,0 +1,130 @@
+package scaffold
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// enableWebhooks switches on what config/default has for webhooks as comments, for the kinds of webhooks that
+// data brings, in the files of this program, of kubebuilder and of operator-sdk. It returns what it did not
+// find either way: then a person has written the file anew and must add it.
+func enableWebhooks(tree *Tree, data Data) (missing []string) {
+	const name = "config/default/kustomization.yaml"
+	content, err := tree.ReadFile(name)
+	if err != nil {
+		return []string{name}
+	}
+	plain, crlf := unixLines(content)
+	lines := strings.Split(string(plain), "\n")
+	lines = uncommentLine(lines, `patches:`)
+	for _, entry := range []string{"- ../webhook", "- ../certmanager"} {
+		lines = uncommentLine(lines, regexp.QuoteMeta(entry))
+		if !slices.ContainsFunc(lines, func(l string) bool { return strings.TrimSpace(l) == entry }) {
+			missing = append(missing, fmt.Sprintf("%s under resources", entry))
+		}
+	}
+	lines = uncommentBlock(lines, regexp.MustCompile(`^#\s?- path: manager_webhook_patch\.yaml`))
+	if !slices.ContainsFunc(lines, isEntry("path: manager_webhook_patch.yaml")) {
+		missing = append(missing, "manager_webhook_patch.yaml under patches")
+	}
+	lines = uncommentLine(lines, `replacements:`)
+	wanted := []string{"name: webhook-service"}
+	if data.Webhook.Validation {
+		wanted = append(wanted, "kind: ValidatingWebhookConfiguration")
+	}
+	if data.Webhook.Defaulting {
+		wanted = append(wanted, "kind: MutatingWebhookConfiguration")
+	}
+	if data.Webhook.Conversion {
+		wanted = append(wanted, "name: "+data.Resource.Plural+"."+data.Resource.QualifiedGroup)
+	}
+	lines = uncommentReplacements(lines, wanted)
+	for _, want := range wanted {
+		if !slices.ContainsFunc(lines, isEntry(want)) {
+			missing = append(missing, "replacements with "+want)
+		}
+	}
+	out := strings.Join(lines, "\n")
+	if crlf {
+		out = strings.ReplaceAll(out, "\n", "\r\n")
+	}
+	if out != string(content) {
+		tree.WriteFile(name, []byte(out), fileMode)
+	}
+	return missing
+}
+
+// isEntry matches a line that has a text and is no comment.
+func isEntry(text string) func(string) bool {
+	return func(line string) bool {
+		return !strings.HasPrefix(strings.TrimSpace(line), "#") && strings.Contains(line, text)
+	}
+}
+
+// uncommentLine takes the comment sign off the line that matches the whole expression.
+func uncommentLine(lines []string, expression string) []string {
+	commented := regexp.MustCompile(`^#\s?(` + expression + `)\s*$`)
+	for i, line := range lines {
+		if m := commented.FindStringSubmatch(line); m != nil {
+			lines[i] = m[1]
+		}
+	}
+	return lines
+}
+
+// uncommentBlock takes the comment signs off the line that matches and those below it that are indented.
+func uncommentBlock(lines []string, first *regexp.Regexp) []string {
+	for i := 0; i < len(lines); i++ {
+		if !first.MatchString(lines[i]) {
+			continue
+		}
+		blank := strings.HasPrefix(lines[i], "# ")
+		for j := i; j < len(lines) && (j == i || strings.HasPrefix(lines[j], "#  ")); j++ {
+			lines[j] = strings.TrimPrefix(lines[j], "#")
+			if blank {
+				lines[j] = strings.TrimPrefix(lines[j], " ")
+			}
+		}
+	}
+	return lines
+}
+
+var (
+	// A replacement that is a comment, and a target of one: the blank behind the sign is indentation.
+	commentedSource = regexp.MustCompile(`^#\s*- source:`)
+	commentedSelect = regexp.MustCompile(`^#\s*- select:`)
+	scaffoldMarker  = regexp.MustCompile(`^#\s*\+kubebuilder:scaffold:`)
+)
+
+// uncommentReplacements takes the comment signs off the replacements that have one of the wanted texts, and off
+// targets with one of them that were added to a replacement that is in use already.
+func uncommentReplacements(lines, wanted []string) []string {
+	for i := 0; i < len(lines); {
+		source := commentedSource.MatchString(lines[i])
+		if !source && !commentedSelect.MatchString(lines[i]) {
+			i++
+			continue
+		}
+		end := i + 1
+		for end < len(lines) && strings.HasPrefix(lines[end], "#") && !commentedSource.MatchString(lines[end]) &&
+			!scaffoldMarker.MatchString(lines[end]) && (source || !commentedSelect.MatchString(lines[end])) {
+			end++
+		}
+		if mentions(lines[i:end], wanted) {
+			for j := i; j < end; j++ {
+				lines[j] = strings.TrimPrefix(lines[j], "#")
+			}
+		}
+		i = end
+	}
+	return lines
+}
+
+func mentions(block, wanted []string) bool {
+	return slices.ContainsFunc(block, func(line string) bool {
+		text := strings.TrimSpace(strings.TrimPrefix(line, "#"))
+		return slices.ContainsFunc(wanted, func(want string) bool { return text == want || strings.HasPrefix(text, want+" ") })
+	})
+}

@@ -1,0 +1,203 @@
+package scaffold
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+)
+
+// WebhookReport says what CreateWebhook did beyond the changes of the tree.
+type WebhookReport struct {
+	// Missing is what config/default lacks for webhooks and a person must add.
+	Missing []string
+	// NotConverted are the fields that a new conversion does not carry over, each with its version.
+	NotConverted []string
+}
+
+// CreateWebhook writes the webhooks that data.Webhook asks for, with conversion from and to the spokes, into the
+// tree and wires them into the project. A file that has webhooks of the kind already is extended: what the user
+// made of it stays. With force, what the scaffold declares for the asked kinds of webhooks is written again.
+func CreateWebhook(tree *Tree, data Data, spokes []Spoke, force bool) (*WebhookReport, error) {
+	if err := checkModule(tree, data.Project.Repo); err != nil {
+		return nil, err
+	}
+	if err := adapt(tree, &data); err != nil {
+		return nil, err
+	}
+	report := &WebhookReport{}
+	w := webhookWriter{tree: tree, force: force, replaced: replacedBy(data)}
+	events := []string{"webhook"}
+	if data.Webhook.Defaulting {
+		events = append(events, "webhook-defaulting")
+	}
+	if data.Webhook.Validation {
+		events = append(events, "webhook-validation")
+	}
+	if data.Webhook.Conversion {
+		events = append(events, "hub")
+	}
+	for _, event := range events {
+		w.event(event, data)
+	}
+	for _, spoke := range spokes {
+		data.Spoke = spoke
+		hubDir, spokeDir := outputPath("api/GROUP/VERSION", data), outputPath("api/GROUP/SPOKE", data)
+		fields, err := compareFields(tree, spokeDir, hubDir, data.Resource.Kind)
+		if err != nil {
+			return nil, err
+		}
+		data.Spoke.Fields = fields
+		for _, field := range fields.OnlySpoke {
+			report.NotConverted = append(report.NotConverted, spoke.Version+" "+field)
+		}
+		for _, field := range fields.OnlyHub {
+			report.NotConverted = append(report.NotConverted, data.Resource.Version+" "+field)
+		}
+		w.event("spoke", data)
+	}
+	if err := errors.Join(onePerCause(w.failures)...); err != nil {
+		return nil, err
+	}
+	if data.Webhook.Conversion {
+		if err := markStorage(tree, data); err != nil {
+			return nil, err
+		}
+		enableCRDConfiguration(tree)
+	}
+	copyAllOfInternal(tree)
+	report.Missing = enableWebhooks(tree, data)
+	return report, nil
+}
+
+// webhookWriter lays events into a tree and collects what goes wrong.
+type webhookWriter struct {
+	tree     *Tree
+	force    bool
+	replaced map[string]bool
+	failures []error
+}
+
+// event renders one event: files that are missing are written, Go files that are there get the declarations they
+// lack, other files stay, and inserts go to their markers.
+func (w *webhookWriter) event(event string, data Data) {
+	rendered, err := Render(event, data)
+	if err != nil {
+		w.failures = append(w.failures, err)
+		return
+	}
+	for _, name := range sortedKeys(rendered.Files) {
+		if err := w.file(name, rendered.Files[name], data); err != nil {
+			w.failures = append(w.failures, err)
+		}
+	}
+	inserts := rendered.Inserts
+	for name := range inserts {
+		// Projects may do without an e2e suite and network policies; neither is what the webhooks run by.
+		optional := strings.HasPrefix(name, "test/e2e/") || strings.HasPrefix(name, "config/network-policy/")
+		if optional && !w.tree.Exists(name) {
+			delete(inserts, name)
+			continue
+		}
+		// Suites of before kubebuilder v4.7 do not have the place for it.
+		const readiness = "e2e-metrics-webhooks-readiness"
+		if content, err := w.tree.ReadFile(name); err == nil && !bytes.Contains(content, []byte(readiness)) {
+			delete(inserts[name], readiness)
+		}
+	}
+	if err := insertAll(w.tree, inserts); err != nil {
+		w.failures = append(w.failures, err)
+	}
+}
+
+func (w *webhookWriter) file(name string, content []byte, data Data) error {
+	if err := w.tree.blocked(name); err != nil {
+		return err
+	}
+	have, err := w.tree.ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		if path.Base(name) == outputPath("KIND_webhook_test.go", data) && !bytes.Contains(content, []byte("Describe(")) {
+			return nil // conversion brings a test of its own
+		}
+		w.tree.WriteFile(name, content, fileMode)
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("reading %s: %w", name, cause(err))
+	}
+	if path.Ext(name) != ".go" || policyFor(name) == shared {
+		return nil
+	}
+	merged, err := mergeDeclarations(name, have, content, func(declaration string) bool {
+		return w.force && w.replaced[declaration]
+	})
+	if err != nil {
+		return err
+	}
+	if path.Base(name) == outputPath("KIND_webhook.go", data) {
+		if merged, err = wireWebhooks(name, merged, data); err != nil {
+			return err
+		}
+	}
+	if !bytes.Equal(merged, have) {
+		w.tree.WriteFile(name, merged, fileMode)
+	}
+	return nil
+}
+
+// replacedBy names the declarations that --force writes again: those of the asked kinds of webhooks.
+func replacedBy(data Data) map[string]bool {
+	kind := data.Resource.Kind
+	names := map[string]bool{}
+	if data.Webhook.Defaulting {
+		names["type "+kind+"CustomDefaulter"] = true
+		names["func "+kind+"CustomDefaulter.Default"] = true
+	}
+	if data.Webhook.Validation {
+		names["type "+kind+"CustomValidator"] = true
+		for _, method := range []string{"Create", "Update", "Delete"} {
+			names["func "+kind+"CustomValidator.Validate"+method] = true
+		}
+	}
+	if data.Webhook.Conversion {
+		for _, method := range []string{"Hub", "ConvertTo", "ConvertFrom"} {
+			names["func "+kind+"."+method] = true
+		}
+		names["func Fuzz"+kind+"Conversion"] = true
+	}
+	return names
+}
+
+// enableCRDConfiguration makes config/crd rename the service in conversion patches; kubebuilder leaves the
+// lines out as comments until then.
+func enableCRDConfiguration(tree *Tree) {
+	const name = "config/crd/kustomization.yaml"
+	content, err := tree.ReadFile(name)
+	if err != nil {
+		return
+	}
+	plain, crlf := unixLines(content)
+	lines := uncommentLine(strings.Split(string(plain), "\n"), `configurations:`)
+	out := strings.Join(uncommentLine(lines, `- kustomizeconfig\.yaml`), "\n")
+	if crlf {
+		out = strings.ReplaceAll(out, "\n", "\r\n")
+	}
+	if out != string(content) {
+		tree.WriteFile(name, []byte(out), fileMode)
+	}
+}
+
+// copyAllOfInternal makes a Dockerfile of an older kubebuilder copy internal/webhook too.
+func copyAllOfInternal(tree *Tree) {
+	const name = "Dockerfile"
+	content, err := tree.ReadFile(name)
+	if err != nil {
+		return
+	}
+	changed := bytes.ReplaceAll(content, []byte("COPY internal/controller/ internal/controller/"), []byte("COPY internal/ internal/"))
+	if !bytes.Equal(changed, content) {
+		tree.WriteFile(name, changed, fileMode)
+	}
+}
