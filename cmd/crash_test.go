@@ -121,6 +121,7 @@ func TestKillAtEveryWrite(t *testing.T) {
 	t.Parallel()
 	initialise := []string{"init", "--domain", "example.com", "--repo", "example.com/crash", "--project-name", "crash"}
 	create := []string{"create", "api", "--group", "cache", "--version", "v1", "--kind", "Memcached", "--resource", "--controller"}
+	webhooks := []string{"create", "webhook", "--group", "cache", "--version", "v1", "--kind", "Memcached", "--defaulting", "--programmatic-validation"}
 	for _, tc := range []struct {
 		name    string
 		before  [][]string
@@ -128,6 +129,7 @@ func TestKillAtEveryWrite(t *testing.T) {
 	}{
 		{name: "init", command: initialise},
 		{name: "create api", before: [][]string{initialise}, command: create},
+		{name: "create webhook", before: [][]string{initialise, create}, command: webhooks},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()

@@ -93,7 +93,7 @@ func (a *app) runCreateAPI(c *cobra.Command, o apiOptions) error {
 	if c.Flags().Changed("image") && o.image.Ref == "" {
 		return project.CheckImage(o.image.Ref)
 	}
-	if err := a.askNames(config, &o); err != nil {
+	if err := a.askNames(config, &o.ResourceOptions); err != nil {
 		return err
 	}
 	// What the flags get wrong is said before anything is asked.
@@ -116,7 +116,7 @@ func (a *app) runCreateAPI(c *cobra.Command, o apiOptions) error {
 }
 
 // askNames asks a person at a terminal for the group, version and kind that flags leave open.
-func (a *app) askNames(config *project.Config, o *apiOptions) error {
+func (a *app) askNames(config *project.Config, o *project.ResourceOptions) error {
 	if !a.InTerminal {
 		return nil
 	}
@@ -231,17 +231,17 @@ func (a *app) createAPI(ctx context.Context, tree *scaffold.Tree, o apiOptions) 
 		}
 	}
 	tree.WriteFile(project.FileName, config.Bytes(), 0o644)
-	next, err := a.requireModules(tree, o)
+	next, err := a.requireModules(tree, o.ExternalModule)
 	if err != nil {
 		return "", err
 	}
 	a.tell(report)
-	return a.generateNew(ctx, tree, o, next)
+	return a.generateNew(ctx, tree, o.parts(), next, "edit the types and the controller")
 }
 
 // requireModules brings go.mod up to date and names the step that needs a network, if there is one.
-func (a *app) requireModules(tree *scaffold.Tree, o apiOptions) (string, error) {
-	if path, version, ok := strings.Cut(o.ExternalModule, "@"); ok {
+func (a *app) requireModules(tree *scaffold.Tree, external string) (string, error) {
+	if path, version, ok := strings.Cut(external, "@"); ok {
 		if err := scaffold.AddRequirement(tree, path, version); err != nil {
 			return "", err
 		}
@@ -250,25 +250,32 @@ func (a *app) requireModules(tree *scaffold.Tree, o apiOptions) (string, error) 
 	if err != nil {
 		return "", err
 	}
-	if o.ExternalModule != "" || len(unresolved) > 0 {
-		what := append(slices.Clone(unresolved), o.ExternalModule)
+	if external != "" || len(unresolved) > 0 {
+		what := append(slices.Clone(unresolved), external)
 		return fmt.Sprintf("'go get %s', then '%s generate'", strings.TrimSpace(strings.Join(what, " ")), a.program), nil
 	}
 	return "", nil
 }
 
-// generateNew generates code for the new API. Where the module cache lacks what that needs, the
+// parts are the generators that --make and --manifests leave on.
+func (o *apiOptions) parts() codegen.Generators {
+	switch {
+	case !o.make:
+		return 0
+	case !o.manifests:
+		return codegen.Object
+	}
+	return codegen.All
+}
+
+// generateNew generates code for what is new. Where the module cache lacks what that needs, the
 // scaffold stands and the step that is missing is named: create opens no socket.
-func (a *app) generateNew(ctx context.Context, tree *scaffold.Tree, o apiOptions, next string) (string, error) {
-	if !o.make {
+func (a *app) generateNew(ctx context.Context, tree *scaffold.Tree, what codegen.Generators, next, edit string) (string, error) {
+	if what == 0 {
 		if next == "" {
 			next = fmt.Sprintf("'%s generate' for the code and manifests that --make=false left out", a.program)
 		}
 		return next, nil
-	}
-	what := codegen.All
-	if !o.manifests {
-		what = codegen.Object
 	}
 	err := a.generate(ctx, tree, what, offline)
 	if errors.Is(err, codegen.ErrModulesMissing) {
@@ -279,7 +286,7 @@ func (a *app) generateNew(ctx context.Context, tree *scaffold.Tree, o apiOptions
 		return "", err
 	}
 	if next == "" {
-		next = fmt.Sprintf("edit the types and the controller, then '%s generate'", a.program)
+		next = fmt.Sprintf("%s, then '%s generate'", edit, a.program)
 	}
 	return next, nil
 }

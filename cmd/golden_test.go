@@ -205,15 +205,21 @@ func checkOverlays(t *testing.T, dir string) {
 // goRun runs the go command of this machine and fails the test when it fails or, for -diff, prints.
 func goRun(t *testing.T, dir string, env []string, args ...string) string {
 	t.Helper()
-	c := exec.Command("go", args...)
-	c.Dir = dir
-	c.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOTOOLCHAIN=local")
+	c := goCommand(dir, args...)
 	c.Env = append(c.Env, env...)
 	out, err := c.CombinedOutput()
 	if err != nil {
 		t.Fatalf("go %s: %v\n%s", strings.Join(args, " "), err, out)
 	}
 	return string(out)
+}
+
+// goCommand is the go command of this machine in a project.
+func goCommand(dir string, args ...string) *exec.Cmd {
+	c := exec.Command("go", args...)
+	c.Dir = dir
+	c.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOTOOLCHAIN=local")
+	return c
 }
 
 func readTree(t *testing.T, dir string) map[string]string {

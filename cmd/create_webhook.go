@@ -1,0 +1,201 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/operon-sdk/operon/pkg/codegen"
+	"github.com/operon-sdk/operon/pkg/project"
+	"github.com/operon-sdk/operon/pkg/scaffold"
+)
+
+// webhookOptions are the flags of create webhook.
+type webhookOptions struct {
+	project.WebhookOptions
+	plugins []string
+	// make asks for generated code and manifests.
+	make bool
+	// legacy asks for webhooks beside the types, which is refused.
+	legacy bool
+}
+
+func newCreateWebhook(a *app) *cobra.Command {
+	var o webhookOptions
+	c := &cobra.Command{
+		Use:   "webhook",
+		Short: "Add webhooks to an API: defaulting, validation, conversion",
+		Long: `Add the code and tests of webhooks, their configuration and certificates, and wire them
+into the manager. They can be for a kind of the project, of Kubernetes or of another module.
+
+Webhooks of another sort can be added to a kind later; what you made of the first ones
+stays. --force writes the asked ones again and leaves the rest of the file alone.
+
+For conversion, --version names the hub, and --spoke the versions that convert to and from
+it. Fields that both versions have are converted; a test says which are not.`,
+		Example: fmt.Sprintf(`  # Set defaults and reject what is wrong:
+  %[1]s create webhook --group cache --version v1alpha1 --kind Memcached --defaulting --programmatic-validation
+
+  # Convert between v1alpha1 and v1:
+  %[1]s create webhook --group cache --version v1 --kind Memcached --conversion --spoke v1alpha1
+
+  # Validate a kind of Kubernetes, or of another module:
+  %[1]s create webhook --group apps --version v1 --kind Deployment --programmatic-validation
+  %[1]s create webhook --group cert-manager --version v1 --kind Issuer --defaulting \
+    --external-api-path github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1 \
+    --external-api-domain io --external-api-module github.com/cert-manager/cert-manager@v1.18.2`, a.program),
+		Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return a.runCreateWebhook(c, o) },
+	}
+	f := c.Flags()
+	f.StringVar(&o.Group, "group", "", "`group` of the API, without the project's domain")
+	f.StringVar(&o.Version, "version", "", "`version` of the API, such as v1alpha1; for conversion, the hub")
+	f.StringVar(&o.Kind, "kind", "", "`kind` of the resource, such as Memcached")
+	f.StringVar(&o.Plural, "plural", "", "`plural` of a kind that the project does not record, where English rules do not give it")
+	f.BoolVar(&o.Defaulting, "defaulting", false, "add a webhook that sets defaults")
+	f.BoolVar(&o.Validation, "programmatic-validation", false, "add a webhook that validates")
+	f.BoolVar(&o.Conversion, "conversion", false, "add a webhook that converts between versions")
+	f.StringSliceVar(&o.Spokes, "spoke", nil, "`versions` that convert to and from --version, separated by commas")
+	f.StringVar(&o.DefaultingPath, "defaulting-path", "", "`path` of the defaulting webhook, such as /mutate-me")
+	f.StringVar(&o.ValidationPath, "validation-path", "", "`path` of the validation webhook, such as /validate-me")
+	f.StringVar(&o.ExternalPath, "external-api-path", "", "import `path` of types that another module defines")
+	f.StringVar(&o.ExternalDomain, "external-api-domain", "", "`domain` of such an API's group")
+	f.StringVar(&o.ExternalModule, "external-api-module", "", "`module` that holds the types, with its version: path@v1.2.3")
+	f.BoolVar(&o.Force, "force", false, "write webhooks again that exist; the rest of their files stays")
+	f.BoolVar(&o.make, "make", true, "generate code and manifests afterwards")
+	f.BoolVar(&o.legacy, "legacy", false, "not supported: webhooks beside the API types")
+	f.StringSliceVar(&o.plugins, "plugins", nil, "`plugins` to use: go/v4")
+	completeValues(c, "plugins", "go/v4")
+	return c
+}
+
+func (a *app) runCreateWebhook(c *cobra.Command, o webhookOptions) error {
+	root, err := a.projectRoot()
+	if err != nil {
+		return err
+	}
+	if done, err := a.settle(c.Context(), root); done || err != nil {
+		return err
+	}
+	config, err := a.peek(root)
+	if err != nil {
+		return err
+	}
+	if o.legacy {
+		return usagef(c, "--legacy: webhooks beside the API types are not supported, current controller-runtime has no place for them; leave the flag out to get them in internal/webhook")
+	}
+	for i, spoke := range o.Spokes {
+		o.Spokes[i] = strings.TrimSpace(spoke)
+	}
+	if !o.Defaulting && !o.Validation && !o.Conversion && len(o.Spokes) == 0 {
+		return usagef(c, "a webhook defaults, validates or converts: give --defaulting, --programmatic-validation or --conversion, or several of them")
+	}
+	if err := a.askNames(config, &o.ResourceOptions); err != nil {
+		return err
+	}
+	if _, err := o.resolve(config); err != nil {
+		return err
+	}
+	var next string
+	err = a.apply(c.Context(), root, func(tree *scaffold.Tree) error {
+		next, err = a.createWebhook(c.Context(), tree, o)
+		return err
+	})
+	if err != nil || a.dryRun {
+		return err
+	}
+	a.progressf("next: %s", next)
+	return nil
+}
+
+// resolve validates all flags together and completes the resource that they name.
+func (o *webhookOptions) resolve(config *project.Config) (project.Resource, error) {
+	_, findings := project.CheckPlugins(o.plugins)
+	resource, wrong := project.ResolveWebhook(config, o.WebhookOptions)
+	return resource, append(findings, wrong...).Err()
+}
+
+// createWebhook writes the webhooks into the tree and returns what a person does next.
+func (a *app) createWebhook(ctx context.Context, tree *scaffold.Tree, o webhookOptions) (string, error) {
+	config, err := loadProject(tree)
+	if err != nil {
+		return "", err
+	}
+	resource, err := o.resolve(config)
+	if err != nil {
+		return "", err
+	}
+	header, err := boilerplate(tree)
+	if err != nil {
+		return "", err
+	}
+	data := webhookData(config, resource, o)
+	data.Project.Boilerplate, data.Project.CLIName = header, a.program
+	report, err := scaffold.CreateWebhook(tree, data, newSpokes(config, resource, o), o.Force)
+	if err != nil {
+		return "", err
+	}
+	if err := config.UpdateResource(resource); err != nil {
+		return "", err
+	}
+	tree.WriteFile(project.FileName, config.Bytes(), 0o644)
+	next, err := a.requireModules(tree, o.ExternalModule)
+	if err != nil {
+		return "", err
+	}
+	if len(report.Missing) > 0 {
+		a.progressf("warning: config/default/kustomization.yaml lacks what webhooks need; add to it: %s", strings.Join(report.Missing, "; "))
+	}
+	if len(report.NotConverted) > 0 {
+		a.progressf("warning: fields without an equal in the other version are not converted yet: %s", strings.Join(report.NotConverted, ", "))
+	}
+	var what codegen.Generators
+	if o.make {
+		what = codegen.All
+	}
+	return a.generateNew(ctx, tree, what, next, "fill in the webhooks and their tests")
+}
+
+// newSpokes are the versions that a conversion is written for.
+func newSpokes(config *project.Config, r project.Resource, o webhookOptions) []scaffold.Spoke {
+	var known []string
+	if old, ok := config.Resource(r.GVK); ok && old.Webhooks != nil && !o.Force {
+		known = old.Webhooks.Spoke
+	}
+	var spokes []scaffold.Spoke
+	for _, version := range o.Spokes {
+		if slices.Contains(known, version) {
+			continue
+		}
+		gvk := r.GVK
+		gvk.Version = version
+		spoke, _ := config.Resource(gvk) // resolve has found it
+		spokes = append(spokes, scaffold.Spoke{Version: version, Package: spoke.Path, ImportAlias: spoke.ImportAlias()})
+	}
+	return spokes
+}
+
+// webhookData gives what the templates need to know about webhooks.
+func webhookData(config *project.Config, r project.Resource, o webhookOptions) scaffold.Data {
+	data := apiData(config, r, apiOptions{ResourceOptions: o.ResourceOptions})
+	// Kinds of others say nothing about their scope; a namespace in an object without one does no harm.
+	data.Resource.Namespaced = r.API == nil || r.API.Namespaced
+	alias := "webhook" + r.Version
+	if config.MultiGroup() && r.Group != "" {
+		alias = "webhook" + r.PackageName() + r.Version
+	}
+	group := r.APIGroup()
+	if group == "" {
+		group = `""`
+	}
+	data.Webhook = scaffold.Webhook{
+		Defaulting: o.Defaulting, Validation: o.Validation, Conversion: o.Conversion,
+		DefaultingPath: r.DefaultingPath(), ValidationPath: r.ValidationPath(),
+		CustomDefaultingPath: r.Webhooks.DefaultingPath != "", CustomValidationPath: r.Webhooks.ValidationPath != "",
+		APIGroup: group, ImportAlias: alias,
+	}
+	return data
+}
