@@ -14,7 +14,7 @@ func enableWebhooks(tree *Tree, data Data) (missing []string) {
 	const name = "config/default/kustomization.yaml"
 	content, err := tree.ReadFile(name)
 	if err != nil {
-		return []string{name}
+		return []string{"the whole file, which is missing"}
 	}
 	plain, crlf := unixLines(content)
 	lines := strings.Split(string(plain), "\n")
