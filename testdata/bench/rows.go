@@ -26,6 +26,10 @@ func (b *bench) rows() []row {
 	create := func(kind string) []string {
 		return []string{"create", "api", "--group", "cache", "--version", "v1", "--kind", kind, "--resource", "--controller"}
 	}
+	webhook := []string{
+		"create", "webhook", "--group", "cache", "--version", "v1", "--kind", kindName(0),
+		"--defaulting", "--programmatic-validation",
+	}
 	object := command{peer("controller-gen"), "object:headerFile=hack/boilerplate.go.txt", "paths=./..."}
 	manifests := command{peer("controller-gen"), "rbac:roleName=manager-role", "crd", "webhook", "paths=./...", "output:crd:artifacts:config=config/crd/bases"}
 	project := func(apis int) func(string) error {
@@ -54,6 +58,12 @@ func (b *bench) rows() []row {
 			prepare: project(0),
 			operon:  []command{append(command{b.operon}, create("Memcached{new}")...)},
 			peer:    []command{append(append(command{peer("kubebuilder")}, create("Memcached{new}")...), "--make=false"), object, manifests},
+		},
+		{
+			name:    "create webhook",
+			prepare: project(1),
+			operon:  []command{append(command{b.operon}, webhook...)},
+			peer:    []command{append(append(command{peer("kubebuilder")}, webhook...), "--make=false"), object, manifests},
 		},
 		{
 			name: "generate after a change", change: b.changed(project(1)),
