@@ -42,11 +42,11 @@ func etcdArgs(dir, clientURL string) []string {
 	}
 }
 
-// apiServerArgs are kube-apiserver's, as for a cluster without nodes and controllers, plus what
-// aggregated API servers need to trust it.
-func apiServerArgs(dir, etcdURL string, port int) []string {
+// apiServerArgs are kube-apiserver's, as for a cluster without nodes, plus what aggregated API servers
+// need to trust it. Without controllers, nobody makes the service accounts that pods need.
+func apiServerArgs(dir, etcdURL string, port int, serviceAccounts bool) []string {
 	in := func(name string) string { return filepath.Join(dir, name) }
-	return []string{
+	args := []string{
 		"--etcd-servers=" + etcdURL,
 		"--etcd-cafile=" + in(caFile),
 		"--etcd-certfile=" + in(etcdClientFile+".crt"),
@@ -65,8 +65,6 @@ func apiServerArgs(dir, etcdURL string, port int) []string {
 		"--service-account-signing-key-file=" + in(accountKeyFile+".key"),
 		"--service-cluster-ip-range=10.96.0.0/16",
 		"--allow-privileged=true",
-		// No controller makes the default service accounts that this plugin demands of every pod.
-		"--disable-admission-plugins=ServiceAccount",
 		// The endpoints of the kubernetes service must not be a loopback address.
 		"--endpoint-reconciler-type=none",
 		"--proxy-client-cert-file=" + in(proxyFile+".crt"),
@@ -78,6 +76,10 @@ func apiServerArgs(dir, etcdURL string, port int) []string {
 		"--requestheader-extra-headers-prefix=X-Remote-Extra-",
 		"--profiling=false",
 	}
+	if !serviceAccounts {
+		args = append(args, "--disable-admission-plugins=ServiceAccount")
+	}
+	return args
 }
 
 // waitReady polls the API server until it is ready, a server ends, or time is up.

@@ -28,6 +28,9 @@ type StartOptions struct {
 	EtcdArgs, APIServerArgs []string
 	// Environ is the environment of the servers; nil is the process's own.
 	Environ []string
+	// ServiceAccounts demands of pods that their service account exists, as a cluster does. Controllers
+	// have to make the default ones; see StartWorkloads.
+	ServiceAccounts bool
 
 	// ports chooses free ports; tests choose others.
 	ports func(n int) ([]int, error)
@@ -47,9 +50,14 @@ type ControlPlane struct {
 	dir        *runDir
 	kubeconfig []byte
 	etcd, api  *process
-	done       chan struct{}
-	stop       sync.Once
-	stopErr    error
+	// extra are the servers of StartWorkloads, and stopNode ends its node.
+	extra    []*process
+	stopNode func()
+	// done is closed once, by end.
+	done    chan struct{}
+	end     sync.Once
+	stop    sync.Once
+	stopErr error
 }
 
 // Start runs etcd and kube-apiserver and returns when the API server is ready. A server that cannot
@@ -130,7 +138,7 @@ func startOnce(ctx context.Context, assets Assets, o StartOptions) (cp *ControlP
 	}
 	// The API server waits for etcd by itself, and has enough to do meanwhile.
 	cp.api, err = startProcess(KubeAPIServer, assets.Path(KubeAPIServer),
-		append(apiServerArgs(dir.path, etcdURL, ports[1]), o.APIServerArgs...), environ, dir.path, o.Log)
+		append(apiServerArgs(dir.path, etcdURL, ports[1], o.ServiceAccounts), o.APIServerArgs...), environ, dir.path, o.Log)
 	if err != nil {
 		return cp, err
 	}
@@ -138,7 +146,7 @@ func startOnce(ctx context.Context, assets Assets, o StartOptions) (cp *ControlP
 		return cp, err
 	}
 	go func() {
-		defer close(cp.done)
+		defer cp.end.Do(func() { close(cp.done) })
 		select {
 		case <-cp.etcd.done:
 		case <-cp.api.done:
@@ -180,7 +188,7 @@ func (cp *ControlPlane) Err() error {
 
 // ended returns the failure of a server that has ended. etcd comes first: the API server follows it.
 func (cp *ControlPlane) ended() *Failure {
-	for _, p := range []*process{cp.etcd, cp.api} {
+	for _, p := range append([]*process{cp.etcd, cp.api}, cp.extra...) {
 		select {
 		case <-p.done:
 			return p.failure()
@@ -190,9 +198,15 @@ func (cp *ControlPlane) ended() *Failure {
 	return nil
 }
 
-// Stop ends both servers and removes their data. It may be called more than once.
+// Stop ends all servers and removes their data. It may be called more than once.
 func (cp *ControlPlane) Stop() error {
 	cp.stop.Do(func() {
+		if cp.stopNode != nil {
+			cp.stopNode()
+		}
+		for _, p := range cp.extra {
+			p.kill()
+		}
 		cp.api.kill()
 		cp.etcd.kill()
 		cp.stopErr = cp.dir.remove()

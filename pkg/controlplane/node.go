@@ -1,0 +1,167 @@
+package controlplane
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/operon-sdk/operon/pkg/kube"
+)
+
+// NodeName is the name of the simulated node.
+const NodeName = "simulated"
+
+const (
+	leasePath     = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
+	leaseDuration = 40 * time.Second
+	leaseRenewal  = 10 * time.Second
+	// relistDelay is how long the node waits before it lists its pods again after a failed watch.
+	relistDelay = 200 * time.Millisecond
+)
+
+// fields are a JSON object.
+type fields = map[string]any
+
+// node plays the kubelet of one node: it registers, renews its lease, and reports every pod bound to
+// it as running. No container runs.
+type node struct {
+	client *kube.Client
+	name   string
+	now    func() time.Time
+
+	// addresses counts the pod addresses given out.
+	addresses int
+	// working are the goroutines that follow up on pods.
+	working sync.WaitGroup
+}
+
+// register makes the Node object and reports it ready.
+func (n *node) register(ctx context.Context) error {
+	object := fields{
+		"apiVersion": "v1", "kind": "Node",
+		"metadata": fields{"name": n.name, "labels": fields{
+			"kubernetes.io/hostname": n.name,
+			"kubernetes.io/os":       "linux",
+			"kubernetes.io/arch":     runtime.GOARCH,
+			"type":                   "simulated",
+		}},
+		"spec": fields{"podCIDR": "10.244.0.0/16", "podCIDRs": []string{"10.244.0.0/16"}},
+	}
+	err := n.client.Do(ctx, http.MethodPost, "/api/v1/nodes", "", object, nil)
+	if err != nil && !kube.IsConflict(err) {
+		return err
+	}
+	if err := n.report(ctx); err != nil {
+		return err
+	}
+	return n.renew(ctx)
+}
+
+// report writes the node's status.
+func (n *node) report(ctx context.Context) error {
+	condition := func(kind, status, reason string) fields {
+		return fields{"type": kind, "status": status, "reason": reason, "message": "containers are simulated",
+			"lastHeartbeatTime": n.stamp(), "lastTransitionTime": n.stamp()}
+	}
+	resources := fields{"cpu": "64", "memory": "256Gi", "ephemeral-storage": "1Ti", "pods": "1000"}
+	status := fields{
+		"capacity": resources, "allocatable": resources,
+		"addresses": []fields{{"type": "InternalIP", "address": nodeAddress}, {"type": "Hostname", "address": n.name}},
+		"conditions": []fields{
+			condition("Ready", "True", "KubeletReady"),
+			condition("MemoryPressure", "False", "KubeletHasSufficientMemory"),
+			condition("DiskPressure", "False", "KubeletHasNoDiskPressure"),
+			condition("PIDPressure", "False", "KubeletHasSufficientPID"),
+		},
+		"nodeInfo": fields{
+			"architecture": runtime.GOARCH, "operatingSystem": "linux", "osImage": "simulated", "kernelVersion": "simulated",
+			"kubeletVersion": "v" + Version, "kubeProxyVersion": "", "containerRuntimeVersion": "simulated://0",
+			"machineID": n.name, "systemUUID": n.name, "bootID": n.name,
+		},
+	}
+	return n.client.Do(ctx, http.MethodPatch, "/api/v1/nodes/"+n.name+"/status", kube.MergePatch, fields{"status": status}, nil)
+}
+
+// renew makes or renews the lease that tells that the node lives.
+func (n *node) renew(ctx context.Context) error {
+	renewed := n.now().UTC().Format("2006-01-02T15:04:05.000000Z07:00")
+	spec := fields{"holderIdentity": n.name, "leaseDurationSeconds": int(leaseDuration.Seconds()), "renewTime": renewed}
+	err := n.client.Do(ctx, http.MethodPatch, leasePath+"/"+n.name, kube.MergePatch, fields{"spec": spec}, nil)
+	if !kube.IsNotFound(err) {
+		return err
+	}
+	return n.client.Do(ctx, http.MethodPost, leasePath, "", fields{
+		"apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
+		"metadata": fields{"name": n.name, "namespace": "kube-node-lease"}, "spec": spec,
+	}, nil)
+}
+
+// run serves the node until ctx ends.
+func (n *node) run(ctx context.Context) {
+	n.working.Go(func() {
+		ticker := time.NewTicker(leaseRenewal)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-ticker.C:
+				_ = n.renew(ctx) // the next one may succeed, and until then the lease holds
+			}
+		}
+	})
+	for ctx.Err() == nil {
+		// Whatever ends a watch, a new list brings everything up to date.
+		_ = n.follow(ctx)
+		select {
+		case <-ctx.Done():
+		case <-time.After(relistDelay):
+		}
+	}
+	n.working.Wait()
+}
+
+// follow lists the node's pods and watches them, and brings each up to date.
+func (n *node) follow(ctx context.Context) error {
+	path := "/api/v1/pods?fieldSelector=spec.nodeName%3D" + n.name
+	var list struct {
+		Metadata struct{ ResourceVersion string }
+		Items    []pod
+	}
+	if err := n.client.Do(ctx, http.MethodGet, path, "", nil, &list); err != nil {
+		return err
+	}
+	for i := range list.Items {
+		n.sync(ctx, &list.Items[i])
+	}
+	stream, err := n.client.Watch(ctx, path+"&watch=1&resourceVersion="+list.Metadata.ResourceVersion)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = stream.Close() }()
+	for decoder := json.NewDecoder(stream); ; {
+		var event struct {
+			Type   string
+			Object pod
+		}
+		if err := decoder.Decode(&event); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		switch event.Type {
+		case "ADDED", "MODIFIED":
+			n.sync(ctx, &event.Object)
+		case "ERROR":
+			return errors.New("the watch ended")
+		}
+	}
+}
+
+// stamp is the time as Kubernetes writes it.
+func (n *node) stamp() string { return n.now().UTC().Format(time.RFC3339) }

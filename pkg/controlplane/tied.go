@@ -1,0 +1,108 @@
+package controlplane
+
+import (
+	"context"
+	"crypto/x509"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// Workspace is a folder for the files of one run. It is gone after Remove; if this process dies
+// first, the next run on this machine removes it.
+type Workspace struct {
+	// Path is the folder.
+	Path string
+	dir  *runDir
+}
+
+// NewWorkspace makes a folder in parent, which is the system's folder for temporary files if empty.
+func NewWorkspace(parent string) (*Workspace, error) {
+	if parent == "" {
+		parent = os.TempDir()
+	}
+	parent, err := filepath.Abs(parent)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := newRunDir(parent)
+	if err != nil {
+		return nil, withCause(err)
+	}
+	return &Workspace{Path: dir.path, dir: dir}, nil
+}
+
+// Remove removes the folder and all in it.
+func (w *Workspace) Remove() error { return w.dir.remove() }
+
+// Program is a program that runs until it is stopped, and not longer than this process.
+type Program struct{ p *process }
+
+// StartProgram starts a program in a process group of its own, so that an interrupt at the terminal
+// does not reach it. log gets all that it writes.
+func StartProgram(name string, command Command, log io.Writer) (*Program, error) {
+	p, err := startProcess(name, command.Name, command.Args, command.Env, command.Dir, log)
+	if err != nil {
+		return nil, err
+	}
+	return &Program{p: p}, nil
+}
+
+// Done is closed when the program has ended.
+func (p *Program) Done() <-chan struct{} { return p.p.done }
+
+// Failure tells, once Done is closed, how the program ended, with the last lines of its log.
+func (p *Program) Failure() *Failure { return p.p.failure() }
+
+// PID is the process id.
+func (p *Program) PID() int { return p.p.cmd.Process.Pid }
+
+// Stop asks the program to end and waits for it; after grace, or when hurry is closed, it is killed.
+// It reports whether the program ended by itself.
+func (p *Program) Stop(grace time.Duration, hurry <-chan struct{}) (graceful bool) {
+	_ = interrupt(p.p.cmd.Process) // fails only for one that has ended
+	timer := time.NewTimer(grace)
+	defer timer.Stop()
+	select {
+	case <-p.p.done:
+		return true
+	case <-timer.C:
+	case <-hurry:
+	}
+	p.p.kill()
+	return false
+}
+
+// RunTied runs a program to its end. It is interrupted when ctx ends or, on Linux, this process does.
+func RunTied(ctx context.Context, command Command) error { return runTied(ctx, command) }
+
+// FreePort returns a port of 127.0.0.1 that was free a moment ago.
+func FreePort() (int, error) {
+	ports, err := freePorts(1)
+	if err != nil {
+		return 0, err
+	}
+	return ports[0], nil
+}
+
+// WriteServingCertificate writes tls.crt and tls.key for a server on this machine into dir, and
+// returns the certificate of the authority that signed them, in PEM. Nobody holds the authority's key.
+func WriteServingCertificate(dir string) (caPEM []byte, err error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	ca, err := newAuthority()
+	if err != nil {
+		return nil, err
+	}
+	template, err := certificate("localhost")
+	if err != nil {
+		return nil, err
+	}
+	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
+	template.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback}
+	template.DNSNames = []string{"localhost"}
+	return ca.pem, ca.issue(dir, "tls", template)
+}

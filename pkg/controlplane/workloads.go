@@ -1,0 +1,75 @@
+package controlplane
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/operon-sdk/operon/pkg/kube"
+)
+
+// WorkloadParts are the programs that a control plane with workloads runs.
+func WorkloadParts() []string {
+	return []string{Etcd, KubeAPIServer, KubeControllerManager, KubeScheduler}
+}
+
+// StartWorkloads adds to a running control plane what rolls out Deployments: kube-controller-manager,
+// kube-scheduler and a simulated node, whose pods are Running and Ready without a container behind
+// them. It returns when the node is ready. now is the clock that statuses are stamped with.
+// The control plane is best started with StartOptions.ServiceAccounts. Stop ends all of it.
+func (cp *ControlPlane) StartWorkloads(ctx context.Context, o StartOptions, now func() time.Time) error {
+	if missing := missingParts(cp.Assets.Dir, WorkloadParts()); len(missing) > 0 {
+		return fmt.Errorf("starting controllers and scheduler: the assets have no %s", strings.Join(missing, ", "))
+	}
+	client, err := kube.New(cp.kubeconfig)
+	if err != nil {
+		return err
+	}
+	in := func(name string) string { return filepath.Join(cp.dir.path, name) }
+	environ := serverEnviron(o.Environ)
+	if o.Log != nil {
+		o.Log = &syncWriter{w: o.Log}
+	}
+	for _, server := range []struct {
+		name string
+		args []string
+	}{
+		{KubeControllerManager, []string{
+			"--kubeconfig=" + in(kubeconfigFile),
+			"--service-account-private-key-file=" + in(accountKeyFile+".key"),
+			"--root-ca-file=" + in(caFile),
+			"--leader-elect=false",
+			"--secure-port=0",
+			// Nothing but the simulated node makes load here, so short periods cost little.
+			"--node-monitor-period=1s",
+			"--kube-api-qps=200", "--kube-api-burst=400",
+		}},
+		{KubeScheduler, []string{
+			"--kubeconfig=" + in(kubeconfigFile),
+			"--leader-elect=false",
+			"--secure-port=0",
+		}},
+	} {
+		p, err := startProcess(server.name, cp.Assets.Path(server.name), server.args, environ, cp.dir.path, o.Log)
+		if err != nil {
+			return err
+		}
+		cp.extra = append(cp.extra, p)
+		go func() {
+			<-p.done
+			cp.end.Do(func() { close(cp.done) })
+		}()
+	}
+	node := &node{client: client, name: NodeName, now: now}
+	if err := node.register(ctx); err != nil {
+		return fmt.Errorf("adding a simulated node: %w", err)
+	}
+	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	var wg sync.WaitGroup
+	wg.Go(func() { node.run(running) })
+	cp.stopNode = func() { cancel(); wg.Wait() }
+	return nil
+}

@@ -1,0 +1,107 @@
+package controlplane
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// workloadAssets are etcd, kube-apiserver, kube-controller-manager and kube-scheduler.
+var workloadAssets = sync.OnceValues(func() (Assets, error) {
+	o := DefaultOptions(os.Getenv)
+	o.Parts, o.NoDownload = WorkloadParts(), true
+	return Ensure(context.Background(), o)
+})
+
+// TestWorkloads rolls out a Deployment, completes a Job and deletes both, on the simulated node.
+func TestWorkloads(t *testing.T) {
+	t.Parallel()
+	assets, err := workloadAssets()
+	if err != nil {
+		t.Fatal(err)
+	}
+	parent := t.TempDir()
+	cp, err := Start(t.Context(), assets, StartOptions{TempDir: parent, ServiceAccounts: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cp.Stop() }) // the test looks at its error
+	if err := cp.StartWorkloads(t.Context(), StartOptions{}, time.Now); err != nil {
+		t.Fatal(err)
+	}
+	do := func(method, path, body string) {
+		t.Helper()
+		if code, answer := request(t, cp, cp.Token, method, path, body); code >= 300 {
+			t.Fatalf("%s %s: %d %s", method, path, code, answer)
+		}
+	}
+	const deployments, jobs = "/apis/apps/v1/namespaces/default/deployments", "/apis/batch/v1/namespaces/default/jobs"
+	template := `"template":{"metadata":{"labels":{"app":"a"}},"spec":{"containers":[{"name":"c","image":"example.com/c:1"}]`
+	do("POST", deployments, `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"a"},"spec":{"replicas":3,"selector":{"matchLabels":{"app":"a"}},`+template+`}}}}`)
+	do("POST", jobs, `{"apiVersion":"batch/v1","kind":"Job","metadata":{"name":"j"},"spec":{`+template+`,"restartPolicy":"Never"}}}}`)
+	eventually(t, cp, deployments+"/a", func(o answer) bool { return o.Status.AvailableReplicas == 3 })
+	eventually(t, cp, jobs+"/j", func(o answer) bool { return o.Status.Succeeded == 1 })
+	eventually(t, cp, "/api/v1/namespaces/default/pods", func(o answer) bool {
+		addresses := map[string]bool{}
+		for _, pod := range o.Items {
+			addresses[pod.Status.PodIP] = true
+			if pod.Spec.NodeName != NodeName || pod.Status.StartTime == "" {
+				return false
+			}
+		}
+		return len(o.Items) == 4 && len(addresses) == 4 && !addresses[""]
+	})
+	// What is deleted goes: a pod is replaced, a Deployment takes its pods along.
+	do("DELETE", deployments+"/a", `{"propagationPolicy":"Foreground"}`)
+	do("DELETE", jobs+"/j", `{"propagationPolicy":"Foreground"}`)
+	eventually(t, cp, "/api/v1/namespaces/default/pods", func(o answer) bool { return o.Kind == "PodList" && len(o.Items) == 0 })
+
+	pids := []int{cp.etcd.cmd.Process.Pid, cp.api.cmd.Process.Pid, cp.extra[0].cmd.Process.Pid, cp.extra[1].cmd.Process.Pid}
+	if err := cp.Stop(); err != nil {
+		t.Error(err)
+	}
+	for _, pid := range pids {
+		if alive(pid) {
+			t.Errorf("process %d lives after Stop", pid)
+		}
+	}
+	if left, _ := os.ReadDir(parent); len(left) > 0 {
+		t.Errorf("%d folders are left", len(left))
+	}
+}
+
+func TestWorkloadsNeedTheirPrograms(t *testing.T) {
+	t.Parallel()
+	cp := startReal(t, StartOptions{})
+	cp.Assets = fakeAssets(t) // of etcd and kube-apiserver only
+	if err := cp.StartWorkloads(t.Context(), StartOptions{}, time.Now); err == nil || !strings.Contains(err.Error(), KubeScheduler) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// answer is what the tests read of objects and lists.
+type answer struct {
+	Kind   string
+	Status struct{ AvailableReplicas, Succeeded int }
+	Items  []struct {
+		Spec   struct{ NodeName string }
+		Status struct{ PodIP, StartTime string }
+	}
+}
+
+func eventually(t *testing.T, cp *ControlPlane, path string, want func(answer) bool) {
+	t.Helper()
+	var body string
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+		var o answer
+		_, body = request(t, cp, cp.Token, "GET", path, "")
+		if json.Unmarshal([]byte(body), &o) == nil && want(o) {
+			return
+		}
+	}
+	t.Fatalf("%s stays\n%s", path, body)
+}

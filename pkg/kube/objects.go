@@ -1,0 +1,160 @@
+package kube
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	sigsyaml "sigs.k8s.io/yaml"
+)
+
+// Object is a Kubernetes object of any kind.
+type Object = unstructured.Unstructured
+
+// Decode reads a stream of YAML documents. Empty documents are left out, lists are taken apart.
+func Decode(data []byte) ([]*Object, error) {
+	var objects []*Object
+	decoder := yaml.NewDecoder(bytes.NewReader(data))
+	for {
+		var node yaml.Node
+		if err := decoder.Decode(&node); errors.Is(err, io.EOF) {
+			return objects, nil
+		} else if err != nil {
+			return nil, err
+		}
+		text, err := yaml.Marshal(&node)
+		if err != nil {
+			return nil, err
+		}
+		content := map[string]any{}
+		if err := sigsyaml.Unmarshal(text, &content); err != nil {
+			return nil, fmt.Errorf("line %d: %w", node.Line, err)
+		}
+		if len(content) == 0 {
+			continue
+		}
+		object := &Object{Object: content}
+		if object.GetKind() == "" || object.GetAPIVersion() == "" {
+			return nil, fmt.Errorf("line %d: an object needs apiVersion and kind", node.Line)
+		}
+		if !object.IsList() {
+			objects = append(objects, object)
+			continue
+		}
+		if err := object.EachListItem(func(item runtime.Object) error {
+			objects = append(objects, item.(*Object))
+			return nil
+		}); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// Name is how people call an object: memcached/sample.
+func Name(o *Object) string { return strings.ToLower(o.GetKind()) + "/" + o.GetName() }
+
+// Path is where the server keeps an object. An object of a namespaced kind without a namespace gets
+// the one given.
+func (c *Client) Path(ctx context.Context, o *Object, namespace string) (string, error) {
+	folder, err := c.folder(ctx, o, namespace)
+	if err != nil {
+		return "", err
+	}
+	return folder + "/" + url.PathEscape(o.GetName()), nil
+}
+
+// folder is the path of an object's kind, in its namespace.
+func (c *Client) folder(ctx context.Context, o *Object, namespace string) (string, error) {
+	root := "/apis/" + o.GetAPIVersion()
+	if !strings.Contains(o.GetAPIVersion(), "/") {
+		root = "/api/" + o.GetAPIVersion()
+	}
+	var list struct {
+		Resources []struct {
+			Name, Kind string
+			Namespaced bool
+		}
+	}
+	if err := c.Do(ctx, http.MethodGet, root, "", nil, &list); err != nil && !IsNotFound(err) {
+		return "", fmt.Errorf("finding the kind %s of %s: %w", o.GetKind(), o.GetAPIVersion(), err)
+	}
+	for _, r := range list.Resources {
+		if r.Kind != o.GetKind() || strings.Contains(r.Name, "/") {
+			continue
+		}
+		if !r.Namespaced {
+			return root + "/" + r.Name, nil
+		}
+		if o.GetNamespace() == "" {
+			o.SetNamespace(namespace)
+		}
+		return root + "/namespaces/" + url.PathEscape(o.GetNamespace()) + "/" + r.Name, nil
+	}
+	return "", &StatusError{Code: http.StatusNotFound, Reason: "NotFound",
+		Message: fmt.Sprintf("the cluster has no kind %s in %s", o.GetKind(), o.GetAPIVersion())}
+}
+
+// Apply brings an object into the cluster as `kubectl apply --server-side` does, and takes over fields
+// that others own.
+func (c *Client) Apply(ctx context.Context, o *Object, namespace string) error {
+	path, err := c.Path(ctx, o, namespace)
+	if err != nil {
+		return err
+	}
+	return c.Do(ctx, http.MethodPatch, path+"?force=true&fieldValidation=Strict&fieldManager="+Manager, ApplyPatch, o.Object, nil)
+}
+
+// Delete removes an object; one that is not there is no error.
+func (c *Client) Delete(ctx context.Context, o *Object, namespace string) error {
+	path, err := c.Path(ctx, o, namespace)
+	if err == nil {
+		err = c.Do(ctx, http.MethodDelete, path, "", nil, nil)
+	}
+	if IsNotFound(err) {
+		return nil
+	}
+	return err
+}
+
+// WaitEstablished waits until the API server serves a custom resource definition, or refuses its names.
+func (c *Client) WaitEstablished(ctx context.Context, name string, timeout time.Duration) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("not served within %s", timeout))
+	defer cancel()
+	ticker := time.NewTicker(50 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		var crd struct {
+			Status struct {
+				Conditions []struct{ Type, Status, Message string }
+			}
+		}
+		if err := c.Do(ctx, http.MethodGet, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/"+name, "", nil, &crd); err != nil {
+			if cause := context.Cause(ctx); cause != nil {
+				return cause
+			}
+			return err
+		}
+		for _, condition := range crd.Status.Conditions {
+			switch {
+			case condition.Type == "Established" && condition.Status == "True":
+				return nil
+			case condition.Type == "NamesAccepted" && condition.Status == "False":
+				return fmt.Errorf("its names are taken: %s", condition.Message)
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-ticker.C:
+		}
+	}
+}
