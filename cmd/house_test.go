@@ -18,12 +18,14 @@ const module = "github.com/operon-sdk/operon"
 func house() map[string][]string {
 	return map[string][]string{
 		"":                 {"cmd"},
-		"cmd":              {"pkg/project", "pkg/scaffold", "pkg/codegen", "pkg/manifest", "pkg/controlplane"},
+		"cmd":              {"pkg/project", "pkg/scaffold", "pkg/codegen", "pkg/manifest", "pkg/kube", "pkg/controlplane", "pkg/local"},
 		"pkg/project":      {},
 		"pkg/scaffold":     {"templates"},
 		"pkg/codegen":      {},
 		"pkg/manifest":     {},
-		"pkg/controlplane": {"templates"},
+		"pkg/kube":         {},
+		"pkg/controlplane": {"pkg/kube", "templates"},
+		"pkg/local":        {"pkg/controlplane", "pkg/kube", "pkg/manifest"},
 		"templates":        {},
 	}
 }
@@ -36,7 +38,7 @@ func libraries() map[string][]string {
 		"sigs.k8s.io/controller-tools":       {"pkg/codegen"},
 		"sigs.k8s.io/kubebuilder":            {"pkg/project", "pkg/scaffold"},
 		"sigs.k8s.io/kustomize":              {"pkg/manifest"},
-		"k8s.io/client-go":                   {},
+		"k8s.io/client-go":                   {"pkg/kube"},
 		"sigs.k8s.io/controller-runtime/pkg": {},
 	}
 }

@@ -1,0 +1,124 @@
+package local
+
+import (
+	"context"
+	"crypto/sha256"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"sort"
+	"strings"
+	"time"
+)
+
+// pollInterval is how often a Watch looks. A change is told once one look has found nothing more.
+const pollInterval = 150 * time.Millisecond
+
+// Watch notices changes of a project's sources by their content: Go files, go.mod, go.sum and what
+// lies in config. What Operon generates itself is left out, and so are tests.
+type Watch struct {
+	root  string
+	files map[string]fingerprint
+}
+
+type fingerprint struct {
+	size    int64
+	changed time.Time
+	sum     [sha256.Size]byte
+}
+
+// NewWatch remembers the files at root as they are now.
+func NewWatch(root string) *Watch {
+	w := &Watch{root: root}
+	w.look()
+	return w
+}
+
+// Next waits for a change and returns the files that changed, relative to the root, in order.
+func (w *Watch) Next(ctx context.Context) ([]string, error) {
+	ticker := time.NewTicker(pollInterval)
+	defer ticker.Stop()
+	var changed []string
+	for {
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-ticker.C:
+		}
+		more := w.look()
+		changed = append(changed, more...)
+		if len(more) == 0 && len(changed) > 0 {
+			sort.Strings(changed)
+			return slices.Compact(changed), nil
+		}
+	}
+}
+
+// look reads what may have changed since the last look.
+func (w *Watch) look() (changed []string) {
+	found := map[string]fingerprint{}
+	// A folder that vanishes under the walk is a change that the walk has seen enough of.
+	_ = filepath.WalkDir(w.root, func(file string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return nil
+		}
+		name, err := filepath.Rel(w.root, file)
+		if err != nil {
+			return nil
+		}
+		name = filepath.ToSlash(name)
+		if d.IsDir() {
+			if name != "." && skipFolder(d.Name()) {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if !isSource(name) {
+			return nil
+		}
+		info, err := os.Stat(file)
+		if err != nil {
+			return nil
+		}
+		old, known := w.files[name]
+		now := fingerprint{size: info.Size(), changed: info.ModTime(), sum: old.sum}
+		if !known || old.size != now.size || !old.changed.Equal(now.changed) {
+			data, err := os.ReadFile(file)
+			if err != nil {
+				return nil
+			}
+			now.sum = sha256.Sum256(data)
+			if !known || now.sum != old.sum {
+				changed = append(changed, name)
+			}
+		}
+		found[name] = now
+		return nil
+	})
+	for name := range w.files {
+		if _, ok := found[name]; !ok {
+			changed = append(changed, name)
+		}
+	}
+	w.files = found
+	return changed
+}
+
+func skipFolder(name string) bool {
+	return strings.HasPrefix(name, ".") || name == "bin" || name == "dist" || name == "node_modules" || name == "testdata"
+}
+
+func isSource(name string) bool {
+	base := path.Base(name)
+	switch {
+	case strings.HasPrefix(base, "."), strings.HasPrefix(base, "zz_generated."), strings.HasSuffix(base, "_test.go"):
+		return false
+	case name == webhookManifests, name == "config/rbac/role.yaml", strings.HasPrefix(name, "config/crd/bases/"):
+		return false
+	case strings.HasPrefix(name, "config/"):
+		return strings.HasSuffix(base, ".yaml") || strings.HasSuffix(base, ".yml") || strings.HasSuffix(base, ".json")
+	}
+	return name == "go.mod" || name == "go.sum" || strings.HasSuffix(base, ".go")
+}
