@@ -25,12 +25,11 @@ import (
 type runLocalOptions struct {
 	watch, samples, webhooks bool
 	// webhooksAsked tells that --webhooks was given, and is not just the default.
-	webhooksAsked           bool
-	kubeconfig, namespace   string
-	controlPlane            string
-	root                    string
-	config                  *project.Config
-	hasWebhooks, namespaced bool
+	webhooksAsked         bool
+	kubeconfig, namespace string
+	controlPlane          string
+	root                  string
+	config                *project.Config
 }
 
 // The values of --control-plane.
@@ -113,7 +112,6 @@ func (a *app) runLocal(c *cobra.Command, o *runLocalOptions) error {
 	if _, err := local.MainPackage(o.root); err != nil {
 		return &usageError{err: err}
 	}
-	o.namespaced = o.config.Namespaced()
 	ctx, stop := untilInterrupted(c.Context())
 	defer stop()
 	watch := local.NewWatch(o.root)
@@ -123,7 +121,6 @@ func (a *app) runLocal(c *cobra.Command, o *runLocalOptions) error {
 	if a.dryRun {
 		return nil
 	}
-	o.hasWebhooks = local.HasWebhooks(o.root)
 	r := &localRun{app: a, o: o, watch: watch}
 	err = r.run(ctx)
 	if closing := r.close(); err == nil || err == errInterrupted {
@@ -161,17 +158,16 @@ func (r *localRun) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	webhooks := r.o.webhooks && r.o.hasWebhooks
-	if cluster != nil && !r.o.webhooksAsked && webhooks {
+	if cluster != nil && !r.o.webhooksAsked && r.webhooks() {
 		r.progressf("webhooks are left out: the cluster may not be able to call this machine; --webhooks registers them nevertheless")
-		webhooks = false
+		r.o.webhooks = false
 	}
 	if r.workspace, err = controlplane.NewWorkspace(r.Getenv("TMPDIR")); err != nil {
 		return err
 	}
 	r.session, err = local.New(local.Options{
 		Root: r.o.root, Name: r.o.config.ProjectName(), Workspace: r.workspace.Path, Environ: r.Environ,
-		Watched: r.o.namespaced || r.o.namespace != "", Webhooks: webhooks,
+		Watched: r.o.config.Namespaced() || r.o.namespace != "", Webhooks: r.webhooks(),
 		Log: &local.PrefixWriter{Out: r.Out, Prefix: "manager | "},
 	})
 	if err != nil {
@@ -185,6 +181,20 @@ func (r *localRun) run(ctx context.Context) error {
 	}
 	r.progressf("press Ctrl-C to stop")
 	return r.follow(ctx)
+}
+
+// webhooks tells whether the manager is to serve webhooks. Those for conversion are in PROJECT only.
+func (r *localRun) webhooks() bool {
+	if !r.o.webhooks || local.HasWebhooks(r.o.root) {
+		return r.o.webhooks
+	}
+	config, err := project.Load(r.FS, r.o.root)
+	if err != nil {
+		config = r.o.config
+	}
+	return slices.ContainsFunc(config.Resources(), func(res project.Resource) bool {
+		return res.Webhooks != nil && (res.Webhooks.Conversion || res.Webhooks.Defaulting || res.Webhooks.Validation)
+	})
 }
 
 // choose finds the cluster to use; nil is for the embedded one.
@@ -414,6 +424,9 @@ func (r *localRun) follow(ctx context.Context) error {
 // restart brings a change into the running manager. What does not build leaves it running.
 func (r *localRun) restart(ctx context.Context) error {
 	if err := r.generateAll(ctx, r.o.root); err != nil {
+		return err
+	}
+	if err := r.session.SetWebhooks(r.webhooks()); err != nil {
 		return err
 	}
 	if err := r.session.Build(ctx); err != nil {

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -66,14 +67,21 @@ type Session struct {
 // New prepares a session. Cluster, Kubeconfig and Namespace can be set later, with Connect.
 func New(o Options) (*Session, error) {
 	s := &Session{o: o}
-	if o.Webhooks {
-		ca, err := controlplane.WriteServingCertificate(s.certDir())
-		if err != nil {
-			return nil, fmt.Errorf("making a certificate for webhooks: %w", pathless(err))
-		}
-		s.ca = ca
+	return s, s.SetWebhooks(o.Webhooks)
+}
+
+// SetWebhooks sets Options.Webhooks for the next start.
+func (s *Session) SetWebhooks(on bool) error {
+	s.o.Webhooks = on
+	if !on || s.ca != nil {
+		return nil
 	}
-	return s, nil
+	ca, err := controlplane.WriteServingCertificate(s.certDir())
+	if err != nil {
+		return fmt.Errorf("making a certificate for webhooks: %w", pathless(err))
+	}
+	s.ca = ca
+	return nil
 }
 
 // Connect tells the session which API server to use.
@@ -191,11 +199,13 @@ func (s *Session) Start(ctx context.Context) error {
 	s.program, err = controlplane.StartProgram("the manager", controlplane.Command{
 		Dir: s.o.Root, Env: env, Name: s.binary, Args: args,
 	}, s.o.Log)
-	if err != nil || !s.o.Webhooks {
+	if err != nil {
 		return err
 	}
-	if err := s.waitServing(ctx); err != nil {
-		return err
+	if s.o.Webhooks {
+		if err := s.waitServing(ctx); err != nil {
+			return err
+		}
 	}
 	return s.register(ctx)
 }
@@ -262,13 +272,24 @@ func (s *Session) waitServing(ctx context.Context) error {
 
 // register points the cluster's webhooks at the manager.
 func (s *Session) register(ctx context.Context) error {
-	objects, err := webhooks(s.o.Root, s.o.Name, s.endpoint())
-	if err != nil {
-		return err
+	var objects []*kube.Object
+	if s.o.Webhooks {
+		var err error
+		if objects, err = webhooks(s.o.Root, s.o.Name, s.endpoint()); err != nil {
+			return err
+		}
 	}
 	for _, o := range objects {
 		if err := s.o.Cluster.Apply(ctx, o, ""); err != nil {
 			return fmt.Errorf("registering webhooks: %w", explain(err))
+		}
+	}
+	// A webhook that is gone from the project would still be called.
+	for _, old := range s.registered {
+		if !slices.ContainsFunc(objects, func(o *kube.Object) bool { return kube.Name(o) == kube.Name(old) }) {
+			if err := s.o.Cluster.Delete(ctx, old, ""); err != nil {
+				return fmt.Errorf("removing webhooks: %w", explain(err))
+			}
 		}
 	}
 	s.registered = objects
@@ -320,7 +341,7 @@ func (s *Session) Stop(hurry <-chan struct{}) (graceful bool) {
 // Unregister removes from a cluster that stays what leads to this machine: the webhooks, and the
 // conversion of the CRDs.
 func (s *Session) Unregister(ctx context.Context) error {
-	if !s.o.Webhooks || s.o.Cluster == nil {
+	if s.ca == nil || s.o.Cluster == nil {
 		return nil
 	}
 	var errs []error
