@@ -4,11 +4,13 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/operon-sdk/operon/pkg/codegen"
+	"github.com/operon-sdk/operon/pkg/local"
 	"github.com/operon-sdk/operon/pkg/scaffold"
 )
 
@@ -24,7 +26,7 @@ const (
 const manifestGenerators = codegen.CRD | codegen.RBAC | codegen.Webhook
 
 func newGenerate(a *app) *cobra.Command {
-	var check bool
+	var check, watch bool
 	command := func(use, short, long, example string, what codegen.Generators) *cobra.Command {
 		c := &cobra.Command{
 			Use:     use,
@@ -37,18 +39,19 @@ func newGenerate(a *app) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if check {
+				switch {
+				case watch && (check || a.dryRun):
+					return usagef(c, "--watch writes at every change: leave out --check and --dry-run")
+				case check:
 					return a.checkGenerated(c.Context(), root, what)
+				case watch:
+					return a.watchGenerated(c.Context(), root, what)
 				}
-				return a.apply(c.Context(), root, func(tree *scaffold.Tree) error {
-					if _, err := loadProject(tree); err != nil {
-						return err
-					}
-					return a.generate(c.Context(), tree, what, online)
-				})
+				return a.writeGenerated(c.Context(), root, what)
 			},
 		}
 		c.Flags().BoolVar(&check, "check", false, "write nothing; exit with 1 and print a diff if generated files are stale (for CI)")
+		c.Flags().BoolVar(&watch, "watch", false, "generate again at every change, until interrupted")
 		return c
 	}
 	c := command("generate", "Generate code and manifests from the types and markers",
@@ -56,6 +59,9 @@ func newGenerate(a *app) *cobra.Command {
 configurations, all at once. Files that are up to date are not touched.`,
 		fmt.Sprintf(`  # After changing types or markers:
   %[1]s generate
+
+  # While editing types:
+  %[1]s generate --watch
 
   # In CI, to find forgotten changes:
   %[1]s generate --check`, a.program), codegen.All)
@@ -68,6 +74,37 @@ configurations, all at once. Files that are up to date are not touched.`,
 			fmt.Sprintf("  %s generate manifests", a.program), manifestGenerators),
 	)
 	return c
+}
+
+// writeGenerated brings the generated files of a project up to date.
+func (a *app) writeGenerated(ctx context.Context, root string, what codegen.Generators) error {
+	return a.apply(ctx, root, func(tree *scaffold.Tree) error {
+		if _, err := loadProject(tree); err != nil {
+			return err
+		}
+		return a.generate(ctx, tree, what, online)
+	})
+}
+
+// watchGenerated does so again at every change, until it is interrupted. An error is a reason to wait
+// for the next change.
+func (a *app) watchGenerated(ctx context.Context, root string, what codegen.Generators) error {
+	ctx, stop := untilInterrupted(ctx)
+	defer stop()
+	if _, err := a.peek(root); err != nil {
+		return err
+	}
+	for watch := local.NewWatch(root); ; {
+		if err := a.writeGenerated(ctx, root, what); err != nil && ctx.Err() == nil {
+			a.report(err)
+		}
+		a.progressf("waiting for changes; press Ctrl-C to stop")
+		changed, err := watch.Next(ctx)
+		if err != nil {
+			return nil // interrupted, which is how it ends
+		}
+		a.progressf("changed: %s", strings.Join(changed, ", "))
+	}
 }
 
 // generate brings the generated files of a tree up to date.

@@ -25,11 +25,21 @@ var controlPlaneAssets = sync.OnceValues(func() (controlplane.Assets, error) {
 	return controlplane.Ensure(context.Background(), options)
 })
 
+// localAssets are what run local needs, built here rather than in the middle of a test's time.
+var localAssets = sync.OnceValues(func() (controlplane.Assets, error) {
+	options := controlplane.DefaultOptions(os.Getenv)
+	options.Parts, options.NoDownload = controlplane.WorkloadParts(), true
+	options.KubebuilderAssets = ""
+	options.Progress = func(e controlplane.Event) { fmt.Fprintln(os.Stderr, e.Message) }
+	return controlplane.Ensure(context.Background(), options)
+})
+
 // cluster is a running API server with a kubectl that talks to it.
 type cluster struct {
 	t *testing.T
 	*controlplane.ControlPlane
-	assets controlplane.Assets
+	assets     controlplane.Assets
+	kubeconfig string
 }
 
 func startCluster(t *testing.T) *cluster {
@@ -47,13 +57,13 @@ func startCluster(t *testing.T) *cluster {
 			t.Error(err)
 		}
 	})
-	return &cluster{t: t, ControlPlane: plane, assets: assets}
+	return &cluster{t: t, ControlPlane: plane, assets: assets, kubeconfig: plane.KubeconfigPath()}
 }
 
 // kubectl runs kubectl with a manifest on stdin and returns what it prints.
 func (c *cluster) kubectl(stdin string, args ...string) (string, error) {
 	k := exec.Command(c.assets.Path(controlplane.Kubectl), args...)
-	k.Env = append(os.Environ(), "KUBECONFIG="+c.KubeconfigPath())
+	k.Env = append(os.Environ(), "KUBECONFIG="+c.kubeconfig)
 	k.Stdin = strings.NewReader(stdin)
 	out, err := k.CombinedOutput()
 	if err != nil {

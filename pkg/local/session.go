@@ -3,6 +3,8 @@ package local
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -253,6 +255,9 @@ func portFree(port int) error {
 func (s *Session) waitServing(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, servingTimeout, fmt.Errorf("the manager serves no webhooks on port %d within %s; if it has none, use --webhooks=false", s.port, servingTimeout))
 	defer cancel()
+	pool := x509.NewCertPool()
+	pool.AppendCertsFromPEM(s.ca)
+	dialer := &tls.Dialer{Config: &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}}
 	ticker := time.NewTicker(50 * time.Millisecond)
 	defer ticker.Stop()
 	for {
@@ -263,7 +268,7 @@ func (s *Session) waitServing(ctx context.Context) error {
 			return s.Crash()
 		case <-ticker.C:
 		}
-		connection, err := net.DialTimeout("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port)), time.Second)
+		connection, err := dialer.DialContext(ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port)))
 		if err == nil {
 			return connection.Close()
 		}

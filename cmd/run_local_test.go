@@ -1,0 +1,407 @@
+//go:build unix
+
+package cmd_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// localProcess is operon run local as a process of its own.
+type localProcess struct {
+	t    *testing.T
+	c    *exec.Cmd
+	done chan struct{}
+	// tmp is where it keeps its files.
+	tmp string
+
+	mu  sync.Mutex
+	out bytes.Buffer
+}
+
+func (p *localProcess) Write(b []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.out.Write(b)
+}
+
+func (p *localProcess) output() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.out.String()
+}
+
+// startLocal runs the test binary as operon.
+func startLocal(t *testing.T, dir string, env []string, args ...string) *localProcess {
+	t.Helper()
+	if _, err := localAssets(); err != nil {
+		t.Fatal(err)
+	}
+	p := &localProcess{t: t, tmp: t.TempDir(), done: make(chan struct{})}
+	p.c = exec.Command(os.Args[0], args...)
+	p.c.Dir = dir
+	p.c.Env = append(append(os.Environ(), killVariable+"=0", "TMPDIR="+p.tmp, "KUBECONFIG=", "HOME="+os.Getenv("HOME")), env...)
+	p.c.Stdout, p.c.Stderr = p, p
+	p.c.WaitDelay = 10 * time.Second
+	if err := p.c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		_ = p.c.Wait() // its exit code tells
+		close(p.done)
+	}()
+	t.Cleanup(func() {
+		_ = p.c.Process.Kill() // it has ended unless the test failed
+		<-p.done
+		if t.Failed() {
+			t.Logf("operon %s:\n%s", strings.Join(args, " "), p.output())
+		}
+	})
+	return p
+}
+
+func (p *localProcess) interrupt() {
+	p.t.Helper()
+	if err := p.c.Process.Signal(os.Interrupt); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// waitFor waits until the output has a text n times.
+func (p *localProcess) waitFor(text string, n int) {
+	p.t.Helper()
+	for deadline := time.Now().Add(3 * time.Minute); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		if strings.Count(p.output(), text) >= n {
+			return
+		}
+		select {
+		case <-p.done:
+			if strings.Count(p.output(), text) < n {
+				p.t.Fatalf("it ended before it said %q", text)
+			}
+			return
+		default:
+		}
+	}
+	p.t.Fatalf("it never said %q %d times", text, n)
+}
+
+// ends waits for the end and holds that it is as it should be: the exit code, no process, no file.
+func (p *localProcess) ends(code int) {
+	p.t.Helper()
+	select {
+	case <-p.done:
+	case <-time.After(2 * time.Minute):
+		p.t.Fatal("it does not end")
+	}
+	if got := p.c.ProcessState.ExitCode(); got != code {
+		p.t.Errorf("exit code %d, want %d", got, code)
+	}
+	p.nothingRuns(0)
+	left, err := filepath.Glob(filepath.Join(p.tmp, "operon-*"))
+	if err != nil || len(left) > 0 {
+		p.t.Errorf("left: %v (%v)", left, err)
+	}
+}
+
+// nothingRuns holds that no process is left that was started from, or keeps data in, the temporary folder.
+func (p *localProcess) nothingRuns(within time.Duration) {
+	p.t.Helper()
+	for deadline := time.Now().Add(within); ; time.Sleep(50 * time.Millisecond) {
+		names := p.processes()
+		if len(names) == 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			p.t.Errorf("still running: %v", names)
+			return
+		}
+	}
+}
+
+func (p *localProcess) processes() (names []string) {
+	files, _ := filepath.Glob("/proc/[0-9]*/cmdline") // on other systems there are none
+	for _, file := range files {
+		line, err := os.ReadFile(file)
+		if err == nil && bytes.Contains(line, []byte(p.tmp)) {
+			name, _, _ := strings.Cut(string(line), "\x00")
+			names = append(names, filepath.Base(name))
+		}
+	}
+	return names
+}
+
+// cluster is the control plane that the process says it has.
+func (p *localProcess) cluster() *cluster {
+	p.t.Helper()
+	p.waitFor("KUBECONFIG=", 1)
+	m := regexp.MustCompile(`KUBECONFIG=(\S+) kubectl`).FindStringSubmatch(p.output())
+	if m == nil {
+		p.t.Fatal("it does not say how to call kubectl")
+	}
+	assets, err := controlPlaneAssets()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return &cluster{t: p.t, assets: assets, kubeconfig: m[1]}
+}
+
+const memcached = "memcached/memcached-sample"
+
+// TestRunLocal runs the golden operator on an embedded control plane: the sample gets its pods, a
+// change of the controller is seen, and an interrupt leaves nothing.
+func TestRunLocal(t *testing.T) {
+	t.Parallel()
+	dir := replay(t, "memcached-operator")
+
+	t.Run("samples and watch", func(t *testing.T) {
+		p := startLocal(t, dir, nil, "run", "local", "--control-plane", "embedded", "--samples", "--watch")
+		c := p.cluster()
+		p.waitFor("applied "+memcached, 1)
+		p.waitFor("containers are simulated", 1)
+		c.eventually("True", "get", memcached, "-o", `jsonpath={.status.conditions[?(@.type=="Available")].status}`)
+		pod := c.must("", "get", "pods", "-o", "jsonpath={.items[*].metadata.name}")
+		c.eventually(fmt.Sprintf("[%q]", pod), "get", memcached, "-o", "jsonpath={.status.nodes}")
+		if names := p.processes(); runtime.GOOS == "linux" && len(names) != 5 {
+			t.Errorf("it should be four servers and the manager that run: %v", names)
+		}
+
+		// What does not build leaves the manager running.
+		edit(t, dir, "cmd/main.go", "\nfunc main() {", "\nfunc main() { broken")
+		p.waitFor("the manager does not build", 1)
+		p.waitFor("waiting for a change", 1)
+		c.must("", "patch", memcached, "--type=merge", "-p", `{"spec":{"size":2}}`)
+		c.eventually("2", "get", memcached, "-o", "jsonpath={.status.replicas}")
+		edit(t, dir, "cmd/main.go", "\nfunc main() { broken", "\nfunc main() {")
+		p.waitFor("starting the manager", 2)
+		edit(t, dir, "cmd/main.go", `"Starting the manager"`, `"Starting the changed manager"`)
+		p.waitFor("Starting the changed manager", 1)
+		edit(t, dir, "cmd/main.go", `"Starting the changed manager"`, `"Starting the manager"`)
+		p.waitFor("starting the manager", 4)
+
+		p.interrupt()
+		p.ends(0)
+		if strings.Contains(p.output(), "was killed") {
+			t.Error("the manager was killed, and not asked to stop")
+		}
+	})
+
+	t.Run("killed", func(t *testing.T) {
+		p := startLocal(t, dir, nil, "run", "local", "--control-plane", "embedded")
+		p.waitFor("press Ctrl-C", 1)
+		if err := p.c.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		<-p.done
+		p.nothingRuns(10 * time.Second)
+	})
+
+	t.Run("crash at start", func(t *testing.T) {
+		edit(t, dir, "cmd/main.go", "\tflag.Parse()\n", "\tflag.Parse()\n\tprintln(\"no luck today\")\n\tos.Exit(7)\n")
+		p := startLocal(t, dir, nil, "run", "local", "--control-plane", "embedded")
+		p.ends(1)
+		for _, want := range []string{"error: the manager failed: exit status 7", "  no luck today"} {
+			if !strings.Contains(p.output(), want) {
+				t.Errorf("it does not say %q", want)
+			}
+		}
+		if n := strings.Count(p.output(), "manager | no luck today"); n != 1 {
+			t.Errorf("the manager was started %d times", n)
+		}
+	})
+
+	t.Run("stubborn manager", func(t *testing.T) {
+		edit(t, dir, "cmd/main.go", "\tos.Exit(7)\n", "\tsignal.Ignore(os.Interrupt)\n\ttime.Sleep(time.Hour)\n")
+		edit(t, dir, "cmd/main.go", "import (\n", "import (\n\t\"os/signal\"\n\t\"time\"\n")
+		p := startLocal(t, dir, nil, "run", "local", "--control-plane", "embedded")
+		p.waitFor("no luck today", 1)
+		p.waitFor("press Ctrl-C", 1)
+		start := time.Now()
+		for p.c.Process.Signal(syscall.SIGINT) == nil {
+			time.Sleep(300 * time.Millisecond)
+		}
+		p.ends(0)
+		if took := time.Since(start); took > 10*time.Second {
+			t.Errorf("a second interrupt took %s", took)
+		}
+	})
+}
+
+// TestRunLocalRefused holds that what cannot work ends with a cause and leaves nothing.
+func TestRunLocalRefused(t *testing.T) {
+	t.Parallel()
+	dir := replay(t, "memcached-operator")
+	c := startCluster(t)
+	write := func(name, text string) string {
+		t.Helper()
+		file := filepath.Join(dir, name)
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return file
+	}
+	const unreachable = `{"apiVersion":"v1","kind":"Config","current-context":"a","contexts":[{"name":"a","context":{"cluster":"a","user":"a"}}],
+"clusters":[{"name":"a","cluster":{"server":"https://127.0.0.1:1"}}],"users":[{"name":"a","user":{}}]}`
+	write("broken", "clusters: {")
+	write("empty", "")
+	write("unreachable", unreachable)
+	write("contextless", strings.Replace(unreachable, `"current-context":"a",`, "", 1))
+	for _, tc := range []struct {
+		name, want string
+		env, args  []string
+	}{
+		{"broken", "reading the kubeconfig", nil, []string{"--kubeconfig", "broken"}},
+		{"broken in KUBECONFIG", "reading the kubeconfig", []string{"KUBECONFIG=" + filepath.Join(dir, "broken")}, nil},
+		{"empty", "there is no kubeconfig", nil, []string{"--kubeconfig", "empty"}},
+		{"missing", "no such file", nil, []string{"--kubeconfig", "missing"}},
+		{"without a context", "no current-context", nil, []string{"--kubeconfig", "contextless"}},
+		{"unreachable", "cannot be reached: dial tcp 127.0.0.1:1: connect: connection refused", nil, []string{"--kubeconfig", "unreachable"}},
+		{"none", "there is no kubeconfig", []string{"HOME=" + t.TempDir(), "GOPATH=" + goEnv(t, "GOPATH"), "GOCACHE=" + goEnv(t, "GOCACHE")}, []string{"--control-plane", "kubeconfig"}},
+		{"without rights", "is forbidden", nil, []string{"--kubeconfig", c.kubeconfigAs("default:nobody")}},
+		{"namespace", `no such namespace`, nil, []string{"--kubeconfig", c.KubeconfigPath(), "--namespace", "elsewhere"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			p := startLocal(t, dir, tc.env, append([]string{"run", "local"}, tc.args...)...)
+			p.ends(1)
+			if !strings.Contains(p.output(), tc.want) {
+				t.Errorf("it does not say %q", tc.want)
+			}
+			if strings.Contains(p.output(), dir) {
+				t.Error("it names the folder of the machine")
+			}
+		})
+	}
+	t.Run("CRD", func(t *testing.T) {
+		types := "api/v1alpha1/memcached_types.go"
+		edit(t, dir, types, "type MemcachedSpec struct {", "// +kubebuilder:validation:XValidation:rule=\"self.nothing > 1\"\ntype MemcachedSpec struct {")
+		p := startLocal(t, dir, nil, "run", "local", "--kubeconfig", c.KubeconfigPath())
+		p.ends(1)
+		for _, want := range []string{"installing the CRD memcacheds.cache.example.com", "undefined field 'nothing'"} {
+			if !strings.Contains(p.output(), want) {
+				t.Errorf("it does not say %q", want)
+			}
+		}
+	})
+}
+
+// TestRunLocalWebhooks serves a webhook to the API server of a kubeconfig and to an embedded one.
+func TestRunLocalWebhooks(t *testing.T) {
+	t.Parallel()
+	dir := replay(t, "memcached-operator")
+	listener, err := net.Listen("tcp", ":0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := listener.Addr().(*net.TCPAddr).Port
+	const code = `package main
+
+import (
+	"context"
+
+	cachev1alpha1 "github.com/example/memcached-operator/api/v1alpha1"
+)
+
+// +kubebuilder:webhook:path=/mutate-cache-example-com-v1alpha1-memcached,mutating=true,failurePolicy=fail,sideEffects=None,groups=cache.example.com,resources=memcacheds,verbs=create,versions=v1alpha1,name=m.example.com,admissionReviewVersions=v1
+
+type defaulter struct{}
+
+func (defaulter) Default(_ context.Context, m *cachev1alpha1.Memcached) error {
+	m.Annotations = map[string]string{"seen": "yes"}
+	return nil
+}
+`
+	if err := os.WriteFile(filepath.Join(dir, "cmd", "webhook.go"), []byte(code), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	edit(t, dir, "cmd/main.go", "webhook.Options{", fmt.Sprintf("webhook.Options{Port: %d, ", port))
+	edit(t, dir, "cmd/main.go", "\t// +kubebuilder:scaffold:builder\n", `	if os.Getenv("ENABLE_WEBHOOKS") != "false" {
+		if err := ctrl.NewWebhookManagedBy(mgr, &cachev1alpha1.Memcached{}).WithDefaulter(defaulter{}).Complete(); err != nil {
+			os.Exit(1)
+		}
+	}
+	// +kubebuilder:scaffold:builder
+`)
+	embedded := []string{"run", "local", "--control-plane", "embedded", "--samples"}
+
+	t.Run("port in use", func(t *testing.T) {
+		p := startLocal(t, dir, nil, embedded...)
+		p.ends(1)
+		if want := fmt.Sprintf("port %d, where the manager serves its webhooks, is in use", port); !strings.Contains(p.output(), want) {
+			t.Errorf("it does not say %q", want)
+		}
+	})
+	if err := listener.Close(); err != nil {
+		t.Fatal(err)
+	}
+	const seen = "jsonpath={.metadata.annotations.seen}"
+	t.Run("embedded", func(t *testing.T) {
+		p := startLocal(t, dir, nil, embedded...)
+		p.waitFor("applied "+memcached, 1)
+		p.cluster().eventually("yes", "get", memcached, "-o", seen)
+		p.interrupt()
+		p.ends(0)
+	})
+	t.Run("kubeconfig", func(t *testing.T) {
+		c := startCluster(t)
+		p := startLocal(t, dir, []string{"KUBECONFIG=" + c.KubeconfigPath()}, "run", "local", "--samples", "--webhooks")
+		p.waitFor("applied "+memcached, 1)
+		c.eventually("yes", "get", memcached, "-o", seen)
+		p.interrupt()
+		p.ends(0)
+		if left := c.must("", "get", "mutatingwebhookconfigurations", "-o", "name"); left != "" {
+			t.Errorf("left in the cluster: %s", left)
+		}
+		c.must("", "delete", memcached, "--wait=false")
+
+		p = startLocal(t, dir, nil, "run", "local", "--samples", "--kubeconfig", c.KubeconfigPath())
+		p.waitFor("webhooks are left out", 1)
+		p.waitFor("press Ctrl-C", 1)
+		p.interrupt()
+		p.ends(0)
+	})
+}
+
+// TestGenerateWatch holds that generate --watch follows changes until it is interrupted.
+func TestGenerateWatch(t *testing.T) {
+	t.Parallel()
+	dir := replay(t, "memcached-operator")
+	p := startLocal(t, dir, nil, "generate", "--watch")
+	p.waitFor("waiting for changes", 1)
+	const types, crd = "api/v1alpha1/memcached_types.go", "config/crd/bases/cache.example.com_memcacheds.yaml"
+	edit(t, dir, types, "type MemcachedSpec struct {", "type MemcachedSpec struct {\n\t// colour of it\n\tColour string `json:\"colour,omitempty\"`\n")
+	p.waitFor("updated  "+crd, 1)
+	edit(t, dir, types, "\tColour string", "\tColour strin")
+	p.waitFor("error: ", 1)
+	edit(t, dir, types, "\tColour strin", "\tColour int")
+	p.waitFor("updated  "+crd, 2)
+	p.interrupt()
+	p.ends(0)
+}
+
+// edit replaces a text in a file of a project.
+func edit(t *testing.T, dir, name, old, text string) {
+	t.Helper()
+	file := filepath.Join(dir, filepath.FromSlash(name))
+	data, err := os.ReadFile(file)
+	if err == nil && !bytes.Contains(data, []byte(old)) {
+		err = errors.New("the text is not there: " + old)
+	}
+	if err == nil {
+		err = os.WriteFile(file, bytes.Replace(data, []byte(old), []byte(text), 1), 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
