@@ -238,7 +238,12 @@ func (r *localRun) choose(ctx context.Context) (cluster *kube.Client, kubeconfig
 			r.progressf("~/.kube/config is not used: %v", err)
 			return nil, "", nil
 		}
-		err = errors.New(strings.ReplaceAll(err.Error(), r.Dir+string(filepath.Separator), ""))
+		text := err.Error()
+		for _, file := range files {
+			// The folder is the machine's, not the user's words.
+			text = strings.ReplaceAll(text, file, filepath.Base(file))
+		}
+		err = errors.New(text)
 		return nil, "", fmt.Errorf("%w\ncorrect the kubeconfig, or use --control-plane embedded to run without a cluster", err)
 	}
 	r.progressf("using the cluster of context %q at %s (Kubernetes %s)", cluster.Context, cluster.URL, version)

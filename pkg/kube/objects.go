@@ -35,16 +35,19 @@ func Decode(data []byte) ([]*Object, error) {
 		if err != nil {
 			return nil, err
 		}
-		content := map[string]any{}
+		content, line := map[string]any{}, node.Line
+		if len(node.Content) > 0 {
+			line = node.Content[0].Line
+		}
 		if err := sigsyaml.Unmarshal(text, &content); err != nil {
-			return nil, fmt.Errorf("line %d: %w", node.Line, err)
+			return nil, fmt.Errorf("line %d: an object is needed", line)
 		}
 		if len(content) == 0 {
 			continue
 		}
 		object := &Object{Object: content}
 		if object.GetKind() == "" || object.GetAPIVersion() == "" {
-			return nil, fmt.Errorf("line %d: an object needs apiVersion and kind", node.Line)
+			return nil, fmt.Errorf("line %d: an object needs apiVersion and kind", line)
 		}
 		if !object.IsList() {
 			objects = append(objects, object)

@@ -1,0 +1,130 @@
+package kube
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestDecode(t *testing.T) {
+	t.Parallel()
+	objects, err := Decode([]byte(`# a comment
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: a}
+data: {number: "1"}
+---
+---
+apiVersion: v1
+kind: List
+items:
+- {apiVersion: v1, kind: Secret, metadata: {name: b}}
+- {apiVersion: v1, kind: Secret, metadata: {name: c}}
+`))
+	if err != nil || len(objects) != 3 || Name(objects[0]) != "configmap/a" || Name(objects[2]) != "secret/c" {
+		t.Errorf("got %v, %v", objects, err)
+	}
+	for text, want := range map[string]string{
+		"a: {":      "line 1",
+		"---\na: b": "line 2: an object needs apiVersion and kind",
+		"- a\n":     "line 1: an object is needed",
+		"just text": "line 1: an object is needed",
+	} {
+		if _, err := Decode([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: got %v, want %q", text, err, want)
+		}
+	}
+}
+
+func kubeconfig(server string) string {
+	return fmt.Sprintf(`apiVersion: v1
+kind: Config
+current-context: c
+contexts: [{name: c, context: {cluster: c, user: u, namespace: team}}]
+clusters: [{name: c, cluster: {server: %q}}]
+users: [{name: u, user: {token: t}}]
+`, server)
+}
+
+func TestLoad(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	good, broken, empty := file("good", kubeconfig("http://127.0.0.1:1/")), file("broken", "a: {"), file("empty", "")
+	missing := filepath.Join(dir, "missing")
+	client, err := Load(missing, good)
+	if err != nil || client.URL != "http://127.0.0.1:1" || client.Context != "c" || client.Namespace != "team" {
+		t.Errorf("got %+v, %v", client, err)
+	}
+	if _, err := Load(empty); !errors.Is(err, ErrNoKubeconfig) {
+		t.Errorf("empty: %v", err)
+	}
+	for _, files := range [][]string{{missing}, {broken}, {good, broken}} {
+		if _, err := Load(files...); err == nil {
+			t.Errorf("%v: no error", files)
+		} else if _, ok := errors.AsType[*ConfigError](err); !ok {
+			t.Errorf("%v: %v is no *ConfigError", files, err)
+		}
+	}
+	if _, err := New([]byte("a: {")); err == nil {
+		t.Error("New takes a broken kubeconfig")
+	}
+}
+
+// TestRefusals holds what is made of a server's errors; what it does right, tests on a real one hold.
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/status":
+			w.WriteHeader(http.StatusForbidden)
+			fmt.Fprint(w, `{"kind":"Status","reason":"Forbidden","message":"u must not"}`)
+		case "/text":
+			w.WriteHeader(http.StatusBadGateway)
+			fmt.Fprint(w, "no backend\n")
+		case "/nothing":
+			w.WriteHeader(http.StatusNotFound)
+		case "/version":
+			<-r.Context().Done()
+		default:
+			fmt.Fprint(w, "{")
+		}
+	}))
+	defer server.Close()
+	client, err := New([]byte(kubeconfig(server.URL)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	get := func(path string) error {
+		var out map[string]any
+		return client.Do(t.Context(), http.MethodGet, path, "", nil, &out)
+	}
+	if err := get("/status"); !IsForbidden(err) || IsNotFound(err) || err.Error() != "u must not" {
+		t.Errorf("/status: %v", err)
+	}
+	if err := get("/text"); err == nil || err.Error() != "no backend" {
+		t.Errorf("/text: %v", err)
+	}
+	if err := get("/nothing"); !IsNotFound(err) || err.Error() != "the server answers 404 Not Found" {
+		t.Errorf("/nothing: %v", err)
+	}
+	if err := get("/torn"); err == nil || !strings.Contains(err.Error(), "GET /torn") {
+		t.Errorf("/torn: %v", err)
+	}
+	if _, err := client.Ping(t.Context(), 50*time.Millisecond); err == nil || !strings.Contains(err.Error(), "no answer within 50ms") {
+		t.Errorf("silent server: %v", err)
+	}
+}

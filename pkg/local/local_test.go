@@ -1,0 +1,207 @@
+package local
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+func write(t *testing.T, dir, name, text string) {
+	t.Helper()
+	file := filepath.Join(dir, filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestMainPackage(t *testing.T) {
+	t.Parallel()
+	for file, want := range map[string]string{"cmd/main.go": "./cmd", "main.go": ".", "cmd/manager/main.go": "./cmd/manager", "other.go": ""} {
+		dir := t.TempDir()
+		write(t, dir, file, "package main")
+		got, err := MainPackage(dir)
+		if got != want || (err != nil) != (want == "") {
+			t.Errorf("%s: got %q, %v", file, got, err)
+		}
+	}
+}
+
+func TestWebhookPort(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]int{
+		"webhook.Options{TLSOpts: o}":                        9443,
+		"ctrl.Options{Port: 9876, LeaderElection: true}":     9876,
+		"webhook.Options{\n\tPort:    19443,\n\tHost: host}": 19443,
+		"webhook.Options{Port: port}":                        9443,
+	} {
+		dir := t.TempDir()
+		write(t, dir, "main.go", "package main\n"+text)
+		if got := webhookPort(dir, "."); got != want {
+			t.Errorf("%s: got %d, want %d", text, got, want)
+		}
+	}
+}
+
+func TestManagerEnv(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if env, err := managerEnv(dir, "n"); err != nil || env != nil {
+		t.Errorf("without config/manager: %v, %v", env, err)
+	}
+	write(t, dir, "config/manager/manager.yaml", `apiVersion: v1
+kind: Namespace
+metadata: {name: system}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: m}
+spec:
+  template:
+    spec:
+      containers:
+      - name: proxy
+        env: [{name: PROXY, value: "1"}]
+      - name: manager
+        env:
+        - {name: IMAGE, value: "a:1"}
+        - {name: EMPTY, value: ""}
+        - name: WATCH_NAMESPACE
+          valueFrom: {fieldRef: {fieldPath: metadata.namespace}}
+        - name: GOMEMLIMIT
+          valueFrom: {resourceFieldRef: {resource: limits.memory}}
+`)
+	env, err := managerEnv(dir, "team")
+	if want := []string{"IMAGE=a:1", "EMPTY=", "WATCH_NAMESPACE=team"}; err != nil || !slices.Equal(env, want) {
+		t.Errorf("got %q, %v, want %q", env, err, want)
+	}
+	write(t, dir, "config/manager/manager.yaml", "a: {")
+	if _, err := managerEnv(dir, "n"); err == nil || !strings.Contains(err.Error(), "config/manager/manager.yaml") || strings.Contains(err.Error(), dir) {
+		t.Errorf("got %v", err)
+	}
+}
+
+const crdText = `apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: as.example.com}
+spec: {group: example.com}
+`
+
+// TestCRDs holds what becomes of CRDs: from a kustomization or from files, with and without conversion.
+func TestCRDs(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if found, err := crds(dir, nil); err != nil || len(found) != 0 {
+		t.Errorf("without config: %v, %v", found, err)
+	}
+	write(t, dir, "config/crd/bases/a.yaml", crdText)
+	if found, err := crds(dir, nil); err != nil || len(found) != 1 || found[0].GetName() != "as.example.com" {
+		t.Errorf("from bases: %v, %v", found, err)
+	}
+	write(t, dir, "config/crd/patch.yaml", strings.Replace(crdText, "spec: {group: example.com}", "spec:", 1)+`  conversion:
+    strategy: Webhook
+    webhook:
+      clientConfig: {service: {name: s, namespace: n, path: /convert}}
+      conversionReviewVersions: [v1]
+`)
+	write(t, dir, "config/crd/kustomization.yaml", "resources: [bases/a.yaml]\npatches: [{path: patch.yaml}]\n")
+	found, err := crds(dir, &endpoint{port: 1234, ca: []byte("CA")})
+	if err != nil || len(found) != 1 {
+		t.Fatal(found, err)
+	}
+	webhook := dig(found[0].Object, "spec", "conversion", "webhook")
+	if dig(webhook, "clientConfig", "url") != "https://127.0.0.1:1234/convert" || dig(webhook, "clientConfig", "caBundle") != "Q0E=" ||
+		dig(webhook, "clientConfig", "service") != nil || len(list(dig(webhook, "conversionReviewVersions"))) != 1 {
+		t.Errorf("conversion: %v", webhook)
+	}
+	found, err = crds(dir, nil)
+	if err != nil || dig(found[0].Object, "spec", "conversion", "strategy") != "None" || dig(found[0].Object, "spec", "conversion", "webhook") != nil {
+		t.Errorf("without webhooks: %v, %v", found, err)
+	}
+	write(t, dir, "config/crd/kustomization.yaml", "resources: [bases/b.yaml]\n")
+	if _, err := crds(dir, nil); err == nil || strings.Contains(err.Error(), dir) {
+		t.Errorf("a broken kustomization: %v", err)
+	}
+}
+
+func TestWebhooks(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	e := &endpoint{port: 1234, ca: []byte("CA")}
+	if found, err := webhooks(dir, "p", e); err != nil || found != nil || HasWebhooks(dir) {
+		t.Errorf("without webhooks: %v, %v", found, err)
+	}
+	write(t, dir, webhookManifests, `---
+apiVersion: admissionregistration.k8s.io/v1
+kind: MutatingWebhookConfiguration
+metadata: {name: mutating-webhook-configuration}
+webhooks:
+- name: m.example.com
+  clientConfig: {service: {name: webhook-service, namespace: system, path: /mutate}}
+`)
+	found, err := webhooks(dir, "p", e)
+	if err != nil || len(found) != 1 || !HasWebhooks(dir) {
+		t.Fatal(found, err)
+	}
+	config := dig(list(found[0].Object["webhooks"])[0], "clientConfig")
+	if found[0].GetName() != "p-run-local-mutating-webhook-configuration" || dig(config, "url") != "https://127.0.0.1:1234/mutate" || dig(config, "service") != nil {
+		t.Errorf("got %s %v", found[0].GetName(), config)
+	}
+}
+
+// TestWatch holds which changes are noticed and which are not.
+func TestWatch(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write(t, dir, "cmd/main.go", "package main")
+	write(t, dir, "cmd/old.go", "package main")
+	write(t, dir, "go.mod", "module m")
+	w := NewWatch(dir)
+	for _, name := range []string{"cmd/main_test.go", "api/zz_generated.deepcopy.go", "config/crd/bases/a.yaml", "config/rbac/role.yaml",
+		"config/webhook/manifests.yaml", ".git/a.go", "bin/a.go", "README.md", "config/.a.yaml.swp"} {
+		write(t, dir, name, "text")
+	}
+	// The same content again is no change.
+	write(t, dir, "cmd/main.go", "package main")
+	if changed := w.look(); len(changed) > 0 {
+		t.Errorf("noticed %v", changed)
+	}
+	write(t, dir, "cmd/main.go", "package other")
+	write(t, dir, "internal/new.go", "package internal")
+	write(t, dir, "config/samples/a.yaml", "a: b")
+	write(t, dir, "go.mod", "module n")
+	if err := os.Remove(filepath.Join(dir, "cmd", "old.go")); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	changed, err := w.Next(ctx)
+	if want := []string{"cmd/main.go", "cmd/old.go", "config/samples/a.yaml", "go.mod", "internal/new.go"}; err != nil || !slices.Equal(changed, want) {
+		t.Errorf("got %v, %v, want %v", changed, err, want)
+	}
+	cancel()
+	if changed, err := w.Next(ctx); err == nil {
+		t.Errorf("noticed %v where nothing has changed", changed)
+	}
+}
+
+func TestPrefixWriter(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	w := &PrefixWriter{Out: &out, Prefix: "m | "}
+	for _, text := range []string{"a", "b\nc\n", "\n", "d"} {
+		if n, err := w.Write([]byte(text)); n != len(text) || err != nil {
+			t.Errorf("%q: %d, %v", text, n, err)
+		}
+	}
+	if want := "m | ab\nm | c\nm | \n"; out.String() != want {
+		t.Errorf("got %q, want %q", out.String(), want)
+	}
+}
