@@ -12,6 +12,9 @@ func serverAttributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
+// guard does nothing: the death signal ends a program.
+func guard(*process) error { return nil }
+
 // toolAttributes let the system interrupt a tool when this process dies; go then ends its compilers.
 func toolAttributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Pdeathsig: syscall.SIGINT}

@@ -3,6 +3,7 @@ package controlplane
 import (
 	"context"
 	"crypto/x509"
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -46,6 +47,10 @@ func StartProgram(name string, command Command, log io.Writer) (*Program, error)
 	p, err := startProcess(name, command.Name, command.Args, command.Env, command.Dir, log)
 	if err != nil {
 		return nil, err
+	}
+	if err := guard(p); err != nil {
+		p.kill()
+		return nil, fmt.Errorf("starting %s: %w", name, err)
 	}
 	return &Program{p: p}, nil
 }
