@@ -116,6 +116,9 @@ func (a *app) runLocal(c *cobra.Command, o *runLocalOptions) error {
 	defer stop()
 	watch := local.NewWatch(o.root)
 	if err := a.generateAll(ctx, o.root); err != nil {
+		if ctx.Err() != nil {
+			return errInterrupted
+		}
 		return err
 	}
 	if a.dryRun {

@@ -109,7 +109,7 @@ func (p *localProcess) ends(code int) {
 	if got := p.c.ProcessState.ExitCode(); got != code {
 		p.t.Errorf("exit code %d, want %d", got, code)
 	}
-	p.nothingRuns(0)
+	p.nothingRuns(time.Second)
 	left, err := filepath.Glob(filepath.Join(p.tmp, "operon-*"))
 	if err != nil || len(left) > 0 {
 		p.t.Errorf("left: %v (%v)", left, err)
@@ -195,6 +195,18 @@ func TestRunLocal(t *testing.T) {
 		p.ends(0)
 		if strings.Contains(p.output(), "was killed") {
 			t.Error("the manager was killed, and not asked to stop")
+		}
+	})
+
+	t.Run("interrupted while it starts", func(t *testing.T) {
+		for _, when := range []string{"starting a control plane", "KUBECONFIG="} {
+			p := startLocal(t, dir, nil, "run", "local", "--control-plane", "embedded")
+			p.waitFor(when, 1)
+			p.interrupt()
+			p.ends(1)
+			if !strings.Contains(p.output(), "error: interrupted") || strings.Contains(p.output(), "manager | ") {
+				t.Errorf("after %q, it says\n%s", when, p.output())
+			}
 		}
 	})
 

@@ -103,12 +103,13 @@ func serverEnviron(environ []string) []string {
 	return append(kept, parentVariable+"="+strconv.Itoa(os.Getpid()))
 }
 
-// runTied runs a program to its end. It is interrupted when ctx ends or, on Linux, this process does.
+// runTied runs a program to its end. It is interrupted, with the programs that it started, when ctx ends
+// or, on Linux, this process does.
 func runTied(ctx context.Context, command Command) error {
 	cmd := exec.CommandContext(ctx, command.Name, command.Args...)
 	cmd.Dir, cmd.Env = command.Dir, command.Env
 	cmd.Stdout, cmd.Stderr = command.Stdout, command.Stderr
-	cmd.Cancel = func() error { return interrupt(cmd.Process) }
+	cmd.Cancel = func() error { return interruptGroup(cmd.Process) }
 	cmd.WaitDelay = 10 * time.Second
 	cmd.SysProcAttr = toolAttributes()
 	ended := make(chan error)
@@ -119,6 +120,10 @@ func runTied(ctx context.Context, command Command) error {
 		if err == nil {
 			err = cmd.Wait()
 			release()
+			if ctx.Err() != nil {
+				// The go command does not wait for its compilers and linkers then.
+				killGroup(cmd.Process)
+			}
 		}
 		ended <- err
 	}()

@@ -17,7 +17,7 @@ func guard(*process) error { return nil }
 
 // toolAttributes let the system interrupt a tool when this process dies; go then ends its compilers.
 func toolAttributes() *syscall.SysProcAttr {
-	return &syscall.SysProcAttr{Pdeathsig: syscall.SIGINT}
+	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGINT}
 }
 
 func startInJob(cmd *exec.Cmd) (release func(), err error) { return func() {}, cmd.Start() }

@@ -26,7 +26,7 @@ func guard(p *process) error {
 	return nil
 }
 
-func toolAttributes() *syscall.SysProcAttr { return nil }
+func toolAttributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
 func startInJob(cmd *exec.Cmd) (release func(), err error) { return func() {}, cmd.Start() }
 

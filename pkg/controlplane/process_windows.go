@@ -60,3 +60,8 @@ func assign(job windows.Handle, pid int) error {
 
 // interrupt ends a process; Windows has no interrupt for processes without a console.
 func interrupt(p *os.Process) error { return p.Kill() }
+
+func interruptGroup(p *os.Process) error { return interrupt(p) }
+
+// killGroup does nothing: the processes that a program started end with its job object.
+func killGroup(*os.Process) {}

@@ -3,6 +3,7 @@
 package controlplane
 
 import (
+	"os"
 	"os/exec"
 	"strconv"
 	"syscall"
@@ -18,3 +19,9 @@ func watchdog(parent, group int) (*exec.Cmd, error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	return cmd, cmd.Start()
 }
+
+// interruptGroup interrupts a program that leads a process group, and all others in the group.
+func interruptGroup(p *os.Process) error { return syscall.Kill(-p.Pid, syscall.SIGINT) }
+
+// killGroup kills what is left of the group of a program.
+func killGroup(p *os.Process) { _ = syscall.Kill(-p.Pid, syscall.SIGKILL) } // fails if nothing is
