@@ -160,6 +160,29 @@ func (p *localProcess) cluster() *cluster {
 
 const memcached = "memcached/memcached-sample"
 
+// unreachable is a kubeconfig whose cluster does not answer.
+const unreachable = `{"apiVersion":"v1","kind":"Config","current-context":"a","contexts":[{"name":"a","context":{"cluster":"a","user":"a"}}],
+"clusters":[{"name":"a","cluster":{"server":"https://127.0.0.1:1"}}],"users":[{"name":"a","user":{}}]}`
+
+// home is the environment of a user with a kubeconfig in the usual place, or with none.
+func home(t *testing.T, kubeconfig string) []string {
+	t.Helper()
+	dir := t.TempDir()
+	if kubeconfig != "" {
+		if err := os.Mkdir(filepath.Join(dir, ".kube"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, ".kube", "config"), []byte(kubeconfig), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return []string{"HOME=" + dir, "XDG_CACHE_HOME=" + cache, "GOMODCACHE=" + goEnv(t, "GOMODCACHE"), "GOCACHE=" + goEnv(t, "GOCACHE")}
+}
+
 // TestRunLocal runs the golden operator on an embedded control plane: the sample gets its pods, a
 // change of the controller is seen, and an interrupt leaves nothing.
 func TestRunLocal(t *testing.T) {
@@ -211,8 +234,9 @@ func TestRunLocal(t *testing.T) {
 	})
 
 	t.Run("killed", func(t *testing.T) {
-		p := startLocal(t, dir, nil, "run", "local", "--control-plane", "embedded")
+		p := startLocal(t, dir, nil, "run", "local", "--control-plane", "embedded", "--samples", "--namespace", "team")
 		p.waitFor("press Ctrl-C", 1)
+		p.cluster().must("", "get", "--namespace", "team", memcached)
 		if err := p.c.Process.Kill(); err != nil {
 			t.Fatal(err)
 		}
@@ -222,8 +246,12 @@ func TestRunLocal(t *testing.T) {
 
 	t.Run("crash at start", func(t *testing.T) {
 		edit(t, dir, "cmd/main.go", "\tflag.Parse()\n", "\tflag.Parse()\n\tprintln(\"no luck today\")\n\tos.Exit(7)\n")
-		p := startLocal(t, dir, nil, "run", "local", "--control-plane", "embedded")
+		// The user's own kubeconfig is passed over, as its cluster does not answer.
+		p := startLocal(t, dir, home(t, unreachable), "run", "local")
 		p.ends(1)
+		if !strings.Contains(p.output(), "~/.kube/config is not used: the cluster at https://127.0.0.1:1 cannot be reached") {
+			t.Error("it does not say why it uses an embedded control plane")
+		}
 		for _, want := range []string{"error: the manager failed: exit status 7", "  no luck today"} {
 			if !strings.Contains(p.output(), want) {
 				t.Errorf("it does not say %q", want)
@@ -264,8 +292,6 @@ func TestRunLocalRefused(t *testing.T) {
 		}
 		return file
 	}
-	const unreachable = `{"apiVersion":"v1","kind":"Config","current-context":"a","contexts":[{"name":"a","context":{"cluster":"a","user":"a"}}],
-"clusters":[{"name":"a","cluster":{"server":"https://127.0.0.1:1"}}],"users":[{"name":"a","user":{}}]}`
 	write("broken", "clusters: {")
 	write("empty", "")
 	write("unreachable", unreachable)
@@ -280,7 +306,7 @@ func TestRunLocalRefused(t *testing.T) {
 		{"missing", "no such file", nil, []string{"--kubeconfig", "missing"}},
 		{"without a context", "no current-context", nil, []string{"--kubeconfig", "contextless"}},
 		{"unreachable", "cannot be reached: dial tcp 127.0.0.1:1: connect: connection refused", nil, []string{"--kubeconfig", "unreachable"}},
-		{"none", "there is no kubeconfig", []string{"HOME=" + t.TempDir(), "GOPATH=" + goEnv(t, "GOPATH"), "GOCACHE=" + goEnv(t, "GOCACHE")}, []string{"--control-plane", "kubeconfig"}},
+		{"none", "there is no kubeconfig", home(t, ""), []string{"--control-plane", "kubeconfig"}},
 		{"without rights", "is forbidden", nil, []string{"--kubeconfig", c.kubeconfigAs("default:nobody")}},
 		{"namespace", `no such namespace`, nil, []string{"--kubeconfig", c.KubeconfigPath(), "--namespace", "elsewhere"}},
 	} {
