@@ -391,6 +391,15 @@ func (defaulter) Default(_ context.Context, m *cachev1alpha1.Memcached) error {
 		p.interrupt()
 		p.ends(0)
 	})
+	t.Run("old layout", func(t *testing.T) {
+		old := copyTree(t, dir)
+		oldLayout(t, old)
+		p := startLocal(t, old, nil, embedded...)
+		p.waitFor("applied "+memcached, 1)
+		p.cluster().eventually("yes", "get", memcached, "-o", seen)
+		p.interrupt()
+		p.ends(0)
+	})
 	t.Run("kubeconfig", func(t *testing.T) {
 		c := startCluster(t)
 		p := startLocal(t, dir, []string{"KUBECONFIG=" + c.KubeconfigPath()}, "run", "local", "--samples", "--webhooks")
@@ -409,6 +418,20 @@ func (defaulter) Default(_ context.Context, m *cachev1alpha1.Memcached) error {
 		p.interrupt()
 		p.ends(0)
 	})
+}
+
+// oldLayout makes of a project one as older peers wrote them: the manager at the root, and without a
+// flag for the webhooks' certificate.
+func oldLayout(t *testing.T, dir string) {
+	t.Helper()
+	for _, name := range []string{"main.go", "webhook.go"} {
+		if err := os.Rename(filepath.Join(dir, "cmd", name), filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	edit(t, dir, "PROJECT", "go.kubebuilder.io/v4", "go.kubebuilder.io/v3")
+	edit(t, dir, "main.go", "\ts.webhookCert.bind(", "\t(&servingCert{}).bind(flag.NewFlagSet(\"unused\", flag.ContinueOnError), ")
+	edit(t, dir, "main.go", ", flag.ContinueOnError), flags, ", ", flag.ContinueOnError), ")
 }
 
 // TestGenerateWatch holds that generate --watch follows changes until it is interrupted.
