@@ -28,6 +28,8 @@ type row struct {
 	// change is done before each run, not timed.
 	change       func(dir string, round int) error
 	operon, peer []command
+	// until ends the measurement of a command that would run on: when it says this, it is interrupted.
+	until string
 }
 
 // command is a program with its arguments.
@@ -112,7 +114,7 @@ func (b *bench) once(r row, dir string, side []command, round int) (sample, erro
 	}
 	var total sample
 	for _, c := range side {
-		s, err := b.exec(dir, c)
+		s, err := b.exec(dir, c, r.until)
 		if err != nil {
 			return sample{}, err
 		}
@@ -124,7 +126,7 @@ func (b *bench) once(r row, dir string, side []command, round int) (sample, erro
 
 // exec runs one command in a folder, with peers' tools first on PATH. {new} in an argument becomes a
 // word that no run had before: what a cache holds of an earlier one must not help.
-func (b *bench) exec(dir string, c command) (sample, error) {
+func (b *bench) exec(dir string, c command, until string) (sample, error) {
 	c = slices.Clone(c)
 	for i := range c {
 		if strings.Contains(c[i], "{new}") {
@@ -138,10 +140,38 @@ func (b *bench) exec(dir string, c command) (sample, error) {
 	var out bytes.Buffer
 	p.Stdout, p.Stderr = &out, &out
 	start := time.Now()
+	var wall time.Duration
+	if until != "" {
+		p.Stdout = &trigger{text: until, out: &out, pull: func() {
+			wall = time.Since(start)
+			_ = p.Process.Signal(os.Interrupt) // one that has ended fails below
+		}}
+		p.Stderr = p.Stdout
+	}
 	if err := p.Run(); err != nil {
 		return sample{}, fmt.Errorf("%s: %w\n%s", strings.Join(c, " "), err, out.String())
 	}
-	return sample{wall: time.Since(start), memory: peakMemory(p.ProcessState)}, nil
+	if until == "" {
+		wall = time.Since(start)
+	}
+	return sample{wall: wall, memory: peakMemory(p.ProcessState)}, nil
+}
+
+// trigger is pulled once, when a text has been written.
+type trigger struct {
+	text string
+	out  *bytes.Buffer
+	pull func()
+	done bool
+}
+
+func (t *trigger) Write(p []byte) (int, error) {
+	n, err := t.out.Write(p)
+	if !t.done && bytes.Contains(t.out.Bytes(), []byte(t.text)) {
+		t.done = true
+		t.pull()
+	}
+	return n, err
 }
 
 func median(samples []sample) *sample {

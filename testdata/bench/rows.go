@@ -34,16 +34,23 @@ func (b *bench) rows() []row {
 	manifests := command{peer("controller-gen"), "rbac:roleName=manager-role", "crd", "webhook", "paths=./...", "output:crd:artifacts:config=config/crd/bases"}
 	project := func(apis int) func(string) error {
 		return func(dir string) error {
-			if _, err := b.exec(dir, append(command{b.operon}, initialise...)); err != nil {
+			if _, err := b.exec(dir, append(command{b.operon}, initialise...), ""); err != nil {
 				return err
 			}
 			for i := range apis {
-				if _, err := b.exec(dir, append(command{b.operon}, create(kindName(i))...)); err != nil {
+				if _, err := b.exec(dir, append(command{b.operon}, create(kindName(i))...), ""); err != nil {
 					return err
 				}
 			}
 			return nil
 		}
+	}
+	memcached := func(dir string) error {
+		if _, err := b.exec(dir, append(command{b.operon}, initialise...), ""); err != nil {
+			return err
+		}
+		_, err := b.exec(dir, append(append(command{b.operon}, create("Memcached")...), "--image", "memcached:1.6.39-alpine"), "")
+		return err
 	}
 	return []row{
 		{name: "version", operon: []command{{b.operon, "version"}}, peer: []command{{peer("kubebuilder"), "version"}}},
@@ -81,6 +88,10 @@ func (b *bench) rows() []row {
 			name: "kustomize build config/default", change: b.prepared(project(1)),
 			operon: []command{{b.operon, "tool", "kustomize", "build", "config/default"}},
 			peer:   []command{{peer("kustomize"), "build", "config/default"}},
+		},
+		{
+			name: "run local, to the first reconcile", change: b.prepared(memcached), until: `"reason": "Created"`,
+			operon: []command{{b.operon, "run", "local", "--control-plane", "embedded", "--samples"}},
 		},
 	}
 }
