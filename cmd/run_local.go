@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -38,9 +36,6 @@ const (
 	planeEmbedded   = "embedded"
 	planeKubeconfig = "kubeconfig"
 )
-
-// reachTimeout is how long a cluster may take to answer at first.
-const reachTimeout = 10 * time.Second
 
 // errInterrupted ends a command that was asked to end before it had got anywhere.
 var errInterrupted = errors.New("interrupted")
@@ -200,59 +195,6 @@ func (r *localRun) webhooks() bool {
 	})
 }
 
-// choose finds the cluster to use; nil is for the embedded one.
-func (r *localRun) choose(ctx context.Context) (cluster *kube.Client, kubeconfig string, err error) {
-	o := r.o
-	if o.controlPlane == planeEmbedded {
-		return nil, "", nil
-	}
-	files, home := []string{o.kubeconfig}, false
-	switch variable := r.Getenv("KUBECONFIG"); {
-	case o.kubeconfig != "":
-		if !filepath.IsAbs(o.kubeconfig) {
-			files[0] = filepath.Join(r.Dir, o.kubeconfig)
-		}
-	case variable != "":
-		files = filepath.SplitList(variable)
-	default:
-		home = true
-		folder := r.Getenv("HOME")
-		if folder == "" {
-			folder = r.Getenv("USERPROFILE")
-		}
-		files[0] = filepath.Join(folder, ".kube", "config")
-		if _, err := r.FS.Stat(files[0]); err != nil {
-			if o.controlPlane == planeKubeconfig {
-				return nil, "", fmt.Errorf("there is no kubeconfig: give --kubeconfig, set KUBECONFIG, or use --control-plane embedded")
-			}
-			return nil, "", nil
-		}
-	}
-	cluster, err = kube.Load(files...)
-	var version string
-	if err == nil {
-		version, err = cluster.Ping(ctx, reachTimeout)
-	}
-	if ctx.Err() != nil {
-		return nil, "", errInterrupted
-	}
-	if err != nil {
-		if home && o.controlPlane == planeAuto {
-			r.progressf("~/.kube/config is not used: %v", err)
-			return nil, "", nil
-		}
-		text := err.Error()
-		for _, file := range files {
-			// The folder is the machine's, not the user's words.
-			text = strings.ReplaceAll(text, file, filepath.Base(file))
-		}
-		err = errors.New(text)
-		return nil, "", fmt.Errorf("%w\ncorrect the kubeconfig, or use --control-plane embedded to run without a cluster", err)
-	}
-	r.progressf("using the cluster of context %q at %s (Kubernetes %s)", cluster.Context, cluster.URL, version)
-	return cluster, strings.Join(files, string(filepath.ListSeparator)), nil
-}
-
 // prepare builds the manager while an embedded control plane starts, and installs the CRDs.
 func (r *localRun) prepare(ctx context.Context, cluster *kube.Client, kubeconfig string) error {
 	// Either failing ends the other.
@@ -291,185 +233,4 @@ func (r *localRun) prepare(ctx context.Context, cluster *kube.Client, kubeconfig
 	}
 	r.session.Connect(cluster, kubeconfig, namespace)
 	return r.install(ctx)
-}
-
-// embed starts a control plane with controllers, a scheduler and a simulated node.
-func (r *localRun) embed(ctx context.Context) (*kube.Client, string, error) {
-	find := controlplane.DefaultOptions(r.Getenv)
-	find.Parts, find.NoDownload, find.Environ = controlplane.WorkloadParts(), true, r.Environ
-	find.Progress = func(e controlplane.Event) { r.progressf("%s", e.Message) }
-	assets, err := controlplane.Ensure(ctx, find)
-	if err != nil && find.KubebuilderAssets != "" {
-		// The usual download for tests has neither controllers nor a scheduler.
-		find.KubebuilderAssets = ""
-		assets, err = controlplane.Ensure(ctx, find)
-	}
-	if err != nil {
-		return nil, "", err
-	}
-	r.progressf("starting a control plane on this machine; its node and containers are simulated: pods become Running and Ready, but nothing runs in them")
-	options := controlplane.StartOptions{TempDir: r.Getenv("TMPDIR"), Environ: r.Environ, ServiceAccounts: true}
-	if r.plane, err = controlplane.Start(ctx, assets, options); err != nil {
-		return nil, "", err
-	}
-	if err := r.plane.StartWorkloads(ctx, options, r.Now); err != nil {
-		return nil, "", err
-	}
-	cluster, err := kube.New(r.plane.Kubeconfig())
-	if err != nil {
-		return nil, "", err
-	}
-	r.progressf("the API server is at %s; to look at it:\n  KUBECONFIG=%s kubectl get all --all-namespaces", r.plane.URL, r.plane.KubeconfigPath())
-	return cluster, r.plane.KubeconfigPath(), nil
-}
-
-// provideNamespace makes --namespace in an embedded control plane, and looks for it elsewhere.
-func (r *localRun) provideNamespace(ctx context.Context, cluster *kube.Client, name string) error {
-	o := &kube.Object{Object: map[string]any{"apiVersion": "v1", "kind": "Namespace"}}
-	o.SetName(name)
-	if r.plane != nil {
-		return cluster.Apply(ctx, o, "")
-	}
-	err := cluster.Do(ctx, "GET", "/api/v1/namespaces/"+name, "", nil, nil)
-	if kube.IsNotFound(err) {
-		return fmt.Errorf("--namespace %q: the cluster has no such namespace; make it with 'kubectl create namespace %s'", name, name)
-	}
-	if kube.IsForbidden(err) {
-		return nil // one may be allowed to use it, and not to look at it
-	}
-	return err
-}
-
-func (r *localRun) install(ctx context.Context) error {
-	names, err := r.session.Install(ctx)
-	if err == nil && len(names) > 0 {
-		r.progressf("installed %s", strings.Join(names, ", "))
-	}
-	return err
-}
-
-// launch starts the manager and applies the samples.
-func (r *localRun) launch(ctx context.Context) error {
-	r.progressf("starting the manager")
-	r.running = true
-	if err := r.session.Start(ctx); err != nil {
-		return err
-	}
-	if !r.o.samples {
-		return nil
-	}
-	names, err := r.session.Samples(ctx)
-	for _, name := range names {
-		r.progressf("applied %s", name)
-	}
-	if err == nil && len(names) == 0 {
-		r.progressf("there are no samples in config/samples")
-	}
-	return err
-}
-
-// survives tells whether a run goes on after an error: with --watch, the next change may correct it.
-func (r *localRun) survives(ctx context.Context, err error) bool {
-	if !r.o.watch || ctx.Err() != nil {
-		return false
-	}
-	r.report(err)
-	r.progressf("waiting for a change")
-	return true
-}
-
-// follow waits for the end, and restarts the manager at every change with --watch.
-func (r *localRun) follow(ctx context.Context) error {
-	changes := make(chan []string)
-	if r.o.watch {
-		var wg sync.WaitGroup
-		watching, stop := context.WithCancel(ctx)
-		defer wg.Wait()
-		defer stop()
-		wg.Go(func() {
-			for {
-				changed, err := r.watch.Next(watching)
-				if err != nil {
-					return
-				}
-				select {
-				case changes <- changed:
-				case <-watching.Done():
-					return
-				}
-			}
-		})
-	}
-	var planeDone <-chan struct{}
-	if r.plane != nil {
-		planeDone = r.plane.Done()
-	}
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-planeDone:
-			return r.plane.Err()
-		case <-r.session.Done():
-			if ctx.Err() != nil {
-				return nil
-			}
-			if err := r.session.Crash(); !r.survives(ctx, err) {
-				return err
-			}
-		case changed := <-changes:
-			r.progressf("changed: %s", strings.Join(changed, ", "))
-			if err := r.restart(ctx); err != nil && !r.survives(ctx, err) {
-				if ctx.Err() != nil {
-					return nil
-				}
-				return err
-			}
-		}
-	}
-}
-
-// restart brings a change into the running manager. What does not build leaves it running.
-func (r *localRun) restart(ctx context.Context) error {
-	if err := r.generateAll(ctx, r.o.root); err != nil {
-		return err
-	}
-	if err := r.session.SetWebhooks(r.webhooks()); err != nil {
-		return err
-	}
-	if err := r.session.Build(ctx); err != nil {
-		return err
-	}
-	if err := r.install(ctx); err != nil {
-		return err
-	}
-	r.session.Stop(ctx.Done())
-	return r.launch(ctx)
-}
-
-// close ends everything in order: the manager, what leads to it, the control plane, the files.
-func (r *localRun) close() error {
-	hurried, stop := hurry()
-	defer stop()
-	var errs []error
-	if r.running {
-		r.progressf("stopping")
-	}
-	if r.session != nil {
-		if !r.session.Stop(hurried) {
-			r.progressf("the manager did not stop by itself and was killed")
-		}
-		if r.plane == nil {
-			ctx, cancel := context.WithTimeout(context.Background(), reachTimeout)
-			errs = append(errs, r.session.Unregister(ctx))
-			cancel()
-		}
-	}
-	if r.plane != nil {
-		errs = append(errs, r.plane.Stop())
-	}
-	if r.workspace != nil {
-		errs = append(errs, r.workspace.Remove())
-	}
-	return errors.Join(errs...)
 }

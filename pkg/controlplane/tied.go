@@ -61,9 +61,6 @@ func (p *Program) Done() <-chan struct{} { return p.p.done }
 // Failure tells, once Done is closed, how the program ended, with the last lines of its log.
 func (p *Program) Failure() *Failure { return p.p.failure() }
 
-// PID is the process id.
-func (p *Program) PID() int { return p.p.cmd.Process.Pid }
-
 // Stop asks the program to end and waits for it; after grace, or when hurry is closed, it is killed.
 // It reports whether the program ended by itself.
 func (p *Program) Stop(grace time.Duration, hurry <-chan struct{}) (graceful bool) {
@@ -82,15 +79,6 @@ func (p *Program) Stop(grace time.Duration, hurry <-chan struct{}) (graceful boo
 
 // RunTied runs a program to its end. It is interrupted when ctx ends or, on Linux, this process does.
 func RunTied(ctx context.Context, command Command) error { return runTied(ctx, command) }
-
-// FreePort returns a port of 127.0.0.1 that was free a moment ago.
-func FreePort() (int, error) {
-	ports, err := freePorts(1)
-	if err != nil {
-		return 0, err
-	}
-	return ports[0], nil
-}
 
 // WriteServingCertificate writes tls.crt and tls.key for a server on this machine into dir, and
 // returns the certificate of the authority that signed them, in PEM. Nobody holds the authority's key.
