@@ -115,9 +115,13 @@ func (a *app) generate(ctx context.Context, tree *scaffold.Tree, what codegen.Ge
 			return err
 		}
 	}
+	overlay := tree.Overlay()
+	for _, name := range tree.Removed() {
+		overlay[name] = nil
+	}
 	result, err := codegen.Generate(ctx, codegen.Options{
 		Root:       tree.Root(),
-		Overlay:    tree.Overlay(),
+		Overlay:    overlay,
 		Generators: what,
 		CacheDir:   a.cache("codegen"),
 		Env:        a.Environ,

@@ -18,10 +18,11 @@ const module = "github.com/operon-sdk/operon"
 func house() map[string][]string {
 	return map[string][]string{
 		"":                 {"cmd"},
-		"cmd":              {"pkg/project", "pkg/scaffold", "pkg/codegen", "pkg/manifest", "pkg/kube", "pkg/controlplane", "pkg/local"},
+		"cmd":              {"pkg/project", "pkg/scaffold", "pkg/codegen", "pkg/reshape", "pkg/manifest", "pkg/kube", "pkg/controlplane", "pkg/local"},
 		"pkg/project":      {},
 		"pkg/scaffold":     {"templates"},
 		"pkg/codegen":      {},
+		"pkg/reshape":      {"pkg/project", "pkg/scaffold", "pkg/codegen"},
 		"pkg/manifest":     {},
 		"pkg/kube":         {},
 		"pkg/controlplane": {"pkg/kube", "templates"},

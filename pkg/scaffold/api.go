@@ -16,8 +16,30 @@ func CreateAPI(tree *Tree, data Data, force bool) (*Report, error) {
 	if err := checkModule(tree, data.Project.Repo); err != nil {
 		return nil, err
 	}
-	if err := adapt(tree, &data); err != nil {
+	files, inserts, err := renderAPI(tree, data)
+	if err != nil {
 		return nil, err
+	}
+	report, err := lay(tree, files, force, "give --force to overwrite what is listed with a new scaffold, or move it away")
+	if err != nil {
+		return nil, err
+	}
+	if err := insertAll(tree, inserts); err != nil {
+		return nil, err
+	}
+	if data.Resource.API {
+		enableCRDs(tree)
+		if err := markStorage(tree, data); err != nil {
+			return nil, err
+		}
+	}
+	return report, nil
+}
+
+// renderAPI renders all that create api writes for data: whole files, and texts for markers by file.
+func renderAPI(tree *Tree, data Data) (map[string][]byte, map[string]map[string]string, error) {
+	if err := adapt(tree, &data); err != nil {
+		return nil, nil, err
 	}
 	var events []string
 	if data.Resource.API {
@@ -37,7 +59,7 @@ func CreateAPI(tree *Tree, data Data, force bool) (*Report, error) {
 	for _, event := range events {
 		rendered, err := Render(event, data)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		maps.Copy(files, rendered.Files)
 		for name, blocks := range rendered.Inserts {
@@ -49,20 +71,14 @@ func CreateAPI(tree *Tree, data Data, force bool) (*Report, error) {
 			}
 		}
 	}
-	report, err := lay(tree, files, force, "give --force to overwrite what is listed with a new scaffold, or move it away")
-	if err != nil {
-		return nil, err
-	}
-	if err := insertAll(tree, inserts); err != nil {
-		return nil, err
-	}
-	if data.Resource.API {
-		enableCRDs(tree)
-		if err := markStorage(tree, data); err != nil {
-			return nil, err
-		}
-	}
-	return report, nil
+	return files, inserts, nil
+}
+
+// APIFiles renders the whole files that create api writes for data, by path, as they come out in the
+// project of the tree.
+func APIFiles(tree *Tree, data Data) (map[string][]byte, error) {
+	files, _, err := renderAPI(tree, data)
+	return files, err
 }
 
 // insertAll applies inserts to their files. All files and markers that are missing are named at once.

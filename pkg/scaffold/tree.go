@@ -153,6 +153,18 @@ func (t *Tree) Overlay() map[string][]byte {
 	return files
 }
 
+// Removed lists the files that the tree takes away from the disk, sorted.
+func (t *Tree) Removed() []string {
+	var names []string
+	for name, o := range t.over {
+		if o.deleted {
+			names = append(names, name)
+		}
+	}
+	sort.Strings(names)
+	return names
+}
+
 // Change is one difference between the disk and the tree.
 type Change struct {
 	Path string

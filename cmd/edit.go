@@ -1,0 +1,241 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/operon-sdk/operon/pkg/codegen"
+	"github.com/operon-sdk/operon/pkg/project"
+	"github.com/operon-sdk/operon/pkg/reshape"
+	"github.com/operon-sdk/operon/pkg/scaffold"
+)
+
+// editOptions are the flags of edit.
+type editOptions struct {
+	multigroup, namespaced      bool
+	license, licenseFile, owner string
+	force                       bool
+	plugins                     []string
+	// given tells which flags were on the command line.
+	given map[string]bool
+}
+
+func newEdit(a *app) *cobra.Command {
+	var o editOptions
+	c := &cobra.Command{
+		Use:   "edit",
+		Short: "Change the project's layout, scope or licence header",
+		Long: `Change a project as a whole, its code and manifests included.
+
+--multigroup moves APIs, controllers and webhooks into a folder for each group and rewrites what
+names them: imports, relative paths, PROJECT, role files, kustomizations, Makefile and Dockerfile.
+=false moves them back while the project has one group. The code must compile, and is checked
+again as it will be after the move; if it would not compile, nothing is changed. A file in the way
+of another is named and nothing is changed. Your files keep every other byte.
+
+--namespaced lets the manager watch one namespace, with Roles instead of ClusterRoles; =false goes
+back. Your changes of the files concerned are kept: the scaffold's change of each file is merged
+into them. Where the same lines were edited, the change to make by hand is printed and nothing
+is changed; with --force all else is, and the list is left to you.
+
+--license, --license-file and --owner replace the header of all Go files that carry the present
+one, and hack/boilerplate.go.txt.`,
+		Example: fmt.Sprintf(`  # Before adding an API of another group:
+  %[1]s edit --multigroup
+
+  # A manager for one namespace, and back:
+  %[1]s edit --namespaced
+  %[1]s edit --namespaced=false
+
+  # Another licence and owner in the headers:
+  %[1]s edit --license apache2 --owner "Example Inc."
+
+  # See what would change:
+  %[1]s edit --multigroup --dry-run`, a.program),
+		Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return a.runEdit(c, o) },
+	}
+	f := c.Flags()
+	f.BoolVar(&o.multigroup, "multigroup", false, "keep APIs in api/<group>/<version>; =false for the layout of one group")
+	f.BoolVar(&o.namespaced, "namespaced", false, "let the manager watch one namespace; =false for the whole cluster")
+	f.StringVar(&o.license, "license", "", "`licence` of the header of Go files: apache2, mit, copyright or none")
+	f.StringVar(&o.licenseFile, "license-file", "", "`file` that holds the header, a Go comment; wins over --license")
+	f.StringVar(&o.owner, "owner", "", "`owner` named in the licence header")
+	f.BoolVar(&o.force, "force", false, "with --namespaced, leave places that were edited to be changed by hand")
+	f.StringSliceVar(&o.plugins, "plugins", nil, "`layout` of the project; go/v4 is the one there is")
+	completeValues(c, "license", "apache2", "mit", "copyright", "none")
+	completeValues(c, "plugins", "go/v4")
+	return c
+}
+
+func (a *app) runEdit(c *cobra.Command, o editOptions) error {
+	root, err := a.projectRoot()
+	if err != nil {
+		return err
+	}
+	if done, err := a.settle(c.Context(), root); done || err != nil {
+		return err
+	}
+	config, err := a.peek(root)
+	if err != nil {
+		return err
+	}
+	o.given = map[string]bool{}
+	for _, name := range []string{"multigroup", "namespaced", "license", "license-file", "owner"} {
+		if c.Flags().Changed(name) {
+			o.given[name] = true
+		}
+	}
+	if len(o.given) == 0 {
+		return usagef(c, "nothing to edit; give --multigroup, --namespaced, --license, --license-file or --owner")
+	}
+	if err := a.checkEdit(config, o).Err(); err != nil {
+		return err
+	}
+	changed := false
+	var notes []string
+	err = a.apply(c.Context(), root, func(tree *scaffold.Tree) error {
+		notes, err = a.edit(c.Context(), tree, o)
+		if err != nil {
+			return err
+		}
+		changes, err := tree.Changes()
+		changed = len(changes) > 0
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, note := range notes {
+		a.progressf("to be changed by hand: %s", note)
+	}
+	if !changed {
+		a.progressf("the project is that way already, nothing was changed")
+	} else if !a.dryRun {
+		a.progressf("next: review what changed, then 'make test'")
+	}
+	return nil
+}
+
+// checkEdit validates all flags together.
+func (a *app) checkEdit(config *project.Config, o editOptions) project.Findings {
+	plugins, findings := project.CheckPlugins(o.plugins)
+	if plugins.DeployImage {
+		findings = append(findings, project.Finding{
+			Field: "--plugins", Value: "deploy-image/v1-alpha", Problem: "belongs to create api, as does --image; leave it out here",
+		})
+	}
+	if o.given["license"] || o.given["license-file"] || o.given["owner"] {
+		license := o.license
+		if !o.given["license"] {
+			license = "apache2" // only --license is wrong about it
+		}
+		findings = append(findings, a.checkHeader(initOptions{license: license, licenseFile: o.licenseFile, owner: o.owner})...)
+	}
+	if o.given["namespaced"] && o.namespaced {
+		for _, r := range config.Resources() {
+			if r.HasAPI() && !r.API.Namespaced {
+				findings = append(findings, project.Finding{Field: "--namespaced", Value: "true",
+					Problem: fmt.Sprintf("kind %s of %s/%s is cluster-scoped, and Roles of one namespace do not reach it", r.Kind, r.QualifiedGroup(), r.Version)})
+			}
+		}
+	}
+	return findings
+}
+
+// edit makes all changes in the tree, generated files included. It returns what is left to a person.
+func (a *app) edit(ctx context.Context, tree *scaffold.Tree, o editOptions) ([]string, error) {
+	config, err := loadProject(tree)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.checkEdit(config, o).Err(); err != nil {
+		return nil, err
+	}
+	header, err := boilerplate(tree)
+	if err != nil {
+		return nil, err
+	}
+	options := reshape.Options{Env: a.Environ, Header: header, Program: a.program}
+	var notes []string
+	if o.given["namespaced"] {
+		notes, err = a.rescope(tree, config, options, o)
+		if err != nil {
+			return nil, err
+		}
+	}
+	if o.given["multigroup"] {
+		if err := reshape.Regroup(ctx, tree, config, o.multigroup, options); err != nil {
+			return nil, err
+		}
+	}
+	if o.given["license"] || o.given["license-file"] || o.given["owner"] {
+		next, err := a.newHeader(header, o)
+		if err != nil {
+			return nil, err
+		}
+		if err := reshape.Reheader(tree, header, next); err != nil {
+			return nil, err
+		}
+	}
+	tree.WriteFile(project.FileName, config.Bytes(), 0o644)
+	if changes, err := tree.Changes(); err != nil || len(changes) == 0 {
+		return notes, err
+	}
+	err = a.generate(ctx, tree, codegen.All, offline)
+	if errors.Is(err, codegen.ErrModulesMissing) && !o.given["multigroup"] {
+		a.progressf("warning: code and manifests are not generated again, the module cache lacks what that needs; run 'go mod download', then '%s generate'", a.program)
+		return notes, nil
+	}
+	return notes, err
+}
+
+// newHeader is the header that the flags ask for. What they leave open is that of the present one.
+func (a *app) newHeader(header string, o editOptions) (string, error) {
+	if o.licenseFile != "" {
+		return a.readGiven(o.licenseFile)
+	}
+	notice := reshape.Copyright(header)
+	license := o.license
+	if !o.given["license"] {
+		for _, known := range []string{"apache2", "mit", "copyright", "none"} {
+			text, err := scaffold.LicenseHeader(known, notice)
+			if err != nil {
+				return "", err
+			}
+			if strings.TrimSpace(text) == header {
+				license = known
+			}
+		}
+		if license == "none" {
+			license = "copyright"
+		}
+		if license == "" {
+			return "", project.Findings{{Field: "--owner", Value: o.owner, Problem: "needs --license too, as the present header is none that init writes"}}
+		}
+	}
+	if o.given["owner"] {
+		notice = copyright(o.owner, a.year())
+	}
+	return scaffold.LicenseHeader(license, notice)
+}
+
+// rescope turns the manager to one namespace or back. Places to be changed by hand are an error, unless
+// --force leaves them to the person.
+func (a *app) rescope(tree *scaffold.Tree, config *project.Config, options reshape.Options, o editOptions) ([]string, error) {
+	var recorded []scaffold.Data
+	for _, r := range config.Resources() {
+		recorded = append(recorded, a.recordedData(config, r, options.Header)...)
+	}
+	notes, err := reshape.Rescope(tree, config, o.namespaced, recorded, options)
+	if err != nil || len(notes) == 0 || o.force {
+		return notes, err
+	}
+	return nil, &scaffold.ContentError{Err: fmt.Errorf(
+		"these places were edited and cannot be changed for you, nothing was written:\n  %s\nchange them by hand afterwards: --force does all the rest",
+		strings.ReplaceAll(strings.Join(notes, "\n"), "\n", "\n  "))}
+}

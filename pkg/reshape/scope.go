@@ -1,0 +1,136 @@
+package reshape
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/operon-sdk/operon/pkg/project"
+	"github.com/operon-sdk/operon/pkg/scaffold"
+)
+
+// Rescope turns the manager of a project to one namespace, or back to the whole cluster: config, the files
+// of init, and those of create api that recorded describes. What the scaffold has differently in the other
+// scope is merged into each file; the places where a person edited the same lines are returned, in words.
+func Rescope(tree *scaffold.Tree, config *project.Config, on bool, recorded []scaffold.Data, o Options) ([]string, error) {
+	if config.Namespaced() == on {
+		return nil, nil
+	}
+	old, now := initData(config, o), initData(config, o)
+	now.Project.Namespaced = on
+	was, err := scaffold.Render("init", old)
+	if err != nil {
+		return nil, err
+	}
+	is, err := scaffold.Render("init", now)
+	if err != nil {
+		return nil, err
+	}
+	variants := map[string][]variantOf{}
+	for name, content := range is.Files {
+		variants[name] = append(variants[name], variantOf{string(was.Files[name]), string(content)})
+	}
+	for _, data := range recorded {
+		before, err := scaffold.APIFiles(tree, data)
+		if err != nil {
+			return nil, err
+		}
+		data.Project.Namespaced = on
+		after, err := scaffold.APIFiles(tree, data)
+		if err != nil {
+			return nil, err
+		}
+		for name, content := range after {
+			variants[name] = append(variants[name], variantOf{string(before[name]), string(content)})
+		}
+	}
+	var notes []string
+	for _, name := range sorted(variants) {
+		note, err := rescope(tree, name, variants[name], config, on)
+		if err != nil {
+			return nil, err
+		}
+		notes = append(notes, note...)
+	}
+	return notes, config.SetNamespaced(on)
+}
+
+// variantOf is a scaffolded file in the one scope and in the other.
+type variantOf struct{ was, is string }
+
+// rescope changes one file, in the way of the variant that fits best.
+func rescope(tree *scaffold.Tree, name string, variants []variantOf, config *project.Config, on bool) ([]string, error) {
+	variants = slices.DeleteFunc(variants, func(v variantOf) bool { return v.was == v.is })
+	if len(variants) == 0 || !tree.Exists(name) {
+		return nil, nil
+	}
+	data, err := tree.ReadFile(name)
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", name, err)
+	}
+	mine := string(data)
+	generated := name == "config/rbac/role.yaml"
+	var best string
+	var clashes []clash
+	for i, v := range variants {
+		merged, left := merge(v.was, mine, v.is)
+		if i == 0 || len(left) < len(clashes) {
+			best, clashes = merged, left
+		}
+	}
+	if len(clashes) > 0 && generated {
+		return nil, nil // of the markers, which change too
+	}
+	if strings.HasPrefix(name, controllerDir+"/") && !strings.HasSuffix(name, "_test.go") {
+		marked := scopeMarkers(mine, config.ProjectName()+"-system", on)
+		// Markers that a person wrote or changed follow too.
+		best = scopeMarkers(best, config.ProjectName()+"-system", on)
+		clashes = slices.DeleteFunc(clashes, func(c clash) bool { return onlyMarkers(c.was) && onlyMarkers(c.is) })
+		if len(clashes) > 0 {
+			best = marked
+		}
+	}
+	tree.WriteFile(name, []byte(best), 0o644)
+	if path.Ext(name) == ".md" {
+		return nil, nil
+	}
+	var notes []string
+	for _, c := range clashes {
+		notes = append(notes, c.describe(name))
+	}
+	return notes, nil
+}
+
+const rbacMarker = "+kubebuilder:rbac:"
+
+func onlyMarkers(lines []string) bool {
+	for _, line := range lines {
+		if !strings.Contains(line, rbacMarker) && strings.TrimSpace(line) != "" {
+			return false
+		}
+	}
+	return true
+}
+
+// scopeMarkers gives the rbac markers of a file the manager's namespace, or takes it away. Markers of
+// another namespace, and those of paths that are no resources, stay.
+func scopeMarkers(text, namespace string, on bool) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		head, fields, ok := strings.Cut(line, rbacMarker)
+		if ok && strings.HasPrefix(strings.TrimSpace(head), "//") {
+			switch {
+			case on && !strings.Contains(fields, "namespace=") && strings.HasPrefix(fields, "groups="):
+				group, rest, more := strings.Cut(fields, ",")
+				if more {
+					line = head + rbacMarker + group + ",namespace=" + namespace + "," + rest
+				}
+			case !on:
+				line = head + rbacMarker + strings.Replace(fields, "namespace="+namespace+",", "", 1)
+			}
+		}
+		b.WriteString(line)
+	}
+	return b.String()
+}
