@@ -183,6 +183,9 @@ func (a *app) edit(ctx context.Context, tree *scaffold.Tree, o editOptions) ([]s
 		}
 	}
 	tree.WriteFile(project.FileName, config.Bytes(), 0o644)
+	if _, err := scaffold.UpdateRequirements(tree); err != nil {
+		return nil, err
+	}
 	if changes, err := tree.Changes(); err != nil || len(changes) == 0 {
 		return notes, err
 	}

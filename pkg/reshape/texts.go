@@ -101,7 +101,10 @@ func (p *plan) texts() error {
 				// Of the folder of all controllers only what named its files follows.
 				whole = regexp.MustCompile(`(?m)(^|[\s"'=,:(\[{^]|\./)` + regexp.QuoteMeta(from) + `(/\w+\.go)`)
 			}
-			changed = whole.ReplaceAll(changed, []byte("${1}"+p.folders[from]+"${2}"))
+			// Two names side by side share the sign between them, which a match takes for itself.
+			for range 2 {
+				changed = whole.ReplaceAll(changed, []byte("${1}"+p.folders[from]+"${2}"))
+			}
 		}
 		if !bytes.Equal(changed, data) {
 			p.tree.WriteFile(name, changed, 0o644)

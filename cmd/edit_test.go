@@ -1,0 +1,229 @@
+package cmd_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"go/format"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/operon-sdk/operon/cmd"
+)
+
+// newProject runs commands in an empty folder named variant.
+func newProject(t *testing.T, commands ...string) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "variant")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, command := range commands {
+		operon(t, dir, strings.Fields(command)...)
+	}
+	return dir
+}
+
+// checkWhole holds that a project is as good as a fresh one.
+func checkWhole(t *testing.T, dir string) {
+	t.Helper()
+	checkFormat(t, dir)
+	checkOverlays(t, dir)
+	goRun(t, dir, nil, "mod", "tidy", "-diff")
+	goRun(t, dir, nil, "vet", "./...")
+	goRun(t, dir, nil, "vet", "-tags=e2e", "./...")
+	if out := operon(t, dir, "generate"); out != "" {
+		t.Errorf("generate changes the project:\n%s", out)
+	}
+}
+
+// put writes files into a project.
+func put(t *testing.T, dir string, files map[string]string) {
+	t.Helper()
+	for name, text := range files {
+		name = filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+const createBoth = "create api --resource --controller "
+
+// TestEditMultigroup moves a project whose controllers belong to two groups, with code of its own around
+// them, and holds that it compiles and that every byte which names no moved thing stays.
+func TestEditMultigroup(t *testing.T) {
+	t.Parallel()
+	dir := newProject(t,
+		"init --domain example.com --repo example.com/moved",
+		createBoth+"--group cache --version v1 --kind Memcached --image memcached:1",
+		createBoth+"--group cache --version v1 --kind Redis",
+		createBoth+"--group cache --version v2 --kind Redis --controller=false",
+		"create api --resource=false --controller --group apps --version v1 --kind Deployment",
+		"create api --resource=false --controller --group cache --version v1 --kind Redis --controller-name redis-backup",
+	)
+	put(t, dir, map[string]string{
+		// Used by one controller alone, and used from a string, a tag and a comment.
+		"internal/controller/retry.go":       "package controller\n\n// retries is what Memcached needs.\nfunc (r *MemcachedReconciler) retries() int { return 3 }\n",
+		"internal/controller/rollout.go":     "package controller\n\nimport \"example.com/moved/internal/names\"\n\nfunc (r *DeploymentReconciler) rollout() string {\n\treturn names.Of(\"example.com/moved/internal/controller\")\n}\n",
+		"internal/names/names.go":            "// Package names stays.\npackage names\n\n// Of gives the name back.\nfunc Of(s string) string { return s }\n",
+		"internal/controller/testdata/a.txt": "not Go\n",
+		"internal/tool/tool.go":              "package tool\n\nimport   \"example.com/moved/internal/controller\" // not as gofmt has it\n\nfunc Make( controller2 int) any {\n\t_ = controller.DeploymentReconciler{}\n\tif controller := 1; controller2 > controller { return controller }\n\treturn &controller.MemcachedReconciler{}\n}\n",
+		"internal/tool/tool_other.go":        "//go:build plan9\n\npackage tool\n\nimport v1 \"example.com/moved/api/v1\"\n\nvar _ v1.Memcached\n",
+		"internal/controller/outer_test.go":  "package controller_test\n\nimport (\n\t\"testing\"\n\n\t\"example.com/moved/internal/controller\"\n)\n\nfunc TestOuter(t *testing.T) { _ = controller.RedisReconciler{}; _ = \"../../config\" }\n",
+		"hack/list.sh":                       "ls ./api/v1 api/v1/*.go api/v10 my/api/v1\n",
+		"internal/controller/sub/sub.go":     "// Package sub stays.\npackage sub\n",
+		"config/rbac/redis_viewer_role.yaml": strings.Replace(readTree(t, dir)["config/rbac/redis_viewer_role.yaml"], "rules:", "# mine\nrules:", 1),
+	})
+	goRun(t, dir, nil, "vet", "./...")
+	before := readTree(t, dir)
+	operon(t, dir, "edit", "--multigroup")
+	after := readTree(t, dir)
+	formatted, err := format.Source([]byte(after["internal/tool/tool.go"]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, dir, map[string]string{"internal/tool/tool.go": string(formatted)})
+	checkWhole(t, dir)
+	checkControllerGen(t, dir)
+	for name, want := range map[string]string{
+		"internal/controller/cache/retry.go":       strings.Replace(before["internal/controller/retry.go"], "package controller", "package cache", 1),
+		"internal/controller/apps/rollout.go":      strings.Replace(before["internal/controller/rollout.go"], "package controller", "package apps", 1),
+		"internal/names/names.go":                  before["internal/names/names.go"],
+		"internal/controller/sub/sub.go":           before["internal/controller/sub/sub.go"],
+		"api/cache/v1/memcached_types.go":          before["api/v1/memcached_types.go"],
+		"api/cache/v2/redis_types.go":              before["api/v2/redis_types.go"],
+		"hack/list.sh":                             "ls ./api/cache/v1 api/cache/v1/*.go api/v10 my/api/v1\n",
+		"config/rbac/cache_redis_viewer_role.yaml": strings.Replace(before["config/rbac/redis_viewer_role.yaml"], "name: redis-viewer", "name: cache-redis-viewer", 1),
+		"internal/tool/tool_other.go":              strings.Replace(before["internal/tool/tool_other.go"], "moved/api/v1", "moved/api/cache/v1", 1),
+		"internal/controller/cache/outer_test.go":  "package cache_test\n\nimport (\n\t\"testing\"\n\n\tcachecontroller \"example.com/moved/internal/controller/cache\"\n)\n\nfunc TestOuter(t *testing.T) { _ = cachecontroller.RedisReconciler{}; _ = \"../../../config\" }\n",
+		"internal/tool/tool.go": "package tool\n\nimport   appscontroller \"example.com/moved/internal/controller/apps\"\nimport cachecontroller \"example.com/moved/internal/controller/cache\" // not as gofmt has it\n\n" +
+			"func Make( controller2 int) any {\n\t_ = appscontroller.DeploymentReconciler{}\n\tif controller := 1; controller2 > controller { return controller }\n\treturn &cachecontroller.MemcachedReconciler{}\n}\n",
+	} {
+		if after[name] != want {
+			t.Errorf("%s:\n%s\nwant:\n%s", name, after[name], want)
+		}
+	}
+	for name := range after {
+		if strings.HasPrefix(name, "api/v") || filepath.Dir(name) == "internal/controller" {
+			t.Errorf("%s was left behind", name)
+		}
+	}
+	// The project goes on in its new layout.
+	operon(t, dir, strings.Fields(createBoth+"--group cache --version v2 --kind Memcached --controller=false")...)
+	operon(t, dir, strings.Fields(createBoth+"--group ship --version v1 --kind Frigate")...)
+	checkWhole(t, dir)
+}
+
+// TestEditMultigroupShared refuses a move after which unexported code would be in two packages.
+func TestEditMultigroupShared(t *testing.T) {
+	t.Parallel()
+	dir := newProject(t,
+		"init --domain example.com --repo example.com/shared",
+		createBoth+"--group cache --version v1 --kind Memcached",
+		"create api --resource=false --controller --group apps --version v1 --kind Deployment",
+	)
+	for name, use := range map[string]string{"memcached": "Memcached", "deployment": "Deployment"} {
+		put(t, dir, map[string]string{"internal/controller/" + name + "_more.go": "package controller\n\nfunc (r *" + use + "Reconciler) more() int { return shared() }\n"})
+	}
+	put(t, dir, map[string]string{"internal/controller/shared.go": "package controller\n\nfunc shared() int { return 1 }\n"})
+	before := readTree(t, dir)
+	out := operonFails(t, dir, "edit", "--multigroup")
+	if !strings.Contains(out, "internal/controller/shared.go:1: belongs to more than one of the groups apps, cache") {
+		t.Errorf("got %s", out)
+	}
+	// A test of one controller that uses what is the other's.
+	put(t, dir, map[string]string{"internal/controller/shared.go": "package controller\n\nfunc shared() int { return 1 }\n",
+		"internal/controller/memcached_controller_test.go": "package controller\n\nvar _ = DeploymentReconciler{}\n",
+		"internal/controller/deployment_more.go":           "package controller\n"})
+	out = operonFails(t, dir, "edit", "--multigroup")
+	if !strings.Contains(out, "would not compile after the move") || !strings.Contains(out, "internal/controller/cache/memcached_controller_test.go:3:9: undefined: DeploymentReconciler") {
+		t.Errorf("got %s", out)
+	}
+	if after := readTree(t, dir); len(after) != len(before) {
+		t.Errorf("%d files, want %d", len(after), len(before))
+	}
+}
+
+// TestEditMultigroupMany moves fifty APIs; the log says how long that takes.
+func TestEditMultigroupMany(t *testing.T) {
+	t.Parallel()
+	commands := []string{"init --domain example.com --repo example.com/many"}
+	for i := range 50 {
+		commands = append(commands, fmt.Sprintf("%s--group cache --version v1 --kind Kind%c%c --make=false", createBoth, 'a'+i/26, 'a'+i%26))
+	}
+	dir := newProject(t, commands...)
+	operon(t, dir, "generate")
+	before := readTree(t, dir)
+	start := time.Now()
+	operon(t, dir, "edit", "--multigroup")
+	t.Logf("there in %s", time.Since(start).Round(time.Millisecond))
+	operon(t, dir, "generate", "--check")
+	start = time.Now()
+	operon(t, dir, "edit", "--multigroup=false")
+	t.Logf("back in %s", time.Since(start).Round(time.Millisecond))
+	after := readTree(t, dir)
+	for name, content := range before {
+		if after[name] != content {
+			t.Errorf("%s is not what it was", name)
+		}
+	}
+	if len(after) != len(before) {
+		t.Errorf("%d files, want %d", len(after), len(before))
+	}
+}
+
+// TestEditNamespaced turns projects to one namespace and back, which is where they were.
+func TestEditNamespaced(t *testing.T) {
+	t.Parallel()
+	for name, commands := range map[string][]string{
+		"one group": {
+			"init --domain example.com --repo example.com/scope --license none",
+			createBoth + "--group cache --version v1 --kind Memcached --image memcached:1",
+			createBoth + "--group cache --version v1 --kind Redis",
+			"create api --resource=false --controller --group core --version v1 --kind Pod",
+			"create api --resource --controller=false --group cache --version v1 --kind Bare",
+			"create api --resource=false --controller --group cache --version v1 --kind Bare",
+		},
+		"several": {
+			"init --domain example.com --repo example.com/scope --multigroup",
+			createBoth + "--group ship --version v1 --kind Frigate",
+			createBoth + "--group cache --version v1 --kind Memcached --image memcached:1 --image-container-port 11211",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := newProject(t, commands...)
+			before := copyTree(t, dir)
+			operon(t, dir, "edit", "--namespaced")
+			checkWhole(t, dir)
+			fresh := newProject(t, append([]string{commands[0] + " --namespaced"}, commands[1:]...)...)
+			compareTrees(t, fresh, dir)
+			operon(t, dir, "edit", "--namespaced=false")
+			compareTrees(t, before, dir)
+		})
+	}
+}
+
+// operonFails runs a command that must be refused as bad input, and returns what it says.
+func operonFails(t *testing.T, dir string, args ...string) string {
+	t.Helper()
+	env, err := cmd.System()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out, errOut bytes.Buffer
+	env.In, env.Out, env.Err = strings.NewReader(""), &out, &errOut
+	env.InTerminal, env.OutTerminal, env.ErrTerminal = false, false, false
+	env.Dir, env.CacheDir = dir, ""
+	if code := cmd.Main(context.Background(), env, append([]string{"operon"}, args...)); code != 2 {
+		t.Fatalf("operon %s: exit code %d\n%s%s", strings.Join(args, " "), code, out.String(), errOut.String())
+	}
+	return errOut.String()
+}
