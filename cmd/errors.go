@@ -70,7 +70,7 @@ func badInput(err error) bool {
 	}
 	return errors.Is(err, project.ErrNotAProject) || errors.Is(err, codegen.ErrHeaderMissing) ||
 		is[project.Findings](err) || is[*project.ParseError](err) || is[*project.LayoutError](err) ||
-		is[codegen.Findings](err) || is[*scaffold.ConflictError](err) || is[*scaffold.BlockedError](err) ||
+		is[codegen.Findings](err) || is[*scaffold.ConflictError](err) || is[*scaffold.EditedError](err) || is[*scaffold.BlockedError](err) ||
 		is[*scaffold.OutsideError](err) || is[*scaffold.MissingFileError](err) ||
 		is[*scaffold.MissingMarkerError](err) || is[*scaffold.ContentError](err)
 }

@@ -98,6 +98,41 @@ func (c *Config) UpdateResource(r Resource) error {
 	return c.AddResource(r)
 }
 
+// RemoveResource takes a resource away, with what plugins keep about it.
+func (c *Config) RemoveResource(gvk GVK) error {
+	i := c.resourceIndex(gvk)
+	if i < 0 {
+		return fmt.Errorf("%s: there is no resource %s", FileName, gvk)
+	}
+	return c.whole(func() error {
+		if err := c.RemoveImage(gvk); err != nil {
+			return err
+		}
+		if err := c.removeItem([]any{"plugins", keyState, "resources"}, gvk); err != nil {
+			return err
+		}
+		return c.put([]any{"resources", i}, nil)
+	})
+}
+
+// RemoveImage takes the image of a kind's controller away.
+func (c *Config) RemoveImage(gvk GVK) error {
+	return c.removeItem([]any{"plugins", keyImages, "resources"}, gvk)
+}
+
+// removeItem takes the element about gvk out of a plugin's list, and the list with its last one.
+func (c *Config) removeItem(path []any, gvk GVK) error {
+	node := c.root
+	for _, key := range path {
+		node = child(node, key.(string))
+	}
+	i := indexOf(node, gvk)
+	if i < 0 {
+		return nil
+	}
+	return c.put(join(path, i), nil)
+}
+
 // field is a key of a resource's entry with the value it is to have; nil means that it is to be absent.
 type field struct {
 	path  []any
