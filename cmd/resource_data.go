@@ -24,6 +24,12 @@ func (a *app) recordedData(config *project.Config, r project.Resource, header st
 		}
 		data := apiData(config, r, o)
 		data.Project.Boilerplate, data.Project.CLIName = header, a.program
+		all = append(all, data)
+		if !controller {
+			return all
+		}
+		// A controller that edit --multigroup moved keeps the name that it had in logs and metrics.
+		data.Resource.RuntimeName = r.ControllerName(data.Resource.ControllerName, !config.MultiGroup())
 		return append(all, data)
 	}
 	var all []scaffold.Data

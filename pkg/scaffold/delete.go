@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"io/fs"
 	"path"
 	"regexp"
@@ -27,11 +30,11 @@ type EditedError struct {
 }
 
 func (e *EditedError) Error() string {
-	what := "this was"
+	what := "this was edited since it was"
 	if len(e.Places) > 1 {
-		what = fmt.Sprintf("these %d were", len(e.Places))
+		what = fmt.Sprintf("these %d were edited since they were", len(e.Places))
 	}
-	return fmt.Sprintf("%s edited since it was scaffolded, nothing was deleted:\n  %s\n"+
+	return fmt.Sprintf("%s scaffolded, nothing was deleted:\n  %s\n"+
 		"save what you need of it and give --force to delete it all the same", what, strings.Join(e.Places, "\n  "))
 }
 
@@ -291,22 +294,33 @@ func locate(lines []string, name, key string) (at, end int, ok bool) {
 	if at < 0 {
 		return 0, 0, false
 	}
+	if path.Ext(name) == ".go" {
+		return at, statementEnd(lines, at), true
+	}
 	indent := indentation(lines[at])
 	end = at + 1
-	for end < len(lines) {
-		line := lines[end]
-		deeper := len(indentation(line)) > len(indent) && strings.TrimSpace(line) != ""
-		// A statement of Go ends with a brace at its own depth, which may open the next part of it.
-		closing := path.Ext(name) == ".go" && indentation(line) == indent && strings.HasPrefix(strings.TrimSpace(line), "}") && strings.HasSuffix(strings.TrimRight(lines[at], " \t"), "{")
-		if !deeper && !closing {
-			break
-		}
+	for end < len(lines) && len(indentation(lines[end])) > len(indent) && strings.TrimSpace(lines[end]) != "" {
 		end++
-		if closing && !strings.HasSuffix(line, "{") {
-			break
-		}
 	}
 	return at, end, true
+}
+
+// statementEnd is the line after the statement that starts in a line of Go.
+func statementEnd(lines []string, at int) int {
+	fset := token.NewFileSet()
+	file, err := parser.ParseFile(fset, "", strings.Join(lines, "\n"), parser.SkipObjectResolution)
+	end := at + 1
+	if err != nil {
+		return end
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		if stmt, ok := n.(ast.Stmt); ok && fset.PositionFor(stmt.Pos(), false).Line == at+1 {
+			end = max(end, fset.PositionFor(stmt.End(), false).Line)
+			return false
+		}
+		return true
+	})
+	return end
 }
 
 // ForgetStorage takes the marker of the stored version away that CreateAPI gave to types when a second
