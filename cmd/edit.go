@@ -163,7 +163,7 @@ func (a *app) edit(ctx context.Context, tree *scaffold.Tree, o editOptions) ([]s
 	options := reshape.Options{Env: a.Environ, Header: header, Program: a.program}
 	var notes []string
 	if o.given["namespaced"] {
-		notes, err = a.rescope(tree, config, options, o)
+		notes, err = a.rescope(ctx, tree, config, options, o)
 		if err != nil {
 			return nil, err
 		}
@@ -229,14 +229,31 @@ func (a *app) newHeader(header string, o editOptions) (string, error) {
 
 // rescope turns the manager to one namespace or back. Places to be changed by hand are an error, unless
 // --force leaves them to the person.
-func (a *app) rescope(tree *scaffold.Tree, config *project.Config, options reshape.Options, o editOptions) ([]string, error) {
+func (a *app) rescope(ctx context.Context, tree *scaffold.Tree, config *project.Config, options reshape.Options, o editOptions) ([]string, error) {
 	var recorded []scaffold.Data
 	for _, r := range config.Resources() {
 		recorded = append(recorded, a.recordedData(config, r, options.Header)...)
 	}
+	before, err := reshape.Snapshot(tree)
+	if err != nil {
+		return nil, err
+	}
 	notes, err := reshape.Rescope(tree, config, o.namespaced, recorded, options)
-	if err != nil || len(notes) == 0 || o.force {
-		return notes, err
+	if err != nil {
+		return nil, err
+	}
+	broken, err := reshape.Broken(ctx, tree, before, a.Environ)
+	if err != nil && !errors.Is(err, codegen.ErrModulesMissing) {
+		return nil, err
+	}
+	if len(broken) > 0 && len(notes) == 0 {
+		return nil, fmt.Errorf("with the scaffold's changes merged in, code that was edited would not compile, nothing was written:\n%w", broken)
+	}
+	if len(notes) == 0 || o.force {
+		for _, f := range broken {
+			notes = append(notes, f.String())
+		}
+		return notes, nil
 	}
 	return nil, &scaffold.ContentError{Err: fmt.Errorf(
 		"these places were edited and cannot be changed for you, nothing was written:\n  %s\nchange them by hand afterwards: --force does all the rest",

@@ -23,10 +23,11 @@ func merge(base, mine, other string) (string, []clash) {
 	var out []string
 	var clashes []clash
 	at := 0
+	foreign := !alike(b, toMine)
 	for _, h := range hunks(b, o) {
 		was, is := b[h.from:h.to], o[h.otherFrom:h.otherTo]
 		start, end, ok := place(toMine, h, len(m))
-		if !ok || start < at {
+		if foreign || !ok || start < at {
 			if !done(m, is, was) {
 				clashes = append(clashes, clash{was: was, is: is})
 			}
@@ -42,6 +43,22 @@ func merge(base, mine, other string) (string, []clash) {
 		text = strings.ReplaceAll(text, "\n", "\r\n")
 	}
 	return text, clashes
+}
+
+// alike tells whether mine stems from base. In a file that another tool wrote, lines such as a lone brace
+// are no sign of where a change belongs.
+func alike(base []string, toMine []int) bool {
+	all, found := 0, 0
+	for i, line := range base {
+		if len(strings.TrimSpace(line)) < 3 {
+			continue
+		}
+		all++
+		if toMine[i] >= 0 {
+			found++
+		}
+	}
+	return found*3 >= all*2
 }
 
 // done tells that mine says already what a change is to make it say.
