@@ -92,6 +92,11 @@ func TestEditMultigroup(t *testing.T) {
 	put(t, dir, map[string]string{"internal/tool/tool.go": string(formatted)})
 	checkWhole(t, dir)
 	checkControllerGen(t, dir)
+	assets, err := controlPlaneAssets()
+	if err != nil {
+		t.Fatal(err)
+	}
+	goRun(t, dir, []string{"KUBEBUILDER_ASSETS=" + assets.Dir}, "test", "./internal/controller/apps", "./internal/controller/cache")
 	for name, want := range map[string]string{
 		"internal/controller/cache/retry.go":       strings.Replace(before["internal/controller/retry.go"], "package controller", "package cache", 1),
 		"internal/controller/apps/rollout.go":      strings.Replace(before["internal/controller/rollout.go"], "package controller", "package apps", 1),
@@ -121,6 +126,56 @@ func TestEditMultigroup(t *testing.T) {
 	checkWhole(t, dir)
 }
 
+// TestEditMultigroupWebhooks moves webhooks of two groups, as kubebuilder names and wires them, and a patch
+// of a CRD.
+func TestEditMultigroupWebhooks(t *testing.T) {
+	t.Parallel()
+	dir := newProject(t,
+		"init --domain example.com --repo example.com/hooked",
+		createBoth+"--group cache --version v1 --kind Memcached",
+	)
+	files := readTree(t, dir)
+	hook := func(kind string) string {
+		return "package v1\n\nimport ctrl \"sigs.k8s.io/controller-runtime\"\n\n// Setup" + kind + "WebhookWithManager does nothing.\nfunc Setup" + kind + "WebhookWithManager(ctrl.Manager) error { return nil }\n"
+	}
+	suite := "package v1\n\nimport (\n\t\"path/filepath\"\n\t\"testing\"\n\n\tcachev1 \"example.com/hooked/api/v1\"\n)\n\nfunc TestSuite(*testing.T) { _ = cachev1.Memcached{}; _ = filepath.Join(\"..\", \"..\", \"..\", \"config\") }\n"
+	suite = strings.Replace(suite, "{ _ = cachev1.Memcached{}; ", "{\n\t_ = cachev1.Memcached{}\n\t", 1)
+	suite = strings.Replace(suite, " }\n", "\n}\n", 1)
+	set := func(kind string) string {
+		return "\tif err := webhookv1.Setup" + kind + "WebhookWithManager(mgr); err != nil {\n\t\tos.Exit(1)\n\t}\n"
+	}
+	main := strings.Replace(files["cmd/main.go"], "\t\"example.com/hooked/internal/controller\"\n", "\t\"example.com/hooked/internal/controller\"\n\twebhookv1 \"example.com/hooked/internal/webhook/v1\"\n", 1)
+	main = strings.Replace(main, "\t// +kubebuilder:scaffold:builder", set("Memcached")+set("Pod")+"\t// +kubebuilder:scaffold:builder", 1)
+	put(t, dir, map[string]string{
+		"internal/webhook/v1/memcached_webhook.go":  hook("Memcached"),
+		"internal/webhook/v1/pod_webhook.go":        hook("Pod"),
+		"internal/webhook/v1/webhook_suite_test.go": suite,
+		"cmd/main.go": main,
+		"config/crd/patches/webhook_in_memcacheds.yaml": "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata:\n  name: memcacheds.cache.example.com\n",
+		"config/crd/kustomization.yaml":                 strings.Replace(files["config/crd/kustomization.yaml"], "# +kubebuilder:scaffold:crdkustomizewebhookpatch", "- path: patches/webhook_in_memcacheds.yaml\n# +kubebuilder:scaffold:crdkustomizewebhookpatch", 1),
+		"PROJECT": strings.Replace(files["PROJECT"], "  version: v1\nversion:", "  version: v1\n  webhooks:\n    defaulting: true\n    webhookVersion: v1\n"+
+			"- core: true\n  group: core\n  kind: Pod\n  path: k8s.io/api/core/v1\n  version: v1\n  webhooks:\n    defaulting: true\n    webhookVersion: v1\nversion:", 1),
+	})
+	checkWhole(t, dir)
+	operon(t, dir, "edit", "--multigroup")
+	checkWhole(t, dir)
+	after := readTree(t, dir)
+	for name, want := range map[string]string{
+		"cmd/main.go":                                         "webhookcorev1.SetupPodWebhookWithManager(mgr)",
+		"config/crd/kustomization.yaml":                       "- path: patches/webhook_in_cache_memcacheds.yaml\n",
+		"internal/webhook/core/v1/pod_webhook.go":             "func SetupPodWebhookWithManager",
+		"internal/webhook/cache/v1/webhook_suite_test.go":     `filepath.Join("..", "..", "..", "..", "config")`,
+		"config/crd/patches/webhook_in_cache_memcacheds.yaml": "memcacheds.cache.example.com",
+	} {
+		if !strings.Contains(after[name], want) {
+			t.Errorf("%s does not hold %s:\n%s", name, want, after[name])
+		}
+	}
+	if strings.Contains(after["cmd/main.go"], "webhookv1") {
+		t.Error("cmd/main.go names the package by its old name")
+	}
+}
+
 // TestEditMultigroupShared refuses a move after which unexported code would be in two packages.
 func TestEditMultigroupShared(t *testing.T) {
 	t.Parallel()
@@ -135,13 +190,13 @@ func TestEditMultigroupShared(t *testing.T) {
 	put(t, dir, map[string]string{"internal/controller/shared.go": "package controller\n\nfunc shared() int { return 1 }\n"})
 	before := readTree(t, dir)
 	out := operonFails(t, dir, "edit", "--multigroup")
-	if !strings.Contains(out, "internal/controller/shared.go:1: belongs to more than one of the groups apps, cache") {
+	if !strings.Contains(out, "internal/controller/shared.go:1: belongs to none of the groups apps, cache alone") {
 		t.Errorf("got %s", out)
 	}
 	// A test of one controller that uses what is the other's.
 	put(t, dir, map[string]string{"internal/controller/shared.go": "package controller\n\nfunc shared() int { return 1 }\n",
 		"internal/controller/memcached_controller_test.go": "package controller\n\nvar _ = DeploymentReconciler{}\n",
-		"internal/controller/deployment_more.go":           "package controller\n"})
+		"internal/controller/deployment_more.go":           "package controller\n\nfunc (r *DeploymentReconciler) more() int { return 2 }\n"})
 	out = operonFails(t, dir, "edit", "--multigroup")
 	if !strings.Contains(out, "would not compile after the move") || !strings.Contains(out, "internal/controller/cache/memcached_controller_test.go:3:9: undefined: DeploymentReconciler") {
 		t.Errorf("got %s", out)

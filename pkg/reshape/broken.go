@@ -29,7 +29,7 @@ func Broken(ctx context.Context, tree *scaffold.Tree, before *Code, env []string
 	if err != nil {
 		return nil, err
 	}
-	libs, err := listLibraries(ctx, tree.Root(), env, before.m)
+	libs, err := listLibraries(ctx, tree.Root(), env, before.m, after)
 	if err != nil {
 		return nil, err
 	}

@@ -31,15 +31,17 @@ type libraries struct {
 	fset    *token.FileSet
 }
 
-// listLibraries asks the go command, offline, for the packages that a module imports from elsewhere. It
+// listLibraries asks the go command, offline, for the packages that modules import from elsewhere. It
 // compiles those that the build cache does not hold.
-func listLibraries(ctx context.Context, root string, env []string, m *module) (*libraries, error) {
+func listLibraries(ctx context.Context, root string, env []string, modules ...*module) (*libraries, error) {
 	wanted := map[string]bool{}
-	for _, f := range m.files {
-		for _, spec := range f.tree.Imports {
-			p := pathOf(spec)
-			if _, own := m.dirOf(p); f.built && !own && p != "unsafe" && p != "C" {
-				wanted[p] = true
+	for _, m := range modules {
+		for _, f := range m.files {
+			for _, spec := range f.tree.Imports {
+				p := pathOf(spec)
+				if _, own := m.dirOf(p); f.built && !own && p != "unsafe" && p != "C" {
+					wanted[p] = true
+				}
 			}
 		}
 	}

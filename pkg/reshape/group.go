@@ -45,11 +45,8 @@ func Regroup(ctx context.Context, tree *scaffold.Tree, config *project.Config, m
 	if err := p.work(); err != nil {
 		return err
 	}
-	roles, err := p.roles()
-	if err != nil {
-		return err
-	}
-	if err := p.conflicts(roles); err != nil {
+	renames := p.renames()
+	if err := p.conflicts(renames); err != nil {
 		return err
 	}
 	if len(p.moves.files) > 0 {
@@ -57,7 +54,7 @@ func Regroup(ctx context.Context, tree *scaffold.Tree, config *project.Config, m
 			return err
 		}
 	}
-	if err := p.moveRoles(roles); err != nil {
+	if err := p.rename(renames); err != nil {
 		return err
 	}
 	if err := p.texts(); err != nil {
@@ -256,7 +253,7 @@ func (p *plan) split(from string, stems map[string]owner) error {
 				list = append(list, targets[dir].group)
 			}
 			findings = append(findings, codegen.Finding{File: name, Line: 1,
-				Message: fmt.Sprintf("belongs to more than one of the groups %s; move it to a package of its own first", strings.Join(list, ", "))})
+				Message: fmt.Sprintf("belongs to none of the groups %s alone; move it to a package of its own first", strings.Join(list, ", "))})
 			continue
 		}
 		for _, dir := range sorted(targets) {
@@ -335,7 +332,7 @@ func (p *plan) attribute(from string, names []string, owners map[string]owner) {
 }
 
 // conflicts refuses a move onto files that are there.
-func (p *plan) conflicts(roles map[string]string) error {
+func (p *plan) conflicts(renames []rename) error {
 	var paths []string
 	leaving := map[string]bool{}
 	for name := range p.moves.files {
@@ -353,8 +350,8 @@ func (p *plan) conflicts(roles map[string]string) error {
 			look(d.name)
 		}
 	}
-	for _, from := range sorted(roles) {
-		look(roles[from])
+	for _, r := range renames {
+		look(path.Join(r.folder, r.to))
 	}
 	if len(paths) == 0 {
 		return nil

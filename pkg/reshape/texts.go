@@ -5,67 +5,69 @@ import (
 	"fmt"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/scaffold"
 )
 
-const rbacDir = "config/rbac"
+// rename is a manifest whose name holds the group where there may be several.
+type rename struct {
+	// folder is that of the kustomization which lists the file; from and to are relative to it.
+	folder, from, to string
+	// was and is are the object's name in it, empty where that stays.
+	was, is string
+}
 
-// roles finds the roles that people get for the project's kinds, whose names hold the group where there
-// may be several: from old to new.
-func (p *plan) roles() (map[string]string, error) {
-	renamed := map[string]string{}
+// renames finds the roles that people get for the project's kinds, and the patches of its CRDs.
+func (p *plan) renames() []rename {
+	var list []rename
+	add := func(r rename) {
+		if !p.multi {
+			r.from, r.to, r.was, r.is = r.to, r.from, r.is, r.was
+		}
+		known := func(other rename) bool { return other.folder == r.folder && other.from == r.from }
+		if p.tree.Exists(path.Join(r.folder, r.from)) && !slices.ContainsFunc(list, known) {
+			list = append(list, r)
+		}
+	}
 	for _, r := range p.config.Resources() {
 		if !r.HasAPI() || r.Group == "" {
 			continue
 		}
 		for _, role := range []string{"admin", "editor", "viewer"} {
-			one := path.Join(rbacDir, r.FileStem()+"_"+role+"_role.yaml")
-			many := path.Join(rbacDir, r.Group+"_"+r.FileStem()+"_"+role+"_role.yaml")
-			if !p.multi {
-				one, many = many, one
-			}
-			if p.tree.Exists(one) {
-				renamed[one] = many
-			}
+			name, object := r.FileStem()+"_"+role+"_role.yaml", r.FileStem()+"-"+role+"-role"
+			add(rename{"config/rbac", name, r.Group + "_" + name, object, r.Group + "-" + object})
+		}
+		for _, patch := range []string{"webhook_in_", "cainjection_in_"} {
+			add(rename{folder: "config/crd", from: "patches/" + patch + r.Plural + ".yaml", to: "patches/" + patch + r.Group + "_" + r.Plural + ".yaml"})
 		}
 	}
-	return renamed, nil
+	return list
 }
 
-// moveRoles renames role files. The name of a role within follows where it is the scaffold's.
-func (p *plan) moveRoles(roles map[string]string) error {
-	kustomization := path.Join(rbacDir, "kustomization.yaml")
-	list, err := p.tree.ReadFile(kustomization)
-	if err != nil {
-		list = nil
-	}
-	for _, r := range p.config.Resources() {
-		for _, role := range []string{"admin", "editor", "viewer"} {
-			short := r.FileStem() + "-" + role + "-role"
-			long := r.Group + "-" + short
-			from, to, was, is := r.FileStem()+"_"+role+"_role.yaml", r.Group+"_"+r.FileStem()+"_"+role+"_role.yaml", short, long
-			if !p.multi {
-				from, to, was, is = to, from, long, short
-			}
-			if roles[path.Join(rbacDir, from)] == "" {
-				continue
-			}
-			data, err := p.tree.ReadFile(path.Join(rbacDir, from))
-			if err != nil || !p.tree.Exists(path.Join(rbacDir, from)) {
-				continue // an earlier version of the kind has moved it
-			}
-			name := regexp.MustCompile(`(?m)^(  name: )` + regexp.QuoteMeta(was) + `(\r?)$`)
-			p.tree.Remove(path.Join(rbacDir, from))
-			p.tree.WriteFile(path.Join(rbacDir, to), name.ReplaceAll(data, []byte("${1}"+is+"${2}")), 0o644)
-			line := regexp.MustCompile(`(?m)^([#\s]*-\s+["']?(?:\./)?)` + regexp.QuoteMeta(from) + `(["']?\s*(?:#.*)?)$`)
-			list = line.ReplaceAll(list, []byte("${1}"+to+"${2}"))
+// rename carries out renames: the files, the names of objects in them where they are the scaffold's, and
+// the lines of kustomizations.
+func (p *plan) rename(list []rename) error {
+	for _, r := range list {
+		from, kustomization := path.Join(r.folder, r.from), path.Join(r.folder, "kustomization.yaml")
+		data, err := p.tree.ReadFile(from)
+		if err != nil {
+			return fmt.Errorf("reading %s: %w", from, err)
 		}
-	}
-	if list != nil {
-		p.tree.WriteFile(kustomization, list, 0o644)
+		if r.was != "" {
+			name := regexp.MustCompile(`(?m)^(  name: )` + regexp.QuoteMeta(r.was) + `(\r?)$`)
+			data = name.ReplaceAll(data, []byte("${1}"+r.is+"${2}"))
+		}
+		p.tree.Remove(from)
+		p.tree.WriteFile(path.Join(r.folder, r.to), data, 0o644)
+		lines, err := p.tree.ReadFile(kustomization)
+		if err != nil {
+			continue // nothing lists the file
+		}
+		line := regexp.MustCompile(`(?m)^([#\s]*-\s+(?:path:\s+)?["']?(?:\./)?)` + regexp.QuoteMeta(r.from) + `(["']?\s*(?:#.*)?)$`)
+		p.tree.WriteFile(kustomization, line.ReplaceAll(lines, []byte("${1}"+r.to+"${2}")), 0o644)
 	}
 	return nil
 }
