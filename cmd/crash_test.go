@@ -126,10 +126,17 @@ func TestKillAtEveryWrite(t *testing.T) {
 		name    string
 		before  [][]string
 		command []string
+		// stride is how many changes lie between two kills, for commands that take long.
+		stride int
 	}{
 		{name: "init", command: initialise},
 		{name: "create api", before: [][]string{initialise}, command: create},
 		{name: "create webhook", before: [][]string{initialise, create}, command: webhooks},
+		{name: "init", command: initialise, stride: 1},
+		{name: "create api", before: [][]string{initialise}, command: create, stride: 1},
+		{name: "edit", before: [][]string{initialise, create}, command: []string{"edit", "--multigroup"}, stride: 11},
+		{name: "delete api", before: [][]string{initialise, create}, stride: 11,
+			command: []string{"delete", "api", "--group", "cache", "--version", "v1", "--kind", "Memcached"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
@@ -140,7 +147,7 @@ func TestKillAtEveryWrite(t *testing.T) {
 			want := copyTree(t, base)
 			operon(t, want, tc.command...)
 			killed := 0
-			for n := 1; ; n++ {
+			for n := 1; ; n += tc.stride {
 				dir := copyTree(t, base)
 				err := operonProcess(dir, n, tc.command...)
 				if err == nil {

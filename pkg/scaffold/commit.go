@@ -66,8 +66,8 @@ func Commit(tree *Tree, lock *ProjectLock) ([]Change, error) {
 	}
 	// The new tree counts from here. Remains of the staging do no harm, and the next command takes
 	// them away.
-	_ = d.sweep()
 	d.prune(p.changes)
+	_ = d.sweep()
 	return p.changes, nil
 }
 
