@@ -70,6 +70,7 @@ func (a *app) apply(ctx context.Context, root string, change func(*scaffold.Tree
 	if err != nil {
 		return err
 	}
+	scaffold.Prune(a.FS, root, updated.Changes)
 	for _, c := range updated.Changes {
 		if _, err := fmt.Fprintln(a.Out, c); err != nil {
 			return err

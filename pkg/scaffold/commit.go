@@ -66,27 +66,8 @@ func Commit(tree *Tree, lock *ProjectLock) ([]Change, error) {
 	}
 	// The new tree counts from here. Remains of the staging do no harm, and the next command takes
 	// them away.
-	d.prune(p.changes)
 	_ = d.sweep()
 	return p.changes, nil
-}
-
-// prune takes away folders that deletions have left empty. One that stays does no harm.
-func (d disk) prune(changes []Change) {
-	for _, c := range changes {
-		if c.New != nil {
-			continue
-		}
-		for dir := path.Dir(c.Path); dir != "."; dir = path.Dir(dir) {
-			entries, err := afero.ReadDir(d.fs, d.abs(dir))
-			if err != nil && !errors.Is(err, fs.ErrNotExist) || len(entries) > 0 {
-				break
-			}
-			if err == nil && d.fs.Remove(d.abs(dir)) != nil {
-				break
-			}
-		}
-	}
 }
 
 // plan is a commit worked out: changes[i] are for people, steps[i] is operation i of the journal.
