@@ -27,7 +27,7 @@ func SetupXWebhookWithManager(mgr ctrl.Manager) error {
 type XCustomDefaulter struct{ Mine string } // mine
 `
 
-const scaffolded = `package v1
+const scaffoldedWebhook = `package v1
 
 import (
 	"context"
@@ -56,7 +56,7 @@ func TestMergeDeclarations(t *testing.T) {
 	t.Parallel()
 	for _, ends := range []string{"\n", "\r\n"} {
 		have := strings.ReplaceAll(userFile, "\n", ends)
-		out, err := mergeDeclarations("x.go", []byte(have), []byte(scaffolded), nil)
+		out, err := mergeDeclarations("x.go", []byte(have), []byte(scaffoldedWebhook), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -73,7 +73,7 @@ func TestMergeDeclarations(t *testing.T) {
 		if strings.Contains(got, "path=/new") {
 			t.Errorf("what is there was added again:\n%s", got)
 		}
-		again, err := mergeDeclarations("x.go", out, []byte(scaffolded), nil)
+		again, err := mergeDeclarations("x.go", out, []byte(scaffoldedWebhook), nil)
 		if err != nil || string(again) != got {
 			t.Errorf("a second time changes the file (%v):\n%s", err, again)
 		}
@@ -82,7 +82,7 @@ func TestMergeDeclarations(t *testing.T) {
 
 func TestMergeDeclarationsReplaces(t *testing.T) {
 	t.Parallel()
-	out, err := mergeDeclarations("x.go", []byte(userFile), []byte(scaffolded),
+	out, err := mergeDeclarations("x.go", []byte(userFile), []byte(scaffoldedWebhook),
 		func(d string) bool { return d == "type XCustomDefaulter" })
 	if err != nil {
 		t.Fatal(err)
@@ -100,7 +100,7 @@ func TestMergeDeclarationsRefuses(t *testing.T) {
 		"package other\n":    "package other, but the scaffold needs v1",
 		"package v1\n\nimport (\n\tadmission \"example.com/mine\"\n)\n\nvar _ admission.T\n": "the name admission stands for example.com/mine here",
 	} {
-		if _, err := mergeDeclarations("x.go", []byte(text), []byte(scaffolded), nil); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := mergeDeclarations("x.go", []byte(text), []byte(scaffoldedWebhook), nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: got %v, want %s", text, err, want)
 		}
 	}
