@@ -129,11 +129,9 @@ func TestKillAtEveryWrite(t *testing.T) {
 		// stride is how many changes lie between two kills, for commands that take long.
 		stride int
 	}{
-		{name: "init", command: initialise},
-		{name: "create api", before: [][]string{initialise}, command: create},
-		{name: "create webhook", before: [][]string{initialise, create}, command: webhooks},
 		{name: "init", command: initialise, stride: 1},
 		{name: "create api", before: [][]string{initialise}, command: create, stride: 1},
+		{name: "create webhook", before: [][]string{initialise, create}, command: webhooks, stride: 5},
 		{name: "edit", before: [][]string{initialise, create}, command: []string{"edit", "--multigroup"}, stride: 11},
 		{name: "delete api", before: [][]string{initialise, create}, stride: 11,
 			command: []string{"delete", "api", "--group", "cache", "--version", "v1", "--kind", "Memcached"}},
