@@ -20,11 +20,7 @@ func (a *app) projectRoot() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	root, err := project.FindRoot(a.FS, dir)
-	if err != nil {
-		return "", err
-	}
-	return root, nil
+	return project.FindRoot(a.FS, dir)
 }
 
 // loadProject reads PROJECT from a tree.
@@ -40,9 +36,17 @@ func loadProject(tree *scaffold.Tree) (*project.Config, error) {
 	return config, config.CheckLayout()
 }
 
-// peek reads PROJECT before anything is asked or locked.
-func (a *app) peek(root string) (*project.Config, error) {
-	return loadProject(scaffold.NewTree(a.FS, root))
+// begin is how a command that changes a project starts: it finds the root, settles what an interrupted
+// command left, and reads PROJECT before anything is asked or locked. It reports done as settle does.
+func (a *app) begin(ctx context.Context) (root string, config *project.Config, done bool, err error) {
+	if root, err = a.projectRoot(); err != nil {
+		return "", nil, false, err
+	}
+	if done, err = a.settle(ctx, root); done || err != nil {
+		return root, nil, done, err
+	}
+	config, err = loadProject(scaffold.NewTree(a.FS, root))
+	return root, config, false, err
 }
 
 // apply lets change work on the project at root as one transaction and prints what came of it: the

@@ -76,15 +76,8 @@ What --resource and --controller leave open is asked for.`,
 }
 
 func (a *app) runCreateAPI(c *cobra.Command, o apiOptions) error {
-	root, err := a.projectRoot()
-	if err != nil {
-		return err
-	}
-	if done, err := a.settle(c.Context(), root); done || err != nil {
-		return err
-	}
-	config, err := a.peek(root)
-	if err != nil {
+	root, config, done, err := a.begin(c.Context())
+	if done || err != nil {
 		return err
 	}
 	if !o.API && !o.Controller {

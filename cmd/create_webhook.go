@@ -73,15 +73,8 @@ it. Fields that both versions have are converted; a test says which are not.`,
 }
 
 func (a *app) runCreateWebhook(c *cobra.Command, o webhookOptions) error {
-	root, err := a.projectRoot()
-	if err != nil {
-		return err
-	}
-	if done, err := a.settle(c.Context(), root); done || err != nil {
-		return err
-	}
-	config, err := a.peek(root)
-	if err != nil {
+	root, config, done, err := a.begin(c.Context())
+	if done || err != nil {
 		return err
 	}
 	if o.legacy {

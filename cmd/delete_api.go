@@ -56,15 +56,8 @@ Objects in a cluster are not touched.`,
 }
 
 func (a *app) runDeleteAPI(c *cobra.Command, o deleteOptions) error {
-	root, err := a.projectRoot()
-	if err != nil {
-		return err
-	}
-	if done, err := a.settle(c.Context(), root); done || err != nil {
-		return err
-	}
-	config, err := a.peek(root)
-	if err != nil {
+	root, config, done, err := a.begin(c.Context())
+	if done || err != nil {
 		return err
 	}
 	if _, err := o.resolve(config); err != nil {

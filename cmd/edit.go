@@ -73,15 +73,8 @@ one, and hack/boilerplate.go.txt.`,
 }
 
 func (a *app) runEdit(c *cobra.Command, o editOptions) error {
-	root, err := a.projectRoot()
-	if err != nil {
-		return err
-	}
-	if done, err := a.settle(c.Context(), root); done || err != nil {
-		return err
-	}
-	config, err := a.peek(root)
-	if err != nil {
+	root, config, done, err := a.begin(c.Context())
+	if done || err != nil {
 		return err
 	}
 	o.given = map[string]bool{}

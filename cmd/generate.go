@@ -91,7 +91,7 @@ func (a *app) writeGenerated(ctx context.Context, root string, what codegen.Gene
 func (a *app) watchGenerated(ctx context.Context, root string, what codegen.Generators) error {
 	ctx, stop := untilInterrupted(ctx)
 	defer stop()
-	if _, err := a.peek(root); err != nil {
+	if _, err := loadProject(scaffold.NewTree(a.FS, root)); err != nil {
 		return err
 	}
 	for watch := local.NewWatch(root); ; {
