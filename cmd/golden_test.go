@@ -3,6 +3,7 @@ package cmd_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"go/format"
@@ -49,7 +50,8 @@ var projectModules = sync.OnceValue(func() error {
 	return nil
 })
 
-// replay runs a golden project's commands in a new folder of that name and returns the folder.
+// replay runs a golden project's commands in a new folder of that name and returns the folder. What is
+// not a command of operon is one of the shell: a person's edits are patches in NAME.edits.
 func replay(t *testing.T, name string) string {
 	t.Helper()
 	script, err := os.ReadFile(filepath.Join(goldenDir, name+".commands"))
@@ -60,14 +62,32 @@ func replay(t *testing.T, name string) string {
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
+	edits := filepath.Join(goldenDir, name+".edits")
+	if err := os.CopyFS(dir+".edits", os.DirFS(edits)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
 	for line := range strings.Lines(string(script)) {
 		line = strings.TrimSpace(line)
-		if line == "" || strings.HasPrefix(line, "#") {
-			continue
+		switch {
+		case line == "" || strings.HasPrefix(line, "#"):
+		case strings.HasPrefix(line, "operon "):
+			operon(t, dir, strings.Fields(line)...)
+		default:
+			shell(t, dir, line)
 		}
-		operon(t, dir, strings.Fields(line)...)
 	}
 	return dir
+}
+
+// shell runs a line as a person would who has the usual umask, outside of any repository.
+func shell(t *testing.T, dir, line string) {
+	t.Helper()
+	c := exec.Command("sh", "-c", "umask 022\n"+line)
+	c.Dir = dir
+	c.Env = append(os.Environ(), "GIT_CEILING_DIRECTORIES="+filepath.Dir(dir))
+	if out, err := c.CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", line, err, out)
+	}
 }
 
 // operon runs a command in this process and fails the test unless it exits with 0.

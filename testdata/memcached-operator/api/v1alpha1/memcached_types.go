@@ -36,6 +36,12 @@ type MemcachedSpec struct {
 	// +kubebuilder:validation:Maximum=65535
 	// +optional
 	ContainerPort int32 `json:"containerPort,omitempty"`
+
+	// memoryMegabytes is how much memory each pod has for items. When left open, it is 64, or less where
+	// so many pods would take more than a Memcached may have.
+	// +kubebuilder:validation:Minimum=1
+	// +optional
+	MemoryMegabytes *int32 `json:"memoryMegabytes,omitempty"`
 }
 
 // MemcachedStatus is the state that the controller last saw.

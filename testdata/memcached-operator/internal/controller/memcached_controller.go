@@ -197,6 +197,9 @@ func (r *MemcachedReconciler) configure(deployment *appsv1.Deployment, obj *cach
 	container := &template.Spec.Containers[i]
 	container.Image = cmp.Or(r.Image, memcachedImage)
 	container.Command = []string{"memcached", "-m=64", "-o", "modern", "-v"}
+	if memory := obj.Spec.MemoryMegabytes; memory != nil {
+		container.Command[1] = fmt.Sprintf("-m=%d", *memory)
+	}
 	container.Ports = []corev1.ContainerPort{{
 		Name:          "main",
 		ContainerPort: obj.Spec.ContainerPort,

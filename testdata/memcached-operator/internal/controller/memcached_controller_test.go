@@ -249,6 +249,13 @@ var _ = Describe("Memcached controller", func() {
 		Expect(*deployment().Spec.Replicas).To(BeZero())
 	})
 
+	It("gives memcached the memory that the spec asks for", func() {
+		obj.Spec.MemoryMegabytes = number(128)
+		Expect(k8sClient.Update(ctx, obj)).To(Succeed())
+		Expect(reconcile()).To(Succeed())
+		Expect(container(deployment()).Command).To(ContainElement("-m=128"))
+	})
+
 	It("writes nothing when nothing has changed", func() {
 		Expect(reconcile()).To(Succeed())
 		report(1)

@@ -107,6 +107,15 @@ var _ = Describe("Manager", Ordered, func() {
 				"--for", "condition=Ready", "--timeout", "3m"))
 			Expect(err).NotTo(HaveOccurred())
 
+			By("waiting until the webhook service has endpoints")
+			Eventually(func(g Gomega) {
+				output, err := utils.Run(exec.Command("kubectl", "get", "endpointslices.discovery.k8s.io",
+					"--namespace", namespace,
+					"--selector", "kubernetes.io/service-name=memcached-operator-webhook-service",
+					"--output", "jsonpath={.items[*].endpoints[*].addresses[*]}"))
+				g.Expect(err).NotTo(HaveOccurred())
+				g.Expect(output).NotTo(BeEmpty())
+			}, "3m", "1s").Should(Succeed())
 			// +kubebuilder:scaffold:e2e-metrics-webhooks-readiness
 
 			By("opening a tunnel to the metrics service")
@@ -136,6 +145,32 @@ var _ = Describe("Manager", Ordered, func() {
 			Eventually(verifyMetrics).Should(Succeed())
 		})
 
+		It("should have a certificate for the webhook server", func() {
+			Eventually(func(g Gomega) {
+				_, err := utils.Run(exec.Command("kubectl", "get", "secret", "webhook-server-cert", "--namespace", namespace))
+				g.Expect(err).NotTo(HaveOccurred())
+			}, "3m", "1s").Should(Succeed())
+		})
+		It("should have a CA in the configuration of the defaulting webhooks", func() {
+			Eventually(func(g Gomega) {
+				output, err := utils.Run(exec.Command("kubectl", "get",
+					"mutatingwebhookconfigurations.admissionregistration.k8s.io",
+					"memcached-operator-mutating-webhook-configuration",
+					"--output", "jsonpath={.webhooks[*].clientConfig.caBundle}"))
+				g.Expect(err).NotTo(HaveOccurred())
+				g.Expect(output).NotTo(BeEmpty())
+			}, "3m", "1s").Should(Succeed())
+		})
+		It("should have a CA in the configuration of the validation webhooks", func() {
+			Eventually(func(g Gomega) {
+				output, err := utils.Run(exec.Command("kubectl", "get",
+					"validatingwebhookconfigurations.admissionregistration.k8s.io",
+					"memcached-operator-validating-webhook-configuration",
+					"--output", "jsonpath={.webhooks[*].clientConfig.caBundle}"))
+				g.Expect(err).NotTo(HaveOccurred())
+				g.Expect(output).NotTo(BeEmpty())
+			}, "3m", "1s").Should(Succeed())
+		})
 		// +kubebuilder:scaffold:e2e-webhooks-checks
 
 		// Add what your operator promises: apply a sample of config/samples and check with Eventually
