@@ -4,17 +4,19 @@ import (
 	"bytes"
 	"context"
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/operon-sdk/operon/pkg/controlplane"
-	"github.com/operon-sdk/operon/pkg/manifest"
 )
 
 // controlPlaneAssets finds or builds etcd, kube-apiserver and kubectl, once for all tests.
@@ -81,6 +83,14 @@ func (c *cluster) must(stdin string, args ...string) string {
 	return out
 }
 
+// refuses holds that a request ends with an error that has a text.
+func (c *cluster) refuses(want, stdin string, args ...string) {
+	c.t.Helper()
+	if out, err := c.kubectl(stdin, args...); err == nil || !strings.Contains(out, want) {
+		c.t.Errorf("kubectl %s says %q (%v), want %q", strings.Join(args, " "), out, err, want)
+	}
+}
+
 // eventually asks until the answer is as wanted.
 func (c *cluster) eventually(want string, args ...string) {
 	c.t.Helper()
@@ -123,11 +133,12 @@ current-context: local
 }
 
 // startManager builds a project's manager and runs it with no more rights than its manifests give it.
-func (c *cluster) startManager(dir, serviceAccount string) {
+func (c *cluster) startManager(dir, serviceAccount string, args ...string) {
 	c.t.Helper()
 	goRun(c.t, dir, nil, "build", "-o", "bin/manager", "./cmd")
 	ctx, cancel := context.WithCancel(context.Background())
-	m := exec.CommandContext(ctx, filepath.Join(dir, "bin", "manager"), "--metrics-bind-address=0", "--health-probe-bind-address=0")
+	args = append(args, "--metrics-bind-address=0", "--health-probe-bind-address=0")
+	m := exec.CommandContext(ctx, filepath.Join(dir, "bin", "manager"), args...)
 	m.Env = append(os.Environ(), "KUBECONFIG="+c.kubeconfigAs(serviceAccount))
 	var log bytes.Buffer
 	m.Stdout, m.Stderr = &log, &log
@@ -143,19 +154,71 @@ func (c *cluster) startManager(dir, serviceAccount string) {
 	})
 }
 
+// deploy applies a project's config/default and runs its manager here. The test plays cert-manager and
+// the network: the API server calls the webhooks at a port of this machine.
+func (c *cluster) deploy(dir, serviceAccount string) {
+	c.t.Helper()
+	port := freeWebhookPort(c.t, dir)
+	certs := c.t.TempDir()
+	ca, err := controlplane.WriteServingCertificate(certs)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	var applied []any
+	for _, o := range buildObjects(c.t, dir, "config/default") {
+		if o.GroupVersionKind().Group == "cert-manager.io" {
+			continue
+		}
+		for _, config := range clientConfigs(o) {
+			service := config["service"].(map[string]any)
+			delete(config, "service")
+			config["url"] = fmt.Sprintf("https://127.0.0.1:%d%s", port, service["path"])
+			config["caBundle"] = base64.StdEncoding.EncodeToString(ca)
+		}
+		applied = append(applied, o.Object)
+	}
+	list, err := json.Marshal(map[string]any{"apiVersion": "v1", "kind": "List", "items": applied})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.must(string(list), "apply", "-f", "-")
+	c.must("", "wait", "--for=condition=Established", "crd", "--all", "--timeout=30s")
+	c.startManager(dir, serviceAccount, "--webhook-cert-path="+certs)
+	address := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
+		connection, err := net.Dial("tcp", address)
+		if err == nil {
+			_ = connection.Close() // it was open
+			return
+		}
+		if time.Now().After(deadline) {
+			c.t.Fatalf("the manager serves no webhooks: %v", err)
+		}
+	}
+}
+
+// freeWebhookPort makes a project's manager serve webhooks on a port that nobody uses; tests run side by side.
+func freeWebhookPort(t *testing.T, dir string) int {
+	t.Helper()
+	listener, err := net.Listen("tcp", ":0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := listener.Addr().(*net.TCPAddr).Port
+	edit(t, dir, "cmd/main.go", "webhook.Options{", fmt.Sprintf("webhook.Options{Port: %d, ", port))
+	if err := listener.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return port
+}
+
 // TestMemcachedManager runs the golden memcached operator against a real API server, as the service
-// account that its own manifests make: create, scale, recover, fail, delete.
+// account that its own manifests make: default, reject, create, scale, recover, fail, delete.
 func TestMemcachedManager(t *testing.T) {
 	t.Parallel()
 	dir := replay(t, "memcached-operator")
 	c := startCluster(t)
-	objects, err := manifest.Build(dir, "config/default")
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.must(string(objects), "apply", "-f", "-")
-	c.must("", "wait", "--for=condition=Established", "crd/memcacheds.cache.example.com", "--timeout=30s")
-	c.startManager(dir, "memcached-operator-system:memcached-operator-controller-manager")
+	c.deploy(dir, "memcached-operator-system:memcached-operator-controller-manager")
 
 	const deployment, object = "deployment/memcached-sample", "memcached/memcached-sample"
 	condition := func(kind string) string {
@@ -166,6 +229,31 @@ func TestMemcachedManager(t *testing.T) {
 	c.eventually("Memcached", "get", deployment, "-o", "jsonpath={.metadata.ownerReferences[0].kind}")
 	c.eventually("True", "get", object, "-o", condition("Progressing"))
 	c.eventually("False", "get", object, "-o", condition("Available"))
+
+	// Default: the sample does not say how much memory.
+	c.eventually("64", "get", object, "-o", "jsonpath={.spec.memoryMegabytes}")
+	many := "apiVersion: cache.example.com/v1alpha1\nkind: Memcached\nmetadata: {name: many}\nspec: {size: 100}\n"
+	if memory := c.must(many, "create", "--dry-run=server", "-f", "-", "-o", "jsonpath={.spec.memoryMegabytes}"); memory != "10" {
+		t.Errorf("a hundred pods get %s MB each, want 10", memory)
+	}
+
+	// Reject.
+	c.refuses(`The Memcached "many" is invalid: spec.memoryMegabytes: Invalid value: 11: `+
+		`100 pods with this much take more than the 1024 MB that a Memcached may have`,
+		strings.Replace(many, "size: 100", "size: 100, memoryMegabytes: 11", 1), "create", "-f", "-")
+	c.refuses(`spec.memoryMegabytes: Invalid value: 64: 17 pods with this much take more than the 1024 MB`,
+		"", "patch", object, "--type=merge", "-p", `{"spec":{"size":17}}`)
+	c.refuses(`spec.containerPort: Forbidden: the port cannot change while there are pods; set size to 0 first`,
+		"", "patch", object, "--type=merge", "-p", `{"spec":{"containerPort":11212}}`)
+
+	// Warn, and allow the other port without pods.
+	if out := c.must("", "patch", object, "--type=merge", "-p", `{"spec":{"size":0}}`); !strings.Contains(out, "Warning: spec.size is 0: no pods run") {
+		t.Errorf("there is no warning about size 0: %s", out)
+	}
+	c.eventually("0", "get", deployment, "-o", "jsonpath={.spec.replicas}")
+	c.must("", "patch", object, "--type=merge", "-p", `{"spec":{"containerPort":11212,"memoryMegabytes":128}}`)
+	c.eventually("11212 -m=128", "get", deployment, "-o",
+		"jsonpath={.spec.template.spec.containers[0].ports[0].containerPort} {.spec.template.spec.containers[0].command[1]}")
 
 	// Scale.
 	c.must("", "patch", object, "--type=merge", "-p", `{"spec":{"size":3}}`)
