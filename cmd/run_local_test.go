@@ -188,6 +188,7 @@ func home(t *testing.T, kubeconfig string) []string {
 func TestRunLocal(t *testing.T) {
 	t.Parallel()
 	dir := replay(t, "memcached-operator")
+	freeWebhookPort(t, dir)
 
 	t.Run("samples and watch", func(t *testing.T) {
 		p := startLocal(t, dir, nil, "run", "local", "--control-plane", "embedded", "--samples", "--watch")
@@ -265,7 +266,7 @@ func TestRunLocal(t *testing.T) {
 	t.Run("stubborn manager", func(t *testing.T) {
 		edit(t, dir, "cmd/main.go", "\tos.Exit(7)\n", "\tsignal.Ignore(os.Interrupt)\n\ttime.Sleep(time.Hour)\n")
 		edit(t, dir, "cmd/main.go", "import (\n", "import (\n\t\"os/signal\"\n\t\"time\"\n")
-		p := startLocal(t, dir, nil, "run", "local", "--control-plane", "embedded")
+		p := startLocal(t, dir, nil, "run", "local", "--control-plane", "embedded", "--webhooks=false")
 		p.waitFor("no luck today", 1)
 		p.waitFor("press Ctrl-C", 1)
 		start := time.Now()
@@ -334,43 +335,15 @@ func TestRunLocalRefused(t *testing.T) {
 	})
 }
 
-// TestRunLocalWebhooks serves a webhook to the API server of a kubeconfig and to an embedded one.
+// TestRunLocalWebhooks serves the project's webhooks to the API server of a kubeconfig and to an embedded one.
 func TestRunLocalWebhooks(t *testing.T) {
 	t.Parallel()
 	dir := replay(t, "memcached-operator")
-	listener, err := net.Listen("tcp", ":0")
+	port := freeWebhookPort(t, dir)
+	listener, err := net.Listen("tcp", fmt.Sprintf(":%d", port))
 	if err != nil {
 		t.Fatal(err)
 	}
-	port := listener.Addr().(*net.TCPAddr).Port
-	const code = `package main
-
-import (
-	"context"
-
-	cachev1alpha1 "github.com/example/memcached-operator/api/v1alpha1"
-)
-
-// +kubebuilder:webhook:path=/mutate-cache-example-com-v1alpha1-memcached,mutating=true,failurePolicy=fail,sideEffects=None,groups=cache.example.com,resources=memcacheds,verbs=create,versions=v1alpha1,name=m.example.com,admissionReviewVersions=v1
-
-type defaulter struct{}
-
-func (defaulter) Default(_ context.Context, m *cachev1alpha1.Memcached) error {
-	m.Annotations = map[string]string{"seen": "yes"}
-	return nil
-}
-`
-	if err := os.WriteFile(filepath.Join(dir, "cmd", "webhook.go"), []byte(code), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	edit(t, dir, "cmd/main.go", "webhook.Options{", fmt.Sprintf("webhook.Options{Port: %d, ", port))
-	edit(t, dir, "cmd/main.go", "\t// +kubebuilder:scaffold:builder\n", `	if os.Getenv("ENABLE_WEBHOOKS") != "false" {
-		if err := ctrl.NewWebhookManagedBy(mgr, &cachev1alpha1.Memcached{}).WithDefaulter(defaulter{}).Complete(); err != nil {
-			os.Exit(1)
-		}
-	}
-	// +kubebuilder:scaffold:builder
-`)
 	embedded := []string{"run", "local", "--control-plane", "embedded", "--samples"}
 
 	t.Run("port in use", func(t *testing.T) {
@@ -383,11 +356,11 @@ func (defaulter) Default(_ context.Context, m *cachev1alpha1.Memcached) error {
 	if err := listener.Close(); err != nil {
 		t.Fatal(err)
 	}
-	const seen = "jsonpath={.metadata.annotations.seen}"
+	const memory = "jsonpath={.spec.memoryMegabytes}"
 	t.Run("embedded", func(t *testing.T) {
 		p := startLocal(t, dir, nil, embedded...)
 		p.waitFor("applied "+memcached, 1)
-		p.cluster().eventually("yes", "get", memcached, "-o", seen)
+		p.cluster().eventually("64", "get", memcached, "-o", memory)
 		p.interrupt()
 		p.ends(0)
 	})
@@ -396,7 +369,7 @@ func (defaulter) Default(_ context.Context, m *cachev1alpha1.Memcached) error {
 		oldLayout(t, old)
 		p := startLocal(t, old, nil, embedded...)
 		p.waitFor("applied "+memcached, 1)
-		p.cluster().eventually("yes", "get", memcached, "-o", seen)
+		p.cluster().eventually("64", "get", memcached, "-o", memory)
 		p.interrupt()
 		p.ends(0)
 	})
@@ -404,10 +377,10 @@ func (defaulter) Default(_ context.Context, m *cachev1alpha1.Memcached) error {
 		c := startCluster(t)
 		p := startLocal(t, dir, []string{"KUBECONFIG=" + c.KubeconfigPath()}, "run", "local", "--samples", "--webhooks")
 		p.waitFor("applied "+memcached, 1)
-		c.eventually("yes", "get", memcached, "-o", seen)
+		c.eventually("64", "get", memcached, "-o", memory)
 		p.interrupt()
 		p.ends(0)
-		if left := c.must("", "get", "mutatingwebhookconfigurations", "-o", "name"); left != "" {
+		if left := c.must("", "get", "mutatingwebhookconfigurations,validatingwebhookconfigurations", "-o", "name"); left != "" {
 			t.Errorf("left in the cluster: %s", left)
 		}
 		c.must("", "delete", memcached, "--wait=false")
@@ -424,10 +397,8 @@ func (defaulter) Default(_ context.Context, m *cachev1alpha1.Memcached) error {
 // flag for the webhooks' certificate.
 func oldLayout(t *testing.T, dir string) {
 	t.Helper()
-	for _, name := range []string{"main.go", "webhook.go"} {
-		if err := os.Rename(filepath.Join(dir, "cmd", name), filepath.Join(dir, name)); err != nil {
-			t.Fatal(err)
-		}
+	if err := os.Rename(filepath.Join(dir, "cmd", "main.go"), filepath.Join(dir, "main.go")); err != nil {
+		t.Fatal(err)
 	}
 	edit(t, dir, "PROJECT", "go.kubebuilder.io/v4", "go.kubebuilder.io/v3")
 	edit(t, dir, "main.go", "\ts.webhookCert.bind(", "\t(&servingCert{}).bind(flag.NewFlagSet(\"unused\", flag.ContinueOnError), ")

@@ -37,7 +37,9 @@ func checkControllerGen(t *testing.T, dir string) {
 	// Without what is generated, controller-gen has to write every byte of it again.
 	theirs := copyTree(t, dir)
 	for name := range readTree(t, theirs) {
-		if strings.HasPrefix(filepath.Base(name), "zz_generated.") || strings.HasPrefix(name, "config/crd/bases/") {
+		generated := strings.HasPrefix(filepath.Base(name), "zz_generated.") || strings.HasPrefix(name, "config/crd/bases/") ||
+			name == "config/webhook/manifests.yaml" && strings.Contains(read(t, filepath.Join(theirs, name)), "webhooks:")
+		if generated {
 			if err := os.Remove(filepath.Join(theirs, name)); err != nil {
 				t.Fatal(err)
 			}
