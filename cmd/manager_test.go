@@ -211,7 +211,7 @@ func freeWebhookPort(t *testing.T, dir string) int {
 		if err := listener.Close(); err != nil {
 			t.Fatal(err)
 		}
-		edit(t, dir, "cmd/main.go", "webhook.Options{", fmt.Sprintf("webhook.Options{Port: %d, ", port))
+		substitute(t, filepath.Join(dir, "cmd", "main.go"), "webhook.Options{", fmt.Sprintf("webhook.Options{Port: %d, ", port))
 		return port
 	}
 	t.Fatal("no port is free")
