@@ -1,0 +1,62 @@
+/*
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package apiextensions
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+)
+
+// CustomResourceDefinitionReconciler brings the world in line with CustomResourceDefinition objects.
+type CustomResourceDefinitionReconciler struct {
+	client.Client
+	Scheme *runtime.Scheme
+}
+
+// The markers below become the manager's role. Ask for a verb or a resource here before Reconcile uses it.
+
+// +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions,verbs=get;list;watch
+
+// Reconcile compares the CustomResourceDefinition that the request names with the state of the cluster, and acts
+// on the difference. It runs after every change of the object, after a restart of the manager, and again when
+// it returned an error, so it must come to the same end however often it runs.
+func (r *CustomResourceDefinitionReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	log := logf.FromContext(ctx)
+
+	obj := &apiextensionsv1.CustomResourceDefinition{}
+	if err := r.Get(ctx, req.NamespacedName, obj); err != nil {
+		// The object may be gone by now: then there is nothing left to do.
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+
+	// What the operator does for a CustomResourceDefinition goes here.
+	log.V(1).Info("Read CustomResourceDefinition", "generation", obj.GetGeneration())
+
+	return ctrl.Result{}, nil
+}
+
+// SetupWithManager has the manager call Reconcile for every change of a CustomResourceDefinition.
+func (r *CustomResourceDefinitionReconciler) SetupWithManager(mgr ctrl.Manager) error {
+	return ctrl.NewControllerManagedBy(mgr).
+		For(&apiextensionsv1.CustomResourceDefinition{}).
+		Named("apiextensions-customresourcedefinition").
+		Complete(r)
+}

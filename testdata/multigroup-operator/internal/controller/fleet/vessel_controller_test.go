@@ -1,0 +1,72 @@
+/*
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package fleet
+
+import (
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	fleetv2 "example.org/multigroup-operator/api/fleet/v2"
+)
+
+var _ = Describe("Vessel controller", func() {
+	var reconciler *VesselReconciler
+
+	BeforeEach(func() {
+		reconciler = &VesselReconciler{Client: k8sClient, Scheme: k8sClient.Scheme()}
+	})
+
+	It("ignores an object that is gone", func() {
+		key := types.NamespacedName{Namespace: "default", Name: "gone"}
+		result, err := reconciler.Reconcile(ctx, ctrl.Request{NamespacedName: key})
+		Expect(err).NotTo(HaveOccurred())
+		Expect(result).To(Equal(ctrl.Result{}))
+	})
+
+	It("reports in the status that it has acted on the object", func() {
+		obj := &fleetv2.Vessel{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "default", GenerateName: "test-"},
+			Spec:       fleetv2.VesselSpec{Tonnage: 100},
+		}
+		Expect(k8sClient.Create(ctx, obj)).To(Succeed())
+		DeferCleanup(func() {
+			Expect(client.IgnoreNotFound(k8sClient.Delete(ctx, obj))).To(Succeed())
+		})
+		key := client.ObjectKeyFromObject(obj)
+
+		_, err := reconciler.Reconcile(ctx, ctrl.Request{NamespacedName: key})
+		Expect(err).NotTo(HaveOccurred())
+
+		Expect(k8sClient.Get(ctx, key, obj)).To(Succeed())
+		condition := meta.FindStatusCondition(obj.Status.Conditions, "Available")
+		Expect(condition).NotTo(BeNil())
+		Expect(condition.Status).To(Equal(metav1.ConditionTrue))
+		Expect(condition.Reason).To(Equal("Reconciled"))
+		Expect(condition.ObservedGeneration).To(Equal(obj.Generation))
+
+		By("leaving the object alone when nothing has changed")
+		version := obj.ResourceVersion
+		_, err = reconciler.Reconcile(ctx, ctrl.Request{NamespacedName: key})
+		Expect(err).NotTo(HaveOccurred())
+		Expect(k8sClient.Get(ctx, key, obj)).To(Succeed())
+		Expect(obj.ResourceVersion).To(Equal(version))
+	})
+})
