@@ -43,6 +43,26 @@ type cluster struct {
 	*controlplane.ControlPlane
 	assets     controlplane.Assets
 	kubeconfig string
+	// log is what the manager writes.
+	log lockedBuffer
+}
+
+// lockedBuffer is read while another goroutine writes.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
 }
 
 func startCluster(t *testing.T) *cluster {
@@ -105,6 +125,16 @@ func (c *cluster) eventually(want string, args ...string) {
 	c.t.Fatalf("kubectl %s: got %q (%v), want %q", strings.Join(args, " "), got, err, want)
 }
 
+// logs waits until the manager has written a text.
+func (c *cluster) logs(want string) {
+	c.t.Helper()
+	for deadline := time.Now().Add(time.Minute); !strings.Contains(c.log.String(), want); time.Sleep(100 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			c.t.Fatalf("the manager's log does not hold %q", want)
+		}
+	}
+}
+
 // kubeconfigAs writes a kubeconfig that acts as a service account: what its roles do not allow fails.
 func (c *cluster) kubeconfigAs(serviceAccount string) string {
 	c.t.Helper()
@@ -141,8 +171,7 @@ func (c *cluster) startManager(dir, serviceAccount string, args ...string) {
 	args = append(args, "--metrics-bind-address=0", "--health-probe-bind-address=0")
 	m := exec.CommandContext(ctx, filepath.Join(dir, "bin", "manager"), args...)
 	m.Env = append(os.Environ(), "KUBECONFIG="+c.kubeconfigAs(serviceAccount))
-	var log bytes.Buffer
-	m.Stdout, m.Stderr = &log, &log
+	m.Stdout, m.Stderr = &c.log, &c.log
 	if err := m.Start(); err != nil {
 		c.t.Fatal(err)
 	}
@@ -150,7 +179,7 @@ func (c *cluster) startManager(dir, serviceAccount string, args ...string) {
 		cancel()
 		_ = m.Wait() // it was killed
 		if c.t.Failed() {
-			c.t.Logf("the manager's log:\n%s", log.String())
+			c.t.Logf("the manager's log:\n%s", c.log.String())
 		}
 	})
 }
