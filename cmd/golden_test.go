@@ -79,6 +79,12 @@ func replay(t *testing.T, name string) string {
 	return dir
 }
 
+// golden copies a golden project, which TestGolden holds to be what its commands make, and returns the folder.
+func golden(t *testing.T, name string) string {
+	t.Helper()
+	return copyTree(t, filepath.Join(goldenDir, name))
+}
+
 // shell runs a line as a person would who has the usual umask, outside of any repository.
 func shell(t *testing.T, dir, line string) {
 	t.Helper()
@@ -119,16 +125,16 @@ func TestGolden(t *testing.T) {
 	for _, name := range goldenProjects(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, golden := replay(t, name), filepath.Join(goldenDir, name)
+			got, want := replay(t, name), filepath.Join(goldenDir, name)
 			if *update {
-				if err := os.RemoveAll(golden); err != nil {
+				if err := os.RemoveAll(want); err != nil {
 					t.Fatal(err)
 				}
-				if err := os.CopyFS(golden, os.DirFS(got)); err != nil {
+				if err := os.CopyFS(want, os.DirFS(got)); err != nil {
 					t.Fatal(err)
 				}
 			}
-			compareTrees(t, golden, got)
+			compareTrees(t, want, got)
 			checkModes(t, got)
 			checkFormat(t, got)
 			checkOverlays(t, got)
@@ -142,7 +148,7 @@ func TestGoldenBuilds(t *testing.T) {
 	for _, name := range goldenProjects(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			dir := replay(t, name)
+			dir := golden(t, name)
 			goRun(t, dir, nil, "build", "./...")
 			goRun(t, dir, nil, "vet", "./...")
 			goRun(t, dir, nil, "vet", "-tags=e2e", "./...")

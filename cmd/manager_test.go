@@ -336,7 +336,7 @@ func TestGoldenTests(t *testing.T) {
 	for _, name := range goldenProjects(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			out := goRun(t, replay(t, name), []string{"KUBEBUILDER_ASSETS=" + assets.Dir}, "test", "./...")
+			out := goRun(t, golden(t, name), []string{"KUBEBUILDER_ASSETS=" + assets.Dir}, "test", "./...")
 			if !strings.Contains(out, "ok  \t") {
 				t.Errorf("no test ran:\n%s", out)
 			}

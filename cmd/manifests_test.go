@@ -2,6 +2,8 @@ package cmd_test
 
 import (
 	"fmt"
+	"path"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -76,54 +78,61 @@ func checkCertificate(t *testing.T, objects []*kube.Object, certificate, service
 // certificates of its own, and would not start a pod that waits for those of cert-manager.
 func TestWebhookManifests(t *testing.T) {
 	t.Parallel()
-	dir := replay(t, "memcached-operator")
-	for _, folder := range []string{"config/default", "config/manifests"} {
-		t.Run(folder, func(t *testing.T) {
-			objects := buildObjects(t, dir, folder)
-			service := one(t, objects, "Service", "-webhook-service")
-			certificate := one(t, objects, "Certificate", "-serving-cert")
-			name, namespace := service.GetName(), service.GetNamespace()
+	for name, calls := range map[string]int{"memcached-operator": 2, "multigroup-operator": 3} {
+		dir := filepath.Join(goldenDir, name)
+		for _, folder := range []string{"config/default", "config/manifests"} {
+			t.Run(path.Join(name, folder), func(t *testing.T) {
+				checkWebhookManifests(t, buildObjects(t, dir, folder), calls, folder == "config/default")
+			})
+		}
+	}
+}
 
-			called := 0
-			for _, o := range objects {
-				for _, config := range clientConfigs(o) {
-					called++
-					if at(config, "service", "name") != name || at(config, "service", "namespace") != namespace {
-						t.Errorf("%s calls %v, want %s in %s", kube.Name(o), config["service"], name, namespace)
-					}
-					want := certificate.GetNamespace() + "/" + certificate.GetName()
-					if got := o.GetAnnotations()["cert-manager.io/inject-ca-from"]; got != want {
-						t.Errorf("%s takes the CA of %q, want %q", kube.Name(o), got, want)
-					}
-				}
-			}
-			if called != 2 {
-				t.Errorf("%d webhooks are called, want 2", called)
-			}
-			checkCertificate(t, objects, certificate, service)
-			checkCertificate(t, objects, one(t, objects, "Certificate", "-metrics-certs"), one(t, objects, "Service", "-metrics-service"))
+// checkWebhookManifests holds it of objects that call webhooks so many times, in pods with a certificate or without.
+func checkWebhookManifests(t *testing.T, objects []*kube.Object, calls int, mounted bool) {
+	t.Helper()
+	service := one(t, objects, "Service", "-webhook-service")
+	certificate := one(t, objects, "Certificate", "-serving-cert")
+	name, namespace := service.GetName(), service.GetNamespace()
 
-			pod := at(one(t, objects, "Deployment", "-controller-manager").Object, "spec", "template")
-			labels := at(pod, "metadata", "labels")
-			for key, value := range at(service.Object, "spec", "selector").(map[string]any) {
-				if at(labels, key) != value {
-					t.Errorf("the service selects %s=%v, the pods have %v", key, value, labels)
-				}
+	called := 0
+	for _, o := range objects {
+		for _, config := range clientConfigs(o) {
+			called++
+			if at(config, "service", "name") != name || at(config, "service", "namespace") != namespace {
+				t.Errorf("%s calls %v, want %s in %s", kube.Name(o), config["service"], name, namespace)
 			}
-			container := at(pod, "spec", "containers").([]any)[0]
-			port := at(service.Object, "spec", "ports").([]any)[0]
-			if text := fmt.Sprint(at(container, "ports")); !strings.Contains(text, fmt.Sprintf("containerPort:%v ", at(port, "targetPort"))) {
-				t.Errorf("the service calls port %v, the container has %s", at(port, "targetPort"), text)
+			want := certificate.GetNamespace() + "/" + certificate.GetName()
+			if got := o.GetAnnotations()["cert-manager.io/inject-ca-from"]; got != want {
+				t.Errorf("%s takes the CA of %q, want %q", kube.Name(o), got, want)
 			}
-			const path = "/tmp/k8s-webhook-server/serving-certs"
-			if args := fmt.Sprint(at(container, "args")); !strings.Contains(args, "--webhook-cert-path="+path) {
-				t.Errorf("the manager looks for its certificate elsewhere: %s", args)
-			}
-			volumes, mounts := fmt.Sprint(at(pod, "spec", "volumes")), fmt.Sprint(at(container, "volumeMounts"))
-			secret := fmt.Sprint(at(certificate.Object, "spec", "secretName"))
-			if want := folder == "config/default"; strings.Contains(volumes, "secretName:"+secret) != want || strings.Contains(mounts, path) != want {
-				t.Errorf("volumes are %s, mounts %s; the certificate is to be among them: %t", volumes, mounts, want)
-			}
-		})
+		}
+	}
+	if called != calls {
+		t.Errorf("%d webhooks are called, want %d", called, calls)
+	}
+	checkCertificate(t, objects, certificate, service)
+	checkCertificate(t, objects, one(t, objects, "Certificate", "-metrics-certs"), one(t, objects, "Service", "-metrics-service"))
+
+	pod := at(one(t, objects, "Deployment", "-controller-manager").Object, "spec", "template")
+	labels := at(pod, "metadata", "labels")
+	for key, value := range at(service.Object, "spec", "selector").(map[string]any) {
+		if at(labels, key) != value {
+			t.Errorf("the service selects %s=%v, the pods have %v", key, value, labels)
+		}
+	}
+	container := at(pod, "spec", "containers").([]any)[0]
+	port := at(service.Object, "spec", "ports").([]any)[0]
+	if text := fmt.Sprint(at(container, "ports")); !strings.Contains(text, fmt.Sprintf("containerPort:%v ", at(port, "targetPort"))) {
+		t.Errorf("the service calls port %v, the container has %s", at(port, "targetPort"), text)
+	}
+	const certs = "/tmp/k8s-webhook-server/serving-certs"
+	if args := fmt.Sprint(at(container, "args")); !strings.Contains(args, "--webhook-cert-path="+certs) {
+		t.Errorf("the manager looks for its certificate elsewhere: %s", args)
+	}
+	volumes, mounts := fmt.Sprint(at(pod, "spec", "volumes")), fmt.Sprint(at(container, "volumeMounts"))
+	secret := fmt.Sprint(at(certificate.Object, "spec", "secretName"))
+	if strings.Contains(volumes, "secretName:"+secret) != mounted || strings.Contains(mounts, certs) != mounted {
+		t.Errorf("volumes are %s, mounts %s; the certificate is to be among them: %t", volumes, mounts, mounted)
 	}
 }

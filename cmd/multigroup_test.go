@@ -12,7 +12,7 @@ import (
 // controller.
 func TestMultigroupManager(t *testing.T) {
 	t.Parallel()
-	dir := replay(t, "multigroup-operator")
+	dir := golden(t, "multigroup-operator")
 	c := startCluster(t)
 	c.deploy(dir, "multigroup-operator-system:multigroup-operator-controller-manager")
 

@@ -64,7 +64,7 @@ func TestControllerGenAgrees(t *testing.T) {
 	for _, name := range goldenProjects(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			checkControllerGen(t, replay(t, name))
+			checkControllerGen(t, golden(t, name))
 		})
 	}
 }
