@@ -251,7 +251,7 @@ func freeWebhookPort(t *testing.T, dir string) int {
 // account that its own manifests make: default, reject, create, scale, recover, fail, delete.
 func TestMemcachedManager(t *testing.T) {
 	t.Parallel()
-	dir := replay(t, "memcached-operator")
+	dir := golden(t, "memcached-operator")
 	c := startCluster(t)
 	c.deploy(dir, "memcached-operator-system:memcached-operator-controller-manager")
 

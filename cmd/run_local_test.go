@@ -187,7 +187,7 @@ func home(t *testing.T, kubeconfig string) []string {
 // change of the controller is seen, and an interrupt leaves nothing.
 func TestRunLocal(t *testing.T) {
 	t.Parallel()
-	dir := replay(t, "memcached-operator")
+	dir := golden(t, "memcached-operator")
 	freeWebhookPort(t, dir)
 
 	t.Run("samples and watch", func(t *testing.T) {
@@ -283,7 +283,7 @@ func TestRunLocal(t *testing.T) {
 // TestRunLocalRefused holds that what cannot work ends with a cause and leaves nothing.
 func TestRunLocalRefused(t *testing.T) {
 	t.Parallel()
-	dir := replay(t, "memcached-operator")
+	dir := golden(t, "memcached-operator")
 	c := startCluster(t)
 	write := func(name, text string) string {
 		t.Helper()
@@ -338,7 +338,7 @@ func TestRunLocalRefused(t *testing.T) {
 // TestRunLocalWebhooks serves the project's webhooks to the API server of a kubeconfig and to an embedded one.
 func TestRunLocalWebhooks(t *testing.T) {
 	t.Parallel()
-	dir := replay(t, "memcached-operator")
+	dir := golden(t, "memcached-operator")
 	port := freeWebhookPort(t, dir)
 	listener, err := net.Listen("tcp", fmt.Sprintf(":%d", port))
 	if err != nil {
@@ -408,7 +408,7 @@ func oldLayout(t *testing.T, dir string) {
 // TestGenerateWatch holds that generate --watch follows changes until it is interrupted.
 func TestGenerateWatch(t *testing.T) {
 	t.Parallel()
-	dir := replay(t, "memcached-operator")
+	dir := golden(t, "memcached-operator")
 	p := startLocal(t, dir, nil, "generate", "--watch")
 	p.waitFor("waiting for changes", 1)
 	const types, crd = "api/v1alpha1/memcached_types.go", "config/crd/bases/cache.example.com_memcacheds.yaml"
