@@ -1,9 +1,17 @@
 package cmd
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/operon-sdk/operon/pkg/codegen"
+	"github.com/operon-sdk/operon/pkg/project"
+	"github.com/operon-sdk/operon/pkg/scaffold"
 )
 
 func newCreate(a *app) *cobra.Command {
@@ -17,4 +25,92 @@ func newCreate(a *app) *cobra.Command {
 	}
 	c.AddCommand(newCreateAPI(a), newCreateWebhook(a))
 	return c
+}
+
+// creation is what one of the create commands does in a tree.
+type creation struct {
+	// resolve validates the flags together and completes the resource that they name.
+	resolve func(*project.Config) (project.Resource, error)
+	// write scaffolds for the resource, and records what PROJECT keeps of it elsewhere. Its notes are
+	// printed once nothing can be refused any more.
+	write func(config *project.Config, r project.Resource, header string) (notes []string, err error)
+	// module is --external-api-module.
+	module string
+	// generate are the generators that run afterwards, edit what a person does next.
+	generate codegen.Generators
+	edit     string
+}
+
+// create scaffolds for a resource, records it in PROJECT and brings go.mod and generated files up to date.
+// It returns what a person does next.
+func (a *app) create(ctx context.Context, tree *scaffold.Tree, c creation) (string, error) {
+	config, err := loadProject(tree)
+	if err != nil {
+		return "", err
+	}
+	resource, err := c.resolve(config)
+	if err != nil {
+		return "", err
+	}
+	header, err := boilerplate(tree)
+	if err != nil {
+		return "", err
+	}
+	notes, err := c.write(config, resource, header)
+	if err != nil {
+		return "", err
+	}
+	if err := config.UpdateResource(resource); err != nil {
+		return "", err
+	}
+	tree.WriteFile(project.FileName, config.Bytes(), 0o644)
+	next, err := a.requireModules(tree, c.module)
+	if err != nil {
+		return "", err
+	}
+	for _, note := range notes {
+		a.progressf("%s", note)
+	}
+	return a.generateNew(ctx, tree, c.generate, next, c.edit)
+}
+
+// requireModules brings go.mod up to date and names the step that needs a network, if there is one.
+func (a *app) requireModules(tree *scaffold.Tree, external string) (string, error) {
+	if path, version, ok := strings.Cut(external, "@"); ok {
+		if err := scaffold.AddRequirement(tree, path, version); err != nil {
+			return "", err
+		}
+	}
+	unresolved, err := scaffold.UpdateRequirements(tree)
+	if err != nil {
+		return "", err
+	}
+	if external != "" || len(unresolved) > 0 {
+		what := append(slices.Clone(unresolved), external)
+		return fmt.Sprintf("'go get %s', then '%s generate'", strings.TrimSpace(strings.Join(what, " ")), a.program), nil
+	}
+	return "", nil
+}
+
+// generateNew generates code for what is new. Where the module cache lacks what that needs, the
+// scaffold stands and the step that is missing is named: create opens no socket.
+func (a *app) generateNew(ctx context.Context, tree *scaffold.Tree, what codegen.Generators, next, edit string) (string, error) {
+	if what == 0 {
+		if next == "" {
+			next = fmt.Sprintf("'%s generate' for the code and manifests that --make=false left out", a.program)
+		}
+		return next, nil
+	}
+	err := a.generate(ctx, tree, what, offline)
+	if errors.Is(err, codegen.ErrModulesMissing) {
+		a.progressf("warning: code and manifests are not generated yet, the module cache lacks what they need")
+		return fmt.Sprintf("'go mod download', then '%s generate'", a.program), nil
+	}
+	if err != nil {
+		return "", err
+	}
+	if next == "" {
+		next = fmt.Sprintf("%s, then '%s generate'", edit, a.program)
+	}
+	return next, nil
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -194,60 +192,31 @@ func (o *apiOptions) resolve(config *project.Config) (project.Resource, error) {
 
 // createAPI writes the API into the tree and returns what a person does next.
 func (a *app) createAPI(ctx context.Context, tree *scaffold.Tree, o apiOptions) (string, error) {
-	config, err := loadProject(tree)
-	if err != nil {
-		return "", err
-	}
-	resource, err := o.resolve(config)
-	if err != nil {
-		return "", err
-	}
-	header, err := boilerplate(tree)
-	if err != nil {
-		return "", err
-	}
-	data := apiData(config, resource, o)
-	data.Project.Boilerplate, data.Project.CLIName = header, a.program
-	report, err := scaffold.CreateAPI(tree, data, o.Force)
-	if err != nil {
-		return "", err
-	}
-	if err := config.UpdateResource(resource); err != nil {
-		return "", err
-	}
-	if o.deployImage() {
-		if old, ok := config.Image(resource.GVK); ok {
-			scaffold.ReplaceImage(tree, data.Image.EnvVar, old.Ref, o.image.Ref)
-		}
-		if err := config.SetImage(resource.GVK, o.image); err != nil {
-			return "", err
-		}
-	}
-	tree.WriteFile(project.FileName, config.Bytes(), 0o644)
-	next, err := a.requireModules(tree, o.ExternalModule)
-	if err != nil {
-		return "", err
-	}
-	a.tell(report)
-	return a.generateNew(ctx, tree, o.parts(), next, "edit the types and the controller")
-}
-
-// requireModules brings go.mod up to date and names the step that needs a network, if there is one.
-func (a *app) requireModules(tree *scaffold.Tree, external string) (string, error) {
-	if path, version, ok := strings.Cut(external, "@"); ok {
-		if err := scaffold.AddRequirement(tree, path, version); err != nil {
-			return "", err
-		}
-	}
-	unresolved, err := scaffold.UpdateRequirements(tree)
-	if err != nil {
-		return "", err
-	}
-	if external != "" || len(unresolved) > 0 {
-		what := append(slices.Clone(unresolved), external)
-		return fmt.Sprintf("'go get %s', then '%s generate'", strings.TrimSpace(strings.Join(what, " ")), a.program), nil
-	}
-	return "", nil
+	return a.create(ctx, tree, creation{
+		resolve: o.resolve, module: o.ExternalModule, generate: o.parts(), edit: "edit the types and the controller",
+		write: func(config *project.Config, r project.Resource, header string) ([]string, error) {
+			data := a.apiData(config, r, header, apiParts{
+				api: o.API, controller: o.Controller, namespaced: o.Namespaced, controllerName: o.ControllerName, image: o.image,
+			})
+			report, err := scaffold.CreateAPI(tree, data, o.Force)
+			if err != nil {
+				return nil, err
+			}
+			if o.deployImage() {
+				if old, ok := config.Image(r.GVK); ok {
+					scaffold.ReplaceImage(tree, data.Image.EnvVar, old.Ref, o.image.Ref)
+				}
+				if err := config.SetImage(r.GVK, o.image); err != nil {
+					return nil, err
+				}
+			}
+			var notes []string
+			if len(report.Kept) > 0 {
+				notes = []string{"kept as they are: " + strings.Join(report.Kept, ", ")}
+			}
+			return notes, nil
+		},
+	})
 }
 
 // parts are the generators that --make and --manifests leave on.
@@ -259,75 +228,4 @@ func (o *apiOptions) parts() codegen.Generators {
 		return codegen.Object
 	}
 	return codegen.All
-}
-
-// generateNew generates code for what is new. Where the module cache lacks what that needs, the
-// scaffold stands and the step that is missing is named: create opens no socket.
-func (a *app) generateNew(ctx context.Context, tree *scaffold.Tree, what codegen.Generators, next, edit string) (string, error) {
-	if what == 0 {
-		if next == "" {
-			next = fmt.Sprintf("'%s generate' for the code and manifests that --make=false left out", a.program)
-		}
-		return next, nil
-	}
-	err := a.generate(ctx, tree, what, offline)
-	if errors.Is(err, codegen.ErrModulesMissing) {
-		a.progressf("warning: code and manifests are not generated yet, the module cache lacks what they need")
-		return fmt.Sprintf("'go mod download', then '%s generate'", a.program), nil
-	}
-	if err != nil {
-		return "", err
-	}
-	if next == "" {
-		next = fmt.Sprintf("%s, then '%s generate'", edit, a.program)
-	}
-	return next, nil
-}
-
-// apiData gives what the templates need to know about a resource.
-func apiData(config *project.Config, r project.Resource, o apiOptions) scaffold.Data {
-	controller := strings.ToLower(r.Kind)
-	if o.ControllerName != "" {
-		controller = o.ControllerName
-	}
-	data := scaffold.Data{
-		Project: scaffold.Project{
-			Name: config.ProjectName(), Domain: config.Domain(), Repo: config.Repo(),
-			MultiGroup: config.MultiGroup(), Namespaced: config.Namespaced(),
-		},
-		Resource: scaffold.Resource{
-			Group: r.Group, Domain: r.Domain, QualifiedGroup: r.QualifiedGroup(),
-			Version: r.Version, Kind: r.Kind, Plural: r.Plural,
-			Package: r.Path, ImportAlias: r.ImportAlias(),
-			Namespaced: o.Namespaced,
-			API:        o.API, Controller: o.Controller, Core: r.Core, External: r.External,
-			IrregularPlural:   r.Plural != project.CRDPlural(r.Kind),
-			ControllerName:    controller,
-			RuntimeName:       r.ControllerName(controller, config.MultiGroup()),
-			ControllerPackage: controllerPackage(config, r),
-			ReconcilerName:    r.ReconcilerName(controller),
-		},
-		Versions: scaffold.Pinned(),
-	}
-	if o.deployImage() {
-		// resolve has checked the port; none is 0.
-		port, _ := strconv.ParseInt(o.image.Port, 10, 32)
-		data.Image = scaffold.Image{
-			Ref: o.image.Ref, RunAsUser: o.image.RunAsUser, Port: int32(port),
-			EnvVar:       strings.ToUpper(r.Kind) + "_IMAGE",
-			NamespaceVar: strings.ToUpper(r.Kind) + "_NAMESPACE",
-		}
-		if o.image.Command != "" {
-			data.Image.Command = strings.Split(o.image.Command, ",")
-		}
-	}
-	return data
-}
-
-// controllerPackage is the Go package of the project's controllers of a group.
-func controllerPackage(config *project.Config, r project.Resource) string {
-	if config.MultiGroup() {
-		return r.PackageName()
-	}
-	return "controller"
 }

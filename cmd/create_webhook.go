@@ -113,43 +113,29 @@ func (o *webhookOptions) resolve(config *project.Config) (project.Resource, erro
 
 // createWebhook writes the webhooks into the tree and returns what a person does next.
 func (a *app) createWebhook(ctx context.Context, tree *scaffold.Tree, o webhookOptions) (string, error) {
-	config, err := loadProject(tree)
-	if err != nil {
-		return "", err
-	}
-	resource, err := o.resolve(config)
-	if err != nil {
-		return "", err
-	}
-	header, err := boilerplate(tree)
-	if err != nil {
-		return "", err
-	}
-	data := webhookData(config, resource, o)
-	data.Project.Boilerplate, data.Project.CLIName = header, a.program
-	report, err := scaffold.CreateWebhook(tree, data, newSpokes(config, resource, o), o.Force)
-	if err != nil {
-		return "", err
-	}
-	if err := config.UpdateResource(resource); err != nil {
-		return "", err
-	}
-	tree.WriteFile(project.FileName, config.Bytes(), 0o644)
-	next, err := a.requireModules(tree, o.ExternalModule)
-	if err != nil {
-		return "", err
-	}
-	if len(report.Missing) > 0 {
-		a.progressf("warning: config/default/kustomization.yaml lacks what webhooks need; add to it: %s", strings.Join(report.Missing, "; "))
-	}
-	if len(report.NotConverted) > 0 {
-		a.progressf("warning: fields without an equal in the other version are not converted yet: %s", strings.Join(report.NotConverted, ", "))
-	}
-	var what codegen.Generators
+	var generate codegen.Generators
 	if o.make {
-		what = codegen.All
+		generate = codegen.All
 	}
-	return a.generateNew(ctx, tree, what, next, "fill in the webhooks and their tests")
+	return a.create(ctx, tree, creation{
+		resolve: o.resolve, module: o.ExternalModule, generate: generate, edit: "fill in the webhooks and their tests",
+		write: func(config *project.Config, r project.Resource, header string) ([]string, error) {
+			asked := project.Webhooks{Defaulting: o.Defaulting, Validation: o.Validation, Conversion: o.Conversion}
+			data := a.webhookData(config, r, header, asked)
+			report, err := scaffold.CreateWebhook(tree, data, newSpokes(config, r, o), o.Force)
+			if err != nil {
+				return nil, err
+			}
+			var notes []string
+			if len(report.Missing) > 0 {
+				notes = append(notes, "warning: config/default/kustomization.yaml lacks what webhooks need; add to it: "+strings.Join(report.Missing, "; "))
+			}
+			if len(report.NotConverted) > 0 {
+				notes = append(notes, "warning: fields without an equal in the other version are not converted yet: "+strings.Join(report.NotConverted, ", "))
+			}
+			return notes, nil
+		},
+	})
 }
 
 // newSpokes are the versions that a conversion is written for.
@@ -158,37 +144,5 @@ func newSpokes(config *project.Config, r project.Resource, o webhookOptions) []s
 	if old, ok := config.Resource(r.GVK); ok && old.Webhooks != nil && !o.Force {
 		known = old.Webhooks.Spoke
 	}
-	var spokes []scaffold.Spoke
-	for _, version := range o.Spokes {
-		if slices.Contains(known, version) {
-			continue
-		}
-		gvk := r.GVK
-		gvk.Version = version
-		spoke, _ := config.Resource(gvk) // resolve has found it
-		spokes = append(spokes, scaffold.Spoke{Version: version, Package: spoke.Path, ImportAlias: spoke.ImportAlias()})
-	}
-	return spokes
-}
-
-// webhookData gives what the templates need to know about webhooks.
-func webhookData(config *project.Config, r project.Resource, o webhookOptions) scaffold.Data {
-	data := apiData(config, r, apiOptions{ResourceOptions: o.ResourceOptions})
-	// Kinds of others say nothing about their scope; a namespace in an object without one does no harm.
-	data.Resource.Namespaced = r.API == nil || r.API.Namespaced
-	alias := "webhook" + r.Version
-	if config.MultiGroup() && r.Group != "" {
-		alias = "webhook" + r.PackageName() + r.Version
-	}
-	group := r.APIGroup()
-	if group == "" {
-		group = `""`
-	}
-	data.Webhook = scaffold.Webhook{
-		Defaulting: o.Defaulting, Validation: o.Validation, Conversion: o.Conversion,
-		DefaultingPath: r.DefaultingPath(), ValidationPath: r.ValidationPath(),
-		CustomDefaultingPath: r.Webhooks.DefaultingPath != "", CustomValidationPath: r.Webhooks.ValidationPath != "",
-		APIGroup: group, ImportAlias: alias,
-	}
-	return data
+	return spokesOf(config, r, slices.DeleteFunc(slices.Clone(o.Spokes), func(version string) bool { return slices.Contains(known, version) }))
 }

@@ -204,9 +204,7 @@ func (a *app) dropGenerated(tree *scaffold.Tree, config *project.Config, going p
 		}
 	}
 	if !controllers {
-		data := scaffold.Data{Project: scaffold.Project{Name: config.ProjectName(), Domain: config.Domain(), Repo: config.Repo(),
-			MultiGroup: config.MultiGroup(), Namespaced: config.Namespaced(), Boilerplate: header, CLIName: a.program}, Versions: scaffold.Pinned()}
-		role, err := scaffold.InitialFile("config/rbac/role.yaml", data)
+		role, err := scaffold.InitialFile("config/rbac/role.yaml", a.projectData(config, header))
 		if err != nil {
 			return err
 		}

@@ -1,29 +1,126 @@
 package cmd
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/scaffold"
 )
 
+// apiParts say what create api writes of a resource.
+type apiParts struct {
+	api, controller, namespaced bool
+	// controllerName is empty for the controller that has the kind's name.
+	controllerName string
+	// image is what the controller deploys, if anything.
+	image project.Image
+}
+
+// projectData gives what all templates need to know about the project.
+func (a *app) projectData(config *project.Config, header string) scaffold.Data {
+	return scaffold.Data{
+		Project: scaffold.Project{
+			Name: config.ProjectName(), Domain: config.Domain(), Repo: config.Repo(),
+			MultiGroup: config.MultiGroup(), Namespaced: config.Namespaced(),
+			Boilerplate: header, CLIName: a.program,
+		},
+		Versions: scaffold.Pinned(),
+	}
+}
+
+// resourceData adds what they need to know about a resource, whatever is written of it.
+func (a *app) resourceData(config *project.Config, r project.Resource, header string) scaffold.Data {
+	data := a.projectData(config, header)
+	data.Resource = scaffold.Resource{
+		Group: r.Group, Domain: r.Domain, QualifiedGroup: r.QualifiedGroup(),
+		Version: r.Version, Kind: r.Kind, Plural: r.Plural,
+		Package: r.Path, ImportAlias: r.ImportAlias(),
+		Core: r.Core, External: r.External,
+		IrregularPlural: r.Plural != project.CRDPlural(r.Kind),
+	}
+	return data
+}
+
+// apiData is the data of create api.
+func (a *app) apiData(config *project.Config, r project.Resource, header string, parts apiParts) scaffold.Data {
+	controller := strings.ToLower(r.Kind)
+	if parts.controllerName != "" {
+		controller = parts.controllerName
+	}
+	data := a.resourceData(config, r, header)
+	data.Resource.API, data.Resource.Controller, data.Resource.Namespaced = parts.api, parts.controller, parts.namespaced
+	data.Resource.ControllerName = controller
+	data.Resource.RuntimeName = r.ControllerName(controller, config.MultiGroup())
+	data.Resource.ControllerPackage = controllerPackage(config, r)
+	data.Resource.ReconcilerName = r.ReconcilerName(controller)
+	if image := parts.image; image.Ref != "" {
+		// The port has been checked; none is 0.
+		port, _ := strconv.ParseInt(image.Port, 10, 32)
+		data.Image = scaffold.Image{
+			Ref: image.Ref, RunAsUser: image.RunAsUser, Port: int32(port),
+			EnvVar:       strings.ToUpper(r.Kind) + "_IMAGE",
+			NamespaceVar: strings.ToUpper(r.Kind) + "_NAMESPACE",
+		}
+		if image.Command != "" {
+			data.Image.Command = strings.Split(image.Command, ",")
+		}
+	}
+	return data
+}
+
+// controllerPackage is the Go package of the project's controllers of a group.
+func controllerPackage(config *project.Config, r project.Resource) string {
+	if config.MultiGroup() {
+		return r.PackageName()
+	}
+	return "controller"
+}
+
+// webhookData is the data of create webhook, for the kinds of webhooks that are asked for.
+func (a *app) webhookData(config *project.Config, r project.Resource, header string, asked project.Webhooks) scaffold.Data {
+	data := a.resourceData(config, r, header)
+	// Kinds of others say nothing about their scope; a namespace in an object without one does no harm.
+	data.Resource.Namespaced = r.API == nil || r.API.Namespaced
+	alias := "webhook" + r.Version
+	if config.MultiGroup() && r.Group != "" {
+		alias = "webhook" + r.PackageName() + r.Version
+	}
+	group := r.APIGroup()
+	if group == "" {
+		group = `""`
+	}
+	data.Webhook = scaffold.Webhook{
+		Defaulting: asked.Defaulting, Validation: asked.Validation, Conversion: asked.Conversion,
+		DefaultingPath: r.DefaultingPath(), ValidationPath: r.ValidationPath(),
+		CustomDefaultingPath: r.Webhooks.DefaultingPath != "", CustomValidationPath: r.Webhooks.ValidationPath != "",
+		APIGroup: group, ImportAlias: alias,
+	}
+	return data
+}
+
+// spokesOf describes versions of the hub r.
+func spokesOf(config *project.Config, r project.Resource, versions []string) []scaffold.Spoke {
+	var spokes []scaffold.Spoke
+	for _, version := range versions {
+		gvk := r.GVK
+		gvk.Version = version
+		spoke, _ := config.Resource(gvk) // the versions of a conversion are in PROJECT
+		spokes = append(spokes, scaffold.Spoke{Version: version, Package: spoke.Path, ImportAlias: spoke.ImportAlias()})
+	}
+	return spokes
+}
+
 // recordedData gives the data of the create api commands that a resource's entry in PROJECT may stem
 // from: types alone, types with a controller, each controller alone.
 func (a *app) recordedData(config *project.Config, r project.Resource, header string) []scaffold.Data {
 	image, _ := config.Image(r.GVK)
 	add := func(all []scaffold.Data, api, controller bool, name string) []scaffold.Data {
-		o := apiOptions{ResourceOptions: project.ResourceOptions{API: api, Controller: controller, Namespaced: true}}
-		if r.API != nil {
-			o.Namespaced = r.API.Namespaced
+		parts := apiParts{api: api, controller: controller, namespaced: r.API == nil || r.API.Namespaced, controllerName: name}
+		if api && (controller || len(r.Controllers) == 0) {
+			parts.image = image
 		}
-		if name != strings.ToLower(r.Kind) {
-			o.ControllerName = name
-		}
-		if api && controller || api && len(r.Controllers) == 0 {
-			o.image = image
-		}
-		data := apiData(config, r, o)
-		data.Project.Boilerplate, data.Project.CLIName = header, a.program
+		data := a.apiData(config, r, header, parts)
 		all = append(all, data)
 		if !controller {
 			return all
