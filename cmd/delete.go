@@ -1,19 +1,157 @@
 package cmd
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/operon-sdk/operon/pkg/codegen"
+	"github.com/operon-sdk/operon/pkg/project"
+	"github.com/operon-sdk/operon/pkg/reshape"
+	"github.com/operon-sdk/operon/pkg/scaffold"
 )
 
 func newDelete(a *app) *cobra.Command {
 	c := &cobra.Command{
-		Use:     "delete",
-		Short:   "Take an API out of the project",
-		Example: fmt.Sprintf("  %s delete api --group cache --version v1alpha1 --kind Memcached", a.program),
-		Args:    noArgs,
-		RunE:    showHelp,
+		Use:   "delete",
+		Short: "Take an API or webhooks out of the project",
+		Example: fmt.Sprintf(`  %[1]s delete api --group cache --version v1alpha1 --kind Memcached
+  %[1]s delete webhook --group cache --version v1alpha1 --kind Memcached`, a.program),
+		Args: noArgs,
+		RunE: showHelp,
 	}
-	c.AddCommand(newDeleteAPI(a))
+	c.AddCommand(newDeleteAPI(a), newDeleteWebhook(a))
 	return c
+}
+
+// removal is what one of the delete commands takes away.
+type removal struct {
+	// what names it for people: the API, the webhooks.
+	what string
+	// going is the part of a resource that goes, left the part that stays.
+	going, left project.Resource
+	// undone is the data of the create api commands that are undone.
+	undone []scaffold.Data
+	force  bool
+	// clean takes generated files away that nothing makes any more.
+	clean func(staying []project.Resource) error
+}
+
+// delete takes a part of a resource out of the tree.
+func (a *app) delete(ctx context.Context, tree *scaffold.Tree, resolve func(*project.Config, string) (removal, error)) error {
+	config, err := loadProject(tree)
+	if err != nil {
+		return err
+	}
+	header, err := boilerplate(tree)
+	if err != nil {
+		return err
+	}
+	r, err := resolve(config, header)
+	if err != nil {
+		return err
+	}
+	staying := slices.DeleteFunc(config.Resources(), func(other project.Resource) bool { return other.GVK == r.going.GVK })
+	whole := !r.left.HasAPI() && !r.left.HasController() && r.left.Webhooks == nil
+	if !whole {
+		staying = append(staying, r.left)
+	}
+	d := scaffold.Deletion{Force: r.force, Going: r.undone, GoingWebhooks: a.recordedWebhooks(config, r.going, header)}
+	for _, other := range staying {
+		d.Staying = append(d.Staying, a.recordedData(config, other, header)...)
+		d.StayingWebhooks = append(d.StayingWebhooks, a.recordedWebhooks(config, other, header)...)
+	}
+	before, err := reshape.Snapshot(tree)
+	if err != nil {
+		return err
+	}
+	report, err := scaffold.Delete(tree, d)
+	if err != nil {
+		return err
+	}
+	if err := r.clean(staying); err != nil {
+		return err
+	}
+	if whole {
+		err = config.RemoveResource(r.going.GVK)
+	} else {
+		err = config.UpdateResource(r.left)
+	}
+	if err != nil {
+		return err
+	}
+	tree.WriteFile(project.FileName, config.Bytes(), 0o644)
+	if _, err := scaffold.UpdateRequirements(tree); err != nil {
+		return err
+	}
+	if err := a.checkUnused(ctx, tree, before, r.what); err != nil {
+		return err
+	}
+	err = a.generate(ctx, tree, codegen.All, offline)
+	if errors.Is(err, codegen.ErrModulesMissing) {
+		a.progressf("warning: code and manifests are not generated again, the module cache lacks what that needs; run 'go mod download', then '%s generate'", a.program)
+		err = nil
+	}
+	if err != nil {
+		return err
+	}
+	if len(report.Lost) > 0 {
+		a.progressf("warning: deleted with what was edited there: %s", strings.Join(report.Lost, ", "))
+	}
+	if len(report.Kept) > 0 {
+		a.progressf("kept, as something else in config/default uses it: %s", strings.Join(report.Kept, ", "))
+	}
+	return nil
+}
+
+// findResource finds the resource of PROJECT that the flags name.
+func findResource(config *project.Config, group, version, kind string) (project.Resource, error) {
+	var findings project.Findings
+	for _, f := range []struct{ flag, value string }{{"--version", version}, {"--kind", kind}} {
+		if f.value == "" {
+			findings = append(findings, project.Finding{Field: f.flag, Problem: "is needed to name an API of the project"})
+		}
+	}
+	if len(findings) > 0 {
+		return project.Resource{}, findings
+	}
+	var names []string
+	for _, r := range config.Resources() {
+		if r.Group == group && r.Version == version && r.Kind == kind {
+			return r, nil
+		}
+		names = append(names, r.String())
+	}
+	wanted := project.GVK{Group: group, Domain: config.Domain(), Version: version, Kind: kind}
+	problem := fmt.Sprintf("the project has no API %s", wanted)
+	if len(names) > 0 {
+		problem += "; it has " + strings.Join(names, ", ")
+	}
+	return project.Resource{}, project.Findings{{Field: "--kind", Value: kind, Problem: problem}}
+}
+
+// hubOf finds the version that another one converts to and from.
+func hubOf(config *project.Config, spoke project.Resource) (project.Resource, bool) {
+	for _, r := range config.Resources() {
+		if r.Webhooks != nil && r.Group == spoke.Group && r.Domain == spoke.Domain && r.Kind == spoke.Kind && slices.Contains(r.Webhooks.Spoke, spoke.Version) {
+			return r, true
+		}
+	}
+	return project.Resource{}, false
+}
+
+// checkUnused refuses a deletion after which code that compiled does not any more.
+func (a *app) checkUnused(ctx context.Context, tree *scaffold.Tree, before *reshape.Code, what string) error {
+	broken, err := reshape.Broken(ctx, tree, before, a.Environ)
+	if errors.Is(err, codegen.ErrModulesMissing) {
+		return nil // what uses it says so when it is compiled
+	}
+	if err != nil || len(broken) == 0 {
+		return err
+	}
+	return fmt.Errorf("other code of the project uses %s, nothing was deleted:\n%w\nchange it first", what, broken)
 }

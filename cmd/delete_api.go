@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path"
 	"slices"
@@ -10,9 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/operon-sdk/operon/pkg/codegen"
 	"github.com/operon-sdk/operon/pkg/project"
-	"github.com/operon-sdk/operon/pkg/reshape"
 	"github.com/operon-sdk/operon/pkg/scaffold"
 )
 
@@ -29,11 +26,13 @@ func newDeleteAPI(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "api",
 		Short: "Undo create api: types, controllers, manifests and what wires them",
-		Long: `Take an API away: its types, controllers and tests, CRD, roles and sample, what create api
-inserted into the manager, suites and kustomizations, and its entry in PROJECT.
+		Long: `Take an API away: its types, controllers, webhooks and tests, CRD, roles and sample, what
+create api and create webhook inserted into the manager, suites and kustomizations, and its
+entry in PROJECT.
 
 What was edited since create api wrote it is listed, and nothing is deleted; --force deletes it
-all the same. An API that other code of the project uses stays, and the places are named.
+all the same. An API that other code of the project uses stays, and the places are named; so
+does a version that others convert to and from, until delete webhook takes the conversion away.
 Objects in a cluster are not touched.`,
 		Example: fmt.Sprintf(`  # An API with its controllers:
   %[1]s delete api --group cache --version v1alpha1 --kind Memcached
@@ -60,7 +59,7 @@ func (a *app) runDeleteAPI(c *cobra.Command, o deleteOptions) error {
 	if done || err != nil {
 		return err
 	}
-	if _, err := o.resolve(config); err != nil {
+	if _, err := o.resolve(config, a.program); err != nil {
 		return err
 	}
 	err = a.apply(c.Context(), root, func(tree *scaffold.Tree) error { return a.deleteAPI(c.Context(), tree, o) })
@@ -72,32 +71,11 @@ func (a *app) runDeleteAPI(c *cobra.Command, o deleteOptions) error {
 }
 
 // resolve finds the resource that the flags name.
-func (o deleteOptions) resolve(config *project.Config) (project.Resource, error) {
-	var findings project.Findings
-	for _, f := range []struct{ flag, value string }{{"--version", o.version}, {"--kind", o.kind}} {
-		if f.value == "" {
-			findings = append(findings, project.Finding{Field: f.flag, Problem: "is needed to name an API of the project"})
-		}
+func (o deleteOptions) resolve(config *project.Config, program string) (project.Resource, error) {
+	r, err := findResource(config, o.group, o.version, o.kind)
+	if err != nil {
+		return r, err
 	}
-	if len(findings) > 0 {
-		return project.Resource{}, findings
-	}
-	var names []string
-	for _, r := range config.Resources() {
-		if r.Group == o.group && r.Version == o.version && r.Kind == o.kind {
-			return r, o.check(r)
-		}
-		names = append(names, r.String())
-	}
-	wanted := project.GVK{Group: o.group, Domain: config.Domain(), Version: o.version, Kind: o.kind}
-	problem := fmt.Sprintf("the project has no API %s", wanted)
-	if len(names) > 0 {
-		problem += "; it has " + strings.Join(names, ", ")
-	}
-	return project.Resource{}, project.Findings{{Field: "--kind", Value: o.kind, Problem: problem}}
-}
-
-func (o deleteOptions) check(r project.Resource) error {
 	var findings project.Findings
 	if o.controller != "" && !slices.Contains(r.Controllers, o.controller) {
 		problem := "the project has no controller for the kind"
@@ -106,80 +84,53 @@ func (o deleteOptions) check(r project.Resource) error {
 		}
 		findings = append(findings, project.Finding{Field: "--controller-name", Value: o.controller, Problem: problem})
 	}
-	if o.controller == "" && r.Webhooks != nil {
-		findings = append(findings, project.Finding{Field: "--kind", Value: o.kind, Problem: "has webhooks; delete those first"})
+	if o.controller == "" {
+		findings = append(findings, convertedWith(config, r, program)...)
 	}
-	return findings.Err()
+	return r, findings.Err()
+}
+
+// convertedWith finds the conversion that a version is part of, as the hub or as a spoke.
+func convertedWith(config *project.Config, r project.Resource, program string) project.Findings {
+	hub, problem := r, ""
+	if r.Webhooks != nil && r.Webhooks.Conversion {
+		problem = fmt.Sprintf("is the hub that %s converts to and from", strings.Join(r.Webhooks.Spoke, ", "))
+	}
+	if of, ok := hubOf(config, r); ok {
+		hub, problem = of, fmt.Sprintf("converts to and from the hub %s", of.Version)
+	}
+	if problem == "" {
+		return nil
+	}
+	command := fmt.Sprintf("%s delete webhook --group %s --version %s --kind %s --conversion", program, hub.Group, hub.Version, hub.Kind)
+	if hub.Version != r.Version && len(hub.Webhooks.Spoke) > 1 {
+		command += " --spoke " + r.Version
+	}
+	return project.Findings{{Field: "--version", Value: r.Version, Problem: problem + "; take that away first: " + command}}
 }
 
 // deleteAPI takes the API out of the tree.
 func (a *app) deleteAPI(ctx context.Context, tree *scaffold.Tree, o deleteOptions) error {
-	config, err := loadProject(tree)
-	if err != nil {
-		return err
-	}
-	r, err := o.resolve(config)
-	if err != nil {
-		return err
-	}
-	header, err := boilerplate(tree)
-	if err != nil {
-		return err
-	}
-	going := r
-	staying := config.Resources()
-	staying = slices.DeleteFunc(staying, func(other project.Resource) bool { return other.GVK == r.GVK })
-	left := r
-	left.Controllers, left.API = nil, nil
-	if o.controller != "" {
-		going.API, going.Controllers = nil, []string{o.controller}
-		left = r
-		left.Controllers = slices.DeleteFunc(slices.Clone(r.Controllers), func(name string) bool { return name == o.controller })
-	}
-	whole := !left.HasAPI() && !left.HasController() && left.Webhooks == nil
-	if !whole {
-		staying = append(staying, left)
-	}
-	d := scaffold.Deletion{Force: o.force}
-	// What stays may still stem from the command that made both.
-	d.Going = a.recordedData(config, r, header)
-	if o.controller != "" {
-		d.Going = slices.DeleteFunc(d.Going, func(data scaffold.Data) bool { return !data.Resource.Controller || !serves(data, going) })
-	}
-	for _, other := range staying {
-		d.Staying = append(d.Staying, a.recordedData(config, other, header)...)
-	}
-	before, err := reshape.Snapshot(tree)
-	if err != nil {
-		return err
-	}
-	if err := scaffold.DeleteAPI(tree, d); err != nil {
-		return err
-	}
-	if err := a.dropGenerated(tree, config, going, staying, header); err != nil {
-		return err
-	}
-	if whole {
-		err = config.RemoveResource(r.GVK)
-	} else {
-		err = config.UpdateResource(left)
-	}
-	if err != nil {
-		return err
-	}
-	tree.WriteFile(project.FileName, config.Bytes(), 0o644)
-	if _, err := scaffold.UpdateRequirements(tree); err != nil {
-		return err
-	}
-	if err := a.checkUnused(ctx, tree, before); err != nil {
-		return err
-	}
-	err = a.generate(ctx, tree, codegen.All, offline)
-	if errors.Is(err, codegen.ErrModulesMissing) {
-		a.progressf("warning: code and manifests are not generated again, the module cache lacks what that needs; run 'go mod download', then '%s generate'", a.program)
-		return nil
-	}
-	return err
+	return a.delete(ctx, tree, func(config *project.Config, header string) (removal, error) {
+		r, err := o.resolve(config, a.program)
+		if err != nil {
+			return removal{}, err
+		}
+		going, left := r, r
+		left.Controllers, left.API, left.Webhooks = nil, nil, nil
+		// What stays may still stem from the command that made both.
+		undone := a.recordedData(config, r, header)
+		if o.controller != "" {
+			going.API, going.Webhooks, going.Controllers = nil, nil, []string{o.controller}
+			left = r
+			left.Controllers = slices.DeleteFunc(slices.Clone(r.Controllers), func(name string) bool { return name == o.controller })
+			undone = slices.DeleteFunc(undone, func(data scaffold.Data) bool { return !data.Resource.Controller || !serves(data, going) })
+		}
+		return removal{
+			what: "the API", going: going, left: left, force: o.force, undone: undone,
+			clean: func(staying []project.Resource) error { return a.dropGenerated(tree, config, going, staying, header) },
+		}, nil
+	})
 }
 
 // serves tells whether data is of a controller of r.
@@ -230,16 +181,4 @@ func remove(tree *scaffold.Tree, name string) {
 	if tree.Exists(name) {
 		tree.Remove(name)
 	}
-}
-
-// checkUnused refuses a deletion after which code that compiled does not any more.
-func (a *app) checkUnused(ctx context.Context, tree *scaffold.Tree, before *reshape.Code) error {
-	broken, err := reshape.Broken(ctx, tree, before, a.Environ)
-	if errors.Is(err, codegen.ErrModulesMissing) {
-		return nil // what uses the API says so when it is compiled
-	}
-	if err != nil || len(broken) == 0 {
-		return err
-	}
-	return fmt.Errorf("other code of the project uses the API, nothing was deleted:\n%w\nchange it first", broken)
 }

@@ -141,3 +141,13 @@ func (a *app) recordedData(config *project.Config, r project.Resource, header st
 	}
 	return all
 }
+
+// recordedWebhooks gives the data of create webhook for the webhooks that a resource has in PROJECT, if any.
+func (a *app) recordedWebhooks(config *project.Config, r project.Resource, header string) []scaffold.Webhooks {
+	if r.Webhooks == nil {
+		return nil
+	}
+	recorded, _ := config.Resource(r.GVK) // whose scope the templates need
+	r.API = recorded.API
+	return []scaffold.Webhooks{{Data: a.webhookData(config, r, header, *r.Webhooks), Spokes: spokesOf(config, r, r.Webhooks.Spoke)}}
+}

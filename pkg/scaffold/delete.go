@@ -14,11 +14,14 @@ import (
 	"strings"
 )
 
-// Deletion says what DeleteAPI undoes.
+// Deletion says what Delete undoes.
 type Deletion struct {
-	// Going is the data of the create commands that made what goes; of several that write the same file
+	// Going is the data of the create api commands that made what goes; of several that write the same file
 	// one must have made it. Staying is that of all others, whose files and texts are needed on.
 	Going, Staying []Data
+	// GoingWebhooks and StayingWebhooks are the same for create webhook. A kind may be in both, with some of
+	// its webhooks in each.
+	GoingWebhooks, StayingWebhooks []Webhooks
 	// Force deletes what a person has edited too.
 	Force bool
 }
@@ -40,106 +43,167 @@ func (e *EditedError) Error() string {
 
 // rendering is what the create commands of some data write.
 type rendering struct {
-	files   map[string][][]byte                   // all that a file may hold
-	inserts map[string]map[string]map[string]bool // file → marker → texts
+	files map[string][][]byte // all that a file may hold
+	// extended are Go files that several commands write to, each some declarations.
+	extended map[string][][]byte
+	inserts  map[string]map[string]map[string]bool // file → marker → texts
 }
 
-func renderAll(tree *Tree, all []Data) (*rendering, error) {
-	r := &rendering{files: map[string][][]byte{}, inserts: map[string]map[string]map[string]bool{}}
-	for _, data := range all {
+func renderAll(tree *Tree, apis []Data, webhooks []Webhooks) (*rendering, error) {
+	r := &rendering{files: map[string][][]byte{}, extended: map[string][][]byte{}, inserts: map[string]map[string]map[string]bool{}}
+	for _, data := range apis {
 		files, inserts, err := renderAPI(tree, data)
 		if err != nil {
 			return nil, err
 		}
-		for name, content := range files {
-			r.files[name] = append(r.files[name], content)
-		}
-		for name, blocks := range inserts {
-			if r.inserts[name] == nil {
-				r.inserts[name] = map[string]map[string]bool{}
-			}
-			for marker, text := range blocks {
-				if r.inserts[name][marker] == nil {
-					r.inserts[name][marker] = map[string]bool{}
-				}
-				r.inserts[name][marker][text] = true
-			}
+		r.add(files, inserts)
+	}
+	for _, w := range webhooks {
+		if err := r.addWebhooks(tree, w); err != nil {
+			return nil, err
 		}
 	}
 	return r, nil
 }
 
-// DeleteAPI takes away what CreateAPI wrote: whole files, and texts at markers. What a person has edited is
-// an *EditedError and stays, unless Force is set.
-func DeleteAPI(tree *Tree, d Deletion) error {
-	going, err := renderAll(tree, d.Going)
-	if err != nil {
-		return err
+func (r *rendering) add(files map[string][]byte, inserts map[string]map[string]string) {
+	for name, content := range files {
+		r.files[name] = append(r.files[name], content)
 	}
-	staying, err := renderAll(tree, d.Staying)
-	if err != nil {
-		return err
+	for name, blocks := range inserts {
+		if r.inserts[name] == nil {
+			r.inserts[name] = map[string]map[string]bool{}
+		}
+		for marker, text := range blocks {
+			if r.inserts[name][marker] == nil {
+				r.inserts[name][marker] = map[string]bool{}
+			}
+			r.inserts[name][marker][text] = true
+		}
 	}
-	var edited []string
-	var gone []string
-	for _, name := range sortedKeys(going.files) {
-		if staying.files[name] != nil || !tree.Exists(name) || initialFile(name) {
+}
+
+// deleter works out what a deletion does, before any of it is done.
+type deleter struct {
+	tree           *Tree
+	going, staying *rendering
+	edited, gone   []string
+	kept           []string
+	rest           map[string][]byte // what is left of files that stay
+}
+
+// DeleteReport says what Delete did beyond the changes of the tree.
+type DeleteReport struct {
+	// Lost are the places that a person had edited and that Force deleted.
+	Lost []string
+	// Kept is what create webhook wrote and something else uses now.
+	Kept []string
+}
+
+// Delete takes away what CreateAPI and CreateWebhook wrote: whole files, declarations, and texts at markers.
+// What a person has edited is an *EditedError and stays, unless Force is set.
+func Delete(tree *Tree, d Deletion) (*DeleteReport, error) {
+	var err error
+	x := deleter{tree: tree, rest: map[string][]byte{}}
+	if x.going, err = renderAll(tree, d.Going, d.GoingWebhooks); err != nil {
+		return nil, err
+	}
+	if x.staying, err = renderAll(tree, d.Staying, d.StayingWebhooks); err != nil {
+		return nil, err
+	}
+	steps := []func() error{x.files, x.declarations, x.texts}
+	if len(d.GoingWebhooks) > 0 {
+		steps = append([]func() error{func() error { return x.configuration(d.GoingWebhooks, d.StayingWebhooks) }}, steps...)
+	}
+	for _, step := range steps {
+		if err := step(); err != nil {
+			return nil, err
+		}
+	}
+	slices.Sort(x.edited)
+	x.edited = slices.Compact(x.edited)
+	if len(x.edited) > 0 && !d.Force {
+		return nil, &EditedError{Places: x.edited}
+	}
+	for name, content := range x.rest {
+		tree.WriteFile(name, content, fileMode)
+	}
+	for _, name := range x.gone {
+		tree.Remove(name)
+	}
+	return &DeleteReport{Lost: x.edited, Kept: x.kept}, nil
+}
+
+// read returns the content of a file, or not ok where there is none any more.
+func (x *deleter) read(name string) (content []byte, ok bool, err error) {
+	if !x.tree.Exists(name) || slices.Contains(x.gone, name) {
+		return nil, false, nil
+	}
+	if content, err = x.tree.ReadFile(name); err != nil {
+		return nil, false, fmt.Errorf("reading %s: %w", name, cause(err))
+	}
+	return content, true, nil
+}
+
+// files takes whole files away.
+func (x *deleter) files() error {
+	for _, name := range sortedKeys(x.going.files) {
+		if x.staying.files[name] != nil || initialFile(name) {
 			continue
 		}
-		content, err := tree.ReadFile(name)
+		content, ok, err := x.read(name)
 		if err != nil {
-			return fmt.Errorf("reading %s: %w", name, cause(err))
+			return err
 		}
-		if path.Base(name) == "groupversion_info.go" && othersIn(tree, name, going.files) {
+		if !ok || path.Base(name) == "groupversion_info.go" && x.othersIn(name) {
 			continue // the person's own types need it
 		}
-		if !scaffolded(name, content, going) {
-			edited = append(edited, name)
+		if !scaffolded(name, content, x.going) {
+			x.edited = append(x.edited, name)
 		}
-		gone = append(gone, name)
+		x.gone = append(x.gone, name)
 	}
-	inserts := map[string][]byte{}
-	for _, name := range sortedKeys(going.inserts) {
-		if slices.Contains(gone, name) || !tree.Exists(name) {
+	return nil
+}
+
+// texts takes texts at markers out of files that stay.
+func (x *deleter) texts() error {
+	for _, name := range sortedKeys(x.going.inserts) {
+		content, ok, err := x.read(name)
+		if err != nil {
+			return err
+		}
+		if !ok {
 			continue
 		}
-		content, err := tree.ReadFile(name)
-		if err != nil {
-			return fmt.Errorf("reading %s: %w", name, cause(err))
-		}
-		rest, changed, err := uninsert(content, name, going.inserts[name], staying.inserts[name])
+		rest, changed, err := uninsert(content, name, x.going.inserts[name], x.staying.inserts[name])
 		if err != nil {
 			return &ContentError{err}
 		}
-		edited = append(edited, changed...)
-		inserts[name] = rest
-	}
-	if len(edited) > 0 && !d.Force {
-		slices.Sort(edited)
-		return &EditedError{Places: slices.Compact(edited)}
-	}
-	for _, name := range gone {
-		tree.Remove(name)
-	}
-	for name, content := range inserts {
-		tree.WriteFile(name, content, fileMode)
+		x.edited = append(x.edited, changed...)
+		x.rest[name] = rest
 	}
 	return nil
 }
 
 // initialFile tells that init writes a file, so that it stays with the last API gone.
 func initialFile(name string) bool {
-	return policyFor(name) == shared && path.Ext(name) != ".go"
+	switch name {
+	case "config/crd/kustomization.yaml", "config/crd/kustomizeconfig.yaml", "config/samples/kustomization.yaml":
+		return true
+	}
+	return false
 }
 
 // othersIn tells whether a folder holds Go files that nobody deletes.
-func othersIn(tree *Tree, name string, going map[string][][]byte) bool {
-	names, err := tree.Walk(path.Dir(name), func(string) bool { return true })
+func (x *deleter) othersIn(name string) bool {
+	names, err := x.tree.Walk(path.Dir(name), func(string) bool { return true })
 	if err != nil {
 		return true
 	}
 	return slices.ContainsFunc(names, func(other string) bool {
-		return path.Ext(other) == ".go" && going[other] == nil && !strings.HasPrefix(path.Base(other), "zz_generated.")
+		return path.Ext(other) == ".go" && x.going.files[other] == nil && x.going.extended[other] == nil &&
+			!strings.HasPrefix(path.Base(other), "zz_generated.")
 	})
 }
 
@@ -295,7 +359,8 @@ func locate(lines []string, name, key string) (at, end int, ok bool) {
 		return 0, 0, false
 	}
 	if path.Ext(name) == ".go" {
-		return at, statementEnd(lines, at), true
+		at, end = statement(lines, at)
+		return at, end, true
 	}
 	indent := indentation(lines[at])
 	end = at + 1
@@ -305,22 +370,26 @@ func locate(lines []string, name, key string) (at, end int, ok bool) {
 	return at, end, true
 }
 
-// statementEnd is the line after the statement that starts in a line of Go.
-func statementEnd(lines []string, at int) int {
+// statement finds the lines of the statement of Go that starts in a line, with the condition around it when
+// there is nothing else under that.
+func statement(lines []string, at int) (from, end int) {
+	from, end = at, at+1
 	fset := token.NewFileSet()
 	file, err := parser.ParseFile(fset, "", strings.Join(lines, "\n"), parser.SkipObjectResolution)
-	end := at + 1
 	if err != nil {
-		return end
+		return from, end
 	}
+	line := func(pos token.Pos) int { return fset.PositionFor(pos, false).Line }
+	found := false
 	ast.Inspect(file, func(n ast.Node) bool {
-		if stmt, ok := n.(ast.Stmt); ok && fset.PositionFor(stmt.Pos(), false).Line == at+1 {
-			end = max(end, fset.PositionFor(stmt.End(), false).Line)
-			return false
+		condition, ok := n.(*ast.IfStmt)
+		if stmt, isStmt := n.(ast.Stmt); isStmt && !found && (line(stmt.Pos()) == at+1 ||
+			ok && condition.Else == nil && len(condition.Body.List) == 1 && line(condition.Body.List[0].Pos()) == at+1) {
+			from, end, found = line(stmt.Pos())-1, line(stmt.End()), true
 		}
-		return true
+		return !found
 	})
-	return end
+	return from, end
 }
 
 // ForgetStorage takes the marker of the stored version away that CreateAPI gave to types when a second

@@ -29,23 +29,12 @@ func CreateWebhook(tree *Tree, data Data, spokes []Spoke, force bool) (*WebhookR
 	}
 	report := &WebhookReport{}
 	w := webhookWriter{tree: tree, force: force, replaced: replacedBy(data)}
-	events := []string{"webhook"}
-	if data.Webhook.Defaulting {
-		events = append(events, "webhook-defaulting")
-	}
-	if data.Webhook.Validation {
-		events = append(events, "webhook-validation")
-	}
-	if data.Webhook.Conversion {
-		events = append(events, "hub")
-	}
-	for _, event := range events {
+	for _, event := range webhookEvents(data) {
 		w.event(event, data)
 	}
 	for _, spoke := range spokes {
 		data.Spoke = spoke
-		hubDir, spokeDir := outputPath("api/GROUP/VERSION", data), outputPath("api/GROUP/SPOKE", data)
-		fields, err := compareFields(tree, spokeDir, hubDir, data.Resource.Kind)
+		fields, err := spokeFields(tree, data)
 		if err != nil {
 			return nil, err
 		}
@@ -70,6 +59,26 @@ func CreateWebhook(tree *Tree, data Data, spokes []Spoke, force bool) (*WebhookR
 	copyAllOfInternal(tree)
 	report.Missing = enableWebhooks(tree, data)
 	return report, nil
+}
+
+// webhookEvents are the events of create webhook, but for those of its spokes.
+func webhookEvents(data Data) []string {
+	events := []string{"webhook"}
+	if data.Webhook.Defaulting {
+		events = append(events, "webhook-defaulting")
+	}
+	if data.Webhook.Validation {
+		events = append(events, "webhook-validation")
+	}
+	if data.Webhook.Conversion {
+		events = append(events, "hub")
+	}
+	return events
+}
+
+// spokeFields compares the fields of the spoke and of the hub.
+func spokeFields(tree *Tree, data Data) (ConvertedFields, error) {
+	return compareFields(tree, outputPath("api/GROUP/SPOKE", data), outputPath("api/GROUP/VERSION", data), data.Resource.Kind)
 }
 
 // webhookWriter lays events into a tree and collects what goes wrong.

@@ -1,0 +1,92 @@
+package cmd_test
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestDeleteWebhookUndoesCreate holds that create webhook and delete webhook together change not one byte, for
+// every kind of webhooks, in both layouts, with webhooks of another API there and not.
+func TestDeleteWebhookUndoesCreate(t *testing.T) {
+	t.Parallel()
+	const memcached = " --group cache --version v1 --kind Memcached "
+	for _, layout := range []string{"--license none", "--multigroup"} {
+		t.Run(layout, func(t *testing.T) {
+			t.Parallel()
+			dir := newProject(t, "init --domain example.com --repo example.com/undo "+layout,
+				createBoth+"--group cache --version v1alpha1 --kind Memcached",
+				"create api --resource --controller=false"+memcached,
+				"create api --resource --controller=false --group cache --version v1 --kind Frigate --namespaced=false",
+				"create api --resource --controller=false --group cache --version v1alpha1 --kind Frigate --namespaced=false",
+				"create api --resource=false --controller --group apps --version v1 --kind Deployment")
+			undo := func(api, create, remove string) {
+				t.Helper()
+				before := copyTree(t, dir)
+				operon(t, dir, strings.Fields("create webhook "+api+create)...)
+				operon(t, dir, strings.Fields("delete webhook "+api+remove)...)
+				compareTrees(t, before, dir)
+				if t.Failed() {
+					t.Fatalf("after create webhook %s%s and delete webhook %[1]s%[3]s", api, create, remove)
+				}
+			}
+			for _, others := range []string{"", "--defaulting", "--conversion --spoke v1alpha1"} {
+				if others != "" {
+					operon(t, dir, strings.Fields("create webhook --group cache --version v1 --kind Frigate "+others)...)
+				}
+				undo(memcached, "--defaulting --programmatic-validation --validation-path /validate-me --conversion --spoke v1alpha1",
+					"--conversion --defaulting --programmatic-validation")
+				undo(" --group apps --version v1 --kind Deployment ", "--defaulting --programmatic-validation", "")
+				undo(" --group core --version v1 --kind Pod ", "--defaulting --defaulting-path /mutate-pods", "--defaulting")
+				undo(" --group apiextensions --version v1 --kind CustomResourceDefinition ", "--programmatic-validation --external-api-domain k8s.io"+
+					" --external-api-path k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1", "")
+			}
+		})
+	}
+}
+
+// TestDeleteSomeWebhooks adds kinds of webhooks one after the other and takes them away again, in every order.
+func TestDeleteSomeWebhooks(t *testing.T) {
+	t.Parallel()
+	const memcached = " --group cache --version v1 --kind Memcached "
+	dir := newProject(t, "init --domain example.com --repo example.com/some",
+		"create api --resource --controller=false --group cache --version v1alpha1 --kind Memcached",
+		"create api --resource --controller=false --group cache --version v1beta1 --kind Memcached",
+		"create api --resource --controller=false"+memcached)
+	empty := copyTree(t, dir)
+	run := func(command, kinds string) {
+		t.Helper()
+		operon(t, dir, strings.Fields(command+" webhook"+memcached+kinds)...)
+	}
+	kinds := []string{"--defaulting", "--programmatic-validation --validation-path /validate-me", "--conversion --spoke v1alpha1", "--conversion --spoke v1beta1"}
+	named := []string{"--defaulting", "--programmatic-validation", "--conversion --spoke v1alpha1", "--conversion --spoke v1beta1"}
+	for _, order := range [][]int{{0, 1, 2, 3}, {2, 3, 1, 0}, {1, 2, 0, 3}} {
+		// Backwards, each step is what was there before it.
+		var steps []string
+		for _, i := range order {
+			steps = append(steps, copyTree(t, dir))
+			run("create", kinds[i])
+		}
+		full := copyTree(t, dir)
+		for at := len(order) - 1; at >= 0; at-- {
+			run("delete", named[order[at]])
+			compareTrees(t, steps[at], dir)
+			if t.Failed() {
+				t.Fatalf("after delete webhook %s in %v", named[order[at]], order)
+			}
+		}
+		// Forwards, what is left is sound, and nothing is left at the end.
+		dir = full
+		for _, i := range order {
+			run("delete", named[i])
+			checkFormat(t, dir)
+			checkOverlays(t, dir)
+			operon(t, dir, "generate", "--check")
+			goRun(t, dir, nil, "mod", "tidy", "-diff")
+			goRun(t, dir, nil, "vet", "./...")
+			if t.Failed() {
+				t.Fatalf("after delete webhook %s, in the order %v", named[i], order)
+			}
+		}
+		compareTrees(t, empty, dir)
+	}
+}
