@@ -1,7 +1,9 @@
 package scaffold
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"path"
 	"regexp"
 	"slices"
@@ -67,4 +69,46 @@ func insertStorageMarker(text, kind string) (string, bool) {
 		return strings.Join(slices.Insert(lines, i+1, lines[i][:marker]+storageMarker+end), ""), true
 	}
 	return text, false
+}
+
+// ForgetStorage takes the marker of the stored version away that CreateAPI gave to types when a second
+// version came: others are the types files of the versions that remain. With several of them and none
+// marked, the first one is.
+func ForgetStorage(tree *Tree, kind string, others []string) error {
+	marked := ""
+	for _, name := range others {
+		content, err := tree.ReadFile(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if strings.Contains(string(content), storageMarker) {
+			marked = name
+		}
+	}
+	if len(others) == 1 && marked != "" {
+		content, err := tree.ReadFile(marked)
+		if err != nil {
+			return err
+		}
+		line := regexp.MustCompile(`(?m)^//\s?` + regexp.QuoteMeta(storageMarker) + `\r?\n`)
+		without := line.ReplaceAll(content, nil)
+		if again, ok := insertStorageMarker(string(without), kind); ok && again == string(content) {
+			tree.WriteFile(marked, without, fileMode)
+		}
+		return nil
+	}
+	if len(others) < 2 || marked != "" {
+		return nil
+	}
+	content, err := tree.ReadFile(others[0])
+	if err != nil {
+		return err
+	}
+	if text, ok := insertStorageMarker(string(content), kind); ok {
+		tree.WriteFile(others[0], []byte(text), fileMode)
+	}
+	return nil
 }
