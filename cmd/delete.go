@@ -102,6 +102,9 @@ func (a *app) delete(ctx context.Context, tree *scaffold.Tree, resolve func(*pro
 	if len(report.Lost) > 0 {
 		a.progressf("warning: deleted with what was edited there: %s", strings.Join(report.Lost, ", "))
 	}
+	if len(report.Left) > 0 {
+		a.progressf("warning: these tests still expect the webhooks, take that out of them: %s", strings.Join(report.Left, ", "))
+	}
 	if len(report.Kept) > 0 {
 		a.progressf("kept, as something else in config/default uses it: %s", strings.Join(report.Kept, ", "))
 	}

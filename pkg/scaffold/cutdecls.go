@@ -115,6 +115,11 @@ type cutter struct {
 
 // cut takes a declaration out. One that goes with its whole file is named by the file alone when it was edited.
 func (c *cutter) cut(p piece, whole bool) {
+	for _, text := range c.going.texts[p.key] {
+		if !whole && strings.HasSuffix(p.text, "\n\n"+text) { // below a remark of a person, who ended the file with it
+			p.from, p.text = p.to-len(text), text
+		}
+	}
 	from := len(strings.TrimRight(string(c.have[:p.from]), " \t\n"))
 	c.edits = append(c.edits, edit{from, p.to, ""})
 	same := slices.Contains(c.going.texts[p.key], p.text)
@@ -151,7 +156,7 @@ func (c *cutter) adjust(p piece) {
 			continue
 		}
 		if !slices.ContainsFunc(c.going.calls, func(other string) bool { return spaceless(other) == spaceless(text) }) {
-			c.edited = append(c.edited, c.place(call.from, strings.TrimPrefix(strings.TrimSpace(text), ".")))
+			c.edited = append(c.edited, c.place(call.from, strings.TrimLeft(text, ". \t\n")))
 		}
 		c.edits = append(c.edits, edit{call.from, call.to, ""})
 	}

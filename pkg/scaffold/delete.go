@@ -93,6 +93,8 @@ type DeleteReport struct {
 	Lost []string
 	// Kept is what create webhook wrote and something else uses now.
 	Kept []string
+	// Left are places about webhooks that go which another tool wrote.
+	Left []string
 }
 
 // Delete takes away what CreateAPI and CreateWebhook wrote: whole files, declarations, and texts at markers.
@@ -126,7 +128,7 @@ func Delete(tree *Tree, d Deletion) (*DeleteReport, error) {
 	for _, name := range x.gone {
 		tree.Remove(name)
 	}
-	return &DeleteReport{Lost: x.edited, Kept: x.kept}, nil
+	return &DeleteReport{Lost: x.edited, Kept: x.kept, Left: leftovers(tree, d)}, nil
 }
 
 // read returns the content of a file, or not ok where there is none any more.

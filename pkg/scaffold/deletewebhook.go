@@ -77,6 +77,34 @@ func extendable(name string, data Data) bool {
 	return false
 }
 
+// leftovers finds what the end-to-end tests of other tools still expect of webhooks that are gone.
+func leftovers(tree *Tree, d Deletion) []string {
+	const tests = "test/e2e/e2e_test.go"
+	content, err := tree.ReadFile(tests)
+	if err != nil || len(d.GoingWebhooks) == 0 {
+		return nil
+	}
+	name := d.GoingWebhooks[0].Project.Name
+	needed := func(is func(Webhooks) bool) bool { return slices.ContainsFunc(d.StayingWebhooks, is) }
+	var gone []string
+	if len(d.StayingWebhooks) == 0 {
+		gone = append(gone, name+"-webhook-service", "webhook-server-cert")
+	}
+	if !needed(func(w Webhooks) bool { return w.Webhook.Defaulting }) {
+		gone = append(gone, name+"-mutating-webhook-configuration")
+	}
+	if !needed(func(w Webhooks) bool { return w.Webhook.Validation }) {
+		gone = append(gone, name+"-validating-webhook-configuration")
+	}
+	var places []string
+	for i, line := range strings.Split(string(content), "\n") {
+		if slices.ContainsFunc(gone, func(text string) bool { return strings.Contains(line, text) }) {
+			places = append(places, fmt.Sprintf("%s:%d", tests, i+1))
+		}
+	}
+	return places
+}
+
 // declarations takes declarations out of Go files, and the files with their last one.
 func (x *deleter) declarations() error {
 	for _, name := range sortedKeys(x.going.extended) {
