@@ -135,7 +135,7 @@ func TestKillAtEveryWrite(t *testing.T) {
 		{name: "edit", before: [][]string{initialise, create}, command: []string{"edit", "--multigroup"}, stride: 11},
 		{name: "delete api", before: [][]string{initialise, create}, stride: 11,
 			command: []string{"delete", "api", "--group", "cache", "--version", "v1", "--kind", "Memcached"}},
-		{name: "delete webhook", before: [][]string{initialise, create, webhooks}, stride: 17,
+		{name: "delete webhook", before: [][]string{initialise, create, webhooks}, stride: 13,
 			command: []string{"delete", "webhook", "--group", "cache", "--version", "v1", "--kind", "Memcached"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
