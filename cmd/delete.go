@@ -105,6 +105,9 @@ func (a *app) delete(ctx context.Context, tree *scaffold.Tree, resolve func(*pro
 	if len(report.Left) > 0 {
 		a.progressf("warning: these tests still expect the webhooks, take that out of them: %s", strings.Join(report.Left, ", "))
 	}
+	if whole && r.going.Module != "" {
+		a.progressf("warning: go.mod still requires %s; 'go mod tidy' drops it if nothing else needs it", r.going.Module)
+	}
 	if len(report.Kept) > 0 {
 		a.progressf("kept, as something else in config/default uses it: %s", strings.Join(report.Kept, ", "))
 	}
