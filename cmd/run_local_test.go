@@ -109,38 +109,11 @@ func (p *localProcess) ends(code int) {
 	if got := p.c.ProcessState.ExitCode(); got != code {
 		p.t.Errorf("exit code %d, want %d", got, code)
 	}
-	p.nothingRuns(time.Second)
+	nothingRuns(p.t, p.tmp, 5*time.Second)
 	left, err := filepath.Glob(filepath.Join(p.tmp, "operon-*"))
 	if err != nil || len(left) > 0 {
 		p.t.Errorf("left: %v (%v)", left, err)
 	}
-}
-
-// nothingRuns holds that no process is left that was started from, or keeps data in, the temporary folder.
-func (p *localProcess) nothingRuns(within time.Duration) {
-	p.t.Helper()
-	for deadline := time.Now().Add(within); ; time.Sleep(50 * time.Millisecond) {
-		names := p.processes()
-		if len(names) == 0 {
-			return
-		}
-		if time.Now().After(deadline) {
-			p.t.Errorf("still running: %v", names)
-			return
-		}
-	}
-}
-
-func (p *localProcess) processes() (names []string) {
-	files, _ := filepath.Glob("/proc/[0-9]*/cmdline") // on other systems there are none
-	for _, file := range files {
-		line, err := os.ReadFile(file)
-		if err == nil && bytes.Contains(line, []byte(p.tmp)) {
-			name, _, _ := strings.Cut(string(line), "\x00")
-			names = append(names, filepath.Base(name))
-		}
-	}
-	return names
 }
 
 // cluster is the control plane that the process says it has.
@@ -198,7 +171,7 @@ func TestRunLocal(t *testing.T) {
 		c.eventually("True", "get", memcached, "-o", `jsonpath={.status.conditions[?(@.type=="Available")].status}`)
 		pod := c.must("", "get", "pods", "-o", "jsonpath={.items[*].metadata.name}")
 		c.eventually(fmt.Sprintf("[%q]", pod), "get", memcached, "-o", "jsonpath={.status.nodes}")
-		if names := p.processes(); runtime.GOOS == "linux" && len(names) != 5 {
+		if names := processesOf(p.tmp); runtime.GOOS == "linux" && len(names) != 5 {
 			t.Errorf("it should be four servers and the manager that run: %v", names)
 		}
 
@@ -242,7 +215,7 @@ func TestRunLocal(t *testing.T) {
 			t.Fatal(err)
 		}
 		<-p.done
-		p.nothingRuns(10 * time.Second)
+		nothingRuns(t, p.tmp, 10*time.Second)
 	})
 
 	t.Run("crash at start", func(t *testing.T) {

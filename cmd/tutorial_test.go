@@ -1,15 +1,17 @@
 package cmd_test
 
 import (
+	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 )
 
-// TestTutorial executes the tutorial of the README, as make quickstart does: every command must succeed
-// and print what the README says.
+// TestTutorial executes the README, as make quickstart does with its first section: every command must
+// succeed and print what the README says, every edit must apply, and nothing may be left.
 func TestTutorial(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
@@ -18,20 +20,42 @@ func TestTutorial(t *testing.T) {
 	if _, err := controlPlaneAssets(); err != nil {
 		t.Fatal(err)
 	}
+	if _, err := localAssets(); err != nil {
+		t.Fatal(err)
+	}
 	if err := projectModules(); err != nil {
 		t.Fatal(err)
 	}
-	program := filepath.Join(t.TempDir(), "operon")
-	if out, err := exec.Command("go", "build", "-o", program, "..").CombinedOutput(); err != nil {
-		t.Fatalf("building operon: %v\n%s", err, out)
+	bin := t.TempDir()
+	for name, pkg := range map[string]string{"operon": ".", "tutorial": "./testdata/tutorial"} {
+		c := exec.Command("go", "build", "-o", filepath.Join(bin, name), pkg)
+		c.Dir = ".."
+		if out, err := c.CombinedOutput(); err != nil {
+			t.Fatalf("building %s: %v\n%s", name, err, out)
+		}
 	}
-	c := exec.Command("go", "run", "./testdata/tutorial", "-operon", program, "README.md")
-	c.Dir = ".."
-	out, err := c.CombinedOutput()
-	if err != nil {
-		t.Fatalf("the tutorial: %v\n%s", err, out)
-	}
-	if !strings.Contains(string(out), "$ kubectl delete memcached memcached-sample") {
-		t.Errorf("the tutorial did not get to its end:\n%s", out)
+	for section, last := range map[string]string{
+		"Tutorial":                  "$ kubectl delete memcached memcached-sample",
+		"Develop without a cluster": "$ operon generate --check",
+	} {
+		t.Run(section, func(t *testing.T) {
+			t.Parallel()
+			tmp := t.TempDir()
+			c := exec.Command(filepath.Join(bin, "tutorial"), "-operon", filepath.Join(bin, "operon"), "-section", section, "README.md")
+			c.Dir = ".."
+			c.Env = append(os.Environ(), "TMPDIR="+tmp)
+			out, err := c.CombinedOutput()
+			if err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			if !strings.Contains(string(out), last) {
+				t.Errorf("it did not get to its end:\n%s", out)
+			}
+			nothingRuns(t, tmp, 10*time.Second)
+			left, err := os.ReadDir(tmp)
+			if err != nil || len(left) > 0 {
+				t.Errorf("left: %v (%v)", left, err)
+			}
+		})
 	}
 }

@@ -1,7 +1,7 @@
-// Tutorial executes the tutorial of the README, as make quickstart and a test do: every line that
-// starts with "$ " in a console block is run, and every other line of the block must stand in what
-// the command prints. The API server that kubectl and the manager talk to is a real one, made and
-// removed here.
+// Tutorial executes a section of the README, as make quickstart and a test do: every line that starts
+// with "$ " in a console block is run, and every other line of the block must stand in what the
+// command prints, where … stands for anything; every diff block is an edit. The API server that
+// kubectl and the manager talk to is a real one, made and removed here or by the section itself.
 package main
 
 import (
@@ -11,6 +11,8 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/operon-sdk/operon/pkg/controlplane"
@@ -18,9 +20,10 @@ import (
 
 func main() {
 	program := flag.String("operon", "", "the operon `binary` to use")
+	section := flag.String("section", "Tutorial", "the `title` of the section to execute")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := run(ctx, *program, flag.Arg(0))
+	err := run(ctx, *program, *section, flag.Arg(0))
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "error:", err)
@@ -28,13 +31,13 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, program, readme string) error {
+func run(ctx context.Context, program, section, readme string) error {
 	start := time.Now()
 	text, err := os.ReadFile(readme)
 	if err != nil {
 		return err
 	}
-	steps, err := parse(string(text))
+	steps, err := parse(string(text), section)
 	if err != nil {
 		return err
 	}
@@ -46,37 +49,52 @@ func run(ctx context.Context, program, readme string) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-
-	fmt.Println("==> starting a local etcd and kube-apiserver (no kubelet: pods are not run)")
-	assets, plane, err := controlPlane(ctx)
+	assets, err := findControlPlane(ctx)
 	if err != nil {
 		return err
 	}
-	defer plane.Stop()
 
-	sh := newShell(ctx, dir, os.Stdout)
-	defer sh.stop()
+	sh, err := newShell(ctx, dir, os.Stdout)
+	if err != nil {
+		return err
+	}
 	sh.path(filepath.Dir(program), assets.Dir)
-	sh.setenv("KUBECONFIG", plane.KubeconfigPath())
-	for _, s := range steps {
-		if err := sh.step(s); err != nil {
+	// Nothing here may get to a cluster of the user's.
+	sh.setenv("KUBECONFIG", filepath.Join(dir, "none"))
+	if !bringsCluster(steps) {
+		fmt.Println("==> starting a local etcd and kube-apiserver (no kubelet: pods are not run)")
+		plane, err := controlplane.Start(ctx, assets, controlplane.StartOptions{})
+		if err != nil {
 			return err
 		}
+		defer plane.Stop()
+		sh.setenv("KUBECONFIG", plane.KubeconfigPath())
 	}
-	fmt.Printf("\n==> the resource before it was deleted\n%s\n", sh.shown)
+	for _, s := range steps {
+		if err = sh.step(s); err != nil {
+			break
+		}
+	}
+	sh.stop(err != nil)
+	if err != nil {
+		return err
+	}
+	if sh.shown != "" {
+		fmt.Printf("\n==> the resource before it was deleted\n%s\n", sh.shown)
+	}
 	fmt.Printf("==> done in %s; everything is stopped and removed\n", time.Since(start).Round(time.Second))
 	return nil
 }
 
-// controlPlane finds or builds the control plane and starts it.
-func controlPlane(ctx context.Context) (controlplane.Assets, *controlplane.ControlPlane, error) {
+// bringsCluster tells whether a section starts a cluster of its own: then it says which kubeconfig to use.
+func bringsCluster(steps []step) bool {
+	return slices.ContainsFunc(steps, func(s step) bool { return strings.HasPrefix(s.line, "export KUBECONFIG=") })
+}
+
+// findControlPlane finds or builds the control plane, with all that a section may start of it.
+func findControlPlane(ctx context.Context) (controlplane.Assets, error) {
 	options := controlplane.DefaultOptions(os.Getenv)
 	options.Parts = []string{controlplane.Etcd, controlplane.KubeAPIServer, controlplane.Kubectl}
 	options.Progress = func(e controlplane.Event) { fmt.Println(e.Message) }
-	assets, err := controlplane.Ensure(ctx, options)
-	if err != nil {
-		return assets, nil, err
-	}
-	plane, err := controlplane.Start(ctx, assets, controlplane.StartOptions{})
-	return assets, plane, err
+	return controlplane.Ensure(ctx, options)
 }

@@ -6,56 +6,91 @@ import (
 	"strings"
 )
 
-// step is a command of the tutorial with the lines that it must print.
+// ready is what a command prints last that runs until it is interrupted: it is left running then.
+const ready = "press Ctrl-C to stop"
+
+// step is a command of the tutorial with the lines that it must print, or an edit.
 type step struct {
 	// heading is the title of the part that the step opens, empty for the ones that follow.
 	heading string
 	words   []string
 	line    string
 	want    []string
-	// background leaves the command running: its line ends in " &".
+	// background leaves the command running: its line ends in " &", or it prints ready.
 	background bool
+	// interrupt ends the command that was left running last: the line ^C.
+	interrupt bool
+	// edit is the text of a diff block.
+	edit string
 }
 
-// parse takes the steps from the console blocks of the section "## Tutorial".
-func parse(readme string) ([]step, error) {
-	_, section, ok := strings.Cut(strings.ReplaceAll(readme, "\r\n", "\n"), "\n## Tutorial\n")
+// parse takes the steps from the console and diff blocks of a section.
+func parse(readme, section string) ([]step, error) {
+	_, text, ok := strings.Cut(strings.ReplaceAll(readme, "\r\n", "\n"), "\n## "+section+"\n")
 	if !ok {
-		return nil, errors.New("the README has no section ## Tutorial")
+		return nil, fmt.Errorf("the README has no section ## %s", section)
 	}
-	section, _, _ = strings.Cut(section, "\n## ")
+	text, _, _ = strings.Cut(text, "\n## ")
 	var steps []step
-	heading, inBlock := "", false
-	for line := range strings.Lines(section) {
+	heading, block := "", ""
+	add := func(s step) {
+		s.heading, heading = heading, ""
+		steps = append(steps, s)
+	}
+	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, "\n")
-		switch {
-		case strings.HasPrefix(line, "```"):
-			inBlock = line == "```console"
-		case !inBlock:
+		if language, ok := strings.CutPrefix(line, "```"); ok {
+			if block = language; block == "diff" {
+				add(step{})
+			}
+			continue
+		}
+		switch block {
+		case "":
 			if title, ok := strings.CutPrefix(line, "### "); ok {
 				heading = title
 			}
-		case strings.HasPrefix(line, "$ "):
-			s := step{heading: heading, line: strings.TrimPrefix(line, "$ ")}
-			command, background := strings.CutSuffix(s.line, " &")
-			words, err := split(command)
+		case "diff":
+			steps[len(steps)-1].edit += line + "\n"
+		case "console":
+			s, err := parseLine(line)
 			if err != nil {
-				return nil, fmt.Errorf("%s: %w", line, err)
+				return nil, err
 			}
-			s.words, s.background, heading = words, background, ""
-			steps = append(steps, s)
-		case strings.TrimSpace(line) != "":
-			if len(steps) == 0 {
-				return nil, fmt.Errorf("output before any command: %s", line)
+			if s != nil {
+				add(*s)
+			} else if strings.TrimSpace(line) != "" {
+				if len(steps) == 0 || steps[len(steps)-1].line == "" {
+					return nil, fmt.Errorf("output before any command: %s", line)
+				}
+				last := &steps[len(steps)-1]
+				want := strings.Join(strings.Fields(line), " ")
+				last.want = append(last.want, want)
+				last.background = last.background || want == ready
 			}
-			last := &steps[len(steps)-1]
-			last.want = append(last.want, strings.Join(strings.Fields(line), " "))
 		}
 	}
 	if len(steps) == 0 {
-		return nil, errors.New("the tutorial has no commands")
+		return nil, errors.New("the section has no commands")
 	}
 	return steps, nil
+}
+
+// parseLine reads a line of a console block; it returns nil for a line of output.
+func parseLine(line string) (*step, error) {
+	if line == "^C" {
+		return &step{line: line, interrupt: true}, nil
+	}
+	typed, ok := strings.CutPrefix(line, "$ ")
+	if !ok {
+		return nil, nil
+	}
+	command, background := strings.CutSuffix(typed, " &")
+	words, err := split(command)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", line, err)
+	}
+	return &step{line: typed, words: words, background: background}, nil
 }
 
 // split cuts a command into words; single and double quotes hold blanks together. There are no
