@@ -53,6 +53,11 @@ func startLocal(t *testing.T, dir string, env []string, args ...string) *localPr
 	p.c = exec.Command(os.Args[0], args...)
 	p.c.Dir = dir
 	p.c.Env = append(append(os.Environ(), killVariable+"=0", "TMPDIR="+p.tmp, "KUBECONFIG=", "HOME="+os.Getenv("HOME")), env...)
+	for _, entry := range env {
+		if tmp, ok := strings.CutPrefix(entry, "TMPDIR="); ok {
+			p.tmp = tmp
+		}
+	}
 	p.c.Stdout, p.c.Stderr = p, p
 	p.c.WaitDelay = 10 * time.Second
 	if err := p.c.Start(); err != nil {
@@ -110,9 +115,17 @@ func (p *localProcess) ends(code int) {
 		p.t.Errorf("exit code %d, want %d", got, code)
 	}
 	nothingRuns(p.t, p.tmp, 5*time.Second)
-	left, err := filepath.Glob(filepath.Join(p.tmp, "operon-*"))
-	if err != nil || len(left) > 0 {
-		p.t.Errorf("left: %v (%v)", left, err)
+	p.leavesNothing()
+}
+
+// leavesNothing holds that neither Operon nor go have left files.
+func (p *localProcess) leavesNothing() {
+	p.t.Helper()
+	for _, pattern := range []string{"operon-*", "go-*"} {
+		left, err := filepath.Glob(filepath.Join(p.tmp, pattern))
+		if err != nil || len(left) > 0 {
+			p.t.Errorf("left: %v (%v)", left, err)
+		}
 	}
 }
 

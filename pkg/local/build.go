@@ -32,7 +32,7 @@ func (s *Session) Build(ctx context.Context) error {
 	binary := filepath.Join(s.o.Workspace, name)
 	var out bytes.Buffer
 	err = controlplane.RunTied(ctx, controlplane.Command{
-		Dir: s.o.Root, Env: s.o.Environ, Name: "go", Args: s.buildArgs(binary, pkg), Stdout: &out, Stderr: &out,
+		Dir: s.o.Root, Env: s.buildEnv(), Name: "go", Args: s.buildArgs(binary, pkg), Stdout: &out, Stderr: &out,
 	})
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -48,6 +48,11 @@ func (s *Session) Build(ctx context.Context) error {
 	s.stale = append(s.stale, s.binary)
 	s.binary, s.flags, s.port = binary, s.askFlags(ctx, binary), webhookPort(s.o.Root, pkg)
 	return nil
+}
+
+// buildEnv lets go work below the workspace: what it leaves when it is interrupted goes with that.
+func (s *Session) buildEnv() []string {
+	return append(append([]string{}, s.o.Environ...), "GOTMPDIR="+s.o.Workspace)
 }
 
 // buildArgs leaves out what a debugger needs: it takes the linker half of its time.

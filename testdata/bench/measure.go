@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -20,9 +21,14 @@ type bench struct {
 	start, words int64
 }
 
+// commandTimeout is far above what any command of a row takes.
+const commandTimeout = 15 * time.Minute
+
 // row is one line of the table: two sides, either of which may be missing.
 type row struct {
 	name string
+	// goal is what operon's side may take with warm caches; 0 is for none.
+	goal time.Duration
 	// prepare makes the folder that a run of either side starts in; it is not timed.
 	prepare func(dir string) error
 	// change is done before each run, not timed.
@@ -44,6 +50,7 @@ type sample struct {
 // result is a row's medians.
 type result struct {
 	name         string
+	goal         time.Duration
 	operon, peer *sample
 }
 
@@ -60,7 +67,15 @@ func (r result) String() string {
 	if r.operon != nil && r.peer != nil {
 		ratio = fmt.Sprintf("%.1fx", r.peer.wall.Seconds()/r.operon.wall.Seconds())
 	}
-	return fmt.Sprintf("%-42s %10s %10s %7s %9s %9s", r.name, ours, theirs, ratio, oursMemory, theirsMemory)
+	line := fmt.Sprintf("%-42s %10s %10s %7s %9s %9s", r.name, ours, theirs, ratio, oursMemory, theirsMemory)
+	if r.goal == 0 {
+		return line
+	}
+	verdict := "met"
+	if r.operon.wall > r.goal {
+		verdict = "missed"
+	}
+	return fmt.Sprintf("%s   goal %s: %s", line, r.goal, verdict)
 }
 
 // measure runs both sides of a row in turn.
@@ -92,7 +107,7 @@ func (b *bench) measure(r row) (result, error) {
 			}
 		}
 	}
-	return result{name: r.name, operon: median(ours), peer: median(theirs)}, nil
+	return result{name: r.name, goal: r.goal, operon: median(ours), peer: median(theirs)}, nil
 }
 
 func (b *bench) once(r row, dir string, side []command, round int) (sample, error) {
@@ -134,7 +149,12 @@ func (b *bench) exec(dir string, c command, until string) (sample, error) {
 			c[i] = strings.ReplaceAll(c[i], "{new}", "N"+strconv.FormatInt(b.start+b.words, 36))
 		}
 	}
-	p := exec.Command(c[0], c[1:]...)
+	// A command that hangs is ended; one on a machine with much else to do is not.
+	ctx, cancel := context.WithTimeout(context.Background(), commandTimeout)
+	defer cancel()
+	p := exec.CommandContext(ctx, c[0], c[1:]...)
+	p.Cancel = func() error { return p.Process.Signal(os.Interrupt) }
+	p.WaitDelay = 30 * time.Second
 	p.Dir = dir
 	p.Env = append(os.Environ(), "PATH="+b.peers+string(os.PathListSeparator)+os.Getenv("PATH"), "GOFLAGS=-mod=mod")
 	var out bytes.Buffer
@@ -153,6 +173,8 @@ func (b *bench) exec(dir string, c command, until string) (sample, error) {
 	}
 	if until == "" {
 		wall = time.Since(start)
+	} else if wall == 0 {
+		return sample{}, fmt.Errorf("%s ended without %s\n%s", strings.Join(c, " "), until, out.String())
 	}
 	return sample{wall: wall, memory: peakMemory(p.ProcessState)}, nil
 }
