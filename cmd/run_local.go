@@ -109,7 +109,13 @@ func (a *app) runLocal(c *cobra.Command, o *runLocalOptions) error {
 	}
 	ctx, stop := untilInterrupted(c.Context())
 	defer stop()
-	watch := local.NewWatch(o.root)
+	r := &localRun{app: a, o: o, watch: local.NewWatch(o.root)}
+	if !a.dryRun {
+		// What stands in the way of a run is found before anything is written.
+		if err := r.choose(ctx); err != nil {
+			return err
+		}
+	}
 	if err := a.generateAll(ctx, o.root); err != nil {
 		if ctx.Err() != nil {
 			return errInterrupted
@@ -119,7 +125,6 @@ func (a *app) runLocal(c *cobra.Command, o *runLocalOptions) error {
 	if a.dryRun {
 		return nil
 	}
-	r := &localRun{app: a, o: o, watch: watch}
 	err = r.run(ctx)
 	if closing := r.close(); err == nil || err == errInterrupted {
 		err = errors.Join(err, closing)
@@ -143,23 +148,19 @@ type localRun struct {
 	o     *runLocalOptions
 	watch *local.Watch
 
-	workspace *controlplane.Workspace
-	plane     *controlplane.ControlPlane // nil on a kubeconfig's cluster
-	session   *local.Session
+	// cluster is nil until an embedded control plane runs.
+	cluster    *kube.Client
+	kubeconfig string
+	workspace  *controlplane.Workspace
+	plane      *controlplane.ControlPlane // nil on a kubeconfig's cluster
+	session    *local.Session
 	// running tells that the manager has been started.
 	running bool
 }
 
 // run runs the manager until ctx ends; what it started is for close to end.
 func (r *localRun) run(ctx context.Context) error {
-	cluster, kubeconfig, err := r.choose(ctx)
-	if err != nil {
-		return err
-	}
-	if cluster != nil && !r.o.webhooksAsked && r.webhooks() {
-		r.progressf("webhooks are left out: the cluster may not be able to call this machine; --webhooks registers them nevertheless")
-		r.o.webhooks = false
-	}
+	var err error
 	if r.workspace, err = controlplane.NewWorkspace(r.Getenv("TMPDIR")); err != nil {
 		return err
 	}
@@ -171,7 +172,7 @@ func (r *localRun) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := r.prepare(ctx, cluster, kubeconfig); err != nil {
+	if err := r.prepare(ctx); err != nil {
 		return err
 	}
 	if err := r.launch(ctx); err != nil && !r.survives(ctx, err) {
@@ -196,7 +197,7 @@ func (r *localRun) webhooks() bool {
 }
 
 // prepare builds the manager while an embedded control plane starts, and installs the CRDs.
-func (r *localRun) prepare(ctx context.Context, cluster *kube.Client, kubeconfig string) error {
+func (r *localRun) prepare(ctx context.Context) error {
 	// Either failing ends the other.
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -210,8 +211,8 @@ func (r *localRun) prepare(ctx context.Context, cluster *kube.Client, kubeconfig
 		}
 		r.verbosef("built the manager in %s", r.Now().Sub(begin).Round(time.Millisecond))
 	})
-	if cluster == nil {
-		cluster, kubeconfig, start = r.embed(ctx)
+	if r.cluster == nil {
+		start = r.embed(ctx)
 	}
 	if start != nil {
 		cancel()
@@ -227,10 +228,12 @@ func (r *localRun) prepare(ctx context.Context, cluster *kube.Client, kubeconfig
 	}
 	namespace := r.o.namespace
 	if namespace == "" {
-		namespace = cluster.Namespace
-	} else if err := r.provideNamespace(ctx, cluster, namespace); err != nil {
-		return err
+		namespace = r.cluster.Namespace
+	} else if r.plane != nil {
+		if err := r.provideNamespace(ctx, namespace); err != nil {
+			return err
+		}
 	}
-	r.session.Connect(cluster, kubeconfig, namespace)
+	r.session.Connect(r.cluster, r.kubeconfig, namespace)
 	return r.install(ctx)
 }

@@ -5,22 +5,45 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/operon-sdk/operon/pkg/controlplane"
 	"github.com/operon-sdk/operon/pkg/kube"
+	"github.com/operon-sdk/operon/pkg/local"
+	"github.com/operon-sdk/operon/pkg/project"
 )
 
 // reachTimeout is how long a cluster may take to answer at first.
 const reachTimeout = 10 * time.Second
 
-// choose finds the cluster to use; nil is for the embedded one.
-func (r *localRun) choose(ctx context.Context) (cluster *kube.Client, kubeconfig string, err error) {
-	o := r.o
-	if o.controlPlane == planeEmbedded {
-		return nil, "", nil
+// choose finds the cluster to use, and leaves it nil for an embedded one; webhooks follow from it.
+func (r *localRun) choose(ctx context.Context) error {
+	if r.o.controlPlane != planeEmbedded {
+		if err := r.reach(ctx); err != nil {
+			return err
+		}
 	}
+	if r.cluster != nil {
+		if err := r.permitted(ctx); err != nil {
+			return err
+		}
+	}
+	if !r.webhooks() {
+		return nil
+	}
+	if r.cluster != nil && !r.o.webhooksAsked {
+		r.progressf("webhooks are left out: the cluster may not be able to call this machine; --webhooks registers them nevertheless")
+		r.o.webhooks = false
+		return nil
+	}
+	return local.CheckPort(r.o.root)
+}
+
+// reach connects to the cluster of the kubeconfig, if there is one.
+func (r *localRun) reach(ctx context.Context) error {
+	o := r.o
 	files, home := []string{o.kubeconfig}, false
 	switch variable := r.Getenv("KUBECONFIG"); {
 	case o.kubeconfig != "":
@@ -38,23 +61,23 @@ func (r *localRun) choose(ctx context.Context) (cluster *kube.Client, kubeconfig
 		files[0] = filepath.Join(folder, ".kube", "config")
 		if _, err := r.FS.Stat(files[0]); err != nil {
 			if o.controlPlane == planeKubeconfig {
-				return nil, "", fmt.Errorf("there is no kubeconfig: give --kubeconfig, set KUBECONFIG, or use --control-plane embedded")
+				return fmt.Errorf("there is no kubeconfig: give --kubeconfig, set KUBECONFIG, or use --control-plane embedded")
 			}
-			return nil, "", nil
+			return nil
 		}
 	}
-	cluster, err = kube.Load(files...)
+	cluster, err := kube.Load(files...)
 	var version string
 	if err == nil {
 		version, err = cluster.Ping(ctx, reachTimeout)
 	}
 	if ctx.Err() != nil {
-		return nil, "", errInterrupted
+		return errInterrupted
 	}
 	if err != nil {
 		if home && o.controlPlane == planeAuto {
 			r.progressf("~/.kube/config is not used: %v", err)
-			return nil, "", nil
+			return nil
 		}
 		text := err.Error()
 		for _, file := range files {
@@ -62,14 +85,29 @@ func (r *localRun) choose(ctx context.Context) (cluster *kube.Client, kubeconfig
 			text = strings.ReplaceAll(text, file, filepath.Base(file))
 		}
 		err = errors.New(text)
-		return nil, "", fmt.Errorf("%w\ncorrect the kubeconfig, or use --control-plane embedded to run without a cluster", err)
+		return fmt.Errorf("%w\ncorrect the kubeconfig, or use --control-plane embedded to run without a cluster", err)
 	}
 	r.progressf("using the cluster of context %q at %s (Kubernetes %s)", cluster.Context, cluster.URL, version)
-	return cluster, strings.Join(files, string(filepath.ListSeparator)), nil
+	r.cluster, r.kubeconfig = cluster, strings.Join(files, string(filepath.ListSeparator))
+	return nil
+}
+
+// permitted refuses a cluster that the run would fail in for want of rights, or of the namespace.
+func (r *localRun) permitted(ctx context.Context) error {
+	if slices.ContainsFunc(r.o.config.Resources(), project.Resource.HasAPI) {
+		allowed, err := r.cluster.Allowed(ctx, "patch", "apiextensions.k8s.io", "customresourcedefinitions")
+		if err == nil && !allowed { // without an answer, the attempt tells
+			return errors.New("the cluster refuses this user: to patch customresourcedefinitions.apiextensions.k8s.io is forbidden; ask for the rights, or use --control-plane embedded")
+		}
+	}
+	if r.o.namespace == "" {
+		return nil
+	}
+	return r.provideNamespace(ctx, r.o.namespace)
 }
 
 // embed starts a control plane with controllers, a scheduler and a simulated node.
-func (r *localRun) embed(ctx context.Context) (*kube.Client, string, error) {
+func (r *localRun) embed(ctx context.Context) error {
 	find := controlplane.DefaultOptions(r.Getenv)
 	find.Parts, find.NoDownload, find.Environ = controlplane.WorkloadParts(), true, r.Environ
 	find.Progress = func(e controlplane.Event) { r.progressf("%s", e.Message) }
@@ -80,32 +118,32 @@ func (r *localRun) embed(ctx context.Context) (*kube.Client, string, error) {
 		assets, err = controlplane.Ensure(ctx, find)
 	}
 	if err != nil {
-		return nil, "", err
+		return err
 	}
 	r.progressf("starting a control plane on this machine; its node and containers are simulated: pods become Running and Ready, but nothing runs in them")
 	options := controlplane.StartOptions{TempDir: r.Getenv("TMPDIR"), Environ: r.Environ, ServiceAccounts: true}
 	if r.plane, err = controlplane.Start(ctx, assets, options); err != nil {
-		return nil, "", err
+		return err
 	}
 	if err := r.plane.StartWorkloads(ctx, options, r.Now); err != nil {
-		return nil, "", err
+		return err
 	}
-	cluster, err := kube.New(r.plane.Kubeconfig())
-	if err != nil {
-		return nil, "", err
+	if r.cluster, err = kube.New(r.plane.Kubeconfig()); err != nil {
+		return err
 	}
-	r.progressf("the API server is at %s; to look at it:\n  KUBECONFIG=%s kubectl get all --all-namespaces", r.plane.URL, r.plane.KubeconfigPath())
-	return cluster, r.plane.KubeconfigPath(), nil
+	r.kubeconfig = r.plane.KubeconfigPath()
+	r.progressf("the API server is at %s; to look at it:\n  KUBECONFIG=%s kubectl get all --all-namespaces", r.plane.URL, r.kubeconfig)
+	return nil
 }
 
 // provideNamespace makes --namespace in an embedded control plane, and looks for it elsewhere.
-func (r *localRun) provideNamespace(ctx context.Context, cluster *kube.Client, name string) error {
+func (r *localRun) provideNamespace(ctx context.Context, name string) error {
 	o := &kube.Object{Object: map[string]any{"apiVersion": "v1", "kind": "Namespace"}}
 	o.SetName(name)
 	if r.plane != nil {
-		return cluster.Apply(ctx, o, "")
+		return r.cluster.Apply(ctx, o, "")
 	}
-	err := cluster.Do(ctx, "GET", "/api/v1/namespaces/"+name, "", nil, nil)
+	err := r.cluster.Do(ctx, "GET", "/api/v1/namespaces/"+name, "", nil, nil)
 	if kube.IsNotFound(err) {
 		return fmt.Errorf("--namespace %q: the cluster has no such namespace; make it with 'kubectl create namespace %s'", name, name)
 	}

@@ -144,7 +144,10 @@ func (p *localProcess) cluster() *cluster {
 	return &cluster{t: p.t, assets: assets, kubeconfig: m[1]}
 }
 
-const memcached = "memcached/memcached-sample"
+const (
+	memcached = "memcached/memcached-sample"
+	crdFile   = "config/crd/bases/cache.example.com_memcacheds.yaml"
+)
 
 // unreachable is a kubeconfig whose cluster does not answer.
 const unreachable = `{"apiVersion":"v1","kind":"Config","current-context":"a","contexts":[{"name":"a","context":{"cluster":"a","user":"a"}}],
@@ -247,6 +250,19 @@ func TestRunLocal(t *testing.T) {
 		if n := strings.Count(p.output(), "manager | no luck today"); n != 1 {
 			t.Errorf("the manager was started %d times", n)
 		}
+
+		// With --watch, it is a change that starts it again, and nothing else.
+		p = startLocal(t, dir, nil, "run", "local", "--control-plane", "embedded", "--watch")
+		p.waitFor("waiting for a change", 1)
+		p.waitFor("press Ctrl-C", 1)
+		edit(t, dir, "cmd/main.go", "os.Exit(7)", "os.Exit(8)")
+		p.waitFor("error: the manager failed: exit status 8", 1)
+		if n := strings.Count(p.output(), "manager | no luck today"); n != 2 {
+			t.Errorf("the manager was started %d times", n)
+		}
+		edit(t, dir, "cmd/main.go", "os.Exit(8)", "os.Exit(7)")
+		p.interrupt()
+		p.ends(0)
 	})
 
 	t.Run("stubborn manager", func(t *testing.T) {
@@ -271,18 +287,24 @@ func TestRunLocalRefused(t *testing.T) {
 	t.Parallel()
 	dir := golden(t, "memcached-operator")
 	c := startCluster(t)
-	write := func(name, text string) string {
-		t.Helper()
-		file := filepath.Join(dir, name)
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return file
+	silent, err := net.Listen("tcp", "127.0.0.1:0") // takes connections, and does not answer
+	if err != nil {
+		t.Fatal(err)
 	}
-	write("broken", "clusters: {")
-	write("empty", "")
-	write("unreachable", unreachable)
-	write("contextless", strings.Replace(unreachable, `"current-context":"a",`, "", 1))
+	t.Cleanup(func() { _ = silent.Close() })
+	for name, text := range map[string]string{
+		"broken":      "clusters: {",
+		"empty":       "",
+		"unreachable": unreachable,
+		"contextless": strings.Replace(unreachable, `"current-context":"a",`, "", 1),
+		"silent":      strings.Replace(unreachable, "127.0.0.1:1", silent.Addr().String(), 1),
+		"stranger":    strings.Replace(read(t, c.KubeconfigPath()), c.Token, "expired", 1),
+	} {
+		write(t, filepath.Join(dir, name), text)
+	}
+	// A run would bring these up to date first.
+	addField(t, dir)
+	before := copyTree(t, dir)
 	for _, tc := range []struct {
 		name, want string
 		env, args  []string
@@ -294,7 +316,9 @@ func TestRunLocalRefused(t *testing.T) {
 		{"without a context", "no current-context", nil, []string{"--kubeconfig", "contextless"}},
 		{"unreachable", "cannot be reached: dial tcp 127.0.0.1:1: connect: connection refused", nil, []string{"--kubeconfig", "unreachable"}},
 		{"none", "there is no kubeconfig", home(t, ""), []string{"--control-plane", "kubeconfig"}},
-		{"without rights", "is forbidden", nil, []string{"--kubeconfig", c.kubeconfigAs("default:nobody")}},
+		{"no answer", "cannot be reached: ", nil, []string{"--kubeconfig", "silent"}},
+		{"unknown user", "does not know the kubeconfig's user: Unauthorized; log in again", nil, []string{"--kubeconfig", "stranger"}},
+		{"without rights", "to patch customresourcedefinitions.apiextensions.k8s.io is forbidden", nil, []string{"--kubeconfig", c.kubeconfigAs("default:nobody")}},
 		{"namespace", `no such namespace`, nil, []string{"--kubeconfig", c.KubeconfigPath(), "--namespace", "elsewhere"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -306,9 +330,14 @@ func TestRunLocalRefused(t *testing.T) {
 			if strings.Contains(p.output(), dir) {
 				t.Error("it names the folder of the machine")
 			}
+			compareTrees(t, before, dir)
 		})
 	}
 	t.Run("CRD", func(t *testing.T) {
+		const first = "config/crd/bases/cache.example.com_first.yaml"
+		write(t, filepath.Join(dir, first), strings.ReplaceAll(strings.ReplaceAll(read(t, filepath.Join(dir, crdFile)),
+			"memcached", "first"), "Memcached", "First"))
+		edit(t, dir, "config/crd/kustomization.yaml", "resources:\n", "resources:\n- bases/"+filepath.Base(first)+"\n")
 		types := "api/v1alpha1/memcached_types.go"
 		edit(t, dir, types, "type MemcachedSpec struct {", "// +kubebuilder:validation:XValidation:rule=\"self.nothing > 1\"\ntype MemcachedSpec struct {")
 		p := startLocal(t, dir, nil, "run", "local", "--kubeconfig", c.KubeconfigPath())
@@ -317,6 +346,9 @@ func TestRunLocalRefused(t *testing.T) {
 			if !strings.Contains(p.output(), want) {
 				t.Errorf("it does not say %q", want)
 			}
+		}
+		if crds := c.must("", "get", "crds", "-o", "name"); strings.Contains(crds, "example.com") {
+			t.Errorf("left in the cluster: %s", crds)
 		}
 	})
 }
@@ -333,10 +365,16 @@ func TestRunLocalWebhooks(t *testing.T) {
 	embedded := []string{"run", "local", "--control-plane", "embedded", "--samples"}
 
 	t.Run("port in use", func(t *testing.T) {
-		p := startLocal(t, dir, nil, embedded...)
-		p.ends(1)
-		if want := fmt.Sprintf("port %d, where the manager serves its webhooks, is in use", port); !strings.Contains(p.output(), want) {
-			t.Errorf("it does not say %q", want)
+		want := fmt.Sprintf("port %d, where the manager serves its webhooks, is in use", port)
+		for _, early := range []bool{false, true} { // from the second time on, there is a manifest of the webhook
+			p := startLocal(t, dir, nil, embedded...)
+			p.ends(1)
+			if !strings.Contains(p.output(), want) {
+				t.Errorf("it does not say %q", want)
+			}
+			if early && strings.Contains(p.output(), "starting a control plane") {
+				t.Error("it starts a control plane for nothing")
+			}
 		}
 	})
 	if err := listener.Close(); err != nil {

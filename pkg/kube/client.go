@@ -152,6 +152,9 @@ func (c *Client) Ping(ctx context.Context, timeout time.Duration) (version strin
 		if cause := context.Cause(ctx); cause != nil {
 			err = cause
 		}
+		if IsForbidden(err) {
+			return "", fmt.Errorf("the cluster at %s does not know the kubeconfig's user: %w; log in again", c.URL, err)
+		}
 		return "", fmt.Errorf("the cluster at %s cannot be reached: %w", c.URL, rootCause(err))
 	}
 	return info.GitVersion, nil

@@ -109,11 +109,31 @@ func (c *Client) folder(ctx context.Context, o *Object, namespace string) (strin
 // Apply brings an object into the cluster as `kubectl apply --server-side` does, and takes over fields
 // that others own.
 func (c *Client) Apply(ctx context.Context, o *Object, namespace string) error {
+	return c.apply(ctx, o, namespace, "")
+}
+
+// Check asks the cluster whether it would take what Apply sends, and changes nothing.
+func (c *Client) Check(ctx context.Context, o *Object, namespace string) error {
+	return c.apply(ctx, o, namespace, "&dryRun=All")
+}
+
+func (c *Client) apply(ctx context.Context, o *Object, namespace, how string) error {
 	path, err := c.Path(ctx, o, namespace)
 	if err != nil {
 		return err
 	}
-	return c.Do(ctx, http.MethodPatch, path+"?force=true&fieldValidation=Strict&fieldManager="+Manager, ApplyPatch, o.Object, nil)
+	return c.Do(ctx, http.MethodPatch, path+"?force=true&fieldValidation=Strict&fieldManager="+Manager+how, ApplyPatch, o.Object, nil)
+}
+
+// Allowed tells whether the user may do something with all objects of a resource in the cluster.
+func (c *Client) Allowed(ctx context.Context, verb, group, resource string) (bool, error) {
+	review := map[string]any{
+		"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview",
+		"spec": map[string]any{"resourceAttributes": map[string]any{"verb": verb, "group": group, "resource": resource}},
+	}
+	var answer struct{ Status struct{ Allowed bool } }
+	err := c.Do(ctx, http.MethodPost, "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", "", review, &answer)
+	return answer.Status.Allowed, err
 }
 
 // Delete removes an object; one that is not there is no error.

@@ -43,6 +43,16 @@ func (s *Session) endpoint() *endpoint {
 	return &endpoint{port: s.port, ca: s.ca}
 }
 
+// CheckPort refuses a port for webhooks that another program has. It reads the port off the sources of
+// the manager at root.
+func CheckPort(root string) error {
+	pkg, err := MainPackage(root)
+	if err != nil {
+		return err
+	}
+	return portFree(webhookPort(root, pkg))
+}
+
 // portFree refuses a port that another program has: the manager would end because of it.
 func portFree(port int) error {
 	listener, err := net.Listen("tcp", ":"+strconv.Itoa(port))

@@ -67,15 +67,18 @@ func (s *Session) Connect(cluster *kube.Client, kubeconfig, namespace string) {
 	s.o.Cluster, s.o.Kubeconfig, s.o.Namespace = cluster, kubeconfig, namespace
 }
 
-// Install brings the CRDs into the cluster and waits until they are served.
+// Install brings the CRDs into the cluster and waits until they are served. It changes nothing when the
+// cluster refuses one of them.
 func (s *Session) Install(ctx context.Context) (names []string, err error) {
 	definitions, err := crds(s.o.Root, s.endpoint())
 	if err != nil {
 		return nil, err
 	}
-	for _, crd := range definitions {
-		if err := s.o.Cluster.Apply(ctx, crd, ""); err != nil {
-			return nil, fmt.Errorf("installing the CRD %s: %w", crd.GetName(), explain(err))
+	for _, apply := range []func(context.Context, *kube.Object, string) error{s.o.Cluster.Check, s.o.Cluster.Apply} {
+		for _, crd := range definitions {
+			if err := apply(ctx, crd, ""); err != nil {
+				return nil, fmt.Errorf("installing the CRD %s: %w", crd.GetName(), explain(err))
+			}
 		}
 	}
 	for _, crd := range definitions {
