@@ -117,7 +117,7 @@ func (c *cluster) eventually(want string, args ...string) {
 	c.t.Helper()
 	var got string
 	var err error
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+	for deadline := time.Now().Add(3 * time.Minute); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
 		if got, err = c.kubectl("", args...); err == nil && strings.TrimSpace(got) == want {
 			return
 		}

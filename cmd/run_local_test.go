@@ -231,7 +231,7 @@ func TestRunLocal(t *testing.T) {
 			t.Fatal(err)
 		}
 		<-p.done
-		nothingRuns(t, p.tmp, 10*time.Second)
+		nothingRuns(t, p.tmp, 20*time.Second)
 	})
 
 	t.Run("crash at start", func(t *testing.T) {
@@ -409,11 +409,26 @@ func TestRunLocalWebhooks(t *testing.T) {
 		}
 		c.must("", "delete", memcached, "--wait=false")
 
+		// What a killed run leaves in the cluster goes with the next one, though that has no webhooks.
+		p = startLocal(t, dir, nil, "run", "local", "--webhooks", "--kubeconfig", c.KubeconfigPath())
+		p.waitFor("press Ctrl-C", 1)
+		if err := p.c.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		<-p.done
+		nothingRuns(t, p.tmp, 20*time.Second)
+		if left := c.must("", "get", "mutatingwebhookconfigurations", "-o", "yaml"); !strings.Contains(left, "m.example.com") || strings.Contains(left, "probe") {
+			t.Errorf("the webhook, and nothing else, should be registered: %s", left)
+		}
 		p = startLocal(t, dir, nil, "run", "local", "--samples", "--kubeconfig", c.KubeconfigPath())
 		p.waitFor("webhooks are left out", 1)
+		p.waitFor("applied "+memcached, 1)
 		p.waitFor("press Ctrl-C", 1)
 		p.interrupt()
 		p.ends(0)
+		if left := c.must("", "get", "mutatingwebhookconfigurations", "-o", "name"); left != "" {
+			t.Errorf("left in the cluster: %s", left)
+		}
 	})
 }
 

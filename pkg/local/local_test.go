@@ -156,6 +156,24 @@ webhooks:
 	}
 }
 
+// TestSamples holds that samples are found without a kustomization, and that a spec that is left empty is one.
+func TestSamples(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write(t, dir, "config/samples/a.yaml", "apiVersion: example.com/v1\nkind: A\nmetadata: {name: a}\nspec:\n  # nothing yet\n")
+	write(t, dir, "config/samples/b.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: b}\n")
+	found, err := samples(dir)
+	if err != nil || len(found) != 2 {
+		t.Fatal(found, err)
+	}
+	if spec, ok := found[0].Object["spec"].(map[string]any); !ok || len(spec) != 0 {
+		t.Errorf("spec: %v", found[0].Object["spec"])
+	}
+	if _, ok := found[1].Object["spec"]; ok {
+		t.Error("an object without spec got one")
+	}
+}
+
 // TestWatch holds which changes are noticed and which are not.
 func TestWatch(t *testing.T) {
 	t.Parallel()

@@ -126,7 +126,14 @@ func webhooks(root, project string, e *endpoint) ([]*kube.Object, error) {
 	return objects, nil
 }
 
-// samples are the objects of config/samples.
+// samples are the objects of config/samples. A bare "spec:", as peers scaffold it, is an empty one: its null
+// would be refused.
 func samples(root string) ([]*kube.Object, error) {
-	return readFolder(root, "config/samples", "*.yaml", "*.yml")
+	objects, err := readFolder(root, "config/samples", "*.yaml", "*.yml")
+	for _, o := range objects {
+		if spec, ok := o.Object["spec"]; ok && spec == nil {
+			o.Object["spec"] = map[string]any{}
+		}
+	}
+	return objects, err
 }

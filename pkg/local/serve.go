@@ -4,16 +4,13 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"errors"
 	"fmt"
 	"net"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"time"
 
 	"github.com/operon-sdk/operon/pkg/controlplane"
-	"github.com/operon-sdk/operon/pkg/kube"
 )
 
 // SetWebhooks sets Options.Webhooks for the next start.
@@ -84,50 +81,4 @@ func (s *Session) waitServing(ctx context.Context) error {
 			return connection.Close()
 		}
 	}
-}
-
-// register points the cluster's webhooks at the manager.
-func (s *Session) register(ctx context.Context) error {
-	var objects []*kube.Object
-	if s.o.Webhooks {
-		var err error
-		if objects, err = webhooks(s.o.Root, s.o.Name, s.endpoint()); err != nil {
-			return err
-		}
-	}
-	for _, o := range objects {
-		if err := s.o.Cluster.Apply(ctx, o, ""); err != nil {
-			return fmt.Errorf("registering webhooks: %w", explain(err))
-		}
-	}
-	// A webhook that is gone from the project would still be called.
-	for _, old := range s.registered {
-		if !slices.ContainsFunc(objects, func(o *kube.Object) bool { return kube.Name(o) == kube.Name(old) }) {
-			if err := s.o.Cluster.Delete(ctx, old, ""); err != nil {
-				return fmt.Errorf("removing webhooks: %w", explain(err))
-			}
-		}
-	}
-	s.registered = objects
-	return nil
-}
-
-// Unregister removes from a cluster that stays what leads to this machine: the webhooks, and the
-// conversion of the CRDs.
-func (s *Session) Unregister(ctx context.Context) error {
-	if s.ca == nil || s.o.Cluster == nil {
-		return nil
-	}
-	var errs []error
-	for _, o := range s.registered {
-		errs = append(errs, s.o.Cluster.Delete(ctx, o, ""))
-	}
-	s.registered = nil
-	definitions, err := crds(s.o.Root, nil)
-	for _, crd := range definitions {
-		if dig(crd.Object, "spec", "conversion") != nil {
-			errs = append(errs, s.o.Cluster.Apply(ctx, crd, ""))
-		}
-	}
-	return errors.Join(append(errs, err)...)
 }

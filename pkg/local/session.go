@@ -2,6 +2,7 @@ package local
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -158,19 +159,21 @@ func (s *Session) command() (args, env []string, err error) {
 	return args, env, nil
 }
 
-// Samples applies config/samples and returns what they are called.
+// Samples applies config/samples and returns what those are called that the cluster took.
 func (s *Session) Samples(ctx context.Context) (names []string, err error) {
 	objects, err := samples(s.o.Root)
 	if err != nil {
 		return nil, err
 	}
+	var errs []error
 	for _, o := range objects {
 		if err := s.o.Cluster.Apply(ctx, o, s.o.Namespace); err != nil {
-			return names, fmt.Errorf("applying the sample %s: %w", kube.Name(o), explain(err))
+			errs = append(errs, fmt.Errorf("applying the sample %s: %w", kube.Name(o), explain(err)))
+			continue
 		}
 		names = append(names, kube.Name(o))
 	}
-	return names, nil
+	return names, errors.Join(errs...)
 }
 
 // Done is closed when the manager has ended; it is nil while none has been started.
