@@ -20,6 +20,19 @@ func watchdog(parent, group int) (*exec.Cmd, error) {
 	return cmd, cmd.Start()
 }
 
+// guardGroup lets the group of a program end soon after this process does: the system tells the program
+// at most, and not what that has started. Without a shell, these end by themselves, only later.
+func guardGroup(p *os.Process) (release func()) {
+	dog, err := watchdog(os.Getpid(), p.Pid)
+	if err != nil {
+		return func() {}
+	}
+	return func() {
+		_ = dog.Process.Kill() // fails only if it has noticed by itself
+		_ = dog.Wait()         // it was killed
+	}
+}
+
 // interruptGroup interrupts a program that leads a process group, and all others in the group.
 func interruptGroup(p *os.Process) error { return syscall.Kill(-p.Pid, syscall.SIGINT) }
 

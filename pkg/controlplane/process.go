@@ -103,8 +103,8 @@ func serverEnviron(environ []string) []string {
 	return append(kept, parentVariable+"="+strconv.Itoa(os.Getpid()))
 }
 
-// runTied runs a program to its end. It is interrupted, with the programs that it started, when ctx ends
-// or, on Linux, this process does.
+// runTied runs a program to its end. It is interrupted, with the programs that it started, when ctx ends;
+// all of them are killed soon after this process is.
 func runTied(ctx context.Context, command Command) error {
 	cmd := exec.CommandContext(ctx, command.Name, command.Args...)
 	cmd.Dir, cmd.Env = command.Dir, command.Env
@@ -118,7 +118,9 @@ func runTied(ctx context.Context, command Command) error {
 		defer runtime.UnlockOSThread()
 		release, err := startInJob(cmd)
 		if err == nil {
+			unguard := guardGroup(cmd.Process)
 			err = cmd.Wait()
+			unguard()
 			release()
 			if ctx.Err() != nil {
 				// The go command does not wait for its compilers and linkers then.

@@ -63,5 +63,8 @@ func interrupt(p *os.Process) error { return p.Kill() }
 
 func interruptGroup(p *os.Process) error { return interrupt(p) }
 
+// guardGroup does nothing: the job object ends what a program has started.
+func guardGroup(*os.Process) (release func()) { return func() {} }
+
 // killGroup does nothing: the processes that a program started end with its job object.
 func killGroup(*os.Process) {}

@@ -77,7 +77,8 @@ func (p *Program) Stop(grace time.Duration, hurry <-chan struct{}) (graceful boo
 	return false
 }
 
-// RunTied runs a program to its end. It is interrupted when ctx ends or, on Linux, this process does.
+// RunTied runs a program to its end. It is interrupted, with all that it started, when ctx ends, and does
+// not outlive this process.
 func RunTied(ctx context.Context, command Command) error { return runTied(ctx, command) }
 
 // WriteServingCertificate writes tls.crt and tls.key for a server on this machine into dir, and
