@@ -12,7 +12,7 @@ import (
 // generates is there as a whole or not at all, and the next run does all that a first one does.
 func TestRunLocalKilled(t *testing.T) {
 	t.Parallel()
-	dir := replay(t, "memcached-operator")
+	dir := golden(t, "memcached-operator")
 	freeWebhookPort(t, dir)
 	args := []string{"run", "local", "--control-plane", "embedded", "--samples"}
 	addField(t, dir)
@@ -93,7 +93,7 @@ func TestRunLocalKilled(t *testing.T) {
 // TestGenerateWatchKilled kills generate --watch in the middle of its writes.
 func TestGenerateWatchKilled(t *testing.T) {
 	t.Parallel()
-	dir := replay(t, "memcached-operator")
+	dir := golden(t, "memcached-operator")
 	addField(t, dir)
 	want := copyTree(t, dir)
 	operon(t, want, "generate")
