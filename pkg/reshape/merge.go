@@ -28,7 +28,7 @@ func merge(base, mine, other string) (string, []clash) {
 		was, is := b[h.from:h.to], o[h.otherFrom:h.otherTo]
 		start, end, ok := place(toMine, h, len(m))
 		if foreign || !ok || start < at {
-			if !done(m, is, was) {
+			if !done(m, o, is, was) {
 				clashes = append(clashes, clash{was: was, is: is})
 			}
 			continue
@@ -61,18 +61,23 @@ func alike(base []string, toMine []int) bool {
 	return found*3 >= all*2
 }
 
-// done tells that mine says already what a change is to make it say.
-func done(mine, is, was []string) bool {
-	return len(is) > 0 && contains(mine, is) || len(is) == 0 && !contains(mine, was)
+// done tells that mine says already what a change to other is to make it say. Lines that go may stand
+// elsewhere too.
+func done(mine, other, is, was []string) bool {
+	return len(is) > 0 && contains(mine, is) || len(is) == 0 && times(mine, was) <= times(other, was)
 }
 
-func contains(whole, part []string) bool {
+func contains(whole, part []string) bool { return times(whole, part) > 0 }
+
+// times counts how often part stands in whole.
+func times(whole, part []string) int {
+	n := 0
 	for i := 0; i+len(part) <= len(whole); i++ {
 		if slices.Equal(whole[i:i+len(part)], part) {
-			return true
+			n++
 		}
 	}
-	return false
+	return n
 }
 
 // place finds the lines of mine that a change replaces. They must be there unchanged; where the change

@@ -28,6 +28,18 @@ func TestMerge(t *testing.T) {
 	}
 }
 
+// A line that a change takes away may stand elsewhere in a file that is as the change would have it.
+func TestMergeRepeatedLines(t *testing.T) {
+	t.Parallel()
+	base := "kept\nalpha\nbravo\ncharlie\ndelta\nkept\n"
+	other := "alpha\nbravo\ncharlie\ndelta\nkept\n"
+	for mine, want := range map[string]int{"alpha\nbravo\ncharlie\nmine\nkept\n": 0, "golf\nkept\nhotel\nkept\n": 1} {
+		if _, clashes := merge(base, mine, other); len(clashes) != want {
+			t.Errorf("%q: %v, want %d clashes", mine, clashes, want)
+		}
+	}
+}
+
 // FuzzMerge holds that a file nobody edited becomes the other rendering, and that a merge with no change
 // of the scaffold changes nothing.
 func FuzzMerge(f *testing.F) {

@@ -1,0 +1,174 @@
+package cmd_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// buildPeer builds the kubebuilder that the module in a folder of testdata requires; the module and the
+// build cache make that cheap the second time.
+func buildPeer(t *testing.T, folder string) string {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), "kubebuilder.exe")
+	goRun(t, filepath.Join(goldenDir, filepath.FromSlash(folder)), []string{"GOFLAGS=-mod=readonly"},
+		"build", "-o", program, "sigs.k8s.io/kubebuilder/v4")
+	return program
+}
+
+// peer runs a peer's command in a project.
+func peer(t *testing.T, program, dir string, args ...string) {
+	t.Helper()
+	c := exec.Command(program, args...)
+	c.Dir = dir
+	c.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOTOOLCHAIN=local")
+	if out, err := c.CombinedOutput(); err != nil {
+		t.Fatalf("kubebuilder %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+}
+
+// TestKubebuilder hands a project from one to the other after every step from init to groups. Each
+// continues what the other wrote, in the same files.
+func TestKubebuilder(t *testing.T) {
+	t.Parallel()
+	program := buildPeer(t, "bench/peers")
+	const api, webhook = " create api --group %s --version %s --kind %s --resource --controller", " create webhook --group %s --version %s --kind %s"
+	of := func(who, command, group, version, kind, more string) string {
+		return who + fmt.Sprintf(command, group, version, kind) + " " + more
+	}
+	for name, commands := range map[string][]string{
+		"begins": {
+			"kubebuilder init --domain example.com --repo example.com/walk --project-name walk --fetch-deps=false --skip-go-version-check",
+			of("operon", api, "cache", "v1", "Memcached", ""),
+			of("kubebuilder", api, "cache", "v1", "Redis", "--make=false"),
+			of("operon", api, "cache", "v2", "Redis", "--controller=false"),
+			of("operon", webhook, "cache", "v1", "Redis", "--defaulting --programmatic-validation"),
+			of("kubebuilder", webhook, "cache", "v1", "Memcached", "--defaulting --make=false"),
+			of("operon", webhook, "cache", "v1", "Memcached", "--programmatic-validation"),
+			of("kubebuilder", webhook, "cache", "v1", "Redis", "--conversion --spoke v2 --make=false"),
+			"operon edit --multigroup",
+			of("kubebuilder", api, "ship", "v1", "Frigate", "--make=false"),
+			of("operon", webhook, "ship", "v1", "Frigate", "--programmatic-validation"),
+			of("kubebuilder", webhook, "cache", "v2", "Redis", "--defaulting --make=false"),
+			of("operon", api, "cache", "v1", "Etcd", ""),
+			"test",
+			"operon delete api --group cache --version v1 --kind Etcd",
+			of("kubebuilder", api, "cache", "v1", "Valkey", "--make=false"),
+		},
+		"continues": {
+			"operon init --domain example.com --repo example.com/walk --project-name walk",
+			of("kubebuilder", api, "cache", "v1", "Memcached", "--make=false"),
+			of("operon", api, "cache", "v1", "Redis", ""),
+			of("operon", api, "cache", "v2", "Memcached", "--controller=false"),
+			"kubebuilder create api --group apps --version v1 --kind Deployment --resource=false --controller --make=false",
+			of("kubebuilder", webhook, "cache", "v1", "Redis", "--defaulting --programmatic-validation --make=false"),
+			of("operon", webhook, "cache", "v1", "Memcached", "--defaulting --programmatic-validation"),
+			of("operon", webhook, "cache", "v1", "Memcached", "--conversion --spoke v2"),
+			"kubebuilder edit --multigroup",
+			of("operon", api, "ship", "v1", "Frigate", ""),
+			of("kubebuilder", webhook, "ship", "v1", "Frigate", "--defaulting --make=false"),
+			"operon edit --multigroup",
+			of("kubebuilder", api, "cache", "v1", "Etcd", "--make=false"),
+			of("operon", webhook, "cache", "v1", "Etcd", "--defaulting"),
+			"test",
+			"operon delete api --group apps --version v1 --kind Deployment --force",
+			of("kubebuilder", api, "cache", "v1", "Valkey", "--make=false"),
+		},
+		"in one namespace": {
+			"operon init --domain example.com --repo example.com/walk --project-name walk",
+			of("operon", api, "cache", "v1", "Memcached", ""),
+			"kubebuilder edit --namespaced",
+			of("operon", api, "cache", "v1", "Redis", ""),
+			"operon edit --namespaced=false",
+			of("kubebuilder", api, "cache", "v1", "Etcd", "--make=false"),
+			"operon edit --namespaced",
+			of("kubebuilder", api, "cache", "v1", "Valkey", "--make=false"),
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := filepath.Join(t.TempDir(), "walk")
+			if err := os.Mkdir(dir, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			for _, command := range commands {
+				switch who, args, _ := strings.Cut(command, " "); who {
+				case "operon":
+					operon(t, dir, strings.Fields(args)...)
+				case "kubebuilder":
+					peer(t, program, dir, strings.Fields(args)...)
+				default:
+					testOnControlPlane(t, dir)
+					checkControllerGen(t, dir)
+					continue
+				}
+				operon(t, dir, "generate")
+				checkFormat(t, dir)
+				checkKustomizations(t, dir)
+				goRun(t, dir, nil, "mod", "tidy", "-diff")
+				goRun(t, dir, nil, "vet", "./...")
+				if t.Failed() {
+					t.Fatalf("after %s", command)
+				}
+			}
+			goRun(t, dir, nil, "build", "./...")
+			goRun(t, dir, nil, "vet", "-tags=e2e", "./...")
+		})
+	}
+}
+
+// testOnControlPlane runs a project's own tests on a real API server. Those of controllers and webhooks
+// must not be empty.
+func testOnControlPlane(t *testing.T, dir string) {
+	t.Helper()
+	assets, err := controlPlaneAssets()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := goRun(t, dir, []string{"KUBEBUILDER_ASSETS=" + assets.Dir}, "test", "./...")
+	for _, pkg := range []string{"/internal/controller/cache\t", "/internal/webhook/cache/v1\t"} {
+		if !strings.Contains(out, "ok  \texample.com/walk"+pkg) {
+			t.Errorf("no tests of %s ran:\n%s", pkg, out)
+		}
+	}
+}
+
+// TestOperatorSDKReads holds that operator-sdk 1.42 reads the PROJECT file of whatever Operon makes, as long
+// as nobody asks for what only newer peers know: its reader refuses every key that it does not know.
+func TestOperatorSDKReads(t *testing.T) {
+	t.Parallel()
+	program := buildPeer(t, "peers/operator-sdk-1.42")
+	dir := filepath.Join(t.TempDir(), "ours")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, command := range []string{
+		"init --domain example.com --repo example.com/ours",
+		"create api --group cache --version v1 --kind Memcached --resource --controller --image memcached:1.6.39-alpine",
+		"create api --group cache --version v2 --kind Memcached --resource --controller=false",
+		"create api --group cache --version v1 --kind Memcached --resource=false --controller --controller-name memcached-backup",
+		"create api --group cache --version v1 --kind Redis --resource --controller --plural redises --namespaced=false",
+		"create api --group apps --version v1 --kind Deployment --resource=false --controller",
+		"create api --group apiextensions --version v1 --kind CustomResourceDefinition --resource=false --controller" +
+			" --external-api-path k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1 --external-api-domain k8s.io",
+		"create webhook --group cache --version v1 --kind Memcached --defaulting --programmatic-validation --validation-path /check",
+		"create webhook --group cache --version v1 --kind Memcached --conversion --spoke v2",
+		"edit --multigroup",
+		"create api --group ship --version v1 --kind Frigate --resource --controller",
+		"delete api --group ship --version v1 --kind Frigate",
+	} {
+		operon(t, dir, strings.Fields(command)...)
+		// Editing reads PROJECT, writes it anew, and touches the Dockerfile besides.
+		theirs := t.TempDir()
+		ours := read(t, filepath.Join(dir, "PROJECT"))
+		write(t, filepath.Join(theirs, "PROJECT"), ours)
+		write(t, filepath.Join(theirs, "Dockerfile"), read(t, filepath.Join(dir, "Dockerfile")))
+		peer(t, program, theirs, "edit", fmt.Sprintf("--multigroup=%t", strings.Contains(ours, "multigroup: true")))
+		if got := read(t, filepath.Join(theirs, "PROJECT")); got != ours {
+			t.Errorf("after %s, operator-sdk makes of PROJECT\n%s\nwhich was\n%s", command, got, ours)
+		}
+	}
+}
