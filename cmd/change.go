@@ -23,8 +23,17 @@ func (a *app) projectRoot() (string, error) {
 	return project.FindRoot(a.FS, dir)
 }
 
-// loadProject reads PROJECT from a tree.
+// loadProject reads PROJECT from a tree, and refuses layouts that a command of today's cannot work on.
 func loadProject(tree *scaffold.Tree) (*project.Config, error) {
+	return loadLayout(tree, (*project.Config).CheckLayout)
+}
+
+// loadOlderProject does so for the commands that know the layout before as well.
+func loadOlderProject(tree *scaffold.Tree) (*project.Config, error) {
+	return loadLayout(tree, (*project.Config).CheckOlderLayout)
+}
+
+func loadLayout(tree *scaffold.Tree, check func(*project.Config) error) (*project.Config, error) {
 	data, err := tree.ReadFile(project.FileName)
 	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", project.FileName, reason(err))
@@ -33,19 +42,25 @@ func loadProject(tree *scaffold.Tree) (*project.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	return config, config.CheckLayout()
+	return config, check(config)
 }
 
 // begin is how a command that changes a project starts: it finds the root, settles what an interrupted
 // command left, and reads PROJECT before anything is asked or locked. It reports done as settle does.
 func (a *app) begin(ctx context.Context) (root string, config *project.Config, done bool, err error) {
+	return a.beginWith(ctx, loadProject)
+}
+
+func (a *app) beginWith(
+	ctx context.Context, load func(*scaffold.Tree) (*project.Config, error),
+) (root string, config *project.Config, done bool, err error) {
 	if root, err = a.projectRoot(); err != nil {
 		return "", nil, false, err
 	}
 	if done, err = a.settle(ctx, root); done || err != nil {
 		return root, nil, done, err
 	}
-	config, err = loadProject(scaffold.NewTree(a.FS, root))
+	config, err = load(scaffold.NewTree(a.FS, root))
 	return root, config, false, err
 }
 

@@ -29,6 +29,8 @@ func newCreate(a *app) *cobra.Command {
 
 // creation is what one of the create commands does in a tree.
 type creation struct {
+	// load reads PROJECT and refuses layouts that the command does not know.
+	load func(*scaffold.Tree) (*project.Config, error)
 	// resolve validates the flags together and completes the resource that they name.
 	resolve func(*project.Config) (project.Resource, error)
 	// write scaffolds for the resource, and records what PROJECT keeps of it elsewhere. Its notes are
@@ -44,7 +46,7 @@ type creation struct {
 // create scaffolds for a resource, records it in PROJECT and brings go.mod and generated files up to date.
 // It returns what a person does next.
 func (a *app) create(ctx context.Context, tree *scaffold.Tree, c creation) (string, error) {
-	config, err := loadProject(tree)
+	config, err := c.load(tree)
 	if err != nil {
 		return "", err
 	}

@@ -74,7 +74,7 @@ What --resource and --controller leave open is asked for.`,
 }
 
 func (a *app) runCreateAPI(c *cobra.Command, o apiOptions) error {
-	root, config, done, err := a.begin(c.Context())
+	root, config, done, err := a.beginWith(c.Context(), loadOlderProject)
 	if done || err != nil {
 		return err
 	}
@@ -193,7 +193,7 @@ func (o *apiOptions) resolve(config *project.Config) (project.Resource, error) {
 // createAPI writes the API into the tree and returns what a person does next.
 func (a *app) createAPI(ctx context.Context, tree *scaffold.Tree, o apiOptions) (string, error) {
 	return a.create(ctx, tree, creation{
-		resolve: o.resolve, module: o.ExternalModule, generate: o.parts(), edit: "edit the types and the controller",
+		load: loadOlderProject, resolve: o.resolve, module: o.ExternalModule, generate: o.parts(), edit: "edit the types and the controller",
 		write: func(config *project.Config, r project.Resource, header string) ([]string, error) {
 			data := a.apiData(config, r, header, apiParts{
 				api: o.API, controller: o.Controller, namespaced: o.Namespaced, controllerName: o.ControllerName, image: o.image,

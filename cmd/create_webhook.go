@@ -118,7 +118,7 @@ func (a *app) createWebhook(ctx context.Context, tree *scaffold.Tree, o webhookO
 		generate = codegen.All
 	}
 	return a.create(ctx, tree, creation{
-		resolve: o.resolve, module: o.ExternalModule, generate: generate, edit: "fill in the webhooks and their tests",
+		load: loadProject, resolve: o.resolve, module: o.ExternalModule, generate: generate, edit: "fill in the webhooks and their tests",
 		write: func(config *project.Config, r project.Resource, header string) ([]string, error) {
 			asked := project.Webhooks{Defaulting: o.Defaulting, Validation: o.Validation, Conversion: o.Conversion}
 			data := a.webhookData(config, r, header, asked)

@@ -79,7 +79,7 @@ configurations, all at once. Files that are up to date are not touched.`,
 // writeGenerated brings the generated files of a project up to date.
 func (a *app) writeGenerated(ctx context.Context, root string, what codegen.Generators) error {
 	return a.apply(ctx, root, func(tree *scaffold.Tree) error {
-		if _, err := loadProject(tree); err != nil {
+		if _, err := loadOlderProject(tree); err != nil {
 			return err
 		}
 		return a.generate(ctx, tree, what, online)
@@ -91,7 +91,7 @@ func (a *app) writeGenerated(ctx context.Context, root string, what codegen.Gene
 func (a *app) watchGenerated(ctx context.Context, root string, what codegen.Generators) error {
 	ctx, stop := untilInterrupted(ctx)
 	defer stop()
-	if _, err := loadProject(scaffold.NewTree(a.FS, root)); err != nil {
+	if _, err := loadOlderProject(scaffold.NewTree(a.FS, root)); err != nil {
 		return err
 	}
 	for watch := local.NewWatch(root); ; {
@@ -146,7 +146,7 @@ func (a *app) checkGenerated(ctx context.Context, root string, what codegen.Gene
 		return err
 	}
 	tree := scaffold.NewTree(a.FS, root)
-	if _, err := loadProject(tree); err != nil {
+	if _, err := loadOlderProject(tree); err != nil {
 		return err
 	}
 	if err := a.generate(ctx, tree, what, online); err != nil {

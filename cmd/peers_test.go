@@ -172,3 +172,72 @@ func TestOperatorSDKReads(t *testing.T) {
 		}
 	}
 }
+
+// TestOlderLayout continues projects of the last kubebuilder that has main.go and the controllers at the
+// root, with the controller-runtime of its days, and hands them back to it.
+func TestOlderLayout(t *testing.T) {
+	t.Parallel()
+	program := buildPeer(t, "peers/kubebuilder-3")
+	for name, commands := range map[string][]string{
+		"one group": {
+			"kubebuilder create api --group cache --version v1 --kind Memcached --resource --controller --make=false",
+			"operon create api --group cache --version v1 --kind Redis --resource --controller",
+			"operon create api --group cache --version v2 --kind Redis --resource --controller=false",
+			"operon create api --group apps --version v1 --kind Deployment --resource=false --controller",
+			"kubebuilder create api --group cache --version v1 --kind Etcd --resource --controller --make=false",
+		},
+		"groups": {
+			"kubebuilder edit --multigroup=true",
+			"operon create api --group ship --version v1 --kind Frigate --resource --controller --namespaced=false",
+			"kubebuilder create api --group cache --version v1 --kind Memcached --resource --controller --make=false",
+			"operon create api --group cache --version v1 --kind Redis --resource --controller",
+			"operon create api --group ship --version v1 --kind Kraken --resource --controller",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := filepath.Join(t.TempDir(), "walk")
+			if err := os.Mkdir(dir, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			peer(t, program, dir, strings.Fields("init --plugins go/v3 --domain example.com --repo example.com/walk"+
+				" --project-name walk --fetch-deps=false --skip-go-version-check")...)
+			// Its controller-runtime is older than all that the machine may have by now.
+			goRun(t, dir, nil, "mod", "download")
+			for _, command := range commands {
+				who, args, _ := strings.Cut(command, " ")
+				if who == "operon" {
+					operon(t, dir, strings.Fields(args)...)
+				} else {
+					peer(t, program, dir, strings.Fields(args)...)
+				}
+				operon(t, dir, "generate")
+				checkFormat(t, dir)
+				checkKustomizations(t, dir)
+				goRun(t, dir, nil, "mod", "tidy", "-diff")
+				goRun(t, dir, nil, "vet", "./...")
+				if t.Failed() {
+					t.Fatalf("after %s", command)
+				}
+			}
+			goRun(t, dir, nil, "build", "./...")
+			checkControllerGen(t, dir)
+			files := readTree(t, dir)
+			for _, folder := range []string{"cmd/", "internal/"} {
+				for file := range files {
+					if strings.HasPrefix(file, folder) {
+						t.Errorf("%s does not belong to the layout", file)
+					}
+				}
+			}
+			assets, err := controlPlaneAssets()
+			if err != nil {
+				t.Fatal(err)
+			}
+			out := goRun(t, dir, []string{"KUBEBUILDER_ASSETS=" + assets.Dir}, "test", "./controllers/...")
+			if !strings.Contains(out, "ok  \texample.com/walk/controllers") {
+				t.Errorf("no tests ran:\n%s", out)
+			}
+		})
+	}
+}

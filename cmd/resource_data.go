@@ -22,7 +22,7 @@ func (a *app) projectData(config *project.Config, header string) scaffold.Data {
 	return scaffold.Data{
 		Project: scaffold.Project{
 			Name: config.ProjectName(), Domain: config.Domain(), Repo: config.Repo(),
-			MultiGroup: config.MultiGroup(), Namespaced: config.Namespaced(),
+			MultiGroup: config.MultiGroup(), Namespaced: config.Namespaced(), RootLayout: config.RootLayout(),
 			Boilerplate: header, CLIName: a.program,
 		},
 		Versions: scaffold.Pinned(),
@@ -73,6 +73,9 @@ func (a *app) apiData(config *project.Config, r project.Resource, header string,
 func controllerPackage(config *project.Config, r project.Resource) string {
 	if config.MultiGroup() {
 		return r.PackageName()
+	}
+	if config.RootLayout() {
+		return "controllers"
 	}
 	return "controller"
 }

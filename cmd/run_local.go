@@ -105,6 +105,9 @@ func (a *app) runLocal(c *cobra.Command, o *runLocalOptions) error {
 		return err
 	}
 	if _, err := local.MainPackage(o.root); err != nil {
+		if other := o.config.CheckOlderLayout(); other != nil {
+			return other
+		}
 		return &usageError{err: err}
 	}
 	ctx, stop := untilInterrupted(c.Context())

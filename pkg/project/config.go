@@ -20,6 +20,8 @@ const (
 	FileName = "PROJECT"
 	// LayoutGoV4 is the layout of Go projects, as kubebuilder's bundle plugin names it.
 	LayoutGoV4 = "go.kubebuilder.io/v4"
+	// LayoutGoV3 is the one before: main.go and controllers at the root, the APIs of several groups in apis.
+	LayoutGoV3 = "go.kubebuilder.io/v3"
 	// ProjectVersion is the only version of the file format in use.
 	ProjectVersion = "3"
 
@@ -233,6 +235,8 @@ func (e *LayoutError) Error() string {
 	layout := strings.Join(e.Layout, ",")
 	reason := "this command works on Go projects (" + LayoutGoV4 + ") only"
 	switch name, version, _ := strings.Cut(e.Layout[0], "/"); {
+	case hasLayout(e.Layout, LayoutGoV3):
+		reason = fmt.Sprintf("generate, create api and run local work on it, all else needs %s; to move the project there, see kubebuilder's migration guide", LayoutGoV4)
 	case strings.HasSuffix(name, "go.kubebuilder.io"):
 		reason = fmt.Sprintf("Go projects of layout %s must be moved to %s first, see kubebuilder's migration guide", version, LayoutGoV4)
 	case strings.HasPrefix(name, "helm.sdk."), strings.HasPrefix(name, "ansible.sdk."):
@@ -245,9 +249,24 @@ func (e *LayoutError) Error() string {
 // CheckLayout returns a *LayoutError unless this is a Go project of the layout that Operon scaffolds.
 // Commands that neither scaffold nor generate code need not ask.
 func (c *Config) CheckLayout() error {
-	layout := c.Layout()
-	if slices.Contains(layout, LayoutGoV4) || slices.Contains(layout, "base."+LayoutGoV4) {
+	if layout := c.Layout(); !hasLayout(layout, LayoutGoV4) {
+		return &LayoutError{Layout: layout}
+	}
+	return nil
+}
+
+// CheckOlderLayout accepts the layout before as well.
+func (c *Config) CheckOlderLayout() error {
+	if c.RootLayout() {
 		return nil
 	}
-	return &LayoutError{Layout: layout}
+	return c.CheckLayout()
+}
+
+// RootLayout tells that main.go and the controllers are at the root, as in LayoutGoV3.
+func (c *Config) RootLayout() bool { return hasLayout(c.Layout(), LayoutGoV3) }
+
+// hasLayout tells whether a chain of plugins has a layout, by itself or as part of its bundle.
+func hasLayout(chain []string, layout string) bool {
+	return slices.Contains(chain, layout) || slices.Contains(chain, "base."+layout)
 }

@@ -532,12 +532,17 @@ func TestLayout(t *testing.T) {
 		"go.kubebuilder.io/v4":                                            "",
 		"[helm.kubebuilder.io/v1-alpha, go.kubebuilder.io/v4]":            "",
 		"[kustomize.common.kubebuilder.io/v2, base.go.kubebuilder.io/v4]": "",
-		"go.kubebuilder.io/v3":                                            "PROJECT: layout go.kubebuilder.io/v3: Go projects of layout v3 must be moved to go.kubebuilder.io/v4 first",
+		"go.kubebuilder.io/v3":                                            "PROJECT: layout go.kubebuilder.io/v3: generate, create api and run local work on it, all else needs go.kubebuilder.io/v4",
+		"go.kubebuilder.io/v2":                                            "PROJECT: layout go.kubebuilder.io/v2: Go projects of layout v2 must be moved to go.kubebuilder.io/v4 first",
 		"helm.sdk.operatorframework.io/v1":                                "PROJECT: layout helm.sdk.operatorframework.io/v1: helm operators have no Go code",
 		"ansible.sdk.operatorframework.io/v1":                             "PROJECT: layout ansible.sdk.operatorframework.io/v1: ansible operators have no Go code",
 		"[quarkus.javaoperatorsdk.io/v1-beta]":                            "PROJECT: layout quarkus.javaoperatorsdk.io/v1-beta: this command works on Go projects (go.kubebuilder.io/v4) only",
 	} {
-		err := mustParse(t, "layout: "+layout+"\nversion: \"3\"\n").CheckLayout()
+		config := mustParse(t, "layout: "+layout+"\nversion: \"3\"\n")
+		err := config.CheckLayout()
+		if older := config.CheckOlderLayout(); (older == nil) != (err == nil || config.RootLayout()) {
+			t.Errorf("%s: as an older layout %v", layout, older)
+		}
 		var layoutError *LayoutError
 		if want == "" && err == nil || want != "" && errors.As(err, &layoutError) && strings.HasPrefix(err.Error(), want) {
 			continue

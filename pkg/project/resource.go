@@ -141,7 +141,11 @@ func RegularPlural(kind string) string { return resource.RegularPlural(kind) }
 // APIPath is the import path of the types of an API of the project.
 func (c *Config) APIPath(group, version string) string {
 	if c.MultiGroup() && group != "" {
-		return path.Join(c.Repo(), "api", group, version)
+		root := "api"
+		if c.RootLayout() {
+			root = "apis"
+		}
+		return path.Join(c.Repo(), root, group, version)
 	}
 	return path.Join(c.Repo(), "api", version)
 }

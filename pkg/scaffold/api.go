@@ -71,6 +71,11 @@ func renderAPI(tree *Tree, data Data) (map[string][]byte, map[string]map[string]
 			}
 		}
 	}
+	if data.Project.RootLayout {
+		if err := fitOlder(tree, files, inserts); err != nil {
+			return nil, nil, err
+		}
+	}
 	return files, inserts, nil
 }
 

@@ -29,6 +29,11 @@ type Project struct {
 	MultiGroup bool
 	// Namespaced tells that the manager watches one namespace and needs Roles, not ClusterRoles.
 	Namespaced bool
+	// RootLayout tells that main.go and the controllers are at the root, as in go/v3.
+	RootLayout bool
+	// LegacyConditions tells that go.mod requires a controller-runtime before v0.18, with which setting a
+	// condition does not tell whether that changed it.
+	LegacyConditions bool
 	// LegacyEvents tells that go.mod requires a controller-runtime before v0.23, whose managers have
 	// GetEventRecorderFor and the core events API only, as operator-sdk 1.42's projects do.
 	LegacyEvents bool

@@ -2,14 +2,35 @@ package scaffold
 
 import (
 	"bytes"
+	"fmt"
+	"maps"
 	"path"
+	"slices"
+	"strings"
 
+	"golang.org/x/mod/modfile"
 	"golang.org/x/mod/semver"
 )
 
 // eventsVersion is the controller-runtime that brought recorders of the events.k8s.io API to managers, and
 // webhooks that are typed by the kind they are for.
 const eventsVersion = "v0.23.0"
+
+// Older ones, and what of the templates needs a later one.
+const (
+	// conditionsVersion brought an apimachinery in which setting a condition tells whether it changed.
+	conditionsVersion = "v0.18.0"
+	// imageVersion is the least for the controller of an image: it watches pods by their metadata.
+	imageVersion = "v0.18.0"
+	// oldestVersion came with Ginkgo v2, which the tests are written for.
+	oldestVersion = "v0.12.0"
+)
+
+const (
+	runtimeModule = "sigs.k8s.io/controller-runtime"
+	ginkgoModule  = "github.com/onsi/ginkgo/v2"
+	samplesFile   = "config/samples/kustomization.yaml"
+)
 
 // adapt makes templates fit a project that an older tool began: its controller-runtime, and the way its
 // API package registers types.
@@ -23,13 +44,47 @@ func adapt(tree *Tree, data *Data) error {
 		return err
 	}
 	for _, r := range file.Require {
-		if r.Mod.Path == "sigs.k8s.io/controller-runtime" {
-			data.Project.LegacyWebhooks = semver.Compare(r.Mod.Version, eventsVersion) < 0
-			data.Project.LegacyEvents = semver.Compare(r.Mod.Version, eventsVersion) < 0
+		if r.Mod.Path != runtimeModule {
+			continue
+		}
+		before := func(version string) bool { return semver.Compare(r.Mod.Version, version) < 0 }
+		data.Project.LegacyWebhooks = before(eventsVersion)
+		data.Project.LegacyEvents = before(eventsVersion)
+		data.Project.LegacyConditions = before(conditionsVersion)
+		if before(oldestVersion) {
+			return tooOld(r, "the scaffold", oldestVersion)
+		}
+		if data.Image.Ref != "" && before(imageVersion) {
+			return tooOld(r, "the controller of an image", imageVersion)
 		}
 	}
 	group := outputPath("api/GROUP/VERSION", *data)
 	info, err := tree.ReadFile(path.Join(group, "groupversion_info.go"))
 	data.Resource.LegacySchemeBuilder = err == nil && bytes.Contains(info, []byte("scheme.Builder{"))
+	return nil
+}
+
+func tooOld(r *modfile.Require, what, version string) error {
+	return &ContentError{fmt.Errorf("go.mod:%d: %s %s is too old for %s, which needs %s or later; raise the requirement",
+		r.Syntax.Start.Line, r.Mod.Path, r.Mod.Version, what, version)}
+}
+
+// fitOlder leaves out what projects with main.go at the root may do without: a list of samples that they do
+// not keep, and tests where go.mod has no Ginkgo to run them.
+func fitOlder(tree *Tree, files map[string][]byte, inserts map[string]map[string]string) error {
+	data, err := tree.ReadFile(goModFile)
+	if err != nil {
+		return missingGoMod(err)
+	}
+	file, err := parseGoMod(data)
+	if err != nil {
+		return err
+	}
+	tests := slices.ContainsFunc(file.Require, func(r *modfile.Require) bool { return r.Mod.Path == ginkgoModule })
+	leftOut := func(name string) bool {
+		return !tests && strings.HasSuffix(name, "_test.go") || name == samplesFile && !tree.Exists(samplesFile)
+	}
+	maps.DeleteFunc(files, func(name string, _ []byte) bool { return leftOut(name) })
+	maps.DeleteFunc(inserts, func(name string, _ map[string]string) bool { return leftOut(name) })
 	return nil
 }

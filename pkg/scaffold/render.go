@@ -102,6 +102,9 @@ func renderBlocks(tmpl *template.Template, data Data) (map[string]string, error)
 // outputPath replaces GROUP, VERSION, SPOKE, KIND, STEM, PLURAL and NAME in a template's path. A folder that is GROUP
 // alone exists in multigroup projects only.
 func outputPath(name string, data Data) string {
+	if data.Project.RootLayout {
+		name = rootPath(name, data.Project.MultiGroup)
+	}
 	segments := strings.Split(name, "/")
 	var kept []string
 	for i, s := range segments {
@@ -111,6 +114,17 @@ func outputPath(name string, data Data) string {
 		kept = append(kept, pathReplacer(data).Replace(s))
 	}
 	return path.Join(kept...)
+}
+
+// rootPath is where the layout with main.go at the root has a file.
+func rootPath(name string, multiGroup bool) string {
+	if rest, ok := strings.CutPrefix(name, "internal/controller/"); ok {
+		return "controllers/" + rest
+	}
+	if rest, ok := strings.CutPrefix(name, "api/"); ok && multiGroup {
+		return "apis/" + rest
+	}
+	return strings.TrimPrefix(name, "cmd/")
 }
 
 func pathReplacer(data Data) *strings.Replacer {

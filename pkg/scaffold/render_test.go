@@ -15,6 +15,8 @@ func renderData() Data {
 func TestOutputPath(t *testing.T) {
 	t.Parallel()
 	single, multi, core := renderData(), renderData(), renderData()
+	old, oldMulti := renderData(), renderData()
+	old.Project.RootLayout, oldMulti.Project.RootLayout, oldMulti.Project.MultiGroup = true, true, true
 	multi.Project.MultiGroup = true
 	multi.Resource.ControllerName = "my-cache"
 	core.Resource.Group = ""
@@ -30,6 +32,12 @@ func TestOutputPath(t *testing.T) {
 		{"config/samples/GROUP_VERSION_KIND.yaml", single, "config/samples/cache_v1alpha1_memcached.yaml"},
 		{"internal/controller/GROUP/CONTROLLER_controller.go", single, "internal/controller/memcached_controller.go"},
 		{"internal/controller/GROUP/CONTROLLER_controller.go", multi, "internal/controller/cache/my_cache_controller.go"},
+		{"api/GROUP/VERSION/KIND_types.go", old, "api/v1alpha1/memcached_types.go"},
+		{"api/GROUP/VERSION/KIND_types.go", oldMulti, "apis/cache/v1alpha1/memcached_types.go"},
+		{"internal/controller/GROUP/suite_test.go", old, "controllers/suite_test.go"},
+		{"internal/controller/GROUP/suite_test.go", oldMulti, "controllers/cache/suite_test.go"},
+		{"cmd/main.go", old, "main.go"},
+		{"config/rbac/kustomization.yaml", oldMulti, "config/rbac/kustomization.yaml"},
 		{"bases/NAME.clusterserviceversion.yaml", single, "bases/memcached-operator.clusterserviceversion.yaml"},
 	} {
 		if got := outputPath(c.template, c.data); got != c.want {
