@@ -11,11 +11,11 @@ import (
 
 // buildPeer builds the kubebuilder that the module in a folder of testdata requires; the module and the
 // build cache make that cheap the second time.
-func buildPeer(t *testing.T, folder string) string {
+func buildPeer(t *testing.T, folder, pkg string) string {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "kubebuilder.exe")
 	goRun(t, filepath.Join(goldenDir, filepath.FromSlash(folder)), []string{"GOFLAGS=-mod=readonly"},
-		"build", "-o", program, "sigs.k8s.io/kubebuilder/v4")
+		"build", "-o", program, pkg)
 	return program
 }
 
@@ -34,7 +34,7 @@ func peer(t *testing.T, program, dir string, args ...string) {
 // continues what the other wrote, in the same files.
 func TestKubebuilder(t *testing.T) {
 	t.Parallel()
-	program := buildPeer(t, "bench/peers")
+	program := buildPeer(t, "bench/peers", "sigs.k8s.io/kubebuilder/v4")
 	const api, webhook = " create api --group %s --version %s --kind %s --resource --controller", " create webhook --group %s --version %s --kind %s"
 	of := func(who, command, group, version, kind, more string) string {
 		return who + fmt.Sprintf(command, group, version, kind) + " " + more
@@ -140,7 +140,7 @@ func testOnControlPlane(t *testing.T, dir string) {
 // as nobody asks for what only newer peers know: its reader refuses every key that it does not know.
 func TestOperatorSDKReads(t *testing.T) {
 	t.Parallel()
-	program := buildPeer(t, "peers/operator-sdk-1.42")
+	program := buildPeer(t, "peers/operator-sdk-1.42", "sigs.k8s.io/kubebuilder/v4")
 	dir := filepath.Join(t.TempDir(), "ours")
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		t.Fatal(err)
@@ -177,7 +177,7 @@ func TestOperatorSDKReads(t *testing.T) {
 // root, with the controller-runtime of its days, and hands them back to it.
 func TestOlderLayout(t *testing.T) {
 	t.Parallel()
-	program := buildPeer(t, "peers/kubebuilder-3")
+	program := buildPeer(t, "peers/kubebuilder-3", "sigs.k8s.io/kubebuilder/v3/cmd")
 	for name, commands := range map[string][]string{
 		"one group": {
 			"kubebuilder create api --group cache --version v1 --kind Memcached --resource --controller --make=false",
@@ -187,7 +187,6 @@ func TestOlderLayout(t *testing.T) {
 			"kubebuilder create api --group cache --version v1 --kind Etcd --resource --controller --make=false",
 		},
 		"groups": {
-			"kubebuilder edit --multigroup=true",
 			"operon create api --group ship --version v1 --kind Frigate --resource --controller --namespaced=false",
 			"kubebuilder create api --group cache --version v1 --kind Memcached --resource --controller --make=false",
 			"operon create api --group cache --version v1 --kind Redis --resource --controller",
@@ -202,6 +201,9 @@ func TestOlderLayout(t *testing.T) {
 			}
 			peer(t, program, dir, strings.Fields("init --plugins go/v3 --domain example.com --repo example.com/walk"+
 				" --project-name walk --fetch-deps=false --skip-go-version-check")...)
+			if name == "groups" {
+				peer(t, program, dir, "edit", "--multigroup=true")
+			}
 			// Its controller-runtime is older than all that the machine may have by now.
 			goRun(t, dir, nil, "mod", "download")
 			for _, command := range commands {

@@ -105,6 +105,30 @@ func TestSameAsKubebuilder(t *testing.T) {
 	wantText(t, c, peer(t, "kubebuilder-controllers-and-core"))
 }
 
+// The peers of the layout before refuse what they do not know of a resource: that stays in Operon's own entry.
+func TestRootLayoutKeys(t *testing.T) {
+	t.Parallel()
+	c := mustParse(t, "domain: example.com\nlayout:\n- go.kubebuilder.io/v3\nprojectName: old\nrepo: example.com/old\nversion: \"3\"\n")
+	for _, r := range []Resource{
+		{GVK: GVK{Group: "apps", Version: "v1", Kind: "Deployment"}, Plural: "deployments", Path: "k8s.io/api/apps/v1",
+			Core: true, Controllers: []string{"deployment", "second"}},
+		{GVK: GVK{Group: "acme", Domain: "io", Version: "v1", Kind: "Issuer"}, Plural: "issuers", Path: "acme.io/api/v1",
+			External: true, Controllers: []string{"issuer"}},
+	} {
+		check(t, c.AddResource(r))
+		if got, ok := c.Resource(r.GVK); !ok || !reflect.DeepEqual(got, r) {
+			t.Errorf("read back %+v, want %+v", got, r)
+		}
+	}
+	for _, item := range child(c.root, "resources").Content {
+		for i := 0; i < len(item.Content); i += 2 {
+			if key := item.Content[i].Value; !strings.Contains(" controller domain group kind path version ", " "+key+" ") {
+				t.Errorf("PROJECT has the key %s, which kubebuilder v3 refuses:\n%s", key, c.Bytes())
+			}
+		}
+	}
+}
+
 func TestPeersRoundTrip(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/peers/*.yaml")

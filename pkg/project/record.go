@@ -159,17 +159,18 @@ func (c *Config) writeResource(i int, r Resource) error {
 }
 
 // fields are the entry of a resource. What operator-sdk's reader would refuse is left out in projects it can
-// read, and comes back as own.
+// read, and comes back as own; so does what the peers of the layout before would refuse.
 func (c *Config) fields(i int, r Resource) (fields []field, own []field) {
 	set := func(value any, path ...any) { fields = append(fields, field{path, value}) }
 	newer := c.readByNewer()
-	newerKey := func(value any, path ...any) {
-		if _, there := c.get(append([]any{"resources", i}, path...)); newer || there {
+	ownUnless := func(known bool, value any, path ...any) {
+		if _, there := c.get(append([]any{"resources", i}, path...)); known || there {
 			set(value, path...)
 			value = nil
 		}
 		own = append(own, field{path[len(path)-1:], value})
 	}
+	newerKey := func(value any, path ...any) { ownUnless(newer, value, path...) }
 
 	api, webhooks := r.API, r.Webhooks
 	if api == nil {
@@ -186,8 +187,8 @@ func (c *Config) fields(i int, r Resource) (fields []field, own []field) {
 		set(textOrNothing(r.Plural), "plural")
 	}
 	set(textOrNothing(r.Path), "path")
-	set(truthOrNothing(r.Core), "core")
-	set(truthOrNothing(r.External), "external")
+	ownUnless(!c.RootLayout(), truthOrNothing(r.Core), "core")
+	ownUnless(!c.RootLayout(), truthOrNothing(r.External), "external")
 	set(textOrNothing(api.CRDVersion), "api", "crdVersion")
 	set(truthOrNothing(api.Namespaced), "api", "namespaced")
 	set(textOrNothing(webhooks.WebhookVersion), "webhooks", "webhookVersion")

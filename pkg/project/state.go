@@ -53,6 +53,8 @@ func (c *Config) addState(r *Resource, unnamed bool) {
 	if names := textsOf(child(item, "controllers")); unnamed && len(names) > 0 {
 		r.Controllers = names
 	}
+	r.Core = r.Core || truthOf(child(item, "core"))
+	r.External = r.External || truthOf(child(item, "external"))
 	if r.Module == "" {
 		r.Module = textOf(child(item, "module"))
 	}
