@@ -1,3 +1,5 @@
+//go:build unix
+
 package cmd_test
 
 import (
@@ -54,7 +56,8 @@ func TestKubebuilder(t *testing.T) {
 			of("operon", webhook, "ship", "v1", "Frigate", "--programmatic-validation"),
 			of("kubebuilder", webhook, "cache", "v2", "Redis", "--defaulting --make=false"),
 			of("operon", api, "cache", "v1", "Etcd", ""),
-			"test",
+			"test internal/controller/cache internal/controller/ship internal/webhook/cache/v1",
+			"controller-gen",
 			"operon delete api --group cache --version v1 --kind Etcd",
 			of("kubebuilder", api, "cache", "v1", "Valkey", "--make=false"),
 		},
@@ -73,7 +76,8 @@ func TestKubebuilder(t *testing.T) {
 			"operon edit --multigroup",
 			of("kubebuilder", api, "cache", "v1", "Etcd", "--make=false"),
 			of("operon", webhook, "cache", "v1", "Etcd", "--defaulting"),
-			"test",
+			"test internal/controller/cache internal/controller/ship internal/webhook/cache/v1",
+			"controller-gen",
 			"operon delete api --group apps --version v1 --kind Deployment --force",
 			of("kubebuilder", api, "cache", "v1", "Valkey", "--make=false"),
 		},
@@ -94,43 +98,53 @@ func TestKubebuilder(t *testing.T) {
 			if err := os.Mkdir(dir, 0o755); err != nil {
 				t.Fatal(err)
 			}
-			for _, command := range commands {
-				switch who, args, _ := strings.Cut(command, " "); who {
-				case "operon":
-					operon(t, dir, strings.Fields(args)...)
-				case "kubebuilder":
-					peer(t, program, dir, strings.Fields(args)...)
-				default:
-					testOnControlPlane(t, dir)
-					checkControllerGen(t, dir)
-					continue
-				}
-				operon(t, dir, "generate")
-				checkFormat(t, dir)
-				checkKustomizations(t, dir)
-				goRun(t, dir, nil, "mod", "tidy", "-diff")
-				goRun(t, dir, nil, "vet", "./...")
-				if t.Failed() {
-					t.Fatalf("after %s", command)
-				}
-			}
+			takeTurns(t, program, dir, commands)
 			goRun(t, dir, nil, "build", "./...")
 			goRun(t, dir, nil, "vet", "-tags=e2e", "./...")
 		})
 	}
 }
 
-// testOnControlPlane runs a project's own tests on a real API server. Those of controllers and webhooks
-// must not be empty.
-func testOnControlPlane(t *testing.T, dir string) {
+// takeTurns runs commands of Operon and of a peer in turn, and holds after each that the project is whole.
+func takeTurns(t *testing.T, program, dir string, commands []string) {
+	t.Helper()
+	for _, command := range commands {
+		who, args, _ := strings.Cut(command, " ")
+		switch who {
+		case "test":
+			testOnControlPlane(t, dir, strings.Fields(args)...)
+			continue
+		case "controller-gen":
+			checkControllerGen(t, dir)
+			continue
+		case "operon":
+			operon(t, dir, strings.Fields(args)...)
+		default:
+			peer(t, program, dir, strings.Fields(args)...)
+		}
+		operon(t, dir, "generate")
+		checkFormat(t, dir)
+		checkKustomizations(t, dir)
+		goRun(t, dir, nil, "mod", "tidy", "-diff")
+		goRun(t, dir, nil, "vet", "./...")
+		if t.Failed() {
+			t.Fatalf("after %s", command)
+		}
+	}
+}
+
+// testOnControlPlane runs a project's own tests on real API servers, one at a time, and holds that those of
+// the named packages are not empty.
+func testOnControlPlane(t *testing.T, dir string, packages ...string) {
 	t.Helper()
 	assets, err := controlPlaneAssets()
 	if err != nil {
 		t.Fatal(err)
 	}
-	out := goRun(t, dir, []string{"KUBEBUILDER_ASSETS=" + assets.Dir}, "test", "./...")
-	for _, pkg := range []string{"/internal/controller/cache\t", "/internal/webhook/cache/v1\t"} {
-		if !strings.Contains(out, "ok  \texample.com/walk"+pkg) {
+	env := []string{"KUBEBUILDER_ASSETS=" + assets.Dir, "KUBEBUILDER_CONTROLPLANE_START_TIMEOUT=3m"}
+	out := goRun(t, dir, env, "test", "-p", "1", "./...")
+	for _, pkg := range packages {
+		if !strings.Contains(out, "ok  \texample.com/walk/"+pkg+"\t") {
 			t.Errorf("no tests of %s ran:\n%s", pkg, out)
 		}
 	}
@@ -185,12 +199,16 @@ func TestOlderLayout(t *testing.T) {
 			"operon create api --group cache --version v2 --kind Redis --resource --controller=false",
 			"operon create api --group apps --version v1 --kind Deployment --resource=false --controller",
 			"kubebuilder create api --group cache --version v1 --kind Etcd --resource --controller --make=false",
+			"test controllers",
+			"controller-gen",
 		},
 		"groups": {
 			"operon create api --group ship --version v1 --kind Frigate --resource --controller --namespaced=false",
 			"kubebuilder create api --group cache --version v1 --kind Memcached --resource --controller --make=false",
 			"operon create api --group cache --version v1 --kind Redis --resource --controller",
 			"operon create api --group ship --version v1 --kind Kraken --resource --controller",
+			"test controllers/cache controllers/ship",
+			"controller-gen",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -206,24 +224,8 @@ func TestOlderLayout(t *testing.T) {
 			}
 			// Its controller-runtime is older than all that the machine may have by now.
 			goRun(t, dir, nil, "mod", "download")
-			for _, command := range commands {
-				who, args, _ := strings.Cut(command, " ")
-				if who == "operon" {
-					operon(t, dir, strings.Fields(args)...)
-				} else {
-					peer(t, program, dir, strings.Fields(args)...)
-				}
-				operon(t, dir, "generate")
-				checkFormat(t, dir)
-				checkKustomizations(t, dir)
-				goRun(t, dir, nil, "mod", "tidy", "-diff")
-				goRun(t, dir, nil, "vet", "./...")
-				if t.Failed() {
-					t.Fatalf("after %s", command)
-				}
-			}
+			takeTurns(t, program, dir, commands)
 			goRun(t, dir, nil, "build", "./...")
-			checkControllerGen(t, dir)
 			files := readTree(t, dir)
 			for _, folder := range []string{"cmd/", "internal/"} {
 				for file := range files {
@@ -232,13 +234,12 @@ func TestOlderLayout(t *testing.T) {
 					}
 				}
 			}
-			assets, err := controlPlaneAssets()
-			if err != nil {
-				t.Fatal(err)
-			}
-			out := goRun(t, dir, []string{"KUBEBUILDER_ASSETS=" + assets.Dir}, "test", "./controllers/...")
-			if !strings.Contains(out, "ok  \texample.com/walk/controllers") {
-				t.Errorf("no tests ran:\n%s", out)
+			if name == "one group" {
+				p := startLocal(t, dir, nil, "run", "local", "--control-plane", "embedded")
+				p.waitFor("press Ctrl-C", 1)
+				p.waitFor("Starting workers", 4)
+				p.interrupt()
+				p.ends(0)
 			}
 		})
 	}
