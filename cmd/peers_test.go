@@ -207,6 +207,7 @@ func TestOlderLayout(t *testing.T) {
 			"kubebuilder create api --group cache --version v1 --kind Memcached --resource --controller --make=false",
 			"operon create api --group cache --version v1 --kind Redis --resource --controller",
 			"operon create api --group ship --version v1 --kind Kraken --resource --controller",
+			"kubebuilder create api --group ship --version v1 --kind Destroyer --resource --controller --make=false",
 			"test controllers/cache controllers/ship",
 			"controller-gen",
 		},

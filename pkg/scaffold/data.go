@@ -66,8 +66,8 @@ type Resource struct {
 	Core, External bool
 	// IrregularPlural tells that Plural is not what code generation would derive from Kind.
 	IrregularPlural bool
-	// LegacySchemeBuilder tells that the version's groupversion_info.go exists already and registers types
-	// through controller-runtime's deprecated scheme.Builder, as operator-sdk 1.42 writes it.
+	// LegacySchemeBuilder tells that the version's groupversion_info.go registers types through
+	// controller-runtime's deprecated scheme.Builder, as operator-sdk 1.42 and older peers write it.
 	LegacySchemeBuilder bool
 	// ControllerName is the controller's own name, which names its files: memcached.
 	ControllerName string

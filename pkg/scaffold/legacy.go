@@ -2,7 +2,9 @@ package scaffold
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"path"
 	"slices"
@@ -60,7 +62,12 @@ func adapt(tree *Tree, data *Data) error {
 	}
 	group := outputPath("api/GROUP/VERSION", *data)
 	info, err := tree.ReadFile(path.Join(group, "groupversion_info.go"))
-	data.Resource.LegacySchemeBuilder = err == nil && bytes.Contains(info, []byte("scheme.Builder{"))
+	if errors.Is(err, fs.ErrNotExist) {
+		// The peers of that time add their types to it in their way.
+		data.Resource.LegacySchemeBuilder = data.Project.LegacyEvents
+	} else {
+		data.Resource.LegacySchemeBuilder = err == nil && bytes.Contains(info, []byte("scheme.Builder{"))
+	}
 	return nil
 }
 
