@@ -206,7 +206,7 @@ func done(t *testing.T, want, got string) bool {
 }
 
 // copyTree copies a folder to a new one of the same base name.
-func copyTree(t *testing.T, dir string) string {
+func copyTree(t testing.TB, dir string) string {
 	t.Helper()
 	to := filepath.Join(t.TempDir(), filepath.Base(dir))
 	if err := os.CopyFS(to, os.DirFS(dir)); err != nil {

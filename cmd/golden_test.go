@@ -158,7 +158,7 @@ func TestGoldenBuilds(t *testing.T) {
 }
 
 // compareTrees fails for every file that only one side has, or whose bytes differ.
-func compareTrees(t *testing.T, want, got string) {
+func compareTrees(t testing.TB, want, got string) {
 	t.Helper()
 	wantFiles, gotFiles := readTree(t, want), readTree(t, got)
 	for _, name := range keysOf(wantFiles) {
@@ -178,7 +178,7 @@ func compareTrees(t *testing.T, want, got string) {
 }
 
 // checkModes holds the scaffold to 0644 for files and 0755 for folders, whatever the umask.
-func checkModes(t *testing.T, dir string) {
+func checkModes(t testing.TB, dir string) {
 	t.Helper()
 	walk(t, dir, func(p string, d fs.DirEntry) {
 		info, err := d.Info()
@@ -195,7 +195,7 @@ func checkModes(t *testing.T, dir string) {
 	})
 }
 
-func checkFormat(t *testing.T, dir string) {
+func checkFormat(t testing.TB, dir string) {
 	t.Helper()
 	for name, content := range readTree(t, dir) {
 		if !strings.HasSuffix(name, ".go") {
@@ -211,7 +211,7 @@ func checkFormat(t *testing.T, dir string) {
 }
 
 // checkOverlays builds every kustomization below config, of which there are many in our scaffold.
-func checkOverlays(t *testing.T, dir string) {
+func checkOverlays(t testing.TB, dir string) {
 	t.Helper()
 	if n := checkKustomizations(t, dir); n < 8 {
 		t.Errorf("found %d kustomizations, want at least 8", n)
@@ -219,7 +219,7 @@ func checkOverlays(t *testing.T, dir string) {
 }
 
 // checkKustomizations builds every kustomization below a folder and returns how many there are.
-func checkKustomizations(t *testing.T, dir string) int {
+func checkKustomizations(t testing.TB, dir string) int {
 	t.Helper()
 	n := 0
 	for name := range readTree(t, dir) {
@@ -235,7 +235,7 @@ func checkKustomizations(t *testing.T, dir string) int {
 }
 
 // goRun runs the go command of this machine and fails the test when it fails or, for -diff, prints.
-func goRun(t *testing.T, dir string, env []string, args ...string) string {
+func goRun(t testing.TB, dir string, env []string, args ...string) string {
 	t.Helper()
 	c := goCommand(dir, args...)
 	c.Env = append(c.Env, env...)
@@ -254,7 +254,7 @@ func goCommand(dir string, args ...string) *exec.Cmd {
 	return c
 }
 
-func readTree(t *testing.T, dir string) map[string]string {
+func readTree(t testing.TB, dir string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
 	walk(t, dir, func(p string, d fs.DirEntry) {
@@ -274,7 +274,7 @@ func readTree(t *testing.T, dir string) map[string]string {
 	return files
 }
 
-func walk(t *testing.T, dir string, visit func(p string, d fs.DirEntry)) {
+func walk(t testing.TB, dir string, visit func(p string, d fs.DirEntry)) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
 		if err == nil {

@@ -28,7 +28,7 @@ var controllerGen = sync.OnceValues(func() (string, error) {
 })
 
 // checkControllerGen runs the real controller-gen over a project: it must find nothing to change.
-func checkControllerGen(t *testing.T, dir string) {
+func checkControllerGen(t testing.TB, dir string) {
 	t.Helper()
 	program, err := controllerGen()
 	if err != nil {
