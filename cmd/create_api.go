@@ -204,7 +204,7 @@ func (a *app) createAPI(ctx context.Context, tree *scaffold.Tree, o apiOptions) 
 			}
 			if o.deployImage() {
 				if old, ok := config.Image(r.GVK); ok {
-					scaffold.ReplaceImage(tree, data.Image.EnvVar, old.Ref, o.image.Ref)
+					scaffold.ReplaceImage(tree, data, old.Ref)
 				}
 				if err := config.SetImage(r.GVK, o.image); err != nil {
 					return nil, err

@@ -43,21 +43,27 @@ func TestWalk(t *testing.T) {
 				return
 			}
 			first, steps, problems = shorten(t, first, steps[:failed+1], problems)
-			t.Errorf("-walk.seed %d -walk.steps %d: after\n  operon %s\n%s\n%s", seed, *walkSteps, first.fresh(), transcript(steps), strings.Join(problems, "\n"))
+			t.Errorf("-walk.seed %d -walk.steps %d: after\n%s\n%s", seed, *walkSteps, transcript(first, steps), strings.Join(problems, "\n"))
 		})
 	}
 }
 
 // transcript is a walk as a person types it.
-func transcript(steps []step) string {
-	var b strings.Builder
+func transcript(m *walkModel, steps []step) string {
+	m = m.clone()
+	lines := []string{m.fresh()}
 	for _, s := range steps {
-		fmt.Fprintf(&b, "  operon %s\n", s.line())
+		lines = append(lines, s.line(m))
+		if !s.allowed(m) {
+			continue
+		}
 		if s.undo != "" {
-			fmt.Fprintf(&b, "  operon %s\n", s.undo)
+			lines = append(lines, s.undo)
+		} else if !s.same {
+			s.apply(m)
 		}
 	}
-	return b.String()
+	return "  operon " + strings.Join(lines, "\n  operon ")
 }
 
 // shorten drops steps one by one, the last ones first, while the walk still fails in the same way.
@@ -133,7 +139,7 @@ func (s *stroll) run(want int, line string) {
 
 func (s *stroll) step(next step) {
 	before := readTree(s.tb, s.dir)
-	line := next.line()
+	line := next.line(s.m)
 	if !next.allowed(s.m) {
 		s.run(2, line)
 		s.unchanged(before, "was refused")
@@ -228,7 +234,6 @@ func (s *stroll) checkWhole() {
 
 // checkFresh holds that the project is what an init gives.
 func (s *stroll) checkFresh(line string) {
-	now := readTree(s.tb, s.dir)
 	other := *s
 	other.dir = filepath.Join(s.tb.TempDir(), "walk")
 	if err := os.Mkdir(other.dir, 0o755); err != nil {
@@ -236,7 +241,6 @@ func (s *stroll) checkFresh(line string) {
 	}
 	other.run(0, line)
 	s.unchanged(readTree(s.tb, other.dir), "deleted all, compared with operon "+line)
-	_ = now
 }
 
 // trial collects what fails instead of ending the test.

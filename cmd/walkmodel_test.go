@@ -99,7 +99,7 @@ type apiCommand struct {
 	plural, controllerName, imageOf string
 }
 
-func (c apiCommand) line() string {
+func (c apiCommand) line(*walkModel) string {
 	line := "create api" + c.name.String()
 	for _, f := range []struct {
 		flag  string
@@ -199,7 +199,7 @@ func (c apiCommand) apply(m *walkModel) {
 	plural := c.pluralOrSibling(m)
 	t := m.ensure(c.name)
 	if c.resource {
-		t.own, t.cluster, t.plural, t.again = true, c.cluster, plural, c.line()
+		t.own, t.cluster, t.plural, t.again = true, c.cluster, plural, c.line(m)
 	}
 	if c.controller {
 		t.controllers = append(t.controllers, c.controllerOf())
@@ -223,7 +223,7 @@ type hookCommand struct {
 	path                               string
 }
 
-func (c hookCommand) line() string {
+func (c hookCommand) line(*walkModel) string {
 	line := "create webhook" + c.name.String()
 	if c.defaulting {
 		line += " --defaulting"
@@ -288,7 +288,7 @@ type deleteCommand struct {
 	controllerName string
 }
 
-func (c deleteCommand) line() string {
+func (c deleteCommand) line(*walkModel) string {
 	line := "delete api" + c.name.String()
 	if c.controllerName != "" {
 		line += " --controller-name " + c.controllerName
@@ -322,7 +322,7 @@ type editCommand struct {
 	flag, value, owner string
 }
 
-func (c editCommand) line() string {
+func (c editCommand) line(*walkModel) string {
 	line := "edit --" + c.flag + "=" + c.value
 	if c.owner != "" {
 		line += " --owner " + c.owner

@@ -9,7 +9,7 @@ import (
 
 // command is one of a walk's commands. allowed is what the model makes of it, apply what it changes.
 type command interface {
-	line() string
+	line(*walkModel) string
 	allowed(*walkModel) bool
 	apply(*walkModel)
 }
@@ -101,7 +101,7 @@ func (w *walker) step() step {
 		if w.chance(35) {
 			s.undo = c.undo(w.m)
 		} else if have := w.m.find(c.group, c.version, c.kind); have != nil && have.again != "" && w.chance(50) {
-			return step{command: typed{have.again + " --force"}, same: true}
+			return step{command: forceCommand{c.name}, same: true}
 		}
 	case editCommand:
 		if w.chance(40) {
@@ -111,18 +111,25 @@ func (w *walker) step() step {
 	return s
 }
 
-// typed is a command that must work, whatever the model says.
-type typed struct{ text string }
+// forceCommand makes the types of a kind again as they were made.
+type forceCommand struct{ name }
 
-func (c typed) line() string            { return c.text }
-func (c typed) allowed(*walkModel) bool { return true }
-func (c typed) apply(*walkModel)        {}
+func (c forceCommand) again(m *walkModel) string {
+	if have := m.find(c.group, c.version, c.kind); have != nil && have.again != "" {
+		return have.again + " --force"
+	}
+	return "generate --check" // the walk was shortened
+}
+
+func (c forceCommand) line(m *walkModel) string { return c.again(m) }
+func (c forceCommand) allowed(*walkModel) bool  { return true }
+func (c forceCommand) apply(*walkModel)         {}
 
 // undoEdit is the edit that goes back, where there is a way.
 func (w *walker) undoEdit(c editCommand) string {
 	was := map[string]bool{"multigroup": w.m.multi, "namespaced": w.m.scoped}
 	if c.flag == "license" {
-		return editCommand{flag: "license", value: w.m.license, owner: w.m.owner}.line()
+		return editCommand{flag: "license", value: w.m.license, owner: w.m.owner}.line(w.m)
 	}
 	after := w.m.clone()
 	c.apply(after)
@@ -130,7 +137,7 @@ func (w *walker) undoEdit(c editCommand) string {
 	if !back.allowed(after) {
 		return ""
 	}
-	return back.line()
+	return back.line(after)
 }
 
 // name draws a kind, more often one that is there.

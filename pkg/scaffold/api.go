@@ -20,6 +20,9 @@ func CreateAPI(tree *Tree, data Data, force bool) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
+	if data.Resource.API {
+		keepStorage(tree, files, data)
+	}
 	report, err := lay(tree, files, force, "give --force to overwrite what is listed with a new scaffold, or move it away")
 	if err != nil {
 		return nil, err

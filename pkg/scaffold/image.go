@@ -1,6 +1,7 @@
 package scaffold
 
 import (
+	"bytes"
 	"regexp"
 	"strings"
 )
@@ -8,9 +9,39 @@ import (
 // managerFile is the manifest of the manager's Deployment.
 const managerFile = "config/manager/manager.yaml"
 
-// ReplaceImage makes the manager's environment variable name a new image where it names the old one. A
-// value that a person chose stays.
-func ReplaceImage(tree *Tree, variable, old, image string) {
+// mainFile is the manager's program.
+const mainFile = "cmd/main.go"
+
+// imageVariable is the manager's environment variable for the image of data's controller: the one that
+// cmd/main.go hands to it, else data's, or where another controller has that, one that names the group too.
+func imageVariable(tree *Tree, data Data) string {
+	variable := data.Image.EnvVar
+	main, err := tree.ReadFile(mainFile)
+	if err != nil {
+		return variable
+	}
+	r := data.Resource
+	reconciler := "controller." + r.ReconcilerName + "Reconciler"
+	if data.Project.MultiGroup && r.Group != "" {
+		reconciler = r.ControllerPackage + reconciler
+	}
+	setUp := regexp.MustCompile(`\b` + regexp.QuoteMeta(reconciler) + `\{[^}]*\bos\.Getenv\("(\w+_IMAGE)"\)`)
+	if found := setUp.FindSubmatch(main); found != nil {
+		return string(found[1])
+	}
+	prefix := strings.ToUpper(strings.NewReplacer("-", "_", ".", "_").Replace(r.Group)) + "_"
+	for _, candidate := range []string{variable, prefix + variable, prefix + strings.ToUpper(r.Version) + "_" + variable} {
+		if !bytes.Contains(main, []byte(`"`+candidate+`"`)) {
+			return candidate
+		}
+	}
+	return variable
+}
+
+// ReplaceImage makes the environment variable of data's image name it where it names the old one. A value
+// that a person chose stays.
+func ReplaceImage(tree *Tree, data Data, old string) {
+	variable, image := imageVariable(tree, data), data.Image.Ref
 	content, err := tree.ReadFile(managerFile)
 	if err != nil {
 		return // a project without the manifest has no variable to change

@@ -18,7 +18,7 @@ func TestReplaceImage(t *testing.T) {
 			t.Parallel()
 			tree := NewTree(afero.NewMemMapFs(), "/")
 			tree.WriteFile(managerFile, []byte(tc.text), fileMode)
-			ReplaceImage(tree, "A_IMAGE", "a:1", "a:2")
+			ReplaceImage(tree, Data{Image: Image{Ref: "a:2", EnvVar: "A_IMAGE"}}, "a:1")
 			got, err := tree.ReadFile(managerFile)
 			if err != nil || string(got) != tc.want {
 				t.Errorf("got %q (%v), want %q", got, err, tc.want)

@@ -34,8 +34,8 @@ const (
 	samplesFile   = "config/samples/kustomization.yaml"
 )
 
-// adapt makes templates fit a project that an older tool began: its controller-runtime, and the way its
-// API package registers types.
+// adapt makes templates fit a project as it is: the controller-runtime of an older tool, the way its API
+// package registers types, and the variables that images have already.
 func adapt(tree *Tree, data *Data) error {
 	mod, err := tree.ReadFile(goModFile)
 	if err != nil {
@@ -67,6 +67,9 @@ func adapt(tree *Tree, data *Data) error {
 		data.Resource.LegacySchemeBuilder = data.Project.LegacyEvents
 	} else {
 		data.Resource.LegacySchemeBuilder = err == nil && bytes.Contains(info, []byte("scheme.Builder{"))
+	}
+	if data.Image.Ref != "" {
+		data.Image.EnvVar = imageVariable(tree, *data)
 	}
 	return nil
 }

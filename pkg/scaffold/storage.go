@@ -52,6 +52,19 @@ func markStorage(tree *Tree, data Data) error {
 	return nil
 }
 
+// keepStorage carries the marker of the stored version over to types that are about to be written again:
+// objects are stored in that version.
+func keepStorage(tree *Tree, files map[string][]byte, data Data) {
+	name := outputPath("api/GROUP/VERSION/KIND_types.go", data)
+	have, err := tree.ReadFile(name)
+	if err != nil || !strings.Contains(string(have), storageMarker) {
+		return
+	}
+	if marked, ok := insertStorageMarker(string(files[name]), data.Resource.Kind); ok {
+		files[name] = []byte(marked)
+	}
+}
+
 // insertStorageMarker adds the marker below the one that makes kind a root object.
 func insertStorageMarker(text, kind string) (string, bool) {
 	lines := strings.SplitAfter(text, "\n")
