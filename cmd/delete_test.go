@@ -114,3 +114,23 @@ func TestDeleteFromTheMiddle(t *testing.T) {
 		t.Errorf("the folder api stays, with %d entries", len(entries))
 	}
 }
+
+// TestDeleteMoved deletes from a group that got its suite, which registers a kind of another module too, by
+// edit --multigroup, after a controller was written again.
+func TestDeleteMoved(t *testing.T) {
+	t.Parallel()
+	const redis = "--group cache --version v1 --kind Redis"
+	dir := newProject(t,
+		"init --domain example.com --repo example.com/moved",
+		"create api --resource=false --controller --group apiextensions --version v1 --kind CustomResourceDefinition"+
+			" --external-api-path k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1 --external-api-domain k8s.io",
+		createBoth+redis,
+		"edit --multigroup",
+	)
+	moved := copyTree(t, dir)
+	operon(t, dir, strings.Fields(createBoth+redis+" --force")...)
+	compareTrees(t, moved, dir)
+	operon(t, dir, strings.Fields("delete api "+redis)...)
+	operon(t, dir, strings.Fields("delete api --group apiextensions --version v1 --kind CustomResourceDefinition")...)
+	compareTrees(t, newProject(t, "init --domain example.com --repo example.com/moved --multigroup"), dir)
+}

@@ -176,6 +176,27 @@ func TestEditMultigroupWebhooks(t *testing.T) {
 	}
 }
 
+// TestEditMultigroupSuites moves webhooks as create webhook writes them: each group's suite sets up its own.
+func TestEditMultigroupSuites(t *testing.T) {
+	t.Parallel()
+	dir := newProject(t,
+		"init --domain example.com --repo example.com/suites",
+		createBoth+"--group cache --version v1 --kind Memcached",
+		"create webhook --group cache --version v1 --kind Memcached --defaulting",
+		"create webhook --group core --version v1 --kind Pod --defaulting",
+		"create webhook --group apps --version v1 --kind Deployment --programmatic-validation",
+	)
+	operon(t, dir, "edit", "--multigroup")
+	checkWhole(t, dir)
+	files := readTree(t, dir)
+	for group, kind := range map[string]string{"cache": "Memcached", "core": "Pod", "apps": "Deployment"} {
+		suite := files["internal/webhook/"+group+"/v1/webhook_suite_test.go"]
+		if n := strings.Count(suite, "WebhookWithManager(mgr)\n\tExpect(err).NotTo(HaveOccurred())"); n != 1 || !strings.Contains(suite, "Setup"+kind+"WebhookWithManager") {
+			t.Errorf("the suite of group %s sets up %d webhooks:\n%s", group, n, suite)
+		}
+	}
+}
+
 // TestEditMultigroupShared refuses a move after which unexported code would be in two packages.
 func TestEditMultigroupShared(t *testing.T) {
 	t.Parallel()

@@ -64,6 +64,8 @@ func (m *walkModel) groups() map[string]bool {
 	return groups
 }
 
+func (t *thing) name() name { return name{group: t.group, version: t.version, kind: t.kind} }
+
 func (t *thing) hasWebhooks() bool { return t.defaulting || t.validation || len(t.spokes) > 0 }
 
 // isSpoke tells whether another version of the kind converts to and from this one.
@@ -304,17 +306,61 @@ func (c deleteCommand) allowed(m *walkModel) bool {
 	case c.controllerName != "":
 		return slices.Contains(have.controllers, c.controllerName)
 	}
-	return !have.hasWebhooks() && !m.isSpoke(have)
+	return len(have.spokes) == 0 && !m.isSpoke(have)
 }
 
 func (c deleteCommand) apply(m *walkModel) {
 	t := m.find(c.group, c.version, c.kind)
 	if c.controllerName == "" {
-		t.own, t.controllers = false, nil
+		t.own, t.controllers, t.defaulting, t.validation = false, nil, false, false
 	} else {
 		t.controllers = slices.DeleteFunc(t.controllers, func(name string) bool { return name == c.controllerName })
 	}
 	m.forget(t)
+}
+
+// unhookCommand is delete webhook; without a kind of webhooks, of all.
+type unhookCommand struct {
+	name
+	defaulting, validation, conversion bool
+	spokes                             []string
+}
+
+func (c unhookCommand) line(m *walkModel) string {
+	line := hookCommand{name: c.name, defaulting: c.defaulting, validation: c.validation, conversion: c.conversion, spokes: c.spokes}.line(m)
+	return "delete" + strings.TrimSuffix(strings.TrimPrefix(line, "create"), c.flags)
+}
+
+func (c unhookCommand) allowed(m *walkModel) bool {
+	have := m.find(c.group, c.version, c.kind)
+	if have == nil || !have.hasWebhooks() || c.defaulting && !have.defaulting || c.validation && !have.validation {
+		return false
+	}
+	unknown := func(spoke string) bool { return !slices.Contains(have.spokes, spoke) }
+	return (!c.conversion || len(have.spokes) > 0) && (c.conversion || len(c.spokes) == 0) && !slices.ContainsFunc(c.spokes, unknown)
+}
+
+func (c unhookCommand) apply(m *walkModel) {
+	t := m.find(c.group, c.version, c.kind)
+	all := !c.defaulting && !c.validation && !c.conversion
+	t.defaulting, t.validation = t.defaulting && !c.defaulting && !all, t.validation && !c.validation && !all
+	t.spokes = slices.DeleteFunc(t.spokes, func(spoke string) bool {
+		return all || c.conversion && (len(c.spokes) == 0 || slices.Contains(c.spokes, spoke))
+	})
+	m.forget(t)
+}
+
+// undo is the command that takes away what this one made in m.
+func (c hookCommand) undo(m *walkModel) string {
+	back := unhookCommand{c.name, c.defaulting, c.validation, c.conversion, nil}
+	if have := m.find(c.group, c.version, c.kind); have != nil {
+		for _, spoke := range c.spokes {
+			if len(have.spokes) > 0 && !slices.Contains(have.spokes, spoke) {
+				back.spokes = append(back.spokes, spoke)
+			}
+		}
+	}
+	return back.line(m)
 }
 
 // editCommand is edit, with one flag that asks for one thing.
@@ -347,7 +393,10 @@ func (c editCommand) apply(m *walkModel) {
 	case "namespaced":
 		m.scoped = c.value == "true"
 	case "license":
-		m.license, m.owner = c.value, c.owner
+		m.license = c.value
+		if c.owner != "" { // else the notice stays
+			m.owner = c.owner
+		}
 	}
 }
 

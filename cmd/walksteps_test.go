@@ -103,6 +103,10 @@ func (w *walker) step() step {
 		} else if have := w.m.find(c.group, c.version, c.kind); have != nil && have.again != "" && w.chance(50) {
 			return step{command: forceCommand{c.name}, same: true}
 		}
+	case hookCommand:
+		if w.chance(35) {
+			s.undo = c.undo(w.m)
+		}
 	case editCommand:
 		if w.chance(40) {
 			s.undo = w.undoEdit(c)
@@ -129,6 +133,9 @@ func (c forceCommand) apply(*walkModel)         {}
 func (w *walker) undoEdit(c editCommand) string {
 	was := map[string]bool{"multigroup": w.m.multi, "namespaced": w.m.scoped}
 	if c.flag == "license" {
+		if c.owner != "" && w.m.owner == "" && w.m.license != "none" {
+			return "" // no flag takes an owner away
+		}
 		return editCommand{flag: "license", value: w.m.license, owner: w.m.owner}.line(w.m)
 	}
 	after := w.m.clone()
@@ -198,7 +205,7 @@ func (w *walker) api() command {
 			c.controllerName = w.one("extra", "a-test", "suite", "redis-backup", "linux", "x-2")
 		}
 	}
-	if w.chance(3) {
+	if w.chance(3) && !c.foreign { // the project may have an API of such a name too
 		c.resource = !c.resource
 	}
 	return c
@@ -231,6 +238,9 @@ func (w *walker) edit() command {
 }
 
 func (w *walker) delete() command {
+	if w.chance(50) {
+		return w.unhook()
+	}
 	c := deleteCommand{name: w.name()}
 	if have := w.m.find(c.group, c.version, c.kind); have != nil && len(have.controllers) > 0 && w.chance(50) {
 		c.controllerName = have.controllers[w.IntN(len(have.controllers))]
@@ -238,18 +248,33 @@ func (w *walker) delete() command {
 	return c
 }
 
+func (w *walker) unhook() command {
+	c := unhookCommand{name: w.name(), defaulting: w.chance(40), validation: w.chance(40)}
+	if have := w.m.find(c.group, c.version, c.kind); have != nil && len(have.spokes) > 0 && w.chance(50) {
+		c.conversion = true
+		if w.chance(50) {
+			c.spokes = have.spokes[:1:1]
+		}
+	}
+	return c
+}
+
 // back deletes all that is there, in any order.
 func (w *walker) back() []step {
-	if slices.ContainsFunc(w.m.things, (*thing).hasWebhooks) {
-		return nil
-	}
 	var steps []step
-	for _, i := range w.Perm(len(w.m.things)) {
-		t := w.m.clone().things[i]
-		steps = append(steps, step{command: deleteCommand{name: name{group: t.group, version: t.version, kind: t.kind}}})
+	do := func(c command) {
+		steps = append(steps, step{command: c})
+		c.apply(w.m)
 	}
-	for _, s := range steps {
-		s.apply(w.m)
+	things := w.m.clone().things
+	for _, i := range w.Perm(len(things)) {
+		if t := things[i]; t.hasWebhooks() {
+			do(unhookCommand{name: t.name()})
+		}
+	}
+	things = w.m.clone().things
+	for _, i := range w.Perm(len(things)) {
+		do(deleteCommand{name: things[i].name()})
 	}
 	return steps
 }

@@ -149,6 +149,7 @@ func (r *rewriter) file(f *goFile, d destination) (text []byte, changed bool) {
 	if d.dir() != f.dir() {
 		edits = append(edits, r.relative(f, f.dir(), d.dir())...)
 	}
+	edits = append(edits, r.othersWebhooks(f, d)...)
 	if len(edits) == 0 {
 		return f.src, false
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -16,6 +17,7 @@ func CreateAPI(tree *Tree, data Data, force bool) (*Report, error) {
 	if err := checkModule(tree, data.Project.Repo); err != nil {
 		return nil, err
 	}
+	keepName(tree, &data)
 	files, inserts, err := renderAPI(tree, data)
 	if err != nil {
 		return nil, err
@@ -37,6 +39,21 @@ func CreateAPI(tree *Tree, data Data, force bool) (*Report, error) {
 		}
 	}
 	return report, nil
+}
+
+// named is where a controller gets its name in logs and metrics.
+var named = regexp.MustCompile(`\bNamed\("([^"]+)"\)`)
+
+// keepName lets a controller that is written again keep the name that it has in logs and metrics, which is
+// another after edit --multigroup.
+func keepName(tree *Tree, data *Data) {
+	content, err := tree.ReadFile(outputPath("internal/controller/GROUP/CONTROLLER_controller.go", *data))
+	if err != nil {
+		return
+	}
+	if found := named.FindSubmatch(content); found != nil {
+		data.Resource.RuntimeName = string(found[1])
+	}
 }
 
 // renderAPI renders all that create api writes for data: whole files, and texts for markers by file.

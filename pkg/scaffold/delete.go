@@ -42,6 +42,8 @@ type rendering struct {
 	// extended are Go files that several commands write to, each some declarations.
 	extended map[string][][]byte
 	inserts  map[string]map[string]map[string]bool // file → marker → texts
+	// suites are the texts that a suite may hold, those of other groups among them.
+	suites map[string]map[string]map[string]bool // base name → marker → texts
 }
 
 func renderAll(tree *Tree, apis []Data, webhooks []Webhooks) (*rendering, error) {
@@ -106,6 +108,9 @@ func Delete(tree *Tree, d Deletion) (*DeleteReport, error) {
 		return nil, err
 	}
 	if x.staying, err = renderAll(tree, d.Staying, d.StayingWebhooks); err != nil {
+		return nil, err
+	}
+	if err := shareSuites(tree, x.going, x.staying); err != nil {
 		return nil, err
 	}
 	steps := []func() error{x.files, x.declarations, x.texts}
@@ -210,7 +215,11 @@ var crdsRequired = regexp.MustCompile(`ErrorIfCRDPathMissing:\s*\w+,`)
 // scaffolded tells whether a file is as a create command wrote it.
 func scaffolded(name string, content []byte, r *rendering) bool {
 	content = bytes.ReplaceAll(content, []byte("\r\n"), []byte("\n"))
-	if blocks := r.inserts[name]; blocks != nil {
+	blocks := r.inserts[name]
+	if texts, ok := r.suites[path.Base(name)]; ok {
+		blocks = texts
+	}
+	if blocks != nil {
 		rest, edited, err := uninsert(content, name, blocks, nil)
 		if err != nil || len(edited) > 0 {
 			return false
