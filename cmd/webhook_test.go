@@ -218,7 +218,7 @@ func appendTo(t *testing.T, name, text string) {
 	write(t, name, read(t, name)+text)
 }
 
-func read(t *testing.T, name string) string {
+func read(t testing.TB, name string) string {
 	t.Helper()
 	data, err := os.ReadFile(name)
 	if err != nil {
