@@ -311,6 +311,7 @@ func (c deleteCommand) allowed(m *walkModel) bool {
 
 func (c deleteCommand) apply(m *walkModel) {
 	t := m.find(c.group, c.version, c.kind)
+	t.again = "" // it would make what goes again
 	if c.controllerName == "" {
 		t.own, t.controllers, t.defaulting, t.validation = false, nil, false, false
 	} else {
