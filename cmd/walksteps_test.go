@@ -3,7 +3,6 @@ package cmd_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"strings"
 )
 
