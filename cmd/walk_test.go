@@ -165,8 +165,8 @@ func (s *stroll) step(next step) {
 	if next.whole && *walkBuild {
 		s.checkWhole()
 	}
-	if next.fresh != "" {
-		s.checkFresh(next.fresh)
+	if next.fresh != "" && len(s.m.things) == 0 { // else the walk was shortened
+		s.checkFresh(s.m.fresh())
 	}
 }
 
