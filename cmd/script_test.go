@@ -16,7 +16,23 @@ func TestMain(m *testing.M) {
 	if at := os.Getenv(killVariable); at != "" {
 		os.Exit(killedProgram(at))
 	}
-	testscript.Main(m, map[string]func(){"operon": program, "operator-sdk": program})
+	testscript.Main(suite{m}, map[string]func(){"operon": program, "operator-sdk": program})
+}
+
+// programs is the folder of programs that are built once for all tests.
+var programs string
+
+// suite is all tests, with a folder for programs around them.
+type suite struct{ *testing.M }
+
+func (s suite) Run() int {
+	var err error
+	if programs, err = os.MkdirTemp("", "operon-programs-"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(programs)
+	return s.M.Run()
 }
 
 // program is what a script calls by the name operon or operator-sdk.

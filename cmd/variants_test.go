@@ -2,6 +2,7 @@ package cmd_test
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,17 +13,12 @@ import (
 
 // controllerGen builds the real controller-gen, once for all tests.
 var controllerGen = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "operon-controller-gen-")
-	if err != nil {
-		return "", err
-	}
-	program := filepath.Join(dir, "controller-gen.exe")
+	program := filepath.Join(programs, "controller-gen.exe")
 	c := exec.Command("go", "build", "-o", program, "sigs.k8s.io/controller-tools/cmd/controller-gen")
 	var out bytes.Buffer
 	c.Stdout, c.Stderr = &out, &out
 	if err := c.Run(); err != nil {
-		_ = os.RemoveAll(dir) // the build's error counts
-		return "", err
+		return "", fmt.Errorf("building controller-gen: %w\n%s", err, out.Bytes())
 	}
 	return program, nil
 })
