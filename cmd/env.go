@@ -19,6 +19,8 @@ type Env struct {
 	Out, Err io.Writer
 	// InTerminal, OutTerminal and ErrTerminal tell whether a person sits at the other end.
 	InTerminal, OutTerminal, ErrTerminal bool
+	// InPipe tells that a program writes into In, InFile that In is a regular file.
+	InPipe, InFile bool
 	// Dir is the working directory, absolute.
 	Dir string
 	// FS holds the project; its paths are absolute.
@@ -48,8 +50,15 @@ func System() (*Env, error) {
 	if err != nil {
 		cache = ""
 	}
+	var stdin os.FileMode
+	if info, err := os.Stdin.Stat(); err == nil { // an error means that it is closed
+		stdin = info.Mode()
+	} else {
+		stdin = os.ModeIrregular
+	}
 	return &Env{
 		In: os.Stdin, Out: os.Stdout, Err: os.Stderr,
+		InPipe: stdin&os.ModeNamedPipe != 0, InFile: stdin.IsRegular(),
 		InTerminal:  term.IsTerminal(int(os.Stdin.Fd())),
 		OutTerminal: term.IsTerminal(int(os.Stdout.Fd())),
 		ErrTerminal: term.IsTerminal(int(os.Stderr.Fd())),

@@ -9,6 +9,7 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/codegen"
 	"github.com/operon-sdk/operon/pkg/controlplane"
+	"github.com/operon-sdk/operon/pkg/manifest"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/scaffold"
 )
@@ -70,7 +71,7 @@ func badInput(err error) bool {
 	}
 	return errors.Is(err, project.ErrNotAProject) || errors.Is(err, codegen.ErrHeaderMissing) ||
 		is[project.Findings](err) || is[*project.ParseError](err) || is[*project.LayoutError](err) ||
-		is[codegen.Findings](err) || is[*scaffold.ConflictError](err) || is[*scaffold.EditedError](err) || is[*scaffold.BlockedError](err) ||
+		is[manifest.Problems](err) || is[codegen.Findings](err) || is[*scaffold.ConflictError](err) || is[*scaffold.EditedError](err) || is[*scaffold.BlockedError](err) ||
 		is[*scaffold.OutsideError](err) || is[*scaffold.MissingFileError](err) ||
 		is[*scaffold.MissingMarkerError](err) || is[*scaffold.ContentError](err)
 }

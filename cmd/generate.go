@@ -72,6 +72,7 @@ configurations, all at once. Files that are up to date are not touched.`,
 		command("manifests", "Generate CRDs, RBAC and webhook manifests",
 			"Generate CRDs, the RBAC role and webhook configurations below config, as 'make manifests' does.",
 			fmt.Sprintf("  %s generate manifests", a.program), manifestGenerators),
+		newGenerateBundle(a),
 	)
 	return c
 }

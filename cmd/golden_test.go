@@ -106,6 +106,7 @@ func operon(t *testing.T, dir string, args ...string) string {
 	var out, errOut bytes.Buffer
 	env.In, env.Out, env.Err = strings.NewReader(""), &out, &errOut
 	env.InTerminal, env.OutTerminal, env.ErrTerminal = false, false, false
+	env.InPipe, env.InFile = false, false
 	env.Dir, env.CacheDir = dir, ""
 	if args[0] == "operon" {
 		args = args[1:]

@@ -18,12 +18,13 @@ const module = "github.com/operon-sdk/operon"
 func house() map[string][]string {
 	return map[string][]string{
 		"":                 {"cmd"},
-		"cmd":              {"pkg/project", "pkg/scaffold", "pkg/codegen", "pkg/reshape", "pkg/manifest", "pkg/kube", "pkg/controlplane", "pkg/local"},
+		"cmd":              {"pkg/project", "pkg/scaffold", "pkg/codegen", "pkg/reshape", "pkg/manifest", "pkg/kube", "pkg/controlplane", "pkg/local", "pkg/bundle"},
 		"pkg/project":      {},
 		"pkg/scaffold":     {"templates"},
 		"pkg/codegen":      {},
 		"pkg/reshape":      {"pkg/project", "pkg/scaffold", "pkg/codegen"},
 		"pkg/manifest":     {},
+		"pkg/bundle":       {"pkg/manifest", "templates"},
 		"pkg/kube":         {},
 		"pkg/controlplane": {"pkg/kube", "templates"},
 		"pkg/local":        {"pkg/controlplane", "pkg/kube", "pkg/manifest"},

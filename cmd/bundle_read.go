@@ -1,0 +1,169 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/afero"
+
+	"github.com/operon-sdk/operon/pkg/bundle"
+	"github.com/operon-sdk/operon/pkg/manifest"
+	"github.com/operon-sdk/operon/pkg/project"
+)
+
+// bundleInput reads the manifests that a bundle is made from.
+func (a *app) bundleInput(root, dir string, o *bundleOptions) ([]manifest.Object, []bundle.Note, error) {
+	r := &folderReader{fs: a.FS, dir: dir}
+	switch {
+	case o.inputDir != "":
+		r.read(o.inputDir, nil)
+	case o.deployDir != "" && o.crdsDir != "":
+		r.read(o.deployDir, func(obj manifest.Object) bool { return !isCRD(obj) })
+		r.readTop(o.crdsDir, isCRD)
+	case o.deployDir != "":
+		r.read(o.deployDir, nil)
+	case a.InPipe || a.InFile:
+		objects, err := a.readStdin()
+		return objects, nil, err
+	default:
+		objects, err := a.buildManifests(root, o)
+		return objects, nil, err
+	}
+	return r.objects, r.notes, r.problems.Err()
+}
+
+func isCRD(o manifest.Object) bool { return o.Kind() == "CustomResourceDefinition" }
+
+func (a *app) readStdin() ([]manifest.Object, error) {
+	data, err := io.ReadAll(a.In)
+	if err != nil {
+		return nil, fmt.Errorf("reading stdin: %w", err)
+	}
+	objects, problems := manifest.Decode("stdin", data)
+	if len(objects) == 0 && len(problems) == 0 {
+		return nil, manifest.Problems{{Position: manifest.Position{File: "stdin"},
+			Text: "is empty: the command on the left of the pipe printed nothing; see what it says on its own"}}
+	}
+	return objects, problems.Err()
+}
+
+// buildManifests builds the kustomization of the bundle in this process.
+func (a *app) buildManifests(root string, o *bundleOptions) ([]manifest.Object, error) {
+	for _, name := range []string{"kustomization.yaml", "kustomization.yml", "Kustomization"} {
+		if ok, _ := afero.Exists(a.FS, filepath.Join(root, filepath.FromSlash(o.kustomizeDir), name)); ok {
+			data, err := manifest.Build(root, o.kustomizeDir)
+			if err != nil {
+				return nil, &usageError{err: errors.New(strings.ReplaceAll(err.Error(), root+string(filepath.Separator), ""))}
+			}
+			objects, problems := manifest.Decode(o.kustomizeDir, data)
+			return objects, problems.Err()
+		}
+	}
+	return nil, project.Findings{{Field: "--input-dir", Problem: fmt.Sprintf(
+		"is needed: nothing is piped into stdin, and there is no kustomization.yaml in %s to build; pipe the operator's manifests in, or name their folder", o.kustomizeDir)}}
+}
+
+// folderReader reads the manifests of folders.
+type folderReader struct {
+	fs       afero.Fs
+	dir      string // that relative folders are in
+	objects  []manifest.Object
+	notes    []bundle.Note
+	problems manifest.Problems
+}
+
+func (r *folderReader) abs(name string) string {
+	if filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(r.dir, name)
+}
+
+// read takes the manifests of a folder and all folders below it, sorted by path.
+func (r *folderReader) read(folder string, keep func(manifest.Object) bool) {
+	r.walk(folder, keep, true)
+}
+
+// readTop takes the manifests of a folder, but not of those below it.
+func (r *folderReader) readTop(folder string, keep func(manifest.Object) bool) {
+	r.walk(folder, keep, false)
+}
+
+func (r *folderReader) walk(folder string, keep func(manifest.Object) bool, deep bool) {
+	top := r.abs(folder)
+	err := afero.Walk(r.fs, top, func(p string, info fs.FileInfo, err error) error {
+		rel, _ := filepath.Rel(top, p)
+		name := path.Join(filepath.ToSlash(folder), filepath.ToSlash(rel))
+		if err != nil {
+			return fmt.Errorf("reading %s: %w", name, reason(err))
+		}
+		if p == top {
+			if !info.IsDir() {
+				return fmt.Errorf("%s is no folder; name the folder of the operator's manifests", name)
+			}
+			return nil
+		}
+		if strings.HasPrefix(info.Name(), ".") {
+			r.skip(name, "is hidden and was not read", "rename it if it belongs to the operator")
+			if info.IsDir() {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if info.IsDir() {
+			if !deep {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		return r.file(p, name, keep)
+	})
+	if err != nil {
+		r.problems = append(r.problems, manifest.Problem{Position: manifest.Position{File: filepath.ToSlash(folder)}, Text: strings.TrimPrefix(err.Error(), "reading "+filepath.ToSlash(folder)+": ")})
+	}
+}
+
+func (r *folderReader) skip(name, reason, advice string) {
+	r.notes = append(r.notes, bundle.Note{Subject: name, Reason: reason, Advice: advice, Dropped: true})
+}
+
+// file reads the objects of one file. A file that is no manifest by name is one if it holds objects.
+func (r *folderReader) file(p, name string, keep func(manifest.Object) bool) error {
+	info, err := r.fs.Stat(p)
+	if err != nil {
+		return fmt.Errorf("reading %s: %w", name, reason(err))
+	}
+	if !info.Mode().IsRegular() {
+		r.skip(name, "is no regular file and was not read", "")
+		return nil
+	}
+	if base := path.Base(name); base == "kustomization.yaml" || base == "kustomization.yml" || base == "Kustomization" {
+		r.skip(name, "is a kustomization and was not read", "build it, and give what comes out")
+		return nil
+	}
+	data, err := afero.ReadFile(r.fs, p)
+	if err != nil {
+		return fmt.Errorf("reading %s: %w", name, reason(err))
+	}
+	objects, problems := manifest.Decode(name, data)
+	named := slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(name))
+	for _, problem := range problems {
+		if problem.Foreign || !named {
+			r.skip(problem.Position.String(), problem.Text+", and was not read", "")
+			continue
+		}
+		r.problems = append(r.problems, problem)
+	}
+	for _, o := range objects {
+		if keep == nil || keep(o) {
+			r.objects = append(r.objects, o)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,219 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/operon-sdk/operon/pkg/bundle"
+	"github.com/operon-sdk/operon/pkg/manifest"
+	"github.com/operon-sdk/operon/pkg/project"
+	"github.com/operon-sdk/operon/pkg/scaffold"
+)
+
+func (a *app) runGenerateBundle(c *cobra.Command, o bundleOptions) error {
+	dir, err := a.workDir()
+	if err != nil {
+		return err
+	}
+	root, layout, err := a.bundleProject(dir, &o)
+	if err != nil {
+		return err
+	}
+	if findings := o.check(a.InPipe); len(findings) > 0 {
+		return findings
+	}
+	if o.outputDir == "" {
+		o.outputDir = defaultBundleDir
+	} else if o.outputDir, err = fromRoot(root, dir, o.outputDir); err != nil {
+		return err
+	}
+	if o.kustomizeGiven {
+		if o.kustomizeDir, err = fromRoot(root, dir, o.kustomizeDir); err != nil {
+			return err
+		}
+	}
+	if !o.stdout {
+		if done, err := a.settle(c.Context(), root); done || err != nil {
+			return err
+		}
+	}
+	tree := scaffold.NewTree(a.FS, root)
+	var made *bundle.Manifests
+	if o.manifests {
+		if made, err = a.bundleManifests(tree, dir, layout, &o); err != nil {
+			return err
+		}
+	}
+	if o.stdout {
+		return a.printManifests(made)
+	}
+	return a.apply(c.Context(), root, func(tree *scaffold.Tree) error {
+		return a.writeBundle(tree, made, layout, &o)
+	})
+}
+
+// bundleProject finds the project that a bundle is for, and its layout. Without a project the bundle
+// needs its name from --package, and lands in the working directory.
+func (a *app) bundleProject(dir string, o *bundleOptions) (root, layout string, err error) {
+	root, err = project.FindRoot(a.FS, dir)
+	if errors.Is(err, project.ErrNotAProject) {
+		if o.pkg == "" {
+			return "", "", fmt.Errorf("%w; to make a bundle without a project, name its package with --package", err)
+		}
+		return dir, "unknown", nil
+	}
+	if err != nil {
+		return "", "", err
+	}
+	config, err := project.Load(a.FS, root)
+	if err != nil {
+		return "", "", err
+	}
+	if o.pkg == "" {
+		o.pkg = config.ProjectName()
+	}
+	if o.pkg == "" {
+		return "", "", project.Findings{{Field: "--package", Problem: "is needed: PROJECT has no projectName to take the package's name from"}}
+	}
+	return root, strings.Join(config.Layout(), ","), nil
+}
+
+// bundleManifests reads the input and makes the manifests, and says what a person should know.
+func (a *app) bundleManifests(tree *scaffold.Tree, dir, layout string, o *bundleOptions) (*bundle.Manifests, error) {
+	objects, notes, err := a.bundleInput(tree.Root(), dir, o)
+	if err != nil {
+		return nil, err
+	}
+	base, err := readBase(tree, o)
+	if err != nil {
+		return nil, err
+	}
+	made, err := bundle.Generate(bundle.Input{
+		Package: o.pkg, Version: o.version, Layout: layout, Builder: builderName(),
+		Objects: objects, Base: base, ServiceAccounts: o.accounts,
+	})
+	if err != nil {
+		return nil, err
+	}
+	made.Notes = append(notes, made.Notes...)
+	return made, a.tellNotes(made.Notes, o.strict)
+}
+
+// builderName is how bundles name this program.
+func builderName() string { return "operon-" + buildVersion().Version }
+
+// readBase reads the project's base CSV, nil where it has none.
+func readBase(tree *scaffold.Tree, o *bundleOptions) (*manifest.Object, error) {
+	name := bundle.BaseFile(o.kustomizeDir, o.pkg)
+	data, err := tree.ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", name, reason(err))
+	}
+	objects, problems := manifest.Decode(name, data)
+	if len(problems) > 0 {
+		return nil, problems
+	}
+	for i := range objects {
+		if objects[i].Kind() == "ClusterServiceVersion" {
+			return &objects[i], nil
+		}
+	}
+	return nil, manifest.Problems{{Position: manifest.Position{File: name}, Text: "holds no ClusterServiceVersion; restore the base CSV, or delete the file to start from placeholders"}}
+}
+
+// tellNotes prints notes on stderr, with -q too: what is left out of a bundle must not go unseen.
+func (a *app) tellNotes(notes []bundle.Note, strict bool) error {
+	for _, n := range notes {
+		word := "note"
+		if n.Dropped {
+			word = "left out"
+			if strict {
+				word = "error"
+			}
+		}
+		fmt.Fprintf(a.Err, "%s: %s\n", word, n)
+	}
+	if dropped := bundle.Dropped(notes); strict && len(dropped) > 0 {
+		return &usageError{err: fmt.Errorf("--strict: %d things of the input cannot go into the bundle; nothing was written", len(dropped))}
+	}
+	return nil
+}
+
+// printManifests prints the manifests as documents of a YAML stream.
+func (a *app) printManifests(made *bundle.Manifests) error {
+	if made == nil {
+		return nil
+	}
+	bundle.SetCreated(made.CSV, a.created())
+	csv, err := manifest.Encode(made.CSV)
+	if err != nil {
+		return err
+	}
+	docs := []string{string(csv)}
+	for _, name := range made.Order {
+		docs = append(docs, string(made.Files[name]))
+	}
+	_, err = fmt.Fprint(a.Out, "---\n"+strings.Join(docs, "---\n"))
+	return err
+}
+
+// created is the time that a changed CSV bears.
+func (a *app) created() time.Time {
+	if epoch, ok := sourceDate(a.Getenv("SOURCE_DATE_EPOCH")); ok {
+		return epoch
+	}
+	return a.Now()
+}
+
+// writeBundle brings the bundle on disk up to date.
+func (a *app) writeBundle(tree *scaffold.Tree, made *bundle.Manifests, layout string, o *bundleOptions) error {
+	at := func(name string) string { return path.Join(o.outputDir, name) }
+	if made != nil {
+		bundle.SetCreated(made.CSV, a.created())
+		csv, err := manifest.Encode(made.CSV)
+		if err != nil {
+			return err
+		}
+		tree.WriteFile(at(bundle.ManifestsDir+"/"+made.Name), csv, 0o644)
+		for _, name := range made.Order {
+			tree.WriteFile(at(bundle.ManifestsDir+"/"+name), made.Files[name], 0o644)
+		}
+		if made.Scorecard != nil {
+			tree.WriteFile(at(bundle.ScorecardFile), made.Scorecard, 0o644)
+		}
+	}
+	if !o.metadata || !o.overwrite && tree.Exists(at(bundle.AnnotationsFile)) {
+		return nil
+	}
+	meta := bundle.Metadata{
+		Dir: o.outputDir, Package: o.pkg, Channels: o.channels, DefaultChannel: o.defaultChannel,
+		Layout: layout, Builder: builderName(), Scorecard: tree.Exists(at(bundle.ScorecardFile)),
+	}
+	annotations, err := meta.Annotations()
+	if err != nil {
+		return err
+	}
+	dockerfile, err := meta.Dockerfile()
+	if err != nil {
+		return err
+	}
+	tree.WriteFile(at(bundle.AnnotationsFile), annotations, 0o644)
+	tree.WriteFile(bundle.DockerfileName, dockerfile, 0o644)
+	return nil
+}
+
+// sourceDate reads the time of SOURCE_DATE_EPOCH, seconds since 1970.
+func sourceDate(value string) (time.Time, bool) {
+	seconds, err := strconv.ParseInt(value, 10, 64)
+	return time.Unix(seconds, 0), err == nil
+}

@@ -1,0 +1,175 @@
+package cmd
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/blang/semver/v4"
+	"github.com/spf13/cobra"
+
+	"github.com/operon-sdk/operon/pkg/project"
+)
+
+// bundleOptions are the flags of generate bundle.
+type bundleOptions struct {
+	version, channels, defaultChannel, pkg string
+	inputDir, deployDir, crdsDir           string
+	kustomizeDir, outputDir                string
+	accounts                               []string
+	manifests, metadata                    bool
+	overwrite, stdout, digests, strict     bool
+	// kustomizeGiven tells whether --kustomize-dir was given.
+	kustomizeGiven bool
+}
+
+func newGenerateBundle(a *app) *cobra.Command {
+	var o bundleOptions
+	c := &cobra.Command{
+		Use:   "bundle",
+		Short: "Generate the bundle: CSV, manifests, metadata and Dockerfile",
+		Long: `Generate an operator bundle for the Operator Lifecycle Manager (OLM): a ClusterServiceVersion
+made of the operator's manifests and a base with its texts, the manifests beside it, their metadata,
+and the Dockerfile of the bundle's image.
+
+The manifests come from stdin, from --input-dir, or from --deploy-dir and --crds-dir; without any of
+these the kustomization in --kustomize-dir is built in this process. The base is a CSV among them,
+or NAME.clusterserviceversion.yaml in the folder bases of --kustomize-dir.
+
+What is edited by hand in the bundle stays: annotations, labels, further lines of the Dockerfile,
+related images, replaces and skips. What OLM does not take is left out and named with the reason;
+--strict makes that an error. Nothing is written when nothing has changed.`,
+		Example: fmt.Sprintf(`  # From the project's kustomization:
+  %[1]s generate bundle --version 0.0.1
+
+  # From a pipe, as 'make bundle' does:
+  kustomize build config/manifests | %[1]s generate bundle --version 0.0.1
+
+  # From a folder of manifests, outside of a project:
+  %[1]s generate bundle --input-dir deploy --package memcached-operator --version 0.0.1
+
+  # Channels of an existing bundle:
+  %[1]s generate bundle --metadata --channels stable,candidate --default-channel stable`, a.program),
+		Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			o.kustomizeGiven = c.Flags().Changed("kustomize-dir")
+			return a.runGenerateBundle(c, o)
+		},
+	}
+	f := c.Flags()
+	f.StringVarP(&o.version, "version", "v", "", "semantic `version` of the bundle; the base's when not given")
+	f.StringVar(&o.channels, "channels", "alpha", "comma-separated `channels` that the bundle belongs to")
+	f.StringVar(&o.defaultChannel, "default-channel", "", "default `channel` of the package")
+	f.StringVar(&o.pkg, "package", "", "`name` of the package; the project's name when not given")
+	f.StringVar(&o.inputDir, "input-dir", "", "`folder` to read the operator's manifests from")
+	f.StringVar(&o.deployDir, "deploy-dir", "", "`folder` to read the operator's manifests from; --input-dir in new scripts")
+	f.StringVar(&o.crdsDir, "crds-dir", "", "`folder` to read the CRDs from instead of --deploy-dir")
+	f.StringVar(&o.kustomizeDir, "kustomize-dir", defaultKustomizeDir, "`folder` with the kustomization of the bundle and the base CSV")
+	f.StringVar(&o.outputDir, "output-dir", "", "`folder` to write the bundle to (default \"bundle\")")
+	f.StringSliceVar(&o.accounts, "extra-service-accounts", nil, "`accounts` that no Deployment uses and whose permissions the CSV shall have")
+	f.BoolVar(&o.manifests, "manifests", false, "generate the manifests only")
+	f.BoolVar(&o.metadata, "metadata", false, "generate the metadata and the Dockerfile only")
+	f.BoolVar(&o.overwrite, "overwrite", true, "bring existing metadata and Dockerfile up to date; =false leaves them alone")
+	f.BoolVar(&o.stdout, "stdout", false, "print the manifests and write nothing")
+	f.BoolVar(&o.digests, "use-image-digests", false, "refer to images by digest")
+	f.BoolVar(&o.strict, "strict", false, "fail when something of the input cannot go into the bundle")
+	return c
+}
+
+// The defaults of flags that name folders.
+const (
+	defaultKustomizeDir = "config/manifests"
+	defaultBundleDir    = "bundle"
+)
+
+// check finds what is wrong with the flags, before anything is read.
+func (o *bundleOptions) check(piped bool) project.Findings {
+	var findings project.Findings
+	add := func(flag, value, problem string) {
+		findings = append(findings, project.Finding{Field: flag, Value: value, Problem: problem})
+	}
+	if !o.manifests && !o.metadata {
+		o.manifests, o.metadata = true, true
+	}
+	if problem := packageProblem(o.pkg); problem != "" {
+		add("--package", o.pkg, problem)
+	}
+	if problem := versionProblem(o.version); problem != "" {
+		add("--version", o.version, problem)
+	}
+	for _, channel := range strings.Split(o.channels, ",") {
+		if problem := channelProblem(channel); problem != "" {
+			add("--channels", o.channels, problem)
+		}
+	}
+	if problem := channelProblem(o.defaultChannel); problem != "" && o.defaultChannel != "" {
+		add("--default-channel", o.defaultChannel, problem)
+	}
+	if !o.manifests {
+		return findings
+	}
+	dirs := o.inputDir != "" || o.deployDir != "" || o.crdsDir != ""
+	if piped && dirs {
+		add("stdin", "a pipe", "comes with --input-dir, --deploy-dir or --crds-dir; use one of them, and append </dev/null where a script passes its own input on")
+	}
+	if o.inputDir != "" && (o.deployDir != "" || o.crdsDir != "") {
+		add("--input-dir", o.inputDir, "excludes --deploy-dir and --crds-dir")
+	}
+	if o.crdsDir != "" && o.deployDir == "" && o.inputDir == "" {
+		add("--crds-dir", o.crdsDir, "holds CRDs only; give --deploy-dir too")
+	}
+	if o.stdout && o.outputDir != "" {
+		add("--output-dir", o.outputDir, "excludes --stdout, which writes nothing to disk")
+	}
+	return findings
+}
+
+// versionProblem says why a text is not the version of a bundle; empty means that it is none at all.
+func versionProblem(version string) string {
+	if version == "" {
+		return ""
+	}
+	v, err := semver.Parse(version)
+	switch {
+	case strings.HasPrefix(version, "v"):
+		return "must be a semantic version without v, such as 1.2.3"
+	case err != nil:
+		return "must be a semantic version such as 1.2.3: " + strings.ToLower(err.Error())
+	case len(v.Build) > 0:
+		return "has build metadata, which the name of a CSV cannot hold; leave out what begins with +"
+	}
+	return ""
+}
+
+// packageProblem says why a text is not the name of a package.
+func packageProblem(name string) string {
+	for _, finding := range project.CheckProjectName(name) {
+		return finding.Problem
+	}
+	return ""
+}
+
+// channelProblem says why a text is not the name of a channel.
+func channelProblem(channel string) string {
+	switch {
+	case channel == "":
+		return "has an empty channel"
+	case strings.ContainsAny(channel, " \t\r\n"):
+		return "has white space in it; separate channels by commas alone"
+	case strings.ContainsAny(channel, "\"'#:{}[]=$\\"):
+		return "has a character that a channel's name cannot have"
+	}
+	return ""
+}
+
+// fromRoot gives a folder that a flag names as seen from the project's root, separated by slashes.
+func fromRoot(root, dir, name string) (string, error) {
+	if !filepath.IsAbs(name) {
+		name = filepath.Join(dir, name)
+	}
+	rel, err := filepath.Rel(root, name)
+	if err != nil {
+		return "", err
+	}
+	return filepath.ToSlash(rel), nil
+}

@@ -1,0 +1,106 @@
+package bundle
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+
+	"github.com/operon-sdk/operon/pkg/manifest"
+)
+
+// conversion is a CRD that a webhook converts.
+type conversion struct {
+	crd      manifest.Object
+	endpoint endpoint
+	versions []string
+}
+
+// conversions makes one definition for all CRDs that the same Service converts at the same port and path.
+func (w *webhooks) conversions() {
+	type place struct {
+		service string
+		port    int32
+		path    string
+	}
+	groups := map[place][]conversion{}
+	var order []place
+	for _, c := range w.conversionCRDs() {
+		at := place{service: c.endpoint.service, port: c.endpoint.port}
+		if c.endpoint.path != nil {
+			at.path = *c.endpoint.path
+		}
+		if groups[at] == nil {
+			order = append(order, at)
+		}
+		groups[at] = append(groups[at], c)
+	}
+	for _, at := range order {
+		group := groups[at]
+		slices.SortFunc(group, func(a, b conversion) int { return strings.Compare(a.crd.Name(), b.crd.Name()) })
+		none := admissionv1.SideEffectClassNone
+		d := v1alpha1.WebhookDescription{
+			Type:        v1alpha1.ConversionWebhook,
+			SideEffects: &none,
+			WebhookPath: group[0].endpoint.path,
+		}
+		plurals := ""
+		for _, c := range group {
+			d.ConversionCRDs = append(d.ConversionCRDs, c.crd.Name())
+			plural, _, _ := strings.Cut(c.crd.Name(), ".")
+			plurals += plural
+			for _, v := range c.versions {
+				if !slices.Contains(d.AdmissionReviewVersions, v) {
+					d.AdmissionReviewVersions = append(d.AdmissionReviewVersions, v)
+				}
+			}
+		}
+		d.GenerateName = "c" + plurals + ".kb.io"
+		b, ok := w.backend(group[0].crd.Locate("spec", "conversion"), "the conversion of "+strings.Join(d.ConversionCRDs, ", "), group[0].endpoint)
+		if !ok {
+			continue
+		}
+		d.DeploymentName, d.ContainerPort, d.TargetPort = b.deployment.Name(), b.port, b.target
+		w.definitions = append(w.definitions, d)
+	}
+}
+
+// conversionCRDs lists the CRDs with a conversion webhook.
+func (w *webhooks) conversionCRDs() []conversion {
+	var all []conversion
+	add := func(o manifest.Object, found bool, service string, port *int32, path *string, versions []string) {
+		if !found {
+			w.problem(o.Locate("spec", "conversion"), "%s is converted by a webhook without a Service, which OLM does not support; name the Service of the operator's webhook server", o)
+			return
+		}
+		e := endpoint{service, webhookPort, path}
+		if port != nil {
+			e.port = *port
+		}
+		all = append(all, conversion{o, e, versions})
+	}
+	for _, crd := range w.crds {
+		conv := crd.value.Spec.Conversion
+		if conv == nil || conv.Webhook == nil || conv.Webhook.ClientConfig == nil {
+			continue
+		}
+		if s := conv.Webhook.ClientConfig.Service; s != nil {
+			add(crd.Object, true, s.Name, s.Port, s.Path, conv.Webhook.ConversionReviewVersions)
+		} else {
+			add(crd.Object, false, "", nil, nil, nil)
+		}
+	}
+	for _, crd := range w.oldCRDs {
+		conv := crd.value.Spec.Conversion
+		if conv == nil || conv.WebhookClientConfig == nil {
+			continue
+		}
+		if s := conv.WebhookClientConfig.Service; s != nil {
+			add(crd.Object, true, s.Name, s.Port, s.Path, conv.ConversionReviewVersions)
+		} else {
+			add(crd.Object, false, "", nil, nil, nil)
+		}
+	}
+	return all
+}

@@ -1,0 +1,241 @@
+package bundle
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/operon-sdk/operon/pkg/manifest"
+)
+
+// webhookPort is the port of a Service that a webhook means when it names none.
+const webhookPort int32 = 443
+
+// endpoint is where a webhook is served.
+type endpoint struct {
+	service string
+	port    int32
+	path    *string
+}
+
+// backend is the Deployment behind an endpoint, and the ports of the Service in front of it.
+type backend struct {
+	service    *read[corev1.Service]
+	deployment *read[appsv1.Deployment]
+	port       int32
+	target     *intstr.IntOrString
+}
+
+// webhooks builds the CSV's webhook definitions.
+type webhooks struct {
+	*collection
+	definitions []v1alpha1.WebhookDescription
+	// served are the ports of Services that webhooks use, and behind the deployments that serve them.
+	served map[string]map[int32]bool
+	behind map[string]bool
+}
+
+// applyWebhooks writes the webhook configurations, and the conversions of CRDs, into the CSV; where
+// there are none, what the base has stays. OLM makes the configurations, their Services and serving
+// certificates from it.
+func (c *collection) applyWebhooks(csv *v1alpha1.ClusterServiceVersion) *webhooks {
+	w := &webhooks{collection: c, served: map[string]map[int32]bool{}, behind: map[string]bool{}}
+	for _, config := range c.validating {
+		for i, hook := range config.value.Webhooks {
+			w.validating(config.Object, i, hook)
+		}
+	}
+	for _, config := range c.mutating {
+		for i, hook := range config.value.Webhooks {
+			w.mutating(config.Object, i, hook)
+		}
+	}
+	w.conversions()
+	slices.SortStableFunc(w.definitions, func(a, b v1alpha1.WebhookDescription) int {
+		return cmp.Compare(a.GenerateName, b.GenerateName)
+	})
+	if len(w.definitions) > 0 {
+		csv.Spec.WebhookDefinitions = w.definitions
+	}
+	return w
+}
+
+func (w *webhooks) validating(at manifest.Object, i int, hook admissionv1.ValidatingWebhook) {
+	w.admission(at, i, hook.ClientConfig, hook.NamespaceSelector, hook.MatchConditions, v1alpha1.WebhookDescription{
+		Type:                    v1alpha1.ValidatingAdmissionWebhook,
+		GenerateName:            hook.Name,
+		Rules:                   hook.Rules,
+		FailurePolicy:           hook.FailurePolicy,
+		MatchPolicy:             hook.MatchPolicy,
+		ObjectSelector:          hook.ObjectSelector,
+		SideEffects:             hook.SideEffects,
+		TimeoutSeconds:          hook.TimeoutSeconds,
+		AdmissionReviewVersions: hook.AdmissionReviewVersions,
+	})
+}
+
+func (w *webhooks) mutating(at manifest.Object, i int, hook admissionv1.MutatingWebhook) {
+	w.admission(at, i, hook.ClientConfig, hook.NamespaceSelector, hook.MatchConditions, v1alpha1.WebhookDescription{
+		Type:                    v1alpha1.MutatingAdmissionWebhook,
+		GenerateName:            hook.Name,
+		Rules:                   hook.Rules,
+		FailurePolicy:           hook.FailurePolicy,
+		MatchPolicy:             hook.MatchPolicy,
+		ObjectSelector:          hook.ObjectSelector,
+		SideEffects:             hook.SideEffects,
+		TimeoutSeconds:          hook.TimeoutSeconds,
+		AdmissionReviewVersions: hook.AdmissionReviewVersions,
+		ReinvocationPolicy:      hook.ReinvocationPolicy,
+	})
+}
+
+// admission completes a definition with its endpoint.
+func (w *webhooks) admission(at manifest.Object, i int, client admissionv1.WebhookClientConfig, namespaces *metav1.LabelSelector, conditions []admissionv1.MatchCondition, d v1alpha1.WebhookDescription) {
+	subject := "webhook " + d.GenerateName
+	place := func(field ...string) manifest.Position {
+		return at.Locate(append([]string{"webhooks", fmt.Sprint(i)}, field...)...)
+	}
+	// OLM limits webhooks to the OperatorGroup's namespaces itself, and knows no match conditions.
+	if namespaces != nil && (len(namespaces.MatchLabels) > 0 || len(namespaces.MatchExpressions) > 0) {
+		w.note(Note{Position: place("namespaceSelector"), Subject: subject, Dropped: true,
+			Reason: "has a namespaceSelector; a CSV has no place for it, OLM selects the namespaces of the OperatorGroup",
+			Advice: "use objectSelector, or check the namespace in the webhook"})
+	}
+	if len(conditions) > 0 {
+		w.note(Note{Position: place("matchConditions"), Subject: subject, Dropped: true,
+			Reason: "has matchConditions; a CSV has no place for them",
+			Advice: "check the conditions in the webhook"})
+	}
+	if client.Service == nil {
+		w.problem(place("clientConfig"), "%s is called by a URL, which OLM does not support; serve it from a Deployment of the operator behind a Service, or leave it out of the input", subject)
+		return
+	}
+	e := endpoint{client.Service.Name, webhookPort, client.Service.Path}
+	if client.Service.Port != nil {
+		e.port = *client.Service.Port
+	}
+	b, ok := w.backend(place("clientConfig", "service"), subject, e)
+	if !ok {
+		return
+	}
+	if len(d.AdmissionReviewVersions) == 0 {
+		d.AdmissionReviewVersions = []string{"v1"}
+		w.note(Note{Position: place(), Subject: subject, Reason: "names no admissionReviewVersions; v1 is written", Advice: "name the versions that it understands"})
+	}
+	if d.SideEffects == nil {
+		none := admissionv1.SideEffectClassNone
+		d.SideEffects = &none
+		w.note(Note{Position: place(), Subject: subject, Reason: "names no sideEffects; None is written", Advice: "name them: None or NoneOnDryRun"})
+	}
+	d.DeploymentName, d.ContainerPort, d.TargetPort, d.WebhookPath = b.deployment.Name(), b.port, b.target, e.path
+	w.definitions = append(w.definitions, d)
+}
+
+// backend finds the Service of an endpoint and the Deployment behind it. What cannot be found is a
+// problem: OLM refuses a webhook whose deployment the CSV does not have.
+func (w *webhooks) backend(at manifest.Position, subject string, e endpoint) (backend, bool) {
+	service := w.service(e.service)
+	if service == nil {
+		w.problem(at, "%s is served by the Service %s, which is not in the input; add the Service, so that the Deployment behind it is known", subject, e.service)
+		return backend{}, false
+	}
+	b := backend{service: service}
+	spec := service.value.Spec
+	switch {
+	case spec.Type == corev1.ServiceTypeExternalName:
+		w.problem(at, "%s is served by %s, which is of type ExternalName; OLM needs a Deployment of the operator behind it", subject, service)
+		return backend{}, false
+	case len(spec.Selector) == 0:
+		w.problem(at, "%s is served by %s, which has no selector; OLM needs a Deployment of the operator behind it", subject, service)
+		return backend{}, false
+	}
+	for i, d := range w.deployments {
+		if labels.SelectorFromSet(spec.Selector).Matches(labels.Set(d.value.Spec.Template.Labels)) {
+			b.deployment = &w.deployments[i]
+			break
+		}
+	}
+	if b.deployment == nil {
+		w.problem(at, "%s is served by %s, whose selector fits no Deployment of the input; correct the selector or the labels of the pods", subject, service)
+		return backend{}, false
+	}
+	for _, port := range spec.Ports {
+		if port.Port != e.port {
+			continue
+		}
+		target := port.TargetPort
+		if target == (intstr.IntOrString{}) {
+			target = intstr.FromInt32(port.Port) // as the API server does
+		}
+		b.port, b.target = port.Port, &target
+		break
+	}
+	if b.target == nil {
+		w.problem(at, "%s uses port %d of %s, which has no such port; it has %s", subject, e.port, service, portNames(spec.Ports))
+		return backend{}, false
+	}
+	if b.target.Type == intstr.String && !hasPort(b.deployment.value, b.target.StrVal) {
+		w.problem(at, "%s: port %d of %s leads to the port named %s, which no container of %s has", subject, e.port, service, b.target.StrVal, b.deployment)
+		return backend{}, false
+	}
+	if w.served[e.service] == nil {
+		w.served[e.service] = map[int32]bool{}
+	}
+	w.served[e.service][e.port] = true
+	w.behind[b.deployment.Name()] = true
+	return b, true
+}
+
+func (c *collection) service(name string) *read[corev1.Service] {
+	for i := range c.services {
+		if c.services[i].Name() == name {
+			return &c.services[i]
+		}
+	}
+	return nil
+}
+
+func portNames(ports []corev1.ServicePort) string {
+	if len(ports) == 0 {
+		return "none"
+	}
+	names := make([]string, len(ports))
+	for i, p := range ports {
+		names[i] = fmt.Sprint(p.Port)
+	}
+	return strings.Join(names, ", ")
+}
+
+func hasPort(d appsv1.Deployment, name string) bool {
+	return slices.ContainsFunc(d.Spec.Template.Spec.Containers, func(c corev1.Container) bool {
+		return slices.ContainsFunc(c.Ports, func(p corev1.ContainerPort) bool { return p.Name == name })
+	})
+}
+
+// leaveServices takes the Services out that only serve webhooks: OLM makes its own for them.
+func (w *webhooks) leaveServices() {
+	w.services = slices.DeleteFunc(w.services, func(s read[corev1.Service]) bool {
+		ports := w.served[s.Name()]
+		if ports == nil {
+			return false
+		}
+		for _, p := range s.value.Spec.Ports {
+			if !ports[p.Port] {
+				return false
+			}
+		}
+		w.note(Note{Position: s.Position, Subject: s.String(), Dropped: true,
+			Reason: "serves webhooks only; OLM makes a Service of its own for them, so it is left out",
+			Advice: "nothing is to be done"})
+		return true
+	})
+}

@@ -1,0 +1,26 @@
+package manifest
+
+import (
+	"encoding/json"
+	"fmt"
+
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"sigs.k8s.io/yaml"
+)
+
+// Encode writes a value as the Kubernetes tools do: keys sorted, two blanks of indentation, lists not
+// indented, long plain texts folded.
+func Encode(v any) ([]byte, error) { return yaml.Marshal(v) }
+
+// Fields gives a Go type of Kubernetes as an object's fields.
+func Fields(v any) (map[string]any, error) {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return nil, fmt.Errorf("encoding: %w", err)
+	}
+	var fields map[string]any
+	if err := utiljson.Unmarshal(data, &fields); err != nil {
+		return nil, fmt.Errorf("encoding: %w", err)
+	}
+	return fields, nil
+}

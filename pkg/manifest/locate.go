@@ -1,0 +1,69 @@
+package manifest
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+type jsonTypeError = json.UnmarshalTypeError
+
+// article names a type for a person.
+func article(name string) string {
+	name = strings.TrimPrefix(name, "*")
+	switch {
+	case name == "string":
+		return "a text"
+	case name == "bool":
+		return "true or false"
+	case name == "array" || strings.HasPrefix(name, "[]"):
+		return "a list"
+	case name == "object" || strings.HasPrefix(name, "map[") || strings.Contains(name, "."):
+		return "a mapping"
+	case strings.HasPrefix(name, "int") || strings.HasPrefix(name, "uint") || strings.HasPrefix(name, "float") || strings.HasPrefix(name, "number"):
+		return "a number"
+	}
+	return name
+}
+
+// Locate finds the place of a field within the object; steps are keys and indices of lists. Where the
+// path ends early, it is the place of the last field found.
+func (o Object) Locate(path ...string) Position {
+	if o.item {
+		return o.Position
+	}
+	var doc yaml.Node
+	if err := yaml.Unmarshal(o.data, &doc); err != nil || len(doc.Content) == 0 {
+		return o.Position
+	}
+	node, at := doc.Content[0], doc.Content[0]
+	for _, step := range path {
+		key, value := descend(node, step)
+		if value == nil {
+			break
+		}
+		node, at = value, key
+	}
+	return Position{File: o.File, Line: o.Line + at.Line - 1, Column: at.Column}
+}
+
+// descend gives the key and the value of one step; both are the item in a list.
+func descend(node *yaml.Node, step string) (key, value *yaml.Node) {
+	switch node.Kind {
+	case yaml.AliasNode:
+		return descend(node.Alias, step)
+	case yaml.MappingNode:
+		for i := 0; i+1 < len(node.Content); i += 2 {
+			if node.Content[i].Value == step {
+				return node.Content[i], node.Content[i+1]
+			}
+		}
+	case yaml.SequenceNode:
+		if i, err := strconv.Atoi(step); err == nil && i >= 0 && i < len(node.Content) {
+			return node.Content[i], node.Content[i]
+		}
+	}
+	return nil, nil
+}
