@@ -29,8 +29,7 @@ func (a *app) bundleInput(root, dir string, o *bundleOptions) ([]manifest.Object
 	case o.deployDir != "":
 		r.read(o.deployDir, nil)
 	case a.InPipe || a.InFile:
-		objects, err := a.readStdin()
-		return objects, nil, err
+		return a.readStdin()
 	default:
 		objects, err := a.buildManifests(root, o)
 		return objects, nil, err
@@ -40,17 +39,35 @@ func (a *app) bundleInput(root, dir string, o *bundleOptions) ([]manifest.Object
 
 func isCRD(o manifest.Object) bool { return o.Kind() == "CustomResourceDefinition" }
 
-func (a *app) readStdin() ([]manifest.Object, error) {
+// readStdin reads the objects that are piped in. Documents of other kinds are passed over with a note.
+func (a *app) readStdin() ([]manifest.Object, []bundle.Note, error) {
 	data, err := io.ReadAll(a.In)
 	if err != nil {
-		return nil, fmt.Errorf("reading stdin: %w", err)
+		return nil, nil, fmt.Errorf("reading stdin: %w", err)
 	}
 	objects, problems := manifest.Decode("stdin", data)
-	if len(objects) == 0 && len(problems) == 0 {
-		return nil, manifest.Problems{{Position: manifest.Position{File: "stdin"},
+	var notes []bundle.Note
+	own := slices.DeleteFunc(slices.Clone(problems), func(p manifest.Problem) bool {
+		if p.Foreign {
+			notes = append(notes, foreign(p))
+		}
+		return p.Foreign
+	})
+	switch {
+	case len(own) > 0:
+		return nil, notes, own
+	case len(objects) == 0 && len(problems) > 0:
+		return nil, nil, problems
+	case len(objects) == 0:
+		return nil, nil, manifest.Problems{{Position: manifest.Position{File: "stdin"},
 			Text: "is empty: the command on the left of the pipe printed nothing; see what it says on its own"}}
 	}
-	return objects, problems.Err()
+	return objects, notes, nil
+}
+
+// foreign is the note about a document that is no Kubernetes object.
+func foreign(p manifest.Problem) bundle.Note {
+	return bundle.Note{Position: p.Position, Subject: "the document", Reason: p.Text + ", and was not read", Advice: "leave it out of the input", Dropped: true}
 }
 
 // buildManifests builds the kustomization of the bundle in this process.
@@ -155,7 +172,7 @@ func (r *folderReader) file(p, name string, keep func(manifest.Object) bool) err
 	named := slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(name))
 	for _, problem := range problems {
 		if problem.Foreign || !named {
-			r.skip(problem.Position.String(), problem.Text+", and was not read", "")
+			r.notes = append(r.notes, foreign(problem))
 			continue
 		}
 		r.problems = append(r.problems, problem)

@@ -64,6 +64,9 @@ func collect(objects []manifest.Object) *collection {
 	for _, o := range c.distinct(objects) {
 		c.add(o)
 	}
+	for i := 1; i < len(c.scorecards); i++ {
+		c.problem(c.scorecards[i].Position, "%s is a second scorecard configuration, after %s at %s; a bundle has one", c.scorecards[i], c.scorecards[0], c.scorecards[0].Position)
+	}
 	return c
 }
 

@@ -2,6 +2,7 @@ package bundle
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -59,16 +60,18 @@ func (c *collection) files(out *Manifests) error {
 	if len(c.scorecards) > 0 && f.err == nil {
 		out.Scorecard, f.err = manifest.Encode(c.scorecards[0].value)
 	}
+	if f.err == nil {
+		f.err = c.problems.Err()
+	}
 	return f.err
 }
 
 // files gives each manifest its file name.
 type files struct {
-	out     *Manifests
-	c       *collection
-	taken   map[string]manifest.Object
-	repeats int
-	err     error
+	out   *Manifests
+	c     *collection
+	taken map[string]manifest.Object
+	err   error
 }
 
 // typed writes an object as its Go type holds it. creationTimestamp: null is what operator-sdk writes.
@@ -89,8 +92,11 @@ func (f *files) add(name string, o manifest.Object, fields map[string]any) {
 		return
 	}
 	// OLM creates the objects in the namespace that it installs the operator into.
+	fields = maps.Clone(fields)
 	if meta, ok := fields["metadata"].(map[string]any); ok {
+		meta = maps.Clone(meta)
 		delete(meta, "namespace")
+		fields["metadata"] = meta
 	}
 	data, err := manifest.Encode(fields)
 	if err != nil {
@@ -98,11 +104,8 @@ func (f *files) add(name string, o manifest.Object, fields map[string]any) {
 		return
 	}
 	if other, ok := f.taken[name]; ok {
-		f.c.note(Note{Position: o.Position, Subject: o.String(), Dropped: true,
-			Reason: fmt.Sprintf("and %s have one name in the namespace of the operator, so that one overwrites the other", other),
-			Advice: "rename one of them"})
-		name = fmt.Sprintf("dup%d_%s", f.repeats, name)
-		f.repeats++
+		f.c.problem(o.Position, "%s and %s at %s have the same name in the namespace of the operator, so that one would overwrite the other; rename or leave out one of them", o, other, other.Position)
+		return
 	}
 	f.taken[name] = o
 	if f.out.Files == nil {

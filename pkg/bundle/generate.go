@@ -185,11 +185,20 @@ func (c *collection) check(csv *v1alpha1.ClusterServiceVersion, at source) {
 			if e.Type == errors.ErrorInvalidOperation {
 				continue // without the name of the API; missingExamples gives it
 			}
-			c.note(Note{Position: position, Subject: csv.Name, Reason: e.Detail})
+			c.note(warning(csv, at, position, e.Detail))
 		}
 	}
 	c.missingExamples(csv)
 	c.noteVersions(csv, position)
+}
+
+// warning is the note of a warning of operator-framework's validation.
+func warning(csv *v1alpha1.ClusterServiceVersion, at source, position manifest.Position, detail string) Note {
+	if strings.Contains(detail, "minKubeVersion is not informed") {
+		return Note{Position: at.locate("spec"), Subject: csv.Name, Reason: "has no spec.minKubeVersion, so that OLM installs it on every version of Kubernetes",
+			Advice: "write the oldest version that it runs on into the base CSV"}
+	}
+	return Note{Position: position, Subject: csv.Name, Reason: "is doubtful: " + strings.TrimPrefix(detail, "("+csv.Name+") ")}
 }
 
 // missingTexts are the required texts that a CSV lacks.

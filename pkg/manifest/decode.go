@@ -261,6 +261,9 @@ func (d Document) objects() ([]Object, Problems) {
 		}
 		return nil, Problems{{Position: d.Position, Text: "is no Kubernetes object: " + describe(content), Foreign: true}}
 	}
+	if len(fields) == 0 {
+		return nil, nil
+	}
 	object := Object{Position: d.Position, Fields: fields, data: d.Data}
 	return object.unpack()
 }
@@ -328,7 +331,7 @@ func (o Object) incomplete() (Problem, bool) {
 	if len(missing) > 0 {
 		return Problem{
 			Position: o.Position,
-			Text:     fmt.Sprintf("is no Kubernetes object: %s is missing", strings.Join(missing, " and ")),
+			Text:     fmt.Sprintf("is no Kubernetes object, being without %s", strings.Join(missing, " and ")),
 			Foreign:  len(missing) == 2,
 		}, true
 	}
