@@ -54,9 +54,17 @@ func (a *app) runGenerateBundle(c *cobra.Command, o bundleOptions) error {
 	if o.stdout {
 		return a.printManifests(made)
 	}
-	return a.apply(c.Context(), root, func(tree *scaffold.Tree) error {
-		return a.writeBundle(tree, made, layout, &o)
+	var up *bundle.Updated
+	err = a.apply(c.Context(), root, func(tree *scaffold.Tree) error {
+		if up, err = a.writeBundle(tree, made, layout, &o); err != nil {
+			return err
+		}
+		return a.tellNotes(up.Notes, false)
 	})
+	if err == nil && !a.dryRun {
+		a.writeRecord(root, o.outputDir, up.Created, up.Generated)
+	}
+	return err
 }
 
 // bundleProject finds the project that a bundle is for, and its layout. Without a project the bundle
@@ -175,41 +183,60 @@ func (a *app) created() time.Time {
 	return a.Now()
 }
 
-// writeBundle brings the bundle on disk up to date.
-func (a *app) writeBundle(tree *scaffold.Tree, made *bundle.Manifests, layout string, o *bundleOptions) error {
+// writeBundle brings the bundle on disk up to date, and gives what is to be remembered of it.
+func (a *app) writeBundle(tree *scaffold.Tree, made *bundle.Manifests, layout string, o *bundleOptions) (*bundle.Updated, error) {
 	at := func(name string) string { return path.Join(o.outputDir, name) }
-	if made != nil {
-		bundle.SetCreated(made.CSV, a.created())
-		csv, err := manifest.Encode(made.CSV)
-		if err != nil {
-			return err
-		}
-		tree.WriteFile(at(bundle.ManifestsDir+"/"+made.Name), csv, 0o644)
-		for _, name := range made.Order {
-			tree.WriteFile(at(bundle.ManifestsDir+"/"+name), made.Files[name], 0o644)
-		}
-		if made.Scorecard != nil {
-			tree.WriteFile(at(bundle.ScorecardFile), made.Scorecard, 0o644)
-		}
-	}
-	if !o.metadata || !o.overwrite && tree.Exists(at(bundle.AnnotationsFile)) {
-		return nil
-	}
-	meta := bundle.Metadata{
-		Dir: o.outputDir, Package: o.pkg, Channels: o.channels, DefaultChannel: o.defaultChannel,
-		Layout: layout, Builder: builderName(), Scorecard: tree.Exists(at(bundle.ScorecardFile)),
-	}
-	annotations, err := meta.Annotations()
+	files, err := tree.Walk(o.outputDir, nil)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	dockerfile, err := meta.Dockerfile()
+	edits, err := readEdits(tree)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	tree.WriteFile(at(bundle.AnnotationsFile), annotations, 0o644)
-	tree.WriteFile(bundle.DockerfileName, dockerfile, 0o644)
-	return nil
+	u := bundle.Update{
+		Dir: o.outputDir, Manifests: made, List: bundle.ManifestNames(o.outputDir, files), Edits: edits, Now: a.created(),
+		Read: func(name string) ([]byte, bool, error) {
+			data, err := tree.ReadFile(name)
+			if errors.Is(err, fs.ErrNotExist) {
+				return nil, false, nil
+			}
+			if err != nil {
+				return nil, false, fmt.Errorf("reading %s: %w", name, reason(err))
+			}
+			return data, true, nil
+		},
+	}
+	csv, _, err := u.Read(at(bundle.ManifestsDir + "/" + bundle.CSVFile(o.pkg)))
+	if err != nil {
+		return nil, err
+	}
+	before := bundle.CreatedAt(csv)
+	u.Before = a.readRecord(tree.Root(), o.outputDir, before)
+	switch {
+	case o.metadata && !o.overwrite && tree.Exists(at(bundle.AnnotationsFile)):
+		a.progressf("note: --overwrite=false: %s and %s stay as they are, with their channels", at(bundle.AnnotationsFile), bundle.DockerfileName)
+	case o.metadata:
+		u.Metadata = &bundle.Metadata{
+			Dir: o.outputDir, Package: o.pkg, Channels: o.channels, DefaultChannel: o.defaultChannel,
+			Layout: layout, Builder: builderName(),
+			Scorecard: tree.Exists(at(bundle.ScorecardFile)) || made != nil && made.Scorecard != nil,
+		}
+	}
+	up, err := u.Run()
+	if err != nil {
+		return nil, err
+	}
+	for name, content := range up.Files {
+		tree.WriteFile(name, content, 0o644)
+	}
+	for _, name := range up.Removed {
+		tree.Remove(name)
+	}
+	if up.Created == "" {
+		up.Created = before
+	}
+	return up, writeEdits(tree, up.Kept)
 }
 
 // sourceDate reads the time of SOURCE_DATE_EPOCH, seconds since 1970.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/operon-sdk/operon/pkg/bundle"
 	"github.com/operon-sdk/operon/pkg/codegen"
 	"github.com/operon-sdk/operon/pkg/controlplane"
 	"github.com/operon-sdk/operon/pkg/manifest"
@@ -71,7 +72,7 @@ func badInput(err error) bool {
 	}
 	return errors.Is(err, project.ErrNotAProject) || errors.Is(err, codegen.ErrHeaderMissing) ||
 		is[project.Findings](err) || is[*project.ParseError](err) || is[*project.LayoutError](err) ||
-		is[manifest.Problems](err) || is[codegen.Findings](err) || is[*scaffold.ConflictError](err) || is[*scaffold.EditedError](err) || is[*scaffold.BlockedError](err) ||
+		is[manifest.Problems](err) || is[bundle.Conflicts](err) || is[codegen.Findings](err) || is[*scaffold.ConflictError](err) || is[*scaffold.EditedError](err) || is[*scaffold.BlockedError](err) ||
 		is[*scaffold.OutsideError](err) || is[*scaffold.MissingFileError](err) ||
 		is[*scaffold.MissingMarkerError](err) || is[*scaffold.ContentError](err)
 }

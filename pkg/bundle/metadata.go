@@ -67,13 +67,35 @@ func (m Metadata) labels() (core, test []label) {
 	return core, test
 }
 
+// values are all keys of annotations.yaml, or of the Dockerfile with its other instructions.
+func (m Metadata) values(dockerfile bool) map[string]any {
+	values := map[string]any{}
+	core, test := m.labels()
+	for _, l := range append(core, test...) {
+		values[l.Key] = l.Value
+	}
+	if !dockerfile {
+		return values
+	}
+	values[keyFrom] = "scratch"
+	values[keyCopy+"/manifests/"] = m.Dir + "/manifests"
+	values[keyCopy+"/metadata/"] = m.Dir + "/metadata"
+	if m.Scorecard {
+		values[keyCopy+"/tests/scorecard/"] = m.Dir + "/tests/scorecard"
+	}
+	return values
+}
+
 // Annotations is the content of annotations.yaml.
-func (m Metadata) Annotations() ([]byte, error) { return m.render("annotations.yaml") }
+func (m Metadata) Annotations() ([]byte, error) {
+	return m.render("annotations.yaml", m.values(false), nil)
+}
 
 // Dockerfile is the content of bundle.Dockerfile.
-func (m Metadata) Dockerfile() ([]byte, error) { return m.render(DockerfileName) }
+func (m Metadata) Dockerfile() ([]byte, error) { return m.render(DockerfileName, m.values(true), nil) }
 
-func (m Metadata) render(name string) ([]byte, error) {
+// render writes a file with the values that it shall have, and a person's texts after them.
+func (m Metadata) render(name string, values map[string]any, extras []extra) ([]byte, error) {
 	text, err := fs.ReadFile(templates.FS, "bundle/"+name+".tmpl")
 	if err != nil {
 		return nil, err
@@ -84,14 +106,33 @@ func (m Metadata) render(name string) ([]byte, error) {
 		return nil, fmt.Errorf("template of %s: %w", name, err)
 	}
 	var data struct {
-		Core, Test []label
-		Dir        string
+		From             any
+		Core, Test, Copy []label
 	}
-	data.Core, data.Test = m.labels()
-	data.Dir = m.Dir
+	pick := func(labels []label) (there []label) {
+		for _, l := range labels {
+			if value, ok := values[l.Key].(string); ok {
+				there = append(there, label{l.Key, value})
+			}
+		}
+		return there
+	}
+	core, test := m.labels()
+	data.From, data.Core, data.Test = values[keyFrom], pick(core), pick(test)
+	for _, target := range []string{"/manifests/", "/metadata/", "/tests/scorecard/"} {
+		if from, ok := values[keyCopy+target].(string); ok {
+			data.Copy = append(data.Copy, label{from, target})
+		}
+	}
 	var b bytes.Buffer
 	if err := tmpl.Execute(&b, data); err != nil {
 		return nil, fmt.Errorf("template of %s: %w", name, err)
+	}
+	for i, e := range extras {
+		if i == 0 {
+			b.WriteByte('\n')
+		}
+		b.WriteString(e.text)
 	}
 	return b.Bytes(), nil
 }

@@ -1,0 +1,114 @@
+package cmd
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+
+	"github.com/spf13/afero"
+
+	"github.com/operon-sdk/operon/pkg/bundle"
+	"github.com/operon-sdk/operon/pkg/manifest"
+	"github.com/operon-sdk/operon/pkg/scaffold"
+)
+
+// editsFile records, for everybody who works on the project, the edits that stand in for generated
+// values. What was generated is kept in the user's cache: a clone does not have it, and needs it only
+// where a person edited what is generated.
+const editsFile = ".operon/bundle.json"
+
+// bundleEdits is the content of editsFile.
+type bundleEdits struct {
+	Comment string        `json:"comment"`
+	Edits   []bundle.Edit `json:"edits"`
+}
+
+// readEdits reads the recorded edits of a project.
+func readEdits(tree *scaffold.Tree) ([]bundle.Edit, error) {
+	data, err := tree.ReadFile(editsFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", editsFile, reason(err))
+	}
+	edits, err := bundle.ParseEdits(data)
+	if err != nil {
+		return nil, manifest.Problems{{Position: manifest.Position{File: editsFile}, Text: "is no valid JSON: " + err.Error() + "; restore it from version control, or delete it to forget which values of the bundle were edited by hand"}}
+	}
+	return edits, nil
+}
+
+// writeEdits records the edits, and takes the file away when there are none.
+func writeEdits(tree *scaffold.Tree, edits []bundle.Edit) error {
+	if len(edits) == 0 {
+		if tree.Exists(editsFile) {
+			tree.Remove(editsFile)
+		}
+		return nil
+	}
+	data, err := json.MarshalIndent(bundleEdits{
+		Comment: "Values of the bundle that were edited by hand, with what is generated in their place. Keep it in version control.",
+		Edits:   edits,
+	}, "", "  ")
+	if err != nil {
+		return fmt.Errorf("writing %s: %w", editsFile, err)
+	}
+	tree.WriteFile(editsFile, append(data, '\n'), 0o644)
+	return nil
+}
+
+// recordFile is where the cache keeps what was generated for the bundle in a folder. The time in the
+// CSV belongs to its name, so that a bundle that came from elsewhere, as with another branch, is not
+// compared with what was generated here.
+func (a *app) recordFile(root, dir, created string) string {
+	cache := a.cache("bundle")
+	if cache == "" {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(root + "\x00" + dir + "\x00" + created))
+	return filepath.Join(cache, hex.EncodeToString(sum[:16])+".json")
+}
+
+// readRecord gives what was generated before, nil where that is not known.
+func (a *app) readRecord(root, dir, created string) bundle.Record {
+	name := a.recordFile(root, dir, created)
+	if name == "" {
+		return nil
+	}
+	data, err := afero.ReadFile(a.FS, name)
+	if err != nil {
+		return nil
+	}
+	var record bundle.Record
+	if json.Unmarshal(data, &record) != nil {
+		return nil
+	}
+	return record
+}
+
+// writeRecord keeps what was generated. A cache that cannot be written is one that will not be there.
+func (a *app) writeRecord(root, dir, created string, record bundle.Record) {
+	name := a.recordFile(root, dir, created)
+	if name == "" {
+		return
+	}
+	data, err := json.Marshal(record)
+	if err != nil {
+		return
+	}
+	if old, err := afero.ReadFile(a.FS, name); err == nil && string(old) == string(data) {
+		return
+	}
+	if err := a.FS.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		return
+	}
+	aside := name + ".new"
+	if afero.WriteFile(a.FS, aside, data, 0o644) == nil {
+		_ = a.FS.Rename(aside, name)
+	}
+}

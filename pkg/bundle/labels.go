@@ -1,0 +1,213 @@
+package bundle
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/operon-sdk/operon/pkg/manifest"
+)
+
+// ours tells whether an annotation or label of a bundle is one that the generator decides about.
+func ours(key string) bool {
+	return strings.HasPrefix(key, prefixBundle) || strings.HasPrefix(key, prefixMetrics) || strings.HasPrefix(key, prefixTest)
+}
+
+// metadataFile is annotations.yaml or bundle.Dockerfile as keys and values, with what a person wrote
+// around them.
+type metadataFile struct {
+	values map[string]any
+	// extras are a person's texts for keys that are not generated, in the order of the file; those
+	// without a key stay always.
+	extras []extra
+}
+
+type extra struct {
+	key, text string
+}
+
+// parseAnnotations reads annotations.yaml.
+func parseAnnotations(name string, text []byte) (metadataFile, error) {
+	f := metadataFile{values: map[string]any{}}
+	var doc yaml.Node
+	if err := yaml.Unmarshal(text, &doc); err != nil {
+		return f, manifest.Problems{{Position: manifest.Position{File: name}, Text: "is not valid YAML: " + strings.TrimPrefix(err.Error(), "yaml: ") + "; correct it, or delete it to have it made anew"}}
+	}
+	if len(doc.Content) == 0 {
+		return f, nil
+	}
+	top := doc.Content[0]
+	if top.Kind != yaml.MappingNode {
+		return f, manifest.Problems{{Position: manifest.Position{File: name, Line: top.Line, Column: top.Column}, Text: "must be a mapping with the key annotations; correct it, or delete it to have it made anew"}}
+	}
+	for i := 0; i+1 < len(top.Content); i += 2 {
+		key, value := top.Content[i], top.Content[i+1]
+		if key.Value != "annotations" || value.Kind != yaml.MappingNode {
+			if key.Value != "annotations" {
+				f.extras = append(f.extras, extra{text: entryText(key, value)})
+			}
+			continue
+		}
+		for j := 0; j+1 < len(value.Content); j += 2 {
+			k, v := value.Content[j], value.Content[j+1]
+			f.values[k.Value] = v.Value
+			if !ours(k.Value) {
+				f.extras = append(f.extras, extra{key: k.Value, text: indent(entryText(k, v), "  ") + "\n"})
+			}
+		}
+	}
+	return f, nil
+}
+
+// entryText writes one entry of a mapping with the comments that belong to it.
+func entryText(key, value *yaml.Node) string {
+	k := *key
+	if template := strings.HasPrefix(k.HeadComment, "# Core bundle annotations.") || strings.HasPrefix(k.HeadComment, "# Annotations for testing."); template {
+		k.HeadComment = ""
+	}
+	data, err := yaml.Marshal(&yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{&k, value}})
+	if err != nil {
+		return fmt.Sprintf("%s: %s\n", key.Value, value.Value)
+	}
+	return string(data)
+}
+
+// The keys of a Dockerfile that are no labels.
+const (
+	keyFrom = "FROM"
+	keyCopy = "COPY "
+)
+
+// parseDockerfile reads bundle.Dockerfile.
+func parseDockerfile(text []byte) metadataFile {
+	f := metadataFile{values: map[string]any{}}
+	comment := ""
+	add := func(key, text string) {
+		f.extras = append(f.extras, extra{key, comment + text})
+		comment = ""
+	}
+	for _, instruction := range instructions(string(text)) {
+		trimmed := strings.TrimSpace(instruction)
+		word, rest, _ := strings.Cut(trimmed, " ")
+		rest = strings.TrimSpace(rest)
+		switch {
+		case trimmed == "":
+			comment = ""
+		case strings.HasPrefix(trimmed, "#"):
+			if !generatedComment(trimmed) {
+				comment += instruction
+			}
+		case strings.EqualFold(word, "FROM"):
+			f.values[keyFrom] = rest
+		case strings.EqualFold(word, "COPY") && copied(rest) != "":
+			f.values[keyCopy+copied(rest)] = strings.Fields(rest)[0]
+		case strings.EqualFold(word, "LABEL"):
+			for _, l := range labelPairs(rest) {
+				f.values[l.Key] = l.Value
+				if !ours(l.Key) {
+					add(l.Key, "LABEL "+l.raw+"\n")
+				}
+			}
+		default:
+			add("", instruction)
+		}
+	}
+	if comment != "" {
+		add("", "")
+	}
+	return f
+}
+
+// instructions cuts a Dockerfile into its instructions, comments and empty lines, each with its line ends.
+func instructions(text string) []string {
+	var all []string
+	current := ""
+	for line := range strings.Lines(text) {
+		if !strings.HasSuffix(line, "\n") {
+			line += "\n"
+		}
+		line = strings.TrimSuffix(strings.TrimSuffix(line, "\n"), "\r") + "\n"
+		current += line
+		if strings.HasSuffix(strings.TrimRight(line, " \t\n"), `\`) {
+			continue
+		}
+		all = append(all, current)
+		current = ""
+	}
+	if current != "" {
+		all = append(all, current)
+	}
+	return all
+}
+
+// generatedComment tells whether a comment is one of the template's.
+func generatedComment(line string) bool {
+	return slices.Contains([]string{"# Core bundle labels.", "# Labels for testing.", "# Copy files to locations specified by labels."}, line)
+}
+
+// copied is the target of a COPY of the template, empty for any other.
+func copied(rest string) string {
+	if fields := strings.Fields(rest); len(fields) == 2 && slices.Contains([]string{"/manifests/", "/metadata/", "/tests/scorecard/"}, fields[1]) {
+		return fields[1]
+	}
+	return ""
+}
+
+// pair is a label as written.
+type pair struct {
+	label
+	raw string
+}
+
+// labelPairs takes the arguments of a LABEL apart.
+func labelPairs(text string) []pair {
+	text = strings.ReplaceAll(text, "\\\n", " ")
+	var tokens []string
+	var token strings.Builder
+	var quote rune
+	escaped := false
+	flush := func() {
+		if token.Len() > 0 {
+			tokens = append(tokens, token.String())
+			token.Reset()
+		}
+	}
+	for _, r := range text {
+		switch {
+		case escaped:
+			escaped = false
+		case r == '\\' && quote != '\'':
+			escaped = true
+		case quote != 0:
+			if r == quote {
+				quote = 0
+			}
+		case r == '"' || r == '\'':
+			quote = r
+		case r == ' ' || r == '\t' || r == '\n':
+			flush()
+			continue
+		}
+		token.WriteRune(r)
+	}
+	flush()
+	if len(tokens) > 0 && !strings.Contains(tokens[0], "=") { // LABEL key value, the old form
+		value := strings.Join(tokens[1:], " ")
+		return []pair{{label{unquote(tokens[0]), value}, tokens[0] + " " + value}}
+	}
+	var pairs []pair
+	for _, t := range tokens {
+		key, value, _ := strings.Cut(t, "=")
+		pairs = append(pairs, pair{label{unquote(key), unquote(value)}, t})
+	}
+	return pairs
+}
+
+func unquote(s string) string {
+	if len(s) >= 2 && (s[0] == '"' || s[0] == '\'') && s[len(s)-1] == s[0] {
+		s = s[1 : len(s)-1]
+	}
+	return strings.NewReplacer(`\"`, `"`, `\\`, `\`, `\ `, ` `).Replace(s)
+}

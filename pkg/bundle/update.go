@@ -1,0 +1,375 @@
+package bundle
+
+import (
+	"fmt"
+	"maps"
+	"path"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/operon-sdk/operon/pkg/manifest"
+)
+
+// Update brings a bundle on disk up to date. What a person edited there stays: each value is merged
+// from what was generated before, what is generated now and what the file has.
+type Update struct {
+	// Dir is the bundle's folder, relative to the project and separated by slashes.
+	Dir string
+	// Manifests and Metadata are what is generated now; nil leaves the files alone.
+	Manifests *Manifests
+	Metadata  *Metadata
+	// Read gives a file of the project, false where there is none. List gives the names of the files
+	// in the bundle's folder of manifests.
+	Read func(name string) ([]byte, bool, error)
+	List []string
+	// Before is what was generated before, nil where that is not known; Edits are what is then known
+	// of a person's edits.
+	Before Record
+	Edits  []Edit
+	// Now is the time that a CSV bears that has changed.
+	Now time.Time
+
+	files     map[string][]byte
+	generated Record
+	removed   []string
+	notes     []Note
+	kept      []Edit
+	conflicts Conflicts
+	problems  manifest.Problems
+}
+
+// Record is what was generated, by file.
+type Record map[string]string
+
+// Updated is what an update comes to.
+type Updated struct {
+	// Files are the contents that files shall have, Removed the files to take away.
+	Files   map[string][]byte
+	Removed []string
+	// Generated is the record for the next time. Kept are the edits that stand in for something that
+	// is generated.
+	Generated Record
+	Kept      []Edit
+	// Created is the time in the CSV, empty where no CSV was made.
+	Created string
+	Notes   []Note
+}
+
+// Run merges all files. The error is Conflicts, or manifest.Problems of files that cannot be read.
+func (u *Update) Run() (*Updated, error) {
+	u.files, u.generated = map[string][]byte{}, Record{}
+	if u.Manifests != nil {
+		if err := u.manifests(); err != nil {
+			return nil, err
+		}
+	}
+	if u.Metadata != nil {
+		if err := u.metadata(); err != nil {
+			return nil, err
+		}
+	}
+	if len(u.problems) > 0 {
+		return nil, u.problems
+	}
+	if len(u.conflicts) > 0 {
+		return nil, u.conflicts
+	}
+	for _, e := range u.Edits {
+		if _, ok := u.generated[e.File]; !ok {
+			u.kept = append(u.kept, e)
+		}
+	}
+	for name, text := range u.Before {
+		if _, ok := u.generated[name]; !ok && (u.Manifests == nil || u.Metadata == nil) {
+			u.generated[name] = text // not generated this time
+		}
+	}
+	up := &Updated{Files: u.files, Removed: u.removed, Generated: u.generated, Kept: u.kept, Notes: u.notes}
+	if u.Manifests != nil {
+		up.Created = CreatedAt(u.files[u.in(u.Manifests.Name)])
+	}
+	return up, nil
+}
+
+func (u *Update) in(name string) string { return path.Join(u.Dir, ManifestsDir, name) }
+
+func (u *Update) manifests() error {
+	m := u.Manifests
+	if err := u.csv(u.in(m.Name)); err != nil {
+		return err
+	}
+	for _, name := range m.Order {
+		if err := u.manifest(u.in(name), m.Files[name]); err != nil {
+			return err
+		}
+	}
+	if m.Scorecard != nil {
+		if err := u.manifest(path.Join(u.Dir, ScorecardFile), m.Scorecard); err != nil {
+			return err
+		}
+	}
+	return u.stale()
+}
+
+// merger makes the merger for a file.
+func (u *Update) merger(name string, additive func([]string) bool) *merger {
+	m := &merger{file: name, additive: additive, edits: map[string]Edit{}}
+	_, m.known = u.Before[name]
+	for _, e := range u.Edits {
+		if e.File == name {
+			m.edits[pathKey(e.Path)] = e
+		}
+	}
+	return m
+}
+
+func (u *Update) done(m *merger) {
+	u.kept = append(u.kept, m.kept...)
+	u.conflicts = append(u.conflicts, m.conflicts...)
+}
+
+// fields reads a manifest of the bundle; nil where there is none, or none that can be merged.
+func (u *Update) fields(name string, text []byte) map[string]any {
+	objects, problems := manifest.Decode(name, text)
+	if len(problems) > 0 {
+		for i := range problems {
+			problems[i].Text += "; correct it, or delete the file to have it made anew"
+		}
+		u.problems = append(u.problems, problems...)
+		return nil
+	}
+	if len(objects) != 1 {
+		u.problems = append(u.problems, manifest.Problem{Position: manifest.Position{File: name}, Text: fmt.Sprintf("holds %d objects instead of one; correct it, or delete the file to have it made anew", len(objects))})
+		return nil
+	}
+	return objects[0].Fields
+}
+
+// before gives what was generated for a file, missing where that is not known.
+func (u *Update) before(name string) any {
+	text, ok := u.Before[name]
+	if !ok {
+		return missing{}
+	}
+	objects, problems := manifest.Decode(name, []byte(text))
+	if len(problems) > 0 || len(objects) != 1 {
+		return missing{}
+	}
+	return objects[0].Fields
+}
+
+// manifest merges a manifest other than the CSV. Without knowing what was generated before, what is
+// generated now is right.
+func (u *Update) manifest(name string, now []byte) error {
+	u.generated[name] = string(now)
+	u.files[name] = now
+	disk, ok, err := u.Read(name)
+	before, known := u.Before[name]
+	if err != nil || !ok || !known || string(disk) == before || string(disk) == string(now) {
+		return err
+	}
+	onDisk := u.fields(name, disk)
+	if onDisk == nil {
+		return nil
+	}
+	fields, _ := manifest.Decode(name, now)
+	m := u.merger(name, nil)
+	merged := m.merge(nil, u.before(name), fields[0].Fields, onDisk)
+	u.done(m)
+	if reflect.DeepEqual(merged, any(onDisk)) {
+		u.files[name] = disk
+		return nil
+	}
+	u.files[name], err = manifest.Encode(merged)
+	return err
+}
+
+// csv merges the CSV. Its time stays unless something else changes, and so does the builder's name.
+func (u *Update) csv(name string) error {
+	now := u.Manifests.CSV
+	disk, ok, err := u.Read(name)
+	if err != nil {
+		return err
+	}
+	var onDisk map[string]any
+	if ok {
+		onDisk = u.fields(name, disk)
+	}
+	if onDisk == nil {
+		SetCreated(now, u.Now)
+		u.files[name], err = manifest.Encode(now)
+		u.generated[name] = string(u.files[name])
+		return err
+	}
+	created := takeAnnotation(onDisk, annotationCreated)
+	builder := takeAnnotation(onDisk, annotationBuilder)
+	nowBuilder := takeAnnotation(now, annotationBuilder)
+	before := u.before(name)
+	if b, ok := asMap(before); ok {
+		takeAnnotation(b, annotationCreated)
+		takeAnnotation(b, annotationBuilder)
+	}
+	m := u.merger(name, additiveInCSV)
+	merged := m.merge(nil, before, now, onDisk)
+	u.done(m)
+	u.noteReplaces(name, onDisk, now)
+	setAnnotation(now, annotationBuilder, nowBuilder)
+	u.generated[name], err = encodeText(now)
+	if err != nil {
+		return err
+	}
+	if reflect.DeepEqual(merged, any(onDisk)) && created != "" && builder != "" {
+		u.files[name] = disk
+		return nil
+	}
+	result, _ := asMap(merged)
+	result = maps.Clone(result)
+	setAnnotation(result, annotationBuilder, nowBuilder)
+	SetCreated(result, u.Now)
+	u.files[name], err = manifest.Encode(result)
+	return err
+}
+
+func encodeText(v any) (string, error) {
+	data, err := manifest.Encode(v)
+	return string(data), err
+}
+
+// additiveInCSV tells where people add to a committed CSV what no base has.
+func additiveInCSV(at []string) bool {
+	switch {
+	case len(at) == 3 && at[0] == "metadata":
+		return at[1] == "annotations" || at[1] == "labels"
+	case len(at) == 2 && at[0] == "metadata":
+		return at[1] == "labels"
+	case len(at) >= 2 && at[0] == "spec":
+		return at[1] == "replaces" || at[1] == "skips" || at[1] == "relatedImages"
+	}
+	return false
+}
+
+// noteReplaces reminds of the upgrade edge when the version on disk is another.
+func (u *Update) noteReplaces(name string, disk, now map[string]any) {
+	old, new := textAt(disk, "metadata", "name"), textAt(now, "metadata", "name")
+	if old == new || old == "" || textAt(now, "spec", "replaces") != "" || textAt(now, "metadata", "annotations", "olm.skipRange") != "" {
+		return
+	}
+	n := Note{Position: manifest.Position{File: name}, Subject: new,
+		Reason: fmt.Sprintf("replaces no version, although the bundle was %s before", old),
+		Advice: fmt.Sprintf("write spec.replaces: %s into the base CSV if that version was released", old)}
+	if replaces := textAt(disk, "spec", "replaces"); replaces != "" {
+		n.Reason = fmt.Sprintf("keeps spec.replaces: %s of the bundle that was %s before", replaces, old)
+	}
+	u.notes = append(u.notes, n)
+}
+
+// metadata merges annotations.yaml and the Dockerfile.
+func (u *Update) metadata() error {
+	annotations := path.Join(u.Dir, AnnotationsFile)
+	for _, f := range []struct {
+		name, template string
+		dockerfile     bool
+	}{{annotations, "annotations.yaml", false}, {DockerfileName, DockerfileName, true}} {
+		parse := func(text []byte) (metadataFile, error) {
+			if f.dockerfile {
+				return parseDockerfile(text), nil
+			}
+			return parseAnnotations(f.name, text)
+		}
+		if err := u.labels(f.name, f.template, u.Metadata.values(f.dockerfile), parse); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (u *Update) labels(name, template string, now map[string]any, parse func([]byte) (metadataFile, error)) error {
+	plain, err := u.Metadata.render(template, now, nil)
+	if err != nil {
+		return err
+	}
+	u.generated[name], u.files[name] = string(plain), plain
+	disk, ok, err := u.Read(name)
+	if err != nil || !ok {
+		return err
+	}
+	onDisk, err := parse(disk)
+	if problems, ok := err.(manifest.Problems); ok {
+		u.problems = append(u.problems, problems...)
+		return nil
+	} else if err != nil {
+		return err
+	}
+	var before any = missing{}
+	if text, ok := u.Before[name]; ok {
+		if parsed, err := parse([]byte(text)); err == nil {
+			before = parsed.values
+		}
+	}
+	builder, _ := onDisk.values[metricsBuilder].(string)
+	from := onDisk.values[keyFrom]
+	if from != nil {
+		now[keyFrom] = from // the template's never changes, so another is a person's
+	}
+	for _, values := range []any{before, onDisk.values} {
+		if values, ok := asMap(values); ok {
+			delete(values, metricsBuilder)
+			if from != nil {
+				values[keyFrom] = from
+			}
+		}
+	}
+	nowBuilder := now[metricsBuilder]
+	delete(now, metricsBuilder)
+	m := u.merger(name, func(at []string) bool {
+		return len(at) == 1 && !ours(at[0]) && at[0] != keyFrom && !strings.HasPrefix(at[0], keyCopy)
+	})
+	merged, _ := asMap(m.merge(nil, before, now, onDisk.values))
+	u.done(m)
+	if merged == nil || reflect.DeepEqual(merged, onDisk.values) && builder != "" {
+		u.files[name] = disk
+		return nil
+	}
+	merged[metricsBuilder] = nowBuilder
+	extras := slices.DeleteFunc(onDisk.extras, func(e extra) bool {
+		_, there := merged[e.key]
+		return e.key != "" && !there
+	})
+	u.files[name], err = u.Metadata.render(template, merged, extras)
+	return err
+}
+
+func takeAnnotation(fields map[string]any, key string) string {
+	meta, _ := asMap(fields["metadata"])
+	annotations, _ := asMap(meta["annotations"])
+	value, _ := annotations[key].(string)
+	delete(annotations, key)
+	return value
+}
+
+// setAnnotation writes an annotation without changing the mappings that fields shares with others.
+func setAnnotation(fields map[string]any, key, value string) {
+	meta, _ := asMap(fields["metadata"])
+	meta = maps.Clone(meta)
+	annotations, _ := asMap(meta["annotations"])
+	annotations = maps.Clone(annotations)
+	if annotations == nil {
+		annotations = map[string]any{}
+	}
+	annotations[key] = value
+	meta["annotations"] = annotations
+	fields["metadata"] = meta
+}
+
+func textAt(fields map[string]any, steps ...string) string {
+	for i, step := range steps {
+		if i == len(steps)-1 {
+			s, _ := fields[step].(string)
+			return s
+		}
+		fields, _ = asMap(fields[step])
+	}
+	return ""
+}
