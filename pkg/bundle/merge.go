@@ -205,7 +205,10 @@ func (m *merger) mergeUnknown(path []string, now, disk any) any {
 		if generated == nil {
 			generated = missing{}
 		}
-		if reflect.DeepEqual(generated, now) {
+		switch {
+		case reflect.DeepEqual(generated, disk): // the edit was taken back
+			return now
+		case reflect.DeepEqual(generated, now):
 			m.keep(path, now)
 			return disk
 		}

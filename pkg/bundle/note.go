@@ -107,6 +107,9 @@ func empty(v any) bool {
 
 // fieldPath writes a path as kubectl explain does, with indices in brackets.
 func fieldPath(steps []string) string {
+	if len(steps) == 1 {
+		return steps[0]
+	}
 	var b strings.Builder
 	for _, step := range steps {
 		switch {

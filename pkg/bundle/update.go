@@ -215,8 +215,9 @@ func (u *Update) csv(name string) error {
 	merged := m.merge(nil, before, now, onDisk)
 	u.done(m)
 	u.noteReplaces(name, onDisk, now)
-	setAnnotation(now, annotationBuilder, nowBuilder)
-	u.generated[name], err = encodeText(now)
+	generated := maps.Clone(now) // merged may be now itself
+	setAnnotation(generated, annotationBuilder, nowBuilder)
+	u.generated[name], err = encodeText(generated)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,299 @@
+package cmd_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/afero"
+
+	"github.com/operon-sdk/operon/cmd"
+)
+
+// bundleProject is a project whose manifests are those of a recorded case.
+type bundleProject struct {
+	dir, cache, stdin string
+	environ           []string
+	now               time.Time
+}
+
+func newBundleProject(t *testing.T, name string) *bundleProject {
+	t.Helper()
+	from := filepath.Join("..", "testdata", "cases", "bundle", name)
+	p := &bundleProject{dir: filepath.Join(t.TempDir(), "work"), cache: t.TempDir(), now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
+	if err := os.CopyFS(p.dir, os.DirFS(filepath.Join(from, "tree"))); err != nil {
+		t.Fatal(err)
+	}
+	p.stdin = readText(t, filepath.Join(from, "stdin.yaml"))
+	return p
+}
+
+// run calls generate bundle a minute after the last time.
+func (p *bundleProject) run(t *testing.T, args ...string) (code int, out, errOut string) {
+	t.Helper()
+	p.now = p.now.Add(time.Minute)
+	var o, e bytes.Buffer
+	env := &cmd.Env{
+		In: strings.NewReader(p.stdin), InPipe: p.stdin != "", Out: &o, Err: &e, Dir: p.dir, FS: afero.NewOsFs(),
+		CacheDir: p.cache, Environ: p.environ, Now: func() time.Time { return p.now },
+	}
+	code = cmd.Main(t.Context(), env, append([]string{"operon", "generate", "bundle"}, args...))
+	return code, o.String(), e.String()
+}
+
+// must fails the test unless the command exits with 0.
+func (p *bundleProject) must(t *testing.T, args ...string) (out, errOut string) {
+	t.Helper()
+	code, out, errOut := p.run(t, args...)
+	if code != 0 {
+		t.Fatalf("exit code %d\n%s", code, errOut)
+	}
+	return out, errOut
+}
+
+func (p *bundleProject) file(t *testing.T, name string) string {
+	t.Helper()
+	return readText(t, filepath.Join(p.dir, filepath.FromSlash(name)))
+}
+
+// edit replaces a text that a file must hold; an empty old text appends.
+func (p *bundleProject) edit(t *testing.T, name, old, text string) {
+	t.Helper()
+	content := p.file(t, name)
+	if !strings.Contains(content, old) {
+		t.Fatalf("%s does not hold %q:\n%s", name, old, content)
+	}
+	if old == "" {
+		content += text
+	} else {
+		content = strings.Replace(content, old, text, 1)
+	}
+	if err := os.WriteFile(filepath.Join(p.dir, filepath.FromSlash(name)), []byte(content), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+const (
+	newtCSV         = "bundle/manifests/newt-operator.clusterserviceversion.yaml"
+	newtBase        = "config/manifests/bases/newt-operator.clusterserviceversion.yaml"
+	annotationsFile = "bundle/metadata/annotations.yaml"
+)
+
+// newts is a project whose bundle does not exist yet.
+func newts(t *testing.T) *bundleProject {
+	t.Helper()
+	p := newBundleProject(t, "28-regenerate-previous-version")
+	for _, name := range []string{"bundle", "bundle.Dockerfile"} {
+		if err := os.RemoveAll(filepath.Join(p.dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return p
+}
+
+// TestBundleTwice holds that a second run writes nothing, and that the time in the CSV changes with the
+// rest of it only.
+func TestBundleTwice(t *testing.T) {
+	t.Parallel()
+	p := newts(t)
+	p.must(t, "--version", "0.2.0")
+	first := readTree(t, p.dir)
+	if created := "2026-01-02T03:05:05Z"; !strings.Contains(first[newtCSV], created) {
+		t.Errorf("the CSV was not created at %s:\n%s", created, first[newtCSV])
+	}
+	if out, _ := p.must(t, "--version", "0.2.0"); out != "" {
+		t.Errorf("the second run changed something:\n%s", out)
+	}
+	p.environ = []string{"SOURCE_DATE_EPOCH=1700000000"}
+	if out, _ := p.must(t, "--version", "0.2.0"); out != "" {
+		t.Errorf("SOURCE_DATE_EPOCH alone changed something:\n%s", out)
+	}
+	p.must(t, "--version", "0.3.0")
+	if created := "2023-11-14T22:13:20Z"; !strings.Contains(p.file(t, newtCSV), created) {
+		t.Errorf("the CSV does not bear SOURCE_DATE_EPOCH, %s:\n%s", created, p.file(t, newtCSV))
+	}
+	// A bundle of operator-sdk differs by the name of its builder, which is no reason to write it again.
+	p.edit(t, newtCSV, "operators.operatorframework.io/builder: operon-", "operators.operatorframework.io/builder: operator-sdk-")
+	p.edit(t, annotationsFile, "metrics.builder: operon-", "metrics.builder: operator-sdk-")
+	if out, _ := p.must(t, "--version", "0.3.0"); out != "" {
+		t.Errorf("the name of the builder alone changed something:\n%s", out)
+	}
+}
+
+// handEdits are what people add to a committed bundle.
+func handEdits(t *testing.T, p *bundleProject) map[string][]string {
+	t.Helper()
+	p.edit(t, newtCSV, "    capabilities: Basic Install\n", "    capabilities: Basic Install\n    olm.skipRange: '<0.2.0'\n    newts.example/note: by hand\n")
+	p.edit(t, newtCSV, "  name: newt-operator.v", "  labels:\n    operatorframework.io/arch.arm64: supported\n  name: newt-operator.v")
+	p.edit(t, newtCSV, "  version: 0.2.0", "  relatedImages:\n  - image: registry.newts.example/pond:1\n    name: pond\n  replaces: newt-operator.v0.1.0\n  skips:\n  - newt-operator.v0.1.5\n  version: 0.2.0")
+	p.edit(t, annotationsFile, "", "\n  # For the catalogue of OpenShift.\n  com.redhat.openshift.versions: v4.12-v4.18\n")
+	p.edit(t, "bundle.Dockerfile", "FROM scratch\n", "FROM scratch\n\n# Ours.\nLABEL com.redhat.delivery.operator.bundle=true newts.example/team=\"the pond\"\n")
+	p.edit(t, "bundle.Dockerfile", "", "COPY LICENSE /licenses/\n")
+	return map[string][]string{
+		newtCSV: {
+			"olm.skipRange: <0.2.0", "newts.example/note: by hand", "operatorframework.io/arch.arm64: supported",
+			"image: registry.newts.example/pond:1", "replaces: newt-operator.v0.1.0", "- newt-operator.v0.1.5",
+		},
+		annotationsFile:     {"# For the catalogue of OpenShift.", "com.redhat.openshift.versions: v4.12-v4.18"},
+		"bundle.Dockerfile": {"# Ours.", "LABEL com.redhat.delivery.operator.bundle=true", `LABEL newts.example/team="the pond"`, "COPY LICENSE /licenses/"},
+	}
+}
+
+// TestBundleKeepsEdits holds that what people add to a committed bundle survives, also in a clone that
+// knows nothing of what was generated before.
+func TestBundleKeepsEdits(t *testing.T) {
+	t.Parallel()
+	for _, clone := range []bool{false, true} {
+		t.Run(map[bool]string{false: "here", true: "clone"}[clone], func(t *testing.T) {
+			t.Parallel()
+			p := newts(t)
+			p.must(t, "--version", "0.2.0")
+			want := handEdits(t, p)
+			if clone {
+				p.cache = t.TempDir()
+			}
+			if out, _ := p.must(t, "--version", "0.2.0"); out != "" {
+				t.Errorf("edits alone are a reason to write:\n%s", out)
+			}
+			if clone {
+				p.cache = t.TempDir()
+			}
+			for _, version := range []string{"0.3.0", "0.4.0"} {
+				p.must(t, "--version", version, "--channels", "stable-"+version)
+				for file, texts := range want {
+					content := p.file(t, file)
+					for _, text := range texts {
+						if strings.Count(content, text) != 1 {
+							t.Errorf("%s: %s does not hold %q once:\n%s", version, file, text, content)
+						}
+					}
+				}
+				if !strings.Contains(p.file(t, annotationsFile), "channels.v1: stable-"+version) || !strings.Contains(p.file(t, newtCSV), "version: "+version) {
+					t.Errorf("%s was not generated", version)
+				}
+			}
+			if out, _ := p.must(t, "--version", "0.4.0", "--channels", "stable-0.4.0"); out != "" {
+				t.Errorf("the second run changed something:\n%s", out)
+			}
+		})
+	}
+}
+
+// TestBundleEditOfGenerated holds that an edit of a generated value stays while the same is generated,
+// also in a clone, and is a conflict when it is not.
+func TestBundleEditOfGenerated(t *testing.T) {
+	t.Parallel()
+	p := newts(t)
+	p.must(t, "--version", "0.2.0")
+	p.edit(t, annotationsFile, "channels.v1: alpha", "channels.v1: beta")
+	p.edit(t, newtCSV, "displayName: Newt Operator", "displayName: Newts of the Pond")
+	p.edit(t, newtCSV, "        name: newt-operator\n        spec:\n          replicas: 1", "        name: newt-operator\n        spec:\n          replicas: 3")
+	p.must(t, "--version", "0.2.1")
+	edited := func() {
+		t.Helper()
+		if !strings.Contains(p.file(t, annotationsFile), "channels.v1: beta") {
+			t.Errorf("the edited channel is gone:\n%s", p.file(t, annotationsFile))
+		}
+		for _, text := range []string{"displayName: Newts of the Pond", "replicas: 3", "version: 0.2."} {
+			if !strings.Contains(p.file(t, newtCSV), text) {
+				t.Errorf("%s is gone:\n%s", text, p.file(t, newtCSV))
+			}
+		}
+	}
+	edited()
+	p.cache = t.TempDir() // a clone
+	p.must(t, "--version", "0.2.2")
+	edited()
+	before := readTree(t, p.dir)
+	for _, here := range []string{"here", "clone"} {
+		if here == "clone" {
+			p.cache = t.TempDir()
+		}
+		p.edit(t, newtBase, "displayName: Newt Operator", "displayName: Newts")
+		code, out, errOut := p.run(t, "--version", "0.2.3", "--channels", "stable")
+		if code != 2 || out != "" {
+			t.Errorf("%s: exit code %d\n%s%s", here, code, out, errOut)
+		}
+		for _, text := range []string{
+			annotationsFile + ": operators.operatorframework.io.bundle.channels.v1 was edited", "edited:           beta", "generated now:    stable", "generated before: alpha",
+			newtCSV + ": spec.displayName", "Newts of the Pond", "generated now:    Newts\n", "generated before: Newt Operator",
+		} {
+			if !strings.Contains(errOut, text) {
+				t.Errorf("%s: stderr does not say %q:\n%s", here, text, errOut)
+			}
+		}
+		p.edit(t, newtBase, "displayName: Newts", "displayName: Newt Operator")
+		after := readTree(t, p.dir)
+		for file := range before {
+			if before[file] != after[file] {
+				t.Errorf("%s: %s changed", here, file)
+			}
+		}
+	}
+	// Taking what is generated forgets the edits.
+	p.edit(t, annotationsFile, "channels.v1: beta", "channels.v1: alpha")
+	p.edit(t, newtCSV, "displayName: Newts of the Pond", "displayName: Newt Operator")
+	p.edit(t, newtCSV, "replicas: 3", "replicas: 1")
+	p.must(t, "--version", "0.2.3", "--channels", "stable")
+	if exists(filepath.Join(p.dir, ".operon", "bundle.json")) {
+		t.Errorf("edits are still recorded:\n%s", p.file(t, ".operon/bundle.json"))
+	}
+}
+
+// TestBundleStale holds that manifests which are not generated any more go, and those of people stay.
+func TestBundleStale(t *testing.T) {
+	t.Parallel()
+	for _, clone := range []bool{false, true} {
+		p := newts(t)
+		extra := "---\napiVersion: v1\nkind: Service\nmetadata:\n  name: bath\nspec:\n  ports:\n  - port: 80\n"
+		stdin := p.stdin
+		p.stdin += extra
+		p.must(t, "--version", "0.2.0")
+		service := "bundle/manifests/bath_v1_service.yaml"
+		p.file(t, service)
+		mine := filepath.Join(p.dir, "bundle", "manifests", "mine_v1_configmap.yaml")
+		if err := os.WriteFile(mine, []byte("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: mine\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		p.stdin = stdin
+		if clone {
+			p.cache = t.TempDir()
+		}
+		if out, _ := p.must(t, "--version", "0.2.0"); !strings.Contains(out, "delete  "+service) && !strings.Contains(out, service) {
+			t.Errorf("clone %v: %s did not go:\n%s", clone, service, out)
+		}
+		if exists(filepath.Join(p.dir, service)) || !exists(mine) {
+			t.Errorf("clone %v: %s", clone, keysOf(readTree(t, p.dir)))
+		}
+	}
+}
+
+// TestBundleLeftOut holds that every object that is not in the bundle is named, with -q too, and that
+// --strict refuses to leave something out.
+func TestBundleLeftOut(t *testing.T) {
+	t.Parallel()
+	p := newBundleProject(t, "22-extra-objects-dropped")
+	_, errOut := p.must(t, "-q", "--version", "0.2.0")
+	objects := regexp.MustCompile(`(?m)^kind: (\w+)$`).FindAllStringSubmatch(p.stdin, -1)
+	for _, o := range objects {
+		switch o[1] {
+		case "Deployment", "ServiceAccount", "ClusterRole", "ClusterRoleBinding", "CustomResourceDefinition":
+			continue
+		}
+		if !regexp.MustCompile(`left out: stdin:\d+: ` + o[1] + ` \S+ is left out: .+; .+`).MatchString(errOut) {
+			t.Errorf("%s was left out without a word:\n%s", o[1], errOut)
+		}
+	}
+	before := readTree(t, p.dir)
+	code, _, errOut := p.run(t, "--strict", "--version", "0.3.0")
+	if code != 2 || !strings.Contains(errOut, "--strict: ") || !strings.Contains(errOut, "error: stdin:") {
+		t.Errorf("exit code %d\n%s", code, errOut)
+	}
+	if after := readTree(t, p.dir); len(after) != len(before) || after["bundle/metadata/annotations.yaml"] != before["bundle/metadata/annotations.yaml"] {
+		t.Error("--strict wrote something")
+	}
+}
