@@ -17,7 +17,8 @@ import (
 	"github.com/operon-sdk/operon/pkg/project"
 )
 
-// bundleInput reads the manifests that a bundle is made from.
+// bundleInput reads the manifests that a bundle is made from. An error of manifest.Problems, which may
+// be empty, leaves the objects that could be read.
 func (a *app) bundleInput(root, dir string, o *bundleOptions) ([]manifest.Object, []bundle.Note, error) {
 	r := &folderReader{fs: a.FS, dir: dir}
 	switch {
@@ -34,7 +35,7 @@ func (a *app) bundleInput(root, dir string, o *bundleOptions) ([]manifest.Object
 		objects, err := a.buildManifests(root, o)
 		return objects, nil, err
 	}
-	return r.objects, r.notes, r.problems.Err()
+	return r.objects, r.notes, r.problems
 }
 
 func isCRD(o manifest.Object) bool { return o.Kind() == "CustomResourceDefinition" }
@@ -54,15 +55,13 @@ func (a *app) readStdin() ([]manifest.Object, []bundle.Note, error) {
 		return p.Foreign
 	})
 	switch {
-	case len(own) > 0:
-		return nil, notes, own
-	case len(objects) == 0 && len(problems) > 0:
-		return nil, nil, problems
-	case len(objects) == 0:
-		return nil, nil, manifest.Problems{{Position: manifest.Position{File: "stdin"},
+	case len(objects) == 0 && len(own) == 0 && len(problems) > 0:
+		own = problems
+	case len(objects) == 0 && len(own) == 0:
+		own = manifest.Problems{{Position: manifest.Position{File: "stdin"},
 			Text: "is empty: the command on the left of the pipe printed nothing; see what it says on its own"}}
 	}
-	return objects, notes, nil
+	return objects, notes, own
 }
 
 // foreign is the note about a document that is no Kubernetes object.

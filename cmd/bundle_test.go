@@ -2,6 +2,7 @@ package cmd_test
 
 import (
 	"bytes"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -295,5 +296,42 @@ func TestBundleLeftOut(t *testing.T) {
 	}
 	if after := readTree(t, p.dir); len(after) != len(before) || after["bundle/metadata/annotations.yaml"] != before["bundle/metadata/annotations.yaml"] {
 		t.Error("--strict wrote something")
+	}
+}
+
+// TestBundleSizes holds that a bundle too large for OLM or for etcd is refused with the numbers.
+func TestBundleSizes(t *testing.T) {
+	t.Parallel()
+	noise := func(n int) string { // that hardly compresses
+		random := rand.New(rand.NewPCG(1, 2))
+		b := make([]byte, n)
+		for i := range b {
+			b[i] = "abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ-_"[random.IntN(64)]
+		}
+		return string(b)
+	}
+	config := func(text string) string {
+		return "---\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: large\ndata:\n  text: " + text + "\n"
+	}
+	for _, c := range []struct {
+		name, text, says string
+		code             int
+	}{
+		{"unpack", noise(1100 << 10), `bundle: is a bundle of 1\.\d\d MiB \(\d{7} bytes\) compressed \(1\.\d\d MiB \(\d{7} bytes\) plain\), and the ConfigMap .* takes 1\.00 MiB \(1048576 bytes\); the largest are large_v1_configmap.yaml`, 2},
+		{"near", noise(900 << 10), `note: bundle is a bundle of .*KiB`, 0},
+		{"etcd", strings.Repeat("the same again ", 110000), `large_v1_configmap.yaml: is an object of 1\.57 MiB \(\d{7} bytes\), and a cluster takes 1\.50 MiB`, 2},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			p := newts(t)
+			p.stdin += config(c.text)
+			code, _, errOut := p.run(t, "--version", "0.2.0")
+			if code != c.code || !regexp.MustCompile(c.says).MatchString(errOut) {
+				t.Errorf("exit code %d, want %d and %s\n%s", code, c.code, c.says, errOut)
+			}
+			if code != 0 && exists(filepath.Join(p.dir, "bundle")) {
+				t.Error("something was written")
+			}
+		})
 	}
 }

@@ -96,12 +96,18 @@ func (a *app) bundleProject(dir string, o *bundleOptions) (root, layout string, 
 // bundleManifests reads the input and makes the manifests, and says what a person should know.
 func (a *app) bundleManifests(tree *scaffold.Tree, dir, layout string, o *bundleOptions) (*bundle.Manifests, error) {
 	objects, notes, err := a.bundleInput(tree.Root(), dir, o)
-	if err != nil {
+	problems, ok := err.(manifest.Problems)
+	if err != nil && !ok {
 		return nil, err
 	}
 	base, err := readBase(tree, o)
-	if err != nil {
+	if wrong, ok := err.(manifest.Problems); ok {
+		problems = append(problems, wrong...)
+	} else if err != nil {
 		return nil, err
+	}
+	if len(problems) > 0 {
+		return nil, append(problems, bundle.Check(objects)...)
 	}
 	made, err := bundle.Generate(bundle.Input{
 		Package: o.pkg, Version: o.version, Layout: layout, Builder: builderName(),
@@ -236,7 +242,29 @@ func (a *app) writeBundle(tree *scaffold.Tree, made *bundle.Manifests, layout st
 	if up.Created == "" {
 		up.Created = before
 	}
+	notes, err := checkSizes(tree, o.outputDir)
+	if err != nil {
+		return nil, err
+	}
+	up.Notes = append(up.Notes, notes...)
 	return up, writeEdits(tree, up.Kept)
+}
+
+// checkSizes compares the bundle in a tree with the limits of OLM and etcd.
+func checkSizes(tree *scaffold.Tree, dir string) ([]bundle.Note, error) {
+	files := map[string][]byte{}
+	for _, folder := range []string{bundle.ManifestsDir, path.Dir(bundle.AnnotationsFile)} {
+		names, err := tree.Walk(path.Join(dir, folder), nil)
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range names {
+			if files[name], err = tree.ReadFile(name); err != nil {
+				return nil, fmt.Errorf("reading %s: %w", name, reason(err))
+			}
+		}
+	}
+	return bundle.CheckSizes(dir, files)
 }
 
 // sourceDate reads the time of SOURCE_DATE_EPOCH, seconds since 1970.

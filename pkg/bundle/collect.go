@@ -70,6 +70,9 @@ func collect(objects []manifest.Object) *collection {
 	return c
 }
 
+// Check finds what is wrong with objects one by one, without looking at what they mean together.
+func Check(objects []manifest.Object) manifest.Problems { return collect(objects).problems }
+
 func (c *collection) add(o manifest.Object) {
 	switch o.Group() + "/" + o.Kind() {
 	case groupOLM + "/" + kindCSV:

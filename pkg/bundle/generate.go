@@ -144,6 +144,9 @@ func (c *collection) base(in Input) (*v1alpha1.ClusterServiceVersion, source) {
 		c.note(Note{Subject: "the bundle", Reason: "has no base CSV, so that its texts are placeholders",
 			Advice: "write a base with 'generate kustomize manifests'"})
 	}
+	if in.Version == "" && at.Object == nil && len(c.csvs) == 0 {
+		c.problem(manifest.Position{File: "--version"}, "is needed: there is no base CSV that has a version")
+	}
 	if in.Version != "" {
 		csv.Name = in.Package + ".v" + in.Version
 		version, err := semver.Parse(in.Version)

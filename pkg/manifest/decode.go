@@ -353,7 +353,7 @@ func (d Document) syntax(err error) Problem {
 			message = rest
 		}
 	}
-	if strings.Contains(message, "cannot start any token") && bytes.ContainsRune(d.Data, '\t') {
+	if strings.Contains(message, "tab character") || strings.Contains(message, "cannot start any token") && bytes.ContainsRune(d.Data, '\t') {
 		message += " (YAML is indented by spaces, never by tabs)"
 	}
 	return Problem{Position: position, Text: "is not valid YAML: " + message}

@@ -24,3 +24,12 @@ func Fields(v any) (map[string]any, error) {
 	}
 	return fields, nil
 }
+
+// Size is the number of bytes of the object as JSON.
+func (o Object) Size() int {
+	data, err := json.Marshal(o.Fields)
+	if err != nil {
+		return len(o.data)
+	}
+	return len(data)
+}

@@ -1,0 +1,108 @@
+package cmd_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestBundleBadInput holds that what cannot become a bundle is refused with its place, all findings at
+// once, and that nothing is written.
+func TestBundleBadInput(t *testing.T) {
+	t.Parallel()
+	const (
+		service  = "---\napiVersion: v1\nkind: Service\nmetadata:\n  name: bath\n"
+		otherCSV = "---\napiVersion: operators.coreos.com/v1alpha1\nkind: ClusterServiceVersion\nmetadata:\n  name: newt-operator.v0.0.%s\nspec:\n  displayName: N\n"
+	)
+	for _, c := range []struct {
+		name  string
+		stdin func(good string) string
+		args  string
+		files map[string]string
+		says  []string
+	}{
+		{name: "flags", args: "--version 1.0 --channels alpha,,my&beta --default-channel a#b --package Upper --input-dir x --crds-dir y", says: []string{
+			`--version "1.0": must be a semantic version`, `has an empty channel`, `--default-channel "a#b"`, `--package "Upper"`, `stdin "a pipe"`, `--input-dir "x": excludes`,
+		}},
+		{name: "channels with a space", args: "--version 1.0.0 --channels=alpha,my\u00a0beta,\tbeta", says: []string{`white space`}},
+		{name: "no version", args: "--package lizard-operator", says: []string{"--version: is needed"}},
+		{name: "plain text", stdin: func(string) string { return "Error: accumulating resources: no such file\n  it failed\n" }, says: []string{"stdin:1:"}},
+		{name: "text only", stdin: func(string) string { return "nothing to see here\n" }, says: []string{"stdin:1: is no Kubernetes object: it is plain text"}},
+		{name: "a sequence", stdin: func(string) string { return "- apiVersion: v1\n- kind: List\n" }, says: []string{"stdin:1: is no Kubernetes object: it is a list"}},
+		{name: "half a document", stdin: func(good string) string { return good[:strings.LastIndex(good, "kind:")] }, says: []string{"is no Kubernetes object, being without kind"}},
+		{name: "cut in a text", stdin: func(good string) string { return good + service + "  annotations:\n    text: \"half" }, says: []string{"is not valid YAML"}},
+		{name: "several", stdin: func(good string) string {
+			return good + service + "spec:\n  ports: none\n" + service + "\tspec: {}\n" + "---\nkind: Service\nmetadata: {name: a}\n"
+		}, says: []string{"spec.ports must be a list, not a text", "is indented by spaces, never by tabs", "being without apiVersion"}},
+		{name: "two CSVs", stdin: func(good string) string {
+			return good + strings.Replace(otherCSV, "%s", "1", 1) + strings.Replace(otherCSV, "%s", "2", 1)
+		}, says: []string{"2 ClusterServiceVersions", "newt-operator.v0.0.1 at stdin:", "newt-operator.v0.0.2 at stdin:"}},
+		{name: "CRD", stdin: func(good string) string {
+			return good + "---\napiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata:\n  name: a.b.c\nspec:\n  group: 7\n  versions: v1\n" +
+				"---\napiVersion: apiextensions.k8s.io/v2\nkind: CustomResourceDefinition\nmetadata:\n  name: d.b.c\n"
+		}, says: []string{"CustomResourceDefinition a.b.c: spec.versions must be a list", "there is no version v2 of CRDs"}},
+		{name: "duplicates", stdin: func(good string) string { return good + service + service + "spec:\n  type: NodePort\n" }, says: []string{"is defined a second time and differently from stdin:"}},
+		{name: "binary", stdin: func(good string) string { return good + "\x00\x01" }, says: []string{"holds binary data"}},
+		{name: "not UTF-8", stdin: func(good string) string { return good + "# \xff\n" }, says: []string{"is not UTF-8 text"}},
+		{name: "UTF-16", stdin: func(string) string { return "\xff\xfea\x00" }, says: []string{"stdin:1: is UTF-16"}},
+		{name: "no Deployment", stdin: func(string) string { return service }, says: []string{"there is no Deployment in it"}},
+		{name: "broken base", files: map[string]string{newtBase: "apiVersion: operators.coreos.com/v1alpha1\nkind: [\n"}, says: []string{newtBase + ":2: is not valid YAML"}},
+		{name: "base without CSV", files: map[string]string{newtBase: "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n"}, says: []string{newtBase + ": holds no ClusterServiceVersion"}},
+		{name: "broken files on disk", files: map[string]string{
+			newtCSV: "<<<<<<< ours\na: b\n", annotationsFile: "annotations: [\n",
+		}, says: []string{newtCSV + ":", annotationsFile + ": is not valid YAML"}},
+		{name: "kustomize", stdin: func(string) string { return "" }, says: []string{"config/manifests", "default"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			p := newts(t)
+			if c.stdin != nil {
+				p.stdin = c.stdin(p.stdin)
+			}
+			for name, content := range c.files {
+				name = filepath.Join(p.dir, filepath.FromSlash(name))
+				if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(name, []byte(content), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			before := readTree(t, p.dir)
+			args := []string{"--version", "1.0.0"}
+			if c.args != "" {
+				args = strings.Split(c.args, " ")
+			}
+			code, out, errOut := p.run(t, args...)
+			if code != 2 || out != "" {
+				t.Errorf("exit code %d\n%s", code, out)
+			}
+			for _, text := range c.says {
+				if !strings.Contains(errOut, text) {
+					t.Errorf("stderr does not say %q", text)
+				}
+			}
+			if strings.Contains(errOut, p.dir) {
+				t.Error("stderr holds the path of the machine")
+			}
+			if t.Failed() {
+				t.Log(errOut)
+			}
+			if after := readTree(t, p.dir); len(after) != len(before) {
+				t.Errorf("something was written: %s", keysOf(after))
+			}
+		})
+	}
+}
+
+// TestBundleEncodings holds that a byte order mark and carriage returns make no difference.
+func TestBundleEncodings(t *testing.T) {
+	t.Parallel()
+	p := newts(t)
+	p.must(t, "--version", "1.0.0")
+	p.stdin = "\xef\xbb\xbf" + strings.ReplaceAll(p.stdin, "\n", "\r\n")
+	if out, _ := p.must(t, "--version", "1.0.0"); out != "" {
+		t.Errorf("the bundle changed:\n%s", out)
+	}
+}

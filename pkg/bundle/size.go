@@ -1,0 +1,111 @@
+package bundle
+
+import (
+	"cmp"
+	"compress/gzip"
+	"encoding/base64"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/operon-sdk/operon/pkg/manifest"
+)
+
+const (
+	// unpackLimit is what fits into the ConfigMap that OLM unpacks a bundle into: all manifests and
+	// metadata but annotations.yaml, each compressed and in base64 (operator-registry, pkg/configmap).
+	unpackLimit = 1 << 20
+	// objectLimit is the size from which on etcd refuses a request with an object, by its default.
+	objectLimit = 3 << 19
+	// near is the share of a limit from which on it is worth a note, in percent.
+	near = 85
+)
+
+// CheckSizes compares a bundle with the limits of OLM and etcd. The files are those of the bundle, by
+// path relative to the project; dir is the bundle's folder.
+func CheckSizes(dir string, files map[string][]byte) ([]Note, error) {
+	type sized struct {
+		name          string
+		plain, packed int
+	}
+	var (
+		all      []sized
+		total    sized
+		notes    []Note
+		problems manifest.Problems
+	)
+	for _, name := range sortedKeys(files) {
+		if name == path.Join(dir, AnnotationsFile) {
+			continue
+		}
+		f := sized{name, len(files[name]), packedSize(files[name])}
+		all = append(all, f)
+		total.plain, total.packed = total.plain+f.plain, total.packed+f.packed
+		switch size := objectSize(name, files[name]); {
+		case size > objectLimit:
+			problems = append(problems, manifest.Problem{Position: manifest.Position{File: name},
+				Text: fmt.Sprintf("is an object of %s, and a cluster takes %s at most; shorten descriptions, take examples out, or split it", bytesOf(size), bytesOf(objectLimit))})
+		case size > objectLimit*near/100 || size > unpackLimit:
+			notes = append(notes, Note{Subject: name, Reason: fmt.Sprintf("is an object of %s; a cluster takes %s at most", bytesOf(size), bytesOf(objectLimit)),
+				Advice: "shorten it before it grows"})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b sized) int { return cmp.Compare(b.packed, a.packed) })
+	var largest []string
+	for _, f := range all[:min(3, len(all))] {
+		largest = append(largest, fmt.Sprintf("%s %s", path.Base(f.name), bytesOf(f.packed)))
+	}
+	says := fmt.Sprintf("%s compressed (%s plain), and the ConfigMap that OLM unpacks it into takes %s; the largest are %s",
+		bytesOf(total.packed), bytesOf(total.plain), bytesOf(unpackLimit), strings.Join(largest, ", "))
+	switch {
+	case total.packed > unpackLimit:
+		problems = append(problems, manifest.Problem{Position: manifest.Position{File: dir},
+			Text: "is a bundle of " + says + ": make them smaller, for instance with controller-gen's crd:maxDescLen=0 or a smaller icon"})
+	case total.packed > unpackLimit*near/100:
+		notes = append(notes, Note{Subject: dir, Reason: "is a bundle of " + says})
+	}
+	return notes, problems.Err()
+}
+
+// packedSize is the size of a file in OLM's ConfigMap.
+func packedSize(data []byte) int {
+	var n counter
+	z := gzip.NewWriter(&n)
+	// Neither can fail: counting does not.
+	_, _ = z.Write(data)
+	_ = z.Close()
+	return base64.StdEncoding.EncodedLen(int(n))
+}
+
+// objectSize is the size of a manifest's object as JSON. Only what may be too large is looked at: YAML
+// is hardly ever half as long as the JSON of the same object.
+func objectSize(name string, data []byte) int {
+	if len(data) < unpackLimit/2 {
+		return len(data)
+	}
+	objects, _ := manifest.Decode(name, data)
+	size := 0
+	for _, o := range objects {
+		size = max(size, o.Size())
+	}
+	return size
+}
+
+type counter int
+
+func (c *counter) Write(p []byte) (int, error) {
+	*c += counter(len(p))
+	return len(p), nil
+}
+
+// bytesOf writes a size for people, with the exact number.
+func bytesOf(n int) string {
+	if n < 1<<10 {
+		return fmt.Sprintf("%d bytes", n)
+	}
+	if n < 1<<20 {
+		return fmt.Sprintf("%.0f KiB (%d bytes)", float64(n)/(1<<10), n)
+	}
+	return fmt.Sprintf("%.2f MiB (%d bytes)", float64(n)/(1<<20), n)
+}
