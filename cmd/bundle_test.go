@@ -2,7 +2,10 @@ package cmd_test
 
 import (
 	"bytes"
+	"errors"
+	"io"
 	"math/rand/v2"
+	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -20,6 +23,7 @@ type bundleProject struct {
 	dir, cache, stdin string
 	environ           []string
 	now               time.Time
+	http              http.RoundTripper
 }
 
 func newBundleProject(t *testing.T, name string) *bundleProject {
@@ -40,7 +44,7 @@ func (p *bundleProject) run(t *testing.T, args ...string) (code int, out, errOut
 	var o, e bytes.Buffer
 	env := &cmd.Env{
 		In: strings.NewReader(p.stdin), InPipe: p.stdin != "", Out: &o, Err: &e, Dir: p.dir, FS: afero.NewOsFs(),
-		CacheDir: p.cache, Environ: p.environ, Now: func() time.Time { return p.now },
+		CacheDir: p.cache, Environ: p.environ, HTTP: p.http, Now: func() time.Time { return p.now },
 	}
 	code = cmd.Main(t.Context(), env, append([]string{"operon", "generate", "bundle"}, args...))
 	return code, o.String(), e.String()
@@ -285,7 +289,7 @@ func TestBundleLeftOut(t *testing.T) {
 		case "Deployment", "ServiceAccount", "ClusterRole", "ClusterRoleBinding", "CustomResourceDefinition":
 			continue
 		}
-		if !regexp.MustCompile(`left out: stdin:\d+: ` + o[1] + ` \S+ is left out: .+; .+`).MatchString(errOut) {
+		if !regexp.MustCompile(`warning: stdin:\d+: ` + o[1] + ` \S+ is left out: .+; .+`).MatchString(errOut) {
 			t.Errorf("%s was left out without a word:\n%s", o[1], errOut)
 		}
 	}
@@ -335,3 +339,60 @@ func TestBundleSizes(t *testing.T) {
 		})
 	}
 }
+
+// TestBundleDigests holds that images are pinned and listed, once each, and that a run without network
+// gives the same bundle.
+func TestBundleDigests(t *testing.T) {
+	t.Parallel()
+	digest := "sha256:" + strings.Repeat("ab", 32)
+	asked := 0
+	registry := roundTripper(func(r *http.Request) (*http.Response, error) {
+		asked++
+		response := &http.Response{StatusCode: http.StatusNotFound, Header: http.Header{}, Body: io.NopCloser(strings.NewReader("")), Request: r}
+		if r.URL.Path == "/v2/" || strings.Contains(r.URL.Path, "newt-operator/manifests/0.2.0") || strings.Contains(r.URL.Path, "pond/manifests/1") {
+			response.StatusCode = http.StatusOK
+			response.Header.Set("Docker-Content-Digest", digest)
+			response.Header.Set("Content-Type", "application/vnd.oci.image.manifest.v1+json")
+			response.ContentLength = 2
+		}
+		return response, nil
+	})
+	p := newts(t)
+	p.stdin = strings.Replace(p.stdin, "        name: manager\n", "        name: manager\n        env:\n        - name: RELATED_IMAGE_POND\n          value: registry.example/pond:1\n        - name: RELATED_IMAGE_BATH\n          value: registry.example/pond:1\n", 1)
+	if !strings.Contains(p.stdin, "RELATED_IMAGE_POND") {
+		p.stdin = strings.Replace(p.stdin, "      - name: manager\n", "      - name: manager\n        env:\n        - name: RELATED_IMAGE_POND\n          value: registry.example/pond:1\n        - name: RELATED_IMAGE_BATH\n          value: registry.example/pond:1\n", 1)
+	}
+	p.http = registry
+	p.must(t, "--version", "0.2.0", "--use-image-digests")
+	csv := p.file(t, newtCSV)
+	for text, times := range map[string]int{
+		"image: registry.example/newt-operator@" + digest: 2,
+		"value: registry.example/pond@" + digest:          2,
+		"  relatedImages:\n  - image: registry.example/pond@" + digest + "\n    name: pond\n  - image: registry.example/newt-operator@" + digest + "\n    name: manager\n": 1,
+	} {
+		if strings.Count(csv, text) != times {
+			t.Errorf("%q is not there %d times:\n%s", text, times, csv)
+		}
+	}
+	if asked == 0 {
+		t.Error("no registry was asked")
+	}
+	p.http = roundTripper(func(*http.Request) (*http.Response, error) { return nil, errors.New("no route to host") })
+	out, errOut := p.must(t, "--version", "0.2.0", "--use-image-digests")
+	if out != "" || !strings.Contains(errOut, "its digest is taken from .operon/images.json") {
+		t.Errorf("without network the bundle changed:\n%s%s", out, errOut)
+	}
+	p.stdin = strings.ReplaceAll(p.stdin, "pond:1", "pond:2")
+	code, _, errOut := p.run(t, "--version", "0.2.0", "--use-image-digests")
+	if code != 2 || strings.Count(errOut, "registry.example/pond:2") != 1 {
+		t.Errorf("exit code %d\n%s", code, errOut)
+	}
+	p.http = registry
+	if code, _, errOut := p.run(t, "--version", "0.2.0", "--use-image-digests"); code != 2 || !strings.Contains(errOut, "registry.example has no 2; push the image first") {
+		t.Errorf("exit code %d\n%s", code, errOut)
+	}
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }

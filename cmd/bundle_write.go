@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -47,7 +48,7 @@ func (a *app) runGenerateBundle(c *cobra.Command, o bundleOptions) error {
 	tree := scaffold.NewTree(a.FS, root)
 	var made *bundle.Manifests
 	if o.manifests {
-		if made, err = a.bundleManifests(tree, dir, layout, &o); err != nil {
+		if made, err = a.bundleManifests(c.Context(), tree, dir, layout, &o); err != nil {
 			return err
 		}
 	}
@@ -94,7 +95,7 @@ func (a *app) bundleProject(dir string, o *bundleOptions) (root, layout string, 
 }
 
 // bundleManifests reads the input and makes the manifests, and says what a person should know.
-func (a *app) bundleManifests(tree *scaffold.Tree, dir, layout string, o *bundleOptions) (*bundle.Manifests, error) {
+func (a *app) bundleManifests(ctx context.Context, tree *scaffold.Tree, dir, layout string, o *bundleOptions) (*bundle.Manifests, error) {
 	objects, notes, err := a.bundleInput(tree.Root(), dir, o)
 	problems, ok := err.(manifest.Problems)
 	if err != nil && !ok {
@@ -109,10 +110,17 @@ func (a *app) bundleManifests(tree *scaffold.Tree, dir, layout string, o *bundle
 	if len(problems) > 0 {
 		return nil, append(problems, bundle.Check(objects)...)
 	}
-	made, err := bundle.Generate(bundle.Input{
+	input := bundle.Input{
 		Package: o.pkg, Version: o.version, Layout: layout, Builder: builderName(),
 		Objects: objects, Base: base, ServiceAccounts: o.accounts,
-	})
+	}
+	if o.digests {
+		if o.locked, err = a.readImages(tree, o); err != nil {
+			return nil, err
+		}
+		input.Pin = func(ref string) (string, error) { return o.locked.pin(ctx, ref) }
+	}
+	made, err := bundle.Generate(input)
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +158,7 @@ func (a *app) tellNotes(notes []bundle.Note, strict bool) error {
 	for _, n := range notes {
 		word := "note"
 		if n.Dropped {
-			word = "left out"
+			word = "warning"
 			if strict {
 				word = "error"
 			}
@@ -247,6 +255,9 @@ func (a *app) writeBundle(tree *scaffold.Tree, made *bundle.Manifests, layout st
 		return nil, err
 	}
 	up.Notes = append(up.Notes, notes...)
+	if err := o.locked.write(tree); err != nil {
+		return nil, err
+	}
 	return up, writeEdits(tree, up.Kept)
 }
 

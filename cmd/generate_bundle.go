@@ -19,8 +19,11 @@ type bundleOptions struct {
 	accounts                               []string
 	manifests, metadata                    bool
 	overwrite, stdout, digests, strict     bool
+	insecure, mirrors                      []string
 	// kustomizeGiven tells whether --kustomize-dir was given.
 	kustomizeGiven bool
+	// locked are the digests of images, nil without --use-image-digests.
+	locked *lockedImages
 }
 
 func newGenerateBundle(a *app) *cobra.Command {
@@ -71,7 +74,9 @@ related images, replaces and skips. What OLM does not take is left out and named
 	f.BoolVar(&o.metadata, "metadata", false, "generate the metadata and the Dockerfile only")
 	f.BoolVar(&o.overwrite, "overwrite", true, "bring existing metadata and Dockerfile up to date; =false leaves them alone")
 	f.BoolVar(&o.stdout, "stdout", false, "print the manifests and write nothing")
-	f.BoolVar(&o.digests, "use-image-digests", false, "refer to images by digest")
+	f.BoolVar(&o.digests, "use-image-digests", false, "refer to images by digest, as the registries or, without network, "+imagesFile+" give it")
+	f.StringSliceVar(&o.insecure, "insecure-registry", nil, "`hosts` of registries that may be asked without TLS")
+	f.StringSliceVar(&o.mirrors, "registry-mirror", nil, "`registry=mirror` pairs: hosts to ask for digests before the registry itself")
 	f.BoolVar(&o.strict, "strict", false, "fail when something of the input cannot go into the bundle")
 	return c
 }
@@ -104,6 +109,11 @@ func (o *bundleOptions) check(piped bool) project.Findings {
 	}
 	if problem := channelProblem(o.defaultChannel); problem != "" && o.defaultChannel != "" {
 		add("--default-channel", o.defaultChannel, problem)
+	}
+	for _, pair := range o.mirrors {
+		if from, to, ok := strings.Cut(pair, "="); !ok || from == "" || to == "" {
+			add("--registry-mirror", pair, "must be registry=mirror, such as docker.io=mirror.example.com")
+		}
 	}
 	if !o.manifests {
 		return findings

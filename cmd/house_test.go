@@ -18,13 +18,14 @@ const module = "github.com/operon-sdk/operon"
 func house() map[string][]string {
 	return map[string][]string{
 		"":                 {"cmd"},
-		"cmd":              {"pkg/project", "pkg/scaffold", "pkg/codegen", "pkg/reshape", "pkg/manifest", "pkg/kube", "pkg/controlplane", "pkg/local", "pkg/bundle"},
+		"cmd":              {"pkg/project", "pkg/scaffold", "pkg/codegen", "pkg/reshape", "pkg/manifest", "pkg/kube", "pkg/controlplane", "pkg/local", "pkg/bundle", "pkg/image"},
 		"pkg/project":      {},
 		"pkg/scaffold":     {"templates"},
 		"pkg/codegen":      {},
 		"pkg/reshape":      {"pkg/project", "pkg/scaffold", "pkg/codegen"},
 		"pkg/manifest":     {},
 		"pkg/bundle":       {"pkg/manifest", "templates"},
+		"pkg/image":        {},
 		"pkg/kube":         {},
 		"pkg/controlplane": {"pkg/kube", "templates"},
 		"pkg/local":        {"pkg/controlplane", "pkg/kube", "pkg/manifest"},
@@ -35,13 +36,14 @@ func house() map[string][]string {
 // libraries lists the rooms that may know a library: cobra and survey end at cmd, clusters at pkg/kube.
 func libraries() map[string][]string {
 	return map[string][]string{
-		"github.com/spf13/cobra":             {"cmd", "pkg/manifest"}, // kustomize's commands are cobra commands
-		"github.com/AlecAivazis/survey":      {"cmd"},
-		"sigs.k8s.io/controller-tools":       {"pkg/codegen"},
-		"sigs.k8s.io/kubebuilder":            {"pkg/project", "pkg/scaffold"},
-		"sigs.k8s.io/kustomize":              {"pkg/manifest"},
-		"k8s.io/client-go":                   {"pkg/kube"},
-		"sigs.k8s.io/controller-runtime/pkg": {},
+		"github.com/spf13/cobra":                 {"cmd", "pkg/manifest"}, // kustomize's commands are cobra commands
+		"github.com/AlecAivazis/survey":          {"cmd"},
+		"sigs.k8s.io/controller-tools":           {"pkg/codegen"},
+		"sigs.k8s.io/kubebuilder":                {"pkg/project", "pkg/scaffold"},
+		"sigs.k8s.io/kustomize":                  {"pkg/manifest"},
+		"k8s.io/client-go":                       {"pkg/kube"},
+		"github.com/google/go-containerregistry": {"pkg/image"},
+		"sigs.k8s.io/controller-runtime/pkg":     {},
 	}
 }
 

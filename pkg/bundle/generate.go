@@ -31,6 +31,8 @@ type Input struct {
 	Objects []manifest.Object
 	// Base is the CSV to start from where Objects hold none; without, it starts from DefaultBase.
 	Base *manifest.Object
+	// Pin gives an image reference by digest; nil leaves images as they are.
+	Pin func(ref string) (string, error)
 	// ServiceAccounts are accounts that no Deployment uses but whose permissions the CSV shall have.
 	ServiceAccounts []string
 }
@@ -75,7 +77,10 @@ func Generate(in Input) (*Manifests, error) {
 	if csv.Annotations == nil {
 		csv.Annotations = map[string]string{}
 	}
-	c.applyRelatedImages(csv)
+	if in.Pin != nil {
+		c.pin(csv, in.Pin)
+	}
+	c.applyRelatedImages(csv, in.Pin != nil)
 	strategy := &csv.Spec.InstallStrategy
 	if strategy.StrategyName == "" {
 		strategy.StrategyName = v1alpha1.InstallStrategyNameDeployment

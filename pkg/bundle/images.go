@@ -7,15 +7,21 @@ import (
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/operon-sdk/operon/pkg/manifest"
 )
 
 // relatedPrefix begins the names of variables that hold images the operator runs.
 const relatedPrefix = "RELATED_IMAGE_"
 
 // applyRelatedImages lists the images of RELATED_IMAGE_ variables in the CSV. What the base lists
-// besides stays.
-func (c *collection) applyRelatedImages(csv *v1alpha1.ClusterServiceVersion) {
+// besides stays. With pinned images those of all containers are listed too, so that a mirror of the
+// bundle can bring them along.
+func (c *collection) applyRelatedImages(csv *v1alpha1.ClusterServiceVersion, pinned bool) {
 	found := c.relatedImages()
+	if pinned {
+		found = append(found, c.containerImages(found)...)
+	}
 	for _, image := range csv.Spec.RelatedImages {
 		if !slices.ContainsFunc(found, func(r v1alpha1.RelatedImage) bool {
 			return r.Image == image.Image || r.Name == image.Name && r.Name != ""
@@ -91,7 +97,73 @@ func (c *collection) relatedVariables() []related {
 	return all
 }
 
-// envOf finds a variable by name.
-func envOf(env []corev1.EnvVar, name string) int {
-	return slices.IndexFunc(env, func(e corev1.EnvVar) bool { return e.Name == name })
+// containerImages lists the images of containers that are not listed yet: under the container's name,
+// with the Deployment's before it where the name is taken.
+func (c *collection) containerImages(listed []v1alpha1.RelatedImage) []v1alpha1.RelatedImage {
+	images, names := map[string]bool{}, map[string]bool{}
+	for _, r := range listed {
+		images[r.Image], names[r.Name] = true, true
+	}
+	var list []v1alpha1.RelatedImage
+	for _, d := range c.deployments {
+		pod := d.value.Spec.Template.Spec
+		for _, container := range slices.Concat(pod.Containers, pod.InitContainers) {
+			if images[container.Image] {
+				continue
+			}
+			name := container.Name
+			if names[name] {
+				name = d.Name() + "-" + name
+			}
+			images[container.Image], names[name] = true, true
+			list = append(list, v1alpha1.RelatedImage{Name: name, Image: container.Image})
+		}
+	}
+	return list
+}
+
+// annotationImage names the operator's image for catalogs.
+const annotationImage = "containerImage"
+
+// pin replaces the images of all containers, of RELATED_IMAGE_ variables and of the base by the same
+// images by digest. All that cannot be found are problems.
+func (c *collection) pin(csv *v1alpha1.ClusterServiceVersion, digest func(string) (string, error)) {
+	known := map[string]string{}
+	resolve := func(at manifest.Position, ref *string) {
+		if *ref == "" {
+			return
+		}
+		pinned, ok := known[*ref]
+		if !ok {
+			var err error
+			if pinned, err = digest(*ref); err != nil {
+				c.problem(at, "--use-image-digests: %v", err)
+				pinned = *ref // one problem an image
+			}
+			known[*ref] = pinned
+		}
+		*ref = pinned
+	}
+	for i := range c.deployments {
+		d := &c.deployments[i]
+		pod := &d.value.Spec.Template.Spec
+		for _, containers := range [][]corev1.Container{pod.Containers, pod.InitContainers} {
+			for j := range containers {
+				resolve(d.Position, &containers[j].Image)
+				for k := range containers[j].Env {
+					if env := &containers[j].Env[k]; strings.HasPrefix(env.Name, relatedPrefix) {
+						resolve(d.Position, &env.Value)
+					}
+				}
+			}
+		}
+	}
+	base := manifest.Position{File: "the base CSV"}
+	for i := range csv.Spec.RelatedImages {
+		resolve(base, &csv.Spec.RelatedImages[i].Image)
+	}
+	if ref := csv.Annotations[annotationImage]; ref != "" {
+		resolve(base, &ref)
+		csv.Annotations[annotationImage] = ref
+	}
 }

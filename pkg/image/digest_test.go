@@ -1,0 +1,82 @@
+package image_test
+
+import (
+	"errors"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/google/go-containerregistry/pkg/name"
+	"github.com/google/go-containerregistry/pkg/registry"
+	"github.com/google/go-containerregistry/pkg/v1/random"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
+
+	"github.com/operon-sdk/operon/pkg/image"
+)
+
+// push puts a random image into a registry and returns its digest.
+func push(t *testing.T, ref string) string {
+	t.Helper()
+	img, err := random.Image(64, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parsed, err := name.ParseReference(ref)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := remote.Write(parsed, img); err != nil {
+		t.Fatal(err)
+	}
+	digest, err := img.Digest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return digest.String()
+}
+
+func TestDigest(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(registry.New())
+	defer server.Close()
+	host := strings.TrimPrefix(server.URL, "http://")
+	want := push(t, host+"/team/op:1")
+	for _, c := range []struct {
+		name, ref string
+		with      image.Registries
+		want      string
+		says      string
+	}{
+		{"tag", host + "/team/op:1", image.Registries{}, want, ""},
+		{"digest", "example.com/op@" + want, image.Registries{}, want, ""},
+		{"mirror", "registry.invalid/team/op:1", image.Registries{Mirrors: map[string]string{"registry.invalid": host}}, want, ""},
+		{"not there", host + "/team/op:2", image.Registries{}, "", "has no 2; push the image first"},
+		{"no reference", "Op:1:2", image.Registries{}, "", "image Op:1:2"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got, err := c.with.Digest(t.Context(), c.ref)
+			if got != c.want || (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) {
+				t.Errorf("got %q, %v; want %q, %q", got, err, c.want, c.says)
+			}
+		})
+	}
+	server.Close()
+	if _, err := (image.Registries{}).Digest(t.Context(), host+"/team/op:1"); !errors.Is(err, image.ErrUnreachable) {
+		t.Errorf("a registry that is down gives %v", err)
+	}
+}
+
+func TestWithDigest(t *testing.T) {
+	t.Parallel()
+	for ref, want := range map[string]string{
+		"op":                        "op@sha256:0",
+		"op:1":                      "op@sha256:0",
+		"localhost:5000/op":         "localhost:5000/op@sha256:0",
+		"localhost:5000/team/op:v1": "localhost:5000/team/op@sha256:0",
+		"op:1@sha256:1":             "op@sha256:0",
+	} {
+		if got := image.WithDigest(ref, "sha256:0"); got != want {
+			t.Errorf("%s: got %s, want %s", ref, got, want)
+		}
+	}
+}

@@ -1,0 +1,2 @@
+// Package image knows container images and their registries, without Docker.
+package image
