@@ -30,9 +30,7 @@ func (a *app) runGenerateBundle(c *cobra.Command, o bundleOptions) error {
 	if findings := o.check(a.InPipe); len(findings) > 0 {
 		return findings
 	}
-	if o.outputDir == "" {
-		o.outputDir = defaultBundleDir
-	} else if o.outputDir, err = fromRoot(root, dir, o.outputDir); err != nil {
+	if err := o.placeOutput(root, dir); err != nil {
 		return err
 	}
 	if o.kustomizeGiven {
@@ -232,7 +230,7 @@ func (a *app) writeBundle(tree *scaffold.Tree, made *bundle.Manifests, layout st
 		a.progressf("note: --overwrite=false: %s and %s stay as they are, with their channels", at(bundle.AnnotationsFile), bundle.DockerfileName)
 	case o.metadata:
 		u.Metadata = &bundle.Metadata{
-			Dir: o.outputDir, Package: o.pkg, Channels: o.channels, DefaultChannel: o.defaultChannel,
+			Dir: o.copyDir, Package: o.pkg, Channels: o.channels, DefaultChannel: o.defaultChannel,
 			Layout: layout, Builder: builderName(),
 			Scorecard: tree.Exists(at(bundle.ScorecardFile)) || made != nil && made.Scorecard != nil,
 		}

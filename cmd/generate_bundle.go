@@ -22,6 +22,8 @@ type bundleOptions struct {
 	insecure, mirrors                      []string
 	// kustomizeGiven tells whether --kustomize-dir was given.
 	kustomizeGiven bool
+	// copyDir is outputDir as the Dockerfile names it.
+	copyDir string
 	// locked are the digests of images, nil without --use-image-digests.
 	locked *lockedImages
 }
@@ -182,4 +184,25 @@ func fromRoot(root, dir, name string) (string, error) {
 		return "", err
 	}
 	return filepath.ToSlash(rel), nil
+}
+
+// placeOutput finds the bundle's folder as seen from the project's root.
+func (o *bundleOptions) placeOutput(root, dir string) error {
+	given := o.outputDir
+	if given == "" {
+		given = defaultBundleDir
+		dir = root
+	}
+	rel, err := fromRoot(root, dir, given)
+	if err != nil {
+		return err
+	}
+	if rel == ".." || strings.HasPrefix(rel, "../") {
+		return project.Findings{{Field: "--output-dir", Value: given, Problem: "lies outside of the project, where the COPY lines of bundle.Dockerfile cannot reach it"}}
+	}
+	o.outputDir, o.copyDir = rel, rel
+	if dir == root && !filepath.IsAbs(given) { // the Dockerfile says what the caller said
+		o.copyDir = strings.TrimRight(filepath.ToSlash(given), "/")
+	}
+	return nil
 }

@@ -349,7 +349,8 @@ func (d Document) syntax(err error) Problem {
 	if rest, ok := strings.CutPrefix(message, "line "); ok {
 		number, rest, _ := strings.Cut(rest, ": ")
 		if n, err := strconv.Atoi(number); err == nil {
-			position.Line += n - 1
+			// The parser may be a line past the end already.
+			position.Line += min(n-1, bytes.Count(bytes.TrimRight(d.Data, "\n"), []byte("\n")))
 			message = rest
 		}
 	}

@@ -1,0 +1,67 @@
+package bundle
+
+import (
+	"reflect"
+	"testing"
+)
+
+// FuzzDockerfile holds that what is read of a Dockerfile is found again in what is written from it.
+func FuzzDockerfile(f *testing.F) {
+	f.Add("FROM scratch\n\n# Ours.\nLABEL a=b c=\"d e\" \\\n  f=g\nLABEL old form\nCOPY x /y/\nRUN true \\\n  && false\n# end")
+	meta := Metadata{Dir: "bundle", Package: "p", Channels: "alpha", Layout: "l", Builder: "b"}
+	plain, err := meta.Dockerfile()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(string(plain))
+	f.Fuzz(func(t *testing.T, text string) {
+		read := parseDockerfile([]byte(text))
+		values := meta.values(true)
+		for _, e := range read.extras {
+			if e.key != "" {
+				values[e.key] = read.values[e.key]
+			}
+		}
+		written, err := meta.render(DockerfileName, values, read.extras)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again := parseDockerfile(written)
+		for _, e := range read.extras {
+			if e.key != "" && !reflect.DeepEqual(again.values[e.key], read.values[e.key]) {
+				t.Errorf("label %q was %q and is %q:\n%s", e.key, read.values[e.key], again.values[e.key], written)
+			}
+		}
+	})
+}
+
+// FuzzAnnotations holds the same of annotations.yaml.
+func FuzzAnnotations(f *testing.F) {
+	f.Add("annotations:\n  # Mine.\n  a.example/b: \"1\"\n  c: |\n    two\n    lines\nmore: {d: e}\n")
+	meta := Metadata{Dir: "bundle", Package: "p", Channels: "alpha", Layout: "l", Builder: "b"}
+	f.Fuzz(func(t *testing.T, text string) {
+		read, err := parseAnnotations("f", []byte(text))
+		if err != nil {
+			return
+		}
+		values := meta.values(false)
+		for _, e := range read.extras {
+			if e.key != "" {
+				values[e.key] = read.values[e.key]
+			}
+		}
+		written, err := meta.render("annotations.yaml", values, read.extras)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := parseAnnotations("f", written)
+		if err != nil {
+			t.Fatalf("%v\n%s", err, written)
+		}
+		for _, e := range read.extras {
+			if e.key != "" && !reflect.DeepEqual(again.values[e.key], read.values[e.key]) {
+				t.Errorf("%q was %q and is %q:\n%s", e.key, read.values[e.key], again.values[e.key], written)
+			}
+		}
+	})
+}

@@ -1,0 +1,162 @@
+package bundle_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/operon-sdk/operon/pkg/bundle"
+	"github.com/operon-sdk/operon/pkg/manifest"
+)
+
+// operator is an operator with a webhook; the parts are put into it.
+func operator(servicePorts, args, mounts, volumes, more string) string {
+	return fmt.Sprintf(`apiVersion: v1
+kind: Service
+metadata: {name: hook}
+spec:
+  selector: {app: op}
+  ports:
+%s
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: op}
+spec:
+  selector: {matchLabels: {app: op}}
+  template:
+    metadata: {labels: {app: op}}
+    spec:
+      containers:
+      - name: manager
+        image: registry.example/op:1
+        args: [%s]
+        ports: [{name: serve, containerPort: 9443}]
+        volumeMounts: [%s]
+      volumes: [%s]
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingWebhookConfiguration
+metadata: {name: v}
+webhooks:
+- name: v.example.com
+  admissionReviewVersions: [v1]
+  sideEffects: None
+  clientConfig: {service: {name: hook, namespace: x, path: /v}}
+  rules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}]
+%s`, servicePorts, args, mounts, volumes, more)
+}
+
+func generate(t *testing.T, stream string) (*bundle.Manifests, error) {
+	t.Helper()
+	objects, problems := manifest.Decode("in", []byte(stream))
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	return bundle.Generate(bundle.Input{Package: "op", Version: "1.0.0", Layout: "unknown", Builder: "test", Objects: objects})
+}
+
+// TestWebhooksUnderOLM holds what of a webhook server's set-up goes and what stays, and what is refused.
+func TestWebhooksUnderOLM(t *testing.T) {
+	t.Parallel()
+	const (
+		ports       = "  - {port: 443, targetPort: serve}"
+		certMount   = "{name: cert, mountPath: /tmp/k8s-webhook-server/serving-certs}"
+		certVolume  = "{name: cert, secret: {secretName: webhook-server-cert}}"
+		certificate = "---\napiVersion: cert-manager.io/v1\nkind: Certificate\nmetadata: {name: c}\nspec: {secretName: %s}\n"
+		secret      = "---\napiVersion: v1\nkind: Secret\nmetadata: {name: %s}\n"
+	)
+	for _, c := range []struct {
+		name, stream string
+		has, hasNot  []string // of CSV and file names
+		notes        []string
+		refused      string
+	}{
+		{
+			name:   "certificate of the webhook",
+			stream: operator(ports, "--webhook-cert-path=/tmp/k8s-webhook-server/serving-certs", certMount, certVolume, fmt.Sprintf(certificate, "webhook-server-cert")),
+			has:    []string{"--webhook-cert-path=", "containerPort: 443", "targetPort: serve", "deploymentName: op"},
+			hasNot: []string{"volumes:", "volumeMounts:", "hook_v1_service.yaml"},
+			notes:  []string{"mounts the Secret webhook-server-cert", "Certificate c is left out", "Service hook serves webhooks only"},
+		},
+		{
+			name: "certificate of the metrics",
+			stream: operator(ports, "--metrics-cert-path=/metrics-certs, --leader-elect", "{name: m, mountPath: /metrics-certs}, {name: data, mountPath: /data}",
+				"{name: m, secret: {secretName: metrics-cert}}, {name: data, emptyDir: {}}", fmt.Sprintf(certificate, "metrics-cert")),
+			has:    []string{"--leader-elect", "mountPath: /data", "emptyDir"},
+			hasNot: []string{"metrics-cert"},
+			notes:  []string{"the argument --metrics-cert-path=/metrics-certs is left out"},
+		},
+		{
+			name:   "certificate elsewhere",
+			stream: operator(ports, "", "{name: cert, mountPath: /certs}", certVolume, ""),
+			hasNot: []string{"volumes:", "/certs"},
+			notes:  []string{"has its webhook certificate at /certs in container manager, OLM mounts it at /tmp/k8s-webhook-server/serving-certs"},
+		},
+		{
+			name:   "Secret of the input",
+			stream: operator(ports, "", certMount, certVolume, fmt.Sprintf(secret, "webhook-server-cert")),
+			has:    []string{"secretName: webhook-server-cert", "webhook-server-cert_v1_secret.yaml"},
+		},
+		{
+			name:   "optional Secret",
+			stream: operator(ports, "", certMount, "{name: cert, secret: {secretName: webhook-server-cert, optional: true}}", ""),
+			has:    []string{"secretName: webhook-server-cert"},
+		},
+		{
+			name:   "Service with another port",
+			stream: operator(ports+"\n  - {name: metrics, port: 8443, targetPort: 8443}", "", "", "", ""),
+			has:    []string{"hook_v1_service.yaml"},
+		},
+		{
+			name:   "port without target",
+			stream: operator("  - {port: 443}", "", "", "", ""),
+			has:    []string{"targetPort: 443"},
+		},
+		{
+			name:    "port that no container has",
+			stream:  operator("  - {port: 443, targetPort: wrong}", "", "", "", ""),
+			refused: "in:", // with a place
+		},
+		{
+			name:    "port that the Service has not",
+			stream:  operator("  - {port: 8080}", "", "", "", ""),
+			refused: "uses port 443 of Service hook, which has no such port; it has 8080",
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			made, err := generate(t, c.stream)
+			if c.refused != "" {
+				if err == nil || !strings.Contains(err.Error(), c.refused) {
+					t.Errorf("got %v, want %q", err, c.refused)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			csv, err := manifest.Encode(made.CSV)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all := string(csv) + strings.Join(made.Order, "\n")
+			for _, text := range c.has {
+				if !strings.Contains(all, text) {
+					t.Errorf("%q is not there:\n%s", text, all)
+				}
+			}
+			for _, text := range c.hasNot {
+				if strings.Contains(all, text) {
+					t.Errorf("%q is there:\n%s", text, all)
+				}
+			}
+			notes := fmt.Sprint(made.Notes)
+			for _, text := range c.notes {
+				if !strings.Contains(notes, text) {
+					t.Errorf("no note says %q:\n%s", text, notes)
+				}
+			}
+		})
+	}
+}
