@@ -107,7 +107,7 @@ func parseDockerfile(text []byte) metadataFile {
 			for _, l := range labelPairs(rest) {
 				f.values[l.Key] = l.Value
 				if !ours(l.Key) {
-					add(l.Key, "LABEL "+l.raw+"\n")
+					add(l.Key, l.instruction())
 				}
 			}
 		default:
@@ -203,6 +203,18 @@ func labelPairs(text string) []pair {
 		pairs = append(pairs, pair{label{unquote(key), unquote(value)}, t})
 	}
 	return pairs
+}
+
+// instruction writes a label as it was written, or in quotes where it would not be read as the same.
+func (p pair) instruction() string {
+	line := "LABEL " + p.raw + "\n"
+	if again := instructions(line); len(again) == 1 {
+		if pairs := labelPairs(p.raw); len(pairs) == 1 && pairs[0].label == p.label && !strings.HasSuffix(strings.TrimSpace(p.raw), `\`) {
+			return line
+		}
+	}
+	quote := strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", " ").Replace
+	return fmt.Sprintf("LABEL \"%s\"=\"%s\"\n", quote(p.Key), quote(p.Value))
 }
 
 func unquote(s string) string {
