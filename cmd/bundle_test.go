@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/afero"
 
 	"github.com/operon-sdk/operon/cmd"
+	"github.com/operon-sdk/operon/pkg/manifest"
 )
 
 // bundleProject is a project whose manifests are those of a recorded case.
@@ -396,3 +397,30 @@ func TestBundleDigests(t *testing.T) {
 type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// TestBundleBuilds holds that without a pipe the project's kustomization is built in this process, with
+// the same bundle as from a pipe, from any folder of the project.
+func TestBundleBuilds(t *testing.T) {
+	t.Parallel()
+	p := &bundleProject{dir: filepath.Join(t.TempDir(), "memcached-operator"), cache: t.TempDir(), now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
+	if err := os.CopyFS(p.dir, os.DirFS(filepath.Join(goldenDir, "memcached-operator"))); err != nil {
+		t.Fatal(err)
+	}
+	root := p.dir
+	p.dir = filepath.Join(root, "api", "v1alpha1")
+	if out, _ := p.must(t, "--version", "0.0.1"); !strings.Contains(out, "bundle/manifests/memcached-operator.clusterserviceversion.yaml") {
+		t.Errorf("no CSV was made:\n%s", out)
+	}
+	p.dir = root
+	built, err := manifest.Build(root, "config/manifests")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.stdin = string(built)
+	if out, _ := p.must(t, "--version", "0.0.1"); out != "" {
+		t.Errorf("from a pipe the bundle is another:\n%s", out)
+	}
+	if code, _, errOut := p.run(t, "--version", "0.0.1", "--output-dir", "../bundle"); code != 2 || !strings.Contains(errOut, "lies outside of the project") {
+		t.Errorf("exit code %d\n%s", code, errOut)
+	}
+}
