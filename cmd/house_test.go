@@ -18,7 +18,7 @@ const module = "github.com/operon-sdk/operon"
 func house() map[string][]string {
 	return map[string][]string{
 		"":                 {"cmd"},
-		"cmd":              {"pkg/project", "pkg/scaffold", "pkg/codegen", "pkg/reshape", "pkg/manifest", "pkg/kube", "pkg/controlplane", "pkg/local", "pkg/bundle", "pkg/image"},
+		"cmd":              {"pkg/project", "pkg/scaffold", "pkg/codegen", "pkg/reshape", "pkg/manifest", "pkg/kube", "pkg/controlplane", "pkg/local", "pkg/bundle", "pkg/bundle/base", "pkg/image"},
 		"pkg/project":      {},
 		"pkg/scaffold":     {"templates"},
 		"pkg/codegen":      {},
@@ -26,6 +26,7 @@ func house() map[string][]string {
 		"pkg/manifest":     {},
 		"pkg/bundle":       {"pkg/manifest", "templates"},
 		"pkg/image":        {},
+		"pkg/bundle/base":  {"pkg/codegen", "pkg/manifest"},
 		"pkg/kube":         {},
 		"pkg/controlplane": {"pkg/kube", "templates"},
 		"pkg/local":        {"pkg/controlplane", "pkg/kube", "pkg/manifest"},

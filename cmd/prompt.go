@@ -18,6 +18,9 @@ type Prompter interface {
 	Confirm(question string) (bool, error)
 	// Input asks for a line; validate says what is wrong with an answer, and the question is asked again.
 	Input(question, suggestion string, validate func(string) error) (string, error)
+	// Ask asks for a line as operator-sdk does, with the answer behind a > below the question. It takes quotes
+	// from around the answer; insist says what is wrong with an answer before the question is asked again.
+	Ask(question string, insist func(string) string) (string, error)
 }
 
 // errNoAnswer tells that a question found nobody to answer it.
@@ -65,6 +68,19 @@ func (p surveyPrompter) Input(question, suggestion string, validate func(string)
 	return strings.TrimSpace(answer), surveyError(err)
 }
 
+func (p surveyPrompter) Ask(question string, insist func(string) string) (string, error) {
+	answer, err := p.Input(question, "", func(answer string) error {
+		if problem := insist(unquoted(answer)); problem != "" {
+			return errors.New(problem)
+		}
+		return nil
+	})
+	return unquoted(answer), err
+}
+
+// unquoted is an answer without the quotes that somebody may have put around it.
+func unquoted(answer string) string { return strings.Trim(strings.TrimSpace(answer), "`'\"") }
+
 func surveyError(err error) error {
 	if errors.Is(err, terminal.InterruptErr) {
 		return errors.New("interrupted; nothing was written")
@@ -81,6 +97,10 @@ type linePrompter struct {
 
 func (p *linePrompter) line(question string) (string, error) {
 	fmt.Fprintln(p.out, question)
+	return p.answer()
+}
+
+func (p *linePrompter) answer() (string, error) {
 	line, err := p.in.ReadSlice('\n')
 	answer := strings.TrimSpace(string(line))
 	switch {
@@ -125,6 +145,24 @@ func (p *linePrompter) Input(question, suggestion string, validate func(string) 
 			return answer, nil
 		}
 		fmt.Fprintln(p.out, wrong)
+	}
+	return "", fmt.Errorf("the question %q is open: %w", question, errBadAnswers)
+}
+
+func (p *linePrompter) Ask(question string, insist func(string) string) (string, error) {
+	for range mostAnswers {
+		fmt.Fprintf(p.out, "\n%s \n> ", question)
+		answer, err := p.answer()
+		if err != nil {
+			fmt.Fprintln(p.out)
+			return "", fmt.Errorf("the question %q is open: %w", question, err)
+		}
+		answer = unquoted(answer)
+		problem := insist(answer)
+		if problem == "" {
+			return answer, nil
+		}
+		fmt.Fprintf(p.out, "%s ", problem)
 	}
 	return "", fmt.Errorf("the question %q is open: %w", question, errBadAnswers)
 }

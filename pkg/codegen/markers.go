@@ -155,7 +155,11 @@ func (s *syntax) markerFinding(one *parsed, err error) Finding {
 		column, _ = strconv.Atoi(m[1])
 	}
 	name, _, _ := strings.Cut(strings.TrimPrefix(text, "+"), "=")
-	for target := markers.DescribesPackage; target <= markers.DescribesField; target++ {
+	targets := []markers.TargetType{markers.DescribesPackage, markers.DescribesType, markers.DescribesField}
+	if inField(one.trees, placed.Pos) {
+		slices.Reverse(targets) // some markers have arguments of their own on fields
+	}
+	for _, target := range targets {
 		def := s.collector.Lookup(text, target)
 		if def == nil {
 			continue
@@ -179,6 +183,23 @@ func (s *syntax) markerFinding(one *parsed, err error) Finding {
 		pos += token.Pos(min(len("+")+len(name)+column, len(text)))
 	}
 	return s.at(pos, "marker +"+name+": "+message)
+}
+
+// inField reports whether a comment documents a field.
+func inField(trees []*ast.File, pos token.Pos) bool {
+	found := false
+	for _, tree := range trees {
+		if pos < tree.FileStart || pos > tree.FileEnd {
+			continue
+		}
+		ast.Inspect(tree, func(n ast.Node) bool {
+			if field, ok := n.(*ast.Field); ok && field.Doc != nil && field.Doc.Pos() <= pos && pos < field.Doc.End() {
+				found = true
+			}
+			return !found
+		})
+	}
+	return found
 }
 
 // markerAt is the marker in the comment at a position, and where it begins.

@@ -41,12 +41,17 @@ type parsed struct {
 
 // parse reads the syntax and the markers of all packages of a project.
 func (p *project) parse(registry *markers.Registry) (*syntax, error) {
+	return p.parsePackages(registry, p.packages)
+}
+
+// parsePackages reads the syntax and the markers of some packages.
+func (p *project) parsePackages(registry *markers.Registry, sources []*pkg) (*syntax, error) {
 	s := &syntax{fset: token.NewFileSet(), collector: &markers.Collector{Registry: registry}, byPath: map[string]*parsed{}}
 	var findings Findings
 	var mu sync.Mutex
 	var wait sync.WaitGroup
 	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
-	for _, source := range p.packages {
+	for _, source := range sources {
 		if p.byPath[source.path] != source {
 			continue // the loader, too, takes only the first of two packages with one path
 		}

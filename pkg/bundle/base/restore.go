@@ -1,0 +1,101 @@
+package base
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+)
+
+// restore gives a CSV that went through its Go type back what the type does not know, so that fields of
+// later versions, and misspelt ones, are there for somebody to see.
+func restore(csv, raw map[string]any) {
+	known := reflect.TypeFor[v1alpha1.ClusterServiceVersion]()
+	restoreFields(known, raw, csv)
+	// The type writes this one whether it was there or not.
+	if spec, ok := csv["spec"].(map[string]any); ok {
+		if rawSpec, _ := raw["spec"].(map[string]any); rawSpec["cleanup"] == nil {
+			delete(spec, "cleanup")
+		}
+	}
+}
+
+var unmarshaler = reflect.TypeFor[json.Unmarshaler]()
+
+func restoreValue(t reflect.Type, raw, out any) {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if reflect.PointerTo(t).Implements(unmarshaler) {
+		return
+	}
+	switch t.Kind() {
+	case reflect.Struct:
+		raw, ok := raw.(map[string]any)
+		out, alike := out.(map[string]any)
+		if ok && alike {
+			restoreFields(t, raw, out)
+		}
+	case reflect.Map:
+		raw, ok := raw.(map[string]any)
+		out, alike := out.(map[string]any)
+		if ok && alike {
+			for key, value := range raw {
+				restoreValue(t.Elem(), value, out[key])
+			}
+		}
+	case reflect.Slice:
+		raw, ok := raw.([]any)
+		out, alike := out.([]any)
+		if ok && alike && len(raw) == len(out) {
+			for i, value := range raw {
+				restoreValue(t.Elem(), value, out[i])
+			}
+		}
+	}
+}
+
+func restoreFields(t reflect.Type, raw, out map[string]any) {
+	for key, value := range raw {
+		name, field := fieldOf(t, key)
+		switch {
+		case field == nil:
+			out[key] = value
+		case out[name] != nil:
+			restoreValue(field, value, out[name])
+		}
+	}
+}
+
+// fieldOf is the name and type of the field that the JSON decoder would choose for a key.
+func fieldOf(t reflect.Type, key string) (string, reflect.Type) {
+	var alike string
+	var found reflect.Type
+	for i := range t.NumField() {
+		field := t.Field(i)
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		if field.Anonymous && name == "" {
+			inner := field.Type
+			for inner.Kind() == reflect.Pointer {
+				inner = inner.Elem()
+			}
+			if inner.Kind() == reflect.Struct {
+				if name, typ := fieldOf(inner, key); typ != nil && (name == key || found == nil) {
+					if name == key {
+						return name, typ
+					}
+					alike, found = name, typ
+				}
+			}
+			continue
+		}
+		if name == key {
+			return name, field.Type
+		}
+		if name != "" && name != "-" && strings.EqualFold(name, key) && found == nil {
+			alike, found = name, field.Type
+		}
+	}
+	return alike, found
+}
