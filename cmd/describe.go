@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -38,9 +37,6 @@ func (o *describeOptions) addTo(f *pflag.FlagSet) {
 	f.StringVar(&o.file, "metadata-file", "", "YAML `file` with all of this, by the names of the CSV's fields; flags win")
 }
 
-// kubeVersion is what OLM takes for minKubeVersion.
-var kubeVersion = regexp.MustCompile(`^\d+\.\d+\.\d+$`)
-
 // check finds what is wrong with the flags alone.
 func (o describeOptions) check() project.Findings {
 	var findings project.Findings
@@ -59,8 +55,8 @@ func (o describeOptions) check() project.Findings {
 	if problem := base.CheckURL(o.providerURL); o.providerURL != "" && problem != "" {
 		findings = append(findings, project.Finding{Field: "--provider-url", Value: o.providerURL, Problem: problem})
 	}
-	if o.minKubeVersion != "" && !kubeVersion.MatchString(o.minKubeVersion) {
-		findings = append(findings, project.Finding{Field: "--min-kube-version", Value: o.minKubeVersion, Problem: "must have the form 1.29.0"})
+	if problem := base.CheckKubeVersion(o.minKubeVersion); o.minKubeVersion != "" && problem != "" {
+		findings = append(findings, project.Finding{Field: "--min-kube-version", Value: o.minKubeVersion, Problem: problem})
 	}
 	return findings
 }

@@ -3,6 +3,7 @@ package manifest
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -21,45 +22,45 @@ func KeepComments(earlier, current []byte) []byte {
 	}
 	comments := map[string]comment{}
 	collect(old.Content[0], "", comments)
-	if head := strings.TrimRight(old.HeadComment, "\n"); head != "" {
-		c := comments[""]
-		c.head = head + "\n\n" + c.head
-		comments[""] = c
-	}
-	if len(comments) == 0 && old.FootComment == "" {
-		return current
-	}
 	places := map[string]place{}
 	locate(now.Content[0], "", places)
 	lines := strings.Split(strings.TrimSuffix(string(current), "\n"), "\n")
 	before := map[int][]string{}
-	for path, c := range comments {
+	for _, path := range slices.Sorted(maps.Keys(comments)) {
 		at, ok := places[path]
-		if path == "" {
-			at, ok = place{line: 1}, true
-		}
 		if !ok {
 			continue
 		}
-		if c.head != "" {
-			before[at.line] = append(before[at.line], indented(c.head, at.column)...)
-		}
+		c := comments[path]
 		if c.line != "" && at.simple {
 			lines[at.line-1] += " " + c.line
 		}
+		before[at.line] = append(before[at.line], indented(c.head, at.column)...)
+		if end := behind(path, at, places, len(lines)+1); c.foot != "" {
+			before[end] = append(indented(c.foot, at.column), before[end]...)
+		}
 	}
-	var out []string
+	out := indented(old.HeadComment, 1)
 	for i, line := range lines {
 		out = append(append(out, before[i+1]...), line)
 	}
-	if foot := strings.TrimRight(old.FootComment, "\n"); foot != "" {
-		out = append(out, strings.Split(foot, "\n")...)
-	}
+	out = append(out, before[len(lines)+1]...)
+	out = append(out, indented(old.FootComment, 1)...)
 	return []byte(strings.Join(out, "\n") + "\n")
 }
 
-// comment is what stands above and behind an entry.
-type comment struct{ head, line string }
+// behind is the line at which the first entry behind another and all that belongs to it begins.
+func behind(path string, at place, places map[string]place, end int) int {
+	for other, place := range places {
+		if place.line > at.line && place.line < end && !strings.HasPrefix(other, path+"/") {
+			end = place.line
+		}
+	}
+	return end
+}
+
+// comment is what stands above an entry, behind it on its line, and below it.
+type comment struct{ head, line, foot string }
 
 // place is where an entry begins. A comment can stand behind a simple one only.
 type place struct {
@@ -70,7 +71,7 @@ type place struct {
 // collect notes the comments of a node's entries by their paths.
 func collect(node *yaml.Node, path string, into map[string]comment) {
 	note := func(path string, c comment) {
-		if c.head != "" || c.line != "" {
+		if c != (comment{}) {
 			into[path] = c
 		}
 	}
@@ -83,14 +84,7 @@ func collect(node *yaml.Node, path string, into map[string]comment) {
 			if line == "" {
 				line = key.LineComment
 			}
-			head := key.HeadComment
-			if foot := strings.TrimRight(key.FootComment, "\n"); foot != "" && i+2 < len(node.Content) {
-				next := node.Content[i+2]
-				next.HeadComment = strings.TrimRight(foot+"\n"+next.HeadComment, "\n")
-			} else if foot != "" {
-				head = strings.TrimRight(head+"\n"+foot, "\n")
-			}
-			note(here, comment{head: strings.TrimLeft(head, "\n"), line: line})
+			note(here, comment{head: key.HeadComment, line: line, foot: key.FootComment})
 			collect(value, here, into)
 		}
 	case yaml.SequenceNode:
@@ -100,7 +94,7 @@ func collect(node *yaml.Node, path string, into map[string]comment) {
 			if item.Kind == yaml.MappingNode && len(item.Content) > 0 && head == "" {
 				head, item.Content[0].HeadComment = item.Content[0].HeadComment, ""
 			}
-			note(here, comment{head: head, line: line})
+			note(here, comment{head: head, line: line, foot: item.FootComment})
 			collect(item, here, into)
 		}
 	}
@@ -158,7 +152,10 @@ func identityOf(node *yaml.Node) string {
 }
 
 func indented(text string, column int) []string {
-	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
+	if text = strings.Trim(text, "\n"); text == "" {
+		return nil
+	}
+	lines := strings.Split(text, "\n")
 	for i, line := range lines {
 		if line != "" {
 			lines[i] = strings.Repeat(" ", max(0, column-1)) + line

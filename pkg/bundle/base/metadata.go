@@ -7,6 +7,7 @@ import (
 	"net/mail"
 	"net/url"
 	"path"
+	"regexp"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -67,8 +68,19 @@ func CheckEmail(address string) string {
 
 // CheckURL says what is wrong with the address of a page, or nothing.
 func CheckURL(address string) string {
-	if u, err := url.Parse(address); err != nil || u.Scheme == "" && strings.ContainsAny(address, " \t") {
-		return "is no URL"
+	if u, err := url.Parse(address); err != nil || u.Scheme == "" || u.Host == "" && u.Scheme != "mailto" {
+		return "is no address of a page, such as https://example.com"
+	}
+	return ""
+}
+
+// kubeVersion is what OLM takes for a version of Kubernetes.
+var kubeVersion = regexp.MustCompile(`^\d+\.\d+\.\d+$`)
+
+// CheckKubeVersion says what is wrong with the version of Kubernetes that an operator needs, or nothing.
+func CheckKubeVersion(version string) string {
+	if !kubeVersion.MatchString(version) {
+		return "must have the form 1.29.0"
 	}
 	return ""
 }
@@ -117,7 +129,8 @@ type fileOfName struct {
 // the file that the icon is in, too. The error names lines.
 func ParseMetadata(name string, data []byte) (Metadata, string, error) {
 	var f metadataFile
-	decoder := yaml.NewDecoder(bytes.NewReader(bytes.TrimPrefix(data, []byte("\uFEFF"))))
+	data = bytes.TrimPrefix(data, []byte("\uFEFF"))
+	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	decoder.KnownFields(true)
 	if err := decoder.Decode(&f); err != nil && len(bytes.TrimSpace(data)) > 0 {
 		return Metadata{}, "", yamlFindings(name, err)
@@ -132,7 +145,55 @@ func ParseMetadata(name string, data []byte) (Metadata, string, error) {
 	for _, one := range f.Links {
 		m.Links = append(m.Links, Link(one))
 	}
+	if findings := f.check(name, data); len(findings) > 0 {
+		return Metadata{}, "", findings
+	}
 	return m, f.Icon, nil
+}
+
+// check finds values that no catalog takes.
+func (f metadataFile) check(name string, data []byte) Findings {
+	file := &existing{name: name}
+	var document yaml.Node
+	if err := yaml.Unmarshal(data, &document); err != nil || len(document.Content) == 0 {
+		return nil
+	}
+	file.root = document.Content[0]
+	var findings Findings
+	wrong := func(problem string, path ...any) {
+		node := file.find(path...)
+		if problem == "" {
+			return
+		}
+		if node == nil {
+			node = file.find(path[:len(path)-1]...)
+		}
+		findings = append(findings, file.at(node, fieldName(path)+" "+problem))
+	}
+	for i, one := range f.Maintainers {
+		if one.Name == "" {
+			wrong("is missing", "maintainers", i, "name")
+		}
+		wrong(CheckEmail(one.Email), "maintainers", i, "email")
+	}
+	for i, one := range f.Links {
+		if one.Name == "" {
+			wrong("is missing", "links", i, "name")
+		}
+		wrong(CheckURL(one.URL), "links", i, "url")
+	}
+	for i, word := range f.Keywords {
+		if word == "" {
+			wrong("is empty", "keywords", i)
+		}
+	}
+	if f.Provider.URL != "" {
+		wrong(CheckURL(f.Provider.URL), "provider", "url")
+	}
+	if f.MinKubeVersion != "" {
+		wrong(CheckKubeVersion(f.MinKubeVersion), "minKubeVersion")
+	}
+	return findings
 }
 
 // apply sets what is given in a CSV's spec.

@@ -51,6 +51,9 @@ func (f Findings) Error() string {
 // yamlLine finds the lines in messages of the YAML library.
 var yamlLine = regexp.MustCompile(`line (\d+): (.*)`)
 
+// byParser finds the messages of the YAML library's parser among those of its scanner.
+var byParser = regexp.MustCompile(`^did not find expected (node content|',' or '[]}]'|key|'-' indicator|<)`)
+
 // yamlFindings places the errors of the YAML library.
 func yamlFindings(name string, err error) Findings {
 	messages := []string{strings.TrimPrefix(err.Error(), "yaml: ")}
@@ -63,6 +66,9 @@ func yamlFindings(name string, err error) Findings {
 		if m := yamlLine.FindStringSubmatch(message); m != nil {
 			finding.Line, _ = strconv.Atoi(m[1])
 			finding.Message = m[2]
+			if byParser.MatchString(m[2]) {
+				finding.Line++ // the library counts these from 0
+			}
 		}
 		finding.Message = strings.TrimSuffix(finding.Message, " in type base.metadataFile")
 		findings = append(findings, finding)
@@ -225,11 +231,7 @@ func (e *existing) typeFinding(err error, path ...any) Finding {
 		names = strings.Split(typed.Field, ".")
 		message = fmt.Sprintf("must be %s, not %s", form(typed.Type.Kind().String()), typed.Value)
 		for n := len(names); n > 0; n-- {
-			steps := make([]any, n)
-			for i, name := range names[:n] {
-				steps[i] = name
-			}
-			if found := e.find(steps...); found != nil {
+			if found := anywhere(e.root, names[:n], typed.Value); found != nil {
 				node = found
 				break
 			}
@@ -239,6 +241,48 @@ func (e *existing) typeFinding(err error, path ...any) Finding {
 		node = e.root
 	}
 	return e.at(node, strings.Join(names, ".")+": "+message)
+}
+
+// anywhere is the first node at a path in which the indices of lists are left out, one of the form that the
+// decoder found there rather than another.
+func anywhere(node *yaml.Node, names []string, form string) *yaml.Node {
+	switch {
+	case node == nil:
+		return nil
+	case len(names) == 0 && formOf(node) == form:
+		return node
+	case node.Kind == yaml.SequenceNode:
+		var first *yaml.Node
+		for _, item := range node.Content {
+			if found := anywhere(item, names, form); found != nil {
+				if first == nil || formOf(found) == form && formOf(first) != form {
+					first = found
+				}
+			}
+		}
+		if len(names) > 0 || first != nil {
+			return first
+		}
+		return node
+	case len(names) == 0:
+		return node
+	}
+	return anywhere(valueOf(node, names[0]), names[1:], form)
+}
+
+// formOf is the form of a node as the JSON decoder calls it.
+func formOf(node *yaml.Node) string {
+	switch {
+	case node.Kind == yaml.MappingNode:
+		return "object"
+	case node.Kind == yaml.SequenceNode:
+		return "array"
+	case node.Tag == "!!bool":
+		return "bool"
+	case node.Tag == "!!int", node.Tag == "!!float":
+		return "number"
+	}
+	return "string"
 }
 
 // form names a kind of Go types as YAML does.
@@ -252,6 +296,8 @@ func form(kind string) string {
 		return "a number"
 	case kind == "bool":
 		return "true or false"
+	case kind == "string":
+		return "a text; put it into quotes if it is one"
 	}
 	return "a " + kind
 }
