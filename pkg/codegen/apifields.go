@@ -1,6 +1,7 @@
 package codegen
 
 import (
+	"fmt"
 	"go/ast"
 	"reflect"
 	"slices"
@@ -18,6 +19,10 @@ type reached struct {
 	via []*ast.StructType
 }
 
+// mostFields is where the fields of a kind end: types that refer to each other in many ways have more paths than
+// anybody could want to see.
+const mostFields = 20_000
+
 // below lists the fields that can be reached from a field of a kind, nearest first.
 func (r *apiReader) below(t *apiType, field *ast.Field) []APIField {
 	fields := []APIField{}
@@ -26,6 +31,10 @@ func (r *apiReader) below(t *apiType, field *ast.Field) []APIField {
 		var deeper []reached
 		for _, here := range next {
 			for _, f := range here.structure.Fields.List {
+				if len(fields) > mostFields {
+					r.warnings = append(r.warnings, r.at(field.Pos(), fmt.Sprintf("more than %d fields lie below: those farther down are left out", mostFields)))
+					return fields
+				}
 				found, inside := r.field(here, f)
 				fields = append(fields, found...)
 				deeper = append(deeper, inside...)

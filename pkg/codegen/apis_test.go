@@ -1,0 +1,291 @@
+package codegen
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/txtar"
+)
+
+// apisOf reads the kinds of a module that a txtar archive holds.
+func apisOf(t *testing.T, archive, dir string) ([]API, Findings, error) {
+	t.Helper()
+	root := t.TempDir()
+	for _, f := range txtar.Parse([]byte(archive)).Files {
+		name := filepath.Join(root, filepath.FromSlash(f.Name))
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, f.Data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return APIs(context.Background(), APIOptions{Root: root, Dir: dir})
+}
+
+// oddShapes has the fields of every kind of type.
+const oddShapes = `-- go.mod --
+module example.org/odd
+-- api/v1/doc.go --
+// +groupName=odd.example.org
+package v1
+-- api/v1/odd_types.go --
+package v1
+
+import (
+	"time"
+
+	. "example.org/odd/api/dots"
+	"example.org/odd/other"
+	renamed "example.org/odd/other/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+type (
+	// Odd is one of a group of types.
+	//
+	// +kubebuilder:resource:path=oddities
+	// +operator-sdk:csv:customresourcedefinitions:order=3,displayName="Odd",resources={{Pod,v1,""}}
+	Odd struct {
+		metav1.TypeMeta ` + "`json:\",inline\"`" + `
+		Spec, Ignored OddSpec ` + "`json:\"spec\"`" + `
+		Status *OddStatus ` + "`json:\"status,omitempty\"`" + `
+	}
+	notExported struct{ Spec OddSpec ` + "`json:\"spec\"`" + ` }
+	Alias = OddSpec
+)
+
+type OddSpec struct {
+	A, B int ` + "`json:\"a\"`" + `
+	// Text.
+	// TODO: more
+	Pointers **[]*Leaf ` + "`json:\"pointers\"`" + `
+	Three [][2][]Leaf ` + "`json:\"three\"`" + `
+	Leaf
+	*renamed.Deep
+	Boxed Box[other.Thing] ` + "`json:\"boxed\"`" + `
+	Pair Two[Leaf, other.Thing] ` + "`json:\"pair\"`" + `
+	Dotted Dot ` + "`json:\"dotted\"`" + `
+	Time metav1.Time ` + "`json:\"time\"`" + `
+	Wait time.Duration ` + "`json:\"wait\"`" + `
+	Func func(Leaf) Leaf ` + "`json:\"func\"`" + `
+	Chan chan Leaf ` + "`json:\"chan\"`" + `
+	Any any ` + "`json:\"any\"`" + `
+	Missing Nowhere ` + "`json:\"missing\"`" + `
+	Map map[string][]Leaf ` + "`json:\"map\"`" + `
+	Loop *Loop ` + "`json:\"loop\"`" + `
+	Nameless []struct {
+		// X of it.
+		// +operator-sdk:csv:customresourcedefinitions:type=spec
+		// TODO: hidden
+		X int ` + "`json:\"x\"`" + `
+	} ` + "`json:\"nameless\"`" + `
+	Strings Names ` + "`json:\"strings\"`" + `
+	Über int
+	_ int
+	lower int
+	Gone string ` + "`json:\"-\"`" + `
+	Comma string ` + "`json:\",omitempty\"`" + `
+}
+
+type Names []Leaf
+
+type Leaf struct {
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,path="elsewhere",xDescriptors={"a","b"}
+	Green bool ` + "`json:\"green\"`" + `
+}
+
+type Box[T any] struct {
+	In T ` + "`json:\"in\"`" + `
+}
+
+type Two[A, B any] struct{ Both int ` + "`json:\"both\"`" + ` }
+
+type Loop struct {
+	Through *Through ` + "`json:\"through\"`" + `
+}
+
+type Through struct {
+	Back []Loop ` + "`json:\"back\"`" + `
+}
+
+type OddStatus struct {
+	Phase string ` + "`json:\"phase\"`" + `
+}
+-- api/dots/dots.go --
+package dots
+
+type Dot struct{ Round bool ` + "`json:\"round\"`" + ` }
+-- other/thing.go --
+package other
+
+type Thing struct{ Weight int ` + "`json:\"weight\"`" + ` }
+-- other/v1/deep.go --
+package v1
+
+type Deep struct{ Down int ` + "`json:\"down\"`" + ` }
+-- broken/broken.go --
+package broken
+
+this is not looked at
+`
+
+// TestAPIShapes holds which fields are found below spec and status, whatever their types.
+func TestAPIShapes(t *testing.T) {
+	t.Parallel()
+	apis, warnings, err := apisOf(t, oddShapes, "api")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var odd *API
+	for i, api := range apis {
+		if api.Kind == "Odd" {
+			odd = &apis[i]
+		}
+		if api.Kind == "notExported" {
+			t.Error("a type that is not exported is a kind")
+		}
+	}
+	if odd == nil || odd.Group != "odd.example.org" || odd.Version != "v1" || odd.Plural != "oddities" || odd.Doc != "Odd is one of a group of types." {
+		t.Fatalf("%+v", odd)
+	}
+	if len(odd.Markers) != 1 || *odd.Markers[0].Order != 3 || odd.Markers[0].Place.Line != 16 || fmt.Sprint(odd.Markers[0].Resources) != "[[Pod v1 ]]" {
+		t.Errorf("%+v", odd.Markers)
+	}
+	var paths []string
+	for _, f := range odd.Spec {
+		paths = append(paths, f.Path)
+	}
+	want := "a a pointers three boxed pair dotted time wait func chan any missing map loop nameless strings Über Comma " +
+		"pointers[0].green three[0][0][0].green green down boxed.in boxed.weight pair.both dotted.round loop.through nameless[0].x loop.through.back"
+	if got := strings.Join(paths, " "); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	if len(odd.Status) != 1 || odd.Status[0].Path != "phase" {
+		t.Errorf("status: %+v", odd.Status)
+	}
+	for _, f := range odd.Spec {
+		switch f.Path {
+		case "green":
+			if len(f.Markers) != 1 || f.Markers[0].Path != "elsewhere" || len(f.Markers[0].XDescriptors) != 2 {
+				t.Errorf("%+v", f)
+			}
+		case "pointers":
+			if f.Doc != "Text." {
+				t.Errorf("%+v", f)
+			}
+		case "nameless[0].x":
+			if f.Doc != "X of it." || len(f.Markers) != 1 {
+				t.Errorf("%+v", f)
+			}
+		}
+	}
+	if len(warnings) != 1 || !strings.Contains(warnings[0].String(), "values of the map map") {
+		t.Errorf("warnings: %v", warnings)
+	}
+}
+
+// TestAPIFindings holds that everything wrong is found at once, with its place.
+func TestAPIFindings(t *testing.T) {
+	t.Parallel()
+	_, _, err := apisOf(t, `-- go.mod --
+module example.org/odd
+-- api/v1/types.go --
+// +groupName=odd.example.org
+package v1
+
+// +operator-sdk:csv:customresourcedefinitions:resources={{Pod}},order=1
+type Odd struct {
+	Spec OddSpec `+"`json:spec`"+`
+}
+
+type OddSpec struct {
+	A int `+"`json:\"a\" yaml`"+`
+}
+`, "api")
+	var findings Findings
+	if !errors.As(err, &findings) {
+		t.Fatal(err)
+	}
+	want := "api/v1/types.go:4:4: marker +operator-sdk:csv:customresourcedefinitions: the resource {Pod} lacks a version: write {Kind,version} or {Kind,version,name}\n" +
+		"api/v1/types.go:6:15: struct tag `json:spec`: it must consist of pairs such as json:\"name\"\n" +
+		"api/v1/types.go:10:8: struct tag `json:\"a\" yaml`: it must consist of pairs such as json:\"name\""
+	if findings.Error() != want {
+		t.Errorf("got\n%v\nwant\n%s", findings, want)
+	}
+}
+
+// TestAPIMarkerFindings holds what is said about markers with wrong arguments, in all files at once.
+func TestAPIMarkerFindings(t *testing.T) {
+	t.Parallel()
+	source := func(marker string) string {
+		return "-- go.mod --\nmodule example.org/odd\n-- api/v1/types.go --\n// +groupName=odd.example.org\npackage v1\n\ntype OddSpec struct {\n\t// " +
+			marker + "\n\tA int `json:\"a\"`\n}\n"
+	}
+	for marker, want := range map[string]string{
+		`+operator-sdk:csv:customresourcedefinitions:type=spec,order=x`:                 "api/v1/types.go:5:",
+		`+operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors=3`:          "",
+		`+operator-sdk:csv:customresourcedefinitions:type=spec,displayName="open`:       "api/v1/types.go:5:",
+		`+operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"a"`:       "api/v1/types.go:5:",
+		`+operator-sdk:csv:customresourcedefinitions:type=spec,displayName=two words`:   "",
+		`+operator-sdk:csv:customresourcedefinitions:type=spec,type=status,order=1,,`:   "api/v1/types.go:5:",
+		`+operator-sdk:csv:customresourcedefinitions:type=spec,displayname="x",order=y`: `api/v1/types.go:5:59: marker +operator-sdk:csv:customresourcedefinitions: unknown argument "displayname"; did you mean "displayName"?`,
+	} {
+		_, _, err := apisOf(t, source(marker), "api")
+		var findings Findings
+		if got := fmt.Sprint(err); want == "" != (err == nil) || err != nil && (!errors.As(err, &findings) || !strings.HasPrefix(got, want)) {
+			t.Errorf("%s: got %v, want %s", marker, err, want)
+		}
+	}
+}
+
+// TestAPIUnknownMarkers holds that a misspelt marker is told of.
+func TestAPIUnknownMarkers(t *testing.T) {
+	t.Parallel()
+	_, warnings, err := apisOf(t, "-- go.mod --\nmodule example.org/odd\n-- api/v1/types.go --\n// +groupName=odd.example.org\npackage v1\n\n// +operator-sdk:csv:customresourcedefintions:displayName=\"x\"\ntype Odd struct{}\n", "api")
+	if err != nil || len(warnings) != 1 || warnings[0].Line != 4 || !strings.Contains(warnings[0].Message, "unknown marker +operator-sdk:csv:customresourcedefintions:displayName") {
+		t.Error(warnings, err)
+	}
+}
+
+// TestAPIClique holds that types which all refer to each other are not followed on every path there is.
+func TestAPIClique(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	b.WriteString("-- go.mod --\nmodule example.org/odd\n-- api/v1/types.go --\n// +groupName=odd.example.org\npackage v1\n\ntype Odd struct { Spec T0 `json:\"spec\"` }\n")
+	for i := range 16 {
+		fmt.Fprintf(&b, "type T%d struct {\n", i)
+		for j := range 16 {
+			fmt.Fprintf(&b, "\tF%d *T%d\n", j, j)
+		}
+		b.WriteString("}\n")
+	}
+	apis, warnings, err := apisOf(t, b.String(), "api")
+	if err != nil || len(warnings) == 0 || !strings.Contains(warnings[0].Message, "more than 20000 fields") {
+		t.Fatal(warnings, err)
+	}
+	if n := len(apis[0].Spec); n < mostFields || n > mostFields+100 {
+		t.Errorf("%d fields", n)
+	}
+}
+
+// FuzzAPIs holds that no source makes reading API types panic or run for ever.
+func FuzzAPIs(f *testing.F) {
+	f.Add(`+operator-sdk:csv:customresourcedefinitions:type=spec,displayName="x",xDescriptors={"a","b"},order=-3`, "[]*map[string]Odd", `json:"a,inline"`)
+	f.Add(`+operator-sdk:csv:customresourcedefinitions:resources={{Pod,v1},{}}`, "struct{ A Odd }", `json:",inline"`)
+	f.Fuzz(func(t *testing.T, marker, typ, tag string) {
+		source := "// +groupName=a.b\npackage v1\n\n// " + marker + "\ntype Odd struct {\n\t// " + marker + "\n\tSpec " + typ + " `" + tag + " json:\"spec\"`\n\tOther *Odd `" + tag + "`\n}\n"
+		_, _, err := APIs(context.Background(), APIOptions{Root: t.TempDir(), Dir: "api", Overlay: map[string][]byte{
+			"go.mod": []byte("module example.org/odd\n"), "api/v1/types.go": []byte(source),
+		}})
+		var findings Findings
+		if err != nil && !errors.As(err, &findings) {
+			t.Errorf("%q: %v", source, err)
+		}
+	})
+}
