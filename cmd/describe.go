@@ -180,6 +180,7 @@ func (a *app) ask(m base.Metadata) (base.Metadata, error) {
 		return ""
 	}
 	var keywords, maintainers string
+	asked := false
 	for _, q := range []struct {
 		question string
 		answered bool
@@ -205,7 +206,10 @@ func (a *app) ask(m base.Metadata) (base.Metadata, error) {
 		if err != nil {
 			return m, err
 		}
-		*q.into = answer
+		*q.into, asked = answer, true
+	}
+	if asked && !a.InTerminal {
+		fmt.Fprintln(a.Out) // nobody pressed return behind the last answer
 	}
 	if m.Keywords == nil {
 		m.Keywords = slices.DeleteFunc(base.SplitList(keywords), func(word string) bool { return word == "" })

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -211,7 +212,8 @@ func (a *app) generateBase(ctx context.Context, tree *scaffold.Tree, o kustomize
 	}
 	if isGo(config) {
 		if options.Kinds, options.APIs, err = a.apis(ctx, tree, config, o.apisDir); err != nil {
-			return err
+			_, other := base.Make(options) // whatever is wrong with the base is said along
+			return errors.Join(err, other)
 		}
 	}
 	result, err := base.Make(options)
@@ -255,13 +257,8 @@ func isGo(config *project.Config) bool {
 
 // apis reads the types of the project's kinds.
 func (a *app) apis(ctx context.Context, tree *scaffold.Tree, config *project.Config, dir string) ([]base.Kind, []codegen.API, error) {
-	var kinds []base.Kind
-	for _, r := range config.Resources() {
-		if r.HasAPI() || r.API != nil {
-			kinds = append(kinds, base.Kind{Group: r.QualifiedGroup(), Version: r.Version, Kind: r.Kind})
-		}
-	}
-	if len(kinds) == 0 {
+	resources := config.Resources()
+	if len(resources) == 0 {
 		return nil, nil, nil
 	}
 	if !tree.Exists(dir) {
@@ -278,6 +275,14 @@ func (a *app) apis(ctx context.Context, tree *scaffold.Tree, config *project.Con
 	}
 	for _, warning := range warnings {
 		a.progressf("warning: %s", warning)
+	}
+	var kinds []base.Kind
+	for _, r := range resources {
+		kind := base.Kind{Group: r.QualifiedGroup(), Version: r.Version, Kind: r.Kind}
+		// The types of kinds that the project only has controllers for live elsewhere.
+		if r.API != nil || slices.ContainsFunc(apis, func(api codegen.API) bool { return base.KindOf(api) == kind }) {
+			kinds = append(kinds, kind)
+		}
 	}
 	return kinds, apis, nil
 }

@@ -124,7 +124,7 @@ func (r *Result) made(o Options) []generated {
 	var made []generated
 	for _, kind := range o.Kinds {
 		i := slices.IndexFunc(o.APIs, func(api codegen.API) bool {
-			return Kind{api.Group, api.Version, api.Kind} == kind
+			return KindOf(api) == kind
 		})
 		if i < 0 {
 			r.Notes = append(r.Notes, missing(kind, o.APIs))
@@ -156,7 +156,7 @@ func missing(kind Kind, apis []codegen.API) string {
 func (r *Result) merge(o Options, from *existing, definitions map[string]any, made []generated, before map[Kind]map[string]any) error {
 	index := map[Kind]int{}
 	for i, one := range made {
-		index[Kind{one.api.Group, one.api.Version, one.api.Kind}] = i
+		index[KindOf(one.api)] = i
 	}
 	var conflicts Conflicts
 	others := map[int]map[string]any{}

@@ -262,7 +262,7 @@ func TestFindings(t *testing.T) {
 			t.Errorf("%q: got %v, want %s", text, err, want)
 		}
 	}
-	for _, text := range []string{"\uFEFF" + head + "spec: {displayName: x}\n", strings.ReplaceAll(head+"spec: {displayName: x}\n", "\n", "\r\n"), "---\n" + head + "spec: {displayName: x}\n---\n"} {
+	for _, text := range []string{"\uFEFF" + head + "spec: {displayName: x}\n", strings.ReplaceAll(head+"spec: {displayName: x}\n", "\n", "\r\n"), "---\n" + head + "spec: {displayName: x}\n---\n", "# x\n---\n---\n" + head + "spec: {displayName: x}\n"} {
 		if result := made(t, options([]byte(text), nil)); !strings.Contains(string(result.CSV), "displayName: x\n") {
 			t.Errorf("%q gives %s", text, result.CSV)
 		}

@@ -14,6 +14,9 @@ import (
 // Kind names a kind of an API.
 type Kind struct{ Group, Version, Kind string }
 
+// KindOf is the kind that a type declares.
+func KindOf(api codegen.API) Kind { return Kind{api.Group, api.Version, api.Kind} }
+
 // kindOf is the kind that an owned entry is about.
 func kindOf(entry map[string]any) Kind {
 	name := text(entry["name"])

@@ -117,7 +117,9 @@ func read(name string, data []byte) (*existing, error) {
 		return nil, Findings{e.at(at, "the file must hold an object of kind "+v1alpha1.ClusterServiceVersionKind)}
 	}
 	findings := e.duplicates(e.root)
-	asJSON, err := sigsyaml.YAMLToJSON(data)
+	// The library takes the first document, which may be an empty one before this.
+	text := bytes.Join(bytes.SplitAfter(data, []byte("\n"))[e.root.Line-1:], nil)
+	asJSON, err := sigsyaml.YAMLToJSON(text)
 	if err != nil {
 		return nil, append(findings, yamlFindings(name, err)...)
 	}
