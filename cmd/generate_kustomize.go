@@ -211,6 +211,9 @@ func (a *app) generateBase(ctx context.Context, tree *scaffold.Tree, o kustomize
 		return err
 	}
 	if isGo(config) {
+		for _, r := range config.Resources() {
+			options.Known = append(options.Known, base.Kind{Group: r.QualifiedGroup(), Version: r.Version, Kind: r.Kind})
+		}
 		if options.Kinds, options.APIs, err = a.apis(ctx, tree, config, o.apisDir); err != nil {
 			_, other := base.Make(options) // whatever is wrong with the base is said along
 			return errors.Join(err, other)

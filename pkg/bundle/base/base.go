@@ -23,9 +23,9 @@ type Options struct {
 	Base []byte
 	// Metadata is what to set.
 	Metadata Metadata
-	// Kinds are those of the project, and APIs the types in its code.
-	Kinds []Kind
-	APIs  []codegen.API
+	// Kinds are those to describe, of all Known ones of the project, and APIs the types in its code.
+	Kinds, Known []Kind
+	APIs         []codegen.API
 	// Record is what Result.Record was when Base was written, nil where that is not known.
 	Record []byte
 	// Prefer settles conflicts between the base and the code.
@@ -78,8 +78,8 @@ func Make(o Options) (*Result, error) {
 	if err := result.merge(o, from, definitions, made, before); err != nil {
 		return nil, err
 	}
-	if len(made) > 0 {
-		var r record
+	if len(made) > 0 || len(before) > 0 && len(o.Known) == 0 {
+		r := record{Owned: []map[string]any{}}
 		for _, one := range made {
 			r.Owned = append(r.Owned, describe(one.api).entry)
 		}
@@ -170,6 +170,11 @@ func (r *Result) merge(o Options, from *existing, definitions map[string]any, ma
 		kind := kindOf(disk)
 		n, known := index[kind]
 		if !known {
+			if before[kind] != nil && reflect.DeepEqual(before[kind], disk) && !slices.Contains(o.Known, kind) {
+				r.Notes = append(r.Notes, fmt.Sprintf("%s/%s %s is taken out of %s, as the project does not have it any more", kind.Group, kind.Version, kind.Kind, from.name))
+				r.Merged = true
+				continue
+			}
 			others[i] = disk
 			continue
 		}

@@ -157,6 +157,27 @@ func TestMergeWithoutRecord(t *testing.T) {
 	}
 }
 
+// TestDeletedKind holds that the entry of a kind goes with the kind, unless somebody changed it.
+func TestDeletedKind(t *testing.T) {
+	t.Parallel()
+	before := made(t, options(nil, nil, api("Stove cooks.", "How many.", shown)))
+	for text, stays := range map[string]bool{"Stove cooks.": false, "By hand.": true} {
+		o := options(edited(t, before.CSV, "Stove cooks.", text), before.Record)
+		o.Kinds = nil
+		result := made(t, o)
+		if got := strings.Contains(string(result.CSV), "kind: Stove"); got != stays {
+			t.Errorf("%s: stays: %t\n%s", text, got, result.CSV)
+		}
+		if string(result.Record) != "owned: []\n" {
+			t.Errorf("record: %s", result.Record)
+		}
+		o.Known = []Kind{{"cook.example.com", "v1", "Stove"}} // its types cannot be read just now
+		if result = made(t, o); !strings.Contains(string(result.CSV), "kind: Stove") || result.Record != nil {
+			t.Errorf("a known kind was taken out:\n%s", result.CSV)
+		}
+	}
+}
+
 // TestOwnedOrder holds the places of entries that the code does not give.
 func TestOwnedOrder(t *testing.T) {
 	t.Parallel()
