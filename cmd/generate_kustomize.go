@@ -110,9 +110,15 @@ func (a *app) runGenerateKustomize(c *cobra.Command, o kustomizeOptions) error {
 		copied := *a
 		copied.Env, silent = &env, &copied
 	}
-	return silent.apply(c.Context(), root, func(tree *scaffold.Tree) error {
-		return a.generateBase(c.Context(), tree, o, metadata)
+	var record []byte
+	err = silent.apply(c.Context(), root, func(tree *scaffold.Tree) (err error) {
+		record, err = a.generateBase(c.Context(), tree, o, metadata)
+		return err
 	})
+	if err == nil && !a.dryRun {
+		a.cacheRecord(root, o, record)
+	}
+	return err
 }
 
 // readProject reads PROJECT, of any layout: there are bundles of all kinds of operators.
@@ -193,22 +199,20 @@ func (o kustomizeOptions) basePath(dir string) string {
 	return path.Join(dir, "bases", o.packageName+".clusterserviceversion.yaml")
 }
 
-// recordPath is where Operon keeps what the code gave for a base the last time.
-func (o kustomizeOptions) recordPath() string { return ".operon/bases/" + o.packageName + ".yaml" }
-
-// generateBase brings the base in a tree up to date.
-func (a *app) generateBase(ctx context.Context, tree *scaffold.Tree, o kustomizeOptions, metadata base.Metadata) error {
+// generateBase brings the base in a tree up to date. It returns the record of what the code gave, for cacheRecord
+// once the tree is written.
+func (a *app) generateBase(ctx context.Context, tree *scaffold.Tree, o kustomizeOptions, metadata base.Metadata) ([]byte, error) {
 	config, err := readProject(tree)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	from := o.basePath(o.inputDir)
 	options := base.Options{Package: o.packageName, Name: from, Metadata: metadata, Prefer: base.Side(o.prefer)}
 	if options.Base, err = readOptional(tree, from); err != nil {
-		return err
+		return nil, err
 	}
-	if options.Record, err = readOptional(tree, o.recordPath()); err != nil {
-		return err
+	if options.Record, err = a.readRecord(tree, o); err != nil {
+		return nil, err
 	}
 	if isGo(config) {
 		for _, r := range config.Resources() {
@@ -216,21 +220,19 @@ func (a *app) generateBase(ctx context.Context, tree *scaffold.Tree, o kustomize
 		}
 		if options.Kinds, options.APIs, err = a.apis(ctx, tree, config, o.apisDir); err != nil {
 			_, other := base.Make(options) // whatever is wrong with the base is said along
-			return errors.Join(err, other)
+			return nil, errors.Join(err, other)
 		}
 	}
 	result, err := base.Make(options)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for _, note := range result.Notes {
 		a.progressf("note: %s", note)
 	}
 	tree.WriteFile(o.basePath(o.outputDir), result.CSV, 0o644)
-	if result.Record != nil && (options.Record != nil || result.Merged || isScaffolded(config, o.packageName, options.Base)) {
-		tree.WriteFile(o.recordPath(), result.Record, 0o644)
-	}
-	return a.kustomization(tree, o)
+	writeRecord(tree, o, result)
+	return result.Record, a.kustomization(tree, o)
 }
 
 func readOptional(tree *scaffold.Tree, name string) ([]byte, error) {

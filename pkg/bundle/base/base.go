@@ -38,8 +38,9 @@ type Result struct {
 	CSV []byte
 	// Record is to be kept for the next time; nil where the code gave nothing.
 	Record []byte
-	// Merged tells that the base described kinds otherwise than the code does now.
-	Merged bool
+	// Edited tells that the base describes kinds otherwise than the code: then the record is needed for the next
+	// time, since the base alone does not tell what was changed by hand.
+	Edited bool
 	// Notes tell of kinds that the code does not have, and of values in which base and code differ for a reason
 	// that is not known.
 	Notes []string
@@ -107,10 +108,16 @@ func mapIn(m map[string]any, key string) map[string]any {
 	return inner
 }
 
+// CheckRecord tells whether a record can be read.
+func CheckRecord(data []byte) error {
+	_, err := readRecord(data)
+	return err
+}
+
 func readRecord(data []byte) (map[Kind]map[string]any, error) {
 	var r record
 	if err := sigsyaml.Unmarshal(data, &r); err != nil {
-		return nil, fmt.Errorf("reading what the code gave the last time: %w; remove the file", err)
+		return nil, fmt.Errorf("reading the record of what the code gave for the base: %w", err)
 	}
 	entries := map[Kind]map[string]any{}
 	for _, entry := range r.Owned {
@@ -172,7 +179,6 @@ func (r *Result) merge(o Options, from *existing, definitions map[string]any, ma
 		if !known {
 			if before[kind] != nil && reflect.DeepEqual(before[kind], disk) && !slices.Contains(o.Known, kind) {
 				r.Notes = append(r.Notes, fmt.Sprintf("%s/%s %s is taken out of %s, as the project does not have it any more", kind.Group, kind.Version, kind.Kind, from.name))
-				r.Merged = true
 				continue
 			}
 			others[i] = disk
@@ -182,7 +188,6 @@ func (r *Result) merge(o Options, from *existing, definitions map[string]any, ma
 			continue
 		}
 		merged[n] = true
-		r.Merged = r.Merged || !reflect.DeepEqual(disk, made[n].entry)
 		m := &merger{from: from, prefer: o.Prefer, recorded: before[kind] != nil}
 		last := before[kind]
 		switch {
@@ -194,6 +199,7 @@ func (r *Result) merge(o Options, from *existing, definitions map[string]any, ma
 		now := made[n].entry
 		made[n].entry = m.entry(last, now, disk, []any{"spec", "customresourcedefinitions", "owned", i})
 		conflicts = append(conflicts, m.conflicts...)
+		r.Edited = r.Edited || !reflect.DeepEqual(made[n].entry, now)
 		r.note(kind, m, now, disk, made[n].entry, before[kind] != nil || o.Prefer != Neither)
 	}
 	if len(conflicts) > 0 {
