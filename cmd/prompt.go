@@ -32,6 +32,9 @@ var errBadAnswers = errors.New("the input does not answer it")
 // mostAnswers is how often a question is put to a pipe.
 const mostAnswers = 5
 
+// longestAnswer is where a line of a pipe is no answer any more; a description may be long.
+const longestAnswer = 64 << 10
+
 // prompt gives the Env's own prompter, survey at a terminal, or one that reads lines from a pipe.
 func (a *app) prompt() Prompter {
 	if a.Prompter == nil {
@@ -46,7 +49,7 @@ func newPrompter(env *Env) Prompter {
 	if env.InTerminal && env.OutTerminal && inOK && outOK {
 		return surveyPrompter{options: []survey.AskOpt{survey.WithStdio(in, out, env.Err)}}
 	}
-	return &linePrompter{in: bufio.NewReader(env.In), out: env.Out}
+	return &linePrompter{in: bufio.NewReaderSize(env.In, longestAnswer), out: env.Out}
 }
 
 // surveyPrompter asks at a terminal.

@@ -28,7 +28,23 @@ func TestQuestionsAtATerminal(t *testing.T) {
 		{"Create Resource", "y\r"},
 		{"Create Controller", "n\r"},
 	}, "create", "api", "--version", "v1", "--make=false")
+	atTerminal(t, dir, []answer{
+		{"Display name for the operator (required):", "\r"}, // refused, and asked again
+		{"Input is required.", "'Memcached'\r"},
+		{"Description for the operator (required):", "Runs memcached.\r"},
+		{"Provider's name for the operator (required):", "Example\r"},
+		{"Any relevant URL for the provider name (optional):", "\r"},
+		{"Comma-separated list of keywords for your operator (required):", "cache, fast\r"},
+		{"'name1:email1, name2:email2') (required):", "Ana\r"}, // neither is it an address
+		{"is not of the form name:email", "Ana:ana@example.com\r"},
+	}, "generate", "kustomize", "manifests")
 	files := readTree(t, dir)
+	base := files["config/manifests/bases/terminal.clusterserviceversion.yaml"]
+	for _, want := range []string{"displayName: Memcached\n", "description: Runs memcached.\n", "    name: Example\n  version:", "- cache\n  - fast\n", "- email: ana@example.com\n    name: Ana\n"} {
+		if !strings.Contains(base, want) {
+			t.Errorf("no %q in the base:\n%s", want, base)
+		}
+	}
 	if !strings.Contains(files["PROJECT"], "group: cache\n  kind: Memcached") || files["api/v1/memcached_types.go"] == "" {
 		t.Errorf("the answers did not make the API:\n%s", files["PROJECT"])
 	}

@@ -49,7 +49,8 @@ func SplitList(text string) []string {
 func ParseMaintainers(entries []string) (maintainers []Maintainer, wrong []string) {
 	for _, entry := range entries {
 		name, email, ok := strings.Cut(entry, ":")
-		if !ok || strings.Contains(email, ":") {
+		name, email = strings.TrimSpace(name), strings.TrimSpace(email)
+		if !ok || name == "" || email == "" || strings.Contains(email, ":") {
 			wrong = append(wrong, entry)
 			continue
 		}
