@@ -32,8 +32,12 @@ func KeepComments(earlier, current []byte) []byte {
 			continue
 		}
 		c := comments[path]
-		if c.line != "" && at.simple {
+		switch {
+		case c.line == "":
+		case at.simple && !strings.Contains(c.line, "\n"):
 			lines[at.line-1] += " " + c.line
+		default:
+			c.head = strings.Trim(c.head+"\n"+c.line, "\n")
 		}
 		before[at.line] = append(before[at.line], indented(c.head, at.column)...)
 		if end := behind(path, at, places, len(lines)+1); c.foot != "" {
@@ -115,6 +119,10 @@ func locate(node *yaml.Node, path string, into map[string]place) {
 			here := path + "/" + element(node, i)
 			into[here] = place{line: item.Line, column: max(1, item.Column-2), simple: plain(item)}
 			locate(item, here, into)
+			if item.Kind == yaml.MappingNode && len(item.Content) > 0 { // its first entry stands behind the dash
+				first := here + "/" + item.Content[0].Value
+				into[first] = place{line: item.Line, column: max(1, item.Column-2), simple: into[first].simple}
+			}
 		}
 	}
 }
