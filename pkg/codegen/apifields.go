@@ -112,7 +112,7 @@ func (r *apiReader) structs(from reached, t ast.Expr, at string, via []*ast.Stru
 		return r.structs(from, t.Elt, at+"[0]", via)
 	case *ast.MapType:
 		for _, value := range r.structs(from, t.Value, at, via) {
-			r.warnUnreachable(value, at)
+			r.warnUnreachable(t, value, "no path leads to the values of the map "+at)
 		}
 		return nil
 	case *ast.IndexExpr:
@@ -120,17 +120,25 @@ func (r *apiReader) structs(from reached, t ast.Expr, at string, via []*ast.Stru
 	case *ast.IndexListExpr:
 		return r.structs(from, t.X, at, via)
 	}
-	if target := r.typeOf(from.in, t); target != nil && target.structure != nil {
+	switch target := r.typeOf(from.in, t); {
+	case target == nil:
+	case target.structure != nil:
 		return enter(target.in, target.structure)
+	case !r.passed[target]: // a name for a list, a map or another type, which operator-sdk does not look behind
+		r.passed[target] = true
+		for _, behind := range r.structs(reached{in: target.in}, target.info.RawSpec.Type, at, via) {
+			r.warnUnreachable(t, behind, fmt.Sprintf("the type %s is no struct: name what it stands for in the field itself to reach what is behind it", target.info.Name))
+		}
 	}
 	return nil
 }
 
-// warnUnreachable tells of markers on the fields of a map's values.
-func (r *apiReader) warnUnreachable(value reached, at string) {
-	for _, f := range value.structure.Fields.List {
-		if places := csvComments(f.Doc); len(places) > 0 {
-			r.warnings = append(r.warnings, r.at(places[0], "marker +"+csvMarker+": no path leads to the values of the map "+at+", so it has no effect there"))
+// warnUnreachable tells that the markers on the fields of a struct have no effect where a type leads to it.
+func (r *apiReader) warnUnreachable(from ast.Expr, to reached, why string) {
+	for _, f := range to.structure.Fields.List {
+		if len(csvComments(f.Doc)) > 0 {
+			r.warnings = append(r.warnings, r.at(from.Pos(), "markers +"+csvMarker+" on fields behind this have no effect: "+why))
+			return
 		}
 	}
 }

@@ -139,7 +139,7 @@ func APIs(ctx context.Context, opts APIOptions) ([]API, Findings, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	r := &apiReader{syntax: s, types: map[*parsed]map[string]*apiType{}, declared: map[*parsed][]*apiType{}, docs: map[*ast.Field]string{}}
+	r := &apiReader{syntax: s, types: map[*parsed]map[string]*apiType{}, declared: map[*parsed][]*apiType{}, docs: map[*ast.Field]string{}, passed: map[*apiType]bool{}}
 	var findings Findings
 	for _, one := range s.packages {
 		findings = append(findings, r.read(one)...)
@@ -199,6 +199,7 @@ type apiReader struct {
 	types    map[*parsed]map[string]*apiType
 	declared map[*parsed][]*apiType
 	docs     map[*ast.Field]string
+	passed   map[*apiType]bool
 	warnings Findings
 }
 

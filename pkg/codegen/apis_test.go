@@ -87,6 +87,7 @@ type OddSpec struct {
 	} ` + "`json:\"nameless\"`" + `
 	Strings Names ` + "`json:\"strings\"`" + `
 	Über int
+	Round Round ` + "`json:\"round\"`" + `
 	_ int
 	lower int
 	Gone string ` + "`json:\"-\"`" + `
@@ -94,6 +95,11 @@ type OddSpec struct {
 }
 
 type Names []Leaf
+
+type (
+	Round  Around
+	Around Round
+)
 
 type Leaf struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,path="elsewhere",xDescriptors={"a","b"}
@@ -161,7 +167,7 @@ func TestAPIShapes(t *testing.T) {
 	for _, f := range odd.Spec {
 		paths = append(paths, f.Path)
 	}
-	want := "a a pointers three boxed pair dotted time wait func chan any missing map loop nameless strings Über Comma " +
+	want := "a a pointers three boxed pair dotted time wait func chan any missing map loop nameless strings Über round Comma " +
 		"pointers[0].green three[0][0][0].green green down boxed.in boxed.weight pair.both dotted.round loop.through nameless[0].x loop.through.back"
 	if got := strings.Join(paths, " "); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
@@ -185,7 +191,7 @@ func TestAPIShapes(t *testing.T) {
 			}
 		}
 	}
-	if len(warnings) != 1 || !strings.Contains(warnings[0].String(), "values of the map map") {
+	if len(warnings) != 2 || !strings.Contains(warnings[0].String(), "values of the map map") || !strings.Contains(warnings[1].String(), "the type Names is no struct") {
 		t.Errorf("warnings: %v", warnings)
 	}
 }
