@@ -16,9 +16,9 @@ import (
 // for everybody who works on it. A base that is as the code gives it needs no such file.
 func (o kustomizeOptions) recordPath() string { return ".operon/bases/" + o.packageName + ".yaml" }
 
-// readRecord gives what the code gave for a base the last time: as the project tells, or else as this machine
+// readBaseRecord gives what the code gave for a base the last time: as the project tells, or else as this machine
 // remembers; nil where nobody knows.
-func (a *app) readRecord(tree *scaffold.Tree, o kustomizeOptions) ([]byte, error) {
+func (a *app) readBaseRecord(tree *scaffold.Tree, o kustomizeOptions) ([]byte, error) {
 	data, err := readOptional(tree, o.recordPath())
 	if err != nil {
 		return nil, err
@@ -38,8 +38,8 @@ func (a *app) readRecord(tree *scaffold.Tree, o kustomizeOptions) ([]byte, error
 	return nil, nil
 }
 
-// writeRecord adds a project's record, or takes away one that is not needed any more.
-func writeRecord(tree *scaffold.Tree, o kustomizeOptions, result *base.Result) {
+// writeBaseRecord adds a project's record, or takes away one that is not needed any more.
+func writeBaseRecord(tree *scaffold.Tree, o kustomizeOptions, result *base.Result) {
 	switch {
 	case result.Edited:
 		tree.WriteFile(o.recordPath(), result.Record, 0o644)

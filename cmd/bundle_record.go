@@ -74,8 +74,8 @@ func (a *app) recordFile(root, dir, created string) string {
 	return filepath.Join(cache, hex.EncodeToString(sum[:16])+".json")
 }
 
-// readRecord gives what was generated before, nil where that is not known.
-func (a *app) readRecord(root, dir, created string) bundle.Record {
+// readBundleRecord gives what was generated before, nil where that is not known.
+func (a *app) readBundleRecord(root, dir, created string) bundle.Record {
 	name := a.recordFile(root, dir, created)
 	if name == "" {
 		return nil
@@ -91,8 +91,8 @@ func (a *app) readRecord(root, dir, created string) bundle.Record {
 	return record
 }
 
-// writeRecord keeps what was generated. A cache that cannot be written is one that will not be there.
-func (a *app) writeRecord(root, dir, created string, record bundle.Record) {
+// writeBundleRecord keeps what was generated. A cache that cannot be written is one that will not be there.
+func (a *app) writeBundleRecord(root, dir, created string, record bundle.Record) {
 	name := a.recordFile(root, dir, created)
 	if name == "" {
 		return

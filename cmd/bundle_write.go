@@ -61,7 +61,7 @@ func (a *app) runGenerateBundle(c *cobra.Command, o bundleOptions) error {
 		return a.tellNotes(up.Notes, false)
 	})
 	if err == nil && !a.dryRun {
-		a.writeRecord(root, o.outputDir, up.Created, up.Generated)
+		a.writeBundleRecord(root, o.outputDir, up.Created, up.Generated)
 	}
 	return err
 }
@@ -224,7 +224,7 @@ func (a *app) writeBundle(tree *scaffold.Tree, made *bundle.Manifests, layout st
 		return nil, err
 	}
 	before := bundle.CreatedAt(csv)
-	u.Before = a.readRecord(tree.Root(), o.outputDir, before)
+	u.Before = a.readBundleRecord(tree.Root(), o.outputDir, before)
 	switch {
 	case o.metadata && !o.overwrite && tree.Exists(at(bundle.AnnotationsFile)):
 		a.progressf("note: --overwrite=false: %s and %s stay as they are, with their channels", at(bundle.AnnotationsFile), bundle.DockerfileName)

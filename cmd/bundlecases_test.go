@@ -179,15 +179,3 @@ func readText(t *testing.T, name string) string {
 	}
 	return string(data)
 }
-
-// lineDiff shows the lines that two texts do not share, in order.
-func lineDiff(want, got string) string {
-	a, b := strings.Split(want, "\n"), strings.Split(got, "\n")
-	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
-		a, b = a[1:], b[1:]
-	}
-	for len(a) > 0 && len(b) > 0 && a[len(a)-1] == b[len(b)-1] {
-		a, b = a[:len(a)-1], b[:len(b)-1]
-	}
-	return "- " + strings.Join(a[:min(len(a), 30)], "\n- ") + "\n+ " + strings.Join(b[:min(len(b), 30)], "\n+ ")
-}

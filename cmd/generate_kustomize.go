@@ -211,7 +211,7 @@ func (a *app) generateBase(ctx context.Context, tree *scaffold.Tree, o kustomize
 	if options.Base, err = readOptional(tree, from); err != nil {
 		return nil, err
 	}
-	if options.Record, err = a.readRecord(tree, o); err != nil {
+	if options.Record, err = a.readBaseRecord(tree, o); err != nil {
 		return nil, err
 	}
 	if isGo(config) {
@@ -231,7 +231,7 @@ func (a *app) generateBase(ctx context.Context, tree *scaffold.Tree, o kustomize
 		a.progressf("note: %s", note)
 	}
 	tree.WriteFile(o.basePath(o.outputDir), result.CSV, 0o644)
-	writeRecord(tree, o, result)
+	writeBaseRecord(tree, o, result)
 	return result.Record, a.kustomization(tree, o)
 }
 

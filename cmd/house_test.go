@@ -24,7 +24,7 @@ func house() map[string][]string {
 		"pkg/codegen":      {},
 		"pkg/reshape":      {"pkg/project", "pkg/scaffold", "pkg/codegen"},
 		"pkg/manifest":     {},
-		"pkg/bundle":       {"pkg/manifest", "templates"},
+		"pkg/bundle":       {"pkg/bundle/base", "pkg/manifest", "templates"},
 		"pkg/image":        {},
 		"pkg/bundle/base":  {"pkg/codegen", "pkg/manifest"},
 		"pkg/kube":         {},

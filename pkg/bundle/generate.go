@@ -29,7 +29,7 @@ type Input struct {
 	Layout, Builder string
 	// Objects are the manifests. A CSV among them is the base.
 	Objects []manifest.Object
-	// Base is the CSV to start from where Objects hold none; without, it starts from DefaultBase.
+	// Base is the CSV to start from where Objects hold none; without, it starts from placeholders.
 	Base *manifest.Object
 	// Pin gives an image reference by digest; nil leaves images as they are.
 	Pin func(ref string) (string, error)
@@ -66,7 +66,10 @@ func (s source) locate(steps ...string) manifest.Position {
 // manifest.Problems.
 func Generate(in Input) (*Manifests, error) {
 	c := collect(in.Objects)
-	csv, at := c.base(in)
+	csv, at, err := c.base(in)
+	if err != nil {
+		return nil, err
+	}
 	if len(c.problems) > 0 {
 		return nil, c.problems
 	}
@@ -106,7 +109,6 @@ func Generate(in Input) (*Manifests, error) {
 	csv.Annotations[annotationBuilder] = in.Builder
 	csv.Annotations[annotationLayout] = in.Layout
 	out := &Manifests{Name: CSVFile(in.Package)}
-	var err error
 	if out.CSV, err = csvFields(csv); err != nil {
 		return nil, err
 	}
@@ -126,11 +128,15 @@ func BaseFile(kustomizeDir, pkg string) string {
 }
 
 // base finds the CSV to start from and gives it the bundle's name and version.
-func (c *collection) base(in Input) (*v1alpha1.ClusterServiceVersion, source) {
+func (c *collection) base(in Input) (*v1alpha1.ClusterServiceVersion, source, error) {
 	if in.Base != nil && len(c.csvs) == 0 {
 		take(c, &c.csvs, *in.Base)
 	}
-	csv, at := DefaultBase(in.Package), source{}
+	csv, err := defaultBase(in.Package)
+	if err != nil {
+		return nil, source{}, err
+	}
+	var at source
 	switch {
 	case len(c.csvs) > 1:
 		places := make([]string, len(c.csvs))
@@ -160,7 +166,7 @@ func (c *collection) base(in Input) (*v1alpha1.ClusterServiceVersion, source) {
 		}
 		csv.Spec.Version.Version = version
 	}
-	return csv, at
+	return csv, at, nil
 }
 
 func (c *collection) noDeployment() {
