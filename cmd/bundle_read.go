@@ -15,11 +15,12 @@ import (
 	"github.com/operon-sdk/operon/pkg/bundle"
 	"github.com/operon-sdk/operon/pkg/manifest"
 	"github.com/operon-sdk/operon/pkg/project"
+	"github.com/operon-sdk/operon/pkg/scaffold"
 )
 
 // bundleInput reads the manifests that a bundle is made from. An error of manifest.Problems, which may
 // be empty, leaves the objects that could be read.
-func (a *app) bundleInput(root, dir string, o *bundleOptions) ([]manifest.Object, []bundle.Note, error) {
+func (a *app) bundleInput(tree *scaffold.Tree, dir string, o *bundleOptions) ([]manifest.Object, []bundle.Note, error) {
 	r := &folderReader{fs: a.FS, dir: dir}
 	switch {
 	case o.inputDir != "":
@@ -29,10 +30,10 @@ func (a *app) bundleInput(root, dir string, o *bundleOptions) ([]manifest.Object
 		r.readTop(o.crdsDir, isCRD)
 	case o.deployDir != "":
 		r.read(o.deployDir, nil)
-	case a.InPipe || a.InFile:
+	case (a.InPipe || a.InFile) && !o.build:
 		return a.readStdin()
 	default:
-		objects, err := a.buildManifests(root, o)
+		objects, err := buildManifests(tree, o)
 		return objects, nil, err
 	}
 	return r.objects, r.notes, r.problems
@@ -70,12 +71,12 @@ func foreign(p manifest.Problem) bundle.Note {
 }
 
 // buildManifests builds the kustomization of the bundle in this process.
-func (a *app) buildManifests(root string, o *bundleOptions) ([]manifest.Object, error) {
+func buildManifests(tree *scaffold.Tree, o *bundleOptions) ([]manifest.Object, error) {
 	for _, name := range []string{"kustomization.yaml", "kustomization.yml", "Kustomization"} {
-		if ok, _ := afero.Exists(a.FS, filepath.Join(root, filepath.FromSlash(o.kustomizeDir), name)); ok {
-			data, err := manifest.Build(root, o.kustomizeDir)
+		if tree.Exists(path.Join(o.kustomizeDir, name)) {
+			data, err := manifest.BuildOver(tree.Root(), o.kustomizeDir, overlay(tree))
 			if err != nil {
-				return nil, &usageError{err: errors.New(strings.ReplaceAll(err.Error(), root+string(filepath.Separator), ""))}
+				return nil, &usageError{err: relative(tree.Root(), err)}
 			}
 			objects, problems := manifest.Decode(o.kustomizeDir, data)
 			return objects, problems.Err()
@@ -83,6 +84,25 @@ func (a *app) buildManifests(root string, o *bundleOptions) ([]manifest.Object, 
 	}
 	return nil, project.Findings{{Field: "--input-dir", Problem: fmt.Sprintf(
 		"is needed: nothing is piped into stdin, and there is no kustomization.yaml in %s to build; pipe the operator's manifests in, or name their folder", o.kustomizeDir)}}
+}
+
+// overlay is what a tree changes: contents by name, nil for a file that it takes away.
+func overlay(tree *scaffold.Tree) map[string][]byte {
+	files := tree.Overlay()
+	for name, content := range files {
+		if content == nil {
+			files[name] = []byte{}
+		}
+	}
+	for _, name := range tree.Removed() {
+		files[name] = nil
+	}
+	return files
+}
+
+// relative is an error with the names of files as seen from the project's root.
+func relative(root string, err error) error {
+	return errors.New(strings.ReplaceAll(err.Error(), root+string(filepath.Separator), ""))
 }
 
 // folderReader reads the manifests of folders.

@@ -94,7 +94,7 @@ func (a *app) bundleProject(dir string, o *bundleOptions) (root, layout string, 
 
 // bundleManifests reads the input and makes the manifests, and says what a person should know.
 func (a *app) bundleManifests(ctx context.Context, tree *scaffold.Tree, dir, layout string, o *bundleOptions) (*bundle.Manifests, error) {
-	objects, notes, err := a.bundleInput(tree.Root(), dir, o)
+	objects, notes, err := a.bundleInput(tree, dir, o)
 	problems, ok := err.(manifest.Problems)
 	if err != nil && !ok {
 		return nil, err

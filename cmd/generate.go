@@ -117,13 +117,9 @@ func (a *app) generate(ctx context.Context, tree *scaffold.Tree, what codegen.Ge
 			return err
 		}
 	}
-	overlay := tree.Overlay()
-	for _, name := range tree.Removed() {
-		overlay[name] = nil
-	}
 	result, err := codegen.Generate(ctx, codegen.Options{
 		Root:       tree.Root(),
-		Overlay:    overlay,
+		Overlay:    overlay(tree),
 		Generators: what,
 		CacheDir:   a.cache("codegen"),
 		Env:        a.Environ,

@@ -20,6 +20,8 @@ type bundleOptions struct {
 	manifests, metadata                    bool
 	overwrite, stdout, digests, strict     bool
 	insecure, mirrors                      []string
+	// build tells that the kustomization is built, whatever stdin has.
+	build bool
 	// kustomizeGiven tells whether --kustomize-dir was given.
 	kustomizeGiven bool
 	// copyDir is outputDir as the Dockerfile names it.

@@ -30,6 +30,8 @@ type kustomizeOptions struct {
 	interactive                               bool
 	prefer                                    string
 	describe                                  describeOptions
+	// replaces and skipRange are flags of bundle.
+	replaces, skipRange string
 }
 
 func newGenerateKustomize(a *app) *cobra.Command {
@@ -147,6 +149,11 @@ func (a *app) resolveKustomize(c *cobra.Command, root string, config *project.Co
 		}
 		*dir.value = rel
 	}
+	return a.resolveBase(c, root, config, o, findings)
+}
+
+// resolveBase checks and completes what a base is made of, but for folders. It adds to the findings about these.
+func (a *app) resolveBase(c *cobra.Command, root string, config *project.Config, o *kustomizeOptions, findings project.Findings) error {
 	switch base.Side(o.prefer) {
 	case base.Neither, base.InBase, base.InCode:
 	default:
@@ -207,7 +214,8 @@ func (a *app) generateBase(ctx context.Context, tree *scaffold.Tree, o kustomize
 		return nil, err
 	}
 	from := o.basePath(o.inputDir)
-	options := base.Options{Package: o.packageName, Name: from, Metadata: metadata, Prefer: base.Side(o.prefer)}
+	options := base.Options{Package: o.packageName, Name: from, Metadata: metadata, Prefer: base.Side(o.prefer),
+		Replaces: o.replaces, SkipRange: o.skipRange}
 	if options.Base, err = readOptional(tree, from); err != nil {
 		return nil, err
 	}
@@ -270,11 +278,7 @@ func (a *app) apis(ctx context.Context, tree *scaffold.Tree, config *project.Con
 		a.progressf("warning: there is no folder %s, so the base says nothing about the project's kinds; --apis-dir names another", dir)
 		return nil, nil, nil
 	}
-	overlay := tree.Overlay()
-	for _, name := range tree.Removed() {
-		overlay[name] = nil
-	}
-	apis, warnings, err := codegen.APIs(ctx, codegen.APIOptions{Root: tree.Root(), Overlay: overlay, Dir: dir, Env: a.Environ})
+	apis, warnings, err := codegen.APIs(ctx, codegen.APIOptions{Root: tree.Root(), Overlay: overlay(tree), Dir: dir, Env: a.Environ})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -105,3 +105,9 @@ func WithDigest(ref, digest string) string {
 
 // HasDigest tells whether a reference names a digest.
 func HasDigest(ref string) bool { return strings.Contains(ref, "@") }
+
+// Check says what is wrong with a reference, or nothing.
+func Check(ref string) error {
+	_, err := name.ParseReference(ref)
+	return err
+}

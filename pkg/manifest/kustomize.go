@@ -5,6 +5,9 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"path"
+	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/kustomize/api/konfig"
@@ -15,6 +18,7 @@ import (
 	"sigs.k8s.io/kustomize/kustomize/v5/commands/edit"
 	"sigs.k8s.io/kustomize/kustomize/v5/commands/localize"
 	"sigs.k8s.io/kustomize/kustomize/v5/commands/openapi"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
 )
 
 // KustomizeVersion is the kustomize that this program contains.
@@ -23,14 +27,49 @@ const KustomizeVersion = "v5.8.1"
 // Build renders the kustomization in a folder, relative to dir or absolute, as kustomize build does,
 // and returns the objects as a stream of YAML documents.
 func Build(dir, folder string) ([]byte, error) {
+	return BuildOver(dir, folder, nil)
+}
+
+// BuildOver does so with files laid over those of dir: contents by slash-separated name, nil for a file that
+// is taken away.
+func BuildOver(dir, folder string, files map[string][]byte) ([]byte, error) {
+	return buildOn(newOverlayFS(dir, files), folder)
+}
+
+func buildOn(fsys filesys.FileSystem, folder string) ([]byte, error) {
 	options := krusty.MakeDefaultOptions()
 	// As on kustomize's command line: namespaces and CRDs first, unless the kustomization orders otherwise.
 	options.Reorder = krusty.ReorderOptionUnspecified
-	resources, err := krusty.MakeKustomizer(options).Run(newRootedFS(dir), folder)
+	resources, err := krusty.MakeKustomizer(options).Run(fsys, folder)
 	if err != nil {
 		return nil, fmt.Errorf("building the kustomization %s: %w", folder, err)
 	}
 	return resources.AsYaml()
+}
+
+// SetImage exchanges an image in the kustomization of a folder, as kustomize edit set image NAME=REF does there.
+// It gives the name of the kustomization, relative to dir, with its new content. Files are as in BuildOver.
+func SetImage(ctx context.Context, dir, folder, name, ref string, files map[string][]byte) (file string, content []byte, err error) {
+	fsys := newOverlayFS(filepath.Join(dir, filepath.FromSlash(folder)), map[string][]byte{})
+	for overlaid, data := range files {
+		if rest, ok := strings.CutPrefix(overlaid, path.Clean(folder)+"/"); ok {
+			fsys.files[rest] = data
+		}
+	}
+	for _, file = range konfig.RecognizedKustomizationFileNames() {
+		if fsys.Exists(file) {
+			break
+		}
+	}
+	deps := provider.NewDefaultDepProvider()
+	c := edit.NewCmdEdit(fsys, deps.GetFieldValidator(), deps.GetResourceFactory(), io.Discard)
+	c.SilenceErrors, c.SilenceUsage = true, true
+	c.SetArgs([]string{"set", "image", name + "=" + ref})
+	if err := c.ExecuteContext(ctx); err != nil {
+		return "", nil, fmt.Errorf("setting the image %s in %s: %w", name, folder, err)
+	}
+	content, err = fsys.ReadFile(file)
+	return path.Join(folder, file), content, err
 }
 
 // Kustomize runs the kustomize command line in this process: build, edit, create, localize, openapi

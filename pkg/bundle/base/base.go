@@ -23,6 +23,8 @@ type Options struct {
 	Base []byte
 	// Metadata is what to set.
 	Metadata Metadata
+	// Replaces and SkipRange say what the next bundle is an upgrade of; empty leaves the base as it is.
+	Replaces, SkipRange string
 	// Kinds are those to describe, of all Known ones of the project, and APIs the types in its code.
 	Kinds, Known []Kind
 	APIs         []codegen.API
@@ -68,6 +70,12 @@ func Make(o Options) (*Result, error) {
 		metadata["name"] = o.Package + ".v" + text(spec["version"])
 	}
 	o.Metadata.apply(spec)
+	if o.Replaces != "" {
+		spec["replaces"] = o.Replaces
+	}
+	if o.SkipRange != "" {
+		mapIn(metadata, "annotations")["olm.skipRange"] = o.SkipRange
+	}
 
 	before, err := readRecord(o.Record)
 	if err != nil {

@@ -1,0 +1,282 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"regexp"
+	"strings"
+
+	"github.com/blang/semver/v4"
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/operon-sdk/operon/pkg/bundle"
+	"github.com/operon-sdk/operon/pkg/bundle/base"
+	"github.com/operon-sdk/operon/pkg/codegen"
+	"github.com/operon-sdk/operon/pkg/image"
+	"github.com/operon-sdk/operon/pkg/manifest"
+	"github.com/operon-sdk/operon/pkg/project"
+	"github.com/operon-sdk/operon/pkg/scaffold"
+)
+
+// allOptions are the flags of bundle: those of the steps that it takes, and some of its own.
+type allOptions struct {
+	bundle bundleOptions
+	base   kustomizeOptions
+	image  string
+	check  bool
+}
+
+func newBundle(a *app) *cobra.Command {
+	var o allOptions
+	c := &cobra.Command{
+		Use:   "bundle",
+		Short: "Make the bundle, from types and markers to metadata, in one go",
+		Long: `Make the project's bundle for the Operator Lifecycle Manager (OLM), all at once: generate code and
+manifests, bring the base of the ClusterServiceVersion up to date, build config/manifests, and write the
+bundle. Everything is written together, or nothing is.
+
+The same bundle comes out of 'make bundle', and of 'generate', 'generate kustomize manifests' and 'generate
+bundle' one after the other. What is not said by flags stays as the bundle on disk has it; the first bundle
+is of the version that the Makefile names.`,
+		Example: fmt.Sprintf(`  # The first bundle:
+  %[1]s bundle --version 0.0.1 --image registry.example.com/memcached-operator:v0.0.1
+
+  # The next one, to which the first can be upgraded:
+  %[1]s bundle --version 0.0.2 --image registry.example.com/memcached-operator:v0.0.2 \
+    --replaces memcached-operator.v0.0.1
+
+  # In CI, to find a bundle that was forgotten:
+  %[1]s bundle --check`, a.program),
+		Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return a.runBundle(c, o) },
+	}
+	// The sub-commands have flags of the same names.
+	f := c.Flags()
+	f.StringVar(&o.image, "image", "", "`reference` of the manager's image, written into config/manager")
+	f.StringVarP(&o.bundle.version, "version", "v", "", "semantic `version` of the bundle")
+	f.StringVar(&o.bundle.channels, "channels", "", "comma-separated `channels` that the bundle belongs to (default \"alpha\" at first)")
+	f.StringVar(&o.bundle.defaultChannel, "default-channel", "", "default `channel` of the package")
+	f.StringVar(&o.base.replaces, "replaces", "", "`name` of the CSV that this one replaces, kept in the base")
+	f.StringVar(&o.base.skipRange, "skip-range", "", "`range` of versions that can be upgraded to this one at once, kept in the base")
+	f.StringVar(&o.bundle.pkg, "package", "", "`name` of the package; the project's name when not given")
+	f.StringVar(&o.bundle.outputDir, "output-dir", "", "`folder` to write the bundle to (default \"bundle\")")
+	f.StringSliceVar(&o.bundle.accounts, "extra-service-accounts", nil, "`accounts` that no Deployment uses and whose permissions the CSV shall have")
+	f.BoolVar(&o.bundle.digests, "use-image-digests", false, "refer to images by digest, as the registries or, without network, "+imagesFile+" give it")
+	f.StringSliceVar(&o.bundle.insecure, "insecure-registry", nil, "`hosts` of registries that may be asked without TLS")
+	f.StringSliceVar(&o.bundle.mirrors, "registry-mirror", nil, "`registry=mirror` pairs: hosts to ask for digests before the registry itself")
+	f.BoolVar(&o.check, "check", false, "write nothing; exit with 1 and print a diff if the bundle is stale (for CI)")
+	f.BoolVar(&o.bundle.strict, "strict", false, "fail when something of the input cannot go into the bundle")
+	f.BoolVar(&o.base.interactive, "interactive", false, "ask for all texts, =false for none (default at a terminal where there is no base)")
+	f.StringVar(&o.base.prefer, "prefer", "", "the `side` that wins where the base and the code were both changed: base or code")
+	completeValues(c, "prefer", string(base.InBase), string(base.InCode))
+	o.base.describe.addTo(f)
+	return c
+}
+
+func (a *app) runBundle(c *cobra.Command, o allOptions) error {
+	dir, err := a.workDir()
+	if err != nil {
+		return err
+	}
+	root, err := project.FindRoot(a.FS, dir)
+	if err != nil {
+		return err
+	}
+	if o.check {
+		err = scaffold.Unfinished(a.FS, root)
+	} else if done, settled := a.settle(c.Context(), root); done || settled != nil {
+		return settled
+	}
+	if err != nil {
+		return err
+	}
+	tree := scaffold.NewTree(a.FS, root)
+	config, err := readProject(tree)
+	if err != nil {
+		return err
+	}
+	if err := a.resolveBundle(c, tree, dir, config, &o); err != nil {
+		return err
+	}
+	metadata, err := a.describeBundle(c, tree, config, o)
+	if err != nil {
+		return err
+	}
+	var record []byte
+	var up *bundle.Updated
+	change := func(tree *scaffold.Tree) (err error) {
+		record, up, err = a.makeBundle(c.Context(), tree, dir, config, o, metadata)
+		return err
+	}
+	if o.check {
+		return a.checkBundle(tree, change)
+	}
+	if err = a.apply(c.Context(), root, change); err == nil && !a.dryRun {
+		a.cacheRecord(root, o.base, record)
+		a.writeBundleRecord(root, o.bundle.outputDir, up.Created, up.Generated)
+	}
+	return err
+}
+
+// resolveBundle checks the flags, all of them, and completes them from the project and its bundle.
+func (a *app) resolveBundle(c *cobra.Command, tree *scaffold.Tree, dir string, config *project.Config, o *allOptions) error {
+	o.bundle.kustomizeDir, o.bundle.build = defaultKustomizeDir, true
+	o.base.apisDir, o.base.inputDir, o.base.outputDir, o.base.packageName = "api", manifestsDir, manifestsDir, o.bundle.pkg
+	if !tree.Exists("api") && tree.Exists("apis") { // of several groups, in the layout of go/v3
+		o.base.apisDir = "apis"
+	}
+	var findings project.Findings
+	add := func(flag, value, problem string) {
+		findings = append(findings, project.Finding{Field: flag, Value: value, Problem: problem})
+	}
+	note := func(err error) error {
+		more, ok := errors.AsType[project.Findings](err)
+		findings = append(findings, more...)
+		if ok {
+			return nil
+		}
+		return err
+	}
+	if err := note(a.resolveBase(c, tree.Root(), config, &o.base, nil)); err != nil {
+		return err
+	}
+	o.bundle.pkg = o.base.packageName
+	if err := note(o.bundle.placeOutput(tree.Root(), dir)); err != nil {
+		return err
+	}
+	if err := o.bundle.complete(tree); err != nil {
+		return err
+	}
+	findings = append(findings, o.bundle.check(false)...)
+	if o.image != "" {
+		if err := image.Check(o.image); err != nil {
+			add("--image", o.image, "is no reference of an image: "+err.Error())
+		}
+	}
+	if name := o.base.replaces; name != "" {
+		if problems := validation.IsDNS1123Subdomain(name); len(problems) > 0 {
+			add("--replaces", name, "is no name of a CSV, such as "+o.bundle.pkg+".v0.0.1: "+problems[0])
+		} else if name == o.bundle.pkg+".v"+o.bundle.version {
+			add("--replaces", name, "is the name of this CSV itself; name that of the version before")
+		}
+	}
+	if o.base.skipRange != "" {
+		if _, err := semver.ParseRange(o.base.skipRange); err != nil {
+			add("--skip-range", o.base.skipRange, "is no range of versions, such as >=0.0.1 <0.1.0: "+err.Error())
+		}
+	}
+	return findings.Err()
+}
+
+// versionLine is how a Makefile names the version of the next bundle.
+var versionLine = regexp.MustCompile(`(?m)^VERSION\s*[?:]?=\s*(\S+)\s*$`)
+
+// complete takes what flags leave open from the bundle on disk, and else the version from the Makefile.
+func (o *bundleOptions) complete(tree *scaffold.Tree) error {
+	csv, err := readOptional(tree, path.Join(o.outputDir, bundle.ManifestsDir, bundle.CSVFile(o.pkg)))
+	if err != nil {
+		return err
+	}
+	annotations, err := readOptional(tree, path.Join(o.outputDir, bundle.AnnotationsFile))
+	if err != nil {
+		return err
+	}
+	current := bundle.ReadCurrent(csv, annotations)
+	if o.version == "" {
+		o.version = current.Version
+	}
+	if o.channels == "" {
+		o.channels = current.Channels
+		if o.defaultChannel == "" {
+			o.defaultChannel = current.DefaultChannel
+		}
+	}
+	if o.channels == "" {
+		o.channels = "alpha"
+	}
+	if o.version != "" {
+		return nil
+	}
+	makefile, err := readOptional(tree, "Makefile")
+	if found := versionLine.FindSubmatch(makefile); found != nil && versionProblem(string(found[1])) == "" {
+		o.version = string(found[1])
+	}
+	return err
+}
+
+// describeBundle gathers what is to be said about the operator. It asks a person only: what is piped into a
+// bundle is not meant as an answer.
+func (a *app) describeBundle(c *cobra.Command, tree *scaffold.Tree, config *project.Config, o allOptions) (base.Metadata, error) {
+	if o.base.interactive || a.InTerminal && !o.check {
+		return a.describe(c, tree, config, o.base)
+	}
+	content, err := readOptional(tree, o.base.basePath(o.base.inputDir))
+	if err != nil {
+		return base.Metadata{}, err
+	}
+	metadata, err := a.metadata(o.base.describe)
+	if err == nil && metadata.DisplayName == "" && (content == nil || isScaffolded(config, o.base.packageName, content)) {
+		a.progressf("note: nobody has described the operator yet; call '%s' at a terminal, or see '%[1]s --help' for flags that say it", c.CommandPath())
+	}
+	return metadata, err
+}
+
+// makeBundle takes all steps in a tree.
+func (a *app) makeBundle(ctx context.Context, tree *scaffold.Tree, dir string, config *project.Config, o allOptions, metadata base.Metadata) (record []byte, up *bundle.Updated, err error) {
+	if isGo(config) {
+		if err := a.generate(ctx, tree, codegen.All, online); err != nil {
+			return nil, nil, err
+		}
+	}
+	if record, err = a.generateBase(ctx, tree, o.base, metadata); err != nil {
+		return nil, nil, err
+	}
+	if o.image != "" {
+		if err := setImage(ctx, tree, o.image); err != nil {
+			return nil, nil, err
+		}
+	}
+	layout := strings.Join(config.Layout(), ",")
+	made, err := a.bundleManifests(ctx, tree, dir, layout, &o.bundle)
+	if err != nil {
+		return nil, nil, err
+	}
+	if up, err = a.writeBundle(tree, made, layout, &o.bundle); err != nil {
+		return nil, nil, err
+	}
+	return record, up, a.tellNotes(up.Notes, false)
+}
+
+// The folder of the manager's kustomization, and the image that stands for its own there.
+const (
+	managerDir   = "config/manager"
+	managerImage = "controller"
+)
+
+// setImage names the manager's image, as kustomize edit set image does in make bundle.
+func setImage(ctx context.Context, tree *scaffold.Tree, ref string) error {
+	name, content, err := manifest.SetImage(ctx, tree.Root(), managerDir, managerImage, ref, overlay(tree))
+	if err != nil {
+		return &usageError{err: fmt.Errorf("--image: %w", relative(tree.Root(), err))}
+	}
+	tree.WriteFile(name, content, 0o644)
+	return nil
+}
+
+// checkBundle prints what would change, and fails if that is anything.
+func (a *app) checkBundle(tree *scaffold.Tree, change func(*scaffold.Tree) error) error {
+	if err := change(tree); err != nil {
+		return err
+	}
+	changes, err := tree.Changes()
+	if err != nil || len(changes) == 0 {
+		return err
+	}
+	if _, err := fmt.Fprint(a.Out, scaffold.Diff(changes)); err != nil {
+		return err
+	}
+	return fmt.Errorf("%w: run '%s bundle' with the same flags but --check, and commit what it changes", errStale, a.program)
+}

@@ -1,0 +1,103 @@
+package manifest
+
+import (
+	"errors"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"sigs.k8s.io/kustomize/kyaml/filesys"
+)
+
+// overlayFS is a folder of the disk with files that are not there yet laid over it. What is written stays in
+// the overlay.
+type overlayFS struct {
+	filesys.FileSystem
+	// dir is the folder, roots are its names: as given, and without symbolic links.
+	dir   string
+	roots []string
+	// files are contents by slash-separated name; nil stands for a file that is taken away.
+	files map[string][]byte
+}
+
+func newOverlayFS(dir string, files map[string][]byte) *overlayFS {
+	o := &overlayFS{FileSystem: newRootedFS(dir), dir: dir, roots: []string{dir}, files: files}
+	if real, err := filepath.EvalSymlinks(dir); err == nil && real != dir {
+		o.roots = append(o.roots, real)
+	}
+	return o
+}
+
+// name is a path as the overlay has it.
+func (o *overlayFS) name(p string) string {
+	if !filepath.IsAbs(p) {
+		return path.Clean(filepath.ToSlash(p))
+	}
+	for _, root := range o.roots {
+		if rel, err := filepath.Rel(root, p); err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
+			return filepath.ToSlash(rel)
+		}
+	}
+	return p
+}
+
+// holds tells whether the overlay has a file below a folder.
+func (o *overlayFS) holds(folder string) bool {
+	for name, content := range o.files {
+		if content != nil && strings.HasPrefix(name, folder+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+func (o *overlayFS) ReadFile(p string) ([]byte, error) {
+	content, ok := o.files[o.name(p)]
+	switch {
+	case !ok:
+		return o.FileSystem.ReadFile(p)
+	case content == nil:
+		return nil, &os.PathError{Op: "open", Path: p, Err: os.ErrNotExist}
+	}
+	return content, nil
+}
+
+func (o *overlayFS) WriteFile(p string, content []byte) error {
+	o.files[o.name(p)] = content
+	return nil
+}
+
+func (o *overlayFS) Exists(p string) bool {
+	name := o.name(p)
+	if content, ok := o.files[name]; ok {
+		return content != nil
+	}
+	return o.holds(name) || o.FileSystem.Exists(p)
+}
+
+func (o *overlayFS) IsDir(p string) bool {
+	name := o.name(p)
+	if _, ok := o.files[name]; ok {
+		return false
+	}
+	return o.holds(name) || o.FileSystem.IsDir(p)
+}
+
+// CleanedAbs also cleans what is in the overlay alone.
+func (o *overlayFS) CleanedAbs(p string) (filesys.ConfirmedDir, string, error) {
+	name := o.name(p)
+	content, ok := o.files[name]
+	if ok && content == nil {
+		return "", "", &os.PathError{Op: "open", Path: p, Err: os.ErrNotExist}
+	}
+	dir, file, err := o.FileSystem.CleanedAbs(p)
+	if !errors.Is(err, os.ErrNotExist) || !ok && !o.holds(name) {
+		return dir, file, err
+	}
+	abs := filepath.Join(o.roots[len(o.roots)-1], filepath.FromSlash(name))
+	if ok {
+		return filesys.ConfirmedDir(filepath.Dir(abs)), filepath.Base(abs), nil
+	}
+	return filesys.ConfirmedDir(abs), "", nil
+}
