@@ -25,7 +25,6 @@ import (
 type allOptions struct {
 	bundle bundleOptions
 	base   kustomizeOptions
-	image  string
 	check  bool
 }
 
@@ -55,7 +54,7 @@ is of the version that the Makefile names.`,
 	}
 	// The sub-commands have flags of the same names.
 	f := c.Flags()
-	f.StringVar(&o.image, "image", "", "`reference` of the manager's image, written into config/manager")
+	f.StringVar(&o.bundle.image, "image", "", "`reference` of the manager's image, written into config/manager")
 	f.StringVarP(&o.bundle.version, "version", "v", "", "semantic `version` of the bundle")
 	f.StringVar(&o.bundle.channels, "channels", "", "comma-separated `channels` that the bundle belongs to (default \"alpha\" at first)")
 	f.StringVar(&o.bundle.defaultChannel, "default-channel", "", "default `channel` of the package")
@@ -123,7 +122,7 @@ func (a *app) runBundle(c *cobra.Command, o allOptions) error {
 
 // resolveBundle checks the flags, all of them, and completes them from the project and its bundle.
 func (a *app) resolveBundle(c *cobra.Command, tree *scaffold.Tree, dir string, config *project.Config, o *allOptions) error {
-	o.bundle.kustomizeDir, o.bundle.build = defaultKustomizeDir, true
+	o.bundle.kustomizeDir, o.bundle.build, o.bundle.overwrite = defaultKustomizeDir, true, true
 	o.base.apisDir, o.base.inputDir, o.base.outputDir, o.base.packageName = "api", manifestsDir, manifestsDir, o.bundle.pkg
 	if !tree.Exists("api") && tree.Exists("apis") { // of several groups, in the layout of go/v3
 		o.base.apisDir = "apis"
@@ -151,9 +150,9 @@ func (a *app) resolveBundle(c *cobra.Command, tree *scaffold.Tree, dir string, c
 		return err
 	}
 	findings = append(findings, o.bundle.check(false)...)
-	if o.image != "" {
-		if err := image.Check(o.image); err != nil {
-			add("--image", o.image, "is no reference of an image: "+err.Error())
+	if o.bundle.image != "" {
+		if !image.IsReference(o.bundle.image) {
+			add("--image", o.bundle.image, "is no reference of an image, such as registry.example.com/memcached-operator:v0.0.1")
 		}
 	}
 	if name := o.base.replaces; name != "" {
@@ -234,8 +233,8 @@ func (a *app) makeBundle(ctx context.Context, tree *scaffold.Tree, dir string, c
 	if record, err = a.generateBase(ctx, tree, o.base, metadata); err != nil {
 		return nil, nil, err
 	}
-	if o.image != "" {
-		if err := setImage(ctx, tree, o.image); err != nil {
+	if o.bundle.image != "" {
+		if err := setImage(ctx, tree, o.bundle.image); err != nil {
 			return nil, nil, err
 		}
 	}

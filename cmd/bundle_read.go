@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -33,7 +34,7 @@ func (a *app) bundleInput(tree *scaffold.Tree, dir string, o *bundleOptions) ([]
 	case (a.InPipe || a.InFile) && !o.build:
 		return a.readStdin()
 	default:
-		objects, err := buildManifests(tree, o)
+		objects, err := a.buildManifests(tree, o)
 		return objects, nil, err
 	}
 	return r.objects, r.notes, r.problems
@@ -71,12 +72,16 @@ func foreign(p manifest.Problem) bundle.Note {
 }
 
 // buildManifests builds the kustomization of the bundle in this process.
-func buildManifests(tree *scaffold.Tree, o *bundleOptions) ([]manifest.Object, error) {
+func (a *app) buildManifests(tree *scaffold.Tree, o *bundleOptions) ([]manifest.Object, error) {
 	for _, name := range []string{"kustomization.yaml", "kustomization.yml", "Kustomization"} {
 		if tree.Exists(path.Join(o.kustomizeDir, name)) {
-			data, err := manifest.BuildOver(tree.Root(), o.kustomizeDir, overlay(tree))
+			data, err := a.build(tree, o.kustomizeDir)
 			if err != nil {
 				return nil, &usageError{err: relative(tree.Root(), err)}
+			}
+			if o.image != "" && !bytes.Contains(data, []byte(o.image)) {
+				return nil, project.Findings{{Field: "--image", Value: o.image, Problem: fmt.Sprintf(
+					"reaches no container: nothing that %s builds has the image %s, which stands for the manager's in %s", o.kustomizeDir, managerImage, managerDir)}}
 			}
 			objects, problems := manifest.Decode(o.kustomizeDir, data)
 			return objects, problems.Err()

@@ -104,6 +104,11 @@ func (a *app) writeBundleRecord(root, dir, created string, record bundle.Record)
 	if old, err := afero.ReadFile(a.FS, name); err == nil && string(old) == string(data) {
 		return
 	}
+	a.keep(name, data)
+}
+
+// keep writes a file of a cache, whole. A cache that cannot be written is one that will not be there.
+func (a *app) keep(name string, data []byte) {
 	if err := a.FS.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return
 	}
@@ -111,4 +116,23 @@ func (a *app) writeBundleRecord(root, dir, created string, record bundle.Record)
 	if afero.WriteFile(a.FS, aside, data, 0o644) == nil {
 		_ = a.FS.Rename(aside, name)
 	}
+}
+
+// build builds a kustomization of the project, or takes what the cache has of it.
+func (a *app) build(tree *scaffold.Tree, folder string) ([]byte, error) {
+	name := a.recordFile(tree.Root(), folder, "build")
+	var before *manifest.Built
+	if name != "" {
+		if data, err := afero.ReadFile(a.FS, name); err == nil {
+			before = manifest.ReadBuilt(data)
+		}
+	}
+	out, built, err := manifest.BuildAgain(tree.Root(), folder, overlay(tree), before)
+	if err != nil || name == "" || built == nil {
+		return out, err
+	}
+	if data, err := json.Marshal(built); err == nil {
+		a.keep(name, data)
+	}
+	return out, nil
 }

@@ -22,6 +22,8 @@ type bundleOptions struct {
 	insecure, mirrors                      []string
 	// build tells that the kustomization is built, whatever stdin has.
 	build bool
+	// image is that of the manager, which the kustomization must use; empty where none is set.
+	image string
 	// kustomizeGiven tells whether --kustomize-dir was given.
 	kustomizeGiven bool
 	// copyDir is outputDir as the Dockerfile names it.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -106,8 +107,9 @@ func WithDigest(ref, digest string) string {
 // HasDigest tells whether a reference names a digest.
 func HasDigest(ref string) bool { return strings.Contains(ref, "@") }
 
-// Check says what is wrong with a reference, or nothing.
-func Check(ref string) error {
-	_, err := name.ParseReference(ref)
-	return err
-}
+// reference is how an image is written: host, path, tag and digest.
+var reference = regexp.MustCompile(`^(?:[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?(?::[0-9]+)?/)?[a-z0-9]+(?:(?:[._]|__|-+|/)[a-z0-9]+)*` +
+	`(?::[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?(?:@sha256:[0-9a-f]{64})?$`)
+
+// IsReference tells whether a text is a reference of an image.
+func IsReference(ref string) bool { return reference.MatchString(ref) }
