@@ -406,6 +406,11 @@ func TestBundleBuilds(t *testing.T) {
 	if err := os.CopyFS(p.dir, os.DirFS(filepath.Join(goldenDir, "memcached-operator"))); err != nil {
 		t.Fatal(err)
 	}
+	for _, name := range []string{"bundle", "bundle.Dockerfile"} {
+		if err := os.RemoveAll(filepath.Join(p.dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
 	root := p.dir
 	p.dir = filepath.Join(root, "api", "v1alpha1")
 	if out, _ := p.must(t, "--version", "0.0.1"); !strings.Contains(out, "bundle/manifests/memcached-operator.clusterserviceversion.yaml") {

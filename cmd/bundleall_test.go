@@ -31,7 +31,18 @@ func newWholeProject(t *testing.T, name string) *wholeProject {
 	if err := os.CopyFS(p.dir, os.DirFS(filepath.Join(goldenDir, name))); err != nil {
 		t.Fatal(err)
 	}
+	p.forget(t)
 	return p
+}
+
+// forget takes the bundle away.
+func (p *wholeProject) forget(t *testing.T) {
+	t.Helper()
+	for _, name := range []string{"bundle", "bundle.Dockerfile"} {
+		if err := os.RemoveAll(filepath.Join(p.dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // run calls a command, a minute after the last time.
@@ -129,9 +140,7 @@ func TestBundleAllIsMakeBundle(t *testing.T) {
 func TestBundleAllAgain(t *testing.T) {
 	t.Parallel()
 	p := newWholeProject(t, "memcached-operator")
-	if _, errOut := p.must(t, "bundle", "--channels", "stable"); !strings.Contains(errOut, "nobody has described the operator yet") {
-		t.Errorf("the scaffold's texts went unseen:\n%s", errOut)
-	}
+	p.must(t, "bundle", "--channels", "stable")
 	if csv := readTree(t, p.dir)[memcachedCSV]; !strings.Contains(csv, "\n  version: 0.0.1\n") {
 		t.Errorf("the first bundle is not of the Makefile's version:\n%s", csv)
 	}
@@ -174,6 +183,29 @@ func TestBundleAllAgain(t *testing.T) {
 	}
 	if code, out, errOut := p.unchanged(t, "bundle", "--check"); code != 0 || out != "" {
 		t.Errorf("what --replaces and --skip-range said is forgotten: exit code %d\n%s%s", code, out, errOut)
+	}
+}
+
+// TestBundleAllUndescribed holds that nobody is asked where nobody is, and that the scaffold's texts do not go
+// unseen.
+func TestBundleAllUndescribed(t *testing.T) {
+	t.Parallel()
+	p := newWholeProject(t, "minimal-operator")
+	p.dir = filepath.Join(t.TempDir(), "fresh-operator")
+	if err := os.Mkdir(p.dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	p.must(t, "init", "--domain", "example.com", "--repo", "example.com/fresh-operator")
+	if out, errOut := p.must(t, "bundle"); strings.Contains(out, "(required)") || !strings.Contains(errOut, "nobody has described the operator yet") {
+		t.Errorf("the scaffold's texts went unseen, or were asked for:\n%s%s", out, errOut)
+	}
+	p.must(t, "bundle", "--display-name", "Fresh Air", "--description", "Opens windows.")
+	csv := readTree(t, p.dir)["bundle/manifests/fresh-operator.clusterserviceversion.yaml"]
+	if !strings.Contains(csv, "displayName: Fresh Air") || !strings.Contains(csv, "description: Opens windows.") {
+		t.Errorf("what flags say is not in the CSV:\n%s", csv)
+	}
+	if _, errOut := p.must(t, "bundle"); strings.Contains(errOut, "nobody has described") {
+		t.Errorf("a description was not seen:\n%s", errOut)
 	}
 }
 

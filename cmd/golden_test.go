@@ -111,6 +111,9 @@ func operon(t *testing.T, dir string, args ...string) string {
 	if args[0] == "operon" {
 		args = args[1:]
 	}
+	if args[0] == "bundle" { // it says when it was made
+		env.Environ = append(env.Environ, "SOURCE_DATE_EPOCH=1767225600")
+	}
 	if err := projectModules(); err != nil {
 		t.Fatal(err)
 	}
