@@ -33,6 +33,12 @@ func (b *bench) rows() []row {
 	}
 	object := command{peer("controller-gen"), "object:headerFile=hack/boilerplate.go.txt", "paths=./..."}
 	manifests := command{peer("controller-gen"), "rbac:roleName=manager-role", "crd", "webhook", "paths=./...", "output:crd:artifacts:config=config/crd/bases"}
+	bundle := command{b.operon, "bundle", "--version", "0.0.1"}
+	steps := []command{ // as in make bundle
+		object, manifests,
+		{b.operon, "generate", "kustomize", "manifests", "--interactive=false"},
+		{"sh", "-c", peer("kustomize") + " build config/manifests | " + b.operon + " generate bundle --version 0.0.1"},
+	}
 	project := func(apis int) func(string) error {
 		return func(dir string) error {
 			// It is the same project each time: made once, copied from then on.
@@ -86,6 +92,14 @@ func (b *bench) rows() []row {
 		{
 			name: "generate, nothing changed", change: b.prepared(project(1)),
 			operon: []command{{b.operon, "generate"}}, peer: []command{object, manifests},
+		},
+		{
+			name: "bundle after a change", goal: 600 * time.Millisecond, change: b.changed(project(1)),
+			operon: []command{bundle}, peer: steps,
+		},
+		{
+			name: "bundle, nothing changed", goal: 150 * time.Millisecond, change: b.prepared(project(1)),
+			operon: []command{bundle}, peer: steps,
 		},
 		{
 			name: fmt.Sprintf("create api, number %d", many), prepare: project(many - 1),
