@@ -21,6 +21,9 @@ import (
 // n-th change of the file system. 0 never ends it.
 const killVariable = "OPERON_TEST_KILL_AT"
 
+// cacheVariable names the caches of such a process.
+const cacheVariable = "OPERON_TEST_CACHE"
+
 func killedProgram(at string) int {
 	n, err := strconv.Atoi(at)
 	if err != nil {
@@ -31,6 +34,9 @@ func killedProgram(at string) int {
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 3
+	}
+	if dir := os.Getenv(cacheVariable); dir != "" {
+		env.CacheDir = dir
 	}
 	env.FS = &killingFs{Fs: env.FS, left: n}
 	return cmd.Main(context.Background(), env, append([]string{"operon"}, os.Args[1:]...))
@@ -133,6 +139,7 @@ func TestKillAtEveryWrite(t *testing.T) {
 		{name: "create api", before: [][]string{initialise}, command: create, stride: 1},
 		{name: "create webhook", before: [][]string{initialise, create}, command: webhooks, stride: 5},
 		{name: "edit", before: [][]string{initialise, create}, command: []string{"edit", "--multigroup"}, stride: 11},
+		{name: "bundle", before: [][]string{initialise, create}, command: []string{"bundle", "--version", "0.0.1", "--image", "example.com/crash:v1"}, stride: 7},
 		{name: "delete api", before: [][]string{initialise, create}, stride: 11,
 			command: []string{"delete", "api", "--group", "cache", "--version", "v1", "--kind", "Memcached"}},
 		{name: "delete webhook", before: [][]string{initialise, create, webhooks}, stride: 13,
@@ -181,6 +188,9 @@ func operonProcess(dir string, n int, args ...string) error {
 	c := exec.Command(os.Args[0], args...)
 	c.Dir = dir
 	c.Env = append(os.Environ(), killVariable+"="+strconv.Itoa(n))
+	if args[0] == "bundle" { // it says when it was made, and remembers folders, which are gone tomorrow
+		c.Env = append(c.Env, "SOURCE_DATE_EPOCH=1767225600", cacheVariable+"="+filepath.Join(filepath.Dir(filepath.Dir(dir)), "cache"))
+	}
 	var out bytes.Buffer
 	c.Stdout, c.Stderr = &out, &out
 	if err := c.Run(); err != nil {
