@@ -12,7 +12,6 @@ import (
 	"github.com/google/go-containerregistry/pkg/authn"
 	"github.com/google/go-containerregistry/pkg/name"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
-	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
 )
 
 // ErrUnreachable tells that no registry answered, so that nothing is known of an image.
@@ -22,10 +21,12 @@ var ErrUnreachable = errors.New("the registry cannot be reached")
 type Registries struct {
 	// Transport carries the requests; nil is http.DefaultTransport.
 	Transport http.RoundTripper
-	// Insecure are hosts that may speak plain HTTP. Mirrors are asked before the registry that they
+	// Insecure are hosts that may speak plain HTTP, or show any certificate. Mirrors are asked before the registry that they
 	// stand in for: host → host, or host/path.
 	Insecure []string
 	Mirrors  map[string]string
+	// Keychain has the credentials; nil is those of docker and podman on this machine.
+	Keychain authn.Keychain
 }
 
 // Digest asks a registry for the digest of an image, such as sha256:…. The credentials are those of
@@ -33,7 +34,7 @@ type Registries struct {
 func (r Registries) Digest(ctx context.Context, ref string) (string, error) {
 	parsed, err := r.parse(ref)
 	if err != nil {
-		return "", fmt.Errorf("image %s: %w", ref, err)
+		return "", fmt.Errorf("image %s: %w", withoutPassword(ref), err)
 	}
 	if digest, ok := parsed.(name.Digest); ok {
 		return digest.DigestStr(), nil
@@ -46,10 +47,17 @@ func (r Registries) Digest(ctx context.Context, ref string) (string, error) {
 		}
 		failures = append(failures, err)
 	}
-	return "", fmt.Errorf("image %s: %w", ref, errors.Join(failures...))
+	return "", fmt.Errorf("image %s: %w", withoutPassword(ref), errors.Join(failures...))
 }
 
 func (r Registries) parse(ref string) (name.Reference, error) {
+	shown := withoutPassword(ref)
+	switch {
+	case strings.Contains(ref, "://"):
+		return nil, fmt.Errorf("must be written without %s://, as registry/name:tag", ref[:strings.Index(ref, "://")])
+	case shown != ref:
+		return nil, errors.New("must hold no user and password; log in with 'docker login' or 'podman login' instead")
+	}
 	var options []name.Option
 	if host, _, ok := strings.Cut(ref, "/"); ok && slices.Contains(r.Insecure, host) {
 		options = append(options, name.Insecure)
@@ -61,7 +69,11 @@ func (r Registries) parse(ref string) (name.Reference, error) {
 func (r Registries) sources(ref name.Reference) []name.Reference {
 	var sources []name.Reference
 	if mirror, ok := r.Mirrors[ref.Context().RegistryStr()]; ok {
-		if mirrored, err := r.parse(mirror + "/" + ref.Context().RepositoryStr() + ":" + ref.Identifier()); err == nil {
+		separator := ":"
+		if _, ok := ref.(name.Digest); ok {
+			separator = "@"
+		}
+		if mirrored, err := r.parse(mirror + "/" + ref.Context().RepositoryStr() + separator + ref.Identifier()); err == nil {
 			sources = append(sources, mirrored)
 		}
 	}
@@ -69,10 +81,8 @@ func (r Registries) sources(ref name.Reference) []name.Reference {
 }
 
 func (r Registries) ask(ctx context.Context, ref name.Reference) (string, error) {
-	options := []remote.Option{remote.WithContext(ctx), remote.WithAuthFromKeychain(authn.DefaultKeychain)}
-	if r.Transport != nil {
-		options = append(options, remote.WithTransport(r.Transport))
-	}
+	keys := r.keychain()
+	options := r.options(ctx, keys)
 	head, err := remote.Head(ref, options...)
 	if err == nil {
 		return head.Digest.String(), nil
@@ -82,17 +92,7 @@ func (r Registries) ask(ctx context.Context, ref name.Reference) (string, error)
 	if err == nil {
 		return got.Digest.String(), nil
 	}
-	host := ref.Context().RegistryStr()
-	answer, ok := errors.AsType[*transport.Error](err)
-	switch {
-	case !ok:
-		return "", fmt.Errorf("%s: %w: %w", host, ErrUnreachable, err)
-	case answer.StatusCode == http.StatusNotFound:
-		return "", fmt.Errorf("%s has no %s; push the image first, or correct the reference", host, ref.Identifier())
-	case answer.StatusCode == http.StatusUnauthorized || answer.StatusCode == http.StatusForbidden:
-		return "", fmt.Errorf("%s refuses access (%d); log in with 'docker login %s' or 'podman login %s', and see whether the image exists", host, answer.StatusCode, host, host)
-	}
-	return "", fmt.Errorf("%s: %w", host, err)
+	return "", keys.explain(ref, err)
 }
 
 // WithDigest is an image reference with a digest in the place of its tag.
