@@ -2,6 +2,8 @@ package image_test
 
 import (
 	"errors"
+	"io"
+	"log"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -37,7 +39,7 @@ func push(t *testing.T, ref string) string {
 
 func TestDigest(t *testing.T) {
 	t.Parallel()
-	server := httptest.NewServer(registry.New())
+	server := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
 	defer server.Close()
 	host := strings.TrimPrefix(server.URL, "http://")
 	want := push(t, host+"/team/op:1")
