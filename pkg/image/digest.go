@@ -47,7 +47,7 @@ func (r Registries) Digest(ctx context.Context, ref string) (string, error) {
 		}
 		failures = append(failures, err)
 	}
-	return "", fmt.Errorf("image %s: %w", withoutPassword(ref), errors.Join(failures...))
+	return "", fmt.Errorf("image %s: %w", withoutPassword(ref), inOneLine(failures))
 }
 
 func (r Registries) parse(ref string) (name.Reference, error) {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"log"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -293,6 +294,18 @@ func TestOpenRefused(t *testing.T) {
 	secure := httptest.NewTLSServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
 	t.Cleanup(secure.Close)
 
+	// Hosts of this machine may speak plain HTTP unasked, so others stand for them.
+	dialer := &http.Transport{DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+		switch address {
+		case "registry.test:443":
+			address = secure.Listener.Addr().String()
+		case "plain.test:443":
+			address = open
+		}
+		return new(net.Dialer).DialContext(ctx, network, address)
+	}}
+	t.Cleanup(dialer.CloseIdleConnections)
+
 	right := keys{&authn.Basic{Username: "me", Password: "s3cret"}}
 	if _, err := image.Open(t.Context(), guarded+"/op:v1", image.Options{Registries: image.Registries{Keychain: right}}); err != nil {
 		t.Errorf("with the password: %v", err)
@@ -311,7 +324,8 @@ func TestOpenRefused(t *testing.T) {
 		{"no registry", teapot + "/op:v1", nil, "answers 418"},
 		{"down", gone + "/op:v1", nil, "the registry cannot be reached"},
 		{"redirected", redirected + "/op:v1", nil, "the registry cannot be reached"},
-		{"certificate", secure.Listener.Addr().String() + "/op:v1", nil, "--insecure-registry"},
+		{"certificate", "registry.test/op:v1", nil, "--insecure-registry registry.test"},
+		{"no TLS", "plain.test/op:v1", nil, "--insecure-registry plain.test"},
 		{"address", "https://me:s3cret@" + open + "/op:v1", nil, "must be written without https://, as registry/name:tag"},
 		{"password", "me:s3cret@" + open + "/op:v1", nil, "must hold no user and password"},
 		{"password and digest", "me:s3cret@" + open + "/op@sha256:" + strings.Repeat("0", 64), nil, "must hold no user and password"},
@@ -319,7 +333,7 @@ func TestOpenRefused(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			o := image.Options{Registries: image.Registries{Keychain: c.keys}}
+			o := image.Options{Registries: image.Registries{Keychain: c.keys, Transport: dialer}}
 			_, err := image.Open(t.Context(), c.ref, o)
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Fatalf("got %v, want %s", err, c.want)

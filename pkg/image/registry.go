@@ -34,7 +34,16 @@ func (r Registries) pull(ctx context.Context, ref string, limits Limits) (*found
 		}
 		failures = append(failures, err)
 	}
-	return nil, errors.Join(failures...)
+	return nil, inOneLine(failures)
+}
+
+// inOneLine joins what a mirror and its registry say.
+func inOneLine(failures []error) error {
+	joined := failures[0]
+	for _, err := range failures[1:] {
+		joined = fmt.Errorf("%w; %w", joined, err)
+	}
+	return joined
 }
 
 func (r Registries) get(ctx context.Context, ref name.Reference) (*found, error) {

@@ -1,0 +1,78 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/afero"
+
+	"github.com/operon-sdk/operon/pkg/image"
+)
+
+// openedBundle is a bundle as its users read it: a folder on disk, or the content of an image.
+type openedBundle struct {
+	// FS starts where manifests and metadata lie. Links that lead out of it are refused.
+	FS fs.FS
+	// Name is how messages name the bundle: a relative path, or the image as it was given.
+	Name string
+	// Image tells an image from a folder; Labels are those of the image, and Digest is its own.
+	Image  bool
+	Labels map[string]string
+	Digest string
+	// Close ends the use of FS.
+	Close func() error
+}
+
+// openBundle opens what an argument of DIR|IMAGE names: the folder of a bundle, an OCI layout, a tarball, or
+// an image in a registry. What exists on disk wins; a path that does not exist is no question to a registry.
+// The error says what to do, and is not wrapped in the name, unless it is about an image.
+func (a *app) openBundle(ctx context.Context, dir, arg string, registries image.Registries) (*openedBundle, error) {
+	abs := arg
+	if !filepath.IsAbs(abs) {
+		abs = filepath.Join(dir, abs)
+	}
+	info, err := a.FS.Stat(abs)
+	switch {
+	case arg == "":
+		return nil, fmt.Errorf("the name of a bundle is empty; give a folder or an image")
+	case err == nil && info.IsDir() && !image.IsLayout(a.FS, abs):
+		return a.openFolder(dir, abs)
+	case errors.Is(err, fs.ErrNotExist) && !image.IsReference(arg):
+		// What follows may still be a layout or tarball with a tag.
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("%s: %w", filepath.ToSlash(arg), reason(err))
+	}
+	if registries.Transport == nil {
+		registries.Transport = a.HTTP
+	}
+	opened, err := image.Open(ctx, arg, image.Options{Registries: registries, FS: a.FS, Dir: dir})
+	if errors.Is(err, fs.ErrNotExist) && info == nil && !strings.ContainsAny(arg, ":@") {
+		return nil, fmt.Errorf("%s: there is no such folder, tarball or OCI layout; '%s generate bundle' makes the folder of a bundle, and images are named as registry/name:tag: %w", filepath.ToSlash(arg), a.program, fs.ErrNotExist)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &openedBundle{FS: opened.FS, Name: arg, Image: true, Labels: opened.Labels, Digest: opened.Digest, Close: func() error { return nil }}, nil
+}
+
+func (a *app) openFolder(dir, abs string) (*openedBundle, error) {
+	opened := &openedBundle{Name: filepath.ToSlash(abs), Close: func() error { return nil }}
+	if rel, err := filepath.Rel(dir, abs); err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
+		opened.Name = filepath.ToSlash(rel)
+	}
+	if _, ok := a.FS.(*afero.OsFs); !ok {
+		opened.FS = afero.NewIOFS(afero.NewBasePathFs(a.FS, abs))
+		return opened, nil
+	}
+	root, err := os.OpenRoot(abs)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", opened.Name, reason(err))
+	}
+	opened.FS, opened.Close = root.FS(), root.Close
+	return opened, nil
+}

@@ -1,0 +1,97 @@
+package cmd
+
+import (
+	"archive/tar"
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/spf13/afero"
+
+	"github.com/operon-sdk/operon/pkg/image"
+)
+
+type noSocket struct{ t *testing.T }
+
+func (n noSocket) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.URL.Host != "registry.test" {
+		n.t.Errorf("asked %s", r.URL)
+	}
+	return nil, errors.New("no network")
+}
+
+func tarball(t *testing.T, files ...string) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	w := tar.NewWriter(&out)
+	for i := 0; i < len(files); i += 2 {
+		if err := w.WriteHeader(&tar.Header{Name: files[i], Mode: 0o644, Size: int64(len(files[i+1]))}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Write([]byte(files[i+1])); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+// TestOpenBundle holds that folders and images are read alike, and that a path which does not exist asks nobody.
+func TestOpenBundle(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for _, name := range []string{"bundle/manifests/csv.yaml", "bundle/metadata/annotations.yaml"} {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("x"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	layer := tarball(t, "manifests/csv.yaml", "x", "metadata/annotations.yaml", "x")
+	config := fmt.Sprintf(`{"config":{"Labels":{"operators.operatorframework.io.bundle.manifests.v1":"manifests/","operators.operatorframework.io.bundle.metadata.v1":"metadata/"}},"rootfs":{"type":"layers","diff_ids":["sha256:%x"]}}`, sha256.Sum256(layer))
+	saved := tarball(t, "manifest.json", `[{"Config":"c","RepoTags":["op:v1"],"Layers":["l"]}]`, "c", config, "l", string(layer))
+	if err := os.WriteFile(filepath.Join(dir, "bundle.tar"), saved, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	a := &app{program: "operon", Env: &Env{FS: afero.NewOsFs(), Dir: dir, HTTP: noSocket{t}}}
+	for arg, name := range map[string]string{"bundle": "bundle", "./bundle/": "bundle", filepath.Join(dir, "bundle"): "bundle", "bundle.tar": "bundle.tar", "bundle.tar:v1": "bundle.tar:v1"} {
+		opened, err := a.openBundle(t.Context(), dir, arg, image.Registries{})
+		if err != nil {
+			t.Errorf("%s: %v", arg, err)
+			continue
+		}
+		for _, file := range []string{"manifests/csv.yaml", "metadata/annotations.yaml"} {
+			if data, err := fs.ReadFile(opened.FS, file); string(data) != "x" {
+				t.Errorf("%s: %s: %q, %v", arg, file, data, err)
+			}
+		}
+		if opened.Name != name || opened.Image != (len(opened.Labels) > 0) {
+			t.Errorf("%s: got %q, %v", arg, opened.Name, opened.Labels)
+		}
+		if err := opened.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	for arg, want := range map[string]string{
+		"":                    "give a folder or an image",
+		"bundel":              "'operon generate bundle' makes the folder of a bundle",
+		"./bundel.tar":        "there is no such folder, tarball or OCI layout",
+		"bundle/no":           "there is no such folder, tarball or OCI layout",
+		"bundle.tar:v2":       "holds no image v2; it has: op:v1",
+		"registry.test/op:v1": "registry.test: the registry cannot be reached",
+	} {
+		if _, err := a.openBundle(t.Context(), dir, arg, image.Registries{}); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), dir) {
+			t.Errorf("%q: got %v, want %s", arg, err, want)
+		}
+	}
+}
