@@ -39,16 +39,11 @@ func (a *app) openBundle(ctx context.Context, dir, arg string, registries image.
 	info, err := a.FS.Stat(abs)
 	switch {
 	case arg == "":
-		return nil, fmt.Errorf("the name of a bundle is empty; give a folder or an image")
+		return nil, errors.New("the name of a bundle is empty; give a folder or an image")
 	case err == nil && info.IsDir() && !image.IsLayout(a.FS, abs):
 		return a.openFolder(dir, abs)
-	case errors.Is(err, fs.ErrNotExist) && !image.IsReference(arg):
-		// What follows may still be a layout or tarball with a tag.
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("%s: %w", filepath.ToSlash(arg), reason(err))
-	}
-	if registries.Transport == nil {
-		registries.Transport = a.HTTP
 	}
 	opened, err := image.Open(ctx, arg, image.Options{Registries: registries, FS: a.FS, Dir: dir})
 	if errors.Is(err, fs.ErrNotExist) && info == nil && !strings.ContainsAny(arg, ":@") {
@@ -58,6 +53,19 @@ func (a *app) openBundle(ctx context.Context, dir, arg string, registries image.
 		return nil, err
 	}
 	return &openedBundle{FS: opened.FS, Name: arg, Image: true, Labels: opened.Labels, Digest: opened.Digest, Close: func() error { return nil }}, nil
+}
+
+// registries is how images are reached: the hosts of --insecure-registry, and the pairs of --registry-mirror.
+func (a *app) registries(insecure, mirrors []string) image.Registries {
+	r := image.Registries{Transport: a.HTTP, Insecure: insecure, Mirrors: map[string]string{}}
+	for _, pair := range mirrors {
+		from, to, _ := strings.Cut(pair, "=")
+		if from == "docker.io" {
+			from = "index.docker.io"
+		}
+		r.Mirrors[from] = to
+	}
+	return r
 }
 
 func (a *app) openFolder(dir, abs string) (*openedBundle, error) {

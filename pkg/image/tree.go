@@ -25,9 +25,9 @@ func (k kind) String() string { return [...]string{"folder", "file", "symbolic l
 // node is a file or folder of an image.
 type node struct {
 	kind kind
-	// entry is its name in the layer; own tells that it has an entry, which folders need not.
-	entry string
-	own   bool
+	// layer and entry say where it comes from; own tells that it has an entry, which folders need not.
+	layer, entry string
+	own          bool
 	// data is the content of a file that is kept, target where a link leads to from the root.
 	kept     bool
 	data     []byte
@@ -41,6 +41,10 @@ type node struct {
 func newFolder(kept bool) *node { return &node{kept: kept, children: map[string]*node{}} }
 
 func (n *node) isFolder() bool { return n.kind == plainFolder }
+
+func (n *node) refuse(err error) error {
+	return &LayerError{Layer: n.layer, Entry: n.entry, Err: err}
+}
 
 // at finds what lies at a path, without following links.
 func (n *node) at(parts []string) *node {
@@ -110,7 +114,7 @@ func (u *unpacker) files() (fs.FS, error) {
 		parts := strings.Split(folder, "/")
 		for i := range parts {
 			if at := u.root.at(parts[:i+1]); at != nil && at.kind == symlink {
-				return nil, fmt.Errorf("the folder %s of the bundle lies behind the symbolic link %q to %q; put the folder itself into the image", folder, at.entry, at.target)
+				return nil, at.refuse(fmt.Errorf("is a symbolic link to %q, and the folder %s of the bundle lies behind it; put the folder itself into the image", cut(at.target), folder))
 			}
 		}
 		at := u.root.at(parts)
@@ -142,10 +146,10 @@ func (u *unpacker) write(to afero.Fs, name string, n *node) error {
 	case symlink:
 		file, err := u.follow(n)
 		if err != nil {
-			return fmt.Errorf("entry %q is a symbolic link %w", cut(n.entry), err)
+			return n.refuse(fmt.Errorf("is a symbolic link %w", err))
 		}
 		if err := u.hold(int64(len(file.data))); err != nil {
-			return fmt.Errorf("entry %q: %w", cut(n.entry), err)
+			return n.refuse(err)
 		}
 		n = file
 	}

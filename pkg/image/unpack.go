@@ -43,6 +43,8 @@ type unpacker struct {
 	// folders are those whose files are kept; of the others only the names are.
 	folders []string
 	root    *node
+	// at names the layer that is being read.
+	at string
 	// entries, total and held count what Limits bound.
 	entries     int
 	total, held int64
@@ -50,6 +52,7 @@ type unpacker struct {
 
 // unpack adds a layer. Its content must have the digest that the image's configuration states.
 func (u *unpacker) unpack(name string, layer blob, diffID string) (err error) {
+	u.at = name
 	entry := ""
 	defer func() {
 		if err != nil {
@@ -153,7 +156,7 @@ func (u *unpacker) add(upper *node, h *tar.Header, content io.Reader) error {
 	if kept && (!utf8.ValidString(name) || strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == '\\' || r == 0x7f })) {
 		return errors.New(`has a name with a backslash, a control character or no UTF-8; rename the file`)
 	}
-	made := &node{entry: h.Name, own: true, kept: kept}
+	made := &node{layer: u.at, entry: h.Name, own: true, kept: kept}
 	switch {
 	case sparse(h):
 		return errors.New("is a sparse file, which no bundle needs")
