@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"strings"
 
 	"github.com/operon-sdk/operon/pkg/image"
 	"github.com/operon-sdk/operon/pkg/manifest"
@@ -28,18 +27,11 @@ type lockedImages struct {
 // readImages reads the digests of a project.
 func (a *app) readImages(tree *scaffold.Tree, o *bundleOptions) (*lockedImages, error) {
 	l := &lockedImages{
-		registries: image.Registries{Transport: a.HTTP, Insecure: o.insecure, Mirrors: map[string]string{}},
+		registries: a.registries(o.insecure, o.mirrors),
 		known:      map[string]string{}, used: map[string]string{},
 		offline: func(ref string) {
 			a.progressf("note: no registry answers for %s; its digest is taken from %s", ref, imagesFile)
 		},
-	}
-	for _, pair := range o.mirrors {
-		from, to, _ := strings.Cut(pair, "=")
-		if from == "docker.io" {
-			from = "index.docker.io"
-		}
-		l.registries.Mirrors[from] = to
 	}
 	data, err := tree.ReadFile(imagesFile)
 	if errors.Is(err, fs.ErrNotExist) {

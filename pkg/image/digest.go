@@ -45,6 +45,9 @@ func (r Registries) Digest(ctx context.Context, ref string) (string, error) {
 		if err == nil {
 			return digest, nil
 		}
+		if ctx.Err() != nil {
+			return "", fmt.Errorf("image %s: %w", withoutPassword(ref), context.Cause(ctx))
+		}
 		failures = append(failures, err)
 	}
 	return "", fmt.Errorf("image %s: %w", withoutPassword(ref), inOneLine(failures))

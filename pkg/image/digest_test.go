@@ -1,6 +1,7 @@
 package image_test
 
 import (
+	"context"
 	"errors"
 	"io"
 	"log"
@@ -61,6 +62,11 @@ func TestDigest(t *testing.T) {
 				t.Errorf("got %q, %v; want %q, %q", got, err, c.want, c.says)
 			}
 		})
+	}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if _, err := (image.Registries{}).Digest(ended, host+"/team/op:1"); !errors.Is(err, context.Canceled) || errors.Is(err, image.ErrUnreachable) {
+		t.Errorf("a command that is interrupted gives %v", err)
 	}
 	server.Close()
 	if _, err := (image.Registries{}).Digest(t.Context(), host+"/team/op:1"); !errors.Is(err, image.ErrUnreachable) {
