@@ -63,6 +63,24 @@ func basic(h http.Handler) http.Handler {
 	})
 }
 
+// bearer lets in who has a token, and gives one to who knows the password, as Docker Hub and Quay do.
+func bearer(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		user, password, _ := r.BasicAuth()
+		switch {
+		case r.URL.Path == "/token" && (user != "me" || password != "s3cret"):
+			http.Error(w, "s3cret is the password, not "+r.Header.Get("Authorization"), http.StatusUnauthorized)
+		case r.URL.Path == "/token":
+			io.WriteString(w, `{"token":"t0ken"}`)
+		case r.Header.Get("Authorization") != "Bearer t0ken":
+			w.Header().Set("WWW-Authenticate", `Bearer realm="http://`+r.Host+`/token",service="test"`)
+			w.WriteHeader(http.StatusUnauthorized)
+		default:
+			h.ServeHTTP(w, r)
+		}
+	})
+}
+
 func write(t *testing.T, ref string, img v1.Image) {
 	t.Helper()
 	if err := remote.Write(reference(t, ref), img, remote.WithAuth(&authn.Basic{Username: "me", Password: "s3cret"})); err != nil {
@@ -271,6 +289,8 @@ func TestOpenRefused(t *testing.T) {
 	t.Parallel()
 	guarded := serve(t, basic)
 	write(t, guarded+"/op:v1", build(t, labels(), good(t)...))
+	tokens := serve(t, bearer)
+	write(t, tokens+"/op:v1", build(t, labels(), good(t)...))
 	open := serve(t, unguarded)
 	answers := func(status int) string {
 		return serve(t, func(http.Handler) http.Handler {
@@ -307,8 +327,10 @@ func TestOpenRefused(t *testing.T) {
 	t.Cleanup(dialer.CloseIdleConnections)
 
 	right := keys{&authn.Basic{Username: "me", Password: "s3cret"}}
-	if _, err := image.Open(t.Context(), guarded+"/op:v1", image.Options{Registries: image.Registries{Keychain: right}}); err != nil {
-		t.Errorf("with the password: %v", err)
+	for _, host := range []string{guarded, tokens} {
+		if _, err := image.Open(t.Context(), host+"/op:v1", image.Options{Registries: image.Registries{Keychain: right}}); err != nil {
+			t.Errorf("with the password: %v", err)
+		}
 	}
 	for _, c := range []struct {
 		name, ref string
@@ -318,6 +340,8 @@ func TestOpenRefused(t *testing.T) {
 		{"not there", open + "/op:v1", nil, open + " has no v1; push the image first, or correct the reference"},
 		{"no credentials", guarded + "/op:v1", keys{authn.Anonymous}, "refuses access (401); log in with 'docker login " + guarded + "' or 'podman login"},
 		{"wrong credentials", guarded + "/op:v1", keys{&authn.Basic{Username: "me", Password: "s3cret2"}}, "refuses access (401) with the credentials that this machine has for it; renew them with"},
+		{"no token", tokens + "/op:v1", keys{authn.Anonymous}, "refuses access (401); log in with"},
+		{"no token for these", tokens + "/op:v1", keys{&authn.Basic{Username: "me", Password: "s3cret2"}}, "with the credentials that this machine has"},
 		{"broken credentials", guarded + "/op:v1", brokenKeys{}, "the credentials for " + guarded + " cannot be read"},
 		{"forbidden", forbidden + "/op:v1", nil, "refuses access (403); log in"},
 		{"too many", busy + "/op:v1", nil, "too many requests (429); wait"},
