@@ -72,6 +72,7 @@ is of the version that the Makefile names.`,
 	f.StringVar(&o.base.prefer, "prefer", "", "the `side` that wins where the base and the code were both changed: base or code")
 	completeValues(c, "prefer", string(base.InBase), string(base.InCode))
 	o.base.describe.addTo(f)
+	c.AddCommand(newBundleValidate(a))
 	return c
 }
 
@@ -151,7 +152,7 @@ func (a *app) resolveBundle(c *cobra.Command, tree *scaffold.Tree, dir string, c
 	}
 	findings = append(findings, o.bundle.check(false)...)
 	if o.bundle.image != "" {
-		if !image.IsReference(o.bundle.image) {
+		if !image.ValidReference(o.bundle.image) {
 			add("--image", o.bundle.image, "is no reference of an image, such as registry.example.com/memcached-operator:v0.0.1")
 		}
 	}

@@ -17,20 +17,21 @@ const module = "github.com/operon-sdk/operon"
 // house says which rooms a room may use. A room that is not here is a room nobody agreed on.
 func house() map[string][]string {
 	return map[string][]string{
-		"":                 {"cmd"},
-		"cmd":              {"pkg/project", "pkg/scaffold", "pkg/codegen", "pkg/reshape", "pkg/manifest", "pkg/kube", "pkg/controlplane", "pkg/local", "pkg/bundle", "pkg/bundle/base", "pkg/image"},
-		"pkg/project":      {},
-		"pkg/scaffold":     {"templates"},
-		"pkg/codegen":      {},
-		"pkg/reshape":      {"pkg/project", "pkg/scaffold", "pkg/codegen"},
-		"pkg/manifest":     {},
-		"pkg/bundle":       {"pkg/bundle/base", "pkg/manifest", "templates"},
-		"pkg/image":        {},
-		"pkg/bundle/base":  {"pkg/codegen", "pkg/manifest"},
-		"pkg/kube":         {},
-		"pkg/controlplane": {"pkg/kube", "templates"},
-		"pkg/local":        {"pkg/controlplane", "pkg/kube", "pkg/manifest"},
-		"templates":        {},
+		"":                    {"cmd"},
+		"cmd":                 {"pkg/project", "pkg/scaffold", "pkg/codegen", "pkg/reshape", "pkg/manifest", "pkg/kube", "pkg/controlplane", "pkg/local", "pkg/bundle", "pkg/bundle/base", "pkg/bundle/validate", "pkg/image"},
+		"pkg/project":         {},
+		"pkg/scaffold":        {"templates"},
+		"pkg/codegen":         {},
+		"pkg/reshape":         {"pkg/project", "pkg/scaffold", "pkg/codegen"},
+		"pkg/manifest":        {},
+		"pkg/bundle":          {"pkg/bundle/base", "pkg/manifest", "templates"},
+		"pkg/bundle/base":     {"pkg/codegen", "pkg/manifest"},
+		"pkg/bundle/validate": {"pkg/manifest"},
+		"pkg/image":           {},
+		"pkg/kube":            {},
+		"pkg/controlplane":    {"pkg/kube", "templates"},
+		"pkg/local":           {"pkg/controlplane", "pkg/kube", "pkg/manifest"},
+		"templates":           {},
 	}
 }
 

@@ -114,5 +114,5 @@ func HasDigest(ref string) bool { return strings.Contains(ref, "@") }
 var reference = regexp.MustCompile(`^(?:[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?(?::[0-9]+)?/)?[a-z0-9]+(?:(?:[._]|__|-+|/)[a-z0-9]+)*` +
 	`(?::[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?(?:@sha256:[0-9a-f]{64})?$`)
 
-// IsReference tells whether a text is a reference of an image.
-func IsReference(ref string) bool { return reference.MatchString(ref) }
+// ValidReference tells whether a text is well-formed as a reference of an image.
+func ValidReference(ref string) bool { return reference.MatchString(ref) }

@@ -244,6 +244,42 @@ func skipBlank(doc []byte) []byte {
 	return nil
 }
 
+// Object reads the one object of a document as it stands: a list is not taken apart, and of what makes
+// an object only the kind is asked for.
+func (d Document) Object() (Object, Problems) {
+	asJSON, err := yaml.YAMLToJSON(d.Data)
+	if err != nil {
+		return Object{}, Problems{d.syntax(err)}
+	}
+	var content any
+	if err := utiljson.Unmarshal(asJSON, &content); err != nil {
+		return Object{}, Problems{{Position: d.Position, Text: err.Error()}}
+	}
+	fields, ok := content.(map[string]any)
+	if !ok {
+		return Object{}, Problems{{Position: d.Position, Text: "is no Kubernetes object: " + describe(content), Foreign: true}}
+	}
+	object := Object{Position: d.Position, Fields: fields, data: d.Data}
+	if object.Kind() == "" {
+		return Object{}, Problems{{Position: d.Position, Text: "is no Kubernetes object, being without kind", Foreign: true}}
+	}
+	if _, ok := fields["metadata"].(map[string]any); !ok && fields["metadata"] != nil {
+		return Object{}, Problems{{Position: object.Locate("metadata"), Text: fmt.Sprintf("metadata of the %s must be a mapping", object.Kind())}}
+	}
+	return object, nil
+}
+
+// Unreadable tells what keeps a file from being YAML at all, nil where nothing does.
+func Unreadable(file string, data []byte) Problems {
+	if problem, ok := unreadable(file, data); ok {
+		return Problems{problem}
+	}
+	return nil
+}
+
+// Data is the YAML text of the object.
+func (o Object) Data() []byte { return o.data }
+
 // objects reads the objects of a document.
 func (d Document) objects() ([]Object, Problems) {
 	asJSON, err := yaml.YAMLToJSON(d.Data)

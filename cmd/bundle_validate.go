@@ -1,0 +1,288 @@
+package cmd
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	apierrors "github.com/operator-framework/api/pkg/validation/errors"
+	"github.com/spf13/afero"
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/operon-sdk/operon/pkg/bundle/validate"
+	"github.com/operon-sdk/operon/pkg/manifest"
+	"github.com/operon-sdk/operon/pkg/project"
+)
+
+// validateOptions are the flags of bundle validate.
+type validateOptions struct {
+	output, selector, imageBuilder, external string
+	values                                   []string
+	strict, list                             bool
+}
+
+// categoriesVariable names a JSON file with categories that replace the standard ones.
+const categoriesVariable = "OPERATOR_BUNDLE_CATEGORIES"
+
+// errInvalid ends a validation whose findings are printed.
+var errInvalid = errors.New("not valid")
+
+func newBundleValidate(a *app) *cobra.Command {
+	var o validateOptions
+	c := &cobra.Command{
+		Use:   "validate DIR...",
+		Short: "Check bundles: their files, metadata and manifests",
+		Long: `Check operator bundles for all that keeps OLM from installing them, and for what is
+known to go wrong later. Each finding names the file, the line, the field and what to write.
+
+The exit code is 1 when a bundle has errors; warnings alone pass, unless --strict is given.
+Further validators are chosen by their labels; --list-optional names them. Several bundles are
+checked at once, and their results come in the order of the arguments.`,
+		Example: fmt.Sprintf(`  # The bundle of this project:
+  %[1]s bundle validate bundle
+
+  # With all that OperatorHub.io asks for, warnings being errors:
+  %[1]s bundle validate bundle --select-optional suite=operatorframework --strict
+
+  # Against the APIs of a version of Kubernetes:
+  %[1]s bundle validate bundle --select-optional name=alpha-deprecated-apis --optional-values k8s-version=1.30
+
+  # For the code host, in CI:
+  %[1]s bundle validate bundle -o sarif > bundle.sarif`, a.program),
+		RunE: func(c *cobra.Command, args []string) error {
+			if o.list {
+				return a.listOptional()
+			}
+			return a.runBundleValidate(c, args, o)
+		},
+	}
+	f := c.Flags()
+	f.StringVarP(&o.output, "output", "o", validate.Text, "`format` of the results: "+strings.Join(validate.Formats(), ", "))
+	f.StringVar(&o.selector, "select-optional", "", "label `selector` of optional validators to run, such as suite=operatorframework")
+	f.StringSliceVar(&o.values, "optional-values", nil, "`key=value` pairs for optional validators: k8s-version, index-path, container-tools")
+	f.BoolVar(&o.list, "list-optional", false, "list the optional validators and check nothing")
+	f.StringVarP(&o.imageBuilder, "image-builder", "b", "docker", "`tool` to pull bundle images with: docker, podman or none")
+	f.StringVar(&o.external, "alpha-select-external", "", "`paths` of programs that check the bundle too, separated as in PATH")
+	f.BoolVar(&o.strict, "strict", false, "take warnings for errors")
+	return c
+}
+
+// listOptional prints the optional validators.
+func (a *app) listOptional() error {
+	w := tabwriter.NewWriter(a.Out, 0, 4, 4, ' ', 0)
+	fmt.Fprintln(w, "NAME\tLABELS\tDESCRIPTION")
+	for _, optional := range validate.Optionals() {
+		fmt.Fprintf(w, "%s\tname=%s\t%s\n", optional.Name, optional.Name, optional.Description)
+		if optional.Suite != "" {
+			fmt.Fprintf(w, "\tsuite=%s\t\n", optional.Suite)
+		}
+	}
+	return w.Flush()
+}
+
+func (a *app) runBundleValidate(c *cobra.Command, args []string, o validateOptions) error {
+	dir, err := a.workDir()
+	if err != nil {
+		return err
+	}
+	if len(args) == 0 {
+		return usagef(c, "name the bundle's directory, as in '%s bundle'", c.CommandPath())
+	}
+	options, err := a.validateOptions(dir, o)
+	if err != nil {
+		return err
+	}
+	if o.external != "" {
+		options.External = func(ctx context.Context, shown string) ([]apierrors.ManifestResult, error) {
+			return a.externalValidators(ctx, dir, o.external, shown)
+		}
+	}
+	var sources []func() validate.Source
+	for _, arg := range args {
+		sources = append(sources, func() validate.Source { return a.bundleSource(dir, arg) })
+	}
+	w := validate.NewWriter(a.Out, o.output)
+	failed := 0
+	err = validate.Bundles(c.Context(), sources, options, func(r validate.Result) error {
+		if !r.Passed() {
+			failed++
+		}
+		err := w.Result(r)
+		a.summarize(r, o.output)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if err := w.Close(); err != nil {
+		return err
+	}
+	switch {
+	case failed == 0:
+		return nil
+	case len(args) == 1:
+		return fmt.Errorf("the bundle is %w", errInvalid)
+	}
+	return fmt.Errorf("%d of %d bundles are %w", failed, len(args), errInvalid)
+}
+
+// summarize says on stderr how a bundle fared.
+func (a *app) summarize(r validate.Result, format string) {
+	counts := fmt.Sprintf("%d errors, %d warnings", r.Count(validate.Error), r.Count(validate.Warning))
+	verdict := "valid"
+	if !r.Passed() {
+		verdict = "not valid"
+	}
+	a.progressf("%s: %s (%s)", r.Bundle, verdict, counts)
+	if format != validate.JSONAlpha1 {
+		return
+	}
+	own := 0
+	for _, f := range r.Findings {
+		if f.Message == "" && f.Level != validate.Error {
+			own++
+		}
+	}
+	if own > 0 {
+		a.progressf("%d of the findings are %s's own, which json-alpha1 has no place for; see them with -o json", own, a.program)
+	}
+}
+
+// validateOptions checks the flags, all of them.
+func (a *app) validateOptions(dir string, o validateOptions) (validate.Options, error) {
+	options := validate.Options{Values: map[string]string{}, Strict: o.strict}
+	var findings project.Findings
+	add := func(flag, value, problem string) {
+		findings = append(findings, project.Finding{Field: flag, Value: value, Problem: problem})
+	}
+	if !slices.Contains(validate.Formats(), o.output) {
+		add("--output", o.output, "must be one of "+strings.Join(validate.Formats(), ", "))
+	}
+	if !slices.Contains([]string{"docker", "podman", "none"}, o.imageBuilder) {
+		add("--image-builder", o.imageBuilder, "must be docker, podman or none")
+	}
+	if o.selector != "" {
+		selector, err := labels.Parse(o.selector)
+		switch {
+		case err != nil:
+			add("--select-optional", o.selector, "is no label selector: "+err.Error())
+		case !validate.Selects(selector):
+			add("--select-optional", o.selector, fmt.Sprintf("selects none of the optional validators; '%s bundle validate --list-optional' names them", a.program))
+		}
+		options.Selector = selector
+	}
+	var rename []string
+	for _, pair := range o.values {
+		key, value, ok := strings.Cut(pair, "=")
+		if !ok {
+			add("--optional-values", pair, "must be key=value, such as k8s-version=1.30")
+			continue
+		}
+		if key == "index-path" && value != "" && !filepath.IsAbs(value) {
+			given := value
+			value = filepath.Join(dir, value)
+			rename = append(rename, value, given)
+		}
+		options.Values[key] = value
+	}
+	if file := a.Getenv(categoriesVariable); file != "" {
+		categories, err := a.categories(dir, file)
+		if err != nil {
+			add(categoriesVariable, file, err.Error())
+		}
+		options.Categories = categories
+	}
+	if len(rename) > 0 {
+		options.Rename = strings.NewReplacer(rename...)
+	}
+	return options, findings.Err()
+}
+
+// categories reads own categories of OperatorHub.
+func (a *app) categories(dir, file string) ([]string, error) {
+	if !filepath.IsAbs(file) {
+		file = filepath.Join(dir, file)
+	}
+	data, err := afero.ReadFile(a.FS, file)
+	if err != nil {
+		if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
+			err = pathErr.Err
+		}
+		return nil, fmt.Errorf("cannot be read: %w", err)
+	}
+	own := struct{ Categories []string }{Categories: []string{}}
+	if err := json.Unmarshal(data, &own); err != nil {
+		return nil, fmt.Errorf(`must be JSON such as {"categories": ["Database"]}: %w`, err)
+	}
+	return own.Categories, nil
+}
+
+// bundleSource opens a bundle's directory.
+func (a *app) bundleSource(dir, arg string) validate.Source {
+	abs := arg
+	if !filepath.IsAbs(abs) {
+		abs = filepath.Join(dir, abs)
+	}
+	shown := filepath.ToSlash(filepath.Clean(arg))
+	if rel, err := filepath.Rel(dir, abs); err == nil && !strings.HasPrefix(rel, "..") {
+		shown = filepath.ToSlash(rel)
+	}
+	source := validate.Source{Name: shown}
+	fault := func(rule, text, fix string) validate.Source {
+		source.Err = &validate.Finding{Position: manifest.Position{File: shown}, Level: validate.Error, Rule: rule, Text: text, Fix: fix}
+		return source
+	}
+	info, err := a.FS.Stat(abs)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && strings.ContainsAny(arg, ":@"):
+		return fault("image", "there is no such directory, and images cannot be read yet", "give the directory of the bundle that the image holds")
+	case errors.Is(err, fs.ErrNotExist):
+		return fault("not-found", "there is no such directory", fmt.Sprintf("give the directory of a bundle; '%s generate bundle' makes one", a.program))
+	case err != nil:
+		if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
+			err = pathErr.Err
+		}
+		return fault("not-found", err.Error(), "")
+	case !info.IsDir():
+		return fault("not-a-directory", "is a file", "give the directory of the bundle, which holds manifests and metadata")
+	}
+	if _, ok := a.FS.(*afero.OsFs); ok {
+		// A root refuses symbolic links out of it.
+		root, err := os.OpenRoot(abs)
+		if err != nil {
+			return fault("not-found", "cannot be opened", "")
+		}
+		source.FS, source.Close = root.FS(), root.Close
+		return source
+	}
+	source.FS = afero.NewIOFS(afero.NewBasePathFs(a.FS, abs))
+	return source
+}
+
+// externalValidators runs programs that check a bundle: each gets its directory and prints the result.
+func (a *app) externalValidators(ctx context.Context, dir, paths, shown string) ([]apierrors.ManifestResult, error) {
+	var results []apierrors.ManifestResult
+	for _, program := range filepath.SplitList(paths) {
+		var out bytes.Buffer
+		if err := a.Run(ctx, dir, &out, a.Err, program, filepath.FromSlash(shown)); err != nil {
+			return nil, fmt.Errorf("running the validator %s: %w", program, err)
+		}
+		var result apierrors.ManifestResult
+		decoder := json.NewDecoder(&out)
+		decoder.DisallowUnknownFields()
+		if err := decoder.Decode(&result); err != nil {
+			return nil, fmt.Errorf("the validator %s prints no result: %w", program, err)
+		}
+		results = append(results, result)
+	}
+	return results, nil
+}

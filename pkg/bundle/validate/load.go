@@ -1,0 +1,358 @@
+package validate
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/operator-framework/api/pkg/encoding"
+	apimanifests "github.com/operator-framework/api/pkg/manifests"
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	"go.yaml.in/yaml/v3"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apiextensionsv1beta1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1beta1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/operon-sdk/operon/pkg/manifest"
+)
+
+// The limits of what is read: far beyond what a cluster takes, and far below what hurts.
+const (
+	maxFile  = 8 << 20
+	maxFiles = 10_000
+)
+
+// The media types of a bundle's content.
+const (
+	registryType = "registry+v1"
+	helmType     = "helm+v1"
+	plainType    = "plain+v0"
+)
+
+const (
+	csvKind = "ClusterServiceVersion"
+	crdKind = "CustomResourceDefinition"
+)
+
+// content is a bundle as read.
+type content struct {
+	fsys fs.FS
+	// shown is the bundle's directory as the caller named it.
+	shown     string
+	findings  []Finding
+	mediaType string
+	// manifestsDir is the directory of the manifests, relative to the bundle.
+	manifestsDir string
+	metadata     metadata
+	objects      []manifest.Object
+	// csv is the object of api.CSV.
+	csv manifest.Object
+	// crds are the objects of the CRDs, in the order of objects.
+	crds []manifest.Object
+	api  *apimanifests.Bundle
+	// raw are the bytes of the manifests before and after compression.
+	size, compressed int64
+}
+
+// load reads a bundle. Where it has findings of level Error, the bundle cannot be looked at further.
+func load(fsys fs.FS, shown string) *content {
+	c := &content{fsys: fsys, shown: shown, api: &apimanifests.Bundle{}}
+	c.loadMetadata()
+	c.loadManifests()
+	return c
+}
+
+func (c *content) failed() bool {
+	return slices.ContainsFunc(c.findings, func(f Finding) bool { return f.Level == Error })
+}
+
+// show gives the path of a file as the caller would name it.
+func (c *content) show(name string) string { return path.Join(c.shown, name) }
+
+// bad records a fault of a file that keeps the bundle from being read.
+func (c *content) bad(name string, line int, rule, text, fix string) {
+	c.findings = append(c.findings, Finding{
+		Position: manifest.Position{File: c.show(name), Line: line}, Level: Error, Rule: rule, Text: text, Fix: fix,
+	})
+}
+
+// warn records a fault of a file that does not.
+func (c *content) warn(at manifest.Position, rule, text, fix string) {
+	c.findings = append(c.findings, Finding{Position: at, Level: Warning, Rule: rule, Text: text, Fix: fix})
+}
+
+// problems records what keeps a file from being read.
+func (c *content) problems(rule, fix string, problems manifest.Problems) {
+	for _, p := range problems {
+		c.findings = append(c.findings, Finding{Position: p.Position, Level: Error, Rule: rule, Text: p.Text, Fix: fix})
+	}
+}
+
+// read reads a file of the bundle; false means that a finding says why not.
+func (c *content) read(name string) ([]byte, bool) {
+	info, err := fs.Stat(c.fsys, name)
+	if err != nil {
+		c.unreadable(name, err)
+		return nil, false
+	}
+	switch {
+	case !info.Mode().IsRegular():
+		c.bad(name, 0, "file-type", "is no regular file", "put a plain file in its place")
+		return nil, false
+	case info.Size() > maxFile:
+		c.bad(name, 0, "file-size", fmt.Sprintf("has %d bytes, more than the %d that are read of one file", info.Size(), maxFile),
+			"take out what is no manifest; OLM takes 1 MiB for a whole bundle")
+		return nil, false
+	}
+	data, err := fs.ReadFile(c.fsys, name)
+	if err != nil {
+		c.unreadable(name, err)
+		return nil, false
+	}
+	return data, true
+}
+
+func (c *content) unreadable(name string, err error) {
+	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
+		err = pathErr.Err
+	}
+	if strings.Contains(err.Error(), "escapes") {
+		c.bad(name, 0, "symlink", "is a symbolic link to a place outside of the bundle", "copy the file into the bundle: an image holds no such link's target")
+		return
+	}
+	c.bad(name, 0, "file-access", "cannot be read: "+err.Error(), "")
+}
+
+// list lists a directory; nothing for one that is missing.
+func (c *content) list(name string) []fs.DirEntry {
+	entries, err := fs.ReadDir(c.fsys, name)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		c.unreadable(name, err)
+	}
+	if len(entries) > maxFiles {
+		c.bad(name, 0, "file-count", fmt.Sprintf("holds %d files, more than the %d that are read", len(entries), maxFiles), "")
+		entries = entries[:maxFiles]
+	}
+	return entries
+}
+
+// loadManifests reads the objects of the manifests' directory.
+func (c *content) loadManifests() {
+	dir := c.manifestsDir
+	entries := c.list(dir)
+	if !slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return !e.IsDir() }) {
+		text := "holds no manifests"
+		if _, err := fs.Stat(c.fsys, dir); errors.Is(err, fs.ErrNotExist) {
+			text = "does not exist"
+		}
+		c.bad(dir, 0, "manifests-missing", text, "put the ClusterServiceVersion and the other manifests there, or name their directory in the annotation "+manifestsLabel)
+		return
+	}
+	c.mediaType = plainType
+	if c.isChart(dir) {
+		c.mediaType = helmType
+	}
+	for _, entry := range entries {
+		name := path.Join(dir, entry.Name())
+		isDir := entry.IsDir()
+		if info, err := fs.Stat(c.fsys, name); err == nil {
+			isDir = info.IsDir()
+		}
+		switch {
+		case isDir:
+			c.bad(name, 0, "nested-directory", "is a directory among the manifests, and OLM reads none", "move its files up, or take it out of the bundle")
+		case strings.HasPrefix(entry.Name(), "."):
+			c.bad(name, 0, "hidden-file", "is a hidden file among the manifests, and OLM reads all of them", "take it out of the bundle")
+		default:
+			c.loadFile(name)
+		}
+	}
+	if c.api.CSV == nil && !c.failed() {
+		text := "holds no ClusterServiceVersion"
+		if c.mediaType == helmType {
+			text = "is a Helm chart; bundles of the media type helm+v1 without a ClusterServiceVersion are not supported"
+		}
+		c.bad(dir, 0, "csv-missing", text, "make one with 'operon generate bundle'")
+	}
+	c.api.Size, c.api.CompressedSize = c.size, c.compressed
+}
+
+// loadFile reads the object of one manifest.
+func (c *content) loadFile(name string) {
+	data, ok := c.read(name)
+	if !ok {
+		return
+	}
+	c.size += int64(len(data))
+	c.compressed += compressedSize(data)
+	shown := c.show(name)
+	if problems := manifest.Unreadable(shown, data); problems != nil {
+		c.problems("not-yaml", "take the file out of the bundle: manifests are YAML or JSON", problems)
+		return
+	}
+	docs := manifest.Split(shown, data)
+	if len(docs) == 0 {
+		c.bad(name, 0, "empty-file", "holds no object", "take the file out of the bundle, or write the object")
+		return
+	}
+	obj, problems := docs[0].Object()
+	if problems != nil {
+		c.problems("not-an-object", "", problems)
+		return
+	}
+	for _, doc := range docs[1:] {
+		c.warn(doc.Position, "further-document", "is a further document of the file, which OLM does not read", "write it into a file of its own")
+	}
+	c.duplicateKeys(docs[0])
+	c.add(obj, path.Base(name))
+}
+
+// add puts an object in its place.
+func (c *content) add(obj manifest.Object, base string) {
+	c.objects = append(c.objects, obj)
+	c.api.Objects = append(c.api.Objects, &unstructured.Unstructured{Object: obj.Fields})
+	switch obj.Kind() {
+	case csvKind:
+		if c.api.CSV != nil {
+			c.findings = append(c.findings, Finding{
+				Position: obj.Position, Level: Error, Rule: "csv-twice", Object: describe(obj),
+				Text: fmt.Sprintf("is a second ClusterServiceVersion; the first one is in %s", c.csv.File),
+				Fix:  "keep the one that this version of the bundle is about",
+			})
+			return
+		}
+		csv := &v1alpha1.ClusterServiceVersion{}
+		if err := obj.Into(csv); err != nil {
+			c.decodeError(obj, err)
+		}
+		if c.mediaType == plainType {
+			c.mediaType = registryType
+		}
+		c.csv, c.api.CSV, c.api.Name = obj, csv, csv.Name
+	case crdKind:
+		c.crds = append(c.crds, obj)
+		switch obj.APIVersion() {
+		case "apiextensions.k8s.io/v1":
+			crd := &apiextensionsv1.CustomResourceDefinition{}
+			if err := obj.Into(crd); err != nil {
+				c.decodeError(obj, err)
+			}
+			c.api.V1CRDs = append(c.api.V1CRDs, crd)
+		case "apiextensions.k8s.io/v1beta1":
+			crd := &apiextensionsv1beta1.CustomResourceDefinition{}
+			if err := obj.Into(crd); err != nil {
+				c.decodeError(obj, err)
+			}
+			c.api.V1beta1CRDs = append(c.api.V1beta1CRDs, crd)
+		default:
+			c.bad(path.Join(c.manifestsDir, base), obj.Line, "crd-version", fmt.Sprintf("has the unknown apiVersion %q", obj.APIVersion()), "write apiVersion: apiextensions.k8s.io/v1")
+		}
+	}
+}
+
+// decodeError records that an object does not fit its type.
+func (c *content) decodeError(obj manifest.Object, err error) {
+	problems, ok := errors.AsType[manifest.Problems](err)
+	if !ok {
+		problems = manifest.Problems{{Position: obj.Position, Text: err.Error()}}
+	}
+	for _, p := range problems {
+		finding := Finding{Position: p.Position, Level: Error, Rule: "wrong-type", Text: p.Text}
+		// The version's own decoder says what it dislikes, and not where.
+		if version, ok := textAt(obj.Fields, "spec", "version"); ok && obj.Kind() == csvKind && versionFault(p.Text) {
+			finding.Position, finding.Field, finding.Object = obj.Locate("spec", "version"), "spec.version", describe(obj)
+			finding.Text = fmt.Sprintf("%q is no semantic version: %s", version, strings.TrimPrefix(p.Text, obj.String()+": "))
+			finding.Rule, finding.Fix = "csv-version", "write MAJOR.MINOR.PATCH, such as 1.2.0"
+		}
+		c.findings = append(c.findings, finding)
+	}
+}
+
+// versionFault tells the errors of the semver library from those of the JSON decoder.
+func versionFault(text string) bool {
+	for _, part := range []string{"version", "Version", "patch number", "minor number", "major number", "Major", "Minor", "Patch"} {
+		if strings.Contains(text, part) && !strings.Contains(text, "must be") {
+			return true
+		}
+	}
+	return false
+}
+
+// duplicateKeys finds keys that a mapping has twice; the last one counts, and the first is lost.
+func (c *content) duplicateKeys(doc manifest.Document) {
+	var root yaml.Node
+	if yaml.Unmarshal(doc.Data, &root) != nil {
+		return
+	}
+	var visit func(node *yaml.Node, path []string)
+	visit = func(node *yaml.Node, at []string) {
+		switch node.Kind {
+		case yaml.DocumentNode:
+			for _, child := range node.Content {
+				visit(child, at)
+			}
+		case yaml.SequenceNode:
+			for i, child := range node.Content {
+				visit(child, append(slices.Clip(at), fmt.Sprint(i)))
+			}
+		case yaml.MappingNode:
+			first := map[string]int{}
+			for i := 0; i+1 < len(node.Content); i += 2 {
+				key := node.Content[i]
+				under := append(slices.Clip(at), key.Value)
+				if line, ok := first[key.Value]; ok {
+					c.findings = append(c.findings, Finding{
+						Position: manifest.Position{File: doc.File, Line: doc.Line + key.Line - 1, Column: key.Column},
+						Level:    Warning, Rule: "duplicate-key", Field: fieldPath(under),
+						Text: fmt.Sprintf("the key stands in line %d already; the last one counts", doc.Line+line-1),
+						Fix:  "keep one of the two",
+					})
+				}
+				first[key.Value] = key.Line
+				visit(node.Content[i+1], under)
+			}
+		}
+	}
+	visit(&root, nil)
+}
+
+// isChart tells whether a directory is a Helm chart.
+func (c *content) isChart(dir string) bool {
+	name := path.Join(dir, "Chart.yaml")
+	if info, err := fs.Stat(c.fsys, name); err != nil || info.Size() > maxFile {
+		return false
+	}
+	data, err := fs.ReadFile(c.fsys, name)
+	if err != nil {
+		return false
+	}
+	var chart struct{ Name string }
+	return yaml.Unmarshal(data, &chart) == nil && chart.Name != ""
+}
+
+// compressedSize is how much of OLM's ConfigMap a file takes: gzip, then base64.
+func compressedSize(data []byte) int64 {
+	packed, err := encoding.GzipBase64Encode(data)
+	if err != nil {
+		return int64(len(data))
+	}
+	return int64(len(packed))
+}
+
+// describe names an object for a person.
+func describe(obj manifest.Object) string { return strings.TrimSpace(obj.Kind() + " " + obj.Name()) }
+
+// textAt is the text at a path of nested mappings.
+func textAt(fields map[string]any, path ...string) (string, bool) {
+	for i, key := range path {
+		if i == len(path)-1 {
+			s, ok := fields[key].(string)
+			return s, ok
+		}
+		fields, _ = fields[key].(map[string]any)
+	}
+	return "", false
+}

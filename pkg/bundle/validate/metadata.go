@@ -1,0 +1,333 @@
+package validate
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/operator-framework/operator-registry/pkg/registry"
+	"go.yaml.in/yaml/v3"
+	sigsyaml "sigs.k8s.io/yaml"
+
+	"github.com/operon-sdk/operon/pkg/manifest"
+)
+
+// The annotations of a bundle's metadata.
+const (
+	mediaTypeLabel      = "operators.operatorframework.io.bundle.mediatype.v1"
+	manifestsLabel      = "operators.operatorframework.io.bundle.manifests.v1"
+	metadataLabel       = "operators.operatorframework.io.bundle.metadata.v1"
+	packageLabel        = "operators.operatorframework.io.bundle.package.v1"
+	channelsLabel       = "operators.operatorframework.io.bundle.channels.v1"
+	defaultChannelLabel = "operators.operatorframework.io.bundle.channel.default.v1"
+)
+
+const annotationsFile = "metadata/annotations.yaml"
+
+// metadata are the annotations of a bundle.
+type metadata struct {
+	// file is where they stand, relative to the bundle; empty without any.
+	file   string
+	values map[string]string
+	// root is the file's YAML, for the places of keys.
+	root *yaml.Node
+}
+
+func (m metadata) channels() []string {
+	return strings.FieldsFunc(m.values[channelsLabel], func(r rune) bool { return r == ',' })
+}
+
+// place is where an annotation stands, or where it would.
+func (c *content) place(key string) manifest.Position {
+	at := manifest.Position{File: c.show(c.metadata.file), Line: 1}
+	if c.metadata.root == nil {
+		return at
+	}
+	node := c.metadata.root
+	for _, step := range []string{"annotations", key} {
+		found := false
+		for i := 0; i+1 < len(node.Content); i += 2 {
+			if node.Content[i].Value == step {
+				at.Line, at.Column = node.Content[i].Line, node.Content[i].Column
+				node, found = node.Content[i+1], true
+				break
+			}
+		}
+		if !found {
+			break
+		}
+	}
+	return at
+}
+
+// annotations reads the annotations of a file; nil for a file without any.
+func (c *content) annotations(name string, data []byte) (metadata, error) {
+	var file struct {
+		Annotations map[string]string `json:"annotations"`
+	}
+	data = []byte(strings.TrimPrefix(string(data), "\ufeff"))
+	if err := sigsyaml.Unmarshal(data, &file); err != nil {
+		return metadata{}, err
+	}
+	m := metadata{file: name, values: file.Annotations}
+	var doc yaml.Node
+	if yaml.Unmarshal(data, &doc) == nil && len(doc.Content) > 0 {
+		m.root = doc.Content[0]
+	}
+	return m, nil
+}
+
+// loadMetadata finds the annotations: in their file, or else in any file of the bundle.
+func (c *content) loadMetadata() {
+	c.manifestsDir = "manifests"
+	if _, err := fs.Stat(c.fsys, annotationsFile); err == nil || !errors.Is(err, fs.ErrNotExist) {
+		data, ok := c.read(annotationsFile)
+		if !ok {
+			return
+		}
+		m, err := c.annotations(annotationsFile, data)
+		if err != nil {
+			c.yamlError(annotationsFile, data, err)
+			return
+		}
+		c.metadata = m
+	}
+	if len(c.metadata.values) == 0 {
+		c.searchMetadata()
+	}
+	if len(c.metadata.values) == 0 {
+		c.bad("metadata/annotations.yaml", 0, "annotations-missing", "there are no annotations of the bundle",
+			"make them with 'operon generate bundle --metadata'")
+		return
+	}
+	if dir, ok := c.metadata.values[manifestsLabel]; ok {
+		if dir = path.Clean(dir); !fs.ValidPath(dir) {
+			c.findings = append(c.findings, Finding{
+				Position: c.place(manifestsLabel), Level: Error, Rule: "manifests-missing", Field: fieldPath([]string{"annotations", manifestsLabel}),
+				Text: fmt.Sprintf("%q lies outside of the bundle", c.metadata.values[manifestsLabel]), Fix: "write manifests/",
+			})
+			return
+		}
+		c.manifestsDir = dir
+	}
+}
+
+// searchMetadata takes the annotations of the first file that has any.
+func (c *content) searchMetadata() {
+	n := 0
+	err := fs.WalkDir(c.fsys, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if n++; n > maxFiles {
+			return fs.SkipAll
+		}
+		if d.IsDir() || !d.Type().IsRegular() {
+			return nil
+		}
+		if info, err := d.Info(); err != nil || info.Size() > maxFile {
+			return nil
+		}
+		data, err := fs.ReadFile(c.fsys, name)
+		if err != nil {
+			return nil
+		}
+		if m, err := c.annotations(name, data); err == nil && len(m.values) > 0 {
+			c.metadata = m
+			return fs.SkipAll
+		}
+		return nil
+	})
+	if err != nil {
+		c.unreadable(".", err)
+	}
+}
+
+// yamlError records that a file of the metadata is no YAML, or not of the right types.
+func (c *content) yamlError(name string, data []byte, err error) {
+	_, problems := manifest.Document{Position: manifest.Position{File: c.show(name), Line: 1}, Data: data}.Object()
+	for _, p := range problems {
+		if !p.Foreign {
+			c.findings = append(c.findings, Finding{Position: p.Position, Level: Error, Rule: "metadata-yaml", Text: p.Text, Fix: "correct the YAML; annotations are a mapping of texts"})
+			return
+		}
+	}
+	c.bad(name, 1, "metadata-yaml", strings.TrimPrefix(err.Error(), "error unmarshaling JSON: while decoding JSON: json: "), "annotations are a mapping of texts: put values in quotes")
+}
+
+// formatPrefix is what operator-sdk puts before faults of the format.
+func (c *content) formatMessage(text string) string {
+	return "error validating format in " + c.shown + ": Bundle validation errors: " + text
+}
+
+// checkFormat checks the layout of a bundle and its metadata.
+func (c *content) checkFormat() []Finding {
+	var out []Finding
+	add := func(at manifest.Position, rule, field, message, text, fix string) {
+		out = append(out, Finding{Position: at, Level: Error, Rule: rule, Field: field, Text: text, Fix: fix, Message: c.formatMessage(message)})
+	}
+	missing := false
+	for _, dir := range []string{"manifests", "metadata"} {
+		if info, err := fs.Lstat(c.fsys, dir); err == nil && info.IsDir() {
+			continue
+		}
+		missing = true
+		add(manifest.Position{File: c.show(dir)}, dir+"-missing", "", "Unable to locate "+dir+" directory",
+			"there is no such directory in the bundle", "the files of a bundle lie in the directories manifests and metadata")
+	}
+	if missing {
+		return out
+	}
+	found, dependencies := c.metadataFiles()
+	if found == nil {
+		add(manifest.Position{File: c.show(annotationsFile)}, "annotations-missing", "", "Could not find annotations file",
+			"there is no file with annotations in the directory metadata", "move the annotations to metadata/annotations.yaml")
+	} else {
+		c.metadata = *found
+		out = append(out, c.checkAnnotations()...)
+	}
+	return append(out, dependencies...)
+}
+
+// metadataFiles reads the directory metadata: its annotations, and what is wrong with its dependencies.
+func (c *content) metadataFiles() (*metadata, []Finding) {
+	var (
+		found     *metadata
+		findings  []Finding
+		dependent bool
+	)
+	for _, entry := range c.list("metadata") {
+		name := path.Join("metadata", entry.Name())
+		if entry.IsDir() {
+			continue
+		}
+		data, ok := c.read(name)
+		if !ok {
+			continue
+		}
+		if found == nil {
+			if m, err := c.annotations(name, data); err == nil && m.values != nil {
+				found = &m
+				continue
+			}
+		}
+		known := strings.HasPrefix(entry.Name(), "dependencies.") || strings.HasPrefix(entry.Name(), "properties.")
+		var file registry.DependenciesFile
+		if err := sigsyaml.Unmarshal(data, &file); err != nil && known {
+			c.metadataWarning(name, data, err)
+		}
+		if !dependent && len(file.Dependencies) > 0 {
+			dependent = true
+			findings = append(findings, c.checkDependencies(name, data, file)...)
+		}
+	}
+	return found, findings
+}
+
+// metadataWarning records a file of the metadata that OLM passes over since it is broken.
+func (c *content) metadataWarning(name string, data []byte, err error) {
+	at, text := manifest.Position{File: c.show(name), Line: 1}, err.Error()
+	_, problems := manifest.Document{Position: at, Data: data}.Object()
+	for _, p := range problems {
+		if !p.Foreign {
+			at, text = p.Position, p.Text
+		}
+	}
+	c.warn(at, "metadata-yaml", text+", and is passed over", "correct the YAML")
+}
+
+// checkAnnotations checks the annotations that every bundle has.
+func (c *content) checkAnnotations() []Finding {
+	var out []Finding
+	add := func(key, message, text, fix string) {
+		out = append(out, Finding{
+			Position: c.place(key), Level: Error, Rule: "annotations", Field: fieldPath([]string{"annotations", key}),
+			Text: text, Fix: fix, Message: c.formatMessage(message),
+		})
+	}
+	fixes := map[string]string{
+		mediaTypeLabel: c.mediaType, manifestsLabel: "manifests/", metadataLabel: "metadata/",
+		packageLabel: "the name of the package", channelsLabel: "the channels, such as stable,candidate",
+	}
+	for _, key := range []string{mediaTypeLabel, manifestsLabel, metadataLabel, packageLabel, channelsLabel, defaultChannelLabel} {
+		value, ok := c.metadata.values[key]
+		switch {
+		case !ok && key != defaultChannelLabel:
+			add(key, fmt.Sprintf("Missing annotation %q", key), "the annotation is missing", fmt.Sprintf("write %s: %s", key, fixes[key]))
+		case key == mediaTypeLabel && value != c.mediaType:
+			add(key, fmt.Sprintf("Expecting annotation %q to have value %q instead of %q", key, c.mediaType, value),
+				fmt.Sprintf("is %q, but the manifests are of the type %s", value, c.mediaType), fmt.Sprintf("write %s: %s", key, c.mediaType))
+		case (key == channelsLabel || key == defaultChannelLabel && ok) && value == "":
+			add(key, fmt.Sprintf("Expecting annotation %q to have non-empty value", key), "is empty", "name a channel, or take the annotation out where it is the default's")
+		}
+	}
+	return out
+}
+
+// checkDependencies checks the entries of a file of dependencies.
+func (c *content) checkDependencies(name string, data []byte, file registry.DependenciesFile) []Finding {
+	var out []Finding
+	obj := manifest.Document{Position: manifest.Position{File: c.show(name), Line: 1}, Data: data}
+	var doc yaml.Node
+	_ = yaml.Unmarshal(obj.Data, &doc) // it could be read above
+	for i, dependency := range file.Dependencies {
+		for _, err := range dependencyErrors(dependency) {
+			at := obj.Position
+			if list := child(&doc, "dependencies"); list != nil && i < len(list.Content) {
+				at.Line, at.Column = list.Content[i].Line, list.Content[i].Column
+			}
+			fix := "the types are olm.gvk, olm.package, olm.label and olm.constraint"
+			switch dependency.GetType() {
+			case registry.PackageType:
+				fix = "a package has a packageName and a version range, such as >=1.0.0 <2.0.0"
+			case registry.GVKType:
+				fix = "an API has a group, a version and a kind"
+			case registry.LabelType:
+				fix = "a label has the field label"
+			case registry.ConstraintType:
+				fix = "a constraint has a failureMessage and cel.rule"
+			}
+			out = append(out, Finding{
+				Position: at, Level: Error, Rule: "dependencies", Field: fieldPath([]string{"dependencies", strconv.Itoa(i)}),
+				Text: err.Error(), Fix: fix, Message: c.formatMessage(err.Error()),
+			})
+		}
+	}
+	return out
+}
+
+// child is a value of the mapping that a document or a node is.
+func child(node *yaml.Node, key string) *yaml.Node {
+	if node.Kind == yaml.DocumentNode && len(node.Content) > 0 {
+		node = node.Content[0]
+	}
+	for i := 0; i+1 < len(node.Content); i += 2 {
+		if node.Content[i].Value == key {
+			return node.Content[i+1]
+		}
+	}
+	return nil
+}
+
+func dependencyErrors(d registry.Dependency) []error {
+	broken := []error{fmt.Errorf("couldn't parse dependency of type %s", d.GetType())}
+	if !slices.Contains([]string{registry.GVKType, registry.PackageType, registry.LabelType, registry.ConstraintType}, d.GetType()) || !json.Valid([]byte(d.GetValue())) {
+		return broken
+	}
+	switch value := d.GetTypeValue().(type) {
+	case registry.GVKDependency:
+		return value.Validate()
+	case registry.PackageDependency:
+		return value.Validate()
+	case registry.LabelDependency:
+		return value.Validate()
+	case registry.CelConstraint:
+		return value.Validate()
+	}
+	return broken
+}

@@ -1,0 +1,115 @@
+package validate
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	apivalidation "github.com/operator-framework/api/pkg/validation"
+	apierrors "github.com/operator-framework/api/pkg/validation/errors"
+	interfaces "github.com/operator-framework/api/pkg/validation/interfaces"
+	"k8s.io/apimachinery/pkg/labels"
+)
+
+// Optional is a validator that runs when it is selected.
+type Optional struct {
+	Name string
+	// Suite is the suite that it belongs to, empty without one.
+	Suite       string
+	Description string
+	// parts are the validators that it is made of, categories standing for the one that we choose.
+	parts []interfaces.Validator
+	// categories tells that the categories are checked after parts.
+	categories bool
+	deprecated string
+}
+
+// Labels are what selectors choose by.
+func (o Optional) Labels() labels.Set {
+	set := labels.Set{"name": o.Name}
+	if o.Suite != "" {
+		set["suite"] = o.Suite
+	}
+	return set
+}
+
+const suite = "operatorframework"
+
+// Optionals are the optional validators, in the order in which they run.
+func Optionals() []Optional {
+	return []Optional{
+		{Name: "operatorhubv2", Suite: suite, Description: "What OperatorHub.io asks for: provider, maintainers, links, version, icon",
+			parts: []interfaces.Validator{apivalidation.OperatorHubV2Validator}},
+		{Name: "capabilities", Suite: suite, Description: "The capability level is one that OperatorHub.io knows",
+			parts: []interfaces.Validator{apivalidation.StandardCapabilitiesValidator}},
+		{Name: "categories", Suite: suite, Description: "The categories are those of OperatorHub.io, or of the file in OPERATOR_BUNDLE_CATEGORIES", categories: true},
+		{Name: "operatorhub", Description: "Deprecated: operatorhubv2, capabilities and categories in one",
+			parts:      []interfaces.Validator{apivalidation.OperatorHubV2Validator, apivalidation.StandardCapabilitiesValidator},
+			categories: true,
+			deprecated: `The "operatorhub" validator is deprecated; for equivalent validation use "operatorhubv2", "capabilities" and "categories" validators`},
+		{Name: "community", Description: "Deprecated (alpha): rules of community operators about removed APIs; takes index-path",
+			parts: []interfaces.Validator{apivalidation.CommunityOperatorValidator}},
+		{Name: "alpha-deprecated-apis", Suite: suite, Description: "(alpha) APIs that versions of Kubernetes have removed; takes k8s-version",
+			parts: []interfaces.Validator{apivalidation.AlphaDeprecatedAPIsValidator}},
+		{Name: "good-practices", Suite: suite, Description: "Good practices: resource requests, descriptions, permissions, names",
+			parts: []interfaces.Validator{apivalidation.GoodPracticesValidator}},
+		{Name: "multiarch", Description: "(alpha) Labels, node affinity and images agree on platforms; asks docker or podman, takes container-tools",
+			parts: []interfaces.Validator{apivalidation.MultipleArchitecturesValidator}},
+	}
+}
+
+// Selects tells whether a selector chooses any optional validator.
+func Selects(selector labels.Selector) bool {
+	return slices.ContainsFunc(Optionals(), func(o Optional) bool { return selector.Matches(o.Labels()) })
+}
+
+// checkOptional runs the selected validators.
+func (c *content) checkOptional(o Options) []Finding {
+	if o.Selector == nil || o.Selector.Empty() {
+		return nil
+	}
+	objects := append(c.api.ObjectsToValidate(), o.Values)
+	var out []Finding
+	for _, optional := range Optionals() {
+		if !o.Selector.Matches(optional.Labels()) {
+			continue
+		}
+		for _, part := range optional.parts {
+			for _, result := range part.Validate(objects...) {
+				out = append(out, c.convert(optional.Name, result)...)
+			}
+		}
+		if optional.categories {
+			out = append(out, c.convert(optional.Name, c.checkCategories(o.Categories))...)
+		}
+		if optional.deprecated != "" {
+			out = append(out, c.convert(optional.Name, apierrors.ManifestResult{
+				Warnings: []apierrors.Error{apierrors.WarnDeprecatedValidator(optional.deprecated)},
+			})...)
+		}
+	}
+	return out
+}
+
+// checkCategories checks the categories against own ones. The library would read theirs from the
+// environment of the process.
+func (c *content) checkCategories(own []string) apierrors.ManifestResult {
+	var result apierrors.ManifestResult
+	if own == nil {
+		for _, r := range apivalidation.StandardCategoriesValidator.Validate(c.api) {
+			result.Add(r.Warnings...)
+			result.Add(r.Errors...)
+		}
+		return result
+	}
+	categories, ok := c.api.CSV.Annotations["categories"]
+	if !ok {
+		return result
+	}
+	for category := range strings.SplitSeq(categories, ",") {
+		if !slices.Contains(own, strings.TrimSpace(category)) {
+			result.Add(apierrors.ErrInvalidCSV(fmt.Sprintf("csv.Metadata.Annotations[\"categories\"] value %q is not in the set of custom categories", category), c.api.CSV.Name))
+		}
+	}
+	return result
+}

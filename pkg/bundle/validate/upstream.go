@@ -1,0 +1,233 @@
+package validate
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	apivalidation "github.com/operator-framework/api/pkg/validation"
+	apierrors "github.com/operator-framework/api/pkg/validation/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/operon-sdk/operon/pkg/manifest"
+)
+
+// checkContent runs the validators that every bundle passes.
+func (c *content) checkContent() []Finding {
+	if c.mediaType == helmType {
+		return nil
+	}
+	var out []Finding
+	for _, result := range apivalidation.BundleValidator.Validate(c.api) {
+		out = append(out, c.convert("bundle", result)...)
+	}
+	for _, result := range apivalidation.ClusterServiceVersionValidator.Validate(c.api.CSV) {
+		out = append(out, c.convert("csv", result)...)
+	}
+	out = append(out, c.checkObjects()...)
+	// The validator fills defaults in, v1beta1 before v1 as everywhere.
+	betas := slices.DeleteFunc(slices.Clone(c.crds), func(o manifest.Object) bool { return o.APIVersion() != "apiextensions.k8s.io/v1beta1" })
+	for i, crd := range c.api.V1beta1CRDs {
+		for _, result := range apivalidation.CustomResourceDefinitionValidator.Validate(crd.DeepCopy()) {
+			out = append(out, c.convertCRD(betas[i], result)...)
+		}
+	}
+	stable := slices.DeleteFunc(slices.Clone(c.crds), func(o manifest.Object) bool { return o.APIVersion() != "apiextensions.k8s.io/v1" })
+	for i, crd := range c.api.V1CRDs {
+		for _, result := range apivalidation.CustomResourceDefinitionValidator.Validate(crd.DeepCopy()) {
+			out = append(out, c.convertCRD(stable[i], result)...)
+		}
+	}
+	return out
+}
+
+// checkObjects checks the objects beside the CSV and the CRDs.
+func (c *content) checkObjects() []Finding {
+	var out []Finding
+	for i, obj := range c.objects {
+		if obj.Kind() == csvKind || obj.Kind() == crdKind {
+			continue
+		}
+		u := c.api.Objects[i]
+		if !slices.Contains(kinds(), obj.Kind()) && c.mediaType == registryType {
+			fix := "take it out of the bundle, and let the operator make it if it needs it"
+			if obj.Kind() == "Deployment" {
+				fix = "put its spec into spec.install.spec.deployments of the ClusterServiceVersion, and take the file out of the bundle"
+			}
+			out = append(out, Finding{
+				Position: obj.Locate("kind"), Level: Error, Rule: "unsupported-kind", Object: describe(obj), Field: "kind",
+				Text: fmt.Sprintf("OLM takes no %s (%s) in a bundle", obj.Kind(), obj.APIVersion()), Fix: fix,
+				Message: apierrors.ErrInvalidBundle("unsupported media type "+c.mediaType+" for bundle object", u.GroupVersionKind()).Error(),
+			})
+			continue
+		}
+		anyName := func(string, bool) []string { return nil }
+		errs := apimeta.ValidateObjectMetaAccessor(metav1.Object(u), false, anyName, field.NewPath("metadata"))
+		slices.SortStableFunc(errs, func(a, b *field.Error) int { return cmp.Compare(a.Error(), b.Error()) })
+		for _, err := range errs {
+			finding := Finding{
+				Level: Error, Rule: "object-metadata", Object: describe(obj), Field: err.Field, Text: err.ErrorBody(),
+				Message: apierrors.ErrFailedValidation("error validating object: "+err.Error(), obj.Name()).Error(),
+			}
+			path := steps(err.Field)
+			// A bad label is named by its map only; the map's key is the value at fault.
+			if bad, ok := err.BadValue.(string); ok && len(path) > 0 && (path[len(path)-1] == "labels" || path[len(path)-1] == "annotations") {
+				if values, ok := mapAt(obj.Fields, path...); ok {
+					for _, key := range sortedKeys(values) {
+						if key == bad || values[key] == any(bad) {
+							path = append(path, key)
+							finding.Field = fieldPath(path)
+							break
+						}
+					}
+				}
+			}
+			finding.Position = obj.Locate(path...)
+			switch {
+			case err.Field == "metadata.namespace":
+				finding.Text, finding.Fix = "objects of a bundle have no namespace: OLM puts them where the operator is installed", "take the line out"
+			case err.Field == "metadata.name":
+				finding.Fix = "give the object a name"
+			case strings.HasPrefix(err.Field, "metadata.ownerReferences"):
+				finding.Fix = "take the owner references out: OLM sets them"
+			case strings.HasPrefix(err.Field, "metadata.labels"), strings.HasPrefix(err.Field, "metadata.annotations"):
+				finding.Fix = "write letters, digits, '-', '_' and '.', at most 63 of them, beginning and ending with a letter or digit"
+			}
+			out = append(out, finding)
+		}
+	}
+	return out
+}
+
+// kinds are what OLM takes in a bundle, beside the CSV. The list is operator-registry's, whose package
+// would link container runtimes in.
+func kinds() []string {
+	return []string{
+		"CustomResourceDefinition", "ClusterRole", "ClusterRoleBinding", "Service", "ServiceAccount", "Role", "RoleBinding",
+		"PrometheusRule", "ServiceMonitor", "PodMonitor", "Secret", "ConfigMap", "PodDisruptionBudget", "PriorityClass",
+		"VerticalPodAutoscaler", "NetworkPolicy",
+		"ConsoleYAMLSample", "ConsoleQuickStart", "ConsoleCLIDownload", "ConsoleLink", "ConsolePlugin",
+	}
+}
+
+// mapAt is the mapping at a path.
+func mapAt(fields map[string]any, path ...string) (map[string]any, bool) {
+	for _, key := range path {
+		next, ok := fields[key].(map[string]any)
+		if !ok {
+			return nil, false
+		}
+		fields = next
+	}
+	return fields, true
+}
+
+// convertCRD makes findings of what the validator of CRDs says, which is in terms of Go types.
+func (c *content) convertCRD(obj manifest.Object, result apierrors.ManifestResult) []Finding {
+	var out []Finding
+	for _, err := range result.Errors {
+		text := strings.TrimPrefix(err.Detail, err.Field+": ")
+		text = goValue.ReplaceAllString(text, "Invalid value: ")
+		finding := Finding{
+			Position: obj.Locate(steps(err.Field)...), Level: Error, Rule: "crd", Object: describe(obj), Field: err.Field, Text: text,
+		}
+		value := ""
+		if s, ok := err.BadValue.(string); ok {
+			value = ", Value " + s
+		}
+		finding.Message = fmt.Sprintf("Error: Field %s%s: %s: %s", err.Field, value, err.Field, text)
+		switch {
+		case err.Field == "spec.preserveUnknownFields" && obj.Version() == "v1beta1":
+			finding.Text = "apiextensions.k8s.io/v1beta1 keeps unknown fields unless spec.preserveUnknownFields is false, and Kubernetes 1.22 dropped the version"
+			finding.Fix = "write the CRD in apiextensions.k8s.io/v1, as 'operon generate manifests' does"
+		case err.Field == "spec.preserveUnknownFields":
+			finding.Fix = "take the line out, and write x-kubernetes-preserve-unknown-fields: true at the schema that needs it"
+		case err.Field == "metadata.name":
+			finding.Fix = "name the CRD <plural>.<group>"
+		case err.Field == "spec.scope":
+			finding.Fix = "write Namespaced or Cluster"
+		case strings.Contains(text, "storage"):
+			finding.Fix = "write storage: true at one version and storage: false at all others"
+		case strings.HasSuffix(err.Field, "schema"):
+			finding.Fix = "give the version a schema, as 'operon generate manifests' does"
+		default:
+			finding.Fix = "generate the CRD with 'operon generate manifests'"
+		}
+		out = append(out, finding)
+	}
+	return out
+}
+
+// goValue is a value printed in Go's syntax.
+var goValue = regexp.MustCompile(`Invalid value: \[?\]?[\w*&.]+[\[{](?s:.*)[\]}]: `)
+
+// convert makes findings of what a validator says about the bundle.
+func (c *content) convert(rule string, result apierrors.ManifestResult) []Finding {
+	warnings := slices.DeleteFunc(slices.Clone(result.Warnings), func(w apierrors.Error) bool {
+		return slices.ContainsFunc(result.Errors, func(e apierrors.Error) bool {
+			return strings.HasSuffix(w.Detail, e.Detail) && w.Field == e.Field && len(e.Detail) > 0
+		})
+	})
+	var out []Finding
+	for _, group := range []struct {
+		level Level
+		errs  []apierrors.Error
+	}{{Warning, warnings}, {Error, result.Errors}} {
+		var findings []Finding
+		for _, err := range group.errs {
+			err.Detail = orderedAPIs(err.Detail)
+			finding := Finding{Level: group.level, Rule: rule, Text: cleanDetail(err.Detail, c.csv.Name()), Message: err.Error()}
+			c.locate(&finding, err)
+			findings = append(findings, finding)
+		}
+		settle(findings)
+		out = append(out, findings...)
+	}
+	return out
+}
+
+// settle brings findings into an order that the validators leave to their maps: neighbours that say the
+// same of different things.
+func settle(findings []Finding) {
+	for start := 0; start < len(findings); {
+		end := start + 1
+		for end < len(findings) && alike(findings[start]) == alike(findings[end]) {
+			end++
+		}
+		slices.SortStableFunc(findings[start:end], func(a, b Finding) int {
+			return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Message, b.Message))
+		})
+		start = end
+	}
+}
+
+var quoted = regexp.MustCompile(`"[^"]*"|provided annotation \S+|should be \S+`)
+
+func alike(f Finding) string { return f.Rule + quoted.ReplaceAllString(f.Text, "") }
+
+// orderedAPIs sorts the list of a message about removed APIs, which comes in random order.
+func orderedAPIs(detail string) string {
+	list := apiLists.FindString(detail)
+	if strings.Count(list, "])") < 2 {
+		return detail
+	}
+	parts := strings.Split(strings.Trim(list, ","), "]),")
+	for i := range parts {
+		parts[i] = strings.TrimSuffix(parts[i], "])")
+	}
+	slices.Sort(parts)
+	return strings.Replace(detail, list, strings.Join(parts, "]),")+"])", 1)
+}
+
+var apiLists = regexp.MustCompile(`\w+: \(\[[^\]]*\]\)(,\w+: \(\[[^\]]*\]\))*,?`)
+
+// cleanDetail takes out what the finding says elsewhere.
+func cleanDetail(detail, csv string) string {
+	detail = strings.TrimPrefix(detail, "("+csv+") ")
+	detail = strings.ReplaceAll(detail, "csv.Spec.minKubeVersion is not informed", "spec.minKubeVersion is missing")
+	return strings.TrimSpace(detail)
+}

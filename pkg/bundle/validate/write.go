@@ -1,0 +1,218 @@
+package validate
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+)
+
+// The formats of results.
+const (
+	Text       = "text"
+	JSON       = "json"
+	JSONAlpha1 = "json-alpha1"
+	SARIF      = "sarif"
+)
+
+// Formats are all formats of results.
+func Formats() []string { return []string{Text, JSONAlpha1, JSON, SARIF} }
+
+// Writer writes the results of one call: Result for each bundle, and Close after the last one.
+type Writer struct {
+	out    io.Writer
+	format string
+	// results are those that a format needs all together.
+	results []Result
+	n       int
+	passed  bool
+}
+
+// NewWriter gives a Writer of one of Formats.
+func NewWriter(out io.Writer, format string) *Writer {
+	return &Writer{out: out, format: format, passed: true}
+}
+
+// Result writes what was found in a bundle; text and json are written at once.
+func (w *Writer) Result(r Result) error {
+	w.n++
+	w.passed = w.passed && r.Passed()
+	switch w.format {
+	case Text:
+		for _, f := range r.Findings {
+			if _, err := fmt.Fprintln(w.out, f); err != nil {
+				return err
+			}
+		}
+		return nil
+	case JSON:
+		return w.json(r)
+	}
+	w.results = append(w.results, r)
+	return nil
+}
+
+// Close writes what comes after all results.
+func (w *Writer) Close() error {
+	switch w.format {
+	case JSON:
+		start := "\n  ],\n"
+		if w.n == 0 {
+			start = "{\n  \"bundles\": [],\n"
+		}
+		_, err := fmt.Fprintf(w.out, "%s  \"passed\": %v\n}\n", start, w.passed)
+		return err
+	case JSONAlpha1:
+		return w.alpha1()
+	case SARIF:
+		return w.sarif()
+	}
+	return nil
+}
+
+type jsonFinding struct {
+	Level   Level  `json:"level"`
+	Rule    string `json:"rule"`
+	File    string `json:"file"`
+	Line    int    `json:"line,omitempty"`
+	Column  int    `json:"column,omitempty"`
+	Object  string `json:"object,omitempty"`
+	Field   string `json:"field,omitempty"`
+	Message string `json:"message"`
+	Fix     string `json:"fix,omitempty"`
+}
+
+// json writes one bundle of the list that Close ends.
+func (w *Writer) json(r Result) error {
+	type bundle struct {
+		Bundle   string        `json:"bundle"`
+		Passed   bool          `json:"passed"`
+		Findings []jsonFinding `json:"findings"`
+	}
+	b := bundle{r.Bundle, r.Passed(), []jsonFinding{}}
+	for _, f := range r.Findings {
+		b.Findings = append(b.Findings, jsonFinding{f.Level, f.Rule, f.File, f.Line, f.Column, f.Object, f.Field, f.Text, f.Fix})
+	}
+	start := ",\n    "
+	if w.n == 1 {
+		start = "{\n  \"bundles\": [\n    "
+	}
+	data, err := json.MarshalIndent(b, "    ", "  ")
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(w.out, "%s%s", start, data)
+	return err
+}
+
+// alpha1 writes the format of operator-sdk, in its words. What it would not find is left out unless it
+// decides the verdict: scripts that read the format count on what they know.
+func (w *Writer) alpha1() error {
+	type output struct {
+		Type    string `json:"type"`
+		Message string `json:"message"`
+	}
+	result := struct {
+		Passed  bool     `json:"passed"`
+		Outputs []output `json:"outputs"`
+	}{w.passed, []output{}}
+	for _, r := range w.results {
+		for _, f := range r.Findings {
+			message := f.Message
+			if message == "" {
+				if f.Level != Error {
+					continue
+				}
+				message = Finding{Position: f.Position, Level: f.Level, Rule: f.Rule, Object: f.Object, Field: f.Field, Text: f.Text}.String()
+			}
+			result.Outputs = append(result.Outputs, output{string(f.Level), message})
+		}
+	}
+	data, err := json.MarshalIndent(result, "", "    ")
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(w.out, "%s\n", data)
+	return err
+}
+
+// sarif writes SARIF 2.1.0, which code hosts show beside the lines.
+func (w *Writer) sarif() error {
+	type text struct {
+		Text string `json:"text"`
+	}
+	type region struct {
+		StartLine   int `json:"startLine"`
+		StartColumn int `json:"startColumn,omitempty"`
+	}
+	type artifact struct {
+		URI string `json:"uri"`
+	}
+	type physical struct {
+		ArtifactLocation artifact `json:"artifactLocation"`
+		Region           *region  `json:"region,omitempty"`
+	}
+	type location struct {
+		PhysicalLocation physical `json:"physicalLocation"`
+	}
+	type finding struct {
+		RuleID    string     `json:"ruleId"`
+		Level     Level      `json:"level"`
+		Message   text       `json:"message"`
+		Locations []location `json:"locations"`
+	}
+	type rule struct {
+		ID string `json:"id"`
+	}
+	type driver struct {
+		Name           string `json:"name"`
+		InformationURI string `json:"informationUri"`
+		Rules          []rule `json:"rules"`
+	}
+	type tool struct {
+		Driver driver `json:"driver"`
+	}
+	type run struct {
+		Tool    tool      `json:"tool"`
+		Results []finding `json:"results"`
+	}
+	var ids []string
+	results := []finding{}
+	for _, r := range w.results {
+		for _, f := range r.Findings {
+			message := f.Text
+			for _, before := range []string{f.Field, f.Object} {
+				if before != "" {
+					message = before + ": " + message
+				}
+			}
+			if f.Fix != "" {
+				message += "\n" + f.Fix
+			}
+			at := physical{ArtifactLocation: artifact{f.File}}
+			if f.Line > 0 {
+				at.Region = &region{f.Line, f.Column}
+			}
+			results = append(results, finding{f.Rule, f.Level, text{message}, []location{{at}}})
+			ids = append(ids, f.Rule)
+		}
+	}
+	slices.Sort(ids)
+	rules := []rule{}
+	for _, id := range slices.Compact(ids) {
+		rules = append(rules, rule{id})
+	}
+	data, err := json.MarshalIndent(struct {
+		Schema  string `json:"$schema"`
+		Version string `json:"version"`
+		Runs    []run  `json:"runs"`
+	}{
+		"https://json.schemastore.org/sarif-2.1.0.json", "2.1.0",
+		[]run{{tool{driver{"operon", "https://github.com/operon-sdk/operon", rules}}, results}},
+	}, "", "  ")
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(w.out, "%s\n", data)
+	return err
+}
