@@ -400,6 +400,10 @@ func (d Document) syntax(err error) Problem {
 func (o Object) explain(err error) error {
 	if typed, ok := errors.AsType[*jsonTypeError](err); ok {
 		path := strings.Split(typed.Field, ".")
+		kind, _, _ := strings.Cut(typed.Value, " ")
+		if exact, ok := misfit(o.Fields, path, kind); ok {
+			path = exact
+		}
 		return Problems{{Position: o.Locate(path...), Text: fmt.Sprintf("%s: %s must be %s, not %s", o, typed.Field, article(typed.Type.String()), article(typed.Value))}}
 	}
 	message := err.Error()
@@ -407,4 +411,45 @@ func (o Object) explain(err error) error {
 		message = strings.TrimPrefix(message, prefix)
 	}
 	return Problems{{Position: o.Position, Text: fmt.Sprintf("%s: %s", o, message)}}
+}
+
+// misfit finds the value of a wrong kind at a path that, as JSON errors do, leaves out the indices of
+// lists; they are in the answer.
+func misfit(value any, path []string, kind string) ([]string, bool) {
+	switch v := value.(type) {
+	case []any:
+		if len(path) == 0 && kind == "array" {
+			return nil, true
+		}
+		for i, item := range v {
+			if rest, ok := misfit(item, path, kind); ok {
+				return append([]string{strconv.Itoa(i)}, rest...), true
+			}
+		}
+		return nil, false
+	case map[string]any:
+		if len(path) == 0 {
+			break
+		}
+		rest, ok := misfit(v[path[0]], path[1:], kind)
+		return append([]string{path[0]}, rest...), ok
+	}
+	return nil, len(path) == 0 && kindOf(value) == kind
+}
+
+// kindOf is the kind of a value as JSON errors name it.
+func kindOf(value any) string {
+	switch value.(type) {
+	case string:
+		return "string"
+	case bool:
+		return "bool"
+	case map[string]any:
+		return "object"
+	case []any:
+		return "array"
+	case nil:
+		return "null"
+	}
+	return "number"
 }

@@ -154,6 +154,8 @@ func (c *content) loadManifests() {
 	c.mediaType = plainType
 	if c.isChart(dir) {
 		c.mediaType = helmType
+		c.bad(dir, 0, "helm-chart", "is a Helm chart, and a bundle of a chart alone is not supported", "make a bundle with a ClusterServiceVersion with 'operon generate bundle'")
+		return
 	}
 	for _, entry := range entries {
 		name := path.Join(dir, entry.Name())
@@ -171,11 +173,7 @@ func (c *content) loadManifests() {
 		}
 	}
 	if c.api.CSV == nil && !c.failed() {
-		text := "holds no ClusterServiceVersion"
-		if c.mediaType == helmType {
-			text = "is a Helm chart; bundles of the media type helm+v1 without a ClusterServiceVersion are not supported"
-		}
-		c.bad(dir, 0, "csv-missing", text, "make one with 'operon generate bundle'")
+		c.bad(dir, 0, "csv-missing", "holds no ClusterServiceVersion", "make one with 'operon generate bundle'")
 	}
 	c.api.Size, c.api.CompressedSize = c.size, c.compressed
 }
@@ -260,11 +258,14 @@ func (c *content) decodeError(obj manifest.Object, err error) {
 		problems = manifest.Problems{{Position: obj.Position, Text: err.Error()}}
 	}
 	for _, p := range problems {
-		finding := Finding{Position: p.Position, Level: Error, Rule: "wrong-type", Text: p.Text}
+		finding := Finding{
+			Position: p.Position, Level: Error, Rule: "wrong-type", Object: describe(obj), Text: strings.TrimPrefix(p.Text, obj.String()+": "),
+			Fix: "write what the text asks for",
+		}
 		// The version's own decoder says what it dislikes, and not where.
 		if version, ok := textAt(obj.Fields, "spec", "version"); ok && obj.Kind() == csvKind && versionFault(p.Text) {
 			finding.Position, finding.Field, finding.Object = obj.Locate("spec", "version"), "spec.version", describe(obj)
-			finding.Text = fmt.Sprintf("%q is no semantic version: %s", version, strings.TrimPrefix(p.Text, obj.String()+": "))
+			finding.Text = fmt.Sprintf("%q is no semantic version: %s", version, finding.Text)
 			finding.Rule, finding.Fix = "csv-version", "write MAJOR.MINOR.PATCH, such as 1.2.0"
 		}
 		c.findings = append(c.findings, finding)

@@ -163,7 +163,7 @@ func (c *content) convertCRD(obj manifest.Object, result apierrors.ManifestResul
 }
 
 // goValue is a value printed in Go's syntax.
-var goValue = regexp.MustCompile(`Invalid value: \[?\]?[\w*&.]+[\[{](?s:.*)[\]}]: `)
+var goValue = regexp.MustCompile(`Invalid value: (\[\])?[\w*&.]*[\[{](?s:.*)[\]}]: `)
 
 // convert makes findings of what a validator says about the bundle.
 func (c *content) convert(rule string, result apierrors.ManifestResult) []Finding {
@@ -195,6 +195,10 @@ func (c *content) convert(rule string, result apierrors.ManifestResult) []Findin
 func settle(findings []Finding) {
 	for start := 0; start < len(findings); {
 		end := start + 1
+		if !slices.Contains([]string{"examples", "owned-crds", "annotation-case", "properties"}, findings[start].Rule) {
+			start = end
+			continue
+		}
 		for end < len(findings) && alike(findings[start]) == alike(findings[end]) {
 			end++
 		}
