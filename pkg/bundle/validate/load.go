@@ -198,7 +198,11 @@ func (c *content) loadFile(name string) {
 	}
 	obj, problems := docs[0].Object()
 	if problems != nil {
-		c.problems("not-an-object", "", problems)
+		fix := "correct the YAML: each level is indented by the same number of blanks"
+		if problems[0].Foreign {
+			fix = "take the file out of the bundle, or write a Kubernetes object with apiVersion, kind and metadata.name"
+		}
+		c.problems("not-an-object", fix, problems)
 		return
 	}
 	for _, doc := range docs[1:] {
@@ -260,7 +264,7 @@ func (c *content) decodeError(obj manifest.Object, err error) {
 	for _, p := range problems {
 		finding := Finding{
 			Position: p.Position, Level: Error, Rule: "wrong-type", Object: describe(obj), Text: strings.TrimPrefix(p.Text, obj.String()+": "),
-			Fix: "write what the text asks for",
+			Fix: typeFix(p.Text),
 		}
 		// The version's own decoder says what it dislikes, and not where.
 		if version, ok := textAt(obj.Fields, "spec", "version"); ok && obj.Kind() == csvKind && versionFault(p.Text) {
@@ -270,6 +274,22 @@ func (c *content) decodeError(obj manifest.Object, err error) {
 		}
 		c.findings = append(c.findings, finding)
 	}
+}
+
+// typeFix says what to write instead of a value of a wrong type.
+func typeFix(text string) string {
+	for _, fix := range []struct{ kind, fix string }{
+		{"must be true or false", "write true or false without quotes"},
+		{"must be a text", "put the value into quotes"},
+		{"must be a list", "write a list: each value on a line of its own that begins with '- '"},
+		{"must be a mapping", "write a mapping: lines 'key: value', indented"},
+		{"must be a number", "write a number without quotes"},
+	} {
+		if strings.Contains(text, fix.kind) {
+			return fix.fix
+		}
+	}
+	return "correct the value; 'kubectl explain' shows the type of each field"
 }
 
 // versionFault tells the errors of the semver library from those of the JSON decoder.

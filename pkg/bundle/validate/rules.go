@@ -65,7 +65,7 @@ func (c *content) ruleNames() {
 	case err != nil:
 		c.own(c.csv, "csv-version", "spec.version", fmt.Sprintf("%q is no semantic version", version), "write MAJOR.MINOR.PATCH, such as "+spec.Version.String())
 	}
-	if pkg == "" {
+	if _, ok := c.metadata.values[packageLabel]; ok && pkg == "" {
 		c.ownAnnotation(Warning, "package", packageLabel, "is empty", "write the name of the package")
 	}
 	base, suffix, ok := strings.Cut(name, ".v")

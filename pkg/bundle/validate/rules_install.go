@@ -151,6 +151,9 @@ func (c *content) rules(obj manifest.Object, field string, rules []rbacv1.Policy
 // ruleAccounts finds permissions that no pod gets, and accounts that nothing uses.
 func (c *content) ruleAccounts() {
 	strategy := c.api.CSV.Spec.InstallStrategy.StrategySpec
+	if len(strategy.DeploymentSpecs) == 0 {
+		return // which is said elsewhere
+	}
 	used := map[string]bool{}
 	for _, deployment := range strategy.DeploymentSpecs {
 		name := deployment.Spec.Template.Spec.ServiceAccountName

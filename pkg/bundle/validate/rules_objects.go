@@ -3,6 +3,7 @@ package validate
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	crdvalidation "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation"
 	schemavalidation "k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	kjson "sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
 
 	"github.com/operon-sdk/operon/pkg/manifest"
@@ -34,16 +36,14 @@ func (c *content) ruleObjects() {
 		}
 		for _, result := range apivalidation.ObjectValidator.Validate(c.api.Objects[i]) {
 			for _, err := range slices.Concat(result.Warnings, result.Errors) {
-				path := "spec"
+				path, fix := "rules", "take the permission out, or name the objects that the operator owns in resourceNames"
 				switch obj.Kind() {
 				case "PriorityClass":
-					path = "globalDefault"
-				case "Role", "ClusterRole":
-					path = "rules"
+					path, fix = "globalDefault", "write globalDefault: false"
 				case "PodDisruptionBudget":
-					path = "spec." + strings.SplitN(err.Detail, " ", 2)[0]
+					path, fix = "spec."+strings.SplitN(err.Detail, " ", 2)[0], "write maxUnavailable: 1, or a minAvailable below 100%: else no node can be drained"
 				}
-				c.own(obj, "object-advice", path, err.Detail, "see https://olm.operatorframework.io/docs/advanced-tasks/adding-pod-disruption-budgets and adding-priority-classes")
+				c.own(obj, "object-advice", path, err.Detail, fix)
 			}
 		}
 	}
@@ -51,77 +51,19 @@ func (c *content) ruleObjects() {
 
 // ruleFields finds fields of the CSV that nothing reads, being misspelt for the most part.
 func (c *content) ruleFields() {
-	asJSON, err := yaml.YAMLToJSON(c.csv.Data())
+	data, err := yaml.YAMLToJSON(c.csv.Data())
 	if err != nil {
 		return
 	}
-	var given any
-	if json.Unmarshal(asJSON, &given) != nil {
-		return
-	}
-	known, err := json.Marshal(typedCSV(asJSON))
+	strict, err := kjson.UnmarshalStrict(data, &v1alpha1.ClusterServiceVersion{}, kjson.DisallowUnknownFields)
 	if err != nil {
 		return
 	}
-	var read any
-	if json.Unmarshal(known, &read) != nil {
-		return
-	}
-	c.unread(given, read, nil)
-}
-
-// typedCSV is the CSV as OLM reads it.
-func typedCSV(data []byte) *v1alpha1.ClusterServiceVersion {
-	csv := &v1alpha1.ClusterServiceVersion{}
-	_ = json.Unmarshal(data, csv) // it has been read before
-	return csv
-}
-
-// unread compares what is given with what a Go type kept of it.
-func (c *content) unread(given, read any, path []string) {
-	switch g := given.(type) {
-	case map[string]any:
-		r, ok := read.(map[string]any)
-		if !ok {
-			return
-		}
-		for _, key := range sortedKeys(g) {
-			under := append(slices.Clip(path), key)
-			if value, ok := r[key]; ok {
-				c.unread(g[key], value, under)
-				continue
-			}
-			// Empty values are left out by the types, whatever their names.
-			if empty(g[key]) || key == "status" && len(path) == 0 {
-				continue
-			}
-			c.own(c.csv, "unknown-field", fieldPath(under), "OLM knows no such field, and passes it over", "correct the spelling, or take it out")
-		}
-	case []any:
-		r, ok := read.([]any)
-		if !ok || len(r) != len(g) {
-			return
-		}
-		for i := range g {
-			c.unread(g[i], r[i], append(slices.Clip(path), fmt.Sprint(i)))
+	for _, err := range strict {
+		if unknown, ok := errors.AsType[kjson.FieldError](err); ok {
+			c.own(c.csv, "unknown-field", unknown.FieldPath(), "OLM knows no such field, and passes it over", "correct the spelling, or take it out")
 		}
 	}
-}
-
-func empty(value any) bool {
-	switch v := value.(type) {
-	case map[string]any:
-		return !slices.ContainsFunc(sortedKeys(v), func(key string) bool { return !empty(v[key]) })
-	case []any:
-		return len(v) == 0
-	case string:
-		return v == ""
-	case float64:
-		return v == 0
-	case bool:
-		return !v
-	}
-	return value == nil
 }
 
 // ruleSchemas checks the schemas of the CRDs as an API server does, and the examples against them.
@@ -137,7 +79,11 @@ func (c *content) ruleSchemas() {
 		for _, err := range crdvalidation.ValidateCustomResourceDefinition(context.Background(), &internal) {
 			if strings.Contains(err.Field, "openAPIV3Schema") {
 				text := goValue.ReplaceAllString(err.ErrorBody(), "Invalid value: ")
-				c.own(crds[i], "crd-schema", err.Field, text, "correct the Go type or its markers, and generate the CRD with 'operon generate manifests'")
+				at := err.Field
+				if rest, ok := strings.CutPrefix(at, "spec.validation."); ok { // where all versions have one schema
+					at = "spec.versions[0].schema." + rest
+				}
+				c.own(crds[i], "crd-schema", at, text, "correct the Go type or its markers, and generate the CRD with 'operon generate manifests'")
 			}
 		}
 		c.ruleExamples(crds[i], &internal)
@@ -166,9 +112,9 @@ func (c *content) ruleExamples(obj manifest.Object, crd *apiextensions.CustomRes
 			if example["apiVersion"] != crd.Spec.Group+"/"+version.Name || example["kind"] != crd.Spec.Names.Kind {
 				continue
 			}
-			for _, err := range schemavalidation.ValidateCustomResource(field.NewPath("").Index(i), example, validator) {
+			for _, err := range schemavalidation.ValidateCustomResource(field.NewPath("alm-examples").Index(i), example, validator) {
 				c.own(c.csv, "sample-invalid", "metadata.annotations.alm-examples",
-					fmt.Sprintf("the example of %s does not fit the schema in %s: %s", crd.Spec.Names.Kind, obj.File, strings.TrimPrefix(err.Error(), "[")),
+					fmt.Sprintf("the example of %s does not fit the schema in %s: %s", crd.Spec.Names.Kind, obj.File, err.Error()),
 					"correct the sample in config/samples, and generate the bundle again")
 			}
 		}

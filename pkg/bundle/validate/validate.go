@@ -88,6 +88,9 @@ func tidy(findings []Finding, strict bool) []Finding {
 		if strict && f.Level == Warning {
 			f.Level = Error
 		}
+		if f.Line > 0 && f.Column == 0 {
+			f.Column = 1
+		}
 		k := key{manifestKey{f.File, f.Line, f.Column}, f.Level, f.Rule, f.Field, f.Text}
 		message := string(f.Level) + f.Message
 		if seen[k] || f.Message != "" && messages[message] {
