@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -196,6 +197,10 @@ func (c *content) loadFile(name string) {
 		c.bad(name, 0, "empty-file", "holds no object", "take the file out of the bundle, or write the object")
 		return
 	}
+	if startsEmpty(data) {
+		c.bad(name, 1, "leading-document", "begins with a document that is empty but for comments, and OLM reads the first one only", "take the line --- out")
+		return
+	}
 	obj, problems := docs[0].Object()
 	if problems != nil {
 		fix := "correct the YAML: each level is indented by the same number of blanks"
@@ -210,6 +215,20 @@ func (c *content) loadFile(name string) {
 	}
 	c.duplicateKeys(docs[0])
 	c.add(obj, path.Base(name))
+}
+
+// startsEmpty tells whether a file begins with a document of blank lines and comments alone, which is
+// what OLM's reader makes of anything before the first line ---.
+func startsEmpty(data []byte) bool {
+	for i, line := range strings.Split(strings.TrimPrefix(string(data), "\ufeff"), "\n") {
+		switch trimmed := strings.TrimSpace(line); {
+		case strings.HasPrefix(line, "---") && strings.TrimSpace(line[3:]) == "":
+			return i > 0
+		case trimmed != "" && trimmed[0] != '#':
+			return false
+		}
+	}
+	return false
 }
 
 // add puts an object in its place.
@@ -234,6 +253,7 @@ func (c *content) add(obj manifest.Object, base string) {
 			c.mediaType = registryType
 		}
 		c.csv, c.api.CSV, c.api.Name = obj, csv, csv.Name
+		c.asRead(csv)
 	case crdKind:
 		c.crds = append(c.crds, obj)
 		switch obj.APIVersion() {
@@ -252,6 +272,19 @@ func (c *content) add(obj manifest.Object, base string) {
 		default:
 			c.bad(path.Join(c.manifestsDir, base), obj.Line, "crd-version", fmt.Sprintf("has the unknown apiVersion %q", obj.APIVersion()), "write apiVersion: apiextensions.k8s.io/v1")
 		}
+	}
+}
+
+// asRead puts the CSV among the objects as its type has read it: a validator that reads the object again
+// takes no number for a text, and would say so on the standard output.
+func (c *content) asRead(csv *v1alpha1.ClusterServiceVersion) {
+	data, err := json.Marshal(csv)
+	if err != nil {
+		return
+	}
+	fields := map[string]any{}
+	if json.Unmarshal(data, &fields) == nil {
+		c.api.Objects[len(c.api.Objects)-1] = &unstructured.Unstructured{Object: fields}
 	}
 }
 

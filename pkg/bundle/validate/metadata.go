@@ -213,6 +213,13 @@ func (c *content) metadataFiles() (*metadata, []Finding) {
 		if found == nil {
 			if m, err := c.annotations(name, data); err == nil && m.values != nil {
 				found = &m
+				if startsEmpty(data) {
+					findings = append(findings, Finding{
+						Position: manifest.Position{File: c.show(name), Line: 1}, Level: Error, Rule: "leading-document",
+						Text: "begins with a document that is empty but for comments, and OLM reads the first one only", Fix: "take the line --- out",
+						Message: c.formatMessage("Could not find annotations file"),
+					})
+				}
 				continue
 			}
 		}
