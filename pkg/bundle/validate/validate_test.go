@@ -1,0 +1,362 @@
+package validate_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/operon-sdk/operon/pkg/bundle/validate"
+)
+
+const (
+	csvFile = "manifests/otter-operator.clusterserviceversion.yaml"
+	crdFile = "manifests/sea.otters.example_otters.yaml"
+)
+
+// good is the recorded bundle without any fault.
+func good(t *testing.T) fstest.MapFS {
+	t.Helper()
+	root := os.DirFS(filepath.Join("..", "..", "..", "testdata", "cases", "validate", "01-good", "bundle"))
+	files := fstest.MapFS{}
+	err := fs.WalkDir(root, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := fs.ReadFile(root, name)
+		files[name] = &fstest.MapFile{Data: data}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// edit replaces text in a file, which must hold it.
+func edit(t *testing.T, files fstest.MapFS, name, from, to string) {
+	t.Helper()
+	before := string(files[name].Data)
+	if !strings.Contains(before, from) {
+		t.Fatalf("%s does not hold %q", name, from)
+	}
+	files[name] = &fstest.MapFile{Data: []byte(strings.Replace(before, from, to, 1))}
+}
+
+func check(t *testing.T, files fs.FS, o validate.Options) validate.Result {
+	t.Helper()
+	result, err := validate.Bundle(t.Context(), validate.Source{FS: files, Name: "bundle"}, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result
+}
+
+func TestGoodBundle(t *testing.T) {
+	t.Parallel()
+	if findings := check(t, good(t), validate.Options{Strict: true}).Findings; len(findings) > 0 {
+		t.Error(findings)
+	}
+}
+
+// TestRules makes one fault at a time in a good bundle: each has one finding, a warning that --strict
+// makes an error, with its place, field and fix.
+func TestRules(t *testing.T) {
+	t.Parallel()
+	const image = "registry.otters.example/otter-operator:1.2.0\n                name"
+	const rule = "          verbs:\n          - get"
+	tests := []struct{ rule, file, from, to, field string }{
+		{"image-tag", csvFile, image, "registry.otters.example:5000/otter-operator\n                name", "spec.install.spec.deployments[0].spec.template.spec.containers[0].image"},
+		{"image-latest", csvFile, image, "registry.otters.example/otter-operator:latest\n                name", "spec.install.spec.deployments[0].spec.template.spec.containers[0].image"},
+		{"image-placeholder", csvFile, image, "controller:latest\n                name", "spec.install.spec.deployments[0].spec.template.spec.containers[0].image"},
+		{"icon", csvFile, "PHN2ZyB4bWxucz0iaHR0cDovL3d3dy53My5vcmcvMjAwMC9zdmciLz4=", `""`, "spec.icon[0].base64data"},
+		{"icon", csvFile, "PHN2ZyB4bWxucz0iaHR0cDovL3d3dy53My5vcmcvMjAwMC9zdmciLz4=", "bm8gcGljdHVyZQ==", "spec.icon[0].mediatype"},
+		{"placeholder", csvFile, "Looks after otters.", "Otter Operator description. TODO.", "spec.description"},
+		{"placeholder", csvFile, "https://otters.example\n  maint", "https://your.domain\n  maint", "spec.links[0].url"},
+		{"min-kube-version", csvFile, "  minKubeVersion: 1.28.0\n", "", "spec.minKubeVersion"},
+		{"sample-invalid", csvFile, `"size": 3`, `"size": "many"`, "metadata.annotations.alm-examples"},
+		{"examples", csvFile, "      [\n        {", "      []\n    unused: |-\n      [\n        {", "metadata.annotations.alm-examples"},
+		{"rbac-wildcard", csvFile, rule, "          verbs:\n          - '*'", "spec.install.spec.clusterPermissions[0].rules[0].verbs"},
+		{"permissions-unused", csvFile, "        serviceAccountName: otter-operator\n      deployments", "        serviceAccountName: nobody\n      deployments", "spec.install.spec.clusterPermissions[0].serviceAccountName"},
+		{"csv-name", csvFile, "  version: 1.2.0", "  version: 1.3.0", "metadata.name"},
+		{"csv-version", csvFile, "  version: 1.2.0", "  version: v1.2.0", "spec.version"},
+		{"package", "metadata/annotations.yaml", "package.v1: otter-operator", "package.v1: weasel-operator", "metadata.name"},
+		{"replaces", csvFile, "  version: 1.2.0", "  replaces: otter-operator.v1.2.0\n  version: 1.2.0", "spec.replaces"},
+		{"replaces", csvFile, "    support:", "    olm.skipRange: '>=1.0.0 <=1.2.0'\n    support:", `metadata.annotations["olm.skipRange"]`},
+		{"default-channel", "metadata/annotations.yaml", "default.v1: stable", "default.v1: fast", `annotations["operators.operatorframework.io.bundle.channel.default.v1"]`},
+		{"unknown-field", csvFile, "  maturity: stable", "  maturitee: stable", "spec.maturitee"},
+		{"duplicate-key", csvFile, "  maturity: stable", "  maturity: stable\n  maturity: beta", "spec.maturity"},
+		{"crd-schema", crdFile, "type: integer", "type: intger", "spec.versions[0].schema.openAPIV3Schema.properties[spec].properties[size].type"},
+	}
+	for _, test := range tests {
+		t.Run(test.rule+" "+test.field, func(t *testing.T) {
+			t.Parallel()
+			files := good(t)
+			edit(t, files, test.file, test.from, test.to)
+			var found bool
+			result := check(t, files, validate.Options{})
+			for _, f := range result.Findings {
+				if f.Rule == test.rule && f.Field == test.field {
+					found = true
+					if f.Level != validate.Warning || f.Line == 0 || f.Column == 0 || f.Fix == "" || f.Text == "" {
+						t.Errorf("%+v", f)
+					}
+				}
+			}
+			if !found || !result.Passed() {
+				t.Errorf("found %v", result.Findings)
+			}
+			if check(t, files, validate.Options{Strict: true}).Passed() {
+				t.Error("--strict passes")
+			}
+		})
+	}
+}
+
+// TestObjectRules adds objects to a good bundle.
+func TestObjectRules(t *testing.T) {
+	t.Parallel()
+	tests := []struct{ rule, objects string }{
+		{"duplicate-object", "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n|apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n"},
+		{"service-account-unused", "apiVersion: v1\nkind: ServiceAccount\nmetadata:\n  name: a\n"},
+		{"removed-api", "apiVersion: policy/v1beta1\nkind: PodDisruptionBudget\nmetadata:\n  name: a\nspec:\n  maxUnavailable: 1\n"},
+		{"object-advice", "apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata:\n  name: a\nspec:\n  maxUnavailable: 0\n"},
+		{"rbac-wildcard", "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata:\n  name: a\nrules:\n- apiGroups: ['*']\n  resources: [pods]\n  verbs: [get]\n"},
+		{"further-document", "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n---\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: b\n"},
+	}
+	for _, test := range tests {
+		t.Run(test.rule, func(t *testing.T) {
+			t.Parallel()
+			files := good(t)
+			for i, object := range strings.Split(test.objects, "|") {
+				files[fmt.Sprintf("manifests/x%d.yaml", i)] = &fstest.MapFile{Data: []byte(object)}
+			}
+			result := check(t, files, validate.Options{})
+			if len(result.Findings) != 1 || result.Findings[0].Rule != test.rule || result.Findings[0].Level != validate.Warning {
+				t.Errorf("found %v", result.Findings)
+			}
+		})
+	}
+}
+
+// TestBadFiles makes files that cannot be read; the others are looked at all the same.
+func TestBadFiles(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		name, data, says string
+	}{
+		"binary":   {"manifests/x.yaml", "\x00\x01\x02", "binary data"},
+		"not utf8": {"manifests/x.yaml", "a: \xff\xfe\n", "not UTF-8"},
+		"utf16":    {"manifests/x.yaml", "\xff\xfea\x00", "UTF-16"},
+		"huge":     {"manifests/x.yaml", strings.Repeat("# a line\n", 1<<20), "more than the"},
+		"tabs":     {"manifests/x.yaml", "a:\n\tb: c\n", "never by tabs"},
+		"empty":    {"manifests/x.yaml", "\n# nothing\n", "holds no object"},
+		"list":     {"manifests/x.yaml", "- a\n", "it is a list"},
+		"leading":  {"manifests/x.yaml", "# comment\n---\nkind: ConfigMap\n", "the first one only"},
+		"nested":   {"manifests/more/x.yaml", "kind: ConfigMap\n", "directory among the manifests"},
+		"hidden":   {"manifests/.x.yaml", "kind: ConfigMap\n", "hidden file"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			files := good(t)
+			files[test.name] = &fstest.MapFile{Data: []byte(test.data)}
+			files["manifests/z.yaml"] = &fstest.MapFile{Data: []byte("kind: [\n")}
+			result := check(t, files, validate.Options{})
+			text := fmt.Sprint(result.Findings)
+			if result.Count(validate.Error) != 2 || !strings.Contains(text, test.says) || !strings.Contains(text, "z.yaml") {
+				t.Errorf("found %v", result.Findings)
+			}
+		})
+	}
+}
+
+// TestToleratedFiles reads what editors of other systems write.
+func TestToleratedFiles(t *testing.T) {
+	t.Parallel()
+	files := good(t)
+	for name, file := range files {
+		file.Data = append([]byte("\xef\xbb\xbf"), bytes.ReplaceAll(file.Data, []byte("\n"), []byte("\r\n"))...)
+		files[name] = file
+	}
+	if findings := check(t, files, validate.Options{Strict: true}).Findings; len(findings) > 0 {
+		t.Error(findings)
+	}
+}
+
+// TestSymlink refuses a link out of the bundle and follows one within.
+func TestSymlink(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	bundle := filepath.Join(dir, "bundle")
+	if err := os.CopyFS(bundle, good(t)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "secret.yaml"), []byte("kind: Secret\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(filepath.Join("..", "..", "secret.yaml"), filepath.Join(bundle, "manifests", "out.yaml")); err != nil {
+		t.Skip(err)
+	}
+	root, err := os.OpenRoot(bundle)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	result := check(t, root.FS(), validate.Options{})
+	if len(result.Findings) != 1 || result.Findings[0].Rule != "symlink" || result.Passed() {
+		t.Errorf("found %v", result.Findings)
+	}
+}
+
+// TestBundles checks many bundles at once: results come in the order of the arguments, as they are ready.
+func TestBundles(t *testing.T) {
+	t.Parallel()
+	const n = 60
+	opened := make(chan int, 2*n)
+	var sources []func() validate.Source
+	for i := range n {
+		sources = append(sources, func() validate.Source {
+			opened <- i
+			files := good(t)
+			if i%7 == 3 {
+				edit(t, files, csvFile, "  displayName: Otter Operator\n", "")
+			}
+			return validate.Source{FS: files, Name: fmt.Sprint(i)}
+		})
+	}
+	next, early := 0, false
+	err := validate.Bundles(t.Context(), sources, validate.Options{}, func(r validate.Result) error {
+		if r.Bundle != fmt.Sprint(next) || r.Passed() == (next%7 == 3) {
+			t.Errorf("result %d is %s %v", next, r.Bundle, r.Findings)
+		}
+		next++
+		early = early || len(opened) < n
+		return nil
+	})
+	if err != nil || next != n || !early {
+		t.Errorf("%v after %d, early: %v", err, next, early)
+	}
+	stop := errors.New("stop")
+	if err := validate.Bundles(t.Context(), sources[:3], validate.Options{}, func(validate.Result) error { return stop }); !errors.Is(err, stop) {
+		t.Error(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := validate.Bundles(ctx, sources[:3], validate.Options{}, func(validate.Result) error { return nil }); err != nil && !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
+// TestFormats holds the shapes of the machine-readable formats.
+func TestFormats(t *testing.T) {
+	t.Parallel()
+	bad := good(t)
+	edit(t, bad, csvFile, "  displayName: Otter Operator\n", "")
+	results := []validate.Result{check(t, good(t), validate.Options{}), check(t, bad, validate.Options{})}
+	write := func(format string, results ...validate.Result) []byte {
+		var b bytes.Buffer
+		w := validate.NewWriter(&b, format)
+		for _, r := range results {
+			if err := w.Result(r); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return b.Bytes()
+	}
+	if got := string(write(validate.JSONAlpha1, results[0])); got != "{\n    \"passed\": true,\n    \"outputs\": []\n}\n" {
+		t.Error(got)
+	}
+	var alpha struct {
+		Passed  bool
+		Outputs []struct{ Type, Message string }
+	}
+	if err := json.Unmarshal(write(validate.JSONAlpha1, results...), &alpha); err != nil || alpha.Passed || len(alpha.Outputs) != 1 || alpha.Outputs[0].Type != "error" {
+		t.Errorf("%v %+v", err, alpha)
+	}
+	var all struct {
+		Passed  bool
+		Bundles []struct {
+			Bundle   string
+			Passed   bool
+			Findings []struct {
+				File, Field, Fix string
+				Line, Column     int
+			}
+		}
+	}
+	if err := json.Unmarshal(write(validate.JSON, results...), &all); err != nil || all.Passed || len(all.Bundles) != 2 || !all.Bundles[0].Passed ||
+		len(all.Bundles[1].Findings) != 1 || all.Bundles[1].Findings[0].Field != "spec.displayName" || all.Bundles[1].Findings[0].Line == 0 {
+		t.Errorf("%v %+v", err, all)
+	}
+	if err := json.Unmarshal(write(validate.JSON), &all); err != nil {
+		t.Error(err)
+	}
+	var sarif struct {
+		Version string
+		Runs    []struct {
+			Tool    struct{ Driver struct{ Rules []struct{ ID string } } }
+			Results []struct {
+				RuleID, Level string
+				Locations     []struct {
+					PhysicalLocation struct {
+						ArtifactLocation struct{ URI string }
+						Region           struct{ StartLine, StartColumn int }
+					}
+				}
+			}
+		}
+	}
+	if err := json.Unmarshal(write(validate.SARIF, results...), &sarif); err != nil || sarif.Version != "2.1.0" || len(sarif.Runs) != 1 || len(sarif.Runs[0].Results) != 1 {
+		t.Fatalf("%v %+v", err, sarif)
+	}
+	place := sarif.Runs[0].Results[0].Locations[0].PhysicalLocation
+	if place.ArtifactLocation.URI != "bundle/"+csvFile || place.Region.StartLine == 0 || sarif.Runs[0].Tool.Driver.Rules[0].ID != "required-field" {
+		t.Errorf("%+v", place)
+	}
+}
+
+// TestOptional runs a suite over a fault that only it finds.
+func TestOptional(t *testing.T) {
+	t.Parallel()
+	selector, err := labels.Parse("suite=operatorframework")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := good(t)
+	edit(t, files, csvFile, "    name: Otter Team\n    url: https://otters.example\n  version", "    url: https://otters.example\n  version")
+	if !check(t, files, validate.Options{}).Passed() {
+		t.Error("the default suite finds it")
+	}
+	result := check(t, files, validate.Options{Selector: selector})
+	if len(result.Findings) != 1 || result.Findings[0].Field != "spec.provider.name" || result.Passed() {
+		t.Errorf("found %v", result.Findings)
+	}
+}
+
+// FuzzBundle feeds broken manifests and annotations; nothing may panic.
+func FuzzBundle(f *testing.F) {
+	f.Add([]byte("kind: ClusterServiceVersion\napiVersion: operators.coreos.com/v1alpha1\nspec:\n  icon: [{}]\n"), []byte("annotations: {a: b}\n"))
+	f.Add([]byte("kind: CustomResourceDefinition\napiVersion: apiextensions.k8s.io/v1\n"), []byte("annotations:\n  operators.operatorframework.io.bundle.manifests.v1: ../x\n"))
+	f.Fuzz(func(t *testing.T, manifest, annotations []byte) {
+		files := fstest.MapFS{
+			"manifests/a.yaml": {Data: manifest}, "metadata/annotations.yaml": {Data: annotations},
+			"manifests/b.yaml": {Data: []byte("kind: ClusterServiceVersion\napiVersion: operators.coreos.com/v1alpha1\nmetadata:\n  name: a.v1.0.0\n")},
+		}
+		check(t, files, validate.Options{Selector: labels.Everything()})
+		delete(files, "manifests/b.yaml")
+		check(t, files, validate.Options{})
+	})
+}
