@@ -59,7 +59,7 @@ func validateRefusals() map[string]string {
 		"07-csv-bad-version":        `yaml:99:3: error: .*spec\.version: "1\.2\.x" is no semantic version`,
 		"17-annotations-missing":    `bundle/metadata/annotations\.yaml: error: there are no annotations`,
 		"18-metadata-dir-missing":   `bundle/metadata/annotations\.yaml: error: there are no annotations`,
-		"27-annotations-yaml-error": `bundle/metadata/annotations\.yaml:8:1: error: is not valid YAML`,
+		"27-annotations-yaml-error": `bundle/metadata/annotations\.yaml:7:1: error: is not valid YAML`,
 		"28-annotations-wrong-dirs": `bundle/deploy: error: does not exist`,
 		"43-object-empty-file":      `(?s)comments\.yaml: error: .*empty\.yaml: error: .*null\.yaml:1:1: error: `,
 		"44-files-not-yaml":         `(?s)Makefile:2:1: error: .*NOTES\.txt:1:1: error: .*logo\.png:1:1: error: `,
