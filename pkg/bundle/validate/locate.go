@@ -83,16 +83,18 @@ var messages = []known{
 func re(pattern string) *regexp.Regexp { return regexp.MustCompile(pattern) }
 
 // goFields are the fields that the validators name as in Go.
-var goFields = map[string]string{
-	"Spec.InstallStrategy":                              "spec.install",
-	"Spec.InstallStrategy.StrategyName":                 "spec.install.strategy",
-	"Spec.InstallStrategy.StrategySpec":                 "spec.install.spec",
-	"Spec.InstallStrategy.StrategySpec.DeploymentSpecs": "spec.install.spec.deployments",
-	"Spec.DisplayName":                                  "spec.displayName",
-	"Spec":                                              "spec",
-	"Spec.Version":                                      "spec.version",
-	"ObjectMeta":                                        "metadata",
-	"TypeMeta":                                          "apiVersion",
+func goFields() map[string]string {
+	return map[string]string{
+		"Spec.InstallStrategy":                              "spec.install",
+		"Spec.InstallStrategy.StrategyName":                 "spec.install.strategy",
+		"Spec.InstallStrategy.StrategySpec":                 "spec.install.spec",
+		"Spec.InstallStrategy.StrategySpec.DeploymentSpecs": "spec.install.spec.deployments",
+		"Spec.DisplayName":                                  "spec.displayName",
+		"Spec":                                              "spec",
+		"Spec.Version":                                      "spec.version",
+		"ObjectMeta":                                        "metadata",
+		"TypeMeta":                                          "apiVersion",
+	}
 }
 
 // locate finds the place that a message is about, and what to write there instead.
@@ -101,7 +103,7 @@ func (c *content) locate(f *Finding, err apierrors.Error) {
 	if c.locateObject(f, err) {
 		return
 	}
-	if path, ok := goFields[err.Field]; ok {
+	if path, ok := goFields()[err.Field]; ok {
 		f.Rule, f.Text, f.Fix = "required-field", "is missing", "write the field"
 		c.at(f, path)
 		return
