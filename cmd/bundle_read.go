@@ -32,18 +32,32 @@ func (a *app) bundleInput(tree *scaffold.Tree, dir string, o *bundleOptions) ([]
 	case o.deployDir != "":
 		r.read(o.deployDir, nil)
 	case (a.InPipe || a.InFile) && !o.build:
-		return a.readStdin()
+		return a.readStdin(false)
 	default:
 		objects, err := a.buildManifests(tree, o)
 		return objects, nil, err
+	}
+	if o.pipeToo && a.InPipe {
+		return a.withStdin(r)
 	}
 	return r.objects, r.notes, r.problems
 }
 
 func isCRD(o manifest.Object) bool { return o.Kind() == "CustomResourceDefinition" }
 
+// withStdin puts what is piped in before what was read from folders. A pipe without content, as
+// scripts pass on to everything they call, is none.
+func (a *app) withStdin(r *folderReader) ([]manifest.Object, []bundle.Note, error) {
+	objects, notes, err := a.readStdin(true)
+	problems, ok := err.(manifest.Problems)
+	if err != nil && !ok {
+		return nil, nil, err
+	}
+	return append(objects, r.objects...), append(notes, r.notes...), append(problems, r.problems...)
+}
+
 // readStdin reads the objects that are piped in. Documents of other kinds are passed over with a note.
-func (a *app) readStdin() ([]manifest.Object, []bundle.Note, error) {
+func (a *app) readStdin(mayBeEmpty bool) ([]manifest.Object, []bundle.Note, error) {
 	data, err := io.ReadAll(a.In)
 	if err != nil {
 		return nil, nil, fmt.Errorf("reading stdin: %w", err)
@@ -59,7 +73,7 @@ func (a *app) readStdin() ([]manifest.Object, []bundle.Note, error) {
 	switch {
 	case len(objects) == 0 && len(own) == 0 && len(problems) > 0:
 		own = problems
-	case len(objects) == 0 && len(own) == 0:
+	case len(objects) == 0 && len(own) == 0 && !mayBeEmpty:
 		own = manifest.Problems{{Position: manifest.Position{File: "stdin"},
 			Text: "is empty: the command on the left of the pipe printed nothing; see what it says on its own"}}
 	}

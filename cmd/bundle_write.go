@@ -110,7 +110,7 @@ func (a *app) bundleManifests(ctx context.Context, tree *scaffold.Tree, dir, lay
 	}
 	input := bundle.Input{
 		Package: o.pkg, Version: o.version, Layout: layout, Builder: builderName(),
-		Objects: objects, Base: base, ServiceAccounts: o.accounts,
+		Objects: objects, Base: base, ServiceAccounts: o.accounts, Replaces: o.replaces,
 	}
 	if o.digests {
 		if o.locked, err = a.readImages(tree, o); err != nil {
@@ -208,16 +208,7 @@ func (a *app) writeBundle(tree *scaffold.Tree, made *bundle.Manifests, layout st
 	}
 	u := bundle.Update{
 		Dir: o.outputDir, Manifests: made, List: bundle.ManifestNames(o.outputDir, files), Edits: edits, Now: a.created(),
-		Read: func(name string) ([]byte, bool, error) {
-			data, err := tree.ReadFile(name)
-			if errors.Is(err, fs.ErrNotExist) {
-				return nil, false, nil
-			}
-			if err != nil {
-				return nil, false, fmt.Errorf("reading %s: %w", name, reason(err))
-			}
-			return data, true, nil
-		},
+		Read: func(name string) ([]byte, bool, error) { return readIfThere(tree, name) },
 	}
 	csv, _, err := u.Read(at(bundle.ManifestsDir + "/" + bundle.CSVFile(o.pkg)))
 	if err != nil {
@@ -257,6 +248,18 @@ func (a *app) writeBundle(tree *scaffold.Tree, made *bundle.Manifests, layout st
 		return nil, err
 	}
 	return up, writeEdits(tree, up.Kept)
+}
+
+// readIfThere reads a file of a tree, false where there is none.
+func readIfThere(tree *scaffold.Tree, name string) ([]byte, bool, error) {
+	data, err := tree.ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, fmt.Errorf("reading %s: %w", name, reason(err))
+	}
+	return data, true, nil
 }
 
 // checkSizes compares the bundle in a tree with the limits of OLM and etcd.

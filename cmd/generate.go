@@ -74,7 +74,9 @@ configurations, all at once. Files that are up to date are not touched.`,
 			fmt.Sprintf("  %s generate manifests", a.program), manifestGenerators),
 		newGenerateBundle(a),
 		newGenerateKustomize(a),
+		newGeneratePackageManifests(a),
 	)
+	c.AddCommand(oldGenerate(a, command)...)
 	return c
 }
 

@@ -24,6 +24,10 @@ type bundleOptions struct {
 	build bool
 	// image is that of the manager, which the kustomization must use; empty where none is set.
 	image string
+	// replaces is the CSV that this one replaces, empty for what the base says.
+	replaces string
+	// pipeToo reads stdin besides folders.
+	pipeToo bool
 	// kustomizeGiven tells whether --kustomize-dir was given.
 	kustomizeGiven bool
 	// copyDir is outputDir as the Dockerfile names it.

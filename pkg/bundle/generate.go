@@ -25,6 +25,8 @@ type Input struct {
 	// Package is the name of the operator's package. Version is the bundle's, without v; empty leaves
 	// name and version of the base alone.
 	Package, Version string
+	// Replaces is the name of the CSV that this one replaces; empty leaves the base's alone.
+	Replaces string
 	// Layout is the project's layout, comma-separated, or unknown. Builder names this program.
 	Layout, Builder string
 	// Objects are the manifests. A CSV among them is the base.
@@ -165,6 +167,9 @@ func (c *collection) base(in Input) (*v1alpha1.ClusterServiceVersion, source, er
 			c.problem(manifest.Position{File: "--version"}, "%q is no semantic version: %v", in.Version, err)
 		}
 		csv.Spec.Version.Version = version
+	}
+	if in.Replaces != "" {
+		csv.Spec.Replaces = in.Replaces
 	}
 	return csv, at, nil
 }

@@ -15,6 +15,8 @@ import (
 type Update struct {
 	// Dir is the bundle's folder, relative to the project and separated by slashes.
 	Dir string
+	// Folder is the folder of manifests below Dir, ManifestsDir when empty.
+	Folder string
 	// Manifests and Metadata are what is generated now; nil leaves the files alone.
 	Manifests *Manifests
 	Metadata  *Metadata
@@ -91,7 +93,12 @@ func (u *Update) Run() (*Updated, error) {
 	return up, nil
 }
 
-func (u *Update) in(name string) string { return path.Join(u.Dir, ManifestsDir, name) }
+func (u *Update) in(name string) string {
+	if u.Folder == "" {
+		return path.Join(u.Dir, ManifestsDir, name)
+	}
+	return path.Join(u.Dir, u.Folder, name)
+}
 
 func (u *Update) manifests() error {
 	m := u.Manifests

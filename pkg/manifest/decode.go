@@ -280,6 +280,39 @@ func Unreadable(file string, data []byte) Problems {
 // Data is the YAML text of the object.
 func (o Object) Data() []byte { return o.data }
 
+// Into decodes a document that is no Kubernetes object, such as a package manifest, into a Go type and
+// into its fields.
+func (d Document) Into(target any) (map[string]any, Problems) {
+	asJSON, err := yaml.YAMLToJSON(d.Data)
+	if err != nil {
+		return nil, Problems{d.syntax(err)}
+	}
+	var content any
+	if err := utiljson.Unmarshal(asJSON, &content); err != nil {
+		return nil, Problems{{Position: d.Position, Text: err.Error()}}
+	}
+	fields, ok := content.(map[string]any)
+	if !ok {
+		return nil, Problems{{Position: d.Position, Text: "must be a mapping"}}
+	}
+	if err := utiljson.Unmarshal(asJSON, target); err != nil {
+		if typed, ok := errors.AsType[*jsonTypeError](err); ok {
+			return nil, Problems{{Position: d.Locate(strings.Split(typed.Field, ".")...),
+				Text: fmt.Sprintf("%s must be %s, not %s", typed.Field, article(typed.Type.String()), article(typed.Value))}}
+		}
+		return nil, Problems{{Position: d.Position, Text: strings.TrimPrefix(err.Error(), "json: ")}}
+	}
+	return fields, nil
+}
+
+// Documents cuts a file into its documents, or tells what keeps it from being YAML at all.
+func Documents(file string, data []byte) ([]Document, Problems) {
+	if problem, ok := unreadable(file, data); ok {
+		return nil, Problems{problem}
+	}
+	return Split(file, data), nil
+}
+
 // objects reads the objects of a document.
 func (d Document) objects() ([]Object, Problems) {
 	asJSON, err := yaml.YAMLToJSON(d.Data)

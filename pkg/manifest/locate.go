@@ -34,9 +34,14 @@ func (o Object) Locate(path ...string) Position {
 	if o.item {
 		return o.Position
 	}
+	return Document{o.Position, o.data}.Locate(path...)
+}
+
+// Locate finds the place of a field within the document, as Object.Locate does.
+func (d Document) Locate(path ...string) Position {
 	var doc yaml.Node
-	if err := yaml.Unmarshal(o.data, &doc); err != nil || len(doc.Content) == 0 {
-		return o.Position
+	if err := yaml.Unmarshal(d.Data, &doc); err != nil || len(doc.Content) == 0 {
+		return d.Position
 	}
 	node, at := doc.Content[0], doc.Content[0]
 	for _, step := range path {
@@ -46,7 +51,7 @@ func (o Object) Locate(path ...string) Position {
 		}
 		node, at = value, key
 	}
-	return Position{File: o.File, Line: o.Line + at.Line - 1, Column: at.Column}
+	return Position{File: d.File, Line: d.Line + at.Line - 1, Column: at.Column}
 }
 
 // descend gives the key and the value of one step; both are the item in a list.

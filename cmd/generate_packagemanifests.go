@@ -1,0 +1,302 @@
+package cmd
+
+import (
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/operon-sdk/operon/pkg/bundle"
+	"github.com/operon-sdk/operon/pkg/manifest"
+	"github.com/operon-sdk/operon/pkg/project"
+	"github.com/operon-sdk/operon/pkg/scaffold"
+)
+
+// packageOptions are the flags of generate packagemanifests; those that it shares with generate bundle
+// are in bundleOptions.
+type packageOptions struct {
+	bundleOptions
+	fromVersion, channel string
+	isDefault, objects   bool
+	// packages is the folder that holds the package manifest so far.
+	packages string
+}
+
+// defaultPackagesDir is where package manifests are read and written.
+const defaultPackagesDir = "packagemanifests"
+
+func newGeneratePackageManifests(a *app) *cobra.Command {
+	var o packageOptions
+	c := &cobra.Command{
+		Use:   "packagemanifests",
+		Short: "Generate a version in the package manifest format",
+		Long: `Generate a version of the operator in the format that came before bundles: a folder
+packagemanifests/VERSION with a CSV and the manifests beside it, and the package manifest
+packagemanifests/PACKAGE.package.yaml, which says what version each channel is at.
+
+The manifests come from stdin, from --deploy-dir and --crds-dir, or from both; without any of
+these the kustomization in --kustomize-dir is built in this process. The CSV is made as 'generate
+bundle' makes it, and edits of it by hand stay.
+
+--channel puts the version at the head of a channel. The first channel of a package is its default;
+--default-channel makes another one the default. A new package without --channel gets the channel
+alpha; the channels of an existing one stay where they are.
+
+The format is for projects that still have it: 'pkgman-to-bundle' makes bundles of it.`,
+		Example: fmt.Sprintf(`  # The first version, from the project's kustomization:
+  %[1]s generate packagemanifests --version 0.0.1
+
+  # The next one, as an upgrade, in a further channel that becomes the default:
+  %[1]s generate packagemanifests --version 0.0.2 --from-version 0.0.1 --channel stable --default-channel
+
+  # From a pipe:
+  kustomize build config/manifests | %[1]s generate packagemanifests --version 0.0.1
+
+  # From folders of manifests, outside of a project:
+  %[1]s generate packagemanifests --deploy-dir deploy --crds-dir crds --package memcached-operator --version 0.0.1`, a.program),
+		Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			o.kustomizeGiven = c.Flags().Changed("kustomize-dir")
+			return a.runGeneratePackageManifests(c, o, c.Flags().Changed("input-dir"))
+		},
+	}
+	f := c.Flags()
+	f.StringVarP(&o.version, "version", "v", "", "semantic `version` of the operator")
+	f.StringVar(&o.fromVersion, "from-version", "", "semantic `version` that this one replaces")
+	f.StringVar(&o.packages, "input-dir", defaultPackagesDir, "`folder` to read the package manifest from")
+	f.StringVar(&o.outputDir, "output-dir", "", "`folder` to write the package manifest and the version's folder to (default \"packagemanifests\")")
+	f.StringVar(&o.kustomizeDir, "kustomize-dir", defaultKustomizeDir, "`folder` with the kustomization of the operator and the base CSV")
+	f.StringVar(&o.deployDir, "deploy-dir", "", "`folder` to read the operator's manifests from")
+	f.StringVar(&o.crdsDir, "crds-dir", "", "`folder` to read the CRDs from instead of --deploy-dir")
+	f.StringVar(&o.channel, "channel", "", "`channel` whose head the version becomes")
+	f.BoolVar(&o.isDefault, "default-channel", false, "make the channel of --channel the package's default")
+	f.BoolVar(&o.objects, "update-objects", true, "write the manifests beside the CSV too; =false leaves them alone")
+	f.BoolVar(&o.stdout, "stdout", false, "print the version's manifests and the package manifest, and write nothing")
+	f.StringVar(&o.pkg, "package", "", "`name` of the package; the project's name when not given")
+	f.BoolVar(&o.strict, "strict", false, "fail when something of the input cannot go into the version")
+	return c
+}
+
+// check finds what is wrong with the flags, before anything is read.
+func (o *packageOptions) check() project.Findings {
+	var findings project.Findings
+	add := func(flag, value, problem string) {
+		findings = append(findings, project.Finding{Field: flag, Value: value, Problem: problem})
+	}
+	if problem := packageProblem(o.pkg); problem != "" {
+		add("--package", o.pkg, problem)
+	}
+	if o.version == "" {
+		add("--version", "", "is needed: the version's folder is named by it")
+	}
+	if problem := versionProblem(o.version); problem != "" {
+		add("--version", o.version, problem)
+	}
+	if problem := versionProblem(o.fromVersion); problem != "" {
+		add("--from-version", o.fromVersion, problem)
+	}
+	if o.fromVersion != "" && o.fromVersion == o.version {
+		add("--from-version", o.fromVersion, "is the version itself, which cannot replace itself")
+	}
+	if problem := channelProblem(o.channel); problem != "" && o.channel != "" {
+		add("--channel", o.channel, problem)
+	}
+	if strings.Contains(o.channel, ",") {
+		add("--channel", o.channel, "must be one channel; call the command once for each")
+	}
+	if o.isDefault && o.channel == "" {
+		add("--default-channel", "true", "says which kind of channel --channel is; give --channel too")
+	}
+	if o.packages == "" {
+		add("--input-dir", "", "must name a folder")
+	}
+	if o.crdsDir != "" && o.deployDir == "" {
+		add("--crds-dir", o.crdsDir, "holds CRDs only; give --deploy-dir too")
+	}
+	if o.stdout && o.outputDir != "" {
+		add("--output-dir", o.outputDir, "excludes --stdout, which writes nothing to disk")
+	}
+	return findings
+}
+
+func (a *app) runGeneratePackageManifests(c *cobra.Command, o packageOptions, inputGiven bool) error {
+	dir, err := a.workDir()
+	if err != nil {
+		return err
+	}
+	root, layout, err := a.bundleProject(dir, &o.bundleOptions)
+	if err != nil {
+		return err
+	}
+	if findings := o.check(); len(findings) > 0 {
+		return findings
+	}
+	if err := o.place(root, dir, inputGiven); err != nil {
+		return err
+	}
+	if !o.stdout {
+		if done, err := a.settle(c.Context(), root); done || err != nil {
+			return err
+		}
+	}
+	tree := scaffold.NewTree(a.FS, root)
+	pkg, wrong, err := readPackage(tree, path.Join(o.packages, bundle.PackageFile(o.pkg)), o.pkg)
+	if err != nil {
+		return err
+	}
+	o.manifests, o.pipeToo, o.copyDir = true, true, path.Join(o.outputDir, o.version)
+	if o.fromVersion != "" {
+		o.replaces = o.pkg + ".v" + o.fromVersion
+	}
+	made, err := a.bundleManifests(c.Context(), tree, dir, layout, &o.bundleOptions)
+	if problems, ok := err.(manifest.Problems); ok {
+		return append(wrong, problems...)
+	}
+	if err != nil {
+		return err
+	}
+	if len(wrong) > 0 {
+		return wrong
+	}
+	csv := o.pkg + ".v" + o.version
+	pkg.Head(o.channel, csv, o.isDefault)
+	if problems := pkg.CheckDefault(); len(problems) > 0 {
+		return problems
+	}
+	a.tellPackage(pkg, csv, made)
+	if !o.objects {
+		made.Files, made.Order = nil, nil
+	}
+	if o.stdout {
+		return a.printPackage(made, pkg)
+	}
+	var up *bundle.Updated
+	err = a.apply(c.Context(), root, func(tree *scaffold.Tree) error {
+		if up, err = a.writePackage(tree, made, pkg, &o); err != nil {
+			return err
+		}
+		return a.tellNotes(up.Notes, false)
+	})
+	if err == nil && !a.dryRun {
+		a.writeRecord(root, o.copyDir, up.Created, up.Generated)
+		a.progressf("bundles have taken the place of package manifests: '%s pkgman-to-bundle' makes bundles of them", a.program)
+	}
+	return err
+}
+
+// place finds the folders as seen from the project's root.
+func (o *packageOptions) place(root, dir string, inputGiven bool) (err error) {
+	inputDir := root
+	if inputGiven {
+		inputDir = dir
+	}
+	if o.packages, err = fromRoot(root, inputDir, o.packages); err != nil {
+		return err
+	}
+	outputDir := dir
+	if o.outputDir == "" {
+		o.outputDir, outputDir = defaultPackagesDir, root
+	}
+	given := o.outputDir
+	if o.outputDir, err = fromRoot(root, outputDir, given); err != nil {
+		return err
+	}
+	if o.outputDir == ".." || strings.HasPrefix(o.outputDir, "../") {
+		return project.Findings{{Field: "--output-dir", Value: given, Problem: "lies outside of the project, whose version control keeps package manifests"}}
+	}
+	if o.kustomizeGiven {
+		o.kustomizeDir, err = fromRoot(root, dir, o.kustomizeDir)
+	}
+	return err
+}
+
+// readPackage reads the package manifest, a new one where there is none. The problems are about its
+// content, the error about reading it.
+func readPackage(tree *scaffold.Tree, name, pkg string) (*bundle.Package, manifest.Problems, error) {
+	data, ok, err := readIfThere(tree, name)
+	if err != nil || !ok {
+		return bundle.NewPackage(pkg), nil, err
+	}
+	p, problems := bundle.ParsePackage(name, data)
+	if len(problems) == 0 && p.PackageName != pkg {
+		problems = manifest.Problems{{Position: p.Locate("packageName"),
+			Text: fmt.Sprintf("packageName is %s, but the file is that of %s; correct the one or the other", p.PackageName, pkg)}}
+	}
+	return p, problems, nil
+}
+
+// tellPackage says what the format has no place for.
+func (a *app) tellPackage(pkg *bundle.Package, csv string, made *bundle.Manifests) {
+	if len(pkg.HeadOf(csv)) == 0 {
+		a.progressf("note: no channel has %s at its head; --channel puts it there", csv)
+	}
+	if made.Scorecard != nil {
+		a.progressf("note: the scorecard's configuration is left out, package manifests have no place for it; 'pkgman-to-bundle' takes one from the version's folder")
+		made.Scorecard = nil
+	}
+}
+
+// printPackage prints the manifests as documents of a YAML stream, the package manifest last.
+func (a *app) printPackage(made *bundle.Manifests, pkg *bundle.Package) error {
+	text, err := pkg.Bytes()
+	if err != nil {
+		return err
+	}
+	if err := a.printManifests(made); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(a.Out, "---\n%s", text)
+	return err
+}
+
+// writePackage brings the version's folder and the package manifest up to date.
+func (a *app) writePackage(tree *scaffold.Tree, made *bundle.Manifests, pkg *bundle.Package, o *packageOptions) (*bundle.Updated, error) {
+	edits, err := readEdits(tree)
+	if err != nil {
+		return nil, err
+	}
+	u := bundle.Update{
+		Dir: o.copyDir, Folder: ".", Manifests: made, Edits: edits, Now: a.created(),
+		Read: func(name string) ([]byte, bool, error) { return readIfThere(tree, name) },
+	}
+	if o.objects {
+		if u.List, err = topFiles(tree, o.copyDir); err != nil {
+			return nil, err
+		}
+	}
+	csv, _, err := u.Read(path.Join(o.copyDir, made.Name))
+	if err != nil {
+		return nil, err
+	}
+	u.Before = a.readRecord(tree.Root(), o.copyDir, bundle.CreatedAt(csv))
+	up, err := u.Run()
+	if err != nil {
+		return nil, err
+	}
+	for name, content := range up.Files {
+		tree.WriteFile(name, content, 0o644)
+	}
+	for _, name := range up.Removed {
+		tree.Remove(name)
+	}
+	text, err := pkg.Bytes()
+	if err != nil {
+		return nil, err
+	}
+	tree.WriteFile(path.Join(o.outputDir, bundle.PackageFile(o.pkg)), text, 0o644)
+	return up, writeEdits(tree, up.Kept)
+}
+
+// topFiles are the names of the files of a folder, without those of folders below it.
+func topFiles(tree *scaffold.Tree, dir string) ([]string, error) {
+	files, err := tree.Walk(dir, func(string) bool { return true })
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", dir, reason(err))
+	}
+	names := make([]string, len(files))
+	for i, file := range files {
+		names[i] = path.Base(file)
+	}
+	return names, nil
+}

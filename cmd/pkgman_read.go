@@ -1,0 +1,176 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/afero"
+
+	"github.com/operon-sdk/operon/pkg/bundle"
+	"github.com/operon-sdk/operon/pkg/manifest"
+	"github.com/operon-sdk/operon/pkg/project"
+)
+
+// maxManifest is more than any cluster takes of one object: a larger file is none of a package.
+const maxManifest = 16 << 20
+
+// packageReader reads the folders of a package in the package manifest format.
+type packageReader struct {
+	fs       afero.Fs
+	root     string // that relative folders are in
+	notes    []bundle.Note
+	problems manifest.Problems
+}
+
+func (r *packageReader) problem(at manifest.Position, format string, args ...any) {
+	r.problems = append(r.problems, manifest.Problem{Position: at, Text: fmt.Sprintf(format, args...)})
+}
+
+func (r *packageReader) skip(name, reason string) {
+	r.notes = append(r.notes, bundle.Note{Subject: name, Reason: reason, Dropped: true})
+}
+
+// list gives what a folder holds, sorted by name.
+func (r *packageReader) list(dir string) ([]fs.FileInfo, error) {
+	entries, err := afero.ReadDir(r.fs, r.abs(dir))
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", dir, reason(err))
+	}
+	return entries, nil
+}
+
+func (r *packageReader) abs(name string) string {
+	name = filepath.FromSlash(name)
+	if filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(r.root, name)
+}
+
+// read finds the package in a folder, or in the only folder in it that holds one.
+func (r *packageReader) read(dir string) (*bundle.Package, []bundle.PackageVersion, error) {
+	dir = path.Clean(filepath.ToSlash(dir))
+	if info, err := r.fs.Stat(r.abs(dir)); err != nil || !info.IsDir() {
+		problem := "is no folder"
+		if errors.Is(err, fs.ErrNotExist) {
+			problem = "does not exist"
+		}
+		return nil, nil, project.Findings{{Field: "DIR", Value: dir, Problem: problem + "; name the folder of the package manifests"}}
+	}
+	entries, err := r.list(dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	found := packageFiles(dir, entries)
+	if len(found) == 0 {
+		for _, e := range entries {
+			if !e.IsDir() {
+				continue
+			}
+			below, err := r.list(path.Join(dir, e.Name()))
+			if err != nil {
+				return nil, nil, err
+			}
+			found = append(found, packageFiles(path.Join(dir, e.Name()), below)...)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return nil, nil, manifest.Problems{{Position: manifest.Position{File: dir}, Text: "holds no package manifest; there must be a file PACKAGE.package.yaml beside the folders of the versions"}}
+	case 1:
+	default:
+		return nil, nil, manifest.Problems{{Position: manifest.Position{File: dir}, Text: fmt.Sprintf("holds %d package manifests (%s); convert one package at a time", len(found), strings.Join(found, ", "))}}
+	}
+	data, err := afero.ReadFile(r.fs, r.abs(found[0]))
+	if err != nil {
+		return nil, nil, fmt.Errorf("reading %s: %w", found[0], reason(err))
+	}
+	pkg, problems := bundle.ParsePackage(found[0], data)
+	versions, err := r.versions(path.Dir(found[0]), found[0])
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(problems) > 0 {
+		// What is wrong with the versions is told at the same time.
+		problems = append(problems, r.problems...)
+		if _, _, err := bundle.Convert(bundle.NewPackage(""), versions, ""); err != nil {
+			more, _ := err.(manifest.Problems)
+			for _, p := range more {
+				if p.File != "" {
+					problems = append(problems, p)
+				}
+			}
+		}
+		return nil, nil, problems
+	}
+	if len(versions) == 0 && len(r.problems) == 0 {
+		return nil, nil, manifest.Problems{{Position: manifest.Position{File: path.Dir(found[0])}, Text: "holds no folder of a version beside the package manifest"}}
+	}
+	return pkg, versions, nil
+}
+
+// packageFiles are the package manifests among the files of a folder.
+func packageFiles(dir string, entries []fs.FileInfo) []string {
+	var names []string
+	for _, e := range entries {
+		if name := e.Name(); !e.IsDir() && (strings.HasSuffix(name, ".package.yaml") || strings.HasSuffix(name, ".package.yml") || name == "package.yaml") {
+			names = append(names, path.Join(dir, name))
+		}
+	}
+	return names
+}
+
+// versions reads the folders of the versions.
+func (r *packageReader) versions(dir, packageFile string) ([]bundle.PackageVersion, error) {
+	entries, err := r.list(dir)
+	if err != nil {
+		return nil, err
+	}
+	var versions []bundle.PackageVersion
+	for _, e := range entries {
+		name := path.Join(dir, e.Name())
+		switch {
+		case name == packageFile:
+		case strings.HasPrefix(e.Name(), "."):
+			r.skip(name, "is hidden and was not read")
+		case !e.IsDir():
+			r.skip(name, "lies beside the folders of the versions and was not read")
+		default:
+			version := bundle.PackageVersion{Dir: name, Files: map[string][]byte{}}
+			if err := r.version(version); err != nil {
+				return nil, err
+			}
+			versions = append(versions, version)
+		}
+	}
+	return versions, nil
+}
+
+func (r *packageReader) version(v bundle.PackageVersion) error {
+	entries, err := r.list(v.Dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		name := path.Join(v.Dir, e.Name())
+		switch {
+		case strings.HasPrefix(e.Name(), "."):
+			r.skip(name, "is hidden and is not in the bundle")
+		case e.IsDir():
+			r.problem(manifest.Position{File: name}, "is a folder, and OLM reads no folders below the manifests; move its files to %s", v.Dir)
+		case !e.Mode().IsRegular():
+			r.problem(manifest.Position{File: name}, "is no regular file; put the file itself there, or delete it")
+		case e.Size() > maxManifest:
+			r.problem(manifest.Position{File: name}, "has %d bytes, more than any cluster takes; delete it if it is no manifest", e.Size())
+		default:
+			if v.Files[e.Name()], err = afero.ReadFile(r.fs, r.abs(name)); err != nil {
+				return fmt.Errorf("reading %s: %w", name, reason(err))
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,75 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// splitWords cuts a command line into its words as a POSIX shell does: at white space, with quotes and
+// backslashes. It runs no shell, so what only a shell could do, it refuses rather than passes on as text.
+func splitWords(line string) ([]string, error) {
+	var (
+		words []string
+		word  strings.Builder
+		begun bool
+		quote rune
+	)
+	text := []rune(line)
+	for i := 0; i < len(text); i++ {
+		r := text[i]
+		switch {
+		case quote == '\'':
+			if r == quote {
+				quote = 0
+				continue
+			}
+		case r == '\\':
+			if i+1 == len(text) {
+				return nil, errors.New("ends in a backslash")
+			}
+			i++
+			if quote == '"' && !strings.ContainsRune("\\\"$`", text[i]) {
+				word.WriteRune('\\') // in double quotes it stands for itself before anything else
+			}
+			word.WriteRune(text[i])
+			begun = true
+			continue
+		case r == '$' || r == '`':
+			return nil, needsShell(r)
+		case quote == '"':
+			if r == quote {
+				quote = 0
+				continue
+			}
+		case r == '\'' || r == '"':
+			quote, begun = r, true
+			continue
+		case strings.ContainsRune(" \t\r\n", r):
+			if begun {
+				words = append(words, word.String())
+				word.Reset()
+				begun = false
+			}
+			continue
+		case strings.ContainsRune("|&;<>()*?[", r), strings.ContainsRune("~#", r) && !begun:
+			return nil, needsShell(r)
+		}
+		word.WriteRune(r)
+		begun = true
+	}
+	if quote != 0 {
+		return nil, fmt.Errorf("has a %c without the one that closes it", quote)
+	}
+	if begun {
+		words = append(words, word.String())
+	}
+	if len(words) == 0 || words[0] == "" {
+		return nil, errors.New("names no program")
+	}
+	return words, nil
+}
+
+func needsShell(r rune) error {
+	return fmt.Errorf("has a %c, which only a shell understands, and none is run; quote it, or write a script", r)
+}
