@@ -149,20 +149,20 @@ func (a *app) runGeneratePackageManifests(c *cobra.Command, o packageOptions, in
 	if o.fromVersion != "" {
 		o.replaces = o.pkg + ".v" + o.fromVersion
 	}
-	made, err := a.bundleManifests(c.Context(), tree, dir, layout, &o.bundleOptions)
-	if problems, ok := err.(manifest.Problems); ok {
-		return append(wrong, problems...)
-	}
-	if err != nil {
-		return err
+	csv := o.pkg + ".v" + o.version
+	if len(wrong) == 0 {
+		pkg.Head(o.channel, csv, o.isDefault)
+		wrong = pkg.CheckDefault()
 	}
 	if len(wrong) > 0 {
-		return wrong
+		// What is wrong with the manifests is told at the same time.
+		objects, _, err := a.bundleInput(root, dir, &o.bundleOptions)
+		problems, _ := err.(manifest.Problems)
+		return append(append(wrong, problems...), bundle.Check(objects)...)
 	}
-	csv := o.pkg + ".v" + o.version
-	pkg.Head(o.channel, csv, o.isDefault)
-	if problems := pkg.CheckDefault(); len(problems) > 0 {
-		return problems
+	made, err := a.bundleManifests(c.Context(), tree, dir, layout, &o.bundleOptions)
+	if err != nil {
+		return err
 	}
 	a.tellPackage(pkg, csv, made)
 	if !o.objects {

@@ -224,7 +224,7 @@ func (a *app) buildBundles(ctx context.Context, out, dir string, bundles []bundl
 	for _, b := range bundles {
 		ref := o.image + ":" + b.Version
 		args := append(o.words[1:len(o.words):len(o.words)], ref)
-		line := strings.Join(append([]string{o.words[0]}, args...), " ")
+		line := joinWords(append([]string{o.words[0]}, args...))
 		if a.dryRun {
 			a.progressf("would run in %s: %s", bundleFolder(b), line)
 			continue

@@ -73,3 +73,15 @@ func splitWords(line string) ([]string, error) {
 func needsShell(r rune) error {
 	return fmt.Errorf("has a %c, which only a shell understands, and none is run; quote it, or write a script", r)
 }
+
+// joinWords writes words so that splitWords, and a shell, give them back.
+func joinWords(words []string) string {
+	quoted := make([]string, len(words))
+	for i, word := range words {
+		quoted[i] = word
+		if word == "" || strings.ContainsAny(word, " \t\r\n\\\"'$`|&;<>()*?[~#") {
+			quoted[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(quoted, " ")
+}
