@@ -46,9 +46,10 @@ a version that no channel leads to is in the default channel.
 
 With --image-tag-base the image of each bundle is built too, named --image-tag-base:VERSION. The
 command is that of --build-cmd, or else 'docker build -f bundle.Dockerfile . -t'; it runs in the
-folder of the bundle's Dockerfile and gets the image's name as its last argument. It is cut into
-words with quotes and backslashes as in a shell, but no shell runs it: variables, pipes and patterns
-are refused. For these write a script, or give sh -c '…', where $0 is the image's name.`,
+folder of the bundle's Dockerfile and gets the image's name as its last argument; a program such as
+./build.sh is looked for from the working directory. The command is cut into words with quotes and
+backslashes as in a shell, but no shell runs it: variables, pipes and patterns are refused. For these
+write a script, or give sh -c '…', where $0 is the image's name.`,
 		Example: fmt.Sprintf(`  %[1]s pkgman-to-bundle packagemanifests
 
   # Into another folder, with images:

@@ -103,7 +103,7 @@ func (p *Package) Default() string {
 }
 
 // Head puts a CSV at the head of a channel, which becomes the default channel if it is the only one or
-// shall be it. Without a channel only a package without any changes: its first channel is alpha.
+// shall be it. Without a channel only a package that has none changes: its first channel is alpha.
 func (p *Package) Head(channel, csv string, isDefault bool) {
 	if channel == "" {
 		if len(p.Channels) > 0 {
@@ -113,6 +113,7 @@ func (p *Package) Head(channel, csv string, isDefault bool) {
 	}
 	i := slices.IndexFunc(p.Channels, func(c manifests.PackageChannel) bool { return c.Name == channel })
 	if i < 0 {
+		p.DefaultChannelName = p.Default() // the only channel was it without saying so
 		i = len(p.Channels)
 		p.Channels = append(p.Channels, manifests.PackageChannel{Name: channel})
 	}
@@ -134,8 +135,8 @@ func (p *Package) HeadOf(csv string) []string {
 	return channels
 }
 
-// Bytes writes the package manifest. A file in which nothing changes stays as it was read; comments and
-// keys that the format does not know stay in any case.
+// Bytes writes the package manifest. A file in which nothing changes stays as it was read; keys that the
+// format does not know stay in any case, comments unless the file is written with anchors.
 func (p *Package) Bytes() ([]byte, error) {
 	var before manifests.PackageManifest
 	if p.text != nil {
@@ -143,7 +144,9 @@ func (p *Package) Bytes() ([]byte, error) {
 			return p.text, nil
 		}
 		if bytes.Contains(p.text, []byte("#")) {
-			return p.commented()
+			if text, ok := p.commented(); ok {
+				return text, nil
+			}
 		}
 	}
 	known, err := manifest.Fields(p.PackageManifest)
@@ -164,11 +167,12 @@ func equalPackages(a, b manifests.PackageManifest) bool {
 	return a.PackageName == b.PackageName && a.DefaultChannelName == b.DefaultChannelName && slices.Equal(a.Channels, b.Channels)
 }
 
-// commented writes the changes into the file as it is, with its comments.
-func (p *Package) commented() ([]byte, error) {
+// commented writes the changes into the file as it is, with its comments. It reports false where that
+// would not give the package.
+func (p *Package) commented() ([]byte, bool) {
 	var doc yaml.Node
-	if err := yaml.Unmarshal(p.text, &doc); err != nil {
-		return nil, fmt.Errorf("reading %s: %w", p.doc.File, err)
+	if err := yaml.Unmarshal(p.text, &doc); err != nil || bytes.ContainsAny(p.text, "&*") || len(doc.Content) == 0 {
+		return nil, false
 	}
 	root := doc.Content[0]
 	list := child(root, "channels", yaml.SequenceNode)
@@ -195,9 +199,10 @@ func (p *Package) commented() ([]byte, error) {
 	encoder.SetIndent(2)
 	encoder.CompactSeqIndent()
 	if err := encoder.Encode(&doc); err != nil {
-		return nil, fmt.Errorf("writing %s: %w", p.doc.File, err)
+		return nil, false
 	}
-	return b.Bytes(), nil
+	written, problems := ParsePackage(p.doc.File, b.Bytes())
+	return b.Bytes(), len(problems) == 0 && equalPackages(written.PackageManifest, p.PackageManifest)
 }
 
 // child gives the value of a key of a mapping, which gets the key if it lacks it.
