@@ -179,7 +179,7 @@ func (a *app) runGeneratePackageManifests(c *cobra.Command, o packageOptions, in
 		return a.tellNotes(up.Notes, false)
 	})
 	if err == nil && !a.dryRun {
-		a.writeRecord(root, o.copyDir, up.Created, up.Generated)
+		a.writeBundleRecord(root, o.copyDir, up.Created, up.Generated)
 		a.progressf("bundles have taken the place of package manifests: '%s pkgman-to-bundle' makes bundles of them", a.program)
 	}
 	return err
@@ -269,7 +269,7 @@ func (a *app) writePackage(tree *scaffold.Tree, made *bundle.Manifests, pkg *bun
 	if err != nil {
 		return nil, err
 	}
-	u.Before = a.readRecord(tree.Root(), o.copyDir, bundle.CreatedAt(csv))
+	u.Before = a.readBundleRecord(tree.Root(), o.copyDir, bundle.CreatedAt(csv))
 	up, err := u.Run()
 	if err != nil {
 		return nil, err

@@ -18,7 +18,7 @@ const module = "github.com/operon-sdk/operon"
 func house() map[string][]string {
 	return map[string][]string{
 		"":                    {"cmd"},
-		"cmd":                 {"pkg/project", "pkg/scaffold", "pkg/codegen", "pkg/reshape", "pkg/manifest", "pkg/kube", "pkg/controlplane", "pkg/local", "pkg/bundle", "pkg/bundle/base", "pkg/bundle/validate", "pkg/image"},
+		"cmd":                 {"pkg/project", "pkg/scaffold", "pkg/codegen", "pkg/reshape", "pkg/manifest", "pkg/kube", "pkg/controlplane", "pkg/local", "pkg/bundle", "pkg/bundle/base", "pkg/bundle/catalog", "pkg/bundle/validate", "pkg/image"},
 		"pkg/project":         {},
 		"pkg/scaffold":        {"templates"},
 		"pkg/codegen":         {},
@@ -26,6 +26,7 @@ func house() map[string][]string {
 		"pkg/manifest":        {},
 		"pkg/bundle":          {"pkg/bundle/base", "pkg/manifest", "templates"},
 		"pkg/bundle/base":     {"pkg/codegen", "pkg/manifest"},
+		"pkg/bundle/catalog":  {"pkg/manifest", "templates"},
 		"pkg/bundle/validate": {"pkg/manifest"},
 		"pkg/image":           {},
 		"pkg/kube":            {},
@@ -38,14 +39,15 @@ func house() map[string][]string {
 // libraries lists the rooms that may know a library: cobra and survey end at cmd, clusters at pkg/kube.
 func libraries() map[string][]string {
 	return map[string][]string{
-		"github.com/spf13/cobra":                 {"cmd", "pkg/manifest"}, // kustomize's commands are cobra commands
-		"github.com/AlecAivazis/survey":          {"cmd"},
-		"sigs.k8s.io/controller-tools":           {"pkg/codegen"},
-		"sigs.k8s.io/kubebuilder":                {"pkg/project", "pkg/scaffold"},
-		"sigs.k8s.io/kustomize":                  {"pkg/manifest"},
-		"k8s.io/client-go":                       {"pkg/kube"},
-		"github.com/google/go-containerregistry": {"pkg/image"},
-		"sigs.k8s.io/controller-runtime/pkg":     {},
+		"github.com/spf13/cobra":                          {"cmd", "pkg/manifest"}, // kustomize's commands are cobra commands
+		"github.com/AlecAivazis/survey":                   {"cmd"},
+		"sigs.k8s.io/controller-tools":                    {"pkg/codegen"},
+		"sigs.k8s.io/kubebuilder":                         {"pkg/project", "pkg/scaffold"},
+		"sigs.k8s.io/kustomize":                           {"pkg/manifest"},
+		"k8s.io/client-go":                                {"pkg/kube"},
+		"github.com/google/go-containerregistry":          {"pkg/image"},
+		"github.com/operator-framework/operator-registry": {"pkg/bundle/catalog"},
+		"sigs.k8s.io/controller-runtime/pkg":              {},
 	}
 }
 

@@ -4,7 +4,8 @@
 // go/init/config/manager/manager.yaml.tmpl becomes config/manager/manager.yaml when a project is
 // initialised. X.insert.tmpl holds the text that goes into an existing file X, one
 // {{define "marker"}} block per +kubebuilder:scaffold:marker of X. Package scaffold renders the
-// go folder, package controlplane the controlplane folder, package bundle the bundle folder.
+// go folder, package controlplane the controlplane folder, package bundle the bundle folder, package
+// catalog the catalog folder.
 package templates
 
 import "embed"
@@ -12,5 +13,5 @@ import "embed"
 // FS is the tree of templates. Every file ends in .tmpl: a file named go.mod would make its folder
 // a module of its own, which go:embed leaves out.
 //
-//go:embed all:bundle all:controlplane all:go
+//go:embed all:bundle all:catalog all:controlplane all:go
 var FS embed.FS

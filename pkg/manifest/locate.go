@@ -34,7 +34,7 @@ func (o Object) Locate(path ...string) Position {
 	if o.item {
 		return o.Position
 	}
-	return Document{o.Position, o.data}.Locate(path...)
+	return Document{Position: o.Position, Data: o.data}.Locate(path...)
 }
 
 // Locate finds the place of a field within the document, as Object.Locate does.
