@@ -1,0 +1,254 @@
+package catalog
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/blang/semver/v4"
+	"github.com/operator-framework/operator-registry/alpha/declcfg"
+	"github.com/operator-framework/operator-registry/alpha/property"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/operon-sdk/operon/pkg/manifest"
+)
+
+// Check finds everything that keeps OLM from serving the catalog: what opm validate refuses, all of it
+// at once and with its place.
+func (c *Catalog) Check() manifest.Problems {
+	k := &checker{packages: map[string]*packageBlobs{}}
+	k.collectPackages(c)
+	k.collectChannels(c)
+	k.collectBundles(c)
+	for _, name := range slices.Sorted(maps.Keys(k.packages)) {
+		k.checkPackage(k.packages[name])
+	}
+	if len(k.problems) == 0 {
+		// The rules that are not looked at above, and those that are new in operator-registry.
+		if _, err := declcfg.ConvertToModel(c.config()); err != nil {
+			k.problem(manifest.Position{File: c.dir}, "%v", err)
+		}
+	}
+	slices.SortStableFunc(k.problems, func(a, b manifest.Problem) int {
+		if a.File != b.File {
+			return strings.Compare(a.File, b.File)
+		}
+		return a.Line - b.Line
+	})
+	return k.problems
+}
+
+// packageBlobs is a package with what belongs to it.
+type packageBlobs struct {
+	blob     *blob
+	channels map[string]*blob
+	bundles  map[string]*blob
+}
+
+type checker struct {
+	packages map[string]*packageBlobs
+	problems manifest.Problems
+}
+
+func (k *checker) problem(at manifest.Position, format string, args ...any) {
+	k.problems = append(k.problems, manifest.Problem{Position: at, Text: fmt.Sprintf(format, args...)})
+}
+
+func (k *checker) collectPackages(c *Catalog) {
+	for _, b := range c.blobs {
+		if b.pkg == nil {
+			continue
+		}
+		name := b.pkg.Name
+		switch other := k.packages[name]; {
+		case name == "":
+			k.problem(b.Position, "olm.package has no name")
+			continue
+		case other != nil:
+			k.problem(b.Locate("name"), "package %s is there twice, also at %s", name, other.blob.Position)
+			continue
+		}
+		if wrong := validation.IsDNS1123Label(name); len(wrong) > 0 {
+			k.problem(b.Locate("name"), "package name %q: %s", name, strings.Join(wrong, "; "))
+		}
+		k.packages[name] = &packageBlobs{blob: b, channels: map[string]*blob{}, bundles: map[string]*blob{}}
+	}
+}
+
+// owner finds the package that a blob names.
+func (k *checker) owner(b *blob, what, pkg string) *packageBlobs {
+	if p := k.packages[pkg]; p != nil {
+		return p
+	}
+	if pkg == "" {
+		k.problem(b.Position, "%s has no package", what)
+	} else {
+		k.problem(b.Locate("package"), "%s is of package %s, of which there is no olm.package", what, pkg)
+	}
+	return nil
+}
+
+func (k *checker) collectChannels(c *Catalog) {
+	for _, b := range c.blobs {
+		if b.channel == nil {
+			continue
+		}
+		name := b.channel.Name
+		p := k.owner(b, "channel "+name, b.channel.Package)
+		if name == "" {
+			k.problem(b.Position, "olm.channel has no name")
+			continue
+		}
+		if p == nil {
+			continue
+		}
+		if other := p.channels[name]; other != nil {
+			k.problem(b.Locate("name"), "channel %s of package %s is there twice, also at %s", name, b.channel.Package, other.Position)
+			continue
+		}
+		p.channels[name] = b
+	}
+}
+
+func (k *checker) collectBundles(c *Catalog) {
+	for _, b := range c.blobs {
+		if b.bundle == nil {
+			continue
+		}
+		name := b.bundle.Name
+		p := k.owner(b, "bundle "+name, b.bundle.Package)
+		if name == "" {
+			k.problem(b.Position, "olm.bundle has no name")
+			continue
+		}
+		if p == nil {
+			continue
+		}
+		if other := p.bundles[name]; other != nil {
+			k.problem(b.Locate("name"), "bundle %s is there twice, also at %s", name, other.Position)
+			continue
+		}
+		p.bundles[name] = b
+	}
+}
+
+func (k *checker) checkPackage(p *packageBlobs) {
+	pkg := p.blob.pkg
+	switch {
+	case len(p.channels) == 0:
+		k.problem(p.blob.Position, "package %s has no channel", pkg.Name)
+	case pkg.DefaultChannel == "":
+		k.problem(p.blob.Position, "package %s has no defaultChannel; name one of its channels: %s", pkg.Name, strings.Join(slices.Sorted(maps.Keys(p.channels)), ", "))
+	case p.channels[pkg.DefaultChannel] == nil:
+		k.problem(p.blob.Locate("defaultChannel"), "the default channel %s of package %s is not among its channels: %s", pkg.DefaultChannel, pkg.Name, strings.Join(slices.Sorted(maps.Keys(p.channels)), ", "))
+	}
+	used := map[string]bool{}
+	for _, name := range slices.Sorted(maps.Keys(p.channels)) {
+		k.checkChannel(p, p.channels[name], used)
+	}
+	versions := map[string]*blob{}
+	for _, name := range slices.Sorted(maps.Keys(p.bundles)) {
+		b := p.bundles[name]
+		if !used[name] {
+			k.problem(b.Position, "bundle %s is in no channel of package %s", name, pkg.Name)
+		}
+		version := k.checkBundle(b)
+		if other := versions[version]; other != nil && version != "" {
+			k.problem(b.Position, "bundles %s and %s (%s) have the same version %s", name, other.bundle.Name, other.Position, version)
+		}
+		versions[version] = b
+	}
+}
+
+// checkBundle gives the version of a bundle, with its release, or nothing.
+func (k *checker) checkBundle(b *blob) string {
+	bundle := b.bundle
+	if bundle.Image == "" && len(bundle.Objects) == 0 {
+		k.problem(b.Position, "bundle %s has no image", bundle.Name)
+	}
+	props, err := property.Parse(bundle.Properties)
+	if err != nil {
+		k.problem(b.Locate("properties"), "bundle %s: %v", bundle.Name, err)
+		return ""
+	}
+	if len(props.Packages) != 1 {
+		k.problem(b.Locate("properties"), "bundle %s has %d olm.package properties; it needs one", bundle.Name, len(props.Packages))
+		return ""
+	}
+	own := props.Packages[0]
+	if own.PackageName != bundle.Package {
+		k.problem(b.Locate("package"), "bundle %s is of package %s, its olm.package property says %s", bundle.Name, bundle.Package, own.PackageName)
+	}
+	if _, err := semver.Parse(own.Version); err != nil {
+		k.problem(b.Locate("properties"), "bundle %s: version %q is not a semantic version", bundle.Name, own.Version)
+		return ""
+	}
+	return strings.TrimSuffix(own.Version+"-"+own.Release, "-")
+}
+
+// place is where an entry of a channel comes from.
+func (b *blob) place(i int, field string) manifest.Position {
+	if at, ok := b.origin[b.channel.Entries[i].Name]; ok {
+		return at
+	}
+	return b.Locate("entries", fmt.Sprint(i), field)
+}
+
+func (k *checker) checkChannel(p *packageBlobs, b *blob, used map[string]bool) {
+	channel := b.channel
+	if len(channel.Entries) == 0 {
+		k.problem(b.Position, "channel %s has no entries", channel.Name)
+		return
+	}
+	index, sound := map[string]int{}, true
+	for i, e := range channel.Entries {
+		used[e.Name] = true
+		if first, ok := index[e.Name]; ok {
+			k.problem(b.place(i, "name"), "channel %s has the entry %s twice, also at %s", channel.Name, e.Name, b.place(first, "name"))
+			sound = false
+			continue
+		}
+		index[e.Name] = i
+		if p.bundles[e.Name] == nil {
+			k.problem(b.place(i, "name"), "channel %s has the entry %s, of which there is no olm.bundle", channel.Name, e.Name)
+		}
+		if e.SkipRange != "" {
+			if _, err := semver.ParseRange(e.SkipRange); err != nil {
+				k.problem(b.place(i, "skipRange"), "skipRange %q of entry %s must be a range of versions such as >=1.0.0 <1.2.3", e.SkipRange, e.Name)
+			}
+		}
+		if slices.Contains(e.Skips, "") {
+			k.problem(b.place(i, "skips"), "skips of entry %s has an empty name", e.Name)
+		}
+	}
+	if sound {
+		k.checkGraph(b, index)
+	}
+}
+
+// checkGraph holds that every bundle of a channel can be upgraded to its one head.
+func (k *checker) checkGraph(b *blob, index map[string]int) {
+	g := newGraph(b.channel)
+	for _, cycle := range g.cycles() {
+		k.problem(b.place(index[cycle[0]], "replaces"), "channel %s: the upgrades go in a circle: %s; leave out one of these replaces", b.channel.Name, strings.Join(append(cycle, cycle[0]), " replaces "))
+	}
+	heads := g.heads()
+	switch {
+	case len(heads) == 0:
+		if len(g.cycles()) == 0 {
+			k.problem(b.Position, "channel %s has no head: every entry is replaced or skipped by another", b.channel.Name)
+		}
+		return
+	case len(heads) > 1:
+		last := 0
+		for _, head := range heads {
+			last = max(last, index[head])
+		}
+		k.problem(b.place(last, "name"), "channel %s has %d heads: %s; let one replace the other (spec.replaces of its CSV, or replaces of its entry), or skip it", b.channel.Name, len(heads), strings.Join(heads, ", "))
+		return
+	}
+	for _, name := range g.stranded(heads[0]) {
+		k.problem(b.place(index[name], "name"), "channel %s: no upgrade leads from %s to the head %s; let an entry on the way replace or skip it", b.channel.Name, name, heads[0])
+	}
+}

@@ -1,0 +1,238 @@
+package catalog
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+
+	"github.com/joelanford/ignore"
+	"github.com/operator-framework/operator-registry/alpha/declcfg"
+	"sigs.k8s.io/yaml"
+
+	"github.com/operon-sdk/operon/pkg/manifest"
+)
+
+// Catalog is a folder of file-based catalogs, with the place of everything in it.
+type Catalog struct {
+	dir   string
+	files []*file
+	// blobs are in the order of the files and of what is in them.
+	blobs []*blob
+}
+
+// file is one file of a catalog.
+type file struct {
+	name string // relative to the catalog's folder
+	data []byte
+	json bool
+}
+
+// blob is one document of a catalog. One of pkg, channel, bundle and deprecations is set, or none for
+// a schema of others.
+type blob struct {
+	manifest.Document
+	file *file
+	// start and end are the bytes of the file that hold the document; both are 0 for one to come.
+	start, end int
+
+	meta         *declcfg.Meta
+	pkg          *declcfg.Package
+	channel      *declcfg.Channel
+	bundle       *declcfg.Bundle
+	deprecations *declcfg.Deprecation
+	// origin is the place of the CSV that an entry of the channel comes from, by the entry's name.
+	origin map[string]manifest.Position
+	// changed tells that Data is not what the file holds.
+	changed bool
+}
+
+// ignoreFile lists what of a catalog's folder is no part of the catalog.
+const ignoreFile = ".indexignore"
+
+// Load reads a catalog, as opm does: every file that .indexignore does not name. The name dir stands
+// for the folder in messages. A folder that does not exist is an empty catalog.
+func Load(fsys fs.FS, dir string) (*Catalog, manifest.Problems) {
+	c := &Catalog{dir: dir}
+	var problems manifest.Problems
+	at := func(name string) manifest.Position { return manifest.Position{File: path.Join(dir, name)} }
+	if _, err := fs.Stat(fsys, "."); errors.Is(err, fs.ErrNotExist) {
+		return c, nil
+	}
+	matcher, err := ignore.NewMatcher(fsys, ignoreFile)
+	if err != nil {
+		return nil, manifest.Problems{{Position: at(ignoreFile), Text: cause(err).Error()}}
+	}
+	err = fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			problems = append(problems, manifest.Problem{Position: at(name), Text: "cannot be read: " + cause(err).Error()})
+			return nil
+		}
+		if d.IsDir() || d.Name() == ignoreFile || matcher.Match(name, false) {
+			return nil
+		}
+		if info, err := fs.Stat(fsys, name); err == nil && !info.Mode().IsRegular() {
+			problems = append(problems, manifest.Problem{Position: at(name), Text: "is no regular file; name it in " + ignoreFile + ", or take it out of the catalog"})
+			return nil
+		}
+		data, err := fs.ReadFile(fsys, name)
+		if err != nil {
+			problems = append(problems, manifest.Problem{Position: at(name), Text: "cannot be read: " + cause(err).Error()})
+			return nil
+		}
+		problems = append(problems, c.read(name, data)...)
+		return nil
+	})
+	if err != nil {
+		problems = append(problems, manifest.Problem{Position: at(""), Text: cause(err).Error()})
+	}
+	return c, problems
+}
+
+// read takes the documents of one file.
+func (c *Catalog) read(name string, data []byte) manifest.Problems {
+	f := &file{name: name, data: data, json: bytes.HasPrefix(bytes.TrimSpace(data), []byte("{"))}
+	c.files = append(c.files, f)
+	shown := path.Join(c.dir, name)
+	if bytes.IndexByte(data, 0) >= 0 {
+		return manifest.Problems{{Position: manifest.Position{File: shown}, Text: "holds binary data; name it in " + ignoreFile + ", or take it out of the catalog"}}
+	}
+	var (
+		docs     []manifest.Document
+		problems manifest.Problems
+	)
+	if f.json {
+		docs, problems = splitJSON(shown, data)
+	} else {
+		docs = manifest.Split(shown, data)
+	}
+	for _, doc := range docs {
+		b, problem := parse(doc)
+		if problem != nil {
+			problems = append(problems, *problem)
+			continue
+		}
+		b.file = f
+		b.start = offset(data, doc)
+		b.end = b.start + len(doc.Data)
+		c.blobs = append(c.blobs, b)
+	}
+	return problems
+}
+
+// offset finds where a document's text begins in its file.
+func offset(data []byte, doc manifest.Document) int {
+	at := 0
+	for line := 1; line < doc.Line; line++ {
+		at += bytes.IndexByte(data[at:], '\n') + 1
+	}
+	return at + bytes.Index(data[at:], doc.Data)
+}
+
+// splitJSON cuts a stream of JSON objects.
+func splitJSON(file string, data []byte) ([]manifest.Document, manifest.Problems) {
+	var docs []manifest.Document
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	line := func(end int) int { return 1 + bytes.Count(data[:end], []byte("\n")) }
+	for decoder.More() {
+		var raw json.RawMessage
+		if err := decoder.Decode(&raw); err != nil {
+			end := int(decoder.InputOffset())
+			if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
+				end = min(int(syntax.Offset), len(data))
+			}
+			return docs, manifest.Problems{{Position: manifest.Position{File: file, Line: line(end)}, Text: "is not valid JSON: " + err.Error()}}
+		}
+		start := int(decoder.InputOffset()) - len(raw)
+		docs = append(docs, manifest.Document{Position: manifest.Position{File: file, Line: line(start)}, Data: raw})
+	}
+	return docs, nil
+}
+
+// parse reads one document.
+func parse(doc manifest.Document) (*blob, *manifest.Problem) {
+	wrong := func(at manifest.Position, text string) (*blob, *manifest.Problem) {
+		return nil, &manifest.Problem{Position: at, Text: text}
+	}
+	asJSON, err := yaml.YAMLToJSON(doc.Data)
+	if err != nil {
+		_, problems := manifest.Decode(doc.File, doc.Data)
+		if len(problems) > 0 { // which knows the line
+			at := problems[0].Position
+			at.Line += doc.Line - 1
+			return wrong(at, problems[0].Text)
+		}
+		return wrong(doc.Position, plain(err))
+	}
+	var meta declcfg.Meta
+	if !bytes.HasPrefix(asJSON, []byte("{")) {
+		return wrong(doc.Position, "is no blob of a catalog; name the file in "+ignoreFile+", or take it out of the catalog")
+	}
+	if err := meta.UnmarshalJSON(asJSON); err != nil {
+		return wrong(doc.Position, err.Error())
+	}
+	if meta.Schema == "" {
+		return wrong(doc.Position, "has no schema, such as olm.package, olm.channel or olm.bundle; name files of other things in "+ignoreFile)
+	}
+	config, err := declcfg.LoadSlice([]*declcfg.Meta{&meta})
+	if err != nil {
+		if typed, ok := mistyped(&meta); ok {
+			return wrong(doc.Locate(strings.Split(typed.Field, ".")...), fmt.Sprintf("%s of the %s must be %s, not %s", typed.Field, meta.Schema, typed.Type, typed.Value))
+		}
+		return wrong(doc.Position, err.Error())
+	}
+	b := &blob{Document: doc, meta: &meta}
+	switch {
+	case len(config.Packages) > 0:
+		b.pkg = &config.Packages[0]
+	case len(config.Channels) > 0:
+		b.channel = &config.Channels[0]
+	case len(config.Bundles) > 0:
+		b.bundle = &config.Bundles[0]
+	case len(config.Deprecations) > 0:
+		b.deprecations = &config.Deprecations[0]
+	}
+	return b, nil
+}
+
+// mistyped finds the field that has not the type it should: declcfg's error is a text.
+func mistyped(meta *declcfg.Meta) (*json.UnmarshalTypeError, bool) {
+	var target any
+	switch meta.Schema {
+	case declcfg.SchemaPackage:
+		target = &declcfg.Package{}
+	case declcfg.SchemaChannel:
+		target = &declcfg.Channel{}
+	case declcfg.SchemaBundle:
+		target = &declcfg.Bundle{}
+	case declcfg.SchemaDeprecation:
+		target = &declcfg.Deprecation{}
+	}
+	return errors.AsType[*json.UnmarshalTypeError](json.Unmarshal(meta.Blob, target))
+}
+
+// Empty tells that there is nothing in the catalog.
+func (c *Catalog) Empty() bool { return len(c.blobs) == 0 }
+
+// config is the catalog as operator-registry has it.
+func (c *Catalog) config() declcfg.DeclarativeConfig {
+	var config declcfg.DeclarativeConfig
+	for _, b := range c.blobs {
+		switch {
+		case b.pkg != nil:
+			config.Packages = append(config.Packages, *b.pkg)
+		case b.channel != nil:
+			config.Channels = append(config.Channels, *b.channel)
+		case b.bundle != nil:
+			config.Bundles = append(config.Bundles, *b.bundle)
+		case b.deprecations != nil:
+			config.Deprecations = append(config.Deprecations, *b.deprecations)
+		default:
+			config.Others = append(config.Others, *b.meta)
+		}
+	}
+	return config
+}
