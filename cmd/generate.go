@@ -73,6 +73,7 @@ configurations, all at once. Files that are up to date are not touched.`,
 			"Generate CRDs, the RBAC role and webhook configurations below config, as 'make manifests' does.",
 			fmt.Sprintf("  %s generate manifests", a.program), manifestGenerators),
 		newGenerateBundle(a),
+		newGenerateCatalog(a),
 		newGenerateKustomize(a),
 		newGeneratePackageManifests(a),
 	)

@@ -52,7 +52,8 @@ func (g *graph) chain(from string) []string {
 	return names
 }
 
-// cycles are the circles of replaces, each from its first name on, sorted.
+// cycles are the circles of replaces, each from its first name on, sorted. A circle with a skipped entry
+// is none: upgrades do not lead there.
 func (g *graph) cycles() [][]string {
 	const walking, done = 1, 2
 	state := map[string]int{}
@@ -70,8 +71,10 @@ func (g *graph) cycles() [][]string {
 		}
 		if state[name] == walking {
 			cycle := slices.Clone(way[slices.Index(way, name):])
-			first := slices.Index(cycle, slices.Min(cycle))
-			cycles = append(cycles, append(cycle[first:], cycle[:first]...))
+			if !slices.ContainsFunc(cycle, func(n string) bool { return g.skipped[n] }) {
+				first := slices.Index(cycle, slices.Min(cycle))
+				cycles = append(cycles, slices.Concat(cycle[first:], cycle[:first]))
+			}
 		}
 		for _, name := range way {
 			state[name] = done

@@ -64,7 +64,7 @@ func Load(fsys fs.FS, dir string) (*Catalog, manifest.Problems) {
 	}
 	matcher, err := ignore.NewMatcher(fsys, ignoreFile)
 	if err != nil {
-		return nil, manifest.Problems{{Position: at(ignoreFile), Text: cause(err).Error()}}
+		return c, manifest.Problems{{Position: at(ignoreFile), Text: cause(err).Error()}}
 	}
 	err = fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil {

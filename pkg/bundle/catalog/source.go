@@ -15,6 +15,7 @@ import (
 	"github.com/operator-framework/operator-registry/alpha/declcfg"
 	"github.com/operator-framework/operator-registry/alpha/property"
 	"github.com/operator-framework/operator-registry/pkg/registry"
+	"go.podman.io/image/v5/docker/reference"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
@@ -282,7 +283,7 @@ func (r *reader) properties() []registry.Property {
 }
 
 // SetImage gives the bundle its image, and makes its blob as opm render does: with the CSV's metadata,
-// or where objects is set with all of its manifests, which clusters of old need.
+// or where objects is set with all of its manifests, for an OLM that does not know the former.
 func (s *Source) SetImage(image string, objects bool) error {
 	s.registry.BundleImage = image
 	_, props, err := registry.ObjectsAndPropertiesFromBundle(s.registry)
@@ -369,8 +370,14 @@ func (s *Source) icon() *declcfg.Icon {
 		return nil
 	}
 	icons, err := csv.GetIcons()
-	if err != nil || len(icons) == 0 {
+	if err != nil || len(icons) == 0 || len(icons[0].Base64data) == 0 {
 		return nil
 	}
 	return &declcfg.Icon{Data: icons[0].Base64data, MediaType: icons[0].MediaType}
+}
+
+// CheckImage tells whether a text refers to an image.
+func CheckImage(ref string) error {
+	_, err := reference.ParseNormalizedNamed(ref)
+	return err
 }

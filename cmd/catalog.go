@@ -1,0 +1,124 @@
+package cmd
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/operon-sdk/operon/pkg/bundle/catalog"
+	"github.com/operon-sdk/operon/pkg/manifest"
+	"github.com/operon-sdk/operon/pkg/project"
+)
+
+func newCatalog(a *app) *cobra.Command {
+	c := &cobra.Command{
+		Use:     "catalog",
+		Short:   "Check and draw file-based catalogs",
+		Example: fmt.Sprintf("  %s catalog validate catalog", a.program),
+		Args:    noArgs,
+		RunE:    showHelp,
+	}
+	c.AddCommand(newCatalogValidate(a), newCatalogGraph(a))
+	return c
+}
+
+func newCatalogValidate(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "validate DIR",
+		Short: "Find what keeps OLM from serving a file-based catalog",
+		Long: `Check a folder of file-based catalogs by the rules of 'opm validate', and list everything that is
+wrong with file and line: packages, channels with their upgrades, and bundles. Exit code 1 means that
+something is wrong with the catalog, 2 that the call is.`,
+		Example: fmt.Sprintf("  %s catalog validate catalog", a.program),
+		Args:    oneFolder,
+		RunE: func(c *cobra.Command, args []string) error {
+			loaded, problems, err := a.loadCatalog(args[0])
+			if err != nil {
+				return err
+			}
+			problems = append(problems, loaded.Check()...)
+			for _, problem := range problems {
+				if _, err := fmt.Fprintln(a.Out, problem); err != nil {
+					return err
+				}
+			}
+			switch len(problems) {
+			case 0:
+				a.progressf("%s is valid", args[0])
+				return nil
+			case 1:
+				return fmt.Errorf("%s has 1 fault", args[0])
+			}
+			return fmt.Errorf("%s has %d faults", args[0], len(problems))
+		},
+	}
+}
+
+func newCatalogGraph(a *app) *cobra.Command {
+	var output string
+	c := &cobra.Command{
+		Use:   "graph DIR",
+		Short: "Draw the upgrades in a file-based catalog",
+		Long: `Draw which bundle upgrades to which in every channel of a file-based catalog: as text for a
+terminal, or as a Mermaid flow chart for GitHub, GitLab and other places that render it. A catalog with
+faults is drawn too; the faults are listed on stderr.`,
+		Example: fmt.Sprintf(`  %[1]s catalog graph catalog
+  %[1]s catalog graph catalog -o mermaid > upgrades.mmd`, a.program),
+		Args: oneFolder,
+		RunE: func(c *cobra.Command, args []string) error {
+			if output != "text" && output != "mermaid" {
+				return project.Findings{{Field: "--output", Value: output, Problem: "must be text or mermaid"}}
+			}
+			loaded, problems, err := a.loadCatalog(args[0])
+			if err != nil {
+				return err
+			}
+			if len(problems) > 0 {
+				return problems
+			}
+			picture := loaded.Text()
+			if output == "mermaid" {
+				if picture, err = loaded.Mermaid(); err != nil {
+					return err
+				}
+			}
+			for _, problem := range loaded.Check() {
+				fmt.Fprintf(a.Err, "warning: %s\n", problem)
+			}
+			_, err = fmt.Fprint(a.Out, picture)
+			return err
+		},
+	}
+	c.Flags().StringVarP(&output, "output", "o", "text", "`form` of the picture: text or mermaid")
+	return c
+}
+
+// oneFolder takes the folder of a catalog as the only argument.
+func oneFolder(c *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		return usagef(c, "%s takes the folder of one catalog, but got %d arguments", c.CommandPath(), len(args))
+	}
+	return nil
+}
+
+// loadCatalog reads the catalog in a folder that an argument names. Its problems are part of the catalog.
+func (a *app) loadCatalog(name string) (*catalog.Catalog, manifest.Problems, error) {
+	dir, err := a.workDir()
+	if err != nil {
+		return nil, nil, err
+	}
+	abs := name
+	if !filepath.IsAbs(abs) {
+		abs = filepath.Join(dir, abs)
+	}
+	info, err := a.FS.Stat(abs)
+	if err != nil || !info.IsDir() {
+		return nil, nil, &usageError{err: fmt.Errorf("%s: there is no such folder", name)}
+	}
+	loaded, problems := catalog.Load(a.folder(abs), filepath.ToSlash(name))
+	if loaded.Empty() && len(problems) == 0 {
+		return nil, nil, &usageError{err: fmt.Errorf("%s holds no catalog; generate one with '%s generate catalog'", name, a.program)}
+	}
+	return loaded, problems, nil
+}

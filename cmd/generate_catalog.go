@@ -1,0 +1,332 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/template"
+
+	"github.com/spf13/afero"
+	"github.com/spf13/cobra"
+
+	"github.com/operon-sdk/operon/pkg/bundle/catalog"
+	"github.com/operon-sdk/operon/pkg/manifest"
+	"github.com/operon-sdk/operon/pkg/project"
+	"github.com/operon-sdk/operon/pkg/scaffold"
+)
+
+// catalogOptions are the flags of generate catalog.
+type catalogOptions struct {
+	bundles, channels         []string
+	image, defaultChannel     string
+	template, format, baseImg string
+	outputDir                 string
+	bundleObjects             bool
+	// formatGiven tells whether --output was given.
+	formatGiven bool
+}
+
+// defaultCatalogDir is where catalogs lie.
+const defaultCatalogDir = "catalog"
+
+func newGenerateCatalog(a *app) *cobra.Command {
+	var o catalogOptions
+	c := &cobra.Command{
+		Use:   "catalog",
+		Short: "Generate a file-based catalog, or add bundles to one",
+		Long: `Generate a file-based catalog for the Operator Lifecycle Manager (OLM) from bundles, and
+catalog.Dockerfile for its image. Where the catalog exists the bundles are added to it: what is in it
+stays to the byte, but for the channels that they join and for bundles of the same name.
+
+The image of a bundle is what the catalog tells clusters to pull. Give it as --bundle DIR=IMAGE, or for
+all bundles as --image, in which {{.Package}}, {{.Name}} and {{.Version}} are filled in; a bundle that
+is in the catalog keeps its image. The annotation containerImage of a CSV names the operator's image,
+not the bundle's, and is not used.
+
+--template basic takes the upgrades from the CSVs: replaces, skips and the annotation olm.skipRange.
+--template semver makes channels such as stable-v1.2 and their upgrades of the versions of all bundles
+in them; its channels are candidate, fast and stable.
+
+Nothing is written unless every channel has one head that all its bundles upgrade to.`,
+		Example: fmt.Sprintf(`  # The project's bundle, in the channels of its annotations:
+  %[1]s generate catalog --image quay.io/example/memcached-operator-bundle:v0.0.1
+
+  # Several versions, with images by a pattern:
+  %[1]s generate catalog --bundle released/0.0.1,released/0.0.2 --image 'quay.io/example/{{.Package}}-bundle:v{{.Version}}'
+
+  # Channels by version:
+  %[1]s generate catalog --bundle bundle=quay.io/example/memcached-operator-bundle:v0.0.2 --template semver --channel candidate,stable`, a.program),
+		Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			o.formatGiven = c.Flags().Changed("output")
+			return a.runGenerateCatalog(c.Context(), o)
+		},
+	}
+	f := c.Flags()
+	f.StringSliceVar(&o.bundles, "bundle", nil, "`folders` of bundles, each as DIR or DIR=IMAGE (default \"bundle\")")
+	f.StringVar(&o.image, "image", "", "`image` of the bundles that --bundle gives none, may hold {{.Package}}, {{.Name}}, {{.Version}}")
+	f.StringSliceVar(&o.channels, "channel", nil, "`channels` to put the bundles into; those of their annotations when not given")
+	f.StringVar(&o.defaultChannel, "default-channel", "", "default `channel` of the package; as it is in the catalog or in the annotations when not given")
+	f.StringVar(&o.template, "template", string(catalog.Basic), "where upgrades come from: `basic` or semver")
+	f.StringVarP(&o.format, "output", "o", string(catalog.YAML), "`format` of new files: yaml or json")
+	f.StringVar(&o.outputDir, "output-dir", "", "`folder` of the catalog (default \"catalog\")")
+	f.StringVar(&o.baseImg, "base-image", catalog.BaseImage, "`image` with opm for a new catalog.Dockerfile")
+	f.BoolVar(&o.bundleObjects, "bundle-objects", false, "put all manifests of a bundle into the catalog (olm.bundle.object) instead of the CSV's metadata, for an old OLM")
+	return c
+}
+
+// imageValues are what --image may hold, by the names that opm gives them.
+type imageValues struct{ Package, Name, Version string }
+
+// check finds what is wrong with the flags, before anything is read.
+func (o *catalogOptions) check() (findings project.Findings) {
+	add := func(flag, value, problem string) {
+		findings = append(findings, project.Finding{Field: flag, Value: value, Problem: problem})
+	}
+	if o.template != string(catalog.Basic) && o.template != string(catalog.Semver) {
+		add("--template", o.template, "must be basic or semver")
+	}
+	if o.format != string(catalog.YAML) && o.format != string(catalog.JSON) {
+		add("--output", o.format, "must be yaml or json")
+	}
+	for _, channel := range o.channels {
+		problem := channelProblem(channel)
+		if problem == "" && o.template == string(catalog.Semver) && !slices.Contains(catalog.Archetypes(), channel) {
+			problem = "is no channel of the semver template; it has " + strings.Join(catalog.Archetypes(), ", ")
+		}
+		if problem != "" {
+			add("--channel", channel, problem)
+		}
+	}
+	if problem := channelProblem(o.defaultChannel); problem != "" && o.defaultChannel != "" {
+		add("--default-channel", o.defaultChannel, problem)
+	}
+	if o.image != "" {
+		if _, err := fillImage(o.image, imageValues{"p", "p.v1.0.0", "1.0.0"}); err != nil {
+			add("--image", o.image, err.Error())
+		}
+	}
+	for _, given := range o.bundles {
+		dir, ref, ok := strings.Cut(given, "=")
+		if dir == "" {
+			add("--bundle", given, "must be DIR or DIR=IMAGE")
+		}
+		if problem := imageProblem(ref); ok && problem != "" {
+			add("--bundle", given, problem)
+		}
+	}
+	if problem := imageProblem(o.baseImg); problem != "" {
+		add("--base-image", o.baseImg, problem)
+	}
+	return findings
+}
+
+// imageProblem says why a text is no reference to an image.
+func imageProblem(ref string) string {
+	if err := catalog.CheckImage(ref); err != nil {
+		return "has no valid image: " + err.Error()
+	}
+	return ""
+}
+
+// fillImage fills in the pattern of --image.
+func fillImage(pattern string, values imageValues) (string, error) {
+	t, err := template.New("image").Parse(pattern)
+	if err != nil {
+		return "", fmt.Errorf("is no valid pattern: %s; it may hold {{.Package}}, {{.Name}} and {{.Version}}", strings.TrimPrefix(err.Error(), "template: image:1: "))
+	}
+	var b strings.Builder
+	if err := t.Execute(&b, values); err != nil {
+		return "", errors.New("may hold {{.Package}}, {{.Name}} and {{.Version}} only")
+	}
+	if problem := imageProblem(b.String()); problem != "" {
+		return "", errors.New(problem)
+	}
+	return b.String(), nil
+}
+
+func (a *app) runGenerateCatalog(ctx context.Context, o catalogOptions) error {
+	dir, err := a.workDir()
+	if err != nil {
+		return err
+	}
+	root, err := project.FindRoot(a.FS, dir)
+	if errors.Is(err, project.ErrNotAProject) {
+		root, err = dir, nil // a repository of catalogs needs no project
+	}
+	if err != nil {
+		return err
+	}
+	if findings := o.check(); len(findings) > 0 {
+		return findings
+	}
+	if err := o.placeCatalog(root, dir); err != nil {
+		return err
+	}
+	if done, err := a.settle(ctx, root); done || err != nil {
+		return err
+	}
+	var notes []string
+	err = a.apply(ctx, root, func(tree *scaffold.Tree) error {
+		notes, err = a.addToCatalog(ctx, tree, dir, &o)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, note := range notes {
+		fmt.Fprintf(a.Err, "note: %s\n", note)
+	}
+	return nil
+}
+
+// placeCatalog finds the catalog's folder as seen from root.
+func (o *catalogOptions) placeCatalog(root, dir string) error {
+	given := o.outputDir
+	if given == "" {
+		given, dir = defaultCatalogDir, root
+	}
+	rel, err := fromRoot(root, dir, given)
+	if err != nil {
+		return err
+	}
+	if rel == "." || rel == ".." || strings.HasPrefix(rel, "../") {
+		return project.Findings{{Field: "--output-dir", Value: given, Problem: "must be a folder below that of the project, where " + catalog.DockerfileName + " can reach it and holds nothing else"}}
+	}
+	o.outputDir = rel
+	return nil
+}
+
+// addToCatalog reads the catalog and the bundles, and lays the changed files over the tree.
+func (a *app) addToCatalog(ctx context.Context, tree *scaffold.Tree, dir string, o *catalogOptions) (notes []string, err error) {
+	there, problems := catalog.Load(a.folder(filepath.Join(tree.Root(), filepath.FromSlash(o.outputDir))), o.outputDir)
+	sources, more, findings := a.catalogSources(tree.Root(), dir, there, o)
+	problems = append(problems, more...)
+	switch {
+	case len(findings) > 0 && len(problems) > 0:
+		return nil, &usageError{err: errors.Join(findings, problems)}
+	case len(findings) > 0:
+		return nil, findings
+	case len(problems) > 0:
+		return nil, problems
+	}
+	added, err := there.Add(ctx, sources, catalog.Options{
+		Channels: o.channels, DefaultChannel: o.defaultChannel,
+		Template: catalog.Template(o.template), Format: catalog.Format(o.format), FormatGiven: o.formatGiven,
+	})
+	if err != nil {
+		return nil, err
+	}
+	for name, data := range added.Files {
+		tree.WriteFile(path.Join(o.outputDir, name), data, 0o644)
+	}
+	notes = added.Notes
+	data, err := tree.ReadFile(catalog.DockerfileName)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		data, err := catalog.Dockerfile(o.outputDir, o.baseImg)
+		if err != nil {
+			return nil, err
+		}
+		tree.WriteFile(catalog.DockerfileName, data, 0o644)
+	case err != nil:
+		return nil, fmt.Errorf("reading %s: %w", catalog.DockerfileName, reason(err))
+	case !strings.Contains(string(data), o.outputDir):
+		notes = append(notes, fmt.Sprintf("%s is kept as it is, and does not name %s: it builds the image of another catalog", catalog.DockerfileName, o.outputDir))
+	}
+	return notes, nil
+}
+
+// folder is a folder of the disk as a file system of its own.
+func (a *app) folder(dir string) fs.FS {
+	return afero.NewIOFS(afero.NewBasePathFs(a.FS, dir))
+}
+
+// catalogSources reads the bundles and gives them their images.
+func (a *app) catalogSources(root, dir string, there *catalog.Catalog, o *catalogOptions) ([]*catalog.Source, manifest.Problems, project.Findings) {
+	bundles := o.bundles
+	if len(bundles) == 0 {
+		bundles, dir = []string{defaultBundleDir}, root
+	}
+	var (
+		sources  []*catalog.Source
+		problems manifest.Problems
+		findings project.Findings
+	)
+	for _, given := range bundles {
+		name, ref, _ := strings.Cut(given, "=")
+		fsys, problem := a.openBundle(dir, name)
+		if problem != "" {
+			findings = append(findings, project.Finding{Field: "--bundle", Value: name, Problem: problem})
+			continue
+		}
+		s, wrong := catalog.ReadBundle(fsys, filepath.ToSlash(name))
+		problems = append(problems, wrong...)
+		if s == nil {
+			continue
+		}
+		if ref == "" {
+			ref = a.bundleImage(s, there, o)
+		}
+		if ref == "" {
+			findings = append(findings, project.Finding{Field: "--image", Problem: fmt.Sprintf(
+				"is needed: the image of bundle %s is not known; give it as --bundle %s=IMAGE or --image IMAGE", s.Name, name)})
+			continue
+		}
+		if err := s.SetImage(ref, o.bundleObjects); err != nil {
+			problems = append(problems, manifest.Problem{Position: s.CSV(), Text: err.Error()})
+			continue
+		}
+		sources = append(sources, s)
+	}
+	if len(sources) > 1 && o.image != "" && !strings.Contains(o.image, "{{") {
+		images := map[string]bool{}
+		for _, s := range sources {
+			if images[s.Image()] {
+				findings = append(findings, project.Finding{Field: "--image", Value: o.image, Problem: "would be the image of several bundles; put {{.Version}} into it, or give each as --bundle DIR=IMAGE"})
+				break
+			}
+			images[s.Image()] = true
+		}
+	}
+	return sources, problems, findings
+}
+
+// bundleImage is the image of a bundle that comes without one, empty where none is known.
+func (a *app) bundleImage(s *catalog.Source, there *catalog.Catalog, o *catalogOptions) string {
+	if o.image == "" {
+		if there == nil {
+			return ""
+		}
+		return there.Image(s.Package, s.Name)
+	}
+	ref, err := fillImage(o.image, imageValues{Package: s.Package, Name: s.Name, Version: s.Version.String()})
+	if err != nil { // a version with a sign that a tag cannot have, such as +
+		return ""
+	}
+	return ref
+}
+
+// openBundle opens what --bundle names, or says why it cannot. It is the one place to learn of images:
+// what they hold is a file system like that of a folder.
+func (a *app) openBundle(dir, name string) (fs.FS, string) {
+	abs := name
+	if !filepath.IsAbs(abs) {
+		abs = filepath.Join(dir, abs)
+	}
+	info, err := a.FS.Stat(abs)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, "there is no such folder; generate the bundle first, or unpack the image of a released one into a folder and name both as DIR=IMAGE"
+	case err != nil:
+		return nil, reason(err).Error()
+	case !info.IsDir():
+		return nil, "is no folder"
+	}
+	return a.folder(abs), ""
+}
