@@ -108,10 +108,7 @@ func (c *Catalog) Add(ctx context.Context, sources []*Source, o Options) (*Added
 		}
 		sources = sources[n:]
 	}
-	if len(a.problems) > 0 {
-		return nil, a.problems
-	}
-	if problems := c.Check(); len(problems) > 0 {
+	if problems := append(a.problems, c.Check()...); len(problems) > 0 {
 		return nil, problems
 	}
 	return a.added, a.write()
@@ -338,6 +335,14 @@ func (a *adder) fallback(newest *Source) string {
 	return ""
 }
 
+// anyChannel is one channel of a package, or nothing.
+func (a *adder) anyChannel(pkg string) string {
+	if b := a.find(pkg, func(b *blob) bool { return b.channel != nil }); b != nil {
+		return b.channel.Name
+	}
+	return ""
+}
+
 // setDefault sets the package's default channel.
 func (a *adder) setDefault(b *blob, newest *Source, fallback string) (err error) {
 	want := cmp.Or(a.o.DefaultChannel, b.pkg.DefaultChannel, fallback)
@@ -346,6 +351,7 @@ func (a *adder) setDefault(b *blob, newest *Source, fallback string) (err error)
 	}
 	if want == "" {
 		a.problem(newest.csv.Position, "package %s has several channels, and neither its catalog nor the bundle's annotations name the default one; name it with --default-channel", newest.Package)
+		b.pkg.DefaultChannel = a.anyChannel(newest.Package) // one finding is enough; nothing is written
 		return nil
 	}
 	if a.o.DefaultChannel != "" && a.channelBlob(newest.Package, want) == nil {

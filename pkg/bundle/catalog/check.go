@@ -167,6 +167,14 @@ func (k *checker) checkBundle(b *blob) string {
 	if bundle.Image == "" && len(bundle.Objects) == 0 {
 		k.problem(b.Position, "bundle %s has no image", bundle.Name)
 	}
+	if err := CheckImage(bundle.Image); err != nil && bundle.Image != "" {
+		k.problem(b.Locate("image"), "image %q of bundle %s: %v", bundle.Image, bundle.Name, err)
+	}
+	for i, related := range bundle.RelatedImages {
+		if err := CheckImage(related.Image); err != nil && related.Image != "" {
+			k.problem(b.Locate("relatedImages", fmt.Sprint(i), "image"), "image %q of bundle %s: %v", related.Image, bundle.Name, err)
+		}
+	}
 	props, err := property.Parse(bundle.Properties)
 	if err != nil {
 		k.problem(b.Locate("properties"), "bundle %s: %v", bundle.Name, err)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"regexp"
 
 	"github.com/operator-framework/operator-registry/alpha/declcfg"
 	"go.yaml.in/yaml/v3"
@@ -144,11 +145,18 @@ func edit(f *file, text []byte, change func(root *yaml.Node) error) ([]byte, err
 	var b bytes.Buffer
 	encoder := yaml.NewEncoder(&b)
 	encoder.SetIndent(2)
-	encoder.CompactSeqIndent()
+	if !indented().Match(text) {
+		encoder.CompactSeqIndent()
+	}
 	if err := encoder.Encode(&doc); err != nil {
 		return nil, err
 	}
 	return b.Bytes(), encoder.Close()
+}
+
+// indented matches documents whose entries are indented below their key.
+func indented() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)^entries:[^\n]*\n(?:[ \t]*(?:#[^\n]*)?\n)*[ \t]+-`)
 }
 
 // writeJSON writes a node with its fields in their order.

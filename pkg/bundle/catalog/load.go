@@ -171,6 +171,15 @@ func parse(doc manifest.Document) (*blob, *manifest.Problem) {
 	if !bytes.HasPrefix(asJSON, []byte("{")) {
 		return wrong(doc.Position, "is no blob of a catalog; name the file in "+ignoreFile+", or take it out of the catalog")
 	}
+	var fields map[string]any
+	if err := json.Unmarshal(asJSON, &fields); err != nil {
+		return wrong(doc.Position, plain(err))
+	}
+	for _, key := range []string{"schema", "package", "name"} {
+		if _, ok := fields[key].(string); !ok && fields[key] != nil {
+			return wrong(doc.Locate(key), key+" of the blob must be a text")
+		}
+	}
 	if err := meta.UnmarshalJSON(asJSON); err != nil {
 		return wrong(doc.Position, err.Error())
 	}

@@ -146,6 +146,9 @@ func (r *reader) manifests() {
 		return
 	}
 	r.s.csv = csvs[0]
+	if !r.upgrades() {
+		return // the Go type would say the same of the version, without its place
+	}
 	if err := csvs[0].Into(&r.s.typed); err != nil {
 		if problems, ok := errors.AsType[manifest.Problems](err); ok {
 			r.problems = append(r.problems, problems...)
@@ -154,6 +157,46 @@ func (r *reader) manifests() {
 		}
 	}
 }
+
+// upgrades checks what the CSV says of its version and of those before it. It reports false for a version
+// that is none.
+func (r *reader) upgrades() bool {
+	s, csv := r.s, r.s.csv
+	s.Name = csv.Name()
+	if s.Name == "" {
+		r.problem(csv.Locate("metadata", "name"), "metadata.name of the CSV is missing")
+	}
+	spec, _ := csv.Fields["spec"].(map[string]any)
+	version := ""
+	if spec["version"] != nil {
+		version = fmt.Sprint(spec["version"])
+	}
+	v, err := semver.Parse(version)
+	if err != nil {
+		r.problem(csv.Locate("spec", "version"), "spec.version %q must be a semantic version such as 1.2.3", version)
+	}
+	s.Version = v
+	if spec["replaces"] == s.Name && s.Name != "" {
+		r.problem(csv.Locate("spec", "replaces"), "spec.replaces names the bundle itself; name the version before it")
+	}
+	skips, _ := spec["skips"].([]any)
+	for i, skip := range skips {
+		if skip == "" || skip == s.Name {
+			r.problem(csv.Locate("spec", "skips", fmt.Sprint(i)), "spec.skips[%d] %q must be the name of another bundle", i, skip)
+		}
+	}
+	meta, _ := csv.Fields["metadata"].(map[string]any)
+	annotations, _ := meta["annotations"].(map[string]any)
+	if text, _ := annotations[skipRange].(string); text != "" {
+		if _, err := semver.ParseRange(text); err != nil {
+			r.problem(csv.Locate("metadata", "annotations", skipRange), "%s %q must be a range of versions such as >=1.0.0 <1.2.3", skipRange, text)
+		}
+	}
+	return err == nil
+}
+
+// skipRange is the annotation of a CSV that names the versions it upgrades from.
+const skipRange = "olm.skipRange"
 
 // metadata reads the annotations, dependencies and properties, which opm takes from any file.
 func (r *reader) metadata() {
@@ -226,35 +269,7 @@ func (r *reader) annotations(doc manifest.Document, values map[string]string) {
 // finish checks what the parts say of each other, and makes the catalog's view of the bundle.
 func (r *reader) finish() {
 	s, csv := r.s, r.s.csv
-	s.Name = csv.Name()
-	if s.Name == "" {
-		r.problem(csv.Locate("metadata", "name"), "metadata.name of the CSV is missing")
-	}
-	fields, _ := csv.Fields["spec"].(map[string]any)
-	version, _ := fields["version"].(string)
-	v, err := semver.Parse(version)
-	if err != nil {
-		r.problem(csv.Locate("spec", "version"), "spec.version %q must be a semantic version such as 1.2.3", version)
-	}
-	s.Version = v
-	skipRange := s.typed.Annotations["olm.skipRange"]
-	if skipRange != "" {
-		if _, err := semver.ParseRange(skipRange); err != nil {
-			r.problem(csv.Locate("metadata", "annotations", "olm.skipRange"), "olm.skipRange %q must be a range of versions such as >=1.0.0 <1.2.3", skipRange)
-		}
-	}
-	s.entry = declcfg.ChannelEntry{Name: s.Name, Replaces: s.typed.Spec.Replaces, Skips: s.typed.Spec.Skips, SkipRange: skipRange}
-	if s.entry.Replaces == s.Name && s.Name != "" {
-		r.problem(csv.Locate("spec", "replaces"), "spec.replaces names the bundle itself; name the version before it")
-	}
-	for i, skip := range s.entry.Skips {
-		if skip == "" || skip == s.Name {
-			r.problem(csv.Locate("spec", "skips", fmt.Sprint(i)), "spec.skips[%d] %q must be the name of another bundle", i, skip)
-		}
-	}
-	if len(r.problems) > 0 {
-		return
-	}
+	s.entry = declcfg.ChannelEntry{Name: s.Name, Replaces: s.typed.Spec.Replaces, Skips: s.typed.Spec.Skips, SkipRange: s.typed.Annotations[skipRange]}
 	s.registry = registry.NewBundle(s.Name, &r.notes, r.objects...)
 	s.registry.Dependencies = r.depends
 	s.registry.Properties = r.properties()
