@@ -29,7 +29,7 @@ func newCatalogValidate(a *app) *cobra.Command {
 		Short: "Find what keeps OLM from serving a file-based catalog",
 		Long: `Check a folder of file-based catalogs by the rules of 'opm validate', and list everything that is
 wrong with file and line: packages, channels with their upgrades, and bundles. Exit code 1 means that
-something is wrong with the catalog, 2 that the call is.`,
+something is wrong with the catalog, 2 that the call is. Fields that OLM does not know are warnings.`,
 		Example: fmt.Sprintf("  %s catalog validate catalog", a.program),
 		Args:    oneFolder,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -42,6 +42,9 @@ something is wrong with the catalog, 2 that the call is.`,
 				if _, err := fmt.Fprintln(a.Out, problem); err != nil {
 					return err
 				}
+			}
+			for _, warning := range loaded.Warnings() {
+				fmt.Fprintf(a.Err, "warning: %s\n", warning)
 			}
 			switch len(problems) {
 			case 0:

@@ -169,9 +169,7 @@ func (a *adder) addPackage(ctx context.Context, sources []*Source) error {
 		}
 	} else {
 		for _, s := range sources {
-			if err := a.join(home, s); err != nil {
-				return err
-			}
+			a.join(home, s)
 		}
 		fallback = a.fallback(newest)
 	}
@@ -229,7 +227,7 @@ func same(a, b []byte) bool {
 }
 
 // join puts a bundle into its channels.
-func (a *adder) join(home *file, s *Source) error {
+func (a *adder) join(home *file, s *Source) {
 	channels := a.o.Channels
 	if len(channels) == 0 {
 		channels = s.Channels
@@ -252,11 +250,8 @@ func (a *adder) join(home *file, s *Source) error {
 		}
 		b.channel.Entries = append(b.channel.Entries, s.entry)
 		b.come(s)
-		if err := b.setEntries(); err != nil {
-			return err
-		}
+		b.changed = true
 	}
-	return nil
 }
 
 // normal is an entry without what makes no difference.
@@ -306,7 +301,6 @@ func (a *adder) newChannel(home *file, s *Source, name string) *blob {
 // setEntries writes the entries of a channel: into its text where there is one, so that comments and
 // further fields stay.
 func (b *blob) setEntries() (err error) {
-	b.changed = true
 	if b.end == 0 {
 		b.Data, err = encode(b.file, b.channel)
 		return err
@@ -372,6 +366,13 @@ func (a *adder) setDefault(b *blob, newest *Source, fallback string) (err error)
 
 // write makes the changed files.
 func (a *adder) write() error {
+	for _, b := range a.blobs {
+		if b.channel != nil && b.changed {
+			if err := b.setEntries(); err != nil {
+				return err
+			}
+		}
+	}
 	for _, f := range a.files {
 		var there, come []*blob
 		for _, b := range a.blobs {

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"github.com/operator-framework/operator-registry/alpha/declcfg"
 	"github.com/operator-framework/operator-registry/alpha/property"
@@ -549,7 +550,7 @@ func TestSameVerdict(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(4, 2))
 	verdicts := map[bool]int{}
-	for range 4000 {
+	for range 1500 {
 		n := 1 + random.IntN(5)
 		name := func() string { return fmt.Sprintf("newt.v%d", random.IntN(n+1)) }
 		channel := declcfg.Channel{Schema: declcfg.SchemaChannel, Name: "a", Package: "newt"}
@@ -601,6 +602,30 @@ func TestSameVerdict(t *testing.T) {
 	}
 }
 
+// TestMany holds that a long history is added in linear time, within a generous bound.
+func TestMany(t *testing.T) {
+	t.Parallel()
+	files := fstest.MapFS{}
+	var all []*Source
+	for i := range 300 {
+		upgrades := ""
+		if i > 0 {
+			upgrades = fmt.Sprintf("  replaces: newt.v1.%d.0", i-1)
+		}
+		all = append(all, newt(t, fmt.Sprintf("1.%d.0", i), upgrades))
+	}
+	start := time.Now()
+	mustAdd(t, files, Options{Channels: []string{"a", "b"}, DefaultChannel: "a"}, all...)
+	if took := time.Since(start); took > 10*time.Second {
+		t.Errorf("took %s", took)
+	} else {
+		t.Logf("300 bundles in %s", took)
+	}
+	if config := served(t, files); len(config.Bundles) != 300 {
+		t.Errorf("%d bundles", len(config.Bundles))
+	}
+}
+
 // FuzzLoad holds that no file brings the reader down.
 func FuzzLoad(f *testing.F) {
 	f.Add([]byte(handMade))
@@ -611,6 +636,7 @@ func FuzzLoad(f *testing.F) {
 		_ = problems
 		_ = c.Check()
 		_ = c.Text()
+		_ = c.Warnings()
 		if _, err := c.Mermaid(); err != nil {
 			t.Skip()
 		}

@@ -102,9 +102,7 @@ func (a *adder) semver(ctx context.Context, home *file, sources []*Source) (stri
 				b.come(s)
 			}
 		}
-		if err := b.setEntries(); err != nil {
-			return "", err
-		}
+		b.changed = true
 	}
 	return config.Packages[0].DefaultChannel, nil
 }

@@ -1,5 +1,0 @@
-package main
-
-import (
-	_ "github.com/operator-framework/operator-registry/alpha/declcfg"
-)

@@ -1,0 +1,62 @@
+package catalog
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/operator-framework/operator-registry/alpha/declcfg"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/operon-sdk/operon/pkg/manifest"
+)
+
+// known are the fields of a schema's blobs, and those of the items of its entries.
+func known(schema string) (fields, entries []string) {
+	switch schema {
+	case declcfg.SchemaPackage:
+		return []string{"schema", "name", "defaultChannel", "icon", "description", "properties"}, nil
+	case declcfg.SchemaChannel:
+		return []string{"schema", "name", "package", "entries", "properties"}, []string{"name", "replaces", "skips", "skipRange"}
+	case declcfg.SchemaBundle:
+		return []string{"schema", "name", "package", "image", "properties", "relatedImages"}, nil
+	case declcfg.SchemaDeprecation:
+		return []string{"schema", "package", "entries"}, []string{"reference", "message"}
+	}
+	return nil, nil
+}
+
+// Warnings are fields that OLM passes over in silence, such as a misspelt replaces.
+func (c *Catalog) Warnings() manifest.Problems {
+	var warnings manifest.Problems
+	for _, b := range c.blobs {
+		fields, entries := known(b.meta.Schema)
+		if fields == nil {
+			continue
+		}
+		var doc yaml.Node
+		if err := yaml.Unmarshal(b.Data, &doc); err != nil || len(doc.Content) == 0 {
+			continue
+		}
+		unknown := func(node *yaml.Node, fields []string) {
+			for i := 0; node.Kind == yaml.MappingNode && i+1 < len(node.Content); i += 2 {
+				key := node.Content[i]
+				// Keys are not case-sensitive to opm, and x- is what people begin their own with.
+				if slices.ContainsFunc(fields, func(f string) bool { return strings.EqualFold(f, key.Value) }) || strings.HasPrefix(key.Value, "x-") || key.Value == "<<" {
+					continue
+				}
+				warnings = append(warnings, manifest.Problem{
+					Position: manifest.Position{File: b.File, Line: b.Line + key.Line - 1, Column: key.Column},
+					Text:     fmt.Sprintf("%s is no field of %s, and OLM passes it over; the fields are %s", key.Value, b.meta.Schema, strings.Join(fields, ", ")),
+				})
+			}
+		}
+		unknown(doc.Content[0], fields)
+		if list := field(doc.Content[0], "entries"); list != nil && entries != nil {
+			for _, item := range list.Content {
+				unknown(item, entries)
+			}
+		}
+	}
+	return warnings
+}
