@@ -602,7 +602,7 @@ func TestSameVerdict(t *testing.T) {
 	}
 }
 
-// TestMany holds that a long history is added in linear time, within a generous bound.
+// TestMany holds that a long history is added within a generous bound of time.
 func TestMany(t *testing.T) {
 	t.Parallel()
 	files := fstest.MapFS{}
@@ -645,6 +645,38 @@ func FuzzLoad(f *testing.F) {
 				t.Fatalf("the text of %s is not where it is said to be", b.Position)
 			}
 		}
+	})
+}
+
+// FuzzReadBundle holds that no bundle brings the reader down, and that what it accepts can be added.
+func FuzzReadBundle(f *testing.F) {
+	const csv, notes = "manifests/newt.clusterserviceversion.yaml", "metadata/annotations.yaml"
+	good := bundleFS("0.2.0", "  replaces: newt.v0.1.0\n  skips: [newt.v0.1.1] #range")
+	f.Add(good[csv].Data, good[notes].Data)
+	f.Add([]byte("kind: ClusterServiceVersion\napiVersion: a/v1\nmetadata: {name: a}\nspec: {version: 1.0.0, skips: [1], icon: [{}]}\n"), []byte("annotations: {a: b}\nproperties: [{}]\n"))
+	f.Fuzz(func(t *testing.T, c, n []byte) {
+		files := bundleFS("0.2.0", "")
+		files[csv], files[notes] = &fstest.MapFile{Data: c}, &fstest.MapFile{Data: n}
+		s, problems := ReadBundle(files, "b")
+		if s == nil {
+			if len(problems) == 0 {
+				t.Fatal("neither a bundle nor a problem")
+			}
+			return
+		}
+		if err := s.SetImage("quay.io/a/b:1", true); err != nil {
+			return
+		}
+		var empty Catalog
+		added, err := empty.Add(t.Context(), []*Source{s}, Options{Format: YAML, Channels: []string{"a"}})
+		if err != nil {
+			return
+		}
+		out := fstest.MapFS{}
+		for name, data := range added.Files {
+			out[name] = &fstest.MapFile{Data: data}
+		}
+		served(t, out)
 	})
 }
 
