@@ -2,12 +2,10 @@ package catalog
 
 import (
 	"context"
-	"encoding/json"
 	"flag"
 	"fmt"
 	"io/fs"
 	"maps"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -18,11 +16,6 @@ import (
 	"time"
 
 	"github.com/operator-framework/operator-registry/alpha/declcfg"
-	"github.com/operator-framework/operator-registry/alpha/property"
-	"github.com/operator-framework/operator-registry/pkg/image"
-	"github.com/operator-framework/operator-registry/pkg/registry"
-
-	"github.com/operon-sdk/operon/pkg/manifest"
 )
 
 func updating() bool {
@@ -31,109 +24,6 @@ func updating() bool {
 }
 
 var _ = flag.Bool("update", false, "rewrite the goldens")
-
-// bundleFS is a small bundle with a CRD that it owns, one that it needs, and a dependency.
-func bundleFS(version, upgrades string, more ...string) fstest.MapFS {
-	files := fstest.MapFS{}
-	put := func(name, text string) { files[name] = &fstest.MapFile{Data: []byte(text), Mode: 0o644} }
-	put("manifests/newt.clusterserviceversion.yaml", `apiVersion: operators.coreos.com/v1alpha1
-kind: ClusterServiceVersion
-metadata:
-  name: newt.v`+version+`
-  annotations:
-    capabilities: Basic Install
-`+upgradeAnnotation(upgrades)+`spec:
-  displayName: Newt
-  description: Keeps <newts> & ponds.
-  version: `+version+`
-`+upgrades+`
-  icon:
-  - base64data: PHN2Zy8+
-    mediatype: image/svg+xml
-  customresourcedefinitions:
-    owned:
-    - kind: Newt
-      name: newts.pond.example
-      version: v1
-    required:
-    - kind: Frog
-      name: frogs.pond.example
-      version: v1
-  relatedImages:
-  - name: sidecar
-    image: quay.io/pond/sidecar:1
-  install:
-    strategy: deployment
-    spec:
-      deployments:
-      - name: newt
-        spec:
-          template:
-            spec:
-              containers:
-              - name: manager
-                image: quay.io/pond/newt:`+version+"\n")
-	put("manifests/pond.example_newts.yaml", `apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata:
-  name: newts.pond.example
-spec:
-  group: pond.example
-  names: {kind: Newt, plural: newts}
-  scope: Namespaced
-  versions:
-  - name: v1
-    served: true
-    storage: true
-`)
-	put("metadata/annotations.yaml", `annotations:
-  operators.operatorframework.io.bundle.package.v1: newt
-  operators.operatorframework.io.bundle.channels.v1: alpha,beta
-  operators.operatorframework.io.bundle.channel.default.v1: alpha
-`)
-	put("metadata/dependencies.yaml", `dependencies:
-- type: olm.package
-  value:
-    packageName: pond
-    version: ">=1.0.0"
-- type: olm.gvk
-  value:
-    group: water.example
-    kind: Lake
-    version: v1
-`)
-	put("metadata/properties.yaml", "properties:\n- type: olm.maxOpenShiftVersion\n  value: \"4.20\"\n")
-	for i := 0; i+1 < len(more); i += 2 {
-		name, old, _ := strings.Cut(more[i], "|")
-		put(name, strings.Replace(string(files[name].Data), old, more[i+1], 1))
-	}
-	return files
-}
-
-// upgradeAnnotation takes the skipRange out of the upgrades, which is an annotation.
-func upgradeAnnotation(upgrades string) string {
-	if strings.Contains(upgrades, "#range") {
-		return "    olm.skipRange: '>=0.1.0 <0.2.0'\n"
-	}
-	return ""
-}
-
-func source(t *testing.T, files fs.FS, name string) *Source {
-	t.Helper()
-	s, problems := ReadBundle(files, name)
-	if len(problems) > 0 {
-		t.Fatal(problems)
-	}
-	if err := s.SetImage("quay.io/pond/newt-bundle:v"+s.Version.String(), false); err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
-
-func newt(t *testing.T, version, upgrades string) *Source {
-	t.Helper()
-	return source(t, bundleFS(version, upgrades), "bundle")
-}
 
 // add adds bundles to the catalog in files, and puts what changes into them.
 func add(t *testing.T, files fstest.MapFS, o Options, sources ...*Source) (*Added, error) {
@@ -262,61 +152,6 @@ func entriesOf(c *declcfg.DeclarativeConfig) map[string][]declcfg.ChannelEntry {
 	return entries
 }
 
-// TestRender holds that a bundle's blob is what opm render makes of its folder.
-func TestRender(t *testing.T) {
-	t.Parallel()
-	folders, err := filepath.Glob("../../../testdata/cases/bundle/*/expected/bundle")
-	if err != nil {
-		t.Fatal(err)
-	}
-	compared := 0
-	for _, dir := range folders {
-		input, err := registry.NewImageInput(image.SimpleReference("quay.io/x/y:1"), dir)
-		s, problems := ReadBundle(os.DirFS(dir), "bundle")
-		if err != nil {
-			if len(problems) == 0 {
-				t.Errorf("%s: opm refuses it: %v", dir, err)
-			}
-			continue
-		}
-		if len(problems) > 0 {
-			t.Logf("%s: refused: %v", dir, problems)
-			continue
-		}
-		_, want, err := registry.ObjectsAndPropertiesFromBundle(input.Bundle)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := s.SetImage("quay.io/x/y:1", true); err != nil {
-			t.Fatal(err)
-		}
-		compared++
-		if got := sorted(s.bundle.Properties); !slices.Equal(got, sorted(want)) {
-			t.Errorf("%s: properties\n%s\nopm has\n%s", dir, got, sorted(want))
-		}
-		if err := s.SetImage("quay.io/x/y:1", false); err != nil {
-			t.Fatal(err)
-		}
-		want = slices.DeleteFunc(want, func(p property.Property) bool { return p.Type == property.TypeBundleObject })
-		want = append(want, property.MustBuildCSVMetadata(s.typed))
-		if got := sorted(s.bundle.Properties); !slices.Equal(got, sorted(want)) {
-			t.Errorf("%s: properties\n%s\nopm has\n%s", dir, got, sorted(want))
-		}
-	}
-	if compared < 30 {
-		t.Errorf("compared %d bundles only", compared)
-	}
-}
-
-func sorted(props []property.Property) []string {
-	var texts []string
-	for _, p := range props {
-		texts = append(texts, p.String())
-	}
-	slices.Sort(texts)
-	return texts
-}
-
 // handMade is a catalog as a person writes it.
 const handMade = `# Our catalog.
 schema: olm.package
@@ -402,49 +237,6 @@ func TestKeepJSON(t *testing.T) {
 	}
 }
 
-// TestRefuse holds that bad bundles and bad upgrades are named with their place, all at once.
-func TestRefuse(t *testing.T) {
-	t.Parallel()
-	const csv, notes = "manifests/newt.clusterserviceversion.yaml", "metadata/annotations.yaml"
-	without := func(name string) fstest.MapFS {
-		files := bundleFS("0.1.0", "")
-		delete(files, name)
-		return files
-	}
-	for _, c := range []struct {
-		name  string
-		files fs.FS
-		says  []string
-	}{
-		{"empty", fstest.MapFS{}, []string{"b/manifests: there is no such folder", "b/metadata: there is no such folder"}},
-		{"no CSV", without(csv), []string{"b/manifests: holds no ClusterServiceVersion"}},
-		{"no annotations", without(notes), []string{"b/metadata: holds no annotations"}},
-		{"no CRD", without("manifests/pond.example_newts.yaml"), []string{"b/" + csv + ":", "pond.example/v1/Newt", "put the CRD's manifest"}},
-		{"several", bundleFS("0.1", "  replaces: newt.v0.1\n  skips: [\"\"]", notes+"|package.v1: newt", "package.v1: \"\""), []string{notes + ":2:", "package.v1 is missing"}},
-		{"versions", bundleFS("0.1", "  replaces: newt.v0.1\n  skips: [\"\"]"), []string{
-			csv + ":10:", `spec.version "0.1" must be`, csv + ":11:", "spec.replaces names the bundle itself", csv + ":12:", "spec.skips[0]",
-		}},
-		{"range", bundleFS("0.1.0", "", csv+"|capabilities: Basic Install", "olm.skipRange: 'a to b'"), []string{csv + ":6:", "olm.skipRange \"a to b\""}},
-		{"YAML", bundleFS("0.1.0", "", csv+"|spec:", "spec: ]", notes+"|annotations:", "annotations: ["), []string{"b/" + csv + ":", "b/" + notes + ":"}},
-		{"type", bundleFS("0.1.0", "", csv+"|displayName: Newt", "displayName: [1]"), []string{csv + ":", "spec.displayName must be a text"}},
-		{"dependency", bundleFS("0.1.0", "", "metadata/dependencies.yaml|- type: olm.package\n  value:", "- kind: olm.package\n  value:"), []string{"metadata/dependencies.yaml:2:", "dependencies[0] needs a type"}},
-		{"property", bundleFS("0.1.0", "", csv+"|capabilities: Basic Install", "olm.properties: '{'"), []string{csv + ":6:", "olm.properties must be a JSON list"}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			_, problems := ReadBundle(c.files, "b")
-			for _, text := range c.says {
-				if !strings.Contains(problems.Error(), text) {
-					t.Errorf("does not say %q:\n%v", text, problems)
-				}
-			}
-			if len(problems) == 0 {
-				t.Error("is accepted")
-			}
-		})
-	}
-}
-
 // TestRefuseUpgrades holds that bundles whose upgrades do not fit are refused at their CSVs.
 func TestRefuseUpgrades(t *testing.T) {
 	t.Parallel()
@@ -482,126 +274,6 @@ func TestRefuseUpgrades(t *testing.T) {
 	}
 }
 
-// TestCheck holds that all faults of a catalog are found with their lines.
-func TestCheck(t *testing.T) {
-	t.Parallel()
-	text := `schema: olm.package
-name: Newt_
-defaultChannel: gone
----
-schema: olm.package
-name: newt
----
-schema: olm.channel
-package: newt
-name: a
-entries:
-- name: newt.v1
-  skipRange: later
-- name: newt.v1
-- name: newt.v2
-  skips: [""]
----
-schema: olm.channel
-package: toad
-name: a
-entries: []
----
-schema: olm.bundle
-package: newt
-name: newt.v1
-image: UPPER
-properties:
-- type: olm.package
-  value: {packageName: frog, version: "1"}
----
-schema: olm.bundle
-package: newt
-name: newt.v3
----
-schema: olm.channel
-name: [1]
----
-name: nothing
-`
-	c, problems := Load(fstest.MapFS{"c.yaml": {Data: []byte(text)}, "d.json": {Data: []byte("{\"schema\": \"x\"}\n{\"schema\": }")}, "e.txt": {Data: []byte("text\n")}, "f.yaml": {Data: []byte("a: b\nschema: [\n")}}, "cat")
-	all := append(problems, c.Check()...)
-	for _, want := range []string{
-		"cat/c.yaml:2:1: package name \"Newt_\"", "cat/c.yaml:1: package Newt_ has no channel",
-		"cat/c.yaml:5: package newt has no defaultChannel; name one of its channels: a",
-		"cat/c.yaml:14:3: channel a has the entry newt.v1 twice, also at cat/c.yaml:12:3", "cat/c.yaml:13:3: skipRange \"later\"",
-		"cat/c.yaml:15:3: channel a has the entry newt.v2, of which there is no olm.bundle", "cat/c.yaml:16:3: skips of entry newt.v2 has an empty name",
-		"cat/c.yaml:19:1: channel a is of package toad", "package newt, its olm.package property says frog", "version \"1\" is not a semantic version",
-		"cat/c.yaml:31: bundle newt.v3 is in no channel", "bundle newt.v3 has no image", "newt.v3 has 0 olm.package properties",
-		"cat/c.yaml:36:1: name of the blob must be a text", "cat/c.yaml:26:1: image \"UPPER\"", "cat/c.yaml:38: has no schema", "cat/d.json:2: is not valid JSON", "cat/e.txt:1: is no blob", "cat/f.yaml:",
-	} {
-		if !strings.Contains(all.Error(), want) {
-			t.Errorf("does not say %q", want)
-		}
-	}
-	if t.Failed() {
-		t.Log(all)
-	}
-}
-
-// TestSameVerdict holds, on random channels, that our verdict is operator-registry's, and that drawing
-// ends whatever the channel.
-func TestSameVerdict(t *testing.T) {
-	t.Parallel()
-	random := rand.New(rand.NewPCG(4, 2))
-	verdicts := map[bool]int{}
-	for range 1500 {
-		n := 1 + random.IntN(5)
-		name := func() string { return fmt.Sprintf("newt.v%d", random.IntN(n+1)) }
-		channel := declcfg.Channel{Schema: declcfg.SchemaChannel, Name: "a", Package: "newt"}
-		config := declcfg.DeclarativeConfig{Packages: []declcfg.Package{{Schema: declcfg.SchemaPackage, Name: "newt", DefaultChannel: "a"}}}
-		for i := range n {
-			e := declcfg.ChannelEntry{Name: fmt.Sprintf("newt.v%d", i)}
-			if random.IntN(4) > 0 {
-				e.Replaces = name()
-			}
-			for range random.IntN(3) * random.IntN(2) {
-				e.Skips = append(e.Skips, name())
-			}
-			channel.Entries = append(channel.Entries, e)
-			config.Bundles = append(config.Bundles, declcfg.Bundle{
-				Schema: declcfg.SchemaBundle, Name: e.Name, Package: "newt", Image: "quay.io/a/b:" + e.Name,
-				Properties: []property.Property{property.MustBuildPackage("newt", fmt.Sprintf("%d.0.0", i))},
-			})
-		}
-		config.Channels = append(config.Channels, channel)
-		var text strings.Builder
-		if err := declcfg.WriteYAML(config, &text); err != nil {
-			t.Fatal(err)
-		}
-		c, problems := Load(fstest.MapFS{"c.yaml": {Data: []byte(text.String())}}, "c")
-		if len(problems) > 0 {
-			t.Fatal(problems)
-		}
-		_, err := declcfg.ConvertToModel(config)
-		found := c.Check()
-		if (err == nil) != (len(found) == 0) {
-			t.Fatalf("opm says %v, we say %v of\n%s", err, found, text.String())
-		}
-		if err != nil && strings.Contains(found.Error(), "c: ") {
-			t.Fatalf("only operator-registry finds it: %v", found)
-		}
-		verdicts[err == nil]++
-		if heads := newGraph(&channel).heads(); err == nil && len(heads) != 1 {
-			t.Fatalf("heads %v", heads)
-		}
-		drawn := c.Text()
-		for _, e := range channel.Entries {
-			if !strings.Contains(drawn, e.Name) {
-				t.Fatalf("%s is not drawn:\n%s", e.Name, drawn)
-			}
-		}
-	}
-	if verdicts[true] < 50 || verdicts[false] < 50 {
-		t.Errorf("verdicts %v", verdicts)
-	}
-}
-
 // TestMany holds that a long history is added within a generous bound of time.
 func TestMany(t *testing.T) {
 	t.Parallel()
@@ -623,76 +295,5 @@ func TestMany(t *testing.T) {
 	}
 	if config := served(t, files); len(config.Bundles) != 300 {
 		t.Errorf("%d bundles", len(config.Bundles))
-	}
-}
-
-// FuzzLoad holds that no file brings the reader down.
-func FuzzLoad(f *testing.F) {
-	f.Add([]byte(handMade))
-	f.Add([]byte(`{"schema":"olm.channel","name":"a","entries":[{"name":"x","replaces":"x"}]}`))
-	f.Add([]byte("--- {schema: olm.package, name: a}\n...\n\xef\xbb\xbf---\r\n"))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		c, problems := Load(fstest.MapFS{"a.yaml": {Data: data}}, "c")
-		_ = problems
-		_ = c.Check()
-		_ = c.Text()
-		_ = c.Warnings()
-		if _, err := c.Mermaid(); err != nil {
-			t.Skip()
-		}
-		for _, b := range c.blobs {
-			if b.start < 0 || b.end > len(data) || string(data[b.start:b.end]) != string(b.Data) {
-				t.Fatalf("the text of %s is not where it is said to be", b.Position)
-			}
-		}
-	})
-}
-
-// FuzzReadBundle holds that no bundle brings the reader down, and that what it accepts can be added.
-func FuzzReadBundle(f *testing.F) {
-	const csv, notes = "manifests/newt.clusterserviceversion.yaml", "metadata/annotations.yaml"
-	good := bundleFS("0.2.0", "  replaces: newt.v0.1.0\n  skips: [newt.v0.1.1] #range")
-	f.Add(good[csv].Data, good[notes].Data)
-	f.Add([]byte("kind: ClusterServiceVersion\napiVersion: a/v1\nmetadata: {name: a}\nspec: {version: 1.0.0, skips: [1], icon: [{}]}\n"), []byte("annotations: {a: b}\nproperties: [{}]\n"))
-	f.Fuzz(func(t *testing.T, c, n []byte) {
-		files := bundleFS("0.2.0", "")
-		files[csv], files[notes] = &fstest.MapFile{Data: c}, &fstest.MapFile{Data: n}
-		s, problems := ReadBundle(files, "b")
-		if s == nil {
-			if len(problems) == 0 {
-				t.Fatal("neither a bundle nor a problem")
-			}
-			return
-		}
-		if err := s.SetImage("quay.io/a/b:1", true); err != nil {
-			return
-		}
-		var empty Catalog
-		added, err := empty.Add(t.Context(), []*Source{s}, Options{Format: YAML, Channels: []string{"a"}})
-		if err != nil {
-			return
-		}
-		out := fstest.MapFS{}
-		for name, data := range added.Files {
-			out[name] = &fstest.MapFile{Data: data}
-		}
-		served(t, out)
-	})
-}
-
-// TestMetaIsJSON keeps the blobs comparable: an added bundle is the JSON that operator-registry reads.
-func TestMetaIsJSON(t *testing.T) {
-	t.Parallel()
-	s := newt(t, "0.1.0", "")
-	meta, err := metaOf(s.bundle)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var bundle declcfg.Bundle
-	if err := json.Unmarshal(meta.Blob, &bundle); err != nil || bundle.Name != "newt.v0.1.0" || meta.Package != "newt" {
-		t.Errorf("%v %v", bundle, err)
-	}
-	if s.CSV() != (manifest.Position{File: "bundle/manifests/newt.clusterserviceversion.yaml", Line: 1}) {
-		t.Errorf("%v", s.CSV())
 	}
 }
