@@ -1,7 +1,6 @@
 package catalog
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -298,20 +297,6 @@ func (a *adder) newChannel(home *file, s *Source, name string) *blob {
 	return b
 }
 
-// setEntries writes the entries of a channel: into its text where there is one, so that comments and
-// further fields stay.
-func (b *blob) setEntries() (err error) {
-	if b.end == 0 {
-		b.Data, err = encode(b.file, b.channel)
-		return err
-	}
-	b.Data, err = editEntries(b.file, b.Data, b.channel.Entries)
-	if err != nil {
-		return fmt.Errorf("%s: %w", b.Position, err)
-	}
-	return nil
-}
-
 // fallback is the default channel of a package that has none yet, empty where none stands out.
 func (a *adder) fallback(newest *Source) string {
 	if newest.DefaultChannel != "" && a.channelBlob(newest.Package, newest.DefaultChannel) != nil {
@@ -362,70 +347,4 @@ func (a *adder) setDefault(b *blob, newest *Source, fallback string) (err error)
 	}
 	b.Data, err = editText(b.file, b.Data, "defaultChannel", want)
 	return err
-}
-
-// write makes the changed files.
-func (a *adder) write() error {
-	for _, b := range a.blobs {
-		if b.channel != nil && b.changed {
-			if err := b.setEntries(); err != nil {
-				return err
-			}
-		}
-	}
-	for _, f := range a.files {
-		var there, come []*blob
-		for _, b := range a.blobs {
-			switch {
-			case b.file != f || !b.changed:
-			case b.end > 0:
-				there = append(there, b)
-			default:
-				come = append(come, b)
-			}
-		}
-		if len(there)+len(come) == 0 {
-			continue
-		}
-		data := bytes.Clone(f.data)
-		slices.SortFunc(there, func(x, y *blob) int { return y.start - x.start })
-		for _, b := range there {
-			text := b.Data
-			if bytes.HasSuffix(text, []byte("\n")) && !bytes.HasSuffix(f.data[b.start:b.end], []byte("\n")) {
-				text = bytes.TrimSuffix(text, []byte("\n"))
-			}
-			data = slices.Concat(data[:b.start], text, data[b.end:])
-		}
-		slices.SortStableFunc(come, inOrder)
-		for _, b := range come {
-			if len(data) > 0 && !bytes.HasSuffix(data, []byte("\n")) {
-				data = append(data, '\n')
-			}
-			if !f.json {
-				data = append(data, "---\n"...)
-			}
-			data = append(data, b.Data...)
-		}
-		if !bytes.Equal(data, f.data) {
-			a.added.Files[f.name] = data
-		}
-	}
-	return nil
-}
-
-// inOrder is the order of new blobs: the package, its channels by name, its bundles as they came.
-func inOrder(a, b *blob) int {
-	rank := func(b *blob) int {
-		switch {
-		case b.pkg != nil:
-			return 0
-		case b.channel != nil:
-			return 1
-		}
-		return 2
-	}
-	if a.channel != nil && b.channel != nil {
-		return strings.Compare(a.channel.Name, b.channel.Name)
-	}
-	return rank(a) - rank(b)
 }

@@ -13,9 +13,7 @@ import (
 	"github.com/blang/semver/v4"
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	"github.com/operator-framework/operator-registry/alpha/declcfg"
-	"github.com/operator-framework/operator-registry/alpha/property"
 	"github.com/operator-framework/operator-registry/pkg/registry"
-	"go.podman.io/image/v5/docker/reference"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
@@ -295,104 +293,4 @@ func (r *reader) properties() []registry.Property {
 		}
 	}
 	return once
-}
-
-// SetImage gives the bundle its image, and makes its blob as opm render does: with the CSV's metadata,
-// or where objects is set with all of its manifests, for an OLM that does not know the former.
-func (s *Source) SetImage(image string, objects bool) error {
-	s.registry.BundleImage = image
-	_, props, err := registry.ObjectsAndPropertiesFromBundle(s.registry)
-	if err != nil {
-		return fmt.Errorf("%s: %w", s.csv.Position, err)
-	}
-	var first, last []property.Property
-	for _, p := range props {
-		switch {
-		case p.Type != property.TypeBundleObject && p.Type != property.TypeCSVMetadata:
-			first = append(first, p)
-		case objects || p.Type == property.TypeCSVMetadata:
-			last = append(last, p)
-		}
-	}
-	if !objects && len(last) == 0 {
-		p, err := property.Build(metadataOf(&s.typed))
-		if err != nil {
-			return fmt.Errorf("%s: %w", s.csv.Position, err)
-		}
-		last = append(last, *p)
-	}
-	related, err := s.related(image)
-	if err != nil {
-		return err
-	}
-	s.bundle = declcfg.Bundle{
-		Schema: declcfg.SchemaBundle, Name: s.Name, Package: s.Package, Image: image,
-		Properties: append(first, last...), RelatedImages: related,
-	}
-	return nil
-}
-
-func metadataOf(csv *v1alpha1.ClusterServiceVersion) *property.CSVMetadata {
-	return &property.CSVMetadata{
-		Annotations: csv.Annotations, Labels: csv.Labels,
-		APIServiceDefinitions:     csv.Spec.APIServiceDefinitions,
-		CustomResourceDefinitions: csv.Spec.CustomResourceDefinitions,
-		Description:               csv.Spec.Description,
-		DisplayName:               csv.Spec.DisplayName,
-		InstallModes:              csv.Spec.InstallModes,
-		Keywords:                  csv.Spec.Keywords,
-		Links:                     csv.Spec.Links,
-		Maintainers:               csv.Spec.Maintainers,
-		Maturity:                  csv.Spec.Maturity,
-		MinKubeVersion:            csv.Spec.MinKubeVersion,
-		NativeAPIs:                csv.Spec.NativeAPIs,
-		Provider:                  csv.Spec.Provider,
-	}
-}
-
-// related are the images that a mirror of the catalog needs, sorted: those that the CSV lists, the
-// bundle's own and those of its deployments.
-func (s *Source) related(image string) ([]declcfg.RelatedImage, error) {
-	var images []declcfg.RelatedImage
-	add := func(name, ref string) {
-		if ref != "" && !slices.ContainsFunc(images, func(i declcfg.RelatedImage) bool { return i.Image == ref }) {
-			images = append(images, declcfg.RelatedImage{Name: name, Image: ref})
-		}
-	}
-	for _, i := range s.typed.Spec.RelatedImages {
-		images = append(images, declcfg.RelatedImage{Name: i.Name, Image: i.Image})
-	}
-	add("", image)
-	csv, err := s.registry.ClusterServiceVersion()
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", s.csv.Position, err)
-	}
-	operators, err := csv.GetOperatorImages()
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", s.csv.Position, err)
-	}
-	for _, ref := range slices.Sorted(maps.Keys(operators)) {
-		add("", ref)
-	}
-	slices.SortStableFunc(images, func(a, b declcfg.RelatedImage) int { return strings.Compare(a.Image, b.Image) })
-	return images, nil
-}
-
-// icon is the CSV's first icon.
-func (s *Source) icon() *declcfg.Icon {
-	csv, err := s.registry.ClusterServiceVersion()
-	if err != nil {
-		return nil
-	}
-	icons, err := csv.GetIcons()
-	if err != nil || len(icons) == 0 || len(icons[0].Base64data) == 0 {
-		return nil
-	}
-	return &declcfg.Icon{Data: icons[0].Base64data, MediaType: icons[0].MediaType}
-}
-
-// CheckImage tells whether a text refers to an image.
-func CheckImage(ref string) error {
-	_, err := reference.ParseNormalizedNamed(ref)
-	return err
 }
