@@ -27,7 +27,7 @@ type lockedImages struct {
 // readImages reads the digests of a project.
 func (a *app) readImages(tree *scaffold.Tree, o *bundleOptions) (*lockedImages, error) {
 	l := &lockedImages{
-		registries: a.registries(o.insecure, o.mirrors),
+		registries: a.registries(o.registryOptions),
 		known:      map[string]string{}, used: map[string]string{},
 		offline: func(ref string) {
 			a.progressf("note: no registry answers for %s; its digest is taken from %s", ref, imagesFile)

@@ -10,8 +10,10 @@ import (
 	"strings"
 
 	"github.com/spf13/afero"
+	"github.com/spf13/pflag"
 
 	"github.com/operon-sdk/operon/pkg/image"
+	"github.com/operon-sdk/operon/pkg/project"
 )
 
 // openedBundle is a bundle as its users read it: a folder on disk, or the content of an image.
@@ -55,10 +57,30 @@ func (a *app) openBundle(ctx context.Context, dir, arg string, registries image.
 	return &openedBundle{FS: opened.FS, Name: arg, Image: true, Labels: opened.Labels, Digest: opened.Digest, Close: func() error { return nil }}, nil
 }
 
-// registries is how images are reached: the hosts of --insecure-registry, and the pairs of --registry-mirror.
-func (a *app) registries(insecure, mirrors []string) image.Registries {
-	r := image.Registries{Transport: a.HTTP, Insecure: insecure, Mirrors: map[string]string{}}
-	for _, pair := range mirrors {
+// registryOptions are the flags of commands that ask registries.
+type registryOptions struct {
+	insecure, mirrors []string
+}
+
+func (o *registryOptions) addTo(f *pflag.FlagSet) {
+	f.StringSliceVar(&o.insecure, "insecure-registry", nil, "`hosts` of registries that may be asked without TLS")
+	f.StringSliceVar(&o.mirrors, "registry-mirror", nil, "`registry=mirror` pairs: hosts to ask before the registry itself")
+}
+
+// check finds what is wrong with the flags.
+func (o *registryOptions) check() (findings project.Findings) {
+	for _, pair := range o.mirrors {
+		if from, to, ok := strings.Cut(pair, "="); !ok || from == "" || to == "" {
+			findings = append(findings, project.Finding{Field: "--registry-mirror", Value: pair, Problem: "must be registry=mirror, such as docker.io=mirror.example.com"})
+		}
+	}
+	return findings
+}
+
+// registries is how images are reached.
+func (a *app) registries(o registryOptions) image.Registries {
+	r := image.Registries{Transport: a.HTTP, Insecure: o.insecure, Mirrors: map[string]string{}}
+	for _, pair := range o.mirrors {
 		from, to, _ := strings.Cut(pair, "=")
 		if from == "docker.io" {
 			from = "index.docker.io"

@@ -63,7 +63,7 @@ func TestOpenBundle(t *testing.T) {
 	}
 	a := &app{program: "operon", Env: &Env{FS: afero.NewOsFs(), Dir: dir, HTTP: noSocket{t}}}
 	for arg, name := range map[string]string{"bundle": "bundle", "./bundle/": "bundle", filepath.Join(dir, "bundle"): "bundle", "bundle.tar": "bundle.tar", "bundle.tar:v1": "bundle.tar:v1"} {
-		opened, err := a.openBundle(t.Context(), dir, arg, a.registries(nil, nil))
+		opened, err := a.openBundle(t.Context(), dir, arg, a.registries(registryOptions{}))
 		if err != nil {
 			t.Errorf("%s: %v", arg, err)
 			continue
@@ -88,7 +88,7 @@ func TestOpenBundle(t *testing.T) {
 		"bundle.tar:v2":       "holds no image v2; it has: op:v1",
 		"registry.test/op:v1": "registry.test: the registry cannot be reached",
 	} {
-		if _, err := a.openBundle(t.Context(), dir, arg, a.registries(nil, nil)); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), dir) {
+		if _, err := a.openBundle(t.Context(), dir, arg, a.registries(registryOptions{})); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), dir) {
 			t.Errorf("%q: got %v, want %s", arg, err, want)
 		}
 	}

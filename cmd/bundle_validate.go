@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -19,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/operon-sdk/operon/pkg/bundle/validate"
+	"github.com/operon-sdk/operon/pkg/image"
 	"github.com/operon-sdk/operon/pkg/manifest"
 	"github.com/operon-sdk/operon/pkg/project"
 )
@@ -28,6 +28,7 @@ type validateOptions struct {
 	output, selector, imageBuilder, external string
 	values                                   []string
 	strict, list                             bool
+	registryOptions
 }
 
 // categoriesVariable names a JSON file with categories that replace the standard ones.
@@ -39,12 +40,14 @@ var errInvalid = errors.New("not valid")
 func newBundleValidate(a *app) *cobra.Command {
 	var o validateOptions
 	c := &cobra.Command{
-		Use:   "validate DIR...",
+		Use:   "validate DIR|IMAGE...",
 		Short: "Check bundles: their files, metadata and manifests",
 		Long: `Check operator bundles for all that keeps OLM from installing them, and for what is
 known to go wrong later. Each finding names the file, the line, the field and what to write.
 
 The exit code is 1 when a bundle has errors; warnings alone pass, unless --strict is given.
+An image is read without Docker: from its registry, an OCI layout or a tarball.
+
 Further validators are chosen by their labels; --list-optional names them. Several bundles are
 checked at once, and their results come in the order of the arguments.`,
 		Example: fmt.Sprintf(`  # The bundle of this project:
@@ -70,9 +73,10 @@ checked at once, and their results come in the order of the arguments.`,
 	f.StringVar(&o.selector, "select-optional", "", "label `selector` of optional validators to run, such as suite=operatorframework")
 	f.StringSliceVar(&o.values, "optional-values", nil, "`key=value` pairs for optional validators: k8s-version, index-path, container-tools")
 	f.BoolVar(&o.list, "list-optional", false, "list the optional validators and check nothing")
-	f.StringVarP(&o.imageBuilder, "image-builder", "b", "docker", "`tool` to pull bundle images with: docker, podman or none")
+	f.StringVarP(&o.imageBuilder, "image-builder", "b", "docker", "accepted for scripts of operator-sdk: docker, podman or none; images are read without any `tool`")
 	f.StringVar(&o.external, "alpha-select-external", "", "`paths` of programs that check the bundle too, separated as in PATH")
 	f.BoolVar(&o.strict, "strict", false, "take warnings for errors")
+	o.registryOptions.addTo(f)
 	return c
 }
 
@@ -108,7 +112,7 @@ func (a *app) runBundleValidate(c *cobra.Command, args []string, o validateOptio
 	}
 	var sources []func() validate.Source
 	for _, arg := range args {
-		sources = append(sources, func() validate.Source { return a.bundleSource(dir, arg) })
+		sources = append(sources, func() validate.Source { return a.bundleSource(c.Context(), dir, arg, a.registries(o.registryOptions)) })
 	}
 	w := validate.NewWriter(a.Out, o.output)
 	failed := 0
@@ -160,7 +164,7 @@ func (a *app) summarize(r validate.Result, format string) {
 // validateOptions checks the flags, all of them.
 func (a *app) validateOptions(dir string, o validateOptions) (validate.Options, error) {
 	options := validate.Options{Values: map[string]string{}, Strict: o.strict}
-	var findings project.Findings
+	findings := o.registryOptions.check()
 	add := func(flag, value, problem string) {
 		findings = append(findings, project.Finding{Field: flag, Value: value, Problem: problem})
 	}
@@ -226,46 +230,18 @@ func (a *app) categories(dir, file string) ([]string, error) {
 	return own.Categories, nil
 }
 
-// bundleSource opens a bundle's directory.
-func (a *app) bundleSource(dir, arg string) validate.Source {
-	abs := arg
-	if !filepath.IsAbs(abs) {
-		abs = filepath.Join(dir, abs)
-	}
+// bundleSource opens a bundle's directory or image.
+func (a *app) bundleSource(ctx context.Context, dir, arg string, registries image.Registries) validate.Source {
 	shown := filepath.ToSlash(filepath.Clean(arg))
-	if rel, err := filepath.Rel(dir, abs); err == nil && !strings.HasPrefix(rel, "..") {
-		shown = filepath.ToSlash(rel)
+	if image.IsReference(arg) {
+		shown = arg
 	}
-	source := validate.Source{Name: shown}
-	fault := func(rule, text, fix string) validate.Source {
-		source.Err = &validate.Finding{Position: manifest.Position{File: shown}, Level: validate.Error, Rule: rule, Text: text, Fix: fix}
-		return source
+	opened, err := a.openBundle(ctx, dir, arg, registries)
+	if err == nil {
+		return validate.Source{Name: opened.Name, FS: opened.FS, Close: opened.Close}
 	}
-	info, err := a.FS.Stat(abs)
-	switch {
-	case errors.Is(err, fs.ErrNotExist) && strings.ContainsAny(arg, ":@"):
-		return fault("image", "there is no such directory, and images cannot be read yet", "give the directory of the bundle that the image holds")
-	case errors.Is(err, fs.ErrNotExist):
-		return fault("not-found", "there is no such directory", fmt.Sprintf("give the directory of a bundle; '%s generate bundle' makes one", a.program))
-	case err != nil:
-		if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
-			err = pathErr.Err
-		}
-		return fault("not-found", err.Error(), "")
-	case !info.IsDir():
-		return fault("not-a-directory", "is a file", "give the directory of the bundle, which holds manifests and metadata")
-	}
-	if _, ok := a.FS.(*afero.OsFs); ok {
-		// A root refuses symbolic links out of it.
-		root, err := os.OpenRoot(abs)
-		if err != nil {
-			return fault("not-found", "cannot be opened", "")
-		}
-		source.FS, source.Close = root.FS(), root.Close
-		return source
-	}
-	source.FS = afero.NewIOFS(afero.NewBasePathFs(a.FS, abs))
-	return source
+	problem := &validate.Finding{Position: manifest.Position{File: shown}, Level: validate.Error, Rule: "bundle", Text: strings.TrimPrefix(err.Error(), shown+": ")}
+	return validate.Source{Name: shown, Err: problem}
 }
 
 // externalValidators runs programs that check a bundle: each gets its directory and prints the result.

@@ -1,7 +1,7 @@
 package cmd
 
 import (
-	"errors"
+	"context"
 	"fmt"
 	"io/fs"
 	"path/filepath"
@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/afero"
 
 	"github.com/operon-sdk/operon/pkg/bundle/catalog"
+	"github.com/operon-sdk/operon/pkg/image"
 	"github.com/operon-sdk/operon/pkg/manifest"
 	"github.com/operon-sdk/operon/pkg/project"
 )
@@ -20,7 +21,7 @@ func (a *app) folder(dir string) fs.FS {
 }
 
 // catalogSources reads the bundles and gives them their images.
-func (a *app) catalogSources(root, dir string, there *catalog.Catalog, o *catalogOptions) ([]*catalog.Source, manifest.Problems, project.Findings) {
+func (a *app) catalogSources(ctx context.Context, root, dir string, there *catalog.Catalog, o *catalogOptions) ([]*catalog.Source, manifest.Problems, project.Findings) {
 	bundles := o.bundles
 	if len(bundles) == 0 {
 		bundles, dir = []string{defaultBundleDir}, root
@@ -32,12 +33,16 @@ func (a *app) catalogSources(root, dir string, there *catalog.Catalog, o *catalo
 	)
 	for _, given := range bundles {
 		name, ref, _ := strings.Cut(given, "=")
-		fsys, problem := a.openBundle(dir, name)
-		if problem != "" {
-			findings = append(findings, project.Finding{Field: "--bundle", Value: name, Problem: problem})
+		opened, err := a.openBundle(ctx, dir, name, a.registries(o.registryOptions))
+		if err != nil {
+			findings = append(findings, project.Finding{Field: "--bundle", Value: name, Problem: err.Error()})
 			continue
 		}
-		s, wrong := catalog.ReadBundle(fsys, filepath.ToSlash(name))
+		defer opened.Close()
+		if ref == "" && opened.Image && image.IsReference(name) {
+			ref = name
+		}
+		s, wrong := catalog.ReadBundle(opened.FS, filepath.ToSlash(name))
 		problems = append(problems, wrong...)
 		if s == nil {
 			continue
@@ -82,23 +87,4 @@ func (a *app) bundleImage(s *catalog.Source, there *catalog.Catalog, o *catalogO
 		return ""
 	}
 	return ref
-}
-
-// openBundle opens what --bundle names, or says why it cannot. It is the one place to learn of images:
-// what they hold is a file system like that of a folder.
-func (a *app) openBundle(dir, name string) (fs.FS, string) {
-	abs := name
-	if !filepath.IsAbs(abs) {
-		abs = filepath.Join(dir, abs)
-	}
-	info, err := a.FS.Stat(abs)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, "there is no such folder; generate the bundle first, or unpack the image of a released one into a folder and name both as DIR=IMAGE"
-	case err != nil:
-		return nil, reason(err).Error()
-	case !info.IsDir():
-		return nil, "is no folder"
-	}
-	return a.folder(abs), ""
 }

@@ -19,7 +19,7 @@ type bundleOptions struct {
 	accounts                               []string
 	manifests, metadata                    bool
 	overwrite, stdout, digests, strict     bool
-	insecure, mirrors                      []string
+	registryOptions
 	// build tells that the kustomization is built, whatever stdin has.
 	build bool
 	// image is that of the manager, which the kustomization must use; empty where none is set.
@@ -85,8 +85,7 @@ related images, replaces and skips. What OLM does not take is left out and named
 	f.BoolVar(&o.overwrite, "overwrite", true, "bring existing metadata and Dockerfile up to date; =false leaves them alone")
 	f.BoolVar(&o.stdout, "stdout", false, "print the manifests and write nothing")
 	f.BoolVar(&o.digests, "use-image-digests", false, "refer to images by digest, as the registries or, without network, "+imagesFile+" give it")
-	f.StringSliceVar(&o.insecure, "insecure-registry", nil, "`hosts` of registries that may be asked without TLS")
-	f.StringSliceVar(&o.mirrors, "registry-mirror", nil, "`registry=mirror` pairs: hosts to ask for digests before the registry itself")
+	o.registryOptions.addTo(f)
 	f.BoolVar(&o.strict, "strict", false, "fail when something of the input cannot go into the bundle")
 	return c
 }
@@ -120,11 +119,7 @@ func (o *bundleOptions) check(piped bool) project.Findings {
 	if problem := channelProblem(o.defaultChannel); problem != "" && o.defaultChannel != "" {
 		add("--default-channel", o.defaultChannel, problem)
 	}
-	for _, pair := range o.mirrors {
-		if from, to, ok := strings.Cut(pair, "="); !ok || from == "" || to == "" {
-			add("--registry-mirror", pair, "must be registry=mirror, such as docker.io=mirror.example.com")
-		}
-	}
+	findings = append(findings, o.registryOptions.check()...)
 	if !o.manifests {
 		return findings
 	}

@@ -25,6 +25,7 @@ type catalogOptions struct {
 	template, format, baseImg string
 	outputDir                 string
 	bundleObjects             bool
+	registryOptions
 	// formatGiven tells whether --output was given.
 	formatGiven bool
 }
@@ -41,6 +42,7 @@ func newGenerateCatalog(a *app) *cobra.Command {
 catalog.Dockerfile for its image. Where the catalog exists the bundles are added to it: what is in it
 stays to the byte, but for the channels that they join and for bundles of the same name.
 
+A bundle is a folder, or an image that is read without Docker: from its registry, an OCI layout or a tarball.
 The image of a bundle is what the catalog tells clusters to pull. Give it as --bundle DIR=IMAGE, or for
 all bundles as --image, in which {{.Package}}, {{.Name}} and {{.Version}} are filled in; a bundle that
 is in the catalog keeps its image. The annotation containerImage of a CSV names the operator's image,
@@ -66,7 +68,7 @@ Nothing is written unless every channel has one head that all its bundles upgrad
 		},
 	}
 	f := c.Flags()
-	f.StringSliceVar(&o.bundles, "bundle", nil, "`folders` of bundles, each as DIR or DIR=IMAGE (default \"bundle\")")
+	f.StringSliceVar(&o.bundles, "bundle", nil, "`bundles`, each as DIR, DIR=IMAGE or IMAGE (default \"bundle\")")
 	f.StringVar(&o.image, "image", "", "`image` of the bundles that --bundle gives none, may hold {{.Package}}, {{.Name}}, {{.Version}}")
 	f.StringSliceVar(&o.channels, "channel", nil, "`channels` to put the bundles into; those of their annotations when not given")
 	f.StringVar(&o.defaultChannel, "default-channel", "", "default `channel` of the package; as it is in the catalog or in the annotations when not given")
@@ -75,6 +77,7 @@ Nothing is written unless every channel has one head that all its bundles upgrad
 	f.StringVar(&o.outputDir, "output-dir", "", "`folder` of the catalog (default \"catalog\")")
 	f.StringVar(&o.baseImg, "base-image", catalog.BaseImage, "`image` with opm for a new catalog.Dockerfile")
 	f.BoolVar(&o.bundleObjects, "bundle-objects", false, "put all manifests of a bundle into the catalog (olm.bundle.object) instead of the CSV's metadata, for an old OLM")
+	o.registryOptions.addTo(f)
 	return c
 }
 
@@ -83,6 +86,7 @@ type imageValues struct{ Package, Name, Version string }
 
 // check finds what is wrong with the flags, before anything is read.
 func (o *catalogOptions) check() (findings project.Findings) {
+	findings = o.registryOptions.check()
 	add := func(flag, value, problem string) {
 		findings = append(findings, project.Finding{Field: flag, Value: value, Problem: problem})
 	}
@@ -203,7 +207,7 @@ func (o *catalogOptions) placeCatalog(root, dir string) error {
 // addToCatalog reads the catalog and the bundles, and lays the changed files over the tree.
 func (a *app) addToCatalog(ctx context.Context, tree *scaffold.Tree, dir string, o *catalogOptions) (notes []string, err error) {
 	there, problems := catalog.Load(a.folder(filepath.Join(tree.Root(), filepath.FromSlash(o.outputDir))), o.outputDir)
-	sources, more, findings := a.catalogSources(tree.Root(), dir, there, o)
+	sources, more, findings := a.catalogSources(ctx, tree.Root(), dir, there, o)
 	problems = append(problems, more...)
 	switch {
 	case len(findings) > 0 && len(problems) > 0:

@@ -156,7 +156,7 @@ func (a *app) runGeneratePackageManifests(c *cobra.Command, o packageOptions, in
 	}
 	if len(wrong) > 0 {
 		// What is wrong with the manifests is told at the same time.
-		objects, _, err := a.bundleInput(root, dir, &o.bundleOptions)
+		objects, _, err := a.bundleInput(tree, dir, &o.bundleOptions)
 		problems, _ := err.(manifest.Problems)
 		return append(append(wrong, problems...), bundle.Check(objects)...)
 	}
