@@ -49,7 +49,7 @@ func (a *app) openBundle(ctx context.Context, dir, arg string, registries image.
 	}
 	opened, err := image.Open(ctx, arg, image.Options{Registries: registries, FS: a.FS, Dir: dir})
 	if errors.Is(err, fs.ErrNotExist) && info == nil && !strings.ContainsAny(arg, ":@") {
-		return nil, fmt.Errorf("%s: there is no such folder, tarball or OCI layout; '%s generate bundle' makes the folder of a bundle, and images are named as registry/name:tag: %w", filepath.ToSlash(arg), a.program, fs.ErrNotExist)
+		return nil, fmt.Errorf("there is no such folder, tarball or OCI layout; '%s generate bundle' makes the folder of a bundle, and images are named as registry/name:tag", a.program)
 	}
 	if err != nil {
 		return nil, err

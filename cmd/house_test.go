@@ -46,7 +46,7 @@ func libraries() map[string][]string {
 		"sigs.k8s.io/kustomize":                           {"pkg/manifest"},
 		"k8s.io/client-go":                                {"pkg/kube"},
 		"github.com/google/go-containerregistry":          {"pkg/image"},
-		"github.com/operator-framework/operator-registry": {"pkg/bundle/catalog"},
+		"github.com/operator-framework/operator-registry": {"pkg/bundle/catalog", "pkg/bundle/validate"},
 		"sigs.k8s.io/controller-runtime/pkg":              {},
 	}
 }
