@@ -9,11 +9,13 @@ import (
 	"strings"
 
 	"github.com/blang/semver/v4"
+	"github.com/spf13/afero"
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/operon-sdk/operon/pkg/bundle"
 	"github.com/operon-sdk/operon/pkg/bundle/base"
+	"github.com/operon-sdk/operon/pkg/bundle/validate"
 	"github.com/operon-sdk/operon/pkg/codegen"
 	"github.com/operon-sdk/operon/pkg/image"
 	"github.com/operon-sdk/operon/pkg/manifest"
@@ -246,7 +248,44 @@ func (a *app) makeBundle(ctx context.Context, tree *scaffold.Tree, dir string, c
 	if up, err = a.writeBundle(tree, made, layout, &o.bundle); err != nil {
 		return nil, nil, err
 	}
-	return record, up, a.tellNotes(up.Notes, false)
+	if err := a.tellNotes(up.Notes, false); err != nil {
+		return nil, nil, err
+	}
+	return record, up, a.validateMade(ctx, tree, o.bundle)
+}
+
+// validateMade refuses a bundle that OLM would not install, and tells what else is wrong with it.
+func (a *app) validateMade(ctx context.Context, tree *scaffold.Tree, o bundleOptions) error {
+	names, err := tree.Walk(o.outputDir, nil)
+	if err != nil {
+		return fmt.Errorf("reading the bundle: %w", err)
+	}
+	files := afero.NewMemMapFs()
+	for _, name := range names {
+		content, err := tree.ReadFile(name)
+		if err != nil {
+			return fmt.Errorf("reading the bundle: %w", err)
+		}
+		if err := afero.WriteFile(files, strings.TrimPrefix(name, o.outputDir+"/"), content, 0o644); err != nil {
+			return fmt.Errorf("reading the bundle: %w", err)
+		}
+	}
+	result, err := validate.Bundle(ctx, validate.Source{FS: afero.NewIOFS(files), Name: o.outputDir}, validate.Options{Strict: o.strict})
+	if err != nil {
+		return err
+	}
+	var faults []string
+	for _, f := range result.Findings {
+		if f.Level == validate.Error {
+			faults = append(faults, f.String())
+		} else {
+			a.progressf("%s", f)
+		}
+	}
+	if len(faults) > 0 {
+		return &usageError{err: fmt.Errorf("the bundle would not be valid, nothing was written:\n%s", strings.Join(faults, "\n"))}
+	}
+	return nil
 }
 
 // The folder of the manager's kustomization, and the image that stands for its own there.
