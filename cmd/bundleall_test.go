@@ -252,4 +252,11 @@ func TestBundleAllRefuses(t *testing.T) {
 	if code, _, errOut := p.unchanged(t, "bundle", "--strict"); code != 2 || !strings.Contains(errOut, "nothing was written") {
 		t.Errorf("--strict: exit code %d\n%s", code, errOut)
 	}
+	if err := os.MkdirAll(filepath.Join(p.dir, "bundle/manifests"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(p.dir, "bundle/manifests/mine.yaml"), "apiVersion: v1\nkind: [\n")
+	if code, _, errOut := p.unchanged(t, "bundle"); code != 2 || !strings.Contains(errOut, "bundle/manifests/mine.yaml:") {
+		t.Errorf("a broken manifest beside those that are made: exit code %d\n%s", code, errOut)
+	}
 }
