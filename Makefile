@@ -16,7 +16,7 @@ control-plane: build ## Find or build the etcd and kube-apiserver that tests run
 
 .PHONY: test
 test: control-plane vet ## Run all tests, the ones on a real API server too
-	@echo "==> tests (with cold caches up to 20 minutes on 2 cores, warm about 5)"
+	@echo "==> tests (with cold caches up to 40 minutes on 2 cores, warm about 15)"
 	$(GO) test -timeout 60m ./...
 
 .PHONY: vet
