@@ -3,6 +3,7 @@ package reshape
 import (
 	"fmt"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -82,6 +83,7 @@ func rescope(tree *scaffold.Tree, name string, variants []variantOf, config *pro
 	if len(clashes) > 0 && generated {
 		return nil, nil // of the markers, which change too
 	}
+	best, clashes = scopeKinds(best, clashes)
 	if strings.HasPrefix(name, controllerDir+"/") && !strings.HasSuffix(name, "_test.go") {
 		marked := scopeMarkers(mine, config.ProjectName()+"-system", on)
 		// Markers that a person wrote or changed follow too.
@@ -104,6 +106,20 @@ func rescope(tree *scaffold.Tree, name string, variants []variantOf, config *pro
 		notes = append(notes, c.describe(name))
 	}
 	return notes, nil
+}
+
+// scopeKinds changes the kind of a role whose rules are not the scaffold's: those of another tool, or a
+// person's. That line means the same there, if it is the only one of its sort. It returns what is left.
+func scopeKinds(text string, clashes []clash) (string, []clash) {
+	var left []clash
+	for _, c := range clashes {
+		if len(c.was) != 1 || len(c.is) != 1 || !strings.HasPrefix(c.was[0], "kind: ") || times(lines(text), c.was) != 1 {
+			left = append(left, c)
+			continue
+		}
+		text = regexp.MustCompile(`(?m)^`+regexp.QuoteMeta(c.was[0])+`(\r?)$`).ReplaceAllString(text, c.is[0]+"${1}")
+	}
+	return text, left
 }
 
 const rbacMarker = "+kubebuilder:rbac:"
