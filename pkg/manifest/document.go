@@ -1,0 +1,201 @@
+package manifest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"sigs.k8s.io/yaml"
+
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+)
+
+// Document is one document of a YAML stream.
+type Document struct {
+	Position
+	Data []byte
+}
+
+// Documents cuts a file into its documents, or tells what keeps it from being YAML at all.
+func Documents(file string, data []byte) ([]Document, Problems) {
+	if problems := Unreadable(file, data); problems != nil {
+		return nil, problems
+	}
+	return Split(file, data), nil
+}
+
+// Unreadable tells what keeps a file from being YAML at all, nil where nothing does.
+func Unreadable(file string, data []byte) Problems {
+	at := func(offset int, text string) Problems {
+		return Problems{{Position: Position{File: file, Line: 1 + bytes.Count(data[:offset], []byte("\n"))}, Text: text}}
+	}
+	switch {
+	case bytes.HasPrefix(data, []byte("\xff\xfe")) || bytes.HasPrefix(data, []byte("\xfe\xff")):
+		return at(0, "is UTF-16; save it as UTF-8")
+	case !utf8.Valid(data):
+		return at(invalidAt(data), "is not UTF-8 text; give YAML or JSON files only")
+	}
+	if i := bytes.IndexByte(data, 0); i >= 0 {
+		return at(i, "holds binary data; give YAML or JSON files only")
+	}
+	return nil
+}
+
+func invalidAt(data []byte) int {
+	for i := 0; i < len(data); {
+		r, size := utf8.DecodeRune(data[i:])
+		if r == utf8.RuneError && size == 1 {
+			return i
+		}
+		i += size
+	}
+	return len(data)
+}
+
+// Split cuts a YAML stream at its --- and ... lines. Documents without content are left out.
+func Split(file string, data []byte) []Document {
+	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
+	var (
+		docs  []Document
+		start int // of the current document
+		first = 1 // line of start
+	)
+	add := func(end int) {
+		if doc := data[start:end]; !blank(doc) {
+			docs = append(docs, Document{Position{File: file, Line: first + leadingBlank(doc)}, bytes.Clone(skipBlank(doc))})
+		}
+	}
+	for at, line := 0, 1; at < len(data); line++ {
+		end := at + bytes.IndexByte(data[at:], '\n') + 1
+		if end == at {
+			end = len(data)
+		}
+		if rest, ok := separator(data[at:end]); ok {
+			add(at)
+			start, first = end, line+1
+			if rest > 0 { // text after --- belongs to the document
+				start, first = at+rest, line
+			}
+		}
+		at = end
+	}
+	add(len(data))
+	return docs
+}
+
+// separator tells whether a line ends a document, and where on the line the next one begins, 0 where
+// it begins on the next line.
+func separator(line []byte) (rest int, ok bool) {
+	if len(line) < 3 || (string(line[:3]) != "---" && string(line[:3]) != "...") {
+		return 0, false
+	}
+	after := bytes.TrimSpace(line[3:])
+	if len(after) == 0 || after[0] == '#' {
+		return 0, true
+	}
+	if line[0] == '-' && (line[3] == ' ' || line[3] == '\t') {
+		return 4, true
+	}
+	return 0, false
+}
+
+// blank tells whether a document holds comments and white space only.
+func blank(doc []byte) bool { return len(skipBlank(doc)) == 0 }
+
+// leadingBlank counts the lines of comments and white space before the content.
+func leadingBlank(doc []byte) int {
+	return bytes.Count(doc[:len(doc)-len(skipBlank(doc))], []byte("\n"))
+}
+
+func skipBlank(doc []byte) []byte {
+	for len(doc) > 0 {
+		line, rest, _ := bytes.Cut(doc, []byte("\n"))
+		if trimmed := bytes.TrimSpace(line); len(trimmed) > 0 && trimmed[0] != '#' && trimmed[0] != '%' {
+			return doc
+		}
+		doc = rest
+	}
+	return nil
+}
+
+// Object reads the one object of a document as it stands: a list is not taken apart, and of what makes
+// an object only the kind is asked for.
+func (d Document) Object() (Object, Problems) {
+	content, _, problems := d.content()
+	if problems != nil {
+		return Object{}, problems
+	}
+	fields, ok := content.(map[string]any)
+	if !ok {
+		return Object{}, d.foreign("is no Kubernetes object: " + describe(content))
+	}
+	object := Object{Position: d.Position, Fields: fields, data: d.Data}
+	if object.Kind() == "" {
+		return Object{}, d.foreign("is no Kubernetes object, being without kind")
+	}
+	if problems := object.metadata(); problems != nil {
+		return Object{}, problems
+	}
+	return object, nil
+}
+
+// Into decodes a document that is no Kubernetes object, such as a package manifest, into a Go type and
+// into its fields.
+func (d Document) Into(target any) (map[string]any, Problems) {
+	content, asJSON, problems := d.content()
+	if problems != nil {
+		return nil, problems
+	}
+	fields, ok := content.(map[string]any)
+	if !ok {
+		return nil, Problems{{Position: d.Position, Text: "must be a mapping"}}
+	}
+	if err := utiljson.Unmarshal(asJSON, target); err != nil {
+		if typed, ok := errors.AsType[*jsonTypeError](err); ok {
+			return nil, Problems{{Position: d.Locate(strings.Split(typed.Field, ".")...),
+				Text: fmt.Sprintf("%s must be %s, not %s", typed.Field, article(typed.Type.String()), article(typed.Value))}}
+		}
+		return nil, Problems{{Position: d.Position, Text: strings.TrimPrefix(err.Error(), "json: ")}}
+	}
+	return fields, nil
+}
+
+// content is a document's value, numbers being int64 or float64, and its JSON.
+func (d Document) content() (any, []byte, Problems) {
+	asJSON, err := yaml.YAMLToJSON(d.Data)
+	if err != nil {
+		return nil, nil, Problems{d.syntax(err)}
+	}
+	var content any
+	if err := utiljson.Unmarshal(asJSON, &content); err != nil {
+		return nil, nil, Problems{{Position: d.Position, Text: err.Error()}}
+	}
+	return content, asJSON, nil
+}
+
+// foreign tells that a document is YAML of something else than Kubernetes.
+func (d Document) foreign(text string) Problems {
+	return Problems{{Position: d.Position, Text: text, Foreign: true}}
+}
+
+// syntax makes a problem of a YAML error, whose line counts from the document's first.
+func (d Document) syntax(err error) Problem {
+	message := strings.TrimPrefix(err.Error(), "error converting YAML to JSON: ")
+	message = strings.TrimPrefix(message, "yaml: ")
+	position := d.Position
+	if rest, ok := strings.CutPrefix(message, "line "); ok {
+		number, rest, _ := strings.Cut(rest, ": ")
+		if n, err := strconv.Atoi(number); err == nil {
+			// The parser may be a line past the end already.
+			position.Line += min(n-1, bytes.Count(bytes.TrimRight(d.Data, "\n"), []byte("\n")))
+			message = rest
+		}
+	}
+	if strings.Contains(message, "tab character") || strings.Contains(message, "cannot start any token") && bytes.ContainsRune(d.Data, '\t') {
+		message += " (YAML is indented by spaces, never by tabs)"
+	}
+	return Problem{Position: position, Text: "is not valid YAML: " + message}
+}

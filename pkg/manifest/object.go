@@ -1,0 +1,165 @@
+package manifest
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+)
+
+// Object is one Kubernetes object as read.
+type Object struct {
+	// Position is where the object begins.
+	Position
+	// Fields is the whole object, numbers being int64 or float64.
+	Fields map[string]any
+	// data is the YAML text of the object alone.
+	data []byte
+	// item tells that the object was an item of a list, so that lines within it are not known.
+	item bool
+}
+
+// APIVersion, Kind, Name and Namespace identify the object; each is empty where the object has none.
+func (o Object) APIVersion() string { return text(o.Fields, "apiVersion") }
+
+// Kind is the object's kind.
+func (o Object) Kind() string { return text(o.Fields, "kind") }
+
+// Name is the object's metadata.name.
+func (o Object) Name() string { return text(o.Fields, "metadata", "name") }
+
+// Namespace is the object's metadata.namespace.
+func (o Object) Namespace() string { return text(o.Fields, "metadata", "namespace") }
+
+// Group is the API group, empty for the core group.
+func (o Object) Group() string {
+	group, _, ok := strings.Cut(o.APIVersion(), "/")
+	if !ok {
+		return ""
+	}
+	return group
+}
+
+// Version is the version within the API group.
+func (o Object) Version() string {
+	version := o.APIVersion()
+	return version[strings.LastIndex(version, "/")+1:]
+}
+
+// String names the object for a person, as in "Service mail/smtp".
+func (o Object) String() string {
+	name := o.Name()
+	if ns := o.Namespace(); ns != "" {
+		name = ns + "/" + name
+	}
+	return o.Kind() + " " + name
+}
+
+// Data is the YAML text of the object.
+func (o Object) Data() []byte { return o.data }
+
+// Into decodes the object into a Go type of Kubernetes, as kubectl does: unknown fields are passed
+// over, numbers become texts where the type says so.
+func (o Object) Into(target any) error {
+	if err := yaml.Unmarshal(o.data, target); err != nil {
+		return o.explain(err)
+	}
+	return nil
+}
+
+func text(fields map[string]any, path ...string) string {
+	for i, key := range path {
+		if i == len(path)-1 {
+			s, _ := fields[key].(string)
+			return s
+		}
+		fields, _ = fields[key].(map[string]any)
+	}
+	return ""
+}
+
+// incomplete tells what an object lacks to be one.
+func (o Object) incomplete() Problems {
+	var missing []string
+	for _, key := range []string{"apiVersion", "kind"} {
+		if text(o.Fields, key) == "" {
+			missing = append(missing, key)
+		}
+	}
+	if len(missing) > 0 {
+		return Problems{{
+			Position: o.Position,
+			Text:     "is no Kubernetes object, being without " + strings.Join(missing, " and "),
+			Foreign:  len(missing) == 2,
+		}}
+	}
+	return o.metadata()
+}
+
+// metadata tells where metadata is something else than a mapping.
+func (o Object) metadata() Problems {
+	if _, ok := o.Fields["metadata"].(map[string]any); !ok && o.Fields["metadata"] != nil {
+		return Problems{{Position: o.Locate("metadata"), Text: fmt.Sprintf("metadata of the %s must be a mapping", o.Kind())}}
+	}
+	return nil
+}
+
+// explain names the field, and the line, of what does not fit a Go type.
+func (o Object) explain(err error) error {
+	if typed, ok := errors.AsType[*jsonTypeError](err); ok {
+		path := strings.Split(typed.Field, ".")
+		kind, _, _ := strings.Cut(typed.Value, " ")
+		if exact, ok := misfit(o.Fields, path, kind); ok {
+			path = exact
+		}
+		return Problems{{Position: o.Locate(path...), Text: fmt.Sprintf("%s: %s must be %s, not %s", o, typed.Field, article(typed.Type.String()), article(typed.Value))}}
+	}
+	message := err.Error()
+	for _, prefix := range []string{"error unmarshaling JSON: ", "while decoding JSON: ", "json: "} {
+		message = strings.TrimPrefix(message, prefix)
+	}
+	return Problems{{Position: o.Position, Text: fmt.Sprintf("%s: %s", o, message)}}
+}
+
+// misfit finds the value of a wrong kind at a path that, as JSON errors do, leaves out the indices of
+// lists; they are in the answer.
+func misfit(value any, path []string, kind string) ([]string, bool) {
+	switch v := value.(type) {
+	case []any:
+		if len(path) == 0 && kind == "array" {
+			return nil, true
+		}
+		for i, item := range v {
+			if rest, ok := misfit(item, path, kind); ok {
+				return append([]string{strconv.Itoa(i)}, rest...), true
+			}
+		}
+		return nil, false
+	case map[string]any:
+		if len(path) == 0 {
+			break
+		}
+		rest, ok := misfit(v[path[0]], path[1:], kind)
+		return append([]string{path[0]}, rest...), ok
+	}
+	return nil, len(path) == 0 && kindOf(value) == kind
+}
+
+// kindOf is the kind of a value as JSON errors name it.
+func kindOf(value any) string {
+	switch value.(type) {
+	case string:
+		return "string"
+	case bool:
+		return "bool"
+	case map[string]any:
+		return "object"
+	case []any:
+		return "array"
+	case nil:
+		return "null"
+	}
+	return "number"
+}
