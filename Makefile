@@ -25,6 +25,13 @@ vet: ## Vet for every supported system
 	GOOS=darwin $(GO) vet ./...
 	GOOS=windows $(GO) vet ./...
 
+FUZZTIME ?= 5s
+
+.PHONY: fuzz
+fuzz: ## Run every fuzz target for FUZZTIME
+	@echo "==> fuzz targets, $(FUZZTIME) each (about 5 minutes, with cold caches 10)"
+	$(GO) run ./testdata/fuzz -time $(FUZZTIME) ./pkg/...
+
 .PHONY: modules
 modules: ## Download the modules that a scaffolded operator requires
 	@echo "==> the modules of a scaffolded operator (downloaded once: about a minute)"
