@@ -99,11 +99,7 @@ func TestDeleteFromTheMiddle(t *testing.T) {
 		"--group cache --version v2 --kind Redis", "--group apps --version v1 --kind Deployment", "--group cache --version v3 --kind Redis",
 	} {
 		operon(t, dir, strings.Fields("delete api "+api)...)
-		checkFormat(t, dir)
-		checkOverlays(t, dir)
-		operon(t, dir, "generate", "--check")
-		goRun(t, dir, nil, "mod", "tidy", "-diff")
-		goRun(t, dir, nil, "vet", "./...")
+		checkWhole(t, dir)
 		if t.Failed() {
 			t.Fatalf("after delete api %s", api)
 		}

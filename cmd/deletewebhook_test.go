@@ -83,11 +83,7 @@ func TestDeleteSomeWebhooks(t *testing.T) {
 		dir = full
 		for _, i := range order {
 			run("delete", named[i])
-			checkFormat(t, dir)
-			checkOverlays(t, dir)
-			operon(t, dir, "generate", "--check")
-			goRun(t, dir, nil, "mod", "tidy", "-diff")
-			goRun(t, dir, nil, "vet", "./...")
+			checkWhole(t, dir)
 			if t.Failed() {
 				t.Fatalf("after delete webhook %s, in the order %v", named[i], order)
 			}

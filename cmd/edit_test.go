@@ -1,8 +1,6 @@
 package cmd_test
 
 import (
-	"bytes"
-	"context"
 	"fmt"
 	"go/format"
 	"os"
@@ -10,8 +8,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/operon-sdk/operon/cmd"
 )
 
 // newProject runs commands in an empty folder named variant.
@@ -285,21 +281,4 @@ func TestEditNamespaced(t *testing.T) {
 			compareTrees(t, before, dir)
 		})
 	}
-}
-
-// operonFails runs a command that must be refused as bad input, and returns what it says.
-func operonFails(t *testing.T, dir string, args ...string) string {
-	t.Helper()
-	env, err := cmd.System()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out, errOut bytes.Buffer
-	env.In, env.Out, env.Err = strings.NewReader(""), &out, &errOut
-	env.InTerminal, env.OutTerminal, env.ErrTerminal = false, false, false
-	env.Dir, env.CacheDir = dir, ""
-	if code := cmd.Main(context.Background(), env, append([]string{"operon"}, args...)); code != 2 {
-		t.Fatalf("operon %s: exit code %d\n%s%s", strings.Join(args, " "), code, out.String(), errOut.String())
-	}
-	return errOut.String()
 }

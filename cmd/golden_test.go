@@ -96,31 +96,49 @@ func shell(t *testing.T, dir, line string) {
 	}
 }
 
-// operon runs a command in this process and fails the test unless it exits with 0.
-func operon(t *testing.T, dir string, args ...string) string {
-	t.Helper()
+// runOperon runs a command in this process, without a terminal and without input.
+func runOperon(tb testing.TB, dir, cache string, args ...string) (code int, out, errOut string) {
+	tb.Helper()
 	env, err := cmd.System()
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	var out, errOut bytes.Buffer
-	env.In, env.Out, env.Err = strings.NewReader(""), &out, &errOut
+	var o, e bytes.Buffer
+	env.In, env.Out, env.Err = strings.NewReader(""), &o, &e
 	env.InTerminal, env.OutTerminal, env.ErrTerminal = false, false, false
 	env.InPipe, env.InFile = false, false
-	env.Dir, env.CacheDir = dir, ""
-	if args[0] == "operon" {
-		args = args[1:]
-	}
+	env.Dir, env.CacheDir = dir, cache
 	if args[0] == "bundle" { // it says when it was made
 		env.Environ = append(env.Environ, "SOURCE_DATE_EPOCH=1767225600")
 	}
 	if err := projectModules(); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	if code := cmd.Main(context.Background(), env, append([]string{"operon"}, args...)); code != 0 {
-		t.Fatalf("operon %s: exit code %d\n%s%s", strings.Join(args, " "), code, out.String(), errOut.String())
+	code = cmd.Main(context.Background(), env, append([]string{"operon"}, args...))
+	return code, o.String(), e.String()
+}
+
+// operon runs a command and fails the test unless it exits with 0.
+func operon(t *testing.T, dir string, args ...string) string {
+	t.Helper()
+	if args[0] == "operon" {
+		args = args[1:]
 	}
-	return out.String()
+	code, out, errOut := runOperon(t, dir, "", args...)
+	if code != 0 {
+		t.Fatalf("operon %s: exit code %d\n%s%s", strings.Join(args, " "), code, out, errOut)
+	}
+	return out
+}
+
+// operonFails runs a command that must be refused as bad input, and returns what it says.
+func operonFails(t *testing.T, dir string, args ...string) string {
+	t.Helper()
+	code, out, errOut := runOperon(t, dir, "", args...)
+	if code != 2 {
+		t.Fatalf("operon %s: exit code %d\n%s%s", strings.Join(args, " "), code, out, errOut)
+	}
+	return errOut
 }
 
 // TestGolden replays the commands of every golden project and compares the trees, both ways.

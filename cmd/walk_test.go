@@ -2,7 +2,6 @@ package cmd_test
 
 import (
 	"bytes"
-	"context"
 	"flag"
 	"fmt"
 	"os"
@@ -12,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/operon-sdk/operon/cmd"
 	"github.com/operon-sdk/operon/pkg/project"
 )
 
@@ -122,19 +120,9 @@ func walkThrough(t *testing.T, first *walkModel, steps []step) (failed int, prob
 
 // run runs a command and holds it to an exit code.
 func (s *stroll) run(want int, line string) {
-	env, err := cmd.System()
-	if err != nil {
-		s.tb.Fatal(err)
-	}
-	var out, errOut bytes.Buffer
-	env.In, env.Out, env.Err = strings.NewReader(""), &out, &errOut
-	env.InTerminal, env.OutTerminal, env.ErrTerminal = false, false, false
-	env.Dir, env.CacheDir = s.dir, s.cache
-	if err := projectModules(); err != nil {
-		s.tb.Fatal(err)
-	}
-	if code := cmd.Main(context.Background(), env, append([]string{"operon"}, strings.Fields(line)...)); code != want {
-		s.tb.Fatalf("exit code: operon %s: %d, want %d\n%s%s", line, code, want, out.String(), errOut.String())
+	code, out, errOut := runOperon(s.tb, s.dir, s.cache, strings.Fields(line)...)
+	if code != want {
+		s.tb.Fatalf("exit code: operon %s: %d, want %d\n%s%s", line, code, want, out, errOut)
 	}
 }
 

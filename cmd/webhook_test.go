@@ -50,33 +50,7 @@ func webhookVariants() map[string][]string {
 // and at the end that it compiles, vets, and that controller-gen generates the same.
 func TestWebhookVariants(t *testing.T) {
 	t.Parallel()
-	for name, commands := range webhookVariants() {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			dir := filepath.Join(t.TempDir(), "variant")
-			if err := os.Mkdir(dir, 0o755); err != nil {
-				t.Fatal(err)
-			}
-			for _, command := range commands {
-				operon(t, dir, strings.Fields(command)...)
-				checkFormat(t, dir)
-				checkOverlays(t, dir)
-				goRun(t, dir, nil, "mod", "tidy", "-diff")
-				if t.Failed() {
-					t.Fatalf("after %s", command)
-				}
-			}
-			goRun(t, dir, nil, "build", "./...")
-			goRun(t, dir, nil, "vet", "./...")
-			goRun(t, dir, nil, "vet", "-tags", "e2e", "./test/...")
-			if !strings.Contains(commands[0], "--namespaced") { // controller-gen is not told of the namespace here
-				checkControllerGen(t, dir)
-			}
-			if out := operon(t, dir, "generate"); out != "" {
-				t.Errorf("generate changes a fresh project:\n%s", out)
-			}
-		})
-	}
+	makeVariants(t, webhookVariants())
 }
 
 // TestWebhooksAtWork fills in webhooks as a person would and has the API server call them: the project's own

@@ -20,11 +20,7 @@ const goModFile = "go.mod"
 // direct when a Go file of the project imports one of its packages. Versions stay, and nothing is
 // added or dropped. It returns the import paths that no requirement provides, sorted.
 func UpdateRequirements(tree *Tree) (unresolved []string, err error) {
-	data, err := tree.ReadFile(goModFile)
-	if err != nil {
-		return nil, missingGoMod(err)
-	}
-	file, err := parseGoMod(data)
+	data, file, err := readGoMod(tree)
 	if err != nil {
 		return nil, err
 	}
@@ -47,11 +43,7 @@ func AddRequirement(tree *Tree, modulePath, version string) error {
 	if err := module.Check(modulePath, version); err != nil {
 		return fmt.Errorf("adding a requirement to go.mod: %w", err)
 	}
-	data, err := tree.ReadFile(goModFile)
-	if err != nil {
-		return missingGoMod(err)
-	}
-	file, err := parseGoMod(data)
+	data, file, err := readGoMod(tree)
 	if err != nil {
 		return err
 	}
@@ -75,11 +67,7 @@ func AddRequirement(tree *Tree, modulePath, version string) error {
 
 // checkModule refuses a project whose files would import packages of another module than its own.
 func checkModule(tree *Tree, repo string) error {
-	data, err := tree.ReadFile(goModFile)
-	if err != nil {
-		return missingGoMod(err)
-	}
-	file, err := parseGoMod(data)
+	_, file, err := readGoMod(tree)
 	if err != nil {
 		return err
 	}
@@ -95,6 +83,16 @@ func missingGoMod(err error) error {
 		return &ContentError{errors.New("go.mod is missing: the project is a Go module; restore the file, for example from version control")}
 	}
 	return fmt.Errorf("reading go.mod: %w", cause(err))
+}
+
+// readGoMod gives the project's go.mod, as text and parsed.
+func readGoMod(tree *Tree) ([]byte, *modfile.File, error) {
+	data, err := tree.ReadFile(goModFile)
+	if err != nil {
+		return nil, nil, missingGoMod(err)
+	}
+	file, err := parseGoMod(data)
+	return data, file, err
 }
 
 func parseGoMod(data []byte) (*modfile.File, error) {

@@ -37,11 +37,7 @@ const (
 // adapt makes templates fit a project as it is: the controller-runtime of an older tool, the way its API
 // package registers types, and the variables that images have already.
 func adapt(tree *Tree, data *Data) error {
-	mod, err := tree.ReadFile(goModFile)
-	if err != nil {
-		return missingGoMod(err)
-	}
-	file, err := parseGoMod(mod)
+	_, file, err := readGoMod(tree)
 	if err != nil {
 		return err
 	}
@@ -82,11 +78,7 @@ func tooOld(r *modfile.Require, what, version string) error {
 // fitOlder leaves out what projects with main.go at the root may do without: a list of samples that they do
 // not keep, and tests where go.mod has no Ginkgo to run them.
 func fitOlder(tree *Tree, files map[string][]byte, inserts map[string]map[string]string) error {
-	data, err := tree.ReadFile(goModFile)
-	if err != nil {
-		return missingGoMod(err)
-	}
-	file, err := parseGoMod(data)
+	_, file, err := readGoMod(tree)
 	if err != nil {
 		return err
 	}
