@@ -112,13 +112,17 @@ func (r *apiReader) structs(from reached, t ast.Expr, at string, via []*ast.Stru
 		return r.structs(from, t.Elt, at+"[0]", via)
 	case *ast.MapType:
 		for _, value := range r.structs(from, t.Value, at, via) {
-			r.warnUnreachable(t, value, "no path leads to the values of the map "+at)
+			r.warnUnreachable(t, value, strings.TrimSpace("no path leads to the values of the map "+at))
 		}
 		return nil
 	case *ast.IndexExpr:
 		return append(r.structs(from, t.X, at, via), r.structs(from, t.Index, at, via)...)
 	case *ast.IndexListExpr:
-		return r.structs(from, t.X, at, via)
+		found := r.structs(from, t.X, at, via)
+		for _, index := range t.Indices {
+			found = append(found, r.structs(from, index, at, via)...)
+		}
+		return found
 	}
 	switch target := r.typeOf(from.in, t); {
 	case target == nil:

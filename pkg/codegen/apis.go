@@ -3,9 +3,7 @@ package codegen
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"go/ast"
-	"go/token"
 	"path"
 	"slices"
 	"strconv"
@@ -56,60 +54,6 @@ type APIField struct {
 	Markers []FieldMarker
 }
 
-// KindMarker is a marker +operator-sdk:csv:customresourcedefinitions on a type.
-type KindMarker struct {
-	DisplayName string
-	Order       *int
-	Resources   [][]string
-	Place       Finding
-}
-
-// FieldMarker is a marker +operator-sdk:csv:customresourcedefinitions on a field.
-type FieldMarker struct {
-	Type, DisplayName, Path string
-	XDescriptors            []string
-	Order                   *int
-}
-
-// csvMarker is the name of both markers.
-const csvMarker = "operator-sdk:csv:customresourcedefinitions"
-
-// kindArguments and fieldArguments are the arguments of the markers, for the parser.
-type kindArguments struct {
-	Resources   [][]string `marker:",optional"`
-	DisplayName string     `marker:",optional"`
-	Order       *int       `marker:",optional"`
-}
-
-type fieldArguments struct {
-	Type         string   `marker:",optional"`
-	DisplayName  string   `marker:",optional"`
-	XDescriptors []string `marker:",optional"`
-	Order        *int     `marker:",optional"`
-	Path         string   `marker:",optional"`
-}
-
-// csvRegistry holds the markers that tell of the CSV, and those of CRDs.
-func csvRegistry() (*markers.Registry, error) {
-	registry, err := CRD.registry()
-	if err != nil {
-		return nil, err
-	}
-	for _, one := range []struct {
-		target markers.TargetType
-		value  any
-	}{{markers.DescribesType, kindArguments{}}, {markers.DescribesField, fieldArguments{}}} {
-		def, err := markers.MakeDefinition(csvMarker, one.target, one.value)
-		if err == nil {
-			err = registry.Register(def)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("registering markers: %w", err)
-		}
-	}
-	return registry, nil
-}
-
 // APIs reads the kinds in a folder and the fields below their spec and status. It reads the syntax of the
 // API packages and of those packages of the project that they import, and nothing else: no types, no
 // dependencies, no process.
@@ -158,7 +102,7 @@ func APIs(ctx context.Context, opts APIOptions) ([]API, Findings, error) {
 			version = one.trees[0].Name.Name
 		}
 		for _, t := range r.declared[one] {
-			if t.structure != nil && ast.IsExported(t.info.Name) {
+			if ast.IsExported(t.info.Name) && (t.structure != nil || len(r.fieldsOf(t, map[*apiType]bool{})) > 0) {
 				apis = append(apis, r.api(one.group, version, t))
 			}
 		}
@@ -235,125 +179,14 @@ func (r *apiReader) read(one *parsed) Findings {
 	if err != nil {
 		findings = append(findings, r.markerFindings(one, err)...)
 	}
-	return findings
-}
-
-// checkKindMarkers finds resources that do not name a kind and a version.
-func (r *apiReader) checkKindMarkers(t *apiType) Findings {
-	var findings Findings
-	for _, m := range r.kindMarkers(t) {
-		for _, resource := range m.Resources {
-			switch {
-			case len(resource) < 2:
-				findings = append(findings, m.Place.saying(fmt.Sprintf("marker +%s: the resource {%s} lacks a version: write {Kind,version} or {Kind,version,name}", csvMarker, strings.Join(resource, ","))))
-			case len(resource) > 3:
-				r.warnings = append(r.warnings, m.Place.saying(fmt.Sprintf("marker +%s: the resource {%s} has more than a kind, a version and a name: the name is left out", csvMarker, strings.Join(resource, ","))))
-			}
-		}
-	}
-	return findings
-}
-
-// saying is a finding at the same place.
-func (f Finding) saying(message string) Finding {
-	f.Message = message
-	return f
-}
-
-// checkField finds tags that cannot be read and markers that name neither spec nor status.
-func (r *apiReader) checkField(one *parsed, field *ast.Field) Findings {
-	var findings Findings
-	if field.Tag != nil {
-		if problem := tagProblem(field.Tag.Value); problem != "" {
-			findings = append(findings, r.at(field.Tag.Pos(), "struct tag "+field.Tag.Value+": "+problem))
-		}
-	}
-	values, err := r.collector.MarkersInPackage(one.view)
-	if err != nil {
-		return findings
-	}
-	places := csvComments(field.Doc)
-	for i, value := range values[field][csvMarker] {
-		m, ok := value.(fieldArguments)
-		if !ok || m.Type == "spec" || m.Type == "status" {
-			continue
-		}
-		at := field.Pos()
-		if i < len(places) {
-			at = places[i]
-		}
-		problem := "type is missing"
-		if m.Type != "" {
-			problem = fmt.Sprintf("type %q is unknown", m.Type)
-		}
-		r.warnings = append(r.warnings, r.at(at, "marker +"+csvMarker+": "+problem+", so it has no effect: write type=spec or type=status"))
-	}
-	return findings
-}
-
-// kindMarkers are the markers of a type with their places.
-func (r *apiReader) kindMarkers(t *apiType) []KindMarker {
-	var list []KindMarker
-	var places []token.Pos
-	if t.info.RawDecl != nil && t.info.RawDecl.Doc != t.info.RawSpec.Doc {
-		places = csvComments(t.info.RawDecl.Doc)
-	}
-	places = append(places, csvComments(t.info.RawSpec.Doc)...)
-	for i, value := range t.info.Markers[csvMarker] {
-		m, ok := value.(kindArguments)
-		if !ok {
-			continue
-		}
-		at := t.info.RawSpec.Pos()
-		if len(places) == len(t.info.Markers[csvMarker]) {
-			at = places[i]
-		}
-		list = append(list, KindMarker{DisplayName: m.DisplayName, Order: m.Order, Resources: m.Resources, Place: r.at(at, "")})
-	}
-	return list
-}
-
-// csvComments are the places of the markers of the CSV in a comment.
-func csvComments(doc *ast.CommentGroup) []token.Pos {
-	var places []token.Pos
-	if doc == nil {
-		return nil
-	}
-	for _, comment := range doc.List {
-		if text, ok := strings.CutPrefix(comment.Text, "//"); ok && strings.HasPrefix(strings.TrimSpace(text), "+"+csvMarker) {
-			places = append(places, comment.Pos()+token.Pos(strings.IndexByte(comment.Text, '+')))
-		}
-	}
-	return places
-}
-
-// unknownMarkers finds what looks like a marker of the CSV and is none.
-func (r *apiReader) unknownMarkers() Findings {
-	var findings Findings
-	for _, one := range r.packages {
-		for _, tree := range one.trees {
-			for _, group := range tree.Comments {
-				for _, comment := range group.List {
-					body, ok := strings.CutPrefix(comment.Text, "//")
-					text := strings.TrimSpace(body)
-					if !ok || !strings.HasPrefix(text, "+operator-sdk:") || r.collector.Lookup(text, markers.DescribesField) != nil {
-						continue
-					}
-					name, _, _ := strings.Cut(text, "=")
-					findings = append(findings, r.at(comment.Pos()+token.Pos(strings.IndexByte(comment.Text, '+')),
-						fmt.Sprintf("unknown marker %s: nothing reads it; did you mean +%s?", name, csvMarker)))
-				}
-			}
-		}
-	}
-	return findings
+	return append(findings, r.bareColons(one)...)
 }
 
 // api describes a type as a kind.
 func (r *apiReader) api(group, version string, t *apiType) API {
 	api := API{
 		Group: group, Version: version, Kind: t.info.Name,
-		Plural:  flect.Pluralize(strings.ToLower(t.info.Name)),
+		Plural:  strings.ToLower(flect.Pluralize(t.info.Name)), // as in the CRD: abbreviations have plurals of their own
 		Doc:     t.info.Doc,
 		Place:   r.at(t.info.RawSpec.Pos(), ""),
 		Markers: r.kindMarkers(t),
@@ -363,17 +196,59 @@ func (r *apiReader) api(group, version string, t *apiType) API {
 			api.Plural = m.Path
 		}
 	}
-	for _, info := range t.info.Fields {
-		if info.RawField.Tag == nil {
-			continue
-		}
-		tag, _ := strconv.Unquote(info.RawField.Tag.Value)
-		switch name, _, _ := strings.Cut(tagValue(tag, "json"), ","); name {
+	for _, one := range r.fieldsOf(t, map[*apiType]bool{}) {
+		switch jsonName(one.field) {
 		case "spec":
-			api.Spec = r.below(t, info.RawField)
+			api.Spec = r.below(one.in, one.field)
 		case "status":
-			api.Status = r.below(t, info.RawField)
+			api.Status = r.below(one.in, one.field)
 		}
 	}
 	return api
+}
+
+// declaredField is a field with the type that declares it.
+type declaredField struct {
+	in    *apiType
+	field *ast.Field
+}
+
+// fieldsOf are the fields of a type, or of the one that it is defined by, behind those of the structs in it without
+// a name in JSON, as its own win. No type is entered twice.
+func (r *apiReader) fieldsOf(t *apiType, entered map[*apiType]bool) []declaredField {
+	if entered[t] {
+		return nil
+	}
+	entered[t] = true
+	if t.structure == nil {
+		if target := r.typeOf(t.in, t.info.RawSpec.Type); target != nil {
+			return r.fieldsOf(target, entered)
+		}
+		return nil
+	}
+	var embedded, own []declaredField
+	for _, field := range t.structure.Fields.List {
+		if len(field.Names) > 0 || jsonName(field) != "" {
+			own = append(own, declaredField{t, field})
+			continue
+		}
+		expr := field.Type
+		if star, ok := expr.(*ast.StarExpr); ok {
+			expr = star.X
+		}
+		if target := r.typeOf(t.in, expr); target != nil {
+			embedded = append(embedded, r.fieldsOf(target, entered)...)
+		}
+	}
+	return append(embedded, own...)
+}
+
+// jsonName is the name that the tag of a field gives it in JSON, or nothing.
+func jsonName(field *ast.Field) string {
+	if field.Tag == nil {
+		return ""
+	}
+	tag, _ := strconv.Unquote(field.Tag.Value)
+	name, _, _ := strings.Cut(tagValue(tag, "json"), ",")
+	return name
 }

@@ -168,7 +168,7 @@ func TestAPIShapes(t *testing.T) {
 		paths = append(paths, f.Path)
 	}
 	want := "a a pointers three boxed pair dotted time wait func chan any missing map loop nameless strings Über round Comma " +
-		"pointers[0].green three[0][0][0].green green down boxed.in boxed.weight pair.both dotted.round loop.through nameless[0].x loop.through.back"
+		"pointers[0].green three[0][0][0].green green down boxed.in boxed.weight pair.both pair.green pair.weight dotted.round loop.through nameless[0].x loop.through.back"
 	if got := strings.Join(paths, " "); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
@@ -240,6 +240,9 @@ func TestAPIMarkerFindings(t *testing.T) {
 		`+operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"a"`:       "api/v1/types.go:5:",
 		`+operator-sdk:csv:customresourcedefinitions:type=spec,displayName=two words`:   "",
 		`+operator-sdk:csv:customresourcedefinitions:type=spec,type=status,order=1,,`:   "api/v1/types.go:5:",
+		`+operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors=urn:alm`:    "api/v1/types.go:5:75: marker +operator-sdk:csv:customresourcedefinitions: a text with a colon needs quotes",
+		"+operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors=`a:\"`":     "",
+		`+operator-sdk:csv:customresourcedefinitions:type=spec,displayName="\":"`:       "",
 		`+operator-sdk:csv:customresourcedefinitions:type=spec,displayname="x",order=y`: `api/v1/types.go:5:59: marker +operator-sdk:csv:customresourcedefinitions: unknown argument "displayname"; did you mean "displayName"?`,
 	} {
 		_, _, err := apisOf(t, source(marker), "api")
@@ -247,6 +250,59 @@ func TestAPIMarkerFindings(t *testing.T) {
 		if got := fmt.Sprint(err); want == "" != (err == nil) || err != nil && (!errors.As(err, &findings) || !strings.HasPrefix(got, want)) {
 			t.Errorf("%s: got %v, want %s", marker, err, want)
 		}
+	}
+}
+
+// TestAPIRoots holds where the spec of a kind is looked for, and how its plural is formed.
+func TestAPIRoots(t *testing.T) {
+	t.Parallel()
+	apis, _, err := apisOf(t, `-- go.mod --
+module example.org/odd
+-- api/v1/types.go --
+// +groupName=odd.example.org
+package v1
+
+type (
+	DNS struct {
+		Spec Spec `+"`json:\"spec\"`"+`
+	}
+	// Inside has no spec of its own.
+	Inside struct {
+		*DNS `+"`json:\",inline\"`"+`
+		Inner `+"`json:\"inner\"`"+`
+	}
+	// Likewise is a DNS.
+	Likewise DNS
+	// Over has another.
+	Over struct {
+		Spec Inner `+"`json:\"spec\"`"+`
+		DNS
+	}
+	Inner struct {
+		Spec int `+"`json:\"spec\"`"+`
+	}
+	Spec struct {
+		Zone string `+"`json:\"zone\"`"+`
+	}
+	Round struct{ Around }
+	Around struct{ Round }
+	Text string
+)
+`, "api")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, api := range apis {
+		line := api.Kind + " " + api.Plural
+		for _, field := range api.Spec {
+			line += " " + field.Path
+		}
+		got = append(got, line)
+	}
+	want := "Around arounds, DNS dnses zone, Inner inners, Inside insides zone, Likewise likewises zone, Over overs spec, Round rounds, Spec specs"
+	if strings.Join(got, ", ") != want {
+		t.Errorf("got  %s\nwant %s", strings.Join(got, ", "), want)
 	}
 }
 
