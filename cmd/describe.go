@@ -153,6 +153,11 @@ func (a *app) describe(c *cobra.Command, tree *scaffold.Tree, config *project.Co
 	if ask := content == nil || scaffolded; c.Flags().Changed("interactive") && !o.interactive || !ask && !o.interactive {
 		return m, nil
 	}
+	if content != nil {
+		if err := base.Check(o.basePath(o.inputDir), content); err != nil {
+			return m, err // nobody should answer questions for nothing
+		}
+	}
 	asked, err := a.ask(m)
 	if errors.Is(err, errNoAnswer) && scaffolded && !o.interactive && !a.InTerminal {
 		// Nobody is there, as in CI, and the texts that the project came with will do.
@@ -224,12 +229,13 @@ func (a *app) ask(m base.Metadata) (base.Metadata, error) {
 	return m, nil
 }
 
-// parseMaintainers reads an answer about maintainers. An address alone will do: the part before the @ is the name.
+// parseMaintainers reads an answer about maintainers. An address will do: its name, or the part before the @, is
+// the maintainer's.
 func (a *app) parseMaintainers(answer string) ([]base.Maintainer, []string) {
 	entries := base.SplitList(answer)
 	for i, entry := range entries {
-		if name, _, ok := strings.Cut(entry, "@"); ok && !strings.Contains(entry, ":") && base.CheckEmail(entry) == "" {
-			entries[i] = name + ":" + entry
+		if name, email, ok := base.ParseAddress(entry); ok && !strings.Contains(entry, ":") {
+			entries[i] = name + ":" + email
 		}
 	}
 	return base.ParseMaintainers(entries)

@@ -71,7 +71,7 @@ func badInput(err error) bool {
 	if errors.Is(err, codegen.ErrModulesMissing) || errors.Is(err, codegen.ErrGoMissing) {
 		return false
 	}
-	return is[base.Findings](err) || is[base.Conflicts](err) || errors.Is(err, project.ErrNotAProject) || errors.Is(err, codegen.ErrHeaderMissing) ||
+	return is[base.Conflicts](err) || errors.Is(err, project.ErrNotAProject) || errors.Is(err, codegen.ErrHeaderMissing) ||
 		is[project.Findings](err) || is[*project.ParseError](err) || is[*project.LayoutError](err) ||
 		is[manifest.Problems](err) || is[bundle.Conflicts](err) || is[codegen.Findings](err) || is[*scaffold.ConflictError](err) || is[*scaffold.EditedError](err) || is[*scaffold.BlockedError](err) ||
 		is[*scaffold.OutsideError](err) || is[*scaffold.MissingFileError](err) ||

@@ -139,10 +139,20 @@ func (a *app) resolveKustomize(c *cobra.Command, root string, config *project.Co
 		flag  string
 		value *string
 	}{{"apis-dir", &o.apisDir}, {"input-dir", &o.inputDir}, {"output-dir", &o.outputDir}} {
-		if !c.Flags().Changed(dir.flag) {
+		flag := c.Flags().Lookup(dir.flag)
+		if *dir.value == "" {
+			*dir.value = flag.DefValue // an empty variable in a script asks for nothing else
+			continue
+		}
+		if !flag.Changed {
 			continue
 		}
 		rel, problem := a.below(root, *dir.value)
+		if problem == "" && flag.Name == "apis-dir" {
+			if info, err := a.FS.Stat(filepath.Join(root, filepath.FromSlash(rel))); err == nil && !info.IsDir() {
+				problem = "is no folder"
+			}
+		}
 		if problem != "" {
 			findings = append(findings, project.Finding{Field: "--" + dir.flag, Value: *dir.value, Problem: problem})
 			continue
@@ -160,8 +170,8 @@ func (a *app) resolveBase(c *cobra.Command, root string, config *project.Config,
 		findings = append(findings, project.Finding{Field: "--prefer", Value: o.prefer, Problem: "must be base or code"})
 	}
 	switch {
-	case c.Flags().Changed("package"):
-		if o.packageName == "" || strings.ContainsAny(o.packageName, `/\`) {
+	case o.packageName != "":
+		if strings.ContainsAny(o.packageName, `/\`) {
 			findings = append(findings, project.Finding{Field: "--package", Value: o.packageName, Problem: "must be a name"})
 		}
 	case config.ProjectName() != "":
@@ -288,6 +298,9 @@ func (a *app) apis(ctx context.Context, tree *scaffold.Tree, config *project.Con
 	var kinds []base.Kind
 	for _, r := range resources {
 		kind := base.Kind{Group: r.QualifiedGroup(), Version: r.Version, Kind: r.Kind}
+		if slices.Contains(kinds, kind) {
+			continue // two tools may have written the same kind
+		}
 		// The types of kinds that the project only has controllers for live elsewhere.
 		if r.API != nil || slices.ContainsFunc(apis, func(api codegen.API) bool { return base.KindOf(api) == kind }) {
 			kinds = append(kinds, kind)

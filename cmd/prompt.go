@@ -30,7 +30,7 @@ var errNoAnswer = errors.New("there is no input to answer it")
 var errBadAnswers = errors.New("the input does not answer it")
 
 // mostAnswers is how often a question is put to a pipe.
-const mostAnswers = 5
+const mostAnswers = 20
 
 // longestAnswer is where a line of a pipe is no answer any more; a description may be long.
 const longestAnswer = 64 << 10

@@ -53,7 +53,7 @@ type record struct {
 	Owned []map[string]any `json:"owned"`
 }
 
-// Make makes a base. A base that is wrong is returned as Findings, one that was changed by hand where the
+// Make makes a base. A base that is wrong is returned as manifest.Problems, one that was changed by hand where the
 // code changed as Conflicts.
 func Make(o Options) (*Result, error) {
 	from := &existing{name: o.Name, csv: Fresh(o.Package)}

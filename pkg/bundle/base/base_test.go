@@ -7,6 +7,7 @@ import (
 	sigsyaml "sigs.k8s.io/yaml"
 
 	"github.com/operon-sdk/operon/pkg/codegen"
+	"github.com/operon-sdk/operon/pkg/manifest"
 )
 
 func TestDisplayName(t *testing.T) {
@@ -258,34 +259,54 @@ spec:
 	}
 }
 
-// TestFindings holds what is said about a base that cannot be read.
-func TestFindings(t *testing.T) {
+// TestProblems holds what is said about a base that cannot be read.
+func TestProblems(t *testing.T) {
 	t.Parallel()
 	const head = "apiVersion: operators.coreos.com/v1alpha1\nkind: ClusterServiceVersion\n"
 	for text, want := range map[string]string{
-		head + "spec:\n  displayName: [ x\n  icon:\n":              "base.yaml:4: ",
-		head + "spec:\n  keywords: x\n  replaces: [1]\n":           "base.yaml:4:13: spec.keywords: must be a list, not string\nbase.yaml:5:13: spec.replaces: must be a text; put it into quotes if it is one, not array",
-		head + "spec:\n  maintainers:\n  - name: a\n  - name: 7\n": "base.yaml:6:11: spec.maintainers.name: must be a text",
-		head + "spec:\n  version: one\n":                           "base.yaml:4:12: spec.version: ",
-		head + "spec:\n  maturity: a\n  maturity: b\n":             "base.yaml:5:3: the key maturity stands in line 4 already",
-		head + "---\n" + head:                                      "base.yaml:4:1: there is a second object",
-		"kind: ConfigMap\n":                                        "base.yaml:1:7: the file must hold an object of kind ClusterServiceVersion",
-		"- a\n":                                                    "base.yaml:1:1: the file must hold an object",
-		"":                                                         "base.yaml: the file is empty",
-		"# nothing\n---\n":                                         "base.yaml: the file is empty",
-		head + "spec:\n\tdisplayName: x\n":                         "base.yaml:4: ",
-		head + "spec: 3\n":                                         "base.yaml:3:7: spec: must be a mapping, not number",
-		"\x00\x01\x02":                                             "base.yaml: ",
-		head + "spec:\n  apiservicedefinitions:\n    owned:\n    - name: a\n    - group: true\n": "base.yaml:7:14: spec.apiservicedefinitions.owned.group: must be a text",
+		head + "spec:\n  displayName: [ x\n  icon:\n":                "base.yaml:4: ",
+		head + "spec:\n  keywords: x\n  replaces: [1]\n":             "base.yaml:4:13: spec.keywords: must be a list, not string\nbase.yaml:5:13: spec.replaces: must be a text; put it into quotes if it is one, not array",
+		head + "spec:\n  maintainers:\n  - name: a\n  - name: 7.0\n": "base.yaml:6:11: spec.maintainers.name: must be a text",
+		head + "spec:\n  maturity: yes\n  minKubeVersion: 1.20\n":    "base.yaml:4:13: spec.maturity: must be a text; put it into quotes if it is one, not bool\nbase.yaml:5:19: spec.minKubeVersion: must be a text",
+		head + "spec:\n  version: one\n":                             "base.yaml:4:12: spec.version: ",
+		head + "spec:\n  maturity: a\n  maturity: b\n":               "base.yaml:5:3: the key maturity stands in line 4 already",
+		head + "---\n" + head:                                        "base.yaml:4:1: there is a second object",
+		"kind: ConfigMap\n":                                          "base.yaml:1:7: the file must hold an object of kind ClusterServiceVersion",
+		"- a\n":                                                      "base.yaml:1:1: the file must hold an object",
+		"":                                                           "base.yaml: the file is empty",
+		"# nothing\n---\n":                                           "base.yaml: the file is empty",
+		head + "spec:\n\tdisplayName: x\n":                           "base.yaml:4: ",
+		head + "spec: 3\n":                                           "base.yaml:3:7: spec: must be a mapping, not number",
+		"\x00\x01\x02":                                               "base.yaml: ",
+		head + "spec:\n  apiservicedefinitions:\n    owned:\n    - name: a\n    - group: yes\n": "base.yaml:7:14: spec.apiservicedefinitions.owned.group: must be a text",
 	} {
 		_, err := Make(options([]byte(text), nil))
-		if findings, ok := err.(Findings); !ok || !strings.HasPrefix(findings.Error(), want) { //nolint:errorlint // the type itself
+		if problems, ok := err.(manifest.Problems); !ok || !strings.HasPrefix(problems.Error(), want) { //nolint:errorlint // the type itself
 			t.Errorf("%q: got %v, want %s", text, err, want)
 		}
 	}
 	for _, text := range []string{"\uFEFF" + head + "spec: {displayName: x}\n", strings.ReplaceAll(head+"spec: {displayName: x}\n", "\n", "\r\n"), "---\n" + head + "spec: {displayName: x}\n---\n", "# x\n---\n---\n" + head + "spec: {displayName: x}\n"} {
 		if result := made(t, options([]byte(text), nil)); !strings.Contains(string(result.CSV), "displayName: x\n") {
 			t.Errorf("%q gives %s", text, result.CSV)
+		}
+	}
+}
+
+// TestNumbersAsTexts holds that numbers are taken where texts belong, as long as they stay what they are.
+func TestNumbersAsTexts(t *testing.T) {
+	t.Parallel()
+	csv := string(made(t, options([]byte(`kind: ClusterServiceVersion
+metadata:
+  annotations: {size: 5, open: true}
+spec:
+  future: 1
+  keywords: [1, a]
+  maturity: 2
+  minKubeVersion: 1.29
+`), nil)).CSV)
+	for _, want := range []string{"    open: \"true\"\n    size: \"5\"\n", "  future: 1\n", "  - \"1\"\n  - a\n", "  maturity: \"2\"\n", "  minKubeVersion: \"1.29\"\n"} {
+		if !strings.Contains(csv, want) {
+			t.Errorf("no %q in\n%s", want, csv)
 		}
 	}
 }

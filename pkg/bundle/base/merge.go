@@ -5,10 +5,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
-
-	sigsyaml "sigs.k8s.io/yaml"
 )
 
 // Side is who wins where the base and the code were both changed.
@@ -20,51 +17,6 @@ const (
 	InBase  Side = "base"
 	InCode  Side = "code"
 )
-
-// Conflict is a value that a person changed in the base while the code changed it, too.
-type Conflict struct {
-	File         string
-	Line, Column int
-	// Field is the value's path in the CSV.
-	Field string
-	// Base and Code are the two values; nothing where a side took it away.
-	Base, Code any
-}
-
-// String shows both sides.
-func (c Conflict) String() string {
-	return fmt.Sprintf("%s: %s was changed by hand and in the code: the base has %s, the code gives %s",
-		Finding{File: c.File, Line: c.Line, Column: c.Column, Message: ""}.place(), c.Field, show(c.Base), show(c.Code))
-}
-
-func (f Finding) place() string { return strings.TrimSuffix(f.String(), ": ") }
-
-// Conflicts is the error of a base that cannot be merged.
-type Conflicts []Conflict
-
-// Error lists the conflicts, one a line, and says what can be done.
-func (c Conflicts) Error() string {
-	lines := make([]string, len(c), len(c)+1)
-	for i, conflict := range c {
-		lines[i] = conflict.String()
-	}
-	return strings.Join(append(lines, "make both alike, or choose with --prefer=base or --prefer=code; nothing was written"), "\n")
-}
-
-// show is a value in one line.
-func show(value any) string {
-	switch value := value.(type) {
-	case nil:
-		return "nothing"
-	case string:
-		return strconv.Quote(value)
-	}
-	data, err := sigsyaml.Marshal(value)
-	if err != nil {
-		return fmt.Sprint(value)
-	}
-	return strings.Join(strings.Fields(string(data)), " ")
-}
 
 // merger merges the owned entry of one kind.
 type merger struct {
@@ -79,23 +31,32 @@ type merger struct {
 	kept []string
 }
 
-// keys tell the elements of a list apart, for the lists of an entry in which an element stands for itself.
-var keys = map[string]func(map[string]any) string{
-	"resources": func(m map[string]any) string {
-		return text(m["kind"]) + "/" + text(m["version"]) + "/" + text(m["name"])
-	},
-	"specDescriptors":   func(m map[string]any) string { return text(m["path"]) },
-	"statusDescriptors": func(m map[string]any) string { return text(m["path"]) },
+// keyOf tells the elements of a list apart, for the lists of an entry in which an element stands for itself. It is
+// nil for every other field.
+func keyOf(field string) func(map[string]any) string {
+	switch field {
+	case "resources":
+		return func(m map[string]any) string {
+			return text(m["kind"]) + "/" + text(m["version"]) + "/" + text(m["name"])
+		}
+	case "specDescriptors", "statusDescriptors":
+		return func(m map[string]any) string { return text(m["path"]) }
+	}
+	return nil
 }
 
-// ofEntries and ofDescriptors are the fields that the code gives.
-var (
-	ofEntries     = []string{"description", "displayName", "kind", "name", "resources", "specDescriptors", "statusDescriptors", "version"}
-	ofDescriptors = []string{"description", "displayName", "path", "x-descriptors"}
-)
+// ofEntries tells the fields of an owned entry that the code gives.
+func ofEntries(field string) bool {
+	return identifies(field) || field == "description" || field == "displayName" || keyOf(field) != nil
+}
 
-// identity are the fields that make an entry the one of a kind. The code knows them best.
-var identity = []string{"kind", "name", "version"}
+// ofDescriptors tells the fields of a descriptor that the code gives.
+func ofDescriptors(field string) bool {
+	return field == "description" || field == "displayName" || field == "path" || field == "x-descriptors"
+}
+
+// identifies tells the fields that make an entry the one of a kind. The code knows them best.
+func identifies(field string) bool { return field == "kind" || field == "name" || field == "version" }
 
 // entry merges an owned entry; at is its path in the base.
 func (m *merger) entry(before, now, disk map[string]any, at []any) map[string]any {
@@ -104,12 +65,12 @@ func (m *merger) entry(before, now, disk map[string]any, at []any) map[string]an
 		here := append(slices.Clone(at), key)
 		var merged any
 		switch {
-		case slices.Contains(identity, key):
+		case identifies(key):
 			merged = now[key]
-		case !slices.Contains(ofEntries, key):
+		case !ofEntries(key):
 			merged = disk[key]
-		case keys[key] != nil:
-			merged = m.list(keys[key], before[key], now[key], disk[key], here)
+		case keyOf(key) != nil:
+			merged = m.list(keyOf(key), before[key], now[key], disk[key], here)
 		default:
 			merged = m.value(before[key], now[key], disk[key], here)
 		}
@@ -160,7 +121,7 @@ func (m *merger) list(key func(map[string]any) string, before, now, disk any, at
 func (m *merger) fields(before, now, disk map[string]any, at []any) map[string]any {
 	out := map[string]any{}
 	for _, key := range union(before, now, disk) {
-		if _, descriptor := disk["path"]; descriptor && !slices.Contains(ofDescriptors, key) {
+		if _, descriptor := disk["path"]; descriptor && !ofDescriptors(key) {
 			out[key] = disk[key]
 			continue
 		}
@@ -202,7 +163,7 @@ func (m *merger) conflict(now, disk any, at []any) any {
 			break
 		}
 	}
-	m.conflicts = append(m.conflicts, Conflict{File: m.from.name, Line: node.Line, Column: node.Column, Field: fieldName(at), Base: disk, Code: now})
+	m.conflicts = append(m.conflicts, Conflict{Position: m.from.place(node), Field: fieldName(at), Base: disk, Code: now})
 	return disk
 }
 
@@ -261,7 +222,7 @@ func byKey(key func(map[string]any) string, list any) keyed {
 // the work of a person than a sign of age.
 func byHand(now generated, disk map[string]any) bool {
 	for key := range disk {
-		if !slices.Contains(ofEntries, key) {
+		if !ofEntries(key) {
 			return true
 		}
 	}
@@ -273,10 +234,10 @@ func byHand(now generated, disk map[string]any) bool {
 		docs["statusDescriptors"][field.Path] = field.Doc
 	}
 	for list, fields := range docs {
-		made := byKey(keys[list], now.entry[list])
-		for path, descriptor := range byKey(keys[list], disk[list]).items {
+		made := byKey(keyOf(list), now.entry[list])
+		for path, descriptor := range byKey(keyOf(list), disk[list]).items {
 			for key := range descriptor {
-				if !slices.Contains(ofDescriptors, key) {
+				if !ofDescriptors(key) {
 					return true
 				}
 			}
@@ -297,7 +258,7 @@ func (g generated) named(disk map[string]any) map[string]any {
 		before["displayName"] = g.entry["displayName"]
 	}
 	for _, list := range []string{"specDescriptors", "statusDescriptors"} {
-		now := byKey(keys[list], g.entry[list])
+		now := byKey(keyOf(list), g.entry[list])
 		items, _ := disk[list].([]any)
 		items = slices.Clone(items)
 		for i, item := range items {

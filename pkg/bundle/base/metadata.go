@@ -7,10 +7,12 @@ import (
 	"net/mail"
 	"net/url"
 	"path"
-	"regexp"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/operon-sdk/operon/pkg/manifest"
 )
 
 // Metadata is what a person says about an operator. Empty fields leave the base as it is.
@@ -59,6 +61,19 @@ func ParseMaintainers(entries []string) (maintainers []Maintainer, wrong []strin
 	return maintainers, wrong
 }
 
+// ParseAddress reads an e-mail address with or without a name: ana@example.com, or Ana <ana@example.com>. The name
+// of one without is the part before the @.
+func ParseAddress(text string) (name, email string, ok bool) {
+	address, err := mail.ParseAddress(text)
+	if err != nil {
+		return "", "", false
+	}
+	if name, email = address.Name, address.Address; name == "" {
+		name, _, _ = strings.Cut(email, "@")
+	}
+	return name, email, true
+}
+
 // CheckEmail says what is wrong with an address, or nothing.
 func CheckEmail(address string) string {
 	if _, err := mail.ParseAddress(address); err != nil {
@@ -75,32 +90,41 @@ func CheckURL(address string) string {
 	return ""
 }
 
-// kubeVersion is what OLM takes for a version of Kubernetes.
-var kubeVersion = regexp.MustCompile(`^\d+\.\d+\.\d+$`)
-
 // CheckKubeVersion says what is wrong with the version of Kubernetes that an operator needs, or nothing.
 func CheckKubeVersion(version string) string {
-	if !kubeVersion.MatchString(version) {
+	parts := strings.Split(version, ".")
+	numbers := !slices.ContainsFunc(parts, func(part string) bool { return part == "" || strings.Trim(part, "0123456789") != "" })
+	if len(parts) != 3 || !numbers { // the only form that OLM takes
 		return "must have the form 1.29.0"
 	}
 	return ""
 }
 
-// iconTypes are the media types that catalogs show, by the endings of files.
-var iconTypes = map[string]string{
-	".svg": "image/svg+xml", ".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".gif": "image/gif",
-}
-
 // NewIcon makes an icon of a file's name and content.
 func NewIcon(name string, data []byte) (*Icon, error) {
-	mediaType, ok := iconTypes[strings.ToLower(path.Ext(name))]
+	mediaType := iconType(name)
 	switch {
-	case !ok:
+	case mediaType == "":
 		return nil, fmt.Errorf("catalogs show .svg, .png, .jpg and .gif files only")
 	case len(data) == 0:
 		return nil, fmt.Errorf("the file is empty")
 	}
 	return &Icon{Data: data, MediaType: mediaType}, nil
+}
+
+// iconType is the media type of a picture that catalogs show, by the ending of its file; empty for any other.
+func iconType(name string) string {
+	switch strings.ToLower(path.Ext(name)) {
+	case ".svg":
+		return "image/svg+xml"
+	case ".png":
+		return "image/png"
+	case ".jpg", ".jpeg":
+		return "image/jpeg"
+	case ".gif":
+		return "image/gif"
+	}
+	return ""
 }
 
 // metadataFile is the form of the file that --metadata-file names.
@@ -134,7 +158,7 @@ func ParseMetadata(name string, data []byte) (Metadata, string, error) {
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	decoder.KnownFields(true)
 	if err := decoder.Decode(&f); err != nil && len(bytes.TrimSpace(data)) > 0 {
-		return Metadata{}, "", yamlFindings(name, err)
+		return Metadata{}, "", yamlProblems(name, err)
 	}
 	m := Metadata{
 		DisplayName: f.DisplayName, Description: f.Description, ProviderName: f.Provider.Name, ProviderURL: f.Provider.URL,
@@ -146,21 +170,21 @@ func ParseMetadata(name string, data []byte) (Metadata, string, error) {
 	for _, one := range f.Links {
 		m.Links = append(m.Links, Link(one))
 	}
-	if findings := f.check(name, data); len(findings) > 0 {
-		return Metadata{}, "", findings
+	if problems := f.check(name, data); len(problems) > 0 {
+		return Metadata{}, "", problems
 	}
 	return m, f.Icon, nil
 }
 
 // check finds values that no catalog takes.
-func (f metadataFile) check(name string, data []byte) Findings {
+func (f metadataFile) check(name string, data []byte) manifest.Problems {
 	file := &existing{name: name}
 	var document yaml.Node
 	if err := yaml.Unmarshal(data, &document); err != nil || len(document.Content) == 0 {
 		return nil
 	}
 	file.root = document.Content[0]
-	var findings Findings
+	var problems manifest.Problems
 	wrong := func(problem string, path ...any) {
 		node := file.find(path...)
 		if problem == "" {
@@ -169,7 +193,7 @@ func (f metadataFile) check(name string, data []byte) Findings {
 		if node == nil {
 			node = file.find(path[:len(path)-1]...)
 		}
-		findings = append(findings, file.at(node, fieldName(path)+" "+problem))
+		problems = append(problems, file.at(node, fieldName(path)+" "+problem))
 	}
 	for i, one := range f.Maintainers {
 		if one.Name == "" {
@@ -194,7 +218,7 @@ func (f metadataFile) check(name string, data []byte) Findings {
 	if f.MinKubeVersion != "" {
 		wrong(CheckKubeVersion(f.MinKubeVersion), "minKubeVersion")
 	}
-	return findings
+	return problems
 }
 
 // apply sets what is given in a CSV's spec.

@@ -21,13 +21,11 @@ func restore(csv, raw map[string]any) {
 	}
 }
 
-var unmarshaler = reflect.TypeFor[json.Unmarshaler]()
-
 func restoreValue(t reflect.Type, raw, out any) {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	if reflect.PointerTo(t).Implements(unmarshaler) {
+	if reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()) {
 		return
 	}
 	switch t.Kind() {
