@@ -3,7 +3,10 @@ package codegen
 import (
 	"cmp"
 	"context"
+	"errors"
 	"go/ast"
+	"io/fs"
+	"os"
 	"path"
 	"slices"
 	"strconv"
@@ -87,6 +90,7 @@ func APIs(ctx context.Context, opts APIOptions) ([]API, Findings, error) {
 	var findings Findings
 	for _, one := range s.packages {
 		findings = append(findings, r.read(one)...)
+		findings = append(findings, r.missingImports(p, one)...)
 	}
 	var apis []API
 	for _, one := range s.packages {
@@ -135,6 +139,40 @@ func (p *project) parseWithImports(registry *markers.Registry, roots []*pkg) (*s
 		}
 		done = before
 	}
+}
+
+// missingImports finds imports of packages that the project should have and has not: what their types say would be
+// missing without a word.
+func (r *apiReader) missingImports(p *project, one *parsed) Findings {
+	var findings Findings
+	for _, tree := range one.trees {
+		for _, spec := range tree.Imports {
+			target, err := strconv.Unquote(spec.Path.Value)
+			if err == nil && p.misses(target) {
+				findings = append(findings, r.at(spec.Path.Pos(), "there is no package "+target+" in this project"))
+			}
+		}
+	}
+	return findings
+}
+
+// misses tells that an import path is one of the root module's, but of no folder and of no other module.
+func (p *project) misses(target string) bool {
+	rel, ok := strings.CutPrefix(target, p.modules[0].path+"/")
+	if !ok || p.local(target) != nil {
+		return false
+	}
+	gomod, err := p.read("go.mod")
+	if err != nil {
+		return false
+	}
+	for other := target; other != p.modules[0].path; other = path.Dir(other) {
+		if strings.Contains(string(gomod), other+" v") {
+			return false
+		}
+	}
+	_, err = os.Stat(p.abs(rel))
+	return errors.Is(err, fs.ErrNotExist)
 }
 
 // apiReader finds its way through the type declarations of some packages.

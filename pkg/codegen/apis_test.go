@@ -306,6 +306,34 @@ type (
 	}
 }
 
+// TestAPIMissingImports holds which imports must be there: those of the project, not those of other modules.
+func TestAPIMissingImports(t *testing.T) {
+	t.Parallel()
+	_, _, err := apisOf(t, `-- go.mod --
+module example.org/odd
+
+require example.org/odd/elsewhere v1.0.0
+-- api/v1/types.go --
+// +groupName=odd.example.org
+package v1
+
+import (
+	"fmt"
+
+	_ "example.org/odd/elsewhere/deep"
+	_ "example.org/oddity"
+	gone "example.org/odd/pkg/gone"
+	_ "example.org/odd/testdata/there"
+	_ "k8s.io/api/core/v1"
+)
+-- testdata/there/there.go --
+package there
+`, "api")
+	if want := "api/v1/types.go:9:7: there is no package example.org/odd/pkg/gone in this project"; err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
 // TestAPIUnknownMarkers holds that a misspelt marker is told of.
 func TestAPIUnknownMarkers(t *testing.T) {
 	t.Parallel()

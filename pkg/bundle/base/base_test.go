@@ -311,6 +311,26 @@ spec:
 	}
 }
 
+// TestSamePathTwice holds that two fields of one path are no conflict where only the code changed.
+func TestSamePathTwice(t *testing.T) {
+	t.Parallel()
+	both := func(markers ...codegen.FieldMarker) codegen.API {
+		twice := api("Stove cooks.", "How many.", markers...)
+		twice.Spec = append(twice.Spec, twice.Spec[0], twice.Spec[0])
+		return twice
+	}
+	before := made(t, options(nil, nil, both(shown)))
+	after := string(made(t, options(before.CSV, nil, both(codegen.FieldMarker{Type: "spec"}))).CSV)
+	if n := strings.Count(after, "path: "+both().Spec[0].Path+"\n"); n != 3 {
+		t.Errorf("%d descriptors in\n%s", n, after)
+	}
+	fewer := both(codegen.FieldMarker{Type: "spec"})
+	fewer.Spec = fewer.Spec[:1]
+	if _, err := Make(options(before.CSV, nil, fewer)); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestMetadata holds the form of the file with metadata, and that only what it says is set.
 func TestMetadata(t *testing.T) {
 	t.Parallel()

@@ -261,13 +261,13 @@ func (g generated) named(disk map[string]any) map[string]any {
 		now := byKey(keyOf(list), g.entry[list])
 		items, _ := disk[list].([]any)
 		items = slices.Clone(items)
-		for i, item := range items {
-			descriptor, ok := item.(map[string]any)
-			made := now.items[text(descriptor["path"])]
-			if ok && made != nil && descriptor["displayName"] != nil && g.derived[list+text(descriptor["path"])] {
+		there := byKey(keyOf(list), disk[list])
+		for key, descriptor := range there.items {
+			// Where a path is there twice, each is compared with its like.
+			if now.items[key] != nil && descriptor["displayName"] != nil && g.derived[list+text(descriptor["path"])] {
 				descriptor = maps.Clone(descriptor)
-				descriptor["displayName"] = made["displayName"]
-				items[i] = descriptor
+				descriptor["displayName"] = now.items[key]["displayName"]
+				items[there.index[key]] = descriptor
 			}
 		}
 		if items != nil {
