@@ -65,6 +65,7 @@ func kustomizeDifferences() map[string]caseDifference {
 		"61-skipped-package-first":   {files: true, reason: "+kubebuilder:skip is about its own package alone"},
 		"66-base-of-older-code":      {says: `brought up to date with the code: description, which was "An older text\."`},
 		"67-interactive-addresses":   {files: true, reason: "e-mail addresses tell of maintainers, and blanks do not belong to them"},
+		"68-import-missing":          {says: `types\.go:3:8: there is no package example\.org/pump-operator/pkg/gone`},
 		"44-interactive-eof":         {says: `"Display name for the operator \(required\):" is open: there is no input to answer it`},
 	}
 }

@@ -1,0 +1,3 @@
+module example.org/pump-operator
+
+go 1.24
