@@ -201,7 +201,7 @@ func (a *app) validateOptions(dir string, o validateOptions) (validate.Options, 
 	if file := a.Getenv(categoriesVariable); file != "" {
 		categories, err := a.categories(dir, file)
 		if err != nil {
-			add(categoriesVariable, file, err.Error())
+			options.CategoriesErr = fmt.Errorf("%s, which %s names, %w", filepath.ToSlash(file), categoriesVariable, err)
 		}
 		options.Categories = categories
 	}
@@ -223,11 +223,11 @@ func (a *app) categories(dir, file string) ([]string, error) {
 		}
 		return nil, fmt.Errorf("cannot be read: %w", err)
 	}
-	own := struct{ Categories []string }{Categories: []string{}}
+	var own struct{ Categories []string }
 	if err := json.Unmarshal(data, &own); err != nil {
 		return nil, fmt.Errorf(`must be JSON such as {"categories": ["Database"]}: %w`, err)
 	}
-	return own.Categories, nil
+	return append([]string{}, own.Categories...), nil
 }
 
 // bundleSource opens a bundle's directory or image.

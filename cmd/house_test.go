@@ -27,7 +27,7 @@ func house() map[string][]string {
 		"pkg/bundle":          {"pkg/bundle/base", "pkg/manifest", "templates"},
 		"pkg/bundle/base":     {"pkg/codegen", "pkg/manifest"},
 		"pkg/bundle/catalog":  {"pkg/manifest", "templates"},
-		"pkg/bundle/validate": {"pkg/manifest"},
+		"pkg/bundle/validate": {"pkg/bundle", "pkg/manifest"},
 		"pkg/image":           {},
 		"pkg/kube":            {},
 		"pkg/controlplane":    {"pkg/kube", "templates"},

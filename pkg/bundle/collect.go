@@ -140,7 +140,7 @@ func (c *collection) noteLost(o manifest.Object, kept map[string]any) {
 		}
 		c.note(Note{
 			Position: o.Locate(path...), Subject: o.String(), Dropped: true,
-			Reason: fmt.Sprintf("has a field %s that Kubernetes does not know; it is not in the bundle", fieldPath(path)),
+			Reason: fmt.Sprintf("has a field %s that Kubernetes does not know; it is not in the bundle", manifest.FieldPath(path)),
 			Advice: "correct its name and place, or delete it",
 		})
 	}

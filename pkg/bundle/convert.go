@@ -163,7 +163,7 @@ func (c *versionFolder) read() (notes []Note, problems manifest.Problems) {
 			c.scorecard = name // Check tells of a second one
 			objects = append(objects, o)
 			continue
-		case !supported(o.Kind()):
+		case !Supported(o.Kind()):
 			notes = append(notes, leftOut(o))
 			continue
 		}

@@ -27,7 +27,7 @@ func (c *collection) applyExamples(csv *v1alpha1.ClusterServiceVersion) error {
 			rest = append(rest, o)
 			continue
 		}
-		if supported(o.Kind()) {
+		if Supported(o.Kind()) {
 			rest = append(rest, o)
 		}
 		content, err := json.Marshal(o.Fields)

@@ -10,9 +10,9 @@ import (
 	"github.com/operon-sdk/operon/pkg/manifest"
 )
 
-// supported tells whether OLM takes a kind in a bundle, besides what becomes part of the CSV. OLM goes
+// Supported tells whether OLM takes a kind in a bundle, besides what becomes part of the CSV. OLM goes
 // by the kind alone; the list is operator-registry's pkg/lib/bundle/supported_resources.go.
-func supported(kind string) bool {
+func Supported(kind string) bool {
 	switch kind {
 	case kindCSV, kindCRD, kindSecret, "ClusterRole", "ClusterRoleBinding", "ConfigMap", kindAccount, "Service", kindRole, "RoleBinding",
 		"PrometheusRule", "ServiceMonitor", "PodMonitor", "PodDisruptionBudget", "PriorityClass", "VerticalPodAutoscaler",
@@ -35,7 +35,7 @@ func (c *collection) files(out *Manifests) error {
 		f.typed(objectFile(o.Object), o.Object, &o.value)
 	}
 	for _, o := range c.others {
-		if supported(o.Kind()) {
+		if Supported(o.Kind()) {
 			f.add(objectFile(o), o, o.Fields)
 			c.noteSecret(o)
 			continue

@@ -191,7 +191,7 @@ func (c *collection) check(csv *v1alpha1.ClusterServiceVersion, at source) {
 		position = at.Position
 	}
 	for _, missing := range missingTexts(csv) {
-		c.problem(at.locate(missing...), "%s of the CSV is missing; write it into the base CSV", fieldPath(missing))
+		c.problem(at.locate(missing...), "%s of the CSV is missing; write it into the base CSV", manifest.FieldPath(missing))
 	}
 	for _, result := range validation.ClusterServiceVersionValidator.Validate(csv) {
 		for _, e := range result.Errors {

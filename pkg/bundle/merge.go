@@ -235,7 +235,7 @@ func (m *merger) keep(path []string, generated any) {
 
 func (m *merger) conflict(path []string, before, now, disk any) {
 	m.conflicts = append(m.conflicts, Conflict{
-		File: m.file, Field: fieldPath(path), Before: show(before), Now: show(now), Disk: show(disk),
+		File: m.file, Field: manifest.FieldPath(path), Before: show(before), Now: show(now), Disk: show(disk),
 	})
 }
 

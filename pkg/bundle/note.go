@@ -105,28 +105,6 @@ func empty(v any) bool {
 	return false
 }
 
-// fieldPath writes a path as kubectl explain does, with indices in brackets.
-func fieldPath(steps []string) string {
-	if len(steps) == 1 {
-		return steps[0]
-	}
-	var b strings.Builder
-	for _, step := range steps {
-		switch {
-		case step != "" && strings.Trim(step, "0123456789") == "":
-			b.WriteString("[" + step + "]")
-		case strings.ContainsAny(step, "./"):
-			fmt.Fprintf(&b, "[%q]", step)
-		default:
-			if b.Len() > 0 {
-				b.WriteByte('.')
-			}
-			b.WriteString(step)
-		}
-	}
-	return b.String()
-}
-
 func sortedKeys[V any](m map[string]V) []string {
 	keys := make([]string, 0, len(m))
 	for key := range m {

@@ -3,6 +3,7 @@ package manifest
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"strconv"
 	"strings"
 
@@ -109,12 +110,17 @@ func (o Object) metadata() Problems {
 // explain names the field, and the line, of what does not fit a Go type.
 func (o Object) explain(err error) error {
 	if typed, ok := errors.AsType[*jsonTypeError](err); ok {
-		path := strings.Split(typed.Field, ".")
+		field := strings.TrimPrefix(typed.Field, "TypeMeta.")
+		path := strings.Split(field, ".")
 		kind, _, _ := strings.Cut(typed.Value, " ")
 		if exact, ok := misfit(o.Fields, path, kind); ok {
 			path = exact
 		}
-		return Problems{{Position: o.Locate(path...), Text: fmt.Sprintf("%s: %s must be %s, not %s", o, typed.Field, article(typed.Type.String()), article(typed.Value))}}
+		wanted := typed.Type.String()
+		if typed.Type.Kind() == reflect.String {
+			wanted = "string" // which types with a name are too
+		}
+		return Problems{{Position: o.Locate(path...), Field: FieldPath(path), Text: fmt.Sprintf("%s: %s must be %s, not %s", o, field, article(wanted), article(typed.Value))}}
 	}
 	message := err.Error()
 	for _, prefix := range []string{"error unmarshaling JSON: ", "while decoding JSON: ", "json: "} {

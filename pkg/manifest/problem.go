@@ -25,6 +25,8 @@ func (p Position) String() string {
 type Problem struct {
 	Position
 	Text string
+	// Field is the path of the field at fault; empty where it is not known.
+	Field string
 	// Foreign tells that a document is YAML, but of something else than Kubernetes.
 	Foreign bool
 }

@@ -2,7 +2,6 @@ package validate
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/manifest"
@@ -74,47 +73,4 @@ func (f Finding) String() string {
 		b.WriteString("\n    " + f.Fix)
 	}
 	return b.String()
-}
-
-// fieldPath writes the steps of a path as people write them: spec.links[0].url, annotations["a.b/c"].
-func fieldPath(steps []string) string {
-	var b strings.Builder
-	for _, step := range steps {
-		switch _, err := strconv.Atoi(step); {
-		case err == nil:
-			b.WriteString("[" + step + "]")
-		case strings.ContainsAny(step, "./ "):
-			fmt.Fprintf(&b, "[%q]", step)
-		default:
-			if b.Len() > 0 {
-				b.WriteByte('.')
-			}
-			b.WriteString(step)
-		}
-	}
-	return b.String()
-}
-
-// steps takes a path apart that fieldPath or Kubernetes wrote.
-func steps(path string) []string {
-	var out []string
-	for path != "" {
-		switch {
-		case path[0] == '.':
-			path = path[1:]
-		case path[0] == '[':
-			end := strings.IndexByte(path, ']')
-			if end < 0 {
-				return out
-			}
-			out, path = append(out, strings.Trim(path[1:end], `"`)), path[end+1:]
-		default:
-			end := strings.IndexAny(path, ".[")
-			if end < 0 {
-				end = len(path)
-			}
-			out, path = append(out, path[:end]), path[end:]
-		}
-	}
-	return out
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apiextensionsv1beta1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1beta1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	sigsyaml "sigs.k8s.io/yaml"
 
 	"github.com/operon-sdk/operon/pkg/manifest"
 )
@@ -56,11 +58,13 @@ type content struct {
 	api  *apimanifests.Bundle
 	// raw are the bytes of the manifests before and after compression.
 	size, compressed int64
+	// phrases gives the phrasebook of the call.
+	phrases func() *phrasebook
 }
 
 // load reads a bundle. Where it has findings of level Error, the bundle cannot be looked at further.
-func load(fsys fs.FS, shown string) *content {
-	c := &content{fsys: fsys, shown: shown, api: &apimanifests.Bundle{}}
+func load(fsys fs.FS, shown string, phrases func() *phrasebook) *content {
+	c := &content{fsys: fsys, shown: shown, api: &apimanifests.Bundle{}, phrases: phrases}
 	c.loadMetadata()
 	c.loadManifests()
 	return c
@@ -246,11 +250,14 @@ func (c *content) add(obj manifest.Object, base string) {
 			return
 		}
 		csv := &v1alpha1.ClusterServiceVersion{}
-		if err := obj.Into(csv); err != nil {
+		if err := obj.Into(csv); err != nil && !c.withoutRelease(obj, csv) {
 			c.decodeError(obj, err)
 		}
 		if c.mediaType == plainType {
 			c.mediaType = registryType
+		}
+		if len(csv.Spec.Icon) == 0 {
+			csv.Spec.Icon = nil // a validator takes a list that is there for one that has an item
 		}
 		c.csv, c.api.CSV, c.api.Name = obj, csv, csv.Name
 		c.asRead(csv)
@@ -275,6 +282,28 @@ func (c *content) add(obj manifest.Object, base string) {
 	}
 }
 
+// withoutRelease reads a CSV that is at fault in its release alone: a field that is newer than operator-sdk,
+// which passes it over.
+func (c *content) withoutRelease(obj manifest.Object, csv *v1alpha1.ClusterServiceVersion) bool {
+	spec, _ := mapAt(obj.Fields, "spec")
+	if _, ok := spec["release"]; !ok {
+		return false
+	}
+	fields, spec := maps.Clone(obj.Fields), maps.Clone(spec)
+	delete(spec, "release")
+	fields["spec"] = spec
+	data, err := manifest.Encode(fields)
+	if err != nil {
+		return false
+	}
+	*csv = v1alpha1.ClusterServiceVersion{}
+	if sigsyaml.Unmarshal(data, csv) != nil {
+		return false
+	}
+	c.own(obj, "release", "spec.release", "is no release: identifiers of letters, digits and hyphens with dots between them, at most 20 characters in all", "write a release such as 1, or take the line out")
+	return true
+}
+
 // asRead puts the CSV among the objects as its type has read it: a validator that reads the object again
 // takes no number for a text, and would say so on the standard output.
 func (c *content) asRead(csv *v1alpha1.ClusterServiceVersion) {
@@ -296,13 +325,17 @@ func (c *content) decodeError(obj manifest.Object, err error) {
 	}
 	for _, p := range problems {
 		finding := Finding{
-			Position: p.Position, Level: Error, Rule: "wrong-type", Object: describe(obj), Text: strings.TrimPrefix(p.Text, obj.String()+": "),
-			Fix: typeFix(p.Text),
+			Position: p.Position, Level: Error, Rule: "wrong-type", Object: describe(obj), Field: p.Field,
+			Text: strings.TrimPrefix(p.Text, obj.String()+": "), Fix: typeFix(p.Text),
 		}
 		// The version's own decoder says what it dislikes, and not where.
-		if version, ok := textAt(obj.Fields, "spec", "version"); ok && obj.Kind() == csvKind && versionFault(p.Text) {
-			finding.Position, finding.Field, finding.Object = obj.Locate("spec", "version"), "spec.version", describe(obj)
-			finding.Text = fmt.Sprintf("%q is no semantic version: %s", version, finding.Text)
+		spec, _ := mapAt(obj.Fields, "spec")
+		if version, ok := spec["version"]; ok && p.Field == "" && obj.Kind() == csvKind && versionFault(p.Text) {
+			finding.Position, finding.Field = obj.Locate("spec", "version"), "spec.version"
+			finding.Text = "is empty"
+			if text, _ := version.(string); text != "" {
+				finding.Text = fmt.Sprintf("%q is no semantic version: %s", text, finding.Text)
+			}
 			finding.Rule, finding.Fix = "csv-version", "write MAJOR.MINOR.PATCH, such as 1.2.0"
 		}
 		c.findings = append(c.findings, finding)
@@ -327,7 +360,7 @@ func typeFix(text string) string {
 
 // versionFault tells the errors of the semver library from those of the JSON decoder.
 func versionFault(text string) bool {
-	for _, part := range []string{"version", "Version", "patch number", "minor number", "major number", "Major", "Minor", "Patch"} {
+	for _, part := range []string{"version", "Version", "patch number", "minor number", "major number", "Major", "Minor", "Patch", "strconv.ParseUint", "uild meta", "rerelease"} {
 		if strings.Contains(text, part) && !strings.Contains(text, "must be") {
 			return true
 		}
@@ -360,7 +393,7 @@ func (c *content) duplicateKeys(doc manifest.Document) {
 				if line, ok := first[key.Value]; ok {
 					c.findings = append(c.findings, Finding{
 						Position: manifest.Position{File: doc.File, Line: doc.Line + key.Line - 1, Column: key.Column},
-						Level:    Warning, Rule: "duplicate-key", Field: fieldPath(under),
+						Level:    Warning, Rule: "duplicate-key", Field: manifest.FieldPath(under),
 						Text: fmt.Sprintf("the key stands in line %d already; the last one counts", doc.Line+line-1),
 						Fix:  "keep one of the two",
 					})

@@ -108,7 +108,7 @@ func (c *content) loadMetadata() {
 	if dir, ok := c.metadata.values[manifestsLabel]; ok {
 		if dir = path.Clean(dir); !fs.ValidPath(dir) {
 			c.findings = append(c.findings, Finding{
-				Position: c.place(manifestsLabel), Level: Error, Rule: "manifests-missing", Field: fieldPath([]string{"annotations", manifestsLabel}),
+				Position: c.place(manifestsLabel), Level: Error, Rule: "manifests-missing", Field: manifest.FieldPath([]string{"annotations", manifestsLabel}),
 				Text: fmt.Sprintf("%q lies outside of the bundle", c.metadata.values[manifestsLabel]), Fix: "write manifests/",
 			})
 			return
@@ -253,7 +253,7 @@ func (c *content) checkAnnotations() []Finding {
 	var out []Finding
 	add := func(key, message, text, fix string) {
 		out = append(out, Finding{
-			Position: c.place(key), Level: Error, Rule: "annotations", Field: fieldPath([]string{"annotations", key}),
+			Position: c.place(key), Level: Error, Rule: "annotations", Field: manifest.FieldPath([]string{"annotations", key}),
 			Text: text, Fix: fix, Message: c.formatMessage(message),
 		})
 	}
@@ -300,7 +300,7 @@ func (c *content) checkDependencies(name string, data []byte, file registry.Depe
 				fix = "a constraint has a failureMessage and cel.rule"
 			}
 			out = append(out, Finding{
-				Position: at, Level: Error, Rule: "dependencies", Field: fieldPath([]string{"dependencies", strconv.Itoa(i)}),
+				Position: at, Level: Error, Rule: "dependencies", Field: manifest.FieldPath([]string{"dependencies", strconv.Itoa(i)}),
 				Text: err.Error(), Fix: fix, Message: c.formatMessage(err.Error()),
 			})
 		}

@@ -80,7 +80,7 @@ func (c *content) checkOptional(o Options) []Finding {
 			}
 		}
 		if optional.categories {
-			out = append(out, c.convert(optional.Name, c.checkCategories(o.Categories))...)
+			out = append(out, c.convert(optional.Name, c.checkCategories(o))...)
 		}
 		if optional.deprecated != "" {
 			out = append(out, c.convert(optional.Name, apierrors.ManifestResult{
@@ -93,9 +93,9 @@ func (c *content) checkOptional(o Options) []Finding {
 
 // checkCategories checks the categories against own ones. The library would read theirs from the
 // environment of the process.
-func (c *content) checkCategories(own []string) apierrors.ManifestResult {
+func (c *content) checkCategories(o Options) apierrors.ManifestResult {
 	var result apierrors.ManifestResult
-	if own == nil {
+	if o.Categories == nil && o.CategoriesErr == nil {
 		for _, r := range apivalidation.StandardCategoriesValidator.Validate(c.api) {
 			result.Add(r.Warnings...)
 			result.Add(r.Errors...)
@@ -103,11 +103,15 @@ func (c *content) checkCategories(own []string) apierrors.ManifestResult {
 		return result
 	}
 	categories, ok := c.api.CSV.Annotations["categories"]
-	if !ok {
+	switch {
+	case !ok:
+		return result
+	case o.CategoriesErr != nil:
+		result.Add(apierrors.ErrInvalidCSV("could not extract custom categories: "+o.CategoriesErr.Error(), c.api.CSV.Name))
 		return result
 	}
 	for category := range strings.SplitSeq(categories, ",") {
-		if !slices.Contains(own, strings.TrimSpace(category)) {
+		if !slices.Contains(o.Categories, strings.TrimSpace(category)) {
 			result.Add(apierrors.ErrInvalidCSV(fmt.Sprintf("csv.Metadata.Annotations[\"categories\"] value %q is not in the set of custom categories", category), c.api.CSV.Name))
 		}
 	}

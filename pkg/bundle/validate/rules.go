@@ -40,7 +40,7 @@ func (c *content) checkRules(o Options) []Finding {
 func (c *content) own(obj manifest.Object, rule, field, text, fix string) {
 	at := obj.Position
 	if field != "" {
-		at = obj.Locate(steps(field)...)
+		at = obj.Locate(manifest.Steps(field)...)
 	}
 	c.findings = append(c.findings, Finding{
 		Position: at, Level: Warning, Rule: rule, Object: describe(obj), Field: field, Text: text, Fix: fix,
@@ -50,7 +50,7 @@ func (c *content) own(obj manifest.Object, rule, field, text, fix string) {
 // ownAnnotation records a finding about an annotation of the metadata.
 func (c *content) ownAnnotation(level Level, rule, key, text, fix string) {
 	c.findings = append(c.findings, Finding{
-		Position: c.place(key), Level: level, Rule: rule, Field: fieldPath([]string{"annotations", key}), Text: text, Fix: fix,
+		Position: c.place(key), Level: level, Rule: rule, Field: manifest.FieldPath([]string{"annotations", key}), Text: text, Fix: fix,
 	})
 }
 
@@ -103,7 +103,7 @@ func (c *content) ruleNames() {
 	for _, key := range sortedKeys(c.api.CSV.Annotations) {
 		for _, known := range []string{"alm-examples", "olm.skipRange", "capabilities", "categories", "containerImage", "createdAt", "support", "repository"} {
 			if key != known && strings.EqualFold(key, known) && known != "olm.skipRange" {
-				c.own(c.csv, "annotation-case", fieldPath([]string{"metadata", "annotations", key}), "the name is known in another case only", "write "+known)
+				c.own(c.csv, "annotation-case", manifest.FieldPath([]string{"metadata", "annotations", key}), "the name is known in another case only", "write "+known)
 			}
 		}
 	}
@@ -161,7 +161,7 @@ func (c *content) ruleTexts() {
 			}
 		case string:
 			if left := placeholder(v); left != "" {
-				c.own(c.csv, "placeholder", fieldPath(path), fmt.Sprintf("still holds the placeholder %q", left), "write the real text")
+				c.own(c.csv, "placeholder", manifest.FieldPath(path), fmt.Sprintf("still holds the placeholder %q", left), "write the real text")
 			}
 		}
 	}

@@ -3,7 +3,6 @@ package validate
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -13,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/operon-sdk/operon/pkg/bundle"
 	"github.com/operon-sdk/operon/pkg/manifest"
 )
 
@@ -22,8 +22,15 @@ func (c *content) checkContent() []Finding {
 		return nil
 	}
 	var out []Finding
+	c.api.Package = c.metadata.values[packageLabel]
 	for _, result := range apivalidation.BundleValidator.Validate(c.api) {
-		out = append(out, c.convert("bundle", result)...)
+		for _, f := range c.convert("bundle", result) {
+			// These came with versions of the validators after operator-sdk's, and OLM installs such bundles.
+			if f.Rule == "related-images" || f.Rule == "release" {
+				f.Level, f.Message = Warning, ""
+			}
+			out = append(out, f)
+		}
 	}
 	for _, result := range apivalidation.ClusterServiceVersionValidator.Validate(c.api.CSV) {
 		out = append(out, c.convert("csv", result)...)
@@ -53,7 +60,7 @@ func (c *content) checkObjects() []Finding {
 			continue
 		}
 		u := c.api.Objects[i]
-		if !slices.Contains(kinds(), obj.Kind()) && c.mediaType == registryType {
+		if !bundle.Supported(obj.Kind()) && c.mediaType == registryType {
 			fix := "take it out of the bundle, and let the operator make it if it needs it"
 			if obj.Kind() == "Deployment" {
 				fix = "put its spec into spec.install.spec.deployments of the ClusterServiceVersion, and take the file out of the bundle"
@@ -71,16 +78,16 @@ func (c *content) checkObjects() []Finding {
 		for _, err := range errs {
 			finding := Finding{
 				Level: Error, Rule: "object-metadata", Object: describe(obj), Field: err.Field, Text: err.ErrorBody(),
-				Message: apierrors.ErrFailedValidation("error validating object: "+err.Error(), obj.Name()).Error(),
+				Message: apierrors.ErrFailedValidation("error validating object: "+sdkWords(err.Error()), obj.Name()).Error(),
 			}
-			path := steps(err.Field)
+			path := manifest.Steps(err.Field)
 			// A bad label is named by its map only; the map's key is the value at fault.
 			if bad, ok := err.BadValue.(string); ok && len(path) > 0 && (path[len(path)-1] == "labels" || path[len(path)-1] == "annotations") {
 				if values, ok := mapAt(obj.Fields, path...); ok {
 					for _, key := range sortedKeys(values) {
 						if key == bad || values[key] == any(bad) {
 							path = append(path, key)
-							finding.Field = fieldPath(path)
+							finding.Field = manifest.FieldPath(path)
 							break
 						}
 					}
@@ -103,17 +110,6 @@ func (c *content) checkObjects() []Finding {
 	return out
 }
 
-// kinds are what OLM takes in a bundle, beside the CSV. The list is operator-registry's, whose package
-// would link container runtimes in.
-func kinds() []string {
-	return []string{
-		"CustomResourceDefinition", "ClusterRole", "ClusterRoleBinding", "Service", "ServiceAccount", "Role", "RoleBinding",
-		"PrometheusRule", "ServiceMonitor", "PodMonitor", "Secret", "ConfigMap", "PodDisruptionBudget", "PriorityClass",
-		"VerticalPodAutoscaler", "NetworkPolicy",
-		"ConsoleYAMLSample", "ConsoleQuickStart", "ConsoleCLIDownload", "ConsoleLink", "ConsolePlugin",
-	}
-}
-
 // mapAt is the mapping at a path.
 func mapAt(fields map[string]any, path ...string) (map[string]any, bool) {
 	for _, key := range path {
@@ -131,9 +127,9 @@ func (c *content) convertCRD(obj manifest.Object, result apierrors.ManifestResul
 	var out []Finding
 	for _, err := range result.Errors {
 		text := strings.TrimPrefix(err.Detail, err.Field+": ")
-		text = goValue.ReplaceAllString(text, "Invalid value: ")
+		text = c.phrases().goValue.ReplaceAllString(text, "Invalid value: ")
 		finding := Finding{
-			Position: obj.Locate(steps(err.Field)...), Level: Error, Rule: "crd", Object: describe(obj), Field: err.Field, Text: text,
+			Position: obj.Locate(manifest.Steps(err.Field)...), Level: Error, Rule: "crd", Object: describe(obj), Field: err.Field, Text: text,
 		}
 		value := ""
 		if s, ok := err.BadValue.(string); ok {
@@ -162,9 +158,6 @@ func (c *content) convertCRD(obj manifest.Object, result apierrors.ManifestResul
 	return out
 }
 
-// goValue is a value printed in Go's syntax.
-var goValue = regexp.MustCompile(`Invalid value: (\[\])?[\w*&.]*[\[{](?s:.*)[\]}]: `)
-
 // convert makes findings of what a validator says about the bundle.
 func (c *content) convert(rule string, result apierrors.ManifestResult) []Finding {
 	warnings := slices.DeleteFunc(slices.Clone(result.Warnings), func(w apierrors.Error) bool {
@@ -179,12 +172,12 @@ func (c *content) convert(rule string, result apierrors.ManifestResult) []Findin
 	}{{Warning, warnings}, {Error, result.Errors}} {
 		var findings []Finding
 		for _, err := range group.errs {
-			err.Detail = orderedAPIs(err.Detail)
+			err.Detail = sdkWords(c.orderedAPIs(err.Detail))
 			finding := Finding{Level: group.level, Rule: rule, Text: cleanDetail(err.Detail, c.csv.Name()), Message: err.Error()}
 			c.locate(&finding, err)
 			findings = append(findings, finding)
 		}
-		settle(findings)
+		c.settle(findings)
 		out = append(out, findings...)
 	}
 	return out
@@ -192,14 +185,14 @@ func (c *content) convert(rule string, result apierrors.ManifestResult) []Findin
 
 // settle brings findings into an order that the validators leave to their maps: neighbours that say the
 // same of different things.
-func settle(findings []Finding) {
+func (c *content) settle(findings []Finding) {
 	for start := 0; start < len(findings); {
 		end := start + 1
 		if !slices.Contains([]string{"examples", "owned-crds", "annotation-case", "properties"}, findings[start].Rule) {
 			start = end
 			continue
 		}
-		for end < len(findings) && alike(findings[start]) == alike(findings[end]) {
+		for end < len(findings) && c.alike(findings[start]) == c.alike(findings[end]) {
 			end++
 		}
 		slices.SortStableFunc(findings[start:end], func(a, b Finding) int {
@@ -209,13 +202,13 @@ func settle(findings []Finding) {
 	}
 }
 
-var quoted = regexp.MustCompile(`"[^"]*"|provided annotation \S+|should be \S+`)
-
-func alike(f Finding) string { return f.Rule + quoted.ReplaceAllString(f.Text, "") }
+func (c *content) alike(f Finding) string {
+	return f.Rule + c.phrases().quoted.ReplaceAllString(f.Text, "")
+}
 
 // orderedAPIs sorts the list of a message about removed APIs, which comes in random order.
-func orderedAPIs(detail string) string {
-	list := apiLists.FindString(detail)
+func (c *content) orderedAPIs(detail string) string {
+	list := c.phrases().apiLists.FindString(detail)
 	if strings.Count(list, "])") < 2 {
 		return detail
 	}
@@ -227,7 +220,11 @@ func orderedAPIs(detail string) string {
 	return strings.Replace(detail, list, strings.Join(parts, "]),")+"])", 1)
 }
 
-var apiLists = regexp.MustCompile(`\w+: \(\[[^\]]*\]\)(,\w+: \(\[[^\]]*\]\))*,?`)
+// sdkWords gives a message of Kubernetes as the version has it that operator-sdk is built with.
+func sdkWords(message string) string {
+	return strings.NewReplacer("must be no more than 63 bytes", "must be no more than 63 characters",
+		"must be no more than 253 bytes", "must be no more than 253 characters").Replace(message)
+}
 
 // cleanDetail takes out what the finding says elsewhere.
 func cleanDetail(detail, csv string) string {

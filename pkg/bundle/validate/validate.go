@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 
 	apierrors "github.com/operator-framework/api/pkg/validation/errors"
 	"k8s.io/apimachinery/pkg/labels"
@@ -20,6 +21,8 @@ type Options struct {
 	Values map[string]string
 	// Categories replace the standard categories, where they are not nil.
 	Categories []string
+	// CategoriesErr is why Categories could not be read: a finding about bundles that have categories.
+	CategoriesErr error
 	// Strict makes errors of warnings.
 	Strict bool
 	// External runs a program's checks of a bundle; nil runs none.
@@ -40,13 +43,17 @@ type Source struct {
 
 // Bundle checks one bundle. An error is one of the programs that Options.External runs.
 func Bundle(ctx context.Context, source Source, o Options) (Result, error) {
+	return check(ctx, source, o, sync.OnceValue(newPhrasebook))
+}
+
+func check(ctx context.Context, source Source, o Options, phrases func() *phrasebook) (Result, error) {
 	if source.Err != nil {
 		return Result{Bundle: source.Name, Findings: []Finding{*source.Err}}, nil
 	}
 	if source.Close != nil {
 		defer source.Close()
 	}
-	c := load(source.FS, source.Name)
+	c := load(source.FS, source.Name, phrases)
 	findings := c.findings
 	c.findings = nil
 	if !slices.ContainsFunc(findings, func(f Finding) bool { return f.Level == Error }) {
@@ -117,6 +124,7 @@ func Bundles(ctx context.Context, sources []func() Source, o Options, emit func(
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	phrases := sync.OnceValue(newPhrasebook)
 	workers := min(runtime.GOMAXPROCS(0), len(sources))
 	// Each source has a channel of its own, so that nobody waits for the order but the one who prints.
 	answers := make([]chan answer, len(sources))
@@ -127,7 +135,7 @@ func Bundles(ctx context.Context, sources []func() Source, o Options, emit func(
 	for range workers {
 		go func() {
 			for i := range next {
-				result, err := Bundle(ctx, sources[i](), o)
+				result, err := check(ctx, sources[i](), o, phrases)
 				answers[i] <- answer{result, err}
 			}
 		}()
