@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apiextensionsv1beta1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1beta1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	sigsyaml "sigs.k8s.io/yaml"
 
 	"github.com/operon-sdk/operon/pkg/manifest"
@@ -31,8 +33,8 @@ const (
 // The media types of a bundle's content.
 const (
 	registryType = "registry+v1"
-	helmType     = "helm+v1"
-	plainType    = "plain+v0"
+	helmType     = "helm"
+	plainType    = "plain"
 )
 
 const (
@@ -201,6 +203,10 @@ func (c *content) loadFile(name string) {
 		c.bad(name, 0, "empty-file", "holds no object", "take the file out of the bundle, or write the object")
 		return
 	}
+	if bytes.HasPrefix(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")), []byte("%")) {
+		c.bad(name, 1, "leading-document", "begins with a directive of YAML, which OLM takes for a document of its own", "take the lines up to --- out")
+		return
+	}
 	if startsEmpty(data) {
 		c.bad(name, 1, "leading-document", "begins with a document that is empty but for comments, and OLM reads the first one only", "take the line --- out")
 		return
@@ -214,11 +220,26 @@ func (c *content) loadFile(name string) {
 		c.problems("not-an-object", fix, problems)
 		return
 	}
+	if _, err := schema.ParseGroupVersion(obj.APIVersion()); err != nil {
+		c.bad(name, obj.Locate("apiVersion").Line, "api-version", fmt.Sprintf("apiVersion %q is no group and version", obj.APIVersion()), "write the API's group and version, such as v1 or apps/v1")
+		return
+	}
 	for _, doc := range docs[1:] {
+		// The reader that OLM shares with operator-sdk takes what follows these two for a part of them.
+		if _, problems := doc.Object(); problems != nil && !isMapping(doc.Data) && (obj.Kind() == csvKind || obj.Kind() == crdKind) {
+			c.bad(name, doc.Line, "further-document", "is a further document of the file, and no mapping: OLM reads it together with the first one", "take it out of the file")
+			continue
+		}
 		c.warn(doc.Position, "further-document", "is a further document of the file, which OLM does not read", "write it into a file of its own")
 	}
 	c.duplicateKeys(docs[0])
 	c.add(obj, path.Base(name))
+}
+
+// isMapping tells whether a document is YAML, and a mapping.
+func isMapping(data []byte) bool {
+	var fields map[string]any
+	return sigsyaml.Unmarshal(data, &fields) == nil && fields != nil
 }
 
 // startsEmpty tells whether a file begins with a document of blank lines and comments alone, which is

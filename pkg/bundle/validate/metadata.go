@@ -106,7 +106,8 @@ func (c *content) loadMetadata() {
 		return
 	}
 	if dir, ok := c.metadata.values[manifestsLabel]; ok {
-		if dir = path.Clean(dir); !fs.ValidPath(dir) {
+		// A path from the root of the image is one from the root of the bundle.
+		if dir = path.Clean(strings.TrimLeft(dir, "/")); !fs.ValidPath(dir) {
 			c.findings = append(c.findings, Finding{
 				Position: c.place(manifestsLabel), Level: Error, Rule: "manifests-missing", Field: manifest.FieldPath([]string{"annotations", manifestsLabel}),
 				Text: fmt.Sprintf("%q lies outside of the bundle", c.metadata.values[manifestsLabel]), Fix: "write manifests/",
@@ -183,6 +184,10 @@ func (c *content) checkFormat() []Finding {
 	if missing {
 		return out
 	}
+	if c.manifestsDir != "manifests" {
+		defer func(mediaType string) { c.mediaType = mediaType }(c.mediaType)
+		c.checkOtherDirectory(add)
+	}
 	found, dependencies := c.metadataFiles()
 	if found == nil {
 		add(manifest.Position{File: c.show(annotationsFile)}, "annotations-missing", "", "Could not find annotations file",
@@ -192,6 +197,35 @@ func (c *content) checkFormat() []Finding {
 		out = append(out, c.checkAnnotations()...)
 	}
 	return append(out, dependencies...)
+}
+
+// checkOtherDirectory checks the directory manifests of a bundle whose annotations name another one: the
+// media type goes by what lies there.
+func (c *content) checkOtherDirectory(add func(at manifest.Position, rule, field, message, text, fix string)) {
+	const dir = "manifests"
+	entries := slices.DeleteFunc(c.list(dir), fs.DirEntry.IsDir)
+	switch {
+	case len(entries) == 0:
+		c.mediaType = ""
+		add(manifest.Position{File: c.show(dir)}, "manifests-missing", "", fmt.Sprintf("The directory %s contains no yaml files", c.show(dir)),
+			"holds no manifests, which lie in "+c.show(c.manifestsDir), "move them here, and write manifests/ in the annotation "+manifestsLabel)
+		return
+	case c.isChart(dir):
+		c.mediaType = helmType
+		return
+	}
+	c.mediaType = plainType
+	for _, entry := range entries {
+		data, ok := c.read(path.Join(dir, entry.Name()))
+		if !ok {
+			continue
+		}
+		if docs := manifest.Split(entry.Name(), data); len(docs) > 0 {
+			if obj, problems := docs[0].Object(); problems == nil && obj.Kind() == csvKind {
+				c.mediaType = registryType
+			}
+		}
+	}
 }
 
 // metadataFiles reads the directory metadata: its annotations, and what is wrong with its dependencies.
@@ -206,8 +240,19 @@ func (c *content) metadataFiles() (*metadata, []Finding) {
 		if entry.IsDir() {
 			continue
 		}
+		before := len(c.findings)
 		data, ok := c.read(name)
+		if ok {
+			if problems := manifest.Unreadable(c.show(name), data); problems != nil {
+				c.problems("metadata-yaml", "take the file out of the bundle, or save it as UTF-8 text", problems)
+				ok = false
+			}
+		}
 		if !ok {
+			// What is wrong with a file that nothing needs is no reason to refuse the bundle.
+			for i := before; i < len(c.findings); i++ {
+				c.findings[i].Level = Warning
+			}
 			continue
 		}
 		if found == nil {
@@ -225,8 +270,11 @@ func (c *content) metadataFiles() (*metadata, []Finding) {
 		}
 		known := strings.HasPrefix(entry.Name(), "dependencies.") || strings.HasPrefix(entry.Name(), "properties.")
 		var file registry.DependenciesFile
-		if err := sigsyaml.Unmarshal(data, &file); err != nil && known {
-			c.metadataWarning(name, data, err)
+		if err := sigsyaml.Unmarshal(data, &file); err != nil {
+			if known {
+				c.metadataWarning(name, data, err)
+			}
+			continue
 		}
 		if !dependent && len(file.Dependencies) > 0 {
 			dependent = true

@@ -2,6 +2,7 @@ package validate
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -53,7 +54,7 @@ func Optionals() []Optional {
 			parts: []interfaces.Validator{apivalidation.AlphaDeprecatedAPIsValidator}},
 		{Name: "good-practices", Suite: suite, Description: "Good practices: resource requests, descriptions, permissions, names",
 			parts: []interfaces.Validator{apivalidation.GoodPracticesValidator}},
-		{Name: "multiarch", Description: "(alpha) Labels, node affinity and images agree on platforms; asks docker or podman, takes container-tools",
+		{Name: multiarch, Description: "(alpha) Labels, node affinity and images agree on platforms; container-tools: docker (which none stands for too) or podman",
 			parts: []interfaces.Validator{apivalidation.MultipleArchitecturesValidator}},
 	}
 }
@@ -68,14 +69,23 @@ func (c *content) checkOptional(o Options) []Finding {
 	if o.Selector == nil || o.Selector.Empty() {
 		return nil
 	}
-	objects := append(c.api.ObjectsToValidate(), o.Values)
+	objects := c.api.ObjectsToValidate()
 	var out []Finding
 	for _, optional := range Optionals() {
 		if !o.Selector.Matches(optional.Labels()) {
 			continue
 		}
+		values := o.Values
+		if optional.Name == multiarch {
+			tool, err := containerTool(o.Values)
+			if err != nil {
+				out = append(out, c.convert(multiarch, apierrors.ManifestResult{Errors: []apierrors.Error{apierrors.ErrFailedValidation(err.Error(), c.api.CSV.Name)}})...)
+				continue
+			}
+			values = tool
+		}
 		for _, part := range optional.parts {
-			for _, result := range part.Validate(objects...) {
+			for _, result := range part.Validate(append(slices.Clip(objects), values)...) {
 				out = append(out, c.convert(optional.Name, result)...)
 			}
 		}
@@ -89,6 +99,23 @@ func (c *content) checkOptional(o Options) []Finding {
 		}
 	}
 	return out
+}
+
+// multiarch is the validator that asks a container tool.
+const multiarch = "multiarch"
+
+// containerTool leaves the name of the tool out where it is the default: the library would log it.
+func containerTool(values map[string]string) (map[string]string, error) {
+	const key = "container-tools"
+	values = maps.Clone(values)
+	switch tool := strings.ToLower(values[key]); tool {
+	case "", "docker", "none": // none stands for the default, as in operator-sdk
+		delete(values, key)
+	case "podman":
+	default:
+		return nil, fmt.Errorf("invalid value (%s) for (%s). One of: [docker, podman, none] (If not set, the default value is docker)", key, tool)
+	}
+	return values, nil
 }
 
 // checkCategories checks the categories against own ones. The library would read theirs from the

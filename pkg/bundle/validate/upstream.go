@@ -217,7 +217,11 @@ func (c *content) orderedAPIs(detail string) string {
 		parts[i] = strings.TrimSuffix(parts[i], "])")
 	}
 	slices.Sort(parts)
-	return strings.Replace(detail, list, strings.Join(parts, "]),")+"])", 1)
+	end := "])"
+	if strings.HasSuffix(list, ",") {
+		end += "," // as the validator writes it
+	}
+	return strings.Replace(detail, list, strings.Join(parts, "]),")+end, 1)
 }
 
 // sdkWords gives a message of Kubernetes as the version has it that operator-sdk is built with.

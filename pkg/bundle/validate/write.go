@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net/url"
 	"slices"
 )
 
@@ -189,7 +190,7 @@ func (w *Writer) sarif() error {
 			if f.Fix != "" {
 				message += "\n" + f.Fix
 			}
-			at := physical{ArtifactLocation: artifact{f.File}}
+			at := physical{ArtifactLocation: artifact{(&url.URL{Path: f.File}).String()}}
 			if f.Line > 0 {
 				at.Region = &region{f.Line, f.Column}
 			}
