@@ -221,7 +221,10 @@ func (c *content) loadFile(name string) {
 		return
 	}
 	if _, err := schema.ParseGroupVersion(obj.APIVersion()); err != nil {
-		c.bad(name, obj.Locate("apiVersion").Line, "api-version", fmt.Sprintf("apiVersion %q is no group and version", obj.APIVersion()), "write the API's group and version, such as v1 or apps/v1")
+		c.findings = append(c.findings, Finding{
+			Position: obj.Locate("apiVersion"), Level: Error, Rule: "api-version", Object: describe(obj), Field: "apiVersion",
+			Text: fmt.Sprintf("%q is no group and version", obj.APIVersion()), Fix: "write the API's group and version, such as v1 or apps/v1",
+		})
 		return
 	}
 	for _, doc := range docs[1:] {
@@ -348,6 +351,9 @@ func (c *content) decodeError(obj manifest.Object, err error) {
 		finding := Finding{
 			Position: p.Position, Level: Error, Rule: "wrong-type", Object: describe(obj), Field: p.Field,
 			Text: strings.TrimPrefix(p.Text, obj.String()+": "), Fix: typeFix(p.Text),
+		}
+		if at := strings.Index(finding.Text, " must be "); at >= 0 && p.Field != "" {
+			finding.Text = finding.Text[at+1:] // the field is named already, with its indices
 		}
 		// The version's own decoder says what it dislikes, and not where.
 		spec, _ := mapAt(obj.Fields, "spec")

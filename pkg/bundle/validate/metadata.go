@@ -149,8 +149,41 @@ func (c *content) searchMetadata() {
 	}
 }
 
+// wrongAnnotations records what of a file's annotations is no text; false means that all are.
+func (c *content) wrongAnnotations(name string, data []byte) bool {
+	var doc yaml.Node
+	if yaml.Unmarshal(data, &doc) != nil || len(doc.Content) == 0 {
+		return false
+	}
+	before := len(c.findings)
+	add := func(node *yaml.Node, text string, path ...string) {
+		c.findings = append(c.findings, Finding{
+			Position: manifest.Position{File: c.show(name), Line: node.Line, Column: node.Column}, Level: Error, Rule: "metadata-yaml",
+			Field: manifest.FieldPath(path), Text: text, Fix: "write annotations as a mapping of texts: lines 'key: value', indented",
+		})
+	}
+	annotations := child(&doc, "annotations")
+	switch {
+	case doc.Content[0].Kind != yaml.MappingNode:
+		add(doc.Content[0], "must be a mapping that holds annotations")
+	case annotations != nil && annotations.Kind == yaml.MappingNode:
+		for i := 0; i+1 < len(annotations.Content); i += 2 {
+			key, value := annotations.Content[i], annotations.Content[i+1]
+			if value.Kind == yaml.SequenceNode || value.Kind == yaml.MappingNode {
+				add(key, "must be a text", "annotations", key.Value)
+			}
+		}
+	case annotations != nil:
+		add(annotations, "must be a mapping", "annotations")
+	}
+	return len(c.findings) > before
+}
+
 // yamlError records that a file of the metadata is no YAML, or not of the right types.
 func (c *content) yamlError(name string, data []byte, err error) {
+	if c.wrongAnnotations(name, data) {
+		return
+	}
 	_, problems := manifest.Document{Position: manifest.Position{File: c.show(name), Line: 1}, Data: data}.Object()
 	for _, p := range problems {
 		if !p.Foreign {

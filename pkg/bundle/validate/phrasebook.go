@@ -85,7 +85,7 @@ func newPhrasebook() *phrasebook {
 			{re(`CSV labels|should not support`), "multiarch", "metadata.labels", "", "label the CSV with the platforms that all of its images run on"},
 			{re(`^The "operatorhub" validator is deprecated`), "operatorhub", "", "the validator operatorhub is deprecated", "select operatorhubv2, capabilities and categories"},
 			{re(`olm\.maxOpenShiftVersion`), "removed-api", "metadata.annotations", "", "move the objects to the APIs that replaced the removed ones"},
-			{re(`index image|index-path|com\.redhat\.openshift\.versions`), "removed-api", "", "", "move the objects to the APIs that replaced the removed ones"},
+			{re(`index image|index-path|com\.redhat\.openshift\.versions`), "removed-api", "metadata.annotations", "", "move the objects to the APIs that replaced the removed ones"},
 		},
 	}
 }

@@ -95,6 +95,10 @@ func TestRules(t *testing.T) {
 		{"default-channel", "metadata/annotations.yaml", "default.v1: stable", "default.v1: fast", `annotations["operators.operatorframework.io.bundle.channel.default.v1"]`},
 		{"unknown-field", csvFile, "  maturity: stable", "  maturitee: stable", "spec.maturitee"},
 		{"duplicate-key", csvFile, "  maturity: stable", "  maturity: stable\n  maturity: beta", "spec.maturity"},
+		{"related-images", csvFile, "  version: 1.2.0", "  relatedImages: [{name: a, image: Quay.io/Otters}]\n  version: 1.2.0", "spec.relatedImages[0].image"},
+		{"release", csvFile, "  version: 1.2.0", "  release: '1'\n  version: 1.2.0", "spec.release"},
+		{"release", csvFile, "  version: 1.2.0", "  release: a_b\n  version: 1.2.0", "spec.release"},
+		{"icon", csvFile, "  icon:\n  - base64data: PHN2ZyB4bWxucz0iaHR0cDovL3d3dy53My5vcmcvMjAwMC9zdmciLz4=\n    mediatype: image/svg+xml", "  icon: []", "spec.icon"},
 		{"crd-schema", crdFile, "type: integer", "type: intger", "spec.versions[0].schema.openAPIV3Schema.properties[spec].properties[size].type"},
 	}
 	for _, test := range tests {
@@ -154,16 +158,18 @@ func TestBadFiles(t *testing.T) {
 	tests := map[string]struct {
 		name, data, says string
 	}{
-		"binary":   {"manifests/x.yaml", "\x00\x01\x02", "binary data"},
-		"not utf8": {"manifests/x.yaml", "a: \xff\xfe\n", "not UTF-8"},
-		"utf16":    {"manifests/x.yaml", "\xff\xfea\x00", "UTF-16"},
-		"huge":     {"manifests/x.yaml", strings.Repeat("# a line\n", 1<<20), "more than the"},
-		"tabs":     {"manifests/x.yaml", "a:\n\tb: c\n", "never by tabs"},
-		"empty":    {"manifests/x.yaml", "\n# nothing\n", "holds no object"},
-		"list":     {"manifests/x.yaml", "- a\n", "it is a list"},
-		"leading":  {"manifests/x.yaml", "# comment\n---\nkind: ConfigMap\n", "the first one only"},
-		"nested":   {"manifests/more/x.yaml", "kind: ConfigMap\n", "directory among the manifests"},
-		"hidden":   {"manifests/.x.yaml", "kind: ConfigMap\n", "hidden file"},
+		"binary":    {"manifests/x.yaml", "\x00\x01\x02", "binary data"},
+		"not utf8":  {"manifests/x.yaml", "a: \xff\xfe\n", "not UTF-8"},
+		"utf16":     {"manifests/x.yaml", "\xff\xfea\x00", "UTF-16"},
+		"huge":      {"manifests/x.yaml", strings.Repeat("# a line\n", 1<<20), "more than the"},
+		"tabs":      {"manifests/x.yaml", "a:\n\tb: c\n", "never by tabs"},
+		"empty":     {"manifests/x.yaml", "\n# nothing\n", "holds no object"},
+		"list":      {"manifests/x.yaml", "- a\n", "it is a list"},
+		"leading":   {"manifests/x.yaml", "# comment\n---\nkind: ConfigMap\n", "the first one only"},
+		"directive": {"manifests/x.yaml", "%YAML 1.2\n---\nkind: ConfigMap\n", "a directive of YAML"},
+		"versions":  {"manifests/x.yaml", "apiVersion: a/b/c\nkind: ConfigMap\n", "no group and version"},
+		"nested":    {"manifests/more/x.yaml", "kind: ConfigMap\n", "directory among the manifests"},
+		"hidden":    {"manifests/.x.yaml", "kind: ConfigMap\n", "hidden file"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -361,4 +367,88 @@ func FuzzBundle(f *testing.F) {
 		delete(files, "manifests/b.yaml")
 		check(t, files, validate.Options{})
 	})
+}
+
+// TestWrongTypes holds that the field at fault is named with its index and line, one of the metadata too.
+func TestWrongTypes(t *testing.T) {
+	t.Parallel()
+	tests := []struct{ file, from, to, field, says string }{
+		{csvFile, "supported: true", "supported: sometimes", "spec.installModes[3].supported", "must be true or false, not a text"},
+		{csvFile, "type: AllNamespaces", "type: [AllNamespaces]", "spec.installModes[3].type", "must be a text, not a list"},
+		{csvFile, "version: 1.2.0", "version:", "spec.version", "is empty"},
+		{csvFile, "apiVersion: operators.coreos.com/v1alpha1", "apiVersion: {}", "apiVersion", "must be a text, not a mapping"},
+		{"metadata/annotations.yaml", "v1: stable", "v1: [stable]", `annotations["operators.operatorframework.io.bundle.channels.v1"]`, "must be a text"},
+		{"metadata/annotations.yaml", "annotations:", "other:\nannotations: none\nmore:", "annotations", "must be a mapping"},
+	}
+	for _, test := range tests {
+		t.Run(test.says, func(t *testing.T) {
+			t.Parallel()
+			files := good(t)
+			edit(t, files, test.file, test.from, test.to)
+			findings := check(t, files, validate.Options{}).Findings
+			if len(findings) != 1 {
+				t.Fatalf("found %v", findings)
+			}
+			if f := findings[0]; f.Field != test.field || f.Line == 0 || !strings.Contains(f.Text, test.says) || f.Fix == "" {
+				t.Errorf("%+v", f)
+			}
+		})
+	}
+}
+
+// TestMetadataFiles holds that files of the metadata that nothing needs are warned of, and keep no bundle
+// from being valid.
+func TestMetadataFiles(t *testing.T) {
+	t.Parallel()
+	for name, data := range map[string]string{
+		"metadata/logo.png": "\x89PNG\x00", "metadata/huge.yaml": strings.Repeat("# a line\n", 1<<20),
+		"metadata/dependencies.yaml": "dependencies:\n- olm.package\n",
+	} {
+		files := good(t)
+		files[name] = &fstest.MapFile{Data: []byte(data)}
+		if result := check(t, files, validate.Options{}); !result.Passed() || len(result.Findings) != 1 {
+			t.Errorf("%s: found %v", name, result.Findings)
+		}
+	}
+}
+
+// TestEveryFinding holds over all recorded bundles that a finding has a rule, a text and a fix, and its
+// place and field wherever it is about something within a file.
+func TestEveryFinding(t *testing.T) {
+	t.Parallel()
+	bundles, err := filepath.Glob(filepath.Join("..", "..", "..", "testdata", "cases", "validate*", "*", "bundle"))
+	if err != nil || len(bundles) < 90 {
+		t.Fatal(len(bundles), err)
+	}
+	selector, err := labels.Parse("name!=multiarch")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// whole are the rules about a file or a directory as such.
+	whole := map[string]bool{
+		"annotations-missing": true, "manifests-missing": true, "metadata-missing": true, "csv-missing": true, "helm-chart": true,
+		"hidden-file": true, "nested-directory": true, "empty-file": true,
+	}
+	// document are the rules about all of an object or of a document.
+	document := map[string]bool{
+		"csv-twice": true, "not-yaml": true, "not-an-object": true, "leading-document": true, "further-document": true,
+		"metadata-yaml": true, "size": true, "operatorhub": true, "k8s-version": true,
+	}
+	for _, bundle := range bundles {
+		name := filepath.Base(filepath.Dir(bundle))
+		result, err := validate.Bundle(t.Context(), validate.Source{FS: os.DirFS(bundle), Name: "bundle"}, validate.Options{Selector: selector})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range result.Findings {
+			switch {
+			case f.Rule == "" || f.Text == "" || f.Fix == "" || f.File == "":
+				t.Errorf("%s: incomplete: %+v", name, f)
+			case !whole[f.Rule] && (f.Line == 0 || f.Column == 0):
+				t.Errorf("%s: no place: %s", name, f)
+			case !whole[f.Rule] && !document[f.Rule] && f.Field == "":
+				t.Errorf("%s: no field: %s", name, f)
+			}
+		}
+	}
 }
