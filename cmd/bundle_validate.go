@@ -3,6 +3,7 @@ package cmd
 import (
 	"bytes"
 	"context"
+	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -63,6 +64,9 @@ checked at once, and their results come in the order of the arguments.`,
   %[1]s bundle validate bundle -o sarif > bundle.sarif`, a.program),
 		RunE: func(c *cobra.Command, args []string) error {
 			if o.list {
+				if _, findings := a.optionalOptions(o); findings != nil {
+					return findings.Err()
+				}
 				return a.listOptional()
 			}
 			return a.runBundleValidate(c, args, o)
@@ -71,7 +75,7 @@ checked at once, and their results come in the order of the arguments.`,
 	f := c.Flags()
 	f.StringVarP(&o.output, "output", "o", validate.Text, "`format` of the results: "+strings.Join(validate.Formats(), ", "))
 	f.StringVar(&o.selector, "select-optional", "", "label `selector` of optional validators to run, such as suite=operatorframework")
-	f.StringSliceVar(&o.values, "optional-values", nil, "`key=value` pairs for optional validators: k8s-version, index-path, container-tools")
+	f.StringArrayVar(&o.values, "optional-values", nil, "`key=value` pairs for optional validators: k8s-version, index-path, container-tools")
 	f.BoolVar(&o.list, "list-optional", false, "list the optional validators and check nothing")
 	f.StringVarP(&o.imageBuilder, "image-builder", "b", "docker", "accepted for scripts of operator-sdk: docker, podman or none; images are read without any `tool`")
 	f.StringVar(&o.external, "alpha-select-external", "", "`paths` of programs that check the bundle too, separated as in PATH")
@@ -161,6 +165,36 @@ func (a *app) summarize(r validate.Result, format string) {
 	}
 }
 
+// optionalOptions reads the flags about optional validators.
+func (a *app) optionalOptions(o validateOptions) (chosen validate.Options, findings project.Findings) {
+	if o.selector != "" {
+		selector, err := labels.Parse(o.selector)
+		if err != nil {
+			findings = append(findings, project.Finding{Field: "--select-optional", Value: o.selector, Problem: "is no label selector: " + err.Error()})
+		}
+		chosen.Selector = selector
+	}
+	chosen.Values = map[string]string{}
+	for _, given := range o.values {
+		pairs := []string{strings.Trim(given, `"`)}
+		if strings.Count(given, "=") > 1 { // a comma belongs to the value of a single pair, as in operator-sdk
+			read, err := csv.NewReader(strings.NewReader(given)).Read()
+			if err == nil {
+				pairs = read
+			}
+		}
+		for _, pair := range pairs {
+			key, value, ok := strings.Cut(pair, "=")
+			if !ok {
+				findings = append(findings, project.Finding{Field: "--optional-values", Value: pair, Problem: "must be key=value, such as k8s-version=1.30"})
+				continue
+			}
+			chosen.Values[key] = value
+		}
+	}
+	return chosen, findings
+}
+
 // validateOptions checks the flags, all of them.
 func (a *app) validateOptions(dir string, o validateOptions) (validate.Options, error) {
 	options := validate.Options{Values: map[string]string{}, Strict: o.strict}
@@ -174,23 +208,14 @@ func (a *app) validateOptions(dir string, o validateOptions) (validate.Options, 
 	if !slices.Contains([]string{"docker", "podman", "none"}, o.imageBuilder) {
 		add("--image-builder", o.imageBuilder, "must be docker, podman or none")
 	}
-	if o.selector != "" {
-		selector, err := labels.Parse(o.selector)
-		switch {
-		case err != nil:
-			add("--select-optional", o.selector, "is no label selector: "+err.Error())
-		case !validate.Selects(selector):
-			add("--select-optional", o.selector, fmt.Sprintf("selects none of the optional validators; '%s bundle validate --list-optional' names them", a.program))
-		}
-		options.Selector = selector
+	chosen, wrong := a.optionalOptions(o)
+	findings = append(findings, wrong...)
+	if o.selector != "" && chosen.Selector != nil && !validate.Selects(chosen.Selector) {
+		add("--select-optional", o.selector, fmt.Sprintf("selects none of the optional validators; '%s bundle validate --list-optional' names them", a.program))
 	}
+	options.Selector = chosen.Selector
 	var rename []string
-	for _, pair := range o.values {
-		key, value, ok := strings.Cut(pair, "=")
-		if !ok {
-			add("--optional-values", pair, "must be key=value, such as k8s-version=1.30")
-			continue
-		}
+	for key, value := range chosen.Values {
 		if key == "index-path" && value != "" && !filepath.IsAbs(value) {
 			given := value
 			value = filepath.Join(dir, value)

@@ -55,7 +55,6 @@ func validateRefusals() map[string]string {
 	return map[string]string{
 		"02-csv-missing":                `bundle/manifests: error: holds no ClusterServiceVersion`,
 		"03-csv-twice":                  `zz-second\.clusterserviceversion\.yaml:1:1: error: .* the first one is in bundle/manifests/otter-operator`,
-		"04-icon-empty-list":            `csv\.Spec\.Icon not specified`,
 		"06-api-version-three-parts":    `manifests/a\.yaml:1:1: error: ConfigMap a: apiVersion: "a/b/c" is no`,
 		"07-yaml-directive":             `manifests/a\.yaml:1:1: error: begins with a directive`,
 		"08-csv-second-document-broken": `clusterserviceversion\.yaml:101:1: error: is a further document`,

@@ -102,6 +102,15 @@ func (b *bench) rows() []row {
 			operon: []command{bundle}, peer: steps,
 		},
 		{
+			name: "bundle validate, 1000 bundles in one call", change: bundles(1000),
+			operon: []command{{"sh", "-c", b.operon + " bundle validate bundles/*"}},
+		},
+		{
+			name: "bundle validate, 50 bundles, or 50 calls", change: bundles(50),
+			operon: []command{{"sh", "-c", b.operon + " bundle validate bundles/*"}},
+			peer:   []command{{"sh", "-c", "for d in bundles/*; do " + b.operon + " bundle validate $d || exit; done"}},
+		},
+		{
 			name: fmt.Sprintf("create api, number %d", many), prepare: project(many - 1),
 			operon: []command{append(command{b.operon}, create("Memcached{new}")...)},
 		},
@@ -124,6 +133,22 @@ func (b *bench) rows() []row {
 // kindName is a kind for each number: KindAa, KindAb, …
 func kindName(i int) string {
 	return "Kind" + string(rune('A'+i/26)) + string(rune('a'+i%26))
+}
+
+// bundles makes n copies of a recorded bundle at a side's first run.
+func bundles(n int) func(string, int) error {
+	return func(dir string, _ int) error {
+		to := filepath.Join(dir, "bundles")
+		if _, err := os.Stat(to); err == nil {
+			return nil
+		}
+		for i := range n {
+			if err := os.CopyFS(filepath.Join(to, fmt.Sprint(i)), os.DirFS(filepath.Join("testdata", "cases", "validate", "01-good", "bundle"))); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 }
 
 // prepared makes the project at a side's first run.

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/operon-sdk/operon/pkg/bundle/validate"
+	"github.com/operon-sdk/operon/pkg/manifest"
 )
 
 const (
@@ -351,6 +352,38 @@ func TestOptional(t *testing.T) {
 	result := check(t, files, validate.Options{Selector: selector})
 	if len(result.Findings) != 1 || result.Findings[0].Field != "spec.provider.name" || result.Passed() {
 		t.Errorf("found %v", result.Findings)
+	}
+}
+
+// TestEmptyIcons holds that an empty list of icons is a missing icon, to the suite as well.
+func TestEmptyIcons(t *testing.T) {
+	t.Parallel()
+	selector, err := labels.Parse("suite=operatorframework")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := good(t)
+	edit(t, files, csvFile, "  icon:\n  - base64data: PHN2ZyB4bWxucz0iaHR0cDovL3d3dy53My5vcmcvMjAwMC9zdmciLz4=\n    mediatype: image/svg+xml", "  icon: []")
+	result := check(t, files, validate.Options{Selector: selector})
+	if len(result.Findings) != 2 || result.Findings[0].Message == "" || result.Count(validate.Warning) != 2 {
+		t.Errorf("found %v", result.Findings)
+	}
+}
+
+// TestSarifPlaces holds that places are URIs.
+func TestSarifPlaces(t *testing.T) {
+	t.Parallel()
+	var b bytes.Buffer
+	w := validate.NewWriter(&b, validate.SARIF)
+	at := manifest.Position{File: "quay.io/otters/bundle:1/manifests/a b.yaml"}
+	if err := w.Result(validate.Result{Findings: []validate.Finding{{Position: at, Level: validate.Note, Rule: "a", Text: "b"}}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(b.String(), `"uri": "quay.io/otters/bundle:1/manifests/a%20b.yaml"`) || strings.Contains(b.String(), "region") {
+		t.Error(b.String())
 	}
 }
 
