@@ -1,0 +1,64 @@
+package validate
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/operator-framework/operator-registry/pkg/registry"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/operon-sdk/operon/pkg/manifest"
+)
+
+// checkDependencies checks the entries of a file of dependencies.
+func (c *content) checkDependencies(name string, data []byte, file registry.DependenciesFile) []Finding {
+	var out []Finding
+	obj := manifest.Document{Position: manifest.Position{File: c.show(name), Line: 1}, Data: data}
+	var doc yaml.Node
+	_ = yaml.Unmarshal(obj.Data, &doc) // it could be read above
+	for i, dependency := range file.Dependencies {
+		for _, err := range dependencyErrors(dependency) {
+			at := obj.Position
+			if list := child(&doc, "dependencies"); list != nil && i < len(list.Content) {
+				at.Line, at.Column = list.Content[i].Line, list.Content[i].Column
+			}
+			fix := "the types are olm.gvk, olm.package, olm.label and olm.constraint"
+			switch dependency.GetType() {
+			case registry.PackageType:
+				fix = "a package has a packageName and a version range, such as >=1.0.0 <2.0.0"
+			case registry.GVKType:
+				fix = "an API has a group, a version and a kind"
+			case registry.LabelType:
+				fix = "a label has the field label"
+			case registry.ConstraintType:
+				fix = "a constraint has a failureMessage and cel.rule"
+			}
+			out = append(out, Finding{
+				Position: at, Level: Error, Rule: "dependencies", Field: manifest.FieldPath([]string{"dependencies", strconv.Itoa(i)}),
+				Text: err.Error(), Fix: fix, Message: c.formatMessage(err.Error()),
+			})
+		}
+	}
+	return out
+}
+
+// dependencyErrors are what is wrong with a dependency.
+func dependencyErrors(d registry.Dependency) []error {
+	broken := []error{fmt.Errorf("couldn't parse dependency of type %s", d.GetType())}
+	if !slices.Contains([]string{registry.GVKType, registry.PackageType, registry.LabelType, registry.ConstraintType}, d.GetType()) || !json.Valid([]byte(d.GetValue())) {
+		return broken
+	}
+	switch value := d.GetTypeValue().(type) {
+	case registry.GVKDependency:
+		return value.Validate()
+	case registry.PackageDependency:
+		return value.Validate()
+	case registry.LabelDependency:
+		return value.Validate()
+	case registry.CelConstraint:
+		return value.Validate()
+	}
+	return broken
+}

@@ -1,0 +1,135 @@
+package validate
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	"go.yaml.in/yaml/v3"
+	sigsyaml "sigs.k8s.io/yaml"
+
+	"github.com/operon-sdk/operon/pkg/manifest"
+)
+
+// decodeError records that an object does not fit its type.
+func (c *content) decodeError(obj manifest.Object, err error) {
+	problems, ok := errors.AsType[manifest.Problems](err)
+	if !ok {
+		problems = manifest.Problems{{Position: obj.Position, Text: err.Error()}}
+	}
+	for _, p := range problems {
+		finding := Finding{
+			Position: p.Position, Level: Error, Rule: "wrong-type", Object: describe(obj), Field: p.Field,
+			Text: strings.TrimPrefix(p.Text, obj.String()+": "), Fix: typeFix(p.Text),
+		}
+		if at := strings.Index(finding.Text, " must be "); at >= 0 && p.Field != "" {
+			finding.Text = finding.Text[at+1:] // the field is named already, with its indices
+		}
+		// The version's own decoder says what it dislikes, and not where.
+		spec, _ := mapAt(obj.Fields, "spec")
+		if version, ok := spec["version"]; ok && p.Field == "" && obj.Kind() == csvKind && versionFault(p.Text) {
+			finding.Position, finding.Field = obj.Locate("spec", "version"), "spec.version"
+			finding.Text = "is empty"
+			if text, _ := version.(string); text != "" {
+				finding.Text = fmt.Sprintf("%q is no semantic version: %s", text, finding.Text)
+			}
+			finding.Rule, finding.Fix = "csv-version", "write MAJOR.MINOR.PATCH, such as 1.2.0"
+		}
+		c.findings = append(c.findings, finding)
+	}
+}
+
+// typeFix says what to write instead of a value of a wrong type.
+func typeFix(text string) string {
+	for _, fix := range []struct{ kind, fix string }{
+		{"must be true or false", "write true or false without quotes"},
+		{"must be a text", "put the value into quotes"},
+		{"must be a list", "write a list: each value on a line of its own that begins with '- '"},
+		{"must be a mapping", "write a mapping: lines 'key: value', indented"},
+		{"must be a number", "write a number without quotes"},
+	} {
+		if strings.Contains(text, fix.kind) {
+			return fix.fix
+		}
+	}
+	return "correct the value; 'kubectl explain' shows the type of each field"
+}
+
+// versionFault tells the errors of the semver library from those of the JSON decoder.
+func versionFault(text string) bool {
+	for _, part := range []string{"version", "Version", "patch number", "minor number", "major number", "Major", "Minor", "Patch", "strconv.ParseUint", "uild meta", "rerelease"} {
+		if strings.Contains(text, part) && !strings.Contains(text, "must be") {
+			return true
+		}
+	}
+	return false
+}
+
+// withoutRelease reads a CSV that is at fault in its release alone: a field that is newer than operator-sdk,
+// which passes it over.
+func (c *content) withoutRelease(obj manifest.Object, csv *v1alpha1.ClusterServiceVersion) bool {
+	spec, _ := mapAt(obj.Fields, "spec")
+	if _, ok := spec["release"]; !ok {
+		return false
+	}
+	fields, spec := maps.Clone(obj.Fields), maps.Clone(spec)
+	delete(spec, "release")
+	fields["spec"] = spec
+	data, err := manifest.Encode(fields)
+	if err != nil {
+		return false
+	}
+	*csv = v1alpha1.ClusterServiceVersion{}
+	if sigsyaml.Unmarshal(data, csv) != nil {
+		return false
+	}
+	c.own(obj, "release", "spec.release", "is no release: identifiers of letters, digits and hyphens with dots between them, at most 20 characters in all", "write a release such as 1, or take the line out")
+	return true
+}
+
+// isMapping tells whether a document is YAML, and a mapping.
+func isMapping(data []byte) bool {
+	var fields map[string]any
+	return sigsyaml.Unmarshal(data, &fields) == nil && fields != nil
+}
+
+// duplicateKeys finds keys that a mapping has twice; the last one counts, and the first is lost.
+func (c *content) duplicateKeys(doc manifest.Document) {
+	var root yaml.Node
+	if yaml.Unmarshal(doc.Data, &root) != nil {
+		return
+	}
+	var visit func(node *yaml.Node, path []string)
+	visit = func(node *yaml.Node, at []string) {
+		switch node.Kind {
+		case yaml.DocumentNode:
+			for _, child := range node.Content {
+				visit(child, at)
+			}
+		case yaml.SequenceNode:
+			for i, child := range node.Content {
+				visit(child, append(slices.Clip(at), fmt.Sprint(i)))
+			}
+		case yaml.MappingNode:
+			first := map[string]int{}
+			for i := 0; i+1 < len(node.Content); i += 2 {
+				key := node.Content[i]
+				under := append(slices.Clip(at), key.Value)
+				if line, ok := first[key.Value]; ok {
+					c.findings = append(c.findings, Finding{
+						Position: manifest.Position{File: doc.File, Line: doc.Line + key.Line - 1, Column: key.Column},
+						Level:    Warning, Rule: "duplicate-key", Field: manifest.FieldPath(under),
+						Text: fmt.Sprintf("the key stands in line %d already; the last one counts", doc.Line+line-1),
+						Fix:  "keep one of the two",
+					})
+				}
+				first[key.Value] = key.Line
+				visit(node.Content[i+1], under)
+			}
+		}
+	}
+	visit(&root, nil)
+}
