@@ -140,25 +140,11 @@ func csvFields(csv *v1alpha1.ClusterServiceVersion) (map[string]any, error) {
 		return nil, fmt.Errorf("writing %s: %w", csv.Name, err)
 	}
 	delete(fields, "status")
-	dropTimes(fields)
+	manifest.DropTimes(fields)
 	if spec, ok := fields["spec"].(map[string]any); ok {
 		if cleanup, ok := spec["cleanup"].(map[string]any); ok && cleanup["enabled"] != true {
 			delete(spec, "cleanup")
 		}
 	}
 	return fields, nil
-}
-
-func dropTimes(v any) {
-	switch v := v.(type) {
-	case map[string]any:
-		delete(v, "creationTimestamp")
-		for _, value := range v {
-			dropTimes(value)
-		}
-	case []any:
-		for _, value := range v {
-			dropTimes(value)
-		}
-	}
 }

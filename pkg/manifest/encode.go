@@ -25,6 +25,21 @@ func Fields(v any) (map[string]any, error) {
 	return fields, nil
 }
 
+// DropTimes takes every creationTimestamp away, which the Go types add to all metadata within a value.
+func DropTimes(v any) {
+	switch v := v.(type) {
+	case map[string]any:
+		delete(v, "creationTimestamp")
+		for _, value := range v {
+			DropTimes(value)
+		}
+	case []any:
+		for _, value := range v {
+			DropTimes(value)
+		}
+	}
+}
+
 // Size is the number of bytes of the object as JSON.
 func (o Object) Size() int {
 	data, err := json.Marshal(o.Fields)

@@ -85,7 +85,7 @@ func read(name string, data []byte) (*existing, error) {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	delete(e.csv, "status")
-	dropTimestamps(e.csv)
+	manifest.DropTimes(e.csv)
 	restore(e.csv, raw)
 	return e, nil
 }
@@ -145,19 +145,4 @@ func (e *existing) duplicates(node *yaml.Node) manifest.Problems {
 		problems = append(problems, e.duplicates(child)...)
 	}
 	return problems
-}
-
-// dropTimestamps takes away what the Go types add to every metadata.
-func dropTimestamps(value any) {
-	switch value := value.(type) {
-	case map[string]any:
-		delete(value, "creationTimestamp")
-		for _, inner := range value {
-			dropTimestamps(inner)
-		}
-	case []any:
-		for _, inner := range value {
-			dropTimestamps(inner)
-		}
-	}
 }
