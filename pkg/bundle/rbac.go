@@ -90,50 +90,36 @@ func (c *collection) applyRBAC(strategy *v1alpha1.StrategyDetailsDeployment, ext
 	var inNamespace, inCluster grants
 	moved, needed := map[string]bool{}, map[string]bool{}
 
-	bind := func(g *grants, at manifest.Object, ref rbacv1.RoleRef, subjects []rbacv1.Subject) (rest []rbacv1.Subject, done bool) {
+	// bind leaves the subjects that are not the CSV's, and reports whether nothing is left of a binding.
+	bind := func(g *grants, at manifest.Object, ref rbacv1.RoleRef, subjects *[]rbacv1.Subject) (gone bool) {
 		if ref.APIGroup != "" && ref.APIGroup != groupRBAC {
-			return subjects, false
+			return false
 		}
 		role, ok := c.role(at, ref)
 		if !ok {
-			if slices.ContainsFunc(subjects, ours.has) {
+			if slices.ContainsFunc(*subjects, ours.has) {
 				c.noteForeignRole(at, ref)
 			}
-			return subjects, false
+			return false
 		}
-		for _, s := range subjects {
+		*subjects = slices.DeleteFunc(*subjects, func(s rbacv1.Subject) bool {
 			if !ours.has(s) {
-				rest = append(rest, s)
-				continue
+				needed[role.id] = true
+				return false
 			}
 			g.give(s.Name, role.id, role.rules)
-			moved[role.id] = true
-		}
-		if len(rest) > 0 {
-			needed[role.id] = true
-		}
-		return rest, len(rest) < len(subjects)
+			moved[role.id], gone = true, true
+			return true
+		})
+		return gone && len(*subjects) == 0
 	}
 
-	var roleBindings []read[rbacv1.RoleBinding]
-	for _, b := range c.roleBindings {
-		rest, changed := bind(&inNamespace, b.Object, b.value.RoleRef, b.value.Subjects)
-		if changed && len(rest) == 0 {
-			continue
-		}
-		b.value.Subjects = rest
-		roleBindings = append(roleBindings, b)
-	}
-	var clusterRoleBindings []read[rbacv1.ClusterRoleBinding]
-	for _, b := range c.clusterRoleBindings {
-		rest, changed := bind(&inCluster, b.Object, b.value.RoleRef, b.value.Subjects)
-		if changed && len(rest) == 0 {
-			continue
-		}
-		b.value.Subjects = rest
-		clusterRoleBindings = append(clusterRoleBindings, b)
-	}
-	c.roleBindings, c.clusterRoleBindings = roleBindings, clusterRoleBindings
+	c.roleBindings = leftOf(c.roleBindings, func(b *read[rbacv1.RoleBinding]) bool {
+		return bind(&inNamespace, b.Object, b.value.RoleRef, &b.value.Subjects)
+	})
+	c.clusterRoleBindings = leftOf(c.clusterRoleBindings, func(b *read[rbacv1.ClusterRoleBinding]) bool {
+		return bind(&inCluster, b.Object, b.value.RoleRef, &b.value.Subjects)
+	})
 
 	c.roles = slices.DeleteFunc(c.roles, func(r read[rbacv1.Role]) bool {
 		return moved[roleID(r.Object)] && !needed[roleID(r.Object)]
@@ -146,6 +132,17 @@ func (c *collection) applyRBAC(strategy *v1alpha1.StrategyDetailsDeployment, ext
 	})
 	strategy.Permissions = inNamespace.permissions()
 	strategy.ClusterPermissions = inCluster.permissions()
+}
+
+// leftOf gives the bindings that are not gone, each as bind leaves it.
+func leftOf[T any](bindings []read[T], bind func(*read[T]) (gone bool)) []read[T] {
+	var left []read[T]
+	for _, b := range bindings {
+		if !bind(&b) {
+			left = append(left, b)
+		}
+	}
+	return left
 }
 
 // boundRole is what a binding refers to.
