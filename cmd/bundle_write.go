@@ -79,7 +79,7 @@ func (a *app) bundleProject(dir string, o *bundleOptions) (root, layout string, 
 	if err != nil {
 		return "", "", err
 	}
-	config, err := project.Load(a.FS, root)
+	config, err := project.LoadWithoutLayout(a.FS, root)
 	if err != nil {
 		return "", "", err
 	}

@@ -66,6 +66,10 @@ related images, replaces and skips. What OLM does not take is left out and named
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			o.kustomizeGiven = c.Flags().Changed("kustomize-dir")
+			if flags := c.Flags(); (flags.Changed("manifests") || flags.Changed("metadata")) && !o.manifests && !o.metadata {
+				a.progressf("note: without --manifests and --metadata there is nothing to do; leave both flags out to generate both")
+				return nil
+			}
 			return a.runGenerateBundle(c, o)
 		},
 	}
@@ -158,7 +162,7 @@ func versionProblem(version string) string {
 
 // packageProblem says why a text is not the name of a package.
 func packageProblem(name string) string {
-	for _, finding := range project.CheckProjectName(name) {
+	for _, finding := range project.CheckPackageName(name) {
 		return finding.Problem
 	}
 	return ""
@@ -205,7 +209,7 @@ func (o *bundleOptions) placeOutput(root, dir string) error {
 	}
 	o.outputDir, o.copyDir = rel, rel
 	if dir == root && !filepath.IsAbs(given) { // the Dockerfile says what the caller said
-		o.copyDir = strings.TrimRight(filepath.ToSlash(given), "/")
+		o.copyDir = filepath.ToSlash(given)
 	}
 	return nil
 }

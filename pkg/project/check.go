@@ -30,14 +30,6 @@ func checkShapes(root *yaml.Node) error {
 	if err := checkVersion(root); err != nil {
 		return err
 	}
-	if layout := child(root, "layout"); layout == nil || len(textsOf(layout)) == 0 {
-		where := root
-		if layout != nil {
-			where = layout
-		}
-		return at(where, "add `layout:` with the line `- "+LayoutGoV4+"` below it, or restore the file from version control",
-			"the layout is missing")
-	}
 	resources := child(root, "resources")
 	if resources == nil {
 		return nil
@@ -48,6 +40,20 @@ func checkShapes(root *yaml.Node) error {
 		}
 	}
 	return nil
+}
+
+// checkLayout verifies that the file names the layout of its project.
+func checkLayout(root *yaml.Node) error {
+	layout := child(root, "layout")
+	if layout != nil && len(textsOf(layout)) > 0 {
+		return nil
+	}
+	where := root
+	if layout != nil {
+		where = layout
+	}
+	return at(where, "add `layout:` with the line `- "+LayoutGoV4+"` below it, or restore the file from version control",
+		"the layout is missing")
 }
 
 func checkResource(item *yaml.Node) error {

@@ -81,6 +81,18 @@ func New(o Options) (*Config, error) {
 // Parse reads a PROJECT file of any layout. Errors are of type *ParseError. Values are not validated beyond
 // their type: what another tool accepted must stay readable.
 func Parse(data []byte) (*Config, error) {
+	c, err := parse(data)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkLayout(c.root); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// parse reads a file that may lack the layout.
+func parse(data []byte) (*Config, error) {
 	c := &Config{}
 	data, c.mark = bytes.CutPrefix(data, []byte(byteOrderMark))
 	if err := c.load(data); err != nil {

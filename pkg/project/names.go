@@ -52,6 +52,14 @@ func CheckProjectName(name string) Findings {
 	return one(field, name, problem, suggestion)
 }
 
+// CheckPackageName validates --package: a DNS subdomain (RFC 1123), as the names of CSVs begin with it.
+func CheckPackageName(name string) Findings {
+	if problem := subdomainProblem(name); problem != "" {
+		return one("--package", name, problem, suggestSubdomain(name))
+	}
+	return nil
+}
+
 // ProjectNameFromDir makes a project's name from the name of its folder, in lower case as both peers do.
 // Where that is no valid name, the finding asks for --project-name.
 func ProjectNameFromDir(base string) (string, Findings) {

@@ -61,6 +61,24 @@ func projectFileIn(fsys afero.Fs, dir string) (bool, error) {
 
 // Load reads the PROJECT file of the folder root.
 func Load(fsys afero.Fs, root string) (*Config, error) {
+	data, err := readProject(fsys, root)
+	if err != nil {
+		return nil, err
+	}
+	return Parse(data)
+}
+
+// LoadWithoutLayout reads the PROJECT of a folder, which may lack the layout, for commands that change
+// nothing of what a layout arranges.
+func LoadWithoutLayout(fsys afero.Fs, root string) (*Config, error) {
+	data, err := readProject(fsys, root)
+	if err != nil {
+		return nil, err
+	}
+	return parse(data)
+}
+
+func readProject(fsys afero.Fs, root string) ([]byte, error) {
 	name := filepath.Join(root, FileName)
 	if info, err := fsys.Stat(name); err == nil && info.IsDir() {
 		return nil, fmt.Errorf("%s is a folder, not a file; rename it, or create the project elsewhere", FileName)
@@ -72,7 +90,7 @@ func Load(fsys afero.Fs, root string) (*Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", FileName, reason(err))
 	}
-	return Parse(data)
+	return data, nil
 }
 
 // relative names the PROJECT of the folder at as seen from dir, for messages without absolute paths.
