@@ -102,6 +102,12 @@ func (c *collection) applyRBAC(strategy *v1alpha1.StrategyDetailsDeployment, ext
 			}
 			return false
 		}
+		if len(*subjects) == 0 {
+			c.note(Note{Position: at.Position, Subject: at.String(), Dropped: true,
+				Reason: "has no subjects, so that it gives nobody anything; it is left out",
+				Advice: "add its subjects, or delete it"})
+			return true
+		}
 		*subjects = slices.DeleteFunc(*subjects, func(s rbacv1.Subject) bool {
 			if !ours.has(s) {
 				needed[role.id] = true
@@ -128,7 +134,8 @@ func (c *collection) applyRBAC(strategy *v1alpha1.StrategyDetailsDeployment, ext
 		return moved[roleID(r.Object)] && !needed[roleID(r.Object)]
 	})
 	c.serviceAccounts = slices.DeleteFunc(c.serviceAccounts, func(a read[corev1.ServiceAccount]) bool {
-		return ours.has(rbacv1.Subject{Kind: kindAccount, Name: a.Name(), Namespace: a.Namespace()})
+		_, ok := ours[a.Name()] // whatever its namespace: all land in the operator's, where OLM makes this one
+		return ok
 	})
 	strategy.Permissions = inNamespace.permissions()
 	strategy.ClusterPermissions = inCluster.permissions()
