@@ -2,6 +2,7 @@ package bundle
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"strings"
 
@@ -13,6 +14,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiextv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apiextv1beta1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1beta1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/operon-sdk/operon/pkg/manifest"
 )
@@ -122,6 +124,10 @@ func take[T any](c *collection, part *[]read[T], o manifest.Object) {
 		c.problem(o.Position, "%s: %v", o, err)
 		return
 	}
+	if typed, ok := any(&r.value).(metav1.Object); ok {
+		o = named(o, typed)
+		r.Object = o
+	}
 	if o.Name() == "" {
 		c.problem(o.Position, "a %s has no metadata.name", o.Kind())
 		return
@@ -130,6 +136,24 @@ func take[T any](c *collection, part *[]read[T], o manifest.Object) {
 		c.noteLost(o, kept)
 	}
 	*part = append(*part, r)
+}
+
+// named gives an object the name and the namespace that its Go type reads: YAML takes 1 or true for no text.
+func named(o manifest.Object, typed metav1.Object) manifest.Object {
+	if o.Name() == typed.GetName() && o.Namespace() == typed.GetNamespace() {
+		return o
+	}
+	meta, _ := asMap(o.Fields["metadata"])
+	o.Fields, meta = maps.Clone(o.Fields), maps.Clone(meta)
+	if meta == nil { // under a key of other letter case
+		meta = map[string]any{}
+	}
+	meta["name"] = typed.GetName()
+	if namespace := typed.GetNamespace(); namespace != "" {
+		meta["namespace"] = namespace
+	}
+	o.Fields["metadata"] = meta
+	return o
 }
 
 // noteLost notes the fields of an object that its Go type does not know.
