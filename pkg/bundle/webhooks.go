@@ -3,6 +3,7 @@ package bundle
 import (
 	"cmp"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -137,6 +138,10 @@ func (w *webhooks) admission(at manifest.Object, i int, client admissionv1.Webho
 		w.note(Note{Position: place(), Subject: subject, Reason: "names no sideEffects; None is written", Advice: "name them: None or NoneOnDryRun"})
 	}
 	d.DeploymentName, d.ContainerPort, d.TargetPort, d.WebhookPath = b.deployment.Name(), b.port, b.target, e.path
+	if slices.ContainsFunc(w.definitions, func(other v1alpha1.WebhookDescription) bool { return reflect.DeepEqual(other, d) }) {
+		w.note(Note{Position: place(), Subject: subject, Reason: "is there twice; it is taken once", Advice: "leave one of them out of the input"})
+		return
+	}
 	w.definitions = append(w.definitions, d)
 }
 
