@@ -43,6 +43,10 @@ func TestBundleBadInput(t *testing.T) {
 				"---\napiVersion: apiextensions.k8s.io/v2\nkind: CustomResourceDefinition\nmetadata:\n  name: d.b.c\n"
 		}, says: []string{"CustomResourceDefinition a.b.c: spec.versions must be a list", "there is no version v2 of CRDs"}},
 		{name: "duplicates", stdin: func(good string) string { return good + service + service + "spec:\n  type: NodePort\n" }, says: []string{"is defined a second time and differently from stdin:"}},
+		{name: "a name that is a path", stdin: func(good string) string {
+			return good + "---\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: ../../up\n"
+		}, says: []string{"ConfigMap ../../up: the name has a slash in it"}},
+		{name: "package", args: "--version 1.0.0 --package a..b", says: []string{`--package "a..b"`}},
 		{name: "binary", stdin: func(good string) string { return good + "\x00\x01" }, says: []string{"holds binary data"}},
 		{name: "not UTF-8", stdin: func(good string) string { return good + "# \xff\n" }, says: []string{"is not UTF-8 text"}},
 		{name: "UTF-16", stdin: func(string) string { return "\xff\xfea\x00" }, says: []string{"stdin:1: is UTF-16"}},

@@ -92,6 +92,10 @@ func (f *files) add(name string, o manifest.Object, fields map[string]any) {
 	if f.err != nil {
 		return
 	}
+	if strings.ContainsAny(name, `/\`) {
+		f.c.problem(o.Position, "%s: the name has a slash in it, which Kubernetes refuses; rename it", o)
+		return
+	}
 	// OLM creates the objects in the namespace that it installs the operator into.
 	fields = maps.Clone(fields)
 	if meta, ok := fields["metadata"].(map[string]any); ok {
