@@ -216,9 +216,15 @@ func (a *app) writeBundle(tree *scaffold.Tree, made *bundle.Manifests, layout st
 	}
 	before := bundle.CreatedAt(csv)
 	u.Before = a.readBundleRecord(tree.Root(), o.outputDir, before)
+	existing := ""
+	if o.metadata && !o.overwrite {
+		if existing, err = findMetadata(tree, at(bundle.AnnotationsFile), files); err != nil {
+			return nil, err
+		}
+	}
 	switch {
-	case o.metadata && !o.overwrite && tree.Exists(at(bundle.AnnotationsFile)):
-		a.progressf("note: --overwrite=false: %s and %s stay as they are, with their channels", at(bundle.AnnotationsFile), bundle.DockerfileName)
+	case existing != "":
+		a.progressf("note: --overwrite=false: %s and %s stay as they are, with their channels", existing, bundle.DockerfileName)
 	case o.metadata:
 		u.Metadata = &bundle.Metadata{
 			Dir: o.copyDir, Package: o.pkg, Channels: o.channels, DefaultChannel: o.defaultChannel,
@@ -248,6 +254,21 @@ func (a *app) writeBundle(tree *scaffold.Tree, made *bundle.Manifests, layout st
 		return nil, err
 	}
 	return up, writeEdits(tree, up.Kept)
+}
+
+// findMetadata finds the file that holds the metadata of a bundle, at its usual place first; it is empty
+// where none does.
+func findMetadata(tree *scaffold.Tree, usual string, files []string) (string, error) {
+	for _, name := range append([]string{usual}, files...) {
+		data, ok, err := readIfThere(tree, name)
+		if err != nil {
+			return "", err
+		}
+		if ok && bundle.HasMetadata(name, data) {
+			return name, nil
+		}
+	}
+	return "", nil
 }
 
 // readIfThere reads a file of a tree, false where there is none.

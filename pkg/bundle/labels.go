@@ -28,6 +28,12 @@ type extra struct {
 	key, text string
 }
 
+// HasMetadata tells whether a file holds the metadata of a bundle, which may be in a file of any name.
+func HasMetadata(name string, text []byte) bool {
+	file, err := parseAnnotations(name, text)
+	return err == nil && len(file.values) > 0
+}
+
 // parseAnnotations reads annotations.yaml.
 func parseAnnotations(name string, text []byte) (metadataFile, error) {
 	f := metadataFile{values: map[string]any{}}

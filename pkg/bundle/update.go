@@ -1,6 +1,7 @@
 package bundle
 
 import (
+	"bytes"
 	"fmt"
 	"maps"
 	"path"
@@ -199,7 +200,7 @@ func (u *Update) csv(name string) error {
 		return err
 	}
 	var onDisk map[string]any
-	if ok {
+	if ok && len(bytes.TrimSpace(disk)) > 0 { // an empty file has nothing to keep
 		onDisk = u.fields(name, disk)
 	}
 	if onDisk == nil {
