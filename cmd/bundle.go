@@ -68,7 +68,7 @@ is of the version that the Makefile names.`,
 	f.BoolVar(&o.bundle.digests, "use-image-digests", false, "refer to images by digest, as the registries or, without network, "+imagesFile+" give it")
 	o.bundle.registryOptions.addTo(f)
 	f.BoolVar(&o.check, "check", false, "write nothing; exit with 1 and print a diff if the bundle is stale (for CI)")
-	f.BoolVar(&o.bundle.strict, "strict", false, "fail when something of the input cannot go into the bundle")
+	f.BoolVar(&o.bundle.strict, "strict", false, "fail when something of the input would be lost in the bundle")
 	f.BoolVar(&o.base.interactive, "interactive", false, "ask for all texts, =false for none (default at a terminal where there is no base)")
 	f.StringVar(&o.base.prefer, "prefer", "", "the `side` that wins where the base and the code were both changed: base or code")
 	completeValues(c, "prefer", string(base.InBase), string(base.InCode))

@@ -299,6 +299,9 @@ func TestBundleLeftOut(t *testing.T) {
 	if code != 2 || !strings.Contains(errOut, "--strict: ") || !strings.Contains(errOut, "error: stdin:") {
 		t.Errorf("exit code %d\n%s", code, errOut)
 	}
+	if !strings.Contains(errOut, "--strict: the bundle would lack what the errors name") {
+		t.Errorf("nothing says what --strict has against it:\n%s", errOut)
+	}
 	if after := readTree(t, p.dir); len(after) != len(before) || after["bundle/metadata/annotations.yaml"] != before["bundle/metadata/annotations.yaml"] {
 		t.Error("--strict wrote something")
 	}

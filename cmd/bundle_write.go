@@ -163,8 +163,8 @@ func (a *app) tellNotes(notes []bundle.Note, strict bool) error {
 		}
 		fmt.Fprintf(a.Err, "%s: %s\n", word, n)
 	}
-	if dropped := bundle.Dropped(notes); strict && len(dropped) > 0 {
-		return &usageError{err: fmt.Errorf("--strict: %d things of the input cannot go into the bundle; nothing was written", len(dropped))}
+	if strict && len(bundle.Dropped(notes)) > 0 {
+		return &usageError{err: errors.New("--strict: the bundle would lack what the errors name; nothing was written")}
 	}
 	return nil
 }

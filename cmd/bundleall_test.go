@@ -249,14 +249,32 @@ func TestBundleAllRefuses(t *testing.T) {
 	if code, _, errOut := p.unchanged(t, "bundle", "--version", "0.0.2", "--replaces", "memcached-operator.v0.0.2"); code != 2 || !strings.Contains(errOut, "this CSV itself") {
 		t.Errorf("exit code %d\n%s", code, errOut)
 	}
-	if code, _, errOut := p.unchanged(t, "bundle", "--strict"); code != 2 || !strings.Contains(errOut, "nothing was written") {
-		t.Errorf("--strict: exit code %d\n%s", code, errOut)
-	}
 	if err := os.MkdirAll(filepath.Join(p.dir, "bundle/manifests"), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	write(t, filepath.Join(p.dir, "bundle/manifests/mine.yaml"), "apiVersion: v1\nkind: [\n")
 	if code, _, errOut := p.unchanged(t, "bundle"); code != 2 || !strings.Contains(errOut, "bundle/manifests/mine.yaml:") {
 		t.Errorf("a broken manifest beside those that are made: exit code %d\n%s", code, errOut)
+	}
+}
+
+// TestBundleAllStrict holds that --strict takes what is scaffolded, where OLM puts its own in the place of what is
+// left out, and refuses to lose anything else.
+func TestBundleAllStrict(t *testing.T) {
+	t.Parallel()
+	for _, name := range goldenProjects(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newWholeProject(t, name)
+			_, errOut := p.must(t, "bundle", "--strict")
+			if !strings.Contains(errOut, "note: config/manifests:1: Namespace "+name+"-system is left out: ") {
+				t.Errorf("the Namespace is left out without a word:\n%s", errOut)
+			}
+			p.replace(t, "config/manager/manager.yaml", "apiVersion: apps/v1\n", "apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata:\n  name: more\n---\napiVersion: apps/v1\n")
+			code, _, errOut := p.unchanged(t, "bundle", "--strict")
+			if code != 2 || strings.Count(errOut, "error: ") != 2 || !strings.Contains(errOut, "HorizontalPodAutoscaler "+name+"-system/"+name+"-more is left out") {
+				t.Errorf("exit code %d\n%s", code, errOut)
+			}
+		})
 	}
 }

@@ -51,7 +51,8 @@ or NAME.clusterserviceversion.yaml in the folder bases of --kustomize-dir.
 
 What is edited by hand in the bundle stays: annotations, labels, further lines of the Dockerfile,
 related images, replaces and skips. What OLM does not take is left out and named with the reason;
---strict makes that an error. Nothing is written when nothing has changed.`,
+--strict makes that an error, but for what OLM puts its own in the place of: the operator's Namespace,
+and the Service and certificates of webhooks. Nothing is written when nothing has changed.`,
 		Example: fmt.Sprintf(`  # From the project's kustomization:
   %[1]s generate bundle --version 0.0.1
 
@@ -90,7 +91,7 @@ related images, replaces and skips. What OLM does not take is left out and named
 	f.BoolVar(&o.stdout, "stdout", false, "print the manifests and write nothing")
 	f.BoolVar(&o.digests, "use-image-digests", false, "refer to images by digest, as the registries or, without network, "+imagesFile+" give it")
 	o.registryOptions.addTo(f)
-	f.BoolVar(&o.strict, "strict", false, "fail when something of the input cannot go into the bundle")
+	f.BoolVar(&o.strict, "strict", false, "fail when something of the input would be lost in the bundle")
 	return c
 }
 

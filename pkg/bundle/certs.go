@@ -8,8 +8,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apiextv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-
-	"github.com/operon-sdk/operon/pkg/manifest"
 )
 
 const (
@@ -18,8 +16,10 @@ const (
 	// scaffoldSecret is the Secret that the scaffolds of kubebuilder and operator-sdk mount, and that a
 	// cert-manager Certificate fills.
 	scaffoldSecret = "webhook-server-cert"
-	webhookCertArg = "--webhook-cert-path="
-	metricsCertArg = "--metrics-cert-path="
+	// scaffoldMetricsSecret is the one for the metrics' endpoint.
+	scaffoldMetricsSecret = "metrics-server-cert"
+	webhookCertArg        = "--webhook-cert-path="
+	metricsCertArg        = "--metrics-cert-path="
 )
 
 // leaveCerts takes what cert-manager would fill out of the deployments and CRDs: no Certificate is in
@@ -27,9 +27,12 @@ const (
 // certificate of its own into the deployments of webhooks.
 func (w *webhooks) leaveCerts() {
 	issued := w.issuedSecrets()
+	// The Certificates of the scaffolds may have names that are still to be filled in.
+	spared := map[string]bool{scaffoldSecret: true, scaffoldMetricsSecret: true}
 	for i := range w.deployments {
-		w.leaveCertVolumes(&w.deployments[i], issued)
+		w.leaveCertVolumes(&w.deployments[i], issued, spared)
 	}
+	w.replaced = w.replacedIssuance(spared)
 	for i := range w.crds {
 		leaveInjection(w.collection, &w.crds[i])
 	}
@@ -55,8 +58,8 @@ func (c *collection) issuedSecrets() map[string]bool {
 }
 
 // leaveCertVolumes takes the volumes with certificates that nobody fills out of a deployment, with
-// their mounts and the arguments that lead there.
-func (w *webhooks) leaveCertVolumes(d *read[appsv1.Deployment], issued map[string]bool) {
+// their mounts and the arguments that lead there. It adds the Secrets that the pods can do without to spared.
+func (w *webhooks) leaveCertVolumes(d *read[appsv1.Deployment], issued, spared map[string]bool) {
 	pod := &d.value.Spec.Template.Spec
 	served := w.behind[d.Name()]
 	gone := map[string]bool{}
@@ -64,11 +67,16 @@ func (w *webhooks) leaveCertVolumes(d *read[appsv1.Deployment], issued map[strin
 		if v.Secret == nil || v.Secret.Optional != nil && *v.Secret.Optional {
 			return false
 		}
-		if !issued[v.Secret.SecretName] && !(served && w.webhookVolume(pod, v)) {
+		webhook := served && w.webhookVolume(pod, v)
+		if !issued[v.Secret.SecretName] && !webhook {
 			return false
 		}
 		gone[v.Name] = true
-		w.note(Note{Position: d.Locate("spec", "template", "spec", "volumes"), Subject: d.String(), Dropped: true,
+		replaced := webhook || metricsVolume(pod, v)
+		if replaced {
+			spared[v.Secret.SecretName] = true
+		}
+		w.note(Note{Position: d.Locate("spec", "template", "spec", "volumes"), Subject: d.String(), Dropped: !replaced,
 			Reason: fmt.Sprintf("mounts the Secret %s, which cert-manager fills and a bundle does not bring; the volume %s is left out with its mounts", v.Secret.SecretName, v.Name),
 			Advice: "nothing is to be done for webhooks, OLM mounts its own certificate"})
 		return true
@@ -106,6 +114,15 @@ func (w *webhooks) webhookVolume(pod *corev1.PodSpec, v corev1.Volume) bool {
 	return false
 }
 
+// metricsVolume tells whether a volume is one that the metrics' certificate is read from.
+func metricsVolume(pod *corev1.PodSpec, v corev1.Volume) bool {
+	return slices.ContainsFunc(pod.Containers, func(c corev1.Container) bool {
+		return slices.ContainsFunc(c.VolumeMounts, func(m corev1.VolumeMount) bool {
+			return m.Name == v.Name && slices.Contains(c.Args, metricsCertArg+m.MountPath)
+		})
+	})
+}
+
 func (w *webhooks) leaveMounts(d *read[appsv1.Deployment], c *corev1.Container, gone map[string]bool, served bool) {
 	c.VolumeMounts = slices.DeleteFunc(c.VolumeMounts, func(m corev1.VolumeMount) bool {
 		if !gone[m.Name] {
@@ -117,7 +134,7 @@ func (w *webhooks) leaveMounts(d *read[appsv1.Deployment], c *corev1.Container, 
 			c.Args = slices.DeleteFunc(c.Args, func(arg string) bool {
 				return arg == metrics || strings.HasPrefix(arg, "--metrics-cert-name=") || strings.HasPrefix(arg, "--metrics-cert-key=")
 			})
-			w.note(Note{Position: d.Position, Subject: d.String(), Dropped: true,
+			w.note(Note{Position: d.Position, Subject: d.String(),
 				Reason: fmt.Sprintf("reads the certificate of its metrics from %s in container %s; the argument %s is left out, and the manager makes a certificate of its own", m.MountPath, c.Name, metrics),
 				Advice: "bring the Secret in another way if its certificate must be verified"})
 		case served && m.MountPath != olmCertPath:
@@ -138,14 +155,9 @@ func leaveInjection(c *collection, crd *read[apiextv1.CustomResourceDefinition])
 		if !strings.HasPrefix(key, groupCerts+"/") {
 			continue
 		}
-		c.note(Note{Position: crd.Locate("metadata", "annotations", key), Subject: crd.String(), Dropped: true,
+		c.note(Note{Position: crd.Locate("metadata", "annotations", key), Subject: crd.String(),
 			Reason: fmt.Sprintf("has the annotation %s for cert-manager; it is left out, OLM writes the certificate authority of conversions", key),
 			Advice: "nothing is to be done"})
 		delete(crd.value.Annotations, key)
 	}
-}
-
-// certManager tells whether an object is one of cert-manager.
-func certManager(o manifest.Object) bool {
-	return o.Group() == groupCerts || strings.HasSuffix(o.Group(), "."+groupCerts)
 }

@@ -41,6 +41,8 @@ type collection struct {
 	mutating            []read[admissionv1.MutatingWebhookConfiguration]
 	scorecards          []read[v1alpha3.Configuration]
 	others              []manifest.Object
+	// replaced are the objects of cert-manager whose work OLM or the manager does, by their string.
+	replaced map[string]bool
 
 	notes    []Note
 	problems manifest.Problems

@@ -164,7 +164,7 @@ func (c *versionFolder) read() (notes []Note, problems manifest.Problems) {
 			objects = append(objects, o)
 			continue
 		case !Supported(o.Kind()):
-			notes = append(notes, leftOut(o))
+			notes = append(notes, new(collection).leftOut(o))
 			continue
 		}
 		c.manifests = append(c.manifests, name)

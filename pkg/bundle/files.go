@@ -41,7 +41,7 @@ func (c *collection) files(out *Manifests) error {
 			c.noteSecret(o)
 			continue
 		}
-		c.note(leftOut(o))
+		c.note(c.leftOut(o))
 	}
 	for _, o := range c.roles {
 		f.typed(objectFile(o.Object), o.Object, &o.value)

@@ -15,7 +15,8 @@ type Note struct {
 	Subject string
 	// Reason says what happened, as the second half of a sentence; Advice what to do about it.
 	Reason, Advice string
-	// Dropped tells that something of the input is not in the bundle.
+	// Dropped tells that something of the input is lost: it is not in the bundle, and OLM puts nothing of
+	// its own in the place.
 	Dropped bool
 }
 
@@ -31,7 +32,7 @@ func (n Note) String() string {
 	return b.String()
 }
 
-// Dropped are the notes about what is not in the bundle.
+// Dropped are the notes about what is lost.
 func Dropped(notes []Note) []Note {
 	return slices.DeleteFunc(slices.Clone(notes), func(n Note) bool { return !n.Dropped })
 }

@@ -238,7 +238,7 @@ func (w *webhooks) leaveServices() {
 				return false
 			}
 		}
-		w.note(Note{Position: s.Position, Subject: s.String(), Dropped: true,
+		w.note(Note{Position: s.Position, Subject: s.String(),
 			Reason: "serves webhooks only; OLM makes a Service of its own for them, so it is left out",
 			Advice: "nothing is to be done"})
 		return true

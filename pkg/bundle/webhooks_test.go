@@ -2,6 +2,7 @@ package bundle_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -47,6 +48,15 @@ webhooks:
 %s`, servicePorts, args, mounts, volumes, more)
 }
 
+// issued is a Certificate, and issuer what signs it.
+func issued(name, dnsNames, signer string) string {
+	return fmt.Sprintf("---\napiVersion: cert-manager.io/v1\nkind: Certificate\nmetadata: {name: %[1]s}\nspec: {secretName: %[1]s, dnsNames: [%[2]s], issuerRef: {name: %[3]s}}\n", name, dnsNames, signer)
+}
+
+func issuer(name, spec string) string {
+	return fmt.Sprintf("---\napiVersion: cert-manager.io/v1\nkind: Issuer\nmetadata: {name: %s}\nspec: {%s}\n", name, spec)
+}
+
 func generate(t *testing.T, stream string) (*bundle.Manifests, error) {
 	t.Helper()
 	objects, problems := manifest.Decode("in", []byte(stream))
@@ -70,6 +80,7 @@ func TestWebhooksUnderOLM(t *testing.T) {
 		name, stream string
 		has, hasNot  []string // of CSV and file names
 		notes        []string
+		lost         []string // subjects of what nothing replaces
 		refused      string
 	}{
 		{
@@ -123,6 +134,32 @@ func TestWebhooksUnderOLM(t *testing.T) {
 			stream:  operator("  - {port: 8080}", "", "", "", ""),
 			refused: "uses port 443 of Service hook, which has no such port; it has 8080",
 		},
+		{
+			name:   "certificates of Services",
+			stream: operator(ports, "", "", "", issued("hook", "hook.x.svc, hook.x.svc.cluster.local", "signer")+issuer("signer", "ca: {secretName: signer}")+issued("signer", "", "root")+issuer("root", "selfSigned: {}")),
+			notes:  []string{"Certificate hook is left out", "Certificate signer is left out", "Issuer signer is left out", "Issuer root is left out"},
+		},
+		{
+			name:   "certificates of the scaffold, without names yet",
+			stream: operator(ports, "", "", "", fmt.Sprintf(certificate, "webhook-server-cert")+strings.Replace(fmt.Sprintf(certificate, "metrics-server-cert"), "name: c", "name: d", 1)),
+		},
+		{
+			name:   "certificates of the operator's own",
+			stream: operator(ports, "", "", "", issued("hook", "hook.x.svc, other.example.com", "signer")+issued("mine", "hook.x.svc", "signer")+issuer("signer", "selfSigned: {}")+issuer("other", "selfSigned: {}")),
+			lost:   []string{"Certificate hook", "Issuer signer", "Issuer other"},
+		},
+		{
+			name:   "volume of neither webhook nor metrics",
+			stream: operator(ports, "", "{name: tls, mountPath: /tls}", "{name: tls, secret: {secretName: own}}", issued("own", "own.example.com", "signer")),
+			lost:   []string{"Deployment op", "Certificate own"},
+		},
+		{
+			name: "namespaces",
+			stream: strings.Replace(operator(ports, "", "", "", "---\napiVersion: v1\nkind: Namespace\nmetadata: {name: ops}\n---\napiVersion: v1\nkind: Namespace\nmetadata: {name: others}\n"),
+				"kind: Deployment\nmetadata: {name: op}", "kind: Deployment\nmetadata: {name: op, namespace: ops}", 1),
+			notes: []string{"Namespace ops is left out", "Namespace others is left out"},
+			lost:  []string{"Namespace others"},
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -156,6 +193,13 @@ func TestWebhooksUnderOLM(t *testing.T) {
 				if !strings.Contains(notes, text) {
 					t.Errorf("no note says %q:\n%s", text, notes)
 				}
+			}
+			var lost []string
+			for _, n := range bundle.Dropped(made.Notes) {
+				lost = append(lost, n.Subject)
+			}
+			if !slices.Equal(lost, c.lost) {
+				t.Errorf("lost: %q, want %q\n%s", lost, c.lost, notes)
 			}
 		})
 	}
