@@ -24,19 +24,21 @@ func (a *app) runGenerateBundle(c *cobra.Command, o bundleOptions) error {
 		return err
 	}
 	root, layout, err := a.bundleProject(dir, &o)
+	findings := o.check(a.InPipe)
 	if err != nil {
-		return err
-	}
-	if findings := o.check(a.InPipe); len(findings) > 0 {
-		return findings
-	}
-	if err := o.placeOutput(root, dir); err != nil {
-		return err
+		return withFindings(err, findings)
 	}
 	if o.kustomizeGiven {
 		if o.kustomizeDir, err = fromRoot(root, dir, o.kustomizeDir); err != nil {
 			return err
 		}
+	}
+	outside, err := asFindings(o.placeOutput(root, dir))
+	if err != nil {
+		return err
+	}
+	if findings = append(findings, outside...); len(findings) > 0 {
+		return errors.Join(findings, a.faults(scaffold.NewTree(a.FS, root), dir, layout, o))
 	}
 	if !o.stdout {
 		if done, err := a.settle(c.Context(), root); done || err != nil {
@@ -92,25 +94,71 @@ func (a *app) bundleProject(dir string, o *bundleOptions) (root, layout string, 
 	return root, strings.Join(config.Layout(), ","), nil
 }
 
-// bundleManifests reads the input and makes the manifests, and says what a person should know.
-func (a *app) bundleManifests(ctx context.Context, tree *scaffold.Tree, dir, layout string, o *bundleOptions) (*bundle.Manifests, error) {
+// readInput reads what a bundle is made from.
+func (a *app) readInput(tree *scaffold.Tree, dir, layout string, o *bundleOptions) (bundle.Input, []bundle.Note, error) {
+	input := bundle.Input{
+		Package: o.pkg, Version: o.version, Layout: layout, Builder: builderName(),
+		ServiceAccounts: o.accounts, Replaces: o.replaces,
+	}
 	objects, notes, err := a.bundleInput(tree, dir, o)
 	problems, ok := err.(manifest.Problems)
 	if err != nil && !ok {
-		return nil, err
+		return input, nil, err
 	}
 	base, err := readBase(tree, o)
 	if wrong, ok := err.(manifest.Problems); ok {
 		problems = append(problems, wrong...)
 	} else if err != nil {
-		return nil, err
+		return input, nil, err
 	}
 	if len(problems) > 0 {
-		return nil, append(problems, bundle.Check(objects)...)
+		return input, nil, append(problems, bundle.Check(objects)...)
 	}
-	input := bundle.Input{
-		Package: o.pkg, Version: o.version, Layout: layout, Builder: builderName(),
-		Objects: objects, Base: base, ServiceAccounts: o.accounts, Replaces: o.replaces,
+	input.Objects, input.Base = objects, base
+	return input, notes, nil
+}
+
+// faults finds what is wrong with the input of a command whose flags are wrong already, so that all of it is told
+// at once: as far as the flags say where the input is.
+func (a *app) faults(tree *scaffold.Tree, dir, layout string, o bundleOptions) error {
+	if !o.manifests || len(o.checkSources(a.InPipe && !o.pipeToo)) > 0 {
+		return nil
+	}
+	input, _, err := a.readInput(tree, dir, layout, &o)
+	if err != nil {
+		return err
+	}
+	if packageProblem(o.pkg) != "" {
+		return bundle.Check(input.Objects).Err()
+	}
+	if versionProblem(o.version) != "" {
+		input.Version = "0.0.0" // told already
+	}
+	_, err = bundle.Generate(input)
+	return err
+}
+
+// asFindings takes findings out of an error, and leaves any other.
+func asFindings(err error) (project.Findings, error) {
+	if findings, ok := errors.AsType[project.Findings](err); ok {
+		return findings, nil
+	}
+	return nil, err
+}
+
+// withFindings adds findings about flags to an error about the project, if that is one of wrong use too.
+func withFindings(err error, findings project.Findings) error {
+	if badInput(err) {
+		return errors.Join(err, findings.Err())
+	}
+	return err
+}
+
+// bundleManifests reads the input and makes the manifests, and says what a person should know.
+func (a *app) bundleManifests(ctx context.Context, tree *scaffold.Tree, dir, layout string, o *bundleOptions) (*bundle.Manifests, error) {
+	input, notes, err := a.readInput(tree, dir, layout, o)
+	if err != nil {
+		return nil, err
 	}
 	if o.digests {
 		if o.locked, err = a.readImages(tree, o); err != nil {

@@ -19,13 +19,21 @@ func TestBundleBadInput(t *testing.T) {
 		name  string
 		stdin func(good string) string
 		args  string
-		files map[string]string
+		files map[string]string // empty ones go
 		says  []string
 	}{
 		{name: "flags", args: "--version 1.0 --channels alpha,,my&beta --default-channel a#b --package Upper --input-dir x --crds-dir y", says: []string{
 			`--version "1.0": must be a semantic version`, `has an empty channel`, `--default-channel "a#b"`, `--package "Upper"`, `stdin "a pipe"`, `--input-dir "x": excludes`,
 		}},
 		{name: "channels with a space", args: "--version 1.0.0 --channels=alpha,my\u00a0beta,\tbeta", says: []string{`white space`}},
+		{name: "flags and manifests", args: "--version v1 --channels alpha,,beta --output-dir ../x", stdin: func(good string) string { return good + service + "spec:\n  ports: none\n" }, files: map[string]string{newtBase: "kind: [\n"}, says: []string{
+			`--version "v1"`, "has an empty channel", `--output-dir "../x"`, "spec.ports must be a list", newtBase + ":1",
+		}},
+		{name: "flags and what manifests mean", args: "--version 1.0 --package newt-operator", stdin: func(string) string { return service }, says: []string{`--version "1.0"`, "there is no Deployment in it"}},
+		{name: "a package's name and manifests", args: "--version 1.0.0 --package Newts", stdin: func(good string) string { return good + service + service + "spec:\n  type: NodePort\n" }, says: []string{`--package "Newts"`, "is defined a second time"}},
+		{name: "flags and no input", args: "--version 1.0", stdin: func(string) string { return "" }, files: map[string]string{"config/manifests": ""}, says: []string{`--version "1.0"`, `--input-dir "": is needed`}},
+		{name: "flags without a project", args: "--version 1.0", files: map[string]string{"PROJECT": ""}, says: []string{`--version "1.0"`, "there is no PROJECT file", "name its package with --package"}},
+		{name: "a project without a name", args: "--version 1.0", files: map[string]string{"PROJECT": "domain: example.com\nlayout:\n- go.kubebuilder.io/v4\nrepo: example.com/newts\nversion: \"3\"\n"}, says: []string{`--version "1.0"`, `--package "": is needed`}},
 		{name: "no version", args: "--package lizard-operator", says: []string{"--version: is needed"}},
 		{name: "plain text", stdin: func(string) string { return "Error: accumulating resources: no such file\n  it failed\n" }, says: []string{"stdin:1:"}},
 		{name: "text only", stdin: func(string) string { return "nothing to see here\n" }, says: []string{"stdin:1: is no Kubernetes object: it is plain text"}},
@@ -66,6 +74,12 @@ func TestBundleBadInput(t *testing.T) {
 			}
 			for name, content := range c.files {
 				name = filepath.Join(p.dir, filepath.FromSlash(name))
+				if content == "" {
+					if err := os.RemoveAll(name); err != nil {
+						t.Fatal(err)
+					}
+					continue
+				}
 				if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 					t.Fatal(err)
 				}

@@ -110,7 +110,7 @@ func (o *bundleOptions) check(piped bool) project.Findings {
 	if !o.manifests && !o.metadata {
 		o.manifests, o.metadata = true, true
 	}
-	if problem := packageProblem(o.pkg); problem != "" {
+	if problem := packageProblem(o.pkg); problem != "" && o.pkg != "" {
 		add("--package", o.pkg, problem)
 	}
 	if problem := versionProblem(o.version); problem != "" {
@@ -128,6 +128,19 @@ func (o *bundleOptions) check(piped bool) project.Findings {
 	if !o.manifests {
 		return findings
 	}
+	findings = append(findings, o.checkSources(piped)...)
+	if o.stdout && o.outputDir != "" {
+		add("--output-dir", o.outputDir, "excludes --stdout, which writes nothing to disk")
+	}
+	return findings
+}
+
+// checkSources finds what is wrong with the flags that say where the manifests are.
+func (o *bundleOptions) checkSources(piped bool) project.Findings {
+	var findings project.Findings
+	add := func(flag, value, problem string) {
+		findings = append(findings, project.Finding{Field: flag, Value: value, Problem: problem})
+	}
 	dirs := o.inputDir != "" || o.deployDir != "" || o.crdsDir != ""
 	if piped && dirs {
 		add("stdin", "a pipe", "comes with --input-dir, --deploy-dir or --crds-dir; use one of them, and append </dev/null where a script passes its own input on")
@@ -137,9 +150,6 @@ func (o *bundleOptions) check(piped bool) project.Findings {
 	}
 	if o.crdsDir != "" && o.deployDir == "" && o.inputDir == "" {
 		add("--crds-dir", o.crdsDir, "holds CRDs only; give --deploy-dir too")
-	}
-	if o.stdout && o.outputDir != "" {
-		add("--output-dir", o.outputDir, "excludes --stdout, which writes nothing to disk")
 	}
 	return findings
 }

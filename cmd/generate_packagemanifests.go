@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"errors"
 	"fmt"
 	"path"
 	"strings"
@@ -84,7 +85,7 @@ func (o *packageOptions) check() project.Findings {
 	add := func(flag, value, problem string) {
 		findings = append(findings, project.Finding{Field: flag, Value: value, Problem: problem})
 	}
-	if problem := packageProblem(o.pkg); problem != "" {
+	if problem := packageProblem(o.pkg); problem != "" && o.pkg != "" {
 		add("--package", o.pkg, problem)
 	}
 	if o.version == "" {
@@ -111,9 +112,7 @@ func (o *packageOptions) check() project.Findings {
 	if o.packages == "" {
 		add("--input-dir", "", "must name a folder")
 	}
-	if o.crdsDir != "" && o.deployDir == "" {
-		add("--crds-dir", o.crdsDir, "holds CRDs only; give --deploy-dir too")
-	}
+	findings = append(findings, o.checkSources(false)...)
 	if o.stdout && o.outputDir != "" {
 		add("--output-dir", o.outputDir, "excludes --stdout, which writes nothing to disk")
 	}
@@ -126,14 +125,17 @@ func (a *app) runGeneratePackageManifests(c *cobra.Command, o packageOptions, in
 		return err
 	}
 	root, layout, err := a.bundleProject(dir, &o.bundleOptions)
+	findings := o.check()
+	if err != nil {
+		return withFindings(err, findings)
+	}
+	o.manifests, o.pipeToo = true, true
+	outside, err := asFindings(o.place(root, dir, inputGiven))
 	if err != nil {
 		return err
 	}
-	if findings := o.check(); len(findings) > 0 {
-		return findings
-	}
-	if err := o.place(root, dir, inputGiven); err != nil {
-		return err
+	if findings = append(findings, outside...); len(findings) > 0 {
+		return errors.Join(findings, a.faults(scaffold.NewTree(a.FS, root), dir, layout, o.bundleOptions))
 	}
 	if !o.stdout {
 		if done, err := a.settle(c.Context(), root); done || err != nil {
@@ -145,7 +147,7 @@ func (a *app) runGeneratePackageManifests(c *cobra.Command, o packageOptions, in
 	if err != nil {
 		return err
 	}
-	o.manifests, o.pipeToo, o.copyDir = true, true, path.Join(o.outputDir, o.version)
+	o.copyDir = path.Join(o.outputDir, o.version)
 	if o.fromVersion != "" {
 		o.replaces = o.pkg + ".v" + o.fromVersion
 	}
@@ -155,10 +157,7 @@ func (a *app) runGeneratePackageManifests(c *cobra.Command, o packageOptions, in
 		wrong = pkg.CheckDefault()
 	}
 	if len(wrong) > 0 {
-		// What is wrong with the manifests is told at the same time.
-		objects, _, err := a.bundleInput(tree, dir, &o.bundleOptions)
-		problems, _ := err.(manifest.Problems)
-		return append(append(wrong, problems...), bundle.Check(objects)...)
+		return errors.Join(wrong, a.faults(tree, dir, layout, o.bundleOptions))
 	}
 	made, err := a.bundleManifests(c.Context(), tree, dir, layout, &o.bundleOptions)
 	if err != nil {
