@@ -278,3 +278,59 @@ func TestBundleAllStrict(t *testing.T) {
 		})
 	}
 }
+
+// TestBundleAllClone holds that a bundle with edits of every kind is not stale in a clone, and keeps them there when
+// something else changes.
+func TestBundleAllClone(t *testing.T) {
+	t.Parallel()
+	p := newWholeProject(t, "memcached-operator")
+	p.must(t, "bundle", "--channels", "stable", "--image", "registry.example.com/op:v1")
+	const service = "bundle/manifests/memcached-operator-controller-manager-metrics-service_v1_service.yaml"
+	edits := []struct{ file, old, text, want string }{
+		{memcachedCSV, "replicas: 1", "replicas: 2", "replicas: 2"},
+		{memcachedCSV, "    capabilities: ", "    example.com/by: hand\n    capabilities: ", "example.com/by: hand"},
+		{service, "  name: memcached", "  annotations:\n    example.com/by: hand\n  name: memcached", "example.com/by: hand"},
+		{service, "port: 8443", "port: 8444", "port: 8444"},
+		{"bundle/manifests/cache.example.com_memcacheds.yaml", "    storage: true\n", "    storage: true\n    deprecated: true\n", "deprecated: true"},
+		{"bundle/tests/scorecard/config.yaml", "parallel: true", "parallel: false", "parallel: false"},
+		{"bundle/metadata/annotations.yaml", "channels.v1: stable", "channels.v1: fast", "channels.v1: fast"},
+		{"bundle.Dockerfile", "channels.v1=stable", "channels.v1=fast", "channels.v1=fast"},
+		{"bundle.Dockerfile", "COPY bundle/metadata /metadata/\n", "COPY bundle/metadata /metadata/\nCOPY LICENSE /licenses/\n", "COPY LICENSE /licenses/"},
+	}
+	for _, e := range edits {
+		p.replace(t, e.file, e.old, e.text)
+	}
+	p.replace(t, memcachedBase, "  maturity: alpha", "  maturity: beta")
+	p.must(t, "bundle")
+	kept := func(where string) {
+		t.Helper()
+		for _, e := range edits {
+			if !strings.Contains(readText(t, filepath.Join(p.dir, e.file)), e.want) {
+				t.Errorf("%s: %s lost %q", where, e.file, e.want)
+			}
+		}
+	}
+	kept("here")
+	clone := func() {
+		t.Helper()
+		dir := filepath.Join(t.TempDir(), "elsewhere")
+		if err := os.CopyFS(dir, os.DirFS(p.dir)); err != nil {
+			t.Fatal(err)
+		}
+		p.dir, p.cache = dir, t.TempDir()
+	}
+	clone()
+	if code, out, errOut := p.unchanged(t, "bundle", "--check"); code != 0 || out != "" {
+		t.Errorf("--check in a clone: exit code %d\n%s%s", code, out, errOut)
+	}
+	p.replace(t, memcachedType, "\tSize *int32", "\t// +kubebuilder:validation:Maximum=77\n\tSize *int32")
+	p.must(t, "bundle", "--version", "0.0.2")
+	kept("clone")
+	if csv := readText(t, filepath.Join(p.dir, memcachedCSV)); !strings.Contains(csv, "maturity: beta") {
+		t.Errorf("the base's edit is gone:\n%s", csv)
+	}
+	clone()
+	if code, out, errOut := p.unchanged(t, "bundle", "--check"); code != 0 || out != "" {
+		t.Errorf("--check in a clone of the clone: exit code %d\n%s%s", code, out, errOut)
+	}
+}

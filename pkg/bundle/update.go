@@ -166,13 +166,15 @@ func (u *Update) before(name string) any {
 	return objects[0].Fields
 }
 
-// manifest merges a manifest other than the CSV. Without knowing what was generated before, what is
-// generated now is right.
+// manifest merges a manifest other than the CSV. Without knowing what was generated before or what was
+// edited, what is generated now is right.
 func (u *Update) manifest(name string, now []byte) error {
 	u.generated[name] = string(now)
 	u.files[name] = now
 	disk, ok, err := u.Read(name)
 	before, known := u.Before[name]
+	m := u.merger(name, nil)
+	known = known || len(m.edits) > 0
 	if err != nil || !ok || !known || string(disk) == before || string(disk) == string(now) {
 		return err
 	}
@@ -181,7 +183,6 @@ func (u *Update) manifest(name string, now []byte) error {
 		return nil
 	}
 	fields, _ := manifest.Decode(name, now)
-	m := u.merger(name, nil)
 	merged := m.merge(nil, u.before(name), fields[0].Fields, onDisk)
 	u.done(m)
 	if reflect.DeepEqual(merged, any(onDisk)) {
