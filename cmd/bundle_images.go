@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 
 	"github.com/operon-sdk/operon/pkg/image"
 	"github.com/operon-sdk/operon/pkg/manifest"
@@ -33,12 +32,9 @@ func (a *app) readImages(tree *scaffold.Tree, o *bundleOptions) (*lockedImages, 
 			a.progressf("note: no registry answers for %s; its digest is taken from %s", ref, imagesFile)
 		},
 	}
-	data, err := tree.ReadFile(imagesFile)
-	if errors.Is(err, fs.ErrNotExist) {
-		return l, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("reading %s: %w", imagesFile, reason(err))
+	data, err := readOptional(tree, imagesFile)
+	if data == nil || err != nil {
+		return l, err
 	}
 	if err := json.Unmarshal(data, &l.known); err != nil {
 		return nil, manifest.Problems{{Position: manifest.Position{File: imagesFile}, Text: "must map image references to digests: " + err.Error() + "; restore it from version control, or delete it"}}

@@ -4,9 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"path/filepath"
 
 	"github.com/spf13/afero"
@@ -29,12 +27,9 @@ type bundleEdits struct {
 
 // readEdits reads the recorded edits of a project.
 func readEdits(tree *scaffold.Tree) ([]bundle.Edit, error) {
-	data, err := tree.ReadFile(editsFile)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("reading %s: %w", editsFile, reason(err))
+	data, err := readOptional(tree, editsFile)
+	if data == nil || err != nil {
+		return nil, err
 	}
 	edits, err := bundle.ParseEdits(data)
 	if err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"path"
 	"strconv"
 	"strings"
@@ -180,12 +179,9 @@ func builderName() string { return "operon-" + buildVersion().Version }
 // readBase reads the project's base CSV, nil where it has none.
 func readBase(tree *scaffold.Tree, o *bundleOptions) (*manifest.Object, error) {
 	name := bundle.BaseFile(o.kustomizeDir, o.pkg)
-	data, err := tree.ReadFile(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("reading %s: %w", name, reason(err))
+	data, err := readOptional(tree, name)
+	if data == nil || err != nil {
+		return nil, err
 	}
 	objects, problems := manifest.Decode(name, data)
 	if len(problems) > 0 {
@@ -256,7 +252,10 @@ func (a *app) writeBundle(tree *scaffold.Tree, made *bundle.Manifests, layout st
 	}
 	u := bundle.Update{
 		Dir: o.outputDir, Manifests: made, List: bundle.ManifestNames(o.outputDir, files), Edits: edits, Now: a.created(),
-		Read: func(name string) ([]byte, bool, error) { return readIfThere(tree, name) },
+		Read: func(name string) ([]byte, bool, error) {
+			data, err := readOptional(tree, name)
+			return data, data != nil, err
+		},
 	}
 	csv, _, err := u.Read(at(bundle.ManifestsDir + "/" + bundle.CSVFile(o.pkg)))
 	if err != nil {
@@ -308,27 +307,15 @@ func (a *app) writeBundle(tree *scaffold.Tree, made *bundle.Manifests, layout st
 // where none does.
 func findMetadata(tree *scaffold.Tree, usual string, files []string) (string, error) {
 	for _, name := range append([]string{usual}, files...) {
-		data, ok, err := readIfThere(tree, name)
+		data, err := readOptional(tree, name)
 		if err != nil {
 			return "", err
 		}
-		if ok && bundle.HasMetadata(name, data) {
+		if data != nil && bundle.HasMetadata(name, data) {
 			return name, nil
 		}
 	}
 	return "", nil
-}
-
-// readIfThere reads a file of a tree, false where there is none.
-func readIfThere(tree *scaffold.Tree, name string) ([]byte, bool, error) {
-	data, err := tree.ReadFile(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, false, nil
-	}
-	if err != nil {
-		return nil, false, fmt.Errorf("reading %s: %w", name, reason(err))
-	}
-	return data, true, nil
 }
 
 // checkSizes compares the bundle in a tree with the limits of OLM and etcd.

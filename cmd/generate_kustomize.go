@@ -253,6 +253,7 @@ func (a *app) generateBase(ctx context.Context, tree *scaffold.Tree, o kustomize
 	return result.Record, a.kustomization(tree, o)
 }
 
+// readOptional reads a file of a tree, nil where there is none; one without content is empty, not nil.
 func readOptional(tree *scaffold.Tree, name string) ([]byte, error) {
 	data, err := tree.ReadFile(name)
 	switch {

@@ -213,8 +213,8 @@ func (o *packageOptions) place(root, dir string, inputGiven bool) (err error) {
 // readPackage reads the package manifest, a new one where there is none. The problems are about its
 // content, the error about reading it.
 func readPackage(tree *scaffold.Tree, name, pkg string) (*bundle.Package, manifest.Problems, error) {
-	data, ok, err := readIfThere(tree, name)
-	if err != nil || !ok {
+	data, err := readOptional(tree, name)
+	if data == nil || err != nil {
 		return bundle.NewPackage(pkg), nil, err
 	}
 	p, problems := bundle.ParsePackage(name, data)
@@ -257,7 +257,10 @@ func (a *app) writePackage(tree *scaffold.Tree, made *bundle.Manifests, pkg *bun
 	}
 	u := bundle.Update{
 		Dir: o.copyDir, Folder: ".", Manifests: made, Edits: edits, Now: a.created(),
-		Read: func(name string) ([]byte, bool, error) { return readIfThere(tree, name) },
+		Read: func(name string) ([]byte, bool, error) {
+			data, err := readOptional(tree, name)
+			return data, data != nil, err
+		},
 	}
 	if o.objects {
 		if u.List, err = topFiles(tree, o.copyDir); err != nil {
