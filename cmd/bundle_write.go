@@ -54,17 +54,9 @@ func (a *app) runGenerateBundle(c *cobra.Command, o bundleOptions) error {
 	if o.stdout {
 		return a.printManifests(made)
 	}
-	var up *bundle.Updated
-	err = a.apply(c.Context(), root, func(tree *scaffold.Tree) error {
-		if up, err = a.writeBundle(tree, made, layout, &o); err != nil {
-			return err
-		}
-		return a.tellNotes(up.Notes, false)
+	return a.applyBundle(c.Context(), root, o.outputDir, func(tree *scaffold.Tree) (*bundle.Updated, error) {
+		return a.writeBundle(tree, made, layout, &o)
 	})
-	if err == nil && !a.dryRun {
-		a.writeBundleRecord(root, o.outputDir, up.Created, up.Generated)
-	}
-	return err
 }
 
 // bundleProject finds the project that a bundle is for, and its layout. Without a project the bundle
@@ -239,30 +231,61 @@ func (a *app) created() time.Time {
 	return a.Now()
 }
 
-// writeBundle brings the bundle on disk up to date, and gives what is to be remembered of it.
+// applyBundle makes a change that brings the bundle in a folder up to date, and remembers what was generated.
+func (a *app) applyBundle(ctx context.Context, root, dir string, change func(*scaffold.Tree) (*bundle.Updated, error)) error {
+	var up *bundle.Updated
+	err := a.apply(ctx, root, func(tree *scaffold.Tree) (err error) {
+		if up, err = change(tree); err != nil {
+			return err
+		}
+		return a.tellNotes(up.Notes, false)
+	})
+	if err == nil && !a.dryRun {
+		a.writeBundleRecord(root, dir, up.Created, up.Generated)
+	}
+	return err
+}
+
+// updateBundle merges what is generated with the files in a tree. The update names the former; csv is the file of
+// the CSV.
+func (a *app) updateBundle(tree *scaffold.Tree, u bundle.Update, csv string) (*bundle.Updated, error) {
+	disk, err := readOptional(tree, csv)
+	if err != nil {
+		return nil, err
+	}
+	created := bundle.CreatedAt(disk)
+	if u.Edits, err = readEdits(tree); err != nil {
+		return nil, err
+	}
+	u.Before, u.Now = a.readBundleRecord(tree.Root(), u.Dir, created), a.created()
+	u.Read = func(name string) ([]byte, bool, error) {
+		data, err := readOptional(tree, name)
+		return data, data != nil, err
+	}
+	up, err := u.Run()
+	if err != nil {
+		return nil, err
+	}
+	for name, content := range up.Files {
+		tree.WriteFile(name, content, 0o644)
+	}
+	for _, name := range up.Removed {
+		tree.Remove(name)
+	}
+	if up.Created == "" {
+		up.Created = created
+	}
+	return up, writeEdits(tree, up.Kept)
+}
+
+// writeBundle brings the bundle in a tree up to date, and gives what is to be remembered of it.
 func (a *app) writeBundle(tree *scaffold.Tree, made *bundle.Manifests, layout string, o *bundleOptions) (*bundle.Updated, error) {
 	at := func(name string) string { return path.Join(o.outputDir, name) }
 	files, err := tree.Walk(o.outputDir, nil)
 	if err != nil {
 		return nil, err
 	}
-	edits, err := readEdits(tree)
-	if err != nil {
-		return nil, err
-	}
-	u := bundle.Update{
-		Dir: o.outputDir, Manifests: made, List: bundle.ManifestNames(o.outputDir, files), Edits: edits, Now: a.created(),
-		Read: func(name string) ([]byte, bool, error) {
-			data, err := readOptional(tree, name)
-			return data, data != nil, err
-		},
-	}
-	csv, _, err := u.Read(at(bundle.ManifestsDir + "/" + bundle.CSVFile(o.pkg)))
-	if err != nil {
-		return nil, err
-	}
-	before := bundle.CreatedAt(csv)
-	u.Before = a.readBundleRecord(tree.Root(), o.outputDir, before)
+	u := bundle.Update{Dir: o.outputDir, Manifests: made, List: bundle.ManifestNames(o.outputDir, files)}
 	existing := ""
 	if o.metadata && !o.overwrite {
 		if existing, err = findMetadata(tree, at(bundle.AnnotationsFile), files); err != nil {
@@ -279,28 +302,16 @@ func (a *app) writeBundle(tree *scaffold.Tree, made *bundle.Manifests, layout st
 			Scorecard: tree.Exists(at(bundle.ScorecardFile)) || made != nil && made.Scorecard != nil,
 		}
 	}
-	up, err := u.Run()
+	up, err := a.updateBundle(tree, u, at(path.Join(bundle.ManifestsDir, bundle.CSVFile(o.pkg))))
 	if err != nil {
 		return nil, err
-	}
-	for name, content := range up.Files {
-		tree.WriteFile(name, content, 0o644)
-	}
-	for _, name := range up.Removed {
-		tree.Remove(name)
-	}
-	if up.Created == "" {
-		up.Created = before
 	}
 	notes, err := checkSizes(tree, o.outputDir)
+	up.Notes = append(up.Notes, notes...)
 	if err != nil {
 		return nil, err
 	}
-	up.Notes = append(up.Notes, notes...)
-	if err := o.locked.write(tree); err != nil {
-		return nil, err
-	}
-	return up, writeEdits(tree, up.Kept)
+	return up, o.locked.write(tree)
 }
 
 // findMetadata finds the file that holds the metadata of a bundle, at its usual place first; it is empty

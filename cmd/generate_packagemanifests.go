@@ -170,15 +170,10 @@ func (a *app) runGeneratePackageManifests(c *cobra.Command, o packageOptions, in
 	if o.stdout {
 		return a.printPackage(made, pkg)
 	}
-	var up *bundle.Updated
-	err = a.apply(c.Context(), root, func(tree *scaffold.Tree) error {
-		if up, err = a.writePackage(tree, made, pkg, &o); err != nil {
-			return err
-		}
-		return a.tellNotes(up.Notes, false)
+	err = a.applyBundle(c.Context(), root, o.copyDir, func(tree *scaffold.Tree) (*bundle.Updated, error) {
+		return a.writePackage(tree, made, pkg, &o)
 	})
 	if err == nil && !a.dryRun {
-		a.writeBundleRecord(root, o.copyDir, up.Created, up.Generated)
 		a.progressf("bundles have taken the place of package manifests: '%s pkgman-to-bundle' makes bundles of them", a.program)
 	}
 	return err
@@ -251,43 +246,19 @@ func (a *app) printPackage(made *bundle.Manifests, pkg *bundle.Package) error {
 
 // writePackage brings the version's folder and the package manifest up to date.
 func (a *app) writePackage(tree *scaffold.Tree, made *bundle.Manifests, pkg *bundle.Package, o *packageOptions) (*bundle.Updated, error) {
-	edits, err := readEdits(tree)
-	if err != nil {
-		return nil, err
-	}
-	u := bundle.Update{
-		Dir: o.copyDir, Folder: ".", Manifests: made, Edits: edits, Now: a.created(),
-		Read: func(name string) ([]byte, bool, error) {
-			data, err := readOptional(tree, name)
-			return data, data != nil, err
-		},
-	}
+	u := bundle.Update{Dir: o.copyDir, Folder: ".", Manifests: made}
 	if o.objects {
+		var err error
 		if u.List, err = topFiles(tree, o.copyDir); err != nil {
 			return nil, err
 		}
-	}
-	csv, _, err := u.Read(path.Join(o.copyDir, made.Name))
-	if err != nil {
-		return nil, err
-	}
-	u.Before = a.readBundleRecord(tree.Root(), o.copyDir, bundle.CreatedAt(csv))
-	up, err := u.Run()
-	if err != nil {
-		return nil, err
-	}
-	for name, content := range up.Files {
-		tree.WriteFile(name, content, 0o644)
-	}
-	for _, name := range up.Removed {
-		tree.Remove(name)
 	}
 	text, err := pkg.Bytes()
 	if err != nil {
 		return nil, err
 	}
 	tree.WriteFile(path.Join(o.outputDir, bundle.PackageFile(o.pkg)), text, 0o644)
-	return up, writeEdits(tree, up.Kept)
+	return a.updateBundle(tree, u, path.Join(o.copyDir, made.Name))
 }
 
 // topFiles are the names of the files of a folder, without those of folders below it.
