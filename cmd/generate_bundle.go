@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -8,7 +9,9 @@ import (
 	"github.com/blang/semver/v4"
 	"github.com/spf13/cobra"
 
+	"github.com/operon-sdk/operon/pkg/bundle"
 	"github.com/operon-sdk/operon/pkg/project"
+	"github.com/operon-sdk/operon/pkg/scaffold"
 )
 
 // bundleOptions are the flags of generate bundle.
@@ -93,6 +96,48 @@ and the Service and certificates of webhooks. Nothing is written when nothing ha
 	o.registryOptions.addTo(f)
 	f.BoolVar(&o.strict, "strict", false, "fail when something of the input would be lost in the bundle")
 	return c
+}
+
+func (a *app) runGenerateBundle(c *cobra.Command, o bundleOptions) error {
+	dir, err := a.workDir()
+	if err != nil {
+		return err
+	}
+	root, layout, err := a.bundleProject(dir, &o)
+	findings := o.check(a.InPipe)
+	if err != nil {
+		return withFindings(err, findings)
+	}
+	if o.kustomizeGiven {
+		if o.kustomizeDir, err = fromRoot(root, dir, o.kustomizeDir); err != nil {
+			return err
+		}
+	}
+	outside, err := asFindings(o.placeOutput(root, dir))
+	if err != nil {
+		return err
+	}
+	if findings = append(findings, outside...); len(findings) > 0 {
+		return errors.Join(findings, a.faults(scaffold.NewTree(a.FS, root), dir, layout, o))
+	}
+	if !o.stdout {
+		if done, err := a.settle(c.Context(), root); done || err != nil {
+			return err
+		}
+	}
+	tree := scaffold.NewTree(a.FS, root)
+	var made *bundle.Manifests
+	if o.manifests {
+		if made, err = a.bundleManifests(c.Context(), tree, dir, layout, &o); err != nil {
+			return err
+		}
+	}
+	if o.stdout {
+		return a.printManifests(made)
+	}
+	return a.applyBundle(c.Context(), root, o.outputDir, func(tree *scaffold.Tree) (*bundle.Updated, error) {
+		return a.writeBundle(tree, made, layout, &o)
+	})
 }
 
 // The defaults of flags that name folders.
