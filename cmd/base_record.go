@@ -1,12 +1,7 @@
 package cmd
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
-	"path/filepath"
-
-	"github.com/spf13/afero"
 
 	"github.com/operon-sdk/operon/pkg/bundle/base"
 	"github.com/operon-sdk/operon/pkg/scaffold"
@@ -29,13 +24,11 @@ func (a *app) readBaseRecord(tree *scaffold.Tree, o kustomizeOptions) ([]byte, e
 		}
 		return data, nil
 	}
-	if name := a.recordCache(tree.Root(), o); name != "" {
-		// What cannot be read is not remembered.
-		if data, err := afero.ReadFile(a.FS, name); err == nil && base.CheckRecord(data) == nil {
-			return data, nil
-		}
+	data = a.recall(tree.Root(), baseRecord, o.basePath(o.outputDir))
+	if base.CheckRecord(data) != nil {
+		return nil, nil // what cannot be read is not remembered
 	}
-	return nil, nil
+	return data, nil
 }
 
 // writeBaseRecord adds a project's record, or takes away one that is not needed any more.
@@ -48,25 +41,10 @@ func writeBaseRecord(tree *scaffold.Tree, o kustomizeOptions, result *base.Resul
 	}
 }
 
-// recordCache is where this machine remembers what the code gave for a base, empty where it cannot.
-func (a *app) recordCache(root string, o kustomizeOptions) string {
-	dir := a.cache("bases")
-	if dir == "" {
-		return ""
-	}
-	sum := sha256.Sum256([]byte(root + "\x00" + o.basePath(o.outputDir)))
-	return filepath.Join(dir, hex.EncodeToString(sum[:16])+".yaml")
-}
-
-// cacheRecord remembers what the code gave for a base, so that changes by hand are told from changes of the code
-// the next time.
-func (a *app) cacheRecord(root string, o kustomizeOptions, record []byte) {
-	name := a.recordCache(root, o)
-	if name == "" || record == nil {
-		return
-	}
-	// A cache that cannot be written remembers nothing.
-	if err := a.FS.MkdirAll(filepath.Dir(name), 0o755); err == nil {
-		_ = afero.WriteFile(a.FS, name, record, 0o644)
+// rememberBase keeps what the code gave for a base, so that changes by hand are told from changes of the code the
+// next time.
+func (a *app) rememberBase(root string, o kustomizeOptions, record []byte) {
+	if record != nil {
+		a.remember(root, baseRecord, o.basePath(o.outputDir), record)
 	}
 }

@@ -116,7 +116,7 @@ func (a *app) runBundle(c *cobra.Command, o allOptions) error {
 		return a.checkBundle(tree, change)
 	}
 	if err = a.apply(c.Context(), root, change); err == nil && !a.dryRun {
-		a.cacheRecord(root, o.base, record)
+		a.rememberBase(root, o.base, record)
 		a.writeBundleRecord(root, o.bundle.outputDir, up.Created, up.Generated)
 	}
 	return err

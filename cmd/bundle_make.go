@@ -157,4 +157,3 @@ func (a *app) tellNotes(notes []bundle.Note, strict bool) error {
 	}
 	return nil
 }
-

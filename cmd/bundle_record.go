@@ -1,13 +1,8 @@
 package cmd
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"path/filepath"
-
-	"github.com/spf13/afero"
 
 	"github.com/operon-sdk/operon/pkg/bundle"
 	"github.com/operon-sdk/operon/pkg/manifest"
@@ -57,77 +52,34 @@ func writeEdits(tree *scaffold.Tree, edits []bundle.Edit) error {
 	return nil
 }
 
-// recordFile is where the cache keeps what was generated for the bundle in a folder. The time in the
-// CSV belongs to its name, so that a bundle that came from elsewhere, as with another branch, is not
-// compared with what was generated here.
-func (a *app) recordFile(root, dir, created string) string {
-	cache := a.cache("bundle")
-	if cache == "" {
-		return ""
-	}
-	sum := sha256.Sum256([]byte(root + "\x00" + dir + "\x00" + created))
-	return filepath.Join(cache, hex.EncodeToString(sum[:16])+".json")
-}
+// recordKey is what the record of the bundle in a folder goes by. The time in the CSV belongs to it, so that a bundle
+// that came from elsewhere, as with another branch, is not compared with what was generated here.
+func recordKey(dir, created string) string { return dir + "\x00" + created }
 
 // readBundleRecord gives what was generated before, nil where that is not known.
 func (a *app) readBundleRecord(root, dir, created string) bundle.Record {
-	name := a.recordFile(root, dir, created)
-	if name == "" {
-		return nil
-	}
-	data, err := afero.ReadFile(a.FS, name)
-	if err != nil {
-		return nil
-	}
 	var record bundle.Record
-	if json.Unmarshal(data, &record) != nil {
+	if json.Unmarshal(a.recall(root, bundleRecord, recordKey(dir, created)), &record) != nil {
 		return nil
 	}
 	return record
 }
 
-// writeBundleRecord keeps what was generated. A cache that cannot be written is one that will not be there.
+// writeBundleRecord keeps what was generated.
 func (a *app) writeBundleRecord(root, dir, created string, record bundle.Record) {
-	name := a.recordFile(root, dir, created)
-	if name == "" {
-		return
-	}
-	data, err := json.Marshal(record)
-	if err != nil {
-		return
-	}
-	if old, err := afero.ReadFile(a.FS, name); err == nil && string(old) == string(data) {
-		return
-	}
-	a.keep(name, data)
-}
-
-// keep writes a file of a cache, whole. A cache that cannot be written is one that will not be there.
-func (a *app) keep(name string, data []byte) {
-	if err := a.FS.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-		return
-	}
-	aside := name + ".new"
-	if afero.WriteFile(a.FS, aside, data, 0o644) == nil {
-		_ = a.FS.Rename(aside, name)
+	if data, err := json.Marshal(record); err == nil {
+		a.remember(root, bundleRecord, recordKey(dir, created), data)
 	}
 }
 
-// build builds a kustomization of the project, or takes what the cache has of it.
+// build builds a kustomization of the project, or takes what this machine remembers of it.
 func (a *app) build(tree *scaffold.Tree, folder string) ([]byte, error) {
-	name := a.recordFile(tree.Root(), folder, "build")
-	var before *manifest.Built
-	if name != "" {
-		if data, err := afero.ReadFile(a.FS, name); err == nil {
-			before = manifest.ReadBuilt(data)
-		}
-	}
-	out, built, err := manifest.BuildAgain(tree.Root(), folder, overlay(tree), before)
-	if err != nil || name == "" || built == nil {
+	out, built, err := manifest.BuildAgain(tree.Root(), folder, overlay(tree), manifest.ReadBuilt(a.recall(tree.Root(), buildRecord, folder)))
+	if err != nil || built == nil {
 		return out, err
 	}
 	if data, err := json.Marshal(built); err == nil {
-		a.keep(name, data)
+		a.remember(tree.Root(), buildRecord, folder, data)
 	}
 	return out, nil
 }

@@ -118,7 +118,7 @@ func (a *app) runGenerateKustomize(c *cobra.Command, o kustomizeOptions) error {
 		return err
 	})
 	if err == nil && !a.dryRun {
-		a.cacheRecord(root, o, record)
+		a.rememberBase(root, o, record)
 	}
 	return err
 }
@@ -216,7 +216,7 @@ func (o kustomizeOptions) basePath(dir string) string {
 	return path.Join(dir, "bases", o.packageName+".clusterserviceversion.yaml")
 }
 
-// generateBase brings the base in a tree up to date. It returns the record of what the code gave, for cacheRecord
+// generateBase brings the base in a tree up to date. It returns the record of what the code gave, for rememberBase
 // once the tree is written.
 func (a *app) generateBase(ctx context.Context, tree *scaffold.Tree, o kustomizeOptions, metadata base.Metadata) ([]byte, error) {
 	config, err := readProject(tree)
