@@ -1,15 +1,17 @@
 package bundle
 
 import (
+	"encoding/json"
 	"fmt"
 	"path"
-	"slices"
 	"strings"
 
 	"github.com/blang/semver/v4"
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	"github.com/operator-framework/api/pkg/validation"
 	"github.com/operator-framework/api/pkg/validation/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/operon-sdk/operon/pkg/manifest"
 )
@@ -239,12 +241,15 @@ func missingTexts(csv *v1alpha1.ClusterServiceVersion) [][]string {
 
 // missingExamples notes the owned kinds without a sample.
 func (c *collection) missingExamples(csv *v1alpha1.ClusterServiceVersion) {
-	text := csv.Annotations[annotationExamples]
-	objects, _ := manifest.Decode(annotationExamples, []byte(`{"apiVersion":"v1","kind":"List","items":`+text+"\n}"))
+	var examples []metav1.TypeMeta
+	// Of what is no example, there is none.
+	_ = json.Unmarshal([]byte(csv.Annotations[annotationExamples]), &examples)
+	known := map[schema.GroupVersionKind]bool{}
+	for _, example := range examples {
+		known[example.GroupVersionKind()] = true
+	}
 	for _, d := range c.definitions() {
-		if !slices.ContainsFunc(objects, func(o manifest.Object) bool {
-			return o.Group() == d.group && o.Version() == d.version && o.Kind() == d.kind
-		}) {
+		if !known[schema.GroupVersionKind{Group: d.group, Version: d.version, Kind: d.kind}] {
 			c.note(Note{Subject: fmt.Sprintf("%s %s %s", d.group, d.version, d.kind),
 				Reason: "has no example in the bundle",
 				Advice: "add a sample of it to the input"})

@@ -64,8 +64,12 @@ func (o Object) unpack() ([]Object, Problems) {
 		objects  []Object
 		problems Problems
 	)
+	locate := o.Locate // an item's own place
+	if !o.item {
+		locate = Document{Position: o.Position, Data: o.data}.locator()
+	}
 	for i, item := range list {
-		position := o.Locate("items", strconv.Itoa(i))
+		position := locate("items", strconv.Itoa(i))
 		fields, ok := item.(map[string]any)
 		if !ok {
 			problems = append(problems, Problem{Position: position, Text: fmt.Sprintf("items[%d] is no Kubernetes object", i)})

@@ -38,20 +38,25 @@ func (o Object) Locate(path ...string) Position {
 }
 
 // Locate finds the place of a field within the document, as Object.Locate does.
-func (d Document) Locate(path ...string) Position {
+func (d Document) Locate(path ...string) Position { return d.locator()(path...) }
+
+// locator is Locate for many fields of one document, which it reads once.
+func (d Document) locator() func(path ...string) Position {
 	var doc yaml.Node
 	if err := yaml.Unmarshal(d.Data, &doc); err != nil || len(doc.Content) == 0 {
-		return d.Position
+		return func(...string) Position { return d.Position }
 	}
-	node, at := doc.Content[0], doc.Content[0]
-	for _, step := range path {
-		key, value := descend(node, step)
-		if value == nil {
-			break
+	return func(path ...string) Position {
+		node, at := doc.Content[0], doc.Content[0]
+		for _, step := range path {
+			key, value := descend(node, step)
+			if value == nil {
+				break
+			}
+			node, at = value, key
 		}
-		node, at = value, key
+		return Position{File: d.File, Line: d.Line + at.Line - 1, Column: at.Column}
 	}
-	return Position{File: d.File, Line: d.Line + at.Line - 1, Column: at.Column}
 }
 
 // descend gives the key and the value of one step; both are the item in a list.
