@@ -74,7 +74,18 @@ func TestWebhooksUnderOLM(t *testing.T) {
 		certMount   = "{name: cert, mountPath: /tmp/k8s-webhook-server/serving-certs}"
 		certVolume  = "{name: cert, secret: {secretName: webhook-server-cert}}"
 		certificate = "---\napiVersion: cert-manager.io/v1\nkind: Certificate\nmetadata: {name: c}\nspec: {secretName: %s}\n"
-		secret      = "---\napiVersion: v1\nkind: Secret\nmetadata: {name: %s}\n"
+		converted   = `---
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: pots.example.com, annotations: {cert-manager.io/inject-ca-from: x/c}}
+spec:
+  group: example.com
+  names: {kind: Pot, plural: pots}
+  scope: Namespaced
+  conversion: {strategy: Webhook, webhook: {conversionReviewVersions: [v1], clientConfig: {service: {name: hook, namespace: x, path: /convert}}}}
+  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]
+`
+		secret = "---\napiVersion: v1\nkind: Secret\nmetadata: {name: %s}\n"
 	)
 	for _, c := range []struct {
 		name, stream string
@@ -135,6 +146,46 @@ func TestWebhooksUnderOLM(t *testing.T) {
 			refused: "uses port 443 of Service hook, which has no such port; it has 8080",
 		},
 		{
+			name: "what a CSV has no place for",
+			stream: strings.Replace(operator(ports, "", "", "", ""), "  sideEffects: None\n",
+				"  sideEffects: None\n  namespaceSelector: {matchLabels: {a: b}}\n  matchConditions: [{name: c, expression: 'true'}]\n", 1),
+			notes: []string{"has a namespaceSelector", "has matchConditions"},
+			lost:  []string{"webhook v.example.com", "webhook v.example.com"},
+		},
+		{
+			name:   "what a CSV requires",
+			stream: strings.NewReplacer("  sideEffects: None\n", "", "  admissionReviewVersions: [v1]\n", "").Replace(operator(ports, "", "", "", "")),
+			has:    []string{"sideEffects: None", "admissionReviewVersions:\n    - v1"},
+			notes:  []string{"names no sideEffects; None is written", "names no admissionReviewVersions; v1 is written"},
+		},
+		{
+			name:   "conversion",
+			stream: operator(ports, "", "", "", converted),
+			has:    []string{"conversionCRDs:\n    - pots.example.com", "generateName: cpots.kb.io", "webhookPath: /convert"},
+			hasNot: []string{"cert-manager.io"},
+			notes:  []string{"has the annotation cert-manager.io/inject-ca-from for cert-manager; it is left out"},
+		},
+		{
+			name:    "conversion for some namespaces",
+			stream:  operator(ports, "", "", "", converted+"---\napiVersion: operators.coreos.com/v1alpha1\nkind: ClusterServiceVersion\nmetadata: {name: op.v0.0.0}\nspec: {displayName: Op, installModes: [{type: OwnNamespace, supported: true}]}\n"),
+			refused: "only AllNamespaces InstallModeType is supported",
+		},
+		{
+			name:    "conversion without a Service",
+			stream:  operator(ports, "", "", "", strings.Replace(converted, "service: {name: hook, namespace: x, path: /convert}", "url: https://x.example", 1)),
+			refused: "is converted by a webhook without a Service",
+		},
+		{
+			name:    "Service that is not there",
+			stream:  strings.Replace(operator(ports, "", "", "", ""), "service: {name: hook", "service: {name: other", 1),
+			refused: "served by the Service other, which is not in the input",
+		},
+		{
+			name:    "URL",
+			stream:  strings.Replace(operator(ports, "", "", "", ""), "service: {name: hook, namespace: x, path: /v}", "url: https://x.example", 1),
+			refused: "is called by a URL, which OLM does not support",
+		},
+		{
 			name:   "certificates of Services",
 			stream: operator(ports, "", "", "", issued("hook", "hook.x.svc, hook.x.svc.cluster.local", "signer")+issuer("signer", "ca: {secretName: signer}")+issued("signer", "", "root")+issuer("root", "selfSigned: {}")),
 			notes:  []string{"Certificate hook is left out", "Certificate signer is left out", "Issuer signer is left out", "Issuer root is left out"},
@@ -178,6 +229,9 @@ func TestWebhooksUnderOLM(t *testing.T) {
 				t.Fatal(err)
 			}
 			all := string(csv) + strings.Join(made.Order, "\n")
+			for _, name := range made.Order {
+				all += string(made.Files[name])
+			}
 			for _, text := range c.has {
 				if !strings.Contains(all, text) {
 					t.Errorf("%q is not there:\n%s", text, all)
