@@ -327,6 +327,7 @@ func TestBundleSizes(t *testing.T) {
 	}{
 		{"unpack", noise(1100 << 10), `bundle: is a bundle of 1\.\d\d MiB \(\d{7} bytes\) compressed \(1\.\d\d MiB \(\d{7} bytes\) plain\), and the ConfigMap .* takes 1\.00 MiB \(1048576 bytes\); the largest are large_v1_configmap.yaml`, 2},
 		{"near", noise(900 << 10), `note: bundle is a bundle of .*KiB`, 0},
+		{"near etcd", strings.Repeat("the same again ", 92000), `note: bundle/manifests/large_v1_configmap.yaml is an object of 1\.\d\d MiB \(\d{7} bytes\); a cluster takes 1\.50 MiB`, 0},
 		{"etcd", strings.Repeat("the same again ", 110000), `large_v1_configmap.yaml: is an object of 1\.57 MiB \(\d{7} bytes\), and a cluster takes 1\.50 MiB`, 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -381,11 +382,23 @@ func TestBundleDigests(t *testing.T) {
 	if asked == 0 {
 		t.Error("no registry was asked")
 	}
-	p.http = roundTripper(func(*http.Request) (*http.Response, error) { return nil, errors.New("no route to host") })
+	nowhere := roundTripper(func(*http.Request) (*http.Response, error) { return nil, errors.New("no route to host") })
+	p.http = nowhere
 	out, errOut := p.must(t, "--version", "0.2.0", "--use-image-digests")
 	if out != "" || !strings.Contains(errOut, "its digest is taken from .operon/images.json") {
 		t.Errorf("without network the bundle changed:\n%s%s", out, errOut)
 	}
+	// What the registry says counts, where it answers.
+	p.http, digest = registry, "sha256:"+strings.Repeat("cd", 32)
+	if p.must(t, "--version", "0.2.0", "--use-image-digests"); strings.Count(p.file(t, newtCSV), digest) != 5 || strings.Count(p.file(t, ".operon/images.json"), digest) != 2 {
+		t.Errorf("the bundle has an old digest:\n%s%s", p.file(t, newtCSV), p.file(t, ".operon/images.json"))
+	}
+	p.http = nowhere
+	p.edit(t, ".operon/images.json", "{", "[")
+	if code, _, errOut := p.run(t, "--version", "0.2.0", "--use-image-digests"); code != 2 || !strings.Contains(errOut, ".operon/images.json: must map image references to digests") {
+		t.Errorf("a broken lock: exit code %d\n%s", code, errOut)
+	}
+	p.edit(t, ".operon/images.json", "[", "{")
 	p.stdin = strings.ReplaceAll(p.stdin, "pond:1", "pond:2")
 	code, _, errOut := p.run(t, "--version", "0.2.0", "--use-image-digests")
 	if code != 2 || strings.Count(errOut, "registry.example/pond:2") != 1 {
@@ -394,6 +407,37 @@ func TestBundleDigests(t *testing.T) {
 	p.http = registry
 	if code, _, errOut := p.run(t, "--version", "0.2.0", "--use-image-digests"); code != 2 || !strings.Contains(errOut, "registry.example has no 2; push the image first") {
 		t.Errorf("exit code %d\n%s", code, errOut)
+	}
+	p.stdin = strings.ReplaceAll(p.stdin, "value: registry.example/pond:2", "value: registry.example/newt-operator:0.2.0")
+	if p.must(t, "--version", "0.2.0", "--use-image-digests"); strings.Contains(p.file(t, ".operon/images.json"), "pond") {
+		t.Errorf("the lock has what is not used:\n%s", p.file(t, ".operon/images.json"))
+	}
+}
+
+// TestBundleMirrors holds that mirrors are asked before registries, and without TLS only where that is allowed.
+func TestBundleMirrors(t *testing.T) {
+	t.Parallel()
+	digest := "sha256:" + strings.Repeat("ab", 32)
+	p := newts(t)
+	p.stdin = strings.ReplaceAll(p.stdin, "registry.example/newt-operator", "docker.io/team/newt-operator")
+	p.http = roundTripper(func(r *http.Request) (*http.Response, error) {
+		if r.URL.Host != "mirror.example" || r.URL.Scheme != "http" {
+			return nil, errors.New("no route to host")
+		}
+		return &http.Response{StatusCode: http.StatusOK, ContentLength: 2, Body: io.NopCloser(strings.NewReader("{}")), Request: r, Header: http.Header{
+			"Docker-Content-Digest": {digest}, "Content-Type": {"application/vnd.oci.image.manifest.v1+json"},
+		}}, nil
+	})
+	args := []string{"--version", "0.2.0", "--use-image-digests", "--registry-mirror", "docker.io=mirror.example"}
+	if code, _, errOut := p.run(t, args...); code != 2 || !strings.Contains(errOut, "docker.io/team/newt-operator") {
+		t.Errorf("a mirror was asked without TLS: exit code %d\n%s", code, errOut)
+	}
+	p.must(t, append(args, "--insecure-registry", "mirror.example")...)
+	if csv := p.file(t, newtCSV); !strings.Contains(csv, "image: docker.io/team/newt-operator@"+digest) {
+		t.Errorf("the image is not the registry's by digest:\n%s", csv)
+	}
+	if code, _, _ := p.run(t, "--version", "0.2.0", "--use-image-digests", "--insecure-registry", "mirror.example", "--registry-mirror", "example.com=mirror.example"); code != 0 {
+		t.Error("the lock does not know the image")
 	}
 }
 

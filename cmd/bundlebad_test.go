@@ -34,6 +34,7 @@ func TestBundleBadInput(t *testing.T) {
 		{name: "flags and no input", args: "--version 1.0", stdin: func(string) string { return "" }, files: map[string]string{"config/manifests": ""}, says: []string{`--version "1.0"`, `--input-dir "": is needed`}},
 		{name: "flags without a project", args: "--version 1.0", files: map[string]string{"PROJECT": ""}, says: []string{`--version "1.0"`, "there is no PROJECT file", "name its package with --package"}},
 		{name: "a project without a name", args: "--version 1.0", files: map[string]string{"PROJECT": "domain: example.com\nlayout:\n- go.kubebuilder.io/v4\nrepo: example.com/newts\nversion: \"3\"\n"}, says: []string{`--version "1.0"`, `--package "": is needed`}},
+		{name: "version with build metadata", args: "--version 1.0.0+b", says: []string{"has build metadata"}},
 		{name: "no version", args: "--package lizard-operator", says: []string{"--version: is needed"}},
 		{name: "plain text", stdin: func(string) string { return "Error: accumulating resources: no such file\n  it failed\n" }, says: []string{"stdin:1:"}},
 		{name: "text only", stdin: func(string) string { return "nothing to see here\n" }, says: []string{"stdin:1: is no Kubernetes object: it is plain text"}},
