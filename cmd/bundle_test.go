@@ -118,7 +118,10 @@ func TestBundleTwice(t *testing.T) {
 	if out, _ := p.must(t, "--version", "0.2.0"); out != "" {
 		t.Errorf("SOURCE_DATE_EPOCH alone changed something:\n%s", out)
 	}
-	p.must(t, "--version", "0.3.0")
+	_, errOut := p.must(t, "--version", "0.3.0")
+	if text := newtCSV + ": newt-operator.v0.3.0 replaces no version, although the bundle was newt-operator.v0.2.0 before"; !strings.Contains(errOut, text) {
+		t.Errorf("stderr does not say %q:\n%s", text, errOut)
+	}
 	if created := "2023-11-14T22:13:20Z"; !strings.Contains(p.file(t, newtCSV), created) {
 		t.Errorf("the CSV does not bear SOURCE_DATE_EPOCH, %s:\n%s", created, p.file(t, newtCSV))
 	}
@@ -169,7 +172,10 @@ func TestBundleKeepsEdits(t *testing.T) {
 				p.cache = t.TempDir()
 			}
 			for _, version := range []string{"0.3.0", "0.4.0"} {
-				p.must(t, "--version", version, "--channels", "stable-"+version)
+				_, errOut := p.must(t, "--version", version, "--channels", "stable-"+version)
+				if text := "newt-operator.v" + version + " keeps spec.replaces: newt-operator.v0.1.0 of the bundle"; !strings.Contains(errOut, text) {
+					t.Errorf("stderr does not say %q:\n%s", text, errOut)
+				}
 				for file, texts := range want {
 					content := p.file(t, file)
 					for _, text := range texts {
@@ -250,30 +256,43 @@ func TestBundleEditOfGenerated(t *testing.T) {
 	}
 }
 
-// TestBundleStale holds that manifests which are not generated any more go, and those of people stay.
+// TestBundleStale holds that manifests which are not generated any more go, with a note, and those of people stay.
 func TestBundleStale(t *testing.T) {
 	t.Parallel()
 	for _, clone := range []bool{false, true} {
 		p := newts(t)
-		extra := "---\napiVersion: v1\nkind: Service\nmetadata:\n  name: bath\nspec:\n  ports:\n  - port: 80\n"
+		const extra = "---\napiVersion: v1\nkind: Service\nmetadata:\n  name: NAME\nspec:\n  ports:\n  - port: 80\n"
 		stdin := p.stdin
-		p.stdin += extra
+		p.stdin += strings.Replace(extra, "NAME", "bath", 1) + strings.Replace(extra, "NAME", "basin", 1)
 		p.must(t, "--version", "0.2.0")
-		service := "bundle/manifests/bath_v1_service.yaml"
-		p.file(t, service)
-		mine := filepath.Join(p.dir, "bundle", "manifests", "mine_v1_configmap.yaml")
-		if err := os.WriteFile(mine, []byte("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: mine\n"), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		const bath, basin = "bundle/manifests/bath_v1_service.yaml", "bundle/manifests/basin_v1_service.yaml"
+		p.edit(t, basin, "port: 80", "port: 81")
+		p.must(t, "--version", "0.2.0")
+		mine, other := filepath.Join(p.dir, "bundle", "manifests", "mine_v1_configmap.yaml"), filepath.Join(p.dir, "bundle", "manifests", "other.clusterserviceversion.yaml")
+		write(t, mine, "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: mine\n")
+		write(t, other, "apiVersion: operators.coreos.com/v1alpha1\nkind: ClusterServiceVersion\nmetadata:\n  name: other.v1.0.0\n")
 		p.stdin = stdin
 		if clone {
 			p.cache = t.TempDir()
 		}
-		if out, _ := p.must(t, "--version", "0.2.0"); !strings.Contains(out, "delete  "+service) && !strings.Contains(out, service) {
-			t.Errorf("clone %v: %s did not go:\n%s", clone, service, out)
+		out, errOut := p.must(t, "--version", "0.2.0")
+		if !strings.Contains(out, bath) || strings.Contains(out, basin) || exists(filepath.Join(p.dir, bath)) || !exists(mine) || !exists(other) {
+			t.Errorf("clone %v: %s went, or %s:\n%s", clone, basin, keysOf(readTree(t, p.dir)), out)
 		}
-		if exists(filepath.Join(p.dir, service)) || !exists(mine) {
-			t.Errorf("clone %v: %s", clone, keysOf(readTree(t, p.dir)))
+		for _, text := range []string{
+			bath + " was generated before and is not any more; it is removed",
+			basin + " was generated before and is not any more, but it was edited by hand; it stays",
+			"other.clusterserviceversion.yaml is a second CSV, which makes the bundle invalid; it stays",
+		} {
+			if !strings.Contains(errOut, "note: ") || !strings.Contains(errOut, text) {
+				t.Errorf("clone %v: stderr does not say %q:\n%s", clone, text, errOut)
+			}
+		}
+		if err := os.Remove(filepath.Join(p.dir, basin)); err != nil {
+			t.Fatal(err)
+		}
+		if p.must(t, "--version", "0.2.0"); exists(filepath.Join(p.dir, ".operon", "bundle.json")) {
+			t.Errorf("clone %v: edits of a file that is gone are still recorded:\n%s", clone, p.file(t, ".operon/bundle.json"))
 		}
 	}
 }

@@ -3,6 +3,7 @@ package bundle
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/manifest"
@@ -24,11 +25,12 @@ func (u *Update) stale() error {
 			continue
 		}
 		before, known := u.Before[name]
+		edited := slices.ContainsFunc(u.Edits, func(e Edit) bool { return e.File == name })
 		switch {
-		case known && before == string(disk), !known && generatedFile(base, disk):
+		case known && before == string(disk), !known && !edited && generatedFile(base, disk):
 			u.removed = append(u.removed, name)
 			u.notes = append(u.notes, Note{Subject: name, Reason: "was generated before and is not any more; it is removed"})
-		case known:
+		case known, edited:
 			u.notes = append(u.notes, Note{Subject: name, Reason: "was generated before and is not any more, but it was edited by hand; it stays",
 				Advice: "delete it if it is not needed"})
 		case strings.HasSuffix(base, ".clusterserviceversion.yaml"):

@@ -78,7 +78,12 @@ func (u *Update) Run() (*Updated, error) {
 		return nil, u.conflicts
 	}
 	for _, e := range u.Edits {
-		if _, ok := u.generated[e.File]; !ok {
+		if _, ok := u.generated[e.File]; ok {
+			continue
+		}
+		if _, there, err := u.Read(e.File); err != nil {
+			return nil, err
+		} else if there {
 			u.kept = append(u.kept, e)
 		}
 	}
