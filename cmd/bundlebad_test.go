@@ -59,6 +59,10 @@ func TestBundleBadInput(t *testing.T) {
 		{name: "binary", stdin: func(good string) string { return good + "\x00\x01" }, says: []string{"holds binary data"}},
 		{name: "not UTF-8", stdin: func(good string) string { return good + "# \xff\n" }, says: []string{"is not UTF-8 text"}},
 		{name: "UTF-16", stdin: func(string) string { return "\xff\xfea\x00" }, says: []string{"stdin:1: is UTF-16"}},
+		{name: "no Deployment but a StatefulSet", stdin: func(good string) string { return strings.Replace(good, "kind: Deployment", "kind: StatefulSet", 1) }, says: []string{"make a Deployment of StatefulSet newt-operator/newt-operator"}},
+		{name: "image by reference", stdin: func(good string) string {
+			return strings.Replace(good, "        image: registry.example/newt-operator:0.2.0\n", "        image: registry.example/newt-operator:0.2.0\n        env: [{name: RELATED_IMAGE_POND, valueFrom: {fieldRef: {fieldPath: metadata.name}}}]\n", 1)
+		}, says: []string{"container manager: RELATED_IMAGE_POND must have a value"}},
 		{name: "no Deployment", stdin: func(string) string { return service }, says: []string{"there is no Deployment in it"}},
 		{name: "broken base", files: map[string]string{newtBase: "apiVersion: operators.coreos.com/v1alpha1\nkind: [\n"}, says: []string{newtBase + ":2: is not valid YAML"}},
 		{name: "base without CSV", files: map[string]string{newtBase: "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n"}, says: []string{newtBase + ": holds no ClusterServiceVersion"}},

@@ -36,6 +36,7 @@ func TestBundleTells(t *testing.T) {
 			says: "Deployment more has annotations of its own; a CSV has no place for them", lost: true},
 		{name: "owned without CRD", base: base("    owned:\n    - {kind: Toad, name: toads.pond.newts.example, version: v1}\n"), says: "the owned entry toads.pond.newts.example v1 Toad of the base CSV has no CRD", lost: true},
 		{name: "required", base: base("    required:\n    - {kind: Newt, name: newts.pond.newts.example, version: v1}\n"), says: "CustomResourceDefinition newts.pond.newts.example is listed as required", lost: true},
+		{name: "name of another version", base: base("    owned: []\n") + "  version: 1.2.3\n", says: "newt-operator.v0.0.0 is the name of version 1.2.3; give --version"},
 		{name: "no base", base: "-", says: "the bundle has no base CSV, so that its texts are placeholders"},
 		{name: "Secret", more: "---\napiVersion: v1\nkind: Secret\nmetadata: {name: key}\nstringData: {a: b}\n", says: "Secret key goes into the bundle with its content"},
 		{name: "no example", says: "pond.newts.example v1 Newt has no example in the bundle"},
@@ -48,7 +49,10 @@ func TestBundleTells(t *testing.T) {
 			t.Parallel()
 			p := newts(t)
 			p.stdin += c.more
-			args := []string{"--version", "1.0.0"}
+			var args []string
+			if !strings.Contains(c.base, "\n  version: ") {
+				args = []string{"--version", "1.0.0"}
+			}
 			if c.files != nil {
 				args = append(args, "--input-dir", "deploy")
 				if err := os.Mkdir(filepath.Join(p.dir, "deploy"), 0o755); err != nil {
