@@ -79,7 +79,10 @@ func (o *registryOptions) check() (findings project.Findings) {
 
 // registries is how images are reached.
 func (a *app) registries(o registryOptions) image.Registries {
-	r := image.Registries{Transport: a.HTTP, Insecure: o.insecure, Mirrors: map[string]string{}}
+	r := image.Registries{
+		Transport: a.HTTP, Insecure: o.insecure, Mirrors: map[string]string{},
+		Settings: image.Settings{FS: a.FS, Getenv: a.Getenv},
+	}
 	for _, pair := range o.mirrors {
 		from, to, _ := strings.Cut(pair, "=")
 		if from == "docker.io" {

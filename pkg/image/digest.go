@@ -11,7 +11,6 @@ import (
 
 	"github.com/google/go-containerregistry/pkg/authn"
 	"github.com/google/go-containerregistry/pkg/name"
-	"github.com/google/go-containerregistry/pkg/v1/remote"
 )
 
 // ErrUnreachable tells that no registry answered, so that nothing is known of an image.
@@ -25,23 +24,28 @@ type Registries struct {
 	// stand in for: host → host, or host/path.
 	Insecure []string
 	Mirrors  map[string]string
-	// Keychain has the credentials; nil is those of docker and podman on this machine.
+	// Settings are what docker and podman know of registries.
+	Settings Settings
+	// Keychain has the credentials; nil is those of Settings.
 	Keychain authn.Keychain
 }
 
-// Digest asks a registry for the digest of an image, such as sha256:…. The credentials are those of
-// docker and podman on this machine.
+// Digest asks a registry for the digest of an image, such as sha256:….
 func (r Registries) Digest(ctx context.Context, ref string) (string, error) {
-	parsed, err := r.parse(ref)
+	parsed, err := parse(ref, r.Insecure)
 	if err != nil {
 		return "", fmt.Errorf("image %s: %w", withoutPassword(ref), err)
 	}
 	if digest, ok := parsed.(name.Digest); ok {
 		return digest.DigestStr(), nil
 	}
+	sources, err := r.sources(parsed)
+	if err != nil {
+		return "", fmt.Errorf("image %s: %w", ref, err)
+	}
 	var failures []error
-	for _, source := range r.sources(parsed) {
-		digest, err := r.ask(ctx, source)
+	for _, s := range sources {
+		digest, err := s.digest(ctx)
 		if err == nil {
 			return digest, nil
 		}
@@ -53,7 +57,8 @@ func (r Registries) Digest(ctx context.Context, ref string) (string, error) {
 	return "", fmt.Errorf("image %s: %w", withoutPassword(ref), inOneLine(failures))
 }
 
-func (r Registries) parse(ref string) (name.Reference, error) {
+// parse takes a reference apart. Of insecure hosts it is plain HTTP that is tried too.
+func parse(ref string, insecure []string) (name.Reference, error) {
 	shown := withoutPassword(ref)
 	switch {
 	case strings.Contains(ref, "://"):
@@ -62,40 +67,10 @@ func (r Registries) parse(ref string) (name.Reference, error) {
 		return nil, errors.New("must hold no user and password; log in with 'docker login' or 'podman login' instead")
 	}
 	var options []name.Option
-	if host, _, ok := strings.Cut(ref, "/"); ok && slices.Contains(r.Insecure, host) {
+	if host, _, ok := strings.Cut(ref, "/"); ok && slices.Contains(insecure, host) {
 		options = append(options, name.Insecure)
 	}
 	return name.ParseReference(ref, options...)
-}
-
-// sources are where an image may be: in the registry's mirror, and in the registry.
-func (r Registries) sources(ref name.Reference) []name.Reference {
-	var sources []name.Reference
-	if mirror, ok := r.Mirrors[ref.Context().RegistryStr()]; ok {
-		separator := ":"
-		if _, ok := ref.(name.Digest); ok {
-			separator = "@"
-		}
-		if mirrored, err := r.parse(mirror + "/" + ref.Context().RepositoryStr() + separator + ref.Identifier()); err == nil {
-			sources = append(sources, mirrored)
-		}
-	}
-	return append(sources, ref)
-}
-
-func (r Registries) ask(ctx context.Context, ref name.Reference) (string, error) {
-	keys := r.keychain()
-	options := r.options(ctx, keys)
-	head, err := remote.Head(ref, options...)
-	if err == nil {
-		return head.Digest.String(), nil
-	}
-	// Some registries do not answer HEAD.
-	got, err := remote.Get(ref, options...)
-	if err == nil {
-		return got.Digest.String(), nil
-	}
-	return "", keys.explain(ref, err)
 }
 
 // WithDigest is an image reference with a digest in the place of its tag.

@@ -50,7 +50,7 @@ func IsReference(ref string) bool {
 // find looks for an image where its reference says.
 func (o Options) find(ctx context.Context, ref string, limits Limits) (*found, error) {
 	if rest, ok := strings.CutPrefix(ref, "docker://"); ok {
-		return o.pull(ctx, rest, limits)
+		return o.pull(ctx, rest)
 	}
 	local := ref
 	for _, transport := range []string{"oci:", "oci-archive:", "docker-archive:"} {
@@ -69,7 +69,7 @@ func (o Options) find(ctx context.Context, ref string, limits Limits) (*found, e
 	case local != ref || !IsReference(ref):
 		return nil, fmt.Errorf("%w here; name an OCI layout, a tarball, or an image as registry/name:tag", fs.ErrNotExist)
 	}
-	return o.pull(ctx, ref, limits)
+	return o.pull(ctx, ref)
 }
 
 // stat finds the file or folder that a reference names, with or without a tag or digest behind it.

@@ -373,32 +373,6 @@ func TestOpenRefused(t *testing.T) {
 	}
 }
 
-// The usual files: not parallel, since only the environment names them.
-func TestOpenCredentials(t *testing.T) {
-	host := serve(t, basic)
-	write(t, host+"/op:v1", build(t, labels(), good(t)...))
-	dir := t.TempDir()
-	t.Setenv("HOME", dir)
-	t.Setenv("DOCKER_CONFIG", filepath.Join(dir, "none"))
-	t.Setenv("REGISTRY_AUTH_FILE", filepath.Join(dir, "auth.json"))
-	if _, err := image.Open(t.Context(), host+"/op:v1", image.Options{}); err == nil {
-		t.Error("no password was needed")
-	}
-	config := `{"auths":{"` + host + `":{"auth":"` + base64.StdEncoding.EncodeToString([]byte("me:s3cret")) + `"}}}`
-	for _, file := range []string{"auth.json", "config.json"} {
-		if err := os.WriteFile(filepath.Join(dir, file), []byte(config), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := image.Open(t.Context(), host+"/op:v1", image.Options{}); err != nil {
-			t.Errorf("%s: %v", file, err)
-		}
-		if err := os.Remove(filepath.Join(dir, file)); err != nil {
-			t.Fatal(err)
-		}
-		t.Setenv("DOCKER_CONFIG", dir)
-	}
-}
-
 func TestOpenInsecure(t *testing.T) {
 	t.Parallel()
 	secure := httptest.NewTLSServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
@@ -413,8 +387,13 @@ func TestOpenInsecure(t *testing.T) {
 			t.Error(err)
 		}
 		with.Insecure = []string{"elsewhere"}
+		with.Settings = machine(t, map[string]string{"/etc/containers/registries.conf": "[[registry]]\nlocation = \"elsewhere\"\ninsecure = true\n"}, nil)
 		if _, err := image.Open(t.Context(), host+"/op:v1", image.Options{Registries: with}); err == nil {
 			t.Error("an unknown certificate is taken")
+		}
+		with.Settings = machine(t, map[string]string{"/etc/containers/registries.conf": "[[registry]]\nlocation = \"" + host + "\"\ninsecure = true\n"}, nil)
+		if _, err := image.Open(t.Context(), host+"/op:v1", image.Options{Registries: with}); err != nil {
+			t.Error(err)
 		}
 	}
 }

@@ -1,0 +1,146 @@
+package image
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync/atomic"
+
+	"github.com/google/go-containerregistry/pkg/authn"
+	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
+)
+
+// keychain remembers whether this machine has credentials for a registry, to explain a refusal.
+type keychain struct {
+	authn.Keychain
+	used atomic.Bool
+}
+
+func (r Registries) keychain() *keychain {
+	if r.Keychain != nil {
+		return &keychain{Keychain: r.Keychain}
+	}
+	return &keychain{Keychain: credentialFiles{r.Settings}}
+}
+
+func (k *keychain) Resolve(target authn.Resource) (authn.Authenticator, error) {
+	return k.ResolveContext(context.Background(), target)
+}
+
+func (k *keychain) ResolveContext(ctx context.Context, target authn.Resource) (authn.Authenticator, error) {
+	auth, err := authn.Resolve(ctx, k.Keychain, target)
+	if err != nil {
+		return nil, &keyError{err}
+	}
+	k.used.Store(auth != authn.Anonymous)
+	return auth, nil
+}
+
+// keyError is a file of credentials, or a program that keeps them, that does not work.
+type keyError struct{ err error }
+
+func (e *keyError) Error() string { return e.err.Error() }
+func (e *keyError) Unwrap() error { return e.err }
+
+// explain says what a registry's answer means and what to do. It repeats neither what the registry wrote
+// nor the addresses it redirects to: both may hold secrets.
+func (s source) explain(err error) error {
+	host := s.ref.Context().RegistryStr()
+	if errors.Is(err, ErrNoBundle) {
+		return err
+	}
+	if known, ok := errors.AsType[*credentialError](err); ok {
+		return fmt.Errorf("the credentials for %s cannot be read: %w; correct the file, or log in again with 'docker login %s' or 'podman login %s'", host, known, host, host)
+	}
+	if _, ok := errors.AsType[*keyError](err); ok {
+		return fmt.Errorf("the credentials for %s cannot be read; see the config.json of docker, the auth.json of podman, and their credential helpers", host)
+	}
+	answer, ok := errors.AsType[*transport.Error](err)
+	switch {
+	case !ok && reached(err):
+		return fmt.Errorf("%s: %s", host, withoutQueries(err))
+	case !ok:
+		return fmt.Errorf("%s: %w: %s", host, ErrUnreachable, unreachable(host, err))
+	case answer.StatusCode == http.StatusNotFound:
+		return fmt.Errorf("%s has no %s; push the image first, or correct the reference", host, s.ref.Identifier())
+	case (answer.StatusCode == http.StatusUnauthorized || answer.StatusCode == http.StatusForbidden) && s.keys.used.Load():
+		return fmt.Errorf("%s refuses access (%d) with the credentials that this machine has for it; renew them with 'docker login %s' or 'podman login %s', and see whether the image exists and may be read", host, answer.StatusCode, host, host)
+	case answer.StatusCode == http.StatusUnauthorized || answer.StatusCode == http.StatusForbidden:
+		return fmt.Errorf("%s refuses access (%d); log in with 'docker login %s' or 'podman login %s', and see whether the image exists", host, answer.StatusCode, host, host)
+	case answer.StatusCode == http.StatusTooManyRequests:
+		return fmt.Errorf("%s has had too many requests (429); wait, or log in with 'docker login %s' or 'podman login %s'", host, host, host)
+	}
+	return fmt.Errorf("%s answers %d %s; see whether that host is a registry and works", host, answer.StatusCode, http.StatusText(answer.StatusCode))
+}
+
+// reached tells an answer that makes no sense from none.
+func reached(err error) bool {
+	if _, ok := errors.AsType[*url.Error](err); ok {
+		return false
+	}
+	text := err.Error()
+	return strings.Contains(text, "error verifying") || strings.Contains(text, "manifest digest") || strings.Contains(text, "unmarshal") || strings.Contains(text, "invalid character")
+}
+
+// unreachable names the cause without addresses, and what to do about certificates.
+func unreachable(host string, err error) string {
+	text := withoutQueries(err)
+	_, unknown := errors.AsType[x509.UnknownAuthorityError](err)
+	_, other := errors.AsType[x509.HostnameError](err)
+	if unknown || other || strings.Contains(text, "x509:") || strings.Contains(text, "server gave HTTP response to HTTPS client") {
+		text += "; where that is as it should be, allow it with --insecure-registry " + host
+	}
+	return text
+}
+
+// withoutQueries is an error's text whose addresses have neither queries nor user names: registries sign
+// addresses there.
+func withoutQueries(err error) string {
+	words := strings.Fields(err.Error())
+	for i, word := range words {
+		scheme, rest, ok := strings.Cut(word, "://")
+		if !ok {
+			continue
+		}
+		end := ""
+		if cut := strings.IndexAny(rest, `"'`); cut >= 0 {
+			rest, end = rest[:cut], rest[cut:]
+		}
+		rest, _, _ = strings.Cut(rest, "?")
+		rest, _, _ = strings.Cut(rest, "#")
+		authority, path, slash := strings.Cut(rest, "/")
+		if at := strings.LastIndex(authority, "@"); at >= 0 {
+			authority = authority[at+1:]
+		}
+		if slash {
+			authority += "/"
+		}
+		words[i] = scheme + "://" + authority + path + end
+	}
+	return strings.Join(words, " ")
+}
+
+// withoutPassword is a reference as it may be shown: people paste addresses with user and password.
+func withoutPassword(ref string) string {
+	at := strings.LastIndex(ref, "@")
+	if at < 0 || strings.Count(ref[:at], "@") == 0 && looksLikeDigest(ref[at+1:]) {
+		return ref
+	}
+	if looksLikeDigest(ref[at+1:]) {
+		return withoutPassword(ref[:at]) + ref[at:]
+	}
+	scheme := ""
+	if before, _, ok := strings.Cut(ref, "://"); ok {
+		scheme = before + "://"
+	}
+	return scheme + "…@" + ref[at+1:]
+}
+
+func looksLikeDigest(text string) bool {
+	algorithm, hex, ok := strings.Cut(text, ":")
+	return ok && strings.HasPrefix(algorithm, "sha") && !strings.ContainsAny(hex, "/@:")
+}
