@@ -19,8 +19,7 @@ import (
 func (c *Catalog) Check() manifest.Problems {
 	k := &checker{packages: map[string]*packageBlobs{}}
 	k.collectPackages(c)
-	k.collectChannels(c)
-	k.collectBundles(c)
+	k.collect(c)
 	for _, name := range slices.Sorted(maps.Keys(k.packages)) {
 		k.checkPackage(k.packages[name])
 	}
@@ -89,47 +88,29 @@ func (k *checker) owner(b *blob, what, pkg string) *packageBlobs {
 	return nil
 }
 
-func (k *checker) collectChannels(c *Catalog) {
+// collect puts the channels and bundles into their packages.
+func (k *checker) collect(c *Catalog) {
 	for _, b := range c.blobs {
-		if b.channel == nil {
-			continue
+		switch {
+		case b.channel != nil:
+			k.keep(b, "channel", b.channel.Name, b.channel.Package, func(p *packageBlobs) map[string]*blob { return p.channels })
+		case b.bundle != nil:
+			k.keep(b, "bundle", b.bundle.Name, b.bundle.Package, func(p *packageBlobs) map[string]*blob { return p.bundles })
 		}
-		name := b.channel.Name
-		p := k.owner(b, "channel "+name, b.channel.Package)
-		if name == "" {
-			k.problem(b.Position, "olm.channel has no name")
-			continue
-		}
-		if p == nil {
-			continue
-		}
-		if other := p.channels[name]; other != nil {
-			k.problem(b.Locate("name"), "channel %s of package %s is there twice, also at %s", name, b.channel.Package, other.Position)
-			continue
-		}
-		p.channels[name] = b
 	}
 }
 
-func (k *checker) collectBundles(c *Catalog) {
-	for _, b := range c.blobs {
-		if b.bundle == nil {
-			continue
-		}
-		name := b.bundle.Name
-		p := k.owner(b, "bundle "+name, b.bundle.Package)
-		if name == "" {
-			k.problem(b.Position, "olm.bundle has no name")
-			continue
-		}
-		if p == nil {
-			continue
-		}
-		if other := p.bundles[name]; other != nil {
-			k.problem(b.Locate("name"), "bundle %s is there twice, also at %s", name, other.Position)
-			continue
-		}
-		p.bundles[name] = b
+// keep puts a blob into its package, among those of its kind.
+func (k *checker) keep(b *blob, kind, name, pkg string, among func(*packageBlobs) map[string]*blob) {
+	p := k.owner(b, kind+" "+name, pkg)
+	switch {
+	case name == "":
+		k.problem(b.Position, "olm.%s has no name", kind)
+	case p == nil:
+	case among(p)[name] != nil:
+		k.problem(b.Locate("name"), "%s %s of package %s is there twice, also at %s", kind, name, pkg, among(p)[name].Position)
+	default:
+		among(p)[name] = b
 	}
 }
 
