@@ -172,6 +172,15 @@ func (c *versionFolder) read() (notes []Note, problems manifest.Problems) {
 	}
 	found := collect(objects)
 	problems = append(problems, found.problems...)
+	sized := map[string][]byte{}
+	for _, name := range c.manifests {
+		sized[path.Join(c.Dir, name)] = c.Files[name]
+	}
+	large, err := CheckSizes(c.Dir, sized)
+	notes = append(notes, large...)
+	if too, ok := err.(manifest.Problems); ok {
+		problems = append(problems, too...)
+	}
 	if len(found.problems) == 0 {
 		// The manifests are taken over as they are, so that nothing in them is lost.
 		notes = append(notes, slices.DeleteFunc(found.notes, func(n Note) bool { return n.Dropped })...)

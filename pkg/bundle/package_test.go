@@ -87,3 +87,19 @@ func TestConvertChannels(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// TestConvertSizes holds that a version which no cluster takes is refused before a bundle is made of it.
+func TestConvertSizes(t *testing.T) {
+	t.Parallel()
+	p, problems := bundle.ParsePackage("p/a.package.yaml", []byte("packageName: a\nchannels:\n- {name: stable, currentCSV: a.v1}\n"))
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	text := "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: large\ndata:\n  text: " + strings.Repeat("the same again ", 110000) + "\n"
+	_, _, err := bundle.Convert(p, []bundle.PackageVersion{{Dir: "p/1", Files: map[string][]byte{
+		"csv.yaml": []byte("apiVersion: operators.coreos.com/v1alpha1\nkind: ClusterServiceVersion\nmetadata:\n  name: a.v1\n"), "large.yaml": []byte(text),
+	}}}, "test")
+	if wrong, _ := err.(manifest.Problems); len(wrong) != 1 || !strings.Contains(err.Error(), "p/1/large.yaml: is an object of 1.57 MiB") {
+		t.Errorf("%v", err)
+	}
+}
