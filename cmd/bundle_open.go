@@ -32,7 +32,8 @@ type openedBundle struct {
 
 // openBundle opens what an argument of DIR|IMAGE names: the folder of a bundle, an OCI layout, a tarball, or
 // an image in a registry. What exists on disk wins; a path that does not exist is no question to a registry.
-// The error says what to do, and is not wrapped in the name, unless it is about an image.
+// The error says what to do, and is not wrapped in the name, unless it is about an image. It is a *usageError
+// where nothing has that name.
 func (a *app) openBundle(ctx context.Context, dir, arg string, registries image.Registries) (*openedBundle, error) {
 	abs := arg
 	if !filepath.IsAbs(abs) {
@@ -41,7 +42,7 @@ func (a *app) openBundle(ctx context.Context, dir, arg string, registries image.
 	info, err := a.FS.Stat(abs)
 	switch {
 	case arg == "":
-		return nil, errors.New("the name of a bundle is empty; give a folder or an image")
+		return nil, &usageError{err: errors.New("the name of a bundle is empty; give a folder or an image")}
 	case err == nil && info.IsDir() && !image.IsLayout(a.FS, abs):
 		return a.openFolder(dir, abs)
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
@@ -49,7 +50,7 @@ func (a *app) openBundle(ctx context.Context, dir, arg string, registries image.
 	}
 	opened, err := image.Open(ctx, arg, image.Options{Registries: registries, FS: a.FS, Dir: dir})
 	if errors.Is(err, fs.ErrNotExist) && info == nil && !strings.ContainsAny(arg, ":@") {
-		return nil, fmt.Errorf("there is no such folder, tarball or OCI layout; '%s generate bundle' makes the folder of a bundle, and images are named as registry/name:tag", a.program)
+		return nil, &usageError{err: fmt.Errorf("there is no such folder, tarball or OCI layout; '%s generate bundle' makes the folder of a bundle, and images are named as registry/name:tag", a.program)}
 	}
 	if err != nil {
 		return nil, err

@@ -420,11 +420,11 @@ func TestBundleDigests(t *testing.T) {
 	p.edit(t, ".operon/images.json", "[", "{")
 	p.stdin = strings.ReplaceAll(p.stdin, "pond:1", "pond:2")
 	code, _, errOut := p.run(t, "--version", "0.2.0", "--use-image-digests")
-	if code != 2 || strings.Count(errOut, "registry.example/pond:2") != 1 {
+	if code != 1 || strings.Count(errOut, "registry.example/pond:2") != 1 {
 		t.Errorf("exit code %d\n%s", code, errOut)
 	}
 	p.http = registry
-	if code, _, errOut := p.run(t, "--version", "0.2.0", "--use-image-digests"); code != 2 || !strings.Contains(errOut, "registry.example has no 2; push the image first") {
+	if code, _, errOut := p.run(t, "--version", "0.2.0", "--use-image-digests"); code != 1 || !strings.Contains(errOut, "registry.example has no 2; push the image first") {
 		t.Errorf("exit code %d\n%s", code, errOut)
 	}
 	p.stdin = strings.ReplaceAll(p.stdin, "value: registry.example/pond:2", "value: registry.example/newt-operator:0.2.0")

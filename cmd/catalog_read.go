@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"path/filepath"
@@ -20,22 +21,27 @@ func (a *app) folder(dir string) fs.FS {
 	return afero.NewIOFS(afero.NewBasePathFs(a.FS, dir))
 }
 
-// catalogSources reads the bundles and gives them their images.
-func (a *app) catalogSources(ctx context.Context, root, dir string, there *catalog.Catalog, o *catalogOptions) ([]*catalog.Source, manifest.Problems, project.Findings) {
+// catalogSources reads the bundles and gives them their images. The error holds everything that is wrong with
+// them, together with problems.
+func (a *app) catalogSources(ctx context.Context, root, dir string, there *catalog.Catalog, o *catalogOptions, problems manifest.Problems) ([]*catalog.Source, error) {
 	bundles := o.bundles
 	if len(bundles) == 0 {
 		bundles, dir = []string{defaultBundleDir}, root
 	}
 	var (
 		sources  []*catalog.Source
-		problems manifest.Problems
 		findings project.Findings
+		failures []error
 	)
 	for _, given := range bundles {
 		name, ref, _ := strings.Cut(given, "=")
 		opened, err := a.openBundle(ctx, dir, name, a.registries(o.registryOptions))
-		if err != nil {
+		switch {
+		case is[*usageError](err):
 			findings = append(findings, project.Finding{Field: "--bundle", Value: name, Problem: err.Error()})
+			continue
+		case err != nil:
+			failures = append(failures, err)
 			continue
 		}
 		defer opened.Close()
@@ -48,12 +54,11 @@ func (a *app) catalogSources(ctx context.Context, root, dir string, there *catal
 			continue
 		}
 		if ref == "" {
-			ref = a.bundleImage(s, there, o)
-		}
-		if ref == "" {
-			findings = append(findings, project.Finding{Field: "--image", Problem: fmt.Sprintf(
-				"is needed: the image of bundle %s is not known; give it as --bundle %s=IMAGE or --image IMAGE", s.Name, name)})
-			continue
+			var err error
+			if ref, err = bundleImage(s, there, o); err != nil {
+				findings = append(findings, project.Finding{Field: "--image", Value: o.image, Problem: fmt.Sprintf("%v, or give it as --bundle %s=IMAGE", err, name)})
+				continue
+			}
 		}
 		if err := s.SetImage(ref, o.bundleObjects); err != nil {
 			problems = append(problems, manifest.Problem{Position: s.CSV(), Text: err.Error()})
@@ -71,20 +76,24 @@ func (a *app) catalogSources(ctx context.Context, root, dir string, there *catal
 			images[s.Image()] = true
 		}
 	}
-	return sources, problems, findings
+	if len(findings) == 0 && len(problems) == 0 {
+		return sources, errors.Join(failures...)
+	}
+	return nil, errors.Join(append([]error{findings.Err(), problems.Err()}, failures...)...)
 }
 
-// bundleImage is the image of a bundle that comes without one, empty where none is known.
-func (a *app) bundleImage(s *catalog.Source, there *catalog.Catalog, o *catalogOptions) string {
+// bundleImage is the image of a bundle that comes without one.
+func bundleImage(s *catalog.Source, there *catalog.Catalog, o *catalogOptions) (string, error) {
 	if o.image == "" {
-		if there == nil {
-			return ""
+		ref := there.Image(s.Package, s.Name)
+		if ref == "" {
+			return "", fmt.Errorf("is needed: the image of bundle %s is not known; give one for all bundles", s.Name)
 		}
-		return there.Image(s.Package, s.Name)
+		return ref, nil
 	}
 	ref, err := fillImage(o.image, imageValues{Package: s.Package, Name: s.Name, Version: s.Version.String()})
-	if err != nil { // a version with a sign that a tag cannot have, such as +
-		return ""
+	if err != nil {
+		return "", fmt.Errorf("gives no image for bundle %s: it %w; correct it", s.Name, err)
 	}
-	return ref
+	return ref, nil
 }

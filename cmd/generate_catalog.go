@@ -146,8 +146,12 @@ func fillImage(pattern string, values imageValues) (string, error) {
 	if err := t.Execute(&b, values); err != nil {
 		return "", errors.New("may hold {{.Package}}, {{.Name}} and {{.Version}} only")
 	}
-	if problem := imageProblem(b.String()); problem != "" {
-		return "", errors.New(problem)
+	problem := imageProblem(b.String())
+	switch {
+	case problem != "" && strings.Contains(values.Version, "+"):
+		return "", fmt.Errorf("becomes %q, and a tag cannot have the + of version %s", b.String(), values.Version)
+	case problem != "":
+		return "", fmt.Errorf("becomes %q, which %s", b.String(), problem)
 	}
 	return b.String(), nil
 }
@@ -207,15 +211,9 @@ func (o *catalogOptions) placeCatalog(root, dir string) error {
 // addToCatalog reads the catalog and the bundles, and lays the changed files over the tree.
 func (a *app) addToCatalog(ctx context.Context, tree *scaffold.Tree, dir string, o *catalogOptions) (notes []string, err error) {
 	there, problems := catalog.Load(a.folder(filepath.Join(tree.Root(), filepath.FromSlash(o.outputDir))), o.outputDir)
-	sources, more, findings := a.catalogSources(ctx, tree.Root(), dir, there, o)
-	problems = append(problems, more...)
-	switch {
-	case len(findings) > 0 && len(problems) > 0:
-		return nil, &usageError{err: errors.Join(findings, problems)}
-	case len(findings) > 0:
-		return nil, findings
-	case len(problems) > 0:
-		return nil, problems
+	sources, err := a.catalogSources(ctx, tree.Root(), dir, there, o, problems)
+	if err != nil {
+		return nil, err
 	}
 	added, err := there.Add(ctx, sources, catalog.Options{
 		Channels: o.channels, DefaultChannel: o.defaultChannel,

@@ -46,6 +46,8 @@ type collection struct {
 
 	notes    []Note
 	problems manifest.Problems
+	// unavailable are images that no registry gives.
+	unavailable manifest.Problems
 }
 
 const (

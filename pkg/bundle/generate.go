@@ -67,7 +67,7 @@ func (s source) locate(steps ...string) manifest.Position {
 }
 
 // Generate makes the manifests of a bundle. The error holds all that is wrong with the input, as
-// manifest.Problems.
+// manifest.Problems, or is an *UnavailableError.
 func Generate(in Input) (*Manifests, error) {
 	c := collect(in.Objects)
 	csv, at, err := c.base(in)
@@ -106,8 +106,11 @@ func Generate(in Input) (*Manifests, error) {
 	if len(c.problems) == 0 {
 		c.check(csv, at)
 	}
-	if len(c.problems) > 0 {
-		return nil, c.problems
+	switch {
+	case len(c.problems) > 0:
+		return nil, append(c.problems, c.unavailable...)
+	case len(c.unavailable) > 0:
+		return nil, &UnavailableError{c.unavailable}
 	}
 	delete(csv.Annotations, annotationCreated)
 	csv.Annotations[annotationBuilder] = in.Builder

@@ -137,7 +137,7 @@ func (c *collection) pin(csv *v1alpha1.ClusterServiceVersion, digest func(string
 		if !ok {
 			var err error
 			if pinned, err = digest(*ref); err != nil {
-				c.problem(at, "--use-image-digests: %v", err)
+				c.unavailable = append(c.unavailable, manifest.Problem{Position: at, Text: fmt.Sprintf("--use-image-digests: %v", err)})
 				pinned = *ref // one problem an image
 			}
 			known[*ref] = pinned
@@ -167,3 +167,8 @@ func (c *collection) pin(csv *v1alpha1.ClusterServiceVersion, digest func(string
 		csv.Annotations[annotationImage] = ref
 	}
 }
+
+// UnavailableError tells that nothing is wrong with the input, but that images which it names cannot be had.
+type UnavailableError struct{ problems manifest.Problems }
+
+func (e *UnavailableError) Error() string { return e.problems.Error() }
