@@ -37,6 +37,8 @@ type Env struct {
 	HTTP http.RoundTripper
 	// Run starts a program, without a shell, in dir; out and errOut may be nil.
 	Run func(ctx context.Context, dir string, out, errOut io.Writer, name string, args ...string) error
+	// RunWith is Run with variables of the environment, as KEY=VALUE, beside those of the process.
+	RunWith func(ctx context.Context, dir string, variables []string, out, errOut io.Writer, name string, args ...string) error
 }
 
 // System is the Env of a real process.
@@ -69,6 +71,7 @@ func System() (*Env, error) {
 		Now:         time.Now,
 		HTTP:        http.DefaultTransport,
 		Run:         run,
+		RunWith:     runWith,
 	}, nil
 }
 
@@ -92,7 +95,14 @@ func cutEnv(entry string) (name, value string, ok bool) {
 }
 
 func run(ctx context.Context, dir string, out, errOut io.Writer, name string, args ...string) error {
+	return runWith(ctx, dir, nil, out, errOut, name, args...)
+}
+
+func runWith(ctx context.Context, dir string, variables []string, out, errOut io.Writer, name string, args ...string) error {
 	c := exec.CommandContext(ctx, name, args...)
 	c.Dir, c.Stdout, c.Stderr = dir, out, errOut
+	if len(variables) > 0 {
+		c.Env = append(c.Environ(), variables...)
+	}
 	return c.Run()
 }

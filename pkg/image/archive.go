@@ -31,6 +31,24 @@ type archive struct {
 
 // openArchive finds an image in a tarball: of an OCI layout, or of docker save.
 func openArchive(ctx context.Context, fsys afero.Fs, file, tag string, limits Limits) (*found, error) {
+	a, err := scanArchive(ctx, fsys, file, limits)
+	switch {
+	case err != nil:
+		return nil, err
+	case a.names["index.json"]:
+		return openLayout(a, tag)
+	case a.names["manifest.json"]:
+		return a.docker(tag)
+	}
+	return nil, errNoArchive()
+}
+
+func errNoArchive() error {
+	return errors.New("is no image: the tarball has neither the manifest.json of docker save nor the index.json of an OCI layout; save one with 'docker save -o FILE IMAGE'")
+}
+
+// scanArchive lists a tarball.
+func scanArchive(ctx context.Context, fsys afero.Fs, file string, limits Limits) (*archive, error) {
 	info, err := fsys.Stat(file)
 	if err != nil {
 		return nil, withoutPath(err)
@@ -39,16 +57,7 @@ func openArchive(ctx context.Context, fsys afero.Fs, file, tag string, limits Li
 		return nil, errors.New("is no plain file")
 	}
 	a := &archive{ctx: ctx, fs: fsys, file: file, limits: limits, links: map[string]string{}, names: map[string]bool{}}
-	if err := a.list(); err != nil {
-		return nil, err
-	}
-	switch {
-	case a.names["index.json"]:
-		return openLayout(a, tag)
-	case a.names["manifest.json"]:
-		return a.docker(tag)
-	}
-	return nil, errors.New("is no image: the tarball has neither the manifest.json of docker save nor the index.json of an OCI layout; save one with 'docker save -o FILE IMAGE'")
+	return a, a.list()
 }
 
 // scan reads the tarball up to the entry that visit takes.
@@ -86,8 +95,13 @@ func (a *archive) scan(visit func(*tar.Header, io.Reader) bool) (close func() er
 }
 
 func (a *archive) list() error {
+	outside := ""
 	end, err := a.scan(func(h *tar.Header, _ io.Reader) bool {
 		name := path.Clean(h.Name)
+		if strings.HasPrefix(h.Name, "/") || slices.Contains(strings.Split(h.Name, "/"), "..") {
+			outside = h.Name
+			return true
+		}
 		switch h.Typeflag {
 		case tar.TypeReg:
 			a.names[name] = true
@@ -101,7 +115,13 @@ func (a *archive) list() error {
 	if err != nil {
 		return err
 	}
-	return end()
+	if err := end(); err != nil {
+		return err
+	}
+	if outside != "" {
+		return fmt.Errorf("has the entry %q, which leads out of the tarball's folder; save the image again", cut(outside))
+	}
+	return nil
 }
 
 type readCloser struct {
@@ -145,8 +165,8 @@ func (a *archive) document(name string) ([]byte, error) {
 	return readDocument(cut(name), r)
 }
 
-// docker finds an image in a tarball of docker save.
-func (a *archive) docker(tag string) (*found, error) {
+// manifest reads what docker save lists.
+func (a *archive) manifest() (tarball.Manifest, error) {
 	data, err := a.document("manifest.json")
 	if err != nil {
 		return nil, err
@@ -155,11 +175,20 @@ func (a *archive) docker(tag string) (*found, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading manifest.json: %w", err)
 	}
+	return manifest, nil
+}
+
+// docker finds an image in a tarball of docker save.
+func (a *archive) docker(tag string) (*found, error) {
+	manifest, err := a.manifest()
+	if err != nil {
+		return nil, err
+	}
 	chosen, err := chooseSaved(manifest, tag)
 	if err != nil {
 		return nil, err
 	}
-	data, err = a.document(chosen.Config)
+	data, err := a.document(chosen.Config)
 	if err != nil {
 		return nil, err
 	}

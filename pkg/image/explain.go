@@ -65,6 +65,10 @@ func (s source) explain(err error) error {
 		return fmt.Errorf("%s: %s", host, withoutQueries(err))
 	case !ok:
 		return fmt.Errorf("%s: %w: %s", host, ErrUnreachable, unreachable(host, err))
+	case s.pushing && (answer.StatusCode == http.StatusUnauthorized || answer.StatusCode == http.StatusForbidden):
+		return fmt.Errorf("%s refuses the push (%d); log in with 'docker login %s' or 'podman login %s' as somebody who may push to %s", host, answer.StatusCode, host, host, s.ref.Context().RepositoryStr())
+	case s.pushing && answer.StatusCode == http.StatusNotFound:
+		return fmt.Errorf("%s does not know %s; see whether the name is right, and create the repository there first where the registry asks for that", host, s.ref.Context().RepositoryStr())
 	case answer.StatusCode == http.StatusNotFound:
 		return fmt.Errorf("%s has no %s; push the image first, or correct the reference", host, s.ref.Identifier())
 	case (answer.StatusCode == http.StatusUnauthorized || answer.StatusCode == http.StatusForbidden) && s.keys.used.Load():

@@ -47,10 +47,16 @@ func IsReference(ref string) bool {
 	return strings.ContainsAny(ref, ":@") || slash && (strings.Contains(host, ".") || host == "localhost")
 }
 
-// find looks for an image where its reference says.
-func (o Options) find(ctx context.Context, ref string, limits Limits) (*found, error) {
+// located is where a reference leads: to a registry, or to a file or folder.
+type located struct {
+	remote, file, tag string
+	info              fs.FileInfo
+}
+
+// locate finds out where a reference leads.
+func (o Options) locate(ref string) (located, error) {
 	if rest, ok := strings.CutPrefix(ref, "docker://"); ok {
-		return o.pull(ctx, rest)
+		return located{remote: rest}, nil
 	}
 	local := ref
 	for _, transport := range []string{"oci:", "oci-archive:", "docker-archive:"} {
@@ -60,16 +66,28 @@ func (o Options) find(ctx context.Context, ref string, limits Limits) (*found, e
 	}
 	file, tag, info, err := o.stat(local)
 	switch {
-	case err == nil && info.IsDir():
-		return openLayout(folder{fs: o.FS, dir: file}, tag)
 	case err == nil:
-		return openArchive(ctx, o.FS, file, tag, limits)
+		return located{file: file, tag: tag, info: info}, nil
 	case !errors.Is(err, fs.ErrNotExist):
-		return nil, withoutPath(err)
+		return located{}, withoutPath(err)
 	case local != ref || !IsReference(ref):
-		return nil, fmt.Errorf("%w here; name an OCI layout, a tarball, or an image as registry/name:tag", fs.ErrNotExist)
+		return located{}, fmt.Errorf("%w here; name an OCI layout, a tarball, or an image as registry/name:tag", fs.ErrNotExist)
 	}
-	return o.pull(ctx, ref)
+	return located{remote: ref}, nil
+}
+
+// find looks for an image where its reference says.
+func (o Options) find(ctx context.Context, ref string, limits Limits) (*found, error) {
+	at, err := o.locate(ref)
+	switch {
+	case err != nil:
+		return nil, err
+	case at.remote != "":
+		return o.pull(ctx, at.remote)
+	case at.info.IsDir():
+		return openLayout(folder{fs: o.FS, dir: at.file}, at.tag)
+	}
+	return openArchive(ctx, o.FS, at.file, at.tag, limits)
 }
 
 // stat finds the file or folder that a reference names, with or without a tag or digest behind it.

@@ -150,8 +150,10 @@ func openBlob(from files, digest v1.Hash) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the blob %s: %w", short(digest.String()), err)
 	}
-	return &verified{ReadCloser: r, sum: sha256.New(), want: digest.Hex}, nil
+	return &verified{ReadCloser: r, sum: newSum(), want: digest.Hex}, nil
 }
+
+func newSum() hash.Hash { return sha256.New() }
 
 // verified is a stream with a digest.
 type verified struct {

@@ -1,6 +1,7 @@
 package image
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -20,4 +21,39 @@ func CheckTag(repository, tag string) error {
 		return fmt.Errorf("cannot have the tag %q: tags are of letters, digits, _, . and -", tag)
 	}
 	return nil
+}
+
+// CheckName tells whether a text names an image that can be written: with a tag, or with none, which is latest.
+func CheckName(ref string) error {
+	parsed, err := parse(ref, nil)
+	if name.IsErrBadName(err) {
+		return errors.New("is no name of an image, such as registry.example.com/team/operator:v1")
+	}
+	if err != nil {
+		return err
+	}
+	if _, ok := parsed.(name.Digest); ok {
+		return errors.New("must have a tag and no digest, which follows from the image")
+	}
+	return nil
+}
+
+// Elsewhere is an image's name in another registry, which may be given with a path.
+func Elsewhere(ref, registry string) (string, error) {
+	if ref == "" {
+		return "", errors.New("cannot take an image that has no name; give it one: image load SOURCE IMAGE")
+	}
+	parsed, err := parse(ref, nil)
+	if err != nil {
+		return "", err
+	}
+	tag, ok := parsed.(name.Tag)
+	if !ok {
+		return "", fmt.Errorf("cannot take %s, which has no tag; give it one: image load SOURCE IMAGE", ref)
+	}
+	moved := strings.TrimSuffix(registry, "/") + "/" + tag.RepositoryStr() + ":" + tag.TagStr()
+	if _, err := parse(moved, nil); err != nil {
+		return "", fmt.Errorf("makes no name of an image: %w", err)
+	}
+	return moved, nil
 }

@@ -17,6 +17,8 @@ type source struct {
 	ref       name.Reference
 	keys      *keychain
 	transport http.RoundTripper
+	// pushing tells that the image is not read, but written.
+	pushing bool
 }
 
 // sources are where an image may be: in the mirrors that the caller names, then where registries.conf says.
@@ -48,7 +50,7 @@ func (r Registries) sources(ref name.Reference) ([]source, error) {
 		if err != nil {
 			return nil, fmt.Errorf("its mirror %s: %w", end.ref, err)
 		}
-		all = append(all, source{parsed, r.keychain(), r.transport(insecure)})
+		all = append(all, source{ref: parsed, keys: r.keychain(), transport: r.transport(insecure)})
 	}
 	return all, nil
 }

@@ -1,0 +1,177 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/operon-sdk/operon/pkg/image"
+	"github.com/operon-sdk/operon/pkg/project"
+)
+
+func newImage(a *app) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "image",
+		Short: "Build, push and copy images without Docker",
+		Example: fmt.Sprintf(`  %[1]s image build --image registry.example.com/memcached-operator:v0.0.1 --push
+  %[1]s image bundle --image registry.example.com/memcached-operator-bundle:v0.0.1 --push`, a.program),
+		Args: noArgs,
+		RunE: showHelp,
+	}
+	c.AddCommand(newImageBuild(a), newImageBundle(a), newImageCatalog(a), newImageSave(a), newImageLoad(a))
+	return c
+}
+
+// targetOptions are the flags that say where an image goes.
+type targetOptions struct {
+	image, tarball, layout string
+	push                   bool
+	registryOptions
+}
+
+func (o *targetOptions) addTo(f *pflag.FlagSet) {
+	f.StringVar(&o.image, "image", "", "`name` of the image, as registry/name:tag")
+	f.BoolVar(&o.push, "push", false, "push the image to the registry that its name says")
+	f.StringVar(&o.tarball, "tarball", "", "write the image to this `file`, for docker load, podman load and image load")
+	f.StringVar(&o.layout, "oci-layout", "", "write the image to this `folder`, as an OCI layout")
+	o.registryOptions.addTo(f)
+}
+
+// check finds what is wrong with the flags.
+func (o *targetOptions) check() (findings project.Findings) {
+	findings = o.registryOptions.check()
+	add := func(flag, value, problem string) {
+		findings = append(findings, project.Finding{Field: flag, Value: value, Problem: problem})
+	}
+	if o.push && o.image == "" {
+		add("--image", "", "is needed with --push: it says where to")
+	}
+	if o.image != "" {
+		if err := image.CheckName(o.image); err != nil {
+			add("--image", o.image, err.Error())
+		}
+	}
+	if !o.push && o.tarball == "" && o.layout == "" {
+		add("--push", "", "or --tarball FILE or --oci-layout DIR is needed: one of them says where the image goes")
+	}
+	return findings
+}
+
+// deliver brings an image to where the flags say.
+func (a *app) deliver(ctx context.Context, dir string, img *image.Image, o *targetOptions) error {
+	img.Name = o.image
+	digest, err := img.Digest()
+	if err != nil {
+		return err
+	}
+	if err := a.writeImages(ctx, dir, []*image.Image{img}, o.tarball, o.layout, digest); err != nil {
+		return err
+	}
+	if o.push {
+		return a.pushImage(ctx, img, o.image, a.registries(o.registryOptions))
+	}
+	return nil
+}
+
+// writeImages writes images to the file and the folder that flags name, if any.
+func (a *app) writeImages(ctx context.Context, dir string, images []*image.Image, tarball, layout, what string) error {
+	if layout != "" {
+		if err := image.WriteLayout(ctx, a.FS, absolute(dir, layout), images); err != nil {
+			return fmt.Errorf("--oci-layout %s: %w", layout, reason(err))
+		}
+		if err := a.delivered("wrote", filepath.ToSlash(layout), what); err != nil {
+			return err
+		}
+	}
+	if tarball != "" {
+		if err := image.WriteTarball(ctx, a.FS, absolute(dir, tarball), images); err != nil {
+			return fmt.Errorf("--tarball %s: %w", tarball, reason(err))
+		}
+		return a.delivered("wrote", filepath.ToSlash(tarball), what)
+	}
+	return nil
+}
+
+// pushImage pushes an image, with its progress where a person looks on.
+func (a *app) pushImage(ctx context.Context, img *image.Image, ref string, registries image.Registries) error {
+	var progress func(done, all int64)
+	if a.ErrTerminal && !a.quiet {
+		last := int64(-1)
+		progress = func(done, all int64) {
+			if percent := done * 100 / max(all, 1); percent != last {
+				last = percent
+				fmt.Fprintf(a.Err, "\r\x1b[Kpushing %s: %d%% of %.1f MB", ref, percent, float64(all)/1e6)
+			}
+		}
+		defer fmt.Fprint(a.Err, "\r\x1b[K")
+	} else {
+		a.progressf("pushing %s", ref)
+	}
+	pushed, err := registries.Push(ctx, img, ref, progress)
+	if err != nil {
+		return err
+	}
+	return a.delivered("pushed", pushed, "")
+}
+
+// delivered says on stdout where an image is now.
+func (a *app) delivered(verb, where, what string) error {
+	if what != "" {
+		where += "  " + what
+	}
+	_, err := fmt.Fprintf(a.Out, "%-8s %s\n", verb, where)
+	return err
+}
+
+// absolute is a path as it was given, from a folder on.
+func absolute(dir, name string) string {
+	if filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(dir, name)
+}
+
+// imageTime is the time that images bear: SOURCE_DATE_EPOCH, or the beginning of 1970.
+func (a *app) imageTime() (time.Time, error) {
+	value := a.Getenv("SOURCE_DATE_EPOCH")
+	if value == "" {
+		return time.Unix(0, 0).UTC(), nil
+	}
+	at, ok := sourceDate(value)
+	if !ok {
+		return at, project.Findings{{Field: "SOURCE_DATE_EPOCH", Value: value, Problem: "must be a number of seconds since 1970"}}
+	}
+	return at.UTC(), nil
+}
+
+// imageOptions is how images are read.
+func (a *app) imageOptions(dir string, o registryOptions) image.Options {
+	return image.Options{Registries: a.registries(o), FS: a.FS, Dir: dir}
+}
+
+// labelsOf reads flags of the form KEY=VALUE into the labels of an image.
+func labelsOf(given []string, labels map[string]string) (findings project.Findings) {
+	for _, pair := range given {
+		key, value, ok := strings.Cut(pair, "=")
+		if !ok || key == "" {
+			findings = append(findings, project.Finding{Field: "--label", Value: pair, Problem: "must be KEY=VALUE, such as org.opencontainers.image.version=1.2.3"})
+			continue
+		}
+		labels[key] = value
+	}
+	return findings
+}
+
+// interrupted tells a command that was ended from one that failed.
+func interrupted(ctx context.Context, err error) error {
+	if err != nil && ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return errInterrupted
+	}
+	return err
+}

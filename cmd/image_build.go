@@ -1,0 +1,218 @@
+package cmd
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/afero"
+	"github.com/spf13/cobra"
+
+	"github.com/operon-sdk/operon/pkg/image"
+	"github.com/operon-sdk/operon/pkg/local"
+	"github.com/operon-sdk/operon/pkg/project"
+)
+
+// imageBuildOptions are the flags of image build.
+type imageBuildOptions struct {
+	targetOptions
+	base              string
+	platforms, labels []string
+}
+
+// materialsFile is where the image lists what its program is made of.
+const materialsFile = "usr/share/sbom/manager.spdx.json"
+
+func newImageBuild(a *app) *cobra.Command {
+	var o imageBuildOptions
+	c := &cobra.Command{
+		Use:   "build",
+		Short: "Build the manager's image",
+		Long: `Compile the manager and put it into an image, without Docker, and push the image or write it to a
+file or folder. The Dockerfile is not read.
+
+The manager is static and without paths of this machine; GOFLAGS has flags of your own for 'go build'. It
+is one layer, /manager, and runs as the user 65532. A second layer lists its modules in SPDX's form:
+/` + materialsFile + `. The same source gives the same digest, on every machine with the same
+Go: all files and the image are of SOURCE_DATE_EPOCH, or of 1970.
+
+Below the manager lie the certificates of public authorities, as Mozilla has them and as of this build of
+Operon, a user with a name, and /tmp. With --base scratch there is nothing: a manager that only talks to
+its cluster needs nothing, one that calls public services over TLS fails without certificates. --base may
+name any other image: in a registry, an OCI layout or a tarball.
+
+Images are pushed with the credentials of docker and podman. Several platforms make one image with an
+index; one platform is an image alone.`,
+		Example: fmt.Sprintf(`  # For two platforms, to a registry:
+  %[1]s image build --image registry.example.com/memcached-operator:v0.0.1 --platform linux/amd64,linux/arm64 --push
+
+  # To a file, for docker load or a site without network:
+  %[1]s image build --image memcached-operator:dev --tarball memcached-operator.tar
+
+  # On another base:
+  %[1]s image build --image registry.example.com/memcached-operator:v0.0.1 --base gcr.io/distroless/static:nonroot --push`, a.program),
+		Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return a.runImageBuild(c.Context(), &o) },
+	}
+	o.addTo(c)
+	return c
+}
+
+func (o *imageBuildOptions) addTo(c *cobra.Command) {
+	f := c.Flags()
+	o.targetOptions.addTo(f)
+	f.StringSliceVar(&o.platforms, "platform", nil, "`platforms` to build for (default \"linux/"+runtime.GOARCH+"\")")
+	f.StringVar(&o.base, "base", "", "`image` below the manager, or scratch for none (default: certificates, a user and /tmp)")
+	f.StringArrayVar(&o.labels, "label", nil, "`KEY=VALUE` of a label of the image; may be given several times")
+}
+
+// check completes the flags, and finds what is wrong with them.
+func (o *imageBuildOptions) check(labels map[string]string) project.Findings {
+	findings := append(o.targetOptions.check(), labelsOf(o.labels, labels)...)
+	if len(o.platforms) == 0 {
+		o.platforms = []string{"linux/" + runtime.GOARCH}
+	}
+	findings = append(findings, checkPlatforms(o.platforms)...)
+	slices.Sort(o.platforms)
+	return findings
+}
+
+func (a *app) runImageBuild(ctx context.Context, o *imageBuildOptions) error {
+	root, err := a.projectRoot()
+	if err != nil {
+		return err
+	}
+	dir, err := a.workDir()
+	if err != nil {
+		return err
+	}
+	config, err := project.Load(a.FS, root)
+	if err != nil {
+		return err
+	}
+	labels := map[string]string{}
+	if title := config.ProjectName(); title != "" {
+		labels["org.opencontainers.image.title"] = title
+	}
+	if host, _, _ := strings.Cut(config.Repo(), "/"); slices.Contains([]string{"github.com", "gitlab.com", "codeberg.org", "bitbucket.org"}, host) {
+		labels["org.opencontainers.image.source"] = "https://" + config.Repo()
+	}
+	if findings := o.check(labels); len(findings) > 0 {
+		return findings
+	}
+	at, err := a.imageTime()
+	if err != nil {
+		return err
+	}
+	main, err := local.MainPackage(root)
+	if err != nil {
+		return &usageError{err: err}
+	}
+	if a.dryRun {
+		a.progressf("would build %s for %s", main, strings.Join(o.platforms, ", "))
+		return nil
+	}
+	ctx, stop := untilInterrupted(ctx)
+	defer stop()
+	temp, err := afero.TempDir(a.FS, "", "operon-image-")
+	if err != nil {
+		return fmt.Errorf("making a folder for the manager: %w", reason(err))
+	}
+	defer func() { _ = a.FS.RemoveAll(temp) }()
+	recipe := image.Recipe{
+		Base: o.base, User: fmt.Sprintf("%d:%d", image.NonRoot, image.NonRoot), Entrypoint: []string{"/manager"}, Dir: "/",
+		Labels: labels, Created: at, Author: "operon image build",
+	}
+	var floor []*image.Layer
+	if o.base == "" {
+		layer, err := image.Floor(at)
+		if err != nil {
+			return err
+		}
+		recipe.Base, floor = image.Scratch, []*image.Layer{layer}
+	}
+	for i, platform := range o.platforms {
+		binary := filepath.Join(temp, fmt.Sprintf("manager-%d", i))
+		if err := a.compile(ctx, root, main, platform, binary); err != nil {
+			return interrupted(ctx, err)
+		}
+		layers, err := a.managerLayers(binary, at)
+		if err != nil {
+			return fmt.Errorf("the manager for %s: %w", platform, err)
+		}
+		recipe.Parts = append(recipe.Parts, image.Part{Platform: platform, Layers: append(slices.Clone(floor), layers...)})
+	}
+	img, err := a.imageOptions(dir, o.registryOptions).Make(ctx, recipe)
+	if err != nil {
+		return interrupted(ctx, err)
+	}
+	return interrupted(ctx, a.deliver(ctx, dir, img, &o.targetOptions))
+}
+
+// compile builds the manager for a platform.
+func (a *app) compile(ctx context.Context, root, pkg, platform, to string) error {
+	parts := strings.Split(platform, "/")
+	variables := []string{"CGO_ENABLED=0", "GOOS=" + parts[0], "GOARCH=" + parts[1]}
+	if len(parts) == 3 {
+		switch variant := parts[2]; parts[1] {
+		case "arm":
+			variables = append(variables, "GOARM="+strings.TrimPrefix(variant, "v"))
+		case "amd64":
+			variables = append(variables, "GOAMD64="+variant)
+		}
+	}
+	args := []string{"build", "-trimpath", "-buildvcs=false", "-o", to}
+	if !strings.Contains(a.Getenv("GOFLAGS"), "-ldflags") {
+		args = append(args, "-ldflags=-s -w") // a debugger's tables are half of the image
+	}
+	a.progressf("compiling %s for %s", pkg, platform)
+	var said bytes.Buffer
+	err := a.RunWith(ctx, root, variables, &said, &said, "go", append(args, pkg)...)
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.Is(err, exec.ErrNotFound):
+		return errors.New("there is no go command on the PATH; install Go from https://go.dev/dl")
+	}
+	text := strings.TrimSpace(said.String())
+	if text == "" {
+		text = reason(err).Error()
+	}
+	return fmt.Errorf("the manager does not build for %s: go build %s:\n%s", platform, pkg, text)
+}
+
+// managerLayers are the layers with the manager, and with the list of what it is made of.
+func (a *app) managerLayers(binary string, at time.Time) ([]*image.Layer, error) {
+	info, err := a.FS.Stat(binary)
+	if err != nil {
+		return nil, reason(err)
+	}
+	open := func() (io.ReadCloser, error) { return a.FS.Open(binary) }
+	program, err := image.NewLayer("the manager", []image.File{
+		{Name: "manager", Mode: 0o555, Owner: image.NonRoot, Size: info.Size(), Open: open},
+	}, at)
+	if err != nil {
+		return nil, err
+	}
+	f, err := a.FS.Open(binary)
+	if err != nil {
+		return nil, reason(err)
+	}
+	defer f.Close()
+	list, err := image.Materials(f, info.Size(), "operon", at)
+	if err != nil {
+		return nil, err
+	}
+	materials, err := image.NewLayer("what the manager is made of", []image.File{image.Text(materialsFile, 0o444, list)}, at)
+	return []*image.Layer{program, materials}, err
+}

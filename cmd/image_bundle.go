@@ -1,0 +1,166 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/afero"
+	"github.com/spf13/cobra"
+
+	"github.com/operon-sdk/operon/pkg/bundle"
+	"github.com/operon-sdk/operon/pkg/image"
+	"github.com/operon-sdk/operon/pkg/manifest"
+	"github.com/operon-sdk/operon/pkg/project"
+)
+
+// imageBundleOptions are the flags of image bundle.
+type imageBundleOptions struct {
+	targetOptions
+	file      string
+	platforms []string
+}
+
+func newImageBundle(a *app) *cobra.Command {
+	var o imageBundleOptions
+	c := &cobra.Command{
+		Use:   "bundle",
+		Short: "Build the bundle's image",
+		Long: `Make an image of the bundle by bundle.Dockerfile, of which FROM, LABEL and COPY are followed, without
+Docker, and push it or write it to a file or folder. The same bundle gives the same digest. A bundle holds no
+programs, and one platform is enough for clusters of any; --platform is for registries that see it differently.`,
+		Example: fmt.Sprintf(`  %[1]s image bundle --image registry.example.com/memcached-operator-bundle:v0.0.1 --push
+
+  # To validate what will be pushed:
+  %[1]s image bundle --oci-layout bin/bundle
+  %[1]s bundle validate bin/bundle`, a.program),
+		Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return a.runImageBundle(c.Context(), &o) },
+	}
+	f := c.Flags()
+	o.targetOptions.addTo(f)
+	f.StringVarP(&o.file, "file", "f", "", "`Dockerfile` of the bundle (default \""+bundle.DockerfileName+"\")")
+	f.StringSliceVar(&o.platforms, "platform", []string{"linux/amd64"}, "`platforms` that the image says it is for")
+	return c
+}
+
+func (a *app) runImageBundle(ctx context.Context, o *imageBundleOptions) error {
+	dir, err := a.workDir()
+	if err != nil {
+		return err
+	}
+	findings := append(o.targetOptions.check(), checkPlatforms(o.platforms)...)
+	if len(findings) > 0 {
+		return findings
+	}
+	at, err := a.imageTime()
+	if err != nil {
+		return err
+	}
+	file := absolute(dir, o.file)
+	if o.file == "" {
+		root, err := a.projectRoot()
+		if errors.Is(err, project.ErrNotAProject) {
+			root, err = dir, nil // a repository of bundles needs no project
+		}
+		if err != nil {
+			return err
+		}
+		file, o.file = filepath.Join(root, bundle.DockerfileName), bundle.DockerfileName
+	}
+	text, err := afero.ReadFile(a.FS, file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return &usageError{err: fmt.Errorf("%s: there is no such file; '%s bundle' writes it with the bundle", o.file, a.program)}
+	}
+	if err != nil {
+		return fmt.Errorf("reading %s: %w", o.file, reason(err))
+	}
+	recipe, problems := bundle.ReadDockerfile(filepath.ToSlash(o.file), text)
+	var files []image.File
+	for _, c := range recipe.Copies {
+		found, wrong := a.filesBelow(filepath.Dir(file), c)
+		files, problems = append(files, found...), append(problems, wrong...)
+	}
+	if len(problems) > 0 {
+		return problems
+	}
+	layer, err := image.NewLayer("the bundle", files, at)
+	if err != nil {
+		return fmt.Errorf("the bundle: %w", err)
+	}
+	if a.dryRun {
+		a.progressf("would make an image of %d files", len(files))
+		return nil
+	}
+	ctx, stop := untilInterrupted(ctx)
+	defer stop()
+	made := image.Recipe{Base: recipe.From, Labels: recipe.Labels, Created: at, Author: "operon image bundle"}
+	for _, platform := range o.platforms {
+		made.Parts = append(made.Parts, image.Part{Platform: platform, Layers: []*image.Layer{layer}})
+	}
+	img, err := a.imageOptions(dir, o.registryOptions).Make(ctx, made)
+	if err != nil {
+		return interrupted(ctx, err)
+	}
+	return interrupted(ctx, a.deliver(ctx, dir, img, &o.targetOptions))
+}
+
+// checkPlatforms finds what is wrong with flags that name platforms.
+func checkPlatforms(platforms []string) (findings project.Findings) {
+	for i, p := range platforms {
+		problem := ""
+		if err := image.CheckPlatform(p); err != nil {
+			problem = err.Error()
+		} else if slices.Contains(platforms[:i], p) {
+			problem = "is given twice"
+		}
+		if problem != "" {
+			findings = append(findings, project.Finding{Field: "--platform", Value: p, Problem: problem})
+		}
+	}
+	return findings
+}
+
+// filesBelow are the files that a line of a Dockerfile copies. Links are refused: what they lead to may lie
+// anywhere.
+func (a *app) filesBelow(root string, c bundle.Copy) (files []image.File, problems manifest.Problems) {
+	start := filepath.Join(root, filepath.FromSlash(c.From))
+	problem := func(at manifest.Position, format string, args ...any) {
+		problems = append(problems, manifest.Problem{Position: at, Text: fmt.Sprintf(format, args...)})
+	}
+	err := afero.Walk(a.FS, start, func(name string, info fs.FileInfo, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(start, name)
+		if err != nil {
+			return err
+		}
+		shown := manifest.Position{File: path.Join(c.From, filepath.ToSlash(rel))}
+		to := path.Join(c.To, filepath.ToSlash(rel))
+		switch {
+		case info.IsDir():
+			files = append(files, image.File{Name: to + "/", Mode: 0o755})
+		case !info.Mode().IsRegular():
+			problem(shown, "is no plain file; put the file itself there")
+		default:
+			files = append(files, image.File{Name: to, Mode: 0o644, Size: info.Size(), Open: func() (io.ReadCloser, error) { return a.FS.Open(name) }})
+		}
+		return nil
+	})
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		problem(c.Position, "copies %s, which does not exist", c.From)
+	case err != nil:
+		problem(manifest.Position{File: c.From}, "cannot be read: %v", reason(err))
+	case len(files) == 1 && !strings.HasSuffix(files[0].Name, "/"):
+		files[0].Name = c.To // a file is copied under the name that the line gives
+	}
+	return files, problems
+}

@@ -1,0 +1,105 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/operon-sdk/operon/pkg/bundle"
+	"github.com/operon-sdk/operon/pkg/bundle/catalog"
+	"github.com/operon-sdk/operon/pkg/image"
+)
+
+// imageCatalogOptions are the flags of image catalog.
+type imageCatalogOptions struct {
+	targetOptions
+	base      string
+	platforms []string
+}
+
+// The place of a catalog in its image, and the label that says so.
+const (
+	configsDir   = "configs"
+	configsLabel = "operators.operatorframework.io.index.configs.v1"
+)
+
+func newImageCatalog(a *app) *cobra.Command {
+	var o imageCatalogOptions
+	c := &cobra.Command{
+		Use:   "catalog [DIR]",
+		Short: "Build the image of a file-based catalog",
+		Long: `Make an image of a file-based catalog, without Docker, and push it or write it to a file or folder. The
+catalog is checked first; its folder is "catalog" unless another one is named. catalog.Dockerfile is not read.
+
+The base holds opm, which serves the catalog, for each platform that the image is for. Its cache is made when the
+catalog starts, while an image of catalog.Dockerfile brings it along: a large catalog starts faster from there.
+With --base scratch the image is of the catalog alone, for OLM v1 and for catalogs that OLM serves with an opm
+of its own.`,
+		Example: fmt.Sprintf(`  %[1]s image catalog --image registry.example.com/memcached-operator-catalog:v0.0.1 --push`, a.program),
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return usagef(c, "%s takes the folder of one catalog, but got %d arguments", c.CommandPath(), len(args))
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.runImageCatalog(c.Context(), append(slices.Clone(args), defaultCatalogDir)[0], &o)
+		},
+	}
+	f := c.Flags()
+	o.targetOptions.addTo(f)
+	f.StringVar(&o.base, "base", catalog.BaseImage, "`image` with opm, or scratch")
+	f.StringSliceVar(&o.platforms, "platform", nil, "`platforms` of the image (default: those of the base)")
+	return c
+}
+
+func (a *app) runImageCatalog(ctx context.Context, name string, o *imageCatalogOptions) error {
+	dir, err := a.workDir()
+	if err != nil {
+		return err
+	}
+	if findings := append(o.targetOptions.check(), checkPlatforms(o.platforms)...); len(findings) > 0 {
+		return findings
+	}
+	at, err := a.imageTime()
+	if err != nil {
+		return err
+	}
+	loaded, problems, err := a.loadCatalog(name)
+	if err != nil {
+		return err
+	}
+	if problems = append(problems, loaded.Check()...); len(problems) > 0 {
+		return problems
+	}
+	files, problems := a.filesBelow(absolute(dir, name), bundle.Copy{From: ".", To: configsDir})
+	if len(problems) > 0 {
+		return problems
+	}
+	layer, err := image.NewLayer("the catalog", files, at)
+	if err != nil {
+		return fmt.Errorf("%s: %w", filepath.ToSlash(name), err)
+	}
+	if a.dryRun {
+		a.progressf("would make an image of %d files", len(files))
+		return nil
+	}
+	ctx, stop := untilInterrupted(ctx)
+	defer stop()
+	made := image.Recipe{Base: o.base, Labels: map[string]string{configsLabel: "/" + configsDir}, Created: at, Author: "operon image catalog"}
+	if o.base != image.Scratch {
+		made.Entrypoint = []string{"/bin/opm"}
+		made.Cmd = []string{"serve", "/" + configsDir, "--cache-dir=/tmp/cache", "--cache-enforce-integrity=false"}
+	}
+	for _, platform := range append(slices.Clone(o.platforms), "")[:max(len(o.platforms), 1)] {
+		made.Parts = append(made.Parts, image.Part{Platform: platform, Layers: []*image.Layer{layer}})
+	}
+	img, err := a.imageOptions(dir, o.registryOptions).Make(ctx, made)
+	if err != nil {
+		return interrupted(ctx, err)
+	}
+	return interrupted(ctx, a.deliver(ctx, dir, img, &o.targetOptions))
+}

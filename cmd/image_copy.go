@@ -1,0 +1,172 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/operon-sdk/operon/pkg/image"
+	"github.com/operon-sdk/operon/pkg/project"
+)
+
+func newImageSave(a *app) *cobra.Command {
+	var o targetOptions
+	c := &cobra.Command{
+		Use:   "save IMAGE...",
+		Short: "Copy images to a file or folder",
+		Long: `Copy images, with all their platforms, to a tarball or an OCI layout, to carry them to a site without
+network. Digests stay what they are. An image is read from its registry, or from an OCI layout or a tarball,
+which without a tag behind it gives all of its images. 'image load' pushes them to a registry there, docker
+load and podman load read the tarball too.`,
+		Example: fmt.Sprintf(`  %[1]s image save --tarball site.tar registry.example.com/memcached-operator:v0.0.1 registry.example.com/memcached-operator-bundle:v0.0.1
+
+  # At the site:
+  %[1]s image load site.tar --registry registry.site.example`, a.program),
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usagef(c, "name the images to save, as in '%s --tarball site.tar registry.example.com/memcached-operator:v0.0.1'", c.CommandPath())
+			}
+			return a.runImageSave(c.Context(), args, &o)
+		},
+	}
+	f := c.Flags()
+	f.StringVar(&o.tarball, "tarball", "", "`file` to write")
+	f.StringVar(&o.layout, "oci-layout", "", "`folder` of an OCI layout, made or added to")
+	o.registryOptions.addTo(f)
+	return c
+}
+
+func (a *app) runImageSave(ctx context.Context, refs []string, o *targetOptions) error {
+	dir, err := a.workDir()
+	if err != nil {
+		return err
+	}
+	findings := o.registryOptions.check()
+	if o.tarball == "" && o.layout == "" {
+		findings = append(findings, project.Finding{Field: "--tarball", Problem: "or --oci-layout is needed: one of them says where the images go"})
+	}
+	if len(findings) > 0 {
+		return findings
+	}
+	ctx, stop := untilInterrupted(ctx)
+	defer stop()
+	images, err := a.findImages(ctx, dir, refs, o.registryOptions)
+	if err != nil {
+		return interrupted(ctx, err)
+	}
+	what := fmt.Sprintf("%d images", len(images))
+	if len(images) == 1 {
+		if what, err = images[0].Digest(); err != nil {
+			return err
+		}
+	}
+	if a.dryRun {
+		a.progressf("would save %s", what)
+		return nil
+	}
+	return interrupted(ctx, a.writeImages(ctx, dir, images, o.tarball, o.layout, what))
+}
+
+// findImages finds all images that references name; the error tells of each that is not there.
+func (a *app) findImages(ctx context.Context, dir string, refs []string, o registryOptions) ([]*image.Image, error) {
+	var images []*image.Image
+	var failures []error
+	for _, ref := range refs {
+		found, err := a.imageOptions(dir, o).Images(ctx, ref)
+		if err != nil {
+			failures = append(failures, err)
+			continue
+		}
+		images = append(images, found...)
+	}
+	return images, errors.Join(failures...)
+}
+
+func newImageLoad(a *app) *cobra.Command {
+	var (
+		o        registryOptions
+		registry string
+	)
+	c := &cobra.Command{
+		Use:   "load SOURCE [IMAGE]",
+		Short: "Push images from a file or folder to a registry",
+		Long: `Push the images of SOURCE to a registry: a tarball of 'image save', docker save or podman save, an OCI
+layout, or an image of another registry. Digests stay what they are; docker save keeps none, so its images
+get one. With IMAGE there must be one image, and that is its new name. With --registry all images keep their
+names but for the registry, which may have a path.`,
+		Example: fmt.Sprintf(`  # All images, as registry.site.example/mirror/NAME:
+  %[1]s image load site.tar --registry registry.site.example/mirror
+
+  # One image, from one registry to another:
+  %[1]s image load quay.io/example/memcached-operator:v0.0.1 registry.site.example/memcached-operator:v0.0.1`, a.program),
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) == 0 || len(args) > 2 || (len(args) == 2) == (registry != "") {
+				return usagef(c, "%s takes a source, and either an image's new name or --registry", c.CommandPath())
+			}
+			to := ""
+			if len(args) == 2 {
+				to = args[1]
+			}
+			return a.runImageLoad(c.Context(), args[0], to, registry, o)
+		},
+	}
+	f := c.Flags()
+	f.StringVar(&registry, "registry", "", "`registry` to push all images to, such as registry.site.example/mirror")
+	o.addTo(f)
+	return c
+}
+
+func (a *app) runImageLoad(ctx context.Context, from, to, registry string, o registryOptions) error {
+	dir, err := a.workDir()
+	if err != nil {
+		return err
+	}
+	findings := o.check()
+	if to != "" {
+		if err := image.CheckName(to); err != nil {
+			findings = append(findings, project.Finding{Field: "IMAGE", Value: to, Problem: err.Error()})
+		}
+	}
+	if len(findings) > 0 {
+		return findings
+	}
+	ctx, stop := untilInterrupted(ctx)
+	defer stop()
+	images, err := a.findImages(ctx, dir, []string{from}, o)
+	if err != nil {
+		return interrupted(ctx, err)
+	}
+	if to != "" && len(images) > 1 {
+		var names []string
+		for _, img := range images {
+			names = append(names, img.Name)
+		}
+		return project.Findings{{Field: "SOURCE", Value: from, Problem: fmt.Sprintf("holds %d images (%s); name one behind a colon, or push all with --registry", len(images), strings.Join(names, ", "))}}
+	}
+	var refs []string
+	for _, img := range images {
+		ref := to
+		if ref == "" {
+			if ref, err = image.Elsewhere(img.Name, registry); err != nil {
+				findings = append(findings, project.Finding{Field: "--registry", Value: registry, Problem: err.Error()})
+			}
+		}
+		refs = append(refs, ref)
+	}
+	if len(findings) > 0 {
+		return findings
+	}
+	for i, img := range images {
+		if a.dryRun {
+			a.progressf("would push %s", refs[i])
+			continue
+		}
+		if err := a.pushImage(ctx, img, refs[i], a.registries(o)); err != nil {
+			return interrupted(ctx, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,315 @@
+package image
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/partial"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
+	"github.com/google/go-containerregistry/pkg/v1/types"
+)
+
+// Image is an image, or an index of images for several platforms, that was made or found somewhere. Its
+// layers are read when they are needed.
+type Image struct {
+	// Name is what the image is called where it was found; it may be empty.
+	Name  string
+	one   v1.Image
+	index v1.ImageIndex
+	// fail explains what the source says.
+	fail func(error) error
+}
+
+func (i *Image) fetched() bool { return i.one != nil || i.index != nil }
+
+func (i *Image) explain(err error) error {
+	if i.fail == nil {
+		return err
+	}
+	return i.fail(err)
+}
+
+// Digest is that of the image's manifest, or of its index.
+func (i *Image) Digest() (string, error) {
+	d, err := i.descriptor()
+	return d.Digest.String(), err
+}
+
+func (i *Image) descriptor() (v1.Descriptor, error) {
+	of := partial.Describable(i.one)
+	if i.index != nil {
+		of = i.index
+	}
+	d, err := partial.Descriptor(of)
+	if err != nil {
+		return v1.Descriptor{}, i.explain(err)
+	}
+	return v1.Descriptor{MediaType: d.MediaType, Size: d.Size, Digest: d.Digest}, nil
+}
+
+// copyLimits bound tarballs whose images are copied as they are.
+func copyLimits() Limits {
+	return Limits{Entries: 1_000_000, Total: 1 << 40, File: 1 << 40, Bundle: 1 << 40, Layers: 1000}.orDefault()
+}
+
+// Images finds the images that a reference names, as Open does; an OCI layout or a tarball without a tag
+// behind it gives all that it holds.
+func (o Options) Images(ctx context.Context, ref string) ([]*Image, error) {
+	images, err := o.images(ctx, ref)
+	switch {
+	case err == nil:
+		return images, nil
+	case ctx.Err() != nil:
+		return nil, fmt.Errorf("image %s: %w", withoutPassword(ref), context.Cause(ctx))
+	}
+	return nil, fmt.Errorf("image %s: %w", withoutPassword(ref), err)
+}
+
+// one finds one image.
+func (o Options) one(ctx context.Context, ref string) (*Image, error) {
+	images, err := o.Images(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	if len(images) > 1 {
+		var names []string
+		for _, i := range images {
+			names = append(names, i.Name)
+		}
+		return nil, fmt.Errorf("%s holds %d images; name one of them behind a colon: %s", ref, len(images), strings.Join(names, ", "))
+	}
+	return images[0], nil
+}
+
+func (o Options) images(ctx context.Context, ref string) ([]*Image, error) {
+	at, err := o.locate(ref)
+	switch {
+	case err != nil:
+		return nil, err
+	case at.remote != "":
+		img, err := o.remote(ctx, at.remote)
+		return []*Image{img}, err
+	case at.info.IsDir():
+		return layoutImages(folder{fs: o.FS, dir: at.file}, at.tag)
+	}
+	a, err := scanArchive(ctx, o.FS, at.file, copyLimits())
+	switch {
+	case err != nil:
+		return nil, err
+	case a.names["index.json"]:
+		return layoutImages(a, at.tag)
+	case a.names["manifest.json"]:
+		return a.saved(at.tag)
+	}
+	return nil, errNoArchive()
+}
+
+// remote finds an image in a registry.
+func (o Options) remote(ctx context.Context, ref string) (*Image, error) {
+	parsed, err := parse(ref, o.Insecure)
+	if err != nil {
+		return nil, err
+	}
+	sources, err := o.sources(parsed)
+	if err != nil {
+		return nil, err
+	}
+	var failures []error
+	for _, s := range sources {
+		img, err := s.image(ctx)
+		if err == nil {
+			img.Name = parsed.Name()
+			return img, nil
+		}
+		failures = append(failures, err)
+	}
+	return nil, inOneLine(failures)
+}
+
+func (s source) image(ctx context.Context) (*Image, error) {
+	got, err := remote.Get(s.ref, s.options(ctx)...)
+	if err != nil {
+		return nil, s.explain(err)
+	}
+	img := &Image{fail: s.explain}
+	switch {
+	case got.MediaType.IsIndex():
+		img.index, err = got.ImageIndex()
+	case got.MediaType.IsImage():
+		img.one, err = got.Image()
+	default:
+		return nil, fmt.Errorf("%s holds a %q under that name, which is no image", s.ref.Context().RegistryStr(), got.MediaType)
+	}
+	if err != nil {
+		return nil, s.explain(err)
+	}
+	return img, nil
+}
+
+// layoutImages are the images of an OCI layout, or the one with a tag or digest.
+func layoutImages(from files, tag string) ([]*Image, error) {
+	r, err := from.open("index.json")
+	if err != nil {
+		return nil, fmt.Errorf("is no OCI layout: its index.json: %w", err)
+	}
+	data, err := readDocument("index.json", r)
+	if err != nil {
+		return nil, err
+	}
+	index, err := v1.ParseIndexManifest(strings.NewReader(string(data)))
+	if err != nil {
+		return nil, fmt.Errorf("reading index.json: %w", err)
+	}
+	var images []*Image
+	var names []string
+	for _, d := range imagesOf(index.Manifests) {
+		named := d.Annotations[refName]
+		names = append(names, nameOf(d))
+		if tag != "" && d.Digest.String() != tag && named != tag && !strings.HasSuffix(named, ":"+tag) {
+			continue
+		}
+		img := &Image{Name: named}
+		if d.MediaType.IsIndex() {
+			img.index = layoutIndex{from, d}
+		} else if img.one, err = partial.CompressedToImage(layoutImage{from, d}); err != nil {
+			return nil, err
+		}
+		images = append(images, img)
+	}
+	switch {
+	case len(names) == 0:
+		return nil, errors.New("holds no image")
+	case len(images) == 0:
+		return nil, fmt.Errorf("holds no image %s; it has: %s", tag, strings.Join(names, ", "))
+	}
+	return images, nil
+}
+
+// layoutIndex is an index of a layout, as the library wants it.
+type layoutIndex struct {
+	from files
+	desc v1.Descriptor
+}
+
+func (l layoutIndex) MediaType() (types.MediaType, error) { return l.desc.MediaType, nil }
+func (l layoutIndex) Digest() (v1.Hash, error)            { return l.desc.Digest, nil }
+func (l layoutIndex) Size() (int64, error)                { return l.desc.Size, nil }
+func (l layoutIndex) RawManifest() ([]byte, error)        { return readBlob(l.from, l.desc.Digest) }
+
+func (l layoutIndex) IndexManifest() (*v1.IndexManifest, error) {
+	data, err := l.RawManifest()
+	if err != nil {
+		return nil, err
+	}
+	return v1.ParseIndexManifest(strings.NewReader(string(data)))
+}
+
+func (l layoutIndex) below(digest v1.Hash) (layoutImage, error) {
+	m, err := l.IndexManifest()
+	if err != nil {
+		return layoutImage{}, err
+	}
+	for _, d := range m.Manifests {
+		if d.Digest == digest {
+			return layoutImage{l.from, d}, nil
+		}
+	}
+	return layoutImage{}, fmt.Errorf("its index has no image %s", short(digest.String()))
+}
+
+func (l layoutIndex) Image(digest v1.Hash) (v1.Image, error) {
+	found, err := l.below(digest)
+	if err != nil {
+		return nil, err
+	}
+	return partial.CompressedToImage(found)
+}
+
+func (l layoutIndex) ImageIndex(digest v1.Hash) (v1.ImageIndex, error) {
+	found, err := l.below(digest)
+	return layoutIndex(found), err
+}
+
+// saved are the images in a tarball of docker save, or the one with a tag.
+func (a *archive) saved(tag string) ([]*Image, error) {
+	all, err := a.manifest()
+	if err != nil {
+		return nil, err
+	}
+	if tag != "" {
+		chosen, err := chooseSaved(all, tag)
+		if err != nil {
+			return nil, err
+		}
+		all = tarball.Manifest{chosen}
+	}
+	if len(all) == 0 {
+		return nil, errors.New("holds no image")
+	}
+	var images []*Image
+	for _, d := range all {
+		data, err := a.document(d.Config)
+		if err != nil {
+			return nil, err
+		}
+		img, err := partial.UncompressedToImage(savedImage{a, d, data})
+		if err != nil {
+			return nil, err
+		}
+		one := &Image{one: img}
+		if len(d.RepoTags) > 0 {
+			one.Name = d.RepoTags[0]
+		}
+		images = append(images, one)
+	}
+	return images, nil
+}
+
+// savedImage is an image of docker save, as the library wants it. Its layers are packed again, so that its
+// digest is one of its own.
+type savedImage struct {
+	*archive
+	desc   tarball.Descriptor
+	config []byte
+}
+
+func (s savedImage) RawConfigFile() ([]byte, error)      { return s.config, nil }
+func (s savedImage) MediaType() (types.MediaType, error) { return types.DockerManifestSchema2, nil }
+func (s savedImage) LayerByDiffID(id v1.Hash) (partial.UncompressedLayer, error) {
+	config, err := v1.ParseConfigFile(strings.NewReader(string(s.config)))
+	if err != nil {
+		return nil, err
+	}
+	for i, known := range config.RootFS.DiffIDs {
+		if known == id && i < len(s.desc.Layers) {
+			return savedLayer{s.archive, s.desc.Layers[i], id}, nil
+		}
+	}
+	return nil, fmt.Errorf("its configuration has no layer %s", short(id.String()))
+}
+
+type savedLayer struct {
+	*archive
+	entry string
+	id    v1.Hash
+}
+
+func (s savedLayer) DiffID() (v1.Hash, error)            { return s.id, nil }
+func (s savedLayer) MediaType() (types.MediaType, error) { return types.DockerLayer, nil }
+func (s savedLayer) Uncompressed() (io.ReadCloser, error) {
+	r, err := s.open(s.entry)
+	if err != nil {
+		return nil, fmt.Errorf("its %s: %w", cut(s.entry), err)
+	}
+	stream, end, err := unpacked(&metered{ctx: s.ctx, r: r}, s.limits, cut(s.entry))
+	if err != nil {
+		r.Close()
+		return nil, err
+	}
+	return &verified{ReadCloser: readCloser{stream, func() error { end(); return r.Close() }}, sum: newSum(), want: s.id.Hex}, nil
+}

@@ -1,0 +1,216 @@
+package image
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/empty"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/types"
+)
+
+// Scratch is the base that holds nothing.
+const Scratch = "scratch"
+
+// Recipe is what an image is made of.
+type Recipe struct {
+	// Base is the image below the layers, or Scratch.
+	Base string
+	// Parts are the images for the platforms. Several make an index.
+	Parts []Part
+	// User, Dir, Entrypoint and Cmd are how a container is started; those that are empty are the base's.
+	User, Dir       string
+	Entrypoint, Cmd []string
+	// Labels are added to those of the base.
+	Labels map[string]string
+	// Created is the time that the image bears.
+	Created time.Time
+	// Author is the program that makes it.
+	Author string
+}
+
+// Part is what a platform has.
+type Part struct {
+	// Platform is written as linux/arm64 or linux/arm/v7; empty is each platform of the base.
+	Platform string
+	Layers   []*Layer
+}
+
+// CheckPlatform tells whether a text names a platform of containers.
+func CheckPlatform(text string) error {
+	if !regexp.MustCompile(`^[a-z0-9]+/[a-z0-9]+(/v[0-9]+)?$`).MatchString(text) {
+		return errors.New("must be written as linux/amd64, or linux/arm/v7 with a variant")
+	}
+	return nil
+}
+
+// Make makes an image. The same recipe, on a base of the same digest, gives the same digest.
+func (o Options) Make(ctx context.Context, r Recipe) (*Image, error) {
+	base := &Image{}
+	if r.Base != Scratch {
+		var err error
+		if base, err = o.one(ctx, r.Base); err != nil {
+			return nil, fmt.Errorf("the base: %w", err)
+		}
+	}
+	parts := r.Parts
+	if len(parts) == 1 && parts[0].Platform == "" {
+		platforms, err := base.platforms()
+		if err != nil {
+			return nil, fmt.Errorf("the base: %w", err)
+		}
+		layers := parts[0].Layers
+		parts = nil
+		for _, p := range platforms {
+			parts = append(parts, Part{p, layers})
+		}
+	}
+	var images []mutate.IndexAddendum
+	for _, part := range parts {
+		platform, err := v1.ParsePlatform(part.Platform)
+		if err != nil {
+			return nil, err
+		}
+		img, err := r.image(base, part, platform)
+		if err != nil {
+			return nil, fmt.Errorf("the image for %s: %w", part.Platform, err)
+		}
+		images = append(images, mutate.IndexAddendum{Add: img, Descriptor: v1.Descriptor{Platform: platform}})
+	}
+	if len(images) == 1 {
+		return &Image{one: images[0].Add.(v1.Image), fail: base.fail}, nil
+	}
+	return &Image{index: mutate.AppendManifests(mutate.IndexMediaType(empty.Index, types.OCIImageIndex), images...), fail: base.fail}, nil
+}
+
+// image makes the image for a platform.
+func (r Recipe) image(base *Image, part Part, platform *v1.Platform) (v1.Image, error) {
+	img := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
+	layerType := types.OCILayer
+	labels := maps.Clone(r.Labels)
+	if base.fetched() {
+		var err error
+		if img, err = base.forPlatform(platform); err != nil {
+			return nil, err
+		}
+		digest, err := img.Digest()
+		if err != nil {
+			return nil, base.explain(err)
+		}
+		labels["org.opencontainers.image.base.digest"] = digest.String()
+		if IsReference(r.Base) {
+			labels["org.opencontainers.image.base.name"] = r.Base
+		}
+		if media, err := img.MediaType(); err == nil && media == types.DockerManifestSchema2 {
+			layerType = types.DockerLayer
+		}
+	}
+	old, err := img.ConfigFile()
+	if err != nil {
+		return nil, base.explain(err)
+	}
+	created := v1.Time{Time: r.Created}
+	config := old.DeepCopy()
+	config.Architecture, config.OS, config.Variant = platform.Architecture, platform.OS, platform.Variant
+	config.Created, config.Author = created, ""
+	config.Config.Labels = withLabels(config.Config.Labels, labels)
+	for _, set := range []struct {
+		to    *string
+		value string
+	}{{&config.Config.User, r.User}, {&config.Config.WorkingDir, r.Dir}} {
+		if set.value != "" {
+			*set.to = set.value
+		}
+	}
+	if len(r.Entrypoint) > 0 {
+		config.Config.Entrypoint, config.Config.Cmd = r.Entrypoint, nil
+	}
+	if len(r.Cmd) > 0 {
+		config.Config.Cmd = r.Cmd
+	}
+	if img, err = mutate.ConfigFile(img, config); err != nil {
+		return nil, base.explain(err)
+	}
+	var added []mutate.Addendum
+	for _, layer := range part.Layers {
+		added = append(added, mutate.Addendum{Layer: stored{layer, layerType}, MediaType: layerType,
+			History: v1.History{Created: created, CreatedBy: r.Author, Comment: layer.about}})
+	}
+	if img, err = mutate.Append(img, added...); err != nil {
+		return nil, base.explain(err)
+	}
+	return img, nil
+}
+
+func withLabels(old, more map[string]string) map[string]string {
+	all := map[string]string{}
+	maps.Copy(all, old)
+	maps.Copy(all, more)
+	return all
+}
+
+// platforms are those that an image is for.
+func (i *Image) platforms() ([]string, error) {
+	if i.index == nil {
+		if i.one == nil {
+			return []string{"linux/amd64"}, nil
+		}
+		config, err := i.one.ConfigFile()
+		if err != nil {
+			return nil, i.explain(err)
+		}
+		return []string{config.Platform().String()}, nil
+	}
+	m, err := i.index.IndexManifest()
+	if err != nil {
+		return nil, i.explain(err)
+	}
+	var all []string
+	for _, d := range imagesOf(m.Manifests) {
+		if d.Platform != nil && !slices.Contains(all, d.Platform.String()) {
+			all = append(all, d.Platform.String())
+		}
+	}
+	if len(all) == 0 {
+		return nil, errors.New("its index names no platform")
+	}
+	return all, nil
+}
+
+// forPlatform finds the image that is for a platform.
+func (i *Image) forPlatform(platform *v1.Platform) (v1.Image, error) {
+	if i.index == nil {
+		config, err := i.one.ConfigFile()
+		if err != nil {
+			return nil, i.explain(err)
+		}
+		if is := config.Platform(); is.OS != platform.OS || is.Architecture != platform.Architecture {
+			return nil, fmt.Errorf("the base is for %s only; name another one with --base, or leave the platform out", is)
+		}
+		return i.one, nil
+	}
+	m, err := i.index.IndexManifest()
+	if err != nil {
+		return nil, i.explain(err)
+	}
+	for _, exact := range []bool{true, false} {
+		for _, d := range imagesOf(m.Manifests) {
+			if p := d.Platform; p != nil && d.MediaType.IsImage() && p.OS == platform.OS && p.Architecture == platform.Architecture && (!exact || p.Variant == platform.Variant) {
+				img, err := i.index.Image(d.Digest)
+				if err != nil {
+					return nil, i.explain(err)
+				}
+				return img, nil
+			}
+		}
+	}
+	platforms, _ := i.platforms()
+	return nil, fmt.Errorf("the base is for %s only; name another one with --base, or leave the platform out", strings.Join(platforms, ", "))
+}

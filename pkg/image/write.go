@@ -1,0 +1,322 @@
+package image
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/types"
+	"github.com/spf13/afero"
+)
+
+// content is a blob: a manifest, a configuration or a layer.
+type content struct {
+	digest v1.Hash
+	size   int64
+	open   func() (io.ReadCloser, error)
+}
+
+func document(digest v1.Hash, data []byte) content {
+	return content{digest, int64(len(data)), func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil }}
+}
+
+// contents lists what an image consists of: what is below comes first, so that nothing refers to what is not
+// there yet.
+func (i *Image) contents() ([]content, error) {
+	var all []content
+	seen := map[v1.Hash]bool{}
+	add := func(c content) {
+		if !seen[c.digest] {
+			seen[c.digest] = true
+			all = append(all, c)
+		}
+	}
+	var visitImage func(v1.Image) error
+	var visitIndex func(v1.ImageIndex, int) error
+	visitImage = func(img v1.Image) error {
+		m, err := img.Manifest()
+		if err != nil {
+			return err
+		}
+		for _, d := range m.Layers {
+			if len(d.URLs) > 0 || !d.MediaType.IsDistributable() {
+				return fmt.Errorf("its layer %s is kept somewhere else and cannot be copied", short(d.Digest.String()))
+			}
+			layer, err := img.LayerByDigest(d.Digest)
+			if err != nil {
+				return err
+			}
+			add(content{d.Digest, d.Size, layer.Compressed})
+		}
+		config, err := img.RawConfigFile()
+		if err != nil {
+			return err
+		}
+		add(document(m.Config.Digest, config))
+		data, err := img.RawManifest()
+		if err != nil {
+			return err
+		}
+		digest, err := img.Digest()
+		add(document(digest, data))
+		return err
+	}
+	visitIndex = func(index v1.ImageIndex, depth int) error {
+		m, err := index.IndexManifest()
+		if err != nil {
+			return err
+		}
+		for _, d := range m.Manifests {
+			switch {
+			case d.MediaType.IsImage():
+				img, err := index.Image(d.Digest)
+				if err == nil {
+					err = visitImage(img)
+				}
+				if err != nil {
+					return err
+				}
+			case d.MediaType.IsIndex() && depth < maxNesting:
+				inner, err := index.ImageIndex(d.Digest)
+				if err == nil {
+					err = visitIndex(inner, depth+1)
+				}
+				if err != nil {
+					return err
+				}
+			default:
+				return fmt.Errorf("its index lists a %q, which is no image", d.MediaType)
+			}
+		}
+		data, err := index.RawManifest()
+		if err != nil {
+			return err
+		}
+		digest, err := index.Digest()
+		add(document(digest, data))
+		return err
+	}
+	var err error
+	if i.index != nil {
+		err = visitIndex(i.index, 0)
+	} else {
+		err = visitImage(i.one)
+	}
+	if err != nil {
+		return nil, i.explain(err)
+	}
+	return all, nil
+}
+
+// WriteLayout puts images into a folder as an OCI layout, each under its name. What is in a layout already
+// stays, apart from an image of the same name. The index is written last, so that it never lists what is
+// not there.
+func WriteLayout(ctx context.Context, fsys afero.Fs, dir string, images []*Image) error {
+	index := v1.IndexManifest{SchemaVersion: 2, MediaType: types.OCIImageIndex}
+	if entries, err := afero.ReadDir(fsys, dir); err == nil && len(entries) > 0 {
+		if !IsLayout(fsys, dir) {
+			return errors.New("is a folder with something else in it; name a new folder or an OCI layout")
+		}
+		r, err := folder{fsys, dir}.open("index.json")
+		if err != nil {
+			return fmt.Errorf("its index.json: %w", err)
+		}
+		data, err := readDocument("index.json", r)
+		if err != nil {
+			return err
+		}
+		if err := json.Unmarshal(data, &index); err != nil {
+			return fmt.Errorf("reading index.json: %w", err)
+		}
+	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return withoutPath(err)
+	}
+	blobs := filepath.Join(dir, "blobs", "sha256")
+	if err := fsys.MkdirAll(blobs, 0o755); err != nil {
+		return withoutPath(err)
+	}
+	for _, img := range images {
+		all, err := img.contents()
+		if err != nil {
+			return err
+		}
+		for _, c := range all {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			name := filepath.Join(blobs, c.digest.Hex)
+			if info, err := fsys.Stat(name); err == nil && info.Size() == c.size {
+				continue
+			}
+			if err := replace(fsys, name, func(w io.Writer) error { return c.copyTo(ctx, w) }); err != nil {
+				return img.explain(err)
+			}
+		}
+		d, err := img.described()
+		if err != nil {
+			return err
+		}
+		index.Manifests = slices.DeleteFunc(index.Manifests, func(old v1.Descriptor) bool {
+			return old.Annotations[refName] == d.Annotations[refName] && (d.Annotations[refName] != "" || old.Digest == d.Digest)
+		})
+		index.Manifests = append(index.Manifests, d)
+	}
+	for name, value := range map[string]any{"oci-layout": layoutVersion(), "index.json": index} {
+		if err := replace(fsys, filepath.Join(dir, name), func(w io.Writer) error { return json.NewEncoder(w).Encode(value) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func layoutVersion() map[string]string { return map[string]string{"imageLayoutVersion": "1.0.0"} }
+
+// described is the entry of an image in the index of a layout.
+func (i *Image) described() (v1.Descriptor, error) {
+	d, err := i.descriptor()
+	if i.Name != "" {
+		d.Annotations = map[string]string{refName: i.Name, "io.containerd.image.name": i.Name}
+	}
+	return d, err
+}
+
+// copyTo writes a blob, and fails where it has another digest.
+func (c content) copyTo(ctx context.Context, w io.Writer) error {
+	r, err := c.open()
+	if err != nil {
+		return err
+	}
+	v := &verified{ReadCloser: r, sum: newSum(), want: c.digest.Hex}
+	defer v.Close()
+	n, err := io.Copy(w, &metered{ctx: ctx, r: v})
+	if err == nil && n != c.size {
+		err = fmt.Errorf("the blob %s has %d bytes and not %d; it is damaged", short(c.digest.String()), n, c.size)
+	}
+	return err
+}
+
+// replace writes a file that appears as a whole or not at all.
+func replace(fsys afero.Fs, name string, write func(io.Writer) error) error {
+	f, err := afero.TempFile(fsys, filepath.Dir(name), ".new-")
+	if err != nil {
+		return withoutPath(err)
+	}
+	err = write(f)
+	if closing := f.Close(); err == nil {
+		err = closing
+	}
+	if err == nil {
+		err = fsys.Chmod(f.Name(), 0o644)
+	}
+	if err == nil {
+		err = fsys.Rename(f.Name(), name)
+	}
+	if err != nil {
+		_ = fsys.Remove(f.Name())
+		return withoutPath(err)
+	}
+	return nil
+}
+
+// savedEntry is an entry of manifest.json, as docker load reads it.
+type savedEntry struct {
+	Config   string
+	RepoTags []string
+	Layers   []string
+}
+
+// WriteTarball writes images into a tarball. It is one of an OCI layout, and docker load reads it too: of an
+// index it takes the image for linux/amd64, or the first one.
+func WriteTarball(ctx context.Context, fsys afero.Fs, file string, images []*Image) error {
+	index := v1.IndexManifest{SchemaVersion: 2, MediaType: types.OCIImageIndex}
+	docker := []savedEntry{}
+	var blobs []content
+	for _, img := range images {
+		all, err := img.contents()
+		if err != nil {
+			return err
+		}
+		for _, c := range all {
+			if !slices.ContainsFunc(blobs, func(other content) bool { return other.digest == c.digest }) {
+				blobs = append(blobs, c)
+			}
+		}
+		d, err := img.described()
+		if err != nil {
+			return err
+		}
+		index.Manifests = append(index.Manifests, d)
+		entry, err := img.saved()
+		if err != nil {
+			return img.explain(err)
+		}
+		docker = append(docker, entry)
+	}
+	if info, err := fsys.Stat(file); err == nil && !info.Mode().IsRegular() {
+		return errors.New("is no plain file")
+	}
+	return replace(fsys, file, func(to io.Writer) error {
+		w := tar.NewWriter(to)
+		entry := func(name string, size int64) error {
+			return w.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: 0o644, Size: size, ModTime: time.Unix(0, 0)})
+		}
+		for _, doc := range []struct {
+			name  string
+			value any
+		}{{"oci-layout", layoutVersion()}, {"index.json", index}, {"manifest.json", docker}} {
+			data, err := json.Marshal(doc.value)
+			if err != nil {
+				return err
+			}
+			if err := entry(doc.name, int64(len(data))); err != nil {
+				return err
+			}
+			if _, err := w.Write(data); err != nil {
+				return err
+			}
+		}
+		for _, c := range blobs {
+			if err := entry(path.Join("blobs/sha256", c.digest.Hex), c.size); err != nil {
+				return err
+			}
+			if err := c.copyTo(ctx, w); err != nil {
+				return err
+			}
+		}
+		return w.Close()
+	})
+}
+
+// saved is what docker load reads of an image.
+func (i *Image) saved() (savedEntry, error) {
+	img := i.one
+	if i.index != nil {
+		var err error
+		if img, err = fromIndex(i.index, 0); err != nil {
+			return savedEntry{}, err
+		}
+	}
+	m, err := img.Manifest()
+	if err != nil {
+		return savedEntry{}, err
+	}
+	entry := savedEntry{Config: "blobs/sha256/" + m.Config.Digest.Hex}
+	if strings.Contains(i.Name[strings.LastIndex(i.Name, "/")+1:], ":") && !HasDigest(i.Name) {
+		entry.RepoTags = []string{i.Name}
+	}
+	for _, l := range m.Layers {
+		entry.Layers = append(entry.Layers, "blobs/sha256/"+l.Digest.Hex)
+	}
+	return entry, nil
+}
