@@ -32,6 +32,9 @@ func Materials(program io.ReaderAt, size int64, by string, at time.Time) ([]byte
 		return nil, err
 	}
 	digest := hex.EncodeToString(sum.Sum(nil))
+	if info.Main.Path == "" { // a program of the toolchain
+		info.Main.Path = info.Path
+	}
 	name := path.Base(info.Main.Path)
 	ids := identifiers{}
 	main := ids.module(&info.Main)

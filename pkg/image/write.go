@@ -124,27 +124,46 @@ func (i *Image) contents() ([]content, error) {
 // not there.
 func WriteLayout(ctx context.Context, fsys afero.Fs, dir string, images []*Image) error {
 	index := v1.IndexManifest{SchemaVersion: 2, MediaType: types.OCIImageIndex}
-	if entries, err := afero.ReadDir(fsys, dir); err == nil && len(entries) > 0 {
-		if !IsLayout(fsys, dir) {
-			return errors.New("is a folder with something else in it; name a new folder or an OCI layout")
-		}
-		r, err := folder{fsys, dir}.open("index.json")
-		if err != nil {
-			return fmt.Errorf("its index.json: %w", err)
-		}
-		data, err := readDocument("index.json", r)
-		if err != nil {
-			return err
-		}
-		if err := json.Unmarshal(data, &index); err != nil {
-			return fmt.Errorf("reading index.json: %w", err)
-		}
-	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	entries, err := afero.ReadDir(fsys, dir)
+	missing := errors.Is(err, fs.ErrNotExist)
+	switch {
+	case err != nil && !missing:
 		return withoutPath(err)
+	case len(entries) == 0:
+	case !IsLayout(fsys, dir):
+		return errors.New("is a folder with something else in it; name a new folder or an OCI layout")
+	default:
+		data, err := afero.ReadFile(fsys, filepath.Join(dir, "index.json"))
+		if err == nil {
+			err = json.Unmarshal(data, &index)
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // it is written last
+			return fmt.Errorf("reading its index.json: %w", withoutPath(err))
+		}
 	}
+	err = writeLayout(ctx, fsys, dir, images, index)
+	if err != nil && len(entries) == 0 {
+		for _, name := range []string{"blobs", "oci-layout", "index.json"} {
+			_ = fsys.RemoveAll(filepath.Join(dir, name))
+		}
+		if missing {
+			_ = fsys.Remove(dir)
+		}
+	}
+	return err
+}
+
+func writeLayout(ctx context.Context, fsys afero.Fs, dir string, images []*Image, index v1.IndexManifest) error {
 	blobs := filepath.Join(dir, "blobs", "sha256")
 	if err := fsys.MkdirAll(blobs, 0o755); err != nil {
 		return withoutPath(err)
+	}
+	put := func(name string, value any) error {
+		return replace(fsys, filepath.Join(dir, name), func(w io.Writer) error { return json.NewEncoder(w).Encode(value) })
+	}
+	// What is interrupted from here on is known as a layout, and can be gone on with.
+	if err := put("oci-layout", layoutVersion()); err != nil {
+		return err
 	}
 	for _, img := range images {
 		all, err := img.contents()
@@ -172,12 +191,7 @@ func WriteLayout(ctx context.Context, fsys afero.Fs, dir string, images []*Image
 		})
 		index.Manifests = append(index.Manifests, d)
 	}
-	for name, value := range map[string]any{"oci-layout": layoutVersion(), "index.json": index} {
-		if err := replace(fsys, filepath.Join(dir, name), func(w io.Writer) error { return json.NewEncoder(w).Encode(value) }); err != nil {
-			return err
-		}
-	}
-	return nil
+	return put("index.json", index)
 }
 
 func layoutVersion() map[string]string { return map[string]string{"imageLayoutVersion": "1.0.0"} }
