@@ -75,7 +75,7 @@ func (ids identifiers) module(m *debug.Module) *spdx.Package {
 	source := ""
 	switch r := m.Replace; {
 	case r == nil:
-	case r.Version == "": // a folder, whose place says nothing elsewhere
+	case r.Version == "" || r.Version == "(devel)": // a folder, whose place says nothing elsewhere
 		source = "built from a folder that stands in for it"
 	default:
 		source = "stands in for " + m.Path + " " + m.Version
