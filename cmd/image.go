@@ -63,6 +63,19 @@ func (o *targetOptions) check() (findings project.Findings) {
 	return findings
 }
 
+// ready finds out whether an image can be brought to where the flags say, before it is made.
+func (a *app) ready(ctx context.Context, dir string, o *targetOptions) error {
+	if o.layout != "" {
+		if err := image.CheckLayout(a.FS, absolute(dir, o.layout)); err != nil {
+			return fmt.Errorf("--oci-layout %s: %w", o.layout, err)
+		}
+	}
+	if o.push {
+		return a.registries(o.registryOptions).CheckPush(ctx, o.image)
+	}
+	return nil
+}
+
 // deliver brings an image to where the flags say.
 func (a *app) deliver(ctx context.Context, dir string, img *image.Image, o *targetOptions) error {
 	img.Name = o.image

@@ -122,6 +122,9 @@ func (a *app) runImageBuild(ctx context.Context, o *imageBuildOptions) error {
 	}
 	ctx, stop := untilInterrupted(ctx)
 	defer stop()
+	if err := a.ready(ctx, dir, &o.targetOptions); err != nil {
+		return interrupted(ctx, err)
+	}
 	temp, err := afero.TempDir(a.FS, "", "operon-image-")
 	if err != nil {
 		return fmt.Errorf("making a folder for the manager: %w", reason(err))

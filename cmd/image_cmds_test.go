@@ -224,6 +224,12 @@ func TestImageBuildRefused(t *testing.T) {
 			}
 		}
 	}
+	never := func(e *cmd.Env) {
+		e.RunWith = func(context.Context, string, []string, io.Writer, io.Writer, string, ...string) error {
+			t.Error("something was compiled")
+			return nil
+		}
+	}
 	const arm = "linux/arm/v7"
 	for _, c := range []struct {
 		name   string
@@ -245,9 +251,9 @@ func TestImageBuildRefused(t *testing.T) {
 		{"time", func(e *cmd.Env) { e.Environ = []string{"SOURCE_DATE_EPOCH=now"} }, "image build --tarball x.tar", 2, `SOURCE_DATE_EPOCH "now": must be a number of seconds`},
 		{"does not compile", run(errors.New("exit status 1"), "cmd/main.go:3: no"), "image build --tarball x.tar --platform " + arm, 1, "the manager does not build for linux/arm/v7: go build ./cmd:\ncmd/main.go:3: no\n"},
 		{"no go", run(&exec.Error{Name: "go", Err: exec.ErrNotFound}, ""), "image build --tarball x.tar --platform " + arm, 1, "there is no go command on the PATH"},
-		{"refused", nil, "image build --push --image " + host + "/op:v1", 1, "pushing " + host + "/op:v1: " + host + " refuses the push (401); log in with"},
-		{"no base", nil, "image build --push --image " + host + "/op:v1 --base " + host + "/base:v1", 1, "the base: image " + host + "/base:v1: " + host + " refuses access (401)"},
-		{"folder", nil, "image build --oci-layout cmd", 1, "--oci-layout cmd: is a folder with something else in it"},
+		{"refused", never, "image build --push --image " + host + "/op:v1", 1, "pushing " + host + "/op:v1: " + host + " refuses the push (401); log in with"},
+		{"no base", nil, "image build --tarball x.tar --base " + host + "/base:v1", 1, "the base: image " + host + "/base:v1: " + host + " refuses access (401)"},
+		{"folder", never, "image build --oci-layout cmd", 1, "--oci-layout cmd: is a folder with something else in it"},
 		{"old name alone", nil, "build", 2, "takes the name of one image"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -262,6 +268,10 @@ func TestImageBuildRefused(t *testing.T) {
 				t.Errorf("it left %s", keysOf(after))
 			}
 		})
+	}
+	older := folderOf(t, map[string]string{"PROJECT": "domain: example.com\nlayout:\n- go.kubebuilder.io/v3\nrepo: example.com/pond\nversion: \"3\"\n", "main.go": "package main\n"})
+	if code, _, errOut := imageCall(t, older, run(errors.New("exit status 1"), ""), "image", "build", "--tarball", "x.tar", "--platform", arm); code != 1 || !strings.Contains(errOut, "go build .:\nexit status 1") {
+		t.Errorf("exit code %d\n%s", code, errOut)
 	}
 	empty := t.TempDir()
 	if code, _, errOut := imageCall(t, empty, nil, "image", "build", "--tarball", "x.tar"); code != 2 || !strings.Contains(errOut, "PROJECT") {

@@ -4,13 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/partial"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
-	"github.com/google/go-containerregistry/pkg/v1/tarball"
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
@@ -233,83 +231,4 @@ func (l layoutIndex) Image(digest v1.Hash) (v1.Image, error) {
 func (l layoutIndex) ImageIndex(digest v1.Hash) (v1.ImageIndex, error) {
 	found, err := l.below(digest)
 	return layoutIndex(found), err
-}
-
-// saved are the images in a tarball of docker save, or the one with a tag.
-func (a *archive) saved(tag string) ([]*Image, error) {
-	all, err := a.manifest()
-	if err != nil {
-		return nil, err
-	}
-	if tag != "" {
-		chosen, err := chooseSaved(all, tag)
-		if err != nil {
-			return nil, err
-		}
-		all = tarball.Manifest{chosen}
-	}
-	if len(all) == 0 {
-		return nil, errors.New("holds no image")
-	}
-	var images []*Image
-	for _, d := range all {
-		data, err := a.document(d.Config)
-		if err != nil {
-			return nil, err
-		}
-		img, err := partial.UncompressedToImage(savedImage{a, d, data})
-		if err != nil {
-			return nil, err
-		}
-		one := &Image{one: img}
-		if len(d.RepoTags) > 0 {
-			one.Name = d.RepoTags[0]
-		}
-		images = append(images, one)
-	}
-	return images, nil
-}
-
-// savedImage is an image of docker save, as the library wants it. Its layers are packed again, so that its
-// digest is one of its own.
-type savedImage struct {
-	*archive
-	desc   tarball.Descriptor
-	config []byte
-}
-
-func (s savedImage) RawConfigFile() ([]byte, error)      { return s.config, nil }
-func (s savedImage) MediaType() (types.MediaType, error) { return types.DockerManifestSchema2, nil }
-func (s savedImage) LayerByDiffID(id v1.Hash) (partial.UncompressedLayer, error) {
-	config, err := v1.ParseConfigFile(strings.NewReader(string(s.config)))
-	if err != nil {
-		return nil, err
-	}
-	for i, known := range config.RootFS.DiffIDs {
-		if known == id && i < len(s.desc.Layers) {
-			return savedLayer{s.archive, s.desc.Layers[i], id}, nil
-		}
-	}
-	return nil, fmt.Errorf("its configuration has no layer %s", short(id.String()))
-}
-
-type savedLayer struct {
-	*archive
-	entry string
-	id    v1.Hash
-}
-
-func (s savedLayer) DiffID() (v1.Hash, error)            { return s.id, nil }
-func (s savedLayer) MediaType() (types.MediaType, error) { return types.DockerLayer, nil }
-func (s savedLayer) Uncompressed() (io.ReadCloser, error) {
-	r, err := s.open(s.entry)
-	if err != nil {
-		return nil, fmt.Errorf("its %s: %w", cut(s.entry), err)
-	}
-	stream, end, err := unpacked(&metered{ctx: s.ctx, r: r}, s.limits, cut(s.entry))
-	if err != nil {
-		r.Close()
-		return nil, err
-	}
-	return &verified{ReadCloser: readCloser{stream, func() error { end(); return r.Close() }}, sum: newSum(), want: s.id.Hex}, nil
 }

@@ -3,8 +3,9 @@ package image
 import (
 	"context"
 	"fmt"
+	"net/http"
 
-	"github.com/google/go-containerregistry/pkg/name"
+	"github.com/google/go-containerregistry/pkg/authn"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 )
@@ -24,14 +25,7 @@ func (r Registries) Push(ctx context.Context, img *Image, ref string, progress f
 }
 
 func (r Registries) push(ctx context.Context, img *Image, ref string, progress func(done, all int64)) (string, error) {
-	parsed, err := parse(ref, r.Insecure)
-	if err != nil {
-		return "", err
-	}
-	if _, ok := parsed.(name.Digest); ok {
-		return "", fmt.Errorf("must have a tag and no digest, which follows from the image")
-	}
-	to, err := r.destination(parsed)
+	to, err := r.destination(ref)
 	if err != nil {
 		return "", err
 	}
@@ -69,7 +63,11 @@ func (r Registries) push(ctx context.Context, img *Image, ref string, progress f
 
 // destination is a registry that is pushed to: neither a mirror of it nor the place that registries.conf has it
 // read from.
-func (r Registries) destination(ref name.Reference) (source, error) {
+func (r Registries) destination(name string) (source, error) {
+	ref, err := parseTag(name, r.Insecure)
+	if err != nil {
+		return source{}, err
+	}
 	sources, err := r.withoutMirrors().sources(ref)
 	if err != nil {
 		return source{}, err
@@ -85,4 +83,44 @@ func (r Registries) destination(ref name.Reference) (source, error) {
 func (r Registries) withoutMirrors() Registries {
 	r.Mirrors = nil
 	return r
+}
+
+// CheckPush tells whether a registry would take an image under a name, before work is done to make it. It
+// begins to send something, as that is the only way to know.
+func (r Registries) CheckPush(ctx context.Context, ref string) error {
+	to, err := r.destination(ref)
+	if err != nil {
+		return fmt.Errorf("pushing %s: %w", withoutPassword(ref), err)
+	}
+	// The library asks for the credentials of a host, and they may be those of a path in it.
+	auth, err := to.keys.ResolveContext(ctx, to.ref.Context())
+	if err == nil {
+		carrier := to.transport
+		if carrier == nil {
+			carrier = remote.DefaultTransport
+		}
+		err = remote.CheckPushPermission(to.ref, known{auth}, bound{ctx, carrier})
+	}
+	switch {
+	case ctx.Err() != nil:
+		return fmt.Errorf("pushing %s: %w", ref, context.Cause(ctx))
+	case err != nil:
+		return fmt.Errorf("pushing %s: %w", ref, to.explain(err))
+	}
+	return nil
+}
+
+// known is a keychain of credentials that have been found.
+type known struct{ authn.Authenticator }
+
+func (k known) Resolve(authn.Resource) (authn.Authenticator, error) { return k.Authenticator, nil }
+
+// bound ends requests with a context.
+type bound struct {
+	ctx context.Context
+	to  http.RoundTripper
+}
+
+func (b bound) RoundTrip(r *http.Request) (*http.Response, error) {
+	return b.to.RoundTrip(r.WithContext(b.ctx))
 }

@@ -25,17 +25,23 @@ func CheckTag(repository, tag string) error {
 
 // CheckName tells whether a text names an image that can be written: with a tag, or with none, which is latest.
 func CheckName(ref string) error {
-	parsed, err := parse(ref, nil)
+	_, err := parseTag(ref, nil)
+	return err
+}
+
+// parseTag takes the name of an image apart that is to be written.
+func parseTag(ref string, insecure []string) (name.Reference, error) {
+	parsed, err := parse(ref, insecure)
 	if name.IsErrBadName(err) {
-		return errors.New("is no name of an image, such as registry.example.com/team/operator:v1")
+		return nil, errors.New("is no name of an image, such as registry.example.com/team/operator:v1")
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if _, ok := parsed.(name.Digest); ok {
-		return errors.New("must have a tag and no digest, which follows from the image")
+		return nil, errors.New("must have a tag and no digest, which follows from the image")
 	}
-	return nil
+	return parsed, nil
 }
 
 // Elsewhere is an image's name in another registry, which may be given with a path.
