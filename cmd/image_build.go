@@ -125,7 +125,7 @@ func (a *app) runImageBuild(ctx context.Context, o *imageBuildOptions) error {
 	if err := a.ready(ctx, dir, &o.targetOptions); err != nil {
 		return interrupted(ctx, err)
 	}
-	temp, err := afero.TempDir(a.FS, "", "operon-image-")
+	temp, err := afero.TempDir(a.FS, a.Getenv("TMPDIR"), "operon-image-")
 	if err != nil {
 		return fmt.Errorf("making a folder for the manager: %w", reason(err))
 	}

@@ -278,3 +278,31 @@ func TestImageBuildRefused(t *testing.T) {
 		t.Errorf("exit code %d\n%s", code, errOut)
 	}
 }
+
+// TestImageBuildInterrupted holds that nothing is left of a build that was asked to end.
+func TestImageBuildInterrupted(t *testing.T) {
+	t.Parallel()
+	dir, temp := imageProject(t), t.TempDir()
+	ctx, cancel := context.WithCancel(t.Context())
+	var out bytes.Buffer
+	env, err := cmd.System()
+	if err != nil {
+		t.Fatal(err)
+	}
+	env.Out, env.Err, env.Dir, env.Environ = &out, &out, dir, []string{"TMPDIR=" + temp}
+	env.RunWith = func(ctx context.Context, _ string, _ []string, _, _ io.Writer, _ string, _ ...string) error {
+		if entries, err := os.ReadDir(temp); err != nil || len(entries) != 1 {
+			t.Errorf("the manager goes elsewhere: %v, %v", entries, err)
+		}
+		cancel()
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	if code := cmd.Main(ctx, env, []string{"operon", "image", "build", "--tarball", "x.tar"}); code != 1 || !strings.HasSuffix(out.String(), "error: interrupted\n") {
+		t.Errorf("exit code %d\n%s", code, out.String())
+	}
+	entries, err := os.ReadDir(temp)
+	if _, missing := os.Stat(filepath.Join(dir, "x.tar")); err != nil || len(entries) > 0 || missing == nil {
+		t.Errorf("left behind: %v, %v", entries, err)
+	}
+}

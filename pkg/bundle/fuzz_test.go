@@ -1,6 +1,7 @@
 package bundle
 
 import (
+	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -70,6 +71,25 @@ func FuzzAnnotations(f *testing.F) {
 		for _, e := range read.extras {
 			if e.key != "" && !reflect.DeepEqual(again.values[e.key], read.values[e.key]) {
 				t.Errorf("%q was %q and is %q:\n%s", e.key, read.values[e.key], again.values[e.key], written)
+			}
+		}
+	})
+}
+
+// FuzzRecipe holds that whatever a Dockerfile says, only what lies beside it is copied, and below the image's root.
+func FuzzRecipe(f *testing.F) {
+	f.Add("FROM scratch\nLABEL a=b \\\n c=\"d e\"\nCOPY bundle/manifests /manifests/\n")
+	f.Add("FROM x\nCOPY ../a /b\nADD a b\nCOPY a /..\nCOPY /etc/passwd x")
+	f.Fuzz(func(t *testing.T, text string) {
+		recipe, problems := ReadDockerfile("Dockerfile", []byte(text))
+		for _, c := range recipe.Copies {
+			if !filepath.IsLocal(c.From) || !filepath.IsLocal(c.To) || c.To == "." {
+				t.Errorf("copies %q to %q", c.From, c.To)
+			}
+		}
+		for _, p := range problems {
+			if p.Line > strings.Count(text, "\n")+1 {
+				t.Errorf("%s lies behind the end", p)
 			}
 		}
 	})

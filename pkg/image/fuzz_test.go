@@ -3,8 +3,10 @@ package image_test
 import (
 	"archive/tar"
 	"bytes"
+	"errors"
 	"io"
 	"io/fs"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -118,3 +120,28 @@ func openLayers(t *testing.T, layers ...[]byte) {
 		t.Errorf("%d bytes, %v", held, err)
 	}
 }
+
+// FuzzSettings reads files of credentials and of registries from any bytes: they may be refused, and no secret
+// gets into a message.
+func FuzzSettings(f *testing.F) {
+	f.Add("[[registry]]\nprefix = \"*.gone.invalid\"\nblocked = true\n", `{"auths":{"gone.invalid":{"auth":"c2VjcmV0OnNlY3JldA=="}}}`)
+	f.Add("[[registry]]\nlocation = \"gone.invalid\"\nmirror = [{location = \"other.invalid\"}]\n", `{"auths":{"gone.invalid/team":{"auth":"c2VjcmV0OnNlY3JldA="}},"credHelpers":{}}`)
+	f.Add("[registries]\n", "[]")
+	f.Fuzz(func(t *testing.T, conf, auth string) {
+		if strings.Contains(auth, "cred") { // no programs are started
+			t.Skip()
+		}
+		settings := machine(t, map[string]string{"/etc/containers/registries.conf": conf, "/home/me/.docker/config.json": auth}, map[string]string{"HOME": "/home/me"})
+		_, err := image.Registries{Settings: settings, Transport: nowhere{}}.Digest(t.Context(), "eu.gone.invalid/team/op:v1")
+		if err == nil {
+			t.Error("an image was found nowhere")
+		} else if strings.Contains(err.Error(), "c2VjcmV0") {
+			t.Errorf("tells a secret: %v", err)
+		}
+	})
+}
+
+// nowhere is a network without anybody in it.
+type nowhere struct{}
+
+func (nowhere) RoundTrip(*http.Request) (*http.Response, error) { return nil, errors.New("no network") }
