@@ -265,7 +265,7 @@ func (a *app) bundleSource(ctx context.Context, dir, arg string, registries imag
 	if err == nil {
 		return validate.Source{Name: opened.Name, FS: opened.FS, Close: opened.Close}
 	}
-	problem := &validate.Finding{Position: manifest.Position{File: shown}, Level: validate.Error, Rule: "bundle", Text: strings.TrimPrefix(err.Error(), shown+": ")}
+	problem := &validate.Finding{Position: manifest.Position{File: shown}, Level: validate.Error, Rule: "bundle", Text: strings.TrimPrefix(strings.TrimPrefix(err.Error(), "image "), shown+": ")}
 	return validate.Source{Name: shown, Err: problem}
 }
 

@@ -46,6 +46,9 @@ func libraries() map[string][]string {
 		"sigs.k8s.io/kustomize":                           {"pkg/manifest"},
 		"k8s.io/client-go":                                {"pkg/kube"},
 		"github.com/google/go-containerregistry":          {"pkg/image"},
+		"github.com/docker":                               {"pkg/image"},
+		"github.com/spdx/tools-golang":                    {"pkg/image"},
+		"github.com/BurntSushi/toml":                      {"pkg/image"},
 		"github.com/operator-framework/operator-registry": {"pkg/bundle/catalog", "pkg/bundle/validate"},
 		"sigs.k8s.io/controller-runtime/pkg":              {},
 	}
