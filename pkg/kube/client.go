@@ -171,7 +171,7 @@ func rootCause(err error) error {
 // Do sends a request with a JSON body and decodes the answer into out; either may be nil. A refusal
 // is a *StatusError.
 func (c *Client) Do(ctx context.Context, method, path, mediaType string, body, out any) error {
-	stream, err := c.stream(ctx, method, path, mediaType, body)
+	stream, err := c.open(ctx, method, path, mediaType, body, "")
 	if err != nil {
 		return err
 	}
@@ -188,10 +188,11 @@ func (c *Client) Do(ctx context.Context, method, path, mediaType string, body, o
 
 // Watch opens a stream of JSON documents, which ends with ctx or when the server likes.
 func (c *Client) Watch(ctx context.Context, path string) (io.ReadCloser, error) {
-	return c.stream(ctx, http.MethodGet, path, "", nil)
+	return c.open(ctx, http.MethodGet, path, "", nil, "")
 }
 
-func (c *Client) stream(ctx context.Context, method, path, mediaType string, body any) (io.ReadCloser, error) {
+// open sends a request; accept is what it wants but any JSON.
+func (c *Client) open(ctx context.Context, method, path, mediaType string, body any, accept string) (io.ReadCloser, error) {
 	var content io.Reader
 	if body != nil {
 		data, err := json.Marshal(body)
@@ -204,7 +205,10 @@ func (c *Client) stream(ctx context.Context, method, path, mediaType string, bod
 	if err != nil {
 		return nil, err
 	}
-	request.Header.Set("Accept", "application/json")
+	if accept == "" {
+		accept = "application/json"
+	}
+	request.Header.Set("Accept", accept)
 	if body != nil {
 		if mediaType == "" {
 			mediaType = "application/json"

@@ -77,10 +77,7 @@ func (c *Client) Path(ctx context.Context, o *Object, namespace string) (string,
 
 // folder is the path of an object's kind, in its namespace.
 func (c *Client) folder(ctx context.Context, o *Object, namespace string) (string, error) {
-	root := "/apis/" + o.GetAPIVersion()
-	if !strings.Contains(o.GetAPIVersion(), "/") {
-		root = "/api/" + o.GetAPIVersion()
-	}
+	root := versionPath(o.GetAPIVersion())
 	var list struct {
 		Resources []struct {
 			Name, Kind string

@@ -1,0 +1,188 @@
+package kube
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// Resource is a kind of objects as the server's paths name it.
+type Resource struct {
+	// APIVersion is the group and version, like apps/v1, Name the plural, like deployments.
+	APIVersion, Name string
+	// Kind is what an object of it calls itself; Resources fills it in.
+	Kind string
+	// Namespaced tells that its objects live in namespaces.
+	Namespaced bool
+}
+
+// Group is the API group, empty for the core.
+func (r Resource) Group() string {
+	group, _, found := strings.Cut(r.APIVersion, "/")
+	if !found {
+		return ""
+	}
+	return group
+}
+
+func (r Resource) path(namespace string) string {
+	root := versionPath(r.APIVersion)
+	if namespace != "" {
+		root += "/namespaces/" + url.PathEscape(namespace)
+	}
+	return root + "/" + r.Name
+}
+
+func versionPath(apiVersion string) string {
+	if strings.Contains(apiVersion, "/") {
+		return "/apis/" + apiVersion
+	}
+	return "/api/" + apiVersion
+}
+
+// Get reads the object that has o's kind, namespace and name; nil means that there is none, or no such kind.
+func (c *Client) Get(ctx context.Context, o *Object) (*Object, error) {
+	path, err := c.Path(ctx, o, o.GetNamespace())
+	if err == nil {
+		found := &Object{}
+		if err = c.Do(ctx, http.MethodGet, path, "", nil, &found.Object); err == nil {
+			return found, nil
+		}
+	}
+	if IsNotFound(err) {
+		return nil, nil
+	}
+	return nil, fmt.Errorf("reading %s: %w", FullName(o), err)
+}
+
+// Named makes a reference to an object, for Get and Delete.
+func Named(apiVersion, kind, namespace, name string) *Object {
+	o := &Object{Object: map[string]any{"apiVersion": apiVersion, "kind": kind}}
+	o.SetName(name)
+	if namespace != "" {
+		o.SetNamespace(namespace)
+	}
+	return o
+}
+
+// FullName is how people call an object, with its namespace: deployment olm/olm-operator.
+func FullName(o *Object) string {
+	name := o.GetName()
+	if o.GetNamespace() != "" {
+		name = o.GetNamespace() + "/" + name
+	}
+	return strings.ToLower(o.GetKind()) + " " + name
+}
+
+// pageSize is how many objects a list asks for at a time.
+const pageSize = 500
+
+// List reads all objects of a resource, of one namespace or, where that is empty, of all. Query narrows
+// it down, as labelSelector or fieldSelector do. A resource that the cluster does not have has no objects.
+func (c *Client) List(ctx context.Context, r Resource, namespace string, query url.Values) ([]*Object, error) {
+	return c.list(ctx, r, namespace, query, "")
+}
+
+// ListNames is List without the objects' specs and statuses, which can be large.
+func (c *Client) ListNames(ctx context.Context, r Resource, namespace string, query url.Values) ([]*Object, error) {
+	return c.list(ctx, r, namespace, query, "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1")
+}
+
+func (c *Client) list(ctx context.Context, r Resource, namespace string, query url.Values, accept string) ([]*Object, error) {
+	parameters := url.Values{"limit": {fmt.Sprint(pageSize)}}
+	for key, values := range query {
+		parameters[key] = values
+	}
+	var objects []*Object
+	for {
+		var page struct {
+			Kind     string
+			Metadata struct{ Continue string }
+			Items    []map[string]any
+		}
+		stream, err := c.open(ctx, http.MethodGet, r.path(namespace)+"?"+parameters.Encode(), "", nil, accept)
+		if IsNotFound(err) {
+			return nil, nil
+		}
+		if err == nil {
+			err = decodeAll(stream, &page)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("listing %s: %w", r.Name, err)
+		}
+		for _, item := range page.Items {
+			o := &Object{Object: item}
+			o.SetAPIVersion(r.APIVersion) // items of lists do not say what they are, or that they are metadata
+			o.SetKind(strings.TrimSuffix(page.Kind, "List"))
+			if r.Kind != "" || accept != "" {
+				o.SetKind(r.Kind)
+			}
+			objects = append(objects, o)
+		}
+		if page.Metadata.Continue == "" {
+			return objects, nil
+		}
+		parameters.Set("continue", page.Metadata.Continue)
+	}
+}
+
+func decodeAll(stream io.ReadCloser, out any) error {
+	defer func() { _ = stream.Close() }()
+	return json.NewDecoder(stream).Decode(out)
+}
+
+// Resources lists what the cluster has that can be listed and deleted, in the versions that it prefers.
+// Unserved are groups that it should have and cannot ask for: their API servers do not answer.
+func (c *Client) Resources(ctx context.Context) (resources []Resource, unserved []string, err error) {
+	var groups struct {
+		Groups []struct {
+			Name             string
+			PreferredVersion struct{ GroupVersion string }
+		}
+	}
+	if err := c.Do(ctx, http.MethodGet, "/apis", "", nil, &groups); err != nil {
+		return nil, nil, fmt.Errorf("finding the cluster's kinds: %w", err)
+	}
+	versions := []string{"v1"}
+	for _, group := range groups.Groups {
+		versions = append(versions, group.PreferredVersion.GroupVersion)
+	}
+	for _, version := range versions {
+		found, err := c.resources(ctx, version)
+		if status, ok := errors.AsType[*StatusError](err); ok && status.Code >= http.StatusInternalServerError {
+			unserved = append(unserved, version)
+			continue
+		}
+		if err != nil && !IsNotFound(err) {
+			return nil, nil, fmt.Errorf("finding the kinds of %s: %w", version, err)
+		}
+		resources = append(resources, found...)
+	}
+	return resources, unserved, nil
+}
+
+func (c *Client) resources(ctx context.Context, version string) ([]Resource, error) {
+	var list struct {
+		Resources []struct {
+			Name, Kind string
+			Namespaced bool
+			Verbs      []string
+		}
+	}
+	if err := c.Do(ctx, http.MethodGet, versionPath(version), "", nil, &list); err != nil {
+		return nil, err
+	}
+	var resources []Resource
+	for _, r := range list.Resources {
+		if !strings.Contains(r.Name, "/") && slices.Contains(r.Verbs, "list") && slices.Contains(r.Verbs, "delete") {
+			resources = append(resources, Resource{APIVersion: version, Name: r.Name, Kind: r.Kind, Namespaced: r.Namespaced})
+		}
+	}
+	return resources, nil
+}
