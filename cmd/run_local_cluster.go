@@ -43,51 +43,26 @@ func (r *localRun) choose(ctx context.Context) error {
 
 // reach connects to the cluster of the kubeconfig, if there is one.
 func (r *localRun) reach(ctx context.Context) error {
-	o := r.o
-	files, home := []string{o.kubeconfig}, false
-	switch variable := r.Getenv("KUBECONFIG"); {
-	case o.kubeconfig != "":
-		if !filepath.IsAbs(o.kubeconfig) {
-			files[0] = filepath.Join(r.Dir, o.kubeconfig)
-		}
-	case variable != "":
-		files = filepath.SplitList(variable)
-	default:
-		home = true
-		folder := r.Getenv("HOME")
-		if folder == "" {
-			folder = r.Getenv("USERPROFILE")
-		}
-		files[0] = filepath.Join(folder, ".kube", "config")
+	files, home := r.kubeconfigFiles(r.o.kubeconfig)
+	if home {
 		if _, err := r.FS.Stat(files[0]); err != nil {
-			if o.controlPlane == planeKubeconfig {
+			if r.o.controlPlane == planeKubeconfig {
 				return fmt.Errorf("there is no kubeconfig: give --kubeconfig, set KUBECONFIG, or use --control-plane embedded")
 			}
 			return nil
 		}
 	}
-	cluster, err := kube.Load(files...)
-	var version string
-	if err == nil {
-		version, err = cluster.Ping(ctx, reachTimeout)
-	}
+	cluster, err := r.openCluster(ctx, files)
 	if ctx.Err() != nil {
 		return errInterrupted
 	}
 	if err != nil {
-		if home && o.controlPlane == planeAuto {
+		if home && r.o.controlPlane == planeAuto {
 			r.progressf("~/.kube/config is not used: %v", err)
 			return nil
 		}
-		text := err.Error()
-		for _, file := range files {
-			// The folder is the machine's, not the user's words.
-			text = strings.ReplaceAll(text, file, filepath.Base(file))
-		}
-		err = errors.New(text)
 		return fmt.Errorf("%w\ncorrect the kubeconfig, or use --control-plane embedded to run without a cluster", err)
 	}
-	r.progressf("using the cluster of context %q at %s (Kubernetes %s)", cluster.Context, cluster.URL, version)
 	r.cluster, r.kubeconfig = cluster, strings.Join(files, string(filepath.ListSeparator))
 	return nil
 }

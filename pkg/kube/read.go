@@ -89,7 +89,7 @@ func (c *Client) List(ctx context.Context, r Resource, namespace string, query u
 	return c.list(ctx, r, namespace, query, "")
 }
 
-// ListNames is List without the objects' specs and statuses, which can be large.
+// ListNames is List without the objects' specs and statuses, which can be large. It needs r.Kind.
 func (c *Client) ListNames(ctx context.Context, r Resource, namespace string, query url.Values) ([]*Object, error) {
 	return c.list(ctx, r, namespace, query, "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1")
 }
@@ -119,9 +119,8 @@ func (c *Client) list(ctx context.Context, r Resource, namespace string, query u
 		for _, item := range page.Items {
 			o := &Object{Object: item}
 			o.SetAPIVersion(r.APIVersion) // items of lists do not say what they are, or that they are metadata
-			o.SetKind(strings.TrimSuffix(page.Kind, "List"))
-			if r.Kind != "" || accept != "" {
-				o.SetKind(r.Kind)
+			if o.SetKind(r.Kind); r.Kind == "" {
+				o.SetKind(strings.TrimSuffix(page.Kind, "List"))
 			}
 			objects = append(objects, o)
 		}

@@ -37,7 +37,7 @@ func (c *Client) Bring(ctx context.Context, o *Object, formerManagers ...string)
 		return "", err
 	}
 	err = c.Apply(ctx, o, o.GetNamespace())
-	if immutable(err) {
+	if IsImmutable(err) {
 		if err := c.Delete(ctx, o, o.GetNamespace()); err != nil {
 			return "", err
 		}
@@ -56,11 +56,16 @@ func (c *Client) Bring(ctx context.Context, o *Object, formerManagers ...string)
 	return Updated, nil
 }
 
-// immutable tells that an object must be made anew to be changed like this.
-func immutable(err error) bool {
+// IsImmutable tells that an object must be made anew to be changed like this.
+func IsImmutable(err error) bool {
 	status, ok := errors.AsType[*StatusError](err)
 	return ok && status.Code == http.StatusUnprocessableEntity &&
 		(strings.Contains(status.Message, "field is immutable") || strings.Contains(status.Message, "cannot change roleRef"))
+}
+
+// IsBeingDeleted tells that an object cannot be made, because its namespace is being deleted.
+func IsBeingDeleted(err error) bool {
+	return hasCode(err, http.StatusForbidden) && strings.Contains(err.Error(), "because it is being terminated")
 }
 
 // adopt makes fields that former managers have set Operon's own, so that the next Apply removes those

@@ -1,0 +1,148 @@
+package cmd
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"sigs.k8s.io/yaml"
+
+	"github.com/operon-sdk/operon/pkg/olm"
+	"github.com/operon-sdk/operon/pkg/project"
+)
+
+func newOLM(a *app) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "olm",
+		Short: "Install, look at and remove OLM, the Operator Lifecycle Manager",
+		Example: fmt.Sprintf(`  %[1]s olm install
+  %[1]s olm status`, a.program),
+		Args: noArgs,
+		RunE: showHelp,
+	}
+	c.AddCommand(newOLMInstall(a), newOLMStatus(a), newOLMUninstall(a))
+	return c
+}
+
+// olmTimeout is how long a command takes at most unless it is told otherwise.
+const olmTimeout = 2 * time.Minute
+
+// olmOptions are the flags that all commands about OLM have.
+type olmOptions struct {
+	version, namespace, kubeconfig string
+	timeout                        time.Duration
+}
+
+func (o *olmOptions) add(c *cobra.Command, namespaceUsage, versionUsage, version string) {
+	flags := c.Flags()
+	flags.StringVar(&o.namespace, "olm-namespace", olm.DefaultNamespace, namespaceUsage)
+	flags.StringVar(&o.version, "version", version, versionUsage)
+	flags.DurationVar(&o.timeout, "timeout", olmTimeout, "how long all of it may take")
+	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "`file` that names the cluster (default: KUBECONFIG, then ~/.kube/config)")
+}
+
+// check returns what is wrong with the flags, and writes the version as OLM does.
+func (o *olmOptions) check() project.Findings {
+	var findings project.Findings
+	if o.version != "" {
+		version, err := olm.Canonical(o.version)
+		if err != nil {
+			findings = append(findings, project.Finding{Field: "--version", Value: o.version, Problem: err.Error()})
+		}
+		o.version = version
+	}
+	if len(validation.IsDNS1123Label(o.namespace)) > 0 {
+		findings = append(findings, project.Finding{Field: "--olm-namespace", Value: o.namespace,
+			Problem: "must consist of lower-case letters, digits and dashes, and be no longer than 63"})
+	}
+	if o.timeout <= 0 {
+		findings = append(findings, project.Finding{Field: "--timeout", Value: o.timeout.String(), Problem: "must be more than nothing, like 5m"})
+	}
+	return findings
+}
+
+// limited is ctx until it is interrupted or its time is up.
+func (o *olmOptions) limited(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, stop := untilInterrupted(ctx)
+	ctx, cancel := context.WithTimeoutCause(ctx, o.timeout, fmt.Errorf("not done within %s", o.timeout))
+	return ctx, func() { cancel(); stop() }
+}
+
+// agrees refuses a version that is not the one installed.
+func (o *olmOptions) agrees(found *olm.Installation) error {
+	if o.version == "" || o.version == olm.Latest || found.Version == "" || strings.TrimPrefix(o.version, "v") == strings.TrimPrefix(found.Version, "v") {
+		return nil
+	}
+	return fmt.Errorf("OLM %s is installed (says %s), not %s; leave --version out to take what is there", found.Version, found.Source, o.version)
+}
+
+// olmProgress prints the steps of a change, on a terminal with what is waited for in the last line.
+type olmProgress struct {
+	*app
+	open bool
+}
+
+func (p *olmProgress) tell(e olm.Event) {
+	if p.quiet {
+		return
+	}
+	const clear = "\r\x1b[K"
+	inPlace := p.ErrTerminal && p.Getenv("TERM") != "dumb"
+	if inPlace && p.open {
+		fmt.Fprint(p.Err, clear)
+	}
+	if p.open = inPlace && e.Waiting; p.open {
+		fmt.Fprint(p.Err, e.Message)
+		return
+	}
+	fmt.Fprintln(p.Err, e.Message)
+}
+
+// end leaves the last line as it is.
+func (p *olmProgress) end() {
+	if p.open {
+		fmt.Fprintln(p.Err)
+		p.open = false
+	}
+}
+
+// printRows prints objects in the columns of operator-sdk's table; wide adds two.
+func printRows(w io.Writer, rows []olm.Row, wide bool) error {
+	table := tabwriter.NewWriter(w, 8, 4, 4, ' ', 0)
+	header := "NAME\tNAMESPACE\tKIND\tSTATUS"
+	if wide {
+		header += "\tREASON\tDIFFERS IN"
+	}
+	fmt.Fprintln(table, header)
+	for _, row := range rows {
+		line := strings.Join([]string{row.Name, row.Namespace, row.Kind, row.Status}, "\t")
+		if wide {
+			var paths []string
+			for _, d := range row.Differences {
+				paths = append(paths, d.Path)
+			}
+			line += "\t" + row.Reason + "\t" + strings.Join(paths, ",")
+		}
+		fmt.Fprintln(table, line)
+	}
+	return table.Flush()
+}
+
+// printAs prints a value as json or yaml.
+func printAs(w io.Writer, format string, value any) error {
+	text, err := json.MarshalIndent(value, "", "  ")
+	if err == nil && format == "yaml" {
+		text, err = yaml.JSONToYAML(text)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(w, strings.TrimRight(string(text), "\n"))
+	return err
+}

@@ -1,0 +1,140 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/operon-sdk/operon/pkg/image"
+	"github.com/operon-sdk/operon/pkg/olm"
+	"github.com/operon-sdk/operon/pkg/project"
+)
+
+// olmInstallOptions are the flags of olm install.
+type olmInstallOptions struct {
+	olmOptions
+	registry, image, catalog, output string
+	upgrade                          bool
+}
+
+func newOLMInstall(a *app) *cobra.Command {
+	o := &olmInstallOptions{}
+	c := &cobra.Command{
+		Use:   "install",
+		Short: "Install OLM, or repair or upgrade it",
+		Long: fmt.Sprintf(`Bring OLM into the cluster and wait until it works. The objects of %[1]s are part of this
+program, so that no network is needed but the cluster's own; those of other versions are
+fetched from OLM's releases.
+
+What is there already is repaired, an installation that was interrupted is completed, and an
+older version is replaced if --upgrade is given; operators stay as they are. Nothing is
+changed when the cluster refuses any of it beforehand. If OLM is not ready in time, the
+causes are printed: conditions, events and the last lines of logs.`, olm.DefaultVersion),
+		Example: fmt.Sprintf(`  # The version that this program contains:
+  %[1]s olm install
+
+  # In a cluster that reaches only a registry of its own, without the public catalog:
+  %[1]s olm install --image-registry registry.example.com:5000 --catalog-image none
+
+  # From an older version:
+  %[1]s olm install --upgrade
+
+  # For somebody else to apply:
+  %[1]s olm install --dry-run -o yaml | kubectl apply --server-side -f -`, a.program),
+		Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return a.olmInstall(c.Context(), o) },
+	}
+	o.add(c, "`namespace` that OLM runs in", "`version` of OLM, like 0.46.0, or latest", olm.DefaultVersion[1:])
+	flags := c.Flags()
+	flags.StringVar(&o.registry, "image-registry", "", "`registry` to pull all images from instead of their own, like registry.example.com:5000/mirror")
+	flags.StringVar(&o.image, "olm-image", "", "`image` of OLM itself")
+	flags.StringVar(&o.catalog, "catalog-image", "", "`image` of the catalog operatorhubio-catalog, or none to leave it out")
+	flags.BoolVar(&o.upgrade, "upgrade", false, "replace an older version")
+	flags.StringVarP(&o.output, "output", "o", "yaml", "with --dry-run, print the objects as yaml or json")
+	completeValues(c, "output", "yaml", "json")
+	completeValues(c, "catalog-image", olm.NoCatalog)
+	return c
+}
+
+// check returns what is wrong with the flags.
+func (o *olmInstallOptions) check() error {
+	findings := o.olmOptions.check()
+	add := func(flag, value, problem string) {
+		findings = append(findings, project.Finding{Field: flag, Value: value, Problem: problem})
+	}
+	if o.version == "" && len(findings) == 0 {
+		add("--version", "", "names no version, like 0.46.0 or latest")
+	}
+	registry := regexp.MustCompile(`^[a-zA-Z0-9]([a-zA-Z0-9.-]*[a-zA-Z0-9])?(:[0-9]+)?(/[a-z0-9._/-]+)?$`)
+	if o.registry != "" && !registry.MatchString(o.registry) {
+		add("--image-registry", o.registry, "must be a host, with a port and a path if need be, and without https://")
+	}
+	if o.image != "" && !image.ValidReference(o.image) {
+		add("--olm-image", o.image, "is no reference of an image, like quay.io/operator-framework/olm:v0.46.0")
+	}
+	if o.catalog != "" && o.catalog != olm.NoCatalog && !image.ValidReference(o.catalog) {
+		add("--catalog-image", o.catalog, "is no reference of an image, and not none")
+	}
+	if !slices.Contains([]string{"yaml", "json"}, o.output) {
+		add("-o", o.output, "must be yaml or json")
+	}
+	return findings.Err()
+}
+
+func (a *app) olmInstall(ctx context.Context, o *olmInstallOptions) error {
+	if err := o.check(); err != nil {
+		return err
+	}
+	ctx, stop := o.limited(ctx)
+	defer stop()
+	release, err := olm.Get(ctx, a.HTTP, o.version)
+	if err != nil {
+		return err
+	}
+	release.Customize(olm.Settings{Namespace: o.namespace, Registry: o.registry, Image: o.image, Catalog: o.catalog})
+	if a.dryRun {
+		return a.printRelease(release, o.output)
+	}
+	cluster, err := a.connect(ctx, o.kubeconfig)
+	if err != nil {
+		return err
+	}
+	progress := &olmProgress{app: a}
+	err = olm.Install(ctx, olm.InstallOptions{
+		Client: cluster, Release: release, Namespace: o.namespace, Upgrade: o.upgrade, Progress: progress.tell,
+	})
+	progress.end()
+	if err != nil {
+		return err
+	}
+	a.progressf("OLM %s is installed\n", release.Version)
+	var rows []olm.Row
+	for _, object := range release.All() {
+		rows = append(rows, olm.Row{Name: object.GetName(), Namespace: object.GetNamespace(), Kind: object.GetKind(), Status: olm.StatusInstalled})
+	}
+	return printRows(a.Out, rows, false)
+}
+
+// printRelease prints what would be applied.
+func (a *app) printRelease(release *olm.Release, format string) error {
+	objects := release.All()
+	if format == "json" {
+		list := map[string]any{"apiVersion": "v1", "kind": "List", "items": objects}
+		return printAs(a.Out, format, list)
+	}
+	for i, object := range objects {
+		if i > 0 {
+			if _, err := fmt.Fprintln(a.Out, "---"); err != nil {
+				return err
+			}
+		}
+		if err := printAs(a.Out, format, object.Object); err != nil {
+			return fmt.Errorf("printing %s: %w", strings.ToLower(object.GetKind()), err)
+		}
+	}
+	return nil
+}

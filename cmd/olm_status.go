@@ -1,0 +1,139 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/operon-sdk/operon/pkg/olm"
+	"github.com/operon-sdk/operon/pkg/project"
+)
+
+func newOLMStatus(a *app) *cobra.Command {
+	o, output := &olmOptions{}, ""
+	c := &cobra.Command{
+		Use:   "status",
+		Short: "Tell which OLM is installed, and how it does",
+		Long: `Find the OLM of the cluster, and compare each of its objects with its release: whether it is
+there, whether it is ready, and what was changed. It ends with 1 when OLM is not installed or
+does not work. Catalogs are told of, but OLM works without them.`,
+		Example: fmt.Sprintf(`  %[1]s olm status
+  %[1]s olm status -o wide
+  %[1]s olm status -o json`, a.program),
+		Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			findings := o.check()
+			if !slices.Contains([]string{"", "wide", "json", "yaml"}, output) {
+				findings = append(findings, project.Finding{Field: "-o", Value: output, Problem: "must be wide, json or yaml"})
+			}
+			if err := findings.Err(); err != nil {
+				return err
+			}
+			return a.olmStatus(c.Context(), o, output)
+		},
+	}
+	o.add(c, "`namespace` that OLM runs in", "`version` that should be installed (default: what the cluster says)", "")
+	c.Flags().StringVarP(&output, "output", "o", "", "print as wide, json or yaml instead of a table")
+	completeValues(c, "output", "wide", "json", "yaml")
+	return c
+}
+
+// errOLMMissing tells that there is nothing to look at.
+var errOLMMissing = errors.New("OLM is not installed")
+
+func (a *app) olmStatus(ctx context.Context, o *olmOptions, output string) error {
+	ctx, stop := o.limited(ctx)
+	defer stop()
+	cluster, err := a.connect(ctx, o.kubeconfig)
+	if err != nil {
+		return err
+	}
+	found, err := olm.Find(ctx, cluster, o.namespace)
+	if err != nil {
+		return err
+	}
+	if err := found.Elsewhere(); err != nil {
+		return err
+	}
+	if !found.Present {
+		return fmt.Errorf("%w in the namespace %s; '%s olm install' installs it", errOLMMissing, o.namespace, a.program)
+	}
+	if err := o.agrees(found); err != nil {
+		return err
+	}
+	release, err := a.installedRelease(ctx, o, found)
+	if err != nil {
+		return err
+	}
+	status, err := olm.Examine(ctx, cluster, found, release)
+	if err != nil {
+		return err
+	}
+	switch output {
+	case "json", "yaml":
+		err = printAs(a.Out, output, status)
+	default:
+		err = a.printStatus(status, output == "wide")
+	}
+	if err != nil {
+		return err
+	}
+	if !status.Healthy {
+		return fmt.Errorf("OLM does not work as it should:\n  %s\n'%s olm install' repairs what is missing or changed",
+			strings.Join(status.Problems(), "\n  "), a.program)
+	}
+	return nil
+}
+
+// installedRelease is the release that a cluster says it has, or the version asked for.
+func (a *app) installedRelease(ctx context.Context, o *olmOptions, found *olm.Installation) (*olm.Release, error) {
+	version := found.Version
+	if version == "" {
+		version = o.version
+	}
+	if version == "" {
+		version = olm.DefaultVersion
+		a.progressf("nothing in the cluster says which version it is: it is compared with %s; --version names another", version)
+	}
+	release, err := olm.Get(ctx, a.HTTP, version)
+	if err != nil && version != olm.DefaultVersion && ctx.Err() == nil {
+		a.progressf("%v\nit is compared with %s instead, without differences", err, olm.DefaultVersion)
+		release, err = olm.Embedded()
+		release = release.NamesOnly()
+	}
+	if err != nil {
+		return nil, err
+	}
+	release.Customize(olm.Settings{Namespace: found.Namespace})
+	return release, nil
+}
+
+func (a *app) printStatus(status *olm.Status, wide bool) error {
+	if status.Source != "" {
+		a.progressf("OLM %s in the namespace %s, says %s\n", status.Version, status.Namespace, status.Source)
+	}
+	if err := printRows(a.Out, status.Objects, wide); err != nil {
+		return err
+	}
+	for _, row := range status.Objects {
+		name := strings.ToLower(row.Kind) + " " + strings.TrimPrefix(row.Namespace+"/"+row.Name, "/")
+		if row.Kind == "CatalogSource" && row.Reason != "" {
+			a.progressf("%s: %s", name, row.Reason)
+		}
+		for _, d := range row.Differences {
+			a.progressf("%s differs: %s is %s, the release has %s", name, d.Path, orNothing(d.Cluster), orNothing(d.Release))
+		}
+	}
+	return nil
+}
+
+func orNothing(value string) string {
+	if value == "" {
+		return "not there"
+	}
+	return value
+}

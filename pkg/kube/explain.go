@@ -1,0 +1,181 @@
+package kube
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+)
+
+// Cause is why a workload is not ready.
+type Cause struct {
+	// Lines tell it: conditions, states of pods and containers, events, last lines of logs.
+	Lines []string
+	// Images are those that could not be pulled; Unscheduled, Crashed and Refused tell of pods that no node
+	// takes, that end, and that the cluster does not let in.
+	Images                        []string
+	Unscheduled, Crashed, Refused bool
+}
+
+const (
+	// mostPods and mostEvents bound what is told of one workload, logLines what of a container's log.
+	mostPods   = 3
+	mostEvents = 3
+	logLines   = 8
+)
+
+// ExplainWorkload tells why the pods of a Deployment are not ready. It tells what it finds: that
+// something cannot be read is no error, but a line less.
+func (c *Client) ExplainWorkload(ctx context.Context, o *Object) *Cause {
+	cause := &Cause{}
+	for _, condition := range Conditions(o) {
+		bad := condition.Status == "False" && condition.Type != "ReplicaFailure" || condition.Status == "True" && condition.Type == "ReplicaFailure"
+		if bad {
+			cause.add("condition %s=%s: %s", condition.Type, condition.Status, condition.text())
+			cause.Refused = cause.Refused || condition.Type == "ReplicaFailure"
+		}
+	}
+	match, _, _ := unstructured.NestedStringMap(o.Object, "spec", "selector", "matchLabels")
+	if len(match) == 0 {
+		return cause
+	}
+	query := url.Values{"labelSelector": {labels.SelectorFromSet(match).String()}}
+	c.ExplainPods(ctx, cause, o.GetNamespace(), query)
+	return cause
+}
+
+// ExplainPods adds to cause why the pods that query selects are not ready.
+func (c *Client) ExplainPods(ctx context.Context, cause *Cause, namespace string, query url.Values) {
+	pods, err := c.List(ctx, Resource{APIVersion: "v1", Name: "pods", Kind: "Pod"}, namespace, query)
+	if err != nil {
+		cause.add("its pods cannot be read: %v", err)
+		return
+	}
+	if len(pods) == 0 {
+		cause.add("it has no pods")
+		sets, err := c.List(ctx, Resource{APIVersion: "apps/v1", Name: "replicasets", Kind: "ReplicaSet"}, namespace, query)
+		if err == nil && len(sets) > 0 {
+			c.events(ctx, cause, sets[len(sets)-1])
+		}
+		return
+	}
+	told := 0
+	for _, pod := range pods {
+		if podReady(pod) || told == mostPods {
+			continue
+		}
+		told++
+		c.explainPod(ctx, cause, pod)
+	}
+}
+
+func podReady(pod *Object) bool {
+	return slices.ContainsFunc(Conditions(pod), func(c Condition) bool { return c.Type == "Ready" && c.Status == "True" })
+}
+
+func (c *Client) explainPod(ctx context.Context, cause *Cause, pod *Object) {
+	phase, _, _ := unstructured.NestedString(pod.Object, "status", "phase")
+	cause.add("pod %s is %s", pod.GetName(), phase)
+	for _, condition := range Conditions(pod) {
+		if condition.Type == "PodScheduled" && condition.Status == "False" {
+			cause.add("  no node takes it: %s", condition.text())
+			cause.Unscheduled = true
+		}
+	}
+	for _, list := range []string{"initContainerStatuses", "containerStatuses"} {
+		statuses, _, _ := unstructured.NestedSlice(pod.Object, "status", list)
+		for _, item := range statuses {
+			if status, ok := item.(map[string]any); ok {
+				c.explainContainer(ctx, cause, pod, status)
+			}
+		}
+	}
+	c.events(ctx, cause, pod)
+}
+
+func (c *Client) explainContainer(ctx context.Context, cause *Cause, pod *Object, status map[string]any) {
+	text := func(fields ...string) string { s, _, _ := unstructured.NestedString(status, fields...); return s }
+	name, image := text("name"), text("image")
+	if ready, _, _ := unstructured.NestedBool(status, "ready"); ready {
+		return
+	}
+	if reason := text("state", "waiting", "reason"); reason != "" {
+		cause.add("  container %s waits: %s", name, Condition{Reason: reason, Message: text("state", "waiting", "message")}.text())
+		if strings.Contains(reason, "ImagePull") || strings.Contains(reason, "InvalidImageName") {
+			cause.Images = append(cause.Images, image)
+			return // nothing has run yet
+		}
+	}
+	for _, state := range []string{"state", "lastState"} {
+		if _, found, _ := unstructured.NestedMap(status, state, "terminated"); found {
+			code, _, _ := unstructured.NestedInt64(status, state, "terminated", "exitCode")
+			cause.add("  container %s ended with code %d: %s", name, code,
+				Condition{Reason: text(state, "terminated", "reason"), Message: text(state, "terminated", "message")}.text())
+			cause.Crashed = true
+			break
+		}
+	}
+	restarts, _, _ := unstructured.NestedInt64(status, "restartCount")
+	c.log(ctx, cause, pod, name, restarts > 0)
+}
+
+// log adds the last lines that a container wrote; of one that was restarted, those before it ended.
+func (c *Client) log(ctx context.Context, cause *Cause, pod *Object, container string, previous bool) {
+	query := url.Values{"container": {container}, "tailLines": {fmt.Sprint(logLines)}, "limitBytes": {"16384"}}
+	if previous {
+		query.Set("previous", "true")
+	}
+	path := "/api/v1/namespaces/" + url.PathEscape(pod.GetNamespace()) + "/pods/" + url.PathEscape(pod.GetName()) + "/log?" + query.Encode()
+	stream, err := c.open(ctx, http.MethodGet, path, "", nil, "*/*")
+	if err != nil {
+		return
+	}
+	defer func() { _ = stream.Close() }()
+	text, err := io.ReadAll(io.LimitReader(stream, 1<<16))
+	if err != nil || strings.TrimSpace(string(text)) == "" {
+		return
+	}
+	cause.add("  the last lines of its log:")
+	for line := range strings.Lines(string(text)) {
+		cause.add("    %s", strings.TrimRight(line, "\r\n"))
+	}
+}
+
+// events adds the newest warnings about an object.
+func (c *Client) events(ctx context.Context, cause *Cause, o *Object) {
+	query := url.Values{"fieldSelector": {"type=Warning,involvedObject.name=" + o.GetName() + ",involvedObject.kind=" + o.GetKind()}}
+	events, err := c.List(ctx, Resource{APIVersion: "v1", Name: "events", Kind: "Event"}, o.GetNamespace(), query)
+	if err != nil {
+		return
+	}
+	slices.SortStableFunc(events, func(a, b *Object) int { return strings.Compare(eventTime(a), eventTime(b)) })
+	if len(events) > mostEvents {
+		events = events[len(events)-mostEvents:]
+	}
+	for _, event := range events {
+		text := func(field string) string { s, _, _ := unstructured.NestedString(event.Object, field); return s }
+		cause.add("  event %s", Condition{Reason: text("reason"), Message: text("message")}.text())
+	}
+}
+
+func eventTime(event *Object) string {
+	for _, field := range []string{"lastTimestamp", "eventTime", "firstTimestamp"} {
+		if stamp, _, _ := unstructured.NestedString(event.Object, field); stamp != "" {
+			return stamp
+		}
+	}
+	return ""
+}
+
+func (c *Cause) add(format string, args ...any) {
+	line := fmt.Sprintf(format, args...)
+	if !slices.Contains(c.Lines, line) {
+		c.Lines = append(c.Lines, line)
+	}
+}

@@ -1,0 +1,114 @@
+package olm
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/operon-sdk/operon/pkg/kube"
+)
+
+// state is how one object of a release does in a cluster.
+type state struct {
+	kube.Health
+	// live is nil where it is missing.
+	live *kube.Object
+	// parts are objects that OLM makes of it, as far as there are any, with their health.
+	parts []part
+}
+
+type part struct {
+	kube.Health
+	wanted, live *kube.Object
+}
+
+// inspect looks an object of a release up and judges it.
+func inspect(ctx context.Context, client *kube.Client, wanted *kube.Object) (state, error) {
+	live, err := client.Get(ctx, wanted)
+	if err != nil {
+		return state{}, err
+	}
+	if live == nil {
+		return state{Health: kube.Health{Reason: "is missing"}}, nil
+	}
+	s := state{Health: kube.HealthOf(live), live: live}
+	if !s.Ready {
+		return s, nil
+	}
+	switch wanted.GetKind() {
+	case catalogKind:
+		s.Health = catalogHealth(live)
+	case csvKind:
+		return s, s.packageServer(ctx, client)
+	}
+	return s, nil
+}
+
+// catalogHealth is what catalog-operator found when it last asked the catalog.
+func catalogHealth(catalog *kube.Object) kube.Health {
+	last, _ := at(catalog.Object, "status", "connectionState", "lastObservedState").(string)
+	switch {
+	case last == "READY":
+		return kube.Health{Ready: true}
+	case last != "":
+		return kube.Health{Reason: "its pod does not answer yet: " + last}
+	}
+	if message, _ := at(catalog.Object, "status", "message").(string); message != "" {
+		return kube.Health{Reason: message}
+	}
+	return kube.Health{Reason: "catalog-operator has not looked at it yet"}
+}
+
+// packageServer judges the packageserver by its ClusterServiceVersion and what OLM makes of that: a
+// Deployment, and an API service which is of use only once the API server reaches it.
+func (s *state) packageServer(ctx context.Context, client *kube.Client) error {
+	phase, _, _ := unstructured.NestedString(s.live.Object, "status", "phase")
+	s.Ready = phase == "Succeeded"
+	switch {
+	case s.Ready:
+	case phase == "":
+		s.Reason = "olm-operator has not looked at it yet"
+	default:
+		s.Reason = "its phase is " + phase
+		if message, _ := at(s.live.Object, "status", "message").(string); message != "" {
+			s.Reason += ": " + message
+		}
+	}
+	for _, wanted := range []*kube.Object{
+		kube.Named("apps/v1", "Deployment", s.live.GetNamespace(), packageServer),
+		kube.Named("apiregistration.k8s.io/v1", "APIService", "", packagesAPI),
+	} {
+		live, err := client.Get(ctx, wanted)
+		if err != nil {
+			return err
+		}
+		p := part{wanted: wanted, live: live, Health: kube.Health{Reason: "is missing"}}
+		if live != nil {
+			p.Health = kube.HealthOf(live)
+		}
+		s.parts = append(s.parts, p)
+		if s.Ready && !p.Ready {
+			s.Health = kube.Health{Reason: fmt.Sprintf("%s: %s", kube.FullName(wanted), p.Reason)}
+		}
+	}
+	return nil
+}
+
+// reasons are why a ClusterServiceVersion is not installed: the requirements that it misses.
+func reasons(csv *kube.Object) []string {
+	list, _ := at(csv.Object, "status", "requirementStatus").([]any)
+	var lines []string
+	for _, item := range list {
+		status, _ := at(item, "status").(string)
+		if status == "" || status == "Present" || status == "Satisfied" {
+			continue
+		}
+		kind, _ := at(item, "kind").(string)
+		name, _ := at(item, "name").(string)
+		message, _ := at(item, "message").(string)
+		lines = append(lines, strings.TrimRight(fmt.Sprintf("requirement %s %s is %s: %s", strings.ToLower(kind), name, status, message), ": "))
+	}
+	return lines
+}

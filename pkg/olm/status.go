@@ -1,0 +1,100 @@
+package olm
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/operon-sdk/operon/pkg/kube"
+)
+
+// The words of Row.Status. The first is the one that operator-sdk uses.
+const (
+	StatusInstalled = "Installed"
+	StatusMissing   = "Missing"
+	StatusNotReady  = "NotReady"
+	StatusDeleting  = "Terminating"
+	StatusLeftOut   = "LeftOut"
+)
+
+// Row is one object of a release in a cluster. Its JSON keys are part of `olm status`.
+type Row struct {
+	Name      string `json:"name"`
+	Namespace string `json:"namespace,omitempty"`
+	Kind      string `json:"kind"`
+	Status    string `json:"status"`
+	// Reason says what is missing, unless Status is StatusInstalled.
+	Reason string `json:"reason,omitempty"`
+	// Differences are what the cluster's object has otherwise than the release.
+	Differences []Difference `json:"differences,omitempty"`
+}
+
+// Status is what a cluster has of a release.
+type Status struct {
+	Version string `json:"version"`
+	// Source is what says which version it is.
+	Source         string   `json:"versionSource,omitempty"`
+	Contradictions []string `json:"contradictions,omitempty"`
+	Namespace      string   `json:"namespace"`
+	// Healthy tells that all of OLM is there and works; catalogs are not part of that.
+	Healthy bool  `json:"healthy"`
+	Objects []Row `json:"objects"`
+}
+
+// Examine compares a cluster with a release, customized as it was when installed as far as that is known.
+func Examine(ctx context.Context, client *kube.Client, found *Installation, release *Release) (*Status, error) {
+	status := &Status{
+		Version: found.Version, Source: found.Source, Contradictions: found.Contradictions,
+		Namespace: found.Namespace, Healthy: len(found.Contradictions) == 0, Objects: []Row{},
+	}
+	if status.Version == "" {
+		status.Version = release.Version
+	}
+	for _, wanted := range release.All() {
+		s, err := inspect(ctx, client, wanted)
+		if err != nil {
+			return nil, refusedUser(err)
+		}
+		row := Row{
+			Name: wanted.GetName(), Namespace: wanted.GetNamespace(), Kind: wanted.GetKind(),
+			Status: StatusInstalled, Reason: s.Reason,
+		}
+		optional := wanted.GetKind() == catalogKind
+		switch {
+		case s.live == nil && optional:
+			row.Status, row.Reason = StatusLeftOut, "the catalog is not installed"
+		case s.live == nil:
+			row.Status, row.Reason = StatusMissing, ""
+		case s.live.GetDeletionTimestamp() != nil:
+			row.Status = StatusDeleting
+		case !s.Ready:
+			row.Status = StatusNotReady
+		}
+		if s.live != nil {
+			row.Differences = Differences(wanted.Object, s.live.Object)
+		}
+		if row.Status != StatusInstalled && !optional {
+			status.Healthy = false
+		}
+		status.Objects = append(status.Objects, row)
+	}
+	return status, nil
+}
+
+// Problems are lines about what is not as it should be; none where all is well.
+func (s *Status) Problems() []string {
+	var lines []string
+	for _, contradiction := range s.Contradictions {
+		lines = append(lines, fmt.Sprintf("%s, but %s: an upgrade was interrupted", contradiction, s.Source+" says "+s.Version))
+	}
+	for _, row := range s.Objects {
+		name := kube.FullName(kube.Named("", row.Kind, row.Namespace, row.Name))
+		switch row.Status {
+		case StatusInstalled, StatusLeftOut:
+		case StatusMissing:
+			lines = append(lines, name+" is missing")
+		default:
+			lines = append(lines, name+": "+row.Reason)
+		}
+	}
+	return lines
+}

@@ -1,0 +1,125 @@
+package olm
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/operon-sdk/operon/pkg/kube"
+)
+
+// namespaces deletes OLM's namespaces, and frees one that is stuck: objects in it that wait for operators that are
+// gone lose their finalizers, and pods of nodes that are gone are given up.
+func (r *removal) namespaces(ctx context.Context) error {
+	for _, name := range r.Found.Namespaces() {
+		if err := r.namespace(ctx, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *removal) namespace(ctx context.Context, name string) error {
+	namespace := kube.Named("v1", "Namespace", "", name)
+	live, err := r.Client.Get(ctx, namespace)
+	if err != nil || live == nil {
+		return err
+	}
+	grace := r.Grace
+	if live.GetDeletionTimestamp() != nil {
+		grace = 0 // it has had its time
+	}
+	if err := r.Client.Delete(ctx, namespace, ""); err != nil {
+		return err
+	}
+	patience, cancel := context.WithTimeout(ctx, grace)
+	defer cancel()
+	for {
+		if live, err = r.Client.Get(ctx, namespace); err != nil {
+			return err
+		}
+		if live == nil {
+			r.say("deleted %s", kube.FullName(namespace))
+			return nil
+		}
+		if patience.Err() != nil && ctx.Err() == nil {
+			if err := r.free(ctx, name); err != nil {
+				return err
+			}
+		}
+		r.wait("waiting for %s to go", kube.FullName(namespace))
+		if !pause(ctx) {
+			return r.stuck(ctx, live)
+		}
+	}
+}
+
+// free lets go what a namespace that is being deleted still holds.
+func (r *removal) free(ctx context.Context, namespace string) error {
+	resources, _, err := r.Client.Resources(ctx)
+	if err != nil {
+		return err
+	}
+	for _, resource := range resources {
+		if !resource.Namespaced {
+			continue
+		}
+		objects, err := r.Client.ListNames(ctx, resource, namespace, nil)
+		if err != nil {
+			return err
+		}
+		var waiting []*kube.Object
+		for _, o := range objects {
+			if o.GetDeletionTimestamp() == nil {
+				continue
+			}
+			if o.GetKind() != "Pod" || len(o.GetFinalizers()) > 0 {
+				waiting = append(waiting, o)
+				continue
+			}
+			r.say("the node of %s does not stop it; it is given up", kube.FullName(o))
+			if err := r.giveUp(ctx, o); err != nil {
+				return err
+			}
+		}
+		if err := r.drop(ctx, waiting); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// giveUp deletes a pod without waiting for its node.
+func (r *removal) giveUp(ctx context.Context, pod *kube.Object) error {
+	path, err := r.Client.Path(ctx, pod, pod.GetNamespace())
+	if err == nil {
+		err = r.Client.Do(ctx, http.MethodDelete, path, "", map[string]any{
+			"apiVersion": "v1", "kind": "DeleteOptions", "gracePeriodSeconds": 0,
+			"preconditions": map[string]any{"uid": string(pod.GetUID())},
+		}, nil)
+	}
+	if kube.IsNotFound(err) || kube.IsConflict(err) {
+		return nil
+	}
+	return err
+}
+
+// stuck says why a namespace does not go, after ctx has ended.
+func (r *removal) stuck(ctx context.Context, namespace *kube.Object) error {
+	looking, cancel := context.WithTimeout(context.WithoutCancel(ctx), explainTime)
+	defer cancel()
+	var text strings.Builder
+	text.WriteString(remaining(namespace))
+	services, err := r.Client.List(looking, kube.Resource{APIVersion: "apiregistration.k8s.io/v1", Name: "apiservices", Kind: "APIService"}, "", nil)
+	if err != nil {
+		services = nil // what the namespace says has to do
+	}
+	for _, service := range services {
+		if health := kube.HealthOf(service); !health.Ready {
+			fmt.Fprintf(&text, "\n  apiservice %s does not answer (%s), and Kubernetes deletes no namespace meanwhile: repair its pods, or 'kubectl delete apiservice %[1]s'",
+				service.GetName(), health.Reason)
+		}
+	}
+	return fmt.Errorf("%s does not go: %w%s", kube.FullName(namespace), context.Cause(ctx), text.String())
+}

@@ -1,0 +1,217 @@
+package olm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/operon-sdk/operon/pkg/kube"
+)
+
+// finalizerGrace is how long something that is deleted may take before what its finalizers wait for is
+// given up.
+const finalizerGrace = 20 * time.Second
+
+// UninstallOptions tell Uninstall what to do.
+type UninstallOptions struct {
+	Client *kube.Client
+	// Found is what Find found, Data what Inventory found, and the users of it agree to lose.
+	Found *Installation
+	Data  *UserData
+	// Grace is how long finalizers may take; 0 is 20 seconds.
+	Grace time.Duration
+	// Progress is told what happens; nil is for nobody.
+	Progress func(Event)
+}
+
+type removal struct {
+	UninstallOptions
+	told string
+}
+
+func (r *removal) say(format string, args ...any) {
+	if r.Progress != nil {
+		r.Progress(Event{Message: fmt.Sprintf(format, args...)})
+	}
+}
+
+func (r *removal) wait(format string, args ...any) {
+	message := fmt.Sprintf(format, args...)
+	if message != r.told && r.Progress != nil {
+		r.told = message
+		r.Progress(Event{Message: message, Waiting: true})
+	}
+}
+
+// Uninstall removes OLM, and what Data tells of, until nothing is left or ctx ends. The order is one in which
+// nothing waits for what is gone already: first what makes OLM install more, then operators while OLM can
+// still clean up after them, the API service before the namespaces that Kubernetes cannot delete while it does
+// not answer, and definitions when nothing of their kind has finalizers any more. The cluster role comes last: as long as
+// it is there, a further run finds that there is something left to do.
+func Uninstall(ctx context.Context, o UninstallOptions) error {
+	if err := o.Found.Elsewhere(); err != nil {
+		return &RefusedError{err.Error()}
+	}
+	if o.Grace == 0 {
+		o.Grace = finalizerGrace
+	}
+	r := &removal{UninstallOptions: o}
+	for _, step := range []func(context.Context) error{
+		r.subscriptions, r.resources, r.operators, r.packagesAPI, r.deployments, r.finalizers,
+		r.leftovers, r.namespaces, r.definitions, r.roles,
+	} {
+		if err := step(ctx); err != nil {
+			if ctx.Err() != nil && !errors.Is(err, context.Cause(ctx)) {
+				err = fmt.Errorf("%w (%v)", context.Cause(ctx), err)
+			}
+			return fmt.Errorf("%w; uninstall again to go on from here", refusedUser(err))
+		}
+	}
+	return nil
+}
+
+func (r *removal) subscriptions(ctx context.Context) error {
+	return r.all(ctx, olmResource("subscriptions", "Subscription"), r.Grace)
+}
+
+// resources deletes custom resources in the namespaces that go, while their operators can still look after them.
+func (r *removal) resources(ctx context.Context) error {
+	var objects []*kube.Object
+	for _, operator := range r.Data.Operators {
+		for _, kind := range operator.Kinds {
+			objects = append(objects, kind.going...)
+		}
+	}
+	return r.remove(ctx, objects, r.Grace)
+}
+
+// operators deletes ClusterServiceVersions: first the originals, whose copies olm-operator deletes.
+func (r *removal) operators(ctx context.Context) error {
+	grace := r.Grace
+	live, err := r.Client.Get(ctx, kube.Named("apps/v1", "Deployment", r.Found.Namespace, olmOperator))
+	if err != nil {
+		return err
+	}
+	if live == nil || !kube.HealthOf(live).Ready {
+		grace = 0 // nobody is there to take their finalizers away
+	}
+	if err := r.remove(ctx, r.Data.csvs, grace); err != nil {
+		return err
+	}
+	return r.all(ctx, olmResource("clusterserviceversions", csvKind), grace)
+}
+
+// packagesAPI deletes the API services of OLM and of operators: one that does not answer keeps Kubernetes
+// from deleting namespaces.
+func (r *removal) packagesAPI(ctx context.Context) error {
+	services, err := r.Client.ListNames(ctx, kube.Resource{APIVersion: "apiregistration.k8s.io/v1", Name: "apiservices", Kind: "APIService"}, "", nil)
+	if err != nil {
+		return err
+	}
+	services = slices.DeleteFunc(services, func(o *kube.Object) bool {
+		_, operators := o.GetLabels()["olm.owner"]
+		return !operators && o.GetName() != packagesAPI
+	})
+	return r.remove(ctx, services, r.Grace)
+}
+
+// deployments deletes what would make anew what is deleted next.
+func (r *removal) deployments(ctx context.Context) error {
+	var objects []*kube.Object
+	for _, name := range []string{olmOperator, catalogOperator, packageServer} {
+		objects = append(objects, kube.Named("apps/v1", "Deployment", r.Found.Namespace, name))
+	}
+	return r.remove(ctx, objects, r.Grace)
+}
+
+// finalizers takes them away from what there is of OLM's kinds: who would have done so is gone.
+func (r *removal) finalizers(ctx context.Context) error {
+	resources, _, err := r.Client.Resources(ctx)
+	if err != nil {
+		return err
+	}
+	for _, resource := range resources {
+		if resource.Group() != group {
+			continue
+		}
+		objects, err := r.Client.ListNames(ctx, resource, "", nil)
+		if err != nil {
+			return err
+		}
+		objects = slices.DeleteFunc(objects, func(o *kube.Object) bool { return len(o.GetFinalizers()) == 0 })
+		if err := r.remove(ctx, objects, 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// leftovers deletes what OLM has made for operators outside of their namespaces, where no owner takes it along.
+func (r *removal) leftovers(ctx context.Context) error {
+	rbac, admission := "rbac.authorization.k8s.io/v1", "admissionregistration.k8s.io/v1"
+	for _, selector := range []string{"olm.owner", "olm.managed=true"} {
+		for _, kind := range []struct {
+			resource  kube.Resource
+			namespace string
+		}{
+			{kube.Resource{APIVersion: admission, Name: "validatingwebhookconfigurations", Kind: "ValidatingWebhookConfiguration"}, ""},
+			{kube.Resource{APIVersion: admission, Name: "mutatingwebhookconfigurations", Kind: "MutatingWebhookConfiguration"}, ""},
+			{kube.Resource{APIVersion: rbac, Name: "clusterrolebindings", Kind: "ClusterRoleBinding"}, ""},
+			{kube.Resource{APIVersion: rbac, Name: "clusterroles", Kind: "ClusterRole"}, ""},
+			{kube.Resource{APIVersion: rbac, Name: "rolebindings", Kind: "RoleBinding"}, "kube-system"},
+		} {
+			objects, err := r.Client.ListNames(ctx, kind.resource, kind.namespace, url.Values{"labelSelector": {selector}})
+			if err != nil {
+				return err
+			}
+			if err := r.remove(ctx, objects, r.Grace); err != nil {
+				return err
+			}
+		}
+	}
+	return r.namespaceLabels(ctx)
+}
+
+// namespaceLabels takes the labels away by which OperatorGroups select namespaces.
+func (r *removal) namespaceLabels(ctx context.Context) error {
+	namespaces, err := r.Client.ListNames(ctx, kube.Resource{APIVersion: "v1", Name: "namespaces", Kind: "Namespace"}, "", nil)
+	if err != nil {
+		return err
+	}
+	for _, namespace := range namespaces {
+		labels := map[string]any{}
+		for label := range namespace.GetLabels() {
+			if strings.HasPrefix(label, "olm.operatorgroup.uid/") {
+				labels[label] = nil
+			}
+		}
+		if len(labels) == 0 || slices.Contains(r.Found.Namespaces(), namespace.GetName()) {
+			continue
+		}
+		patch := map[string]any{"metadata": map[string]any{"labels": labels}}
+		err := r.Client.Do(ctx, http.MethodPatch, "/api/v1/namespaces/"+url.PathEscape(namespace.GetName()), kube.MergePatch, patch, nil)
+		if err != nil && !kube.IsNotFound(err) {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *removal) definitions(ctx context.Context) error {
+	return r.remove(ctx, r.Found.crds, r.Grace)
+}
+
+func (r *removal) roles(ctx context.Context) error {
+	const rbac = "rbac.authorization.k8s.io/v1"
+	return r.remove(ctx, []*kube.Object{
+		kube.Named(rbac, "ClusterRole", "", "aggregate-olm-edit"),
+		kube.Named(rbac, "ClusterRole", "", "aggregate-olm-view"),
+		kube.Named(rbac, "ClusterRoleBinding", "", "olm-operator-binding-"+r.Found.Namespace),
+		kube.Named(rbac, "ClusterRole", "", clusterRole),
+	}, r.Grace)
+}
