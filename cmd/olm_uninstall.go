@@ -98,11 +98,11 @@ func (a *app) consent(data *olm.UserData, force bool) error {
 		return fmt.Errorf("users would lose what they have, and nothing was removed:\n%srun it with --force to remove all of it", lines)
 	}
 	fmt.Fprint(a.Err, lines)
-	yes, err := a.prompt().Confirm("Remove OLM and all of this?")
+	answer, err := a.prompt().Input("Remove OLM and all of this? Type yes to do so:", "no", func(string) error { return nil })
 	if err != nil {
 		return err
 	}
-	if !yes {
+	if !strings.EqualFold(answer, "yes") {
 		return errors.New("nothing was removed")
 	}
 	return nil

@@ -10,6 +10,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
 
 // Resource is a kind of objects as the server's paths name it.
@@ -50,9 +52,9 @@ func versionPath(apiVersion string) string {
 func (c *Client) Get(ctx context.Context, o *Object) (*Object, error) {
 	path, err := c.Path(ctx, o, o.GetNamespace())
 	if err == nil {
-		found := &Object{}
-		if err = c.Do(ctx, http.MethodGet, path, "", nil, &found.Object); err == nil {
-			return found, nil
+		var text json.RawMessage
+		if err = c.Do(ctx, http.MethodGet, path, "", nil, &text); err == nil {
+			return decodeObject(text)
 		}
 	}
 	if IsNotFound(err) {
@@ -104,7 +106,7 @@ func (c *Client) list(ctx context.Context, r Resource, namespace string, query u
 		var page struct {
 			Kind     string
 			Metadata struct{ Continue string }
-			Items    []map[string]any
+			Items    []json.RawMessage
 		}
 		stream, err := c.open(ctx, http.MethodGet, r.path(namespace)+"?"+parameters.Encode(), "", nil, accept)
 		if IsNotFound(err) {
@@ -117,7 +119,10 @@ func (c *Client) list(ctx context.Context, r Resource, namespace string, query u
 			return nil, fmt.Errorf("listing %s: %w", r.Name, err)
 		}
 		for _, item := range page.Items {
-			o := &Object{Object: item}
+			o, err := decodeObject(item)
+			if err != nil {
+				return nil, err
+			}
 			o.SetAPIVersion(r.APIVersion) // items of lists do not say what they are, or that they are metadata
 			if o.SetKind(r.Kind); r.Kind == "" {
 				o.SetKind(strings.TrimSuffix(page.Kind, "List"))
@@ -129,6 +134,12 @@ func (c *Client) list(ctx context.Context, r Resource, namespace string, query u
 		}
 		parameters.Set("continue", page.Metadata.Continue)
 	}
+}
+
+// decodeObject keeps whole numbers whole, as what reads objects expects it.
+func decodeObject(text []byte) (*Object, error) {
+	o := &Object{}
+	return o, utiljson.Unmarshal(text, &o.Object)
 }
 
 func decodeAll(stream io.ReadCloser, out any) error {
