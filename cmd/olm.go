@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -127,7 +128,7 @@ func printRows(w io.Writer, rows []olm.Row, wide bool) error {
 			for _, d := range row.Differences {
 				paths = append(paths, d.Path)
 			}
-			line += "\t" + row.Reason + "\t" + strings.Join(paths, ",")
+			line += "\t" + cmp.Or(row.Reason, "-") + "\t" + cmp.Or(strings.Join(paths, ","), "-")
 		}
 		fmt.Fprintln(table, line)
 	}

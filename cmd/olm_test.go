@@ -1,20 +1,459 @@
+//go:build unix
+
 package cmd_test
 
 import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
+	"time"
+
+	"github.com/spf13/afero"
+
+	"github.com/operon-sdk/operon/cmd"
+	"github.com/operon-sdk/operon/pkg/kube"
+	"github.com/operon-sdk/operon/pkg/olm"
 )
 
+// TestOLM takes OLM through its life in one cluster: each row starts from what the one before it left.
 func TestOLM(t *testing.T) {
 	t.Parallel()
 	c := startOLMCluster(t)
 	before := c.everything(t)
-	_ = before
-	out, errOut := c.must(t, 0, "install")
-	t.Log(out, errOut)
-	code, out, errOut := c.operon("status", "-o", "wide")
-	t.Log(code, out, errOut)
-	code, out, errOut = c.operon("uninstall")
-	t.Log(code, out, errOut)
-	after := c.everything(t)
-	t.Log(len(before), len(after))
+	same := func(t *testing.T) {
+		t.Helper()
+		var after []string
+		c.try(t, func() error {
+			after = c.everything(t)
+			if !slices.Equal(before, after) {
+				return fmt.Errorf("the cluster has changed:\n%s", difference(before, after))
+			}
+			return nil
+		})
+	}
+	for _, row := range []struct {
+		name string
+		run  func(*testing.T)
+	}{
+		{"nothing there", func(t *testing.T) {
+			_, errOut := c.must(t, 1, "status")
+			holds(t, errOut, "OLM is not installed in the namespace olm; 'operon olm install' installs it")
+			_, errOut = c.must(t, 0, "uninstall")
+			holds(t, errOut, "OLM is not installed in the namespace olm; there is nothing to remove")
+		}},
+		{"no rights", func(t *testing.T) {
+			nobody := c.kubeconfigAs(t, "nobody")
+			for _, args := range [][]string{{"install"}, {"status"}, {"uninstall"}} {
+				code, _, errOut := c.operonAs(nobody, args...)
+				if code != 1 || !strings.Contains(errOut, `the cluster refuses this user: listing customresourcedefinitions: customresourcedefinitions.apiextensions.k8s.io is forbidden: User "nobody"`) {
+					t.Errorf("olm %s: %d\n%s", args[0], code, errOut)
+				}
+			}
+			c.apply(t, `{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: reader},
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: reader}, subjects: [{kind: User, name: reader, apiGroup: rbac.authorization.k8s.io}]}
+---
+{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: reader}, rules: [{apiGroups: ["*"], resources: ["*"], verbs: [get, list]}]}`)
+			c.try(t, func() error { // rights take a moment
+				code, _, errOut := c.operonAs(c.kubeconfigAs(t, "reader"), "install")
+				for _, text := range []string{"the cluster refuses this user 24 of 29 objects, and nothing was changed:", "  deployment olm/olm-operator: ", "OLM needs cluster-admin"} {
+					if code != 1 || !strings.Contains(errOut, text) {
+						return fmt.Errorf("%d, want %q in\n%s", code, text, errOut)
+					}
+				}
+				return nil
+			})
+			c.delete(t, "rbac.authorization.k8s.io/v1", "ClusterRoleBinding", "", "reader")
+			c.delete(t, "rbac.authorization.k8s.io/v1", "ClusterRole", "", "reader")
+			same(t)
+		}},
+		{"install is killed", func(t *testing.T) {
+			c.killed(t, "created networkpolicy olm/packageserver", "install")
+			_, errOut := c.must(t, 1, "status")
+			holds(t, errOut, "nothing in the cluster says which version it is", "deployment olm/olm-operator is missing")
+		}},
+		{"install completes it", func(t *testing.T) {
+			out, errOut := c.must(t, 0, "install")
+			holds(t, errOut, "created networkpolicy olm/bundle-unpack-egress", "deployment olm/olm-operator is ready", "clusterserviceversion olm/packageserver is ready", "OLM v0.46.0 is installed")
+			tutorial := strings.Split(tutorialTable(t), "\n")
+			for _, line := range tutorial {
+				holds(t, out, line+"\n")
+			}
+			if out[:len(tutorial[0])+1] != tutorial[0]+"\n" || strings.Count(out, "\n") != 30 {
+				t.Errorf("the table is\n%s", out)
+			}
+		}},
+		{"status", func(t *testing.T) {
+			out, errOut := c.must(t, 0, "status")
+			holds(t, errOut, "OLM v0.46.0 in the namespace olm, says the packageserver ClusterServiceVersion")
+			if strings.Contains(errOut, "differs") {
+				t.Error(errOut)
+			}
+			holds(t, out, "packageserver                                   olm          ClusterServiceVersion       Installed\n",
+				"operatorhubio-catalog                           olm          CatalogSource               NotReady\n")
+			out, _ = c.must(t, 0, "status", "--version", "v0.46.0", "-o", "json")
+			var status olm.Status
+			if err := json.Unmarshal([]byte(out), &status); err != nil || !status.Healthy || status.Version != "v0.46.0" || len(status.Objects) != 29 {
+				t.Errorf("%v: %s", err, out)
+			}
+			_, errOut = c.must(t, 1, "status", "--version", "0.45.0")
+			holds(t, errOut, "OLM v0.46.0 is installed (says the packageserver ClusterServiceVersion), not v0.45.0")
+			_, errOut = c.must(t, 1, "status", "--olm-namespace", "other")
+			holds(t, errOut, "OLM runs in the namespace olm; give --olm-namespace olm")
+		}},
+		{"install again", func(t *testing.T) {
+			_, errOut := c.must(t, 0, "install")
+			if holds(t, errOut, "OLM is in the cluster already"); strings.Count(errOut, "\nunchanged ") != 29 {
+				t.Error(errOut)
+			}
+			out, _ := c.must(t, 0, "install", "--dry-run", "-o", "yaml")
+			objects, err := kube.Decode([]byte(out))
+			if err != nil || len(objects) != 29 {
+				t.Fatal(len(objects), err)
+			}
+			for _, o := range objects {
+				if change, err := c.client.Bring(t.Context(), o); err != nil || change != kube.Unchanged {
+					t.Errorf("applying the output of --dry-run: %s %s %v", change, kube.FullName(o), err)
+				}
+			}
+		}},
+		{"half of it deleted", func(t *testing.T) {
+			c.delete(t, "apps/v1", "Deployment", "olm", "olm-operator")
+			c.delete(t, "rbac.authorization.k8s.io/v1", "ClusterRoleBinding", "", "olm-operator-binding-olm")
+			c.delete(t, "apiextensions.k8s.io/v1", "CustomResourceDefinition", "", "olmconfigs.operators.coreos.com")
+			c.delete(t, "v1", "Namespace", "", "operators")
+			c.patch(t, kube.Named("apps/v1", "Deployment", "olm", "catalog-operator"), "", `{"spec":{"replicas":2}}`)
+			_, errOut := c.must(t, 1, "status")
+			holds(t, errOut, "deployment olm/olm-operator is missing", "clusterrolebinding olm-operator-binding-olm is missing", "olmconfig cluster is missing",
+				"deployment olm/catalog-operator differs: spec.replicas is 2, the release has 1")
+			_, errOut = c.must(t, 0, "install")
+			holds(t, errOut, "created deployment olm/olm-operator", "updated deployment olm/catalog-operator", "created namespace operators")
+			_, errOut = c.must(t, 0, "status")
+			if strings.Contains(errOut, "differs") {
+				t.Error(errOut)
+			}
+		}},
+		{"pods that no node takes", func(t *testing.T) {
+			node := kube.Named("v1", "Node", "", "local")
+			nodes, err := c.client.List(t.Context(), kube.Resource{APIVersion: "v1", Name: "nodes"}, "", nil)
+			if err != nil || len(nodes) != 1 {
+				t.Fatal(nodes, err)
+			}
+			node.SetName(nodes[0].GetName())
+			c.patch(t, node, "", `{"spec":{"unschedulable":true}}`)
+			c.delete(t, "apps/v1", "Deployment", "olm", "catalog-operator")
+			_, errOut := c.must(t, 1, "install", "--timeout", "12s")
+			holds(t, errOut, "error: OLM is not ready: not done within 12s\ndeployment olm/catalog-operator: 0 of 1 updated replicas are available\n",
+				"    no node takes it: Unschedulable: 0/1 nodes are available: 1 node(s) were unschedulable.",
+				"- give the cluster a Linux node that takes the pods")
+			c.patch(t, node, "", `{"spec":{"unschedulable":null}}`)
+		}},
+		{"image that cannot be pulled", func(t *testing.T) {
+			pods, err := c.client.List(t.Context(), kube.Resource{APIVersion: "v1", Name: "pods"}, "olm", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.try(t, func() error { // the node has its turn first
+				live := c.get(t, "apps/v1", "Deployment", "olm", "catalog-operator")
+				if health := kube.HealthOf(live); !health.Ready {
+					return fmt.Errorf("%s", health.Reason)
+				}
+				return nil
+			})
+			for _, pod := range pods {
+				if strings.HasPrefix(pod.GetName(), "catalog-operator-") {
+					c.patch(t, pod, "/status", `{"status":{"phase":"Pending","conditions":[{"type":"Ready","status":"False"}],"containerStatuses":[{"name":"catalog-operator",
+"image":"quay.io/operator-framework/olm:v0.46.0","imageID":"","ready":false,"restartCount":0,"state":{"waiting":{"reason":"ImagePullBackOff","message":"Back-off pulling it"}}}]}}`)
+				}
+			}
+			_, errOut := c.must(t, 1, "install", "--timeout", "12s")
+			holds(t, errOut, "    container catalog-operator waits: ImagePullBackOff: Back-off pulling it\n",
+				"- the nodes cannot pull quay.io/operator-framework/olm:v0.46.0: give --image-registry with a registry that they reach and that has it, or --olm-image\n")
+			c.delete(t, "apps/v1", "Deployment", "olm", "catalog-operator")
+			c.must(t, 0, "install")
+		}},
+		{"uninstall without users", func(t *testing.T) {
+			_, errOut := c.must(t, 0, "uninstall")
+			holds(t, errOut, "deleted clusterserviceversion olm/packageserver", "deleted namespace olm", "OLM v0.46.0 is removed")
+			same(t)
+		}},
+		{"an older release", func(t *testing.T) {
+			c.serveRelease(t, "v0.40.0")
+			_, errOut := c.must(t, 1, "install", "--version", "0.39.0")
+			holds(t, errOut, "fetching OLM v0.39.0: there is no https://github.com/operator-framework/operator-lifecycle-manager/releases/download/v0.39.0/crds.yaml")
+			_, errOut = c.must(t, 0, "install", "--version", "0.40.0", "--catalog-image", "none", "--image-registry", "mirror.example.com/quay")
+			holds(t, errOut, "OLM v0.40.0 is installed")
+			out, errOut := c.must(t, 0, "status")
+			holds(t, errOut, "OLM v0.40.0 in the namespace olm", `deployment olm/olm-operator differs: spec.template.spec.containers[olm-operator].image is "mirror.example.com/quay/operator-framework/olm:v0.40.0", the release has "quay.io/operator-framework/olm:v0.40.0"`)
+			holds(t, out, "operatorhubio-catalog                           olm          CatalogSource               LeftOut\n")
+			// Another program has installed this one, with what the new release does not have any more, and
+			// with what cannot be changed.
+			old := c.get(t, "apps/v1", "Deployment", "olm", "catalog-operator")
+			c.delete(t, "apps/v1", "Deployment", "olm", "catalog-operator")
+			c.delete(t, "rbac.authorization.k8s.io/v1", "ClusterRole", "", "aggregate-olm-edit")
+			spec := old.Object["spec"].(map[string]any)
+			labels := map[string]any{"app": "catalog-operator", "old": "yes"}
+			spec["selector"].(map[string]any)["matchLabels"] = labels
+			spec["template"].(map[string]any)["metadata"].(map[string]any)["labels"] = labels
+			for path, o := range map[string]map[string]any{
+				"/apis/apps/v1/namespaces/olm/deployments": {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": map[string]any{"name": "catalog-operator"}, "spec": spec},
+				"/apis/rbac.authorization.k8s.io/v1/clusterroles": {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
+					"metadata": map[string]any{"name": "aggregate-olm-edit", "labels": map[string]any{"old": "yes"}}},
+			} {
+				if err := c.client.Do(t.Context(), http.MethodPost, path+"?fieldManager=kubectl-create", "", o, nil); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}},
+		{"upgrade", func(t *testing.T) {
+			_, errOut := c.must(t, 1, "install")
+			holds(t, errOut, "OLM v0.40.0 is installed (says the packageserver ClusterServiceVersion); --upgrade replaces it with v0.46.0 and keeps the operators")
+			_, errOut = c.must(t, 0, "install", "--upgrade")
+			holds(t, errOut, "upgrading OLM from v0.40.0 to v0.46.0", "replaced deployment olm/catalog-operator", "updated deployment olm/olm-operator",
+				"updated clusterrole aggregate-olm-edit", "created catalogsource olm/operatorhubio-catalog", "OLM v0.46.0 is installed")
+			_, errOut = c.must(t, 0, "status")
+			if holds(t, errOut, "OLM v0.46.0 in"); strings.Contains(errOut, "differs") {
+				t.Error(errOut)
+			}
+			if role := c.get(t, "rbac.authorization.k8s.io/v1", "ClusterRole", "", "aggregate-olm-edit"); role.GetLabels()["old"] != "" {
+				t.Error("what another program has set stays")
+			}
+			if old := c.get(t, "apps/v1", "Deployment", "olm", "olm-operator"); strings.Contains(fmt.Sprint(old.Object["spec"]), "OLD_SETTING") {
+				t.Error("what the older release has set stays")
+			}
+			_, errOut = c.must(t, 1, "install", "--version", "0.40.0", "--upgrade")
+			holds(t, errOut, "OLM v0.46.0 is installed (says the packageserver ClusterServiceVersion), which is newer than v0.40.0")
+		}},
+		{"an API service that does not answer", func(t *testing.T) {
+			service := kube.Named("apiregistration.k8s.io/v1", "APIService", "", "v1.packages.operators.coreos.com")
+			c.patch(t, service, "", `{"spec":{"service":{"port":1}}}`)
+			c.patch(t, kube.Named("v1", "Service", "olm", "packageserver-service"), "", `{"spec":{"ports":[{"port":1}]}}`)
+			c.try(t, func() error {
+				if kube.HealthOf(c.get(t, "apiregistration.k8s.io/v1", "APIService", "", "v1.packages.operators.coreos.com")).Ready {
+					return fmt.Errorf("it is still available")
+				}
+				return nil
+			})
+			_, errOut := c.must(t, 1, "status")
+			holds(t, errOut, "clusterserviceversion olm/packageserver: apiservice v1.packages.operators.coreos.com: FailedDiscoveryCheck:")
+			_, errOut = c.must(t, 1, "install", "--timeout", "12s")
+			holds(t, errOut, "apiservice v1.packages.operators.coreos.com: FailedDiscoveryCheck:", "- the API server must reach the pods of service olm/packageserver-service on port 5443")
+		}},
+		{"uninstall with an operator", func(t *testing.T) {
+			c.installOperator(t)
+			_, errOut := c.must(t, 1, "uninstall")
+			lines := `users would lose what they have, and nothing was removed:
+operator operators/memcached-operator.v0.0.1 goes, with its deployments and rights
+  memcacheds.cache.example.com: 1 go with their namespace: operators/going
+  memcacheds.cache.example.com: 1 stay, and no operator serves them any more: default/staying
+subscription operators/memcached-operator goes
+catalog olm/mine goes
+configmap operators/mine goes with its namespace
+run it with --force to remove all of it
+`
+			holds(t, errOut, lines)
+			out, _ := c.must(t, 0, "uninstall", "--dry-run")
+			holds(t, lines, out)
+			for answer, want := range map[string]string{"no": "nothing was removed", "y": "nothing was removed"} {
+				if code, text := c.atTerminal(answer, "uninstall"); code != 1 || !strings.Contains(text, want) {
+					t.Errorf("answer %s: %d, %s", answer, code, text)
+				}
+			}
+			if c.get(t, "operators.coreos.com/v1alpha1", "Subscription", "operators", "memcached-operator") == nil {
+				t.Error("something was removed")
+			}
+		}},
+		{"uninstall is killed", func(t *testing.T) {
+			c.killed(t, "deleted subscription operators/memcached-operator", "uninstall", "--force", "--timeout", "16s")
+			// What the operator would do about its resources nobody does any more, and somebody deletes a namespace.
+			c.apply(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: stuck, namespace: olm, finalizers: [example.com/never]}}`)
+			c.delete(t, "v1", "Namespace", "", "olm")
+			_, errOut := c.must(t, 1, "install", "--timeout", "12s")
+			holds(t, errOut, "namespace olm is being deleted since", "does not go (not done within 12s)", "'olm uninstall' removes what holds it; then install again")
+		}},
+		{"uninstall completes it", func(t *testing.T) {
+			code, text := c.atTerminal("yes", "uninstall", "--timeout", "40s")
+			if code != 0 {
+				t.Fatal(text)
+			}
+			holds(t, text, "nobody removes the finalizer example.com/wait of memcached operators/going; it goes without", "nobody removes the finalizer example.com/never of configmap olm/stuck; it goes without",
+				"deleted apiservice v1.packages.operators.coreos.com", "deleted namespace operators", "deleted namespace olm", "is removed\n")
+			if c.get(t, "cache.example.com/v1", "Memcached", "default", "staying") == nil {
+				t.Error("a resource outside of OLM's namespaces is gone")
+			}
+			c.delete(t, "apiextensions.k8s.io/v1", "CustomResourceDefinition", "", "memcacheds.cache.example.com")
+			same(t)
+			c.must(t, 0, "uninstall")
+		}},
+	} {
+		if !t.Run(row.name, row.run) {
+			return // the others start from there
+		}
+	}
+}
+
+// holds fails the test unless text has all parts.
+func holds(t *testing.T, text string, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		if !strings.Contains(text, part) {
+			t.Errorf("%q is not in\n%s", part, text)
+		}
+	}
+}
+
+func difference(before, after []string) string {
+	var text strings.Builder
+	for _, name := range before {
+		if !slices.Contains(after, name) {
+			text.WriteString("- " + name + "\n")
+		}
+	}
+	for _, name := range after {
+		if !slices.Contains(before, name) {
+			text.WriteString("+ " + name + "\n")
+		}
+	}
+	return text.String()
+}
+
+// tutorialTable is what operator-sdk's tutorial shows after olm install.
+func tutorialTable(t *testing.T) string {
+	t.Helper()
+	return strings.TrimSpace(readText(t, filepath.Join("..", "testdata", "olm", "tutorial-table.txt")))
+}
+
+// killed runs a command as a process and kills it when it has printed a text.
+func (c *olmCluster) killed(t *testing.T, text string, args ...string) {
+	t.Helper()
+	p := exec.Command(os.Args[0], append([]string{"olm"}, args...)...)
+	p.Dir = c.dir
+	p.Env = append(os.Environ(), killVariable+"=0", "KUBECONFIG="+c.plane.KubeconfigPath())
+	var out lockedBuffer
+	p.Stdout, p.Stderr = &out, &out
+	if err := p.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- p.Wait() }()
+	for deadline := time.Now().Add(time.Minute); !strings.Contains(out.String(), text); time.Sleep(time.Millisecond) {
+		select {
+		case err := <-ended:
+			t.Fatalf("it ended (%v) before it said %q\n%s", err, text, out.String())
+		default:
+		}
+		if time.Now().After(deadline) {
+			t.Errorf("it never said %q\n%s", text, out.String())
+			break
+		}
+	}
+	if err := p.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-ended; err == nil {
+		t.Fatalf("it was done before it was killed\n%s", out.String())
+	}
+}
+
+// atTerminal runs a command with somebody who answers.
+func (c *olmCluster) atTerminal(answer string, args ...string) (code int, text string) {
+	var out lockedBuffer
+	env := &cmd.Env{In: strings.NewReader(""), Out: &out, Err: &out, Dir: c.dir, FS: afero.NewOsFs(), Now: time.Now, HTTP: c.http,
+		Environ: []string{"KUBECONFIG=" + c.plane.KubeconfigPath()}, InTerminal: true, OutTerminal: true, ErrTerminal: true, Prompter: onePrompter(answer)}
+	code = cmd.Main(c.Context(), env, append([]string{"operon", "olm"}, args...))
+	return code, out.String()
+}
+
+type onePrompter string
+
+func (p onePrompter) Confirm(string) (bool, error)                             { return false, nil }
+func (p onePrompter) Input(string, string, func(string) error) (string, error) { return string(p), nil }
+func (p onePrompter) Ask(string, func(string) string) (string, error)          { return string(p), nil }
+
+// serveRelease publishes a release made of the one in the program, with an older version and a setting that the
+// newer one does not have.
+func (c *olmCluster) serveRelease(t *testing.T, version string) {
+	t.Helper()
+	release, err := olm.Embedded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := map[string]string{}
+	for name, objects := range map[string][]*kube.Object{"crds.yaml": release.CRDs, "olm.yaml": release.Objects} {
+		var documents []string
+		for _, o := range objects {
+			text, err := json.Marshal(o.Object)
+			if err != nil {
+				t.Fatal(err)
+			}
+			documents = append(documents, strings.ReplaceAll(strings.ReplaceAll(string(text), olm.DefaultVersion, version), `"env":[`, `"env":[{"name":"OLD_SETTING","value":"1"},`))
+		}
+		files["https://github.com/operator-framework/operator-lifecycle-manager/releases/download/"+version+"/"+name] = strings.Join(documents, "\n---\n")
+	}
+	c.http = roundTrip(func(r *http.Request) (*http.Response, error) {
+		text, found := files[r.URL.String()]
+		code := http.StatusOK
+		if !found {
+			code = http.StatusNotFound
+		}
+		return &http.Response{StatusCode: code, Status: http.StatusText(code), Body: io.NopCloser(strings.NewReader(text)), Request: r}, nil
+	})
+}
+
+// installOperator makes what OLM makes of a subscription, and what users make beside it.
+func (c *olmCluster) installOperator(t *testing.T) {
+	t.Helper()
+	c.apply(t, `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: memcacheds.cache.example.com}
+spec:
+  group: cache.example.com
+  scope: Namespaced
+  names: {plural: memcacheds, singular: memcached, kind: Memcached, listKind: MemcachedList}
+  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]
+`)
+	c.apply(t, `
+{apiVersion: cache.example.com/v1, kind: Memcached, metadata: {name: going, namespace: operators, finalizers: [example.com/wait]}}
+---
+{apiVersion: cache.example.com/v1, kind: Memcached, metadata: {name: staying, namespace: default}}
+---
+{apiVersion: v1, kind: ConfigMap, metadata: {name: mine, namespace: operators}}
+---
+{apiVersion: operators.coreos.com/v1alpha1, kind: CatalogSource, metadata: {name: mine, namespace: olm}, spec: {sourceType: grpc, image: example.com/catalog:v1}}
+---
+{apiVersion: operators.coreos.com/v1alpha1, kind: Subscription, metadata: {name: memcached-operator, namespace: operators}, spec: {name: memcached-operator, source: mine, sourceNamespace: olm}}
+---
+apiVersion: operators.coreos.com/v1alpha1
+kind: ClusterServiceVersion
+metadata: {name: memcached-operator.v0.0.1, namespace: operators}
+spec:
+  displayName: Memcached
+  version: 0.0.1
+  customresourcedefinitions:
+    owned: [{name: memcacheds.cache.example.com, kind: Memcached, version: v1}]
+  install:
+    strategy: deployment
+    spec:
+      deployments:
+      - name: memcached-operator
+        spec:
+          selector: {matchLabels: {app: memcached-operator}}
+          template:
+            metadata: {labels: {app: memcached-operator}}
+            spec: {containers: [{name: manager, image: "example.com/memcached-operator:v0.0.1"}]}
+`)
+	c.try(t, func() error {
+		csv := c.get(t, "operators.coreos.com/v1alpha1", "ClusterServiceVersion", "operators", "memcached-operator.v0.0.1")
+		if !strings.Contains(fmt.Sprint(csv.Object["status"]), "Succeeded") {
+			return fmt.Errorf("the operator is not installed: %v", csv.Object["status"])
+		}
+		return nil
+	})
 }

@@ -82,6 +82,7 @@ func podReady(pod *Object) bool {
 func (c *Client) explainPod(ctx context.Context, cause *Cause, pod *Object) {
 	phase, _, _ := unstructured.NestedString(pod.Object, "status", "phase")
 	cause.add("pod %s is %s", pod.GetName(), phase)
+	images := len(cause.Images)
 	for _, condition := range Conditions(pod) {
 		if condition.Type == "PodScheduled" && condition.Status == "False" {
 			cause.add("  no node takes it: %s", condition.text())
@@ -96,7 +97,9 @@ func (c *Client) explainPod(ctx context.Context, cause *Cause, pod *Object) {
 			}
 		}
 	}
-	c.events(ctx, cause, pod)
+	if len(cause.Images) == images { // else they say the same again
+		c.events(ctx, cause, pod)
+	}
 }
 
 func (c *Client) explainContainer(ctx context.Context, cause *Cause, pod *Object, status map[string]any) {
@@ -160,6 +163,9 @@ func (c *Client) events(ctx context.Context, cause *Cause, o *Object) {
 	}
 	for _, event := range events {
 		text := func(field string) string { s, _, _ := unstructured.NestedString(event.Object, field); return s }
+		if slices.ContainsFunc(cause.Lines, func(line string) bool { return strings.Contains(line, text("message")) }) {
+			continue
+		}
 		cause.add("  event %s", Condition{Reason: text("reason"), Message: text("message")}.text())
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"reflect"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -50,7 +51,11 @@ func (c *Client) Bring(ctx context.Context, o *Object, formerManagers ...string)
 	if err != nil || after == nil {
 		return Updated, err
 	}
-	if after.GetGeneration() == before.GetGeneration() && after.GetResourceVersion() == before.GetResourceVersion() {
+	for _, o := range []*Object{before, after} { // who owns what is nothing that a person sees
+		o.SetManagedFields(nil)
+		o.SetResourceVersion("")
+	}
+	if reflect.DeepEqual(before.Object, after.Object) {
 		return Unchanged, nil
 	}
 	return Updated, nil

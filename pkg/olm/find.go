@@ -39,6 +39,11 @@ func deployments() kube.Resource {
 
 // Find reads what a cluster holds of OLM. It is no error that there is none.
 func Find(ctx context.Context, client *kube.Client, namespace string) (*Installation, error) {
+	found, err := find(ctx, client, namespace)
+	return found, refusedUser(err)
+}
+
+func find(ctx context.Context, client *kube.Client, namespace string) (*Installation, error) {
 	found := &Installation{Namespace: namespace}
 	definitions, err := client.ListNames(ctx, crdResource(), "", nil)
 	if err != nil {

@@ -46,7 +46,7 @@ func Install(ctx context.Context, o InstallOptions) error {
 	in := &installation{InstallOptions: o}
 	found, err := Find(ctx, o.Client, o.Namespace)
 	if err != nil {
-		return refusedUser(err)
+		return err
 	}
 	if err := in.permitted(found); err != nil {
 		return err

@@ -26,7 +26,7 @@ func (r *removal) namespace(ctx context.Context, name string) error {
 	if err != nil || live == nil {
 		return err
 	}
-	grace := r.Grace
+	grace := r.grace
 	if live.GetDeletionTimestamp() != nil {
 		grace = 0 // it has had its time
 	}
