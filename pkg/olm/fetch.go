@@ -128,6 +128,11 @@ func (r *Release) check() error {
 	if csv == nil || r.find("Deployment", olmOperator) == nil || r.find("Deployment", catalogOperator) == nil || len(r.CRDs) == 0 {
 		return errors.New("its files hold no olm-operator, catalog-operator and packageserver: this is no release of OLM")
 	}
+	if spec, ok := csv.Object["spec"].(map[string]any); ok {
+		if version, ok := spec["version"].(string); ok {
+			spec["version"] = strings.TrimPrefix(version, "v") // as OLM itself writes it when it looks at it first
+		}
+	}
 	if r.Version == Latest {
 		r.Version = versionOf(csv)
 		if r.Version == "" {

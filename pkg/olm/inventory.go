@@ -165,10 +165,11 @@ func servedKind(ctx context.Context, client *kube.Client, description any, names
 // contents are the objects in the namespaces that go which neither OLM nor Kubernetes has made, and which
 // the operators do not serve.
 func contents(ctx context.Context, client *kube.Client, found *Installation, operators []Operator) ([]string, error) {
-	release, err := Embedded()
+	objects, err := embeddedObjects()
 	if err != nil {
 		return nil, err
 	}
+	release := &Release{Version: DefaultVersion, Objects: objects}
 	release.Customize(Settings{Namespace: found.Namespace})
 	resources, _, err := client.Resources(ctx)
 	if err != nil {

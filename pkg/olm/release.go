@@ -8,6 +8,7 @@ import (
 	"text/template"
 
 	"github.com/operator-framework/api/crds"
+	"sigs.k8s.io/yaml"
 
 	"github.com/operon-sdk/operon/pkg/kube"
 	"github.com/operon-sdk/operon/templates"
@@ -54,7 +55,11 @@ func (r *Release) All() []*kube.Object { return slices.Concat(r.CRDs, r.Objects)
 
 // Embedded is the release of DefaultVersion, made from what is in the program.
 func Embedded() (*Release, error) {
-	r := &Release{Version: DefaultVersion}
+	objects, err := embeddedObjects()
+	if err != nil {
+		return nil, err
+	}
+	r := &Release{Version: DefaultVersion, Objects: objects}
 	names := crds.AssetNames()
 	slices.Sort(names)
 	for _, name := range names {
@@ -62,19 +67,25 @@ func Embedded() (*Release, error) {
 		if err != nil {
 			return nil, err
 		}
-		objects, err := kube.Decode(text)
-		if err != nil {
+		crd := &kube.Object{}
+		if err := yaml.Unmarshal(text, &crd.Object); err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
-		r.CRDs = append(r.CRDs, objects...)
+		r.CRDs = append(r.CRDs, crd)
 	}
+	return r, nil
+}
+
+// embeddedObjects are the objects of DefaultVersion but its CRDs, which are large.
+func embeddedObjects() ([]*kube.Object, error) {
 	const folder = "olm"
 	entries, err := fs.ReadDir(templates.FS, folder)
 	if err != nil {
 		return nil, err
 	}
-	values := struct{ Version, Image, OPMImage string }{
-		DefaultVersion, imageName + ":" + DefaultVersion, "quay.io/operator-framework/opm:" + opmVersion,
+	var all []*kube.Object
+	values := struct{ Version, Number, Image, OPMImage string }{
+		DefaultVersion, DefaultVersion[1:], imageName + ":" + DefaultVersion, "quay.io/operator-framework/opm:" + opmVersion,
 	}
 	for _, entry := range entries {
 		t, err := template.ParseFS(templates.FS, folder+"/"+entry.Name())
@@ -89,9 +100,9 @@ func Embedded() (*Release, error) {
 		if err != nil {
 			return nil, fmt.Errorf("templates/%s/%s: %w", folder, entry.Name(), err)
 		}
-		r.Objects = append(r.Objects, objects...)
+		all = append(all, objects...)
 	}
-	return r, nil
+	return all, nil
 }
 
 // NamesOnly is the release without what its objects say, to look for them and compare nothing.

@@ -9,48 +9,45 @@ import (
 	"github.com/operon-sdk/operon/pkg/kube"
 )
 
-// namespaces deletes OLM's namespaces, and frees one that is stuck: objects in it that wait for operators that are
-// gone lose their finalizers, and pods of nodes that are gone are given up.
+// namespaces deletes OLM's namespaces, and frees those that are stuck: objects in them that wait for operators
+// that are gone lose their finalizers, and pods of nodes that are gone are given up.
 func (r *removal) namespaces(ctx context.Context) error {
+	grace := r.grace
+	var left []*kube.Object
 	for _, name := range r.Found.Namespaces() {
-		if err := r.namespace(ctx, name); err != nil {
+		namespace := kube.Named("v1", "Namespace", "", name)
+		live, err := r.Client.Get(ctx, namespace)
+		if err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-func (r *removal) namespace(ctx context.Context, name string) error {
-	namespace := kube.Named("v1", "Namespace", "", name)
-	live, err := r.Client.Get(ctx, namespace)
-	if err != nil || live == nil {
-		return err
-	}
-	grace := r.grace
-	if live.GetDeletionTimestamp() != nil {
-		grace = 0 // it has had its time
-	}
-	if err := r.Client.Delete(ctx, namespace, ""); err != nil {
-		return err
+		if live == nil {
+			continue
+		}
+		if live.GetDeletionTimestamp() != nil {
+			grace = 0 // it has had its time
+		}
+		if err := r.Client.Delete(ctx, namespace, ""); err != nil {
+			return fmt.Errorf("deleting %s: %w", kube.FullName(namespace), err)
+		}
+		left = append(left, live)
 	}
 	patience, cancel := context.WithTimeout(ctx, grace)
 	defer cancel()
 	for {
-		if live, err = r.Client.Get(ctx, namespace); err != nil {
+		var err error
+		if left, err = r.gone(ctx, left); err != nil || len(left) == 0 {
 			return err
 		}
-		if live == nil {
-			r.say("deleted %s", kube.FullName(namespace))
-			return nil
-		}
 		if patience.Err() != nil && ctx.Err() == nil {
-			if err := r.free(ctx, name); err != nil {
-				return err
+			for _, namespace := range left {
+				if err := r.free(ctx, namespace.GetName()); err != nil {
+					return err
+				}
 			}
 		}
-		r.wait("waiting for %s to go", kube.FullName(namespace))
+		r.wait("waiting for %s to go", kube.FullName(left[0]))
 		if !pause(ctx) {
-			return r.stuck(ctx, live)
+			return r.stuck(ctx, left[0])
 		}
 	}
 }
@@ -110,7 +107,9 @@ func (r *removal) stuck(ctx context.Context, namespace *kube.Object) error {
 	looking, cancel := context.WithTimeout(context.WithoutCancel(ctx), explainTime)
 	defer cancel()
 	var text strings.Builder
-	text.WriteString(remaining(namespace))
+	if live, err := r.Client.Get(looking, namespace); err == nil && live != nil {
+		text.WriteString(remaining(live))
+	}
 	services, err := r.Client.List(looking, kube.Resource{APIVersion: "apiregistration.k8s.io/v1", Name: "apiservices", Kind: "APIService"}, "", nil)
 	if err != nil {
 		services = nil // what the namespace says has to do
