@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -73,6 +74,14 @@ func (o *olmOptions) limited(ctx context.Context) (context.Context, context.Canc
 	ctx, stop := untilInterrupted(ctx)
 	ctx, cancel := context.WithTimeoutCause(ctx, o.timeout, fmt.Errorf("not done within %s", o.timeout))
 	return ctx, func() { cancel(); stop() }
+}
+
+// orInterrupted is err, unless somebody has interrupted the command.
+func orInterrupted(ctx context.Context, err error) error {
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return fmt.Errorf("%w; run it again to go on from there", errInterrupted)
+	}
+	return err
 }
 
 // agrees refuses a version that is not the one installed.

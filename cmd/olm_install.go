@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"regexp"
@@ -54,14 +55,14 @@ causes are printed: conditions, events and the last lines of logs.`, olm.Default
 	flags.StringVar(&o.image, "olm-image", "", "`image` of OLM itself")
 	flags.StringVar(&o.catalog, "catalog-image", "", "`image` of the catalog operatorhubio-catalog, or none to leave it out")
 	flags.BoolVar(&o.upgrade, "upgrade", false, "replace an older version")
-	flags.StringVarP(&o.output, "output", "o", "yaml", "with --dry-run, print the objects as yaml or json")
+	flags.StringVarP(&o.output, "output", "o", "", "with --dry-run, print the objects as yaml (default) or json")
 	completeValues(c, "output", "yaml", "json")
 	completeValues(c, "catalog-image", olm.NoCatalog)
 	return c
 }
 
 // check returns what is wrong with the flags.
-func (o *olmInstallOptions) check() error {
+func (o *olmInstallOptions) check(dryRun bool) error {
 	findings := o.olmOptions.check()
 	add := func(flag, value, problem string) {
 		findings = append(findings, project.Finding{Field: flag, Value: value, Problem: problem})
@@ -79,14 +80,20 @@ func (o *olmInstallOptions) check() error {
 	if o.catalog != "" && o.catalog != olm.NoCatalog && !image.ValidReference(o.catalog) {
 		add("--catalog-image", o.catalog, "is no reference of an image, and not none")
 	}
-	if !slices.Contains([]string{"yaml", "json"}, o.output) {
+	switch {
+	case !slices.Contains([]string{"", "yaml", "json"}, o.output):
 		add("-o", o.output, "must be yaml or json")
+	case o.output != "" && !dryRun:
+		add("-o", o.output, "prints what would be applied, and needs --dry-run")
+	}
+	if o.namespace == olm.OperatorsNamespace {
+		add("--olm-namespace", o.namespace, "is where OLM installs operators for the whole cluster; OLM itself needs one of its own")
 	}
 	return findings.Err()
 }
 
 func (a *app) olmInstall(ctx context.Context, o *olmInstallOptions) error {
-	if err := o.check(); err != nil {
+	if err := o.check(a.dryRun); err != nil {
 		return err
 	}
 	ctx, stop := o.limited(ctx)
@@ -97,7 +104,7 @@ func (a *app) olmInstall(ctx context.Context, o *olmInstallOptions) error {
 	}
 	release.Customize(olm.Settings{Namespace: o.namespace, Registry: o.registry, Image: o.image, Catalog: o.catalog})
 	if a.dryRun {
-		return a.printRelease(release, o.output)
+		return a.printRelease(release, cmp.Or(o.output, "yaml"))
 	}
 	cluster, err := a.connect(ctx, o.kubeconfig)
 	if err != nil {
@@ -109,7 +116,7 @@ func (a *app) olmInstall(ctx context.Context, o *olmInstallOptions) error {
 	})
 	progress.end()
 	if err != nil {
-		return err
+		return orInterrupted(ctx, err)
 	}
 	a.progressf("OLM %s is installed\n", release.Version)
 	var rows []olm.Row

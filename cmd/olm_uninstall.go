@@ -5,11 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/operon-sdk/operon/pkg/olm"
 )
+
+// finalizerGrace is how long something that is deleted may take before its finalizers are taken away; of little
+// time it may take a part.
+const finalizerGrace, gracePart = 20 * time.Second, 8
 
 func newOLMUninstall(a *app) *cobra.Command {
 	o, force := &olmOptions{}, false
@@ -75,10 +80,12 @@ func (a *app) olmUninstall(ctx context.Context, o *olmOptions, force bool) error
 		return err
 	}
 	progress := &olmProgress{app: a}
-	err = olm.Uninstall(ctx, olm.UninstallOptions{Client: cluster, Found: found, Data: data, Progress: progress.tell})
+	err = olm.Uninstall(ctx, olm.UninstallOptions{
+		Client: cluster, Found: found, Data: data, Grace: min(finalizerGrace, o.timeout/gracePart), Progress: progress.tell,
+	})
 	progress.end()
 	if err != nil {
-		return err
+		return orInterrupted(ctx, err)
 	}
 	a.progressf("%s is removed", strings.TrimSpace("OLM "+found.Version))
 	return nil

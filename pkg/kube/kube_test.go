@@ -128,3 +128,84 @@ func TestRefusals(t *testing.T) {
 		t.Errorf("silent server: %v", err)
 	}
 }
+
+// TestExplain holds what is told of a crashed container, which no simulated node has: its last lines above all.
+func TestExplain(t *testing.T) {
+	t.Parallel()
+	asked := ""
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/api/v1/namespaces/a/pods":
+			fmt.Fprint(w, `{"kind":"PodList","items":[{"metadata":{"name":"p","namespace":"a"},"status":{"phase":"Running","containerStatuses":[
+{"name":"c","image":"i","ready":false,"restartCount":3,"state":{"waiting":{"reason":"CrashLoopBackOff","message":"back-off"}},
+"lastState":{"terminated":{"exitCode":1,"reason":"Error"}}}]}}]}`)
+		case "/api/v1/namespaces/a/pods/p/log":
+			asked = r.URL.RawQuery
+			fmt.Fprint(w, "first\nlast\r\n")
+		case "/api/v1/namespaces/a/events":
+			fmt.Fprint(w, `{"kind":"EventList","items":[{"reason":"Late","message":"two","lastTimestamp":"2026-01-02T00:00:00Z"},
+{"reason":"Early","message":"one","lastTimestamp":"2026-01-01T00:00:00Z"},{"reason":"BackOff","message":"back-off","lastTimestamp":"2026-01-03T00:00:00Z"}]}`)
+		default:
+			w.WriteHeader(http.StatusNotFound)
+		}
+	}))
+	defer server.Close()
+	client, err := New([]byte(kubeconfig(server.URL)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	objects, err := Decode([]byte(`{apiVersion: apps/v1, kind: Deployment, metadata: {name: d, namespace: a}, spec: {selector: {matchLabels: {app: d}}},
+status: {conditions: [{type: Available, status: "False", reason: Few, message: too few}, {type: Progressing, status: "True"}]}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cause := client.ExplainWorkload(t.Context(), objects[0])
+	want := `condition Available=False: Few: too few
+pod p is Running
+  container c waits: CrashLoopBackOff: back-off
+  container c ended with code 1: Error
+  the last lines of its log:
+    first
+    last
+  event Early: one
+  event Late: two`
+	if got := strings.Join(cause.Lines, "\n"); got != want || !cause.Crashed || cause.Refused || cause.Unscheduled || len(cause.Images) > 0 {
+		t.Errorf("%+v\n%s", cause, got)
+	}
+	if !strings.Contains(asked, "previous=true") || !strings.Contains(asked, "tailLines=8") {
+		t.Errorf("the log was asked for by %s", asked)
+	}
+}
+
+func TestHealth(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		`kind: Deployment, metadata: {generation: 2}, status: {observedGeneration: 1}`:                        "its newest version has not been looked at yet",
+		`kind: Deployment, spec: {replicas: 2}, status: {updatedReplicas: 1}`:                                 "1 of 2 replicas are updated",
+		`kind: Deployment, status: {updatedReplicas: 1, replicas: 3}`:                                         "2 old replicas are still there",
+		`kind: Deployment, status: {updatedReplicas: 1, replicas: 1}`:                                         "0 of 1 updated replicas are available",
+		`kind: Deployment, status: {updatedReplicas: 1, replicas: 1, availableReplicas: 1}`:                   "",
+		`kind: Deployment, spec: {replicas: 0}`:                                                               "",
+		`kind: APIService`:                                                                                    "has no condition Available yet",
+		`kind: APIService, status: {conditions: [{type: Available, status: "False", reason: R, message: m}]}`: "R: m",
+		`kind: CustomResourceDefinition, status: {conditions: [{type: Established, status: "True"}]}`:         "",
+		`kind: ConfigMap`: "",
+		`kind: ConfigMap, metadata: {deletionTimestamp: "2026-01-01T00:00:00Z"}`: "is being deleted",
+	} {
+		objects, err := Decode([]byte("{apiVersion: v1, " + text + "}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		o, err := objects[0].MarshalJSON() // as a server sends it
+		if err != nil {
+			t.Fatal(err)
+		}
+		object, err := decodeObject(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := HealthOf(object); got.Ready != (want == "") || got.Reason != want {
+			t.Errorf("%s: %+v, want %q", text, got, want)
+		}
+	}
+}

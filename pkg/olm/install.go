@@ -287,7 +287,7 @@ func (in *installation) waitReady(ctx context.Context, objects []*kube.Object) e
 	for i, object := range objects {
 		for {
 			state, err := inspect(ctx, in.Client, object)
-			if err != nil && !passes(err) {
+			if err != nil && !passes(err) && ctx.Err() == nil {
 				return in.stopped(ctx, err)
 			}
 			if err == nil && state.Ready {

@@ -135,10 +135,7 @@ func olmResource(name, kind string) kube.Resource {
 
 // Namespaces are those that come and go with OLM.
 func (i *Installation) Namespaces() []string {
-	if i.Namespace == operatorsNamespace {
-		return []string{operatorsNamespace}
-	}
-	return []string{operatorsNamespace, i.Namespace}
+	return []string{OperatorsNamespace, i.Namespace}
 }
 
 // servedKind lists the custom resources of a definition that a ClusterServiceVersion owns.

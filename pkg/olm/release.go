@@ -19,9 +19,9 @@ const (
 	DefaultVersion = "v0.46.0"
 	// DefaultNamespace is where OLM runs unless it is told otherwise.
 	DefaultNamespace = "olm"
+	// OperatorsNamespace is where operators for the whole cluster are installed.
+	OperatorsNamespace = "operators"
 
-	// operatorsNamespace is where operators for the whole cluster are installed.
-	operatorsNamespace = "operators"
 	// opmVersion is operator-registry's version that DefaultVersion is made for.
 	opmVersion = "v1.73.0"
 	imageName  = "quay.io/operator-framework/olm"

@@ -12,7 +12,8 @@ import (
 // namespaces deletes OLM's namespaces, and frees those that are stuck: objects in them that wait for operators
 // that are gone lose their finalizers, and pods of nodes that are gone are given up.
 func (r *removal) namespaces(ctx context.Context) error {
-	grace := r.grace
+	patience, cancel := context.WithTimeout(ctx, r.Grace)
+	defer cancel()
 	var left []*kube.Object
 	for _, name := range r.Found.Namespaces() {
 		namespace := kube.Named("v1", "Namespace", "", name)
@@ -23,16 +24,16 @@ func (r *removal) namespaces(ctx context.Context) error {
 		if live == nil {
 			continue
 		}
-		if live.GetDeletionTimestamp() != nil {
-			grace = 0 // it has had its time
+		if live.GetDeletionTimestamp() != nil { // it has had its time
+			if err := r.free(ctx, name, false); err != nil {
+				return err
+			}
 		}
 		if err := r.Client.Delete(ctx, namespace, ""); err != nil {
 			return fmt.Errorf("deleting %s: %w", kube.FullName(namespace), err)
 		}
 		left = append(left, live)
 	}
-	patience, cancel := context.WithTimeout(ctx, grace)
-	defer cancel()
 	for {
 		var err error
 		if left, err = r.gone(ctx, left); err != nil || len(left) == 0 {
@@ -40,7 +41,7 @@ func (r *removal) namespaces(ctx context.Context) error {
 		}
 		if patience.Err() != nil && ctx.Err() == nil {
 			for _, namespace := range left {
-				if err := r.free(ctx, namespace.GetName()); err != nil {
+				if err := r.free(ctx, namespace.GetName(), true); err != nil {
 					return err
 				}
 			}
@@ -52,8 +53,9 @@ func (r *removal) namespaces(ctx context.Context) error {
 	}
 }
 
-// free lets go what a namespace that is being deleted still holds.
-func (r *removal) free(ctx context.Context, namespace string) error {
+// free lets go what a namespace that is being deleted still holds. Pods take their time, which not even a
+// namespace that has been deleted for long tells of.
+func (r *removal) free(ctx context.Context, namespace string, pods bool) error {
 	resources, _, err := r.Client.Resources(ctx)
 	if err != nil {
 		return err
@@ -73,6 +75,9 @@ func (r *removal) free(ctx context.Context, namespace string) error {
 			}
 			if o.GetKind() != "Pod" || len(o.GetFinalizers()) > 0 {
 				waiting = append(waiting, o)
+				continue
+			}
+			if !pods {
 				continue
 			}
 			r.say("the node of %s does not stop it; it is given up", kube.FullName(o))

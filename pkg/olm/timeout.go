@@ -122,7 +122,7 @@ func (e *NotReadyError) workload(ctx context.Context, client *kube.Client, live 
 			live.GetNamespace(), live.GetName())
 	}
 	if cause.Crashed {
-		e.advise("the log above says why deployment %s/%s ends; an image of another version does not take its arguments", live.GetNamespace(), live.GetName())
+		e.advise("what stands above says why deployment %s/%s ends; an image of another version does not take its arguments", live.GetNamespace(), live.GetName())
 	}
 	return cause.Lines
 }

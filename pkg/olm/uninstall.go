@@ -13,25 +13,21 @@ import (
 	"github.com/operon-sdk/operon/pkg/kube"
 )
 
-// finalizerGrace is how long something that is deleted may take, before what its finalizers wait for is
-// given up; with little time, a part of it.
-const finalizerGrace, gracePart = 20 * time.Second, 8
-
 // UninstallOptions tell Uninstall what to do.
 type UninstallOptions struct {
 	Client *kube.Client
 	// Found is what Find found, Data what Inventory found, and the users of it agree to lose.
 	Found *Installation
 	Data  *UserData
+	// Grace is how long something that is deleted may take, before what its finalizers wait for is given up.
+	Grace time.Duration
 	// Progress is told what happens; nil is for nobody.
 	Progress func(Event)
 }
 
 type removal struct {
 	UninstallOptions
-	// grace is how long finalizers may take.
-	grace time.Duration
-	told  string
+	told string
 }
 
 func (r *removal) say(format string, args ...any) {
@@ -57,10 +53,7 @@ func Uninstall(ctx context.Context, o UninstallOptions) error {
 	if err := o.Found.Elsewhere(); err != nil {
 		return &RefusedError{err.Error()}
 	}
-	r := &removal{UninstallOptions: o, grace: finalizerGrace}
-	if deadline, ok := ctx.Deadline(); ok {
-		r.grace = min(r.grace, time.Until(deadline)/gracePart)
-	}
+	r := &removal{UninstallOptions: o}
 	for _, step := range []func(context.Context) error{
 		r.subscriptions, r.resources, r.operators, r.packagesAPI, r.deployments, r.finalizers,
 		r.leftovers, r.namespaces, r.definitions, r.roles,
@@ -76,7 +69,7 @@ func Uninstall(ctx context.Context, o UninstallOptions) error {
 }
 
 func (r *removal) subscriptions(ctx context.Context) error {
-	return r.all(ctx, olmResource("subscriptions", "Subscription"), r.grace)
+	return r.all(ctx, olmResource("subscriptions", "Subscription"), r.Grace)
 }
 
 // resources deletes custom resources in the namespaces that go, while their operators can still look after them.
@@ -87,12 +80,12 @@ func (r *removal) resources(ctx context.Context) error {
 			objects = append(objects, kind.going...)
 		}
 	}
-	return r.remove(ctx, objects, r.grace)
+	return r.remove(ctx, objects, r.Grace)
 }
 
 // operators deletes ClusterServiceVersions: first the originals, whose copies olm-operator deletes.
 func (r *removal) operators(ctx context.Context) error {
-	grace := r.grace
+	grace := r.Grace
 	live, err := r.Client.Get(ctx, kube.Named("apps/v1", "Deployment", r.Found.Namespace, olmOperator))
 	if err != nil {
 		return err
@@ -117,7 +110,7 @@ func (r *removal) packagesAPI(ctx context.Context) error {
 		_, operators := o.GetLabels()["olm.owner"]
 		return !operators && o.GetName() != packagesAPI
 	})
-	return r.remove(ctx, services, r.grace)
+	return r.remove(ctx, services, r.Grace)
 }
 
 // deployments deletes what would make anew what is deleted next.
@@ -126,7 +119,7 @@ func (r *removal) deployments(ctx context.Context) error {
 	for _, name := range []string{olmOperator, catalogOperator, packageServer} {
 		objects = append(objects, kube.Named("apps/v1", "Deployment", r.Found.Namespace, name))
 	}
-	return r.remove(ctx, objects, r.grace)
+	return r.remove(ctx, objects, r.Grace)
 }
 
 // finalizers takes them away from what there is of OLM's kinds: who would have done so is gone.
@@ -169,7 +162,7 @@ func (r *removal) leftovers(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			if err := r.remove(ctx, objects, r.grace); err != nil {
+			if err := r.remove(ctx, objects, r.Grace); err != nil {
 				return err
 			}
 		}
@@ -203,7 +196,7 @@ func (r *removal) namespaceLabels(ctx context.Context) error {
 }
 
 func (r *removal) definitions(ctx context.Context) error {
-	return r.remove(ctx, r.Found.crds, r.grace)
+	return r.remove(ctx, r.Found.crds, r.Grace)
 }
 
 func (r *removal) roles(ctx context.Context) error {
@@ -213,5 +206,5 @@ func (r *removal) roles(ctx context.Context) error {
 		kube.Named(rbac, "ClusterRole", "", "aggregate-olm-view"),
 		kube.Named(rbac, "ClusterRoleBinding", "", "olm-operator-binding-"+r.Found.Namespace),
 		kube.Named(rbac, "ClusterRole", "", clusterRole),
-	}, r.grace)
+	}, r.Grace)
 }
