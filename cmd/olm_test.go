@@ -347,20 +347,22 @@ func (c *olmCluster) killedAt(t *testing.T, method, path string, args ...string)
 	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}}
 	proxy.Transport = transport
 	defer transport.CloseIdleConnections()
-	reached := make(chan struct{})
+	reached, over := make(chan struct{}), make(chan struct{})
 	var once sync.Once
 	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == method && r.URL.Path == path && !r.URL.Query().Has("dryRun") {
 			once.Do(func() { close(reached) })
-			<-r.Context().Done()
+			<-over
 			return
 		}
+		r.Header.Set("Authorization", "Bearer "+c.plane.Token) // clients send none without TLS
 		proxy.ServeHTTP(w, r)
 	}))
 	defer front.Close()
+	defer close(over)
 	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
 	text := fmt.Sprintf(`{apiVersion: v1, kind: Config, current-context: c, contexts: [{name: c, context: {cluster: c, user: u}}],
-clusters: [{name: c, cluster: {server: %q}}], users: [{name: u, user: {token: %q}}]}`, front.URL, c.plane.Token)
+clusters: [{name: c, cluster: {server: %q}}], users: [{name: u, user: {}}]}`, front.URL)
 	if err := os.WriteFile(kubeconfig, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
