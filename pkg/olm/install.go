@@ -51,10 +51,10 @@ func Install(ctx context.Context, o InstallOptions) error {
 	if err := in.permitted(found); err != nil {
 		return err
 	}
-	if err := in.check(ctx); err != nil {
+	if err := in.waitDeleted(ctx); err != nil {
 		return err
 	}
-	if err := in.waitDeleted(ctx); err != nil {
+	if err := in.check(ctx); err != nil {
 		return err
 	}
 	for _, crd := range o.Release.CRDs {
