@@ -114,11 +114,15 @@ func (a *app) installedRelease(ctx context.Context, o *olmOptions, found *olm.In
 
 func (a *app) printStatus(status *olm.Status, wide bool) error {
 	if status.Source != "" {
-		a.progressf("OLM %s in the namespace %s, says %s\n", status.Version, status.Namespace, status.Source)
+		a.progressf("OLM %s in the namespace %s, says %s", status.Version, status.Namespace, status.Source)
+	}
+	for _, contradiction := range status.Contradictions {
+		a.progressf("%s: an upgrade was interrupted, or --olm-image was given", contradiction)
 	}
 	if err := printRows(a.Out, status.Objects, wide); err != nil {
 		return err
 	}
+	a.progressf("")
 	for _, row := range status.Objects {
 		name := strings.ToLower(row.Kind) + " " + strings.TrimPrefix(row.Namespace+"/"+row.Name, "/")
 		if row.Kind == "CatalogSource" && row.Reason != "" {

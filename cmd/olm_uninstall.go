@@ -98,7 +98,7 @@ func (a *app) consent(data *olm.UserData, force bool) error {
 	}
 	lines := joinLines(data.Lines())
 	if force {
-		fmt.Fprint(a.Err, lines)
+		a.progressf("%s", strings.TrimSuffix(lines, "\n"))
 		return nil
 	}
 	if !a.InTerminal || !a.OutTerminal {

@@ -210,9 +210,11 @@ func formerInstallers(o *kube.Object) []string {
 // bring applies an object, and again where the cluster was not ready for it.
 func (in *installation) bring(ctx context.Context, object *kube.Object) error {
 	var change kube.Change
-	err := retry(ctx, func() (err error) {
+	err := retryIf(ctx, func() (err error) {
 		change, err = in.Client.Bring(ctx, object, formerInstallers(object)...)
 		return err
+	}, func(err error) bool {
+		return passes(err) || kube.IsNotFound(err) // of several API servers, not all know the new kinds at once
 	})
 	if err != nil {
 		return in.stopped(ctx, fmt.Errorf("applying %s: %w", kube.FullName(object), err))
@@ -239,24 +241,25 @@ func refusedUser(err error) error {
 // attempts is how often a request is made that fails for reasons that pass.
 const attempts = 10
 
-func retry(ctx context.Context, do func() error) error {
+func retry(ctx context.Context, do func() error) error { return retryIf(ctx, do, passes) }
+
+func retryIf(ctx context.Context, do func() error, again func(error) bool) error {
 	for attempt := 1; ; attempt++ {
 		err := do()
-		if err == nil || attempt == attempts || !passes(err) || !pause(ctx) {
+		if err == nil || attempt == attempts || !again(err) || !pause(ctx) {
 			return err
 		}
 	}
 }
 
 // passes tells errors that may be gone a moment later: of a server that is starting, overloaded or
-// unreachable, and of a kind that is not served everywhere yet.
+// unreachable, and of an object that has changed meanwhile.
 func passes(err error) bool {
 	status, ok := errors.AsType[*kube.StatusError](err)
 	if !ok {
 		return !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
 	}
-	return status.Code >= http.StatusInternalServerError || status.Code == http.StatusTooManyRequests ||
-		status.Code == http.StatusConflict || status.Code == http.StatusNotFound && status.Message == "the server could not find the requested resource"
+	return status.Code >= http.StatusInternalServerError || status.Code == http.StatusTooManyRequests || status.Code == http.StatusConflict
 }
 
 // pause waits a moment and reports false when ctx has ended.

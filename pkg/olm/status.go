@@ -2,7 +2,6 @@ package olm
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/operon-sdk/operon/pkg/kube"
 )
@@ -44,7 +43,7 @@ type Status struct {
 func Examine(ctx context.Context, client *kube.Client, found *Installation, release *Release) (*Status, error) {
 	status := &Status{
 		Version: found.Version, Source: found.Source, Contradictions: found.Contradictions,
-		Namespace: found.Namespace, Healthy: len(found.Contradictions) == 0, Objects: []Row{},
+		Namespace: found.Namespace, Healthy: true, Objects: []Row{},
 	}
 	if status.Version == "" {
 		status.Version = release.Version
@@ -83,9 +82,6 @@ func Examine(ctx context.Context, client *kube.Client, found *Installation, rele
 // Problems are lines about what is not as it should be; none where all is well.
 func (s *Status) Problems() []string {
 	var lines []string
-	for _, contradiction := range s.Contradictions {
-		lines = append(lines, fmt.Sprintf("%s, but %s: an upgrade was interrupted", contradiction, s.Source+" says "+s.Version))
-	}
 	for _, row := range s.Objects {
 		name := kube.FullName(kube.Named("", row.Kind, row.Namespace, row.Name))
 		switch row.Status {
