@@ -285,13 +285,21 @@ run it with --force to remove all of it
 			_, errOut := c.must(t, 1, "install", "--timeout", "5s")
 			holds(t, errOut, "namespace olm is being deleted since", "does not go (not done within 5s)", "'olm uninstall' removes what holds it; then install again")
 		}},
-		{"uninstall completes it", func(t *testing.T) {
-			code, text := c.atTerminal("yes", "uninstall", "--timeout", "40s")
-			if code != 0 {
-				t.Fatal(text)
+		{"uninstall with another API service that does not answer", func(t *testing.T) {
+			c.apply(t, `{apiVersion: apiregistration.k8s.io/v1, kind: APIService, metadata: {name: v1.other.example.com}, spec: {group: other.example.com, version: v1,
+groupPriorityMinimum: 10, versionPriority: 10, service: {name: gone, namespace: default}}}`)
+			code, text := c.atTerminal("yes", "uninstall", "--timeout", "16s")
+			if code != 1 {
+				t.Errorf("exit code %d", code)
 			}
 			holds(t, text, "nobody removes the finalizer example.com/wait of memcached operators/going; it goes without", "nobody removes the finalizer example.com/never of configmap olm/stuck; it goes without",
-				"deleted apiservice v1.packages.operators.coreos.com", "deleted namespace operators", "deleted namespace olm", "is removed\n")
+				"deleted apiservice v1.packages.operators.coreos.com", " does not go: not done within 16s\n  NamespaceDeletionDiscoveryFailure: ",
+				"\n  apiservice v1.other.example.com does not answer (ServiceNotFound: ", "'kubectl delete apiservice v1.other.example.com'; uninstall again to go on from here")
+			c.delete(t, "apiregistration.k8s.io/v1", "APIService", "", "v1.other.example.com")
+		}},
+		{"uninstall completes it", func(t *testing.T) {
+			_, errOut := c.must(t, 0, "uninstall")
+			holds(t, errOut, "deleted clusterrole system:controller:operator-lifecycle-manager", "OLM is removed\n")
 			if c.get(t, "cache.example.com/v1", "Memcached", "default", "staying") == nil {
 				t.Error("a resource outside of OLM's namespaces is gone")
 			}

@@ -38,9 +38,12 @@ func (r *removal) remove(ctx context.Context, objects []*kube.Object, grace time
 	patience, cancel := context.WithTimeout(ctx, grace)
 	defer cancel()
 	for dropped := false; ; {
-		var err error
-		if left, err = r.gone(ctx, left); err != nil {
+		still, err := r.gone(ctx, left)
+		if err != nil && ctx.Err() == nil {
 			return err
+		}
+		if err == nil {
+			left = still
 		}
 		if len(left) == 0 {
 			return nil

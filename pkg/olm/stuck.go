@@ -35,22 +35,32 @@ func (r *removal) namespaces(ctx context.Context) error {
 		left = append(left, live)
 	}
 	for {
-		var err error
-		if left, err = r.gone(ctx, left); err != nil || len(left) == 0 {
-			return err
-		}
-		if patience.Err() != nil && ctx.Err() == nil {
-			for _, namespace := range left {
-				if err := r.free(ctx, namespace.GetName(), true); err != nil {
-					return err
-				}
+		still, err := r.gone(ctx, left)
+		if err == nil {
+			if left = still; len(left) == 0 {
+				return nil
 			}
+			if patience.Err() != nil {
+				err = r.freeAll(ctx, left)
+			}
+		}
+		if err != nil && ctx.Err() == nil {
+			return err
 		}
 		r.wait("waiting for %s to go", kube.FullName(left[0]))
 		if !pause(ctx) {
 			return r.stuck(ctx, left[0])
 		}
 	}
+}
+
+func (r *removal) freeAll(ctx context.Context, namespaces []*kube.Object) error {
+	for _, namespace := range namespaces {
+		if err := r.free(ctx, namespace.GetName(), true); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // free lets go what a namespace that is being deleted still holds. Pods take their time, which not even a
