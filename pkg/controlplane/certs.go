@@ -20,7 +20,7 @@ import (
 const (
 	caFile         = "ca.crt"
 	servingFile    = "server"           // kube-apiserver's and etcd's, for 127.0.0.1
-	etcdClientFile = "etcd-client"      // kube-apiserver's towards etcd
+	etcdClientFile = "etcd-client"      // kube-apiserver's towards etcd and kubelets
 	proxyFile      = "front-proxy"      // kube-apiserver's towards aggregated API servers
 	accountKeyFile = "service-accounts" // signs the tokens of service accounts
 	tokenFile      = "tokens.csv"
@@ -100,7 +100,8 @@ type credentials struct {
 }
 
 // writeCredentials writes certificates, keys and the token of one run into dir.
-func writeCredentials(dir string) (credentials, error) {
+// The API server can be reached under address too, unless that is nil.
+func writeCredentials(dir string, address net.IP) (credentials, error) {
 	ca, err := newAuthority()
 	if err != nil {
 		return credentials{}, err
@@ -125,6 +126,9 @@ func writeCredentials(dir string) (credentials, error) {
 			// etcd is also a client of its own gateway.
 			template.ExtKeyUsage = append(template.ExtKeyUsage, x509.ExtKeyUsageServerAuth)
 			template.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback}
+			if address != nil {
+				template.IPAddresses = append(template.IPAddresses, address, net.ParseIP(serviceAddress))
+			}
 			template.DNSNames = []string{"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"}
 		}
 		if err := ca.issue(dir, c.file, template); err != nil {

@@ -42,17 +42,21 @@ func etcdArgs(dir, clientURL string) []string {
 	}
 }
 
+// serviceRange is where services get their addresses, serviceAddress the first of them: the API server's.
+const (
+	serviceRange   = "10.96.0.0/16"
+	serviceAddress = "10.96.0.1"
+)
+
 // apiServerArgs are kube-apiserver's, as for a cluster without nodes, plus what aggregated API servers
 // need to trust it. Without controllers, nobody makes the service accounts that pods need.
-func apiServerArgs(dir, etcdURL string, port int, serviceAccounts bool) []string {
+func apiServerArgs(dir, etcdURL string, port int, o StartOptions) []string {
 	in := func(name string) string { return filepath.Join(dir, name) }
 	args := []string{
 		"--etcd-servers=" + etcdURL,
 		"--etcd-cafile=" + in(caFile),
 		"--etcd-certfile=" + in(etcdClientFile+".crt"),
 		"--etcd-keyfile=" + in(etcdClientFile+".key"),
-		"--bind-address=127.0.0.1",
-		"--advertise-address=127.0.0.1",
 		"--secure-port=" + strconv.Itoa(port),
 		"--cert-dir=" + dir,
 		"--tls-cert-file=" + in(servingFile+".crt"),
@@ -63,10 +67,8 @@ func apiServerArgs(dir, etcdURL string, port int, serviceAccounts bool) []string
 		"--service-account-issuer=https://kubernetes.default.svc.cluster.local",
 		"--service-account-key-file=" + in(accountKeyFile+".key"),
 		"--service-account-signing-key-file=" + in(accountKeyFile+".key"),
-		"--service-cluster-ip-range=10.96.0.0/16",
+		"--service-cluster-ip-range=" + serviceRange,
 		"--allow-privileged=true",
-		// The endpoints of the kubernetes service must not be a loopback address.
-		"--endpoint-reconciler-type=none",
 		"--proxy-client-cert-file=" + in(proxyFile+".crt"),
 		"--proxy-client-key-file=" + in(proxyFile+".key"),
 		"--requestheader-client-ca-file=" + in(caFile),
@@ -76,7 +78,25 @@ func apiServerArgs(dir, etcdURL string, port int, serviceAccounts bool) []string
 		"--requestheader-extra-headers-prefix=X-Remote-Extra-",
 		"--profiling=false",
 	}
-	if !serviceAccounts {
+	if o.Address == nil {
+		args = append(args,
+			"--bind-address=127.0.0.1",
+			"--advertise-address=127.0.0.1",
+			// The endpoints of the kubernetes service must not be a loopback address.
+			"--endpoint-reconciler-type=none",
+		)
+	} else {
+		args = append(args,
+			"--bind-address="+o.Address.String(),
+			"--advertise-address="+o.Address.String(),
+			// Webhooks and aggregated API servers are called at their pods, not through kube-proxy's rules.
+			"--enable-aggregator-routing=true",
+			"--kubelet-preferred-address-types=InternalIP",
+			"--kubelet-client-certificate="+in(etcdClientFile+".crt"),
+			"--kubelet-client-key="+in(etcdClientFile+".key"),
+		)
+	}
+	if !o.ServiceAccounts {
 		args = append(args, "--disable-admission-plugins=ServiceAccount")
 	}
 	return args

@@ -28,6 +28,9 @@ type StartOptions struct {
 	EtcdArgs, APIServerArgs []string
 	// Environ is the environment of the servers; nil is the process's own.
 	Environ []string
+	// Address is an address of this machine that pods reach, for a control plane with real nodes: the API
+	// server listens there, and the kubernetes service leads there. Nil is loopback.
+	Address net.IP
 	// ServiceAccounts demands of pods that their service account exists, as a cluster does. Controllers
 	// have to make the default ones; see StartWorkloads.
 	ServiceAccounts bool
@@ -112,7 +115,11 @@ func startOnce(ctx context.Context, assets Assets, o StartOptions) (cp *ControlP
 			cp = nil
 		}
 	}()
-	keys, err := writeCredentials(dir.path)
+	host := "127.0.0.1"
+	if o.Address != nil {
+		host = o.Address.String()
+	}
+	keys, err := writeCredentials(dir.path, o.Address)
 	if err != nil {
 		return cp, withCause(err)
 	}
@@ -121,7 +128,7 @@ func startOnce(ctx context.Context, assets Assets, o StartOptions) (cp *ControlP
 		return cp, fmt.Errorf("choosing ports: %w", err)
 	}
 	etcdURL := "https://" + net.JoinHostPort("127.0.0.1", strconv.Itoa(ports[0]))
-	cp.URL = "https://" + net.JoinHostPort("127.0.0.1", strconv.Itoa(ports[1]))
+	cp.URL = "https://" + net.JoinHostPort(host, strconv.Itoa(ports[1]))
 	cp.CAData, cp.Token = keys.caPEM, keys.token
 	if cp.kubeconfig, err = marshalKubeconfig(cp.URL, cp.CAData, cp.Token); err != nil {
 		return cp, err
@@ -138,7 +145,7 @@ func startOnce(ctx context.Context, assets Assets, o StartOptions) (cp *ControlP
 	}
 	// The API server waits for etcd by itself, and has enough to do meanwhile.
 	cp.api, err = startProcess(KubeAPIServer, assets.Path(KubeAPIServer),
-		append(apiServerArgs(dir.path, etcdURL, ports[1], o.ServiceAccounts), o.APIServerArgs...), environ, dir.path, o.Log)
+		append(apiServerArgs(dir.path, etcdURL, ports[1], o), o.APIServerArgs...), environ, dir.path, o.Log)
 	if err != nil {
 		return cp, err
 	}
@@ -168,6 +175,9 @@ func (cp *ControlPlane) Kubeconfig() []byte { return append([]byte{}, cp.kubecon
 
 // KubeconfigPath is a file with Kubeconfig that only this user can read. It is gone after Stop.
 func (cp *ControlPlane) KubeconfigPath() string { return filepath.Join(cp.dir.path, kubeconfigFile) }
+
+// CAPath is a file with CAData: the authority that signs the clients' certificates, too. It is gone after Stop.
+func (cp *ControlPlane) CAPath() string { return filepath.Join(cp.dir.path, caFile) }
 
 // Env is what to add to the environment of a program that is to use this control plane, or to start
 // others like it.

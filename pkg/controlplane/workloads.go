@@ -21,18 +21,31 @@ func WorkloadParts() []string {
 // them. It returns when the node is ready. now is the clock that statuses are stamped with.
 // The control plane is best started with StartOptions.ServiceAccounts. Stop ends all of it.
 func (cp *ControlPlane) StartWorkloads(ctx context.Context, o StartOptions, now func() time.Time) error {
-	if missing := missingParts(cp.Assets.Dir, WorkloadParts()); len(missing) > 0 {
-		return fmt.Errorf("starting controllers and scheduler: the assets have no %s", strings.Join(missing, ", "))
-	}
 	client, err := kube.New(cp.kubeconfig)
 	if err != nil {
 		return err
 	}
-	in := func(name string) string { return filepath.Join(cp.dir.path, name) }
-	environ := serverEnviron(o.Environ)
-	if o.Log != nil {
-		o.Log = &syncWriter{w: o.Log}
+	if err := cp.StartControllers(o); err != nil {
+		return err
 	}
+	node := &node{client: client, name: NodeName, now: now}
+	if err := node.register(ctx); err != nil {
+		return fmt.Errorf("adding a simulated node: %w", err)
+	}
+	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	var wg sync.WaitGroup
+	wg.Go(func() { node.run(running) })
+	cp.stopNode = func() { cancel(); wg.Wait() }
+	return nil
+}
+
+// StartControllers adds kube-controller-manager and kube-scheduler to a running control plane, for nodes
+// that others bring. It does not wait for them.
+func (cp *ControlPlane) StartControllers(o StartOptions) error {
+	if missing := missingParts(cp.Assets.Dir, WorkloadParts()); len(missing) > 0 {
+		return fmt.Errorf("starting controllers and scheduler: the assets have no %s", strings.Join(missing, ", "))
+	}
+	in := func(name string) string { return filepath.Join(cp.dir.path, name) }
 	for _, server := range []struct {
 		name string
 		args []string
@@ -53,23 +66,24 @@ func (cp *ControlPlane) StartWorkloads(ctx context.Context, o StartOptions, now 
 			"--secure-port=0",
 		}},
 	} {
-		p, err := startProcess(server.name, cp.Assets.Path(server.name), server.args, environ, cp.dir.path, o.Log)
-		if err != nil {
+		if err := cp.StartServer(server.name, server.args, o); err != nil {
 			return err
 		}
-		cp.extra = append(cp.extra, p)
-		go func() {
-			<-p.done
-			cp.end.Do(func() { close(cp.done) })
-		}()
 	}
-	node := &node{client: client, name: NodeName, now: now}
-	if err := node.register(ctx); err != nil {
-		return fmt.Errorf("adding a simulated node: %w", err)
+	return nil
+}
+
+// StartServer adds another program of the assets to a running control plane, as Kubelet or KubeProxy. Done
+// tells when it ends by itself, and Stop ends it. Of o, Log and Environ count. Calls must not overlap.
+func (cp *ControlPlane) StartServer(name string, args []string, o StartOptions) error {
+	p, err := startProcess(name, cp.Assets.Path(name), args, serverEnviron(o.Environ), cp.dir.path, o.Log)
+	if err != nil {
+		return err
 	}
-	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	var wg sync.WaitGroup
-	wg.Go(func() { node.run(running) })
-	cp.stopNode = func() { cancel(); wg.Wait() }
+	cp.extra = append(cp.extra, p)
+	go func() {
+		<-p.done
+		cp.end.Do(func() { close(cp.done) })
+	}()
 	return nil
 }

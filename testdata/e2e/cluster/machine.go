@@ -1,0 +1,58 @@
+//go:build linux
+
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+)
+
+// packages maps the programs that a node needs to the packages that Debian has them in.
+func packages() []struct{ program, pkg string } {
+	return []struct{ program, pkg string }{
+		{"containerd", "containerd"},
+		{"runc", "runc"},
+		{"/usr/lib/cni/bridge", "containernetworking-plugins"},
+		{"iptables", "iptables"},
+		{"ip", "iproute2"},
+		{"mount", "mount"},
+	}
+}
+
+// prepareMachine installs what a node needs, or tells what is missing.
+func prepareMachine(ctx context.Context, p *Progress) error {
+	if os.Geteuid() != 0 {
+		return errors.New("a node of its own needs root: run as root, or set KUBECONFIG to a cluster to use instead")
+	}
+	var missing []string
+	for _, need := range packages() {
+		if _, err := exec.LookPath(need.program); err != nil {
+			missing = append(missing, need.pkg)
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	list := strings.Join(missing, " ")
+	if _, err := exec.LookPath("apt-get"); err != nil {
+		return fmt.Errorf("a node of its own needs %s: install them, or set KUBECONFIG to a cluster to use instead", list)
+	}
+	p.Say("installing " + list + " with apt-get, once")
+	// A list of packages that was never fetched, or long ago, has none or old ones.
+	for _, args := range [][]string{
+		{"update"},
+		append([]string{"install", "-y", "--no-install-recommends"}, missing...),
+	} {
+		cmd := exec.CommandContext(ctx, "apt-get", args...)
+		cmd.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return fmt.Errorf("installing %s: apt-get %s: %w\n%s", list, args[0], err, out)
+		}
+	}
+	p.Done("packages of the system")
+	return nil
+}

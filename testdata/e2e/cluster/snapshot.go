@@ -1,0 +1,136 @@
+//go:build linux
+
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/diff"
+)
+
+// Snapshot is what a cluster could leave on a machine, by kind.
+type Snapshot map[string][]string
+
+// TakeSnapshot notes the machine's mounts, network devices, addresses, routes, packet filter rules, settings and
+// control groups, and what is in dirs.
+func TakeSnapshot(ctx context.Context, dirs ...string) (Snapshot, error) {
+	s := Snapshot{}
+	for kind, command := range map[string][]string{
+		"network devices": {"ip", "-o", "link"},
+		"addresses":       {"ip", "-o", "address"},
+		"routes":          {"ip", "route", "show", "table", "all"},
+		"IPv4 rules":      {"iptables-save"},
+		"IPv6 rules":      {"ip6tables-save"},
+	} {
+		out, err := exec.CommandContext(ctx, command[0], command[1:]...).Output()
+		if err != nil {
+			return nil, fmt.Errorf("noting the %s: %w", kind, err)
+		}
+		s[kind] = ownLines(string(out))
+	}
+	mounts, err := os.ReadFile("/proc/self/mounts")
+	if err != nil {
+		return nil, err
+	}
+	s["mounts"] = ownLines(string(mounts))
+	for _, name := range []string{"net/ipv4/ip_forward", "vm/overcommit_memory", "kernel/panic", "kernel/panic_on_oops"} {
+		value, err := os.ReadFile(filepath.Join("/proc/sys", name))
+		if err != nil {
+			return nil, err
+		}
+		s["settings"] = append(s["settings"], name+"="+strings.TrimSpace(string(value)))
+	}
+	for _, dir := range append(dirs, "/sys/fs/cgroup") {
+		if s[dir], err = folders(dir); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// ownLines are the lines of an output without what changes by itself: comments, counters and times.
+func ownLines(out string) []string {
+	var kept []string
+	for line := range strings.Lines(out) {
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		if strings.HasPrefix(line, ":") { // a chain with its counters
+			line, _, _ = strings.Cut(line, "[")
+		}
+		if i := strings.Index(line, "valid_lft"); i >= 0 {
+			line = line[:i]
+		}
+		kept = append(kept, strings.TrimSpace(line))
+	}
+	return kept
+}
+
+// folders lists the folders below dir, and the files in it.
+func folders(dir string) ([]string, error) {
+	var found []string
+	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil // it went away meanwhile, or was never there
+		}
+		if err == nil && (entry.IsDir() || filepath.Dir(path) == dir) && path != dir {
+			found = append(found, path)
+		}
+		return err
+	})
+	return found, err
+}
+
+// Diff tells what is different in another snapshot, as a unified diff; empty is nothing.
+func (s Snapshot) Diff(other Snapshot) string {
+	var b strings.Builder
+	kinds := map[string]bool{}
+	for kind := range s {
+		kinds[kind] = true
+	}
+	for kind := range other {
+		kinds[kind] = true
+	}
+	var sorted []string
+	for kind := range kinds {
+		sorted = append(sorted, kind)
+	}
+	slices.Sort(sorted)
+	for _, kind := range sorted {
+		b.Write(diff.Diff(kind+" before", joined(s[kind]), kind+" after", joined(other[kind])))
+	}
+	return b.String()
+}
+
+func joined(lines []string) []byte {
+	if len(lines) == 0 {
+		return nil
+	}
+	return []byte(strings.Join(lines, "\n") + "\n")
+}
+
+// ProcessesIn are the command lines of the processes in one of the namespaces given, as Node.Namespaces tells them.
+func ProcessesIn(namespaces []string) []string {
+	var found []string
+	links, _ := filepath.Glob("/proc/[0-9]*/ns/*") // the pattern is well-formed
+	for _, link := range links {
+		target, err := os.Readlink(link)
+		if err != nil || !slices.Contains(namespaces, target) {
+			continue
+		}
+		process := filepath.Dir(filepath.Dir(link))
+		command, _ := os.ReadFile(filepath.Join(process, "cmdline"))
+		found = append(found, filepath.Base(process)+" "+strings.ReplaceAll(string(command), "\x00", " "))
+	}
+	slices.Sort(found)
+	return slices.Compact(found)
+}
