@@ -6,6 +6,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -49,6 +50,9 @@ func up(ctx context.Context, cache string) error {
 	c, err := cluster.Start(ctx, cache, p)
 	if err != nil {
 		return err
+	}
+	if err := c.AddOLMImages(ctx, p); err != nil {
+		return errors.Join(err, c.Stop())
 	}
 	fmt.Printf("\nexport KUBECONFIG=%s\nexport E2E_REGISTRY=%s\n\nInterrupt to stop.\n", c.Kubeconfig, c.Registry)
 	select {

@@ -29,6 +29,8 @@ type Cluster struct {
 	Client *kube.Client
 	// Programs is the folder of the programs that images are made of, Assets the control plane's.
 	Programs, Assets string
+
+	cache string
 }
 
 // readyTimeout is how long the parts of the cluster may take.
@@ -39,7 +41,7 @@ func Start(ctx context.Context, cacheDir string, p *Progress) (*Cluster, error) 
 	if err := prepareMachine(ctx, p); err != nil {
 		return nil, err
 	}
-	c := &Cluster{}
+	c := &Cluster{cache: filepath.Join(cacheDir, "e2e")}
 	o := controlplane.DefaultOptions(os.Getenv)
 	o.CacheDir = cacheDir
 	// What others built or downloaded has no kubelet.
@@ -52,14 +54,14 @@ func Start(ctx context.Context, cacheDir string, p *Progress) (*Cluster, error) 
 	}
 	c.Assets = assets.Dir
 	p.Done("the programs of the control plane")
-	if c.Programs, err = images.Build(ctx, filepath.Join(cacheDir, "e2e"), images.ClusterPackages, p.Say); err != nil {
+	if c.Programs, err = images.Build(ctx, c.cache, images.ClusterPackages, p.Say); err != nil {
 		return nil, err
 	}
 	p.Done("the programs of the images")
 
 	ctx, cancel := context.WithTimeoutCause(ctx, readyTimeout, fmt.Errorf("not ready within %s", readyTimeout))
 	defer cancel()
-	c.Node, err = node.Start(ctx, node.Options{Assets: c.Assets, StateDir: filepath.Join(cacheDir, "e2e"), Step: p.Done})
+	c.Node, err = node.Start(ctx, node.Options{Assets: c.Assets, StateDir: c.cache, Step: p.Done})
 	if err != nil {
 		return nil, err
 	}
@@ -109,6 +111,20 @@ func (c *Cluster) bringUp(ctx context.Context, p *Progress) error {
 		return err
 	}
 	p.Done("name service ready")
+	return nil
+}
+
+// AddOLMImages builds OLM's images, unless they have been built before, and puts them into the cluster's registry.
+func (c *Cluster) AddOLMImages(ctx context.Context, p *Progress) error {
+	programs, err := images.Build(ctx, c.cache, images.OLMPackages, p.Say)
+	if err != nil {
+		return err
+	}
+	p.Done("the programs of OLM's images")
+	if err := images.Push(ctx, c.Registry, []string{programs, c.Programs}, images.OLMImages()); err != nil {
+		return err
+	}
+	p.Done("OLM's images pushed")
 	return nil
 }
 
