@@ -1,7 +1,6 @@
 //go:build linux
 
-// E2e runs the end-to-end tests: on the cluster that KUBECONFIG names, or on a real one that it makes on this
-// machine and removes again. "e2e up" makes one and leaves it running until it is interrupted.
+// E2e up makes the cluster of the end-to-end tests, for development, and removes it when it is interrupted.
 package main
 
 import (
@@ -36,18 +35,27 @@ func main() {
 }
 
 func run(ctx context.Context, args []string) error {
+	if len(args) != 1 || args[0] != "up" {
+		return errors.New("usage: e2e up")
+	}
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		return err
 	}
 	cache = filepath.Join(cache, "operon")
-	return up(ctx, cache)
+	root, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	p := cluster.NewProgress(os.Stdout)
+	return up(ctx, p, cluster.Options{
+		Root: root, CacheDir: cache, StateDir: filepath.Join(cache, "e2e", "nodes"), Progress: p,
+	})
 }
 
-// up makes a cluster and keeps it until ctx ends.
-func up(ctx context.Context, cache string) error {
-	p := cluster.NewProgress(os.Stdout)
-	c, err := cluster.Start(ctx, cache, p)
+// up makes a cluster and keeps it until ctx ends. It runs in the checkout's root.
+func up(ctx context.Context, p *cluster.Progress, o cluster.Options) error {
+	c, err := cluster.Start(ctx, o)
 	if err != nil {
 		return err
 	}

@@ -23,8 +23,8 @@ func packages() []struct{ program, pkg string } {
 	}
 }
 
-// prepareMachine installs what a node needs, or tells what is missing.
-func prepareMachine(ctx context.Context, p *Progress) error {
+// PrepareMachine installs what a node needs, or tells what is missing.
+func PrepareMachine(ctx context.Context, p *Progress) error {
 	if os.Geteuid() != 0 {
 		return errors.New("a node of its own needs root: run as root, or set KUBECONFIG to a cluster to use instead")
 	}

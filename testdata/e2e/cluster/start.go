@@ -30,38 +30,54 @@ type Cluster struct {
 	// Programs is the folder of the programs that images are made of, Assets the control plane's.
 	Programs, Assets string
 
-	cache string
+	root, cache string
 }
 
 // readyTimeout is how long the parts of the cluster may take.
 const readyTimeout = 5 * time.Minute
 
-// Start prepares all that a cluster needs, starts it, and returns when pods run in it. The caller calls Stop.
-func Start(ctx context.Context, cacheDir string, p *Progress) (*Cluster, error) {
-	if err := prepareMachine(ctx, p); err != nil {
-		return nil, err
-	}
-	c := &Cluster{cache: filepath.Join(cacheDir, "e2e")}
+// Options tell Start where things are.
+type Options struct {
+	// Root is the checkout's, CacheDir where builds are kept, StateDir where nodes keep their folders.
+	Root, CacheDir, StateDir string
+	// Progress is told what has been done.
+	Progress *Progress
+}
+
+// Assets finds the programs of the control plane with those of a node, or builds them.
+func Assets(ctx context.Context, cacheDir string, p *Progress) (string, error) {
 	o := controlplane.DefaultOptions(os.Getenv)
 	o.CacheDir = cacheDir
 	// What others built or downloaded has no kubelet.
 	o.KubebuilderAssets, o.StoreDirs, o.NoDownload = "", nil, true
-	o.Parts = append(controlplane.WorkloadParts(), controlplane.Kubelet, controlplane.KubeProxy)
+	o.Parts = append(controlplane.WorkloadParts(), controlplane.Kubelet, controlplane.KubeProxy, controlplane.Kubectl)
 	o.Progress = func(e controlplane.Event) { p.Say(e.Message) }
 	assets, err := controlplane.Ensure(ctx, o)
-	if err != nil {
+	if err == nil {
+		p.Done("the programs of the control plane")
+	}
+	return assets.Dir, err
+}
+
+// Start prepares all that a cluster needs, starts it, and returns when pods run in it. The caller calls Stop.
+func Start(ctx context.Context, o Options) (*Cluster, error) {
+	p := o.Progress
+	if err := PrepareMachine(ctx, p); err != nil {
 		return nil, err
 	}
-	c.Assets = assets.Dir
-	p.Done("the programs of the control plane")
-	if c.Programs, err = images.Build(ctx, c.cache, images.ClusterPackages, p.Say); err != nil {
+	c := &Cluster{root: o.Root, cache: filepath.Join(o.CacheDir, "e2e")}
+	var err error
+	if c.Assets, err = Assets(ctx, o.CacheDir, p); err != nil {
+		return nil, err
+	}
+	if c.Programs, err = images.Build(ctx, c.root, c.cache, images.ClusterPackages, p.Say); err != nil {
 		return nil, err
 	}
 	p.Done("the programs of the images")
 
 	ctx, cancel := context.WithTimeoutCause(ctx, readyTimeout, fmt.Errorf("not ready within %s", readyTimeout))
 	defer cancel()
-	c.Node, err = node.Start(ctx, node.Options{Assets: c.Assets, StateDir: c.cache, Step: p.Done})
+	c.Node, err = node.Start(ctx, node.Options{Assets: c.Assets, StateDir: o.StateDir, Step: p.Done})
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +132,7 @@ func (c *Cluster) bringUp(ctx context.Context, p *Progress) error {
 
 // AddOLMImages builds OLM's images, unless they have been built before, and puts them into the cluster's registry.
 func (c *Cluster) AddOLMImages(ctx context.Context, p *Progress) error {
-	programs, err := images.Build(ctx, c.cache, images.OLMPackages, p.Say)
+	programs, err := images.Build(ctx, c.root, c.cache, images.OLMPackages, p.Say)
 	if err != nil {
 		return err
 	}

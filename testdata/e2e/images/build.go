@@ -17,7 +17,7 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// Source is the folder of the module that the programs are built from.
+// Source is the folder of the module that the programs are built from, in the checkout.
 const Source = "testdata/e2e/images/src"
 
 // The packages of Source: what every cluster runs and small programs, and those of OLM.
@@ -27,18 +27,19 @@ const (
 )
 
 // Build builds packages of Source, unless it has done so before, and returns the folder that their programs are in.
-// It runs in the checkout's root. say is told what takes time.
-func Build(ctx context.Context, cacheDir, packages string, say func(string)) (string, error) {
-	return BuildModule(ctx, filepath.Join(cacheDir, "images"), Source, []string{packages}, say)
+// root is the checkout's; say is told what takes time.
+func Build(ctx context.Context, root, cacheDir, packages string, say func(string)) (string, error) {
+	return BuildModule(ctx, filepath.Join(cacheDir, "images"), root, Source, packages, say)
 }
 
-// BuildModule builds packages of the module in the folder src into a folder below cacheDir that is called after
-// the content of src, unless it is there.
-func BuildModule(ctx context.Context, cacheDir, src string, packages []string, say func(string)) (string, error) {
-	args := []string{"build", "-C", src, "-mod=readonly", "-trimpath", "-buildvcs=false", "-ldflags=-s -w"}
-	key, err := hash(src, append(args, packages...))
+// BuildModule builds packages of the module in the folder module of root into a folder below cacheDir that is called
+// after the module's content, unless it is there.
+func BuildModule(ctx context.Context, cacheDir, root, module, packages string, say func(string)) (string, error) {
+	src := filepath.Join(root, module)
+	args := []string{"build", "-mod=readonly", "-trimpath", "-buildvcs=false", "-ldflags=-s -w"}
+	key, err := hash(src, append(args, packages))
 	if err != nil {
-		return "", fmt.Errorf("reading the sources in %s: %w", src, err)
+		return "", fmt.Errorf("reading the sources in %s: %w", module, err)
 	}
 	dir := filepath.Join(cacheDir, key)
 	if err := os.MkdirAll(cacheDir, 0o755); err != nil {
@@ -52,7 +53,7 @@ func BuildModule(ctx context.Context, cacheDir, src string, packages []string, s
 	if _, err := os.Stat(dir); err == nil {
 		return dir, nil
 	}
-	say("building " + strings.Join(packages, " ") + " of " + src + ", once")
+	say("building " + packages + " of " + module + ", once")
 	work, err := filepath.Abs(filepath.Join(cacheDir, "build"))
 	if err != nil {
 		return "", err
@@ -63,14 +64,15 @@ func BuildModule(ctx context.Context, cacheDir, src string, packages []string, s
 	if err := os.MkdirAll(work, 0o755); err != nil {
 		return "", err
 	}
-	if err := goRun(ctx, append(append(args, "-o", work), packages...)...); err != nil {
-		return "", errors.Join(fmt.Errorf("building %s: %w", src, err), os.RemoveAll(work))
+	if err := goRun(ctx, src, append(args, "-o", work+string(filepath.Separator), packages)...); err != nil {
+		return "", errors.Join(fmt.Errorf("building %s: %w", module, err), os.RemoveAll(work))
 	}
 	return dir, os.Rename(work, dir)
 }
 
-func goRun(ctx context.Context, args ...string) error {
+func goRun(ctx context.Context, dir string, args ...string) error {
 	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off", "GOFLAGS=", "GOOS=linux", "GOARCH="+runtime.GOARCH)
 	var output bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &output, &output

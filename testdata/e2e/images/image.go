@@ -8,11 +8,13 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"net/http"
 	"os"
 	"path"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/google/go-containerregistry/pkg/name"
@@ -27,9 +29,8 @@ import (
 type Recipe struct {
 	// Name is what pods call the image.
 	Name string
-	// Programs are the files to take, and Folder is where in the image to put them.
-	Programs []string
-	Folder   string
+	// Files says which program each file of the image is.
+	Files map[string]string
 	// Entrypoint starts the image's main program.
 	Entrypoint []string
 	// User is a number, and a group's after a colon.
@@ -39,10 +40,10 @@ type Recipe struct {
 // Cluster are the images that every cluster needs, and memcached's stand-in, which is as small.
 func Cluster(pause string) []Recipe {
 	return []Recipe{
-		{Name: pause, Programs: []string{"pause"}, Folder: "/", Entrypoint: []string{"/pause"}, User: "65535:65535"},
-		{Name: CoreDNS, Programs: []string{"coredns"}, Folder: "/", Entrypoint: []string{"/coredns"}, User: "65532:65532"},
+		{Name: pause, Files: map[string]string{"/pause": "pause"}, Entrypoint: []string{"/pause"}, User: "65535:65535"},
+		{Name: CoreDNS, Files: map[string]string{"/coredns": "coredns"}, Entrypoint: []string{"/coredns"}, User: "65532:65532"},
 		{
-			Name: Memcached, Programs: []string{"memcached"}, Folder: "/usr/local/bin",
+			Name: Memcached, Files: map[string]string{"/usr/local/bin/memcached": "memcached", "/usr/local/bin/dial": "dial"},
 			Entrypoint: []string{"memcached"}, User: "11211",
 		},
 	}
@@ -60,10 +61,13 @@ const (
 func OLMImages() []Recipe {
 	return []Recipe{
 		{
-			Name: OLM, Programs: []string{"olm", "catalog", "package-server", "copy-content", "cpb", "cp"}, Folder: "/bin",
+			Name: OLM, Files: map[string]string{
+				"/bin/olm": "olm", "/bin/catalog": "catalog", "/bin/package-server": "package-server",
+				"/bin/copy-content": "copy-content", "/bin/cpb": "cpb", "/bin/cp": "cp",
+			},
 			Entrypoint: []string{"/bin/olm"}, User: "1001",
 		},
-		{Name: OPM, Programs: []string{"opm"}, Folder: "/bin", Entrypoint: []string{"/bin/opm"}, User: "1001"},
+		{Name: OPM, Files: map[string]string{"/bin/opm": "opm"}, Entrypoint: []string{"/bin/opm"}, User: "1001"},
 	}
 }
 
@@ -71,21 +75,27 @@ func OLMImages() []Recipe {
 func (r Recipe) Image(dirs ...string) (v1.Image, error) {
 	var layer bytes.Buffer
 	w := tar.NewWriter(&layer)
-	for folder := range parents(r.Folder) {
-		if err := w.WriteHeader(&tar.Header{Typeflag: tar.TypeDir, Name: folder + "/", Mode: 0o755}); err != nil {
-			return nil, err
-		}
-	}
+	// Programs may write there, as in images that people make.
 	if err := w.WriteHeader(&tar.Header{Typeflag: tar.TypeDir, Name: "tmp/", Mode: 0o1777}); err != nil {
 		return nil, err
 	}
-	for _, program := range r.Programs {
-		data, err := readFirst(dirs, program)
+	made := map[string]bool{}
+	for _, file := range slices.Sorted(maps.Keys(r.Files)) {
+		for _, folder := range parents(file) {
+			if made[folder] {
+				continue
+			}
+			made[folder] = true
+			if err := w.WriteHeader(&tar.Header{Typeflag: tar.TypeDir, Name: folder + "/", Mode: 0o755}); err != nil {
+				return nil, err
+			}
+		}
+		data, err := readFirst(dirs, r.Files[file])
 		if err != nil {
 			return nil, err
 		}
-		file := strings.TrimPrefix(path.Join(r.Folder, program), "/")
-		if err := w.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: file, Mode: 0o755, Size: int64(len(data))}); err != nil {
+		header := &tar.Header{Typeflag: tar.TypeReg, Name: strings.TrimPrefix(file, "/"), Mode: 0o755, Size: int64(len(data))}
+		if err := w.WriteHeader(header); err != nil {
 			return nil, err
 		}
 		if _, err := w.Write(data); err != nil {
@@ -133,17 +143,14 @@ func configFile(image v1.Image, r Recipe) *v1.ConfigFile {
 	return file
 }
 
-// parents are a folder and those that it is in, outermost first, without leading slashes.
-func parents(folder string) func(func(string) bool) {
-	return func(yield func(string) bool) {
-		whole := ""
-		for part := range strings.SplitSeq(strings.Trim(folder, "/"), "/") {
-			whole = path.Join(whole, part)
-			if whole != "" && !yield(whole) {
-				return
-			}
-		}
+// parents are the folders that a file is in, outermost first, without leading slashes.
+func parents(file string) []string {
+	var found []string
+	for folder := path.Dir(file); folder != "/"; folder = path.Dir(folder) {
+		found = append(found, strings.TrimPrefix(folder, "/"))
 	}
+	slices.Reverse(found)
+	return found
 }
 
 // Push makes images from the programs in dirs and puts them into the registry at host, below their own names

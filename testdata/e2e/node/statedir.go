@@ -41,12 +41,11 @@ func newStateDir(ctx context.Context, parent string) (*stateDir, error) {
 	if err := os.MkdirAll(parent, 0o755); err != nil {
 		return nil, err
 	}
-	// One at a time, so that no folder is taken for a dead one's before it has its lock.
-	guard := flock.New(filepath.Join(parent, "lock"))
-	if err := guard.Lock(); err != nil {
-		return nil, fmt.Errorf("locking the folder of nodes: %w", err)
+	unguard, err := guard(parent)
+	if err != nil {
+		return nil, err
 	}
-	defer func() { _ = guard.Close() }()
+	defer unguard()
 	if err := sweep(ctx, parent); err != nil {
 		return nil, fmt.Errorf("removing what a killed node left: %w", err)
 	}
@@ -67,6 +66,29 @@ func openStateDir(path string) *stateDir {
 		path: path, id: strings.TrimPrefix(filepath.Base(path), dirPrefix),
 		lock: flock.New(path+lockSuffix, flock.SetPermissions(0o600)),
 	}
+}
+
+// guard lets one process at a time make and sweep folders, so that none is taken for a dead process's before it has
+// its lock.
+func guard(parent string) (release func(), err error) {
+	lock := flock.New(filepath.Join(parent, "lock"))
+	if err := lock.Lock(); err != nil {
+		return nil, fmt.Errorf("locking the folder of nodes: %w", err)
+	}
+	return func() { _ = lock.Close() }, nil
+}
+
+// Sweep removes what nodes left whose processes were killed, as Start does.
+func Sweep(ctx context.Context, stateDir string) error {
+	if err := os.MkdirAll(stateDir, 0o755); err != nil {
+		return err
+	}
+	release, err := guard(stateDir)
+	if err != nil {
+		return err
+	}
+	defer release()
+	return sweep(ctx, stateDir)
 }
 
 // sweep removes what dead processes' nodes left.

@@ -1,0 +1,35 @@
+// Command dial looks a name up, connects to it, sends a line and prints the one that comes back.
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"net"
+	"os"
+	"time"
+)
+
+func main() {
+	if len(os.Args) != 3 {
+		fmt.Fprintln(os.Stderr, "usage: dial HOST:PORT LINE")
+		os.Exit(2)
+	}
+	answer, err := ask(os.Args[1], os.Args[2])
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "dial: %v\n", err)
+		os.Exit(1)
+	}
+	fmt.Print(answer)
+}
+
+func ask(address, line string) (string, error) {
+	connection, err := net.DialTimeout("tcp", address, 10*time.Second)
+	if err != nil {
+		return "", err
+	}
+	defer connection.Close()
+	if _, err := fmt.Fprintf(connection, "%s\r\n", line); err != nil {
+		return "", err
+	}
+	return bufio.NewReader(connection).ReadString('\n')
+}

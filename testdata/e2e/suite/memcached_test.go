@@ -1,0 +1,110 @@
+//go:build linux
+
+package suite
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/operon-sdk/operon/testdata/e2e/images"
+)
+
+const (
+	project          = "testdata/memcached-operator"
+	projectNamespace = "memcached-operator-system"
+	projectImage     = "memcached-operator:v0.0.1"
+)
+
+// testMemcachedOperator deploys the golden project with its own make targets, sees its manager reconcile with
+// webhooks, and removes it: the cluster is as before.
+func (b *bench) testMemcachedOperator(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "memcached-operator")
+	if err := os.CopyFS(dir, os.DirFS(filepath.Join(b.root, project))); err != nil {
+		t.Fatal(err)
+	}
+	b.pushManager(t)
+	b.apply(t, "objects/certificates.yaml")
+	ctx, cancel := context.WithCancel(b.ctx)
+	t.Cleanup(cancel)
+	issuing := make(chan error, 1)
+	go func() { issuing <- issueCertificates(ctx, b.client) }()
+	before := b.objects(t)
+
+	b.run(t, dir, "make", "deploy", "IMG="+b.image(projectImage))
+	b.run(t, dir, "kubectl", "-n", projectNamespace, "wait", "--for=condition=Available", "--timeout=3m",
+		"deployment/memcached-operator-controller-manager")
+	b.progress.Done("memcached-operator deployed")
+	b.testReconciling(t, dir)
+	b.progress.Done("memcached-operator reconciles")
+
+	b.run(t, dir, "make", "undeploy")
+	b.backTo(t, before)
+	cancel()
+	if err := <-issuing; err != nil {
+		t.Errorf("issuing certificates: %v", err)
+	}
+}
+
+// pushManager builds the project's manager and pushes its image.
+func (b *bench) pushManager(t *testing.T) {
+	t.Helper()
+	programs, err := images.BuildModule(b.ctx, filepath.Join(b.cache, "e2e", "managers"), b.root, project, "./cmd", b.progress.Say)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = images.Push(b.ctx, b.registry, []string{programs}, []images.Recipe{{
+		Name: projectImage, Files: map[string]string{"/manager": "cmd"}, Entrypoint: []string{"/manager"}, User: "65532:65532",
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.progress.Done("memcached-operator's image built and pushed")
+}
+
+// testReconciling follows a Memcached from its creation to its deletion.
+func (b *bench) testReconciling(t *testing.T, dir string) {
+	const name = "memcached/memcached-sample"
+	get := func(what, path string) string {
+		return b.run(t, dir, "kubectl", "get", what, "-o", "jsonpath="+path)
+	}
+	// The webhook's certificate may be in the API server's configuration a moment before it is in the manager.
+	b.eventually(t, func() error {
+		_, err := b.command(dir, "kubectl", "apply", "-k", "config/samples")
+		return err
+	})
+	if memory := get(name, "{.spec.memoryMegabytes}"); memory != "64" {
+		t.Errorf("the webhook set memoryMegabytes to %q", memory)
+	}
+	b.run(t, dir, "kubectl", "wait", "--for=condition=Available", name, "--timeout=2m")
+	b.run(t, dir, "kubectl", "scale", "--replicas=3", name)
+	b.eventually(t, func() error {
+		if ready := get("deployment/memcached-sample", "{.status.readyReplicas}"); ready != "3" {
+			return fmt.Errorf("after scaling to 3, %q pods are ready", ready)
+		}
+		return nil
+	})
+	out, err := b.command(dir, "kubectl", "patch", name, "--type=merge", "-p", `{"spec":{"memoryMegabytes":1000}}`)
+	if err == nil || !strings.Contains(out, "take more than the 1024 MB") {
+		t.Errorf("the webhook let 3 pods with 1000 MB pass: %s", out)
+	}
+	b.run(t, dir, "kubectl", "delete", name)
+	b.eventually(t, func() error {
+		if left := get("deployments,pods", "{.items[*].metadata.name}"); left != "" {
+			return fmt.Errorf("after the deletion of the Memcached, there is %s", left)
+		}
+		return nil
+	})
+}
+
+func read(t *testing.T, file string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
