@@ -26,6 +26,9 @@ const (
 	OLMPackages     = "tool"
 )
 
+// buildTags leave out what opm's libraries need C for.
+const buildTags = "-tags=containers_image_openpgp,exclude_graphdriver_btrfs,exclude_graphdriver_devicemapper"
+
 // Build builds packages of Source, unless it has done so before, and returns the folder that their programs are in.
 // root is the checkout's; say is told what takes time.
 func Build(ctx context.Context, root, cacheDir, packages string, say func(string)) (string, error) {
@@ -36,7 +39,7 @@ func Build(ctx context.Context, root, cacheDir, packages string, say func(string
 // after the module's content, unless it is there.
 func BuildModule(ctx context.Context, cacheDir, root, module, packages string, say func(string)) (string, error) {
 	src := filepath.Join(root, module)
-	args := []string{"build", "-mod=readonly", "-trimpath", "-buildvcs=false", "-ldflags=-s -w"}
+	args := []string{"build", "-mod=readonly", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", buildTags}
 	key, err := hash(src, append(args, packages))
 	if err != nil {
 		return "", fmt.Errorf("reading the sources in %s: %w", module, err)

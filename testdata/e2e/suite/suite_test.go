@@ -74,7 +74,7 @@ func TestE2E(t *testing.T) {
 // newMachineBench is a bench without a cluster.
 func newMachineBench(t *testing.T) *bench {
 	t.Helper()
-	ctx, stop := signal.NotifyContext(t.Context(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	t.Cleanup(stop)
 	b := &bench{ctx: ctx, progress: cluster.NewProgress(os.Stdout), kubeconfig: os.Getenv("KUBECONFIG")}
 	var err error
@@ -251,10 +251,12 @@ func (b *bench) eventually(t *testing.T, check func() error) {
 // objects notes all objects of the cluster.
 func (b *bench) objects(t *testing.T) cluster.Snapshot {
 	t.Helper()
-	s, err := cluster.Objects(b.ctx, b.client)
-	if err != nil {
-		t.Fatal(err)
-	}
+	var s cluster.Snapshot
+	// The API server takes a moment to serve a new kind.
+	b.eventually(t, func() (err error) {
+		s, err = cluster.Objects(b.ctx, b.client)
+		return err
+	})
 	return s
 }
 

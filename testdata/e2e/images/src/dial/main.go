@@ -14,7 +14,12 @@ func main() {
 		fmt.Fprintln(os.Stderr, "usage: dial HOST:PORT LINE")
 		os.Exit(2)
 	}
+	// Pods that are to answer may not be there yet.
 	answer, err := ask(os.Args[1], os.Args[2])
+	for tries := 0; err != nil && tries < 60; tries++ {
+		time.Sleep(500 * time.Millisecond)
+		answer, err = ask(os.Args[1], os.Args[2])
+	}
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "dial: %v\n", err)
 		os.Exit(1)
