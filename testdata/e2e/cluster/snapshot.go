@@ -12,14 +12,17 @@ import (
 	"strings"
 
 	"github.com/rogpeppe/go-internal/diff"
+
+	"github.com/operon-sdk/operon/testdata/e2e/node"
 )
 
 // Snapshot is what a cluster could leave on a machine, by kind.
 type Snapshot map[string][]string
 
 // TakeSnapshot notes the machine's mounts, network devices, addresses, routes, packet filter rules, settings and
-// control groups, and what is in dirs.
-func TakeSnapshot(ctx context.Context, dirs ...string) (Snapshot, error) {
+// control groups, and what is in dirs. What belongs to nodes is left out, save to the one called name: there may be
+// others on the machine that come and go.
+func TakeSnapshot(ctx context.Context, name string, dirs ...string) (Snapshot, error) {
 	s := Snapshot{}
 	for kind, command := range map[string][]string{
 		"network devices": {"ip", "-o", "link"},
@@ -50,6 +53,9 @@ func TakeSnapshot(ctx context.Context, dirs ...string) (Snapshot, error) {
 		if s[dir], err = folders(dir); err != nil {
 			return nil, err
 		}
+	}
+	for kind, lines := range s {
+		s[kind] = slices.DeleteFunc(lines, func(line string) bool { return node.Belongs(line) && !node.BelongsTo(line, name) })
 	}
 	return s, nil
 }

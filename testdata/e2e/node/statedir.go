@@ -17,14 +17,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What belongs to a node is called so that the folder's name tells all other names.
-const (
-	dirPrefix  = "node-"
-	namePrefix = "operon-e2e-"
-	linkPrefix = "operon"
-	lockSuffix = ".lock"
-)
-
 // stateDir is the folder of one node. Its lock is held as long as this process lives, so that others can tell the
 // folders of processes that were killed.
 type stateDir struct {

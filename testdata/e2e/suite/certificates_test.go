@@ -22,19 +22,20 @@ import (
 
 // issueCertificates does, until ctx ends, what cert-manager would for projects with webhooks: it makes the secret
 // that each Certificate asks for, with a certificate that signs itself, and writes that into the webhook
-// configurations that are annotated with the Certificate's name.
+// configurations that are annotated with the Certificate's name. It returns what went wrong in the last round: what
+// fails while objects come and go is done in the next one.
 func issueCertificates(ctx context.Context, client *kube.Client) error {
-	for ctx.Err() == nil {
-		// What fails because objects are just being deleted is none of its business in the next round.
-		if err := issueOnce(ctx, client); err != nil && ctx.Err() == nil && !kube.IsNotFound(err) && !kube.IsForbidden(err) && !kube.IsConflict(err) {
-			return err
+	var last error
+	for {
+		if err := issueOnce(ctx, client); ctx.Err() == nil {
+			last = err
 		}
 		select {
 		case <-ctx.Done():
+			return last
 		case <-time.After(300 * time.Millisecond):
 		}
 	}
-	return nil
 }
 
 // metadata is what is read of all objects.

@@ -29,7 +29,7 @@ func runToBeKilled(assets, state string) int {
 		fmt.Println("error:", err)
 		return 1
 	}
-	fmt.Println("namespaces", strings.Join(n.Namespaces(), " "))
+	fmt.Println(n.Name, strings.Join(n.Namespaces(), " "))
 	<-n.Done()
 	return 1
 }
@@ -42,7 +42,7 @@ func TestKilledNode(t *testing.T) {
 	}
 	b := newMachineBench(t)
 	state := t.TempDir()
-	before, err := cluster.TakeSnapshot(b.ctx, state)
+	before, err := cluster.TakeSnapshot(b.ctx, "", state)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,17 +64,18 @@ func TestKilledNode(t *testing.T) {
 	}
 	_ = cmd.Wait() // it was killed
 	words := strings.Fields(line)
-	if len(words) < 2 || words[0] != "namespaces" {
+	if len(words) < 2 {
 		t.Fatalf("the node said %q", line)
 	}
+	name, namespaces := words[0], words[1:]
 	b.progress.Done("node started and killed")
 
-	for deadline := time.Now().Add(20 * time.Second); len(cluster.ProcessesIn(words[1:])) > 0; time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(20 * time.Second); len(cluster.ProcessesIn(namespaces)) > 0; time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("these processes survive:\n%s", strings.Join(cluster.ProcessesIn(words[1:]), "\n"))
+			t.Fatalf("these processes survive:\n%s", strings.Join(cluster.ProcessesIn(namespaces), "\n"))
 		}
 	}
-	if after, err := cluster.TakeSnapshot(b.ctx, state); err != nil || before.Diff(after) == "" {
+	if after, err := cluster.TakeSnapshot(b.ctx, name, state); err != nil || before.Diff(after) == "" {
 		t.Errorf("a killed node leaves nothing, so that the next start has nothing to show: %v", err)
 	}
 	if err := node.Sweep(b.ctx, state); err != nil {
@@ -83,6 +84,6 @@ func TestKilledNode(t *testing.T) {
 	if err := os.Remove(state + "/lock"); err != nil {
 		t.Error(err)
 	}
-	checkGone(t, before, words[1:], state)
+	checkGone(t, before, name, namespaces, state)
 	b.progress.Done("test of a killed node")
 }

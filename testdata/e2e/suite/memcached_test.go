@@ -29,9 +29,14 @@ func (b *bench) testMemcachedOperator(t *testing.T) {
 	b.pushManager(t)
 	b.apply(t, "objects/certificates.yaml")
 	ctx, cancel := context.WithCancel(b.ctx)
-	t.Cleanup(cancel)
 	issuing := make(chan error, 1)
 	go func() { issuing <- issueCertificates(ctx, b.client) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-issuing; err != nil {
+			t.Errorf("issuing certificates: %v", err)
+		}
+	})
 	before := b.objects(t)
 
 	b.run(t, dir, "make", "deploy", "IMG="+b.image(projectImage))
@@ -43,10 +48,6 @@ func (b *bench) testMemcachedOperator(t *testing.T) {
 
 	b.run(t, dir, "make", "undeploy")
 	b.backTo(t, before)
-	cancel()
-	if err := <-issuing; err != nil {
-		t.Errorf("issuing certificates: %v", err)
-	}
 }
 
 // pushManager builds the project's manager and pushes its image.
@@ -57,7 +58,7 @@ func (b *bench) pushManager(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = images.Push(b.ctx, b.registry, []string{programs}, []images.Recipe{{
-		Name: projectImage, Files: map[string]string{"/manager": "cmd"}, Entrypoint: []string{"/manager"}, User: "65532:65532",
+		Name: b.image(projectImage), Files: map[string]string{"/manager": "cmd"}, Entrypoint: []string{"/manager"}, User: "65532:65532",
 	}})
 	if err != nil {
 		t.Fatal(err)

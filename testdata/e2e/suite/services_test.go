@@ -21,6 +21,7 @@ func (b *bench) testServices(t *testing.T) {
 	if log := b.run(t, b.root, "kubectl", "-n", "e2e-services", "logs", "job/ask"); !strings.Contains(log, "VERSION 1.6.39") {
 		t.Errorf("the Service's pods answered %q", log)
 	}
+	b.progress.Done("a Service answers")
 	b.eventually(t, func() error {
 		out := b.run(t, b.root, "kubectl", "-n", "e2e-services", "get", "pod", "missing", "-o", "jsonpath={.status.containerStatuses[0].state.waiting}")
 		if !strings.Contains(out, "ImagePull") {
@@ -28,7 +29,9 @@ func (b *bench) testServices(t *testing.T) {
 		}
 		return nil
 	})
+	b.progress.Done("a missing image is told")
 	b.run(t, b.root, "kubectl", "delete", "namespace", "e2e-services")
+	b.progress.Done("the namespace is deleted")
 	b.backTo(t, before)
 }
 

@@ -114,7 +114,7 @@ func (b *bench) startOwn(t *testing.T) {
 	if err := node.Sweep(b.ctx, state); err != nil {
 		t.Fatal(err)
 	}
-	before, err := cluster.TakeSnapshot(b.ctx, state)
+	before, err := cluster.TakeSnapshot(b.ctx, "", state)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +122,7 @@ func (b *bench) startOwn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	namespaces := b.own.Namespaces()
+	name, namespaces := b.own.Name, b.own.Namespaces()
 	if len(cluster.ProcessesIn(namespaces)) == 0 {
 		t.Error("no process is found in the node's namespaces, so the check for leftovers can't find any either")
 	}
@@ -133,19 +133,19 @@ func (b *bench) startOwn(t *testing.T) {
 		if err := b.own.Stop(); err != nil {
 			t.Error(err)
 		}
-		checkGone(t, before, namespaces, state)
-		b.progress.Done("cluster removed; processes, mounts, network and control groups are as before")
+		checkGone(t, before, name, namespaces, state)
+		b.progress.Done("cluster removed")
 	})
 	b.client, b.assets, b.kubeconfig, b.registry = b.own.Client, b.own.Assets, b.own.Kubeconfig, b.own.Registry
 }
 
 // checkGone holds that nothing of a node is left on the machine.
-func checkGone(t *testing.T, before cluster.Snapshot, namespaces []string, state string) {
+func checkGone(t *testing.T, before cluster.Snapshot, name string, namespaces []string, state string) {
 	t.Helper()
 	if left := cluster.ProcessesIn(namespaces); len(left) > 0 {
 		t.Errorf("processes are left:\n%s", strings.Join(left, "\n"))
 	}
-	after, err := cluster.TakeSnapshot(context.Background(), state)
+	after, err := cluster.TakeSnapshot(context.Background(), name, state)
 	if err != nil {
 		t.Fatal(err)
 	}
