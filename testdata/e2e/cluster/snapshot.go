@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -122,19 +123,19 @@ func joined(lines []string) []byte {
 	return []byte(strings.Join(lines, "\n") + "\n")
 }
 
-// ProcessesIn are the command lines of the processes in one of the namespaces given, as Node.Namespaces tells them.
-func ProcessesIn(namespaces []string) []string {
+// ProcessesOf are the command lines of the processes of a node: those in its own namespaces, as Node.Namespaces tells
+// them, and those in its control groups, which containers are in.
+func ProcessesOf(name string, namespaces []string) []string {
 	var found []string
-	links, _ := filepath.Glob("/proc/[0-9]*/ns/*") // the pattern is well-formed
-	for _, link := range links {
-		target, err := os.Readlink(link)
-		if err != nil || !slices.Contains(namespaces, target) {
+	processes, _ := filepath.Glob("/proc/[0-9]*") // the pattern is well-formed
+	for _, process := range processes {
+		groups, _ := os.ReadFile(filepath.Join(process, "cgroup")) // the process may be gone
+		if !bytes.Contains(groups, []byte(name)) && !slices.Equal(node.NamespacesOf(process), namespaces) {
 			continue
 		}
-		process := filepath.Dir(filepath.Dir(link))
 		command, _ := os.ReadFile(filepath.Join(process, "cmdline"))
 		found = append(found, filepath.Base(process)+" "+strings.ReplaceAll(string(command), "\x00", " "))
 	}
 	slices.Sort(found)
-	return slices.Compact(found)
+	return found
 }

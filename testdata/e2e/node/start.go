@@ -201,11 +201,17 @@ func (n *Node) Done() <-chan struct{} { return n.done }
 // Err is how the node ended.
 func (n *Node) Err() error { return n.err }
 
-// Namespaces identify the node's namespaces, as the targets of the links in /proc/PID/ns.
+// Namespaces identify the node's namespaces.
 func (n *Node) Namespaces() []string {
+	return NamespacesOf(fmt.Sprintf("/proc/%d", n.cmd.Process.Pid))
+}
+
+// NamespacesOf identifies the namespaces of a process, given its folder in /proc. The system uses the numbers of
+// namespaces that are gone again, but hardly ever all of them for one process.
+func NamespacesOf(process string) []string {
 	var found []string
 	for _, kind := range []string{"pid", "mnt", "net", "ipc", "uts"} {
-		if target, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/%s", n.cmd.Process.Pid, kind)); err == nil {
+		if target, err := os.Readlink(filepath.Join(process, "ns", kind)); err == nil {
 			found = append(found, target)
 		}
 	}

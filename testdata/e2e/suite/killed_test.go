@@ -70,9 +70,9 @@ func TestKilledNode(t *testing.T) {
 	name, namespaces := words[0], words[1:]
 	b.progress.Done("node started and killed")
 
-	for deadline := time.Now().Add(20 * time.Second); len(cluster.ProcessesIn(namespaces)) > 0; time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(20 * time.Second); len(cluster.ProcessesOf(name, namespaces)) > 0; time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("these processes survive:\n%s", strings.Join(cluster.ProcessesIn(namespaces), "\n"))
+			t.Fatalf("these processes survive:\n%s", strings.Join(cluster.ProcessesOf(name, namespaces), "\n"))
 		}
 	}
 	if after, err := cluster.TakeSnapshot(b.ctx, name, state); err != nil || before.Diff(after) == "" {

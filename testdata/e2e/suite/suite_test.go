@@ -123,7 +123,7 @@ func (b *bench) startOwn(t *testing.T) {
 		t.Fatal(err)
 	}
 	name, namespaces := b.own.Name, b.own.Namespaces()
-	if len(cluster.ProcessesIn(namespaces)) == 0 {
+	if len(cluster.ProcessesOf(name, namespaces)) == 0 {
 		t.Error("no process is found in the node's namespaces, so the check for leftovers can't find any either")
 	}
 	t.Cleanup(func() {
@@ -142,7 +142,7 @@ func (b *bench) startOwn(t *testing.T) {
 // checkGone holds that nothing of a node is left on the machine.
 func checkGone(t *testing.T, before cluster.Snapshot, name string, namespaces []string, state string) {
 	t.Helper()
-	if left := cluster.ProcessesIn(namespaces); len(left) > 0 {
+	if left := cluster.ProcessesOf(name, namespaces); len(left) > 0 {
 		t.Errorf("processes are left:\n%s", strings.Join(left, "\n"))
 	}
 	after, err := cluster.TakeSnapshot(context.Background(), name, state)
