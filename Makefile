@@ -19,6 +19,11 @@ test: control-plane vet ## Run all tests, the ones on a real API server too
 	@echo "==> tests (with cold caches up to 40 minutes on 2 cores, warm about 15)"
 	$(GO) test -timeout 60m ./...
 
+.PHONY: e2e
+e2e: build ## Run the end-to-end tests on a real node made here (Linux, root), or on the cluster of KUBECONFIG
+	@echo "==> end-to-end tests (warm about 2 minutes on 2 cores; with cold caches first builds for about 10)"
+	$(GO) test -v -count=1 -timeout 60m ./testdata/e2e/suite
+
 .PHONY: vet
 vet: ## Vet for every supported system
 	$(GO) vet ./...

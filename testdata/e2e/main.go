@@ -1,5 +1,3 @@
-//go:build linux
-
 // E2e up makes the cluster of the end-to-end tests, for development, and removes it when it is interrupted.
 package main
 

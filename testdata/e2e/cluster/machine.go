@@ -1,5 +1,3 @@
-//go:build linux
-
 package cluster
 
 import (
@@ -8,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 )
 
@@ -25,6 +24,9 @@ func packages() []struct{ program, pkg string } {
 
 // PrepareMachine installs what a node needs, or tells what is missing.
 func PrepareMachine(ctx context.Context, p *Progress) error {
+	if runtime.GOOS != "linux" {
+		return errors.New("a node of its own needs Linux: set KUBECONFIG to a cluster to use instead")
+	}
 	if os.Geteuid() != 0 {
 		return errors.New("a node of its own needs root: run as root, or set KUBECONFIG to a cluster to use instead")
 	}

@@ -1,5 +1,3 @@
-//go:build linux
-
 // Package suite holds the end-to-end tests. They run on the cluster that KUBECONFIG names, whose nodes take images
 // from the registry E2E_REGISTRY, or on a node that they make on this machine.
 package suite
@@ -71,7 +69,7 @@ func TestE2E(t *testing.T) {
 	}
 }
 
-// newMachineBench is a bench without a cluster.
+// newMachineBench is a bench without a cluster, on a machine that can make one.
 func newMachineBench(t *testing.T) *bench {
 	t.Helper()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -86,6 +84,11 @@ func newMachineBench(t *testing.T) *bench {
 		t.Fatal(err)
 	}
 	b.cache = filepath.Join(cache, "operon")
+	if b.kubeconfig == "" {
+		if err := cluster.PrepareMachine(b.ctx, b.progress); err != nil {
+			t.Fatal(err)
+		}
+	}
 	return b
 }
 
@@ -108,9 +111,6 @@ func newBench(t *testing.T) *bench {
 func (b *bench) startOwn(t *testing.T) {
 	t.Helper()
 	state := filepath.Join(b.cache, "e2e", "nodes")
-	if err := cluster.PrepareMachine(b.ctx, b.progress); err != nil {
-		t.Fatal(err)
-	}
 	if err := node.Sweep(b.ctx, state); err != nil {
 		t.Fatal(err)
 	}
