@@ -30,12 +30,7 @@ func PrepareMachine(ctx context.Context, p *Progress) error {
 	if os.Geteuid() != 0 {
 		return errors.New("a node of its own needs root: run as root, or set KUBECONFIG to a cluster to use instead")
 	}
-	var missing []string
-	for _, need := range packages() {
-		if _, err := exec.LookPath(need.program); err != nil {
-			missing = append(missing, need.pkg)
-		}
-	}
+	missing := missingPackages()
 	if len(missing) == 0 {
 		return nil
 	}
@@ -55,6 +50,19 @@ func PrepareMachine(ctx context.Context, p *Progress) error {
 			return fmt.Errorf("installing %s: apt-get %s: %w\n%s", list, args[0], err, out)
 		}
 	}
+	if missing := missingPackages(); len(missing) > 0 {
+		return fmt.Errorf("%s did not bring what a node needs into PATH (%s)", strings.Join(missing, " "), os.Getenv("PATH"))
+	}
 	p.Done("packages of the system")
 	return nil
+}
+
+func missingPackages() []string {
+	var missing []string
+	for _, need := range packages() {
+		if _, err := exec.LookPath(need.program); err != nil {
+			missing = append(missing, need.pkg)
+		}
+	}
+	return missing
 }
