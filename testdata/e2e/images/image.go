@@ -29,10 +29,10 @@ import (
 type Recipe struct {
 	// Name is what pods call the image.
 	Name string
-	// Files says which program each file of the image is.
+	// Files says which program each file of the image is, or which file of this machine, with its whole path.
 	Files map[string]string
-	// Entrypoint starts the image's main program.
-	Entrypoint []string
+	// Entrypoint starts the image's main program, with Arguments unless a pod brings its own.
+	Entrypoint, Arguments []string
 	// User is a number, and a group's after a colon.
 	User string
 }
@@ -119,8 +119,11 @@ func (r Recipe) Image(dirs ...string) (v1.Image, error) {
 	return mutate.ConfigFile(image, configFile(image, r))
 }
 
-// readFirst reads a file from the first of some folders that has it.
+// readFirst reads a file from the first of some folders that has it, unless it brings its own.
 func readFirst(dirs []string, file string) (data []byte, err error) {
+	if filepath.IsAbs(file) {
+		return os.ReadFile(file)
+	}
 	for _, dir := range dirs {
 		if data, err = os.ReadFile(filepath.Join(dir, file)); !errors.Is(err, fs.ErrNotExist) {
 			break
@@ -137,7 +140,7 @@ func configFile(image v1.Image, r Recipe) *v1.ConfigFile {
 	file = file.DeepCopy()
 	file.OS, file.Architecture = "linux", runtime.GOARCH
 	file.Config = v1.Config{
-		Entrypoint: r.Entrypoint, User: r.User,
+		Entrypoint: r.Entrypoint, Cmd: r.Arguments, User: r.User,
 		Env: []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"},
 	}
 	return file
