@@ -128,7 +128,8 @@ func (c *Cluster) bringUp(ctx context.Context, p *Progress) error {
 	return nil
 }
 
-// AddOLMImages builds OLM's images, unless they have been built before, and puts them into the cluster's registry.
+// AddOLMImages builds the programs of OLM's images, unless they have been built before, and puts the images into the
+// cluster's registry.
 func (c *Cluster) AddOLMImages(ctx context.Context, p *Progress) error {
 	programs, err := images.Build(ctx, c.root, c.cache, images.OLMPackages, p.Say)
 	if err != nil {

@@ -53,7 +53,7 @@ func Cluster(pause string) []Recipe {
 const (
 	CoreDNS   = "registry.k8s.io/coredns/coredns:v1.12.4"
 	OLM       = "quay.io/operator-framework/olm:v0.46.0"
-	OPM       = "quay.io/operator-framework/opm:latest"
+	OPM       = "quay.io/operator-framework/opm:v1.73.0"
 	Memcached = "docker.io/library/memcached:1.6.39-alpine"
 )
 
@@ -68,6 +68,8 @@ func OLMImages() []Recipe {
 			Entrypoint: []string{"/bin/olm"}, User: "1001",
 		},
 		{Name: OPM, Files: map[string]string{"/bin/opm": "opm"}, Entrypoint: []string{"/bin/opm"}, User: "1001"},
+		// What OLM names where its flags name no other.
+		{Name: "quay.io/operator-framework/opm:latest", Files: map[string]string{"/bin/opm": "opm"}, Entrypoint: []string{"/bin/opm"}, User: "1001"},
 	}
 }
 
