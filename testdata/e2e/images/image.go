@@ -67,10 +67,21 @@ func OLMImages() []Recipe {
 			},
 			Entrypoint: []string{"/bin/olm"}, User: "1001",
 		},
-		{Name: OPM, Files: map[string]string{"/bin/opm": "opm"}, Entrypoint: []string{"/bin/opm"}, User: "1001"},
+		{Name: OPM, Files: opmFiles(), Entrypoint: []string{"/bin/opm"}, User: "1001"},
 		// What OLM names where its flags name no other.
-		{Name: "quay.io/operator-framework/opm:latest", Files: map[string]string{"/bin/opm": "opm"}, Entrypoint: []string{"/bin/opm"}, User: "1001"},
+		{Name: "quay.io/operator-framework/opm:latest", Files: opmFiles(), Entrypoint: []string{"/bin/opm"}, User: "1001"},
 	}
+}
+
+func opmFiles() map[string]string {
+	return map[string]string{"/bin/opm": "opm", "/bin/grpc_health_probe": "grpc_health_probe"}
+}
+
+// Catalog is the image of a catalog, whose file is of this machine.
+func Catalog(name, file string) Recipe {
+	files := opmFiles()
+	files["/configs/"+filepath.Base(file)] = file
+	return Recipe{Name: name, Files: files, Entrypoint: []string{"/bin/opm"}, Arguments: []string{"serve", "/configs"}, User: "1001"}
 }
 
 // Image makes the image of a recipe from the programs in dirs.
