@@ -15,15 +15,16 @@ import (
 
 func main() {
 	address := flag.String("addr", "", "address of the server")
+	timeout := flag.Duration("rpc-timeout", time.Second, "how long the answer may take")
 	flag.Parse()
-	if err := probe(*address); err != nil {
+	if err := probe(*address, *timeout); err != nil {
 		fmt.Fprintf(os.Stderr, "grpc_health_probe: %v\n", err)
 		os.Exit(1)
 	}
 }
 
-func probe(address string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
+func probe(address string, timeout time.Duration) error {
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
 	connection, err := grpc.NewClient("passthrough:///"+address, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
