@@ -193,6 +193,8 @@ func (b *bench) showCluster() {
 		{"get", "pods,deployments,jobs", "--all-namespaces", "--output", "wide"},
 		{"get", "events", "--all-namespaces", "--sort-by", ".lastTimestamp"},
 		{"get", "pods", "--all-namespaces", "--output", `jsonpath={range .items[*]}{.metadata.name}{": "}{.status.containerStatuses[*].state}{"\n"}{end}`},
+		{"get", "customresourcedefinitions", "--output", `jsonpath={range .items[*]}{.metadata.name}{": "}{.metadata.deletionTimestamp} {.status.conditions[*].message}{"\n"}{end}`},
+		{"logs", "--all-containers", "--prefix", "--tail", "15", "--namespace", "memcached-operator-system", "--selector", "control-plane=controller-manager"},
 	} {
 		out, err := b.command(b.root, "kubectl", args...)
 		fmt.Printf("$ kubectl %s\n%s\n", strings.Join(args, " "), out)
