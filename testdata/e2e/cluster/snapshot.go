@@ -17,6 +17,9 @@ import (
 	"github.com/operon-sdk/operon/testdata/e2e/node"
 )
 
+// cgroups is where control groups are.
+const cgroups = "/sys/fs/cgroup"
+
 // Snapshot is what a cluster could leave on a machine, by kind.
 type Snapshot map[string][]string
 
@@ -50,11 +53,13 @@ func TakeSnapshot(ctx context.Context, name string, dirs ...string) (Snapshot, e
 		}
 		s["settings"] = append(s["settings"], name+"="+strings.TrimSpace(string(value)))
 	}
-	for _, dir := range append(dirs, "/sys/fs/cgroup") {
+	for _, dir := range append(dirs, cgroups) {
 		if s[dir], err = folders(dir); err != nil {
 			return nil, err
 		}
 	}
+	// Whoever starts programs may give them groups.
+	s[cgroups] = slices.DeleteFunc(s[cgroups], func(line string) bool { return !node.Belongs(line) })
 	for kind, lines := range s {
 		s[kind] = slices.DeleteFunc(lines, func(line string) bool { return node.Belongs(line) && !node.BelongsTo(line, name) })
 	}
