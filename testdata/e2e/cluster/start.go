@@ -73,14 +73,18 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 	}
 	p.Done("the programs of the images")
 
-	ctx, cancel := context.WithTimeoutCause(ctx, readyTimeout, fmt.Errorf("not ready within %s", readyTimeout))
+	whole := ctx
+	ctx, cancel := context.WithTimeoutCause(whole, readyTimeout, fmt.Errorf("not ready within %s", readyTimeout))
 	defer cancel()
 	c.Node, err = node.Start(ctx, node.Options{Assets: c.Assets, StateDir: o.StateDir, Step: p.Done})
 	if err != nil {
 		return nil, err
 	}
 	if err := c.bringUp(ctx, p); err != nil {
-		err = fmt.Errorf("starting the cluster: %w%s", err, c.lastLogs())
+		err = fmt.Errorf("starting the cluster: %w", err)
+		if whole.Err() == nil { // else somebody interrupted it
+			err = fmt.Errorf("%w%s", err, c.lastLogs())
+		}
 		if stopErr := c.Stop(); stopErr != nil {
 			err = fmt.Errorf("%w\n%w", err, stopErr)
 		}
