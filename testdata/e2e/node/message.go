@@ -21,7 +21,7 @@ const (
 	StepRegistry     = "registry"
 	StepContainerd   = "containerd"
 	StepControlPlane = "control plane"
-	StepKubelet      = "kubelet and kube-proxy started"
+	StepKubelet      = "kubelet and kube-proxy"
 )
 
 // messages writes messages; it may be used from several goroutines.
