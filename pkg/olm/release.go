@@ -48,6 +48,9 @@ type Release struct {
 	Version string
 	// CRDs are its custom resource definitions, Objects the rest, in the order in which they are to be applied.
 	CRDs, Objects []*kube.Object
+
+	// namesOnly tells that another version may have other objects.
+	namesOnly bool
 }
 
 // All are the objects of a release in the order in which they are to be applied.
@@ -105,7 +108,8 @@ func embeddedObjects() ([]*kube.Object, error) {
 	return all, nil
 }
 
-// NamesOnly is the release without what its objects say, to look for them and compare nothing.
+// NamesOnly is the release without what its objects say, to look for them where the installed version's are not
+// known, and compare nothing.
 func (r *Release) NamesOnly() *Release {
 	names := func(objects []*kube.Object) []*kube.Object {
 		var short []*kube.Object
@@ -114,5 +118,5 @@ func (r *Release) NamesOnly() *Release {
 		}
 		return short
 	}
-	return &Release{Version: r.Version, CRDs: names(r.CRDs), Objects: names(r.Objects)}
+	return &Release{Version: r.Version, CRDs: names(r.CRDs), Objects: names(r.Objects), namesOnly: true}
 }

@@ -13,6 +13,7 @@ const (
 	StatusNotReady  = "NotReady"
 	StatusDeleting  = "Terminating"
 	StatusLeftOut   = "LeftOut"
+	StatusUnknown   = "Unknown"
 )
 
 // Row is one object of a release in a cluster. Its JSON keys are part of `olm status`.
@@ -61,6 +62,9 @@ func Examine(ctx context.Context, client *kube.Client, found *Installation, rele
 		switch {
 		case s.live == nil && optional:
 			row.Status, row.Reason = StatusLeftOut, "the catalog is not installed"
+		case s.live == nil && release.namesOnly && !essential(wanted):
+			row.Status, row.Reason = StatusUnknown, "it is missing, and the installed version may have none"
+			optional = true
 		case s.live == nil:
 			row.Status, row.Reason = StatusMissing, ""
 		case s.live.GetDeletionTimestamp() != nil:
@@ -79,13 +83,22 @@ func Examine(ctx context.Context, client *kube.Client, found *Installation, rele
 	return status, nil
 }
 
+// essential tells objects that every version of OLM has.
+func essential(o *kube.Object) bool {
+	switch o.GetKind() {
+	case "Namespace", "Deployment", csvKind, "ServiceAccount":
+		return true
+	}
+	return false
+}
+
 // Problems are lines about what is not as it should be; none where all is well.
 func (s *Status) Problems() []string {
 	var lines []string
 	for _, row := range s.Objects {
 		name := kube.FullName(kube.Named("", row.Kind, row.Namespace, row.Name))
 		switch row.Status {
-		case StatusInstalled, StatusLeftOut:
+		case StatusInstalled, StatusLeftOut, StatusUnknown:
 		case StatusMissing:
 			lines = append(lines, name+" is missing")
 		default:
