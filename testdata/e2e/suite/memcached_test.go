@@ -20,10 +20,7 @@ const (
 // testMemcachedOperator deploys the golden project with its own make targets, sees its manager reconcile with
 // webhooks, and removes it: the cluster is as before.
 func (b *bench) testMemcachedOperator(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "memcached-operator")
-	if err := os.CopyFS(dir, os.DirFS(filepath.Join(b.root, project))); err != nil {
-		t.Fatal(err)
-	}
+	dir := b.copyProject(t)
 	b.pushManager(t)
 	b.apply(t, "objects/certificates.yaml")
 	ctx, cancel := context.WithCancel(b.ctx)
@@ -67,6 +64,16 @@ func (b *bench) testOwnTests(t *testing.T, dir string) {
 	if !strings.Contains(out, "Ran 5 of 5 Specs") {
 		t.Errorf("the project's own tests did not all run:\n%s", out)
 	}
+}
+
+// copyProject copies the golden project, for commands that change it.
+func (b *bench) copyProject(t *testing.T) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "memcached-operator")
+	if err := os.CopyFS(dir, os.DirFS(filepath.Join(b.root, project))); err != nil {
+		t.Fatal(err)
+	}
+	return dir
 }
 
 // pushManager builds the project's manager and pushes its image.

@@ -1,0 +1,203 @@
+package suite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/operon-sdk/operon/testdata/e2e/images"
+)
+
+// bundleImage and catalogImage are of the golden project, pushed under these names.
+const (
+	bundleImage  = "memcached-operator-bundle:v0.0.1"
+	catalogImage = "memcached-operator-catalog:v0.0.1"
+)
+
+// testOLM installs OLM from its own images, lets it run the golden project's operator from a catalog, and removes it in
+// every way that can go wrong. In the end the cluster is as before.
+func (b *bench) testOLM(t *testing.T) {
+	b.pushOLM(t)
+	before := b.objects(t)
+
+	b.testImageThatIsMissing(t)
+	b.backTo(t, before)
+	b.progress.Done("olm install says that an image is missing; olm uninstall takes it all back")
+
+	// The second run completes what the first was killed in.
+	b.kill(t, 700*time.Millisecond, installArgs()...)
+	out := b.runOperon(t, 0, installArgs()...)
+	for _, row := range []string{"olm-operator", "catalog-operator", "packageserver", "subscriptions.operators.coreos.com"} {
+		if !hasRow(out, row, "Installed") {
+			t.Errorf("olm install says nothing of %s:\n%s", row, out)
+		}
+	}
+	b.runOperon(t, 0, "olm", "status")
+	b.progress.Done("olm install, killed once")
+
+	b.testRepair(t)
+	b.progress.Done("olm install repairs")
+	b.testLiveOperator(t)
+	b.progress.Done("an operator runs under OLM")
+
+	b.testUninstall(t)
+	b.run(t, b.root, "kubectl", "delete", "crd", "memcacheds.cache.example.com")
+	b.backTo(t, before)
+}
+
+func installArgs() []string {
+	return []string{"olm", "install", "--catalog-image", "none", "--timeout", "3m"}
+}
+
+// hasRow tells whether a table has a row that begins with name and ends with status.
+func hasRow(table, name, status string) bool {
+	for line := range strings.Lines(table) {
+		words := strings.Fields(line)
+		if len(words) > 2 && words[0] == name && words[len(words)-1] == status {
+			return true
+		}
+	}
+	return false
+}
+
+// pushOLM pushes OLM's images and those of the golden project.
+func (b *bench) pushOLM(t *testing.T) {
+	t.Helper()
+	programs, err := images.Build(b.ctx, b.root, filepath.Join(b.cache, "e2e"), images.OLMPackages, b.progress.Say)
+	if err != nil {
+		t.Fatal(err)
+	}
+	small, err := images.Build(b.ctx, b.root, filepath.Join(b.cache, "e2e"), images.ClusterPackages, b.progress.Say)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.progress.Done("the programs of OLM's images")
+	b.pushManager(t)
+	dir := b.copyProject(t)
+	b.runOperon(t, 0, "-C", dir, "generate", "catalog", "--image", b.image(bundleImage))
+	recipes := append(images.OLMImages(),
+		images.Recipe{Name: b.image(bundleImage), Files: filesBelow(t, filepath.Join(dir, "bundle"), "/")},
+		images.Catalog(b.image(catalogImage), filepath.Join(dir, "catalog", "memcached-operator", "catalog.yaml")))
+	if err := images.Push(b.ctx, b.registry, []string{programs, small}, recipes); err != nil {
+		t.Fatal(err)
+	}
+	b.progress.Done("OLM's images pushed, with a bundle and a catalog")
+}
+
+// filesBelow are the files of a folder, as those of an image in another one.
+func filesBelow(t *testing.T, dir, in string) map[string]string {
+	t.Helper()
+	found := map[string]string{}
+	for _, pattern := range []string{"*", "*/*", "*/*/*"} {
+		paths, err := filepath.Glob(filepath.Join(dir, pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range paths {
+			if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+				found[filepath.ToSlash(filepath.Join(in, strings.TrimPrefix(path, dir)))] = path
+			}
+		}
+	}
+	if len(found) == 0 {
+		t.Fatalf("%s has no files", dir)
+	}
+	return found
+}
+
+// runOperon runs Operon, which must end with the code given.
+func (b *bench) runOperon(t *testing.T, code int, args ...string) string {
+	t.Helper()
+	out, err := b.command(b.root, b.operon, args...)
+	var exit *exec.ExitError
+	got := 0
+	if errors.As(err, &exit) {
+		got = exit.ExitCode()
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	if got != code {
+		t.Fatalf("operon %s ended with %d, not %d:\n%s", strings.Join(args, " "), got, code, out)
+	}
+	return out
+}
+
+// kill runs Operon and kills it after a while.
+func (b *bench) kill(t *testing.T, after time.Duration, args ...string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, after)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, b.operon, args...)
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+b.kubeconfig)
+	if out, err := cmd.CombinedOutput(); ctx.Err() == nil {
+		t.Fatalf("operon %s ended before it was killed: %v\n%s", strings.Join(args, " "), err, out)
+	}
+}
+
+// testImageThatIsMissing holds that an installation which cannot succeed says why.
+func (b *bench) testImageThatIsMissing(t *testing.T) {
+	out := b.runOperon(t, 1, "olm", "install", "--catalog-image", "none", "--olm-image", "quay.io/nobody/olm:v0.46.0", "--timeout", "15s")
+	for _, want := range []string{"ImagePull", "quay.io/nobody/olm:v0.46.0", "what to do:"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("a missing image is not told with %q:\n%s", want, out)
+		}
+	}
+	b.runOperon(t, 0, "olm", "uninstall", "--force", "--timeout", "3m")
+}
+
+// testRepair takes parts of OLM away and has them brought back.
+func (b *bench) testRepair(t *testing.T) {
+	b.run(t, b.root, "kubectl", "-n", "olm", "delete", "deployment/catalog-operator", "operatorgroup/olm-operators", "--wait")
+	b.run(t, b.root, "kubectl", "delete", "crd/operatorconditions.operators.coreos.com", "clusterrole/aggregate-olm-view")
+	if out := b.runOperon(t, 1, "olm", "status"); !hasRow(out, "catalog-operator", "Missing") {
+		t.Errorf("olm status does not miss catalog-operator:\n%s", out)
+	}
+	b.runOperon(t, 0, installArgs()...)
+	b.runOperon(t, 0, "olm", "status")
+}
+
+// testLiveOperator subscribes to the golden project's operator, and has it reconcile. The certificate of its webhooks
+// is OLM's.
+func (b *bench) testLiveOperator(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "operator.yaml")
+	text := strings.ReplaceAll(string(read(t, "objects/subscription.yaml")), "CATALOG", b.image(catalogImage))
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b.apply(t, file)
+	b.eventually(t, func() error {
+		phase, err := b.command(b.root, "kubectl", "-n", "operators", "get", "csv", "memcached-operator.v0.0.1", "-o", "jsonpath={.status.phase}")
+		if err != nil || phase != "Succeeded" {
+			return fmt.Errorf("the operator's ClusterServiceVersion is %q: %w", phase, err)
+		}
+		return nil
+	})
+	// What package manifests are asked through is an aggregated API.
+	if out := b.run(t, b.root, "kubectl", "get", "packagemanifests", "-o", "name"); !strings.Contains(out, "memcached-operator") {
+		t.Errorf("the catalog's package is not served: %q", out)
+	}
+	b.testReconciling(t, filepath.Join(b.root, project))
+}
+
+// testUninstall removes OLM with an operator: not without being asked to, through a kill, and though its namespace is
+// held.
+func (b *bench) testUninstall(t *testing.T) {
+	out := b.runOperon(t, 1, "olm", "uninstall")
+	if !strings.Contains(out, "memcached-operator") || !strings.Contains(out, "--force") {
+		t.Errorf("the refusal names neither the operator nor the way on:\n%s", out)
+	}
+	b.run(t, b.root, "kubectl", "-n", "operators", "get", "csv", "memcached-operator.v0.0.1")
+
+	b.apply(t, "objects/held.yaml")
+	b.kill(t, time.Second, "olm", "uninstall", "--force", "--timeout", "3m")
+	b.runOperon(t, 0, "olm", "uninstall", "--force", "--timeout", "3m")
+	if out := b.runOperon(t, 1, "olm", "status"); !strings.Contains(out, "not installed") {
+		t.Errorf("after its removal, OLM is told to be\n%s", out)
+	}
+}
