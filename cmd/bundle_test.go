@@ -448,7 +448,7 @@ func TestBundleMirrors(t *testing.T) {
 		}}, nil
 	})
 	args := []string{"--version", "0.2.0", "--use-image-digests", "--registry-mirror", "docker.io=mirror.example"}
-	if code, _, errOut := p.run(t, args...); code != 2 || !strings.Contains(errOut, "docker.io/team/newt-operator") {
+	if code, _, errOut := p.run(t, args...); code != 1 || !strings.Contains(errOut, "docker.io/team/newt-operator") {
 		t.Errorf("a mirror was asked without TLS: exit code %d\n%s", code, errOut)
 	}
 	p.must(t, append(args, "--insecure-registry", "mirror.example")...)
