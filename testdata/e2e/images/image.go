@@ -77,13 +77,6 @@ func opmFiles() map[string]string {
 	return map[string]string{"/bin/opm": "opm", "/bin/grpc_health_probe": "grpc_health_probe"}
 }
 
-// Catalog is the image of a catalog, whose file is of this machine.
-func Catalog(name, file string) Recipe {
-	files := opmFiles()
-	files["/configs/"+filepath.Base(file)] = file
-	return Recipe{Name: name, Files: files, Entrypoint: []string{"/bin/opm"}, Arguments: []string{"serve", "/configs"}, User: "1001"}
-}
-
 // Image makes the image of a recipe from the programs in dirs.
 func (r Recipe) Image(dirs ...string) (v1.Image, error) {
 	var layer bytes.Buffer

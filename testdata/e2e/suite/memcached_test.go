@@ -7,8 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/operon-sdk/operon/testdata/e2e/images"
 )
 
 const (
@@ -21,7 +19,7 @@ const (
 // webhooks, and removes it: the cluster is as before.
 func (b *bench) testMemcachedOperator(t *testing.T) {
 	dir := b.copyProject(t)
-	b.pushManager(t)
+	b.pushManager(t, dir)
 	b.apply(t, "objects/certificates.yaml")
 	ctx, cancel := context.WithCancel(b.ctx)
 	issuing := make(chan error, 1)
@@ -76,19 +74,10 @@ func (b *bench) copyProject(t *testing.T) string {
 	return dir
 }
 
-// pushManager builds the project's manager and pushes its image.
-func (b *bench) pushManager(t *testing.T) {
+// pushManager builds the project's manager and pushes its image, both without a container engine.
+func (b *bench) pushManager(t *testing.T, dir string) {
 	t.Helper()
-	programs, err := images.BuildModule(b.ctx, filepath.Join(b.cache, "e2e", "managers"), b.root, project, "./cmd", b.progress.Say)
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = images.Push(b.ctx, b.registry, []string{programs}, []images.Recipe{{
-		Name: b.image(projectImage), Files: map[string]string{"/manager": "cmd"}, Entrypoint: []string{"/manager"}, User: "65532:65532",
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	b.run(t, dir, "make", "image-build", "image-push", "IMG="+b.registry+"/"+projectImage)
 	b.progress.Done("memcached-operator's image built and pushed")
 }
 

@@ -78,37 +78,16 @@ func (b *bench) pushOLM(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.progress.Done("the programs of OLM's images")
-	b.pushManager(t)
-	dir := b.copyProject(t)
-	b.runOperon(t, 0, "-C", dir, "generate", "catalog", "--image", b.image(bundleImage))
-	recipes := append(images.OLMImages(),
-		images.Recipe{Name: b.image(bundleImage), Files: filesBelow(t, filepath.Join(dir, "bundle"), "/")},
-		images.Catalog(b.image(catalogImage), filepath.Join(dir, "catalog", "memcached-operator", "catalog.yaml")))
-	if err := images.Push(b.ctx, b.registry, []string{programs, small}, recipes); err != nil {
+	if err := images.Push(b.ctx, b.registry, []string{programs, small}, images.OLMImages()); err != nil {
 		t.Fatal(err)
 	}
+	dir := b.copyProject(t)
+	b.pushManager(t, dir)
+	b.runOperon(t, 0, "-C", dir, "image", "bundle", "--image", b.registry+"/"+bundleImage, "--push")
+	b.runOperon(t, 0, "-C", dir, "generate", "catalog", "--image", b.image(bundleImage))
+	b.runOperon(t, 0, "-C", dir, "image", "catalog", "--image", b.registry+"/"+catalogImage, "--push",
+		"--registry-mirror", "quay.io="+b.registry, "--insecure-registry", b.registry)
 	b.progress.Done("OLM's images pushed, with a bundle and a catalog")
-}
-
-// filesBelow are the files of a folder, as those of an image in another one.
-func filesBelow(t *testing.T, dir, in string) map[string]string {
-	t.Helper()
-	found := map[string]string{}
-	for _, pattern := range []string{"*", "*/*", "*/*/*"} {
-		paths, err := filepath.Glob(filepath.Join(dir, pattern))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, path := range paths {
-			if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
-				found[filepath.ToSlash(filepath.Join(in, strings.TrimPrefix(path, dir)))] = path
-			}
-		}
-	}
-	if len(found) == 0 {
-		t.Fatalf("%s has no files", dir)
-	}
-	return found
 }
 
 // runOperon runs Operon, which must end with the code given.
