@@ -18,7 +18,7 @@ const module = "github.com/operon-sdk/operon"
 func house() map[string][]string {
 	return map[string][]string{
 		"":                    {"cmd"},
-		"cmd":                 {"pkg/project", "pkg/scaffold", "pkg/codegen", "pkg/reshape", "pkg/manifest", "pkg/kube", "pkg/controlplane", "pkg/local", "pkg/bundle", "pkg/bundle/base", "pkg/bundle/catalog", "pkg/bundle/validate", "pkg/image", "pkg/olm"},
+		"cmd":                 {"pkg/project", "pkg/scaffold", "pkg/codegen", "pkg/reshape", "pkg/manifest", "pkg/kube", "pkg/controlplane", "pkg/local", "pkg/bundle", "pkg/bundle/base", "pkg/bundle/catalog", "pkg/bundle/validate", "pkg/image", "pkg/olm", "pkg/scorecard"},
 		"pkg/project":         {},
 		"pkg/scaffold":        {"templates"},
 		"pkg/codegen":         {},
@@ -33,6 +33,7 @@ func house() map[string][]string {
 		"pkg/controlplane":    {"pkg/kube", "templates"},
 		"pkg/local":           {"pkg/controlplane", "pkg/kube", "pkg/manifest"},
 		"pkg/olm":             {"pkg/kube", "templates"},
+		"pkg/scorecard":       {"pkg/kube"},
 		"templates":           {},
 	}
 }
@@ -50,7 +51,7 @@ func libraries() map[string][]string {
 		"github.com/docker":                               {"pkg/image"},
 		"github.com/spdx/tools-golang":                    {"pkg/image"},
 		"github.com/BurntSushi/toml":                      {"pkg/image"},
-		"github.com/operator-framework/operator-registry": {"pkg/bundle/catalog", "pkg/bundle/validate"},
+		"github.com/operator-framework/operator-registry": {"pkg/bundle/catalog", "pkg/bundle/validate", "pkg/scorecard"},
 		"sigs.k8s.io/controller-runtime/pkg":              {},
 	}
 }

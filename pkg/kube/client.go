@@ -36,6 +36,8 @@ type Client struct {
 	Namespace string
 
 	http *http.Client
+	// settings make further connections.
+	settings *rest.Config
 }
 
 // ErrNoKubeconfig tells that there is no kubeconfig, or none with a cluster in it.
@@ -106,7 +108,7 @@ func newClient(settings *rest.Config) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Client{URL: strings.TrimRight(server.String(), "/"), http: transport}, nil
+	return &Client{URL: strings.TrimRight(server.String(), "/"), http: transport, settings: settings}, nil
 }
 
 // StatusError is a server's refusal.

@@ -1,0 +1,263 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/operator-framework/api/pkg/apis/scorecard/v1alpha3"
+	"github.com/spf13/afero"
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/operon-sdk/operon/pkg/image"
+	"github.com/operon-sdk/operon/pkg/project"
+	"github.com/operon-sdk/operon/pkg/scorecard"
+)
+
+// The security of a test's pods.
+const (
+	podLegacy     = "legacy"
+	podRestricted = "restricted"
+)
+
+// scorecardOptions are the flags of scorecard.
+type scorecardOptions struct {
+	config, kubeconfig, namespace, output, podSecurity, selector string
+	serviceAccount, storageImage, untarImage, testOutput         string
+	list, skipCleanup, local                                     bool
+	waitTime                                                     time.Duration
+	registryOptions
+}
+
+// errTestsFailed ends a run whose results are printed.
+var errTestsFailed = errors.New("tests have failed")
+
+func newScorecard(a *app) *cobra.Command {
+	var o scorecardOptions
+	c := &cobra.Command{
+		Use:   "scorecard DIR|IMAGE",
+		Short: "Test a bundle: its manifests, and whatever tests it brings along",
+		Long: `Run the tests that a bundle's configuration names, tests/scorecard/config.yaml, and print
+their results. The exit code is 1 when a test does not pass.
+
+Each test runs as a pod in the cluster of the kubeconfig, with the bundle at /bundle; its log
+is shown as it comes, and what keeps a pod from running is told. Pods and all that was made for
+them are deleted at the end, when the time is up and on Ctrl-C.
+
+With --local the built-in tests run in this program, without a cluster and without images:
+` + wrapped(scorecard.BuiltIns()) + `.`,
+		Example: fmt.Sprintf(`  # Everything that needs no cluster:
+  %[1]s scorecard bundle --local
+
+  # One suite, as a report for CI:
+  %[1]s scorecard bundle --local --selector suite=olm -o xunit > scorecard.xml
+
+  # In the cluster, in a namespace that takes restricted pods only:
+  %[1]s scorecard bundle --namespace my-tests --pod-security restricted --wait-time 2m
+
+  # Which tests there are:
+  %[1]s scorecard registry.example.com/memcached-operator-bundle:v0.0.1 --list`, a.program),
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return nil, cobra.ShellCompDirectiveFilterDirs
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usagef(c, "%s takes one bundle, a directory or an image, but got %d arguments", c.CommandPath(), len(args))
+			}
+			return a.scorecard(c.Context(), c.Flags().Changed("service-account"), args[0], o)
+		},
+	}
+	f := c.Flags()
+	f.StringVarP(&o.config, "config", "c", "", "`file` of the configuration (default: what the bundle names)")
+	f.StringVarP(&o.selector, "selector", "l", "", "label `selector` of the tests to run, such as suite=olm")
+	f.BoolVarP(&o.list, "list", "L", false, "list the tests and run none")
+	f.StringVarP(&o.output, "output", "o", scorecard.Text, "`format` of the results: "+strings.Join(scorecard.Formats(), ", "))
+	f.BoolVar(&o.local, "local", false, "run the built-in tests in this program, without a cluster")
+	f.StringVar(&o.kubeconfig, "kubeconfig", "", "`file` that names the cluster (default: KUBECONFIG, then ~/.kube/config)")
+	f.StringVarP(&o.namespace, "namespace", "n", "", "`namespace` of the pods (default: the kubeconfig's)")
+	f.StringVarP(&o.serviceAccount, "service-account", "s", "default", "service `account` of the pods")
+	f.StringVar(&o.podSecurity, "pod-security", podLegacy, "security `context` of the pods: restricted, or legacy for images that run as root")
+	f.DurationVarP(&o.waitTime, "wait-time", "w", 30*time.Second, "how long all tests together may take")
+	f.BoolVarP(&o.skipCleanup, "skip-cleanup", "x", false, "leave pods and the bundle's ConfigMap in the cluster")
+	f.StringVarP(&o.testOutput, "test-output", "t", "test-output", "`folder` for the files of tests that have a storage")
+	f.StringVarP(&o.untarImage, "untar-image", "u", scorecard.UntarImage, "`image` that has tar, to unpack the bundle")
+	f.StringVarP(&o.storageImage, "storage-image", "b", scorecard.StorageImage, "`image` that has sh and tar, to hand files out")
+	o.registryOptions.addTo(f)
+	completeValues(c, "output", scorecard.Formats()...)
+	completeValues(c, "pod-security", podRestricted, podLegacy)
+	return c
+}
+
+// wrapped is a list over lines of a help text.
+func wrapped(words []string) string {
+	var lines []string
+	for chunk := range slices.Chunk(words, 3) {
+		lines = append(lines, strings.Join(chunk, ", "))
+	}
+	return strings.Join(lines, ",\n")
+}
+
+// check returns what is wrong with the flags, and the selector.
+func (o *scorecardOptions) check() (labels.Selector, error) {
+	findings := o.registryOptions.check()
+	add := func(flag, value, problem string) {
+		findings = append(findings, project.Finding{Field: flag, Value: value, Problem: problem})
+	}
+	selector, err := labels.Parse(o.selector)
+	if err != nil {
+		add("--selector", o.selector, "is no label selector: "+err.Error())
+	}
+	if !slices.Contains(scorecard.Formats(), o.output) {
+		add("--output", o.output, "must be one of "+strings.Join(scorecard.Formats(), ", "))
+	}
+	if o.podSecurity != podLegacy && o.podSecurity != podRestricted {
+		add("--pod-security", o.podSecurity, "must be restricted or legacy")
+	}
+	if o.waitTime <= 0 {
+		add("--wait-time", o.waitTime.String(), "must be more than nothing, like 2m")
+	}
+	if o.namespace != "" && len(validation.IsDNS1123Label(o.namespace)) > 0 {
+		add("--namespace", o.namespace, "must consist of lower-case letters, digits and dashes, and be no longer than 63")
+	}
+	if len(validation.IsDNS1123Subdomain(o.serviceAccount)) > 0 {
+		add("--service-account", o.serviceAccount, "is no name of a service account")
+	}
+	for _, given := range []struct{ flag, value string }{{"--untar-image", o.untarImage}, {"--storage-image", o.storageImage}} {
+		if !image.ValidReference(given.value) {
+			add(given.flag, given.value, "is no reference of an image, like "+scorecard.StorageImage)
+		}
+	}
+	if o.testOutput == "" {
+		add("--test-output", "", "names no folder")
+	}
+	return selector, findings.Err()
+}
+
+// scorecard reads the bundle and its configuration, runs the tests and prints the results.
+func (a *app) scorecard(ctx context.Context, accountGiven bool, arg string, o scorecardOptions) error {
+	selector, err := o.check()
+	if err != nil {
+		return err
+	}
+	dir, err := a.workDir()
+	if err != nil {
+		return err
+	}
+	opened, err := a.openBundle(ctx, dir, arg, a.registries(o.registryOptions))
+	if err != nil {
+		return fmt.Errorf("%s: %w", filepath.ToSlash(arg), err)
+	}
+	defer func() { _ = opened.Close() }() // it was only read
+	bundle := scorecard.Bundle{FS: opened.FS, Name: opened.Name}
+	config, name, err := a.scorecardConfig(dir, bundle, o.config)
+	if err != nil {
+		return err
+	}
+	stages := scorecard.Select(config, selector)
+	list := scorecard.List(stages)
+	switch {
+	case o.list || len(list.Items) == 0:
+		return scorecard.Write(a.Out, o.output, list)
+	case o.local:
+		if err := localOnly(name, list); err != nil {
+			return err
+		}
+		list = scorecard.Run(ctx, stages, scorecard.Local{Bundle: bundle})
+	default:
+		if a.dryRun {
+			return &usageError{err: errors.New("--dry-run: the results of tests are not known before they run; --list shows the tests, and --local changes no cluster")}
+		}
+		if err := runnable(name, list); err != nil {
+			return err
+		}
+		if config.ServiceAccount != "" {
+			if accountGiven && config.ServiceAccount != o.serviceAccount {
+				a.progressf("note: %s names the service account %s, which goes before --service-account", name, config.ServiceAccount)
+			}
+			o.serviceAccount = config.ServiceAccount
+		}
+		return a.scorecardInCluster(ctx, dir, bundle, stages, o)
+	}
+	return a.scorecardResults(list, o.output)
+}
+
+// scorecardResults prints results; one that is not good is an error.
+func (a *app) scorecardResults(list v1alpha3.TestList, format string) error {
+	if err := scorecard.Write(a.Out, format, list); err != nil {
+		return err
+	}
+	if scorecard.Passed(list) {
+		return nil
+	}
+	var names []string
+	for _, test := range list.Items {
+		if !scorecard.Passed(v1alpha3.TestList{Items: []v1alpha3.Test{test}}) {
+			names = append(names, scorecard.TestName(test.Spec))
+		}
+	}
+	return fmt.Errorf("%w: %d of %d: %s", errTestsFailed, len(names), len(list.Items), strings.Join(names, ", "))
+}
+
+// scorecardConfig reads the configuration that is named, or the bundle's own.
+func (a *app) scorecardConfig(dir string, bundle scorecard.Bundle, named string) (config v1alpha3.Configuration, shown string, err error) {
+	inBundle, err := scorecard.ConfigPath(bundle.FS)
+	if err != nil {
+		return config, "", fmt.Errorf("%s: %w", bundle.Name, reason(err))
+	}
+	var data []byte
+	if named != "" {
+		shown = filepath.ToSlash(named)
+		abs := named
+		if !filepath.IsAbs(abs) {
+			abs = filepath.Join(dir, abs)
+		}
+		data, err = afero.ReadFile(a.FS, abs)
+	} else {
+		shown = bundle.Name + "/" + inBundle
+		data, err = afero.ReadFile(afero.FromIOFS{FS: bundle.FS}, inBundle)
+	}
+	if err != nil {
+		return config, "", fmt.Errorf("reading the scorecard's configuration %s: %w; 'generate bundle' writes one from config/scorecard, and --config names another", shown, reason(err))
+	}
+	config, unknown, err := scorecard.ParseConfig(data)
+	if err != nil {
+		return config, "", &usageError{err: fmt.Errorf("%s %w", shown, err)}
+	}
+	if unknown != nil {
+		a.progressf("warning: %s: %v; it has no effect", shown, unknown)
+	}
+	return config, shown, nil
+}
+
+// localOnly refuses tests that are not built in: what is not run must not seem to have passed.
+func localOnly(config string, list v1alpha3.TestList) error {
+	var findings project.Findings
+	for _, test := range list.Items {
+		if !scorecard.IsBuiltIn(test.Spec) {
+			findings = append(findings, project.Finding{Field: "--local", Problem: fmt.Sprintf(
+				"the test %q of %s needs its image %s, and a cluster; leave it out with --selector", scorecard.TestName(test.Spec), config, test.Spec.Image)})
+		}
+	}
+	return findings.Err()
+}
+
+// runnable refuses tests that cannot become pods.
+func runnable(config string, list v1alpha3.TestList) error {
+	var findings project.Findings
+	for _, test := range list.Items {
+		name := fmt.Sprintf("the test %q", scorecard.TestName(test.Spec))
+		if !image.ValidReference(test.Spec.Image) {
+			findings = append(findings, project.Finding{Field: config, Problem: fmt.Sprintf("%s has the image %q, which is no reference of one", name, test.Spec.Image)})
+		}
+		if mount := test.Spec.Storage.Spec.MountPath.Path; mount != "" && !strings.HasPrefix(mount, "/") {
+			findings = append(findings, project.Finding{Field: config, Problem: fmt.Sprintf("%s has the mount path %q; it must begin with a slash", name, mount)})
+		}
+	}
+	return findings.Err()
+}

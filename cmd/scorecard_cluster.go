@@ -1,0 +1,88 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/operator-framework/api/pkg/apis/scorecard/v1alpha3"
+
+	"github.com/operon-sdk/operon/pkg/scorecard"
+)
+
+// cleanTimeout is how long it may take to delete the pods of tests.
+const cleanTimeout = 30 * time.Second
+
+// scorecardInCluster runs tests as pods, and deletes them whatever happens.
+func (a *app) scorecardInCluster(ctx context.Context, dir string, bundle scorecard.Bundle, stages []v1alpha3.StageConfiguration, o scorecardOptions) error {
+	ctx, stop := untilInterrupted(ctx)
+	defer stop()
+	client, err := a.connect(ctx, o.kubeconfig)
+	if err != nil {
+		return fmt.Errorf("%w\n--local runs the built-in tests without a cluster", err)
+	}
+	if o.namespace == "" {
+		o.namespace = client.Namespace
+	}
+	output := o.testOutput
+	if !filepath.IsAbs(output) {
+		output = filepath.Join(dir, output)
+	}
+	var lines sync.Mutex
+	cluster := &scorecard.Cluster{
+		Client: client,
+		PodOptions: scorecard.PodOptions{
+			Namespace: o.namespace, ServiceAccount: o.serviceAccount, UntarImage: o.untarImage, StorageImage: o.storageImage,
+			Restricted: o.podSecurity == podRestricted, Wait: o.waitTime,
+		},
+		Tell: func(e scorecard.Event) {
+			lines.Lock()
+			defer lines.Unlock()
+			if e.Log {
+				a.progressf("%s | %s", e.Test, e.Text)
+			} else {
+				a.progressf("%s: %s", e.Test, e.Text)
+			}
+		},
+		Output: a.FS, OutputDir: output,
+	}
+	limited, cancel := context.WithTimeoutCause(ctx, o.waitTime, fmt.Errorf("the time is up: --wait-time is %s", o.waitTime))
+	defer cancel()
+	var list v1alpha3.TestList
+	err = cluster.Start(limited, bundle)
+	if err == nil {
+		list = scorecard.Run(limited, stages, cluster)
+	}
+	late := limited.Err() != nil && ctx.Err() == nil
+	interrupted := ctx.Err() != nil
+	stop() // from now on, being asked to end means to hurry
+	if cleaning := a.scorecardClean(ctx, cluster, o.skipCleanup); cleaning != nil {
+		err = errors.Join(err, cleaning)
+	}
+	if list.Items != nil {
+		err = errors.Join(a.scorecardResults(list, o.output), err)
+	}
+	switch {
+	case interrupted:
+		return errors.Join(errInterrupted, err)
+	case late:
+		return errors.Join(err, fmt.Errorf("the tests did not end within %s; --wait-time gives them longer", o.waitTime))
+	}
+	return err
+}
+
+// scorecardClean deletes what was made. A second request to end leaves it.
+func (a *app) scorecardClean(ctx context.Context, cluster *scorecard.Cluster, skip bool) error {
+	if skip {
+		a.progressf("%s", cluster.Remains())
+		return nil
+	}
+	ctx, stop := untilInterrupted(context.WithoutCancel(ctx))
+	defer stop()
+	ctx, cancel := context.WithTimeoutCause(ctx, cleanTimeout, fmt.Errorf("not done within %s", cleanTimeout))
+	defer cancel()
+	return cluster.Clean(ctx)
+}

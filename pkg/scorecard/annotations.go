@@ -1,0 +1,82 @@
+package scorecard
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+
+	"sigs.k8s.io/yaml"
+)
+
+// The annotations of a bundle's metadata that its format is about.
+const (
+	mediaTypeLabel      = "operators.operatorframework.io.bundle.mediatype.v1"
+	manifestsLabel      = "operators.operatorframework.io.bundle.manifests.v1"
+	metadataLabel       = "operators.operatorframework.io.bundle.metadata.v1"
+	packageLabel        = "operators.operatorframework.io.bundle.package.v1"
+	channelsLabel       = "operators.operatorframework.io.bundle.channels.v1"
+	defaultChannelLabel = "operators.operatorframework.io.bundle.channel.default.v1"
+)
+
+const (
+	manifestsFolder = "manifests"
+	metadataFolder  = "metadata"
+	annotationsFile = "annotations.yaml"
+)
+
+// ErrNoMetadata tells that a folder is no bundle.
+var ErrNoMetadata = errors.New("there are no annotations of a bundle, neither in " + metadataFolder + "/" + annotationsFile + " nor elsewhere")
+
+// findAnnotations reads the annotations of a bundle from their file or, if that has none, from the
+// first file that has any.
+func findAnnotations(fsys fs.FS) (map[string]string, error) {
+	found, err := readAnnotations(fsys, path.Join(metadataFolder, annotationsFile))
+	if len(found) > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return found, err
+	}
+	err = fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			return nil
+		}
+		if found, _ = readAnnotations(fsys, name); len(found) > 0 { // what cannot be read has none
+			return fs.SkipAll
+		}
+		return nil
+	})
+	if err == nil && len(found) == 0 {
+		err = ErrNoMetadata
+	}
+	return found, err
+}
+
+func readAnnotations(fsys fs.FS, name string) (map[string]string, error) {
+	data, err := readFile(fsys, name)
+	if err != nil {
+		return nil, err
+	}
+	var file struct {
+		Annotations map[string]string `json:"annotations"`
+	}
+	if err := yaml.Unmarshal(data, &file); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, plain(err))
+	}
+	return file.Annotations, nil
+}
+
+// maxFile is far beyond what a cluster takes, and far below what hurts.
+const maxFile = 8 << 20
+
+func readFile(fsys fs.FS, name string) ([]byte, error) {
+	info, err := fs.Stat(fsys, name)
+	if err != nil {
+		return nil, err
+	}
+	if info.Size() > maxFile {
+		return nil, fmt.Errorf("%s has %d bytes, more than the %d that are read of one file", name, info.Size(), maxFile)
+	}
+	return fs.ReadFile(fsys, name)
+}

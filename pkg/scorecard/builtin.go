@@ -1,0 +1,170 @@
+package scorecard
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+
+	"github.com/operator-framework/api/pkg/apis/scorecard/v1alpha3"
+	apimanifests "github.com/operator-framework/api/pkg/manifests"
+	apivalidation "github.com/operator-framework/api/pkg/validation"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// Program is the program of the images that hold the built-in tests: the first word of an entry point.
+const Program = "scorecard-test"
+
+// Bundle is what is tested: its files, and how messages call it.
+type Bundle struct {
+	FS   fs.FS
+	Name string
+}
+
+// check is one built-in test. It adds to a result that passes.
+type check struct {
+	name string
+	run  func(Bundle, *apimanifests.Bundle, *v1alpha3.TestResult)
+}
+
+func checks() []check {
+	return []check{
+		{"olm-bundle-validation", checkBundle},
+		{"olm-crds-have-validation", checkSchemas},
+		{"olm-crds-have-resources", checkResources},
+		{"olm-spec-descriptors", checkSpecDescriptors},
+		{"olm-status-descriptors", checkStatusDescriptors},
+		{"basic-check-spec", checkSpec},
+	}
+}
+
+// BuiltIns are the names of the built-in tests.
+func BuiltIns() []string {
+	var names []string
+	for _, c := range checks() {
+		names = append(names, c.name)
+	}
+	return names
+}
+
+// IsBuiltIn tells whether a test is one that needs no image: one whose entry point is Program.
+func IsBuiltIn(test v1alpha3.TestConfiguration) bool {
+	return len(test.Entrypoint) > 0 && path.Base(test.Entrypoint[0]) == Program
+}
+
+// Local runs built-in tests in this process.
+type Local struct{ Bundle Bundle }
+
+// RunTest runs one test.
+func (l Local) RunTest(_ context.Context, test v1alpha3.TestConfiguration) v1alpha3.TestStatus {
+	name := ""
+	if len(test.Entrypoint) > 1 {
+		name = test.Entrypoint[1]
+	}
+	return BuiltIn(l.Bundle, name)
+}
+
+// BuiltIn runs a built-in test. A name that there is not is a failed test, which names those that there are.
+func BuiltIn(b Bundle, name string) v1alpha3.TestStatus {
+	result := v1alpha3.TestResult{State: v1alpha3.PassState}
+	for _, c := range checks() {
+		if c.name != name {
+			continue
+		}
+		result.Name = name
+		content, err := load(b, ".")
+		if err != nil {
+			result.State, result.Errors = v1alpha3.FailState, []string{err.Error()}
+		} else {
+			c.run(b, content, &result)
+		}
+		return v1alpha3.TestStatus{Results: []v1alpha3.TestResult{result}}
+	}
+	fail(&result, "Valid tests for this image include: %s", strings.Join(BuiltIns(), ", "))
+	return v1alpha3.TestStatus{Results: []v1alpha3.TestResult{result}}
+}
+
+func fail(r *v1alpha3.TestResult, format string, args ...any) {
+	r.State = v1alpha3.FailState
+	r.Errors = append(r.Errors, fmt.Sprintf(format, args...))
+}
+
+func suggest(r *v1alpha3.TestResult, format string, args ...any) {
+	r.Suggestions = append(r.Suggestions, fmt.Sprintf(format, args...))
+}
+
+func logf(r *v1alpha3.TestResult, format string, args ...any) {
+	r.Log += fmt.Sprintf(format, args...)
+}
+
+// examples are the custom resources of the annotation alm-examples.
+func examples(b *apimanifests.Bundle) (list []unstructured.Unstructured, err error) {
+	text := b.CSV.GetAnnotations()["alm-examples"]
+	if text == "" {
+		return nil, nil
+	}
+	if err := json.Unmarshal([]byte(text), &list); err != nil {
+		return nil, fmt.Errorf("failed to parse alm-examples annotation: %w", err)
+	}
+	return list, nil
+}
+
+// part is the spec or status of a custom resource; nil where it has none. One that is no mapping is an error.
+func part(cr unstructured.Unstructured, name string) (map[string]any, error) {
+	if cr.Object[name] == nil {
+		return nil, nil
+	}
+	fields, ok := cr.Object[name].(map[string]any)
+	if !ok {
+		return nil, fmt.Errorf("the %s of %s %s in alm-examples is no mapping", name, cr.GetKind(), cr.GetName())
+	}
+	if fields == nil {
+		return map[string]any{}, nil
+	}
+	return fields, nil
+}
+
+// checkBundle runs the validators that every bundle has to pass.
+func checkBundle(b Bundle, _ *apimanifests.Bundle, r *v1alpha3.TestResult) {
+	format := &formatCheck{Bundle: b}
+	if err := format.run(); err != nil {
+		fail(r, "%s", err)
+	}
+	r.Log = format.log.String()
+	folder := manifestsFolder
+	annotations, err := findAnnotations(b.FS)
+	if err != nil && !errors.Is(err, ErrNoMetadata) {
+		fail(r, "%s", err)
+		return
+	}
+	if named, ok := annotations[manifestsLabel]; ok {
+		folder = path.Clean(named)
+	}
+	if !fs.ValidPath(folder) {
+		fail(r, "annotation %q names %q, which is no directory of the bundle", manifestsLabel, annotations[manifestsLabel])
+		return
+	}
+	content, err := load(b, folder)
+	if err != nil {
+		fail(r, "%s", err)
+		return
+	}
+	objects := []any{content, content.CSV}
+	for _, crd := range content.V1CRDs {
+		objects = append(objects, crd)
+	}
+	for _, crd := range content.V1beta1CRDs {
+		objects = append(objects, crd)
+	}
+	for _, result := range apivalidation.DefaultBundleValidators.Validate(objects...) {
+		for _, err := range result.Errors {
+			fail(r, "%s", err.Error())
+		}
+		for _, warning := range result.Warnings {
+			suggest(r, "%s", warning.Error())
+		}
+	}
+}

@@ -1,0 +1,176 @@
+package scorecard
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/operator-framework/operator-registry/pkg/registry"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/yaml"
+)
+
+// The media types of a bundle's content.
+const (
+	registryType = "registry+v1"
+	helmType     = "helm+v1"
+	plainType    = "plain+v0"
+)
+
+// formatCheck checks the layout of a bundle and its metadata as opm does. Its words are opm's, since
+// results are compared; so are the lines of its log, without the time.
+type formatCheck struct {
+	Bundle
+	log  strings.Builder
+	errs []error
+}
+
+func (f *formatCheck) logf(text string) {
+	fmt.Fprintf(&f.log, "level=debug msg=%q name=bundle-test\n", text)
+}
+
+func (f *formatCheck) failf(format string, args ...any) {
+	f.errs = append(f.errs, fmt.Errorf(format, args...))
+}
+
+// run returns all that is wrong as one error.
+func (f *formatCheck) run() error {
+	for _, folder := range []string{manifestsFolder, metadataFolder} {
+		if info, err := fs.Lstat(f.FS, folder); err == nil && info.IsDir() {
+			f.logf("Found " + folder + " directory")
+			continue
+		}
+		f.failf("Unable to locate %s directory", folder)
+	}
+	if len(f.errs) == 0 {
+		f.logf("Getting mediaType info from manifests directory")
+		found, err := f.mediaType()
+		if err != nil {
+			f.errs = append(f.errs, err)
+		}
+		f.metadata(found)
+	}
+	if len(f.errs) == 0 {
+		return nil
+	}
+	var texts []string
+	for _, err := range f.errs {
+		texts = append(texts, err.Error())
+	}
+	return errors.New("Bundle validation errors: " + strings.Join(texts, ","))
+}
+
+// mediaType tells what the manifests are.
+func (f *formatCheck) mediaType() (string, error) {
+	entries, _ := fs.ReadDir(f.FS, manifestsFolder) // without an answer, there are no files
+	found, files := plainType, 0
+	for _, entry := range entries {
+		if entry.IsDir() {
+			continue
+		}
+		files++
+		name := path.Join(manifestsFolder, entry.Name())
+		data, err := readFile(f.FS, name)
+		if err != nil {
+			return "", fmt.Errorf("Unable to read file %s in bundle", path.Join(f.Name, name))
+		}
+		var o unstructured.Unstructured
+		if yaml.NewYAMLOrJSONDecoder(bytes.NewReader(data), 10).Decode(&o) == nil && o.GetKind() == csvKind {
+			found = registryType
+		}
+	}
+	if files == 0 {
+		return "", fmt.Errorf("The directory %s contains no yaml files", path.Join(f.Name, manifestsFolder))
+	}
+	var chart struct{ Name string }
+	if data, err := readFile(f.FS, path.Join(manifestsFolder, "Chart.yaml")); err == nil && yaml.Unmarshal(data, &chart) == nil && chart.Name != "" {
+		found = helmType
+	}
+	return found, nil
+}
+
+// metadata checks the annotations and dependencies, which are in the first files that have any.
+func (f *formatCheck) metadata(mediaType string) {
+	entries, err := fs.ReadDir(f.FS, metadataFolder)
+	if err != nil {
+		f.errs = append(f.errs, err)
+	}
+	decode := func(entry fs.DirEntry, into any) error {
+		data, err := readFile(f.FS, path.Join(metadataFolder, entry.Name()))
+		if err != nil {
+			return err
+		}
+		return yaml.NewYAMLOrJSONDecoder(bytes.NewReader(data), 30).Decode(into)
+	}
+	var (
+		annotations  map[string]string
+		dependencies registry.DependenciesFile
+	)
+	for _, entry := range entries {
+		if annotations == nil {
+			var file struct {
+				Annotations map[string]string `json:"annotations"`
+			}
+			if decode(entry, &file) == nil && file.Annotations != nil {
+				annotations = file.Annotations
+				continue
+			}
+		}
+		if len(dependencies.Dependencies) == 0 {
+			if err := decode(entry, &dependencies); err != nil {
+				dependencies = registry.DependenciesFile{}
+			}
+		}
+	}
+	if annotations == nil {
+		f.failf("Could not find annotations file")
+	} else {
+		f.logf("Found annotations file")
+		f.annotations(mediaType, annotations)
+	}
+	if len(dependencies.Dependencies) == 0 {
+		f.logf("Could not find optional dependencies file")
+		return
+	}
+	f.logf("Found dependencies file")
+	for _, d := range dependencies.Dependencies {
+		f.errs = append(f.errs, dependencyErrors(d)...)
+	}
+}
+
+func (f *formatCheck) annotations(mediaType string, annotations map[string]string) {
+	for _, key := range []string{mediaTypeLabel, manifestsLabel, metadataLabel, packageLabel, channelsLabel, defaultChannelLabel} {
+		value, ok := annotations[key]
+		if !ok && key != defaultChannelLabel {
+			f.failf("Missing annotation %q", key)
+		}
+		if key == mediaTypeLabel && value != mediaType {
+			f.failf("Expecting annotation %q to have value %q instead of %q", key, mediaType, value)
+		}
+		if value == "" && (key == channelsLabel || key == defaultChannelLabel && ok) {
+			f.failf("Expecting annotation %q to have non-empty value", key)
+		}
+	}
+}
+
+func dependencyErrors(d registry.Dependency) []error {
+	known := []string{registry.GVKType, registry.PackageType, registry.LabelType, registry.ConstraintType}
+	if slices.Contains(known, d.GetType()) && json.Valid([]byte(d.GetValue())) {
+		switch value := d.GetTypeValue().(type) {
+		case registry.GVKDependency:
+			return value.Validate()
+		case registry.PackageDependency:
+			return value.Validate()
+		case registry.LabelDependency:
+			return value.Validate()
+		case registry.CelConstraint:
+			return value.Validate()
+		}
+	}
+	return []error{fmt.Errorf("couldn't parse dependency of type %s", d.GetType())}
+}
