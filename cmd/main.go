@@ -4,10 +4,13 @@ package cmd
 
 import (
 	"context"
+	"path"
 	"path/filepath"
 	"strings"
 
 	"github.com/spf13/pflag"
+
+	"github.com/operon-sdk/operon/pkg/scorecard"
 )
 
 // The exit codes of every command.
@@ -22,7 +25,11 @@ func Main(ctx context.Context, env *Env, args []string) int {
 	a := &app{Env: env, program: programName(args)}
 	a.line = strings.Join(append([]string{a.program}, args[min(1, len(args)):]...), " ")
 	root := newRoot(a)
-	root.SetArgs(args[min(1, len(args)):])
+	arguments := args[min(1, len(args)):]
+	if len(args) > 0 && path.Base(filepath.ToSlash(args[0])) == scorecard.Program {
+		arguments = append([]string{scorecard.Program}, arguments...) // the name that tests call their program by
+	}
+	root.SetArgs(arguments)
 	called, err := root.ExecuteContextC(ctx)
 	if called == root && !is[*usageError](err) && (is[*pflag.InvalidValueError](err) || is[*pflag.NotExistError](err) || is[*pflag.ValueRequiredError](err)) {
 		// Flags before the name of a command are parsed without the root's own error function.

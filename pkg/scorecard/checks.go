@@ -62,7 +62,12 @@ func checkSchemas(_ Bundle, b *apimanifests.Bundle, r *v1alpha3.TestResult) {
 		}
 		crds = append(crds, crd)
 	}
-	logf(r, "Loaded CustomresourceDefinitions: %s\n", crds)
+	// operator-sdk writes the objects out, with the addresses of their parts in memory.
+	names := make([]string, 0, len(crds))
+	for _, crd := range crds {
+		names = append(names, crd.Name)
+	}
+	logf(r, "Loaded CustomresourceDefinitions: %s\n", names)
 	for _, cr := range crs {
 		checkSchema(cr, crds, r)
 	}
