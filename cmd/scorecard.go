@@ -237,27 +237,34 @@ func (a *app) scorecardConfig(dir string, bundle scorecard.Bundle, named string)
 
 // localOnly refuses tests that are not built in: what is not run must not seem to have passed.
 func localOnly(config string, list v1alpha3.TestList) error {
-	var findings project.Findings
+	var problems []error
 	for _, test := range list.Items {
 		if !scorecard.IsBuiltIn(test.Spec) {
-			findings = append(findings, project.Finding{Field: "--local", Problem: fmt.Sprintf(
-				"the test %q of %s needs its image %s, and a cluster; leave it out with --selector", scorecard.TestName(test.Spec), config, test.Spec.Image)})
+			problems = append(problems, fmt.Errorf("--local: the test %q of %s needs its image %s, and a cluster; leave it out with --selector",
+				scorecard.TestName(test.Spec), config, test.Spec.Image))
 		}
 	}
-	return findings.Err()
+	return refusedTests(problems)
 }
 
 // runnable refuses tests that cannot become pods.
 func runnable(config string, list v1alpha3.TestList) error {
-	var findings project.Findings
+	var problems []error
 	for _, test := range list.Items {
-		name := fmt.Sprintf("the test %q", scorecard.TestName(test.Spec))
+		name := fmt.Sprintf("%s: the test %q", config, scorecard.TestName(test.Spec))
 		if !image.ValidReference(test.Spec.Image) {
-			findings = append(findings, project.Finding{Field: config, Problem: fmt.Sprintf("%s has the image %q, which is no reference of one", name, test.Spec.Image)})
+			problems = append(problems, fmt.Errorf("%s has the image %q, which is no reference of one", name, test.Spec.Image))
 		}
 		if mount := test.Spec.Storage.Spec.MountPath.Path; mount != "" && !strings.HasPrefix(mount, "/") {
-			findings = append(findings, project.Finding{Field: config, Problem: fmt.Sprintf("%s has the mount path %q; it must begin with a slash", name, mount)})
+			problems = append(problems, fmt.Errorf("%s has the mount path %q; it must begin with a slash", name, mount))
 		}
 	}
-	return findings.Err()
+	return refusedTests(problems)
+}
+
+func refusedTests(problems []error) error {
+	if len(problems) == 0 {
+		return nil
+	}
+	return &usageError{err: errors.Join(problems...)}
 }

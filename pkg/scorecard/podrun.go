@@ -130,17 +130,17 @@ func (r *podRun) wait(ctx context.Context) (containerState, error) {
 	}
 }
 
-// hopeless tells why a pod will never run its test; empty for one that may.
+// hopeless tells why a pod will never run its test, in a word; empty for one that may.
 func hopeless(state podState) string {
 	final := []string{"ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "CreateContainerConfigError", "CreateContainerError"}
 	for _, c := range slices.Concat(state.Status.InitContainerStatuses, state.Status.ContainerStatuses) {
-		if w := c.State.Waiting; w != nil && slices.Contains(final, w.Reason) {
-			return fmt.Sprintf("container %s: %s: %s", c.Name, w.Reason, w.Message)
+		if w := c.State.Waiting; w != nil && (slices.Contains(final, w.Reason) || w.Reason == "ErrImagePull" && strings.Contains(w.Message, "not found")) {
+			return fmt.Sprintf("container %s: %s", c.Name, w.Reason)
 		}
 	}
 	for _, c := range state.Status.InitContainerStatuses {
 		if t := c.State.Terminated; t != nil && t.ExitCode != 0 {
-			return strings.TrimSuffix(fmt.Sprintf("container %s, which unpacks the bundle, ended with code %d: %s", c.Name, t.ExitCode, t.Message), ": ")
+			return fmt.Sprintf("container %s, which unpacks the bundle, ended with code %d", c.Name, t.ExitCode)
 		}
 	}
 	if state.Status.Phase == "Failed" {
@@ -182,7 +182,14 @@ func (r *podRun) explain(ctx context.Context, why error) v1alpha3.TestStatus {
 	for _, line := range found.Lines {
 		texts = append(texts, strings.TrimSpace(line))
 	}
-	return failed("", texts...)
+	// What it has written so far may say more.
+	log := ""
+	if stream, err := r.Client.Logs(ctx, r.Namespace, r.name, testContainer, false); err == nil {
+		data, _ := io.ReadAll(io.LimitReader(stream, maxLog))
+		_ = stream.Close()
+		log = string(data)
+	}
+	return failed(log, texts...)
 }
 
 // status reads the result from the log.
@@ -200,7 +207,7 @@ func (r *podRun) status(ctx context.Context, ended containerState) v1alpha3.Test
 	if err := json.Unmarshal(log, &status); err != nil {
 		how := fmt.Sprintf("it ended with code %d", ended.State.Terminated.ExitCode)
 		if reason := ended.State.Terminated.Reason; reason != "" && reason != "Completed" && reason != "Error" {
-			how += ", " + reason
+			how += ", " + strings.TrimSuffix(reason+": "+ended.State.Terminated.Message, ": ")
 		}
 		return failed(string(log), fmt.Sprintf("its output is no result of a test (%v); %s", err, how))
 	}
