@@ -58,7 +58,6 @@ func (a *app) scorecardInCluster(ctx context.Context, dir string, bundle scoreca
 	}
 	late := limited.Err() != nil && ctx.Err() == nil
 	interrupted := ctx.Err() != nil
-	stop() // from now on, being asked to end means to hurry
 	if cleaning := a.scorecardClean(ctx, cluster, o.skipCleanup); cleaning != nil {
 		err = errors.Join(err, cleaning)
 	}

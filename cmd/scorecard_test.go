@@ -201,6 +201,18 @@ func TestScorecardRefusals(t *testing.T) {
 	}
 }
 
+// TestScorecardUnreadable holds that a file which is no YAML is named, although the result is as if it were not there.
+func TestScorecardUnreadable(t *testing.T) {
+	t.Parallel()
+	dir := withConfig(t, twoTests, scorecardEdit{otterCSV, "metadata:\n", "metadata: [\n"})
+	code, out, _ := runScorecard(t, dir, "bundle", "--local", "-l", "suite=olm")
+	for _, want := range []string{"State: fail", "unable to find a csv in bundle directory bundle", "bundle/manifests/otter-operator.clusterserviceversion.yaml: "} {
+		if code != 1 || !strings.Contains(out, want) {
+			t.Errorf("%d, no %q in\n%s", code, want, out)
+		}
+	}
+}
+
 // TestScorecardConfigOfBundle holds that annotations and --config say where the configuration is.
 func TestScorecardConfigOfBundle(t *testing.T) {
 	t.Parallel()

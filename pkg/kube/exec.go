@@ -65,7 +65,13 @@ func (c *Client) Exec(ctx context.Context, namespace, pod, container string, com
 	if response.StatusCode != http.StatusSwitchingProtocols {
 		return refusal(response)
 	}
-	return receive(bufio.NewReader(response.Body), out, errOut)
+	// A connection that has changed its protocol does not end with its request.
+	defer context.AfterFunc(ctx, func() { _ = response.Body.Close() })()
+	err = receive(bufio.NewReader(response.Body), out, errOut)
+	if err != nil && ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
 }
 
 // receive copies the streams of a command until it has ended.

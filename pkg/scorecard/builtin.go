@@ -76,9 +76,12 @@ func BuiltIn(b Bundle, name string) v1alpha3.TestStatus {
 			continue
 		}
 		result.Name = name
-		content, err := load(b, ".")
+		content, passed, err := load(b, ".")
 		if err != nil {
-			result.State, result.Errors = v1alpha3.FailState, []string{err.Error()}
+			fail(&result, "%s", err)
+			for _, line := range passed {
+				logf(&result, "%s\n", line)
+			}
 		} else {
 			c.run(b, content, &result)
 		}
@@ -148,7 +151,7 @@ func checkBundle(b Bundle, _ *apimanifests.Bundle, r *v1alpha3.TestResult) {
 		fail(r, "annotation %q names %q, which is no directory of the bundle", manifestsLabel, annotations[manifestsLabel])
 		return
 	}
-	content, err := load(b, folder)
+	content, _, err := load(b, folder)
 	if err != nil {
 		fail(r, "%s", err)
 		return

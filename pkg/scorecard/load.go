@@ -33,13 +33,16 @@ type loader struct {
 	found       bool
 	annotations apimanifests.AnnotationsFile
 	errs        []error
+	// passed are files that hold no object, and why.
+	passed []string
 }
 
-// load reads the bundle of a folder and those below it.
-func load(b Bundle, folder string) (*apimanifests.Bundle, error) {
+// load reads the bundle of a folder and those below it. With an error, passed tells of files that were
+// passed over.
+func load(b Bundle, folder string) (bundle *apimanifests.Bundle, passed []string, err error) {
 	l := &loader{fsys: b.FS, shown: b.Name}
 	var files []string
-	err := fs.WalkDir(b.FS, folder, func(name string, d fs.DirEntry, err error) error {
+	err = fs.WalkDir(b.FS, folder, func(name string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			l.failed(name, err)
@@ -64,7 +67,7 @@ func load(b Bundle, folder string) (*apimanifests.Bundle, error) {
 	case l.bundle == nil:
 		l.errs = append(l.errs, fmt.Errorf("unable to load bundle from directory %s", l.show(folder)))
 	}
-	return l.bundle, utilerrors.NewAggregate(l.errs)
+	return l.bundle, l.passed, utilerrors.NewAggregate(l.errs)
 }
 
 func (l *loader) show(name string) string { return path.Join(l.shown, name) }
@@ -117,7 +120,13 @@ func (l *loader) file(name string) {
 		l.annotations = file
 	}
 	var o unstructured.Unstructured
-	if yaml.NewYAMLOrJSONDecoder(bytes.NewReader(data), 30).Decode(&o) != nil || o.GetKind() != csvKind {
+	if err := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(data), 30).Decode(&o); err != nil {
+		if path.Dir(name) == manifestsFolder {
+			l.passed = append(l.passed, fmt.Sprintf("%s: %v", l.show(name), plain(err)))
+		}
+		return
+	}
+	if o.GetKind() != csvKind {
 		return
 	}
 	l.found = true
