@@ -151,6 +151,9 @@ func (a *app) scorecard(ctx context.Context, accountGiven bool, arg string, o sc
 	}
 	opened, err := a.openBundle(ctx, dir, arg, a.registries(o.registryOptions))
 	if err != nil {
+		if strings.Contains(err.Error(), arg) {
+			return err
+		}
 		return fmt.Errorf("%s: %w", filepath.ToSlash(arg), err)
 	}
 	defer func() { _ = opened.Close() }() // it was only read
