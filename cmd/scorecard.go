@@ -151,7 +151,7 @@ func (a *app) scorecard(ctx context.Context, accountGiven bool, arg string, o sc
 	}
 	opened, err := a.openBundle(ctx, dir, arg, a.registries(o.registryOptions))
 	if err != nil {
-		if strings.Contains(err.Error(), arg) {
+		if strings.Contains(err.Error(), "image "+arg) {
 			return err
 		}
 		return fmt.Errorf("%s: %w", filepath.ToSlash(arg), err)
