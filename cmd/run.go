@@ -9,11 +9,11 @@ import (
 func newRun(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "run",
-		Short:   "Run the project's operator",
-		Example: fmt.Sprintf("  %s run local --samples", a.program),
+		Short:   "Run operators: the project's here, or a bundle through OLM",
+		Example: fmt.Sprintf("  %[1]s run local --samples\n  %[1]s run bundle ./bundle", a.program),
 		Args:    noArgs,
 		RunE:    showHelp,
 	}
-	c.AddCommand(newRunLocal(a))
+	c.AddCommand(newRunLocal(a), newRunBundle(a))
 	return c
 }

@@ -5,7 +5,8 @@
 // initialised. X.insert.tmpl holds the text that goes into an existing file X, one
 // {{define "marker"}} block per +kubebuilder:scaffold:marker of X. Package scaffold renders the
 // go folder, package controlplane the controlplane folder, package bundle the bundle folder, package
-// catalog the catalog folder, package olm the olm folder: the objects of OLM, in the order of their files.
+// catalog the catalog folder, package olm the olm folder: the objects of OLM, in the order of
+// their files, and the run folder: the objects that bring an operator to OLM.
 package templates
 
 import "embed"
@@ -13,5 +14,5 @@ import "embed"
 // FS is the tree of templates. Every file ends in .tmpl: a file named go.mod would make its folder
 // a module of its own, which go:embed leaves out.
 //
-//go:embed all:bundle all:catalog all:controlplane all:go all:olm
+//go:embed all:bundle all:catalog all:controlplane all:go all:olm all:run
 var FS embed.FS

@@ -145,7 +145,8 @@ func (k *checker) checkPackage(p *packageBlobs) {
 // checkBundle gives the version of a bundle, with its release, or nothing.
 func (k *checker) checkBundle(b *blob) string {
 	bundle := b.bundle
-	if bundle.Image == "" && len(bundle.Objects) == 0 {
+	inline := slices.ContainsFunc(bundle.Properties, func(p property.Property) bool { return p.Type == property.TypeBundleObject })
+	if bundle.Image == "" && !inline {
 		k.problem(b.Position, "bundle %s has no image", bundle.Name)
 	}
 	if err := CheckImage(bundle.Image); err != nil && bundle.Image != "" {

@@ -17,7 +17,7 @@ import (
 // or where objects is set with all of its manifests, for an OLM that does not know the former.
 func (s *Source) SetImage(image string, objects bool) error {
 	s.registry.BundleImage = image
-	_, props, err := registry.ObjectsAndPropertiesFromBundle(s.registry)
+	manifests, props, err := registry.ObjectsAndPropertiesFromBundle(s.registry)
 	if err != nil {
 		return fmt.Errorf("%s: %w", s.csv.Position, err)
 	}
@@ -44,6 +44,9 @@ func (s *Source) SetImage(image string, objects bool) error {
 	s.bundle = declcfg.Bundle{
 		Schema: declcfg.SchemaBundle, Name: s.Name, Package: s.Package, Image: image,
 		Properties: append(first, last...), RelatedImages: related,
+	}
+	if objects {
+		s.bundle.Objects = manifests // which is not written, but lets a bundle do without an image
 	}
 	return nil
 }

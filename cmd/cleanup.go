@@ -1,0 +1,77 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/operon-sdk/operon/pkg/olm"
+)
+
+// cleanupOptions are the flags of cleanup.
+type cleanupOptions struct {
+	operatorOptions
+	all, crds, groups bool
+}
+
+func newCleanup(a *app) *cobra.Command {
+	o := &cleanupOptions{}
+	c := &cobra.Command{
+		Use:   "cleanup PACKAGE",
+		Short: "Remove an operator that was installed through OLM",
+		Long: `Remove the operator of a package, with everything that 'run' has made for it: subscription, catalog
+and the pod that serves it, OperatorGroup, and by default the operator's definitions with all of
+their custom resources. The operator runs until its custom resources are gone, so that it can do
+what their finalizers wait for.
+
+What others have made stays: catalogs and OperatorGroups of your own, other operators, and
+definitions that another operator serves too. A removal that was interrupted is completed by the
+next; nothing to remove is no error.`,
+		Example: fmt.Sprintf(`  # Everything:
+  %[1]s cleanup memcached-operator
+
+  # The operator, but not its custom resources:
+  %[1]s cleanup memcached-operator --delete-all=false`, a.program),
+		Args: oneArgument("the package, as the bundle's annotations name it"),
+		RunE: func(c *cobra.Command, args []string) error { return a.cleanup(c.Context(), args[0], o) },
+	}
+	o.add(c)
+	flags := c.Flags()
+	flags.BoolVar(&o.all, "delete-all", true, "everything: as if all other --delete flags were given")
+	flags.BoolVar(&o.crds, "delete-crds", false, "delete the operator's definitions with their custom resources")
+	flags.BoolVar(&o.groups, "delete-operator-groups", false, "delete the OperatorGroup that 'run' has made, if nothing else needs it")
+	return c
+}
+
+func (a *app) cleanup(ctx context.Context, pkg string, o *cleanupOptions) error {
+	if err := o.check().Err(); err != nil {
+		return err
+	}
+	ctx, stop := o.limited(ctx)
+	defer stop()
+	client, err := a.connect(ctx, o.kubeconfig)
+	if err != nil {
+		return err
+	}
+	namespace := o.namespace
+	if namespace == "" {
+		namespace = client.Namespace
+	}
+	options := olm.CleanupOptions{
+		Client: client, Namespace: namespace, Package: pkg, DeleteCRDs: o.all || o.crds, DeleteGroups: o.all || o.groups, DryRun: a.dryRun,
+	}
+	progress := a.operatorProgress()
+	options.Progress = progress.tell
+	removed, err := olm.Cleanup(ctx, options)
+	progress.end()
+	switch {
+	case err != nil:
+		return failedRun(ctx, err)
+	case removed == 0:
+		a.progressf("there is nothing of the package %s in the namespace %s", pkg, namespace)
+	case !a.dryRun:
+		a.progressf("the operator of the package %s is removed", pkg)
+	}
+	return nil
+}

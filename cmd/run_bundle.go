@@ -1,0 +1,211 @@
+package cmd
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/operon-sdk/operon/pkg/bundle/catalog"
+	"github.com/operon-sdk/operon/pkg/image"
+	"github.com/operon-sdk/operon/pkg/kube"
+	"github.com/operon-sdk/operon/pkg/olm"
+)
+
+func newRunBundle(a *app) *cobra.Command {
+	o := &runOptions{}
+	c := &cobra.Command{
+		Use:   "bundle IMAGE|DIR|OCI-LAYOUT",
+		Short: "Install the operator of a bundle through OLM",
+		Long: `Install the operator of a bundle as its users will: a catalog of the bundle is made and served in the
+cluster, OLM is subscribed to it, and the command waits until the operator works.
+
+The nodes must be able to pull an IMAGE, as they do with every operator's bundle. A folder, an OCI
+layout or a tarball is handed to OLM with the catalog, so that the bundle needs no registry; the
+operator's own image does.
+
+If it does not work, the causes are printed: states of OLM's objects, events and the last lines of
+logs. The same command goes on where an interrupted one has stopped, and 'cleanup' removes
+everything that it has made.`,
+		Example: fmt.Sprintf(`  # What 'bundle' has made, without a registry for it:
+  %[1]s run bundle ./bundle
+
+  # An image, in a namespace of its own:
+  %[1]s run bundle quay.io/example/memcached-operator-bundle:v0.0.1 -n memcached --install-mode OwnNamespace
+
+  # Behind a proxy, with nothing left behind if it fails:
+  %[1]s run bundle ./bundle --env HTTPS_PROXY --env NO_PROXY --cleanup-on-failure --timeout 5m
+
+  # For somebody else to apply:
+  %[1]s run bundle ./bundle -n memcached --dry-run -o yaml`, a.program),
+		Args: oneArgument("an image, a bundle's folder or an OCI layout"),
+		RunE: func(c *cobra.Command, args []string) error { return a.runBundleImage(c.Context(), args[0], o) },
+	}
+	o.addServing(c)
+	o.addPulling(c)
+	o.addMode(c)
+	return c
+}
+
+func (a *app) runBundleImage(ctx context.Context, arg string, o *runOptions) error {
+	findings, mode := o.check()
+	if err := findings.Err(); err != nil {
+		return err
+	}
+	ctx, stop := o.limited(ctx)
+	defer stop()
+	client, namespace, err := a.reached(ctx, &o.operatorOptions)
+	if err != nil {
+		return err
+	}
+	source, ref, err := a.runSource(ctx, client, namespace, arg, o)
+	if err != nil {
+		return err
+	}
+	a.progressf("Creating a File-Based Catalog of the bundle %q", arg)
+	bundle, err := runnable(ctx, source, ref, olm.RunChannel, "")
+	if err != nil {
+		return err
+	}
+	a.progressf("Generated a valid File-Based Catalog")
+	return a.install(ctx, client, namespace, bundle, mode, o)
+}
+
+// install gives a bundle to OLM, or prints what it would give.
+func (a *app) install(ctx context.Context, client *kube.Client, namespace string, bundle olm.Runnable, mode olm.InstallMode, o *runOptions) error {
+	options := olm.RunOptions{Client: client, Namespace: namespace, Bundle: bundle, Mode: mode, Serving: o.serving(a), CleanUp: o.cleanUp}
+	if a.dryRun {
+		objects, err := olm.Objects(options)
+		if err != nil {
+			return err
+		}
+		a.progressf("the subscription waits until somebody approves its InstallPlan, which the command does by itself")
+		return a.printObjects(objects, o.output)
+	}
+	var err error
+	if options.Serving.AnyUser, err = ownUsers(ctx, client, namespace); err != nil {
+		return err
+	}
+	progress := a.operatorProgress()
+	options.Progress = progress.tell
+	err = olm.Run(ctx, options)
+	progress.end()
+	return failedRun(ctx, err)
+}
+
+// runSource reads a bundle, and gives the image that nodes pull it from, if there is one.
+func (a *app) runSource(ctx context.Context, client *kube.Client, namespace, arg string, o *runOptions) (*catalog.Source, string, error) {
+	dir, err := a.workDir()
+	if err != nil {
+		return nil, "", err
+	}
+	registries, err := a.bundleRegistries(ctx, client, namespace, arg, o)
+	if err != nil {
+		return nil, "", err
+	}
+	opened, err := a.openBundle(ctx, dir, arg, registries)
+	if err != nil {
+		return nil, "", fmt.Errorf("bundle %s: %w", filepath.ToSlash(arg), err)
+	}
+	defer func() { _ = opened.Close() }()
+	source, problems := catalog.ReadBundle(opened.FS, opened.Name)
+	if len(problems) > 0 {
+		return nil, "", problems
+	}
+	if !opened.Image || !image.IsReference(strings.TrimPrefix(arg, "docker://")) || a.onDisk(dir, arg) {
+		return source, "", nil
+	}
+	return source, strings.TrimPrefix(arg, "docker://"), nil
+}
+
+// onDisk tells that an argument names a file or folder, as it does before it names an image.
+func (a *app) onDisk(dir, arg string) bool {
+	for _, prefix := range []string{"oci:", "oci-archive:", "docker-archive:"} {
+		if strings.HasPrefix(arg, prefix) {
+			return true
+		}
+	}
+	path := arg
+	for {
+		abs := path
+		if !filepath.IsAbs(abs) {
+			abs = filepath.Join(dir, abs)
+		}
+		if _, err := a.FS.Stat(abs); err == nil {
+			return true
+		}
+		i := strings.LastIndexAny(path, ":")
+		if i < 0 {
+			return false
+		}
+		path = path[:i]
+	}
+}
+
+// bundleRegistries is how the registry of a bundle is reached.
+func (a *app) bundleRegistries(ctx context.Context, client *kube.Client, namespace, arg string, o *runOptions) (image.Registries, error) {
+	registries := a.registries(o.registryOptions)
+	if o.skipTLS || o.useHTTP || o.skipTLSVerify {
+		if host := registryOf(arg); host != "" {
+			registries.Insecure = append(registries.Insecure, host)
+		}
+	}
+	if o.caSecret == "" || client == nil {
+		return registries, nil
+	}
+	secret, err := client.Get(ctx, kube.Named("v1", "Secret", namespace, o.caSecret))
+	if err != nil {
+		return registries, err
+	}
+	if secret == nil {
+		return registries, fmt.Errorf("--ca-secret-name: there is no secret %s/%s", namespace, o.caSecret)
+	}
+	data, _ := secret.Object["data"].(map[string]any)
+	text, _ := data["cert.pem"].(string)
+	pem, err := base64.StdEncoding.DecodeString(text)
+	pool, _ := x509.SystemCertPool() // without one, the secret's certificates are all there are
+	if pool == nil {
+		pool = x509.NewCertPool()
+	}
+	if err != nil || !pool.AppendCertsFromPEM(pem) {
+		return registries, fmt.Errorf("--ca-secret-name: the secret %s/%s has no certificates under the key cert.pem", namespace, o.caSecret)
+	}
+	transport, ok := a.HTTP.(*http.Transport)
+	if !ok {
+		return registries, nil // a test's, which knows whom to trust
+	}
+	transport = transport.Clone()
+	if transport.TLSClientConfig == nil {
+		transport.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12}
+	}
+	transport.TLSClientConfig.RootCAs = pool
+	registries.Transport = transport
+	return registries, nil
+}
+
+// registryOf is the host in the name of an image, empty where there is none.
+func registryOf(arg string) string {
+	host, _, found := strings.Cut(strings.TrimPrefix(arg, "docker://"), "/")
+	if !found {
+		return ""
+	}
+	return host
+}
+
+// runnable makes of a bundle what OLM can be given.
+func runnable(ctx context.Context, source *catalog.Source, ref, channel, replaces string) (olm.Runnable, error) {
+	content, err := source.Alone(ctx, ref, channel, replaces)
+	if err != nil {
+		return olm.Runnable{}, err
+	}
+	return olm.Runnable{
+		Package: source.Package, CSV: source.Name, Channel: channel, Image: ref, Catalog: content,
+		Modes: source.InstallModes(), Converts: source.Converts(),
+	}, nil
+}

@@ -1,0 +1,224 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/operon-sdk/operon/pkg/image"
+	"github.com/operon-sdk/operon/pkg/kube"
+	"github.com/operon-sdk/operon/pkg/olm"
+	"github.com/operon-sdk/operon/pkg/project"
+)
+
+// operatorOptions are the flags of all commands that give operators to OLM, and take them away.
+type operatorOptions struct {
+	namespace, kubeconfig string
+	timeout               time.Duration
+}
+
+func (o *operatorOptions) add(c *cobra.Command) {
+	flags := c.Flags()
+	flags.StringVarP(&o.namespace, "namespace", "n", "", "`namespace` of the operator (default: the kubeconfig's)")
+	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "`file` that names the cluster (default: KUBECONFIG, then ~/.kube/config)")
+	flags.DurationVar(&o.timeout, "timeout", olmTimeout, "how long all of it may take")
+}
+
+func (o *operatorOptions) check() project.Findings {
+	var findings project.Findings
+	if o.namespace != "" && len(validation.IsDNS1123Label(o.namespace)) > 0 {
+		findings = append(findings, project.Finding{Field: "--namespace", Value: o.namespace,
+			Problem: "must consist of lower-case letters, digits and dashes, and be no longer than 63"})
+	}
+	if o.timeout <= 0 {
+		findings = append(findings, project.Finding{Field: "--timeout", Value: o.timeout.String(), Problem: "must be more than nothing, like 5m"})
+	}
+	return findings
+}
+
+// limited is ctx until it is interrupted or its time is up.
+func (o *operatorOptions) limited(ctx context.Context) (context.Context, context.CancelFunc) {
+	return (&olmOptions{timeout: o.timeout}).limited(ctx)
+}
+
+// runOptions are the flags of commands that run bundles.
+type runOptions struct {
+	operatorOptions
+	registryOptions
+	mode, indexImage, decompression, pullPolicy, pullSecret, caSecret, account, security, output string
+	skipTLS, skipTLSVerify, useHTTP, cleanUp                                                     bool
+	selector                                                                                     map[string]string
+	env                                                                                          []string
+}
+
+const (
+	defaultIndexImage    = "quay.io/operator-framework/opm:latest"
+	defaultDecompression = "registry.access.redhat.com/ubi9/ubi:9.8"
+	restricted, legacy   = "restricted", "legacy"
+)
+
+// addServing adds the flags about the catalog and its pods.
+func (o *runOptions) addServing(c *cobra.Command) {
+	o.operatorOptions.add(c)
+	flags := c.Flags()
+	flags.StringVar(&o.indexImage, "index-image", defaultIndexImage, "`image` with opm that serves the catalog; what it has in /configs is served too")
+	flags.StringVar(&o.decompression, "decompression-image", defaultDecompression, "`image` with sh, cat and gzip, for catalogs too large for one ConfigMap")
+	flags.StringVar(&o.pullPolicy, "image-pull-policy", "Always", "when the registry's images are pulled: Always, IfNotPresent or Never")
+	flags.StringVar(&o.pullSecret, "pull-secret-name", "", "`secret` of the namespace to pull the bundle and the registry's images with")
+	flags.StringVar(&o.account, "service-account", "", "service `account` of the registry's pod (default: the namespace's)")
+	flags.StringVar(&o.security, "security-context-config", restricted, "restricted, or legacy for clusters without Pod Security Standards")
+	flags.StringToStringVar(&o.selector, "node-selector", nil, "`label=value` of the nodes for the registry and the operator")
+	flags.StringArrayVar(&o.env, "env", nil, "`NAME=value` for the registry and the operator, or NAME to pass on the own, such as HTTPS_PROXY")
+	flags.BoolVar(&o.cleanUp, "cleanup-on-failure", false, "remove everything again if it does not work")
+	flags.StringVarP(&o.output, "output", "o", "yaml", "with --dry-run, print the objects as yaml or json")
+	completeValues(c, "image-pull-policy", "Always", "IfNotPresent", "Never")
+	completeValues(c, "security-context-config", restricted, legacy)
+	completeValues(c, "output", "yaml", "json")
+}
+
+// addPulling adds the flags about reading a bundle image.
+func (o *runOptions) addPulling(c *cobra.Command) {
+	flags := c.Flags()
+	flags.StringVar(&o.caSecret, "ca-secret-name", "", "`secret` of the namespace with the registry's certificate authority as cert.pem, to read the bundle with")
+	flags.BoolVar(&o.skipTLSVerify, "skip-tls-verify", false, "do not check the registry's certificate when the bundle is read")
+	flags.BoolVar(&o.useHTTP, "use-http", false, "read the bundle from the registry without TLS")
+	flags.BoolVar(&o.skipTLS, "skip-tls", false, "as --use-http")
+	_ = flags.MarkHidden("skip-tls") // the only error is a flag that does not exist
+	flags.String("mode", "", "of no effect: how bundles went into catalogs of old")
+	_ = flags.MarkHidden("mode")
+	o.registryOptions.addTo(flags)
+}
+
+func (o *runOptions) addMode(c *cobra.Command) {
+	c.Flags().StringVar(&o.mode, "install-mode", "", "`mode`: AllNamespaces, OwnNamespace, SingleNamespace=NAMESPACE or MultiNamespace=ONE,TWO (default: the first of these that the bundle supports and the namespace permits)")
+	completeValues(c, "install-mode", olm.Modes()...)
+}
+
+// check finds everything that is wrong with the flags.
+func (o *runOptions) check() (project.Findings, olm.InstallMode) {
+	findings := append(o.operatorOptions.check(), o.registryOptions.check()...)
+	add := func(flag, value, problem string) {
+		findings = append(findings, project.Finding{Field: flag, Value: value, Problem: problem})
+	}
+	mode, err := olm.ParseInstallMode(o.mode)
+	if err != nil {
+		add("--install-mode", o.mode, err.Error())
+	}
+	for _, ref := range []struct{ flag, value string }{{"--index-image", o.indexImage}, {"--decompression-image", o.decompression}} {
+		if !image.ValidReference(ref.value) {
+			add(ref.flag, ref.value, "is no reference of an image, like quay.io/operator-framework/opm:latest")
+		}
+	}
+	for _, choice := range []struct {
+		flag, value string
+		values      []string
+	}{
+		{"--image-pull-policy", o.pullPolicy, []string{"Always", "IfNotPresent", "Never"}},
+		{"--security-context-config", o.security, []string{restricted, legacy}},
+		{"-o", o.output, []string{"yaml", "json"}},
+	} {
+		if !slices.Contains(choice.values, choice.value) {
+			add(choice.flag, choice.value, "must be one of "+strings.Join(choice.values, ", "))
+		}
+	}
+	for _, name := range []struct{ flag, value string }{{"--pull-secret-name", o.pullSecret}, {"--ca-secret-name", o.caSecret}, {"--service-account", o.account}} {
+		if name.value != "" && len(validation.IsDNS1123Subdomain(name.value)) > 0 {
+			add(name.flag, name.value, "can be no name of an object")
+		}
+	}
+	for label, value := range o.selector {
+		if len(validation.IsQualifiedName(label))+len(validation.IsValidLabelValue(value)) > 0 {
+			add("--node-selector", label+"="+value, "is no label with a value")
+		}
+	}
+	for _, v := range o.env {
+		name, _, _ := strings.Cut(v, "=")
+		if len(validation.IsEnvVarName(name)) > 0 {
+			add("--env", v, "must be NAME=value or NAME")
+		}
+	}
+	return findings, mode
+}
+
+// serving is what the flags say of the catalog and its pods.
+func (o *runOptions) serving(a *app) olm.Serving {
+	s := olm.Serving{
+		IndexImage: o.indexImage, DecompressionImage: o.decompression, PullPolicy: o.pullPolicy, PullSecret: o.pullSecret,
+		ServiceAccount: o.account, Legacy: o.security == legacy, NodeSelector: o.selector,
+	}
+	for _, v := range o.env {
+		name, value, given := strings.Cut(v, "=")
+		if !given {
+			value = a.Getenv(name)
+		}
+		s.Env = append(s.Env, olm.EnvVar{Name: name, Value: value})
+	}
+	return s
+}
+
+// reached is a cluster with the namespace that a command works in. A dry run takes the namespace from the
+// kubeconfig if there is one, and asks no cluster.
+func (a *app) reached(ctx context.Context, o *operatorOptions) (*kube.Client, string, error) {
+	if a.dryRun {
+		namespace := o.namespace
+		files, _ := a.kubeconfigFiles(o.kubeconfig)
+		if namespace == "" {
+			namespace = "default"
+			if client, err := kube.Load(files...); err == nil {
+				namespace = client.Namespace
+			}
+		}
+		return nil, namespace, nil
+	}
+	client, err := a.connect(ctx, o.kubeconfig)
+	if err != nil {
+		return nil, "", err
+	}
+	if o.namespace != "" {
+		client.Namespace = o.namespace
+	}
+	return client, client.Namespace, nil
+}
+
+// oneArgument wants exactly one, and says what it is.
+func oneArgument(what string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if len(args) == 1 {
+			return nil
+		}
+		return usagef(c, "%s takes one argument: %s", c.CommandPath(), what)
+	}
+}
+
+// printObjects prints what would be applied.
+func (a *app) printObjects(objects []*kube.Object, format string) error {
+	return a.printRelease(&olm.Release{Objects: objects}, format)
+}
+
+// uidRange is OpenShift's annotation of namespaces whose pods get a user of their own.
+const uidRange = "openshift.io/sa.scc.uid-range"
+
+// ownUsers tells that a namespace gives pods their users by itself.
+func ownUsers(ctx context.Context, client *kube.Client, namespace string) (bool, error) {
+	found, err := client.Get(ctx, kube.Named("v1", "Namespace", "", namespace))
+	if err != nil || found == nil {
+		return false, err
+	}
+	return found.GetAnnotations()[uidRange] != "", nil
+}
+
+// operatorProgress tells the steps of a run.
+func (a *app) operatorProgress() *olmProgress { return &olmProgress{app: a} }
+
+// failedRun adds to an error of a command that was interrupted.
+func failedRun(ctx context.Context, err error) error {
+	if err != nil && ctx.Err() != nil && context.Cause(ctx) == context.Canceled {
+		return fmt.Errorf("%w\nthe command was interrupted; run it again to go on", err)
+	}
+	return err
+}

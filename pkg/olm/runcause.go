@@ -1,0 +1,215 @@
+package olm
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/operon-sdk/operon/pkg/kube"
+)
+
+// RunError tells why an operator was not installed, from where it is known.
+type RunError struct {
+	// Err is what did not happen, Cause why the wait ended where it was the time.
+	Err, Cause error
+	Troubles   []Trouble
+	// Advice is what to do, a line each.
+	Advice []string
+}
+
+func (e *RunError) Unwrap() error { return e.Err }
+
+func (e *RunError) Error() string {
+	var text strings.Builder
+	text.WriteString(e.Err.Error())
+	if e.Cause != nil {
+		fmt.Fprintf(&text, " (%v)", e.Cause)
+	}
+	for _, t := range e.Troubles {
+		fmt.Fprintf(&text, "\n%s: %s", t.Object, t.Reason)
+		for _, line := range t.Lines {
+			fmt.Fprintf(&text, "\n  %s", line)
+		}
+	}
+	if len(e.Advice) > 0 {
+		text.WriteString("\nwhat to do:")
+	}
+	for _, line := range e.Advice {
+		fmt.Fprintf(&text, "\n- %s", line)
+	}
+	return text.String()
+}
+
+func (e *RunError) advise(format string, args ...any) {
+	if line := fmt.Sprintf(format, args...); !slices.Contains(e.Advice, line) {
+		e.Advice = append(e.Advice, line)
+	}
+}
+
+func (e *RunError) trouble(object, reason string, lines ...string) {
+	e.Troubles = append(e.Troubles, Trouble{Object: object, Reason: reason, Lines: lines})
+}
+
+// failed finds out why something did not happen, also after ctx has ended.
+func (r *run) failed(ctx context.Context, err error) error {
+	looking, cancel := context.WithTimeout(context.WithoutCancel(ctx), explainTime)
+	defer cancel()
+	e := &RunError{Err: err, Cause: context.Cause(ctx)}
+	r.registryCause(looking, e)
+	if len(e.Troubles) == 0 {
+		r.catalogCause(looking, e)
+		r.subscriptionCause(looking, e)
+		r.operatorCause(looking, e)
+	}
+	if e.Cause != nil && len(e.Troubles) == 0 {
+		e.advise("give it more time with --timeout, and look at 'kubectl get events --namespace %s'", r.Namespace)
+	}
+	if !r.CleanUp {
+		e.advise("the same command goes on from here once the cause is removed; 'cleanup %s' removes what there is", r.Bundle.Package)
+	}
+	return e
+}
+
+// registryCause tells of the registry's pod.
+func (r *run) registryCause(ctx context.Context, e *RunError) {
+	if r.Serving.CatalogImage != "" {
+		return
+	}
+	live, err := r.Client.Get(ctx, kube.Named("apps/v1", "Deployment", r.Namespace, CatalogName(r.Bundle.Package)+"-registry"))
+	if err != nil || live == nil {
+		return
+	}
+	if health := kube.HealthOf(live); !health.Ready {
+		e.workload(ctx, r, live, health.Reason, "--index-image or --decompression-image")
+	}
+}
+
+// workload tells why a deployment's pods are not ready; flag is what names another image.
+func (e *RunError) workload(ctx context.Context, r *run, live *kube.Object, reason, flag string) {
+	cause := r.Client.ExplainWorkload(ctx, live)
+	e.trouble(kube.FullName(live), reason, cause.Lines...)
+	for _, image := range cause.Images {
+		e.advise("the nodes cannot pull %s: push it to where they pull from, give a --pull-secret-name, or name another image: %s", image, flag)
+	}
+	if cause.Unscheduled {
+		e.advise("give the cluster a node that takes the pods: free resources, no taints, the labels of --node-selector")
+	}
+	if cause.Refused {
+		e.advise("the cluster lets no pods of %s in: look for a ResourceQuota, an admission webhook or a policy of the namespace", kube.FullName(live))
+	}
+	if cause.Crashed {
+		e.advise("the log above says why %s ends", kube.FullName(live))
+	}
+}
+
+// catalogCause tells of OLM's connection to the catalog.
+func (r *run) catalogCause(ctx context.Context, e *RunError) {
+	live, err := r.Client.Get(ctx, kube.Named(v1alpha1, catalogKind, r.Namespace, CatalogName(r.Bundle.Package)))
+	if err != nil || live == nil {
+		return
+	}
+	if health := catalogHealth(live); !health.Ready {
+		e.trouble(kube.FullName(live), health.Reason)
+		e.advise("catalog-operator must reach the registry's service on port %d: look for network policies, and at its log", grpcPort)
+	}
+}
+
+// subscriptionCause tells what OLM says of the subscription, its InstallPlan and the unpacking of the bundle.
+func (r *run) subscriptionCause(ctx context.Context, e *RunError) {
+	live, err := r.Client.Get(ctx, kube.Named(v1alpha1, "Subscription", r.Namespace, r.subscription))
+	if err != nil || live == nil {
+		return
+	}
+	unpacking := false
+	for _, c := range kube.Conditions(live) {
+		if c.Status != "True" || c.Type == "InstallPlanPending" {
+			continue
+		}
+		unpacking = unpacking || strings.HasPrefix(c.Type, "BundleUnpack")
+		e.trouble(kube.FullName(live), strings.TrimRight(strings.Join([]string{c.Type, c.Reason, c.Message}, ": "), ": "))
+		if c.Type == "ResolutionFailed" {
+			e.advise("OLM finds no way to install it together with what is there: see the message, and dependencies.yaml of the bundle")
+		}
+	}
+	if unpacking {
+		r.unpackCause(ctx, e)
+	}
+	plan, err := r.planOf(ctx, live)
+	if err != nil || plan == nil {
+		return
+	}
+	phase, _ := at(plan.Object, "status", "phase").(string)
+	if phase == "Complete" {
+		return
+	}
+	var lines []string
+	steps, _ := at(plan.Object, "status", "plan").([]any)
+	for _, step := range steps {
+		if status, _ := at(step, "status").(string); status != "" && status != "Present" && status != "Created" {
+			lines = append(lines, fmt.Sprintf("%v %v is %s", at(step, "resource", "kind"), at(step, "resource", "name"), status))
+		}
+	}
+	e.trouble(kube.FullName(plan), fmt.Sprintf("its phase is %s: %s", phase, planMessage(plan)), lines...)
+}
+
+// unpackCause tells of the jobs with which OLM reads bundle images.
+func (r *run) unpackCause(ctx context.Context, e *RunError) {
+	jobs, err := r.Client.List(ctx, kube.Resource{APIVersion: "batch/v1", Name: "jobs", Kind: "Job"}, r.Namespace,
+		url.Values{"labelSelector": {"operatorframework.io/bundle-unpack-ref"}})
+	if err != nil {
+		return
+	}
+	for _, job := range jobs {
+		if n, _ := at(job.Object, "status", "succeeded").(int64); n > 0 {
+			continue
+		}
+		cause := &kube.Cause{}
+		r.Client.ExplainPods(ctx, cause, r.Namespace, url.Values{"labelSelector": {"job-name=" + job.GetName()}})
+		e.trouble(kube.FullName(job), "it has not unpacked the bundle", cause.Lines...)
+		for _, image := range cause.Images {
+			e.advise("the nodes cannot pull %s: push it to where they pull from, or give a --pull-secret-name; given as a folder, the bundle is pulled by nobody", image)
+		}
+	}
+}
+
+// operatorCause tells of the ClusterServiceVersion and its deployments.
+func (r *run) operatorCause(ctx context.Context, e *RunError) {
+	csv, err := r.Client.Get(ctx, kube.Named(v1alpha1, csvKind, r.Namespace, r.Bundle.CSV))
+	if err != nil || csv == nil {
+		return
+	}
+	text := func(field string) string { s, _ := at(csv.Object, "status", field).(string); return s }
+	lines := append(reasons(csv), dependents(csv)...)
+	e.trouble(kube.FullName(csv), strings.TrimRight(strings.Join([]string{"its phase is " + text("phase"), text("reason"), text("message")}, ": "), ": "), lines...)
+	if text("reason") == "RequirementsNotMet" {
+		e.advise("put what is missing into the bundle, or install what brings it, such as the CRDs that the operator requires")
+	}
+	list, _ := at(csv.Object, "spec", "install", "spec", "deployments").([]any)
+	for _, item := range list {
+		name, _ := at(item, "name").(string)
+		live, err := r.Client.Get(ctx, kube.Named("apps/v1", "Deployment", r.Namespace, name))
+		if err != nil || live == nil {
+			continue
+		}
+		if health := kube.HealthOf(live); !health.Ready {
+			e.workload(ctx, r, live, health.Reason, "the image in the bundle's ClusterServiceVersion")
+		}
+	}
+}
+
+// dependents are the rights that a ClusterServiceVersion asks for and misses.
+func dependents(csv *kube.Object) []string {
+	list, _ := at(csv.Object, "status", "requirementStatus").([]any)
+	var lines []string
+	for _, item := range list {
+		parts, _ := at(item, "dependents").([]any)
+		for _, part := range parts {
+			if status, _ := at(part, "status").(string); status != "" && status != "Satisfied" && status != "Present" {
+				lines = append(lines, fmt.Sprintf("%v is %s: %v", at(part, "kind"), status, at(part, "message")))
+			}
+		}
+	}
+	return lines
+}

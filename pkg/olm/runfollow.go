@@ -1,0 +1,161 @@
+package olm
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/operon-sdk/operon/pkg/kube"
+)
+
+// follow approves the InstallPlan and waits until the ClusterServiceVersion is installed.
+func (r *run) follow(ctx context.Context) error {
+	name := kube.Named(v1alpha1, csvKind, r.Namespace, r.Bundle.CSV)
+	approved, seen := false, ""
+	for {
+		csv, err := r.Client.Get(ctx, name)
+		if err != nil && !passes(err) {
+			return err
+		}
+		switch {
+		case err != nil:
+		case csv != nil:
+			phase, _ := at(csv.Object, "status", "phase").(string)
+			if phase != "" && phase != seen {
+				r.say("  Found ClusterServiceVersion %q phase: %s", r.Namespace+"/"+r.Bundle.CSV, phase)
+				seen = phase
+			}
+			if phase == "Succeeded" {
+				return nil
+			}
+			if reason := hopeless(csv); reason != "" {
+				return r.failed(ctx, fmt.Errorf("OLM does not install %s: %s", r.Bundle.CSV, reason))
+			}
+		default:
+			if err := r.plan(ctx, &approved); err != nil {
+				return err
+			}
+		}
+		if !pause(ctx) {
+			return r.failed(ctx, r.missing(csv, approved))
+		}
+	}
+}
+
+// missing says what the wait ended without.
+func (r *run) missing(csv *kube.Object, approved bool) error {
+	switch {
+	case csv != nil:
+		phase, _ := at(csv.Object, "status", "phase").(string)
+		return fmt.Errorf("ClusterServiceVersion %s/%s did not reach the phase Succeeded; it is %s", r.Namespace, r.Bundle.CSV, phase)
+	case approved:
+		return fmt.Errorf("OLM made no ClusterServiceVersion %s/%s of its InstallPlan", r.Namespace, r.Bundle.CSV)
+	}
+	return fmt.Errorf("OLM made no InstallPlan for the subscription %s/%s", r.Namespace, r.subscription)
+}
+
+// hopeless is why a ClusterServiceVersion will not be installed however long one waits, or nothing. OLM
+// tries again after other failures.
+func hopeless(csv *kube.Object) string {
+	phase, _ := at(csv.Object, "status", "phase").(string)
+	reason, _ := at(csv.Object, "status", "reason").(string)
+	message, _ := at(csv.Object, "status", "message").(string)
+	final := []string{"UnsupportedOperatorGroup", "InvalidInstallModes", "InvalidStrategy", "OwnerConflict", "InterOperatorGroupOwnerConflict",
+		"CannotModifyStaticOperatorGroupProvidedAPIs", "TooManyOperatorGroups", "NoOperatorGroup", "InvalidWebhookDescription"}
+	if phase == "Failed" && slices.Contains(final, reason) {
+		return strings.TrimSuffix(reason+": "+message, ": ")
+	}
+	return ""
+}
+
+// plan looks for the InstallPlan that brings the ClusterServiceVersion, and approves it.
+func (r *run) plan(ctx context.Context, approved *bool) error {
+	subscription, err := r.Client.Get(ctx, kube.Named(v1alpha1, "Subscription", r.Namespace, r.subscription))
+	if err != nil && !passes(err) {
+		return err
+	}
+	if err != nil {
+		return nil
+	}
+	if subscription == nil {
+		return fmt.Errorf("the subscription %s/%s was deleted meanwhile", r.Namespace, r.subscription)
+	}
+	plan, err := r.planOf(ctx, subscription)
+	if err != nil {
+		return nil // it is looked at again
+	}
+	if plan == nil {
+		for _, c := range kube.Conditions(subscription) {
+			if c.Type == "BundleUnpackFailed" && c.Status == "True" {
+				return r.failed(ctx, fmt.Errorf("OLM cannot unpack the bundle: %s", strings.TrimPrefix(c.Reason+": "+c.Message, ": ")))
+			}
+		}
+		r.wait("waiting for OLM's InstallPlan%s", stateOf(subscription))
+		return nil
+	}
+	if phase, _ := at(plan.Object, "status", "phase").(string); phase == "Failed" {
+		return r.failed(ctx, fmt.Errorf("%s failed: %s", kube.FullName(plan), planMessage(plan)))
+	}
+	if at(plan.Object, "spec", "approved") == true {
+		*approved = true
+		return nil
+	}
+	path, err := r.Client.Path(ctx, plan, r.Namespace)
+	if err == nil {
+		err = r.Client.Do(ctx, http.MethodPatch, path, kube.MergePatch, map[string]any{"spec": map[string]any{"approved": true}}, nil)
+	}
+	if err != nil {
+		if passes(err) || kube.IsNotFound(err) {
+			return nil
+		}
+		return fmt.Errorf("approving %s: %w", kube.FullName(plan), refusedUser(err))
+	}
+	*approved = true
+	r.say("Approved InstallPlan %s for the Subscription: %s", plan.GetName(), r.subscription)
+	r.say("Waiting for ClusterServiceVersion %q to reach 'Succeeded' phase", r.Namespace+"/"+r.Bundle.CSV)
+	return nil
+}
+
+// stateOf is what OLM says of a subscription that has no plan yet.
+func stateOf(subscription *kube.Object) string {
+	for _, c := range kube.Conditions(subscription) {
+		if c.Status == "True" && c.Type != "CatalogSourcesUnhealthy" {
+			return fmt.Sprintf(": %s", strings.Trim(c.Type+" "+c.Reason, " "))
+		}
+	}
+	return ""
+}
+
+// planOf finds the InstallPlan of a subscription that has the bundle in it, nil where there is none yet.
+func (r *run) planOf(ctx context.Context, subscription *kube.Object) (*kube.Object, error) {
+	name, _ := at(subscription.Object, "status", "installPlanRef", "name").(string)
+	if name == "" {
+		return nil, nil
+	}
+	plan, err := r.Client.Get(ctx, kube.Named(v1alpha1, "InstallPlan", r.Namespace, name))
+	if err != nil || plan == nil {
+		return nil, err
+	}
+	names, _ := at(plan.Object, "spec", "clusterServiceVersionNames").([]any)
+	if !slices.Contains(names, any(r.Bundle.CSV)) {
+		return nil, nil
+	}
+	return plan, nil
+}
+
+// planMessage is why an InstallPlan failed.
+func planMessage(plan *kube.Object) string {
+	for _, c := range kube.Conditions(plan) {
+		if c.Status == "False" && c.Message != "" {
+			return c.Message
+		}
+	}
+	message, _ := at(plan.Object, "status", "message").(string)
+	if message == "" {
+		return "OLM does not say why"
+	}
+	return message
+}
+

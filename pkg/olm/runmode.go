@@ -1,0 +1,177 @@
+package olm
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/operon-sdk/operon/pkg/kube"
+)
+
+// InstallMode says which namespaces an operator watches. The zero value leaves it open.
+type InstallMode struct {
+	// Type is one of Modes.
+	Type string
+	// Namespaces are those of SingleNamespace and MultiNamespace, sorted.
+	Namespaces []string
+}
+
+// The install modes.
+const (
+	AllNamespaces   = "AllNamespaces"
+	OwnNamespace    = "OwnNamespace"
+	SingleNamespace = "SingleNamespace"
+	MultiNamespace  = "MultiNamespace"
+)
+
+// Modes are the types of install modes.
+func Modes() []string {
+	return []string{AllNamespaces, OwnNamespace, SingleNamespace, MultiNamespace}
+}
+
+// ParseInstallMode reads TYPE or TYPE=namespace,namespace.
+func ParseInstallMode(text string) (InstallMode, error) {
+	if text == "" {
+		return InstallMode{}, nil
+	}
+	kind, list, given := strings.Cut(text, "=")
+	mode := InstallMode{Type: kind}
+	if given {
+		for namespace := range strings.SplitSeq(list, ",") {
+			namespace = strings.TrimSpace(namespace)
+			if len(validation.IsDNS1123Label(namespace)) > 0 {
+				return InstallMode{}, fmt.Errorf("%q can be no namespace", namespace)
+			}
+			mode.Namespaces = append(mode.Namespaces, namespace)
+		}
+		slices.Sort(mode.Namespaces)
+		mode.Namespaces = slices.Compact(mode.Namespaces)
+	}
+	switch kind {
+	case AllNamespaces, OwnNamespace:
+		if given {
+			return InstallMode{}, fmt.Errorf("%s takes no namespaces", kind)
+		}
+	case SingleNamespace:
+		if len(mode.Namespaces) != 1 {
+			return InstallMode{}, fmt.Errorf("takes one namespace, as %s=NAMESPACE", kind)
+		}
+	case MultiNamespace:
+		if len(mode.Namespaces) == 0 {
+			return InstallMode{}, fmt.Errorf("takes namespaces, as %s=ONE,TWO", kind)
+		}
+	default:
+		return InstallMode{}, fmt.Errorf("must be one of %s", strings.Join(Modes(), ", "))
+	}
+	return mode, nil
+}
+
+func (m InstallMode) String() string {
+	if len(m.Namespaces) == 0 {
+		return m.Type
+	}
+	return m.Type + "=" + strings.Join(m.Namespaces, ",")
+}
+
+// Targets are the namespaces of the OperatorGroup for a bundle, none for all.
+func (m InstallMode) Targets(b Runnable, namespace string) ([]string, error) {
+	if len(b.Modes) == 0 {
+		return nil, &RefusedError{fmt.Sprintf("%s supports no install mode; set one in spec.installModes of the ClusterServiceVersion", b.CSV)}
+	}
+	kind := m.Type
+	if kind == "" {
+		switch {
+		case slices.Contains(b.Modes, AllNamespaces):
+			kind = AllNamespaces
+		case slices.Contains(b.Modes, OwnNamespace):
+			kind = OwnNamespace
+		default:
+			return nil, &RefusedError{fmt.Sprintf("%s supports %s only; say which namespaces it watches: --install-mode %s=NAMESPACE",
+				b.CSV, strings.Join(b.Modes, " and "), b.Modes[0])}
+		}
+	}
+	if kind == SingleNamespace && m.Namespaces[0] == namespace {
+		return nil, &RefusedError{fmt.Sprintf("%s is the operator's own namespace; that is --install-mode %s", namespace, OwnNamespace)}
+	}
+	if !slices.Contains(b.Modes, kind) {
+		return nil, &RefusedError{fmt.Sprintf("%s does not support the install mode %s, but %s", b.CSV, kind, strings.Join(b.Modes, ", "))}
+	}
+	if b.Converts && kind != AllNamespaces {
+		return nil, &RefusedError{fmt.Sprintf("%s has conversion webhooks, which OLM takes with the install mode %s only", b.CSV, AllNamespaces)}
+	}
+	switch kind {
+	case OwnNamespace:
+		return []string{namespace}, nil
+	case AllNamespaces:
+		return nil, nil
+	}
+	return m.Namespaces, nil
+}
+
+// modeOf is the install mode that an OperatorGroup in a namespace asks operators for.
+func modeOf(targets []string, namespace string) string {
+	switch {
+	case len(targets) == 0:
+		return AllNamespaces
+	case len(targets) == 1 && targets[0] == namespace:
+		return OwnNamespace
+	case len(targets) == 1:
+		return SingleNamespace
+	}
+	return MultiNamespace
+}
+
+// group finds the OperatorGroup of the namespace, nil where there is none, and the namespaces that the
+// operator is to watch.
+func (r *run) group(ctx context.Context) (targets []string, found *kube.Object, err error) {
+	groups, err := r.Client.List(ctx, kube.Resource{APIVersion: groupVersion, Name: "operatorgroups", Kind: "OperatorGroup"}, r.Namespace, nil)
+	if err != nil {
+		return nil, nil, refusedUser(err)
+	}
+	switch len(groups) {
+	case 0:
+		targets, err = r.Mode.Targets(r.Bundle, r.Namespace)
+		return targets, nil, err
+	case 1:
+	default:
+		var names []string
+		for _, g := range groups {
+			names = append(names, g.GetName())
+		}
+		return nil, nil, &RefusedError{fmt.Sprintf("the namespace %s has %d OperatorGroups (%s), and OLM installs nothing then; delete all but one",
+			r.Namespace, len(groups), strings.Join(names, ", "))}
+	}
+	there, _ := at(groups[0].Object, "spec", "targetNamespaces").([]any)
+	for _, item := range there {
+		if name, ok := item.(string); ok {
+			targets = append(targets, name)
+		}
+	}
+	slices.Sort(targets)
+	mode := modeOf(targets, r.Namespace)
+	if at(groups[0].Object, "spec", "selector") != nil {
+		return targets, groups[0], nil // its namespaces change with their labels
+	}
+	if r.Mode.Type != "" {
+		wanted, err := r.Mode.Targets(r.Bundle, r.Namespace)
+		if err != nil {
+			return nil, nil, err
+		}
+		if !slices.Equal(wanted, targets) {
+			return nil, nil, &RefusedError{fmt.Sprintf("%s of the namespace is for %s, not for %s; leave --install-mode out to take it, or choose another namespace",
+				kube.FullName(groups[0]), InstallMode{Type: mode, Namespaces: targets}, r.Mode)}
+		}
+		return targets, groups[0], nil
+	}
+	if !slices.Contains(r.Bundle.Modes, mode) {
+		return nil, nil, &RefusedError{fmt.Sprintf("%s of the namespace is for %s, which %s does not support, but %s; choose another namespace",
+			kube.FullName(groups[0]), InstallMode{Type: mode, Namespaces: targets}, r.Bundle.CSV, strings.Join(r.Bundle.Modes, ", "))}
+	}
+	if _, err := (InstallMode{Type: mode, Namespaces: targets}).Targets(r.Bundle, r.Namespace); err != nil {
+		return nil, nil, err
+	}
+	return targets, groups[0], nil
+}
