@@ -14,6 +14,6 @@ func newRun(a *app) *cobra.Command {
 		Args:    noArgs,
 		RunE:    showHelp,
 	}
-	c.AddCommand(newRunLocal(a), newRunBundle(a))
+	c.AddCommand(newRunLocal(a), newRunBundle(a), newRunBundleUpgrade(a), newRunPackageManifests(a))
 	return c
 }

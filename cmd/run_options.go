@@ -74,7 +74,6 @@ func (o *runOptions) addServing(c *cobra.Command) {
 	flags.StringVar(&o.security, "security-context-config", restricted, "restricted, or legacy for clusters without Pod Security Standards")
 	flags.StringToStringVar(&o.selector, "node-selector", nil, "`label=value` of the nodes for the registry and the operator")
 	flags.StringArrayVar(&o.env, "env", nil, "`NAME=value` for the registry and the operator, or NAME to pass on the own, such as HTTPS_PROXY")
-	flags.BoolVar(&o.cleanUp, "cleanup-on-failure", false, "remove everything again if it does not work")
 	flags.StringVarP(&o.output, "output", "o", "yaml", "with --dry-run, print the objects as yaml or json")
 	completeValues(c, "image-pull-policy", "Always", "IfNotPresent", "Never")
 	completeValues(c, "security-context-config", restricted, legacy)
@@ -95,6 +94,7 @@ func (o *runOptions) addPulling(c *cobra.Command) {
 }
 
 func (o *runOptions) addMode(c *cobra.Command) {
+	c.Flags().BoolVar(&o.cleanUp, "cleanup-on-failure", false, "remove everything again if it does not work")
 	c.Flags().StringVar(&o.mode, "install-mode", "", "`mode`: AllNamespaces, OwnNamespace, SingleNamespace=NAMESPACE or MultiNamespace=ONE,TWO (default: the first of these that the bundle supports and the namespace permits)")
 	completeValues(c, "install-mode", olm.Modes()...)
 }

@@ -101,6 +101,9 @@ func (r *run) prepare(ctx context.Context) (targets []string, group *kube.Object
 	if err := r.unclaimed(ctx); err != nil {
 		return nil, nil, err
 	}
+	if err := r.ownCatalog(ctx); err != nil {
+		return nil, nil, err
+	}
 	return r.group(ctx)
 }
 

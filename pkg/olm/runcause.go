@@ -169,7 +169,11 @@ func (r *run) unpackCause(ctx context.Context, e *RunError) {
 		r.Client.ExplainPods(ctx, cause, r.Namespace, url.Values{"labelSelector": {"job-name=" + job.GetName()}})
 		e.trouble(kube.FullName(job), "it has not unpacked the bundle", cause.Lines...)
 		for _, image := range cause.Images {
-			e.advise("the nodes cannot pull %s: push it to where they pull from, or give a --pull-secret-name; given as a folder, the bundle is pulled by nobody", image)
+			if image == r.Bundle.Image {
+				e.advise("the nodes cannot pull the bundle %s: push it to where they pull from, or give a --pull-secret-name; given as a folder, it is pulled by nobody", image)
+				continue
+			}
+			e.advise("the nodes cannot pull %s, which OLM unpacks bundles with: push it to where they pull from, or install OLM with --image-registry; a bundle given as a folder needs no unpacking", image)
 		}
 	}
 }

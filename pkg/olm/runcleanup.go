@@ -76,6 +76,10 @@ func (c *cleanup) all(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	left, err := c.leftovers(ctx, csvs)
+	if err != nil {
+		return err
+	}
 	if subscription != nil {
 		if err := c.remove(ctx, subscription); err != nil {
 			return err
@@ -97,7 +101,10 @@ func (c *cleanup) all(ctx context.Context) error {
 			return err
 		}
 	}
-	return c.component(ctx)
+	if err := c.component(ctx); err != nil {
+		return err
+	}
+	return c.removeLeftovers(ctx, left)
 }
 
 // componentLabel is what OLM puts on everything that belongs to an operator.
@@ -253,7 +260,11 @@ func (c *cleanup) catalog(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		objects = append(objects, found...)
+		for _, o := range found {
+			if o.GetName() != c.recordName() {
+				objects = append(objects, o)
+			}
+		}
 	}
 	return c.remove(ctx, objects...)
 }

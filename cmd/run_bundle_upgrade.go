@@ -1,0 +1,82 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/operon-sdk/operon/pkg/olm"
+)
+
+func newRunBundleUpgrade(a *app) *cobra.Command {
+	o := &runOptions{}
+	c := &cobra.Command{
+		Use:   "bundle-upgrade IMAGE|DIR|OCI-LAYOUT",
+		Short: "Upgrade an operator to a bundle through OLM",
+		Long: `Upgrade an operator that OLM has installed, by 'run bundle' or by a subscription of yours, to the version
+of a bundle, and wait until that works. The custom resources stay.
+
+The bundle is offered as the successor of what is installed, whatever it says of other versions. A
+subscription to a catalog that others use too is turned to a catalog of its own, and that stays as
+it is.`,
+		Example: fmt.Sprintf(`  # The next version, without a registry for its bundle:
+  %[1]s bundle --version 0.0.2 --image example.com/memcached-operator:v0.0.2
+  %[1]s run bundle-upgrade ./bundle
+
+  # An image:
+  %[1]s run bundle-upgrade quay.io/example/memcached-operator-bundle:v0.0.2 -n memcached`, a.program),
+		Args: oneArgument("an image, a bundle's folder or an OCI layout"),
+		RunE: func(c *cobra.Command, args []string) error { return a.runBundleUpgrade(c.Context(), args[0], o) },
+	}
+	o.addServing(c)
+	o.addPulling(c)
+	return c
+}
+
+func (a *app) runBundleUpgrade(ctx context.Context, arg string, o *runOptions) error {
+	findings, _ := o.check()
+	if err := findings.Err(); err != nil {
+		return err
+	}
+	ctx, stop := o.limited(ctx)
+	defer stop()
+	client, err := a.connect(ctx, o.kubeconfig)
+	if err != nil {
+		return err
+	}
+	namespace := o.namespace
+	if namespace == "" {
+		namespace = client.Namespace
+	}
+	source, ref, err := a.runSource(ctx, client, namespace, arg, o)
+	if err != nil {
+		return err
+	}
+	installed, err := olm.FindInstalled(ctx, client, namespace, source.Package)
+	if err != nil {
+		return err
+	}
+	bundle, err := runnable(ctx, source, ref, installed.Channel, installed.CSV)
+	if err != nil {
+		return err
+	}
+	a.progressf("Generated a valid Upgraded File-Based Catalog")
+	options := olm.RunOptions{Client: client, Namespace: namespace, Bundle: bundle, Serving: o.serving(a)}
+	if options.Serving.AnyUser, err = ownUsers(ctx, client, namespace); err != nil {
+		return err
+	}
+	if a.dryRun {
+		objects, err := olm.UpgradeObjects(ctx, options, installed)
+		if err != nil {
+			return err
+		}
+		a.progressf("the subscription %s would be turned to the catalog, from %s", installed.Subscription, installed.CSV)
+		return a.printObjects(objects, o.output)
+	}
+	progress := a.operatorProgress()
+	options.Progress = progress.tell
+	err = olm.Upgrade(ctx, options, installed)
+	progress.end()
+	return failedRun(ctx, err)
+}

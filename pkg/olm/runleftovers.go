@@ -1,0 +1,147 @@
+package olm
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	"github.com/operon-sdk/operon/pkg/kube"
+)
+
+// leftover is an object that OLM has made for an operator and does not take along.
+type leftover struct{ APIVersion, Kind, Namespace, Name string }
+
+// recordName is the ConfigMap that keeps the list of leftovers while a removal is under way: where the list
+// comes from is gone before they are.
+func (c *cleanup) recordName() string { return CatalogName(c.Package) + "-cleanup" }
+
+// leftovers finds what OLM will leave: objects outside of namespaces that the bundle brought as they are,
+// and the role binding for reading the configuration of authentication, which OLM makes for webhooks.
+func (c *cleanup) leftovers(ctx context.Context, csvs []*kube.Object) ([]leftover, error) {
+	list, err := c.recorded(ctx)
+	if err != nil || len(csvs) == 0 {
+		return list, err
+	}
+	shared, err := c.installedElsewhere(ctx, csvs)
+	if err != nil || shared {
+		return nil, err
+	}
+	plans, err := c.Client.List(ctx, olmResource("installplans", "InstallPlan"), c.Namespace, nil)
+	if err != nil {
+		return nil, err
+	}
+	for _, plan := range plans {
+		steps, _ := at(plan.Object, "status", "plan").([]any)
+		for _, step := range steps {
+			text := func(fields ...string) string { s, _ := at(step, fields...).(string); return s }
+			if !slices.ContainsFunc(csvs, func(csv *kube.Object) bool { return csv.GetName() == text("resolving") }) || text("status") != "Created" {
+				continue
+			}
+			version := text("resource", "version")
+			if g := text("resource", "group"); g != "" {
+				version = g + "/" + version
+			}
+			list = append(list, leftover{version, text("resource", "kind"), c.Namespace, text("resource", "name")})
+		}
+	}
+	for _, csv := range csvs {
+		for _, fields := range [][]string{{"spec", "webhookdefinitions"}, {"spec", "apiservicedefinitions", "owned"}} {
+			items, _ := at(csv.Object, fields...).([]any)
+			for _, item := range items {
+				if name, _ := at(item, "deploymentName").(string); name != "" {
+					list = append(list, leftover{"rbac.authorization.k8s.io/v1", "RoleBinding", "kube-system", name + "-service-auth-reader"})
+				}
+			}
+		}
+	}
+	var own []leftover
+	for _, l := range list {
+		live, err := c.leftoverObject(ctx, l)
+		if err != nil {
+			return nil, err
+		}
+		if live != nil && !slices.Contains(own, l) {
+			own = append(own, l)
+		}
+	}
+	return own, c.record(ctx, own)
+}
+
+// leftoverObject is the object if it is there, is OLM's, and does not go with another.
+func (c *cleanup) leftoverObject(ctx context.Context, l leftover) (*kube.Object, error) {
+	if l.Kind == crdKind || l.Kind == csvKind || l.Kind == "" {
+		return nil, nil
+	}
+	live, err := c.Client.Get(ctx, kube.Named(l.APIVersion, l.Kind, l.Namespace, l.Name))
+	if err != nil || live == nil {
+		return nil, err
+	}
+	if _, owned := live.GetLabels()["olm.owner"]; owned || len(live.GetOwnerReferences()) > 0 || live.GetLabels()["olm.managed"] != "true" {
+		return nil, nil
+	}
+	subjects, bound := at(live.Object, "subjects").([]any)
+	if l.Namespace != c.Namespace && bound && !slices.ContainsFunc(subjects, func(s any) bool { return at(s, "namespace") == c.Namespace }) {
+		return nil, nil // that of the same operator in another namespace
+	}
+	return live, nil
+}
+
+// installedElsewhere tells that another namespace has the same operator, which shares what is outside of namespaces.
+func (c *cleanup) installedElsewhere(ctx context.Context, csvs []*kube.Object) (bool, error) {
+	all, err := c.Client.ListNames(ctx, olmResource("clusterserviceversions", csvKind), "", nil)
+	if err != nil {
+		return false, err
+	}
+	return slices.ContainsFunc(all, func(o *kube.Object) bool {
+		return o.GetNamespace() != c.Namespace && o.GetLabels()["olm.copiedFrom"] == "" &&
+			slices.ContainsFunc(csvs, func(csv *kube.Object) bool { return csv.GetName() == o.GetName() })
+	}), nil
+}
+
+// recorded is the list that an interrupted removal has left.
+func (c *cleanup) recorded(ctx context.Context) ([]leftover, error) {
+	live, err := c.Client.Get(ctx, kube.Named("v1", "ConfigMap", c.Namespace, c.recordName()))
+	if err != nil || live == nil || !isOurs(live, c.Package) {
+		return nil, err
+	}
+	var list []leftover
+	text, _ := at(live.Object, "data", "leftovers").(string)
+	if err := json.Unmarshal([]byte(text), &list); err != nil {
+		return nil, nil // not written by this version; there is nothing to learn from it
+	}
+	return list, nil
+}
+
+func (c *cleanup) record(ctx context.Context, list []leftover) error {
+	if len(list) == 0 || c.DryRun {
+		return nil
+	}
+	text, err := json.Marshal(list)
+	if err != nil {
+		return err
+	}
+	m := kube.Named("v1", "ConfigMap", c.Namespace, c.recordName())
+	m.SetLabels(map[string]string{managerLabel: kube.Manager, packageLabel: labelValue(c.Package)})
+	m.Object["data"] = map[string]any{"leftovers": string(text)}
+	return retry(ctx, func() error { return c.Client.Apply(ctx, m, c.Namespace) })
+}
+
+// removeLeftovers deletes what is left, and the record of it.
+func (c *cleanup) removeLeftovers(ctx context.Context, list []leftover) error {
+	for _, l := range list {
+		live, err := c.leftoverObject(ctx, l)
+		if err != nil {
+			return err
+		}
+		if live == nil {
+			continue
+		}
+		if err := c.remove(ctx, live); err != nil {
+			return err
+		}
+	}
+	if c.DryRun {
+		return nil
+	}
+	return c.Client.Delete(ctx, kube.Named("v1", "ConfigMap", c.Namespace, c.recordName()), c.Namespace)
+}
