@@ -54,7 +54,7 @@ everything that it has made.`,
 }
 
 func (a *app) runBundleImage(ctx context.Context, arg string, o *runOptions) error {
-	findings, mode := o.check()
+	findings, mode := o.check(a.dryRun)
 	if err := findings.Err(); err != nil {
 		return err
 	}

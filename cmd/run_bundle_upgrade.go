@@ -35,7 +35,7 @@ it is.`,
 }
 
 func (a *app) runBundleUpgrade(ctx context.Context, arg string, o *runOptions) error {
-	findings, _ := o.check()
+	findings, _ := o.check(a.dryRun)
 	if err := findings.Err(); err != nil {
 		return err
 	}

@@ -74,7 +74,7 @@ func (o *runOptions) addServing(c *cobra.Command) {
 	flags.StringVar(&o.security, "security-context-config", restricted, "restricted, or legacy for clusters without Pod Security Standards")
 	flags.StringToStringVar(&o.selector, "node-selector", nil, "`label=value` of the nodes for the registry and the operator")
 	flags.StringArrayVar(&o.env, "env", nil, "`NAME=value` for the registry and the operator, or NAME to pass on the own, such as HTTPS_PROXY")
-	flags.StringVarP(&o.output, "output", "o", "yaml", "with --dry-run, print the objects as yaml or json")
+	flags.StringVarP(&o.output, "output", "o", "", "with --dry-run, print the objects as yaml (the default) or json")
 	completeValues(c, "image-pull-policy", "Always", "IfNotPresent", "Never")
 	completeValues(c, "security-context-config", restricted, legacy)
 	completeValues(c, "output", "yaml", "json")
@@ -100,7 +100,7 @@ func (o *runOptions) addMode(c *cobra.Command) {
 }
 
 // check finds everything that is wrong with the flags.
-func (o *runOptions) check() (project.Findings, olm.InstallMode) {
+func (o *runOptions) check(dryRun bool) (project.Findings, olm.InstallMode) {
 	findings := append(o.operatorOptions.check(), o.registryOptions.check()...)
 	add := func(flag, value, problem string) {
 		findings = append(findings, project.Finding{Field: flag, Value: value, Problem: problem})
@@ -120,11 +120,14 @@ func (o *runOptions) check() (project.Findings, olm.InstallMode) {
 	}{
 		{"--image-pull-policy", o.pullPolicy, []string{"Always", "IfNotPresent", "Never"}},
 		{"--security-context-config", o.security, []string{restricted, legacy}},
-		{"-o", o.output, []string{"yaml", "json"}},
+		{"-o", o.output, []string{"", "yaml", "json"}},
 	} {
 		if !slices.Contains(choice.values, choice.value) {
-			add(choice.flag, choice.value, "must be one of "+strings.Join(choice.values, ", "))
+			add(choice.flag, choice.value, "must be one of "+strings.TrimPrefix(strings.Join(choice.values, ", "), ", "))
 		}
+	}
+	if o.output != "" && !dryRun {
+		add("-o", o.output, "prints what would be applied, and needs --dry-run")
 	}
 	for _, name := range []struct{ flag, value string }{{"--pull-secret-name", o.pullSecret}, {"--ca-secret-name", o.caSecret}, {"--service-account", o.account}} {
 		if name.value != "" && len(validation.IsDNS1123Subdomain(name.value)) > 0 {

@@ -44,7 +44,7 @@ turns such packages into bundles.`,
 }
 
 func (a *app) runPackageManifests(ctx context.Context, dir, version string, o *runOptions) error {
-	findings, mode := o.check()
+	findings, mode := o.check(a.dryRun)
 	if err := findings.Err(); err != nil {
 		return err
 	}

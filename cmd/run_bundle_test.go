@@ -1,0 +1,153 @@
+//go:build unix
+
+package cmd_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/afero"
+
+	"github.com/operon-sdk/operon/cmd"
+	"github.com/operon-sdk/operon/pkg/kube"
+	"github.com/operon-sdk/operon/pkg/olm"
+)
+
+// TestRunBundle holds what run bundle and cleanup do as far as it needs no OLM: what they refuse, what they
+// make and remove. With OLM the end-to-end test does so.
+func TestRunBundle(t *testing.T) {
+	t.Parallel()
+	c := startOLMCluster(t)
+	bundle, err := filepath.Abs("../testdata/memcached-operator/bundle")
+	if err != nil {
+		t.Fatal(err)
+	}
+	operon := func(t *testing.T, code int, args ...string) string {
+		t.Helper()
+		var o, e bytes.Buffer
+		env := &cmd.Env{In: strings.NewReader(""), Out: &o, Err: &e, Dir: c.dir, FS: afero.NewOsFs(), Now: time.Now, HTTP: c.http,
+			Environ: []string{"KUBECONFIG=" + c.plane.KubeconfigPath()}}
+		if got := cmd.Main(c.Context(), env, append([]string{"operon"}, args...)); got != code {
+			t.Fatalf("%s ends with %d, want %d\n%s%s", strings.Join(args, " "), got, code, o.String(), e.String())
+		}
+		return o.String() + e.String()
+	}
+	holds(t, operon(t, 1, "run", "bundle", bundle), "OLM is not in the cluster; 'olm install' brings it there")
+	release, err := olm.Embedded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, crd := range release.CRDs {
+		c.try(t, func() error { return c.client.Apply(c.Context(), crd, "") })
+		c.try(t, func() error { return c.client.WaitEstablished(c.Context(), crd.GetName(), time.Minute) })
+	}
+	const namespaces = `{apiVersion: v1, kind: Namespace, metadata: {name: mem, labels: {pod-security.kubernetes.io/enforce: restricted}}}`
+	c.apply(t, namespaces)
+	c.try(t, func() error { return c.client.Apply(c.Context(), kube.Named("v1", "ServiceAccount", "mem", "default"), "mem") })
+	before := c.everything(t)
+	unchanged := func(t *testing.T) {
+		t.Helper()
+		if after := c.everything(t); !slices.Equal(before, after) {
+			t.Errorf("the cluster has changed:\n%s", difference(before, after))
+		}
+	}
+	const (
+		meta  = "apiVersion: operators.coreos.com/v1\nkind: OperatorGroup\nmetadata: {namespace: mem, name: "
+		other = "apiVersion: operators.coreos.com/v1alpha1\nkind: Subscription\nmetadata: {namespace: mem, name: mine}\nspec: {name: memcached-operator, source: s, sourceNamespace: olm}\n"
+		mine  = "apiVersion: operators.coreos.com/v1alpha1\nkind: CatalogSource\nmetadata: {namespace: mem, name: memcached-operator-catalog}\nspec: {sourceType: grpc, image: example.com/c:v1, publisher: me}\n"
+	)
+	for _, row := range []struct {
+		name, there string
+		args        []string
+		want        string
+	}{
+		{"no namespace", "", []string{"run", "bundle", bundle, "-n", "nowhere"}, "there is no namespace nowhere; 'kubectl create namespace nowhere' makes it"},
+		{"own namespace as single", "", []string{"run", "bundle", bundle, "-n", "mem", "--install-mode", "SingleNamespace=mem"}, "mem is the operator's own namespace; that is --install-mode OwnNamespace"},
+		{"two groups", meta + "a}\n---\n" + meta + "b}\n", []string{"run", "bundle", bundle, "-n", "mem"}, "has 2 OperatorGroups (a, b), and OLM installs nothing then"},
+		{"group of others", meta + "a}\nspec: {targetNamespaces: [default]}\n", []string{"run", "bundle", bundle, "-n", "mem", "--install-mode", "AllNamespaces"}, "operatorgroup mem/a of the namespace is for SingleNamespace=default, not for AllNamespaces"},
+		{"subscribed", other, []string{"run", "bundle", bundle, "-n", "mem"}, "subscription mem/mine subscribes to the package memcached-operator already, and is not installed yet"},
+		{"not installed", other, []string{"run", "bundle-upgrade", bundle, "-n", "mem"}, "subscription mem/mine has installed nothing yet"},
+		{"catalog of others", mine, []string{"run", "bundle", bundle, "-n", "mem"}, "catalogsource mem/memcached-operator-catalog is not of this command"},
+		{"nothing to upgrade", "", []string{"run", "bundle-upgrade", bundle, "-n", "mem"}, "no subscription of the namespace mem is to the package memcached-operator"},
+	} {
+		if row.there != "" {
+			c.apply(t, row.there)
+		}
+		with := c.everything(t)
+		t.Run(row.name, func(t *testing.T) {
+			holds(t, operon(t, 1, row.args...), row.want)
+			if after := c.everything(t); !slices.Equal(with, after) {
+				t.Errorf("a refused command changes the cluster:\n%s", difference(with, after))
+			}
+		})
+		for _, object := range decoded(t, row.there) {
+			c.try(t, func() error { return c.client.Delete(c.Context(), object, "mem") })
+		}
+	}
+	unchanged(t)
+
+	// Nobody makes an InstallPlan here. The pods of the registry are let into a restricted namespace.
+	text := operon(t, 1, "run", "bundle", bundle, "-n", "mem", "--timeout", "30s")
+	holds(t, text, "Created registry pod: memcached-operator-catalog-registry-", "Created CatalogSource: memcached-operator-catalog",
+		`OperatorGroup "operator-sdk-og" created`, "Created Subscription: memcached-operator-v0-0-1-sub",
+		"OLM made no InstallPlan for the subscription mem/memcached-operator-v0-0-1-sub (not done within 30s)",
+		"'cleanup memcached-operator' removes what there is")
+	if data := c.get(t, "v1", "ConfigMap", "mem", "memcached-operator-catalog-registry"); data == nil {
+		t.Error("the catalog is in no ConfigMap")
+	} else {
+		catalog, _ := data.Object["data"].(map[string]any)["catalog.yaml"].(string)
+		holds(t, catalog, "schema: olm.package", "name: operator-sdk-run-bundle", "olm.bundle.object")
+		if owners := data.GetOwnerReferences(); len(owners) != 1 || owners[0].Kind != "CatalogSource" {
+			t.Errorf("the ConfigMap belongs to %v, want the CatalogSource", owners)
+		}
+	}
+	holds(t, operon(t, 1, "run", "bundle", bundle, "-n", "mem", "--timeout", "3s"), "is there already, of a run before; it is completed")
+	holds(t, operon(t, 0, "--dry-run", "cleanup", "memcached-operator", "-n", "mem"), "subscription mem/memcached-operator-v0-0-1-sub goes")
+	c.apply(t, mine[:strings.Index(mine, "name: memc")]+"name: other}\nspec: {sourceType: grpc, image: example.com/c:v1}\n")
+	text = operon(t, 0, "cleanup", "memcached-operator", "-n", "mem")
+	for _, deleted := range []string{
+		`subscription "memcached-operator-v0-0-1-sub"`, `catalogsource "memcached-operator-catalog"`, `deployment "memcached-operator-catalog-registry"`,
+		`service "memcached-operator-catalog-registry"`, `configmap "memcached-operator-catalog-registry"`, `operatorgroup "operator-sdk-og"`,
+	} {
+		holds(t, text, deleted+" deleted")
+	}
+	holds(t, operon(t, 0, "cleanup", "memcached-operator", "-n", "mem"), "there is nothing of the package memcached-operator in the namespace mem")
+	if c.get(t, "operators.coreos.com/v1alpha1", "CatalogSource", "mem", "other") == nil {
+		t.Error("cleanup has removed a catalog of others")
+	}
+	c.delete(t, "operators.coreos.com/v1alpha1", "CatalogSource", "mem", "other")
+	c.try(t, func() error { return c.sameAs(t, before) })
+
+	// A failed run takes away what it has made, and waits for no image that cannot be had.
+	holds(t, operon(t, 1, "run", "bundle", bundle, "-n", "mem", "--timeout", "10s", "--cleanup-on-failure"),
+		"removing what was made", `operatorgroup "operator-sdk-og" deleted`)
+	c.try(t, func() error { return c.sameAs(t, before) })
+	if _, err := os.Stat(filepath.Join(c.dir, "bundle")); err == nil {
+		t.Error("something was written to the working directory")
+	}
+}
+
+
+// sameAs fails while the cluster holds other objects than it did.
+func (c *olmCluster) sameAs(t *testing.T, before []string) error {
+	t.Helper()
+	if after := c.everything(t); !slices.Equal(before, after) {
+		return fmt.Errorf("the cluster has changed:\n%s", difference(before, after))
+	}
+	return nil
+}
+
+func decoded(t *testing.T, manifest string) []*kube.Object {
+	t.Helper()
+	objects, err := kube.Decode([]byte(manifest))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return objects
+}
