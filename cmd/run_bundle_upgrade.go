@@ -57,7 +57,11 @@ func (a *app) runBundleUpgrade(ctx context.Context, arg string, o *runOptions) e
 	if err != nil {
 		return err
 	}
-	bundle, err := runnable(ctx, source, ref, installed.Channel, installed.CSV)
+	former := installed.CSV
+	if former == source.Name {
+		former = "" // an upgrade that was interrupted after OLM took it
+	}
+	bundle, err := runnable(ctx, source, ref, installed.Channel, former)
 	if err != nil {
 		return err
 	}

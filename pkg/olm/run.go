@@ -2,9 +2,7 @@ package olm
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/kube"
@@ -179,15 +177,15 @@ func (r *run) install(ctx context.Context, targets []string, group *kube.Object)
 	if err := r.check(ctx, objects); err != nil {
 		return err
 	}
-	if err := r.serve(ctx, objects); err != nil {
-		return err
-	}
 	if group == nil {
 		if err := r.bring(ctx, objects.group); err != nil {
 			return err
 		}
 		r.groupMade = true
 		r.say("OperatorGroup %q created", objects.group.GetName())
+	}
+	if err := r.serve(ctx, objects); err != nil {
+		return err
 	}
 	if err := r.bring(ctx, objects.subscription); err != nil {
 		return err
@@ -197,41 +195,6 @@ func (r *run) install(ctx context.Context, targets []string, group *kube.Object)
 		return err
 	}
 	r.say("OLM has successfully installed %q", r.Bundle.CSV)
-	return nil
-}
-
-// serve makes the catalog available to OLM.
-func (r *run) serve(ctx context.Context, o *runObjects) error {
-	for _, object := range o.registry {
-		if err := r.bring(ctx, object); err != nil {
-			return err
-		}
-	}
-	if o.deployment != nil {
-		if err := r.waitRegistry(ctx, o.deployment); err != nil {
-			return err
-		}
-	}
-	if err := r.bring(ctx, o.catalog); err != nil {
-		return err
-	}
-	r.say("Created CatalogSource: %s", o.catalog.GetName())
-	return r.adopt(ctx, o)
-}
-
-// adopt makes the registry's objects belong to the catalog, so that they go with it, whoever deletes it.
-func (r *run) adopt(ctx context.Context, o *runObjects) error {
-	live, err := r.Client.Get(ctx, o.catalog)
-	if err != nil || live == nil {
-		return err
-	}
-	for _, object := range o.registry {
-		owner := map[string]any{"apiVersion": v1alpha1, "kind": catalogKind, "name": live.GetName(), "uid": string(live.GetUID())}
-		object.Object["metadata"].(map[string]any)["ownerReferences"] = []any{owner}
-		if err := r.bring(ctx, object); err != nil {
-			return err
-		}
-	}
 	return nil
 }
 
@@ -264,37 +227,4 @@ func (r *run) check(ctx context.Context, objects *runObjects) error {
 		return &RefusedError{"the cluster does not take what is needed, and nothing was changed:\n" + strings.Join(refused, "\n")}
 	}
 	return nil
-}
-
-// waitRegistry waits until the registry serves the catalog.
-func (r *run) waitRegistry(ctx context.Context, deployment *kube.Object) error {
-	for {
-		live, err := r.Client.Get(ctx, deployment)
-		if err != nil && !passes(err) {
-			return err
-		}
-		if live != nil {
-			health := kube.HealthOf(live)
-			if health.Ready {
-				r.say("Created registry pod: %s", r.podOf(ctx, live))
-				return nil
-			}
-			r.wait("waiting for the registry pod: %s", health.Reason)
-		}
-		if !pause(ctx) {
-			return r.failed(ctx, errors.New("the registry that serves the catalog is not ready"))
-		}
-	}
-}
-
-// podOf is the name of a pod of the registry.
-func (r *run) podOf(ctx context.Context, deployment *kube.Object) string {
-	pods, err := r.Client.ListNames(ctx, kube.Resource{APIVersion: "v1", Name: "pods", Kind: "Pod"}, r.Namespace,
-		map[string][]string{"labelSelector": {registryLabel + "=" + deployment.GetName()}})
-	pods = slices.DeleteFunc(pods, func(o *kube.Object) bool { return o.GetDeletionTimestamp() != nil })
-	if err != nil || len(pods) == 0 {
-		return deployment.GetName()
-	}
-	newest := slices.MaxFunc(pods, func(a, b *kube.Object) int { return a.GetCreationTimestamp().Compare(b.GetCreationTimestamp().Time) })
-	return newest.GetName()
 }

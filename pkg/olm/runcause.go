@@ -77,7 +77,7 @@ func (r *run) registryCause(ctx context.Context, e *RunError) {
 	if r.Serving.CatalogImage != "" {
 		return
 	}
-	live, err := r.Client.Get(ctx, kube.Named("apps/v1", "Deployment", r.Namespace, CatalogName(r.Bundle.Package)+"-registry"))
+	live, err := r.Client.Get(ctx, kube.Named("apps/v1", "Deployment", r.Namespace, r.registryName()))
 	if err != nil || live == nil {
 		return
 	}

@@ -253,9 +253,7 @@ func (c *cleanup) catalog(ctx context.Context) error {
 		objects = append(objects, live)
 	}
 	query := url.Values{"labelSelector": {managerLabel + "=" + kube.Manager + "," + packageLabel + "=" + labelValue(c.Package)}}
-	for _, r := range []kube.Resource{
-		deployments(), {APIVersion: "v1", Name: "services", Kind: "Service"}, {APIVersion: "v1", Name: "configmaps", Kind: "ConfigMap"},
-	} {
+	for _, r := range registryResources() {
 		found, err := c.Client.ListNames(ctx, r, c.Namespace, query)
 		if err != nil {
 			return err

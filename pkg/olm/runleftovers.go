@@ -34,7 +34,10 @@ func (c *cleanup) leftovers(ctx context.Context, csvs []*kube.Object) ([]leftove
 		steps, _ := at(plan.Object, "status", "plan").([]any)
 		for _, step := range steps {
 			text := func(fields ...string) string { s, _ := at(step, fields...).(string); return s }
-			if !slices.ContainsFunc(csvs, func(csv *kube.Object) bool { return csv.GetName() == text("resolving") }) || text("status") != "Created" {
+			// A catalog of a run has nothing but versions of the operator, also those before an upgrade.
+			own := text("resource", "sourceName") == CatalogName(c.Package) && text("resource", "sourceNamespace") == c.Namespace ||
+				slices.ContainsFunc(csvs, func(csv *kube.Object) bool { return csv.GetName() == text("resolving") })
+			if !own || text("status") != "Created" {
 				continue
 			}
 			version := text("resource", "version")

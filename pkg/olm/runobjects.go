@@ -87,7 +87,7 @@ func CatalogName(pkg string) string {
 
 // shorten joins a name and its end so that it fits where names are short, and stays one of its own.
 func shorten(name, end string) string {
-	const most = 63 - len("-registry")
+	const most = 63 - len("-registry-12345678")
 	if len(name)+len(end) <= most {
 		return name + end
 	}
@@ -116,7 +116,7 @@ func (r *run) objects(targets []string) (*runObjects, error) {
 	s := r.Serving
 	values := map[string]string{
 		"Package": r.Bundle.Package, "CSV": r.Bundle.CSV, "Channel": r.Bundle.Channel, "Namespace": r.Namespace,
-		"Catalog": catalog, "Registry": catalog + "-registry", "Subscription": r.subscription,
+		"Catalog": catalog, "Registry": r.registryName(), "Subscription": r.subscription,
 		"Digest": hex.EncodeToString(sum[:16]), "IndexImage": s.IndexImage, "DecompressionImage": s.DecompressionImage,
 		"PullPolicy": s.PullPolicy, "SecurityContext": map[bool]string{true: "legacy", false: "restricted"}[s.Legacy],
 	}
@@ -143,7 +143,7 @@ func (r *run) objects(targets []string) (*runObjects, error) {
 		o.registry = append(maps, objects...)
 		r.podSettings(o.deployment)
 	}
-	r.catalogSettings(o.catalog, catalog)
+	r.catalogSettings(o.catalog)
 	if len(targets) > 0 {
 		setAt(o.group, stringsOf(targets), "spec", "targetNamespaces")
 	}
@@ -154,6 +154,12 @@ func (r *run) objects(targets []string) (*runObjects, error) {
 		object.SetLabels(map[string]string{managerLabel: kube.Manager, packageLabel: labelValue(r.Bundle.Package)})
 	}
 	return o, nil
+}
+
+// registryName is that of the registry. It changes with the catalog: OLM keeps what it has read from an address.
+func (r *run) registryName() string {
+	sum := sha256.Sum256(r.Bundle.Catalog)
+	return CatalogName(r.Bundle.Package) + "-registry-" + hex.EncodeToString(sum[:4])
 }
 
 // render makes the objects of one template of the run folder.
@@ -228,12 +234,12 @@ func (r *run) podSettings(deployment *kube.Object) {
 }
 
 // catalogSettings says where OLM finds the catalog, and how it pulls the bundle.
-func (r *run) catalogSettings(catalog *kube.Object, name string) {
+func (r *run) catalogSettings(catalog *kube.Object) {
 	s := r.Serving
 	if s.CatalogImage != "" {
 		setAt(catalog, s.CatalogImage, "spec", "image")
 	} else {
-		setAt(catalog, fmt.Sprintf("%s-registry.%s.svc:%d", name, r.Namespace, grpcPort), "spec", "address")
+		setAt(catalog, fmt.Sprintf("%s.%s.svc:%d", r.registryName(), r.Namespace, grpcPort), "spec", "address")
 		if r.Bundle.Image != "" {
 			// What operator-sdk looks for when it upgrades what another run has installed.
 			injected, err := json.Marshal([]map[string]string{{"imageTag": r.Bundle.Image, "mode": "replaces"}})

@@ -1,0 +1,133 @@
+package olm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+
+	"github.com/operon-sdk/operon/pkg/kube"
+)
+
+// serve makes the catalog available to OLM.
+func (r *run) serve(ctx context.Context, o *runObjects) error {
+	for _, object := range o.registry {
+		if err := r.bring(ctx, object); err != nil {
+			return err
+		}
+	}
+	if o.deployment != nil {
+		if err := r.waitRegistry(ctx, o.deployment); err != nil {
+			return err
+		}
+	}
+	if err := r.bring(ctx, o.catalog); err != nil {
+		return err
+	}
+	r.say("Created CatalogSource: %s", o.catalog.GetName())
+	if err := r.adopt(ctx, o); err != nil {
+		return err
+	}
+	if err := r.waitCatalog(ctx, o.catalog); err != nil {
+		return err
+	}
+	return r.dropFormer(ctx, o)
+}
+
+// adopt makes the registry's objects belong to the catalog, so that they go with it, whoever deletes it.
+func (r *run) adopt(ctx context.Context, o *runObjects) error {
+	live, err := r.Client.Get(ctx, o.catalog)
+	if err != nil || live == nil {
+		return err
+	}
+	for _, object := range o.registry {
+		owner := map[string]any{"apiVersion": v1alpha1, "kind": catalogKind, "name": live.GetName(), "uid": string(live.GetUID())}
+		object.Object["metadata"].(map[string]any)["ownerReferences"] = []any{owner}
+		if err := r.bring(ctx, object); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// waitCatalog waits until OLM has read the catalog from where it is now: what it knows of a former one of
+// the same name must not be installed.
+func (r *run) waitCatalog(ctx context.Context, catalog *kube.Object) error {
+	address, _ := at(catalog.Object, "spec", "address").(string)
+	for {
+		live, err := r.Client.Get(ctx, catalog)
+		if err != nil && !passes(err) {
+			return err
+		}
+		if live != nil {
+			at, _ := at(live.Object, "status", "connectionState", "address").(string)
+			health := catalogHealth(live)
+			if health.Ready && (address == "" || at == address) {
+				return nil
+			}
+			r.wait("waiting for OLM to read the catalog")
+		}
+		if !pause(ctx) {
+			return r.failed(ctx, errors.New("OLM does not read the catalog"))
+		}
+	}
+}
+
+// dropFormer removes the registry of a former catalog.
+func (r *run) dropFormer(ctx context.Context, o *runObjects) error {
+	query := url.Values{"labelSelector": {managerLabel + "=" + kube.Manager + "," + packageLabel + "=" + labelValue(r.Bundle.Package)}}
+	for _, resource := range registryResources() {
+		found, err := r.Client.ListNames(ctx, resource, r.Namespace, query)
+		if err != nil {
+			return err
+		}
+		for _, former := range found {
+			if slices.ContainsFunc(o.registry, func(own *kube.Object) bool { return own.GetKind() == former.GetKind() && own.GetName() == former.GetName() }) {
+				continue
+			}
+			if err := r.Client.Delete(ctx, former, r.Namespace); err != nil {
+				return fmt.Errorf("deleting %s: %w", kube.FullName(former), err)
+			}
+		}
+	}
+	return nil
+}
+
+// registryResources are the kinds of what serves a catalog.
+func registryResources() []kube.Resource {
+	return []kube.Resource{deployments(), {APIVersion: "v1", Name: "services", Kind: "Service"}, {APIVersion: "v1", Name: "configmaps", Kind: "ConfigMap"}}
+}
+
+// waitRegistry waits until the registry serves the catalog.
+func (r *run) waitRegistry(ctx context.Context, deployment *kube.Object) error {
+	for {
+		live, err := r.Client.Get(ctx, deployment)
+		if err != nil && !passes(err) {
+			return err
+		}
+		if live != nil {
+			health := kube.HealthOf(live)
+			if health.Ready {
+				r.say("Created registry pod: %s", r.podOf(ctx, live))
+				return nil
+			}
+			r.wait("waiting for the registry pod: %s", health.Reason)
+		}
+		if !pause(ctx) {
+			return r.failed(ctx, errors.New("the registry that serves the catalog is not ready"))
+		}
+	}
+}
+
+// podOf is the name of a pod of the registry.
+func (r *run) podOf(ctx context.Context, deployment *kube.Object) string {
+	pods, err := r.Client.ListNames(ctx, kube.Resource{APIVersion: "v1", Name: "pods", Kind: "Pod"}, r.Namespace,
+		map[string][]string{"labelSelector": {registryLabel + "=" + deployment.GetName()}})
+	pods = slices.DeleteFunc(pods, func(o *kube.Object) bool { return o.GetDeletionTimestamp() != nil })
+	if err != nil || len(pods) == 0 {
+		return deployment.GetName()
+	}
+	newest := slices.MaxFunc(pods, func(a, b *kube.Object) int { return a.GetCreationTimestamp().Compare(b.GetCreationTimestamp().Time) })
+	return newest.GetName()
+}
