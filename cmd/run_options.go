@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -200,7 +201,7 @@ func oneArgument(what string) cobra.PositionalArgs {
 
 // printObjects prints what would be applied.
 func (a *app) printObjects(objects []*kube.Object, format string) error {
-	return a.printRelease(&olm.Release{Objects: objects}, format)
+	return a.printRelease(&olm.Release{Objects: objects}, cmp.Or(format, "yaml"))
 }
 
 // uidRange is OpenShift's annotation of namespaces whose pods get a user of their own.

@@ -158,4 +158,3 @@ func planMessage(plan *kube.Object) string {
 	}
 	return message
 }
-

@@ -37,14 +37,24 @@ func (c *cleanup) leftovers(ctx context.Context, csvs []*kube.Object) ([]leftove
 			// A catalog of a run has nothing but versions of the operator, also those before an upgrade.
 			own := text("resource", "sourceName") == CatalogName(c.Package) && text("resource", "sourceNamespace") == c.Namespace ||
 				slices.ContainsFunc(csvs, func(csv *kube.Object) bool { return csv.GetName() == text("resolving") })
-			if !own || text("status") != "Created" {
+			if !own {
 				continue
 			}
 			version := text("resource", "version")
 			if g := text("resource", "group"); g != "" {
 				version = g + "/" + version
 			}
-			list = append(list, leftover{version, text("resource", "kind"), c.Namespace, text("resource", "name")})
+			l := leftover{version, text("resource", "kind"), c.Namespace, text("resource", "name")}
+			live, err := c.leftoverObject(ctx, l)
+			if err != nil {
+				return nil, err
+			}
+			// What is older than the plan was there before. The step's status does not tell: after a conflict
+			// OLM finds what it has made itself.
+			created := plan.GetCreationTimestamp()
+			if live != nil && !live.GetCreationTimestamp().Time.Before(created.Time) {
+				list = append(list, l)
+			}
 		}
 	}
 	for _, csv := range csvs {

@@ -83,7 +83,9 @@ func (r *run) dropFormer(ctx context.Context, o *runObjects) error {
 			return err
 		}
 		for _, former := range found {
-			if slices.ContainsFunc(o.registry, func(own *kube.Object) bool { return own.GetKind() == former.GetKind() && own.GetName() == former.GetName() }) {
+			if slices.ContainsFunc(o.registry, func(own *kube.Object) bool {
+				return own.GetKind() == former.GetKind() && own.GetName() == former.GetName()
+			}) {
 				continue
 			}
 			if err := r.Client.Delete(ctx, former, r.Namespace); err != nil {
