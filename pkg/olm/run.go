@@ -149,6 +149,9 @@ func (r *run) unclaimed(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		if csv != nil && csv.GetLabels()["olm.copiedFrom"] != "" {
+			return &RefusedError{fmt.Sprintf("%s is installed for all namespaces already, in the namespace %s; 'cleanup %s' there removes it", r.Bundle.CSV, csv.GetLabels()["olm.copiedFrom"], r.Bundle.Package)}
+		}
 		if csv != nil {
 			return &RefusedError{fmt.Sprintf("%s is in the namespace already, and no subscription belongs to it; 'cleanup %s' removes it", kube.FullName(csv), r.Bundle.Package)}
 		}

@@ -89,7 +89,8 @@ func (c *cleanup) leftoverObject(ctx context.Context, l leftover) (*kube.Object,
 	if err != nil || live == nil {
 		return nil, err
 	}
-	if _, owned := live.GetLabels()["olm.owner"]; owned || len(live.GetOwnerReferences()) > 0 || live.GetLabels()["olm.managed"] != "true" {
+	// OLM's label olm.owner says nothing: some that have it stay.
+	if len(live.GetOwnerReferences()) > 0 || live.GetLabels()["olm.managed"] != "true" {
 		return nil, nil
 	}
 	subjects, bound := at(live.Object, "subjects").([]any)
