@@ -176,7 +176,7 @@ func (a *app) scorecard(ctx context.Context, accountGiven bool, arg string, o sc
 		if a.dryRun {
 			return &usageError{err: errors.New("--dry-run: the results of tests are not known before they run; --list shows the tests, and --local changes no cluster")}
 		}
-		if err := runnable(name, list); err != nil {
+		if err := refuseUnrunnable(name, list); err != nil {
 			return err
 		}
 		if config.ServiceAccount != "" {
@@ -250,8 +250,8 @@ func localOnly(config string, list v1alpha3.TestList) error {
 	return refusedTests(problems)
 }
 
-// runnable refuses tests that cannot become pods.
-func runnable(config string, list v1alpha3.TestList) error {
+// refuseUnrunnable refuses tests that cannot become pods.
+func refuseUnrunnable(config string, list v1alpha3.TestList) error {
 	var problems []error
 	for _, test := range list.Items {
 		name := fmt.Sprintf("%s: the test %q", config, scorecard.TestName(test.Spec))
