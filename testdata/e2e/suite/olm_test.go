@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/operon-sdk/operon/pkg/olm"
 	"github.com/operon-sdk/operon/testdata/e2e/images"
 )
 
@@ -19,6 +20,9 @@ const (
 	bundleImage  = "memcached-operator-bundle:v0.0.1"
 	catalogImage = "memcached-operator-catalog:v0.0.1"
 )
+
+// olderVersion is what the release of OLM in the program is called where an upgrade begins.
+const olderVersion = "v0.45.0"
 
 // testOLM installs OLM from its own images, lets it run the golden project's operator from a catalog, and removes it in
 // every way that can go wrong. In the end the cluster is as before.
@@ -29,6 +33,8 @@ func (b *bench) testOLM(t *testing.T) {
 	b.testImageThatIsMissing(t)
 	b.backTo(t, before)
 	b.progress.Done("olm install says that an image is missing; olm uninstall takes it all back")
+
+	b.testNoRights(t)
 
 	// The second run completes what the first was killed in.
 	b.kill(t, 700*time.Millisecond, installArgs()...)
@@ -43,6 +49,10 @@ func (b *bench) testOLM(t *testing.T) {
 
 	b.testRepair(t)
 	b.progress.Done("olm install repairs")
+	b.testNoPackageServer(t)
+	b.progress.Done("olm status tells of an API service that does not answer")
+	b.testUpgrade(t)
+	b.progress.Done("olm install upgrades")
 	b.testLiveOperator(t)
 	b.progress.Done("an operator runs under OLM")
 
@@ -78,7 +88,10 @@ func (b *bench) pushOLM(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.progress.Done("the programs of OLM's images")
-	if err := images.Push(b.ctx, b.registry, []string{programs, small}, images.OLMImages()); err != nil {
+	recipes := images.OLMImages()
+	older := recipes[0]
+	older.Name = strings.ReplaceAll(older.Name, olm.DefaultVersion, olderVersion)
+	if err := images.Push(b.ctx, b.registry, []string{programs, small}, append(recipes, older)); err != nil {
 		t.Fatal(err)
 	}
 	dir := b.copyProject(t)
@@ -139,6 +152,60 @@ func (b *bench) testRepair(t *testing.T) {
 	}
 	b.runOperon(t, 0, installArgs()...)
 	b.runOperon(t, 0, "olm", "status")
+}
+
+// testNoRights holds that a user who may not install OLM is told so, and changes nothing.
+func (b *bench) testNoRights(t *testing.T) {
+	config := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := os.WriteFile(config, read(t, b.kubeconfig), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b.run(t, b.root, "kubectl", "create", "serviceaccount", "nobody")
+	token := strings.TrimSpace(b.run(t, b.root, "kubectl", "create", "token", "nobody"))
+	b.run(t, b.root, "kubectl", "--kubeconfig", config, "config", "set-credentials", "nobody", "--token", token)
+	b.run(t, b.root, "kubectl", "--kubeconfig", config, "config", "set-context", "--current", "--user", "nobody")
+	out := b.runOperon(t, 1, append(installArgs(), "--kubeconfig", config)...)
+	if !strings.Contains(out, "the cluster refuses this user") || strings.Contains(out, token) {
+		t.Errorf("missing rights are not told:\n%s", out)
+	}
+	b.run(t, b.root, "kubectl", "delete", "serviceaccount", "nobody")
+}
+
+// testNoPackageServer stops what serves an aggregated API, and what would start it again.
+func (b *bench) testNoPackageServer(t *testing.T) {
+	const service = "v1.packages.operators.coreos.com"
+	for _, deployment := range []string{"olm-operator", "packageserver"} {
+		b.run(t, b.root, "kubectl", "-n", "olm", "scale", "--replicas=0", "deployment/"+deployment)
+	}
+	b.run(t, b.root, "kubectl", "wait", "--for=condition=Available=false", "--timeout=2m", "apiservice/"+service)
+	if out := b.runOperon(t, 1, "olm", "status"); !strings.Contains(out, service) {
+		t.Errorf("olm status does not tell of %s:\n%s", service, out)
+	}
+	b.runOperon(t, 0, installArgs()...)
+	b.runOperon(t, 0, "olm", "status")
+}
+
+// testUpgrade makes the objects of an older release by kubectl, as its users did, and upgrades them.
+func (b *bench) testUpgrade(t *testing.T) {
+	b.runOperon(t, 0, "olm", "uninstall", "--force", "--timeout", "3m")
+	objects := b.runOperon(t, 0, "-q", "olm", "install", "--catalog-image", "none", "--dry-run", "-o", "yaml")
+	objects = strings.ReplaceAll(objects, strings.TrimPrefix(olm.DefaultVersion, "v"), strings.TrimPrefix(olderVersion, "v"))
+	file := filepath.Join(t.TempDir(), "olm.yaml")
+	if err := os.WriteFile(file, []byte(objects), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b.eventually(t, func() error { // objects of kinds whose CRDs come with them take two runs
+		_, err := b.command(b.root, "kubectl", "apply", "--server-side", "-f", file)
+		return err
+	})
+	b.run(t, b.root, "kubectl", "-n", "olm", "wait", "--for=condition=Available", "--timeout=2m", "deployment/olm-operator")
+	if out := b.runOperon(t, 1, installArgs()...); !strings.Contains(out, "OLM "+olderVersion+" is installed") || !strings.Contains(out, "--upgrade") {
+		t.Errorf("olm install does not tell the way to upgrade:\n%s", out)
+	}
+	b.runOperon(t, 0, append(installArgs(), "--upgrade")...)
+	if out := b.runOperon(t, 0, "olm", "status"); !strings.Contains(out, "OLM "+olm.DefaultVersion) || strings.Contains(out, "differs") {
+		t.Errorf("after the upgrade:\n%s", out)
+	}
 }
 
 // testLiveOperator subscribes to the golden project's operator, and has it reconcile. The certificate of its webhooks
