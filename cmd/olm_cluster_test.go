@@ -201,7 +201,7 @@ func simulateOLM(c *olmCluster) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		for s := (&simulatedOLM{c.client, port}); ctx.Err() == nil; {
+		for s := (&simulatedOLM{client: c.client, port: port, changed: map[string]time.Time{}, followed: map[string]bool{}}); ctx.Err() == nil; {
 			_ = s.work(ctx) // what fails is done again
 			select {
 			case <-ctx.Done():
@@ -215,6 +215,21 @@ func simulateOLM(c *olmCluster) {
 type simulatedOLM struct {
 	client *kube.Client
 	port   int
+	// changed is when each state of a ClusterServiceVersion was first seen, followed is what has been made of it.
+	changed  map[string]time.Time
+	followed map[string]bool
+}
+
+func stateOf(csv *kube.Object) string { return fmt.Sprint(csv.GetUID(), " ", csv.GetGeneration()) }
+
+// late tells that a change is to be left alone for a while, as a busy OLM does: nothing but the change itself
+// tells that it has not been followed.
+func (s *simulatedOLM) late(csv *kube.Object) bool {
+	state := stateOf(csv)
+	if s.changed[state].IsZero() {
+		s.changed[state] = time.Now()
+	}
+	return time.Since(s.changed[state]) < 1500*time.Millisecond
 }
 
 const cleanup = "operators.coreos.com/csv-cleanup"
@@ -292,6 +307,15 @@ func (s *simulatedOLM) install(ctx context.Context, csv *kube.Object) error {
 	if err := json.Unmarshal(text, &spec); err != nil {
 		return err
 	}
+	if s.late(csv) {
+		return nil
+	}
+	if state := stateOf(csv); !s.followed[state] {
+		if err := s.setPhase(ctx, csv, "Installing"); err != nil {
+			return err
+		}
+		s.followed[state] = true
+	}
 	ready := true
 	for _, d := range spec.Spec.Install.Spec.Deployments {
 		o := &kube.Object{Object: map[string]any{
@@ -358,6 +382,10 @@ spec:
 	if ready {
 		phase = "Succeeded"
 	}
+	return s.setPhase(ctx, csv, phase)
+}
+
+func (s *simulatedOLM) setPhase(ctx context.Context, csv *kube.Object, phase string) error {
 	return s.patch(ctx, csv, "/status", `{"status":{"phase":"`+phase+`","lastUpdateTime":null}}`)
 }
 

@@ -238,6 +238,9 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: reader},
 			_, errOut = c.must(t, 0, "install", "--upgrade")
 			holds(t, errOut, "upgrading OLM from v0.40.0 to v0.46.0", "replaced deployment olm/catalog-operator", "updated deployment olm/olm-operator",
 				"updated clusterrole aggregate-olm-edit", "created catalogsource olm/operatorhubio-catalog", "OLM v0.46.0 is installed")
+			if server := c.get(t, "apps/v1", "Deployment", "olm", "packageserver"); !strings.Contains(fmt.Sprint(server.Object["spec"]), "olm:v0.46.0") {
+				t.Errorf("install ends while the older package server runs: %v", server.Object["spec"])
+			}
 			_, errOut = c.must(t, 0, "status")
 			if holds(t, errOut, "OLM v0.46.0 in"); strings.Contains(errOut, "differs") {
 				t.Error(errOut)

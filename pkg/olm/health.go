@@ -87,10 +87,26 @@ func (s *state) packageServer(ctx context.Context, client *kube.Client) error {
 		p := part{wanted: wanted, live: live, Health: kube.Health{Reason: "is missing"}}
 		if live != nil {
 			p.Health = kube.HealthOf(live)
+			if wanted.GetKind() == "Deployment" && len(behind(s.live, live)) > 0 {
+				p.Health = kube.Health{Reason: "olm-operator has not brought it up to date yet"}
+			}
 		}
 		s.parts = append(s.parts, p)
 		if s.Ready && !p.Ready {
 			s.Health = kube.Health{Reason: fmt.Sprintf("%s: %s", kube.FullName(wanted), p.Reason)}
+		}
+	}
+	return nil
+}
+
+// behind are the fields of a Deployment that its ClusterServiceVersion has otherwise. Right after an upgrade
+// both may still be ready as they were before.
+func behind(csv, deployment *kube.Object) []Difference {
+	list, _ := at(csv.Object, "spec", "install", "spec", "deployments").([]any)
+	for _, item := range list {
+		if at(item, "name") == deployment.GetName() {
+			wanted := map[string]any{"spec": at(item, "spec")}
+			return Differences(wanted, deployment.Object)
 		}
 	}
 	return nil

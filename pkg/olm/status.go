@@ -92,10 +92,13 @@ func essential(o *kube.Object) bool {
 	return false
 }
 
-// Problems are lines about what is not as it should be; none where all is well.
+// Problems are lines about what is not as it should be; none where all is well. Catalogs are not part of that.
 func (s *Status) Problems() []string {
 	var lines []string
 	for _, row := range s.Objects {
+		if row.Kind == catalogKind {
+			continue
+		}
 		name := kube.FullName(kube.Named("", row.Kind, row.Namespace, row.Name))
 		switch row.Status {
 		case StatusInstalled, StatusLeftOut, StatusUnknown:
