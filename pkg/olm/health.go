@@ -38,6 +38,10 @@ func inspect(ctx context.Context, client *kube.Client, wanted *kube.Object) (sta
 		return s, nil
 	}
 	switch wanted.GetKind() {
+	case "Deployment":
+		if replicas, _, _ := unstructured.NestedInt64(live.Object, "spec", "replicas"); replicas == 0 {
+			s.Health = kube.Health{Reason: "it is scaled to 0 replicas"}
+		}
 	case catalogKind:
 		s.Health = catalogHealth(live)
 	case csvKind:
@@ -76,6 +80,7 @@ func (s *state) packageServer(ctx context.Context, client *kube.Client) error {
 			s.Reason += ": " + message
 		}
 	}
+	var bad []string
 	for _, wanted := range []*kube.Object{
 		kube.Named("apps/v1", "Deployment", s.live.GetNamespace(), packageServer),
 		kube.Named("apiregistration.k8s.io/v1", "APIService", "", packagesAPI),
@@ -87,19 +92,22 @@ func (s *state) packageServer(ctx context.Context, client *kube.Client) error {
 		p := part{wanted: wanted, live: live, Health: kube.Health{Reason: "is missing"}}
 		if live != nil {
 			p.Health = kube.HealthOf(live)
-			if wanted.GetKind() == "Deployment" && len(behind(s.live, live)) > 0 {
-				p.Health = kube.Health{Reason: "olm-operator has not brought it up to date yet"}
+			if different := behind(s.live, live); p.Ready && len(different) > 0 {
+				p.Health = kube.Health{Reason: "olm-operator has not brought it up to date yet: " + different[0].Path + " differs"}
 			}
 		}
 		s.parts = append(s.parts, p)
-		if s.Ready && !p.Ready {
-			s.Health = kube.Health{Reason: fmt.Sprintf("%s: %s", kube.FullName(wanted), p.Reason)}
+		if !p.Ready {
+			bad = append(bad, fmt.Sprintf("%s: %s", kube.FullName(wanted), p.Reason))
 		}
+	}
+	if s.Ready && len(bad) > 0 {
+		s.Health = kube.Health{Reason: strings.Join(bad, "; ")}
 	}
 	return nil
 }
 
-// behind are the fields of a Deployment that its ClusterServiceVersion has otherwise. Right after an upgrade
+// behind are the fields that a ClusterServiceVersion has otherwise than its Deployment. Right after an upgrade
 // both may still be ready as they were before.
 func behind(csv, deployment *kube.Object) []Difference {
 	list, _ := at(csv.Object, "spec", "install", "spec", "deployments").([]any)
