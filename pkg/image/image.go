@@ -2,14 +2,12 @@ package image
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/partial"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
-	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
 // Image is an image, or an index of images for several platforms, that was made or found somewhere. Its
@@ -147,88 +145,4 @@ func (s source) image(ctx context.Context) (*Image, error) {
 		return nil, s.explain(err)
 	}
 	return img, nil
-}
-
-// layoutImages are the images of an OCI layout, or the one with a tag or digest.
-func layoutImages(from files, tag string) ([]*Image, error) {
-	r, err := from.open("index.json")
-	if err != nil {
-		return nil, fmt.Errorf("is no OCI layout: its index.json: %w", err)
-	}
-	data, err := readDocument("index.json", r)
-	if err != nil {
-		return nil, err
-	}
-	index, err := v1.ParseIndexManifest(strings.NewReader(string(data)))
-	if err != nil {
-		return nil, fmt.Errorf("reading index.json: %w", err)
-	}
-	var images []*Image
-	var names []string
-	for _, d := range imagesOf(index.Manifests) {
-		named := d.Annotations[refName]
-		names = append(names, nameOf(d))
-		if tag != "" && d.Digest.String() != tag && named != tag && !strings.HasSuffix(named, ":"+tag) {
-			continue
-		}
-		img := &Image{Name: named}
-		if d.MediaType.IsIndex() {
-			img.index = layoutIndex{from, d}
-		} else if img.one, err = partial.CompressedToImage(layoutImage{from, d}); err != nil {
-			return nil, err
-		}
-		images = append(images, img)
-	}
-	switch {
-	case len(names) == 0:
-		return nil, errors.New("holds no image")
-	case len(images) == 0:
-		return nil, fmt.Errorf("holds no image %s; it has: %s", tag, strings.Join(names, ", "))
-	}
-	return images, nil
-}
-
-// layoutIndex is an index of a layout, as the library wants it.
-type layoutIndex struct {
-	from files
-	desc v1.Descriptor
-}
-
-func (l layoutIndex) MediaType() (types.MediaType, error) { return l.desc.MediaType, nil }
-func (l layoutIndex) Digest() (v1.Hash, error)            { return l.desc.Digest, nil }
-func (l layoutIndex) Size() (int64, error)                { return l.desc.Size, nil }
-func (l layoutIndex) RawManifest() ([]byte, error)        { return readBlob(l.from, l.desc.Digest) }
-
-func (l layoutIndex) IndexManifest() (*v1.IndexManifest, error) {
-	data, err := l.RawManifest()
-	if err != nil {
-		return nil, err
-	}
-	return v1.ParseIndexManifest(strings.NewReader(string(data)))
-}
-
-func (l layoutIndex) below(digest v1.Hash) (layoutImage, error) {
-	m, err := l.IndexManifest()
-	if err != nil {
-		return layoutImage{}, err
-	}
-	for _, d := range m.Manifests {
-		if d.Digest == digest {
-			return layoutImage{l.from, d}, nil
-		}
-	}
-	return layoutImage{}, fmt.Errorf("its index has no image %s", short(digest.String()))
-}
-
-func (l layoutIndex) Image(digest v1.Hash) (v1.Image, error) {
-	found, err := l.below(digest)
-	if err != nil {
-		return nil, err
-	}
-	return partial.CompressedToImage(found)
-}
-
-func (l layoutIndex) ImageIndex(digest v1.Hash) (v1.ImageIndex, error) {
-	found, err := l.below(digest)
-	return layoutIndex(found), err
 }

@@ -4,15 +4,12 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"hash"
 	"io"
 	"io/fs"
 	"path/filepath"
-	"slices"
-	"strings"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/partial"
@@ -45,89 +42,6 @@ func (f folder) open(name string) (io.ReadCloser, error) {
 		return nil, withoutPath(err)
 	}
 	return r, nil
-}
-
-// openLayout finds an image in an OCI layout. The tag, or digest, says which where there are several.
-func openLayout(from files, tag string) (*found, error) {
-	r, err := from.open("index.json")
-	if err != nil {
-		return nil, fmt.Errorf("is no OCI layout: its index.json: %w", err)
-	}
-	data, err := readDocument("index.json", r)
-	if err != nil {
-		return nil, err
-	}
-	var index v1.IndexManifest
-	if err := json.Unmarshal(data, &index); err != nil {
-		return nil, fmt.Errorf("reading index.json: %w", err)
-	}
-	fail := func(err error) error { return err }
-	for depth := 0; ; depth++ {
-		chosen, err := choose(index.Manifests, tag)
-		if err != nil {
-			return nil, err
-		}
-		if chosen.MediaType.IsImage() {
-			image, err := partial.CompressedToImage(layoutImage{from, chosen})
-			if err != nil {
-				return nil, err
-			}
-			return fromImage(image, fail)
-		}
-		if depth > maxNesting {
-			return nil, fmt.Errorf("%w: its index lists no image", ErrNoBundle)
-		}
-		data, err := readBlob(from, chosen.Digest)
-		if err != nil {
-			return nil, err
-		}
-		index = v1.IndexManifest{}
-		if err := json.Unmarshal(data, &index); err != nil {
-			return nil, fmt.Errorf("reading the index %s: %w", short(chosen.Digest.String()), err)
-		}
-		tag = "" // an inner index lists one image for several platforms
-	}
-}
-
-const refName = "org.opencontainers.image.ref.name"
-
-// choose takes an image of a layout's index.
-func choose(all []v1.Descriptor, tag string) (v1.Descriptor, error) {
-	candidates := imagesOf(all)
-	var names []string
-	for _, d := range candidates {
-		names = append(names, nameOf(d))
-	}
-	listed := strings.Join(names, ", ")
-	if tag != "" {
-		candidates = slices.DeleteFunc(candidates, func(d v1.Descriptor) bool {
-			name := d.Annotations[refName]
-			return d.Digest.String() != tag && name != tag && !strings.HasSuffix(name, ":"+tag)
-		})
-		if len(candidates) == 0 {
-			return v1.Descriptor{}, fmt.Errorf("holds no image %s; it has: %s", tag, listed)
-		}
-	}
-	platforms := map[string]bool{}
-	for _, d := range candidates {
-		if d.Platform != nil {
-			platforms[d.Platform.String()] = true
-		}
-	}
-	switch {
-	case len(candidates) == 0:
-		return v1.Descriptor{}, fmt.Errorf("%w: its index lists no image", ErrNoBundle)
-	case len(candidates) > 1 && len(platforms) != len(candidates):
-		return v1.Descriptor{}, fmt.Errorf("holds %d images; name one of them behind a colon: %s", len(candidates), listed)
-	}
-	return forPlatform(candidates), nil
-}
-
-func nameOf(d v1.Descriptor) string {
-	if name := d.Annotations[refName]; name != "" {
-		return name
-	}
-	return d.Digest.String()
 }
 
 func readBlob(from files, digest v1.Hash) ([]byte, error) {
