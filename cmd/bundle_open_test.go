@@ -25,7 +25,8 @@ func (n noSocket) RoundTrip(r *http.Request) (*http.Response, error) {
 	return nil, errors.New("no network")
 }
 
-func tarball(t *testing.T, files ...string) []byte {
+// Tarball is a tarball of files: name, content, name, content.
+func Tarball(t *testing.T, files ...string) []byte {
 	t.Helper()
 	var out bytes.Buffer
 	w := tar.NewWriter(&out)
@@ -55,9 +56,9 @@ func TestOpenBundle(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	layer := tarball(t, "manifests/csv.yaml", "x", "metadata/annotations.yaml", "x")
+	layer := Tarball(t, "manifests/csv.yaml", "x", "metadata/annotations.yaml", "x")
 	config := fmt.Sprintf(`{"config":{"Labels":{"operators.operatorframework.io.bundle.manifests.v1":"manifests/","operators.operatorframework.io.bundle.metadata.v1":"metadata/"}},"rootfs":{"type":"layers","diff_ids":["sha256:%x"]}}`, sha256.Sum256(layer))
-	saved := tarball(t, "manifest.json", `[{"Config":"c","RepoTags":["op:v1"],"Layers":["l"]}]`, "c", config, "l", string(layer))
+	saved := Tarball(t, "manifest.json", `[{"Config":"c","RepoTags":["op:v1"],"Layers":["l"]}]`, "c", config, "l", string(layer))
 	if err := os.WriteFile(filepath.Join(dir, "bundle.tar"), saved, 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/operon-sdk/operon/cmd"
 )
 
 // TestImageBundle makes an image of a golden project's bundle, which validates wherever it lies, and from which a
@@ -164,5 +166,5 @@ func TestImageSaveLoad(t *testing.T) {
 // escaping is a tarball with an entry that leads out of it.
 func escaping(t *testing.T) []byte {
 	t.Helper()
-	return tarOf(t, "index.json", `{"manifests":[]}`, "../evil", "x")
+	return cmd.Tarball(t, "index.json", `{"manifests":[]}`, "../evil", "x")
 }

@@ -156,22 +156,3 @@ func TestBadImages(t *testing.T) {
 		t.Errorf("exit code %d\n%s", code, text)
 	}
 }
-
-// tarOf is a tarball of files: name, content, name, content.
-func tarOf(t *testing.T, files ...string) []byte {
-	t.Helper()
-	var out bytes.Buffer
-	w := tar.NewWriter(&out)
-	for i := 0; i < len(files); i += 2 {
-		if err := w.WriteHeader(&tar.Header{Name: files[i], Mode: 0o644, Size: int64(len(files[i+1]))}); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := io.WriteString(w, files[i+1]); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return out.Bytes()
-}
