@@ -29,20 +29,15 @@ const (
 // buildTags leave out what opm's libraries need C for.
 const buildTags = "-tags=containers_image_openpgp,exclude_graphdriver_btrfs,exclude_graphdriver_devicemapper"
 
-// Build builds packages of Source, unless it has done so before, and returns the folder that their programs are in.
-// root is the checkout's; say is told what takes time.
+// Build builds packages of Source, unless it has done so before, and returns the folder that their programs are in,
+// which is called after the sources' content. root is the checkout's; say is told what takes time.
 func Build(ctx context.Context, root, cacheDir, packages string, say func(string)) (string, error) {
-	return BuildModule(ctx, filepath.Join(cacheDir, "images"), root, Source, packages, say)
-}
-
-// BuildModule builds packages of the module in the folder module of root into a folder below cacheDir that is called
-// after the module's content, unless it is there.
-func BuildModule(ctx context.Context, cacheDir, root, module, packages string, say func(string)) (string, error) {
-	src := filepath.Join(root, module)
+	cacheDir = filepath.Join(cacheDir, "images")
+	src := filepath.Join(root, Source)
 	args := []string{"build", "-mod=readonly", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", buildTags}
 	key, err := hash(src, append(args, packages))
 	if err != nil {
-		return "", fmt.Errorf("reading the sources in %s: %w", module, err)
+		return "", fmt.Errorf("reading the sources in %s: %w", Source, err)
 	}
 	dir := filepath.Join(cacheDir, key)
 	if err := os.MkdirAll(cacheDir, 0o755); err != nil {
@@ -56,7 +51,7 @@ func BuildModule(ctx context.Context, cacheDir, root, module, packages string, s
 	if _, err := os.Stat(dir); err == nil {
 		return dir, nil
 	}
-	say("building " + packages + " of " + module + ", once")
+	say("building " + packages + " of " + Source + ", once")
 	work, err := filepath.Abs(filepath.Join(cacheDir, "build"))
 	if err != nil {
 		return "", err
@@ -68,7 +63,7 @@ func BuildModule(ctx context.Context, cacheDir, root, module, packages string, s
 		return "", err
 	}
 	if err := goRun(ctx, src, append(args, "-o", work+string(filepath.Separator), packages)...); err != nil {
-		return "", errors.Join(fmt.Errorf("building %s: %w", module, err), os.RemoveAll(work))
+		return "", errors.Join(fmt.Errorf("building %s: %w", Source, err), os.RemoveAll(work))
 	}
 	return dir, os.Rename(work, dir)
 }
