@@ -80,17 +80,9 @@ func TestBundleBadInput(t *testing.T) {
 				p.stdin = c.stdin(p.stdin)
 			}
 			for name, content := range c.files {
-				name = filepath.Join(p.dir, filepath.FromSlash(name))
-				if content == "" {
-					if err := os.RemoveAll(name); err != nil {
-						t.Fatal(err)
-					}
-					continue
-				}
-				if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-					t.Fatal(err)
-				}
-				if err := os.WriteFile(name, []byte(content), 0o644); err != nil {
+				if content != "" {
+					put(t, p.dir, map[string]string{name: content})
+				} else if err := os.RemoveAll(filepath.Join(p.dir, filepath.FromSlash(name))); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -156,13 +156,7 @@ func writeOurs(t *testing.T, dir string, before, after map[string]string) {
 		if before[file] == content {
 			continue
 		}
-		target := filepath.Join(dir, filepath.FromSlash(file))
-		if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(target, []byte(content), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		put(t, dir, map[string]string{file: content})
 	}
 }
 

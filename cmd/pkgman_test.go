@@ -57,21 +57,12 @@ func TestPkgmanToBundleBuilds(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			dir := t.TempDir()
 			files := map[string]string{"packagemanifests/kiln.package.yaml": "packageName: kiln\nchannels:\n- {name: alpha, currentCSV: kiln.v1.1.0}\n"}
 			for _, version := range []string{"1.0.0", "1.1.0"} {
 				files["packagemanifests/"+version+"/csv.yaml"] = fmt.Sprintf(
 					"apiVersion: operators.coreos.com/v1alpha1\nkind: ClusterServiceVersion\nmetadata:\n  name: kiln.v%[1]s\nspec:\n  version: %[1]s\n", version)
 			}
-			for name, content := range files {
-				name = filepath.Join(dir, filepath.FromSlash(name))
-				if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-					t.Fatal(err)
-				}
-				if err := os.WriteFile(name, []byte(content), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
+			dir := folderOf(t, files)
 			var ran []string
 			var out, errOut bytes.Buffer
 			env := &cmd.Env{Out: &out, Err: &errOut, Dir: dir, FS: afero.NewOsFs(),
