@@ -181,13 +181,20 @@ func nameOf(item any) string {
 	return name
 }
 
-// mergeWhole decides for a value that cannot be taken apart.
+// mergeWhole decides for a value that cannot be taken apart. Where it is not known what was generated before,
+// a recorded edit tells.
 func (m *merger) mergeWhole(path []string, before, now, disk any) any {
 	if !m.known {
-		return m.mergeUnknown(path, now, disk)
+		edit, ok := m.edits[pathKey(path)]
+		if !ok {
+			return m.mergeUnknown(path, now, disk)
+		}
+		if before = edit.Generated; before == nil {
+			before = missing{}
+		}
 	}
 	switch {
-	case reflect.DeepEqual(before, disk):
+	case reflect.DeepEqual(before, disk): // nothing was edited, or the edit was taken back
 		return now
 	case reflect.DeepEqual(before, now):
 		m.keep(path, now)
@@ -197,24 +204,9 @@ func (m *merger) mergeWhole(path []string, before, now, disk any) any {
 	return now
 }
 
-// mergeUnknown decides without knowing what was generated before: a recorded edit stays, so does what
-// only the disk has where people add things; else what is generated now is right.
+// mergeUnknown decides without knowing what was generated before: what only the disk has stays where people
+// add things; else what is generated now is right.
 func (m *merger) mergeUnknown(path []string, now, disk any) any {
-	if edit, ok := m.edits[pathKey(path)]; ok {
-		generated := edit.Generated
-		if generated == nil {
-			generated = missing{}
-		}
-		switch {
-		case reflect.DeepEqual(generated, disk): // the edit was taken back
-			return now
-		case reflect.DeepEqual(generated, now):
-			m.keep(path, now)
-			return disk
-		}
-		m.conflict(path, generated, now, disk)
-		return now
-	}
 	if now == (any)(missing{}) && m.additive != nil && m.additive(path) {
 		return disk
 	}
