@@ -11,7 +11,6 @@ import (
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
@@ -52,12 +51,12 @@ func (c *collection) applyWebhooks(csv *v1alpha1.ClusterServiceVersion) *webhook
 	w := &webhooks{collection: c, served: map[string]map[int32]bool{}, behind: map[string]bool{}}
 	for _, config := range c.validating {
 		for i, hook := range config.value.Webhooks {
-			w.validating(config.Object, i, hook)
+			w.admission(config.Object, i, v1alpha1.ValidatingAdmissionWebhook, asMutating(hook))
 		}
 	}
 	for _, config := range c.mutating {
 		for i, hook := range config.value.Webhooks {
-			w.mutating(config.Object, i, hook)
+			w.admission(config.Object, i, v1alpha1.MutatingAdmissionWebhook, hook)
 		}
 	}
 	w.conversions()
@@ -70,23 +69,20 @@ func (c *collection) applyWebhooks(csv *v1alpha1.ClusterServiceVersion) *webhook
 	return w
 }
 
-func (w *webhooks) validating(at manifest.Object, i int, hook admissionv1.ValidatingWebhook) {
-	w.admission(at, i, hook.ClientConfig, hook.NamespaceSelector, hook.MatchConditions, v1alpha1.WebhookDescription{
-		Type:                    v1alpha1.ValidatingAdmissionWebhook,
-		GenerateName:            hook.Name,
-		Rules:                   hook.Rules,
-		FailurePolicy:           hook.FailurePolicy,
-		MatchPolicy:             hook.MatchPolicy,
-		ObjectSelector:          hook.ObjectSelector,
-		SideEffects:             hook.SideEffects,
-		TimeoutSeconds:          hook.TimeoutSeconds,
-		AdmissionReviewVersions: hook.AdmissionReviewVersions,
-	})
+// asMutating is a webhook that validates with the type of one that mutates, which has all of its fields.
+func asMutating(hook admissionv1.ValidatingWebhook) admissionv1.MutatingWebhook {
+	return admissionv1.MutatingWebhook{
+		Name: hook.Name, ClientConfig: hook.ClientConfig, Rules: hook.Rules,
+		FailurePolicy: hook.FailurePolicy, MatchPolicy: hook.MatchPolicy, MatchConditions: hook.MatchConditions,
+		NamespaceSelector: hook.NamespaceSelector, ObjectSelector: hook.ObjectSelector,
+		SideEffects: hook.SideEffects, TimeoutSeconds: hook.TimeoutSeconds, AdmissionReviewVersions: hook.AdmissionReviewVersions,
+	}
 }
 
-func (w *webhooks) mutating(at manifest.Object, i int, hook admissionv1.MutatingWebhook) {
-	w.admission(at, i, hook.ClientConfig, hook.NamespaceSelector, hook.MatchConditions, v1alpha1.WebhookDescription{
-		Type:                    v1alpha1.MutatingAdmissionWebhook,
+// admission makes a definition of a webhook.
+func (w *webhooks) admission(at manifest.Object, i int, kind v1alpha1.WebhookAdmissionType, hook admissionv1.MutatingWebhook) {
+	d := v1alpha1.WebhookDescription{
+		Type:                    kind,
 		GenerateName:            hook.Name,
 		Rules:                   hook.Rules,
 		FailurePolicy:           hook.FailurePolicy,
@@ -96,33 +92,30 @@ func (w *webhooks) mutating(at manifest.Object, i int, hook admissionv1.Mutating
 		TimeoutSeconds:          hook.TimeoutSeconds,
 		AdmissionReviewVersions: hook.AdmissionReviewVersions,
 		ReinvocationPolicy:      hook.ReinvocationPolicy,
-	})
-}
-
-// admission completes a definition with its endpoint.
-func (w *webhooks) admission(at manifest.Object, i int, client admissionv1.WebhookClientConfig, namespaces *metav1.LabelSelector, conditions []admissionv1.MatchCondition, d v1alpha1.WebhookDescription) {
+	}
 	subject := "webhook " + d.GenerateName
 	place := func(field ...string) manifest.Position {
 		return at.Locate(append([]string{"webhooks", fmt.Sprint(i)}, field...)...)
 	}
 	// OLM limits webhooks to the OperatorGroup's namespaces itself, and knows no match conditions.
-	if namespaces != nil && (len(namespaces.MatchLabels) > 0 || len(namespaces.MatchExpressions) > 0) {
+	if namespaces := hook.NamespaceSelector; namespaces != nil && (len(namespaces.MatchLabels) > 0 || len(namespaces.MatchExpressions) > 0) {
 		w.note(Note{Position: place("namespaceSelector"), Subject: subject, Dropped: true,
 			Reason: "has a namespaceSelector; a CSV has no place for it, OLM selects the namespaces of the OperatorGroup",
 			Advice: "use objectSelector, or check the namespace in the webhook"})
 	}
-	if len(conditions) > 0 {
+	if len(hook.MatchConditions) > 0 {
 		w.note(Note{Position: place("matchConditions"), Subject: subject, Dropped: true,
 			Reason: "has matchConditions; a CSV has no place for them",
 			Advice: "check the conditions in the webhook"})
 	}
-	if client.Service == nil {
+	service := hook.ClientConfig.Service
+	if service == nil {
 		w.problem(place("clientConfig"), "%s is called by a URL, which OLM does not support; serve it from a Deployment of the operator behind a Service, or leave it out of the input", subject)
 		return
 	}
-	e := endpoint{client.Service.Name, webhookPort, client.Service.Path}
-	if client.Service.Port != nil {
-		e.port = *client.Service.Port
+	e := endpoint{service.Name, webhookPort, service.Path}
+	if service.Port != nil {
+		e.port = *service.Port
 	}
 	b, ok := w.backend(place("clientConfig", "service"), subject, e)
 	if !ok {
