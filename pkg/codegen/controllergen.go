@@ -2,7 +2,6 @@ package codegen
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -17,7 +16,6 @@ import (
 	"sigs.k8s.io/controller-tools/pkg/deepcopy"
 	"sigs.k8s.io/controller-tools/pkg/genall"
 	"sigs.k8s.io/controller-tools/pkg/genall/help"
-	"sigs.k8s.io/controller-tools/pkg/genall/help/pretty"
 	"sigs.k8s.io/controller-tools/pkg/markers"
 	"sigs.k8s.io/controller-tools/pkg/rbac"
 	"sigs.k8s.io/controller-tools/pkg/schemapatcher"
@@ -214,76 +212,6 @@ func (c *controllerGen) below(rule genall.OutputRule) genall.OutputRule {
 		return outputTo{c.stdout}
 	}
 	return rule
-}
-
-// usageAt prints the usage at a level where controller-gen does: JSON on the standard output, text beside it.
-func (c *controllerGen) usageAt(level int) error {
-	if level >= jsonLevel {
-		return c.describe(level, c.options, help.SortByOption)
-	}
-	return c.usage(c.stderr, level)
-}
-
-// usage prints how to call controller-gen.
-func (c *controllerGen) usage(to io.Writer, level int) error {
-	_, _ = fmt.Fprintf(to, `Generate copy methods, CRDs, roles, webhook configurations and apply configurations from Go types and markers.
-
-Usage:
-  controller-gen [flags] GENERATOR[:OPTION=VALUE,...]... paths=PATTERN[;PATTERN...] [output:[GENERATOR:]RULE[:OPTION=VALUE,...]]...
-
-Examples:
-  # copy methods for all packages
-  controller-gen object:headerFile=hack/boilerplate.go.txt paths=./...
-
-  # roles, CRDs and webhook configurations
-  controller-gen rbac:roleName=manager-role crd webhook paths=./... output:crd:artifacts:config=config/crd/bases
-
-  # what may be written above types and fields
-  controller-gen crd -ww
-
-Flags:
-%s
-
-Options
-
-`, strings.TrimRight(c.set.FlagUsages(), "\n"))
-	return c.describeTo(to, to, level, c.options, help.SortByOption)
-}
-
-// Levels of detail of printed help.
-const (
-	summaryLevel = iota + 1
-	detailLevel
-	fullLevel
-	jsonLevel
-)
-
-func (c *controllerGen) describe(level int, registry *markers.Registry, by help.SortGroup) error {
-	return c.describeTo(c.stdout, c.stderr, level, registry, by)
-}
-
-// describeTo prints the markers of a registry: JSON to out, text to text, as controller-gen does.
-func (c *controllerGen) describeTo(out, text io.Writer, level int, registry *markers.Registry, by help.SortGroup) error {
-	categories := help.ByCategory(registry, by)
-	if level >= jsonLevel {
-		if level > jsonLevel {
-			return nil
-		}
-		return json.NewEncoder(out).Encode(categories)
-	}
-	for _, category := range categories {
-		if category.Category == "" {
-			continue
-		}
-		content := pretty.MarkersSummary(category.Category, category.Markers)
-		if level >= detailLevel {
-			content = pretty.MarkersDetails(level == fullLevel, category.Category, category.Markers)
-		}
-		if err := content.Write(text); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // optionsRegistry holds the command line's generators, output rules and paths as markers, which is how controller-tools parses them.

@@ -1,0 +1,135 @@
+package codegen
+
+import (
+	"context"
+	"path"
+	"strings"
+
+	"golang.org/x/tools/go/packages"
+	"sigs.k8s.io/controller-tools/pkg/loader"
+)
+
+// unit is what is generated from types in one go: the copy methods of a package or the CRDs of a group.
+type unit struct {
+	group string    // of CRDs
+	roots []*parsed // the packages that the unit is made of
+	copy  bool
+	key   digest
+	files map[string][]byte
+}
+
+// units divides what is to be generated from types.
+func (g *generation) units() []*unit {
+	var units []*unit
+	if g.opts.Generators&Object != 0 {
+		for _, one := range g.syntax.packages {
+			if one.copies {
+				units = append(units, g.unit(&unit{copy: true, roots: []*parsed{one}}))
+			}
+		}
+	}
+	if g.opts.Generators&CRD != 0 {
+		seen := map[string]bool{}
+		for _, one := range g.syntax.packages {
+			if !one.kinds || seen[one.group] {
+				continue
+			}
+			seen[one.group] = true
+			u := &unit{group: one.group}
+			for _, other := range g.syntax.packages {
+				// A package without a group may hold a version of any kind without one.
+				if other.group == one.group {
+					u.roots = append(u.roots, other)
+				}
+			}
+			units = append(units, g.unit(u))
+		}
+	}
+	return units
+}
+
+func (g *generation) unit(u *unit) *unit {
+	u.key = g.unitKey(u)
+	u.files = map[string][]byte{}
+	return u
+}
+
+// types generates units. Dependencies are read as their declarations first. Should that lead to any error
+// they are read in full, so that the outcome is that of controller-gen, and errors have the right places.
+func (g *generation) types(ctx context.Context, units []*unit) ([]*loader.Package, error) {
+	loaded, findings, err := g.attempt(ctx, units, true)
+	if err == nil && len(findings) > 0 {
+		loaded, findings, err = g.attempt(ctx, units, false)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return loaded, findings.err()
+}
+
+func (g *generation) attempt(ctx context.Context, units []*unit, reduced bool) ([]*loader.Package, Findings, error) {
+	var roots []*parsed
+	member := map[*parsed]bool{}
+	for _, one := range g.syntax.packages {
+		for _, u := range units {
+			for _, root := range u.roots {
+				if root == one && !member[one] {
+					roots, member[one] = append(roots, one), true
+				}
+			}
+		}
+	}
+	loaded, err := g.load(ctx, roots)
+	if err != nil {
+		return nil, nil, err
+	}
+	var findings Findings
+	for _, pass := range g.passes(units, loaded) {
+		g.provide(pass.roots, pass.generator.CheckFilter(), reduced)
+		findings = append(findings, pass.run(g)...)
+		if err := ctx.Err(); err != nil {
+			return nil, nil, err
+		}
+		visit(loaded, func(p *packages.Package) {
+			if p.PkgPath != "unsafe" {
+				p.Types, p.TypesInfo, p.IllTyped = nil, nil, false
+			}
+			p.Errors = nil
+		})
+	}
+	return loaded, findings.tidy(), nil
+}
+
+// rootsOf are the loaded packages of units.
+func rootsOf(loaded []*loader.Package, units []*unit) []*loader.Package {
+	var roots []*loader.Package
+	for _, root := range loaded {
+		for _, u := range units {
+			if u.has(root.PkgPath) {
+				roots = append(roots, root)
+				break
+			}
+		}
+	}
+	return roots
+}
+
+func (u *unit) has(importPath string) bool {
+	for _, root := range u.roots {
+		if root.path == importPath {
+			return true
+		}
+	}
+	return false
+}
+
+// take moves the files that a pass made to the units they belong to.
+func (g *generation) take(files map[string][]byte, units []*unit) {
+	for name, content := range files {
+		for _, u := range units {
+			if u.copy && path.Dir(name) == u.roots[0].dir || !u.copy && strings.HasPrefix(path.Base(name), u.group+"_") {
+				u.files[name] = content
+			}
+		}
+	}
+}
