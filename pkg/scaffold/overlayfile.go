@@ -1,0 +1,147 @@
+package scaffold
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// overlayFile is config/default/kustomization.yaml as lines.
+type overlayFile struct {
+	lines  []string
+	crlf   bool
+	edited []string
+}
+
+func openOverlay(content []byte) *overlayFile {
+	plain, crlf := unixLines(content)
+	return &overlayFile{lines: strings.Split(string(plain), "\n"), crlf: crlf}
+}
+
+func (o *overlayFile) bytes() []byte {
+	end := "\n"
+	if o.crlf {
+		end = "\r\n"
+	}
+	return []byte(strings.Join(o.lines, end))
+}
+
+// disable is the reverse of enableWebhooks.
+func (o *overlayFile) disable(going, staying []Webhooks) {
+	needed := func(is func(Webhooks) bool) bool { return slices.ContainsFunc(staying, is) }
+	for _, w := range going {
+		name := crdName(w.Data)
+		if w.Webhook.Conversion && !needed(func(s Webhooks) bool { return s.Webhook.Conversion && crdName(s.Data) == name }) {
+			o.cutTargets(name)
+		}
+	}
+	var unwanted []string
+	if !needed(func(w Webhooks) bool { return w.Webhook.Validation }) {
+		unwanted = append(unwanted, "kind: ValidatingWebhookConfiguration")
+	}
+	if !needed(func(w Webhooks) bool { return w.Webhook.Defaulting }) {
+		unwanted = append(unwanted, "kind: MutatingWebhookConfiguration")
+	}
+	if len(staying) == 0 {
+		unwanted = append(unwanted, "name: webhook-service")
+	}
+	o.commentReplacements(unwanted)
+	if len(staying) > 0 {
+		return
+	}
+	o.comment("- ../webhook")
+	o.comment("- path: manager_webhook_patch.yaml")
+	if !o.certificatesInUse() {
+		o.comment("- ../certmanager")
+	}
+	if !slices.ContainsFunc(o.lines, func(line string) bool { return strings.HasPrefix(strings.TrimSpace(line), "- source:") }) {
+		o.comment("replacements:")
+	}
+}
+
+func crdName(data Data) string { return data.Resource.Plural + "." + data.Resource.QualifiedGroup }
+
+// certificatesInUse tells whether something other than webhooks has certificates, as metrics may have.
+func (o *overlayFile) certificatesInUse() bool {
+	return slices.ContainsFunc(o.lines, func(line string) bool {
+		text := strings.TrimSpace(line)
+		return !strings.HasPrefix(text, "#") && (strings.Contains(text, "cert-manager.io") || strings.Contains(text, "cert_metrics_manager_patch.yaml"))
+	})
+}
+
+// comment makes comments of the list item or key that is a whole line, and of what is indented below it.
+func (o *overlayFile) comment(text string) {
+	for i := 0; i < len(o.lines); i++ {
+		if line := strings.TrimSpace(o.lines[i]); line != text && !strings.HasPrefix(line, text+" ") {
+			continue
+		}
+		depth := len(indentation(o.lines[i]))
+		o.lines[i] = "#" + o.lines[i]
+		for i++; i < len(o.lines) && len(indentation(o.lines[i])) > depth && strings.TrimSpace(o.lines[i]) != ""; i++ {
+			o.lines[i] = "#" + o.lines[i]
+		}
+		i--
+	}
+}
+
+// commentReplacements makes comments of the replacements that have an unwanted text, and of those that have
+// lost their last target.
+func (o *overlayFile) commentReplacements(unwanted []string) {
+	for i := 0; i < len(o.lines); {
+		if !strings.HasPrefix(strings.TrimSpace(o.lines[i]), "- source:") {
+			i++
+			continue
+		}
+		end := i + 1
+		depth := len(indentation(o.lines[i]))
+		for end < len(o.lines) && strings.TrimSpace(o.lines[end]) != "" && len(indentation(o.lines[end])) > depth {
+			end++
+		}
+		targets := slices.ContainsFunc(o.lines[i:end], func(line string) bool { return strings.Contains(line, "- select:") })
+		if !targets || mentions(o.lines[i:end], unwanted) {
+			for j := i; j < end; j++ {
+				o.lines[j] = "#" + o.lines[j]
+			}
+		}
+		i = end
+	}
+}
+
+// cutTargets takes the targets of replacements out that are the CRD of that name, switched on or not.
+func (o *overlayFile) cutTargets(crd string) {
+	plain := func(line string) string { return strings.TrimPrefix(line, "#") }
+	for i := 0; i < len(o.lines); {
+		if !strings.HasPrefix(strings.TrimSpace(plain(o.lines[i])), "- select:") {
+			i++
+			continue
+		}
+		end := i + 1
+		depth := len(indentation(plain(o.lines[i])))
+		for end < len(o.lines) && strings.TrimSpace(plain(o.lines[end])) != "" && len(indentation(plain(o.lines[end]))) > depth {
+			end++
+		}
+		if !mentions(o.lines[i:end], []string{"name: " + crd}) {
+			i = end
+			continue
+		}
+		var words []string
+		for _, line := range o.lines[i:end] {
+			words = append(words, strings.Fields(plain(line))...)
+		}
+		if !caTarget(strings.Join(words, " "), crd) {
+			o.edited = append(o.edited, fmt.Sprintf("%s:%d (%s)", overlay, i+1, "name: "+crd))
+		}
+		o.lines = slices.Delete(o.lines, i, end)
+	}
+}
+
+// caTarget tells whether the words of a target are those that create webhook adds.
+func caTarget(words, crd string) bool {
+	for _, index := range []string{"0", "1"} {
+		if words == "- select: kind: CustomResourceDefinition name: "+crd+
+			" fieldPaths: - .metadata.annotations.[cert-manager.io/inject-ca-from] options: delimiter: '/' index: "+index+" create: true" {
+			return true
+		}
+	}
+	return false
+}
