@@ -1,0 +1,102 @@
+package cmd
+
+import (
+	"errors"
+	"path"
+	"regexp"
+
+	"github.com/blang/semver/v4"
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/operon-sdk/operon/pkg/bundle"
+	"github.com/operon-sdk/operon/pkg/image"
+	"github.com/operon-sdk/operon/pkg/project"
+	"github.com/operon-sdk/operon/pkg/scaffold"
+)
+
+// resolveBundle checks the flags, all of them, and completes them from the project and its bundle.
+func (a *app) resolveBundle(c *cobra.Command, tree *scaffold.Tree, dir string, config *project.Config, o *allOptions) error {
+	o.bundle.kustomizeDir, o.bundle.build, o.bundle.overwrite = defaultKustomizeDir, true, true
+	o.base.apisDir, o.base.inputDir, o.base.outputDir, o.base.packageName = "api", manifestsDir, manifestsDir, o.bundle.pkg
+	if !tree.Exists("api") && tree.Exists("apis") { // of several groups, in the layout of go/v3
+		o.base.apisDir = "apis"
+	}
+	var findings project.Findings
+	add := func(flag, value, problem string) {
+		findings = append(findings, project.Finding{Field: flag, Value: value, Problem: problem})
+	}
+	note := func(err error) error {
+		more, ok := errors.AsType[project.Findings](err)
+		findings = append(findings, more...)
+		if ok {
+			return nil
+		}
+		return err
+	}
+	if err := note(a.resolveBase(c, tree.Root(), config, &o.base, nil)); err != nil {
+		return err
+	}
+	o.bundle.pkg = o.base.packageName
+	if err := note(o.bundle.placeOutput(tree.Root(), dir)); err != nil {
+		return err
+	}
+	if err := o.bundle.complete(tree); err != nil {
+		return err
+	}
+	findings = append(findings, o.bundle.check(false)...)
+	if o.bundle.image != "" {
+		if !image.ValidReference(o.bundle.image) {
+			add("--image", o.bundle.image, "is no reference of an image, such as registry.example.com/memcached-operator:v0.0.1")
+		}
+	}
+	if name := o.base.replaces; name != "" {
+		if problems := validation.IsDNS1123Subdomain(name); len(problems) > 0 {
+			add("--replaces", name, "is no name of a CSV, such as "+o.bundle.pkg+".v0.0.1: "+problems[0])
+		} else if name == o.bundle.pkg+".v"+o.bundle.version {
+			add("--replaces", name, "is the name of this CSV itself; name that of the version before")
+		}
+	}
+	if o.base.skipRange != "" {
+		if _, err := semver.ParseRange(o.base.skipRange); err != nil {
+			add("--skip-range", o.base.skipRange, "is no range of versions, such as >=0.0.1 <0.1.0: "+err.Error())
+		}
+	}
+	return findings.Err()
+}
+
+// versionLine is how a Makefile names the version of the next bundle.
+var versionLine = regexp.MustCompile(`(?m)^VERSION\s*[?:]?=\s*(\S+)\s*$`)
+
+// complete takes what flags leave open from the bundle on disk, and else the version from the Makefile.
+func (o *bundleOptions) complete(tree *scaffold.Tree) error {
+	csv, err := readOptional(tree, path.Join(o.outputDir, bundle.ManifestsDir, bundle.CSVFile(o.pkg)))
+	if err != nil {
+		return err
+	}
+	annotations, err := readOptional(tree, path.Join(o.outputDir, bundle.AnnotationsFile))
+	if err != nil {
+		return err
+	}
+	current := bundle.ReadCurrent(csv, annotations)
+	if o.version == "" {
+		o.version = current.Version
+	}
+	if o.channels == "" {
+		o.channels = current.Channels
+		if o.defaultChannel == "" {
+			o.defaultChannel = current.DefaultChannel
+		}
+	}
+	if o.channels == "" {
+		o.channels = "alpha"
+	}
+	if o.version != "" {
+		return nil
+	}
+	makefile, err := readOptional(tree, "Makefile")
+	if found := versionLine.FindSubmatch(makefile); found != nil && versionProblem(string(found[1])) == "" {
+		o.version = string(found[1])
+	}
+	return err
+}
