@@ -2,6 +2,7 @@ package bundle
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -151,7 +152,7 @@ func (w *webhooks) leaveMounts(d *read[appsv1.Deployment], c *corev1.Container, 
 
 // leaveInjection takes the annotations out that ask cert-manager for a certificate authority.
 func leaveInjection(c *collection, crd *read[apiextv1.CustomResourceDefinition]) {
-	for _, key := range sortedKeys(crd.value.Annotations) {
+	for _, key := range slices.Sorted(maps.Keys(crd.value.Annotations)) {
 		if !strings.HasPrefix(key, groupCerts+"/") {
 			continue
 		}

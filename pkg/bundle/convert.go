@@ -2,6 +2,7 @@ package bundle
 
 import (
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -128,7 +129,7 @@ func membership(pkg *Package, byName map[string]*versionFolder) (map[string][]st
 // read finds out what the files of a version are.
 func (c *versionFolder) read() (notes []Note, problems manifest.Problems) {
 	var objects []manifest.Object
-	for _, name := range sortedKeys(c.Files) {
+	for _, name := range slices.Sorted(maps.Keys(c.Files)) {
 		file := path.Join(c.Dir, name)
 		switch path.Ext(name) {
 		case ".yaml", ".yml", ".json":

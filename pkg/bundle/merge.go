@@ -2,6 +2,7 @@ package bundle
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -112,7 +113,7 @@ func (m *merger) mergeMaps(path []string, before, now, disk map[string]any) any 
 		}
 	}
 	merged := map[string]any{}
-	for _, key := range sortedKeys(keys) {
+	for _, key := range slices.Sorted(maps.Keys(keys)) {
 		value := m.merge(append(slices.Clone(path), key), get(before, key), get(now, key), get(disk, key))
 		if value != (any)(missing{}) {
 			merged[key] = value

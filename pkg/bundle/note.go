@@ -2,6 +2,7 @@ package bundle
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -47,7 +48,7 @@ func lost(read, kept any, at []string) [][]string {
 		if !ok && len(read) > 0 {
 			return nil // an empty value that stands for itself, or a value that was normalised
 		}
-		for _, key := range sortedKeys(read) {
+		for _, key := range slices.Sorted(maps.Keys(read)) {
 			path := append(slices.Clone(at), key)
 			value, there := kept[key]
 			if !there {
@@ -104,13 +105,4 @@ func empty(v any) bool {
 		return len(v) == 0
 	}
 	return false
-}
-
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for key := range m {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	return keys
 }

@@ -2,6 +2,7 @@ package bundle
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -74,7 +75,7 @@ func (g *grants) give(account, role string, rules []rbacv1.PolicyRule) {
 // permissions are the grants in the form of a CSV, sorted by account.
 func (g *grants) permissions() []v1alpha1.StrategyDeploymentPermissions {
 	permissions := []v1alpha1.StrategyDeploymentPermissions{}
-	for _, account := range sortedKeys(g.rules) {
+	for _, account := range slices.Sorted(maps.Keys(g.rules)) {
 		if len(g.rules[account]) > 0 {
 			permissions = append(permissions, v1alpha1.StrategyDeploymentPermissions{ServiceAccountName: account, Rules: g.rules[account]})
 		}

@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"encoding/base64"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -35,7 +36,7 @@ func CheckSizes(dir string, files map[string][]byte) ([]Note, error) {
 		notes    []Note
 		problems manifest.Problems
 	)
-	for _, name := range sortedKeys(files) {
+	for _, name := range slices.Sorted(maps.Keys(files)) {
 		if name == path.Join(dir, AnnotationsFile) {
 			continue
 		}

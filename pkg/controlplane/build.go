@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -86,7 +88,7 @@ func writeProgram(dir string, prog *program) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	for _, name := range sortedKeys(prog.files) {
+	for _, name := range slices.Sorted(maps.Keys(prog.files)) {
 		if err := os.WriteFile(filepath.Join(dir, name), prog.files[name], 0o644); err != nil {
 			return err
 		}

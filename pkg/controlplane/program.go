@@ -5,8 +5,10 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"runtime"
+	"slices"
 	"strings"
 
 	"golang.org/x/mod/modfile"
@@ -66,7 +68,7 @@ func loadProgram() (*program, error) {
 // minutes what works already.
 func (p *program) key() string {
 	h := sha256.New()
-	for _, name := range sortedKeys(p.files) {
+	for _, name := range slices.Sorted(maps.Keys(p.files)) {
 		fmt.Fprintf(h, "%s %d\n", name, len(p.files[name]))
 		h.Write(p.files[name])
 	}

@@ -109,14 +109,14 @@ func APIFiles(tree *Tree, data Data) (map[string][]byte, error) {
 // insertAll applies inserts to their files. All files and markers that are missing are named at once.
 func insertAll(tree *Tree, inserts map[string]map[string]string) error {
 	var failures []error
-	for _, name := range sortedKeys(inserts) {
+	for _, name := range slices.Sorted(maps.Keys(inserts)) {
 		if err := tree.blocked(name); err != nil {
 			failures = append(failures, err)
 			continue
 		}
 		content, err := tree.ReadFile(name)
 		if errors.Is(err, fs.ErrNotExist) {
-			failures = append(failures, &MissingFileError{Path: name, Markers: sortedKeys(inserts[name])})
+			failures = append(failures, &MissingFileError{Path: name, Markers: slices.Sorted(maps.Keys(inserts[name]))})
 			continue
 		}
 		if err != nil {

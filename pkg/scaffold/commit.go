@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"runtime"
+	"slices"
 	"sort"
 
 	"github.com/spf13/afero"
@@ -86,7 +88,7 @@ type step struct {
 
 // plan checks all that can be checked before something is written, and reports all of it at once.
 func (t *Tree) plan(d disk) (*plan, error) {
-	names := sortedKeys(t.over)
+	names := slices.Sorted(maps.Keys(t.over))
 	targets := make(map[string]string, len(names))
 	owners := map[string]string{}
 	var problems []error
@@ -182,7 +184,7 @@ func (d disk) need(dir string, folders map[string]bool) []error {
 // missing lists the folders to create, parents first.
 func missing(folders map[string]bool) []string {
 	var dirs []string
-	for _, dir := range sortedKeys(folders) {
+	for _, dir := range slices.Sorted(maps.Keys(folders)) {
 		if folders[dir] {
 			dirs = append(dirs, dir)
 		}

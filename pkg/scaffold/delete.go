@@ -3,6 +3,7 @@ package scaffold
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -149,7 +150,7 @@ func (x *deleter) read(name string) (content []byte, ok bool, err error) {
 
 // files takes whole files away.
 func (x *deleter) files() error {
-	for _, name := range sortedKeys(x.going.files) {
+	for _, name := range slices.Sorted(maps.Keys(x.going.files)) {
 		if x.staying.files[name] != nil || initialFile(name) {
 			continue
 		}
@@ -170,7 +171,7 @@ func (x *deleter) files() error {
 
 // texts takes texts at markers out of files that stay.
 func (x *deleter) texts() error {
-	for _, name := range sortedKeys(x.going.inserts) {
+	for _, name := range slices.Sorted(maps.Keys(x.going.inserts)) {
 		content, ok, err := x.read(name)
 		if err != nil {
 			return err

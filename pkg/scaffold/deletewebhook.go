@@ -107,7 +107,7 @@ func leftovers(tree *Tree, d Deletion) []string {
 
 // declarations takes declarations out of Go files, and the files with their last one.
 func (x *deleter) declarations() error {
-	for _, name := range sortedKeys(x.going.extended) {
+	for _, name := range slices.Sorted(maps.Keys(x.going.extended)) {
 		content, ok, err := x.read(name)
 		if err != nil {
 			return err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -199,7 +200,7 @@ func projectImports(tree *Tree, file *modfile.File) ([]string, error) {
 			seen[imp] = true
 		}
 	}
-	return sortedKeys(seen), nil
+	return slices.Sorted(maps.Keys(seen)), nil
 }
 
 // ignoredByGoMod applies the ignore directives of go.mod: "./x" is that folder, "x" one of that name

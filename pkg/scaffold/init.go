@@ -67,7 +67,7 @@ func lay(tree *Tree, files map[string][]byte, force bool, hint string) (*Report,
 	report := &Report{}
 	var conflicts []string
 	var problems []error
-	for _, name := range sortedKeys(files) {
+	for _, name := range slices.Sorted(maps.Keys(files)) {
 		want := files[name]
 		if err := tree.blocked(name); err != nil {
 			problems = append(problems, err)

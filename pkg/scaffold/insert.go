@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -24,7 +25,7 @@ func Insert(content []byte, filename string, blocks map[string]string) ([]byte, 
 	}
 	above := map[int][]string{} // lines to add, with their indentation, by the index of the line below
 	var failures []error
-	for _, marker := range sortedKeys(blocks) {
+	for _, marker := range slices.Sorted(maps.Keys(blocks)) {
 		text, err := f.syntax.pending(marker, dedent(strings.ReplaceAll(blocks[marker], "\r\n", "\n")))
 		if err != nil {
 			failures = append(failures, err)
@@ -58,7 +59,7 @@ func Insert(content []byte, filename string, blocks map[string]string) ([]byte, 
 	}
 	out, err := f.syntax.finish(f.weave(above))
 	if err != nil {
-		return nil, fmt.Errorf("%s: inserting at %s: %w", filename, strings.Join(sortedKeys(blocks), ", "), err)
+		return nil, fmt.Errorf("%s: inserting at %s: %w", filename, strings.Join(slices.Sorted(maps.Keys(blocks)), ", "), err)
 	}
 	if f.crlf {
 		out = strings.ReplaceAll(out, "\n", "\r\n")

@@ -6,7 +6,6 @@ import (
 	"go/format"
 	"io/fs"
 	"path"
-	"sort"
 	"strings"
 	"text/template"
 
@@ -152,14 +151,4 @@ func pathReplacer(data Data) *strings.Replacer {
 		"CONTROLLER", controller,
 		"NAME", data.Project.Name,
 	)
-}
-
-// sortedKeys gives a map's keys in the order that output needs.
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	sort.Strings(keys)
-	return keys
 }

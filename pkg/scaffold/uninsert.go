@@ -6,6 +6,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -16,10 +17,10 @@ import (
 func uninsert(content []byte, name string, going, staying map[string]map[string]bool) (rest []byte, edited []string, err error) {
 	crlf := bytes.Contains(content, []byte("\r\n"))
 	lines := strings.Split(strings.ReplaceAll(string(content), "\r\n", "\n"), "\n")
-	for _, marker := range sortedKeys(going) {
+	for _, marker := range slices.Sorted(maps.Keys(going)) {
 		found := map[string]bool{} // by what identifies a text, of which there are several forms
 		var missing []string
-		for _, text := range sortedKeys(going[marker]) {
+		for _, text := range slices.Sorted(maps.Keys(going[marker])) {
 			if staying[marker][text] {
 				continue
 			}

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -97,7 +99,7 @@ func (w *webhookWriter) event(event string, data Data) {
 		w.failures = append(w.failures, err)
 		return
 	}
-	for _, name := range sortedKeys(rendered.Files) {
+	for _, name := range slices.Sorted(maps.Keys(rendered.Files)) {
 		if err := w.file(name, rendered.Files[name], data); err != nil {
 			w.failures = append(w.failures, err)
 		}

@@ -2,6 +2,7 @@ package validate
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -100,7 +101,7 @@ func (c *content) ruleNames() {
 			c.own(c.csv, "replaces", skipRange, fmt.Sprintf("the range %s holds the version itself", value), "end it with <"+spec.Version.String())
 		}
 	}
-	for _, key := range sortedKeys(c.api.CSV.Annotations) {
+	for _, key := range slices.Sorted(maps.Keys(c.api.CSV.Annotations)) {
 		for _, known := range []string{"alm-examples", "olm.skipRange", "capabilities", "categories", "containerImage", "createdAt", "support", "repository"} {
 			if key != known && strings.EqualFold(key, known) && known != "olm.skipRange" {
 				c.own(c.csv, "annotation-case", manifest.FieldPath([]string{"metadata", "annotations", key}), "the name is known in another case only", "write "+known)
@@ -149,7 +150,7 @@ func (c *content) ruleTexts() {
 	visit = func(value any, path []string) {
 		switch v := value.(type) {
 		case map[string]any:
-			for _, key := range sortedKeys(v) {
+			for _, key := range slices.Sorted(maps.Keys(v)) {
 				if key == "install" || key == "alm-examples" {
 					continue
 				}

@@ -3,6 +3,7 @@ package validate
 import (
 	"encoding/base64"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -179,7 +180,7 @@ func (c *content) ruleAccounts() {
 			if name := permission.ServiceAccountName; name != "" && !used[name] && !accounts[name] {
 				c.own(c.csv, "permissions-unused", fmt.Sprintf("spec.install.spec.%s[%d].serviceAccountName", group.name, i),
 					fmt.Sprintf("no deployment runs under the service account %q, so that no pod of the operator gets the permissions", name),
-					"name the account of the deployment: "+strings.Join(sortedKeys(used), ", "))
+					"name the account of the deployment: "+strings.Join(slices.Sorted(maps.Keys(used)), ", "))
 			}
 			accounts["\x00"+permission.ServiceAccountName] = true
 		}

@@ -3,6 +3,7 @@ package validate
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -84,7 +85,7 @@ func (c *content) checkObjects() []Finding {
 			// A bad label is named by its map only; the map's key is the value at fault.
 			if bad, ok := err.BadValue.(string); ok && len(path) > 0 && (path[len(path)-1] == "labels" || path[len(path)-1] == "annotations") {
 				if values, ok := mapAt(obj.Fields, path...); ok {
-					for _, key := range sortedKeys(values) {
+					for _, key := range slices.Sorted(maps.Keys(values)) {
 						if key == bad || values[key] == any(bad) {
 							path = append(path, key)
 							finding.Field = manifest.FieldPath(path)

@@ -3,7 +3,6 @@ package validate
 import (
 	"context"
 	"io/fs"
-	"maps"
 	"runtime"
 	"slices"
 	"strings"
@@ -165,6 +164,3 @@ func Bundles(ctx context.Context, sources []func() Source, o Options, emit func(
 	}
 	return nil
 }
-
-// sortedKeys are the keys of a map in order.
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
