@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
@@ -217,20 +216,9 @@ func rewrite(t *testing.T, dir string, files map[string]string) {
 
 // lineDiff lists the lines that only one of two texts has.
 func lineDiff(want, got string) string {
-	var b strings.Builder
-	wanted, gotten := strings.Split(want, "\n"), strings.Split(got, "\n")
-	for _, line := range wanted {
-		if !slices.Contains(gotten, line) {
-			b.WriteString("- " + line + "\n")
-		}
-	}
-	for _, line := range gotten {
-		if !slices.Contains(wanted, line) {
-			b.WriteString("+ " + line + "\n")
-		}
-	}
-	if b.Len() == 0 && want != got {
+	text := difference(strings.Split(want, "\n"), strings.Split(got, "\n"))
+	if text == "" && want != got {
 		return "the order of lines differs:\n" + got
 	}
-	return b.String()
+	return text
 }
