@@ -38,7 +38,7 @@ func enableWebhooks(tree *Tree, data Data) (missing []string) {
 		wanted = append(wanted, "kind: MutatingWebhookConfiguration")
 	}
 	if data.Webhook.Conversion {
-		wanted = append(wanted, "name: "+data.Resource.Plural+"."+data.Resource.QualifiedGroup)
+		wanted = append(wanted, "name: "+crdName(data))
 	}
 	lines = uncommentReplacements(lines, wanted)
 	for _, want := range wanted {
