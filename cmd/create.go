@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/operon-sdk/operon/pkg/codegen"
 	"github.com/operon-sdk/operon/pkg/project"
@@ -27,6 +28,13 @@ func newCreate(a *app) *cobra.Command {
 	return c
 }
 
+// addExternal adds the flags about APIs whose types another module defines.
+func addExternal(f *pflag.FlagSet, o *project.ResourceOptions) {
+	f.StringVar(&o.ExternalPath, "external-api-path", "", "import `path` of types that another module defines")
+	f.StringVar(&o.ExternalDomain, "external-api-domain", "", "`domain` of such an API's group")
+	f.StringVar(&o.ExternalModule, "external-api-module", "", "`module` that holds the types, with its version: path@v1.2.3")
+}
+
 // creation is what one of the create commands does in a tree.
 type creation struct {
 	// load reads PROJECT and refuses layouts that the command does not know.
@@ -35,7 +43,7 @@ type creation struct {
 	resolve func(*project.Config) (project.Resource, error)
 	// write scaffolds for the resource, and records what PROJECT keeps of it elsewhere. Its notes are
 	// printed once nothing can be refused any more.
-	write func(config *project.Config, r project.Resource, header string) (notes []string, err error)
+	write func(tree *scaffold.Tree, config *project.Config, r project.Resource, header string) (notes []string, err error)
 	// module is --external-api-module.
 	module string
 	// generate are the generators that run afterwards, edit what a person does next.
@@ -43,9 +51,23 @@ type creation struct {
 	edit     string
 }
 
-// create scaffolds for a resource, records it in PROJECT and brings go.mod and generated files up to date.
+// create changes the project, and says what a person does next.
+func (a *app) create(ctx context.Context, root string, c creation) error {
+	var next string
+	err := a.apply(ctx, root, func(tree *scaffold.Tree) (err error) {
+		next, err = a.createIn(ctx, tree, c)
+		return err
+	})
+	if err != nil || a.dryRun {
+		return err
+	}
+	a.progressf("next: %s", next)
+	return nil
+}
+
+// createIn scaffolds for a resource, records it in PROJECT and brings go.mod and generated files up to date.
 // It returns what a person does next.
-func (a *app) create(ctx context.Context, tree *scaffold.Tree, c creation) (string, error) {
+func (a *app) createIn(ctx context.Context, tree *scaffold.Tree, c creation) (string, error) {
 	config, err := c.load(tree)
 	if err != nil {
 		return "", err
@@ -58,7 +80,7 @@ func (a *app) create(ctx context.Context, tree *scaffold.Tree, c creation) (stri
 	if err != nil {
 		return "", err
 	}
-	notes, err := c.write(config, resource, header)
+	notes, err := c.write(tree, config, resource, header)
 	if err != nil {
 		return "", err
 	}

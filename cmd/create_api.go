@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -61,9 +60,7 @@ What --resource and --controller leave open is asked for.`,
 	f.BoolVar(&o.Force, "force", false, "overwrite the types and the controller of an API that exists")
 	f.BoolVar(&o.make, "make", true, "generate code and manifests afterwards")
 	f.BoolVar(&o.manifests, "manifests", true, "generate manifests afterwards; --make=false leaves out both")
-	f.StringVar(&o.ExternalPath, "external-api-path", "", "import `path` of types that another module defines")
-	f.StringVar(&o.ExternalDomain, "external-api-domain", "", "`domain` of such an API's group")
-	f.StringVar(&o.ExternalModule, "external-api-module", "", "`module` that holds the types, with its version: path@v1.2.3")
+	addExternal(f, &o.ResourceOptions)
 	f.StringVar(&o.image.Ref, "image", "", "`image` that the controller deploys")
 	f.StringVar(&o.image.Command, "image-container-command", "", "`command` of the container, its words separated by commas")
 	f.StringVar(&o.image.Port, "image-container-port", "", "`port` that the container serves")
@@ -94,16 +91,7 @@ func (a *app) runCreateAPI(c *cobra.Command, o apiOptions) error {
 	if err := a.askParts(c, &o); err != nil {
 		return err
 	}
-	var next string
-	err = a.apply(c.Context(), root, func(tree *scaffold.Tree) error {
-		next, err = a.createAPI(c.Context(), tree, o)
-		return err
-	})
-	if err != nil || a.dryRun {
-		return err
-	}
-	a.progressf("next: %s", next)
-	return nil
+	return a.create(c.Context(), root, a.apiCreation(o))
 }
 
 // askNames asks a person at a terminal for the group, version and kind that flags leave open.
@@ -190,11 +178,11 @@ func (o *apiOptions) resolve(config *project.Config) (project.Resource, error) {
 	return resource, findings.Err()
 }
 
-// createAPI writes the API into the tree and returns what a person does next.
-func (a *app) createAPI(ctx context.Context, tree *scaffold.Tree, o apiOptions) (string, error) {
-	return a.create(ctx, tree, creation{
+// apiCreation is what create api does.
+func (a *app) apiCreation(o apiOptions) creation {
+	return creation{
 		load: loadOlderProject, resolve: o.resolve, module: o.ExternalModule, generate: o.parts(), edit: "edit the types and the controller",
-		write: func(config *project.Config, r project.Resource, header string) ([]string, error) {
+		write: func(tree *scaffold.Tree, config *project.Config, r project.Resource, header string) ([]string, error) {
 			data := a.apiData(config, r, header, apiParts{
 				api: o.API, controller: o.Controller, namespaced: o.Namespaced, controllerName: o.ControllerName, image: o.image,
 			})
@@ -216,7 +204,7 @@ func (a *app) createAPI(ctx context.Context, tree *scaffold.Tree, o apiOptions) 
 			}
 			return notes, nil
 		},
-	})
+	}
 }
 
 // parts are the generators that --make and --manifests leave on.

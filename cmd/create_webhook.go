@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -61,9 +60,7 @@ it. Fields that both versions have are converted; a test says which are not.`,
 	f.StringSliceVar(&o.Spokes, "spoke", nil, "`versions` that convert to and from --version, separated by commas")
 	f.StringVar(&o.DefaultingPath, "defaulting-path", "", "`path` of the defaulting webhook, such as /mutate-me")
 	f.StringVar(&o.ValidationPath, "validation-path", "", "`path` of the validation webhook, such as /validate-me")
-	f.StringVar(&o.ExternalPath, "external-api-path", "", "import `path` of types that another module defines")
-	f.StringVar(&o.ExternalDomain, "external-api-domain", "", "`domain` of such an API's group")
-	f.StringVar(&o.ExternalModule, "external-api-module", "", "`module` that holds the types, with its version: path@v1.2.3")
+	addExternal(f, &o.ResourceOptions)
 	f.BoolVar(&o.Force, "force", false, "write webhooks again that exist; the rest of their files stays")
 	f.BoolVar(&o.make, "make", true, "generate code and manifests afterwards")
 	f.BoolVar(&o.legacy, "legacy", false, "not supported: webhooks beside the API types")
@@ -92,16 +89,7 @@ func (a *app) runCreateWebhook(c *cobra.Command, o webhookOptions) error {
 	if _, err := o.resolve(config); err != nil {
 		return err
 	}
-	var next string
-	err = a.apply(c.Context(), root, func(tree *scaffold.Tree) error {
-		next, err = a.createWebhook(c.Context(), tree, o)
-		return err
-	})
-	if err != nil || a.dryRun {
-		return err
-	}
-	a.progressf("next: %s", next)
-	return nil
+	return a.create(c.Context(), root, a.webhookCreation(o))
 }
 
 // resolve validates all flags together and completes the resource that they name.
@@ -111,15 +99,15 @@ func (o *webhookOptions) resolve(config *project.Config) (project.Resource, erro
 	return resource, append(findings, wrong...).Err()
 }
 
-// createWebhook writes the webhooks into the tree and returns what a person does next.
-func (a *app) createWebhook(ctx context.Context, tree *scaffold.Tree, o webhookOptions) (string, error) {
+// webhookCreation is what create webhook does.
+func (a *app) webhookCreation(o webhookOptions) creation {
 	var generate codegen.Generators
 	if o.make {
 		generate = codegen.All
 	}
-	return a.create(ctx, tree, creation{
+	return creation{
 		load: loadProject, resolve: o.resolve, module: o.ExternalModule, generate: generate, edit: "fill in the webhooks and their tests",
-		write: func(config *project.Config, r project.Resource, header string) ([]string, error) {
+		write: func(tree *scaffold.Tree, config *project.Config, r project.Resource, header string) ([]string, error) {
 			asked := project.Webhooks{Defaulting: o.Defaulting, Validation: o.Validation, Conversion: o.Conversion}
 			data := a.webhookData(config, r, header, asked)
 			report, err := scaffold.CreateWebhook(tree, data, newSpokes(config, r, o), o.Force)
@@ -135,7 +123,7 @@ func (a *app) createWebhook(ctx context.Context, tree *scaffold.Tree, o webhookO
 			}
 			return notes, nil
 		},
-	})
+	}
 }
 
 // newSpokes are the versions that a conversion is written for.
