@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -221,4 +222,20 @@ func lineDiff(want, got string) string {
 		return "the order of lines differs:\n" + got
 	}
 	return text
+}
+
+// difference lists what only one of two lists has, a line each.
+func difference(before, after []string) string {
+	var text strings.Builder
+	for _, name := range before {
+		if !slices.Contains(after, name) {
+			text.WriteString("- " + name + "\n")
+		}
+	}
+	for _, name := range after {
+		if !slices.Contains(before, name) {
+			text.WriteString("+ " + name + "\n")
+		}
+	}
+	return text.String()
 }

@@ -340,21 +340,6 @@ func holds(t *testing.T, text string, parts ...string) {
 	}
 }
 
-func difference(before, after []string) string {
-	var text strings.Builder
-	for _, name := range before {
-		if !slices.Contains(after, name) {
-			text.WriteString("- " + name + "\n")
-		}
-	}
-	for _, name := range after {
-		if !slices.Contains(before, name) {
-			text.WriteString("+ " + name + "\n")
-		}
-	}
-	return text.String()
-}
-
 // tutorialTable is what operator-sdk's tutorial shows after olm install.
 func tutorialTable(t *testing.T) string {
 	t.Helper()
