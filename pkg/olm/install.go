@@ -70,6 +70,9 @@ func Install(ctx context.Context, o InstallOptions) error {
 			return err
 		}
 	}
+	if err := in.restart(ctx); err != nil {
+		return err
+	}
 	return in.waitReady(ctx, in.workloads())
 }
 

@@ -1,0 +1,79 @@
+package olm
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/operon-sdk/operon/pkg/kube"
+)
+
+// restart deletes pods that run as a service account which was made anew after they were: the cluster knows
+// their tokens no more, and nothing about their Deployments says so. Others take their place.
+func (in *installation) restart(ctx context.Context) error {
+	for _, account := range in.Release.Objects {
+		if account.GetKind() != "ServiceAccount" {
+			continue
+		}
+		pods, err := in.outdated(ctx, account)
+		if err != nil {
+			return in.stopped(ctx, err)
+		}
+		for _, pod := range pods {
+			if err := retry(ctx, func() error { return in.Client.Delete(ctx, pod, pod.GetNamespace()) }); err != nil {
+				return in.stopped(ctx, fmt.Errorf("deleting %s: %w", kube.FullName(pod), err))
+			}
+			in.say("restarted %s, which is older than %s", kube.FullName(pod), kube.FullName(account))
+		}
+		if err := in.waitRestarted(ctx, account, pods); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// waitRestarted waits until pods are gone, so that nobody takes them for what is to take their place.
+func (in *installation) waitRestarted(ctx context.Context, account *kube.Object, pods []*kube.Object) error {
+	for len(pods) > 0 {
+		left, err := in.outdated(ctx, account)
+		if err != nil {
+			return in.stopped(ctx, err)
+		}
+		if pods = left; len(pods) == 0 {
+			return nil
+		}
+		in.wait("waiting for %s to go", kube.FullName(pods[0]))
+		if !pause(ctx) {
+			return in.stopped(ctx, fmt.Errorf("%s does not go, perhaps because its node does not answer: %w", kube.FullName(pods[0]), context.Cause(ctx)))
+		}
+	}
+	return nil
+}
+
+// outdated are the pods of Deployments that run as an earlier service account of the same name.
+func (in *installation) outdated(ctx context.Context, account *kube.Object) ([]*kube.Object, error) {
+	var live *kube.Object
+	var pods []*kube.Object
+	err := retry(ctx, func() (err error) {
+		if live, err = in.Client.Get(ctx, account); err != nil || live == nil {
+			return err
+		}
+		pods, err = in.Client.ListNames(ctx, kube.Resource{APIVersion: "v1", Name: "pods", Kind: "Pod", Namespaced: true}, account.GetNamespace(),
+			url.Values{"fieldSelector": {"spec.serviceAccountName=" + account.GetName()}})
+		return err
+	})
+	if err != nil || live == nil {
+		return nil, err
+	}
+	var found []*kube.Object
+	made := live.GetCreationTimestamp()
+	for _, pod := range pods {
+		controller, stamp := metav1.GetControllerOf(pod), pod.GetCreationTimestamp()
+		if controller != nil && controller.Kind == "ReplicaSet" && stamp.Before(&made) {
+			found = append(found, pod)
+		}
+	}
+	return found, nil
+}
