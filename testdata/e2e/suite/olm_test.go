@@ -143,9 +143,11 @@ func (b *bench) testImageThatIsMissing(t *testing.T) {
 	b.runOperon(t, 0, "olm", "uninstall", "--force", "--timeout", "3m")
 }
 
-// testRepair takes parts of OLM away and has them brought back.
+// testRepair takes parts of OLM away and has them brought back. The tokens of running pods are of no use without the
+// service account that they are of.
 func (b *bench) testRepair(t *testing.T) {
-	b.run(t, b.root, "kubectl", "-n", "olm", "delete", "deployment/catalog-operator", "operatorgroup/olm-operators", "--wait")
+	b.run(t, b.root, "kubectl", "-n", "olm", "delete", "serviceaccount/olm-operator-serviceaccount",
+		"deployment/catalog-operator", "operatorgroup/olm-operators", "--wait")
 	b.run(t, b.root, "kubectl", "delete", "crd/operatorconditions.operators.coreos.com", "clusterrole/aggregate-olm-view")
 	if out := b.runOperon(t, 1, "olm", "status"); !hasRow(out, "catalog-operator", "Missing") {
 		t.Errorf("olm status does not miss catalog-operator:\n%s", out)
