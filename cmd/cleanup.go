@@ -50,14 +50,11 @@ func (a *app) cleanup(ctx context.Context, pkg string, o *cleanupOptions) error 
 	}
 	ctx, stop := o.limited(ctx)
 	defer stop()
-	client, err := a.connect(ctx, o.kubeconfig)
+	client, err := a.connectIn(ctx, &o.operatorOptions)
 	if err != nil {
 		return err
 	}
-	namespace := o.namespace
-	if namespace == "" {
-		namespace = client.Namespace
-	}
+	namespace := client.Namespace
 	options := olm.CleanupOptions{
 		Client: client, Namespace: namespace, Package: pkg, DeleteCRDs: o.all || o.crds, DeleteGroups: o.all || o.groups, DryRun: a.dryRun,
 	}

@@ -41,14 +41,11 @@ func (a *app) runBundleUpgrade(ctx context.Context, arg string, o *runOptions) e
 	}
 	ctx, stop := o.limited(ctx)
 	defer stop()
-	client, err := a.connect(ctx, o.kubeconfig)
+	client, err := a.connectIn(ctx, &o.operatorOptions)
 	if err != nil {
 		return err
 	}
-	namespace := o.namespace
-	if namespace == "" {
-		namespace = client.Namespace
-	}
+	namespace := client.Namespace
 	source, ref, err := a.runSource(ctx, client, namespace, arg, o)
 	if err != nil {
 		return err

@@ -179,14 +179,20 @@ func (a *app) reached(ctx context.Context, o *operatorOptions) (*kube.Client, st
 		}
 		return nil, namespace, nil
 	}
-	client, err := a.connect(ctx, o.kubeconfig)
+	client, err := a.connectIn(ctx, o)
 	if err != nil {
 		return nil, "", err
 	}
-	if o.namespace != "" {
+	return client, client.Namespace, nil
+}
+
+// connectIn connects to the cluster, with the namespace of the flags if they name one.
+func (a *app) connectIn(ctx context.Context, o *operatorOptions) (*kube.Client, error) {
+	client, err := a.connect(ctx, o.kubeconfig)
+	if err == nil && o.namespace != "" {
 		client.Namespace = o.namespace
 	}
-	return client, client.Namespace, nil
+	return client, err
 }
 
 // oneArgument wants exactly one, and says what it is.
