@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/yaml"
 
+	"github.com/operon-sdk/operon/pkg/kube"
 	"github.com/operon-sdk/operon/pkg/olm"
 	"github.com/operon-sdk/operon/pkg/project"
 )
@@ -82,6 +83,25 @@ func orInterrupted(ctx context.Context, err error) error {
 		return fmt.Errorf("%w; run it again to go on from there", errInterrupted)
 	}
 	return err
+}
+
+// opened connects to the cluster and finds its OLM, which must be the one that the flags name if there is any.
+func (a *app) opened(ctx context.Context, o *olmOptions) (*kube.Client, *olm.Installation, error) {
+	cluster, err := a.connect(ctx, o.kubeconfig)
+	if err != nil {
+		return nil, nil, err
+	}
+	found, err := olm.Find(ctx, cluster, o.namespace)
+	if err == nil {
+		err = found.Elsewhere()
+	}
+	if err == nil && found.Present {
+		err = o.agrees(found)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	return cluster, found, nil
 }
 
 // agrees refuses a version that is not the one installed.

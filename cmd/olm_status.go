@@ -48,22 +48,12 @@ var errOLMMissing = errors.New("OLM is not installed")
 func (a *app) olmStatus(ctx context.Context, o *olmOptions, output string) error {
 	ctx, stop := o.limited(ctx)
 	defer stop()
-	cluster, err := a.connect(ctx, o.kubeconfig)
+	cluster, found, err := a.opened(ctx, o)
 	if err != nil {
-		return err
-	}
-	found, err := olm.Find(ctx, cluster, o.namespace)
-	if err != nil {
-		return err
-	}
-	if err := found.Elsewhere(); err != nil {
 		return err
 	}
 	if !found.Present {
 		return fmt.Errorf("%w in the namespace %s; '%s olm install' installs it", errOLMMissing, o.namespace, a.program)
-	}
-	if err := o.agrees(found); err != nil {
-		return err
 	}
 	release, err := a.installedRelease(ctx, o, found)
 	if err != nil {

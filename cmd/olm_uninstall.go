@@ -49,23 +49,13 @@ holds them.`,
 func (a *app) olmUninstall(ctx context.Context, o *olmOptions, force bool) error {
 	ctx, stop := o.limited(ctx)
 	defer stop()
-	cluster, err := a.connect(ctx, o.kubeconfig)
+	cluster, found, err := a.opened(ctx, o)
 	if err != nil {
-		return err
-	}
-	found, err := olm.Find(ctx, cluster, o.namespace)
-	if err != nil {
-		return err
-	}
-	if err := found.Elsewhere(); err != nil {
 		return err
 	}
 	if !found.Present {
 		a.progressf("OLM is not installed in the namespace %s; there is nothing to remove", o.namespace)
 		return nil
-	}
-	if err := o.agrees(found); err != nil {
-		return err
 	}
 	data, err := olm.Inventory(ctx, cluster, found)
 	if err != nil {
