@@ -9,10 +9,8 @@ import (
 	"io"
 	"strings"
 	"text/tabwriter"
-	"time"
 
 	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/yaml"
 
 	"github.com/operon-sdk/operon/pkg/kube"
@@ -33,21 +31,17 @@ func newOLM(a *app) *cobra.Command {
 	return c
 }
 
-// olmTimeout is how long a command takes at most unless it is told otherwise.
-const olmTimeout = 2 * time.Minute
-
 // olmOptions are the flags that all commands about OLM have.
 type olmOptions struct {
-	version, namespace, kubeconfig string
-	timeout                        time.Duration
+	clusterOptions
+	version, namespace string
 }
 
 func (o *olmOptions) add(c *cobra.Command, namespaceUsage, versionUsage, version string) {
+	o.clusterOptions.add(c)
 	flags := c.Flags()
 	flags.StringVar(&o.namespace, "olm-namespace", olm.DefaultNamespace, namespaceUsage)
 	flags.StringVar(&o.version, "version", version, versionUsage)
-	flags.DurationVar(&o.timeout, "timeout", olmTimeout, "how long all of it may take")
-	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "`file` that names the cluster (default: KUBECONFIG, then ~/.kube/config)")
 }
 
 // check returns what is wrong with the flags, and writes the version as OLM does.
@@ -60,21 +54,7 @@ func (o *olmOptions) check() project.Findings {
 		}
 		o.version = version
 	}
-	if len(validation.IsDNS1123Label(o.namespace)) > 0 {
-		findings = append(findings, project.Finding{Field: "--olm-namespace", Value: o.namespace,
-			Problem: "must consist of lower-case letters, digits and dashes, and be no longer than 63"})
-	}
-	if o.timeout <= 0 {
-		findings = append(findings, project.Finding{Field: "--timeout", Value: o.timeout.String(), Problem: "must be more than nothing, like 5m"})
-	}
-	return findings
-}
-
-// limited is ctx until it is interrupted or its time is up.
-func (o *olmOptions) limited(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, stop := untilInterrupted(ctx)
-	ctx, cancel := context.WithTimeoutCause(ctx, o.timeout, fmt.Errorf("not done within %s", o.timeout))
-	return ctx, func() { cancel(); stop() }
+	return append(append(findings, checkNamespace("--olm-namespace", o.namespace)...), o.clusterOptions.check()...)
 }
 
 // orInterrupted is err, unless somebody has interrupted the command.

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/operon-sdk/operon/pkg/codegen"
 	"github.com/operon-sdk/operon/pkg/controlplane"
@@ -86,9 +85,8 @@ func (o *runLocalOptions) check() error {
 		findings = append(findings, project.Finding{Field: "--kubeconfig", Value: o.kubeconfig,
 			Problem: "has no use with --control-plane embedded; leave one of them out"})
 	}
-	if o.namespace != "" && len(validation.IsDNS1123Label(o.namespace)) > 0 {
-		findings = append(findings, project.Finding{Field: "--namespace", Value: o.namespace,
-			Problem: "must consist of lower-case letters, digits and dashes, and be no longer than 63"})
+	if o.namespace != "" {
+		findings = append(findings, checkNamespace("--namespace", o.namespace)...)
 	}
 	return findings.Err()
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -19,32 +18,21 @@ import (
 
 // operatorOptions are the flags of all commands that give operators to OLM, and take them away.
 type operatorOptions struct {
-	namespace, kubeconfig string
-	timeout               time.Duration
+	clusterOptions
+	namespace string
 }
 
 func (o *operatorOptions) add(c *cobra.Command) {
-	flags := c.Flags()
-	flags.StringVarP(&o.namespace, "namespace", "n", "", "`namespace` of the operator (default: the kubeconfig's)")
-	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "`file` that names the cluster (default: KUBECONFIG, then ~/.kube/config)")
-	flags.DurationVar(&o.timeout, "timeout", olmTimeout, "how long all of it may take")
+	o.clusterOptions.add(c)
+	c.Flags().StringVarP(&o.namespace, "namespace", "n", "", "`namespace` of the operator (default: the kubeconfig's)")
 }
 
 func (o *operatorOptions) check() project.Findings {
 	var findings project.Findings
-	if o.namespace != "" && len(validation.IsDNS1123Label(o.namespace)) > 0 {
-		findings = append(findings, project.Finding{Field: "--namespace", Value: o.namespace,
-			Problem: "must consist of lower-case letters, digits and dashes, and be no longer than 63"})
+	if o.namespace != "" {
+		findings = checkNamespace("--namespace", o.namespace)
 	}
-	if o.timeout <= 0 {
-		findings = append(findings, project.Finding{Field: "--timeout", Value: o.timeout.String(), Problem: "must be more than nothing, like 5m"})
-	}
-	return findings
-}
-
-// limited is ctx until it is interrupted or its time is up.
-func (o *operatorOptions) limited(ctx context.Context) (context.Context, context.CancelFunc) {
-	return (&olmOptions{timeout: o.timeout}).limited(ctx)
+	return append(findings, o.clusterOptions.check()...)
 }
 
 // runOptions are the flags of commands that run bundles.

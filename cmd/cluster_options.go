@@ -1,0 +1,50 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/operon-sdk/operon/pkg/project"
+)
+
+// clusterTimeout is how long a command about OLM and its operators takes at most unless it is told otherwise.
+const clusterTimeout = 2 * time.Minute
+
+// clusterOptions are the flags of all commands about OLM and its operators.
+type clusterOptions struct {
+	kubeconfig string
+	timeout    time.Duration
+}
+
+func (o *clusterOptions) add(c *cobra.Command) {
+	flags := c.Flags()
+	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "`file` that names the cluster (default: KUBECONFIG, then ~/.kube/config)")
+	flags.DurationVar(&o.timeout, "timeout", clusterTimeout, "how long all of it may take")
+}
+
+// check returns what is wrong with the flags.
+func (o *clusterOptions) check() project.Findings {
+	if o.timeout > 0 {
+		return nil
+	}
+	return project.Findings{{Field: "--timeout", Value: o.timeout.String(), Problem: "must be more than nothing, like 5m"}}
+}
+
+// limited is ctx until it is interrupted or its time is up.
+func (o *clusterOptions) limited(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, stop := untilInterrupted(ctx)
+	ctx, cancel := context.WithTimeoutCause(ctx, o.timeout, fmt.Errorf("not done within %s", o.timeout))
+	return ctx, func() { cancel(); stop() }
+}
+
+// checkNamespace returns what is wrong with a namespace that a flag names.
+func checkNamespace(flag, namespace string) project.Findings {
+	if len(validation.IsDNS1123Label(namespace)) == 0 {
+		return nil
+	}
+	return project.Findings{{Field: flag, Value: namespace, Problem: "must consist of lower-case letters, digits and dashes, and be no longer than 63"}}
+}
