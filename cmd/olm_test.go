@@ -149,50 +149,7 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: reader},
 				t.Error(errOut)
 			}
 		}},
-		{"a service account deleted", func(t *testing.T) {
-			pods := func() map[string]string {
-				pods, err := c.client.List(t.Context(), kube.Resource{APIVersion: "v1", Name: "pods", Kind: "Pod"}, "olm",
-					url.Values{"fieldSelector": {"spec.serviceAccountName=olm-operator-serviceaccount"}})
-				if err != nil {
-					t.Fatal(err)
-				}
-				made := map[string]string{}
-				for _, pod := range pods {
-					made[kube.FullName(pod)] = pod.GetCreationTimestamp().UTC().Format(time.RFC3339)
-				}
-				return made
-			}
-			old := pods()
-			if len(old) < 2 {
-				t.Fatalf("too few pods run as the account: %v", old)
-			}
-			c.try(t, func() error { // the cluster tells times to the second
-				for name, made := range old {
-					if made >= time.Now().UTC().Format(time.RFC3339) {
-						return fmt.Errorf("%s is made in the future, %s", name, made)
-					}
-				}
-				return nil
-			})
-			c.delete(t, "v1", "ServiceAccount", "olm", "olm-operator-serviceaccount")
-			_, errOut := c.must(t, 0, "install")
-			holds(t, errOut, "created serviceaccount olm/olm-operator-serviceaccount", "unchanged deployment olm/olm-operator", "unchanged deployment olm/catalog-operator")
-			for name := range old {
-				holds(t, errOut, "restarted "+name+", which is older than serviceaccount olm/olm-operator-serviceaccount\n")
-			}
-			if _, errOut = c.must(t, 0, "status"); strings.Contains(errOut, "differs") {
-				t.Error(errOut)
-			}
-			account := c.get(t, "v1", "ServiceAccount", "olm", "olm-operator-serviceaccount").GetCreationTimestamp().UTC().Format(time.RFC3339)
-			for name, made := range pods() {
-				if made < account {
-					t.Errorf("%s has a token of an account that is gone: %s, %s", name, made, account)
-				}
-			}
-			if _, errOut = c.must(t, 0, "install"); strings.Contains(errOut, "restarted") {
-				t.Error(errOut)
-			}
-		}},
+		{"a service account deleted", c.accountDeleted},
 		{"pods that do not start", func(t *testing.T) {
 			nodes, err := c.client.List(t.Context(), kube.Resource{APIVersion: "v1", Name: "nodes"}, "", nil)
 			if err != nil || len(nodes) != 1 {
@@ -357,6 +314,8 @@ groupPriorityMinimum: 10, versionPriority: 10, service: {name: gone, namespace: 
 				"\n  apiservice v1.other.example.com does not answer (ServiceNotFound: ", "'kubectl delete apiservice v1.other.example.com'; uninstall again to go on from here")
 			c.delete(t, "apiregistration.k8s.io/v1", "APIService", "", "v1.other.example.com")
 		}},
+		{"definitions that are held", c.definitionsHeld},
+		{"a definition that is being deleted", c.definitionDeleted},
 		{"uninstall completes it", func(t *testing.T) {
 			_, errOut := c.must(t, 0, "uninstall")
 			holds(t, errOut, "deleted clusterrole system:controller:operator-lifecycle-manager", "OLM is removed\n")

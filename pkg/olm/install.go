@@ -183,22 +183,11 @@ func (in *installation) waitDeleted(ctx context.Context) error {
 			in.wait("waiting for %s, which is being deleted", kube.FullName(object))
 			if !pause(ctx) {
 				return fmt.Errorf("%s is being deleted since %s and does not go (%w)%s\n'olm uninstall' removes what holds it; then install again",
-					kube.FullName(object), live.GetDeletionTimestamp().UTC().Format(time.RFC3339), context.Cause(ctx), remaining(live))
+					kube.FullName(object), live.GetDeletionTimestamp().UTC().Format(time.RFC3339), context.Cause(ctx), remaining(ctx, in.Client, live))
 			}
 		}
 	}
 	return nil
-}
-
-// remaining is what the cluster says of a namespace or definition that is being deleted.
-func remaining(o *kube.Object) string {
-	var text strings.Builder
-	for _, c := range kube.Conditions(o) {
-		if c.Status == "True" && (strings.HasPrefix(c.Type, "Namespace") || c.Type == "Terminating") && c.Message != "" {
-			fmt.Fprintf(&text, "\n  %s: %s", c.Type, c.Message)
-		}
-	}
-	return text.String()
 }
 
 // formerInstallers are the names under which others that install OLM own its fields.

@@ -57,7 +57,7 @@ func (r *removal) remove(ctx context.Context, objects []*kube.Object, grace time
 		}
 		r.wait("waiting for %s to go", kube.FullName(left[0]))
 		if !pause(ctx) {
-			return fmt.Errorf("%s does not go: %w", kube.FullName(left[0]), context.Cause(ctx))
+			return r.doesNotGo(ctx, left)
 		}
 	}
 }
@@ -79,7 +79,7 @@ func (r *removal) gone(ctx context.Context, objects []*kube.Object) ([]*kube.Obj
 	return left, nil
 }
 
-// drop takes the finalizers away from objects that are being deleted.
+// drop takes the finalizers away from objects that are being deleted, and from the resources of definitions.
 func (r *removal) drop(ctx context.Context, objects []*kube.Object) error {
 	for _, o := range objects {
 		live, err := r.Client.Get(ctx, o)
@@ -87,7 +87,13 @@ func (r *removal) drop(ctx context.Context, objects []*kube.Object) error {
 			return err
 		}
 		// Kubernetes' own finalizers do work that must be done, and end.
-		if live == nil || len(live.GetFinalizers()) == 0 || live.GetKind() == crdKind || live.GetKind() == "Namespace" {
+		if live == nil || len(live.GetFinalizers()) == 0 || live.GetKind() == "Namespace" {
+			continue
+		}
+		if live.GetKind() == crdKind {
+			if err := r.freeDefinition(ctx, live); err != nil {
+				return err
+			}
 			continue
 		}
 		r.say("nobody removes the finalizer %s of %s; it goes without", strings.Join(live.GetFinalizers(), ", "), kube.FullName(o))

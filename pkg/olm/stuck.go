@@ -122,9 +122,7 @@ func (r *removal) stuck(ctx context.Context, namespace *kube.Object) error {
 	looking, cancel := context.WithTimeout(context.WithoutCancel(ctx), explainTime)
 	defer cancel()
 	var text strings.Builder
-	if live, err := r.Client.Get(looking, namespace); err == nil && live != nil {
-		text.WriteString(remaining(live))
-	}
+	text.WriteString(remaining(ctx, r.Client, namespace))
 	services, err := r.Client.List(looking, kube.Resource{APIVersion: "apiregistration.k8s.io/v1", Name: "apiservices", Kind: "APIService"}, "", nil)
 	if err != nil {
 		services = nil // what the namespace says has to do
