@@ -29,37 +29,97 @@ func (a *app) kubeconfigFiles(given string) (files []string, home bool) {
 	return []string{filepath.Join(folder, ".kube", "config")}, true
 }
 
+// podFolder is where a cluster puts the files of a pod's service account.
+const podFolder = "/var/run/secrets/kubernetes.io/serviceaccount"
+
+// pod is what the cluster has told this program, if it runs in a pod.
+func (a *app) pod() (pod kube.Pod, inside bool) {
+	pod = kube.Pod{
+		Host: a.Getenv("KUBERNETES_SERVICE_HOST"), Port: a.Getenv("KUBERNETES_SERVICE_PORT"), Dir: a.PodDir, Namespace: a.Getenv("POD_NAMESPACE"),
+	}
+	if pod.Host == "" || pod.Port == "" || pod.Dir == "" {
+		return pod, false
+	}
+	_, err := a.FS.Stat(filepath.Join(pod.Dir, "token"))
+	return pod, err == nil
+}
+
+// errNoKubeconfig tells that nothing names a cluster.
+var errNoKubeconfig = errors.New("there is no kubeconfig: give --kubeconfig, or set KUBECONFIG")
+
+// named makes a client of what names the user's cluster: kubeconfig files, and without any the pod that the
+// program runs in. It opens no connection.
+func (a *app) named(given string) (*kube.Client, error) {
+	files, home := a.kubeconfigFiles(given)
+	if !home {
+		return load(files)
+	}
+	if _, err := a.FS.Stat(files[0]); err == nil {
+		return load(files)
+	}
+	pod, inside := a.pod()
+	if !inside {
+		return nil, errNoKubeconfig
+	}
+	client, err := kube.LoadPod(pod)
+	return client, withoutFolders(err, filepath.Join(pod.Dir, "token"), filepath.Join(pod.Dir, "ca.crt"), filepath.Join(pod.Dir, "namespace"))
+}
+
+func load(files []string) (*kube.Client, error) {
+	client, err := kube.Load(files...)
+	return client, withoutFolders(err, files...)
+}
+
+// withoutFolders leaves the folders of files out of an error: they are the machine's, not the user's words.
+func withoutFolders(err error, files ...string) error {
+	if err == nil {
+		return nil
+	}
+	text := err.Error()
+	for _, file := range files {
+		text = strings.ReplaceAll(text, file, filepath.Base(file))
+	}
+	return errors.New(text)
+}
+
 // openCluster connects to the cluster that kubeconfig files name, and says which it is.
 func (a *app) openCluster(ctx context.Context, files []string) (*kube.Client, error) {
-	cluster, err := kube.Load(files...)
-	var version string
-	if err == nil {
-		version, err = cluster.Ping(ctx, reachTimeout)
-	}
+	cluster, err := load(files)
 	if err != nil {
-		text := err.Error()
-		for _, file := range files {
-			// The folder is the machine's, not the user's words.
-			text = strings.ReplaceAll(text, file, filepath.Base(file))
-		}
-		return nil, errors.New(text)
+		return nil, err
 	}
-	a.progressf("using the cluster of context %q at %s (Kubernetes %s)", cluster.Context, cluster.URL, version)
-	return cluster, nil
+	return cluster, a.greet(ctx, cluster)
+}
+
+// greet waits until a cluster answers, and says which it is.
+func (a *app) greet(ctx context.Context, cluster *kube.Client) error {
+	version, err := cluster.Ping(ctx, reachTimeout)
+	if err != nil {
+		return err
+	}
+	which := "this pod"
+	if cluster.Context != "" {
+		which = fmt.Sprintf("context %q", cluster.Context)
+	}
+	a.progressf("using the cluster of %s at %s (Kubernetes %s)", which, cluster.URL, version)
+	return nil
 }
 
 // connect connects to the user's cluster, which there must be.
 func (a *app) connect(ctx context.Context, given string) (*kube.Client, error) {
-	files, home := a.kubeconfigFiles(given)
-	if home {
-		if _, err := a.FS.Stat(files[0]); err != nil {
-			return nil, errors.New("there is no kubeconfig: give --kubeconfig, or set KUBECONFIG")
-		}
+	cluster, err := a.named(given)
+	if errors.Is(err, errNoKubeconfig) {
+		return nil, err
 	}
-	cluster, err := a.openCluster(ctx, files)
+	if err == nil {
+		err = a.greet(ctx, cluster)
+	}
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, errInterrupted
+		}
+		if cluster != nil && cluster.Context == "" {
+			return nil, fmt.Errorf("%w\nthis pod's service account was used, since there is no kubeconfig; --kubeconfig names another cluster", err)
 		}
 		return nil, fmt.Errorf("%w\ncorrect the kubeconfig, or choose another with --kubeconfig", err)
 	}

@@ -22,7 +22,7 @@ type clusterOptions struct {
 
 func (o *clusterOptions) add(c *cobra.Command) {
 	flags := c.Flags()
-	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "`file` that names the cluster (default: KUBECONFIG, then ~/.kube/config)")
+	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "`file` that names the cluster (default: KUBECONFIG, then ~/.kube/config, then that of the pod)")
 	flags.DurationVar(&o.timeout, "timeout", clusterTimeout, "how long all of it may take")
 }
 

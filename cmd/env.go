@@ -29,6 +29,8 @@ type Env struct {
 	Environ []string
 	// CacheDir is the user's cache folder, or empty where the system names none.
 	CacheDir string
+	// PodDir is the folder of the service account's files in a pod, or empty; it need not be there.
+	PodDir string
 	// Now is the clock.
 	Now func() time.Time
 	// Prompter asks a person; nil makes one from In and Out.
@@ -68,6 +70,7 @@ func System() (*Env, error) {
 		FS:          afero.NewOsFs(),
 		Environ:     os.Environ(),
 		CacheDir:    cache,
+		PodDir:      podFolder,
 		Now:         time.Now,
 		HTTP:        http.DefaultTransport,
 		Run:         run,

@@ -55,6 +55,7 @@ func TestOLM(t *testing.T) {
 			_, errOut = c.must(t, 0, "uninstall")
 			holds(t, errOut, "OLM is not installed in the namespace olm; there is nothing to remove")
 		}},
+		{"in a pod", c.inPod},
 		{"no rights", func(t *testing.T) {
 			nobody := c.kubeconfigAs(t, "nobody")
 			for _, args := range [][]string{{"install"}, {"status"}, {"uninstall"}} {

@@ -158,10 +158,9 @@ func (o *runOptions) serving(a *app) olm.Serving {
 func (a *app) reached(ctx context.Context, o *operatorOptions) (*kube.Client, string, error) {
 	if a.dryRun {
 		namespace := o.namespace
-		files, _ := a.kubeconfigFiles(o.kubeconfig)
 		if namespace == "" {
 			namespace = "default"
-			if client, err := kube.Load(files...); err == nil {
+			if client, err := a.named(o.kubeconfig); err == nil {
 				namespace = client.Namespace
 			}
 		}

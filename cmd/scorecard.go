@@ -79,7 +79,7 @@ With --local the built-in tests run in this program, without a cluster and witho
 	f.BoolVarP(&o.list, "list", "L", false, "list the tests and run none")
 	f.StringVarP(&o.output, "output", "o", scorecard.Text, "`format` of the results: "+strings.Join(scorecard.Formats(), ", "))
 	f.BoolVar(&o.local, "local", false, "run the built-in tests in this program, without a cluster")
-	f.StringVar(&o.kubeconfig, "kubeconfig", "", "`file` that names the cluster (default: KUBECONFIG, then ~/.kube/config)")
+	f.StringVar(&o.kubeconfig, "kubeconfig", "", "`file` that names the cluster (default: KUBECONFIG, then ~/.kube/config, then that of the pod)")
 	f.StringVarP(&o.namespace, "namespace", "n", "", "`namespace` of the pods (default: the kubeconfig's)")
 	f.StringVarP(&o.serviceAccount, "service-account", "s", "default", "service `account` of the pods")
 	f.StringVar(&o.podSecurity, "pod-security", podLegacy, "security `context` of the pods: restricted, or legacy for images that run as root")

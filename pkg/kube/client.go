@@ -30,9 +30,9 @@ const (
 type Client struct {
 	// URL is the server's address, without a slash at the end.
 	URL string
-	// Context is the kubeconfig's context, empty where there is none.
+	// Context is the kubeconfig's context, empty where there is none, as in a pod.
 	Context string
-	// Namespace is what the kubeconfig's context names, or default.
+	// Namespace is what the kubeconfig's context names, or default, and in a pod its own.
 	Namespace string
 
 	http *http.Client
@@ -155,7 +155,7 @@ func (c *Client) Ping(ctx context.Context, timeout time.Duration) (version strin
 			err = cause
 		}
 		if IsForbidden(err) {
-			return "", fmt.Errorf("the cluster at %s does not know the kubeconfig's user: %w; log in again", c.URL, err)
+			return "", fmt.Errorf("the cluster at %s does not know this user: %w; log in again", c.URL, err)
 		}
 		return "", fmt.Errorf("the cluster at %s cannot be reached: %w", c.URL, rootCause(err))
 	}
