@@ -34,7 +34,8 @@ fetched from OLM's releases.
 What is there already is repaired, an installation that was interrupted is completed, and an
 older version is replaced if --upgrade is given; operators stay as they are. Nothing is
 changed when the cluster refuses any of it beforehand. If OLM is not ready in time, the
-causes are printed: conditions, events and the last lines of logs.`, olm.DefaultVersion),
+causes are printed: conditions, events and the last lines of logs. The catalog, without which
+OLM works, is not waited for; how it does stands in 'olm status'.`, olm.DefaultVersion),
 		Example: fmt.Sprintf(`  # The version that this program contains:
   %[1]s olm install
 

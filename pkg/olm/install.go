@@ -39,7 +39,8 @@ type RefusedError struct{ Problem string }
 
 func (e *RefusedError) Error() string { return e.Problem }
 
-// Install brings a release into the cluster and waits until OLM works, or ctx ends. What is there already
+// Install brings a release into the cluster and waits until OLM works, or ctx ends. It does not wait for
+// catalogs: their images are large, clusters may not reach them, and OLM works without. What is there already
 // is repaired; what is there of an older version is replaced, given Upgrade. An installation that was
 // interrupted is completed. Before it changes anything it asks the cluster whether it may.
 func Install(ctx context.Context, o InstallOptions) error {
@@ -73,7 +74,11 @@ func Install(ctx context.Context, o InstallOptions) error {
 	if err := in.restart(ctx); err != nil {
 		return err
 	}
-	return in.waitReady(ctx, in.workloads())
+	if err := in.waitReady(ctx, in.workloads()); err != nil {
+		return err
+	}
+	in.tellCatalogs(ctx)
+	return nil
 }
 
 type installation struct {
@@ -275,6 +280,18 @@ func (in *installation) workloads() []*kube.Object {
 		}
 	}
 	return objects
+}
+
+// tellCatalogs tells how catalogs do that are not ready yet. What cannot be read is not told.
+func (in *installation) tellCatalogs(ctx context.Context) {
+	for _, object := range in.Release.Objects {
+		if object.GetKind() != catalogKind {
+			continue
+		}
+		if state, err := inspect(ctx, in.Client, object); err == nil && !state.Ready {
+			in.say("%s is not ready yet: %s; OLM works without it, and 'olm status' tells how it does", kube.FullName(object), state.Reason)
+		}
+	}
 }
 
 // waitReady waits until objects are ready, one after the other.
