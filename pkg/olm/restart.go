@@ -11,7 +11,8 @@ import (
 )
 
 // restart deletes pods that run as a service account which was made anew after they were: the cluster knows
-// their tokens no more, and nothing about their Deployments says so. Others take their place.
+// their tokens no more, and nothing about their Deployments says so. Others take their place. That this may meet a
+// pod which the node has given a new token since does no harm.
 func (in *installation) restart(ctx context.Context) error {
 	for _, account := range in.Release.Objects {
 		if account.GetKind() != "ServiceAccount" {
