@@ -4,52 +4,26 @@ import (
 	"context"
 	"fmt"
 	"net/url"
-	"slices"
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/kube"
 )
 
-// RunError tells why an operator was not installed, from where it is known.
+// RunError tells why an operator was not installed.
 type RunError struct {
 	// Err is what did not happen, Cause why the wait ended where it was the time.
 	Err, Cause error
-	Troubles   []Trouble
-	// Advice is what to do, a line each.
-	Advice []string
+	Causes
 }
 
 func (e *RunError) Unwrap() error { return e.Err }
 
 func (e *RunError) Error() string {
-	var text strings.Builder
-	text.WriteString(e.Err.Error())
+	first := e.Err.Error()
 	if e.Cause != nil {
-		fmt.Fprintf(&text, " (%v)", e.Cause)
+		first += fmt.Sprintf(" (%v)", e.Cause)
 	}
-	for _, t := range e.Troubles {
-		fmt.Fprintf(&text, "\n%s: %s", t.Object, t.Reason)
-		for _, line := range t.Lines {
-			fmt.Fprintf(&text, "\n  %s", line)
-		}
-	}
-	if len(e.Advice) > 0 {
-		text.WriteString("\nwhat to do:")
-	}
-	for _, line := range e.Advice {
-		fmt.Fprintf(&text, "\n- %s", line)
-	}
-	return text.String()
-}
-
-func (e *RunError) advise(format string, args ...any) {
-	if line := fmt.Sprintf(format, args...); !slices.Contains(e.Advice, line) {
-		e.Advice = append(e.Advice, line)
-	}
-}
-
-func (e *RunError) trouble(object, reason string, lines ...string) {
-	e.Troubles = append(e.Troubles, Trouble{Object: object, Reason: reason, Lines: lines})
+	return e.text(first)
 }
 
 // failed finds out why something did not happen, also after ctx has ended.
@@ -82,23 +56,15 @@ func (r *run) registryCause(ctx context.Context, e *RunError) {
 		return
 	}
 	if health := kube.HealthOf(live); !health.Ready {
-		e.workload(ctx, r, live, health.Reason, "--index-image or --decompression-image")
+		e.explain(ctx, r, live, health.Reason, "--index-image or --decompression-image")
 	}
 }
 
-// workload tells why a deployment's pods are not ready; flag is what names another image.
-func (e *RunError) workload(ctx context.Context, r *run, live *kube.Object, reason, flag string) {
-	cause := r.Client.ExplainWorkload(ctx, live)
+// explain tells why a deployment's pods are not ready; flag is what names another image.
+func (e *RunError) explain(ctx context.Context, r *run, live *kube.Object, reason, flag string) {
+	cause := e.workload(ctx, r.Client, live,
+		"push it to where they pull from, give a --pull-secret-name, or name another image: "+flag, "free resources, no taints, the labels of --node-selector")
 	e.trouble(kube.FullName(live), reason, cause.Lines...)
-	for _, image := range cause.Images {
-		e.advise("the nodes cannot pull %s: push it to where they pull from, give a --pull-secret-name, or name another image: %s", image, flag)
-	}
-	if cause.Unscheduled {
-		e.advise("give the cluster a node that takes the pods: free resources, no taints, the labels of --node-selector")
-	}
-	if cause.Refused {
-		e.advise("the cluster lets no pods of %s in: look for a ResourceQuota, an admission webhook or a policy of the namespace", kube.FullName(live))
-	}
 	if cause.Crashed {
 		e.advise("the log above says why %s ends", kube.FullName(live))
 	}
@@ -198,7 +164,7 @@ func (r *run) operatorCause(ctx context.Context, e *RunError) {
 			continue
 		}
 		if health := kube.HealthOf(live); !health.Ready {
-			e.workload(ctx, r, live, health.Reason, "the image in the bundle's ClusterServiceVersion")
+			e.explain(ctx, r, live, health.Reason, "the image in the bundle's ClusterServiceVersion")
 		}
 	}
 }

@@ -3,8 +3,6 @@ package olm
 import (
 	"context"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/operon-sdk/operon/pkg/kube"
@@ -13,41 +11,16 @@ import (
 // explainTime is how long the search for causes may take after the time for the rest is up.
 const explainTime = 20 * time.Second
 
-// NotReadyError tells which objects did not become ready in time, why, and what to do.
+// NotReadyError tells which objects did not become ready in time.
 type NotReadyError struct {
 	// Cause is why the wait ended.
-	Cause    error
-	Troubles []Trouble
-	// Advice is what to do, a line each.
-	Advice []string
-}
-
-// Trouble is an object that is not ready.
-type Trouble struct {
-	// Object is its name, Reason what is missing, Lines the details.
-	Object, Reason string
-	Lines          []string
+	Cause error
+	Causes
 }
 
 func (e *NotReadyError) Unwrap() error { return e.Cause }
 
-func (e *NotReadyError) Error() string {
-	var text strings.Builder
-	fmt.Fprintf(&text, "OLM is not ready: %v", e.Cause)
-	for _, t := range e.Troubles {
-		fmt.Fprintf(&text, "\n%s: %s", t.Object, t.Reason)
-		for _, line := range t.Lines {
-			fmt.Fprintf(&text, "\n  %s", line)
-		}
-	}
-	if len(e.Advice) > 0 {
-		text.WriteString("\nwhat to do:")
-	}
-	for _, line := range e.Advice {
-		fmt.Fprintf(&text, "\n- %s", line)
-	}
-	return text.String()
-}
+func (e *NotReadyError) Error() string { return e.text(fmt.Sprintf("OLM is not ready: %v", e.Cause)) }
 
 // notReady finds out why objects are not ready, after ctx has ended.
 func (in *installation) notReady(ctx context.Context, objects []*kube.Object) error {
@@ -57,7 +30,7 @@ func (in *installation) notReady(ctx context.Context, objects []*kube.Object) er
 	for _, object := range objects {
 		s, err := inspect(looking, in.Client, object)
 		if err != nil {
-			e.Troubles = append(e.Troubles, Trouble{Object: kube.FullName(object), Reason: "cannot be read: " + err.Error()})
+			e.trouble(kube.FullName(object), "cannot be read: "+err.Error())
 			continue
 		}
 		if !s.Ready {
@@ -68,19 +41,13 @@ func (in *installation) notReady(ctx context.Context, objects []*kube.Object) er
 	return e
 }
 
-func (e *NotReadyError) advise(format string, args ...any) {
-	if line := fmt.Sprintf(format, args...); !slices.Contains(e.Advice, line) {
-		e.Advice = append(e.Advice, line)
-	}
-}
-
 // explain adds an object that is not ready, and what OLM has made of it.
 func (e *NotReadyError) explain(ctx context.Context, client *kube.Client, object *kube.Object, s state) {
 	t := Trouble{Object: kube.FullName(object), Reason: s.Reason}
 	switch {
 	case s.live == nil:
 	case object.GetKind() == "Deployment":
-		t.Lines = e.workload(ctx, client, s.live)
+		t.Lines = e.pods(ctx, client, s.live)
 	case object.GetKind() == csvKind:
 		t.Lines = reasons(s.live)
 	default:
@@ -100,7 +67,7 @@ func (e *NotReadyError) explain(ctx context.Context, client *kube.Client, object
 		}
 		t := Trouble{Object: kube.FullName(p.wanted), Reason: p.Reason}
 		if p.wanted.GetKind() == "Deployment" {
-			t.Lines = e.workload(ctx, client, p.live)
+			t.Lines = e.pods(ctx, client, p.live)
 		} else {
 			e.advise("the API server must reach the pods of service %s/%s-service on port 5443: look for firewalls and network policies between them",
 				object.GetNamespace(), packageServer)
@@ -109,20 +76,12 @@ func (e *NotReadyError) explain(ctx context.Context, client *kube.Client, object
 	}
 }
 
-func (e *NotReadyError) workload(ctx context.Context, client *kube.Client, live *kube.Object) []string {
-	cause := client.ExplainWorkload(ctx, live)
-	for _, image := range cause.Images {
-		e.advise("the nodes cannot pull %s: give --image-registry with a registry that they reach and that has it, or --olm-image", image)
-	}
-	if cause.Unscheduled {
-		e.advise("give the cluster a Linux node that takes the pods: free resources, no taints, not cordoned")
-	}
-	if cause.Refused {
-		e.advise("the cluster lets no pods of deployment %s/%s in: look for a ResourceQuota, an admission webhook or a policy of the namespace",
-			live.GetNamespace(), live.GetName())
-	}
+// pods tells why those of a deployment are not ready.
+func (e *NotReadyError) pods(ctx context.Context, client *kube.Client, live *kube.Object) []string {
+	cause := e.workload(ctx, client, live,
+		"give --image-registry with a registry that they reach and that has it, or --olm-image", "Linux, free resources, no taints, not cordoned")
 	if cause.Crashed {
-		e.advise("what stands above says why deployment %s/%s ends; an image of another version does not take its arguments", live.GetNamespace(), live.GetName())
+		e.advise("what stands above says why %s ends; an image of another version does not take its arguments", kube.FullName(live))
 	}
 	return cause.Lines
 }
