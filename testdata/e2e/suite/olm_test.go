@@ -53,6 +53,7 @@ func (b *bench) testOLM(t *testing.T) {
 	b.progress.Done("olm status tells of an API service that does not answer")
 	b.testUpgrade(t)
 	b.progress.Done("olm install upgrades")
+	b.testRunBundle(t)
 	b.testLiveOperator(t)
 	b.progress.Done("an operator runs under OLM")
 

@@ -1,0 +1,139 @@
+package suite
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/google/go-containerregistry/pkg/name"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
+)
+
+// The next version of the golden project's operator, and its bundle.
+const (
+	nextImage       = "memcached-operator:v0.0.2"
+	nextBundleImage = "memcached-operator-bundle:v0.0.2"
+)
+
+// testRunBundle runs operators of bundles under the OLM that is installed. Each time the cluster is as before in the end.
+func (b *bench) testRunBundle(t *testing.T) {
+	b.testLifeOfBundle(t)
+	b.progress.Done("cleanup, killed twice")
+}
+
+// testLifeOfBundle takes the golden project's operator from its bundle's image through an upgrade to its removal.
+// Every command is killed at its worst moments before it is let through.
+func (b *bench) testLifeOfBundle(t *testing.T) {
+	dir := b.copyProject(t)
+	b.pushNext(t, dir)
+	before := b.objects(t)
+	b.run(t, dir, "kubectl", "create", "namespace", "memcached")
+	// This machine reads bundles from where the nodes' example.com is.
+	read := []string{"--namespace", "memcached", "--timeout", "3m", "--registry-mirror", "example.com=" + b.registry}
+
+	run := append([]string{"run", "bundle", b.image(bundleImage)}, read...)
+	b.killAt(t, "Created registry pod", run...)
+	b.killAt(t, "Created Subscription", run...)
+	b.killAt(t, "Approved InstallPlan", run...)
+	b.says(t, b.runOperon(t, 0, run...),
+		`Found ClusterServiceVersion "memcached/memcached-operator.v0.0.1" phase: Succeeded`,
+		`OLM has successfully installed "memcached-operator.v0.0.1"`)
+	b.says(t, b.runOperon(t, 1, append([]string{"run", "bundle", b.image(nextBundleImage)}, read...)...),
+		"has installed memcached-operator.v0.0.1", "run bundle-upgrade")
+	b.progress.Done("run bundle, killed three times")
+	b.testReconciling(t, dir)
+
+	b.progress.Done("the operator reconciles")
+	b.eventually(t, func() error {
+		_, err := b.command(dir, "kubectl", "apply", "-k", "config/samples")
+		return err
+	})
+	uid := b.run(t, dir, "kubectl", "get", "memcached/memcached-sample", "-o", "jsonpath={.metadata.uid}")
+	upgrade := append([]string{"run", "bundle-upgrade", b.image(nextBundleImage)}, read...)
+	b.killAt(t, "Created CatalogSource", upgrade...)
+	b.killAt(t, "Approved InstallPlan", upgrade...)
+	b.says(t, b.runOperon(t, 0, upgrade...), `Successfully upgraded to "memcached-operator.v0.0.2"`)
+	if image := b.run(t, dir, "kubectl", "-n", "memcached", "get", "deployment/memcached-operator-controller-manager",
+		"-o", "jsonpath={.spec.template.spec.containers[0].image}"); image != b.image(nextImage) {
+		t.Errorf("after the upgrade, the operator runs of %s", image)
+	}
+	if now := b.run(t, dir, "kubectl", "get", "memcached/memcached-sample", "-o", "jsonpath={.metadata.uid}"); now != uid {
+		t.Errorf("the upgrade has replaced the Memcached %s by %s", uid, now)
+	}
+	b.run(t, dir, "kubectl", "wait", "--for=condition=Available", "memcached/memcached-sample", "--timeout=2m")
+
+	b.progress.Done("run bundle-upgrade, killed twice")
+	cleanup := []string{"cleanup", "memcached-operator", "--namespace", "memcached", "--timeout", "3m"}
+	b.killAt(t, `subscription "memcached-operator-v0-0-1-sub" deleted`, cleanup...)
+	b.killAt(t, `clusterserviceversion "memcached-operator.v0.0.2" deleted`, cleanup...)
+	b.says(t, b.runOperon(t, 0, cleanup...), "the operator of the package memcached-operator is removed")
+	b.says(t, b.runOperon(t, 0, cleanup...), "there is nothing of the package memcached-operator")
+	b.run(t, dir, "kubectl", "delete", "namespace", "memcached")
+	b.backTo(t, before)
+}
+
+// pushNext pushes the bundle of the golden project's next version, whose manager is the same.
+func (b *bench) pushNext(t *testing.T, dir string) {
+	t.Helper()
+	current, err := name.ParseReference(b.registry+"/"+projectImage, name.Insecure)
+	if err != nil {
+		t.Fatal(err)
+	}
+	image, err := remote.Get(current, remote.WithContext(b.ctx))
+	if err != nil {
+		t.Fatal(err)
+	}
+	next, err := name.NewTag(b.registry+"/"+nextImage, name.Insecure)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := remote.Tag(next, image, remote.WithContext(b.ctx)); err != nil {
+		t.Fatal(err)
+	}
+	b.runOperon(t, 0, "-C", dir, "bundle", "--version", "0.0.2", "--image", b.image(nextImage))
+	b.runOperon(t, 0, "-C", dir, "image", "bundle", "--image", b.registry+"/"+nextBundleImage, "--push")
+}
+
+// killAt runs Operon and kills it once it has said something.
+func (b *bench) killAt(t *testing.T, word string, args ...string) {
+	t.Helper()
+	cmd := exec.CommandContext(b.ctx, b.operon, args...)
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+b.kubeconfig)
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = r.Close() }()
+	cmd.Stdout, cmd.Stderr = w, w
+	err = cmd.Start()
+	_ = w.Close() // the process has its own
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := false
+	var all strings.Builder
+	for lines := bufio.NewScanner(r); lines.Scan(); {
+		fmt.Fprintln(&all, lines.Text())
+		if said = strings.Contains(lines.Text(), word); said {
+			break
+		}
+	}
+	_ = cmd.Process.Kill() // on a busy machine it may have ended by itself since then
+	_ = cmd.Wait()
+	if !said {
+		t.Fatalf("operon %s ended without saying %q:\n%s", strings.Join(args, " "), word, all.String())
+	}
+}
+
+// says holds that an output has all of the words.
+func (b *bench) says(t *testing.T, out string, words ...string) {
+	t.Helper()
+	for _, word := range words {
+		if !strings.Contains(out, word) {
+			t.Errorf("%q is missing in:\n%s", word, out)
+		}
+	}
+}
