@@ -24,10 +24,13 @@ type Cause struct {
 }
 
 const (
-	// mostPods and mostEvents bound what is told of one workload, logLines what of a container's log.
+	// mostPods and mostEvents bound what is told of one workload.
 	mostPods   = 3
 	mostEvents = 3
-	logLines   = 8
+	// Of a container's log the last logLines are told, and of the readLines up to them mostOlder that look like a cause.
+	logLines  = 8
+	mostOlder = 3
+	readLines = 100
 )
 
 // ExplainWorkload tells why the pods of a Deployment are not ready. It tells what it finds: that
@@ -130,7 +133,7 @@ func (c *Client) explainContainer(ctx context.Context, cause *Cause, pod *Object
 
 // log adds the last lines that a container wrote; of one that was restarted, those before it ended.
 func (c *Client) log(ctx context.Context, cause *Cause, pod *Object, container string, previous bool) {
-	query := url.Values{"container": {container}, "tailLines": {fmt.Sprint(logLines)}, "limitBytes": {"16384"}}
+	query := url.Values{"container": {container}, "tailLines": {fmt.Sprint(readLines)}, "limitBytes": {"65536"}}
 	if previous {
 		query.Set("previous", "true")
 	}
@@ -144,10 +147,26 @@ func (c *Client) log(ctx context.Context, cause *Cause, pod *Object, container s
 	if err != nil || strings.TrimSpace(string(text)) == "" {
 		return
 	}
-	cause.add("  the last lines of its log:")
-	for line := range strings.Lines(string(text)) {
-		cause.add("    %s", strings.TrimRight(line, "\r\n"))
+	cause.add("  from its log:")
+	for _, line := range tellingLines(string(text)) {
+		cause.add("    %s", line)
 	}
+}
+
+// tellingLines are the last lines of a log, after older ones that look like a cause: a program that does not know one of
+// its flags, for example, says so before it lists all of them.
+func tellingLines(text string) []string {
+	lines := strings.Split(strings.TrimRight(strings.ReplaceAll(text, "\r", ""), "\n"), "\n")
+	end := max(0, len(lines)-logLines)
+	var told []string
+	for _, line := range lines[:end] {
+		lower := strings.ToLower(line)
+		if len(told) < mostOlder && slices.ContainsFunc([]string{"error", "fatal", "panic", "fail", "flag provided", "unknown", "forbidden", "no such"},
+			func(word string) bool { return strings.Contains(lower, word) }) {
+			told = append(told, line)
+		}
+	}
+	return append(told, lines[end:]...)
 }
 
 // events adds the newest warnings about an object.

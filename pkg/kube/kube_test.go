@@ -164,7 +164,7 @@ status: {conditions: [{type: Available, status: "False", reason: Few, message: t
 pod p is Running
   container c waits: CrashLoopBackOff: back-off
   container c ended with code 1: Error
-  the last lines of its log:
+  from its log:
     first
     last
   event Early: one
@@ -172,7 +172,7 @@ pod p is Running
 	if got := strings.Join(cause.Lines, "\n"); got != want || !cause.Crashed || cause.Refused || cause.Unscheduled || len(cause.Images) > 0 {
 		t.Errorf("%+v\n%s", cause, got)
 	}
-	if !strings.Contains(asked, "previous=true") || !strings.Contains(asked, "tailLines=8") {
+	if !strings.Contains(asked, "previous=true") || !strings.Contains(asked, "tailLines=100") {
 		t.Errorf("the log was asked for by %s", asked)
 	}
 }

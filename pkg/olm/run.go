@@ -45,6 +45,8 @@ type run struct {
 	groupMade bool
 	// subscription is its name, former the ClusterServiceVersion that is replaced.
 	subscription, former string
+	// unresolved counts how often in a row OLM saw no way to install the bundle.
+	unresolved int
 }
 
 func (r *run) say(format string, args ...any) {

@@ -122,8 +122,7 @@ func (r *run) subscriptionCause(ctx context.Context, e *RunError) {
 
 // unpackCause tells of the jobs with which OLM reads bundle images.
 func (r *run) unpackCause(ctx context.Context, e *RunError) {
-	jobs, err := r.Client.List(ctx, kube.Resource{APIVersion: "batch/v1", Name: "jobs", Kind: "Job"}, r.Namespace,
-		url.Values{"labelSelector": {"operatorframework.io/bundle-unpack-ref"}})
+	jobs, err := r.Client.List(ctx, jobs(), r.Namespace, url.Values{"labelSelector": {unpackLabel}})
 	if err != nil {
 		return
 	}
@@ -156,9 +155,7 @@ func (r *run) operatorCause(ctx context.Context, e *RunError) {
 	if text("reason") == "RequirementsNotMet" {
 		e.advise("put what is missing into the bundle, or install what brings it, such as the CRDs that the operator requires")
 	}
-	list, _ := at(csv.Object, "spec", "install", "spec", "deployments").([]any)
-	for _, item := range list {
-		name, _ := at(item, "name").(string)
+	for _, name := range deploymentsOf(csv) {
 		live, err := r.Client.Get(ctx, kube.Named("apps/v1", "Deployment", r.Namespace, name))
 		if err != nil || live == nil {
 			continue

@@ -2,6 +2,7 @@ package olm
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -28,10 +29,13 @@ func (r *run) follow(ctx context.Context) error {
 				seen = phase
 			}
 			if phase == "Succeeded" {
-				return nil
+				return r.sees(ctx, csv)
 			}
 			if reason := hopeless(csv); reason != "" {
 				return r.failed(ctx, fmt.Errorf("OLM does not install %s: %s", r.Bundle.CSV, reason))
+			}
+			if reason := r.hopelessOperator(ctx, csv); reason != "" {
+				return r.failed(ctx, fmt.Errorf("the operator does not start: %s", reason))
 			}
 		default:
 			if err := r.plan(ctx, &approved); err != nil {
@@ -56,20 +60,6 @@ func (r *run) missing(csv *kube.Object, approved bool) error {
 	return fmt.Errorf("OLM made no InstallPlan for the subscription %s/%s", r.Namespace, r.subscription)
 }
 
-// hopeless is why a ClusterServiceVersion will not be installed however long one waits, or nothing. OLM
-// tries again after other failures.
-func hopeless(csv *kube.Object) string {
-	phase, _ := at(csv.Object, "status", "phase").(string)
-	reason, _ := at(csv.Object, "status", "reason").(string)
-	message, _ := at(csv.Object, "status", "message").(string)
-	final := []string{"UnsupportedOperatorGroup", "InvalidInstallModes", "InvalidStrategy", "OwnerConflict", "InterOperatorGroupOwnerConflict",
-		"CannotModifyStaticOperatorGroupProvidedAPIs", "TooManyOperatorGroups", "NoOperatorGroup", "InvalidWebhookDescription"}
-	if phase == "Failed" && slices.Contains(final, reason) {
-		return strings.TrimSuffix(reason+": "+message, ": ")
-	}
-	return ""
-}
-
 // plan looks for the InstallPlan that brings the ClusterServiceVersion, and approves it.
 func (r *run) plan(ctx context.Context, approved *bool) error {
 	subscription, err := r.Client.Get(ctx, kube.Named(v1alpha1, "Subscription", r.Namespace, r.subscription))
@@ -91,6 +81,9 @@ func (r *run) plan(ctx context.Context, approved *bool) error {
 			if c.Type == "BundleUnpackFailed" && c.Status == "True" {
 				return r.failed(ctx, fmt.Errorf("OLM cannot unpack the bundle: %s", strings.TrimPrefix(c.Reason+": "+c.Message, ": ")))
 			}
+		}
+		if reason := r.hopelessPlan(ctx, subscription); reason != "" {
+			return r.failed(ctx, errors.New(reason))
 		}
 		r.wait("waiting for OLM's InstallPlan%s", stateOf(subscription))
 		return nil

@@ -114,6 +114,9 @@ func (r *run) waitRegistry(ctx context.Context, deployment *kube.Object) error {
 				r.say("Created registry pod: %s", r.podOf(ctx, live))
 				return nil
 			}
+			if reason := r.Client.Hopeless(ctx, live); reason != "" {
+				return r.failed(ctx, fmt.Errorf("the registry that serves the catalog does not start: %s", reason))
+			}
 			r.wait("waiting for the registry pod: %s", health.Reason)
 		}
 		if !pause(ctx) {

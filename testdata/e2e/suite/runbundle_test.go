@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -22,6 +23,8 @@ const (
 func (b *bench) testRunBundle(t *testing.T) {
 	b.testLifeOfBundle(t)
 	b.progress.Done("cleanup, killed twice")
+	b.testBrokenBundles(t)
+	b.progress.Done("bundles that cannot be installed say why")
 }
 
 // testLifeOfBundle takes the golden project's operator from its bundle's image through an upgrade to its removal.
@@ -32,16 +35,16 @@ func (b *bench) testLifeOfBundle(t *testing.T) {
 	before := b.objects(t)
 	b.run(t, dir, "kubectl", "create", "namespace", "memcached")
 	// This machine reads bundles from where the nodes' example.com is.
-	read := []string{"--namespace", "memcached", "--timeout", "3m", "--registry-mirror", "example.com=" + b.registry}
+	flags := []string{"--namespace", "memcached", "--timeout", "3m", "--registry-mirror", "example.com=" + b.registry}
 
-	run := append([]string{"run", "bundle", b.image(bundleImage)}, read...)
+	run := append([]string{"run", "bundle", b.image(bundleImage)}, flags...)
 	b.killAt(t, "Created registry pod", run...)
 	b.killAt(t, "Created Subscription", run...)
 	b.killAt(t, "Approved InstallPlan", run...)
 	b.says(t, b.runOperon(t, 0, run...),
 		`Found ClusterServiceVersion "memcached/memcached-operator.v0.0.1" phase: Succeeded`,
 		`OLM has successfully installed "memcached-operator.v0.0.1"`)
-	b.says(t, b.runOperon(t, 1, append([]string{"run", "bundle", b.image(nextBundleImage)}, read...)...),
+	b.says(t, b.runOperon(t, 1, append([]string{"run", "bundle", b.image(nextBundleImage)}, flags...)...),
 		"has installed memcached-operator.v0.0.1", "run bundle-upgrade")
 	b.progress.Done("run bundle, killed three times")
 	b.testReconciling(t, dir)
@@ -52,7 +55,7 @@ func (b *bench) testLifeOfBundle(t *testing.T) {
 		return err
 	})
 	uid := b.run(t, dir, "kubectl", "get", "memcached/memcached-sample", "-o", "jsonpath={.metadata.uid}")
-	upgrade := append([]string{"run", "bundle-upgrade", b.image(nextBundleImage)}, read...)
+	upgrade := append([]string{"run", "bundle-upgrade", b.image(nextBundleImage)}, flags...)
 	b.killAt(t, "Created CatalogSource", upgrade...)
 	b.killAt(t, "Approved InstallPlan", upgrade...)
 	b.says(t, b.runOperon(t, 0, upgrade...), `Successfully upgraded to "memcached-operator.v0.0.2"`)
@@ -136,4 +139,103 @@ func (b *bench) says(t *testing.T, out string, words ...string) {
 			t.Errorf("%q is missing in:\n%s", word, out)
 		}
 	}
+}
+
+// broken is a bundle that cannot be installed.
+type broken struct {
+	name string
+	// edit makes it of the golden project's ClusterServiceVersion.
+	edit func(csv string) string
+	args []string
+	want []string
+}
+
+// testBrokenBundles holds that each tells its cause well before its time is up, and leaves nothing. They are tried at
+// the same time, as operators of names of their own, since most of the time is waiting.
+func (b *bench) testBrokenBundles(t *testing.T) {
+	before := b.objects(t)
+	replace := func(old, by string) func(string) string {
+		return func(csv string) string {
+			if !strings.Contains(csv, old) {
+				t.Errorf("the ClusterServiceVersion does not have %q", old)
+			}
+			return strings.ReplaceAll(csv, old, by)
+		}
+	}
+	nowhere := b.image("nowhere:v1")
+	t.Run("broken", func(t *testing.T) {
+		for _, row := range []broken{
+			{
+				"image", replace("image: "+b.image(projectImage), "image: "+nowhere), nil,
+				[]string{"the operator does not start: pod ", "the nodes cannot pull " + nowhere},
+			},
+			{
+				"crash", replace("- --leader-elect\n", "- --no-such-flag\n"), nil,
+				[]string{"the operator does not start: pod ", "container manager has ended 4 times, with code 2", "flag provided but not defined: -no-such-flag"},
+			},
+			{
+				"crd", replace("    owned:\n", "    required:\n    - {name: things.nowhere.example.com, version: v1, kind: Thing}\n    owned:\n"), nil,
+				[]string{"OLM finds no way to install the bundle", "nowhere.example.com", "ConstraintsNotSatisfiable"},
+			},
+			{
+				"rights", replace("          - memcacheds\n          verbs:\n          - get\n          - list\n", "          - memcacheds\n          verbs:\n          - get\n"), nil,
+				[]string{"but it cannot work", "may not list and watch memcacheds.rights.example.com"},
+			},
+			{
+				"mode", replace("supported: true", "supported: true"), []string{"--install-mode", "OwnNamespace"},
+				[]string{"does not support the install mode OwnNamespace, but AllNamespaces"},
+			},
+			{
+				"index", replace("supported: true", "supported: true"), []string{"--index-image", nowhere},
+				[]string{"the registry that serves the catalog does not start: pod ", "the nodes cannot pull " + nowhere},
+			},
+		} {
+			t.Run(row.name, func(t *testing.T) {
+				t.Parallel()
+				b.testBroken(t, row)
+			})
+		}
+	})
+	b.backTo(t, before)
+}
+
+func (b *bench) testBroken(t *testing.T, row broken) {
+	bundle := b.variant(t, row.name, row.edit)
+	b.run(t, b.root, "kubectl", "create", "namespace", row.name)
+	args := append([]string{"run", "bundle", bundle, "--namespace", row.name, "--timeout", "4m", "--cleanup-on-failure"}, row.args...)
+	out := b.runOperon(t, 1, args...)
+	b.says(t, out, row.want...)
+	if strings.Contains(out, "not done within") {
+		t.Errorf("it has waited until its time was up:\n%s", out)
+	}
+	b.run(t, b.root, "kubectl", "delete", "namespace", row.name)
+}
+
+// variant is a copy of the golden project's bundle as that of an operator of another name and API group, but of the
+// same image.
+func (b *bench) variant(t *testing.T, name string, edit func(csv string) string) string {
+	t.Helper()
+	source, dir := filepath.Join(b.root, project, "bundle"), filepath.Join(t.TempDir(), name)
+	for _, folder := range []string{"manifests", "metadata"} {
+		entries, err := os.ReadDir(filepath.Join(source, folder))
+		if err == nil {
+			err = os.MkdirAll(filepath.Join(dir, folder), 0o755)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, entry := range entries {
+			text := strings.ReplaceAll(string(read(t, filepath.Join(source, folder, entry.Name()))), "image: example.com/"+projectImage, "image: IMAGE")
+			text = strings.ReplaceAll(text, "memcached-operator", name)
+			text = strings.ReplaceAll(text, "cache.example.com", name+".example.com")
+			text = strings.ReplaceAll(text, "image: IMAGE", "image: "+b.image(projectImage))
+			if strings.Contains(entry.Name(), "clusterserviceversion") {
+				text = edit(text)
+			}
+			if err := os.WriteFile(filepath.Join(dir, folder, entry.Name()), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return dir
 }
