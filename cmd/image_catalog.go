@@ -89,11 +89,8 @@ func (a *app) runImageCatalog(ctx context.Context, name string, o *imageCatalogO
 	}
 	ctx, stop := untilInterrupted(ctx)
 	defer stop()
-	made := image.Recipe{Base: o.base, Labels: map[string]string{configsLabel: "/" + configsDir}, Created: at, Author: "operon image catalog"}
-	if o.base != image.Scratch {
-		made.Entrypoint = []string{"/bin/opm"}
-		made.Cmd = []string{"serve", "/" + configsDir, "--cache-dir=/tmp/cache", "--cache-enforce-integrity=false"}
-	}
+	made := catalogRecipe(o.base)
+	made.Created, made.Author = at, "operon image catalog"
 	for _, platform := range append(slices.Clone(o.platforms), "")[:max(len(o.platforms), 1)] {
 		made.Parts = append(made.Parts, image.Part{Platform: platform, Layers: []*image.Layer{layer}})
 	}
@@ -102,4 +99,14 @@ func (a *app) runImageCatalog(ctx context.Context, name string, o *imageCatalogO
 		return interrupted(ctx, err)
 	}
 	return interrupted(ctx, a.deliver(ctx, dir, img, &o.targetOptions))
+}
+
+// catalogRecipe is of an image that serves its catalog with the base's opm, if it has one.
+func catalogRecipe(base string) image.Recipe {
+	r := image.Recipe{Base: base, Labels: map[string]string{configsLabel: "/" + configsDir}}
+	if base != image.Scratch {
+		r.Entrypoint = []string{"/bin/opm"}
+		r.Cmd = []string{"serve", "/" + configsDir, "--cache-dir=/tmp/cache", "--cache-enforce-integrity=false"}
+	}
+	return r
 }

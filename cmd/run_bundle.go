@@ -30,9 +30,11 @@ The nodes must be able to pull an IMAGE, as they do with every operator's bundle
 layout or a tarball is handed to OLM with the catalog, so that the bundle needs no registry; the
 operator's own image does.
 
-If it does not work, the causes are printed: states of OLM's objects, events and the last lines of
-logs. The same command goes on where an interrupted one has stopped, and 'cleanup' removes
-everything that it has made.`,
+If it does not work, the causes are printed: states of OLM's objects, events and lines of logs. That
+is when --timeout is up, and earlier where waiting is of no use: an image is not there or may not be
+had, a container has ended four times, OLM has found no way to install the bundle for 20 seconds, the
+operator may not see its custom resources. The same command goes on where an interrupted one has
+stopped, and 'cleanup' removes everything that it has made but the image of --push-catalog.`,
 		Example: fmt.Sprintf(`  # What 'bundle' has made, without a registry for it:
   %[1]s run bundle ./bundle
 
@@ -41,6 +43,9 @@ everything that it has made.`,
 
   # Behind a proxy, with nothing left behind if it fails:
   %[1]s run bundle ./bundle --env HTTPS_PROXY --env NO_PROXY --cleanup-on-failure --timeout 5m
+
+  # With the catalog as an image, where pods may not come from ConfigMaps:
+  %[1]s run bundle ./bundle --push-catalog quay.io/example/memcached-operator-catalog:test
 
   # For somebody else to apply:
   %[1]s run bundle ./bundle -n memcached --dry-run -o yaml`, a.program),
@@ -80,6 +85,7 @@ func (a *app) runBundleImage(ctx context.Context, arg string, o *runOptions) err
 // install gives a bundle to OLM, or prints what it would give.
 func (a *app) install(ctx context.Context, client *kube.Client, namespace string, bundle olm.Runnable, mode olm.InstallMode, o *runOptions) error {
 	options := olm.RunOptions{Client: client, Namespace: namespace, Bundle: bundle, Mode: mode, Serving: o.serving(a), CleanUp: o.cleanUp}
+	a.asImage(&options, o)
 	if a.dryRun {
 		objects, err := olm.Objects(options)
 		if err != nil {

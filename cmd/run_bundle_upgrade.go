@@ -64,6 +64,7 @@ func (a *app) runBundleUpgrade(ctx context.Context, arg string, o *runOptions) e
 	}
 	a.progressf("Generated a valid Upgraded File-Based Catalog")
 	options := olm.RunOptions{Client: client, Namespace: namespace, Bundle: bundle, Serving: o.serving(a)}
+	a.asImage(&options, o)
 	if options.Serving.AnyUser, err = ownUsers(ctx, client, namespace); err != nil {
 		return err
 	}

@@ -39,7 +39,7 @@ func (o *operatorOptions) check() project.Findings {
 type runOptions struct {
 	operatorOptions
 	registryOptions
-	mode, indexImage, decompression, pullPolicy, pullSecret, caSecret, account, security, output string
+	mode, indexImage, decompression, pullPolicy, pullSecret, caSecret, account, security, output, pushCatalog string
 	skipTLS, skipTLSVerify, useHTTP, cleanUp                                                     bool
 	selector                                                                                     map[string]string
 	env                                                                                          []string
@@ -55,7 +55,9 @@ const (
 func (o *runOptions) addServing(c *cobra.Command) {
 	o.operatorOptions.add(c)
 	flags := c.Flags()
+	o.registryOptions.addTo(flags)
 	flags.StringVar(&o.indexImage, "index-image", defaultIndexImage, "`image` with opm that serves the catalog; what it has in /configs is served too")
+	flags.StringVar(&o.pushCatalog, "push-catalog", "", "serve the catalog as an `image` of this name, made of the index image and pushed, and not from ConfigMaps")
 	flags.StringVar(&o.decompression, "decompression-image", defaultDecompression, "`image` with sh, cat and gzip, for catalogs too large for one ConfigMap")
 	flags.StringVar(&o.pullPolicy, "image-pull-policy", "Always", "when the registry's images are pulled: Always, IfNotPresent or Never")
 	flags.StringVar(&o.pullSecret, "pull-secret-name", "", "`secret` of the namespace to pull the bundle and the registry's images with")
@@ -79,7 +81,6 @@ func (o *runOptions) addPulling(c *cobra.Command) {
 	_ = flags.MarkHidden("skip-tls") // the only error is a flag that does not exist
 	flags.String("mode", "", "of no effect: how bundles went into catalogs of old")
 	_ = flags.MarkHidden("mode")
-	o.registryOptions.addTo(flags)
 }
 
 func (o *runOptions) addMode(c *cobra.Command) {
@@ -102,6 +103,9 @@ func (o *runOptions) check(dryRun bool) (project.Findings, olm.InstallMode) {
 		if !image.ValidReference(ref.value) {
 			add(ref.flag, ref.value, "is no reference of an image, like quay.io/operator-framework/opm:latest")
 		}
+	}
+	if o.pushCatalog != "" && (!image.ValidReference(o.pushCatalog) || image.HasDigest(o.pushCatalog)) {
+		add("--push-catalog", o.pushCatalog, "is no name that an image can be pushed by, like registry.example.com/memcached-operator-catalog:test")
 	}
 	for _, choice := range []struct {
 		flag, value string

@@ -58,32 +58,40 @@ func (c *Client) hopeless(ctx context.Context, namespace string, query url.Value
 		if owner != "" && (len(owners) == 0 || owners[0].Name != owner) {
 			continue
 		}
-		if reason := hopelessPod(pod); reason != "" {
-			return fmt.Sprintf("pod %s: %s", pod.GetName(), reason)
+		if reason := HopelessPod(pod); reason != "" {
+			return reason
 		}
 	}
 	return ""
 }
 
-func hopelessPod(pod *Object) string {
+// HopelessPod is as Hopeless, of one pod.
+func HopelessPod(pod *Object) string {
 	if pod.GetDeletionTimestamp() != nil {
 		return ""
 	}
 	for _, list := range []string{"initContainerStatuses", "containerStatuses"} {
 		statuses, _, _ := unstructured.NestedSlice(pod.Object, "status", list)
 		for _, item := range statuses {
-			status, _ := item.(map[string]any)
-			text := func(fields ...string) string { s, _, _ := unstructured.NestedString(status, fields...); return s }
-			waiting, message := text("state", "waiting", "reason"), text("state", "waiting", "message")
-			if waiting == "InvalidImageName" || waiting == "ErrImageNeverPull" || waiting == "ImagePullBackOff" && isFinal(message) {
-				return fmt.Sprintf("the image %s of container %s cannot be pulled", text("image"), text("name"))
-			}
-			restarts, _, _ := unstructured.NestedInt64(status, "restartCount")
-			code, _, _ := unstructured.NestedInt64(status, "lastState", "terminated", "exitCode")
-			if waiting == "CrashLoopBackOff" && restarts >= mostRestarts && code != 0 {
-				return fmt.Sprintf("container %s has ended %d times, with code %d", text("name"), restarts+1, code)
+			if status, ok := item.(map[string]any); ok {
+				if reason := hopelessContainer(status); reason != "" {
+					return fmt.Sprintf("pod %s: %s", pod.GetName(), reason)
+				}
 			}
 		}
+	}
+	return ""
+}
+
+func hopelessContainer(status map[string]any) string {
+	text := func(fields ...string) string { s, _, _ := unstructured.NestedString(status, fields...); return s }
+	number := func(fields ...string) int64 { n, _, _ := unstructured.NestedInt64(status, fields...); return n }
+	restarts, code := number("restartCount"), number("lastState", "terminated", "exitCode")
+	switch reason := text("state", "waiting", "reason"); {
+	case reason == "InvalidImageName", reason == "ErrImageNeverPull", reason == "ImagePullBackOff" && isFinal(text("state", "waiting", "message")):
+		return fmt.Sprintf("the image %s of container %s cannot be pulled", text("image"), text("name"))
+	case reason == "CrashLoopBackOff" && restarts >= mostRestarts && code != 0:
+		return fmt.Sprintf("container %s has ended %d times, with code %d", text("name"), restarts+1, code)
 	}
 	return ""
 }

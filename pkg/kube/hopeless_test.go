@@ -37,7 +37,7 @@ func TestHopelessPod(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if got := hopelessPod(pod); got != row.want {
+				if got := HopelessPod(pod); strings.TrimPrefix(got, "pod p: ") != row.want {
 					t.Errorf("%s: %q, want %q", list, got, row.want)
 				}
 			}

@@ -31,6 +31,9 @@ type RunOptions struct {
 	Bundle    Runnable
 	Mode      InstallMode
 	Serving   Serving
+	// PushCatalog makes an image of the catalog and names it, for Serving; nil is for a registry of ours. It
+	// is called once it is sure that the bundle can be installed here.
+	PushCatalog func(context.Context) (image string, err error)
 	// CleanUp removes what was made when it does not work out.
 	CleanUp bool
 	// Progress is told what happens; nil is for nobody.
@@ -175,6 +178,9 @@ func (r *run) unclaimed(ctx context.Context) error {
 
 // install brings the objects into the cluster, one after the other, and waits.
 func (r *run) install(ctx context.Context, targets []string, group *kube.Object) error {
+	if err := r.push(ctx); err != nil {
+		return err
+	}
 	objects, err := r.objects(targets)
 	if err != nil {
 		return err

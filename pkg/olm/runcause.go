@@ -76,7 +76,19 @@ func (r *run) catalogCause(ctx context.Context, e *RunError) {
 	if err != nil || live == nil {
 		return
 	}
-	if health := catalogHealth(live); !health.Ready {
+	health := catalogHealth(live)
+	if r.Serving.CatalogImage != "" {
+		cause := &kube.Cause{}
+		r.Client.ExplainPods(ctx, cause, r.Namespace, catalogPods(live))
+		for _, image := range cause.Images {
+			e.advise("the nodes cannot pull the catalog %s: name it by a registry that they reach, or give a --pull-secret-name", image)
+		}
+		if len(cause.Lines) > 0 {
+			e.trouble(kube.FullName(live), "its pod is not ready", cause.Lines...)
+			return
+		}
+	}
+	if !health.Ready {
 		e.trouble(kube.FullName(live), health.Reason)
 		e.advise("catalog-operator must reach the registry's service on port %d: look for network policies, and at its log", grpcPort)
 	}

@@ -10,6 +10,14 @@ import (
 	"github.com/operon-sdk/operon/pkg/kube"
 )
 
+// push pushes the catalog, if it is to be served as an image.
+func (r *run) push(ctx context.Context) (err error) {
+	if r.PushCatalog != nil {
+		r.Serving.CatalogImage, err = r.PushCatalog(ctx)
+	}
+	return err
+}
+
 // serve makes the catalog available to OLM.
 func (r *run) serve(ctx context.Context, o *runObjects) error {
 	for _, object := range o.registry {
@@ -61,9 +69,15 @@ func (r *run) waitCatalog(ctx context.Context, catalog *kube.Object) error {
 			return err
 		}
 		if live != nil {
-			at, _ := at(live.Object, "status", "connectionState", "address").(string)
-			health := catalogHealth(live)
-			if health.Ready && (address == "" || at == address) {
+			from, _ := at(live.Object, "status", "connectionState", "address").(string)
+			served := address == from
+			if r.Serving.CatalogImage != "" {
+				var reason string
+				if served, reason = r.servedImage(ctx, catalog); reason != "" {
+					return r.failed(ctx, fmt.Errorf("the pod of the catalog's image does not start: %s", reason))
+				}
+			}
+			if served && catalogHealth(live).Ready {
 				return nil
 			}
 			r.wait("waiting for OLM to read the catalog")
@@ -72,6 +86,28 @@ func (r *run) waitCatalog(ctx context.Context, catalog *kube.Object) error {
 			return r.failed(ctx, errors.New("OLM does not read the catalog"))
 		}
 	}
+}
+
+// servedImage tells whether a pod of OLM's serves the catalog's image, and not a former one, or why there will be none.
+func (r *run) servedImage(ctx context.Context, catalog *kube.Object) (served bool, hopeless string) {
+	pods, err := r.Client.List(ctx, kube.Resource{APIVersion: "v1", Name: "pods", Kind: "Pod"}, r.Namespace, catalogPods(catalog))
+	if err != nil {
+		return false, ""
+	}
+	for _, pod := range pods {
+		containers, _ := at(pod.Object, "spec", "containers").([]any)
+		ofImage := slices.ContainsFunc(containers, func(c any) bool { return at(c, "image") == r.Serving.CatalogImage })
+		if ofImage && pod.GetDeletionTimestamp() == nil {
+			return slices.ContainsFunc(kube.Conditions(pod), func(c kube.Condition) bool { return c.Type == "Ready" && c.Status == "True" }),
+				kube.HopelessPod(pod)
+		}
+	}
+	return false, ""
+}
+
+// catalogPods selects the pods that OLM makes for a catalog's image.
+func catalogPods(catalog *kube.Object) url.Values {
+	return url.Values{"labelSelector": {"olm.catalogSource=" + catalog.GetName()}}
 }
 
 // dropFormer removes the registry of a former catalog.

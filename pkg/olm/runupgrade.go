@@ -88,6 +88,9 @@ func (r *run) upgradeObjects(ctx context.Context) (*runObjects, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := r.push(ctx); err != nil {
+		return nil, err
+	}
 	return r.objects(targets)
 }
 

@@ -1,0 +1,58 @@
+package cmd
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/operon-sdk/operon/pkg/image"
+	"github.com/operon-sdk/operon/pkg/olm"
+)
+
+// catalogImage makes the image of a bundle's catalog and pushes it where --push-catalog says. It returns what OLM pulls it by,
+// which is another name for another content: OLM serves an image that it knows on.
+func (a *app) catalogImage(ctx context.Context, bundle olm.Runnable, o *runOptions) (string, error) {
+	dir, err := a.workDir()
+	if err != nil {
+		return "", err
+	}
+	at, err := a.imageTime()
+	if err != nil {
+		return "", err
+	}
+	layer, err := image.NewLayer("the catalog", []image.File{{
+		Name: configsDir + "/" + bundle.Package + "/catalog.yaml", Mode: 0o644, Size: int64(len(bundle.Catalog)),
+		Open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(bundle.Catalog)), nil },
+	}}, at)
+	if err != nil {
+		return "", err
+	}
+	recipe := catalogRecipe(o.indexImage)
+	recipe.Created, recipe.Author, recipe.Parts = at, "operon run", []image.Part{{Layers: []*image.Layer{layer}}}
+	made, err := a.imageOptions(dir, o.registryOptions).Make(ctx, recipe)
+	if err != nil {
+		return "", fmt.Errorf("making the image of the catalog: %w", err)
+	}
+	made.Name = o.pushCatalog
+	digest, err := made.Digest()
+	if err != nil {
+		return "", err
+	}
+	if err := a.pushImage(ctx, made, o.pushCatalog, a.registries(o.registryOptions)); err != nil {
+		return "", fmt.Errorf("--push-catalog: %w", err)
+	}
+	return image.WithDigest(o.pushCatalog, digest), nil
+}
+
+// asImage lets the catalog be served as an image, if the flags say so.
+func (a *app) asImage(options *olm.RunOptions, o *runOptions) {
+	switch {
+	case o.pushCatalog == "":
+	case a.dryRun:
+		options.Serving.CatalogImage = o.pushCatalog
+		a.progressf("the image %s of the catalog would be pushed, and be named by its digest", o.pushCatalog)
+	default:
+		options.PushCatalog = func(ctx context.Context) (string, error) { return a.catalogImage(ctx, options.Bundle, o) }
+	}
+}
