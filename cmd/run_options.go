@@ -40,9 +40,9 @@ type runOptions struct {
 	operatorOptions
 	registryOptions
 	mode, indexImage, decompression, pullPolicy, pullSecret, caSecret, account, security, output, pushCatalog string
-	skipTLS, skipTLSVerify, useHTTP, cleanUp                                                     bool
-	selector                                                                                     map[string]string
-	env                                                                                          []string
+	skipTLS, skipTLSVerify, useHTTP, cleanUp                                                                  bool
+	selector                                                                                                  map[string]string
+	env                                                                                                       []string
 }
 
 const (
