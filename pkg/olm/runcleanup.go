@@ -54,7 +54,7 @@ func (c *cleanup) wait(format string, args ...any) {
 // counts what it has removed. What others have made stays, such as a catalog or an OperatorGroup of the
 // user's. The order: the subscription, so that nothing is installed again; custom resources, while the
 // operator can still do what their finalizers wait for; their definitions; the ClusterServiceVersion, with
-// which OLM takes all it made for it; the catalog. A removal that was interrupted is completed.
+// which OLM takes all it made for it; the catalog; the OperatorGroup. A removal that was interrupted is completed.
 func Cleanup(ctx context.Context, o CleanupOptions) (removed int, err error) {
 	c := &cleanup{CleanupOptions: o}
 	err = c.all(ctx)
@@ -96,15 +96,13 @@ func (c *cleanup) all(ctx context.Context) error {
 	if err := c.catalog(ctx); err != nil {
 		return err
 	}
-	if c.DeleteGroups {
-		if err := c.groups(ctx); err != nil {
-			return err
-		}
-	}
 	if err := c.component(ctx); err != nil {
 		return err
 	}
-	return c.removeLeftovers(ctx, left)
+	if err := c.removeLeftovers(ctx, left); err != nil || !c.DeleteGroups {
+		return err
+	}
+	return c.groups(ctx)
 }
 
 // componentLabel is what OLM puts on everything that belongs to an operator.
@@ -140,107 +138,6 @@ func (c *cleanup) csvs(ctx context.Context, subscription *kube.Object) ([]*kube.
 	}), nil
 }
 
-// definitions deletes the custom resources of the operator, and waits for its finalizers, and then their
-// definitions. Those that another operator serves too stay, with their resources.
-func (c *cleanup) definitions(ctx context.Context, csvs []*kube.Object) error {
-	names, err := c.owned(ctx, csvs)
-	if err != nil {
-		return err
-	}
-	var crds []*kube.Object
-	for _, name := range names {
-		crd, err := c.Client.Get(ctx, kube.Named(crdGroup, crdKind, "", name))
-		if err != nil {
-			return err
-		}
-		if crd == nil {
-			continue
-		}
-		others, err := c.servedElsewhere(ctx, name)
-		if err != nil {
-			return err
-		}
-		if others != "" {
-			c.say("kept %s, which %s serves too", kube.FullName(crd), others)
-			continue
-		}
-		crds = append(crds, crd)
-	}
-	var resources []*kube.Object
-	for _, crd := range crds {
-		found, err := c.resources(ctx, crd)
-		if err != nil {
-			return err
-		}
-		resources = append(resources, found...)
-	}
-	if err := c.remove(ctx, resources...); err != nil {
-		if ctx.Err() != nil && len(csvs) > 0 {
-			return fmt.Errorf("%w\nthe operator %s still runs, and its finalizers hold them: its log says why; 'kubectl patch' can take the finalizers away", err, csvs[0].GetName())
-		}
-		return err
-	}
-	return c.remove(ctx, crds...)
-}
-
-// owned are the definitions of the operator: what the ClusterServiceVersions say, and what OLM has marked.
-func (c *cleanup) owned(ctx context.Context, csvs []*kube.Object) ([]string, error) {
-	var names []string
-	for _, csv := range csvs {
-		list, _ := at(csv.Object, "spec", "customresourcedefinitions", "owned").([]any)
-		for _, item := range list {
-			if name, _ := at(item, "name").(string); name != "" {
-				names = append(names, name)
-			}
-		}
-	}
-	marked, err := c.Client.ListNames(ctx, crdResource(), "", url.Values{"labelSelector": {c.componentLabel()}})
-	if err != nil {
-		return nil, err
-	}
-	for _, crd := range marked {
-		// OLM marks what an operator requires, too.
-		if len(csvs) == 0 || slices.Contains(names, crd.GetName()) {
-			names = append(names, crd.GetName())
-		}
-	}
-	slices.Sort(names)
-	return slices.Compact(names), nil
-}
-
-// servedElsewhere names another operator that serves a definition, or nothing.
-func (c *cleanup) servedElsewhere(ctx context.Context, crd string) (string, error) {
-	all, err := c.Client.List(ctx, olmResource("clusterserviceversions", csvKind), "", nil)
-	if err != nil {
-		return "", err
-	}
-	for _, csv := range all {
-		_, marked := csv.GetLabels()[c.componentLabel()]
-		if csv.GetLabels()["olm.copiedFrom"] != "" || marked {
-			continue
-		}
-		list, _ := at(csv.Object, "spec", "customresourcedefinitions", "owned").([]any)
-		if csv.GetNamespace() != c.Namespace && slices.ContainsFunc(list, func(item any) bool { return at(item, "name") == crd }) {
-			return kube.FullName(csv), nil
-		}
-	}
-	return "", nil
-}
-
-// resources are the custom resources of a definition, in all namespaces.
-func (c *cleanup) resources(ctx context.Context, crd *kube.Object) ([]*kube.Object, error) {
-	text := func(fields ...string) string { s, _ := at(crd.Object, fields...).(string); return s }
-	version := ""
-	list, _ := at(crd.Object, "spec", "versions").([]any)
-	for _, item := range list {
-		if name, _ := at(item, "name").(string); at(item, "storage") == true || version == "" && at(item, "served") == true {
-			version = name
-		}
-	}
-	r := kube.Resource{APIVersion: text("spec", "group") + "/" + version, Name: text("spec", "names", "plural"), Kind: text("spec", "names", "kind")}
-	return c.Client.ListNames(ctx, r, "", nil)
-}
-
 // catalog removes the catalog and its registry, if a run has made them.
 func (c *cleanup) catalog(ctx context.Context) error {
 	name := CatalogName(c.Package)
@@ -265,23 +162,6 @@ func (c *cleanup) catalog(ctx context.Context) error {
 		}
 	}
 	return c.remove(ctx, objects...)
-}
-
-// groups removes the OperatorGroup of a run once no subscription of the namespace needs it.
-func (c *cleanup) groups(ctx context.Context) error {
-	others, err := c.Client.ListNames(ctx, olmResource("subscriptions", "Subscription"), c.Namespace, nil)
-	if err != nil {
-		return err
-	}
-	live, err := c.Client.Get(ctx, kube.Named(groupVersion, "OperatorGroup", c.Namespace, groupName))
-	if err != nil || live == nil {
-		return err
-	}
-	if len(others) > 0 {
-		c.say("kept %s, which %s needs", kube.FullName(live), kube.FullName(others[0]))
-		return nil
-	}
-	return c.remove(ctx, live)
 }
 
 // component removes OLM's record of the operator, which OLM makes again for as long as anything is marked.

@@ -25,6 +25,8 @@ func (b *bench) testRunBundle(t *testing.T) {
 	b.progress.Done("cleanup, killed twice")
 	b.testBrokenBundles(t)
 	b.progress.Done("bundles that cannot be installed say why")
+	b.testWaysToServe(t)
+	b.progress.Done("bundles from folders, files and package manifests, served in every way")
 }
 
 // testLifeOfBundle takes the golden project's operator from its bundle's image through an upgrade to its removal.
@@ -200,7 +202,7 @@ func (b *bench) testBrokenBundles(t *testing.T) {
 }
 
 func (b *bench) testBroken(t *testing.T, row broken) {
-	bundle := b.variant(t, row.name, row.edit)
+	bundle := filepath.Join(b.variant(t, row.name, row.edit), "bundle")
 	b.run(t, b.root, "kubectl", "create", "namespace", row.name)
 	args := append([]string{"run", "bundle", bundle, "--namespace", row.name, "--timeout", "4m", "--cleanup-on-failure"}, row.args...)
 	out := b.runOperon(t, 1, args...)
@@ -211,13 +213,14 @@ func (b *bench) testBroken(t *testing.T, row broken) {
 	b.run(t, b.root, "kubectl", "delete", "namespace", row.name)
 }
 
-// variant is a copy of the golden project's bundle as that of an operator of another name and API group, but of the
-// same image.
+// variant is a folder with a copy of the golden project's bundle and its Dockerfile, as that of an operator of another
+// name and API group, but of the same image.
 func (b *bench) variant(t *testing.T, name string, edit func(csv string) string) string {
 	t.Helper()
-	source, dir := filepath.Join(b.root, project, "bundle"), filepath.Join(t.TempDir(), name)
-	for _, folder := range []string{"manifests", "metadata"} {
-		entries, err := os.ReadDir(filepath.Join(source, folder))
+	dir := t.TempDir()
+	files := []string{"bundle.Dockerfile"}
+	for _, folder := range []string{"bundle/manifests", "bundle/metadata", "bundle/tests/scorecard"} {
+		entries, err := os.ReadDir(filepath.Join(b.root, project, folder))
 		if err == nil {
 			err = os.MkdirAll(filepath.Join(dir, folder), 0o755)
 		}
@@ -225,16 +228,19 @@ func (b *bench) variant(t *testing.T, name string, edit func(csv string) string)
 			t.Fatal(err)
 		}
 		for _, entry := range entries {
-			text := strings.ReplaceAll(string(read(t, filepath.Join(source, folder, entry.Name()))), "image: example.com/"+projectImage, "image: IMAGE")
-			text = strings.ReplaceAll(text, "memcached-operator", name)
-			text = strings.ReplaceAll(text, "cache.example.com", name+".example.com")
-			text = strings.ReplaceAll(text, "image: IMAGE", "image: "+b.image(projectImage))
-			if strings.Contains(entry.Name(), "clusterserviceversion") {
-				text = edit(text)
-			}
-			if err := os.WriteFile(filepath.Join(dir, folder, entry.Name()), []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			files = append(files, folder+"/"+entry.Name())
+		}
+	}
+	for _, file := range files {
+		text := strings.ReplaceAll(string(read(t, filepath.Join(b.root, project, file))), "image: example.com/"+projectImage, "image: IMAGE")
+		text = strings.ReplaceAll(text, "memcached-operator", name)
+		text = strings.ReplaceAll(text, "cache.example.com", name+".example.com")
+		text = strings.ReplaceAll(text, "image: IMAGE", "image: "+b.image(projectImage))
+		if edit != nil && strings.Contains(file, "clusterserviceversion") {
+			text = edit(text)
+		}
+		if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
 		}
 	}
 	return dir

@@ -1,0 +1,104 @@
+package olm
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/operon-sdk/operon/pkg/kube"
+)
+
+// podSettings puts into the registry's pod what the flags say.
+func (r *run) podSettings(deployment *kube.Object) {
+	s := r.Serving
+	pod := at(deployment.Object, "spec", "template", "spec").(map[string]any)
+	if s.AnyUser {
+		delete(pod["securityContext"].(map[string]any), "runAsUser")
+	}
+	lists := []string{"containers", "initContainers"}
+	for _, list := range lists {
+		items, _ := pod[list].([]any)
+		for _, item := range items {
+			container := item.(map[string]any)
+			if s.Legacy {
+				delete(container, "securityContext")
+			}
+			if len(s.Env) > 0 {
+				container["env"] = envOf(s.Env)
+			}
+		}
+	}
+	if s.Legacy {
+		delete(pod, "securityContext")
+	}
+	if s.ServiceAccount != "" {
+		pod["serviceAccountName"] = s.ServiceAccount
+	}
+	if s.PullSecret != "" {
+		pod["imagePullSecrets"] = []any{map[string]any{"name": s.PullSecret}}
+	}
+	if len(s.NodeSelector) > 0 {
+		pod["nodeSelector"] = selectorOf(s.NodeSelector)
+	}
+}
+
+// catalogSettings says where OLM finds the catalog, and how it pulls the bundle.
+func (r *run) catalogSettings(catalog *kube.Object) {
+	s := r.Serving
+	if s.CatalogImage != "" {
+		setAt(catalog, s.CatalogImage, "spec", "image")
+	} else {
+		setAt(catalog, fmt.Sprintf("%s.%s.svc:%d", r.registryName(), r.Namespace, grpcPort), "spec", "address")
+		if r.Bundle.Image != "" {
+			// What operator-sdk looks for when it upgrades what another run has installed.
+			injected, err := json.Marshal([]map[string]string{{"imageTag": r.Bundle.Image, "mode": "replaces"}})
+			if err == nil {
+				catalog.SetAnnotations(map[string]string{
+					"operators.operatorframework.io/index-image":      s.IndexImage,
+					"operators.operatorframework.io/injected-bundles": string(injected),
+				})
+			}
+		}
+	}
+	if s.PullSecret != "" {
+		setAt(catalog, []any{s.PullSecret}, "spec", "secrets")
+	}
+	if len(s.NodeSelector) > 0 {
+		setAt(catalog, selectorOf(s.NodeSelector), "spec", "grpcPodConfig", "nodeSelector")
+	}
+}
+
+// operatorConfig is what the subscription hands to the operator's pods.
+func (r *run) operatorConfig() map[string]any {
+	config := map[string]any{}
+	if len(r.Serving.NodeSelector) > 0 {
+		config["nodeSelector"] = selectorOf(r.Serving.NodeSelector)
+	}
+	if len(r.Serving.Env) > 0 {
+		config["env"] = envOf(r.Serving.Env)
+	}
+	return config
+}
+
+func envOf(list []EnvVar) []any {
+	var items []any
+	for _, v := range list {
+		items = append(items, map[string]any{"name": v.Name, "value": v.Value})
+	}
+	return items
+}
+
+func selectorOf(labels map[string]string) map[string]any {
+	selector := map[string]any{}
+	for key, value := range labels {
+		selector[key] = value
+	}
+	return selector
+}
+
+func stringsOf(list []string) []any {
+	var items []any
+	for _, item := range list {
+		items = append(items, item)
+	}
+	return items
+}
