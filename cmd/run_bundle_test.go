@@ -135,6 +135,15 @@ func TestRunBundle(t *testing.T) {
 	c.delete(t, "operators.coreos.com/v1alpha1", "CatalogSource", "mem", "other")
 	c.try(t, func() error { return c.sameAs(t, before) })
 
+	text = operon(t, 0, "--dry-run", "run", "bundle", bundle, "-n", "mem", "--push-catalog", "example.com/catalog:v1")
+	holds(t, text, "image: example.com/catalog:v1", "the image example.com/catalog:v1 of the catalog would be pushed")
+	if strings.Contains(text, "kind: Deployment") || strings.Contains(text, "address:") {
+		t.Errorf("a catalog that is an image has a registry, too:\n%s", text)
+	}
+	holds(t, operon(t, 2, "run", "bundle", bundle, "--push-catalog", "example.com/c@sha256:"+strings.Repeat("0", 64)), "--push-catalog", "is no name that an image can be pushed by")
+	// Nothing is pushed for a bundle that cannot be installed.
+	holds(t, operon(t, 1, "run", "bundle", bundle, "-n", "nowhere", "--push-catalog", "example.com/catalog:v1"), "there is no namespace nowhere")
+
 	// A failed run takes away what it has made, and waits for no image that cannot be had.
 	holds(t, operon(t, 1, "run", "bundle", bundle, "-n", "mem", "--timeout", "5s", "--cleanup-on-failure"),
 		"removing what was made", `operatorgroup "operator-sdk-og" deleted`)

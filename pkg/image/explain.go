@@ -2,6 +2,7 @@ package image
 
 import (
 	"context"
+	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
@@ -60,7 +61,11 @@ func (s source) explain(err error) error {
 		return fmt.Errorf("the credentials for %s cannot be read; see the config.json of docker, the auth.json of podman, and their credential helpers", host)
 	}
 	answer, ok := errors.AsType[*transport.Error](err)
+	// A private host is asked without TLS after that has failed, and has no good answer to it.
+	certificate, distrusted := errors.AsType[*tls.CertificateVerificationError](err)
 	switch {
+	case distrusted:
+		return fmt.Errorf("%s: %w: %s", host, ErrUnreachable, unreachable(host, certificate))
 	case !ok && reached(err):
 		return fmt.Errorf("%s: %s", host, withoutQueries(err))
 	case !ok:

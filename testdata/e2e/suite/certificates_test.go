@@ -82,7 +82,7 @@ func secretOf(ctx context.Context, client *kube.Client, namespace, name string, 
 	if !kube.IsNotFound(err) {
 		return secret.Data["tls.crt"], err
 	}
-	certificate, key, err := selfSigned(dnsNames)
+	certificate, key, err := selfSigned(dnsNames, time.Now().Add(24*time.Hour))
 	if err != nil {
 		return nil, fmt.Errorf("making a certificate: %w", err)
 	}
@@ -93,14 +93,14 @@ func secretOf(ctx context.Context, client *kube.Client, namespace, name string, 
 	return certificate, err
 }
 
-func selfSigned(dnsNames []string) (certificate, key []byte, err error) {
+func selfSigned(dnsNames []string, until time.Time) (certificate, key []byte, err error) {
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, nil, err
 	}
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: "e2e"}, DNSNames: dnsNames,
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: until,
 		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}

@@ -25,45 +25,40 @@ type way struct {
 	objects, want []string
 }
 
-// testWaysToServe holds that bundles of every form are installed, and served in every way, at the same time.
+// testWaysToServe holds that bundles of every form are installed, and served in every way.
 func (b *bench) testWaysToServe(t *testing.T) {
-	before := b.objects(t)
-	b.pushShell(t)
 	bundle := []string{"run", "bundle"}
-	t.Run("ways", func(t *testing.T) {
-		for _, row := range []way{
-			{name: "large", want: []string{"Created registry pod: large-catalog-registry-"}, source: func(t *testing.T, dir string) []string {
-				enlarge(t, dir)
-				return append(bundle, filepath.Join(dir, "bundle"), "--decompression-image", b.image(shellImage))
-			}},
-			{name: "layout", source: func(t *testing.T, dir string) []string {
-				b.runOperon(t, 0, "-C", dir, "image", "bundle", "--oci-layout", "layout")
-				return append(bundle, filepath.Join(dir, "layout"), "--security-context-config", "legacy", "--image-pull-policy", "IfNotPresent")
-			}},
-			{
-				name: "tarball", objects: []string{
-					"serviceaccount registry", "secret generic pull --type=kubernetes.io/dockerconfigjson --from-literal=.dockerconfigjson={\"auths\":{}}",
-				},
-				source: func(t *testing.T, dir string) []string {
-					b.runOperon(t, 0, "-C", dir, "image", "bundle", "--image", "example.com/tarball:v1", "--tarball", "bundle.tar")
-					return append(bundle, filepath.Join(dir, "bundle.tar"), "--service-account", "registry", "--pull-secret-name", "pull")
-				},
+	for _, row := range []way{
+		{name: "large", want: []string{"Created registry pod: large-catalog-registry-"}, source: func(t *testing.T, dir string) []string {
+			enlarge(t, dir)
+			return append(bundle, filepath.Join(dir, "bundle"), "--decompression-image", b.image(shellImage))
+		}},
+		{name: "layout", source: func(t *testing.T, dir string) []string {
+			b.runOperon(t, 0, "-C", dir, "image", "bundle", "--oci-layout", "layout")
+			return append(bundle, filepath.Join(dir, "layout"), "--security-context-config", "legacy", "--image-pull-policy", "IfNotPresent")
+		}},
+		{
+			name: "tarball", objects: []string{
+				"serviceaccount registry", "secret generic pull --type=kubernetes.io/dockerconfigjson --from-literal=.dockerconfigjson={\"auths\":{}}",
 			},
-			{name: "manifests", source: func(t *testing.T, dir string) []string {
-				return []string{"run", "packagemanifests", packageManifests(t, dir), "--env", "FROM=manifests"}
-			}},
-			{name: "pushed", want: []string{"pushed   " + b.registry + "/pushed-catalog@sha256:"}, source: func(t *testing.T, dir string) []string {
-				return append(bundle, filepath.Join(dir, "bundle"), "--push-catalog", b.registry+"/pushed-catalog:test",
-					"--registry-mirror", "quay.io="+b.registry, "--insecure-registry", b.registry)
-			}},
-		} {
-			t.Run(row.name, func(t *testing.T) {
-				t.Parallel()
-				b.testWay(t, row)
-			})
-		}
-	})
-	b.backTo(t, before)
+			source: func(t *testing.T, dir string) []string {
+				b.runOperon(t, 0, "-C", dir, "image", "bundle", "--image", "example.com/tarball:v1", "--tarball", "bundle.tar")
+				return append(bundle, filepath.Join(dir, "bundle.tar"), "--service-account", "registry", "--pull-secret-name", "pull")
+			},
+		},
+		{name: "manifests", source: func(t *testing.T, dir string) []string {
+			return []string{"run", "packagemanifests", packageManifests(t, dir), "--env", "FROM=manifests"}
+		}},
+		{name: "pushed", want: []string{"pushed   " + b.registry + "/pushed-catalog@sha256:"}, source: func(t *testing.T, dir string) []string {
+			return append(bundle, filepath.Join(dir, "bundle"), "--push-catalog", b.registry+"/pushed-catalog:test",
+				"--registry-mirror", "quay.io="+b.registry, "--insecure-registry", b.registry)
+		}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
+			b.testWay(t, row)
+		})
+	}
 }
 
 func (b *bench) testWay(t *testing.T, row way) {
