@@ -17,7 +17,7 @@ func (r *run) follow(ctx context.Context) error {
 	approved, seen := false, ""
 	for {
 		csv, err := r.Client.Get(ctx, name)
-		if err != nil && !passes(err) {
+		if err != nil && !passes(err) && ctx.Err() == nil {
 			return err
 		}
 		switch {
@@ -63,7 +63,7 @@ func (r *run) missing(csv *kube.Object, approved bool) error {
 // plan looks for the InstallPlan that brings the ClusterServiceVersion, and approves it.
 func (r *run) plan(ctx context.Context, approved *bool) error {
 	subscription, err := r.Client.Get(ctx, kube.Named(v1alpha1, "Subscription", r.Namespace, r.subscription))
-	if err != nil && !passes(err) {
+	if err != nil && !passes(err) && ctx.Err() == nil {
 		return err
 	}
 	if err != nil {
@@ -100,7 +100,7 @@ func (r *run) plan(ctx context.Context, approved *bool) error {
 		err = r.Client.Do(ctx, http.MethodPatch, path, kube.MergePatch, map[string]any{"spec": map[string]any{"approved": true}}, nil)
 	}
 	if err != nil {
-		if passes(err) || kube.IsNotFound(err) {
+		if passes(err) || kube.IsNotFound(err) || ctx.Err() != nil {
 			return nil
 		}
 		return fmt.Errorf("approving %s: %w", kube.FullName(plan), refusedUser(err))

@@ -65,7 +65,7 @@ func (r *run) waitCatalog(ctx context.Context, catalog *kube.Object) error {
 	address, _ := at(catalog.Object, "spec", "address").(string)
 	for {
 		live, err := r.Client.Get(ctx, catalog)
-		if err != nil && !passes(err) {
+		if err != nil && !passes(err) && ctx.Err() == nil {
 			return err
 		}
 		if live != nil {
@@ -141,7 +141,7 @@ func registryResources() []kube.Resource {
 func (r *run) waitRegistry(ctx context.Context, deployment *kube.Object) error {
 	for {
 		live, err := r.Client.Get(ctx, deployment)
-		if err != nil && !passes(err) {
+		if err != nil && !passes(err) && ctx.Err() == nil {
 			return err
 		}
 		if live != nil {

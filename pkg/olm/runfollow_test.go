@@ -1,0 +1,56 @@
+package olm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/operon-sdk/operon/pkg/kube"
+)
+
+// TestTimeUpInARequest holds that a wait says what it has waited for also when its time is up in the middle of a request.
+func TestTimeUpInARequest(t *testing.T) {
+	t.Parallel()
+	for name, row := range map[string]struct {
+		wait func(context.Context, *run) error
+		want string
+	}{
+		"follow": {func(ctx context.Context, r *run) error { return r.follow(ctx) }, "OLM made no InstallPlan for the subscription mem/sub (time is up)"},
+		"catalog": {func(ctx context.Context, r *run) error {
+			return r.waitCatalog(ctx, kube.Named(v1alpha1, catalogKind, "mem", "c"))
+		}, "OLM does not read the catalog (time is up)"},
+		"registry": {func(ctx context.Context, r *run) error {
+			return r.waitRegistry(ctx, kube.Named("apps/v1", "Deployment", "mem", "d"))
+		}, "the registry that serves the catalog is not ready (time is up)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx, end := context.WithTimeoutCause(t.Context(), 300*time.Millisecond, errors.New("time is up"))
+			t.Cleanup(end)
+			server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if ctx.Err() == nil {
+					<-r.Context().Done()
+					return
+				}
+				http.NotFound(w, r)
+			}))
+			server.EnableHTTP2 = true // as an API server has it: with HTTP/1, requests end with the context's cause
+			server.StartTLS()
+			t.Cleanup(server.Close)
+			client, err := kube.New(fmt.Appendf(nil, "apiVersion: v1\nkind: Config\ncurrent-context: c\ncontexts: [{name: c, context: {cluster: c, user: u}}]\n"+
+				"clusters: [{name: c, cluster: {server: %q, insecure-skip-tls-verify: true}}]\nusers: [{name: u}]\n", server.URL))
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := &run{RunOptions: RunOptions{Client: client, Namespace: "mem", Bundle: Runnable{Package: "p", CSV: "p.v1"}}, subscription: "sub"}
+			if err := row.wait(ctx, r); err == nil || !strings.HasPrefix(err.Error(), row.want) {
+				t.Errorf("got %v, want %s", err, row.want)
+			}
+		})
+	}
+}
