@@ -25,7 +25,7 @@ test: control-plane vet ## Run all tests, the ones on a real API server too
 .PHONY: e2e
 e2e: build ## Run the end-to-end tests on a real node made here (Linux, root), or on the cluster of KUBECONFIG
 	@echo "==> end-to-end tests (warm about 10 minutes on 2 cores; with cold caches first builds for about 10)"
-	$(GO) test -v -count=1 -parallel 8 -timeout 60m ./testdata/e2e/suite
+	$(GO) test -v -count=1 -parallel 5 -timeout 60m ./testdata/e2e/suite
 
 .PHONY: vet
 vet: ## Vet for every supported system

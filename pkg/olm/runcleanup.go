@@ -13,7 +13,7 @@ import (
 )
 
 // cleanUpTime is how long the removal of a failed run may take.
-const cleanUpTime = time.Minute
+const cleanUpTime = 3 * time.Minute
 
 // CleanupOptions tell Cleanup what to do.
 type CleanupOptions struct {

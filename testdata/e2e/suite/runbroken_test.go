@@ -33,7 +33,7 @@ func (b *bench) testBrokenBundles(t *testing.T) {
 		},
 		{
 			"crash", replace("- --leader-elect\n", "- --no-such-flag\n"), nil,
-			[]string{"the operator does not start: pod ", "container manager has ended 4 times, with code 2", "flag provided but not defined: -no-such-flag"},
+			[]string{"the operator does not start: pod ", "container manager has ended ", "times, with code 2", "flag provided but not defined: -no-such-flag"},
 		},
 		{
 			"crd", replace("    owned:\n", "    required:\n    - {name: things.nowhere.example.com, version: v1, kind: Thing}\n    owned:\n"), nil,
@@ -62,7 +62,7 @@ func (b *bench) testBrokenBundles(t *testing.T) {
 func (b *bench) testBroken(t *testing.T, row broken) {
 	bundle := filepath.Join(b.variant(t, row.name, row.edit), "bundle")
 	b.run(t, b.root, "kubectl", "create", "namespace", row.name)
-	args := append([]string{"run", "bundle", bundle, "--namespace", row.name, "--timeout", "4m", "--cleanup-on-failure"}, row.args...)
+	args := append([]string{"run", "bundle", bundle, "--namespace", row.name, "--timeout", "10m", "--cleanup-on-failure"}, row.args...)
 	out := b.runOperon(t, 1, args...)
 	b.says(t, out, row.want...)
 	if strings.Contains(out, "not done within") {

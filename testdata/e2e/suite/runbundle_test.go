@@ -47,7 +47,7 @@ func (b *bench) testLifeOfBundle(t *testing.T) {
 	before := b.objects(t)
 	b.run(t, dir, "kubectl", "create", "namespace", "memcached")
 	// This machine reads bundles from where the nodes' example.com is.
-	flags := []string{"--namespace", "memcached", "--timeout", "3m", "--registry-mirror", "example.com=" + b.registry}
+	flags := []string{"--namespace", "memcached", "--timeout", "10m", "--registry-mirror", "example.com=" + b.registry}
 
 	run := append([]string{"run", "bundle", b.image(bundleImage)}, flags...)
 	b.killAt(t, "Created registry pod", run...)
@@ -81,7 +81,7 @@ func (b *bench) testLifeOfBundle(t *testing.T) {
 	b.run(t, dir, "kubectl", "wait", "--for=condition=Available", "memcached/memcached-sample", "--timeout=2m")
 
 	b.progress.Done("run bundle-upgrade, killed twice")
-	cleanup := []string{"cleanup", "memcached-operator", "--namespace", "memcached", "--timeout", "3m"}
+	cleanup := []string{"cleanup", "memcached-operator", "--namespace", "memcached", "--timeout", "10m"}
 	b.killAt(t, `subscription "memcached-operator-v0-0-1-sub" deleted`, cleanup...)
 	b.killAt(t, `clusterserviceversion "memcached-operator.v0.0.2" deleted`, cleanup...)
 	b.says(t, b.runOperon(t, 0, cleanup...), "the operator of the package memcached-operator is removed")

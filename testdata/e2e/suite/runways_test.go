@@ -69,7 +69,7 @@ func (b *bench) testWay(t *testing.T, row way) {
 	for _, object := range row.objects {
 		kubectl(append([]string{"create"}, strings.Fields(object)...)...)
 	}
-	args := append(row.source(t, b.variant(t, row.name, nil)), "--namespace", row.name, "--timeout", "4m")
+	args := append(row.source(t, b.variant(t, row.name, nil)), "--namespace", row.name, "--timeout", "10m")
 	b.says(t, b.runOperon(t, 0, args...), append(row.want, fmt.Sprintf("OLM has successfully installed %q", row.name+".v0.0.1"))...)
 	if row.name == "manifests" {
 		const env = "jsonpath={.spec.template.spec.containers[0].env[?(@.name=='FROM')].value}"
@@ -77,7 +77,7 @@ func (b *bench) testWay(t *testing.T, row way) {
 			t.Errorf("the operator's variable FROM is %q", value)
 		}
 	}
-	b.runOperon(t, 0, "cleanup", row.name, "--namespace", row.name, "--timeout", "4m")
+	b.runOperon(t, 0, "cleanup", row.name, "--namespace", row.name, "--timeout", "10m")
 	kubectl("delete", "namespace", row.name)
 }
 
