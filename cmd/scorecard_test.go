@@ -252,3 +252,18 @@ func TestScorecardProgram(t *testing.T) {
 		}
 	}
 }
+
+// TestScorecardOfScaffold holds that the bundle of a scaffolded operator passes all built-in tests.
+func TestScorecardOfScaffold(t *testing.T) {
+	t.Parallel()
+	code, out, errOut := runScorecard(t, filepath.Join(goldenDir, "memcached-operator"), "bundle", "--local", "-o", "json")
+	var list v1alpha3.TestList
+	if err := json.Unmarshal([]byte(out), &list); err != nil || code != 0 || len(list.Items) != len(scorecard.BuiltIns()) {
+		t.Fatalf("%d, %v\n%s%s", code, err, out, errOut)
+	}
+	for _, test := range list.Items {
+		if r := test.Status.Results[0]; r.State != v1alpha3.PassState || len(r.Suggestions) > 0 && r.Name != "olm-status-descriptors" {
+			t.Errorf("%s: %s %q %q", r.Name, r.State, r.Errors, r.Suggestions)
+		}
+	}
+}

@@ -28,6 +28,7 @@ type MemcachedSpec struct {
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=0
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec
 	Size *int32 `json:"size,omitempty"`
 
 	// containerPort is the port that the container listens on.
@@ -35,12 +36,14 @@ type MemcachedSpec struct {
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=65535
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec
 	ContainerPort int32 `json:"containerPort,omitempty"`
 
 	// memoryMegabytes is how much memory each pod has for items. When left open, it is 64, or less where
 	// so many pods would take more than a Memcached may have.
 	// +kubebuilder:validation:Minimum=1
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec
 	MemoryMegabytes *int32 `json:"memoryMegabytes,omitempty"`
 }
 
@@ -53,19 +56,23 @@ type MemcachedStatus struct {
 	// +listType=map
 	// +listMapKey=type
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
 	// nodes are the names of the pods, sorted.
 	// +listType=set
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status
 	Nodes []string `json:"nodes,omitempty"`
 
 	// replicas is how many pods there are, whether available or not.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status
 	Replicas int32 `json:"replicas,omitempty"`
 
 	// selector selects the pods by their labels. The scale subresource hands it to autoscalers.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status
 	Selector string `json:"selector,omitempty"`
 }
 
@@ -77,6 +84,7 @@ type MemcachedStatus struct {
 // +kubebuilder:printcolumn:name="Degraded",type=string,JSONPath=`.status.conditions[?(@.type=="Degraded")].status`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 63",message="names take at most 63 characters"
+// +operator-sdk:csv:customresourcedefinitions:resources={{Deployment,v1},{Pod,v1}}
 
 // Memcached is an object of the memcacheds API: a Deployment of one image, kept at the asked size.
 type Memcached struct {
