@@ -47,7 +47,7 @@ func (a *app) scorecardInCluster(ctx context.Context, dir string, bundle scoreca
 				a.progressf("%s: %s", e.Test, e.Text)
 			}
 		},
-		Output: a.FS, OutputDir: output,
+		Output: a.FS, OutputDir: output, Keep: o.skipCleanup,
 	}
 	limited, cancel := context.WithTimeoutCause(ctx, o.waitTime, fmt.Errorf("the time is up: --wait-time is %s", o.waitTime))
 	defer cancel()

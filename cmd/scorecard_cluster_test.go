@@ -126,6 +126,25 @@ func TestScorecardInCluster(t *testing.T) {
 				return nil
 			})
 		}},
+		{"after a run that was killed", func(t *testing.T) {
+			c.apply(t, "{apiVersion: v1, kind: Namespace, metadata: {name: swept}}\n---\n{apiVersion: v1, kind: ServiceAccount, metadata: {name: tester, namespace: swept}}")
+			for name, limit := range map[string]string{"killed": "-1h", "running": "1h", "kept": "none"} {
+				c.apply(t, fmt.Sprintf(`{apiVersion: v1, kind: ConfigMap, metadata: {name: %[1]s, namespace: swept, annotations: {operon/scorecard-limit: %[2]s}, labels: {app: scorecard-test, testrun: %[1]s}}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: %[1]s, namespace: swept, labels: {app: scorecard-test, testrun: %[1]s}}, spec: {serviceAccountName: tester, containers: [{name: t, image: "registry.test/t:v1"}]}}`, name, limit))
+			}
+			code, out, errOut := run(t, t.Context(), "-n", "swept", "-w", "1m", "-l", "test=one")
+			if holds(t, errOut, "killed: deleted, with its pods: it is of a run that was killed\n"); code != 0 || strings.Count(errOut, "deleted") != 1 {
+				t.Errorf("%d\n%s%s", code, out, errOut)
+			}
+			c.try(t, func() error { // the pod has its grace period
+				left := slices.Sorted(slices.Values(c.left(t, "swept")))
+				if want := []string{"configmap swept/kept", "configmap swept/running", "pod swept/kept", "pod swept/running"}; !slices.Equal(left, want) {
+					return fmt.Errorf("%q are left, not %q", left, want)
+				}
+				return nil
+			})
+		}},
 		{"no such namespace", func(t *testing.T) {
 			code, out, errOut := run(t, t.Context(), "-n", "nowhere")
 			if holds(t, errOut, "the cluster has no namespace nowhere; make it with"); code != 1 || out != "" {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/base64"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -33,6 +32,8 @@ type Cluster struct {
 	// Output and OutputDir are where files of tests with a storage go: OutputDir/SUITE/TEST.
 	Output    afero.Fs
 	OutputDir string
+	// Keep says that Clean will not be called: nobody else is to clean up either.
+	Keep bool
 
 	configMap, uid string
 }
@@ -44,17 +45,21 @@ func (c *Cluster) folder(kind string) string {
 // newName makes a name that no other run has.
 func newName() string { return "scorecard-test-" + strings.ToLower(rand.Text()[:6]) }
 
-// Start puts the bundle into the cluster. Clean is to be called even if it fails.
+// Start puts the bundle into the cluster, and deletes what runs have left there that were killed. Clean is to be called even if it fails.
 func (c *Cluster) Start(ctx context.Context, b Bundle) error {
 	data, err := archive(b)
 	if err != nil {
 		return err
 	}
 	c.configMap = newName()
-	var made struct{ Metadata struct{ UID string } }
+	var made ownedMap
+	metadata := fields{"name": c.configMap, "namespace": c.Namespace, "labels": fields{"app": appLabel, runLabel: c.configMap}}
+	if !c.Keep {
+		metadata["annotations"] = fields{limitKey: c.Wait.String()}
+	}
 	err = c.Client.Do(ctx, http.MethodPost, c.folder("configmaps"), "", fields{
 		"apiVersion": "v1", "kind": "ConfigMap",
-		"metadata":   fields{"name": c.configMap, "namespace": c.Namespace, "labels": fields{"app": appLabel, runLabel: c.configMap}},
+		"metadata":   metadata,
 		"binaryData": fields{archiveName: base64.StdEncoding.EncodeToString(data)},
 	}, &made)
 	if kube.IsNotFound(err) {
@@ -64,6 +69,7 @@ func (c *Cluster) Start(ctx context.Context, b Bundle) error {
 		return fmt.Errorf("putting the bundle into the namespace %s: %w", c.Namespace, cause(ctx, err))
 	}
 	c.uid = made.Metadata.UID
+	c.sweep(ctx, made.Metadata.CreationTimestamp)
 	return nil
 }
 
@@ -83,14 +89,9 @@ func (c *Cluster) Clean(ctx context.Context) error {
 	if c.configMap == "" {
 		return nil
 	}
-	pods := c.folder("pods") + "?" + url.Values{"labelSelector": {runLabel + "=" + c.configMap}}.Encode()
-	err := c.Client.Do(ctx, http.MethodDelete, pods+"&gracePeriodSeconds="+goneWithin, "", nil, nil)
-	configMap := c.Client.Do(ctx, http.MethodDelete, c.folder("configmaps")+"/"+c.configMap, "", nil, nil)
-	if kube.IsNotFound(configMap) {
-		configMap = nil
-	}
-	if err = errors.Join(err, configMap); err == nil {
-		err = c.gone(ctx, pods)
+	err := c.remove(ctx, c.configMap)
+	if err == nil {
+		err = c.gone(ctx, c.podsOf(c.configMap))
 	}
 	if err != nil {
 		return fmt.Errorf("deleting the pods of this run: %w\nwhat is left goes with 'kubectl delete --namespace %s pods,configmaps --selector %s=%s'",
