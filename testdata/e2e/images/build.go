@@ -26,6 +26,9 @@ const (
 	OLMPackages     = "tool"
 )
 
+// Box is the folder of the program that stands in for the images of scorecard, in the checkout.
+const Box = "testdata/e2e/images/box"
+
 // buildTags leave out what opm's libraries need C for.
 const buildTags = "-tags=containers_image_openpgp,exclude_graphdriver_btrfs,exclude_graphdriver_devicemapper"
 

@@ -73,6 +73,18 @@ func OLMImages() []Recipe {
 	}
 }
 
+// ScorecardTest is the image with the built-in tests of scorecard, as a new project's configuration names it.
+const ScorecardTest = "quay.io/operator-framework/scorecard-test:v1.42.3"
+
+// Scorecard are the images of a run of scorecard: builtIn has the built-in tests, which are in the program at the path
+// operon, and box has what unpacks bundles and hands files out.
+func Scorecard(operon, builtIn, box string) []Recipe {
+	return []Recipe{
+		{Name: builtIn, Files: map[string]string{"/usr/local/bin/scorecard-test": operon}, User: "65532:65532"},
+		{Name: box, Files: map[string]string{"/bin/tar": "box", "/bin/sh": "box", "/bin/sleep": "box", "/bin/failing-test": "box"}, User: "65532:65532"},
+	}
+}
+
 func opmFiles() map[string]string {
 	return map[string]string{"/bin/opm": "opm", "/bin/grpc_health_probe": "grpc_health_probe"}
 }

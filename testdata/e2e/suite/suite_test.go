@@ -61,6 +61,7 @@ func TestE2E(t *testing.T) {
 	}{
 		{"services", (*bench).testServices},
 		{"memcached-operator", (*bench).testMemcachedOperator},
+		{"scorecard", (*bench).testScorecard},
 		{"olm", (*bench).testOLM},
 	} {
 		if !t.Run(test.name, func(t *testing.T) { test.run(b, t) }) && b.ctx.Err() != nil {
