@@ -13,8 +13,8 @@ func ReadCurrent(csv, annotations []byte) Current {
 		current.Version = textAt(objects[0].Fields, "spec", "version")
 	}
 	if file, err := parseAnnotations("", annotations); err == nil {
-		current.Channels, _ = file.values[prefixBundle+"channels.v1"].(string)
-		current.DefaultChannel, _ = file.values[prefixBundle+"channel.default.v1"].(string)
+		current.Channels, _ = file.values[ChannelsLabel].(string)
+		current.DefaultChannel, _ = file.values[DefaultChannelLabel].(string)
 	}
 	return current
 }

@@ -26,6 +26,19 @@ const (
 	metricsBuilder = prefixMetrics + "builder"
 )
 
+// The annotations of a bundle's metadata, which are labels of its image too.
+const (
+	MediaTypeLabel      = prefixBundle + "mediatype.v1"
+	ManifestsLabel      = prefixBundle + "manifests.v1"
+	MetadataLabel       = prefixBundle + "metadata.v1"
+	PackageLabel        = prefixBundle + "package.v1"
+	ChannelsLabel       = prefixBundle + "channels.v1"
+	DefaultChannelLabel = prefixBundle + "channel.default.v1"
+	// TestMediaTypeLabel and TestConfigLabel say that there is a configuration for scorecard, and in which folder.
+	TestMediaTypeLabel = prefixTest + "mediatype.v1"
+	TestConfigLabel    = prefixTest + "config.v1"
+)
+
 // Metadata is what annotations.yaml and the labels of the bundle's image say.
 type Metadata struct {
 	// Dir is the bundle's folder as seen from the Dockerfile, separated by slashes.
@@ -44,14 +57,14 @@ type label struct{ Key, Value string }
 // labels are the labels in the order in which they are written: the core ones, and those for tests.
 func (m Metadata) labels() (core, test []label) {
 	core = []label{
-		{prefixBundle + "mediatype.v1", "registry+v1"},
-		{prefixBundle + "manifests.v1", "manifests/"},
-		{prefixBundle + "metadata.v1", "metadata/"},
-		{prefixBundle + "package.v1", m.Package},
-		{prefixBundle + "channels.v1", m.Channels},
+		{MediaTypeLabel, "registry+v1"},
+		{ManifestsLabel, "manifests/"},
+		{MetadataLabel, "metadata/"},
+		{PackageLabel, m.Package},
+		{ChannelsLabel, m.Channels},
 	}
 	if m.DefaultChannel != "" {
-		core = append(core, label{prefixBundle + "channel.default.v1", m.DefaultChannel})
+		core = append(core, label{DefaultChannelLabel, m.DefaultChannel})
 	}
 	core = append(core,
 		label{metricsBuilder, m.Builder},
@@ -60,8 +73,8 @@ func (m Metadata) labels() (core, test []label) {
 	)
 	if m.Scorecard {
 		test = []label{
-			{prefixTest + "mediatype.v1", "scorecard+v1"},
-			{prefixTest + "config.v1", "tests/scorecard/"},
+			{TestMediaTypeLabel, "scorecard+v1"},
+			{TestConfigLabel, "tests/scorecard/"},
 		}
 	}
 	return core, test

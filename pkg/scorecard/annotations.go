@@ -9,16 +9,6 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// The annotations of a bundle's metadata that its format is about.
-const (
-	mediaTypeLabel      = "operators.operatorframework.io.bundle.mediatype.v1"
-	manifestsLabel      = "operators.operatorframework.io.bundle.manifests.v1"
-	metadataLabel       = "operators.operatorframework.io.bundle.metadata.v1"
-	packageLabel        = "operators.operatorframework.io.bundle.package.v1"
-	channelsLabel       = "operators.operatorframework.io.bundle.channels.v1"
-	defaultChannelLabel = "operators.operatorframework.io.bundle.channel.default.v1"
-)
-
 const (
 	manifestsFolder = "manifests"
 	metadataFolder  = "metadata"

@@ -14,6 +14,8 @@ import (
 	apimanifests "github.com/operator-framework/api/pkg/manifests"
 	apivalidation "github.com/operator-framework/api/pkg/validation"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/operon-sdk/operon/pkg/bundle"
 )
 
 // Program is the program of the images that hold the built-in tests: the first word of an entry point.
@@ -144,11 +146,11 @@ func checkBundle(b Bundle, _ *apimanifests.Bundle, r *v1alpha3.TestResult) {
 		fail(r, "%s", err)
 		return
 	}
-	if named, ok := annotations[manifestsLabel]; ok {
+	if named, ok := annotations[bundle.ManifestsLabel]; ok {
 		folder = path.Clean(named)
 	}
 	if !fs.ValidPath(folder) {
-		fail(r, "annotation %q names %q, which is no directory of the bundle", manifestsLabel, annotations[manifestsLabel])
+		fail(r, "annotation %q names %q, which is no directory of the bundle", bundle.ManifestsLabel, annotations[bundle.ManifestsLabel])
 		return
 	}
 	content, _, err := load(b, folder)

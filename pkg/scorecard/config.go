@@ -10,16 +10,13 @@ import (
 	"github.com/operator-framework/api/pkg/apis/scorecard/v1alpha3"
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/yaml"
-)
 
-// The annotations of a bundle that say where its scorecard configuration is.
-const (
-	mediaTypeKey = "operators.operatorframework.io.test.mediatype.v1"
-	mediaType    = "scorecard+v1"
-	configKey    = "operators.operatorframework.io.test.config.v1"
+	"github.com/operon-sdk/operon/pkg/bundle"
 )
 
 const (
+	// mediaType is the only kind of configuration that there is.
+	mediaType        = "scorecard+v1"
 	defaultConfigDir = "tests/scorecard"
 	configFile       = "config.yaml"
 )
@@ -31,12 +28,12 @@ func ConfigPath(fsys fs.FS) (string, error) {
 		return "", err
 	}
 	dir := defaultConfigDir
-	if annotations[mediaTypeKey] == mediaType && annotations[configKey] != "" {
-		dir = path.Clean(annotations[configKey])
+	if annotations[bundle.TestMediaTypeLabel] == mediaType && annotations[bundle.TestConfigLabel] != "" {
+		dir = path.Clean(annotations[bundle.TestConfigLabel])
 	}
 	name := path.Join(dir, configFile)
 	if !fs.ValidPath(name) {
-		return "", fmt.Errorf("the annotation %s names %q, which is no folder of the bundle", configKey, annotations[configKey])
+		return "", fmt.Errorf("the annotation %s names %q, which is no folder of the bundle", bundle.TestConfigLabel, annotations[bundle.TestConfigLabel])
 	}
 	return name, nil
 }

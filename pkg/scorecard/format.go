@@ -13,6 +13,8 @@ import (
 	"github.com/operator-framework/operator-registry/pkg/registry"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/yaml"
+
+	"github.com/operon-sdk/operon/pkg/bundle"
 )
 
 // The media types of a bundle's content.
@@ -144,15 +146,15 @@ func (f *formatCheck) metadata(mediaType string) {
 }
 
 func (f *formatCheck) annotations(mediaType string, annotations map[string]string) {
-	for _, key := range []string{mediaTypeLabel, manifestsLabel, metadataLabel, packageLabel, channelsLabel, defaultChannelLabel} {
+	for _, key := range []string{bundle.MediaTypeLabel, bundle.ManifestsLabel, bundle.MetadataLabel, bundle.PackageLabel, bundle.ChannelsLabel, bundle.DefaultChannelLabel} {
 		value, ok := annotations[key]
-		if !ok && key != defaultChannelLabel {
+		if !ok && key != bundle.DefaultChannelLabel {
 			f.failf("Missing annotation %q", key)
 		}
-		if key == mediaTypeLabel && value != mediaType {
+		if key == bundle.MediaTypeLabel && value != mediaType {
 			f.failf("Expecting annotation %q to have value %q instead of %q", key, mediaType, value)
 		}
-		if value == "" && (key == channelsLabel || key == defaultChannelLabel && ok) {
+		if value == "" && (key == bundle.ChannelsLabel || key == bundle.DefaultChannelLabel && ok) {
 			f.failf("Expecting annotation %q to have non-empty value", key)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/operator-framework/operator-registry/pkg/registry"
 	sigsyaml "sigs.k8s.io/yaml"
 
+	"github.com/operon-sdk/operon/pkg/bundle"
 	"github.com/operon-sdk/operon/pkg/manifest"
 )
 
@@ -60,7 +61,7 @@ func (c *content) checkOtherDirectory(add func(at manifest.Position, rule, field
 	case len(entries) == 0:
 		c.mediaType = ""
 		add(manifest.Position{File: c.show(dir)}, "manifests-missing", "", fmt.Sprintf("The directory %s contains no yaml files", c.show(dir)),
-			"holds no manifests, which lie in "+c.show(c.manifestsDir), "move them here, and write manifests/ in the annotation "+manifestsLabel)
+			"holds no manifests, which lie in "+c.show(c.manifestsDir), "move them here, and write manifests/ in the annotation "+bundle.ManifestsLabel)
 		return
 	case c.isChart(dir):
 		c.mediaType = helmType
@@ -158,18 +159,18 @@ func (c *content) checkAnnotations() []Finding {
 		})
 	}
 	fixes := map[string]string{
-		mediaTypeLabel: c.mediaType, manifestsLabel: "manifests/", metadataLabel: "metadata/",
-		packageLabel: "the name of the package", channelsLabel: "the channels, such as stable,candidate",
+		bundle.MediaTypeLabel: c.mediaType, bundle.ManifestsLabel: "manifests/", bundle.MetadataLabel: "metadata/",
+		bundle.PackageLabel: "the name of the package", bundle.ChannelsLabel: "the channels, such as stable,candidate",
 	}
-	for _, key := range []string{mediaTypeLabel, manifestsLabel, metadataLabel, packageLabel, channelsLabel, defaultChannelLabel} {
+	for _, key := range []string{bundle.MediaTypeLabel, bundle.ManifestsLabel, bundle.MetadataLabel, bundle.PackageLabel, bundle.ChannelsLabel, bundle.DefaultChannelLabel} {
 		value, ok := c.metadata.values[key]
 		switch {
-		case !ok && key != defaultChannelLabel:
+		case !ok && key != bundle.DefaultChannelLabel:
 			add(key, fmt.Sprintf("Missing annotation %q", key), "the annotation is missing", fmt.Sprintf("write %s: %s", key, fixes[key]))
-		case key == mediaTypeLabel && value != c.mediaType:
+		case key == bundle.MediaTypeLabel && value != c.mediaType:
 			add(key, fmt.Sprintf("Expecting annotation %q to have value %q instead of %q", key, c.mediaType, value),
 				fmt.Sprintf("is %q, but the manifests are of the type %s", value, c.mediaType), fmt.Sprintf("write %s: %s", key, c.mediaType))
-		case (key == channelsLabel || key == defaultChannelLabel && ok) && value == "":
+		case (key == bundle.ChannelsLabel || key == bundle.DefaultChannelLabel && ok) && value == "":
 			add(key, fmt.Sprintf("Expecting annotation %q to have non-empty value", key), "is empty", "name a channel, or take the annotation out where it is the default's")
 		}
 	}

@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/operon-sdk/operon/pkg/bundle"
 	"github.com/operon-sdk/operon/pkg/manifest"
 )
 
@@ -30,7 +31,7 @@ func (c *content) loadManifests() {
 		if _, err := fs.Stat(c.fsys, dir); errors.Is(err, fs.ErrNotExist) {
 			text = "does not exist"
 		}
-		c.bad(dir, 0, "manifests-missing", text, "put the ClusterServiceVersion and the other manifests there, or name their directory in the annotation "+manifestsLabel)
+		c.bad(dir, 0, "manifests-missing", text, "put the ClusterServiceVersion and the other manifests there, or name their directory in the annotation "+bundle.ManifestsLabel)
 		return
 	}
 	c.mediaType = plainType

@@ -10,17 +10,8 @@ import (
 	"go.yaml.in/yaml/v3"
 	sigsyaml "sigs.k8s.io/yaml"
 
+	"github.com/operon-sdk/operon/pkg/bundle"
 	"github.com/operon-sdk/operon/pkg/manifest"
-)
-
-// The annotations of a bundle's metadata.
-const (
-	mediaTypeLabel      = "operators.operatorframework.io.bundle.mediatype.v1"
-	manifestsLabel      = "operators.operatorframework.io.bundle.manifests.v1"
-	metadataLabel       = "operators.operatorframework.io.bundle.metadata.v1"
-	packageLabel        = "operators.operatorframework.io.bundle.package.v1"
-	channelsLabel       = "operators.operatorframework.io.bundle.channels.v1"
-	defaultChannelLabel = "operators.operatorframework.io.bundle.channel.default.v1"
 )
 
 const annotationsFile = "metadata/annotations.yaml"
@@ -35,7 +26,7 @@ type metadata struct {
 }
 
 func (m metadata) channels() []string {
-	return strings.FieldsFunc(m.values[channelsLabel], func(r rune) bool { return r == ',' })
+	return strings.FieldsFunc(m.values[bundle.ChannelsLabel], func(r rune) bool { return r == ',' })
 }
 
 // place is where an annotation stands, or where it would.
@@ -101,12 +92,12 @@ func (c *content) loadMetadata() {
 			"make them with 'operon generate bundle --metadata'")
 		return
 	}
-	if dir, ok := c.metadata.values[manifestsLabel]; ok {
+	if dir, ok := c.metadata.values[bundle.ManifestsLabel]; ok {
 		// A path from the root of the image is one from the root of the bundle.
 		if dir = path.Clean(strings.TrimLeft(dir, "/")); !fs.ValidPath(dir) {
 			c.findings = append(c.findings, Finding{
-				Position: c.place(manifestsLabel), Level: Error, Rule: "manifests-missing", Field: manifest.FieldPath([]string{"annotations", manifestsLabel}),
-				Text: fmt.Sprintf("%q lies outside of the bundle", c.metadata.values[manifestsLabel]), Fix: "write manifests/",
+				Position: c.place(bundle.ManifestsLabel), Level: Error, Rule: "manifests-missing", Field: manifest.FieldPath([]string{"annotations", bundle.ManifestsLabel}),
+				Text: fmt.Sprintf("%q lies outside of the bundle", c.metadata.values[bundle.ManifestsLabel]), Fix: "write manifests/",
 			})
 			return
 		}

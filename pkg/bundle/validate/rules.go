@@ -10,6 +10,7 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	apivalidation "github.com/operator-framework/api/pkg/validation"
 
+	"github.com/operon-sdk/operon/pkg/bundle"
 	"github.com/operon-sdk/operon/pkg/manifest"
 )
 
@@ -58,7 +59,7 @@ func (c *content) ownAnnotation(level Level, rule, key, text, fix string) {
 // ruleNames checks that name, version and package belong together, and what the CSV replaces.
 func (c *content) ruleNames() {
 	spec := c.api.CSV.Spec
-	name, pkg := c.api.CSV.Name, c.metadata.values[packageLabel]
+	name, pkg := c.api.CSV.Name, c.metadata.values[bundle.PackageLabel]
 	version, _ := textAt(c.csv.Fields, "spec", "version")
 	switch _, err := semver.Parse(version); {
 	case version == "":
@@ -66,8 +67,8 @@ func (c *content) ruleNames() {
 	case err != nil:
 		c.own(c.csv, "csv-version", "spec.version", fmt.Sprintf("%q is no semantic version", version), "write MAJOR.MINOR.PATCH, such as "+spec.Version.String())
 	}
-	if _, ok := c.metadata.values[packageLabel]; ok && pkg == "" {
-		c.ownAnnotation(Warning, "package", packageLabel, "is empty", "write the name of the package")
+	if _, ok := c.metadata.values[bundle.PackageLabel]; ok && pkg == "" {
+		c.ownAnnotation(Warning, "package", bundle.PackageLabel, "is empty", "write the name of the package")
 	}
 	base, suffix, ok := strings.Cut(name, ".v")
 	switch {
@@ -77,7 +78,7 @@ func (c *content) ruleNames() {
 		c.own(c.csv, "csv-name", "metadata.name", fmt.Sprintf("names the version %s, but spec.version is %s", suffix, version), fmt.Sprintf("write %s.v%s", base, spec.Version))
 	}
 	if pkg != "" && base != pkg {
-		c.own(c.csv, "package", "metadata.name", fmt.Sprintf("begins with %q, but the package is %q", base, pkg), fmt.Sprintf("name the CSV %s.v%s, or correct the annotation %s", pkg, spec.Version, packageLabel))
+		c.own(c.csv, "package", "metadata.name", fmt.Sprintf("begins with %q, but the package is %q", base, pkg), fmt.Sprintf("name the CSV %s.v%s, or correct the annotation %s", pkg, spec.Version, bundle.PackageLabel))
 	}
 	if spec.Replaces != "" && spec.Replaces == name {
 		c.own(c.csv, "replaces", "spec.replaces", "the ClusterServiceVersion replaces itself", "name the version before this one, or take the line out")
@@ -116,14 +117,14 @@ func (c *content) ruleChannels() {
 	for _, channel := range channels {
 		switch trimmed := strings.TrimSpace(channel); {
 		case trimmed != channel || trimmed == "" || strings.ContainsAny(trimmed, " \t/"):
-			c.ownAnnotation(Warning, "channel-name", channelsLabel, fmt.Sprintf("%q is no name of a channel", channel), "write names without blanks, and commas alone between them")
+			c.ownAnnotation(Warning, "channel-name", bundle.ChannelsLabel, fmt.Sprintf("%q is no name of a channel", channel), "write names without blanks, and commas alone between them")
 		case !strings.HasPrefix(trimmed, "stable") && !strings.HasPrefix(trimmed, "fast") && !strings.HasPrefix(trimmed, "candidate"):
-			c.ownAnnotation(Note, "channel-name", channelsLabel, fmt.Sprintf("%q does not say how ripe its bundles are", channel),
+			c.ownAnnotation(Note, "channel-name", bundle.ChannelsLabel, fmt.Sprintf("%q does not say how ripe its bundles are", channel),
 				"the convention is to begin with candidate, fast or stable: https://olm.operatorframework.io/docs/best-practices/channel-naming")
 		}
 	}
-	if d := c.metadata.values[defaultChannelLabel]; d != "" && len(channels) > 0 && !slices.Contains(channels, d) {
-		c.ownAnnotation(Warning, "default-channel", defaultChannelLabel, fmt.Sprintf("%q is none of the channels %s", d, strings.Join(channels, ", ")),
+	if d := c.metadata.values[bundle.DefaultChannelLabel]; d != "" && len(channels) > 0 && !slices.Contains(channels, d) {
+		c.ownAnnotation(Warning, "default-channel", bundle.DefaultChannelLabel, fmt.Sprintf("%q is none of the channels %s", d, strings.Join(channels, ", ")),
 			"name one of them, unless another bundle of the package is in that channel")
 	}
 }

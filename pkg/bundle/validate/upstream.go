@@ -23,7 +23,7 @@ func (c *content) checkContent() []Finding {
 		return nil
 	}
 	var out []Finding
-	c.api.Package = c.metadata.values[packageLabel]
+	c.api.Package = c.metadata.values[bundle.PackageLabel]
 	for _, result := range apivalidation.BundleValidator.Validate(c.api) {
 		for _, f := range c.convert("bundle", result) {
 			// These came with versions of the validators after operator-sdk's, and OLM installs such bundles.
