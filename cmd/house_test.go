@@ -33,7 +33,7 @@ func house() map[string][]string {
 		"pkg/controlplane":    {"pkg/kube", "templates"},
 		"pkg/local":           {"pkg/controlplane", "pkg/kube", "pkg/manifest"},
 		"pkg/olm":             {"pkg/kube", "templates"},
-		"pkg/scorecard":       {"pkg/bundle", "pkg/kube"},
+		"pkg/scorecard":       {"pkg/bundle", "pkg/bundle/validate", "pkg/kube"},
 		"templates":           {},
 	}
 }

@@ -2,12 +2,10 @@ package scorecard
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"path"
-	"slices"
 	"strings"
 
 	"github.com/operator-framework/operator-registry/pkg/registry"
@@ -15,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 
 	"github.com/operon-sdk/operon/pkg/bundle"
+	"github.com/operon-sdk/operon/pkg/bundle/validate"
 )
 
 // The media types of a bundle's content.
@@ -141,7 +140,7 @@ func (f *formatCheck) metadata(mediaType string) {
 	}
 	f.logf("Found dependencies file")
 	for _, d := range dependencies.Dependencies {
-		f.errs = append(f.errs, dependencyErrors(d)...)
+		f.errs = append(f.errs, validate.DependencyErrors(d)...)
 	}
 }
 
@@ -158,21 +157,4 @@ func (f *formatCheck) annotations(mediaType string, annotations map[string]strin
 			f.failf("Expecting annotation %q to have non-empty value", key)
 		}
 	}
-}
-
-func dependencyErrors(d registry.Dependency) []error {
-	known := []string{registry.GVKType, registry.PackageType, registry.LabelType, registry.ConstraintType}
-	if slices.Contains(known, d.GetType()) && json.Valid([]byte(d.GetValue())) {
-		switch value := d.GetTypeValue().(type) {
-		case registry.GVKDependency:
-			return value.Validate()
-		case registry.PackageDependency:
-			return value.Validate()
-		case registry.LabelDependency:
-			return value.Validate()
-		case registry.CelConstraint:
-			return value.Validate()
-		}
-	}
-	return []error{fmt.Errorf("couldn't parse dependency of type %s", d.GetType())}
 }

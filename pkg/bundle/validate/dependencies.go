@@ -19,7 +19,7 @@ func (c *content) checkDependencies(name string, data []byte, file registry.Depe
 	var doc yaml.Node
 	_ = yaml.Unmarshal(obj.Data, &doc) // it could be read above
 	for i, dependency := range file.Dependencies {
-		for _, err := range dependencyErrors(dependency) {
+		for _, err := range DependencyErrors(dependency) {
 			at := obj.Position
 			if list := child(&doc, "dependencies"); list != nil && i < len(list.Content) {
 				at.Line, at.Column = list.Content[i].Line, list.Content[i].Column
@@ -44,8 +44,8 @@ func (c *content) checkDependencies(name string, data []byte, file registry.Depe
 	return out
 }
 
-// dependencyErrors are what is wrong with a dependency.
-func dependencyErrors(d registry.Dependency) []error {
+// DependencyErrors are what is wrong with a dependency of a bundle, in the words of operator-registry.
+func DependencyErrors(d registry.Dependency) []error {
 	broken := []error{fmt.Errorf("couldn't parse dependency of type %s", d.GetType())}
 	if !slices.Contains([]string{registry.GVKType, registry.PackageType, registry.LabelType, registry.ConstraintType}, d.GetType()) || !json.Valid([]byte(d.GetValue())) {
 		return broken
