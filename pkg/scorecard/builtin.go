@@ -72,25 +72,42 @@ func (l Local) RunTest(_ context.Context, test v1alpha3.TestConfiguration) v1alp
 
 // BuiltIn runs a built-in test. A name that there is not is a failed test, which names those that there are.
 func BuiltIn(b Bundle, name string) v1alpha3.TestStatus {
-	result := v1alpha3.TestResult{State: v1alpha3.PassState}
 	for _, c := range checks() {
-		if c.name != name {
-			continue
+		if c.name == name {
+			return v1alpha3.TestStatus{Results: []v1alpha3.TestResult{c.result(read(b))}}
 		}
-		result.Name = name
-		content, passed, err := load(b, ".")
-		if err != nil {
-			fail(&result, "%s", err)
-			for _, line := range passed {
-				logf(&result, "%s\n", line)
-			}
-		} else {
-			c.run(b, content, &result)
-		}
-		return v1alpha3.TestStatus{Results: []v1alpha3.TestResult{result}}
 	}
+	result := v1alpha3.TestResult{State: v1alpha3.PassState}
 	fail(&result, "Valid tests for this image include: %s", strings.Join(BuiltIns(), ", "))
 	return v1alpha3.TestStatus{Results: []v1alpha3.TestResult{result}}
+}
+
+// loaded is a bundle with what load says of it.
+type loaded struct {
+	Bundle
+	content *apimanifests.Bundle
+	passed  []string
+	err     error
+}
+
+func read(b Bundle) loaded {
+	l := loaded{Bundle: b}
+	l.content, l.passed, l.err = load(b, ".")
+	return l
+}
+
+// result is what a test says of a bundle.
+func (c check) result(l loaded) v1alpha3.TestResult {
+	result := v1alpha3.TestResult{Name: c.name, State: v1alpha3.PassState}
+	if l.err == nil {
+		c.run(l.Bundle, l.content, &result)
+		return result
+	}
+	fail(&result, "%s", l.err)
+	for _, line := range l.passed {
+		logf(&result, "%s\n", line)
+	}
+	return result
 }
 
 func fail(r *v1alpha3.TestResult, format string, args ...any) {

@@ -2,13 +2,14 @@ package scorecard
 
 import (
 	"bytes"
+	"compress/gzip"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io/fs"
 	"path"
 	"strings"
 
-	"github.com/operator-framework/api/pkg/encoding"
 	apimanifests "github.com/operator-framework/api/pkg/manifests"
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -85,19 +86,27 @@ func (l *loader) complete(files []string) {
 	if l.bundle == nil {
 		return
 	}
+	// As that library packs each file; a packer is made once, since it is large.
+	var buffer bytes.Buffer
+	packer := gzip.NewWriter(&buffer)
 	for _, name := range files {
 		data, err := readFile(l.fsys, name)
 		if err != nil {
 			l.failed(name, err)
 			return
 		}
-		packed, err := encoding.GzipBase64Encode(data)
-		if err != nil {
+		buffer.Reset()
+		packer.Reset(&buffer)
+		if _, err := packer.Write(data); err != nil {
+			l.failed(name, err)
+			return
+		}
+		if err := packer.Close(); err != nil {
 			l.failed(name, err)
 			return
 		}
 		l.bundle.Size += int64(len(data))
-		l.bundle.CompressedSize += int64(len(packed))
+		l.bundle.CompressedSize += int64(base64.StdEncoding.EncodedLen(buffer.Len()))
 	}
 	l.bundle.Channels = strings.Split(l.annotations.Annotations.Channels, ",")
 	l.bundle.DefaultChannel = l.annotations.Annotations.DefaultChannelName
