@@ -1,7 +1,8 @@
 // Tutorial executes a section of the README, as make quickstart and a test do: every line that starts
 // with "$ " in a console block is run, and every other line of the block must stand in what the
 // command prints, where … stands for anything; every diff block is an edit. The API server that
-// kubectl and the manager talk to is a real one, made and removed here or by the section itself.
+// kubectl and the manager talk to is a real one, made and removed here or by the section itself, or that
+// of a cluster whose nodes run pods.
 package main
 
 import (
@@ -21,9 +22,10 @@ import (
 func main() {
 	program := flag.String("operon", "", "the operon `binary` to use")
 	section := flag.String("section", "Tutorial", "the `title` of the section to execute")
+	registry := flag.String("registry", "", "use the cluster of KUBECONFIG, with the registry at this `host` in the place of "+placeholder)
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := run(ctx, *program, *section, flag.Arg(0))
+	err := run(ctx, *program, *section, *registry, flag.Arg(0))
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "error:", err)
@@ -31,11 +33,17 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, program, section, readme string) error {
+// placeholder is the README's registry.
+const placeholder = "registry.example.com"
+
+func run(ctx context.Context, program, section, registry, readme string) error {
 	start := time.Now()
 	text, err := os.ReadFile(readme)
 	if err != nil {
 		return err
+	}
+	if registry != "" {
+		text = []byte(strings.ReplaceAll(string(text), placeholder, registry))
 	}
 	steps, err := parse(string(text), section)
 	if err != nil {
@@ -59,9 +67,11 @@ func run(ctx context.Context, program, section, readme string) error {
 		return err
 	}
 	sh.path(filepath.Dir(program), assets.Dir)
-	// Nothing here may get to a cluster of the user's.
-	sh.setenv("KUBECONFIG", filepath.Join(dir, "none"))
-	if !bringsCluster(steps) {
+	if registry == "" {
+		// Nothing here may get to a cluster of the user's.
+		sh.setenv("KUBECONFIG", filepath.Join(dir, "none"))
+	}
+	if registry == "" && !bringsCluster(steps) {
 		fmt.Println("==> starting a local etcd and kube-apiserver (no kubelet: pods are not run)")
 		plane, err := controlplane.Start(ctx, assets, controlplane.StartOptions{})
 		if err != nil {

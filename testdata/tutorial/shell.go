@@ -110,13 +110,12 @@ func (s *shell) run(st step) error {
 	return nil
 }
 
-// missing is the first of the lines that a text does not hold; … in a line stands for anything.
+// missing is the first of the lines that a text does not hold after those before it; … in a line stands for anything.
 func missing(want []string, text string) string {
-	text = strings.Join(strings.Fields(text), " ")
+	rest, ok := strings.Join(strings.Fields(text), " "), true
 	for _, line := range want {
-		rest, ok := text, true
 		for part := range strings.SplitSeq(line, "…") {
-			if _, rest, ok = strings.Cut(rest, part); !ok {
+			if _, rest, ok = strings.Cut(rest, strings.TrimSpace(part)); !ok {
 				return line
 			}
 		}

@@ -63,6 +63,7 @@ func TestE2E(t *testing.T) {
 		{"memcached-operator", (*bench).testMemcachedOperator},
 		{"scorecard", (*bench).testScorecard},
 		{"olm", (*bench).testOLM},
+		{"tutorial", (*bench).testTutorial},
 	} {
 		if !t.Run(test.name, func(t *testing.T) { test.run(b, t) }) && b.ctx.Err() != nil {
 			return
