@@ -89,7 +89,8 @@ func (s *shell) step(st step) error {
 func (s *shell) run(st step) error {
 	var got bytes.Buffer
 	c := s.command(st)
-	c.Stdout, c.Stderr = io.MultiWriter(s.out, &got), io.MultiWriter(s.out, &got)
+	both := io.MultiWriter(s.out, &got) // one, so that lines come in the order in which they are written
+	c.Stdout, c.Stderr = both, both
 	err := c.Run()
 	if got.Len() > 0 && !bytes.HasSuffix(got.Bytes(), []byte("\n")) {
 		fmt.Fprintln(s.out)
