@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"fmt"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 )
@@ -12,7 +13,7 @@ func newBuild(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "build IMAGE",
 		Short:   "The old name of image build",
-		Long:    "Do what 'image build' does, with its flags, under its name in the first versions of operator-sdk. No image is kept by Docker: say where it goes.",
+		Long:    "Do what 'image build' does, with its flags, under its name in the first versions of operator-sdk. The image is kept in the folder " + keptImages + ", as 'make image-build' does, unless flags say where it goes.",
 		Example: fmt.Sprintf("  %s image build --image registry.example.com/memcached-operator:v0.0.1 --push", a.program),
 		Hidden:  true,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -22,13 +23,55 @@ func newBuild(a *app) *cobra.Command {
 			case len(args) > 0 || o.image == "":
 				return usagef(c, "%s takes the name of one image", c.CommandPath())
 			}
-			if !o.push && o.tarball == "" && o.layout == "" {
-				return &usageError{err: fmt.Errorf("'%s' became '%s image build'; run: %s image build --image %s --push", c.CommandPath(), a.program, a.program, o.image)}
+			if findings := retiredUsed(c, retiredBuild()); len(findings) > 0 {
+				return findings
 			}
-			a.renamed(c, "image build")
-			return a.runImageBuild(c.Context(), &o)
+			if o.push || o.tarball != "" || o.layout != "" {
+				a.renamed(c, "image build")
+				return a.runImageBuild(c.Context(), &o)
+			}
+			return a.buildAndKeep(c, &o)
 		},
 	}
+	addRetired(c, retiredBuild())
 	o.addTo(c)
 	return c
+}
+
+// keptImages is the folder of a project that 'make image-build' keeps images in.
+const keptImages = "bin/image"
+
+// retiredBuild are the flags of build that have no meaning today.
+func retiredBuild() []retired {
+	return []retired{
+		{name: "image-builder", today: "has no use: no other program builds the image; 'make docker-build CONTAINER_TOOL=…' lets one build the Dockerfile"},
+		{name: "image-build-args", today: "is said by --base and --label; 'make docker-build' builds the Dockerfile"},
+		{name: "go-build-args", today: "is said by the variable GOFLAGS"},
+		{name: "enable-tests", today: "is done by 'make test' before", boolean: true, fine: []string{"false"}},
+		{name: "test-location", today: "is done by 'make test' before"},
+		{name: "namespaced-manifest", today: "is done by 'make test' before"},
+	}
+}
+
+// buildAndKeep builds an image that nothing is said of but its name, where Docker kept it.
+func (a *app) buildAndKeep(c *cobra.Command, o *imageBuildOptions) error {
+	root, err := a.projectRoot()
+	if err != nil {
+		return err
+	}
+	dir, err := a.workDir()
+	if err != nil {
+		return err
+	}
+	layout, err := filepath.Rel(dir, filepath.Join(root, filepath.FromSlash(keptImages)))
+	if err != nil {
+		return err
+	}
+	o.layout = filepath.ToSlash(layout)
+	a.replaced(c, joinWords([]string{a.program, "image", "build", "--image", o.image, "--oci-layout", o.layout}))
+	if err := a.runImageBuild(c.Context(), o); err != nil || a.dryRun {
+		return err
+	}
+	a.progressf("next: push it with '%s'", joinWords([]string{a.program, "image", "load", o.layout + ":" + o.image, o.image}))
+	return nil
 }

@@ -2,6 +2,8 @@ package cmd
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -11,15 +13,23 @@ import (
 // oldGenerate are commands of the first versions of operator-sdk, which became others: they say so, and
 // do what they became.
 func oldGenerate(a *app, generate func(use, short, long, example string, what codegen.Generators) *cobra.Command) []*cobra.Command {
-	crds := generate("crds", "The old name of generate manifests",
-		"Do what 'generate manifests' does, under its name in the first versions of operator-sdk.",
-		fmt.Sprintf("  %s generate manifests", a.program), manifestGenerators)
-	crds.Hidden = true
-	run := crds.RunE
-	crds.RunE = func(c *cobra.Command, args []string) error {
-		a.renamed(c, "generate manifests")
-		return run(c, args)
+	old := func(use, today string, what codegen.Generators, flags []retired) *cobra.Command {
+		c := generate(use, "The old name of generate "+today,
+			"Do what 'generate "+today+"' does, under its name in the first versions of operator-sdk.",
+			fmt.Sprintf("  %s generate %s", a.program, today), what)
+		c.Hidden = true
+		addRetired(c, flags)
+		run := c.RunE
+		c.RunE = func(c *cobra.Command, args []string) error {
+			if findings := retiredUsed(c, flags); len(findings) > 0 {
+				return findings
+			}
+			a.renamed(c, "generate "+today)
+			return run(c, args)
+		}
+		return c
 	}
+	crdVersion := []retired{{name: "crd-version", today: "must be v1", fine: []string{"v1"}}}
 	csv := &cobra.Command{
 		Use:     "csv",
 		Short:   "The old name of generate kustomize manifests",
@@ -29,14 +39,27 @@ func oldGenerate(a *app, generate func(use, short, long, example string, what co
 		// The flags are those of the command that it became.
 		DisableFlagParsing: true,
 		RunE: func(c *cobra.Command, args []string) error {
+			if slices.ContainsFunc(args, ofOldCSV) {
+				target, _, err := c.Root().Find([]string{"olm-catalog", "gen-csv"})
+				if err != nil {
+					return err
+				}
+				return runAs(c, target, args, func() {}) // it says what it became itself
+			}
 			target, _, err := c.Parent().Find([]string{"kustomize", "manifests"})
 			if err != nil || target.Name() != "manifests" || target.Parent().Name() != "kustomize" {
 				return usagef(c.Parent(), "'generate csv' became 'generate kustomize manifests', which this build lacks; '%s generate bundle' makes the CSV of a bundle from a base that is there", a.program)
 			}
-			return a.runRenamed(c, target, args)
+			return runAs(c, target, args, func() { a.renamed(c, "generate kustomize manifests") })
 		},
 	}
-	return []*cobra.Command{crds, csv}
+	return []*cobra.Command{
+		old("k8s", "code", codegen.Object, nil),
+		old("crds", "manifests", manifestGenerators, crdVersion),
+		// The schemas that it made Go code of are in the CRDs.
+		old("openapi", "manifests", manifestGenerators, crdVersion),
+		csv,
+	}
 }
 
 // renamed says what a command is called today.
@@ -44,20 +67,8 @@ func (a *app) renamed(c *cobra.Command, name string) {
 	a.progressf("note: '%s' is called '%s %s' today", c.CommandPath(), a.program, name)
 }
 
-// runRenamed runs the command that another one became, with the arguments of that one.
-func (a *app) runRenamed(c, target *cobra.Command, args []string) error {
-	target.InitDefaultHelpFlag()
-	if err := target.ParseFlags(args); err != nil {
-		return flagError(target, err)
-	}
-	if help, err := target.Flags().GetBool("help"); err == nil && help {
-		return target.Help()
-	}
-	a.renamed(c, "generate kustomize manifests")
-	args = target.Flags().Args()
-	if err := target.ValidateArgs(args); err != nil {
-		return err
-	}
-	target.SetContext(c.Context())
-	return target.RunE(target, args)
+// ofOldCSV tells an argument of the generate csv that made a version's CSV, as olm-catalog gen-csv does.
+func ofOldCSV(arg string) bool {
+	name, _, _ := strings.Cut(arg, "=")
+	return slices.Contains([]string{"--csv-version", "--csv-channel", "--from-version", "--update-crds", "--operator-name", "--make-manifests"}, name)
 }

@@ -186,9 +186,15 @@ func TestImageBuildOptions(t *testing.T) {
 		config.Created.Unix() != 1700000000 || headers["manager"].ModTime.Unix() != 1700000000 {
 		t.Errorf("got %+v", config)
 	}
-	code, _, errOut = imageCall(t, dir, nil, "build", host+"/next:v1")
-	if want := "'operon build' became 'operon image build'; run: operon image build --image " + host + "/next:v1 --push"; code != 2 || !strings.Contains(errOut, want) {
-		t.Errorf("exit code %d\n%s", code, errOut)
+	// Without a place for it, the image is kept where make image-build keeps it, and can be pushed from there.
+	code, out, errOut = imageCall(t, filepath.Join(dir, "cmd"), nil, "build", host+"/kept:v1")
+	if want := "note: 'operon build' is 'operon image build --image " + host + "/kept:v1 --oci-layout ../bin/image' today\n"; code != 0 || !strings.HasPrefix(errOut, want) ||
+		!strings.Contains(errOut, "next: push it with 'operon image load ../bin/image:"+host+"/kept:v1 "+host+"/kept:v1'\n") || !strings.HasPrefix(out, "wrote    ../bin/image  sha256:") {
+		t.Errorf("exit code %d\n%s%s", code, out, errOut)
+	}
+	imageDone(t, dir, "image", "load", "bin/image:"+host+"/kept:v1", host+"/kept:v1")
+	if _, files, _ := pulled(t, host+"/kept:v1", "linux/"+runtime.GOARCH); files["manager"] == "" {
+		t.Errorf("the image holds %s", keysOf(files))
 	}
 	code, out, errOut = imageCall(t, dir, nil, "image", "build", "--dry-run", "--tarball", "x.tar")
 	if code != 0 || out != "" || !strings.Contains(errOut, "would build ./cmd for linux/"+runtime.GOARCH) {
@@ -247,6 +253,8 @@ func TestImageBuildRefused(t *testing.T) {
 		{"no base", nil, "image build --tarball x.tar --base " + host + "/base:v1", 1, "the base: image " + host + "/base:v1: " + host + " refuses access (401)"},
 		{"folder", never, "image build --oci-layout cmd", 1, "--oci-layout cmd: is a folder with something else in it"},
 		{"old name alone", nil, "build", 2, "takes the name of one image"},
+		{"old flags", never, "build x.io/a:1 --image-builder podman --go-build-args=-v", 2, `--image-builder "podman": has no use: no other program builds the image; 'make docker-build CONTAINER_TOOL=…' lets one build the Dockerfile
+--go-build-args "-v": is said by the variable GOFLAGS`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

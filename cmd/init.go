@@ -73,6 +73,11 @@ func (a *app) runInit(c *cobra.Command, o initOptions) error {
 	if err != nil {
 		return err
 	}
+	return a.initIn(c, root, o)
+}
+
+// initIn starts a project in a folder.
+func (a *app) initIn(c *cobra.Command, root string, o initOptions) error {
 	if done, err := a.settle(c.Context(), root); done || err != nil {
 		return err
 	}

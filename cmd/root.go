@@ -54,6 +54,7 @@ or network to do so.`,
 	root.AddCommand(newInit(a), newCreate(a), newEdit(a), newDelete(a), newGenerate(a), newBundle(a), newPkgmanToBundle(a),
 		newCatalog(a), newImage(a), newBuild(a), newRun(a), newCleanup(a), newOLM(a), newScorecard(a), newScorecardTest(a),
 		newTool(a), newVersion(a), newCompletion(a))
+	root.AddCommand(oldCommands(a)...)
 	root.SetHelpCommand(newHelp(a))
 	root.CompletionOptions.DisableDefaultCmd = true
 	return root

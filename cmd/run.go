@@ -15,5 +15,6 @@ func newRun(a *app) *cobra.Command {
 		RunE:    showHelp,
 	}
 	c.AddCommand(newRunLocal(a), newRunBundle(a), newRunBundleUpgrade(a), newRunPackageManifests(a))
+	addOldRun(a, c)
 	return c
 }

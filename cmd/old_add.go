@@ -1,0 +1,259 @@
+package cmd
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/operon-sdk/operon/pkg/project"
+	"github.com/operon-sdk/operon/pkg/scaffold"
+)
+
+// oldAPI is what the commands of old called an API.
+type oldAPI struct {
+	// apiVersion is the full group and the version: cache.example.com/v1alpha1.
+	apiVersion, kind string
+}
+
+func (o *oldAPI) addTo(c *cobra.Command) {
+	c.Flags().StringVar(&o.apiVersion, "api-version", "", "full `group/version` of the API, such as cache.example.com/v1alpha1")
+	c.Flags().StringVar(&o.kind, "kind", "", "`kind` of the resource, such as Memcached")
+}
+
+// parse finds the full group and the version.
+func (o *oldAPI) parse(findings project.Findings) (group, version string, err error) {
+	group, version, ok := strings.Cut(o.apiVersion, "/")
+	if !ok && o.apiVersion != "" {
+		group, version = "", o.apiVersion // as Kubernetes writes its oldest group
+	}
+	if version == "" || strings.Contains(version, "/") {
+		findings = append(findings, project.Finding{Field: "--api-version", Value: o.apiVersion, Problem: "must be the full group and the version, such as cache.example.com/v1alpha1"})
+	}
+	if o.kind == "" {
+		findings = append(findings, project.Finding{Field: "--kind", Problem: "is needed, such as Memcached"})
+	}
+	return group, version, findings.Err()
+}
+
+// retiredAdd are the flags of add api and add crd that have no meaning today.
+func retiredAdd() []retired {
+	notGo := "belongs to operators in Ansible or Helm; this program makes operators in Go"
+	return []retired{
+		{name: "crd-version", today: "must be v1", fine: []string{"v1"}},
+		{name: "generate-playbook", today: notGo, boolean: true, fine: []string{"false"}},
+		{name: "helm-chart", today: notGo},
+		{name: "helm-chart-repo", today: notGo},
+		{name: "helm-chart-version", today: notGo},
+	}
+}
+
+func newOldAdd(a *app) *cobra.Command {
+	c := &cobra.Command{
+		Use:     "add",
+		Short:   "The old way to 'create api'",
+		Example: fmt.Sprintf("  %s add api --api-version cache.example.com/v1alpha1 --kind Memcached", a.program),
+		Args:    noArgs,
+		RunE:    showHelp,
+	}
+	c.AddCommand(newOldAddAPI(a), newOldAddController(a), newOldAddCRD(a))
+	return c
+}
+
+func newOldAddAPI(a *app) *cobra.Command {
+	var o oldAPI
+	var skip bool
+	c := &cobra.Command{
+		Use:   "api",
+		Short: "The old way to 'create api --controller=false'",
+		Long: `Add the types of an API, as 'create api --controller=false' does, under the name that this had before
+operator-sdk 1.0. In a project without APIs the full group settles the project's domain.`,
+		Example: fmt.Sprintf("  %[1]s add api --api-version cache.example.com/v1alpha1 --kind Memcached\n  %[1]s create api --group cache --version v1alpha1 --kind Memcached --resource --controller=false", a.program),
+		Args:    noArgs,
+		RunE:    func(c *cobra.Command, _ []string) error { return a.runOldAddAPI(c, o, skip) },
+	}
+	o.addTo(c)
+	c.Flags().BoolVar(&skip, "skip-generation", false, "leave out the generated code and manifests")
+	addRetired(c, retiredAdd())
+	return c
+}
+
+func (a *app) runOldAddAPI(c *cobra.Command, o oldAPI, skip bool) error {
+	full, version, err := o.parse(retiredUsed(c, retiredAdd()))
+	if err != nil {
+		return err
+	}
+	root, config, done, err := a.beginWith(c.Context(), loadOlderProject)
+	if done || err != nil {
+		return err
+	}
+	group, domain, err := splitGroup(config, full)
+	if err != nil {
+		return err
+	}
+	words := []string{"--group", group, "--version", version, "--kind", o.kind, "--resource", "--controller=false"}
+	if skip {
+		words = append(words, "--make=false")
+	}
+	path := []string{"create", "api"}
+	if domain == config.Domain() {
+		return a.runToday(c, path, words...)
+	}
+	a.replaced(c, joinWords(slices.Concat([]string{a.program}, path, words)))
+	a.progressf("note: the first API settles the project's domain, %s; today 'init --domain' does", domain)
+	api := apiOptions{make: !skip, manifests: true}
+	api.Group, api.Version, api.Kind, api.API, api.Namespaced = group, version, o.kind, true, true
+	var next string
+	err = a.apply(c.Context(), root, func(tree *scaffold.Tree) error {
+		if err := a.settleDomain(tree, domain); err != nil {
+			return err
+		}
+		next, err = a.createIn(c.Context(), tree, a.apiCreation(api))
+		return err
+	})
+	if err == nil && !a.dryRun {
+		a.progressf("next: %s", next)
+	}
+	return err
+}
+
+// splitGroup cuts a full group into the project's group and domain. Only a project without resources
+// takes another domain.
+func splitGroup(config *project.Config, full string) (group, domain string, err error) {
+	if group, ok := strings.CutSuffix(full, "."+config.Domain()); ok {
+		return group, config.Domain(), nil
+	}
+	wrong := func(problem string) error {
+		return project.Findings{{Field: "--api-version", Value: full, Problem: problem}}
+	}
+	group, domain, ok := strings.Cut(full, ".")
+	switch {
+	case !ok:
+		return "", "", wrong("the group must be a full one, such as cache." + config.Domain())
+	case len(config.Resources()) > 0:
+		return "", "", wrong("the group must end in ." + config.Domain() + ", the domain of the project; APIs of another domain belong to a project of their own")
+	}
+	return group, domain, project.CheckDomain(domain).Err()
+}
+
+// settleDomain gives a project that has no resources yet another domain, in every line that init writes
+// it to. A line that somebody has changed is not one of those, and stays.
+func (a *app) settleDomain(tree *scaffold.Tree, domain string) error {
+	config, err := loadOlderProject(tree)
+	if err != nil {
+		return err
+	}
+	was, err := a.asInit(config, config.Domain())
+	if err != nil {
+		return err
+	}
+	is, err := a.asInit(config, domain)
+	if err != nil {
+		return err
+	}
+	for name, before := range was {
+		old, next := strings.Split(string(before), "\n"), strings.Split(string(is[name]), "\n")
+		data, err := tree.ReadFile(name)
+		if err != nil || slices.Equal(old, next) || len(old) != len(next) {
+			continue // without the file there is nothing to change
+		}
+		text := strings.Split(string(data), "\n")
+		for i, line := range old {
+			for j := range text {
+				if line != next[i] && text[j] == line {
+					text[j] = next[i]
+				}
+			}
+		}
+		tree.WriteFile(name, []byte(strings.Join(text, "\n")), 0o644)
+	}
+	config, err = loadOlderProject(tree)
+	if err == nil && config.Domain() != domain {
+		err = &usageError{err: fmt.Errorf("%s does not have its domain in a line of its own; write domain: %s into it", project.FileName, domain)}
+	}
+	return err
+}
+
+// asInit is what init writes into a project of another domain.
+func (a *app) asInit(config *project.Config, domain string) (map[string][]byte, error) {
+	data := a.projectData(config, "")
+	data.Project.Domain = domain
+	rendered, err := scaffold.Render("init", data)
+	if err != nil {
+		return nil, err
+	}
+	written, err := project.New(project.Options{Domain: domain, Repo: config.Repo(), ProjectName: config.ProjectName()})
+	if err != nil {
+		return nil, err
+	}
+	rendered.Files[project.FileName] = written.Bytes()
+	return rendered.Files, nil
+}
+
+func newOldAddController(a *app) *cobra.Command {
+	var o oldAPI
+	var types string
+	c := &cobra.Command{
+		Use:   "controller",
+		Short: "The old way to 'create api --resource=false'",
+		Long: `Add a controller for an API of the project, of Kubernetes or of others, as 'create api --resource=false'
+does, under the name that this had before operator-sdk 1.0.`,
+		Example: fmt.Sprintf("  %[1]s add controller --api-version cache.example.com/v1alpha1 --kind Memcached\n  %[1]s create api --group cache --version v1alpha1 --kind Memcached --resource=false --controller", a.program),
+		Args:    noArgs,
+		RunE:    func(c *cobra.Command, _ []string) error { return a.runOldAddController(c, o, types) },
+	}
+	o.addTo(c)
+	c.Flags().StringVar(&types, "custom-api-import", "", "import `path` of types that are not the project's, =identifier after it")
+	addRetired(c, retiredAdd())
+	return c
+}
+
+func (a *app) runOldAddController(c *cobra.Command, o oldAPI, types string) error {
+	full, version, err := o.parse(retiredUsed(c, retiredAdd()))
+	if err != nil {
+		return err
+	}
+	_, config, done, err := a.beginWith(c.Context(), loadOlderProject)
+	if done || err != nil {
+		return err
+	}
+	types, _, _ = strings.Cut(types, "=")
+	group, own := strings.CutSuffix(full, "."+config.Domain())
+	var external []string
+	switch {
+	case own:
+	case full == "":
+		group = "core"
+	case !strings.Contains(full, ".") || strings.HasSuffix(full, ".k8s.io") && strings.HasPrefix(types+"k8s.io/api/", "k8s.io/api/"):
+		group = strings.TrimSuffix(full, ".k8s.io")
+	case types == "":
+		return project.Findings{{Field: "--custom-api-import", Problem: "is needed for an API that is neither the project's nor of Kubernetes: the import path of its types"}}
+	default:
+		var domain string
+		group, domain, _ = strings.Cut(full, ".")
+		external = []string{"--external-api-path", types, "--external-api-domain", domain}
+	}
+	words := []string{"--group", group, "--version", version, "--kind", o.kind, "--resource=false", "--controller"}
+	return a.runToday(c, []string{"create", "api"}, append(words, external...)...)
+}
+
+func newOldAddCRD(a *app) *cobra.Command {
+	var o oldAPI
+	c := &cobra.Command{
+		Use:     "crd",
+		Short:   "The old way to 'generate manifests'",
+		Long:    "Write the CRDs of the project's API types, as 'generate manifests' does; 'create api' wrote the sample.",
+		Example: fmt.Sprintf("  %s generate manifests", a.program),
+		Args:    noArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if findings := retiredUsed(c, retiredAdd()); len(findings) > 0 {
+				return findings
+			}
+			return a.runToday(c, []string{"generate", "manifests"})
+		},
+	}
+	o.addTo(c)
+	addRetired(c, retiredAdd())
+	return c
+}

@@ -1,0 +1,104 @@
+package cmd
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/operon-sdk/operon/pkg/project"
+)
+
+// retiredCSV are the flags of olm-catalog gen-csv and generate csv that have no meaning today.
+func retiredCSV() []retired {
+	const sources = "is not needed: the project's kustomization is built; 'generate bundle --deploy-dir … --crds-dir …' reads folders"
+	return []retired{
+		{name: "update-crds", today: "is what happens anyway", boolean: true, fine: []string{"true", "false"}},
+		{name: "make-manifests", today: "is what happens anyway", boolean: true, fine: []string{"true"}},
+		{name: "csv-config", today: "is read no more: 'bundle' has a flag for each text, and --metadata-file for all of them"},
+		{name: "deploy-dir", today: sources},
+		{name: "crd-dir", today: sources},
+		{name: "apis-dir", today: sources},
+		{name: "include", today: sources},
+		{name: "output-dir", today: "is --output-dir of 'bundle'"},
+	}
+}
+
+func newOldCatalog(a *app) *cobra.Command {
+	c := &cobra.Command{
+		Use:     "olm-catalog",
+		Short:   "The old way to 'bundle'",
+		Example: fmt.Sprintf("  %s olm-catalog gen-csv --csv-version 0.0.1", a.program),
+		Args:    noArgs,
+		RunE:    showHelp,
+	}
+	c.AddCommand(newOldGenCSV(a))
+	return c
+}
+
+// oldCSV are the flags of olm-catalog gen-csv.
+type oldCSV struct {
+	version, from, channel, name string
+	isDefault, interactive       bool
+}
+
+func newOldGenCSV(a *app) *cobra.Command {
+	var o oldCSV
+	c := &cobra.Command{
+		Use:   "gen-csv",
+		Short: "The old way to 'bundle'",
+		Long: `Make the ClusterServiceVersion of a version with the manifests beside it, as 'bundle' does, under the
+name that this had before operator-sdk 1.0. It is in bundle/manifests; 'generate packagemanifests'
+writes the folders that deploy/olm-catalog had.`,
+		Example: fmt.Sprintf("  %[1]s olm-catalog gen-csv --csv-version 0.0.2 --from-version 0.0.1 --csv-channel alpha\n  %[1]s bundle --version 0.0.2 --replaces memcached-operator.v0.0.1 --channels alpha", a.program),
+		Args:    noArgs,
+		RunE:    func(c *cobra.Command, _ []string) error { return a.runOldGenCSV(c, o) },
+	}
+	f := c.Flags()
+	f.StringVar(&o.version, "csv-version", "", "semantic `version` of the operator")
+	f.StringVar(&o.from, "from-version", "", "semantic `version` that this one replaces")
+	f.StringVar(&o.channel, "csv-channel", "", "`channel` that the version belongs to")
+	f.BoolVar(&o.isDefault, "default-channel", false, "make the channel the package's default")
+	f.StringVar(&o.name, "operator-name", "", "`name` of the package; the project's name when not given")
+	f.BoolVar(&o.interactive, "interactive", false, "ask for all texts, =false for none")
+	addRetired(c, retiredCSV())
+	return c
+}
+
+func (a *app) runOldGenCSV(c *cobra.Command, o oldCSV) error {
+	findings := retiredUsed(c, retiredCSV())
+	for _, v := range []struct{ flag, value string }{{"--csv-version", o.version}, {"--from-version", o.from}} {
+		if problem := versionProblem(v.value); problem != "" {
+			findings = append(findings, project.Finding{Field: v.flag, Value: v.value, Problem: problem})
+		}
+	}
+	if o.version == "" {
+		findings = append(findings, project.Finding{Field: "--csv-version", Problem: "is needed, such as 0.0.1"})
+	}
+	if o.isDefault && o.channel == "" {
+		findings = append(findings, project.Finding{Field: "--default-channel", Value: "true", Problem: "needs --csv-channel, the channel that it means"})
+	}
+	if len(findings) > 0 {
+		return findings
+	}
+	root, err := a.projectRoot()
+	if err != nil {
+		return err
+	}
+	config, err := project.Load(a.FS, root)
+	if err != nil {
+		return err
+	}
+	words := slices.Concat([]string{"--version", o.version}, given("package", o.name), given("channels", o.channel))
+	if o.from != "" {
+		words = append(words, "--replaces", cmp.Or(o.name, config.ProjectName())+".v"+o.from)
+	}
+	if o.isDefault {
+		words = append(words, "--default-channel", o.channel)
+	}
+	if c.Flags().Changed("interactive") {
+		words = append(words, fmt.Sprintf("--interactive=%t", o.interactive))
+	}
+	return a.runToday(c, []string{"bundle"}, words...)
+}

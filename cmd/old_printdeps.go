@@ -1,0 +1,60 @@
+package cmd
+
+import (
+	"fmt"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/mod/modfile"
+
+	"github.com/operon-sdk/operon/pkg/scaffold"
+)
+
+// newOldPrintDeps is a command that printed the modules that a scaffolded project requires.
+func newOldPrintDeps(a *app) *cobra.Command {
+	var file bool
+	flags := []retired{{name: "dep-manager", today: "must be modules: projects are Go modules", fine: []string{"modules"}}}
+	c := &cobra.Command{
+		Use:   "print-deps",
+		Short: "The old way to look up what a new project requires",
+		Long: `Print the modules that the go.mod of a new project requires, with their versions. In a project, the go
+command knows those that it has.`,
+		Example: fmt.Sprintf("  %s print-deps --as-file\n  go list -m all", a.program),
+		Args:    noArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if findings := retiredUsed(c, flags); len(findings) > 0 {
+				return findings
+			}
+			rendered, err := scaffold.Render("init", scaffold.Data{
+				Project:  scaffold.Project{Name: "operator", Domain: provisionalDomain, Repo: "example.com/operator", CLIName: a.program},
+				Versions: scaffold.Pinned(),
+			})
+			if err != nil {
+				return err
+			}
+			a.replaced(c, "go list -m all")
+			return a.printDeps(rendered.Files["go.mod"], file)
+		},
+	}
+	c.Flags().BoolVar(&file, "as-file", false, "print them as a go.mod file does, those of tests and tools too")
+	addRetired(c, flags)
+	return c
+}
+
+func (a *app) printDeps(text []byte, whole bool) error {
+	if whole {
+		_, err := a.Out.Write(text)
+		return err
+	}
+	mod, err := modfile.Parse("go.mod", text, nil)
+	if err != nil {
+		return err
+	}
+	table := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
+	for _, r := range mod.Require {
+		if !r.Indirect {
+			fmt.Fprintf(table, "%s\t%s\n", r.Mod.Path, r.Mod.Version)
+		}
+	}
+	return table.Flush()
+}

@@ -1,0 +1,114 @@
+package cmd
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/operon-sdk/operon/pkg/project"
+)
+
+// oldRun are the flags of up local and of run --local.
+type oldRun struct {
+	namespace, watch, kubeconfig string
+}
+
+// retiredRun are those of their flags that have no meaning today.
+func retiredRun() []retired {
+	const manager = "start the manager yourself, after 'make install': go run ./cmd and the flags"
+	return []retired{
+		{name: "operator-namespace", today: "has no use: the manager elects no leader unless --leader-elect is given; " + manager},
+		{name: "operator-flags", today: "cannot be passed on; " + manager},
+		{name: "go-ldflags", today: "is said by the variable GOFLAGS: GOFLAGS=-ldflags=…"},
+		{name: "enable-delve", today: "is done by the debugger, after 'make install': dlv debug ./cmd", boolean: true, fine: []string{"false"}},
+	}
+}
+
+func (o *oldRun) addTo(c *cobra.Command) {
+	f := c.Flags()
+	f.StringVar(&o.namespace, "namespace", "", "namespace of the samples, and the only one that a namespaced manager watches")
+	f.StringVar(&o.watch, "watch-namespace", "", "as --namespace")
+	f.StringVar(&o.kubeconfig, "kubeconfig", "", "`file` that names the cluster")
+	for _, name := range []string{"namespace", "watch-namespace", "kubeconfig"} {
+		_ = f.MarkHidden(name) // the only error is a flag that does not exist
+	}
+	addRetired(c, retiredRun())
+}
+
+// run does what run local does.
+func (o *oldRun) run(a *app, c *cobra.Command) error {
+	findings := retiredUsed(c, retiredRun())
+	if o.namespace != "" && o.watch != "" && o.namespace != o.watch {
+		findings = append(findings, project.Finding{Field: "--watch-namespace", Value: o.watch, Problem: "is another name of --namespace, which says " + o.namespace})
+	}
+	if len(findings) > 0 {
+		return findings
+	}
+	namespace := given("namespace", o.namespace)
+	if o.namespace == "" {
+		namespace = given("namespace", o.watch)
+	}
+	return a.runToday(c, []string{"run", "local"}, slices.Concat(namespace, given("kubeconfig", o.kubeconfig))...)
+}
+
+func newOldUp(a *app) *cobra.Command {
+	c := &cobra.Command{
+		Use:     "up",
+		Short:   "The old way to 'run local'",
+		Example: fmt.Sprintf("  %s up local --namespace default", a.program),
+		Args:    noArgs,
+		RunE:    showHelp,
+	}
+	var o oldRun
+	local := &cobra.Command{
+		Use:   "local",
+		Short: "The old way to 'run local'",
+		Long: `Build the manager and run it on this machine, as 'run local' does, under the name that this had before
+operator-sdk 1.0. The CRDs are installed too.`,
+		Example: fmt.Sprintf("  %[1]s up local --namespace default --kubeconfig ~/.kube/dev\n  %[1]s run local --namespace default --kubeconfig ~/.kube/dev", a.program),
+		Args:    noArgs,
+		RunE:    func(c *cobra.Command, _ []string) error { return o.run(a, c) },
+	}
+	o.addTo(local)
+	for _, name := range []string{"namespace", "watch-namespace", "kubeconfig"} {
+		local.Flags().Lookup(name).Hidden = false
+	}
+	c.AddCommand(local)
+	return c
+}
+
+// addOldRun lets run --local do what run local does.
+func addOldRun(a *app, c *cobra.Command) {
+	var o oldRun
+	var local, olm bool
+	o.addTo(c)
+	c.Flags().BoolVar(&local, "local", false, "the old way to 'run local'")
+	c.Flags().BoolVar(&olm, "olm", false, "the old way to 'run packagemanifests'")
+	for _, name := range []string{"local", "olm"} {
+		_ = c.Flags().MarkHidden(name) // the only error is a flag that does not exist
+	}
+	c.RunE = func(c *cobra.Command, args []string) error {
+		switch {
+		case local:
+			return o.run(a, c)
+		case olm:
+			return usagef(c, "'%s --olm' is '%[2]s run packagemanifests' today, and '%[2]s run bundle' for a bundle", c.CommandPath(), a.program)
+		case c.Flags().NFlag() > 0 && slices.ContainsFunc([]string{"namespace", "watch-namespace", "kubeconfig"}, c.Flags().Changed):
+			return usagef(c, "what is to run? '%[1]s run local' runs the manager on this machine, '%[1]s run bundle' an operator in a cluster", a.program)
+		}
+		return showHelp(c, args)
+	}
+	// The flags are not those of the sub-commands, which would not see them.
+	c.PersistentPreRunE = func(sub *cobra.Command, _ []string) error {
+		if sub == c {
+			return nil
+		}
+		for _, name := range []string{"local", "olm", "namespace", "watch-namespace", "kubeconfig"} {
+			if c.Flags().Changed(name) {
+				return usagef(sub, "--%s goes after '%s'", name, sub.Name())
+			}
+		}
+		return nil
+	}
+}

@@ -1,0 +1,167 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/operon-sdk/operon/pkg/controlplane"
+	"github.com/operon-sdk/operon/pkg/project"
+)
+
+// retiredTest are the flags of test local that have no meaning today.
+func retiredTest() []retired {
+	const manifests = "has no use: the tests deploy with 'make deploy', or start an API server of their own"
+	const namespace = "is for the tests to say: they are the project's own"
+	return []retired{
+		{name: "up-local", today: "is done by 'run local' in another terminal", boolean: true, fine: []string{"false"}},
+		{name: "local-operator-flags", today: "is done by 'go run ./cmd' and the flags in another terminal"},
+		{name: "image", today: "is the IMG of 'make deploy', which the tests call"},
+		{name: "global-manifest", today: manifests},
+		{name: "namespaced-manifest", today: manifests},
+		{name: "no-setup", today: "is what happens anyway", boolean: true, fine: []string{"true", "false"}},
+		{name: "skip-cleanup-error", today: "is what happens anyway", boolean: true, fine: []string{"true", "false"}},
+		{name: "namespace", today: namespace},
+		{name: "operator-namespace", today: namespace},
+		{name: "watch-namespace", today: namespace},
+		{name: "molecule-test-flags", today: "belongs to operators in Ansible"},
+	}
+}
+
+// oldTest are the flags of test local.
+type oldTest struct {
+	kubeconfig, flags string
+	debug             bool
+}
+
+func newOldTest(a *app) *cobra.Command {
+	c := &cobra.Command{
+		Use:     "test",
+		Short:   "The old way to 'make test'",
+		Example: fmt.Sprintf("  %s test local ./test/e2e", a.program),
+		Args:    noArgs,
+		RunE:    showHelp,
+	}
+	var o oldTest
+	local := &cobra.Command{
+		Use:   "local [DIR]",
+		Short: "The old way to 'make test' and 'make test-e2e'",
+		Long: `Run the project's tests, with the API server that they start. Those of a folder named e2e run with the
+build tag e2e, on the cluster of the kubeconfig. 'make test-e2e' does so on a cluster of its own.`,
+		Example: fmt.Sprintf("  %[1]s test local ./test/e2e --kubeconfig ~/.kube/dev\n  make test", a.program),
+		RunE:    func(c *cobra.Command, args []string) error { return a.runOldTest(c, args, o) },
+	}
+	f := local.Flags()
+	f.StringVar(&o.kubeconfig, "kubeconfig", "", "`file` that names the cluster")
+	f.StringVar(&o.flags, "go-test-flags", "", "more `flags` for go test, as one text")
+	f.BoolVar(&o.debug, "debug", false, "let go test say more, as its -v does")
+	addRetired(local, retiredTest())
+	c.AddCommand(local)
+	return c
+}
+
+func (a *app) runOldTest(c *cobra.Command, args []string, o oldTest) error {
+	findings := retiredUsed(c, retiredTest())
+	var more []string
+	if strings.TrimSpace(o.flags) != "" {
+		var err error
+		if more, err = splitWords(o.flags); err != nil {
+			findings = append(findings, project.Finding{Field: "--go-test-flags", Value: o.flags, Problem: err.Error()})
+		}
+	}
+	if len(args) > 1 {
+		findings = append(findings, project.Finding{Field: "DIR", Value: strings.Join(args, " "), Problem: "must be one folder"})
+	}
+	if len(findings) > 0 {
+		return findings
+	}
+	root, err := a.projectRoot()
+	if err != nil {
+		return err
+	}
+	folder := ""
+	if len(args) == 1 {
+		if folder, err = a.testFolder(root, args[0]); err != nil {
+			return err
+		}
+	}
+	words := []string{"test"}
+	e2e := path.Base(folder) == "e2e"
+	if e2e {
+		words = append(words, "-tags=e2e", "-count=1", "-timeout=0")
+		a.replaced(c, "make test-e2e")
+	} else {
+		a.replaced(c, "make test")
+	}
+	if o.debug {
+		words = append(words, "-v")
+	}
+	words = append(append(words, more...), "./"+path.Join(folder, "..."))
+	if a.dryRun {
+		a.progressf("would run: %s", joinWords(append([]string{"go"}, words...)))
+		return nil
+	}
+	ctx, stop := untilInterrupted(c.Context())
+	defer stop()
+	variables, err := a.testVariables(ctx, e2e, o.kubeconfig)
+	if err != nil {
+		return err
+	}
+	err = a.RunWith(ctx, root, variables, a.Out, a.Err, "go", words...)
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return errInterrupted
+	case errors.Is(err, exec.ErrNotFound):
+		return errors.New("there is no go command on the PATH; install Go from https://go.dev/dl")
+	}
+	return fmt.Errorf("the tests did not pass: go %s: %w", joinWords(words), reason(err))
+}
+
+// testFolder is the folder of tests as seen from the project's root.
+func (a *app) testFolder(root, name string) (string, error) {
+	dir, err := a.workDir()
+	if err != nil {
+		return "", err
+	}
+	given := name
+	name = strings.TrimSuffix(strings.TrimSuffix(name, "..."), "/")
+	folder, err := fromRoot(root, dir, filepath.FromSlash(name))
+	if err != nil {
+		return "", err
+	}
+	if folder == ".." || strings.HasPrefix(folder, "../") {
+		return "", project.Findings{{Field: "DIR", Value: given, Problem: "lies outside of the project"}}
+	}
+	if info, err := a.FS.Stat(filepath.Join(root, filepath.FromSlash(folder))); err != nil || !info.IsDir() {
+		return "", project.Findings{{Field: "DIR", Value: given, Problem: "there is no such folder"}}
+	}
+	return folder, nil
+}
+
+// testVariables are the variables that tell tests where their API server is.
+func (a *app) testVariables(ctx context.Context, e2e bool, kubeconfig string) ([]string, error) {
+	var variables []string
+	if kubeconfig != "" {
+		files, _ := a.kubeconfigFiles(kubeconfig)
+		variables = append(variables, "KUBECONFIG="+files[0])
+	}
+	if e2e || a.Getenv("KUBEBUILDER_ASSETS") != "" {
+		return variables, nil
+	}
+	find := controlplane.DefaultOptions(a.Getenv)
+	find.Parts, find.Environ = []string{controlplane.Etcd, controlplane.KubeAPIServer}, a.Environ
+	find.Progress = func(e controlplane.Event) { a.progressf("%s", e.Message) }
+	assets, err := controlplane.Ensure(ctx, find)
+	if err != nil {
+		return nil, err
+	}
+	return append(variables, "KUBEBUILDER_ASSETS="+assets.Dir), nil
+}
