@@ -2,7 +2,6 @@ package cmd_test
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -53,16 +52,9 @@ func walkthroughEnv(t *testing.T, env *testscript.Env) error {
 	env.Setenv("GOPROXY", "off")
 	env.Setenv("HOME", env.WorkDir)
 	env.Setenv("KUBECONFIG", filepath.Join(env.WorkDir, "none"))
-	// Every registry is one of the test's own.
-	conf := ""
-	host := newRegistry(t)
-	for _, name := range []string{"docker.io", "quay.io"} {
-		conf += fmt.Sprintf("[[registry]]\nprefix = %q\nlocation = \"%s/%s\"\ninsecure = true\n", name, host, name)
-	}
-	file := filepath.Join(env.WorkDir, "registries.conf")
-	env.Setenv("CONTAINERS_REGISTRIES_CONF", file)
+	env.Setenv("REGISTRY", newRegistry(t))
 	env.Values[programKey{}] = &runningProgram{}
-	return os.WriteFile(file, []byte(conf), 0o644)
+	return nil
 }
 
 // programKey is where a script keeps the program that it has started.
