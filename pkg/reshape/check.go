@@ -118,12 +118,17 @@ type checker struct {
 	busy     map[string]bool
 	reaches  map[[2]string]bool
 	findings map[codegen.Finding]bool
+	// info gets what identifiers stand for, where it is not nil.
+	info *types.Info
 }
 
 // check returns all that keeps the module's packages and tests from compiling, nil where nothing does.
-func check(m *module, libs *libraries) codegen.Findings {
+func check(m *module, libs *libraries) codegen.Findings { return checkInto(m, libs, nil) }
+
+// checkInto does so and notes what identifiers stand for.
+func checkInto(m *module, libs *libraries, info *types.Info) codegen.Findings {
 	c := &checker{
-		module: m, libs: libs, units: map[string]*unit{}, done: map[string]*types.Package{},
+		module: m, libs: libs, info: info, units: map[string]*unit{}, done: map[string]*types.Package{},
 		busy: map[string]bool{}, reaches: map[[2]string]bool{}, findings: map[codegen.Finding]bool{},
 	}
 	for _, name := range sorted(m.files) {
@@ -212,7 +217,7 @@ func (c *checker) run(path string, files []*ast.File, from types.Importer) *type
 			c.findings[codegen.Finding{File: at.Filename, Line: at.Line, Column: at.Column, Message: message}] = true
 		},
 	}
-	p, _ := config.Check(path, c.module.fset, files, nil) // errors went to Error
+	p, _ := config.Check(path, c.module.fset, files, c.info) // errors went to Error
 	return p
 }
 

@@ -1,0 +1,90 @@
+package cmd
+
+import (
+	"path"
+	"strings"
+
+	"github.com/operon-sdk/operon/pkg/project"
+	"github.com/operon-sdk/operon/pkg/reshape"
+	"github.com/operon-sdk/operon/pkg/scaffold"
+)
+
+// planRename works out what the names of now mean for a project that has those of old. The resources of both
+// are the same, in the same order.
+func (a *app) planRename(tree *scaffold.Tree, old, now *project.Config, header string) (reshape.Renaming, error) {
+	twins, err := scaffold.Twins(tree, a.recorded(old, header), a.recorded(now, header))
+	if err != nil {
+		return reshape.Renaming{}, err
+	}
+	p := reshape.Renaming{
+		Twins: twins, Folders: map[string]string{}, Packages: map[string]string{}, Aliases: map[string][2]string{},
+		Project: [2]string{old.ProjectName(), now.ProjectName()},
+	}
+	if old.Repo() != now.Repo() {
+		p.Module = now.Repo()
+	}
+	for i, was := range old.Resources() {
+		renamePackages(&p, old, now, was, now.Resources()[i])
+	}
+	return p, nil
+}
+
+// recorded gives the data of the commands that made a project.
+func (a *app) recorded(config *project.Config, header string) scaffold.Named {
+	n := scaffold.Named{Init: a.projectData(config, header)}
+	for _, r := range config.Resources() {
+		n.APIs = append(n.APIs, a.recordedData(config, r, header)...)
+		n.Webhooks = append(n.Webhooks, a.recordedWebhooks(config, r, header)...)
+	}
+	return n
+}
+
+// renamePackages adds what becomes of a resource's packages and generated files.
+func renamePackages(p *reshape.Renaming, old, now *project.Config, was, is project.Resource) {
+	move := func(from, to, pkg, newPkg string) {
+		if from != to {
+			p.Folders[from] = to
+		}
+		if pkg != newPkg {
+			p.Packages[from] = newPkg
+		}
+	}
+	if from, own := strings.CutPrefix(was.Path, old.Repo()+"/"); own {
+		move(from, strings.TrimPrefix(is.Path, now.Repo()+"/"), was.Version, is.Version)
+		p.Aliases[from] = [2]string{was.ImportAlias(), is.ImportAlias()}
+	}
+	folder := func(base string, r project.Resource, more ...string) string {
+		if old.MultiGroup() && r.Group != "" {
+			base = path.Join(base, r.Group)
+		}
+		return path.Join(append([]string{base}, more...)...)
+	}
+	if was.HasController() && old.MultiGroup() && was.Group != "" {
+		from := folder("internal/controller", was)
+		move(from, folder("internal/controller", is), was.PackageName(), is.PackageName())
+		p.Aliases[from] = [2]string{was.PackageName() + "controller", is.PackageName() + "controller"}
+	}
+	if was.Webhooks != nil {
+		from := folder("internal/webhook", was, was.Version)
+		move(from, folder("internal/webhook", is, is.Version), was.Version, is.Version)
+		alias := func(r project.Resource) string {
+			if old.MultiGroup() && r.Group != "" {
+				return "webhook" + r.PackageName() + r.Version
+			}
+			return "webhook" + r.Version
+		}
+		p.Aliases[from] = [2]string{alias(was), alias(is)}
+	}
+	if was.GVK == is.GVK && was.Plural == is.Plural {
+		return
+	}
+	p.APIs = append(p.APIs, [2]reshape.APIName{nameOf(was), nameOf(is)})
+	base := func(r project.Resource) string { return "config/crd/bases/" + r.QualifiedGroup() + "_" + r.Plural + ".yaml" }
+	if was.HasAPI() && base(was) != base(is) {
+		p.Removed = append(p.Removed, base(was))
+	}
+}
+
+func nameOf(r project.Resource) reshape.APIName {
+	return reshape.APIName{Group: r.QualifiedGroup(), Version: r.Version, Kind: r.Kind, Plural: r.Plural}
+}

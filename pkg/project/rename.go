@@ -1,0 +1,68 @@
+package project
+
+import (
+	"maps"
+	"path"
+	"slices"
+	"strings"
+)
+
+// SetProjectName records another name of the project.
+func (c *Config) SetProjectName(name string) error { return c.put([]any{"projectName"}, name) }
+
+// SetRepo records another module path, for the project and for the types in it.
+func (c *Config) SetRepo(repo string) error {
+	old := c.Repo()
+	return c.whole(func() error {
+		if err := c.put([]any{"repo"}, repo); err != nil {
+			return err
+		}
+		for _, r := range c.Resources() {
+			if rest, own := strings.CutPrefix(r.Path, old+"/"); own {
+				r.Path = path.Join(repo, rest)
+				if err := c.UpdateResource(r); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// SetDomain records another domain of the project. Its resources keep theirs.
+func (c *Config) SetDomain(domain string) error { return c.put([]any{"domain"}, domain) }
+
+// RenameResource gives the resource of one group, version and kind the names that r has, and all else that r
+// says. What plugins keep about it follows.
+func (c *Config) RenameResource(from GVK, r Resource) error {
+	i := c.resourceIndex(from)
+	identity := map[string]string{"group": r.Group, "domain": r.Domain, "version": r.Version, "kind": r.Kind}
+	rename := func(list []any, i int) error {
+		for _, key := range slices.Sorted(maps.Keys(identity)) {
+			if err := c.put(append(join(list, i), key), textOrNothing(identity[key])); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return c.whole(func() error {
+		for _, plugin := range []string{keyImages, keyState} {
+			list := []any{"plugins", plugin, "resources"}
+			if j := indexOf(child(child(child(c.root, "plugins"), plugin), "resources"), from); j >= 0 {
+				if err := rename(list, j); err != nil {
+					return err
+				}
+			}
+		}
+		if err := rename([]any{"resources"}, i); err != nil {
+			return err
+		}
+		// A plural that is the rule for the new kind needs no mention.
+		if r.Plural == RegularPlural(r.Kind) {
+			if err := c.put([]any{"resources", i, "plural"}, nil); err != nil {
+				return err
+			}
+		}
+		return c.UpdateResource(r)
+	})
+}

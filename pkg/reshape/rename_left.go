@@ -1,0 +1,3 @@
+package reshape
+
+func (x *renamer) left() ([]string, error) { return nil, nil }
