@@ -79,7 +79,9 @@ func renamePackages(p *reshape.Renaming, old, now *project.Config, was, is proje
 		return
 	}
 	p.APIs = append(p.APIs, [2]reshape.APIName{nameOf(was), nameOf(is)})
-	base := func(r project.Resource) string { return "config/crd/bases/" + r.QualifiedGroup() + "_" + r.Plural + ".yaml" }
+	base := func(r project.Resource) string {
+		return "config/crd/bases/" + r.QualifiedGroup() + "_" + r.Plural + ".yaml"
+	}
 	if was.HasAPI() && base(was) != base(is) {
 		p.Removed = append(p.Removed, base(was))
 	}

@@ -1,6 +1,7 @@
 package project
 
 import (
+	"fmt"
 	"maps"
 	"path"
 	"slices"
@@ -66,3 +67,40 @@ func (c *Config) RenameResource(from GVK, r Resource) error {
 		return c.UpdateResource(r)
 	})
 }
+
+// CheckRenamed finds names that a renamed resource of c shares with another one: kinds, plurals, groups,
+// packages, controllers and import names. Fields are those of the flags that give the new names.
+func CheckRenamed(c *Config, r Resource) Findings {
+	var findings Findings
+	o := ResourceOptions{Group: r.Group, Version: r.Version, Kind: r.Kind, API: true, Force: true}
+	if r.API != nil {
+		o.Namespaced = r.API.Namespaced
+	}
+	others := slices.DeleteFunc(c.Resources(), func(other Resource) bool { return other.GVK == r.GVK })
+	for _, other := range others {
+		findings = append(findings, apiCollisions(c, r, other, o)...)
+		if !other.Core && r.Path != other.Path && other.Path != "" && r.ImportAlias() == other.ImportAlias() {
+			findings = append(findings, one("--group", r.Group,
+				fmt.Sprintf("Go code would import it as %s, which stands for group %s already", r.ImportAlias(), other.QualifiedGroup()), "")...)
+		}
+		for _, name := range r.Controllers {
+			for _, taken := range other.Controllers {
+				samePackage := !c.MultiGroup() || other.Group == r.Group
+				sameFile := samePackage && fileName(taken) == fileName(name)
+				sameType := samePackage && strings.EqualFold(other.ReconcilerName(taken), r.ReconcilerName(name))
+				if sameFile || sameType || other.ControllerName(taken, c.MultiGroup()) == r.ControllerName(name, c.MultiGroup()) {
+					findings = append(findings, one("--kind", r.Kind,
+						fmt.Sprintf("controller %s of %s has the file, type or name that the renamed kind's would have", taken, other.GVK), "")...)
+				}
+			}
+		}
+	}
+	for i := range findings {
+		findings[i].Field = "--to-" + strings.TrimPrefix(findings[i].Field, "--")
+		findings[i].Problem = strings.ReplaceAll(findings[i].Problem, "with --plural", "with --to-plural")
+	}
+	return distinct(findings)
+}
+
+// DefaultPlural is the plural that a kind gets where nobody names another.
+func DefaultPlural(kind string) string { return defaultPlural(kind) }
