@@ -54,6 +54,9 @@ func (a *app) runRename(c *cobra.Command, r renaming) error {
 	if err != nil {
 		return err
 	}
+	if made := scaffold.NewTree(a.FS, root); made.Exists("bundle/manifests") {
+		r.notes = append(r.notes, fmt.Sprintf("bundle/ is as the old names made it; '%s bundle' makes it anew", a.program))
+	}
 	a.tellRenamed(left, r.notes)
 	return nil
 }

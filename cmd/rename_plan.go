@@ -23,6 +23,12 @@ func (a *app) planRename(tree *scaffold.Tree, old, now *project.Config, header s
 	if old.Repo() != now.Repo() {
 		p.Module = now.Repo()
 	}
+	if was, is := old.ProjectName(), now.ProjectName(); was != is {
+		p.Files = map[string]string{
+			"bundle/manifests/" + was + ".clusterserviceversion.yaml": "bundle/manifests/" + is + ".clusterserviceversion.yaml",
+			".operon/bases/" + was + ".yaml":                          ".operon/bases/" + is + ".yaml",
+		}
+	}
 	for i, was := range old.Resources() {
 		renamePackages(&p, old, now, was, now.Resources()[i])
 	}

@@ -32,7 +32,8 @@ type Renaming struct {
 	// APIs are the old and new names of APIs, Project those of the project, where they change.
 	APIs    [][2]APIName
 	Project [2]string
-	// Removed are generated files that get other names.
+	// Files get other names beside those that the twins tell. Removed are generated files that do.
+	Files   map[string]string
 	Removed []string
 }
 
@@ -142,6 +143,11 @@ func (x *renamer) moves() error {
 	for _, t := range x.Twins {
 		if t.From != t.To && !t.Part && x.tree.Exists(t.From) {
 			x.files[t.From] = t.To
+		}
+	}
+	for _, from := range sorted(x.Files) {
+		if x.tree.Exists(from) {
+			x.files[from] = x.Files[from]
 		}
 	}
 	var taken []string

@@ -1,3 +1,119 @@
 package reshape
 
-func (x *renamer) left() ([]string, error) { return nil, nil }
+import (
+	"fmt"
+	"go/scanner"
+	"go/token"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// left lists the places, as file:line: text, that say an old name still.
+func (x *renamer) left() ([]string, error) {
+	old, now := x.terms()
+	if len(old) == 0 {
+		return nil, nil
+	}
+	names, err := x.tree.Walk(".", x.skipped)
+	if err != nil {
+		return nil, err
+	}
+	search := regexp.MustCompile(`\b(?:` + strings.Join(old, "|") + `)\b`)
+	var places []string
+	for _, name := range names {
+		if generated(name) {
+			continue
+		}
+		data, err := x.tree.ReadFile(name)
+		if err != nil || !utf8.Valid(data) {
+			continue // a broken link, or no text
+		}
+		said := lines(string(data))
+		var texts map[int]string
+		if path.Ext(name) == ".go" {
+			texts = goTexts(data)
+		}
+		for i, line := range said {
+			if texts != nil {
+				line = texts[i]
+			}
+			for _, word := range now {
+				line = strings.ReplaceAll(line, word, "")
+			}
+			if search.MatchString(line) {
+				places = append(places, fmt.Sprintf("%s:%d: %s", name, i+1, shortened(strings.TrimSpace(said[i]))))
+			}
+		}
+	}
+	return places, nil
+}
+
+// terms are the old names to look for, as patterns, and the new ones, which may hold them.
+func (x *renamer) terms() (old, now []string) {
+	add := func(was, is string) {
+		if was != is && was != "" {
+			old, now = append(old, regexp.QuoteMeta(was)), append(now, is)
+		}
+	}
+	for _, api := range x.APIs {
+		was, is := api[0], api[1]
+		add(was.Kind, is.Kind)
+		add(was.Plural, is.Plural)
+		add(was.Group, is.Group)
+		add(was.Group+"/"+was.Version, is.Group+"/"+is.Version)
+	}
+	add(x.Project[0], x.Project[1])
+	module := x.m.path
+	if x.Module != "" {
+		add(x.m.path, x.Module)
+		module = x.Module
+	}
+	slices.Sort(old)
+	// Longer ones first, as they may hold others.
+	now = append(now, module)
+	slices.SortFunc(now, func(a, b string) int { return len(b) - len(a) })
+	return slices.Compact(old), now
+}
+
+// generated names the files that are made of others, and those with names of their own.
+func generated(name string) bool {
+	base := path.Base(name)
+	return strings.HasPrefix(base, "zz_generated.") || strings.HasPrefix(name, "config/crd/bases/") || name == "config/rbac/role.yaml" ||
+		name == "config/webhook/manifests.yaml" || name == "go.sum" || name == "PROJECT"
+}
+
+// goTexts are the strings and comments of Go code by line, counted from 0.
+func goTexts(src []byte) map[int]string {
+	fset := token.NewFileSet()
+	file := fset.AddFile("", fset.Base(), len(src))
+	var s scanner.Scanner
+	s.Init(file, src, func(token.Position, string) {}, scanner.ScanComments)
+	texts := map[int]string{}
+	for {
+		pos, tok, lit := s.Scan()
+		switch tok {
+		case token.EOF:
+			return texts
+		case token.STRING, token.COMMENT:
+			for i, line := range strings.Split(lit, "\n") {
+				texts[file.PositionFor(pos, false).Line-1+i] += line + " "
+			}
+		}
+	}
+}
+
+// shortened is a line as far as it is of use in a list.
+func shortened(line string) string {
+	const most = 100
+	if len(line) <= most {
+		return line
+	}
+	cut := most
+	for !utf8.RuneStart(line[cut]) {
+		cut--
+	}
+	return line[:cut] + "…"
+}

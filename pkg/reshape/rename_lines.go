@@ -91,7 +91,11 @@ func changesOf(mine string, twins []scaffold.Twin, code bool) []change {
 		if !ok || inBlock[i] {
 			continue
 		}
-		changes = append(changes, change{i, i + 1, []string{line[:len(line)-len(lineTail(line, code))] + body}})
+		tail := lineTail(line, code)
+		if !code && !strings.Contains(tail, `"`) {
+			body = strings.ReplaceAll(body, `"`, "") // a tool wrote the file anew
+		}
+		changes = append(changes, change{i, i + 1, []string{line[:len(line)-len(tail)] + body}})
 	}
 	return append(changes, blocks...)
 }
@@ -125,6 +129,9 @@ func lineBody(line string, code bool) string { return strings.TrimRight(lineTail
 
 // lineKey is what makes two lines the same, whatever the white space, which gofmt aligns by its neighbours.
 func lineKey(line string, code bool) string {
+	if !code {
+		line = strings.ReplaceAll(line, `"`, "")
+	}
 	return strings.Join(strings.Fields(lineTail(line, code)), " ")
 }
 
