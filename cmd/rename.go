@@ -34,6 +34,8 @@ type renaming struct {
 	check func(tree *scaffold.Tree, config *project.Config) error
 	// change gives PROJECT the new names.
 	change func(config *project.Config) error
+	// bundled tells that bundles hold the names.
+	bundled bool
 	// notes say what a renaming in files cannot reach.
 	notes []string
 }
@@ -54,7 +56,7 @@ func (a *app) runRename(c *cobra.Command, r renaming) error {
 	if err != nil {
 		return err
 	}
-	if made := scaffold.NewTree(a.FS, root); made.Exists("bundle/manifests") {
+	if made := scaffold.NewTree(a.FS, root); r.bundled && made.Exists("bundle/manifests") {
 		r.notes = append(r.notes, fmt.Sprintf("bundle/ is as the old names made it; '%s bundle' makes it anew", a.program))
 	}
 	a.tellRenamed(left, r.notes)

@@ -115,6 +115,7 @@ func (a *app) runRenameAPI(c *cobra.Command, o renameAPIOptions) error {
 			}
 			return renamed.record(config)
 		},
+		bundled: true,
 		notes: []string{
 			"objects in clusters are not touched: those of the old name stay, under a CRD that nothing serves; save and create them again by the new name",
 		},

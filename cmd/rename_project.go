@@ -25,8 +25,9 @@ What runs in a cluster under the old name stays there: undeploy it first.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			name := args[0]
 			return a.runRename(c, renaming{
-				check:  func(_ *scaffold.Tree, config *project.Config) error { return checkNewProject(config, name) },
-				change: func(config *project.Config) error { return config.SetProjectName(name) },
+				check:   func(_ *scaffold.Tree, config *project.Config) error { return checkNewProject(config, name) },
+				change:  func(config *project.Config) error { return config.SetProjectName(name) },
+				bundled: true,
 				notes: []string{
 					"what is deployed in clusters keeps the old name and namespace; undeploy it with the old code before you deploy again",
 				},

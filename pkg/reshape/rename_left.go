@@ -34,7 +34,7 @@ func (x *renamer) left() ([]string, error) {
 		said := lines(string(data))
 		var texts map[int]string
 		if path.Ext(name) == ".go" {
-			texts = goTexts(data)
+			texts = goTexts(data, x.resources())
 		}
 		for i, line := range said {
 			if texts != nil {
@@ -61,7 +61,6 @@ func (x *renamer) terms() (old, now []string) {
 	for _, api := range x.APIs {
 		was, is := api[0], api[1]
 		add(was.Kind, is.Kind)
-		add(was.Plural, is.Plural)
 		add(was.Group, is.Group)
 		add(was.Group+"/"+was.Version, is.Group+"/"+is.Version)
 	}
@@ -82,11 +81,23 @@ func (x *renamer) terms() (old, now []string) {
 func generated(name string) bool {
 	base := path.Base(name)
 	return strings.HasPrefix(base, "zz_generated.") || strings.HasPrefix(name, "config/crd/bases/") || name == "config/rbac/role.yaml" ||
-		name == "config/webhook/manifests.yaml" || name == "go.sum" || name == "PROJECT"
+		name == "config/webhook/manifests.yaml" || name == "go.sum" || name == "PROJECT" || name == "bundle.Dockerfile"
 }
 
-// goTexts are the strings and comments of Go code by line, counted from 0.
-func goTexts(src []byte) map[int]string {
+// resources are the old plurals, each with an old name that is looked for.
+func (x *renamer) resources() map[string]string {
+	plurals := map[string]string{}
+	for _, api := range x.APIs {
+		if api[0].Plural != api[1].Plural {
+			plurals[api[0].Plural] = api[0].Kind
+		}
+	}
+	return plurals
+}
+
+// goTexts are the strings and comments of Go code by line, counted from 0. A plural counts, as what stands
+// behind it, where it is all of a string: elsewhere it may be any word.
+func goTexts(src []byte, plurals map[string]string) map[int]string {
 	fset := token.NewFileSet()
 	file := fset.AddFile("", fset.Base(), len(src))
 	var s scanner.Scanner
@@ -98,6 +109,7 @@ func goTexts(src []byte) map[int]string {
 		case token.EOF:
 			return texts
 		case token.STRING, token.COMMENT:
+			lit += " " + plurals[strings.Trim(lit, "\"`")]
 			for i, line := range strings.Split(lit, "\n") {
 				texts[file.PositionFor(pos, false).Line-1+i] += line + " "
 			}
