@@ -1,5 +1,5 @@
 // Package reshape changes the shape of a project that exists: it moves packages between layouts and
-// rewrites what names them, turns the manager to one namespace and back, and exchanges licence headers.
+// rewrites what names them, gives things other names, turns the manager to one namespace and back, and exchanges licence headers.
 // All of it happens in a scaffold.Tree; what would not type-check afterwards is refused.
 package reshape
 
