@@ -106,6 +106,12 @@ func (a *app) rename(ctx context.Context, tree *scaffold.Tree, r renaming) ([]st
 	if err != nil {
 		return nil, err
 	}
+	var definitions [][2]string
+	for _, api := range plan.APIs {
+		if was, is := definition(api[0]), definition(api[1]); tree.Exists(was) {
+			definitions = append(definitions, [2]string{api[1].Kind, is})
+		}
+	}
 	left, err := reshape.Rename(ctx, tree, plan, reshape.Options{Env: a.Environ, Header: header, Program: a.program})
 	if err != nil {
 		return nil, err
@@ -114,7 +120,16 @@ func (a *app) rename(ctx context.Context, tree *scaffold.Tree, r renaming) ([]st
 	err = a.generate(ctx, tree, codegen.All, offline)
 	if errors.Is(err, codegen.ErrModulesMissing) {
 		a.progressf("warning: code and manifests are not generated again, the module cache lacks what that needs; run 'go mod download', then '%s generate'", a.program)
-		err = nil
+		return left, nil
 	}
-	return left, err
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range definitions {
+		if !tree.Exists(d[1]) {
+			return nil, &scaffold.ContentError{Err: fmt.Errorf(
+				"nothing was changed: the markers on type %s do not lead to %s; give it the plural of that by +kubebuilder:resource:path, or name its plural with --to-plural", d[0], d[1])}
+		}
+	}
+	return left, nil
 }

@@ -116,8 +116,14 @@ func (a *app) runRenameAPI(c *cobra.Command, o renameAPIOptions) error {
 			return renamed.record(config)
 		},
 		bundled: true,
-		notes: []string{
-			"objects in clusters are not touched: those of the old name stay, under a CRD that nothing serves; save and create them again by the new name",
-		},
+		notes:   []string{o.note()},
 	})
+}
+
+// note says what clusters have of the old names.
+func (o renameAPIOptions) note() string {
+	if o.to.Group+o.to.Kind+o.to.Domain+o.plural == "" {
+		return "a cluster whose CRD has the old version keeps objects in it; it takes the new CRD once they are stored in another version of both, or the old CRD is deleted with them"
+	}
+	return "objects in clusters are not touched: those of the old name stay, under a CRD that nothing serves; save and create them again by the new name"
 }

@@ -85,12 +85,14 @@ func renamePackages(p *reshape.Renaming, old, now *project.Config, was, is proje
 		return
 	}
 	p.APIs = append(p.APIs, [2]reshape.APIName{nameOf(was), nameOf(is)})
-	base := func(r project.Resource) string {
-		return "config/crd/bases/" + r.QualifiedGroup() + "_" + r.Plural + ".yaml"
+	if from := definition(nameOf(was)); was.HasAPI() && from != definition(nameOf(is)) {
+		p.Removed = append(p.Removed, from)
 	}
-	if was.HasAPI() && base(was) != base(is) {
-		p.Removed = append(p.Removed, base(was))
-	}
+}
+
+// definition is the file of a kind's CRD.
+func definition(n reshape.APIName) string {
+	return "config/crd/bases/" + n.Group + "_" + n.Plural + ".yaml"
 }
 
 func nameOf(r project.Resource) reshape.APIName {

@@ -227,8 +227,8 @@ func (x *renamer) comment(f *goFile, c *ast.Comment) string {
 		}
 		text = replaceWord(text, word, x.words[word])
 	}
-	if name := x.documents(f, c); kinds[name] != "" {
-		text = replaceWord(text, name, kinds[name])
+	if kind := x.documents(f, c, kinds); kind != "" {
+		text = replaceWord(text, kind, kinds[kind])
 	}
 	return text
 }
@@ -237,8 +237,9 @@ func replaceWord(text, word, with string) string {
 	return regexp.MustCompile(`\b`+regexp.QuoteMeta(word)+`\b`).ReplaceAllLiteralString(text, with)
 }
 
-// documents is the name of the declaration that a comment is about, if that gets another one.
-func (x *renamer) documents(f *goFile, c *ast.Comment) string {
+// documents is the kind that a comment must mean, as it is about the kind's type, spec, status or list; empty
+// where it is about something else.
+func (x *renamer) documents(f *goFile, c *ast.Comment, kinds map[string]string) string {
 	in := func(doc *ast.CommentGroup) bool { return doc != nil && slices.Contains(doc.List, c) }
 	for _, decl := range f.tree.Decls {
 		gen, ok := decl.(*ast.GenDecl)
@@ -246,8 +247,14 @@ func (x *renamer) documents(f *goFile, c *ast.Comment) string {
 			continue
 		}
 		for _, spec := range gen.Specs {
-			if s := spec.(*ast.TypeSpec); (in(s.Doc) || in(gen.Doc)) && x.nameOf(s.Name) != "" {
-				return s.Name.Name
+			s := spec.(*ast.TypeSpec)
+			if !in(s.Doc) && !in(gen.Doc) || x.nameOf(s.Name) == "" {
+				continue
+			}
+			for _, suffix := range []string{"", "Spec", "Status", "List"} {
+				if kind, ok := strings.CutSuffix(s.Name.Name, suffix); ok && kinds[kind] != "" {
+					return kind
+				}
 			}
 		}
 	}
