@@ -56,19 +56,14 @@ func TestRenameAsScaffolded(t *testing.T) {
 			},
 		}},
 		{"namespaced", versions("--namespaced"), map[string]func(*names){
-			"project store": func(n *names) { n.project = "store" },
-			"api --from-kind Memcached --to-kind DNS":          func(n *names) { n.kind = "DNS" },
-			"api --group cache --to-group app-store":           func(n *names) { n.group = "app-store" },
-			"api --from-version v1beta1 --to-version v2":       func(n *names) { n.hub = "v2" },
-			"api --domain example.com --to-domain example.org": func(n *names) { n.domain = "example.org" },
+			"api --from-kind Memcached --to-kind DNS":    func(n *names) { n.kind = "DNS" },
+			"api --from-version v1beta1 --to-version v2": func(n *names) { n.hub = "v2" },
 		}},
 		{"multigroup", versions("--multigroup"), map[string]func(*names){
-			"repo acme.io/r": func(n *names) { n.repo = "acme.io/r" },
-			"api --group cache --kind Memcached --to-kind Box": func(n *names) { n.kind = "Box" },
-			"api --from-group cache --to-group app-store":      func(n *names) { n.group = "app-store" },
-			"api --group cache --version v1alpha1 --to-version v1": func(n *names) {
-				n.spoke = "v1"
-			},
+			"api --group cache --kind Memcached --to-kind Box":     func(n *names) { n.kind = "Box" },
+			"api --from-group cache --to-group app-store":          func(n *names) { n.group = "app-store" },
+			"api --domain example.com --to-domain example.org":     func(n *names) { n.domain = "example.org" },
+			"api --group cache --version v1alpha1 --to-version v1": func(n *names) { n.spoke = "v1" },
 		}},
 	} {
 		t.Run(project.name, func(t *testing.T) {
