@@ -2,7 +2,12 @@ package reshape
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -22,6 +27,36 @@ func Snapshot(tree *scaffold.Tree) (*Code, error) {
 	return &Code{m}, nil
 }
 
+// Check returns what keeps the code of a tree from compiling with the requirements of its own go.mod, which need
+// not be on disk yet. Generated files do not count.
+func Check(ctx context.Context, tree *scaffold.Tree, env []string) (codegen.Findings, error) {
+	m, err := readModule(tree)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "operon-go-mod-*")
+	if err != nil {
+		return nil, fmt.Errorf("writing go.mod for the go command: %w", err)
+	}
+	defer func() { _ = os.RemoveAll(dir) }() // a folder of the system's temporary files
+	for _, name := range []string{"go.mod", "go.sum"} {
+		text, err := tree.ReadFile(name)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, name), text, 0o600)
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("writing %s for the go command: %w", name, err)
+		}
+	}
+	libs, err := listLibrariesOf(ctx, tree.Root(), env, []string{"-mod=mod", "-modfile=" + filepath.Join(dir, "go.mod")}, m)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(check(m, libs), isGenerated), nil
+}
+
+func isGenerated(f codegen.Finding) bool { return strings.HasPrefix(path.Base(f.File), "zz_generated.") }
+
 // Broken returns what keeps the code of a tree from compiling that did not do so before. Generated files
 // do not count: they are made anew.
 func Broken(ctx context.Context, tree *scaffold.Tree, before *Code, env []string) (codegen.Findings, error) {
@@ -33,8 +68,7 @@ func Broken(ctx context.Context, tree *scaffold.Tree, before *Code, env []string
 	if err != nil {
 		return nil, err
 	}
-	generated := func(f codegen.Finding) bool { return strings.HasPrefix(path.Base(f.File), "zz_generated.") }
-	findings := slices.DeleteFunc(check(after, libs), generated)
+	findings := slices.DeleteFunc(check(after, libs), isGenerated)
 	if len(findings) == 0 {
 		return nil, nil
 	}

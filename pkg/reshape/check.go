@@ -34,6 +34,11 @@ type libraries struct {
 // listLibraries asks the go command, offline, for the packages that modules import from elsewhere. It
 // compiles those that the build cache does not hold.
 func listLibraries(ctx context.Context, root string, env []string, modules ...*module) (*libraries, error) {
+	return listLibrariesOf(ctx, root, env, nil, modules...)
+}
+
+// listLibrariesOf does so with flags for the go command, such as for another go.mod.
+func listLibrariesOf(ctx context.Context, root string, env, flags []string, modules ...*module) (*libraries, error) {
 	wanted := map[string]bool{}
 	for _, m := range modules {
 		for _, f := range m.files {
@@ -49,7 +54,7 @@ func listLibraries(ctx context.Context, root string, env []string, modules ...*m
 	if len(wanted) == 0 {
 		return l, nil
 	}
-	args := append([]string{"list", "-e", "-export", "-json=ImportPath,Export,Error", "--"}, sorted(wanted)...)
+	args := slices.Concat([]string{"list", "-e", "-export", "-json=ImportPath,Export,Error"}, flags, []string{"--"}, sorted(wanted))
 	c := exec.CommandContext(ctx, "go", args...)
 	c.Dir, c.Env = root, append(slices.Clone(env), "GOPROXY=off")
 	var out, errOut bytes.Buffer

@@ -1,0 +1,285 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/operon-sdk/operon/pkg/codegen"
+	"github.com/operon-sdk/operon/pkg/project"
+	"github.com/operon-sdk/operon/pkg/reshape"
+	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/upgrade"
+)
+
+// upgradeOptions are the flags of upgrade.
+type upgradeOptions struct {
+	from, to, conflict string
+	check              bool
+}
+
+// upgraded is what came of an upgrade.
+type upgraded struct {
+	files   *upgrade.Result
+	changes []scaffold.Change
+	// untidy tells that go mod tidy is needed, broken is code that does not compile with it.
+	untidy bool
+	broken codegen.Findings
+	// modules tells that the module cache lacks what checking and generating need.
+	modules bool
+}
+
+// errBehind ends a --check that found something to do.
+var errBehind = errors.New("the project is behind today's scaffold")
+
+// errConflicts ends an upgrade that left conflicts to a person.
+var errConflicts = errors.New("there are conflicts")
+
+func newUpgrade(a *app) *cobra.Command {
+	var o upgradeOptions
+	c := &cobra.Command{
+		Use:   "upgrade",
+		Short: "Bring a project of an older scaffold up to today's",
+		Long: `Bring a project that operator-sdk, kubebuilder or an older Operon scaffolded up to what Operon
+scaffolds today: Makefile, Dockerfile, main.go, manifests, workflows, end-to-end tests, and the Go
+version and requirements of go.mod. No network is used, and no version control is needed.
+
+What the old scaffold wrote is told from what you wrote, line by line, and your lines stay. Types,
+controllers, webhooks and their tests are yours and keep every byte, but for calls that a new
+controller-runtime wants otherwise. A file that you removed does not come back.
+
+Where you and the scaffold have changed the same lines, the file holds both, between conflict
+markers, and the command lists those files and fails; --conflict decides for one side instead.
+Running it again changes nothing.`,
+		Example: fmt.Sprintf(`  # What would be done, file by file; fails if that is anything, for CI:
+  %[1]s upgrade --check
+
+  # As a diff, then for real:
+  %[1]s upgrade --dry-run
+  %[1]s upgrade
+
+  # Keep your lines wherever both have changed:
+  %[1]s upgrade --conflict ours
+
+  # When the scaffold is not recognised:
+  %[1]s upgrade --from operator-sdk-1.42`, a.program),
+		Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return a.runUpgrade(c, o) },
+	}
+	f := c.Flags()
+	f.StringVar(&o.from, "from", "", "`scaffold` that made the project: operator-sdk-1.42, kubebuilder-4.15, or a version of either; found when not given")
+	f.StringVar(&o.to, "to", "", "`version` of Operon to upgrade to; the one there is, is this program's")
+	f.BoolVar(&o.check, "check", false, "list what is behind, file by file, and write nothing; fail if there is anything")
+	f.StringVar(&o.conflict, "conflict", "", "`side` that decides conflicts: ours for the project's lines, theirs for the scaffold's")
+	completeValues(c, "conflict", "ours", "theirs")
+	completeValues(c, "from", "operator-sdk-1.42", "kubebuilder-4.15", "kubebuilder-3.15")
+	completeValues(c, "to", buildVersion().Version)
+	return c
+}
+
+func (a *app) runUpgrade(c *cobra.Command, o upgradeOptions) error {
+	root, _, done, err := a.begin(c.Context())
+	if done || err != nil {
+		return err
+	}
+	known, err := o.scaffolds()
+	if err != nil {
+		return err
+	}
+	if o.check {
+		return a.checkUpgrade(c.Context(), root, known, o)
+	}
+	var result *upgraded
+	err = a.apply(c.Context(), root, func(tree *scaffold.Tree) error {
+		result, err = a.upgrade(c.Context(), tree, known, o)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return a.tellUpgrade(result)
+}
+
+// scaffolds validates the flags together and gives the scaffolds that the project may come from.
+func (o *upgradeOptions) scaffolds() (*upgrade.Known, error) {
+	known, err := upgrade.ReadKnown()
+	if err != nil {
+		return nil, err
+	}
+	var findings project.Findings
+	if o.from != "" {
+		only := known.Named(o.from)
+		if only == nil {
+			var names []string
+			for _, s := range known.Scaffolds() {
+				names = append(names, s.Tool+"-"+s.Version)
+			}
+			findings = append(findings, project.Finding{Field: "--from", Value: o.from,
+				Problem: "is no scaffold that is known; there are " + strings.Join(uniqueSorted(names), ", ")})
+		}
+		known = only
+	}
+	if version := buildVersion().Version; o.to != "" && strings.TrimPrefix(o.to, "v") != strings.TrimPrefix(version, "v") {
+		findings = append(findings, project.Finding{Field: "--to", Value: o.to,
+			Problem: fmt.Sprintf("this program writes the scaffold of its own version, %s; use the Operon of the version that you want", version)})
+	}
+	if _, ok := conflictSides()[o.conflict]; !ok {
+		findings = append(findings, project.Finding{Field: "--conflict", Value: o.conflict, Problem: "must be ours or theirs"})
+	}
+	return known, findings.Err()
+}
+
+func conflictSides() map[string]upgrade.Side {
+	return map[string]upgrade.Side{"": upgrade.Neither, "ours": upgrade.Ours, "theirs": upgrade.Theirs}
+}
+
+// upgrade makes all changes in the tree, generated files included.
+func (a *app) upgrade(ctx context.Context, tree *scaffold.Tree, known *upgrade.Known, o upgradeOptions) (*upgraded, error) {
+	config, err := loadProject(tree)
+	if err != nil {
+		return nil, err
+	}
+	header, err := boilerplate(tree)
+	if err != nil {
+		return nil, err
+	}
+	today, err := a.todaysFiles(config, header)
+	if err != nil {
+		return nil, err
+	}
+	result := &upgraded{}
+	result.files, err = upgrade.Files(tree, today, upgrade.Options{
+		Names: scaffoldNames(config), Known: known, Side: conflictSides()[o.conflict], Label: "operon " + buildVersion().Version,
+	})
+	if err != nil {
+		return nil, err
+	}
+	raised, tidy, err := scaffold.Raise(tree, today["go.mod"], today["go.sum"])
+	if err != nil {
+		return nil, err
+	}
+	if raised {
+		if _, err := upgrade.Builders(tree); err != nil {
+			return nil, err
+		}
+	}
+	changes, err := tree.Changes()
+	if err != nil || len(changes) == 0 {
+		return result, err
+	}
+	result.untidy = !tidy
+	if len(result.files.Conflicts()) == 0 {
+		if err := a.finishUpgrade(ctx, tree, result); err != nil {
+			return nil, err
+		}
+	}
+	result.changes, err = tree.Changes()
+	return result, err
+}
+
+// finishUpgrade checks the code against the new requirements and generates what follows from it.
+func (a *app) finishUpgrade(ctx context.Context, tree *scaffold.Tree, result *upgraded) error {
+	unresolved, err := scaffold.UpdateRequirements(tree)
+	if err != nil {
+		return err
+	}
+	result.untidy = result.untidy || len(unresolved) > 0
+	// What is generated may be missing, and the rest of the code relies on it.
+	err = a.generate(ctx, tree, codegen.All, offline)
+	if findings, ok := errors.AsType[codegen.Findings](err); ok {
+		result.broken = findings
+		return nil
+	}
+	if err == nil {
+		result.broken, err = reshape.Check(ctx, tree, a.Environ)
+	}
+	if errors.Is(err, codegen.ErrModulesMissing) {
+		result.modules = true
+		return nil
+	}
+	return err
+}
+
+// tellUpgrade says what is left to a person. Conflicts and broken code make the command fail.
+func (a *app) tellUpgrade(result *upgraded) error {
+	for _, f := range result.files.Files {
+		if f.State == upgrade.Kept {
+			a.progressf("kept as it is: %s %s", f.Name, f.Note)
+		}
+	}
+	conflicts := result.files.Conflicts()
+	if len(result.changes) == 0 && len(conflicts) == 0 {
+		a.progressf("the project is up to date, nothing was changed")
+		return nil
+	}
+	switch {
+	case len(conflicts) > 0:
+		var lines []string
+		for _, f := range conflicts {
+			lines = append(lines, "\n  "+f.Name)
+		}
+		return fmt.Errorf("%w: you and the scaffold have changed the same lines of%s\n"+
+			"choose between the lines marked there, then run '%s generate' and 'make test'", errConflicts, strings.Join(lines, ""), a.program)
+	case len(result.broken) > 0:
+		return fmt.Errorf("with the new requirements, code of yours does not compile:\n%w\ncorrect it, then run '%s generate' and 'make test'", notInput{result.broken}, a.program)
+	case a.dryRun:
+	case result.modules:
+		a.progressf("next: 'go mod tidy', then '%s generate': the module cache lacks what the new requirements need", a.program)
+	case result.untidy:
+		a.progressf("next: review what changed, then 'go mod tidy' and 'make test'")
+	default:
+		a.progressf("next: review what changed, then 'make test'")
+	}
+	return nil
+}
+
+// notInput hides findings from what tells wrong input from other failures: here they are an outcome.
+type notInput struct{ findings codegen.Findings }
+
+func (e notInput) Error() string { return e.findings.Error() }
+
+// checkUpgrade prints what an upgrade would do with each file, and fails if that is anything.
+func (a *app) checkUpgrade(ctx context.Context, root string, known *upgrade.Known, o upgradeOptions) error {
+	if err := scaffold.Unfinished(a.FS, root); err != nil {
+		return err
+	}
+	result, err := a.upgrade(ctx, scaffold.NewTree(a.FS, root), known, o)
+	if err != nil {
+		return err
+	}
+	files := map[string]upgrade.File{}
+	for _, f := range result.files.Files {
+		files[f.Name] = f
+	}
+	for _, c := range result.changes {
+		note := ""
+		if f, ok := files[c.Path]; ok {
+			note = f.Describe()
+		}
+		added, removed := scaffold.Count(c)
+		if _, err := fmt.Fprintf(a.Out, "%s  %s  +%d -%d%s\n", c.Action(), c.Path, added, removed, note); err != nil {
+			return err
+		}
+		delete(files, c.Path)
+	}
+	for _, f := range result.files.Files {
+		if _, ok := files[f.Name]; !ok {
+			continue
+		}
+		if _, err := fmt.Fprintf(a.Out, "kept  %s%s\n", f.Name, f.Describe()); err != nil {
+			return err
+		}
+	}
+	unsettled := len(result.files.Conflicts())
+	if len(result.changes) == 0 && unsettled == 0 {
+		a.progressf("the project is up to date")
+		return nil
+	}
+	if len(result.changes) == 0 {
+		return fmt.Errorf("%w: settle the conflicts", errConflicts)
+	}
+	return fmt.Errorf("%w: it is as %s makes it, and files that differ: %d; run '%s upgrade'", errBehind, result.files.From, len(result.changes), a.program)
+}

@@ -1,0 +1,78 @@
+package cmd
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/spf13/afero"
+
+	"github.com/operon-sdk/operon/pkg/project"
+	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/upgrade"
+)
+
+// todaysFiles scaffolds the project that PROJECT describes anew, in memory: what init and every create command
+// write today.
+func (a *app) todaysFiles(config *project.Config, header string) (map[string][]byte, error) {
+	tree := scaffold.NewTree(afero.NewMemMapFs(), "/")
+	if err := a.rescaffold(tree, config, header); err != nil {
+		return nil, err
+	}
+	return tree.Overlay(), nil
+}
+
+// rescaffold writes a project into an empty tree, by what its PROJECT file records.
+func (a *app) rescaffold(tree *scaffold.Tree, config *project.Config, header string) error {
+	if _, err := scaffold.Init(tree, a.projectData(config, header)); err != nil {
+		return err
+	}
+	for _, r := range config.Resources() {
+		for _, data := range a.recordedAPIs(config, r, header) {
+			if _, err := scaffold.CreateAPI(tree, data, true); err != nil {
+				return err
+			}
+		}
+	}
+	for _, r := range config.Resources() {
+		for _, w := range a.recordedWebhooks(config, r, header) {
+			if _, err := scaffold.CreateWebhook(tree, w.Data, w.Spokes, true); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// recordedAPIs gives the data of create api commands that make what a resource's entry in PROJECT says: the
+// types with the first controller, then one for each other.
+func (a *app) recordedAPIs(config *project.Config, r project.Resource, header string) []scaffold.Data {
+	image, _ := config.Image(r.GVK)
+	parts := apiParts{api: r.HasAPI(), namespaced: r.API == nil || r.API.Namespaced, image: image}
+	if len(r.Controllers) == 0 {
+		if !parts.api {
+			return nil
+		}
+		return []scaffold.Data{a.apiData(config, r, header, parts)}
+	}
+	var all []scaffold.Data
+	for _, name := range r.Controllers {
+		parts.controller, parts.controllerName = true, name
+		all = append(all, a.apiData(config, r, header, parts))
+		parts.api, parts.image = false, project.Image{}
+	}
+	return all
+}
+
+// scaffoldNames are the names that the scaffold of a project holds.
+func scaffoldNames(config *project.Config) upgrade.Names {
+	names := upgrade.Names{Project: config.ProjectName(), Domain: config.Domain(), Repo: config.Repo()}
+	for _, r := range config.Resources() {
+		names.Resources = append(names.Resources, upgrade.Resource{Group: r.Group, Version: r.Version, Kind: r.Kind, Plural: r.Plural})
+	}
+	return names
+}
+
+func uniqueSorted(names []string) []string {
+	slices.SortFunc(names, strings.Compare)
+	return slices.Compact(names)
+}

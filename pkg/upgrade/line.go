@@ -1,0 +1,172 @@
+package upgrade
+
+import (
+	"cmp"
+	"hash/fnv"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Names are what a scaffold puts into its texts. They differ from project to project, and the texts of two
+// projects are compared without them.
+type Names struct {
+	Project, Domain, Repo string
+	Resources             []Resource
+}
+
+// Resource are the names of one resource.
+type Resource struct{ Group, Version, Kind, Plural string }
+
+// words takes the names out of lines.
+type words struct {
+	project   *strings.Replacer
+	resources []*strings.Replacer
+}
+
+func newWords(n Names) *words {
+	w := &words{project: replacer(n.pairs())}
+	seen := map[Resource]bool{}
+	for _, r := range n.Resources {
+		if !seen[r] {
+			seen[r] = true
+			w.resources = append(w.resources, replacer(append(n.pairs(), r.pairs()...)))
+		}
+	}
+	return w
+}
+
+type pair struct{ name, token string }
+
+func (n Names) pairs() []pair {
+	return []pair{{n.Repo, "\x01r"}, {n.Domain, "\x01d"}, {n.Project, "\x01p"}}
+}
+
+func (r Resource) pairs() []pair {
+	return []pair{
+		{r.Group, "\x01g"}, {r.Version, "\x01v"}, {r.Kind, "\x01K"}, {strings.ToLower(r.Kind), "\x01k"}, {r.Plural, "\x01s"},
+	}
+}
+
+// replacer replaces the longest name first, so that a name inside of another does not break it apart.
+func replacer(pairs []pair) *strings.Replacer {
+	slices.SortStableFunc(pairs, func(a, b pair) int { return cmp.Compare(len(b.name), len(a.name)) })
+	var args []string
+	for _, p := range pairs {
+		if p.name != "" {
+			args = append(args, p.name, p.token)
+		}
+	}
+	return strings.NewReplacer(args...)
+}
+
+// line is a line of a text in the forms in which it is compared.
+type line struct {
+	text string
+	// forms are the hashes of the line without names and versions, in all ways to take the names out.
+	forms []uint32
+	// plain is the line without its versions, which are in versions.
+	plain    string
+	versions []string
+}
+
+// lines splits a text. The ends of lines and spaces before them do not count.
+func (w *words) lines(text []byte) []line {
+	var all []line
+	for text := range strings.Lines(string(text)) {
+		text = strings.TrimRight(text, " \t\r\n")
+		l := line{text: text}
+		l.plain, l.versions = cutVersions(text)
+		l.forms = []uint32{digest(l.plain)}
+		for _, r := range append([]*strings.Replacer{w.project}, w.resources...) {
+			form, _ := cutVersions(r.Replace(text))
+			if d := digest(form); !slices.Contains(l.forms, d) {
+				l.forms = append(l.forms, d)
+			}
+		}
+		all = append(all, l)
+	}
+	return all
+}
+
+func digest(text string) uint32 {
+	h := fnv.New32a()
+	h.Write([]byte(text)) // never fails
+	return h.Sum32()
+}
+
+// cutVersions takes version numbers of two and more parts out of a line.
+func cutVersions(text string) (plain string, versions []string) {
+	var b strings.Builder
+	for i := 0; i < len(text); {
+		n := versionLength(text[i:])
+		if n == 0 || i > 0 && isWord(text[i-1]) {
+			b.WriteByte(text[i])
+			i++
+			continue
+		}
+		versions = append(versions, text[i:i+n])
+		b.WriteByte(0)
+		i += n
+	}
+	return b.String(), versions
+}
+
+func isWord(c byte) bool {
+	return c == '.' || c == '_' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
+}
+
+// versionLength is how much of a text's beginning is a version: 1.26, v0.18.0. An address is none.
+func versionLength(text string) int {
+	i := 0
+	if strings.HasPrefix(text, "v") {
+		i = 1
+	}
+	dots, digits := 0, 0
+	for ; i < len(text); i++ {
+		switch c := text[i]; {
+		case '0' <= c && c <= '9':
+			digits++
+			continue
+		case c == '.' && digits > 0 && i+1 < len(text) && '0' <= text[i+1] && text[i+1] <= '9':
+			dots, digits = dots+1, 0
+			continue
+		}
+		break
+	}
+	if dots == 0 || dots > 2 || i < len(text) && isWord(text[i]) {
+		return 0
+	}
+	return i
+}
+
+// notAbove tells whether no version of one line is later than that of the other.
+func notAbove(versions, limit []string) bool {
+	for i, v := range versions {
+		if i >= len(limit) || later(v, limit[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+func later(a, b string) bool {
+	x, y := strings.Split(strings.TrimPrefix(a, "v"), "."), strings.Split(strings.TrimPrefix(b, "v"), ".")
+	for i := range max(len(x), len(y)) {
+		if p, q := number(x, i), number(y, i); p != q {
+			return p > q
+		}
+	}
+	return false
+}
+
+func number(parts []string, i int) int {
+	if i >= len(parts) {
+		return 0
+	}
+	n, err := strconv.Atoi(parts[i])
+	if err != nil {
+		return 1 << 40 // too many digits for a number: later than all
+	}
+	return n
+}
