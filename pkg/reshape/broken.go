@@ -55,7 +55,9 @@ func Check(ctx context.Context, tree *scaffold.Tree, env []string) (codegen.Find
 	return slices.DeleteFunc(check(m, libs), isGenerated), nil
 }
 
-func isGenerated(f codegen.Finding) bool { return strings.HasPrefix(path.Base(f.File), "zz_generated.") }
+func isGenerated(f codegen.Finding) bool {
+	return strings.HasPrefix(path.Base(f.File), "zz_generated.")
+}
 
 // Broken returns what keeps the code of a tree from compiling that did not do so before. Generated files
 // do not count: they are made anew.

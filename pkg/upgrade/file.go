@@ -54,9 +54,8 @@ type merger struct {
 	label         string
 	crlf          bool
 	conflicts     int
-	baseMine      []int    // base line → mine line, or -1
-	baseHashes    []uint32 // of lines without one in mine
-	baseVersions  [][]string
+	baseMine      []int               // base line → mine line, or -1
+	baseHashes    []uint32            // of lines without one in mine
 	limitVersions map[string][]string // line without versions → versions of theirs
 }
 
@@ -76,7 +75,17 @@ func likeness(pairs []int, other int) float64 {
 
 // pairKnown pairs the lines of a known file with those of mine.
 func (m *merger) pairKnown(f knownFile) []int {
-	return match(len(f.lines), len(m.mine), func(i, j int) bool {
+	light := map[uint32]bool{}
+	for _, text := range []string{"", "}", ")", "{", "---", "]", "},", "})", "\t}", "\t\t}", "\t})"} {
+		light[digest(text)] = true
+	}
+	weight := func(i int) int32 {
+		if light[f.lines[i].hash] {
+			return 1
+		}
+		return 8
+	}
+	return match(len(f.lines), len(m.mine), weight, func(i, j int) bool {
 		k, l := f.lines[i], m.mine[j]
 		return slices.Contains(l.forms, k.hash) && (slices.Equal(k.versions, l.versions) || m.raisable(l))
 	})
@@ -88,52 +97,15 @@ func (m *merger) raisable(l line) bool {
 	return ok && notAbove(l.versions, limit)
 }
 
-// infer makes the base of the merge: the known file, with what other versions of its scaffold wrote instead
-// and mine has, as if it had been written by that one.
-func (m *merger) infer(f knownFile, pairs []int) {
-	m.baseMine, m.baseHashes, m.baseVersions = nil, nil, nil
-	add := func(mine int, k knownLine) {
-		m.baseMine = append(m.baseMine, mine)
-		m.baseHashes = append(m.baseHashes, k.hash)
-		m.baseVersions = append(m.baseVersions, k.versions)
-	}
-	base := 0
-	for _, h := range hunks(pairs, len(m.mine)) {
-		for ; base < h.from; base++ {
-			add(pairs[base], f.lines[base])
-		}
-		if h.otherFrom < h.otherTo && m.scaffolded(m.mine[h.otherFrom:h.otherTo]) {
-			for j := h.otherFrom; j < h.otherTo; j++ {
-				add(j, knownLine{})
-			}
-			base = h.to
-			continue
-		}
-		for ; base < h.to; base++ {
-			add(-1, f.lines[base])
-		}
-	}
-	for ; base < len(pairs); base++ {
-		add(pairs[base], f.lines[base])
-	}
-}
-
-// scaffolded tells whether all lines are such as scaffolds write.
-func (m *merger) scaffolded(lines []line) bool {
-	for _, l := range lines {
-		if l.text == "" {
-			continue
-		}
-		if !slices.ContainsFunc(l.forms, func(form uint32) bool { return m.known[form] }) || len(l.versions) > 0 && !m.raisable(l) {
-			return false
-		}
-	}
-	return true
-}
-
 // result merges and returns the text.
 func (m *merger) result(strict bool) []byte {
-	toTheirs := match(len(m.baseMine), len(m.theirs), func(i, j int) bool {
+	weight := func(i int) int32 {
+		if at := m.baseMine[i]; at >= 0 {
+			return weigh(m.mine[at].text)
+		}
+		return 8
+	}
+	toTheirs := match(len(m.baseMine), len(m.theirs), weight, func(i, j int) bool {
 		t := m.theirs[j]
 		if at := m.baseMine[i]; at >= 0 {
 			return m.mine[at].plain == t.plain
@@ -153,6 +125,12 @@ func (m *merger) result(strict bool) []byte {
 		case theirsChanged:
 			m.write(&out, m.rawTheirs[c.theirsFrom:c.theirsTo])
 		case clashing:
+			if !strict && c.baseFrom == c.baseTo && path.Ext(m.name) != ".go" {
+				// Both only add, and the order of additions is of no matter in what is no code.
+				m.write(&out, m.rawTheirs[c.theirsFrom:c.theirsTo])
+				m.write(&out, m.rawMine[c.mineFrom:c.mineTo])
+				continue
+			}
 			m.clash(&out, c)
 		}
 	}
@@ -273,8 +251,31 @@ func formatted(name string, mine, text []byte) []byte {
 	if was, err := format.Source(mine); err != nil || !bytes.Equal(was, mine) {
 		return text
 	}
-	if out, err := format.Source(text); err == nil {
+	if out, err := format.Source(importedOnce(name, text)); err == nil {
 		return out
 	}
 	return text
+}
+
+// importedOnce takes imports away that a file has twice, as when a person and the scaffold have added the same.
+func importedOnce(name string, text []byte) []byte {
+	fset := token.NewFileSet()
+	file, err := parser.ParseFile(fset, name, text, parser.ImportsOnly)
+	if err != nil {
+		return text
+	}
+	seen := map[string]bool{}
+	var splices []splice
+	for _, spec := range file.Imports {
+		key := spec.Path.Value
+		if spec.Name != nil {
+			key = spec.Name.Name + " " + key
+		}
+		if seen[key] {
+			from, to := fset.PositionFor(spec.Pos(), false).Offset, fset.PositionFor(spec.End(), false).Offset
+			splices = append(splices, splice{from, to, ""})
+		}
+		seen[key] = true
+	}
+	return spliced(text, splices)
 }

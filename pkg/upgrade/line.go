@@ -3,6 +3,7 @@ package upgrade
 import (
 	"cmp"
 	"hash/fnv"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,14 +19,19 @@ type Names struct {
 // Resource are the names of one resource.
 type Resource struct{ Group, Version, Kind, Plural string }
 
-// words takes the names out of lines.
+// words takes the names out of lines, in several ways: where one name is part of another, or of a word that the
+// scaffold has too, no single way is right for all lines.
 type words struct {
-	project   *strings.Replacer
-	resources []*strings.Replacer
+	project, resources []*strings.Replacer
 }
 
 func newWords(n Names) *words {
-	w := &words{project: replacer(n.pairs())}
+	w := &words{}
+	project := n.pairs()
+	// The repository's name may be an image's, and the domain one of an example.
+	for _, pairs := range [][]pair{project, project[1:], {project[0], project[2]}, project[2:]} {
+		w.project = append(w.project, replacer(slices.Clone(pairs)))
+	}
 	seen := map[Resource]bool{}
 	for _, r := range n.Resources {
 		if !seen[r] {
@@ -65,6 +71,8 @@ type line struct {
 	text string
 	// forms are the hashes of the line without names and versions, in all ways to take the names out.
 	forms []uint32
+	// own counts the forms without names of resources.
+	own int
 	// plain is the line without its versions, which are in versions.
 	plain    string
 	versions []string
@@ -78,15 +86,21 @@ func (w *words) lines(text []byte) []line {
 		l := line{text: text}
 		l.plain, l.versions = cutVersions(text)
 		l.forms = []uint32{digest(l.plain)}
-		for _, r := range append([]*strings.Replacer{w.project}, w.resources...) {
-			form, _ := cutVersions(r.Replace(text))
-			if d := digest(form); !slices.Contains(l.forms, d) {
-				l.forms = append(l.forms, d)
-			}
-		}
+		l.add(w.project)
+		l.own = len(l.forms)
+		l.add(w.resources)
 		all = append(all, l)
 	}
 	return all
+}
+
+func (l *line) add(replacers []*strings.Replacer) {
+	for _, r := range replacers {
+		form, _ := cutVersions(r.Replace(l.text))
+		if d := digest(form); !slices.Contains(l.forms, d) {
+			l.forms = append(l.forms, d)
+		}
+	}
 }
 
 func digest(text string) uint32 {
@@ -166,7 +180,7 @@ func number(parts []string, i int) int {
 	}
 	n, err := strconv.Atoi(parts[i])
 	if err != nil {
-		return 1 << 40 // too many digits for a number: later than all
+		return math.MaxInt // too many digits for a number: later than all
 	}
 	return n
 }

@@ -1,5 +1,7 @@
 package upgrade
 
+import "strings"
+
 // A three-way merge of lines. Unlike diff3, changes of neighbouring lines do not clash: scaffolds of different
 // tools share most of their lines, and what differs stands between them.
 
@@ -27,9 +29,9 @@ const (
 	clashing
 )
 
-// match pairs lines of a base with equal lines of another text in order, as many as possible: the index there,
-// or -1.
-func match(a, b int, equal func(i, j int) bool) []int {
+// match pairs lines of a base with equal lines of another text in order: the index there, or -1. The pairs have
+// the greatest weight that is possible.
+func match(a, b int, weight func(i int) int32, equal func(i, j int) bool) []int {
 	pairs := make([]int, a)
 	for i := range pairs {
 		pairs[i] = -1
@@ -53,13 +55,13 @@ func match(a, b int, equal func(i, j int) bool) []int {
 		for j := columns - 1; j >= 0; j-- {
 			common[i][j] = max(common[i+1][j], common[i][j+1])
 			if equal(start+i, start+j) {
-				common[i][j] = max(common[i][j], common[i+1][j+1]+1)
+				common[i][j] = max(common[i][j], common[i+1][j+1]+weight(start+i))
 			}
 		}
 	}
 	for i, j := 0, 0; i < rows && j < columns; {
 		switch {
-		case equal(start+i, start+j) && common[i][j] == common[i+1][j+1]+1:
+		case equal(start+i, start+j) && common[i][j] == common[i+1][j+1]+weight(start+i):
 			pairs[start+i] = start + j
 			i, j = i+1, j+1
 		case common[i+1][j] >= common[i][j+1]:
@@ -69,6 +71,14 @@ func match(a, b int, equal func(i, j int) bool) []int {
 		}
 	}
 	return pairs
+}
+
+// weigh gives a text's weight in a match: blank lines and lone braces say little about where they belong.
+func weigh(text string) int32 {
+	if len(strings.TrimSpace(text)) < 3 {
+		return 1
+	}
+	return 8
 }
 
 // hunks are the differences that a matching leaves, in order.

@@ -154,7 +154,7 @@ func (u *upgrader) plan(name string) (*plan, error) {
 		m.limitVersions[t.plain] = t.versions
 	}
 	if theirs != nil {
-		pairs := match(len(m.theirs), len(m.mine), func(i, j int) bool { return m.theirs[i].text == m.mine[j].text })
+		pairs := match(len(m.theirs), len(m.mine), func(i int) int32 { return weigh(m.theirs[i].text) }, func(i, j int) bool { return m.theirs[i].text == m.mine[j].text })
 		p.own, p.like = true, likeness(pairs, len(m.mine))
 		u.votes[Scaffold{}] += p.like
 	}

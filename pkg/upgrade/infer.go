@@ -1,0 +1,92 @@
+package upgrade
+
+import (
+	"slices"
+	"strings"
+)
+
+// infer makes the base of the merge: the known file, with what other versions of its scaffold wrote instead
+// and mine has, as if it had been written by that one.
+func (m *merger) infer(f knownFile, pairs []int) {
+	m.baseMine, m.baseHashes = nil, nil
+	add := func(mine int, hash uint32) {
+		m.baseMine = append(m.baseMine, mine)
+		m.baseHashes = append(m.baseHashes, hash)
+	}
+	inMine, inTheirs := counts(m.mine), counts(m.theirs)
+	base := 0
+	for _, h := range hunks(pairs, len(m.mine)) {
+		for ; base < h.from; base++ {
+			add(pairs[base], f.lines[base].hash)
+		}
+		if m.scaffolded(h, inMine, inTheirs) {
+			for j := h.otherFrom; j < h.otherTo; j++ {
+				add(j, 0)
+			}
+			base = h.to
+			continue
+		}
+		// A line that today's scaffold has too is no change, wherever it comes from.
+		shared := func(l line) bool { return len(l.text) > 3 && inMine[l.text] == 1 && inTheirs[l.text] == 1 }
+		others := slices.ContainsFunc(m.mine[h.otherFrom:h.otherTo], func(l line) bool { return l.text != "" && !shared(l) })
+		if h.otherFrom < h.otherTo && !others {
+			base = h.to
+		}
+		rest := func() {
+			for ; base < h.to; base++ {
+				if f.lines[base].hash != digest("") { // a blank line that goes is no change
+					add(-1, f.lines[base].hash)
+				}
+			}
+		}
+		for j := h.otherFrom; j < h.otherTo; j++ {
+			if shared(m.mine[j]) {
+				add(j, 0)
+			} else {
+				rest()
+			}
+		}
+		rest()
+	}
+	for ; base < len(pairs); base++ {
+		add(pairs[base], f.lines[base].hash)
+	}
+}
+
+// scaffolded tells whether the lines of mine in a change are what another scaffold writes there.
+func (m *merger) scaffolded(h hunk, inMine, inTheirs map[string]int) bool {
+	of := h.from < h.to // else they are additions, of which only those about a resource of the project count
+	for _, l := range m.mine[h.otherFrom:h.otherTo] {
+		if l.text == "" {
+			continue
+		}
+		known := func(form uint32) bool { return m.known[form] }
+		if !slices.ContainsFunc(l.forms, known) || len(l.versions) > 0 && !m.raisable(l) || toggles(l.text, inTheirs) {
+			return false
+		}
+		of = of || inMine[l.text] == 1 && slices.ContainsFunc(l.forms[l.own:], known)
+	}
+	return of && h.otherFrom < h.otherTo
+}
+
+// toggles tells that a line is one of theirs, commented out or in: a choice of the project's.
+func toggles(text string, inTheirs map[string]int) bool {
+	if inTheirs[text] > 0 {
+		return false
+	}
+	indent := text[:len(text)-len(strings.TrimLeft(text, " \t"))]
+	rest := text[len(indent):]
+	if off, ok := strings.CutPrefix(rest, "#"); ok {
+		return inTheirs[indent+off] > 0 || inTheirs[indent+strings.TrimPrefix(off, " ")] > 0 || inTheirs[off] > 0
+	}
+	return inTheirs[indent+"#"+rest] > 0 || inTheirs[indent+"# "+rest] > 0 || inTheirs["#"+text] > 0
+}
+
+// counts tells how often each line occurs.
+func counts(lines []line) map[string]int {
+	n := map[string]int{}
+	for _, l := range lines {
+		n[l.text]++
+	}
+	return n
+}
