@@ -51,7 +51,7 @@ or network to do so.`,
 	root.SetIn(a.In)
 	root.SetOut(a.Out)
 	root.SetErr(a.Err)
-	root.AddCommand(newInit(a), newCreate(a), newEdit(a), newRename(a), newUpgrade(a), newDelete(a), newGenerate(a), newBundle(a), newPkgmanToBundle(a),
+	root.AddCommand(newInit(a), newCreate(a), newAlpha(a), newEdit(a), newRename(a), newUpgrade(a), newDelete(a), newGenerate(a), newBundle(a), newPkgmanToBundle(a),
 		newCatalog(a), newImage(a), newBuild(a), newRun(a), newCleanup(a), newOLM(a), newScorecard(a), newScorecardTest(a),
 		newTool(a), newVersion(a), newCompletion(a))
 	root.AddCommand(oldCommands(a)...)

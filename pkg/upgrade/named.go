@@ -7,7 +7,7 @@ import (
 
 // Named leaves in the scaffolds that a name stands for, nil where it stands for none: operator-sdk-1.42.3,
 // kubebuilder-4.6, or a version alone, which is operator-sdk's from 1 to 2 and kubebuilder's from 3 on. A version
-// that is not known stands for the nearest one of the tool.
+// that is not known stands for the next one of the tool that is.
 func (k *Known) Named(name string) *Known {
 	tool, version := "", name
 	for _, t := range []string{"operator-sdk", "kubebuilder"} {

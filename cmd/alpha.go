@@ -1,0 +1,163 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/spf13/afero"
+	"github.com/spf13/cobra"
+
+	"github.com/operon-sdk/operon/pkg/codegen"
+	"github.com/operon-sdk/operon/pkg/project"
+	"github.com/operon-sdk/operon/pkg/scaffold"
+)
+
+func newAlpha(a *app) *cobra.Command {
+	c := &cobra.Command{
+		Use:     "alpha",
+		Short:   "Scaffold a project anew from its PROJECT file",
+		Example: fmt.Sprintf("  %s alpha generate --output-dir ../fresh", a.program),
+		Args:    noArgs,
+		RunE:    showHelp,
+	}
+	c.AddCommand(newAlphaGenerate(a))
+	return c
+}
+
+// alphaGenerateOptions are the flags of alpha generate.
+type alphaGenerateOptions struct {
+	input, output, projectVersion string
+	plugins                       []string
+}
+
+func newAlphaGenerate(a *app) *cobra.Command {
+	var o alphaGenerateOptions
+	c := &cobra.Command{
+		Use:   "generate",
+		Short: "Scaffold a project anew from PROJECT into a new folder",
+		Long: fmt.Sprintf(`Scaffold what a project's PROJECT file records into a new folder: init, every API with its
+controllers, every webhook, with today's templates. Your code is not copied; the folder shows what
+the scaffold alone would be. The project itself stays as it is.
+
+To bring a project up to today's scaffold with all that you have written, use '%s upgrade'.`, a.program),
+		Example: fmt.Sprintf(`  # This project, anew:
+  %[1]s alpha generate --output-dir ../fresh
+
+  # Another one:
+  %[1]s alpha generate --input-dir ../memcached-operator --output-dir fresh`, a.program),
+		Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return a.runAlphaGenerate(c, o) },
+	}
+	f := c.Flags()
+	f.StringVar(&o.input, "input-dir", "", "`folder` of the project; the one that the command is called in when not given")
+	f.StringVar(&o.output, "output-dir", "", "`folder` to write to, new or empty (required)")
+	f.StringSliceVar(&o.plugins, "plugins", nil, "`layout` of the new project; go/v4 is the one there is")
+	f.StringVar(&o.projectVersion, "project-version", project.ProjectVersion, "`version` of the PROJECT file")
+	completeValues(c, "plugins", "go/v4")
+	completeValues(c, "project-version", project.ProjectVersion)
+	return c
+}
+
+func (a *app) runAlphaGenerate(c *cobra.Command, o alphaGenerateOptions) error {
+	dir, err := a.workDir()
+	if err != nil {
+		return err
+	}
+	plugins, findings := project.CheckPlugins(o.plugins)
+	if plugins.DeployImage {
+		findings = append(findings, project.Finding{Field: "--plugins", Value: "deploy-image/v1-alpha", Problem: "follows from PROJECT; leave it out"})
+	}
+	findings = append(findings, project.CheckProjectVersion(o.projectVersion)...)
+	if o.output == "" {
+		findings = append(findings, project.Finding{Field: "--output-dir", Problem: "is required: the new folder to write to"})
+	}
+	if err := findings.Err(); err != nil {
+		return err
+	}
+	root, err := project.FindRoot(a.FS, below(dir, o.input))
+	if err != nil {
+		return err
+	}
+	source := scaffold.NewTree(a.FS, root)
+	config, err := loadProject(source)
+	if err != nil {
+		return err
+	}
+	header, err := boilerplate(source)
+	if err != nil {
+		return err
+	}
+	output := below(dir, o.output)
+	if err := a.checkEmpty(output, o.output); err != nil {
+		return err
+	}
+	if !a.dryRun {
+		if err := a.FS.MkdirAll(output, 0o755); err != nil {
+			return fmt.Errorf("making %s: %w", filepath.ToSlash(o.output), reason(err))
+		}
+	}
+	missing := false
+	err = a.apply(c.Context(), output, func(tree *scaffold.Tree) error {
+		missing, err = a.generateAnew(c.Context(), tree, config, header)
+		return err
+	})
+	if err != nil || a.dryRun {
+		return err
+	}
+	if missing {
+		a.progressf("next: 'go mod download', then '%s generate', in %s", a.program, filepath.ToSlash(o.output))
+	}
+	return nil
+}
+
+// below is a path as a person gives it, relative to a folder.
+func below(dir, name string) string {
+	if filepath.IsAbs(name) {
+		return filepath.Clean(name)
+	}
+	return filepath.Join(dir, name)
+}
+
+// checkEmpty refuses a folder that holds anything.
+func (a *app) checkEmpty(dir, given string) error {
+	info, err := a.FS.Stat(dir)
+	if err != nil {
+		return nil // it is made, which tells what is wrong
+	}
+	problem := "is no folder"
+	if info.IsDir() {
+		names, err := afero.ReadDir(a.FS, dir)
+		if err != nil {
+			return fmt.Errorf("reading %s: %w", filepath.ToSlash(given), reason(err))
+		}
+		if len(names) == 0 {
+			return nil
+		}
+		problem = "holds something; name a new folder or an empty one"
+	}
+	return project.Findings{{Field: "--output-dir", Value: filepath.ToSlash(given), Problem: problem}}
+}
+
+// generateAnew writes a project into an empty tree by its configuration. It reports whether the module cache
+// lacks what generated code needs.
+func (a *app) generateAnew(ctx context.Context, tree *scaffold.Tree, config *project.Config, header string) (missing bool, err error) {
+	if err := a.rescaffold(tree, config, header); err != nil {
+		return false, err
+	}
+	tree.WriteFile(project.FileName, config.Bytes(), 0o644)
+	for _, r := range config.Resources() {
+		if _, err := a.requireModules(tree, r.Module); err != nil {
+			return false, err
+		}
+	}
+	if _, err := scaffold.UpdateRequirements(tree); err != nil {
+		return false, err
+	}
+	err = a.generate(ctx, tree, codegen.All, offline)
+	if errors.Is(err, codegen.ErrModulesMissing) {
+		return true, nil
+	}
+	return false, err
+}
