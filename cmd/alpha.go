@@ -17,12 +17,12 @@ import (
 func newAlpha(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "alpha",
-		Short:   "Scaffold a project anew from its PROJECT file",
-		Example: fmt.Sprintf("  %s alpha generate --output-dir ../fresh", a.program),
+		Short:   "Scaffold a project anew, or convert an old PROJECT file",
+		Example: fmt.Sprintf("  %[1]s alpha generate --output-dir ../fresh\n  %[1]s alpha config-3alpha-to-3", a.program),
 		Args:    noArgs,
 		RunE:    showHelp,
 	}
-	c.AddCommand(newAlphaGenerate(a))
+	c.AddCommand(newAlphaGenerate(a), newConvertAlpha(a))
 	return c
 }
 

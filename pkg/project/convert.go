@@ -1,0 +1,142 @@
+package project
+
+import (
+	"bytes"
+	"path"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// AlphaFacts are what a PROJECT file of version 3-alpha does not say of a resource, and the code does.
+type AlphaFacts struct {
+	Controller, Namespaced             bool
+	Defaulting, Validation, Conversion bool
+}
+
+// ConvertAlpha turns a PROJECT file of version 3-alpha into one of version 3. facts tells about a resource, by its
+// folder in the API and its kind. A file of version 3 comes back as it is.
+func ConvertAlpha(text []byte, facts func(dir, kind string) (AlphaFacts, error)) ([]byte, error) {
+	root, err := readDocument(bytes.TrimPrefix(text, []byte(byteOrderMark)))
+	if err != nil {
+		return nil, err
+	}
+	version := child(root, "version")
+	switch textOf(version) {
+	case ProjectVersion:
+		return text, nil
+	case "3-alpha":
+	default:
+		if err := checkVersion(root); err != nil {
+			return nil, err
+		}
+	}
+	version.SetString(ProjectVersion)
+	version.Style = yaml.DoubleQuotedStyle
+	if layout := child(root, "layout"); layout != nil && layout.Kind == yaml.ScalarNode {
+		*layout = yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{textNode(layout.Value)}}
+	}
+	multi := truthOf(child(root, "multigroup"))
+	if items := child(root, "resources"); items != nil && items.Kind == yaml.SequenceNode {
+		for _, item := range items.Content {
+			if item.Kind != yaml.MappingNode {
+				return nil, at(item, "correct it, or restore the file from version control", "expected a resource, found %s", describe(item))
+			}
+			if err := convertResource(item, textOf(child(root, "domain")), textOf(child(root, "repo")), multi, facts); err != nil {
+				return nil, err
+			}
+		}
+	}
+	var out bytes.Buffer
+	encoder := yaml.NewEncoder(&out)
+	encoder.SetIndent(2)
+	if err := encoder.Encode(root); err != nil {
+		return nil, err
+	}
+	if err := encoder.Close(); err != nil {
+		return nil, err
+	}
+	_, err = Parse(out.Bytes())
+	return out.Bytes(), err
+}
+
+// convertResource completes one resource.
+func convertResource(item *yaml.Node, domain, repo string, multi bool, facts func(dir, kind string) (AlphaFacts, error)) error {
+	version, kind := textOf(child(item, "version")), textOf(child(item, "kind"))
+	dir := path.Join("api", version)
+	if multi {
+		dir = path.Join("apis", textOf(child(item, "group")), version)
+	}
+	known, err := facts(dir, kind)
+	if err != nil {
+		return err
+	}
+	crd, webhook := take(item, "crdVersion"), take(item, "webhookVersion")
+	if crd == "" {
+		crd = "v1beta1" // which is what it stood for
+	}
+	api := pairsOf("crdVersion", textNode(crd))
+	if known.Namespaced {
+		api.Content = append(api.Content, pairsOf("namespaced", trueNode()).Content...)
+	}
+	item.Content = append(item.Content, pairsOf("api", api, "domain", textNode(domain), "path", textNode(path.Join(repo, dir))).Content...)
+	if known.Controller {
+		item.Content = append(item.Content, pairsOf("controller", trueNode()).Content...)
+	}
+	if known.Defaulting || known.Validation || known.Conversion || webhook != "" {
+		if webhook == "" {
+			webhook = "v1beta1"
+		}
+		hooks := pairsOf("webhookVersion", textNode(webhook))
+		for key, on := range map[string]bool{"conversion": known.Conversion, "defaulting": known.Defaulting, "validation": known.Validation} {
+			if on {
+				hooks.Content = append(hooks.Content, pairsOf(key, trueNode()).Content...)
+			}
+		}
+		sortKeys(hooks)
+		item.Content = append(item.Content, pairsOf("webhooks", hooks).Content...)
+	}
+	sortKeys(item)
+	return nil
+}
+
+func textNode(text string) *yaml.Node {
+	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: text}
+}
+
+func trueNode() *yaml.Node { return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!bool", Value: "true"} }
+
+// pairsOf makes keys with values of keys and nodes in turn.
+func pairsOf(pairs ...any) *yaml.Node {
+	m := &yaml.Node{Kind: yaml.MappingNode}
+	for _, p := range pairs {
+		if key, ok := p.(string); ok {
+			m.Content = append(m.Content, textNode(key))
+		} else if node, ok := p.(*yaml.Node); ok {
+			m.Content = append(m.Content, node)
+		}
+	}
+	return m
+}
+
+// take removes a key and returns its text.
+func take(m *yaml.Node, key string) string {
+	for i := 0; i+1 < len(m.Content); i += 2 {
+		if m.Content[i].Value == key {
+			value := textOf(m.Content[i+1])
+			m.Content = append(m.Content[:i:i], m.Content[i+2:]...)
+			return value
+		}
+	}
+	return ""
+}
+
+// sortKeys puts keys into the order that all tools write.
+func sortKeys(m *yaml.Node) {
+	for i := 2; i+1 < len(m.Content); i += 2 {
+		for j := i; j > 0 && strings.Compare(m.Content[j].Value, m.Content[j-2].Value) < 0; j -= 2 {
+			m.Content[j], m.Content[j-2] = m.Content[j-2], m.Content[j]
+			m.Content[j+1], m.Content[j-1] = m.Content[j-1], m.Content[j+1]
+		}
+	}
+}
