@@ -211,3 +211,17 @@ func TestKnownScaffold(t *testing.T) {
 		}
 	}
 }
+
+// TestUpgradeOfToday holds that projects of today's scaffold are up to date, edited as they are.
+func TestUpgradeOfToday(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"minimal-operator", "memcached-operator", "multigroup-operator"} {
+		dir, err := filepath.Abs(filepath.Join(goldenDir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if code, out, said := runOperon(t, dir, "", "upgrade", "--check"); code != 0 || out != "" {
+			t.Errorf("%s: exit code %d\n%s%s", name, code, out, said)
+		}
+	}
+}
