@@ -107,7 +107,9 @@ func (r *run) subscriptionCause(ctx context.Context, e *RunError) {
 		}
 		unpacking = unpacking || strings.HasPrefix(c.Type, "BundleUnpack")
 		e.trouble(kube.FullName(live), strings.TrimRight(strings.Join([]string{c.Type, c.Reason, c.Message}, ": "), ": "))
-		if c.Type == "ResolutionFailed" {
+		if namespace, name := brokenCatalog(c.Message); c.Type == "ResolutionFailed" && name != "" && name != CatalogName(r.Bundle.Package) {
+			e.advise("OLM installs nothing while catalogsource %s/%s does not answer: mend it, or 'kubectl --namespace %[1]s delete catalogsource %s'", namespace, name)
+		} else if c.Type == "ResolutionFailed" {
 			e.advise("OLM finds no way to install it together with what is there: see the message, and dependencies.yaml of the bundle")
 		}
 	}
@@ -130,6 +132,18 @@ func (r *run) subscriptionCause(ctx context.Context, e *RunError) {
 		}
 	}
 	e.trouble(kube.FullName(plan), fmt.Sprintf("its phase is %s: %s", phase, planMessage(plan)), lines...)
+}
+
+// brokenCatalog is the CatalogSource that a message of OLM's resolver names as one that does not answer, if any.
+// A single one keeps OLM from resolving anything in the namespaces that it serves.
+func brokenCatalog(message string) (namespace, name string) {
+	_, rest, found := strings.Cut(message, "error using catalogsource ")
+	if !found {
+		return "", ""
+	}
+	source, _, _ := strings.Cut(rest, ":")
+	namespace, name, _ = strings.Cut(strings.TrimSpace(source), "/")
+	return namespace, name
 }
 
 // unpackCause tells of the jobs with which OLM reads bundle images.

@@ -54,3 +54,16 @@ func TestTimeUpInARequest(t *testing.T) {
 		})
 	}
 }
+
+func TestBrokenCatalog(t *testing.T) {
+	t.Parallel()
+	for message, want := range map[string]string{
+		`error using catalogsource olm/operatorhubio-catalog: failed to list bundles: rpc error: code = Unavailable`: "olm operatorhubio-catalog",
+		`failed to populate resolver cache from source a/b: x, error using catalogsource a/b: y`:                     "a b",
+		`constraints not satisfiable: no operators found in package x`:                                               " ",
+	} {
+		if namespace, name := brokenCatalog(message); namespace+" "+name != want {
+			t.Errorf("%s: %s %s, want %s", message, namespace, name, want)
+		}
+	}
+}
