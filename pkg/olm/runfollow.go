@@ -24,6 +24,10 @@ func (r *run) follow(ctx context.Context) error {
 		case err != nil:
 		case csv != nil:
 			phase, _ := at(csv.Object, "status", "phase").(string)
+			if phase == "Succeeded" && !r.certified(ctx, csv) {
+				r.wait("waiting for OLM to renew the certificate of the operator's webhooks")
+				break
+			}
 			if phase != "" && phase != seen {
 				r.say("  Found ClusterServiceVersion %q phase: %s", r.Namespace+"/"+r.Bundle.CSV, phase)
 				seen = phase
@@ -53,6 +57,9 @@ func (r *run) missing(csv *kube.Object, approved bool) error {
 	switch {
 	case csv != nil:
 		phase, _ := at(csv.Object, "status", "phase").(string)
+		if phase == "Succeeded" {
+			return fmt.Errorf("OLM did not renew the certificate of %s/%s after the upgrade; until it does, webhooks may fail", r.Namespace, r.Bundle.CSV)
+		}
 		return fmt.Errorf("ClusterServiceVersion %s/%s did not reach the phase Succeeded; it is %s", r.Namespace, r.Bundle.CSV, phase)
 	case approved:
 		return fmt.Errorf("OLM made no ClusterServiceVersion %s/%s of its InstallPlan", r.Namespace, r.Bundle.CSV)

@@ -74,6 +74,11 @@ func (b *bench) testLifeOfBundle(t *testing.T) {
 		"-o", "jsonpath={.spec.template.spec.containers[0].image}"); image != b.image(nextImage) {
 		t.Errorf("after the upgrade, the operator runs of %s", image)
 	}
+	// Else OLM makes another certificate a moment later, and no webhook answers meanwhile.
+	if owner := b.run(t, dir, "kubectl", "-n", "memcached", "get", "secret/memcached-operator-controller-manager-service-cert",
+		"-o", "jsonpath={.metadata.ownerReferences[*].name}"); owner != "memcached-operator.v0.0.2" {
+		t.Errorf("after the upgrade, the certificate belongs to %s", owner)
+	}
 	b.progress.Done("run bundle-upgrade, killed twice")
 	b.testConversion(t, nextDir, uid)
 

@@ -1,0 +1,79 @@
+package olm
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/operon-sdk/operon/pkg/kube"
+)
+
+// TestUpgradeAwaitsCertificate holds that an upgrade is not over before OLM has made the new version's certificate.
+func TestUpgradeAwaitsCertificate(t *testing.T) {
+	t.Parallel()
+	const folder = "/apis/operators.coreos.com/v1alpha1"
+	// What OLM goes through: each state is that of two looks at the ClusterServiceVersion.
+	states := []struct{ phase, owner string }{
+		{"Installing", "former"}, {"Succeeded", "former"}, {"Succeeded", ""}, {"Pending", ""}, {"InstallReady", "new"}, {"Succeeded", "new"},
+	}
+	var mutex sync.Mutex
+	looks := 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mutex.Lock()
+		defer mutex.Unlock()
+		state := states[min(looks/2, len(states)-1)]
+		switch r.URL.Path {
+		case folder:
+			fmt.Fprint(w, `{"resources": [{"name": "clusterserviceversions", "kind": "ClusterServiceVersion", "namespaced": true}]}`)
+		case "/api/v1":
+			fmt.Fprint(w, `{"resources": [{"name": "secrets", "kind": "Secret", "namespaced": true}]}`)
+		case folder + "/namespaces/mem/clusterserviceversions/p.v2":
+			looks++
+			fmt.Fprintf(w, `{"apiVersion": "operators.coreos.com/v1alpha1", "kind": "ClusterServiceVersion",
+				"metadata": {"name": "p.v2", "namespace": "mem", "uid": "new"},
+				"spec": {"webhookdefinitions": [{"deploymentName": "manager"}]}, "status": {"phase": %q}}`, state.phase)
+		case "/api/v1/namespaces/mem/secrets/manager-service-cert":
+			if state.owner == "" {
+				http.NotFound(w, r)
+				return
+			}
+			fmt.Fprintf(w, `{"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "manager-service-cert", "namespace": "mem",
+				"ownerReferences": [{"apiVersion": "v1", "kind": "C", "name": "c", "uid": %q}]}}`, state.owner)
+		default:
+			http.NotFound(w, r)
+		}
+	}))
+	t.Cleanup(server.Close)
+	client, err := kube.New(fmt.Appendf(nil, "apiVersion: v1\nkind: Config\ncurrent-context: c\ncontexts: [{name: c, context: {cluster: c, user: u}}]\n"+
+		"clusters: [{name: c, cluster: {server: %q}}]\nusers: [{name: u}]\n", server.URL))
+	if err != nil {
+		t.Fatal(err)
+	}
+	follow := func(former string) []string {
+		mutex.Lock()
+		looks = 0
+		mutex.Unlock()
+		var said []string
+		r := &run{subscription: "sub", former: former, RunOptions: RunOptions{Client: client, Namespace: "mem", Bundle: Runnable{Package: "p", CSV: "p.v2"},
+			Progress: func(e Event) {
+				said = append(said, strings.TrimPrefix(e.Message, `  Found ClusterServiceVersion "mem/p.v2" `))
+			}}}
+		if err := r.follow(t.Context()); err != nil {
+			t.Error(err)
+		}
+		return said
+	}
+	const waiting = "waiting for OLM to renew the certificate of the operator's webhooks"
+	want := []string{"phase: Installing", waiting, "phase: Pending", "phase: InstallReady", "phase: Succeeded"}
+	if said := follow("p.v1"); !slices.Equal(said, want) {
+		t.Errorf("an upgrade says %q, want %q", said, want)
+	}
+	want = []string{"phase: Installing", "phase: Succeeded"}
+	if said := follow(""); !slices.Equal(said, want) {
+		t.Errorf("a run says %q, want %q", said, want)
+	}
+}
