@@ -187,7 +187,8 @@ func (c *cleanup) remove(ctx context.Context, objects ...*kube.Object) error {
 		return nil
 	}
 	for _, o := range objects {
-		if err := retry(ctx, func() error { return c.Client.Delete(ctx, o, o.GetNamespace()) }); err != nil {
+		remove := func() error { return c.Client.Delete(ctx, o, o.GetNamespace()) }
+		if err := c.converting(ctx, func() error { return retry(ctx, remove) }); err != nil {
 			return fmt.Errorf("deleting %s: %w", kube.FullName(o), err)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
+	"strings"
 
 	"github.com/operon-sdk/operon/pkg/kube"
 )
@@ -44,7 +45,7 @@ func (c *cleanup) definitions(ctx context.Context, csvs []*kube.Object) error {
 		resources = append(resources, found...)
 	}
 	if err := c.remove(ctx, resources...); err != nil {
-		if ctx.Err() != nil && len(csvs) > 0 {
+		if ctx.Err() != nil && len(csvs) > 0 && !notConverted(err) {
 			return fmt.Errorf("%w\nthe operator %s still runs, and its finalizers hold them: its log says why; 'kubectl patch' can take the finalizers away", err, csvs[0].GetName())
 		}
 		return err
@@ -107,5 +108,30 @@ func (c *cleanup) resources(ctx context.Context, crd *kube.Object) ([]*kube.Obje
 		}
 	}
 	r := kube.Resource{APIVersion: text("spec", "group") + "/" + version, Name: text("spec", "names", "plural"), Kind: text("spec", "names", "kind")}
-	return c.Client.ListNames(ctx, r, "", nil)
+	var found []*kube.Object
+	err := c.converting(ctx, func() (err error) {
+		found, err = c.Client.ListNames(ctx, r, "", nil)
+		return err
+	})
+	return found, err
+}
+
+// converting repeats a request for as long as the operator does not convert custom resources that are stored in another
+// version. It may be about to restart.
+func (c *cleanup) converting(ctx context.Context, do func() error) error {
+	for {
+		err := do()
+		if !notConverted(err) {
+			return err
+		}
+		c.wait("waiting for the operator to convert custom resources: %v", err)
+		if !pause(ctx) {
+			return fmt.Errorf("%w\nthe operator does not convert custom resources, and its log may say why; with its ClusterServiceVersion OLM takes the conversion back: delete that if the operator cannot be mended", err)
+		}
+	}
+}
+
+// notConverted tells an API server's error that it could not convert an object.
+func notConverted(err error) bool {
+	return err != nil && strings.Contains(err.Error(), "conversion webhook")
 }
