@@ -90,6 +90,14 @@ func (b *bench) testLifeOfBundle(t *testing.T) {
 	b.says(t, b.runOperon(t, 0, cleanup...), "there is nothing of the package memcached-operator")
 	b.run(t, dir, "kubectl", "delete", "namespace", "memcached")
 	b.backTo(t, before)
+	// kubectl keeps in mind for hours that v1beta1 is preferred; this command looks again.
+	b.eventually(t, func() error {
+		out, err := b.command(dir, "kubectl", "api-resources", "--api-group", "cache.example.com")
+		if err == nil && strings.Contains(out, "memcacheds") {
+			err = fmt.Errorf("after cleanup, there is still\n%s", out)
+		}
+		return err
+	})
 }
 
 // killAt runs Operon and kills it once it has said something.
