@@ -1,0 +1,65 @@
+package olm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/operon-sdk/operon/pkg/kube"
+)
+
+// TestCleanupAwaitsConversion holds that custom resources whose operator restarts are read once it converts them again,
+// and that a cleanup in vain tells why, with a way out.
+func TestCleanupAwaitsConversion(t *testing.T) {
+	t.Parallel()
+	left := 2
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.URL.Path != "/apis/example.com/v2/mails":
+			http.NotFound(w, r)
+		case left == 0:
+			fmt.Fprint(w, `{"apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadataList", "items": [{"metadata": {"name": "m", "namespace": "n"}}]}`)
+		default:
+			left--
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(http.StatusInternalServerError)
+			fmt.Fprint(w, `{"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": 500,
+				"message": "conversion webhook for example.com/v1, Kind=Mail failed: no endpoints available"}`)
+		}
+	}))
+	t.Cleanup(server.Close)
+	client, err := kube.New(fmt.Appendf(nil, "apiVersion: v1\nkind: Config\ncurrent-context: c\ncontexts: [{name: c, context: {cluster: c, user: u}}]\n"+
+		"clusters: [{name: c, cluster: {server: %q}}]\nusers: [{name: u}]\n", server.URL))
+	if err != nil {
+		t.Fatal(err)
+	}
+	crd := &kube.Object{Object: map[string]any{"spec": map[string]any{
+		"group": "example.com", "names": map[string]any{"plural": "mails", "kind": "Mail"},
+		"versions": []any{map[string]any{"name": "v1", "served": true}, map[string]any{"name": "v2", "served": true, "storage": true}},
+	}}}
+	var said []string
+	c := &cleanup{CleanupOptions: CleanupOptions{Client: client, Progress: func(e Event) { said = append(said, e.Message) }}}
+	found, err := c.resources(t.Context(), crd)
+	if err != nil || len(found) != 1 || found[0].GetName() != "m" {
+		t.Errorf("got %v, %v", found, err)
+	}
+	if !slices.ContainsFunc(said, func(s string) bool {
+		return strings.Contains(s, "waiting for the operator to convert custom resources")
+	}) {
+		t.Errorf("it says %q", said)
+	}
+
+	left = 1000
+	ctx, end := context.WithTimeoutCause(t.Context(), time.Second, errors.New("time is up"))
+	defer end()
+	_, err = c.resources(ctx, crd)
+	if err == nil || !strings.Contains(err.Error(), "with its ClusterServiceVersion OLM takes the conversion back") {
+		t.Errorf("in vain, it ends with %v", err)
+	}
+}
