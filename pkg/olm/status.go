@@ -2,6 +2,8 @@ package olm
 
 import (
 	"context"
+	"fmt"
+	"strings"
 
 	"github.com/operon-sdk/operon/pkg/kube"
 )
@@ -71,6 +73,11 @@ func Examine(ctx context.Context, client *kube.Client, found *Installation, rele
 			row.Status = StatusDeleting
 		case !s.Ready:
 			row.Status = StatusNotReady
+			for _, p := range s.parts { // which of them olm-operator has looked at last, is chance
+				if !p.Ready && !strings.Contains(row.Reason, p.wanted.GetName()) {
+					row.Reason += fmt.Sprintf("; %s: %s", kube.FullName(p.wanted), p.Reason)
+				}
+			}
 		}
 		if s.live != nil {
 			row.Differences = Differences(wanted.Object, s.live.Object)
