@@ -110,7 +110,7 @@ func TestRenameGolden(t *testing.T) {
 			checkRenamed(t, dir)
 			operon(t, dir, "bundle", "--version", "0.0.2", "--image", "example.com/renamed:v0.0.2")
 			for file, text := range readTree(t, dir) {
-				if strings.Contains(text, "memcacheds") || strings.Contains(text, "vessels.") || strings.Contains(text, "cache.example.com") {
+				if strings.Contains(text, "memcacheds") || strings.Contains(text, "vessels.fleet") || strings.Contains(text, "cache.example.com") {
 					t.Errorf("%s still says an old name", file)
 				}
 			}
