@@ -22,7 +22,7 @@ func house() map[string][]string {
 		"pkg/project":         {},
 		"pkg/scaffold":        {"templates"},
 		"pkg/codegen":         {},
-		"pkg/reshape":         {"pkg/project", "pkg/scaffold", "pkg/codegen"},
+		"pkg/reshape":         {"pkg/project", "pkg/scaffold", "pkg/codegen", "pkg/textdiff"},
 		"pkg/manifest":        {},
 		"pkg/bundle":          {"pkg/bundle/base", "pkg/manifest", "templates"},
 		"pkg/bundle/base":     {"pkg/codegen", "pkg/manifest"},
@@ -34,7 +34,8 @@ func house() map[string][]string {
 		"pkg/local":           {"pkg/controlplane", "pkg/kube", "pkg/manifest"},
 		"pkg/olm":             {"pkg/kube", "templates"},
 		"pkg/scorecard":       {"pkg/bundle", "pkg/bundle/validate", "pkg/kube"},
-		"pkg/upgrade":         {"pkg/scaffold"},
+		"pkg/textdiff":        {},
+		"pkg/upgrade":         {"pkg/scaffold", "pkg/textdiff"},
 		"templates":           {},
 	}
 }

@@ -3,6 +3,8 @@ package reshape
 import (
 	"slices"
 	"strings"
+
+	"github.com/operon-sdk/operon/pkg/textdiff"
 )
 
 // clash is a change that a person's own change of the same lines keeps from being made.
@@ -19,13 +21,13 @@ func merge(base, mine, other string) (string, []clash) {
 	}
 	b, m, o := lines(base), lines(mine), lines(other)
 	crlf := strings.Contains(mine, "\r\n")
-	toMine := match(b, m) // base line → mine line, or -1
+	toMine := textdiff.MatchLines(b, m) // base line → mine line, or -1
 	var out []string
 	var clashes []clash
 	at := 0
 	foreign := !alike(b, toMine)
-	for _, h := range hunks(b, o) {
-		was, is := b[h.from:h.to], o[h.otherFrom:h.otherTo]
+	for _, h := range between(b, o) {
+		was, is := b[h.From:h.To], o[h.OtherFrom:h.OtherTo]
 		start, end, ok := place(toMine, h, len(m))
 		if foreign || !ok || start < at {
 			if !done(m, o, is, was) {
@@ -82,98 +84,31 @@ func times(whole, part []string) int {
 
 // place finds the lines of mine that a change replaces. They must be there unchanged; where the change
 // only adds, one of the lines around it must be.
-func place(toMine []int, h hunk, count int) (start, end int, ok bool) {
-	if h.from < h.to {
-		start = toMine[h.from]
+func place(toMine []int, h textdiff.Hunk, count int) (start, end int, ok bool) {
+	if h.From < h.To {
+		start = toMine[h.From]
 		if start < 0 {
 			return 0, 0, false
 		}
-		for i := h.from; i < h.to; i++ {
-			if toMine[i] != start+i-h.from {
+		for i := h.From; i < h.To; i++ {
+			if toMine[i] != start+i-h.From {
 				return 0, 0, false
 			}
 		}
-		return start, start + h.to - h.from, true
+		return start, start + h.To - h.From, true
 	}
-	if h.from > 0 && toMine[h.from-1] >= 0 {
-		return toMine[h.from-1] + 1, toMine[h.from-1] + 1, true
+	if h.From > 0 && toMine[h.From-1] >= 0 {
+		return toMine[h.From-1] + 1, toMine[h.From-1] + 1, true
 	}
-	if h.to < len(toMine) && toMine[h.to] >= 0 {
-		return toMine[h.to], toMine[h.to], true
+	if h.To < len(toMine) && toMine[h.To] >= 0 {
+		return toMine[h.To], toMine[h.To], true
 	}
 	return 0, 0, count == 0
 }
 
 func lines(text string) []string { return strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n") }
 
-// hunk is a difference of two texts: lines from up to to of one, otherFrom up to otherTo of the other.
-type hunk struct{ from, to, otherFrom, otherTo int }
-
-func hunks(a, b []string) []hunk {
-	var list []hunk
-	i, j := 0, 0
-	matched := match(a, b)
-	for i <= len(a) {
-		if i < len(a) && matched[i] < 0 {
-			i++
-			continue
-		}
-		next := len(b)
-		if i < len(a) {
-			next = matched[i]
-		}
-		from := i
-		for from > 0 && matched[from-1] < 0 {
-			from--
-		}
-		if from < i || j < next {
-			list = append(list, hunk{from, i, j, next})
-		}
-		i, j = i+1, next+1
-	}
-	return list
-}
-
-// match pairs the lines of a with equal lines of b in order, as many as possible; -1 for those without.
-func match(a, b []string) []int {
-	pairs := make([]int, len(a))
-	for i := range pairs {
-		pairs[i] = -1
-	}
-	start := 0
-	for start < len(a) && start < len(b) && a[start] == b[start] {
-		pairs[start] = start
-		start++
-	}
-	endA, endB := len(a), len(b)
-	for endA > start && endB > start && a[endA-1] == b[endB-1] {
-		endA, endB = endA-1, endB-1
-		pairs[endA] = endB
-	}
-	rows, columns := endA-start, endB-start
-	common := make([][]int32, rows+1)
-	for i := range common {
-		common[i] = make([]int32, columns+1)
-	}
-	for i := rows - 1; i >= 0; i-- {
-		for j := columns - 1; j >= 0; j-- {
-			if a[start+i] == b[start+j] {
-				common[i][j] = common[i+1][j+1] + 1
-			} else {
-				common[i][j] = max(common[i+1][j], common[i][j+1])
-			}
-		}
-	}
-	for i, j := 0, 0; i < rows && j < columns; {
-		switch {
-		case a[start+i] == b[start+j]:
-			pairs[start+i] = start + j
-			i, j = i+1, j+1
-		case common[i+1][j] >= common[i][j+1]:
-			i++
-		default:
-			j++
-		}
-	}
-	return pairs
+// between are the differences of two texts, as lines.
+func between(a, b []string) []textdiff.Hunk {
+	return textdiff.Hunks(textdiff.MatchLines(a, b), len(b))
 }

@@ -49,8 +49,8 @@ func FuzzMerge(f *testing.F) {
 		if got, clashes := merge(a, a, b); got != b || len(clashes) > 0 {
 			t.Errorf("merge(a, a, b) is %q with %d clashes, want %q", got, len(clashes), b)
 		}
-		for _, h := range hunks(lines(a), lines(b)) {
-			if h.from > h.to || h.otherFrom > h.otherTo {
+		for _, h := range between(lines(a), lines(b)) {
+			if h.From > h.To || h.OtherFrom > h.OtherTo {
 				t.Errorf("hunk %v", h)
 			}
 		}

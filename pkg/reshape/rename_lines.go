@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/textdiff"
 )
 
 // change replaces lines of a file: from start up to end, counted from 0.
@@ -59,14 +60,14 @@ func changesOf(mine string, twins []scaffold.Twin, code bool) []change {
 			}
 			continue
 		}
-		toMine := match(was, text)
-		for _, h := range hunks(was, is) {
-			if h.to-h.from == h.otherTo-h.otherFrom {
-				for i := range h.to - h.from {
-					learn(was[h.from+i], is[h.otherFrom+i])
+		toMine := textdiff.MatchLines(was, text)
+		for _, h := range between(was, is) {
+			if h.To-h.From == h.OtherTo-h.OtherFrom {
+				for i := range h.To - h.From {
+					learn(was[h.From+i], is[h.OtherFrom+i])
 				}
 			} else if start, end, ok := place(toMine, h, len(text)); ok && !t.Part {
-				blocks = append(blocks, change{start, end, is[h.otherFrom:h.otherTo]})
+				blocks = append(blocks, change{start, end, is[h.OtherFrom:h.OtherTo]})
 			}
 		}
 	}
@@ -108,7 +109,7 @@ func placedLines(text []string, twins []scaffold.Twin, code bool) map[int]string
 		if t.Part || len(was) != len(is) {
 			continue
 		}
-		for i, at := range match(was, text) {
+		for i, at := range textdiff.MatchLines(was, text) {
 			if _, known := placed[at]; at >= 0 && !known && was[i] != is[i] {
 				placed[at] = lineBody(is[i], code)
 			}

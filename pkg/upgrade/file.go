@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/operon-sdk/operon/pkg/textdiff"
 )
 
 // Side says what becomes of a place that both a person and the scaffold have changed.
@@ -85,7 +87,7 @@ func (m *merger) pairKnown(f knownFile) []int {
 		}
 		return 8
 	}
-	return match(len(f.lines), len(m.mine), weight, func(i, j int) bool {
+	return textdiff.Match(len(f.lines), len(m.mine), weight, func(i, j int) bool {
 		k, l := f.lines[i], m.mine[j]
 		return slices.Contains(l.forms, k.hash) && (slices.Equal(k.versions, l.versions) || m.raisable(l))
 	})
@@ -105,7 +107,7 @@ func (m *merger) result(strict bool) []byte {
 		}
 		return 8
 	}
-	toTheirs := match(len(m.baseMine), len(m.theirs), weight, func(i, j int) bool {
+	toTheirs := textdiff.Match(len(m.baseMine), len(m.theirs), weight, func(i, j int) bool {
 		t := m.theirs[j]
 		if at := m.baseMine[i]; at >= 0 {
 			return m.mine[at].plain == t.plain

@@ -3,6 +3,8 @@ package upgrade
 import (
 	"slices"
 	"strings"
+
+	"github.com/operon-sdk/operon/pkg/textdiff"
 )
 
 // infer makes the base of the merge: the known file, with what other versions of its scaffold wrote instead
@@ -15,31 +17,31 @@ func (m *merger) infer(f knownFile, pairs []int) {
 	}
 	inMine, inTheirs := counts(m.mine), counts(m.theirs)
 	base := 0
-	for _, h := range hunks(pairs, len(m.mine)) {
-		for ; base < h.from; base++ {
+	for _, h := range textdiff.Hunks(pairs, len(m.mine)) {
+		for ; base < h.From; base++ {
 			add(pairs[base], f.lines[base].hash)
 		}
 		if m.scaffolded(h, inMine, inTheirs) {
-			for j := h.otherFrom; j < h.otherTo; j++ {
+			for j := h.OtherFrom; j < h.OtherTo; j++ {
 				add(j, 0)
 			}
-			base = h.to
+			base = h.To
 			continue
 		}
 		// A line that today's scaffold has too is no change, wherever it comes from.
 		shared := func(l line) bool { return len(l.text) > 3 && inMine[l.text] == 1 && inTheirs[l.text] == 1 }
-		others := slices.ContainsFunc(m.mine[h.otherFrom:h.otherTo], func(l line) bool { return l.text != "" && !shared(l) })
-		if h.otherFrom < h.otherTo && !others {
-			base = h.to
+		others := slices.ContainsFunc(m.mine[h.OtherFrom:h.OtherTo], func(l line) bool { return l.text != "" && !shared(l) })
+		if h.OtherFrom < h.OtherTo && !others {
+			base = h.To
 		}
 		rest := func() {
-			for ; base < h.to; base++ {
+			for ; base < h.To; base++ {
 				if f.lines[base].hash != digest("") { // a blank line that goes is no change
 					add(-1, f.lines[base].hash)
 				}
 			}
 		}
-		for j := h.otherFrom; j < h.otherTo; j++ {
+		for j := h.OtherFrom; j < h.OtherTo; j++ {
 			if shared(m.mine[j]) {
 				add(j, 0)
 			} else {
@@ -54,9 +56,9 @@ func (m *merger) infer(f knownFile, pairs []int) {
 }
 
 // scaffolded tells whether the lines of mine in a change are what another scaffold writes there.
-func (m *merger) scaffolded(h hunk, inMine, inTheirs map[string]int) bool {
-	of := h.from < h.to // else they are additions, of which only those about a resource of the project count
-	for _, l := range m.mine[h.otherFrom:h.otherTo] {
+func (m *merger) scaffolded(h textdiff.Hunk, inMine, inTheirs map[string]int) bool {
+	of := h.From < h.To // else they are additions, of which only those about a resource of the project count
+	for _, l := range m.mine[h.OtherFrom:h.OtherTo] {
 		if l.text == "" {
 			continue
 		}
@@ -66,7 +68,7 @@ func (m *merger) scaffolded(h hunk, inMine, inTheirs map[string]int) bool {
 		}
 		of = of || inMine[l.text] == 1 && slices.ContainsFunc(l.forms[l.own:], known)
 	}
-	return of && h.otherFrom < h.otherTo
+	return of && h.OtherFrom < h.OtherTo
 }
 
 // toggles tells that a line is one of theirs, commented out or in: a choice of the project's.

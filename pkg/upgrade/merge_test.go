@@ -4,12 +4,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/operon-sdk/operon/pkg/textdiff"
 )
 
 // merged merges texts of words and marks conflicts.
 func merged(base, mine, theirs []string, strict bool) []string {
 	pairs := func(other []string) []int {
-		return match(len(base), len(other), func(i int) int32 { return weigh(base[i]) }, func(i, j int) bool { return base[i] == other[j] })
+		return textdiff.Match(len(base), len(other), func(i int) int32 { return weigh(base[i]) }, func(i, j int) bool { return base[i] == other[j] })
 	}
 	var out []string
 	for _, c := range merge(len(base), pairs(mine), pairs(theirs), len(mine), len(theirs), strict) {

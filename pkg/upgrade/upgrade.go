@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/textdiff"
 )
 
 // State says what an upgrade does with a file.
@@ -154,7 +155,7 @@ func (u *upgrader) plan(name string) (*plan, error) {
 		m.limitVersions[t.plain] = t.versions
 	}
 	if theirs != nil {
-		pairs := match(len(m.theirs), len(m.mine), func(i int) int32 { return weigh(m.theirs[i].text) }, func(i, j int) bool { return m.theirs[i].text == m.mine[j].text })
+		pairs := textdiff.Match(len(m.theirs), len(m.mine), func(i int) int32 { return weigh(m.theirs[i].text) }, func(i, j int) bool { return m.theirs[i].text == m.mine[j].text })
 		p.own, p.like = true, likeness(pairs, len(m.mine))
 		u.votes[Scaffold{}] += p.like
 	}
@@ -256,7 +257,7 @@ func (u *upgrader) breaks(p *plan, text []byte) bool {
 
 // edited tells whether a person changed what a scaffold wrote.
 func (u *upgrader) edited(p *plan) bool {
-	return len(hunks(p.m.baseMine, len(p.m.mine))) > 0
+	return len(textdiff.Hunks(p.m.baseMine, len(p.m.mine))) > 0
 }
 
 // remove takes away a file that today's scaffold does without, unless it was edited or is still named.
