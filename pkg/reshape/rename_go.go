@@ -2,7 +2,6 @@ package reshape
 
 import (
 	"go/ast"
-	"go/format"
 	"go/token"
 	"path"
 	"regexp"
@@ -88,16 +87,7 @@ func (x *renamer) goFile(f *goFile) (text []byte, changed bool) {
 			}
 		}
 	}
-	if len(edits) == 0 {
-		return f.src, false
-	}
-	out := apply(f.src, edits)
-	if f.clean() {
-		if formatted, err := format.Source(out); err == nil {
-			out = formatted
-		}
-	}
-	return out, true
+	return f.edited(edits)
 }
 
 // lineStarts are the offsets at which lines begin, and the end.

@@ -150,6 +150,11 @@ func (r *rewriter) file(f *goFile, d destination) (text []byte, changed bool) {
 		edits = append(edits, r.relative(f, f.dir(), d.dir())...)
 	}
 	edits = append(edits, r.othersWebhooks(f, d)...)
+	return f.edited(edits)
+}
+
+// edited is the file with edits, and whether there are any. It is formatted if it was.
+func (f *goFile) edited(edits []edit) ([]byte, bool) {
 	if len(edits) == 0 {
 		return f.src, false
 	}
