@@ -80,7 +80,6 @@ func (s *state) packageServer(ctx context.Context, client *kube.Client) error {
 			s.Reason += ": " + message
 		}
 	}
-	var bad []string
 	for _, wanted := range []*kube.Object{
 		kube.Named("apps/v1", "Deployment", s.live.GetNamespace(), packageServer),
 		kube.Named("apiregistration.k8s.io/v1", "APIService", "", packagesAPI),
@@ -97,14 +96,27 @@ func (s *state) packageServer(ctx context.Context, client *kube.Client) error {
 			}
 		}
 		s.parts = append(s.parts, p)
-		if !p.Ready {
-			bad = append(bad, fmt.Sprintf("%s: %s", kube.FullName(wanted), p.Reason))
-		}
 	}
-	if s.Ready && len(bad) > 0 {
-		s.Health = kube.Health{Reason: strings.Join(bad, "; ")}
+	if reason := s.whole(); s.Ready && reason != "" {
+		s.Health = kube.Health{Reason: reason}
 	}
 	return nil
+}
+
+// whole is the reason with all parts that are not ready, unless it names them already: which of them olm-operator
+// has looked at last, is chance.
+func (s *state) whole() string {
+	reason := s.Reason
+	for _, p := range s.parts {
+		if p.Ready || strings.Contains(reason, p.wanted.GetName()) {
+			continue
+		}
+		if reason != "" {
+			reason += "; "
+		}
+		reason += fmt.Sprintf("%s: %s", kube.FullName(p.wanted), p.Reason)
+	}
+	return reason
 }
 
 // behind are the fields that a ClusterServiceVersion has otherwise than its Deployment. Right after an upgrade

@@ -2,8 +2,6 @@ package olm
 
 import (
 	"context"
-	"fmt"
-	"strings"
 
 	"github.com/operon-sdk/operon/pkg/kube"
 )
@@ -72,12 +70,7 @@ func Examine(ctx context.Context, client *kube.Client, found *Installation, rele
 		case s.live.GetDeletionTimestamp() != nil:
 			row.Status = StatusDeleting
 		case !s.Ready:
-			row.Status = StatusNotReady
-			for _, p := range s.parts { // which of them olm-operator has looked at last, is chance
-				if !p.Ready && !strings.Contains(row.Reason, p.wanted.GetName()) {
-					row.Reason += fmt.Sprintf("; %s: %s", kube.FullName(p.wanted), p.Reason)
-				}
-			}
+			row.Status, row.Reason = StatusNotReady, s.whole()
 		}
 		if s.live != nil {
 			row.Differences = Differences(wanted.Object, s.live.Object)
