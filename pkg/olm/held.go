@@ -76,14 +76,16 @@ func remainingResources(ctx context.Context, client *kube.Client, crd *kube.Obje
 	return "\n  resources of it are left: " + enumerate(names)
 }
 
-// definedBy is the resource of a definition, in a version that is served.
+// definedBy is the resource of a definition: in the version that is stored, which takes no conversion, or the first
+// that is served if that is not.
 func definedBy(crd *kube.Object) kube.Resource {
 	text := func(fields ...string) string { s, _ := at(crd.Object, fields...).(string); return s }
 	version := ""
 	versions, _ := at(crd.Object, "spec", "versions").([]any)
 	for _, v := range versions {
-		if served, _ := at(v, "served").(bool); served {
-			version, _ = at(v, "name").(string)
+		name, _ := at(v, "name").(string)
+		if at(v, "served") == true && (version == "" || at(v, "storage") == true) {
+			version = name
 		}
 	}
 	return kube.Resource{

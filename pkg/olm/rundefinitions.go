@@ -57,12 +57,7 @@ func (c *cleanup) definitions(ctx context.Context, csvs []*kube.Object) error {
 func (c *cleanup) owned(ctx context.Context, csvs []*kube.Object) ([]string, error) {
 	var names []string
 	for _, csv := range csvs {
-		list, _ := at(csv.Object, "spec", "customresourcedefinitions", "owned").([]any)
-		for _, item := range list {
-			if name, _ := at(item, "name").(string); name != "" {
-				names = append(names, name)
-			}
-		}
+		names = append(names, ownedBy(csv)...)
 	}
 	marked, err := c.Client.ListNames(ctx, crdResource(), "", url.Values{"labelSelector": {c.componentLabel()}})
 	if err != nil {
@@ -78,6 +73,18 @@ func (c *cleanup) owned(ctx context.Context, csvs []*kube.Object) ([]string, err
 	return slices.Compact(names), nil
 }
 
+// ownedBy are the definitions that a ClusterServiceVersion calls its own, one for each version of a kind.
+func ownedBy(csv *kube.Object) []string {
+	var names []string
+	list, _ := at(csv.Object, "spec", "customresourcedefinitions", "owned").([]any)
+	for _, item := range list {
+		if name, _ := at(item, "name").(string); name != "" {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
 // servedElsewhere names another operator that serves a definition, or nothing.
 func (c *cleanup) servedElsewhere(ctx context.Context, crd string) (string, error) {
 	all, err := c.Client.List(ctx, olmResource("clusterserviceversions", csvKind), "", nil)
@@ -89,8 +96,7 @@ func (c *cleanup) servedElsewhere(ctx context.Context, crd string) (string, erro
 		if csv.GetLabels()["olm.copiedFrom"] != "" || marked {
 			continue
 		}
-		list, _ := at(csv.Object, "spec", "customresourcedefinitions", "owned").([]any)
-		if csv.GetNamespace() != c.Namespace && slices.ContainsFunc(list, func(item any) bool { return at(item, "name") == crd }) {
+		if csv.GetNamespace() != c.Namespace && slices.Contains(ownedBy(csv), crd) {
 			return kube.FullName(csv), nil
 		}
 	}
@@ -99,18 +105,9 @@ func (c *cleanup) servedElsewhere(ctx context.Context, crd string) (string, erro
 
 // resources are the custom resources of a definition, in all namespaces.
 func (c *cleanup) resources(ctx context.Context, crd *kube.Object) ([]*kube.Object, error) {
-	text := func(fields ...string) string { s, _ := at(crd.Object, fields...).(string); return s }
-	version := ""
-	list, _ := at(crd.Object, "spec", "versions").([]any)
-	for _, item := range list {
-		if name, _ := at(item, "name").(string); at(item, "storage") == true || version == "" && at(item, "served") == true {
-			version = name
-		}
-	}
-	r := kube.Resource{APIVersion: text("spec", "group") + "/" + version, Name: text("spec", "names", "plural"), Kind: text("spec", "names", "kind")}
 	var found []*kube.Object
 	err := c.converting(ctx, func() (err error) {
-		found, err = c.Client.ListNames(ctx, r, "", nil)
+		found, err = c.Client.ListNames(ctx, definedBy(crd), "", nil)
 		return err
 	})
 	return found, err

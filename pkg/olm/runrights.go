@@ -16,14 +16,13 @@ import (
 // passes.
 func (r *run) sees(ctx context.Context, csv *kube.Object) error {
 	accounts := accountsOf(csv)
-	owned, _ := at(csv.Object, "spec", "customresourcedefinitions", "owned").([]any)
+	owned := ownedBy(csv)
 	if len(accounts) == 0 || len(owned) == 0 {
 		return nil
 	}
 	namespace, _, _ := strings.Cut(csv.GetAnnotations()["olm.targetNamespaces"], ",")
 	var blind []string
-	for _, item := range owned {
-		name, _ := at(item, "name").(string)
+	for _, name := range owned {
 		seen, err := r.watched(ctx, accounts, namespace, name)
 		if err != nil {
 			return nil // the user may not ask
