@@ -114,7 +114,7 @@ func (f *marked) weave(above map[int][]string) string {
 	var b strings.Builder
 	for i := range len(f.lines) + 1 {
 		neighbour := f.lines[min(i, len(f.lines)-1)]
-		end := neighbour[len(strings.TrimRight(neighbour, "\r\n")):]
+		end := lineEnd(neighbour)
 		if end == "" {
 			end = "\n"
 			if i == len(f.lines) && len(above[i]) > 0 {
@@ -129,6 +129,16 @@ func (f *marked) weave(above map[int][]string) string {
 		}
 	}
 	return b.String()
+}
+
+// lineEnd returns what a line ends with: LF, CRLF or, for a last line, nothing. A carriage return alone ends no line.
+func lineEnd(line string) string {
+	for _, end := range []string{"\r\n", "\n"} {
+		if strings.HasSuffix(line, end) {
+			return end
+		}
+	}
+	return ""
 }
 
 // indentation is the white space that a line begins with.

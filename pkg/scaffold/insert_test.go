@@ -294,6 +294,7 @@ func FuzzInsertYAML(f *testing.F) {
 	f.Add("\r\n#+kubebuilder:scaffold:x\r\n", "a: b\n\n- `c\n")
 	f.Add(foreignManager, "- name: A\n  value: b\n")
 	f.Add("resources:\n- a", "- b")
+	f.Add("\n#+kubebuilder:scaffold:x\r", "0") // a carriage return alone ends no line
 	f.Fuzz(func(t *testing.T, content, text string) {
 		blocks := map[string]string{"x": text, "env": text, "resources": text}
 		for marker := range blocks {
