@@ -11,6 +11,7 @@ import (
 func FuzzDockerfile(f *testing.F) {
 	f.Add("FROM scratch\n\n# Ours.\nLABEL a=b c=\"d e\" \\\n  f=g\nLABEL old form\nCOPY x /y/\nRUN true \\\n  && false\n# end")
 	f.Add("LABEL 00000000000\\ \n0")
+	f.Add("LABEL 0=0\v 1")
 	meta := Metadata{Dir: "bundle", Package: "p", Channels: "alpha", Layout: "l", Builder: "b"}
 	plain, err := meta.Dockerfile()
 	if err != nil {

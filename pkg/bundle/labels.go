@@ -215,7 +215,8 @@ func labelPairs(text string) []pair {
 func (p pair) instruction() string {
 	line := "LABEL " + p.raw + "\n"
 	if again := instructions(line); len(again) == 1 {
-		if pairs := labelPairs(p.raw); len(pairs) == 1 && pairs[0].label == p.label && !strings.HasSuffix(strings.TrimSpace(p.raw), `\`) {
+		raw := strings.TrimSpace(p.raw) // as it is read again: white space of other kinds than a blank goes, too
+		if pairs := labelPairs(raw); len(pairs) == 1 && pairs[0].label == p.label && !strings.HasSuffix(raw, `\`) {
 			return line
 		}
 	}
