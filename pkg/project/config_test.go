@@ -519,6 +519,8 @@ func TestParseErrors(t *testing.T) {
 		{"Latin-1", "a: b\n# \xe4\n" + tail, "PROJECT:2:3: the file is not valid UTF-8"},
 		{"control", "a: \x00b\n" + tail, "PROJECT:1:4: a control character (U+0000); remove"},
 		{"duplicate", "domain: a\ndomain: b\n" + tail, `PROJECT:2:1: key "domain" is given twice, first in line 1`},
+		{"key of nothing", tail + "?\n", "PROJECT:4:2: a key must be a name, found nothing; remove it"},
+		{"key of several values", "? [a, b]\n: c\n" + tail, "PROJECT:1:3: a key must be a name, found a list; remove it"},
 		{"nested duplicate", "plugins:\n  a:\n    b: 1\n    b: 2\n" + tail, `PROJECT:4:5: key "b" is given twice, first in line 3`},
 		{"no version", "layout:\n- go.kubebuilder.io/v4\n", "PROJECT:1:1: the project version is missing; add the line"},
 		{"empty version", "layout:\n- go.kubebuilder.io/v4\nversion: \n", "PROJECT:3:9: the project version is missing; add the line"},

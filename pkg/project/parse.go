@@ -69,7 +69,7 @@ func readDocument(text []byte) (*yaml.Node, error) {
 	if len(root.Content) == 0 {
 		return nil, at(root, restoreHint, "the file holds no keys")
 	}
-	if err := checkDuplicates(root); err != nil {
+	if err := checkMappings(root); err != nil {
 		return nil, err
 	}
 	return root, nil
@@ -97,14 +97,15 @@ func checkEncoding(text []byte) error {
 	return nil
 }
 
-// checkDuplicates looks for keys given twice, at any depth, which YAML forbids and node decoding lets pass.
-func checkDuplicates(node *yaml.Node) error {
+// checkMappings looks, at any depth, for keys given twice, which YAML forbids and node decoding lets pass, and for keys
+// that are no text: the readers of the peers refuse those, too.
+func checkMappings(node *yaml.Node) error {
 	if node.Kind == yaml.MappingNode {
 		seen := map[string]*yaml.Node{}
 		for i := 0; i+1 < len(node.Content); i += 2 {
 			key := node.Content[i]
-			if key.Kind != yaml.ScalarNode {
-				continue
+			if key.Kind != yaml.ScalarNode || key.ShortTag() == "!!null" {
+				return at(key, "remove it, or give the value a name", "a key must be a name, found %s", describe(key))
 			}
 			if first, ok := seen[key.Value]; ok {
 				return at(key, "remove one of the two", "key %q is given twice, first in line %d", key.Value, first.Line)
@@ -113,7 +114,7 @@ func checkDuplicates(node *yaml.Node) error {
 		}
 	}
 	for _, child := range node.Content {
-		if err := checkDuplicates(child); err != nil {
+		if err := checkMappings(child); err != nil {
 			return err
 		}
 	}
