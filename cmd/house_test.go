@@ -18,7 +18,7 @@ const module = "github.com/operon-sdk/operon"
 func house() map[string][]string {
 	return map[string][]string{
 		"":                    {"cmd"},
-		"cmd":                 {"pkg/project", "pkg/scaffold", "pkg/codegen", "pkg/reshape", "pkg/manifest", "pkg/kube", "pkg/controlplane", "pkg/local", "pkg/bundle", "pkg/bundle/base", "pkg/bundle/catalog", "pkg/bundle/validate", "pkg/image", "pkg/olm", "pkg/scorecard", "pkg/upgrade"},
+		"cmd":                 {"pkg/project", "pkg/scaffold", "pkg/codegen", "pkg/reshape", "pkg/manifest", "pkg/kube", "pkg/controlplane", "pkg/local", "pkg/bundle", "pkg/bundle/base", "pkg/bundle/catalog", "pkg/bundle/validate", "pkg/image", "pkg/olm", "pkg/scorecard", "pkg/upgrade", "pkg/modernize"},
 		"pkg/project":         {},
 		"pkg/scaffold":        {"templates"},
 		"pkg/codegen":         {},
@@ -32,6 +32,7 @@ func house() map[string][]string {
 		"pkg/kube":            {},
 		"pkg/controlplane":    {"pkg/kube", "templates"},
 		"pkg/local":           {"pkg/controlplane", "pkg/kube", "pkg/manifest"},
+		"pkg/modernize":       {"pkg/project", "pkg/scaffold", "pkg/textdiff"},
 		"pkg/olm":             {"pkg/kube", "templates"},
 		"pkg/scorecard":       {"pkg/bundle", "pkg/bundle/validate", "pkg/kube"},
 		"pkg/textdiff":        {},

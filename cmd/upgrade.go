@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/operon-sdk/operon/pkg/codegen"
+	"github.com/operon-sdk/operon/pkg/modernize"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/reshape"
 	"github.com/operon-sdk/operon/pkg/scaffold"
@@ -28,6 +29,8 @@ type upgraded struct {
 	// untidy tells that go mod tidy is needed, broken is code that does not compile with it.
 	untidy bool
 	broken codegen.Findings
+	// notes are about code that a person has to look at, though it may compile.
+	notes []modernize.Note
 	// modules tells that the module cache lacks what checking and generating need.
 	modules bool
 }
@@ -162,7 +165,7 @@ func (a *app) upgrade(ctx context.Context, tree *scaffold.Tree, known *upgrade.K
 		return nil, err
 	}
 	if raised {
-		if _, err := upgrade.Builders(tree); err != nil {
+		if result.notes, err = modernize.Code(tree); err != nil {
 			return nil, err
 		}
 	}
@@ -209,6 +212,9 @@ func (a *app) tellUpgrade(result *upgraded) error {
 		if f.State == upgrade.Kept {
 			a.progressf("kept as it is: %s %s", f.Name, f.Note)
 		}
+	}
+	for _, n := range result.notes {
+		a.progressf("%s", n)
 	}
 	conflicts := result.files.Conflicts()
 	if len(result.changes) == 0 && len(conflicts) == 0 {

@@ -52,7 +52,7 @@ func (r *rewriter) relative(f *goFile, from, to string) []edit {
 			} else if len(args) == 0 {
 				args = []string{`"."`}
 			}
-			edits = append(edits, edit{r.offset(n.Args[0].Pos()), end, strings.Join(args, ", ")})
+			edits = append(edits, edit{From: r.offset(n.Args[0].Pos()), To: end, Text: strings.Join(args, ", ")})
 		case *ast.BasicLit:
 			if joined[n] {
 				return true

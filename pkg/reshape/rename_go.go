@@ -52,12 +52,12 @@ func (x *renamer) goFile(f *goFile) (text []byte, changed bool) {
 		if crlf {
 			replacement = strings.ReplaceAll(strings.ReplaceAll(replacement, "\r\n", "\n"), "\n", "\r\n")
 		}
-		edits = append(edits, edit{from, to, replacement})
+		edits = append(edits, edit{From: from, To: to, Text: replacement})
 	}
 	add := func(n ast.Node, text string) {
 		p := x.m.fset.PositionFor(n.Pos(), false)
 		if !done[p.Line] {
-			edits = append(edits, edit{p.Offset, p.Offset + int(n.End()-n.Pos()), text})
+			edits = append(edits, edit{From: p.Offset, To: p.Offset + int(n.End()-n.Pos()), Text: text})
 		}
 	}
 	if pkg := x.Packages[f.dir()]; pkg != "" {

@@ -14,6 +14,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/textdiff"
 )
 
 // manifest gives a YAML file the new names by what its values mean: objects, roles and definitions of renamed
@@ -34,7 +35,7 @@ func (x *renamer) manifest(name string, data []byte, twins []scaffold.Twin) []by
 			edits = append(edits, e)
 		}
 	}
-	return apply(data, edits)
+	return textdiff.Apply(data, edits)
 }
 
 func documents(data []byte) ([]*yaml.Node, error) {
@@ -247,5 +248,5 @@ func placeOf(data []byte, n *yaml.Node, value string) (edit, bool) {
 	if found == nil {
 		return edit{}, false
 	}
-	return edit{at, at + found[1], value}, true
+	return edit{From: at, To: at + found[1], Text: value}, true
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/textdiff"
 )
 
 // destination is where a file goes: another name, and for Go files the name of the package there.
@@ -27,10 +28,7 @@ type moves struct {
 }
 
 // edit replaces a part of a source file.
-type edit struct {
-	from, to int
-	text     string
-}
+type edit = textdiff.Edit
 
 // rewriter makes the files of a module fit moves.
 type rewriter struct {
@@ -158,7 +156,7 @@ func (f *goFile) edited(edits []edit) ([]byte, bool) {
 	if len(edits) == 0 {
 		return f.src, false
 	}
-	out := apply(f.src, edits)
+	out := textdiff.Apply(f.src, edits)
 	if f.clean() {
 		if formatted, err := format.Source(out); err == nil {
 			out = formatted
@@ -170,21 +168,7 @@ func (f *goFile) edited(edits []edit) ([]byte, bool) {
 func (r *rewriter) offset(pos token.Pos) int { return r.m.fset.PositionFor(pos, false).Offset }
 
 func (r *rewriter) replace(n ast.Node, text string) edit {
-	return edit{r.offset(n.Pos()), r.offset(n.End()), text}
-}
-
-func apply(src []byte, edits []edit) []byte {
-	slices.SortStableFunc(edits, func(a, b edit) int { return a.from - b.from })
-	var out []byte
-	at := 0
-	for _, e := range edits {
-		if e.from < at {
-			continue
-		}
-		out = append(append(out, src[at:e.from]...), e.text...)
-		at = e.to
-	}
-	return append(out, src[at:]...)
+	return edit{From: r.offset(n.Pos()), To: r.offset(n.End()), Text: text}
 }
 
 // spec rewrites an import of a package that moves, and what is qualified by its name.

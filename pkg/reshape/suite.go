@@ -80,5 +80,5 @@ func (r *rewriter) lines(f *goFile, first, last ast.Stmt) edit {
 	if bytes.HasPrefix(f.src[to:], []byte("\n")) && bytes.HasSuffix(f.src[:from], []byte("\n\n")) {
 		from--
 	}
-	return edit{from: from, to: to}
+	return edit{From: from, To: to}
 }

@@ -1,4 +1,5 @@
-// Package textdiff finds which lines of two texts are the same, and what differs between them.
+// Package textdiff finds which lines of two texts are the same, and what differs between them; it also edits texts in
+// places.
 package textdiff
 
 // Hunk is a difference between two texts: lines From up to To of one became lines OtherFrom up to OtherTo of the

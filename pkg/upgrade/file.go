@@ -267,7 +267,7 @@ func importedOnce(name string, text []byte) []byte {
 		return text
 	}
 	seen := map[string]bool{}
-	var splices []splice
+	var edits []textdiff.Edit
 	for _, spec := range file.Imports {
 		key := spec.Path.Value
 		if spec.Name != nil {
@@ -275,9 +275,9 @@ func importedOnce(name string, text []byte) []byte {
 		}
 		if seen[key] {
 			from, to := fset.PositionFor(spec.Pos(), false).Offset, fset.PositionFor(spec.End(), false).Offset
-			splices = append(splices, splice{from, to, ""})
+			edits = append(edits, textdiff.Edit{From: from, To: to})
 		}
 		seen[key] = true
 	}
-	return spliced(text, splices)
+	return textdiff.Apply(text, edits)
 }

@@ -153,27 +153,3 @@ func TestNamed(t *testing.T) {
 		}
 	}
 }
-
-func TestBuilders(t *testing.T) {
-	t.Parallel()
-	src := `package v1
-
-import (
-	ctrl "sigs.k8s.io/controller-runtime"
-)
-
-func setup(mgr ctrl.Manager) error {
-	return ctrl.NewWebhookManagedBy(mgr).For(&cachev1.Memcached{}). // mine
-		WithValidator(&V{}).
-		WithDefaulter(&D{}).
-		Complete()
-}
-`
-	want := strings.NewReplacer("(mgr).For(&cachev1.Memcached{})", "(mgr, &cachev1.Memcached{})", "WithV", "WithCustomV", "WithD", "WithCustomD").Replace(src)
-	if got := string(builders("x.go", []byte(src))); got != want {
-		t.Errorf("%s", got)
-	}
-	if got := string(builders("x.go", []byte(want))); got != want {
-		t.Errorf("again: %s", got)
-	}
-}

@@ -1,0 +1,108 @@
+package modernize
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"golang.org/x/mod/modfile"
+
+	"github.com/operon-sdk/operon/pkg/scaffold"
+)
+
+// Note tells a person of code that does something else than it did, or that has to be rewritten by hand.
+type Note struct {
+	File string
+	// Line is 0 where the code is not there any more.
+	Line    int
+	Message string
+}
+
+// String is the note with its place, as compilers write it.
+func (n Note) String() string {
+	if n.Line == 0 {
+		return n.File + ": " + n.Message
+	}
+	return fmt.Sprintf("%s:%d: %s", n.File, n.Line, n.Message)
+}
+
+// Code rewrites the Go files of a tree for the versions that today's scaffold requires: reconcilers, builders,
+// managers, webhooks and tests. It may run again: what is of today stays. Files that cannot be parsed are left to
+// the compiler to name, and so is what cannot be rewritten, but for what would compile and do something else:
+// the notes tell of that.
+func Code(tree *scaffold.Tree) ([]Note, error) {
+	p, err := readProgram(tree)
+	if err != nil {
+		return nil, err
+	}
+	for _, rewrite := range rewrites() {
+		for _, f := range p.files {
+			rewrite(f)
+		}
+		for _, f := range p.files {
+			f.apply()
+		}
+	}
+	var notes []Note
+	for _, f := range p.files {
+		if text := f.bytes(); !bytes.Equal(text, f.before) {
+			tree.WriteFile(f.name, text, 0o644)
+		}
+		notes = append(notes, f.notes...)
+	}
+	slices.SortStableFunc(notes, func(a, b Note) int {
+		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line))
+	})
+	return slices.Compact(notes), nil
+}
+
+// rewrites are the rewrites of one file each, in order; each sees what those before it made of all files.
+func rewrites() []func(*source) {
+	return []func(*source){builders}
+}
+
+// program is the Go files of a project.
+type program struct {
+	module string
+	files  []*source
+}
+
+func readProgram(tree *scaffold.Tree) (*program, error) {
+	names, err := tree.Walk(".", func(dir string) bool {
+		base := path.Base(dir)
+		return base[0] == '.' || base[0] == '_' || base == "testdata" || base == "vendor" || tree.Exists(dir+"/go.mod")
+	})
+	if err != nil {
+		return nil, fmt.Errorf("listing the project's Go files: %w", err)
+	}
+	p := &program{}
+	mod, err := tree.ReadFile("go.mod")
+	if err != nil {
+		return nil, fmt.Errorf("reading go.mod: %w", err)
+	}
+	p.module = modfile.ModulePath(mod)
+	for _, name := range names {
+		if base := path.Base(name); path.Ext(name) != ".go" || base[0] == '.' || base[0] == '_' {
+			continue
+		}
+		text, err := tree.ReadFile(name)
+		if err != nil {
+			continue // a link that leads nowhere is no file of the project
+		}
+		if f := newSource(p, name, text); f != nil {
+			p.files = append(p.files, f)
+		}
+	}
+	return p, nil
+}
+
+// dirOf is the folder of a package of the project.
+func (p *program) dirOf(importPath string) (dir string, own bool) {
+	if importPath == p.module {
+		return ".", true
+	}
+	return strings.CutPrefix(importPath, p.module+"/")
+}
