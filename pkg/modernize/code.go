@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"go/ast"
 	"path"
 	"slices"
 	"strings"
@@ -39,6 +40,7 @@ func Code(tree *scaffold.Tree) ([]Note, error) {
 		return nil, err
 	}
 	for _, rewrite := range rewrites() {
+		p.survey()
 		for _, f := range p.files {
 			rewrite(f)
 		}
@@ -61,13 +63,23 @@ func Code(tree *scaffold.Tree) ([]Note, error) {
 
 // rewrites are the rewrites of one file each, in order; each sees what those before it made of all files.
 func rewrites() []func(*source) {
-	return []func(*source){builders}
+	return []func(*source){reconcilers, requests, builders}
 }
 
 // program is the Go files of a project.
 type program struct {
 	module string
 	files  []*source
+	// functions are the functions and methods by folder and name, those of one name that is used more than once left out.
+	functions map[string]function
+	// contextual are those that were given a context.
+	contextual map[string]bool
+}
+
+// function is a function or method with the file that it is in.
+type function struct {
+	source *source
+	decl   *ast.FuncDecl
 }
 
 func readProgram(tree *scaffold.Tree) (*program, error) {
@@ -78,7 +90,7 @@ func readProgram(tree *scaffold.Tree) (*program, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listing the project's Go files: %w", err)
 	}
-	p := &program{}
+	p := &program{contextual: map[string]bool{}}
 	mod, err := tree.ReadFile("go.mod")
 	if err != nil {
 		return nil, fmt.Errorf("reading go.mod: %w", err)
@@ -97,6 +109,23 @@ func readProgram(tree *scaffold.Tree) (*program, error) {
 		}
 	}
 	return p, nil
+}
+
+// survey notes the functions of all files as they are now.
+func (p *program) survey() {
+	p.functions = map[string]function{}
+	for _, f := range p.files {
+		for _, decl := range f.tree.Decls {
+			if d, ok := decl.(*ast.FuncDecl); ok {
+				key := f.dir() + "." + d.Name.Name
+				if _, twice := p.functions[key]; twice {
+					p.functions[key] = function{}
+					continue
+				}
+				p.functions[key] = function{f, d}
+			}
+		}
+	}
 }
 
 // dirOf is the folder of a package of the project.
