@@ -63,7 +63,7 @@ func Code(tree *scaffold.Tree) ([]Note, error) {
 
 // rewrites are the rewrites of one file each, in order; each sees what those before it made of all files.
 func rewrites() []func(*source) {
-	return []func(*source){reconcilers, requests, builders, watches, owners, mappers, mapped, events}
+	return []func(*source){reconcilers, requests, builders, watches, owners, mappers, mapped, events, configFiles, options, caches}
 }
 
 // program is the Go files of a project.

@@ -2,6 +2,8 @@ package modernize
 
 import (
 	"go/ast"
+	"go/token"
+	"strings"
 )
 
 const (
@@ -127,9 +129,12 @@ func (f *source) cutElement(literal *ast.CompositeLit, i int) {
 	if i > 0 {
 		before = literal.Elts[i-1].End()
 	}
+	rest := strings.TrimSpace(string(f.text[f.offset(element.End()):f.lineEnd(element.End())]))
 	switch {
-	case f.line(before) < f.line(element.Pos()) && f.line(element.End()) < f.line(end):
+	case f.line(before) < f.line(element.Pos()) && (rest == "," || rest == ""):
 		f.cutLines(element.Pos(), element.End())
+	case f.line(before) < f.line(element.Pos()) && strings.HasPrefix(rest, ","): // a comment stays
+		f.put(element.Pos(), element.End()+token.Pos(strings.Index(string(f.text[f.offset(element.End()):]), ",")+1), "")
 	case i+1 < len(literal.Elts):
 		f.cut(element.Pos(), end)
 	case i > 0:

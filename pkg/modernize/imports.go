@@ -138,7 +138,7 @@ func (f *source) importEdit(importPath, text string) textdiff.Edit {
 	}
 	best, score := (*ast.ImportSpec)(nil), -1
 	for _, spec := range all {
-		if s := alike(pathOf(spec), importPath); s > score || s == score && pathOf(spec) < importPath && pathOf(best) < pathOf(spec) {
+		if s := alike(pathOf(spec), importPath); s > score || best != nil && s == score && pathOf(spec) < importPath && pathOf(best) < pathOf(spec) {
 			best, score = spec, s
 		}
 	}
