@@ -79,7 +79,7 @@ func (a *app) apply(ctx context.Context, root string, change func(*scaffold.Tree
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprint(a.Out, scaffold.Diff(changes))
+		_, err = fmt.Fprint(a.Out, scaffold.Diff(tree.Paired(changes)))
 		return err
 	}
 	updated, err := scaffold.Update(ctx, a.FS, root, a.line, change)

@@ -84,7 +84,7 @@ Running it again changes nothing.`,
 }
 
 func (a *app) runUpgrade(c *cobra.Command, o upgradeOptions) error {
-	root, _, done, err := a.begin(c.Context())
+	root, _, done, err := a.beginWith(c.Context(), loadAnyProject)
 	if done || err != nil {
 		return err
 	}
@@ -141,7 +141,7 @@ func conflictSides() map[string]upgrade.Side {
 
 // upgrade makes all changes in the tree, generated files included.
 func (a *app) upgrade(ctx context.Context, tree *scaffold.Tree, known *upgrade.Known, o upgradeOptions) (*upgraded, error) {
-	config, err := loadProject(tree)
+	config, err := loadAnyProject(tree)
 	if err != nil {
 		return nil, err
 	}
@@ -149,6 +149,11 @@ func (a *app) upgrade(ctx context.Context, tree *scaffold.Tree, known *upgrade.K
 	if err != nil {
 		return nil, err
 	}
+	layout, err := reshape.ToV4(tree, config)
+	if err != nil {
+		return nil, err
+	}
+	tree.WriteFile(project.FileName, config.Bytes(), 0o644)
 	today, err := a.todaysFiles(config, header)
 	if err != nil {
 		return nil, err
@@ -159,6 +164,11 @@ func (a *app) upgrade(ctx context.Context, tree *scaffold.Tree, known *upgrade.K
 	})
 	if err != nil {
 		return nil, err
+	}
+	if layout != nil {
+		if err := layout.Texts(); err != nil {
+			return nil, err
+		}
 	}
 	raised, tidy, err := scaffold.Raise(tree, today["go.mod"], today["go.sum"])
 	if err != nil {
@@ -179,7 +189,9 @@ func (a *app) upgrade(ctx context.Context, tree *scaffold.Tree, known *upgrade.K
 			return nil, err
 		}
 	}
-	result.changes, err = tree.Changes()
+	if changes, err = tree.Changes(); err == nil {
+		result.changes = tree.Paired(changes)
+	}
 	return result, err
 }
 
@@ -266,7 +278,7 @@ func (a *app) checkUpgrade(ctx context.Context, root string, known *upgrade.Know
 			note = f.Describe()
 		}
 		added, removed := scaffold.Count(c)
-		if _, err := fmt.Fprintf(a.Out, "%s  %s  +%d -%d%s\n", c.Action(), c.Path, added, removed, note); err != nil {
+		if _, err := fmt.Fprintf(a.Out, "%s  %s  +%d -%d%s\n", c.Action(), c.Place(), added, removed, note); err != nil {
 			return err
 		}
 		delete(files, c.Path)

@@ -17,15 +17,31 @@ type AlphaFacts struct {
 // ConvertAlpha turns a PROJECT file of version 3-alpha into one of version 3. facts tells about a resource, by its
 // folder in the API and its kind. A file of version 3 comes back as it is.
 func ConvertAlpha(text []byte, facts func(dir, kind string) (AlphaFacts, error)) ([]byte, error) {
+	return convert(text, "3-alpha", "", facts)
+}
+
+// Convert turns a PROJECT file of version 2 or 3-alpha into one of version 3. name is that of the project, which version
+// 2 does not say, as it does not say the layout. facts tells about a resource, by its folder in the API and its kind.
+// A file of version 3 comes back as it is.
+func Convert(text []byte, name string, facts func(dir, kind string) (AlphaFacts, error)) ([]byte, error) {
+	root, err := readDocument(bytes.TrimPrefix(text, []byte(byteOrderMark)))
+	if err != nil {
+		return nil, err
+	}
+	return convert(text, textOf(child(root, "version")), name, facts)
+}
+
+// convert does so for one version.
+func convert(text []byte, from, name string, facts func(dir, kind string) (AlphaFacts, error)) ([]byte, error) {
 	root, err := readDocument(bytes.TrimPrefix(text, []byte(byteOrderMark)))
 	if err != nil {
 		return nil, err
 	}
 	version := child(root, "version")
-	switch textOf(version) {
-	case ProjectVersion:
+	switch is := textOf(version); {
+	case is == ProjectVersion:
 		return text, nil
-	case "3-alpha":
+	case is == from && (is == "2" || is == "3-alpha"):
 	default:
 		if err := checkVersion(root); err != nil {
 			return nil, err
@@ -33,9 +49,7 @@ func ConvertAlpha(text []byte, facts func(dir, kind string) (AlphaFacts, error))
 	}
 	version.SetString(ProjectVersion)
 	version.Style = yaml.DoubleQuotedStyle
-	if layout := child(root, "layout"); layout != nil && layout.Kind == yaml.ScalarNode {
-		*layout = yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{textNode(layout.Value)}}
-	}
+	convertLayout(root, name)
 	multi := truthOf(child(root, "multigroup"))
 	if items := child(root, "resources"); items != nil && items.Kind == yaml.SequenceNode {
 		for _, item := range items.Content {
@@ -58,6 +72,23 @@ func ConvertAlpha(text []byte, facts func(dir, kind string) (AlphaFacts, error))
 	}
 	_, err = Parse(out.Bytes())
 	return out.Bytes(), err
+}
+
+// convertLayout makes the layout a list, and adds what version 2 does not know: the layout, and the project's name.
+func convertLayout(root *yaml.Node, name string) {
+	layout := child(root, "layout")
+	switch {
+	case layout == nil:
+		root.Content = append(root.Content, textNode("layout"), &yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{textNode(LayoutGoV2)}})
+		sortKeys(root)
+	case layout.Kind == yaml.ScalarNode:
+		*layout = yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{textNode(layout.Value)}}
+	}
+	if textOf(child(root, "projectName")) == "" && name != "" {
+		take(root, "projectName")
+		root.Content = append(root.Content, textNode("projectName"), textNode(name))
+		sortKeys(root)
+	}
 }
 
 // convertResource completes one resource.

@@ -25,6 +25,11 @@ func (d destination) dir() string { return path.Dir(d.name) }
 type moves struct {
 	files map[string][]destination
 	alias map[string]string // folder → name; empty for the package's own
+	// where gives the new place of any file or folder, for relative paths to what moves. Without, such paths lead
+	// where they led before.
+	where func(string) string
+	// exists tells what is in the project, for telling paths from other texts.
+	exists func(string) bool
 }
 
 // edit replaces a part of a source file.
@@ -144,7 +149,9 @@ func (r *rewriter) file(f *goFile, d destination) (text []byte, changed bool) {
 	for _, spec := range f.tree.Imports {
 		edits = append(edits, r.spec(f, spec)...)
 	}
-	if d.dir() != f.dir() {
+	if r.moves.where != nil {
+		edits = append(edits, r.relocated(f, d.dir())...)
+	} else if d.dir() != f.dir() {
 		edits = append(edits, r.relative(f, f.dir(), d.dir())...)
 	}
 	edits = append(edits, r.othersWebhooks(f, d)...)

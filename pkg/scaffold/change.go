@@ -1,8 +1,10 @@
 package scaffold
 
-// Action says what a change does to its file: created, updated or deleted.
+// Action says in a word what a change does: created, updated, deleted or moved.
 func (c Change) Action() string {
 	switch {
+	case c.From != "":
+		return "moved"
 	case c.Old == nil:
 		return "created"
 	case c.New == nil:
@@ -11,5 +13,13 @@ func (c Change) Action() string {
 	return "updated"
 }
 
+// Place names the file, and of one that moves where it was: "main.go -> cmd/main.go".
+func (c Change) Place() string {
+	if c.From != "" {
+		return c.From + " -> " + c.Path
+	}
+	return c.Path
+}
+
 // String is a line about the change for people: "updated  cmd/main.go".
-func (c Change) String() string { return c.Action() + "  " + c.Path }
+func (c Change) String() string { return c.Action() + "  " + c.Place() }

@@ -27,8 +27,16 @@ const (
 
 func diffFile(b *strings.Builder, c Change) {
 	from, to := diffName("a/"+c.Path), diffName("b/"+c.Path)
+	if c.From != "" {
+		from = diffName("a/" + c.From)
+	}
 	fmt.Fprintf(b, "diff --git %s %s\n", from, to)
 	switch {
+	case c.From != "":
+		fmt.Fprintf(b, "rename from %s\nrename to %s\n", diffName(c.From), diffName(c.Path))
+		if bytes.Equal(c.Old, c.New) {
+			return
+		}
 	case c.Old == nil:
 		mode := c.Mode.Perm()
 		if mode == 0 {

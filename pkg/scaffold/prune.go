@@ -13,10 +13,14 @@ import (
 func Prune(fsys afero.Fs, root string, changes []Change) {
 	d := disk{fs: fsys, root: root}
 	for _, c := range changes {
-		if c.New != nil {
+		gone := c.From
+		if c.New == nil {
+			gone = c.Path
+		}
+		if gone == "" {
 			continue
 		}
-		for dir := path.Dir(c.Path); dir != "."; dir = path.Dir(dir) {
+		for dir := path.Dir(gone); dir != "."; dir = path.Dir(dir) {
 			entries, err := afero.ReadDir(fsys, d.abs(dir))
 			if err != nil && !errors.Is(err, fs.ErrNotExist) || len(entries) > 0 {
 				break

@@ -21,6 +21,8 @@ type Tree struct {
 	fs   afero.Fs
 	root string
 	over map[string]*overlaid
+	// moved holds the former names of files that were moved, by their new ones.
+	moved map[string]string
 
 	mu   sync.Mutex
 	seen map[string]snapshot
@@ -172,6 +174,8 @@ type Change struct {
 	Old, New []byte
 	// Mode is the mode of a file that New creates.
 	Mode fs.FileMode
+	// From is where a moved file was, with Old as its content there; only Paired sets it.
+	From string
 }
 
 // Changes lists what Commit would do, sorted by path. Files whose content stays as it is are left out.

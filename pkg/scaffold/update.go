@@ -37,5 +37,6 @@ func Update(ctx context.Context, fsys afero.Fs, root, who string, change func(*T
 		return updated, err
 	}
 	updated.Changes, err = Commit(tree, lock)
+	updated.Changes = tree.Paired(updated.Changes)
 	return updated, err
 }

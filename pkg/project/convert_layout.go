@@ -1,0 +1,72 @@
+package project
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// LayoutGoV2 is the layout of kubebuilder v2 and operator-sdk 1.0 to 1.2. Its folders are those of LayoutGoV3.
+const LayoutGoV2 = "go.kubebuilder.io/v2"
+
+// keyOldPlugin is where operator-sdk 1.0 to 1.2 recorded what keyManifests and keyScorecard stand for.
+const keyOldPlugin = "go.sdk.operatorframework.io/v2-alpha"
+
+// OlderLayout tells that the project has the folders of a layout before LayoutGoV4.
+func (c *Config) OlderLayout() bool { return c.RootLayout() || hasLayout(c.Layout(), LayoutGoV2) }
+
+// HasAPIs tells whether types of the project are below one of its folders.
+func (c *Config) HasAPIs(folder string) bool {
+	return slices.ContainsFunc(c.Resources(), func(r Resource) bool {
+		return strings.HasPrefix(r.Path, path.Join(c.Repo(), folder)+"/")
+	})
+}
+
+// MoveToV4 records that the project has the layout go/v4 now: in the chain of plugins, in the paths of what was in
+// apis, and in the versions of CRDs and webhook configurations, of which only v1 is left.
+func (c *Config) MoveToV4() error {
+	var chain []any
+	for _, plugin := range c.Layout() {
+		name, _, _ := strings.Cut(plugin, "/")
+		switch {
+		case plugin == LayoutGoV2 || plugin == LayoutGoV3:
+			plugin = LayoutGoV4
+		case name == "base.go.kubebuilder.io":
+			plugin = "base." + LayoutGoV4
+		case name == "kustomize.common.kubebuilder.io":
+			plugin = name + "/v2"
+		}
+		chain = append(chain, plugin)
+	}
+	return c.whole(func() error {
+		if err := c.put([]any{"layout"}, chain); err != nil {
+			return err
+		}
+		if c.HasPlugin(keyOldPlugin) {
+			for _, key := range []string{keyManifests, keyScorecard} {
+				if err := c.SetPluginConfig(key, map[string]any{}); err != nil {
+					return err
+				}
+			}
+			if err := c.SetPluginConfig(keyOldPlugin, nil); err != nil {
+				return err
+			}
+		}
+		for _, r := range c.Resources() {
+			if rest, ok := strings.CutPrefix(r.Path, path.Join(c.Repo(), "apis")+"/"); ok {
+				r.Path = path.Join(c.Repo(), "api", rest)
+			}
+			if r.API != nil && r.API.CRDVersion != "" {
+				r.API.CRDVersion = "v1"
+			}
+			if r.Webhooks != nil && r.Webhooks.WebhookVersion != "" {
+				r.Webhooks.WebhookVersion = "v1"
+			}
+			r.Core = r.Core || strings.HasPrefix(r.Path, "k8s.io/api/")
+			if err := c.UpdateResource(r); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}

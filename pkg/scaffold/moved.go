@@ -1,0 +1,49 @@
+package scaffold
+
+import (
+	"io/fs"
+	"path"
+)
+
+// Move gives a file another name, with a content that may be another one too. It keeps its mode.
+func (t *Tree) Move(from, to string, data []byte) {
+	from, to = path.Clean(from), path.Clean(to)
+	mode := fs.FileMode(fileMode)
+	if info, err := t.fs.Stat(t.abs(from)); err == nil {
+		mode = info.Mode().Perm()
+	}
+	t.Remove(from)
+	t.WriteFile(to, data, mode)
+	if t.moved == nil {
+		t.moved = map[string]string{}
+	}
+	t.moved[to] = from
+}
+
+// Paired joins what Changes lists of a moved file to one change that names both places, for people: the new
+// place is Path, the old one From.
+func (t *Tree) Paired(changes []Change) []Change {
+	if len(t.moved) == 0 {
+		return changes
+	}
+	gone := map[string]Change{}
+	for _, c := range changes {
+		if c.New == nil {
+			gone[c.Path] = c
+		}
+	}
+	told := map[string]bool{}
+	for i, c := range changes {
+		if old, ok := gone[t.moved[c.Path]]; ok && c.Old == nil {
+			changes[i].From, changes[i].Old = old.Path, old.Old
+			told[old.Path] = true
+		}
+	}
+	var paired []Change
+	for _, c := range changes {
+		if !told[c.Path] || c.New != nil {
+			paired = append(paired, c)
+		}
+	}
+	return paired
+}
