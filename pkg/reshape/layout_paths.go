@@ -10,8 +10,8 @@ import (
 )
 
 // relocated makes the relative paths in a file lead, from the file's new folder, to the new places of what they led
-// to: the parts of filepath.Join, texts that start with "../", and those of go:generate. Only what leads to something
-// in the project counts as a path.
+// to: the parts of filepath.Join, texts that start with "../", and those of go:generate. Of texts only those count that
+// lead to something in the project.
 func (r *rewriter) relocated(f *goFile, to string) []edit {
 	var edits []edit
 	joined := map[ast.Expr]bool{}
@@ -22,10 +22,11 @@ func (r *rewriter) relocated(f *goFile, to string) []edit {
 		case *ast.CallExpr:
 			edits = append(edits, r.relocatedCall(f, to, n, joined)...)
 		case *ast.BasicLit:
-			if joined[n] || !strings.HasPrefix(text(n), "../") && !r.fromRoot(f, text(n)) {
-				return true
+			name := text(n)
+			if joined[n] || !strings.HasPrefix(name, "../") && !r.fromRoot(f, name) || strings.Trim(name, "./") == "" {
+				return true // a name that only climbs is what a path is looked at for more often than a path
 			}
-			if now, ok := r.relocatedPath(f, to, text(n)); ok {
+			if now, ok := r.relocatedPath(f, to, name); ok && r.leads(f, name) {
 				edits = append(edits, r.replace(n, strconv.Quote(now)))
 			}
 		}
@@ -87,7 +88,7 @@ func (r *rewriter) relocatedCall(f *goFile, to string, call *ast.CallExpr, joine
 		return nil
 	}
 	now, ok := r.relocatedPath(f, to, path.Join(parts...))
-	if !ok {
+	if !ok || !r.leads(f, path.Join(parts...)) {
 		return nil
 	}
 	quoted := []string{strconv.Quote(now)}
@@ -105,16 +106,19 @@ func (r *rewriter) fromRoot(f *goFile, name string) bool {
 	return f.test() && f.dir() == "." && r.moves.files[f.name] != nil && strings.Contains(name, "/") && !path.IsAbs(name) && r.moves.exists(path.Clean(name))
 }
 
+// leads tells whether a path leads from a file to something in the project, or to what may be there beside other
+// things. bin is there once something was built.
+func (r *rewriter) leads(f *goFile, name string) bool {
+	target := path.Join(f.dir(), name)
+	first, _, below := strings.Cut(target, "/")
+	return r.moves.exists(target) || below && (first == "bin" || r.moves.exists(path.Dir(target)))
+}
+
 // relocatedPath gives the relative path from a file's new folder to the new place of what a path leads to from its
-// old one. It reports false where that is the same path, or no path in the project.
+// old one. It reports false where that is the same path, or leads out of the project.
 func (r *rewriter) relocatedPath(f *goFile, to, name string) (string, bool) {
 	target := path.Join(f.dir(), name)
 	if target == ".." || strings.HasPrefix(target, "../") {
-		return "", false
-	}
-	first, _, _ := strings.Cut(target, "/")
-	// bin is there once something was built.
-	if !r.moves.exists(target) && !(first != target && (first == "bin" || r.moves.exists(path.Dir(target)))) {
 		return "", false
 	}
 	rel, err := filepath.Rel(filepath.FromSlash(to), filepath.FromSlash(r.moves.where(target)))

@@ -63,16 +63,16 @@ func (l *Layout) swaps() []wording {
 		add(false, before+from+`/`, `${1}`+to+`/`)
 		add(false, `(^|[\s"'=,:(\[{])\./`+from+behind, `${1}./`+to+`${2}`)
 		add(false, `(^|[\s"'=,:(\[{])`+regexp.QuoteMeta(path.Join(l.m.path, from))+`([\s"',:;)\]}$./]|$)`, `${1}`+path.Join(l.m.path, to)+`${2}`)
-		add(true, `^((?:COPY|ADD)\b.*[ \t])`+from+`([ \t]|$)`, `${1}`+to+`${2}`)
+		add(true, `^((?:COPY|ADD)\b.*[ \t])`+from+`([ \t]|\r?$)`, `${1}`+to+`${2}`)
 	}
 	if l.root {
 		for _, name := range sorted(l.moves.files) {
 			if to := l.moves.files[name][0].name; path.Dir(name) == "." {
 				add(false, `(\bgo (?:run|build|vet|test|install)\b.*[ \t](?:\./)?)`+regexp.QuoteMeta(name)+behind, `${1}`+to+`${2}`)
-				add(true, `^((?:COPY|ADD)\b.*[ \t](?:\./)?)`+regexp.QuoteMeta(name)+`([ \t]|$)`, `${1}`+to+`${2}`)
+				add(true, `^((?:COPY|ADD)\b.*[ \t](?:\./)?)`+regexp.QuoteMeta(name)+`([ \t]|\r?$)`, `${1}`+to+`${2}`)
 			}
 		}
-		add(false, `(\bgo (?:run|build|install)\b(?:[^\n&|;]*[ \t])?)\.([ \t]|$)`, `${1}./cmd${2}`)
+		add(false, `(\bgo (?:run|build|install)\b(?:[^\n&|;]*[ \t])?)\.([ \t]|\r?$)`, `${1}./cmd${2}`)
 	}
 	return all
 }
