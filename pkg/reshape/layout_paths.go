@@ -47,7 +47,7 @@ func (r *rewriter) relocated(f *goFile, to string) []edit {
 			})
 			if now != c.Text {
 				from := r.offset(c.Pos())
-				edits = append(edits, edit{from, from + len(c.Text), now})
+				edits = append(edits, edit{From: from, To: from + len(c.Text), Text: now})
 			}
 		}
 	}
@@ -98,7 +98,7 @@ func (r *rewriter) relocatedCall(f *goFile, to string, call *ast.CallExpr, joine
 			quoted = append(quoted, strconv.Quote(part))
 		}
 	}
-	return []edit{{r.offset(args[0].Pos()), r.offset(args[len(parts)-1].End()), strings.Join(quoted, ", ")}}
+	return []edit{{From: r.offset(args[0].Pos()), To: r.offset(args[len(parts)-1].End()), Text: strings.Join(quoted, ", ")}}
 }
 
 // fromRoot tells that a text is a path in the eyes of a test beside main.go, which runs in that folder.
