@@ -175,7 +175,7 @@ func (a *app) upgrade(ctx context.Context, tree *scaffold.Tree, known *upgrade.K
 		return nil, err
 	}
 	if raised {
-		if result.notes, err = modernize.Code(tree); err != nil {
+		if result.notes, err = modernize.Code(tree, today); err != nil {
 			return nil, err
 		}
 	}

@@ -33,12 +33,13 @@ func (n Note) String() string {
 // Code rewrites the Go files of a tree for the versions that today's scaffold requires: reconcilers, builders,
 // managers, webhooks and tests. It may run again: what is of today stays. Files that cannot be parsed are left to
 // the compiler to name, and so is what cannot be rewritten, but for what would compile and do something else:
-// the notes tell of that.
-func Code(tree *scaffold.Tree) ([]Note, error) {
+// the notes tell of that. today are the files of today's scaffold, which suites take what they lack from.
+func Code(tree *scaffold.Tree, today map[string][]byte) ([]Note, error) {
 	p, err := readProgram(tree)
 	if err != nil {
 		return nil, err
 	}
+	p.today = today
 	for _, rewrite := range rewrites() {
 		p.survey()
 		for _, f := range p.files {
@@ -63,13 +64,17 @@ func Code(tree *scaffold.Tree) ([]Note, error) {
 
 // rewrites are the rewrites of one file each, in order; each sees what those before it made of all files.
 func rewrites() []func(*source) {
-	return []func(*source){reconcilers, requests, builders, watches, owners, mappers, mapped, events, configFiles, options, caches}
+	return []func(*source){
+		reconcilers, requests, runnables, builders, watches, owners, mappers, mapped, events, queues,
+		configFiles, options, caches, decoders, withoutError, renames, calls, cores, specs, suites, leftovers,
+	}
 }
 
 // program is the Go files of a project.
 type program struct {
 	module string
 	files  []*source
+	today  map[string][]byte
 	// functions are the functions and methods by folder and name, those of one name that is used more than once left out.
 	functions map[string]function
 	// contextual are those that were given a context.

@@ -68,7 +68,7 @@ func (f *source) eventFunction(t *ast.FuncType, body *ast.BlockStmt) {
 // request is the type reconcile.Request as the file can name it.
 func (f *source) request() string {
 	for name, p := range f.imports {
-		if p == runtimeModule && name != "_" && name != "." {
+		if p == runtimeModule {
 			return name + ".Request"
 		}
 	}

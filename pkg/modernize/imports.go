@@ -52,7 +52,7 @@ func isMajor(element string) bool {
 // use gives the name by which the file can use a package, and imports it if that is needed.
 func (f *source) use(importPath, usual string) string {
 	for name, p := range f.imports {
-		if p == importPath && name != "_" && name != "." {
+		if p == importPath {
 			return name
 		}
 	}

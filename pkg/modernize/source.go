@@ -7,6 +7,7 @@ import (
 	"go/parser"
 	"go/token"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/textdiff"
@@ -21,9 +22,10 @@ type source struct {
 	crlf, clean  bool
 	fset         *token.FileSet
 	tree         *ast.File
-	// imports are the paths of imported packages by the names that the file uses for them, free the identifiers
-	// that are not declared in the file.
+	// imports are the paths of imported packages by the names that the file uses for them, dots those whose names it
+	// uses as its own, free the identifiers that are not declared in the file.
 	imports map[string]string
+	dots    []string
 	free    map[*ast.Ident]bool
 	edits   []textdiff.Edit
 	added   []importSpec
@@ -63,8 +65,15 @@ func (f *source) parse(text []byte) bool {
 	}
 	f.text, f.fset, f.tree = text, fset, tree
 	f.imports, f.free = map[string]string{}, map[*ast.Ident]bool{}
+	f.dots = nil
 	for _, spec := range tree.Imports {
-		f.imports[localName(spec)] = pathOf(spec)
+		switch name := localName(spec); name {
+		case "_":
+		case ".":
+			f.dots = append(f.dots, pathOf(spec))
+		default:
+			f.imports[name] = pathOf(spec)
+		}
 	}
 	for _, id := range tree.Unresolved {
 		f.free[id] = true
@@ -100,6 +109,9 @@ func (f *source) cutLines(first, last token.Pos) {
 	from, to := f.lineStart(first), f.lineEnd(last)
 	before := bytes.TrimRight(f.text[:from], " \t\n")
 	opens := bytes.HasSuffix(before, []byte("{")) || bytes.HasSuffix(before, []byte("("))
+	if behind := bytes.TrimLeft(f.text[to:], " \t"); bytes.HasPrefix(behind, []byte("}")) && bytes.HasSuffix(f.text[:from], []byte("\n\n")) {
+		from--
+	}
 	if bytes.HasPrefix(f.text[to:], []byte("\n")) && (opens || bytes.HasSuffix(f.text[:from], []byte("\n\n"))) {
 		to++
 	}
@@ -116,33 +128,30 @@ func (f *source) gone(message string) {
 	f.notes = append(f.notes, Note{File: f.name, Message: message})
 }
 
-// is tells whether an expression is a name of a package.
-func (f *source) is(e ast.Expr, importPath string, names ...string) bool {
-	from, name := f.named(e)
-	if from != importPath {
-		return false
-	}
-	for _, n := range names {
-		if n == name {
-			return true
-		}
-	}
-	return false
+// importsPath tells whether the file imports a package or one below it.
+func (f *source) importsPath(importPath string) bool {
+	return slices.ContainsFunc(f.tree.Imports, func(spec *ast.ImportSpec) bool {
+		return pathOf(spec) == importPath || strings.HasPrefix(pathOf(spec), importPath+"/")
+	})
 }
 
-// named is the package and the name in it that an expression stands for; empty for anything else.
+// is tells whether an expression is one of some names of a package.
+func (f *source) is(e ast.Expr, importPath string, names ...string) bool {
+	if id, ok := e.(*ast.Ident); ok {
+		return f.free[id] && slices.Contains(f.dots, importPath) && slices.Contains(names, id.Name)
+	}
+	from, name := f.named(e)
+	return from == importPath && slices.Contains(names, name)
+}
+
+// named is the package and the name in it that a qualified name stands for; empty for anything else.
 func (f *source) named(e ast.Expr) (importPath, name string) {
 	if paren, ok := e.(*ast.ParenExpr); ok {
 		e = paren.X
 	}
-	switch e := e.(type) {
-	case *ast.SelectorExpr:
-		if id, ok := e.X.(*ast.Ident); ok && f.free[id] {
-			return f.imports[id.Name], e.Sel.Name
-		}
-	case *ast.Ident:
-		if f.free[e] && ast.IsExported(e.Name) {
-			return f.imports["."], e.Name
+	if selector, ok := e.(*ast.SelectorExpr); ok {
+		if id, ok := selector.X.(*ast.Ident); ok && f.free[id] {
+			return f.imports[id.Name], selector.Sel.Name
 		}
 	}
 	return "", ""
