@@ -170,20 +170,30 @@ func (a *app) upgrade(ctx context.Context, tree *scaffold.Tree, known *upgrade.K
 			return nil, err
 		}
 	}
-	raised, tidy, err := scaffold.Raise(tree, today["go.mod"], today["go.sum"])
+	behind, err := scaffold.Behind(tree, today["go.mod"])
 	if err != nil {
 		return nil, err
 	}
-	if raised {
+	if behind {
 		if result.notes, err = modernize.Code(tree, today); err != nil {
 			return nil, err
 		}
+	}
+	raised, tidy, err := scaffold.Raise(tree, today["go.mod"], today["go.sum"])
+	if err != nil {
+		return nil, err
 	}
 	changes, err := tree.Changes()
 	if err != nil || len(changes) == 0 {
 		return result, err
 	}
 	result.untidy = !tidy
+	if raised {
+		if tidy, err = reshape.Tidy(ctx, tree, a.Environ); err != nil {
+			return nil, err
+		}
+		result.untidy = result.untidy && !tidy
+	}
 	if len(result.files.Conflicts()) == 0 {
 		if err := a.finishUpgrade(ctx, tree, result); err != nil {
 			return nil, err

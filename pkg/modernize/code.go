@@ -66,7 +66,7 @@ func Code(tree *scaffold.Tree, today map[string][]byte) ([]Note, error) {
 func rewrites() []func(*source) {
 	return []func(*source){
 		reconcilers, requests, runnables, builders, watches, owners, mappers, mapped, events, queues,
-		configFiles, options, caches, decoders, withoutError, renames, calls, cores, specs, suites, leftovers,
+		configFiles, options, caches, decoders, withoutError, renames, calls, cores, loggers, specs, suites, leftovers,
 	}
 }
 

@@ -11,6 +11,40 @@ import (
 	"golang.org/x/mod/semver"
 )
 
+// Behind tells whether Raise would raise anything.
+func Behind(tree *Tree, mod []byte) (bool, error) {
+	_, mine, err := readGoMod(tree)
+	if err != nil {
+		return false, err
+	}
+	theirs, err := parseGoMod(mod)
+	if err != nil {
+		return false, fmt.Errorf("reading the scaffold's go.mod: %w", err)
+	}
+	return isBehind(mine, theirs), nil
+}
+
+// isBehind tells whether a go.mod has a lower version of anything than the scaffold's.
+func isBehind(mine, theirs *modfile.File) bool {
+	if mine.Go == nil || semver.Compare(goSemver(mine.Go.Version), goSemver(theirs.Go.Version)) < 0 {
+		return true
+	}
+	wanted := versions(theirs)
+	return slices.ContainsFunc(mine.Require, func(r *modfile.Require) bool {
+		version, known := wanted[r.Mod.Path]
+		return known && semver.Compare(r.Mod.Version, version) < 0
+	})
+}
+
+// versions are the requirements of a go.mod.
+func versions(file *modfile.File) map[string]string {
+	list := map[string]string{}
+	for _, r := range file.Require {
+		list[r.Mod.Path] = r.Mod.Version
+	}
+	return list
+}
+
 // Raise brings the requirements and the Go version of go.mod to those that a scaffold has, given as its go.mod
 // and go.sum, if any of them is lower. Later ones stay. It reports whether it did, and whether the result is
 // known to be tidy: that cannot be said without a network where the project requires more than the scaffold.
@@ -23,19 +57,14 @@ func Raise(tree *Tree, mod, sums []byte) (raised, tidy bool, err error) {
 	if err != nil {
 		return false, false, fmt.Errorf("reading the scaffold's go.mod: %w", err)
 	}
-	wanted := map[string]string{}
-	for _, r := range theirs.Require {
-		wanted[r.Mod.Path] = r.Mod.Version
+	if !isBehind(mine, theirs) {
+		return false, true, nil
 	}
-	behind := mine.Go == nil || semver.Compare(goSemver(mine.Go.Version), goSemver(theirs.Go.Version)) < 0
+	wanted, used := versions(theirs), usedModules(tree, mine)
 	same := true
 	for _, r := range mine.Require {
 		version, known := wanted[r.Mod.Path]
-		behind = behind || known && semver.Compare(r.Mod.Version, version) < 0
-		same = same && (known && semver.Compare(r.Mod.Version, version) <= 0 || !known && r.Indirect)
-	}
-	if !behind {
-		return false, true, nil
+		same = same && (known && semver.Compare(r.Mod.Version, version) <= 0 || !known && !used(r))
 	}
 	if same && len(mine.Replace)+len(mine.Exclude) == 0 {
 		// All that the project imports is what the scaffold does, so its requirements are complete. What older
@@ -58,6 +87,21 @@ func Raise(tree *Tree, mod, sums []byte) (raised, tidy bool, err error) {
 	}
 	tree.WriteFile("go.sum", sums, fileMode)
 	return true, same, nil
+}
+
+// usedModules tells which requirements the project's code is the reason for: those that provide an import, and where
+// the code cannot be read those that go.mod calls direct.
+func usedModules(tree *Tree, file *modfile.File) func(*modfile.Require) bool {
+	imports, err := projectImports(tree, file)
+	if err != nil {
+		return func(r *modfile.Require) bool { return !r.Indirect }
+	}
+	used := map[string]bool{}
+	for _, imp := range imports {
+		provider, _ := providerOf(imp, file)
+		used[provider] = true
+	}
+	return func(r *modfile.Require) bool { return used[r.Mod.Path] }
 }
 
 // dropOthers takes the requirements out of a go.mod that are not wanted.
