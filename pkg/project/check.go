@@ -100,6 +100,12 @@ func checkVersion(root *yaml.Node) error {
 		return at(where, `add the line version: "3", or restore the file from version control`, "the project version is missing")
 	}
 	if problem, hint := projectVersionProblem(textOf(node)); problem != "" {
+		switch textOf(node) {
+		case "2":
+			hint = "run upgrade, which converts the file and moves the project to today's layout"
+		case "3-alpha":
+			hint = "run upgrade, or convert the file alone with `alpha config-3alpha-to-3`"
+		}
 		return at(node, hint, "%s", problem)
 	}
 	return nil

@@ -3,6 +3,7 @@ package project
 import (
 	"bytes"
 	"path"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -79,16 +80,23 @@ func convertLayout(root *yaml.Node, name string) {
 	layout := child(root, "layout")
 	switch {
 	case layout == nil:
-		root.Content = append(root.Content, textNode("layout"), &yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{textNode(LayoutGoV2)}})
-		sortKeys(root)
+		insertKey(root, "layout", &yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{textNode(LayoutGoV2)}})
 	case layout.Kind == yaml.ScalarNode:
 		*layout = yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{textNode(layout.Value)}}
 	}
 	if textOf(child(root, "projectName")) == "" && name != "" {
 		take(root, "projectName")
-		root.Content = append(root.Content, textNode("projectName"), textNode(name))
-		sortKeys(root)
+		insertKey(root, "projectName", textNode(name))
 	}
+}
+
+// insertKey adds a key at its alphabetical place.
+func insertKey(m *yaml.Node, key string, value *yaml.Node) {
+	i := 0
+	for i < len(m.Content) && m.Content[i].Value < key {
+		i += 2
+	}
+	m.Content = slices.Insert(m.Content, i, textNode(key), value)
 }
 
 // convertResource completes one resource.
