@@ -54,6 +54,10 @@ What the old scaffold wrote is told from what you wrote, line by line, and your 
 controllers, webhooks and their tests are yours and keep every byte, but for calls that a new
 controller-runtime wants otherwise. A file that you removed does not come back.
 
+Projects of the layouts go/v2 and go/v3 move to today's: main.go to cmd, controllers to
+internal/controller, apis to api, with the files of yours that are there. Imports, relative paths and
+scripts follow in all of the module. PROJECT files of version 2 and 3-alpha are converted.
+
 Where you and the scaffold have changed the same lines, the file holds both, between conflict
 markers, and the command lists those files and fails; --conflict decides for one side instead.
 Running it again changes nothing.`,

@@ -111,7 +111,8 @@ func TestUpgradeOfLayout(t *testing.T) {
 		t.Errorf("--check and --dry-run changed %q", changed)
 	}
 
-	upgradeWholeOld(t, dir)
+	followComing(t, dir)
+	checkUpgraded(t, dir)
 	now := readTree(t, dir)
 	for name, text := range after {
 		if now[name] != text {
@@ -136,10 +137,36 @@ func TestUpgradeOfLayout(t *testing.T) {
 	noUpgrade(t, dir)
 }
 
-// upgradeWholeOld upgrades a project and holds that it is whole but for the format of what was not formatted.
-func upgradeWholeOld(t *testing.T, dir string) {
+// followComing runs the commands of the README about older layouts, which must say what stands below them.
+func followComing(t *testing.T, dir string) {
 	t.Helper()
-	operon(t, dir, "upgrade")
+	_, page, _ := strings.Cut(read(t, filepath.Join("..", "README.md")), "\n## Coming from operator-sdk / kubebuilder\n")
+	_, console, _ := strings.Cut(page, "older\nlayouts, ")
+	_, console, _ = strings.Cut(console, "```console\n")
+	console, _, _ = strings.Cut(console, "```")
+	said, commands := "", 0
+	for line := range strings.Lines(console) {
+		typed, isCommand := strings.CutPrefix(strings.TrimSpace(line), "$ operon ")
+		if !isCommand {
+			if !strings.Contains(said, line) {
+				t.Errorf("it does not say %q, but\n%s", line, said)
+			}
+			continue
+		}
+		commands++
+		code, out, errOut := runOperon(t, dir, "", strings.Fields(typed)...)
+		if said = out + errOut; code != 0 {
+			t.Fatalf("%s: exit code %d\n%s", typed, code, said)
+		}
+	}
+	if commands < 2 {
+		t.Errorf("the README has %d commands about older layouts", commands)
+	}
+}
+
+// checkUpgraded holds that an upgraded project is whole, but for the format of what nobody had formatted.
+func checkUpgraded(t *testing.T, dir string) {
+	t.Helper()
 	checkKustomizations(t, dir)
 	goRun(t, dir, nil, "mod", "tidy", "-diff")
 	goRun(t, dir, nil, "vet", "-tags=e2e", "./...")
@@ -171,7 +198,8 @@ func TestUpgradeOfGroups(t *testing.T) {
 	write(t, filepath.Join(dir, "mine.go"), "package main\n\nimport (\n\tmine \"example.com/walk/controllers/cache\"\n\tshipcontrollers \"example.com/walk/controllers/ship\"\n)\n\n"+
 		"var _, _ = mine.MemcachedReconciler{}, shipcontrollers.FrigateReconciler{}\n")
 
-	upgradeWholeOld(t, dir)
+	operon(t, dir, "upgrade")
+	checkUpgraded(t, dir)
 	checkFormat(t, dir)
 	now := readTree(t, dir)
 	for name, parts := range map[string][]string{
