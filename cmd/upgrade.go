@@ -158,11 +158,11 @@ func (a *app) upgrade(ctx context.Context, tree *scaffold.Tree, known *upgrade.K
 		return nil, err
 	}
 	tree.WriteFile(project.FileName, config.Bytes(), 0o644)
-	today, err := a.todaysFiles(config, header)
+	today, notes, err := a.moveWebhooks(tree, config, header)
 	if err != nil {
 		return nil, err
 	}
-	result := &upgraded{}
+	result := &upgraded{notes: notes}
 	result.files, err = upgrade.Files(tree, today, upgrade.Options{
 		Names: scaffoldNames(config), Known: known, Side: conflictSides()[o.conflict], Label: "operon " + buildVersion().Version,
 	})
@@ -179,9 +179,11 @@ func (a *app) upgrade(ctx context.Context, tree *scaffold.Tree, known *upgrade.K
 		return nil, err
 	}
 	if behind {
-		if result.notes, err = modernize.Code(tree, today); err != nil {
+		notes, err := modernize.Code(tree, today)
+		if err != nil {
 			return nil, err
 		}
+		result.notes = append(result.notes, notes...)
 	}
 	raised, tidy, err := scaffold.Raise(tree, today["go.mod"], today["go.sum"])
 	if err != nil {

@@ -1,0 +1,112 @@
+package modernize
+
+import (
+	"go/ast"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// marker is a comment that makes the configuration of a webhook, with the remarks that stand in the same group.
+type marker struct {
+	file     *source
+	group    *ast.CommentGroup
+	line     *ast.Comment
+	mutating bool
+}
+
+const webhookMarker = "+kubebuilder:webhook:"
+
+// attribute gives each marker of the package to the kind whose webhook it is about.
+func (pkg *apiPackage) attribute() {
+	if len(pkg.webhooks) == 0 {
+		return
+	}
+	for _, f := range pkg.files {
+		for _, group := range f.tree.Comments {
+			for _, c := range group.List {
+				fields, ok := markerFields(c.Text)
+				if !ok {
+					continue
+				}
+				i := slices.IndexFunc(pkg.webhooks, func(h *webhook) bool {
+					return slices.Contains(strings.Split(fields["resources"], ";"), h.resource.Plural) ||
+						strings.HasSuffix(fields["path"], "-"+strings.ToLower(h.kind()))
+				})
+				if i < 0 {
+					continue
+				}
+				h := pkg.webhooks[i]
+				h.markers = append(h.markers, &marker{f, group, c, fields["mutating"] == "true"})
+			}
+		}
+	}
+}
+
+// markerFields reads the fields of a webhook's marker.
+func markerFields(comment string) (map[string]string, bool) {
+	text, ok := strings.CutPrefix(strings.TrimSpace(strings.TrimPrefix(comment, "//")), webhookMarker)
+	if !ok {
+		return nil, false
+	}
+	fields := map[string]string{}
+	for _, field := range splitFields(text) {
+		key, value, _ := strings.Cut(field, "=")
+		fields[strings.TrimSpace(key)] = strings.Trim(strings.TrimSpace(value), "\"`")
+	}
+	return fields, true
+}
+
+// splitFields splits at commas that are in no braces.
+func splitFields(text string) []string {
+	depth := 0
+	return strings.FieldsFunc(text, func(c rune) bool {
+		switch c {
+		case '{':
+			depth++
+		case '}':
+			depth--
+		}
+		return c == ',' && depth == 0
+	})
+}
+
+// text is the marker as today's generator reads it: what that insists on and that was optional before is added.
+func (m *marker) text() string {
+	fields, _ := markerFields(m.line.Text)
+	text := strings.TrimRight(m.line.Text, " \t\r")
+	if old := fields["webhookVersions"]; old != "" && !strings.Contains(old, "v1;") && strings.Contains(old, "v1beta1") && !regexp.MustCompile(`\bv1\b`).MatchString(old) {
+		text = regexp.MustCompile(`,?webhookVersions=(\{[^}]*\}|"[^"]*"|[^,]*)`).ReplaceAllString(text, "")
+	}
+	for _, required := range []string{"sideEffects=None", "admissionReviewVersions=v1"} {
+		if key, _, _ := strings.Cut(required, "="); fields[key] == "" {
+			text += "," + required
+		}
+	}
+	return text
+}
+
+// remarks are the lines around the marker that a person wrote, which go where it goes.
+func (m *marker) remarks() []string {
+	var lines []string
+	for _, c := range m.group.List {
+		if _, ok := markerFields(c.Text); !ok && !scaffoldRemark(c.Text) {
+			lines = append(lines, c.Text)
+		}
+	}
+	return lines
+}
+
+// scaffoldRemark tells of the comments that scaffolds of before have above markers.
+func scaffoldRemark(comment string) bool {
+	text := strings.TrimSpace(strings.Trim(comment, "/"))
+	for _, start := range []string{
+		"TODO(user): EDIT THIS FILE!", "EDIT THIS FILE!", "TODO(user): change verbs to", "NOTE: The 'path' attribute must follow",
+		"Modifying the path for an invalid path can", "NOTE: The 'path' attribute in the webhook",
+	} {
+		if strings.HasPrefix(text, start) {
+			return true
+		}
+	}
+	return text == ""
+}
