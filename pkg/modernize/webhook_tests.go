@@ -33,6 +33,9 @@ func (w *Webhooks) moveTests(pkg *apiPackage, today map[string][]byte) {
 		if !ok {
 			pkg.relocate(f)
 			text = f.bytes()
+			if path.Base(name) == suiteFile {
+				w.notes = append(w.notes, Note{File: name, Message: "keeps its form, as it was edited"})
+			}
 		}
 		w.tree.Remove(f.name)
 		w.tree.WriteFile(name, text, 0o644)

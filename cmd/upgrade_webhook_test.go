@@ -1,0 +1,133 @@
+//go:build unix
+
+package cmd_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// oldWebhookEdits are what a person makes of webhooks beside types that kubebuilder 3 scaffolded: a file, text of it
+// and what replaces it; text is added to a file where there is none to be replaced.
+func oldWebhookEdits() [][3]string {
+	const hooks, other, hub, spoke = "api/v1/memcached_webhook.go", "api/v1/etcd_webhook.go", "api/v1/valkey_types.go", "api/v2/valkey_types.go"
+	return [][3]string{
+		{hooks, "\t// TODO(user): fill in your defaulting logic.\n", "\tif r.Spec.Foo == \"\" {\n\t\tr.Spec.Foo = usualFoo() // mine\n\t}\n"},
+		{hooks, "\t// TODO(user): fill in your validation logic upon object creation.\n\treturn nil, nil\n", "\treturn admission.Warnings{\"think twice\"}, r.validate()\n"},
+		{hooks, "\t// TODO(user): fill in your validation logic upon object update.\n\treturn nil, nil\n",
+			"\tif old.(*Memcached).Spec.Foo != r.Spec.Foo {\n\t\treturn nil, errors.New(\"foo cannot change\")\n\t}\n\treturn nil, r.validate()\n"},
+		{hooks, "import (\n", "import (\n\t\"errors\"\n\n\t\"sigs.k8s.io/controller-runtime/pkg/client\"\n\n"},
+		// A set-up that needs what only this package has.
+		{hooks, "\treturn ctrl.NewWebhookManagedBy(mgr).\n", "\tmemcachedReader = mgr.GetAPIReader() // mine\n\treturn ctrl.NewWebhookManagedBy(mgr).\n"},
+		{hooks, "", "\n// memcachedReader is mine.\nvar memcachedReader client.Reader\n\nfunc usualFoo() string { return \"usual\" }\n\n" +
+			"func (r *Memcached) validate() error {\n\tif r.Spec.Foo == \"bad\" || memcachedReader == nil {\n\t\treturn errors.New(\"foo is bad\")\n\t}\n\treturn nil\n}\n"},
+		{hooks, ",verbs=create;update,versions=v1,name=vmemcached.kb.io,admissionReviewVersions=v1", ",verbs=create;update;delete,versions=v1,name=mine.kb.io,admissionReviewVersions={v1,v1beta1}"},
+		// One that does not.
+		{other, "\treturn ctrl.NewWebhookManagedBy(mgr).\n\t\tFor(r).\n", "\t// This is mine.\n\tmgr.GetLogger().Info(\"setting up\", \"kind\", r.Kind)\n\treturn ctrl.NewWebhookManagedBy(mgr).\n\t\tFor(r).\n\t\tRecoverPanic().\n"},
+		{other, "\t// TODO(user): fill in your defaulting logic.\n", "\tr.Spec.Foo = \"set\"\n"},
+		{"api/v1/memcached_webhook_test.go", "\t\t\t// TODO(user): Add your logic here\n", `			obj := &Memcached{ObjectMeta: metav1.ObjectMeta{Namespace: "default", GenerateName: "test-"}}
+			Expect(k8sClient.Create(ctx, obj)).To(Succeed())
+			Expect(obj.Spec.Foo).To(Equal("usual"))
+			other := &Etcd{ObjectMeta: metav1.ObjectMeta{Namespace: "default", GenerateName: "test-"}}
+			Expect(k8sClient.Create(ctx, other)).To(Succeed())
+			Expect(other.Spec.Foo).To(Equal("set"))
+`},
+		{"api/v1/memcached_webhook_test.go", "\t\t\t// TODO(user): Add your logic here\n", `			obj := &Memcached{ObjectMeta: metav1.ObjectMeta{Namespace: "default", GenerateName: "test-"}, Spec: MemcachedSpec{Foo: "bad"}}
+			Expect(k8sClient.Create(ctx, obj)).To(MatchError(ContainSubstring("foo is bad")))
+`},
+		{"api/v1/memcached_webhook_test.go", "ginkgo/v2\"\n", "ginkgo/v2\"\n\t. \"github.com/onsi/gomega\"\n\n\tmetav1 \"k8s.io/apimachinery/pkg/apis/meta/v1\"\n"},
+		// The types convert.
+		{hub, "//+kubebuilder:object:root=true\n", "//+kubebuilder:object:root=true\n//+kubebuilder:storageversion\n"},
+		{hub, "", "\n// Hub is mine.\nfunc (*Valkey) Hub() {}\n"},
+		{spoke, "import (\n", "import (\n\t\"sigs.k8s.io/controller-runtime/pkg/conversion\"\n\n\tcachev1 \"example.com/walk/api/v1\"\n"},
+		{spoke, "", "\nfunc (r *Valkey) ConvertTo(hub conversion.Hub) error {\n\thub.(*cachev1.Valkey).ObjectMeta = r.ObjectMeta\n\treturn nil\n}\n\n" +
+			"func (r *Valkey) ConvertFrom(hub conversion.Hub) error {\n\tr.ObjectMeta = hub.(*cachev1.Valkey).ObjectMeta\n\treturn nil\n}\n"},
+	}
+}
+
+// TestUpgradeOfWebhooks upgrades a project of kubebuilder 3 whose types have webhooks: their methods stay to the
+// byte, and the API server calls them.
+func TestUpgradeOfWebhooks(t *testing.T) {
+	t.Parallel()
+	program := buildPeer(t, "peers/kubebuilder-3", "sigs.k8s.io/kubebuilder/v3/cmd")
+	dir := filepath.Join(t.TempDir(), "walk")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	const api, webhook = "create api --group cache --make=false --resource ", "create webhook --group cache "
+	for _, command := range []string{
+		"init --plugins go/v4 --domain example.com --repo example.com/walk --project-name walk --fetch-deps=false --skip-go-version-check",
+		api + "--version v1 --kind Memcached --controller",
+		api + "--version v1 --kind Valkey --controller=false",
+		api + "--version v2 --kind Valkey --controller=false",
+		api + "--version v1 --kind Etcd --controller=false",
+		webhook + "--version v1 --kind Memcached --defaulting --programmatic-validation",
+		webhook + "--version v1 --kind Valkey --conversion",
+		webhook + "--version v1 --kind Etcd --defaulting",
+	} {
+		scaffoldOffline(t, program, dir, command)
+	}
+	for _, e := range oldWebhookEdits() {
+		name := filepath.Join(dir, e[0])
+		if e[1] == "" {
+			appendTo(t, name, e[2])
+			continue
+		}
+		substitute(t, name, e[1], e[2])
+	}
+	write(t, filepath.Join(dir, "api", "v1", "mine_test.go"), "package v1\n\nimport \"testing\"\n\nfunc TestMine(t *testing.T) {\n\tif usualFoo() == \"\" {\n\t\tt.Fatal()\n\t}\n}\n")
+	before := readTree(t, dir)
+	upgradeWhole(t, dir)
+	after := readTree(t, dir)
+
+	for _, name := range []string{"api/v1/memcached_webhook.go", "api/v1/etcd_webhook.go"} {
+		for _, method := range regexp.MustCompile(`(?ms)^(// [^\n]*\n)*func .*?^}\n`).FindAllString(before[name], -1) {
+			if !strings.Contains(method, "SetupWebhookWithManager") && !strings.Contains(after[name], method) {
+				t.Errorf("%s lost:\n%s", name, method)
+			}
+		}
+	}
+	for name, texts := range map[string][]string{
+		"PROJECT":                       {"  webhooks:\n    conversion: true\n    spoke:\n    - v2\n    webhookVersion: v1\n"},
+		"api/v1/memcached_webhook.go":   {"\tmemcachedReader = mgr.GetAPIReader() // mine\n\treturn nil\n"},
+		"api/v1/mine_test.go":           {before["api/v1/mine_test.go"]},
+		"config/webhook/manifests.yaml": {"  name: mine.kb.io\n", "    - DELETE\n"},
+		"internal/webhook/v1/memcached_webhook.go": {
+			"(&cachev1.Memcached{}).SetupWebhookWithManager(mgr)", ",verbs=create;update;delete,versions=v1,name=mine.kb.io,admissionReviewVersions={v1,v1beta1}\n"},
+		"internal/webhook/v1/etcd_webhook.go": {
+			"\t// This is mine.\n\tmgr.GetLogger().Info(\"setting up\", \"kind\", r.Kind)\n", "WithDefaulter(&EtcdCustomDefaulter{}).\n\t\tRecoverPanic(true).\n"},
+		"internal/webhook/v1/valkey_webhook.go":      {"NewWebhookManagedBy(mgr, &cachev1.Valkey{})"},
+		"internal/webhook/v1/webhook_suite_test.go": {"SetupValkeyWebhookWithManager(mgr)"},
+	} {
+		for _, text := range texts {
+			if !strings.Contains(after[name], text) {
+				t.Errorf("%s has no %q:\n%s", name, text, after[name])
+			}
+		}
+	}
+	for _, name := range []string{"api/v1/valkey_webhook.go", "api/v1/webhook_suite_test.go", "api/v1/memcached_webhook_test.go"} {
+		if _, ok := after[name]; ok {
+			t.Errorf("%s is still there", name)
+		}
+	}
+	if code, out, said := runOperon(t, dir, "", "upgrade", "--check"); code != 0 || out != "" {
+		t.Errorf("--check afterwards: exit code %d\n%s%s", code, out, said)
+	}
+	testOnControlPlane(t, dir, "api/v1", "internal/webhook/v1")
+}
+
+// scaffoldOffline runs a command of kubebuilder 3, which goes on to make after it created webhooks.
+func scaffoldOffline(t *testing.T, program, dir, command string) {
+	t.Helper()
+	if !strings.HasPrefix(command, "create webhook") {
+		peer(t, program, dir, strings.Fields(command)...)
+		return
+	}
+	makefile := read(t, filepath.Join(dir, "Makefile"))
+	write(t, filepath.Join(dir, "Makefile"), "generate:\n")
+	peer(t, program, dir, strings.Fields(command)...)
+	write(t, filepath.Join(dir, "Makefile"), makefile)
+}
