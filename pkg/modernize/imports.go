@@ -123,7 +123,9 @@ func (f *source) importEdit(importPath, text string) textdiff.Edit {
 			block = gen
 		}
 	}
-	at := func(offset int, text string) textdiff.Edit { return textdiff.Edit{From: offset, To: offset, Text: text} }
+	at := func(offset int, text string) textdiff.Edit {
+		return textdiff.Edit{From: offset, To: offset, Text: text}
+	}
 	if len(all) == 0 {
 		if len(f.tree.Imports) > 0 {
 			for _, decl := range f.tree.Decls {

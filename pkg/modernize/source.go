@@ -90,7 +90,9 @@ func (f *source) offset(pos token.Pos) int { return f.fset.PositionFor(pos, fals
 func (f *source) line(pos token.Pos) int { return f.fset.PositionFor(pos, false).Line }
 
 // source is what stands for a node in the file.
-func (f *source) source(n ast.Node) string { return string(f.text[f.offset(n.Pos()):f.offset(n.End())]) }
+func (f *source) source(n ast.Node) string {
+	return string(f.text[f.offset(n.Pos()):f.offset(n.End())])
+}
 
 func (f *source) replace(n ast.Node, text string) { f.put(n.Pos(), n.End(), text) }
 
@@ -122,7 +124,9 @@ func (f *source) note(at token.Pos, message string) {
 }
 
 // gone tells of something that was taken away.
-func (f *source) gone(message string) { f.notes = append(f.notes, Note{File: f.name, Message: message}) }
+func (f *source) gone(message string) {
+	f.notes = append(f.notes, Note{File: f.name, Message: message})
+}
 
 // importsPath tells whether the file imports a package or one below it.
 func (f *source) importsPath(importPath string) bool {
