@@ -151,7 +151,7 @@ func Record(names Names, projects map[Scaffold][]map[string][]byte) string {
 				}
 				var b bytes.Buffer
 				for _, l := range w.lines(text) {
-					raw := binary.BigEndian.AppendUint32(nil, l.forms[len(l.forms)-1])
+					raw := binary.BigEndian.AppendUint32(nil, l.bare)
 					fmt.Fprintf(&b, " %s", base64.RawStdEncoding.EncodeToString(raw))
 					if len(l.versions) > 0 {
 						fmt.Fprintf(&b, "@%s", strings.Join(l.versions, ","))

@@ -2,6 +2,7 @@ package upgrade
 
 import (
 	"cmp"
+	"fmt"
 	"hash/fnv"
 	"math"
 	"slices"
@@ -28,8 +29,9 @@ type words struct {
 func newWords(n Names) *words {
 	w := &words{}
 	project := n.pairs()
+	repo, domain, rest := project[:1], project[1:2], project[2:]
 	// The repository's name may be an image's, and the domain one of an example.
-	for _, pairs := range [][]pair{project, project[1:], {project[0], project[2]}, project[2:]} {
+	for _, pairs := range [][]pair{project, slices.Concat(domain, rest), slices.Concat(repo, rest), rest} {
 		w.project = append(w.project, replacer(slices.Clone(pairs)))
 	}
 	seen := map[Resource]bool{}
@@ -44,8 +46,10 @@ func newWords(n Names) *words {
 
 type pair struct{ name, token string }
 
+// pairs are the repository, the domain and the project, and the name of the leader's lease, which scaffolds make of
+// the repository.
 func (n Names) pairs() []pair {
-	return []pair{{n.Repo, "\x01r"}, {n.Domain, "\x01d"}, {n.Project, "\x01p"}}
+	return []pair{{n.Repo, "\x01r"}, {n.Domain, "\x01d"}, {n.Project, "\x01p"}, {fmt.Sprintf("%08x", digest(n.Repo)), "\x01l"}}
 }
 
 func (r Resource) pairs() []pair {
@@ -71,8 +75,9 @@ type line struct {
 	text string
 	// forms are the hashes of the line without names and versions, in all ways to take the names out.
 	forms []uint32
-	// own counts the forms without names of resources.
-	own int
+	// own counts the forms without names of resources, bare is the one without any name.
+	own  int
+	bare uint32
 	// plain is the line without its versions, which are in versions.
 	plain    string
 	versions []string
@@ -84,7 +89,7 @@ func (w *words) lines(text []byte) []line {
 	for text := range strings.Lines(string(text)) {
 		text = strings.TrimRight(text, " \t\r\n")
 		l := line{text: text}
-		l.plain, l.versions = cutVersions(text)
+		l.plain, l.versions = cutVersions(aligned(text))
 		l.forms = []uint32{digest(l.plain)}
 		l.add(w.project)
 		l.own = len(l.forms)
@@ -96,11 +101,25 @@ func (w *words) lines(text []byte) []line {
 
 func (l *line) add(replacers []*strings.Replacer) {
 	for _, r := range replacers {
-		form, _ := cutVersions(r.Replace(l.text))
-		if d := digest(form); !slices.Contains(l.forms, d) {
-			l.forms = append(l.forms, d)
+		form, _ := cutVersions(aligned(r.Replace(l.text)))
+		l.bare = digest(form)
+		if !slices.Contains(l.forms, l.bare) {
+			l.forms = append(l.forms, l.bare)
 		}
 	}
+}
+
+// aligned leaves one space of all that stand between words, as how many depends on the lines around, and takes the
+// year from a copyright.
+func aligned(text string) string {
+	start := len(text) - len(strings.TrimLeft(text, " \t"))
+	words := strings.Fields(text[start:])
+	for i, word := range words {
+		if year := strings.TrimRight(word, ".,"); i > 0 && words[i-1] == "Copyright" && len(year) == 4 && strings.Trim(year, "0123456789") == "" {
+			words[i] = "\x02" + word[4:]
+		}
+	}
+	return text[:start] + strings.Join(words, " ")
 }
 
 func digest(text string) uint32 {

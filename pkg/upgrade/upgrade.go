@@ -99,10 +99,8 @@ func Files(tree *scaffold.Tree, today map[string][]byte, o Options) (*Result, er
 			u.update(p)
 		}
 	}
-	for _, p := range removed {
-		if err := u.remove(p); err != nil {
-			return nil, err
-		}
+	if err := u.remove(removed); err != nil {
+		return nil, err
 	}
 	if err := u.complete(); err != nil {
 		return nil, err
@@ -226,9 +224,12 @@ func (u *upgrader) update(p *plan) {
 	p.m.infer(p.base, p.pairs)
 	edited := u.edited(p)
 	text := formatted(p.name, p.mine, p.m.result(false))
-	if document(p.name) && edited {
+	switch {
+	case document(p.name) && edited:
 		u.add(p, Kept, "was edited")
 		return
+	case document(p.name):
+		text = u.today[p.name]
 	}
 	if p.m.conflicts == 0 && u.breaks(p, text) {
 		text = formatted(p.name, p.mine, p.m.result(true))
@@ -260,26 +261,44 @@ func (u *upgrader) edited(p *plan) bool {
 	return len(textdiff.Hunks(p.m.baseMine, len(p.m.mine))) > 0
 }
 
-// remove takes away a file that today's scaffold does without, unless it was edited or is still named.
-func (u *upgrader) remove(p *plan) error {
-	if u.result.From == (Scaffold{}) || p.like < minimum {
-		return nil
+// remove takes away files that today's scaffold does without, unless they were edited or are still named.
+func (u *upgrader) remove(plans []*plan) error {
+	plans = slices.DeleteFunc(plans, func(p *plan) bool { return u.result.From == (Scaffold{}) || p.like < minimum })
+	for _, p := range plans {
+		p.m.infer(p.base, p.pairs)
 	}
-	p.m.infer(p.base, p.pairs)
-	if u.edited(p) {
-		u.add(p, Kept, "was edited; today's scaffold does without it")
-		return nil
+	// What names a file may go too, and then it goes as well.
+	for again := true; again; {
+		again = false
+		for i, p := range plans {
+			if p == nil || u.edited(p) {
+				continue
+			}
+			user, err := u.namedBy(p.name)
+			if err != nil {
+				return err
+			}
+			if user == "" {
+				u.tree.Remove(p.name)
+				u.add(p, Removed, "")
+				plans[i], again = nil, true
+			}
+		}
 	}
-	user, err := u.namedBy(p.name)
-	if err != nil {
-		return err
+	for _, p := range plans {
+		if p == nil {
+			continue
+		}
+		user, err := u.namedBy(p.name)
+		switch {
+		case err != nil:
+			return err
+		case u.edited(p):
+			u.add(p, Kept, "was edited; today's scaffold does without it")
+		default:
+			u.add(p, Kept, user+" names it; today's scaffold does without it")
+		}
 	}
-	if user != "" {
-		u.add(p, Kept, user+" names it; today's scaffold does without it")
-		return nil
-	}
-	u.tree.Remove(p.name)
-	u.add(p, Removed, "")
 	return nil
 }
 
@@ -303,8 +322,11 @@ func (u *upgrader) complete() error {
 
 // namedBy finds a kustomization that still names a file.
 func (u *upgrader) namedBy(name string) (string, error) {
-	if path.Ext(name) != ".yaml" || path.Base(name) == "kustomization.yaml" {
+	if path.Ext(name) != ".yaml" {
 		return "", nil
+	}
+	if path.Base(name) == "kustomization.yaml" {
+		name = path.Dir(name) // by its folder
 	}
 	names, err := u.tree.Walk("config", nil)
 	if err != nil {

@@ -141,7 +141,7 @@ func TestNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]string{
-		"1.42": "operator-sdk 1.42.3", "v4.15.0": "kubebuilder 4.15.0", "kubebuilder-4.7": "kubebuilder 4.15.0", "operator-sdk-1.30": "operator-sdk 1.42.3", "4.99": "kubebuilder 4.15.0",
+		"1.42": "operator-sdk 1.42.3", "v4.15.0": "kubebuilder 4.15.0", "kubebuilder-4.7": "kubebuilder 4.15.0", "operator-sdk-1.34": "operator-sdk 1.42.3", "1.23": "operator-sdk 1.23.0 (go/v3)", "4.99": "kubebuilder 4.15.0",
 	} {
 		if only := known.Named(name); only == nil || only.Scaffolds()[0].String() != want {
 			t.Errorf("%s is not %s", name, want)
