@@ -63,12 +63,27 @@ func (m *merger) scaffolded(h textdiff.Hunk, inMine, inTheirs map[string]int) bo
 			continue
 		}
 		known := func(form uint32) bool { return m.known[form] }
-		if !slices.ContainsFunc(l.forms, known) || len(l.versions) > 0 && !m.raisable(l) || toggles(l.text, inTheirs) {
+		if !slices.ContainsFunc(l.forms, known) && !m.chosen(l) || len(l.versions) > 0 && !m.raisable(l) || toggles(l.text, inTheirs) {
 			return false
 		}
 		of = of || inMine[l.text] == 1 && slices.ContainsFunc(l.forms[l.own:], known)
 	}
 	return of && h.OtherFrom < h.OtherTo
+}
+
+// chosen tells that a line was commented in for webhooks, in a kustomization that has them in another form today.
+// There is nothing to keep of it then.
+func (m *merger) chosen(l line) bool {
+	if m.name != "config/default/kustomization.yaml" || strings.HasPrefix(l.text, "#") || strings.Contains(l.text, "Labels") {
+		return false
+	}
+	for _, folder := range []string{"- ../webhook", "- ../certmanager"} {
+		if !slices.ContainsFunc(m.theirs, func(t line) bool { return t.text == folder }) {
+			return false
+		}
+	}
+	forms := m.words.lines([]byte("#" + l.text))[0].forms
+	return slices.ContainsFunc(forms, func(form uint32) bool { return m.known[form] })
 }
 
 // toggles tells that a line is one of theirs, commented out or in: a choice of the project's.
