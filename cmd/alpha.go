@@ -11,6 +11,7 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/codegen"
 	"github.com/operon-sdk/operon/pkg/project"
+	"github.com/operon-sdk/operon/pkg/reshape"
 	"github.com/operon-sdk/operon/pkg/scaffold"
 )
 
@@ -39,7 +40,7 @@ func newAlphaGenerate(a *app) *cobra.Command {
 		Short: "Scaffold a project anew from PROJECT into a new folder",
 		Long: fmt.Sprintf(`Scaffold what a project's PROJECT file records into a new folder: init, every API with its
 controllers, every webhook, with today's templates. Your code is not copied; the folder shows what
-the scaffold alone would be. The project itself stays as it is.
+the scaffold alone would be. The project itself stays as it is, and may be of an older layout.
 
 To bring a project up to today's scaffold with all that you have written, use '%s upgrade'.`, a.program),
 		Example: fmt.Sprintf(`  # This project, anew:
@@ -81,8 +82,12 @@ func (a *app) runAlphaGenerate(c *cobra.Command, o alphaGenerateOptions) error {
 		return err
 	}
 	source := scaffold.NewTree(a.FS, root)
-	config, err := loadProject(source)
+	config, err := loadAnyProject(source)
 	if err != nil {
+		return err
+	}
+	// The project's own files move in memory only; what counts is where the configuration has them then.
+	if _, err := reshape.ToV4(source, config); err != nil {
 		return err
 	}
 	header, err := boilerplate(source)
