@@ -179,12 +179,14 @@ func (a *app) upgrade(ctx context.Context, tree *scaffold.Tree, known *upgrade.K
 		return nil, err
 	}
 	if behind {
-		notes, err := modernize.Code(tree, today)
-		if err != nil {
-			return nil, err
-		}
-		result.notes = append(result.notes, notes...)
+		notes, err = modernize.Code(tree, today)
+	} else {
+		notes, err = modernize.Settled(tree)
 	}
+	if err != nil {
+		return nil, err
+	}
+	result.notes = append(result.notes, notes...)
 	raised, tidy, err := scaffold.Raise(tree, today["go.mod"], today["go.sum"])
 	if err != nil {
 		return nil, err

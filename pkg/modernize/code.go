@@ -35,12 +35,26 @@ func (n Note) String() string {
 // the compiler to name, and so is what cannot be rewritten, but for what would compile and do something else:
 // the notes tell of that. today are the files of today's scaffold, which suites take what they lack from.
 func Code(tree *scaffold.Tree, today map[string][]byte) ([]Note, error) {
+	return rewriteAll(tree, today, []func(*source){
+		reconcilers, requests, runnables, builders, watches, owners, mappers, mapped, events, queues,
+		configFiles, options, caches, decoders, withoutError, renames, calls, cores, loggers, specs, suites, leftovers,
+	})
+}
+
+// Settled rewrites what is left of a main.go that could not be read when Code ran, as it held conflicts, and that a
+// person has settled since: options and calls that cannot be anything else but old.
+func Settled(tree *scaffold.Tree) ([]Note, error) {
+	return rewriteAll(tree, nil, []func(*source){configFiles, options, caches, calls})
+}
+
+// rewriteAll takes all files through rewrites of one file each, in order. Each sees what those before it made of all.
+func rewriteAll(tree *scaffold.Tree, today map[string][]byte, rewrites []func(*source)) ([]Note, error) {
 	p, err := readProgram(tree)
 	if err != nil {
 		return nil, err
 	}
 	p.today = today
-	for _, rewrite := range rewrites() {
+	for _, rewrite := range rewrites {
 		p.survey()
 		for _, f := range p.files {
 			rewrite(f)
@@ -60,14 +74,6 @@ func Code(tree *scaffold.Tree, today map[string][]byte) ([]Note, error) {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line))
 	})
 	return slices.Compact(notes), nil
-}
-
-// rewrites are the rewrites of one file each, in order; each sees what those before it made of all files.
-func rewrites() []func(*source) {
-	return []func(*source){
-		reconcilers, requests, runnables, builders, watches, owners, mappers, mapped, events, queues,
-		configFiles, options, caches, decoders, withoutError, renames, calls, cores, loggers, specs, suites, leftovers,
-	}
 }
 
 // program is the Go files of a project.

@@ -3,6 +3,7 @@ package modernize
 import (
 	"go/ast"
 	"go/token"
+	"strings"
 )
 
 // configFiles takes out what read a manager's options from a file, which controller-runtime does not do since v0.16:
@@ -89,8 +90,7 @@ func (f *source) cutFlag(body *ast.BlockStmt, file *ast.Ident, read ast.Stmt) {
 }
 
 func (f *source) flagName(stmt ast.Stmt) string {
-	name := f.source(stmt.(*ast.ExprStmt).X.(*ast.CallExpr).Args[1])
-	return "--" + name[1:len(name)-1]
+	return "--" + strings.Trim(f.source(stmt.(*ast.ExprStmt).X.(*ast.CallExpr).Args[1]), `"`)
 }
 
 // declares tells of var x string, alone.

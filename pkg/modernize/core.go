@@ -24,7 +24,7 @@ func cores(f *source) {
 				continue
 			}
 			key, handler := f.source(pair.Key), f.is(inner.Type, corePackage, "Handler")
-			core := func(name string) { f.replace(inner.Type.(*ast.SelectorExpr).Sel, name) }
+			core := func(name string) { f.rename(inner.Type, name) }
 			switch {
 			case handler && key == "Handler":
 				f.replace(pair.Key, "ProbeHandler")

@@ -44,11 +44,7 @@ func (f *source) runSpecs(call *ast.CallExpr) {
 	if len(call.Args) != 3 || !f.is(call.Fun, ginkgo, "RunSpecsWithDefaultAndCustomReporters", "RunSpecsWithCustomReporters") {
 		return
 	}
-	name := call.Fun
-	if selector, ok := name.(*ast.SelectorExpr); ok {
-		name = selector.Sel
-	}
-	f.replace(name, "RunSpecs")
+	f.rename(call.Fun, "RunSpecs")
 	f.cut(call.Args[1].End(), call.Args[2].End())
 	if list, ok := call.Args[2].(*ast.CompositeLit); ok && !slices.ContainsFunc(list.Elts, func(e ast.Expr) bool { return !f.prints(e) }) {
 		return

@@ -109,7 +109,7 @@ func (f *source) mapWithContext(t *ast.FuncType, body *ast.BlockStmt) {
 		return
 	}
 	f.replace(param.Type, f.use(clientPackage, "client")+".Object")
-	if len(param.Names) != 1 {
+	if len(param.Names) != 1 || body == nil {
 		return
 	}
 	ast.Inspect(body, func(n ast.Node) bool {

@@ -110,7 +110,7 @@ func (o *optionsLiteral) move(target string, text func([]field) string, renames 
 		}
 		fields, places = append(fields, field{r.to, value}), append(places, o.at[r.from])
 	}
-	server := target == "WebhookServer" && o.has(target) && o.fields(o.value(target), webhookPackage, "Server") != nil
+	server := target == "WebhookServer" && o.has(target) && o.server() != nil
 	if len(fields) == 0 && !server {
 		return
 	}
@@ -125,11 +125,20 @@ func (o *optionsLiteral) move(target string, text func([]field) string, renames 
 	}
 }
 
+// server is the literal of &webhook.Server{…}, where that is the value of WebhookServer.
+func (o *optionsLiteral) server() *ast.CompositeLit {
+	unary, ok := o.value("WebhookServer").(*ast.UnaryExpr)
+	if !ok || o.fields(unary, webhookPackage, "Server") == nil {
+		return nil
+	}
+	return unary.X.(*ast.CompositeLit)
+}
+
 // extend adds fields to a literal that is there.
 func (o *optionsLiteral) extend(target string, text func([]field) string, fields []field, server bool) bool {
 	value := o.value(target)
 	if server {
-		literal := value.(*ast.UnaryExpr).X.(*ast.CompositeLit)
+		literal := o.server()
 		webhook := o.use(webhookPackage, "webhook")
 		o.put(value.Pos(), literal.Lbrace, webhook+".NewServer("+webhook+".Options")
 		o.addFields(literal, fields)

@@ -54,14 +54,14 @@ func (f *source) limiter(e ast.Expr) {
 			if made == "DefaultControllerRateLimiter" {
 				typed = "DefaultTypedControllerRateLimiter"
 			}
-			f.replace(e.Fun.(*ast.SelectorExpr).Sel, typed+"["+f.request()+"]")
+			f.rename(e.Fun, typed+"["+f.request()+"]")
 		}
 		for _, arg := range e.Args {
 			f.limiter(arg)
 		}
 	case *ast.UnaryExpr:
 		if literal, ok := e.X.(*ast.CompositeLit); ok && f.is(literal.Type, queuePackage, "BucketRateLimiter") {
-			f.replace(literal.Type.(*ast.SelectorExpr).Sel, "TypedBucketRateLimiter["+f.request()+"]")
+			f.rename(literal.Type, "TypedBucketRateLimiter["+f.request()+"]")
 		}
 	}
 }

@@ -96,6 +96,14 @@ func (f *source) source(n ast.Node) string {
 
 func (f *source) replace(n ast.Node, text string) { f.put(n.Pos(), n.End(), text) }
 
+// rename gives a name another one, and leaves the package before it as it is.
+func (f *source) rename(e ast.Expr, name string) {
+	if selector, ok := e.(*ast.SelectorExpr); ok {
+		e = selector.Sel
+	}
+	f.replace(e, name)
+}
+
 func (f *source) cut(from, to token.Pos) { f.put(from, to, "") }
 
 func (f *source) insert(at token.Pos, text string) { f.put(at, at, text) }
