@@ -10,12 +10,17 @@ import (
 )
 
 // TestModernize puts code for older libraries into projects, with the go.mod of then, and upgrades them: they compile,
-// are vetted and tidy, all without a network, and another upgrade finds nothing to do.
+// are vetted and tidy, all without a network, their tests pass on a real API server, and another upgrade finds nothing to
+// do.
 func TestModernize(t *testing.T) {
 	t.Parallel()
 	archives, err := filepath.Glob(filepath.Join(goldenDir, "modernize", "*.txtar"))
 	if err != nil || len(archives) == 0 {
 		t.Fatal("no archives", err)
+	}
+	assets, err := controlPlaneAssets()
+	if err != nil {
+		t.Fatal(err)
 	}
 	for _, name := range archives {
 		t.Run(strings.TrimSuffix(filepath.Base(name), ".txtar"), func(t *testing.T) {
@@ -49,6 +54,7 @@ func TestModernize(t *testing.T) {
 			if out := goRun(t, dir, offline, "mod", "tidy", "-diff"); out != "" {
 				t.Errorf("not tidy:\n%s", out)
 			}
+			goRun(t, dir, append(offline, "KUBEBUILDER_ASSETS="+assets.Dir), "test", "./internal/...")
 			if code, _, said := runOperon(t, dir, "", "upgrade", "--check"); code != 0 {
 				t.Errorf("--check afterwards: exit code %d\n%s", code, said)
 			}

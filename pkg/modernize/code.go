@@ -35,25 +35,38 @@ func (n Note) String() string {
 // the compiler to name, and so is what cannot be rewritten, but for what would compile and do something else:
 // the notes tell of that. today are the files of today's scaffold, which suites take what they lack from.
 func Code(tree *scaffold.Tree, today map[string][]byte) ([]Note, error) {
-	return rewriteAll(tree, today, []func(*source){
-		reconcilers, requests, runnables, builders, watches, owners, mappers, mapped, events, queues,
-		configFiles, options, caches, decoders, withoutError, renames, calls, cores, loggers, specs, suites, leftovers,
-	})
-}
-
-// Settled rewrites what is left of a main.go that could not be read when Code ran, as it held conflicts, and that a
-// person has settled since: options and calls that cannot be anything else but old.
-func Settled(tree *scaffold.Tree) ([]Note, error) {
-	return rewriteAll(tree, nil, []func(*source){configFiles, options, caches, calls})
-}
-
-// rewriteAll takes all files through rewrites of one file each, in order. Each sees what those before it made of all.
-func rewriteAll(tree *scaffold.Tree, today map[string][]byte, rewrites []func(*source)) ([]Note, error) {
 	p, err := readProgram(tree)
 	if err != nil {
 		return nil, err
 	}
 	p.today = today
+	notes := p.rewrite(tree, []func(*source){
+		reconcilers, requests, runnables, builders, watches, owners, mappers, mapped, events, queues,
+		configFiles, options, caches, decoders, withoutError, renames, calls, cores, loggers, specs, suites, leftovers,
+	})
+	notes = append(notes, p.unnamed()...)
+	return sortNotes(append(notes, pins(p.mod)...)), nil
+}
+
+// Settled rewrites what is left of a main.go that could not be read when Code ran, as it held conflicts, and that a
+// person has settled since: options and calls that cannot be anything else but old.
+func Settled(tree *scaffold.Tree) ([]Note, error) {
+	p, err := readProgram(tree)
+	if err != nil {
+		return nil, err
+	}
+	return sortNotes(p.rewrite(tree, []func(*source){configFiles, options, caches, calls})), nil
+}
+
+func sortNotes(notes []Note) []Note {
+	slices.SortStableFunc(notes, func(a, b Note) int {
+		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line))
+	})
+	return slices.Compact(notes)
+}
+
+// rewrite takes all files through rewrites of one file each, in order. Each sees what those before it made of all.
+func (p *program) rewrite(tree *scaffold.Tree, rewrites []func(*source)) []Note {
 	for _, rewrite := range rewrites {
 		p.survey()
 		for _, f := range p.files {
@@ -70,15 +83,13 @@ func rewriteAll(tree *scaffold.Tree, today map[string][]byte, rewrites []func(*s
 		}
 		notes = append(notes, f.notes...)
 	}
-	slices.SortStableFunc(notes, func(a, b Note) int {
-		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line))
-	})
-	return slices.Compact(notes), nil
+	return notes
 }
 
 // program is the Go files of a project.
 type program struct {
 	module string
+	mod    []byte
 	files  []*source
 	today  map[string][]byte
 	// functions are the functions and methods by folder and name, those of one name that is used more than once left out.
@@ -102,11 +113,10 @@ func readProgram(tree *scaffold.Tree) (*program, error) {
 		return nil, fmt.Errorf("listing the project's Go files: %w", err)
 	}
 	p := &program{contextual: map[string]bool{}}
-	mod, err := tree.ReadFile("go.mod")
-	if err != nil {
+	if p.mod, err = tree.ReadFile("go.mod"); err != nil {
 		return nil, fmt.Errorf("reading go.mod: %w", err)
 	}
-	p.module = modfile.ModulePath(mod)
+	p.module = modfile.ModulePath(p.mod)
 	for _, name := range names {
 		if base := path.Base(name); path.Ext(name) != ".go" || base[0] == '.' || base[0] == '_' {
 			continue
