@@ -57,7 +57,7 @@ func (l *Layout) swaps() []wording {
 	add := func(docker bool, old, now string) {
 		all = append(all, wording{regexp.MustCompile(`(?m)` + old), now, docker})
 	}
-	const before, behind = `(^|[\s"'=,:(\[{^!]|\./)`, `([\s"',:;)\]}$]|$)`
+	const before, behind = `(^/?|[\s"'=,:(\[{^!]|\./)`, `([\s"',:;)\]}$]|$)`
 	for _, from := range sorted(l.folders) {
 		to := l.folders[from]
 		add(false, before+from+`/`, `${1}`+to+`/`)
@@ -69,6 +69,7 @@ func (l *Layout) swaps() []wording {
 		for _, name := range sorted(l.moves.files) {
 			if to := l.moves.files[name][0].name; path.Dir(name) == "." {
 				add(false, `(\bgo (?:run|build|vet|test|install)\b.*[ \t](?:\./)?)`+regexp.QuoteMeta(name)+behind, `${1}`+to+`${2}`)
+				add(false, `^(!?/)`+regexp.QuoteMeta(name)+`([ \t]|\r?$)`, `${1}`+to+`${2}`)
 				add(true, `^((?:COPY|ADD)\b.*[ \t](?:\./)?)`+regexp.QuoteMeta(name)+`([ \t]|\r?$)`, `${1}`+to+`${2}`)
 			}
 		}

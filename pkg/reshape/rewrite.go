@@ -86,7 +86,7 @@ func (r *rewriter) survey() {
 	for _, name := range sorted(r.m.files) {
 		f := r.m.files[name]
 		dir := f.dir()
-		if !moving[dir] || f.outer() {
+		if !moving[dir] || f.outer() || f.aside() {
 			continue
 		}
 		if r.before[dir] == "" {
@@ -248,13 +248,23 @@ func (r *rewriter) localName(f *goFile, dir, target, explicit, local string, spl
 		return local
 	}
 	name := usual
-	for i := 2; mentions(f.tree, name); i++ {
+	for i := 2; mentions(f.tree, name) || r.declares(f, name); i++ {
 		if explicit != "" && !split {
 			return local
 		}
 		name = usual + strconv.Itoa(i)
 	}
 	return name
+}
+
+// declares tells whether a file's package declares a name, in whatever file: imports cannot have it then.
+func (r *rewriter) declares(f *goFile, name string) bool {
+	for _, other := range r.m.files {
+		if other.dir() == f.dir() && other.tree.Name.Name == f.tree.Name.Name && declarations(other.tree)[name] {
+			return true
+		}
+	}
+	return false
 }
 
 // mentions tells whether a name stands for anything in a file.

@@ -118,7 +118,7 @@ func (p *plan) texts() error {
 // namesPaths tells which files may name folders of Go code.
 func namesPaths(name string) bool {
 	switch base := path.Base(name); {
-	case base == "Makefile", strings.HasPrefix(base, "Dockerfile"), base == ".dockerignore", base == "Tiltfile":
+	case base == "Makefile", strings.HasPrefix(base, "Dockerfile"), base == ".dockerignore", base == "Tiltfile", base == "CODEOWNERS":
 		return true
 	case strings.HasPrefix(name, "config/"):
 		return base == "kustomization.yaml"

@@ -134,6 +134,9 @@ func (t *Tree) Exists(name string) bool {
 func (t *Tree) WriteFile(name string, data []byte, mode fs.FileMode) {
 	name = path.Clean(name)
 	t.look(name)
+	if o := t.over[name]; o != nil && t.moved[name] != "" {
+		mode = o.mode
+	}
 	t.over[name] = &overlaid{data: bytes.Clone(data), mode: mode}
 }
 
