@@ -1,6 +1,7 @@
 package reshape
 
 import (
+	"errors"
 	"fmt"
 	"go/build/constraint"
 	"path"
@@ -41,6 +42,9 @@ func ToV4(tree *scaffold.Tree, config *project.Config) (*Layout, error) {
 		return nil, nil
 	}
 	m, err := readModule(tree)
+	if findings, ok := errors.AsType[codegen.Findings](err); ok {
+		return nil, &CodeError{Findings: findings}
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +117,7 @@ func (l *Layout) plan() error {
 		}
 	}
 	if len(findings) > 0 {
-		return findings
+		return fmt.Errorf("the project cannot move to layout %s as it is, nothing was changed:\n%w", project.LayoutGoV4, findings)
 	}
 	return nil
 }

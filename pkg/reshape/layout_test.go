@@ -134,9 +134,9 @@ func TestToV4Refuses(t *testing.T) {
 		"a program is there":    {"cmd/root.go", "package cmd\n", []string{"  cmd/root.go\n", "move away"}},
 		"a controller is there": {"internal/controller/cache/memcached_controller.go", "package cache\n", []string{"  internal/controller/cache/memcached_controller.go\n"}},
 		"a package is there":    {"api/cache/v1/other.go", "package v1\n", []string{"  api/cache/v1/other.go\n"}},
-		"no Go":                 {"controllers/cache/broken.go", "package cache\nfunc", []string{"controllers/cache/broken.go:2:5: "}},
+		"no Go":                 {"controllers/cache/broken.go", "package cache\nfunc", []string{"does not compile, nothing was changed:\ncontrollers/cache/broken.go:2:5: "}},
 		"another module":        {"controllers/cache/tool/go.mod", "module example.com/tool\n", []string{"controllers/cache/tool/go.mod:1: is a module of its own"}},
-		"files of the root":     {"assets.go", "package main\n\nimport _ \"embed\"\n\n//go:embed config/a.yaml\nvar a string\n", []string{"assets.go:5: embeds files of the project's root"}},
+		"files of the root":     {"assets.go", "package main\n\nimport _ \"embed\"\n\n//go:embed config/a.yaml\nvar a string\n", []string{"cannot move to layout go.kubebuilder.io/v4 as it is, nothing was changed:\nassets.go:5: embeds files of the project's root"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
