@@ -2,7 +2,6 @@ package modernize
 
 import (
 	"go/ast"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -71,19 +70,27 @@ func splitFields(text string) []string {
 	})
 }
 
-// text is the marker as today's generator reads it: what that insists on and that was optional before is added.
+// text is the marker as today's generator reads it: what that insists on and that was optional before is added, and
+// versions of configurations that are no more go.
 func (m *marker) text() string {
 	fields, _ := markerFields(m.line.Text)
-	text := strings.TrimRight(m.line.Text, " \t\r")
-	if old := fields["webhookVersions"]; old != "" && !strings.Contains(old, "v1;") && strings.Contains(old, "v1beta1") && !regexp.MustCompile(`\bv1\b`).MatchString(old) {
-		text = regexp.MustCompile(`,?webhookVersions=(\{[^}]*\}|"[^"]*"|[^,]*)`).ReplaceAllString(text, "")
+	start, list, _ := strings.Cut(strings.TrimRight(m.line.Text, " \t\r"), webhookMarker)
+	parts := splitFields(list)
+	if versions := strings.Split(strings.Trim(fields["webhookVersions"], "{}"), ";"); !slices.Contains(versions, "v1") {
+		parts = slices.DeleteFunc(parts, func(part string) bool { return strings.HasPrefix(strings.TrimSpace(part), "webhookVersions=") })
 	}
 	for _, required := range []string{"sideEffects=None", "admissionReviewVersions=v1"} {
 		if key, _, _ := strings.Cut(required, "="); fields[key] == "" {
-			text += "," + required
+			parts = append(parts, required)
 		}
 	}
-	return text
+	return start + webhookMarker + strings.Join(parts, ",")
+}
+
+// deletes tells that the webhook is called for deletions too.
+func (m *marker) deletes() bool {
+	fields, _ := markerFields(m.line.Text)
+	return slices.Contains(strings.Split(fields["verbs"], ";"), "delete")
 }
 
 // remarks are the lines around the marker that a person wrote, which go where it goes.
@@ -102,7 +109,7 @@ func scaffoldRemark(comment string) bool {
 	text := strings.TrimSpace(strings.Trim(comment, "/"))
 	for _, start := range []string{
 		"TODO(user): EDIT THIS FILE!", "EDIT THIS FILE!", "TODO(user): change verbs to", "NOTE: The 'path' attribute must follow",
-		"Modifying the path for an invalid path can", "NOTE: The 'path' attribute in the webhook",
+		"Modifying the path for an invalid path can", "SetupWebhookWithManager will setup the manager to manage the webhooks",
 	} {
 		if strings.HasPrefix(text, start) {
 			return true

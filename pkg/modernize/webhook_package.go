@@ -79,7 +79,7 @@ func (pkg *apiPackage) resolve() {
 			pkg.names[at.Filename] = map[int]named{}
 		}
 		n := named{object: object}
-		if object.Pkg() == checked && checked != nil {
+		if _, imported := object.(*types.PkgName); object.Pkg() == checked && checked != nil && !imported {
 			declared := fset.PositionFor(object.Pos(), false)
 			n.file, n.offset = declared.Filename, declared.Offset
 			n.global = object.Parent() == checked.Scope()

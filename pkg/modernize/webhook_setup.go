@@ -97,11 +97,15 @@ func (s *setup) remarks() string {
 	if s.decl.Doc == nil {
 		return ""
 	}
-	text := ""
+	text, own := "", false
 	for _, c := range s.decl.Doc.List {
-		if _, ok := markerFields(c.Text); !ok && !strings.Contains(c.Text, "SetupWebhookWithManager will setup the manager to manage the webhooks") && !scaffoldRemark(c.Text) {
+		if _, ok := markerFields(c.Text); !ok {
 			text += c.Text + "\n"
+			own = own || !scaffoldRemark(c.Text)
 		}
+	}
+	if !own {
+		return ""
 	}
 	return text
 }
@@ -115,14 +119,17 @@ func (h *webhook) movedSetup(f *source, alias string) (text, why string) {
 
 	start, object := s.chain[0], s.chain[s.at].Args[0]
 	edit(old.offset(start.Args[0].End()), old.offset(start.Args[0].End()), ", &"+alias+"."+h.kind()+"{}")
+	// Calls follow each other as they did, in a line or each in one of its own.
+	before := old.offset(s.chain[s.at-1].End())
+	next := string(old.text[before:old.offset(s.chain[s.at].Fun.(*ast.SelectorExpr).Sel.Pos())])
 	hooks := ""
 	if h.defaulter != nil {
-		hooks += ".\n\t\tWithDefaulter(&" + h.kind() + "CustomDefaulter{})"
+		hooks += next + "WithDefaulter(&" + h.kind() + "CustomDefaulter{})"
 	}
 	if len(h.validators) > 0 {
-		hooks += ".\n\t\tWithValidator(&" + h.kind() + "CustomValidator{})"
+		hooks += next + "WithValidator(&" + h.kind() + "CustomValidator{})"
 	}
-	edit(old.offset(s.chain[s.at-1].End()), old.offset(s.chain[s.at].End()), hooks)
+	edit(before, old.offset(s.chain[s.at].End()), hooks)
 	for i, call := range s.chain {
 		selector, ok := call.Fun.(*ast.SelectorExpr)
 		if !ok || i == 0 {

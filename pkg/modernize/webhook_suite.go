@@ -1,6 +1,7 @@
 package modernize
 
 import (
+	"bytes"
 	_ "embed" // suites.txt
 	"fmt"
 	"go/ast"
@@ -50,7 +51,8 @@ func (pkg *apiPackage) todaysSuite(f *source, today []byte, p *program) ([]byte,
 			return true
 		})
 	}
-	if dots := dotImports(f); !ok || text != "" && slices.ContainsFunc(dots, func(p string) bool { return !slices.Contains(dotImports(suite), p) }) {
+	have := dotImports(suite)
+	if !ok || text != "" && slices.ContainsFunc(dotImports(f), func(p string) bool { return !slices.Contains(have, p) }) {
 		return nil, false
 	}
 	suite.insert(suite.tree.FileEnd, text)
@@ -58,11 +60,16 @@ func (pkg *apiPackage) todaysSuite(f *source, today []byte, p *program) ([]byte,
 	return suite.bytes(), true
 }
 
+// dotImports are the packages that a file uses without their names. Specs that do not wait for a call of theirs are
+// the same for both versions of Ginkgo.
 func dotImports(f *source) []string {
 	var paths []string
 	for _, spec := range f.tree.Imports {
-		if localName(spec) == "." || localName(spec) == "_" {
-			paths = append(paths, pathOf(spec))
+		switch name, imported := localName(spec), pathOf(spec); {
+		case name == "." && imported == ginkgo && !bytes.Contains(f.text, []byte(" Done)")):
+			paths = append(paths, ginkgo+"/v2")
+		case name == ".", name == "_":
+			paths = append(paths, imported)
 		}
 	}
 	return paths

@@ -37,8 +37,7 @@ func (w *Webhooks) moveTests(pkg *apiPackage, today map[string][]byte) {
 				w.notes = append(w.notes, Note{File: name, Message: "keeps its form, as it was edited"})
 			}
 		}
-		w.tree.Remove(f.name)
-		w.tree.WriteFile(name, text, 0o644)
+		w.tree.Move(f.name, name, text)
 	}
 	for _, f := range pkg.outer {
 		ast.Inspect(f.tree, func(n ast.Node) bool {
@@ -73,8 +72,8 @@ func (pkg *apiPackage) movingTests() map[string]bool {
 		}
 	}
 	for _, f := range pkg.tests {
-		for _, imported := range f.imports {
-			if strings.HasPrefix(imported, "github.com/onsi/ginkgo") {
+		for _, spec := range f.tree.Imports {
+			if strings.HasPrefix(pathOf(spec), ginkgo) {
 				moving[f.name] = true
 			}
 		}

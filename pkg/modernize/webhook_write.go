@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"go/ast"
 	"go/token"
+	"slices"
 	"strings"
 )
 
@@ -102,12 +103,17 @@ func (h *webhook) writeMarkers(f *source, function *ast.FuncDecl) {
 			if !ok {
 				continue
 			}
-			if mutating := fields["mutating"] == "true"; kept[mutating] && text[mutating] != "" {
-				f.put(c.Pos(), c.End(), strings.TrimSuffix(text[mutating], "\n"))
-				delete(text, mutating)
-			} else {
+			mutating := fields["mutating"] == "true"
+			if !kept[mutating] || text[mutating] == "" {
 				f.cutLines(group.Pos(), group.End())
+				continue
 			}
+			from := c.Pos()
+			if slices.ContainsFunc(h.markers, func(m *marker) bool { return m.mutating == mutating && m.deletes() }) {
+				from = group.Pos() // today's scaffold says there how to have deletions validated
+			}
+			f.put(from, c.End(), strings.TrimSuffix(text[mutating], "\n"))
+			delete(text, mutating)
 		}
 	}
 	above := text[true] + text[false]
