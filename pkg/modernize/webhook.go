@@ -74,6 +74,7 @@ func FindWebhooks(tree *scaffold.Tree, config *project.Config) (*Webhooks, error
 	for _, pkg := range w.packages {
 		pkg.attribute()
 	}
+	w.distinguish()
 	return w, w.record(config)
 }
 

@@ -2,6 +2,7 @@ package modernize
 
 import (
 	"go/ast"
+	"go/token"
 	"slices"
 	"strings"
 )
@@ -12,6 +13,8 @@ type marker struct {
 	group    *ast.CommentGroup
 	line     *ast.Comment
 	mutating bool
+	// name replaces one that another webhook has too, which API servers refuse.
+	name string
 }
 
 const webhookMarker = "+kubebuilder:webhook:"
@@ -36,7 +39,7 @@ func (pkg *apiPackage) attribute() {
 					continue
 				}
 				h := pkg.webhooks[i]
-				h.markers = append(h.markers, &marker{f, group, c, fields["mutating"] == "true"})
+				h.markers = append(h.markers, &marker{file: f, group: group, line: c, mutating: fields["mutating"] == "true"})
 			}
 		}
 	}
@@ -79,6 +82,11 @@ func (m *marker) text() string {
 	if versions := strings.Split(strings.Trim(fields["webhookVersions"], "{}"), ";"); !slices.Contains(versions, "v1") {
 		parts = slices.DeleteFunc(parts, func(part string) bool { return strings.HasPrefix(strings.TrimSpace(part), "webhookVersions=") })
 	}
+	for i, part := range parts {
+		if m.name != "" && strings.HasPrefix(strings.TrimSpace(part), "name=") {
+			parts[i] = "name=" + m.name
+		}
+	}
 	for _, required := range []string{"sideEffects=None", "admissionReviewVersions=v1"} {
 		if key, _, _ := strings.Cut(required, "="); fields[key] == "" {
 			parts = append(parts, required)
@@ -87,15 +95,38 @@ func (m *marker) text() string {
 	return start + webhookMarker + strings.Join(parts, ",")
 }
 
+// distinguish gives webhooks of several versions of a kind the names of today's scaffold where they share one.
+func (w *Webhooks) distinguish() {
+	taken := map[string]bool{}
+	for _, pkg := range w.packages {
+		for _, h := range pkg.webhooks {
+			for _, m := range h.markers {
+				fields, _ := markerFields(m.line.Text)
+				if key := fields["mutating"] + " " + fields["name"]; !taken[key] {
+					taken[key] = true
+					continue
+				}
+				m.name = map[bool]string{true: "m", false: "v"}[m.mutating] + strings.ToLower(h.kind()) + "-" + h.resource.Version + ".kb.io"
+			}
+		}
+	}
+}
+
 // deletes tells that the webhook is called for deletions too.
 func (m *marker) deletes() bool {
 	fields, _ := markerFields(m.line.Text)
 	return slices.Contains(strings.Split(fields["verbs"], ";"), "delete")
 }
 
-// remarks are the lines around the marker that a person wrote, which go where it goes.
+// remarks are the lines around the marker that a person wrote, which go where it goes, unless they document a function
+// or a type.
 func (m *marker) remarks() []string {
 	var lines []string
+	for _, decl := range m.file.tree.Decls {
+		if general, ok := decl.(*ast.GenDecl); docOf(decl) == m.group && (!ok || general.Tok != token.VAR) {
+			return nil
+		}
+	}
 	for _, c := range m.group.List {
 		if _, ok := markerFields(c.Text); !ok && !scaffoldRemark(c.Text) {
 			lines = append(lines, c.Text)
