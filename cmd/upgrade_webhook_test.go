@@ -52,45 +52,26 @@ func oldWebhookEdits() [][3]string {
 // byte, and the API server calls them.
 func TestUpgradeOfWebhooks(t *testing.T) {
 	t.Parallel()
-	program := buildPeer(t, "peers/kubebuilder-3", "sigs.k8s.io/kubebuilder/v3/cmd")
-	dir := filepath.Join(t.TempDir(), "walk")
-	if err := os.Mkdir(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
 	const api, webhook = "create api --group cache --make=false --resource ", "create webhook --group cache "
-	for _, command := range []string{
+	dir := oldWebhooks(t, oldWebhookEdits(),
 		"init --plugins go/v4 --domain example.com --repo example.com/walk --project-name walk --fetch-deps=false --skip-go-version-check",
-		api + "--version v1 --kind Memcached --controller",
-		api + "--version v1 --kind Valkey --controller=false",
-		api + "--version v2 --kind Valkey --controller=false",
-		api + "--version v1 --kind Etcd --controller=false",
-		webhook + "--version v1 --kind Memcached --defaulting --programmatic-validation",
-		webhook + "--version v1 --kind Valkey --conversion",
-		webhook + "--version v1 --kind Etcd --defaulting",
-	} {
-		scaffoldOffline(t, program, dir, command)
-	}
-	for _, e := range oldWebhookEdits() {
-		name := filepath.Join(dir, e[0])
-		if e[1] == "" {
-			appendTo(t, name, e[2])
-			continue
-		}
-		substitute(t, name, e[1], e[2])
-	}
+		api+"--version v1 --kind Memcached --controller",
+		api+"--version v1 --kind Valkey --controller=false",
+		api+"--version v2 --kind Valkey --controller=false",
+		api+"--version v1 --kind Etcd --controller=false",
+		webhook+"--version v1 --kind Memcached --defaulting --programmatic-validation",
+		webhook+"--version v1 --kind Valkey --conversion",
+		webhook+"--version v1 --kind Etcd --defaulting")
 	write(t, filepath.Join(dir, "api", "v1", "mine_test.go"), "package v1\n\nimport \"testing\"\n\nfunc TestMine(t *testing.T) {\n\tif usualFoo() == \"\" {\n\t\tt.Fatal()\n\t}\n}\n")
 	before := readTree(t, dir)
 	upgradeWhole(t, dir)
-	after := readTree(t, dir)
-
-	for _, name := range []string{"api/v1/memcached_webhook.go", "api/v1/etcd_webhook.go"} {
-		for _, method := range regexp.MustCompile(`(?ms)^(// [^\n]*\n)*func .*?^}\n`).FindAllString(before[name], -1) {
-			if !strings.Contains(method, "SetupWebhookWithManager") && !strings.Contains(after[name], method) {
-				t.Errorf("%s lost:\n%s", name, method)
-			}
-		}
+	if code, out, said := runOperon(t, dir, "", "upgrade", "--check"); code != 0 || out != "" {
+		t.Errorf("--check afterwards: exit code %d\n%s%s", code, out, said)
 	}
-	for name, texts := range map[string][]string{
+	after := readTree(t, dir)
+	keepsMethods(t, before, after, map[string]string{
+		"api/v1/memcached_webhook.go": "api/v1/memcached_webhook.go", "api/v1/etcd_webhook.go": "api/v1/etcd_webhook.go"})
+	holdsTexts(t, after, map[string][]string{
 		"PROJECT":                       {"  webhooks:\n    conversion: true\n    spoke:\n    - v2\n    webhookVersion: v1\n"},
 		"api/v1/memcached_webhook.go":   {"\tmemcachedReader = mgr.GetAPIReader() // mine\n\treturn nil\n"},
 		"api/v1/mine_test.go":           {before["api/v1/mine_test.go"]},
@@ -99,24 +80,113 @@ func TestUpgradeOfWebhooks(t *testing.T) {
 			"(&cachev1.Memcached{}).SetupWebhookWithManager(mgr)", ",verbs=create;update;delete,versions=v1,name=mine.kb.io,admissionReviewVersions={v1,v1beta1}\n"},
 		"internal/webhook/v1/etcd_webhook.go": {
 			"\t// This is mine.\n\tmgr.GetLogger().Info(\"setting up\", \"kind\", r.Kind)\n", "WithDefaulter(&EtcdCustomDefaulter{}).\n\t\tRecoverPanic(true).\n"},
-		"internal/webhook/v1/valkey_webhook.go":      {"NewWebhookManagedBy(mgr, &cachev1.Valkey{})"},
-		"internal/webhook/v1/webhook_suite_test.go": {"SetupValkeyWebhookWithManager(mgr)"},
-	} {
-		for _, text := range texts {
-			if !strings.Contains(after[name], text) {
-				t.Errorf("%s has no %q:\n%s", name, text, after[name])
-			}
-		}
-	}
+		"internal/webhook/v1/valkey_webhook.go": {"NewWebhookManagedBy(mgr, &cachev1.Valkey{})"},
+		// Nobody edited the suite.
+		"internal/webhook/v1/webhook_suite_test.go": {"SetupValkeyWebhookWithManager(mgr)", "func binaryAssets() string"},
+	})
 	for _, name := range []string{"api/v1/valkey_webhook.go", "api/v1/webhook_suite_test.go", "api/v1/memcached_webhook_test.go"} {
 		if _, ok := after[name]; ok {
 			t.Errorf("%s is still there", name)
 		}
 	}
+	testOnControlPlane(t, dir, "api/v1", "internal/webhook/v1")
+}
+
+// TestUpgradeOfOlderWebhooks does so with the layout before and several groups, where validation gives no warnings.
+func TestUpgradeOfOlderWebhooks(t *testing.T) {
+	t.Parallel()
+	const hooks, suite = "apis/cache/v1/memcached_webhook.go", "apis/cache/v1/webhook_suite_test.go"
+	edits := [][3]string{
+		{hooks, "\t// TODO(user): fill in your defaulting logic.\n", "\tif r.Spec.Foo == \"\" {\n\t\tr.Spec.Foo = \"usual\"\n\t}\n"},
+		{hooks, "\t// TODO(user): fill in your validation logic upon object creation.\n\treturn nil\n", "\treturn r.validate()\n"},
+		{hooks, "import (\n", "import (\n\t\"errors\"\n\n"},
+		{hooks, "", "\nfunc (r *Memcached) validate() error {\n\tif r.Spec.Foo == \"bad\" {\n\t\treturn errors.New(\"foo is bad\")\n\t}\n\treturn nil\n}\n"},
+		{suite, "\ttestEnv = &envtest.Environment{\n", "\ttestEnv = &envtest.Environment{\n\t\tAttachControlPlaneOutput: false, // mine\n\n"},
+		{suite, "\"k8s.io/apimachinery/pkg/runtime\"", "metav1 \"k8s.io/apimachinery/pkg/apis/meta/v1\"\n\t\"k8s.io/apimachinery/pkg/runtime\""},
+		{suite, "", `
+var _ = Describe("mine", func() {
+	It("should default and reject", func() {
+		obj := &Memcached{ObjectMeta: metav1.ObjectMeta{Namespace: "default", GenerateName: "test-"}}
+		Expect(k8sClient.Create(ctx, obj)).To(Succeed())
+		Expect(obj.Spec.Foo).To(Equal("usual"))
+		obj = &Memcached{ObjectMeta: metav1.ObjectMeta{Namespace: "default", GenerateName: "test-"}, Spec: MemcachedSpec{Foo: "bad"}}
+		Expect(k8sClient.Create(ctx, obj)).To(MatchError(ContainSubstring("foo is bad")))
+	})
+})
+`},
+	}
+	const flags = " --make=false --resource "
+	dir := oldWebhooks(t, edits,
+		"init --plugins go/v3 --domain example.com --repo example.com/walk --project-name walk --fetch-deps=false --skip-go-version-check",
+		"edit --multigroup",
+		"create api --group cache --version v1 --kind Memcached --controller"+flags,
+		"create api --group ship --version v1 --kind Frigate --controller"+flags,
+		"create webhook --group cache --version v1 --kind Memcached --defaulting --programmatic-validation",
+		"create webhook --group ship --version v1 --kind Frigate --defaulting")
+	before := readTree(t, dir)
+	upgradeWhole(t, dir)
 	if code, out, said := runOperon(t, dir, "", "upgrade", "--check"); code != 0 || out != "" {
 		t.Errorf("--check afterwards: exit code %d\n%s%s", code, out, said)
 	}
-	testOnControlPlane(t, dir, "api/v1", "internal/webhook/v1")
+	after := readTree(t, dir)
+	keepsMethods(t, before, after, map[string]string{hooks: "api/cache/v1/memcached_webhook.go"})
+	holdsTexts(t, after, map[string][]string{
+		"cmd/main.go": {"webhookcachev1.SetupMemcachedWebhookWithManager(mgr)", "webhookshipv1.SetupFrigateWebhookWithManager(mgr)"},
+		"internal/webhook/cache/v1/memcached_webhook.go": {"\treturn nil, newObj.ValidateUpdate(oldObj)\n"},
+		// A person edited one suite and not the other.
+		"internal/webhook/cache/v1/webhook_suite_test.go": {"\t\tAttachControlPlaneOutput: false, // mine\n", `filepath.Join("..", "..", "..", "..", "config", "webhook")`},
+		"internal/webhook/ship/v1/webhook_suite_test.go":  {"func binaryAssets() string"},
+	})
+	testOnControlPlane(t, dir, "internal/webhook/cache/v1", "internal/webhook/ship/v1")
+}
+
+// oldWebhooks makes a project with kubebuilder 3 and edits it.
+func oldWebhooks(t *testing.T, edits [][3]string, commands ...string) string {
+	t.Helper()
+	program := buildPeer(t, "peers/kubebuilder-3", "sigs.k8s.io/kubebuilder/v3/cmd")
+	dir := filepath.Join(t.TempDir(), "walk")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, command := range commands {
+		scaffoldOffline(t, program, dir, command)
+	}
+	for _, e := range edits {
+		if name := filepath.Join(dir, e[0]); e[1] == "" {
+			appendTo(t, name, e[2])
+		} else {
+			substitute(t, name, e[1], e[2])
+		}
+	}
+	return dir
+}
+
+// keepsMethods holds that the functions of files are to the byte in those that they became, but for the set-up.
+func keepsMethods(t *testing.T, before, after, names map[string]string) {
+	t.Helper()
+	for old, name := range names {
+		found := regexp.MustCompile(`(?ms)^(// [^\n]*\n)*func .*?^}\n`).FindAllString(before[old], -1)
+		for _, method := range found {
+			if !strings.Contains(method, "SetupWebhookWithManager") && !strings.Contains(after[name], method) {
+				t.Errorf("%s lost:\n%s", name, method)
+			}
+		}
+		if len(found) < 2 {
+			t.Errorf("%s has no methods", old)
+		}
+	}
+}
+
+// holdsTexts holds that files have texts.
+func holdsTexts(t *testing.T, files map[string]string, wanted map[string][]string) {
+	t.Helper()
+	for name, texts := range wanted {
+		for _, text := range texts {
+			if !strings.Contains(files[name], text) {
+				t.Errorf("%s has no %q:\n%s", name, text, files[name])
+			}
+		}
+	}
 }
 
 // scaffoldOffline runs a command of kubebuilder 3, which goes on to make after it created webhooks.
