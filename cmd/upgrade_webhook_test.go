@@ -13,7 +13,7 @@ import (
 // oldWebhookEdits are what a person makes of webhooks beside types that kubebuilder 3 scaffolded: a file, text of it
 // and what replaces it; text is added to a file where there is none to be replaced.
 func oldWebhookEdits() [][3]string {
-	const hooks, other, hub, spoke = "api/v1/memcached_webhook.go", "api/v1/etcd_webhook.go", "api/v1/valkey_types.go", "api/v2/valkey_types.go"
+	const hooks, other, hub, spoke = "api/v1/memcached_webhook.go", "api/v1/etcd_webhook.go", "api/v1/redis_types.go", "api/v2/redis_types.go"
 	return [][3]string{
 		{hooks, "\t// TODO(user): fill in your defaulting logic.\n", "\tif r.Spec.Foo == \"\" {\n\t\tr.Spec.Foo = usualFoo() // mine\n\t}\n"},
 		{hooks, "\t// TODO(user): fill in your validation logic upon object creation.\n\treturn nil, nil\n", "\treturn admission.Warnings{\"think twice\"}, r.validate()\n"},
@@ -41,10 +41,10 @@ func oldWebhookEdits() [][3]string {
 		{"api/v1/memcached_webhook_test.go", "ginkgo/v2\"\n", "ginkgo/v2\"\n\t. \"github.com/onsi/gomega\"\n\n\tmetav1 \"k8s.io/apimachinery/pkg/apis/meta/v1\"\n"},
 		// The types convert.
 		{hub, "//+kubebuilder:object:root=true\n", "//+kubebuilder:object:root=true\n//+kubebuilder:storageversion\n"},
-		{hub, "", "\n// Hub is mine.\nfunc (*Valkey) Hub() {}\n"},
+		{hub, "", "\n// Hub is mine.\nfunc (*Redis) Hub() {}\n"},
 		{spoke, "import (\n", "import (\n\t\"sigs.k8s.io/controller-runtime/pkg/conversion\"\n\n\tcachev1 \"example.com/walk/api/v1\"\n"},
-		{spoke, "", "\nfunc (r *Valkey) ConvertTo(hub conversion.Hub) error {\n\thub.(*cachev1.Valkey).ObjectMeta = r.ObjectMeta\n\treturn nil\n}\n\n" +
-			"func (r *Valkey) ConvertFrom(hub conversion.Hub) error {\n\tr.ObjectMeta = hub.(*cachev1.Valkey).ObjectMeta\n\treturn nil\n}\n"},
+		{spoke, "", "\nfunc (r *Redis) ConvertTo(hub conversion.Hub) error {\n\thub.(*cachev1.Redis).ObjectMeta = r.ObjectMeta\n\treturn nil\n}\n\n" +
+			"func (r *Redis) ConvertFrom(hub conversion.Hub) error {\n\tr.ObjectMeta = hub.(*cachev1.Redis).ObjectMeta\n\treturn nil\n}\n"},
 	}
 }
 
@@ -56,11 +56,11 @@ func TestUpgradeOfWebhooks(t *testing.T) {
 	dir := oldWebhooks(t, oldWebhookEdits(),
 		"init --plugins go/v4 --domain example.com --repo example.com/walk --project-name walk --fetch-deps=false --skip-go-version-check",
 		api+"--version v1 --kind Memcached --controller",
-		api+"--version v1 --kind Valkey --controller=false",
-		api+"--version v2 --kind Valkey --controller=false",
+		api+"--version v1 --kind Redis --controller=false",
+		api+"--version v2 --kind Redis --controller=false",
 		api+"--version v1 --kind Etcd --controller=false",
 		webhook+"--version v1 --kind Memcached --defaulting --programmatic-validation",
-		webhook+"--version v1 --kind Valkey --conversion",
+		webhook+"--version v1 --kind Redis --conversion",
 		webhook+"--version v1 --kind Etcd --defaulting")
 	write(t, filepath.Join(dir, "api", "v1", "mine_test.go"), "package v1\n\nimport \"testing\"\n\nfunc TestMine(t *testing.T) {\n\tif usualFoo() == \"\" {\n\t\tt.Fatal()\n\t}\n}\n")
 	before := readTree(t, dir)
@@ -80,11 +80,11 @@ func TestUpgradeOfWebhooks(t *testing.T) {
 			"(&cachev1.Memcached{}).SetupWebhookWithManager(mgr)", ",verbs=create;update;delete,versions=v1,name=mine.kb.io,admissionReviewVersions={v1,v1beta1}\n"},
 		"internal/webhook/v1/etcd_webhook.go": {
 			"\t// This is mine.\n\tmgr.GetLogger().Info(\"setting up\", \"kind\", r.Kind)\n", "WithDefaulter(&EtcdCustomDefaulter{}).\n\t\tRecoverPanic(true).\n"},
-		"internal/webhook/v1/valkey_webhook.go": {"NewWebhookManagedBy(mgr, &cachev1.Valkey{})"},
+		"internal/webhook/v1/redis_webhook.go": {"NewWebhookManagedBy(mgr, &cachev1.Redis{})"},
 		// Nobody edited the suite.
-		"internal/webhook/v1/webhook_suite_test.go": {"SetupValkeyWebhookWithManager(mgr)", "func binaryAssets() string"},
+		"internal/webhook/v1/webhook_suite_test.go": {"SetupRedisWebhookWithManager(mgr)", "func binaryAssets() string"},
 	})
-	for _, name := range []string{"api/v1/valkey_webhook.go", "api/v1/webhook_suite_test.go", "api/v1/memcached_webhook_test.go"} {
+	for _, name := range []string{"api/v1/redis_webhook.go", "api/v1/webhook_suite_test.go", "api/v1/memcached_webhook_test.go"} {
 		if _, ok := after[name]; ok {
 			t.Errorf("%s is still there", name)
 		}

@@ -39,6 +39,10 @@ func newWords(n Names) *words {
 		if !seen[r] {
 			seen[r] = true
 			w.resources = append(w.resources, replacer(append(n.pairs(), r.pairs()...)))
+			if r.Plural == strings.ToLower(r.Kind) { // one word for both, such as redis
+				plural := slices.DeleteFunc(r.pairs(), func(p pair) bool { return p.token == "\x01k" })
+				w.resources = append(w.resources, replacer(append(n.pairs(), plural...)))
+			}
 		}
 	}
 	return w
