@@ -59,6 +59,8 @@ type merger struct {
 	baseMine      []int               // base line → mine line, or -1
 	baseHashes    []uint32            // of lines without one in mine
 	limitVersions map[string][]string // line without versions → versions of theirs
+	carried       map[int]bool        // lines of mine that theirs has, by now
+	values        map[int]line        // those of them that replace a line of theirs, with that
 }
 
 // likeness compares a file with what a scaffold writes: 1 for the same lines, 0 for none in common.

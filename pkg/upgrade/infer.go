@@ -29,20 +29,27 @@ func (m *merger) infer(f knownFile, pairs []int) {
 			continue
 		}
 		// A line that today's scaffold has too is no change, wherever it comes from.
-		shared := func(l line) bool { return len(l.text) > 3 && inMine[l.text] == 1 && inTheirs[l.text] == 1 }
-		others := slices.ContainsFunc(m.mine[h.OtherFrom:h.OtherTo], func(l line) bool { return l.text != "" && !shared(l) })
+		shared := func(j int) bool {
+			text := m.mine[j].text
+			return m.carried[j] || len(text) > 3 && inMine[text] == 1 && inTheirs[text] == 1
+		}
+		dropped := m.dropped(f, h)
+		others := false
+		for j := h.OtherFrom; j < h.OtherTo; j++ {
+			others = others || m.mine[j].text != "" && !shared(j)
+		}
 		if h.OtherFrom < h.OtherTo && !others {
 			base = h.To
 		}
 		rest := func() {
 			for ; base < h.To; base++ {
-				if f.lines[base].hash != digest("") { // a blank line that goes is no change
+				if f.lines[base].hash != digest("") && !dropped[base] { // a blank line that goes is no change
 					add(-1, f.lines[base].hash)
 				}
 			}
 		}
 		for j := h.OtherFrom; j < h.OtherTo; j++ {
-			if shared(m.mine[j]) {
+			if shared(j) {
 				add(j, 0)
 			} else {
 				rest()
@@ -53,6 +60,27 @@ func (m *merger) infer(f knownFile, pairs []int) {
 	for ; base < len(pairs); base++ {
 		add(pairs[base], f.lines[base].hash)
 	}
+}
+
+// dropped are the lines of the base that stand for values of a person's that today's has by now.
+func (m *merger) dropped(f knownFile, h textdiff.Hunk) map[int]bool {
+	dropped := map[int]bool{}
+	for j := h.OtherFrom; j < h.OtherTo; j++ {
+		was, ok := m.values[j]
+		if !ok {
+			continue
+		}
+		at := -1
+		for i := h.To - 1; i >= h.From; i-- {
+			if slices.Contains(was.forms, f.lines[i].hash) || at < 0 && !dropped[i] && f.lines[i].hash != digest("") {
+				at = i
+			}
+		}
+		if at >= 0 {
+			dropped[at] = true
+		}
+	}
+	return dropped
 }
 
 // scaffolded tells whether the lines of mine in a change are what another scaffold writes there.

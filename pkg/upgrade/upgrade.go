@@ -221,8 +221,9 @@ func (u *upgrader) update(p *plan) {
 		u.add(p, Kept, "is not what a scaffold wrote")
 		return
 	}
+	p.m.carry()
 	p.m.infer(p.base, p.pairs)
-	edited := u.edited(p)
+	edited := u.edited(p) || len(p.m.carried) > 0
 	text := formatted(p.name, p.mine, p.m.result(false))
 	switch {
 	case document(p.name) && edited:
