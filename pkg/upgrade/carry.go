@@ -107,7 +107,7 @@ func (c *carrier) copies() {
 	}
 }
 
-// imports carries imports of a Go file to the end of today's.
+// imports carries imports of a Go file to the end of today's, and those of the standard library to the end of its own.
 func (c *carrier) imports() {
 	of := func(lines []line) (from, to int) {
 		from = slices.IndexFunc(lines, func(l line) bool { return l.text == "import (" })
@@ -122,14 +122,29 @@ func (c *carrier) imports() {
 	for last > first && strings.HasPrefix(strings.TrimSpace(c.m.theirs[last-1].text), "//") {
 		last--
 	}
+	standard := first
+	for standard < last && isStandard(c.m.theirs[standard].text) {
+		standard++
+	}
 	for i := from; i < end && last > first; i++ {
 		text := c.m.mine[i].text
-		there := slices.ContainsFunc(c.m.theirs[first:last], func(l line) bool { return l.text == text })
-		if strings.HasSuffix(text, `"`) && c.own(i) {
-			c.m.carried[i] = true
-			if !there {
-				c.inserted[last] = append(c.inserted[last], text)
-			}
+		if !strings.HasSuffix(text, `"`) || !c.own(i) {
+			continue
+		}
+		c.m.carried[i] = true
+		to := last
+		if isStandard(text) {
+			to = standard
+		}
+		if !slices.ContainsFunc(c.m.theirs[first:last], func(l line) bool { return l.text == text }) {
+			c.inserted[to] = append(c.inserted[to], text)
 		}
 	}
+}
+
+// isStandard tells whether a line imports a package of the standard library.
+func isStandard(text string) bool {
+	_, imported, found := strings.Cut(text, `"`)
+	first, _, _ := strings.Cut(imported, "/")
+	return found && !strings.Contains(first, ".")
 }
