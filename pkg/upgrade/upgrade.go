@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"path"
 	"slices"
 	"strings"
 
@@ -69,12 +68,17 @@ const minimum = 0.5
 // Files upgrades the scaffold's files in a tree to those of today. Nothing else is touched: neither a person's
 // code nor what is generated.
 func Files(tree *scaffold.Tree, today map[string][]byte, o Options) (*Result, error) {
-	u := &upgrader{tree: tree, today: today, o: o, words: newWords(o.Names), votes: map[Scaffold]float64{}}
+	u := &upgrader{
+		tree: tree, today: maps.Clone(today), o: o, words: newWords(o.Names), votes: map[Scaffold]float64{}, carried: map[string][]string{},
+	}
+	if err := u.settings(); err != nil {
+		return nil, err
+	}
 	names := map[string]bool{}
 	for name := range o.Known.files {
 		names[name] = true
 	}
-	for name := range today {
+	for name := range u.today {
 		if Scaffolded(name) {
 			names[name] = true
 		}
@@ -93,7 +97,7 @@ func Files(tree *scaffold.Tree, today map[string][]byte, o Options) (*Result, er
 		switch {
 		case !p.there:
 			u.create(p)
-		case today[p.name] == nil:
+		case u.today[p.name] == nil:
 			removed = append(removed, p)
 		default:
 			u.update(p)
@@ -111,18 +115,21 @@ func Files(tree *scaffold.Tree, today map[string][]byte, o Options) (*Result, er
 
 // upgrader upgrades one project.
 type upgrader struct {
-	tree   *scaffold.Tree
-	today  map[string][]byte
-	o      Options
-	words  *words
-	votes  map[Scaffold]float64
-	result Result
+	tree  *scaffold.Tree
+	today map[string][]byte
+	o     Options
+	words *words
+	votes map[Scaffold]float64
+	// carried are files whose settings are in others by now, with those that no other can hold.
+	carried map[string][]string
+	result  Result
 }
 
 // plan is a file with the scaffold that it is most like.
 type plan struct {
 	name  string
 	there bool
+	gone  bool
 	mine  []byte
 	m     *merger
 	// own tells that the file is most like today's. Otherwise base is what it is like, paired with it by pairs.
@@ -262,47 +269,6 @@ func (u *upgrader) edited(p *plan) bool {
 	return len(textdiff.Hunks(p.m.baseMine, len(p.m.mine))) > 0
 }
 
-// remove takes away files that today's scaffold does without, unless they were edited or are still named.
-func (u *upgrader) remove(plans []*plan) error {
-	plans = slices.DeleteFunc(plans, func(p *plan) bool { return u.result.From == (Scaffold{}) || p.like < minimum })
-	for _, p := range plans {
-		p.m.infer(p.base, p.pairs)
-	}
-	// What names a file may go too, and then it goes as well.
-	for again := true; again; {
-		again = false
-		for i, p := range plans {
-			if p == nil || u.edited(p) {
-				continue
-			}
-			user, err := u.namedBy(p.name)
-			if err != nil {
-				return err
-			}
-			if user == "" {
-				u.tree.Remove(p.name)
-				u.add(p, Removed, "")
-				plans[i], again = nil, true
-			}
-		}
-	}
-	for _, p := range plans {
-		if p == nil {
-			continue
-		}
-		user, err := u.namedBy(p.name)
-		switch {
-		case err != nil:
-			return err
-		case u.edited(p):
-			u.add(p, Kept, "was edited; today's scaffold does without it")
-		default:
-			u.add(p, Kept, user+" names it; today's scaffold does without it")
-		}
-	}
-	return nil
-}
-
 // complete adds the manifests of today's scaffold that are missing and that a kustomization names now.
 func (u *upgrader) complete() error {
 	for _, name := range slices.Sorted(maps.Keys(u.today)) {
@@ -319,37 +285,6 @@ func (u *upgrader) complete() error {
 		u.result.Files = append(u.result.Files, File{Name: name, State: Created})
 	}
 	return nil
-}
-
-// namedBy finds a kustomization that still names a file.
-func (u *upgrader) namedBy(name string) (string, error) {
-	if path.Ext(name) != ".yaml" {
-		return "", nil
-	}
-	if path.Base(name) == "kustomization.yaml" {
-		name = path.Dir(name) // by its folder
-	}
-	names, err := u.tree.Walk("config", nil)
-	if err != nil {
-		return "", err
-	}
-	for _, other := range names {
-		if path.Base(other) != "kustomization.yaml" {
-			continue
-		}
-		text, err := u.tree.ReadFile(other)
-		if err != nil {
-			return "", fmt.Errorf("reading %s: %w", other, err)
-		}
-		for line := range strings.Lines(string(text)) {
-			entry := strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(line), "- "))
-			entry = strings.TrimSpace(strings.TrimPrefix(entry, "path:"))
-			if entry != "" && entry[0] != '#' && path.Join(path.Dir(other), strings.Trim(entry, `"'`)) == name {
-				return other, nil
-			}
-		}
-	}
-	return "", nil
 }
 
 // Describe says in words, for the end of a line, what an upgrade does with a file.
