@@ -17,22 +17,22 @@ import (
 	"github.com/operon-sdk/operon/pkg/upgrade"
 )
 
-// tutorialProject is a project of testdata/old: a tutorial's, as the operator-sdk of its days scaffolds it, with the
+// olderTree is a project of testdata/old: a tutorial's, as the operator-sdk of its days scaffolds it, with the
 // tutorial's edits of types and controller.
-type tutorialProject struct {
+type olderTree struct {
 	// sdk is the version, repo the module that the tutorial chooses.
 	sdk, repo string
 }
 
-func tutorialProjects() []tutorialProject {
-	return []tutorialProject{
+func oldProjects() []olderTree {
+	return []olderTree{
 		{"1.1", "github.com/example-inc/memcached-operator"},
 		{"1.23", "github.com/example/memcached-operator"},
 	}
 }
 
 // unpack writes the project to a new folder, which it returns.
-func (p tutorialProject) unpack(t *testing.T) string {
+func (p olderTree) unpack(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "memcached-operator")
 	p.add(t, dir, "operator-sdk-"+p.sdk+".txtar")
@@ -40,7 +40,7 @@ func (p tutorialProject) unpack(t *testing.T) string {
 }
 
 // add writes the files of an archive of testdata/old to a folder.
-func (p tutorialProject) add(t *testing.T, dir, archive string) {
+func (p olderTree) add(t *testing.T, dir, archive string) {
 	t.Helper()
 	files, err := txtar.ParseFile(filepath.Join(goldenDir, "old", archive))
 	if err != nil {
@@ -56,7 +56,7 @@ func (p tutorialProject) add(t *testing.T, dir, archive string) {
 }
 
 // names are what its scaffold holds.
-func (p tutorialProject) names() upgrade.Names {
+func (p olderTree) names() upgrade.Names {
 	return upgrade.Names{Project: "memcached-operator", Domain: "example.com", Repo: p.repo, Resources: []upgrade.Resource{
 		{Group: "cache", Version: "v1alpha1", Kind: "Memcached", Plural: "memcacheds"}}}
 }
@@ -65,7 +65,7 @@ func (p tutorialProject) names() upgrade.Names {
 // same resources, file by file, to the byte.
 func TestOldScaffold(t *testing.T) {
 	t.Parallel()
-	for _, p := range tutorialProjects() {
+	for _, p := range oldProjects() {
 		t.Run(p.sdk, func(t *testing.T) {
 			t.Parallel()
 			anew := filepath.Join(t.TempDir(), "memcached-operator")
@@ -171,7 +171,7 @@ func oldEdits() [][6]string {
 
 // editOld makes a person's edits, adds files, and ends every file with a comment. It returns the files and texts that
 // are to be there after an upgrade.
-func (p tutorialProject) editOld(t *testing.T, dir string) [][2]string {
+func (p olderTree) editOld(t *testing.T, dir string) [][2]string {
 	t.Helper()
 	var marks [][2]string
 	for _, e := range oldEdits() {
@@ -221,7 +221,7 @@ func moved(name string) string {
 // afterwards, and the project is whole.
 func TestUpgradeOfOldProjects(t *testing.T) {
 	t.Parallel()
-	for _, p := range tutorialProjects() {
+	for _, p := range oldProjects() {
 		t.Run(p.sdk, func(t *testing.T) {
 			t.Parallel()
 			dir := p.unpack(t)
