@@ -66,12 +66,12 @@ func TestUpgradeOfPeers(t *testing.T) {
 				peer(t, program, dir, strings.Fields(command)...)
 			}
 			marks := editAll(t, dir)
-			clashes := read(t, filepath.Join(dir, "config/prometheus/monitor.yaml"))
+			clashes := read(t, filepath.Join(dir, clashing))
 			if groups == "true" {
-				edit(t, dir, "config/prometheus/monitor.yaml", "      port: https", "      interval: 47s\n      port: https")
+				edit(t, dir, clashing, `"Kubebuilder DevContainer"`, `"Mine"`)
 				upgradeInConflict(t, dir)
 				// As a person settles it.
-				write(t, filepath.Join(dir, "config/prometheus/monitor.yaml"), clashes)
+				write(t, filepath.Join(dir, clashing), clashes)
 			}
 			code, list, said := runOperon(t, dir, "", "upgrade", "--check")
 			if groups == "false" && (code != 1 || !strings.Contains(said, "error: the project is behind today's scaffold") || !strings.Contains(list, "updated  Makefile  +")) {
@@ -136,22 +136,24 @@ func upgradeWhole(t *testing.T, dir string) {
 	goRun(t, dir, nil, "vet", "-tags=e2e", "./...")
 }
 
+// clashing is the file whose lines a person and today's scaffold have both changed in these tests.
+const clashing = ".devcontainer/devcontainer.json"
+
 // upgradeInConflict upgrades a project in which a person and today's scaffold have changed the same lines.
 func upgradeInConflict(t *testing.T, dir string) {
 	t.Helper()
-	const name = "config/prometheus/monitor.yaml"
 	code, _, said := runOperon(t, dir, "", "upgrade")
-	if code != 1 || !strings.Contains(said, "you and the scaffold have changed the same lines of\n  "+name+"\n") {
+	if code != 1 || !strings.Contains(said, "you and the scaffold have changed the same lines of\n  "+clashing+"\n") {
 		t.Errorf("exit code %d\n%s", code, said)
 	}
-	text := read(t, filepath.Join(dir, name))
-	for _, part := range []string{"<<<<<<< the project\n", "      interval: 47s\n", "=======\n", ">>>>>>> operon "} {
+	text := read(t, filepath.Join(dir, clashing))
+	for _, part := range []string{"<<<<<<< the project\n", "  \"name\": \"Mine\",\n", "=======\n", ">>>>>>> operon "} {
 		if !strings.Contains(text, part) {
-			t.Errorf("%s has no %q:\n%s", name, part, text)
+			t.Errorf("%s has no %q:\n%s", clashing, part, text)
 		}
 	}
 	before := readTree(t, dir)
-	if code, out, said := runOperon(t, dir, "", "upgrade"); code != 1 || out != "" || !strings.Contains(said, "\n  "+name+"\n") {
+	if code, out, said := runOperon(t, dir, "", "upgrade"); code != 1 || out != "" || !strings.Contains(said, "\n  "+clashing+"\n") {
 		t.Errorf("again: exit code %d\n%s%s", code, out, said)
 	}
 	if changed := differing(before, readTree(t, dir)); len(changed) > 0 {
