@@ -54,7 +54,8 @@ func TestModernize(t *testing.T) {
 			if out := goRun(t, dir, offline, "mod", "tidy", "-diff"); out != "" {
 				t.Errorf("not tidy:\n%s", out)
 			}
-			goRun(t, dir, append(offline, "KUBEBUILDER_ASSETS="+assets.Dir), "test", "./internal/...")
+			goRun(t, dir, append(offline, "KUBEBUILDER_ASSETS="+assets.Dir, "KUBEBUILDER_CONTROLPLANE_START_TIMEOUT=3m",
+				"KUBEBUILDER_CONTROLPLANE_STOP_TIMEOUT=3m"), "test", "./internal/...")
 			if code, _, said := runOperon(t, dir, "", "upgrade", "--check"); code != 0 {
 				t.Errorf("--check afterwards: exit code %d\n%s", code, said)
 			}
