@@ -58,6 +58,9 @@ Projects of the layouts go/v2 and go/v3 move to today's: main.go to cmd, control
 internal/controller, apis to api, with the files of yours that are there. Imports, relative paths and
 scripts follow in all of the module. PROJECT files of version 2 and 3-alpha are converted.
 
+Webhooks that are set up beside the types move to internal/webhook with their markers and tests. The
+types' own methods stay, and the new webhooks call them.
+
 Where you and the scaffold have changed the same lines, the file holds both, between conflict
 markers, and the command lists those files and fails; --conflict decides for one side instead.
 Running it again changes nothing.`,
