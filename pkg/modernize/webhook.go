@@ -185,6 +185,14 @@ func (w *Webhooks) move(h *webhook, today map[string][]byte) (bool, error) {
 		w.left(h, "there is "+name+" already")
 		return false, nil
 	}
+	for _, other := range h.pkg.files {
+		for _, n := range h.pkg.names[other.name] {
+			if h.setup.is(n) {
+				w.left(h, other.name+" calls the function")
+				return false, nil
+			}
+		}
+	}
 	text, ok := today[name]
 	if !ok {
 		return false, fmt.Errorf("today's scaffold has no %s", name)

@@ -13,15 +13,15 @@ const mainFile = "cmd/main.go"
 func (w *Webhooks) callers(today map[string][]byte) {
 	scaffold := newSource(w.program, mainFile, today[mainFile])
 	for _, f := range w.program.files {
-		if f.callsOld(w, scaffold) {
+		if f.callsNew(w, scaffold) {
 			f.apply()
 			w.tree.WriteFile(f.name, f.bytes(), 0o644)
 		}
 	}
 }
 
-// callsOld replaces the calls of old set-ups in a file. It reports whether there are any.
-func (f *source) callsOld(w *Webhooks, today *source) bool {
+// callsNew replaces the old set-ups that a file calls or names. It reports whether there are any.
+func (f *source) callsNew(w *Webhooks, today *source) bool {
 	found := false
 	var parents []ast.Node
 	ast.Inspect(f.tree, func(n ast.Node) bool {
@@ -30,11 +30,11 @@ func (f *source) callsOld(w *Webhooks, today *source) bool {
 			return true
 		}
 		parents = append(parents, n)
-		call, ok := n.(*ast.CallExpr)
+		refers, ok := n.(*ast.SelectorExpr)
 		if !ok {
 			return true
 		}
-		h := w.called(f, call)
+		h := w.setupOf(f, refers)
 		if h == nil || h.pkg.dir == f.dir() {
 			return true
 		}
@@ -45,7 +45,7 @@ func (f *source) callsOld(w *Webhooks, today *source) bool {
 			usual = importedAs(today.imports, target, usual)
 		}
 		name := f.use(target, usual) + "." + h.newSetup()
-		f.replace(call.Fun, name)
+		f.replace(refers, name)
 		if f.name == mainFile && today != nil {
 			f.likeToday(parents, today, name)
 		}
@@ -65,7 +65,7 @@ func importedAs(imports map[string]string, importPath, other string) string {
 }
 
 // likeToday replaces the statement around a call, as scaffolds of before wrote it, by that of today, so that nobody
-// takes it for a person's. The last of the parents is the call.
+// takes it for a person's. The last of the parents is what is called.
 func (f *source) likeToday(parents []ast.Node, today *source, name string) {
 	at := len(parents) - 1
 	for ; at > 0; at-- {
@@ -141,14 +141,12 @@ func todaysCall(today *source, name string) (inner, outer *ast.IfStmt) {
 	return inner, outer
 }
 
-// called is the kind whose set-up a call is of, nil for any other call.
-func (w *Webhooks) called(f *source, call *ast.CallExpr) *webhook {
-	from, name := f.named(call.Fun)
-	if selector, ok := call.Fun.(*ast.SelectorExpr); ok && from == "" {
-		if object := objectOf(selector.X); object != nil {
-			from, name = f.named(object)
-			name += "." + selector.Sel.Name
-		}
+// setupOf is the kind whose set-up an expression in another package stands for, nil for any other.
+func (w *Webhooks) setupOf(f *source, e *ast.SelectorExpr) *webhook {
+	from, name := f.named(e)
+	if object := objectOf(e.X); from == "" && object != nil {
+		from, name = f.named(object)
+		name += "." + e.Sel.Name
 	}
 	for _, pkg := range w.packages {
 		for _, h := range pkg.webhooks {

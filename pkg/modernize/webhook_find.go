@@ -12,12 +12,19 @@ import (
 type setup struct {
 	file *source
 	decl *ast.FuncDecl
+	// name is where the function's name is in the file as it was.
+	name int
 	// chain are the calls from the builder's start on, at the place of the object in it.
 	chain []*ast.CallExpr
 	at    int
 	// split is what the function returns where only that moves; stays tells that nothing of it does.
 	split ast.Expr
 	stays bool
+}
+
+// is tells whether something that an identifier refers to is the function.
+func (s *setup) is(n named) bool {
+	return n.file == s.file.name && n.offset == s.name
 }
 
 // assertion says that a type has webhooks of an interface that is no more.
@@ -102,7 +109,7 @@ func setupsOf(f *source, decl *ast.FuncDecl, kind string) []*setup {
 		object := chain[at].Args[0]
 		own := receiver(decl) == kind && len(decl.Recv.List[0].Names) == 1 && isNamed(object, decl.Recv.List[0].Names[0].Name)
 		if own || isNamed(objectOf(object), kind) {
-			setups = append(setups, &setup{file: f, decl: decl, chain: chain, at: at})
+			setups = append(setups, &setup{file: f, decl: decl, name: f.offset(decl.Name.Pos()), chain: chain, at: at})
 		}
 		return false
 	})

@@ -41,8 +41,8 @@ func (w *Webhooks) moveTests(pkg *apiPackage, today map[string][]byte) {
 	}
 	for _, f := range pkg.outer {
 		ast.Inspect(f.tree, func(n ast.Node) bool {
-			if call, ok := n.(*ast.CallExpr); ok && w.called(f, call) != nil {
-				w.notes = append(w.notes, Note{File: f.name, Line: f.line(call.Pos()), Message: "move these tests to " + pkg.target + " by hand"})
+			if e, ok := n.(*ast.SelectorExpr); ok && w.setupOf(f, e) != nil {
+				w.notes = append(w.notes, Note{File: f.name, Line: f.line(e.Pos()), Message: "move these tests to " + pkg.target + " by hand"})
 				return false
 			}
 			return true
@@ -56,7 +56,7 @@ func (pkg *apiPackage) movingTests() map[string]bool {
 	moving := map[string]bool{}
 	for _, f := range pkg.tests {
 		ast.Inspect(f.tree, func(n ast.Node) bool {
-			if call, ok := n.(*ast.CallExpr); ok && pkg.callsSetup(f, call) != nil {
+			if e, ok := n.(ast.Expr); ok && pkg.setupOf(f, e) != nil {
 				moving[f.name] = true
 			}
 			return true
@@ -116,19 +116,22 @@ func runsSpecs(f *source) bool {
 	return found
 }
 
-// callsSetup is the kind whose set-up a call in the package itself is of; nil for any other call.
-func (pkg *apiPackage) callsSetup(f *source, call *ast.CallExpr) *webhook {
+// setupOf is the kind whose set-up an expression in the package itself stands for; nil for any other.
+func (pkg *apiPackage) setupOf(f *source, e ast.Expr) *webhook {
+	var id *ast.Ident
+	switch e := e.(type) {
+	case *ast.SelectorExpr:
+		id = e.Sel
+	case *ast.Ident:
+		id = e
+	default:
+		return nil
+	}
 	for _, h := range pkg.webhooks {
-		if h.setup.stays {
-			continue // it is called as before, but not from another package
-		}
-		switch fun := call.Fun.(type) {
-		case *ast.SelectorExpr:
-			if receiver(h.setup.decl) != "" && fun.Sel.Name == h.setup.decl.Name.Name && isNamed(objectOf(fun.X), h.kind()) {
-				return h
-			}
-		case *ast.Ident:
-			if receiver(h.setup.decl) == "" && fun.Name == h.setup.decl.Name.Name {
+		// One that stays is called as before, but not from another package.
+		if s := h.setup; !s.stays && s.is(pkg.of(f, id)) {
+			_, selects := e.(*ast.SelectorExpr)
+			if selects == (receiver(s.decl) != "") {
 				return h
 			}
 		}
@@ -158,10 +161,10 @@ func (pkg *apiPackage) relocate(f *source) {
 	alias := ""
 	ast.Inspect(f.tree, func(n ast.Node) bool {
 		switch n := n.(type) {
-		case *ast.CallExpr:
-			if h := pkg.callsSetup(f, n); h != nil {
-				f.replace(n.Fun, h.newSetup())
-				ast.Inspect(n.Fun, func(n ast.Node) bool {
+		case *ast.SelectorExpr:
+			if h := pkg.setupOf(f, n); h != nil {
+				f.replace(n, h.newSetup())
+				ast.Inspect(n, func(n ast.Node) bool {
 					if id, ok := n.(*ast.Ident); ok {
 						taken[id] = true
 					}
@@ -169,6 +172,10 @@ func (pkg *apiPackage) relocate(f *source) {
 				})
 			}
 		case *ast.Ident:
+			if h := pkg.setupOf(f, n); h != nil && !taken[n] {
+				f.replace(n, h.newSetup())
+				break
+			}
 			if r := pkg.of(f, n); r.global && !strings.HasSuffix(r.file, "_test.go") && !taken[n] {
 				if alias == "" {
 					alias = f.use(pkg.path, pkg.webhooks[0].resource.ImportAlias())
