@@ -75,7 +75,13 @@ func FindWebhooks(tree *scaffold.Tree, config *project.Config) (*Webhooks, error
 		pkg.attribute()
 	}
 	w.distinguish()
-	return w, w.record(config)
+	if err := w.record(config); err != nil {
+		return nil, err
+	}
+	if slices.ContainsFunc(w.packages, func(pkg *apiPackage) bool { return len(pkg.webhooks) > 0 }) {
+		w.patches(config)
+	}
+	return w, nil
 }
 
 // open is the package in a folder, read once.
