@@ -217,6 +217,22 @@ func moved(name string) string {
 	return name
 }
 
+// runTests runs a project's own tests, on a real API server.
+func (p olderTree) runTests(t *testing.T, dir string) {
+	t.Helper()
+	assets, err := controlPlaneAssets()
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := []string{"KUBEBUILDER_ASSETS=" + assets.Dir, "KUBEBUILDER_CONTROLPLANE_START_TIMEOUT=3m"}
+	out := goRun(t, dir, env, "test", "-p", "1", "-v", "./...")
+	for _, name := range []string{"TestWanted", "TestAPIs"} {
+		if !strings.Contains(out, "--- PASS: "+name) {
+			t.Errorf("%s did not run:\n%s", name, out)
+		}
+	}
+}
+
 // TestUpgradeOfOldProjects upgrades the tutorials' projects, with edits in every file: each edit is there
 // afterwards, and the project is whole.
 func TestUpgradeOfOldProjects(t *testing.T) {
@@ -241,6 +257,9 @@ func TestUpgradeOfOldProjects(t *testing.T) {
 			}
 			if code, out, said := runOperon(t, dir, "", "upgrade", "--check"); code != 0 {
 				t.Errorf("--check afterwards: exit code %d\n%s%s", code, out, said)
+			}
+			if p.sdk == "1.1" { // whose suite is older than that of 1.23
+				p.runTests(t, dir)
 			}
 		})
 	}
