@@ -33,10 +33,10 @@ type carrier struct {
 	inserted map[int][]string
 }
 
-// own tells that a line of mine is none that a scaffold writes.
+// own tells that a line of mine is none that a scaffold writes, be it commented out.
 func (c *carrier) own(i int) bool {
 	l := c.m.mine[i]
-	return l.text != "" && !slices.ContainsFunc(l.forms, func(form uint32) bool { return c.m.known[form] })
+	return l.text != "" && !c.m.isKnown(l) && !c.m.isKnown(c.m.words.lines([]byte("#" + l.text))[0])
 }
 
 // replace puts a text in the place of a line of theirs: what a line of mine says.

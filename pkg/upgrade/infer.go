@@ -90,11 +90,10 @@ func (m *merger) scaffolded(h textdiff.Hunk, inMine, inTheirs map[string]int) bo
 		if l.text == "" {
 			continue
 		}
-		known := func(form uint32) bool { return m.known[form] }
-		if !slices.ContainsFunc(l.forms, known) && !m.chosen(l) || len(l.versions) > 0 && !m.raisable(l) || toggles(l.text, inTheirs) {
+		if !m.isKnown(l) && !m.chosen(l) || len(l.versions) > 0 && !m.raisable(l) || toggles(l.text, inTheirs) {
 			return false
 		}
-		of = of || inMine[l.text] == 1 && slices.ContainsFunc(l.forms[l.own:], known)
+		of = of || inMine[l.text] == 1 && m.isKnown(line{forms: l.forms[l.own:]})
 	}
 	return of && h.OtherFrom < h.OtherTo
 }
@@ -110,8 +109,12 @@ func (m *merger) chosen(l line) bool {
 			return false
 		}
 	}
-	forms := m.words.lines([]byte("#" + l.text))[0].forms
-	return slices.ContainsFunc(forms, func(form uint32) bool { return m.known[form] })
+	return m.isKnown(m.words.lines([]byte("#" + l.text))[0])
+}
+
+// isKnown tells that a line is one of a scaffold's.
+func (m *merger) isKnown(l line) bool {
+	return slices.ContainsFunc(l.forms, func(form uint32) bool { return m.known[form] })
 }
 
 // toggles tells that a line is one of theirs, commented out or in: a choice of the project's.
