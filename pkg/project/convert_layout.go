@@ -42,6 +42,10 @@ func (c *Config) MoveToV4() error {
 		if err := c.put([]any{"layout"}, chain); err != nil {
 			return err
 		}
+		// Options of the manager in a file are no choice of a project any more.
+		if err := c.put([]any{"componentConfig"}, nil); err != nil {
+			return err
+		}
 		if c.HasPlugin(keyOldPlugin) {
 			for _, key := range []string{keyManifests, keyScorecard} {
 				if err := c.SetPluginConfig(key, map[string]any{}); err != nil {
