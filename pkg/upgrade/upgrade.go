@@ -245,6 +245,11 @@ func (u *upgrader) update(p *plan) {
 	if p.m.conflicts == 0 && u.breaks(p, text) {
 		text = p.m.whole()
 	}
+	if p.name == "cmd/main.go" && (p.m.conflicts > 0 || u.o.Side == Neither && bytes.Contains(p.mine, []byte(`ctrl.Log.WithName("controllers")`))) {
+		if merged, ok := mergeProgram(p.mine, u.today[p.name], p.m.knownText); ok {
+			text, p.m.conflicts = merged, 0
+		}
+	}
 	if bytes.Equal(text, p.mine) {
 		return
 	}
