@@ -85,7 +85,16 @@ func TestUpgradeOfLayout(t *testing.T) {
 		}
 		write(t, filepath.Join(dir, name), text)
 	}
-	edit(t, dir, "main.go", "\tsetupLog.Info(\"starting manager\")", "\tsetupLog.Info(version, \"mine\", controllers.MemcachedReconciler{})\n\tsetupLog.Info(\"starting manager\")")
+	for old, mine := range map[string]string{
+		"\tsetupLog.Info(\"starting manager\")": "\tsetupLog.Info(version, \"mine\", controllers.MemcachedReconciler{})\n\tsetupLog.Info(\"starting manager\")",
+		"\topts := zap.Options{":                "\tvar mine string\n\tflag.StringVar(&mine, \"mine\", \"\", \"Mine.\")\n\topts := zap.Options{",
+		"\t\tScheme: mgr.GetScheme(),\n":        "\t\tScheme: mgr.GetScheme(),\n\t\tProbes: probeAddr,\n",
+		"\t//+kubebuilder:scaffold:scheme":      "\tutilruntime.Must(appsv1.AddToScheme(scheme))\n\t//+kubebuilder:scaffold:scheme",
+		"\t\"k8s.io/apimachinery/pkg/runtime\"": "\tappsv1 \"k8s.io/api/apps/v1\"\n\t\"k8s.io/apimachinery/pkg/runtime\"",
+	} {
+		edit(t, dir, "main.go", old, mine)
+	}
+	edit(t, dir, "controllers/memcached_controller.go", "\tScheme *runtime.Scheme\n", "\tScheme *runtime.Scheme\n\tProbes string\n")
 	edit(t, dir, "Makefile", "\n.PHONY: fmt\n", "\n.PHONY: mine\nmine:\n\tgo test ./controllers/... && go run ./main.go\n\n.PHONY: fmt\n")
 	whole := readTree(t, dir)
 
@@ -124,13 +133,18 @@ func TestUpgradeOfLayout(t *testing.T) {
 			t.Errorf("%s has not moved", name)
 		}
 	}
-	for name, part := range map[string]string{
-		"cmd/main.go": "\tsetupLog.Info(version, \"mine\", controller.MemcachedReconciler{})\n",
-		"Makefile":    "\tgo test ./internal/controller/... && go run ./cmd/main.go\n",
-		"PROJECT":     "- go.kubebuilder.io/v4\n",
+	for name, parts := range map[string][]string{
+		"cmd/main.go": {
+			"\tsetupLog.Info(version, \"mine\", controller.MemcachedReconciler{})\n", "\tflag.StringVar(&mine, \"mine\", \"\", \"Mine.\")\n", "\t\tProbes: s.probeAddr,\n",
+			"\tutilruntime.Must(appsv1.AddToScheme(scheme))\n", "\tappsv1 \"k8s.io/api/apps/v1\"\n",
+		},
+		"Makefile": {"\tgo test ./internal/controller/... && go run ./cmd/main.go\n"},
+		"PROJECT":  {"- go.kubebuilder.io/v4\n"},
 	} {
-		if !strings.Contains(now[name], part) {
-			t.Errorf("%s has no %q:\n%s", name, part, now[name])
+		for _, part := range parts {
+			if !strings.Contains(now[name], part) {
+				t.Errorf("%s has no %q:\n%s", name, part, now[name])
+			}
 		}
 	}
 	testOnControlPlane(t, dir, "internal/controller")
