@@ -81,6 +81,7 @@ func TestUpgradeOfWebhooks(t *testing.T) {
 		"internal/webhook/v1/etcd_webhook.go": {
 			"\t// This is mine.\n\tmgr.GetLogger().Info(\"setting up\", \"kind\", r.Kind)\n", "WithDefaulter(&EtcdCustomDefaulter{}).\n\t\tRecoverPanic(true).\n"},
 		"internal/webhook/v1/redis_webhook.go": {"NewWebhookManagedBy(mgr, &cachev1.Redis{})"},
+		"config/default/kustomization.yaml":    {"\n- ../webhook\n", "\n- ../certmanager\n", "\n- path: manager_webhook_patch.yaml\n  target:\n", "\n- source:"},
 		// Nobody edited the suite.
 		"internal/webhook/v1/webhook_suite_test.go": {"SetupRedisWebhookWithManager(mgr)", "func binaryAssets() string"},
 	})
@@ -133,6 +134,7 @@ var _ = Describe("mine", func() {
 	holdsTexts(t, after, map[string][]string{
 		"cmd/main.go": {"webhookcachev1.SetupMemcachedWebhookWithManager(mgr)", "webhookshipv1.SetupFrigateWebhookWithManager(mgr)"},
 		"internal/webhook/cache/v1/memcached_webhook.go": {"\treturn nil, newObj.ValidateUpdate(oldObj)\n"},
+		"config/default/kustomization.yaml":              {"\n- ../webhook\n", "\n- ../certmanager\n", "\n- path: manager_webhook_patch.yaml\n  target:\n", "\n- source:"},
 		// A person edited one suite and not the other.
 		"internal/webhook/cache/v1/webhook_suite_test.go": {"\t\tAttachControlPlaneOutput: false, // mine\n", `filepath.Join("..", "..", "..", "..", "config", "webhook")`},
 		"internal/webhook/ship/v1/webhook_suite_test.go":  {"func binaryAssets() string"},
@@ -158,7 +160,29 @@ func oldWebhooks(t *testing.T, edits [][3]string, commands ...string) string {
 			substitute(t, name, e[1], e[2])
 		}
 	}
+	commentIn(t, filepath.Join(dir, "config", "default", "kustomization.yaml"))
 	return dir
+}
+
+// commentIn switches webhooks and their certificates on in config/default, as the scaffold tells a person to.
+func commentIn(t *testing.T, name string) {
+	t.Helper()
+	lines := strings.SplitAfter(read(t, name), "\n")
+	from := 0
+	for i, line := range lines {
+		block := strings.HasPrefix(line, "#replacements:") || strings.HasPrefix(line, "#- name: CERTIFICATE_NAMESPACE")
+		if block && from == 0 {
+			from = i
+		}
+		entry := strings.HasPrefix(line, "#- ") && strings.Contains(line, "webhook") || strings.HasPrefix(line, "#- ../certmanager")
+		if entry || from > 0 {
+			lines[i] = strings.TrimPrefix(line, "#")
+		}
+	}
+	if from == 0 {
+		t.Fatalf("%s has nothing to comment in", name)
+	}
+	write(t, name, strings.Join(lines, ""))
 }
 
 // keepsMethods holds that the functions of files are to the byte in those that they became, but for the set-up.

@@ -63,9 +63,10 @@ type merger struct {
 	values        map[int]line        // those of them that replace a line of theirs, with that
 }
 
-// likeness compares a file with what a scaffold writes: 1 for the same lines, 0 for none in common.
-func likeness(pairs []int, other int) float64 {
-	found := 0
+// likeness compares a file with what a scaffold writes: 1 for the same lines, 0 for none in common. Besides pairs,
+// lines that were commented in count as had in common.
+func likeness(pairs []int, other, commentedIn int) float64 {
+	found := commentedIn
 	for _, p := range pairs {
 		if p >= 0 {
 			found++
@@ -75,6 +76,32 @@ func likeness(pairs []int, other int) float64 {
 		return 1
 	}
 	return 2 * float64(found) / float64(len(pairs)+other)
+}
+
+// commentedIn counts the lines of mine that a known file has as comments: choices that its scaffold offers.
+func (m *merger) commentedIn(f knownFile, pairs []int) int {
+	if path.Ext(m.name) != ".yaml" {
+		return 0
+	}
+	left := map[uint32]int{}
+	for i, l := range f.lines {
+		if pairs[i] < 0 {
+			left[l.hash]++
+		}
+	}
+	n := 0
+	for j, l := range m.mine {
+		if strings.HasPrefix(l.text, "#") || slices.Contains(pairs, j) {
+			continue
+		}
+		for _, form := range m.words.lines([]byte("#" + l.text)) {
+			if at := slices.IndexFunc(form.forms, func(hash uint32) bool { return left[hash] > 0 }); at >= 0 {
+				left[form.forms[at]]--
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // pairKnown pairs the lines of a known file with those of mine.

@@ -161,12 +161,12 @@ func (u *upgrader) plan(name string) (*plan, error) {
 	}
 	if theirs != nil {
 		pairs := textdiff.Match(len(m.theirs), len(m.mine), func(i int) int32 { return weigh(m.theirs[i].text) }, func(i, j int) bool { return m.theirs[i].text == m.mine[j].text })
-		p.own, p.like = true, likeness(pairs, len(m.mine))
+		p.own, p.like = true, likeness(pairs, len(m.mine), 0)
 		u.votes[Scaffold{}] += p.like
 	}
 	for _, f := range u.o.Known.files[name] {
 		pairs := m.pairKnown(f)
-		like := likeness(pairs, len(m.mine))
+		like := likeness(pairs, len(m.mine), m.commentedIn(f, pairs))
 		for _, s := range f.scaffolds {
 			u.votes[s] += like / float64(u.variants(name, s))
 		}
