@@ -81,7 +81,7 @@ func TestUpgradeOfWebhooks(t *testing.T) {
 		"internal/webhook/v1/etcd_webhook.go": {
 			"\t// This is mine.\n\tmgr.GetLogger().Info(\"setting up\", \"kind\", r.Kind)\n", "WithDefaulter(&EtcdCustomDefaulter{}).\n\t\tRecoverPanic(true).\n"},
 		"internal/webhook/v1/redis_webhook.go": {"NewWebhookManagedBy(mgr, &cachev1.Redis{})"},
-		"config/default/kustomization.yaml":    {"\n- ../webhook\n", "\n- ../certmanager\n", "\n- path: manager_webhook_patch.yaml\n  target:\n", "\n- source:"},
+		"config/default/kustomization.yaml":    {"\n- ../webhook\n", "\n- ../certmanager\n", "\n- path: manager_webhook_patch.yaml\n  target:\n", "\n - source:"},
 		// Nobody edited the suite.
 		"internal/webhook/v1/webhook_suite_test.go": {"SetupRedisWebhookWithManager(mgr)", "func binaryAssets() string"},
 	})
@@ -134,7 +134,7 @@ var _ = Describe("mine", func() {
 	holdsTexts(t, after, map[string][]string{
 		"cmd/main.go": {"webhookcachev1.SetupMemcachedWebhookWithManager(mgr)", "webhookshipv1.SetupFrigateWebhookWithManager(mgr)"},
 		"internal/webhook/cache/v1/memcached_webhook.go": {"\treturn nil, newObj.ValidateUpdate(oldObj)\n"},
-		"config/default/kustomization.yaml":              {"\n- ../webhook\n", "\n- ../certmanager\n", "\n- path: manager_webhook_patch.yaml\n  target:\n", "\n- source:"},
+		"config/default/kustomization.yaml":              {"\n- ../webhook\n", "\n- ../certmanager\n", "\n- path: manager_webhook_patch.yaml\n  target:\n", "\n - source:"},
 		// A person edited one suite and not the other.
 		"internal/webhook/cache/v1/webhook_suite_test.go": {"\t\tAttachControlPlaneOutput: false, // mine\n", `filepath.Join("..", "..", "..", "..", "config", "webhook")`},
 		"internal/webhook/ship/v1/webhook_suite_test.go":  {"func binaryAssets() string"},
