@@ -268,9 +268,7 @@ func TestUpgradeOfOldProjects(t *testing.T) {
 			if code, out, said := runOperon(t, dir, "", "upgrade", "--check"); code != 0 {
 				t.Errorf("--check afterwards: exit code %d\n%s%s", code, out, said)
 			}
-			if p.sdk == "1.1" { // whose suite is older than that of 1.23
-				p.runTests(t, dir)
-			}
+			p.runTests(t, dir)
 		})
 	}
 }
