@@ -269,7 +269,7 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: reader},
 			})
 			_, errOut := c.must(t, 1, "status")
 			holds(t, errOut, "clusterserviceversion olm/packageserver: apiservice v1.packages.operators.coreos.com: FailedDiscoveryCheck:")
-			_, errOut = c.must(t, 1, "install", "--timeout", "12s")
+			_, errOut = c.must(t, 1, "install", "--timeout", "40s")
 			holds(t, errOut, "apiservice v1.packages.operators.coreos.com: FailedDiscoveryCheck:", "- the API server must reach the pods of service olm/packageserver-service on port 5443")
 		}},
 		{"uninstall with an operator", func(t *testing.T) {
