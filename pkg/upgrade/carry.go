@@ -36,7 +36,7 @@ type carrier struct {
 // own tells that a line of mine is none that a scaffold writes, be it commented out.
 func (c *carrier) own(i int) bool {
 	l := c.m.mine[i]
-	return l.text != "" && !c.m.isKnown(l) && !c.m.isKnown(c.m.words.lines([]byte("#" + l.text))[0])
+	return l.text != "" && !c.m.isKnown(l) && !c.m.isKnown(c.m.commented(l))
 }
 
 // replace puts a text in the place of a line of theirs: what a line of mine says.

@@ -61,6 +61,7 @@ type merger struct {
 	limitVersions map[string][]string // line without versions → versions of theirs
 	carried       map[int]bool        // lines of mine that theirs has, by now
 	values        map[int]line        // those of them that replace a line of theirs, with that
+	offered       [][]uint32          // forms that the lines of mine have as comments, in YAML; none for comments
 }
 
 // likeness compares a file with what a scaffold writes: 1 for the same lines, 0 for none in common. Besides pairs,
@@ -80,25 +81,22 @@ func likeness(pairs []int, other, commentedIn int) float64 {
 
 // commentedIn counts the lines of mine that a known file has as comments: choices that its scaffold offers.
 func (m *merger) commentedIn(f knownFile, pairs []int) int {
-	if path.Ext(m.name) != ".yaml" {
-		return 0
-	}
-	left := map[uint32]int{}
+	left, paired := map[uint32]int{}, map[int]bool{}
 	for i, l := range f.lines {
 		if pairs[i] < 0 {
 			left[l.hash]++
+		} else {
+			paired[pairs[i]] = true
 		}
 	}
 	n := 0
-	for j, l := range m.mine {
-		if strings.HasPrefix(l.text, "#") || slices.Contains(pairs, j) {
+	for j, forms := range m.offered {
+		if paired[j] {
 			continue
 		}
-		for _, form := range m.words.lines([]byte("#" + l.text)) {
-			if at := slices.IndexFunc(form.forms, func(hash uint32) bool { return left[hash] > 0 }); at >= 0 {
-				left[form.forms[at]]--
-				n++
-			}
+		if at := slices.IndexFunc(forms, func(hash uint32) bool { return left[hash] > 0 }); at >= 0 {
+			left[forms[at]]--
+			n++
 		}
 	}
 	return n

@@ -109,8 +109,11 @@ func (m *merger) chosen(l line) bool {
 			return false
 		}
 	}
-	return m.isKnown(m.words.lines([]byte("#" + l.text))[0])
+	return m.isKnown(m.commented(l))
 }
+
+// commented is a line as it is when it is commented out.
+func (m *merger) commented(l line) line { return m.words.lines([]byte("#" + l.text))[0] }
 
 // isKnown tells that a line is one of a scaffold's.
 func (m *merger) isKnown(l line) bool {

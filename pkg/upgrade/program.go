@@ -17,12 +17,7 @@ import (
 
 // knownText tells that some scaffold writes a line into the file.
 func (m *merger) knownText(text string) bool {
-	for _, l := range m.words.lines([]byte(text)) {
-		if slices.ContainsFunc(l.forms, func(form uint32) bool { return m.known[form] }) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(m.words.lines([]byte(text)), m.isKnown)
 }
 
 // programs merges two programs.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 
@@ -158,6 +159,15 @@ func (u *upgrader) plan(name string) (*plan, error) {
 	p.m = m
 	for _, t := range m.theirs {
 		m.limitVersions[t.plain] = t.versions
+	}
+	if path.Ext(name) == ".yaml" {
+		for _, l := range m.mine {
+			var forms []uint32
+			if !strings.HasPrefix(l.text, "#") {
+				forms = m.commented(l).forms
+			}
+			m.offered = append(m.offered, forms)
+		}
 	}
 	if theirs != nil {
 		pairs := textdiff.Match(len(m.theirs), len(m.mine), func(i int) int32 { return weigh(m.theirs[i].text) }, func(i, j int) bool { return m.theirs[i].text == m.mine[j].text })
