@@ -105,23 +105,28 @@ func mentioned(n ast.Node, name string) bool {
 // contextIn is an expression for a context: that of the innermost function which is given one, or one without end.
 func (f *source) contextIn(stack []ast.Node) string {
 	for i := len(stack) - 1; i >= 0; i-- {
-		var t *ast.FuncType
-		switch n := stack[i].(type) {
-		case *ast.FuncDecl:
-			t = n.Type
-		case *ast.FuncLit:
-			t = n.Type
-		default:
-			continue
-		}
-		if t.Params == nil {
-			continue
-		}
-		for _, field := range t.Params.List {
-			if f.is(field.Type, "context", "Context") && len(field.Names) == 1 && field.Names[0].Name != "_" {
-				return field.Names[0].Name
-			}
+		if name := parameter(stack[i], func(t ast.Expr) bool { return f.is(t, "context", "Context") }); name != "" {
+			return name
 		}
 	}
 	return f.use("context", "context") + ".Background()"
+}
+
+// parameter is the first parameter of a function that has a wanted type and a name; empty for anything else.
+func parameter(function ast.Node, wanted func(ast.Expr) bool) string {
+	var t *ast.FuncType
+	switch n := function.(type) {
+	case *ast.FuncDecl:
+		t = n.Type
+	case *ast.FuncLit:
+		t = n.Type
+	default:
+		return ""
+	}
+	for _, field := range t.Params.List {
+		if wanted(field.Type) && len(field.Names) == 1 && field.Names[0].Name != "_" {
+			return field.Names[0].Name
+		}
+	}
+	return ""
 }

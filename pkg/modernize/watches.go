@@ -135,26 +135,15 @@ func (f *source) remarks(n ast.Node, values []ast.Expr) bool {
 // with; empty where there is none.
 func (f *source) managerIn(stack []ast.Node) string {
 	for i := len(stack) - 1; i >= 0; i-- {
-		var t *ast.FuncType
-		switch n := stack[i].(type) {
-		case *ast.CallExpr:
-			if first := chainOf(n)[0]; f.isControllerBuilder(first) && len(first.Args) == 1 {
+		if call, ok := stack[i].(*ast.CallExpr); ok {
+			if first := chainOf(call)[0]; f.isControllerBuilder(first) && len(first.Args) == 1 {
 				if text := f.source(first.Args[0]); !strings.ContainsAny(text, "(\n") {
 					return text
 				}
 			}
-			continue
-		case *ast.FuncDecl:
-			t = n.Type
-		case *ast.FuncLit:
-			t = n.Type
-		default:
-			continue
 		}
-		for _, field := range t.Params.List {
-			if f.isRuntime(field.Type, "manager", "Manager") && len(field.Names) == 1 && field.Names[0].Name != "_" {
-				return field.Names[0].Name
-			}
+		if name := parameter(stack[i], func(t ast.Expr) bool { return f.isRuntime(t, "manager", "Manager") }); name != "" {
+			return name
 		}
 	}
 	return ""

@@ -2,7 +2,6 @@ package modernize
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
 	"go/ast"
 	"path"
@@ -178,10 +177,7 @@ func (w *Webhooks) Move(today map[string][]byte) ([]Note, error) {
 			w.moveTests(pkg, today)
 		}
 	}
-	slices.SortStableFunc(w.notes, func(a, b Note) int {
-		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line))
-	})
-	return w.notes, nil
+	return sortNotes(w.notes), nil
 }
 
 // move writes the new file of a kind's webhooks.
