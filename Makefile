@@ -4,7 +4,7 @@ GO ?= go
 BIN := bin/operon
 
 # What ./... leaves out are the programs of contributors.
-ALL := ./... ./testdata/bench ./testdata/e2e/... ./testdata/fuzz ./testdata/tutorial
+ALL := ./... ./testdata/bench ./testdata/e2e/... ./testdata/fuzz ./testdata/tutorial ./testdata/typecheck
 
 .DEFAULT_GOAL := build
 .PHONY: build
@@ -28,10 +28,9 @@ e2e: build ## Run the end-to-end tests on a real node made here (Linux, root), o
 	$(GO) test -v -count=1 -parallel 5 -timeout 60m ./testdata/e2e/suite
 
 .PHONY: vet
-vet: ## Vet for every supported system
+vet: ## Vet for this system and type-check for the other supported ones
 	$(GO) vet $(ALL)
-	GOOS=darwin $(GO) vet $(ALL)
-	GOOS=windows $(GO) vet $(ALL)
+	$(GO) run ./testdata/typecheck -systems darwin,windows $(ALL)
 
 FUZZTIME ?= 5s
 
