@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/spf13/afero"
 )
@@ -25,18 +26,13 @@ func (n noSocket) RoundTrip(r *http.Request) (*http.Response, error) {
 	return nil, errors.New("no network")
 }
 
-// Tarball is a tarball of files: name, content, name, content.
-func Tarball(t *testing.T, files ...string) []byte {
+// tarball returns a tarball of files.
+func tarball(t *testing.T, files fstest.MapFS) []byte {
 	t.Helper()
 	var out bytes.Buffer
 	w := tar.NewWriter(&out)
-	for i := 0; i < len(files); i += 2 {
-		if err := w.WriteHeader(&tar.Header{Name: files[i], Mode: 0o644, Size: int64(len(files[i+1]))}); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := w.Write([]byte(files[i+1])); err != nil {
-			t.Fatal(err)
-		}
+	if err := w.AddFS(files); err != nil {
+		t.Fatal(err)
 	}
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
@@ -56,9 +52,10 @@ func TestOpenBundle(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	layer := Tarball(t, "manifests/csv.yaml", "x", "metadata/annotations.yaml", "x")
+	layer := tarball(t, fstest.MapFS{"manifests/csv.yaml": {Data: []byte("x")}, "metadata/annotations.yaml": {Data: []byte("x")}})
 	config := fmt.Sprintf(`{"config":{"Labels":{"operators.operatorframework.io.bundle.manifests.v1":"manifests/","operators.operatorframework.io.bundle.metadata.v1":"metadata/"}},"rootfs":{"type":"layers","diff_ids":["sha256:%x"]}}`, sha256.Sum256(layer))
-	saved := Tarball(t, "manifest.json", `[{"Config":"c","RepoTags":["op:v1"],"Layers":["l"]}]`, "c", config, "l", string(layer))
+	manifest := `[{"Config":"c","RepoTags":["op:v1"],"Layers":["l"]}]`
+	saved := tarball(t, fstest.MapFS{"manifest.json": {Data: []byte(manifest)}, "c": {Data: []byte(config)}, "l": {Data: layer}})
 	if err := os.WriteFile(filepath.Join(dir, "bundle.tar"), saved, 0o600); err != nil {
 		t.Fatal(err)
 	}

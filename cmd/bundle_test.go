@@ -34,7 +34,7 @@ func newBundleProject(t *testing.T, name string) *bundleProject {
 	if err := os.CopyFS(p.dir, os.DirFS(filepath.Join(from, "tree"))); err != nil {
 		t.Fatal(err)
 	}
-	p.stdin = readText(t, filepath.Join(from, "stdin.yaml"))
+	p.stdin = read(t, filepath.Join(from, "stdin.yaml"))
 	return p
 }
 
@@ -63,7 +63,7 @@ func (p *bundleProject) must(t *testing.T, args ...string) (out, errOut string) 
 
 func (p *bundleProject) file(t *testing.T, name string) string {
 	t.Helper()
-	return readText(t, filepath.Join(p.dir, filepath.FromSlash(name)))
+	return read(t, filepath.Join(p.dir, filepath.FromSlash(name)))
 }
 
 // edit replaces a text that a file must hold; an empty old text appends.

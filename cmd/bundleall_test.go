@@ -75,7 +75,7 @@ func (p *wholeProject) must(t *testing.T, args ...string) (out, errOut string) {
 func (p *wholeProject) replace(t *testing.T, name, old, text string) {
 	t.Helper()
 	file := filepath.Join(p.dir, filepath.FromSlash(name))
-	content := readText(t, file)
+	content := read(t, file)
 	if !strings.Contains(content, old) {
 		t.Fatalf("%s does not hold %q", name, old)
 	}
@@ -305,7 +305,7 @@ func TestBundleAllClone(t *testing.T) {
 	kept := func(where string) {
 		t.Helper()
 		for _, e := range edits {
-			if !strings.Contains(readText(t, filepath.Join(p.dir, e.file)), e.want) {
+			if !strings.Contains(read(t, filepath.Join(p.dir, e.file)), e.want) {
 				t.Errorf("%s: %s lost %q", where, e.file, e.want)
 			}
 		}
@@ -326,7 +326,7 @@ func TestBundleAllClone(t *testing.T) {
 	p.replace(t, memcachedType, "\tSize *int32", "\t// +kubebuilder:validation:Maximum=77\n\tSize *int32")
 	p.must(t, "bundle", "--version", "0.0.2")
 	kept("clone")
-	if csv := readText(t, filepath.Join(p.dir, memcachedCSV)); !strings.Contains(csv, "maturity: beta") {
+	if csv := read(t, filepath.Join(p.dir, memcachedCSV)); !strings.Contains(csv, "maturity: beta") {
 		t.Errorf("the base's edit is gone:\n%s", csv)
 	}
 	clone()

@@ -68,11 +68,11 @@ func replayBundleCase(t *testing.T, dir string) {
 		defer file.Close()
 		env.In, env.InFile = file, true
 	case exists(stdin):
-		env.In, env.InPipe = strings.NewReader(readText(t, stdin)), true
+		env.In, env.InPipe = strings.NewReader(read(t, stdin)), true
 	}
-	args := strings.Fields(readText(t, filepath.Join(dir, "cmd.txt")))
+	args := strings.Fields(read(t, filepath.Join(dir, "cmd.txt")))
 	code := cmd.Main(t.Context(), env, append([]string{"operon"}, args...))
-	failed := strings.TrimSpace(readText(t, filepath.Join(dir, "exit.txt"))) != "0"
+	failed := strings.TrimSpace(read(t, filepath.Join(dir, "exit.txt"))) != "0"
 	difference, differs := bundleDifferences()[name]
 	want := filepath.Join(dir, "expected")
 	if differs && difference.refused == "" {
@@ -122,7 +122,7 @@ func replayBundleCase(t *testing.T, dir string) {
 		}
 	}
 	if stdout := filepath.Join(dir, "expected-stdout.yaml"); exists(stdout) {
-		if a, b := sortedDocs(recorded(readText(t, stdout))), sortedDocs(recorded(out.String())); a != b {
+		if a, b := sortedDocs(recorded(read(t, stdout))), sortedDocs(recorded(out.String())); a != b {
 			t.Errorf("stdout differs\n%s", lineDiff(a, b))
 		}
 	}
@@ -163,13 +163,4 @@ func writeOurs(t *testing.T, dir string, before, after map[string]string) {
 func exists(name string) bool {
 	_, err := os.Stat(name)
 	return err == nil
-}
-
-func readText(t *testing.T, name string) string {
-	t.Helper()
-	data, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(data)
 }

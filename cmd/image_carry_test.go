@@ -1,12 +1,13 @@
 package cmd_test
 
 import (
+	"archive/tar"
+	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/operon-sdk/operon/cmd"
 )
 
 // TestImageBundle makes an image of a golden project's bundle, which validates wherever it lies, and from which a
@@ -166,5 +167,24 @@ func TestImageSaveLoad(t *testing.T) {
 // escaping is a tarball with an entry that leads out of it.
 func escaping(t *testing.T) []byte {
 	t.Helper()
-	return cmd.Tarball(t, "index.json", `{"manifests":[]}`, "../evil", "x")
+	return tarball(t, "index.json", `{"manifests":[]}`, "../evil", "x")
+}
+
+// tarball returns a tarball of files: name, content, name, content.
+func tarball(t *testing.T, files ...string) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	w := tar.NewWriter(&out)
+	for i := 0; i < len(files); i += 2 {
+		if err := w.WriteHeader(&tar.Header{Name: files[i], Mode: 0o644, Size: int64(len(files[i+1]))}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Write([]byte(files[i+1])); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
 }

@@ -43,6 +43,11 @@ type cluster struct {
 	*controlplane.ControlPlane
 	assets     controlplane.Assets
 	kubeconfig string
+}
+
+// managedCluster is a cluster with the manager of a project.
+type managedCluster struct {
+	*cluster
 	// log is what the manager writes.
 	log lockedBuffer
 }
@@ -126,7 +131,7 @@ func (c *cluster) eventually(want string, args ...string) {
 }
 
 // logs waits until the manager has written a text.
-func (c *cluster) logs(want string) {
+func (c *managedCluster) logs(want string) {
 	c.t.Helper()
 	for deadline := time.Now().Add(time.Minute); !strings.Contains(c.log.String(), want); time.Sleep(100 * time.Millisecond) {
 		if time.Now().After(deadline) {
@@ -164,7 +169,7 @@ current-context: local
 }
 
 // startManager builds a project's manager and runs it with no more rights than its manifests give it.
-func (c *cluster) startManager(dir, serviceAccount string, args ...string) {
+func (c *managedCluster) startManager(dir, serviceAccount string, args ...string) {
 	c.t.Helper()
 	goRun(c.t, dir, nil, "build", "-o", "bin/manager", "./cmd")
 	ctx, cancel := context.WithCancel(context.Background())
@@ -186,7 +191,7 @@ func (c *cluster) startManager(dir, serviceAccount string, args ...string) {
 
 // deploy applies a project's config/default and runs its manager here. The test plays cert-manager and
 // the network: the API server calls the webhooks at a port of this machine.
-func (c *cluster) deploy(dir, serviceAccount string) {
+func (c *managedCluster) deploy(dir, serviceAccount string) {
 	c.t.Helper()
 	port := freeWebhookPort(c.t, dir)
 	certs := c.t.TempDir()
@@ -252,7 +257,7 @@ func freeWebhookPort(t *testing.T, dir string) int {
 func TestMemcachedManager(t *testing.T) {
 	t.Parallel()
 	dir := golden(t, "memcached-operator")
-	c := startCluster(t)
+	c := &managedCluster{cluster: startCluster(t)}
 	c.deploy(dir, "memcached-operator-system:memcached-operator-controller-manager")
 
 	const deployment, object = "deployment/memcached-sample", "memcached/memcached-sample"

@@ -13,7 +13,7 @@ import (
 func TestMultigroupManager(t *testing.T) {
 	t.Parallel()
 	dir := golden(t, "multigroup-operator")
-	c := startCluster(t)
+	c := &managedCluster{cluster: startCluster(t)}
 	c.deploy(dir, "multigroup-operator-system:multigroup-operator-controller-manager")
 
 	const v1, v2 = "vessels.v1.fleet.example.org", "vessels.v2.fleet.example.org"

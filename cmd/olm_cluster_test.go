@@ -27,11 +27,16 @@ import (
 	"github.com/operon-sdk/operon/pkg/kube"
 )
 
-// olmCluster is a control plane whose pods are simulated, and so is what OLM's pods do.
-type olmCluster struct {
+// workloadCluster is a control plane whose pods are simulated.
+type workloadCluster struct {
 	*testing.T
 	plane  *controlplane.ControlPlane
 	client *kube.Client
+}
+
+// olmCluster is one in which what OLM's pods do is simulated, too.
+type olmCluster struct {
+	*workloadCluster
 	// http serves releases.
 	http http.RoundTripper
 	// dir is the working directory of commands.
@@ -39,6 +44,17 @@ type olmCluster struct {
 }
 
 func startOLMCluster(t *testing.T) *olmCluster {
+	t.Helper()
+	c := &olmCluster{workloadCluster: startWorkloadCluster(t), dir: t.TempDir()}
+	c.http = roundTrip(func(r *http.Request) (*http.Response, error) {
+		return nil, fmt.Errorf("%s: this test has no network", r.URL)
+	})
+	simulateOLM(c)
+	return c
+}
+
+// startWorkloadCluster starts one that ends with the test.
+func startWorkloadCluster(t *testing.T) *workloadCluster {
 	t.Helper()
 	assets, err := localAssets()
 	if err != nil {
@@ -61,12 +77,7 @@ func startOLMCluster(t *testing.T) *olmCluster {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &olmCluster{T: t, plane: plane, client: client, dir: t.TempDir()}
-	c.http = roundTrip(func(r *http.Request) (*http.Response, error) {
-		return nil, fmt.Errorf("%s: this test has no network", r.URL)
-	})
-	simulateOLM(c)
-	return c
+	return &workloadCluster{T: t, plane: plane, client: client}
 }
 
 type roundTrip func(*http.Request) (*http.Response, error)
@@ -100,7 +111,7 @@ func (c *olmCluster) must(t *testing.T, code int, args ...string) (out, errOut s
 }
 
 // apply makes objects of a manifest.
-func (c *olmCluster) apply(t *testing.T, manifest string) {
+func (c *workloadCluster) apply(t *testing.T, manifest string) {
 	t.Helper()
 	objects, err := kube.Decode([]byte(manifest))
 	if err != nil {
@@ -112,7 +123,7 @@ func (c *olmCluster) apply(t *testing.T, manifest string) {
 }
 
 // try does something until it succeeds.
-func (c *olmCluster) try(t *testing.T, do func() error) {
+func (c *workloadCluster) try(t *testing.T, do func() error) {
 	t.Helper()
 	var err error
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
@@ -124,7 +135,7 @@ func (c *olmCluster) try(t *testing.T, do func() error) {
 }
 
 // get reads an object, which is nil if it is not there.
-func (c *olmCluster) get(t *testing.T, apiVersion, kind, namespace, name string) *kube.Object {
+func (c *workloadCluster) get(t *testing.T, apiVersion, kind, namespace, name string) *kube.Object {
 	t.Helper()
 	o, err := c.client.Get(c.Context(), kube.Named(apiVersion, kind, namespace, name))
 	if err != nil {
@@ -133,7 +144,7 @@ func (c *olmCluster) get(t *testing.T, apiVersion, kind, namespace, name string)
 	return o
 }
 
-func (c *olmCluster) delete(t *testing.T, apiVersion, kind, namespace, name string) {
+func (c *workloadCluster) delete(t *testing.T, apiVersion, kind, namespace, name string) {
 	t.Helper()
 	if err := c.client.Delete(c.Context(), kube.Named(apiVersion, kind, namespace, name), namespace); err != nil {
 		t.Fatal(err)
@@ -141,7 +152,7 @@ func (c *olmCluster) delete(t *testing.T, apiVersion, kind, namespace, name stri
 }
 
 // patch changes an object, or its status with subresource "/status".
-func (c *olmCluster) patch(t *testing.T, o *kube.Object, subresource, patch string) {
+func (c *workloadCluster) patch(t *testing.T, o *kube.Object, subresource, patch string) {
 	t.Helper()
 	path, err := c.client.Path(c.Context(), o, o.GetNamespace())
 	if err == nil {
@@ -153,7 +164,7 @@ func (c *olmCluster) patch(t *testing.T, o *kube.Object, subresource, patch stri
 }
 
 // everything lists what the cluster holds, without what comes and goes by itself.
-func (c *olmCluster) everything(t *testing.T) []string {
+func (c *workloadCluster) everything(t *testing.T) []string {
 	t.Helper()
 	var names []string
 	resources, unserved, err := c.client.Resources(c.Context())
@@ -390,7 +401,7 @@ func (s *simulatedOLM) setPhase(ctx context.Context, csv *kube.Object, phase str
 }
 
 // kubeconfigAs writes a kubeconfig of a user who has only the rights that bindings give.
-func (c *olmCluster) kubeconfigAs(t *testing.T, user string) string {
+func (c *workloadCluster) kubeconfigAs(t *testing.T, user string) string {
 	t.Helper()
 	text := strings.Replace(string(c.plane.Kubeconfig()), "token:", "as: "+user+"\n    token:", 1)
 	name := filepath.Join(t.TempDir(), "kubeconfig")

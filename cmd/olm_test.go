@@ -348,7 +348,7 @@ func holds(t *testing.T, text string, parts ...string) {
 // tutorialTable is what operator-sdk's tutorial shows after olm install.
 func tutorialTable(t *testing.T) string {
 	t.Helper()
-	return strings.TrimSpace(readText(t, filepath.Join("..", "testdata", "olm", "tutorial-table.txt")))
+	return strings.TrimSpace(read(t, filepath.Join("..", "testdata", "olm", "tutorial-table.txt")))
 }
 
 // killedAt runs a command as a process and kills it when it sends a request, which the cluster never gets.

@@ -28,7 +28,7 @@ import (
 // scorecardCluster is a control plane behind a server that answers what a kubelet would be asked for:
 // the logs of containers, and commands in them. It remembers all requests.
 type scorecardCluster struct {
-	*olmCluster
+	*workloadCluster
 	kubeconfig string
 
 	mu      sync.Mutex
@@ -40,7 +40,7 @@ type scorecardRequest struct{ method, path, body string }
 
 func startScorecardCluster(t *testing.T) *scorecardCluster {
 	t.Helper()
-	c := &scorecardCluster{olmCluster: startOLMCluster(t)}
+	c := &scorecardCluster{workloadCluster: startWorkloadCluster(t)}
 	config, err := clientcmd.RESTConfigFromKubeConfig(c.plane.Kubeconfig())
 	if err != nil {
 		t.Fatal(err)
@@ -226,5 +226,5 @@ func (c *scorecardCluster) schedulable(t *testing.T, yes bool) {
 	if err != nil || len(nodes) != 1 {
 		t.Fatal(nodes, err)
 	}
-	c.olmCluster.patch(t, nodes[0], "", fmt.Sprintf(`{"spec":{"unschedulable":%t}}`, !yes))
+	c.workloadCluster.patch(t, nodes[0], "", fmt.Sprintf(`{"spec":{"unschedulable":%t}}`, !yes))
 }

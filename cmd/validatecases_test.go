@@ -129,10 +129,10 @@ func replayValidateCase(t *testing.T, dir string) {
 	}
 	env := os.Environ()
 	if file := filepath.Join(dir, "env.txt"); exists(file) {
-		env = append(env, strings.Split(strings.TrimSpace(readText(t, file)), "\n")...)
+		env = append(env, strings.Split(strings.TrimSpace(read(t, file)), "\n")...)
 	}
 	if file := filepath.Join(dir, "mkdirs.txt"); exists(file) {
-		for _, folder := range strings.Fields(readText(t, file)) {
+		for _, folder := range strings.Fields(read(t, file)) {
 			if err := os.MkdirAll(filepath.Join(work, folder), 0o755); err != nil {
 				t.Fatal(err)
 			}
@@ -141,7 +141,7 @@ func replayValidateCase(t *testing.T, dir string) {
 	if exists(filepath.Join(dir, "fakebin")) {
 		t.Setenv("PATH", filepath.Join(work, "fakebin")+string(os.PathListSeparator)+os.Getenv("PATH"))
 	}
-	for i, line := range strings.Split(strings.TrimSpace(readText(t, filepath.Join(dir, "cmd.txt"))), "\n") {
+	for i, line := range strings.Split(strings.TrimSpace(read(t, filepath.Join(dir, "cmd.txt"))), "\n") {
 		number := string(rune('1' + i))
 		if i >= 9 {
 			number = "1" + string(rune('0'+i-9))
@@ -156,7 +156,7 @@ func replayValidateCall(t *testing.T, work, call, line string, environ []string,
 	name, _, _ := strings.Cut(call, "/")
 	args := shellFields(line)
 	code, out, errOut := runIn(t, work, environ, args...)
-	failed := strings.TrimSpace(readText(t, expected+".exit")) != "0"
+	failed := strings.TrimSpace(read(t, expected+".exit")) != "0"
 	if says, ok := validateCalls()[call]; ok {
 		if code == 0 || !regexp.MustCompile(says).MatchString(errOut) {
 			t.Errorf("exit code %d, stderr does not say %q:\n%s", code, says, errOut)
@@ -197,7 +197,7 @@ func replayValidateCall(t *testing.T, work, call, line string, environ []string,
 		}
 		return
 	}
-	compareOutputs(t, name, recordedOutputs(t, readText(t, expected+".stdout")), got.Outputs)
+	compareOutputs(t, name, recordedOutputs(t, read(t, expected+".stdout")), got.Outputs)
 }
 
 // compareOutputs compares findings, apart from the deliberate differences and from repetitions.
