@@ -54,7 +54,7 @@ bench: build ## Measure Operon beside controller-gen, kustomize and kubebuilder
 
 .PHONY: golden
 golden: ## Rewrite the golden trees with what the commands write now
-	$(GO) test ./cmd -run 'TestGolden$$' -update
+	$(GO) test ./cmd/internal/test/golden -run 'TestGolden$$' -update
 
 .PHONY: help
 help: ## Show this list

@@ -10,15 +10,25 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/operon-sdk/operon/cmd/internal/clitest"
 )
 
 const module = "github.com/operon-sdk/operon"
+
+const (
+	// clitestRoom is what the tests of the command line share; only tests import it.
+	clitestRoom = "cmd/internal/clitest"
+	// testRooms is the prefix of packages that consist of tests.
+	testRooms = "cmd/internal/test/"
+)
 
 // house says which rooms a room may use. A room that is not here is a room nobody agreed on.
 func house() map[string][]string {
 	return map[string][]string{
 		"":                    {"cmd"},
 		"cmd":                 {"pkg/project", "pkg/scaffold", "pkg/codegen", "pkg/reshape", "pkg/manifest", "pkg/kube", "pkg/controlplane", "pkg/local", "pkg/bundle", "pkg/bundle/base", "pkg/bundle/catalog", "pkg/bundle/validate", "pkg/image", "pkg/olm", "pkg/scorecard", "pkg/upgrade", "pkg/modernize"},
+		clitestRoom:           {"cmd", "pkg/controlplane", "pkg/kube", "pkg/manifest"},
 		"pkg/project":         {},
 		"pkg/scaffold":        {"templates"},
 		"pkg/codegen":         {},
@@ -50,7 +60,7 @@ func libraries() map[string][]string {
 		"sigs.k8s.io/kubebuilder":                         {"pkg/project", "pkg/scaffold"},
 		"sigs.k8s.io/kustomize":                           {"pkg/manifest"},
 		"k8s.io/client-go":                                {"pkg/kube"},
-		"github.com/google/go-containerregistry":          {"pkg/image"},
+		"github.com/google/go-containerregistry":          {"pkg/image", clitestRoom},
 		"github.com/docker":                               {"pkg/image"},
 		"github.com/spdx/tools-golang":                    {"pkg/image"},
 		"github.com/BurntSushi/toml":                      {"pkg/image"},
@@ -62,7 +72,7 @@ func libraries() map[string][]string {
 // TestHouse holds the direction of dependencies: cmd → pkg → templates, and each library in its room.
 func TestHouse(t *testing.T) {
 	t.Parallel()
-	out, err := exec.Command("go", "list", "-json=ImportPath,Imports", module+"/...").Output()
+	out, err := exec.Command("go", "list", "-json=ImportPath,GoFiles,Imports", module+"/...").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,6 +81,7 @@ func TestHouse(t *testing.T) {
 	for decoder := json.NewDecoder(strings.NewReader(string(out))); ; {
 		var pkg struct {
 			ImportPath string
+			GoFiles    []string
 			Imports    []string
 		}
 		if err := decoder.Decode(&pkg); errors.Is(err, io.EOF) {
@@ -79,6 +90,12 @@ func TestHouse(t *testing.T) {
 			t.Fatal(err)
 		}
 		room := strings.TrimPrefix(strings.TrimPrefix(pkg.ImportPath, module), "/")
+		if strings.HasPrefix(room, testRooms) {
+			if len(pkg.GoFiles) > 0 {
+				t.Errorf("package %s must consist of tests", room)
+			}
+			continue
+		}
 		allowed, ok := rooms[room]
 		if !ok {
 			t.Errorf("package %s is not a room of the house", room)
@@ -104,7 +121,7 @@ func TestHouse(t *testing.T) {
 // TestTemplatesAreTemplates holds that everything below templates is a template but embed.go.
 func TestTemplatesAreTemplates(t *testing.T) {
 	t.Parallel()
-	walk(t, filepath.Join("..", "templates"), func(p string, d fs.DirEntry) {
+	clitest.WalkTree(t, clitest.Root("templates"), func(p string, d fs.DirEntry) {
 		if !d.IsDir() && filepath.Base(p) != "embed.go" && !strings.HasSuffix(p, ".tmpl") {
 			t.Errorf("%s does not end in .tmpl", p)
 		}

@@ -1,0 +1,111 @@
+package clitest
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/operon-sdk/operon/pkg/controlplane"
+)
+
+// Cluster is a running API server with a kubectl that talks to it.
+type Cluster struct {
+	T *testing.T
+	*controlplane.ControlPlane
+	assets     controlplane.Assets
+	Kubeconfig string
+}
+
+func StartCluster(t *testing.T) *Cluster {
+	t.Helper()
+	assets, err := ControlPlaneAssets()
+	if err != nil {
+		t.Fatal(err)
+	}
+	plane, err := controlplane.Start(context.Background(), assets, controlplane.StartOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := plane.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return &Cluster{T: t, ControlPlane: plane, assets: assets, Kubeconfig: plane.KubeconfigPath()}
+}
+
+// Kubectl runs kubectl with a manifest on stdin and returns what it prints.
+func (c *Cluster) Kubectl(stdin string, args ...string) (string, error) {
+	k := exec.Command(c.assets.Path(controlplane.Kubectl), args...)
+	k.Env = append(os.Environ(), "KUBECONFIG="+c.Kubeconfig)
+	k.Stdin = strings.NewReader(stdin)
+	out, err := k.CombinedOutput()
+	if err != nil {
+		return string(out), fmt.Errorf("kubectl %s: %w\n%s", strings.Join(args, " "), err, out)
+	}
+	return string(out), nil
+}
+
+func (c *Cluster) Must(stdin string, args ...string) string {
+	c.T.Helper()
+	out, err := c.Kubectl(stdin, args...)
+	if err != nil {
+		c.T.Fatal(err)
+	}
+	return out
+}
+
+// MustRefuse holds that a request ends with an error that has a text.
+func (c *Cluster) MustRefuse(want, stdin string, args ...string) {
+	c.T.Helper()
+	if out, err := c.Kubectl(stdin, args...); err == nil || !strings.Contains(out, want) {
+		c.T.Errorf("kubectl %s says %q (%v), want %q", strings.Join(args, " "), out, err, want)
+	}
+}
+
+// Eventually asks until the answer is as wanted.
+func (c *Cluster) Eventually(want string, args ...string) {
+	c.T.Helper()
+	var got string
+	var err error
+	for deadline := time.Now().Add(3 * time.Minute); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+		if got, err = c.Kubectl("", args...); err == nil && strings.TrimSpace(got) == want {
+			return
+		}
+	}
+	c.T.Fatalf("kubectl %s: got %q (%v), want %q", strings.Join(args, " "), got, err, want)
+}
+
+// KubeconfigAs writes a kubeconfig that acts as a service account: what its roles do not allow fails.
+func (c *Cluster) KubeconfigAs(serviceAccount string) string {
+	c.T.Helper()
+	text := fmt.Sprintf(`apiVersion: v1
+kind: Config
+clusters:
+- name: local
+  cluster:
+    server: %s
+    certificate-authority-data: %s
+users:
+- name: manager
+  user:
+    token: %s
+    as: system:serviceaccount:%s
+    as-groups: ["system:serviceaccounts", "system:authenticated"]
+contexts:
+- name: local
+  context: {cluster: local, user: manager}
+current-context: local
+`, c.URL, base64.StdEncoding.EncodeToString(c.CAData), c.Token, serviceAccount)
+	name := filepath.Join(c.T.TempDir(), "kubeconfig")
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		c.T.Fatal(err)
+	}
+	return name
+}

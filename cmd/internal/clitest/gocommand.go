@@ -1,0 +1,53 @@
+package clitest
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// DownloadModules downloads the modules that scaffolded projects require, once per test binary: commands that create
+// something open no socket, so the module cache must hold them.
+var DownloadModules = sync.OnceValue(func() error {
+	c := exec.Command("go", "mod", "download")
+	c.Dir = Testdata("memcached-operator")
+	out, err := c.CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("go mod download in %s: %w\n%s", c.Dir, err, out)
+	}
+	return nil
+})
+
+// RunGo runs the go command in a project with env added to its environment, fails the test if that fails, and returns
+// the output.
+func RunGo(t testing.TB, dir string, env []string, args ...string) string {
+	t.Helper()
+	c := GoCommand(dir, args...)
+	c.Env = append(c.Env, env...)
+	out, err := c.CombinedOutput()
+	if err != nil {
+		t.Fatalf("go %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return string(out)
+}
+
+// GoCommand returns a go command that runs in a project.
+func GoCommand(dir string, args ...string) *exec.Cmd {
+	c := exec.Command("go", args...)
+	c.Dir = dir
+	c.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOTOOLCHAIN=local")
+	return c
+}
+
+// GoEnv returns a setting of the go command.
+func GoEnv(t *testing.T, key string) string {
+	t.Helper()
+	out, err := exec.Command("go", "env", key).Output()
+	if err != nil {
+		t.Fatalf("go env %s: %v", key, err)
+	}
+	return strings.TrimSpace(string(out))
+}

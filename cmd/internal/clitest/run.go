@@ -1,0 +1,70 @@
+package clitest
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/operon-sdk/operon/cmd"
+)
+
+// NewProject runs commands in a new directory named variant and returns the directory.
+func NewProject(t *testing.T, commands ...string) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "variant")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, command := range commands {
+		MustRun(t, dir, strings.Fields(command)...)
+	}
+	return dir
+}
+
+// Run runs a command in this process, without a terminal and without input. An empty cache is no cache directory.
+func Run(tb testing.TB, dir, cache string, args ...string) (code int, out, errOut string) {
+	tb.Helper()
+	env, err := cmd.System()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	var o, e bytes.Buffer
+	env.In, env.Out, env.Err = strings.NewReader(""), &o, &e
+	env.InTerminal, env.OutTerminal, env.ErrTerminal = false, false, false
+	env.InPipe, env.InFile = false, false
+	env.Dir, env.CacheDir = dir, cache
+	if args[0] == "bundle" { // createdAt
+		env.Environ = append(env.Environ, "SOURCE_DATE_EPOCH=1767225600")
+	}
+	if err := DownloadModules(); err != nil {
+		tb.Fatal(err)
+	}
+	code = cmd.Main(context.Background(), env, append([]string{"operon"}, args...))
+	return code, o.String(), e.String()
+}
+
+// MustRun runs a command, fails the test unless it exits with 0, and returns stdout.
+func MustRun(t *testing.T, dir string, args ...string) string {
+	t.Helper()
+	if args[0] == "operon" {
+		args = args[1:]
+	}
+	code, out, errOut := Run(t, dir, "", args...)
+	if code != 0 {
+		t.Fatalf("operon %s: exit code %d\n%s%s", strings.Join(args, " "), code, out, errOut)
+	}
+	return out
+}
+
+// MustReject runs a command, fails the test unless it exits with 2 (wrong use), and returns stderr.
+func MustReject(t *testing.T, dir string, args ...string) string {
+	t.Helper()
+	code, out, errOut := Run(t, dir, "", args...)
+	if code != 2 {
+		t.Fatalf("operon %s: exit code %d\n%s%s", strings.Join(args, " "), code, out, errOut)
+	}
+	return errOut
+}

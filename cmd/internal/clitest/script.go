@@ -1,0 +1,25 @@
+package clitest
+
+import (
+	"os"
+	"regexp"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// ReplaceInScript is a command of scripts that edits files: replace REGEXP TEXT FILE... Every file must match.
+func ReplaceInScript(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 3 {
+		ts.Fatalf("usage: replace REGEXP TEXT FILE...")
+	}
+	pattern := regexp.MustCompile("(?m)" + args[0])
+	text := strings.NewReplacer(`\n`, "\n", `\r`, "\r", `\t`, "\t", `\ufeff`, "\uFEFF").Replace(args[1])
+	for _, name := range args[2:] {
+		old := ts.ReadFile(name)
+		if !pattern.MatchString(old) {
+			ts.Fatalf("%s does not match %s", name, args[0])
+		}
+		ts.Check(os.WriteFile(ts.MkAbs(name), []byte(pattern.ReplaceAllString(old, text)), 0o644))
+	}
+}

@@ -1,0 +1,102 @@
+package clitest
+
+import (
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+// CopyTree copies a directory to a new one of the same base name.
+func CopyTree(t testing.TB, dir string) string {
+	t.Helper()
+	to := filepath.Join(t.TempDir(), filepath.Base(dir))
+	if err := os.CopyFS(to, os.DirFS(dir)); err != nil {
+		t.Fatal(err)
+	}
+	return to
+}
+
+// WriteFiles writes files, by slash-separated path, into a directory.
+func WriteFiles(t *testing.T, dir string, files map[string]string) {
+	t.Helper()
+	for name, text := range files {
+		name = filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// CompareTrees checks that two directories have the same files with the same bytes.
+func CompareTrees(t testing.TB, want, got string) {
+	t.Helper()
+	wantFiles, gotFiles := ReadTree(t, want), ReadTree(t, got)
+	for _, name := range SortedKeys(wantFiles) {
+		have, ok := gotFiles[name]
+		switch {
+		case !ok:
+			t.Errorf("%s is in the golden tree but is not written", name)
+		case have != wantFiles[name]:
+			t.Errorf("%s differs from the golden tree (make golden rewrites it)", name)
+		}
+	}
+	for _, name := range SortedKeys(gotFiles) {
+		if _, ok := wantFiles[name]; !ok {
+			t.Errorf("%s is written but is not in the golden tree", name)
+		}
+	}
+}
+
+// ReadTree returns the files below a directory by slash-separated path.
+func ReadTree(t testing.TB, dir string) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	WalkTree(t, dir, func(p string, d fs.DirEntry) {
+		if d.IsDir() {
+			return
+		}
+		data, err := os.ReadFile(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rel, err := filepath.Rel(dir, p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[filepath.ToSlash(rel)] = string(data)
+	})
+	return files
+}
+
+// WalkTree visits a directory and all files and directories below it.
+func WalkTree(t testing.TB, dir string, visit func(p string, d fs.DirEntry)) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
+		if err == nil {
+			visit(p, d)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// SortedKeys returns the keys of a map in order.
+func SortedKeys(m map[string]string) []string {
+	return slices.Sorted(maps.Keys(m))
+}
+
+// NewDir writes files into a new directory and returns that.
+func NewDir(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	WriteFiles(t, dir, files)
+	return dir
+}

@@ -1,0 +1,337 @@
+package bundle
+
+import (
+	"bytes"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/afero"
+
+	"github.com/operon-sdk/operon/cmd"
+	"github.com/operon-sdk/operon/cmd/internal/clitest"
+)
+
+// wholeProject is a copy of a golden project, with a cache of its own.
+type wholeProject struct {
+	dir, cache string
+	now        time.Time
+}
+
+func newWholeProject(t *testing.T, name string) *wholeProject {
+	t.Helper()
+	if err := clitest.DownloadModules(); err != nil {
+		t.Fatal(err)
+	}
+	p := &wholeProject{dir: filepath.Join(t.TempDir(), name), cache: t.TempDir(), now: time.Unix(1700000000, 0)}
+	if err := os.CopyFS(p.dir, os.DirFS(clitest.Testdata(name))); err != nil {
+		t.Fatal(err)
+	}
+	p.forget(t)
+	return p
+}
+
+// forget takes the bundle away.
+func (p *wholeProject) forget(t *testing.T) {
+	t.Helper()
+	for _, name := range []string{"bundle", "bundle.Dockerfile"} {
+		if err := os.RemoveAll(filepath.Join(p.dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// run calls a command, a minute after the last time.
+func (p *wholeProject) run(t *testing.T, args ...string) (code int, out, errOut string) {
+	t.Helper()
+	var o, e bytes.Buffer
+	env, err := cmd.System()
+	if err != nil {
+		t.Fatal(err)
+	}
+	env.In, env.Out, env.Err, env.Dir, env.FS, env.CacheDir = strings.NewReader(""), &o, &e, p.dir, afero.NewOsFs(), p.cache
+	env.InTerminal, env.OutTerminal, env.ErrTerminal, env.InPipe, env.InFile = false, false, false, true, false
+	now := p.now
+	env.Now = func() time.Time { return now }
+	p.now = p.now.Add(time.Minute)
+	code = cmd.Main(t.Context(), env, append([]string{"operon"}, args...))
+	return code, o.String(), e.String()
+}
+
+func (p *wholeProject) must(t *testing.T, args ...string) (out, errOut string) {
+	t.Helper()
+	code, out, errOut := p.run(t, args...)
+	if code != 0 {
+		t.Fatalf("%v: exit code %d\n%s", args, code, errOut)
+	}
+	return out, errOut
+}
+
+// replace exchanges a text in a file of the project.
+func (p *wholeProject) replace(t *testing.T, name, old, text string) {
+	t.Helper()
+	file := filepath.Join(p.dir, filepath.FromSlash(name))
+	content := clitest.ReadFile(t, file)
+	if !strings.Contains(content, old) {
+		t.Fatalf("%s does not hold %q", name, old)
+	}
+	if err := os.WriteFile(file, []byte(strings.Replace(content, old, text, 1)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// unchanged calls a command that must write nothing.
+func (p *wholeProject) unchanged(t *testing.T, args ...string) (code int, out, errOut string) {
+	t.Helper()
+	before := clitest.ReadTree(t, p.dir)
+	code, out, errOut = p.run(t, args...)
+	if after := clitest.ReadTree(t, p.dir); !maps.Equal(before, after) {
+		t.Errorf("%v wrote something", args)
+	}
+	return code, out, errOut
+}
+
+const (
+	memcachedCSV  = "bundle/manifests/memcached-operator.clusterserviceversion.yaml"
+	memcachedBase = "config/manifests/bases/memcached-operator.clusterserviceversion.yaml"
+	memcachedType = "api/v1alpha1/memcached_types.go"
+)
+
+// TestBundleAllIsMakeBundle holds that one command makes of every golden project what the conventional steps of
+// its Makefile make.
+func TestBundleAllIsMakeBundle(t *testing.T) {
+	t.Parallel()
+	for _, name := range clitest.GoldenProjects(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p, made := newWholeProject(t, name), newWholeProject(t, name)
+			p.must(t, "bundle", "--version", "0.0.1", "--image", "registry.example.com:5000/team/op:v0.0.1", "--channels", "beta,stable", "--default-channel", "stable")
+			c := exec.Command("make", "bundle", "VERSION=0.0.1", "IMG=registry.example.com:5000/team/op:v0.0.1", "CHANNELS=beta,stable", "DEFAULT_CHANNEL=stable")
+			c.Dir = made.dir
+			c.Env = append(os.Environ(), "SOURCE_DATE_EPOCH=1700000000", "XDG_CACHE_HOME="+made.cache)
+			out, err := c.CombinedOutput()
+			if err != nil {
+				t.Fatalf("make bundle: %v\n%s", err, out)
+			}
+			got, want := clitest.ReadTree(t, p.dir), clitest.ReadTree(t, made.dir)
+			for _, file := range slices.Sorted(maps.Keys(want)) {
+				if got[file] != want[file] {
+					t.Errorf("%s differs from that of make bundle:\n%s", file, clitest.DiffLines(want[file], got[file]))
+				}
+			}
+			for file := range got {
+				if _, ok := want[file]; !ok {
+					t.Errorf("make bundle makes no %s", file)
+				}
+			}
+			if image := "image: registry.example.com:5000/team/op:v0.0.1"; !strings.Contains(got["bundle/manifests/"+name+".clusterserviceversion.yaml"], image) {
+				t.Errorf("the CSV has no %s", image)
+			}
+		})
+	}
+}
+
+// TestBundleAllAgain holds that a bundle is made again only where something has changed, from any folder, with
+// what flags do not say as it was; and that --check tells a stale one without writing.
+func TestBundleAllAgain(t *testing.T) {
+	t.Parallel()
+	p := newWholeProject(t, "memcached-operator")
+	p.must(t, "bundle", "--channels", "stable")
+	if csv := clitest.ReadTree(t, p.dir)[memcachedCSV]; !strings.Contains(csv, "\n  version: 0.0.1\n") {
+		t.Errorf("the first bundle is not of the Makefile's version:\n%s", csv)
+	}
+	root := p.dir
+	p.dir = filepath.Join(root, "api")
+	if code, out, errOut := p.unchanged(t, "bundle"); code != 0 || out != "" {
+		t.Errorf("the second time: exit code %d\n%s%s", code, out, errOut)
+	}
+	p.dir = root
+	if code, out, errOut := p.unchanged(t, "bundle", "--check"); code != 0 || out != "" {
+		t.Errorf("--check of a fresh bundle: exit code %d\n%s%s", code, out, errOut)
+	}
+
+	p.replace(t, memcachedType, "\tSize *int32", "\t// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName=\"How Many\"\n\t// +kubebuilder:validation:Maximum=77\n\tSize *int32")
+	code, out, errOut := p.unchanged(t, "bundle", "--check")
+	if code != 1 || !strings.Contains(errOut, "stale") {
+		t.Errorf("--check of a stale bundle: exit code %d\n%s", code, errOut)
+	}
+	for _, line := range []string{"+                maximum: 77", "+        displayName: How Many", "+++ b/" + memcachedCSV, "+++ b/config/crd/bases/cache.example.com_memcacheds.yaml"} {
+		if !strings.Contains(out, line) {
+			t.Errorf("--check does not print %q:\n%s", line, out)
+		}
+	}
+	if code, out, _ := p.unchanged(t, "bundle", "--dry-run"); code != 0 || !strings.Contains(out, "+                maximum: 77") {
+		t.Errorf("--dry-run: exit code %d\n%s", code, out)
+	}
+	p.must(t, "bundle", "--version", "0.0.2", "--replaces", "memcached-operator.v0.0.1", "--skip-range", ">=0.0.1 <0.0.2")
+	files := clitest.ReadTree(t, p.dir)
+	for file, texts := range map[string][]string{
+		memcachedCSV:                       {"name: memcached-operator.v0.0.2", "replaces: memcached-operator.v0.0.1", "olm.skipRange: '>=0.0.1 <0.0.2'", "displayName: How Many"},
+		memcachedBase:                      {"replaces: memcached-operator.v0.0.1", "olm.skipRange: '>=0.0.1 <0.0.2'"},
+		"bundle/metadata/annotations.yaml": {"channels.v1: stable\n"},
+		"bundle/manifests/cache.example.com_memcacheds.yaml": {"maximum: 77"},
+	} {
+		for _, text := range texts {
+			if !strings.Contains(files[file], text) {
+				t.Errorf("%s does not hold %q:\n%s", file, text, files[file])
+			}
+		}
+	}
+	if code, out, errOut := p.unchanged(t, "bundle", "--check"); code != 0 || out != "" {
+		t.Errorf("what --replaces and --skip-range said is forgotten: exit code %d\n%s%s", code, out, errOut)
+	}
+}
+
+// TestBundleAllUndescribed holds that nobody is asked where nobody is, and that the scaffold's texts do not go
+// unseen.
+func TestBundleAllUndescribed(t *testing.T) {
+	t.Parallel()
+	p := newWholeProject(t, "minimal-operator")
+	p.dir = filepath.Join(t.TempDir(), "fresh-operator")
+	if err := os.Mkdir(p.dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	p.must(t, "init", "--domain", "example.com", "--repo", "example.com/fresh-operator")
+	if out, errOut := p.must(t, "bundle"); strings.Contains(out, "(required)") || !strings.Contains(errOut, "nobody has described the operator yet") {
+		t.Errorf("the scaffold's texts went unseen, or were asked for:\n%s%s", out, errOut)
+	}
+	p.must(t, "bundle", "--display-name", "Fresh Air", "--description", "Opens windows.")
+	csv := clitest.ReadTree(t, p.dir)["bundle/manifests/fresh-operator.clusterserviceversion.yaml"]
+	if !strings.Contains(csv, "displayName: Fresh Air") || !strings.Contains(csv, "description: Opens windows.") {
+		t.Errorf("what flags say is not in the CSV:\n%s", csv)
+	}
+	if _, errOut := p.must(t, "bundle"); strings.Contains(errOut, "nobody has described") {
+		t.Errorf("a description was not seen:\n%s", errOut)
+	}
+}
+
+// TestBundleAllOrNothing holds that a step that fails undoes those before it, and that a kustomization is built
+// again when any of its files has changed.
+func TestBundleAllOrNothing(t *testing.T) {
+	t.Parallel()
+	p := newWholeProject(t, "memcached-operator")
+	p.must(t, "bundle")
+	p.replace(t, memcachedType, "\tSize *int32", "\t// +kubebuilder:validation:Maximum=77\n\tSize *int32")
+	p.replace(t, "config/samples/kustomization.yaml", "resources:\n", "resources:\n- missing.yaml\n")
+	if code, out, errOut := p.unchanged(t, "bundle"); code != 2 || out != "" || !strings.Contains(errOut, "missing.yaml") || strings.Contains(errOut, p.dir) {
+		t.Errorf("exit code %d\n%s%s", code, out, errOut)
+	}
+	p.replace(t, "config/samples/kustomization.yaml", "- missing.yaml\n", "")
+	p.replace(t, "config/samples/cache_v1alpha1_memcached.yaml", "size: 1", "size: 3")
+	p.must(t, "bundle")
+	if csv := clitest.ReadTree(t, p.dir)[memcachedCSV]; !strings.Contains(csv, `"size": 3`) {
+		t.Errorf("the sample's change is not in the CSV:\n%s", csv)
+	}
+	p.replace(t, "config/manager/manager.yaml", "image: controller:latest", "image: other:latest")
+	if code, _, errOut := p.unchanged(t, "bundle", "--image", "registry.example.com/op:v1"); code != 2 || !strings.Contains(errOut, "reaches no container") {
+		t.Errorf("an image that goes nowhere: exit code %d\n%s", code, errOut)
+	}
+}
+
+// TestBundleAllRefuses holds that all that is wrong with the flags is said at once.
+func TestBundleAllRefuses(t *testing.T) {
+	t.Parallel()
+	p := newWholeProject(t, "memcached-operator")
+	code, _, errOut := p.unchanged(t, "bundle", "--version", "v1", "--image", "Not An Image", "--replaces", "Bad Name", "--skip-range", "often",
+		"--channels", "a b", "--output-dir", "../out", "--registry-mirror", "x", "--provider-url", "nowhere", "--prefer", "neither")
+	if code != 2 {
+		t.Errorf("exit code %d", code)
+	}
+	for _, flag := range []string{"--version", "--image", "--replaces", "--skip-range", "--channels", "--output-dir", "--registry-mirror", "--provider-url", "--prefer"} {
+		if strings.Count(errOut, flag+" \"") != 1 {
+			t.Errorf("%s is not named once:\n%s", flag, errOut)
+		}
+	}
+	if code, _, errOut := p.unchanged(t, "bundle", "--version", "0.0.2", "--replaces", "memcached-operator.v0.0.2"); code != 2 || !strings.Contains(errOut, "this CSV itself") {
+		t.Errorf("exit code %d\n%s", code, errOut)
+	}
+	if err := os.MkdirAll(filepath.Join(p.dir, "bundle/manifests"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	clitest.WriteFile(t, filepath.Join(p.dir, "bundle/manifests/mine.yaml"), "apiVersion: v1\nkind: [\n")
+	if code, _, errOut := p.unchanged(t, "bundle"); code != 2 || !strings.Contains(errOut, "bundle/manifests/mine.yaml:") {
+		t.Errorf("a broken manifest beside those that are made: exit code %d\n%s", code, errOut)
+	}
+}
+
+// TestBundleAllStrict holds that --strict takes what is scaffolded, where OLM puts its own in the place of what is
+// left out, and refuses to lose anything else.
+func TestBundleAllStrict(t *testing.T) {
+	t.Parallel()
+	for _, name := range clitest.GoldenProjects(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newWholeProject(t, name)
+			_, errOut := p.must(t, "bundle", "--strict")
+			if !strings.Contains(errOut, "note: config/manifests:1: Namespace "+name+"-system is left out: ") {
+				t.Errorf("the Namespace is left out without a word:\n%s", errOut)
+			}
+			p.replace(t, "config/manager/manager.yaml", "apiVersion: apps/v1\n", "apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata:\n  name: more\n---\napiVersion: apps/v1\n")
+			code, _, errOut := p.unchanged(t, "bundle", "--strict")
+			if code != 2 || strings.Count(errOut, "error: ") != 2 || !strings.Contains(errOut, "HorizontalPodAutoscaler "+name+"-system/"+name+"-more is left out") {
+				t.Errorf("exit code %d\n%s", code, errOut)
+			}
+		})
+	}
+}
+
+// TestBundleAllClone holds that a bundle with edits of every kind is not stale in a clone, and keeps them there when
+// something else changes.
+func TestBundleAllClone(t *testing.T) {
+	t.Parallel()
+	p := newWholeProject(t, "memcached-operator")
+	p.must(t, "bundle", "--channels", "stable", "--image", "registry.example.com/op:v1")
+	const service = "bundle/manifests/memcached-operator-controller-manager-metrics-service_v1_service.yaml"
+	edits := []struct{ file, old, text, want string }{
+		{memcachedCSV, "replicas: 1", "replicas: 2", "replicas: 2"},
+		{memcachedCSV, "    capabilities: ", "    example.com/by: hand\n    capabilities: ", "example.com/by: hand"},
+		{service, "  name: memcached", "  annotations:\n    example.com/by: hand\n  name: memcached", "example.com/by: hand"},
+		{service, "port: 8443", "port: 8444", "port: 8444"},
+		{"bundle/manifests/cache.example.com_memcacheds.yaml", "    storage: true\n", "    storage: true\n    deprecated: true\n", "deprecated: true"},
+		{"bundle/tests/scorecard/config.yaml", "parallel: true", "parallel: false", "parallel: false"},
+		{"bundle/metadata/annotations.yaml", "channels.v1: stable", "channels.v1: fast", "channels.v1: fast"},
+		{"bundle.Dockerfile", "channels.v1=stable", "channels.v1=fast", "channels.v1=fast"},
+		{"bundle.Dockerfile", "COPY bundle/metadata /metadata/\n", "COPY bundle/metadata /metadata/\nCOPY LICENSE /licenses/\n", "COPY LICENSE /licenses/"},
+	}
+	for _, e := range edits {
+		p.replace(t, e.file, e.old, e.text)
+	}
+	p.replace(t, memcachedBase, "  maturity: alpha", "  maturity: beta")
+	p.must(t, "bundle")
+	kept := func(where string) {
+		t.Helper()
+		for _, e := range edits {
+			if !strings.Contains(clitest.ReadFile(t, filepath.Join(p.dir, e.file)), e.want) {
+				t.Errorf("%s: %s lost %q", where, e.file, e.want)
+			}
+		}
+	}
+	kept("here")
+	clone := func() {
+		t.Helper()
+		dir := filepath.Join(t.TempDir(), "elsewhere")
+		if err := os.CopyFS(dir, os.DirFS(p.dir)); err != nil {
+			t.Fatal(err)
+		}
+		p.dir, p.cache = dir, t.TempDir()
+	}
+	clone()
+	if code, out, errOut := p.unchanged(t, "bundle", "--check"); code != 0 || out != "" {
+		t.Errorf("--check in a clone: exit code %d\n%s%s", code, out, errOut)
+	}
+	p.replace(t, memcachedType, "\tSize *int32", "\t// +kubebuilder:validation:Maximum=77\n\tSize *int32")
+	p.must(t, "bundle", "--version", "0.0.2")
+	kept("clone")
+	if csv := clitest.ReadFile(t, filepath.Join(p.dir, memcachedCSV)); !strings.Contains(csv, "maturity: beta") {
+		t.Errorf("the base's edit is gone:\n%s", csv)
+	}
+	clone()
+	if code, out, errOut := p.unchanged(t, "bundle", "--check"); code != 0 || out != "" {
+		t.Errorf("--check in a clone of the clone: exit code %d\n%s%s", code, out, errOut)
+	}
+}

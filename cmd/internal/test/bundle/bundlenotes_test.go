@@ -1,0 +1,137 @@
+package bundle
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/operon-sdk/operon/cmd/internal/clitest"
+)
+
+// TestBundleTells holds that what is not taken over into a bundle, or not as it is written, does not go unseen, and
+// which of it is lost.
+func TestBundleTells(t *testing.T) {
+	t.Parallel()
+	const config = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: bath\n"
+	base := func(definitions string) string {
+		return "apiVersion: operators.coreos.com/v1alpha1\nkind: ClusterServiceVersion\nmetadata:\n  name: newt-operator.v0.0.0\nspec:\n  displayName: Newts\n  installModes:\n" +
+			"  - {supported: true, type: AllNamespaces}\n  customresourcedefinitions:\n" + definitions
+	}
+	for _, c := range []struct {
+		name  string
+		more  string            // after what is piped in
+		files map[string]string // in deploy, which is read instead of the pipe
+		base  string
+		says  string
+		lost  bool
+	}{
+		{name: "hidden", files: map[string]string{".draft.yaml": config}, says: "deploy/.draft.yaml is hidden and was not read; rename it", lost: true},
+		{name: "hidden folder", files: map[string]string{".old/a.yaml": config}, says: "deploy/.old is hidden and was not read", lost: true},
+		{name: "kustomization", files: map[string]string{"kustomization.yaml": "resources: []\n"}, says: "deploy/kustomization.yaml is a kustomization and was not read", lost: true},
+		{name: "values", files: map[string]string{"values.yaml": "replicas: 1\n"}, says: "deploy/values.yaml:1: the document is no Kubernetes object", lost: true},
+		{name: "link to a folder", files: map[string]string{"link": "->.."}, says: "deploy/link is no regular file and was not read", lost: true},
+		{name: "document", more: "---\nreplicas: 1\n", says: "the document is no Kubernetes object, being without apiVersion and kind, and was not read; leave it out", lost: true},
+		{name: "twice", more: "---\n" + config + "---\n" + config, says: "ConfigMap bath is there twice, first at stdin:", lost: false},
+		{name: "unknown field", more: "---\napiVersion: v1\nkind: Service\nmetadata:\n  name: bath\nspec:\n  prots: []\n  porst: {a: 1}\n", says: "Service bath has a field spec.porst that Kubernetes does not know", lost: true},
+		{name: "annotations", more: "---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: more, annotations: {a: b}}\nspec:\n  selector: {matchLabels: {a: b}}\n  template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: registry.example/c:1}]}}\n",
+			says: "Deployment more has annotations of its own; a CSV has no place for them", lost: true},
+		{name: "owned without CRD", base: base("    owned:\n    - {kind: Toad, name: toads.pond.newts.example, version: v1}\n"), says: "the owned entry toads.pond.newts.example v1 Toad of the base CSV has no CRD", lost: true},
+		{name: "required", base: base("    required:\n    - {kind: Newt, name: newts.pond.newts.example, version: v1}\n"), says: "CustomResourceDefinition newts.pond.newts.example is listed as required", lost: true},
+		{name: "name of another version", base: base("    owned: []\n") + "  version: 1.2.3\n", says: "newt-operator.v0.0.0 is the name of version 1.2.3; give --version"},
+		{name: "no base", base: "-", says: "the bundle has no base CSV, so that its texts are placeholders"},
+		{name: "Secret", more: "---\napiVersion: v1\nkind: Secret\nmetadata: {name: key}\nstringData: {a: b}\n", says: "Secret key goes into the bundle with its content"},
+		{name: "no example", says: "pond.newts.example v1 Newt has no example in the bundle"},
+		{name: "minKubeVersion", says: "newt-operator.v1.0.0 has no spec.minKubeVersion"},
+		{name: "image under two names", more: "---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: more}\nspec:\n  selector: {matchLabels: {a: b}}\n  template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: registry.example/c:1, " +
+			"env: [{name: RELATED_IMAGE_A, value: registry.example/d:1}, {name: RELATED_IMAGE_B, value: registry.example/d:1}]}]}}\n",
+			says: "image registry.example/d:1 is named a and b by RELATED_IMAGE_ variables; it is listed once, as a"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			p := newts(t)
+			p.stdin += c.more
+			var args []string
+			if !strings.Contains(c.base, "\n  version: ") {
+				args = []string{"--version", "1.0.0"}
+			}
+			if c.files != nil {
+				args = append(args, "--input-dir", "deploy")
+				if err := os.Mkdir(filepath.Join(p.dir, "deploy"), 0o755); err != nil {
+					t.Fatal(err)
+				}
+				clitest.WriteFile(t, filepath.Join(p.dir, "deploy", "operator.yaml"), p.stdin)
+				p.stdin = ""
+			}
+			for name, content := range c.files {
+				name = filepath.Join(p.dir, "deploy", filepath.FromSlash(name))
+				if to, ok := strings.CutPrefix(content, "->"); ok {
+					if err := os.Symlink(to, name); err != nil {
+						t.Skip(err)
+					}
+					continue
+				}
+				if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+					t.Fatal(err)
+				}
+				clitest.WriteFile(t, name, content)
+			}
+			switch c.base {
+			case "":
+			case "-":
+				if err := os.Remove(filepath.Join(p.dir, filepath.FromSlash(newtBase))); err != nil {
+					t.Fatal(err)
+				}
+			default:
+				clitest.WriteFile(t, filepath.Join(p.dir, filepath.FromSlash(newtBase)), c.base)
+			}
+			code, _, errOut := p.run(t, append(args, "--strict")...)
+			word := map[bool]string{false: "note: ", true: "error: "}[c.lost]
+			if (code != 0) != c.lost || !said(errOut, word, c.says) {
+				t.Errorf("--strict: exit code %d, and no line of %s says %q:\n%s", code, word, c.says, errOut)
+			}
+			if word = strings.Replace(word, "error", "warning", 1); c.lost {
+				if _, errOut := p.must(t, append(args, "-q")...); !said(errOut, word, c.says) {
+					t.Errorf("no line of %s says %q:\n%s", word, c.says, errOut)
+				}
+			}
+		})
+	}
+}
+
+// said tells whether a line begins with a word and holds a text.
+func said(lines, word, text string) bool {
+	for line := range strings.Lines(lines) {
+		if strings.HasPrefix(line, word) && strings.Contains(line, text) {
+			return true
+		}
+	}
+	return false
+}
+
+// TestBundlePartly holds that a run for manifests or metadata alone forgets nothing of the other.
+func TestBundlePartly(t *testing.T) {
+	t.Parallel()
+	for _, clone := range []bool{false, true} {
+		p := newts(t)
+		p.must(t, "--version", "0.2.0")
+		p.edit(t, annotationsFile, "channels.v1: alpha", "channels.v1: beta")
+		if clone {
+			p.must(t, "--version", "0.2.0")
+			p.cache = t.TempDir()
+		}
+		p.must(t, "--version", "0.2.1", "--manifests")
+		if clone {
+			p.cache = t.TempDir()
+		}
+		p.must(t, "--version", "0.2.1")
+		if !strings.Contains(p.file(t, annotationsFile), "channels.v1: beta") {
+			t.Errorf("clone %v: the edited channel is gone:\n%s", clone, p.file(t, annotationsFile))
+		}
+		before := p.file(t, annotationsFile)
+		_, errOut := p.must(t, "--version", "0.2.1", "--overwrite=false", "--channels", "stable")
+		if p.file(t, annotationsFile) != before || !strings.Contains(errOut, "--overwrite=false: "+annotationsFile+" and bundle.Dockerfile stay as they are") {
+			t.Errorf("clone %v: --overwrite=false:\n%s%s", clone, errOut, p.file(t, annotationsFile))
+		}
+	}
+}

@@ -1,0 +1,47 @@
+package bundle
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/operon-sdk/operon/cmd/internal/clitest"
+)
+
+// TestMemoryStaysSmall holds that the cache holds so many records of a project and no more, the last of them, and
+// none of projects that are not there any more.
+func TestMemoryStaysSmall(t *testing.T) {
+	t.Parallel()
+	p, gone := newts(t), newts(t)
+	gone.cache = p.cache
+	gone.must(t, "--version", "0.1.0")
+	if err := os.RemoveAll(gone.dir); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 20 {
+		p.must(t, "--version", fmt.Sprintf("0.2.%d", i))
+	}
+	files := clitest.ReadTree(t, filepath.Join(p.cache, "operon", "projects"))
+	records := 0
+	for name, content := range files {
+		switch base := filepath.Base(name); {
+		case strings.HasPrefix(base, "bundle-"):
+			records++
+		case base == "root" && content != p.dir:
+			t.Errorf("the cache still knows %s", content)
+		case strings.Contains(base, "."):
+			t.Errorf("%s was left behind", name)
+		}
+	}
+	if records != 16 {
+		t.Errorf("there are %d records: %s", records, clitest.SortedKeys(files))
+	}
+	// What was generated last is among them: an edit is told from what has changed.
+	p.edit(t, newtCSV, "displayName: Newt Operator", "displayName: Newts of the Pond")
+	p.edit(t, newtBase, "displayName: Newt Operator", "displayName: Newts")
+	if code, _, errOut := p.run(t, "--version", "0.2.19"); code != 2 || !strings.Contains(errOut, "generated before: Newt Operator") {
+		t.Errorf("exit code %d\n%s", code, errOut)
+	}
+}

@@ -1,0 +1,38 @@
+package bundle
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/operon-sdk/operon/cmd/internal/clitest"
+)
+
+// TestValidateFlags holds how flags are read that operator-sdk reads in a way of its own.
+func TestValidateFlags(t *testing.T) {
+	t.Parallel()
+	work := t.TempDir()
+	if err := os.CopyFS(work, os.DirFS(clitest.Testdata("cases", "validate", "01-good"))); err != nil {
+		t.Fatal(err)
+	}
+	const suite = "--select-optional=suite=operatorframework"
+	for _, test := range []struct {
+		args string
+		code int
+		says string
+	}{
+		{"./bundle " + suite + " --optional-values k8s-version=1.30,a=b", 0, "bundle: valid"},
+		{"./bundle " + suite + " --optional-values k8s-version=1.30,", 1, "1.30,"},
+		{"./bundle --optional-values k8s-version=1.30,a=b,c", 2, `--optional-values "c": must be key=value`},
+		{"./bundle --optional-values=", 2, `--optional-values "": must be key=value`},
+		{"--list-optional --optional-values x", 2, `--optional-values "x": must be key=value`},
+		{"--list-optional --select-optional name=(", 2, `is no label selector`},
+		{"--list-optional -o foo", 0, "alpha-deprecated-apis"},
+		{"./bundle --select-optional name=multiarch --optional-values container-tools=crane", 1, "container-tools=docker"},
+	} {
+		code, out, errOut := runIn(t, work, nil, append([]string{"bundle", "validate"}, strings.Fields(test.args)...)...)
+		if code != test.code || !strings.Contains(out+errOut, test.says) || strings.Contains(errOut, "level=") {
+			t.Errorf("%s: exit code %d\n%s%s", test.args, code, out, errOut)
+		}
+	}
+}

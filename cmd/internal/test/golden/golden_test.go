@@ -1,0 +1,109 @@
+package golden
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/operon-sdk/operon/cmd/internal/clitest"
+)
+
+// replay runs a golden project's commands in a new folder of that name and returns the folder. What is
+// not a command of operon is one of the shell: a person's edits are patches in NAME.edits.
+func replay(t *testing.T, name string) string {
+	t.Helper()
+	script, err := os.ReadFile(clitest.Testdata(name + ".commands"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(t.TempDir(), name)
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	edits := clitest.Testdata(name + ".edits")
+	if err := os.CopyFS(dir+".edits", os.DirFS(edits)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(script)) {
+		line = strings.TrimSpace(line)
+		switch {
+		case line == "" || strings.HasPrefix(line, "#"):
+		case strings.HasPrefix(line, "operon "):
+			clitest.MustRun(t, dir, strings.Fields(line)...)
+		default:
+			shell(t, dir, line)
+		}
+	}
+	return dir
+}
+
+// shell runs a line as a person would who has the usual umask, outside of any repository.
+func shell(t *testing.T, dir, line string) {
+	t.Helper()
+	c := exec.Command("sh", "-c", "umask 022\n"+line)
+	c.Dir = dir
+	c.Env = append(os.Environ(), "GIT_CEILING_DIRECTORIES="+filepath.Dir(dir))
+	if out, err := c.CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", line, err, out)
+	}
+}
+
+// TestGolden replays the commands of every golden project and compares the trees, both ways.
+func TestGolden(t *testing.T) {
+	t.Parallel()
+	for _, name := range clitest.GoldenProjects(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, want := replay(t, name), clitest.Testdata(name)
+			if *clitest.Update {
+				if err := os.RemoveAll(want); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.CopyFS(want, os.DirFS(got)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			clitest.CompareTrees(t, want, got)
+			checkModes(t, got)
+			clitest.CheckFormat(t, got)
+			clitest.CheckOverlays(t, got)
+		})
+	}
+}
+
+// TestGoldenBuilds compiles, vets and tidies every golden project.
+func TestGoldenBuilds(t *testing.T) {
+	t.Parallel()
+	for _, name := range clitest.GoldenProjects(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := clitest.CopyGolden(t, name)
+			clitest.RunGo(t, dir, nil, "build", "./...")
+			clitest.RunGo(t, dir, nil, "vet", "./...")
+			clitest.RunGo(t, dir, nil, "vet", "-tags=e2e", "./...")
+			clitest.RunGo(t, dir, nil, "mod", "tidy", "-diff")
+		})
+	}
+}
+
+// checkModes holds the scaffold to 0644 for files and 0755 for folders, whatever the umask.
+func checkModes(t testing.TB, dir string) {
+	t.Helper()
+	clitest.WalkTree(t, dir, func(p string, d fs.DirEntry) {
+		info, err := d.Info()
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := fs.FileMode(0o644)
+		if d.IsDir() {
+			want = 0o755
+		}
+		if p != dir && info.Mode().Perm() != want {
+			t.Errorf("%s has mode %o, want %o", p, info.Mode().Perm(), want)
+		}
+	})
+}

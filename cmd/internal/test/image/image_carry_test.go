@@ -1,0 +1,191 @@
+package image
+
+import (
+	"archive/tar"
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/operon-sdk/operon/cmd/internal/clitest"
+)
+
+// TestImageBundle makes an image of a golden project's bundle, which validates wherever it lies, and from which a
+// catalog is made.
+func TestImageBundle(t *testing.T) {
+	t.Parallel()
+	dir, host := t.TempDir(), clitest.StartRegistry(t)
+	golden := clitest.Testdata("memcached-operator")
+	for _, name := range []string{"PROJECT", "bundle.Dockerfile"} {
+		data, err := os.ReadFile(filepath.Join(golden, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if name == "bundle.Dockerfile" {
+			data = append(data, "LABEL team=\"the newts\"\n"...)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.CopyFS(filepath.Join(dir, "bundle"), os.DirFS(filepath.Join(golden, "bundle"))); err != nil {
+		t.Fatal(err)
+	}
+	ref := host + "/team/newt-bundle:v0.0.1"
+	out := imageDone(t, dir, "image", "bundle", "--image", ref, "--push", "--oci-layout", "bin/bundle", "--tarball", "b.tar")
+	again := imageDone(t, dir, "image", "bundle", "--oci-layout", "bin/again")
+	if digest := again[strings.Index(again, "sha256:"):]; strings.Count(out, digest[:71]) != 3 {
+		t.Errorf("different digests:\n%s%s", out, again)
+	}
+	for _, at := range []string{ref, "bin/bundle", "b.tar", "bin/again"} {
+		if code, said, errOut := imageCall(t, dir, nil, "bundle", "validate", at); code != 0 || !strings.Contains(errOut, "(0 errors, 0 warnings)") {
+			t.Errorf("%s: exit code %d\n%s%s", at, code, said, errOut)
+		}
+	}
+	config, files, _ := pulled(t, ref, "linux/amd64")
+	if config.Config.Labels["team"] != "the newts" || config.Config.Labels["operators.operatorframework.io.bundle.channels.v1"] != "alpha" || files["metadata/annotations.yaml"] == "" || files["tests/scorecard/config.yaml"] == "" {
+		t.Errorf("got %v with %s", config.Config.Labels, clitest.SortedKeys(files))
+	}
+
+	imageDone(t, dir, "generate", "catalog", "--bundle", ref)
+	catalog := host + "/team/newt-catalog:v1"
+	imageDone(t, dir, "image", "catalog", "--base", ref, "--image", catalog, "--push")
+	config, files, _ = pulled(t, catalog, "linux/amd64")
+	if strings.Join(config.Config.Entrypoint, " ") != "/bin/opm" || config.Config.Cmd[0] != "serve" || config.Config.Labels["operators.operatorframework.io.index.configs.v1"] != "/configs" ||
+		!strings.Contains(files["configs/memcached-operator/catalog.yaml"], "image: "+ref) {
+		t.Errorf("got %+v with %s", config.Config, clitest.SortedKeys(files))
+	}
+	imageDone(t, dir, "image", "catalog", "--base", "scratch", "--platform", "linux/amd64,linux/arm64", "--image", catalog, "--push")
+	if config, _, _ = pulled(t, catalog, "linux/arm64"); len(config.Config.Entrypoint) != 0 || len(config.RootFS.DiffIDs) != 1 {
+		t.Errorf("got %+v", config)
+	}
+}
+
+// TestImageBundleRefused holds what a bundle's Dockerfile must not have.
+func TestImageBundleRefused(t *testing.T) {
+	t.Parallel()
+	good := "FROM scratch\nLABEL a=b\nCOPY bundle /manifests/\n"
+	for _, c := range []struct {
+		name, file, args string
+		code             int
+		want             string
+	}{
+		{"none", "", "--tarball x.tar", 2, "bundle.Dockerfile: there is no such file; 'operon bundle' writes it"},
+		{"another", "", "-f other.Dockerfile --tarball x.tar", 2, "other.Dockerfile: there is no such file"},
+		{"nowhere", good, "", 2, "one of them says where the image goes"},
+		{"instruction", good + "RUN make\nCMD x\n", "--tarball x.tar", 2, "bundle.Dockerfile:4: has the instruction RUN, which needs a builder; build this image with docker or podman, or take the line out\nbundle.Dockerfile:5: has the instruction CMD"},
+		{"options", good + "COPY --chown=1 bundle /x/\n", "--tarball x.tar", 2, "bundle.Dockerfile:4: is none of the instructions that can be followed here"},
+		{"up", good + "COPY ../secret /x/\n", "--tarball x.tar", 2, "bundle.Dockerfile:4: must copy from a folder beside the Dockerfile"},
+		{"missing", good + "COPY nothing /x/\n", "--tarball x.tar", 2, "bundle.Dockerfile:4: copies nothing, which does not exist"},
+		{"empty", "# nothing\n", "--tarball x.tar", 2, "bundle.Dockerfile: needs FROM, LABEL and COPY"},
+		{"twice", good + "COPY bundle /manifests/\n", "--tarball x.tar", 1, "manifests/ is there twice"},
+		{"platform", good, "--tarball x.tar --platform x", 2, `--platform "x": must be written as linux/amd64`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			files := map[string]string{"bundle/csv.yaml": "x"}
+			if c.file != "" {
+				files["bundle.Dockerfile"] = c.file
+			}
+			dir := clitest.NewDir(t, files)
+			code, out, errOut := imageCall(t, dir, nil, append([]string{"image", "bundle"}, strings.Fields(c.args)...)...)
+			if code != c.code || out != "" || !strings.Contains(errOut, c.want) {
+				t.Errorf("exit code %d\n%s%s", code, out, errOut)
+			}
+			if _, err := os.Stat(filepath.Join(dir, "x.tar")); err == nil {
+				t.Error("something was written")
+			}
+		})
+	}
+	dir := clitest.NewDir(t, map[string]string{"bundle.Dockerfile": good, "bundle/a.yaml": "x"})
+	if err := os.Symlink("/etc/passwd", filepath.Join(dir, "bundle", "l.yaml")); err != nil {
+		t.Skip(err)
+	}
+	if code, _, errOut := imageCall(t, dir, nil, "image", "bundle", "--tarball", "x.tar"); code != 2 || !strings.Contains(errOut, "bundle/l.yaml: is no plain file") {
+		t.Errorf("exit code %d\n%s", code, errOut)
+	}
+}
+
+// TestImageSaveLoad carries two images to another registry, with their digests.
+func TestImageSaveLoad(t *testing.T) {
+	t.Parallel()
+	here, there := clitest.StartRegistry(t), clitest.StartRegistry(t)
+	dir := clitest.NewDir(t, map[string]string{"bundle.Dockerfile": "FROM scratch\nLABEL a=b\nCOPY bundle /manifests/\n", "bundle/csv.yaml": "x"})
+	one, two := here+"/team/one:v1", here+"/team/two:v2"
+	first := imageDone(t, dir, "image", "bundle", "--image", one, "--push")
+	second := imageDone(t, dir, "image", "bundle", "--image", two, "--push", "--platform", "linux/amd64,linux/arm64")
+	digest := func(out string) string { return out[strings.LastIndex(out, "@"):] }
+	if digest(first) == digest(second) {
+		t.Fatal("both images are the same")
+	}
+	for _, c := range []struct {
+		save, load string
+		want       string
+	}{
+		{"--tarball a.tar " + one + " " + two, "a.tar --registry " + there + "/mirror", there + "/mirror/team/one" + digest(first) + "pushed   " + there + "/mirror/team/two" + digest(second)},
+		{"--oci-layout a " + one + " " + two, "a --registry " + there, there + "/team/one" + digest(first) + "pushed   " + there + "/team/two" + digest(second)},
+		{"--oci-layout b a:" + two, "b " + there + "/other:v3", there + "/other" + digest(second)},
+		{"", two + " " + there + "/direct:v4", there + "/direct" + digest(second)},
+		{"", "a.tar:v1 " + there + "/direct:v5", there + "/direct" + digest(first)},
+	} {
+		if c.save != "" {
+			imageDone(t, dir, append([]string{"image", "save"}, strings.Fields(c.save)...)...)
+		}
+		if out := imageDone(t, dir, append([]string{"image", "load"}, strings.Fields(c.load)...)...); out != "pushed   "+c.want {
+			t.Errorf("%s: got\n%s, want\n%s", c.load, out, c.want)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "evil.tar"), escaping(t), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		args string
+		code int
+		want string
+	}{
+		{"save " + one, 2, "or --oci-layout is needed"},
+		{"save", 2, "name the images to save"},
+		{"save --tarball c.tar " + here + "/no:v1 " + here + "/none:v1", 1, "image " + here + "/no:v1: " + here + " has no v1; push the image first, or correct the reference\nimage " + here + "/none:v1: "},
+		{"save --tarball c.tar evil.tar", 1, `image evil.tar: has the entry "../evil", which leads out of the tarball's folder`},
+		{"load evil.tar --registry " + there, 1, "leads out of the tarball's folder"},
+		{"load a.tar " + there + "/x1:v1", 2, `SOURCE "a.tar": holds 2 images (` + one + ", " + two + ")"},
+		{"load a.tar", 2, "takes a source, and either an image's new name or --registry"},
+		{"load a.tar x/y:1 --registry z", 2, "takes a source, and either"},
+		{"load a.tar Y", 2, `IMAGE "Y": is no name of an image`},
+		{"load nope.tar --registry " + there, 1, "image nope.tar: file does not exist here"},
+	} {
+		code, out, errOut := imageCall(t, dir, nil, append([]string{"image"}, strings.Fields(c.args)...)...)
+		if code != c.code || out != "" || !strings.Contains(errOut, c.want) {
+			t.Errorf("%s: exit code %d\n%s%s", c.args, code, out, errOut)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(dir, "c.tar")); err == nil {
+		t.Error("a tarball was written of what is not there")
+	}
+}
+
+// escaping is a tarball with an entry that leads out of it.
+func escaping(t *testing.T) []byte {
+	t.Helper()
+	return tarball(t, "index.json", `{"manifests":[]}`, "../evil", "x")
+}
+
+// tarball returns a tarball of files: name, content, name, content.
+func tarball(t *testing.T, files ...string) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	w := tar.NewWriter(&out)
+	for i := 0; i < len(files); i += 2 {
+		if err := w.WriteHeader(&tar.Header{Name: files[i], Mode: 0o644, Size: int64(len(files[i+1]))}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Write([]byte(files[i+1])); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}

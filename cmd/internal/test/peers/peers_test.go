@@ -1,0 +1,210 @@
+//go:build unix
+
+package peers
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/operon-sdk/operon/cmd/internal/clitest"
+)
+
+// TestKubebuilder hands a project from one to the other after every step from init to groups. Each
+// continues what the other wrote, in the same files.
+func TestKubebuilder(t *testing.T) {
+	t.Parallel()
+	program := clitest.BuildPeer(t, "bench/peers", "sigs.k8s.io/kubebuilder/v4")
+	const api, webhook = " create api --group %s --version %s --kind %s --resource --controller", " create webhook --group %s --version %s --kind %s"
+	of := func(who, command, group, version, kind, more string) string {
+		return who + fmt.Sprintf(command, group, version, kind) + " " + more
+	}
+	for name, commands := range map[string][]string{
+		"begins": {
+			"kubebuilder init --domain example.com --repo example.com/walk --project-name walk --fetch-deps=false --skip-go-version-check",
+			of("operon", api, "cache", "v1", "Memcached", ""),
+			of("kubebuilder", api, "cache", "v1", "Redis", "--make=false"),
+			of("operon", api, "cache", "v2", "Redis", "--controller=false"),
+			of("operon", webhook, "cache", "v1", "Redis", "--defaulting --programmatic-validation"),
+			of("kubebuilder", webhook, "cache", "v1", "Memcached", "--defaulting --make=false"),
+			of("operon", webhook, "cache", "v1", "Memcached", "--programmatic-validation"),
+			of("kubebuilder", webhook, "cache", "v1", "Redis", "--conversion --spoke v2 --make=false"),
+			"operon edit --multigroup",
+			of("kubebuilder", api, "ship", "v1", "Frigate", "--make=false"),
+			of("operon", webhook, "ship", "v1", "Frigate", "--programmatic-validation"),
+			of("kubebuilder", webhook, "cache", "v2", "Redis", "--defaulting --make=false"),
+			of("operon", api, "cache", "v1", "Etcd", ""),
+			"test internal/controller/cache internal/controller/ship internal/webhook/cache/v1",
+			"controller-gen",
+			"operon delete api --group cache --version v1 --kind Etcd",
+			of("kubebuilder", api, "cache", "v1", "Valkey", "--make=false"),
+		},
+		"continues": {
+			"operon init --domain example.com --repo example.com/walk --project-name walk",
+			of("kubebuilder", api, "cache", "v1", "Memcached", "--make=false"),
+			of("operon", api, "cache", "v1", "Redis", ""),
+			of("operon", api, "cache", "v2", "Memcached", "--controller=false"),
+			"kubebuilder create api --group apps --version v1 --kind Deployment --resource=false --controller --make=false",
+			of("kubebuilder", webhook, "cache", "v1", "Redis", "--defaulting --programmatic-validation --make=false"),
+			of("operon", webhook, "cache", "v1", "Memcached", "--defaulting --programmatic-validation"),
+			of("operon", webhook, "cache", "v1", "Memcached", "--conversion --spoke v2"),
+			"kubebuilder edit --multigroup",
+			of("operon", api, "ship", "v1", "Frigate", ""),
+			of("kubebuilder", webhook, "ship", "v1", "Frigate", "--defaulting --make=false"),
+			"operon edit --multigroup",
+			of("kubebuilder", api, "cache", "v1", "Etcd", "--make=false"),
+			of("operon", webhook, "cache", "v1", "Etcd", "--defaulting"),
+			"test internal/controller/cache internal/controller/ship internal/webhook/cache/v1",
+			"controller-gen",
+			"operon delete api --group apps --version v1 --kind Deployment --force",
+			of("kubebuilder", api, "cache", "v1", "Valkey", "--make=false"),
+		},
+		"in one namespace": {
+			"operon init --domain example.com --repo example.com/walk --project-name walk",
+			of("operon", api, "cache", "v1", "Memcached", ""),
+			"kubebuilder edit --namespaced",
+			of("operon", api, "cache", "v1", "Redis", ""),
+			"operon edit --namespaced=false",
+			of("kubebuilder", api, "cache", "v1", "Etcd", "--make=false"),
+			"operon edit --namespaced",
+			of("kubebuilder", api, "cache", "v1", "Valkey", "--make=false"),
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := filepath.Join(t.TempDir(), "walk")
+			if err := os.Mkdir(dir, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			takeTurns(t, program, dir, commands)
+			clitest.RunGo(t, dir, nil, "build", "./...")
+			clitest.RunGo(t, dir, nil, "vet", "-tags=e2e", "./...")
+		})
+	}
+}
+
+// takeTurns runs commands of Operon and of a peer in turn, and holds after each that the project is whole.
+func takeTurns(t *testing.T, program, dir string, commands []string) {
+	t.Helper()
+	for _, command := range commands {
+		who, args, _ := strings.Cut(command, " ")
+		switch who {
+		case "test":
+			clitest.RunProjectTests(t, dir, strings.Fields(args)...)
+			continue
+		case "controller-gen":
+			clitest.CheckControllerGen(t, dir)
+			continue
+		case "operon":
+			clitest.MustRun(t, dir, strings.Fields(args)...)
+		default:
+			clitest.RunPeer(t, program, dir, strings.Fields(args)...)
+		}
+		clitest.MustRun(t, dir, "generate")
+		clitest.CheckFormat(t, dir)
+		clitest.CheckKustomizations(t, dir)
+		clitest.RunGo(t, dir, nil, "mod", "tidy", "-diff")
+		clitest.RunGo(t, dir, nil, "vet", "./...")
+		if t.Failed() {
+			t.Fatalf("after %s", command)
+		}
+	}
+}
+
+// TestOperatorSDKReads holds that operator-sdk 1.42 reads the PROJECT file of whatever Operon makes, as long
+// as nobody asks for what only newer peers know: its reader refuses every key that it does not know.
+func TestOperatorSDKReads(t *testing.T) {
+	t.Parallel()
+	program := clitest.BuildPeer(t, "peers/operator-sdk-1.42", "sigs.k8s.io/kubebuilder/v4")
+	dir := filepath.Join(t.TempDir(), "ours")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, command := range []string{
+		"init --domain example.com --repo example.com/ours",
+		"create api --group cache --version v1 --kind Memcached --resource --controller --image memcached:1.6.39-alpine",
+		"create api --group cache --version v2 --kind Memcached --resource --controller=false",
+		"create api --group cache --version v1 --kind Memcached --resource=false --controller --controller-name memcached-backup",
+		"create api --group cache --version v1 --kind Redis --resource --controller --plural redises --namespaced=false",
+		"create api --group apps --version v1 --kind Deployment --resource=false --controller",
+		"create api --group apiextensions --version v1 --kind CustomResourceDefinition --resource=false --controller" +
+			" --external-api-path k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1 --external-api-domain k8s.io",
+		"create webhook --group cache --version v1 --kind Memcached --defaulting --programmatic-validation --validation-path /check",
+		"create webhook --group cache --version v1 --kind Memcached --conversion --spoke v2",
+		"edit --multigroup",
+		"create api --group ship --version v1 --kind Frigate --resource --controller",
+		"delete api --group ship --version v1 --kind Frigate",
+	} {
+		clitest.MustRun(t, dir, strings.Fields(command)...)
+		// Editing reads PROJECT, writes it anew, and touches the Dockerfile besides.
+		theirs := t.TempDir()
+		ours := clitest.ReadFile(t, filepath.Join(dir, "PROJECT"))
+		clitest.WriteFile(t, filepath.Join(theirs, "PROJECT"), ours)
+		clitest.WriteFile(t, filepath.Join(theirs, "Dockerfile"), clitest.ReadFile(t, filepath.Join(dir, "Dockerfile")))
+		clitest.RunPeer(t, program, theirs, "edit", fmt.Sprintf("--multigroup=%t", strings.Contains(ours, "multigroup: true")))
+		if got := clitest.ReadFile(t, filepath.Join(theirs, "PROJECT")); got != ours {
+			t.Errorf("after %s, operator-sdk makes of PROJECT\n%s\nwhich was\n%s", command, got, ours)
+		}
+	}
+}
+
+// TestOlderLayout continues projects of the last kubebuilder that has main.go and the controllers at the
+// root, with the controller-runtime of its days, and hands them back to it.
+func TestOlderLayout(t *testing.T) {
+	t.Parallel()
+	program := clitest.BuildPeer(t, "peers/kubebuilder-3", "sigs.k8s.io/kubebuilder/v3/cmd")
+	for name, commands := range map[string][]string{
+		"one group": {
+			"kubebuilder create api --group cache --version v1 --kind Memcached --resource --controller --make=false",
+			"operon create api --group cache --version v1 --kind Redis --resource --controller",
+			"operon create api --group cache --version v2 --kind Redis --resource --controller=false",
+			"operon create api --group apps --version v1 --kind Deployment --resource=false --controller",
+			"kubebuilder create api --group cache --version v1 --kind Etcd --resource --controller --make=false",
+			"test controllers",
+			"controller-gen",
+		},
+		"groups": {
+			"operon create api --group ship --version v1 --kind Frigate --resource --controller --namespaced=false",
+			"kubebuilder create api --group cache --version v1 --kind Memcached --resource --controller --make=false",
+			"operon create api --group cache --version v1 --kind Redis --resource --controller",
+			"operon create api --group ship --version v1 --kind Kraken --resource --controller",
+			"kubebuilder create api --group ship --version v1 --kind Destroyer --resource --controller --make=false",
+			"test controllers/cache controllers/ship",
+			"controller-gen",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := filepath.Join(t.TempDir(), "walk")
+			if err := os.Mkdir(dir, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			clitest.RunPeer(t, program, dir, strings.Fields("init --plugins go/v3 --domain example.com --repo example.com/walk"+
+				" --project-name walk --fetch-deps=false --skip-go-version-check")...)
+			if name == "groups" {
+				clitest.RunPeer(t, program, dir, "edit", "--multigroup=true")
+			}
+			// Its controller-runtime is older than all that the machine may have by now.
+			clitest.RunGo(t, dir, nil, "mod", "download")
+			takeTurns(t, program, dir, commands)
+			clitest.RunGo(t, dir, nil, "build", "./...")
+			files := clitest.ReadTree(t, dir)
+			for _, folder := range []string{"cmd/", "internal/"} {
+				for file := range files {
+					if strings.HasPrefix(file, folder) {
+						t.Errorf("%s does not belong to the layout", file)
+					}
+				}
+			}
+			if name == "one group" {
+				p := clitest.StartProcess(t, dir, nil, "run", "local", "--control-plane", "embedded")
+				p.WaitFor("press Ctrl-C", 1)
+				p.WaitFor("Starting workers", 4)
+				p.Interrupt()
+				p.MustEnd(0)
+			}
+		})
+	}
+}

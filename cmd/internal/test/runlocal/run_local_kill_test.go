@@ -1,0 +1,119 @@
+//go:build unix
+
+package runlocal
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/operon-sdk/operon/cmd/internal/clitest"
+)
+
+// TestRunLocalKilled kills run local where it may not clean up: nothing goes on without it, what it
+// generates is there as a whole or not at all, and the next run does all that a first one does.
+func TestRunLocalKilled(t *testing.T) {
+	t.Parallel()
+	dir := clitest.CopyGolden(t, "memcached-operator")
+	clitest.SetFreeWebhookPort(t, dir)
+	args := []string{"run", "local", "--control-plane", "embedded", "--samples"}
+	addField(t, dir)
+	before := clitest.ReadTree(t, dir)
+	generated := clitest.CopyTree(t, dir)
+	clitest.MustRun(t, generated, "generate")
+	after := clitest.ReadTree(t, generated)
+	// All of them keep their files in the same place, as one person's runs do.
+	tmp := "TMPDIR=" + t.TempDir()
+	said := func(text string) func(*clitest.Process) {
+		return func(p *clitest.Process) { p.WaitFor(text, 1) }
+	}
+	runs := func(name string) func(*clitest.Process) {
+		return func(p *clitest.Process) {
+			for deadline := time.Now().Add(3 * time.Minute); !slices.Contains(clitest.ProcessesOf(p.TempDir), name); time.Sleep(time.Millisecond) {
+				select {
+				case <-p.Done:
+					t.Fatalf("it ended before %s ran", name)
+				default:
+				}
+				if time.Now().After(deadline) {
+					t.Fatalf("%s never ran", name)
+				}
+			}
+		}
+	}
+	moments := []struct {
+		name string
+		env  string // of this run
+		wait func(*clitest.Process)
+	}{
+		{"writing the first file", clitest.KillVariable + "=4", nil},
+		{"writing the last file", clitest.KillVariable + "=11", nil},
+		{"generating", "", func(*clitest.Process) { time.Sleep(30 * time.Millisecond) }},
+		{"servers start", "", runs("etcd")},
+		{"building", "", runs("go")},
+		{"linking", "", runs("link")},
+		{"installing", "", said("KUBECONFIG=")},
+		{"starting the manager", "", said("starting the manager")},
+		{"manager runs", "", said("applied " + memcached)},
+	}
+	for _, m := range moments {
+		p := clitest.StartProcess(t, dir, []string{tmp, m.env}, args...)
+		if m.wait != nil {
+			m.wait(p)
+			if err := p.Cmd.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		select {
+		case <-p.Done:
+		case <-time.After(time.Minute):
+			t.Fatalf("%s: it was not killed", m.name)
+		}
+		if p.Cmd.ProcessState.Exited() {
+			t.Fatalf("%s: it ended by itself:\n%s", m.name, p.Output())
+		}
+		clitest.CheckNoProcesses(t, p.TempDir, 20*time.Second)
+		now := clitest.ReadTree(t, dir)
+		for name := range after {
+			if now[name] != before[name] && now[name] != after[name] {
+				t.Errorf("%s: it leaves %s half-written:\n%s", m.name, name, now[name])
+			}
+		}
+		if t.Failed() {
+			t.FailNow()
+		}
+	}
+	p := clitest.StartProcess(t, dir, []string{tmp}, args...)
+	p.WaitFor("applied "+memcached, 1)
+	c := p.Cluster()
+	c.Eventually("True", "get", memcached, "-o", `jsonpath={.status.conditions[?(@.type=="Available")].status}`)
+	p.Interrupt()
+	p.MustEnd(0)
+	clitest.CompareTrees(t, generated, dir)
+}
+
+// TestGenerateWatchKilled kills generate --watch in the middle of its writes.
+func TestGenerateWatchKilled(t *testing.T) {
+	t.Parallel()
+	dir := clitest.CopyGolden(t, "memcached-operator")
+	addField(t, dir)
+	want := clitest.CopyTree(t, dir)
+	clitest.MustRun(t, want, "generate")
+	p := clitest.StartProcess(t, dir, []string{clitest.KillVariable + "=6"}, "generate", "--watch")
+	<-p.Done
+	if p.Cmd.ProcessState.Exited() {
+		t.Fatal("it was not killed")
+	}
+	p = clitest.StartProcess(t, dir, nil, "generate", "--watch")
+	p.WaitFor("waiting for changes", 1)
+	p.Interrupt()
+	p.MustEnd(0)
+	clitest.CompareTrees(t, want, dir)
+}
+
+// addField gives generation something to do: the CRD and the deepcopy code of the golden operator.
+func addField(t *testing.T, dir string) {
+	t.Helper()
+	clitest.EditFile(t, dir, "api/v1alpha1/memcached_types.go", "type MemcachedSpec struct {\n",
+		"type MemcachedSpec struct {\n\t// colours of it\n\tColours []string `json:\"colours,omitempty\"`\n\n")
+}

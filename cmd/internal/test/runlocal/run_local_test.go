@@ -1,0 +1,332 @@
+//go:build unix
+
+package runlocal
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/operon-sdk/operon/cmd/internal/clitest"
+)
+
+const (
+	memcached = "memcached/memcached-sample"
+	crdFile   = "config/crd/bases/cache.example.com_memcacheds.yaml"
+)
+
+// unreachable is a kubeconfig whose cluster does not answer.
+const unreachable = `{"apiVersion":"v1","kind":"Config","current-context":"a","contexts":[{"name":"a","context":{"cluster":"a","user":"a"}}],
+"clusters":[{"name":"a","cluster":{"server":"https://127.0.0.1:1"}}],"users":[{"name":"a","user":{}}]}`
+
+// home is the environment of a user with a kubeconfig in the usual place, or with none.
+func home(t *testing.T, kubeconfig string) []string {
+	t.Helper()
+	dir := t.TempDir()
+	if kubeconfig != "" {
+		if err := os.Mkdir(filepath.Join(dir, ".kube"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, ".kube", "config"), []byte(kubeconfig), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return []string{"HOME=" + dir, "XDG_CACHE_HOME=" + cache, "GOMODCACHE=" + clitest.GoEnv(t, "GOMODCACHE"), "GOCACHE=" + clitest.GoEnv(t, "GOCACHE")}
+}
+
+// TestRunLocal runs the golden operator on an embedded control plane: the sample gets its pods, a
+// change of the controller is seen, and an interrupt leaves nothing.
+func TestRunLocal(t *testing.T) {
+	t.Parallel()
+	dir := clitest.CopyGolden(t, "memcached-operator")
+	clitest.SetFreeWebhookPort(t, dir)
+
+	t.Run("samples and watch", func(t *testing.T) {
+		p := clitest.StartProcess(t, dir, nil, "run", "local", "--control-plane", "embedded", "--samples", "--watch")
+		c := p.Cluster()
+		p.WaitFor("applied "+memcached, 1)
+		p.WaitFor("containers are simulated", 1)
+		c.Eventually("True", "get", memcached, "-o", `jsonpath={.status.conditions[?(@.type=="Available")].status}`)
+		pod := c.Must("", "get", "pods", "-o", "jsonpath={.items[*].metadata.name}")
+		c.Eventually(fmt.Sprintf("[%q]", pod), "get", memcached, "-o", "jsonpath={.status.nodes}")
+		if names := clitest.ProcessesOf(p.TempDir); runtime.GOOS == "linux" && len(names) != 5 {
+			t.Errorf("it should be four servers and the manager that run: %v", names)
+		}
+
+		// What does not build leaves the manager running.
+		clitest.EditFile(t, dir, "cmd/main.go", "\nfunc main() {", "\nfunc main() { broken")
+		p.WaitFor("the manager does not build", 1)
+		p.WaitFor("waiting for a change", 1)
+		c.Must("", "patch", memcached, "--type=merge", "-p", `{"spec":{"size":2}}`)
+		c.Eventually("2", "get", memcached, "-o", "jsonpath={.status.replicas}")
+		clitest.EditFile(t, dir, "cmd/main.go", "\nfunc main() { broken", "\nfunc main() {")
+		p.WaitFor("starting the manager", 2)
+		clitest.EditFile(t, dir, "cmd/main.go", `"Starting the manager"`, `"Starting the changed manager"`)
+		p.WaitFor("Starting the changed manager", 1)
+		clitest.EditFile(t, dir, "cmd/main.go", `"Starting the changed manager"`, `"Starting the manager"`)
+		p.WaitFor("starting the manager", 4)
+
+		p.Interrupt()
+		p.MustEnd(0)
+		if strings.Contains(p.Output(), "was killed") {
+			t.Error("the manager was killed, and not asked to stop")
+		}
+	})
+
+	t.Run("interrupted while it starts", func(t *testing.T) {
+		for _, when := range []string{"starting a control plane", "KUBECONFIG="} {
+			p := clitest.StartProcess(t, dir, nil, "run", "local", "--control-plane", "embedded")
+			p.WaitFor(when, 1)
+			p.Interrupt()
+			p.MustEnd(1)
+			if !strings.Contains(p.Output(), "error: interrupted") || strings.Contains(p.Output(), "manager | ") {
+				t.Errorf("after %q, it says\n%s", when, p.Output())
+			}
+		}
+	})
+
+	t.Run("killed", func(t *testing.T) {
+		p := clitest.StartProcess(t, dir, nil, "run", "local", "--control-plane", "embedded", "--samples", "--namespace", "team")
+		p.WaitFor("press Ctrl-C", 1)
+		p.Cluster().Must("", "get", "--namespace", "team", memcached)
+		if err := p.Cmd.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		<-p.Done
+		clitest.CheckNoProcesses(t, p.TempDir, 20*time.Second)
+	})
+
+	t.Run("crash at start", func(t *testing.T) {
+		clitest.EditFile(t, dir, "cmd/main.go", "\tflag.Parse()\n", "\tflag.Parse()\n\tprintln(\"no luck today\")\n\tos.Exit(7)\n")
+		// The user's own kubeconfig is passed over, as its cluster does not answer.
+		p := clitest.StartProcess(t, dir, home(t, unreachable), "run", "local")
+		p.MustEnd(1)
+		if !strings.Contains(p.Output(), "~/.kube/config is not used: the cluster at https://127.0.0.1:1 cannot be reached") {
+			t.Error("it does not say why it uses an embedded control plane")
+		}
+		for _, want := range []string{"error: the manager failed: exit status 7", "  no luck today"} {
+			if !strings.Contains(p.Output(), want) {
+				t.Errorf("it does not say %q", want)
+			}
+		}
+		if n := strings.Count(p.Output(), "manager | no luck today"); n != 1 {
+			t.Errorf("the manager was started %d times", n)
+		}
+
+		// With --watch, it is a change that starts it again, and nothing else.
+		p = clitest.StartProcess(t, dir, nil, "run", "local", "--control-plane", "embedded", "--watch")
+		p.WaitFor("waiting for a change", 1)
+		p.WaitFor("press Ctrl-C", 1)
+		clitest.EditFile(t, dir, "cmd/main.go", "os.Exit(7)", "os.Exit(8)")
+		p.WaitFor("error: the manager failed: exit status 8", 1)
+		if n := strings.Count(p.Output(), "manager | no luck today"); n != 2 {
+			t.Errorf("the manager was started %d times", n)
+		}
+		clitest.EditFile(t, dir, "cmd/main.go", "os.Exit(8)", "os.Exit(7)")
+		p.Interrupt()
+		p.MustEnd(0)
+	})
+
+	t.Run("stubborn manager", func(t *testing.T) {
+		clitest.EditFile(t, dir, "cmd/main.go", "\tos.Exit(7)\n", "\tsignal.Ignore(os.Interrupt)\n\ttime.Sleep(time.Hour)\n")
+		clitest.EditFile(t, dir, "cmd/main.go", "import (\n", "import (\n\t\"os/signal\"\n\t\"time\"\n")
+		p := clitest.StartProcess(t, dir, nil, "run", "local", "--control-plane", "embedded", "--webhooks=false")
+		p.WaitFor("no luck today", 1)
+		p.WaitFor("press Ctrl-C", 1)
+		start := time.Now()
+		for p.Cmd.Process.Signal(syscall.SIGINT) == nil {
+			time.Sleep(300 * time.Millisecond)
+		}
+		p.MustEnd(0)
+		if took := time.Since(start); took > 14*time.Second { // the grace is 15
+			t.Errorf("a second interrupt took %s", took)
+		}
+	})
+}
+
+// TestRunLocalRefused holds that what cannot work ends with a cause and leaves nothing.
+func TestRunLocalRefused(t *testing.T) {
+	t.Parallel()
+	dir := clitest.CopyGolden(t, "memcached-operator")
+	c := clitest.StartCluster(t)
+	silent, err := net.Listen("tcp", "127.0.0.1:0") // takes connections, and does not answer
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = silent.Close() })
+	for name, text := range map[string]string{
+		"broken":      "clusters: {",
+		"empty":       "",
+		"unreachable": unreachable,
+		"contextless": strings.Replace(unreachable, `"current-context":"a",`, "", 1),
+		"silent":      strings.Replace(unreachable, "127.0.0.1:1", silent.Addr().String(), 1),
+		"stranger":    strings.Replace(clitest.ReadFile(t, c.KubeconfigPath()), c.Token, "expired", 1),
+	} {
+		clitest.WriteFile(t, filepath.Join(dir, name), text)
+	}
+	// A run would bring these up to date first.
+	addField(t, dir)
+	before := clitest.CopyTree(t, dir)
+	for _, tc := range []struct {
+		name, want string
+		env, args  []string
+	}{
+		{"broken", "reading the kubeconfig", nil, []string{"--kubeconfig", "broken"}},
+		{"broken in KUBECONFIG", "reading the kubeconfig", []string{"KUBECONFIG=" + filepath.Join(dir, "broken")}, nil},
+		{"empty", "there is no kubeconfig", nil, []string{"--kubeconfig", "empty"}},
+		{"missing", "no such file", nil, []string{"--kubeconfig", "missing"}},
+		{"without a context", "no current-context", nil, []string{"--kubeconfig", "contextless"}},
+		{"unreachable", "cannot be reached: dial tcp 127.0.0.1:1: connect: connection refused", nil, []string{"--kubeconfig", "unreachable"}},
+		{"none", "there is no kubeconfig", home(t, ""), []string{"--control-plane", "kubeconfig"}},
+		{"no answer", "cannot be reached: ", nil, []string{"--kubeconfig", "silent"}},
+		{"unknown user", "does not know this user: Unauthorized; log in again", nil, []string{"--kubeconfig", "stranger"}},
+		{"without rights", "to patch customresourcedefinitions.apiextensions.k8s.io is forbidden", nil, []string{"--kubeconfig", c.KubeconfigAs("default:nobody")}},
+		{"namespace", `no such namespace`, nil, []string{"--kubeconfig", c.KubeconfigPath(), "--namespace", "elsewhere"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			p := clitest.StartProcess(t, dir, tc.env, append([]string{"run", "local"}, tc.args...)...)
+			p.MustEnd(1)
+			if !strings.Contains(p.Output(), tc.want) {
+				t.Errorf("it does not say %q", tc.want)
+			}
+			if strings.Contains(p.Output(), dir) {
+				t.Error("it names the folder of the machine")
+			}
+			clitest.CompareTrees(t, before, dir)
+		})
+	}
+	t.Run("CRD", func(t *testing.T) {
+		const first = "config/crd/bases/cache.example.com_first.yaml"
+		clitest.WriteFile(t, filepath.Join(dir, first), strings.ReplaceAll(strings.ReplaceAll(clitest.ReadFile(t, filepath.Join(dir, crdFile)),
+			"memcached", "first"), "Memcached", "First"))
+		clitest.EditFile(t, dir, "config/crd/kustomization.yaml", "resources:\n", "resources:\n- bases/"+filepath.Base(first)+"\n")
+		types := "api/v1alpha1/memcached_types.go"
+		clitest.EditFile(t, dir, types, "type MemcachedSpec struct {", "// +kubebuilder:validation:XValidation:rule=\"self.nothing > 1\"\ntype MemcachedSpec struct {")
+		p := clitest.StartProcess(t, dir, nil, "run", "local", "--kubeconfig", c.KubeconfigPath())
+		p.MustEnd(1)
+		for _, want := range []string{"installing the CRD memcacheds.cache.example.com", "undefined field 'nothing'"} {
+			if !strings.Contains(p.Output(), want) {
+				t.Errorf("it does not say %q", want)
+			}
+		}
+		if crds := c.Must("", "get", "crds", "-o", "name"); strings.Contains(crds, "example.com") {
+			t.Errorf("left in the cluster: %s", crds)
+		}
+	})
+}
+
+// TestRunLocalWebhooks serves the project's webhooks to the API server of a kubeconfig and to an embedded one.
+func TestRunLocalWebhooks(t *testing.T) {
+	t.Parallel()
+	dir := clitest.CopyGolden(t, "memcached-operator")
+	port := clitest.SetFreeWebhookPort(t, dir)
+	listener, err := net.Listen("tcp", fmt.Sprintf(":%d", port))
+	if err != nil {
+		t.Fatal(err)
+	}
+	embedded := []string{"run", "local", "--control-plane", "embedded", "--samples"}
+
+	t.Run("port in use", func(t *testing.T) {
+		want := fmt.Sprintf("port %d, where the manager serves its webhooks, is in use", port)
+		p := clitest.StartProcess(t, dir, nil, embedded...)
+		p.MustEnd(1)
+		if !strings.Contains(p.Output(), want) {
+			t.Errorf("it does not say %q", want)
+		}
+		if strings.Contains(p.Output(), "starting a control plane") {
+			t.Error("it starts a control plane for nothing")
+		}
+	})
+	if err := listener.Close(); err != nil {
+		t.Fatal(err)
+	}
+	const memory = "jsonpath={.spec.memoryMegabytes}"
+	t.Run("embedded", func(t *testing.T) {
+		p := clitest.StartProcess(t, dir, nil, embedded...)
+		p.WaitFor("applied "+memcached, 1)
+		p.Cluster().Eventually("64", "get", memcached, "-o", memory)
+		p.Interrupt()
+		p.MustEnd(0)
+	})
+	t.Run("old layout", func(t *testing.T) {
+		old := clitest.CopyTree(t, dir)
+		oldLayout(t, old)
+		p := clitest.StartProcess(t, old, nil, embedded...)
+		p.WaitFor("applied "+memcached, 1)
+		p.Cluster().Eventually("64", "get", memcached, "-o", memory)
+		p.Interrupt()
+		p.MustEnd(0)
+	})
+	t.Run("kubeconfig", func(t *testing.T) {
+		c := clitest.StartCluster(t)
+		p := clitest.StartProcess(t, dir, []string{"KUBECONFIG=" + c.KubeconfigPath()}, "run", "local", "--samples", "--webhooks")
+		p.WaitFor("applied "+memcached, 1)
+		c.Eventually("64", "get", memcached, "-o", memory)
+		p.Interrupt()
+		p.MustEnd(0)
+		if left := c.Must("", "get", "mutatingwebhookconfigurations,validatingwebhookconfigurations", "-o", "name"); left != "" {
+			t.Errorf("left in the cluster: %s", left)
+		}
+		c.Must("", "delete", memcached, "--wait=false")
+
+		// What a killed run leaves in the cluster goes with the next one, though that has no webhooks.
+		p = clitest.StartProcess(t, dir, nil, "run", "local", "--webhooks", "--kubeconfig", c.KubeconfigPath())
+		p.WaitFor("press Ctrl-C", 1)
+		if err := p.Cmd.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		<-p.Done
+		clitest.CheckNoProcesses(t, p.TempDir, 20*time.Second)
+		if left := c.Must("", "get", "mutatingwebhookconfigurations", "-o", "yaml"); !strings.Contains(left, "mmemcached-v1alpha1.kb.io") || strings.Contains(left, "probe") {
+			t.Errorf("the webhook, and nothing else, should be registered: %s", left)
+		}
+		p = clitest.StartProcess(t, dir, nil, "run", "local", "--samples", "--kubeconfig", c.KubeconfigPath())
+		p.WaitFor("webhooks are left out", 1)
+		p.WaitFor("applied "+memcached, 1)
+		p.WaitFor("press Ctrl-C", 1)
+		p.Interrupt()
+		p.MustEnd(0)
+		if left := c.Must("", "get", "mutatingwebhookconfigurations", "-o", "name"); left != "" {
+			t.Errorf("left in the cluster: %s", left)
+		}
+	})
+}
+
+// oldLayout makes of a project one as older peers wrote them: the manager at the root, and without a
+// flag for the webhooks' certificate.
+func oldLayout(t *testing.T, dir string) {
+	t.Helper()
+	if err := os.Rename(filepath.Join(dir, "cmd", "main.go"), filepath.Join(dir, "main.go")); err != nil {
+		t.Fatal(err)
+	}
+	clitest.EditFile(t, dir, "PROJECT", "go.kubebuilder.io/v4", "go.kubebuilder.io/v3")
+	clitest.EditFile(t, dir, "main.go", "\ts.webhookCert.bind(", "\t(&servingCert{}).bind(flag.NewFlagSet(\"unused\", flag.ContinueOnError), ")
+	clitest.EditFile(t, dir, "main.go", ", flag.ContinueOnError), flags, ", ", flag.ContinueOnError), ")
+}
+
+// TestGenerateWatch holds that generate --watch follows changes until it is interrupted.
+func TestGenerateWatch(t *testing.T) {
+	t.Parallel()
+	dir := clitest.CopyGolden(t, "memcached-operator")
+	p := clitest.StartProcess(t, dir, nil, "generate", "--watch")
+	p.WaitFor("waiting for changes", 1)
+	const types, crd = "api/v1alpha1/memcached_types.go", "config/crd/bases/cache.example.com_memcacheds.yaml"
+	clitest.EditFile(t, dir, types, "type MemcachedSpec struct {", "type MemcachedSpec struct {\n\t// colour of it\n\tColour string `json:\"colour,omitempty\"`\n")
+	p.WaitFor("updated  "+crd, 1)
+	clitest.EditFile(t, dir, types, "\tColour string", "\tColour strin")
+	p.WaitFor("error: ", 1)
+	clitest.EditFile(t, dir, types, "\tColour strin", "\tColour int")
+	p.WaitFor("updated  "+crd, 2)
+	p.Interrupt()
+	p.MustEnd(0)
+}

@@ -1,0 +1,53 @@
+package script
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/operon-sdk/operon/cmd/internal/clitest"
+)
+
+// TestScript runs testdata/script/*.txtar: for every command and every bad input what it prints, the
+// code it exits with and the files it leaves.
+func TestScript(t *testing.T) {
+	t.Parallel()
+	if err := clitest.DownloadModules(); err != nil {
+		t.Fatal(err)
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir: clitest.Testdata("script"),
+		Setup: func(env *testscript.Env) error {
+			// The module and build caches of the machine serve the scripts; nothing else of it does.
+			env.Setenv("GOMODCACHE", clitest.GoEnv(t, "GOMODCACHE"))
+			env.Setenv("GOCACHE", clitest.GoEnv(t, "GOCACHE"))
+			env.Setenv("GOFLAGS", "")
+			env.Setenv("GOTOOLCHAIN", "local")
+			env.Setenv("GOPROXY", "off")
+			// The folder with nothing but operon in it.
+			env.Setenv("OPERON_DIR", filepath.SplitList(env.Getenv("PATH"))[0])
+			env.Setenv("REAL_HOME", home)
+			env.Setenv("XDG_CACHE_HOME", filepath.Join(env.WorkDir, ".cache"))
+			env.Setenv("HOME", filepath.Join(env.WorkDir, ".home"))
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"unchanged": unchanged,
+			"snapshot":  snapshot,
+			"exitcode":  exitCode,
+			"refuse":    refuse,
+			"replace":   clitest.ReplaceInScript,
+			"mode":      mode,
+			"hold":      hold,
+		},
+		Condition:           condition,
+		RequireExplicitExec: true,
+		UpdateScripts:       *clitest.Update,
+	})
+}

@@ -1,0 +1,92 @@
+package script
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// exitCode runs a program and asserts its exit code: exitcode 2 operon init.
+func exitCode(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exitcode N program [args...]")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	err = ts.Exec(args[1], args[2:]...)
+	got := 0
+	if err != nil {
+		exit, ok := errors.AsType[*exec.ExitError](err)
+		if !ok {
+			ts.Fatalf("%v", err)
+		}
+		got = exit.ExitCode()
+	}
+	if got != want {
+		ts.Fatalf("exit code %d, want %d", got, want)
+	}
+}
+
+// snapshot remembers a folder for unchanged: snapshot DIR.
+func snapshot(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: snapshot DIR")
+	}
+	sum, err := treeSum(ts.MkAbs(args[0]))
+	ts.Check(err)
+	ts.Setenv("SNAPSHOT_"+filepath.Base(args[0]), sum)
+}
+
+// unchanged asserts that not one byte, mode or name below a folder differs from its snapshot.
+func unchanged(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) != 1 {
+		ts.Fatalf("usage: unchanged DIR")
+	}
+	sum, err := treeSum(ts.MkAbs(args[0]))
+	ts.Check(err)
+	same := sum == ts.Getenv("SNAPSHOT_"+filepath.Base(args[0]))
+	if same == neg {
+		ts.Fatalf("%s: unchanged is %t", args[0], same)
+	}
+}
+
+func treeSum(root string) (string, error) {
+	h := sha256.New()
+	err := filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		fmt.Fprintln(h, p, info.Mode())
+		if info.Mode()&fs.ModeSymlink != 0 {
+			target, err := os.Readlink(p)
+			fmt.Fprintln(h, target)
+			return err
+		}
+		if !info.Mode().IsRegular() {
+			return nil
+		}
+		data, err := os.ReadFile(p)
+		h.Write(data)
+		return err
+	})
+	return fmt.Sprintf("%x", h.Sum(nil)), err
+}
+
+// condition knows [root]: some refusals, such as a read-only folder, do not stop root.
+func condition(cond string) (bool, error) {
+	if cond == "root" {
+		return os.Geteuid() == 0, nil
+	}
+	return false, fmt.Errorf("unknown condition %q", cond)
+}

@@ -1,0 +1,120 @@
+package script
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/spf13/afero"
+
+	"github.com/operon-sdk/operon/pkg/scaffold"
+)
+
+// leaks matches what only a programmer understands: stack traces, names of Go types and functions,
+// slips of formatting.
+var leaks = regexp.MustCompile(`goroutine |panic:|\*[a-z]+\.[A-Z]|strconv\.|%!|<nil>|\.tmpl`)
+
+// answered matches what a question may leave on stdout.
+var answered = regexp.MustCompile(`^(.* \[y/n\]|".*" is neither y nor n\.)?$`)
+
+// refuse runs a program that must refuse: refuse CODE REGEXP PROGRAM [ARGS...]. It asserts the exit
+// code, that stderr matches the expression, that everything is said once, on stderr, in words for
+// people and without a path of the machine, and that not one byte in the script's folder changed.
+func refuse(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 3 {
+		ts.Fatalf("usage: refuse CODE REGEXP PROGRAM [ARGS...]")
+	}
+	work := ts.Getenv("WORK")
+	before := scriptSum(ts, work)
+	err := ts.Exec(args[2], args[3:]...)
+	code := 0
+	if err != nil {
+		exit, ok := errors.AsType[*exec.ExitError](err)
+		if !ok {
+			ts.Fatalf("%v", err)
+		}
+		code = exit.ExitCode()
+	}
+	if strconv.Itoa(code) != args[0] {
+		ts.Fatalf("exit code %d, want %s", code, args[0])
+	}
+	stdout, stderr := ts.ReadFile("stdout"), ts.ReadFile("stderr")
+	if !regexp.MustCompile("(?m)" + args[1]).MatchString(stderr) {
+		ts.Fatalf("stderr does not match %s", args[1])
+	}
+	if !strings.HasPrefix(stderr, "error: ") || strings.Count(stderr, "error: ") != 1 {
+		ts.Fatalf("stderr is to hold one error, at its beginning")
+	}
+	for _, path := range []string{work, os.TempDir() + string(filepath.Separator)} {
+		if strings.Contains(stderr, path) {
+			ts.Fatalf("stderr names %s, a path of this machine", path)
+		}
+	}
+	if m := leaks.FindString(stderr); m != "" {
+		ts.Fatalf("stderr holds %q", m)
+	}
+	said := map[string]bool{}
+	for line := range strings.Lines(stderr) {
+		// What is indented belongs to the line above it.
+		if said[line] && !strings.HasPrefix(line, " ") {
+			ts.Fatalf("stderr says twice: %s", line)
+		}
+		said[line] = true
+	}
+	for line := range strings.Lines(stdout) {
+		if !answered.MatchString(strings.TrimSpace(line)) {
+			ts.Fatalf("stdout holds %q", line)
+		}
+	}
+	if scriptSum(ts, work) != before {
+		ts.Fatalf("something below the script's folder changed")
+	}
+}
+
+// scriptSum is the sum of a script's folder without the caches.
+func scriptSum(ts *testscript.TestScript, work string) string {
+	entries, err := os.ReadDir(work)
+	ts.Check(err)
+	var sums strings.Builder
+	for _, entry := range entries {
+		switch entry.Name() {
+		case ".cache", ".home", ".tmp":
+			continue
+		}
+		sum, err := treeSum(filepath.Join(work, entry.Name()))
+		ts.Check(err)
+		sums.WriteString(entry.Name() + " " + sum + "\n")
+	}
+	return sums.String()
+}
+
+// mode asserts the access rights of files and folders: mode 0644 FILE...
+func mode(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: mode 0644 FILE...")
+	}
+	for _, name := range args[1:] {
+		info, err := os.Stat(ts.MkAbs(name))
+		ts.Check(err)
+		if got := "0" + strconv.FormatUint(uint64(info.Mode().Perm()), 8); got != args[0] {
+			ts.Fatalf("%s has mode %s, want %s", name, got, args[0])
+		}
+	}
+}
+
+// hold takes the lock of a project as another command would, until the script ends: hold DIR COMMAND.
+func hold(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: hold DIR COMMAND")
+	}
+	lock, err := scaffold.Lock(context.Background(), afero.NewOsFs(), ts.MkAbs(args[0]), args[1], time.Second)
+	ts.Check(err)
+	ts.Defer(func() { _ = lock.Unlock() })
+}

@@ -1,0 +1,275 @@
+//go:build unix
+
+package upgrade
+
+import (
+	"bytes"
+	"cmp"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/diff"
+	"github.com/rogpeppe/go-internal/txtar"
+	"github.com/spf13/afero"
+
+	"github.com/operon-sdk/operon/cmd/internal/clitest"
+	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/upgrade"
+)
+
+// olderTree is a project of testdata/old: a tutorial's, as the operator-sdk of its days scaffolds it, with the
+// tutorial's edits of types and controller.
+type olderTree struct {
+	// sdk is the version, repo the module that the tutorial chooses.
+	sdk, repo string
+}
+
+func oldProjects() []olderTree {
+	return []olderTree{
+		{"1.1", "github.com/example-inc/memcached-operator"},
+		{"1.23", "github.com/example/memcached-operator"},
+	}
+}
+
+// unpack writes the project to a new folder, which it returns.
+func (p olderTree) unpack(t *testing.T) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "memcached-operator")
+	p.add(t, dir, "operator-sdk-"+p.sdk+".txtar")
+	return dir
+}
+
+// add writes the files of an archive of testdata/old to a folder.
+func (p olderTree) add(t *testing.T, dir, archive string) {
+	t.Helper()
+	files, err := txtar.ParseFile(clitest.Testdata("old", archive))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files.Files {
+		name := filepath.Join(dir, filepath.FromSlash(f.Name))
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		clitest.WriteFile(t, name, strings.ReplaceAll(string(f.Data), "REPO", p.repo))
+	}
+}
+
+// names are what its scaffold holds.
+func (p olderTree) names() upgrade.Names {
+	return upgrade.Names{Project: "memcached-operator", Domain: "example.com", Repo: p.repo, Resources: []upgrade.Resource{
+		{Group: "cache", Version: "v1alpha1", Kind: "Memcached", Plural: "memcacheds"}}}
+}
+
+// TestOldScaffold holds that what no one has edited in an old project's scaffold becomes what today's is for the
+// same resources, file by file, to the byte.
+func TestOldScaffold(t *testing.T) {
+	t.Parallel()
+	for _, p := range oldProjects() {
+		t.Run(p.sdk, func(t *testing.T) {
+			t.Parallel()
+			anew := filepath.Join(t.TempDir(), "memcached-operator")
+			if err := os.Mkdir(anew, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			resource := []string{"--group", "cache", "--version", "v1alpha1", "--kind", "Memcached"}
+			clitest.MustRun(t, anew, "init", "--domain", "example.com", "--repo", p.repo)
+			clitest.MustRun(t, anew, slices.Concat([]string{"create", "api", "--resource", "--controller"}, resource)...)
+			old := p.unpack(t)
+			p.checkBecomesToday(t, old, anew)
+			if p.sdk == "1.1" { // which has all that webhooks need from the start, to be commented in
+				clitest.MustRun(t, anew, slices.Concat([]string{"create", "webhook", "--defaulting", "--programmatic-validation"}, resource)...)
+				const name = "config/default/kustomization.yaml"
+				sections := regexp.MustCompile(`(?m)^#(- \.\./webhook|- \.\./certmanager|- manager_webhook|- webhookcainjection|- name: |  objref:|    |  fieldref:)`)
+				clitest.WriteFile(t, filepath.Join(old, name), sections.ReplaceAllString(clitest.ReadFile(t, filepath.Join(old, name)), "$1"))
+				p.checkBecomesToday(t, old, anew)
+			}
+		})
+	}
+}
+
+// checkBecomesToday merges an old scaffold that no one has edited with today's, which must be all that is there then.
+func (p olderTree) checkBecomesToday(t *testing.T, old, anew string) {
+	t.Helper()
+	today := map[string][]byte{}
+	for name, text := range clitest.ReadTree(t, anew) {
+		today[name] = []byte(text)
+	}
+	fsys := afero.NewMemMapFs()
+	for name, text := range clitest.ReadTree(t, old) {
+		if err := afero.WriteFile(fsys, "/p/"+moved(name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	known, err := upgrade.ReadKnown()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tree := scaffold.NewTree(fsys, "/p")
+	result, err := upgrade.Files(tree, today, upgrade.Options{Names: p.names(), Known: known, Label: "today"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasPrefix(result.From.String(), "operator-sdk "+p.sdk) {
+		t.Errorf("taken for a project of %s", result.From)
+	}
+	for _, f := range result.Files {
+		if !slices.Contains([]upgrade.State{upgrade.Created, upgrade.Removed, upgrade.Replaced}, f.State) {
+			t.Errorf("%s%s", f.Name, f.Describe())
+		}
+	}
+	left, err := tree.Walk(".", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range left {
+		if upgrade.Scaffolded(name) && today[name] == nil {
+			t.Errorf("%s is left over", name)
+		}
+	}
+	for name, want := range today {
+		if !upgrade.Scaffolded(name) {
+			continue
+		}
+		got, err := tree.ReadFile(name)
+		if err != nil {
+			t.Errorf("%s is missing", name)
+		} else if !bytes.Equal(got, want) {
+			t.Errorf("%s", diff.Diff("today's "+name, want, "upgraded "+name, got))
+		}
+	}
+}
+
+// oldEdits are what a person has made of the old projects: the operator-sdk whose project it is, or none for all; a
+// file, a text of it, and what replaces that. The file and the text that are there after an upgrade follow, if they
+// are others.
+func oldEdits() [][6]string {
+	return [][6]string{
+		{"", "Makefile", "IMG ?= controller:latest\n", "IMG ?= registry.example.org/mine:v1\n"},
+		{"", "Makefile", "VERSION ?= 0.0.1\n", "VERSION ?= 0.3.0\n"},
+		{"", "Makefile", "\tgo vet ./...\n", "\tgo vet ./...\n\nmine: ## Do what I do.\n\techo mine\n", "", "mine: ## Do what I do.\n\techo mine\n"},
+		{"1.23", "Makefile", "IMAGE_TAG_BASE ?= example.com/memcached-operator\n", "IMAGE_TAG_BASE ?= quay.io/mine/memcached-operator\n"},
+		{"1.1", "Makefile", "BUNDLE_IMG ?= controller-bundle:$(VERSION)\n", "BUNDLE_IMG ?= quay.io/mine/bundle:$(VERSION)\n"},
+		{"", "Dockerfile", "COPY controllers/ controllers/\n", "COPY controllers/ controllers/\nCOPY pkg/ pkg/\n", "", "COPY pkg/ pkg/\n"},
+		{"", "Dockerfile", "ENTRYPOINT [", "ENV MINE=yes\nENTRYPOINT [", "", "ENV MINE=yes\n"},
+		{"", ".gitignore", "*.swp\n", "*.swp\nmine/\n", "", "mine/\n"},
+		{"1.23", ".dockerignore", "testbin/\n", "testbin/\nmine/\n", "", "mine/\n"},
+		{"", "config/manager/manager.yaml", "replicas: 1\n", "replicas: 3\n"},
+		{"1.1", "config/manager/manager.yaml", "memory: 30Mi\n", "memory: 777Mi\n"},
+		{"1.23", "config/manager/manager.yaml", "memory: 128Mi\n", "memory: 777Mi\n"},
+		{"", "config/manager/manager.yaml", "        name: manager\n", "        name: manager\n        env:\n        - name: MINE\n          value: \"yes\"\n",
+			"", "        - name: MINE\n          value: \"yes\"\n"},
+		{"1.23", "config/manager/manager.yaml", "        - --leader-elect\n", "        - --leader-elect\n        - --zap-log-level=debug\n", "", "        - --zap-log-level=debug\n"},
+		{"", "config/default/kustomization.yaml", "namespace: memcached-operator-system\n", "namespace: mine-system\n"},
+		{"", "config/default/kustomization.yaml", "#- ../prometheus\n", "- ../prometheus\n"},
+		{"", "config/default/kustomization.yaml", "- manager_auth_proxy_patch.yaml\n", "- manager_auth_proxy_patch.yaml\n- mine_patch.yaml\n", "", "- path: mine_patch.yaml\n"},
+		{"", "config/default/manager_auth_proxy_patch.yaml", "/kube-rbac-proxy:", "/mine/kube-rbac-proxy:"},
+		{"", "config/rbac/kustomization.yaml", "- role_binding.yaml\n", "- role_binding.yaml\n- mine_role.yaml\n", "", "- mine_role.yaml\n"},
+		{"", "config/rbac/leader_election_role.yaml", "  - events\n", "  - events\n  - mine\n", "", "  - mine\n"},
+		{"", "config/scorecard/patches/basic.config.yaml", "    entrypoint:\n", "    labels2: mine\n    entrypoint:\n", "", "    labels2: mine\n"},
+		{"1.23", "config/manager/controller_manager_config.yaml", "  healthProbeBindAddress: :8081\n", "  healthProbeBindAddress: :9191\n"},
+		{"", "main.go", "\t\"flag\"\n", "\t\"flag\"\n\t\"fmt\"\n", "cmd/main.go", "\t\"fmt\"\n"},
+		{"", "main.go", "memcached-operator/controllers\"\n", "memcached-operator/controllers\"\n\tappsv1 \"k8s.io/api/apps/v1\"\n", "cmd/main.go", "\tappsv1 \"k8s.io/api/apps/v1\"\n"},
+		{"", "main.go", "\tutilruntime.Must(cachev1alpha1.", "\tutilruntime.Must(appsv1.AddToScheme(scheme))\n\tutilruntime.Must(cachev1alpha1.", "cmd/main.go", "\tutilruntime.Must(appsv1.AddToScheme(scheme))\n"},
+		{"", "main.go", "\tflag.Parse()\n", "\tmine := flag.Int(\"mine\", 1, \"My flag.\")\n\tflag.Parse()\n", "cmd/main.go", "\tmine := flag.Int(\"mine\", 1, \"My flag.\")\n"},
+		{"", "main.go", "\tsetupLog.Info(\"starting manager\")\n", "\tsetupLog.Info(fmt.Sprint(\"Mine\", *mine))\n\tsetupLog.Info(\"starting manager\")\n", "cmd/main.go", "\tsetupLog.Info(fmt.Sprint(\"Mine\", *mine))\n"},
+	}
+}
+
+// editOld makes a person's edits, adds files, and ends every file with a comment. It returns the files and texts that
+// are to be there after an upgrade.
+func (p olderTree) editOld(t *testing.T, dir string) [][2]string {
+	t.Helper()
+	var marks [][2]string
+	for _, e := range oldEdits() {
+		if e[0] != "" && e[0] != p.sdk {
+			continue
+		}
+		clitest.EditFile(t, dir, e[1], e[2], e[3])
+		marks = append(marks, [2]string{cmp.Or(e[4], e[1]), cmp.Or(e[5], e[3])})
+	}
+	for name, text := range clitest.ReadTree(t, dir) {
+		mark := comment(name, "a note of mine")
+		switch {
+		case mark == "" || strings.HasSuffix(name, ".md") || name == "PROJECT" || name == "go.sum" || strings.HasPrefix(name, "config/crd/bases/"),
+			name == "config/rbac/role.yaml" || strings.Contains(name, "zz_generated") || name == "hack/boilerplate.go.txt",
+			name == "config/webhook/kustomization.yaml":
+			continue // generated, replaced as a whole, or names what nobody has generated
+		case name == "go.mod":
+			mark = "// a note of mine\n"
+		case strings.HasSuffix(name, ".go"):
+			mark = "\n" + mark
+		}
+		clitest.WriteFile(t, filepath.Join(dir, filepath.FromSlash(name)), text+mark)
+		marks = append(marks, [2]string{moved(name), strings.TrimPrefix(mark, "\n")})
+	}
+	p.add(t, dir, "mine.txtar")
+	return append(marks,
+		[2]string{"internal/controller/sizes.go", "\treturn min(m.Spec.Size, MaxSize)\n"},
+		[2]string{"internal/controller/sizes_test.go", "\tif got := Wanted(m); got != MaxSize {\n"},
+		[2]string{"pkg/limits/limits.go", "func String() string { return fmt.Sprint(\"sizes up to \", "},
+		[2]string{"config/rbac/mine_role.yaml", "  name: mine\n"},
+		[2]string{"config/default/mine_patch.yaml", "      priorityClassName: mine\n"},
+	)
+}
+
+// moved is where a file of an old layout is today.
+func moved(name string) string {
+	if rest, ok := strings.CutPrefix(name, "controllers/"); ok {
+		return "internal/controller/" + rest
+	}
+	if name == "main.go" {
+		return "cmd/main.go"
+	}
+	return name
+}
+
+// runTests runs a project's own tests, on a real API server.
+func (p olderTree) runTests(t *testing.T, dir string) {
+	t.Helper()
+	assets, err := clitest.ControlPlaneAssets()
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := []string{"KUBEBUILDER_ASSETS=" + assets.Dir, "KUBEBUILDER_CONTROLPLANE_START_TIMEOUT=3m"}
+	out := clitest.RunGo(t, dir, env, "test", "-p", "1", "-v", "./...")
+	for _, name := range []string{"TestWanted", "TestAPIs"} {
+		if !strings.Contains(out, "--- PASS: "+name) {
+			t.Errorf("%s did not run:\n%s", name, out)
+		}
+	}
+}
+
+// TestUpgradeOfOldProjects upgrades the tutorials' projects, with edits in every file: each edit is there
+// afterwards, and the project is whole.
+func TestUpgradeOfOldProjects(t *testing.T) {
+	t.Parallel()
+	for _, p := range oldProjects() {
+		t.Run(p.sdk, func(t *testing.T) {
+			t.Parallel()
+			dir := p.unpack(t)
+			marks := p.editOld(t, dir)
+			upgradeWhole(t, dir)
+			for _, mark := range marks {
+				if text, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(mark[0]))); err != nil {
+					t.Error(err)
+				} else if !strings.Contains(string(text), mark[1]) {
+					t.Errorf("%s lost %q", mark[0], mark[1])
+				}
+			}
+			before := clitest.ReadTree(t, dir)
+			clitest.MustRun(t, dir, "upgrade")
+			if changed := differing(before, clitest.ReadTree(t, dir)); len(changed) > 0 {
+				t.Errorf("again changed %q", changed)
+			}
+			if code, out, said := clitest.Run(t, dir, "", "upgrade", "--check"); code != 0 {
+				t.Errorf("--check afterwards: exit code %d\n%s%s", code, out, said)
+			}
+			p.runTests(t, dir)
+		})
+	}
+}

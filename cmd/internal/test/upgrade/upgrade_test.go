@@ -1,0 +1,230 @@
+//go:build unix
+
+package upgrade
+
+import (
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/operon-sdk/operon/cmd/internal/clitest"
+	"github.com/operon-sdk/operon/pkg/upgrade"
+)
+
+// upgradeEdits are what a person makes of a project that a peer scaffolded: text of a file, and what replaces it. What
+// remains of it after an upgrade is third; empty for all of it.
+func upgradeEdits() [][4]string {
+	return [][4]string{
+		{"Makefile", "IMG ?= controller:latest\n", "IMG ?= registry.example.com/mine:v1\n", ""},
+		{"Makefile", "\n.PHONY: fmt\n", "\n.PHONY: mine\nmine: ## Do what I do.\n\techo mine\n\n.PHONY: fmt\n", "mine: ## Do what I do.\n\techo mine\n"},
+		{"Dockerfile", "USER 65532:65532\n", "ENV MINE=yes\nUSER 65532:65532\n", "ENV MINE=yes\n"},
+		{"config/manager/manager.yaml", "replicas: 1\n", "replicas: 3\n", ""},
+		{"config/manager/manager.yaml", "memory: 128Mi\n", "memory: 777Mi\n", ""},
+		{"config/default/kustomization.yaml", "namespace: walk-system\n", "namespace: mine-system\n", ""},
+		{"cmd/main.go", "\t\"flag\"\n", "\t\"flag\"\n\t\"fmt\"\n", "\t\"fmt\"\n"},
+		{"cmd/main.go", "\tif err := mgr.Start(", "\tsetupLog.Info(fmt.Sprint(\"Mine\"))\n\tif err := mgr.Start(", "\tsetupLog.Info(fmt.Sprint(\"Mine\"))\n"},
+		{".gitignore", "*.swp\n", "*.swp\nmine/\n", "mine/\n"},
+		{"config/rbac/leader_election_role.yaml", "  - events\n", "  - events\n  - mine\n", "  - mine\n"},
+	}
+}
+
+// comment is a comment line in the syntax of a file, empty where there is none.
+func comment(name, text string) string {
+	switch ext := path.Ext(name); {
+	case ext == ".json":
+		return ""
+	case ext == ".md":
+		return "<!-- " + text + " -->\n"
+	case ext == ".go":
+		return "// " + text + "\n"
+	}
+	return "# " + text + "\n"
+}
+
+// TestUpgradeOfPeers makes projects with peers, edits every file of their scaffold and all code, and upgrades
+// them: each edit is there afterwards, everything else is today's, and the project is whole.
+func TestUpgradeOfPeers(t *testing.T) {
+	t.Parallel()
+	for groups, peerDir := range map[string]string{"true": "bench/peers", "false": "peers/operator-sdk-1.42"} {
+		t.Run(peerDir, func(t *testing.T) {
+			t.Parallel()
+			program := clitest.BuildPeer(t, peerDir, "sigs.k8s.io/kubebuilder/v4")
+			dir := filepath.Join(t.TempDir(), "walk")
+			if err := os.Mkdir(dir, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			for _, command := range []string{
+				"init --domain example.com --repo example.com/walk --project-name walk --fetch-deps=false --skip-go-version-check",
+				"edit --multigroup=" + groups,
+				"create api --group cache --version v1 --kind Memcached --resource --controller --make=false",
+				"create api --group cache --version v1 --kind Redis --resource --controller --make=false",
+				"create webhook --group cache --version v1 --kind Memcached --defaulting --programmatic-validation --make=false",
+			} {
+				clitest.RunPeer(t, program, dir, strings.Fields(command)...)
+			}
+			marks := editAll(t, dir)
+			clashes := clitest.ReadFile(t, filepath.Join(dir, clashing))
+			if groups == "true" {
+				clitest.EditFile(t, dir, clashing, `"Kubebuilder DevContainer"`, `"Mine"`)
+				upgradeInConflict(t, dir)
+				// As a person settles it.
+				clitest.WriteFile(t, filepath.Join(dir, clashing), clashes)
+			}
+			code, list, said := clitest.Run(t, dir, "", "upgrade", "--check")
+			if groups == "false" && (code != 1 || !strings.Contains(said, "error: the project is behind today's scaffold") || !strings.Contains(list, "updated  Makefile  +")) {
+				t.Errorf("--check: exit code %d\n%s%s", code, list, said)
+			}
+			upgradeWhole(t, dir)
+			for mark, file := range marks {
+				if !strings.Contains(clitest.ReadFile(t, filepath.Join(dir, file)), mark) {
+					t.Errorf("%s lost %q", file, mark)
+				}
+			}
+			if code, _, said := clitest.Run(t, dir, "", "upgrade", "--check"); code != 0 || said != "the project is up to date\n" {
+				t.Errorf("--check afterwards: exit code %d\n%s", code, said)
+			}
+		})
+	}
+}
+
+// editAll makes the edits of a person, with a comment at the end of every file. It returns what is to be in
+// which file.
+func editAll(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	marks := map[string]string{}
+	for _, e := range upgradeEdits() {
+		name := filepath.Join(dir, e[0])
+		text := clitest.ReadFile(t, name)
+		if !strings.Contains(text, e[1]) {
+			t.Fatalf("%s has no %q", e[0], e[1])
+		}
+		clitest.WriteFile(t, name, strings.Replace(text, e[1], e[2], 1))
+		mark := e[3]
+		if mark == "" {
+			mark = e[2]
+		}
+		marks[mark] = e[0]
+	}
+	for name, text := range clitest.ReadTree(t, dir) {
+		mark := comment(name, "a note of mine in "+name)
+		if path.Ext(name) == ".go" {
+			text += "\n"
+		}
+		if mark == "" || !upgrade.Scaffolded(name) && path.Ext(name) != ".go" {
+			continue
+		}
+		clitest.WriteFile(t, filepath.Join(dir, name), text+mark)
+		marks[mark] = name
+	}
+	return marks
+}
+
+// upgradeWhole upgrades a project and holds that it is whole.
+func upgradeWhole(t *testing.T, dir string) {
+	t.Helper()
+	out := clitest.MustRun(t, dir, "upgrade")
+	if strings.Contains(out, "<<<<<<<") {
+		t.Error(out)
+	}
+	clitest.CheckFormat(t, dir)
+	clitest.CheckKustomizations(t, dir)
+	clitest.RunGo(t, dir, nil, "mod", "tidy", "-diff")
+	clitest.RunGo(t, dir, nil, "build", "./...")
+	clitest.RunGo(t, dir, nil, "vet", "-tags=e2e", "./...")
+}
+
+// clashing is the file whose lines a person and today's scaffold have both changed in these tests.
+const clashing = ".devcontainer/devcontainer.json"
+
+// upgradeInConflict upgrades a project in which a person and today's scaffold have changed the same lines.
+func upgradeInConflict(t *testing.T, dir string) {
+	t.Helper()
+	code, _, said := clitest.Run(t, dir, "", "upgrade")
+	if code != 1 || !strings.Contains(said, "you and the scaffold have changed the same lines of\n  "+clashing+"\n") {
+		t.Errorf("exit code %d\n%s", code, said)
+	}
+	text := clitest.ReadFile(t, filepath.Join(dir, clashing))
+	for _, part := range []string{"<<<<<<< the project\n", "  \"name\": \"Mine\",\n", "=======\n", ">>>>>>> operon "} {
+		if !strings.Contains(text, part) {
+			t.Errorf("%s has no %q:\n%s", clashing, part, text)
+		}
+	}
+	before := clitest.ReadTree(t, dir)
+	if code, out, said := clitest.Run(t, dir, "", "upgrade"); code != 1 || out != "" || !strings.Contains(said, "\n  "+clashing+"\n") {
+		t.Errorf("again: exit code %d\n%s%s", code, out, said)
+	}
+	if changed := differing(before, clitest.ReadTree(t, dir)); len(changed) > 0 {
+		t.Errorf("again changed %q", changed)
+	}
+}
+
+// differing lists the files that two trees do not have in common, byte for byte.
+func differing(a, b map[string]string) []string {
+	var names []string
+	for name, text := range a {
+		if other, ok := b[name]; !ok || other != text {
+			names = append(names, name)
+		}
+	}
+	for name := range b {
+		if _, ok := a[name]; !ok {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// TestKnownScaffold holds that what Operon knows of a peer's scaffold is what that writes.
+func TestKnownScaffold(t *testing.T) {
+	t.Parallel()
+	program := clitest.BuildPeer(t, "bench/peers", "sigs.k8s.io/kubebuilder/v4")
+	dir := filepath.Join(t.TempDir(), "prjnm")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	known := clitest.ReadFile(t, clitest.Root("pkg", "upgrade", "known.txt"))
+	this := upgrade.Scaffold{Tool: "kubebuilder", Version: "4.15.0", Layout: "go/v4"}
+	names := upgrade.Names{Project: "prjnm", Domain: "domnm.example", Repo: "repnm.example/modnm", Resources: []upgrade.Resource{
+		{Group: "grpnm", Version: "v77", Kind: "Kindnm", Plural: "kindnms"}}}
+	for _, command := range []string{
+		"init --domain domnm.example --repo repnm.example/modnm --project-name prjnm --fetch-deps=false --skip-go-version-check",
+		"create api --group grpnm --version v77 --kind Kindnm --resource --controller --make=false",
+		"create webhook --group grpnm --version v77 --kind Kindnm --defaulting --programmatic-validation --make=false",
+	} {
+		clitest.RunPeer(t, program, dir, strings.Fields(command)...)
+		files := map[string][]byte{}
+		for name, text := range clitest.ReadTree(t, dir) {
+			files[name] = []byte(text)
+		}
+		for line := range strings.Lines(upgrade.Record(names, map[upgrade.Scaffold][]map[string][]byte{this: {files}})) {
+			fields := strings.SplitN(strings.TrimSuffix(line, "\n"), " ", 3)
+			hashes := ""
+			if len(fields) > 2 {
+				hashes = " " + fields[2]
+			}
+			pattern := regexp.MustCompile("(?m)^" + regexp.QuoteMeta(fields[0]) + " [^ ]*" + regexp.QuoteMeta(fields[1]) + "[^ ]*" + regexp.QuoteMeta(hashes) + "$")
+			if !pattern.MatchString(known) {
+				t.Errorf("after %s: %s is another", command, fields[0])
+			}
+		}
+	}
+}
+
+// TestUpgradeOfToday holds that projects of today's scaffold are up to date, edited as they are.
+func TestUpgradeOfToday(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"minimal-operator", "memcached-operator", "multigroup-operator"} {
+		dir, err := filepath.Abs(clitest.Testdata(name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if code, out, said := clitest.Run(t, dir, "", "upgrade", "--check"); code != 0 || out != "" {
+			t.Errorf("%s: exit code %d\n%s%s", name, code, out, said)
+		}
+	}
+}
