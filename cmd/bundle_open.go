@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -78,11 +79,16 @@ func (o *registryOptions) check() (findings project.Findings) {
 	return findings
 }
 
+// runHelper runs a credential helper.
+func (a *app) runHelper(ctx context.Context, in io.Reader, out io.Writer, name string, args ...string) error {
+	return a.Run(ctx, Command{Environ: a.Environ, In: in, Out: out, Name: name, Args: args})
+}
+
 // registries is how images are reached.
 func (a *app) registries(o registryOptions) image.Registries {
 	r := image.Registries{
 		Transport: a.HTTP, Insecure: o.insecure, Mirrors: map[string]string{},
-		Settings: image.Settings{FS: a.FS, Getenv: a.Getenv},
+		Settings: image.Settings{FS: a.FS, Getenv: a.Getenv, Run: a.runHelper},
 	}
 	for _, pair := range o.mirrors {
 		from, to, _ := strings.Cut(pair, "=")

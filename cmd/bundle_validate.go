@@ -274,7 +274,8 @@ func (a *app) externalValidators(ctx context.Context, dir, paths, shown string) 
 	var results []apierrors.ManifestResult
 	for _, program := range filepath.SplitList(paths) {
 		var out bytes.Buffer
-		if err := a.Run(ctx, dir, &out, a.Err, program, filepath.FromSlash(shown)); err != nil {
+		command := Command{Dir: dir, Environ: a.Environ, Out: &out, Err: a.Err, Name: program, Args: []string{filepath.FromSlash(shown)}}
+		if err := a.Run(ctx, command); err != nil {
 			return nil, fmt.Errorf("running the validator %s: %w", program, err)
 		}
 		var result apierrors.ManifestResult

@@ -152,7 +152,7 @@ func hubOf(config *project.Config, spoke project.Resource) (project.Resource, bo
 
 // checkUnused refuses a deletion after which code that compiled does not any more.
 func (a *app) checkUnused(ctx context.Context, tree *scaffold.Tree, before *reshape.Code, what string) error {
-	broken, err := reshape.Broken(ctx, tree, before, a.Environ)
+	broken, err := reshape.Broken(ctx, tree, before, a.runGo)
 	if errors.Is(err, codegen.ErrModulesMissing) {
 		return nil // what uses it says so when it is compiled
 	}

@@ -153,7 +153,7 @@ func (a *app) edit(ctx context.Context, tree *scaffold.Tree, o editOptions) ([]s
 	if err != nil {
 		return nil, err
 	}
-	options := reshape.Options{Env: a.Environ, Header: header, Program: a.program}
+	options := reshape.Options{Go: a.runGo, Header: header, Program: a.program}
 	var notes []string
 	if o.given["namespaced"] {
 		notes, err = a.rescope(ctx, tree, config, options, o)
@@ -235,7 +235,7 @@ func (a *app) rescope(ctx context.Context, tree *scaffold.Tree, config *project.
 	if err != nil {
 		return nil, err
 	}
-	broken, err := reshape.Broken(ctx, tree, before, a.Environ)
+	broken, err := reshape.Broken(ctx, tree, before, a.runGo)
 	if err != nil && !errors.Is(err, codegen.ErrModulesMissing) {
 		return nil, err
 	}

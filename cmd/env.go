@@ -2,14 +2,23 @@ package cmd
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/afero"
 	"golang.org/x/term"
+
+	"github.com/operon-sdk/operon/pkg/codegen"
 )
 
 // Env carries everything a command may touch. Nothing in Operon is global: tests build an Env with
@@ -37,10 +46,23 @@ type Env struct {
 	Prompter Prompter
 	// HTTP carries requests of the few commands that use a network.
 	HTTP http.RoundTripper
-	// Run starts a program, without a shell, in dir; out and errOut may be nil.
-	Run func(ctx context.Context, dir string, out, errOut io.Writer, name string, args ...string) error
-	// RunWith is Run with variables of the environment, as KEY=VALUE, beside those of the process.
-	RunWith func(ctx context.Context, dir string, variables []string, out, errOut io.Writer, name string, args ...string) error
+	// Run runs a program to its end, without a shell. The error is fs.ErrNotExist where PATH has no such
+	// program.
+	Run func(ctx context.Context, command Command) error
+}
+
+// A Command describes a program to run.
+type Command struct {
+	// Dir is the working directory; empty is that of the process.
+	Dir string
+	// Environ is the complete environment, as KEY=VALUE. The last value of a variable counts.
+	Environ []string
+	// In, Out and Err are the standard streams; nil is the null device.
+	In       io.Reader
+	Out, Err io.Writer
+	// Name is a path, or a name to look up in the PATH of Environ.
+	Name string
+	Args []string
 }
 
 // System is the Env of a real process.
@@ -74,14 +96,16 @@ func System() (*Env, error) {
 		Now:         time.Now,
 		HTTP:        http.DefaultTransport,
 		Run:         run,
-		RunWith:     runWith,
 	}, nil
 }
 
 // Getenv returns the last value of an environment variable, or nothing.
-func (e *Env) Getenv(key string) string {
-	for i := len(e.Environ) - 1; i >= 0; i-- {
-		if name, value, ok := cutEnv(e.Environ[i]); ok && name == key {
+func (e *Env) Getenv(key string) string { return getenv(e.Environ, key) }
+
+func getenv(environ []string, key string) string {
+	for _, entry := range slices.Backward(environ) {
+		name, value, ok := cutEnv(entry)
+		if ok && (name == key || runtime.GOOS == "windows" && strings.EqualFold(name, key)) {
 			return value
 		}
 	}
@@ -97,15 +121,39 @@ func cutEnv(entry string) (name, value string, ok bool) {
 	return "", "", false
 }
 
-func run(ctx context.Context, dir string, out, errOut io.Writer, name string, args ...string) error {
-	return runWith(ctx, dir, nil, out, errOut, name, args...)
+func run(ctx context.Context, command Command) error {
+	name, err := lookPath(command.Environ, command.Name)
+	if err != nil {
+		return err
+	}
+	c := exec.CommandContext(ctx, name, command.Args...)
+	c.Args[0] = command.Name
+	c.Dir, c.Env = command.Dir, append([]string{}, command.Environ...) // nil would be that of the process
+	c.Stdin, c.Stdout, c.Stderr = command.In, command.Out, command.Err
+	return c.Run()
 }
 
-func runWith(ctx context.Context, dir string, variables []string, out, errOut io.Writer, name string, args ...string) error {
-	c := exec.CommandContext(ctx, name, args...)
-	c.Dir, c.Stdout, c.Stderr = dir, out, errOut
-	if len(variables) > 0 {
-		c.Env = append(c.Environ(), variables...)
+// lookPath finds a program in the PATH of environ, where exec.LookPath uses that of the process.
+func lookPath(environ []string, name string) (string, error) {
+	if filepath.Base(name) != name {
+		return name, nil
 	}
-	return c.Run()
+	for _, dir := range filepath.SplitList(getenv(environ, "PATH")) {
+		if !filepath.IsAbs(dir) {
+			continue
+		}
+		if file, err := exec.LookPath(filepath.Join(dir, name)); err == nil {
+			return file, nil
+		}
+	}
+	return "", fmt.Errorf("program %q not found in PATH: %w", name, fs.ErrNotExist)
+}
+
+// runGo runs the go command in dir with variables in addition to those of the environment.
+func (a *app) runGo(ctx context.Context, dir string, variables []string, out, errOut io.Writer, args ...string) error {
+	err := a.Run(ctx, Command{Dir: dir, Environ: slices.Concat(a.Environ, variables), Out: out, Err: errOut, Name: "go", Args: args})
+	if errors.Is(err, fs.ErrNotExist) {
+		return codegen.ErrGoMissing
+	}
+	return err
 }

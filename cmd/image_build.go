@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -16,6 +15,7 @@ import (
 	"github.com/spf13/afero"
 	"github.com/spf13/cobra"
 
+	"github.com/operon-sdk/operon/pkg/codegen"
 	"github.com/operon-sdk/operon/pkg/image"
 	"github.com/operon-sdk/operon/pkg/local"
 	"github.com/operon-sdk/operon/pkg/project"
@@ -178,14 +178,14 @@ func (a *app) compile(ctx context.Context, root, pkg, platform, to string) error
 	}
 	a.progressf("compiling %s for %s", pkg, platform)
 	var said bytes.Buffer
-	err := a.RunWith(ctx, root, variables, &said, &said, "go", append(args, pkg)...)
+	err := a.runGo(ctx, root, variables, &said, &said, append(args, pkg)...)
 	switch {
 	case err == nil:
 		return nil
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case errors.Is(err, exec.ErrNotFound):
-		return errors.New("there is no go command on the PATH; install Go from https://go.dev/dl")
+	case errors.Is(err, codegen.ErrGoMissing):
+		return err
 	}
 	text := strings.TrimSpace(said.String())
 	if text == "" {

@@ -279,7 +279,7 @@ func (a *app) scaffoldInit(tree *scaffold.Tree, data scaffold.Data) error {
 // fetchDeps fills the module cache; it is the one step of init that needs a network.
 func (a *app) fetchDeps(ctx context.Context, root string) error {
 	a.progressf("downloading modules: go mod download")
-	if err := a.Run(ctx, root, a.Err, a.Err, "go", "mod", "download"); err != nil {
+	if err := a.runGo(ctx, root, nil, a.Err, a.Err, "mod", "download"); err != nil {
 		return fmt.Errorf("the project is complete, but its modules could not be downloaded: %w; run 'go mod download' when the network is back", err)
 	}
 	return nil

@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os/exec"
 	"path"
 	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/operon-sdk/operon/pkg/codegen"
 	"github.com/operon-sdk/operon/pkg/controlplane"
 	"github.com/operon-sdk/operon/pkg/project"
 )
@@ -113,14 +113,14 @@ func (a *app) runOldTest(c *cobra.Command, args []string, o oldTest) error {
 	if err != nil {
 		return err
 	}
-	err = a.RunWith(ctx, root, variables, a.Out, a.Err, "go", words...)
+	err = a.runGo(ctx, root, variables, a.Out, a.Err, words...)
 	switch {
 	case err == nil:
 		return nil
 	case ctx.Err() != nil:
 		return errInterrupted
-	case errors.Is(err, exec.ErrNotFound):
-		return errors.New("there is no go command on the PATH; install Go from https://go.dev/dl")
+	case errors.Is(err, codegen.ErrGoMissing):
+		return err
 	}
 	return fmt.Errorf("the tests did not pass: go %s: %w", joinWords(words), reason(err))
 }
@@ -156,8 +156,8 @@ func (a *app) testVariables(ctx context.Context, e2e bool, kubeconfig string) ([
 	if e2e || a.Getenv("KUBEBUILDER_ASSETS") != "" {
 		return variables, nil
 	}
-	find := controlplane.DefaultOptions(a.Getenv)
-	find.Parts, find.Environ = []string{controlplane.Etcd, controlplane.KubeAPIServer}, a.Environ
+	find := controlplane.DefaultOptions(a.Environ)
+	find.Parts = []string{controlplane.Etcd, controlplane.KubeAPIServer}
 	find.Progress = func(e controlplane.Event) { a.progressf("%s", e.Message) }
 	assets, err := controlplane.Ensure(ctx, find)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os/exec"
+	"io/fs"
 	"path"
 	"path/filepath"
 	"strings"
@@ -236,9 +236,9 @@ func (a *app) buildBundles(ctx context.Context, out, dir string, bundles []bundl
 		if !a.quiet {
 			output = a.Err
 		}
-		err := a.Run(ctx, filepath.Join(out, bundleFolder(b)), output, output, program, args...)
+		err := a.Run(ctx, Command{Dir: filepath.Join(out, bundleFolder(b)), Environ: a.Environ, Out: output, Err: output, Name: program, Args: args})
 		switch {
-		case errors.Is(err, exec.ErrNotFound):
+		case errors.Is(err, fs.ErrNotExist):
 			return fmt.Errorf("there is no program %s to build images with; the bundles are written, name another one with --build-cmd", o.words[0])
 		case ctx.Err() != nil:
 			return ctx.Err()

@@ -112,7 +112,7 @@ func (a *app) rename(ctx context.Context, tree *scaffold.Tree, r renaming) ([]st
 			definitions = append(definitions, [2]string{api[1].Kind, is})
 		}
 	}
-	left, err := reshape.Rename(ctx, tree, plan, reshape.Options{Env: a.Environ, Header: header, Program: a.program})
+	left, err := reshape.Rename(ctx, tree, plan, reshape.Options{Go: a.runGo, Header: header, Program: a.program})
 	if err != nil {
 		return nil, err
 	}

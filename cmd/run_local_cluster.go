@@ -83,8 +83,8 @@ func (r *localRun) permitted(ctx context.Context) error {
 
 // embed starts a control plane with controllers, a scheduler and a simulated node.
 func (r *localRun) embed(ctx context.Context) error {
-	find := controlplane.DefaultOptions(r.Getenv)
-	find.Parts, find.NoDownload, find.Environ = controlplane.WorkloadParts(), true, r.Environ
+	find := controlplane.DefaultOptions(r.Environ)
+	find.Parts, find.NoDownload = controlplane.WorkloadParts(), true
 	find.Progress = func(e controlplane.Event) { r.progressf("%s", e.Message) }
 	assets, err := controlplane.Ensure(ctx, find)
 	if err != nil && find.KubebuilderAssets != "" {

@@ -57,8 +57,7 @@ func (a *app) tool(name, short, example string, run func(c *cobra.Command, dir s
 
 // setupEnvtest serves setup-envtest, with a build from source where nothing can be downloaded.
 func (a *app) setupEnvtest(c *cobra.Command, dir string, args []string) error {
-	ensure := controlplane.DefaultOptions(a.Getenv)
-	ensure.Environ = a.Environ
+	ensure := controlplane.DefaultOptions(a.Environ)
 	ensure.Progress = func(e controlplane.Event) { a.progressf("%s", e.Message) }
 	return controlplane.SetupEnvtest(c.Context(), args, controlplane.SetupEnvtestOptions{
 		Name: c.CommandPath(), In: a.In, Out: a.Out, Err: a.Err, Getenv: a.Getenv, Dir: dir, Ensure: ensure,

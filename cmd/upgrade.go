@@ -200,7 +200,7 @@ func (a *app) upgrade(ctx context.Context, tree *scaffold.Tree, known *upgrade.K
 	}
 	result.untidy = !tidy
 	if raised {
-		if tidy, err = reshape.Tidy(ctx, tree, a.Environ); err != nil {
+		if tidy, err = reshape.Tidy(ctx, tree, a.runGo); err != nil {
 			return nil, err
 		}
 		result.untidy = result.untidy && !tidy
@@ -230,7 +230,7 @@ func (a *app) finishUpgrade(ctx context.Context, tree *scaffold.Tree, result *up
 		return nil
 	}
 	if err == nil {
-		result.broken, err = reshape.Check(ctx, tree, a.Environ)
+		result.broken, err = reshape.Check(ctx, tree, a.runGo)
 	}
 	if errors.Is(err, codegen.ErrModulesMissing) {
 		result.modules = true

@@ -25,7 +25,7 @@ type APIOptions struct {
 	Overlay map[string][]byte
 	// Dir is the folder that the kinds live in or below, slash-separated and relative to Root. Required.
 	Dir string
-	// Env is the environment of the go command, which decides on build constraints: that of this process.
+	// Env is the environment of the go command, which decides on build constraints.
 	Env []string
 }
 

@@ -25,7 +25,7 @@ func apisOf(t *testing.T, archive, dir string) ([]API, Findings, error) {
 			t.Fatal(err)
 		}
 	}
-	return APIs(context.Background(), APIOptions{Root: root, Dir: dir})
+	return APIs(context.Background(), APIOptions{Env: os.Environ(), Root: root, Dir: dir})
 }
 
 // oddShapes has the fields of every kind of type.
@@ -370,7 +370,7 @@ func FuzzAPIs(f *testing.F) {
 	f.Add(`+operator-sdk:csv:customresourcedefinitions:resources={{Pod,v1},{}}`, "struct{ A Odd }", `json:",inline"`)
 	f.Fuzz(func(t *testing.T, marker, typ, tag string) {
 		source := "// +groupName=a.b\npackage v1\n\n// " + marker + "\ntype Odd struct {\n\t// " + marker + "\n\tSpec " + typ + " `" + tag + " json:\"spec\"`\n\tOther *Odd `" + tag + "`\n}\n"
-		_, _, err := APIs(context.Background(), APIOptions{Root: t.TempDir(), Dir: "api", Overlay: map[string][]byte{
+		_, _, err := APIs(context.Background(), APIOptions{Env: os.Environ(), Root: t.TempDir(), Dir: "api", Overlay: map[string][]byte{
 			"go.mod": []byte("module example.org/odd\n"), "api/v1/types.go": []byte(source),
 		}})
 		var findings Findings

@@ -28,7 +28,7 @@ func instead() func() int {
 
 // benchGenerate is what the test binary does when benchRoot is set.
 func benchGenerate() int {
-	opts := Options{Root: os.Getenv(benchRoot), CacheDir: os.Getenv(benchRoot + "_CACHE"), Offline: true}
+	opts := Options{Env: os.Environ(), Root: os.Getenv(benchRoot), CacheDir: os.Getenv(benchRoot + "_CACHE"), Offline: true}
 	if added := os.Getenv(benchRoot + "_ADD"); added != "" {
 		opts.Overlay = map[string][]byte{}
 		for name, content := range benchAPI(added) {

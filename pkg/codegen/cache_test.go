@@ -55,7 +55,7 @@ func TestChangesReachTheOutput(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			opts := Options{Root: fixture(t, "shapes"), CacheDir: cache}
+			opts := Options{Env: os.Environ(), Root: fixture(t, "shapes"), CacheDir: cache}
 			before := generate(t, opts)
 			change(t, &opts)
 			expectChange(t, opts, before)
@@ -99,7 +99,7 @@ func TestEditsOutsideOfTheModule(t *testing.T) {
 	const old, new = "type EnvVar struct {", "type EnvVar struct {\n\t// Fresh is new.\n\tFresh []string `json:\"fresh\"`\n"
 	t.Run("replaced", func(t *testing.T) {
 		t.Parallel()
-		opts := Options{Root: fixture(t, "shapes"), CacheDir: t.TempDir()}
+		opts := Options{Env: os.Environ(), Root: fixture(t, "shapes"), CacheDir: t.TempDir()}
 		outside := filepath.Join(opts.Root, "..", "api")
 		copyModule(t, "k8s.io/api", outside)
 		write(t, opts.Root, "go.mod", read(t, opts.Root, "go.mod")+"\nreplace k8s.io/api => ../api\n")
@@ -111,7 +111,7 @@ func TestEditsOutsideOfTheModule(t *testing.T) {
 	})
 	t.Run("workspace", func(t *testing.T) {
 		t.Parallel()
-		opts := Options{Root: fixture(t, "shapes"), CacheDir: t.TempDir()}
+		opts := Options{Env: os.Environ(), Root: fixture(t, "shapes"), CacheDir: t.TempDir()}
 		before := generate(t, opts)
 		copyModule(t, "k8s.io/api", filepath.Join(opts.Root, "..", "api"))
 		edit(t, filepath.Join(opts.Root, ".."), "api/core/v1/types.go", old, new)
@@ -122,7 +122,7 @@ func TestEditsOutsideOfTheModule(t *testing.T) {
 	})
 	t.Run("vendored", func(t *testing.T) {
 		t.Parallel()
-		opts := Options{Root: fixture(t, "shapes"), CacheDir: t.TempDir()}
+		opts := Options{Env: os.Environ(), Root: fixture(t, "shapes"), CacheDir: t.TempDir()}
 		vendor := exec.Command("go", "mod", "vendor")
 		vendor.Dir = opts.Root
 		if out, err := vendor.CombinedOutput(); err != nil {
@@ -137,7 +137,7 @@ func TestEditsOutsideOfTheModule(t *testing.T) {
 // TestUnitsAreKept changes one API package and expects the store to gain no more than its units.
 func TestUnitsAreKept(t *testing.T) {
 	t.Parallel()
-	opts := Options{Root: fixture(t, "shapes"), CacheDir: t.TempDir()}
+	opts := Options{Env: os.Environ(), Root: fixture(t, "shapes"), CacheDir: t.TempDir()}
 	count := func() int {
 		entries, err := os.ReadDir(filepath.Join(opts.CacheDir, "units"))
 		if err != nil {
@@ -164,7 +164,7 @@ func TestUnitsAreKept(t *testing.T) {
 // TestDamagedCache damages every entry in several ways and expects that nobody notices.
 func TestDamagedCache(t *testing.T) {
 	t.Parallel()
-	opts := Options{Root: fixture(t, "shapes"), CacheDir: t.TempDir()}
+	opts := Options{Env: os.Environ(), Root: fixture(t, "shapes"), CacheDir: t.TempDir()}
 	want := generate(t, opts)
 	for name, damage := range map[string]func(name string, data []byte) error{
 		"empty":     func(name string, _ []byte) error { return os.WriteFile(name, nil, 0o644) },
@@ -205,18 +205,18 @@ func TestUnusableCache(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	want := generate(t, Options{Root: dir})
-	sameFiles(t, "a file for a folder", generate(t, Options{Root: dir, CacheDir: filepath.Join(file, "cache")}), want)
+	want := generate(t, Options{Env: os.Environ(), Root: dir})
+	sameFiles(t, "a file for a folder", generate(t, Options{Env: os.Environ(), Root: dir, CacheDir: filepath.Join(file, "cache")}), want)
 }
 
 func TestSharedCache(t *testing.T) {
 	t.Parallel()
 	cache, dir := t.TempDir(), fixture(t, "nested")
-	want := generate(t, Options{Root: dir})
+	want := generate(t, Options{Env: os.Environ(), Root: dir})
 	var wait sync.WaitGroup
 	for range 6 {
 		wait.Go(func() {
-			result, err := Generate(context.Background(), Options{Root: dir, CacheDir: cache})
+			result, err := Generate(context.Background(), Options{Env: os.Environ(), Root: dir, CacheDir: cache})
 			if err != nil {
 				t.Error(err)
 				return

@@ -48,7 +48,7 @@ type Options struct {
 	// CacheDir keeps what was generated for the next time. Empty turns that off. It may be shared by
 	// projects and by processes, and be deleted at any time.
 	CacheDir string
-	// Env is the environment of the go command: that of this process.
+	// Env is the environment of the go command.
 	Env []string
 	// Offline keeps the go command from downloading modules.
 	Offline bool

@@ -150,7 +150,7 @@ func TestFindings(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := withKind(t)
-			generate(t, Options{Root: dir, CacheDir: cache})
+			generate(t, Options{Env: os.Environ(), Root: dir, CacheDir: cache})
 			for _, e := range test.edits {
 				if e[1] == "" {
 					write(t, dir, e[0], e[2])
@@ -159,7 +159,7 @@ func TestFindings(t *testing.T) {
 				}
 			}
 			var first string
-			for _, opts := range []Options{{Root: dir, CacheDir: cache}, {Root: dir, CacheDir: cache}, {Root: dir}} {
+			for _, opts := range []Options{{Env: os.Environ(), Root: dir, CacheDir: cache}, {Env: os.Environ(), Root: dir, CacheDir: cache}, {Env: os.Environ(), Root: dir}} {
 				result, err := Generate(context.Background(), opts)
 				if err == nil {
 					t.Fatalf("no error, but %v", result)
@@ -202,7 +202,7 @@ func TestUnknownMarkersAreWarnings(t *testing.T) {
 		"internal/c.go:7:4: unknown marker +kubebuilder:object:rot: no generator reads it; did you mean +kubebuilder:object:root?",
 	}
 	for range 2 {
-		result, err := Generate(context.Background(), Options{Root: dir, CacheDir: cache})
+		result, err := Generate(context.Background(), Options{Env: os.Environ(), Root: dir, CacheDir: cache})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -222,12 +222,12 @@ func TestHeaderMissing(t *testing.T) {
 	if err := os.Remove(filepath.Join(dir, "hack", "boilerplate.go.txt")); err != nil {
 		t.Fatal(err)
 	}
-	_, err := Generate(context.Background(), Options{Root: dir})
+	_, err := Generate(context.Background(), Options{Env: os.Environ(), Root: dir})
 	if !errors.Is(err, ErrHeaderMissing) || !strings.Contains(err.Error(), "hack/boilerplate.go.txt") || strings.Contains(err.Error(), dir) {
 		t.Errorf("got %v", err)
 	}
-	generate(t, Options{Root: dir, Generators: All &^ Object})
-	generate(t, Options{Root: dir, Overlay: map[string][]byte{"hack/boilerplate.go.txt": {}}})
+	generate(t, Options{Env: os.Environ(), Root: dir, Generators: All &^ Object})
+	generate(t, Options{Env: os.Environ(), Root: dir, Overlay: map[string][]byte{"hack/boilerplate.go.txt": {}}})
 }
 
 func TestGoMissing(t *testing.T) {
@@ -255,16 +255,16 @@ func TestModulesMissing(t *testing.T) {
 		t.Errorf("the import is not named: %v", err)
 	}
 	// With the modules there, offline is no different.
-	generate(t, Options{Root: dir, Offline: true})
+	generate(t, Options{Env: os.Environ(), Root: dir, Offline: true})
 }
 
 func TestNoProject(t *testing.T) {
 	t.Parallel()
-	_, err := Generate(context.Background(), Options{Root: t.TempDir()})
+	_, err := Generate(context.Background(), Options{Env: os.Environ(), Root: t.TempDir()})
 	if !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), "go.mod") {
 		t.Errorf("got %v", err)
 	}
-	_, err = Generate(context.Background(), Options{Root: t.TempDir(), Overlay: map[string][]byte{"go.mod": []byte("go 1.26\n"), "hack/boilerplate.go.txt": {}}})
+	_, err = Generate(context.Background(), Options{Env: os.Environ(), Root: t.TempDir(), Overlay: map[string][]byte{"go.mod": []byte("go 1.26\n"), "hack/boilerplate.go.txt": {}}})
 	if err == nil || !strings.HasPrefix(err.Error(), "go.mod:1: ") {
 		t.Errorf("got %v", err)
 	}
@@ -274,7 +274,7 @@ func TestCancelled(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := Generate(ctx, Options{Root: withKind(t)}); !errors.Is(err, context.Canceled) {
+	if _, err := Generate(ctx, Options{Env: os.Environ(), Root: withKind(t)}); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 }

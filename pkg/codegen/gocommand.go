@@ -18,10 +18,7 @@ type environment struct {
 }
 
 func newEnvironment(vars []string, offline bool) *environment {
-	if vars == nil {
-		vars = os.Environ()
-	}
-	vars = slices.Clone(vars)
+	vars = append([]string{}, vars...) // the go command would get the environment of the process for nil
 	if offline {
 		vars = append(vars, "GOPROXY=off")
 	}

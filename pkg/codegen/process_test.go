@@ -28,7 +28,7 @@ func TestProcesses(t *testing.T) {
 	}
 	t.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
 
-	opts := Options{Root: fixture(t, "shapes"), CacheDir: t.TempDir(), Offline: true}
+	opts := Options{Env: os.Environ(), Root: fixture(t, "shapes"), CacheDir: t.TempDir(), Offline: true}
 	started := func() (lists, others int) {
 		data, _ := os.ReadFile(log)
 		_ = os.Remove(log)
@@ -70,7 +70,7 @@ func TestNothingIsWrittenOutsideOfTheCache(t *testing.T) {
 	dir := fixture(t, "shapes")
 	before := tree(t, dir)
 	overlay := map[string][]byte{"api/v1/odd_types.go": []byte("package v1\n\n// Odd is gone.\ntype Oddity struct{}\n")}
-	if _, err := Generate(context.Background(), Options{Root: dir, Overlay: overlay}); err != nil {
+	if _, err := Generate(context.Background(), Options{Env: os.Environ(), Root: dir, Overlay: overlay}); err != nil {
 		t.Fatal(err)
 	}
 	sameFiles(t, "the project", tree(t, dir), before)

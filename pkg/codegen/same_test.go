@@ -31,13 +31,13 @@ func TestSameAsControllerGen(t *testing.T) {
 			t.Parallel()
 			theirs, ours, cache := fixture(t, name), fixture(t, name), t.TempDir()
 			want := runPeer(t, theirs)
-			sameFiles(t, "without a cache", generate(t, Options{Root: ours}), want)
-			sameFiles(t, "with a cold cache", generate(t, Options{Root: ours, CacheDir: cache}), want)
-			sameFiles(t, "with a warm cache", generate(t, Options{Root: ours, CacheDir: cache}), want)
+			sameFiles(t, "without a cache", generate(t, Options{Env: os.Environ(), Root: ours}), want)
+			sameFiles(t, "with a cold cache", generate(t, Options{Env: os.Environ(), Root: ours, CacheDir: cache}), want)
+			sameFiles(t, "with a warm cache", generate(t, Options{Env: os.Environ(), Root: ours, CacheDir: cache}), want)
 			for file, content := range want {
 				write(t, ours, file, string(content))
 			}
-			sameFiles(t, "over its own files", generate(t, Options{Root: ours, CacheDir: cache}), want)
+			sameFiles(t, "over its own files", generate(t, Options{Env: os.Environ(), Root: ours, CacheDir: cache}), want)
 
 			for _, e := range edits {
 				edit(t, theirs, e[0], e[1], e[2])
@@ -49,9 +49,9 @@ func TestSameAsControllerGen(t *testing.T) {
 			for file := range want {
 				after[file] = []byte(read(t, theirs, file))
 			}
-			sameFiles(t, "after edits", generate(t, Options{Root: ours, CacheDir: cache}), after)
-			sameFiles(t, "after edits, again", generate(t, Options{Root: ours, CacheDir: cache}), after)
-			sameFiles(t, "after edits, without a cache", generate(t, Options{Root: ours}), after)
+			sameFiles(t, "after edits", generate(t, Options{Env: os.Environ(), Root: ours, CacheDir: cache}), after)
+			sameFiles(t, "after edits, again", generate(t, Options{Env: os.Environ(), Root: ours, CacheDir: cache}), after)
+			sameFiles(t, "after edits, without a cache", generate(t, Options{Env: os.Environ(), Root: ours}), after)
 			if name != "bare" && bytes.Equal(after[firstOf(after)], want[firstOf(after)]) && len(after) == 1 {
 				t.Error("the edits changed nothing")
 			}
@@ -93,7 +93,7 @@ func TestOneGeneratorAtATime(t *testing.T) {
 	dir, cache := fixture(t, "shapes"), t.TempDir()
 	parts := map[string][]byte{}
 	for _, one := range []Generators{Object, CRD, RBAC, Webhook} {
-		files := generate(t, Options{Root: dir, Generators: one, CacheDir: cache})
+		files := generate(t, Options{Env: os.Environ(), Root: dir, Generators: one, CacheDir: cache})
 		if len(files) == 0 {
 			t.Errorf("generator %d made nothing", one)
 		}
@@ -101,13 +101,13 @@ func TestOneGeneratorAtATime(t *testing.T) {
 			parts[name] = content
 		}
 	}
-	sameFiles(t, "all at once", generate(t, Options{Root: dir}), parts)
+	sameFiles(t, "all at once", generate(t, Options{Env: os.Environ(), Root: dir}), parts)
 }
 
 func TestOptionsNameFolders(t *testing.T) {
 	t.Parallel()
 	dir := fixture(t, "shapes")
-	files := generate(t, Options{Root: dir, RoleName: "boss", CRDDir: "deploy/crds", RBACDir: "deploy", WebhookDir: "deploy/hooks"})
+	files := generate(t, Options{Env: os.Environ(), Root: dir, RoleName: "boss", CRDDir: "deploy/crds", RBACDir: "deploy", WebhookDir: "deploy/hooks"})
 	for _, name := range []string{"deploy/crds/canvas.example.com_canvas.yaml", "deploy/role.yaml", "deploy/hooks/manifests.yaml"} {
 		if _, ok := files[name]; !ok {
 			t.Errorf("%s is missing", name)
@@ -142,13 +142,13 @@ func TestOverlayEqualsDisk(t *testing.T) {
 			}
 		}
 		before := tree(t, part)
-		want := generate(t, Options{Root: full})
-		sameFiles(t, "overlay", generate(t, Options{Root: part, Overlay: overlay, CacheDir: cache}), want)
-		sameFiles(t, "overlay, again", generate(t, Options{Root: part, Overlay: overlay, CacheDir: cache}), want)
+		want := generate(t, Options{Env: os.Environ(), Root: full})
+		sameFiles(t, "overlay", generate(t, Options{Env: os.Environ(), Root: part, Overlay: overlay, CacheDir: cache}), want)
+		sameFiles(t, "overlay, again", generate(t, Options{Env: os.Environ(), Root: part, Overlay: overlay, CacheDir: cache}), want)
 		sameFiles(t, "the disk", tree(t, part), before)
 		link := filepath.Join(realTemp(t), "link")
 		if err := os.Symlink(part, link); err == nil {
-			sameFiles(t, "overlay below a link", generate(t, Options{Root: link, Overlay: overlay, CacheDir: cache}), want)
+			sameFiles(t, "overlay below a link", generate(t, Options{Env: os.Environ(), Root: link, Overlay: overlay, CacheDir: cache}), want)
 		}
 	}
 }
@@ -156,7 +156,7 @@ func TestOverlayEqualsDisk(t *testing.T) {
 func TestOverlayStaysBelowTheRoot(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"../out.go", "/etc/out.go", ".."} {
-		_, err := Generate(context.Background(), Options{Root: fixture(t, "bare"), Overlay: map[string][]byte{name: []byte("package out\n")}})
+		_, err := Generate(context.Background(), Options{Env: os.Environ(), Root: fixture(t, "bare"), Overlay: map[string][]byte{name: []byte("package out\n")}})
 		if err == nil || !strings.Contains(err.Error(), "not below") {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -69,7 +69,7 @@ type EnsureOptions struct {
 	IndexURL string
 	// NoDownload and NoBuild forbid the last two ways to get the programs.
 	NoDownload, NoBuild bool
-	// Environ is the environment of the build; nil is the process's own.
+	// Environ is the environment of the build.
 	Environ []string
 	// Progress is told what takes time; nil is for nobody. It is called from one goroutine at a time.
 	Progress func(Event)
@@ -77,10 +77,15 @@ type EnsureOptions struct {
 	Run func(ctx context.Context, command Command) error
 }
 
-// DefaultOptions are the places that the process's environment names, read with getenv where that
-// is possible. A place that the environment does not tell is left out.
-func DefaultOptions(getenv func(string) string) EnsureOptions {
-	o := EnsureOptions{KubebuilderAssets: getenv("KUBEBUILDER_ASSETS")}
+// DefaultOptions returns the environment of the process, environ, with the directories that it names. A
+// directory that it does not name is left out.
+func DefaultOptions(environ []string) EnsureOptions {
+	o := EnsureOptions{Environ: environ}
+	for _, entry := range environ {
+		if dir, ok := strings.CutPrefix(entry, "KUBEBUILDER_ASSETS="); ok {
+			o.KubebuilderAssets = dir
+		}
+	}
 	if dir, err := store.DefaultStoreDir(); err == nil {
 		o.StoreDirs = []string{dir}
 	}

@@ -130,9 +130,6 @@ func (o *EnsureOptions) run(ctx context.Context, command Command) error {
 
 // buildEnviron is environ with everything fixed that would change what is built.
 func buildEnviron(environ []string) []string {
-	if environ == nil {
-		environ = os.Environ()
-	}
 	flags := "-mod=readonly"
 	for _, entry := range environ {
 		// Without this flag Go writes a module cache that only `go clean` can remove; who set it counts on it.

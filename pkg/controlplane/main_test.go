@@ -77,7 +77,7 @@ func fakeAssets(t *testing.T) Assets {
 
 // realAssets are built at their first use, which takes minutes; so it is told what happens.
 var realAssets = sync.OnceValues(func() (Assets, error) {
-	o := DefaultOptions(os.Getenv)
+	o := DefaultOptions(os.Environ())
 	o.Progress = func(e Event) { fmt.Fprintln(os.Stderr, "controlplane:", e.Message) }
 	return Ensure(context.Background(), o)
 })

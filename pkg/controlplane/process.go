@@ -88,9 +88,6 @@ func (p *process) kill() {
 // serverEnviron is environ without what would reconfigure the servers behind our back (etcd reads
 // ETCD_*), and with the parent that they must not outlive.
 func serverEnviron(environ []string) []string {
-	if environ == nil {
-		environ = os.Environ()
-	}
 	var kept []string
 	for _, entry := range environ {
 		name, _, _ := strings.Cut(entry, "=")

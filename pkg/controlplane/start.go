@@ -26,7 +26,7 @@ type StartOptions struct {
 	Timeout time.Duration
 	// EtcdArgs and APIServerArgs follow the servers' own arguments, and override them.
 	EtcdArgs, APIServerArgs []string
-	// Environ is the environment of the servers; nil is the process's own.
+	// Environ is the environment of the servers.
 	Environ []string
 	// Address is an address of this machine that pods reach, for a control plane with real nodes: the API
 	// server listens there, and the kubernetes service leads there. Nil is loopback.

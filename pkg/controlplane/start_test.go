@@ -234,7 +234,7 @@ func TestServersWatchTheirParent(t *testing.T) {
 	if _, err := realAssets(); err != nil {
 		t.Fatal(err)
 	}
-	assets, err := Ensure(t.Context(), EnsureOptions{CacheDir: DefaultOptions(os.Getenv).CacheDir, NoDownload: true, NoBuild: true})
+	assets, err := Ensure(t.Context(), EnsureOptions{CacheDir: DefaultOptions(os.Environ()).CacheDir, NoDownload: true, NoBuild: true})
 	if err != nil {
 		t.Skipf("only Operon's own build watches its parent: %v", err)
 	}

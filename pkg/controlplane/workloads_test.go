@@ -12,7 +12,7 @@ import (
 
 // workloadAssets are etcd, kube-apiserver, kube-controller-manager and kube-scheduler.
 var workloadAssets = sync.OnceValues(func() (Assets, error) {
-	o := DefaultOptions(os.Getenv)
+	o := DefaultOptions(os.Environ())
 	o.Parts, o.NoDownload = WorkloadParts(), true
 	return Ensure(context.Background(), o)
 })

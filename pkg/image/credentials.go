@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os/exec"
+	"io/fs"
 	"strings"
 
 	"github.com/docker/cli/cli/config/configfile"
@@ -44,7 +44,7 @@ func (c credentialFiles) ResolveContext(ctx context.Context, target authn.Resour
 		if err := file.LoadFromReader(bytes.NewReader(data)); err != nil {
 			return nil, &credentialError{p.shown + " is no file of credentials"} // the cause may quote it
 		}
-		auth, err := lookUp(ctx, file, target.String())
+		auth, err := c.lookUp(ctx, file, target.String())
 		if err != nil {
 			return nil, &credentialError{p.shown + ": " + err.Error()}
 		}
@@ -57,11 +57,11 @@ func (c credentialFiles) ResolveContext(ctx context.Context, target authn.Resour
 
 // lookUp finds the credentials for a repository in one file: those of the longest path that it names. Nil
 // means that there are none.
-func lookUp(ctx context.Context, file *configfile.ConfigFile, repository string) (*authn.AuthConfig, error) {
+func (c credentialFiles) lookUp(ctx context.Context, file *configfile.ConfigFile, repository string) (*authn.AuthConfig, error) {
 	for key := repository; key != ""; key = parent(key) {
 		for _, written := range spellings(key) {
 			if helper := file.CredentialHelpers[written]; helper != "" {
-				if auth, err := fromHelper(ctx, helper, written); auth != nil || err != nil {
+				if auth, err := c.fromHelper(ctx, helper, written); auth != nil || err != nil {
 					return auth, err
 				}
 			}
@@ -79,7 +79,7 @@ func lookUp(ctx context.Context, file *configfile.ConfigFile, repository string)
 	if host == name.DefaultRegistry {
 		host = authn.DefaultAuthKey
 	}
-	return fromHelper(ctx, file.CredentialsStore, host)
+	return c.fromHelper(ctx, file.CredentialsStore, host)
 }
 
 // parent is the path around another one, empty around a host.
@@ -100,9 +100,12 @@ func spellings(key string) []string {
 }
 
 // fromHelper asks a program that keeps credentials. Nil means that it has none.
-func fromHelper(ctx context.Context, helper, host string) (*authn.AuthConfig, error) {
-	program := "docker-credential-" + helper
-	got, err := client.Get(func(args ...string) client.Program { return helperProgram{exec.CommandContext(ctx, program, args...)} }, host)
+func (c credentialFiles) fromHelper(ctx context.Context, helper, host string) (*authn.AuthConfig, error) {
+	program := &helperProgram{name: "docker-credential-" + helper}
+	got, err := client.Get(func(args ...string) client.Program {
+		program.run = func(in io.Reader, out io.Writer) error { return c.Run(ctx, in, out, program.name, args...) }
+		return program
+	}, host)
 	switch {
 	case err == nil && got.Username == "<token>": // the helpers' protocol
 		return &authn.AuthConfig{IdentityToken: got.Secret}, nil
@@ -110,14 +113,25 @@ func fromHelper(ctx context.Context, helper, host string) (*authn.AuthConfig, er
 		return &authn.AuthConfig{Username: got.Username, Password: got.Secret}, nil
 	case credentials.IsErrCredentialsNotFound(err):
 		return nil, nil
-	case errors.Is(err, exec.ErrNotFound) || strings.Contains(err.Error(), exec.ErrNotFound.Error()):
-		return nil, fmt.Errorf("there is no program %s", program)
+	case errors.Is(program.err, fs.ErrNotExist):
+		return nil, fmt.Errorf("there is no program %s", program.name)
 	}
-	return nil, fmt.Errorf("the program %s fails", program) // what it prints may be a secret
+	return nil, fmt.Errorf("the program %s fails", program.name) // what it prints may be a secret
 }
 
-// helperProgram is a helper that shares no stream with this process.
-type helperProgram struct{ cmd *exec.Cmd }
+// helperProgram is a credential helper that shares no stream with this process.
+type helperProgram struct {
+	name string
+	run  func(in io.Reader, out io.Writer) error
+	in   io.Reader
+	// err is how the program ended; the client keeps only its text.
+	err error
+}
 
-func (h helperProgram) Output() ([]byte, error) { return h.cmd.Output() }
-func (h helperProgram) Input(in io.Reader)      { h.cmd.Stdin = in }
+func (h *helperProgram) Output() ([]byte, error) {
+	var out bytes.Buffer
+	h.err = h.run(h.in, &out)
+	return out.Bytes(), h.err
+}
+
+func (h *helperProgram) Input(in io.Reader) { h.in = in }

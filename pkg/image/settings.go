@@ -1,8 +1,10 @@
 package image
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -17,6 +19,8 @@ type Settings struct {
 	FS afero.Fs
 	// Getenv looks up a variable of the environment.
 	Getenv func(key string) string
+	// Run runs a credential helper to its end. The error is fs.ErrNotExist where there is no such program.
+	Run func(ctx context.Context, in io.Reader, out io.Writer, name string, args ...string) error
 }
 
 // place is a file, with a name for messages that holds no folder of this machine.

@@ -5,11 +5,11 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"net"
 	"net/http"
-	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -27,7 +27,10 @@ func machine(t *testing.T, files, variables map[string]string) image.Settings {
 			t.Fatal(err)
 		}
 	}
-	return image.Settings{FS: memory, Getenv: func(key string) string { return variables[key] }}
+	return image.Settings{FS: memory, Getenv: func(key string) string { return variables[key] },
+		Run: func(_ context.Context, _ io.Reader, _ io.Writer, name string, _ ...string) error {
+			return fmt.Errorf("%s: %w", name, fs.ErrNotExist)
+		}}
 }
 
 // loggedIn is a file of credentials.
@@ -94,20 +97,34 @@ func TestCredentials(t *testing.T) {
 	}
 }
 
-// The helper is found in PATH, which is why this is not parallel.
+// TestCredentialHelper reads credentials from a helper that is run as Settings.Run does.
 func TestCredentialHelper(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("the helper is a script")
-	}
+	t.Parallel()
 	host := serve(t, basic)
 	write(t, host+"/op:v1", build(t, labels(), good(t)...))
-	dir := t.TempDir()
-	script := "#!/bin/sh\nread -r host\necho s3cret >&2\ncase $1:$host in\nget:" + host + ") echo '{\"Username\":\"me\",\"Secret\":\"s3cret\"}';;\n" +
-		"get:broken.test) echo s3cret; exit 1;;\n*) echo 'credentials not found in native keychain'; exit 1;;\nesac\n"
-	if err := os.WriteFile(filepath.Join(dir, "docker-credential-vault"), []byte(script), 0o700); err != nil {
-		t.Fatal(err)
+	vault := func(settings image.Settings) image.Settings {
+		missing := settings.Run
+		settings.Run = func(ctx context.Context, in io.Reader, out io.Writer, name string, args ...string) error {
+			if name != "docker-credential-vault" {
+				return missing(ctx, in, out, name, args...)
+			}
+			asked, err := io.ReadAll(in)
+			if err != nil {
+				return err
+			}
+			switch strings.Join(args, " ") + ":" + strings.TrimSpace(string(asked)) {
+			case "get:" + host:
+				_, err = io.WriteString(out, `{"Username":"me","Secret":"s3cret"}`)
+				return err
+			case "get:broken.test":
+				_, _ = io.WriteString(out, "s3cret")
+			default:
+				_, _ = io.WriteString(out, "credentials not found in native keychain")
+			}
+			return errors.New("exit status 1")
+		}
+		return settings
 	}
-	t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
 	const docker = "/home/me/.docker/config.json"
 	for config, want := range map[string]string{
 		`{"credHelpers":{"` + host + `":"vault"}}`:         "",
@@ -117,13 +134,13 @@ func TestCredentialHelper(t *testing.T) {
 		`{"credHelpers":{"` + host + `":"vault-of-none"}}`: "there is no program docker-credential-vault-of-none",
 	} {
 		settings := machine(t, map[string]string{docker: config}, map[string]string{"HOME": "/home/me"})
-		_, err := image.Open(t.Context(), host+"/op:v1", image.Options{Registries: image.Registries{Settings: settings}})
+		_, err := image.Open(t.Context(), host+"/op:v1", image.Options{Registries: image.Registries{Settings: vault(settings)}})
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%s: got %v, want %q", config, err, want)
 		}
 	}
 	settings := machine(t, map[string]string{docker: `{"credsStore":"vault"}`}, map[string]string{"HOME": "/home/me"})
-	_, err := image.Open(t.Context(), "broken.test/op:v1", image.Options{Registries: image.Registries{Settings: settings}})
+	_, err := image.Open(t.Context(), "broken.test/op:v1", image.Options{Registries: image.Registries{Settings: vault(settings)}})
 	if err == nil || !strings.Contains(err.Error(), "the program docker-credential-vault fails") || strings.Contains(err.Error(), "s3cret") {
 		t.Errorf("got %v", err)
 	}

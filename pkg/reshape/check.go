@@ -11,7 +11,6 @@ import (
 	"go/types"
 	"io"
 	"os"
-	"os/exec"
 	"slices"
 	"strings"
 
@@ -33,12 +32,12 @@ type libraries struct {
 
 // listLibraries asks the go command, offline, for the packages that modules import from elsewhere. It
 // compiles those that the build cache does not hold.
-func listLibraries(ctx context.Context, root string, env []string, modules ...*module) (*libraries, error) {
-	return listLibrariesOf(ctx, root, env, nil, modules...)
+func listLibraries(ctx context.Context, root string, run Go, modules ...*module) (*libraries, error) {
+	return listLibrariesOf(ctx, root, run, nil, modules...)
 }
 
 // listLibrariesOf does so with flags for the go command, such as for another go.mod.
-func listLibrariesOf(ctx context.Context, root string, env, flags []string, modules ...*module) (*libraries, error) {
+func listLibrariesOf(ctx context.Context, root string, run Go, flags []string, modules ...*module) (*libraries, error) {
 	wanted := map[string]bool{}
 	for _, m := range modules {
 		for _, f := range m.files {
@@ -55,16 +54,13 @@ func listLibrariesOf(ctx context.Context, root string, env, flags []string, modu
 		return l, nil
 	}
 	args := slices.Concat([]string{"list", "-e", "-export", "-json=ImportPath,Export,Error"}, flags, []string{"--"}, sorted(wanted))
-	c := exec.CommandContext(ctx, "go", args...)
-	c.Dir, c.Env = root, append(slices.Clone(env), "GOPROXY=off")
 	var out, errOut bytes.Buffer
-	c.Stdout, c.Stderr = &out, &errOut
-	if err := c.Run(); err != nil {
+	if err := run(ctx, root, []string{"GOPROXY=off"}, &out, &errOut, args...); err != nil {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		if errors.Is(err, exec.ErrNotFound) {
-			return nil, codegen.ErrGoMissing
+		if errors.Is(err, codegen.ErrGoMissing) {
+			return nil, err
 		}
 		return nil, fmt.Errorf("go list: %s", strings.ReplaceAll(strings.TrimSpace(errOut.String()), root, "."))
 	}

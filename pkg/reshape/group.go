@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"go/token"
+	"io"
 	"path"
 	"slices"
 	"strings"
@@ -13,10 +14,14 @@ import (
 	"github.com/operon-sdk/operon/pkg/scaffold"
 )
 
+// Go runs the go command in dir with variables, as KEY=VALUE, in addition to those of the environment; out and errOut may
+// be nil. The error is codegen.ErrGoMissing where there is no go command.
+type Go func(ctx context.Context, dir string, variables []string, out, errOut io.Writer, args ...string) error
+
 // Options say where a reshape happens.
 type Options struct {
-	// Env is the environment of the go command.
-	Env []string
+	// Go runs the go command.
+	Go Go
 	// Header is the comment that starts Go files, Program the name that texts call the command line by.
 	Header, Program string
 }
@@ -133,7 +138,7 @@ func (p *plan) conflicts(renames []rename) error {
 
 // carryOut checks the code, moves it and checks it again.
 func (p *plan) carryOut(ctx context.Context, o Options) error {
-	libs, err := listLibraries(ctx, p.tree.Root(), o.Env, p.m)
+	libs, err := listLibraries(ctx, p.tree.Root(), o.Go, p.m)
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -18,7 +17,7 @@ import (
 
 // Tidy has the go command tidy go.mod and go.sum of a tree, none of which needs to be on disk yet. It is offline: where
 // the module cache lacks what that takes, nothing happens and tidy is false.
-func Tidy(ctx context.Context, tree *scaffold.Tree, env []string) (tidy bool, err error) {
+func Tidy(ctx context.Context, tree *scaffold.Tree, run Go) (tidy bool, err error) {
 	dir, err := os.MkdirTemp("", "operon-go-tidy-*")
 	if err != nil {
 		return false, fmt.Errorf("writing go.mod for the go command: %w", err)
@@ -51,14 +50,14 @@ func Tidy(ctx context.Context, tree *scaffold.Tree, env []string) (tidy bool, er
 			return false, fmt.Errorf("writing %s for the go command: %w", name, err)
 		}
 	}
-	c := exec.CommandContext(ctx, "go", "mod", "tidy", "-modfile="+filepath.Join(dir, "go.mod"), "-overlay="+filepath.Join(dir, "overlay.json"))
-	c.Dir, c.Env = tree.Root(), append(slices.Clone(env), "GOPROXY=off", "GOFLAGS=-mod=mod", "GOWORK=off")
-	if err := c.Run(); err != nil {
+	err = run(ctx, tree.Root(), []string{"GOPROXY=off", "GOFLAGS=-mod=mod", "GOWORK=off"}, nil, nil,
+		"mod", "tidy", "-modfile="+filepath.Join(dir, "go.mod"), "-overlay="+filepath.Join(dir, "overlay.json"))
+	if err != nil {
 		if ctx.Err() != nil {
 			return false, ctx.Err()
 		}
-		if errors.Is(err, exec.ErrNotFound) {
-			return false, codegen.ErrGoMissing
+		if errors.Is(err, codegen.ErrGoMissing) {
+			return false, err
 		}
 		return false, nil // the compiler tells of code that is broken, and what is not in the cache cannot be had
 	}

@@ -1,7 +1,10 @@
 package reshape
 
 import (
+	"context"
+	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -32,7 +35,7 @@ func TestTidy(t *testing.T) {
 		tree.WriteFile("go.mod", []byte(mod), 0o644)
 		tree.WriteFile("m.go", []byte(test.tree), 0o644)
 		tree.Remove("gone.go")
-		tidy, err := Tidy(t.Context(), tree, os.Environ())
+		tidy, err := Tidy(t.Context(), tree, runGo)
 		if err != nil || tidy != test.tidy {
 			t.Fatalf("%s: tidy %t, %v", test.name, tidy, err)
 		}
@@ -43,4 +46,11 @@ func TestTidy(t *testing.T) {
 			t.Errorf("%s: go.mod was written", test.name)
 		}
 	}
+}
+
+// runGo runs the go command of the test.
+func runGo(ctx context.Context, dir string, variables []string, out, errOut io.Writer, args ...string) error {
+	c := exec.CommandContext(ctx, "go", args...)
+	c.Dir, c.Env, c.Stdout, c.Stderr = dir, append(os.Environ(), variables...), out, errOut
+	return c.Run()
 }

@@ -103,7 +103,7 @@ func bringsCluster(steps []step) bool {
 
 // findControlPlane finds or builds the control plane, with all that a section may start of it.
 func findControlPlane(ctx context.Context) (controlplane.Assets, error) {
-	options := controlplane.DefaultOptions(os.Getenv)
+	options := controlplane.DefaultOptions(os.Environ())
 	options.Parts = []string{controlplane.Etcd, controlplane.KubeAPIServer, controlplane.Kubectl}
 	options.Progress = func(e controlplane.Event) { fmt.Println(e.Message) }
 	return controlplane.Ensure(ctx, options)

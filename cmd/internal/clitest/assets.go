@@ -11,7 +11,7 @@ import (
 
 // ControlPlaneAssets finds or builds etcd, kube-apiserver and kubectl, once per test binary.
 var ControlPlaneAssets = sync.OnceValues(func() (controlplane.Assets, error) {
-	options := controlplane.DefaultOptions(os.Getenv)
+	options := controlplane.DefaultOptions(os.Environ())
 	options.Parts = []string{controlplane.Etcd, controlplane.KubeAPIServer, controlplane.Kubectl}
 	options.Progress = func(e controlplane.Event) { fmt.Fprintln(os.Stderr, e.Message) }
 	return controlplane.Ensure(context.Background(), options)
@@ -19,7 +19,7 @@ var ControlPlaneAssets = sync.OnceValues(func() (controlplane.Assets, error) {
 
 // WorkloadAssets finds or builds what run local needs, once per test binary and outside of any test's time limit.
 var WorkloadAssets = sync.OnceValues(func() (controlplane.Assets, error) {
-	options := controlplane.DefaultOptions(os.Getenv)
+	options := controlplane.DefaultOptions(os.Environ())
 	options.Parts, options.NoDownload = controlplane.WorkloadParts(), true
 	options.KubebuilderAssets = ""
 	options.Progress = func(e controlplane.Event) { fmt.Fprintln(os.Stderr, e.Message) }

@@ -44,7 +44,7 @@ type Options struct {
 
 // Assets finds the programs of the control plane with those of a node, or builds them.
 func Assets(ctx context.Context, cacheDir string, p *Progress) (string, error) {
-	o := controlplane.DefaultOptions(os.Getenv)
+	o := controlplane.DefaultOptions(os.Environ())
 	o.CacheDir = cacheDir
 	// What others built or downloaded has no kubelet.
 	o.KubebuilderAssets, o.StoreDirs, o.NoDownload = "", nil, true

@@ -163,7 +163,7 @@ func (b *bench) useForeign(t *testing.T) {
 	if b.registry = os.Getenv("E2E_REGISTRY"); b.registry == "" {
 		t.Fatal("KUBECONFIG is set but E2E_REGISTRY is not: it names a registry, like 10.0.0.1:5000, that this machine and the cluster's nodes reach")
 	}
-	o := controlplane.DefaultOptions(os.Getenv)
+	o := controlplane.DefaultOptions(os.Environ())
 	o.Parts = []string{controlplane.Kubectl}
 	assets, err := controlplane.Ensure(b.ctx, o)
 	if err != nil {

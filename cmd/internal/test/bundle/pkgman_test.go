@@ -5,9 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
+	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -46,7 +45,7 @@ func TestPkgmanToBundleBuilds(t *testing.T) {
 			return nil
 		}, code: 1, ran: []string{"bundle-1.0.0|make|" + image + ":1.0.0", "bundle-1.1.0|make|" + image + ":1.1.0"},
 			out: "built    " + image + ":1.1.0\n", says: "error: building " + image + ":1.0.0: 'make " + image + ":1.0.0': exit status 7\n"},
-		{name: "no such program", build: "nope x", fails: func(string) error { return &exec.Error{Name: "nope", Err: exec.ErrNotFound} }, code: 1,
+		{name: "no such program", build: "nope x", fails: func(string) error { return fs.ErrNotExist }, code: 1,
 			ran: []string{"bundle-1.0.0|nope|x|" + image + ":1.0.0"}, says: "error: there is no program nope to build images with; the bundles are written"},
 		{name: "dry run", dryRun: true, says: "would run in bundle-1.1.0: docker build"},
 		{name: "variable", build: "docker build $HOME", code: 2, says: "has a $, which only a shell understands"},
@@ -67,7 +66,8 @@ func TestPkgmanToBundleBuilds(t *testing.T) {
 			var ran []string
 			var out, errOut bytes.Buffer
 			env := &cmd.Env{Out: &out, Err: &errOut, Dir: dir, FS: afero.NewOsFs(),
-				Run: func(_ context.Context, in string, _, _ io.Writer, name string, args ...string) error {
+				Run: func(_ context.Context, run cmd.Command) error {
+					in, name, args := run.Dir, run.Name, run.Args
 					ran = append(ran, strings.Join(append([]string{filepath.Base(in), name}, args...), "|"))
 					if _, err := os.Stat(filepath.Join(in, "bundle.Dockerfile")); err != nil {
 						t.Error(err)

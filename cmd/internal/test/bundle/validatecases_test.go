@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -292,8 +291,8 @@ func runIn(t *testing.T, dir string, environ []string, args ...string) (code int
 	return code, out.String(), errOut.String()
 }
 
-func runProgram(ctx context.Context, dir string, out, errOut io.Writer, name string, args ...string) error {
-	c := exec.CommandContext(ctx, name, args...)
-	c.Dir, c.Stdout, c.Stderr = dir, out, errOut
+func runProgram(ctx context.Context, command cmd.Command) error {
+	c := exec.CommandContext(ctx, command.Name, command.Args...)
+	c.Dir, c.Env, c.Stdout, c.Stderr = command.Dir, command.Environ, command.Out, command.Err
 	return c.Run()
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -44,7 +45,7 @@ func imageCall(t *testing.T, dir string, change func(*cmd.Env), args ...string) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	env.In, env.Out, env.Err, env.Dir, env.Environ = strings.NewReader(""), &o, &e, dir, nil
+	env.In, env.Out, env.Err, env.Dir = strings.NewReader(""), &o, &e, dir
 	if change != nil {
 		change(env)
 	}
@@ -159,7 +160,7 @@ func TestImageBuildOptions(t *testing.T) {
 	if len(config.RootFS.DiffIDs) != 2 || files["etc/passwd"] != "" {
 		t.Errorf("scratch holds %s", clitest.SortedKeys(files))
 	}
-	code, out, errOut := imageCall(t, dir, func(e *cmd.Env) { e.Environ = []string{"SOURCE_DATE_EPOCH=1700000000"} },
+	code, out, errOut := imageCall(t, dir, func(e *cmd.Env) { e.Environ = append(e.Environ, "SOURCE_DATE_EPOCH=1700000000") },
 		"-q", "build", host+"/next:v1", "--base", host+"/base:v1", "--label", "team=newts", "--push", "--tarball", "next.tar")
 	if code != 0 || errOut != "" || !strings.Contains(out, "wrote    next.tar  sha256:") {
 		t.Fatalf("exit code %d\n%s%s", code, out, errOut)
@@ -196,17 +197,17 @@ func TestImageBuildRefused(t *testing.T) {
 	host := strings.TrimPrefix(guarded.URL, "http://")
 	run := func(result error, says string) func(*cmd.Env) {
 		return func(e *cmd.Env) {
-			e.RunWith = func(_ context.Context, _ string, variables []string, out, _ io.Writer, name string, args ...string) error {
-				if name != "go" || strings.Join(variables, " ") != "CGO_ENABLED=0 GOOS=linux GOARCH=arm GOARM=7" || !strings.HasPrefix(strings.Join(args, " "), "build -trimpath -buildvcs=false -o ") {
-					t.Errorf("ran %v %s %v", variables, name, args)
+			e.Run = func(_ context.Context, c cmd.Command) error {
+				if c.Name != "go" || !strings.HasSuffix(strings.Join(c.Environ, " "), " CGO_ENABLED=0 GOOS=linux GOARCH=arm GOARM=7") || !strings.HasPrefix(strings.Join(c.Args, " "), "build -trimpath -buildvcs=false -o ") {
+					t.Errorf("ran %v %s %v", c.Environ, c.Name, c.Args)
 				}
-				io.WriteString(out, says)
+				io.WriteString(c.Out, says)
 				return result
 			}
 		}
 	}
 	never := func(e *cmd.Env) {
-		e.RunWith = func(context.Context, string, []string, io.Writer, io.Writer, string, ...string) error {
+		e.Run = func(context.Context, cmd.Command) error {
 			t.Error("something was compiled")
 			return nil
 		}
@@ -231,7 +232,7 @@ func TestImageBuildRefused(t *testing.T) {
 		{"digest", nil, "image build --push --image x.io/aa@sha256:" + strings.Repeat("0", 64), 2, "must have a tag and no digest"},
 		{"time", func(e *cmd.Env) { e.Environ = []string{"SOURCE_DATE_EPOCH=now"} }, "image build --tarball x.tar", 2, `SOURCE_DATE_EPOCH "now": must be a number of seconds`},
 		{"does not compile", run(errors.New("exit status 1"), "cmd/main.go:3: no"), "image build --tarball x.tar --platform " + arm, 1, "the manager does not build for linux/arm/v7: go build ./cmd:\ncmd/main.go:3: no\n"},
-		{"no go", run(&exec.Error{Name: "go", Err: exec.ErrNotFound}, ""), "image build --tarball x.tar --platform " + arm, 1, "there is no go command on the PATH"},
+		{"no go", run(fs.ErrNotExist, ""), "image build --tarball x.tar --platform " + arm, 1, "no go command on the PATH"},
 		{"refused", never, "image build --push --image " + host + "/op:v1", 1, "pushing " + host + "/op:v1: " + host + " refuses the push (401); log in with"},
 		{"no base", nil, "image build --tarball x.tar --base " + host + "/base:v1", 1, "the base: image " + host + "/base:v1: " + host + " refuses access (401)"},
 		{"folder", never, "image build --oci-layout cmd", 1, "--oci-layout cmd: is a folder with something else in it"},
@@ -273,7 +274,7 @@ func TestImageBuildInterrupted(t *testing.T) {
 		t.Fatal(err)
 	}
 	env.Out, env.Err, env.Dir, env.Environ = &out, &out, dir, []string{"TMPDIR=" + temp}
-	env.RunWith = func(ctx context.Context, _ string, _ []string, _, _ io.Writer, _ string, _ ...string) error {
+	env.Run = func(ctx context.Context, _ cmd.Command) error {
 		if entries, err := os.ReadDir(temp); err != nil || len(entries) != 1 {
 			t.Errorf("the manager goes elsewhere: %v, %v", entries, err)
 		}
