@@ -93,7 +93,10 @@ func (a *app) runBundle(c *cobra.Command, o allOptions) error {
 	if err != nil {
 		return err
 	}
-	if err := a.resolveBundle(c, tree, dir, config, &o); err != nil {
+	given := o
+	early := *a
+	early.quiet = true // the resolution below prints the warnings
+	if err := early.resolveBundle(c, tree, dir, config, &o); err != nil {
 		return err
 	}
 	metadata, err := a.describeBundle(c, tree, config, o)
@@ -103,6 +106,14 @@ func (a *app) runBundle(c *cobra.Command, o allOptions) error {
 	var record []byte
 	var up *bundle.Updated
 	change := func(tree *scaffold.Tree) (err error) {
+		// Another command may have changed the project before this one took the lock.
+		if config, err = readProject(tree); err != nil {
+			return err
+		}
+		o = given
+		if err = a.resolveBundle(c, tree, dir, config, &o); err != nil {
+			return err
+		}
 		record, up, err = a.makeBundle(c.Context(), tree, dir, config, o, metadata)
 		return err
 	}

@@ -31,16 +31,39 @@ func (a *app) bundleInput(tree *scaffold.Tree, dir string, o *bundleOptions) ([]
 		r.readTop(o.crdsDir, isCRD)
 	case o.deployDir != "":
 		r.read(o.deployDir, nil)
-	case (a.InPipe || a.InFile) && !o.build:
+	case o.readsPipe(a.Env):
 		return a.readStdin(false)
 	default:
 		objects, err := a.buildManifests(tree, o)
 		return objects, nil, err
 	}
-	if o.pipeToo && a.InPipe {
+	if o.readsPipe(a.Env) {
 		return a.withStdin(r)
 	}
 	return r.objects, r.notes, r.problems
+}
+
+// readsPipe reports whether bundleInput reads stdin.
+func (o *bundleOptions) readsPipe(e *Env) bool {
+	if o.inputDir != "" || o.deployDir != "" {
+		return o.pipeToo && e.InPipe
+	}
+	return (e.InPipe || e.InFile) && !o.build
+}
+
+// readPipe returns an app that has read its input already, if there is any to read: the program at the other end
+// of the pipe may wait for the project's lock.
+func (a *app) readPipe(o *bundleOptions) (*app, error) {
+	if !o.readsPipe(a.Env) {
+		return a, nil
+	}
+	data, err := io.ReadAll(a.In)
+	if err != nil {
+		return nil, fmt.Errorf("reading stdin: %w", err)
+	}
+	env, read := *a.Env, *a
+	env.In, read.Env = bytes.NewReader(data), &env
+	return &read, nil
 }
 
 func isCRD(o manifest.Object) bool { return o.Kind() == "CustomResourceDefinition" }

@@ -103,6 +103,7 @@ func (a *app) runGenerateBundle(c *cobra.Command, o bundleOptions) error {
 	if err != nil {
 		return err
 	}
+	given := o.pkg
 	root, layout, err := a.bundleProject(dir, &o)
 	findings := o.check(a.InPipe)
 	if err != nil {
@@ -125,17 +126,32 @@ func (a *app) runGenerateBundle(c *cobra.Command, o bundleOptions) error {
 			return err
 		}
 	}
-	tree := scaffold.NewTree(a.FS, root)
-	var made *bundle.Manifests
-	if o.manifests {
-		if made, err = a.bundleManifests(c.Context(), tree, dir, layout, &o); err != nil {
-			return err
+	generate := func(tree *scaffold.Tree) (made *bundle.Manifests, err error) {
+		if o.manifests {
+			made, err = a.bundleManifests(c.Context(), tree, dir, layout, &o)
 		}
+		return made, err
 	}
 	if o.stdout {
+		made, err := generate(scaffold.NewTree(a.FS, root))
+		if err != nil {
+			return err
+		}
 		return a.printManifests(made)
 	}
+	if a, err = a.readPipe(&o); err != nil {
+		return err
+	}
 	return a.applyBundle(c.Context(), root, o.outputDir, func(tree *scaffold.Tree) (*bundle.Updated, error) {
+		// Another command may have changed the project before this one took the lock.
+		o.pkg = given
+		if _, layout, err = a.bundleProject(dir, &o); err != nil {
+			return nil, err
+		}
+		made, err := generate(tree)
+		if err != nil {
+			return nil, err
+		}
 		return a.writeBundle(tree, made, layout, &o)
 	})
 }

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"path"
@@ -124,6 +125,7 @@ func (a *app) runGeneratePackageManifests(c *cobra.Command, o packageOptions, in
 	if err != nil {
 		return err
 	}
+	given := o.pkg
 	root, layout, err := a.bundleProject(dir, &o.bundleOptions)
 	findings := o.check()
 	if err != nil {
@@ -142,12 +144,41 @@ func (a *app) runGeneratePackageManifests(c *cobra.Command, o packageOptions, in
 			return err
 		}
 	}
-	tree := scaffold.NewTree(a.FS, root)
-	pkg, wrong, err := readPackage(tree, path.Join(o.packages, bundle.PackageFile(o.pkg)), o.pkg)
-	if err != nil {
+	o.copyDir = path.Join(o.outputDir, o.version)
+	if o.stdout {
+		made, pkg, err := a.generatePackage(c.Context(), scaffold.NewTree(a.FS, root), dir, layout, &o)
+		if err != nil {
+			return err
+		}
+		return a.printPackage(made, pkg)
+	}
+	if a, err = a.readPipe(&o.bundleOptions); err != nil {
 		return err
 	}
-	o.copyDir = path.Join(o.outputDir, o.version)
+	err = a.applyBundle(c.Context(), root, o.copyDir, func(tree *scaffold.Tree) (*bundle.Updated, error) {
+		// Another command may have changed the project before this one took the lock.
+		o.pkg = given
+		if _, layout, err = a.bundleProject(dir, &o.bundleOptions); err != nil {
+			return nil, err
+		}
+		made, pkg, err := a.generatePackage(c.Context(), tree, dir, layout, &o)
+		if err != nil {
+			return nil, err
+		}
+		return a.writePackage(tree, made, pkg, &o)
+	})
+	if err == nil && !a.dryRun {
+		a.progressf("bundles have taken the place of package manifests: '%s pkgman-to-bundle' makes bundles of them", a.program)
+	}
+	return err
+}
+
+// generatePackage makes the manifests of the version, and the package manifest with it.
+func (a *app) generatePackage(ctx context.Context, tree *scaffold.Tree, dir, layout string, o *packageOptions) (*bundle.Manifests, *bundle.Package, error) {
+	pkg, wrong, err := readPackage(tree, path.Join(o.packages, bundle.PackageFile(o.pkg)), o.pkg)
+	if err != nil {
+		return nil, nil, err
+	}
 	if o.fromVersion != "" {
 		o.replaces = o.pkg + ".v" + o.fromVersion
 	}
@@ -157,26 +188,17 @@ func (a *app) runGeneratePackageManifests(c *cobra.Command, o packageOptions, in
 		wrong = pkg.CheckDefault()
 	}
 	if len(wrong) > 0 {
-		return errors.Join(wrong, a.faults(tree, dir, layout, o.bundleOptions))
+		return nil, nil, errors.Join(wrong, a.faults(tree, dir, layout, o.bundleOptions))
 	}
-	made, err := a.bundleManifests(c.Context(), tree, dir, layout, &o.bundleOptions)
+	made, err := a.bundleManifests(ctx, tree, dir, layout, &o.bundleOptions)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	a.tellPackage(pkg, csv, made)
 	if !o.objects {
 		made.Files, made.Order = nil, nil
 	}
-	if o.stdout {
-		return a.printPackage(made, pkg)
-	}
-	err = a.applyBundle(c.Context(), root, o.copyDir, func(tree *scaffold.Tree) (*bundle.Updated, error) {
-		return a.writePackage(tree, made, pkg, &o)
-	})
-	if err == nil && !a.dryRun {
-		a.progressf("bundles have taken the place of package manifests: '%s pkgman-to-bundle' makes bundles of them", a.program)
-	}
-	return err
+	return made, pkg, nil
 }
 
 // place finds the folders as seen from the project's root.
