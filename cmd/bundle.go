@@ -217,7 +217,7 @@ const (
 func setImage(ctx context.Context, tree *scaffold.Tree, ref string) error {
 	name, content, err := manifest.SetImage(ctx, tree.Root(), managerDir, managerImage, ref, overlay(tree))
 	if err != nil {
-		return &usageError{err: fmt.Errorf("--image: %w", relative(tree.Root(), err))}
+		return &usageError{err: fmt.Errorf("--image: %w", err)}
 	}
 	tree.WriteFile(name, content, 0o644)
 	return nil

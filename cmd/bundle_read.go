@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -114,7 +113,7 @@ func (a *app) buildManifests(tree *scaffold.Tree, o *bundleOptions) ([]manifest.
 		if tree.Exists(path.Join(o.kustomizeDir, name)) {
 			data, err := a.build(tree, o.kustomizeDir)
 			if err != nil {
-				return nil, &usageError{err: relative(tree.Root(), err)}
+				return nil, &usageError{err: err}
 			}
 			if o.image != "" && !bytes.Contains(data, []byte(o.image)) {
 				return nil, project.Findings{{Field: "--image", Value: o.image, Problem: fmt.Sprintf(
@@ -140,11 +139,6 @@ func overlay(tree *scaffold.Tree) map[string][]byte {
 		files[name] = nil
 	}
 	return files
-}
-
-// relative is an error with the names of files as seen from the project's root.
-func relative(root string, err error) error {
-	return errors.New(strings.ReplaceAll(err.Error(), root+string(filepath.Separator), ""))
 }
 
 // folderReader reads the manifests of folders.

@@ -70,6 +70,15 @@ func load(files []string) (*kube.Client, error) {
 	return client, withoutFolders(err, files...)
 }
 
+// A rewrittenError is an error with another text; its chain stays as it is.
+type rewrittenError struct {
+	text string
+	err  error
+}
+
+func (e *rewrittenError) Error() string { return e.text }
+func (e *rewrittenError) Unwrap() error { return e.err }
+
 // withoutFolders leaves the folders of files out of an error: they are the machine's, not the user's words.
 func withoutFolders(err error, files ...string) error {
 	if err == nil {
@@ -79,7 +88,7 @@ func withoutFolders(err error, files ...string) error {
 	for _, file := range files {
 		text = strings.ReplaceAll(text, file, filepath.Base(file))
 	}
-	return errors.New(text)
+	return &rewrittenError{text, err}
 }
 
 // openCluster connects to the cluster that kubeconfig files name, and says which it is.

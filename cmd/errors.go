@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -51,6 +52,9 @@ func (a *app) report(err error) int {
 	}
 	if badInput(err) {
 		code = exitUsage
+	}
+	if errors.Is(err, context.Canceled) || errors.Is(err, errInterrupted) {
+		code, hint = exitFailed, "" // whatever the interruption is wrapped in
 	}
 	if exit, ok := errors.AsType[*controlplane.ExitError](err); ok {
 		code = exit.Code

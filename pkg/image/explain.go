@@ -65,11 +65,11 @@ func (s source) explain(err error) error {
 	certificate, distrusted := errors.AsType[*tls.CertificateVerificationError](err)
 	switch {
 	case distrusted:
-		return fmt.Errorf("%s: %w: %s", host, ErrUnreachable, unreachable(host, certificate))
+		return fmt.Errorf("%s: %w: %w", host, ErrUnreachable, &redactedError{unreachable(host, certificate), err})
 	case !ok && reached(err):
-		return fmt.Errorf("%s: %s", host, withoutQueries(err))
+		return fmt.Errorf("%s: %w", host, redact(err))
 	case !ok:
-		return fmt.Errorf("%s: %w: %s", host, ErrUnreachable, unreachable(host, err))
+		return fmt.Errorf("%s: %w: %w", host, ErrUnreachable, &redactedError{unreachable(host, err), err})
 	case s.pushing && (answer.StatusCode == http.StatusUnauthorized || answer.StatusCode == http.StatusForbidden):
 		return fmt.Errorf("%s refuses the push (%d); log in with 'docker login %s' or 'podman login %s' as somebody who may push to %s", host, answer.StatusCode, host, host, s.ref.Context().RepositoryStr())
 	case s.pushing && answer.StatusCode == http.StatusNotFound:
@@ -105,6 +105,17 @@ func unreachable(host string, err error) string {
 	}
 	return text
 }
+
+// A redactedError is an error with a text that holds no secrets.
+type redactedError struct {
+	text string
+	err  error
+}
+
+func (e *redactedError) Error() string { return e.text }
+func (e *redactedError) Unwrap() error { return e.err }
+
+func redact(err error) error { return &redactedError{withoutQueries(err), err} }
 
 // withoutQueries is an error's text whose addresses have neither queries nor user names: registries sign
 // addresses there.

@@ -286,5 +286,5 @@ func readError(err error) error {
 	if _, ok := errors.AsType[*LimitError](err); ok || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
-	return fmt.Errorf("cannot be unpacked: %s", withoutQueries(err))
+	return fmt.Errorf("cannot be unpacked: %w", redact(err))
 }

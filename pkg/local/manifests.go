@@ -9,7 +9,6 @@ import (
 	"path"
 	"path/filepath"
 	"sort"
-	"strings"
 
 	"github.com/operon-sdk/operon/pkg/kube"
 	"github.com/operon-sdk/operon/pkg/manifest"
@@ -21,7 +20,7 @@ func readFolder(root, folder string, globs ...string) ([]*kube.Object, error) {
 	if isFile(filepath.Join(full, "kustomization.yaml")) {
 		data, err := manifest.Build(root, filepath.FromSlash(folder))
 		if err != nil {
-			return nil, errors.New(strings.ReplaceAll(err.Error(), root+string(filepath.Separator), ""))
+			return nil, err
 		}
 		objects, err := kube.Decode(data)
 		if err != nil {

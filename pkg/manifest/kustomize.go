@@ -33,18 +33,31 @@ func Build(dir, folder string) ([]byte, error) {
 // BuildOver does so with files laid over those of dir: contents by slash-separated name, nil for a file that
 // is taken away.
 func BuildOver(dir, folder string, files map[string][]byte) ([]byte, error) {
-	return buildOn(newOverlayFS(dir, files), folder)
+	return buildOn(dir, newOverlayFS(dir, files), folder)
 }
 
-func buildOn(fsys filesys.FileSystem, folder string) ([]byte, error) {
+func buildOn(dir string, fsys filesys.FileSystem, folder string) ([]byte, error) {
 	options := krusty.MakeDefaultOptions()
 	// As on kustomize's command line: namespaces and CRDs first, unless the kustomization orders otherwise.
 	options.Reorder = krusty.ReorderOptionUnspecified
 	resources, err := krusty.MakeKustomizer(options).Run(fsys, folder)
 	if err != nil {
-		return nil, fmt.Errorf("building the kustomization %s: %w", folder, err)
+		return nil, fmt.Errorf("building the kustomization %s: %w", folder, relativeTo(dir, err))
 	}
 	return resources.AsYaml()
+}
+
+// A relativeError is an error whose text names files relative to a directory.
+type relativeError struct {
+	text string
+	err  error
+}
+
+func (e *relativeError) Error() string { return e.text }
+func (e *relativeError) Unwrap() error { return e.err }
+
+func relativeTo(dir string, err error) error {
+	return &relativeError{strings.ReplaceAll(err.Error(), dir+string(filepath.Separator), ""), err}
 }
 
 // SetImage exchanges an image in the kustomization of a folder, as kustomize edit set image NAME=REF does there.
@@ -66,7 +79,7 @@ func SetImage(ctx context.Context, dir, folder, name, ref string, files map[stri
 	c.SilenceErrors, c.SilenceUsage = true, true
 	c.SetArgs([]string{"set", "image", name + "=" + ref})
 	if err := c.ExecuteContext(ctx); err != nil {
-		return "", nil, fmt.Errorf("setting the image %s in %s: %w", name, folder, err)
+		return "", nil, fmt.Errorf("setting the image %s in %s: %w", name, folder, relativeTo(dir, err))
 	}
 	content, err = fsys.ReadFile(file)
 	return path.Join(folder, file), content, err

@@ -1,0 +1,44 @@
+package cmd
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"testing"
+
+	"github.com/operon-sdk/operon/pkg/kube"
+)
+
+// TestRewrittenErrorsUnwrap checks that an error whose text was rewritten still has its cause.
+func TestRewrittenErrorsUnwrap(t *testing.T) {
+	t.Parallel()
+	cause := &kube.ConfigError{Err: fmt.Errorf("/home/me/.kube/config: %w", fs.ErrPermission)}
+	err := withoutFolders(cause, "/home/me/.kube/config")
+	if _, ok := errors.AsType[*kube.ConfigError](err); !ok || !errors.Is(err, fs.ErrPermission) {
+		t.Errorf("the cause of %v is lost", err)
+	}
+	if got, want := err.Error(), "reading the kubeconfig: config: permission denied"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// TestInterruptionExits checks that an interruption exits with 1 whatever it is wrapped in: it is no wrong use.
+func TestInterruptionExits(t *testing.T) {
+	t.Parallel()
+	for _, cause := range []error{context.Canceled, errInterrupted} {
+		for _, err := range []error{
+			cause,
+			&usageError{err: cause, command: "operon bundle"},
+			&usageError{err: fmt.Errorf("--image: %w", withoutFolders(cause, "x"))},
+			errors.Join(&usageError{err: errors.New("--version is required")}, cause),
+		} {
+			var out bytes.Buffer
+			a := &app{Env: &Env{Err: &out}}
+			if code := a.report(err); code != exitFailed {
+				t.Errorf("%v: exit code %d\n%s", err, code, out.String())
+			}
+		}
+	}
+}
