@@ -65,7 +65,7 @@ type registryOptions struct {
 }
 
 func (o *registryOptions) addTo(f *pflag.FlagSet) {
-	f.StringSliceVar(&o.insecure, "insecure-registry", nil, "`hosts` of registries that may be asked without TLS")
+	f.StringSliceVar(&o.insecure, "insecure-registry", nil, "registry `hosts` to contact over plain HTTP, or without verifying their certificates")
 	f.StringSliceVar(&o.mirrors, "registry-mirror", nil, "`registry=mirror` pairs: hosts to ask before the registry itself")
 }
 
@@ -87,7 +87,7 @@ func (a *app) runHelper(ctx context.Context, in io.Reader, out io.Writer, name s
 // registries is how images are reached.
 func (a *app) registries(o registryOptions) image.Registries {
 	r := image.Registries{
-		Transport: a.HTTP, Insecure: o.insecure, Mirrors: map[string]string{},
+		Transport: a.HTTP, PlainHTTP: o.insecure, SkipVerify: o.insecure, Mirrors: map[string]string{},
 		Settings: image.Settings{FS: a.FS, Getenv: a.Getenv, Run: a.runHelper},
 	}
 	for _, pair := range o.mirrors {

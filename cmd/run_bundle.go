@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -157,9 +158,12 @@ func (a *app) onDisk(dir, arg string) bool {
 // bundleRegistries is how the registry of a bundle is reached.
 func (a *app) bundleRegistries(ctx context.Context, client *kube.Client, namespace, arg string, o *runOptions) (image.Registries, error) {
 	registries := a.registries(o.registryOptions)
-	if o.skipTLS || o.useHTTP || o.skipTLSVerify {
-		if host := registryOf(arg); host != "" {
-			registries.Insecure = append(registries.Insecure, host)
+	if host := registryOf(arg); host != "" {
+		if o.skipTLSVerify {
+			registries.SkipVerify = append(slices.Clip(registries.SkipVerify), host)
+		}
+		if o.useHTTP || o.skipTLS {
+			registries.PlainHTTP = append(slices.Clip(registries.PlainHTTP), host)
 		}
 	}
 	if o.caSecret == "" || client == nil {

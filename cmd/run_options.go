@@ -75,8 +75,8 @@ func (o *runOptions) addServing(c *cobra.Command) {
 func (o *runOptions) addPulling(c *cobra.Command) {
 	flags := c.Flags()
 	flags.StringVar(&o.caSecret, "ca-secret-name", "", "`secret` of the namespace with the registry's certificate authority as cert.pem, to read the bundle with")
-	flags.BoolVar(&o.skipTLSVerify, "skip-tls-verify", false, "do not check the registry's certificate when the bundle is read")
-	flags.BoolVar(&o.useHTTP, "use-http", false, "read the bundle from the registry without TLS")
+	flags.BoolVar(&o.skipTLSVerify, "skip-tls-verify", false, "do not verify the registry's certificate when reading the bundle")
+	flags.BoolVar(&o.useHTTP, "use-http", false, "read the bundle over plain HTTP where the registry does not serve TLS")
 	flags.BoolVar(&o.skipTLS, "skip-tls", false, "as --use-http")
 	_ = flags.MarkHidden("skip-tls") // the only error is a flag that does not exist
 	flags.String("mode", "", "of no effect: how bundles went into catalogs of old")

@@ -20,10 +20,14 @@ var ErrUnreachable = errors.New("the registry cannot be reached")
 type Registries struct {
 	// Transport carries the requests; nil is http.DefaultTransport.
 	Transport http.RoundTripper
-	// Insecure are hosts that may speak plain HTTP, or show any certificate. Mirrors are asked before the registry that they
-	// stand in for: host → host, or host/path.
-	Insecure []string
-	Mirrors  map[string]string
+	// PlainHTTP are hosts to contact over plain HTTP where they do not serve TLS: requests, credentials
+	// included, are not encrypted then.
+	PlainHTTP []string
+	// SkipVerify are hosts whose certificates are not verified. They are never contacted over plain HTTP
+	// unless they are in PlainHTTP, too.
+	SkipVerify []string
+	// Mirrors are asked before the registry that they stand in for: host → host, or host/path.
+	Mirrors map[string]string
 	// Settings are what docker and podman know of registries.
 	Settings Settings
 	// Keychain has the credentials; nil is those of Settings.
@@ -32,7 +36,7 @@ type Registries struct {
 
 // Digest asks a registry for the digest of an image, such as sha256:….
 func (r Registries) Digest(ctx context.Context, ref string) (string, error) {
-	parsed, err := parse(ref, r.Insecure)
+	parsed, err := parse(ref, r.PlainHTTP)
 	if err != nil {
 		return "", fmt.Errorf("image %s: %w", withoutPassword(ref), err)
 	}
@@ -57,8 +61,8 @@ func (r Registries) Digest(ctx context.Context, ref string) (string, error) {
 	return "", fmt.Errorf("image %s: %w", withoutPassword(ref), inOneLine(failures))
 }
 
-// parse takes a reference apart. Of insecure hosts it is plain HTTP that is tried too.
-func parse(ref string, insecure []string) (name.Reference, error) {
+// parse takes a reference apart. Hosts in plainHTTP are tried over plain HTTP, too.
+func parse(ref string, plainHTTP []string) (name.Reference, error) {
 	shown := withoutPassword(ref)
 	switch {
 	case strings.Contains(ref, "://"):
@@ -67,7 +71,7 @@ func parse(ref string, insecure []string) (name.Reference, error) {
 		return nil, errors.New("must hold no user and password; log in with 'docker login' or 'podman login' instead")
 	}
 	var options []name.Option
-	if host, _, ok := strings.Cut(ref, "/"); ok && slices.Contains(insecure, host) {
+	if host, _, ok := strings.Cut(ref, "/"); ok && slices.Contains(plainHTTP, host) {
 		options = append(options, name.Insecure)
 	}
 	return name.ParseReference(ref, options...)

@@ -64,6 +64,8 @@ func (s source) explain(err error) error {
 	// A private host is asked without TLS after that has failed, and has no good answer to it.
 	certificate, distrusted := errors.AsType[*tls.CertificateVerificationError](err)
 	switch {
+	case errors.Is(err, errPlainHTTP) && strings.Contains(err.Error(), httpResponse):
+		return fmt.Errorf("%s: %w: %w", host, ErrUnreachable, errPlainHTTP)
 	case distrusted:
 		return fmt.Errorf("%s: %w: %w", host, ErrUnreachable, &redactedError{unreachable(host, certificate), err})
 	case !ok && reached(err):
@@ -95,12 +97,15 @@ func reached(err error) bool {
 	return strings.Contains(text, "error verifying") || strings.Contains(text, "manifest digest") || strings.Contains(text, "unmarshal") || strings.Contains(text, "invalid character")
 }
 
+// httpResponse is how net/http reports a server that does not serve TLS.
+const httpResponse = "server gave HTTP response to HTTPS client"
+
 // unreachable names the cause without addresses, and what to do about certificates.
 func unreachable(host string, err error) string {
 	text := withoutQueries(err)
 	_, unknown := errors.AsType[x509.UnknownAuthorityError](err)
 	_, other := errors.AsType[x509.HostnameError](err)
-	if unknown || other || strings.Contains(text, "x509:") || strings.Contains(text, "server gave HTTP response to HTTPS client") {
+	if unknown || other || strings.Contains(text, "x509:") || strings.Contains(text, httpResponse) {
 		text += "; where that is as it should be, allow it with --insecure-registry " + host
 	}
 	return text

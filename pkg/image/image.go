@@ -107,7 +107,7 @@ func (o Options) images(ctx context.Context, ref string) ([]*Image, error) {
 
 // remote finds an image in a registry.
 func (o Options) remote(ctx context.Context, ref string) (*Image, error) {
-	parsed, err := parse(ref, o.Insecure)
+	parsed, err := parse(ref, o.PlainHTTP)
 	if err != nil {
 		return nil, err
 	}

@@ -383,11 +383,11 @@ func TestOpenInsecure(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, transport := range []http.RoundTripper{nil, http.DefaultTransport} {
-		with := image.Registries{Transport: transport, Insecure: []string{host}}
+		with := image.Registries{Transport: transport, SkipVerify: []string{host}}
 		if _, err := image.Open(t.Context(), host+"/op:v1", image.Options{Registries: with}); err != nil {
 			t.Error(err)
 		}
-		with.Insecure = []string{"elsewhere"}
+		with.SkipVerify = []string{"elsewhere"}
 		with.Settings = machine(t, map[string]string{"/etc/containers/registries.conf": "[[registry]]\nlocation = \"elsewhere\"\ninsecure = true\n"}, nil)
 		if _, err := image.Open(t.Context(), host+"/op:v1", image.Options{Registries: with}); err == nil {
 			t.Error("an unknown certificate is taken")

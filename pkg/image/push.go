@@ -64,7 +64,7 @@ func (r Registries) push(ctx context.Context, img *Image, ref string, progress f
 // destination is a registry that is pushed to: neither a mirror of it nor the place that registries.conf has it
 // read from.
 func (r Registries) destination(name string) (source, error) {
-	ref, err := parseTag(name, r.Insecure)
+	ref, err := parseTag(name, r.PlainHTTP)
 	if err != nil {
 		return source{}, err
 	}
@@ -74,7 +74,7 @@ func (r Registries) destination(name string) (source, error) {
 	}
 	to := sources[len(sources)-1]
 	if to.ref.Name() != ref.Name() {
-		to = source{ref: ref, keys: r.keychain(), transport: r.transport(r.Insecure)}
+		to = r.source(ref)
 	}
 	to.pushing = true
 	return to, nil

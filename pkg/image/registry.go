@@ -12,7 +12,7 @@ import (
 
 // pull finds an image in a registry.
 func (r Registries) pull(ctx context.Context, ref string) (*found, error) {
-	parsed, err := parse(ref, r.Insecure)
+	parsed, err := parse(ref, r.PlainHTTP)
 	if err != nil {
 		return nil, err
 	}

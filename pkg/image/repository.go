@@ -30,8 +30,8 @@ func CheckName(ref string) error {
 }
 
 // parseTag takes the name of an image apart that is to be written.
-func parseTag(ref string, insecure []string) (name.Reference, error) {
-	parsed, err := parse(ref, insecure)
+func parseTag(ref string, plainHTTP []string) (name.Reference, error) {
+	parsed, err := parse(ref, plainHTTP)
 	if name.IsErrBadName(err) {
 		return nil, errors.New("is no name of an image, such as registry.example.com/team/operator:v1")
 	}

@@ -3,6 +3,7 @@ package image
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -42,15 +43,15 @@ func (r Registries) sources(ref name.Reference) ([]source, error) {
 	}
 	var all []source
 	for _, end := range append(ends, configured...) {
-		insecure := r.Insecure
+		at := r
 		if host, _, _ := strings.Cut(end.ref, "/"); end.insecure {
-			insecure = append(slices.Clip(insecure), host)
+			at.PlainHTTP, at.SkipVerify = append(slices.Clip(r.PlainHTTP), host), append(slices.Clip(r.SkipVerify), host)
 		}
-		parsed, err := parse(end.ref, insecure)
+		parsed, err := parse(end.ref, at.PlainHTTP)
 		if err != nil {
 			return nil, fmt.Errorf("its mirror %s: %w", end.ref, err)
 		}
-		all = append(all, source{ref: parsed, keys: r.keychain(), transport: r.transport(insecure)})
+		all = append(all, at.source(parsed))
 	}
 	return all, nil
 }
@@ -78,31 +79,50 @@ func (s source) digest(ctx context.Context) (string, error) {
 	return "", s.explain(err)
 }
 
-// transport does not ask insecure hosts for a certificate that somebody vouches for.
-func (r Registries) transport(insecure []string) http.RoundTripper {
-	plain, ok := r.Transport.(*http.Transport)
-	if r.Transport == nil {
-		plain, ok = remote.DefaultTransport.(*http.Transport)
-	}
-	if !ok || len(insecure) == 0 {
+func (r Registries) source(ref name.Reference) source {
+	return source{ref: ref, keys: r.keychain(), transport: r.transport(ref.Context().RegistryStr())}
+}
+
+// transport carries the requests about an image of a registry.
+func (r Registries) transport(registry string) http.RoundTripper {
+	if len(r.SkipVerify) == 0 {
 		return r.Transport
 	}
-	trusting := plain.Clone()
-	if trusting.TLSClientConfig == nil {
-		trusting.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12}
+	verifying := r.Transport
+	if verifying == nil {
+		verifying = remote.DefaultTransport
 	}
-	trusting.TLSClientConfig.InsecureSkipVerify = true // of the hosts that the user names only
-	return byHost{insecure: insecure, trusting: trusting, rest: plain}
+	t := &skipVerifyTransport{
+		hosts: r.SkipVerify, plainHTTP: r.PlainHTTP, tlsOnly: slices.Contains(r.SkipVerify, registry) && !slices.Contains(r.PlainHTTP, registry),
+		skipping: verifying, verifying: verifying,
+	}
+	if plain, ok := verifying.(*http.Transport); ok {
+		skipping := plain.Clone()
+		if skipping.TLSClientConfig == nil {
+			skipping.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12}
+		}
+		skipping.TLSClientConfig.InsecureSkipVerify = true // of the hosts that the user names only
+		t.skipping = skipping
+	}
+	return t
 }
 
-type byHost struct {
-	insecure       []string
-	trusting, rest http.RoundTripper
+// skipVerifyTransport does not verify the certificates of some hosts. With tlsOnly it refuses plain HTTP, which
+// the registry library tries with private hosts and redirects may lead to, but for the hosts in plainHTTP.
+type skipVerifyTransport struct {
+	hosts, plainHTTP    []string
+	tlsOnly             bool
+	skipping, verifying http.RoundTripper
 }
 
-func (b byHost) RoundTrip(request *http.Request) (*http.Response, error) {
-	if slices.Contains(b.insecure, request.URL.Host) {
-		return b.trusting.RoundTrip(request)
+func (t *skipVerifyTransport) RoundTrip(request *http.Request) (*http.Response, error) {
+	if t.tlsOnly && request.URL.Scheme == "http" && !slices.Contains(t.plainHTTP, request.URL.Host) {
+		return nil, errPlainHTTP
 	}
-	return b.rest.RoundTrip(request)
+	if slices.Contains(t.hosts, request.URL.Host) {
+		return t.skipping.RoundTrip(request)
+	}
+	return t.verifying.RoundTrip(request)
 }
+
+var errPlainHTTP = errors.New("plain HTTP is not allowed by --skip-tls-verify; give --use-http to send requests, credentials included, without encryption")
