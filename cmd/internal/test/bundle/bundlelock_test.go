@@ -1,4 +1,4 @@
-package cmd_test
+package bundle
 
 import (
 	"bytes"
@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/afero"
 
 	"github.com/operon-sdk/operon/cmd"
+	"github.com/operon-sdk/operon/cmd/internal/clitest"
 )
 
 // TestBundleReadsProjectUnderLock changes PROJECT after a command has read it first and before it takes the lock: while
@@ -37,14 +38,14 @@ spec:
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			dir := folderOf(t, map[string]string{
+			dir := clitest.NewDir(t, map[string]string{
 				"PROJECT":                             "domain: example.com\nlayout:\n- " + before + "\nprojectName: kiln\nversion: \"3\"\n",
 				"config/manifests/kustomization.yaml": "resources:\n- deployment.yaml\n",
 				"config/manifests/deployment.yaml":    deployment,
 			})
 			change := func() {
 				name := filepath.Join(dir, "PROJECT")
-				text := strings.ReplaceAll(readText(t, name), before, after)
+				text := strings.ReplaceAll(clitest.ReadFile(t, name), before, after)
 				if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
 					t.Error(err)
 				}
@@ -59,7 +60,7 @@ spec:
 			if code := cmd.Main(t.Context(), env, append([]string{"operon"}, strings.Fields(c.args)...)); code != 0 {
 				t.Fatalf("exit code %d\n%s", code, out.String())
 			}
-			if text := readText(t, filepath.Join(dir, filepath.FromSlash(c.annotations))); !strings.Contains(text, after) || strings.Contains(text, before) {
+			if text := clitest.ReadFile(t, filepath.Join(dir, filepath.FromSlash(c.annotations))); !strings.Contains(text, after) || strings.Contains(text, before) {
 				t.Errorf("%s is of the former PROJECT:\n%s", c.annotations, text)
 			}
 		})
