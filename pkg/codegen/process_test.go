@@ -14,7 +14,7 @@ import (
 // nothing where no type changed. It changes PATH and so runs alone.
 func TestProcesses(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("the stand-in for the go command is a shell script")
+		t.Skip("the go command of this test is a shell script")
 	}
 	real, err := exec.LookPath("go")
 	if err != nil {

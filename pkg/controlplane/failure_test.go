@@ -65,7 +65,7 @@ func TestFailures(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if runtime.GOOS == "windows" && c.name == "killed" {
-				t.Skip("processes on Windows end by no signal")
+				t.Skip("Windows does not end processes by signals")
 			}
 			t.Parallel()
 			environ := append(os.Environ(), "FAKE_ETCD="+c.etcd, "FAKE_KUBE_APISERVER="+c.api)
@@ -100,7 +100,7 @@ func TestNeverReady(t *testing.T) {
 func TestCannotRun(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
-		t.Skip("Windows has other errors for files that are no programs")
+		t.Skip("Windows reports other errors for files that are not programs")
 	}
 	wrong := fakeAssets(t)
 	replace(t, wrong.Path(Etcd), "\x7fELF but no more", 0o755)
@@ -244,7 +244,7 @@ func TestRelativeAssets(t *testing.T) {
 	}
 	assets := fakeAssets(t)
 	if assets.Dir, err = filepath.Rel(here, assets.Dir); err != nil {
-		t.Skip(err)
+		t.Skipf("on Windows, the temporary directory can be on another drive: %v", err)
 	}
 	err = startFails(t, assets, StartOptions{Environ: append(os.Environ(), "FAKE_ETCD=it ran", "FAKE_KUBE_APISERVER=hang")})
 	wantFailure(t, err, Etcd, "", "it ran")

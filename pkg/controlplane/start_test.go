@@ -139,7 +139,7 @@ func TestDoneTellsWhichServerEnded(t *testing.T) {
 // TestDiesWithParent kills a process that runs a control plane, which can then stop nothing any more.
 func TestDiesWithParent(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("needs process ids as on unix")
+		t.Skip("the test finds processes by the parent process ids of Unix")
 	}
 	t.Parallel()
 	if _, err := realAssets(); err != nil {
@@ -183,7 +183,7 @@ func TestDiesWithParent(t *testing.T) {
 // TestForeignServersDieWithParent has servers that do not watch their parent, like those of a download.
 func TestForeignServersDieWithParent(t *testing.T) {
 	if runtime.GOOS != "linux" {
-		t.Skip("only Linux has a signal for the death of a parent")
+		t.Skip("only Linux sends a signal to a process whose parent exits")
 	}
 	t.Parallel()
 	parent, fake := t.TempDir(), fakeAssets(t)
@@ -228,15 +228,15 @@ func TestForeignServersDieWithParent(t *testing.T) {
 // envtest end, and how ours do on other systems.
 func TestServersWatchTheirParent(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("a job object does this on Windows")
+		t.Skip("on Windows, a job object ends the servers; they do not watch their parent")
 	}
 	t.Parallel()
-	if _, err := realAssets(); err != nil {
+	assets, err := realAssets()
+	if err != nil {
 		t.Fatal(err)
 	}
-	assets, err := Ensure(t.Context(), EnsureOptions{CacheDir: DefaultOptions(os.Environ()).CacheDir, NoDownload: true, NoBuild: true})
-	if err != nil {
-		t.Skipf("only Operon's own build watches its parent: %v", err)
+	if assets.Source != FromBuild {
+		t.Skipf("only Operon's own build watches its parent, not the programs of %s", assets.Source)
 	}
 	// A process that is not the parent stands in for one that is gone.
 	etcd := exec.Command(assets.Path(Etcd), "--data-dir="+t.TempDir(), "--listen-peer-urls=http://127.0.0.1:0", "--listen-client-urls=http://127.0.0.1:0",

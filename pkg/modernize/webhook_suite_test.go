@@ -15,7 +15,7 @@ var suitesOf = flag.String("modernize.suites", "", "folder of suites to record")
 // TestRecordSuites writes suites.txt when asked to.
 func TestRecordSuites(t *testing.T) {
 	if *suitesOf == "" {
-		t.Skip("there is nothing to record")
+		t.Skip("-modernize.suites DIRECTORY writes suites.txt")
 	}
 	files, err := filepath.Glob(filepath.Join(*suitesOf, "*"))
 	if err != nil || len(files) == 0 {

@@ -2,8 +2,8 @@ package project
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -161,9 +161,13 @@ func TestStandardPackages(t *testing.T) {
 	if !slices.IsSorted(standardPackages) {
 		t.Error("not sorted")
 	}
-	entries, err := os.ReadDir(filepath.Join(runtime.GOROOT(), "src"))
+	root, err := exec.Command("go", "env", "GOROOT").Output()
 	if err != nil {
-		t.Skip("no sources of the standard library here")
+		t.Fatal(err)
+	}
+	entries, err := os.ReadDir(filepath.Join(strings.TrimSpace(string(root)), "src"))
+	if err != nil {
+		t.Fatal(err)
 	}
 	for _, e := range entries {
 		if e.IsDir() && e.Name() != "testdata" && e.Name() != "arena" && e.Name() != "bootstrap" && !slices.Contains(standardPackages, e.Name()) {

@@ -23,7 +23,7 @@ const (
 func TestCrashChild(t *testing.T) {
 	dir := os.Getenv(crashDir)
 	if dir == "" {
-		t.Skip("only runs as a child process")
+		t.Skip("TestKillProcess runs this test as a child process")
 	}
 	n, err := strconv.Atoi(os.Getenv(crashAt))
 	if err != nil {
@@ -95,7 +95,7 @@ func TestKillProcess(t *testing.T) {
 
 func TestReadOnlyFolders(t *testing.T) {
 	if os.Getuid() == 0 {
-		t.Skip("root may write everywhere")
+		t.Skip("root can write to read-only directories; TestReadOnlyFolderAsRoot covers root")
 	}
 	t.Parallel()
 	for _, folder := range []string{".", "cmd"} {

@@ -85,7 +85,7 @@ func TestDiffApplies(t *testing.T) {
 	t.Parallel()
 	git, err := exec.LookPath("git")
 	if err != nil {
-		t.Skip("no git: ", err)
+		t.Fatal(err)
 	}
 	dir := oldProject(t)
 	if err := os.Remove(filepath.Join(dir, "alias")); err != nil {

@@ -14,7 +14,7 @@ import (
 // Root is denied access too when its thread does file access as somebody else.
 func TestReadOnlyFolderAsRoot(t *testing.T) {
 	if os.Getuid() != 0 {
-		t.Skip("needs root; TestReadOnlyFolders is for others")
+		t.Skip("only root can change the user of a thread; TestReadOnlyFolders covers other users")
 	}
 	dir := oldProject(t)
 	if err := os.Chmod(filepath.Dir(dir), 0o755); err != nil {
@@ -48,9 +48,12 @@ func TestReadOnlyFolderAsRoot(t *testing.T) {
 
 // A file system of 64 KiB that is really full.
 func TestFullDisk(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("only root can mount a file system")
+	}
 	dir := t.TempDir()
 	if err := unix.Mount("operon-test", dir, "tmpfs", 0, "size=64k"); err != nil {
-		t.Skip("cannot mount here: ", err)
+		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = unix.Unmount(dir, 0) })
 	for free := 0; free < 60; free += 4 {

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -154,6 +155,18 @@ func put(t *testing.T, dir, name, content string, mode fs.FileMode) {
 	}
 }
 
+// symlink creates a symbolic link, which requires a privilege on Windows.
+func symlink(t *testing.T, target, link string) {
+	t.Helper()
+	err := os.Symlink(target, link)
+	if err != nil && runtime.GOOS == "windows" {
+		t.Skipf("Windows requires a privilege for symbolic links: %v", err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // oldProject is a tree with one file of each kind that a commit has to deal with.
 func oldProject(t *testing.T) string {
 	t.Helper()
@@ -166,9 +179,7 @@ func oldProject(t *testing.T) string {
 	put(t, dir, "empty", "", 0o644)
 	put(t, dir, "untouched", "mine\r\n", 0o640)
 	put(t, dir, "real/linked.yaml", "a: 1\r\n", 0o644)
-	if err := os.Symlink("real", filepath.Join(dir, "alias")); err != nil {
-		t.Skip("no symbolic links here: ", err)
-	}
+	symlink(t, "real", filepath.Join(dir, "alias"))
 	return dir
 }
 

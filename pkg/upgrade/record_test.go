@@ -15,7 +15,7 @@ var recorded = flag.String("upgrade.record", "", "write known.txt for the trees 
 // they write.
 func TestRecord(t *testing.T) {
 	if *recorded == "" {
-		t.Skip("only with -upgrade.record")
+		t.Skip("-upgrade.record DIRECTORY writes known.txt")
 	}
 	projects := map[Scaffold][]map[string][]byte{}
 	scaffolds, err := os.ReadDir(*recorded)
