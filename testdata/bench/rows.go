@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/operon-sdk/operon/testdata/cases"
 )
 
 // many is how many APIs the project of the last rows has.
@@ -152,8 +154,12 @@ func bundles(n int) func(string, int) error {
 		if _, err := os.Stat(to); err == nil {
 			return nil
 		}
+		good, err := cases.Read("validate/01-good")
+		if err != nil {
+			return err
+		}
 		for i := range n {
-			if err := os.CopyFS(filepath.Join(to, fmt.Sprint(i)), os.DirFS(filepath.Join("testdata", "cases", "validate", "01-good", "bundle"))); err != nil {
+			if err := os.CopyFS(filepath.Join(to, fmt.Sprint(i)), good.FS("tree/bundle")); err != nil {
 				return err
 			}
 		}

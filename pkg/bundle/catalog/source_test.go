@@ -16,6 +16,7 @@ import (
 	"github.com/operator-framework/operator-registry/pkg/registry"
 
 	"github.com/operon-sdk/operon/pkg/manifest"
+	"github.com/operon-sdk/operon/testdata/cases"
 )
 
 // bundleFS is a small bundle with a CRD that it owns, one that it needs, and a dependency.
@@ -124,12 +125,20 @@ func newt(t *testing.T, version, upgrades string) *Source {
 // TestRender holds that a bundle's blob is what opm render makes of its folder.
 func TestRender(t *testing.T) {
 	t.Parallel()
-	folders, err := filepath.Glob("../../../testdata/cases/bundle/*/expected/bundle")
+	recorded, err := cases.All("bundle")
 	if err != nil {
 		t.Fatal(err)
 	}
 	compared := 0
-	for _, dir := range folders {
+	for _, c := range recorded {
+		files := c.FS("expected/bundle")
+		if len(files) == 0 {
+			continue
+		}
+		dir := filepath.Join(t.TempDir(), c.Name)
+		if err := os.CopyFS(dir, files); err != nil {
+			t.Fatal(err)
+		}
 		input, err := registry.NewImageInput(image.SimpleReference("quay.io/x/y:1"), dir)
 		s, problems := ReadBundle(os.DirFS(dir), "bundle")
 		if err != nil {

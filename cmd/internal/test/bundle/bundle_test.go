@@ -18,6 +18,7 @@ import (
 	"github.com/operon-sdk/operon/cmd"
 	"github.com/operon-sdk/operon/cmd/internal/clitest"
 	"github.com/operon-sdk/operon/pkg/manifest"
+	"github.com/operon-sdk/operon/testdata/cases"
 )
 
 // bundleProject is a project whose manifests are those of a recorded case.
@@ -30,12 +31,15 @@ type bundleProject struct {
 
 func newBundleProject(t *testing.T, name string) *bundleProject {
 	t.Helper()
-	from := clitest.Testdata("cases", "bundle", name)
-	p := &bundleProject{dir: filepath.Join(t.TempDir(), "work"), cache: t.TempDir(), now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
-	if err := os.CopyFS(p.dir, os.DirFS(filepath.Join(from, "tree"))); err != nil {
+	c, err := cases.Read("bundle/" + name)
+	if err != nil {
 		t.Fatal(err)
 	}
-	p.stdin = clitest.ReadFile(t, filepath.Join(from, "stdin.yaml"))
+	p := &bundleProject{dir: filepath.Join(t.TempDir(), "work"), cache: t.TempDir(), now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
+	if err := os.CopyFS(p.dir, c.FS("tree")); err != nil {
+		t.Fatal(err)
+	}
+	p.stdin, _, _ = c.Stdin()
 	return p
 }
 
@@ -495,4 +499,9 @@ func TestBundleBuilds(t *testing.T) {
 	if code, _, errOut := p.run(t, "--version", "0.0.1", "--output-dir", "../bundle"); code != 2 || !strings.Contains(errOut, "lies outside of the project") {
 		t.Errorf("exit code %d\n%s", code, errOut)
 	}
+}
+
+func exists(name string) bool {
+	_, err := os.Stat(name)
+	return err == nil
 }

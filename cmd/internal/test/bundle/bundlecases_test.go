@@ -14,128 +14,136 @@ import (
 
 	"github.com/operon-sdk/operon/cmd"
 	"github.com/operon-sdk/operon/cmd/internal/clitest"
+	"github.com/operon-sdk/operon/testdata/cases"
 )
 
-// bundleDifferences are the cases in which Operon does not do what operator-sdk did, and why. The files
-// that differ are in want below the case's name in testdata/cases/bundle-ours; refused is what stderr
-// says where Operon refuses what operator-sdk took.
+// bundleDifference is a case in which Operon deliberately does not do what operator-sdk did.
 type bundleDifference struct {
-	reason  string
+	reason string
+	// refused matches stderr if Operon refuses what operator-sdk accepted; empty if it does not.
 	refused string
-	// taken tells that operator-sdk failed where Operon makes the bundle in want.
-	taken bool
+	// accepted is true if operator-sdk failed where Operon makes a bundle.
+	accepted bool
 }
 
 // TestBundleCases replays the recorded runs of operator-sdk's generate bundle.
 func TestBundleCases(t *testing.T) {
 	t.Parallel()
-	cases := clitest.Testdata("cases", "bundle")
-	entries, err := os.ReadDir(cases)
+	recorded, err := cases.All("bundle")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, entry := range entries {
-		t.Run(entry.Name(), func(t *testing.T) {
+	stale := bundleDifferences()
+	for _, c := range recorded {
+		delete(stale, c.Name)
+		t.Run(c.Name, func(t *testing.T) {
 			t.Parallel()
-			replayBundleCase(t, filepath.Join(cases, entry.Name()))
+			replayBundleCase(t, c)
 		})
+	}
+	for name := range stale {
+		t.Errorf("bundleDifferences: case %q not found; delete it", name)
 	}
 }
 
-func replayBundleCase(t *testing.T, dir string) {
-	name := filepath.Base(dir)
+func replayBundleCase(t *testing.T, c *cases.Case) {
 	work := filepath.Join(t.TempDir(), "work")
-	if err := os.MkdirAll(work, 0o755); err != nil {
+	if err := os.CopyFS(work, c.FS("tree")); err != nil {
 		t.Fatal(err)
-	}
-	before := map[string]string{}
-	if tree := filepath.Join(dir, "tree"); exists(tree) {
-		if err := os.CopyFS(work, os.DirFS(tree)); err != nil {
-			t.Fatal(err)
-		}
-		before = clitest.ReadTree(t, tree)
 	}
 	var out, errOut bytes.Buffer
 	env := &cmd.Env{
 		Out: &out, Err: &errOut, Dir: work, FS: afero.NewOsFs(),
 		Now: func() time.Time { return time.Date(2026, 11, 21, 5, 0, 0, 0, time.UTC) },
 	}
-	switch stdin := filepath.Join(dir, "stdin.yaml"); {
-	case exists(filepath.Join(dir, "stdin-mode.txt")):
-		file, err := os.Open(stdin)
+	switch stdin, pipe, regular := c.Stdin(); {
+	case regular:
+		name := filepath.Join(t.TempDir(), "stdin.yaml")
+		if err := os.WriteFile(name, []byte(stdin), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		file, err := os.Open(name)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer file.Close()
 		env.In, env.InFile = file, true
-	case exists(stdin):
-		env.In, env.InPipe = strings.NewReader(clitest.ReadFile(t, stdin)), true
+	case pipe:
+		env.In, env.InPipe = strings.NewReader(stdin), true
 	}
-	args := strings.Fields(clitest.ReadFile(t, filepath.Join(dir, "cmd.txt")))
-	code := cmd.Main(t.Context(), env, append([]string{"operon"}, args...))
-	failed := strings.TrimSpace(clitest.ReadFile(t, filepath.Join(dir, "exit.txt"))) != "0"
-	difference, differs := bundleDifferences()[name]
-	want := filepath.Join(dir, "expected")
-	if differs && difference.refused == "" {
-		want = clitest.Testdata("cases", "bundle-ours", name)
-		failed = failed && !difference.taken
-		if *clitest.Update {
-			writeOurs(t, want, before, clitest.ReadTree(t, work))
+	command := c.Commands[0]
+	code := cmd.Main(t.Context(), env, append([]string{"operon"}, command.Args...))
+	difference, differs := bundleDifferences()[c.Name]
+	if *clitest.Update && differs && difference.refused == "" {
+		if err := c.Update(clitest.ReadTree(t, work), sameFile); err != nil {
+			t.Fatal(err)
 		}
 	}
-	if differs && difference.refused != "" {
-		failed, want = true, ""
+	checkBundleDifference(t, c, difference, differs)
+	before, want, failed := c.Files("tree"), c.Want(), command.Failed && !difference.accepted
+	if difference.refused != "" {
+		want, failed = before, true
 		if !regexp.MustCompile(difference.refused).MatchString(errOut.String()) {
-			t.Errorf("stderr does not say %q:\n%s", difference.refused, errOut.String())
+			t.Errorf("stderr does not match %q:\n%s", difference.refused, errOut.String())
 		}
 	}
 	if failed != (code != 0) {
 		t.Fatalf("exit code %d\n%s", code, errOut.String())
 	}
-	expected := map[string]string{}
-	for file, content := range before {
-		expected[file] = content
-	}
-	if want != "" && exists(want) {
-		for file, content := range clitest.ReadTree(t, want) {
-			expected[file] = content
-		}
-	}
 	got := clitest.ReadTree(t, work)
-	for _, file := range clitest.SortedKeys(expected) {
+	for _, file := range clitest.SortedKeys(want) {
 		content, ok := got[file]
 		if !ok {
-			if !(differs && strings.Contains(difference.reason, "removes "+file)) {
-				t.Errorf("%s is missing", file)
-			}
+			t.Errorf("%s is missing", file)
 			continue
 		}
-		if before[file] == content && expected[file] == content {
-			continue
-		}
-		if a, b := recorded(expected[file]), recorded(content); a != b {
+		if a, b := normalize(want[file]), normalize(content); a != b {
 			t.Errorf("%s differs\n%s", file, clitest.DiffLines(a, b))
 		}
 	}
 	for _, file := range clitest.SortedKeys(got) {
-		if _, ok := expected[file]; !ok {
-			t.Errorf("%s is more than expected", file)
+		if _, ok := want[file]; !ok {
+			t.Errorf("unexpected file %s", file)
 		}
 	}
-	if stdout := filepath.Join(dir, "expected-stdout.yaml"); exists(stdout) {
-		if a, b := sortedDocs(recorded(clitest.ReadFile(t, stdout))), sortedDocs(recorded(out.String())); a != b {
+	if command.Stdout != "" {
+		if a, b := sortedDocs(normalize(command.Stdout)), sortedDocs(normalize(out.String())); a != b {
 			t.Errorf("stdout differs\n%s", clitest.DiffLines(a, b))
 		}
 	}
 }
 
-// recorded brings a file of a bundle into the form of the recording: without the time and the builder.
-func recorded(content string) string {
+// checkBundleDifference fails if an entry of bundleDifferences does not state the difference that its case has.
+func checkBundleDifference(t *testing.T, c *cases.Case, difference bundleDifference, differs bool) {
+	t.Helper()
+	for _, name := range c.Redundant(sameFile) {
+		t.Errorf("%s is not a difference; delete it from the case", name)
+	}
+	failed := c.Commands[0].Failed
+	switch {
+	case !differs && c.Differs():
+		t.Error("bundleDifferences states no reason for the files of ours/ and omitted")
+	case !differs:
+	case difference.reason == "":
+		t.Error("bundleDifferences states no reason")
+	case difference.refused != "" && (failed || c.Differs() || difference.accepted):
+		t.Error("bundleDifferences: refused is stale: operator-sdk failed, too, or the case has ours/ or omitted")
+	case difference.accepted && !failed:
+		t.Error("bundleDifferences: accepted is stale: operator-sdk did not fail")
+	case difference.refused == "" && !difference.accepted && !c.Differs():
+		t.Error("bundleDifferences: the entry is stale: no file differs")
+	}
+}
+
+// normalize replaces the time and the builder in a file of a bundle by placeholders.
+func normalize(content string) string {
 	content = regexp.MustCompile(`(?m)^(\s*createdAt: ).*$`).ReplaceAllString(content, `${1}"<createdAt>"`)
 	return regexp.MustCompile(`(?m)(builder[:=] ?)\S+$`).ReplaceAllString(content, `${1}<builder>`)
 }
 
-// sortedDocs brings the documents of a stream into an order.
+func sameFile(a, b string) bool { return normalize(a) == normalize(b) }
+
+// sortedDocs sorts the documents of a stream.
 func sortedDocs(stream string) string {
 	var docs []string
 	for _, doc := range regexp.MustCompile(`(?m)^---$`).Split(stream, -1) {
@@ -145,23 +153,4 @@ func sortedDocs(stream string) string {
 	}
 	slices.Sort(docs)
 	return strings.Join(docs, "\n---\n") + "\n"
-}
-
-// writeOurs writes what a case's run created or changed below dir.
-func writeOurs(t *testing.T, dir string, before, after map[string]string) {
-	t.Helper()
-	if err := os.RemoveAll(dir); err != nil {
-		t.Fatal(err)
-	}
-	for file, content := range after {
-		if before[file] == content {
-			continue
-		}
-		clitest.WriteFiles(t, dir, map[string]string{file: content})
-	}
-}
-
-func exists(name string) bool {
-	_, err := os.Stat(name)
-	return err == nil
 }

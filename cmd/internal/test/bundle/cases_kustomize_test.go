@@ -2,32 +2,34 @@ package bundle
 
 import (
 	"bytes"
-	"context"
-	"io/fs"
+	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/operon-sdk/operon/cmd"
 	"github.com/operon-sdk/operon/cmd/internal/clitest"
+	"github.com/operon-sdk/operon/testdata/cases"
 )
 
-// caseDifference is where Operon does not do what operator-sdk 1.42.3 did in a case.
+// caseDifference is a case in which Operon deliberately does not do what operator-sdk 1.42.3 did.
 type caseDifference struct {
-	// reason is the bug of operator-sdk that is not repeated; empty where the outcome is the same.
+	// reason is the bug of operator-sdk that is not repeated; empty if the outcome is the same.
 	reason string
-	// files tells that the files differ: those that Operon writes lie in testdata/cases/ours.
+	// files is true if the files differ: those that Operon writes are in ours/ of the case.
 	files bool
-	// exit tells that the case succeeds, or fails, other than with operator-sdk.
+	// exit is true if the case fails with operator-sdk only or with Operon only.
 	exit bool
 	// says is what stderr must match; empty for nothing on stderr.
 	says string
 }
 
-// kustomizeDifferences are the cases of generate kustomize manifests that do not come out alike, and those
-// whose messages matter. In every case a kustomization.yaml is written where none is, as operator-sdk's help promises.
+// kustomizeDifferences lists the cases of generate kustomize manifests with another outcome, and those whose
+// messages matter. Operon always writes a missing kustomization.yaml, as operator-sdk's help promises.
 func kustomizeDifferences() map[string]caseDifference {
 	return map[string]caseDifference{
 		"08-marker-unknown-argument":        {says: `bolt_types\.go:6:59: .*unknown argument "displayname"; did you mean "displayName"`},
@@ -39,7 +41,7 @@ func kustomizeDifferences() map[string]caseDifference {
 		"13-embedded-structs":           {files: true, reason: "an embedded struct with a name in JSON is no inline one"},
 		"14-types-in-other-api-package": {files: true, reason: "types are looked up in the package that names them"},
 		"15-types-outside-api-dir":      {files: true, reason: "markers in all packages of the module count"},
-		"17-recursive-type-hangs":       {files: true, reason: "a type that contains itself is entered once"},
+		"17-recursive-type-hangs":       {files: true, exit: true, reason: "a type that contains itself is entered once"},
 		"18-names-and-plurals":          {files: true, reason: "plurals are those of the CRDs, and abbreviations are words of their own"},
 		"20-base-with-user-edits": {files: true, says: `kept what the base has`,
 			reason: "what was changed by hand in an owned entry stays, as do unknown fields"},
@@ -70,36 +72,36 @@ func kustomizeDifferences() map[string]caseDifference {
 	}
 }
 
-// TestCasesKustomizeManifests replays what operator-sdk did in testdata/cases/kustomize-manifests.
+// TestCasesKustomizeManifests replays the recorded runs of operator-sdk's generate kustomize manifests.
 func TestCasesKustomizeManifests(t *testing.T) {
 	t.Parallel()
-	dir := clitest.Testdata("cases", "kustomize-manifests")
-	entries, err := os.ReadDir(dir)
+	recorded, err := cases.All("kustomize-manifests")
 	if err != nil {
 		t.Fatal(err)
 	}
 	differences := kustomizeDifferences()
-	for _, entry := range entries {
-		difference := differences[entry.Name()]
-		delete(differences, entry.Name())
-		t.Run(entry.Name(), func(t *testing.T) {
+	for _, c := range recorded {
+		difference, differs := differences[c.Name]
+		delete(differences, c.Name)
+		if differs && difference == (caseDifference{}) {
+			t.Errorf("kustomizeDifferences: entry %q is empty", c.Name)
+		}
+		t.Run(c.Name, func(t *testing.T) {
 			t.Parallel()
-			replayCase(t, filepath.Join(dir, entry.Name()), clitest.Testdata("cases", "ours", "kustomize-manifests", entry.Name()), difference)
+			replayCase(t, c, difference)
 		})
 	}
 	for name := range differences {
-		t.Errorf("there is no case %s", name)
+		t.Errorf("kustomizeDifferences: case %q not found; delete it", name)
 	}
 }
 
-func replayCase(t *testing.T, dir, ours string, difference caseDifference) {
+func replayCase(t *testing.T, c *cases.Case, difference caseDifference) {
 	t.Helper()
 	work := filepath.Join(t.TempDir(), "work")
-	if err := os.CopyFS(work, os.DirFS(filepath.Join(dir, "tree"))); err != nil {
+	if err := os.CopyFS(work, c.FS("tree")); err != nil {
 		t.Fatal(err)
 	}
-	before := folder(t, work)
-	line := strings.TrimSpace(readCase(t, filepath.Join(dir, "cmd.txt")))
 	env, err := cmd.System()
 	if err != nil {
 		t.Fatal(err)
@@ -107,10 +109,13 @@ func replayCase(t *testing.T, dir, ours string, difference caseDifference) {
 	var out, errOut bytes.Buffer
 	env.Dir, env.Out, env.Err, env.CacheDir = work, &out, &errOut, ""
 	env.InTerminal, env.OutTerminal, env.ErrTerminal = false, false, false
-	env.In = strings.NewReader(readCase(t, filepath.Join(dir, "stdin.txt")))
-	code := cmd.Main(context.Background(), env, append([]string{"operon"}, strings.Fields(line)...))
+	stdin, _, _ := c.Stdin()
+	env.In = strings.NewReader(stdin)
+	command := c.Commands[0]
+	args := append([]string{"operon"}, command.Args...)
+	code := cmd.Main(t.Context(), env, args)
 
-	if fails := strings.TrimSpace(readCase(t, filepath.Join(dir, "exit.txt"))) == "1"; fails != difference.exit != (code != 0) {
+	if command.Failed != difference.exit != (code != 0) {
 		t.Errorf("exit code %d\n%s", code, errOut.String())
 	}
 	if difference.says == "" && errOut.Len() > 0 {
@@ -119,98 +124,62 @@ func replayCase(t *testing.T, dir, ours string, difference caseDifference) {
 	if matched, err := regexp.MatchString(difference.says, errOut.String()); err != nil || !matched {
 		t.Errorf("stderr does not match %q (%v):\n%s", difference.says, err, errOut.String())
 	}
-	if strings.HasSuffix(line, " -q") && out.Len() > 0 {
+	if slices.Contains(args, "-q") && out.Len() > 0 {
 		t.Errorf("-q prints %s", out.String())
 	}
 
-	got := folder(t, work)
-	want := map[string]string{}
-	for name, text := range folder(t, filepath.Join(dir, "expected")) {
-		want[name] = text
-	}
-	if difference.files {
-		changed := map[string]string{}
-		for name, text := range got {
-			if before[name] != text && filepath.Base(filepath.FromSlash(name)) != "kustomization.yaml" {
-				changed[name] = text
-			}
-		}
-		if *clitest.Update {
-			rewrite(t, ours, changed)
-		}
-		want = folder(t, ours)
-		if difference.reason == "" {
-			t.Error("the files differ for no reason")
+	after := clitest.ReadTree(t, work)
+	got := maps.Clone(after)
+	recorded := c.Recorded()
+	maps.DeleteFunc(got, func(name, _ string) bool {
+		_, ok := recorded[name]
+		return !ok && path.Base(name) == "kustomization.yaml"
+	})
+	same := func(recorded, got string) bool { return recorded == got }
+	if difference.files && *clitest.Update {
+		if err := c.Update(got, same); err != nil {
+			t.Fatal(err)
 		}
 	}
-	for name, text := range want {
-		if got[name] != text {
-			t.Errorf("%s:\n%s", name, clitest.DiffLines(text, got[name]))
+	if difference.files != c.Differs() {
+		t.Errorf("kustomizeDifferences has files: %t, but the case has ours/ or omitted: %t", difference.files, c.Differs())
+	}
+	if (difference.files || difference.exit) != (difference.reason != "") {
+		t.Errorf("kustomizeDifferences has the reason %q, but files: %t, exit: %t", difference.reason, difference.files, difference.exit)
+	}
+	for _, name := range c.Redundant(same) {
+		t.Errorf("%s is not a difference; delete it from the case", name)
+	}
+	want := c.Want()
+	for _, name := range clitest.SortedKeys(want) {
+		if text, ok := got[name]; !ok {
+			t.Errorf("%s is missing", name)
+		} else if text != want[name] {
+			t.Errorf("%s:\n%s", name, clitest.DiffLines(want[name], text))
 		}
 	}
-	for name, text := range got {
-		_, wanted := want[name]
-		was, there := before[name]
-		if !wanted && (there && was != text || !there && filepath.Base(filepath.FromSlash(name)) != "kustomization.yaml") {
-			t.Errorf("unexpected change of %s:\n%s", name, text)
+	for _, name := range clitest.SortedKeys(got) {
+		if _, ok := want[name]; !ok {
+			t.Errorf("unexpected file %s:\n%s", name, got[name])
 		}
 	}
-	if code != 0 && len(got) != len(before) {
+	if code != 0 && len(after) != len(c.Files("tree")) {
 		t.Error("a failed command wrote something")
 	}
 	if code != 0 {
 		return
 	}
-	// The second time there is nothing to do.
+	// The second run has nothing to do.
 	env.In = strings.NewReader("")
-	if code := cmd.Main(context.Background(), env, append(append([]string{"operon"}, strings.Fields(line)...), "--interactive=false")); code != 0 {
-		t.Errorf("again: exit code %d\n%s", code, errOut.String())
+	if code := cmd.Main(t.Context(), env, append(args, "--interactive=false")); code != 0 {
+		t.Errorf("second run: exit code %d\n%s", code, errOut.String())
 	}
-	for name, text := range folder(t, work) {
-		if got[name] != text && !strings.Contains(line, "--input-dir") {
-			t.Errorf("again: %s changed:\n%s", name, clitest.DiffLines(got[name], text))
+	if slices.Contains(args, "--input-dir") {
+		return
+	}
+	for name, text := range clitest.ReadTree(t, work) {
+		if after[name] != text {
+			t.Errorf("second run: %s changed:\n%s", name, clitest.DiffLines(after[name], text))
 		}
 	}
-}
-
-func readCase(t *testing.T, name string) string {
-	t.Helper()
-	data, err := os.ReadFile(name)
-	if err != nil && !os.IsNotExist(err) {
-		t.Fatal(err)
-	}
-	return string(data)
-}
-
-// folder reads all files below a folder, by slash-separated names.
-func folder(t *testing.T, dir string) map[string]string {
-	t.Helper()
-	files := map[string]string{}
-	err := filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
-		if os.IsNotExist(err) {
-			return nil
-		}
-		if err != nil || d.IsDir() {
-			return err
-		}
-		rel, err := filepath.Rel(dir, p)
-		if err != nil {
-			return err
-		}
-		data, err := os.ReadFile(p)
-		files[filepath.ToSlash(rel)] = string(data)
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return files
-}
-
-func rewrite(t *testing.T, dir string, files map[string]string) {
-	t.Helper()
-	if err := os.RemoveAll(dir); err != nil {
-		t.Fatal(err)
-	}
-	clitest.WriteFiles(t, dir, files)
 }

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -16,23 +17,23 @@ import (
 	"github.com/spf13/afero"
 
 	"github.com/operon-sdk/operon/cmd"
-	"github.com/operon-sdk/operon/cmd/internal/clitest"
+	"github.com/operon-sdk/operon/testdata/cases"
 )
 
-// validateDifference is one deliberate difference to operator-sdk's bundle validate.
+// validateDifference is a deliberate difference to the findings of operator-sdk's bundle validate.
 type validateDifference struct {
-	// cases matches the names of the cases that it is about.
+	// cases matches the names of the cases that have the difference.
 	cases string
-	// lost matches messages of operator-sdk that Operon does not repeat, more what it says instead; both
-	// are empty where there is none.
-	lost, more string
-	reason     string
+	// missing matches messages that only operator-sdk prints, extra messages that only Operon prints; both
+	// are empty if there are none.
+	missing, extra string
+	reason         string
 }
 
 // validateDifferences lists all differences in findings, with their reasons.
 func validateDifferences() []validateDifference {
 	return []validateDifference{
-		{`^\d`, `<addr>|&\{?map\[|&map\[|Invalid value: \[\]apiextensions`, `^Error: Field spec\.(preserveUnknownFields|versions): |^Error: Value [\w-]*: error validating object: `,
+		{`^(33|34|39|42|80)-`, `<addr>|&\{map\[|Invalid value: \[\]apiextensions`, `^Error: Field spec\.(preserveUnknownFields|versions): |^Error: Value [\w-]*: error validating object: `,
 			"messages hold values as the file has them, no memory addresses and no Go maps; each fault of an object's metadata is a finding"},
 		{`^(23|24|81)-`, `Bundle validation errors: .*,`, `Bundle validation errors: [^,]*$`,
 			"each fault of annotations and dependencies is a finding with its line, instead of a list with commas in random order"},
@@ -49,8 +50,8 @@ func validateDifferences() []validateDifference {
 	}
 }
 
-// validateRefusals are the cases that operator-sdk answers with a line of its log, and what Operon says
-// on stdout, which has file and line, also as JSON.
+// validateRefusals maps cases that operator-sdk ends with a line of its log to a pattern of the findings that Operon
+// prints instead, with file and line, also as JSON.
 func validateRefusals() map[string]string {
 	return map[string]string{
 		"02-csv-missing":                `bundle/manifests: error: holds no ClusterServiceVersion`,
@@ -79,7 +80,7 @@ func validateRefusals() map[string]string {
 	}
 }
 
-// validateCalls are wrong calls, whose exit code is 2 here, and what stderr says of them.
+// validateCalls maps calls that Operon refuses to a pattern of stderr.
 func validateCalls() map[string]string {
 	return map[string]string{
 		"53-bad-calls/1":           `name the bundle's directory`,
@@ -96,6 +97,12 @@ func validateCalls() map[string]string {
 
 type validateOutput struct{ Type, Message string }
 
+// validateReplay replays cases and records which entries of the lists above it uses.
+type validateReplay struct {
+	calls int
+	used  map[string]bool
+}
+
 // TestValidateCases replays the recorded runs of operator-sdk's bundle validate. It is not parallel: the
 // validator of platforms finds its container tool through the PATH of the process.
 func TestValidateCases(t *testing.T) {
@@ -106,76 +113,83 @@ func TestValidateCases(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// validate-ours are inputs of ours, with what operator-sdk did with them.
+	replay, calls := validateReplay{used: map[string]bool{}}, 0
+	// operator-sdk's behavior for the cases of validate-ours was recorded, too, but they were made for Operon.
 	for _, group := range []string{"validate", "validate-ours"} {
-		cases := clitest.Testdata("cases", group)
-		entries, err := os.ReadDir(cases)
+		recorded, err := cases.All(group)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, entry := range entries {
-			t.Run(entry.Name(), func(t *testing.T) {
-				replayValidateCase(t, filepath.Join(cases, entry.Name()))
-			})
+		for _, c := range recorded {
+			calls += len(c.Commands)
+			t.Run(c.Name, func(t *testing.T) { replay.replayCase(t, c) })
+		}
+	}
+	if replay.calls == calls && !t.Failed() { // -run can select some of them
+		replay.checkUsed(t)
+	}
+}
+
+// checkUsed fails for each entry that no case uses.
+func (r *validateReplay) checkUsed(t *testing.T) {
+	t.Helper()
+	for _, d := range validateDifferences() {
+		for list, pattern := range map[string]string{"missing": d.missing, "extra": d.extra} {
+			if pattern != "" && !r.used[list+d.cases+pattern] {
+				t.Errorf("validateDifferences: no message of the cases %s needs the %s pattern %q; delete it (%s)", d.cases, list, pattern, d.reason)
+			}
+		}
+	}
+	for name := range validateRefusals() {
+		if !r.used[name] {
+			t.Errorf("validateRefusals: no call of %q is compared; delete it", name)
+		}
+	}
+	for call := range validateCalls() {
+		if !r.used[call] {
+			t.Errorf("validateCalls: call %q not found; delete it", call)
 		}
 	}
 }
 
-func replayValidateCase(t *testing.T, dir string) {
-	name := filepath.Base(dir)
+func (r *validateReplay) replayCase(t *testing.T, c *cases.Case) {
 	work := filepath.Join(t.TempDir(), "work")
-	if err := os.CopyFS(work, os.DirFS(dir)); err != nil {
+	if err := os.CopyFS(work, c.FS("tree")); err != nil {
 		t.Fatal(err)
 	}
-	env := os.Environ()
-	if file := filepath.Join(dir, "env.txt"); exists(file) {
-		env = append(env, strings.Split(strings.TrimSpace(clitest.ReadFile(t, file)), "\n")...)
-	}
-	if file := filepath.Join(dir, "mkdirs.txt"); exists(file) {
-		for _, folder := range strings.Fields(clitest.ReadFile(t, file)) {
-			if err := os.MkdirAll(filepath.Join(work, folder), 0o755); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	if exists(filepath.Join(dir, "fakebin")) {
+	if len(c.Files("tree/fakebin")) > 0 {
 		t.Setenv("PATH", filepath.Join(work, "fakebin")+string(os.PathListSeparator)+os.Getenv("PATH"))
 	}
-	for i, line := range strings.Split(strings.TrimSpace(clitest.ReadFile(t, filepath.Join(dir, "cmd.txt"))), "\n") {
-		number := string(rune('1' + i))
-		if i >= 9 {
-			number = "1" + string(rune('0'+i-9))
-		}
+	environ := append(os.Environ(), c.Env...)
+	for i, command := range c.Commands {
+		number := strconv.Itoa(i + 1)
 		t.Run(number, func(t *testing.T) {
-			replayValidateCall(t, work, name+"/"+number, line, env, filepath.Join(dir, "expected-"+number))
+			r.calls++
+			r.replayCall(t, work, c.Name, c.Name+"/"+number, command, environ)
 		})
 	}
 }
 
-func replayValidateCall(t *testing.T, work, call, line string, environ []string, expected string) {
-	name, _, _ := strings.Cut(call, "/")
-	args := shellFields(line)
+func (r *validateReplay) replayCall(t *testing.T, work, name, call string, command cases.Command, environ []string) {
+	const severalBundles = "53-bad-calls/2" // which operator-sdk refuses
+	args, failed := command.Args, command.Failed && call != severalBundles
 	code, out, errOut := runIn(t, work, environ, args...)
-	failed := strings.TrimSpace(clitest.ReadFile(t, expected+".exit")) != "0"
-	if says, ok := validateCalls()[call]; ok {
-		if code == 0 || !regexp.MustCompile(says).MatchString(errOut) {
-			t.Errorf("exit code %d, stderr does not say %q:\n%s", code, says, errOut)
+	if pattern, ok := validateCalls()[call]; ok {
+		r.used[call] = true
+		if code == 0 || !regexp.MustCompile(pattern).MatchString(errOut) {
+			t.Errorf("exit code %d, stderr does not match %q:\n%s", code, pattern, errOut)
 		}
 		return
-	}
-	if call == "53-bad-calls/2" { // many bundles at once are new
-		failed = false
 	}
 	if failed != (code != 0) {
 		t.Fatalf("exit code %d\n%s%s", code, out, errOut)
 	}
-	if strings.Contains(line, "--list-optional") || call == "53-bad-calls/2" {
+	if slices.Contains(args, "--list-optional") || call == severalBundles {
 		return
 	}
-	if !strings.Contains(line, "json-alpha1") {
+	if !slices.ContainsFunc(args, func(arg string) bool { return strings.Contains(arg, "json-alpha1") }) {
 		checkFindingLines(t, out)
-		args = append(args, "-o", "json-alpha1")
-		_, out, _ = runIn(t, work, environ, args...)
+		_, out, _ = runIn(t, work, environ, append(slices.Clone(args), "-o", "json-alpha1")...)
 	}
 	var got struct {
 		Passed  bool
@@ -187,26 +201,33 @@ func replayValidateCall(t *testing.T, work, call, line string, environ []string,
 	if got.Passed == failed || !strings.Contains(out, `"outputs": [`) {
 		t.Errorf("verdict of json-alpha1:\n%s", out)
 	}
-	if says, ok := validateRefusals()[name]; ok {
+	if pattern, ok := validateRefusals()[name]; ok {
+		r.used[name] = true
 		var all []string
 		for _, output := range got.Outputs {
 			all = append(all, output.Message)
 		}
-		if !regexp.MustCompile(says).MatchString(strings.Join(all, "\n")) {
-			t.Errorf("no finding says %q:\n%s", says, out)
+		if !regexp.MustCompile(pattern).MatchString(strings.Join(all, "\n")) {
+			t.Errorf("no finding matches %q:\n%s", pattern, out)
 		}
 		return
 	}
-	compareOutputs(t, name, recordedOutputs(t, clitest.ReadFile(t, expected+".stdout")), got.Outputs)
+	r.compareOutputs(t, name, recordedOutputs(t, command.Stdout), got.Outputs)
 }
 
-// compareOutputs compares findings, apart from the deliberate differences and from repetitions.
-func compareOutputs(t *testing.T, name string, want, got []validateOutput) {
+// compareOutputs compares findings, apart from deliberate differences and from repetitions.
+func (r *validateReplay) compareOutputs(t *testing.T, name string, want, got []validateOutput) {
 	t.Helper()
-	allowed := func(message string, of func(validateDifference) string) bool {
-		return slices.ContainsFunc(validateDifferences(), func(d validateDifference) bool {
-			return of(d) != "" && regexp.MustCompile(d.cases).MatchString(name) && regexp.MustCompile(of(d)).MatchString(message)
-		})
+	// allowed reports whether an entry has a pattern in a list, missing or extra, that matches the message.
+	allowed := func(message, list string, pattern func(validateDifference) string) bool {
+		for _, d := range validateDifferences() {
+			p := pattern(d)
+			if p != "" && regexp.MustCompile(d.cases).MatchString(name) && regexp.MustCompile(p).MatchString(message) {
+				r.used[list+d.cases+p] = true
+				return true
+			}
+		}
+		return false
 	}
 	var common, ours []validateOutput
 	for _, output := range want {
@@ -215,7 +236,7 @@ func compareOutputs(t *testing.T, name string, want, got []validateOutput) {
 			if !slices.Contains(common, output) { // operator-sdk repeats itself
 				common = append(common, output)
 			}
-		case !allowed(output.Message, func(d validateDifference) string { return d.lost }):
+		case !allowed(output.Message, "missing", func(d validateDifference) string { return d.missing }):
 			t.Errorf("missing: %s %s", output.Type, output.Message)
 		}
 	}
@@ -223,8 +244,8 @@ func compareOutputs(t *testing.T, name string, want, got []validateOutput) {
 		switch {
 		case slices.Contains(want, output):
 			ours = append(ours, output)
-		case !allowed(output.Message, func(d validateDifference) string { return d.more }):
-			t.Errorf("more: %s %s", output.Type, output.Message)
+		case !allowed(output.Message, "extra", func(d validateDifference) string { return d.extra }):
+			t.Errorf("extra: %s %s", output.Type, output.Message)
 		}
 	}
 	if !slices.Equal(common, ours) {
@@ -269,16 +290,7 @@ func checkFindingLines(t *testing.T, out string) {
 	}
 }
 
-// shellFields takes a recorded command line apart.
-func shellFields(line string) []string {
-	var fields []string
-	for _, m := range regexp.MustCompile(`'([^']*)'|(\S+)`).FindAllStringSubmatch(line, -1) {
-		fields = append(fields, m[1]+m[2])
-	}
-	return fields
-}
-
-// runIn calls Operon in a folder.
+// runIn runs Operon in a directory.
 func runIn(t *testing.T, dir string, environ []string, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, errOut bytes.Buffer

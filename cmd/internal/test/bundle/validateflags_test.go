@@ -5,14 +5,18 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/operon-sdk/operon/cmd/internal/clitest"
+	"github.com/operon-sdk/operon/testdata/cases"
 )
 
 // TestValidateFlags holds how flags are read that operator-sdk reads in a way of its own.
 func TestValidateFlags(t *testing.T) {
 	t.Parallel()
 	work := t.TempDir()
-	if err := os.CopyFS(work, os.DirFS(clitest.Testdata("cases", "validate", "01-good"))); err != nil {
+	c, err := cases.Read("validate/01-good")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.CopyFS(work, c.FS("tree")); err != nil {
 		t.Fatal(err)
 	}
 	const suite = "--select-optional=suite=operatorframework"

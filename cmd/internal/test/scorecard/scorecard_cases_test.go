@@ -16,6 +16,7 @@ import (
 	"github.com/operon-sdk/operon/cmd"
 	"github.com/operon-sdk/operon/cmd/internal/clitest"
 	"github.com/operon-sdk/operon/pkg/scorecard"
+	"github.com/operon-sdk/operon/testdata/cases"
 )
 
 // scorecardEdit changes a good bundle: the first old text of a file becomes new. Without old, the file
@@ -79,13 +80,24 @@ func scorecardEdits() map[string][]scorecardEdit {
 	}
 }
 
+// caseBundle writes the bundle of a case of bundle validate.
+func caseBundle(t *testing.T, name string) string {
+	t.Helper()
+	c, err := cases.Read("validate/" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	work := t.TempDir()
+	if err := os.CopyFS(work, c.FS("tree")); err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Join(work, "bundle")
+}
+
 // writeEdited makes the bundle of edits.
 func writeEdited(t *testing.T, edits []scorecardEdit) string {
 	t.Helper()
-	dir := filepath.Join(t.TempDir(), "bundle")
-	if err := os.CopyFS(dir, os.DirFS(clitest.Testdata("cases", "validate", "01-good", "bundle"))); err != nil {
-		t.Fatal(err)
-	}
+	dir := caseBundle(t, "01-good")
 	for _, e := range edits {
 		name := filepath.Join(dir, filepath.FromSlash(e.file))
 		switch {
@@ -141,9 +153,11 @@ func TestScorecardAsOperatorSDK(t *testing.T) {
 	for name, tests := range recorded {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			bundle := clitest.Testdata("cases", "validate", name, "bundle")
+			var bundle string
 			if edited, ok := edits[name]; ok {
 				bundle = writeEdited(t, edited)
+			} else {
+				bundle = caseBundle(t, name)
 			}
 			code, out, errOut := runScorecard(t, filepath.Dir(bundle), "bundle", "--local", "-o", "json", "-c", config)
 			if out == "" {

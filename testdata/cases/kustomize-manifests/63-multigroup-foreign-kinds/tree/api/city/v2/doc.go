@@ -1,4 +1,0 @@
-// Package v2 holds the city.water.example API types.
-// +kubebuilder:object:generate=true
-// +groupName=city.water.example
-package v2

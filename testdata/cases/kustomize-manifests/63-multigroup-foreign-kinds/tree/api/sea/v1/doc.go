@@ -1,4 +1,0 @@
-// Package v1 holds the sea.water.example API types.
-// +kubebuilder:object:generate=true
-// +groupName=sea.water.example
-package v1

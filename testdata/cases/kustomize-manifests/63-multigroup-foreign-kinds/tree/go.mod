@@ -1,3 +1,0 @@
-module example.org/pump-operator
-
-go 1.24
