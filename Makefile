@@ -3,8 +3,8 @@
 GO ?= go
 BIN := bin/operon
 
-# What ./... leaves out are the programs of contributors.
-ALL := ./... ./testdata/bench ./testdata/e2e/... ./testdata/fuzz ./testdata/tutorial ./testdata/typecheck
+# ./... does not include the packages below testdata.
+ALL := ./... ./testdata/bench ./testdata/cases ./testdata/e2e/... ./testdata/fuzz ./testdata/tutorial ./testdata/typecheck
 
 .DEFAULT_GOAL := build
 .PHONY: build

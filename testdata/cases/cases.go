@@ -28,6 +28,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing/fstest"
 
@@ -147,6 +148,13 @@ func (c *Case) load(archive *txtar.Archive) error {
 	}
 	if len(c.Commands) == 0 {
 		return errors.New("cmd: no command")
+	}
+	for name := range c.files {
+		if n, ok := strings.CutPrefix(name, "stdout-"); ok {
+			if i, err := strconv.Atoi(n); err != nil || i < 1 || i > len(c.Commands) {
+				return fmt.Errorf("%s: no command %s", name, n)
+			}
+		}
 	}
 	return c.addBase(lines(c.files["base"]))
 }

@@ -36,7 +36,7 @@ func runToBeKilled(assets, state string) int {
 // removes what else is left.
 func TestKilledNode(t *testing.T) {
 	if os.Getenv("KUBECONFIG") != "" {
-		t.Skip("KUBECONFIG is set: no node is made")
+		t.Skip("KUBECONFIG is set: the tests use that cluster and start no node")
 	}
 	b := newMachineBench(t)
 	state := t.TempDir()

@@ -20,7 +20,7 @@ func (b *bench) testCertificates(t *testing.T) {
 	t.Run("authority", func(t *testing.T) {
 		t.Parallel()
 		if b.own == nil {
-			t.Skip("the nodes cannot pull from this machine")
+			t.Skip("the nodes of the cluster of KUBECONFIG may not reach the registry of this machine")
 		}
 		b.testWay(t, way{name: "authority", source: func(t *testing.T, dir string) []string {
 			ref, certificate := b.tlsRegistry(t, dir, "authority", time.Now().Add(time.Hour))
