@@ -1,16 +1,22 @@
 package clitest
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/rogpeppe/go-internal/diff"
 )
 
-// DiffLines returns the lines that only one of two texts has, and is empty if the texts are equal.
+// maxDiff limits what a failure prints of a diff, in bytes.
+const maxDiff = 8 << 10
+
+// DiffLines returns a unified diff of two texts, cut after 8 KiB, and is empty if the texts are equal.
 func DiffLines(want, got string) string {
-	text := Diff(strings.Split(want, "\n"), strings.Split(got, "\n"))
-	if text == "" && want != got {
-		return "the order of lines differs:\n" + got
+	text := string(diff.Diff("want", []byte(want), "got", []byte(got)))
+	if len(text) > maxDiff {
+		text = fmt.Sprintf("%s\n... and %d more bytes of the diff\n", text[:maxDiff], len(text)-maxDiff)
 	}
 	return text
 }

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"testing"
 )
@@ -33,23 +34,42 @@ func WriteFiles(t *testing.T, dir string, files map[string]string) {
 	}
 }
 
+// maxDiffs limits the files whose diffs CompareTrees prints.
+const maxDiffs = 10
+
 // CompareTrees checks that two directories have the same files with the same bytes.
 func CompareTrees(t testing.TB, want, got string) {
 	t.Helper()
 	wantFiles, gotFiles := ReadTree(t, want), ReadTree(t, got)
+	diffs := 0
 	for _, name := range SortedKeys(wantFiles) {
-		have, ok := gotFiles[name]
+		text, ok := gotFiles[name]
 		switch {
 		case !ok:
-			t.Errorf("%s is in the golden tree but is not written", name)
-		case have != wantFiles[name]:
-			t.Errorf("%s differs from the golden tree (make golden rewrites it)", name)
+			t.Errorf("%s is missing", name)
+		case text != wantFiles[name] && diffs == maxDiffs:
+			t.Errorf("%s differs", name)
+		case text != wantFiles[name]:
+			diffs++
+			t.Errorf("%s differs:\n%s", name, DiffLines(wantFiles[name], text))
 		}
 	}
 	for _, name := range SortedKeys(gotFiles) {
 		if _, ok := wantFiles[name]; !ok {
-			t.Errorf("%s is written but is not in the golden tree", name)
+			t.Errorf("unexpected file %s", name)
 		}
+	}
+}
+
+// Symlink creates a symbolic link, which requires a privilege on Windows.
+func Symlink(t *testing.T, target, link string) {
+	t.Helper()
+	err := os.Symlink(target, link)
+	if err != nil && runtime.GOOS == "windows" {
+		t.Skipf("Windows requires a privilege for symbolic links: %v", err)
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 

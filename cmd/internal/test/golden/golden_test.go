@@ -68,6 +68,9 @@ func TestGolden(t *testing.T) {
 				}
 			}
 			clitest.CompareTrees(t, want, got)
+			if t.Failed() {
+				t.Log("make golden rewrites the golden trees")
+			}
 			checkModes(t, got)
 			clitest.CheckFormat(t, got)
 			clitest.CheckOverlays(t, got)

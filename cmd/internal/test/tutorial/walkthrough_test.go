@@ -22,7 +22,7 @@ import (
 func TestWalkthrough(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
-		t.Skip("tutorials build with make")
+		t.Skip("the tutorials run make and shell commands")
 	}
 	if err := clitest.DownloadModules(); err != nil {
 		t.Fatal(err)
