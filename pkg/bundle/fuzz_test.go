@@ -20,7 +20,7 @@ func FuzzDockerfile(f *testing.F) {
 	f.Add(string(plain))
 	f.Fuzz(func(t *testing.T, text string) {
 		if strings.ContainsAny(text, "\"'\r") {
-			t.Skip("quotes that are left open are kept as well as it goes")
+			t.Skip("quotes and carriage returns are kept, but not byte for byte")
 		}
 		read := parseDockerfile([]byte(text))
 		values := meta.values(true)

@@ -17,7 +17,7 @@ import (
 func TestTutorial(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
-		t.Skip("the tutorial runs make and shell commands")
+		t.Skip("the tutorial runs make and a POSIX shell")
 	}
 	if _, err := clitest.ControlPlaneAssets(); err != nil {
 		t.Fatal(err)

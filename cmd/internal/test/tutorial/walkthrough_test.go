@@ -22,7 +22,7 @@ import (
 func TestWalkthrough(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
-		t.Skip("the tutorials run make and shell commands")
+		t.Skip("the tutorials run make and a POSIX shell")
 	}
 	if err := clitest.DownloadModules(); err != nil {
 		t.Fatal(err)
