@@ -2,7 +2,7 @@
 //
 // A case is an archive GROUP/NAME.txtar. Its comment describes the case. Its files are:
 //
-//	cmd         the arguments of each command, one command per line; "! " precedes commands that failed
+//	cmd         the arguments of each command, one command per line; "! " precedes one that failed or did not end
 //	env         variables to add to the environment, NAME=VALUE, one per line
 //	stdin       the standard input, from a pipe
 //	stdin-file  the standard input, from a regular file
@@ -49,7 +49,7 @@ type Case struct {
 // A Command is one command line of a case.
 type Command struct {
 	Args []string
-	// Failed is true if operator-sdk exited with a code other than 0.
+	// Failed is true if operator-sdk exited with a code other than 0 or did not end.
 	Failed bool
 	// Stdout is empty where no test compares it.
 	Stdout string
