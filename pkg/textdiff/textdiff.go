@@ -7,47 +7,129 @@ package textdiff
 type Hunk struct{ From, To, OtherFrom, OtherTo int }
 
 // Match pairs lines of a text of a lines with equal lines of another text of b lines in order: the index there, or -1.
-// The pairs have the greatest weight that is possible.
+// The pairs have the greatest weight that is possible where the texts differ in parts of up to maxCells pairs of lines.
+// Larger parts are matched greedily, so that time and memory stay bounded.
 func Match(a, b int, weight func(i int) int32, equal func(i, j int) bool) []int {
-	pairs := make([]int, a)
-	for i := range pairs {
-		pairs[i] = -1
+	m := &matcher{endA: a, endB: b, weight: weight, equal: equal, pairs: make([]int, a)}
+	for i := range m.pairs {
+		m.pairs[i] = -1
 	}
-	start := 0
-	for start < a && start < b && equal(start, start) {
-		pairs[start] = start
-		start++
+	for m.a < m.endA && m.b < m.endB && equal(m.a, m.b) {
+		m.pairs[m.a] = m.b
+		m.a, m.b = m.a+1, m.b+1
 	}
-	endA, endB := a, b
-	for endA > start && endB > start && equal(endA-1, endB-1) {
-		endA, endB = endA-1, endB-1
-		pairs[endA] = endB
+	for m.endA > m.a && m.endB > m.b && equal(m.endA-1, m.endB-1) {
+		m.endA, m.endB = m.endA-1, m.endB-1
+		m.pairs[m.endA] = m.endB
 	}
-	rows, columns := endA-start, endB-start
-	common := make([][]int32, rows+1)
-	for i := range common {
-		common[i] = make([]int32, columns+1)
+	for int64(m.endA-m.a)*int64(m.endB-m.b) > maxCells {
+		m.advance()
 	}
+	m.exact()
+	return m.pairs
+}
+
+// matcher matches lines a to endA of a text with lines b to endB of another.
+type matcher struct {
+	a, endA, b, endB int
+	weight           func(i int) int32
+	equal            func(i, j int) bool
+	pairs            []int
+	// furthest[d][(k+d)/2] is the most lines of a that a path with d unpaired lines, k more of a than of b, gets past;
+	// -1 where there is no such path. It belongs to advance.
+	furthest [][]int32
+}
+
+// maxCells bounds the table of exact, which takes two bits for a pair of lines: 32 MiB.
+const maxCells = 1 << 27
+
+// exact pairs the lines with the greatest weight.
+func (m *matcher) exact() {
+	const skipB, skipA, take = 0, 1, 2
+	rows, columns := m.endA-m.a, m.endB-m.b
+	steps := make([]byte, (rows*columns+3)/4)
+	below, row := make([]int32, columns+1), make([]int32, columns+1) // the greatest weights from here on
 	for i := rows - 1; i >= 0; i-- {
+		w := m.weight(m.a + i)
 		for j := columns - 1; j >= 0; j-- {
-			common[i][j] = max(common[i+1][j], common[i][j+1])
-			if equal(start+i, start+j) {
-				common[i][j] = max(common[i][j], common[i+1][j+1]+weight(start+i))
+			step := skipB
+			if below[j] >= row[j+1] {
+				step = skipA
 			}
+			row[j] = max(below[j], row[j+1])
+			if m.equal(m.a+i, m.b+j) && below[j+1]+w >= row[j] {
+				step, row[j] = take, below[j+1]+w
+			}
+			cell := i*columns + j
+			steps[cell/4] |= byte(step << (cell % 4 * 2))
 		}
+		below, row = row, below
 	}
 	for i, j := 0, 0; i < rows && j < columns; {
-		switch {
-		case equal(start+i, start+j) && common[i][j] == common[i+1][j+1]+weight(start+i):
-			pairs[start+i] = start + j
+		cell := i*columns + j
+		switch steps[cell/4] >> (cell % 4 * 2) & 3 {
+		case take:
+			m.pairs[m.a+i] = m.b + j
 			i, j = i+1, j+1
-		case common[i+1][j] >= common[i][j+1]:
+		case skipA:
 			i++
 		default:
 			j++
 		}
 	}
-	return pairs
+}
+
+// maxEdits bounds the lines without a pair on the path that advance finds, and with it its time and its memory, which
+// grow with their square: 8 MiB.
+const maxEdits = 2048
+
+// advance pairs lines on the path that gets furthest with maxEdits lines without a pair, as in "An O(ND) Difference
+// Algorithm and Its Variations" by Myers, and continues behind them.
+func (m *matcher) advance() {
+	rows, columns := m.endA-m.a, m.endB-m.b
+	// start is where such a path is before the pairs at its end.
+	start := func(d, k int) (x, fromK int) {
+		if d == 0 {
+			return 0, 0
+		}
+		x = -1
+		if before := (k + d) / 2; before <= d-1 { // past a line of b
+			if at := int(m.furthest[d-1][before]); at >= 0 && at-k <= columns {
+				x, fromK = at, k+1
+			}
+		}
+		if before := (k+d)/2 - 1; before >= 0 { // past a line of a
+			if at := int(m.furthest[d-1][before]); at >= 0 && at < rows && at+1 > x {
+				x, fromK = at+1, k-1
+			}
+		}
+		return x, fromK
+	}
+	bestD, bestK, most := 0, 0, -1
+	for d := 0; d <= maxEdits && most < rows+columns; d++ {
+		if len(m.furthest) == d {
+			m.furthest = append(m.furthest, make([]int32, d+1))
+		}
+		for k := -d; k <= d; k += 2 {
+			x, _ := start(d, k)
+			for x >= 0 && x < rows && x-k < columns && m.equal(m.a+x, m.b+x-k) {
+				x++
+			}
+			m.furthest[d][(k+d)/2] = int32(x)
+			if x >= 0 && 2*x-k > most {
+				bestD, bestK, most = d, k, 2*x-k
+			}
+		}
+	}
+	end := int(m.furthest[bestD][(bestK+bestD)/2])
+	for x, d, k := end, bestD, bestK; d >= 0; d-- {
+		from, fromK := start(d, k)
+		for ; x > from; x-- {
+			m.pairs[m.a+x-1] = m.b + x - 1 - k
+		}
+		x, k = from-max(k-fromK, 0), fromK
+	}
+	m.a, m.b = m.a+end, m.b+end-bestK
 }
 
 // MatchLines pairs the lines of a with equal lines of b in order, as many as possible; -1 for those without.
