@@ -12,21 +12,34 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 	"github.com/spf13/afero"
 )
 
-// archive is a tarball that holds images. It may be packed.
+// archive is a tarball that holds images. It may be compressed.
 type archive struct {
 	ctx    context.Context
 	fs     afero.Fs
 	file   string
 	limits Limits
 	// links are entries that stand for others: docker saves a layer that two images share once.
-	links map[string]string
-	names map[string]bool
+	links   map[string]string
+	entries map[string]section
+	// compressed reports whether offsets are not those of the file. Its entries are then read from memory, or by
+	// decompressing the tarball once more; kept is how much of it is in memory, total what was decompressed in all.
+	compressed bool
+	kept       int64
+	total      atomic.Int64
+}
+
+// section is where the content of an entry is in the uncompressed tarball.
+type section struct {
+	offset, size int64
+	// content is nil for entries that are not in memory.
+	content []byte
 }
 
 // openArchive finds an image in a tarball: of an OCI layout, or of docker save.
@@ -35,9 +48,9 @@ func openArchive(ctx context.Context, fsys afero.Fs, file, tag string, limits Li
 	switch {
 	case err != nil:
 		return nil, err
-	case a.names["index.json"]:
+	case a.has("index.json"):
 		return openLayout(a, tag)
-	case a.names["manifest.json"]:
+	case a.has("manifest.json"):
 		return a.docker(tag)
 	}
 	return nil, errNoArchive()
@@ -47,7 +60,7 @@ func errNoArchive() error {
 	return errors.New("is no image: the tarball has neither the manifest.json of docker save nor the index.json of an OCI layout; save one with 'docker save -o FILE IMAGE'")
 }
 
-// scanArchive lists a tarball.
+// scanArchive reads a tarball once, and indexes it.
 func scanArchive(ctx context.Context, fsys afero.Fs, file string, limits Limits) (*archive, error) {
 	info, err := fsys.Stat(file)
 	if err != nil {
@@ -56,12 +69,17 @@ func scanArchive(ctx context.Context, fsys afero.Fs, file string, limits Limits)
 	if !info.Mode().IsRegular() {
 		return nil, errors.New("is no plain file")
 	}
-	a := &archive{ctx: ctx, fs: fsys, file: file, limits: limits, links: map[string]string{}, names: map[string]bool{}}
-	return a, a.list()
+	a := &archive{ctx: ctx, fs: fsys, file: file, limits: limits, links: map[string]string{}, entries: map[string]section{}}
+	return a, a.index()
 }
 
-// scan reads the tarball up to the entry that visit takes.
-func (a *archive) scan(visit func(*tar.Header, io.Reader) bool) (close func() error, err error) {
+func (a *archive) has(name string) bool {
+	_, ok := a.entries[name]
+	return ok
+}
+
+// scan reads the tarball up to the entry that visit takes. All scans together decompress no more than limits.Total.
+func (a *archive) scan(visit func(h *tar.Header, stream *bounded, content io.Reader) (done bool, err error)) (close func() error, err error) {
 	f, err := a.fs.Open(a.file)
 	if err != nil {
 		return nil, withoutPath(err)
@@ -71,57 +89,71 @@ func (a *archive) scan(visit func(*tar.Header, io.Reader) bool) (close func() er
 		f.Close()
 		return nil, err
 	}
-	closeAll := func() error { end(); return f.Close() }
+	stream.before = a.total.Load()
+	closeAll := func() error {
+		a.total.Add(stream.n)
+		end()
+		return f.Close()
+	}
 	r := tar.NewReader(stream)
 	for count := 0; ; count++ {
 		h, err := r.Next()
+		done := false
 		switch {
 		case err == io.EOF:
 			return closeAll, nil
 		case err != nil && !errors.Is(err, tar.ErrInsecurePath):
-			closeAll()
-			return nil, fmt.Errorf("is no tarball that can be read: %w; save the image again", withoutPath(err))
+			err = fmt.Errorf("is no tarball that can be read: %w; save the image again", withoutPath(err))
 		case count >= a.limits.Entries:
-			closeAll()
-			return nil, fmt.Errorf("has more than %d entries, which no image needs", a.limits.Entries)
+			err = fmt.Errorf("has more than %d entries, which no image needs", a.limits.Entries)
 		case sparse(h):
-			closeAll()
-			return nil, fmt.Errorf("has the sparse file %q, which no image needs", cut(h.Name))
+			err = fmt.Errorf("has the sparse file %q, which no image needs", cut(h.Name))
+		default:
+			done, err = visit(h, stream, r)
 		}
-		if visit(h, r) {
+		if err != nil {
+			closeAll()
+			return nil, err
+		}
+		if done {
 			return closeAll, nil
 		}
 	}
 }
 
-func (a *archive) list() error {
-	outside := ""
-	end, err := a.scan(func(h *tar.Header, _ io.Reader) bool {
+// index lists the entries. Those of a compressed tarball are kept in memory, as far as the limits let them.
+func (a *archive) index() error {
+	end, err := a.scan(func(h *tar.Header, stream *bounded, content io.Reader) (bool, error) {
 		name := path.Clean(h.Name)
 		if strings.HasPrefix(h.Name, "/") || slices.Contains(strings.Split(h.Name, "/"), "..") {
-			outside = h.Name
-			return true
+			return false, fmt.Errorf("has the entry %q, which leads out of the tarball's folder; save the image again", cut(h.Name))
 		}
 		switch h.Typeflag {
 		case tar.TypeReg:
-			a.names[name] = true
+			if a.has(name) {
+				return false, nil
+			}
+			e := section{offset: stream.n, size: h.Size}
+			a.compressed = stream.decompresses
+			if a.compressed && h.Size <= a.limits.Memory-a.kept {
+				e.content = make([]byte, h.Size)
+				if _, err := io.ReadFull(content, e.content); err != nil {
+					return false, readError(err)
+				}
+				a.kept += h.Size
+			}
+			a.entries[name] = e
 		case tar.TypeSymlink:
 			a.links[name] = path.Join(path.Dir(name), h.Linkname)
 		case tar.TypeLink:
 			a.links[name] = path.Clean(h.Linkname)
 		}
-		return false
+		return false, nil
 	})
 	if err != nil {
 		return err
 	}
-	if err := end(); err != nil {
-		return err
-	}
-	if outside != "" {
-		return fmt.Errorf("has the entry %q, which leads out of the tarball's folder; save the image again", cut(outside))
-	}
-	return nil
+	return end()
 }
 
 type readCloser struct {
@@ -133,24 +165,43 @@ func (r readCloser) Close() error { return r.close() }
 
 func (a *archive) open(name string) (io.ReadCloser, error) {
 	name = path.Clean(name)
-	for hops := 0; !a.names[name]; hops++ {
+	for hops := 0; !a.has(name); hops++ {
 		target, ok := a.links[name]
 		if !ok || hops > 5 {
 			return nil, fs.ErrNotExist
 		}
 		name = target
 	}
+	e := a.entries[name]
+	switch {
+	case e.content != nil:
+		return io.NopCloser(bytes.NewReader(e.content)), nil
+	case a.compressed:
+		return a.decompress(e)
+	}
+	f, err := a.fs.Open(a.file)
+	if err != nil {
+		return nil, withoutPath(err)
+	}
+	return readCloser{io.NewSectionReader(f, e.offset, e.size), f.Close}, nil
+}
+
+// decompress reads an entry from the compressed tarball.
+func (a *archive) decompress(e section) (io.ReadCloser, error) {
 	var content io.Reader
-	end, err := a.scan(func(h *tar.Header, r io.Reader) bool {
-		if h.Typeflag == tar.TypeReg && path.Clean(h.Name) == name {
+	end, err := a.scan(func(_ *tar.Header, stream *bounded, r io.Reader) (bool, error) {
+		if stream.n == e.offset {
 			content = r
 		}
-		return content != nil
+		return content != nil, nil
 	})
+	if limit, ok := errors.AsType[*LimitError](err); ok {
+		return nil, fmt.Errorf("%w, read once for each of its large entries; decompress the tarball first", limit)
+	}
 	switch {
 	case err != nil:
 		return nil, err
-	case content == nil:
+	case content == nil: // the file was replaced
 		end()
 		return nil, fs.ErrNotExist
 	}

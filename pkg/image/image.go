@@ -97,9 +97,9 @@ func (o Options) images(ctx context.Context, ref string) ([]*Image, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case a.names["index.json"]:
+	case a.has("index.json"):
 		return layoutImages(a, at.tag)
-	case a.names["manifest.json"]:
+	case a.has("manifest.json"):
 		return a.saved(at.tag)
 	}
 	return nil, errNoArchive()

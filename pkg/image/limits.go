@@ -17,8 +17,10 @@ type Limits struct {
 	// Layers and Entries count the layers of an image, and the files and folders of all of them.
 	Layers, Entries int
 	// File, Bundle and Total are bytes after decompression: of a file of the bundle, of all of its files,
-	// and of all layers.
+	// and of all layers. All reading of a compressed tarball around them takes no more than another Total.
 	File, Bundle, Total int64
+	// Memory is bytes of a compressed tarball that are kept, so that it is decompressed only once.
+	Memory int64
 	// Ratio is how many bytes one byte may become where there are more than RatioFrom of them.
 	Ratio, RatioFrom int64
 }
@@ -27,7 +29,8 @@ func (l Limits) orDefault() Limits {
 	return Limits{
 		Layers: orDefault(l.Layers, 128), Entries: orDefault(l.Entries, 50_000),
 		File: orDefault(l.File, 16<<20), Bundle: orDefault(l.Bundle, 64<<20), Total: orDefault(l.Total, 512<<20),
-		Ratio: orDefault(l.Ratio, 200), RatioFrom: orDefault(l.RatioFrom, 4<<20),
+		Memory: orDefault(l.Memory, 64<<20),
+		Ratio:  orDefault(l.Ratio, 200), RatioFrom: orDefault(l.RatioFrom, 4<<20),
 	}
 }
 
@@ -68,14 +71,14 @@ func unpacked(packed *metered, limits Limits, what string) (stream *bounded, end
 		if err != nil {
 			return nil, nil, err
 		}
-		b.r = z
+		b.r, b.decompresses = z, true
 		return b, func() { z.Close() }, nil
 	case bytes.HasPrefix(magic, []byte{0x28, 0xb5, 0x2f, 0xfd}):
 		z, err := zstd.NewReader(buffered, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow))
 		if err != nil {
 			return nil, nil, err
 		}
-		b.r = z
+		b.r, b.decompresses = z, true
 		return b, z.Close, nil
 	}
 	return b, func() {}, nil
@@ -89,6 +92,8 @@ type bounded struct {
 	what   string
 	// before is what earlier streams of the same image gave, n what this one did.
 	before, n int64
+	// decompresses reports whether r is another stream than packed.
+	decompresses bool
 }
 
 func (b *bounded) Read(p []byte) (int, error) {
