@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"sync"
 	"time"
@@ -47,7 +48,13 @@ func (a *app) scorecardInCluster(ctx context.Context, dir string, bundle scoreca
 				a.progressf("%s: %s", e.Test, e.Text)
 			}
 		},
-		Output: a.FS, OutputDir: output, Keep: o.skipCleanup,
+		OpenOutput: func() (*os.Root, error) {
+			if err := a.FS.MkdirAll(output, 0o755); err != nil {
+				return nil, err
+			}
+			return os.OpenRoot(output)
+		},
+		Keep: o.skipCleanup,
 	}
 	limited, cancel := context.WithTimeoutCause(ctx, o.waitTime, fmt.Errorf("the time is up: --wait-time is %s", o.waitTime))
 	defer cancel()

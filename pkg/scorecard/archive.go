@@ -8,12 +8,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"path"
 	"path/filepath"
 	"strings"
 	"time"
-
-	"github.com/spf13/afero"
 )
 
 // maxConfigMap is what an API server takes of a ConfigMap's content.
@@ -54,22 +53,42 @@ func archive(b Bundle) ([]byte, error) {
 	return buffer.Bytes(), nil
 }
 
-// maxOutput bounds what is taken of a test's files.
-const maxOutput = 1 << 30
+// outputLimits bound the files of a test: how many entries the archive of them has, and the bytes of each and of all.
+type outputLimits struct {
+	entries     int
+	file, total int64
+}
 
-// unpack writes the files of a tar stream below dir, without the folder mount that they were in. Links
-// and devices are left out, and nothing is written outside of dir.
-func unpack(stream io.Reader, to afero.Fs, dir, mount string) error {
-	reader := tar.NewReader(io.LimitReader(stream, maxOutput))
+func maxOutput() outputLimits {
+	return outputLimits{entries: 10_000, file: 256 << 20, total: 1 << 30}
+}
+
+// unpack writes the files of a tar stream below dir in root, without the directory mount that they were in. Links and
+// devices are left out. It reads the stream to its end.
+func unpack(stream io.Reader, root *os.Root, dir, mount string, limits outputLimits) error {
+	// Headers and padding are bounded, too.
+	limited := &io.LimitedReader{R: stream, N: limits.total + int64(limits.entries)<<12}
+	reader := tar.NewReader(limited)
 	inside := strings.Trim(path.Clean(mount), "/")
-	for {
+	total := int64(0)
+	for count := 0; ; count++ {
 		header, err := reader.Next()
 		if errors.Is(err, io.EOF) {
-			return nil
+			_, err = io.Copy(io.Discard, limited)
 		}
-		if err != nil {
+		switch {
+		case limited.N <= 0:
+			return fmt.Errorf("the test's files have more than %d MiB", limits.total>>20)
+		case header == nil || err != nil:
 			return err
+		case count >= limits.entries:
+			return fmt.Errorf("the test's files are more than %d", limits.entries)
+		case header.Size > limits.file:
+			return fmt.Errorf("the test's file %q has %d bytes; the maximum is %d", header.Name, header.Size, limits.file)
+		case header.Size > limits.total-total:
+			return fmt.Errorf("the test's files have more than %d MiB", limits.total>>20)
 		}
+		total += header.Size
 		name := strings.TrimPrefix(path.Clean("/"+header.Name), "/")
 		rest, ok := strings.CutPrefix(name+"/", inside+"/")
 		if rest = strings.TrimSuffix(rest, "/"); !ok || rest != "" && !filepath.IsLocal(filepath.FromSlash(rest)) {
@@ -78,14 +97,25 @@ func unpack(stream io.Reader, to afero.Fs, dir, mount string) error {
 		target := filepath.Join(dir, filepath.FromSlash(rest))
 		switch header.Typeflag {
 		case tar.TypeDir:
-			err = to.MkdirAll(target, 0o755)
+			err = root.MkdirAll(target, 0o755)
 		case tar.TypeReg:
-			if err = to.MkdirAll(filepath.Dir(target), 0o755); err == nil {
-				err = afero.WriteReader(to, target, reader)
-			}
+			err = writeFile(root, target, reader)
 		}
 		if err != nil {
 			return err
 		}
 	}
+}
+
+// writeFile writes a file and the directories that it is in.
+func writeFile(root *os.Root, name string, content io.Reader) error {
+	if err := root.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		return err
+	}
+	f, err := root.Create(name)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(f, content)
+	return errors.Join(err, f.Close())
 }

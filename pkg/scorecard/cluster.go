@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"os"
 	"strings"
 	"time"
 
 	"github.com/operator-framework/api/pkg/apis/scorecard/v1alpha3"
-	"github.com/spf13/afero"
 
 	"github.com/operon-sdk/operon/pkg/kube"
 )
@@ -29,9 +29,9 @@ type Cluster struct {
 	PodOptions
 	// Tell is told what happens, of several tests at once.
 	Tell func(Event)
-	// Output and OutputDir are where files of tests with a storage go: OutputDir/SUITE/TEST.
-	Output    afero.Fs
-	OutputDir string
+	// OpenOutput opens the directory for the files of tests that have a storage, SUITE/TEST in it. It is not called
+	// without such tests.
+	OpenOutput func() (*os.Root, error)
 	// Keep says that Clean will not be called: nobody else is to clean up either.
 	Keep bool
 

@@ -220,7 +220,12 @@ func (r *podRun) gather(ctx context.Context) error {
 	if mount == "" {
 		return nil
 	}
-	dir := r.OutputDir
+	root, err := r.OpenOutput()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = root.Close() }()
+	dir := "."
 	for _, label := range []string{"suite", "test"} {
 		if value := r.test.Labels[label]; value != "" && filepath.IsLocal(value) {
 			dir = filepath.Join(dir, value)
@@ -234,8 +239,7 @@ func (r *podRun) gather(ctx context.Context) error {
 		_ = writer.CloseWithError(err) // it never fails
 		done <- err
 	}()
-	err := unpack(reader, r.Output, dir, mount)
-	_, _ = io.Copy(io.Discard, reader) // padding after the end of the archive
+	err = unpack(reader, root, dir, mount, maxOutput())
 	_ = reader.CloseWithError(err)
 	if failure := <-done; failure != nil && err == nil {
 		err = failure

@@ -5,11 +5,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/fstest"
-
-	"github.com/spf13/afero"
 )
 
 func TestHopeless(t *testing.T) {
@@ -37,47 +37,126 @@ func TestHopeless(t *testing.T) {
 	}
 }
 
-// TestUnpackInside holds that a test writes no files but below its folder.
-func TestUnpackInside(t *testing.T) {
-	t.Parallel()
-	pack := func(headers ...tar.Header) io.Reader {
-		var b bytes.Buffer
-		w := tar.NewWriter(&b)
-		for _, h := range headers {
-			if err := w.WriteHeader(&h); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := io.WriteString(w, strings.Repeat("x", int(h.Size))); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if err := w.Close(); err != nil {
+// packEntries makes a tar stream; files have as many bytes as their headers say.
+func packEntries(t *testing.T, headers ...tar.Header) io.Reader {
+	t.Helper()
+	var b bytes.Buffer
+	w := tar.NewWriter(&b)
+	for _, h := range headers {
+		if err := w.WriteHeader(&h); err != nil {
 			t.Fatal(err)
 		}
-		return &b
+		if _, err := io.WriteString(w, strings.Repeat("x", int(h.Size))); err != nil {
+			t.Fatal(err)
+		}
 	}
-	file := func(name string) tar.Header {
-		return tar.Header{Name: name, Typeflag: tar.TypeReg, Size: 3, Mode: 0o644}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
 	}
+	return &b
+}
+
+func fileEntry(name string, size int64) tar.Header {
+	return tar.Header{Name: name, Typeflag: tar.TypeReg, Size: size, Mode: 0o644}
+}
+
+// openRoot opens a new directory that is at the path "to" of its parent.
+func openRoot(t *testing.T) (root *os.Root, parent string) {
+	t.Helper()
+	parent = t.TempDir()
+	if err := os.Mkdir(filepath.Join(parent, "to"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	root, err := os.OpenRoot(filepath.Join(parent, "to"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = root.Close() })
+	return root, parent
+}
+
+// TestUnpackInside verifies that a test writes no files outside its directory.
+func TestUnpackInside(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"other/a", "outer/a", "out/../../etc/passwd", "/etc/passwd", "a"} {
-		fs := afero.NewMemMapFs()
-		if err := unpack(pack(file(name)), fs, "/to", "/out/"); err == nil || !strings.Contains(err.Error(), "which is not in /out/") {
+		root, parent := openRoot(t)
+		if err := unpack(packEntries(t, fileEntry(name, 3)), root, ".", "/out/", maxOutput()); err == nil || !strings.Contains(err.Error(), "which is not in /out/") {
 			t.Errorf("%s: got %v", name, err)
 		}
-		if found, err := afero.Glob(fs, "/*"); err != nil || len(found) > 0 {
+		if found, err := filepath.Glob(filepath.Join(parent, "*", "*")); err != nil || len(found) > 0 {
 			t.Errorf("%s: wrote %q, %v", name, found, err)
 		}
 	}
-	fs := afero.NewMemMapFs()
+	root, parent := openRoot(t)
 	link := tar.Header{Name: "out/link", Typeflag: tar.TypeSymlink, Linkname: "/etc"}
-	if err := unpack(pack(tar.Header{Name: "out/", Typeflag: tar.TypeDir}, file("./out/a"), file("/out/b/c"), link), fs, "/to", "/out"); err != nil {
+	entries := packEntries(t, tar.Header{Name: "out/", Typeflag: tar.TypeDir}, fileEntry("./out/a", 3), fileEntry("/out/b/c", 3), link)
+	if err := unpack(entries, root, "suite", "/out", maxOutput()); err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]bool{"/to/a": true, "/to/b/c": true, "/to/link": false} {
-		if ok, err := afero.Exists(fs, name); err != nil || ok != want {
-			t.Errorf("%s: %t, %v", name, ok, err)
+	for name, want := range map[string]bool{"suite/a": true, "suite/b/c": true, "suite/link": false} {
+		if _, err := os.Lstat(filepath.Join(parent, "to", name)); (err == nil) != want {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
+}
+
+// TestUnpackLinks verifies that files are not written through symbolic links that lead out of the directory.
+func TestUnpackLinks(t *testing.T) {
+	t.Parallel()
+	for link, entry := range map[string]string{"suite": "out/victim", "victim": "out/../out/victim"} {
+		root, parent := openRoot(t)
+		dir, target := "suite", parent
+		if link == "victim" {
+			dir, target = ".", filepath.Join(parent, "victim")
+		}
+		if err := os.Symlink(target, filepath.Join(parent, "to", link)); err != nil {
+			t.Skipf("this system does not let the test create symbolic links: %v", err)
+		}
+		if err := unpack(packEntries(t, fileEntry(entry, 3)), root, dir, "/out", maxOutput()); err == nil || !strings.Contains(err.Error(), "escapes") {
+			t.Errorf("%s: got %v", link, err)
+		}
+		if _, err := os.Lstat(filepath.Join(parent, "victim")); err == nil {
+			t.Errorf("%s: wrote a file outside the directory", link)
+		}
+	}
+}
+
+func TestUnpackLimits(t *testing.T) {
+	t.Parallel()
+	limits := outputLimits{entries: 3, file: 1 << 20, total: 2 << 20}
+	var many bytes.Buffer
+	w := tar.NewWriter(&many)
+	endless := io.MultiReader(&many, zeros{}) // the archive of a test that never ends
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		name   string
+		stream io.Reader
+		want   string
+	}{
+		{"as many as permitted", packEntries(t, fileEntry("out/a", 1<<20), fileEntry("out/b", 1<<20), fileEntry("out/c", 0)), ""},
+		{"entries", packEntries(t, fileEntry("out/a", 0), fileEntry("out/b", 0), fileEntry("out/c", 0), fileEntry("out/d", 0)), "the test's files are more than 3"},
+		{"file", packEntries(t, fileEntry("out/a", 1<<20+1)), `the test's file "out/a" has 1048577 bytes; the maximum is 1048576`},
+		{"total", packEntries(t, fileEntry("out/a", 1<<20), fileEntry("out/b", 1<<20), fileEntry("out/c", 1)), "the test's files have more than 2 MiB"},
+		{"padding", endless, "the test's files have more than 2 MiB"},
+	} {
+		root, _ := openRoot(t)
+		switch err := unpack(test.stream, root, ".", "/out", limits); {
+		case test.want == "" && err != nil:
+			t.Errorf("%s: %v", test.name, err)
+		case test.want != "" && (err == nil || err.Error() != test.want):
+			t.Errorf("%s: got %v, want %s", test.name, err, test.want)
+		}
+	}
+}
+
+// zeros is an endless stream.
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) {
+	clear(p)
+	return len(p), nil
 }
 
 func TestArchiveTooLarge(t *testing.T) {
