@@ -5,14 +5,16 @@ import (
 	_ "embed" // suites.txt
 	"fmt"
 	"go/ast"
-	"hash/fnv"
 	"path"
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/operon-sdk/operon/pkg/textdiff"
 )
 
-// suiteLines are the hashes of the lines in suites of webhooks that scaffolds of before wrote, one in a line.
+// suiteLines holds the hashes of the lines in webhook suites that older scaffolds wrote, one per line.
+// TestRecordSuites writes it.
 //
 //go:embed suites.txt
 var suiteLines string
@@ -167,7 +169,5 @@ func suiteLine(line string) string {
 	if line == "" {
 		return ""
 	}
-	h := fnv.New32a()
-	h.Write([]byte(line)) // never fails
-	return fmt.Sprintf("%08x", h.Sum32())
+	return fmt.Sprintf("%016x", textdiff.Hash(line))
 }

@@ -51,17 +51,17 @@ type merger struct {
 	mine, theirs  []line
 	rawMine       []string
 	rawTheirs     []string
-	known         map[uint32]bool
+	known         map[uint64]bool
 	side          Side
 	label         string
 	crlf          bool
 	conflicts     int
 	baseMine      []int               // base line → mine line, or -1
-	baseHashes    []uint32            // of lines without one in mine
+	baseHashes    []uint64            // of lines without one in mine
 	limitVersions map[string][]string // line without versions → versions of theirs
 	carried       map[int]bool        // lines of mine that theirs has, by now
 	values        map[int]line        // those of them that replace a line of theirs, with that
-	offered       [][]uint32          // forms that the lines of mine have as comments, in YAML; none for comments
+	offered       [][]uint64          // forms that the lines of mine have as comments, in YAML; none for comments
 }
 
 // likeness compares a file with what a scaffold writes: 1 for the same lines, 0 for none in common. Besides pairs,
@@ -81,7 +81,7 @@ func likeness(pairs []int, other, commentedIn int) float64 {
 
 // commentedIn counts the lines of mine that a known file has as comments: choices that its scaffold offers.
 func (m *merger) commentedIn(f knownFile, pairs []int) int {
-	left, paired := map[uint32]int{}, map[int]bool{}
+	left, paired := map[uint64]int{}, map[int]bool{}
 	for i, l := range f.lines {
 		if pairs[i] < 0 {
 			left[l.hash]++
@@ -94,7 +94,7 @@ func (m *merger) commentedIn(f knownFile, pairs []int) int {
 		if paired[j] {
 			continue
 		}
-		if at := slices.IndexFunc(forms, func(hash uint32) bool { return left[hash] > 0 }); at >= 0 {
+		if at := slices.IndexFunc(forms, func(hash uint64) bool { return left[hash] > 0 }); at >= 0 {
 			left[forms[at]]--
 			n++
 		}
@@ -104,9 +104,9 @@ func (m *merger) commentedIn(f knownFile, pairs []int) int {
 
 // pairKnown pairs the lines of a known file with those of mine.
 func (m *merger) pairKnown(f knownFile) []int {
-	light := map[uint32]bool{}
+	light := map[uint64]bool{}
 	for _, text := range []string{"", "}", ")", "{", "---", "]", "},", "})", "\t}", "\t\t}", "\t})"} {
-		light[digest(text)] = true
+		light[textdiff.Hash(text)] = true
 	}
 	weight := func(i int) int32 {
 		if light[f.lines[i].hash] {

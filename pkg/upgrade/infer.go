@@ -11,7 +11,7 @@ import (
 // and mine has, as if it had been written by that one.
 func (m *merger) infer(f knownFile, pairs []int) {
 	m.baseMine, m.baseHashes = nil, nil
-	add := func(mine int, hash uint32) {
+	add := func(mine int, hash uint64) {
 		m.baseMine = append(m.baseMine, mine)
 		m.baseHashes = append(m.baseHashes, hash)
 	}
@@ -43,7 +43,7 @@ func (m *merger) infer(f knownFile, pairs []int) {
 		}
 		rest := func() {
 			for ; base < h.To; base++ {
-				if f.lines[base].hash != digest("") && !dropped[base] { // a blank line that goes is no change
+				if f.lines[base].hash != textdiff.Hash("") && !dropped[base] { // a blank line that goes is no change
 					add(-1, f.lines[base].hash)
 				}
 			}
@@ -72,7 +72,7 @@ func (m *merger) dropped(f knownFile, h textdiff.Hunk) map[int]bool {
 		}
 		at := -1
 		for i := h.To - 1; i >= h.From; i-- {
-			if slices.Contains(was.forms, f.lines[i].hash) || at < 0 && !dropped[i] && f.lines[i].hash != digest("") {
+			if slices.Contains(was.forms, f.lines[i].hash) || at < 0 && !dropped[i] && f.lines[i].hash != textdiff.Hash("") {
 				at = i
 			}
 		}
@@ -117,7 +117,7 @@ func (m *merger) commented(l line) line { return m.words.lines([]byte("#" + l.te
 
 // isKnown tells that a line is one of a scaffold's.
 func (m *merger) isKnown(l line) bool {
-	return slices.ContainsFunc(l.forms, func(form uint32) bool { return m.known[form] })
+	return slices.ContainsFunc(l.forms, func(form uint64) bool { return m.known[form] })
 }
 
 // toggles tells that a line is one of theirs, commented out or in: a choice of the project's.

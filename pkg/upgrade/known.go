@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// known.txt holds what other scaffolds write, as hashes of lines: enough to tell a person's lines from theirs
-// and to merge, while their texts stay theirs. TestKnown makes it anew with -update.
+// known.txt holds what other scaffolds write, as hashes of lines: enough to distinguish the user's lines from theirs
+// and to merge, without a copy of their texts. TestRecord writes it. It is parsed only where a project is upgraded.
 //
 //go:embed known.txt
 var knownText string
@@ -37,7 +37,7 @@ func (s Scaffold) String() string {
 
 // knownLine is a line of a scaffold: its hash without names and versions, and the versions.
 type knownLine struct {
-	hash     uint32
+	hash     uint64
 	versions []string
 }
 
@@ -51,14 +51,14 @@ type knownFile struct {
 type Known struct {
 	files map[string][]knownFile
 	// hashes are those of all lines that any scaffold has in a file.
-	hashes map[string]map[uint32]bool
+	hashes map[string]map[uint64]bool
 }
 
 // ReadKnown reads what other scaffolds write. It is part of the program, an error is a defect of it.
 func ReadKnown() (*Known, error) { return parseKnown(knownText) }
 
 func parseKnown(text string) (*Known, error) {
-	k := &Known{files: map[string][]knownFile{}, hashes: map[string]map[uint32]bool{}}
+	k := &Known{files: map[string][]knownFile{}, hashes: map[string]map[uint64]bool{}}
 	for line := range strings.Lines(text) {
 		fields := strings.Fields(line)
 		if len(fields) < 2 {
@@ -75,10 +75,10 @@ func parseKnown(text string) (*Known, error) {
 		for _, field := range fields[2:] {
 			hash, versions, found := strings.Cut(field, "@")
 			raw, err := base64.RawStdEncoding.DecodeString(hash)
-			if err != nil || len(raw) != 4 {
+			if err != nil || len(raw) != 8 {
 				return nil, fmt.Errorf("known.txt: %q is no hash", field)
 			}
-			l := knownLine{hash: binary.BigEndian.Uint32(raw)}
+			l := knownLine{hash: binary.BigEndian.Uint64(raw)}
 			if found {
 				l.versions = strings.Split(versions, ",")
 			}
@@ -87,7 +87,7 @@ func parseKnown(text string) (*Known, error) {
 		name := fields[0]
 		k.files[name] = append(k.files[name], f)
 		if k.hashes[name] == nil {
-			k.hashes[name] = map[uint32]bool{}
+			k.hashes[name] = map[uint64]bool{}
 		}
 		for _, l := range f.lines {
 			k.hashes[name][l.hash] = true
@@ -151,7 +151,7 @@ func Record(names Names, projects map[Scaffold][]map[string][]byte) string {
 				}
 				var b bytes.Buffer
 				for _, l := range w.lines(text) {
-					raw := binary.BigEndian.AppendUint32(nil, l.bare)
+					raw := binary.BigEndian.AppendUint64(nil, l.bare)
 					fmt.Fprintf(&b, " %s", base64.RawStdEncoding.EncodeToString(raw))
 					if len(l.versions) > 0 {
 						fmt.Fprintf(&b, "@%s", strings.Join(l.versions, ","))

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/operon-sdk/operon/pkg/textdiff"
 )
 
 // Names are what a scaffold puts into its texts. They differ from project to project, and the texts of two
@@ -50,10 +52,17 @@ func newWords(n Names) *words {
 
 type pair struct{ name, token string }
 
-// pairs are the repository, the domain and the project, and the name of the leader's lease, which scaffolds make of
-// the repository.
+// pairs returns the repository, the domain, the project, and the prefix of the leader election ID, which scaffolds
+// derive from the repository.
 func (n Names) pairs() []pair {
-	return []pair{{n.Repo, "\x01r"}, {n.Domain, "\x01d"}, {n.Project, "\x01p"}, {fmt.Sprintf("%08x", digest(n.Repo)), "\x01l"}}
+	return []pair{{n.Repo, "\x01r"}, {n.Domain, "\x01d"}, {n.Project, "\x01p"}, {electionID(n.Repo), "\x01l"}}
+}
+
+// electionID returns the leader election ID, without its domain, as kubebuilder derives it.
+func electionID(repo string) string {
+	h := fnv.New32a()
+	h.Write([]byte(repo)) // never fails
+	return fmt.Sprintf("%08x", h.Sum32())
 }
 
 func (r Resource) pairs() []pair {
@@ -78,10 +87,10 @@ func replacer(pairs []pair) *strings.Replacer {
 type line struct {
 	text string
 	// forms are the hashes of the line without names and versions, in all ways to take the names out.
-	forms []uint32
+	forms []uint64
 	// own counts the forms without names of resources, bare is the one without any name.
 	own  int
-	bare uint32
+	bare uint64
 	// plain is the line without its versions, which are in versions.
 	plain    string
 	versions []string
@@ -94,7 +103,7 @@ func (w *words) lines(text []byte) []line {
 		text = strings.TrimRight(text, " \t\r\n")
 		l := line{text: text}
 		l.plain, l.versions = cutVersions(aligned(text))
-		l.forms = []uint32{digest(l.plain)}
+		l.forms = []uint64{textdiff.Hash(l.plain)}
 		l.add(w.project)
 		l.own = len(l.forms)
 		l.add(w.resources)
@@ -106,7 +115,7 @@ func (w *words) lines(text []byte) []line {
 func (l *line) add(replacers []*strings.Replacer) {
 	for _, r := range replacers {
 		form, _ := cutVersions(aligned(r.Replace(l.text)))
-		l.bare = digest(form)
+		l.bare = textdiff.Hash(form)
 		if !slices.Contains(l.forms, l.bare) {
 			l.forms = append(l.forms, l.bare)
 		}
@@ -124,12 +133,6 @@ func aligned(text string) string {
 		}
 	}
 	return text[:start] + strings.Join(words, " ")
-}
-
-func digest(text string) uint32 {
-	h := fnv.New32a()
-	h.Write([]byte(text)) // never fails
-	return h.Sum32()
 }
 
 // cutVersions takes version numbers of two and more parts out of a line.

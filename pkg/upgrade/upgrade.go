@@ -162,7 +162,7 @@ func (u *upgrader) plan(name string) (*plan, error) {
 	}
 	if path.Ext(name) == ".yaml" {
 		for _, l := range m.mine {
-			var forms []uint32
+			var forms []uint64
 			if !strings.HasPrefix(l.text, "#") {
 				forms = m.commented(l).forms
 			}

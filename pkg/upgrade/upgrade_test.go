@@ -119,6 +119,19 @@ func TestFilesEdited(t *testing.T) {
 	}
 }
 
+// TestFilesKeepsSimilarLine verifies that a line of the user is not taken for one of the scaffold that has the same
+// 32-bit FNV-1a hash.
+func TestFilesKeepsSimilarLine(t *testing.T) {
+	t.Parallel()
+	for line, similar := range map[string]string{"build:": "build: step-52853 step-4717", "test:": "test: step-7177 step-50247"} {
+		files := made("mine")
+		files["Makefile"] = []byte(strings.Replace(string(files["Makefile"]), "\n"+line+"\n", "\n"+similar+"\n", 1))
+		if out, _ := upgradeFiles(t, files, Ours); !strings.Contains(out["Makefile"], "\n"+similar+"\n") {
+			t.Errorf("%q is lost:\n%s", similar, out["Makefile"])
+		}
+	}
+}
+
 func TestFilesInConflict(t *testing.T) {
 	t.Parallel()
 	for side, want := range map[Side]string{
