@@ -19,7 +19,9 @@ import (
 type olmInstallOptions struct {
 	olmOptions
 	registry, image, catalog, output string
+	sha256                           string
 	upgrade                          bool
+	pinned                           *olm.Checksums
 }
 
 func newOLMInstall(a *app) *cobra.Command {
@@ -29,7 +31,9 @@ func newOLMInstall(a *app) *cobra.Command {
 		Short: "Install OLM, or repair or upgrade it",
 		Long: fmt.Sprintf(`Bring OLM into the cluster and wait until it works. The objects of %[1]s are part of this
 program, so that no network is needed but the cluster's own; those of other versions are
-fetched from OLM's releases.
+downloaded from OLM's releases. The checksums of 0.31.0 and most older releases are known, and
+other files are refused; for any other version a warning prints the checksums of what was
+downloaded, as --sha256 takes them to accept nothing else.
 
 What is there already is repaired, an installation that was interrupted is completed, and an
 older version is replaced if --upgrade is given; operators stay as they are. Nothing is
@@ -45,6 +49,9 @@ OLM works, is not waited for; how it does stands in 'olm status'.`, olm.DefaultV
   # From an older version:
   %[1]s olm install --upgrade
 
+  # Another version, and no other files than those of known checksums:
+  %[1]s olm install --version 0.45.0 --sha256 crds.yaml=DIGEST,olm.yaml=DIGEST
+
   # For somebody else to apply:
   %[1]s olm install --dry-run -o yaml | kubectl apply --server-side -f -`, a.program),
 		Args: noArgs,
@@ -56,6 +63,7 @@ OLM works, is not waited for; how it does stands in 'olm status'.`, olm.DefaultV
 	flags.StringVar(&o.image, "olm-image", "", "`image` of OLM itself")
 	flags.StringVar(&o.catalog, "catalog-image", "", "`image` of the catalog operatorhubio-catalog, or none to leave it out")
 	flags.BoolVar(&o.upgrade, "upgrade", false, "replace an older version")
+	flags.StringVar(&o.sha256, "sha256", "", "SHA-256 `digests` of the downloaded files, as crds.yaml=DIGEST,olm.yaml=DIGEST")
 	flags.StringVarP(&o.output, "output", "o", "", "with --dry-run, print the objects as yaml (default) or json")
 	completeValues(c, "output", "yaml", "json")
 	completeValues(c, "catalog-image", olm.NoCatalog)
@@ -70,6 +78,14 @@ func (o *olmInstallOptions) check(dryRun bool) error {
 	}
 	if o.version == "" && len(findings) == 0 {
 		add("--version", "", "names no version, like 0.46.0 or latest")
+	}
+	if o.sha256 != "" {
+		var err error
+		if o.pinned, err = olm.ParseChecksums(o.sha256); err != nil {
+			add("--sha256", o.sha256, err.Error())
+		} else if o.version == olm.DefaultVersion {
+			add("--sha256", o.sha256, olm.DefaultVersion+" is part of this program and is not downloaded; give another --version")
+		}
 	}
 	registry := regexp.MustCompile(`^[a-zA-Z0-9]([a-zA-Z0-9.-]*[a-zA-Z0-9])?(:[0-9]+)?(/[a-z0-9._/-]+)?$`)
 	if o.registry != "" && !registry.MatchString(o.registry) {
@@ -99,9 +115,12 @@ func (a *app) olmInstall(ctx context.Context, o *olmInstallOptions) error {
 	}
 	ctx, stop := o.limited(ctx)
 	defer stop()
-	release, err := olm.Get(ctx, a.HTTP, o.version)
+	release, err := olm.Get(ctx, a.HTTP, o.version, o.pinned)
 	if err != nil {
 		return err
+	}
+	if release.Checksums != nil && !release.Pinned {
+		fmt.Fprintf(a.Err, "warning: the checksums of OLM %s are not known to this program, so its manifests are not verified; to accept only these files, give\n  --sha256 %s\n", release.Version, release.Checksums)
 	}
 	release.Customize(olm.Settings{Namespace: o.namespace, Registry: o.registry, Image: o.image, Catalog: o.catalog})
 	if a.dryRun {

@@ -2,6 +2,7 @@ package olm
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -46,20 +47,24 @@ func Older(a, b string) bool {
 	return semver.Compare("v"+strings.TrimPrefix(a, "v"), "v"+strings.TrimPrefix(b, "v")) < 0
 }
 
-// Get gives the release of a version in the way Canonical writes it: from the program, or over transport
-// from where OLM is published.
-func Get(ctx context.Context, transport http.RoundTripper, version string) (*Release, error) {
+// Get returns the release of a version as Canonical writes it: from the program, or over transport from where OLM is
+// published. A downloaded release must have the checksums that are pinned, or known where pinned is nil; otherwise the
+// error is a *ChecksumError. Releases without known checksums are not Pinned.
+func Get(ctx context.Context, transport http.RoundTripper, version string, pinned *Checksums) (*Release, error) {
 	if version == DefaultVersion {
 		return Embedded()
 	}
-	r, err := fetch(ctx, transport, version)
+	r, err := fetch(ctx, transport, version, pinned)
+	if _, ok := errors.AsType[*ChecksumError](err); ok {
+		return nil, err
+	}
 	if err != nil {
 		return nil, fmt.Errorf("fetching OLM %s: %w; the objects of %s are part of this program and need no network", version, err, DefaultVersion)
 	}
 	return r, nil
 }
 
-func fetch(ctx context.Context, transport http.RoundTripper, version string) (*Release, error) {
+func fetch(ctx context.Context, transport http.RoundTripper, version string, pinned *Checksums) (*Release, error) {
 	folder := releases + "/download/" + version
 	if version == Latest {
 		folder = releases + "/latest/download"
@@ -74,20 +79,31 @@ func fetch(ctx context.Context, transport http.RoundTripper, version string) (*R
 		return nil
 	}}
 	r := &Release{Version: version}
-	for _, part := range []struct {
-		file string
-		into *[]*kube.Object
-	}{{"crds.yaml", &r.CRDs}, {"olm.yaml", &r.Objects}} {
-		objects, err := fetchFile(ctx, client, folder+"/"+part.file)
-		if err != nil {
-			return nil, err
-		}
-		*part.into = objects
+	crds, err := fetchFile(ctx, client, folder+"/"+crdsFile)
+	if err != nil {
+		return nil, err
 	}
-	return r, r.check()
+	objects, err := fetchFile(ctx, client, folder+"/"+olmFile)
+	if err != nil {
+		return nil, err
+	}
+	r.Checksums = &Checksums{CRDs: fmt.Sprintf("%x", sha256.Sum256(crds)), OLM: fmt.Sprintf("%x", sha256.Sum256(objects))}
+	if err := r.verify(pinned); err != nil {
+		return nil, err
+	}
+	if r.CRDs, err = kube.Decode(crds); err != nil {
+		return nil, fmt.Errorf("%s/%s: %w", folder, crdsFile, err)
+	}
+	if r.Objects, err = kube.Decode(objects); err != nil {
+		return nil, fmt.Errorf("%s/%s: %w", folder, olmFile, err)
+	}
+	if err := r.check(); err != nil {
+		return nil, err
+	}
+	return r, r.verify(pinned) // once more, as check finds the version of the latest release
 }
 
-func fetchFile(ctx context.Context, client *http.Client, address string) ([]*kube.Object, error) {
+func fetchFile(ctx context.Context, client *http.Client, address string) ([]byte, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return nil, err
@@ -110,11 +126,7 @@ func fetchFile(ctx context.Context, client *http.Client, address string) ([]*kub
 	if len(text) > mostManifest {
 		return nil, fmt.Errorf("%s has more than %d MB, which no release of OLM needs", address, mostManifest>>20)
 	}
-	objects, err := kube.Decode(text)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", address, err)
-	}
-	return objects, nil
+	return text, nil
 }
 
 // check holds that what was fetched is OLM, and fills in the version that it says it has.

@@ -48,6 +48,10 @@ type Release struct {
 	Version string
 	// CRDs are its custom resource definitions, Objects the rest, in the order in which they are to be applied.
 	CRDs, Objects []*kube.Object
+	// Checksums are those of the files that it was downloaded in; nil for a release that is part of the program.
+	Checksums *Checksums
+	// Pinned reports whether Checksums were compared with known ones.
+	Pinned bool
 
 	// namesOnly tells that another version may have other objects.
 	namesOnly bool

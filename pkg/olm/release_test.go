@@ -1,7 +1,9 @@
 package olm
 
 import (
+	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -122,16 +124,16 @@ func TestGet(t *testing.T) {
 	crds, objects := strings.TrimSuffix(stream(embedded.CRDs), "]"), strings.TrimSuffix(stream(embedded.Objects), "]")
 	const at = releases + "/download/v0.45.0/"
 	good := site{at + "crds.yaml": crds, at + "olm.yaml": objects}
-	r, err := Get(t.Context(), good, "v0.45.0")
+	r, err := Get(t.Context(), good, "v0.45.0", nil)
 	if err != nil || text(t, r.CRDs) != text(t, embedded.CRDs) || text(t, r.Objects) != text(t, embedded.Objects) {
 		t.Errorf("fetching: %v", err)
 	}
 	elsewhere := "https://objects.example.com/"
 	latest := site{releases + "/latest/download/crds.yaml": elsewhere + "c", releases + "/latest/download/olm.yaml": elsewhere + "o", elsewhere + "c": crds, elsewhere + "o": objects}
-	if r, err := Get(t.Context(), latest, Latest); err != nil || r.Version != "v0.46.0" {
+	if r, err := Get(t.Context(), latest, Latest, nil); err != nil || r.Version != "v0.46.0" {
 		t.Errorf("the latest: %v", err)
 	}
-	if _, err := Get(t.Context(), nil, DefaultVersion); err != nil {
+	if _, err := Get(t.Context(), nil, DefaultVersion, nil); err != nil {
 		t.Errorf("the version in the program needs a network: %v", err)
 	}
 	for name, bad := range map[string]struct {
@@ -140,20 +142,91 @@ func TestGet(t *testing.T) {
 	}{
 		"missing":         {site{}, "there is no " + at + "crds.yaml"},
 		"half":            {site{at + "crds.yaml": crds}, "there is no " + at + "olm.yaml"},
-		"no YAML":         {site{at + "crds.yaml": "<html>\n a: b"}, at + "crds.yaml: "},
+		"no YAML":         {site{at + "crds.yaml": "<html>\n a: b", at + "olm.yaml": objects}, at + "crds.yaml: "},
 		"other objects":   {site{at + "crds.yaml": "{apiVersion: v1, kind: Secret, metadata: {name: a}}", at + "olm.yaml": objects}, "crds.yaml holds the secret a, which is no part of OLM"},
 		"not OLM":         {site{at + "crds.yaml": crds, at + "olm.yaml": "{apiVersion: v1, kind: Secret, metadata: {name: a}}"}, "this is no release of OLM"},
 		"not encrypted":   {site{at + "crds.yaml": "http://objects.example.com/c"}, "it leads to http://objects.example.com/c, which is not encrypted"},
 		"running circles": {site{at + "crds.yaml": at + "crds.yaml"}, "it leads from address to address"},
 		"too large":       {site{at + "crds.yaml": strings.Repeat("#", mostManifest+1)}, "has more than 32 MB"},
 	} {
-		if _, err := Get(t.Context(), bad.site, "v0.45.0"); err == nil || !strings.Contains(err.Error(), bad.want) || !strings.Contains(err.Error(), "need no network") {
+		if _, err := Get(t.Context(), bad.site, "v0.45.0", nil); err == nil || !strings.Contains(err.Error(), bad.want) || !strings.Contains(err.Error(), "need no network") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	refused := &url.Error{Err: fmt.Errorf("no route")}
-	if _, err := Get(t.Context(), failing{refused}, "v0.45.0"); err == nil || !strings.Contains(err.Error(), "no route") {
+	if _, err := Get(t.Context(), failing{refused}, "v0.45.0", nil); err == nil || !strings.Contains(err.Error(), "no route") {
 		t.Errorf("without network: %v", err)
+	}
+}
+
+// TestGetVerified verifies that releases with known or given checksums are refused with any other bytes.
+func TestGetVerified(t *testing.T) {
+	t.Parallel()
+	embedded, err := Embedded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stream := func(objects []*kube.Object) string {
+		var documents []string
+		for _, o := range objects {
+			document := text(t, []*kube.Object{o})
+			documents = append(documents, document[1:len(document)-1])
+		}
+		return strings.Join(documents, "\n---\n")
+	}
+	crds, objects := stream(embedded.CRDs), stream(embedded.Objects)
+	sum := func(text string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(text))) }
+	served := &Checksums{CRDs: sum(crds), OLM: sum(objects)}
+	other := &Checksums{CRDs: served.CRDs, OLM: sum("")}
+	known := publishedChecksums()["v0.28.0"]
+	older := strings.ReplaceAll(objects, DefaultVersion[1:], "0.28.0")
+	for name, test := range map[string]struct {
+		version, crds, objects string
+		pinned                 *Checksums
+		want                   *ChecksumError
+	}{
+		"given":                  {"v0.45.0", crds, objects, served, nil},
+		"other than given":       {"v0.45.0", crds, objects, other, &ChecksumError{"v0.45.0", olmFile, served.OLM, other.OLM}},
+		"other than known":       {"v0.28.0", crds, objects, nil, &ChecksumError{"v0.28.0", crdsFile, served.CRDs, known.CRDs}},
+		"no YAML":                {"v0.28.0", "<html>", objects, nil, &ChecksumError{"v0.28.0", crdsFile, sum("<html>"), known.CRDs}},
+		"latest with given":      {Latest, crds, objects, other, &ChecksumError{Latest, olmFile, served.OLM, other.OLM}},
+		"latest is a known one":  {Latest, crds, older, nil, &ChecksumError{"v0.28.0", crdsFile, served.CRDs, known.CRDs}},
+		"given instead of known": {"v0.28.0", crds, objects, served, nil},
+	} {
+		folder := releases + "/download/" + test.version + "/"
+		if test.version == Latest {
+			folder = releases + "/latest/download/"
+		}
+		r, err := Get(t.Context(), site{folder + crdsFile: test.crds, folder + olmFile: test.objects}, test.version, test.pinned)
+		got, _ := errors.AsType[*ChecksumError](err)
+		switch {
+		case test.want == nil && (err != nil || !r.Pinned):
+			t.Errorf("%s: %v", name, err)
+		case test.want != nil && (got == nil || *got != *test.want):
+			t.Errorf("%s: got %v, want %v", name, err, test.want)
+		}
+	}
+	if r, err := Get(t.Context(), site{releases + "/download/v0.45.0/crds.yaml": crds, releases + "/download/v0.45.0/olm.yaml": objects}, "v0.45.0", nil); err != nil || r.Pinned || *r.Checksums != *served {
+		t.Errorf("a release without known checksums: %v", err)
+	}
+}
+
+func TestChecksums(t *testing.T) {
+	t.Parallel()
+	for version, sums := range publishedChecksums() {
+		canonical, err := Canonical(version)
+		if err != nil || canonical != version {
+			t.Errorf("%s is never asked for: %v", version, err)
+		}
+		if parsed, err := ParseChecksums(sums.String()); err != nil || *parsed != sums {
+			t.Errorf("%s: %v", version, err)
+		}
+	}
+	digest := strings.Repeat("0", 64)
+	for _, text := range []string{"", digest, "crds.yaml=" + digest, "olm.yaml=" + digest, "crds.yaml=" + digest + ",olm.yaml=0", "crds.yaml=" + digest + ",olm.yaml=" + digest + ",x=" + digest} {
+		if _, err := ParseChecksums(text); err == nil {
+			t.Errorf("accepted %q", text)
+		}
 	}
 }
 

@@ -440,7 +440,7 @@ func (c *olmCluster) serveRelease(t *testing.T, version string) []*kube.Object {
 		}
 		return &http.Response{StatusCode: code, Status: http.StatusText(code), Body: io.NopCloser(strings.NewReader(text)), Request: r}, nil
 	})
-	older, err := olm.Get(t.Context(), c.http, version)
+	older, err := olm.Get(t.Context(), c.http, version, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
