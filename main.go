@@ -8,6 +8,7 @@ import (
 	"os/signal"
 
 	"github.com/operon-sdk/operon/cmd"
+	_ "github.com/operon-sdk/operon/pkg/startup"
 )
 
 func main() {

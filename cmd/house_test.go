@@ -26,7 +26,7 @@ const (
 // house says which rooms a room may use. A room that is not here is a room nobody agreed on.
 func house() map[string][]string {
 	return map[string][]string{
-		"":                    {"cmd"},
+		"":                    {"cmd", "pkg/startup"},
 		"cmd":                 {"pkg/project", "pkg/scaffold", "pkg/codegen", "pkg/reshape", "pkg/manifest", "pkg/kube", "pkg/controlplane", "pkg/local", "pkg/bundle", "pkg/bundle/base", "pkg/bundle/catalog", "pkg/bundle/validate", "pkg/image", "pkg/olm", "pkg/scorecard", "pkg/upgrade", "pkg/modernize"},
 		clitestRoom:           {"cmd", "pkg/controlplane", "pkg/kube", "pkg/manifest"},
 		"pkg/project":         {},
@@ -44,6 +44,7 @@ func house() map[string][]string {
 		"pkg/local":           {"pkg/controlplane", "pkg/kube", "pkg/manifest"},
 		"pkg/modernize":       {"pkg/project", "pkg/scaffold", "pkg/textdiff"},
 		"pkg/olm":             {"pkg/kube", "templates"},
+		"pkg/startup":         {},
 		"pkg/scorecard":       {"pkg/bundle", "pkg/bundle/validate", "pkg/kube"},
 		"pkg/textdiff":        {},
 		"pkg/upgrade":         {"pkg/scaffold", "pkg/textdiff"},

@@ -5,19 +5,29 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/mod/module"
 
 	"github.com/operon-sdk/operon/pkg/scaffold"
 )
 
-// release is the version of this source tree; a module build of a tagged version overrides it.
+// release is the version of this source tree. The version of a tagged module overrides it.
 const release = "v0.1.0-dev"
 
-// versionInfo is what version prints; its JSON keys are part of the command's interface.
+// commit and commitDate identify the commit that the program was built from. "make build" sets them with the linker's
+// -X flag. They are empty in other builds, which buildSource identifies by what the go command records.
+var commit, commitDate string
+
+// unknown stands for a commit or date that a build does not record.
+const unknown = "unknown"
+
+// versionInfo is the output of version; its JSON keys are part of the command's interface.
 type versionInfo struct {
 	Version    string `json:"version"`
 	Commit     string `json:"commit"`
+	CommitDate string `json:"commitDate"`
 	Kubernetes string `json:"kubernetesVersion"`
 	Go         string `json:"goVersion"`
 	OS         string `json:"goOs"`
@@ -36,8 +46,8 @@ func newVersion(a *app) *cobra.Command {
 			info := buildVersion()
 			switch output {
 			case "", "text":
-				_, err := fmt.Fprintf(a.Out, "%s version: %q, commit: %q, kubernetes version: %q, go version: %q, GOOS: %q, GOARCH: %q\n",
-					a.program, info.Version, info.Commit, info.Kubernetes, info.Go, info.OS, info.Arch)
+				_, err := fmt.Fprintf(a.Out, "%s version: %q, commit: %q, commit date: %q, kubernetes version: %q, go version: %q, GOOS: %q, GOARCH: %q\n",
+					a.program, info.Version, info.Commit, info.CommitDate, info.Kubernetes, info.Go, info.OS, info.Arch)
 				return err
 			case "json":
 				encoder := json.NewEncoder(a.Out)
@@ -53,21 +63,48 @@ func newVersion(a *app) *cobra.Command {
 }
 
 func buildVersion() versionInfo {
-	info := versionInfo{
-		Version: release, Commit: "unknown", Kubernetes: scaffold.Pinned().Kubernetes,
-		Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH,
-	}
 	build, ok := debug.ReadBuildInfo()
 	if !ok {
-		return info
+		build = &debug.BuildInfo{}
 	}
-	if v := build.Main.Version; v != "" && v != "(devel)" {
+	info := buildSource(build)
+	if commit != "" {
+		info.Commit, info.CommitDate = commit, commitDate
+	}
+	info.Kubernetes = scaffold.Pinned().Kubernetes
+	info.Go, info.OS, info.Arch = runtime.Version(), runtime.GOOS, runtime.GOARCH
+	return info
+}
+
+// buildSource returns the version, the commit and its date that the go command recorded: in a clone those of the
+// repository, in a downloaded module those of its pseudo-version.
+func buildSource(build *debug.BuildInfo) versionInfo {
+	info := versionInfo{Version: release, Commit: unknown, CommitDate: unknown}
+	switch v := build.Main.Version; {
+	case v == "" || v == "(devel)":
+	case !module.IsPseudoVersion(v):
 		info.Version = v
-	}
-	for _, s := range build.Settings {
-		if s.Key == "vcs.revision" {
-			info.Commit = s.Value
+	default:
+		if revision, err := module.PseudoVersionRev(v); err == nil {
+			info.Commit = revision
 		}
+		if date, err := module.PseudoVersionTime(v); err == nil {
+			info.CommitDate = date.Format(time.RFC3339)
+		}
+	}
+	modified := false
+	for _, s := range build.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			info.Commit = s.Value
+		case "vcs.time":
+			info.CommitDate = s.Value
+		case "vcs.modified":
+			modified = s.Value == "true"
+		}
+	}
+	if modified {
+		info.Commit += "-dirty"
 	}
 	return info
 }
