@@ -65,7 +65,7 @@ func TestBuild(t *testing.T) {
 		t.Errorf("outside a repository, version prints %v, want an unknown commit", version)
 	}
 
-	// The ballast of pkg/startup is collected for: everything after it must run without another collection.
+	// The collections that pkg/startup makes must be the only ones, and come before packages allocate much.
 	trace := exec.Command(first, "version")
 	trace.Env = append(os.Environ(), "GODEBUG=gctrace=1,inittrace=1", "GOGC=100")
 	out, err := trace.CombinedOutput()
@@ -78,6 +78,36 @@ func TestBuild(t *testing.T) {
 	}
 	if strings.Contains(after, "\ngc ") {
 		t.Errorf("the collector runs before version ends:\n%s", out)
+	}
+}
+
+// TestLinkedPackages checks that the binary does not contain libraries that are left out for its size and start-up time.
+// Their importers can be found with "go mod why -m".
+func TestLinkedPackages(t *testing.T) {
+	t.Parallel()
+	out, err := exec.Command("go", "list", "-deps", ".").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	linked := strings.Fields(string(out))
+	if !slices.Contains(linked, module+"/cmd") {
+		t.Fatalf("go list prints %d packages, but not those of Operon", len(linked))
+	}
+	for _, pkg := range linked {
+		for _, left := range []string{
+			// Clients and their types for every API of Kubernetes; pkg/kube has one small client for all.
+			"k8s.io/client-go/kubernetes", "k8s.io/client-go/applyconfigurations", "k8s.io/client-go/informers",
+			"k8s.io/client-go/dynamic", "k8s.io/client-go/discovery", "k8s.io/kubectl", "k8s.io/kubernetes",
+			"sigs.k8s.io/controller-runtime/pkg/client", "sigs.k8s.io/controller-runtime/pkg/envtest",
+			// Container engines; pkg/image needs none.
+			"github.com/docker/docker", "github.com/containerd/containerd",
+			// Databases of the catalogs that came before file-based ones.
+			"github.com/mattn/go-sqlite3", "modernc.org/sqlite", "go.etcd.io",
+		} {
+			if pkg == left || strings.HasPrefix(pkg, left+"/") {
+				t.Errorf("the binary contains %s", pkg)
+			}
+		}
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/google/go-containerregistry/pkg/authn"
 	"github.com/google/go-containerregistry/pkg/name"
@@ -89,9 +90,11 @@ func WithDigest(ref, digest string) string {
 // HasDigest tells whether a reference names a digest.
 func HasDigest(ref string) bool { return strings.Contains(ref, "@") }
 
-// reference is how an image is written: host, path, tag and digest.
-var reference = regexp.MustCompile(`^(?:[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?(?::[0-9]+)?/)?[a-z0-9]+(?:(?:[._]|__|-+|/)[a-z0-9]+)*` +
-	`(?::[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?(?:@sha256:[0-9a-f]{64})?$`)
+// reference matches an image reference: host, path, tag and digest. Its repetitions make it costly to compile.
+var reference = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?(?::[0-9]+)?/)?[a-z0-9]+(?:(?:[._]|__|-+|/)[a-z0-9]+)*` +
+		`(?::[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?(?:@sha256:[0-9a-f]{64})?$`)
+})
 
 // ValidReference tells whether a text is well-formed as a reference of an image.
-func ValidReference(ref string) bool { return reference.MatchString(ref) }
+func ValidReference(ref string) bool { return reference().MatchString(ref) }
