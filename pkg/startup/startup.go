@@ -3,7 +3,8 @@ package startup
 
 import "runtime"
 
-// minHeap is how much the process may allocate before the first collection that costs anything, in bytes.
+// minHeap is the size of the ballast in bytes. The first collection that takes time starts when 70 to 95 percent of it
+// have been allocated.
 const minHeap = 16 << 20
 
 // The packages that Operon links allocate about 10 MB while they are initialized, half of it in gobuffalo/flect. The
