@@ -174,7 +174,7 @@ func TestGetVerified(t *testing.T) {
 		}
 		return strings.Join(documents, "\n---\n")
 	}
-	crds, objects := stream(embedded.CRDs), stream(embedded.Objects)
+	crds, objects := stream(embedded.CRDs[:1]), stream(embedded.Objects)
 	sum := func(text string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(text))) }
 	served := &Checksums{CRDs: sum(crds), OLM: sum(objects)}
 	other := &Checksums{CRDs: served.CRDs, OLM: sum("")}
