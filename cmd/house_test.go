@@ -32,7 +32,7 @@ func house() map[string][]string {
 		"pkg/project":         {},
 		"pkg/scaffold":        {"templates"},
 		"pkg/codegen":         {},
-		"pkg/reshape":         {"pkg/project", "pkg/scaffold", "pkg/codegen", "pkg/textdiff"},
+		"pkg/reshape":         {"pkg/project", "pkg/scaffold", "pkg/codegen", "pkg/textdiff", "templates"},
 		"pkg/manifest":        {},
 		"pkg/bundle":          {"pkg/bundle/base", "pkg/manifest", "templates"},
 		"pkg/bundle/base":     {"pkg/codegen", "pkg/manifest"},

@@ -9,10 +9,26 @@
 // their files, and the run folder: the objects that bring an operator to OLM.
 package templates
 
-import "embed"
+import (
+	"embed"
+	"strings"
+	"text/template"
+
+	"go.yaml.in/yaml/v3"
+)
 
 // FS is the tree of templates. Every file ends in .tmpl: a file named go.mod would make its folder
 // a module of its own, which go:embed leaves out.
 //
 //go:embed all:bundle all:catalog all:controlplane all:go all:olm all:run
 var FS embed.FS
+
+// Funcs returns the functions of YAML templates: {{ yaml .X }} is YAML(X).
+func Funcs() template.FuncMap { return template.FuncMap{"yaml": YAML} }
+
+// YAML returns a string of one line as a YAML scalar, quoted only where YAML 1.1 or 1.2 would read it as anything
+// but that string: 2026, 1.6, null, on. Part of a longer scalar, such as a name before -system, needs no quotes.
+func YAML(s string) string {
+	text, _ := yaml.Marshal(s) // every string can be encoded
+	return strings.TrimSuffix(string(text), "\n")
+}

@@ -114,7 +114,7 @@ func (m Metadata) render(name string, values map[string]any, extras []extra) ([]
 		return nil, err
 	}
 	// A checkout on Windows may have brought carriage returns into the templates.
-	tmpl, err := template.New(name).Option("missingkey=error").Parse(strings.ReplaceAll(string(text), "\r\n", "\n"))
+	tmpl, err := template.New(name).Option("missingkey=error").Funcs(templates.Funcs()).Parse(strings.ReplaceAll(string(text), "\r\n", "\n"))
 	if err != nil {
 		return nil, fmt.Errorf("template of %s: %w", name, err)
 	}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -175,25 +174,14 @@ func render(file string, values map[string]string) ([]*kube.Object, error) {
 	return objects, nil
 }
 
-// renderText fills in a template; values become YAML strings, whatever they hold.
 func renderText(file string, values map[string]string) ([]byte, error) {
-	t, err := template.ParseFS(templates.FS, "run/"+file+".yaml.tmpl")
+	name := file + ".yaml.tmpl"
+	t, err := template.New(name).Funcs(templates.Funcs()).ParseFS(templates.FS, "run/"+name)
 	if err != nil {
 		return nil, err
 	}
-	quoted := map[string]string{}
-	for key, value := range values {
-		quoted[key] = value
-		if strings.ContainsAny(value, " :#{}[]&*!|>'\"%@`,") {
-			text, err := json.Marshal(value)
-			if err != nil {
-				return nil, err
-			}
-			quoted[key] = string(text)
-		}
-	}
 	var text bytes.Buffer
-	if err := t.Option("missingkey=error").Execute(&text, quoted); err != nil {
+	if err := t.Option("missingkey=error").Execute(&text, values); err != nil {
 		return nil, err
 	}
 	return text.Bytes(), nil

@@ -3,10 +3,12 @@ package reshape
 import (
 	"fmt"
 	"path"
+	"regexp"
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/scaffold"
 	"github.com/operon-sdk/operon/pkg/textdiff"
+	"github.com/operon-sdk/operon/templates"
 )
 
 // change replaces lines of a file: from start up to end, counted from 0.
@@ -94,12 +96,16 @@ func changesOf(mine string, twins []scaffold.Twin, code bool) []change {
 		}
 		tail := lineTail(line, code)
 		if !code && !strings.Contains(tail, `"`) {
-			body = strings.ReplaceAll(body, `"`, "") // a tool wrote the file anew
+			body = quotedText.ReplaceAllStringFunc(body, func(quoted string) string { // a tool wrote the file anew
+				return templates.YAML(strings.Trim(quoted, `"`))
+			})
 		}
 		changes = append(changes, change{i, i + 1, []string{line[:len(line)-len(tail)] + body}})
 	}
 	return append(changes, blocks...)
 }
+
+var quotedText = regexp.MustCompile(`"[^"]*"`)
 
 // placedLines gives what lines become that stand where a whole file of the scaffold has them.
 func placedLines(text []string, twins []scaffold.Twin, code bool) map[int]string {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/scaffold"
 	"github.com/operon-sdk/operon/pkg/textdiff"
+	"github.com/operon-sdk/operon/templates"
 )
 
 // manifest gives a YAML file the new names by what its values mean: objects, roles and definitions of renamed
@@ -239,6 +240,8 @@ func placeOf(data []byte, n *yaml.Node, value string) (edit, bool) {
 	}
 	if at < len(data) && (data[at] == '"' || data[at] == '\'') {
 		at++
+	} else {
+		value = templates.YAML(value)
 	}
 	var words []string
 	for _, word := range strings.Fields(n.Value) {

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"regexp"
 	"strings"
+
+	"github.com/operon-sdk/operon/templates"
 )
 
 // managerFile is the manifest of the manager's Deployment.
@@ -47,6 +49,6 @@ func ReplaceImage(tree *Tree, data Data, old string) {
 		return // a project without the manifest has no variable to change
 	}
 	line := regexp.MustCompile(`(?m)^(\s*- name: ` + regexp.QuoteMeta(variable) + `\r?\n\s*value: )["']?` + regexp.QuoteMeta(old) + `["']?(\r?)$`)
-	escaped := strings.ReplaceAll(image, "$", "$$")
+	escaped := strings.ReplaceAll(templates.YAML(image), "$", "$$")
 	tree.WriteFile(managerFile, line.ReplaceAll(content, []byte("${1}"+escaped+"${2}")), fileMode)
 }

@@ -41,7 +41,7 @@ func Render(event string, data Data) (*Rendered, error) {
 			return err
 		}
 		// A checkout on Windows may have brought carriage returns into the templates.
-		tmpl, err := template.New(p).Option("missingkey=error").Funcs(machinery.DefaultFuncMap()).
+		tmpl, err := template.New(p).Option("missingkey=error").Funcs(machinery.DefaultFuncMap()).Funcs(templates.Funcs()).
 			Parse(strings.ReplaceAll(string(text), "\r\n", "\n"))
 		if err != nil {
 			return err
