@@ -62,10 +62,6 @@ To bring a project up to today's scaffold with all that you have written, use '%
 }
 
 func (a *app) runAlphaGenerate(c *cobra.Command, o alphaGenerateOptions) error {
-	dir, err := a.workDir()
-	if err != nil {
-		return err
-	}
 	plugins, findings := project.CheckPlugins(o.plugins)
 	if plugins.DeployImage {
 		findings = append(findings, project.Finding{Field: "--plugins", Value: "deploy-image/v1-alpha", Problem: "follows from PROJECT; leave it out"})
@@ -77,7 +73,7 @@ func (a *app) runAlphaGenerate(c *cobra.Command, o alphaGenerateOptions) error {
 	if err := findings.Err(); err != nil {
 		return err
 	}
-	root, err := project.FindRoot(a.FS, below(dir, o.input))
+	root, err := project.FindRoot(a.FS, a.absolute(o.input))
 	if err != nil {
 		return err
 	}
@@ -94,7 +90,7 @@ func (a *app) runAlphaGenerate(c *cobra.Command, o alphaGenerateOptions) error {
 	if err != nil {
 		return err
 	}
-	output := below(dir, o.output)
+	output := filepath.Clean(a.absolute(o.output))
 	if err := a.checkEmpty(output, o.output); err != nil {
 		return err
 	}
@@ -115,14 +111,6 @@ func (a *app) runAlphaGenerate(c *cobra.Command, o alphaGenerateOptions) error {
 		a.progressf("next: 'go mod download', then '%s generate', in %s", a.program, filepath.ToSlash(o.output))
 	}
 	return nil
-}
-
-// below is a path as a person gives it, relative to a folder.
-func below(dir, name string) string {
-	if filepath.IsAbs(name) {
-		return filepath.Clean(name)
-	}
-	return filepath.Join(dir, name)
 }
 
 // checkEmpty refuses a folder that holds anything.

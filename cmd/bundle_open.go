@@ -36,10 +36,7 @@ type openedBundle struct {
 // The error says what to do, and is not wrapped in the name, unless it is about an image. It is a *usageError
 // where nothing has that name.
 func (a *app) openBundle(ctx context.Context, dir, arg string, registries image.Registries) (*openedBundle, error) {
-	abs := arg
-	if !filepath.IsAbs(abs) {
-		abs = filepath.Join(dir, abs)
-	}
+	abs := absolute(dir, arg)
 	info, err := a.FS.Stat(abs)
 	switch {
 	case arg == "":

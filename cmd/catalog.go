@@ -107,14 +107,7 @@ func oneFolder(c *cobra.Command, args []string) error {
 
 // loadCatalog reads the catalog in a folder that an argument names. Its problems are part of the catalog.
 func (a *app) loadCatalog(name string) (*catalog.Catalog, manifest.Problems, error) {
-	dir, err := a.workDir()
-	if err != nil {
-		return nil, nil, err
-	}
-	abs := name
-	if !filepath.IsAbs(abs) {
-		abs = filepath.Join(dir, abs)
-	}
+	abs := a.absolute(name)
 	info, err := a.FS.Stat(abs)
 	if err != nil || !info.IsDir() {
 		return nil, nil, &usageError{err: fmt.Errorf("%s: there is no such folder", name)}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/afero"
@@ -144,10 +143,7 @@ func normalHeader(data []byte) string {
 
 // readGiven reads a header that a flag names, relative to the working directory.
 func (a *app) readGiven(name string) (string, error) {
-	path := name
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(a.Dir, path)
-	}
+	path := a.absolute(name)
 	info, err := a.FS.Stat(path)
 	if err != nil {
 		return "", reason(err)

@@ -15,12 +15,14 @@ import (
 func (a *app) kubeconfigFiles(given string) (files []string, home bool) {
 	switch variable := a.Getenv("KUBECONFIG"); {
 	case given != "":
-		if !filepath.IsAbs(given) {
-			given = filepath.Join(a.Dir, given)
-		}
-		return []string{given}, false
+		return []string{a.absolute(given)}, false
 	case variable != "":
-		return filepath.SplitList(variable), false
+		for _, file := range filepath.SplitList(variable) {
+			if file != "" {
+				files = append(files, a.absolute(file))
+			}
+		}
+		return files, false
 	}
 	folder := a.Getenv("HOME")
 	if folder == "" {

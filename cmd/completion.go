@@ -4,7 +4,24 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
+
+// completePaths has shells complete the flags whose values are files or folders by their usage.
+func completePaths(c *cobra.Command) {
+	mark := func(f *pflag.Flag) {
+		switch kind, _ := pflag.UnquoteUsage(f); kind {
+		case "file", "Dockerfile", "paths":
+			_ = c.MarkFlagFilename(f.Name) // the only error is a flag that does not exist
+		case "folder":
+			_ = c.MarkFlagDirname(f.Name)
+		}
+	}
+	c.LocalNonPersistentFlags().VisitAll(mark)
+	for _, sub := range c.Commands() {
+		completePaths(sub)
+	}
+}
 
 func newCompletion(a *app) *cobra.Command {
 	c := &cobra.Command{

@@ -116,14 +116,7 @@ func trimmed(list []string) []string {
 
 // readFlagFile reads a file that a flag names, relative to the working directory.
 func (a *app) readFlagFile(flag, name string) ([]byte, error) {
-	file := filepath.FromSlash(name)
-	if !filepath.IsAbs(file) {
-		dir, err := a.workDir()
-		if err != nil {
-			return nil, err
-		}
-		file = filepath.Join(dir, file)
-	}
+	file := a.absolute(name)
 	info, err := a.FS.Stat(file)
 	if err == nil && !info.Mode().IsRegular() {
 		err = errors.New("is not a regular file")

@@ -180,15 +180,7 @@ func (a *app) resolveBase(c *cobra.Command, root string, config *project.Config,
 
 // below is a folder that a flag names, relative to the project's root; it says what is wrong with it.
 func (a *app) below(root, dir string) (rel, problem string) {
-	abs := filepath.FromSlash(dir)
-	if !filepath.IsAbs(abs) {
-		work, err := a.workDir()
-		if err != nil {
-			return "", err.Error()
-		}
-		abs = filepath.Join(work, abs)
-	}
-	rel, err := filepath.Rel(root, abs)
+	rel, err := filepath.Rel(root, a.absolute(dir))
 	if dir == "" || err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
 		return "", "must be a folder of the project"
 	}

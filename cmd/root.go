@@ -36,11 +36,12 @@ or network to do so.`,
 
   # After changing the types:
   %[1]s generate`, a.program),
-		Args:             noArgs,
-		RunE:             showHelp,
-		SilenceErrors:    true,
-		TraverseChildren: true,
-		SilenceUsage:     true,
+		Args:              noArgs,
+		RunE:              showHelp,
+		SilenceErrors:     true,
+		TraverseChildren:  true,
+		SilenceUsage:      true,
+		PersistentPreRunE: func(*cobra.Command, []string) error { return a.enterDirectory() },
 	}
 	flags := root.PersistentFlags()
 	flags.StringVarP(&a.dir, "directory", "C", "", "run as if started in this `folder`")
@@ -57,6 +58,7 @@ or network to do so.`,
 	root.AddCommand(oldCommands(a)...)
 	root.SetHelpCommand(newHelp(a))
 	root.CompletionOptions.DisableDefaultCmd = true
+	completePaths(root)
 	return root
 }
 
@@ -119,15 +121,27 @@ func flagError(c *cobra.Command, err error) error {
 	return usagef(c, "unknown flag --%s", name)
 }
 
+// enterDirectory makes -C the working directory of the command: paths in flags, arguments and variables are relative
+// to it from here on.
+func (a *app) enterDirectory() error {
+	dir, err := a.workDir()
+	if err != nil {
+		return err
+	}
+	env := *a.Env
+	env.Dir, a.Env, a.dir = dir, &env, ""
+	return nil
+}
+
+// absolute returns a path of a flag, an argument or a variable as an absolute one.
+func (a *app) absolute(name string) string { return absolute(a.Dir, filepath.FromSlash(name)) }
+
 // workDir is the folder that a command works in: the working directory, or -C.
 func (a *app) workDir() (string, error) {
 	if a.dir == "" {
 		return a.Dir, nil
 	}
-	dir := a.dir
-	if !filepath.IsAbs(dir) {
-		dir = filepath.Join(a.Dir, dir)
-	}
+	dir := a.absolute(a.dir)
 	info, err := a.FS.Stat(dir)
 	if err != nil || !info.IsDir() {
 		return "", &usageError{err: fmt.Errorf("-C %q: there is no such folder", a.dir)}

@@ -140,10 +140,7 @@ func (a *app) onDisk(dir, arg string) bool {
 	}
 	path := arg
 	for {
-		abs := path
-		if !filepath.IsAbs(abs) {
-			abs = filepath.Join(dir, abs)
-		}
+		abs := absolute(dir, path)
 		if _, err := a.FS.Stat(abs); err == nil {
 			return true
 		}

@@ -216,10 +216,7 @@ func (a *app) scorecardConfig(dir string, bundle scorecard.Bundle, named string)
 	var data []byte
 	if named != "" {
 		shown = filepath.ToSlash(named)
-		abs := named
-		if !filepath.IsAbs(abs) {
-			abs = filepath.Join(dir, abs)
-		}
+		abs := absolute(dir, named)
 		data, err = afero.ReadFile(a.FS, abs)
 	} else {
 		shown = bundle.Name + "/" + inBundle

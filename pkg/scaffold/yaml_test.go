@@ -1,4 +1,4 @@
-package templates_test
+package scaffold_test
 
 import (
 	"testing"
