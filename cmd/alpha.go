@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 
@@ -52,6 +51,7 @@ To bring a project up to today's scaffold with all that you have written, use '%
 		RunE: func(c *cobra.Command, _ []string) error { return a.runAlphaGenerate(c, o) },
 	}
 	f := c.Flags()
+	a.addOffline(f)
 	f.StringVar(&o.input, "input-dir", "", "`folder` of the project; the one that the command is called in when not given")
 	f.StringVar(&o.output, "output-dir", "", "`folder` to write to, new or empty (required)")
 	f.StringSliceVar(&o.plugins, "plugins", nil, "`layout` of the new project; go/v4 is the one there is")
@@ -99,18 +99,9 @@ func (a *app) runAlphaGenerate(c *cobra.Command, o alphaGenerateOptions) error {
 			return fmt.Errorf("making %s: %w", filepath.ToSlash(o.output), reason(err))
 		}
 	}
-	missing := false
-	err = a.apply(c.Context(), output, func(tree *scaffold.Tree) error {
-		missing, err = a.generateAnew(c.Context(), tree, config, header)
-		return err
+	return a.apply(c.Context(), output, func(tree *scaffold.Tree) error {
+		return a.generateAnew(c.Context(), tree, config, header)
 	})
-	if err != nil || a.dryRun {
-		return err
-	}
-	if missing {
-		a.progressf("next: 'go mod download', then '%s generate', in %s", a.program, filepath.ToSlash(o.output))
-	}
-	return nil
 }
 
 // checkEmpty refuses a folder that holds anything.
@@ -133,24 +124,19 @@ func (a *app) checkEmpty(dir, given string) error {
 	return project.Findings{{Field: "--output-dir", Value: filepath.ToSlash(given), Problem: problem}}
 }
 
-// generateAnew writes a project into an empty tree by its configuration. It reports whether the module cache
-// lacks what generated code needs.
-func (a *app) generateAnew(ctx context.Context, tree *scaffold.Tree, config *project.Config, header string) (missing bool, err error) {
+// generateAnew writes a project into an empty tree by its configuration.
+func (a *app) generateAnew(ctx context.Context, tree *scaffold.Tree, config *project.Config, header string) error {
 	if err := a.rescaffold(tree, config, header); err != nil {
-		return false, err
+		return err
 	}
 	tree.WriteFile(project.FileName, config.Bytes(), 0o644)
 	for _, r := range config.Resources() {
 		if _, err := a.requireModules(tree, r.Module); err != nil {
-			return false, err
+			return err
 		}
 	}
 	if _, err := scaffold.UpdateRequirements(tree); err != nil {
-		return false, err
+		return err
 	}
-	err = a.generate(ctx, tree, codegen.All, offline)
-	if errors.Is(err, codegen.ErrModulesMissing) {
-		return true, nil
-	}
-	return false, err
+	return a.generate(ctx, tree, codegen.All)
 }

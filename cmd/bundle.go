@@ -50,6 +50,7 @@ is of the version that the Makefile names.`,
 	}
 	// The sub-commands have flags of the same names.
 	f := c.Flags()
+	a.addOffline(f)
 	f.StringVar(&o.bundle.image, "image", "", "`reference` of the manager's image, written into config/manager")
 	f.StringVarP(&o.bundle.version, "version", "v", "", "semantic `version` of the bundle")
 	f.StringVar(&o.bundle.channels, "channels", "", "comma-separated `channels` that the bundle belongs to (default \"alpha\" at first)")
@@ -147,7 +148,7 @@ func (a *app) describeBundle(c *cobra.Command, tree *scaffold.Tree, config *proj
 // makeBundle takes all steps in a tree.
 func (a *app) makeBundle(ctx context.Context, tree *scaffold.Tree, dir string, config *project.Config, o allOptions, metadata base.Metadata) (record []byte, up *bundle.Updated, err error) {
 	if isGo(config) {
-		if err := a.generate(ctx, tree, codegen.All, online); err != nil {
+		if err := a.generate(ctx, tree, codegen.All); err != nil {
 			return nil, nil, err
 		}
 	}

@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -116,8 +115,7 @@ func (a *app) requireModules(tree *scaffold.Tree, external string) (string, erro
 	return "", nil
 }
 
-// generateNew generates code for what is new. Where the module cache lacks what that needs, the
-// scaffold stands and the step that is missing is named: create opens no socket.
+// generateNew generates code for what is new and returns the next step.
 func (a *app) generateNew(ctx context.Context, tree *scaffold.Tree, what codegen.Generators, next, edit string) (string, error) {
 	if what == 0 {
 		if next == "" {
@@ -125,12 +123,7 @@ func (a *app) generateNew(ctx context.Context, tree *scaffold.Tree, what codegen
 		}
 		return next, nil
 	}
-	err := a.generate(ctx, tree, what, offline)
-	if errors.Is(err, codegen.ErrModulesMissing) {
-		a.progressf("warning: code and manifests are not generated yet, the module cache lacks what they need")
-		return fmt.Sprintf("'go mod download', then '%s generate'", a.program), nil
-	}
-	if err != nil {
+	if err := a.generate(ctx, tree, what); err != nil {
 		return "", err
 	}
 	if next == "" {

@@ -49,6 +49,7 @@ What --resource and --controller leave open is asked for.`,
 		RunE: func(c *cobra.Command, _ []string) error { return a.runCreateAPI(c, o) },
 	}
 	f := c.Flags()
+	a.addOffline(f)
 	f.StringVar(&o.Group, "group", "", "`group` of the API, without the project's domain")
 	f.StringVar(&o.Version, "version", "", "`version` of the API, such as v1alpha1")
 	f.StringVar(&o.Kind, "kind", "", "`kind` of the resource, such as Memcached")

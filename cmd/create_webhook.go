@@ -50,6 +50,7 @@ it. Fields that both versions have are converted; a test says which are not.`,
 		RunE: func(c *cobra.Command, _ []string) error { return a.runCreateWebhook(c, o) },
 	}
 	f := c.Flags()
+	a.addOffline(f)
 	f.StringVar(&o.Group, "group", "", "`group` of the API, without the project's domain")
 	f.StringVar(&o.Version, "version", "", "`version` of the API, such as v1alpha1; for conversion, the hub")
 	f.StringVar(&o.Kind, "kind", "", "`kind` of the resource, such as Memcached")

@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -91,12 +90,7 @@ func (a *app) delete(ctx context.Context, tree *scaffold.Tree, resolve func(*pro
 	if err := a.checkUnused(ctx, tree, before, r.what); err != nil {
 		return err
 	}
-	err = a.generate(ctx, tree, codegen.All, offline)
-	if errors.Is(err, codegen.ErrModulesMissing) {
-		a.progressf("warning: code and manifests are not generated again, the module cache lacks what that needs; run 'go mod download', then '%s generate'", a.program)
-		err = nil
-	}
-	if err != nil {
+	if err := a.generate(ctx, tree, codegen.All); err != nil {
 		return err
 	}
 	if len(report.Lost) > 0 {
@@ -152,10 +146,7 @@ func hubOf(config *project.Config, spoke project.Resource) (project.Resource, bo
 
 // checkUnused refuses a deletion after which code that compiled does not any more.
 func (a *app) checkUnused(ctx context.Context, tree *scaffold.Tree, before *reshape.Code, what string) error {
-	broken, err := reshape.Broken(ctx, tree, before, a.runGo)
-	if errors.Is(err, codegen.ErrModulesMissing) {
-		return nil // what uses it says so when it is compiled
-	}
+	broken, err := reshape.Broken(ctx, tree, before, a.goTool())
 	if err != nil || len(broken) == 0 {
 		return err
 	}

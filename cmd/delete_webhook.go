@@ -49,6 +49,7 @@ Objects in a cluster are not touched.`,
 		RunE: func(c *cobra.Command, _ []string) error { return a.runDeleteWebhook(c, o) },
 	}
 	f := c.Flags()
+	a.addOffline(f)
 	f.StringVar(&o.group, "group", "", "`group` of the API, without its domain")
 	f.StringVar(&o.version, "version", "", "`version` of the API, such as v1alpha1; for conversion, the hub")
 	f.StringVar(&o.kind, "kind", "", "`kind` of the resource, such as Memcached")

@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -60,6 +59,7 @@ one, and hack/boilerplate.go.txt.`,
 		RunE: func(c *cobra.Command, _ []string) error { return a.runEdit(c, o) },
 	}
 	f := c.Flags()
+	a.addOffline(f)
 	f.BoolVar(&o.multigroup, "multigroup", false, "keep APIs in api/<group>/<version>; =false for the layout of one group")
 	f.BoolVar(&o.namespaced, "namespaced", false, "let the manager watch one namespace; =false for the whole cluster")
 	f.StringVar(&o.license, "license", "", "`licence` of the header of Go files: apache2, mit, copyright or none")
@@ -153,7 +153,7 @@ func (a *app) edit(ctx context.Context, tree *scaffold.Tree, o editOptions) ([]s
 	if err != nil {
 		return nil, err
 	}
-	options := reshape.Options{Go: a.runGo, Header: header, Program: a.program}
+	options := reshape.Options{Go: a.goTool(), Header: header, Program: a.program}
 	var notes []string
 	if o.given["namespaced"] {
 		notes, err = a.rescope(ctx, tree, config, options, o)
@@ -182,12 +182,7 @@ func (a *app) edit(ctx context.Context, tree *scaffold.Tree, o editOptions) ([]s
 	if changes, err := tree.Changes(); err != nil || len(changes) == 0 {
 		return notes, err
 	}
-	err = a.generate(ctx, tree, codegen.All, offline)
-	if errors.Is(err, codegen.ErrModulesMissing) && !o.given["multigroup"] {
-		a.progressf("warning: code and manifests are not generated again, the module cache lacks what that needs; run 'go mod download', then '%s generate'", a.program)
-		return notes, nil
-	}
-	return notes, err
+	return notes, a.generate(ctx, tree, codegen.All)
 }
 
 // newHeader is the header that the flags ask for. What they leave open is that of the present one.
@@ -235,8 +230,8 @@ func (a *app) rescope(ctx context.Context, tree *scaffold.Tree, config *project.
 	if err != nil {
 		return nil, err
 	}
-	broken, err := reshape.Broken(ctx, tree, before, a.runGo)
-	if err != nil && !errors.Is(err, codegen.ErrModulesMissing) {
+	broken, err := reshape.Broken(ctx, tree, before, a.goTool())
+	if err != nil {
 		return nil, err
 	}
 	if len(broken) > 0 && len(notes) == 0 {

@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -12,14 +13,6 @@ import (
 	"github.com/operon-sdk/operon/pkg/codegen"
 	"github.com/operon-sdk/operon/pkg/local"
 	"github.com/operon-sdk/operon/pkg/scaffold"
-)
-
-// access says whether the go command may download modules while it lists packages.
-type access bool
-
-const (
-	online  access = true
-	offline access = false
 )
 
 // manifestGenerators make what lies below config.
@@ -50,6 +43,7 @@ func newGenerate(a *app) *cobra.Command {
 				return a.writeGenerated(c.Context(), root, what)
 			},
 		}
+		a.addOffline(c.Flags())
 		c.Flags().BoolVar(&check, "check", false, "write nothing; exit with 1 and print a diff if generated files are stale (for CI)")
 		c.Flags().BoolVar(&watch, "watch", false, "generate again at every change, until interrupted")
 		return c
@@ -87,7 +81,7 @@ func (a *app) writeGenerated(ctx context.Context, root string, what codegen.Gene
 		if _, err := loadOlderProject(tree); err != nil {
 			return err
 		}
-		return a.generate(ctx, tree, what, online)
+		return a.generate(ctx, tree, what)
 	})
 }
 
@@ -112,22 +106,29 @@ func (a *app) watchGenerated(ctx context.Context, root string, what codegen.Gene
 	}
 }
 
-// generate brings the generated files of a tree up to date.
-func (a *app) generate(ctx context.Context, tree *scaffold.Tree, what codegen.Generators, net access) error {
+// generate brings the generated files of a tree up to date. It downloads the modules that are missing for that.
+func (a *app) generate(ctx context.Context, tree *scaffold.Tree, what codegen.Generators) error {
 	start := a.Now()
 	if what&codegen.Object != 0 {
 		if _, err := boilerplate(tree); err != nil {
 			return err
 		}
 	}
-	result, err := codegen.Generate(ctx, codegen.Options{
+	options := codegen.Options{
 		Root:       tree.Root(),
 		Overlay:    overlay(tree),
 		Generators: what,
 		CacheDir:   a.cache("codegen"),
 		Env:        a.Environ,
-		Offline:    net == offline,
-	})
+		Offline:    true,
+	}
+	result, err := codegen.Generate(ctx, options)
+	if errors.Is(err, codegen.ErrModulesMissing) {
+		if err := a.goTool().Download(ctx, tree); err != nil {
+			return err
+		}
+		result, err = codegen.Generate(ctx, options)
+	}
 	if err != nil {
 		return err
 	}
@@ -150,7 +151,7 @@ func (a *app) checkGenerated(ctx context.Context, root string, what codegen.Gene
 	if _, err := loadOlderProject(tree); err != nil {
 		return err
 	}
-	if err := a.generate(ctx, tree, what, online); err != nil {
+	if err := a.generate(ctx, tree, what); err != nil {
 		return err
 	}
 	changes, err := tree.Changes()

@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -112,17 +111,12 @@ func (a *app) rename(ctx context.Context, tree *scaffold.Tree, r renaming) ([]st
 			definitions = append(definitions, [2]string{api[1].Kind, is})
 		}
 	}
-	left, err := reshape.Rename(ctx, tree, plan, reshape.Options{Go: a.runGo, Header: header, Program: a.program})
+	left, err := reshape.Rename(ctx, tree, plan, reshape.Options{Go: a.goTool(), Header: header, Program: a.program})
 	if err != nil {
 		return nil, err
 	}
 	tree.WriteFile(project.FileName, now.Bytes(), 0o644)
-	err = a.generate(ctx, tree, codegen.All, offline)
-	if errors.Is(err, codegen.ErrModulesMissing) {
-		a.progressf("warning: code and manifests are not generated again, the module cache lacks what that needs; run 'go mod download', then '%s generate'", a.program)
-		return left, nil
-	}
-	if err != nil {
+	if err := a.generate(ctx, tree, codegen.All); err != nil {
 		return nil, err
 	}
 	for _, d := range definitions {

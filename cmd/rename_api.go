@@ -52,6 +52,7 @@ that say an old name are listed and left to you, such as strings in code.`,
 		RunE: func(c *cobra.Command, _ []string) error { return a.runRenameAPI(c, o) },
 	}
 	f := c.Flags()
+	a.addOffline(f)
 	f.SetNormalizeFunc(fromFlags)
 	f.StringVar(&o.from.Group, "group", "", "`group` of the API now, without the project's domain")
 	f.StringVar(&o.from.Version, "version", "", "`version` of the API now")

@@ -21,6 +21,8 @@ type app struct {
 	// dir is -C, dryRun, verbose and quiet are the flags of those names.
 	dir                    string
 	dryRun, verbose, quiet bool
+	// offline is --offline, of the commands that download modules.
+	offline bool
 }
 
 func newRoot(a *app) *cobra.Command {

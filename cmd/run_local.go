@@ -139,7 +139,7 @@ func (a *app) runLocal(c *cobra.Command, o *runLocalOptions) error {
 // generateAll brings generated files up to date, in projects of any layout.
 func (a *app) generateAll(ctx context.Context, root string) error {
 	return a.apply(ctx, root, func(tree *scaffold.Tree) error {
-		return a.generate(ctx, tree, codegen.All, online)
+		return a.generate(ctx, tree, codegen.All)
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/operon-sdk/operon/pkg/codegen"
+	"github.com/operon-sdk/operon/pkg/gotool"
 	"github.com/operon-sdk/operon/pkg/modernize"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/reshape"
@@ -26,13 +27,11 @@ type upgradeOptions struct {
 type upgraded struct {
 	files   *upgrade.Result
 	changes []scaffold.Change
-	// untidy tells that go mod tidy is needed, broken is code that does not compile with it.
-	untidy bool
+	// untidy is what keeps go.mod from being tidied, nil if nothing does. broken is code that does not compile.
+	untidy *gotool.Error
 	broken codegen.Findings
 	// notes are about code that a person has to look at, though it may compile.
 	notes []modernize.Note
-	// modules tells that the module cache lacks what checking and generating need.
-	modules bool
 }
 
 // errBehind ends a --check that found something to do.
@@ -48,7 +47,8 @@ func newUpgrade(a *app) *cobra.Command {
 		Short: "Bring a project of an older scaffold up to today's",
 		Long: `Bring a project that operator-sdk, kubebuilder or an older Operon scaffolded up to what Operon
 scaffolds today: Makefile, Dockerfile, main.go, manifests, workflows, end-to-end tests, and the Go
-version and requirements of go.mod. No network is used, and no version control is needed.
+version and requirements of go.mod. Modules that are missing from the module cache are downloaded
+before anything is changed, unless --offline is given. No version control is needed.
 
 What the old scaffold wrote is told from what you wrote, line by line, and your lines stay. Types,
 controllers, webhooks and their tests are yours and keep every byte, but for calls that a new
@@ -80,6 +80,7 @@ Running it again changes nothing.`,
 		RunE: func(c *cobra.Command, _ []string) error { return a.runUpgrade(c, o) },
 	}
 	f := c.Flags()
+	a.addOffline(f)
 	f.StringVar(&o.from, "from", "", "`scaffold` that made the project: operator-sdk-1.42, kubebuilder-4.15, or a version of either; found when not given")
 	f.StringVar(&o.to, "to", "", "`version` of Operon to upgrade to; the one there is, is this program's")
 	f.BoolVar(&o.check, "check", false, "list what is behind, file by file, and write nothing; fail if there is anything")
@@ -190,7 +191,7 @@ func (a *app) upgrade(ctx context.Context, tree *scaffold.Tree, known *upgrade.K
 		return nil, err
 	}
 	result.notes = append(result.notes, notes...)
-	raised, tidy, err := scaffold.Raise(tree, today["go.mod"], today["go.sum"])
+	raised, err := scaffold.Raise(tree, today["go.mod"], today["go.sum"])
 	if err != nil {
 		return nil, err
 	}
@@ -198,12 +199,10 @@ func (a *app) upgrade(ctx context.Context, tree *scaffold.Tree, known *upgrade.K
 	if err != nil || len(changes) == 0 {
 		return result, err
 	}
-	result.untidy = !tidy
 	if raised {
-		if tidy, err = reshape.Tidy(ctx, tree, a.runGo); err != nil {
+		if err := a.tidy(ctx, tree, result); err != nil {
 			return nil, err
 		}
-		result.untidy = result.untidy && !tidy
 	}
 	if len(result.files.Conflicts()) == 0 {
 		if err := a.finishUpgrade(ctx, tree, result); err != nil {
@@ -219,27 +218,34 @@ func (a *app) upgrade(ctx context.Context, tree *scaffold.Tree, known *upgrade.K
 // finishUpgrade checks the code against the new requirements and generates what follows from it.
 func (a *app) finishUpgrade(ctx context.Context, tree *scaffold.Tree, result *upgraded) error {
 	unresolved, err := scaffold.UpdateRequirements(tree)
+	if err == nil && len(unresolved) > 0 && result.untidy == nil {
+		err = a.tidy(ctx, tree, result)
+	}
 	if err != nil {
 		return err
 	}
-	result.untidy = result.untidy || len(unresolved) > 0
 	// What is generated may be missing, and the rest of the code relies on it.
-	err = a.generate(ctx, tree, codegen.All, offline)
+	err = a.generate(ctx, tree, codegen.All)
 	if findings, ok := errors.AsType[codegen.Findings](err); ok {
 		result.broken = findings
 		return nil
 	}
 	if err == nil {
-		result.broken, err = reshape.Check(ctx, tree, a.runGo)
+		result.broken, err = reshape.Check(ctx, tree, a.goTool())
 	}
-	if errors.Is(err, codegen.ErrModulesMissing) {
-		result.modules = true
+	return err
+}
+
+// tidy tidies go.mod, unless the project's code prevents it.
+func (a *app) tidy(ctx context.Context, tree *scaffold.Tree, result *upgraded) error {
+	err := a.goTool().Tidy(ctx, tree)
+	if errors.As(err, &result.untidy) {
 		return nil
 	}
 	return err
 }
 
-// tellUpgrade says what is left to a person. Conflicts and broken code make the command fail.
+// tellUpgrade says what is left to a person. Conflicts, broken code and an untidy go.mod make the command fail.
 func (a *app) tellUpgrade(result *upgraded) error {
 	for _, f := range result.files.Files {
 		if f.State == upgrade.Kept {
@@ -254,6 +260,10 @@ func (a *app) tellUpgrade(result *upgraded) error {
 		a.progressf("the project is up to date, nothing was changed")
 		return nil
 	}
+	next := fmt.Sprintf("'%s generate' and 'make test'", a.program)
+	if result.untidy != nil {
+		next = "'go mod tidy', " + next
+	}
 	switch {
 	case len(conflicts) > 0:
 		var lines []string
@@ -261,14 +271,12 @@ func (a *app) tellUpgrade(result *upgraded) error {
 			lines = append(lines, "\n  "+f.Name)
 		}
 		return fmt.Errorf("%w: you and the scaffold have changed the same lines of%s\n"+
-			"choose between the lines marked there, then run '%s generate' and 'make test'", errConflicts, strings.Join(lines, ""), a.program)
+			"choose between the lines marked there, then run %s", errConflicts, strings.Join(lines, ""), next)
 	case len(result.broken) > 0:
-		return fmt.Errorf("with the new requirements, code of yours does not compile:\n%w\ncorrect it, then run '%s generate' and 'make test'", notInput{result.broken}, a.program)
+		return fmt.Errorf("with the new requirements, code of yours does not compile:\n%w\ncorrect it, then run %s", notInput{result.broken}, next)
+	case result.untidy != nil:
+		return fmt.Errorf("go.mod cannot be tidied: %w\ncorrect the imports, then run %s", result.untidy, next)
 	case a.dryRun:
-	case result.modules:
-		a.progressf("next: 'go mod tidy', then '%s generate': the module cache lacks what the new requirements need", a.program)
-	case result.untidy:
-		a.progressf("next: review what changed, then 'go mod tidy' and 'make test'")
 	default:
 		a.progressf("next: review what changed, then 'make test'")
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/codegen"
+	"github.com/operon-sdk/operon/pkg/gotool"
 	"github.com/operon-sdk/operon/pkg/scaffold"
 )
 
@@ -29,7 +30,7 @@ func Snapshot(tree *scaffold.Tree) (*Code, error) {
 
 // Check returns what keeps the code of a tree from compiling with the requirements of its own go.mod, which need
 // not be on disk yet. Generated files do not count.
-func Check(ctx context.Context, tree *scaffold.Tree, run Go) (codegen.Findings, error) {
+func Check(ctx context.Context, tree *scaffold.Tree, g gotool.Go) (codegen.Findings, error) {
 	m, err := readModule(tree)
 	if err != nil {
 		return nil, err
@@ -48,7 +49,7 @@ func Check(ctx context.Context, tree *scaffold.Tree, run Go) (codegen.Findings, 
 			return nil, fmt.Errorf("writing %s for the go command: %w", name, err)
 		}
 	}
-	libs, err := listLibrariesOf(ctx, tree.Root(), run, []string{"-mod=mod", "-modfile=" + filepath.Join(dir, "go.mod")}, m)
+	libs, err := listLibraries(ctx, tree, g, []string{"-mod=mod", "-modfile=" + filepath.Join(dir, "go.mod")}, m)
 	if err != nil {
 		return nil, err
 	}
@@ -61,12 +62,12 @@ func isGenerated(f codegen.Finding) bool {
 
 // Broken returns what keeps the code of a tree from compiling that did not do so before. Generated files
 // do not count: they are made anew.
-func Broken(ctx context.Context, tree *scaffold.Tree, before *Code, run Go) (codegen.Findings, error) {
+func Broken(ctx context.Context, tree *scaffold.Tree, before *Code, g gotool.Go) (codegen.Findings, error) {
 	after, err := readModule(tree)
 	if err != nil {
 		return nil, err
 	}
-	libs, err := listLibraries(ctx, tree.Root(), run, before.m, after)
+	libs, err := listLibraries(ctx, tree, g, nil, before.m, after)
 	if err != nil {
 		return nil, err
 	}

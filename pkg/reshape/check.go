@@ -10,6 +10,7 @@ import (
 	"go/token"
 	"go/types"
 	"io"
+	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -17,6 +18,8 @@ import (
 	"golang.org/x/tools/go/gcexportdata"
 
 	"github.com/operon-sdk/operon/pkg/codegen"
+	"github.com/operon-sdk/operon/pkg/gotool"
+	"github.com/operon-sdk/operon/pkg/scaffold"
 )
 
 func opener(src []byte) func(string) (io.ReadCloser, error) {
@@ -30,14 +33,9 @@ type libraries struct {
 	fset    *token.FileSet
 }
 
-// listLibraries asks the go command, offline, for the packages that modules import from elsewhere. It
-// compiles those that the build cache does not hold.
-func listLibraries(ctx context.Context, root string, run Go, modules ...*module) (*libraries, error) {
-	return listLibrariesOf(ctx, root, run, nil, modules...)
-}
-
-// listLibrariesOf does so with flags for the go command, such as for another go.mod.
-func listLibrariesOf(ctx context.Context, root string, run Go, flags []string, modules ...*module) (*libraries, error) {
+// listLibraries runs the go command to find the packages of other modules that modules import. It downloads and
+// compiles those that are not in the caches. flags are for the go command, such as for another go.mod.
+func listLibraries(ctx context.Context, tree *scaffold.Tree, g gotool.Go, flags []string, modules ...*module) (*libraries, error) {
 	wanted := map[string]bool{}
 	for _, m := range modules {
 		for _, f := range m.files {
@@ -54,34 +52,25 @@ func listLibrariesOf(ctx context.Context, root string, run Go, flags []string, m
 		return l, nil
 	}
 	args := slices.Concat([]string{"list", "-e", "-export", "-json=ImportPath,Export,Error"}, flags, []string{"--"}, sorted(wanted))
-	var out, errOut bytes.Buffer
-	if err := run(ctx, root, []string{"GOPROXY=off"}, &out, &errOut, args...); err != nil {
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		if errors.Is(err, codegen.ErrGoMissing) {
-			return nil, err
-		}
-		return nil, fmt.Errorf("go list: %s", strings.ReplaceAll(strings.TrimSpace(errOut.String()), root, "."))
+	mod, err := tree.ReadFile("go.mod")
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("reading go.mod: %w", err)
 	}
-	var missing []string
-	for decoder := json.NewDecoder(&out); ; {
-		var p struct {
-			ImportPath, Export string
-			Error              *struct{ Err string }
-		}
+	out, err := g.Run(ctx, gotool.Command{Dir: tree.Root(), Mod: mod, Args: args})
+	if failed, ok := errors.AsType[*gotool.Error](err); ok {
+		failed.Text = strings.ReplaceAll(failed.Text, tree.Root(), ".")
+	}
+	if err != nil {
+		return nil, err
+	}
+	for decoder := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p struct{ ImportPath, Export string }
 		if err := decoder.Decode(&p); errors.Is(err, io.EOF) {
 			break
 		} else if err != nil {
-			return nil, fmt.Errorf("reading what go list says: %w", err)
-		}
-		if p.Error != nil {
-			missing = append(missing, strings.ReplaceAll(p.Error.Err, root, "."))
+			return nil, fmt.Errorf("reading the output of go list: %w", err)
 		}
 		l.exports[p.ImportPath] = p.Export
-	}
-	if text := strings.Join(missing, "\n"); strings.Contains(text, "GOPROXY=off") {
-		return nil, fmt.Errorf("%s\n%w", text, codegen.ErrModulesMissing)
 	}
 	return l, nil
 }

@@ -4,24 +4,20 @@ import (
 	"context"
 	"fmt"
 	"go/token"
-	"io"
 	"path"
 	"slices"
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/codegen"
+	"github.com/operon-sdk/operon/pkg/gotool"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/scaffold"
 )
 
-// Go runs the go command in dir with variables, as KEY=VALUE, in addition to those of the environment; out and errOut may
-// be nil. The error is codegen.ErrGoMissing where there is no go command.
-type Go func(ctx context.Context, dir string, variables []string, out, errOut io.Writer, args ...string) error
-
 // Options say where a reshape happens.
 type Options struct {
 	// Go runs the go command.
-	Go Go
+	Go gotool.Go
 	// Header is the comment that starts Go files, Program the name that texts call the command line by.
 	Header, Program string
 }
@@ -138,7 +134,7 @@ func (p *plan) conflicts(renames []rename) error {
 
 // carryOut checks the code, moves it and checks it again.
 func (p *plan) carryOut(ctx context.Context, o Options) error {
-	libs, err := listLibraries(ctx, p.tree.Root(), o.Go, p.m)
+	libs, err := listLibraries(ctx, p.tree, o.Go, nil, p.m)
 	if err != nil {
 		return err
 	}

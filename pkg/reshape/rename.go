@@ -61,7 +61,7 @@ func Rename(ctx context.Context, tree *scaffold.Tree, r Renaming, o Options) ([]
 	if err != nil {
 		return nil, err
 	}
-	libs, err := listLibraries(ctx, tree.Root(), o.Go, m)
+	libs, err := listLibraries(ctx, tree, o.Go, nil, m)
 	if err != nil {
 		return nil, err
 	}

@@ -46,21 +46,20 @@ func versions(file *modfile.File) map[string]string {
 }
 
 // Raise brings the requirements and the Go version of go.mod to those that a scaffold has, given as its go.mod
-// and go.sum, if any of them is lower. Later ones stay. It reports whether it did, and whether the result is
-// known to be tidy: that cannot be said without a network where the project requires more than the scaffold.
-func Raise(tree *Tree, mod, sums []byte) (raised, tidy bool, err error) {
+// and go.sum, if any of them is lower. Later ones stay. It reports whether it did.
+func Raise(tree *Tree, mod, sums []byte) (raised bool, err error) {
 	have, mine, err := readGoMod(tree)
 	if err != nil {
-		return false, false, err
+		return false, err
 	}
 	theirs, err := parseGoMod(mod)
 	if err != nil {
-		return false, false, fmt.Errorf("reading the scaffold's go.mod: %w", err)
+		return false, fmt.Errorf("reading the scaffold's go.mod: %w", err)
 	}
 	if !isBehind(mine, theirs) {
-		return false, true, nil
+		return false, nil
 	}
-	wanted, used := versions(theirs), usedModules(tree, mine)
+	wanted, used := versions(theirs), usedModules(tree, mine, theirs)
 	same := true
 	for _, r := range mine.Require {
 		version, known := wanted[r.Mod.Path]
@@ -70,35 +69,36 @@ func Raise(tree *Tree, mod, sums []byte) (raised, tidy bool, err error) {
 		// All that the project imports is what the scaffold does, so its requirements are complete. What older
 		// versions of them needed beyond that goes.
 		if have, err = dropOthers(mine, have, wanted); err != nil {
-			return false, false, err
+			return false, err
 		}
 	}
 	merged, err := mergeModule(goModFile, have, mod)
 	if err != nil {
-		return false, false, &ContentError{err}
+		return false, &ContentError{err}
 	}
 	tree.WriteFile(goModFile, merged, fileMode)
 	if !same {
 		old, err := tree.ReadFile("go.sum")
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return false, false, fmt.Errorf("reading go.sum: %w", cause(err))
+			return false, fmt.Errorf("reading go.sum: %w", cause(err))
 		}
 		sums = mergeSums(old, sums)
 	}
 	tree.WriteFile("go.sum", sums, fileMode)
-	return true, same, nil
+	return true, nil
 }
 
-// usedModules tells which requirements the project's code is the reason for: those that provide an import, and where
-// the code cannot be read those that go.mod calls direct.
-func usedModules(tree *Tree, file *modfile.File) func(*modfile.Require) bool {
+// usedModules reports which requirements the project's code is the reason for: those that provide an import once the
+// scaffold's requirements are there too, and where the code cannot be read those that go.mod calls direct.
+func usedModules(tree *Tree, file, theirs *modfile.File) func(*modfile.Require) bool {
 	imports, err := projectImports(tree, file)
 	if err != nil {
 		return func(r *modfile.Require) bool { return !r.Indirect }
 	}
+	all := &modfile.File{Module: file.Module, Require: slices.Concat(file.Require, theirs.Require)}
 	used := map[string]bool{}
 	for _, imp := range imports {
-		provider, _ := providerOf(imp, file)
+		provider, _ := providerOf(imp, all)
 		used[provider] = true
 	}
 	return func(r *modfile.Require) bool { return used[r.Mod.Path] }

@@ -1,0 +1,199 @@
+// Package gotool runs the go command in a project. It uses no network as long as the module cache holds what a
+// command needs, downloads modules where it does not, and gives the same result in both cases.
+package gotool
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// Go runs the go command.
+type Go struct {
+	// Start runs the go command in dir, with variables in addition to those of the environment.
+	Start func(ctx context.Context, dir string, variables []string, out, errOut io.Writer, args ...string) error
+	// Offline forbids downloads.
+	Offline bool
+	// Progress receives a line for each module that is downloaded.
+	Progress io.Writer
+}
+
+// Command is a call of the go command.
+type Command struct {
+	// Dir is the working directory, Mod the content of the go.mod that applies to it.
+	Dir string
+	Mod []byte
+	// Variables are added to the environment.
+	Variables []string
+	Args      []string
+
+	// before, if not nil, runs before each attempt.
+	before func() error
+}
+
+// Error is what the go command prints when it fails.
+type Error struct {
+	Args []string
+	Text string
+}
+
+func (e *Error) Error() string { return fmt.Sprintf("go %s: %s", e.Args[0], e.Text) }
+
+// Run returns what a command prints on stdout. Where the module cache lacks modules, the command runs with a network
+// to download them, and once more without: what it returns never depends on what a proxy answers. The error is a
+// *MissingError if the modules cannot be downloaded, or an *Error if the command fails for another reason.
+func (g Go) Run(ctx context.Context, c Command) ([]byte, error) {
+	s, err := g.settings(ctx, c.Dir)
+	if err != nil {
+		return nil, err
+	}
+	first := g.attempt(ctx, c, s.offline(), io.Discard)
+	if first.err != nil || !first.lacksModules() {
+		return first.result()
+	}
+	missing := &MissingError{Modules: s.missing(c.Mod, first.text())}
+	switch {
+	case g.Offline:
+		missing.Remedy = "run the command again without --offline to download them"
+		return nil, missing
+	case s.Proxy == "off":
+		missing.Remedy = "GOPROXY=off forbids downloading them; unset it or set it to a module proxy, and run the command again"
+		return nil, missing
+	}
+	download := g.attempt(ctx, c, nil, &downloads{w: g.Progress})
+	if download.err != nil {
+		return nil, download.err
+	}
+	last := g.attempt(ctx, c, s.offline(), io.Discard)
+	if last.err != nil || !last.lacksModules() {
+		return last.result()
+	}
+	missing.Modules = s.missing(c.Mod, last.text())
+	missing.Remedy = "downloading them failed" + download.reason() + "; check the network and GOPROXY, and run the command again"
+	return nil, missing
+}
+
+// attempt is how one run of a command went.
+type attempt struct {
+	args           []string
+	stdout, stderr bytes.Buffer
+	failed         bool
+	// err is set if the command did not run to its end.
+	err error
+}
+
+func (g Go) attempt(ctx context.Context, c Command, variables []string, progress io.Writer) *attempt {
+	a := &attempt{args: c.Args}
+	if c.before != nil {
+		if a.err = c.before(); a.err != nil {
+			return a
+		}
+	}
+	err := g.Start(ctx, c.Dir, append(c.Variables[:len(c.Variables):len(c.Variables)], variables...), &a.stdout, io.MultiWriter(&a.stderr, progress), c.Args...)
+	if ctx.Err() != nil {
+		a.err = ctx.Err()
+	} else if err != nil && a.stderr.Len() == 0 {
+		a.err = err // it was not started, or killed
+	}
+	a.failed = err != nil
+	return a
+}
+
+func (a *attempt) text() string { return a.stderr.String() + "\n" + a.stdout.String() }
+
+// lacksModules reports whether the command would have to download modules or their checksums.
+func (a *attempt) lacksModules() bool {
+	for line := range strings.Lines(a.text()) {
+		// A package that no known module provides is an error in the code: which module a proxy would name
+		// depends on the day.
+		if !strings.Contains(line, "cannot find module providing package") &&
+			(strings.Contains(line, "module lookup disabled by GOPROXY=off") || strings.Contains(line, noChecksums)) {
+			return true
+		}
+	}
+	return false
+}
+
+func (a *attempt) result() ([]byte, error) {
+	if a.err != nil {
+		return nil, a.err
+	}
+	if a.failed {
+		return nil, &Error{Args: a.args, Text: strings.TrimSpace(a.stderr.String())}
+	}
+	return a.stdout.Bytes(), nil
+}
+
+// reason is the first error that the command printed, after a colon.
+func (a *attempt) reason() string {
+	for line := range strings.Lines(a.stderr.String()) {
+		line = strings.TrimSpace(strings.TrimPrefix(line, "go: "))
+		if i := strings.Index(line, ": "); i > 0 {
+			return ": " + line
+		}
+	}
+	return ""
+}
+
+// settings are the values of variables that decide where modules come from.
+type settings struct {
+	ModCache  string `json:"GOMODCACHE"`
+	Proxy     string `json:"GOPROXY"`
+	Checksums string `json:"GOSUMDB"`
+}
+
+func (g Go) settings(ctx context.Context, dir string) (settings, error) {
+	var s settings
+	env := g.attempt(ctx, Command{Dir: dir, Args: []string{"env", "-json", "GOMODCACHE", "GOPROXY", "GOSUMDB"}}, nil, io.Discard)
+	out, err := env.result()
+	if err != nil {
+		return s, err
+	}
+	if err := json.Unmarshal(out, &s); err != nil {
+		return s, fmt.Errorf("reading the output of go env: %w", err)
+	}
+	return s, nil
+}
+
+// noChecksums is the address of a checksum database that does not exist.
+const noChecksums = "file:///no-checksums-without-network"
+
+// offline are the variables that keep the go command from using a network. GOPROXY=off alone does not: it would still
+// look up checksums of modules that go.sum does not list. Those that are in the module cache are used.
+func (s settings) offline() []string {
+	variables := []string{"GOPROXY=off"}
+	name, _, _ := strings.Cut(s.Checksums, " ")
+	switch name {
+	case "off":
+		return variables
+	case "sum.golang.google.cn": // another address of the same database
+		name = "sum.golang.org"
+	}
+	return append(variables, "GOSUMDB="+name+" "+noChecksums)
+}
+
+// downloads passes on the lines about downloads.
+type downloads struct {
+	w    io.Writer
+	rest []byte
+}
+
+func (d *downloads) Write(p []byte) (int, error) {
+	d.rest = append(d.rest, p...)
+	for {
+		i := bytes.IndexByte(d.rest, '\n')
+		if i < 0 {
+			return len(p), nil
+		}
+		line := d.rest[:i+1]
+		if text, ok := bytes.CutPrefix(line, []byte("go: downloading ")); ok {
+			if _, err := fmt.Fprintf(d.w, "downloading %s", text); err != nil {
+				return 0, err
+			}
+		}
+		d.rest = d.rest[i+1:]
+	}
+}
