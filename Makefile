@@ -47,6 +47,14 @@ fuzz: ## Run every fuzz target for FUZZTIME
 	@echo "==> fuzz targets, $(FUZZTIME) each (about 5 minutes, with cold caches 10)"
 	$(GO) run ./testdata/fuzz -time $(FUZZTIME) ./pkg/...
 
+FRESH ?= .ci/run
+
+.PHONY: fresh
+fresh: ## Run FRESH, all of CI by default, in a clone of HEAD on an empty copy of this machine (Linux, root)
+	@mkdir -p bin
+	$(GO) build -o bin/fresh ./testdata/fresh
+	bin/fresh '$(FRESH)'
+
 .PHONY: modules
 modules: ## Download the modules that a scaffolded operator requires
 	@echo "==> the modules of a scaffolded operator (downloaded once: about a minute)"

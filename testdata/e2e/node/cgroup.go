@@ -96,3 +96,46 @@ func removeCgroup(dir string) error {
 	}
 	return nil
 }
+
+// RemoveUnusedCgroups removes the control groups of nodes that have no process left and whose directory is gone, so that
+// no Start removes them: nodes on a fresh machine that was thrown away.
+func RemoveUnusedCgroups() error {
+	roots, err := hierarchies()
+	if err != nil {
+		return err
+	}
+	used := map[string]bool{}
+	for _, root := range roots {
+		groups, err := filepath.Glob(filepath.Join(root, namePrefix+"*"))
+		if err != nil {
+			return err
+		}
+		for _, group := range groups {
+			processes, err := hasProcesses(group)
+			if err != nil {
+				return err
+			}
+			name := filepath.Base(group)
+			used[name] = used[name] || processes
+		}
+	}
+	for name := range used {
+		if !used[name] {
+			err = errors.Join(err, removeCgroups(name))
+		}
+	}
+	return err
+}
+
+// hasProcesses reports whether a control group or one below it has processes.
+func hasProcesses(dir string) (found bool, err error) {
+	err = filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.Name() != "cgroup.procs" {
+			return err
+		}
+		text, err := os.ReadFile(name)
+		found = found || len(text) > 0
+		return err
+	})
+	return found, err
+}

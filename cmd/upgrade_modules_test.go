@@ -1,0 +1,72 @@
+//go:build unix
+
+package cmd_test
+
+import (
+	"bytes"
+	"context"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/operon-sdk/operon/cmd"
+)
+
+// runOperonWith runs a command with variables in addition to those of the environment.
+func runOperonWith(t *testing.T, dir string, variables []string, args ...string) (code int, out, errOut string) {
+	t.Helper()
+	env, err := cmd.System()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var o, e bytes.Buffer
+	env.In, env.Out, env.Err = strings.NewReader(""), &o, &e
+	env.InTerminal, env.OutTerminal, env.ErrTerminal, env.InPipe, env.InFile = false, false, false, false, false
+	env.Dir, env.CacheDir = dir, ""
+	env.Environ = append(env.Environ, variables...)
+	code = cmd.Main(context.Background(), env, append([]string{"operon"}, args...))
+	return code, o.String(), e.String()
+}
+
+// TestUpgradeWithEmptyModuleCache upgrades a project with the machine's module cache, which then holds all that is
+// needed, and with an empty one: the results are the same and tidy. The second upgrade downloads from the first cache.
+func TestUpgradeWithEmptyModuleCache(t *testing.T) {
+	t.Parallel()
+	for _, p := range oldProjects() {
+		t.Run(p.sdk, func(t *testing.T) {
+			t.Parallel()
+			warm, cold := p.unpack(t), p.unpack(t)
+			p.editOld(t, warm)
+			p.editOld(t, cold)
+			// What the compiler makes is the same for every module cache then.
+			flags := "GOFLAGS=-trimpath -modcacherw"
+			if code, out, errOut := runOperonWith(t, warm, []string{flags}, "upgrade"); code != 0 {
+				t.Fatalf("exit code %d\n%s%s", code, out, errOut)
+			}
+
+			empty := []string{
+				flags, "GOMODCACHE=" + t.TempDir(), "GOSUMDB=off",
+				"GOPROXY=file://" + filepath.ToSlash(goEnv(t, "GOMODCACHE")) + "/cache/download",
+			}
+			before := readTree(t, cold)
+			code, out, errOut := runOperonWith(t, cold, empty, "upgrade", "--offline")
+			for _, want := range []string{"the module cache lacks ", "\n  sigs.k8s.io/controller-runtime@v0.25.2\n", "without --offline"} {
+				if code != 1 || out != "" || !strings.Contains(errOut, want) {
+					t.Errorf("--offline: exit code %d\n%s%s\nwant %q", code, out, errOut, want)
+				}
+			}
+			if changed := differing(before, readTree(t, cold)); len(changed) > 0 {
+				t.Errorf("--offline changed %q", changed)
+			}
+
+			code, out, errOut = runOperonWith(t, cold, empty, "upgrade")
+			if code != 0 || !strings.Contains(errOut, "downloading sigs.k8s.io/controller-runtime v0.25.2\n") {
+				t.Fatalf("exit code %d\n%s%s", code, out, errOut)
+			}
+			if changed := differing(readTree(t, warm), readTree(t, cold)); len(changed) > 0 {
+				t.Errorf("other results with an empty module cache: %q", changed)
+			}
+			goRun(t, cold, append(empty, "GOPROXY=off"), "mod", "tidy", "-diff")
+		})
+	}
+}
