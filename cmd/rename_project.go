@@ -10,7 +10,7 @@ import (
 )
 
 func newRenameProject(a *app) *cobra.Command {
-	return &cobra.Command{
+	c := &cobra.Command{
 		Use:   "project NAME",
 		Short: "Give the project another name",
 		Long: `Change the project's name: PROJECT, the namespace and name prefix that it is deployed with, labels,
@@ -34,6 +34,8 @@ What runs in a cluster under the old name stays there: undeploy it first.`,
 			})
 		},
 	}
+	a.addOffline(c.Flags())
+	return c
 }
 
 func checkNewProject(config *project.Config, name string) error {

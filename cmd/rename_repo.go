@@ -11,7 +11,7 @@ import (
 )
 
 func newRenameRepo(a *app) *cobra.Command {
-	return &cobra.Command{
+	c := &cobra.Command{
 		Use:   "repo MODULE",
 		Short: "Give the project's Go module another path",
 		Long: `Change the module path: go.mod, imports, PROJECT, and the other files that name packages of the
@@ -35,6 +35,8 @@ change and one from after it would both lead: stop the old one first.`,
 			})
 		},
 	}
+	a.addOffline(c.Flags())
+	return c
 }
 
 // oneName wants one argument.
