@@ -4,7 +4,7 @@ GO ?= go
 BIN := bin/operon
 
 # ./... does not include the packages below testdata.
-ALL := ./... ./testdata/bench ./testdata/cases ./testdata/e2e/... ./testdata/fuzz ./testdata/tutorial ./testdata/typecheck
+ALL := ./... ./testdata/bench ./testdata/cases ./testdata/e2e/... ./testdata/fresh ./testdata/fuzz ./testdata/tutorial ./testdata/typecheck
 
 # The commit that "operon version" prints, with "-dirty" where files differ from it, and its date. Both are empty outside
 # a clone, as in an unpacked archive. The same commit gives the same bytes, with or without tags.

@@ -27,6 +27,12 @@ func NewProject(t *testing.T, commands ...string) string {
 // Run runs a command in this process, without a terminal and without input. An empty cache is no cache directory.
 func Run(tb testing.TB, dir, cache string, args ...string) (code int, out, errOut string) {
 	tb.Helper()
+	return RunWith(tb, dir, cache, nil, args...)
+}
+
+// RunWith is Run with variables, as KEY=VALUE, in addition to those of the environment.
+func RunWith(tb testing.TB, dir, cache string, variables []string, args ...string) (code int, out, errOut string) {
+	tb.Helper()
 	env, err := cmd.System()
 	if err != nil {
 		tb.Fatal(err)
@@ -36,6 +42,7 @@ func Run(tb testing.TB, dir, cache string, args ...string) (code int, out, errOu
 	env.InTerminal, env.OutTerminal, env.ErrTerminal = false, false, false
 	env.InPipe, env.InFile = false, false
 	env.Dir, env.CacheDir = dir, cache
+	env.Environ = append(env.Environ, variables...)
 	if args[0] == "bundle" { // createdAt
 		env.Environ = append(env.Environ, "SOURCE_DATE_EPOCH=1767225600")
 	}
