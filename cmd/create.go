@@ -87,7 +87,7 @@ func (a *app) createIn(ctx context.Context, tree *scaffold.Tree, c creation) (st
 		return "", err
 	}
 	tree.WriteFile(project.FileName, config.Bytes(), 0o644)
-	next, err := a.requireModules(tree, c.module)
+	next, err := a.requireModules(ctx, tree, c.module, c.generate != 0)
 	if err != nil {
 		return "", err
 	}
@@ -97,8 +97,9 @@ func (a *app) createIn(ctx context.Context, tree *scaffold.Tree, c creation) (st
 	return a.generateNew(ctx, tree, c.generate, next, c.edit)
 }
 
-// requireModules brings go.mod up to date and names the step that needs a network, if there is one.
-func (a *app) requireModules(tree *scaffold.Tree, external string) (string, error) {
+// requireModules updates go.mod and adds the external module, if there is one. Without tidy, and where no module that
+// is known provides an import, it returns the next step instead.
+func (a *app) requireModules(ctx context.Context, tree *scaffold.Tree, external string, tidy bool) (string, error) {
 	if path, version, ok := strings.Cut(external, "@"); ok {
 		if err := scaffold.AddRequirement(tree, path, version); err != nil {
 			return "", err
@@ -107,6 +108,9 @@ func (a *app) requireModules(tree *scaffold.Tree, external string) (string, erro
 	unresolved, err := scaffold.UpdateRequirements(tree)
 	if err != nil {
 		return "", err
+	}
+	if external != "" && tidy {
+		return "", a.goTool().Tidy(ctx, tree)
 	}
 	if external != "" || len(unresolved) > 0 {
 		what := append(slices.Clone(unresolved), external)
