@@ -1,33 +1,53 @@
 package script
 
 import (
-	"bytes"
 	"os"
 	"os/exec"
+	"strings"
 	"syscall"
 	"testing"
 
 	"github.com/operon-sdk/operon/cmd/internal/clitest"
 )
 
-// TestInitIsHermetic runs init in a network namespace of its own, which has no network, not even
-// loopback, and with an empty PATH: it opens no socket and starts no process.
+// TestInitIsHermetic runs init without a network and with an empty PATH: it opens no socket and starts no process.
 func TestInitIsHermetic(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	c := exec.Command(os.Args[0], "init", "--domain", "example.com", "--repo", "example.com/hermetic", "--project-name", "hermetic")
+	runWithoutNetwork(t, dir, []string{"PATH="}, "init", "--domain", "example.com", "--repo", "example.com/hermetic", "--project-name", "hermetic")
+	if n := len(clitest.ReadTree(t, dir)); n < 40 {
+		t.Errorf("init wrote %d files, want at least 40", n)
+	}
+}
+
+// TestModulesInCache runs commands that download missing modules without a network: with the modules in the cache they
+// open no socket, whatever the proxy and the checksum database are.
+func TestModulesInCache(t *testing.T) {
+	t.Parallel()
+	dir := clitest.NewProject(t, "init --domain example.com --repo example.com/hermetic --project-name hermetic")
+	env := append(os.Environ(), "GOPROXY=https://proxy.invalid", "GOSUMDB=sum.golang.org", "GOTOOLCHAIN=local", "GOFLAGS=")
+	runWithoutNetwork(t, dir, env, "create", "api", "--group", "cache", "--version", "v1", "--kind", "Memcached", "--resource", "--controller")
+	clitest.EditFile(t, dir, "go.mod", "sigs.k8s.io/controller-runtime v0.25.2", "sigs.k8s.io/controller-runtime v0.25.1")
+	out := runWithoutNetwork(t, dir, env, "upgrade")
+	if !strings.HasPrefix(out, "updated  go.mod\n") {
+		t.Errorf("upgrade printed\n%s", out)
+	}
+}
+
+// runWithoutNetwork runs a command in a network namespace of its own, which has no network, not even loopback, fails the
+// test if the command fails, and returns its output.
+func runWithoutNetwork(t *testing.T, dir string, env []string, args ...string) string {
+	t.Helper()
+	c := exec.Command(os.Args[0], args...)
 	c.Dir = dir
-	c.Env = []string{"PATH=", clitest.KillVariable + "=0"}
+	c.Env = append(env, clitest.KillVariable+"=0")
 	c.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET}
 	if os.Geteuid() != 0 {
 		c.SysProcAttr.Cloneflags |= syscall.CLONE_NEWUSER
 	}
-	var out bytes.Buffer
-	c.Stdout, c.Stderr = &out, &out
-	if err := c.Run(); err != nil {
-		t.Fatalf("%v\n%s", err, out.String())
+	out, err := c.CombinedOutput()
+	if err != nil {
+		t.Fatalf("operon %s: %v\n%s", args[0], err, out)
 	}
-	if n := len(clitest.ReadTree(t, dir)); n < 40 {
-		t.Errorf("init wrote %d files, want at least 40", n)
-	}
+	return string(out)
 }
