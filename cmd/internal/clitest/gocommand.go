@@ -34,12 +34,29 @@ func RunGo(t testing.TB, dir string, env []string, args ...string) string {
 	return string(out)
 }
 
+// BuildFlags are the flags that tests build with. The same ones everywhere let all builds share the build cache: without
+// -trimpath it would keep packages for each temporary directory.
+const BuildFlags = "-trimpath -ldflags=-w"
+
 // GoCommand returns a go command that runs in a project.
 func GoCommand(dir string, args ...string) *exec.Cmd {
 	c := exec.Command("go", args...)
 	c.Dir = dir
-	c.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOTOOLCHAIN=local")
+	c.Env = append(os.Environ(), "GOFLAGS=-mod=mod "+BuildFlags, "GOTOOLCHAIN=local")
 	return c
+}
+
+// CheckCompiles checks that a project is tidy, and vets it, which compiles it.
+func CheckCompiles(t testing.TB, dir string) {
+	t.Helper()
+	CheckTidy(t, dir)
+	RunGo(t, dir, nil, "vet", "-tags=e2e", "./...")
+}
+
+// CheckTidy checks that go mod tidy would change nothing.
+func CheckTidy(t testing.TB, dir string) {
+	t.Helper()
+	RunGo(t, dir, nil, "mod", "tidy", "-diff")
 }
 
 // GoEnv returns a setting of the go command.

@@ -1,14 +1,10 @@
 package clitest
 
 import (
-	"flag"
 	"path/filepath"
 	"strings"
 	"testing"
 )
-
-// Update is the flag -update: rewrite the golden trees and scripts with the current output.
-var Update = flag.Bool("update", false, "rewrite golden trees and scripts with the current output")
 
 // GoldenProjects returns the names of the golden projects below testdata; NAME.commands holds the commands that make NAME.
 func GoldenProjects(t *testing.T) []string {

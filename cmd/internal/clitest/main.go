@@ -17,13 +17,24 @@ import (
 // as operon.
 func Main(m *testing.M) {
 	runAsProgram()
+	setBuildEnv()
 	os.Exit(m.Run())
 }
 
 // ScriptMain is Main for packages with testscripts, which call operon by this name and as operator-sdk.
 func ScriptMain(m *testing.M) {
 	runAsProgram()
+	setBuildEnv()
 	testscript.Main(m, map[string]func(){"operon": program, "operator-sdk": program})
+}
+
+// setBuildEnv makes the go commands of all child processes build alike; see BuildFlags.
+func setBuildEnv() {
+	for name, value := range map[string]string{"GOFLAGS": BuildFlags, "CGO_ENABLED": "0"} {
+		if err := os.Setenv(name, value); err != nil {
+			panic(err)
+		}
+	}
 }
 
 // program is what a script calls as operon or operator-sdk.

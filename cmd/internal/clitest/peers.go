@@ -18,7 +18,7 @@ func RunPeer(t *testing.T, program, dir string, args ...string) {
 	t.Helper()
 	c := exec.Command(program, args...)
 	c.Dir = dir
-	c.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOTOOLCHAIN=local")
+	c.Env = append(os.Environ(), "GOFLAGS=-mod=mod "+BuildFlags, "GOTOOLCHAIN=local")
 	if out, err := c.CombinedOutput(); err != nil {
 		t.Fatalf("kubebuilder %s: %v\n%s", strings.Join(args, " "), err, out)
 	}
@@ -33,7 +33,7 @@ func RunProjectTests(t *testing.T, dir string, packages ...string) {
 		t.Fatal(err)
 	}
 	env := []string{"KUBEBUILDER_ASSETS=" + assets.Dir, "KUBEBUILDER_CONTROLPLANE_START_TIMEOUT=3m"}
-	out := RunGo(t, dir, env, "test", "-p", "1", "./...")
+	out := RunGo(t, dir, env, "test", "-vet=off", "-p", "1", "./...")
 	for _, pkg := range packages {
 		if !strings.Contains(out, "ok  \texample.com/walk/"+pkg+"\t") {
 			t.Errorf("no tests of %s ran:\n%s", pkg, out)

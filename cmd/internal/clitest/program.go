@@ -56,8 +56,8 @@ func buildProgram(dir, pkg string) (string, error) {
 		return program, os.Chtimes(entry, now, now)
 	}
 	partial := program + ".partial"
-	c := GoCommand(dir, "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", partial, pkg)
-	c.Env = append(c.Env, "GOFLAGS=-mod=readonly", "CGO_ENABLED=0")
+	c := GoCommand(dir, "build", "-buildvcs=false", "-o", partial, pkg)
+	c.Env = append(c.Env, "GOFLAGS=-mod=readonly "+BuildFlags)
 	if out, err := c.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("%w\n%s", err, out)
 	}

@@ -70,13 +70,12 @@ func makeVariants(t *testing.T, variants map[string][]string) {
 				clitest.MustRun(t, dir, strings.Fields(command)...)
 				clitest.CheckFormat(t, dir)
 				clitest.CheckOverlays(t, dir)
-				clitest.RunGo(t, dir, nil, "mod", "tidy", "-diff")
+				clitest.CheckTidy(t, dir)
 				if t.Failed() {
 					t.Fatalf("after %s", command)
 				}
 			}
-			clitest.RunGo(t, dir, nil, "build", "./...")
-			clitest.RunGo(t, dir, nil, "vet", "-tags", "e2e", "./...")
+			clitest.CheckCompiles(t, dir)
 			if !strings.Contains(commands[0], "--namespaced") { // controller-gen is not told of the namespace here
 				clitest.CheckControllerGen(t, dir)
 			}

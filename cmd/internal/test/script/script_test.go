@@ -27,7 +27,8 @@ func TestScript(t *testing.T) {
 			// The module and build caches of the machine serve the scripts; nothing else of it does.
 			env.Setenv("GOMODCACHE", clitest.GoEnv(t, "GOMODCACHE"))
 			env.Setenv("GOCACHE", clitest.GoEnv(t, "GOCACHE"))
-			env.Setenv("GOFLAGS", "")
+			env.Setenv("GOFLAGS", clitest.BuildFlags)
+			env.Setenv("CGO_ENABLED", "0")
 			env.Setenv("GOTOOLCHAIN", "local")
 			env.Setenv("GOPROXY", "off")
 			// The folder with nothing but operon in it.

@@ -48,7 +48,8 @@ func TestWalkthrough(t *testing.T) {
 func walkthroughEnv(t *testing.T, env *testscript.Env) error {
 	env.Setenv("GOMODCACHE", clitest.GoEnv(t, "GOMODCACHE"))
 	env.Setenv("GOCACHE", clitest.GoEnv(t, "GOCACHE"))
-	env.Setenv("GOFLAGS", "")
+	env.Setenv("GOFLAGS", clitest.BuildFlags)
+	env.Setenv("CGO_ENABLED", "0")
 	env.Setenv("GOTOOLCHAIN", "local")
 	env.Setenv("GOPROXY", "off")
 	env.Setenv("HOME", env.WorkDir)
@@ -90,7 +91,7 @@ func startProgram(ts *testscript.TestScript, _ bool, args []string) {
 	}
 	p.c, p.done = exec.Command(path, args[1:]...), make(chan struct{})
 	p.c.Dir, p.c.Stdout, p.c.Stderr, p.c.WaitDelay = ts.MkAbs("."), p, p, 10*time.Second
-	for _, name := range []string{"PATH", "HOME", "KUBECONFIG", "GOMODCACHE", "GOCACHE", "GOFLAGS", "GOTOOLCHAIN", "GOPROXY", "TMPDIR"} {
+	for _, name := range []string{"PATH", "HOME", "KUBECONFIG", "GOMODCACHE", "GOCACHE", "GOFLAGS", "CGO_ENABLED", "GOTOOLCHAIN", "GOPROXY", "TMPDIR"} {
 		p.c.Env = append(p.c.Env, name+"="+ts.Getenv(name))
 	}
 	ts.Check(p.c.Start())

@@ -51,13 +51,13 @@ func TestModernize(t *testing.T) {
 			if code, _, said := clitest.Run(t, dir, "", "upgrade"); code != 0 || !strings.HasSuffix(said, "next: review what changed, then 'make test'\n") {
 				t.Fatalf("upgrade: exit code %d\n%s", code, said)
 			}
-			offline := []string{"GOFLAGS=-mod=readonly", "GOPROXY=off"}
-			clitest.RunGo(t, dir, offline, "vet", "./...")
+			offline := []string{"GOFLAGS=-mod=readonly " + clitest.BuildFlags, "GOPROXY=off"}
+			clitest.RunGo(t, dir, offline, "vet", "-tags=e2e", "./...")
 			if out := clitest.RunGo(t, dir, offline, "mod", "tidy", "-diff"); out != "" {
 				t.Errorf("not tidy:\n%s", out)
 			}
 			clitest.RunGo(t, dir, append(offline, "KUBEBUILDER_ASSETS="+assets.Dir, "KUBEBUILDER_CONTROLPLANE_START_TIMEOUT=3m",
-				"KUBEBUILDER_CONTROLPLANE_STOP_TIMEOUT=3m"), "test", "./internal/...")
+				"KUBEBUILDER_CONTROLPLANE_STOP_TIMEOUT=3m"), "test", "-vet=off", "./internal/...")
 			if code, _, said := clitest.Run(t, dir, "", "upgrade", "--check"); code != 0 {
 				t.Errorf("--check afterwards: exit code %d\n%s", code, said)
 			}

@@ -215,10 +215,7 @@ func (s *stroll) check() {
 
 // checkWhole holds what takes a compiler.
 func (s *stroll) checkWhole() {
-	clitest.RunGo(s.tb, s.dir, nil, "build", "./...")
-	clitest.RunGo(s.tb, s.dir, nil, "vet", "./...")
-	clitest.RunGo(s.tb, s.dir, nil, "vet", "-tags=e2e", "./test/...")
-	clitest.RunGo(s.tb, s.dir, nil, "mod", "tidy", "-diff")
+	clitest.CheckCompiles(s.tb, s.dir)
 	clitest.CheckControllerGen(s.tb, s.dir)
 }
 
