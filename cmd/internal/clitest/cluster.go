@@ -24,6 +24,7 @@ type Cluster struct {
 
 func StartCluster(t *testing.T) *Cluster {
 	t.Helper()
+	SkipIfShort(t, "it starts a control plane")
 	assets, err := ControlPlaneAssets()
 	if err != nil {
 		t.Fatal(err)

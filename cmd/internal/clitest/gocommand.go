@@ -46,17 +46,31 @@ func GoCommand(dir string, args ...string) *exec.Cmd {
 	return c
 }
 
-// CheckCompiles checks that a project is tidy, and vets it, which compiles it.
+// CheckCompiles checks that a project is tidy, and vets it, which compiles it. In short mode it does neither.
 func CheckCompiles(t testing.TB, dir string) {
 	t.Helper()
 	CheckTidy(t, dir)
-	RunGo(t, dir, nil, "vet", "-tags=e2e", "./...")
+	CheckVet(t, dir, "./...")
 }
 
-// CheckTidy checks that go mod tidy would change nothing.
+// CheckVet vets packages of a project and their tests, also those for the end-to-end test. In short mode it does not.
+func CheckVet(t testing.TB, dir string, packages string) {
+	t.Helper()
+	if testing.Short() {
+		t.Log("-short: not compiled")
+		return
+	}
+	checkOnce(t, dir, func() { RunGo(t, dir, nil, "vet", "-tags=e2e", packages) }, "vet", packages)
+}
+
+// CheckTidy checks that go mod tidy would change nothing. In short mode it does not.
 func CheckTidy(t testing.TB, dir string) {
 	t.Helper()
-	RunGo(t, dir, nil, "mod", "tidy", "-diff")
+	if testing.Short() {
+		t.Log("-short: go.mod is not checked")
+		return
+	}
+	checkOnce(t, dir, func() { RunGo(t, dir, nil, "mod", "tidy", "-diff") }, "tidy")
 }
 
 // GoEnv returns a setting of the go command.

@@ -67,11 +67,15 @@ func (p *Process) Output() string {
 	return p.out.String()
 }
 
-// StartProcess starts the test binary as operon, with env added to its environment; see Main.
+// StartProcess starts the test binary as operon, with env added to its environment; see Main. In short mode it skips the
+// test of a run.
 func StartProcess(t *testing.T, dir string, env []string, args ...string) *Process {
 	t.Helper()
-	if _, err := WorkloadAssets(); err != nil {
-		t.Fatal(err)
+	if args[0] == "run" {
+		SkipIfShort(t, "it starts a control plane")
+		if _, err := WorkloadAssets(); err != nil {
+			t.Fatal(err)
+		}
 	}
 	p := &Process{t: t, TempDir: t.TempDir(), Done: make(chan struct{})}
 	p.Cmd = exec.Command(os.Args[0], args...)

@@ -2,18 +2,30 @@ package clitest
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"net"
 	"path/filepath"
 	"testing"
+
+	"github.com/gofrs/flock"
 )
 
-// SetFreeWebhookPort makes a project's manager serve webhooks on a free port, as tests run in parallel, and returns it.
-// It is below the ports that systems assign to listeners without one.
+// SetFreeWebhookPort makes a project's manager serve webhooks on a port that is free until the test ends, and returns
+// it. The same few ports are used again and again, so that the cache has the manager; see BuildProgram. They are below
+// those that systems assign to listeners without one.
 func SetFreeWebhookPort(t *testing.T, dir string) int {
 	t.Helper()
-	for range 100 {
-		port := 20000 + rand.IntN(10000)
+	locks, err := cacheDir("locks")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for port := 20100; port < 20200; port++ {
+		lock := flock.New(filepath.Join(locks, fmt.Sprintf("port-%d", port)))
+		if locked, err := lock.TryLock(); err != nil {
+			t.Fatal(err)
+		} else if !locked {
+			continue
+		}
+		t.Cleanup(func() { _ = lock.Unlock() }) // the end of the process unlocks it, too
 		listener, err := net.Listen("tcp", fmt.Sprintf(":%d", port))
 		if err != nil {
 			continue

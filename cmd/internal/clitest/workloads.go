@@ -25,6 +25,7 @@ type WorkloadCluster struct {
 // StartWorkloadCluster starts one that ends with the test.
 func StartWorkloadCluster(t *testing.T) *WorkloadCluster {
 	t.Helper()
+	SkipIfShort(t, "it starts a control plane")
 	assets, err := WorkloadAssets()
 	if err != nil {
 		t.Fatal(err)

@@ -24,11 +24,11 @@ func TestKillAtEveryWrite(t *testing.T) {
 		name    string
 		before  [][]string
 		command []string
-		// stride is how many changes lie between two kills, for commands that take long.
+		// stride is how many changes lie between two kills, 1 with -thorough.
 		stride int
 	}{
-		{name: "init", command: initialise, stride: 1},
-		{name: "create api", before: [][]string{initialise}, command: create, stride: 1},
+		{name: "init", command: initialise, stride: 7},
+		{name: "create api", before: [][]string{initialise}, command: create, stride: 5},
 		{name: "create webhook", before: [][]string{initialise, create}, command: webhooks, stride: 5},
 		{name: "edit", before: [][]string{initialise, create}, command: []string{"edit", "--multigroup"}, stride: 11},
 		{name: "bundle", before: [][]string{initialise, create}, command: []string{"bundle", "--version", "0.0.1", "--image", "example.com/crash:v1"}, stride: 7},
@@ -43,10 +43,14 @@ func TestKillAtEveryWrite(t *testing.T) {
 			for _, args := range tc.before {
 				clitest.MustRun(t, base, args...)
 			}
+			stride := tc.stride
+			if *clitest.Thorough {
+				stride = 1
+			}
 			want := clitest.CopyTree(t, base)
 			clitest.MustRun(t, want, tc.command...)
 			killed := 0
-			for n := 1; ; n += tc.stride {
+			for n := 1; ; n += stride {
 				dir := clitest.CopyTree(t, base)
 				err := operonProcess(dir, n, tc.command...)
 				if err == nil {

@@ -38,5 +38,5 @@ func TestImagesOfOneKind(t *testing.T) {
 			t.Errorf("%s is another after the same was created again", name)
 		}
 	}
-	clitest.RunGo(t, dir, nil, "vet", "-tags=e2e", "./...")
+	clitest.CheckVet(t, dir, "./...")
 }

@@ -59,10 +59,7 @@ func TestWebhookVariants(t *testing.T) {
 // tests, those of the scaffold among them, must see defaults, rejections and conversions.
 func TestWebhooksAtWork(t *testing.T) {
 	t.Parallel()
-	assets, err := clitest.ControlPlaneAssets()
-	if err != nil {
-		t.Fatal(err)
-	}
+	clitest.SkipIfShort(t, "it runs the tests of a project")
 	dir := filepath.Join(t.TempDir(), "work")
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		t.Fatal(err)
@@ -102,15 +99,8 @@ var _ = Describe("Memcached validation webhook"`)
 	clitest.Substitute(t, convert, "\t\terr := k8sClient.Create(ctx, obj)\n", "\t\tobj.Spec.Foo = new(\"carried\")\n\t\terr := k8sClient.Create(ctx, obj)\n")
 	clitest.Substitute(t, convert, "\t\tExpect(converted.UID)", "\t\tExpect(converted.Spec.Foo).To(HaveValue(Equal(\"carried\")))\n\t\tExpect(converted.UID)")
 	clitest.CheckFormat(t, dir)
-	out := clitest.RunGo(t, dir, []string{"KUBEBUILDER_ASSETS=" + assets.Dir}, "test", "-vet=off", "-v", "./api/...", "./internal/webhook/...")
-	for _, suite := range []string{"ok  \texample.com/work/api/v1alpha1", "ok  \texample.com/work/internal/webhook/v1\t", "ok  \texample.com/work/internal/webhook/v1alpha1"} {
-		if !strings.Contains(out, suite) {
-			t.Errorf("%q did not run:\n%s", suite, out)
-		}
-	}
-	if strings.Contains(out, "SKIPPED") || strings.Contains(out, " 1 Skipped") {
-		t.Errorf("a spec was skipped:\n%s", out)
-	}
+	clitest.CheckProjectTests(t, dir, []string{"-v", "./api/...", "./internal/webhook/..."},
+		"ok  \texample.com/work/api/v1alpha1", "ok  \texample.com/work/internal/webhook/v1\t", "ok  \texample.com/work/internal/webhook/v1alpha1")
 
 	// A conversion that loses what it carried over is caught by the test of the scaffold.
 	lossy := filepath.Join(dir, "api", "v1alpha1", "memcached_conversion.go")
@@ -176,5 +166,5 @@ func TestForceKeepsTheUsersCode(t *testing.T) {
 		t.Errorf("--force without a path changes it:\n%s", again)
 	}
 	clitest.CheckFormat(t, dir)
-	clitest.RunGo(t, dir, nil, "vet", "-tags=e2e", "./internal/...")
+	clitest.CheckVet(t, dir, "./internal/...")
 }

@@ -49,7 +49,7 @@ func TestEditMultigroup(t *testing.T) {
 		"internal/controller/sub/sub.go":     "// Package sub stays.\npackage sub\n",
 		"config/rbac/redis_viewer_role.yaml": strings.Replace(clitest.ReadTree(t, dir)["config/rbac/redis_viewer_role.yaml"], "rules:", "# mine\nrules:", 1),
 	})
-	clitest.RunGo(t, dir, nil, "vet", "-tags=e2e", "./...")
+	clitest.CheckVet(t, dir, "./...")
 	before := clitest.ReadTree(t, dir)
 	clitest.MustRun(t, dir, "edit", "--multigroup")
 	after := clitest.ReadTree(t, dir)
@@ -60,11 +60,7 @@ func TestEditMultigroup(t *testing.T) {
 	clitest.WriteFiles(t, dir, map[string]string{"internal/tool/tool.go": string(formatted)})
 	checkWhole(t, dir)
 	clitest.CheckControllerGen(t, dir)
-	assets, err := clitest.ControlPlaneAssets()
-	if err != nil {
-		t.Fatal(err)
-	}
-	clitest.RunGo(t, dir, []string{"KUBEBUILDER_ASSETS=" + assets.Dir}, "test", "-vet=off", "./internal/controller/apps", "./internal/controller/cache")
+	clitest.CheckProjectTests(t, dir, []string{"./internal/controller/apps", "./internal/controller/cache"}, "ok  \t")
 	for name, want := range map[string]string{
 		"internal/controller/cache/retry.go":       strings.Replace(before["internal/controller/retry.go"], "package controller", "package cache", 1),
 		"internal/controller/apps/rollout.go":      strings.Replace(before["internal/controller/rollout.go"], "package controller", "package apps", 1),

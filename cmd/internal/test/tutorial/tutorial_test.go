@@ -16,6 +16,7 @@ import (
 // succeed and print what the README says, every edit must apply, and nothing may be left.
 func TestTutorial(t *testing.T) {
 	t.Parallel()
+	clitest.SkipIfShort(t, "it starts control planes")
 	if runtime.GOOS == "windows" {
 		t.Skip("the tutorial runs make and a POSIX shell")
 	}

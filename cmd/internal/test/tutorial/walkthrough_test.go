@@ -21,6 +21,7 @@ import (
 // with what does it instead. The introductions among them have no commands.
 func TestWalkthrough(t *testing.T) {
 	t.Parallel()
+	clitest.SkipIfShort(t, "it starts control planes")
 	if runtime.GOOS == "windows" {
 		t.Skip("the tutorials run make and a POSIX shell")
 	}

@@ -149,7 +149,7 @@ func TestUpgradeOfLayout(t *testing.T) {
 			}
 		}
 	}
-	clitest.RunProjectTests(t, dir, "internal/controller")
+	clitest.CheckProjectTests(t, dir, []string{"./..."}, "ok  \texample.com/walk/internal/controller\t")
 	noUpgrade(t, dir)
 }
 

@@ -231,17 +231,7 @@ func moved(name string) string {
 // runTests runs a project's own tests, on a real API server.
 func (p olderTree) runTests(t *testing.T, dir string) {
 	t.Helper()
-	assets, err := clitest.ControlPlaneAssets()
-	if err != nil {
-		t.Fatal(err)
-	}
-	env := []string{"KUBEBUILDER_ASSETS=" + assets.Dir, "KUBEBUILDER_CONTROLPLANE_START_TIMEOUT=3m"}
-	out := clitest.RunGo(t, dir, env, "test", "-vet=off", "-p", "1", "-v", "./...")
-	for _, name := range []string{"TestWanted", "TestAPIs"} {
-		if !strings.Contains(out, "--- PASS: "+name) {
-			t.Errorf("%s did not run:\n%s", name, out)
-		}
-	}
+	clitest.CheckProjectTests(t, dir, []string{"-v", "./..."}, "--- PASS: TestWanted", "--- PASS: TestAPIs")
 }
 
 // TestUpgradeOfOldProjects upgrades the tutorials' projects, with edits in every file: each edit is there

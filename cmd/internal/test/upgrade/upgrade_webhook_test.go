@@ -92,7 +92,7 @@ func TestUpgradeOfWebhooks(t *testing.T) {
 			t.Errorf("%s is still there", name)
 		}
 	}
-	clitest.RunProjectTests(t, dir, "api/v1", "internal/webhook/v1")
+	clitest.CheckProjectTests(t, dir, []string{"./..."}, "ok  \texample.com/walk/api/v1\t", "ok  \texample.com/walk/internal/webhook/v1\t")
 }
 
 // TestUpgradeOfOlderWebhooks does so with the layout before and several groups, where validation gives no warnings.
@@ -141,7 +141,7 @@ var _ = Describe("mine", func() {
 		"internal/webhook/cache/v1/webhook_suite_test.go": {"\t\tAttachControlPlaneOutput: false, // mine\n", `filepath.Join("..", "..", "..", "..", "config", "webhook")`},
 		"internal/webhook/ship/v1/webhook_suite_test.go":  {"func binaryAssets() string"},
 	})
-	clitest.RunProjectTests(t, dir, "internal/webhook/cache/v1", "internal/webhook/ship/v1")
+	clitest.CheckProjectTests(t, dir, []string{"./..."}, "ok  \texample.com/walk/internal/webhook/cache/v1\t", "ok  \texample.com/walk/internal/webhook/ship/v1\t")
 }
 
 // oldWebhooks makes a project with kubebuilder 3 and edits it.
