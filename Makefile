@@ -3,6 +3,13 @@
 GO ?= go
 BIN := bin/operon
 
+# Builds share the build cache if they have the same flags, so all targets have these, as tests have where they build.
+export CGO_ENABLED := 0
+export GOFLAGS := -trimpath $(GOFLAGS)
+
+# $(call timed,NAME,COMMAND) runs a command and prints how long it took, also when it fails.
+timed = @start=$$(date +%s); $(2); code=$$?; echo "==> $(1): $$(($$(date +%s) - start)) s"; exit $$code
+
 # ./... does not include the packages below testdata.
 ALL := ./... ./testdata/bench ./testdata/cases ./testdata/e2e/... ./testdata/fresh ./testdata/fuzz ./testdata/tutorial ./testdata/typecheck
 
@@ -12,6 +19,9 @@ COMMIT = $(if $(wildcard .git),$(shell git describe --always --abbrev=40 --exclu
 COMMIT_DATE = $(if $(COMMIT),$(shell TZ=UTC0 git log -1 --date=format-local:%Y-%m-%dT%H:%M:%SZ --format=%cd))
 LDFLAGS = -s -w$(if $(COMMIT), -X $(MODULE)/cmd.commit=$(COMMIT) -X $(MODULE)/cmd.commitDate=$(COMMIT_DATE))
 MODULE := github.com/operon-sdk/operon
+
+# The other supported systems.
+SYSTEMS := darwin,windows
 
 .DEFAULT_GOAL := build
 .PHONY: build
@@ -23,12 +33,19 @@ build: ## Build bin/operon
 .PHONY: control-plane
 control-plane: build ## Find or build the etcd and kube-apiserver that tests run against
 	@echo "==> the test control plane (found, or built once from source: 5 to 15 minutes on 2 cores)"
-	$(BIN) tool setup-envtest use 1.36 -p path
+	$(call timed,control plane,$(BIN) tool setup-envtest use 1.36 -p path)
 
 .PHONY: test
 test: control-plane vet ## Run all tests, the ones on a real API server too
-	@echo "==> tests (with cold caches up to 40 minutes on 2 cores, warm about 15)"
-	$(GO) test -timeout 60m ./...
+	$(call timed,tests,$(GO) test -timeout 60m ./...)
+
+.PHONY: test-short
+test-short: ## Run the tests that take neither a control plane nor a compiler
+	$(call timed,short tests,$(GO) test -short ./...)
+
+.PHONY: test-thorough
+test-thorough: control-plane ## Run the tests of commands without reusing results, and check more often
+	$(call timed,thorough tests,$(GO) test -timeout 5h ./cmd/internal/test/... -thorough)
 
 .PHONY: e2e
 e2e: build ## Run the end-to-end tests on a real node made here (Linux, root), or on the cluster of KUBECONFIG
@@ -37,8 +54,8 @@ e2e: build ## Run the end-to-end tests on a real node made here (Linux, root), o
 
 .PHONY: vet
 vet: ## Vet for this system and type-check for the other supported ones
-	$(GO) vet $(ALL)
-	$(GO) run ./testdata/typecheck -systems darwin,windows $(ALL)
+	$(call timed,vet,$(GO) vet $(ALL))
+	$(call timed,type checks for other systems,$(GO) run ./testdata/typecheck -systems $(SYSTEMS) $(ALL))
 
 FUZZTIME ?= 5s
 
