@@ -116,14 +116,18 @@ func (c *cleanup) resources(ctx context.Context, crd *kube.Object) ([]*kube.Obje
 // converting repeats a request for as long as the operator does not convert custom resources that are stored in another
 // version. It may be about to restart.
 func (c *cleanup) converting(ctx context.Context, do func() error) error {
+	var failed error // the last failed conversion
 	for {
 		err := do()
-		if !notConverted(err) {
+		switch {
+		case notConverted(err):
+			failed = err
+			c.wait("waiting for the operator to convert custom resources: %v", err)
+		case failed == nil || ctx.Err() == nil:
 			return err
 		}
-		c.wait("waiting for the operator to convert custom resources: %v", err)
 		if !pause(ctx) {
-			return fmt.Errorf("%w\nthe operator does not convert custom resources, and its log may say why; with its ClusterServiceVersion OLM takes the conversion back: delete that if the operator cannot be mended", err)
+			return fmt.Errorf("%w\nthe operator does not convert custom resources, and its log may say why; with its ClusterServiceVersion OLM takes the conversion back: delete that if the operator cannot be mended", failed)
 		}
 	}
 }

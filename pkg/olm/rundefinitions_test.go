@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/operon-sdk/operon/pkg/kube"
 )
@@ -19,6 +18,8 @@ import (
 func TestCleanupAwaitsConversion(t *testing.T) {
 	t.Parallel()
 	left := 2
+	var end context.CancelCauseFunc
+	timeUp := errors.New("time is up")
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case r.URL.Path != "/apis/example.com/v2/mails":
@@ -27,6 +28,9 @@ func TestCleanupAwaitsConversion(t *testing.T) {
 			fmt.Fprint(w, `{"apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadataList", "items": [{"metadata": {"name": "m", "namespace": "n"}}]}`)
 		default:
 			left--
+			if left == 10 {
+				end(timeUp)
+			}
 			w.Header().Set("Content-Type", "application/json")
 			w.WriteHeader(http.StatusInternalServerError)
 			fmt.Fprint(w, `{"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": 500,
@@ -55,11 +59,18 @@ func TestCleanupAwaitsConversion(t *testing.T) {
 		t.Errorf("it says %q", said)
 	}
 
-	left = 1000
-	ctx, end := context.WithTimeoutCause(t.Context(), time.Second, errors.New("time is up"))
-	defer end()
-	_, err = c.resources(ctx, crd)
-	if err == nil || !strings.Contains(err.Error(), "with its ClusterServiceVersion OLM takes the conversion back") {
-		t.Errorf("in vain, it ends with %v", err)
+	for _, during := range []bool{false, true} { // when the time is up: between two requests, or during the second one
+		var ctx context.Context
+		ctx, end = context.WithCancelCause(t.Context())
+		left = 12
+		c.Progress = func(Event) {
+			if !during {
+				end(timeUp)
+			}
+		}
+		_, err = c.resources(ctx, crd)
+		if err == nil || !strings.Contains(err.Error(), "with its ClusterServiceVersion OLM takes the conversion back") {
+			t.Errorf("time up during a request: %t; got error %v", during, err)
+		}
 	}
 }
