@@ -37,6 +37,7 @@ func BuildOver(dir, folder string, files map[string][]byte) ([]byte, error) {
 }
 
 func buildOn(dir string, fsys filesys.FileSystem, folder string) ([]byte, error) {
+	shortenSchema()
 	options := krusty.MakeDefaultOptions()
 	// As on kustomize's command line: namespaces and CRDs first, unless the kustomization orders otherwise.
 	options.Reorder = krusty.ReorderOptionUnspecified
@@ -88,6 +89,7 @@ func SetImage(ctx context.Context, dir, folder, name, ref string, files map[stri
 // Kustomize runs the kustomize command line in this process: build, edit, create, localize, openapi
 // and version, with kustomize's own flags. Relative paths are taken from dir.
 func Kustomize(ctx context.Context, dir string, args []string, out, errOut io.Writer) error {
+	shortenSchema()
 	fsys := newRootedFS(dir)
 	deps := provider.NewDefaultDepProvider()
 	buildCommand := build.NewCmdBuild(fsys, build.MakeHelp(konfig.ProgramName, "build"), out)
