@@ -64,7 +64,7 @@ type Result struct {
 }
 
 // Generate generates the files of a project. It writes nothing outside of CacheDir, and starts no process
-// but go list, and that only where types changed.
+// but go list, and that only where types changed and imports or modules did, too.
 //
 // What is wrong with the source is returned as Findings, all at once. Other errors wrap ErrGoMissing,
 // ErrModulesMissing or ErrHeaderMissing where these say what to do.
@@ -139,11 +139,16 @@ type generation struct {
 	header  []byte
 	syntax  *syntax
 
-	// base identifies all inputs but Go files; toolchain identifies the Go installation.
-	base      digest
-	toolchain []byte
-	goroot    string
-	caches    []string
+	// base identifies all inputs but Go files; modules identifies those among them that decide what the go command
+	// says about dependencies; toolchain identifies the Go installation.
+	base, modules digest
+	toolchain     []byte
+	goroot        string
+	caches        []string
+	// roots are the packages of all units, of which those of one run may need some only.
+	roots []*parsed
+	// required are the paths of the modules that the root module requires.
+	required []string
 }
 
 // generate makes all files. The witnesses are the inputs outside of the project, for generation.holds.
@@ -163,6 +168,7 @@ func (g *generation) generate(ctx context.Context) (*Result, []byte, error) {
 		return nil, nil, err
 	}
 	units := g.units()
+	g.roots = g.packagesOf(units)
 	witnesses := map[string]string{}
 	var stale []*unit
 	for _, u := range units {

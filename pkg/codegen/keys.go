@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"strings"
 
+	"golang.org/x/mod/modfile"
 	"golang.org/x/tools/go/packages"
 	"sigs.k8s.io/controller-tools/pkg/loader"
 )
@@ -21,24 +23,34 @@ const format = "1"
 // identify sets what all keys of this run have in common: everything but Go files that decides the output.
 func (g *generation) identify() {
 	g.caches = g.env.moduleCaches()
-	identity := g.env.identity()
+	var settings []byte
 	if g.goroot = g.env.goroot(); g.goroot != "" {
 		g.goroot += string(filepath.Separator)
 		g.toolchain, _ = os.ReadFile(filepath.Join(g.goroot, "VERSION"))
+		settings, _ = os.ReadFile(filepath.Join(g.goroot, "go.env"))
 	}
+	context := g.project.context
 	parts := [][]byte{
-		[]byte(format), []byte(ControllerToolsVersion), []byte(program()), identity, g.toolchain, g.header,
-		[]byte(fmt.Sprintf("%q", []string{g.opts.HeaderFile, g.opts.RoleName, g.opts.CRDDir, g.opts.RBACDir, g.opts.WebhookDir})),
-		{byte(g.opts.Generators)},
+		[]byte(format), g.env.identity(), g.toolchain, settings,
+		[]byte(fmt.Sprintf("%s %s %t", context.GOOS, context.GOARCH, context.CgoEnabled)),
 	}
 	for _, m := range g.project.modules {
 		for _, name := range []string{"go.mod", "go.sum", "vendor/modules.txt"} {
-			data, _ := g.project.read(filepath.ToSlash(filepath.Join(m.dir, name)))
+			data, _ := g.project.read(path.Join(m.dir, name))
 			parts = append(parts, []byte(m.dir), data)
 		}
+		parts = append(parts, g.replacements(m)...)
 	}
 	parts = append(parts, g.workspace()...)
-	g.base = digestOf(parts...)
+	g.modules = digestOf(parts...)
+	g.base = digestOf(
+		g.modules[:], []byte(ControllerToolsVersion), []byte(program()), g.header,
+		[]byte(fmt.Sprintf("%q", []string{g.opts.HeaderFile, g.opts.RoleName, g.opts.CRDDir, g.opts.RBACDir, g.opts.WebhookDir})),
+		[]byte{byte(g.opts.Generators)},
+	)
+	if flags := g.env.setting("GOFLAGS"); strings.Contains(flags, "-modfile") || strings.Contains(flags, "-overlay") {
+		g.store.dir = "" // they replace files that the keys are made of
+	}
 }
 
 // program identifies this build of the program, which decides the output too.
@@ -56,30 +68,78 @@ func program() string {
 	return strings.Join(lines, "\n")
 }
 
-// workspace is the content of the go.work that holds the project, if any.
+// replacements are the go.mod files of the folders that a module replaces others by. They take part in the choice of
+// versions whether the project imports anything from these folders or not.
+func (g *generation) replacements(m *module) [][]byte {
+	data, err := g.project.read(path.Join(m.dir, "go.mod"))
+	if err != nil {
+		return nil
+	}
+	file, err := modfile.Parse("go.mod", data, nil)
+	if err != nil {
+		return nil // the go command reports it
+	}
+	if m.dir == "." {
+		for _, r := range file.Require {
+			g.required = append(g.required, r.Mod.Path)
+		}
+	}
+	return goMods(g.project.abs(m.dir), file.Replace, nil)
+}
+
+// workspace is the content of the go.work that holds the project, if any, and of the go.mod files that it names.
 func (g *generation) workspace() [][]byte {
 	name := g.env.setting("GOWORK")
 	if name == "off" {
 		return nil
 	}
-	if work, ok := g.project.overlay["go.work"]; ok && name == "" {
-		return [][]byte{work, g.project.overlay["go.work.sum"]}
-	}
+	work, ok := g.project.overlay["go.work"]
+	sums := g.project.overlay["go.work.sum"]
 	dir := g.project.root
-	for name == "" {
-		if _, err := os.Stat(filepath.Join(dir, "go.work")); err == nil {
-			name = filepath.Join(dir, "go.work")
-			break
+	if !ok || name != "" {
+		for name == "" {
+			if _, err := os.Stat(filepath.Join(dir, "go.work")); err == nil {
+				name = filepath.Join(dir, "go.work")
+				break
+			}
+			parent := filepath.Dir(dir)
+			if parent == dir {
+				return nil
+			}
+			dir = parent
 		}
-		parent := filepath.Dir(dir)
-		if parent == dir {
-			return nil
-		}
-		dir = parent
+		dir = filepath.Dir(name)
+		work, _ = os.ReadFile(name)
+		sums, _ = os.ReadFile(name + ".sum")
 	}
-	work, _ := os.ReadFile(name)
-	sums, _ := os.ReadFile(name + ".sum")
-	return [][]byte{work, sums}
+	parts := [][]byte{work, sums}
+	if file, err := modfile.ParseWork("go.work", work, nil); err == nil {
+		parts = append(parts, goMods(dir, file.Replace, file.Use)...)
+	}
+	return parts
+}
+
+// goMods reads the go.mod files of the folders that directives of the go.mod or go.work in dir name.
+func goMods(dir string, replace []*modfile.Replace, use []*modfile.Use) [][]byte {
+	var named []string
+	for _, r := range replace {
+		if modfile.IsDirectoryPath(r.New.Path) {
+			named = append(named, r.New.Path)
+		}
+	}
+	for _, u := range use {
+		named = append(named, u.Path)
+	}
+	var parts [][]byte
+	for _, name := range named {
+		if !filepath.IsAbs(name) {
+			name = filepath.Join(dir, name)
+		}
+		data, _ := os.ReadFile(filepath.Join(name, "go.mod"))
+		sums, _ := os.ReadFile(filepath.Join(name, "go.sum"))
+		parts = append(parts, data, sums)
+	}
+	return parts
 }
 
 // wholeKey identifies all that the project itself puts into a result.
@@ -97,18 +157,8 @@ func (g *generation) wholeKey() digest {
 // unitKey identifies what a unit is made of: its packages and all packages of the project that they import.
 func (g *generation) unitKey(u *unit) digest {
 	seen := map[*parsed]bool{}
-	var reach func(*parsed)
-	reach = func(one *parsed) {
-		if one == nil || seen[one] {
-			return
-		}
+	for _, one := range g.closure(u.roots) {
 		seen[one] = true
-		for _, target := range one.imports {
-			reach(g.syntax.byPath[target])
-		}
-	}
-	for _, root := range u.roots {
-		reach(root)
 	}
 	parts := [][]byte{g.base[:], []byte(fmt.Sprintf("%q %v", u.group, u.copy))}
 	for _, root := range u.roots {
@@ -130,21 +180,24 @@ func (g *generation) unitKey(u *unit) digest {
 // of its content, one to a line.
 func (g *generation) witnesses(loaded []*loader.Package, u *unit) []byte {
 	dirs := map[string]string{}
-	visit(rootsOf(loaded, []*unit{u}), func(one *packages.Package) {
-		names := one.GoFiles
-		if len(names) == 0 {
-			names = one.OtherFiles
-		}
-		if len(names) == 0 || g.syntax.byPath[one.PkgPath] != nil || g.immutable(names) {
-			return
-		}
-		dir := filepath.Dir(names[0])
-		if rel, err := filepath.Rel(g.project.root, dir); err == nil {
-			dir = rel
-		}
-		dirs[filepath.ToSlash(dir)] = g.folder(dir)
-	})
+	visit(rootsOf(loaded, []*unit{u}), func(one *packages.Package) { g.witness(dirs, one) })
 	return encodeWitnesses(dirs)
+}
+
+// witness adds the folder of a package to dirs if it is one that witnesses lists.
+func (g *generation) witness(dirs map[string]string, one *packages.Package) {
+	names := one.GoFiles
+	if len(names) == 0 {
+		names = one.OtherFiles
+	}
+	if len(names) == 0 || g.syntax.byPath[one.PkgPath] != nil || g.immutable(names) {
+		return
+	}
+	dir := filepath.Dir(names[0])
+	if rel, err := filepath.Rel(g.project.root, dir); err == nil {
+		dir = rel
+	}
+	dirs[filepath.ToSlash(dir)] = g.folder(dir)
 }
 
 // folder is the digest of the Go files of a folder and of the go.mod that it belongs to.

@@ -3,6 +3,7 @@ package codegen
 import (
 	"context"
 	"path"
+	"slices"
 	"strings"
 
 	"golang.org/x/tools/go/packages"
@@ -67,19 +68,24 @@ func (g *generation) types(ctx context.Context, units []*unit) ([]*loader.Packag
 	return loaded, findings.err()
 }
 
-func (g *generation) attempt(ctx context.Context, units []*unit, reduced bool) ([]*loader.Package, Findings, error) {
-	var roots []*parsed
-	member := map[*parsed]bool{}
+// packagesOf lists the packages that units are made of.
+func (g *generation) packagesOf(units []*unit) []*parsed {
+	var list []*parsed
 	for _, one := range g.syntax.packages {
-		for _, u := range units {
-			for _, root := range u.roots {
-				if root == one && !member[one] {
-					roots, member[one] = append(roots, one), true
-				}
-			}
+		if slices.ContainsFunc(units, func(u *unit) bool { return slices.Contains(u.roots, one) }) {
+			list = append(list, one)
 		}
 	}
-	loaded, err := g.load(ctx, roots)
+	return list
+}
+
+func (g *generation) attempt(ctx context.Context, units []*unit, reduced bool) ([]*loader.Package, Findings, error) {
+	roots := g.packagesOf(units)
+	load := g.load
+	if reduced {
+		load = g.assemble
+	}
+	loaded, err := load(ctx, roots)
 	if err != nil {
 		return nil, nil, err
 	}
