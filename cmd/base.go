@@ -164,15 +164,11 @@ func (a *app) kustomization(tree *scaffold.Tree, o kustomizeOptions) error {
 
 // scaffoldFile is a file as init writes it.
 func scaffoldFile(name string, p scaffold.Project) ([]byte, error) {
-	rendered, err := scaffold.Render("init", scaffold.Data{Project: p})
-	if err != nil {
-		return nil, err
+	data, err := scaffold.RenderFile("init", name, scaffold.Data{Project: p})
+	if err == nil && data == nil {
+		err = fmt.Errorf("the scaffold has no %s", name)
 	}
-	data, ok := rendered.Files[name]
-	if !ok {
-		return nil, fmt.Errorf("the scaffold has no %s", name)
-	}
-	return data, nil
+	return data, err
 }
 
 // isScaffolded tells that a base is as init wrote it, so that nobody has described the operator yet.

@@ -2,7 +2,11 @@ package cmd
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/spf13/afero"
@@ -180,22 +184,18 @@ func (a *app) validateMade(ctx context.Context, tree *scaffold.Tree, o bundleOpt
 	if err != nil {
 		return fmt.Errorf("reading the bundle: %w", err)
 	}
-	files := afero.NewMemMapFs()
+	files := map[string][]byte{}
 	for _, name := range names {
-		content, err := tree.ReadFile(name)
-		if err != nil {
-			return fmt.Errorf("reading the bundle: %w", err)
-		}
-		if err := afero.WriteFile(files, strings.TrimPrefix(name, o.outputDir+"/"), content, 0o644); err != nil {
+		if files[name], err = tree.ReadFile(name); err != nil {
 			return fmt.Errorf("reading the bundle: %w", err)
 		}
 	}
-	result, err := validate.Bundle(ctx, validate.Source{FS: afero.NewIOFS(files), Name: o.outputDir}, validate.Options{Strict: o.strict})
+	findings, err := a.findings(ctx, tree.Root(), files, o)
 	if err != nil {
 		return err
 	}
 	var faults []string
-	for _, f := range result.Findings {
+	for _, f := range findings {
 		if f.Level == validate.Error {
 			faults = append(faults, f.String())
 		} else {
@@ -206,6 +206,32 @@ func (a *app) validateMade(ctx context.Context, tree *scaffold.Tree, o bundleOpt
 		return &usageError{err: fmt.Errorf("the bundle would not be valid, nothing was written:\n%s", strings.Join(faults, "\n"))}
 	}
 	return nil
+}
+
+// findings validates the files of a bundle, or takes what this build of the program found in the same files before.
+func (a *app) findings(ctx context.Context, root string, files map[string][]byte, o bundleOptions) ([]validate.Finding, error) {
+	key := fmt.Sprintf("%q %q %t", a.Build, o.outputDir, o.strict)
+	bundled := afero.NewMemMapFs()
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		key += fmt.Sprintf(" %q %x", name, sha256.Sum256(files[name]))
+		if err := afero.WriteFile(bundled, strings.TrimPrefix(name, o.outputDir+"/"), files[name], 0o644); err != nil {
+			return nil, fmt.Errorf("reading the bundle: %w", err)
+		}
+	}
+	if a.Build != "" {
+		var found []validate.Finding
+		if json.Unmarshal(a.recall(root, findingsRecord, key), &found) == nil {
+			return found, nil
+		}
+	}
+	result, err := validate.Bundle(ctx, validate.Source{FS: afero.NewIOFS(bundled), Name: o.outputDir}, validate.Options{Strict: o.strict})
+	if err != nil {
+		return nil, err
+	}
+	if data, err := json.Marshal(result.Findings); err == nil && a.Build != "" {
+		a.remember(root, findingsRecord, key, data)
+	}
+	return result.Findings, nil
 }
 
 // The folder of the manager's kustomization, and the image that stands for its own there.

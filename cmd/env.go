@@ -38,6 +38,9 @@ type Env struct {
 	Environ []string
 	// CacheDir is the user's cache folder, or empty where the system names none.
 	CacheDir string
+	// Build identifies this build of the program among all others; where it is empty, nothing is kept in the cache
+	// that another build could compute otherwise.
+	Build string
 	// PodDir is the folder of the service account's files in a pod, or empty; it need not be there.
 	PodDir string
 	// Now is the clock.
@@ -92,11 +95,26 @@ func System() (*Env, error) {
 		FS:          afero.NewOsFs(),
 		Environ:     os.Environ(),
 		CacheDir:    cache,
+		Build:       thisBuild(),
 		PodDir:      podFolder,
 		Now:         time.Now,
 		HTTP:        http.DefaultTransport,
 		Run:         run,
 	}, nil
+}
+
+// thisBuild identifies the file of this program by its size and time, since builds from a modified tree share all that
+// Go records of them. It is empty where the file cannot be found.
+func thisBuild() string {
+	file, err := os.Executable()
+	if err != nil {
+		return ""
+	}
+	info, err := os.Stat(file)
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprintf("%s %d %d", buildVersion().Version, info.Size(), info.ModTime().UnixNano())
 }
 
 // Getenv returns the last value of an environment variable, or nothing.

@@ -22,11 +22,13 @@ const (
 )
 
 // The kinds of records. A base's is what the code gave for it, a bundle's what was generated, by file; both tell
-// edits of a person from what has changed in the code. A build's is what kustomize made of which files.
+// edits of a person from what has changed in the code. A build's is what kustomize made of which files, and findings
+// are what validation found in which bundle.
 const (
-	baseRecord   = "base"
-	bundleRecord = "bundle"
-	buildRecord  = "build"
+	baseRecord     = "base"
+	bundleRecord   = "bundle"
+	buildRecord    = "build"
+	findingsRecord = "findings"
 )
 
 // memory is the folder of the cache with the records of a project, empty where there is no cache.

@@ -94,7 +94,7 @@ var modulePath = regexp.MustCompile(`[/\\]pkg[/\\]mod[/\\](.+@v.+)$`)
 
 var (
 	// commandPrefix is what the packages library and the loader write before what the go command said.
-	commandPrefix = regexp.MustCompile(`(?s)^load packages in root "[^"]*": (err: exit status \d+: stderr: )?(go: )?`)
+	commandPrefix = regexp.MustCompile(`(?s)^(load packages in root "[^"]*": )?(err: exit status \d+: stderr: )?(go: )?`)
 	// inModFile finds a place in go.mod and its like.
 	inModFile = regexp.MustCompile(`(?:^|\s|/)(go\.mod|go\.work|go\.sum):(\d+)(?::(\d+))?: (.*)`)
 )

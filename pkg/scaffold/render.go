@@ -30,11 +30,29 @@ type Rendered struct {
 // Render executes all templates of an event, the folder templates/go/<event>.
 // Go files come out formatted. An error names the template.
 func Render(event string, data Data) (*Rendered, error) {
+	return render(event, data, func(string) bool { return true })
+}
+
+// RenderFile does so with the one template for the file of an output path. It returns nil where the event has none.
+func RenderFile(event, name string, data Data) ([]byte, error) {
+	rendered, err := render(event, data, func(path string) bool { return path == name })
+	if err != nil {
+		return nil, err
+	}
+	return rendered.Files[name], nil
+}
+
+// render executes the templates of an event whose output paths are wanted.
+func render(event string, data Data, wanted func(path string) bool) (*Rendered, error) {
 	root := "go/" + event
 	out := &Rendered{Files: map[string][]byte{}, Inserts: map[string]map[string]string{}}
 	err := fs.WalkDir(templates.FS, root, func(p string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
+		}
+		name := strings.TrimPrefix(p, root+"/")
+		if !wanted(outputPath(strings.TrimSuffix(name, templateSuffix), data)) {
+			return nil
 		}
 		text, err := fs.ReadFile(templates.FS, p)
 		if err != nil {
@@ -46,7 +64,6 @@ func Render(event string, data Data) (*Rendered, error) {
 		if err != nil {
 			return err
 		}
-		name := strings.TrimPrefix(p, root+"/")
 		if insertInto, ok := strings.CutSuffix(name, insertSuffix); ok {
 			blocks, err := renderBlocks(tmpl, data)
 			if err != nil {
