@@ -20,6 +20,7 @@ import (
 // wholeProject is a copy of a golden project, with a cache of its own.
 type wholeProject struct {
 	dir, cache string
+	build      string // of the program, where not this one
 	now        time.Time
 }
 
@@ -55,6 +56,9 @@ func (p *wholeProject) run(t *testing.T, args ...string) (code int, out, errOut 
 		t.Fatal(err)
 	}
 	env.In, env.Out, env.Err, env.Dir, env.FS, env.CacheDir = strings.NewReader(""), &o, &e, p.dir, afero.NewOsFs(), p.cache
+	if p.build != "" {
+		env.Build = p.build
+	}
 	env.InTerminal, env.OutTerminal, env.ErrTerminal, env.InPipe, env.InFile = false, false, false, true, false
 	now := p.now
 	env.Now = func() time.Time { return now }

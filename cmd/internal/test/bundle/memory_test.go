@@ -45,3 +45,39 @@ func TestMemoryStaysSmall(t *testing.T) {
 		t.Errorf("exit code %d\n%s", code, errOut)
 	}
 }
+
+// TestFindingsAreKept expects the findings of an earlier run in the same files to be taken from the cache, where this
+// program and the bundle are the same.
+func TestFindingsAreKept(t *testing.T) {
+	t.Parallel()
+	p := newWholeProject(t, "minimal-operator")
+	const finding = "[channel-name]"
+	bundle := func() string {
+		t.Helper()
+		_, errOut := p.must(t, "bundle", "--version", "0.0.1")
+		return errOut
+	}
+	p.must(t, "bundle", "--version", "0.0.1", "--channels", "beta")
+	if first, again := bundle(), bundle(); !strings.Contains(first, finding) || again != first {
+		t.Fatalf("at first:\n%s\nthen:\n%s", first, again)
+	}
+	for name := range readTree(t, p.cache) {
+		if strings.HasPrefix(filepath.Base(name), "findings-") {
+			if err := os.WriteFile(filepath.Join(p.cache, name), []byte("[]"), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if kept := bundle(); strings.Contains(kept, finding) {
+		t.Errorf("the bundle was validated again:\n%s", kept)
+	}
+	p.build = "another"
+	if other := bundle(); !strings.Contains(other, finding) {
+		t.Errorf("another program did not validate the bundle:\n%s", other)
+	}
+	p.build = ""
+	p.replace(t, "bundle/metadata/annotations.yaml", "channels.v1: beta", "channels.v1: gamma")
+	if changed := bundle(); !strings.Contains(changed, finding) {
+		t.Errorf("another bundle was not validated:\n%s", changed)
+	}
+}
