@@ -96,7 +96,7 @@ func (r *localRun) embed(ctx context.Context) error {
 		return err
 	}
 	r.progressf("starting a control plane on this machine; its node and containers are simulated: pods become Running and Ready, but nothing runs in them")
-	options := controlplane.StartOptions{TempDir: r.Getenv("TMPDIR"), Environ: r.Environ, ServiceAccounts: true}
+	options := controlplane.StartOptions{TempDir: r.Getenv("TMPDIR"), Environ: r.Environ, ServiceAccounts: true, WithoutRoles: true}
 	if r.plane, err = controlplane.Start(ctx, assets, options); err != nil {
 		return err
 	}

@@ -103,8 +103,8 @@ func apiServerArgs(dir, etcdURL string, port int, o StartOptions) []string {
 }
 
 // waitReady polls the API server until it is ready, a server ends, or time is up.
-func (cp *ControlPlane) waitReady(ctx context.Context, timeout time.Duration) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("not ready within %s", timeout))
+func (cp *ControlPlane) waitReady(ctx context.Context, o StartOptions) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, o.Timeout, fmt.Errorf("not ready within %s", o.Timeout))
 	defer cancel()
 	client, err := cp.client()
 	if err != nil {
@@ -116,7 +116,11 @@ func (cp *ControlPlane) waitReady(ctx context.Context, timeout time.Duration) er
 	var last atomic.Pointer[error]
 	probing, stop := context.WithCancel(ctx)
 	var wg sync.WaitGroup
-	wg.Go(func() { cp.probeUntilReady(probing, client, &last, ready) })
+	address := cp.URL + "/readyz"
+	if o.WithoutRoles {
+		address += "?exclude=poststarthook/rbac/bootstrap-roles&exclude=poststarthook/scheduling/bootstrap-system-priority-classes"
+	}
+	wg.Go(func() { probeUntilReady(probing, client, address, cp.Token, &last, ready) })
 	defer wg.Wait()
 	defer stop()
 	select {
@@ -132,7 +136,7 @@ func (cp *ControlPlane) waitReady(ctx context.Context, timeout time.Duration) er
 }
 
 // probeUntilReady polls until a probe succeeds, and then closes ready; or until ctx ends.
-func (cp *ControlPlane) probeUntilReady(ctx context.Context, client *http.Client, last *atomic.Pointer[error], ready chan<- struct{}) {
+func probeUntilReady(ctx context.Context, client *http.Client, address, token string, last *atomic.Pointer[error], ready chan<- struct{}) {
 	ticker := time.NewTicker(50 * time.Millisecond)
 	defer ticker.Stop()
 	for {
@@ -140,7 +144,7 @@ func (cp *ControlPlane) probeUntilReady(ctx context.Context, client *http.Client
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
-			err := cp.probe(ctx, client)
+			err := probe(ctx, client, address, token)
 			if err == nil {
 				close(ready)
 				return
@@ -190,12 +194,12 @@ func (cp *ControlPlane) client() (*http.Client, error) {
 
 // probe asks the API server whether it is ready. The certificate tells that it is ours, and not one
 // that another program started on the same port.
-func (cp *ControlPlane) probe(ctx context.Context, client *http.Client) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, cp.URL+"/readyz", nil)
+func probe(ctx context.Context, client *http.Client, address, token string) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return err
 	}
-	request.Header.Set("Authorization", "Bearer "+cp.Token)
+	request.Header.Set("Authorization", "Bearer "+token)
 	response, err := client.Do(request)
 	if err != nil {
 		return err

@@ -34,6 +34,9 @@ type StartOptions struct {
 	// ServiceAccounts demands of pods that their service account exists, as a cluster does. Controllers
 	// have to make the default ones; see StartWorkloads.
 	ServiceAccounts bool
+	// WithoutRoles lets Start return before the API server has made the default roles and priority classes, which
+	// takes it another two seconds. The user of Kubeconfig needs no roles.
+	WithoutRoles bool
 
 	// ports chooses free ports; tests choose others.
 	ports func(n int) ([]int, error)
@@ -143,13 +146,13 @@ func startOnce(ctx context.Context, assets Assets, o StartOptions) (cp *ControlP
 	if err != nil {
 		return cp, err
 	}
-	// The API server waits for etcd by itself, and has enough to do meanwhile.
+	cp.waitListening(ctx, ports[0])
 	cp.api, err = startProcess(KubeAPIServer, assets.Path(KubeAPIServer),
 		append(apiServerArgs(dir.path, etcdURL, ports[1], o), o.APIServerArgs...), environ, dir.path, o.Log)
 	if err != nil {
 		return cp, err
 	}
-	if err := cp.waitReady(ctx, o.Timeout); err != nil {
+	if err := cp.waitReady(ctx, o); err != nil {
 		return cp, err
 	}
 	go func() {
@@ -160,6 +163,29 @@ func startOnce(ctx context.Context, assets Assets, o StartOptions) (cp *ControlP
 		}
 	}()
 	return cp, nil
+}
+
+// waitListening waits until etcd accepts connections, or ends. The API server would wait for etcd by itself, but after
+// one refused connection for a whole second; so longer than that is not waited.
+func (cp *ControlPlane) waitListening(ctx context.Context, port int) {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	ticker := time.NewTicker(5 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+		if err == nil {
+			_ = conn.Close()
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-cp.etcd.done:
+			return
+		case <-ticker.C:
+		}
+	}
 }
 
 // withCause adds the likely cause to an error of the file system.
