@@ -66,15 +66,27 @@ func (a *app) remember(root, kind, key string, data []byte) {
 	if old := a.recall(root, kind, key); old != nil && bytes.Equal(old, data) {
 		return
 	}
-	if _, err := a.FS.Stat(filepath.Join(dir, rootFile)); err != nil {
-		a.forgetProjects(filepath.Dir(dir))
-		if err := a.FS.MkdirAll(dir, 0o755); err != nil {
-			return
-		}
-		a.replaceFile(dir, rootFile, []byte(root))
+	if a.openMemory(root) == "" {
+		return
 	}
 	a.replaceFile(dir, kind+"-"+shortSum(key), data)
 	a.forgetRecords(dir, kind+"-")
+}
+
+// openMemory is memory, with the folder made where it is not there; empty where that cannot be done.
+func (a *app) openMemory(root string) string {
+	dir := a.memory(root)
+	if dir == "" {
+		return ""
+	}
+	if _, err := a.FS.Stat(filepath.Join(dir, rootFile)); err != nil {
+		a.forgetProjects(filepath.Dir(dir))
+		if err := a.FS.MkdirAll(dir, 0o755); err != nil {
+			return ""
+		}
+		a.replaceFile(dir, rootFile, []byte(root))
+	}
+	return dir
 }
 
 // replaceFile writes a file of the cache whole, whoever else writes it at the same time.

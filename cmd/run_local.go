@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -165,8 +166,12 @@ func (r *localRun) run(ctx context.Context) error {
 	if r.workspace, err = controlplane.NewWorkspace(r.Getenv("TMPDIR")); err != nil {
 		return err
 	}
+	kept := r.openMemory(r.o.root)
+	if kept != "" {
+		kept = filepath.Join(kept, "manager")
+	}
 	r.session, err = local.New(local.Options{
-		Root: r.o.root, Name: r.o.config.ProjectName(), Workspace: r.workspace.Path, Environ: r.Environ,
+		Root: r.o.root, Name: r.o.config.ProjectName(), Workspace: r.workspace.Path, Keep: kept, Environ: r.Environ,
 		Watched: r.o.config.Namespaced() || r.o.namespace != "", Webhooks: r.webhooks(),
 		Log: &local.PrefixWriter{Out: r.Out, Prefix: "manager | "},
 	})

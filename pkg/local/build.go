@@ -30,6 +30,9 @@ func (s *Session) Build(ctx context.Context) error {
 		name += ".exe"
 	}
 	binary := filepath.Join(s.o.Workspace, name)
+	if s.builds == 0 {
+		s.reuse(binary)
+	}
 	var out bytes.Buffer
 	err = controlplane.RunTied(ctx, controlplane.Command{
 		Dir: s.o.Root, Env: s.buildEnv(), Name: "go", Args: s.buildArgs(binary, pkg), Stdout: &out, Stderr: &out,
@@ -44,6 +47,7 @@ func (s *Session) Build(ctx context.Context) error {
 		}
 		return fmt.Errorf("%w: go build %s:\n%s", ErrBuild, pkg, text)
 	}
+	s.keep(binary)
 	s.builds++
 	s.stale = append(s.stale, s.binary)
 	s.binary, s.flags, s.port = binary, s.askFlags(ctx, binary), webhookPort(s.o.Root, pkg)

@@ -223,3 +223,42 @@ func TestPrefixWriter(t *testing.T) {
 		t.Errorf("got %q, want %q", out.String(), want)
 	}
 }
+
+// TestManagerIsKept expects go to link the manager in a new session only where the code has changed.
+func TestManagerIsKept(t *testing.T) {
+	t.Parallel()
+	root, kept := t.TempDir(), filepath.Join(t.TempDir(), "manager")
+	write(t, root, "go.mod", "module example.com/kept\n\ngo 1.24\n")
+	write(t, root, "cmd/main.go", "package main\n\nfunc main() { println(\"one\") }\n")
+	build := func() os.FileInfo {
+		t.Helper()
+		s, err := New(Options{Root: root, Workspace: t.TempDir(), Keep: kept, Environ: os.Environ()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Build(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		binary, err := os.ReadFile(s.binary)
+		if err != nil {
+			t.Fatal(err)
+		}
+		content, err := os.ReadFile(kept)
+		if err != nil || !bytes.Equal(content, binary) {
+			t.Fatalf("what is kept is not the manager: %v", err)
+		}
+		info, err := os.Stat(kept)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info
+	}
+	first, second := build(), build()
+	if !os.SameFile(first, second) {
+		t.Error("the manager was linked again without a change")
+	}
+	write(t, root, "cmd/main.go", "package main\n\nfunc main() { println(\"two\") }\n")
+	if third := build(); os.SameFile(second, third) {
+		t.Error("the manager was not linked again after a change")
+	}
+}

@@ -27,6 +27,8 @@ type Options struct {
 	Root, Name string
 	// Workspace is a folder for what is built and made.
 	Workspace string
+	// Keep is a file that keeps the manager for the next session; empty is for none.
+	Keep string
 	// Environ is the environment of go and of the manager.
 	Environ []string
 	// Cluster is the API server; Kubeconfig is the manager's KUBECONFIG for it.
