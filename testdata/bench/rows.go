@@ -36,6 +36,7 @@ func (b *bench) rows() []row {
 		"create", "webhook", "--group", "cache", "--version", "v1", "--kind", kindName(0),
 		"--defaulting", "--programmatic-validation",
 	}
+	kindTypes, kindHead := "api/v1/"+strings.ToLower(kindName(0))+"_types.go", "type "+kindName(0)+"Spec struct {\n"
 	object := command{peer("controller-gen"), "object:headerFile=hack/boilerplate.go.txt", "paths=./..."}
 	manifests := command{peer("controller-gen"), "rbac:roleName=manager-role", "crd", "webhook", "paths=./...", "output:crd:artifacts:config=config/crd/bases"}
 	bundle := command{b.operon, "bundle", "--version", "0.0.1"}
@@ -83,6 +84,7 @@ func (b *bench) rows() []row {
 		},
 		{
 			name:    "create api",
+			goal:    250 * time.Millisecond,
 			prepare: project(0),
 			operon:  []command{append(command{b.operon}, create("Memcached{new}")...)},
 			peer:    []command{append(append(command{peer("kubebuilder")}, create("Memcached{new}")...), "--make=false"), object, manifests},
@@ -95,19 +97,19 @@ func (b *bench) rows() []row {
 			peer:    []command{append(append(command{peer("kubebuilder")}, webhook...), "--make=false"), object, manifests},
 		},
 		{
-			name: "generate after a change", change: b.changed(project(1), "api/v1/"+strings.ToLower(kindName(0))+"_types.go", "type "+kindName(0)+"Spec struct {\n"),
+			name: "generate after a change", goal: 250 * time.Millisecond, change: b.changed(project(1), kindTypes, kindHead),
 			operon: []command{{b.operon, "generate"}}, peer: []command{object, manifests},
 		},
 		{
-			name: "generate, nothing changed", change: b.prepared(project(1)),
+			name: "generate, nothing changed", goal: 30 * time.Millisecond, change: b.prepared(project(1)),
 			operon: []command{{b.operon, "generate"}}, peer: []command{object, manifests},
 		},
 		{
-			name: "bundle after a change", goal: 600 * time.Millisecond, change: b.changed(golden, memcachedTypes, "type MemcachedSpec struct {\n"),
+			name: "bundle after a change", goal: 350 * time.Millisecond, change: b.changed(golden, memcachedTypes, "type MemcachedSpec struct {\n"),
 			operon: []command{bundle}, peer: steps,
 		},
 		{
-			name: "bundle, nothing changed", goal: 150 * time.Millisecond, change: b.prepared(golden),
+			name: "bundle, nothing changed", goal: 50 * time.Millisecond, change: b.prepared(golden),
 			operon: []command{bundle}, peer: steps,
 		},
 		// The second of these shall take twice what the first does.
@@ -123,8 +125,13 @@ func (b *bench) rows() []row {
 			peer:   []command{{"sh", "-c", "for d in bundles/*; do " + b.operon + " bundle validate $d || exit; done"}},
 		},
 		{
-			name: fmt.Sprintf("create api, number %d", many), prepare: project(many - 1),
+			name: fmt.Sprintf("create api, number %d", many), goal: 250 * time.Millisecond, prepare: project(many - 1),
 			operon: []command{append(command{b.operon}, create("Memcached{new}")...)},
+		},
+		{
+			name: fmt.Sprintf("generate after a change, %d APIs", many), goal: 250 * time.Millisecond,
+			change: b.changed(project(many), kindTypes, kindHead),
+			operon: []command{{b.operon, "generate"}}, peer: []command{object, manifests},
 		},
 		{
 			name: fmt.Sprintf("edit --multigroup, %d APIs", many), prepare: project(many),
@@ -136,7 +143,7 @@ func (b *bench) rows() []row {
 			peer:   []command{{peer("kustomize"), "build", "config/default"}},
 		},
 		{
-			name: "run local, to the first reconcile", change: b.prepared(memcached), until: `"reason": "Created"`,
+			name: "run local, to the first reconcile", goal: 2500 * time.Millisecond, change: b.prepared(memcached), until: `"reason": "Created"`,
 			operon: []command{{b.operon, "run", "local", "--control-plane", "embedded", "--samples"}},
 		},
 	}
