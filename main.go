@@ -12,8 +12,8 @@ import (
 	_ "github.com/operon-sdk/operon/pkg/startup"
 )
 
-// gcPercent is how much the heap may grow between garbage collections, in percent, unless GOGC sets it. Most commands
-// end within a fraction of a second, a quarter of which they spend in the collector by Go's default of 100.
+// gcPercent is the default of GOGC. Most commands run for a fraction of a second and, with Go's default of 100, spend a
+// quarter of it in the garbage collector.
 const gcPercent = 400
 
 func main() {

@@ -208,7 +208,7 @@ func (a *app) validateMade(ctx context.Context, tree *scaffold.Tree, o bundleOpt
 	return nil
 }
 
-// findings validates the files of a bundle, or takes what this build of the program found in the same files before.
+// findings validates the files of a bundle, or returns the findings of an earlier run of this build in the same files.
 func (a *app) findings(ctx context.Context, root string, files map[string][]byte, o bundleOptions) ([]validate.Finding, error) {
 	key := fmt.Sprintf("%q %q %t", a.Build, o.outputDir, o.strict)
 	bundled := afero.NewMemMapFs()

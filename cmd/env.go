@@ -38,8 +38,7 @@ type Env struct {
 	Environ []string
 	// CacheDir is the user's cache folder, or empty where the system names none.
 	CacheDir string
-	// Build identifies this build of the program among all others; where it is empty, nothing is kept in the cache
-	// that another build could compute otherwise.
+	// Build identifies this build of the program. If it is empty, results that depend on the build are not cached.
 	Build string
 	// PodDir is the folder of the service account's files in a pod, or empty; it need not be there.
 	PodDir string
@@ -103,8 +102,8 @@ func System() (*Env, error) {
 	}, nil
 }
 
-// thisBuild identifies the file of this program by its size and time, since builds from a modified tree share all that
-// Go records of them. It is empty where the file cannot be found.
+// thisBuild identifies this build by the size and time of its file, since builds of a modified tree have the same version.
+// It returns an empty string if the file cannot be found.
 func thisBuild() string {
 	file, err := os.Executable()
 	if err != nil {

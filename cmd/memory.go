@@ -22,8 +22,8 @@ const (
 )
 
 // The kinds of records. A base's is what the code gave for it, a bundle's what was generated, by file; both tell
-// edits of a person from what has changed in the code. A build's is what kustomize made of which files, and findings
-// are what validation found in which bundle.
+// edits of a person from what has changed in the code. A build's is what kustomize made of which files.
+// Findings are those of validating a bundle.
 const (
 	baseRecord     = "base"
 	bundleRecord   = "bundle"
@@ -73,7 +73,7 @@ func (a *app) remember(root, kind, key string, data []byte) {
 	a.forgetRecords(dir, kind+"-")
 }
 
-// openMemory is memory, with the folder made where it is not there; empty where that cannot be done.
+// openMemory returns memory and creates the directory if it does not exist. It returns an empty string on failure.
 func (a *app) openMemory(root string) string {
 	dir := a.memory(root)
 	if dir == "" {

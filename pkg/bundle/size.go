@@ -36,7 +36,7 @@ func CheckSizes(dir string, files map[string][]byte) ([]Note, error) {
 		notes    []Note
 		problems manifest.Problems
 	)
-	// Compressing takes most of the time, and what is small enough without need not be compressed.
+	// Compressing takes most of the time and is not needed for bundles that are small enough without it.
 	pack := packedSize
 	if packedAtMost(files) <= unpackLimit*near/100 {
 		pack = func([]byte) int { return 0 }
@@ -84,8 +84,8 @@ func packedSize(data []byte) int {
 	return base64.StdEncoding.EncodedLen(int(n))
 }
 
-// packedAtMost is a bound on the sum of packedSize over files. Where compression gains nothing, it adds 5 bytes to each
-// block of at least 16 KiB, and 23 bytes in all.
+// packedAtMost returns an upper bound of the sum of packedSize over files. Incompressible data grows by 5 bytes for each
+// block of at least 16 KiB, and by 28 bytes in all.
 func packedAtMost(files map[string][]byte) int {
 	total := 0
 	for _, data := range files {

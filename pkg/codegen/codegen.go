@@ -64,7 +64,7 @@ type Result struct {
 }
 
 // Generate generates the files of a project. It writes nothing outside of CacheDir, and starts no process
-// but go list, and that only where types changed and imports or modules did, too.
+// but go list, and that only where types changed together with imports or modules.
 //
 // What is wrong with the source is returned as Findings, all at once. Other errors wrap ErrGoMissing,
 // ErrModulesMissing or ErrHeaderMissing where these say what to do.
@@ -139,13 +139,13 @@ type generation struct {
 	header  []byte
 	syntax  *syntax
 
-	// base identifies all inputs but Go files; modules identifies those among them that decide what the go command
-	// says about dependencies; toolchain identifies the Go installation.
+	// base identifies all inputs but Go files; modules identifies those among them that determine the dependencies;
+	// toolchain identifies the Go installation.
 	base, modules digest
 	toolchain     []byte
 	goroot        string
 	caches        []string
-	// roots are the packages of all units, of which those of one run may need some only.
+	// roots are the packages of all units.
 	roots []*parsed
 	// required are the paths of the modules that the root module requires.
 	required []string

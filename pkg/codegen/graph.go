@@ -16,9 +16,9 @@ import (
 	"sigs.k8s.io/controller-tools/pkg/loader"
 )
 
-// assemble returns what load returns, without the Go files that cgo generates. It starts the go command only where the
-// store does not hold what that said of the same dependencies before: this does not depend on the source of the
-// project, but on its modules and on what it imports from outside.
+// assemble returns what load returns, without the Go files that cgo generates. The dependencies come from the store where
+// it holds those of an earlier run: they depend on the modules of the project and on its imports of other packages, but
+// not on the rest of its source. Otherwise they come from the go command.
 func (g *generation) assemble(ctx context.Context, roots []*parsed) ([]*loader.Package, error) {
 	locals := g.closure(g.roots)
 	if g.needsGo(locals) {
@@ -61,7 +61,7 @@ func (g *generation) assemble(ctx context.Context, roots []*parsed) ([]*loader.P
 		raw.Imports = map[string]*packages.Package{}
 		for _, target := range one.imports {
 			if byID[target] == nil {
-				return g.load(ctx, roots) // the store's entry is not for these packages
+				return g.load(ctx, roots) // the entry of the store is incomplete
 			}
 			raw.Imports[target] = byID[target]
 		}
@@ -104,8 +104,8 @@ func (g *generation) closure(roots []*parsed) []*parsed {
 	return list
 }
 
-// needsGo reports whether the go command could say something about packages of the project that their Go files and
-// imports do not show, such as an error.
+// needsGo reports whether the go command may return an error or a file for packages of the project that does not follow
+// from their Go files and imports.
 func (g *generation) needsGo(locals []*parsed) bool {
 	if driver := g.env.get("GOPACKAGESDRIVER"); driver != "off" && (driver != "" || g.env.find("gopackagesdriver") != "") {
 		return true
@@ -143,14 +143,14 @@ func (g *generation) needsGo(locals []*parsed) bool {
 	return false
 }
 
-// isRequired reports whether a module that the project requires might hold a package of the project, too.
+// isRequired reports whether a required module may provide a package of the project, too, which is an error.
 func (g *generation) isRequired(importPath string) bool {
 	return slices.ContainsFunc(g.required, func(mod string) bool {
 		return importPath == mod || strings.HasPrefix(importPath, mod+"/")
 	})
 }
 
-// mayImport reports whether the rule for internal packages lets a package import another.
+// mayImport reports whether the rule for internal packages allows an import.
 func mayImport(importer, target string) bool {
 	elements := strings.Split(target, "/")
 	for i := len(elements) - 1; i >= 0; i-- {
@@ -162,7 +162,7 @@ func mayImport(importer, target string) bool {
 	return true
 }
 
-// isForeignSource reports whether the go command takes a file for source in a language other than Go.
+// isForeignSource reports whether the go command treats a file as source in a language other than Go.
 func isForeignSource(name string) bool {
 	switch strings.ToLower(filepath.Ext(name)) {
 	case ".c", ".cc", ".cpp", ".cxx", ".m", ".h", ".hh", ".hpp", ".hxx", ".f", ".for", ".f90", ".s", ".sx", ".swig", ".swigcxx", ".syso":
@@ -171,8 +171,8 @@ func isForeignSource(name string) bool {
 	return false
 }
 
-// list asks the go command for packages and all that they import. Unlike load it does not ask for the files that cgo
-// generates, for which the go command would compute the build IDs of all packages, more than half of its work.
+// list lists packages and all that they import with the go command. Unlike load it does not request the files that cgo
+// generates: for these the go command computes the build IDs of all packages, which is more than half of its work.
 func (g *generation) list(ctx context.Context, roots []*parsed) ([]*packages.Package, error) {
 	flags, cleanup, err := g.overlayFlags()
 	if err != nil {
@@ -262,9 +262,9 @@ func (g *generation) decodeGraph(parts [][]byte) map[string]*packages.Package {
 	return byID
 }
 
-// wrap makes packages ones of a loader of controller-tools, which parses and checks them when a generator wants that.
-// The only function that makes a loader lists packages itself, in the slow way; so this one sets the two fields
-// that a loader needs. It returns nil where a loader has other fields than those of ControllerToolsVersion.
+// wrap returns packages of a controller-tools loader, which parses and checks them when a generator needs it. The only
+// exported function that creates a loader also lists the packages, with NeedCompiledGoFiles. So wrap sets the two
+// unexported fields that a loader needs. It returns nil if a loader does not have these fields.
 func wrap(fset *token.FileSet, roots []*packages.Package) []*loader.Package {
 	set := func(field reflect.Value, value reflect.Value) bool {
 		if !field.IsValid() || field.Type() != value.Type() {

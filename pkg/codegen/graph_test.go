@@ -12,12 +12,12 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// TestErrorsOfTheGoCommand makes mistakes that only the go command reports and expects the error of a run without a
-// store, although the store holds the dependencies of the project.
+// TestErrorsOfTheGoCommand introduces errors that only the go command detects, and expects the same error with a store
+// that holds the dependencies as without a store.
 func TestErrorsOfTheGoCommand(t *testing.T) {
 	t.Parallel()
 	cache := t.TempDir()
-	generate(t, Options{Root: fixture(t, "shapes"), CacheDir: cache})
+	generate(t, Options{Env: os.Environ(), Root: fixture(t, "shapes"), CacheDir: cache})
 	const imports = "package v1\n\nimport _ "
 	for name, c := range map[string]struct {
 		files map[string]string
@@ -28,20 +28,20 @@ func TestErrorsOfTheGoCommand(t *testing.T) {
 			"pkg/cycle/cycle.go":  "package cycle\n\nimport _ \"example.com/shapes/api/v1\"\n",
 			"pkg/cycle/second.go": "package cycle\n",
 		}, "import cycle"},
-		"an internal package of another folder": {map[string]string{
+		"an internal package of another directory": {map[string]string{
 			"api/v1/internal.go":          imports + "\"example.com/shapes/pkg/internal/one\"\n",
 			"pkg/internal/one/one.go":     "package one\n",
 			"pkg/internal/one/another.go": "package one\n",
 		}, "use of internal package"},
 		"a program": {map[string]string{"api/v1/program.go": imports + "\"example.com/shapes/cmd\"\n"}, "is a program"},
-		"a folder that is not there": {map[string]string{
+		"a missing directory": {map[string]string{
 			"api/v1/absent.go": imports + "\"example.com/shapes/pkg/absent\"\n",
 		}, "pkg/absent"},
 		"source in C": {map[string]string{"api/v1/source.c": "int one;\n"}, "C source files not allowed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			opts := Options{Root: fixture(t, "shapes")}
+			opts := Options{Env: os.Environ(), Root: fixture(t, "shapes")}
 			edit(t, opts.Root, "api/v1/odd_types.go", "Boxed has", "Boxed had")
 			for file, content := range c.files {
 				write(t, opts.Root, file, content)
@@ -58,10 +58,10 @@ func TestErrorsOfTheGoCommand(t *testing.T) {
 	}
 }
 
-// TestDependenciesOfCachedGraph changes dependencies in ways that only the list of packages shows.
+// TestDependenciesOfCachedGraph changes the imports of a dependency outside of the module cache.
 func TestDependenciesOfCachedGraph(t *testing.T) {
 	t.Parallel()
-	opts := Options{Root: fixture(t, "shapes"), CacheDir: t.TempDir()}
+	opts := Options{Env: os.Environ(), Root: fixture(t, "shapes"), CacheDir: t.TempDir()}
 	outside := filepath.Join(opts.Root, "..", "outside")
 	write(t, outside, "go.mod", "module example.com/outside\n\ngo 1.24\n")
 	write(t, outside, "kinds/kinds.go", "package kinds\n\n// Kind is a kind.\ntype Kind string\n")
@@ -77,8 +77,8 @@ func TestDependenciesOfCachedGraph(t *testing.T) {
 	expectChange(t, opts, after)
 }
 
-// TestModulesKey changes everything that decides which packages the go command finds, one thing at a time, and expects
-// another key; then what does not, and expects the same.
+// TestModulesKey changes the inputs that determine the dependencies, one at a time, and expects another key; then other
+// inputs, and expects the same key.
 func TestModulesKey(t *testing.T) {
 	t.Parallel()
 	lay := func(t *testing.T) Options {
@@ -118,31 +118,31 @@ func TestModulesKey(t *testing.T) {
 		"go.mod in the overlay": func(_ *testing.T, o *Options) {
 			o.Overlay = map[string][]byte{"go.mod": []byte("module example.com/op\n")}
 		},
-		"go.sum":                         file("go.sum", "example.com/near v0.0.0 h1:0\n"),
-		"vendored modules":               file("vendor/modules.txt", "# example.com/near\n"),
-		"go.work":                        file("../go.work", "go 1.24\n\nuse ./op\n"),
-		"go.work.sum":                    file("../go.work.sum", "example.com/near v0.0.0 h1:0\n"),
-		"a nested module":                file("nested/go.mod", "module example.com/op/nested\n"),
-		"go.mod of a replacement":        file("../near/go.mod", "module example.com/near\n\ngo 1.25\n"),
-		"go.mod of a module in use":      file("../used/go.mod", "module example.com/used\n\ngo 1.25\n"),
-		"go.mod of go.work's own":        file("../far/go.mod", "module example.com/far\n\ngo 1.25\n"),
-		"the version of Go":              file("../goroot/VERSION", "go1.27\n"),
-		"settings of the installation":   file("../goroot/go.env", "GOTOOLCHAIN=local\n"),
-		"settings of the user":           file("../goenv", "GOFLAGS=-mod=vendor\n"),
-		"GOFLAGS":                        variable("GOFLAGS=-tags=more"),
-		"GOOS":                           variable("GOOS=plan9"),
-		"GOARCH":                         variable("GOARCH=mips"),
-		"CGO_ENABLED":                    variable("CGO_ENABLED=0"),
-		"GOTOOLCHAIN":                    variable("GOTOOLCHAIN=go1.27.0"),
-		"GOEXPERIMENT":                   variable("GOEXPERIMENT=nothing"),
-		"GOWORK":                         variable("GOWORK=off"),
-		"GOMODCACHE":                     variable("GOMODCACHE=/elsewhere"),
-		"the home folder":                variable("HOME=/elsewhere"),
-		"a C compiler that is not there": variable("PATH=/elsewhere"),
+		"go.sum":                             file("go.sum", "example.com/near v0.0.0 h1:0\n"),
+		"vendored modules":                   file("vendor/modules.txt", "# example.com/near\n"),
+		"go.work":                            file("../go.work", "go 1.24\n\nuse ./op\n"),
+		"go.work.sum":                        file("../go.work.sum", "example.com/near v0.0.0 h1:0\n"),
+		"a nested module":                    file("nested/go.mod", "module example.com/op/nested\n"),
+		"go.mod of a replacement":            file("../near/go.mod", "module example.com/near\n\ngo 1.25\n"),
+		"go.mod of a module in use":          file("../used/go.mod", "module example.com/used\n\ngo 1.25\n"),
+		"go.mod of a replacement in go.work": file("../far/go.mod", "module example.com/far\n\ngo 1.25\n"),
+		"the version of Go":                  file("../goroot/VERSION", "go1.27\n"),
+		"settings of the installation":       file("../goroot/go.env", "GOTOOLCHAIN=local\n"),
+		"settings of the user":               file("../goenv", "GOFLAGS=-mod=vendor\n"),
+		"GOFLAGS":                            variable("GOFLAGS=-tags=more"),
+		"GOOS":                               variable("GOOS=plan9"),
+		"GOARCH":                             variable("GOARCH=mips"),
+		"CGO_ENABLED":                        variable("CGO_ENABLED=0"),
+		"GOTOOLCHAIN":                        variable("GOTOOLCHAIN=go1.27.0"),
+		"GOEXPERIMENT":                       variable("GOEXPERIMENT=nothing"),
+		"GOWORK":                             variable("GOWORK=off"),
+		"GOMODCACHE":                         variable("GOMODCACHE=/elsewhere"),
+		"the home directory":                 variable("HOME=/elsewhere"),
+		"a missing C compiler":               variable("PATH=/elsewhere"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if name == "a C compiler that is not there" && runtime.GOOS == "windows" {
+			if name == "a missing C compiler" && runtime.GOOS == "windows" {
 				t.Skip("programs of Windows have other names")
 			}
 			opts := lay(t)
@@ -174,7 +174,7 @@ func TestModulesKey(t *testing.T) {
 	}
 }
 
-// TestReplacedFiles expects flags that replace files behind the keys to turn the store off.
+// TestReplacedFiles expects flags that replace files of the keys to disable the store.
 func TestReplacedFiles(t *testing.T) {
 	t.Parallel()
 	for _, flag := range []string{"-modfile=other.mod", "-overlay=overlay.json"} {

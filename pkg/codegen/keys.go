@@ -49,7 +49,7 @@ func (g *generation) identify() {
 		[]byte{byte(g.opts.Generators)},
 	)
 	if flags := g.env.setting("GOFLAGS"); strings.Contains(flags, "-modfile") || strings.Contains(flags, "-overlay") {
-		g.store.dir = "" // they replace files that the keys are made of
+		g.store.dir = "" // they replace files that are part of the keys
 	}
 }
 
@@ -68,8 +68,8 @@ func program() string {
 	return strings.Join(lines, "\n")
 }
 
-// replacements are the go.mod files of the folders that a module replaces others by. They take part in the choice of
-// versions whether the project imports anything from these folders or not.
+// replacements returns the go.mod files of the directories that replace other modules. They take part in the selection of
+// versions even where the project imports no package from these directories.
 func (g *generation) replacements(m *module) [][]byte {
 	data, err := g.project.read(path.Join(m.dir, "go.mod"))
 	if err != nil {
@@ -87,7 +87,7 @@ func (g *generation) replacements(m *module) [][]byte {
 	return goMods(g.project.abs(m.dir), file.Replace, nil)
 }
 
-// workspace is the content of the go.work that holds the project, if any, and of the go.mod files that it names.
+// workspace returns the content of the go.work that the project belongs to, if any, and of the go.mod files it refers to.
 func (g *generation) workspace() [][]byte {
 	name := g.env.setting("GOWORK")
 	if name == "off" {
@@ -119,7 +119,7 @@ func (g *generation) workspace() [][]byte {
 	return parts
 }
 
-// goMods reads the go.mod files of the folders that directives of the go.mod or go.work in dir name.
+// goMods reads the go.mod and go.sum files of the directories in the directives of a go.mod or go.work in dir.
 func goMods(dir string, replace []*modfile.Replace, use []*modfile.Use) [][]byte {
 	var named []string
 	for _, r := range replace {
@@ -184,7 +184,7 @@ func (g *generation) witnesses(loaded []*loader.Package, u *unit) []byte {
 	return encodeWitnesses(dirs)
 }
 
-// witness adds the folder of a package to dirs if it is one that witnesses lists.
+// witness adds the directory of a package to dirs if its content may change: see witnesses.
 func (g *generation) witness(dirs map[string]string, one *packages.Package) {
 	names := one.GoFiles
 	if len(names) == 0 {

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestProcesses counts the processes: one go list, and one for its version, where imports or modules changed; none
-// otherwise. It changes PATH and so runs alone.
+// TestProcesses counts processes: one go list and one for the version of Go where imports or modules changed, none
+// otherwise. It changes PATH and therefore is not parallel.
 func TestProcesses(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the go command of this test is a shell script")

@@ -68,7 +68,7 @@ func (g *generation) types(ctx context.Context, units []*unit) ([]*loader.Packag
 	return loaded, findings.err()
 }
 
-// packagesOf lists the packages that units are made of.
+// packagesOf returns the packages of units.
 func (g *generation) packagesOf(units []*unit) []*parsed {
 	var list []*parsed
 	for _, one := range g.syntax.packages {

@@ -88,7 +88,7 @@ func (p *process) kill() {
 // serverEnviron is environ without what would reconfigure the servers behind our back (etcd reads
 // ETCD_*), and with the parent that they must not outlive.
 func serverEnviron(environ []string) []string {
-	// Starting, a server spends a quarter of its time in Go's garbage collector, with the default of 100.
+	// With Go's default of 100, a server spends a quarter of its start in the garbage collector.
 	kept := []string{"GOGC=200"}
 	for _, entry := range environ {
 		name, _, _ := strings.Cut(entry, "=")

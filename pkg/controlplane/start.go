@@ -34,8 +34,8 @@ type StartOptions struct {
 	// ServiceAccounts demands of pods that their service account exists, as a cluster does. Controllers
 	// have to make the default ones; see StartWorkloads.
 	ServiceAccounts bool
-	// WithoutRoles lets Start return before the API server has made the default roles and priority classes, which
-	// takes it another two seconds. The user of Kubeconfig needs no roles.
+	// WithoutRoles makes Start return before the API server has created the default roles and priority classes, which
+	// takes another two seconds. The user of Kubeconfig needs no roles.
 	WithoutRoles bool
 
 	// ports chooses free ports; tests choose others.
@@ -165,8 +165,8 @@ func startOnce(ctx context.Context, assets Assets, o StartOptions) (cp *ControlP
 	return cp, nil
 }
 
-// waitListening waits until etcd accepts connections, or ends. The API server would wait for etcd by itself, but after
-// one refused connection for a whole second; so longer than that is not waited.
+// waitListening waits until etcd accepts connections or ends, but not longer than a second. That is how long the API
+// server waits before it connects again after a refused connection.
 func (cp *ControlPlane) waitListening(ctx context.Context, port int) {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()

@@ -119,15 +119,15 @@ func TestStartServes(t *testing.T) {
 	}
 }
 
-// TestStartWithoutRoles expects a control plane that its own user can use at once, and roles some time later.
+// TestStartWithoutRoles expects a control plane that its user can use at once, and default roles later.
 func TestStartWithoutRoles(t *testing.T) {
 	t.Parallel()
 	cp := startReal(t, StartOptions{WithoutRoles: true})
 	if code, body := request(t, cp, cp.Token, "POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd); code != 201 {
-		t.Errorf("making a CRD: %d %s", code, body)
+		t.Errorf("creating a CRD: %d %s", code, body)
 	}
 	if code, body := request(t, cp, cp.Token, "POST", "/api/v1/namespaces/default/configmaps", `{"metadata":{"name":"one"}}`); code != 201 {
-		t.Errorf("making an object in the default namespace: %d %s", code, body)
+		t.Errorf("creating an object in the default namespace: %d %s", code, body)
 	}
 	deadline := time.Now().Add(20 * time.Second)
 	code, body := 0, ""

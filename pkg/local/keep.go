@@ -7,15 +7,15 @@ import (
 	"path/filepath"
 )
 
-// reuse puts the manager of an earlier session where go build is to write the next one: where the two are the same, go
-// links nothing. Without it, linking takes as long as the start of a control plane.
+// reuse places the manager of an earlier session at the output path of go build, which links only if the result would
+// differ. Linking takes as long as starting a control plane.
 func (s *Session) reuse(binary string) {
 	if s.o.Keep != "" {
-		_ = linkOrCopy(s.o.Keep, binary) // else go links
+		_ = linkOrCopy(s.o.Keep, binary) // on failure go build links
 	}
 }
 
-// keep keeps a manager for the next session.
+// keep stores the manager for the next session.
 func (s *Session) keep(binary string) {
 	if s.o.Keep == "" {
 		return
@@ -27,7 +27,7 @@ func (s *Session) keep(binary string) {
 	if kept, err := os.Stat(s.o.Keep); err == nil && os.SameFile(kept, built) {
 		return
 	}
-	// Another session may be reading the file.
+	// Another session may read the file at the same time.
 	aside := filepath.Join(filepath.Dir(s.o.Keep), filepath.Base(s.o.Workspace)+"-"+filepath.Base(binary))
 	if err := linkOrCopy(binary, aside); err == nil && os.Rename(aside, s.o.Keep) == nil {
 		return
@@ -35,8 +35,8 @@ func (s *Session) keep(binary string) {
 	_ = os.Remove(aside)
 }
 
-// linkOrCopy makes a new file with the content of another, by a link where the file system allows. The go command never
-// writes into a file that is there, it replaces it.
+// linkOrCopy creates a hard link to a file or, where the file system has none, a copy. A link is safe: go build replaces
+// an existing file and does not write into it.
 func linkOrCopy(from, to string) error {
 	if os.Link(from, to) == nil {
 		return nil

@@ -224,7 +224,7 @@ func TestPrefixWriter(t *testing.T) {
 	}
 }
 
-// TestManagerIsKept expects go to link the manager in a new session only where the code has changed.
+// TestManagerIsKept expects a new session to link the manager only if the code has changed.
 func TestManagerIsKept(t *testing.T) {
 	t.Parallel()
 	root, kept := t.TempDir(), filepath.Join(t.TempDir(), "manager")
@@ -245,7 +245,7 @@ func TestManagerIsKept(t *testing.T) {
 		}
 		content, err := os.ReadFile(kept)
 		if err != nil || !bytes.Equal(content, binary) {
-			t.Fatalf("what is kept is not the manager: %v", err)
+			t.Fatalf("the stored file differs from the manager: %v", err)
 		}
 		info, err := os.Stat(kept)
 		if err != nil {

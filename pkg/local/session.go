@@ -27,7 +27,7 @@ type Options struct {
 	Root, Name string
 	// Workspace is a folder for what is built and made.
 	Workspace string
-	// Keep is a file that keeps the manager for the next session; empty is for none.
+	// Keep is the file that stores the built manager for the next session; empty disables it.
 	Keep string
 	// Environ is the environment of go and of the manager.
 	Environ []string

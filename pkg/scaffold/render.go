@@ -33,7 +33,7 @@ func Render(event string, data Data) (*Rendered, error) {
 	return render(event, data, func(string) bool { return true })
 }
 
-// RenderFile does so with the one template for the file of an output path. It returns nil where the event has none.
+// RenderFile executes only the template for an output path. It returns nil if the event has none.
 func RenderFile(event, name string, data Data) ([]byte, error) {
 	rendered, err := render(event, data, func(path string) bool { return path == name })
 	if err != nil {

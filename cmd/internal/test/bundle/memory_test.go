@@ -46,8 +46,8 @@ func TestMemoryStaysSmall(t *testing.T) {
 	}
 }
 
-// TestFindingsAreKept expects the findings of an earlier run in the same files to be taken from the cache, where this
-// program and the bundle are the same.
+// TestFindingsAreKept expects findings from the cache if neither the program nor the bundle has changed, and a new
+// validation otherwise.
 func TestFindingsAreKept(t *testing.T) {
 	t.Parallel()
 	p := newWholeProject(t, "minimal-operator")
