@@ -61,7 +61,7 @@ func TestFindingsAreKept(t *testing.T) {
 	if first, again := bundle(), bundle(); !strings.Contains(first, finding) || again != first {
 		t.Fatalf("at first:\n%s\nthen:\n%s", first, again)
 	}
-	for name := range readTree(t, p.cache) {
+	for name := range clitest.ReadTree(t, p.cache) {
 		if strings.HasPrefix(filepath.Base(name), "findings-") {
 			if err := os.WriteFile(filepath.Join(p.cache, name), []byte("[]"), 0o644); err != nil {
 				t.Fatal(err)
