@@ -113,7 +113,7 @@ func holdControlPlane(dir string) int {
 		fmt.Println(err)
 		return 1
 	}
-	cp, err := Start(context.Background(), assets, StartOptions{TempDir: dir})
+	cp, err := Start(context.Background(), assets, StartOptions{TempDir: dir, Environ: os.Environ()})
 	if err != nil {
 		fmt.Println(err)
 		return 1
