@@ -36,6 +36,9 @@ func TestMain(m *testing.M) {
 
 func peerBinary(t testing.TB) string {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("-short: it builds controller-gen")
+	}
 	name := "controller-gen"
 	if runtime.GOOS == "windows" {
 		name += ".exe"
@@ -45,7 +48,7 @@ func peerBinary(t testing.TB) string {
 			return
 		}
 		// Linked into this module it would call itself (devel).
-		build := exec.Command("go", "build", "-ldflags", "-X sigs.k8s.io/controller-tools/pkg/version.version="+ControllerToolsVersion,
+		build := exec.Command("go", "build", "-ldflags", "-w -X sigs.k8s.io/controller-tools/pkg/version.version="+ControllerToolsVersion,
 			"-o", filepath.Join(peer.dir, name), "sigs.k8s.io/controller-tools/cmd/controller-gen")
 		if out, err := build.CombinedOutput(); err != nil {
 			peer.err = fmt.Errorf("%w\n%s", err, out)

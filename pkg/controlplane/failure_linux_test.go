@@ -24,6 +24,7 @@ func mountTmpfs(t *testing.T, size string, flags uintptr) string {
 
 func TestRealDiskFull(t *testing.T) {
 	t.Parallel()
+	skipIfShort(t)
 	assets, err := realAssets()
 	if err != nil {
 		t.Fatal(err)

@@ -154,6 +154,7 @@ func TestRealPortInUse(t *testing.T) {
 		t.Errorf("ports were chosen %d times", calls)
 	}
 
+	skipIfShort(t)
 	assets, err := realAssets()
 	if err != nil {
 		t.Fatal(err)
@@ -171,6 +172,7 @@ func TestRealPortInUse(t *testing.T) {
 // TestRealDataDir runs into a data folder that cannot be used.
 func TestRealDataDir(t *testing.T) {
 	t.Parallel()
+	skipIfShort(t)
 	assets, err := realAssets()
 	if err != nil {
 		t.Fatal(err)
@@ -189,6 +191,7 @@ func TestRealDataDir(t *testing.T) {
 // TestRealBadFlag shows a mistake that only the log explains.
 func TestRealBadFlag(t *testing.T) {
 	t.Parallel()
+	skipIfShort(t)
 	assets, err := realAssets()
 	if err != nil {
 		t.Fatal(err)

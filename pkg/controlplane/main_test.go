@@ -82,8 +82,17 @@ var realAssets = sync.OnceValues(func() (Assets, error) {
 	return Ensure(context.Background(), o)
 })
 
+// skipIfShort skips a test that starts a control plane in short mode.
+func skipIfShort(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("-short: it starts a control plane")
+	}
+}
+
 func startReal(t *testing.T, o StartOptions) *ControlPlane {
 	t.Helper()
+	skipIfShort(t)
 	assets, err := realAssets()
 	if err != nil {
 		t.Fatal(err)

@@ -163,6 +163,7 @@ func TestDiesWithParent(t *testing.T) {
 		t.Skip("the test finds processes by the parent process ids of Unix")
 	}
 	t.Parallel()
+	skipIfShort(t)
 	if _, err := realAssets(); err != nil {
 		t.Fatal(err)
 	}

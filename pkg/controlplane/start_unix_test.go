@@ -13,6 +13,7 @@ import (
 // TestEnvtest runs controller-runtime's environment on our assets, as generated projects do.
 func TestEnvtest(t *testing.T) {
 	t.Parallel()
+	skipIfShort(t)
 	assets, err := realAssets()
 	if err != nil {
 		t.Fatal(err)

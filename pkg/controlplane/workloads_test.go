@@ -20,6 +20,7 @@ var workloadAssets = sync.OnceValues(func() (Assets, error) {
 // TestWorkloads rolls out a Deployment, completes a Job and deletes both, on the simulated node.
 func TestWorkloads(t *testing.T) {
 	t.Parallel()
+	skipIfShort(t)
 	assets, err := workloadAssets()
 	if err != nil {
 		t.Fatal(err)

@@ -17,6 +17,7 @@ import (
 // must give the same tree as if nothing had happened.
 func TestKillAtEveryWrite(t *testing.T) {
 	t.Parallel()
+	clitest.SkipIfShort(t, "it runs hundreds of commands")
 	initialise := []string{"init", "--domain", "example.com", "--repo", "example.com/crash", "--project-name", "crash"}
 	create := []string{"create", "api", "--group", "cache", "--version", "v1", "--kind", "Memcached", "--resource", "--controller"}
 	webhooks := []string{"create", "webhook", "--group", "cache", "--version", "v1", "--kind", "Memcached", "--defaulting", "--programmatic-validation"}

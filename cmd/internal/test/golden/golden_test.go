@@ -81,6 +81,7 @@ func TestGolden(t *testing.T) {
 // TestGoldenBuilds compiles, vets and checks the go.mod of every golden project.
 func TestGoldenBuilds(t *testing.T) {
 	t.Parallel()
+	clitest.SkipIfShort(t, "it compiles projects")
 	for _, name := range clitest.GoldenProjects(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -12,6 +12,7 @@ import (
 // TestControllerGenAgrees compares the generated files of every golden project with controller-gen's.
 func TestControllerGenAgrees(t *testing.T) {
 	t.Parallel()
+	clitest.SkipIfShort(t, "it builds controller-gen")
 	for _, name := range clitest.GoldenProjects(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -27,6 +27,7 @@ var (
 // prints the shortest sequence found that fails; go test ./cmd/internal/test/walk -run TestWalk -walk.seed N repeats it.
 func TestWalk(t *testing.T) {
 	t.Parallel()
+	clitest.SkipIfShort(t, "it runs hundreds of commands")
 	seeds := []uint64{1, 2, 3}
 	if *walkSeed != 0 {
 		seeds = nil
