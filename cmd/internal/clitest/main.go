@@ -13,28 +13,25 @@ import (
 	"github.com/operon-sdk/operon/cmd"
 )
 
-// Main runs the tests of a package. The package's TestMain calls it, because StartProcess starts the test binary again
-// as operon.
+// Main runs the tests of a package, whose TestMain calls it. StartProcess, scripts and makefiles run the test binary again,
+// as operon or operator-sdk.
 func Main(m *testing.M) {
 	runAsProgram()
-	setBuildEnv()
-	os.Exit(m.Run())
+	testscript.Main(suite{m}, map[string]func(){"operon": program, "operator-sdk": program})
 }
 
-// ScriptMain is Main for packages with testscripts, which call operon by this name and as operator-sdk.
-func ScriptMain(m *testing.M) {
-	runAsProgram()
-	setBuildEnv()
-	testscript.Main(m, map[string]func(){"operon": program, "operator-sdk": program})
-}
+// suite is the tests of a package.
+type suite struct{ *testing.M }
 
-// setBuildEnv makes the go commands of all child processes build alike; see BuildFlags.
-func setBuildEnv() {
+// Run makes the go commands of all child processes build alike, see BuildFlags, and runs the tests.
+func (s suite) Run() int {
 	for name, value := range map[string]string{"GOFLAGS": BuildFlags, "CGO_ENABLED": "0"} {
 		if err := os.Setenv(name, value); err != nil {
-			panic(err)
+			fmt.Fprintln(os.Stderr, err)
+			return 1
 		}
 	}
+	return s.M.Run()
 }
 
 // program is what a script calls as operon or operator-sdk.
