@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/operon-sdk/operon/cmd"
@@ -24,7 +25,12 @@ func NewProject(t *testing.T, commands ...string) string {
 	return dir
 }
 
-// Run runs a command in this process, without a terminal and without input. An empty cache is no cache directory.
+// generationCache is the cache directory of commands, once per test binary: it keeps the types of modules, which take a
+// second or two to load.
+var generationCache = sync.OnceValues(func() (string, error) { return cacheDir("commands") })
+
+// Run runs a command in this process, without a terminal and without input. With an empty cache, commands share one, but
+// bundle, which records its output there, has none.
 func Run(tb testing.TB, dir, cache string, args ...string) (code int, out, errOut string) {
 	tb.Helper()
 	return RunWith(tb, dir, cache, nil, args...)
@@ -43,6 +49,11 @@ func RunWith(tb testing.TB, dir, cache string, variables []string, args ...strin
 	env.InPipe, env.InFile = false, false
 	env.Dir, env.CacheDir = dir, cache
 	env.Environ = append(env.Environ, variables...)
+	if cache == "" && args[0] != "bundle" {
+		if env.CacheDir, err = generationCache(); err != nil {
+			tb.Fatal(err)
+		}
+	}
 	if args[0] == "bundle" { // createdAt
 		env.Environ = append(env.Environ, "SOURCE_DATE_EPOCH=1767225600")
 	}
