@@ -102,7 +102,8 @@ func System() (*Env, error) {
 	}, nil
 }
 
-// thisBuild identifies this build by the size and time of its file, since builds of a modified tree have the same version.
+// thisBuild identifies this build by its version and commit, and by the size and time of its file, since builds of a
+// modified tree have the same version and commit.
 // It returns an empty string if the file cannot be found.
 func thisBuild() string {
 	file, err := os.Executable()
@@ -113,7 +114,8 @@ func thisBuild() string {
 	if err != nil {
 		return ""
 	}
-	return fmt.Sprintf("%s %d %d", buildVersion().Version, info.Size(), info.ModTime().UnixNano())
+	version := buildVersion()
+	return fmt.Sprintf("%s %s %d %d", version.Version, version.Commit, info.Size(), info.ModTime().UnixNano())
 }
 
 // Getenv returns the last value of an environment variable, or nothing.

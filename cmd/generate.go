@@ -118,9 +118,12 @@ func (a *app) generate(ctx context.Context, tree *scaffold.Tree, what codegen.Ge
 		Root:       tree.Root(),
 		Overlay:    overlay(tree),
 		Generators: what,
-		CacheDir:   a.cache("codegen"),
+		Build:      a.Build,
 		Env:        a.Environ,
 		Offline:    true,
+	}
+	if a.Build != "" {
+		options.CacheDir = a.cache("codegen")
 	}
 	result, err := codegen.Generate(ctx, options)
 	if errors.Is(err, codegen.ErrModulesMissing) {

@@ -269,3 +269,26 @@ func TestStoreForgetsTheOldest(t *testing.T) {
 		t.Errorf("%d bytes are kept, more than %d", total, bound)
 	}
 }
+
+// TestBuildKey verifies that a build of the program does not use what another one generated.
+func TestBuildKey(t *testing.T) {
+	t.Parallel()
+	opts := Options{Env: os.Environ(), Root: fixture(t, "shapes"), CacheDir: t.TempDir()}
+	entries := func(build string) (n int) {
+		opts.Build = build
+		generate(t, opts)
+		for name := range tree(t, opts.CacheDir) {
+			if strings.HasPrefix(name, "results/") || strings.HasPrefix(name, "crds/") {
+				n++
+			}
+		}
+		return n
+	}
+	first := entries("one")
+	if n := entries("one"); n != first || n == 0 {
+		t.Errorf("the same build: %d entries, then %d", first, n)
+	}
+	if n := entries("two"); n != 2*first {
+		t.Errorf("another build: %d entries, want twice the %d of one", n, first)
+	}
+}

@@ -48,6 +48,9 @@ type Options struct {
 	// CacheDir keeps what was generated for the next time. Empty turns that off. It may be shared by
 	// projects and by processes, and be deleted at any time.
 	CacheDir string
+	// Build identifies the build of the program, which decides the output, too: the cache's entries of other builds are
+	// not used.
+	Build string
 	// Env is the environment of the go command.
 	Env []string
 	// Offline keeps the go command from downloading modules.
@@ -80,7 +83,7 @@ func Generate(ctx context.Context, opts Options) (*Result, error) {
 	g := &generation{
 		opts:   opts,
 		env:    newEnvironment(opts.Env, opts.Offline),
-		store:  &store{dir: opts.CacheDir},
+		store:  &store{dir: opts.CacheDir, build: opts.Build},
 		places: places{root: opts.Root},
 	}
 	var err error

@@ -137,7 +137,7 @@ func (g crdGenerator) text(header string, object any, options []*genall.WriteYAM
 		if err != nil {
 			return nil, err
 		}
-		key = digestOf([]byte("crd"), []byte(format), []byte(ControllerToolsVersion), []byte(program()), []byte(header), []byte(preserve), data)
+		key = digestOf([]byte("crd"), []byte(format), []byte(ControllerToolsVersion), []byte(g.store.build), []byte(header), []byte(preserve), data)
 		if parts, ok := g.store.get("crds", key); ok && len(parts) == 1 {
 			return parts[0], nil
 		}

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -44,28 +43,13 @@ func (g *generation) identify() {
 	parts = append(parts, g.workspace()...)
 	g.modules = digestOf(parts...)
 	g.base = digestOf(
-		g.modules[:], []byte(ControllerToolsVersion), []byte(program()), g.header,
+		g.modules[:], []byte(ControllerToolsVersion), []byte(g.store.build), g.header,
 		[]byte(fmt.Sprintf("%q", []string{g.opts.HeaderFile, g.opts.RoleName, g.opts.CRDDir, g.opts.RBACDir, g.opts.WebhookDir})),
 		[]byte{byte(g.opts.Generators)},
 	)
 	if flags := g.env.setting("GOFLAGS"); strings.Contains(flags, "-modfile") || strings.Contains(flags, "-overlay") {
 		g.store.dir = "" // they replace files that are part of the keys
 	}
-}
-
-// program identifies this build of the program, which decides the output too.
-func program() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return ""
-	}
-	lines := []string{info.GoVersion, info.Main.Version, info.Main.Sum}
-	for _, s := range info.Settings {
-		if strings.HasPrefix(s.Key, "vcs.") {
-			lines = append(lines, s.Key+"="+s.Value)
-		}
-	}
-	return strings.Join(lines, "\n")
 }
 
 // replacements returns the go.mod files of the directories that replace other modules. They take part in the selection of

@@ -16,7 +16,9 @@ import (
 // cannot be read, or is not what was written, is missing, and one that cannot be written is not kept.
 // Processes share a store without locks, since entries are written aside and renamed.
 type store struct {
-	dir     string
+	dir string
+	// build is Options.Build.
+	build   string
 	written atomic.Bool
 }
 
