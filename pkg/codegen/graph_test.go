@@ -41,7 +41,8 @@ func TestErrorsOfTheGoCommand(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			opts := Options{Env: os.Environ(), Root: fixture(t, "shapes")}
+			// Without cgo, the go command ignores C files.
+			opts := Options{Env: append(os.Environ(), "CGO_ENABLED=1"), Root: fixture(t, "shapes")}
 			edit(t, opts.Root, "api/v1/odd_types.go", "Boxed has", "Boxed had")
 			for file, content := range c.files {
 				write(t, opts.Root, file, content)

@@ -82,6 +82,7 @@ func TestDeleteUndoesCreate(t *testing.T) {
 
 // TestDeleteFromTheMiddle deletes what others came after, in another order than they were made.
 func TestDeleteFromTheMiddle(t *testing.T) {
+	clitest.SkipIfShort(t, "type-checks many projects")
 	t.Parallel()
 	dir := clitest.NewProject(t, "init --domain example.com --repo example.com/middle")
 	empty := clitest.CopyTree(t, dir)
@@ -116,6 +117,7 @@ func TestDeleteFromTheMiddle(t *testing.T) {
 // TestDeleteMoved deletes from a group that got its suite, which registers a kind of another module too, by
 // edit --multigroup, after a controller was written again.
 func TestDeleteMoved(t *testing.T) {
+	clitest.SkipIfShort(t, "type-checks many projects")
 	t.Parallel()
 	const redis = "--group cache --version v1 --kind Redis"
 	dir := clitest.NewProject(t,

@@ -10,6 +10,7 @@ import (
 // TestDeleteWebhookUndoesCreate holds that create webhook and delete webhook together change not one byte, for
 // every kind of webhooks, in both layouts, with webhooks of another API there and not.
 func TestDeleteWebhookUndoesCreate(t *testing.T) {
+	clitest.SkipIfShort(t, "type-checks many projects")
 	t.Parallel()
 	const memcached = " --group cache --version v1 --kind Memcached "
 	for _, layout := range []string{"--license none", "--multigroup"} {
@@ -53,6 +54,7 @@ func TestDeleteWebhookUndoesCreate(t *testing.T) {
 
 // TestDeleteSomeWebhooks adds kinds of webhooks one after the other and takes them away again, in every order.
 func TestDeleteSomeWebhooks(t *testing.T) {
+	clitest.SkipIfShort(t, "type-checks many projects")
 	t.Parallel()
 	const memcached = " --group cache --version v1 --kind Memcached "
 	dir := clitest.NewProject(t, "init --domain example.com --repo example.com/some",

@@ -93,6 +93,7 @@ func TestEditMultigroup(t *testing.T) {
 // TestEditMultigroupWebhooks moves webhooks of two groups, as kubebuilder names and wires them, and a patch
 // of a CRD.
 func TestEditMultigroupWebhooks(t *testing.T) {
+	clitest.SkipIfShort(t, "type-checks many projects")
 	t.Parallel()
 	dir := clitest.NewProject(t,
 		"init --domain example.com --repo example.com/hooked",
@@ -142,6 +143,7 @@ func TestEditMultigroupWebhooks(t *testing.T) {
 
 // TestEditMultigroupSuites moves webhooks as create webhook writes them: each group's suite sets up its own.
 func TestEditMultigroupSuites(t *testing.T) {
+	clitest.SkipIfShort(t, "type-checks many projects")
 	t.Parallel()
 	dir := clitest.NewProject(t,
 		"init --domain example.com --repo example.com/suites",
@@ -193,6 +195,7 @@ func TestEditMultigroupShared(t *testing.T) {
 
 // TestEditMultigroupMany moves fifty APIs; the log says how long that takes.
 func TestEditMultigroupMany(t *testing.T) {
+	clitest.SkipIfShort(t, "type-checks many projects")
 	t.Parallel()
 	commands := []string{"init --domain example.com --repo example.com/many"}
 	for i := range 50 {
@@ -221,6 +224,7 @@ func TestEditMultigroupMany(t *testing.T) {
 
 // TestEditNamespaced turns projects to one namespace and back, which is where they were.
 func TestEditNamespaced(t *testing.T) {
+	clitest.SkipIfShort(t, "type-checks many projects")
 	t.Parallel()
 	for name, commands := range map[string][]string{
 		"one group": {

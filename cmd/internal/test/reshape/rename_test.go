@@ -25,6 +25,7 @@ func (n names) in(commands []string) []string {
 // TestRenameAsScaffolded holds that a project which nobody edited comes out of a renaming byte for byte as if it
 // had been scaffolded by the new names.
 func TestRenameAsScaffolded(t *testing.T) {
+	clitest.SkipIfShort(t, "type-checks many projects")
 	t.Parallel()
 	old := names{"memcached-operator", "example.com/memcached", "example.com", "cache", "v1beta1", "v1alpha1", "Memcached"}
 	image := []string{
