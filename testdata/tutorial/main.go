@@ -73,7 +73,7 @@ func run(ctx context.Context, program, section, registry, readme string) error {
 	}
 	if registry == "" && !bringsCluster(steps) {
 		fmt.Println("==> starting a local etcd and kube-apiserver (no kubelet: pods are not run)")
-		plane, err := controlplane.Start(ctx, assets, controlplane.StartOptions{})
+		plane, err := controlplane.Start(ctx, assets, controlplane.StartOptions{Environ: os.Environ()})
 		if err != nil {
 			return err
 		}

@@ -29,7 +29,7 @@ func StartCluster(t *testing.T) *Cluster {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plane, err := controlplane.Start(context.Background(), assets, controlplane.StartOptions{})
+	plane, err := controlplane.Start(context.Background(), assets, controlplane.StartOptions{Environ: os.Environ()})
 	if err != nil {
 		t.Fatal(err)
 	}

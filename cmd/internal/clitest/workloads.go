@@ -30,7 +30,7 @@ func StartWorkloadCluster(t *testing.T) *WorkloadCluster {
 	if err != nil {
 		t.Fatal(err)
 	}
-	options := controlplane.StartOptions{TempDir: t.TempDir(), ServiceAccounts: true}
+	options := controlplane.StartOptions{TempDir: t.TempDir(), Environ: os.Environ(), ServiceAccounts: true}
 	plane, err := controlplane.Start(t.Context(), assets, options)
 	if err != nil {
 		t.Fatal(err)

@@ -165,6 +165,7 @@ func startControlPlane(ctx context.Context, s settings) (*controlplane.ControlPl
 		return nil, err
 	}
 	o := controlplane.StartOptions{
+		Environ: os.Environ(),
 		TempDir: filepath.Join(s.Dir, "tmp"), Log: logFile,
 		Address: net.ParseIP(s.Address), ServiceAccounts: true,
 	}
@@ -196,7 +197,7 @@ func startKubelet(s settings, cp *controlplane.ControlPlane) error {
 		if err != nil {
 			return err
 		}
-		if err := cp.StartServer(name, append(args, "--config="+config), controlplane.StartOptions{Log: logFile}); err != nil {
+		if err := cp.StartServer(name, append(args, "--config="+config), controlplane.StartOptions{Environ: os.Environ(), Log: logFile}); err != nil {
 			return err
 		}
 	}

@@ -74,7 +74,7 @@ type runningProgram struct {
 func startPlane(ts *testscript.TestScript, _ bool, _ []string) {
 	assets, err := clitest.ControlPlaneAssets()
 	ts.Check(err)
-	plane, err := controlplane.Start(context.Background(), assets, controlplane.StartOptions{})
+	plane, err := controlplane.Start(context.Background(), assets, controlplane.StartOptions{Environ: os.Environ()})
 	ts.Check(err)
 	ts.Defer(func() { _ = plane.Stop() })
 	ts.Setenv("KUBECONFIG", plane.KubeconfigPath())
