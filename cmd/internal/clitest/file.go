@@ -1,8 +1,6 @@
 package clitest
 
 import (
-	"bytes"
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,17 +10,7 @@ import (
 // EditFile replaces the first occurrence of old in a file of a project; the file must contain it.
 func EditFile(t *testing.T, dir, name, old, text string) {
 	t.Helper()
-	file := filepath.Join(dir, filepath.FromSlash(name))
-	data, err := os.ReadFile(file)
-	if err == nil && !bytes.Contains(data, []byte(old)) {
-		err = errors.New("the text is not there: " + old)
-	}
-	if err == nil {
-		err = os.WriteFile(file, bytes.Replace(data, []byte(old), []byte(text), 1), 0o644)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	Substitute(t, filepath.Join(dir, filepath.FromSlash(name)), old, text)
 }
 
 // Substitute replaces the first occurrence of old in a file, which must contain it.

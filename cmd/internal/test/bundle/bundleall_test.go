@@ -79,14 +79,7 @@ func (p *wholeProject) must(t *testing.T, args ...string) (out, errOut string) {
 // replace exchanges a text in a file of the project.
 func (p *wholeProject) replace(t *testing.T, name, old, text string) {
 	t.Helper()
-	file := filepath.Join(p.dir, filepath.FromSlash(name))
-	content := clitest.ReadFile(t, file)
-	if !strings.Contains(content, old) {
-		t.Fatalf("%s does not hold %q", name, old)
-	}
-	if err := os.WriteFile(file, []byte(strings.Replace(content, old, text, 1)), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	clitest.EditFile(t, p.dir, name, old, text)
 }
 
 // unchanged calls a command that must write nothing.
