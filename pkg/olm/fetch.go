@@ -65,9 +65,9 @@ func Get(ctx context.Context, transport http.RoundTripper, version string, pinne
 }
 
 func fetch(ctx context.Context, transport http.RoundTripper, version string, pinned *Checksums) (*Release, error) {
-	folder := releases + "/download/" + version
+	base := releases + "/download/" + version
 	if version == Latest {
-		folder = releases + "/latest/download"
+		base = releases + "/latest/download"
 	}
 	client := &http.Client{Transport: transport, CheckRedirect: func(r *http.Request, via []*http.Request) error {
 		switch {
@@ -79,11 +79,11 @@ func fetch(ctx context.Context, transport http.RoundTripper, version string, pin
 		return nil
 	}}
 	r := &Release{Version: version}
-	crds, err := fetchFile(ctx, client, folder+"/"+crdsFile)
+	crds, err := fetchFile(ctx, client, base+"/"+crdsFile)
 	if err != nil {
 		return nil, err
 	}
-	objects, err := fetchFile(ctx, client, folder+"/"+olmFile)
+	objects, err := fetchFile(ctx, client, base+"/"+olmFile)
 	if err != nil {
 		return nil, err
 	}
@@ -92,10 +92,10 @@ func fetch(ctx context.Context, transport http.RoundTripper, version string, pin
 		return nil, err
 	}
 	if r.CRDs, err = kube.Decode(crds); err != nil {
-		return nil, fmt.Errorf("%s/%s: %w", folder, crdsFile, err)
+		return nil, fmt.Errorf("%s/%s: %w", base, crdsFile, err)
 	}
 	if r.Objects, err = kube.Decode(objects); err != nil {
-		return nil, fmt.Errorf("%s/%s: %w", folder, olmFile, err)
+		return nil, fmt.Errorf("%s/%s: %w", base, olmFile, err)
 	}
 	if err := r.check(); err != nil {
 		return nil, err

@@ -85,7 +85,7 @@ func operonProcess(dir string, n int, args ...string) error {
 	c := exec.Command(os.Args[0], args...)
 	c.Dir = dir
 	c.Env = append(os.Environ(), clitest.KillVariable+"="+strconv.Itoa(n))
-	if args[0] == "bundle" { // it says when it was made, and remembers folders, which are gone tomorrow
+	if args[0] == "bundle" { // its output has a creation time, and its records name directories that are removed
 		c.Env = append(c.Env, "SOURCE_DATE_EPOCH=1767225600", clitest.CacheVariable+"="+filepath.Join(filepath.Dir(filepath.Dir(dir)), "cache"))
 	}
 	var out bytes.Buffer

@@ -12,8 +12,8 @@ import (
 	"github.com/operon-sdk/operon/cmd/internal/clitest"
 )
 
-// replay runs a golden project's commands in a new folder of that name and returns the folder. What is
-// not a command of operon is one of the shell: a person's edits are patches in NAME.edits.
+// replay runs a golden project's commands in a new directory of that name and returns the directory. What is
+// not a command of operon is one of the shell: a user's edits are patches in NAME.edits.
 func replay(t *testing.T, name string) string {
 	t.Helper()
 	script, err := os.ReadFile(clitest.Testdata(name + ".commands"))
@@ -41,7 +41,7 @@ func replay(t *testing.T, name string) string {
 	return dir
 }
 
-// shell runs a line as a person would who has the usual umask, outside of any repository.
+// shell runs a line as a user with the usual umask would, outside of any repository.
 func shell(t *testing.T, dir, line string) {
 	t.Helper()
 	c := exec.Command("sh", "-c", "umask 022\n"+line)
@@ -91,7 +91,7 @@ func TestGoldenBuilds(t *testing.T) {
 	}
 }
 
-// checkModes holds the scaffold to 0644 for files and 0755 for folders, whatever the umask.
+// checkModes checks that the scaffold has 0644 for files and 0755 for directories, whatever the umask.
 func checkModes(t testing.TB, dir string) {
 	t.Helper()
 	clitest.WalkTree(t, dir, func(p string, d fs.DirEntry) {
