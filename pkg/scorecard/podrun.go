@@ -103,7 +103,10 @@ func (r *podRun) wait(ctx context.Context) (containerState, error) {
 	for {
 		var state podState
 		if err := r.Client.Do(ctx, http.MethodGet, kube.PodPath(r.Namespace, r.name), "", nil, &state); err != nil {
-			return containerState{}, fmt.Errorf("the pod cannot be looked at: %w", cause(ctx, err))
+			if ctx.Err() != nil {
+				return containerState{}, noResult(ctx)
+			}
+			return containerState{}, fmt.Errorf("the pod cannot be looked at: %w", err)
 		}
 		for _, c := range state.Status.ContainerStatuses {
 			if c.Name != testContainer {
@@ -124,10 +127,15 @@ func (r *podRun) wait(ctx context.Context) (containerState, error) {
 		if why := hopeless(state); why != "" {
 			return containerState{}, fmt.Errorf("the pod cannot run: %s", why)
 		}
-		if err := pause(ctx, pollInterval); err != nil {
-			return containerState{}, fmt.Errorf("there is no result: %w", err)
+		if pause(ctx, pollInterval) != nil {
+			return containerState{}, noResult(ctx)
 		}
 	}
+}
+
+// noResult is the error of a test that had not ended when ctx did.
+func noResult(ctx context.Context) error {
+	return fmt.Errorf("there is no result: %w", context.Cause(ctx))
 }
 
 // hopeless tells why a pod will never run its test, in a word; empty for one that may.

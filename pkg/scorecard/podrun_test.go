@@ -3,13 +3,23 @@ package scorecard
 import (
 	"archive/tar"
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"github.com/operator-framework/api/pkg/apis/scorecard/v1alpha3"
+
+	"github.com/operon-sdk/operon/pkg/kube"
 )
 
 func TestHopeless(t *testing.T) {
@@ -185,4 +195,33 @@ func random(n int) []byte {
 		data[i] = byte(x)
 	}
 	return data
+}
+
+// TestTimeIsUpDuringRequest lets the time end while the API server has not yet answered a request for the pod.
+func TestTimeIsUpDuringRequest(t *testing.T) {
+	t.Parallel()
+	up := errors.New("the time is up")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case ctx.Err() != nil: // what explains the state of the pod
+			_, _ = io.WriteString(w, `{"items":[]}`)
+		case r.Method == http.MethodPost:
+			_, _ = io.WriteString(w, `{}`)
+		default:
+			cancel(up)
+			<-r.Context().Done()
+		}
+	}))
+	defer server.Close()
+	client, err := kube.New(fmt.Appendf(nil, `{"apiVersion": "v1", "kind": "Config", "current-context": "c",
+"contexts": [{"name": "c", "context": {"cluster": "c"}}], "clusters": [{"name": "c", "cluster": {"server": %q}}]}`, server.URL))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &Cluster{Client: client, Tell: func(Event) {}}
+	status := c.RunTest(ctx, v1alpha3.TestConfiguration{})
+	if want := []string{"there is no result: the time is up", "it has no pods"}; len(status.Results) != 1 || !slices.Equal(status.Results[0].Errors, want) {
+		t.Errorf("got %+v, want one result with %q", status.Results, want)
+	}
 }

@@ -94,9 +94,9 @@ func TestScorecardInCluster(t *testing.T) {
 		{"the time is up", func(t *testing.T) {
 			c.schedulable(t, false)
 			defer c.schedulable(t, true)
-			code, out, errOut := run(t, t.Context(), "-n", "tests", "-w", "2s")
-			clitest.CheckContains(t, out, "there is no result: the time is up: --wait-time is 2s", "no node takes it: Unschedulable", "did not run: the time is up")
-			if clitest.CheckContains(t, errOut, "the tests did not end within 2s; --wait-time gives them longer"); code != 1 {
+			code, out, errOut := run(t, t.Context(), "-n", "tests", "-w", "4s")
+			clitest.CheckContains(t, out, "there is no result: the time is up: --wait-time is 4s", "no node takes it: Unschedulable", "did not run: the time is up")
+			if clitest.CheckContains(t, errOut, "the tests did not end within 4s; --wait-time gives them longer"); code != 1 {
 				t.Errorf("exit code %d\n%s", code, errOut)
 			}
 			c.empty(t, "tests")
