@@ -55,6 +55,9 @@ func TestChangesReachTheOutput(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			if name != "an API type" {
+				skipIfShort(t, "it loads the types of many packages several times")
+			}
 			opts := Options{Env: os.Environ(), Root: fixture(t, "shapes"), CacheDir: cache}
 			before := generate(t, opts)
 			change(t, &opts)
@@ -95,6 +98,7 @@ func copyModule(t *testing.T, module, to string) {
 // TestEditsOutsideOfTheModule edits a dependency that is not in the module cache, where nothing in the
 // project tells of the change.
 func TestEditsOutsideOfTheModule(t *testing.T) {
+	skipIfShort(t, "it loads the types of many packages several times")
 	t.Parallel()
 	const old, new = "type EnvVar struct {", "type EnvVar struct {\n\t// Fresh is new.\n\tFresh []string `json:\"fresh\"`\n"
 	t.Run("replaced", func(t *testing.T) {
@@ -163,6 +167,7 @@ func TestUnitsAreKept(t *testing.T) {
 
 // TestDamagedCache damages every entry in several ways and expects that nobody notices.
 func TestDamagedCache(t *testing.T) {
+	skipIfShort(t, "it loads the types of many packages several times")
 	t.Parallel()
 	opts := Options{Env: os.Environ(), Root: fixture(t, "shapes"), CacheDir: t.TempDir()}
 	want := generate(t, opts)
@@ -199,6 +204,7 @@ func TestDamagedCache(t *testing.T) {
 }
 
 func TestUnusableCache(t *testing.T) {
+	skipIfShort(t, "it loads the types of many packages several times")
 	t.Parallel()
 	dir := fixture(t, "nested")
 	file := filepath.Join(t.TempDir(), "file")
@@ -210,6 +216,7 @@ func TestUnusableCache(t *testing.T) {
 }
 
 func TestSharedCache(t *testing.T) {
+	skipIfShort(t, "it loads the types of many packages several times")
 	t.Parallel()
 	cache, dir := t.TempDir(), fixture(t, "nested")
 	want := generate(t, Options{Env: os.Environ(), Root: dir})

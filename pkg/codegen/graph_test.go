@@ -61,6 +61,7 @@ func TestErrorsOfTheGoCommand(t *testing.T) {
 
 // TestDependenciesOfCachedGraph changes the imports of a dependency outside of the module cache.
 func TestDependenciesOfCachedGraph(t *testing.T) {
+	skipIfShort(t, "it loads the types of many packages several times")
 	t.Parallel()
 	opts := Options{Env: os.Environ(), Root: fixture(t, "shapes"), CacheDir: t.TempDir()}
 	outside := filepath.Join(opts.Root, "..", "outside")

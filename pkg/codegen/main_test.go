@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -27,6 +28,7 @@ func TestMain(m *testing.M) {
 	if runs := instead(); runs != nil {
 		os.Exit(runs())
 	}
+	debug.SetGCPercent(400) // as in the program
 	code := m.Run()
 	if peer.dir != "" {
 		_ = os.RemoveAll(peer.dir)
@@ -36,9 +38,7 @@ func TestMain(m *testing.M) {
 
 func peerBinary(t testing.TB) string {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("-short: it builds controller-gen")
-	}
+	skipIfShort(t, "it builds controller-gen")
 	name := "controller-gen"
 	if runtime.GOOS == "windows" {
 		name += ".exe"
@@ -58,6 +58,14 @@ func peerBinary(t testing.TB) string {
 		t.Fatalf("building controller-gen: %v", peer.err)
 	}
 	return filepath.Join(peer.dir, name)
+}
+
+// skipIfShort skips a test in short mode; reason is what makes it slow.
+func skipIfShort(t testing.TB, reason string) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("-short: " + reason)
+	}
 }
 
 // objectArgs and manifestArgs are what generated Makefiles pass to controller-gen.

@@ -13,6 +13,7 @@ import (
 // TestProcesses counts processes: one go list and one for the version of Go where imports or modules changed, none
 // otherwise. It changes PATH and therefore is not parallel.
 func TestProcesses(t *testing.T) {
+	skipIfShort(t, "it loads the types of many packages several times")
 	if runtime.GOOS == "windows" {
 		t.Skip("the go command of this test is a shell script")
 	}

@@ -116,6 +116,7 @@ func TestOptionsNameFolders(t *testing.T) {
 
 // TestOverlayEqualsDisk generates the same whether files are on disk or are still to be written.
 func TestOverlayEqualsDisk(t *testing.T) {
+	skipIfShort(t, "it loads the types of many packages several times")
 	t.Parallel()
 	for _, cached := range []bool{false, true} {
 		full, part := fixture(t, "shapes"), fixture(t, "shapes")

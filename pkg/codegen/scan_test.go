@@ -78,6 +78,7 @@ func TestScanFindsWhatGoListFinds(t *testing.T) {
 // TestDeclarationsReadTheSame compares, for every dependency of a project, what generators see of its types
 // in full and reduced to declarations.
 func TestDeclarationsReadTheSame(t *testing.T) {
+	skipIfShort(t, "it loads the types of many packages several times")
 	t.Parallel()
 	registry, err := All.registry()
 	if err != nil {

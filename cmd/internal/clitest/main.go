@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"runtime/debug"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -16,6 +17,7 @@ import (
 // Main runs the tests of a package, whose TestMain calls it. StartProcess, scripts and makefiles run the test binary again,
 // as operon or operator-sdk.
 func Main(m *testing.M) {
+	debug.SetGCPercent(400) // as in the program
 	runAsProgram()
 	testscript.Main(suite{m}, map[string]func(){"operon": program, "operator-sdk": program})
 }

@@ -103,6 +103,7 @@ const (
 // its Makefile make.
 func TestBundleAllIsMakeBundle(t *testing.T) {
 	t.Parallel()
+	clitest.SkipIfShort(t, "it runs make")
 	for _, name := range clitest.GoldenProjects(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -52,6 +52,7 @@ func webhookVariants() map[string][]string {
 // and at the end that it compiles, vets, and that controller-gen generates the same.
 func TestWebhookVariants(t *testing.T) {
 	t.Parallel()
+	clitest.SkipIfShort(t, "it makes many projects to compile them")
 	makeVariants(t, webhookVariants())
 }
 

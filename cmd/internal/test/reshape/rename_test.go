@@ -90,6 +90,7 @@ func TestRenameAsScaffolded(t *testing.T) {
 // what is generated is up to date.
 func TestRenameGolden(t *testing.T) {
 	t.Parallel()
+	clitest.SkipIfShort(t, "it loads the types of many packages several times")
 	for name, commands := range map[string][]string{
 		"memcached-operator": {
 			"rename api --kind Memcached --to-kind Cachet --to-group store --to-version v1 --to-domain acme.io",

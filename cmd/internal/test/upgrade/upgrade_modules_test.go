@@ -14,6 +14,7 @@ import (
 // needed, and with an empty one: the results are the same and tidy. The second upgrade downloads from the first cache.
 func TestUpgradeWithEmptyModuleCache(t *testing.T) {
 	t.Parallel()
+	clitest.SkipIfShort(t, "it unpacks modules")
 	for _, p := range oldProjects() {
 		t.Run(p.sdk, func(t *testing.T) {
 			t.Parallel()
