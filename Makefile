@@ -37,7 +37,7 @@ build: ## Build bin/operon
 .PHONY: control-plane
 control-plane: build ## Find or build the etcd and kube-apiserver that tests run against
 	@echo "==> the test control plane (found, or built once from source: 5 to 15 minutes on 2 cores)"
-	$(call timed,control plane,$(BIN) tool setup-envtest use 1.36 -p path)
+	$(call timed,control plane,$(BIN) tool setup-envtest use 1.36 -p path && echo)
 
 .PHONY: test
 test: control-plane vet ## Run all tests, the ones on a real API server too

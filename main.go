@@ -13,8 +13,9 @@ import (
 )
 
 // gcPercent is the default of GOGC. Most commands run for a fraction of a second and, with Go's default of 100, spend a
-// quarter of it in the garbage collector.
-const gcPercent = 400
+// quarter of it in the garbage collector. With 400, new pages of memory take longer than the collector would: validating
+// 50 bundles takes 1.3 times as long as with 200.
+const gcPercent = 200
 
 func main() {
 	if os.Getenv("GOGC") == "" {

@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 	if runs := instead(); runs != nil {
 		os.Exit(runs())
 	}
-	debug.SetGCPercent(400) // as in the program
+	debug.SetGCPercent(200) // as in the program
 	code := m.Run()
 	if peer.dir != "" {
 		_ = os.RemoveAll(peer.dir)

@@ -17,7 +17,7 @@ import (
 // Main runs the tests of a package, whose TestMain calls it. StartProcess, scripts and makefiles run the test binary again,
 // as operon or operator-sdk.
 func Main(m *testing.M) {
-	debug.SetGCPercent(400) // as in the program
+	debug.SetGCPercent(200) // as in the program
 	runAsProgram()
 	testscript.Main(suite{m}, map[string]func(){"operon": program, "operator-sdk": program})
 }
