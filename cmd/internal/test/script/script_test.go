@@ -21,8 +21,6 @@ func TestScript(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Scripts share a cache, which is empty at first. Those that test caching, or the lack of a cache, set another one.
-	cache := t.TempDir()
 	testscript.Run(t, testscript.Params{
 		Dir: clitest.Testdata("script"),
 		Setup: func(env *testscript.Env) error {
@@ -36,7 +34,7 @@ func TestScript(t *testing.T) {
 			// The folder with nothing but operon in it.
 			env.Setenv("OPERON_DIR", filepath.SplitList(env.Getenv("PATH"))[0])
 			env.Setenv("REAL_HOME", home)
-			env.Setenv("XDG_CACHE_HOME", cache)
+			env.Setenv("XDG_CACHE_HOME", filepath.Join(env.WorkDir, ".cache"))
 			env.Setenv("HOME", filepath.Join(env.WorkDir, ".home"))
 			return nil
 		},
