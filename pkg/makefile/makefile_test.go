@@ -1,0 +1,206 @@
+package makefile
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// cases are makefiles in which every target is phony or missing, so that make -n prints all recipes.
+var cases = map[string]map[string]string{
+	"assignments": {"Makefile": `
+A = 1 $(B)
+B := two
+C ?= three
+C ?= never
+D += four
+D += five
+E := $(A)
+E += $(B)
+B = changed # with a comment
+F::=$(B)
+G = a\#b \
+	c   \
+  d
+H!=echo shell
+export I = exported
+override J = overridden
+undefine C
+EMPTY =
+EMPTY += filled
+.PHONY: all
+all:
+	@echo "$(A)|${B}|$C|$(D)|$(E)|$(F)|$(G)|$(H)|$(I)|$(J)|$(EMPTY)|$$HOME"
+	-false
+	+@true
+`},
+	"conditionals": {"Makefile": `
+X = yes
+ifeq ($(X),yes)
+A = equal
+else
+A = not
+endif
+ifneq "$(X)" 'no'
+  B = differs
+  ifdef UNDEFINED
+    B = wrong
+  else ifeq (,$(UNDEFINED))
+    B += nested
+  else
+    B = wrong
+  endif
+endif
+ifndef X
+$(error not reached)
+else ifdef A
+C = defined
+endif
+all:
+ifeq ($(A),equal)
+	echo first
+else
+	echo second
+endif
+	echo $(A) $(B) $(C)
+
+ifeq ($(strip $(X) ),yes)
+	echo strip
+endif
+`},
+	"functions": {"Makefile": `
+L = b.go a.go dir/c.c b.go
+comma := ,
+empty :=
+space := $(empty) $(empty)
+define two
+echo one $(1)
+echo two $(2) $@
+endef
+define rule =
+$(1)-target:
+	@echo $(1) $$@ $$(L)
+endef
+$(foreach n,x y,$(eval $(call rule,$(n))))
+reverse = $(2) $(1)
+all: x-target y-target
+	echo $(subst a,b,banana) $(patsubst %.go,%.o,$(L)) $(L:.go=.o) $(L:%.c=%.d) $(strip  a   b )
+	echo $(findstring a,abc) $(findstring x,abc) $(filter %.go dir/%,$(L)) $(filter-out %.go,$(L)) $(sort $(L))
+	echo $(word 2,$(L)) $(wordlist 2,3,$(L)) $(words $(L)) $(firstword $(L)) $(lastword $(L))
+	echo $(dir $(L)) $(notdir $(L)) $(suffix $(L)) $(basename $(L)) $(addsuffix .x,$(L)) $(addprefix p/,$(L))
+	echo $(join a b,1 2 3) $(if ,no,else) $(if x,yes) $(or ,,third) $(and a,b) $(and a,,b)
+	echo $(foreach n,1 2 3,<$(n)>) $(call reverse,1,2) $(value L) $(origin L) $(origin NONE) $(flavor comma)
+	echo $(abspath ./x/../y) $(notdir $(CURDIR)) $(subst $(space),$(comma),a b c) $(shell echo from shell)
+	$(call two,a,b)
+	echo ${if x,${call reverse,(a),b}}
+	echo $(words) $(call words,a b c)
+`},
+	"rules": {"Makefile": `
+.PHONY: all first second doubled
+NAME = global
+all: NAME = specific
+all: NAME += more
+all: first second | ordered
+all: doubled static.out
+	echo $(NAME) $@ $< $^ $+ $(@D) $(<F)
+first second: pre ; echo inline $@ $(NAME) # kept
+	echo more
+pre:
+	echo continued \
+	  line \
+		and another
+ordered: ; @echo ordered
+doubled::
+	echo one
+doubled::
+	echo two
+static.out: %.out: %.in
+	echo $* $< $@
+%.in:
+	echo pattern $* $@
+last: pre
+# a comment does not end the recipe
+
+	echo still the recipe
+`},
+	"include": {
+		"Makefile": "include mk/*.mk\n-include missing.mk\nsinclude other.mk\nall: tool ; echo $(FROM) $(words $(MAKEFILE_LIST)) $(lastword $(MAKEFILE_LIST))\n",
+		"mk/a.mk":  "FROM = $(notdir $(lastword $(MAKEFILE_LIST)))\ntool:\n\techo tool\n",
+		"mk/b.mk":  "FROM += b\r\nOTHER = crlf\r\n",
+	},
+	"one shell":  {"Makefile": ".ONESHELL:\nSHELL = bash\nall:\n\tcd x\n\t@echo $@\n"},
+	"overridden": {"Makefile": "all: one\n\techo all\none:\n\techo old\none:\n\techo new\n"},
+}
+
+// run evaluates the makefile in a directory and returns what make -n prints for a target.
+func run(t *testing.T, dir, target string) string {
+	t.Helper()
+	m, err := Evaluate("Makefile", options(dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	for _, c := range m.Commands(target) {
+		fmt.Fprintln(&b, c.Text)
+	}
+	for _, p := range m.Problems {
+		t.Errorf("%s: %s", p.Position, p.Message)
+	}
+	return b.String()
+}
+
+func options(dir string) Options {
+	return Options{
+		Dir:  filepath.ToSlash(dir),
+		Read: func(name string) ([]byte, error) { return fs.ReadFile(os.DirFS(dir), name) },
+		Glob: func(pattern string) []string { names, _ := fs.Glob(os.DirFS(dir), pattern); return names },
+		Shell: func(command string) (string, bool) {
+			c := exec.Command("sh", "-c", command)
+			c.Dir = dir
+			out, err := c.Output()
+			return string(out), err == nil
+		},
+	}
+}
+
+func TestSameAsMake(t *testing.T) {
+	t.Parallel()
+	program, err := exec.LookPath("make")
+	if err != nil {
+		t.Fatalf("this test compares with GNU make: %v", err)
+	}
+	for name, files := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir, err := filepath.EvalSymlinks(t.TempDir())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for file, text := range files {
+				file = filepath.Join(dir, file)
+				if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			c := exec.Command(program, "-rR", "-n", "--no-print-directory", "all")
+			c.Dir, c.Env = dir, []string{"PATH=" + os.Getenv("PATH")}
+			var warnings strings.Builder
+			c.Stderr = &warnings
+			out, err := c.Output()
+			if err != nil {
+				t.Fatalf("make: %v\n%s", err, warnings.String())
+			}
+			want := strings.TrimPrefix(string(out), "\n")
+			if got := run(t, dir, "all"); got != want {
+				t.Errorf("got:\n%s\nmake -n prints:\n%s", got, want)
+			}
+		})
+	}
+}
