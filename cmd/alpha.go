@@ -86,7 +86,7 @@ func (a *app) runAlphaGenerate(c *cobra.Command, o alphaGenerateOptions) error {
 	if _, err := reshape.ToV4(source, config); err != nil {
 		return err
 	}
-	header, err := boilerplate(source)
+	header, err := a.boilerplate(source)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/afero"
 
+	"github.com/operon-sdk/operon/pkg/codegen"
+	"github.com/operon-sdk/operon/pkg/codegen/calls"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/scaffold"
 )
@@ -118,21 +120,35 @@ func (a *app) tell(report *scaffold.Report) {
 	}
 }
 
-// boilerplate reads the comment that starts the project's Go files.
-func boilerplate(tree *scaffold.Tree) (string, error) {
-	const name = "hack/boilerplate.go.txt"
-	data, err := tree.ReadFile(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return "", &usageError{err: fmt.Errorf("%s is missing: it holds the licence header of generated Go files; restore it, or make an empty file for no header", name)}
+// defaultHeaderFile holds the header of Go files unless the project's calls of controller-gen name another file.
+const defaultHeaderFile = "hack/boilerplate.go.txt"
+
+// boilerplate returns the comment that new Go files start with, empty where the project has none.
+func (a *app) boilerplate(tree *scaffold.Tree) (string, error) {
+	header, _, err := a.projectHeader(tree)
+	return header, err
+}
+
+// projectHeader returns the comment that new Go files start with and the file that it is made of. Both are empty where the project
+// has none.
+func (a *app) projectHeader(tree *scaffold.Tree) (header, file string, err error) {
+	found, err := calls.Find(tree)
+	if err != nil {
+		return "", "", err
+	}
+	options := codegen.Options{Root: tree.Root(), Overlay: overlay(tree), Calls: found.Calls, Year: a.year(), Env: a.Environ}
+	header, file, err = codegen.Header(options)
+	if err == nil && file == "" {
+		options.Calls = nil
+		header, file, err = codegen.Header(options)
 	}
 	if err != nil {
-		return "", fmt.Errorf("reading %s: %w", name, reason(err))
+		return "", "", err
 	}
-	header := normalHeader(data)
-	if !isComment(header) {
-		return "", &usageError{err: fmt.Errorf("%s must hold a Go comment, /* … */ or lines that start with //; correct it, or make it an empty file for no header", name)}
+	if header = normalHeader([]byte(header)); !isComment(header) {
+		return "", "", &usageError{err: fmt.Errorf("%s must hold a Go comment, /* … */ or lines that start with //; correct it, or make it an empty file for no header", file)}
 	}
-	return header, nil
+	return header, file, nil
 }
 
 // normalHeader is a header without what an editor may leave around it.

@@ -75,7 +75,7 @@ func (a *app) createIn(ctx context.Context, tree *scaffold.Tree, c creation) (st
 	if err != nil {
 		return "", err
 	}
-	header, err := boilerplate(tree)
+	header, err := a.boilerplate(tree)
 	if err != nil {
 		return "", err
 	}

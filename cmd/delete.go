@@ -46,7 +46,7 @@ func (a *app) delete(ctx context.Context, tree *scaffold.Tree, resolve func(*pro
 	if err != nil {
 		return err
 	}
-	header, err := boilerplate(tree)
+	header, err := a.boilerplate(tree)
 	if err != nil {
 		return err
 	}

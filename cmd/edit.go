@@ -42,7 +42,7 @@ into them. Where the same lines were edited, the change to make by hand is print
 is changed; with --force all else is, and the list is left to you.
 
 --license, --license-file and --owner replace the header of all Go files that carry the present
-one, and hack/boilerplate.go.txt.`,
+one, and the header file: hack/boilerplate.go.txt, unless controller-gen is given another one.`,
 		Example: fmt.Sprintf(`  # Before adding an API of another group:
   %[1]s edit --multigroup
 
@@ -149,7 +149,7 @@ func (a *app) edit(ctx context.Context, tree *scaffold.Tree, o editOptions) ([]s
 	if err := a.checkEdit(config, o).Err(); err != nil {
 		return nil, err
 	}
-	header, err := boilerplate(tree)
+	header, headerFile, err := a.projectHeader(tree)
 	if err != nil {
 		return nil, err
 	}
@@ -167,11 +167,18 @@ func (a *app) edit(ctx context.Context, tree *scaffold.Tree, o editOptions) ([]s
 		}
 	}
 	if o.given["license"] || o.given["license-file"] || o.given["owner"] {
-		next, err := a.newHeader(header, o)
+		if headerFile == "" {
+			headerFile = defaultHeaderFile
+		}
+		text, err := readOptional(tree, headerFile) // header with YEAR
 		if err != nil {
 			return nil, err
 		}
-		if err := reshape.Reheader(tree, header, next); err != nil {
+		next, err := a.newHeader(normalHeader(text), o)
+		if err != nil {
+			return nil, err
+		}
+		if err := reshape.Reheader(tree, headerFile, normalHeader(text), next, a.year()); err != nil {
 			return nil, err
 		}
 	}

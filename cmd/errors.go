@@ -11,6 +11,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/bundle"
 	"github.com/operon-sdk/operon/pkg/bundle/base"
 	"github.com/operon-sdk/operon/pkg/codegen"
+	"github.com/operon-sdk/operon/pkg/codegen/calls"
 	"github.com/operon-sdk/operon/pkg/controlplane"
 	"github.com/operon-sdk/operon/pkg/manifest"
 	"github.com/operon-sdk/operon/pkg/project"
@@ -75,7 +76,7 @@ func badInput(err error) bool {
 	if errors.Is(err, codegen.ErrModulesMissing) || errors.Is(err, codegen.ErrGoMissing) {
 		return false
 	}
-	return is[base.Conflicts](err) || errors.Is(err, project.ErrNotAProject) || errors.Is(err, codegen.ErrHeaderMissing) ||
+	return is[base.Conflicts](err) || errors.Is(err, project.ErrNotAProject) || is[*calls.ConfigError](err) ||
 		is[project.Findings](err) || is[*project.ParseError](err) || is[*project.LayoutError](err) ||
 		is[manifest.Problems](err) || is[bundle.Conflicts](err) || is[codegen.Findings](err) || is[*scaffold.ConflictError](err) || is[*scaffold.EditedError](err) || is[*scaffold.BlockedError](err) ||
 		is[*scaffold.OutsideError](err) || is[*scaffold.MissingFileError](err) ||

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/operon-sdk/operon/pkg/codegen"
+	"github.com/operon-sdk/operon/pkg/codegen/calls"
 	"github.com/operon-sdk/operon/pkg/local"
 	"github.com/operon-sdk/operon/pkg/scaffold"
 )
@@ -110,13 +111,25 @@ func (a *app) watchGenerated(ctx context.Context, root string, what codegen.Gene
 func (a *app) generate(ctx context.Context, tree *scaffold.Tree, what codegen.Generators) error {
 	start := a.Now()
 	if what&codegen.Object != 0 {
-		if _, err := boilerplate(tree); err != nil {
+		if _, err := a.boilerplate(tree); err != nil {
 			return err
 		}
+	}
+	found, err := calls.Find(tree)
+	if err != nil {
+		return err
+	}
+	for _, note := range found.Notes {
+		a.progressf("note: %s", note)
+	}
+	for _, call := range found.Calls {
+		a.verbosef("%s: controller-gen %s", call.Source, strings.Join(call.Args, " "))
 	}
 	options := codegen.Options{
 		Root:       tree.Root(),
 		Overlay:    overlay(tree),
+		Calls:      found.Calls,
+		Year:       a.year(),
 		Generators: what,
 		Build:      a.Build,
 		Env:        a.Environ,

@@ -90,7 +90,7 @@ func (a *app) rename(ctx context.Context, tree *scaffold.Tree, r renaming) ([]st
 	if err := r.check(tree, old); err != nil {
 		return nil, err
 	}
-	header, err := boilerplate(tree)
+	header, err := a.boilerplate(tree)
 	if err != nil {
 		return nil, err
 	}

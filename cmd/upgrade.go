@@ -153,7 +153,7 @@ func (a *app) upgrade(ctx context.Context, tree *scaffold.Tree, known *upgrade.K
 	if err != nil {
 		return nil, err
 	}
-	header, err := boilerplate(tree)
+	header, err := a.boilerplate(tree)
 	if err != nil {
 		return nil, err
 	}

@@ -38,10 +38,12 @@ func TestChangesReachTheOutput(t *testing.T) {
 		"the header": func(t *testing.T, o *Options) { write(t, o.Root, "hack/boilerplate.go.txt", "// Another header.\n") },
 		"the header file": func(t *testing.T, o *Options) {
 			write(t, o.Root, "other.txt", "// Other.\n")
-			o.HeaderFile = "other.txt"
+			o.Calls = calls("object:headerFile=other.txt paths=./...")
 		},
-		"the role's name": func(t *testing.T, o *Options) { o.RoleName = "boss" },
-		"a folder":        func(t *testing.T, o *Options) { o.CRDDir = "crds" },
+		"the role's name": func(t *testing.T, o *Options) { o.Calls = calls("rbac:roleName=boss paths=./...") },
+		"a folder":        func(t *testing.T, o *Options) { o.Calls = calls("crd paths=./... output:crd:dir=crds") },
+		"an option":       func(t *testing.T, o *Options) { o.Calls = calls("crd:maxDescLen=0 paths=./...") },
+		"the paths":       func(t *testing.T, o *Options) { o.Calls = calls("crd paths=./api/v1") },
 		"the generators":  func(t *testing.T, o *Options) { o.Generators = RBAC },
 		"GOOS":            func(t *testing.T, o *Options) { o.Env = env("GOOS=windows") },
 		"an ignore directive": func(t *testing.T, o *Options) {

@@ -4,9 +4,9 @@
 package codegen
 
 import (
-	"bytes"
 	"context"
 	"fmt"
+	"path"
 	"path/filepath"
 )
 
@@ -25,6 +25,7 @@ const (
 	Webhook
 
 	applyConfigurations
+	schemaPatches
 
 	// All is every generator of a project.
 	All = Object | CRD | RBAC | Webhook
@@ -37,13 +38,11 @@ type Options struct {
 	// Overlay holds files that are not on disk yet, by slash-separated paths relative to Root; nil content
 	// stands for a file that is to be deleted.
 	Overlay map[string][]byte
-	// HeaderFile is the header of copy methods, slash-separated and relative to Root: hack/boilerplate.go.txt.
-	HeaderFile string
-	// RoleName is the name of roles whose markers give none: manager-role.
-	RoleName string
-	// CRDDir, RBACDir and WebhookDir are the folders of manifests: config/crd/bases, config/rbac, config/webhook.
-	CRDDir, RBACDir, WebhookDir string
-	// Generators to run: All.
+	// Calls are the calls of controller-gen to reproduce: DefaultCalls.
+	Calls []Call
+	// Year is the value of CurrentYear in the calls; empty leaves that to the files of the project.
+	Year string
+	// Generators selects those of the calls that run: All.
 	Generators Generators
 	// CacheDir keeps what was generated for the next time. Empty turns that off. It may be shared by
 	// projects and by processes, and be deleted at any time.
@@ -62,46 +61,32 @@ type Result struct {
 	// Files holds the content of all generated files, by slash-separated paths relative to the root. Where
 	// there is nothing to generate there is no file.
 	Files map[string][]byte
-	// Warnings tell of markers that nothing reads.
+	// Warnings are about markers that no generator reads, and about calls that cannot be reproduced.
 	Warnings []Finding
 }
 
 // Generate generates the files of a project. It writes nothing outside of CacheDir, and starts no process
 // but go list, and that only where types changed together with imports or modules.
 //
-// What is wrong with the source is returned as Findings, all at once. Other errors wrap ErrGoMissing,
-// ErrModulesMissing or ErrHeaderMissing where these say what to do.
+// What is wrong with the source is returned as Findings, all at once. Other errors wrap ErrGoMissing or
+// ErrModulesMissing where these say what to do.
 func Generate(ctx context.Context, opts Options) (*Result, error) {
-	opts.fill()
-	if !filepath.IsAbs(opts.Root) {
-		return nil, fmt.Errorf("the module's root %q is not an absolute path", opts.Root)
-	}
-	opts.Root = filepath.Clean(opts.Root)
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	g := &generation{
-		opts:   opts,
-		env:    newEnvironment(opts.Env, opts.Offline),
-		store:  &store{dir: opts.CacheDir, build: opts.Build},
-		places: places{root: opts.Root},
-	}
-	var err error
-	if g.project, err = newProject(opts.Root, opts.Overlay, g.env.buildContext()); err != nil {
+	g, err := newGeneration(opts)
+	if err != nil {
 		return nil, err
 	}
-	if opts.Generators&Object != 0 {
-		if g.header, err = g.project.read(opts.HeaderFile); err != nil {
-			return nil, fmt.Errorf("%w: %s (%w): restore it, or create it with the text that generated Go files shall start with; it may be empty", ErrHeaderMissing, opts.HeaderFile, reason(err))
-		}
-		// A byte order mark is none in the middle of a file.
-		g.header = bytes.TrimPrefix(g.header, []byte("\uFEFF"))
+	var warnings Findings
+	if g.all, warnings, err = g.tasks(); err != nil {
+		return nil, err
 	}
 	g.identify()
 
 	whole := g.wholeKey()
 	if parts, ok := g.store.get("results", whole); ok && len(parts) > 1 && g.holds(parts[0]) {
-		return &Result{Warnings: decodeFindings(parts[1]), Files: decodeFiles(parts[2:])}, nil
+		return &Result{Warnings: append(warnings, decodeFindings(parts[1])...), Files: decodeFiles(parts[2:])}, nil
 	}
 	result, witnesses, err := g.generate(ctx)
 	if err != nil {
@@ -109,27 +94,37 @@ func Generate(ctx context.Context, opts Options) (*Result, error) {
 	}
 	g.store.put("results", whole, append([][]byte{witnesses, encodeFindings(result.Warnings)}, encodeFiles(result.Files)...))
 	g.store.trim()
+	result.Warnings = append(warnings, result.Warnings...)
 	return result, nil
 }
 
-func (o *Options) fill() {
-	for _, field := range []struct {
-		value    *string
-		fallback string
-	}{
-		{&o.HeaderFile, "hack/boilerplate.go.txt"},
-		{&o.RoleName, "manager-role"},
-		{&o.CRDDir, "config/crd/bases"},
-		{&o.RBACDir, "config/rbac"},
-		{&o.WebhookDir, "config/webhook"},
-	} {
-		if *field.value == "" {
-			*field.value = field.fallback
-		}
+// newGeneration completes options and reads the source of the project.
+func newGeneration(opts Options) (*generation, error) {
+	if opts.Calls == nil {
+		opts.Calls = DefaultCalls()
 	}
-	if o.Generators == 0 {
-		o.Generators = All
+	if opts.Generators == 0 {
+		opts.Generators = All
 	}
+	if opts.Generators&CRD != 0 {
+		opts.Generators |= schemaPatches
+	}
+	if opts.Generators&Object != 0 {
+		opts.Generators |= applyConfigurations
+	}
+	if !filepath.IsAbs(opts.Root) {
+		return nil, fmt.Errorf("the module's root %q is not an absolute path", opts.Root)
+	}
+	opts.Root = filepath.Clean(opts.Root)
+	g := &generation{
+		opts:   opts,
+		env:    newEnvironment(opts.Env, opts.Offline),
+		store:  &store{dir: opts.CacheDir, build: opts.Build},
+		places: places{root: opts.Root},
+	}
+	var err error
+	g.project, err = newProject(opts.Root, opts.Overlay, g.env.buildContext())
+	return g, err
 }
 
 // generation is one run of Generate.
@@ -139,10 +134,10 @@ type generation struct {
 	store   *store
 	places  places
 	project *project
-	header  []byte
+	all     []*task
 	syntax  *syntax
 
-	// base identifies all inputs but Go files; modules identifies those among them that determine the dependencies;
+	// base identifies all inputs but Go files and tasks; modules identifies those among them that determine the dependencies;
 	// toolchain identifies the Go installation.
 	base, modules digest
 	toolchain     []byte
@@ -156,15 +151,19 @@ type generation struct {
 
 // generate makes all files. The witnesses are the inputs outside of the project, for generation.holds.
 func (g *generation) generate(ctx context.Context) (*Result, []byte, error) {
-	registry, err := g.opts.Generators.registry()
+	var used Generators
+	for _, t := range g.all {
+		used |= t.kind
+	}
+	registry, err := used.registry()
 	if err != nil {
 		return nil, nil, err
 	}
-	if g.syntax, err = g.project.parse(registry); err != nil {
+	if g.syntax, err = g.project.parseWithImports(registry, g.selected()); err != nil {
 		return nil, nil, err
 	}
 	result := &Result{Files: map[string][]byte{}}
-	if err := g.syntax.manifests(&g.opts, result.Files); err != nil {
+	if err := g.syntax.manifests(g.all, result.Files); err != nil {
 		return nil, nil, err
 	}
 	if result.Warnings, err = g.syntax.unknown(); err != nil {
@@ -195,6 +194,9 @@ func (g *generation) generate(ctx context.Context) (*Result, []byte, error) {
 	}
 	for _, u := range units {
 		for name, content := range u.files {
+			if u.copy && u.task.code != "" {
+				name = path.Join(u.task.code, path.Base(name))
+			}
 			result.Files[name] = content
 		}
 	}

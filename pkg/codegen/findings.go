@@ -20,8 +20,6 @@ var (
 	ErrGoTooOld = errors.New("the go command is too old for the project: install a newer Go from https://go.dev/dl")
 	// ErrModulesMissing means that the module cache lacks a dependency and the network was not to be used.
 	ErrModulesMissing = errors.New("the module cache lacks dependencies of the project: run go mod download while online, then generate again")
-	// ErrHeaderMissing means that the header of generated files is not there.
-	ErrHeaderMissing = errors.New("the header of generated files is missing")
 )
 
 // Finding is something wrong at a place in a source file.

@@ -100,10 +100,8 @@ func TestModulesKey(t *testing.T) {
 	}
 	key := func(t *testing.T, opts Options) digest {
 		t.Helper()
-		opts.fill()
-		g := &generation{opts: opts, env: newEnvironment(opts.Env, opts.Offline), store: &store{}}
-		var err error
-		if g.project, err = newProject(opts.Root, opts.Overlay, g.env.buildContext()); err != nil {
+		g, err := newGeneration(opts)
+		if err != nil {
 			t.Fatal(err)
 		}
 		g.identify()
@@ -162,7 +160,7 @@ func TestModulesKey(t *testing.T) {
 		"a header":    file("hack/boilerplate.go.txt", "// Another.\n"),
 		"the proxy":   variable("GOPROXY=off"),
 		"a Go file":   file("api/v1/types.go", "package v1\n"),
-		"the options": func(_ *testing.T, o *Options) { o.RoleName = "other" },
+		"the options": func(_ *testing.T, o *Options) { o.Calls = calls("rbac:roleName=other paths=./...") },
 	} {
 		t.Run("not "+name, func(t *testing.T) {
 			t.Parallel()

@@ -17,7 +17,7 @@ import (
 )
 
 // format changes whenever entries of the store are to be forgotten.
-const format = "1"
+const format = "2"
 
 // identify sets what all keys of this run have in common: everything but Go files that decides the output.
 func (g *generation) identify() {
@@ -42,11 +42,7 @@ func (g *generation) identify() {
 	}
 	parts = append(parts, g.workspace()...)
 	g.modules = digestOf(parts...)
-	g.base = digestOf(
-		g.modules[:], []byte(ControllerToolsVersion), []byte(g.store.build), g.header,
-		[]byte(fmt.Sprintf("%q", []string{g.opts.HeaderFile, g.opts.RoleName, g.opts.CRDDir, g.opts.RBACDir, g.opts.WebhookDir})),
-		[]byte{byte(g.opts.Generators)},
-	)
+	g.base = digestOf(g.modules[:], []byte(ControllerToolsVersion), []byte(g.store.build))
 	if flags := g.env.setting("GOFLAGS"); strings.Contains(flags, "-modfile") || strings.Contains(flags, "-overlay") {
 		g.store.dir = "" // they replace files that are part of the keys
 	}
@@ -129,6 +125,9 @@ func goMods(dir string, replace []*modfile.Replace, use []*modfile.Use) [][]byte
 // wholeKey identifies all that the project itself puts into a result.
 func (g *generation) wholeKey() digest {
 	parts := [][]byte{g.base[:]}
+	for _, t := range g.all {
+		parts = append(parts, t.key, fmt.Appendf(nil, "%q", t.names()))
+	}
 	for _, one := range g.project.packages {
 		parts = append(parts, []byte(one.path))
 		for _, file := range one.files {
@@ -144,7 +143,7 @@ func (g *generation) unitKey(u *unit) digest {
 	for _, one := range g.closure(u.roots) {
 		seen[one] = true
 	}
-	parts := [][]byte{g.base[:], []byte(fmt.Sprintf("%q %v", u.group, u.copy))}
+	parts := [][]byte{g.base[:], u.task.key, []byte(u.group)}
 	for _, root := range u.roots {
 		parts = append(parts, []byte(root.path))
 	}

@@ -77,6 +77,15 @@ func manifestArgs() []string {
 	return []string{"rbac:roleName=manager-role", "crd", "webhook", "paths=./...", "output:crd:artifacts:config=config/crd/bases"}
 }
 
+// calls returns calls with arguments that are separated by spaces.
+func calls(args ...string) []Call {
+	var list []Call
+	for _, arg := range args {
+		list = append(list, Call{Args: strings.Fields(arg)})
+	}
+	return list
+}
+
 // runPeer runs controller-gen as a Makefile does and returns the files it wrote.
 func runPeer(t testing.TB, dir string) map[string][]byte {
 	t.Helper()

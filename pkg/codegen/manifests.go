@@ -13,7 +13,6 @@ import (
 	"sigs.k8s.io/controller-tools/pkg/genall"
 	"sigs.k8s.io/controller-tools/pkg/loader"
 	"sigs.k8s.io/controller-tools/pkg/markers"
-	"sigs.k8s.io/controller-tools/pkg/rbac"
 	"sigs.k8s.io/controller-tools/pkg/webhook"
 )
 
@@ -47,27 +46,25 @@ func (a *artifact) Close() error {
 }
 
 // manifests generates roles and webhook configurations, which are made of markers alone.
-func (s *syntax) manifests(opts *Options, into map[string][]byte) error {
-	run := func(generator genall.Generator, dir string, roots []*loader.Package) error {
-		return generator.Generate(&genall.GenerationContext{
+func (s *syntax) manifests(tasks []*task, into map[string][]byte) error {
+	var findings Findings
+	for _, t := range tasks {
+		if t.kind != RBAC && t.kind != Webhook {
+			continue
+		}
+		var roots []*loader.Package
+		for _, one := range s.rootsOf(t) {
+			roots = append(roots, one.view)
+		}
+		err := t.generator.Generate(&genall.GenerationContext{
 			Collector:  s.collector,
 			Roots:      roots,
-			OutputRule: &artifacts{files: into, config: dir},
-			InputRule:  noFiles{},
+			OutputRule: &artifacts{files: into, config: t.config},
+			InputRule:  oneFile(t.header),
 		})
-	}
-	var roots []*loader.Package
-	for _, one := range s.packages {
-		roots = append(roots, one.view)
-	}
-	var findings Findings
-	if opts.Generators&RBAC != 0 {
-		if err := run(rbac.Generator{RoleName: opts.RoleName}, opts.RBACDir, roots); err != nil {
+		if err != nil && t.kind == RBAC {
 			findings = append(findings, Finding{Message: "generating roles: " + err.Error()})
-		}
-	}
-	if opts.Generators&Webhook != 0 {
-		if err := run(webhook.Generator{}, opts.WebhookDir, roots); err != nil {
+		} else if err != nil {
 			findings = append(findings, s.webhookFindings(err)...)
 		}
 	}
@@ -102,12 +99,4 @@ func (s *syntax) webhookFindings(err error) Findings {
 		findings = Findings{{Message: "generating webhook configurations: " + err.Error()}}
 	}
 	return findings
-}
-
-// noFiles refuses to open files: no generator that runs with it was given one.
-type noFiles struct{}
-
-// OpenForRead implements genall.InputRule.
-func (noFiles) OpenForRead(name string) (io.ReadCloser, error) {
-	return nil, &packages.Error{Pos: name, Msg: "no file was to be read"}
 }

@@ -28,7 +28,7 @@ func (g Generators) registry() (*markers.Registry, error) {
 		generator genall.Generator
 	}{
 		{g&Object != 0, deepcopy.Generator{}},
-		{g&CRD != 0, crd.Generator{}},
+		{g&(CRD|schemaPatches) != 0, crd.Generator{}},
 		{g&RBAC != 0, rbac.Generator{}},
 		{g&Webhook != 0, webhook.Generator{}},
 		{g&applyConfigurations != 0, applyconfiguration.Generator{}},

@@ -12,48 +12,47 @@ import (
 
 	"golang.org/x/tools/go/packages"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-tools/pkg/crd"
 	"sigs.k8s.io/controller-tools/pkg/deepcopy"
 	"sigs.k8s.io/controller-tools/pkg/genall"
 	"sigs.k8s.io/controller-tools/pkg/loader"
 	"sigs.k8s.io/controller-tools/pkg/markers"
+	"sigs.k8s.io/controller-tools/pkg/schemapatcher"
 )
 
-// pass runs one generator that needs types. CRDs and copy methods are two passes, as they are two runs of
-// controller-gen, since what a generator sees of a type depends on which packages the checker visits for it.
+// pass runs one generator that needs types. Each task has a pass of its own, since what a generator sees of a type depends on
+// which packages the checker visits for it.
 type pass struct {
 	generator interface {
 		genall.Generator
 		genall.NeedsTypeChecking
 	}
+	task  *task
 	units []*unit
 	roots []*loader.Package
-	dir   string
 }
 
-// passes are those that units call for.
+// passes are those that units call for, one for each task.
 func (g *generation) passes(units []*unit, loaded []*loader.Package) []*pass {
-	var crds, copies []*unit
-	for _, u := range units {
-		if u.copy {
-			copies = append(copies, u)
-		} else {
-			crds = append(crds, u)
-		}
-	}
 	var list []*pass
-	if len(crds) > 0 {
-		wanted := func(kind schema.GroupKind) bool {
-			for _, u := range crds {
-				if u.group == kind.Group {
-					return true
-				}
-			}
-			return false
+	for _, t := range g.all {
+		of := slices.DeleteFunc(slices.Clone(units), func(u *unit) bool { return u.task != t })
+		if len(of) == 0 {
+			continue
 		}
-		list = append(list, &pass{generator: crdGenerator{wanted: wanted, store: g.store}, units: crds, roots: rootsOf(loaded, crds), dir: g.opts.CRDDir})
-	}
-	if len(copies) > 0 {
-		list = append(list, &pass{generator: deepcopy.Generator{HeaderFile: g.opts.HeaderFile}, units: copies, roots: rootsOf(loaded, copies)})
+		p := &pass{task: t, units: of, roots: rootsOf(loaded, of)}
+		switch generator := t.generator.(type) {
+		case deepcopy.Generator:
+			p.generator = generator
+		case crd.Generator:
+			wanted := func(kind schema.GroupKind) bool {
+				return slices.ContainsFunc(of, func(u *unit) bool { return u.group == kind.Group })
+			}
+			p.generator = crdGenerator{Generator: generator, wanted: wanted, store: g.store}
+		case schemapatcher.Generator:
+			p.generator = generator
+		}
+		list = append(list, p)
 	}
 	return list
 }
@@ -78,8 +77,8 @@ func (p *pass) run(g *generation) (findings Findings) {
 		Collector: &markers.Collector{Registry: registry},
 		Roots:     p.roots,
 		Checker:   &loader.TypeChecker{NodeFilters: []loader.NodeFilter{p.generator.CheckFilter()}},
-		InputRule: oneFile(g.header),
-		OutputRule: &artifacts{files: files, config: p.dir, code: func(of *loader.Package) string {
+		InputRule: p.input(g),
+		OutputRule: &artifacts{files: files, config: p.task.config, code: func(of *loader.Package) string {
 			return g.syntax.byPath[of.PkgPath].dir
 		}},
 	})
@@ -190,6 +189,14 @@ func importsAs(tree *ast.File, one *packages.Package, name string) bool {
 		}
 	}
 	return false
+}
+
+// input returns where the generator reads files from.
+func (p *pass) input(g *generation) genall.InputRule {
+	if p.task.kind == schemaPatches {
+		return filesBelow(g.project.root)
+	}
+	return oneFile(p.task.header)
 }
 
 // oneFile is the header of generated files, under whatever name.

@@ -103,7 +103,7 @@ func TestOneGeneratorAtATime(t *testing.T) {
 func TestOptionsNameFolders(t *testing.T) {
 	t.Parallel()
 	dir := fixture(t, "shapes")
-	files := generate(t, Options{Env: os.Environ(), Root: dir, RoleName: "boss", CRDDir: "deploy/crds", RBACDir: "deploy", WebhookDir: "deploy/hooks"})
+	files := generate(t, Options{Env: os.Environ(), Root: dir, Calls: calls("rbac:roleName=boss crd webhook paths=./... output:dir=deploy output:crd:dir=deploy/crds output:webhook:artifacts:config=deploy/hooks")})
 	for _, name := range []string{"deploy/crds/canvas.example.com_canvas.yaml", "deploy/role.yaml", "deploy/hooks/manifests.yaml"} {
 		if _, ok := files[name]; !ok {
 			t.Errorf("%s is missing", name)

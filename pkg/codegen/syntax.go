@@ -39,11 +39,6 @@ type parsed struct {
 	kinds bool
 }
 
-// parse reads the syntax and the markers of all packages of a project.
-func (p *project) parse(registry *markers.Registry) (*syntax, error) {
-	return p.parsePackages(registry, p.packages)
-}
-
 // parsePackages reads the syntax and the markers of some packages.
 func (p *project) parsePackages(registry *markers.Registry, sources []*pkg) (*syntax, error) {
 	s := &syntax{fset: token.NewFileSet(), collector: &markers.Collector{Registry: registry}, byPath: map[string]*parsed{}}

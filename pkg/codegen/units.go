@@ -12,9 +12,10 @@ import (
 
 // unit is what is generated from types in one go: the copy methods of a package or the CRDs of a group.
 type unit struct {
+	task  *task
 	group string    // of CRDs
 	roots []*parsed // the packages that the unit is made of
-	copy  bool
+	copy  bool      // the unit is the copy methods of a package
 	key   digest
 	files map[string][]byte
 }
@@ -22,29 +23,41 @@ type unit struct {
 // units divides what is to be generated from types.
 func (g *generation) units() []*unit {
 	var units []*unit
-	if g.opts.Generators&Object != 0 {
-		for _, one := range g.syntax.packages {
-			if one.copies {
-				units = append(units, g.unit(&unit{copy: true, roots: []*parsed{one}}))
-			}
-		}
-	}
-	if g.opts.Generators&CRD != 0 {
-		seen := map[string]bool{}
-		for _, one := range g.syntax.packages {
-			if !one.kinds || seen[one.group] {
-				continue
-			}
-			seen[one.group] = true
-			u := &unit{group: one.group}
-			for _, other := range g.syntax.packages {
-				// A package without a group may hold a version of any kind without one.
-				if other.group == one.group {
-					u.roots = append(u.roots, other)
+	for _, t := range g.all {
+		roots := g.syntax.rootsOf(t)
+		switch t.kind {
+		case Object:
+			for _, one := range roots {
+				if one.copies {
+					units = append(units, g.unit(&unit{task: t, copy: true, roots: []*parsed{one}}))
 				}
 			}
-			units = append(units, g.unit(u))
+		case CRD:
+			units = append(units, g.groups(t, roots)...)
+		case schemaPatches:
+			units = append(units, g.unit(&unit{task: t, roots: roots}))
 		}
+	}
+	return units
+}
+
+// groups returns a unit for each API group among the roots of a task.
+func (g *generation) groups(t *task, roots []*parsed) []*unit {
+	var units []*unit
+	seen := map[string]bool{}
+	for _, one := range roots {
+		if !one.kinds || seen[one.group] {
+			continue
+		}
+		seen[one.group] = true
+		u := &unit{task: t, group: one.group}
+		for _, other := range roots {
+			// A package without a group may hold a version of any kind without one.
+			if other.group == one.group {
+				u.roots = append(u.roots, other)
+			}
+		}
+		units = append(units, g.unit(u))
 	}
 	return units
 }
@@ -133,7 +146,16 @@ func (u *unit) has(importPath string) bool {
 func (g *generation) take(files map[string][]byte, units []*unit) {
 	for name, content := range files {
 		for _, u := range units {
-			if u.copy && path.Dir(name) == u.roots[0].dir || !u.copy && strings.HasPrefix(path.Base(name), u.group+"_") {
+			var own bool
+			switch u.task.kind {
+			case Object:
+				own = path.Dir(name) == u.roots[0].dir
+			case CRD:
+				own = strings.HasPrefix(path.Base(name), u.group+"_")
+			default:
+				own = true
+			}
+			if own {
 				u.files[name] = content
 			}
 		}

@@ -20,6 +20,8 @@ type Options struct {
 	Shell func(command string) (string, bool)
 	// Variables are set before the makefile is read, as make does with the environment.
 	Variables map[string]string
+	// Overrides are variables of the command line, which assignments in the makefile do not change.
+	Overrides map[string]string
 }
 
 // A Position is a line of a file.
@@ -102,6 +104,9 @@ func Evaluate(name string, opts Options) (*Makefile, error) {
 	}
 	for name, value := range map[string]string{"CURDIR": opts.Dir, "MAKE": "make", "MAKE_COMMAND": "make", "SHELL": "/bin/sh", ".SHELLFLAGS": "-c", "RM": "rm -f", "MAKE_VERSION": "4.4"} {
 		m.variables[name] = &variable{value: value, origin: "default"}
+	}
+	for name, value := range opts.Overrides {
+		m.variables[name] = &variable{value: value, recursive: true, origin: "command line"}
 	}
 	data, err := opts.Read(name)
 	if err != nil {
@@ -315,6 +320,9 @@ func (m *Makefile) assign(scope map[string]*variable, name, operator, value stri
 	name = strings.TrimSpace(m.expand(name))
 	if name == "" {
 		m.problem("empty variable name")
+		return
+	}
+	if _, ok := m.opts.Overrides[name]; ok {
 		return
 	}
 	old := m.lookup(name)

@@ -81,6 +81,12 @@ define two
 echo one $(1)
 echo two $(2) $@
 endef
+define long
+echo \
+   a    \
+	b
+	@echo c
+endef
 define rule =
 $(1)-target:
 	@echo $(1) $$@ $$(L)
@@ -96,6 +102,7 @@ all: x-target y-target
 	echo $(foreach n,1 2 3,<$(n)>) $(call reverse,1,2) $(value L) $(origin L) $(origin NONE) $(flavor comma)
 	echo $(abspath ./x/../y) $(notdir $(CURDIR)) $(subst $(space),$(comma),a b c) $(shell echo from shell)
 	$(call two,a,b)
+	$(long)
 	echo ${if x,${call reverse,(a),b}}
 	echo $(words) $(call words,a b c)
 `},

@@ -199,7 +199,7 @@ func (p *parser) define(s *Statement, n int) int {
 		if depth == 0 {
 			break
 		}
-		body.WriteString(strings.ReplaceAll(text, "\r\n", "\n"))
+		body.WriteString(joinLines(text) + "\n")
 	}
 	s.Value = strings.TrimSuffix(body.String(), "\n")
 	return n

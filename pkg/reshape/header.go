@@ -9,8 +9,6 @@ import (
 	"github.com/operon-sdk/operon/pkg/scaffold"
 )
 
-const headerFile = "hack/boilerplate.go.txt"
-
 // foreign tells that a comment is somebody's licence.
 var foreign = regexp.MustCompile(`(?i)copyright|licen[cs]e|SPDX`)
 
@@ -25,10 +23,10 @@ func Copyright(header string) string {
 	return ""
 }
 
-// Reheader gives another header to hack/boilerplate.go.txt and to the Go files that carry the present
-// one, to the letter, above their package clause. Where there is none yet, all Go files without a licence
-// of their own get it.
-func Reheader(tree *scaffold.Tree, old, header string) error {
+// Reheader replaces the header in file and in the Go files that have the old one, to the letter, above their package clause.
+// If old is empty, all Go files without a license of their own get the header. YEAR in old stands for any year, and YEAR in
+// header becomes that of the file, or year, or is left out.
+func Reheader(tree *scaffold.Tree, file, old, header, year string) error {
 	text := header
 	if text != "" {
 		text += "\n"
@@ -36,7 +34,7 @@ func Reheader(tree *scaffold.Tree, old, header string) error {
 	if old == header {
 		return nil
 	}
-	tree.WriteFile(headerFile, []byte(text), 0o644)
+	tree.WriteFile(file, []byte(text), 0o644)
 	names, err := goFiles(tree)
 	if err != nil {
 		return err
@@ -49,14 +47,14 @@ func Reheader(tree *scaffold.Tree, old, header string) error {
 		if path.Base(name) == "zz_generated.deepcopy.go" {
 			continue // generated with the new header
 		}
-		if changed, ok := reheader(string(data), old, header); ok {
+		if changed, ok := reheader(string(data), old, header, year); ok {
 			tree.WriteFile(name, []byte(changed), 0o644)
 		}
 	}
 	return nil
 }
 
-func reheader(src, old, header string) (string, bool) {
+func reheader(src, old, header, year string) (string, bool) {
 	crlf := strings.Contains(src, "\r\n")
 	plain := strings.ReplaceAll(src, "\r\n", "\n")
 	at := packageClause(plain)
@@ -64,23 +62,39 @@ func reheader(src, old, header string) (string, bool) {
 		return src, false
 	}
 	above := plain[:at]
-	switch i := strings.Index(above, old); {
-	case old == "" && foreign.MatchString(above):
-		return src, false
-	case old == "":
+	if old == "" {
+		if foreign.MatchString(above) {
+			return src, false
+		}
 		start := afterBuild(above)
-		plain = plain[:start] + header + "\n\n" + plain[start:]
-	case i < 0 || i > 0 && above[i-1] != '\n' || !strings.HasPrefix(plain[i+len(old):], "\n"):
-		return src, false
-	case header == "":
-		plain = plain[:i] + strings.TrimLeft(plain[i+len(old):], "\n")
-	default:
-		plain = plain[:i] + header + plain[i+len(old):]
+		plain = plain[:start] + withYear(header, year) + "\n\n" + plain[start:]
+	} else {
+		pattern := strings.ReplaceAll(regexp.QuoteMeta(old), " YEAR", `(?: (\d{4}(?:-\d{4})?))?`)
+		m := regexp.MustCompile(`(?m)^` + pattern + `\n`).FindStringSubmatchIndex(above)
+		if m == nil {
+			return src, false
+		}
+		if len(m) > 2 && m[2] >= 0 {
+			year = above[m[2]:m[3]]
+		}
+		rest := above[m[1]-1:] + plain[at:]
+		if header == "" {
+			rest = strings.TrimLeft(rest, "\n")
+		}
+		plain = plain[:m[0]] + withYear(header, year) + rest
 	}
 	if crlf {
 		plain = strings.ReplaceAll(plain, "\n", "\r\n")
 	}
 	return plain, true
+}
+
+// withYear replaces YEAR in a header as controller-gen does, or leaves it out where no year is known.
+func withYear(header, year string) string {
+	if year != "" {
+		year = " " + year
+	}
+	return strings.ReplaceAll(header, " YEAR", year)
 }
 
 // packageLine matches the package clause.

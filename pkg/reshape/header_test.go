@@ -14,10 +14,13 @@ func TestReheader(t *testing.T) {
 		"in the code":       {"package p\n\n" + old + "\n", old, header, ""},
 		"the first one":     {"//go:build x\n\n// Package p.\npackage p\n", "", header, "//go:build x\n\n" + header + "\n\n// Package p.\npackage p\n"},
 		"not over another":  {old + "\n\npackage p\n", "", header, ""},
+		"any year":          {"// Copyright 2025 A.\n\npackage p\n", "// Copyright YEAR A.", "// (c) YEAR B", "// (c) 2025 B\n\npackage p\n"},
+		"a range of years":  {"// Copyright 2023-2025 A.\n\npackage p\n", "// Copyright YEAR A.", header, header + "\n\npackage p\n"},
+		"no year":           {"// Copyright A.\n\npackage p\n", "// Copyright YEAR A.", "// (c) YEAR B", "// (c) 2026 B\n\npackage p\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, ok := reheader(test.src, test.old, test.header)
+			got, ok := reheader(test.src, test.old, test.header, "2026")
 			if ok != (test.want != "") || ok && got != test.want {
 				t.Errorf("got %q, %t, want %q", got, ok, test.want)
 			}

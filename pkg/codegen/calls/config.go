@@ -1,0 +1,161 @@
+package calls
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/operon-sdk/operon/pkg/codegen"
+	"github.com/operon-sdk/operon/pkg/makefile"
+	"github.com/operon-sdk/operon/pkg/project"
+)
+
+// ConfigFile holds a project's settings for Operon:
+//
+//	generate:
+//	  calls:
+//	  - args: rbac:roleName=manager-role crd webhook paths=./... output:crd:artifacts:config=config/crd/bases
+//	  - args: object:headerFile=../hack/boilerplate.go.txt,year=2026 paths=./...
+//	    dir: api
+//
+// Each call has the arguments of controller-gen, quoted as in a shell, and the directory that they are relative to, which is
+// that of the project by default. An empty list stands for the calls of the scaffold, whatever the Makefile does.
+const ConfigFile = ".operon/config.yaml"
+
+// A ConfigError is a fault in ConfigFile.
+type ConfigError struct {
+	Position makefile.Position
+	Problem  string
+}
+
+// Error implements error.
+func (e *ConfigError) Error() string { return fmt.Sprintf("%s: %s", e.Position, e.Problem) }
+
+// readConfig returns the calls of ConfigFile, nil where it names none.
+func readConfig(files Files) (*Found, error) {
+	data, err := files.ReadFile(ConfigFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	} else if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", ConfigFile, err)
+	}
+	var document yaml.Node
+	if err := yaml.NewDecoder(bytes.NewReader(data)).Decode(&document); err != nil {
+		if len(bytes.TrimSpace(data)) == 0 {
+			return nil, nil
+		}
+		return nil, fmt.Errorf("%s: %w", ConfigFile, err)
+	}
+	if len(document.Content) == 0 || document.Content[0].Tag == "!!null" {
+		return nil, nil
+	}
+	root, err := mapping(document.Content[0], "generate")
+	if err != nil || root["generate"] == nil {
+		return nil, err
+	}
+	generate, err := mapping(root["generate"], "calls")
+	if err != nil || generate["calls"] == nil {
+		return nil, err
+	}
+	list := generate["calls"]
+	if list.Kind != yaml.SequenceNode {
+		return nil, invalid(list, "calls must be a list")
+	}
+	found := &Found{}
+	for _, item := range list.Content {
+		call, err := readCall(files, item)
+		if err != nil {
+			return nil, err
+		}
+		found.Calls = append(found.Calls, call)
+	}
+	return found, nil
+}
+
+// readCall reads one entry of the list.
+func readCall(files Files, item *yaml.Node) (codegen.Call, error) {
+	fields, err := mapping(item, "args", "dir")
+	if err != nil {
+		return codegen.Call{}, err
+	}
+	call := codegen.Call{Source: position(item).String()}
+	for name, value := range fields {
+		if value.Kind != yaml.ScalarNode || value.Tag == "!!null" {
+			return call, invalid(value, "%s must be a string", name)
+		}
+	}
+	if fields["dir"] != nil {
+		if call.Dir = fields["dir"].Value; !fs.ValidPath(call.Dir) {
+			return call, invalid(fields["dir"], "dir %q: must be a path below the project, with slashes", call.Dir)
+		}
+		if call.Dir == "." {
+			call.Dir = ""
+		}
+	}
+	if fields["args"] == nil {
+		return call, invalid(item, "args is required: the arguments of controller-gen")
+	}
+	s := &shell{finder: newFinder(files), variables: map[string]string{}}
+	for _, word := range tokenize(fields["args"].Value) {
+		if word.operator {
+			return call, invalid(fields["args"], "args: %q must be quoted", word.text)
+		}
+		call.Args = append(call.Args, s.fields(word.text)...)
+	}
+	generators, err := call.Generators()
+	if err != nil {
+		return call, &ConfigError{position(fields["args"]), problem(err)}
+	}
+	if generators == 0 {
+		return call, invalid(fields["args"], "args: name a generator: object, crd, rbac, webhook or schemapatch")
+	}
+	return call, nil
+}
+
+// problem returns the message of an error without the source of a call.
+func problem(err error) string {
+	if findings, ok := errors.AsType[codegen.Findings](err); ok && len(findings) == 1 {
+		return findings[0].Message
+	}
+	return err.Error()
+}
+
+// mapping returns the values of a mapping by their keys, which must be among those allowed.
+func mapping(node *yaml.Node, allowed ...string) (map[string]*yaml.Node, error) {
+	if node.Kind == yaml.AliasNode {
+		node = node.Alias
+	}
+	if node.Kind != yaml.MappingNode {
+		return nil, invalid(node, "must be a mapping with the keys %q", allowed)
+	}
+	values := map[string]*yaml.Node{}
+	for i := 0; i+1 < len(node.Content); i += 2 {
+		key := node.Content[i]
+		known := false
+		for _, name := range allowed {
+			known = known || name == key.Value
+		}
+		if !known {
+			if near, ok := project.Nearest(key.Value, allowed); ok {
+				return nil, invalid(key, "unknown key %q; did you mean %q?", key.Value, near)
+			}
+			return nil, invalid(key, "unknown key %q; known keys: %q", key.Value, allowed)
+		}
+		if values[key.Value] != nil {
+			return nil, invalid(key, "duplicate key %q", key.Value)
+		}
+		values[key.Value] = node.Content[i+1]
+	}
+	return values, nil
+}
+
+func position(node *yaml.Node) makefile.Position {
+	return makefile.Position{File: ConfigFile, Line: node.Line}
+}
+
+func invalid(node *yaml.Node, format string, args ...any) error {
+	return &ConfigError{position(node), fmt.Sprintf(format, args...)}
+}
