@@ -2,6 +2,7 @@ package codegen
 
 import (
 	"context"
+	"errors"
 	"go/token"
 	"go/types"
 	"maps"
@@ -18,7 +19,8 @@ import (
 
 // assemble returns what load returns, without the Go files that cgo generates. The dependencies come from the store where
 // it holds those of an earlier run: they depend on the modules of the project and on its imports of other packages, but
-// not on the rest of its source. Otherwise they come from the go command.
+// not on the rest of its source. Otherwise they come from the go command, or, where modules are missing, from
+// builtinGraph.
 func (g *generation) assemble(ctx context.Context, roots []*parsed) ([]*loader.Package, error) {
 	locals := g.closure(g.roots)
 	if g.needsGo(locals) {
@@ -41,15 +43,18 @@ func (g *generation) assemble(ctx context.Context, roots []*parsed) ([]*loader.P
 	}
 	key := digestOf(parts...)
 	graph, ok := g.store.get("graphs", key)
-	if !ok || len(graph) == 0 || !g.holds(graph[0]) {
-		listed, err := g.list(ctx, g.roots)
-		if err != nil {
-			return nil, err
-		}
+	var byID map[string]*packages.Package
+	if ok && len(graph) > 0 && g.holds(graph[0]) {
+		byID = g.decodeGraph(graph[1:])
+	} else if listed, err := g.list(ctx, g.roots); err == nil {
 		graph = append([][]byte{g.mutable(listed)}, g.encodeGraph(listed)...)
 		g.store.put("graphs", key, graph)
+		byID = g.decodeGraph(graph[1:])
+	} else if !errors.Is(err, ErrModulesMissing) {
+		return nil, err
+	} else if byID = g.builtinGraph(locals); byID == nil {
+		return nil, err
 	}
-	byID := g.decodeGraph(graph[1:])
 	for _, one := range locals {
 		byID[one.path] = &packages.Package{ID: one.path, PkgPath: one.path, Name: one.view.Name}
 	}

@@ -43,9 +43,15 @@ func (g *generation) identify() {
 	parts = append(parts, g.workspace()...)
 	g.modules = digestOf(parts...)
 	g.base = digestOf(g.modules[:], []byte(ControllerToolsVersion), []byte(g.store.build))
-	if flags := g.env.setting("GOFLAGS"); strings.Contains(flags, "-modfile") || strings.Contains(flags, "-overlay") {
+	if g.replacesFiles() {
 		g.store.dir = "" // they replace files that are part of the keys
 	}
+}
+
+// replacesFiles reports whether the go command reads other files than those of the project, which are part of the keys.
+func (g *generation) replacesFiles() bool {
+	flags := g.env.setting("GOFLAGS")
+	return strings.Contains(flags, "-modfile") || strings.Contains(flags, "-overlay")
 }
 
 // replacements returns the go.mod files of the directories that replace other modules. They take part in the selection of

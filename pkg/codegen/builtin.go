@@ -1,0 +1,92 @@
+package codegen
+
+import (
+	_ "embed"
+	"go/ast"
+	"go/parser"
+	"path"
+	"slices"
+	"strings"
+
+	"golang.org/x/mod/modfile"
+	"golang.org/x/tools/go/packages"
+	"golang.org/x/tools/txtar"
+)
+
+// builtinArchive holds the declarations that the API types of an unedited scaffold refer to, one file for each package.
+// Its comment is the module that they come from, path@version; TestBuiltin derives them from it. Types of the standard
+// library are opaque.
+//
+//go:embed builtin.txtar
+var builtinArchive []byte
+
+// builtinGraph returns the dependencies of locals, by ID, without loading a module, or nil if the types of locals may
+// refer to something that is not built in. A package that no type refers to has no content.
+//
+// The declarations are those of the module, so that the generated files are the same as with the module. Where a type
+// refers to a declaration that is left out, type-checking fails.
+func (g *generation) builtinGraph(locals []*parsed) map[string]*packages.Package {
+	archive := txtar.Parse(builtinArchive)
+	module, version, _ := strings.Cut(strings.TrimSpace(string(archive.Comment)), "@")
+	if !g.requires(module, version) {
+		return nil
+	}
+	byID := map[string]*packages.Package{}
+	var link func(importPath string) *packages.Package
+	link = func(importPath string) *packages.Package {
+		if one := byID[importPath]; one != nil {
+			return one
+		}
+		one := &packages.Package{ID: importPath, PkgPath: importPath, Name: path.Base(importPath), Imports: map[string]*packages.Package{}}
+		byID[importPath] = one
+		i := slices.IndexFunc(archive.Files, func(f txtar.File) bool { return path.Dir(f.Name) == importPath })
+		if i < 0 {
+			return one
+		}
+		file, err := parser.ParseFile(g.syntax.fset, archive.Files[i].Name, archive.Files[i].Data, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			return one // TestBuiltin parses it
+		}
+		one.Name, one.Syntax = file.Name.Name, []*ast.File{file}
+		for _, spec := range file.Imports {
+			target := strings.Trim(spec.Path.Value, `"`)
+			one.Imports[target] = link(target)
+		}
+		return one
+	}
+	for _, local := range locals {
+		one := &packages.Package{PkgPath: local.path, Syntax: local.trees, Imports: map[string]*packages.Package{}}
+		for _, target := range local.imports {
+			switch {
+			case g.syntax.byPath[target] != nil:
+			case target == g.project.modules[0].path || strings.HasPrefix(target, g.project.modules[0].path+"/"):
+				return nil // the project has no such package
+			default:
+				one.Imports[target] = link(target)
+			}
+		}
+		for _, referred := range references(one, func(ast.Node) bool { return true }) {
+			if referred.Syntax == nil || !strings.HasPrefix(referred.PkgPath, module+"/") {
+				return nil
+			}
+		}
+	}
+	return byID
+}
+
+// requires reports whether the go command would use a version of a module in the project.
+func (g *generation) requires(module, version string) bool {
+	if g.workspace() != nil || g.replacesFiles() {
+		return false
+	}
+	data, err := g.project.read("go.mod")
+	if err != nil {
+		return false
+	}
+	file, err := modfile.Parse("go.mod", data, nil)
+	if err != nil {
+		return false
+	}
+	return slices.ContainsFunc(file.Require, func(r *modfile.Require) bool { return r.Mod.Path == module && r.Mod.Version == version }) &&
+		!slices.ContainsFunc(file.Replace, func(r *modfile.Replace) bool { return r.Old.Path == module })
+}
