@@ -1,7 +1,9 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/operon-sdk/operon/pkg/codegen"
+	"github.com/operon-sdk/operon/pkg/gotool"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/scaffold"
 )
@@ -87,20 +90,39 @@ func (a *app) createIn(ctx context.Context, tree *scaffold.Tree, c creation) (st
 		return "", err
 	}
 	tree.WriteFile(project.FileName, config.Bytes(), 0o644)
-	next, err := a.requireModules(ctx, tree, c.module, c.generate != 0)
-	if err != nil {
+	next, err := a.requireModules(ctx, tree, resource, c.module, c.generate != 0)
+	if err == nil && c.generate != 0 {
+		err = a.generate(ctx, tree, c.generate)
+	}
+	missing, ok := errors.AsType[*gotool.MissingError](err)
+	forbidden := ok && missing.Forbidden != ""
+	if err != nil && !forbidden {
 		return "", err
 	}
 	for _, note := range notes {
 		a.progressf("%s", note)
 	}
-	return a.generateNew(ctx, tree, c.generate, next, c.edit)
+	generate := fmt.Sprintf("'%s generate'", a.program)
+	switch {
+	case forbidden:
+		a.progressf("warning: code and manifests are not generated: %s, and %s forbids downloading them", missing.Problem(), missing.Forbidden)
+		generate += " without " + missing.Forbidden
+	case c.generate == 0 && next == "":
+		generate += " for the code and manifests that --make=false left out"
+	case next == "":
+		next = c.edit
+	}
+	if next == "" {
+		return generate, nil
+	}
+	return next + ", then " + generate, nil
 }
 
-// requireModules updates go.mod and adds the external module, if there is one. Without tidy, and where no module that
-// is known provides an import, it returns the next step instead.
-func (a *app) requireModules(ctx context.Context, tree *scaffold.Tree, external string, tidy bool) (string, error) {
-	if path, version, ok := strings.Cut(external, "@"); ok {
+// requireModules adds the module of an external API to go.mod and marks direct requirements. It returns the step that is
+// left to the user, if any, also with an error. Without fetch it adds what module says and leaves the rest.
+func (a *app) requireModules(ctx context.Context, tree *scaffold.Tree, r project.Resource, module string, fetch bool) (next string, err error) {
+	path, version, exact := strings.Cut(module, "@")
+	if exact {
 		if err := scaffold.AddRequirement(tree, path, version); err != nil {
 			return "", err
 		}
@@ -109,29 +131,20 @@ func (a *app) requireModules(ctx context.Context, tree *scaffold.Tree, external 
 	if err != nil {
 		return "", err
 	}
-	if external != "" && tidy {
-		return "", a.goTool().Tidy(ctx, tree)
+	if module != "" || len(unresolved) > 0 {
+		next = fmt.Sprintf("'go get %s'", strings.TrimSpace(strings.Join(append(slices.Clone(unresolved), module), " ")))
 	}
-	if external != "" || len(unresolved) > 0 {
-		what := append(slices.Clone(unresolved), external)
-		return fmt.Sprintf("'go get %s', then '%s generate'", strings.TrimSpace(strings.Join(what, " ")), a.program), nil
-	}
-	return "", nil
-}
-
-// generateNew generates code for what is new and returns the next step.
-func (a *app) generateNew(ctx context.Context, tree *scaffold.Tree, what codegen.Generators, next, edit string) (string, error) {
-	if what == 0 {
-		if next == "" {
-			next = fmt.Sprintf("'%s generate' for the code and manifests that --make=false left out", a.program)
-		}
+	lacking := r.External && slices.Contains(unresolved, r.Path)
+	if !fetch || module == "" && !lacking {
 		return next, nil
 	}
-	if err := a.generate(ctx, tree, what); err != nil {
-		return "", err
+	if lacking {
+		if err := a.goTool().Get(ctx, tree, cmp.Or(module, r.Path)); err != nil {
+			return next, err
+		}
 	}
-	if next == "" {
-		next = fmt.Sprintf("%s, then '%s generate'", edit, a.program)
+	if err := a.goTool().Tidy(ctx, tree); err != nil {
+		return next, err
 	}
-	return next, nil
+	return "", nil
 }

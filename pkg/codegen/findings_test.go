@@ -260,9 +260,8 @@ func TestModulesMissing(t *testing.T) {
 	if !errors.Is(err, ErrModulesMissing) {
 		t.Fatalf("got %v", err)
 	}
-	findings, ok := errors.AsType[Findings](err)
-	if !ok || findings[0].File != "api/v1/thing_types.go" || findings[0].Line != 6 {
-		t.Errorf("the import is not named: %v", err)
+	if _, ok := errors.AsType[Findings](err); ok || !strings.Contains(err.Error(), "api/v1/thing_types.go:6:") {
+		t.Errorf("got %v, want an error that names the import and is not about the source", err)
 	}
 	// With the modules there, offline is no different.
 	generate(t, Options{Env: os.Environ(), Root: dir, Offline: true})

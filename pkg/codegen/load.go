@@ -104,12 +104,17 @@ func (g *generation) failure(err error) error {
 	return errors.New(f.Message)
 }
 
+// hidden is an error whose findings are not about the source.
+type hidden struct{ findings Findings }
+
+func (e hidden) Error() string { return e.findings.Error() }
+
 // listError is the error for what go list complains about.
 func (g *generation) listError(findings Findings) error {
 	findings = findings.tidy()
 	for _, f := range findings {
 		if missingModules(f.Message) {
-			return fmt.Errorf("%w\n%w", findings, ErrModulesMissing)
+			return fmt.Errorf("%w\n%w", hidden{findings}, ErrModulesMissing)
 		}
 	}
 	return findings

@@ -54,13 +54,8 @@ func (g Go) Run(ctx context.Context, c Command) ([]byte, error) {
 	if first.err != nil || !first.lacksModules() {
 		return first.result()
 	}
-	missing := &MissingError{Modules: s.missing(c.Mod, first.text())}
-	switch {
-	case g.Offline:
-		missing.Remedy = "run the command again without --offline to download them"
-		return nil, missing
-	case s.Proxy == "off":
-		missing.Remedy = "GOPROXY=off forbids downloading them; unset it or set it to a module proxy, and run the command again"
+	missing := &MissingError{Modules: s.missing(c.Mod, first.text()), Forbidden: g.forbidden(s)}
+	if missing.Forbidden != "" {
 		return nil, missing
 	}
 	download := g.attempt(ctx, c, nil, &downloads{w: g.Progress})
@@ -72,8 +67,19 @@ func (g Go) Run(ctx context.Context, c Command) ([]byte, error) {
 		return last.result()
 	}
 	missing.Modules = s.missing(c.Mod, last.text())
-	missing.Remedy = "downloading them failed" + download.reason() + "; check the network and GOPROXY, and run the command again"
+	missing.Reason = download.reason()
 	return nil, missing
+}
+
+// forbidden returns the setting that forbids downloads, or an empty string.
+func (g Go) forbidden(s settings) string {
+	switch {
+	case g.Offline:
+		return offlineFlag
+	case s.Proxy == "off":
+		return "GOPROXY=off"
+	}
+	return ""
 }
 
 // attempt is how one run of a command went.
@@ -122,7 +128,9 @@ func (a *attempt) result() ([]byte, error) {
 		return nil, a.err
 	}
 	if a.failed {
-		return nil, &Error{Args: a.args, Text: strings.TrimSpace(a.stderr.String())}
+		// A proxy would not be asked for a package that no known module provides: see lacksModules.
+		text := strings.ReplaceAll(a.stderr.String(), ": module lookup disabled by GOPROXY=off", "")
+		return nil, &Error{Args: a.args, Text: strings.TrimSpace(text)}
 	}
 	return a.stdout.Bytes(), nil
 }

@@ -145,14 +145,14 @@ func TestTidy(t *testing.T) {
 // TestMissing names the modules that may not be downloaded, and leaves go.mod as it is.
 func TestMissing(t *testing.T) {
 	t.Parallel()
-	const list = "the module cache lacks 2 modules:\n  example.com/dep@v1.0.0\n  example.com/lib@v1.0.0\n"
+	const list = "the module cache lacks 2 modules: example.com/lib@v1.0.0, example.com/dep@v1.0.0; "
 	for _, test := range []struct {
 		name, proxy string
 		offline     bool
 		want        string
 	}{
 		{"--offline", "", true, list + "run the command again without --offline to download them"},
-		{"GOPROXY=off", "off", false, list + "GOPROXY=off forbids downloading them; unset it or set it to a module proxy, and run the command again"},
+		{"GOPROXY=off", "off", false, list + "GOPROXY=off forbids downloading them: unset it or set it to a module proxy, and run the command again"},
 		{"no proxy", "file://" + filepath.ToSlash(t.TempDir()), false, list + "downloading them failed: "},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -190,7 +190,7 @@ func TestUnknownImport(t *testing.T) {
 	for range 2 { // with an empty module cache and a full one
 		tree := f.tree(usesLib + "import _ \"example.com/unknown\"\n")
 		err := f.tool().Tidy(t.Context(), tree)
-		if _, ok := errors.AsType[*Error](err); !ok || !strings.Contains(err.Error(), "cannot find module providing package example.com/unknown") {
+		if _, ok := errors.AsType[*Error](err); !ok || !strings.HasSuffix(err.Error(), "cannot find module providing package example.com/unknown") {
 			t.Errorf("got %v", err)
 		}
 		if mod := string(tree.Overlay()["go.mod"]); mod != untidyMod {

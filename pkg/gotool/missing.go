@@ -16,18 +16,42 @@ import (
 
 // MissingError reports modules that a command needs and that are not in the module cache.
 type MissingError struct {
-	// Modules are path@version, sorted. The modules that those require in turn are not known.
+	// Modules are path@version, or arguments of go get: those that the project imports or that the go command names, sorted,
+	// then its other requirements, sorted. The modules that those require in turn are not known.
 	Modules []string
-	// Remedy says what to do.
-	Remedy string
+	// Forbidden is the setting that forbids downloads, --offline or GOPROXY=off. It is empty if a download failed.
+	Forbidden string
+	// Reason is the first error of a failed download after a colon, or empty.
+	Reason string
 }
 
 func (e *MissingError) Error() string {
+	switch e.Forbidden {
+	case "":
+		return e.Problem() + "; downloading them failed" + e.Reason + "; check the network and GOPROXY, and run the command again"
+	case offlineFlag:
+		return e.Problem() + "; run the command again without --offline to download them"
+	}
+	return e.Problem() + "; " + e.Forbidden + " forbids downloading them: unset it or set it to a module proxy, and run the command again"
+}
+
+// offlineFlag is the flag for Go.Offline.
+const offlineFlag = "--offline"
+
+// mostNamed is the number of modules that an error names.
+const mostNamed = 8
+
+// Problem says which modules are missing, without a remedy.
+func (e *MissingError) Problem() string {
 	count := "1 module"
 	if len(e.Modules) != 1 {
 		count = fmt.Sprintf("%d modules", len(e.Modules))
 	}
-	return fmt.Sprintf("the module cache lacks %s:\n  %s\n%s", count, strings.Join(e.Modules, "\n  "), e.Remedy)
+	named, others := e.Modules, ""
+	if len(named) > mostNamed {
+		named, others = named[:mostNamed-1], fmt.Sprintf(" and %d others", len(named)-mostNamed+1)
+	}
+	return fmt.Sprintf("the module cache lacks %s: %s%s", count, strings.Join(named, ", "), others)
 }
 
 // What the go command prints about a module that it cannot download.
@@ -36,25 +60,34 @@ var (
 	notFound    = regexp.MustCompile(`([^\s"]+@v[^\s":]+): (?:module lookup disabled|verifying )`)
 )
 
-// missing lists the modules that text names and those that mod requires, as far as they are not in the module cache.
+// missing lists the modules that text names and those that mod requires, as far as they are not in the module cache, in
+// the order of MissingError.Modules.
 func (s settings) missing(mod []byte, text string) []string {
-	var missing []string
+	var direct, indirect []string
 	for _, m := range downloading.FindAllStringSubmatch(text, -1) {
-		missing = append(missing, m[1]+"@"+m[2])
+		direct = append(direct, m[1]+"@"+m[2])
 	}
 	for _, m := range notFound.FindAllStringSubmatch(text, -1) {
-		missing = append(missing, m[1])
+		direct = append(direct, m[1])
 	}
 	file, err := modfile.Parse("go.mod", mod, nil)
 	if err == nil { // what is wrong with it, text says
 		for _, r := range file.Require {
-			if m := replacement(file, r.Mod); !modfile.IsDirectoryPath(m.Path) && !s.cached(m) {
-				missing = append(missing, m.String())
+			m := replacement(file, r.Mod)
+			switch {
+			case modfile.IsDirectoryPath(m.Path) || s.cached(m):
+			case r.Indirect:
+				indirect = append(indirect, m.String())
+			default:
+				direct = append(direct, m.String())
 			}
 		}
 	}
-	slices.Sort(missing)
-	return slices.Compact(missing)
+	slices.Sort(direct)
+	direct = slices.Compact(direct)
+	indirect = slices.DeleteFunc(indirect, func(m string) bool { return slices.Contains(direct, m) })
+	slices.Sort(indirect)
+	return append(direct, indirect...)
 }
 
 // replacement is the module that stands in for a required one, which may be a directory, or else the required one.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -29,34 +30,69 @@ func (g Go) Tidy(ctx context.Context, tree *scaffold.Tree) error {
 	if err != nil {
 		return err
 	}
-	for name, before := range w.mod {
-		after, err := os.ReadFile(w.file(name))
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return fmt.Errorf("reading the tidied %s: %w", name, err)
-		}
-		if !slices.Equal(before, after) {
-			tree.WriteFile(name, after, 0o644)
-		}
-	}
-	return nil
+	return w.readMod()
 }
 
-// Download makes sure that the module cache holds what the packages and tests of a tree need. What else is wrong with
-// them is no error.
+// Get adds what a package or module needs to the go.mod of a tree, as go get does: path@version, or a path for the latest
+// version. It always uses a network. The error is a *MissingError if that is forbidden or fails.
+func (g Go) Get(ctx context.Context, tree *scaffold.Tree, path string) error {
+	s, err := g.settings(ctx, tree.Root())
+	if err != nil {
+		return err
+	}
+	missing := &MissingError{Modules: []string{path}, Forbidden: g.forbidden(s)}
+	if missing.Forbidden != "" {
+		return missing
+	}
+	w, err := newWorkspace(tree)
+	if err != nil {
+		return err
+	}
+	defer w.remove()
+	get := g.attempt(ctx, Command{
+		Dir: tree.Root(), Variables: []string{"GOWORK=off"}, before: w.writeMod,
+		Args: []string{"get", "-modfile=" + w.file("go.mod"), w.overlay(), path},
+	}, nil, &downloads{w: g.Progress})
+	if get.err != nil {
+		return get.err
+	}
+	if get.failed {
+		missing.Reason = get.reason()
+		return missing
+	}
+	return w.readMod()
+}
+
+// Download makes sure that the module cache holds what the packages and tests of a tree need, those of nested modules
+// included. What else is wrong with them is no error.
 func (g Go) Download(ctx context.Context, tree *scaffold.Tree) error {
 	w, err := newWorkspace(tree)
 	if err != nil {
 		return err
 	}
 	defer w.remove()
-	_, err = g.Run(ctx, Command{Dir: tree.Root(), Mod: w.mod["go.mod"], Args: []string{"list", "-deps", "-test", w.overlay(), "./..."}})
-	if _, ok := errors.AsType[*Error](err); ok {
-		return nil
+	names, err := tree.Walk(".", func(dir string) bool {
+		base := path.Base(dir)
+		return base[0] == '.' || base[0] == '_' || base == "testdata" || base == "vendor"
+	})
+	if err != nil {
+		return fmt.Errorf("listing the modules of the project: %w", err)
 	}
-	return err
+	for _, name := range names {
+		if path.Base(name) != "go.mod" {
+			continue
+		}
+		mod, err := tree.ReadFile(name)
+		if err != nil {
+			return fmt.Errorf("reading %s: %w", name, err)
+		}
+		dir := filepath.Join(tree.Root(), filepath.FromSlash(path.Dir(name)))
+		_, err = g.Run(ctx, Command{Dir: dir, Mod: mod, Args: []string{"list", "-deps", "-test", w.overlay(), "./..."}})
+		if _, ok := errors.AsType[*Error](err); err != nil && !ok {
+			return err
+		}
+	}
+	return nil
 }
 
 // workspace is a temporary directory with the changes of a tree.
@@ -99,6 +135,23 @@ func (w *workspace) writeMod() error {
 	for name, text := range w.mod {
 		if err := os.WriteFile(w.file(name), text, 0o600); err != nil {
 			return fmt.Errorf("writing %s for the go command: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// readMod gives the tree the go.mod and go.sum that the go command has changed.
+func (w *workspace) readMod() error {
+	for name, before := range w.mod {
+		after, err := os.ReadFile(w.file(name))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("reading the changed %s: %w", name, err)
+		}
+		if !slices.Equal(before, after) {
+			w.tree.WriteFile(name, after, 0o644)
 		}
 	}
 	return nil
