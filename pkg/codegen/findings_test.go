@@ -252,19 +252,46 @@ func TestGoMissing(t *testing.T) {
 	generate(t, Options{Root: fixture(t, "bare"), Env: env})
 }
 
+// TestModulesMissing generates with an empty module cache. That succeeds for types that refer to nothing but what
+// builtin.txtar holds of the required version.
 func TestModulesMissing(t *testing.T) {
 	t.Parallel()
-	dir, home := withKind(t), t.TempDir()
-	_, err := Generate(context.Background(), Options{Root: dir, Offline: true,
-		Env: append(os.Environ(), "HOME="+home, "GOPATH="+filepath.Join(home, "go"), "GOMODCACHE="+filepath.Join(home, "mod"), "GOFLAGS=-modcacherw")})
-	if !errors.Is(err, ErrModulesMissing) {
-		t.Fatalf("got %v", err)
+	const file, metav1 = "api/v1/thing_types.go", "k8s.io/apimachinery/pkg/apis/meta/v1"
+	offline := func(t *testing.T, dir string) Options {
+		home := t.TempDir()
+		return Options{Root: dir, Offline: true, Env: append(os.Environ(),
+			"HOME="+home, "GOPATH="+filepath.Join(home, "go"), "GOMODCACHE="+filepath.Join(home, "mod"), "GOFLAGS=-modcacherw")}
 	}
-	if _, ok := errors.AsType[Findings](err); ok || !strings.Contains(err.Error(), "api/v1/thing_types.go:6:") {
-		t.Errorf("got %v, want an error that names the import and is not about the source", err)
+	dir := withKind(t)
+	sameFiles(t, "without modules", generate(t, offline(t, dir)), generate(t, Options{Env: os.Environ(), Root: dir, Offline: true}))
+	for name, edits := range map[string][][3]string{
+		"a type that is not built in": {{file, "Size int", "Size *metav1.LabelSelector"}},
+		"a package that is not built in": {
+			{file, "metav1 \"" + metav1 + "\"", "metav1 \"" + metav1 + "\"; import \"k8s.io/apimachinery/pkg/api/resource\""},
+			{file, "Size int", "Size resource.Quantity"},
+		},
+		"a type of the standard library": {
+			{file, "metav1 \"" + metav1 + "\"", "metav1 \"" + metav1 + "\"; import \"time\""},
+			{file, "Size int", "Size time.Time"},
+		},
+		"another version": {{"go.mod", "k8s.io/apimachinery v0.37.2", "k8s.io/apimachinery v0.37.1"}, {"go.sum", "k8s.io/apimachinery v0.37.2", "k8s.io/apimachinery v0.37.1"}},
+		"a replacement": {
+			{"go.mod", "require", "replace k8s.io/apimachinery => example.com/fork v0.37.2\n\nrequire"},
+			{"go.sum", "k8s.io/apimachinery v0.37.2 ", "example.com/fork v0.37.2 "}, {"go.sum", "k8s.io/apimachinery v0.37.2/", "example.com/fork v0.37.2/"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := withKind(t)
+			for _, e := range edits {
+				edit(t, dir, e[0], e[1], e[2])
+			}
+			_, err := Generate(context.Background(), offline(t, dir))
+			if _, ok := errors.AsType[Findings](err); !errors.Is(err, ErrModulesMissing) || ok || !strings.Contains(err.Error(), "api/v1/thing_types.go:6:") {
+				t.Errorf("got %v, want an error that names the import and is not about the source", err)
+			}
+		})
 	}
-	// With the modules there, offline is no different.
-	generate(t, Options{Env: os.Environ(), Root: dir, Offline: true})
 }
 
 func TestNoProject(t *testing.T) {

@@ -235,3 +235,55 @@ func TestDownload(t *testing.T) {
 		}
 	}
 }
+
+// TestGet adds the latest version of a module that provides a package, and reports why it cannot.
+func TestGet(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	for _, path := range []string{"example.com/lib", "example.com/lib@v1.0.0"} {
+		tree := f.tree(usesLib)
+		tree.WriteFile("go.mod", []byte("module m.example/m\n\ngo 1.26\n"), 0o644)
+		if err := f.tool().Get(t.Context(), tree, path); err != nil {
+			t.Fatal(err)
+		}
+		if mod := string(tree.Overlay()["go.mod"]); !strings.Contains(mod, "example.com/lib v1.0.0") {
+			t.Errorf("%s: go.mod:\n%s", path, mod)
+		}
+	}
+	for _, test := range []struct{ path, proxy, want string }{
+		{"example.com/lib", "off", "the module cache lacks 1 module: example.com/lib; GOPROXY=off forbids"},
+		{"example.com/unknown", "", "the module cache lacks 1 module: example.com/unknown; downloading them failed: "},
+	} {
+		g := f.tool()
+		if test.proxy != "" {
+			g = f.tool("GOPROXY=" + test.proxy)
+		}
+		err := g.Get(t.Context(), f.tree(usesLib), test.path)
+		if _, ok := errors.AsType[*MissingError](err); !ok || !strings.HasPrefix(err.Error(), test.want) {
+			t.Errorf("%s: got %v", test.path, err)
+		}
+	}
+}
+
+// TestDownloadOfNestedModules downloads what a module in a directory of another one needs.
+func TestDownloadOfNestedModules(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	tree := f.tree("package m\n")
+	tree.WriteFile("go.mod", []byte("module m.example/m\n\ngo 1.26\n"), 0o644)
+	f.write(filepath.Join(f.dir, "api"), map[string]string{
+		"go.mod": "module m.example/m/api\n\ngo 1.26\n\nrequire example.com/old v1.0.0\n", "api.go": "package api\n\nimport _ \"example.com/old\"\n",
+	})
+	get := exec.CommandContext(t.Context(), "go", "mod", "tidy")
+	get.Dir = filepath.Join(f.dir, "api")
+	get.Env = append(os.Environ(), "GOPROXY=file://"+filepath.ToSlash(f.proxy), "GOSUMDB=off", "GOMODCACHE="+t.TempDir(), "GOFLAGS=-modcacherw")
+	if out, err := get.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if err := f.tool().Download(t.Context(), tree); err != nil {
+		t.Fatal(err)
+	}
+	if got := f.progress.String(); got != "downloading example.com/old v1.0.0\n" {
+		t.Errorf("progress is\n%s", got)
+	}
+}
