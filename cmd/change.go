@@ -91,12 +91,18 @@ func (a *app) apply(ctx context.Context, root string, change func(*scaffold.Tree
 		return err
 	}
 	scaffold.Prune(a.FS, root, updated.Changes)
+	vendored := false
 	for _, c := range updated.Changes {
-		if _, err := fmt.Fprintln(a.Out, c); err != nil {
+		if strings.HasPrefix(c.Path, "vendor/") {
+			vendored = true
+		} else if _, err := fmt.Fprintln(a.Out, c); err != nil {
 			return err
 		}
 	}
-	return nil
+	if vendored {
+		_, err = fmt.Fprintln(a.Out, "updated  vendor")
+	}
+	return err
 }
 
 // settle undoes what an interrupted command left at root. It reports true when that was this very

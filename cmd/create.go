@@ -90,12 +90,17 @@ func (a *app) createIn(ctx context.Context, tree *scaffold.Tree, c creation) (st
 		return "", err
 	}
 	tree.WriteFile(project.FileName, config.Bytes(), 0o644)
-	next, err := a.requireModules(ctx, tree, resource, c.module, c.generate != 0)
+	vendored := tree.Exists(scaffold.VendorList)
+	next, err := a.requireModules(ctx, tree, resource, c.module, c.generate != 0 || vendored)
+	if err == nil {
+		err = a.vendor(ctx, tree)
+	}
 	if err == nil && c.generate != 0 {
 		err = a.generate(ctx, tree, c.generate)
 	}
 	missing, ok := errors.AsType[*gotool.MissingError](err)
-	forbidden := ok && missing.Forbidden != ""
+	// Without modules, the vendor directory would not match go.mod.
+	forbidden := ok && missing.Forbidden != "" && !vendored
 	if err != nil && !forbidden {
 		return "", err
 	}

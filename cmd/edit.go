@@ -189,6 +189,9 @@ func (a *app) edit(ctx context.Context, tree *scaffold.Tree, o editOptions) ([]s
 	if changes, err := tree.Changes(); err != nil || len(changes) == 0 {
 		return notes, err
 	}
+	if err := a.vendor(ctx, tree); err != nil {
+		return nil, err
+	}
 	return notes, a.generate(ctx, tree, codegen.All)
 }
 

@@ -1,11 +1,13 @@
 package cmd
 
 import (
+	"context"
 	"io"
 
 	"github.com/spf13/pflag"
 
 	"github.com/operon-sdk/operon/pkg/gotool"
+	"github.com/operon-sdk/operon/pkg/scaffold"
 )
 
 // addOffline adds --offline to a command that downloads modules.
@@ -20,4 +22,14 @@ func (a *app) goTool() gotool.Go {
 		progress = io.Discard
 	}
 	return gotool.Go{Start: a.runGo, Offline: a.offline, Progress: progress}
+}
+
+// vendor brings the vendor directory of a project that has one up to date with go.mod and the imports.
+func (a *app) vendor(ctx context.Context, tree *scaffold.Tree) error {
+	stale, err := scaffold.VendorStale(tree)
+	if err != nil || !stale {
+		return err
+	}
+	a.progressf("updating the vendor directory")
+	return a.goTool().Vendor(ctx, tree)
 }

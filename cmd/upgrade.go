@@ -221,6 +221,12 @@ func (a *app) finishUpgrade(ctx context.Context, tree *scaffold.Tree, result *up
 	if err == nil && len(unresolved) > 0 && result.untidy == nil {
 		err = a.tidy(ctx, tree, result)
 	}
+	if err == nil {
+		err = a.vendor(ctx, tree)
+	}
+	if errors.As(err, &result.untidy) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}

@@ -34,7 +34,7 @@ func (g *generation) identify() {
 		[]byte(fmt.Sprintf("%s %s %t", context.GOOS, context.GOARCH, context.CgoEnabled)),
 	}
 	for _, m := range g.project.modules {
-		for _, name := range []string{"go.mod", "go.sum", "vendor/modules.txt"} {
+		for _, name := range []string{"go.mod", "go.sum", vendorList} {
 			data, _ := g.project.read(path.Join(m.dir, name))
 			parts = append(parts, []byte(m.dir), data)
 		}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -133,13 +134,24 @@ func overlayError(err error) error {
 	return fmt.Errorf("writing the overlay for the go command: %w", reason(err))
 }
 
+// vendorList is the list of vendored modules.
+const vendorList = "vendor/modules.txt"
+
 // overlayFlags hands the overlay to the go command, which reads it from files.
-// The packages library does the same but cannot say that a file is gone.
+// The packages library does the same but cannot say that a file is gone. The go command compares go.mod with the list of
+// vendored modules on disk, so that a vendor directory which changes is not used.
 func (g *generation) overlayFlags() (flags []string, cleanup func(), err error) {
+	_, vendored := g.project.overlay[vendorList]
+	if vendored {
+		flags = []string{"-mod=readonly"}
+	}
 	replace := map[string]string{}
 	for name, content := range g.project.overlay {
+		if vendored && strings.HasPrefix(name, path.Dir(vendorList)+"/") {
+			continue
+		}
 		base := filepath.Base(name)
-		if !strings.HasSuffix(base, ".go") && !slices.Contains([]string{"go.mod", "go.sum", "go.work", "go.work.sum", "modules.txt"}, base) {
+		if !strings.HasSuffix(base, ".go") && !slices.Contains([]string{"go.mod", "go.sum", "go.work", "go.work.sum"}, base) {
 			continue
 		}
 		disk, err := os.ReadFile(g.project.abs(name))
@@ -149,7 +161,7 @@ func (g *generation) overlayFlags() (flags []string, cleanup func(), err error) 
 		replace[name] = ""
 	}
 	if len(replace) == 0 {
-		return nil, func() {}, nil
+		return flags, func() {}, nil
 	}
 	dir, err := os.MkdirTemp("", "operon-overlay-*")
 	if err != nil {
@@ -176,5 +188,5 @@ func (g *generation) overlayFlags() (flags []string, cleanup func(), err error) 
 		cleanup()
 		return nil, nil, err
 	}
-	return []string{"-overlay=" + filepath.Join(dir, "overlay.json")}, cleanup, nil
+	return append(flags, "-overlay="+filepath.Join(dir, "overlay.json")), cleanup, nil
 }
