@@ -28,8 +28,7 @@ func newAlpha(a *app) *cobra.Command {
 
 // alphaGenerateOptions are the flags of alpha generate.
 type alphaGenerateOptions struct {
-	input, output, projectVersion string
-	plugins                       []string
+	input, output string
 }
 
 func newAlphaGenerate(a *app) *cobra.Command {
@@ -54,19 +53,19 @@ To bring a project up to today's scaffold with all that you have written, use '%
 	a.addOffline(f)
 	f.StringVar(&o.input, "input-dir", "", "`folder` of the project; the one that the command is called in when not given")
 	f.StringVar(&o.output, "output-dir", "", "`folder` to write to, new or empty (required)")
-	f.StringSliceVar(&o.plugins, "plugins", nil, "`layout` of the new project; go/v4 is the one there is")
-	f.StringVar(&o.projectVersion, "project-version", project.ProjectVersion, "`version` of the PROJECT file")
+	a.addPlugins(f, "`layout` of the new project; go/v4 is the one there is")
+	a.addProjectVersion(f)
 	completeValues(c, "plugins", "go/v4")
 	completeValues(c, "project-version", project.ProjectVersion)
 	return c
 }
 
 func (a *app) runAlphaGenerate(c *cobra.Command, o alphaGenerateOptions) error {
-	plugins, findings := project.CheckPlugins(o.plugins)
+	plugins, findings := project.CheckPlugins(a.plugins)
 	if plugins.DeployImage {
 		findings = append(findings, project.Finding{Field: "--plugins", Value: "deploy-image/v1-alpha", Problem: "follows from PROJECT; leave it out"})
 	}
-	findings = append(findings, project.CheckProjectVersion(o.projectVersion)...)
+	findings = append(findings, project.CheckProjectVersion(a.projectVersion)...)
 	if o.output == "" {
 		findings = append(findings, project.Finding{Field: "--output-dir", Problem: "is required: the new folder to write to"})
 	}

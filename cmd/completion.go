@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"fmt"
+	"regexp"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -23,6 +24,9 @@ func completePaths(c *cobra.Command) {
 	}
 }
 
+// completableName matches the names that the scripts of all shells can use in the names of functions and variables.
+var completableName = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
+
 func newCompletion(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "completion",
@@ -37,7 +41,12 @@ func newCompletion(a *app) *cobra.Command {
 			Short:   "Print the completion script for " + name,
 			Example: example,
 			Args:    noArgs,
-			RunE:    func(c *cobra.Command, _ []string) error { return write(c.Root()) },
+			RunE: func(c *cobra.Command, _ []string) error {
+				if completableName.MatchString(a.called) {
+					c.Root().Use = a.called // the shell completes the command that the user types
+				}
+				return write(c.Root())
+			},
 		})
 	}
 	shell("bash", fmt.Sprintf("  source <(%s completion bash)", a.program),

@@ -54,7 +54,7 @@ What --resource and --controller leave open is asked for.`,
 	f.StringVar(&o.Version, "version", "", "`version` of the API, such as v1alpha1")
 	f.StringVar(&o.Kind, "kind", "", "`kind` of the resource, such as Memcached")
 	f.StringVar(&o.Plural, "plural", "", "`plural` of the kind, where English rules do not give it")
-	f.BoolVar(&o.Namespaced, "namespaced", true, "resources live in namespaces; =false for cluster-scoped ones")
+	f.BoolVar(&o.Namespaced, "namespaced", true, "resources live in namespaces; =false for cluster-scoped ones; another version of a kind has the scope of the first")
 	f.BoolVar(&o.API, "resource", true, "write the types of the API; asked for when not given")
 	f.BoolVar(&o.Controller, "controller", true, "write a controller; asked for when not given")
 	f.StringVar(&o.ControllerName, "controller-name", "", "`name` of the controller, for a second one of a kind")
@@ -66,7 +66,7 @@ What --resource and --controller leave open is asked for.`,
 	f.StringVar(&o.image.Command, "image-container-command", "", "`command` of the container, its words separated by commas")
 	f.StringVar(&o.image.Port, "image-container-port", "", "`port` that the container serves")
 	f.StringVar(&o.image.RunAsUser, "run-as-user", "", "numeric `user` that the container runs as")
-	f.StringSliceVar(&o.plugins, "plugins", nil, "`plugins` to use: deploy-image/v1-alpha is what --image selects")
+	a.addPlugins(f, "`plugins` to use: deploy-image/v1-alpha is what --image selects")
 	completeValues(c, "plugins", "go/v4", "deploy-image/v1-alpha")
 	return c
 }
@@ -76,6 +76,7 @@ func (a *app) runCreateAPI(c *cobra.Command, o apiOptions) error {
 	if done || err != nil {
 		return err
 	}
+	o.plugins = a.plugins
 	if !o.API && !o.Controller {
 		return nothingToCreate(c)
 	}
@@ -84,6 +85,9 @@ func (a *app) runCreateAPI(c *cobra.Command, o apiOptions) error {
 	}
 	if err := a.askNames(config, &o.ResourceOptions); err != nil {
 		return err
+	}
+	if !c.Flags().Changed("namespaced") {
+		o.Namespaced = project.DefaultScope(config, o.ResourceOptions)
 	}
 	// What the flags get wrong is said before anything is asked.
 	if _, err := o.resolve(config); err != nil {

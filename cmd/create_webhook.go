@@ -65,7 +65,7 @@ it. Fields that both versions have are converted; a test says which are not.`,
 	f.BoolVar(&o.Force, "force", false, "write webhooks again that exist; the rest of their files stays")
 	f.BoolVar(&o.make, "make", true, "generate code and manifests afterwards")
 	f.BoolVar(&o.legacy, "legacy", false, "not supported: webhooks beside the API types")
-	f.StringSliceVar(&o.plugins, "plugins", nil, "`plugins` to use: go/v4")
+	a.addPlugins(f, "`plugins` to use: go/v4")
 	completeValues(c, "plugins", "go/v4")
 	return c
 }
@@ -75,6 +75,7 @@ func (a *app) runCreateWebhook(c *cobra.Command, o webhookOptions) error {
 	if done || err != nil {
 		return err
 	}
+	o.plugins = a.plugins
 	if o.legacy {
 		return usagef(c, "--legacy: webhooks beside the API types are not supported, current controller-runtime has no place for them; leave the flag out to get them in internal/webhook")
 	}

@@ -18,7 +18,6 @@ type editOptions struct {
 	multigroup, namespaced      bool
 	license, licenseFile, owner string
 	force                       bool
-	plugins                     []string
 	// given tells which flags were on the command line.
 	given map[string]bool
 }
@@ -66,7 +65,7 @@ one, and the header file: hack/boilerplate.go.txt, unless controller-gen is give
 	f.StringVar(&o.licenseFile, "license-file", "", "`file` that holds the header, a Go comment; wins over --license")
 	f.StringVar(&o.owner, "owner", "", "`owner` named in the licence header")
 	f.BoolVar(&o.force, "force", false, "with --namespaced, leave places that were edited to be changed by hand")
-	f.StringSliceVar(&o.plugins, "plugins", nil, "`layout` of the project; go/v4 is the one there is")
+	a.addPlugins(f, "`layout` of the project; go/v4 is the one there is")
 	completeValues(c, "license", "apache2", "mit", "copyright", "none")
 	completeValues(c, "plugins", "go/v4")
 	return c
@@ -84,6 +83,9 @@ func (a *app) runEdit(c *cobra.Command, o editOptions) error {
 		}
 	}
 	if len(o.given) == 0 {
+		if _, findings := project.CheckPlugins(a.plugins); len(findings) > 0 {
+			return findings
+		}
 		return usagef(c, "nothing to edit; give --multigroup, --namespaced, --license, --license-file or --owner")
 	}
 	if err := a.checkEdit(config, o).Err(); err != nil {
@@ -116,7 +118,7 @@ func (a *app) runEdit(c *cobra.Command, o editOptions) error {
 
 // checkEdit validates all flags together.
 func (a *app) checkEdit(config *project.Config, o editOptions) project.Findings {
-	plugins, findings := project.CheckPlugins(o.plugins)
+	plugins, findings := project.CheckPlugins(a.plugins)
 	if plugins.DeployImage {
 		findings = append(findings, project.Finding{
 			Field: "--plugins", Value: "deploy-image/v1-alpha", Problem: "belongs to create api, as does --image; leave it out here",

@@ -44,13 +44,13 @@ func oldGenerate(a *app, generate func(use, short, long, example string, what co
 				if err != nil {
 					return err
 				}
-				return runAs(c, target, args, func() {}) // it says what it became itself
+				return a.runAs(c, target, args, func() {}) // it says what it became itself
 			}
 			target, _, err := c.Parent().Find([]string{"kustomize", "manifests"})
 			if err != nil || target.Name() != "manifests" || target.Parent().Name() != "kustomize" {
 				return usagef(c.Parent(), "'generate csv' became 'generate kustomize manifests', which this build lacks; '%s generate bundle' makes the CSV of a bundle from a base that is there", a.program)
 			}
-			return runAs(c, target, args, func() { a.renamed(c, "generate kustomize manifests") })
+			return a.runAs(c, target, args, func() { a.renamed(c, "generate kustomize manifests") })
 		},
 	}
 	return []*cobra.Command{

@@ -23,10 +23,11 @@ type initOptions struct {
 	domain, repo, projectName   string
 	owner, license, licenseFile string
 	multigroup, namespaced      bool
-	plugins                     []string
-	projectVersion              string
 	fetchDeps, skipGoCheck      bool
 }
+
+// defaultDomain is the domain that the peers use without --domain, too.
+const defaultDomain = "my.domain"
 
 func newInit(a *app) *cobra.Command {
 	var o initOptions
@@ -50,7 +51,7 @@ way, all of them are named and nothing is written.`,
 		RunE: func(c *cobra.Command, _ []string) error { return a.runInit(c, o) },
 	}
 	f := c.Flags()
-	f.StringVar(&o.domain, "domain", "", "`domain` of the project's API groups, such as example.com (required)")
+	f.StringVar(&o.domain, "domain", defaultDomain, "`domain` of the project's API groups, such as example.com")
 	f.StringVar(&o.repo, "repo", "", "Go module `path`; found from go.mod, GOPATH or the git remote when not given")
 	f.StringVar(&o.projectName, "project-name", "", "`name` of the project, the folder's by default; prefixes what is deployed")
 	f.StringVar(&o.owner, "owner", "", "`owner` named in the licence header")
@@ -58,8 +59,8 @@ way, all of them are named and nothing is written.`,
 	f.StringVar(&o.licenseFile, "license-file", "", "`file` that holds the header, a Go comment; wins over --license")
 	f.BoolVar(&o.multigroup, "multigroup", false, "keep APIs in api/<group>/<version>, for several groups")
 	f.BoolVar(&o.namespaced, "namespaced", false, "let the manager watch one namespace, with Roles instead of ClusterRoles")
-	f.StringSliceVar(&o.plugins, "plugins", nil, "`layout` of the project; go/v4 is the one there is")
-	f.StringVar(&o.projectVersion, "project-version", project.ProjectVersion, "`version` of the PROJECT file")
+	a.addPlugins(f, "`layout` of the project; go/v4 is the one there is")
+	a.addProjectVersion(f)
 	f.BoolVar(&o.fetchDeps, "fetch-deps", false, "download the modules that go.mod names afterwards (go mod download)")
 	f.BoolVar(&o.skipGoCheck, "skip-go-version-check", false, "accepted for compatibility: init does not run go")
 	completeValues(c, "license", "apache2", "mit", "copyright", "none")
@@ -84,9 +85,6 @@ func (a *app) initIn(c *cobra.Command, root string, o initOptions) error {
 	if err := a.checkNew(root); err != nil {
 		return err
 	}
-	if err := a.askDomain(&o); err != nil {
-		return err
-	}
 	data, err := a.initData(root, o)
 	if err != nil {
 		return err
@@ -104,6 +102,9 @@ func (a *app) initIn(c *cobra.Command, root string, o initOptions) error {
 		if err := a.fetchDeps(c.Context(), root); err != nil {
 			return err
 		}
+	}
+	if o.domain == defaultDomain {
+		a.progressf("note: the domain of the API groups is %s; --domain chooses another", o.domain)
 	}
 	a.progressf("next: add an API with '%s create api'", a.program)
 	return nil
@@ -131,24 +132,12 @@ func (a *app) checkNew(root string) error {
 		filepath.ToSlash(rel), a.program)}
 }
 
-// askDomain asks for the one thing that nothing can be guessed from, if a person is there.
-func (a *app) askDomain(o *initOptions) error {
-	if o.domain != "" || !a.InTerminal {
-		return nil
-	}
-	var err error
-	o.domain, err = a.prompt().Input("Domain of the API groups", "", func(answer string) error {
-		return project.CheckDomain(answer).Err()
-	})
-	return err
-}
-
 // initData validates everything at once and gives what the templates need.
 func (a *app) initData(root string, o initOptions) (scaffold.Data, error) {
 	var findings project.Findings
 	findings = append(findings, project.CheckDomain(o.domain)...)
-	findings = append(findings, project.CheckProjectVersion(o.projectVersion)...)
-	plugins, wrong := project.CheckPlugins(o.plugins)
+	findings = append(findings, project.CheckProjectVersion(a.projectVersion)...)
+	plugins, wrong := project.CheckPlugins(a.plugins)
 	findings = append(findings, wrong...)
 	if plugins.DeployImage {
 		findings = append(findings, project.Finding{

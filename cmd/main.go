@@ -22,10 +22,10 @@ const (
 
 // Main runs the command that args name, args[0] being the program, and returns its exit code.
 func Main(ctx context.Context, env *Env, args []string) int {
-	a := &app{Env: env, program: programName(args)}
-	a.line = strings.Join(append([]string{a.program}, args[min(1, len(args)):]...), " ")
-	root := newRoot(a)
 	arguments := args[min(1, len(args)):]
+	a := &app{Env: env, program: programName(args), called: calledName(args), args: arguments}
+	a.line = strings.Join(append([]string{a.program}, arguments...), " ")
+	root := newRoot(a)
 	if len(args) > 0 && path.Base(filepath.ToSlash(args[0])) == scorecard.Program {
 		arguments = append([]string{scorecard.Program}, arguments...) // the name that tests call their program by
 	}
@@ -33,20 +33,25 @@ func Main(ctx context.Context, env *Env, args []string) int {
 	called, err := root.ExecuteContextC(ctx)
 	if called == root && !is[*usageError](err) && (is[*pflag.InvalidValueError](err) || is[*pflag.NotExistError](err) || is[*pflag.ValueRequiredError](err)) {
 		// Flags before the name of a command are parsed without the root's own error function.
-		err = flagError(root, err)
+		err = a.flagError(root, err)
 	}
 	return a.report(err)
+}
+
+// calledName returns the base name of the program as it was called, without .exe.
+func calledName(args []string) string {
+	if len(args) == 0 {
+		return ""
+	}
+	// A path of Windows may come with either separator.
+	return strings.TrimSuffix(filepath.Base(strings.ReplaceAll(args[0], `\`, "/")), ".exe")
 }
 
 // programName is what the user called the program by: through a link named operator-sdk, help and
 // hints speak of operator-sdk.
 func programName(args []string) string {
-	if len(args) > 0 {
-		// A path of Windows may come with either separator.
-		base := filepath.Base(strings.ReplaceAll(args[0], `\`, "/"))
-		if base = strings.TrimSuffix(base, ".exe"); base == "operator-sdk" {
-			return base
-		}
+	if name := calledName(args); name == "operator-sdk" {
+		return name
 	}
 	return "operon"
 }

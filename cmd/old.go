@@ -66,14 +66,14 @@ func (a *app) runToday(c *cobra.Command, path []string, args ...string) error {
 	if err != nil {
 		return err
 	}
-	return runAs(c, target, args, func() { a.replaced(c, joinWords(slices.Concat([]string{a.program}, path, args))) })
+	return a.runAs(c, target, args, func() { a.replaced(c, joinWords(slices.Concat([]string{a.program}, path, args))) })
 }
 
 // runAs runs a command with arguments in the place of the one that was called, and notes that before.
-func runAs(c, target *cobra.Command, args []string, note func()) error {
+func (a *app) runAs(c, target *cobra.Command, args []string, note func()) error {
 	target.InitDefaultHelpFlag()
 	if err := target.ParseFlags(args); err != nil {
-		return flagError(target, err)
+		return a.flagError(target, err)
 	}
 	if help, err := target.Flags().GetBool("help"); err == nil && help {
 		return target.Help()

@@ -72,7 +72,7 @@ func (a *app) runOldNew(c *cobra.Command, name string, o initOptions) error {
 	}
 	words := slices.Concat([]string{a.program, "init", "--domain", o.domain}, given("repo", o.repo), given("license-file", o.licenseFile))
 	a.progressf("note: '%s' is '%s' in a new folder today", c.CommandPath(), joinWords(words))
-	o.projectName, o.license, o.projectVersion = name, "apache2", project.ProjectVersion
+	o.projectName, o.license = name, "apache2"
 	err = a.initIn(c, root, o)
 	if err != nil && made {
 		_ = a.FS.Remove(root) // it stays where there is something in it

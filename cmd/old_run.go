@@ -102,13 +102,13 @@ func addOldRun(a *app, c *cobra.Command) {
 	// The flags are not those of the sub-commands, which would not see them.
 	c.PersistentPreRunE = func(sub *cobra.Command, _ []string) error {
 		if sub == c {
-			return a.enterDirectory()
+			return a.prepare(sub)
 		}
 		for _, name := range []string{"local", "olm", "namespace", "watch-namespace", "kubeconfig"} {
 			if c.Flags().Changed(name) {
 				return usagef(sub, "--%s goes after '%s'", name, sub.Name())
 			}
 		}
-		return a.enterDirectory() // which the root command's hook does for the others
+		return a.prepare(sub) // which the root command's hook does for the others
 	}
 }

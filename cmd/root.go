@@ -16,13 +16,19 @@ import (
 type app struct {
 	*Env
 	program string
-	// line is the command as it was called, with its arguments.
+	// called is the base name that the program was called by, which is not the program's name for every link.
+	called string
+	// args are the arguments of the program, and line is the command as it was called, with them.
+	args []string
 	line string
 	// dir is -C, dryRun, verbose and quiet are the flags of those names.
 	dir                    string
 	dryRun, verbose, quiet bool
 	// offline is --offline, of the commands that download modules.
 	offline bool
+	// plugins and projectVersion are the flags of those names.
+	plugins        []string
+	projectVersion string
 }
 
 func newRoot(a *app) *cobra.Command {
@@ -43,14 +49,19 @@ or network to do so.`,
 		SilenceErrors:     true,
 		TraverseChildren:  true,
 		SilenceUsage:      true,
-		PersistentPreRunE: func(*cobra.Command, []string) error { return a.enterDirectory() },
+		PersistentPreRunE: func(c *cobra.Command, _ []string) error { return a.prepare(c) },
 	}
 	flags := root.PersistentFlags()
 	flags.StringVarP(&a.dir, "directory", "C", "", "run as if started in this `folder`")
 	flags.BoolVar(&a.dryRun, "dry-run", false, "print the changes as a diff and write nothing")
 	flags.BoolVar(&a.verbose, "verbose", false, "say what is being done and how long it takes")
 	flags.BoolVarP(&a.quiet, "quiet", "q", false, "print results and errors only")
-	root.SetFlagErrorFunc(flagError)
+	a.addPlugins(flags, "layout of the project")
+	a.addProjectVersion(flags)
+	for _, name := range []string{"plugins", "project-version"} {
+		_ = flags.MarkHidden(name) // the only error is a flag that does not exist
+	}
+	root.SetFlagErrorFunc(a.flagError)
 	root.SetIn(a.In)
 	root.SetOut(a.Out)
 	root.SetErr(a.Err)
@@ -95,8 +106,49 @@ func newHelp(a *app) *cobra.Command {
 	}
 }
 
-// flagError makes a usage error of what pflag says, with the nearest flag for an unknown one.
-func flagError(c *cobra.Command, err error) error {
+// addPlugins adds --plugins. The peers accept it before and after the name of every command.
+func (a *app) addPlugins(f *pflag.FlagSet, usage string) {
+	f.StringSliceVar(&a.plugins, "plugins", nil, usage)
+}
+
+// addProjectVersion adds --project-version, which the peers accept like --plugins.
+func (a *app) addProjectVersion(f *pflag.FlagSet) {
+	f.StringVar(&a.projectVersion, "project-version", project.ProjectVersion, "`version` of the PROJECT file")
+}
+
+// prepare enters the directory of -C and validates --plugins and --project-version for the commands that do not use
+// them.
+func (a *app) prepare(c *cobra.Command) error {
+	if err := a.enterDirectory(); err != nil {
+		return err
+	}
+	var findings project.Findings
+	own := c.LocalNonPersistentFlags()
+	if own.Lookup("plugins") == nil {
+		_, findings = project.CheckPlugins(a.plugins)
+	}
+	if own.Lookup("project-version") == nil {
+		findings = append(findings, project.CheckProjectVersion(a.projectVersion)...)
+	}
+	return findings.Err()
+}
+
+// pluginArguments returns the values of --plugins among arguments that need not be valid.
+func pluginArguments(args []string) []string {
+	var plugins []string
+	for i, arg := range args {
+		if value, ok := strings.CutPrefix(arg, "--plugins="); ok {
+			plugins = append(plugins, value)
+		} else if arg == "--plugins" && i+1 < len(args) {
+			plugins = append(plugins, args[i+1])
+		}
+	}
+	return plugins
+}
+
+// flagError returns a usage error for an error of pflag, with the nearest flag for an unknown one. A flag can be unknown
+// because it belongs to an unsupported plugin, which is reported instead.
+func (a *app) flagError(c *cobra.Command, err error) error {
 	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		problem := "is no valid " + invalid.GetFlag().Value.Type()
 		if invalid.GetFlag().Value.Type() == "bool" {
@@ -110,6 +162,9 @@ func flagError(c *cobra.Command, err error) error {
 	}
 	if name == "version" && c == c.Root() {
 		return usagef(c, "unknown flag --version; did you mean '%s version'?", c.Name())
+	}
+	if _, findings := project.CheckPlugins(pluginArguments(a.args)); len(findings) > 0 {
+		return findings
 	}
 	var names []string
 	c.Flags().VisitAll(func(f *pflag.Flag) {

@@ -35,22 +35,39 @@ type Plugins struct {
 // CheckPlugins validates --plugins and tells what it selects. Keys may be short (go/v4), full
 // (go.kubebuilder.io/v4) and without a version; elements may hold several, separated by commas.
 func CheckPlugins(keys []string) (Plugins, Findings) {
-	var plugins Plugins
-	var findings Findings
+	var (
+		plugins                 Plugins
+		findings                Findings
+		layout, base, kustomize bool
+		// parts are given plugins that write only a part of a Go project.
+		parts []string
+	)
 	for _, element := range keys {
 		for key := range strings.SplitSeq(element, ",") {
 			key = strings.TrimSpace(key)
 			switch key {
-			case "go/v4", LayoutGoV4, "go", "go.kubebuilder.io",
-				// What go/v4 is made of, and what operator-sdk adds to it.
-				"base.go.kubebuilder.io/v4", "kustomize.common.kubebuilder.io/v2", "kustomize/v2",
-				keyManifests, "manifests/v2", keyScorecard, "scorecard/v2":
+			case "go/v4", LayoutGoV4, "go", "go.kubebuilder.io":
+				layout = true
+			case "base.go.kubebuilder.io/v4":
+				base, parts = true, append(parts, key)
+			case "kustomize.common.kubebuilder.io/v2", "kustomize/v2":
+				kustomize, parts = true, append(parts, key)
+			case keyManifests, "manifests/v2", keyScorecard, "scorecard/v2":
+				parts = append(parts, key)
 			case "deploy-image/v1-alpha", keyImages, "deploy-image", "deploy-image.go.kubebuilder.io":
 				plugins.DeployImage = true
 			default:
 				findings = append(findings, pluginFinding(key))
 			}
 		}
+	}
+	if layout || base && kustomize {
+		return plugins, findings
+	}
+	for _, key := range parts {
+		findings = append(findings, Finding{
+			Field: "--plugins", Value: key, Problem: "is only a part of the Go layout and is not supported alone", Suggestion: "go/v4",
+		})
 	}
 	return plugins, findings
 }
@@ -64,10 +81,10 @@ func pluginFinding(key string) Finding {
 		f.Problem = "a plugin must not be empty; " + supported
 	case name == "go" || name == "go.kubebuilder.io" || name == "base.go.kubebuilder.io":
 		f.Problem, f.Suggestion = fmt.Sprintf("version %s of the Go layout is not supported, only v4 is", version), "go/v4"
+	case short == "grafana", short == "autoupdate", short == "helm" && (name == "helm.kubebuilder.io" || strings.HasSuffix(version, "-alpha")):
+		f.Problem = fmt.Sprintf("the %s plugin of kubebuilder is not supported; add it with 'kubebuilder edit', which can read the project; %s", short, supported)
 	case short == "helm", short == "ansible", short == "quarkus", short == "java":
 		f.Problem = fmt.Sprintf("%s projects are not supported, Operon writes operators in Go; %s", short, supported)
-	case short == "grafana", short == "autoupdate":
-		f.Problem = fmt.Sprintf("the %s plugin is not supported; add it with kubebuilder edit, which can read the project; %s", short, supported)
 	default:
 		f.Problem = "there is no such plugin; " + supported
 		f.Suggestion, _ = Nearest(key, []string{"go/v4", "deploy-image/v1-alpha", LayoutGoV4, keyImages})

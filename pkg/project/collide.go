@@ -11,7 +11,7 @@ import (
 func collisions(c *Config, r Resource, o ResourceOptions) Findings {
 	var findings Findings
 	if o.API && r.HasAPI() && !o.Force {
-		findings = append(findings, one("--kind", o.Kind, fmt.Sprintf("API %s exists already; pass --force to write it again", r.GVK), "")...)
+		findings = append(findings, one("--kind", o.Kind, fmt.Sprintf("API %s already exists; pass --force to write it again", r.GVK), "")...)
 	}
 	for _, other := range c.Resources() {
 		if other.GVK == r.GVK {

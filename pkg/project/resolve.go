@@ -22,6 +22,18 @@ type ResourceOptions struct {
 	Force bool
 }
 
+// DefaultScope reports whether the API that the options name is namespaced unless the user says so: all versions of a
+// kind share one scope.
+func DefaultScope(c *Config, o ResourceOptions) bool {
+	own := GVK{Group: o.Group, Domain: c.Domain(), Kind: o.Kind}
+	for _, r := range c.Resources() {
+		if r.HasAPI() && r.QualifiedGroup() == own.QualifiedGroup() && r.Kind == own.Kind {
+			return r.API.Namespaced
+		}
+	}
+	return true
+}
+
 // ResolveResource computes the resource that the options mean in the project, as PROJECT is to record it:
 // an API of the project, one that comes with Kubernetes, or one from another module. What is recorded
 // already is kept, the new API and controller added to it. The findings name everything that is wrong with

@@ -98,7 +98,7 @@ func TestResolveFindings(t *testing.T) {
 	}{
 		{"all at once", nil, ResourceOptions{Group: "Cache", Version: "v1beta", Kind: "memcached", Plural: "A", API: true, Controller: true, ControllerName: "B"}, []string{
 			`--group "Cache": must be in lower case; did you mean "cache"?`, `--version "v1beta": `, `--kind "memcached": `, `--plural "A": `, `--controller-name "B": `}},
-		{"exists", []Resource{mem}, cache("Memcached"), []string{`--kind "Memcached": API cache.example.com/v1alpha1 Memcached exists already; pass --force`}},
+		{"exists", []Resource{mem}, cache("Memcached"), []string{`--kind "Memcached": API cache.example.com/v1alpha1 Memcached already exists; pass --force`}},
 		{"case", []Resource{mem}, cache("MemCached"), []string{`--kind "MemCached": differs from kind Memcached of cache.example.com/v1alpha1 in case only`}},
 		{"list", []Resource{mem}, cache("MemcachedList"), []string{`--kind "MemcachedList": is the name of a type that belongs to kind Memcached`}},
 		{"list of another version", []Resource{mem}, change(cache("MemcachedList"), func(o *ResourceOptions) { o.Version = "v1" }), []string{`--kind "MemcachedList": is the name of a type`}},

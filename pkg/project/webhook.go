@@ -184,7 +184,7 @@ func webhookCollisions(c *Config, r Resource, o WebhookOptions) Findings {
 	}
 	exists := func(flag string, asked, there bool) {
 		if asked && there && !o.Force {
-			findings = append(findings, one(flag, "true", fmt.Sprintf("%s has that webhook already; leave the flag out, or pass --force to write it again", r.GVK), "")...)
+			findings = append(findings, one(flag, "true", fmt.Sprintf("the webhook of %s already exists; leave the flag out, or pass --force to write it again", r.GVK), "")...)
 		}
 	}
 	exists("--defaulting", o.Defaulting, have.Defaulting)

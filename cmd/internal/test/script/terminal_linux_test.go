@@ -15,17 +15,15 @@ import (
 	"github.com/operon-sdk/operon/cmd/internal/clitest"
 )
 
-// TestQuestionsAtATerminal answers the questions of init and create api at a pseudo-terminal, as a
+// TestQuestionsAtATerminal answers the questions of create api and generate kustomize manifests at a pseudo-terminal, as a
 // person would who gave few flags.
 func TestQuestionsAtATerminal(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
+	atTerminal(t, dir, nil, "init", "--repo", "example.com/terminal", "--project-name", "terminal")
 	atTerminal(t, dir, []answer{
-		{"Domain of the API groups", "Exa_mple\r"}, // refused, and asked again
-		{"Exa_mple", "\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7fexample.com\r"},
-	}, "init", "--repo", "example.com/terminal", "--project-name", "terminal")
-	atTerminal(t, dir, []answer{
-		{"Group", "cache\r"},
+		{"Group", "Cac_he\r"}, // refused, and asked again
+		{"Cac_he", "\x7f\x7f\x7f\x7f\x7f\x7fcache\r"},
 		{"Kind", "Memcached\r"},
 		{"Create Resource", "y\r"},
 		{"Create Controller", "n\r"},
@@ -53,8 +51,8 @@ func TestQuestionsAtATerminal(t *testing.T) {
 	if _, ok := files["internal/controller/memcached_controller.go"]; ok {
 		t.Error("a controller was made though the answer was n")
 	}
-	if !strings.Contains(files["PROJECT"], "domain: example.com\n") {
-		t.Errorf("PROJECT does not have the domain that was typed:\n%s", files["PROJECT"])
+	if !strings.Contains(files["PROJECT"], "domain: my.domain\n") {
+		t.Errorf("PROJECT does not have the default domain:\n%s", files["PROJECT"])
 	}
 }
 
