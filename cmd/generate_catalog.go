@@ -14,6 +14,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/operon-sdk/operon/pkg/bundle/catalog"
+	"github.com/operon-sdk/operon/pkg/image"
+	"github.com/operon-sdk/operon/pkg/manifest"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/scaffold"
 )
@@ -24,7 +26,9 @@ type catalogOptions struct {
 	image, defaultChannel     string
 	template, format, baseImg string
 	outputDir                 string
-	bundleObjects             bool
+	// fromImage is --from-image.
+	fromImage     string
+	bundleObjects bool
 	registryOptions
 	// formatGiven tells whether --output was given.
 	formatGiven bool
@@ -52,6 +56,8 @@ not the bundle's, and is not used.
 --template semver makes channels such as stable-v1.2 and their upgrades of the versions of all bundles
 in them; its channels are candidate, fast and stable.
 
+--from-image starts a new catalog with the one in an image, to which the bundles are added.
+
 Nothing is written unless every channel has one head that all its bundles upgrade to.`,
 		Example: fmt.Sprintf(`  # The project's bundle, in the channels of its annotations:
   %[1]s generate catalog --image quay.io/example/memcached-operator-bundle:v0.0.1
@@ -76,6 +82,7 @@ Nothing is written unless every channel has one head that all its bundles upgrad
 	f.StringVarP(&o.format, "output", "o", string(catalog.YAML), "`format` of new files: yaml or json")
 	f.StringVar(&o.outputDir, "output-dir", "", "`folder` of the catalog (default \"catalog\")")
 	f.StringVar(&o.baseImg, "base-image", catalog.BaseImage, "`image` with opm for a new catalog.Dockerfile")
+	f.StringVar(&o.fromImage, "from-image", "", "catalog `image` whose catalog the bundles are added to where --output-dir holds none")
 	f.BoolVar(&o.bundleObjects, "bundle-objects", false, "put all manifests of a bundle into the catalog (olm.bundle.object) instead of the CSV's metadata, for an old OLM")
 	o.registryOptions.addTo(f)
 	return c
@@ -211,6 +218,15 @@ func (o *catalogOptions) placeCatalog(root, dir string) error {
 // addToCatalog reads the catalog and the bundles, and lays the changed files over the tree.
 func (a *app) addToCatalog(ctx context.Context, tree *scaffold.Tree, dir string, o *catalogOptions) (notes []string, err error) {
 	there, problems := catalog.Load(a.folder(filepath.Join(tree.Root(), filepath.FromSlash(o.outputDir))), o.outputDir)
+	switch {
+	case o.fromImage == "":
+	case there.Empty() && len(problems) == 0:
+		if there, problems, err = a.copyCatalog(ctx, tree, dir, o); err != nil {
+			return nil, err
+		}
+	default:
+		notes = append(notes, fmt.Sprintf("%s holds a catalog already, so --from-image is not read; remove the directory to start with that of the image", o.outputDir))
+	}
 	sources, err := a.catalogSources(ctx, tree.Root(), dir, there, o, problems)
 	if err != nil {
 		return nil, err
@@ -225,7 +241,7 @@ func (a *app) addToCatalog(ctx context.Context, tree *scaffold.Tree, dir string,
 	for name, data := range added.Files {
 		tree.WriteFile(path.Join(o.outputDir, name), data, 0o644)
 	}
-	notes = added.Notes
+	notes = append(notes, added.Notes...)
 	data, err := tree.ReadFile(catalog.DockerfileName)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -240,4 +256,27 @@ func (a *app) addToCatalog(ctx context.Context, tree *scaffold.Tree, dir string,
 		notes = append(notes, fmt.Sprintf("%s is kept as it is, and does not name %s: it builds the image of another catalog", catalog.DockerfileName, o.outputDir))
 	}
 	return notes, nil
+}
+
+// copyCatalog copies the catalog of --from-image into the tree, and loads it.
+func (a *app) copyCatalog(ctx context.Context, tree *scaffold.Tree, dir string, o *catalogOptions) (*catalog.Catalog, manifest.Problems, error) {
+	files, err := image.OpenCatalog(ctx, o.fromImage, image.Options{Registries: a.registries(o.registryOptions), FS: a.FS, Dir: dir})
+	if err != nil {
+		return nil, nil, fmt.Errorf("--from-image: %w", err)
+	}
+	err = fs.WalkDir(files, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := fs.ReadFile(files, name)
+		if err == nil {
+			tree.WriteFile(path.Join(o.outputDir, name), data, 0o644)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, nil, fmt.Errorf("--from-image %q: %w", o.fromImage, err)
+	}
+	loaded, problems := catalog.Load(files, o.outputDir)
+	return loaded, problems, nil
 }

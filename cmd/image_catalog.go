@@ -20,11 +20,8 @@ type imageCatalogOptions struct {
 	platforms []string
 }
 
-// The place of a catalog in its image, and the label that says so.
-const (
-	configsDir   = "configs"
-	configsLabel = "operators.operatorframework.io.index.configs.v1"
-)
+// configsDir is the directory of a catalog in its image.
+const configsDir = "configs"
 
 func newImageCatalog(a *app) *cobra.Command {
 	var o imageCatalogOptions
@@ -103,7 +100,7 @@ func (a *app) runImageCatalog(ctx context.Context, name string, o *imageCatalogO
 
 // catalogRecipe is of an image that serves its catalog with the base's opm, if it has one.
 func catalogRecipe(base string) image.Recipe {
-	r := image.Recipe{Base: base, Labels: map[string]string{configsLabel: "/" + configsDir}}
+	r := image.Recipe{Base: base, Labels: map[string]string{image.CatalogLabel: "/" + configsDir}}
 	if base != image.Scratch {
 		r.Entrypoint = []string{"/bin/opm"}
 		r.Cmd = []string{"serve", "/" + configsDir, "--cache-dir=/tmp/cache", "--cache-enforce-integrity=false"}

@@ -80,20 +80,7 @@ func open(ctx context.Context, ref string, o Options) (*Bundle, error) {
 	if err != nil {
 		return nil, err
 	}
-	if n := len(found.layers); n > limits.Layers {
-		return nil, fmt.Errorf("has %d layers, more than the %d that a bundle may have; build it from scratch, as bundle.Dockerfile does", n, limits.Layers)
-	}
-	if n, m := len(found.layers), len(found.config.RootFS.DiffIDs); n != m {
-		return nil, fmt.Errorf("its manifest names %d layers and its configuration %d; build and push it again", n, m)
-	}
-	u := &unpacker{ctx: ctx, limits: limits, folders: folders.all(), root: newFolder(false)}
-	for i, layer := range found.layers {
-		name := fmt.Sprintf("layer %d of %d (%s)", i+1, len(found.layers), short(layer.name))
-		if err := u.unpack(name, layer, found.config.RootFS.DiffIDs[i].String()); err != nil {
-			return nil, err
-		}
-	}
-	files, err := u.files()
+	files, err := unpackFolders(ctx, found, folders.all(), limits)
 	if err != nil {
 		return nil, err
 	}
@@ -103,6 +90,24 @@ func open(ctx context.Context, ref string, o Options) (*Bundle, error) {
 		}
 	}
 	return &Bundle{FS: files, Labels: maps.Clone(labels), Digest: found.digest}, nil
+}
+
+// unpackFolders unpacks the files of an image that are in some of its directories.
+func unpackFolders(ctx context.Context, found *found, folders []string, limits Limits) (fs.FS, error) {
+	if n := len(found.layers); n > limits.Layers {
+		return nil, fmt.Errorf("has %d layers, more than the %d that are supported; build it from fewer instructions", n, limits.Layers)
+	}
+	if n, m := len(found.layers), len(found.config.RootFS.DiffIDs); n != m {
+		return nil, fmt.Errorf("its manifest names %d layers and its configuration %d; build and push it again", n, m)
+	}
+	u := &unpacker{ctx: ctx, limits: limits, folders: folders, root: newFolder(false)}
+	for i, layer := range found.layers {
+		name := fmt.Sprintf("layer %d of %d (%s)", i+1, len(found.layers), short(layer.name))
+		if err := u.unpack(name, layer, found.config.RootFS.DiffIDs[i].String()); err != nil {
+			return nil, err
+		}
+	}
+	return u.files()
 }
 
 // bundleFolders are the folders of an image that a bundle consists of.

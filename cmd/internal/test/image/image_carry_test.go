@@ -3,7 +3,9 @@ package image
 import (
 	"archive/tar"
 	"bytes"
+	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -59,6 +61,50 @@ func TestImageBundle(t *testing.T) {
 	imageDone(t, dir, "image", "catalog", "--base", "scratch", "--platform", "linux/amd64,linux/arm64", "--image", catalog, "--push")
 	if config, _, _ = pulled(t, catalog, "linux/arm64"); len(config.Config.Entrypoint) != 0 || len(config.RootFS.DiffIDs) != 1 {
 		t.Errorf("got %+v", config)
+	}
+}
+
+// TestMakeCatalogBuild runs the target of a new project's Makefile without opm: the bundles of BUNDLE_IMGS join the
+// catalog of the image CATALOG_BASE_IMG.
+func TestMakeCatalogBuild(t *testing.T) {
+	t.Parallel()
+	host := clitest.StartRegistry(t)
+	golden := clitest.Testdata("memcached-operator")
+	bundle, base := host+"/team/memcached-bundle:v0.0.1", host+"/team/catalog:v1"
+	imageDone(t, golden, "image", "bundle", "--image", bundle, "--push")
+
+	other := clitest.NewDir(t, map[string]string{"catalog/newt/catalog.yaml": "schema: olm.package\nname: newt\ndefaultChannel: stable\n---\nschema: olm.channel\npackage: newt\nname: stable\nentries:\n- name: newt.v1.0.0\n" +
+		"---\nschema: olm.bundle\nname: newt.v1.0.0\npackage: newt\nimage: quay.io/pond/newt-bundle:v1.0.0\nproperties:\n- type: olm.package\n  value: {packageName: newt, version: 1.0.0}\n"})
+	imageDone(t, other, "image", "catalog", "--base", "scratch", "--image", base, "--push")
+
+	dir := clitest.NewProject(t, "init --domain example.com --repo example.com/memcached-operator")
+	target := func() string {
+		t.Helper()
+		c := exec.Command("make", "catalog-build", "CONTAINER_TOOL=:", "BUNDLE_IMGS="+bundle, "CATALOG_BASE_IMG="+base)
+		c.Dir = dir
+		out, err := c.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		return string(out)
+	}
+	target()
+	files := clitest.ReadTree(t, filepath.Join(dir, "catalog"))
+	if !strings.Contains(files["newt/catalog.yaml"], "newt.v1.0.0") || !strings.Contains(files["memcached-operator/catalog.yaml"], "image: "+bundle) || len(files) != 2 {
+		t.Errorf("the catalog has %s:\n%s", clitest.SortedKeys(files), files["memcached-operator/catalog.yaml"])
+	}
+	imageDone(t, dir, "catalog", "validate", "catalog")
+	if again := target(); !strings.Contains(again, "note: catalog holds a catalog already, so --from-image is not read") {
+		t.Errorf("the second run prints:\n%s", again)
+	}
+	if got := clitest.ReadTree(t, filepath.Join(dir, "catalog")); !maps.Equal(got, files) {
+		t.Error("the second run changed the catalog")
+	}
+
+	for ref, want := range map[string]string{bundle: "is not a catalog image: it has no label", host + "/team/none:v1": "none"} {
+		if code, _, errOut := imageCall(t, t.TempDir(), nil, "generate", "catalog", "--bundle", bundle, "--from-image", ref); code == 0 || !strings.Contains(errOut, want) {
+			t.Errorf("--from-image %s: exit code %d: %s", ref, code, errOut)
+		}
 	}
 }
 
