@@ -150,7 +150,7 @@ func (a *app) kustomization(tree *scaffold.Tree, o kustomizeOptions) error {
 			if !tree.Exists(target) {
 				continue // kustomize refuses folders that are not there
 			}
-			rel, err := filepath.Rel(filepath.FromSlash(o.outputDir), filepath.FromSlash(target))
+			rel, err := filepath.Rel(filepath.Join(tree.Root(), filepath.FromSlash(o.outputDir)), filepath.Join(tree.Root(), filepath.FromSlash(target)))
 			if err != nil {
 				return err
 			}

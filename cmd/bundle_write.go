@@ -39,10 +39,11 @@ func (a *app) created() time.Time {
 	return a.Now()
 }
 
-// applyBundle makes a change that brings the bundle in a folder up to date, and remembers what was generated.
-func (a *app) applyBundle(ctx context.Context, root, dir string, change func(*scaffold.Tree) (*bundle.Updated, error)) error {
+// applyBundle updates the bundle in dir, and records what was generated. The change writes below out only where that is
+// outside of the project.
+func (a *app) applyBundle(ctx context.Context, root, out, dir string, change func(*scaffold.Tree) (*bundle.Updated, error)) error {
 	var up *bundle.Updated
-	err := a.apply(ctx, root, func(tree *scaffold.Tree) (err error) {
+	err := a.applyAt(ctx, root, out, func(tree *scaffold.Tree) (err error) {
 		if up, err = change(tree); err != nil {
 			return err
 		}

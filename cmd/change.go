@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/afero"
@@ -104,6 +105,48 @@ func (a *app) apply(ctx context.Context, root string, change func(*scaffold.Tree
 	}
 	return err
 }
+
+// applyAt is apply for a change whose results are in dir, as seen from root. If dir is outside of the project, change
+// still sees the project, by names such as ../out/file, but only the files in dir are written.
+func (a *app) applyAt(ctx context.Context, root, dir string, change func(*scaffold.Tree) error) error {
+	if !isOutside(dir) {
+		return a.apply(ctx, root, change)
+	}
+	out := filepath.Join(root, filepath.FromSlash(dir))
+	if !a.dryRun {
+		if err := a.FS.MkdirAll(out, 0o755); err != nil {
+			return fmt.Errorf("creating %s: %w", dir, reason(err))
+		}
+		defer a.FS.Remove(out) // fails unless it is empty
+		if done, err := a.settle(ctx, out); done || err != nil {
+			return err
+		}
+	}
+	return a.apply(ctx, out, func(tree *scaffold.Tree) error {
+		whole := scaffold.NewTree(a.FS, root)
+		if err := change(whole); err != nil {
+			return err
+		}
+		changes, err := whole.Changes()
+		if err != nil {
+			return err
+		}
+		for _, c := range changes {
+			name, ok := strings.CutPrefix(c.Path, dir+"/")
+			switch {
+			case !ok: // what the project records of files in it
+			case c.New == nil:
+				tree.Remove(name)
+			default:
+				tree.WriteFile(name, c.New, c.Mode)
+			}
+		}
+		return nil
+	})
+}
+
+// isOutside reports whether a path that is relative to the project's root leads out of the project.
+func isOutside(rel string) bool { return rel == ".." || strings.HasPrefix(rel, "../") }
 
 // settle undoes what an interrupted command left at root. It reports true when that was this very
 // command, called the same way, and all of its work had been done: then there is nothing left to do.

@@ -142,7 +142,7 @@ func (a *app) runGenerateBundle(c *cobra.Command, o bundleOptions) error {
 	if a, err = a.readPipe(&o); err != nil {
 		return err
 	}
-	return a.applyBundle(c.Context(), root, o.outputDir, func(tree *scaffold.Tree) (*bundle.Updated, error) {
+	return a.applyBundle(c.Context(), root, o.outputDir, o.outputDir, func(tree *scaffold.Tree) (*bundle.Updated, error) {
 		// Another command may have changed the project before this one took the lock.
 		o.pkg = given
 		if _, layout, err = a.bundleProject(dir, &o); err != nil {
@@ -276,8 +276,8 @@ func (o *bundleOptions) placeOutput(root, dir string) error {
 	if err != nil {
 		return err
 	}
-	if rel == ".." || strings.HasPrefix(rel, "../") {
-		return project.Findings{{Field: "--output-dir", Value: given, Problem: "lies outside of the project, where the COPY lines of bundle.Dockerfile cannot reach it"}}
+	if isOutside(rel) && o.metadata {
+		return project.Findings{{Field: "--output-dir", Value: given, Problem: "is outside of the project, where bundle.Dockerfile cannot copy from; give --manifests to write the manifests alone"}}
 	}
 	o.outputDir, o.copyDir = rel, rel
 	if dir == root && !filepath.IsAbs(given) { // the Dockerfile says what the caller said

@@ -208,7 +208,7 @@ func (o *catalogOptions) placeCatalog(root, dir string) error {
 	if err != nil {
 		return err
 	}
-	if rel == "." || rel == ".." || strings.HasPrefix(rel, "../") {
+	if rel == "." || isOutside(rel) {
 		return project.Findings{{Field: "--output-dir", Value: given, Problem: "must be a folder below that of the project, where " + catalog.DockerfileName + " can reach it and holds nothing else"}}
 	}
 	o.outputDir = rel

@@ -106,7 +106,7 @@ func (a *app) runGenerateKustomize(c *cobra.Command, o kustomizeOptions) error {
 		copied.Env, silent = &env, &copied
 	}
 	var record []byte
-	err = silent.apply(c.Context(), root, func(tree *scaffold.Tree) (err error) {
+	err = silent.applyAt(c.Context(), root, o.outputDir, func(tree *scaffold.Tree) (err error) {
 		record, err = a.generateBase(c.Context(), tree, o, metadata)
 		return err
 	})
@@ -129,6 +129,14 @@ func (a *app) resolveKustomize(c *cobra.Command, root string, config *project.Co
 			continue
 		}
 		if !flag.Changed {
+			continue
+		}
+		if dir.flag == "output-dir" {
+			rel, err := fromRoot(root, a.Dir, *dir.value)
+			if err != nil {
+				return err
+			}
+			*dir.value = rel
 			continue
 		}
 		rel, problem := a.below(root, *dir.value)

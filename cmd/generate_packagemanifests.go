@@ -155,7 +155,7 @@ func (a *app) runGeneratePackageManifests(c *cobra.Command, o packageOptions, in
 	if a, err = a.readPipe(&o.bundleOptions); err != nil {
 		return err
 	}
-	err = a.applyBundle(c.Context(), root, o.copyDir, func(tree *scaffold.Tree) (*bundle.Updated, error) {
+	err = a.applyBundle(c.Context(), root, o.outputDir, o.copyDir, func(tree *scaffold.Tree) (*bundle.Updated, error) {
 		// Another command may have changed the project before this one took the lock.
 		o.pkg = given
 		if _, layout, err = a.bundleProject(dir, &o.bundleOptions); err != nil {
@@ -214,12 +214,8 @@ func (o *packageOptions) place(root, dir string, inputGiven bool) (err error) {
 	if o.outputDir == "" {
 		o.outputDir, outputDir = defaultPackagesDir, root
 	}
-	given := o.outputDir
-	if o.outputDir, err = fromRoot(root, outputDir, given); err != nil {
+	if o.outputDir, err = fromRoot(root, outputDir, o.outputDir); err != nil {
 		return err
-	}
-	if o.outputDir == ".." || strings.HasPrefix(o.outputDir, "../") {
-		return project.Findings{{Field: "--output-dir", Value: given, Problem: "lies outside of the project, whose version control keeps package manifests"}}
 	}
 	if o.kustomizeGiven {
 		o.kustomizeDir, err = fromRoot(root, dir, o.kustomizeDir)

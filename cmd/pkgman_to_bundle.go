@@ -152,7 +152,7 @@ func (a *app) bundlesRoot(dir, out string) (root, rel string, err error) {
 		nearest = filepath.Dir(nearest)
 	}
 	for _, root = range append(roots, dir, nearest) {
-		if rel, err = fromRoot(root, dir, out); err == nil && rel != ".." && !strings.HasPrefix(rel, "../") {
+		if rel, err = fromRoot(root, dir, out); err == nil && !isOutside(rel) {
 			break
 		}
 	}

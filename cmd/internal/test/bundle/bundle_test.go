@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -496,8 +497,16 @@ func TestBundleBuilds(t *testing.T) {
 	if out, _ := p.must(t, "--version", "0.0.1"); out != "" {
 		t.Errorf("from a pipe the bundle is another:\n%s", out)
 	}
-	if code, _, errOut := p.run(t, "--version", "0.0.1", "--output-dir", "../bundle"); code != 2 || !strings.Contains(errOut, "lies outside of the project") {
+	if code, _, errOut := p.run(t, "--version", "0.0.1", "--output-dir", "../bundle"); code != 2 || !strings.Contains(errOut, "give --manifests") {
 		t.Errorf("exit code %d\n%s", code, errOut)
+	}
+	outside := t.TempDir()
+	p.stdin = string(built)
+	p.must(t, "--version", "0.0.1", "--manifests", "--output-dir", filepath.Join(outside, "new"))
+	want := clitest.ReadTree(t, filepath.Join(root, "bundle"))
+	delete(want, "metadata/annotations.yaml")
+	if got := clitest.ReadTree(t, filepath.Join(outside, "new")); !slices.Equal(clitest.SortedKeys(got), clitest.SortedKeys(want)) {
+		t.Errorf("got %s, want %s", clitest.SortedKeys(got), clitest.SortedKeys(want))
 	}
 }
 
