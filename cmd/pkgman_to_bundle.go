@@ -38,7 +38,7 @@ func newPkgmanToBundle(a *app) *cobra.Command {
 		Short: "Make bundles of package manifests",
 		Long: `Make a bundle of each version of an operator in the package manifest format: DIR holds
 PACKAGE.package.yaml and a folder of manifests for each version. The bundle of the folder VERSION
-is written to bundle-VERSION below --output-dir, with its Dockerfile beside it. Manifests are taken
+is written to bundle-VERSION below --output-dir, a new directory, with its Dockerfile beside it. Manifests are taken
 over byte for byte; a scorecard configuration among them goes to bundle/tests/scorecard.
 
 A version is in the channels at whose head it is, and in those whose head leads to it by replaces;
@@ -121,11 +121,20 @@ func (a *app) runPkgmanToBundle(ctx context.Context, o pkgmanOptions, buildGiven
 	if done, err := a.settle(ctx, root); err != nil || done && o.image == "" {
 		return err
 	}
+	switch exists, err := afero.Exists(a.FS, a.absolute(o.outputDir)); {
+	case err != nil:
+		return fmt.Errorf("--output-dir %q: %w", o.outputDir, reason(err))
+	case exists:
+		return project.Findings{{Field: "--output-dir", Value: o.outputDir, Problem: "already exists; remove it, or name a new directory"}}
+	}
 	bundles, err := a.convert(dir, o)
 	if err != nil {
 		return err
 	}
-	if err := a.apply(ctx, root, func(tree *scaffold.Tree) error { return writeBundles(tree, out, bundles) }); err != nil {
+	if err := a.apply(ctx, root, func(tree *scaffold.Tree) error {
+		writeBundles(tree, out, bundles)
+		return nil
+	}); err != nil {
 		return err
 	}
 	if o.image == "" {
@@ -189,28 +198,13 @@ func (a *app) convert(dir string, o pkgmanOptions) ([]bundle.Converted, error) {
 	return bundles, a.tellNotes(append(r.notes, notes...), false)
 }
 
-// writeBundles puts bundles into a tree. Files that are there already must be the same.
-func writeBundles(tree *scaffold.Tree, out string, bundles []bundle.Converted) error {
-	var problems manifest.Problems
+// writeBundles writes bundles into a tree.
+func writeBundles(tree *scaffold.Tree, out string, bundles []bundle.Converted) {
 	for _, b := range bundles {
-		folder := path.Join(out, bundleFolder(b))
-		names, err := tree.Walk(folder, nil)
-		if err != nil {
-			return fmt.Errorf("reading %s: %w", folder, reason(err))
-		}
-		for _, name := range names {
-			disk, err := tree.ReadFile(name)
-			now, ok := b.Files[strings.TrimPrefix(name, folder+"/")]
-			if err != nil || !ok || !bytes.Equal(disk, now) {
-				problems = append(problems, manifest.Problem{Position: manifest.Position{File: name},
-					Text: "is there already, and is not what the package manifests give; delete it, or name another folder with --output-dir"})
-			}
-		}
 		for name, content := range b.Files {
-			tree.WriteFile(path.Join(folder, name), content, 0o644)
+			tree.WriteFile(path.Join(out, bundleFolder(b), name), content, 0o644)
 		}
 	}
-	return problems.Err()
 }
 
 func bundleFolder(b bundle.Converted) string { return "bundle-" + b.Version }
