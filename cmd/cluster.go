@@ -10,16 +10,28 @@ import (
 	"github.com/operon-sdk/operon/pkg/kube"
 )
 
-// kubeconfigFiles are the files that name the cluster: the one given, KUBECONFIG's, or the one of the
-// user's home, which home tells.
-func (a *app) kubeconfigFiles(given string) (files []string, home bool) {
+// namedFile is a file with its absolute path and the name that errors print: the one that the user gave.
+type namedFile struct{ path, name string }
+
+// paths returns the absolute paths of files.
+func paths(files []namedFile) []string {
+	list := make([]string, len(files))
+	for i, file := range files {
+		list[i] = file.path
+	}
+	return list
+}
+
+// kubeconfigFiles returns the kubeconfig files to read: the one given, those of KUBECONFIG, or the one in the user's
+// home directory. It reports whether that is the case.
+func (a *app) kubeconfigFiles(given string) (files []namedFile, home bool) {
 	switch variable := a.Getenv("KUBECONFIG"); {
 	case given != "":
-		return []string{a.absolute(given)}, false
+		return []namedFile{{a.absolute(given), given}}, false
 	case variable != "":
 		for _, file := range filepath.SplitList(variable) {
 			if file != "" {
-				files = append(files, a.absolute(file))
+				files = append(files, namedFile{a.absolute(file), file})
 			}
 		}
 		return files, false
@@ -28,7 +40,7 @@ func (a *app) kubeconfigFiles(given string) (files []string, home bool) {
 	if folder == "" {
 		folder = a.Getenv("USERPROFILE")
 	}
-	return []string{filepath.Join(folder, ".kube", "config")}, true
+	return []namedFile{{filepath.Join(folder, ".kube", "config"), "~/.kube/config"}}, true
 }
 
 // podFolder is where a cluster puts the files of a pod's service account.
@@ -56,20 +68,19 @@ func (a *app) named(given string) (*kube.Client, error) {
 	if !home {
 		return load(files)
 	}
-	if _, err := a.FS.Stat(files[0]); err == nil {
+	if _, err := a.FS.Stat(files[0].path); err == nil {
 		return load(files)
 	}
 	pod, inside := a.pod()
 	if !inside {
 		return nil, errNoKubeconfig
 	}
-	client, err := kube.LoadPod(pod)
-	return client, withoutFolders(err, filepath.Join(pod.Dir, "token"), filepath.Join(pod.Dir, "ca.crt"), filepath.Join(pod.Dir, "namespace"))
+	return kube.LoadPod(pod)
 }
 
-func load(files []string) (*kube.Client, error) {
-	client, err := kube.Load(files...)
-	return client, withoutFolders(err, files...)
+func load(files []namedFile) (*kube.Client, error) {
+	client, err := kube.Load(paths(files)...)
+	return client, withGivenNames(err, files)
 }
 
 // A rewrittenError is an error with another text; its chain stays as it is.
@@ -81,20 +92,20 @@ type rewrittenError struct {
 func (e *rewrittenError) Error() string { return e.text }
 func (e *rewrittenError) Unwrap() error { return e.err }
 
-// withoutFolders leaves the folders of files out of an error: they are the machine's, not the user's words.
-func withoutFolders(err error, files ...string) error {
+// withGivenNames replaces the paths of files in an error by the names that the user gave them.
+func withGivenNames(err error, files []namedFile) error {
 	if err == nil {
 		return nil
 	}
 	text := err.Error()
 	for _, file := range files {
-		text = strings.ReplaceAll(text, file, filepath.Base(file))
+		text = strings.ReplaceAll(text, file.path, file.name)
 	}
 	return &rewrittenError{text, err}
 }
 
 // openCluster connects to the cluster that kubeconfig files name, and says which it is.
-func (a *app) openCluster(ctx context.Context, files []string) (*kube.Client, error) {
+func (a *app) openCluster(ctx context.Context, files []namedFile) (*kube.Client, error) {
 	cluster, err := load(files)
 	if err != nil {
 		return nil, err

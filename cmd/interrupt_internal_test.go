@@ -15,11 +15,11 @@ import (
 func TestRewrittenErrorsUnwrap(t *testing.T) {
 	t.Parallel()
 	cause := &kube.ConfigError{Err: fmt.Errorf("/home/me/.kube/config: %w", fs.ErrPermission)}
-	err := withoutFolders(cause, "/home/me/.kube/config")
+	err := withGivenNames(cause, []namedFile{{"/home/me/.kube/config", "~/.kube/config"}})
 	if _, ok := errors.AsType[*kube.ConfigError](err); !ok || !errors.Is(err, fs.ErrPermission) {
 		t.Errorf("the cause of %v is lost", err)
 	}
-	if got, want := err.Error(), "reading the kubeconfig: config: permission denied"; got != want {
+	if got, want := err.Error(), "reading the kubeconfig: ~/.kube/config: permission denied"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
@@ -31,7 +31,7 @@ func TestInterruptionExits(t *testing.T) {
 		for _, err := range []error{
 			cause,
 			&usageError{err: cause, command: "operon bundle"},
-			&usageError{err: fmt.Errorf("--image: %w", withoutFolders(cause, "x"))},
+			&usageError{err: fmt.Errorf("--image: %w", withGivenNames(cause, nil))},
 			errors.Join(&usageError{err: errors.New("--version is required")}, cause),
 		} {
 			var out bytes.Buffer

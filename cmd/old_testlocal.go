@@ -151,7 +151,7 @@ func (a *app) testVariables(ctx context.Context, e2e bool, kubeconfig string) ([
 	var variables []string
 	if kubeconfig != "" {
 		files, _ := a.kubeconfigFiles(kubeconfig)
-		variables = append(variables, "KUBECONFIG="+files[0])
+		variables = append(variables, "KUBECONFIG="+files[0].path)
 	}
 	if e2e || a.Getenv("KUBEBUILDER_ASSETS") != "" {
 		return variables, nil

@@ -45,7 +45,7 @@ func (r *localRun) choose(ctx context.Context) error {
 func (r *localRun) reach(ctx context.Context) error {
 	files, home := r.kubeconfigFiles(r.o.kubeconfig)
 	if home {
-		if _, err := r.FS.Stat(files[0]); err != nil {
+		if _, err := r.FS.Stat(files[0].path); err != nil {
 			if r.o.controlPlane == planeKubeconfig {
 				return fmt.Errorf("there is no kubeconfig: give --kubeconfig, set KUBECONFIG, or use --control-plane embedded")
 			}
@@ -63,7 +63,7 @@ func (r *localRun) reach(ctx context.Context) error {
 		}
 		return fmt.Errorf("%w\ncorrect the kubeconfig, or use --control-plane embedded to run without a cluster", err)
 	}
-	r.cluster, r.kubeconfig = cluster, strings.Join(files, string(filepath.ListSeparator))
+	r.cluster, r.kubeconfig = cluster, strings.Join(paths(files), string(filepath.ListSeparator))
 	return nil
 }
 
