@@ -72,6 +72,9 @@ func (a *app) runAlphaGenerate(c *cobra.Command, o alphaGenerateOptions) error {
 	if err := findings.Err(); err != nil {
 		return err
 	}
+	if ok, err := afero.DirExists(a.FS, a.absolute(o.input)); err != nil || !ok {
+		return project.Findings{{Field: "--input-dir", Value: filepath.ToSlash(o.input), Problem: "no such directory"}}
+	}
 	root, err := project.FindRoot(a.FS, a.absolute(o.input))
 	if err != nil {
 		return err

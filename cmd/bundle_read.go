@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"io/fs"
@@ -124,7 +125,7 @@ func (a *app) buildManifests(tree *scaffold.Tree, o *bundleOptions) ([]manifest.
 		}
 	}
 	return nil, project.Findings{{Field: "--input-dir", Problem: fmt.Sprintf(
-		"is needed: nothing is piped into stdin, and there is no kustomization.yaml in %s to build; pipe the operator's manifests in, or name their folder", o.kustomizeDir)}}
+		"is needed: nothing is piped into stdin, and there is no kustomization.yaml in %s to build; pipe the operator's manifests in, or name their folder", cmp.Or(o.kustomizeName, o.kustomizeDir))}}
 }
 
 // overlay is what a tree changes: contents by name, nil for a file that it takes away.

@@ -115,7 +115,7 @@ func (a *app) applyAt(ctx context.Context, root, dir string, change func(*scaffo
 	out := filepath.Join(root, filepath.FromSlash(dir))
 	if !a.dryRun {
 		if err := a.FS.MkdirAll(out, 0o755); err != nil {
-			return fmt.Errorf("creating %s: %w", dir, reason(err))
+			return fmt.Errorf("creating the directory of --output-dir: %w", reason(err))
 		}
 		defer a.FS.Remove(out) // fails unless it is empty
 		if done, err := a.settle(ctx, out); done || err != nil {

@@ -19,9 +19,11 @@ type bundleOptions struct {
 	version, channels, defaultChannel, pkg string
 	inputDir, deployDir, crdsDir           string
 	kustomizeDir, outputDir                string
-	accounts                               []string
-	manifests, metadata                    bool
-	overwrite, stdout, digests, strict     bool
+	// kustomizeName is --kustomize-dir as it was given, empty where it was not.
+	kustomizeName                      string
+	accounts                           []string
+	manifests, metadata                bool
+	overwrite, stdout, digests, strict bool
 	registryOptions
 	// build tells that the kustomization is built, whatever stdin has.
 	build bool
@@ -110,6 +112,7 @@ func (a *app) runGenerateBundle(c *cobra.Command, o bundleOptions) error {
 		return withFindings(err, findings)
 	}
 	if o.kustomizeGiven {
+		o.kustomizeName = filepath.ToSlash(o.kustomizeDir)
 		if o.kustomizeDir, err = fromRoot(root, dir, o.kustomizeDir); err != nil {
 			return err
 		}

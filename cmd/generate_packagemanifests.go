@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -218,6 +219,7 @@ func (o *packageOptions) place(root, dir string, inputGiven bool) (err error) {
 		return err
 	}
 	if o.kustomizeGiven {
+		o.kustomizeName = filepath.ToSlash(o.kustomizeDir)
 		o.kustomizeDir, err = fromRoot(root, dir, o.kustomizeDir)
 	}
 	return err

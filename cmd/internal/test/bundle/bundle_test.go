@@ -489,6 +489,11 @@ func TestBundleBuilds(t *testing.T) {
 		t.Errorf("no CSV was made:\n%s", out)
 	}
 	p.dir = root
+	for _, given := range []string{"/nonexist", "../nonexist"} {
+		if code, _, errOut := p.run(t, "--version", "0.0.1", "--kustomize-dir", given); code != 2 || !strings.Contains(errOut, "no kustomization.yaml in "+given+" to build") {
+			t.Errorf("exit code %d\n%s", code, errOut)
+		}
+	}
 	built, err := manifest.Build(root, "config/manifests")
 	if err != nil {
 		t.Fatal(err)
