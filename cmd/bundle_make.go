@@ -140,17 +140,17 @@ func readBase(tree *scaffold.Tree, o *bundleOptions) (*manifest.Object, error) {
 	return nil, manifest.Problems{{Position: manifest.Position{File: name}, Text: "holds no ClusterServiceVersion; restore the base CSV, or delete the file to start from placeholders"}}
 }
 
-// tellNotes prints notes on stderr, with -q too: what is left out of a bundle must not go unseen.
+// tellNotes prints notes on stderr. If strict is set, what is left out of the bundle is an error.
 func (a *app) tellNotes(notes []bundle.Note, strict bool) error {
 	for _, n := range notes {
-		word := "note"
-		if n.Dropped {
-			word = "warning"
-			if strict {
-				word = "error"
-			}
+		switch {
+		case !n.Dropped:
+			a.progressf("note: %s", n)
+		case !strict:
+			a.progressf("warning: %s", n)
+		default:
+			fmt.Fprintf(a.Err, "error: %s\n", n)
 		}
-		fmt.Fprintf(a.Err, "%s: %s\n", word, n)
 	}
 	if strict && len(bundle.Dropped(notes)) > 0 {
 		return &usageError{err: errors.New("--strict: the bundle would lack what the errors name; nothing was written")}

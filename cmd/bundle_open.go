@@ -48,7 +48,7 @@ func (a *app) openBundle(ctx context.Context, dir, arg string, registries image.
 	}
 	opened, err := image.Open(ctx, arg, image.Options{Registries: registries, FS: a.FS, Dir: dir})
 	if errors.Is(err, fs.ErrNotExist) && info == nil && !strings.ContainsAny(arg, ":@") {
-		return nil, &usageError{err: fmt.Errorf("there is no such folder, tarball or OCI layout; '%s generate bundle' makes the folder of a bundle, and images are named as registry/name:tag", a.program)}
+		return nil, &usageError{err: fmt.Errorf("path does not exist; '%s generate bundle' writes a bundle, and an image is named as registry/name:tag", a.program)}
 	}
 	if err != nil {
 		return nil, err

@@ -120,9 +120,17 @@ func (a *app) runBundleValidate(c *cobra.Command, args []string, o validateOptio
 	}
 	w := validate.NewWriter(a.Out, o.output)
 	failed := 0
+	var unread []error
 	err = validate.Bundles(c.Context(), sources, options, func(r validate.Result) error {
 		if !r.Passed() {
 			failed++
+		}
+		if r.Unread != nil {
+			unread = append(unread, r.Unread)
+			if o.output == validate.Text {
+				return nil // the error below names it
+			}
+			return w.Result(r)
 		}
 		err := w.Result(r)
 		a.summarize(r, o.output)
@@ -137,6 +145,8 @@ func (a *app) runBundleValidate(c *cobra.Command, args []string, o validateOptio
 	switch {
 	case failed == 0:
 		return nil
+	case len(unread) > 0:
+		return errors.Join(unread...)
 	case len(args) == 1:
 		return fmt.Errorf("the bundle is %w", errInvalid)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -105,6 +106,9 @@ func (a *app) writeBundle(tree *scaffold.Tree, made *bundle.Manifests, layout st
 	case existing != "":
 		a.progressf("note: --overwrite=false: %s and %s stay as they are, with their channels", existing, bundle.DockerfileName)
 	case o.metadata:
+		if o.defaultChannel != "" && !slices.Contains(strings.Split(o.channels, ","), o.defaultChannel) {
+			a.progressf("warning: --default-channel %q is not among the channels %s; the package needs another bundle in it", o.defaultChannel, o.channels)
+		}
 		u.Metadata = &bundle.Metadata{
 			Dir: o.copyDir, Package: o.pkg, Channels: o.channels, DefaultChannel: o.defaultChannel,
 			Layout: layout, Builder: builderName(),

@@ -44,7 +44,7 @@ something is wrong with the catalog, 2 that the call is. Fields that OLM does no
 				}
 			}
 			for _, warning := range loaded.Warnings() {
-				fmt.Fprintf(a.Err, "warning: %s\n", warning)
+				a.progressf("warning: %s", warning)
 			}
 			switch len(problems) {
 			case 0:
@@ -87,7 +87,7 @@ faults is drawn too; the faults are listed on stderr.`,
 				}
 			}
 			for _, problem := range loaded.Check() {
-				fmt.Fprintf(a.Err, "warning: %s\n", problem)
+				a.progressf("warning: %s", problem)
 			}
 			_, err = fmt.Fprint(a.Out, picture)
 			return err

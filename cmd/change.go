@@ -67,7 +67,7 @@ func (a *app) beginWith(
 }
 
 // apply lets change work on the project at root as one transaction and prints what came of it: the
-// changed files, or with --dry-run their diff.
+// changed files unless -q is given, or with --dry-run their diff.
 func (a *app) apply(ctx context.Context, root string, change func(*scaffold.Tree) error) error {
 	if a.dryRun {
 		if err := scaffold.Unfinished(a.FS, root); err != nil {
@@ -92,6 +92,9 @@ func (a *app) apply(ctx context.Context, root string, change func(*scaffold.Tree
 		return err
 	}
 	scaffold.Prune(a.FS, root, updated.Changes)
+	if a.quiet {
+		return nil
+	}
 	vendored := false
 	for _, c := range updated.Changes {
 		if strings.HasPrefix(c.Path, "vendor/") {

@@ -193,7 +193,7 @@ func (a *app) runGenerateCatalog(ctx context.Context, o catalogOptions) error {
 		return err
 	}
 	for _, note := range notes {
-		fmt.Fprintf(a.Err, "note: %s\n", note)
+		a.progressf("note: %s", note)
 	}
 	return nil
 }

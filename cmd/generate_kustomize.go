@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"fmt"
-	"io"
 	"path/filepath"
 	"strings"
 
@@ -98,15 +97,8 @@ func (a *app) runGenerateKustomize(c *cobra.Command, o kustomizeOptions) error {
 	if err != nil {
 		return err
 	}
-	silent := a
-	if a.quiet && !a.dryRun { // make bundle prints its own steps
-		env := *a.Env
-		env.Out = io.Discard
-		copied := *a
-		copied.Env, silent = &env, &copied
-	}
 	var record []byte
-	err = silent.applyAt(c.Context(), root, o.outputDir, func(tree *scaffold.Tree) (err error) {
+	err = a.applyAt(c.Context(), root, o.outputDir, func(tree *scaffold.Tree) (err error) {
 		record, err = a.generateBase(c.Context(), tree, o, metadata)
 		return err
 	})

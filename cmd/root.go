@@ -55,7 +55,7 @@ or network to do so.`,
 	flags.StringVarP(&a.dir, "directory", "C", "", "run as if started in this `folder`")
 	flags.BoolVar(&a.dryRun, "dry-run", false, "print the changes as a diff and write nothing")
 	flags.BoolVar(&a.verbose, "verbose", false, "say what is being done and how long it takes")
-	flags.BoolVarP(&a.quiet, "quiet", "q", false, "print results and errors only")
+	flags.BoolVarP(&a.quiet, "quiet", "q", false, "print errors and requested output only")
 	a.addPlugins(flags, "layout of the project")
 	a.addProjectVersion(flags)
 	for _, name := range []string{"plugins", "project-version"} {
@@ -206,7 +206,7 @@ func (a *app) workDir() (string, error) {
 	return filepath.Clean(dir), nil
 }
 
-// progressf says on stderr what happens, unless -q is given.
+// progressf prints progress, notes and warnings on stderr, unless -q is given.
 func (a *app) progressf(format string, args ...any) {
 	if !a.quiet {
 		fmt.Fprintf(a.Err, format+"\n", args...)

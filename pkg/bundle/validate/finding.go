@@ -42,6 +42,8 @@ type Result struct {
 	// Bundle is the bundle as the caller named it.
 	Bundle   string
 	Findings []Finding
+	// Unread is why the bundle could not be read, nil for one that was. The finding is the only one then.
+	Unread error
 }
 
 // Passed tells whether no finding is an error.

@@ -61,11 +61,15 @@ func (c *content) ruleNames() {
 	spec := c.api.CSV.Spec
 	name, pkg := c.api.CSV.Name, c.metadata.values[bundle.PackageLabel]
 	version, _ := textAt(c.csv.Fields, "spec", "version")
+	suggested := spec.Version.String()
+	if spec.Version.Version.Equals(semver.Version{}) { // as for a version that is missing or cannot be parsed
+		suggested = "1.2.0"
+	}
 	switch _, err := semver.Parse(version); {
 	case version == "":
 		c.own(c.csv, "csv-version", "spec.version", "is missing", "write the version of the bundle, such as 1.2.0")
 	case err != nil:
-		c.own(c.csv, "csv-version", "spec.version", fmt.Sprintf("%q is no semantic version", version), "write MAJOR.MINOR.PATCH, such as "+spec.Version.String())
+		c.own(c.csv, "csv-version", "spec.version", fmt.Sprintf("%q is no semantic version", version), "write MAJOR.MINOR.PATCH, such as "+suggested)
 	}
 	if _, ok := c.metadata.values[bundle.PackageLabel]; ok && pkg == "" {
 		c.ownAnnotation(Warning, "package", bundle.PackageLabel, "is empty", "write the name of the package")
@@ -73,12 +77,12 @@ func (c *content) ruleNames() {
 	base, suffix, ok := strings.Cut(name, ".v")
 	switch {
 	case !ok && version != "":
-		c.own(c.csv, "csv-name", "metadata.name", fmt.Sprintf("%q does not name the version", name), fmt.Sprintf("write %s.v%s", name, spec.Version))
+		c.own(c.csv, "csv-name", "metadata.name", fmt.Sprintf("%q does not name the version", name), fmt.Sprintf("write %s.v%s", name, suggested))
 	case ok && version != "" && suffix != version && suffix != spec.Version.String():
-		c.own(c.csv, "csv-name", "metadata.name", fmt.Sprintf("names the version %s, but spec.version is %s", suffix, version), fmt.Sprintf("write %s.v%s", base, spec.Version))
+		c.own(c.csv, "csv-name", "metadata.name", fmt.Sprintf("names the version %s, but spec.version is %s", suffix, version), fmt.Sprintf("write %s.v%s", base, suggested))
 	}
 	if pkg != "" && base != pkg {
-		c.own(c.csv, "package", "metadata.name", fmt.Sprintf("begins with %q, but the package is %q", base, pkg), fmt.Sprintf("name the CSV %s.v%s, or correct the annotation %s", pkg, spec.Version, bundle.PackageLabel))
+		c.own(c.csv, "package", "metadata.name", fmt.Sprintf("begins with %q, but the package is %q", base, pkg), fmt.Sprintf("name the CSV %s.v%s, or correct the annotation %s", pkg, suggested, bundle.PackageLabel))
 	}
 	if spec.Replaces != "" && spec.Replaces == name {
 		c.own(c.csv, "replaces", "spec.replaces", "the ClusterServiceVersion replaces itself", "name the version before this one, or take the line out")

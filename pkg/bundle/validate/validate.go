@@ -2,6 +2,7 @@ package validate
 
 import (
 	"context"
+	"fmt"
 	"io/fs"
 	"runtime"
 	"slices"
@@ -47,7 +48,7 @@ func Bundle(ctx context.Context, source Source, o Options) (Result, error) {
 
 func check(ctx context.Context, source Source, o Options, phrases func() *phrasebook) (Result, error) {
 	if source.Err != nil {
-		return Result{Bundle: source.Name, Findings: []Finding{*source.Err}}, nil
+		return Result{Bundle: source.Name, Findings: []Finding{*source.Err}, Unread: fmt.Errorf("%s: %s", source.Err.File, source.Err.Text)}, nil
 	}
 	if source.Close != nil {
 		defer source.Close()

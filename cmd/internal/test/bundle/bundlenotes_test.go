@@ -89,7 +89,7 @@ func TestBundleTells(t *testing.T) {
 				t.Errorf("--strict: exit code %d, and no line of %s says %q:\n%s", code, word, c.says, errOut)
 			}
 			if word = strings.Replace(word, "error", "warning", 1); c.lost {
-				if _, errOut := p.must(t, append(args, "-q")...); !said(errOut, word, c.says) {
+				if _, errOut := p.must(t, args...); !said(errOut, word, c.says) {
 					t.Errorf("no line of %s says %q:\n%s", word, c.says, errOut)
 				}
 			}

@@ -171,7 +171,7 @@ func TestScorecardRefusals(t *testing.T) {
 			`--wait-time "0s": must be more than nothing`, `--namespace "A_b": must consist`, `--service-account "A_b": is no name`,
 			`--untar-image "A:": is no reference`, `--storage-image "!": is no reference`}},
 		{"unknown flag", good, "bundle --locale", 2, []string{"did you mean --local?"}},
-		{"missing bundle", good, "bundel --local", 2, []string{"bundel: there is no such folder"}},
+		{"missing bundle", good, "bundel --local", 2, []string{"bundel: path does not exist"}},
 		{"tests that are not built in", good, "bundle --local", 2, []string{`--local: the test "own" of bundle/tests/scorecard/config.yaml needs its image registry.test/own:v1, and a cluster; leave it out with --selector`}},
 		{"no cluster", good, "bundle", 1, []string{"there is no kubeconfig: give --kubeconfig, or set KUBECONFIG", "--local runs the built-in tests without a cluster"}},
 		{"dry run", good, "bundle --dry-run", 2, []string{"--dry-run: the results of tests are not known before they run; --list shows the tests"}},
