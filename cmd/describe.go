@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"path"
@@ -151,16 +152,34 @@ func (a *app) describe(c *cobra.Command, tree *scaffold.Tree, config *project.Co
 			return m, err // nobody should answer questions for nothing
 		}
 	}
+	optional := scaffolded && !o.interactive && !a.InTerminal // as in CI, where the texts of the scaffold have to do
+	if optional && !a.InPipe && a.inputIsEmpty() {
+		a.warnUnanswered(c, o)
+		return m, nil
+	}
 	asked, err := a.ask(m)
-	if errors.Is(err, errNoAnswer) && scaffolded && !o.interactive && !a.InTerminal {
-		// Nobody is there, as in CI, and the texts that the project came with will do.
-		a.progressf("note: nobody answered, so the base describes the operator as the scaffold does; see '%s --help' for flags that say more", c.CommandPath())
+	if errors.Is(err, errNoAnswer) && optional {
+		a.warnUnanswered(c, o)
 		return m, nil
 	}
 	if errors.Is(err, errNoAnswer) || errors.Is(err, errBadAnswers) {
 		return m, fmt.Errorf("%w; answer it, say it by flags or --metadata-file, or give --interactive=false to leave it open", err)
 	}
 	return asked, err
+}
+
+// inputIsEmpty reports whether stdin, which must not be a terminal or a pipe, has nothing to read.
+func (a *app) inputIsEmpty() bool {
+	in := bufio.NewReader(a.In)
+	a.In = in
+	_, err := in.Peek(1)
+	return err != nil
+}
+
+// warnUnanswered reports that required questions about the operator have no answer.
+func (a *app) warnUnanswered(c *cobra.Command, o kustomizeOptions) {
+	a.progressf("warning: %s still has the scaffold's display name, description, provider, keywords or maintainers; run '%s --interactive' at a terminal, "+
+		"give --display-name, --description, --provider-name, --keywords and --maintainers, or edit the file", o.basePath(o.outputDir), c.CommandPath())
 }
 
 // ask puts the questions of operator-sdk, in its order, but for those that are answered already.

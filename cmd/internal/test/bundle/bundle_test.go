@@ -522,3 +522,13 @@ func exists(name string) bool {
 	_, err := os.Stat(name)
 	return err == nil
 }
+
+// TestUnansweredQuestions checks that questions which nothing can answer are not printed, but named in a warning.
+func TestUnansweredQuestions(t *testing.T) {
+	t.Parallel()
+	dir := clitest.NewProject(t, "init --domain example.com --repo example.com/p")
+	code, out, errOut := clitest.Run(t, dir, t.TempDir(), "generate", "kustomize", "manifests")
+	if code != 0 || strings.Contains(out, "required") || !strings.HasPrefix(errOut, "warning: config/manifests/bases/") || !strings.Contains(errOut, "--display-name") {
+		t.Errorf("exit code %d\n%s%s", code, out, errOut)
+	}
+}
