@@ -120,6 +120,9 @@ func (a *app) webhookCreation(o webhookOptions) creation {
 			if len(report.Missing) > 0 {
 				notes = append(notes, "warning: config/default/kustomization.yaml lacks what webhooks need; add to it: "+strings.Join(report.Missing, "; "))
 			}
+			if len(report.Skipped) > 0 {
+				notes = append(notes, "warning: no end-to-end tests were added for the webhooks: "+strings.Join(report.Skipped, "; "))
+			}
 			if len(report.NotConverted) > 0 {
 				notes = append(notes, "warning: fields without an equal in the other version are not converted yet: "+strings.Join(report.NotConverted, ", "))
 			}

@@ -20,6 +20,9 @@ const (
 	FileName = "PROJECT"
 	// LayoutGoV4 is the layout of Go projects, as kubebuilder's bundle plugin names it.
 	LayoutGoV4 = "go.kubebuilder.io/v4"
+	// LayoutGoV4Alpha is what kubebuilder 3.7 to 3.9 and operator-sdk 1.25 to 1.31 named that layout. Until kubebuilder
+	// 3.10 it had the directories of LayoutGoV3.
+	LayoutGoV4Alpha = "go.kubebuilder.io/v4-alpha"
 	// LayoutGoV3 is the one before: main.go and controllers at the root, the APIs of several groups in apis.
 	LayoutGoV3 = "go.kubebuilder.io/v3"
 	// ProjectVersion is the only version of the file format in use.
@@ -261,7 +264,7 @@ func (e *LayoutError) Error() string {
 // CheckLayout returns a *LayoutError unless this is a Go project of the layout that Operon scaffolds.
 // Commands that neither scaffold nor generate code need not ask.
 func (c *Config) CheckLayout() error {
-	if layout := c.Layout(); !hasLayout(layout, LayoutGoV4) {
+	if layout := c.Layout(); !hasLayout(layout, LayoutGoV4) && !hasLayout(layout, LayoutGoV4Alpha) {
 		return &LayoutError{Layout: layout}
 	}
 	return nil

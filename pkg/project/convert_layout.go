@@ -13,7 +13,9 @@ const LayoutGoV2 = "go.kubebuilder.io/v2"
 const keyOldPlugin = "go.sdk.operatorframework.io/v2-alpha"
 
 // OlderLayout tells that the project has the folders of a layout before LayoutGoV4.
-func (c *Config) OlderLayout() bool { return c.RootLayout() || hasLayout(c.Layout(), LayoutGoV2) }
+func (c *Config) OlderLayout() bool {
+	return c.RootLayout() || hasLayout(c.Layout(), LayoutGoV2) || hasLayout(c.Layout(), LayoutGoV4Alpha)
+}
 
 // HasAPIs tells whether types of the project are below one of its folders.
 func (c *Config) HasAPIs(folder string) bool {
@@ -29,7 +31,7 @@ func (c *Config) MoveToV4() error {
 	for _, plugin := range c.Layout() {
 		name, _, _ := strings.Cut(plugin, "/")
 		switch {
-		case plugin == LayoutGoV2 || plugin == LayoutGoV3:
+		case plugin == LayoutGoV2 || plugin == LayoutGoV3 || plugin == LayoutGoV4Alpha:
 			plugin = LayoutGoV4
 		case name == "base.go.kubebuilder.io":
 			plugin = "base." + LayoutGoV4

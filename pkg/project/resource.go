@@ -142,7 +142,7 @@ func RegularPlural(kind string) string { return resource.RegularPlural(kind) }
 func (c *Config) APIPath(group, version string) string {
 	if c.MultiGroup() && group != "" {
 		root := "api"
-		if c.RootLayout() {
+		if c.RootLayout() || c.HasAPIs("apis") {
 			root = "apis"
 		}
 		return path.Join(c.Repo(), root, group, version)

@@ -17,6 +17,9 @@ func CreateAPI(tree *Tree, data Data, force bool) (*Report, error) {
 	if err := checkModule(tree, data.Project.Repo); err != nil {
 		return nil, err
 	}
+	if err := findPaths(tree, &data.Project); err != nil {
+		return nil, err
+	}
 	keepName(tree, &data)
 	files, inserts, err := renderAPI(tree, data)
 	if err != nil {
@@ -25,6 +28,7 @@ func CreateAPI(tree *Tree, data Data, force bool) (*Report, error) {
 	if data.Resource.API {
 		keepStorage(tree, files, data)
 	}
+	maps.DeleteFunc(files, func(name string, _ []byte) bool { return !tree.Exists(name) && unreferenced(tree, name) })
 	report, err := lay(tree, files, force, "give --force to overwrite what is listed with a new scaffold, or move it away")
 	if err != nil {
 		return nil, err

@@ -7,30 +7,39 @@ import (
 	"strings"
 )
 
-// enableWebhooks switches on what config/default has for webhooks as comments, for the kinds of webhooks that
-// data brings, in the files of this program, of kubebuilder and of operator-sdk. It returns what it did not
-// find either way: then a person has written the file anew and must add it.
+// enableWebhooks uncomments in config/default what the webhooks of data need, as this program, kubebuilder and
+// operator-sdk write it. Where the project's webhooks are on already, what is still a comment is the user's choice,
+// but for the replacements of the kinds of webhooks that data adds. It returns what the file lacks for webhooks.
 func enableWebhooks(tree *Tree, data Data) (missing []string) {
-	const name = "config/default/kustomization.yaml"
-	content, err := tree.ReadFile(name)
+	content, err := tree.ReadFile(overlay)
 	if err != nil {
 		return []string{"the whole file, which is missing"}
 	}
 	plain, crlf := unixLines(content)
 	lines := strings.Split(string(plain), "\n")
-	lines = uncommentLine(lines, `patches:`)
+	has := func(entry string) bool {
+		return slices.ContainsFunc(lines, func(l string) bool { return strings.TrimSpace(l) == entry })
+	}
+	on := has("- ../webhook")
+	if !on {
+		lines = uncommentLine(lines, `patches:`)
+		for _, entry := range []string{"- ../webhook", "- ../certmanager", "- manager_webhook_patch.yaml"} {
+			lines = uncommentLine(lines, regexp.QuoteMeta(entry))
+		}
+		lines = uncommentBlock(lines, regexp.MustCompile(`^#\s?- path: manager_webhook_patch\.yaml`))
+	}
 	for _, entry := range []string{"- ../webhook", "- ../certmanager"} {
-		lines = uncommentLine(lines, regexp.QuoteMeta(entry))
-		if !slices.ContainsFunc(lines, func(l string) bool { return strings.TrimSpace(l) == entry }) {
+		if !has(entry) {
 			missing = append(missing, fmt.Sprintf("%s under resources", entry))
 		}
 	}
-	lines = uncommentBlock(lines, regexp.MustCompile(`^#\s?- path: manager_webhook_patch\.yaml`))
-	if !slices.ContainsFunc(lines, isEntry("path: manager_webhook_patch.yaml")) {
+	if !slices.ContainsFunc(lines, isEntry("manager_webhook_patch.yaml")) {
 		missing = append(missing, "manager_webhook_patch.yaml under patches")
 	}
-	lines = uncommentLine(lines, `replacements:`)
-	wanted := []string{"name: webhook-service"}
+	var wanted []string
+	if !on {
+		wanted = []string{"name: webhook-service"}
+	}
 	if data.Webhook.Validation {
 		wanted = append(wanted, "kind: ValidatingWebhookConfiguration")
 	}
@@ -40,7 +49,9 @@ func enableWebhooks(tree *Tree, data Data) (missing []string) {
 	if data.Webhook.Conversion {
 		wanted = append(wanted, "name: "+crdName(data))
 	}
-	lines = uncommentReplacements(lines, wanted)
+	if has("- ../certmanager") {
+		lines = uncommentReplacements(uncommentLine(lines, `replacements:`), wanted)
+	}
 	for _, want := range wanted {
 		if !slices.ContainsFunc(lines, isEntry(want)) {
 			missing = append(missing, "replacements with "+want)
@@ -51,7 +62,7 @@ func enableWebhooks(tree *Tree, data Data) (missing []string) {
 		out = strings.ReplaceAll(out, "\n", "\r\n")
 	}
 	if out != string(content) {
-		tree.WriteFile(name, []byte(out), fileMode)
+		tree.WriteFile(overlay, []byte(out), fileMode)
 	}
 	return missing
 }

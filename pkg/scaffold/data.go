@@ -31,6 +31,8 @@ type Project struct {
 	Namespaced bool
 	// RootLayout tells that main.go and the controllers are at the root, as in go/v3.
 	RootLayout bool
+	// Paths are the places of an existing project that differ from its layout's.
+	Paths Paths
 	// LegacyConditions tells that go.mod requires a controller-runtime before v0.18, with which setting a
 	// condition does not tell whether that changed it.
 	LegacyConditions bool
@@ -39,6 +41,9 @@ type Project struct {
 	LegacyEvents bool
 	// LegacyWebhooks tells that it requires one before v0.23 as well, whose webhooks take any object.
 	LegacyWebhooks bool
+	// LegacyManifest reports that the manager's Deployment lacks the lists that current patches add to, as that of
+	// kubebuilder before v4.5 does.
+	LegacyManifest bool
 	// Boilerplate is the comment that starts every Go file, without a newline at its end; it may be empty.
 	Boilerplate string
 	// CLIName is the name the user called the program by: operon, or operator-sdk through a link.
@@ -77,8 +82,18 @@ type Resource struct {
 	// ControllerPackage is the Go package of the controller: controller, or the group without dots and
 	// dashes (cache, certmanager) in a multigroup project.
 	ControllerPackage string
+	// ControllerSuite and WebhookSuite describe the existing suites of the packages that the tests belong to.
+	ControllerSuite, WebhookSuite Suite
 	// ReconcilerName is the Go identifier before "Reconciler": Memcached.
 	ReconcilerName string
+}
+
+// Suite is what the tests of a package need to know about its suite. The zero Suite is the scaffold's.
+type Suite struct {
+	// Scheme is what it registers types with, if not scheme.Scheme.
+	Scheme string
+	// NoContext reports that it declares no context for the tests.
+	NoContext bool
 }
 
 // Image is the container that a deploy-image controller runs. Ref is empty for a plain controller.

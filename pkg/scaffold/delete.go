@@ -49,7 +49,13 @@ type rendering struct {
 
 func renderAll(tree *Tree, apis []Data, webhooks []Webhooks) (*rendering, error) {
 	r := &rendering{files: map[string][][]byte{}, extended: map[string][][]byte{}, inserts: map[string]map[string]map[string]bool{}}
+	var known Paths
 	for _, data := range apis {
+		data.Project.Paths = known
+		if err := findPaths(tree, &data.Project); err != nil {
+			return nil, err
+		}
+		known = data.Project.Paths
 		files, inserts, err := renderAPI(tree, data)
 		if err != nil {
 			return nil, err
@@ -57,6 +63,7 @@ func renderAll(tree *Tree, apis []Data, webhooks []Webhooks) (*rendering, error)
 		r.add(files, inserts)
 	}
 	for _, w := range webhooks {
+		w.Project.Paths = known
 		if err := r.addWebhooks(tree, w); err != nil {
 			return nil, err
 		}

@@ -11,22 +11,16 @@ import (
 // managerFile is the manifest of the manager's Deployment.
 const managerFile = "config/manager/manager.yaml"
 
-// mainFile is the manager's program.
-const mainFile = "cmd/main.go"
-
 // imageVariable is the manager's environment variable for the image of data's controller: the one that
-// cmd/main.go hands to it, else data's, or where another controller has that, one that names the group too.
+// the manager's program hands to it, else data's, or where another controller has that, one that names the group too.
 func imageVariable(tree *Tree, data Data) string {
 	variable := data.Image.EnvVar
-	main, err := tree.ReadFile(mainFile)
+	main, err := tree.ReadFile(data.Project.MainFile())
 	if err != nil {
 		return variable
 	}
 	r := data.Resource
-	reconciler := "controller." + r.ReconcilerName + "Reconciler"
-	if data.Project.MultiGroup && r.Group != "" {
-		reconciler = r.ControllerPackage + reconciler
-	}
+	reconciler := data.ControllerAlias() + "." + r.ReconcilerName + "Reconciler"
 	setUp := regexp.MustCompile(`\b` + regexp.QuoteMeta(reconciler) + `\{[^}]*\bos\.Getenv\("(\w+_IMAGE)"\)`)
 	if found := setUp.FindSubmatch(main); found != nil {
 		return string(found[1])
@@ -43,6 +37,9 @@ func imageVariable(tree *Tree, data Data) string {
 // ReplaceImage makes the environment variable of data's image name it where it names the old one. A value
 // that a person chose stays.
 func ReplaceImage(tree *Tree, data Data, old string) {
+	if err := findPaths(tree, &data.Project); err != nil {
+		return // CreateAPI has returned it
+	}
 	variable, image := imageVariable(tree, data), data.Image.Ref
 	content, err := tree.ReadFile(managerFile)
 	if err != nil {

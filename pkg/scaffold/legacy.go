@@ -24,6 +24,8 @@ const (
 	conditionsVersion = "v0.18.0"
 	// imageVersion is the least for the controller of an image: it watches pods by their metadata.
 	imageVersion = "v0.18.0"
+	// webhookVersion is the least for webhooks: their suite sets the metrics server and the webhook server up by options.
+	webhookVersion = "v0.16.0"
 	// oldestVersion came with Ginkgo v2, which the tests are written for.
 	oldestVersion = "v0.12.0"
 )
@@ -34,8 +36,8 @@ const (
 	samplesFile   = "config/samples/kustomization.yaml"
 )
 
-// adapt makes templates fit a project as it is: the controller-runtime of an older tool, the way its API
-// package registers types, and the variables that images have already.
+// adapt makes templates fit a project as it is: the controller-runtime of an older tool, where its files are, the way
+// its API package registers types, and the variables that images have already.
 func adapt(tree *Tree, data *Data) error {
 	_, file, err := readGoMod(tree)
 	if err != nil {
@@ -55,7 +57,20 @@ func adapt(tree *Tree, data *Data) error {
 		if data.Image.Ref != "" && before(imageVersion) {
 			return tooOld(r, "the controller of an image", imageVersion)
 		}
+		if data.Webhook != (Webhook{}) && before(webhookVersion) {
+			return tooOld(r, "the webhooks of the scaffold", webhookVersion)
+		}
 	}
+	if err := findPaths(tree, &data.Project); err != nil {
+		return err
+	}
+	suite := outputPath("internal/controller/GROUP/suite_test.go", *data)
+	if name := packageIn(tree, path.Dir(suite)); name != "" && data.Resource.Controller {
+		data.Resource.ControllerPackage = name
+	}
+	data.Resource.ControllerSuite = readSuite(tree, suite)
+	data.Resource.WebhookSuite = readSuite(tree, outputPath("internal/webhook/GROUP/VERSION/webhook_suite_test.go", *data))
+	data.Project.LegacyManifest = lacksLists(tree)
 	group := outputPath("api/GROUP/VERSION", *data)
 	info, err := tree.ReadFile(path.Join(group, "groupversion_info.go"))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -118,9 +118,7 @@ func renderBlocks(tmpl *template.Template, data Data) (map[string]string, error)
 // outputPath replaces GROUP, VERSION, SPOKE, KIND, STEM, PLURAL and NAME in a template's path. A folder that is GROUP
 // alone exists in multigroup projects only.
 func outputPath(name string, data Data) string {
-	if data.Project.RootLayout {
-		name = rootPath(name, data.Project.MultiGroup)
-	}
+	name = ownPath(name, data)
 	segments := strings.Split(name, "/")
 	var kept []string
 	for i, s := range segments {
@@ -132,15 +130,23 @@ func outputPath(name string, data Data) string {
 	return path.Join(kept...)
 }
 
-// rootPath is where the layout with main.go at the root has a file.
-func rootPath(name string, multiGroup bool) string {
+// ownPath returns where the project has a file or directory of the current layout.
+func ownPath(name string, data Data) string {
 	if rest, ok := strings.CutPrefix(name, "internal/controller/"); ok {
-		return "controllers/" + rest
+		return data.Project.ControllerDir() + "/" + rest
 	}
-	if rest, ok := strings.CutPrefix(name, "api/"); ok && multiGroup {
-		return "apis/" + rest
+	if name == "cmd/main.go" {
+		return data.Project.MainFile()
 	}
-	return strings.TrimPrefix(name, "cmd/")
+	for _, own := range []struct{ dir, pkg string }{
+		{"api/GROUP/VERSION", data.Resource.Package}, {"api/GROUP/SPOKE", data.Spoke.Package},
+	} {
+		rest, ok := strings.CutPrefix(name, own.dir)
+		if dir, local := strings.CutPrefix(own.pkg, data.Project.Repo+"/"); ok && local {
+			return dir + rest
+		}
+	}
+	return name
 }
 
 func pathReplacer(data Data) *strings.Replacer {

@@ -17,6 +17,9 @@ func TestOutputPath(t *testing.T) {
 	single, multi, core := renderData(), renderData(), renderData()
 	old, oldMulti := renderData(), renderData()
 	old.Project.RootLayout, oldMulti.Project.RootLayout, oldMulti.Project.MultiGroup = true, true, true
+	oldMulti.Resource.Package = "github.com/example/memcached-operator/apis/cache/v1alpha1"
+	moved := renderData()
+	moved.Project.Paths = Paths{Main: "cmd/manager/main.go", Controllers: "pkg/controllers"}
 	multi.Project.MultiGroup = true
 	multi.Resource.ControllerName = "my-cache"
 	core.Resource.Group = ""
@@ -37,6 +40,8 @@ func TestOutputPath(t *testing.T) {
 		{"internal/controller/GROUP/suite_test.go", old, "controllers/suite_test.go"},
 		{"internal/controller/GROUP/suite_test.go", oldMulti, "controllers/cache/suite_test.go"},
 		{"cmd/main.go", old, "main.go"},
+		{"cmd/main.go", moved, "cmd/manager/main.go"},
+		{"internal/controller/GROUP/suite_test.go", moved, "pkg/controllers/suite_test.go"},
 		{"config/rbac/kustomization.yaml", oldMulti, "config/rbac/kustomization.yaml"},
 		{"bases/NAME.clusterserviceversion.yaml", single, "bases/memcached-operator.clusterserviceversion.yaml"},
 	} {

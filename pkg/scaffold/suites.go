@@ -1,9 +1,55 @@
 package scaffold
 
 import (
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"maps"
 	"path"
+	"slices"
 )
+
+// readSuite reads what the tests of a package need to know about its suite. Without a suite it returns the zero Suite.
+func readSuite(tree *Tree, name string) Suite {
+	content, err := tree.ReadFile(name)
+	if err != nil {
+		return Suite{}
+	}
+	file, err := parser.ParseFile(token.NewFileSet(), "", content, parser.SkipObjectResolution)
+	if err != nil {
+		return Suite{} // the insertion reports it
+	}
+	suite := Suite{NoContext: true}
+	for _, decl := range file.Decls {
+		general, ok := decl.(*ast.GenDecl)
+		if !ok {
+			continue
+		}
+		for _, spec := range general.Specs {
+			if values, ok := spec.(*ast.ValueSpec); ok && slices.ContainsFunc(values.Names, func(id *ast.Ident) bool { return id.Name == "ctx" }) {
+				suite.NoContext = false
+			}
+		}
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		if call, ok := n.(*ast.CallExpr); ok && len(call.Args) == 1 && calledName(call) == "AddToScheme" {
+			suite.Scheme = printed(call.Args[0])
+		}
+		return true
+	})
+	return suite
+}
+
+// calledName returns the name of the function or method that a call is of.
+func calledName(call *ast.CallExpr) string {
+	switch f := call.Fun.(type) {
+	case *ast.SelectorExpr:
+		return f.Sel.Name
+	case *ast.Ident:
+		return f.Name
+	}
+	return ""
+}
 
 // suiteTexts collects the texts for markers of all suites of a name.
 func suiteTexts(base string, all ...*rendering) map[string]map[string]bool {

@@ -104,7 +104,9 @@ func adaptBoth(tree *Tree, was *Data, is Data) (Data, error) {
 	}
 	p, q := &is.Project, was.Project
 	p.LegacyConditions, p.LegacyEvents, p.LegacyWebhooks = q.LegacyConditions, q.LegacyEvents, q.LegacyWebhooks
+	p.Paths, p.LegacyManifest = q.Paths, q.LegacyManifest
 	is.Resource.LegacySchemeBuilder = was.Resource.LegacySchemeBuilder
+	is.Resource.ControllerSuite, is.Resource.WebhookSuite = was.Resource.ControllerSuite, was.Resource.WebhookSuite
 	if was.Image.EnvVar != usual {
 		is.Image.EnvVar = was.Image.EnvVar // a name of the person's own stays
 	}

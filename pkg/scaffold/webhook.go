@@ -17,6 +17,8 @@ type WebhookReport struct {
 	Missing []string
 	// NotConverted are the fields that a new conversion does not carry over, each with its version.
 	NotConverted []string
+	// Skipped are files of end-to-end tests that get no tests of the webhooks, each with the reason.
+	Skipped []string
 }
 
 // CreateWebhook writes the webhooks that data.Webhook asks for, with conversion from and to the spokes, into the
@@ -30,7 +32,7 @@ func CreateWebhook(tree *Tree, data Data, spokes []Spoke, force bool) (*WebhookR
 		return nil, err
 	}
 	report := &WebhookReport{}
-	w := webhookWriter{tree: tree, force: force, replaced: replacedBy(data)}
+	w := webhookWriter{tree: tree, force: force, replaced: replacedBy(data), skipped: map[string]bool{}}
 	for _, event := range webhookEvents(data) {
 		w.event(event, data)
 	}
@@ -60,6 +62,7 @@ func CreateWebhook(tree *Tree, data Data, spokes []Spoke, force bool) (*WebhookR
 	}
 	copyAllOfInternal(tree)
 	report.Missing = enableWebhooks(tree, data)
+	report.Skipped = slices.Sorted(maps.Keys(w.skipped))
 	return report, nil
 }
 
@@ -88,6 +91,7 @@ type webhookWriter struct {
 	tree     *Tree
 	force    bool
 	replaced map[string]bool
+	skipped  map[string]bool
 	failures []error
 }
 
@@ -100,27 +104,59 @@ func (w *webhookWriter) event(event string, data Data) {
 		return
 	}
 	for _, name := range slices.Sorted(maps.Keys(rendered.Files)) {
+		if unreferenced(w.tree, name) {
+			continue
+		}
 		if err := w.file(name, rendered.Files[name], data); err != nil {
 			w.failures = append(w.failures, err)
 		}
 	}
 	inserts := rendered.Inserts
 	for name := range inserts {
-		// Projects may do without an e2e suite and network policies; neither is what the webhooks run by.
-		optional := strings.HasPrefix(name, "test/e2e/") || strings.HasPrefix(name, "config/network-policy/")
-		if optional && !w.tree.Exists(name) {
+		// Projects may do without network policies and end-to-end tests; neither is what the webhooks run by.
+		switch {
+		case strings.HasPrefix(name, "config/network-policy/") && !w.tree.Exists(name):
 			delete(inserts, name)
-			continue
-		}
-		// Suites of before kubebuilder v4.7 do not have the place for it.
-		const readiness = "e2e-metrics-webhooks-readiness"
-		if content, err := w.tree.ReadFile(name); err == nil && !bytes.Contains(content, []byte(readiness)) {
-			delete(inserts[name], readiness)
+		case strings.HasPrefix(name, "test/e2e/"):
+			w.skipUnmarked(name, inserts)
 		}
 	}
 	if err := insertAll(w.tree, inserts); err != nil {
 		w.failures = append(w.failures, err)
 	}
+}
+
+// skipUnmarked leaves out what a file of end-to-end tests has no marker for.
+func (w *webhookWriter) skipUnmarked(name string, inserts map[string]map[string]string) {
+	content, err := w.tree.ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		w.skipped[name+" does not exist"] = true
+		delete(inserts, name)
+		return
+	}
+	for marker := range inserts[name] {
+		if err != nil || bytes.Contains(content, []byte("+kubebuilder:scaffold:"+marker)) {
+			continue
+		}
+		delete(inserts[name], marker)
+		// Suites of kubebuilder before v4.7 do not have the place for the other one.
+		if marker == "e2e-webhooks-checks" {
+			w.skipped[fmt.Sprintf("%s lacks the marker +kubebuilder:scaffold:%s", name, marker)] = true
+		}
+	}
+}
+
+// unreferenced reports whether the kustomization of a file's directory, written before, does without the file.
+func unreferenced(tree *Tree, name string) bool {
+	dir, base := path.Split(name)
+	if base == "kustomization.yaml" || dir != "config/webhook/" && dir != certificates && dir != "config/network-policy/" && dir != "config/crd/" {
+		return false
+	}
+	content, err := tree.ReadFile(dir + "kustomization.yaml")
+	if errors.Is(err, fs.ErrNotExist) {
+		return dir == "config/network-policy/" // of which webhooks only need a part
+	}
+	return err == nil && dir != "config/network-policy/" && !bytes.Contains(content, []byte(base))
 }
 
 func (w *webhookWriter) file(name string, content []byte, data Data) error {

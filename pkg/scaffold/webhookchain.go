@@ -80,13 +80,7 @@ func webhookChain(file *ast.File, setup string) (methods map[string]*ast.CallExp
 			if !ok {
 				return true
 			}
-			var name string
-			switch f := call.Fun.(type) {
-			case *ast.SelectorExpr:
-				name = f.Sel.Name
-			case *ast.Ident:
-				name = f.Name
-			}
+			name := calledName(call)
 			methods[name] = call
 			if name == "For" || name == "NewWebhookManagedBy" && start == nil {
 				start = call

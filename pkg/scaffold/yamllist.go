@@ -117,3 +117,26 @@ func (y *yamlSyntax) named(item []string, at place) bool {
 	}
 	return look(at.line-1, -1) || look(at.line, 1)
 }
+
+// lacksLists reports whether the manager's Deployment lacks one of the lists that current patches add to.
+func lacksLists(tree *Tree) bool {
+	content, err := tree.ReadFile(managerFile)
+	if err != nil {
+		return false
+	}
+	for _, doc := range scanYAML([]string{string(content)}, managerFile).documents() {
+		pod := child(child(child(doc, "spec"), "template"), "spec")
+		containers := child(pod, "containers")
+		if containers == nil || len(containers.Content) == 0 {
+			continue
+		}
+		for _, list := range []*yaml.Node{
+			child(pod, "volumes"), child(containers.Content[0], "args"), child(containers.Content[0], "ports"), child(containers.Content[0], "volumeMounts"),
+		} {
+			if list == nil {
+				return true
+			}
+		}
+	}
+	return false
+}

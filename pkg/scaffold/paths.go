@@ -1,0 +1,213 @@
+package scaffold
+
+import (
+	"bytes"
+	"fmt"
+	"go/parser"
+	"go/token"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Paths are the places in which projects differ, relative to the root. An empty one is that of the layout.
+type Paths struct {
+	// Main is the Go file that starts the manager: cmd/main.go.
+	Main string
+	// Controllers is the directory of the controllers, which multigroup projects divide by group: internal/controller.
+	Controllers string
+}
+
+// MainFile returns the Go file that starts the manager.
+func (p Project) MainFile() string {
+	switch {
+	case p.Paths.Main != "":
+		return p.Paths.Main
+	case p.RootLayout:
+		return "main.go"
+	}
+	return "cmd/main.go"
+}
+
+// ControllerDir returns the directory of the controllers.
+func (p Project) ControllerDir() string {
+	switch {
+	case p.Paths.Controllers != "":
+		return p.Paths.Controllers
+	case p.RootLayout:
+		return "controllers"
+	}
+	return "internal/controller"
+}
+
+// ControllerAlias returns the name by which the manager's program knows the package of the controller.
+func (d Data) ControllerAlias() string {
+	if d.Project.MultiGroup && d.Resource.Group != "" {
+		return strings.NewReplacer("-", "", ".", "").Replace(d.Resource.Group + path.Base(d.Project.ControllerDir()))
+	}
+	return d.Resource.ControllerPackage
+}
+
+// ControllerImportName returns the name of the import of that package, if it needs one because its directory has
+// another name.
+func (d Data) ControllerImportName() string {
+	if alias := d.ControllerAlias(); alias != path.Base(d.Project.ControllerDir()) {
+		return alias
+	}
+	return ""
+}
+
+// ControllerToRoot returns the elements of the path from the controller's directory to the root, as Go strings.
+func (d Data) ControllerToRoot() string {
+	n := strings.Count(d.Project.ControllerDir(), "/") + 1
+	if d.Project.MultiGroup && d.Resource.Group != "" {
+		n++
+	}
+	return strings.TrimSuffix(strings.Repeat(`"..", `, n), ", ")
+}
+
+// AmbiguousMainError reports that several programs of a project start a manager.
+type AmbiguousMainError struct{ Files []string }
+
+func (e *AmbiguousMainError) Error() string {
+	return fmt.Sprintf("%s each start a manager; put the line '// +kubebuilder:scaffold:builder' into the one that new controllers belong to, "+
+		"above its call of Start, and run the command again", strings.Join(e.Files, " and "))
+}
+
+// findPaths sets the paths of a project, unless they are known.
+func findPaths(tree *Tree, p *Project) error {
+	if p.Paths != (Paths{}) {
+		return nil
+	}
+	main, err := findMain(tree, *p)
+	if err != nil {
+		return err
+	}
+	p.Paths.Main = main
+	if !tree.Exists(p.ControllerDir()) {
+		p.Paths.Controllers = findControllers(tree, *p)
+	}
+	p.Paths = Paths{Main: p.MainFile(), Controllers: p.ControllerDir()}
+	return nil
+}
+
+var (
+	startsManager = regexp.MustCompile(`\bNewManager\(`)
+	builderMarker = regexp.MustCompile(`(?m)^\s*//\s?\+kubebuilder:scaffold:builder\s*$`)
+	packageMain   = regexp.MustCompile(`(?m)^package main\b`)
+	setsUp        = regexp.MustCompile(`\bSetupWithManager\(`)
+)
+
+// findMain finds the file that starts the manager: the one of the layout, else the only one with the marker for
+// controllers, else the only program that makes a manager. It returns nothing where there is none.
+func findMain(tree *Tree, p Project) (string, error) {
+	usual := []string{p.MainFile(), "cmd/main.go", "main.go"}
+	for _, name := range usual {
+		if content, err := tree.ReadFile(name); err == nil && (builderMarker.Match(content) || startsManager.Match(content)) {
+			return name, nil
+		}
+	}
+	names, err := tree.Walk(".", func(dir string) bool { return !ownPackage(tree, dir) })
+	if err != nil {
+		return "", err
+	}
+	var marked, programs []string
+	for _, name := range names {
+		if path.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		content, err := tree.ReadFile(name)
+		if err != nil {
+			return "", err
+		}
+		switch {
+		case builderMarker.Match(content):
+			marked = append(marked, name)
+		case packageMain.Match(content) && startsManager.Match(content):
+			programs = append(programs, name)
+		}
+	}
+	for _, found := range [][]string{marked, programs} {
+		if len(found) > 1 {
+			return "", &ContentError{&AmbiguousMainError{Files: found}}
+		}
+		if len(found) == 1 {
+			return found[0], nil
+		}
+	}
+	return "", nil
+}
+
+// ownPackage reports whether a directory may hold packages of the project's module.
+func ownPackage(tree *Tree, dir string) bool {
+	base := path.Base(dir)
+	return base != "vendor" && base != "testdata" && base != "node_modules" && base[0] != '.' && base[0] != '_' &&
+		!tree.Exists(path.Join(dir, "go.mod"))
+}
+
+// findControllers finds the directory of the controllers by the packages that the manager's program imports. It
+// returns nothing where they are not all in one place.
+func findControllers(tree *Tree, p Project) string {
+	content, err := tree.ReadFile(p.MainFile())
+	if err != nil {
+		return ""
+	}
+	file, err := parser.ParseFile(token.NewFileSet(), "", content, parser.ImportsOnly)
+	if err != nil {
+		return "" // the insertion reports it
+	}
+	var dirs []string
+	for _, spec := range file.Imports {
+		dir, own := strings.CutPrefix(pathOf(spec), p.Repo+"/")
+		if !own || !declaresController(tree, dir) {
+			continue
+		}
+		if p.MultiGroup && isWord(path.Base(path.Dir(dir)), "controller", "controllers") {
+			dir = path.Dir(dir)
+		}
+		if !slices.Contains(dirs, dir) {
+			dirs = append(dirs, dir)
+		}
+	}
+	if len(dirs) != 1 {
+		return ""
+	}
+	return dirs[0]
+}
+
+func isWord(word string, words ...string) bool { return slices.Contains(words, word) }
+
+// declaresController reports whether a Go file of a directory sets a controller up.
+func declaresController(tree *Tree, dir string) bool {
+	for _, name := range goFilesIn(tree, dir) {
+		content, err := tree.ReadFile(name)
+		if err == nil && !strings.HasSuffix(name, "_test.go") && setsUp.Match(content) && bytes.Contains(content, []byte("Reconcile(")) {
+			return true
+		}
+	}
+	return false
+}
+
+func goFilesIn(tree *Tree, dir string) []string {
+	names, err := tree.Walk(dir, func(string) bool { return true })
+	if err != nil {
+		return nil
+	}
+	return slices.DeleteFunc(names, func(name string) bool { return path.Ext(name) != ".go" })
+}
+
+// packageIn returns the name of the Go package in a directory, or nothing where there is none.
+func packageIn(tree *Tree, dir string) string {
+	for _, name := range goFilesIn(tree, dir) {
+		content, err := tree.ReadFile(name)
+		if err != nil {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), "", content, parser.PackageClauseOnly)
+		if err == nil && !strings.HasSuffix(file.Name.Name, "_test") {
+			return file.Name.Name
+		}
+	}
+	return ""
+}
