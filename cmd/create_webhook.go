@@ -112,7 +112,11 @@ func (a *app) webhookCreation(o webhookOptions) creation {
 		write: func(tree *scaffold.Tree, config *project.Config, r project.Resource, header string) ([]string, error) {
 			asked := project.Webhooks{Defaulting: o.Defaulting, Validation: o.Validation, Conversion: o.Conversion}
 			data := a.webhookData(config, r, header, asked)
-			report, err := scaffold.CreateWebhook(tree, data, newSpokes(config, r, o), o.Force)
+			var existing []scaffold.Webhooks
+			for _, other := range config.Resources() {
+				existing = append(existing, a.recordedWebhooks(config, other, header)...)
+			}
+			report, err := scaffold.CreateWebhook(tree, data, newSpokes(config, r, o), existing, o.Force)
 			if err != nil {
 				return nil, err
 			}

@@ -34,15 +34,15 @@ type removal struct {
 	// going is the part of a resource that goes, left the part that stays.
 	going, left project.Resource
 	// undone is the data of the create api commands that are undone.
-	undone []scaffold.Data
-	force  bool
+	undone      []scaffold.Data
+	force, make bool
 	// clean takes generated files away that nothing makes any more.
 	clean func(staying []project.Resource) error
 }
 
 // delete takes a part of a resource out of the tree.
 func (a *app) delete(ctx context.Context, tree *scaffold.Tree, resolve func(*project.Config, string) (removal, error)) error {
-	config, err := loadProject(tree)
+	config, err := loadOlderProject(tree)
 	if err != nil {
 		return err
 	}
@@ -90,8 +90,10 @@ func (a *app) delete(ctx context.Context, tree *scaffold.Tree, resolve func(*pro
 	if err := a.checkUnused(ctx, tree, before, r.what); err != nil {
 		return err
 	}
-	if err := a.generate(ctx, tree, codegen.All); err != nil {
-		return err
+	if r.make {
+		if err := a.generate(ctx, tree, codegen.All); err != nil {
+			return err
+		}
 	}
 	if len(report.Lost) > 0 {
 		a.progressf("warning: deleted with what was edited there: %s", strings.Join(report.Lost, ", "))
@@ -106,6 +108,15 @@ func (a *app) delete(ctx context.Context, tree *scaffold.Tree, resolve func(*pro
 		a.progressf("kept, as something else in config/default uses it: %s", strings.Join(report.Kept, ", "))
 	}
 	return nil
+}
+
+// deletedNext prints what to do after a deletion.
+func (a *app) deletedNext(generated bool) {
+	if generated {
+		a.progressf("next: review what changed, then 'make test'")
+		return
+	}
+	a.progressf("next: '%s generate' for the code and manifests that --make=false left as they are", a.program)
 }
 
 // findResource finds the resource of PROJECT that the flags name.

@@ -18,7 +18,8 @@ type deleteOptions struct {
 	group, version, kind string
 	// controller is --controller-name: then nothing else of the API goes.
 	controller string
-	force      bool
+	// make asks for generated code and manifests.
+	force, make bool
 }
 
 func newDeleteAPI(a *app) *cobra.Command {
@@ -52,11 +53,12 @@ Objects in a cluster are not touched.`,
 	f.StringVar(&o.kind, "kind", "", "`kind` of the resource, such as Memcached")
 	f.StringVar(&o.controller, "controller-name", "", "`name` of a controller, to delete that one only")
 	f.BoolVar(&o.force, "force", false, "delete what was edited too")
+	f.BoolVar(&o.make, "make", true, "generate code and manifests afterwards")
 	return c
 }
 
 func (a *app) runDeleteAPI(c *cobra.Command, o deleteOptions) error {
-	root, config, done, err := a.begin(c.Context())
+	root, config, done, err := a.beginWith(c.Context(), loadOlderProject)
 	if done || err != nil {
 		return err
 	}
@@ -67,7 +69,7 @@ func (a *app) runDeleteAPI(c *cobra.Command, o deleteOptions) error {
 	if err != nil || a.dryRun {
 		return err
 	}
-	a.progressf("next: review what changed, then 'make test'")
+	a.deletedNext(o.make)
 	return nil
 }
 
@@ -128,8 +130,10 @@ func (a *app) deleteAPI(ctx context.Context, tree *scaffold.Tree, o deleteOption
 			undone = slices.DeleteFunc(undone, func(data scaffold.Data) bool { return !data.Resource.Controller || !serves(data, going) })
 		}
 		return removal{
-			what: "the API", going: going, left: left, force: o.force, undone: undone,
-			clean: func(staying []project.Resource) error { return a.dropGenerated(tree, config, going, staying, header) },
+			what: "the API", going: going, left: left, force: o.force, make: o.make, undone: undone,
+			clean: func(staying []project.Resource) error {
+				return a.dropGenerated(tree, config, going, staying, o.make, header)
+			},
 		}, nil
 	})
 }
@@ -141,7 +145,7 @@ func serves(data scaffold.Data, r project.Resource) bool {
 
 // dropGenerated takes generated files away that nothing makes any more, and the marker of the stored
 // version that a second version of the kind brought.
-func (a *app) dropGenerated(tree *scaffold.Tree, config *project.Config, going project.Resource, staying []project.Resource, header string) error {
+func (a *app) dropGenerated(tree *scaffold.Tree, config *project.Config, going project.Resource, staying []project.Resource, make bool, header string) error {
 	controllers := false
 	var versions []string
 	samePackage := false
@@ -155,7 +159,7 @@ func (a *app) dropGenerated(tree *scaffold.Tree, config *project.Config, going p
 			versions = append(versions, path.Join(strings.TrimPrefix(other.Path, config.Repo()+"/"), other.FileStem()+"_types.go"))
 		}
 	}
-	if !controllers {
+	if !controllers && make {
 		role, err := scaffold.InitialFile("config/rbac/role.yaml", a.projectData(config, header))
 		if err != nil {
 			return err

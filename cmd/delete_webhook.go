@@ -18,7 +18,8 @@ type deleteWebhookOptions struct {
 	defaulting, validation, conversion bool
 	// spokes are the versions whose conversion goes, all of them where there are none.
 	spokes []string
-	force  bool
+	// make asks for generated code and manifests.
+	force, make bool
 }
 
 func newDeleteWebhook(a *app) *cobra.Command {
@@ -58,6 +59,7 @@ Objects in a cluster are not touched.`,
 	f.BoolVar(&o.conversion, "conversion", false, "delete the conversion between versions")
 	f.StringSliceVar(&o.spokes, "spoke", nil, "`versions` that are not to be converted any more, separated by commas; all when not given")
 	f.BoolVar(&o.force, "force", false, "delete what was edited too")
+	f.BoolVar(&o.make, "make", true, "generate code and manifests afterwards")
 	return c
 }
 
@@ -76,7 +78,7 @@ func (a *app) runDeleteWebhook(c *cobra.Command, o deleteWebhookOptions) error {
 	if err != nil || a.dryRun {
 		return err
 	}
-	a.progressf("next: review what changed, then 'make test'")
+	a.deletedNext(o.make)
 	return nil
 }
 
@@ -164,7 +166,7 @@ func (a *app) deleteWebhook(ctx context.Context, tree *scaffold.Tree, o deleteWe
 		left, _ := config.Resource(going.GVK) // resolve has found it
 		left.Webhooks = withoutWebhooks(*left.Webhooks, *going.Webhooks)
 		going.API, going.Controllers = nil, nil
-		return removal{what: "the webhooks", going: going, left: left, force: o.force, clean: func([]project.Resource) error { return nil }}, nil
+		return removal{what: "the webhooks", going: going, left: left, force: o.force, make: o.make, clean: func([]project.Resource) error { return nil }}, nil
 	})
 }
 

@@ -35,7 +35,7 @@ func (a *app) rescaffold(tree *scaffold.Tree, config *project.Config, header str
 	}
 	for _, r := range config.Resources() {
 		for _, w := range a.recordedWebhooks(config, r, header) {
-			if _, err := scaffold.CreateWebhook(tree, w.Data, w.Spokes, true); err != nil {
+			if _, err := scaffold.CreateWebhook(tree, w.Data, w.Spokes, nil, true); err != nil {
 				return err
 			}
 		}

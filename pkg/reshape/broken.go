@@ -75,6 +75,14 @@ func Broken(ctx context.Context, tree *scaffold.Tree, before *Code, g gotool.Go)
 	if len(findings) == 0 {
 		return nil, nil
 	}
-	known := check(before.m, libs)
-	return slices.DeleteFunc(findings, func(f codegen.Finding) bool { return slices.Contains(known, f) }), nil
+	// The lines of what stays may have changed.
+	type problem struct{ file, message string }
+	known := map[problem]int{}
+	for _, f := range check(before.m, libs) {
+		known[problem{f.File, f.Message}]++
+	}
+	return slices.DeleteFunc(findings, func(f codegen.Finding) bool {
+		known[problem{f.File, f.Message}]--
+		return known[problem{f.File, f.Message}] >= 0
+	}), nil
 }

@@ -123,6 +123,9 @@ func uncommentReplacements(lines, wanted []string) []string {
 			!scaffoldMarker.MatchString(lines[end]) && (source || !commentedSelect.MatchString(lines[end])) {
 			end++
 		}
+		for strings.TrimSpace(lines[end-1]) == "#" { // what separates it from the next one
+			end--
+		}
 		if mentions(lines[i:end], wanted) {
 			for j := i; j < end; j++ {
 				lines[j] = strings.TrimPrefix(lines[j], "#")

@@ -92,9 +92,11 @@ func (r *rendering) add(files map[string][]byte, inserts map[string]map[string]s
 type deleter struct {
 	tree           *Tree
 	going, staying *rendering
-	edited, gone   []string
-	kept           []string
-	rest           map[string][]byte // what is left of files that stay
+	// peers reports that another tool made the project, which writes the lists of CRDs and samples with the first API.
+	peers        bool
+	edited, gone []string
+	kept         []string
+	rest         map[string][]byte // what is left of files that stay
 }
 
 // DeleteReport says what Delete did beyond the changes of the tree.
@@ -121,6 +123,9 @@ func Delete(tree *Tree, d Deletion) (*DeleteReport, error) {
 	if err := shareSuites(tree, x.going, x.staying); err != nil {
 		return nil, err
 	}
+	if content, err := tree.ReadFile(overlay); err == nil {
+		x.peers = bytes.Contains(content, []byte(peersComment))
+	}
 	steps := []func() error{x.files, x.declarations, x.texts}
 	if len(d.GoingWebhooks) > 0 {
 		steps = append([]func() error{func() error { return x.configuration(d.GoingWebhooks, d.StayingWebhooks) }}, steps...)
@@ -141,6 +146,14 @@ func Delete(tree *Tree, d Deletion) (*DeleteReport, error) {
 	for _, name := range x.gone {
 		tree.Remove(name)
 	}
+	if slices.Contains(x.gone, "config/crd/kustomization.yaml") {
+		disableCRDs(tree)
+	}
+	if len(d.GoingWebhooks) > 0 {
+		if err := dropCopy(tree); err != nil {
+			return nil, err
+		}
+	}
 	return &DeleteReport{Lost: x.edited, Kept: x.kept, Left: leftovers(tree, d)}, nil
 }
 
@@ -158,7 +171,7 @@ func (x *deleter) read(name string) (content []byte, ok bool, err error) {
 // files takes whole files away.
 func (x *deleter) files() error {
 	for _, name := range slices.Sorted(maps.Keys(x.going.files)) {
-		if x.staying.files[name] != nil || initialFile(name) {
+		if x.staying.files[name] != nil || initialFile(name) && !x.peers {
 			continue
 		}
 		content, ok, err := x.read(name)
@@ -168,7 +181,11 @@ func (x *deleter) files() error {
 		if !ok || path.Base(name) == "groupversion_info.go" && x.othersIn(name) {
 			continue // the person's own types need it
 		}
-		if !scaffolded(name, content, x.going) {
+		same := scaffolded(name, content, x.going)
+		if initialFile(name) && !same {
+			continue
+		}
+		if !same {
 			x.edited = append(x.edited, name)
 		}
 		x.gone = append(x.gone, name)
@@ -190,11 +207,17 @@ func (x *deleter) texts() error {
 		if err != nil {
 			return &ContentError{err}
 		}
+		if name == managerFile && x.going.inserts[name]["env"] != nil {
+			rest = withoutEmptyEnv(rest)
+		}
 		x.edited = append(x.edited, changed...)
 		x.rest[name] = rest
 	}
 	return nil
 }
+
+// peersComment is a line of config/default/kustomization.yaml as kubebuilder and operator-sdk write it.
+const peersComment = "# [WEBHOOK] To enable webhook, uncomment all the sections with [WEBHOOK] prefix including the one in"
 
 // initialFile tells that init writes a file, so that it stays with the last API gone.
 func initialFile(name string) bool {

@@ -28,10 +28,18 @@ func (r *rendering) addWebhooks(tree *Tree, w Webhooks) error {
 	if err := adapt(tree, &data); err != nil {
 		return err
 	}
+	// Projects of kubebuilder before v4.3 have webhooks in the packages of the types: only their manifests are alike.
+	elsewhere := !tree.Exists(outputPath("internal/webhook/GROUP/VERSION/KIND_webhook.go", data))
+	suite := outputPath("internal/webhook/GROUP/VERSION/webhook_suite_test.go", data)
 	add := func(event string) error {
 		rendered, err := Render(event, data)
 		if err != nil {
 			return err
+		}
+		if elsewhere {
+			delete(rendered.Files, suite)
+			delete(rendered.Inserts, suite)
+			delete(rendered.Inserts, data.Project.MainFile())
 		}
 		for name, content := range rendered.Files {
 			if extendable(name, data) {

@@ -51,11 +51,26 @@ func (o *overlayFile) disable(going, staying []Webhooks) {
 	}
 	o.comment("- ../webhook")
 	o.comment("- path: manager_webhook_patch.yaml")
+	o.comment("- manager_webhook_patch.yaml")
+	o.commentEmpty("patches:")
 	if !o.certificatesInUse() {
 		o.comment("- ../certmanager")
 	}
-	if !slices.ContainsFunc(o.lines, func(line string) bool { return strings.HasPrefix(strings.TrimSpace(line), "- source:") }) {
-		o.comment("replacements:")
+	o.commentEmpty("replacements:")
+}
+
+// commentEmpty makes a comment of a key at the left edge whose list has no items left.
+func (o *overlayFile) commentEmpty(key string) {
+	at := slices.Index(o.lines, key)
+	if at < 0 {
+		return
+	}
+	next := slices.IndexFunc(o.lines[at+1:], func(line string) bool {
+		line = strings.TrimSpace(line)
+		return line != "" && !strings.HasPrefix(line, "#")
+	})
+	if next < 0 || !strings.HasPrefix(strings.TrimSpace(o.lines[at+1+next]), "-") {
+		o.lines[at] = "#" + key
 	}
 }
 

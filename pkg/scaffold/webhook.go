@@ -24,15 +24,20 @@ type WebhookReport struct {
 // CreateWebhook writes the webhooks that data.Webhook asks for, with conversion from and to the spokes, into the
 // tree and wires them into the project. A file that has webhooks of the kind already is extended: what the user
 // made of it stays. With force, what the scaffold declares for the asked kinds of webhooks is written again.
-func CreateWebhook(tree *Tree, data Data, spokes []Spoke, force bool) (*WebhookReport, error) {
+// existing are the webhooks that the project has: end-to-end tests that they need as well are not added.
+func CreateWebhook(tree *Tree, data Data, spokes []Spoke, existing []Webhooks, force bool) (*WebhookReport, error) {
 	if err := checkModule(tree, data.Project.Repo); err != nil {
 		return nil, err
 	}
 	if err := adapt(tree, &data); err != nil {
 		return nil, err
 	}
+	have, err := renderAll(tree, nil, existing)
+	if err != nil {
+		return nil, err
+	}
 	report := &WebhookReport{}
-	w := webhookWriter{tree: tree, force: force, replaced: replacedBy(data), skipped: map[string]bool{}}
+	w := webhookWriter{existing: have.inserts, tree: tree, force: force, replaced: replacedBy(data), skipped: map[string]bool{}}
 	for _, event := range webhookEvents(data) {
 		w.event(event, data)
 	}
@@ -60,7 +65,7 @@ func CreateWebhook(tree *Tree, data Data, spokes []Spoke, force bool) (*WebhookR
 		}
 		enableCRDConfiguration(tree)
 	}
-	copyAllOfInternal(tree)
+	copyWebhooks(tree, data.Project)
 	report.Missing = enableWebhooks(tree, data)
 	report.Skipped = slices.Sorted(maps.Keys(w.skipped))
 	return report, nil
@@ -91,6 +96,7 @@ type webhookWriter struct {
 	tree     *Tree
 	force    bool
 	replaced map[string]bool
+	existing map[string]map[string]map[string]bool // file → marker → texts that existing webhooks need
 	skipped  map[string]bool
 	failures []error
 }
@@ -126,7 +132,7 @@ func (w *webhookWriter) event(event string, data Data) {
 	}
 }
 
-// skipUnmarked leaves out what a file of end-to-end tests has no marker for.
+// skipUnmarked leaves out what a file of end-to-end tests has no marker for, and what is there for other webhooks.
 func (w *webhookWriter) skipUnmarked(name string, inserts map[string]map[string]string) {
 	content, err := w.tree.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -134,7 +140,11 @@ func (w *webhookWriter) skipUnmarked(name string, inserts map[string]map[string]
 		delete(inserts, name)
 		return
 	}
-	for marker := range inserts[name] {
+	for marker, text := range inserts[name] {
+		if w.existing[name][marker][text] {
+			delete(inserts[name], marker)
+			continue
+		}
 		if err != nil || bytes.Contains(content, []byte("+kubebuilder:scaffold:"+marker)) {
 			continue
 		}
@@ -233,18 +243,5 @@ func enableCRDConfiguration(tree *Tree) {
 	}
 	if out != string(content) {
 		tree.WriteFile(name, []byte(out), fileMode)
-	}
-}
-
-// copyAllOfInternal makes a Dockerfile of an older kubebuilder copy internal/webhook too.
-func copyAllOfInternal(tree *Tree) {
-	const name = "Dockerfile"
-	content, err := tree.ReadFile(name)
-	if err != nil {
-		return
-	}
-	changed := bytes.ReplaceAll(content, []byte("COPY internal/controller/ internal/controller/"), []byte("COPY internal/ internal/"))
-	if !bytes.Equal(changed, content) {
-		tree.WriteFile(name, changed, fileMode)
 	}
 }

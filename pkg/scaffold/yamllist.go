@@ -3,6 +3,7 @@ package scaffold
 import (
 	"errors"
 	"io"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -139,4 +140,20 @@ func lacksLists(tree *Tree) bool {
 		}
 	}
 	return false
+}
+
+// withoutEmptyEnv removes keys env without a list from the manager's Deployment: their last item is gone.
+func withoutEmptyEnv(content []byte) []byte {
+	lines := strings.SplitAfter(string(content), "\n")
+	for i := len(lines) - 1; i >= 0; i-- {
+		if strings.TrimSpace(lines[i]) != "env:" {
+			continue
+		}
+		below := lines[i+1:]
+		next := slices.IndexFunc(below, func(line string) bool { return strings.TrimSpace(line) != "" })
+		if next < 0 || len(indentation(below[next])) <= len(indentation(lines[i])) && !strings.HasPrefix(strings.TrimSpace(below[next]), "-") {
+			lines = slices.Delete(lines, i, i+1)
+		}
+	}
+	return []byte(strings.Join(lines, ""))
 }

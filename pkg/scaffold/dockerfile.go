@@ -1,0 +1,53 @@
+package scaffold
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+const dockerfile = "Dockerfile"
+
+// copyLine is the instruction that copies the webhooks into the build stage of a Dockerfile that copies each
+// directory by itself, as those of kubebuilder before v4.3 do.
+const copyLine = "COPY internal/webhook/ internal/webhook/"
+
+// copyWebhooks adds copyLine to the Dockerfile below the line for the controllers, unless a line covers it.
+func copyWebhooks(tree *Tree, p Project) {
+	content, err := tree.ReadFile(dockerfile)
+	if err != nil {
+		return
+	}
+	lines := strings.SplitAfter(string(content), "\n")
+	copies := func(dirs ...string) int {
+		return slices.IndexFunc(lines, func(line string) bool {
+			words := strings.Fields(line)
+			return len(words) == 3 && words[0] == "COPY" && slices.Contains(dirs, path.Clean(words[1]))
+		})
+	}
+	at := copies(p.ControllerDir())
+	if at < 0 || copies(".", "internal", "internal/webhook") >= 0 {
+		return
+	}
+	end := lineEnd(lines[at])
+	if end == "" {
+		end = "\n"
+		lines[at] += end
+	}
+	tree.WriteFile(dockerfile, []byte(strings.Join(slices.Insert(lines, at+1, copyLine+end), "")), fileMode)
+}
+
+// dropCopy removes copyLine from the Dockerfile where no webhooks are left to copy.
+func dropCopy(tree *Tree) error {
+	names, err := tree.Walk("internal/webhook", nil)
+	if err != nil || len(names) > 0 {
+		return err
+	}
+	content, err := tree.ReadFile(dockerfile)
+	if err != nil {
+		return nil // a project without a Dockerfile has no such line
+	}
+	lines := slices.DeleteFunc(strings.SplitAfter(string(content), "\n"), func(line string) bool { return strings.TrimSpace(line) == copyLine })
+	tree.WriteFile(dockerfile, []byte(strings.Join(lines, "")), fileMode)
+	return nil
+}
