@@ -290,7 +290,7 @@ func (g *generation) prepare(t *task) (warnings Findings, err error) {
 			}
 			return
 		} else if err != nil {
-			err = fmt.Errorf("reading header file %s: %w", name, reason(err))
+			err = fmt.Errorf("reading %s: %w", name, reason(err))
 			return
 		}
 		t.header = data

@@ -36,7 +36,7 @@ func (m *Makefile) DependsOn(target, on string) bool {
 		if name == on {
 			return true
 		}
-		if seen[name] {
+		if seen[name] || len(seen) >= maxTargets {
 			return false
 		}
 		seen[name] = true
@@ -48,7 +48,7 @@ func (m *Makefile) DependsOn(target, on string) bool {
 
 // build appends the commands of a target and of its prerequisites.
 func (m *Makefile) build(target string, done map[string]bool, commands *[]Command) {
-	if done[target] || len(m.scopes) >= maxDepth {
+	if done[target] || len(m.scopes) >= maxDepth || len(done) >= maxTargets {
 		return
 	}
 	done[target] = true

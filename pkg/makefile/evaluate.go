@@ -91,8 +91,10 @@ type assignment struct {
 const (
 	// maxDepth limits nested references and includes.
 	maxDepth = 200
+	// maxTargets limits the targets that one target depends on, which pattern rules may multiply without end.
+	maxTargets = 5000
 	// maxWork limits the bytes that all references together may expand to.
-	maxWork = 64 << 20
+	maxWork = 16 << 20
 )
 
 // Evaluate reads a makefile, by its path relative to opts.Dir, and the makefiles that it includes, as make does before it

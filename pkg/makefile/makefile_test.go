@@ -211,3 +211,57 @@ func TestSameAsMake(t *testing.T) {
 		})
 	}
 }
+
+func TestUnresolved(t *testing.T) {
+	t.Parallel()
+	text := "A := $(shell git describe)\nB = $(patsubst v%,%,$(A)) $(shell tool $(A))\nall:\n\techo $(firstword $(B)) $(notdir $(B))/x\n"
+	m, err := Evaluate("Makefile", Options{Dir: "/p", Read: func(string) ([]byte, error) { return []byte(text), nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	commands := m.Commands("all")
+	if len(commands) != 1 {
+		t.Fatalf("got %v", commands)
+	}
+	want := "echo $(shell git describe) $(shell git describe) $(shell tool $(shell git describe))/x"
+	if got := m.Describe(commands[0].Text); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got := strings.Join(m.UnresolvedIn(commands[0].Text), "|"); got != "git describe|tool $(shell git describe)" {
+		t.Errorf("unresolved: %q", got)
+	}
+}
+
+func TestProblems(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"include gone.mk\n":                    "Makefile:1: include gone.mk: cannot be read",
+		"\n$(error needs A)\n":                 "Makefile:2: needs A",
+		"A = $(A)\nB := $(A)\n":                "Makefile:2: variables are nested too deeply or refer to themselves",
+		"ifdef A\n":                            "Makefile:1: missing endif",
+		"endif\n":                              "Makefile:1: endif without a conditional",
+		"else\n":                               "Makefile:1: else without a conditional",
+		"ifeq (a\nendif\n":                     "Makefile:1: invalid syntax in conditional",
+		"words\n":                              "Makefile:1: missing separator",
+		"A := $(word x,a)\n":                   "Makefile:1: word: argument 1 is not a number",
+		"all:\n\techo $(foreach a,b)$(B\n":     "",
+		"-include gone.mk\nsinclude gone.mk\n": "",
+	} {
+		m, err := Evaluate("Makefile", Options{Dir: "/p", Read: func(name string) ([]byte, error) {
+			if name == "Makefile" {
+				return []byte(text), nil
+			}
+			return nil, fs.ErrNotExist
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		if len(m.Problems) > 0 {
+			got = m.Problems[0].String() + ": " + m.Problems[0].Message
+		}
+		if got != want {
+			t.Errorf("%q: got %q, want %q", text, got, want)
+		}
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"path"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/codegen"
@@ -221,10 +222,30 @@ func (f *finder) goGenerate(dir string) {
 		}
 		for _, m := range goGenerateLine.FindAllSubmatchIndex(data, -1) {
 			at := makefile.Position{File: name, Line: 1 + bytes.Count(data[:m[0]], []byte("\n"))}
-			s := &shell{finder: f, dir: path.Dir(name), at: at, variables: map[string]string{"GOFILE": path.Base(name), "DOLLAR": "$"}}
-			s.run(string(data[m[2]:m[3]]))
+			s := &shell{finder: f, dir: path.Dir(name), at: at}
+			if args, ok := controllerGen(goGenerateWords(string(data[m[2]:m[3]]))); ok {
+				s.call(args)
+			}
 		}
 	}
+}
+
+// goGenerateWords divides a go:generate line into words. A word that starts with a double quote is a Go string.
+func goGenerateWords(line string) []string {
+	var words []string
+	for line = strings.TrimLeft(line, " \t"); line != ""; line = strings.TrimLeft(line, " \t") {
+		if quoted, err := strconv.QuotedPrefix(line); err == nil && line[0] == '"' {
+			word, _ := strconv.Unquote(quoted)
+			words, line = append(words, word), line[len(quoted):]
+			continue
+		}
+		end := strings.IndexAny(line, " \t")
+		if end < 0 {
+			end = len(line)
+		}
+		words, line = append(words, line[:end]), line[end:]
+	}
+	return words
 }
 
 // skipped reports whether a directory holds no source of the project.
