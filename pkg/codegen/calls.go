@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-tools/pkg/crd"
 	"sigs.k8s.io/controller-tools/pkg/deepcopy"
 	"sigs.k8s.io/controller-tools/pkg/genall"
+	"sigs.k8s.io/controller-tools/pkg/loader"
 	"sigs.k8s.io/controller-tools/pkg/markers"
 	"sigs.k8s.io/controller-tools/pkg/rbac"
 	"sigs.k8s.io/controller-tools/pkg/schemapatcher"
@@ -92,7 +93,10 @@ func (c Call) tasks() ([]*task, error) {
 		}
 		value, err := def.Parse(text)
 		if err != nil {
-			return nil, c.errorf("option %q: %w", arg, err)
+			if list, ok := errors.AsType[loader.ErrList](err); ok && len(list) > 0 {
+				err = list[0] // after the first one the parser has lost its way
+			}
+			return nil, c.errorf("option %q: %s", arg, scannedAt.ReplaceAllString(err.Error(), ""))
 		}
 		switch value := value.(type) {
 		case genall.Generator:

@@ -31,19 +31,19 @@ func (m *Makefile) Commands(targets ...string) []Command {
 // DependsOn reports whether making a target makes another one, or is the same.
 func (m *Makefile) DependsOn(target, on string) bool {
 	seen := map[string]bool{}
-	var reach func(string) bool
-	reach = func(name string) bool {
+	var reach func(string, int) bool
+	reach = func(name string, depth int) bool {
 		if name == on {
 			return true
 		}
-		if seen[name] || len(seen) >= maxTargets {
+		if seen[name] || depth >= maxDepth || len(seen) >= maxTargets {
 			return false
 		}
 		seen[name] = true
 		prerequisites, _, _, _ := m.recipeOf(name)
-		return slices.ContainsFunc(prerequisites, reach)
+		return slices.ContainsFunc(prerequisites, func(next string) bool { return reach(next, depth+1) })
 	}
-	return reach(target)
+	return reach(target, 0)
 }
 
 // build appends the commands of a target and of its prerequisites.

@@ -94,7 +94,7 @@ const (
 	// maxTargets limits the targets that one target depends on, which pattern rules may multiply without end.
 	maxTargets = 5000
 	// maxWork limits the bytes that all references together may expand to.
-	maxWork = 16 << 20
+	maxWork = 4 << 20
 )
 
 // Evaluate reads a makefile, by its path relative to opts.Dir, and the makefiles that it includes, as make does before it

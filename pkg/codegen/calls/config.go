@@ -1,7 +1,6 @@
 package calls
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -27,12 +26,13 @@ const ConfigFile = ".operon/config.yaml"
 
 // A ConfigError is a fault in ConfigFile.
 type ConfigError struct {
-	Position makefile.Position
-	Problem  string
+	// Place is FILE:LINE, or FILE.
+	Place   string
+	Problem string
 }
 
 // Error implements error.
-func (e *ConfigError) Error() string { return fmt.Sprintf("%s: %s", e.Position, e.Problem) }
+func (e *ConfigError) Error() string { return e.Place + ": " + e.Problem }
 
 // readConfig returns the calls of ConfigFile, nil where it names none.
 func readConfig(files Files) (*Found, error) {
@@ -43,11 +43,8 @@ func readConfig(files Files) (*Found, error) {
 		return nil, fmt.Errorf("reading %s: %w", ConfigFile, err)
 	}
 	var document yaml.Node
-	if err := yaml.NewDecoder(bytes.NewReader(data)).Decode(&document); err != nil {
-		if len(bytes.TrimSpace(data)) == 0 {
-			return nil, nil
-		}
-		return nil, fmt.Errorf("%s: %w", ConfigFile, err)
+	if err := yaml.Unmarshal(data, &document); err != nil {
+		return nil, &ConfigError{ConfigFile, err.Error()}
 	}
 	if len(document.Content) == 0 || document.Content[0].Tag == "!!null" {
 		return nil, nil
@@ -107,7 +104,7 @@ func readCall(files Files, item *yaml.Node) (codegen.Call, error) {
 	}
 	generators, err := call.Generators()
 	if err != nil {
-		return call, &ConfigError{position(fields["args"]), problem(err)}
+		return call, invalid(fields["args"], "%s", problem(err))
 	}
 	if generators == 0 {
 		return call, invalid(fields["args"], "args: name a generator: object, crd, rbac, webhook or schemapatch")
@@ -157,5 +154,5 @@ func position(node *yaml.Node) makefile.Position {
 }
 
 func invalid(node *yaml.Node, format string, args ...any) error {
-	return &ConfigError{position(node), fmt.Sprintf(format, args...)}
+	return &ConfigError{position(node).String(), fmt.Sprintf(format, args...)}
 }

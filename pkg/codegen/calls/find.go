@@ -223,7 +223,7 @@ func (f *finder) goGenerate(dir string) {
 		for _, m := range goGenerateLine.FindAllSubmatchIndex(data, -1) {
 			at := makefile.Position{File: name, Line: 1 + bytes.Count(data[:m[0]], []byte("\n"))}
 			s := &shell{finder: f, dir: path.Dir(name), at: at}
-			if args, ok := controllerGen(goGenerateWords(string(data[m[2]:m[3]]))); ok {
+			if args, ok := s.controllerGen(goGenerateWords(string(data[m[2]:m[3]]))); ok {
 				s.call(args)
 			}
 		}

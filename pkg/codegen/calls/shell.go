@@ -25,6 +25,7 @@ type shell struct {
 	follows bool
 	stack   []string // directories of enclosing subshells
 	steps   int
+	base    int // the line that the script starts in
 }
 
 // maxSteps limits the commands that one script runs, which nested loops multiply.
@@ -32,12 +33,12 @@ const maxSteps = 10000
 
 // run follows a script.
 func (s *shell) run(script string) {
+	s.base = s.at.Line
 	s.list(tokenize(script))
 }
 
 // list follows tokens.
 func (s *shell) list(tokens []token) {
-	start := s.at.Line
 	for i := 0; i < len(tokens) && s.steps < maxSteps; {
 		if tokens[i].operator {
 			switch tokens[i].text {
@@ -63,14 +64,11 @@ func (s *shell) list(tokens []token) {
 		}
 		words := tokens[i:end]
 		if s.inScript {
-			s.at.Line = start + words[0].line
+			s.at.Line = s.base + words[0].line
 		}
 		s.steps++
 		s.command(words)
 		i = end
-	}
-	if s.inScript {
-		s.at.Line = start
 	}
 }
 
@@ -170,7 +168,7 @@ func withoutRedirects(tokens []token) []token {
 
 // execute follows a command that is expanded.
 func (s *shell) execute(words []string, local map[string]string) {
-	if args, ok := controllerGen(words); ok {
+	if args, ok := s.controllerGen(words); ok {
 		s.call(args)
 		return
 	}
@@ -197,7 +195,7 @@ func (s *shell) execute(words []string, local map[string]string) {
 		s.nested(words[0], words[1:], local)
 	case isOperon(words):
 		s.scaffolded = true
-	case s.follows && !harmless(words):
+	case s.follows && !isControllerGen(words[0]) && !harmless(words):
 		s.leaveOut(words)
 	}
 }
@@ -241,15 +239,15 @@ func isControllerGen(word string) bool {
 	if strings.HasPrefix(word, "-") || strings.Contains(word, "=") {
 		return false
 	}
-	if start := strings.LastIndex(word, unresolvedStart); start >= 0 && strings.HasSuffix(word, unresolvedEnd) {
+	if start := strings.LastIndex(word, "$("); start >= 0 && strings.HasSuffix(word, ")") {
 		return strings.Contains(word[start:], "controller-gen")
 	}
 	return path.Base(programVersion.ReplaceAllString(word, "")) == "controller-gen"
 }
 
 // controllerGen returns the arguments of a command that runs controller-gen with a generator.
-func controllerGen(words []string) ([]string, bool) {
-	i := slices.IndexFunc(words, isControllerGen)
+func (s *shell) controllerGen(words []string) ([]string, bool) {
+	i := slices.IndexFunc(words, func(word string) bool { return isControllerGen(s.readable(word)) })
 	if i < 0 {
 		return nil, false
 	}
@@ -320,7 +318,7 @@ func (s *shell) readable(text string) string {
 	if s.describe != nil {
 		text = s.describe(text)
 	}
-	return strings.NewReplacer(unresolvedStart, "$(", unresolvedEnd, ")").Replace(text)
+	return strings.NewReplacer(unresolvedStart, "$(", unresolvedEnd, ")", unresolvedSpace, " ").Replace(text)
 }
 
 // relative returns a directory relative to the project. One that cannot be evaluated or is elsewhere is kept as it is.

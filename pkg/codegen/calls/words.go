@@ -12,7 +12,14 @@ import (
 const (
 	unresolvedStart = "\uE0F2"
 	unresolvedEnd   = "\uE0F3"
+	// unresolvedSpace stands for white space in that text, so that the text stays one word.
+	unresolvedSpace = "\uE0F4"
 )
+
+// unresolved stands for the output of a command.
+func unresolved(command string) string {
+	return unresolvedStart + strings.Join(strings.Fields(command), unresolvedSpace) + unresolvedEnd
+}
 
 // token is a word of a script, not expanded, or an operator.
 type token struct {
@@ -282,7 +289,7 @@ func (s *shell) parameter(text string) (value string, n int) {
 		case strings.HasPrefix(rest, ":?"), rest == "[@]", rest == "[*]":
 			return value, n
 		}
-		return unresolvedStart + "{" + inner + "}" + unresolvedEnd, n
+		return unresolved("{" + inner + "}"), n
 	case nameLength(text[1:]) > 0:
 		n = 1 + nameLength(text[1:])
 		value, _ = s.lookup(text[1:n])
@@ -360,14 +367,14 @@ func (s *shell) substitute(script string) string {
 		i = end
 		text, ok := inner.output(words)
 		if !ok {
-			return unresolvedStart + script + unresolvedEnd
+			return unresolved(script)
 		}
 		if text != "" {
 			output, known = text, true
 		}
 	}
 	if !known {
-		return unresolvedStart + script + unresolvedEnd
+		return unresolved(script)
 	}
 	return output
 }
