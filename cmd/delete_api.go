@@ -172,7 +172,13 @@ func (a *app) dropGenerated(tree *scaffold.Tree, config *project.Config, going p
 		return nil
 	}
 	if len(versions) == 0 {
-		remove(tree, fmt.Sprintf("config/crd/bases/%s_%s.yaml", going.QualifiedGroup(), going.Plural))
+		dirs, err := crdDirs(tree)
+		if err != nil {
+			return err
+		}
+		for _, dir := range dirs {
+			remove(tree, definition(dir, nameOf(going)))
+		}
 	}
 	dir := strings.TrimPrefix(going.Path, config.Repo()+"/")
 	if !samePackage && !tree.Exists(path.Join(dir, "groupversion_info.go")) {

@@ -222,7 +222,11 @@ func (a *app) newHeader(header string, o editOptions) (string, error) {
 		}
 	}
 	if o.given["owner"] {
-		notice = copyright(o.owner, a.year())
+		year := a.year()
+		if strings.Contains(header, " YEAR") {
+			year = "YEAR"
+		}
+		notice = copyright(o.owner, year)
 	}
 	return scaffold.LicenseHeader(license, notice)
 }

@@ -51,7 +51,20 @@ func newGenerate(a *app) *cobra.Command {
 	}
 	c := command("generate", "Generate code and manifests from the types and markers",
 		`Generate the deepcopy methods of the API types, their CRDs, the RBAC role and the webhook
-configurations, all at once. Files that are up to date are not touched.`,
+configurations, all at once. Files that are up to date are not touched.
+
+The result is that of the project's own calls of controller-gen: those of the targets manifests
+and generate of the Makefile, else those of go:generate lines, else those of scripts in hack,
+else those of the scaffold. --verbose lists the calls with their places. Commands that change
+the generated files afterwards, such as sed and yq, are not run; each is named in a note.
+
+To use other calls, write them to .operon/config.yaml:
+
+  generate:
+    calls:
+    - args: rbac:roleName=manager-role crd:maxDescLen=0 paths=./... output:crd:dir=config/crd/bases
+    - args: object:headerFile=../hack/boilerplate.go.txt,year=2026 paths=./...
+      dir: api  # args are relative to it; the default is the project's directory`,
 		fmt.Sprintf(`  # After changing types or markers:
   %[1]s generate
 
@@ -156,6 +169,15 @@ func (a *app) generate(ctx context.Context, tree *scaffold.Tree, what codegen.Ge
 	}
 	a.verbosef("generated code and manifests in %s", a.Now().Sub(start).Round(100*time.Microsecond))
 	return nil
+}
+
+// crdDirs returns the directories that generate writes CRDs to.
+func crdDirs(tree *scaffold.Tree) ([]string, error) {
+	found, err := calls.Find(tree)
+	if err != nil {
+		return nil, err
+	}
+	return codegen.CRDDirs(found.Calls)
 }
 
 // checkGenerated prints what generate would change, and fails if that is anything.

@@ -105,10 +105,16 @@ func (a *app) rename(ctx context.Context, tree *scaffold.Tree, r renaming) ([]st
 	if err != nil {
 		return nil, err
 	}
+	dirs, err := crdDirs(tree)
+	if err != nil {
+		return nil, err
+	}
 	var definitions [][2]string
 	for _, api := range plan.APIs {
-		if was, is := definition(api[0]), definition(api[1]); tree.Exists(was) {
-			definitions = append(definitions, [2]string{api[1].Kind, is})
+		for _, dir := range dirs {
+			if was, is := definition(dir, api[0]), definition(dir, api[1]); tree.Exists(was) {
+				definitions = append(definitions, [2]string{api[1].Kind, is})
+			}
 		}
 	}
 	left, err := reshape.Rename(ctx, tree, plan, reshape.Options{Go: a.goTool(), Header: header, Program: a.program})

@@ -29,8 +29,18 @@ func (a *app) planRename(tree *scaffold.Tree, old, now *project.Config, header s
 			".operon/bases/" + was + ".yaml":                          ".operon/bases/" + is + ".yaml",
 		}
 	}
+	dirs, err := crdDirs(tree)
+	if err != nil {
+		return reshape.Renaming{}, err
+	}
 	for i, was := range old.Resources() {
-		renamePackages(&p, old, now, was, now.Resources()[i])
+		is := now.Resources()[i]
+		renamePackages(&p, old, now, was, is)
+		for _, dir := range dirs {
+			if from := definition(dir, nameOf(was)); was.HasAPI() && from != definition(dir, nameOf(is)) {
+				p.Removed = append(p.Removed, from)
+			}
+		}
 	}
 	return p, nil
 }
@@ -85,14 +95,11 @@ func renamePackages(p *reshape.Renaming, old, now *project.Config, was, is proje
 		return
 	}
 	p.APIs = append(p.APIs, [2]reshape.APIName{nameOf(was), nameOf(is)})
-	if from := definition(nameOf(was)); was.HasAPI() && from != definition(nameOf(is)) {
-		p.Removed = append(p.Removed, from)
-	}
 }
 
-// definition is the file of a kind's CRD.
-func definition(n reshape.APIName) string {
-	return "config/crd/bases/" + n.Group + "_" + n.Plural + ".yaml"
+// definition is the file of a kind's CRD in a directory.
+func definition(dir string, n reshape.APIName) string {
+	return path.Join(dir, n.Group+"_"+n.Plural+".yaml")
 }
 
 func nameOf(r project.Resource) reshape.APIName {

@@ -416,6 +416,27 @@ func (s *syntax) rootsOf(t *task) []*parsed {
 	return roots
 }
 
+// CRDDirs returns the directories that calls write CRDs to, slash-separated and relative to the root of the project. Nil stands
+// for DefaultCalls.
+func CRDDirs(calls []Call) ([]string, error) {
+	if calls == nil {
+		calls = DefaultCalls()
+	}
+	var dirs []string
+	for _, call := range calls {
+		tasks, err := call.tasks()
+		if err != nil {
+			return nil, err
+		}
+		for _, t := range tasks {
+			if t.kind == CRD && !t.discarded && !slices.Contains(dirs, t.config) {
+				dirs = append(dirs, t.config)
+			}
+		}
+	}
+	return dirs, nil
+}
+
 // Header returns the text that new Go files of the project start with, and the file that it comes from, slash-separated and
 // relative to opts.Root: the header of the deepcopy methods. YEAR in it becomes the year of the call, or else the current one.
 // The file is empty where the calls name none that exists.
