@@ -139,14 +139,15 @@ func (a *app) generate(ctx context.Context, tree *scaffold.Tree, what codegen.Ge
 		a.verbosef("%s: controller-gen %s", call.Source, strings.Join(call.Args, " "))
 	}
 	options := codegen.Options{
-		Root:       tree.Root(),
-		Overlay:    overlay(tree),
-		Calls:      found.Calls,
-		Year:       a.year(),
-		Generators: what,
-		Build:      a.Build,
-		Env:        a.Environ,
-		Offline:    true,
+		Root:        tree.Root(),
+		Overlay:     overlay(tree),
+		Calls:       found.Calls,
+		KeepVersion: found.Foreign,
+		Year:        a.year(),
+		Generators:  what,
+		Build:       a.Build,
+		Env:         a.Environ,
+		Offline:     true,
 	}
 	if a.Build != "" {
 		options.CacheDir = a.cache("codegen")

@@ -42,6 +42,9 @@ type Options struct {
 	Calls []Call
 	// Year is the value of CurrentYear in the calls; empty leaves that to the files of the project.
 	Year string
+	// KeepVersion leaves a CRD as it is if it differs only in the version of controller-gen that it names, for projects that also
+	// run another version.
+	KeepVersion bool
 	// Generators selects those of the calls that run: All.
 	Generators Generators
 	// CacheDir keeps what was generated for the next time. Empty turns that off. It may be shared by
@@ -86,7 +89,9 @@ func Generate(ctx context.Context, opts Options) (*Result, error) {
 
 	whole := g.wholeKey()
 	if parts, ok := g.store.get("results", whole); ok && len(parts) > 1 && g.holds(parts[0]) {
-		return &Result{Warnings: append(warnings, decodeFindings(parts[1])...), Files: decodeFiles(parts[2:])}, nil
+		files := decodeFiles(parts[2:])
+		g.keepVersions(files)
+		return &Result{Warnings: append(warnings, decodeFindings(parts[1])...), Files: files}, nil
 	}
 	result, witnesses, err := g.generate(ctx)
 	if err != nil {
@@ -95,6 +100,7 @@ func Generate(ctx context.Context, opts Options) (*Result, error) {
 	g.store.put("results", whole, append([][]byte{witnesses, encodeFindings(result.Warnings)}, encodeFiles(result.Files)...))
 	g.store.trim()
 	result.Warnings = append(warnings, result.Warnings...)
+	g.keepVersions(result.Files)
 	return result, nil
 }
 

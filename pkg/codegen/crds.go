@@ -1,9 +1,11 @@
 package codegen
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -123,6 +125,26 @@ func (g crdGenerator) write(ctx *genall.GenerationContext, made apiextensionsv1.
 		}
 	}
 	return nil
+}
+
+// versionLine matches the line of a manifest that names the version of controller-gen.
+var versionLine = regexp.MustCompile(`(?m)^ +` + regexp.QuoteMeta(versionAnnotation) + `: .*\n`)
+
+// keepVersions replaces files by those of the project that differ in the version of controller-gen only, if the options ask
+// for that.
+func (g *generation) keepVersions(files map[string][]byte) {
+	if !g.opts.KeepVersion {
+		return
+	}
+	for name, content := range files {
+		if !versionLine.Match(content) {
+			continue
+		}
+		present, err := g.project.read(name)
+		if err == nil && versionLine.Match(present) && bytes.Equal(versionLine.ReplaceAll(present, nil), versionLine.ReplaceAll(content, nil)) {
+			files[name] = present
+		}
+	}
 }
 
 // text is the YAML of a CRD below its header.

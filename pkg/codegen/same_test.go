@@ -159,3 +159,26 @@ func TestOverlayStaysBelowTheRoot(t *testing.T) {
 		}
 	}
 }
+
+// TestKeepVersion leaves CRDs of another controller-gen alone until they change.
+func TestKeepVersion(t *testing.T) {
+	t.Parallel()
+	const name = "config/crd/bases/canvas.example.com_canvas.yaml"
+	dir := fixture(t, "shapes")
+	opts := Options{Env: os.Environ(), Root: dir, Generators: CRD, CacheDir: t.TempDir(), KeepVersion: true}
+	made := generate(t, opts)
+	old := strings.Replace(string(made[name]), ControllerToolsVersion, "v0.14.0", 1)
+	write(t, dir, name, old)
+	if got := string(generate(t, opts)[name]); got != old {
+		t.Error("the version is replaced")
+	}
+	opts.KeepVersion = false
+	if got := generate(t, opts)[name]; !bytes.Equal(got, made[name]) {
+		t.Error("the version is kept without the option")
+	}
+	opts.KeepVersion = true
+	write(t, dir, name, strings.Replace(old, "type: object", "type: string", 1))
+	if got := generate(t, opts)[name]; !bytes.Equal(got, made[name]) {
+		t.Error("a stale file is kept")
+	}
+}

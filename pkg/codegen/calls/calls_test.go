@@ -134,6 +134,16 @@ func TestFind(t *testing.T) {
 	}
 }
 
+func TestForeign(t *testing.T) {
+	t.Parallel()
+	for recipe, want := range map[string]bool{"operon tool controller-gen crd": false, "bin/controller-gen crd": true, "go run sigs.k8s.io/controller-tools/cmd/controller-gen crd": true} {
+		found, err := Find(tree{"Makefile": "generate: ; " + recipe + "\n"})
+		if err != nil || found.Foreign != want {
+			t.Errorf("%s: got %v, %v", recipe, found, err)
+		}
+	}
+}
+
 func TestSettingsAreValidated(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

@@ -61,7 +61,7 @@ func readConfig(files Files) (*Found, error) {
 	if list.Kind != yaml.SequenceNode {
 		return nil, invalid(list, "calls must be a list")
 	}
-	found := &Found{}
+	found := &Found{Foreign: true}
 	for _, item := range list.Content {
 		call, err := readCall(files, item)
 		if err != nil {

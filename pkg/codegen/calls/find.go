@@ -33,6 +33,9 @@ type Found struct {
 	// Calls are those that were found, in the order of the project. Nil means that the project makes none, or those of the
 	// scaffold through Operon.
 	Calls []codegen.Call
+	// Foreign reports whether some call runs controller-gen itself, so that its version is the project's choice, and not the one
+	// in Operon.
+	Foreign bool
 	// Notes describe what cannot be reproduced, each starting with FILE:LINE.
 	Notes []string
 }
@@ -63,7 +66,7 @@ func Find(files Files) (*Found, error) {
 	if f.err != nil {
 		return nil, f.err
 	}
-	return &Found{Calls: f.calls, Notes: f.notes}, nil
+	return &Found{Calls: f.calls, Foreign: f.foreign, Notes: f.notes}, nil
 }
 
 func newFinder(files Files) *finder {
@@ -80,10 +83,11 @@ type finder struct {
 	have codegen.Generators
 	// leftOut are the lines and scripts that a note is about.
 	leftOut map[string]bool
-	// scaffolded reports whether the project runs the generate command of Operon.
-	scaffolded bool
-	err        error
-	depth      int
+	// scaffolded reports whether the project runs the generate command of Operon, and foreign whether it runs controller-gen
+	// itself.
+	scaffolded, foreign bool
+	err                 error
+	depth               int
 	// describe replaces what the makefile could not resolve by its source; it is nil outside of makefiles.
 	describe func(string) string
 }
@@ -197,6 +201,7 @@ func (f *finder) missing(m *makefile.Makefile) {
 			if generators, err := call.Generators(); err == nil && generators&f.have == 0 {
 				f.calls = append(f.calls, call)
 				f.have |= generators & codegen.All
+				f.foreign = f.foreign || other.foreign
 			}
 		}
 	}
@@ -224,6 +229,7 @@ func (f *finder) goGenerate(dir string) {
 			at := makefile.Position{File: name, Line: 1 + bytes.Count(data[:m[0]], []byte("\n"))}
 			s := &shell{finder: f, dir: path.Dir(name), at: at}
 			if args, ok := s.controllerGen(goGenerateWords(string(data[m[2]:m[3]]))); ok {
+				s.foreign = true
 				s.call(args)
 			}
 		}

@@ -169,6 +169,7 @@ func withoutRedirects(tokens []token) []token {
 // execute follows a command that is expanded.
 func (s *shell) execute(words []string, local map[string]string) {
 	if args, ok := s.controllerGen(words); ok {
+		s.foreign = s.foreign || !slices.Contains([]string{"operon", "operator-sdk", "kubebuilder"}, path.Base(words[0]))
 		s.call(args)
 		return
 	}
