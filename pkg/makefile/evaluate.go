@@ -118,9 +118,6 @@ func Evaluate(name string, opts Options) (*Makefile, error) {
 	return m, nil
 }
 
-// Files returns the makefiles that were read, in order.
-func (m *Makefile) Files() []string { return slices.Clone(m.files) }
-
 // Targets returns the explicit targets in the order in which they appear, without special ones such as .PHONY.
 func (m *Makefile) Targets() []string {
 	return slices.DeleteFunc(slices.Clone(m.order), func(name string) bool {
@@ -130,9 +127,6 @@ func (m *Makefile) Targets() []string {
 
 // HasTarget reports whether a rule names a target.
 func (m *Makefile) HasTarget(name string) bool { return m.named[name] != nil }
-
-// Value returns the expanded value of a global variable, empty where it is not defined.
-func (m *Makefile) Value(name string) string { return m.expand("$(" + name + ")") }
 
 func (m *Makefile) problem(format string, args ...any) {
 	m.Problems = append(m.Problems, Problem{m.at, fmt.Sprintf(format, args...)})

@@ -88,6 +88,10 @@ func TestFind(t *testing.T) {
 			tree{"Makefile": "YEAR ?= $(shell date +%Y)\ngenerate:\n\tcontroller-gen object:headerFile=h,year=$(YEAR)\n"},
 			"Makefile:3 [] object:headerFile=h,year=" + codegen.CurrentYear + "\n",
 		},
+		"a makefile that cannot be read as a whole": {
+			tree{"Makefile": "include gone.mk\ngenerate: ; $(GENERATE)\n"},
+			"note: Makefile:1: include gone.mk: cannot be read\n",
+		},
 		"Operon": {
 			tree{"Makefile": "manifests:\n\toperon generate manifests\n", "hack/x.sh": "controller-gen crd\n"},
 			"",

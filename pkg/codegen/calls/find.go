@@ -159,6 +159,11 @@ func (f *finder) makefile() error {
 		if !f.scaffolded {
 			f.missing(m)
 		}
+		if len(f.calls) == 0 && !f.scaffolded {
+			for _, p := range m.Problems {
+				f.note(p.Position, "%s", p.Message)
+			}
+		}
 		break
 	}
 	return f.err
