@@ -64,6 +64,7 @@ is of the version that the Makefile names.`,
 	f.StringVar(&o.bundle.pkg, "package", "", "`name` of the package; the project's name when not given")
 	f.StringVar(&o.bundle.outputDir, "output-dir", "", "`folder` to write the bundle to (default \"bundle\")")
 	f.StringSliceVar(&o.bundle.accounts, "extra-service-accounts", nil, "`accounts` that no Deployment uses and whose permissions the CSV shall have")
+	f.StringSliceVar(&o.bundle.existingRoles, "existing-roles", nil, "`roles` that clusters have and that the operator's accounts are bound to")
 	f.BoolVar(&o.bundle.digests, "use-image-digests", false, "refer to images by digest, as the registries or, without network, "+imagesFile+" give it")
 	o.bundle.registryOptions.addTo(f)
 	f.BoolVar(&o.check, "check", false, "write nothing; exit with 1 and print a diff if the bundle is stale (for CI)")

@@ -42,7 +42,7 @@ func (a *app) bundleProject(dir string, o *bundleOptions) (root, layout string, 
 func (a *app) readInput(tree *scaffold.Tree, dir, layout string, o *bundleOptions) (bundle.Input, []bundle.Note, error) {
 	input := bundle.Input{
 		Package: o.pkg, Version: o.version, Layout: layout, Builder: builderName(),
-		ServiceAccounts: o.accounts, Replaces: o.replaces,
+		ServiceAccounts: o.accounts, ExistingRoles: o.existingRoles, Replaces: o.replaces,
 	}
 	objects, notes, err := a.bundleInput(tree, dir, o)
 	problems, ok := err.(manifest.Problems)

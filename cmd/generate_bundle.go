@@ -21,7 +21,7 @@ type bundleOptions struct {
 	kustomizeDir, outputDir                string
 	// kustomizeName is --kustomize-dir as it was given, empty where it was not.
 	kustomizeName                      string
-	accounts                           []string
+	accounts, existingRoles            []string
 	manifests, metadata                bool
 	overwrite, stdout, digests, strict bool
 	registryOptions
@@ -90,6 +90,7 @@ and the Service and certificates of webhooks. Nothing is written when nothing ha
 	f.StringVar(&o.kustomizeDir, "kustomize-dir", defaultKustomizeDir, "`folder` with the kustomization of the bundle and the base CSV")
 	f.StringVar(&o.outputDir, "output-dir", "", "`folder` to write the bundle to (default \"bundle\")")
 	f.StringSliceVar(&o.accounts, "extra-service-accounts", nil, "`accounts` that no Deployment uses and whose permissions the CSV shall have")
+	f.StringSliceVar(&o.existingRoles, "existing-roles", nil, "`roles` that clusters have and that the operator's accounts are bound to")
 	f.BoolVar(&o.manifests, "manifests", false, "generate the manifests only")
 	f.BoolVar(&o.metadata, "metadata", false, "generate the metadata and the Dockerfile only")
 	f.BoolVar(&o.overwrite, "overwrite", true, "bring existing metadata and Dockerfile up to date; =false leaves them alone")

@@ -77,6 +77,7 @@ The format is for projects that still have it: 'pkgman-to-bundle' makes bundles 
 	f.BoolVar(&o.objects, "update-objects", true, "write the manifests beside the CSV too; =false leaves them alone")
 	f.BoolVar(&o.stdout, "stdout", false, "print the version's manifests and the package manifest, and write nothing")
 	f.StringVar(&o.pkg, "package", "", "`name` of the package; the project's name when not given")
+	f.StringSliceVar(&o.existingRoles, "existing-roles", nil, "`roles` that clusters have and that the operator's accounts are bound to")
 	f.BoolVar(&o.strict, "strict", false, "fail when something of the input would be lost in the version")
 	return c
 }

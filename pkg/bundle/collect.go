@@ -46,6 +46,8 @@ type collection struct {
 
 	notes    []Note
 	problems manifest.Problems
+	// missingRoles are bindings of the operator's accounts to roles that the input lacks.
+	missingRoles manifest.Problems
 	// unavailable are images that no registry gives.
 	unavailable manifest.Problems
 }

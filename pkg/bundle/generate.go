@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/blang/semver/v4"
@@ -39,6 +40,8 @@ type Input struct {
 	Pin func(ref string) (string, error)
 	// ServiceAccounts are accounts that no Deployment uses but whose permissions the CSV shall have.
 	ServiceAccounts []string
+	// ExistingRoles are names of roles that the operator's accounts are bound to and that clusters have.
+	ExistingRoles []string
 }
 
 // Manifests are the objects of a bundle.
@@ -67,7 +70,7 @@ func (s source) locate(steps ...string) manifest.Position {
 }
 
 // Generate makes the manifests of a bundle. The error holds all that is wrong with the input, as
-// manifest.Problems, or is an *UnavailableError.
+// manifest.Problems, or is a *MissingRolesError or an *UnavailableError.
 func Generate(in Input) (*Manifests, error) {
 	c := collect(in.Objects)
 	csv, at, err := c.base(in)
@@ -96,7 +99,7 @@ func Generate(in Input) (*Manifests, error) {
 	w.leaveCerts()
 	w.leaveServices()
 	if strategy.StrategyName == v1alpha1.InstallStrategyNameDeployment {
-		c.applyRBAC(&strategy.StrategySpec, in.ServiceAccounts)
+		c.applyRBAC(&strategy.StrategySpec, in.ServiceAccounts, in.ExistingRoles)
 		c.applyDeployments(&strategy.StrategySpec)
 	}
 	c.applyDefinitions(csv, at)
@@ -108,7 +111,9 @@ func Generate(in Input) (*Manifests, error) {
 	}
 	switch {
 	case len(c.problems) > 0:
-		return nil, append(c.problems, c.unavailable...)
+		return nil, slices.Concat(c.problems, c.missingRoles, c.unavailable)
+	case len(c.missingRoles) > 0:
+		return nil, &MissingRolesError{append(c.missingRoles, c.unavailable...)}
 	case len(c.unavailable) > 0:
 		return nil, &UnavailableError{c.unavailable}
 	}

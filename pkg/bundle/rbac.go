@@ -85,8 +85,9 @@ func (g *grants) permissions() []v1alpha1.StrategyDeploymentPermissions {
 
 // applyRBAC moves what is bound to the CSV's accounts into the install strategy. What is left in the
 // collection belongs into files of its own: roles that nobody bound to them, and bindings without the
-// CSV's accounts among their subjects.
-func (c *collection) applyRBAC(strategy *v1alpha1.StrategyDetailsDeployment, extra []string) {
+// CSV's accounts among their subjects. A role that is bound to one of the accounts is missing if it is neither in the
+// input nor existing.
+func (c *collection) applyRBAC(strategy *v1alpha1.StrategyDetailsDeployment, extra, existing []string) {
 	ours := c.accounts(extra)
 	var inNamespace, inCluster grants
 	moved, needed := map[string]bool{}, map[string]bool{}
@@ -98,8 +99,14 @@ func (c *collection) applyRBAC(strategy *v1alpha1.StrategyDetailsDeployment, ext
 		}
 		role, ok := c.role(at, ref)
 		if !ok {
-			if slices.ContainsFunc(*subjects, ours.has) {
+			switch {
+			case !slices.ContainsFunc(*subjects, ours.has):
+			case slices.Contains(existing, ref.Name) || isDefaultRole(ref):
 				c.noteForeignRole(at, ref)
+			default:
+				c.missingRoles = append(c.missingRoles, manifest.Problem{Position: at.Position, Text: fmt.Sprintf(
+					"%s refers to the %s %s, which is not in the input, so that the bundle would lack permissions of the operator; "+
+						"add it to the input, or give --existing-roles %[3]s if clusters have it", at, ref.Kind, ref.Name)})
 			}
 			return false
 		}
@@ -238,11 +245,24 @@ func equalRule(a, b rbacv1.PolicyRule) bool {
 		slices.Equal(a.ResourceNames, b.ResourceNames) && slices.Equal(a.NonResourceURLs, b.NonResourceURLs)
 }
 
+// isDefaultRole reports whether Kubernetes creates a role in every cluster.
+func isDefaultRole(ref rbacv1.RoleRef) bool {
+	if ref.Kind == kindRole {
+		return ref.Name == "extension-apiserver-authentication-reader" || strings.HasPrefix(ref.Name, "system:")
+	}
+	return strings.HasPrefix(ref.Name, "system:") || slices.Contains([]string{"cluster-admin", "admin", "edit", "view"}, ref.Name)
+}
+
+// MissingRolesError reports bindings of the operator's accounts to roles that the input lacks.
+type MissingRolesError struct{ problems manifest.Problems }
+
+func (e *MissingRolesError) Error() string { return e.problems.Error() }
+
 // noteForeignRole says that a binding of the operator's account goes into the bundle as it is.
 func (c *collection) noteForeignRole(binding manifest.Object, ref rbacv1.RoleRef) {
 	c.note(Note{
 		Position: binding.Position, Subject: binding.String(),
 		Reason: fmt.Sprintf("gives the operator's account the %s %s, which is not in the input; the binding is written as a manifest of its own", ref.Kind, ref.Name),
-		Advice: "make sure that its subject names no namespace that is not there at installation, or add the role to the input",
+		Advice: "make sure that its subject names no namespace that is not there at installation",
 	})
 }
