@@ -38,8 +38,8 @@ manifests, bring the base of the ClusterServiceVersion up to date, build config/
 bundle. Everything is written together, or nothing is.
 
 The same bundle comes out of 'make bundle', and of 'generate', 'generate kustomize manifests' and 'generate
-bundle' one after the other. What is not said by flags stays as the bundle on disk has it; the first bundle
-is of the version that the Makefile names.`,
+bundle' one after the other. Flags that are not given are those of the two commands in the Makefile's target
+bundle, and else stay as the bundle on disk has them. The version is the later one of both.`,
 		Example: fmt.Sprintf(`  # The first bundle:
   %[1]s bundle --version 0.0.1 --image registry.example.com/memcached-operator:v0.0.1
 
@@ -50,7 +50,12 @@ is of the version that the Makefile names.`,
   # In CI, to find a bundle that was forgotten:
   %[1]s bundle --check`, a.program),
 		Args: noArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return a.runBundle(c, o) },
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := a.followMakefile(c, &o); err != nil {
+				return err
+			}
+			return a.runBundle(c, o)
+		},
 	}
 	// The sub-commands have flags of the same names.
 	f := c.Flags()
@@ -62,6 +67,7 @@ is of the version that the Makefile names.`,
 	f.StringVar(&o.base.replaces, "replaces", "", "`name` of the CSV that this one replaces, kept in the base")
 	f.StringVar(&o.base.skipRange, "skip-range", "", "`range` of versions that can be upgraded to this one at once, kept in the base")
 	f.StringVar(&o.bundle.pkg, "package", "", "`name` of the package; the project's name when not given")
+	f.StringVar(&o.bundle.kustomizeDir, "kustomize-dir", defaultKustomizeDir, "`directory` with the kustomization of the bundle and the base CSV")
 	f.StringVar(&o.bundle.outputDir, "output-dir", "", "`folder` to write the bundle to (default \"bundle\")")
 	f.StringSliceVar(&o.bundle.accounts, "extra-service-accounts", nil, "`accounts` that no Deployment uses and whose permissions the CSV shall have")
 	f.StringSliceVar(&o.bundle.existingRoles, "existing-roles", nil, "`roles` that clusters have and that the operator's accounts are bound to")

@@ -1,9 +1,9 @@
 package cmd
 
 import (
+	"cmp"
 	"errors"
 	"path"
-	"regexp"
 
 	"github.com/blang/semver/v4"
 	"github.com/spf13/cobra"
@@ -17,10 +17,21 @@ import (
 
 // resolveBundle checks the flags, all of them, and completes them from the project and its bundle.
 func (a *app) resolveBundle(c *cobra.Command, tree *scaffold.Tree, dir string, config *project.Config, o *allOptions) error {
-	o.bundle.kustomizeDir, o.bundle.build, o.bundle.overwrite = defaultKustomizeDir, true, true
-	o.base.apisDir, o.base.inputDir, o.base.outputDir, o.base.packageName = "api", manifestsDir, manifestsDir, o.bundle.pkg
-	if !tree.Exists("api") && tree.Exists("apis") { // of several groups, in the layout of go/v3
-		o.base.apisDir = "apis"
+	o.bundle.build, o.bundle.overwrite = true, !o.bundle.keepMetadata
+	if c.Flags().Changed("kustomize-dir") {
+		rel, err := fromRoot(tree.Root(), dir, o.bundle.kustomizeDir)
+		if err != nil {
+			return err
+		}
+		o.bundle.kustomizeDir = rel
+	}
+	o.base.inputDir, o.base.outputDir = cmp.Or(o.base.inputDir, o.bundle.kustomizeDir), cmp.Or(o.base.outputDir, o.bundle.kustomizeDir)
+	o.base.packageName = o.bundle.pkg
+	if o.base.apisDir == "" {
+		o.base.apisDir = "api"
+		if !tree.Exists("api") && tree.Exists("apis") { // of several groups, in the layout of go/v3
+			o.base.apisDir = "apis"
+		}
 	}
 	var findings project.Findings
 	add := func(flag, value, problem string) {
@@ -65,10 +76,7 @@ func (a *app) resolveBundle(c *cobra.Command, tree *scaffold.Tree, dir string, c
 	return findings.Err()
 }
 
-// versionLine is how a Makefile names the version of the next bundle.
-var versionLine = regexp.MustCompile(`(?m)^VERSION\s*[?:]?=\s*(\S+)\s*$`)
-
-// complete takes what flags leave open from the bundle on disk, and else the version from the Makefile.
+// complete takes what flags leave open from the bundle on disk, and the version from the Makefile if that is later.
 func (o *bundleOptions) complete(tree *scaffold.Tree) error {
 	csv, err := readOptional(tree, path.Join(o.outputDir, bundle.ManifestsDir, bundle.CSVFile(o.pkg)))
 	if err != nil {
@@ -80,7 +88,7 @@ func (o *bundleOptions) complete(tree *scaffold.Tree) error {
 	}
 	current := bundle.ReadCurrent(csv, annotations)
 	if o.version == "" {
-		o.version = current.Version
+		o.version = laterVersion(current.Version, o.projectVersion)
 	}
 	if o.channels == "" {
 		o.channels = current.Channels
@@ -91,12 +99,5 @@ func (o *bundleOptions) complete(tree *scaffold.Tree) error {
 	if o.channels == "" {
 		o.channels = "alpha"
 	}
-	if o.version != "" {
-		return nil
-	}
-	makefile, err := readOptional(tree, "Makefile")
-	if found := versionLine.FindSubmatch(makefile); found != nil && versionProblem(string(found[1])) == "" {
-		o.version = string(found[1])
-	}
-	return err
+	return nil
 }

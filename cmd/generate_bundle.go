@@ -37,6 +37,9 @@ type bundleOptions struct {
 	kustomizeGiven bool
 	// copyDir is outputDir as the Dockerfile names it.
 	copyDir string
+	// projectVersion is the version by the Makefile; keepMetadata reports whether it keeps existing metadata.
+	projectVersion string
+	keepMetadata   bool
 	// locked are the digests of images, nil without --use-image-digests.
 	locked *lockedImages
 }
