@@ -109,9 +109,9 @@ func (a *app) takeFlags(c *cobra.Command, flags *pflag.FlagSet, command makefile
 				err = own.Value.Set(value)
 			}
 			if err != nil {
-				err = fmt.Errorf("%s: --%s %q: %w", command.Position, f.Name, value, err)
+				err = fmt.Errorf("%s: --%s %q: %w", command.Position, f.Name, f.Value, err)
 			}
-			a.verbosef("%s: --%s %s", command.Position, f.Name, value)
+			a.verbosef("%s: --%s %s", command.Position, f.Name, f.Value)
 		}
 	})
 	return err
@@ -132,6 +132,7 @@ func laterVersion(disk, makefile string) string {
 func simpleCommands(line string) [][]string {
 	var commands [][]string
 	var quote rune
+	line = strings.ReplaceAll(line, "\\\n", " ")
 	start := 0
 	add := func(text string) {
 		if words, err := splitWords(text); err == nil && len(words) > 0 {
