@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/spf13/afero"
+	"golang.org/x/mod/modfile"
 
 	"github.com/operon-sdk/operon/pkg/codegen"
 	"github.com/operon-sdk/operon/pkg/codegen/calls"
@@ -43,6 +44,9 @@ func loadLayout(tree *scaffold.Tree, check func(*project.Config) error) (*projec
 	config, err := project.Parse(data)
 	if err != nil {
 		return nil, err
+	}
+	if mod, err := tree.ReadFile("go.mod"); err == nil {
+		config.FollowModule(modfile.ModulePath(mod))
 	}
 	return config, check(config)
 }

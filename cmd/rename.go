@@ -94,7 +94,7 @@ func (a *app) rename(ctx context.Context, tree *scaffold.Tree, r renaming) ([]st
 	if err != nil {
 		return nil, err
 	}
-	now, err := project.Parse(old.Bytes())
+	now, err := old.Copy()
 	if err != nil {
 		return nil, err
 	}

@@ -37,7 +37,7 @@ func (o renameAPIOptions) resolve(config *project.Config) (renamedAPIs, error) {
 	if len(findings) > 0 {
 		return out, findings
 	}
-	now, err := project.Parse(config.Bytes())
+	now, err := config.Copy()
 	if err != nil {
 		return out, err
 	}

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"golang.org/x/mod/modfile"
+
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/scaffold"
 )
@@ -21,6 +23,9 @@ func loadAnyProject(tree *scaffold.Tree) (*project.Config, error) {
 		return nil, err
 	}
 	config, err := project.Parse(text)
+	if mod, other := tree.ReadFile("go.mod"); err == nil && other == nil {
+		config.FollowModule(modfile.ModulePath(mod))
+	}
 	if err != nil || config.OlderLayout() {
 		return config, err
 	}

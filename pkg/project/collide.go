@@ -1,6 +1,7 @@
 package project
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -78,13 +79,24 @@ func groupCollisions(c *Config, r, other Resource, o ResourceOptions) Findings {
 	if !other.HasAPI() {
 		return nil
 	}
+	if other.Group == r.Group {
+		return one("--group", o.Group, fmt.Sprintf("%s records kind %s of this group with %s, but the project's domain is %s; correct the key domain of that resource",
+			FileName, other.Kind, domainText(other.Domain), r.Domain), "")
+	}
 	if !c.MultiGroup() {
-		return one("--group", o.Group, fmt.Sprintf("the project has group %s already, and several only after `edit --multigroup`", other.Group), other.Group)
+		return one("--group", o.Group, fmt.Sprintf("the project has group %s already, and several only after `edit --multigroup`", cmp.Or(other.Group, other.Domain)), other.Group)
 	}
 	if r.PackageName() == other.PackageName() {
 		return one("--group", o.Group, fmt.Sprintf("its Go package %s would be named like that of group %s", r.PackageName(), other.Group), "")
 	}
 	return nil
+}
+
+func domainText(domain string) string {
+	if domain == "" {
+		return "no domain"
+	}
+	return "domain " + domain
 }
 
 // versionCollisions compares a new version of a kind with another one: a CustomResourceDefinition has one

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+	"golang.org/x/mod/module"
 )
 
 const (
@@ -51,6 +52,8 @@ type Config struct {
 	mark  bool
 	lines []string
 	root  *yaml.Node
+	// module is the module path of go.mod, if FollowModule has found that it differs from the file's repo.
+	module string
 }
 
 // Options describe a new project.
@@ -129,7 +132,55 @@ func (c *Config) Bytes() []byte {
 func (c *Config) Domain() string { return textOf(child(c.root, "domain")) }
 
 // Repo is the Go module path.
-func (c *Config) Repo() string { return textOf(child(c.root, "repo")) }
+func (c *Config) Repo() string {
+	if c.module != "" {
+		return c.module
+	}
+	return textOf(child(c.root, "repo"))
+}
+
+// FollowModule makes the config use the module path of go.mod where that is the file's repo with a major version
+// suffix, which projects get after they were made. The file keeps its own form.
+func (c *Config) FollowModule(modulePath string) {
+	prefix, major, ok := module.SplitPathVersion(modulePath)
+	if ok && major != "" && prefix == textOf(child(c.root, "repo")) {
+		c.module = modulePath
+	}
+}
+
+// Copy returns a copy of the config.
+func (c *Config) Copy() (*Config, error) {
+	other, err := Parse(c.Bytes())
+	if err == nil {
+		other.module = c.module
+	}
+	return other, err
+}
+
+// readPath returns the import path that the file means by one of its own.
+func (c *Config) readPath(path string) string {
+	repo := textOf(child(c.root, "repo")) + "/"
+	if rest, own := strings.CutPrefix(path, repo); own && c.module != "" && !strings.HasPrefix(path, c.module+"/") {
+		return c.module + "/" + rest
+	}
+	return path
+}
+
+// writtenPath returns what the file is to have for the import path of a resource, its own form if that means the same.
+func (c *Config) writtenPath(i int, path string) string {
+	if c.module == "" {
+		return path
+	}
+	if value, ok := c.get([]any{"resources", i, "path"}); ok {
+		if text, ok := value.(string); ok && c.readPath(text) == path {
+			return text
+		}
+	}
+	if rest, own := strings.CutPrefix(path, c.module+"/"); own {
+		return textOf(child(c.root, "repo")) + "/" + rest
+	}
+	return path
+}
 
 // ProjectName is the project's name, a DNS-1123 label.
 func (c *Config) ProjectName() string { return textOf(child(c.root, "projectName")) }

@@ -44,7 +44,7 @@ func (c *Config) resource(item *yaml.Node) Resource {
 	r := Resource{
 		GVK:      gvkOf(item),
 		Plural:   textOf(child(item, "plural")),
-		Path:     textOf(child(item, "path")),
+		Path:     c.readPath(textOf(child(item, "path"))),
 		Module:   textOf(child(item, "module")),
 		Core:     truthOf(child(item, "core")),
 		External: truthOf(child(item, "external")),
@@ -186,7 +186,7 @@ func (c *Config) fields(i int, r Resource) (fields []field, own []field) {
 	if _, written := c.get([]any{"resources", i, "plural"}); written || r.Plural != RegularPlural(r.Kind) {
 		set(textOrNothing(r.Plural), "plural")
 	}
-	set(textOrNothing(r.Path), "path")
+	set(textOrNothing(c.writtenPath(i, r.Path)), "path")
 	ownUnless(!c.RootLayout(), truthOrNothing(r.Core), "core")
 	ownUnless(!c.RootLayout(), truthOrNothing(r.External), "external")
 	set(textOrNothing(api.CRDVersion), "api", "crdVersion")

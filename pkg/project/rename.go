@@ -13,12 +13,13 @@ func (c *Config) SetProjectName(name string) error { return c.put([]any{"project
 
 // SetRepo records another module path, for the project and for the types in it.
 func (c *Config) SetRepo(repo string) error {
-	old := c.Repo()
+	old, resources := c.Repo(), c.Resources()
+	c.module = ""
 	return c.whole(func() error {
 		if err := c.put([]any{"repo"}, repo); err != nil {
 			return err
 		}
-		for _, r := range c.Resources() {
+		for _, r := range resources {
 			if rest, own := strings.CutPrefix(r.Path, old+"/"); own {
 				r.Path = path.Join(repo, rest)
 				if err := c.UpdateResource(r); err != nil {

@@ -47,11 +47,31 @@ type rendering struct {
 	suites map[string]map[string]map[string]bool // base name → marker → texts
 }
 
+// renderStaying renders what the project needs on. Controllers and webhooks that it keeps in another place than create
+// puts them, as projects of older tools do, need nothing of what create writes.
+func renderStaying(tree *Tree, apis []Data, webhooks []Webhooks) (*rendering, error) {
+	var there []Data
+	for _, data := range apis {
+		if err := findPaths(tree, &data.Project); err != nil {
+			return nil, err
+		}
+		if data.Resource.Controller && !tree.Exists(outputPath("internal/controller/GROUP/CONTROLLER_controller.go", data)) {
+			data.Resource.Controller, data.Image = false, Image{}
+		}
+		if data.Resource.API || data.Resource.Controller {
+			there = append(there, data)
+		}
+	}
+	return renderAll(tree, there, webhooks)
+}
+
 func renderAll(tree *Tree, apis []Data, webhooks []Webhooks) (*rendering, error) {
 	r := &rendering{files: map[string][][]byte{}, extended: map[string][][]byte{}, inserts: map[string]map[string]map[string]bool{}}
 	var known Paths
 	for _, data := range apis {
-		data.Project.Paths = known
+		if data.Project.Paths == (Paths{}) {
+			data.Project.Paths = known
+		}
 		if err := findPaths(tree, &data.Project); err != nil {
 			return nil, err
 		}
@@ -117,7 +137,12 @@ func Delete(tree *Tree, d Deletion) (*DeleteReport, error) {
 	if x.going, err = renderAll(tree, d.Going, d.GoingWebhooks); err != nil {
 		return nil, err
 	}
-	if x.staying, err = renderAll(tree, d.Staying, d.StayingWebhooks); err != nil {
+	for _, w := range d.GoingWebhooks {
+		if err := besideTypes(tree, w.Data); err != nil {
+			return nil, err
+		}
+	}
+	if x.staying, err = renderStaying(tree, d.Staying, d.StayingWebhooks); err != nil {
 		return nil, err
 	}
 	if err := shareSuites(tree, x.going, x.staying); err != nil {

@@ -28,7 +28,7 @@ func (r *rendering) addWebhooks(tree *Tree, w Webhooks) error {
 	if err := adapt(tree, &data); err != nil {
 		return err
 	}
-	// Projects of kubebuilder before v4.3 have webhooks in the packages of the types: only their manifests are alike.
+	// Projects of kubebuilder before v4.3 have them in the package of the types: only the manifests are alike.
 	elsewhere := !tree.Exists(outputPath("internal/webhook/GROUP/VERSION/KIND_webhook.go", data))
 	suite := outputPath("internal/webhook/GROUP/VERSION/webhook_suite_test.go", data)
 	add := func(event string) error {
@@ -73,6 +73,17 @@ func (r *rendering) addWebhooks(tree *Tree, w Webhooks) error {
 		}
 	}
 	return nil
+}
+
+// besideTypes refuses webhooks in the package of their types, where tools wrote them before there was internal/webhook.
+func besideTypes(tree *Tree, data Data) error {
+	name := outputPath("api/GROUP/VERSION/KIND_webhook.go", data)
+	if !data.Webhook.Defaulting && !data.Webhook.Validation || !tree.Exists(name) ||
+		tree.Exists(outputPath("internal/webhook/GROUP/VERSION/KIND_webhook.go", data)) {
+		return nil
+	}
+	return &ContentError{fmt.Errorf("%s: webhooks in the package of their types cannot be deleted; run upgrade, which moves them to internal/webhook, "+
+		"or remove them by hand with their entry in PROJECT", name)}
 }
 
 // extendable tells whether create webhook adds declarations to a file that is there.

@@ -62,7 +62,7 @@ func (g *goSyntax) find(marker string) (place, bool) {
 			}
 		}
 	}
-	return place{}, false
+	return g.findTyped(marker)
 }
 
 func (g *goSyntax) pending(marker, text string) ([]string, error) {

@@ -32,12 +32,15 @@ func CreateWebhook(tree *Tree, data Data, spokes []Spoke, existing []Webhooks, f
 	if err := adapt(tree, &data); err != nil {
 		return nil, err
 	}
-	have, err := renderAll(tree, nil, existing)
+	have, err := renderStaying(tree, nil, existing)
 	if err != nil {
 		return nil, err
 	}
 	report := &WebhookReport{}
-	w := webhookWriter{existing: have.inserts, tree: tree, force: force, replaced: replacedBy(data), skipped: map[string]bool{}}
+	w := webhookWriter{existing: have.inserts, configured: map[string]bool{}, tree: tree, force: force, replaced: replacedBy(data), skipped: map[string]bool{}}
+	for name := range have.files {
+		w.configured[name] = true
+	}
 	for _, event := range webhookEvents(data) {
 		w.event(event, data)
 	}
@@ -97,8 +100,10 @@ type webhookWriter struct {
 	force    bool
 	replaced map[string]bool
 	existing map[string]map[string]map[string]bool // file → marker → texts that existing webhooks need
-	skipped  map[string]bool
-	failures []error
+	// configured are the files that existing webhooks need as well.
+	configured map[string]bool
+	skipped    map[string]bool
+	failures   []error
 }
 
 // event renders one event: files that are missing are written, Go files that are there get the declarations they
@@ -110,8 +115,8 @@ func (w *webhookWriter) event(event string, data Data) {
 		return
 	}
 	for _, name := range slices.Sorted(maps.Keys(rendered.Files)) {
-		if unreferenced(w.tree, name) {
-			continue
+		if unreferenced(w.tree, name) || strings.HasPrefix(name, "config/") && w.configured[name] && !w.tree.Exists(name) {
+			continue // the project does without it
 		}
 		if err := w.file(name, rendered.Files[name], data); err != nil {
 			w.failures = append(w.failures, err)

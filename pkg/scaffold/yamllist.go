@@ -9,16 +9,19 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// findList stands in for the two markers that only this program's projects have, so that projects of
-// operator-sdk and kubebuilder do without: "resources" is the end of a kustomization's list of that
-// name, "env" the end of the environment of the container manager.
+// findList finds the list that a text belongs to in a file without the marker: those of kustomizations by their keys,
+// and the environment of the container manager.
 func (y *yamlSyntax) findList(marker string) (place, bool) {
-	if !y.valid || marker != "resources" && marker != "env" {
+	key, ok := map[string]string{
+		"resources": "resources", "crdkustomizeresource": "resources", "manifestskustomizesamples": "resources",
+		"crdkustomizewebhookpatch": "patches", "env": "",
+	}[marker]
+	if !y.valid || !ok {
 		return place{}, false
 	}
 	for _, doc := range y.documents() {
-		if marker == "resources" {
-			if list := child(doc, "resources"); list != nil {
+		if key != "" {
+			if list := child(doc, key); list != nil {
 				return y.endOf(list)
 			}
 			continue
