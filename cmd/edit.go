@@ -17,7 +17,7 @@ import (
 type editOptions struct {
 	multigroup, namespaced      bool
 	license, licenseFile, owner string
-	force                       bool
+	force, noVerify             bool
 	// given tells which flags were on the command line.
 	given map[string]bool
 }
@@ -32,7 +32,8 @@ func newEdit(a *app) *cobra.Command {
 --multigroup moves APIs, controllers and webhooks into a folder for each group and rewrites what
 names them: imports, relative paths, PROJECT, role files, kustomizations, Makefile and Dockerfile.
 =false moves them back while the project has one group. The code must compile, and is checked
-again as it will be after the move; if it would not compile, nothing is changed. A file in the way
+again as it will be after the move; if it would not compile, nothing is changed. --no-verify
+leaves out these checks. A file in the way
 of another is named and nothing is changed. Your files keep every other byte.
 
 --namespaced lets the manager watch one namespace, with Roles instead of ClusterRoles; =false goes
@@ -65,6 +66,7 @@ one, and the header file: hack/boilerplate.go.txt, unless controller-gen is give
 	f.StringVar(&o.licenseFile, "license-file", "", "`file` that holds the header, a Go comment; wins over --license")
 	f.StringVar(&o.owner, "owner", "", "`owner` named in the licence header")
 	f.BoolVar(&o.force, "force", false, "with --namespaced, leave places that were edited to be changed by hand")
+	f.BoolVar(&o.noVerify, "no-verify", false, "with --multigroup, move the code without checking that it compiles")
 	a.addPlugins(f, "`layout` of the project; go/v4 is the one there is")
 	completeValues(c, "license", "apache2", "mit", "copyright", "none")
 	completeValues(c, "plugins", "go/v4")
@@ -139,6 +141,9 @@ func (a *app) checkEdit(config *project.Config, o editOptions) project.Findings 
 			}
 		}
 	}
+	if o.noVerify && !o.given["multigroup"] {
+		findings = append(findings, project.Finding{Field: "--no-verify", Value: "true", Problem: "is only valid with --multigroup"})
+	}
 	return findings
 }
 
@@ -155,7 +160,7 @@ func (a *app) edit(ctx context.Context, tree *scaffold.Tree, o editOptions) ([]s
 	if err != nil {
 		return nil, err
 	}
-	options := reshape.Options{Go: a.goTool(), Header: header, Program: a.program}
+	options := reshape.Options{Go: a.goTool(), NoVerify: o.noVerify, Header: header, Program: a.program}
 	var notes []string
 	if o.given["namespaced"] {
 		notes, err = a.rescope(ctx, tree, config, options, o)
@@ -164,6 +169,9 @@ func (a *app) edit(ctx context.Context, tree *scaffold.Tree, o editOptions) ([]s
 		}
 	}
 	if o.given["multigroup"] {
+		if config.MultiGroup() != o.multigroup && !o.noVerify {
+			a.progressf("loading the packages that the project imports")
+		}
 		if err := reshape.Regroup(ctx, tree, config, o.multigroup, options); err != nil {
 			return nil, err
 		}
