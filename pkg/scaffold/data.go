@@ -33,8 +33,6 @@ type Project struct {
 	RootLayout bool
 	// Paths are the places of an existing project that differ from its layout's.
 	Paths Paths
-	// MainImports are the names of the imports of the project's own and other packages in MainFile, by their paths.
-	MainImports map[string]string
 	// LegacyConditions tells that go.mod requires a controller-runtime before v0.18, with which setting a
 	// condition does not tell whether that changed it.
 	LegacyConditions bool

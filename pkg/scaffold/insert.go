@@ -23,6 +23,13 @@ func Insert(content []byte, filename string, blocks map[string]string) ([]byte, 
 	if err != nil {
 		return nil, err
 	}
+	if g, ok := f.syntax.(*goSyntax); ok {
+		names := namesIn(g.file, blocks[importsMarker])
+		blocks = maps.Clone(blocks)
+		for marker, text := range blocks {
+			blocks[marker] = names.translate(marker, text)
+		}
+	}
 	above := map[int][]string{} // lines to add, with their indentation, by the index of the line below
 	var failures []error
 	for _, marker := range slices.Sorted(maps.Keys(blocks)) {

@@ -181,8 +181,8 @@ func goTokens(src string) []goToken {
 }
 
 // identifying matches what makes a block the only one of its kind in a file: the reconciler that it
-// sets up, or the function that sets up a webhook.
-var identifying = regexp.MustCompile(`\b\w+\.(\w+Reconciler\{|Setup\w+WithManager\()`)
+// sets up, the function that sets up a webhook, or the package whose types it registers.
+var identifying = regexp.MustCompile(`\b\w+\.(\w+Reconciler\{|Setup\w+WithManager\(|AddToScheme\()`)
 
 // has tells whether the text is in the file, whatever the white space and the comments, or whether the
 // file has the text's identifying call: then a person has edited the block around it.

@@ -64,7 +64,6 @@ func adapt(tree *Tree, data *Data) error {
 	if err := findPaths(tree, &data.Project); err != nil {
 		return err
 	}
-	data.Project.MainImports = mainImports(tree, data.Project.MainFile())
 	suite := outputPath("internal/controller/GROUP/suite_test.go", *data)
 	if name := packageIn(tree, path.Dir(suite)); name != "" && data.Resource.Controller {
 		data.Resource.ControllerPackage = name

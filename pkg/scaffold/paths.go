@@ -41,31 +41,8 @@ func (p Project) ControllerDir() string {
 	return "internal/controller"
 }
 
-// APIAlias returns the name by which the manager's program knows the package of the API.
-func (d Data) APIAlias() string { return d.mainAlias(d.Resource.Package, d.Resource.ImportAlias) }
-
-// WebhookAlias returns the name by which it knows the package of the webhooks.
-func (d Data) WebhookAlias() string { return d.mainAlias(d.WebhookPackage(), d.Webhook.ImportAlias) }
-
-// WebhookPackage returns the import path of the webhooks.
-func (d Data) WebhookPackage() string {
-	return d.Project.Repo + "/" + path.Dir(outputPath("internal/webhook/GROUP/VERSION/KIND_webhook.go", d))
-}
-
-func (d Data) mainAlias(pkg, usual string) string {
-	if name := d.Project.MainImports[pkg]; name != "" {
-		return name
-	}
-	return usual
-}
-
-// ControllerAlias returns the name by which the manager's program knows the package of the controller.
+// ControllerAlias returns the name by which the manager's program imports the package of the controller.
 func (d Data) ControllerAlias() string {
-	pkg := d.Project.Repo + "/" + path.Dir(outputPath("internal/controller/GROUP/suite_test.go", d))
-	return d.mainAlias(pkg, d.usualControllerAlias())
-}
-
-func (d Data) usualControllerAlias() string {
 	if d.Project.MultiGroup && d.Resource.Group != "" {
 		return strings.NewReplacer("-", "", ".", "").Replace(d.Resource.Group + path.Base(d.Project.ControllerDir()))
 	}
@@ -96,25 +73,6 @@ type AmbiguousMainError struct{ Files []string }
 func (e *AmbiguousMainError) Error() string {
 	return fmt.Sprintf("%s each start a manager; put the line '// +kubebuilder:scaffold:builder' into the one that new controllers belong to, "+
 		"above its call of Start, and run the command again", strings.Join(e.Files, " and "))
-}
-
-// mainImports returns the names of the imports of a Go file by their paths.
-func mainImports(tree *Tree, name string) map[string]string {
-	content, err := tree.ReadFile(name)
-	if err != nil {
-		return nil
-	}
-	file, err := parser.ParseFile(token.NewFileSet(), "", content, parser.ImportsOnly)
-	if err != nil {
-		return nil // the insertion reports it
-	}
-	names := map[string]string{}
-	for _, spec := range file.Imports {
-		if name := importName(spec); name != "_" && name != "." {
-			names[pathOf(spec)] = name
-		}
-	}
-	return names
 }
 
 // findPaths sets the paths of a project, unless they are known.

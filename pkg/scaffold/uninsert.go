@@ -15,6 +15,14 @@ import (
 // uninsert takes the texts of going out of a file, but for those that staying needs too. Texts that are
 // there in another form are named in edited, and taken out as far as their beginning tells where they are.
 func uninsert(content []byte, name string, going, staying map[string]map[string]bool) (rest []byte, edited []string, err error) {
+	if path.Ext(name) == ".go" {
+		file, err := parser.ParseFile(token.NewFileSet(), name, content, parser.ImportsOnly)
+		if err != nil {
+			return nil, nil, fmt.Errorf("%w; correct it and run the command again", firstError(err))
+		}
+		names := namesIn(file, slices.Concat(slices.Collect(maps.Keys(going[importsMarker])), slices.Collect(maps.Keys(staying[importsMarker])))...)
+		going, staying = names.translateAll(going), names.translateAll(staying)
+	}
 	crlf := bytes.Contains(content, []byte("\r\n"))
 	lines := strings.Split(strings.ReplaceAll(string(content), "\r\n", "\n"), "\n")
 	for _, marker := range slices.Sorted(maps.Keys(going)) {
