@@ -302,7 +302,7 @@ func (e *LayoutError) Error() string {
 	reason := "this command works on Go projects (" + LayoutGoV4 + ") only"
 	switch name, version, _ := strings.Cut(e.Layout[0], "/"); {
 	case hasLayout(e.Layout, LayoutGoV3):
-		reason = fmt.Sprintf("generate, create api and run local work on it, all else needs %s; run upgrade, which moves the project there", LayoutGoV4)
+		reason = fmt.Sprintf("generate, create api, delete api and run local work on it, all else needs %s; run upgrade, which moves the project there", LayoutGoV4)
 	case strings.HasSuffix(name, "go.kubebuilder.io"):
 		reason = fmt.Sprintf("Go projects of layout %s must be moved to %s first; run upgrade, which does that", version, LayoutGoV4)
 	case strings.HasPrefix(name, "helm.sdk."), strings.HasPrefix(name, "ansible.sdk."):

@@ -558,7 +558,7 @@ func TestLayout(t *testing.T) {
 		"go.kubebuilder.io/v4":                                            "",
 		"[helm.kubebuilder.io/v1-alpha, go.kubebuilder.io/v4]":            "",
 		"[kustomize.common.kubebuilder.io/v2, base.go.kubebuilder.io/v4]": "",
-		"go.kubebuilder.io/v3":                                            "PROJECT: layout go.kubebuilder.io/v3: generate, create api and run local work on it, all else needs go.kubebuilder.io/v4; run upgrade",
+		"go.kubebuilder.io/v3":                                            "PROJECT: layout go.kubebuilder.io/v3: generate, create api, delete api and run local work on it, all else needs go.kubebuilder.io/v4; run upgrade",
 		"go.kubebuilder.io/v2":                                            "PROJECT: layout go.kubebuilder.io/v2: Go projects of layout v2 must be moved to go.kubebuilder.io/v4 first; run upgrade",
 		"helm.sdk.operatorframework.io/v1":                                "PROJECT: layout helm.sdk.operatorframework.io/v1: helm operators have no Go code",
 		"ansible.sdk.operatorframework.io/v1":                             "PROJECT: layout ansible.sdk.operatorframework.io/v1: ansible operators have no Go code",

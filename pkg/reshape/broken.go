@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -60,6 +61,9 @@ func isGenerated(f codegen.Finding) bool {
 	return strings.HasPrefix(path.Base(f.File), "zz_generated.")
 }
 
+// quotedPath matches an import path before the name of a declaration.
+var quotedPath = regexp.MustCompile(`"(?:[^"]*/)?([^"/]+)"\.`)
+
 // Broken returns what keeps the code of a tree from compiling that did not do so before. Generated files
 // do not count: they are made anew.
 func Broken(ctx context.Context, tree *scaffold.Tree, before *Code, g gotool.Go) (codegen.Findings, error) {
@@ -75,14 +79,16 @@ func Broken(ctx context.Context, tree *scaffold.Tree, before *Code, g gotool.Go)
 	if len(findings) == 0 {
 		return nil, nil
 	}
-	// The lines of what stays may have changed.
+	// The lines of what stays may have changed, and messages name a package by its path where others of its name are
+	// loaded, which depends on what was checked before.
 	type problem struct{ file, message string }
+	about := func(f codegen.Finding) problem { return problem{f.File, quotedPath.ReplaceAllString(f.Message, "$1.")} }
 	known := map[problem]int{}
 	for _, f := range check(before.m, libs) {
-		known[problem{f.File, f.Message}]++
+		known[about(f)]++
 	}
 	return slices.DeleteFunc(findings, func(f codegen.Finding) bool {
-		known[problem{f.File, f.Message}]--
-		return known[problem{f.File, f.Message}] >= 0
+		known[about(f)]--
+		return known[about(f)] >= 0
 	}), nil
 }

@@ -17,6 +17,9 @@ func CreateAPI(tree *Tree, data Data, force bool) (*Report, error) {
 	if err := checkModule(tree, data.Project.Repo); err != nil {
 		return nil, err
 	}
+	if err := checkRuntime(tree, data); err != nil {
+		return nil, err
+	}
 	if err := findPaths(tree, &data.Project); err != nil {
 		return nil, err
 	}

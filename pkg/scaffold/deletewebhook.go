@@ -96,6 +96,13 @@ func extendable(name string, data Data) bool {
 	return false
 }
 
+// otherCertificates reports whether config/certmanager is not what create webhook wrote.
+func (x *deleter) otherCertificates() bool {
+	const name = certificates + "kustomization.yaml"
+	content, ok, err := x.read(name)
+	return err == nil && ok && !scaffolded(name, content, x.going)
+}
+
 // leftovers finds what the end-to-end tests of other tools still expect of webhooks that are gone.
 func leftovers(tree *Tree, d Deletion) []string {
 	const tests = "test/e2e/e2e_test.go"
@@ -162,7 +169,7 @@ func (x *deleter) configuration(going, staying []Webhooks) error {
 		if rest := o.bytes(); !bytes.Equal(rest, content) {
 			x.rest[overlay] = rest
 		}
-		if len(staying) == 0 && o.certificatesInUse() {
+		if len(staying) == 0 && (o.certificatesInUse() || x.otherCertificates()) {
 			x.kept = append(x.kept, path.Clean(certificates))
 			maps.DeleteFunc(x.going.files, func(name string, _ [][]byte) bool { return strings.HasPrefix(name, certificates) })
 		}

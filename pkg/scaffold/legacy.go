@@ -51,15 +51,6 @@ func adapt(tree *Tree, data *Data) error {
 		data.Project.LegacyWebhooks = before(eventsVersion)
 		data.Project.LegacyEvents = before(eventsVersion)
 		data.Project.LegacyConditions = before(conditionsVersion)
-		if before(oldestVersion) {
-			return tooOld(r, "the scaffold", oldestVersion)
-		}
-		if data.Image.Ref != "" && before(imageVersion) {
-			return tooOld(r, "the controller of an image", imageVersion)
-		}
-		if data.Webhook != (Webhook{}) && before(webhookVersion) {
-			return tooOld(r, "the webhooks of the scaffold", webhookVersion)
-		}
 	}
 	if err := findPaths(tree, &data.Project); err != nil {
 		return err
@@ -81,6 +72,28 @@ func adapt(tree *Tree, data *Data) error {
 	}
 	if data.Image.Ref != "" {
 		data.Image.EnvVar = imageVariable(tree, *data)
+	}
+	return nil
+}
+
+// checkRuntime refuses to write code for a controller-runtime that it does not compile with.
+func checkRuntime(tree *Tree, data Data) error {
+	_, file, err := readGoMod(tree)
+	if err != nil {
+		return err
+	}
+	for _, r := range file.Require {
+		before := func(version string) bool {
+			return r.Mod.Path == runtimeModule && semver.Compare(r.Mod.Version, version) < 0
+		}
+		switch {
+		case before(oldestVersion):
+			return tooOld(r, "the scaffold", oldestVersion)
+		case data.Image.Ref != "" && before(imageVersion):
+			return tooOld(r, "the controller of an image", imageVersion)
+		case data.Webhook != (Webhook{}) && before(webhookVersion):
+			return tooOld(r, "the webhooks of the scaffold", webhookVersion)
+		}
 	}
 	return nil
 }

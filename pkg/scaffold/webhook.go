@@ -29,6 +29,9 @@ func CreateWebhook(tree *Tree, data Data, spokes []Spoke, existing []Webhooks, f
 	if err := checkModule(tree, data.Project.Repo); err != nil {
 		return nil, err
 	}
+	if err := checkRuntime(tree, data); err != nil {
+		return nil, err
+	}
 	if err := adapt(tree, &data); err != nil {
 		return nil, err
 	}
