@@ -169,9 +169,6 @@ func (a *app) edit(ctx context.Context, tree *scaffold.Tree, o editOptions) ([]s
 		}
 	}
 	if o.given["multigroup"] {
-		if config.MultiGroup() != o.multigroup && !o.noVerify {
-			a.progressf("loading the packages that the project imports")
-		}
 		if err := reshape.Regroup(ctx, tree, config, o.multigroup, options); err != nil {
 			return nil, err
 		}

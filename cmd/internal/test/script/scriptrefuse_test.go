@@ -49,6 +49,8 @@ func refuse(ts *testscript.TestScript, neg bool, args []string) {
 	if !regexp.MustCompile("(?m)" + args[1]).MatchString(stderr) {
 		ts.Fatalf("stderr does not match %s", args[1])
 	}
+	// Progress may come before the error.
+	stderr = strings.TrimPrefix(stderr, "loading the packages that the project imports\n")
 	if !strings.HasPrefix(stderr, "error: ") || strings.Count(stderr, "error: ") != 1 {
 		ts.Fatalf("stderr is to hold one error, at its beginning")
 	}
