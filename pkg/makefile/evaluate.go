@@ -125,6 +125,9 @@ func (m *Makefile) Targets() []string {
 	})
 }
 
+// Value returns the value of a variable, empty if there is none.
+func (m *Makefile) Value(name string) string { return m.expand("$(" + name + ")") }
+
 // HasTarget reports whether a rule names a target.
 func (m *Makefile) HasTarget(name string) bool { return m.named[name] != nil }
 
