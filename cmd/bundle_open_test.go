@@ -80,9 +80,9 @@ func TestOpenBundle(t *testing.T) {
 	}
 	for arg, want := range map[string]string{
 		"":                    "give a folder or an image",
-		"bundel":              "'operon generate bundle' makes the folder of a bundle",
-		"./bundel.tar":        "there is no such folder, tarball or OCI layout",
-		"bundle/no":           "there is no such folder, tarball or OCI layout",
+		"bundel":              "path does not exist; 'operon generate bundle' writes a bundle",
+		"./bundel.tar":        "path does not exist",
+		"bundle/no":           "path does not exist",
 		"bundle.tar:v2":       "holds no image v2; it has: op:v1",
 		"registry.test/op:v1": "registry.test: the registry cannot be reached",
 	} {

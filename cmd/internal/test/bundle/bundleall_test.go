@@ -236,11 +236,11 @@ func TestBundleAllRefuses(t *testing.T) {
 	t.Parallel()
 	p := newWholeProject(t, "memcached-operator")
 	code, _, errOut := p.unchanged(t, "bundle", "--version", "v1", "--image", "Not An Image", "--replaces", "Bad Name", "--skip-range", "often",
-		"--channels", "a b", "--output-dir", "../out", "--registry-mirror", "x", "--provider-url", "nowhere", "--prefer", "neither")
+		"--channels", "a b", "--registry-mirror", "x", "--provider-url", "nowhere", "--prefer", "neither")
 	if code != 2 {
 		t.Errorf("exit code %d", code)
 	}
-	for _, flag := range []string{"--version", "--image", "--replaces", "--skip-range", "--channels", "--output-dir", "--registry-mirror", "--provider-url", "--prefer"} {
+	for _, flag := range []string{"--version", "--image", "--replaces", "--skip-range", "--channels", "--registry-mirror", "--provider-url", "--prefer"} {
 		if strings.Count(errOut, flag+" \"") != 1 {
 			t.Errorf("%s is not named once:\n%s", flag, errOut)
 		}
