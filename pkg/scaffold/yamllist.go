@@ -153,7 +153,10 @@ func withoutEmptyEnv(content []byte) []byte {
 			continue
 		}
 		below := lines[i+1:]
-		next := slices.IndexFunc(below, func(line string) bool { return strings.TrimSpace(line) != "" })
+		next := slices.IndexFunc(below, func(line string) bool {
+			line = strings.TrimSpace(line)
+			return line != "" && !strings.HasPrefix(line, "#")
+		})
 		if next < 0 || len(indentation(below[next])) <= len(indentation(lines[i])) && !strings.HasPrefix(strings.TrimSpace(below[next]), "-") {
 			lines = slices.Delete(lines, i, i+1)
 		}
