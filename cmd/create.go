@@ -34,7 +34,7 @@ func newCreate(a *app) *cobra.Command {
 func addExternal(f *pflag.FlagSet, o *project.ResourceOptions) {
 	f.StringVar(&o.ExternalPath, "external-api-path", "", "import `path` of types that another module defines")
 	f.StringVar(&o.ExternalDomain, "external-api-domain", "", "`domain` of such an API's group")
-	f.StringVar(&o.ExternalModule, "external-api-module", "", "`module` that holds the types, with its version: path@v1.2.3")
+	f.StringVar(&o.ExternalModule, "external-api-module", "", "`module` that holds the types, path@v1.2.3 or path for the latest version")
 }
 
 // creation is what one of the create commands does in a tree.
