@@ -19,6 +19,8 @@ type apiOptions struct {
 	plugins []string
 	// make and manifests ask for generated code and manifests.
 	make, manifests bool
+	// ssa asks for apply configurations.
+	ssa bool
 }
 
 func newCreateAPI(a *app) *cobra.Command {
@@ -61,6 +63,7 @@ What --resource and --controller leave open is asked for.`,
 	f.BoolVar(&o.Force, "force", false, "overwrite the types and the controller of an API that exists")
 	f.BoolVar(&o.make, "make", true, "generate code and manifests afterwards")
 	f.BoolVar(&o.manifests, "manifests", true, "generate manifests afterwards; --make=false leaves out both")
+	f.BoolVar(&o.ssa, "ssa", false, "generate apply configurations of the types, and use server-side apply in the controller")
 	addExternal(f, &o.ResourceOptions)
 	f.StringVar(&o.image.Ref, "image", "", "`image` that the controller deploys")
 	f.StringVar(&o.image.Command, "image-container-command", "", "`command` of the container, its words separated by commas")
@@ -167,6 +170,12 @@ func (o *apiOptions) resolve(config *project.Config) (project.Resource, error) {
 	_, findings := project.CheckPlugins(o.plugins)
 	resource, wrong := project.ResolveResource(config, o.ResourceOptions)
 	findings = append(findings, wrong...)
+	if o.ssa && !o.API {
+		findings = append(findings, project.Finding{Field: "--ssa", Value: "true", Problem: "is for types that the command writes; leave out --resource=false, or the flag"})
+	}
+	if o.ssa && o.deployImage() {
+		findings = append(findings, project.Finding{Field: "--ssa", Value: "true", Problem: "is not supported with --image"})
+	}
 	if o.deployImage() {
 		if !o.API {
 			findings = append(findings, project.Finding{Field: "--image", Value: o.image.Ref, Problem: "comes with types whose spec says how to run it; leave out --resource=false, or the image"})
@@ -189,7 +198,7 @@ func (a *app) apiCreation(o apiOptions) creation {
 		load: loadOlderProject, resolve: o.resolve, module: o.ExternalModule, generate: o.parts(), edit: "edit the types and the controller",
 		write: func(tree *scaffold.Tree, config *project.Config, r project.Resource, header string) ([]string, error) {
 			data := a.apiData(config, r, header, apiParts{
-				api: o.API, controller: o.Controller, namespaced: o.Namespaced, controllerName: o.ControllerName, image: o.image,
+				api: o.API, controller: o.Controller, namespaced: o.Namespaced, controllerName: o.ControllerName, image: o.image, ssa: o.ssa,
 			})
 			report, err := scaffold.CreateAPI(tree, data, o.Force)
 			if err != nil {
@@ -217,6 +226,8 @@ func (o *apiOptions) parts() codegen.Generators {
 	switch {
 	case !o.make:
 		return 0
+	case !o.manifests && o.ssa:
+		return codegen.Object | codegen.ApplyConfiguration // the controller does not compile without
 	case !o.manifests:
 		return codegen.Object
 	}

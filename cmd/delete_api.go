@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/operon-sdk/operon/pkg/codegen"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/scaffold"
 )
@@ -132,7 +133,7 @@ func (a *app) deleteAPI(ctx context.Context, tree *scaffold.Tree, o deleteOption
 		return removal{
 			what: "the API", going: going, left: left, force: o.force, make: o.make, undone: undone,
 			clean: func(staying []project.Resource) error {
-				return a.dropGenerated(tree, config, going, staying, o.make, header)
+				return a.dropGenerated(ctx, tree, config, going, staying, o.make, header)
 			},
 		}, nil
 	})
@@ -145,7 +146,7 @@ func serves(data scaffold.Data, r project.Resource) bool {
 
 // dropGenerated takes generated files away that nothing makes any more, and the marker of the stored
 // version that a second version of the kind brought.
-func (a *app) dropGenerated(tree *scaffold.Tree, config *project.Config, going project.Resource, staying []project.Resource, make bool, header string) error {
+func (a *app) dropGenerated(ctx context.Context, tree *scaffold.Tree, config *project.Config, going project.Resource, staying []project.Resource, make bool, header string) error {
 	controllers := false
 	var versions []string
 	samePackage := false
@@ -183,6 +184,19 @@ func (a *app) dropGenerated(tree *scaffold.Tree, config *project.Config, going p
 	dir := strings.TrimPrefix(going.Path, config.Repo()+"/")
 	if !samePackage && !tree.Exists(path.Join(dir, "groupversion_info.go")) {
 		remove(tree, path.Join(dir, "zz_generated.deepcopy.go"))
+	}
+	if err := scaffold.DisableApply(tree, dir); err != nil {
+		return err
+	}
+	if make || !samePackage {
+		if err := scaffold.DropApply(tree, dir); err != nil {
+			return err
+		}
+	}
+	if make && samePackage { // other types may have apply configurations, too
+		if err := a.generate(ctx, tree, codegen.ApplyConfiguration); err != nil {
+			return err
+		}
 	}
 	slices.Sort(versions)
 	return scaffold.ForgetStorage(tree, going.Kind, versions)

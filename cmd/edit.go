@@ -172,6 +172,14 @@ func (a *app) edit(ctx context.Context, tree *scaffold.Tree, o editOptions) ([]s
 		if err := reshape.Regroup(ctx, tree, config, o.multigroup, options); err != nil {
 			return nil, err
 		}
+		for _, r := range config.Resources() {
+			if !r.HasAPI() {
+				continue
+			}
+			if err := scaffold.MoveApply(tree, config.Repo(), strings.TrimPrefix(r.Path, config.Repo()+"/")); err != nil {
+				return nil, err
+			}
+		}
 	}
 	if o.given["license"] || o.given["license-file"] || o.given["owner"] {
 		if headerFile == "" {

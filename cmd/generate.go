@@ -16,8 +16,8 @@ import (
 	"github.com/operon-sdk/operon/pkg/scaffold"
 )
 
-// manifestGenerators make what lies below config.
-const manifestGenerators = codegen.CRD | codegen.RBAC | codegen.Webhook
+// manifestGenerators make what lies below config, and apply configurations as the manifests target of Makefiles does.
+const manifestGenerators = codegen.CRD | codegen.RBAC | codegen.Webhook | codegen.ApplyConfiguration
 
 func newGenerate(a *app) *cobra.Command {
 	var check, watch bool
@@ -165,8 +165,18 @@ func (a *app) generate(ctx context.Context, tree *scaffold.Tree, what codegen.Ge
 	for _, warning := range result.Warnings {
 		a.progressf("warning: %s", warning)
 	}
+	for _, dir := range result.Applied {
+		if err := scaffold.DropApply(tree, dir); err != nil {
+			return err
+		}
+	}
 	for name, content := range result.Files {
 		tree.WriteFile(name, content, 0o644)
+	}
+	if len(result.Applied) > 0 { // the code imports modules that the project may not have imported before
+		if _, err := scaffold.UpdateRequirements(tree); err != nil {
+			return err
+		}
 	}
 	a.verbosef("generated code and manifests in %s", a.Now().Sub(start).Round(100*time.Microsecond))
 	return nil

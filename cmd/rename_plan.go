@@ -35,7 +35,7 @@ func (a *app) planRename(tree *scaffold.Tree, old, now *project.Config, header s
 	}
 	for i, was := range old.Resources() {
 		is := now.Resources()[i]
-		renamePackages(&p, old, now, was, is)
+		renamePackages(tree, &p, old, now, was, is)
 		for _, dir := range dirs {
 			if from := definition(dir, nameOf(was)); was.HasAPI() && from != definition(dir, nameOf(is)) {
 				p.Removed = append(p.Removed, from)
@@ -56,7 +56,7 @@ func (a *app) recorded(config *project.Config, header string) scaffold.Named {
 }
 
 // renamePackages adds what becomes of a resource's packages and generated files.
-func renamePackages(p *reshape.Renaming, old, now *project.Config, was, is project.Resource) {
+func renamePackages(tree *scaffold.Tree, p *reshape.Renaming, old, now *project.Config, was, is project.Resource) {
 	move := func(from, to, pkg, newPkg string) {
 		if from != to {
 			p.Folders[from] = to
@@ -66,8 +66,13 @@ func renamePackages(p *reshape.Renaming, old, now *project.Config, was, is proje
 		}
 	}
 	if from, own := strings.CutPrefix(was.Path, old.Repo()+"/"); own {
-		move(from, strings.TrimPrefix(is.Path, now.Repo()+"/"), was.Version, is.Version)
+		to := strings.TrimPrefix(is.Path, now.Repo()+"/")
+		move(from, to, was.Version, is.Version)
 		p.Aliases[from] = [2]string{was.ImportAlias(), is.ImportAlias()}
+		if apply := (scaffold.Resource{Package: from}).ApplyPackage(); tree.Exists(apply) {
+			move(apply, scaffold.Resource{Package: to}.ApplyPackage(), was.Version, is.Version)
+			p.Aliases[apply] = [2]string{was.ImportAlias() + "apply", is.ImportAlias() + "apply"}
+		}
 	}
 	folder := func(base string, r project.Resource, more ...string) string {
 		if old.MultiGroup() && r.Group != "" {

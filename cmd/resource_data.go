@@ -11,6 +11,8 @@ import (
 // apiParts say what create api writes of a resource.
 type apiParts struct {
 	api, controller, namespaced bool
+	// ssa asks for apply configurations of the types.
+	ssa bool
 	// controllerName is empty for the controller that has the kind's name.
 	controllerName string
 	// image is what the controller deploys, if anything.
@@ -50,6 +52,7 @@ func (a *app) apiData(config *project.Config, r project.Resource, header string,
 	}
 	data := a.resourceData(config, r, header)
 	data.Resource.API, data.Resource.Controller, data.Resource.Namespaced = parts.api, parts.controller, parts.namespaced
+	data.Resource.SSA = parts.ssa
 	data.Resource.ControllerName = controller
 	data.Resource.RuntimeName = r.ControllerName(controller, config.MultiGroup())
 	data.Resource.ControllerPackage = controllerPackage(config, r)

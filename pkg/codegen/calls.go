@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"sigs.k8s.io/controller-tools/pkg/applyconfiguration"
 	"sigs.k8s.io/controller-tools/pkg/crd"
 	"sigs.k8s.io/controller-tools/pkg/deepcopy"
 	"sigs.k8s.io/controller-tools/pkg/genall"
@@ -72,7 +73,7 @@ type task struct {
 
 // generatorKinds maps the names of generators to their bits.
 func generatorKinds() map[string]Generators {
-	return map[string]Generators{"object": Object, "crd": CRD, "rbac": RBAC, "webhook": Webhook, "schemapatch": schemaPatches, "applyconfiguration": applyConfigurations}
+	return map[string]Generators{"object": Object, "crd": CRD, "rbac": RBAC, "webhook": Webhook, "schemapatch": schemaPatches, "applyconfiguration": ApplyConfiguration}
 }
 
 // tasks parses the arguments of a call as controller-gen does.
@@ -194,10 +195,6 @@ func (g *generation) tasks() ([]*task, Findings, error) {
 			if t.kind&g.opts.Generators == 0 || t.discarded {
 				continue
 			}
-			if t.kind == applyConfigurations {
-				warnings = append(warnings, Finding{File: call.Source, Message: "applyconfiguration: not generated; run the project's own target for it"})
-				continue
-			}
 			if name, ok := g.outside(t); ok {
 				warnings = append(warnings, Finding{File: call.Source, Message: fmt.Sprintf("%s: not generated: directory %s is outside of the project", t.name, name)})
 				continue
@@ -313,6 +310,9 @@ func (g *generation) prepare(t *task) (warnings Findings, err error) {
 		t.generator = generator
 	case webhook.Generator:
 		set(&generator.HeaderFile, &generator.Year)
+		t.generator = generator
+	case applyconfiguration.Generator:
+		set(&generator.HeaderFile, new(string))
 		t.generator = generator
 	case schemapatcher.Generator:
 		generator.ManifestsPath = g.project.abs(t.call.below(generator.ManifestsPath))

@@ -8,6 +8,10 @@ import (
 	"fmt"
 	"path"
 	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/tools/go/packages"
 )
 
 // Generators is a set of generators.
@@ -24,11 +28,13 @@ const (
 	// Webhook makes manifests.yaml of the webhook markers.
 	Webhook
 
-	applyConfigurations
+	// ApplyConfiguration makes apply configurations of the types whose markers ask for them.
+	ApplyConfiguration
+
 	schemaPatches
 
 	// All is every generator of a project.
-	All = Object | CRD | RBAC | Webhook
+	All = Object | CRD | RBAC | Webhook | ApplyConfiguration
 )
 
 // Options say what to generate. The zero value of a field means what its comment says.
@@ -64,6 +70,8 @@ type Result struct {
 	// Files holds the content of all generated files, by slash-separated paths relative to the root. Where
 	// there is nothing to generate there is no file.
 	Files map[string][]byte
+	// Applied are the directories of the packages whose types have apply configurations.
+	Applied []string
 	// Warnings are about markers that no generator reads, and about calls that cannot be reproduced.
 	Warnings []Finding
 }
@@ -91,7 +99,7 @@ func Generate(ctx context.Context, opts Options) (*Result, error) {
 	if parts, ok := g.store.get("results", whole); ok && len(parts) > 1 && g.holds(parts[0]) {
 		files := decodeFiles(parts[2:])
 		g.keepVersions(files)
-		return &Result{Warnings: append(warnings, decodeFindings(parts[1])...), Files: files}, nil
+		return newResult(files, append(warnings, decodeFindings(parts[1])...)), nil
 	}
 	result, witnesses, err := g.generate(ctx)
 	if err != nil {
@@ -104,6 +112,18 @@ func Generate(ctx context.Context, opts Options) (*Result, error) {
 	return result, nil
 }
 
+// newResult returns the result of files and warnings.
+func newResult(files map[string][]byte, warnings []Finding) *Result {
+	r := &Result{Files: files, Warnings: warnings}
+	for name := range files {
+		if dir, _, ok := strings.Cut(name, "/applyconfiguration/"); ok && !slices.Contains(r.Applied, dir) {
+			r.Applied = append(r.Applied, dir)
+		}
+	}
+	slices.Sort(r.Applied)
+	return r
+}
+
 // newGeneration completes options and reads the source of the project.
 func newGeneration(opts Options) (*generation, error) {
 	if opts.Calls == nil {
@@ -114,9 +134,6 @@ func newGeneration(opts Options) (*generation, error) {
 	}
 	if opts.Generators&CRD != 0 {
 		opts.Generators |= schemaPatches
-	}
-	if opts.Generators&Object != 0 {
-		opts.Generators |= applyConfigurations
 	}
 	if !filepath.IsAbs(opts.Root) {
 		return nil, fmt.Errorf("the module's root %q is not an absolute path", opts.Root)
@@ -175,7 +192,10 @@ func (g *generation) generate(ctx context.Context) (*Result, []byte, error) {
 	if result.Warnings, err = g.syntax.unknown(); err != nil {
 		return nil, nil, err
 	}
-	units := g.units()
+	units, err := g.units()
+	if err != nil {
+		return nil, nil, err
+	}
 	g.roots = g.packagesOf(units)
 	witnesses := map[string]string{}
 	var stale []*unit
@@ -187,6 +207,21 @@ func (g *generation) generate(ctx context.Context) (*Result, []byte, error) {
 			stale = append(stale, u)
 		}
 	}
+	for _, u := range stale {
+		if u.apply == "" {
+			continue
+		}
+		loaded, err := g.applyConfigurations(ctx, u)
+		if err != nil {
+			return nil, nil, err
+		}
+		dirs := map[string]string{}
+		visit(loaded, func(one *packages.Package) { g.witness(dirs, one) })
+		seen := encodeWitnesses(dirs)
+		addWitnesses(witnesses, seen)
+		g.store.put("units", u.key, append([][]byte{seen}, encodeFiles(u.files)...))
+	}
+	stale = slices.DeleteFunc(stale, func(u *unit) bool { return u.apply != "" })
 	if len(stale) > 0 {
 		loaded, err := g.types(ctx, stale)
 		if err != nil {
@@ -206,5 +241,5 @@ func (g *generation) generate(ctx context.Context) (*Result, []byte, error) {
 			result.Files[name] = content
 		}
 	}
-	return result, encodeWitnesses(witnesses), nil
+	return newResult(result.Files, result.Warnings), encodeWitnesses(witnesses), nil
 }

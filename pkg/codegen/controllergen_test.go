@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"maps"
+	"os"
 	"os/exec"
 	"strings"
 	"testing"
@@ -186,4 +188,32 @@ func TestControllerGenFails(t *testing.T) {
 			t.Errorf("%q: got %v\n%s", test.args, err, complaints)
 		}
 	}
+}
+
+// TestApplyConfigurations compares the apply configurations of Generate with those of controller-gen, and checks that files
+// which are not on disk yet take part.
+func TestApplyConfigurations(t *testing.T) {
+	t.Parallel()
+	theirs, ours := fixture(t, "nested"), fixture(t, "nested")
+	edits := func(dir string) {
+		edit(t, dir, "api/v1/root_types.go", "// +kubebuilder:object:root=true\n", "// +genclient\n// +kubebuilder:ac:generate=true\n// +kubebuilder:object:root=true\n")
+		edit(t, dir, "api/v1/root_types.go", "// +groupName", "// +kubebuilder:ac:generate=true\n// +groupName")
+	}
+	edits(theirs)
+	if _, complaints, ok := callPeer(t, theirs, "applyconfiguration:headerFile=hack/boilerplate.go.txt", "paths=./api/..."); !ok {
+		t.Fatal(complaints)
+	}
+	edited := read(t, theirs, "api/v1/root_types.go")
+	want := tree(t, theirs)
+	maps.DeleteFunc(want, func(name string, _ []byte) bool { return !strings.HasPrefix(name, "api/v1/applyconfiguration/") })
+	result, err := Generate(t.Context(), Options{
+		Root: ours, Generators: ApplyConfiguration, Calls: []Call{{Args: []string{"applyconfiguration:headerFile=hack/boilerplate.go.txt", "paths=./api/..."}}}, Env: os.Environ(), Overlay: map[string][]byte{"api/v1/root_types.go": []byte(edited)},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(want) < 3 {
+		t.Fatalf("controller-gen made %d files", len(want))
+	}
+	sameFiles(t, "the apply configurations", result.Files, want)
 }

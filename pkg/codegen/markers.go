@@ -31,7 +31,7 @@ func (g Generators) registry() (*markers.Registry, error) {
 		{g&(CRD|schemaPatches) != 0, crd.Generator{}},
 		{g&RBAC != 0, rbac.Generator{}},
 		{g&Webhook != 0, webhook.Generator{}},
-		{g&applyConfigurations != 0, applyconfiguration.Generator{}},
+		{g&ApplyConfiguration != 0, applyconfiguration.Generator{}},
 	} {
 		if !one.on {
 			continue
@@ -70,7 +70,7 @@ func (s *syntax) comments(one *parsed, each func(at token.Pos, text string)) {
 
 // unknown finds the markers that nothing reads.
 func (s *syntax) unknown() (Findings, error) {
-	known, err := (Object | CRD | RBAC | Webhook | applyConfigurations).registry()
+	known, err := All.registry()
 	if err != nil {
 		return nil, err
 	}

@@ -10,10 +10,12 @@ import (
 	"sigs.k8s.io/controller-tools/pkg/loader"
 )
 
-// unit is what is generated from types in one go: the copy methods of a package or the CRDs of a group.
+// unit is what is generated from types in one go: the copy methods or the apply configurations of a package, or the
+// CRDs of a group.
 type unit struct {
 	task  *task
-	group string    // of CRDs
+	group string    // of CRDs and apply configurations
+	apply string    // the directory of apply configurations
 	roots []*parsed // the packages that the unit is made of
 	copy  bool      // the unit is the copy methods of a package
 	key   digest
@@ -21,7 +23,7 @@ type unit struct {
 }
 
 // units divides what is to be generated from types.
-func (g *generation) units() []*unit {
+func (g *generation) units() ([]*unit, error) {
 	var units []*unit
 	for _, t := range g.all {
 		roots := g.syntax.rootsOf(t)
@@ -32,13 +34,23 @@ func (g *generation) units() []*unit {
 					units = append(units, g.unit(&unit{task: t, copy: true, roots: []*parsed{one}}))
 				}
 			}
+		case ApplyConfiguration:
+			for _, one := range roots {
+				dir, err := g.syntax.applyDir(one)
+				if err != nil {
+					return nil, err
+				}
+				if dir != "" {
+					units = append(units, g.unit(&unit{task: t, group: one.group, apply: dir, roots: []*parsed{one}}))
+				}
+			}
 		case CRD:
 			units = append(units, g.groups(t, roots)...)
 		case schemaPatches:
 			units = append(units, g.unit(&unit{task: t, roots: roots}))
 		}
 	}
-	return units
+	return units, nil
 }
 
 // groups returns a unit for each API group among the roots of a task.

@@ -168,7 +168,7 @@ func (x *renamer) moves() error {
 
 // moved is where a file goes with the folder that it is in.
 func (x *renamer) moved(name string) string {
-	for _, from := range sorted(x.Folders) {
+	for _, from := range slices.Backward(sorted(x.Folders)) { // the innermost one decides
 		if rest, in := strings.CutPrefix(name, from+"/"); in {
 			return path.Join(x.Folders[from], rest)
 		}

@@ -80,7 +80,7 @@ func (x *renamer) terms() (old, now []string) {
 // generated names the files that are made of others, and those with names of their own.
 func generated(name string) bool {
 	base := path.Base(name)
-	return strings.HasPrefix(base, "zz_generated.") || strings.HasPrefix(name, "config/crd/bases/") || name == "config/rbac/role.yaml" ||
+	return strings.HasPrefix(base, "zz_generated.") || strings.Contains(name, "/applyconfiguration/") || strings.HasPrefix(name, "config/crd/bases/") || name == "config/rbac/role.yaml" ||
 		name == "config/webhook/manifests.yaml" || name == "go.sum" || name == "PROJECT" || name == "bundle.Dockerfile"
 }
 

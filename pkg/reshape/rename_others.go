@@ -62,7 +62,7 @@ func (x *renamer) others(code map[string][]byte) error {
 
 // paths rewrites folders that moved and the module's path in a text that names such.
 func (x *renamer) paths(text []byte) []byte {
-	for _, from := range sorted(x.Folders) {
+	for _, from := range slices.Backward(sorted(x.Folders)) {
 		text = replacePath(text, `(^|[\s"'=,:(\[{^])`, x.m.imp(from), x.newImport(x.m.imp(from)))
 		text = replacePath(text, `(^|[\s"'=,:(\[{^]|\./)`, from, x.Folders[from])
 	}

@@ -41,6 +41,11 @@ func CreateAPI(tree *Tree, data Data, force bool) (*Report, error) {
 	}
 	if data.Resource.API {
 		enableCRDs(tree)
+		if data.Resource.SSA {
+			if err := enableApply(tree, data); err != nil {
+				return nil, err
+			}
+		}
 		if err := markStorage(tree, data); err != nil {
 			return nil, err
 		}

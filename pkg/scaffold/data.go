@@ -71,6 +71,9 @@ type Resource struct {
 	Core, External bool
 	// IrregularPlural tells that Plural is not what code generation would derive from Kind.
 	IrregularPlural bool
+	// SSA reports whether the types have apply configurations, which the controller uses for server-side apply, and
+	// SSAPackage whether some types of their package have.
+	SSA, SSAPackage bool
 	// LegacySchemeBuilder tells that the version's groupversion_info.go registers types through
 	// controller-runtime's deprecated scheme.Builder, as operator-sdk 1.42 and older peers write it.
 	LegacySchemeBuilder bool

@@ -70,6 +70,8 @@ func adapt(tree *Tree, data *Data) error {
 	} else {
 		data.Resource.LegacySchemeBuilder = err == nil && bytes.Contains(info, []byte("scheme.Builder{"))
 	}
+	data.Resource.SSA = data.Resource.SSA || hasApplyMarker(tree, path.Join(group, strings.ToLower(data.Resource.Kind)+"_types.go"))
+	data.Resource.SSAPackage = data.Resource.SSA || hasApplyMarker(tree, path.Join(group, "groupversion_info.go"))
 	if data.Image.Ref != "" {
 		data.Image.EnvVar = imageVariable(tree, *data)
 	}

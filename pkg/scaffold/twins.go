@@ -107,6 +107,7 @@ func adaptBoth(tree *Tree, was *Data, is Data) (Data, error) {
 	p.Paths, p.LegacyManifest = q.Paths, q.LegacyManifest
 	is.Resource.LegacySchemeBuilder = was.Resource.LegacySchemeBuilder
 	is.Resource.ControllerSuite, is.Resource.WebhookSuite = was.Resource.ControllerSuite, was.Resource.WebhookSuite
+	is.Resource.SSA, is.Resource.SSAPackage = was.Resource.SSA, was.Resource.SSAPackage
 	if was.Image.EnvVar != usual {
 		is.Image.EnvVar = was.Image.EnvVar // a name of the person's own stays
 	}
