@@ -1,0 +1,57 @@
+package controller
+
+import (
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	crewv1 "example.com/ssa-operator/api/v1"
+)
+
+var _ = Describe("Captain controller", func() {
+	var reconciler *CaptainReconciler
+
+	BeforeEach(func() {
+		reconciler = &CaptainReconciler{Client: k8sClient, Scheme: k8sClient.Scheme()}
+	})
+
+	It("ignores an object that is gone", func() {
+		key := types.NamespacedName{Namespace: "default", Name: "gone"}
+		result, err := reconciler.Reconcile(ctx, ctrl.Request{NamespacedName: key})
+		Expect(err).NotTo(HaveOccurred())
+		Expect(result).To(Equal(ctrl.Result{}))
+	})
+
+	It("reports in the status that it has acted on the object", func() {
+		obj := &crewv1.Captain{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "default", GenerateName: "test-"},
+		}
+		Expect(k8sClient.Create(ctx, obj)).To(Succeed())
+		DeferCleanup(func() {
+			Expect(client.IgnoreNotFound(k8sClient.Delete(ctx, obj))).To(Succeed())
+		})
+		key := client.ObjectKeyFromObject(obj)
+
+		_, err := reconciler.Reconcile(ctx, ctrl.Request{NamespacedName: key})
+		Expect(err).NotTo(HaveOccurred())
+
+		Expect(k8sClient.Get(ctx, key, obj)).To(Succeed())
+		condition := meta.FindStatusCondition(obj.Status.Conditions, "Available")
+		Expect(condition).NotTo(BeNil())
+		Expect(condition.Status).To(Equal(metav1.ConditionTrue))
+		Expect(condition.Reason).To(Equal("Reconciled"))
+		Expect(condition.ObservedGeneration).To(Equal(obj.Generation))
+
+		By("leaving the object alone when nothing has changed")
+		version := obj.ResourceVersion
+		_, err = reconciler.Reconcile(ctx, ctrl.Request{NamespacedName: key})
+		Expect(err).NotTo(HaveOccurred())
+		Expect(k8sClient.Get(ctx, key, obj)).To(Succeed())
+		Expect(obj.ResourceVersion).To(Equal(version))
+	})
+})

@@ -1,0 +1,91 @@
+package controller
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	crewv1 "example.com/ssa-operator/api/v1"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+	// +kubebuilder:scaffold:imports
+)
+
+// The specs of this package run on a real API server and etcd, which "make test" provides. No other part of
+// Kubernetes runs: a Deployment gets no pods, and nothing is garbage collected.
+
+var (
+	ctx       context.Context
+	cancel    context.CancelFunc
+	testEnv   *envtest.Environment
+	cfg       *rest.Config
+	k8sClient client.Client
+)
+
+// root is the way from this package to the project's root.
+var root = filepath.Join("..", "..")
+
+func TestControllers(t *testing.T) {
+	RegisterFailHandler(Fail)
+
+	RunSpecs(t, "Controller Suite")
+}
+
+var _ = BeforeSuite(func() {
+	logf.SetLogger(zap.New(zap.WriteTo(GinkgoWriter), zap.UseDevMode(true)))
+
+	ctx, cancel = context.WithCancel(context.Background())
+
+	var err error
+	err = crewv1.AddToScheme(scheme.Scheme)
+	Expect(err).NotTo(HaveOccurred())
+	// +kubebuilder:scaffold:scheme
+
+	By("starting the API server")
+	testEnv = &envtest.Environment{
+		CRDDirectoryPaths:     []string{filepath.Join(root, "config", "crd", "bases")},
+		ErrorIfCRDPathMissing: true,
+		BinaryAssetsDirectory: binaryAssets(),
+	}
+	cfg, err = testEnv.Start()
+	Expect(err).NotTo(HaveOccurred(), `the API server did not start; run the tests with "make test"`)
+	Expect(cfg).NotTo(BeNil())
+
+	k8sClient, err = client.New(cfg, client.Options{Scheme: scheme.Scheme})
+	Expect(err).NotTo(HaveOccurred())
+	Expect(k8sClient).NotTo(BeNil())
+})
+
+var _ = AfterSuite(func() {
+	By("stopping the API server")
+	cancel()
+	Eventually(func() error { return testEnv.Stop() }, time.Minute, time.Second).Should(Succeed())
+})
+
+// binaryAssets is the folder of the API server's binaries where KUBEBUILDER_ASSETS does not name one, as when
+// an editor runs the tests: the first folder in bin/k8s, or none.
+func binaryAssets() string {
+	if os.Getenv("KUBEBUILDER_ASSETS") != "" {
+		return ""
+	}
+	dir := filepath.Join(root, "bin", "k8s")
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return ""
+	}
+	for _, entry := range entries {
+		if entry.IsDir() {
+			return filepath.Join(dir, entry.Name())
+		}
+	}
+	return ""
+}
