@@ -318,7 +318,7 @@ func TestCheckPlugins(t *testing.T) {
 		{"helm/v1", "helm projects are not supported", ""},
 		{"helm.sdk.operatorframework.io/v1", "helm projects are not supported", ""},
 		{"ansible", "ansible projects are not supported", ""},
-		{"grafana/v1-alpha", "the grafana plugin is not supported", ""},
+		{"grafana/v1-alpha", "the grafana plugin of kubebuilder is not supported", ""},
 		{"deploy-iamge/v1-alpha", "there is no such plugin", "deploy-image/v1-alpha"},
 		{"go4", "there is no such plugin", ""},
 		{"nonsense", "there is no such plugin", ""},
