@@ -312,7 +312,8 @@ func (g *generation) prepare(t *task) (warnings Findings, err error) {
 		set(&generator.HeaderFile, &generator.Year)
 		t.generator = generator
 	case applyconfiguration.Generator:
-		set(&generator.HeaderFile, new(string))
+		current := CurrentYear // which it writes for YEAR
+		set(&generator.HeaderFile, &current)
 		t.generator = generator
 	case schemapatcher.Generator:
 		generator.ManifestsPath = g.project.abs(t.call.below(generator.ManifestsPath))
