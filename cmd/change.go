@@ -192,7 +192,12 @@ func (a *app) projectHeader(tree *scaffold.Tree) (header, file string, err error
 	if err != nil {
 		return "", "", err
 	}
-	options := codegen.Options{Root: tree.Root(), Overlay: overlay(tree), Calls: found.Calls, Year: a.year(), Env: a.Environ}
+	return a.headerOf(tree, found.Calls)
+}
+
+// headerOf is projectHeader for a project whose calls of controller-gen are known.
+func (a *app) headerOf(tree *scaffold.Tree, found []codegen.Call) (header, file string, err error) {
+	options := codegen.Options{Root: tree.Root(), Overlay: overlay(tree), Calls: found, Year: a.year(), Env: a.Environ}
 	header, file, err = codegen.Header(options)
 	if err == nil && file == "" {
 		options.Calls = nil

@@ -123,14 +123,14 @@ func (a *app) watchGenerated(ctx context.Context, root string, what codegen.Gene
 // generate brings the generated files of a tree up to date. It downloads the modules that are missing for that.
 func (a *app) generate(ctx context.Context, tree *scaffold.Tree, what codegen.Generators) error {
 	start := a.Now()
-	if what&codegen.Object != 0 {
-		if _, err := a.boilerplate(tree); err != nil {
-			return err
-		}
-	}
 	found, err := calls.Find(tree)
 	if err != nil {
 		return err
+	}
+	if what&codegen.Object != 0 {
+		if _, _, err := a.headerOf(tree, found.Calls); err != nil {
+			return err
+		}
 	}
 	for _, note := range found.Notes {
 		a.progressf("note: %s", note)
