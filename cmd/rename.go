@@ -101,11 +101,11 @@ func (a *app) rename(ctx context.Context, tree *scaffold.Tree, r renaming) ([]st
 	if err := r.change(now); err != nil {
 		return nil, err
 	}
-	plan, err := a.planRename(tree, old, now, header)
+	dirs, err := crdDirs(tree)
 	if err != nil {
 		return nil, err
 	}
-	dirs, err := crdDirs(tree)
+	plan, err := a.planRename(tree, old, now, header, dirs)
 	if err != nil {
 		return nil, err
 	}

@@ -10,8 +10,8 @@ import (
 )
 
 // planRename works out what the names of now mean for a project that has those of old. The resources of both
-// are the same, in the same order.
-func (a *app) planRename(tree *scaffold.Tree, old, now *project.Config, header string) (reshape.Renaming, error) {
+// are the same, in the same order. dirs are the directories of its CRDs.
+func (a *app) planRename(tree *scaffold.Tree, old, now *project.Config, header string, dirs []string) (reshape.Renaming, error) {
 	twins, err := scaffold.Twins(tree, a.recorded(old, header), a.recorded(now, header))
 	if err != nil {
 		return reshape.Renaming{}, err
@@ -28,10 +28,6 @@ func (a *app) planRename(tree *scaffold.Tree, old, now *project.Config, header s
 			"bundle/manifests/" + was + ".clusterserviceversion.yaml": "bundle/manifests/" + is + ".clusterserviceversion.yaml",
 			".operon/bases/" + was + ".yaml":                          ".operon/bases/" + is + ".yaml",
 		}
-	}
-	dirs, err := crdDirs(tree)
-	if err != nil {
-		return reshape.Renaming{}, err
 	}
 	for i, was := range old.Resources() {
 		is := now.Resources()[i]
