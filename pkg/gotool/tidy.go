@@ -23,14 +23,19 @@ func (g Go) Tidy(ctx context.Context, tree *scaffold.Tree) error {
 		return err
 	}
 	defer w.remove()
-	_, err = g.Run(ctx, Command{
-		Dir: tree.Root(), Mod: w.mod["go.mod"], Variables: []string{"GOWORK=off"}, before: w.writeMod,
-		Args: []string{"mod", "tidy", "-modfile=" + w.file("go.mod"), w.overlay()},
-	})
-	if err != nil {
+	if err := g.mod(ctx, tree, w, "tidy"); err != nil {
 		return err
 	}
 	return w.readMod()
+}
+
+// mod runs a subcommand of go mod in a workspace of the tree.
+func (g Go) mod(ctx context.Context, tree *scaffold.Tree, w *workspace, args ...string) error {
+	_, err := g.Run(ctx, Command{
+		Dir: tree.Root(), Mod: w.mod["go.mod"], Variables: []string{"GOWORK=off"}, before: w.writeMod,
+		Args: slices.Concat([]string{"mod"}, args, []string{"-modfile=" + w.file("go.mod"), w.overlay()}),
+	})
+	return err
 }
 
 // Get adds what a package or module needs to the go.mod of a tree, as go get does: path@version, or a path for the latest

@@ -18,11 +18,7 @@ func (g Go) Vendor(ctx context.Context, tree *scaffold.Tree) error {
 		return err
 	}
 	defer w.remove()
-	_, err = g.Run(ctx, Command{
-		Dir: tree.Root(), Mod: w.mod["go.mod"], Variables: []string{"GOWORK=off"}, before: w.writeMod,
-		Args: []string{"mod", "vendor", "-o=" + w.file("vendor"), "-modfile=" + w.file("go.mod"), w.overlay()},
-	})
-	if err != nil {
+	if err := g.mod(ctx, tree, w, "vendor", "-o="+w.file("vendor")); err != nil {
 		return err
 	}
 	left, err := tree.Walk("vendor", nil)
