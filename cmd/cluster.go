@@ -36,11 +36,11 @@ func (a *app) kubeconfigFiles(given string) (files []namedFile, home bool) {
 		}
 		return files, false
 	}
-	folder := a.Getenv("HOME")
-	if folder == "" {
-		folder = a.Getenv("USERPROFILE")
+	dir := a.Getenv("HOME")
+	if dir == "" {
+		dir = a.Getenv("USERPROFILE")
 	}
-	return []namedFile{{filepath.Join(folder, ".kube", "config"), "~/.kube/config"}}, true
+	return []namedFile{{filepath.Join(dir, ".kube", "config"), "~/.kube/config"}}, true
 }
 
 // podFolder is where a cluster puts the files of a pod's service account.
