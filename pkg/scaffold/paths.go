@@ -163,7 +163,7 @@ func findControllers(tree *Tree, p Project) string {
 		if !own || !declaresController(tree, dir) {
 			continue
 		}
-		if p.MultiGroup && isWord(path.Base(path.Dir(dir)), "controller", "controllers") {
+		if p.MultiGroup && slices.Contains([]string{"controller", "controllers"}, path.Base(path.Dir(dir))) {
 			dir = path.Dir(dir)
 		}
 		if !slices.Contains(dirs, dir) {
@@ -175,8 +175,6 @@ func findControllers(tree *Tree, p Project) string {
 	}
 	return dirs[0]
 }
-
-func isWord(word string, words ...string) bool { return slices.Contains(words, word) }
 
 // declaresController reports whether a Go file of a directory sets a controller up.
 func declaresController(tree *Tree, dir string) bool {
