@@ -135,8 +135,8 @@ func (c Call) errorf(format string, args ...any) error {
 }
 
 var (
-	trivialVersions       = regexp.MustCompile(`([:,])trivialVersions(=\w+)?(,|$)`)
-	preserveUnknownFields = regexp.MustCompile(`([:,])preserveUnknownFields=`)
+	trivialVersions       = regexp.MustCompile(`([:,]) *trivialVersions(=\w+)?(,|$)`)
+	preserveUnknownFields = regexp.MustCompile(`([:,]) *preserveUnknownFields=`)
 )
 
 // modernOption translates the options of CRDs that controller-gen had before version 0.9: trivialVersions has no meaning
