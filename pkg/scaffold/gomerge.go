@@ -56,6 +56,7 @@ func mergeRequirements(have, want []byte) ([]byte, error) {
 	for _, r := range mine.Require {
 		required[r.Mod.Path] = r
 	}
+	raiseStaging(mine, scaffold)
 	all := append([]*modfile.Require(nil), mine.Require...)
 	for _, r := range scaffold.Require {
 		old, ok := required[r.Mod.Path]
@@ -73,6 +74,21 @@ func mergeRequirements(have, want []byte) ([]byte, error) {
 		return nil, fmt.Errorf("formatting go.mod: %w", err)
 	}
 	return out, nil
+}
+
+// raiseStaging gives other modules of Kubernetes that have the minor version of k8s.io/api the version that want has of it:
+// they are released together, and one does not compile with another version of the others.
+func raiseStaging(have, want *modfile.File) {
+	const api = "k8s.io/api"
+	old, current := versions(have)[api], versions(want)[api]
+	if semver.Compare(old, current) >= 0 {
+		return
+	}
+	for _, r := range have.Require {
+		if strings.HasPrefix(r.Mod.Path, "k8s.io/") && semver.MajorMinor(r.Mod.Version) == semver.MajorMinor(old) && semver.Compare(r.Mod.Version, current) < 0 {
+			r.Mod.Version = current
+		}
+	}
 }
 
 // goSemver turns a go directive (1.26, 1.26.0, 1.26rc1) into something semver can compare.

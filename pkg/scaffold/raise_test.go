@@ -31,6 +31,10 @@ func TestRaise(t *testing.T) {
 		{"used", "github.com/onsi/ginkgo v1.12.1\n\tk8s.io/api v0.18.6", `import "github.com/onsi/ginkgo"`,
 			strings.Replace(raisedMod, "require (\n", "require (\n\tgithub.com/onsi/ginkgo v1.12.1\n", 1), false},
 		{"later major version", "github.com/onsi/ginkgo v1.12.1\n\tk8s.io/api v0.18.6", `import "github.com/onsi/ginkgo/v2"`, raisedMod, true},
+		{"staging", "k8s.io/api v0.36.3\n\tk8s.io/component-helpers v0.36.2\n\tk8s.io/other v0.35.0", `import (
+	_ "k8s.io/component-helpers/resource"
+	_ "k8s.io/other"
+)`, strings.Replace(raisedMod, "0.37.2\n", "0.37.2\n\tk8s.io/component-helpers v0.37.2\n\tk8s.io/other v0.35.0\n", 1), false},
 		{"later", "k8s.io/api v0.38.0", "", strings.Replace(raisedMod, "0.37.2", "0.38.0", 1), false},
 	} {
 		tree := modTree(map[string]string{
