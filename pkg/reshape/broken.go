@@ -57,6 +57,16 @@ func Check(ctx context.Context, tree *scaffold.Tree, g gotool.Go) (codegen.Findi
 	return slices.DeleteFunc(check(m, libs), isGenerated), nil
 }
 
+// Compiles reports whether the code of a tree compiles on its own terms. It does as long as nothing is known to the
+// contrary: modules may be missing from the module cache.
+func Compiles(ctx context.Context, tree *scaffold.Tree, g gotool.Go) bool {
+	findings, err := Check(ctx, tree, g)
+	return err != nil || !slices.ContainsFunc(findings, func(f codegen.Finding) bool { return !strings.HasPrefix(f.Message, importProblem) })
+}
+
+// importProblem begins the messages of go/types about imports that cannot be loaded.
+const importProblem = "could not import "
+
 func isGenerated(f codegen.Finding) bool {
 	return strings.HasPrefix(path.Base(f.File), "zz_generated.")
 }

@@ -29,8 +29,10 @@ func opener(src []byte) func(string) (io.ReadCloser, error) {
 // libraries are the packages that a project imports from elsewhere, as the compiler exports them.
 type libraries struct {
 	exports map[string]string
-	loaded  map[string]*types.Package
-	fset    *token.FileSet
+	// broken holds the module and version of packages that do not compile, or import others that do not.
+	broken map[string]string
+	loaded map[string]*types.Package
+	fset   *token.FileSet
 }
 
 // listLibraries runs the go command to find the packages of other modules that modules import. It downloads and
@@ -47,11 +49,11 @@ func listLibraries(ctx context.Context, tree *scaffold.Tree, g gotool.Go, flags 
 			}
 		}
 	}
-	l := &libraries{exports: map[string]string{}, loaded: map[string]*types.Package{}, fset: token.NewFileSet()}
+	l := &libraries{exports: map[string]string{}, broken: map[string]string{}, loaded: map[string]*types.Package{}, fset: token.NewFileSet()}
 	if len(wanted) == 0 {
 		return l, nil
 	}
-	args := slices.Concat([]string{"list", "-e", "-export", "-json=ImportPath,Export,Error"}, flags, []string{"--"}, sorted(wanted))
+	args := slices.Concat([]string{"list", "-e", "-export", "-json=ImportPath,Export,Error,Module"}, flags, []string{"--"}, sorted(wanted))
 	mod, err := tree.ReadFile("go.mod")
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("reading go.mod: %w", err)
@@ -64,13 +66,19 @@ func listLibraries(ctx context.Context, tree *scaffold.Tree, g gotool.Go, flags 
 		return nil, err
 	}
 	for decoder := json.NewDecoder(bytes.NewReader(out)); ; {
-		var p struct{ ImportPath, Export string }
+		var p struct {
+			ImportPath, Export string
+			Module             struct{ Path, Version string }
+		}
 		if err := decoder.Decode(&p); errors.Is(err, io.EOF) {
 			break
 		} else if err != nil {
 			return nil, fmt.Errorf("reading the output of go list: %w", err)
 		}
 		l.exports[p.ImportPath] = p.Export
+		if p.Export == "" && p.Module.Version != "" {
+			l.broken[p.ImportPath] = p.Module.Path + "@" + p.Module.Version
+		}
 	}
 	return l, nil
 }
@@ -81,6 +89,9 @@ func (l *libraries) load(path string) (*types.Package, error) {
 		return p, nil
 	}
 	name := l.exports[path]
+	if module, ok := l.broken[path]; ok {
+		return nil, fmt.Errorf("%s does not compile with the versions in go.mod; require another version of it", module)
+	}
 	if name == "" {
 		return nil, errors.New("no module of go.mod provides it; run go mod tidy")
 	}
