@@ -37,11 +37,26 @@ func (a *app) resourceData(config *project.Config, r project.Resource, header st
 	data.Resource = scaffold.Resource{
 		Group: r.Group, Domain: r.Domain, QualifiedGroup: r.QualifiedGroup(),
 		Version: r.Version, Kind: r.Kind, Plural: r.Plural,
-		Package: r.Path, ImportAlias: r.ImportAlias(),
+		Package: r.Path, ImportAlias: importAlias(config, r),
 		Core: r.Core, External: r.External,
 		IrregularPlural: r.Plural != project.CRDPlural(r.Kind),
 	}
 	return data
+}
+
+// importAlias returns the name that Go files import the types of a resource by. Where PROJECT names packages of their own for
+// kinds of one group and version, all but the first get a name with their kind.
+func importAlias(config *project.Config, r project.Resource) string {
+	alias := r.ImportAlias()
+	for _, other := range config.Resources() {
+		if other.GVK == r.GVK {
+			break
+		}
+		if other.Path != "" && other.Path != r.Path && other.ImportAlias() == alias {
+			return r.FileStem() + r.Version
+		}
+	}
+	return alias
 }
 
 // apiData is the data of create api.
