@@ -128,7 +128,7 @@ func (a *app) checkEmpty(dir, given string) error {
 
 // generateAnew writes a project into an empty tree by its configuration.
 func (a *app) generateAnew(ctx context.Context, tree *scaffold.Tree, config *project.Config, header string) error {
-	if err := a.rescaffold(tree, config, header); err != nil {
+	if err := a.rescaffold(tree, config, header, true); err != nil {
 		return err
 	}
 	tree.WriteFile(project.FileName, config.Bytes(), 0o644)

@@ -81,7 +81,7 @@ func TestPathFlagsComplete(t *testing.T) {
 	}
 	visit(newRoot(&app{Env: &Env{Out: &bytes.Buffer{}, Err: &bytes.Buffer{}, FS: afero.NewMemMapFs()}, program: "operon"}))
 	for _, name := range []string{"license-file", "header-file", "kubeconfig", "input-dir", "output-dir", "kustomize-dir", "deploy-dir", "crds-dir", "apis-dir",
-		"metadata-file", "icon", "tarball", "oci-layout", "file", "config", "test-output", "alpha-select-external"} {
+		"metadata-file", "icon", "tarball", "oci-layout", "file", "config", "test-output", "alpha-select-external", "diff"} {
 		if !paths[name] {
 			t.Errorf("--%s is not marked as a path", name)
 		}

@@ -27,7 +27,7 @@ const (
 func house() map[string][]string {
 	return map[string][]string{
 		"":                    {"cmd", "pkg/startup"},
-		"cmd":                 {"pkg/project", "pkg/scaffold", "pkg/codegen", "pkg/codegen/calls", "pkg/gotool", "pkg/reshape", "pkg/manifest", "pkg/kube", "pkg/controlplane", "pkg/local", "pkg/bundle", "pkg/bundle/base", "pkg/bundle/catalog", "pkg/bundle/validate", "pkg/image", "pkg/olm", "pkg/scorecard", "pkg/upgrade", "pkg/modernize", "pkg/makefile"},
+		"cmd":                 {"pkg/project", "pkg/scaffold", "pkg/codegen", "pkg/codegen/calls", "pkg/gotool", "pkg/reshape", "pkg/manifest", "pkg/kube", "pkg/controlplane", "pkg/local", "pkg/bundle", "pkg/bundle/base", "pkg/bundle/catalog", "pkg/bundle/validate", "pkg/image", "pkg/olm", "pkg/scorecard", "pkg/upgrade", "pkg/merge", "pkg/modernize", "pkg/makefile"},
 		clitestRoom:           {"cmd", "pkg/controlplane", "pkg/kube", "pkg/manifest"},
 		"pkg/project":         {},
 		"pkg/scaffold":        {"templates"},
@@ -50,7 +50,8 @@ func house() map[string][]string {
 		"pkg/startup":         {},
 		"pkg/scorecard":       {"pkg/bundle", "pkg/bundle/validate", "pkg/kube"},
 		"pkg/textdiff":        {},
-		"pkg/upgrade":         {"pkg/scaffold", "pkg/textdiff"},
+		"pkg/merge":           {"pkg/textdiff"},
+		"pkg/upgrade":         {"pkg/manifest", "pkg/merge", "pkg/scaffold", "pkg/textdiff"},
 		"templates":           {},
 	}
 }

@@ -4,12 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/operon-sdk/operon/pkg/codegen"
 	"github.com/operon-sdk/operon/pkg/gotool"
+	"github.com/operon-sdk/operon/pkg/merge"
 	"github.com/operon-sdk/operon/pkg/modernize"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/reshape"
@@ -19,8 +23,8 @@ import (
 
 // upgradeOptions are the flags of upgrade.
 type upgradeOptions struct {
-	from, to, conflict string
-	check              bool
+	from, to, conflict, diff string
+	check, force             bool
 }
 
 // upgraded is what came of an upgrade.
@@ -30,6 +34,8 @@ type upgraded struct {
 	// untidy is what keeps go.mod from being tidied, nil if nothing does. broken is code that does not compile.
 	untidy *gotool.Error
 	broken codegen.Findings
+	// losses is what the project's kustomizations no longer build.
+	losses []upgrade.Loss
 	// notes are about code that a person has to look at, though it may compile.
 	notes []modernize.Note
 }
@@ -50,9 +56,15 @@ scaffolds today: Makefile, Dockerfile, main.go, manifests, workflows, end-to-end
 version and requirements of go.mod. Modules that are missing from the module cache are downloaded
 before anything is changed, unless --offline is given. No version control is needed.
 
-What the old scaffold wrote is told from what you wrote, line by line, and your lines stay. Types,
-controllers, webhooks and their tests are yours and keep every byte, but for calls that a new
-controller-runtime wants otherwise. A file that you removed does not come back.
+The release that scaffolded the project is identified by what its files state, and each file is merged
+against it: YAML by field and item, Go by statement, Makefiles by rule. What you changed, moved,
+removed, or commented in or out stays so. Types, controllers, webhooks and their tests are yours and
+keep every byte, but for calls that a new controller-runtime wants otherwise. Files in which a merge
+would be a guess stay as they are; --diff FILE shows how one differs from the current scaffold.
+
+Every kustomization that can be built before can be built afterwards; otherwise the manifests stay as
+they are. Code that compiles before compiles afterwards; otherwise nothing is changed, unless --force
+is given.
 
 Projects of the layouts go/v2 and go/v3 move to today's: main.go to cmd, controllers to
 internal/controller, apis to api, with the files of yours that are there. Imports, relative paths and
@@ -61,9 +73,9 @@ scripts follow in all of the module. PROJECT files of version 2 and 3-alpha are 
 Webhooks that are set up beside the types move to internal/webhook with their markers and tests. The
 types' own methods stay, and the new webhooks call them.
 
-Where you and the scaffold have changed the same lines, the file holds both, between conflict
-markers, and the command lists those files and fails; --conflict decides for one side instead.
-Running it again changes nothing.`,
+Where you and the scaffold have changed the same unit, such as a statement, the file holds both,
+between conflict markers, and the command lists those files and fails; --conflict decides for one
+side instead. Values, and rules that you wrote anew, simply stay yours. Running it again changes nothing.`,
 		Example: fmt.Sprintf(`  # What would be done, file by file; fails if that is anything, for CI:
   %[1]s upgrade --check
 
@@ -74,7 +86,10 @@ Running it again changes nothing.`,
   # Keep your lines wherever both have changed:
   %[1]s upgrade --conflict ours
 
-  # When the scaffold is not recognised:
+  # Compare a file of yours with the current scaffold:
+  %[1]s upgrade --diff config/manager/manager.yaml
+
+  # When the release that scaffolded the project is not identified:
   %[1]s upgrade --from operator-sdk-1.42`, a.program),
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return a.runUpgrade(c, o) },
@@ -85,6 +100,8 @@ Running it again changes nothing.`,
 	f.StringVar(&o.to, "to", "", "`version` of Operon to upgrade to; the one there is, is this program's")
 	f.BoolVar(&o.check, "check", false, "list what is behind, file by file, and write nothing; fail if there is anything")
 	f.StringVar(&o.conflict, "conflict", "", "`side` that decides conflicts: ours for the project's lines, theirs for the scaffold's")
+	f.StringVar(&o.diff, "diff", "", "print how a `file` of the project differs from the current scaffold, and change nothing")
+	f.BoolVar(&o.force, "force", false, "upgrade although kustomizations or code no longer build then")
 	completeValues(c, "conflict", "ours", "theirs")
 	completeValues(c, "from", "operator-sdk-1.42", "kubebuilder-4.15", "kubebuilder-3.15")
 	completeValues(c, "to", buildVersion().Version)
@@ -100,13 +117,21 @@ func (a *app) runUpgrade(c *cobra.Command, o upgradeOptions) error {
 	if err != nil {
 		return err
 	}
+	if o.diff != "" {
+		return a.diffScaffold(root, o.diff)
+	}
 	if o.check {
 		return a.checkUpgrade(c.Context(), root, known, o)
 	}
 	var result *upgraded
 	err = a.apply(c.Context(), root, func(tree *scaffold.Tree) error {
-		result, err = a.upgrade(c.Context(), tree, known, o)
-		return err
+		if result, err = a.upgrade(c.Context(), tree, known, o); err != nil {
+			return err
+		}
+		if len(result.broken) > 0 && !o.force && reshape.Compiles(c.Context(), scaffold.NewTree(a.FS, root), a.goTool()) {
+			return fmt.Errorf("with the new requirements, code of the project would not compile:\n%w\nnothing was changed; correct it, or upgrade with --force and correct it then", notInput{result.broken})
+		}
+		return nil
 	})
 	if err != nil {
 		return err
@@ -115,8 +140,8 @@ func (a *app) runUpgrade(c *cobra.Command, o upgradeOptions) error {
 }
 
 // scaffolds validates the flags together and gives the scaffolds that the project may come from.
-func (o *upgradeOptions) scaffolds() (*upgrade.Known, error) {
-	known, err := upgrade.ReadKnown()
+func (o *upgradeOptions) scaffolds() (*upgrade.Fingerprints, error) {
+	known, err := upgrade.ReadFingerprints()
 	if err != nil {
 		return nil, err
 	}
@@ -125,7 +150,7 @@ func (o *upgradeOptions) scaffolds() (*upgrade.Known, error) {
 		only := known.Named(o.from)
 		if only == nil {
 			var names []string
-			for _, s := range known.Scaffolds() {
+			for _, s := range known.Releases() {
 				names = append(names, s.Tool+"-"+s.Version)
 			}
 			findings = append(findings, project.Finding{Field: "--from", Value: o.from,
@@ -143,20 +168,24 @@ func (o *upgradeOptions) scaffolds() (*upgrade.Known, error) {
 	return known, findings.Err()
 }
 
-func conflictSides() map[string]upgrade.Side {
-	return map[string]upgrade.Side{"": upgrade.Neither, "ours": upgrade.Ours, "theirs": upgrade.Theirs}
+func conflictSides() map[string]merge.Side {
+	return map[string]merge.Side{"": merge.Markers, "ours": merge.Ours, "theirs": merge.Theirs}
 }
 
 // upgrade makes all changes in the tree, generated files included.
-func (a *app) upgrade(ctx context.Context, tree *scaffold.Tree, known *upgrade.Known, o upgradeOptions) (*upgraded, error) {
+func (a *app) upgrade(ctx context.Context, tree *scaffold.Tree, known *upgrade.Fingerprints, o upgradeOptions) (*upgraded, error) {
 	config, err := loadAnyProject(tree)
 	if err != nil {
+		return nil, err
+	}
+	if err := scaffold.CheckModule(tree, config.Repo()); err != nil {
 		return nil, err
 	}
 	header, err := a.boilerplate(tree)
 	if err != nil {
 		return nil, err
 	}
+	scaffoldedLayout, tool := layoutVersion(config), scaffoldTool(config)
 	layout, err := reshape.ToV4(tree, config)
 	if err != nil {
 		return nil, err
@@ -166,12 +195,27 @@ func (a *app) upgrade(ctx context.Context, tree *scaffold.Tree, known *upgrade.K
 	if err != nil {
 		return nil, err
 	}
-	result := &upgraded{notes: notes}
-	result.files, err = upgrade.Files(tree, today, upgrade.Options{
-		Names: scaffoldNames(config), Known: known, Side: conflictSides()[o.conflict], Label: "operon " + buildVersion().Version,
-	})
+	plain, err := a.plainFiles(config, header)
 	if err != nil {
 		return nil, err
+	}
+	result := &upgraded{notes: notes}
+	files := func(layout string) (*upgrade.Result, error) {
+		return upgrade.Files(tree, today, upgrade.Options{
+			Names: scaffoldNames(config), Fingerprints: known, CLIVersion: config.CLIVersion(), Tool: tool, Layout: layout,
+			Before: scaffold.NewTree(a.FS, tree.Root()), Stage: scaffoldStage(config), Plain: plain, Side: conflictSides()[o.conflict], Label: "operon " + buildVersion().Version,
+		})
+	}
+	if result.files, err = files(scaffoldedLayout); err != nil {
+		return nil, err
+	}
+	if result.files.Stayed {
+		// The manifests that stay are those of another release in the current layout. The next upgrade finds that one.
+		again, err := files(layoutVersion(config))
+		if err != nil {
+			return nil, err
+		}
+		result.files.Add(again)
 	}
 	if layout != nil {
 		if err := layout.Texts(); err != nil {
@@ -209,10 +253,48 @@ func (a *app) upgrade(ctx context.Context, tree *scaffold.Tree, known *upgrade.K
 			return nil, err
 		}
 	}
+	result.losses, err = upgrade.Verify(scaffold.NewTree(a.FS, tree.Root()), tree, result.files.Resolved)
+	if err != nil && !o.force {
+		return nil, fmt.Errorf("%w; nothing was changed, see %s upgrade --help for --force", err, a.program)
+	}
 	if changes, err = tree.Changes(); err == nil {
 		result.changes = tree.Paired(changes)
 	}
 	return result, err
+}
+
+// diffScaffold prints how a file differs from the one that the current scaffold writes for the project.
+func (a *app) diffScaffold(root, name string) error {
+	tree := scaffold.NewTree(a.FS, root)
+	config, err := loadAnyProject(tree)
+	if err != nil {
+		return err
+	}
+	header, err := a.boilerplate(tree)
+	if err != nil {
+		return err
+	}
+	if _, err := reshape.ToV4(tree, config); err != nil {
+		return err
+	}
+	current, err := a.todaysFiles(config, header)
+	if err != nil {
+		return err
+	}
+	given := name
+	if rel, err := filepath.Rel(root, a.absolute(name)); err == nil {
+		name = filepath.ToSlash(rel)
+	}
+	text, ok := current[name]
+	if !ok {
+		return project.Findings{{Field: "--diff", Value: given, Problem: "is not a file that the scaffold writes"}}.Err()
+	}
+	ours, err := tree.ReadFile(name)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("reading %s: %w", name, err)
+	}
+	_, err = io.WriteString(a.Out, scaffold.Diff([]scaffold.Change{{Path: name, Old: ours, New: text}}))
+	return err
 }
 
 // finishUpgrade checks the code against the new requirements and generates what follows from it.
@@ -253,13 +335,32 @@ func (a *app) tidy(ctx context.Context, tree *scaffold.Tree, result *upgraded) e
 
 // tellUpgrade says what is left to a person. Conflicts, broken code and an untidy go.mod make the command fail.
 func (a *app) tellUpgrade(result *upgraded) error {
+	kept := map[string][]string{} // by the reason
 	for _, f := range result.files.Files {
 		if f.State == upgrade.Kept {
-			a.progressf("kept as it is: %s %s", f.Name, f.Note)
+			kept[f.Note] = append(kept[f.Note], f.Name)
+		}
+	}
+	for _, f := range result.files.Files {
+		names := kept[f.Note]
+		why, together := strings.CutPrefix(f.Note, "stays, as ")
+		switch {
+		case f.State == upgrade.Kept && names[0] != f.Name:
+		case f.State == upgrade.Kept && together && len(names) > 1:
+			a.progressf("kept as they are: %s and %d more files, as %s", f.Name, len(names)-1, why)
+		case f.State == upgrade.Kept:
+			for _, name := range names {
+				a.progressf("kept as it is: %s %s", name, f.Note)
+			}
+		case len(f.Choices) > 0:
+			a.progressf("yours stays where the scaffold changed, too: %s: %s", f.Name, strings.Join(f.Choices, ", "))
 		}
 	}
 	for _, n := range result.notes {
 		a.progressf("%s", n)
+	}
+	for _, l := range result.losses {
+		a.progressf("%s", l)
 	}
 	conflicts := result.files.Conflicts()
 	if len(result.changes) == 0 && len(conflicts) == 0 {
@@ -295,7 +396,7 @@ type notInput struct{ findings codegen.Findings }
 func (e notInput) Error() string { return e.findings.Error() }
 
 // checkUpgrade prints what an upgrade would do with each file, and fails if that is anything.
-func (a *app) checkUpgrade(ctx context.Context, root string, known *upgrade.Known, o upgradeOptions) error {
+func (a *app) checkUpgrade(ctx context.Context, root string, known *upgrade.Fingerprints, o upgradeOptions) error {
 	if err := scaffold.Unfinished(a.FS, root); err != nil {
 		return err
 	}

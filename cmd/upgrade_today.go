@@ -15,14 +15,23 @@ import (
 // write today.
 func (a *app) todaysFiles(config *project.Config, header string) (map[string][]byte, error) {
 	tree := scaffold.NewTree(afero.NewMemMapFs(), "/")
-	if err := a.rescaffold(tree, config, header); err != nil {
+	if err := a.rescaffold(tree, config, header, true); err != nil {
 		return nil, err
 	}
 	return tree.Overlay(), nil
 }
 
-// rescaffold writes a project into an empty tree, by what its PROJECT file records.
-func (a *app) rescaffold(tree *scaffold.Tree, config *project.Config, header string) error {
+// plainFiles returns the files of the scaffold without the project's webhooks.
+func (a *app) plainFiles(config *project.Config, header string) (map[string][]byte, error) {
+	tree := scaffold.NewTree(afero.NewMemMapFs(), "/")
+	if err := a.rescaffold(tree, config, header, false); err != nil {
+		return nil, err
+	}
+	return tree.Overlay(), nil
+}
+
+// rescaffold writes a project into an empty tree, by what its PROJECT file records, with or without webhooks.
+func (a *app) rescaffold(tree *scaffold.Tree, config *project.Config, header string, webhooks bool) error {
 	if _, err := scaffold.Init(tree, a.projectData(config, header)); err != nil {
 		return err
 	}
@@ -32,6 +41,9 @@ func (a *app) rescaffold(tree *scaffold.Tree, config *project.Config, header str
 				return err
 			}
 		}
+	}
+	if !webhooks {
+		return nil
 	}
 	for _, r := range config.Resources() {
 		for _, w := range a.recordedWebhooks(config, r, header) {
@@ -70,6 +82,40 @@ func scaffoldNames(config *project.Config) upgrade.Names {
 		names.Resources = append(names.Resources, upgrade.Resource{Group: r.Group, Version: r.Version, Kind: r.Kind, Plural: r.Plural})
 	}
 	return names
+}
+
+// scaffoldTool returns the program that scaffolded a project, by the plugins in PROJECT.
+func scaffoldTool(config *project.Config) string {
+	if config.HasSDKPlugin() {
+		return "operator-sdk"
+	}
+	return "kubebuilder"
+}
+
+// layoutVersion returns the layout of a Go project without the plugin's name, such as go/v3.
+func layoutVersion(config *project.Config) string {
+	for _, plugin := range config.Layout() {
+		if name, version, ok := strings.Cut(plugin, "/"); ok && strings.HasSuffix(name, "go.kubebuilder.io") {
+			layout := "go/" + strings.TrimSuffix(version, "-alpha")
+			if config.ComponentConfig() {
+				layout += upgrade.ComponentConfig
+			}
+			return layout
+		}
+	}
+	return ""
+}
+
+// scaffoldStage returns how far a project has come.
+func scaffoldStage(config *project.Config) upgrade.Stage {
+	stage := upgrade.Initialized
+	for _, r := range config.Resources() {
+		stage = max(stage, upgrade.WithAPI)
+		if r.Webhooks != nil {
+			stage = upgrade.WithWebhooks
+		}
+	}
+	return stage
 }
 
 func uniqueSorted(names []string) []string {

@@ -191,6 +191,23 @@ func (c *Config) CLIVersion() string { return textOf(child(c.root, "cliVersion")
 // Layout is the chain of plugins that the project was made with.
 func (c *Config) Layout() []string { return textsOf(child(c.root, "layout")) }
 
+// ComponentConfig reports whether the manager reads its options from a file, as in layouts before LayoutGoV4.
+func (c *Config) ComponentConfig() bool { return truthOf(child(c.root, "componentConfig")) }
+
+// HasSDKPlugin reports whether PROJECT names a plugin of operator-sdk.
+func (c *Config) HasSDKPlugin() bool {
+	plugins := child(c.root, "plugins")
+	if plugins == nil || plugins.Kind != yaml.MappingNode {
+		return false
+	}
+	for i := 0; i < len(plugins.Content); i += 2 {
+		if strings.Contains(plugins.Content[i].Value, "sdk.operatorframework.io/") {
+			return true
+		}
+	}
+	return false
+}
+
 // MultiGroup tells that APIs live in api/<group>/<version>.
 func (c *Config) MultiGroup() bool { return truthOf(child(c.root, "multigroup")) }
 

@@ -14,7 +14,7 @@ import (
 // into the project: whole files first, then the inserts at markers, then go.mod. With force, files
 // of an earlier create are overwritten; without, they are a *ConflictError.
 func CreateAPI(tree *Tree, data Data, force bool) (*Report, error) {
-	if err := checkModule(tree, data.Project.Repo); err != nil {
+	if err := CheckModule(tree, data.Project.Repo); err != nil {
 		return nil, err
 	}
 	if err := checkRuntime(tree, data); err != nil {

@@ -66,8 +66,9 @@ func AddRequirement(tree *Tree, modulePath, version string) error {
 	return nil
 }
 
-// checkModule refuses a project whose files would import packages of another module than its own.
-func checkModule(tree *Tree, repo string) error {
+// CheckModule returns an error if go.mod is not that of a module with the path of PROJECT: files of the scaffold would
+// import packages of another module than its own.
+func CheckModule(tree *Tree, repo string) error {
 	_, file, err := readGoMod(tree)
 	if err != nil {
 		return err

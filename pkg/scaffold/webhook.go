@@ -26,7 +26,7 @@ type WebhookReport struct {
 // made of it stays. With force, what the scaffold declares for the asked kinds of webhooks is written again.
 // existing are the webhooks that the project has: end-to-end tests that they need as well are not added.
 func CreateWebhook(tree *Tree, data Data, spokes []Spoke, existing []Webhooks, force bool) (*WebhookReport, error) {
-	if err := checkModule(tree, data.Project.Repo); err != nil {
+	if err := CheckModule(tree, data.Project.Repo); err != nil {
 		return nil, err
 	}
 	if err := checkRuntime(tree, data); err != nil {

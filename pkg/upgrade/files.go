@@ -2,26 +2,19 @@ package upgrade
 
 import (
 	"path"
+	"slices"
 	"strings"
 )
 
-// Scaffolded tells whether a file is the scaffold's to keep current. All others are a person's from the moment
-// they are written, or are generated from what is.
+// Scaffolded reports whether a file is the scaffold's to keep current. All others are the user's from the moment they are
+// written, are generated, or belong to optional plugins.
 func Scaffolded(name string) bool {
 	switch name {
-	case "PROJECT", "go.mod", "go.sum", "hack/boilerplate.go.txt", "LICENSE", "config/rbac/role.yaml",
-		"config/webhook/manifests.yaml", "config/webhook/manifests.v1beta1.yaml", "bundle.Dockerfile", "cover.out":
-		return false
-	case "config/samples/kustomization.yaml":
+	case ".custom-gcl.yml", ".dockerignore", ".github/workflows/lint.yml", ".github/workflows/test-e2e.yml", ".github/workflows/test.yml",
+		".gitignore", ".golangci.yml", "AGENTS.md", "Dockerfile", "Makefile", "README.md", "cmd/main.go", "config/samples/kustomization.yaml":
 		return true
-	}
-	for _, folder := range []string{
-		"api/", "apis/", "controllers/", "internal/", "pkg/", "bundle/", "catalog/", "bin/", "dist/", "vendor/", ".git/", ".operon/",
-		"config/crd/bases/", "config/crd/patches/", "config/samples/", "config/manifests/bases/",
-	} {
-		if strings.HasPrefix(name, folder) {
-			return false
-		}
+	case "config/rbac/role.yaml", "config/webhook/manifests.yaml", "config/webhook/manifests.v1beta1.yaml":
+		return false
 	}
 	if path.Dir(name) == "config/rbac" {
 		for _, role := range []string{"_admin_role.yaml", "_editor_role.yaml", "_viewer_role.yaml"} {
@@ -30,8 +23,9 @@ func Scaffolded(name string) bool {
 			}
 		}
 	}
-	return true
+	return slices.Contains([]string{
+		".devcontainer", "config/certmanager", "config/crd", "config/default", "config/manager", "config/manifests", "config/network-policy",
+		"config/prometheus", "config/rbac", "config/scorecard", "config/scorecard/bases", "config/scorecard/patches", "config/webhook",
+		"test/e2e", "test/utils",
+	}, path.Dir(name))
 }
-
-// document tells that a file is prose, in which merging lines makes no sense: it is replaced or left alone.
-func document(name string) bool { return path.Ext(name) == ".md" }

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// Named leaves in the scaffolds that a name stands for, nil where it stands for none: operator-sdk-1.42.3,
-// kubebuilder-4.6, or a version alone, which is operator-sdk's from 1 to 2 and kubebuilder's from 3 on. A version
-// that is not known stands for the next one of the tool that is.
-func (k *Known) Named(name string) *Known {
+// Named returns the fingerprints of the release that a name stands for, or nil: operator-sdk-1.42.3, kubebuilder-4.6, or a
+// version alone, which is operator-sdk's below 3 and kubebuilder's from 3 on. A version without fingerprints stands for
+// the nearest older one of the program, or else the oldest.
+func (f *Fingerprints) Named(name string) *Fingerprints {
 	tool, version := "", name
 	for _, t := range []string{"operator-sdk", "kubebuilder"} {
 		if rest, ok := strings.CutPrefix(name, t); ok {
@@ -21,20 +21,21 @@ func (k *Known) Named(name string) *Known {
 	}
 	if tool == "" {
 		tool = "kubebuilder"
-		if later("3.0", version) {
+		if compareVersions(version, "3") < 0 {
 			tool = "operator-sdk"
 		}
 	}
+	limit := version + strings.Repeat(".99999", 2-strings.Count(version, ".")) // 4.6 includes its patch releases
 	nearest := ""
-	for _, s := range k.Scaffolds() { // the latest first
-		if s.Tool == tool && (nearest == "" || !later(version, s.Version)) {
-			nearest = s.Version
+	for _, r := range f.Releases() {
+		if r.Tool == tool && (nearest == "" || compareVersions(r.Version, limit) <= 0) {
+			nearest = r.Version
 		}
 	}
 	if nearest == "" {
 		return nil
 	}
-	return k.Only(func(s Scaffold) bool { return s.Tool == tool && s.Version == nearest })
+	return f.Only(func(r Release) bool { return r.Tool == tool && r.Version == nearest })
 }
 
 func isVersion(text string) bool {

@@ -1,87 +1,56 @@
 package upgrade
 
 import (
-	"fmt"
-	"path"
+	"maps"
 	"slices"
 	"strings"
 )
 
-// remove takes away files that today's scaffold does without, unless they were edited or are still named.
-func (u *upgrader) remove(plans []*plan) error {
-	plans = slices.DeleteFunc(plans, func(p *plan) bool {
-		_, carried := u.carried[p.name]
-		return u.result.From == (Scaffold{}) || p.like < minimum && !carried
-	})
-	for _, p := range plans {
-		p.m.infer(p.base, p.pairs)
+// remove removes files that the current scaffold no longer has, unless they were edited or a kustomization names them.
+func (u *upgrader) remove() error {
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(u.ours)) {
+		_, carried := u.carried[name]
+		if u.theirs[name] == nil && (carried || u.baseOf(name) != nil) {
+			names = append(names, name)
+		}
 	}
-	// What names a file may go too, and then it goes as well.
+	// A kustomization that names others may go, too, and then these go as well.
+	gone := map[string]bool{}
 	for again := true; again; {
 		again = false
-		for _, p := range plans {
-			left, carried := u.carried[p.name]
-			if p.gone || len(left) > 0 || u.edited(p) && !carried {
+		for _, name := range names {
+			left, carried := u.carried[name]
+			if gone[name] || len(left) > 0 || !carried && !u.unedited(name) {
 				continue
 			}
-			user, err := u.namedBy(p.name)
+			user, err := u.namedBy(name)
 			if err != nil {
 				return err
 			}
 			if user == "" {
-				u.tree.Remove(p.name)
-				u.add(p, Removed, "")
-				p.gone, again = true, true
+				u.tree.Remove(name)
+				u.add(name, Removed, "")
+				gone[name], again = true, true
 			}
 		}
 	}
-	for _, p := range plans {
-		if p.gone {
+	for _, name := range names {
+		if gone[name] {
 			continue
 		}
-		user, err := u.namedBy(p.name)
-		left := u.carried[p.name]
+		user, err := u.namedBy(name)
+		left := u.carried[name]
 		switch {
 		case err != nil:
 			return err
 		case len(left) > 0:
-			u.add(p, Kept, "sets "+strings.Join(left, ", ")+"; today's manager is not given these by the scaffold")
-		case u.edited(p):
-			u.add(p, Kept, "was edited; today's scaffold does without it")
+			u.add(name, Kept, "sets "+strings.Join(left, ", ")+"; the scaffold no longer gives these to the manager")
+		case !u.unedited(name):
+			u.add(name, Kept, "was edited; no longer part of the scaffold")
 		default:
-			u.add(p, Kept, user+" names it; today's scaffold does without it")
+			u.add(name, Kept, user+" names it; no longer part of the scaffold")
 		}
 	}
 	return nil
-}
-
-// namedBy finds a kustomization that still names a file.
-func (u *upgrader) namedBy(name string) (string, error) {
-	if path.Ext(name) != ".yaml" {
-		return "", nil
-	}
-	if path.Base(name) == "kustomization.yaml" {
-		name = path.Dir(name) // by its folder
-	}
-	names, err := u.tree.Walk("config", nil)
-	if err != nil {
-		return "", err
-	}
-	for _, other := range names {
-		if path.Base(other) != "kustomization.yaml" {
-			continue
-		}
-		text, err := u.tree.ReadFile(other)
-		if err != nil {
-			return "", fmt.Errorf("reading %s: %w", other, err)
-		}
-		for line := range strings.Lines(string(text)) {
-			entry := strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(line), "- "))
-			entry = strings.TrimSpace(strings.TrimPrefix(entry, "path:"))
-			if entry != "" && entry[0] != '#' && path.Join(path.Dir(other), strings.Trim(entry, `"'`)) == name {
-				return other, nil
-			}
-		}
-	}
-	return "", nil
 }

@@ -16,6 +16,7 @@ const (
 	kustomizationFile = "config/default/kustomization.yaml"
 	managerFile       = "config/manager/manager.yaml"
 	mainFile          = "cmd/main.go"
+	metricsPatch      = "config/default/manager_metrics_patch.yaml"
 	proxyPatch        = "config/default/manager_auth_proxy_patch.yaml"
 	optionsPatch      = "config/default/manager_config_patch.yaml"
 	optionsFile       = "config/manager/controller_manager_config.yaml"
@@ -23,8 +24,11 @@ const (
 
 // settings carries what a person has set in such files into today's manifest and program.
 func (u *upgrader) settings() error {
-	if u.today[managerFile] == nil || u.today[mainFile] == nil {
+	if u.theirs[managerFile] == nil || u.theirs[mainFile] == nil {
 		return nil
+	}
+	if u.displacing(metricsPatch) != "" && !bytes.Contains(u.ours[mainFile], []byte(`"metrics-secure"`)) {
+		u.inMain(`"metrics-secure", true,`, `"metrics-secure", false,`) // the user's proxy asks for metrics without TLS
 	}
 	proxy, err := u.patched(proxyPatch)
 	if err != nil {
@@ -113,14 +117,14 @@ func (u *upgrader) argument(arg string) {
 // addArgument adds an argument to today's.
 func (u *upgrader) addArgument(arg string) {
 	const last = "        - --health-probe-bind-address="
-	text := string(u.today[managerFile])
+	text := string(u.theirs[managerFile])
 	if at := strings.Index(text, last); at >= 0 {
 		end := at + strings.IndexByte(text[at:], '\n') + 1
 		quoted := arg
 		if strings.ContainsAny(arg, " #:{}[]&*!|>'\"%@`,") {
 			quoted = strconv.Quote(arg)
 		}
-		u.today[managerFile] = []byte(text[:end] + "        - " + quoted + "\n" + text[end:])
+		u.theirs[managerFile] = []byte(text[:end] + "        - " + quoted + "\n" + text[end:])
 	}
 }
 
@@ -139,8 +143,8 @@ func (u *upgrader) probes(address string) bool {
 	if _, err := strconv.Atoi(address[at+1:]); at < 0 || err != nil {
 		return false
 	}
-	text := bytes.Replace(u.today[managerFile], []byte("--health-probe-bind-address=:8081"), []byte("--health-probe-bind-address="+address), 1)
-	u.today[managerFile] = bytes.Replace(text, []byte("- containerPort: 8081\n"), []byte("- containerPort: "+address[at+1:]+"\n"), 1)
+	text := bytes.Replace(u.theirs[managerFile], []byte("--health-probe-bind-address=:8081"), []byte("--health-probe-bind-address="+address), 1)
+	u.theirs[managerFile] = bytes.Replace(text, []byte("- containerPort: 8081\n"), []byte("- containerPort: "+address[at+1:]+"\n"), 1)
 	return true
 }
 
@@ -175,7 +179,7 @@ func (u *upgrader) options(options map[string]any) {
 		return false
 	})
 	if !elected {
-		u.today[managerFile] = bytes.Replace(u.today[managerFile], []byte("        - --leader-elect\n"), nil, 1)
+		u.theirs[managerFile] = bytes.Replace(u.theirs[managerFile], []byte("        - --leader-elect\n"), nil, 1)
 	}
 	for key := range options {
 		if !slices.Contains([]string{"apiVersion", "kind", "metadata", "health", "metrics", "webhook", "leaderElection"}, key) {
@@ -188,23 +192,43 @@ func (u *upgrader) options(options map[string]any) {
 
 // inMain replaces a part of today's program.
 func (u *upgrader) inMain(old, text string) bool {
-	if !bytes.Contains(u.today[mainFile], []byte(old)) {
+	if !bytes.Contains(u.theirs[mainFile], []byte(old)) {
 		return false
 	}
-	u.today[mainFile] = bytes.Replace(u.today[mainFile], []byte(old), []byte(text), 1)
+	u.theirs[mainFile] = bytes.Replace(u.theirs[mainFile], []byte(old), []byte(text), 1)
 	return true
 }
 
 // lease sets the name of the lease that leaders hold.
 func (u *upgrader) lease(name string) bool {
 	const key = "LeaderElectionID:"
-	text := string(u.today[mainFile])
+	text := string(u.theirs[mainFile])
 	at := strings.Index(text, key)
 	if at < 0 {
 		return false
 	}
 	from := at + strings.IndexByte(text[at:], '"')
 	to := from + strings.IndexByte(text[from:], '\n')
-	u.today[mainFile] = []byte(text[:from] + strconv.Quote(name) + "," + text[to:])
+	u.theirs[mainFile] = []byte(text[:from] + strconv.Quote(name) + "," + text[to:])
 	return true
+}
+
+// valueOf returns the scalar value of a mapping's key, or "".
+func valueOf(mapping *yaml.Node, key string) string {
+	if at := keyIn(mapping, key); at >= 0 && mapping.Content[at+1].Kind == yaml.ScalarNode {
+		return mapping.Content[at+1].Value
+	}
+	return ""
+}
+
+// keyIn returns the index of a mapping's key, or -1.
+func keyIn(mapping *yaml.Node, key string) int {
+	if mapping.Kind == yaml.MappingNode {
+		for i := 0; i+1 < len(mapping.Content); i += 2 {
+			if mapping.Content[i].Value == key {
+				return i
+			}
+		}
+	}
+	return -1
 }

@@ -1,5 +1,5 @@
-// Package upgrade brings what a scaffold wrote into a project up to today's: a three-way merge of what the old
-// scaffold wrote, what is there, and what today's writes. Old scaffolds are known by the hashes of their lines.
+// Package upgrade merges what the current scaffold writes into a project that an older one scaffolded. The release that
+// scaffolded it is identified by fingerprints, so that the user's text is distinguished from the scaffold's.
 package upgrade
 
 import (
@@ -12,23 +12,23 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/operon-sdk/operon/pkg/merge"
 	"github.com/operon-sdk/operon/pkg/scaffold"
-	"github.com/operon-sdk/operon/pkg/textdiff"
 )
 
-// State says what an upgrade does with a file.
+// State is what an upgrade does with a file.
 type State int
 
 const (
 	// Created and Removed are files that only one of the scaffolds has.
 	Created State = iota
 	Removed
-	// Replaced is one that nobody has edited, Merged one with edits that fit.
+	// Replaced is a file without edits, Merged one whose edits stay.
 	Replaced
 	Merged
-	// Conflicting holds places that both a person and the scaffold have changed.
+	// Conflicting is a file with units that both the user and the scaffold changed.
 	Conflicting
-	// Kept is left as it is though the scaffold has changed it; Note says why.
+	// Kept is a file that stays as it is though the scaffold changed it; Note says why.
 	Kept
 )
 
@@ -36,78 +36,108 @@ const (
 type File struct {
 	Name  string
 	State State
-	// Note says more, Conflicts how many places of the file are in conflict.
-	Note      string
+	Note  string
+	// Conflicts is the number of conflicts in the file.
 	Conflicts int
+	// Choices names the units of the file that both the user and the scaffold changed, and that stay as the user has them.
+	Choices []string
 }
 
-// Options say how to upgrade.
+// Options configure an upgrade.
 type Options struct {
 	Names Names
-	// Known are the scaffolds that may have made the project.
-	Known *Known
-	// Side decides conflicts, Label names today's scaffold in their markers.
-	Side  Side
+	// Fingerprints describe the releases that may have scaffolded the project. CLIVersion is the one that PROJECT names.
+	Fingerprints *Fingerprints
+	CLIVersion   string
+	// Tool is the program whose plugins PROJECT names: kubebuilder or operator-sdk.
+	Tool string
+	// Layout is the layout that PROJECT names, such as go/v3, with ComponentConfig if PROJECT says so.
+	Layout string
+	// Before is the project as it is on disk.
+	Before *scaffold.Tree
+	// Stage is how far the project has come: scaffolds write more for projects with APIs and webhooks.
+	Stage Stage
+	// Plain holds the files of the current scaffold for the project without its webhooks. Entries of kustomizations that it
+	// has are for every project, others are options that the user switches on.
+	Plain map[string][]byte
+	// Side decides conflicts, Label names the current scaffold in their markers.
+	Side  merge.Side
 	Label string
 }
 
-// Result is what came of an upgrade.
+// Result is what an upgrade did.
 type Result struct {
-	// From is the scaffold that the project is most like. Its zero value is today's own.
-	From  Scaffold
+	// From is the release that scaffolded the project. The zero value is this program.
+	From  Release
 	Files []File
+	// Stayed reports whether files of kustomizations stay as they are, as those would not work otherwise.
+	Stayed bool
+	// Resolved holds, for each file with conflicts that this upgrade marked, the text with all of them decided for ours.
+	Resolved map[string][]byte
 }
 
-// Conflicts lists the files that a person has to settle.
+// Conflicts lists the files with conflicts.
 func (r *Result) Conflicts() []File {
 	return slices.DeleteFunc(slices.Clone(r.Files), func(f File) bool { return f.State != Conflicting })
 }
 
-// minimum is the likeness from which a file counts as one that a scaffold wrote.
-const minimum = 0.5
+// Add adds what another upgrade did after this one.
+func (r *Result) Add(other *Result) {
+	maps.Copy(r.Resolved, other.Resolved)
+	for _, f := range other.Files {
+		switch i := slices.IndexFunc(r.Files, func(have File) bool { return have.Name == f.Name }); {
+		case i < 0:
+			r.Files = append(r.Files, f)
+		case f.State != Kept:
+			r.Files[i] = f
+		}
+	}
+	slices.SortFunc(r.Files, func(a, b File) int { return strings.Compare(a.Name, b.Name) })
+}
 
-// Files upgrades the scaffold's files in a tree to those of today. Nothing else is touched: neither a person's
-// code nor what is generated.
-func Files(tree *scaffold.Tree, today map[string][]byte, o Options) (*Result, error) {
+// Files upgrades the scaffold's files in a tree to the current ones. Other files, such as the user's code and generated
+// ones, stay as they are.
+func Files(tree *scaffold.Tree, current map[string][]byte, o Options) (*Result, error) {
 	u := &upgrader{
-		tree: tree, today: maps.Clone(today), o: o, words: newWords(o.Names), votes: map[Scaffold]float64{}, carried: map[string][]string{},
+		tree: tree, theirs: maps.Clone(current), o: o, normalizer: newNormalizer(o.Names),
+		ours: map[string][]byte{}, carried: map[string][]string{}, listed: map[string]map[string]string{},
+		result: Result{Resolved: map[string][]byte{}},
+	}
+	if err := u.read(); err != nil {
+		return nil, err
+	}
+	u.result.From = u.identify()
+	if u.result.From == (Release{}) {
+		return &u.result, u.stragglers()
 	}
 	if err := u.settings(); err != nil {
 		return nil, err
 	}
-	names := map[string]bool{}
-	for name := range o.Known.files {
-		names[name] = true
-	}
-	for name := range u.today {
-		if Scaffolded(name) {
-			names[name] = true
+	names := slices.Sorted(maps.Keys(u.theirs))
+	names = slices.DeleteFunc(names, func(name string) bool { return !Scaffolded(name) })
+	for _, name := range names {
+		if u.ours[name] == nil {
+			continue
 		}
-	}
-	var plans []*plan
-	for _, name := range slices.Sorted(maps.Keys(names)) {
-		p, err := u.plan(name)
-		if err != nil {
+		if err := u.update(name); err != nil {
 			return nil, err
 		}
-		plans = append(plans, p)
 	}
-	u.result.From = u.origin()
-	var removed []*plan
-	for _, p := range plans {
-		switch {
-		case !p.there:
-			u.create(p)
-		case u.today[p.name] == nil:
-			removed = append(removed, p)
-		default:
-			u.update(p)
+	for _, name := range names {
+		if u.ours[name] == nil {
+			if err := u.create(name); err != nil {
+				return nil, err
+			}
 		}
 	}
-	if err := u.remove(removed); err != nil {
+	u.keepTests()
+	if err := u.remove(); err != nil {
 		return nil, err
 	}
 	if err := u.complete(); err != nil {
+		return nil, err
+	}
+	if err := u.keepKustomizations(); err != nil {
 		return nil, err
 	}
 	slices.SortFunc(u.result.Files, func(a, b File) int { return strings.Compare(a.Name, b.Name) })
@@ -116,201 +146,292 @@ func Files(tree *scaffold.Tree, today map[string][]byte, o Options) (*Result, er
 
 // upgrader upgrades one project.
 type upgrader struct {
-	tree  *scaffold.Tree
-	today map[string][]byte
-	o     Options
-	words *words
-	votes map[Scaffold]float64
-	// carried are files whose settings are in others by now, with those that no other can hold.
+	tree *scaffold.Tree
+	// ours holds the files of the project that some scaffold writes, theirs those of the current one.
+	ours, theirs map[string][]byte
+	o            Options
+	normalizer   *normalizer
+	// carried are files whose settings are in others now, with those that no other can hold.
 	carried map[string][]string
-	result  Result
+	// listed holds, by kustomization and object, the file that the object is in.
+	listed map[string]map[string]string
+	// referred holds the objects that the user's manifests refer to, nil before they are read.
+	referred map[string]bool
+	result   Result
 }
 
-// plan is a file with the scaffold that it is most like.
-type plan struct {
-	name  string
-	there bool
-	gone  bool
-	mine  []byte
-	m     *merger
-	// own tells that the file is most like today's. Otherwise base is what it is like, paired with it by pairs.
-	own   bool
-	base  knownFile
-	pairs []int
-	like  float64
-}
-
-func (u *upgrader) plan(name string) (*plan, error) {
-	p := &plan{name: name}
-	mine, err := u.tree.ReadFile(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return p, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("reading %s: %w", name, err)
-	}
-	p.there, p.mine = true, mine
-	theirs := u.today[name]
-	m := &merger{
-		name: name, words: u.words, mine: u.words.lines(mine), theirs: u.words.lines(theirs),
-		rawMine: rawLines(mine), rawTheirs: rawLines(theirs), known: u.o.Known.hashes[name],
-		side: u.o.Side, label: u.o.Label, crlf: bytes.Contains(mine, []byte("\r\n")), limitVersions: map[string][]string{},
-	}
-	p.m = m
-	for _, t := range m.theirs {
-		m.limitVersions[t.plain] = t.versions
-	}
-	if path.Ext(name) == ".yaml" {
-		for _, l := range m.mine {
-			var forms []uint64
-			if !strings.HasPrefix(l.text, "#") {
-				forms = m.commented(l).forms
-			}
-			m.offered = append(m.offered, forms)
+// read reads the files that some scaffold writes.
+func (u *upgrader) read() error {
+	names := slices.Collect(maps.Keys(u.o.Fingerprints.files))
+	for name := range u.theirs {
+		if Scaffolded(name) {
+			names = append(names, name)
 		}
 	}
-	if theirs != nil {
-		pairs := textdiff.Match(len(m.theirs), len(m.mine), func(i int) int32 { return weigh(m.theirs[i].text) }, func(i, j int) bool { return m.theirs[i].text == m.mine[j].text })
-		p.own, p.like = true, likeness(pairs, len(m.mine), 0)
-		u.votes[Scaffold{}] += p.like
-	}
-	for _, f := range u.o.Known.files[name] {
-		pairs := m.pairKnown(f)
-		like := likeness(pairs, len(m.mine), m.commentedIn(f, pairs))
-		for _, s := range f.scaffolds {
-			u.votes[s] += like / float64(u.variants(name, s))
-		}
-		if like > p.like {
-			p.own, p.base, p.pairs, p.like = false, f, pairs, like
-		}
-	}
-	return p, nil
-}
-
-// variants counts the forms in which a scaffold writes a file.
-func (u *upgrader) variants(name string, s Scaffold) int {
-	n := 0
-	for _, f := range u.o.Known.files[name] {
-		if slices.Contains(f.scaffolds, s) {
-			n++
-		}
-	}
-	return n
-}
-
-// origin is the scaffold that most files are like. Of equals it is today's own, or the latest.
-func (u *upgrader) origin() Scaffold {
-	var best Scaffold
-	for _, s := range u.o.Known.Scaffolds() {
-		if u.votes[s] > u.votes[best]+1e-9 {
-			best = s
-		}
-	}
-	return best
-}
-
-func (u *upgrader) add(p *plan, state State, note string) {
-	f := File{Name: p.name, State: state, Note: note}
-	if state == Conflicting {
-		f.Conflicts = p.m.conflicts
-	}
-	u.result.Files = append(u.result.Files, f)
-}
-
-// create adds a file that the old scaffold did not have. One that it had and that is gone was removed by a person.
-func (u *upgrader) create(p *plan) {
-	text := u.today[p.name]
-	if text == nil || u.result.From == (Scaffold{}) || u.o.Known.writes(u.result.From, p.name) {
-		return
-	}
-	u.tree.WriteFile(p.name, text, 0o644)
-	u.add(p, Created, "")
-}
-
-func (u *upgrader) update(p *plan) {
-	switch {
-	case HasConflict(p.mine):
-		u.add(p, Conflicting, "holds conflict markers")
-		return
-	case p.own:
-		return
-	case p.like < minimum:
-		u.add(p, Kept, "is not what a scaffold wrote")
-		return
-	}
-	p.m.carry()
-	p.m.infer(p.base, p.pairs)
-	edited := u.edited(p) || len(p.m.carried) > 0
-	text := formatted(p.name, p.mine, p.m.result(false))
-	switch {
-	case document(p.name) && edited:
-		u.add(p, Kept, "was edited")
-		return
-	case document(p.name):
-		text = u.today[p.name]
-	}
-	if p.m.conflicts == 0 && u.breaks(p, text) {
-		text = formatted(p.name, p.mine, p.m.result(true))
-	}
-	if p.m.conflicts == 0 && u.breaks(p, text) {
-		text = p.m.whole()
-	}
-	if p.name == "cmd/main.go" && (p.m.conflicts > 0 || u.o.Side == Neither && bytes.Contains(p.mine, []byte(`ctrl.Log.WithName("controllers")`))) {
-		if merged, ok := mergeProgram(p.mine, u.today[p.name], p.m.knownText); ok {
-			text, p.m.conflicts = merged, 0
-		}
-	}
-	if bytes.Equal(text, p.mine) {
-		return
-	}
-	u.tree.WriteFile(p.name, text, 0o644)
-	switch {
-	case p.m.conflicts > 0:
-		u.add(p, Conflicting, "")
-	case edited:
-		u.add(p, Merged, "")
-	default:
-		u.add(p, Replaced, "")
-	}
-}
-
-// breaks tells that a merged text cannot be read, while mine could.
-func (u *upgrader) breaks(p *plan, text []byte) bool {
-	return checkSyntax(p.name, text) != nil && checkSyntax(p.name, p.mine) == nil
-}
-
-// edited tells whether a person changed what a scaffold wrote.
-func (u *upgrader) edited(p *plan) bool {
-	return len(textdiff.Hunks(p.m.baseMine, len(p.m.mine))) > 0
-}
-
-// complete adds the manifests of today's scaffold that are missing and that a kustomization names now.
-func (u *upgrader) complete() error {
-	for _, name := range slices.Sorted(maps.Keys(u.today)) {
-		if Scaffolded(name) || !strings.HasPrefix(name, "config/") || u.tree.Exists(name) {
+	for _, name := range names {
+		text, err := u.tree.ReadFile(name)
+		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		if user, err := u.namedBy(name); err != nil || user == "" {
-			if err != nil {
-				return err
-			}
-			continue
+		if err != nil {
+			return fmt.Errorf("reading %s: %w", name, err)
 		}
-		u.tree.WriteFile(name, u.today[name], 0o644)
-		u.result.Files = append(u.result.Files, File{Name: name, State: Created})
+		u.ours[name] = text
 	}
 	return nil
 }
 
-// Describe says in words, for the end of a line, what an upgrade does with a file.
+// stragglers upgrades single files of an older release in a project that is up to date otherwise, and lists the files that
+// hold conflict markers.
+func (u *upgrader) stragglers() error {
+	for _, name := range slices.Sorted(maps.Keys(u.theirs)) {
+		ours := u.ours[name]
+		switch {
+		case ours == nil || !Scaffolded(name):
+		case HasConflict(ours):
+			u.add(name, Conflicting, "holds conflict markers")
+		case !u.isCurrent(name) && u.baseOf(name) != nil:
+			if err := u.update(name); err != nil {
+				return err
+			}
+		}
+	}
+	return u.keepKustomizations()
+}
+
+func (u *upgrader) add(name string, state State, note string) {
+	u.result.Files = append(u.result.Files, File{Name: name, State: state, Note: note})
+}
+
+// update merges a file that both have.
+func (u *upgrader) update(name string) error {
+	ours, theirs := u.ours[name], u.theirs[name]
+	if HasConflict(ours) {
+		u.add(name, Conflicting, "holds conflict markers")
+		return nil
+	}
+	if other := u.displacing(name); other != "" && !isPositional(ours) {
+		u.add(name, Kept, other+" puts another container first")
+		return nil
+	}
+	b := u.baseOf(name)
+	if b == nil {
+		if !bytes.Equal(ours, theirs) {
+			u.add(name, Kept, "is not what a scaffold wrote")
+		}
+		return nil
+	}
+	options := u.mergeOptions(name)
+	m, err := mergeFile(name, ours, theirs, b, options)
+	if err != nil {
+		u.add(name, Kept, fmt.Sprintf("cannot be parsed: %v", err))
+		return nil
+	}
+	if m.reason != "" {
+		u.add(name, Kept, m.reason)
+		return nil
+	}
+	if m.conflicts > 0 && !isMergeable(name) {
+		u.add(name, Kept, "was edited")
+		return nil
+	}
+	if m.conflicts > 0 {
+		note, err := u.resolve(name, b, options)
+		if err != nil {
+			return err
+		}
+		if note != "" {
+			u.add(name, Kept, note)
+			return nil
+		}
+	}
+	if m.conflicts == 0 && checkSyntax(name, m.text) != nil && checkSyntax(name, ours) == nil {
+		u.add(name, Kept, "was edited where the scaffold changed, too")
+		return nil
+	}
+	if bytes.Equal(m.text, ours) {
+		return nil
+	}
+	u.tree.WriteFile(name, m.text, 0o644)
+	switch {
+	case m.conflicts > 0:
+		u.result.Files = append(u.result.Files, File{Name: name, State: Conflicting, Conflicts: m.conflicts})
+	case m.edited:
+		u.result.Files = append(u.result.Files, File{Name: name, State: Merged, Choices: m.choices})
+	default:
+		u.add(name, Replaced, "")
+	}
+	return nil
+}
+
+// resolve verifies that a file with conflicts parses whichever side they are decided for. It returns why the file has to
+// stay as it is otherwise.
+func (u *upgrader) resolve(name string, b merge.Base, o merge.Options) (string, error) {
+	for _, side := range []merge.Side{merge.Theirs, merge.Ours} {
+		o.Side = side
+		m, err := mergeFile(name, u.ours[name], u.theirs[name], b, o)
+		if err != nil {
+			return "", fmt.Errorf("merging %s: %w", name, err)
+		}
+		if checkSyntax(name, m.text) != nil {
+			return "was edited where the scaffold changed, too", nil
+		}
+		u.result.Resolved[name] = m.text
+	}
+	return "", nil
+}
+
+// keepTests leaves all end-to-end tests as they are where one of their files has to stay: they use each other's functions.
+func (u *upgrader) keepTests() {
+	isTest := func(f File) bool { return strings.HasPrefix(f.Name, "test/") && path.Ext(f.Name) == ".go" }
+	at := slices.IndexFunc(u.result.Files, func(f File) bool { return isTest(f) && f.State == Kept })
+	if at >= 0 {
+		u.keep("stays with "+u.result.Files[at].Name, isTest)
+	}
+}
+
+// keepKustomizations leaves the files of a kustomization as they are that would not work otherwise, such as one with JSON
+// patches of lists that the user's manifests lack. With config/default, or where that does not suffice, all manifests stay,
+// since they belong together, and so does the program whose arguments they hold.
+func (u *upgrader) keepKustomizations() error {
+	tried := map[string]bool{}
+	for {
+		_, err := Verify(u.o.Before, u.tree, u.result.Resolved)
+		failed, ok := errors.AsType[*kustomizationError](err)
+		if !ok {
+			return err
+		}
+		dir := failed.dir
+		if tried[dir] || dir == path.Dir(kustomizationFile) {
+			dir = "config"
+		}
+		if tried[dir] {
+			return nil // the last verification reports it
+		}
+		tried[dir] = true
+		u.result.Stayed = true
+		u.keep("stays, as otherwise "+failed.Error(), func(f File) bool {
+			return strings.HasPrefix(f.Name, dir+"/") || f.Name == mainFile && dir == "config"
+		})
+	}
+}
+
+// keep leaves files as they are that were to change, and notes why.
+func (u *upgrader) keep(note string, which func(File) bool) {
+	for i, f := range u.result.Files {
+		if f.State == Kept || !which(f) {
+			continue
+		}
+		if text := u.ours[f.Name]; text != nil {
+			u.tree.WriteFile(f.Name, text, 0o644)
+		} else {
+			u.tree.Remove(f.Name)
+		}
+		delete(u.result.Resolved, f.Name)
+		u.result.Files[i] = File{Name: f.Name, State: Kept, Note: note}
+	}
+}
+
+// isMergeable reports whether conflicts can be marked in a file: not where the whole file is one unit.
+func isMergeable(name string) bool {
+	switch path.Ext(name) {
+	case ".md", ".json", ".sh":
+		return false
+	}
+	return true
+}
+
+// mergeOptions returns how to merge a file. Entries of a kustomization follow the files that they name.
+func (u *upgrader) mergeOptions(name string) merge.Options {
+	o := merge.Options{Side: u.o.Side, TheirsLabel: u.o.Label}
+	if path.Base(name) == "kustomization.yaml" {
+		o.IsOption = func(p []string) bool { return !hasEntry(name, u.o.Plain[name], p) }
+		o.MayAdd = func(p []string, n *merge.Node) bool { return u.canAdd(name, p, n) }
+		o.MayRemove = func(_ []string, n *merge.Node) bool { return u.canRemove(path.Dir(name), n) }
+	}
+	return o
+}
+
+// create adds a file that the older scaffold did not have. One that it had and that is gone was removed by the user.
+func (u *upgrader) create(name string) error {
+	if u.wroteBefore(name) || u.removedDir(path.Dir(name)) {
+		return nil
+	}
+	note, err := u.superfluous(name)
+	if err != nil {
+		return err
+	}
+	if note != "" {
+		u.add(name, Kept, note)
+		return nil
+	}
+	u.tree.WriteFile(name, u.withoutMissing(name), 0o644)
+	u.add(name, Created, "")
+	return nil
+}
+
+// withoutMissing returns the text of a new file. In a kustomization, it leaves out entries for samples that the project does
+// not have, such as those under another name, and for directories whose kustomization the user removed.
+func (u *upgrader) withoutMissing(name string) []byte {
+	text := u.theirs[name]
+	if path.Base(name) != "kustomization.yaml" {
+		return text
+	}
+	for _, entry := range entries(name, text, "resources") {
+		file := entryPath(path.Dir(name), entry)
+		kustomization := path.Join(file, "kustomization.yaml")
+		removed := !u.tree.Exists(kustomization) && u.wroteBefore(kustomization)
+		if file != "" && (removed || strings.HasPrefix(file, "config/samples/") && !u.exists(file)) {
+			text = bytes.Replace(text, []byte(strings.Join(entry.Head, "")), nil, 1)
+		}
+	}
+	return text
+}
+
+// removedDir reports whether the project lacks a directory in which the release that scaffolded it wrote files.
+func (u *upgrader) removedDir(dir string) bool {
+	if u.exists(dir) {
+		return false
+	}
+	for name := range u.o.Fingerprints.files {
+		if path.Dir(name) == dir && u.wroteBefore(name) {
+			return true
+		}
+	}
+	return false
+}
+
+// complete adds the manifests of the current scaffold that are missing and that a kustomization names now, and the
+// kustomizations of directories that one names. One that the user removed stays removed, whatever names it.
+func (u *upgrader) complete() error {
+	for _, name := range slices.Sorted(maps.Keys(u.theirs)) {
+		if !strings.HasPrefix(name, "config/") || u.tree.Exists(name) || u.wroteBefore(name) {
+			continue
+		}
+		user, err := u.namedBy(name)
+		if err != nil {
+			return err
+		}
+		if user != "" {
+			u.tree.WriteFile(name, u.theirs[name], 0o644)
+			u.add(name, Created, "")
+		}
+	}
+	return nil
+}
+
+// Describe returns what an upgrade does with a file, for the end of a line.
 func (f File) Describe() string {
 	switch f.State {
 	case Replaced:
 		return "  (not edited)"
 	case Merged:
+		if len(f.Choices) > 0 {
+			return fmt.Sprintf("  (your edits stay, also where the scaffold changed: %s)", strings.Join(f.Choices, ", "))
+		}
 		return "  (your edits stay)"
 	case Removed:
-		return "  (today's scaffold does without it)"
+		return "  (no longer part of the scaffold)"
 	case Conflicting:
 		if f.Note == "" {
 			return fmt.Sprintf("  (conflicts: %d)", f.Conflicts)

@@ -2,39 +2,51 @@ package upgrade
 
 import (
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/spf13/afero"
 
+	"github.com/operon-sdk/operon/pkg/merge"
 	"github.com/operon-sdk/operon/pkg/scaffold"
 )
 
 // made is what an invented scaffold writes for a project of some name.
 func made(project string) map[string][]byte {
 	return map[string][]byte{
-		"Makefile":         []byte("# Builds " + project + ".\nIMG ?= controller:latest\nTOOL ?= v1.2.0\n\nall: build\n\nbuild:\n\tgo build\n\ntest:\n\tgo test\n"),
-		"config/old.yaml":  []byte("kind: Old\nname: " + project + "\n"),
-		"config/gone.yaml": []byte("kind: Gone\n"),
-		"README.md":        []byte("# " + project + "\n\nSay what it does.\n"),
+		"Makefile":                          []byte("# Builds " + project + ".\nIMG ?= controller:latest\nTOOL ?= v1.2.0\n\nall: build\n\nbuild:\n\tgo build\n\ntest:\n\tgo test\n"),
+		"Dockerfile":                        []byte("FROM golang:1.25 AS builder\nCOPY . .\n"),
+		"config/manager/old.yaml":           []byte("kind: Old\nname: " + project + "\n"),
+		"config/manager/gone.yaml":          []byte("kind: Gone\n"),
+		"config/manager/kustomization.yaml": []byte("resources:\n- moved.yaml\n"),
+		"config/manager/moved.yaml":         []byte("kind: Moved\nmetadata:\n  name: moved\n"),
+		"config/manager/listed.yaml":        []byte("kind: Listed\nmetadata:\n  name: listed\n"),
+		"README.md":                         []byte("# " + project + "\n\nSay what it does.\n"),
 	}
 }
 
 func todays() map[string][]byte {
 	return map[string][]byte{
-		"Makefile":         []byte("# Makes mine.\nIMG ?= controller:latest\nTOOL ?= v1.10.0\n\nall: build\n\nbuild: vet\n\tgo build\n\ntest: vet\n\tgo test\n"),
-		"config/gone.yaml": []byte("kind: Gone\n"),
-		"config/new.yaml":  []byte("kind: New\n"),
-		"README.md":        []byte("# mine\n\nAll of it.\n"),
-		"api/v1/types.go":  []byte("package v1\n"),
+		"Makefile":                          []byte("# Makes mine.\nIMG ?= controller:latest\nTOOL ?= v1.10.0\n\nall: build\n\nbuild: vet\n\tgo build\n\ntest: vet\n\tgo test\n"),
+		"Dockerfile":                        []byte("FROM golang:1.26 AS builder\nCOPY . .\n"),
+		"config/manager/gone.yaml":          []byte("kind: Gone\n"),
+		"config/manager/new.yaml":           []byte("kind: New\n"),
+		"config/manager/kustomization.yaml": []byte("resources:\n- other.yaml\n- listed.yaml\n"),
+		"config/manager/other.yaml":         []byte("kind: Moved\nmetadata:\n  name: moved\n"),
+		"config/manager/listed.yaml":        []byte("kind: Listed\nmetadata:\n  name: listed\n"),
+		"README.md":                         []byte("# mine\n\nAll of it.\n"),
+		"api/v1/types.go":                   []byte("package v1\n"),
 	}
 }
 
-func upgradeFiles(t *testing.T, files map[string][]byte, side Side) (map[string]string, *Result) {
+func upgradeFiles(t *testing.T, files map[string][]byte, side merge.Side) (map[string]string, *Result) {
 	t.Helper()
-	known, err := parseKnown(Record(Names{Project: "prjnm", Domain: "domnm.example", Repo: "repnm.example/x"},
-		map[Scaffold][]map[string][]byte{{"kubebuilder", "9.0.0", "go/v4"}: {made("prjnm")}}))
+	fingerprints, err := parseFingerprints(Record([]Tree{{
+		Releases: []Release{{"kubebuilder", "9.0", "go/v4"}}, Names: Names{Project: "prjnm", Domain: "domnm.example", Repo: "repnm.example/x"}, Files: made("prjnm"),
+	}}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +58,7 @@ func upgradeFiles(t *testing.T, files map[string][]byte, side Side) (map[string]
 	}
 	tree := scaffold.NewTree(fsys, "/p")
 	result, err := Files(tree, todays(), Options{
-		Names: Names{Project: "mine", Domain: "example.org", Repo: "example.org/mine"}, Known: known, Side: side, Label: "today",
+		Names: Names{Project: "mine", Domain: "example.org", Repo: "example.org/mine"}, Fingerprints: fingerprints, Before: scaffold.NewTree(fsys, "/p"), Side: side, Label: "current",
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -69,7 +81,7 @@ func upgradeFiles(t *testing.T, files map[string][]byte, side Side) (map[string]
 func TestFiles(t *testing.T) {
 	t.Parallel()
 	files := made("mine")
-	out, result := upgradeFiles(t, files, Neither)
+	out, result := upgradeFiles(t, files, merge.Markers)
 	want := todays()
 	delete(want, "api/v1/types.go") // a person's
 	for name, text := range want {
@@ -77,14 +89,14 @@ func TestFiles(t *testing.T) {
 			t.Errorf("%s:\n%s", name, out[name])
 		}
 	}
-	if len(out) != len(want) || result.From.Version != "9.0.0" {
+	if len(out) != len(want) || result.From.Version != "9.0" {
 		t.Errorf("%q from %s", slices.Sorted(maps.Keys(out)), result.From)
 	}
 	again := map[string][]byte{}
 	for name, text := range out {
 		again[name] = []byte(text)
 	}
-	if _, result := upgradeFiles(t, again, Neither); len(result.Files) != 0 || result.From != (Scaffold{}) {
+	if _, result := upgradeFiles(t, again, merge.Markers); len(result.Files) != 0 || result.From != (Release{}) {
 		t.Errorf("again: %v from %s", result.Files, result.From)
 	}
 }
@@ -98,10 +110,13 @@ func TestFilesEdited(t *testing.T) {
 	edit("Makefile", "IMG ?= controller:latest", "IMG ?= example.org/mine:v7")
 	edit("Makefile", "v1.2.0", "v2.0.0")
 	edit("Makefile", "\ntest:\n", "\nlint:\n\tlint .\n\ntest:\n")
-	edit("config/old.yaml", "mine", "ours")
+	edit("config/manager/old.yaml", "mine", "ours")
 	edit("README.md", "Say", "I say")
-	delete(files, "config/gone.yaml")
-	out, result := upgradeFiles(t, files, Neither)
+	delete(files, "config/manager/gone.yaml")
+	edit("config/manager/kustomization.yaml", "- moved.yaml\n", "- moved.yaml\n- gone.yaml\n")
+	edit("config/manager/moved.yaml", "Moved", "Mine")
+	edit("config/manager/listed.yaml", "Listed", "Mine")
+	out, result := upgradeFiles(t, files, merge.Markers)
 	want := "# Makes mine.\nIMG ?= example.org/mine:v7\nTOOL ?= v2.0.0\n\nall: build\n\nbuild: vet\n\tgo build\n\nlint:\n\tlint .\n\ntest: vet\n\tgo test\n"
 	if out["Makefile"] != want {
 		t.Errorf("Makefile:\n%s", out["Makefile"])
@@ -109,13 +124,33 @@ func TestFilesEdited(t *testing.T) {
 	if !strings.Contains(out["README.md"], "I say what it does.") {
 		t.Errorf("README.md:\n%s", out["README.md"])
 	}
-	if _, ok := out["config/gone.yaml"]; ok {
+	if _, ok := out["config/manager/gone.yaml"]; ok {
 		t.Error("what a person removed came back")
 	}
-	for name, state := range map[string]State{"Makefile": Merged, "config/old.yaml": Kept, "config/new.yaml": Created} {
+	if _, ok := out["config/manager/other.yaml"]; ok {
+		t.Error("an object that a person replaced came back in another file")
+	}
+	if out["config/manager/kustomization.yaml"] != string(files["config/manager/kustomization.yaml"]) {
+		t.Errorf("config/manager/kustomization.yaml:\n%s", out["config/manager/kustomization.yaml"])
+	}
+	for name, state := range map[string]State{"Makefile": Merged, "config/manager/old.yaml": Kept, "config/manager/new.yaml": Created} {
 		if !slices.ContainsFunc(result.Files, func(f File) bool { return f.Name == name && f.State == state }) {
 			t.Errorf("%s: %v", name, result.Files)
 		}
+	}
+}
+
+// TestFilesReferred verifies that an object stays that a manifest of the user refers to.
+func TestFilesReferred(t *testing.T) {
+	t.Parallel()
+	files := made("mine")
+	files["config/manager/mine.yaml"] = []byte("kind: Mine\nref:\n  kind: Moved\n  name: moved\n")
+	out, _ := upgradeFiles(t, files, merge.Markers)
+	if _, ok := out["config/manager/moved.yaml"]; !ok {
+		t.Error("config/manager/moved.yaml was removed")
+	}
+	if _, ok := out["config/manager/other.yaml"]; ok {
+		t.Error("config/manager/other.yaml has the same object as config/manager/moved.yaml")
 	}
 }
 
@@ -126,7 +161,7 @@ func TestFilesKeepsSimilarLine(t *testing.T) {
 	for line, similar := range map[string]string{"build:": "build: step-52853 step-4717", "test:": "test: step-7177 step-50247"} {
 		files := made("mine")
 		files["Makefile"] = []byte(strings.Replace(string(files["Makefile"]), "\n"+line+"\n", "\n"+similar+"\n", 1))
-		if out, _ := upgradeFiles(t, files, Ours); !strings.Contains(out["Makefile"], "\n"+similar+"\n") {
+		if out, _ := upgradeFiles(t, files, merge.Ours); !strings.Contains(out["Makefile"], "\n"+similar+"\n") {
 			t.Errorf("%q is lost:\n%s", similar, out["Makefile"])
 		}
 	}
@@ -134,35 +169,165 @@ func TestFilesKeepsSimilarLine(t *testing.T) {
 
 func TestFilesInConflict(t *testing.T) {
 	t.Parallel()
-	for side, want := range map[Side]string{
-		Neither: "<<<<<<< the project\nbuild: mine\n=======\nbuild: vet\n>>>>>>> today\n", Ours: "\nbuild: mine\n", Theirs: "\nbuild: vet\n",
+	const ours, theirs = "FROM golang:1.20@sha256:0 AS builder\n", "FROM golang:1.26 AS builder\n"
+	for side, want := range map[merge.Side]string{
+		merge.Markers: "<<<<<<< the project\n" + ours + "=======\n" + theirs + ">>>>>>> current\n", merge.Ours: ours, merge.Theirs: theirs,
 	} {
 		files := made("mine")
-		files["Makefile"] = []byte(strings.Replace(string(files["Makefile"]), "build:\n", "build: mine\r\n", 1))
-		files["Makefile"] = []byte(strings.ReplaceAll(string(files["Makefile"]), "\r", ""))
+		files["Dockerfile"] = []byte(ours + "COPY . .\n")
 		out, result := upgradeFiles(t, files, side)
-		if !strings.Contains(out["Makefile"], want) || len(result.Conflicts()) > 0 != (side == Neither) {
-			t.Errorf("side %d:\n%s\n%v", side, out["Makefile"], result.Files)
+		if out["Dockerfile"] != want+"COPY . .\n" || len(result.Conflicts()) > 0 != (side == merge.Markers) {
+			t.Errorf("side %d:\n%s\n%v", side, out["Dockerfile"], result.Files)
+		}
+	}
+}
+
+// TestFilesKeepsKustomization verifies that the manifests stay where patches of the current scaffold do not fit those of the
+// user, or start the manager with a flag that the user's program lacks.
+func TestFilesKeepsKustomization(t *testing.T) {
+	t.Parallel()
+	const pod = "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: manager\nspec:\n  template:\n    spec:\n      containers:\n      - name: manager\n"
+	old := map[string][]byte{
+		"cmd/main.go":                       []byte("package main\n\nimport \"flag\"\n\nfunc main() {\n\tflag.Bool(\"old\", false, \"\")\n\tflag.Parse()\n}\n"),
+		"config/manager/kustomization.yaml": []byte("resources:\n- manager.yaml\n"),
+		"config/manager/manager.yaml":       []byte(pod + "        args:\n        - --old\n        image: old\n"),
+		"config/default/kustomization.yaml": []byte("resources:\n- ../manager\npatches:\n- path: patch.yaml\n"),
+		"config/default/patch.yaml":         []byte(pod + "        tty: true\n"),
+	}
+	current := maps.Clone(old)
+	current["config/manager/manager.yaml"] = []byte(pod + "        args:\n        - --old\n        image: current\n")
+	current["config/default/kustomization.yaml"] = []byte("resources:\n- ../manager\npatches:\n- path: patch.yaml\n  target:\n    kind: Deployment\n")
+	current["config/default/patch.yaml"] = []byte("- op: add\n  path: /spec/template/spec/containers/0/args/-\n  value: --a-new\n")
+	newMain := strings.Replace(string(old["cmd/main.go"]), "flag.Parse", "flag.Bool(\"a\"+\"-new\", false, \"\")\n\tflag.Parse", 1)
+	fingerprints, err := parseFingerprints(Record([]Tree{{Releases: []Release{{"kubebuilder", "9.0", "go/v4"}}, Names: Names{Project: "prjnm"}, Files: old}}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name, args, main string
+		kept             bool
+	}{
+		{"fits", "        args:\n        - --old\n", newMain, false},
+		{"list that the user removed", "", newMain, true},
+		{"flag that the program lacks", "        args:\n        - --old\n", string(old["cmd/main.go"]), true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			root := t.TempDir()
+			for name, text := range old {
+				if name == "config/manager/manager.yaml" {
+					text = []byte(pod + c.args + "        image: old\n")
+				}
+				file := filepath.Join(root, filepath.FromSlash(name))
+				if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(file, text, 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			files := maps.Clone(current)
+			files["cmd/main.go"] = []byte(c.main)
+			tree := scaffold.NewTree(afero.NewOsFs(), root)
+			if _, err := Files(tree, files, Options{Names: Names{Project: "mine"}, Fingerprints: fingerprints, Before: scaffold.NewTree(afero.NewOsFs(), root)}); err != nil {
+				t.Fatal(err)
+			}
+			patch, err := tree.ReadFile("config/default/patch.yaml")
+			if err != nil || string(patch) != string(current["config/default/patch.yaml"]) != c.kept {
+				t.Errorf("%v, patch:\n%s", err, patch)
+			}
+			if manager, err := tree.ReadFile("config/manager/manager.yaml"); err != nil || strings.Contains(string(manager), "image: current") == c.kept {
+				t.Errorf("%v, manager:\n%s", err, manager)
+			}
+		})
+	}
+}
+
+// TestCanAdd verifies that a kustomization gets no resource like those that the user removed or switched off.
+func TestCanAdd(t *testing.T) {
+	t.Parallel()
+	const name = "config/rbac/kustomization.yaml"
+	old := map[string][]byte{
+		"Makefile":                          []byte("all:\n\told\n"),
+		name:                                []byte("resources:\n- role.yaml\n- kindnm_editor_role.yaml\n"),
+		"config/certmanager/a.yaml":         []byte("kind: A\n"),
+		"config/samples/kustomization.yaml": []byte("resources: []\n"),
+	}
+	names := Names{Project: "prjnm", Resources: []Resource{{Group: "grpnm", Version: "v77", Kind: "Kindnm", Plural: "kindnms"}}}
+	fingerprints, err := parseFingerprints(Record([]Tree{{Releases: []Release{{"kubebuilder", "9.0", "go/v4"}}, Names: names, Files: old}}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	current := map[string][]byte{
+		"Makefile":                            []byte("all:\n\tcurrent\n"),
+		name:                                  []byte("resources:\n- role.yaml\n- kindnm_admin_role.yaml\n- kindnm_editor_role.yaml\n- ../certmanager\n"),
+		"config/rbac/kindnm_admin_role.yaml":  []byte("kind: Role\n"),
+		"config/manifests/kustomization.yaml": []byte("resources:\n- ../default\n- ../samples\n"),
+		"config/certmanager/b.yaml":           []byte("kind: B\n"),
+	}
+	for ours, want := range map[string]string{
+		"resources:\n- role.yaml\n- kindnm_editor_role.yaml\n":   "resources:\n- role.yaml\n- kindnm_admin_role.yaml\n- kindnm_editor_role.yaml\n",
+		"resources:\n- role.yaml\n# - kindnm_editor_role.yaml\n": "resources:\n- role.yaml\n# - kindnm_editor_role.yaml\n",
+		"resources:\n- role.yaml\n":                              "resources:\n- role.yaml\n",
+	} {
+		fsys := afero.NewMemMapFs()
+		for file, text := range map[string]string{name: ours, "Makefile": string(old["Makefile"])} {
+			if err := afero.WriteFile(fsys, "/p/"+file, []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		tree := scaffold.NewTree(fsys, "/p")
+		if _, err := Files(tree, current, Options{Names: names, Fingerprints: fingerprints, Before: scaffold.NewTree(fsys, "/p")}); err != nil {
+			t.Fatal(err)
+		}
+		if text, err := tree.ReadFile(name); err != nil || string(text) != want || tree.Exists("config/certmanager/b.yaml") {
+			t.Errorf("%v, got\n%s\nwant\n%s", err, text, want)
+		}
+		if text, err := tree.ReadFile("config/manifests/kustomization.yaml"); err != nil || string(text) != "resources:\n- ../default\n" {
+			t.Errorf("%v, manifests:\n%s", err, text)
 		}
 	}
 }
 
 func TestNamed(t *testing.T) {
 	t.Parallel()
-	known, err := ReadKnown()
+	fingerprints, err := ReadFingerprints()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]string{
-		"1.42": "operator-sdk 1.42.3", "v4.15.0": "kubebuilder 4.15.0", "kubebuilder-4.7": "kubebuilder 4.15.0", "operator-sdk-1.34": "operator-sdk 1.42.3", "1.23": "operator-sdk 1.23.0 (go/v3)", "4.99": "kubebuilder 4.15.0",
+		"1.42": "operator-sdk 1.42", "1.42.3": "operator-sdk 1.42", "v4.15.0": "kubebuilder 4.15", "kubebuilder-4.7": "kubebuilder 4.7", "operator-sdk-1.34": "operator-sdk 1.34", "1.23": "operator-sdk 1.23", "4.99": "kubebuilder 4.15",
 	} {
-		if only := known.Named(name); only == nil || only.Scaffolds()[0].String() != want {
+		if only := fingerprints.Named(name); only == nil || only.Releases()[0].Tool+" "+only.Releases()[0].Version != want {
 			t.Errorf("%s is not %s", name, want)
 		}
 	}
 	for _, name := range []string{"", "latest", "1.x", "helm-1.2"} {
-		if known.Named(name) != nil {
+		if fingerprints.Named(name) != nil {
 			t.Errorf("%q stands for something", name)
+		}
+	}
+}
+
+// TestRecordContained verifies that a unit exists in a file of a release, and in that of the release that contains it, though
+// the file is edited in samples of the latter.
+func TestRecordContained(t *testing.T) {
+	t.Parallel()
+	const name = "config/manager/kustomization.yaml"
+	contained, containing := Release{"kubebuilder", "9.0", "go/v4"}, Release{"operator-sdk", "9.0", "go/v4"}
+	fingerprints, err := parseFingerprints(Record([]Tree{
+		{Releases: []Release{contained}, Containing: []Release{containing}, Files: map[string][]byte{name: []byte("resources:\n- manager.yaml\n")}},
+		{Releases: []Release{containing}, Edited: []string{name}, Files: map[string][]byte{name: []byte("resources:\n- manager.yaml\n- sample.yaml\n")}},
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, r := range fingerprints.releases {
+		b := &base{facts: fingerprints.files[name], bit: i, normalizer: newNormalizer(Names{}), known: map[string]bool{}}
+		for entry, want := range map[string]bool{"manager.yaml": true, "sample.yaml": false} {
+			if b.Has(merge.Fact{Path: []string{"document", "resources", entry}, Part: merge.Exists}) != want {
+				t.Errorf("%s: %s exists: %t", r, entry, !want)
+			}
 		}
 	}
 }

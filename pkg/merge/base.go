@@ -1,0 +1,97 @@
+package merge
+
+import (
+	"slices"
+	"strings"
+)
+
+// Fact is something that a text states: that it has a unit at a path of keys, and what the lines of that unit are.
+type Fact struct {
+	// Path holds the keys from the root to the unit.
+	Path []string
+	// Part is the part of the unit that Lines are: see the constants.
+	Part Part
+	// Lines are trimmed of line ends, surrounding space and blank lines. They are nil for Exists.
+	Lines []string
+}
+
+// Part is a part of a unit.
+type Part string
+
+const (
+	// Exists states that there is a unit, whatever its lines.
+	Exists Part = "?"
+	// HeadLines, TailLines and LeadLines are the lines of the node's fields of these names.
+	HeadLines Part = "{"
+	TailLines Part = "}"
+	LeadLines Part = "#"
+	// Follows states which unit stands before this one: Lines hold its key, which is empty for the first unit.
+	Follows Part = "<"
+	// SwitchedOn ends the part of facts that hold if an entry that is commented out is switched on.
+	SwitchedOn Part = "~"
+)
+
+// Base reports what the base holds.
+type Base interface {
+	Has(Fact) bool
+}
+
+// Facts lists what a tree states, in order.
+func Facts(root *Node) []Fact {
+	var facts []Fact
+	collect(root, nil, func(f Fact) { facts = append(facts, f) })
+	return facts
+}
+
+// WithOptions returns a base that also has what the entries that are commented out in b state when they are switched on.
+func WithOptions(b Base) Base { return optionBase{b} }
+
+type optionBase struct{ Base }
+
+func (b optionBase) Has(f Fact) bool {
+	return b.Base.Has(f) || f.Part != Exists && b.Base.Has(Fact{f.Path, f.Part + SwitchedOn, f.Lines})
+}
+
+func collect(n *Node, path []string, add func(Fact)) {
+	if n.On != nil {
+		collect(n.On, path, func(f Fact) {
+			if f.Part != Exists {
+				f.Part += SwitchedOn
+				add(f)
+			}
+		})
+	}
+	add(Fact{path, Exists, nil})
+	add(Fact{path, LeadLines, significant(n.Lead)})
+	add(Fact{path, HeadLines, significant(n.Head)})
+	if n.Container {
+		add(Fact{path, TailLines, significant(n.Tail)})
+	}
+	before := ""
+	for _, child := range n.Nodes {
+		at := within(path, child.Key)
+		add(Fact{at, Follows, []string{before}})
+		collect(child, at, add)
+		before = child.Key
+	}
+}
+
+// within returns the path of a child.
+func within(path []string, key string) []string { return append(slices.Clip(path), key) }
+
+// significant returns the trimmed lines that are not blank.
+func significant(lines []string) []string {
+	var out []string
+	for _, line := range lines {
+		if text := strings.Join(strings.Fields(line), " "); text != "" {
+			out = append(out, text)
+		}
+	}
+	return out
+}
+
+// equalLines reports whether two lists of lines differ in nothing but space.
+func equalLines(a, b []string) bool { return slices.Equal(significant(a), significant(b)) }
+
+// equal reports whether two trees differ in nothing but space.
+func equal(a, b *Node) bool { return equalLines(a.Lines(), b.Lines()) }

@@ -1,0 +1,174 @@
+package merge
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// ParseDockerfile splits a Dockerfile into its stages, and these into instructions. Instructions before the first stage
+// are units of the file.
+func ParseDockerfile(text []byte) (*Node, error) {
+	lines := splitLines(text)
+	root := &Node{Container: true}
+	stage := root
+	start := 0
+	for i := 0; i < len(lines); {
+		if isDockerComment(lines[i]) {
+			i++
+			continue
+		}
+		end := instructionEnd(lines, i)
+		words := instructionWords(lines[i:end])
+		n := &Node{Lead: lines[start:i:i], Head: lines[i:end:end]}
+		if strings.EqualFold(words[0], "FROM") {
+			stage = &Node{Key: stageKey(words), Container: true}
+			root.Nodes = append(root.Nodes, stage)
+		}
+		n.Key = instructionKey(words)
+		stage.Nodes = append(stage.Nodes, n)
+		start, i = end, end
+	}
+	stage.Tail = lines[start:]
+	number(root.Nodes)
+	for _, n := range root.Nodes {
+		number(n.Nodes)
+	}
+	return root, nil
+}
+
+func isDockerComment(line string) bool {
+	return isBlank(line) || strings.HasPrefix(strings.TrimSpace(line), "#")
+}
+
+var hereDocument = regexp.MustCompile(`<<-?["']?([A-Za-z_][A-Za-z0-9_]*)["']?`)
+
+// instructionEnd returns the line after the instruction that begins at the line i, with lines that continue it and here
+// documents.
+func instructionEnd(lines []string, i int) int {
+	first := i
+	for ; i < len(lines); i++ {
+		text := strings.TrimRight(lines[i], " \t\r\n")
+		if i > first && isDockerComment(lines[i]) {
+			continue // comments and blank lines do not end an instruction that goes on
+		}
+		if !strings.HasSuffix(text, `\`) {
+			i++
+			break
+		}
+	}
+	for _, m := range hereDocument.FindAllStringSubmatch(strings.Join(lines[first:i], ""), -1) {
+		for i < len(lines) && strings.TrimSpace(lines[i]) != m[1] {
+			i++
+		}
+		i = min(i+1, len(lines))
+	}
+	return i
+}
+
+// instructionWords returns the words of an instruction without comments, at least one.
+func instructionWords(lines []string) []string {
+	var words []string
+	for _, line := range lines {
+		if !isDockerComment(line) {
+			words = append(words, strings.Fields(strings.TrimSuffix(strings.TrimSpace(line), `\`))...)
+		}
+	}
+	if len(words) == 0 {
+		return []string{""}
+	}
+	return words
+}
+
+func stageKey(words []string) string {
+	for i := 1; i+1 < len(words); i++ {
+		if strings.EqualFold(words[i], "AS") {
+			return "stage " + words[i+1]
+		}
+	}
+	return "stage"
+}
+
+// instructionKey returns what an instruction is recognized by: variables by name, copied files by their destination, and
+// commands by their first two words.
+func instructionKey(words []string) string {
+	name := strings.ToUpper(words[0])
+	var args []string
+	for _, word := range words[1:] {
+		if len(args) > 0 || !strings.HasPrefix(word, "--") {
+			args = append(args, word)
+		}
+	}
+	if len(args) == 0 {
+		return name
+	}
+	switch name {
+	case "ARG", "ENV", "LABEL":
+		key, _, _ := strings.Cut(args[0], "=")
+		return name + " " + key
+	case "COPY", "ADD":
+		return name + " " + args[len(args)-1]
+	case "RUN":
+		return name + commandKey(args)
+	case "EXPOSE", "VOLUME", "ONBUILD":
+		return name + " " + strings.Join(args, " ")
+	}
+	return name
+}
+
+var assignment = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*=`)
+
+// commandKey returns the first two words of a command after its variables, each after a space.
+func commandKey(args []string) string {
+	key, n := "", 0
+	for _, word := range args {
+		if n == 0 && assignment.MatchString(word) {
+			continue
+		}
+		key += " " + word
+		if n++; n == 2 {
+			break
+		}
+	}
+	return key
+}
+
+// golangImage matches a Go image up to its release.
+var golangImage = regexp.MustCompile(`\bgolang:([0-9]+)\.([0-9]+)(?:\.[0-9]+|rc[0-9]+)?`)
+
+// raiseGoImages gives the Go images that the user chose and that are older than those of theirs in the same stage their
+// release. An image with a digest stays.
+func raiseGoImages(ours, theirs *Node, base Base) {
+	for _, stage := range ours.Nodes {
+		path := []string{stage.Key, "FROM"}
+		from, other := find(ours, path), find(theirs, path)
+		if from == nil || other == nil || base.Has(Fact{path, HeadLines, significant(from.Head)}) || strings.Contains(from.Head[0], "@") {
+			continue
+		}
+		needs, has := golangImage.FindStringSubmatch(other.Head[0]), golangImage.FindStringSubmatch(from.Head[0])
+		if needs != nil && has != nil && olderRelease(has[1:], needs[1:]) {
+			from.Head = slices.Clone(from.Head)
+			from.Head[0] = strings.Replace(from.Head[0], has[0], needs[0], 1)
+		}
+	}
+}
+
+// isInstructionChoice reports whether an instruction of ours can stay whatever theirs is. A Go image must have a Go release
+// that is new enough for theirs.
+func isInstructionChoice(ours, theirs *Node) bool {
+	needs, has := golangImage.FindStringSubmatch(theirs.Head[0]), golangImage.FindStringSubmatch(ours.Head[0])
+	return needs == nil || has == nil || !olderRelease(has[1:], needs[1:])
+}
+
+// olderRelease reports whether a release of major and minor number is older than another.
+func olderRelease(a, b []string) bool {
+	for i := range a {
+		x, errX := strconv.Atoi(a[i])
+		y, errY := strconv.Atoi(b[i])
+		if errX != nil || errY != nil || x != y {
+			return errX == nil && errY == nil && x < y
+		}
+	}
+	return false
+}

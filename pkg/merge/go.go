@@ -1,0 +1,155 @@
+package merge
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/operon-sdk/operon/pkg/textdiff"
+)
+
+// ParseGo splits a Go file into its package clause, imports and declarations. The functions main and init are
+// containers of statements, and statements with a struct literal over several lines are containers of its fields.
+// Comments with a scaffold marker are units.
+func ParseGo(text []byte) (*Node, error) {
+	s, err := parseSource(text)
+	if err != nil {
+		return nil, err
+	}
+	return s.tree(splitLines(text)), nil
+}
+
+// GoFacts lists what a Go file states. It names packages by their import paths, and leaves out the license header.
+func GoFacts(text []byte) ([]Fact, error) {
+	s, err := parseSource(text)
+	if err != nil {
+		return nil, err
+	}
+	root := s.neutralTree()
+	constraint := constraintFact(root)
+	if root.child(headerKey) != nil {
+		root.Nodes = root.Nodes[1:]
+	}
+	return append(Facts(root), constraint), nil
+}
+
+// constraintFact returns what a file states about its build constraint, also if it has none.
+func constraintFact(root *Node) Fact {
+	var lines []string
+	if header := root.child(headerKey); header != nil {
+		lines = slices.DeleteFunc(significant(header.Lines()), func(line string) bool { return !isConstraint(line) })
+	}
+	return Fact{[]string{"build constraint"}, HeadLines, lines}
+}
+
+func isConstraint(line string) bool {
+	return strings.HasPrefix(line, "//go:build ") || strings.HasPrefix(line, "// +build ")
+}
+
+// goSource is a parsed Go file.
+type goSource struct {
+	text []byte
+	fset *token.FileSet
+	file *ast.File
+	// imports holds the import specs that the code uses by local name.
+	imports map[string]*ast.ImportSpec
+	// neutral replaces the local names of imports by their paths in marks.
+	neutral []textdiff.Edit
+}
+
+// Import paths stand between these marks, of which no Go text can hold any outside comments and strings.
+const (
+	openPath  = "\ue000"
+	closePath = "\ue001"
+)
+
+var markedPath = regexp.MustCompile(openPath + "([^" + closePath + "]*)" + closePath)
+
+func parseSource(text []byte) (*goSource, error) {
+	s := &goSource{text: text, fset: token.NewFileSet()}
+	file, err := parser.ParseFile(s.fset, "", text, parser.ParseComments)
+	if err != nil {
+		return nil, fmt.Errorf("parsing Go: %w", err)
+	}
+	s.file = file
+	s.resolveImports()
+	return s, nil
+}
+
+func (s *goSource) offset(pos token.Pos) int { return s.fset.PositionFor(pos, false).Offset }
+
+// line returns the index of the line of a position.
+func (s *goSource) line(pos token.Pos) int { return s.fset.PositionFor(pos, false).Line - 1 }
+
+// span returns the text of a node.
+func (s *goSource) span(n ast.Node) string {
+	return string(s.text[s.offset(n.Pos()):s.offset(n.End())])
+}
+
+// key returns the text of a node in one line, with import paths for local names of packages.
+func (s *goSource) key(n ast.Node) string {
+	from, to := s.offset(n.Pos()), s.offset(n.End())
+	var edits []textdiff.Edit
+	for _, e := range s.neutral {
+		if from <= e.From && e.To <= to {
+			edits = append(edits, textdiff.Edit{From: e.From - from, To: e.To - from, Text: markedPath.ReplaceAllString(e.Text, "$1")})
+		}
+	}
+	return strings.Join(strings.Fields(string(textdiff.Apply(s.text[from:to], edits))), " ")
+}
+
+// neutralTree returns the tree with marked import paths for local names of packages.
+func (s *goSource) neutralTree() *Node {
+	return s.tree(splitLines(textdiff.Apply(s.text, s.neutral)))
+}
+
+// tree makes the tree of the lines, which correspond to those of the text.
+func (s *goSource) tree(lines []string) *Node {
+	b := &goBuilder{lines: lines}
+	root := &Node{Container: true}
+	root.Nodes, root.Tail = b.nodes(s.declarations(), 0, len(lines))
+	return root
+}
+
+type goBuilder struct{ lines []string }
+
+var scaffoldMarker = regexp.MustCompile(`^\s*//\s*\+kubebuilder:scaffold:(\S+)\s*$`)
+
+// endComment is the key of comments after the last unit, such as fields that are commented out.
+const endComment = "comment at the end"
+
+// nodes makes nodes of units, scaffold markers and final comments between two lines, and returns the lines after them.
+func (b *goBuilder) nodes(units []*goUnit, from, to int) (nodes []*Node, tail []string) {
+	lead := func(to int) []string {
+		for i := from; i < to; i++ {
+			if m := scaffoldMarker.FindStringSubmatch(b.lines[i]); m != nil {
+				nodes = append(nodes, &Node{Key: "marker " + m[1], Lead: b.lines[from:i:i], Head: b.lines[i : i+1 : i+1]})
+				from = i + 1
+			}
+		}
+		return b.lines[from:to:to]
+	}
+	for _, u := range units {
+		n := &Node{Key: u.key, Lead: lead(u.from)}
+		if u.inTo == 0 {
+			n.Head = b.lines[u.from:u.to:u.to]
+		} else {
+			n.Container, n.Splittable = true, u.splittable
+			n.Head = b.lines[u.from:u.inFrom:u.inFrom]
+			n.Nodes, n.Tail = b.nodes(u.units, u.inFrom, u.inTo)
+			n.Tail = slices.Concat(n.Tail, b.lines[u.inTo:u.to])
+		}
+		nodes = append(nodes, n)
+		from = u.to
+	}
+	tail = lead(to)
+	if slices.ContainsFunc(tail, func(line string) bool { return !isBlank(line) }) {
+		nodes, tail = append(nodes, &Node{Key: endComment, Head: tail}), nil
+	}
+	number(nodes)
+	return nodes, tail
+}

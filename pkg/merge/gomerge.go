@@ -1,0 +1,221 @@
+package merge
+
+import (
+	"bytes"
+	"fmt"
+	"go/format"
+	"slices"
+	"strings"
+)
+
+// MergeGo merges two versions of a Go file as Merge does, and returns the text of the result. Packages may have other
+// local names in ours than in theirs, and settings that theirs holds in fields may be variables in ours. Ours stays as a
+// whole, with a reason in the result, where the merge would not compile, or where it would drop an edit of a statement
+// that theirs has no more.
+func MergeGo(ours, theirs []byte, base Base, o Options) ([]byte, *Result, error) {
+	g := &goMerge{text: ours, base: base, o: o}
+	var err error
+	if g.ours, err = parseSource(joinImports(ours)); err != nil {
+		return nil, nil, err
+	}
+	if g.theirs, err = parseSource(joinImports(theirs)); err != nil {
+		return nil, nil, err
+	}
+	if !g.ours.listsImports() {
+		return g.keep("its imports have no lines of their own")
+	}
+	if err := g.alignSettings(); err != nil {
+		return nil, nil, err
+	}
+	text, r := g.merge(o.Side)
+	if r.Reason != "" {
+		return g.keep(r.Reason)
+	}
+	if len(r.Conflicts) > 0 {
+		for _, side := range []Side{Ours, Theirs} {
+			if _, chosen := g.merge(side); chosen.Reason != "" {
+				return g.keep(chosen.Reason)
+			}
+		}
+	}
+	return text, r, nil
+}
+
+// keep returns ours as it is.
+func (g *goMerge) keep(reason string) ([]byte, *Result, error) {
+	root, err := ParseGo(g.text)
+	return g.text, &Result{Root: root, Kept: [][]string{nil}, Edited: true, Reason: reason}, err
+}
+
+// goMerge merges two Go files.
+type goMerge struct {
+	text         []byte
+	ours, theirs *goSource
+	base         Base
+	o            Options
+	settings     []setting
+}
+
+// merge merges the files and decides conflicts for a side.
+func (g *goMerge) merge(side Side) ([]byte, *Result) {
+	ours, theirs := g.ours.neutralTree(), g.theirs.neutralTree()
+	alignHeader(ours, theirs, g.base)
+	o := g.o
+	o.Side = side
+	o.MayRemove = func(path []string, n *Node) bool {
+		return !isSetup(n.Key) && (g.o.MayRemove == nil || g.o.MayRemove(path, n))
+	}
+	base := &goBase{g.base, g.settings}
+	alignSetup(ours, theirs, base)
+	r := Merge(ours, theirs, base, o)
+	r.Reason = lostEdit(ours, theirs, r, base)
+	r.Root = cloneNode(r.Root)
+	g.restoreImports(r.Root, ours, theirs)
+	text := r.Root.Text()
+	if len(r.Conflicts) == 0 {
+		text = g.replaceSettings(text)
+		if r.Reason == "" {
+			r.Reason = g.fault(text)
+		}
+		if formatted, err := format.Source(text); err == nil && isFormatted(g.text) {
+			text = formatted
+		}
+		if root, err := ParseGo(text); err == nil {
+			r.Root = root
+		}
+	}
+	if bytes.Equal(text, g.ours.text) {
+		text = g.text
+	}
+	return text, r
+}
+
+// alignHeader gives theirs the license header of ours: it is the user's. The build constraint in it is that of theirs if
+// the user did not change it.
+func alignHeader(ours, theirs *Node, base Base) {
+	constraint := constraintFact(theirs)
+	if theirs.child(headerKey) != nil {
+		theirs.Nodes = theirs.Nodes[1:]
+	}
+	header := ours.child(headerKey)
+	if base.Has(constraintFact(ours)) && !slices.Equal(constraintFact(ours).Lines, constraint.Lines) {
+		header = withConstraint(header, constraint.Lines)
+		if len(ours.Nodes) > 0 && ours.Nodes[0].Key == headerKey {
+			ours.Nodes = ours.Nodes[1:]
+		}
+		ours.Nodes = slices.Insert(ours.Nodes, 0, header)
+	}
+	if header != nil {
+		theirs.Nodes = slices.Insert(theirs.Nodes, 0, header)
+	}
+}
+
+// withConstraint returns the unit of a license header, which may be nil, with another build constraint.
+func withConstraint(header *Node, constraint []string) *Node {
+	n := &Node{Key: headerKey}
+	for _, line := range constraint {
+		n.Head = append(n.Head, line+"\n")
+	}
+	if len(constraint) > 0 {
+		n.Head = append(n.Head, "\n")
+	}
+	if header == nil {
+		return n
+	}
+	rest := slices.DeleteFunc(header.Lines(), isConstraint)
+	for len(rest) > 0 && isBlank(rest[0]) {
+		rest = rest[1:]
+	}
+	n.Head = append(n.Head, rest...)
+	return n
+}
+
+func isFormatted(text []byte) bool {
+	formatted, err := format.Source(text)
+	return err == nil && bytes.Equal(formatted, text)
+}
+
+func cloneNode(n *Node) *Node {
+	c := *n
+	c.Nodes = make([]*Node, len(n.Nodes))
+	for i, child := range n.Nodes {
+		c.Nodes[i] = cloneNode(child)
+	}
+	return &c
+}
+
+// alignSetup gives units of theirs that register controllers the fields of ours, because these belong to a type in the
+// user's code. Of these and of other units that stand for themselves, it takes the whole of ours if the user edited it.
+func alignSetup(ours, theirs *Node, base *goBase) {
+	o, t := ours.child(mainKey), theirs.child(mainKey)
+	if o == nil || t == nil {
+		return
+	}
+	m := &merger{base: base}
+	for i, unit := range t.Nodes {
+		same := o.child(unit.Key)
+		if same == nil || !isOptional(unit.Key) && unit.Key != "mgr.Start" {
+			continue
+		}
+		aligned := *unit
+		if same.Container && unit.Container && m.unedited(&Node{Head: same.Head, Tail: same.Tail, Container: true}, []string{mainKey, unit.Key}) {
+			aligned.Nodes = same.Nodes
+		} else if !m.unedited(same, []string{mainKey, unit.Key}) {
+			aligned = *same
+		}
+		t.Nodes[i] = &aligned
+	}
+}
+
+// lostEdit returns a problem if the user edited a statement or declaration that theirs no longer has, or added one that
+// theirs has for something else. The merge keeps what was edited, but theirs does that in another way.
+func lostEdit(ours, theirs *Node, r *Result, base *goBase) string {
+	rewritten := rewrites(theirs, base)
+	for _, path := range r.Conflicts {
+		tests := strings.HasPrefix(path[0], "var _ ") // a tree of Ginkgo nodes, too large to choose from
+		if rewritten || tests || len(base.settings) > 0 || !base.Has(Fact{path, Exists, nil}) {
+			return fmt.Sprintf("%q is edited, and the current scaffold does it in another way", path[len(path)-1])
+		}
+	}
+	for _, path := range r.Kept {
+		last := path[len(path)-1]
+		if path[0] == "imports" || isSetup(path[min(1, len(path)-1)]) || strings.HasPrefix(last, endComment) {
+			continue
+		}
+		kept := find(ours, path) != nil
+		switch {
+		case kept && find(theirs, path) == nil && base.Has(Fact{path, Exists, nil}):
+			return fmt.Sprintf("%q is edited, and the current scaffold does it in another way", last)
+		case !kept && rewritten && len(path) == 2 && path[0] == mainKey && !isOptional(last):
+			return fmt.Sprintf("%q is missing, and the current scaffold relies on it", last)
+		}
+	}
+	return ""
+}
+
+const mainKey = "func main"
+
+// rewrites reports whether the function main of theirs has statements that the base has in no form. Then it is no
+// newer version of the same program, but another one, in which edits of the user have their places only if they stand for
+// themselves.
+func rewrites(theirs *Node, base Base) bool {
+	main := theirs.child(mainKey)
+	return main != nil && base.Has(Fact{[]string{mainKey}, Exists, nil}) && slices.ContainsFunc(main.Nodes, func(n *Node) bool {
+		return !isOptional(n.Key) && !base.Has(Fact{[]string{mainKey, n.Key}, Exists, nil})
+	})
+}
+
+// isOptional reports whether the program works without the statement of main with a key.
+func isOptional(key string) bool {
+	return isSetup(key) || strings.HasPrefix(key, "marker ") || strings.HasPrefix(key, "mgr.Add") || strings.HasPrefix(key, endComment) || key == startKey
+}
+
+// find returns the unit at a path, or nil.
+func find(n *Node, path []string) *Node {
+	for _, key := range path {
+		if n = n.child(key); n == nil {
+			return nil
+		}
+	}
+	return n
+}

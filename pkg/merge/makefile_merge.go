@@ -1,0 +1,230 @@
+package merge
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// mergeMakefile merges two Makefiles as Merge does. A unit that the user edited stays. Of what theirs no longer has, it also
+// keeps the variables and rules that the user's rules refer to, and of what theirs has in another way, those that the
+// user's rules could not use then.
+func mergeMakefile(ours, theirs *Node, base Base, o Options) *Result {
+	held, files := map[string]bool{}, map[string]bool{}
+	base = heldBase{makefileBase{base, theirs}, theirs, held}
+	options := o
+	options.IsChoice = func(_, _ *Node) bool { return true }
+	options.MayRemove = func(path []string, n *Node) bool {
+		return !held[n.Key] && (o.MayRemove == nil || o.MayRemove(path, n))
+	}
+	for {
+		r := Merge(ours, theirs, base, options)
+		maps.Copy(files, wordVariables(r.Root, theirs))
+		found := false
+		for _, n := range ours.Nodes {
+			if !held[n.Key] && (r.Root.child(n.Key) == nil && isReferred(n, r.Root) || files[n.Key] || hasAny(ruleFiles(n), files)) {
+				held[n.Key], found = true, true
+			}
+		}
+		if !found {
+			r.Root = headFirst(r.Root)
+			return r
+		}
+	}
+}
+
+// hasAny reports whether two sets have an element in common.
+func hasAny(a, b map[string]bool) bool {
+	for name := range a {
+		if b[name] {
+			return true
+		}
+	}
+	return false
+}
+
+// heldBase is a base in which units of ours that have to stay are the user's.
+type heldBase struct {
+	Base
+	theirs *Node
+	held   map[string]bool
+}
+
+func (b heldBase) Has(f Fact) bool {
+	if f.Part == HeadLines && len(f.Path) == 1 && b.held[f.Path[0]] {
+		n := find(b.theirs, f.Path)
+		return n != nil && slices.Equal(f.Lines, significant(n.Head))
+	}
+	return b.Base.Has(f)
+}
+
+// headFirst returns a tree with the comment about the file before all units.
+func headFirst(root *Node) *Node {
+	i := slices.IndexFunc(root.Nodes, func(n *Node) bool { return n.Key == startComment })
+	if i <= 0 {
+		return root
+	}
+	out := *root
+	out.Nodes = slices.Insert(slices.Delete(slices.Clone(root.Nodes), i, i+1), 0, root.Nodes[i])
+	return &out
+}
+
+// plainLines are the lines of a unit without the help of a rule, and with references in parentheses and without quotes.
+const plainLines Part = "~"
+
+// makefileFacts adds the facts about plain lines, where they differ.
+func makefileFacts(facts []Fact) []Fact {
+	var out []Fact
+	for _, f := range facts {
+		out = append(out, f)
+		if plain := plainMake(f); f.Part == HeadLines && !slices.Equal(plain.Lines, f.Lines) {
+			out = append(out, plain)
+		}
+	}
+	return out
+}
+
+func plainMake(f Fact) Fact {
+	f.Part, f.Lines = plainLines, slices.Clone(f.Lines)
+	for i, line := range f.Lines {
+		if i == 0 && ruleTargets(line) != "" {
+			line, _, _ = strings.Cut(line, "##")
+			line = strings.TrimSpace(line)
+		}
+		line = makeBraces.ReplaceAllString(line, "$$($1)")
+		f.Lines[i] = makeQuoted.ReplaceAllString(line, "$$($1)")
+	}
+	return f
+}
+
+// makefileBase finds the units of theirs that differ from those of the base in nothing but how they are written.
+type makefileBase struct {
+	Base
+	theirs *Node
+}
+
+func (b makefileBase) Has(f Fact) bool {
+	if b.Base.Has(f) {
+		return true
+	}
+	n := find(b.theirs, f.Path)
+	if f.Part != HeadLines || n == nil || !slices.Equal(f.Lines, significant(n.Head)) {
+		return false
+	}
+	plain := plainMake(f)
+	return b.Base.Has(plain) || b.Base.Has(Fact{f.Path, HeadLines, plain.Lines})
+}
+
+var (
+	makeBraces    = regexp.MustCompile(`\$\{(\w+)\}`)
+	makeReference = regexp.MustCompile(`\$[({]\s*(?:(?:call|value|origin|flavor)\s+)?([\w.-]+)`)
+	makeSubmake   = regexp.MustCompile(`\$[({]MAKE[)}]((?:\s+[\w./=-]+)+)`)
+	makeWord      = regexp.MustCompile(`\$[({](\w+)[)}]`)
+	makeQuoted    = regexp.MustCompile(`"\$[({](\w+)[)}]"`)
+)
+
+// isReferred reports whether a tree refers to a variable or rule that it lacks, and that a unit holds.
+func isReferred(n, root *Node) bool {
+	names := makeNames(n)
+	has, refers := map[string]bool{}, map[string]bool{}
+	for _, other := range root.Nodes {
+		for name := range makeNames(other) {
+			has[name] = true
+		}
+		for name := range makeReferences(other) {
+			refers[name] = true
+		}
+	}
+	for name := range names {
+		if refers[name] && !has[name] {
+			return true
+		}
+	}
+	return false
+}
+
+// makeNames returns the variables, as in $(NAME), and the targets that a unit holds.
+func makeNames(n *Node) map[string]bool {
+	names := map[string]bool{}
+	for _, line := range n.Head {
+		if m := makeDefine.FindStringSubmatch(line); m != nil {
+			names["$"+m[1]] = true
+		} else if m := makeVariable.FindStringSubmatch(line); m != nil {
+			names["$"+m[1]] = true
+		} else {
+			for _, target := range strings.Fields(ruleTargets(line)) {
+				names[target] = true
+			}
+		}
+	}
+	return names
+}
+
+// makeReferences returns the variables and targets that a unit refers to.
+func makeReferences(n *Node) map[string]bool {
+	names := map[string]bool{}
+	for _, line := range n.Head {
+		for _, m := range makeReference.FindAllStringSubmatch(line, -1) {
+			names["$"+m[1]] = true
+		}
+		for _, m := range makeSubmake.FindAllStringSubmatch(line, -1) {
+			for _, target := range strings.Fields(m[1]) {
+				names[target] = true
+			}
+		}
+		if ruleTargets(line) != "" {
+			_, after, _ := strings.Cut(line, ":")
+			after, _, _ = strings.Cut(after, "#")
+			for _, target := range strings.Fields(strings.TrimSuffix(strings.TrimRight(after, "\n"), `\`)) {
+				names[target] = true
+			}
+		}
+	}
+	return names
+}
+
+// wordVariables returns the variables that theirs gives more than one word, and that a unit of a merged tree, but not of
+// theirs, uses as one: in quotes, or as a target or prerequisite.
+func wordVariables(root, theirs *Node) map[string]bool {
+	commands := map[string]bool{}
+	for _, n := range theirs.Nodes {
+		for _, line := range n.Head {
+			if m := makeVariable.FindStringSubmatch(line); m != nil && len(strings.Fields(line[strings.IndexByte(line, '=')+1:])) > 1 {
+				commands[m[1]] = true
+			}
+		}
+	}
+	words := map[string]bool{}
+	for _, n := range root.Nodes {
+		if t := theirs.child(n.Key); t != nil && equalLines(n.Head, t.Head) {
+			continue
+		}
+		for _, line := range n.Head {
+			for _, m := range makeQuoted.FindAllStringSubmatch(line, -1) {
+				if commands[m[1]] {
+					words[m[1]] = true
+				}
+			}
+		}
+		for name := range ruleFiles(n) {
+			if commands[name] {
+				words[name] = true
+			}
+		}
+	}
+	return words
+}
+
+// ruleFiles returns the variables that are targets or prerequisites of a rule.
+func ruleFiles(n *Node) map[string]bool {
+	names := map[string]bool{}
+	if len(n.Head) == 0 || ruleTargets(n.Head[0]) == "" {
+		return names
+	}
+	rule, _, _ := strings.Cut(n.Head[0], "#")
+	for _, m := range makeWord.FindAllStringSubmatch(rule, -1) {
+		names[m[1]] = true
+	}
+	return names
+}

@@ -1,0 +1,109 @@
+package merge
+
+import (
+	"bytes"
+	"path"
+	"strings"
+)
+
+// Parse splits a text into units of the format that its file name stands for. Line ends are LF, and the last line of the
+// tree has one.
+func Parse(name string, text []byte) (*Node, error) {
+	text = endLine(text)
+	switch formatOf(name) {
+	case formatGo:
+		return ParseGo(text)
+	case formatYAML:
+		return ParseYAML(name, text)
+	case formatMakefile:
+		return ParseMakefile(text)
+	case formatDockerfile:
+		return ParseDockerfile(text)
+	case formatLines:
+		return ParseLines(text), nil
+	}
+	return ParseOpaque(text), nil
+}
+
+// FileFacts lists what a file states. In Go files, packages stand for their local names, and there is no license header.
+func FileFacts(name string, text []byte) ([]Fact, error) {
+	if formatOf(name) == formatGo {
+		return GoFacts(endLine(text))
+	}
+	root, err := Parse(name, text)
+	if err != nil {
+		return nil, err
+	}
+	if formatOf(name) == formatMakefile {
+		return makefileFacts(Facts(root)), nil
+	}
+	return Facts(root), nil
+}
+
+// MergeFile merges two versions of a file against the base, see Merge and MergeGo.
+func MergeFile(name string, ours, theirs []byte, base Base, o Options) ([]byte, *Result, error) {
+	if formatOf(name) == formatGo {
+		return MergeGo(endLine(ours), endLine(theirs), base, o)
+	}
+	oursRoot, err := Parse(name, ours)
+	if err != nil {
+		return nil, nil, err
+	}
+	theirsRoot, err := Parse(name, theirs)
+	if err != nil {
+		return nil, nil, err
+	}
+	var r *Result
+	switch formatOf(name) {
+	case formatMakefile:
+		r = mergeMakefile(oursRoot, theirsRoot, base, o)
+	case formatDockerfile:
+		raiseGoImages(oursRoot, theirsRoot, base)
+		o.IsChoice = isInstructionChoice
+		r = Merge(oursRoot, theirsRoot, base, o)
+	case formatYAML:
+		alignRules(oursRoot, theirsRoot)
+		o.IsChoice = isFieldChoice
+		r = Merge(oursRoot, theirsRoot, base, o)
+		FinishYAML(name, r.Root)
+	default:
+		r = Merge(oursRoot, theirsRoot, base, o)
+	}
+	return r.Root.Text(), r, nil
+}
+
+type fileFormat int
+
+const (
+	formatOpaque fileFormat = iota
+	formatGo
+	formatYAML
+	formatMakefile
+	formatDockerfile
+	formatLines
+)
+
+func formatOf(name string) fileFormat {
+	base := path.Base(name)
+	switch {
+	case strings.HasSuffix(base, ".go"):
+		return formatGo
+	case strings.HasSuffix(base, ".yaml"), strings.HasSuffix(base, ".yml"), base == "PROJECT":
+		return formatYAML
+	case base == "Makefile", base == "makefile", base == "GNUmakefile", strings.HasSuffix(base, ".mk"):
+		return formatMakefile
+	case base == "Dockerfile", strings.HasSuffix(base, ".Dockerfile"), strings.HasPrefix(base, "Dockerfile."):
+		return formatDockerfile
+	case strings.HasPrefix(base, ".") && strings.HasSuffix(base, "ignore"), base == ".gitattributes":
+		return formatLines
+	}
+	return formatOpaque
+}
+
+// endLine ends the last line of a text.
+func endLine(text []byte) []byte {
+	if len(text) == 0 || bytes.HasSuffix(text, []byte("\n")) {
+		return text
+	}
+	return append(bytes.Clone(text), '\n')
+}

@@ -1,0 +1,72 @@
+package merge
+
+import "strings"
+
+// FinishYAML corrects the form of a merged YAML file where units come from different texts: the dash of list items,
+// lists that were empty, and patches of a kustomization that older ones list by file name alone.
+func FinishYAML(name string, root *Node) {
+	finishYAML(root, isKustomization(name))
+}
+
+func finishYAML(n *Node, kustomization bool) {
+	if n.Item {
+		for i, child := range n.Nodes {
+			setDash(child, i == 0)
+		}
+	}
+	on := false
+	for _, child := range n.Nodes {
+		finishYAML(child, kustomization)
+		on = on || !child.Off && !strings.HasPrefix(child.Key, "marker ")
+	}
+	if len(n.Head) != 1 {
+		return
+	}
+	head := strings.TrimSpace(n.Head[0])
+	if n.Container && on {
+		if empty, ok := strings.CutSuffix(head, " []"); ok {
+			n.Head = []string{strings.Repeat(" ", n.Indent) + empty + "\n"}
+		}
+	}
+	if kustomization && head == "patches:" {
+		for _, child := range n.Nodes {
+			namePath(child)
+		}
+	}
+}
+
+// namePath rewrites "- FILE", as in patchesStrategicMerge, to "- path: FILE".
+func namePath(item *Node) {
+	if item.Container || len(item.Head) != 1 {
+		return
+	}
+	before, file, ok := strings.Cut(item.Head[0], "- ")
+	if ok && !strings.Contains(file, ": ") && strings.Trim(before, " #") == "" {
+		item.Head = []string{before + "- path: " + file}
+	}
+}
+
+// setDash gives the first line of a field the dash of its list item, or takes it away.
+func setDash(n *Node, dash bool) {
+	for len(n.Head) == 0 {
+		if len(n.Nodes) == 0 {
+			return
+		}
+		n = n.Nodes[0]
+	}
+	line := n.Head[0]
+	at := len(line) - len(strings.TrimLeft(line, " "))
+	has := strings.HasPrefix(line[at:], "- ")
+	switch {
+	case has && !dash:
+		line = line[:at] + " " + line[at+1:]
+	case !has && dash && at >= 2:
+		line = line[:at-2] + "- " + line[at:]
+	default:
+		return
+	}
+	n.Head = append([]string{line}, n.Head[1:]...)
+}
+
+// isFieldChoice reports whether a field or item of ours can stay whatever theirs is: one that is not merged field by field.
+func isFieldChoice(ours, theirs *Node) bool { return !ours.Container || !theirs.Container }

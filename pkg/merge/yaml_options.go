@@ -1,0 +1,98 @@
+package merge
+
+import (
+	"regexp"
+	"strings"
+)
+
+// Scaffolds offer options in kustomizations as entries with a comment mark:
+//
+//	#- ../webhook
+//	#replacements:
+//	# - source:
+//
+// The user switches one on by removing the marks. Such an entry is a unit with the key that it has when it is on, so
+// that a merge sees that it is the same.
+
+// optionEntry matches the first line of a list entry, optionField that of a field, and markerComment a marker at which
+// commands insert text.
+var (
+	optionEntry   = regexp.MustCompile(`^( *)#( ?)(- *\S.*)$`)
+	optionField   = regexp.MustCompile(`^#( ?)(resources|components|patches|patchesStrategicMerge|patchesJson6902|vars|replacements|configurations):\s*$`)
+	markerComment = regexp.MustCompile(`^\s*#\s*\+(kubebuilder|operator-sdk|operon):scaffold:(\S+)\s*$`)
+)
+
+// options finds the entries in the comments after a field: those of a list become units of the list, fields are returned.
+// It also returns the line after them.
+func (y *yamlParser) options(last *Node, from, to int) ([]*Node, int) {
+	units, end := y.optionUnits(from, to)
+	entries := 0
+	if last.Container {
+		for entries < len(units) && !units[entries].Splittable {
+			entries++
+		}
+	}
+	last.Nodes = append(last.Nodes, units[:entries]...)
+	number(last.Nodes)
+	return units[entries:], end
+}
+
+// optionUnits returns the units in the comments from a line to another, and the line after the last of them.
+func (y *yamlParser) optionUnits(from, to int) ([]*Node, int) {
+	var units []*Node
+	for i := from; i < to; {
+		line := strings.TrimRight(y.lines[i], " \r\n")
+		var n *Node
+		end := i + 1
+		if m := markerComment.FindStringSubmatch(line); m != nil {
+			n = &Node{Key: "marker " + m[2], Indent: len(line) - len(strings.TrimLeft(line, " "))}
+		} else if m := optionEntry.FindStringSubmatch(line); m != nil {
+			end = y.optionEnd(i, to, len(m[2]), false)
+			if on := y.switchedOn("options:\n", i, end); on != nil && len(on.Nodes) == 1 && on.Nodes[0].Key != "" {
+				n = &Node{Key: on.Nodes[0].Key, Off: true, On: on.Nodes[0], Indent: len(m[1])}
+			}
+		} else if m := optionField.FindStringSubmatch(line); m != nil {
+			end = y.optionEnd(i, to, len(m[1]), true)
+			n = &Node{Key: y.fieldName(m[2]), Off: true, On: y.switchedOn("", i, end), Splittable: true}
+		}
+		if n == nil {
+			i++
+			continue
+		}
+		n.Lead, n.Head = y.lines[from:i], y.lines[i:end]
+		units = append(units, n)
+		from, i = end, end
+	}
+	return units, from
+}
+
+// optionEnd returns the line after an entry or field in comments: the comments that belong to it are indented further than
+// prose is, or are entries of the field.
+func (y *yamlParser) optionEnd(start, to, indent int, field bool) int {
+	end := start + 1
+	for ; end < to; end++ {
+		text, ok := strings.CutPrefix(strings.TrimLeft(y.lines[end], " "), "#")
+		rest := strings.TrimLeft(text, " ")
+		if !ok || isBlank(rest) || markerComment.MatchString(y.lines[end]) {
+			break
+		}
+		if depth := len(text) - len(rest); depth <= indent+1 && (!field || rest[0] != '-') {
+			break
+		}
+	}
+	return end
+}
+
+// switchedOn parses an entry or field that is commented out as it is when it is switched on. An entry needs a field before
+// it. It returns that field, or nil if the comments are nothing else.
+func (y *yamlParser) switchedOn(field string, start, end int) *Node {
+	text := field
+	for _, line := range y.lines[start:end] {
+		text += strings.Replace(line, "#", "", 1)
+	}
+	root, err := ParseYAML("kustomization.yaml", []byte(text))
+	if err != nil || len(root.Nodes) != 1 || len(root.Nodes[0].Nodes) != 1 {
+		return nil
+	}
+	return root.Nodes[0].Nodes[0]
+}

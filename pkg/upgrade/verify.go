@@ -1,0 +1,333 @@
+package upgrade
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/operon-sdk/operon/pkg/manifest"
+	"github.com/operon-sdk/operon/pkg/merge"
+	"github.com/operon-sdk/operon/pkg/scaffold"
+)
+
+// Loss is something that a kustomization built before an upgrade, and does not build after it.
+type Loss struct {
+	// Kustomization is its directory.
+	Kustomization string
+	// Object is kind and name of an object. Fields are paths in it; empty if all of the object is gone.
+	Object string
+	Fields []string
+}
+
+func (l Loss) String() string {
+	if len(l.Fields) == 0 {
+		return fmt.Sprintf("%s no longer has %s", l.Kustomization, l.Object)
+	}
+	return fmt.Sprintf("%s: %s no longer has %s", l.Kustomization, l.Object, strings.Join(l.Fields, ", "))
+}
+
+// kustomizationError is what is wrong with a kustomization after an upgrade.
+type kustomizationError struct {
+	// dir is its directory.
+	dir string
+	err error
+}
+
+func (e *kustomizationError) Error() string { return e.err.Error() }
+func (e *kustomizationError) Unwrap() error { return e.err }
+
+// Verify compares what the kustomizations of a project build before an upgrade and after it, and lists what is gone.
+// before holds the project as it is on disk, after the upgrade's changes. It is an error if a kustomization that was
+// built before cannot be built, or no longer has a file that the upgrade did not remove. Of files with conflicts,
+// resolved holds the texts that resolve them.
+func Verify(before, after *scaffold.Tree, resolved map[string][]byte) ([]Loss, error) {
+	names, err := before.Walk("config", nil)
+	if err != nil {
+		return nil, err
+	}
+	over := after.Overlay()
+	for _, name := range after.Removed() {
+		over[name] = nil
+	}
+	maps.Copy(over, resolved)
+	old := map[string][]byte{} // kustomizations without deprecated fields
+	for _, name := range names {
+		if path.Base(name) != "kustomization.yaml" {
+			continue
+		}
+		text, err := before.ReadFile(name)
+		if err != nil {
+			return nil, fmt.Errorf("reading %s: %w", name, err)
+		}
+		if current, ok := replaceDeprecated(text); ok {
+			old[name] = current
+		}
+		if text, ok := over[name]; !ok {
+			if current, ok := old[name]; ok {
+				over[name] = current
+			}
+		} else if current, ok := replaceDeprecated(text); ok {
+			over[name] = current
+		}
+	}
+	named := map[string]bool{} // kustomizations that others contain
+	var roots []string
+	for _, name := range names {
+		if path.Base(name) == "kustomization.yaml" && after.Exists(name) {
+			roots = append(roots, name)
+		}
+	}
+	for _, name := range roots {
+		was, is, err := references(before, after, resolved, name)
+		if err != nil {
+			return nil, err
+		}
+		for _, file := range was {
+			if before.Exists(file + "/kustomization.yaml") {
+				named[file] = true
+			}
+			if !slices.Contains(is, file) && after.Exists(file) && unchanged(before, after, file) {
+				return nil, &kustomizationError{path.Dir(name), fmt.Errorf("%s would no longer name %s", name, file)}
+			}
+		}
+	}
+	var losses []Loss
+	for _, name := range roots {
+		dir := path.Dir(name)
+		was, err := manifest.BuildOver(before.Root(), dir, old)
+		if err != nil {
+			continue // it did not build before
+		}
+		is, err := manifest.BuildOver(before.Root(), dir, over)
+		if err != nil {
+			return nil, &kustomizationError{dir, fmt.Errorf("%s would not build: %w", dir, errors.Unwrap(err))}
+		}
+		flag, err := undefinedFlag(after, was, is)
+		if err != nil {
+			return nil, err
+		}
+		if flag != "" {
+			return nil, &kustomizationError{dir, fmt.Errorf("%s would start the manager with %s, which the project does not define", dir, flag)}
+		}
+		if !named[dir] {
+			losses = append(losses, compare(dir, was, is)...)
+		}
+	}
+	return losses, nil
+}
+
+// undefinedFlag returns a flag that only the second stream of objects gives the manager, and that no Go file of the project
+// has, or "".
+func undefinedFlag(tree *scaffold.Tree, was, is []byte) (string, error) {
+	old := managerFlags(was)
+	var added []string
+	for _, flag := range managerFlags(is) {
+		if !slices.Contains(old, flag) {
+			added = append(added, flag)
+		}
+	}
+	if len(added) == 0 {
+		return "", nil
+	}
+	names, err := tree.Walk(".", func(name string) bool { return name == "vendor" || strings.HasPrefix(path.Base(name), ".") })
+	if err != nil {
+		return "", err
+	}
+	for _, name := range names {
+		if path.Ext(name) != ".go" {
+			continue
+		}
+		text, err := tree.ReadFile(name)
+		if err != nil {
+			return "", fmt.Errorf("reading %s: %w", name, err)
+		}
+		added = slices.DeleteFunc(added, func(flag string) bool { return hasFlag(string(text), strings.TrimPrefix(flag, "--")) })
+	}
+	if len(added) == 0 {
+		return "", nil
+	}
+	return added[0], nil
+}
+
+// hasFlag reports whether Go code has the name of a flag in quotes, or the end of the name from a hyphen on, as in
+// server+"-cert-path".
+func hasFlag(code, name string) bool {
+	if strings.Contains(code, strconv.Quote(name)) {
+		return true
+	}
+	for i, r := range name {
+		if r == '-' && strings.Contains(code, strconv.Quote(name[i:])) {
+			return true
+		}
+	}
+	return false
+}
+
+// managerFlags returns the names of the flags of all containers called manager in a stream of objects.
+func managerFlags(stream []byte) []string {
+	var flags []string
+	for _, object := range objects(stream) {
+		var workload struct {
+			Spec struct {
+				Template struct {
+					Spec struct {
+						Containers []struct {
+							Name string
+							Args []string
+						}
+					}
+				}
+			}
+		}
+		text, err := yaml.Marshal(object)
+		if err != nil || yaml.Unmarshal(text, &workload) != nil {
+			continue // it has other types, and no containers
+		}
+		for _, container := range workload.Spec.Template.Spec.Containers {
+			for _, arg := range container.Args {
+				if flag, _, _ := strings.Cut(arg, "="); container.Name == "manager" && strings.HasPrefix(flag, "--") {
+					flags = append(flags, flag)
+				}
+			}
+		}
+	}
+	return flags
+}
+
+// references returns the files and directories that a kustomization names before and after.
+func references(before, after *scaffold.Tree, resolved map[string][]byte, name string) (was, is []string, err error) {
+	old, err := before.ReadFile(name)
+	if err != nil {
+		return nil, nil, fmt.Errorf("reading %s: %w", name, err)
+	}
+	text, ok := resolved[name]
+	if !ok {
+		if text, err = after.ReadFile(name); err != nil {
+			return nil, nil, fmt.Errorf("reading %s: %w", name, err)
+		}
+	}
+	return named(name, old, false), named(name, text, true), nil
+}
+
+// named returns the files and directories that a kustomization names, also those that are switched off if options is true:
+// what a project needs no longer is switched off when its webhooks move.
+func named(name string, text []byte, options bool) []string {
+	root, err := merge.Parse(name, text)
+	if err != nil {
+		return nil
+	}
+	var all []string
+	for _, document := range root.Nodes {
+		for _, field := range document.Nodes {
+			switch field.Key {
+			case "resources", "components", "patches", "configurations", "crds", "generators", "transformers":
+				for _, entry := range field.Nodes {
+					on := *entry
+					on.Off = entry.Off && !options
+					if file := entryPath(path.Dir(name), &on); file != "" {
+						all = append(all, file)
+					}
+				}
+			}
+		}
+	}
+	return all
+}
+
+// unchanged reports whether an upgrade leaves a file as it is.
+func unchanged(before, after *scaffold.Tree, name string) bool {
+	a, err := before.ReadFile(name)
+	if err != nil {
+		return false
+	}
+	b, err := after.ReadFile(name)
+	return err == nil && string(a) == string(b)
+}
+
+// compare lists what one stream of objects has and another has not.
+func compare(dir string, was, is []byte) []Loss {
+	old, current := objects(was), objects(is)
+	var losses []Loss
+	for _, id := range slices.Sorted(maps.Keys(old)) {
+		other, ok := current[id]
+		if !ok {
+			losses = append(losses, Loss{Kustomization: dir, Object: id})
+			continue
+		}
+		if fields := lostFields("", old[id], other); len(fields) > 0 {
+			losses = append(losses, Loss{Kustomization: dir, Object: id, Fields: fields})
+		}
+	}
+	return losses
+}
+
+// objects returns the objects of a stream by kind and name.
+func objects(stream []byte) map[string]any {
+	all := map[string]any{}
+	decoder := yaml.NewDecoder(strings.NewReader(string(stream)))
+	for {
+		var object map[string]any
+		if decoder.Decode(&object) != nil {
+			return all
+		}
+		metadata, _ := object["metadata"].(map[string]any)
+		all[fmt.Sprintf("%v %v", object["kind"], metadata["name"])] = object
+	}
+}
+
+// lostFields lists the paths of fields and list items that a value had. Fields whose value changed are not lost.
+func lostFields(at string, was, is any) []string {
+	var lost []string
+	switch was := was.(type) {
+	case map[string]any:
+		is, ok := is.(map[string]any)
+		if !ok {
+			return []string{at}
+		}
+		for _, key := range slices.Sorted(maps.Keys(was)) {
+			field := strings.TrimPrefix(at+"."+key, ".")
+			if value, ok := is[key]; ok {
+				lost = append(lost, lostFields(field, was[key], value)...)
+			} else {
+				lost = append(lost, field)
+			}
+		}
+	case []any:
+		is, _ := is.([]any)
+		for n, item := range was {
+			name := itemName(item)
+			i := slices.IndexFunc(is, func(other any) bool { return itemName(other) == name })
+			if i < 0 {
+				if _, ok := item.(map[string]any); ok && strings.HasPrefix(name, "map[") {
+					name = strconv.Itoa(n)
+				}
+				lost = append(lost, at+"["+name+"]")
+				continue
+			}
+			lost = append(lost, lostFields(at+"["+name+"]", item, is[i])...)
+		}
+	}
+	return lost
+}
+
+// itemName returns what distinguishes an item of a list.
+func itemName(item any) string {
+	if fields, ok := item.(map[string]any); ok {
+		for _, key := range []string{"name", "key", "containerPort"} {
+			if value, ok := fields[key]; ok {
+				return fmt.Sprint(value)
+			}
+		}
+	}
+	text := fmt.Sprint(item)
+	if flag, _, ok := strings.Cut(text, "="); ok && strings.HasPrefix(flag, "--") {
+		return flag
+	}
+	return text
+}

@@ -1,0 +1,85 @@
+package upgrade
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/afero"
+
+	"github.com/operon-sdk/operon/pkg/scaffold"
+)
+
+// TestVerify checks what an upgrade may make of the output of kustomizations.
+func TestVerify(t *testing.T) {
+	t.Parallel()
+	const configMap = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata:\n  one: \"1\"\n  two: \"2\"\n"
+	const list, mine = "resources:\n- a.yaml\n- mine.yaml\n", "apiVersion: v1\nkind: Secret\nmetadata:\n  name: mine\n"
+	marked := "<<<<<<< the project\nresources:\n- a.yaml\n=======\nresources:\n- b.yaml\n>>>>>>> current\n"
+	for name, c := range map[string]struct {
+		after    map[string]string // "" removes a file
+		resolved map[string][]byte
+		losses   []string
+		err      string
+	}{
+		"no change":                {},
+		"a field goes":             {after: map[string]string{"a.yaml": strings.Replace(configMap, "  two: \"2\"\n", "", 1)}, losses: []string{"config: ConfigMap a no longer has data.two"}},
+		"an object goes":           {after: map[string]string{"a.yaml": "", "kustomization.yaml": "resources:\n- mine.yaml\n"}, losses: []string{"config no longer has ConfigMap a"}},
+		"the user's file goes":     {after: map[string]string{"kustomization.yaml": "resources:\n- a.yaml\n"}, err: "would no longer name config/mine.yaml"},
+		"a missing file":           {after: map[string]string{"kustomization.yaml": list + "- none.yaml\n"}, err: "config would not build: "},
+		"one object twice":         {after: map[string]string{"kustomization.yaml": list + "- again.yaml\n", "again.yaml": configMap}, err: "config would not build: "},
+		"a conflict":               {after: map[string]string{"kustomization.yaml": marked}, resolved: map[string][]byte{"config/kustomization.yaml": []byte(list)}},
+		"a conflict that is wrong": {after: map[string]string{"kustomization.yaml": marked}, resolved: map[string][]byte{"config/kustomization.yaml": []byte("resources:\n- a.yaml\n- mine.yaml\n- none.yaml\n")}, err: "config would not build: "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			fsys := afero.NewOsFs()
+			before, after := scaffold.NewTree(fsys, dir), scaffold.NewTree(fsys, dir)
+			if err := os.Mkdir(filepath.Join(dir, "config"), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			for file, text := range map[string]string{"kustomization.yaml": list, "a.yaml": configMap, "mine.yaml": mine} {
+				if err := os.WriteFile(filepath.Join(dir, "config", file), []byte(text), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for file, text := range c.after {
+				if text == "" {
+					after.Remove("config/" + file)
+				} else {
+					after.WriteFile("config/"+file, []byte(text), 0o644)
+				}
+			}
+			losses, err := Verify(before, after, c.resolved)
+			if c.err != "" {
+				if err == nil || !strings.Contains(err.Error(), c.err) {
+					t.Fatalf("got %v, want an error with %q", err, c.err)
+				}
+				return
+			}
+			var got []string
+			for _, l := range losses {
+				got = append(got, l.String())
+			}
+			if err != nil || !slices.Equal(got, c.losses) {
+				t.Errorf("got %q, %v, want %q", got, err, c.losses)
+			}
+		})
+	}
+}
+
+// TestReplaceDeprecated checks that kustomizations mean the same with the current names of their fields.
+func TestReplaceDeprecated(t *testing.T) {
+	t.Parallel()
+	old := "bases:\n- ../crd\nresources:\n- a.yaml\ncommonLabels:\n  a: b\npatchesStrategicMerge:\n- p.yaml\n- |-\n  kind: X\n  metadata: {}\npatchesJson6902:\n- path: j.yaml\n  target:\n    kind: X\n"
+	want := "resources:\n    - a.yaml\n    - ../crd\nlabels:\n    - pairs:\n        a: b\n      includeSelectors: true\npatches:\n    - path: p.yaml\n    - patch: |-\n        kind: X\n        metadata: {}\n    - path: j.yaml\n      target:\n        kind: X\n"
+	if got, ok := replaceDeprecated([]byte(old)); !ok || string(got) != want {
+		t.Errorf("got %t\n%s", ok, got)
+	}
+	if got, ok := replaceDeprecated([]byte("resources:\n- a.yaml\n")); ok {
+		t.Errorf("nothing is deprecated, got\n%s", got)
+	}
+}
