@@ -306,6 +306,7 @@ func FuzzParseLines(f *testing.F) {
 
 func FuzzParseYAML(f *testing.F) {
 	f.Add([]byte("---\n- op: add\n  path: /a\n"))
+	f.Add([]byte("a: b # c\n---d:\n"))
 	f.Add([]byte("# c\napiVersion: v1\nkind: X\nmetadata:\n  name: a # b\n  labels: {a: b}\nspec:\n- a\n-\n  b: |\n    x\n\n    y\n---\nkind: Y\n"))
 	f.Add([]byte("resources:\n- a\n#- b\n# - c\npatches:\n- path: x\n  target: &a\n    kind: Y\n#- path: z\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {

@@ -12,8 +12,8 @@ import (
 )
 
 // ParseYAML parses a YAML file: a document, field or list item is a unit. In a kustomization, entries that are
-// commented out are units, too; see Node.Off. A file that cannot be decoded is an error; parts with anchors, aliases
-// or flow style are leaves.
+// commented out are units, too; see Node.Off. A file that cannot be decoded, or whose lines do not divide into units, is an
+// error; parts with anchors, aliases or flow style are leaves.
 func ParseYAML(name string, text []byte) (*Node, error) {
 	y := &yamlParser{lines: splitLines(text), kustomization: isKustomization(name)}
 	root := &Node{Container: true}
@@ -39,6 +39,9 @@ func ParseYAML(name string, text []byte) (*Node, error) {
 	}
 	root.Tail = y.lines[at:]
 	number(root.Nodes)
+	if !slices.Equal(root.Lines(), y.lines) {
+		return nil, errors.New("its form is not supported")
+	}
 	return root, nil
 }
 
@@ -60,7 +63,7 @@ func (y *yamlParser) document(doc *yaml.Node, from int) (*Node, int) {
 	n := &Node{Key: "document", Container: true}
 	start := doc.Line - 1
 	for i := from; i < start; i++ {
-		if strings.HasPrefix(y.lines[i], "---") {
+		if isDocumentMark(y.lines[i]) {
 			n.Lead, n.Head, from = y.lines[from:i], y.lines[i:i+1], i+1
 		}
 	}
@@ -77,7 +80,7 @@ func (y *yamlParser) document(doc *yaml.Node, from int) (*Node, int) {
 	}
 	limit := len(y.lines)
 	for i := start; i < limit; i++ {
-		if strings.HasPrefix(y.lines[i], "---") && i > from {
+		if isDocumentMark(y.lines[i]) && i > from {
 			limit = i
 		}
 	}
@@ -90,6 +93,12 @@ func (y *yamlParser) document(doc *yaml.Node, from int) (*Node, int) {
 		number(n.Nodes)
 	}
 	return n, end
+}
+
+// isDocumentMark reports whether a line begins a document.
+func isDocumentMark(line string) bool {
+	rest, ok := strings.CutPrefix(line, "---")
+	return ok && (rest == "" || strings.ContainsAny(rest[:1], " \t\n"))
 }
 
 // isBlockMapping reports whether a node is a mapping in block style without anchors in it.
