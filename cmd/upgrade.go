@@ -200,10 +200,11 @@ func (a *app) upgrade(ctx context.Context, tree *scaffold.Tree, known *upgrade.F
 		return nil, err
 	}
 	result := &upgraded{notes: notes}
+	verifier := upgrade.NewVerifier(scaffold.NewTree(a.FS, tree.Root()))
 	files := func(layout string) (*upgrade.Result, error) {
 		return upgrade.Files(tree, today, upgrade.Options{
 			Names: scaffoldNames(config), Fingerprints: known, CLIVersion: config.CLIVersion(), Tool: tool, Layout: layout,
-			Before: scaffold.NewTree(a.FS, tree.Root()), Stage: scaffoldStage(config), Plain: plain, Side: conflictSides()[o.conflict], Label: "operon " + buildVersion().Version,
+			Verifier: verifier, Stage: scaffoldStage(config), Plain: plain, Side: conflictSides()[o.conflict], Label: "operon " + buildVersion().Version,
 		})
 	}
 	if result.files, err = files(scaffoldedLayout); err != nil {
@@ -253,7 +254,7 @@ func (a *app) upgrade(ctx context.Context, tree *scaffold.Tree, known *upgrade.F
 			return nil, err
 		}
 	}
-	result.losses, err = upgrade.Verify(scaffold.NewTree(a.FS, tree.Root()), tree, result.files.Resolved)
+	result.losses, err = verifier.Verify(tree, result.files.Resolved)
 	if err != nil && !o.force {
 		return nil, fmt.Errorf("%w; nothing was changed, see %s upgrade --help for --force", err, a.program)
 	}

@@ -53,8 +53,8 @@ type Options struct {
 	Tool string
 	// Layout is the layout that PROJECT names, such as go/v3, with ComponentConfig if PROJECT says so.
 	Layout string
-	// Before is the project as it is on disk.
-	Before *scaffold.Tree
+	// Verifier compares the kustomizations with those on disk.
+	Verifier *Verifier
 	// Stage is how far the project has come: scaffolds write more for projects with APIs and webhooks.
 	Stage Stage
 	// Plain holds the files of the current scaffold for the project without its webhooks. Entries of kustomizations that it
@@ -296,7 +296,7 @@ func (u *upgrader) keepTests() {
 func (u *upgrader) keepKustomizations() error {
 	tried := map[string]bool{}
 	for {
-		_, err := Verify(u.o.Before, u.tree, u.result.Resolved)
+		_, err := u.o.Verifier.Verify(u.tree, u.result.Resolved)
 		failed, ok := errors.AsType[*kustomizationError](err)
 		if !ok {
 			return err

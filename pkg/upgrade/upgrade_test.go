@@ -58,7 +58,7 @@ func upgradeFiles(t *testing.T, files map[string][]byte, side merge.Side) (map[s
 	}
 	tree := scaffold.NewTree(fsys, "/p")
 	result, err := Files(tree, todays(), Options{
-		Names: Names{Project: "mine", Domain: "example.org", Repo: "example.org/mine"}, Fingerprints: fingerprints, Before: scaffold.NewTree(fsys, "/p"), Side: side, Label: "current",
+		Names: Names{Project: "mine", Domain: "example.org", Repo: "example.org/mine"}, Fingerprints: fingerprints, Verifier: NewVerifier(scaffold.NewTree(fsys, "/p")), Side: side, Label: "current",
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -229,7 +229,7 @@ func TestFilesKeepsKustomization(t *testing.T) {
 			files := maps.Clone(current)
 			files["cmd/main.go"] = []byte(c.main)
 			tree := scaffold.NewTree(afero.NewOsFs(), root)
-			if _, err := Files(tree, files, Options{Names: Names{Project: "mine"}, Fingerprints: fingerprints, Before: scaffold.NewTree(afero.NewOsFs(), root)}); err != nil {
+			if _, err := Files(tree, files, Options{Names: Names{Project: "mine"}, Fingerprints: fingerprints, Verifier: NewVerifier(scaffold.NewTree(afero.NewOsFs(), root))}); err != nil {
 				t.Fatal(err)
 			}
 			patch, err := tree.ReadFile("config/default/patch.yaml")
@@ -277,7 +277,7 @@ func TestCanAdd(t *testing.T) {
 			}
 		}
 		tree := scaffold.NewTree(fsys, "/p")
-		if _, err := Files(tree, current, Options{Names: names, Fingerprints: fingerprints, Before: scaffold.NewTree(fsys, "/p")}); err != nil {
+		if _, err := Files(tree, current, Options{Names: names, Fingerprints: fingerprints, Verifier: NewVerifier(scaffold.NewTree(fsys, "/p"))}); err != nil {
 			t.Fatal(err)
 		}
 		if text, err := tree.ReadFile(name); err != nil || string(text) != want || tree.Exists("config/certmanager/b.yaml") {

@@ -1,6 +1,7 @@
 package upgrade
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"maps"
@@ -42,11 +43,43 @@ type kustomizationError struct {
 func (e *kustomizationError) Error() string { return e.err.Error() }
 func (e *kustomizationError) Unwrap() error { return e.err }
 
-// Verify compares what the kustomizations of a project build before an upgrade and after it, and lists what is gone.
-// before holds the project as it is on disk, after the upgrade's changes. It is an error if a kustomization that was
-// built before cannot be built, or no longer has a file that the upgrade did not remove. Of files with conflicts,
-// resolved holds the texts that resolve them.
-func Verify(before, after *scaffold.Tree, resolved map[string][]byte) ([]Loss, error) {
+// Verifier compares what the kustomizations of a project build before an upgrade and after it.
+type Verifier struct {
+	before *scaffold.Tree
+	// built holds what kustomizations build before the upgrade, by directory, as far as they were compared.
+	built map[string]buildResult
+}
+
+// buildResult is a stream of objects, or the error that there is none.
+type buildResult struct {
+	stream []byte
+	err    error
+}
+
+// NewVerifier returns a Verifier for a project as it is on disk.
+func NewVerifier(before *scaffold.Tree) *Verifier {
+	return &Verifier{before, map[string]buildResult{}}
+}
+
+// buildBefore builds the kustomization in a directory as it is before the upgrade, once. old holds kustomizations without
+// deprecated fields.
+func (v *Verifier) buildBefore(dir string, old map[string][]byte) ([]byte, error) {
+	b, ok := v.built[dir]
+	if !ok {
+		b.stream, b.err = manifest.BuildOver(v.before.Root(), dir, old)
+		v.built[dir] = b
+	}
+	return b.stream, b.err
+}
+
+// Verify lists what the kustomizations no longer build after an upgrade, whose changes are in a tree. It is an error if a
+// kustomization that was built before cannot be built, or no longer has a file that the upgrade did not remove. Of files
+// with conflicts, resolved holds the texts that resolve them.
+func (v *Verifier) Verify(after *scaffold.Tree, resolved map[string][]byte) ([]Loss, error) {
+	if changes, err := after.Changes(); err != nil || len(changes) == 0 {
+		return nil, err
+	}
+	before := v.before
 	names, err := before.Walk("config", nil)
 	if err != nil {
 		return nil, err
@@ -100,7 +133,7 @@ func Verify(before, after *scaffold.Tree, resolved map[string][]byte) ([]Loss, e
 	var losses []Loss
 	for _, name := range roots {
 		dir := path.Dir(name)
-		was, err := manifest.BuildOver(before.Root(), dir, old)
+		was, err := v.buildBefore(dir, old)
 		if err != nil {
 			continue // it did not build before
 		}
@@ -172,7 +205,7 @@ func hasFlag(code, name string) bool {
 // managerFlags returns the names of the flags of all containers called manager in a stream of objects.
 func managerFlags(stream []byte) []string {
 	var flags []string
-	for _, object := range objects(stream) {
+	for decoder := yaml.NewDecoder(bytes.NewReader(stream)); ; {
 		var workload struct {
 			Spec struct {
 				Template struct {
@@ -185,9 +218,12 @@ func managerFlags(stream []byte) []string {
 				}
 			}
 		}
-		text, err := yaml.Marshal(object)
-		if err != nil || yaml.Unmarshal(text, &workload) != nil {
-			continue // it has other types, and no containers
+		err := decoder.Decode(&workload)
+		if _, ok := errors.AsType[*yaml.TypeError](err); ok {
+			continue // an object with other types, and no containers
+		}
+		if err != nil {
+			return flags
 		}
 		for _, container := range workload.Spec.Template.Spec.Containers {
 			for _, arg := range container.Args {
@@ -197,7 +233,6 @@ func managerFlags(stream []byte) []string {
 			}
 		}
 	}
-	return flags
 }
 
 // references returns the files and directories that a kustomization names before and after.

@@ -53,7 +53,7 @@ func TestVerify(t *testing.T) {
 					after.WriteFile("config/"+file, []byte(text), 0o644)
 				}
 			}
-			losses, err := Verify(before, after, c.resolved)
+			losses, err := NewVerifier(before).Verify(after, c.resolved)
 			if c.err != "" {
 				if err == nil || !strings.Contains(err.Error(), c.err) {
 					t.Fatalf("got %v, want an error with %q", err, c.err)

@@ -123,7 +123,7 @@ func (p olderTree) checkBecomesToday(t *testing.T, old, anew string, edited ...s
 	}
 	tree := scaffold.NewTree(fsys, "/p")
 	result, err := upgrade.Files(tree, today, upgrade.Options{
-		Names: p.names(), Fingerprints: known, Tool: "operator-sdk", Layout: p.layout(), Before: scaffold.NewTree(fsys, "/p"), Stage: upgrade.WithAPI, Plain: today, Label: "current",
+		Names: p.names(), Fingerprints: known, Tool: "operator-sdk", Layout: p.layout(), Verifier: upgrade.NewVerifier(scaffold.NewTree(fsys, "/p")), Stage: upgrade.WithAPI, Plain: today, Label: "current",
 	})
 	if err != nil {
 		t.Fatal(err)
