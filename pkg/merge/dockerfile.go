@@ -1,9 +1,9 @@
 package merge
 
 import (
+	"go/version"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -135,7 +135,7 @@ func commandKey(args []string) string {
 }
 
 // golangImage matches a Go image up to its release.
-var golangImage = regexp.MustCompile(`\bgolang:([0-9]+)\.([0-9]+)(?:\.[0-9]+|rc[0-9]+)?`)
+var golangImage = regexp.MustCompile(`\bgolang:([0-9]+\.[0-9]+)(?:\.[0-9]+|rc[0-9]+)?`)
 
 // raiseGoImages gives the Go images that the user chose and that are older than those of theirs in the same stage their
 // release. An image with a digest stays.
@@ -147,7 +147,7 @@ func raiseGoImages(ours, theirs *Node, base Base) {
 			continue
 		}
 		needs, has := golangImage.FindStringSubmatch(other.Head[0]), golangImage.FindStringSubmatch(from.Head[0])
-		if needs != nil && has != nil && olderRelease(has[1:], needs[1:]) {
+		if hasOlderGo(has, needs) {
 			from.Head = slices.Clone(from.Head)
 			from.Head[0] = strings.Replace(from.Head[0], has[0], needs[0], 1)
 		}
@@ -158,17 +158,11 @@ func raiseGoImages(ours, theirs *Node, base Base) {
 // that is new enough for theirs.
 func isInstructionChoice(ours, theirs *Node) bool {
 	needs, has := golangImage.FindStringSubmatch(theirs.Head[0]), golangImage.FindStringSubmatch(ours.Head[0])
-	return needs == nil || has == nil || !olderRelease(has[1:], needs[1:])
+	return !hasOlderGo(has, needs)
 }
 
-// olderRelease reports whether a release of major and minor number is older than another.
-func olderRelease(a, b []string) bool {
-	for i := range a {
-		x, errX := strconv.Atoi(a[i])
-		y, errY := strconv.Atoi(b[i])
-		if errX != nil || errY != nil || x != y {
-			return errX == nil && errY == nil && x < y
-		}
-	}
-	return false
+// hasOlderGo reports whether a Go image, as golangImage matches it, has an older release of Go than another, regardless of
+// patch releases. It is false where one of them is no Go image.
+func hasOlderGo(image, than []string) bool {
+	return image != nil && than != nil && version.Compare("go"+image[1], "go"+than[1]) < 0
 }

@@ -30,17 +30,24 @@ func GoFacts(text []byte) ([]Fact, error) {
 		return nil, err
 	}
 	root := s.neutralTree()
-	constraint := constraintFact(root)
-	if root.child(headerKey) != nil {
-		root.Nodes = root.Nodes[1:]
-	}
+	constraint := constraintFact(takeHeader(root))
 	return append(Facts(root), constraint), nil
 }
 
-// constraintFact returns what a file states about its build constraint, also if it has none.
-func constraintFact(root *Node) Fact {
+// takeHeader removes the unit of the license header, which is the first one, from a tree, and returns it, or nil.
+func takeHeader(root *Node) *Node {
+	if len(root.Nodes) == 0 || root.Nodes[0].Key != headerKey {
+		return nil
+	}
+	header := root.Nodes[0]
+	root.Nodes = root.Nodes[1:]
+	return header
+}
+
+// constraintFact returns what a file with a header, which may be nil, states about its build constraint, also if it has none.
+func constraintFact(header *Node) Fact {
 	var lines []string
-	if header := root.child(headerKey); header != nil {
+	if header != nil {
 		lines = slices.DeleteFunc(significant(header.Lines()), func(line string) bool { return !isConstraint(line) })
 	}
 	return Fact{[]string{"build constraint"}, HeadLines, lines}

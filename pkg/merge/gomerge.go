@@ -93,19 +93,12 @@ func (g *goMerge) merge(side Side) ([]byte, *Result) {
 // alignHeader gives theirs the license header of ours: it is the user's. The build constraint in it is that of theirs if
 // the user did not change it.
 func alignHeader(ours, theirs *Node, base Base) {
-	constraint := constraintFact(theirs)
-	if theirs.child(headerKey) != nil {
-		theirs.Nodes = theirs.Nodes[1:]
-	}
-	header := ours.child(headerKey)
-	if base.Has(constraintFact(ours)) && !slices.Equal(constraintFact(ours).Lines, constraint.Lines) {
+	header, constraint := takeHeader(ours), constraintFact(takeHeader(theirs))
+	if old := constraintFact(header); base.Has(old) && !slices.Equal(old.Lines, constraint.Lines) {
 		header = withConstraint(header, constraint.Lines)
-		if len(ours.Nodes) > 0 && ours.Nodes[0].Key == headerKey {
-			ours.Nodes = ours.Nodes[1:]
-		}
-		ours.Nodes = slices.Insert(ours.Nodes, 0, header)
 	}
 	if header != nil {
+		ours.Nodes = slices.Insert(ours.Nodes, 0, header)
 		theirs.Nodes = slices.Insert(theirs.Nodes, 0, header)
 	}
 }
