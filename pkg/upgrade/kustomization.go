@@ -42,11 +42,11 @@ func (u *upgrader) canAdd(kustomization string, p []string, n *merge.Node) bool 
 	if u.exists(name) {
 		return !u.tree.Exists(name) || u.sameKinds(name) && u.ownObjects(kustomization, name)
 	}
+	if u.theirs[name] != nil {
+		note, err := u.superfluous(name)
+		return err == nil && note == "" && !u.wroteBefore(name) && !u.removedDir(path.Dir(name))
+	}
 	for other := range u.theirs {
-		if other == name {
-			note, err := u.superfluous(name)
-			return err == nil && note == "" && !u.wroteBefore(name) && !u.removedDir(path.Dir(name))
-		}
 		if strings.HasPrefix(other, name+"/") {
 			return !u.removedDir(name)
 		}
