@@ -195,7 +195,7 @@ func (a *app) upgrade(ctx context.Context, tree *scaffold.Tree, known *upgrade.F
 	if err != nil {
 		return nil, err
 	}
-	plain, err := a.plainFiles(config, header)
+	plain, err := a.currentFiles(config, header, false)
 	if err != nil {
 		return nil, err
 	}
@@ -278,7 +278,7 @@ func (a *app) diffScaffold(root, name string) error {
 	if _, err := reshape.ToV4(tree, config); err != nil {
 		return err
 	}
-	current, err := a.todaysFiles(config, header)
+	current, err := a.currentFiles(config, header, true)
 	if err != nil {
 		return err
 	}
@@ -344,11 +344,10 @@ func (a *app) tellUpgrade(result *upgraded) error {
 	}
 	for _, f := range result.files.Files {
 		names := kept[f.Note]
-		why, together := strings.CutPrefix(f.Note, "stays, as ")
 		switch {
-		case f.State == upgrade.Kept && names[0] != f.Name:
-		case f.State == upgrade.Kept && together && len(names) > 1:
-			a.progressf("kept as they are: %s and %d more files, as %s", f.Name, len(names)-1, why)
+		case f.State == upgrade.Kept && names[0] != f.Name: // printed with the first one
+		case f.Failure != "" && len(names) > 1:
+			a.progressf("kept as they are: %s and %d more files, as otherwise %s", f.Name, len(names)-1, f.Failure)
 		case f.State == upgrade.Kept:
 			for _, name := range names {
 				a.progressf("kept as it is: %s %s", name, f.Note)

@@ -11,20 +11,11 @@ import (
 	"github.com/operon-sdk/operon/pkg/upgrade"
 )
 
-// todaysFiles scaffolds the project that PROJECT describes anew, in memory: what init and every create command
-// write today.
-func (a *app) todaysFiles(config *project.Config, header string) (map[string][]byte, error) {
+// currentFiles scaffolds the project that PROJECT describes anew, in memory, with or without webhooks: what init and every
+// create command write.
+func (a *app) currentFiles(config *project.Config, header string, webhooks bool) (map[string][]byte, error) {
 	tree := scaffold.NewTree(afero.NewMemMapFs(), "/")
-	if err := a.rescaffold(tree, config, header, true); err != nil {
-		return nil, err
-	}
-	return tree.Overlay(), nil
-}
-
-// plainFiles returns the files of the scaffold without the project's webhooks.
-func (a *app) plainFiles(config *project.Config, header string) (map[string][]byte, error) {
-	tree := scaffold.NewTree(afero.NewMemMapFs(), "/")
-	if err := a.rescaffold(tree, config, header, false); err != nil {
+	if err := a.rescaffold(tree, config, header, webhooks); err != nil {
 		return nil, err
 	}
 	return tree.Overlay(), nil

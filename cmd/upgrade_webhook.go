@@ -13,7 +13,7 @@ func (a *app) moveWebhooks(tree *scaffold.Tree, config *project.Config, header s
 	if err != nil {
 		return nil, nil, err
 	}
-	if today, err = a.todaysFiles(config, header); err != nil {
+	if today, err = a.currentFiles(config, header, true); err != nil {
 		return nil, nil, err
 	}
 	notes, err = found.Move(today)

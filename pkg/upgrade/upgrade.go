@@ -37,6 +37,8 @@ type File struct {
 	Name  string
 	State State
 	Note  string
+	// Failure is what would go wrong if this file, and others with the same failure, did not stay.
+	Failure string
 	// Conflicts is the number of conflicts in the file.
 	Conflicts int
 	// Choices names the units of the file that both the user and the scaffold changed, and that stay as the user has them.
@@ -286,7 +288,7 @@ func (u *upgrader) keepTests() {
 	isTest := func(f File) bool { return strings.HasPrefix(f.Name, "test/") && path.Ext(f.Name) == ".go" }
 	at := slices.IndexFunc(u.result.Files, func(f File) bool { return isTest(f) && f.State == Kept })
 	if at >= 0 {
-		u.keep("stays with "+u.result.Files[at].Name, isTest)
+		u.keep(File{Note: "stays with " + u.result.Files[at].Name}, isTest)
 	}
 }
 
@@ -310,14 +312,14 @@ func (u *upgrader) keepKustomizations() error {
 		}
 		tried[dir] = true
 		u.result.Stayed = true
-		u.keep("stays, as otherwise "+failed.Error(), func(f File) bool {
+		u.keep(File{Note: "stays, as otherwise " + failed.Error(), Failure: failed.Error()}, func(f File) bool {
 			return strings.HasPrefix(f.Name, dir+"/") || f.Name == mainFile && dir == "config"
 		})
 	}
 }
 
-// keep leaves files as they are that were to change, and notes why.
-func (u *upgrader) keep(note string, which func(File) bool) {
+// keep leaves files as they are that were to change, and records why.
+func (u *upgrader) keep(why File, which func(File) bool) {
 	for i, f := range u.result.Files {
 		if f.State == Kept || !which(f) {
 			continue
@@ -328,7 +330,7 @@ func (u *upgrader) keep(note string, which func(File) bool) {
 			u.tree.Remove(f.Name)
 		}
 		delete(u.result.Resolved, f.Name)
-		u.result.Files[i] = File{Name: f.Name, State: Kept, Note: note}
+		u.result.Files[i] = File{Name: f.Name, State: Kept, Note: why.Note, Failure: why.Failure}
 	}
 }
 
