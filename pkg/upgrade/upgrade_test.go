@@ -128,7 +128,7 @@ func TestFilesEdited(t *testing.T) {
 		t.Error("what a person removed came back")
 	}
 	if _, ok := out["config/manager/other.yaml"]; ok {
-		t.Error("an object that a person replaced came back in another file")
+		t.Error("an object that the user replaced came back in another file")
 	}
 	if out["config/manager/kustomization.yaml"] != string(files["config/manager/kustomization.yaml"]) {
 		t.Errorf("config/manager/kustomization.yaml:\n%s", out["config/manager/kustomization.yaml"])

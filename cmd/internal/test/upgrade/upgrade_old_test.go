@@ -100,8 +100,8 @@ func TestOldScaffold(t *testing.T) {
 	}
 }
 
-// checkBecomesToday merges an old scaffold, in which only the given files are edited, with today's, which must be all that
-// is there then.
+// checkBecomesToday merges an old scaffold, in which only the given files are edited, with the current one, which must be
+// all that is left.
 func (p olderTree) checkBecomesToday(t *testing.T, old, anew string, edited ...string) {
 	t.Helper()
 	today := map[string][]byte{}

@@ -75,7 +75,7 @@ func TestUpgradeOfPeers(t *testing.T) {
 				clashes := clitest.ReadFile(t, filepath.Join(dir, clashing))
 				clitest.EditFile(t, dir, clashing, "FROM golang:", "FROM golang:1.20@sha256:")
 				upgradeInConflict(t, dir)
-				// As a person settles it.
+				// As a user resolves it.
 				clitest.WriteFile(t, filepath.Join(dir, clashing), clashes)
 				clitest.MustRun(t, dir, "generate")
 			}
