@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -31,19 +33,17 @@ type upgradeOptions struct {
 type upgraded struct {
 	files   *upgrade.Result
 	changes []scaffold.Change
-	// untidy is what keeps go.mod from being tidied, nil if nothing does. broken is code that does not compile.
+	// untidy is what keeps go.mod from being tidied, nil if nothing does.
 	untidy *gotool.Error
-	broken codegen.Findings
+	// invalid is what keeps code and manifests from being generated, broken what keeps the code from compiling.
+	invalid, broken codegen.Findings
 	// losses is what the project's kustomizations no longer build.
 	losses []upgrade.Loss
-	// notes are about code that a person has to look at, though it may compile.
+	// notes are about code that the user has to look at, though it may compile.
 	notes []modernize.Note
 }
 
-// errBehind ends a --check that found something to do.
-var errBehind = errors.New("the project is behind today's scaffold")
-
-// errConflicts ends an upgrade that left conflicts to a person.
+// errConflicts ends an upgrade that left conflicts to the user.
 var errConflicts = errors.New("there are conflicts")
 
 func newUpgrade(a *app) *cobra.Command {
@@ -125,13 +125,8 @@ func (a *app) runUpgrade(c *cobra.Command, o upgradeOptions) error {
 	}
 	var result *upgraded
 	err = a.apply(c.Context(), root, func(tree *scaffold.Tree) error {
-		if result, err = a.upgrade(c.Context(), tree, known, o); err != nil {
-			return err
-		}
-		if len(result.broken) > 0 && !o.force && reshape.Compiles(c.Context(), scaffold.NewTree(a.FS, root), a.goTool()) {
-			return fmt.Errorf("with the new requirements, code of the project would not compile:\n%w\nnothing was changed; correct it, or upgrade with --force and correct it then", notInput{result.broken})
-		}
-		return nil
+		result, err = a.upgrade(c.Context(), tree, known, o)
+		return err
 	})
 	if err != nil {
 		return err
@@ -249,10 +244,11 @@ func (a *app) upgrade(ctx context.Context, tree *scaffold.Tree, known *upgrade.F
 			return nil, err
 		}
 	}
-	if len(result.files.Conflicts()) == 0 {
-		if err := a.finishUpgrade(ctx, tree, result); err != nil {
-			return nil, err
-		}
+	if err := a.finishUpgrade(ctx, tree, result); err != nil {
+		return nil, err
+	}
+	if problem := result.problem(); problem != nil && !o.force && result.breaks(reshape.Failing(ctx, scaffold.NewTree(a.FS, tree.Root()), a.goTool())) {
+		return nil, fmt.Errorf("%w\nnothing was changed; correct it, or upgrade with --force and correct it then", problem)
 	}
 	result.losses, err = verifier.Verify(tree, result.files.Resolved)
 	if err != nil && !o.force {
@@ -298,8 +294,46 @@ func (a *app) diffScaffold(root, name string) error {
 	return err
 }
 
-// finishUpgrade checks the code against the new requirements and generates what follows from it.
+// problem returns what does not work with the new requirements, nil if everything does.
+func (u *upgraded) problem() error {
+	const with = "with the new requirements, "
+	switch {
+	case len(u.invalid) > 0:
+		return fmt.Errorf(with+"code and manifests cannot be generated:\n%w", notInput{u.invalid})
+	case len(u.broken) > 0:
+		return fmt.Errorf(with+"the code does not compile:\n%w", notInput{u.broken})
+	case u.untidy != nil:
+		return fmt.Errorf(with+"go.mod cannot be tidied: %w", u.untidy)
+	}
+	return nil
+}
+
+// breaks reports whether what does not work with the new requirements did so before. failing holds the directories of
+// packages that did not compile.
+func (u *upgraded) breaks(failing map[string]bool) bool {
+	findings := slices.Concat(u.invalid, u.broken)
+	if len(findings) == 0 {
+		return len(failing) == 0
+	}
+	return slices.ContainsFunc(findings, func(f codegen.Finding) bool { return !failing[path.Dir(f.File)] })
+}
+
+// finishUpgrade checks the code against the new requirements and generates what follows from it. Files with conflicts count
+// as resolved for the project's side. Go code with conflicts is not checked: either side may need statements of the other.
 func (a *app) finishUpgrade(ctx context.Context, tree *scaffold.Tree, result *upgraded) error {
+	for _, f := range result.files.Conflicts() {
+		name := f.Name
+		resolved, ok := result.files.Resolved[name]
+		if !ok || path.Ext(name) == ".go" {
+			return nil
+		}
+		marked, err := tree.ReadFile(name)
+		if err != nil {
+			return fmt.Errorf("reading %s: %w", name, err)
+		}
+		tree.WriteFile(name, resolved, 0o644)
+		defer tree.WriteFile(name, marked, 0o644)
+	}
 	unresolved, err := scaffold.UpdateRequirements(tree)
 	if err == nil && len(unresolved) > 0 && result.untidy == nil {
 		err = a.tidy(ctx, tree, result)
@@ -315,8 +349,7 @@ func (a *app) finishUpgrade(ctx context.Context, tree *scaffold.Tree, result *up
 	}
 	// What is generated may be missing, and the rest of the code relies on it.
 	err = a.generate(ctx, tree, codegen.All)
-	if findings, ok := errors.AsType[codegen.Findings](err); ok {
-		result.broken = findings
+	if errors.As(err, &result.invalid) {
 		return nil
 	}
 	if err == nil {
@@ -334,7 +367,8 @@ func (a *app) tidy(ctx context.Context, tree *scaffold.Tree, result *upgraded) e
 	return err
 }
 
-// tellUpgrade says what is left to a person. Conflicts, broken code and an untidy go.mod make the command fail.
+// tellUpgrade prints what is left to the user. Conflicts and what does not work with the new requirements make the command
+// fail.
 func (a *app) tellUpgrade(result *upgraded) error {
 	kept := map[string][]string{} // by the reason
 	for _, f := range result.files.Files {
@@ -379,10 +413,8 @@ func (a *app) tellUpgrade(result *upgraded) error {
 		}
 		return fmt.Errorf("%w: you and the scaffold have changed the same lines of%s\n"+
 			"choose between the lines marked there, then run %s", errConflicts, strings.Join(lines, ""), next)
-	case len(result.broken) > 0:
-		return fmt.Errorf("with the new requirements, code of yours does not compile:\n%w\ncorrect it, then run %s", notInput{result.broken}, next)
-	case result.untidy != nil:
-		return fmt.Errorf("go.mod cannot be tidied: %w\ncorrect the imports, then run %s", result.untidy, next)
+	case result.problem() != nil:
+		return fmt.Errorf("%w\ncorrect it, then run %s", result.problem(), next)
 	case a.dryRun:
 	default:
 		a.progressf("next: review what changed, then 'make test'")
@@ -435,5 +467,9 @@ func (a *app) checkUpgrade(ctx context.Context, root string, known *upgrade.Fing
 	if len(result.changes) == 0 {
 		return fmt.Errorf("%w: settle the conflicts", errConflicts)
 	}
-	return fmt.Errorf("%w: it is as %s makes it, and files that differ: %d; run '%s upgrade'", errBehind, result.files.From, len(result.changes), a.program)
+	noun := "files"
+	if len(result.changes) == 1 {
+		noun = "file"
+	}
+	return fmt.Errorf("%d %s out of date, as scaffolded by %s; run '%s upgrade'", len(result.changes), noun, result.files.From, a.program)
 }

@@ -57,11 +57,21 @@ func Check(ctx context.Context, tree *scaffold.Tree, g gotool.Go) (codegen.Findi
 	return slices.DeleteFunc(check(m, libs), isGenerated), nil
 }
 
-// Compiles reports whether the code of a tree compiles on its own terms. It does as long as nothing is known to the
-// contrary: modules may be missing from the module cache.
-func Compiles(ctx context.Context, tree *scaffold.Tree, g gotool.Go) bool {
+// Failing returns the directories of the packages of a tree that do not compile on their own terms. Where packages cannot be
+// imported, as their modules are missing from the module cache, none counts as failing: other problems may follow from that.
+func Failing(ctx context.Context, tree *scaffold.Tree, g gotool.Go) map[string]bool {
 	findings, err := Check(ctx, tree, g)
-	return err != nil || !slices.ContainsFunc(findings, func(f codegen.Finding) bool { return !strings.HasPrefix(f.Message, importProblem) })
+	if err != nil {
+		return nil
+	}
+	failing := map[string]bool{}
+	for _, f := range findings {
+		if strings.HasPrefix(f.Message, importProblem) {
+			return nil
+		}
+		failing[path.Dir(f.File)] = true
+	}
+	return failing
 }
 
 // importProblem begins the messages of go/types about imports that cannot be loaded.

@@ -2,6 +2,7 @@ package reshape
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -15,30 +16,33 @@ import (
 	"github.com/operon-sdk/operon/pkg/scaffold"
 )
 
-// TestCompiles checks that code counts as compiling unless something else than a missing package keeps it from that.
-func TestCompiles(t *testing.T) {
+// TestFailing checks which packages count as failing: none where a missing package may be the reason.
+func TestFailing(t *testing.T) {
 	t.Parallel()
 	g := gotool.Go{Offline: true, Progress: io.Discard, Start: func(ctx context.Context, dir string, variables []string, out, errOut io.Writer, args ...string) error {
 		c := exec.CommandContext(ctx, "go", args...)
 		c.Dir, c.Env, c.Stdout, c.Stderr = dir, append(os.Environ(), variables...), out, errOut
 		return c.Run()
 	}}
-	for code, want := range map[string]bool{
-		"import \"strings\"\n\nvar _ = strings.Clone\n":            true,
-		"import \"example.org/none\"\n\nvar _ none.Kind\n":         true,
-		"import \"strings\"\n\nvar _ = strings.NoFunction\n":       false,
-		"import \"example.org/none\"\n\nvar _ none.Kind = wrong\n": false,
+	for code, want := range map[string]string{
+		"import \"strings\"\n\nvar _ = strings.Clone\n":            "map[]",
+		"import \"example.org/none\"\n\nvar _ none.Kind\n":         "map[]",
+		"import \"strings\"\n\nvar _ = strings.NoFunction\n":       "map[a:true]",
+		"import \"example.org/none\"\n\nvar _ none.Kind = wrong\n": "map[]",
 	} {
 		dir := t.TempDir()
 		tree := scaffold.NewTree(afero.NewOsFs(), dir)
-		for name, text := range map[string]string{"go.mod": "module example.com/p\n\ngo 1.21\n", "a.go": "package p\n\n" + code} {
+		for name, text := range map[string]string{"go.mod": "module example.com/p\n\ngo 1.21\n", "a/a.go": "package a\n\n" + code, "b/b.go": "package b\n"} {
+			if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755); err != nil {
+				t.Fatal(err)
+			}
 			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if got := Compiles(t.Context(), tree, g); got != want {
+		if got := fmt.Sprint(Failing(t.Context(), tree, g)); got != want {
 			findings, err := Check(t.Context(), tree, g)
-			t.Errorf("%s: got %t: %v, %v", strings.TrimSpace(code), got, findings, err)
+			t.Errorf("%s: got %s: %v, %v", strings.TrimSpace(code), got, findings, err)
 		}
 	}
 }
