@@ -37,6 +37,8 @@ type upgraded struct {
 	untidy *gotool.Error
 	// invalid is what keeps code and manifests from being generated, broken what keeps the code from compiling.
 	invalid, broken codegen.Findings
+	// obstacle is why go.mod and the code stay as they are, nil if they do not.
+	obstacle *obstacle
 	// losses is what the project's kustomizations no longer build.
 	losses []upgrade.Loss
 	// notes are about code that the user has to look at, though it may compile.
@@ -63,8 +65,9 @@ keep every byte, but for calls that a new controller-runtime wants otherwise. Fi
 would be a guess stay as they are; --diff FILE shows how one differs from the current scaffold.
 
 Every kustomization that can be built before can be built afterwards; otherwise the manifests stay as
-they are. Code that compiles before compiles afterwards; otherwise nothing is changed, unless --force
-is given.
+they are. Code that compiles before compiles afterwards: where the new requirements would break it,
+go.mod, Go code and the manifests stay as they are, and the errors are printed. --force upgrades them
+nevertheless.
 
 Projects of the layouts go/v2 and go/v3 move to today's: main.go to cmd, controllers to
 internal/controller, apis to api, with the files of yours that are there. Imports, relative paths and
@@ -167,8 +170,33 @@ func conflictSides() map[string]merge.Side {
 	return map[string]merge.Side{"": merge.Markers, "ours": merge.Ours, "theirs": merge.Theirs}
 }
 
-// upgrade makes all changes in the tree, generated files included.
+// upgrade makes all changes in the tree, generated files included. Where code that compiles would not do so with the new
+// requirements, go.mod and the code stay as they are.
 func (a *app) upgrade(ctx context.Context, tree *scaffold.Tree, known *upgrade.Fingerprints, o upgradeOptions) (*upgraded, error) {
+	result, err := a.upgradeWith(ctx, tree, known, o, nil)
+	if err != nil || result.problem() == nil || o.force {
+		return result, err
+	}
+	problem := result.problem()
+	failing, err := reshape.Failing(ctx, scaffold.NewTree(a.FS, tree.Root()), a.goTool())
+	if err == nil && !result.breaks(failing) {
+		return result, nil
+	}
+	if err == nil {
+		tree.Reset()
+		if result, err = a.upgradeWith(ctx, tree, known, o, problem); err != nil {
+			return nil, err
+		}
+		if result.problem() == nil || !result.breaks(failing) {
+			return result, nil
+		}
+	}
+	return nil, fmt.Errorf("%w\nnothing was changed; correct it, or upgrade with --force and correct it then", problem)
+}
+
+// upgradeWith makes all changes in the tree. If there is an obstacle, go.mod and Go code stay as they are, but for
+// directories and imports of the layout.
+func (a *app) upgradeWith(ctx context.Context, tree *scaffold.Tree, known *upgrade.Fingerprints, o upgradeOptions, obstacle *obstacle) (*upgraded, error) {
 	config, err := loadAnyProject(tree)
 	if err != nil {
 		return nil, err
@@ -186,7 +214,15 @@ func (a *app) upgrade(ctx context.Context, tree *scaffold.Tree, known *upgrade.F
 		return nil, err
 	}
 	tree.WriteFile(project.FileName, config.Bytes(), 0o644)
-	today, notes, err := a.moveWebhooks(tree, config, header)
+	result := &upgraded{obstacle: obstacle}
+	var current map[string][]byte
+	keepCode := ""
+	if obstacle == nil {
+		current, result.notes, err = a.moveWebhooks(tree, config, header)
+	} else {
+		keepCode = obstacle.failure()
+		current, err = a.currentFiles(config, header, true)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -194,12 +230,12 @@ func (a *app) upgrade(ctx context.Context, tree *scaffold.Tree, known *upgrade.F
 	if err != nil {
 		return nil, err
 	}
-	result := &upgraded{notes: notes}
 	verifier := upgrade.NewVerifier(scaffold.NewTree(a.FS, tree.Root()))
 	files := func(layout string) (*upgrade.Result, error) {
-		return upgrade.Files(tree, today, upgrade.Options{
+		return upgrade.Files(tree, current, upgrade.Options{
 			Names: scaffoldNames(config), Fingerprints: known, CLIVersion: config.CLIVersion(), Tool: tool, Layout: layout,
-			Verifier: verifier, Stage: scaffoldStage(config), Plain: plain, Side: conflictSides()[o.conflict], Label: "operon " + buildVersion().Version,
+			Verifier: verifier, Stage: scaffoldStage(config), Plain: plain, KeepCode: keepCode,
+			Side: conflictSides()[o.conflict], Label: "operon " + buildVersion().Version,
 		})
 	}
 	if result.files, err = files(scaffoldedLayout); err != nil {
@@ -218,22 +254,11 @@ func (a *app) upgrade(ctx context.Context, tree *scaffold.Tree, known *upgrade.F
 			return nil, err
 		}
 	}
-	behind, err := scaffold.Behind(tree, today["go.mod"])
-	if err != nil {
-		return nil, err
-	}
-	if behind {
-		notes, err = modernize.Code(tree, today)
-	} else {
-		notes, err = modernize.Settled(tree)
-	}
-	if err != nil {
-		return nil, err
-	}
-	result.notes = append(result.notes, notes...)
-	raised, err := scaffold.Raise(tree, today["go.mod"], today["go.sum"])
-	if err != nil {
-		return nil, err
+	raised := false
+	if obstacle == nil {
+		if raised, err = raiseRequirements(tree, current, result); err != nil {
+			return nil, err
+		}
 	}
 	changes, err := tree.Changes()
 	if err != nil || len(changes) == 0 {
@@ -244,11 +269,13 @@ func (a *app) upgrade(ctx context.Context, tree *scaffold.Tree, known *upgrade.F
 			return nil, err
 		}
 	}
-	if err := a.finishUpgrade(ctx, tree, result); err != nil {
-		return nil, err
+	if obstacle == nil {
+		err = a.finishUpgrade(ctx, tree, result)
+	} else if layout != nil {
+		result.broken, err = reshape.Check(ctx, tree, a.goTool())
 	}
-	if problem := result.problem(); problem != nil && !o.force && result.breaks(reshape.Failing(ctx, scaffold.NewTree(a.FS, tree.Root()), a.goTool())) {
-		return nil, fmt.Errorf("%w\nnothing was changed; correct it, or upgrade with --force and correct it then", problem)
+	if err != nil {
+		return nil, err
 	}
 	result.losses, err = verifier.Verify(tree, result.files.Resolved)
 	if err != nil && !o.force {
@@ -258,6 +285,26 @@ func (a *app) upgrade(ctx context.Context, tree *scaffold.Tree, known *upgrade.F
 		result.changes = tree.Paired(changes)
 	}
 	return result, err
+}
+
+// raiseRequirements raises what go.mod requires to what the current scaffold does, and rewrites code for that. It reports
+// whether it raised anything.
+func raiseRequirements(tree *scaffold.Tree, current map[string][]byte, result *upgraded) (bool, error) {
+	behind, err := scaffold.Behind(tree, current["go.mod"])
+	if err != nil {
+		return false, err
+	}
+	var notes []modernize.Note
+	if behind {
+		notes, err = modernize.Code(tree, current)
+	} else {
+		notes, err = modernize.Settled(tree)
+	}
+	if err != nil {
+		return false, err
+	}
+	result.notes = append(result.notes, notes...)
+	return scaffold.Raise(tree, current["go.mod"], current["go.sum"])
 }
 
 // diffScaffold prints how a file differs from the one that the current scaffold writes for the project.
@@ -294,16 +341,29 @@ func (a *app) diffScaffold(root, name string) error {
 	return err
 }
 
+// obstacle is what raised requirements break.
+type obstacle struct {
+	// broken names it: the code, code generation or go mod tidy.
+	broken string
+	err    error
+}
+
+func (o *obstacle) Error() string {
+	return "the new requirements break " + o.broken + ":\n" + o.err.Error()
+}
+
+// failure is what would go wrong if code and go.mod did not stay as they are.
+func (o *obstacle) failure() string { return "the new requirements would break " + o.broken }
+
 // problem returns what does not work with the new requirements, nil if everything does.
-func (u *upgraded) problem() error {
-	const with = "with the new requirements, "
+func (u *upgraded) problem() *obstacle {
 	switch {
 	case len(u.invalid) > 0:
-		return fmt.Errorf(with+"code and manifests cannot be generated:\n%w", notInput{u.invalid})
+		return &obstacle{"code generation", u.invalid}
 	case len(u.broken) > 0:
-		return fmt.Errorf(with+"the code does not compile:\n%w", notInput{u.broken})
+		return &obstacle{"the code", u.broken}
 	case u.untidy != nil:
-		return fmt.Errorf(with+"go.mod cannot be tidied: %w", u.untidy)
+		return &obstacle{"go mod tidy", u.untidy}
 	}
 	return nil
 }
@@ -379,6 +439,7 @@ func (a *app) tellUpgrade(result *upgraded) error {
 	for _, f := range result.files.Files {
 		names := kept[f.Note]
 		switch {
+		case result.obstacle != nil && f.Failure == result.obstacle.failure(): // printed with the obstacle
 		case f.State == upgrade.Kept && names[0] != f.Name: // printed with the first one
 		case f.Failure != "" && len(names) > 1:
 			a.progressf("kept as they are: %s and %d more files, as otherwise %s", f.Name, len(names)-1, f.Failure)
@@ -396,8 +457,16 @@ func (a *app) tellUpgrade(result *upgraded) error {
 	for _, l := range result.losses {
 		a.progressf("%s", l)
 	}
+	if result.obstacle != nil {
+		a.progressf("go.mod, Go code and the manifests stay as they are: %s\ncorrect it and upgrade again, or upgrade with --force and correct it then", result.obstacle)
+	}
 	conflicts := result.files.Conflicts()
-	if len(result.changes) == 0 && len(conflicts) == 0 {
+	switch {
+	case len(result.changes) > 0 || len(conflicts) > 0:
+	case result.obstacle != nil:
+		a.progressf("nothing was changed")
+		return nil
+	default:
 		a.progressf("the project is up to date, nothing was changed")
 		return nil
 	}
@@ -421,11 +490,6 @@ func (a *app) tellUpgrade(result *upgraded) error {
 	}
 	return nil
 }
-
-// notInput hides findings from what tells wrong input from other failures: here they are an outcome.
-type notInput struct{ findings codegen.Findings }
-
-func (e notInput) Error() string { return e.findings.Error() }
 
 // checkUpgrade prints what an upgrade would do with each file, and fails if that is anything.
 func (a *app) checkUpgrade(ctx context.Context, root string, known *upgrade.Fingerprints, o upgradeOptions) error {
@@ -459,9 +523,14 @@ func (a *app) checkUpgrade(ctx context.Context, root string, known *upgrade.Fing
 			return err
 		}
 	}
+	if result.obstacle != nil {
+		a.progressf("%s", result.obstacle)
+	}
 	unsettled := len(result.files.Conflicts())
 	if len(result.changes) == 0 && unsettled == 0 {
-		a.progressf("the project is up to date")
+		if result.obstacle == nil {
+			a.progressf("the project is up to date")
+		}
 		return nil
 	}
 	if len(result.changes) == 0 {

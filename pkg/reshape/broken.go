@@ -57,21 +57,21 @@ func Check(ctx context.Context, tree *scaffold.Tree, g gotool.Go) (codegen.Findi
 	return slices.DeleteFunc(check(m, libs), isGenerated), nil
 }
 
-// Failing returns the directories of the packages of a tree that do not compile on their own terms. Where packages cannot be
-// imported, as their modules are missing from the module cache, none counts as failing: other problems may follow from that.
-func Failing(ctx context.Context, tree *scaffold.Tree, g gotool.Go) map[string]bool {
+// Failing returns the directories of the packages of a tree that do not compile on their own terms. It is an error if
+// packages cannot be imported, as when their modules are missing from the module cache: other problems may follow from that.
+func Failing(ctx context.Context, tree *scaffold.Tree, g gotool.Go) (map[string]bool, error) {
 	findings, err := Check(ctx, tree, g)
 	if err != nil {
-		return nil
+		return nil, err
 	}
 	failing := map[string]bool{}
 	for _, f := range findings {
 		if strings.HasPrefix(f.Message, importProblem) {
-			return nil
+			return nil, codegen.Findings{f}
 		}
 		failing[path.Dir(f.File)] = true
 	}
-	return failing
+	return failing, nil
 }
 
 // importProblem begins the messages of go/types about imports that cannot be loaded.

@@ -16,7 +16,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/scaffold"
 )
 
-// TestFailing checks which packages count as failing: none where a missing package may be the reason.
+// TestFailing checks which packages are known to fail: a missing package may be the reason for other problems.
 func TestFailing(t *testing.T) {
 	t.Parallel()
 	g := gotool.Go{Offline: true, Progress: io.Discard, Start: func(ctx context.Context, dir string, variables []string, out, errOut io.Writer, args ...string) error {
@@ -25,10 +25,10 @@ func TestFailing(t *testing.T) {
 		return c.Run()
 	}}
 	for code, want := range map[string]string{
-		"import \"strings\"\n\nvar _ = strings.Clone\n":            "map[]",
-		"import \"example.org/none\"\n\nvar _ none.Kind\n":         "map[]",
-		"import \"strings\"\n\nvar _ = strings.NoFunction\n":       "map[a:true]",
-		"import \"example.org/none\"\n\nvar _ none.Kind = wrong\n": "map[]",
+		"import \"strings\"\n\nvar _ = strings.Clone\n":            "map[] <nil>",
+		"import \"example.org/none\"\n\nvar _ none.Kind\n":         importProblem,
+		"import \"strings\"\n\nvar _ = strings.NoFunction\n":       "map[a:true] <nil>",
+		"import \"example.org/none\"\n\nvar _ none.Kind = wrong\n": importProblem,
 	} {
 		dir := t.TempDir()
 		tree := scaffold.NewTree(afero.NewOsFs(), dir)
@@ -40,9 +40,8 @@ func TestFailing(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if got := fmt.Sprint(Failing(t.Context(), tree, g)); got != want {
-			findings, err := Check(t.Context(), tree, g)
-			t.Errorf("%s: got %s: %v, %v", strings.TrimSpace(code), got, findings, err)
+		if got := fmt.Sprint(Failing(t.Context(), tree, g)); !strings.Contains(got, want) {
+			t.Errorf("%s: got %s, want %s", strings.TrimSpace(code), got, want)
 		}
 	}
 }

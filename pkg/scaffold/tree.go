@@ -147,6 +147,9 @@ func (t *Tree) Remove(name string) {
 	t.over[name] = &overlaid{deleted: true}
 }
 
+// Reset discards all changes.
+func (t *Tree) Reset() { t.over, t.moved = map[string]*overlaid{}, nil }
+
 // Overlay returns the changed files that exist, by path relative to the root.
 func (t *Tree) Overlay() map[string][]byte {
 	files := map[string][]byte{}

@@ -45,6 +45,8 @@ type File struct {
 	Choices []string
 }
 
+func compareFiles(a, b File) int { return strings.Compare(a.Name, b.Name) }
+
 // Options configure an upgrade.
 type Options struct {
 	Names Names
@@ -62,6 +64,8 @@ type Options struct {
 	// Plain holds the files of the current scaffold for the project without its webhooks. Entries of kustomizations that it
 	// has are for every project, others are options that the user switches on.
 	Plain map[string][]byte
+	// KeepCode is what would go wrong if go.mod and Go code did not stay as they are, "" if nothing would.
+	KeepCode string
 	// Side decides conflicts, Label names the current scaffold in their markers.
 	Side  merge.Side
 	Label string
@@ -94,7 +98,7 @@ func (r *Result) Add(other *Result) {
 			r.Files[i] = f
 		}
 	}
-	slices.SortFunc(r.Files, func(a, b File) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(r.Files, compareFiles)
 }
 
 // Files upgrades the scaffold's files in a tree to the current ones. Other files, such as the user's code and generated
@@ -139,10 +143,11 @@ func Files(tree *scaffold.Tree, current map[string][]byte, o Options) (*Result, 
 	if err := u.complete(); err != nil {
 		return nil, err
 	}
+	u.keepCode()
 	if err := u.keepKustomizations(); err != nil {
 		return nil, err
 	}
-	slices.SortFunc(u.result.Files, func(a, b File) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(u.result.Files, compareFiles)
 	return &u.result, nil
 }
 
@@ -198,6 +203,8 @@ func (u *upgrader) stragglers() error {
 			}
 		}
 	}
+	u.keepCode()
+	slices.SortFunc(u.result.Files, compareFiles)
 	return u.keepKustomizations()
 }
 
@@ -290,6 +297,21 @@ func (u *upgrader) keepTests() {
 	if at >= 0 {
 		u.keep(File{Note: "stays with " + u.result.Files[at].Name}, isTest)
 	}
+}
+
+// keepCode leaves Go code as it is if it has to stay, with the manifests, whose arguments and ports are those of the program,
+// and the workflow that runs the end-to-end tests.
+func (u *upgrader) keepCode() {
+	if u.o.KeepCode == "" {
+		return
+	}
+	u.result.Stayed = true
+	why := File{Name: "go.mod", State: Kept, Note: "stays, as otherwise " + u.o.KeepCode, Failure: u.o.KeepCode}
+	belongs := func(f File) bool {
+		return path.Ext(f.Name) == ".go" || strings.HasPrefix(f.Name, "config/") || f.Name == ".github/workflows/test-e2e.yml"
+	}
+	u.keep(why, belongs)
+	u.result.Files = append(slices.DeleteFunc(u.result.Files, func(f File) bool { return belongs(f) && f.Failure == "" }), why)
 }
 
 // keepKustomizations leaves the files of a kustomization as they are that would not work otherwise, such as one with JSON
