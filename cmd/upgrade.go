@@ -358,12 +358,12 @@ func (o *obstacle) failure() string { return "the new requirements would break "
 // problem returns what does not work with the new requirements, nil if everything does.
 func (u *upgraded) problem() *obstacle {
 	switch {
+	case u.untidy != nil: // what else there is may follow from that
+		return &obstacle{"go mod tidy", u.untidy}
 	case len(u.invalid) > 0:
 		return &obstacle{"code generation", u.invalid}
 	case len(u.broken) > 0:
 		return &obstacle{"the code", u.broken}
-	case u.untidy != nil:
-		return &obstacle{"go mod tidy", u.untidy}
 	}
 	return nil
 }
@@ -371,10 +371,10 @@ func (u *upgraded) problem() *obstacle {
 // breaks reports whether what does not work with the new requirements did so before. failing holds the directories of
 // packages that did not compile.
 func (u *upgraded) breaks(failing map[string]bool) bool {
-	findings := slices.Concat(u.invalid, u.broken)
-	if len(findings) == 0 {
+	if u.untidy != nil {
 		return len(failing) == 0
 	}
+	findings := slices.Concat(u.invalid, u.broken)
 	return slices.ContainsFunc(findings, func(f codegen.Finding) bool { return !failing[path.Dir(f.File)] })
 }
 

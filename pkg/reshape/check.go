@@ -53,7 +53,8 @@ func listLibraries(ctx context.Context, tree *scaffold.Tree, g gotool.Go, flags 
 	if len(wanted) == 0 {
 		return l, nil
 	}
-	args := slices.Concat([]string{"list", "-e", "-export", "-json=ImportPath,Export,Error,Module"}, flags, []string{"--"}, sorted(wanted))
+	// DepsErrors shows that modules of packages are missing that these import.
+	args := slices.Concat([]string{"list", "-e", "-export", "-json=ImportPath,Export,Error,DepsErrors,Module"}, flags, []string{"--"}, sorted(wanted))
 	mod, err := tree.ReadFile("go.mod")
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("reading go.mod: %w", err)
