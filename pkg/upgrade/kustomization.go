@@ -166,8 +166,11 @@ func (u *upgrader) list(listed map[string]string, name string) {
 }
 
 // withdrawn reports whether a file of the project is one that the current scaffold no longer has, and neither edited nor
-// needed by what the user wrote.
+// needed by what the user wrote, or one whose settings other files hold now.
 func (u *upgrader) withdrawn(name string) bool {
+	if left, ok := u.carried[name]; ok {
+		return len(left) == 0
+	}
 	return u.theirs[name] == nil && u.ours[name] != nil && u.unedited(name) &&
 		!slices.ContainsFunc(objectIDs(u.ours[name]), func(id string) bool { return u.references()[id] })
 }
@@ -184,7 +187,7 @@ func (u *upgrader) references() map[string]bool {
 	}
 	for _, name := range names {
 		text, err := u.tree.ReadFile(name)
-		if err != nil || path.Ext(name) != ".yaml" || path.Base(name) == "kustomization.yaml" || u.unedited(name) {
+		if err != nil || !isManifest(name) || u.unedited(name) {
 			continue
 		}
 		var node yaml.Node
@@ -228,9 +231,6 @@ func (u *upgrader) canRemove(dir string, n *merge.Node) bool {
 	if name == "" {
 		return true
 	}
-	if _, ok := u.carried[name]; ok {
-		return len(u.carried[name]) == 0
-	}
 	if text := u.ours[name]; text != nil {
 		return u.withdrawn(name)
 	}
@@ -238,14 +238,14 @@ func (u *upgrader) canRemove(dir string, n *merge.Node) bool {
 	return !u.exists(name)
 }
 
-// unedited reports whether a file of the project is what its release wrote.
+// unedited reports whether all that a file of the project holds, comments included, is what its release wrote.
 func (u *upgrader) unedited(name string) bool {
 	b := u.baseOf(name)
 	if b == nil {
 		return false
 	}
 	for _, fact := range facts(name, u.ours[name]) {
-		if (fact.Part == merge.HeadLines || fact.Part == merge.TailLines) && !b.Has(fact) {
+		if slices.Contains([]merge.Part{merge.LeadLines, merge.HeadLines, merge.TailLines}, fact.Part) && !b.Has(fact) {
 			return false
 		}
 	}
@@ -267,7 +267,7 @@ func (u *upgrader) superfluous(name string) (string, error) {
 	if other := u.displacing(name); other != "" {
 		return other + " puts another container first", nil
 	}
-	if !strings.HasPrefix(name, "config/") || path.Ext(name) != ".yaml" || path.Base(name) == "kustomization.yaml" {
+	if !isManifest(name) {
 		return "", nil
 	}
 	ids := objectIDs(u.theirs[name])
@@ -363,6 +363,11 @@ func (u *upgrader) isResource(name string) bool {
 	}
 	on, _ := findEntry(kustomization, text, "resources", path.Base(name))
 	return on
+}
+
+// isManifest reports whether a file holds objects or patches.
+func isManifest(name string) bool {
+	return strings.HasPrefix(name, "config/") && path.Ext(name) == ".yaml" && path.Base(name) != "kustomization.yaml"
 }
 
 // objectIDs returns kind and name of the objects in a manifest. Users change namespaces, so these do not matter.

@@ -119,6 +119,7 @@ func Files(tree *scaffold.Tree, current map[string][]byte, o Options) (*Result, 
 	if err := u.settings(); err != nil {
 		return nil, err
 	}
+	u.carryObjects()
 	names := slices.Sorted(maps.Keys(u.theirs))
 	names = slices.DeleteFunc(names, func(name string) bool { return !Scaffolded(name) })
 	for _, name := range names {
@@ -353,6 +354,43 @@ func (u *upgrader) keep(why File, which func(File) bool) {
 		}
 		delete(u.result.Resolved, f.Name)
 		u.result.Files[i] = File{Name: f.Name, State: Kept, Note: why.Note, Failure: why.Failure}
+	}
+}
+
+// carryObjects merges the manifests whose objects the current scaffold has in new files into these, so that the user's edits
+// of an object follow it.
+func (u *upgrader) carryObjects() {
+	created := map[string]string{} // the new file of an object
+	for name, text := range u.theirs {
+		if u.ours[name] != nil || !isManifest(name) || u.wroteBefore(name) || u.removedDir(path.Dir(name)) {
+			continue
+		}
+		if ids := objectIDs(text); len(ids) == 1 {
+			created[ids[0]] = name
+		}
+	}
+	for name, ours := range u.ours {
+		if u.theirs[name] != nil || !isManifest(name) || !u.isResource(name) {
+			continue
+		}
+		root, err := merge.Parse(name, ours)
+		b := u.baseOf(name)
+		if err != nil || b == nil {
+			continue
+		}
+		texts := map[string][]byte{}
+		for _, document := range root.Nodes {
+			if ids := objectIDs(document.Text()); len(ids) == 1 && created[ids[0]] != "" && !u.references()[ids[0]] {
+				file := created[ids[0]]
+				if m, err := mergeFile(file, document.Text(), u.theirs[file], b, merge.Options{}); err == nil && m.conflicts == 0 {
+					texts[file] = m.text
+				}
+			}
+		}
+		if len(root.Nodes) > 0 && len(texts) == len(root.Nodes) {
+			maps.Copy(u.theirs, texts)
+			u.carried[name] = nil
+		}
 	}
 }
 

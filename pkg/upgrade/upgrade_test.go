@@ -22,7 +22,7 @@ func made(project string) map[string][]byte {
 		"config/manager/old.yaml":           []byte("kind: Old\nname: " + project + "\n"),
 		"config/manager/gone.yaml":          []byte("kind: Gone\n"),
 		"config/manager/kustomization.yaml": []byte("resources:\n- moved.yaml\n"),
-		"config/manager/moved.yaml":         []byte("kind: Moved\nmetadata:\n  name: moved\n"),
+		"config/manager/moved.yaml":         []byte("kind: Moved\nmetadata:\n  labels:\n    a: b\n  name: moved\n"),
 		"config/manager/listed.yaml":        []byte("kind: Listed\nmetadata:\n  name: listed\n"),
 		"README.md":                         []byte("# " + project + "\n\nSay what it does.\n"),
 	}
@@ -35,7 +35,7 @@ func todays() map[string][]byte {
 		"config/manager/gone.yaml":          []byte("kind: Gone\n"),
 		"config/manager/new.yaml":           []byte("kind: New\n"),
 		"config/manager/kustomization.yaml": []byte("resources:\n- other.yaml\n- listed.yaml\n"),
-		"config/manager/other.yaml":         []byte("kind: Moved\nmetadata:\n  name: moved\n"),
+		"config/manager/other.yaml":         []byte("kind: Moved\nmetadata:\n  labels:\n    a: b\n  name: moved\n"),
 		"config/manager/listed.yaml":        []byte("kind: Listed\nmetadata:\n  name: listed\n"),
 		"README.md":                         []byte("# mine\n\nAll of it.\n"),
 		"api/v1/types.go":                   []byte("package v1\n"),
@@ -151,6 +151,30 @@ func TestFilesReferred(t *testing.T) {
 	}
 	if _, ok := out["config/manager/other.yaml"]; ok {
 		t.Error("config/manager/other.yaml has the same object as config/manager/moved.yaml")
+	}
+}
+
+// TestFilesCarriesObject verifies that an object has the user's edits in the new file in which the current scaffold has it.
+func TestFilesCarriesObject(t *testing.T) {
+	t.Parallel()
+	files := made("mine")
+	files["config/manager/moved.yaml"] = []byte("kind: Moved\nmetadata:\n  # Without labels.\n  name: moved\nmine: true\n")
+	out, _ := upgradeFiles(t, files, merge.Markers)
+	if text, ok := out["config/manager/moved.yaml"]; ok {
+		t.Errorf("config/manager/moved.yaml was not removed:\n%s", text)
+	}
+	if got, want := out["config/manager/other.yaml"], string(files["config/manager/moved.yaml"]); got != want {
+		t.Errorf("config/manager/other.yaml:\n%s\nwant:\n%s", got, want)
+	}
+}
+
+// TestFilesKeepsComment verifies that a file stays whose only edit is a comment.
+func TestFilesKeepsComment(t *testing.T) {
+	t.Parallel()
+	files := made("mine")
+	files["config/manager/old.yaml"] = []byte("# Mine.\nkind: Old\nname: mine\n")
+	if out, _ := upgradeFiles(t, files, merge.Markers); out["config/manager/old.yaml"] != string(files["config/manager/old.yaml"]) {
+		t.Errorf("config/manager/old.yaml:\n%s", out["config/manager/old.yaml"])
 	}
 }
 
