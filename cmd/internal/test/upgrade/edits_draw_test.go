@@ -332,6 +332,7 @@ var (
 	yamlItem    = regexp.MustCompile(`^( *- )([\w=-]+)(\r?\n)$`)
 	makeValue   = regexp.MustCompile(`^([A-Z][A-Z_]+ *[?:]?= *)([\w./:$()-]+)(\r?\n)$`)
 	stage       = regexp.MustCompile(`^(FROM )(\S+)(.*\n)$`)
+	goImport    = regexp.MustCompile(`^\t(\w+ )?"`)
 	goString    = regexp.MustCompile(`^(\t[^"]*")([^"\\]+)(".*\n)$`)
 	ignoredName = regexp.MustCompile(`^()([\w./*-]+)(\r?\n)$`)
 )
@@ -353,7 +354,7 @@ func changeValue(p *editedProject, r *rand.Rand) (string, bool) {
 	}
 	switch {
 	case path.Ext(name) == ".go":
-		return where, strings.HasPrefix(lines[i], "\t") && !strings.HasPrefix(lines[i], "\t\"") && change(goString)
+		return where, strings.HasPrefix(lines[i], "\t") && !goImport.MatchString(lines[i]) && change(goString)
 	case name == "Makefile":
 		return where, !strings.HasPrefix(lines[i], "SHELL") && change(makeValue)
 	case name == "Dockerfile":

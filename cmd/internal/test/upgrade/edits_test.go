@@ -156,6 +156,17 @@ func (u *upgraded) removesObject(f fact) bool {
 	return u.removed[fact{f.source, kind + " " + name + ": .kind=" + kind}] > 0
 }
 
+// removesItem reports whether an upgrade removes a list item of a manifest, which others may have as well.
+func (u *upgraded) removesItem(name, line string) bool {
+	item, ok := strings.CutPrefix(strings.TrimSpace(line), "- ")
+	for f := range u.removed {
+		if ok && f.source == moved(name) && strings.HasSuffix(f.text, "[]="+item) {
+			return true
+		}
+	}
+	return false
+}
+
 // check edits the project, upgrades it, and returns the edits made and the invariants violated.
 func (p *editedProject) check(t *testing.T, reference *upgraded, edits []edit) (done, problems []string) {
 	t.Helper()
@@ -165,13 +176,28 @@ func (p *editedProject) check(t *testing.T, reference *upgraded, edits []edit) (
 	}
 	result := edited.upgrade(t)
 	problems = result.problems
-	for f, n := range result.removed {
-		if n > reference.count(reference.removed, f) && result.built[f.source] == reference.built[f.source] && !reference.removesObject(f) {
-			problems = append(problems, "removes "+f.String())
+	exceeds := func(n int, counts map[fact]int, f fact) bool {
+		return n > reference.count(counts, f) && result.built[f.source] == reference.built[f.source]
+	}
+	added := map[string][]fact{} // by text
+	for f, n := range result.added {
+		if exceeds(n, reference.added, f) {
+			added[f.text] = append(added[f.text], f)
 		}
 	}
-	for f, n := range result.added {
-		if n > reference.count(reference.added, f) && result.built[f.source] == reference.built[f.source] {
+	for f, n := range result.removed {
+		if !exceeds(n, reference.removed, f) || reference.removesObject(f) {
+			continue
+		}
+		_, exists := result.files[f.source]
+		if followed := added[f.text]; len(followed) > 0 && !exists && !result.built[f.source] {
+			added[f.text] = followed[1:] // with its object to another file
+			continue
+		}
+		problems = append(problems, "removes "+f.String())
+	}
+	for _, facts := range added {
+		for _, f := range facts {
 			problems = append(problems, "adds "+f.String())
 		}
 	}
@@ -183,7 +209,8 @@ func (p *editedProject) check(t *testing.T, reference *upgraded, edits []edit) (
 	}
 	for _, o := range edited.ordered {
 		text := ourSide(result.files[moved(o.file)])
-		if first, second := lineIndex(text, o.first), lineIndex(text, o.second); first > second && second >= 0 {
+		first, second := lineIndex(text, o.first), lineIndex(text, o.second)
+		if first > second && second >= 0 && !reference.removesItem(o.file, o.first) {
 			problems = append(problems, fmt.Sprintf("reorders %q and %q in %s", o.first, o.second, o.file))
 		}
 	}
@@ -320,8 +347,8 @@ func buildAll(t *testing.T, dir string) map[string][]byte {
 	return built
 }
 
-// facts counts the lines of files, without space and with the layout and names of the reference, and the fields of the
-// objects that kustomizations build before and after the upgrade. What generators write does not count.
+// facts counts the lines of files, without space and with the layout and names of the reference, and the fields of objects,
+// which are in manifests or which kustomizations build before and after the upgrade. What generators write does not count.
 func (u *upgraded) facts(files map[string]string, built map[string][]byte) map[fact]int {
 	counts := map[fact]int{}
 	for name, text := range files {
@@ -329,8 +356,15 @@ func (u *upgraded) facts(files map[string]string, built map[string][]byte) map[f
 			continue
 		}
 		source := unmark(moved(name))
+		hasObjects := isManifest(name) && path.Base(name) != "kustomization.yaml"
+		if hasObjects {
+			u.countObjects(counts, source, ourSide(text))
+		}
 		for line := range strings.Lines(ourSide(text)) {
 			line = strings.Join(strings.Fields(line), " ")
+			if hasObjects && !strings.HasPrefix(line, "#") {
+				continue
+			}
 			if path.Base(name) == "kustomization.yaml" {
 				line = strings.Replace(line, "- path: ", "- ", 1) // the current lists have another form
 			}
@@ -338,6 +372,7 @@ func (u *upgraded) facts(files map[string]string, built map[string][]byte) map[f
 			if path.Base(name) == "main.go" {
 				line = strings.Replace(line, `"metrics-secure", false,`, `"metrics-secure", true,`, 1) // as a proxy that stays needs it
 			}
+			line = goImage.ReplaceAllString(line, "${1}") // follows go.mod
 			if !followed.MatchString(line) {
 				f := fact{source, unmark(line)}
 				counts[f]++
@@ -351,21 +386,29 @@ func (u *upgraded) facts(files map[string]string, built map[string][]byte) map[f
 		if !u.built[kustomization] {
 			continue
 		}
-		for document := range strings.SplitSeq(string(out), "\n---\n") {
-			var object map[string]any
-			if err := yaml.Unmarshal([]byte(document), &object); err != nil {
-				u.problems = append(u.problems, fmt.Sprintf("makes %s build what does not parse: %v", kustomization, err))
-				continue
-			}
-			metadata, _ := object["metadata"].(map[string]any)
-			id := fmt.Sprintf("%v %v: ", object["kind"], metadata["name"])
-			if !generatedObject.MatchString(id) {
-				countFields(counts, kustomization, id, object)
-			}
-		}
+		u.countObjects(counts, kustomization, string(out))
 	}
 	return counts
 }
+
+// countObjects counts the fields of the objects in a stream, apart from generated ones.
+func (u *upgraded) countObjects(counts map[fact]int, source, stream string) {
+	for document := range strings.SplitSeq("\n"+strings.ReplaceAll(stream, "\r\n", "\n"), "\n---\n") {
+		var value any
+		if err := yaml.Unmarshal([]byte(document), &value); err != nil {
+			u.problems = append(u.problems, fmt.Sprintf("makes an object of %s that does not parse: %v", source, err))
+			continue
+		}
+		object, _ := value.(map[string]any) // a JSON patch is a list
+		metadata, _ := object["metadata"].(map[string]any)
+		id := fmt.Sprintf("%v %v: ", object["kind"], metadata["name"])
+		if !generatedObject.MatchString(id) {
+			countFields(counts, source, id, value)
+		}
+	}
+}
+
+var goImage = regexp.MustCompile(`^(FROM golang:)[0-9.]+`)
 
 // followed matches lines that follow from others: they end a block, or call for a newer controller-runtime what an edited
 // program calls for an older one.
@@ -382,7 +425,8 @@ func isGenerated(name string) bool {
 
 var generatedObject = regexp.MustCompile(`^(CustomResourceDefinition |\w+WebhookConfiguration |ClusterRole .*manager-role: )`)
 
-// countFields counts the scalars in a value below a path. Items of lists are told apart by their names only.
+// countFields counts the scalars in a value below a path. Items of lists are distinguished by their names, rules of roles by
+// their resources.
 func countFields(counts map[fact]int, source, at string, value any) {
 	switch value := value.(type) {
 	case map[string]any:
@@ -392,8 +436,12 @@ func countFields(counts map[fact]int, source, at string, value any) {
 	case []any:
 		for _, v := range value {
 			name := ""
-			if m, ok := v.(map[string]any); ok && m["name"] != nil {
-				name = fmt.Sprint(m["name"])
+			if m, ok := v.(map[string]any); ok {
+				for _, key := range []string{"name", "resources"} {
+					if name == "" && m[key] != nil {
+						name = fmt.Sprint(m[key])
+					}
+				}
 			}
 			countFields(counts, source, at+"["+name+"]", v)
 		}
