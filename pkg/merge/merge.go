@@ -84,6 +84,14 @@ func (m *merger) uneditedLead(n *Node, path []string) bool {
 	return m.base.Has(Fact{path, LeadLines, significant(n.Lead)})
 }
 
+// uneditedComments reports whether the comments in a unit are those of the base.
+func (m *merger) uneditedComments(n *Node, path []string) bool {
+	return !slices.ContainsFunc(n.Nodes, func(child *Node) bool {
+		at := within(path, child.Key)
+		return !m.uneditedLead(child, at) || !m.uneditedComments(child, at)
+	})
+}
+
 // lacks reports whether ours lacks a unit that base and theirs have.
 func (m *merger) lacks(ours, theirs *Node, path []string) bool {
 	for _, t := range theirs.Nodes {
@@ -129,7 +137,7 @@ func (m *merger) matches(ours, theirs *Node, path []string) bool {
 	for _, o := range ours.Nodes {
 		i := slices.IndexFunc(theirs.Nodes, func(t *Node) bool { return t.Key == o.Key })
 		switch {
-		case i < 0 && (!m.mayRemove(within(path, o.Key), o) || !m.uneditedLead(o, within(path, o.Key))):
+		case i < 0 && (!m.mayRemove(within(path, o.Key), o) || !m.uneditedLead(o, within(path, o.Key)) || !m.uneditedComments(o, within(path, o.Key))):
 			return false
 		case i < 0:
 			continue
@@ -304,7 +312,7 @@ func (m *merger) added(t *Node, path []string) *Node {
 // withdrawn returns what stays of a unit that theirs no longer has: nil if the user did not edit it.
 func (m *merger) withdrawn(o *Node, path []string) *Node {
 	switch {
-	case isUnedited(m.strict, o, path):
+	case isUnedited(m.strict, o, path) && (o.Splittable || m.uneditedComments(o, path)):
 		if m.mayRemove(path, o) {
 			return nil
 		}

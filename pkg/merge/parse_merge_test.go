@@ -52,6 +52,9 @@ func TestMergeFile(t *testing.T) {
 		{"list without its item", "pod.yaml", pod, pod + "- --b\n", []string{"- /manager\n", "", "- --a\n", "- --a\n- /manager\n"}, "command:\nargs:\n- --a\n- --b\n- /manager\n", 0},
 		{"rule for more API groups", "role.yaml", rules, strings.Replace(rules, "\"\"\n", "\"\"\n  - events.k8s.io\n", 1), []string{"  - patch\n", ""},
 			"rules:\n- apiGroups:\n  - \"\"\n  - events.k8s.io\n  resources:\n  - events\n  verbs:\n  - create\n", 0},
+		{"rule whose API group is commented out", "role.yaml", rules, strings.Replace(rules, "\"\"\n", "\"\"\n  - events.k8s.io\n", 1), []string{"  - \"\"\n", "#  - \"\"\n"},
+			strings.Replace(rules, "  - \"\"\n", "#  - \"\"\n", 1), 0},
+		{"comment in a unit that goes", "pod.yaml", "spec:\n  a: b\n  c: d\nx: y\n", "x: y\n", []string{"  c: d\n", "  # Mine.\n  c: d\n"}, "spec:\n  a: b\n  # Mine.\n  c: d\nx: y\n", 0},
 	} {
 		t.Run(c.file+" "+c.name, func(t *testing.T) {
 			t.Parallel()

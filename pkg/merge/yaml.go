@@ -326,5 +326,9 @@ func ruleResources(n *Node) string {
 	if list == nil || !strings.HasPrefix(n.Key, "apiGroups ") {
 		return ""
 	}
-	return strings.Join(significant(list.Lines()), " ")
+	var all []string
+	for _, item := range list.Nodes {
+		all = append(all, item.Key)
+	}
+	return strings.Join(all, " ")
 }

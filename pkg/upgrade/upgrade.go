@@ -379,10 +379,14 @@ func (u *upgrader) carryObjects() {
 			continue
 		}
 		texts := map[string][]byte{}
-		for _, document := range root.Nodes {
-			if ids := objectIDs(document.Text()); len(ids) == 1 && created[ids[0]] != "" && !u.references()[ids[0]] {
+		for i, document := range root.Nodes {
+			text := document.Text()
+			if i == len(root.Nodes)-1 {
+				text = append(text, strings.Join(root.Tail, "")...)
+			}
+			if ids := objectIDs(text); len(ids) == 1 && created[ids[0]] != "" && !u.references()[ids[0]] {
 				file := created[ids[0]]
-				if m, err := mergeFile(file, document.Text(), u.theirs[file], b, merge.Options{}); err == nil && m.conflicts == 0 {
+				if m, err := mergeFile(file, text, u.theirs[file], b, merge.Options{}); err == nil && m.conflicts == 0 {
 					texts[file] = m.text
 				}
 			}

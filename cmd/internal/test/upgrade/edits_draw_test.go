@@ -117,11 +117,16 @@ func (p *editedProject) setLines(name string, lines []string) bool {
 	if text == p.files[name] {
 		return false
 	}
-	if path.Ext(name) == ".go" {
+	switch path.Ext(name) {
+	case ".go":
 		if !usesImports(text) {
 			return false
 		}
 		p.code = true
+	case ".yaml":
+		if parseYAML(text) != nil {
+			return false
+		}
 	}
 	p.files[name] = text
 	return true

@@ -150,10 +150,10 @@ func (u *upgraded) count(counts map[fact]int, f fact) int {
 	return n
 }
 
-// removesObject reports whether an upgrade removes all of an object. After edits of what it refers to, that has other names.
-func (u *upgraded) removesObject(f fact) bool {
+// hasObject reports whether counts hold all of an object, whose fields differ after edits.
+func (u *upgraded) hasObject(counts map[fact]int, f fact) bool {
 	kind, name, _ := f.split()
-	return u.removed[fact{f.source, kind + " " + name + ": .kind=" + kind}] > 0
+	return u.count(counts, fact{f.source, kind + " " + name + ": .kind=" + kind}) > 0
 }
 
 // removesItem reports whether an upgrade removes a list item of a manifest, which others may have as well.
@@ -181,20 +181,20 @@ func (p *editedProject) check(t *testing.T, reference *upgraded, edits []edit) (
 	}
 	added := map[string][]fact{} // by text
 	for f, n := range result.added {
-		if exceeds(n, reference.added, f) {
+		if exceeds(n, reference.added, f) && !reference.hasObject(reference.added, f) {
 			added[f.text] = append(added[f.text], f)
 		}
 	}
 	for f, n := range result.removed {
-		if !exceeds(n, reference.removed, f) || reference.removesObject(f) {
+		if !exceeds(n, reference.removed, f) {
 			continue
 		}
 		_, exists := result.files[f.source]
 		if followed := added[f.text]; len(followed) > 0 && !exists && !result.built[f.source] {
 			added[f.text] = followed[1:] // with its object to another file
-			continue
+		} else if !reference.hasObject(reference.removed, f) {
+			problems = append(problems, "removes "+f.String())
 		}
-		problems = append(problems, "removes "+f.String())
 	}
 	for _, facts := range added {
 		for _, f := range facts {
@@ -210,7 +210,8 @@ func (p *editedProject) check(t *testing.T, reference *upgraded, edits []edit) (
 	for _, o := range edited.ordered {
 		text := ourSide(result.files[moved(o.file)])
 		first, second := lineIndex(text, o.first), lineIndex(text, o.second)
-		if first > second && second >= 0 && !reference.removesItem(o.file, o.first) {
+		mine := edited.files[o.file]
+		if first > second && second >= 0 && lineIndex(mine, o.first) < lineIndex(mine, o.second) && !reference.removesItem(o.file, o.first) {
 			problems = append(problems, fmt.Sprintf("reorders %q and %q in %s", o.first, o.second, o.file))
 		}
 	}
@@ -318,15 +319,21 @@ func parse(t *testing.T, name, text string) error {
 		_, err := format.Source([]byte(text))
 		return err
 	case path.Ext(name) == ".yaml" || name == "PROJECT":
-		for document := range strings.SplitSeq("\n"+strings.ReplaceAll(text, "\r\n", "\n"), "\n---") {
-			if err := yaml.Unmarshal([]byte(document), new(any)); err != nil {
-				return err
-			}
-		}
+		return parseYAML(text)
 	case name == "Makefile":
 		dir := clitest.NewDir(t, map[string]string{name: text})
 		if out, err := exec.Command("make", "-n", "-C", dir, "help").CombinedOutput(); err != nil {
 			return fmt.Errorf("%w: %s", err, out)
+		}
+	}
+	return nil
+}
+
+// parseYAML reports why a text is not a stream of YAML documents.
+func parseYAML(text string) error {
+	for document := range strings.SplitSeq("\n"+strings.ReplaceAll(text, "\r\n", "\n"), "\n---") {
+		if err := yaml.Unmarshal([]byte(document), new(any)); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -368,7 +375,7 @@ func (u *upgraded) facts(files map[string]string, built map[string][]byte) map[f
 			if path.Base(name) == "kustomization.yaml" {
 				line = strings.Replace(line, "- path: ", "- ", 1) // the current lists have another form
 			}
-			line = strings.ReplaceAll(line, " main.go", " cmd/main.go") // also in comments
+			line = movedPaths.Replace(line) // also in comments
 			if path.Base(name) == "main.go" {
 				line = strings.Replace(line, `"metrics-secure", false,`, `"metrics-secure", true,`, 1) // as a proxy that stays needs it
 			}
@@ -407,6 +414,8 @@ func (u *upgraded) countObjects(counts map[fact]int, source, stream string) {
 		}
 	}
 }
+
+var movedPaths = strings.NewReplacer(" main.go", " cmd/main.go", " controllers/", " internal/controller/")
 
 var goImage = regexp.MustCompile(`^(FROM golang:)[0-9.]+`)
 
