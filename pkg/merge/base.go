@@ -76,6 +76,29 @@ func collect(n *Node, path []string, add func(Fact)) {
 	}
 }
 
+// UnknownLines returns the numbers, from 1, of the lines of a tree that a base does not have, comments aside.
+func UnknownLines(root *Node, b Base) map[int]bool {
+	unknown := map[int]bool{}
+	line := 1
+	var number func(*Node, []string)
+	number = func(n *Node, path []string) {
+		line += len(n.Lead)
+		has := b.Has(Fact{path, HeadLines, significant(n.Head)})
+		for range n.Head {
+			if !has {
+				unknown[line] = true
+			}
+			line++
+		}
+		for _, child := range n.Nodes {
+			number(child, within(path, child.Key))
+		}
+		line += len(n.Tail)
+	}
+	number(root, nil)
+	return unknown
+}
+
 // within returns the path of a child.
 func within(path []string, key string) []string { return append(slices.Clip(path), key) }
 

@@ -102,6 +102,14 @@ func (u *upgrader) baseOf(name string) *base {
 	return best
 }
 
+// origin returns what the scaffold that wrote a file states in it. It states nothing in a file of the user's.
+func (u *upgrader) origin(name string) merge.Base {
+	if b := u.baseOf(name); b != nil && (u.result.From != (Release{}) || !u.isCurrent(name)) {
+		return b
+	}
+	return ownBase(u.ownFacts(name))
+}
+
 // isCurrent reports whether a file is rather the current scaffold's than that of an older release.
 func (u *upgrader) isCurrent(name string) bool {
 	all := facts(name, u.ours[name])

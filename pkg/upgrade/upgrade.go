@@ -113,6 +113,9 @@ func Files(tree *scaffold.Tree, current map[string][]byte, o Options) (*Result, 
 		return nil, err
 	}
 	u.result.From = u.identify()
+	if o.Side != merge.Theirs && o.Verifier.base == nil {
+		o.Verifier.base = u.origin
+	}
 	if u.result.From == (Release{}) {
 		return &u.result, u.stragglers()
 	}

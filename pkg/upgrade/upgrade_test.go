@@ -221,19 +221,21 @@ func TestFilesKeepsKustomization(t *testing.T) {
 	current := maps.Clone(old)
 	current["config/manager/manager.yaml"] = []byte(pod + "        args:\n        - --old\n        image: current\n")
 	current["config/default/kustomization.yaml"] = []byte("resources:\n- ../manager\npatches:\n- path: patch.yaml\n  target:\n    kind: Deployment\n")
-	current["config/default/patch.yaml"] = []byte("- op: add\n  path: /spec/template/spec/containers/0/args/-\n  value: --a-new\n")
+	const add, replace = "- op: add\n  path: /spec/template/spec/containers/0/args/-\n  value: --a-new\n", pod + "        args:\n        - --a-new\n"
 	newMain := strings.Replace(string(old["cmd/main.go"]), "flag.Parse", "flag.Bool(\"a\"+\"-new\", false, \"\")\n\tflag.Parse", 1)
 	fingerprints, err := parseFingerprints(Record([]Tree{{Releases: []Release{{"kubebuilder", "9.0", "go/v4"}}, Names: Names{Project: "prjnm"}, Files: old}}))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
-		name, args, main string
-		kept             bool
+		name, args, main, patch string
+		kept                    bool
 	}{
-		{"fits", "        args:\n        - --old\n", newMain, false},
-		{"list that the user removed", "", newMain, true},
-		{"flag that the program lacks", "        args:\n        - --old\n", string(old["cmd/main.go"]), true},
+		{"fits", "        args:\n        - --old\n", newMain, add, false},
+		{"list that the user removed", "", newMain, add, true},
+		{"flag that the program lacks", "        args:\n        - --old\n", string(old["cmd/main.go"]), add, true},
+		{"list that a patch replaces", "        args:\n        - --old\n", newMain, replace, false},
+		{"item of the user's in a list that a patch replaces", "        args:\n        - --old\n        - --mine\n", newMain, replace, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -251,13 +253,13 @@ func TestFilesKeepsKustomization(t *testing.T) {
 				}
 			}
 			files := maps.Clone(current)
-			files["cmd/main.go"] = []byte(c.main)
+			files["cmd/main.go"], files["config/default/patch.yaml"] = []byte(c.main), []byte(c.patch)
 			tree := scaffold.NewTree(afero.NewOsFs(), root)
 			if _, err := Files(tree, files, Options{Names: Names{Project: "mine"}, Fingerprints: fingerprints, Verifier: NewVerifier(scaffold.NewTree(afero.NewOsFs(), root))}); err != nil {
 				t.Fatal(err)
 			}
 			patch, err := tree.ReadFile("config/default/patch.yaml")
-			if err != nil || string(patch) != string(current["config/default/patch.yaml"]) != c.kept {
+			if err != nil || string(patch) != c.patch != c.kept {
 				t.Errorf("%v, patch:\n%s", err, patch)
 			}
 			if manager, err := tree.ReadFile("config/manager/manager.yaml"); err != nil || strings.Contains(string(manager), "image: current") == c.kept {

@@ -26,11 +26,13 @@ type Loss struct {
 	Fields []string
 }
 
-func (l Loss) String() string {
+func (l Loss) String() string { return l.text("no longer has") }
+
+func (l Loss) text(verb string) string {
 	if len(l.Fields) == 0 {
-		return fmt.Sprintf("%s no longer has %s", l.Kustomization, l.Object)
+		return fmt.Sprintf("%s %s %s", l.Kustomization, verb, l.Object)
 	}
-	return fmt.Sprintf("%s: %s no longer has %s", l.Kustomization, l.Object, strings.Join(l.Fields, ", "))
+	return fmt.Sprintf("%s: %s %s %s", l.Kustomization, l.Object, verb, strings.Join(l.Fields, ", "))
 }
 
 // kustomizationError is what is wrong with a kustomization after an upgrade.
@@ -48,6 +50,10 @@ type Verifier struct {
 	before *scaffold.Tree
 	// built holds what kustomizations build before the upgrade, by directory, as far as they were compared.
 	built map[string]buildResult
+	// base returns what the release that scaffolded the project states in a file. It is nil if all losses are meant.
+	base func(name string) merge.Base
+	// read holds the objects in the manifests before the upgrade, once they are read.
+	read []source
 }
 
 // buildResult is a stream of objects, or the error that there is none.
@@ -58,7 +64,7 @@ type buildResult struct {
 
 // NewVerifier returns a Verifier for a project as it is on disk.
 func NewVerifier(before *scaffold.Tree) *Verifier {
-	return &Verifier{before, map[string]buildResult{}}
+	return &Verifier{before: before, built: map[string]buildResult{}}
 }
 
 // buildBefore builds the kustomization in a directory as it is before the upgrade, once. old holds kustomizations without
@@ -73,8 +79,8 @@ func (v *Verifier) buildBefore(dir string, old map[string][]byte) ([]byte, error
 }
 
 // Verify lists what the kustomizations no longer build after an upgrade, whose changes are in a tree. It is an error if a
-// kustomization that was built before cannot be built, or no longer has a file that the upgrade did not remove. Of files
-// with conflicts, resolved holds the texts that resolve them.
+// kustomization that was built before cannot be built, no longer has a file that the upgrade did not remove, or loses what the
+// user wrote. Of files with conflicts, resolved holds the texts that resolve them.
 func (v *Verifier) Verify(after *scaffold.Tree, resolved map[string][]byte) ([]Loss, error) {
 	if changes, err := after.Changes(); err != nil || len(changes) == 0 {
 		return nil, err
@@ -148,9 +154,14 @@ func (v *Verifier) Verify(after *scaffold.Tree, resolved map[string][]byte) ([]L
 		if flag != "" {
 			return nil, &kustomizationError{dir, fmt.Errorf("%s would start the manager with %s, which the project does not define", dir, flag)}
 		}
-		if !named[dir] {
-			losses = append(losses, compare(dir, was, is)...)
+		if named[dir] {
+			continue
 		}
+		lost, err := v.compare(after, dir, was, is)
+		if err != nil {
+			return nil, err
+		}
+		losses = append(losses, lost...)
 	}
 	return losses, nil
 }
@@ -285,21 +296,34 @@ func unchanged(before, after *scaffold.Tree, name string) bool {
 	return err == nil && string(a) == string(b)
 }
 
-// compare lists what one stream of objects has and another has not.
-func compare(dir string, was, is []byte) []Loss {
+// compare lists what one stream of objects has and another has not. It is an error if the user wrote that.
+func (v *Verifier) compare(after *scaffold.Tree, dir string, was, is []byte) ([]Loss, error) {
 	old, current := objects(was), objects(is)
 	var losses []Loss
 	for _, id := range slices.Sorted(maps.Keys(old)) {
 		other, ok := current[id]
-		if !ok {
-			losses = append(losses, Loss{Kustomization: dir, Object: id})
-			continue
+		lost := [][]step{nil}
+		if ok {
+			lost = lostFields(nil, old[id], other)
 		}
-		if fields := lostFields("", old[id], other); len(fields) > 0 {
-			losses = append(losses, Loss{Kustomization: dir, Object: id, Fields: fields})
+		loss := Loss{Kustomization: dir, Object: id}
+		for _, at := range lost {
+			one := Loss{Kustomization: dir, Object: id}
+			if len(at) > 0 {
+				one.Fields = []string{pathText(at)}
+			}
+			if file, err := v.editedSource(after, id, at); err != nil {
+				return nil, err
+			} else if file != "" {
+				return nil, &kustomizationError{path.Dir(file), fmt.Errorf("%s, which is in %s", one.text("would no longer have"), file)}
+			}
+			loss.Fields = append(loss.Fields, one.Fields...)
+		}
+		if len(lost) > 0 {
+			losses = append(losses, loss)
 		}
 	}
-	return losses
+	return losses, nil
 }
 
 // objects returns the objects of a stream by kind and name.
@@ -316,17 +340,42 @@ func objects(stream []byte) map[string]any {
 	}
 }
 
+// step is a step of a path in an object: a field, or an item of a list, by its name and index.
+type step struct {
+	name  string
+	item  bool
+	index int
+}
+
+// pathText returns a path as it is printed.
+func pathText(path []step) string {
+	var b strings.Builder
+	for i, s := range path {
+		switch {
+		case s.item && strings.HasPrefix(s.name, "map["):
+			fmt.Fprintf(&b, "[%d]", s.index)
+		case s.item:
+			b.WriteString("[" + s.name + "]")
+		case i > 0:
+			b.WriteString("." + s.name)
+		default:
+			b.WriteString(s.name)
+		}
+	}
+	return b.String()
+}
+
 // lostFields lists the paths of fields and list items that a value had. Fields whose value changed are not lost.
-func lostFields(at string, was, is any) []string {
-	var lost []string
+func lostFields(at []step, was, is any) [][]step {
+	var lost [][]step
 	switch was := was.(type) {
 	case map[string]any:
 		is, ok := is.(map[string]any)
 		if !ok {
-			return []string{at}
+			return [][]step{at}
 		}
 		for _, key := range slices.Sorted(maps.Keys(was)) {
-			field := strings.TrimPrefix(at+"."+key, ".")
+			field := append(slices.Clip(at), step{name: key})
 			if value, ok := is[key]; ok {
 				lost = append(lost, lostFields(field, was[key], value)...)
 			} else {
@@ -335,17 +384,14 @@ func lostFields(at string, was, is any) []string {
 		}
 	case []any:
 		is, _ := is.([]any)
-		for n, item := range was {
-			name := itemName(item)
-			i := slices.IndexFunc(is, func(other any) bool { return itemName(other) == name })
+		for n, value := range was {
+			item := append(slices.Clip(at), step{itemName(value), true, n})
+			i := slices.IndexFunc(is, func(other any) bool { return itemName(other) == itemName(value) })
 			if i < 0 {
-				if _, ok := item.(map[string]any); ok && strings.HasPrefix(name, "map[") {
-					name = strconv.Itoa(n)
-				}
-				lost = append(lost, at+"["+name+"]")
-				continue
+				lost = append(lost, item)
+			} else {
+				lost = append(lost, lostFields(item, value, is[i])...)
 			}
-			lost = append(lost, lostFields(at+"["+name+"]", item, is[i])...)
 		}
 	}
 	return lost
