@@ -74,7 +74,7 @@ func (y *yamlParser) document(doc *yaml.Node, from int) (*Node, int) {
 		return n, end
 	}
 	if !y.kustomization {
-		if kind := valueOf(doc, "kind"); kind != "" {
+		if kind := ScalarOf(doc, "kind"); kind != "" {
 			n.Key = kind
 		}
 	}
@@ -253,12 +253,12 @@ func itemKey(n *yaml.Node) string {
 		return n.Value
 	case yaml.MappingNode:
 		for _, field := range []string{"name", "path", "containerPort", "port"} {
-			if value := valueOf(n, field); value != "" {
+			if value := ScalarOf(n, field); value != "" {
 				return value
 			}
 		}
 		for _, field := range []string{"source", "apiGroups", "nonResourceURLs", "target"} {
-			if at := fieldIndex(n, field); at >= 0 {
+			if at := FieldIndex(n, field); at >= 0 {
 				return field + " " + flatText(n.Content[at+1]) + " " + listText(n, "resources")
 			}
 		}
@@ -280,23 +280,28 @@ func flatText(n *yaml.Node) string {
 }
 
 func listText(n *yaml.Node, field string) string {
-	if at := fieldIndex(n, field); at >= 0 {
+	if at := FieldIndex(n, field); at >= 0 {
 		return flatText(n.Content[at+1])
 	}
 	return ""
 }
 
-func valueOf(mapping *yaml.Node, field string) string {
-	if at := fieldIndex(mapping, field); at >= 0 && mapping.Content[at+1].Kind == yaml.ScalarNode {
+// ScalarOf returns the value of a mapping's field, or "" if that is not a scalar.
+func ScalarOf(mapping *yaml.Node, field string) string {
+	if at := FieldIndex(mapping, field); at >= 0 && mapping.Content[at+1].Kind == yaml.ScalarNode {
 		return mapping.Content[at+1].Value
 	}
 	return ""
 }
 
-func fieldIndex(mapping *yaml.Node, field string) int {
-	for i := 0; i+1 < len(mapping.Content); i += 2 {
-		if mapping.Content[i].Value == field {
-			return i
+// FieldIndex returns the index of the key of a field in the content of a mapping, or -1 if the node is no mapping or has no
+// such field.
+func FieldIndex(mapping *yaml.Node, field string) int {
+	if mapping.Kind == yaml.MappingNode {
+		for i := 0; i+1 < len(mapping.Content); i += 2 {
+			if mapping.Content[i].Value == field {
+				return i
+			}
 		}
 	}
 	return -1

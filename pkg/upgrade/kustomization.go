@@ -200,7 +200,7 @@ func (u *upgrader) references() map[string]bool {
 
 // refer notes the references in a node: mappings with kind and name.
 func (u *upgrader) refer(node *yaml.Node) {
-	if kind, name := valueOf(node, "kind"), valueOf(node, "name"); kind != "" && name != "" {
+	if kind, name := merge.ScalarOf(node, "kind"), merge.ScalarOf(node, "name"); kind != "" && name != "" {
 		u.referred[kind+" "+name] = true
 	}
 	for _, child := range node.Content {
@@ -388,33 +388,44 @@ func objectIDs(text []byte) []string {
 	}
 }
 
-// namedBy returns a kustomization that names a file, or "".
-func (u *upgrader) namedBy(name string) (string, error) {
-	if path.Ext(name) != ".yaml" {
-		return "", nil
+// namers holds, by file or directory, a kustomization of the project that names it.
+type namers map[string]string
+
+// of returns a kustomization that names a file, or its directory if it is a kustomization itself. It returns "" if there is
+// none.
+func (n namers) of(name string) string {
+	switch {
+	case path.Base(name) == "kustomization.yaml":
+		return n[path.Dir(name)]
+	case path.Ext(name) == ".yaml":
+		return n[name]
 	}
-	if path.Base(name) == "kustomization.yaml" {
-		name = path.Dir(name) // named by its directory
-	}
+	return ""
+}
+
+// namers reads what the project's kustomizations name.
+func (u *upgrader) namers() (namers, error) {
 	names, err := u.tree.Walk("config", nil)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	for _, other := range names {
-		if path.Base(other) != "kustomization.yaml" {
+	all := namers{}
+	for _, name := range names {
+		if path.Base(name) != "kustomization.yaml" {
 			continue
 		}
-		text, err := u.tree.ReadFile(other)
+		text, err := u.tree.ReadFile(name)
 		if err != nil {
-			return "", fmt.Errorf("reading %s: %w", other, err)
+			return nil, fmt.Errorf("reading %s: %w", name, err)
 		}
 		for line := range strings.Lines(string(text)) {
 			entry := strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(line), "- "))
 			entry = strings.TrimSpace(strings.TrimPrefix(entry, "path:"))
-			if entry != "" && entry[0] != '#' && path.Join(path.Dir(other), strings.Trim(entry, `"'`)) == name {
-				return other, nil
+			file := path.Join(path.Dir(name), strings.Trim(entry, `"'`))
+			if entry != "" && entry[0] != '#' && all[file] == "" {
+				all[file] = name
 			}
 		}
 	}
-	return "", nil
+	return all, nil
 }

@@ -17,18 +17,19 @@ func (u *upgrader) remove() error {
 	}
 	// A kustomization that names others may go, too, and then these go as well.
 	gone := map[string]bool{}
+	var named namers
 	for again := true; again; {
 		again = false
+		var err error
+		if named, err = u.namers(); err != nil {
+			return err
+		}
 		for _, name := range names {
 			left, carried := u.carried[name]
 			if gone[name] || len(left) > 0 || !carried && !u.unedited(name) {
 				continue
 			}
-			user, err := u.namedBy(name)
-			if err != nil {
-				return err
-			}
-			if user == "" {
+			if named.of(name) == "" {
 				u.tree.Remove(name)
 				u.add(name, Removed, "")
 				gone[name], again = true, true
@@ -39,17 +40,14 @@ func (u *upgrader) remove() error {
 		if gone[name] {
 			continue
 		}
-		user, err := u.namedBy(name)
 		left := u.carried[name]
 		switch {
-		case err != nil:
-			return err
 		case len(left) > 0:
 			u.add(name, Kept, "sets "+strings.Join(left, ", ")+"; the scaffold no longer gives these to the manager")
 		case !u.unedited(name):
 			u.add(name, Kept, "was edited; no longer part of the scaffold")
 		default:
-			u.add(name, Kept, user+" names it; no longer part of the scaffold")
+			u.add(name, Kept, named.of(name)+" names it; no longer part of the scaffold")
 		}
 	}
 	return nil

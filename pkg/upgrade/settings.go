@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/operon-sdk/operon/pkg/merge"
 )
 
 // Files of older scaffolds that configure the manager: a patch that puts a proxy before its metrics and gives it
@@ -30,16 +32,15 @@ func (u *upgrader) settings() error {
 	if u.displacing(metricsPatch) != "" && !bytes.Contains(u.ours[mainFile], []byte(`"metrics-secure"`)) {
 		u.inMain(`"metrics-secure", true,`, `"metrics-secure", false,`) // the user's proxy asks for metrics without TLS
 	}
-	proxy, err := u.patched(proxyPatch)
+	named, err := u.namers()
 	if err != nil {
 		return err
 	}
-	for _, arg := range arguments(proxy) {
+	for _, arg := range arguments(u.patched(named, proxyPatch)) {
 		u.argument(arg)
 	}
-	patch, err := u.patched(optionsPatch)
-	if err != nil || patch == nil {
-		return err
+	if u.patched(named, optionsPatch) == nil {
+		return nil
 	}
 	text, err := u.tree.ReadFile(optionsFile)
 	if err != nil {
@@ -53,21 +54,18 @@ func (u *upgrader) settings() error {
 	return nil
 }
 
-// patched reads a patch that the project's kustomization uses.
-func (u *upgrader) patched(name string) (*yaml.Node, error) {
-	user, err := u.namedBy(name)
-	if err != nil || user != kustomizationFile {
-		return nil, err
+// patched reads a patch that the project's kustomization uses. It returns nil if there is none that can be decoded, which
+// kustomize reports.
+func (u *upgrader) patched(named namers, name string) *yaml.Node {
+	if named.of(name) != kustomizationFile {
+		return nil
 	}
 	text, err := u.tree.ReadFile(name)
-	if err != nil {
-		return nil, nil // kustomize says so
-	}
 	var doc yaml.Node
-	if yaml.Unmarshal(text, &doc) != nil || len(doc.Content) != 1 {
-		return nil, nil // kustomize says so
+	if err != nil || yaml.Unmarshal(text, &doc) != nil || len(doc.Content) != 1 {
+		return nil
 	}
-	return doc.Content[0], nil
+	return doc.Content[0]
 }
 
 // arguments are those that a patch gives the manager.
@@ -77,17 +75,17 @@ func arguments(patch *yaml.Node) []string {
 		if patch == nil {
 			return nil
 		}
-		at := keyIn(patch, step)
+		at := merge.FieldIndex(patch, step)
 		if at < 0 {
 			return nil
 		}
 		patch = patch.Content[at+1]
 	}
 	for _, container := range patch.Content {
-		if valueOf(container, "name") != "manager" {
+		if merge.ScalarOf(container, "name") != "manager" {
 			continue
 		}
-		if at := keyIn(container, "args"); at >= 0 {
+		if at := merge.FieldIndex(container, "args"); at >= 0 {
 			for _, arg := range container.Content[at+1].Content {
 				args = append(args, arg.Value)
 			}
@@ -211,24 +209,4 @@ func (u *upgrader) lease(name string) bool {
 	to := from + strings.IndexByte(text[from:], '\n')
 	u.theirs[mainFile] = []byte(text[:from] + strconv.Quote(name) + "," + text[to:])
 	return true
-}
-
-// valueOf returns the scalar value of a mapping's key, or "".
-func valueOf(mapping *yaml.Node, key string) string {
-	if at := keyIn(mapping, key); at >= 0 && mapping.Content[at+1].Kind == yaml.ScalarNode {
-		return mapping.Content[at+1].Value
-	}
-	return ""
-}
-
-// keyIn returns the index of a mapping's key, or -1.
-func keyIn(mapping *yaml.Node, key string) int {
-	if mapping.Kind == yaml.MappingNode {
-		for i := 0; i+1 < len(mapping.Content); i += 2 {
-			if mapping.Content[i].Value == key {
-				return i
-			}
-		}
-	}
-	return -1
 }

@@ -49,8 +49,8 @@ func (v *Verifier) sources() ([]source, error) {
 				break
 			}
 			object := document.Content[0]
-			if at := keyIn(object, "metadata"); at >= 0 {
-				v.read = append(v.read, source{name, valueOf(object, "kind"), valueOf(object.Content[at+1], "name"), object, edited})
+			if at := merge.FieldIndex(object, "metadata"); at >= 0 {
+				v.read = append(v.read, source{name, merge.ScalarOf(object, "kind"), merge.ScalarOf(object.Content[at+1], "name"), object, edited})
 			}
 		}
 	}
@@ -127,7 +127,7 @@ func linesAt(n *yaml.Node, path []step) []int {
 			}
 		}
 	case !path[0].item:
-		at := keyIn(n, path[0].name)
+		at := merge.FieldIndex(n, path[0].name)
 		if at < 0 {
 			return nil
 		}

@@ -473,17 +473,21 @@ func (u *upgrader) removedDir(dir string) bool {
 // complete adds the manifests of the current scaffold that are missing and that a kustomization names now, and the
 // kustomizations of directories that one names. One that the user removed stays removed, whatever names it.
 func (u *upgrader) complete() error {
+	named, err := u.namers()
+	if err != nil {
+		return err
+	}
 	for _, name := range slices.Sorted(maps.Keys(u.theirs)) {
 		if !strings.HasPrefix(name, "config/") || u.tree.Exists(name) || u.wroteBefore(name) {
 			continue
 		}
-		user, err := u.namedBy(name)
-		if err != nil {
-			return err
+		if named.of(name) == "" {
+			continue
 		}
-		if user != "" {
-			u.tree.WriteFile(name, u.theirs[name], 0o644)
-			u.add(name, Created, "")
+		u.tree.WriteFile(name, u.theirs[name], 0o644)
+		u.add(name, Created, "")
+		if named, err = u.namers(); err != nil { // what the file itself names
+			return err
 		}
 	}
 	return nil
