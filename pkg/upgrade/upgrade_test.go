@@ -234,6 +234,7 @@ func TestFilesKeepsKustomization(t *testing.T) {
 		{"fits", "        args:\n        - --old\n", newMain, add, false},
 		{"list that the user removed", "", newMain, add, true},
 		{"flag that the program lacks", "        args:\n        - --old\n", string(old["cmd/main.go"]), add, true},
+		{"flag that the program no longer has", "        args:\n        - --old\n", strings.Replace(newMain, `"old"`, `"older"`, 1), add, true},
 		{"list that a patch replaces", "        args:\n        - --old\n", newMain, replace, false},
 		{"item of the user's in a list that a patch replaces", "        args:\n        - --old\n        - --mine\n", newMain, replace, true},
 	} {

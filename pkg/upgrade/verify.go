@@ -82,7 +82,8 @@ func (v *Verifier) buildBefore(dir string, old map[string][]byte) ([]byte, error
 // kustomization that was built before cannot be built, no longer has a file that the upgrade did not remove, or loses what the
 // user wrote. Of files with conflicts, resolved holds the texts that resolve them.
 func (v *Verifier) Verify(after *scaffold.Tree, resolved map[string][]byte) ([]Loss, error) {
-	if changes, err := after.Changes(); err != nil || len(changes) == 0 {
+	changes, err := after.Changes()
+	if err != nil || len(changes) == 0 {
 		return nil, err
 	}
 	before := v.before
@@ -147,7 +148,7 @@ func (v *Verifier) Verify(after *scaffold.Tree, resolved map[string][]byte) ([]L
 		if err != nil {
 			return nil, &kustomizationError{dir, fmt.Errorf("%s would not build: %w", dir, errors.Unwrap(err))}
 		}
-		flag, err := undefinedFlag(after, was, is)
+		flag, err := undefinedFlag(after, changes, was, is)
 		if err != nil {
 			return nil, err
 		}
@@ -166,17 +167,21 @@ func (v *Verifier) Verify(after *scaffold.Tree, resolved map[string][]byte) ([]L
 	return losses, nil
 }
 
-// undefinedFlag returns a flag that only the second stream of objects gives the manager, and that no Go file of the project
-// has, or "".
-func undefinedFlag(tree *scaffold.Tree, was, is []byte) (string, error) {
+// undefinedFlag returns a flag that the second stream of objects gives the manager, that no Go file of the project has, and
+// that is new there or was in a Go file before the upgrade. It returns "" if there is none.
+func undefinedFlag(tree *scaffold.Tree, changes []scaffold.Change, was, is []byte) (string, error) {
 	old := managerFlags(was)
-	var added []string
+	var suspects []string
 	for _, flag := range managerFlags(is) {
-		if !slices.Contains(old, flag) {
-			added = append(added, flag)
+		removed := func(c scaffold.Change) bool {
+			name := strings.TrimPrefix(flag, "--")
+			return path.Ext(c.Path) == ".go" && hasFlag(string(c.Old), name) && !hasFlag(string(c.New), name)
+		}
+		if !slices.Contains(old, flag) || slices.ContainsFunc(changes, removed) {
+			suspects = append(suspects, flag)
 		}
 	}
-	if len(added) == 0 {
+	if len(suspects) == 0 {
 		return "", nil
 	}
 	names, err := tree.Walk(".", func(name string) bool { return name == "vendor" || strings.HasPrefix(path.Base(name), ".") })
@@ -191,12 +196,12 @@ func undefinedFlag(tree *scaffold.Tree, was, is []byte) (string, error) {
 		if err != nil {
 			return "", fmt.Errorf("reading %s: %w", name, err)
 		}
-		added = slices.DeleteFunc(added, func(flag string) bool { return hasFlag(string(text), strings.TrimPrefix(flag, "--")) })
+		suspects = slices.DeleteFunc(suspects, func(flag string) bool { return hasFlag(string(text), strings.TrimPrefix(flag, "--")) })
 	}
-	if len(added) == 0 {
+	if len(suspects) == 0 {
 		return "", nil
 	}
-	return added[0], nil
+	return suspects[0], nil
 }
 
 // hasFlag reports whether Go code has the name of a flag in quotes, or the end of the name from a hyphen on, as in
