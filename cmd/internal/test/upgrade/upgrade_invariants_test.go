@@ -71,6 +71,10 @@ func TestUpgradeKeepsBuilding(t *testing.T) {
 			t.Errorf("%s is as it was: %t", name, !kept)
 		}
 	}
+	clitest.MustRun(t, dir, "upgrade")
+	if changed := differing(after, clitest.ReadTree(t, dir)); len(changed) > 0 {
+		t.Errorf("changed %q the second time", changed)
+	}
 }
 
 // TestUpgradeDiff compares files with the current scaffold.
