@@ -211,11 +211,12 @@ func TestFilesInConflict(t *testing.T) {
 func TestFilesKeepsKustomization(t *testing.T) {
 	t.Parallel()
 	const pod = "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: manager\nspec:\n  template:\n    spec:\n      containers:\n      - name: manager\n"
+	const args, patches = "        args:\n        - --old\n", "patches:\n- path: patch.yaml\n"
 	old := map[string][]byte{
 		"cmd/main.go":                       []byte("package main\n\nimport \"flag\"\n\nfunc main() {\n\tflag.Bool(\"old\", false, \"\")\n\tflag.Parse()\n}\n"),
 		"config/manager/kustomization.yaml": []byte("resources:\n- manager.yaml\n"),
 		"config/manager/manager.yaml":       []byte(pod + "        args:\n        - --old\n        image: old\n"),
-		"config/default/kustomization.yaml": []byte("resources:\n- ../manager\npatches:\n- path: patch.yaml\n"),
+		"config/default/kustomization.yaml": []byte("resources:\n- ../manager\n" + patches),
 		"config/default/patch.yaml":         []byte(pod + "        tty: true\n"),
 	}
 	current := maps.Clone(old)
@@ -228,22 +229,26 @@ func TestFilesKeepsKustomization(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
-		name, args, main, patch string
-		kept                    bool
+		name, args, patches, main, patch string
+		kept                             bool
 	}{
-		{"fits", "        args:\n        - --old\n", newMain, add, false},
-		{"list that the user removed", "", newMain, add, true},
-		{"flag that the program lacks", "        args:\n        - --old\n", string(old["cmd/main.go"]), add, true},
-		{"flag that the program no longer has", "        args:\n        - --old\n", strings.Replace(newMain, `"old"`, `"older"`, 1), add, true},
-		{"list that a patch replaces", "        args:\n        - --old\n", newMain, replace, false},
-		{"item of the user's in a list that a patch replaces", "        args:\n        - --old\n        - --mine\n", newMain, replace, true},
+		{"fits", args, patches, newMain, add, false},
+		{"list that the user removed", "", patches, newMain, add, true},
+		{"patch that gets no target", args, "patches: [{path: patch.yaml}]\n", newMain, add, true},
+		{"flag that the program lacks", args, patches, string(old["cmd/main.go"]), add, true},
+		{"flag that the program no longer has", args, patches, strings.Replace(newMain, `"old"`, `"older"`, 1), add, true},
+		{"list that a patch replaces", args, patches, newMain, replace, false},
+		{"item of the user's in a list that a patch replaces", args + "        - --mine\n", patches, newMain, replace, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			root := t.TempDir()
 			for name, text := range old {
-				if name == "config/manager/manager.yaml" {
+				switch name {
+				case "config/manager/manager.yaml":
 					text = []byte(pod + c.args + "        image: old\n")
+				case "config/default/kustomization.yaml":
+					text = []byte("resources:\n- ../manager\n" + c.patches)
 				}
 				file := filepath.Join(root, filepath.FromSlash(name))
 				if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {

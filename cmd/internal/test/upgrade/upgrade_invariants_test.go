@@ -15,6 +15,16 @@ import (
 // another scaffold's: values that older releases wrote, entries in another order, and objects in files with other names.
 func TestUpgradeKeepsManifests(t *testing.T) {
 	t.Parallel()
+	for _, args := range [][]string{{"upgrade"}, {"upgrade", "--conflict", "ours"}} {
+		t.Run(strings.Join(args, " "), func(t *testing.T) {
+			t.Parallel()
+			keepsManifests(t, args)
+		})
+	}
+}
+
+func keepsManifests(t *testing.T, args []string) {
+	t.Helper()
 	dir := oldProjects()[1].unpack(t)
 	const manager, rbac, crd = "config/manager/manager.yaml", "config/rbac/kustomization.yaml", "config/crd/kustomization.yaml"
 	clitest.EditFile(t, dir, manager, "cpu: 500m\n            memory: 128Mi\n", "cpu: 100m\n            memory: 20Mi\n")
@@ -25,7 +35,7 @@ func TestUpgradeKeepsManifests(t *testing.T) {
 	clitest.EditFile(t, dir, crd, "bases/cache.example.com_memcacheds.yaml", "memcacheds.yaml")
 	clitest.WriteFiles(t, dir, map[string]string{
 		"config/crd/memcacheds.yaml": "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata:\n  name: memcacheds.cache.example.com\n"})
-	clitest.MustRun(t, dir, "upgrade")
+	clitest.MustRun(t, dir, args...)
 	clitest.CheckKustomizations(t, dir)
 	after := clitest.ReadTree(t, dir)
 	holdsTexts(t, after, map[string][]string{
