@@ -166,8 +166,11 @@ func (u *upgrader) list(listed map[string]string, name string) {
 }
 
 // withdrawn reports whether a file of the project is one that the current scaffold no longer has, and neither edited nor
-// needed by what the user wrote, or one whose settings other files hold now.
+// needed by what the user wrote, or one whose settings other files hold now. None is in a project that is up to date.
 func (u *upgrader) withdrawn(name string) bool {
+	if u.result.From == (Release{}) {
+		return false
+	}
 	if left, ok := u.carried[name]; ok {
 		return len(left) == 0
 	}

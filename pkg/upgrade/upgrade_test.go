@@ -275,6 +275,45 @@ func TestFilesKeepsKustomization(t *testing.T) {
 	}
 }
 
+// TestFilesStraggler verifies that a kustomization of an older release keeps entries for files that stay, in a project that
+// is up to date otherwise.
+func TestFilesStraggler(t *testing.T) {
+	t.Parallel()
+	const kustomization, list = "config/manager/kustomization.yaml", "resources:\n- a.yaml\n- b.yaml\n- c.yaml\n- d.yaml\n"
+	object := func(name string) []byte {
+		return []byte("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: " + name + "\n")
+	}
+	old := map[string][]byte{kustomization: []byte(list)}
+	for _, name := range []string{"a", "b", "c", "d"} {
+		old["config/manager/"+name+".yaml"] = object(name)
+	}
+	fingerprints, err := parseFingerprints(Record([]Tree{{Releases: []Release{{"kubebuilder", "9.0", "go/v4"}}, Names: Names{Project: "prjnm"}, Files: old}}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	current := map[string][]byte{"Dockerfile": []byte("FROM a\n" + strings.Repeat("RUN b\n", 50)), "config/manager/e.yaml": object("e"), kustomization: []byte("resources:\n- e.yaml\n")}
+	root := t.TempDir()
+	project := maps.Clone(current)
+	maps.Copy(project, old)
+	for name, text := range project {
+		file := filepath.Join(root, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tree := scaffold.NewTree(afero.NewOsFs(), root)
+	result, err := Files(tree, current, Options{Names: Names{Project: "mine"}, Fingerprints: fingerprints, Verifier: NewVerifier(scaffold.NewTree(afero.NewOsFs(), root))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text, err := tree.ReadFile(kustomization); err != nil || string(text) != list+"- e.yaml\n" || result.From != (Release{}) {
+		t.Errorf("from %s: %v\n%s\n%v", result.From, err, text, result.Files)
+	}
+}
+
 // TestCanAdd verifies that a kustomization gets no resource like those that the user removed or switched off.
 func TestCanAdd(t *testing.T) {
 	t.Parallel()

@@ -403,6 +403,9 @@ func insertLines(p *editedProject, r *rand.Rand) (string, bool) {
 	if path.Ext(name) == ".go" {
 		text = "\tprintln(\"mine\")\n"
 	}
+	if strings.HasSuffix(line, "\r\n") {
+		text = strings.Replace(text, "\n", "\r\n", 1)
+	}
 	where := at(name, line)
 	return where, p.setLines(name, slices.Insert(lines, b.from, text))
 }
