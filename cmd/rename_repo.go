@@ -69,8 +69,8 @@ func checkNewRepo(tree *scaffold.Tree, config *project.Config, repo string) erro
 	add := func(problem string) {
 		findings = append(findings, project.Finding{Field: "MODULE", Value: repo, Problem: problem})
 	}
-	if mod.Module == nil || mod.Module.Mod.Path != config.Repo() {
-		add(fmt.Sprintf("cannot take the place of %s, as go.mod does not have that module path; make PROJECT and go.mod agree first", config.Repo()))
+	if mod.Module == nil {
+		add("cannot replace the module path of go.mod, which has no module line; add one with the project's import path")
 	}
 	if repo == config.Repo() {
 		add("is the module path already")

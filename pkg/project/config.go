@@ -13,7 +13,6 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
-	"golang.org/x/mod/module"
 )
 
 const (
@@ -139,11 +138,10 @@ func (c *Config) Repo() string {
 	return textOf(child(c.root, "repo"))
 }
 
-// FollowModule makes the config use the module path of go.mod where that is the file's repo with a major version
-// suffix, which projects get after they were made. The file keeps its own form.
+// FollowModule makes the config use the module path of go.mod where the file has another one, as after a change of the
+// module path: Go code imports the packages of go.mod's module. The file keeps its own form.
 func (c *Config) FollowModule(modulePath string) {
-	prefix, major, ok := module.SplitPathVersion(modulePath)
-	if ok && major != "" && prefix == textOf(child(c.root, "repo")) {
+	if modulePath != textOf(child(c.root, "repo")) {
 		c.module = modulePath
 	}
 }
@@ -160,7 +158,8 @@ func (c *Config) Copy() (*Config, error) {
 // readPath returns the import path that the file means by one of its own.
 func (c *Config) readPath(path string) string {
 	repo := textOf(child(c.root, "repo")) + "/"
-	if rest, own := strings.CutPrefix(path, repo); own && c.module != "" && !strings.HasPrefix(path, c.module+"/") {
+	inModule := strings.HasPrefix(c.module, repo) && strings.HasPrefix(path, c.module+"/")
+	if rest, own := strings.CutPrefix(path, repo); own && c.module != "" && !inModule {
 		return c.module + "/" + rest
 	}
 	return path

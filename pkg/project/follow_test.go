@@ -33,9 +33,13 @@ func TestFollowModule(t *testing.T) {
 	if err := c.CheckLayout(); err != nil {
 		t.Error(err)
 	}
-	for _, other := range []string{"example.com/other/v2", "example.com/p/tools", "example.com/p"} {
-		if c.FollowModule(other); c.Repo() != "example.com/p" {
-			t.Errorf("%s: repo %s", other, c.Repo())
+	for followed, want := range map[string]string{"example.com/other": "example.com/other/apis/crew/v1", "example.com": "example.com/apis/crew/v1"} {
+		other, err := c.Copy()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if other.FollowModule(followed); other.Repo() != followed || other.Resources()[0].Path != want {
+			t.Errorf("repo %s, path %s", other.Repo(), other.Resources()[0].Path)
 		}
 	}
 	c.FollowModule("example.com/p/v2")
