@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -13,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-tools/pkg/crd"
 	"sigs.k8s.io/controller-tools/pkg/genall"
+	"sigs.k8s.io/controller-tools/pkg/loader"
 )
 
 // ControllerToolsVersion is the release of controller-tools that generated files name and are identical to.
@@ -63,16 +65,59 @@ func (g crdGenerator) Generate(ctx *genall.GenerationContext) error {
 		header = string(data)
 	}
 	header = strings.ReplaceAll(header, " YEAR", " "+g.Year)
+	if g.wanted != nil {
+		kinds = slices.DeleteFunc(kinds, func(kind schema.GroupKind) bool { return !g.wanted(kind) })
+	}
+	loadSchemas(types, kinds)
 	for _, kind := range kinds {
-		if g.wanted != nil && !g.wanted(kind) {
-			continue
-		}
 		types.NeedCRDFor(kind, g.MaxDescLen)
 		if err := g.write(ctx, types.CustomResourceDefinitions[kind], header); err != nil {
 			return fmt.Errorf("kind %s: %w", kind, err)
 		}
 	}
 	return nil
+}
+
+// loadSchemas loads the schemas of all versions of kinds, and removes the types that controller-tools v0.23 derives for
+// fields of named slices and maps where the type's own schema has another, such as the string of a net.IP or a
+// json.RawMessage. Such a field would be an error, which it was in no earlier release.
+func loadSchemas(parser *crd.Parser, kinds []schema.GroupKind) {
+	for pkg, version := range parser.GroupVersions {
+		for _, kind := range kinds {
+			ident := crd.TypeIdent{Package: pkg, Name: kind.Kind}
+			if version.Group == kind.Group && parser.Types[ident] != nil {
+				parser.NeedSchemaFor(ident)
+			}
+		}
+	}
+	for ident, definition := range parser.Schemata {
+		crd.EditSchema(&definition, derivedTypes{parser, ident.Package})
+		parser.Schemata[ident] = definition
+	}
+}
+
+// derivedTypes visits the schemas of a package.
+type derivedTypes struct {
+	parser *crd.Parser
+	pkg    *loader.Package
+}
+
+// Visit implements crd.SchemaVisitor.
+func (v derivedTypes) Visit(node *apiextensionsv1.JSONSchemaProps) crd.SchemaVisitor {
+	if node == nil || node.Ref == nil || node.Type != "array" && node.Type != "object" {
+		return v
+	}
+	name, pkgPath, err := crd.RefParts(*node.Ref)
+	if err != nil {
+		return v
+	}
+	for ident, definition := range v.parser.Schemata {
+		inPackage := pkgPath == "" && ident.Package == v.pkg || pkgPath != "" && loader.NonVendorPath(ident.Package.PkgPath) == pkgPath
+		if ident.Name == name && inPackage && definition.Type != "" && definition.Type != node.Type {
+			node.Type = ""
+		}
+	}
+	return v
 }
 
 // write writes one CRD, in every version of the CRD type that was asked for.
