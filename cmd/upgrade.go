@@ -413,6 +413,9 @@ func (a *app) finishUpgrade(ctx context.Context, tree *scaffold.Tree, result *up
 		return nil
 	}
 	if err == nil {
+		err = upgrade.UpdateWebhookPatches(scaffold.NewTree(a.FS, tree.Root()), tree)
+	}
+	if err == nil {
 		result.broken, err = reshape.Check(ctx, tree, a.goTool())
 	}
 	return err
