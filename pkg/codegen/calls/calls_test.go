@@ -58,6 +58,8 @@ func TestFind(t *testing.T) {
 		want  string
 	}{
 		"nothing": {tree{}, ""},
+		"make with an unresolved value": {tree{"Makefile": "A := $(shell one)\nB := $(shell two $(A))\ngenerate:\n\t$(MAKE) manifests A=$(A)\nmanifests:\n\tcontroller-gen crd paths=./$(B)\n"},
+			"note: Makefile:6: controller-gen is not run: paths=./$(shell two $(shell one)) cannot be evaluated; set generate.calls in .operon/config.yaml\n"},
 		"targets": {
 			tree{"Makefile": "CONTROLLER_GEN ?= $(shell go env GOPATH)/bin/controller-gen\nmanifests: tools\n\t$(CONTROLLER_GEN) rbac:roleName=a paths=\"./...\"\ngenerate:\n\t@cd api && \"$(CONTROLLER_GEN)\" object:headerFile='../h.txt' paths=./... # why\ntools:\n\tgo install sigs.k8s.io/controller-tools/cmd/controller-gen@v0.1.0\n"},
 			"Makefile:3 [] rbac:roleName=a paths=./...\nMakefile:5 [api] object:headerFile=../h.txt paths=./...\n",

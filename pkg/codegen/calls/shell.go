@@ -353,6 +353,9 @@ func (s *shell) make(words []string) {
 		case strings.HasPrefix(word, "-"):
 		case assignment.MatchString(word):
 			name, value, _ := strings.Cut(word, "=")
+			if s.describe != nil {
+				value = s.describe(value) // what is unresolved is numbered for each makefile
+			}
 			overrides[name] = value
 		default:
 			targets = append(targets, word)
