@@ -2,6 +2,7 @@ package upgrade
 
 import (
 	"maps"
+	"path"
 	"slices"
 	"strings"
 )
@@ -26,7 +27,7 @@ func (u *upgrader) remove() error {
 		}
 		for _, name := range names {
 			left, carried := u.carried[name]
-			if gone[name] || len(left) > 0 || !carried && !u.unedited(name) {
+			if gone[name] || len(left) > 0 || !carried && !u.unedited(name) || u.namesEdited(name) {
 				continue
 			}
 			if named.of(name) == "" {
@@ -46,9 +47,22 @@ func (u *upgrader) remove() error {
 			u.add(name, Kept, "sets "+strings.Join(left, ", ")+"; the scaffold no longer gives these to the manager")
 		case !u.unedited(name):
 			u.add(name, Kept, "was edited; no longer part of the scaffold")
+		case u.namesEdited(name):
+			u.add(name, Kept, "names files of yours; no longer part of the scaffold")
 		default:
 			u.add(name, Kept, named.of(name)+" names it; no longer part of the scaffold")
 		}
 	}
 	return nil
+}
+
+// namesEdited reports whether a kustomization names files beside it that the user edited or added: nothing else builds them.
+func (u *upgrader) namesEdited(kustomization string) bool {
+	if path.Base(kustomization) != "kustomization.yaml" {
+		return false
+	}
+	return slices.ContainsFunc(named(kustomization, u.ours[kustomization], false), func(name string) bool {
+		_, carried := u.carried[name]
+		return path.Dir(name) == path.Dir(kustomization) && u.tree.Exists(name) && !carried && (u.ours[name] == nil || !u.unedited(name))
+	})
 }

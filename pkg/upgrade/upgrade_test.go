@@ -24,6 +24,8 @@ func made(project string) map[string][]byte {
 		"config/manager/kustomization.yaml": []byte("resources:\n- moved.yaml\n"),
 		"config/manager/moved.yaml":         []byte("kind: Moved\nmetadata:\n  labels:\n    a: b\n  name: moved\n"),
 		"config/manager/listed.yaml":        []byte("kind: Listed\nmetadata:\n  name: listed\n"),
+		"config/webhook/kustomization.yaml": []byte("resources:\n- extra.yaml\n"),
+		"config/webhook/extra.yaml":         []byte("kind: Extra\nmetadata:\n  name: extra\n"),
 		"README.md":                         []byte("# " + project + "\n\nSay what it does.\n"),
 	}
 }
@@ -98,6 +100,19 @@ func TestFiles(t *testing.T) {
 	}
 	if _, result := upgradeFiles(t, again, merge.Markers); len(result.Files) != 0 || result.From != (Release{}) {
 		t.Errorf("again: %v from %s", result.Files, result.From)
+	}
+}
+
+// TestKustomizationOfEditedFiles keeps a kustomization that is no longer part of the scaffold with the files that stay.
+func TestKustomizationOfEditedFiles(t *testing.T) {
+	t.Parallel()
+	files := made("mine")
+	files["config/webhook/extra.yaml"] = append(files["config/webhook/extra.yaml"], "data: mine\n"...)
+	out, _ := upgradeFiles(t, files, merge.Markers)
+	for _, name := range []string{"config/webhook/kustomization.yaml", "config/webhook/extra.yaml"} {
+		if out[name] != string(files[name]) {
+			t.Errorf("%s: got %q", name, out[name])
+		}
 	}
 }
 
