@@ -155,6 +155,13 @@ func (v *Verifier) Verify(after *scaffold.Tree, resolved map[string][]byte) ([]L
 		if flag != "" {
 			return nil, &kustomizationError{dir, fmt.Errorf("%s would start the manager with %s, which the project does not define", dir, flag)}
 		}
+		webhook, err := lostWebhook(after, was, is)
+		if err != nil {
+			return nil, err
+		}
+		if webhook != "" {
+			return nil, &kustomizationError{dir, fmt.Errorf("%s would no longer have webhook %s, which a patch would remove by its position", dir, webhook)}
+		}
 		if named[dir] {
 			continue
 		}

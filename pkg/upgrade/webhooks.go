@@ -2,7 +2,9 @@ package upgrade
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"io/fs"
 	"path"
 	"regexp"
 	"slices"
@@ -105,6 +107,26 @@ func webhookNames(stream []byte) map[string][]string {
 			all[object.Kind] = append(all[object.Kind], webhook.Name)
 		}
 	}
+}
+
+// lostWebhook returns a webhook that only the first stream of objects has, though it is generated, or "".
+func lostWebhook(after *scaffold.Tree, was, is []byte) (string, error) {
+	generated, err := after.ReadFile("config/webhook/manifests.yaml")
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("reading config/webhook/manifests.yaml: %w", err)
+	}
+	current, all := webhookNames(is), webhookNames(generated)
+	for kind, names := range webhookNames(was) {
+		for _, name := range names {
+			if slices.Contains(all[kind], name) && len(current[kind]) > 0 && !slices.Contains(current[kind], name) {
+				return name, nil
+			}
+		}
+	}
+	return "", nil
 }
 
 // patchEntry is an entry of a kustomization for a patch with a target.

@@ -43,3 +43,16 @@ func TestUpdateWebhookPatches(t *testing.T) {
 		}
 	}
 }
+
+// TestLostWebhook reports a webhook that is generated and no longer built.
+func TestLostWebhook(t *testing.T) {
+	t.Parallel()
+	tree := scaffold.NewTree(afero.NewMemMapFs(), "/p")
+	tree.WriteFile("config/webhook/manifests.yaml", []byte("kind: ValidatingWebhookConfiguration\nwebhooks:\n- name: a\n- name: b\n"), 0o644)
+	was := []byte("kind: ValidatingWebhookConfiguration\nwebhooks:\n- name: b\n- name: old\n")
+	for is, want := range map[string]string{"- name: b\n": "", "- name: a\n": "b"} {
+		if got, err := lostWebhook(tree, was, []byte("kind: ValidatingWebhookConfiguration\nwebhooks:\n"+is)); got != want || err != nil {
+			t.Errorf("%q: got %q, %v", is, got, err)
+		}
+	}
+}
