@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -59,22 +60,22 @@ func UpdateWebhookPatches(before, after *scaffold.Tree) error {
 			file := path.Join(path.Dir(name), p.Path)
 			switch {
 			case len(to) == 0:
-			case p.Path == "" && hasOwnPositions(p.Patch.Value):
+			case p.Patch.Value != "" && hasOwnPositions(p.Patch.Value):
 				lines := bytes.SplitAfter(text, []byte("\n"))
 				end := min(p.Patch.Line+strings.Count(p.Patch.Value, "\n")+1, len(lines))
 				for i := p.Patch.Line - 1; i < end; i++ {
-					lines[i] = moveWebhooks(lines[i], to)
+					lines[i] = renumberWebhooks(lines[i], to)
 				}
 				text = bytes.Join(lines, nil)
 				after.WriteFile(name, text, 0o644)
-			case p.Path != "" && !done[file]:
+			case p.Path != "" && !done[file] && after.Exists(file):
 				done[file] = true
 				patch, err := after.ReadFile(file)
 				if err != nil {
 					return fmt.Errorf("reading %s: %w", file, err)
 				}
 				if hasOwnPositions(string(patch)) {
-					after.WriteFile(file, moveWebhooks(patch, to), 0o644)
+					after.WriteFile(file, renumberWebhooks(patch, to), 0o644)
 				}
 			}
 		}
@@ -119,8 +120,9 @@ func lostWebhook(after *scaffold.Tree, was, is []byte) (string, error) {
 		return "", fmt.Errorf("reading config/webhook/manifests.yaml: %w", err)
 	}
 	current, all := webhookNames(is), webhookNames(generated)
-	for kind, names := range webhookNames(was) {
-		for _, name := range names {
+	old := webhookNames(was)
+	for _, kind := range slices.Sorted(maps.Keys(old)) {
+		for _, name := range old[kind] {
 			if slices.Contains(all[kind], name) && len(current[kind]) > 0 && !slices.Contains(current[kind], name) {
 				return name, nil
 			}
@@ -136,6 +138,7 @@ type patchEntry struct {
 	Target struct{ Kind string }
 }
 
+// jsonPatches returns the entries of a kustomization for patches, of which some may be strategic merge patches.
 func jsonPatches(kustomization []byte) []patchEntry {
 	var fields struct {
 		Patches []patchEntry
@@ -156,7 +159,8 @@ func hasOwnPositions(patch string) bool {
 	})
 }
 
-func moveWebhooks(text []byte, to map[string]string) []byte {
+// renumberWebhooks replaces the positions of webhooks in a JSON patch.
+func renumberWebhooks(text []byte, to map[string]string) []byte {
 	return webhookPosition.ReplaceAllFunc(text, func(found []byte) []byte {
 		at := webhookPosition.FindSubmatch(found)
 		if position, ok := to[string(at[2])]; ok {

@@ -16,7 +16,8 @@ func TestUpdateWebhookPatches(t *testing.T) {
 		"config/webhook/manifests.yaml": "kind: ValidatingWebhookConfiguration\nwebhooks:\n- name: b\n- name: c\n- name: a\n",
 		"config/webhook/kustomization.yaml": "resources: [manifests.yaml]\npatches:\n- path: edit.yaml\n  target: {kind: ValidatingWebhookConfiguration}\n" +
 			"- path: edit.yaml\n  target: {kind: ValidatingWebhookConfiguration}\n- path: remove.yaml\n  target: {kind: ValidatingWebhookConfiguration}\n" +
-			"- path: other.yaml\n  target: {kind: MutatingWebhookConfiguration}\n",
+			"- path: other.yaml\n  target: {kind: MutatingWebhookConfiguration}\n- path: missing.yaml\n  target: {kind: ValidatingWebhookConfiguration}\n" +
+			"- target: {kind: ValidatingWebhookConfiguration}\n",
 		"config/webhook/edit.yaml":   "- op: add\n  path: /webhooks/1/x\n  value: 1\n- {\"op\": \"replace\", \"path\": \"/webhooks/2\"}\n",
 		"config/webhook/remove.yaml": "- op: remove\n  path: /webhooks/1\n",
 		"config/webhook/other.yaml":  "- op: add\n  path: /webhooks/1/x\n",
