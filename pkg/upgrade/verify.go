@@ -357,6 +357,8 @@ type step struct {
 	name  string
 	item  bool
 	index int
+	// text is printed for an item instead of its name, unless it is empty.
+	text string
 }
 
 // pathText returns a path as it is printed.
@@ -364,6 +366,8 @@ func pathText(path []step) string {
 	var b strings.Builder
 	for i, s := range path {
 		switch {
+		case s.text != "":
+			b.WriteString("[" + s.text + "]")
 		case s.item && strings.HasPrefix(s.name, "map["):
 			fmt.Fprintf(&b, "[%d]", s.index)
 		case s.item:
@@ -388,7 +392,9 @@ func lostFields(at []step, was, is any) [][]step {
 		}
 		for _, key := range slices.Sorted(maps.Keys(was)) {
 			field := append(slices.Clip(at), step{name: key})
-			if value, ok := is[key]; ok {
+			if value, ok := is[key]; ok && len(at) == 0 && key == "rules" && isRole(was) {
+				lost = append(lost, lostPermissions(field, was[key], value)...)
+			} else if ok {
 				lost = append(lost, lostFields(field, was[key], value)...)
 			} else {
 				lost = append(lost, field)
@@ -397,7 +403,7 @@ func lostFields(at []step, was, is any) [][]step {
 	case []any:
 		is, _ := is.([]any)
 		for n, value := range was {
-			item := append(slices.Clip(at), step{itemName(value), true, n})
+			item := append(slices.Clip(at), step{name: itemName(value), item: true, index: n})
 			i := slices.IndexFunc(is, func(other any) bool { return itemName(other) == itemName(value) })
 			if i < 0 {
 				lost = append(lost, item)
@@ -407,6 +413,11 @@ func lostFields(at []step, was, is any) [][]step {
 		}
 	}
 	return lost
+}
+
+// isRole reports whether an object holds the rules of a role.
+func isRole(object map[string]any) bool {
+	return object["kind"] == "Role" || object["kind"] == "ClusterRole"
 }
 
 // itemName returns what distinguishes an item of a list.

@@ -106,3 +106,25 @@ func TestReplaceDeprecated(t *testing.T) {
 		t.Errorf("nothing is deprecated, got\n%s", got)
 	}
 }
+
+// TestLostPermissions compares what roles allow, however their rules are arranged.
+func TestLostPermissions(t *testing.T) {
+	t.Parallel()
+	rules := func(text string) map[string]any {
+		return objects([]byte("kind: Role\nmetadata:\n  name: a\nrules:\n" + text))["Role a"].(map[string]any)
+	}
+	was := rules("- {apiGroups: [\"\", apps], resources: [pods, sets], verbs: [get, list]}\n- {nonResourceURLs: [/metrics], verbs: [get]}\n")
+	for is, want := range map[string]string{
+		"- {nonResourceURLs: [/metrics], verbs: [get]}\n- {apiGroups: [apps, \"\"], resources: [sets], verbs: [list, get]}\n- {apiGroups: ['*'], resources: [pods], verbs: ['*']}\n": "",
+		"- {apiGroups: [\"\"], resources: [pods, sets], verbs: [get, list]}\n- {apiGroups: [apps], resources: [pods, sets], verbs: [get]}\n":                                         "rules[/metrics: get] rules[pods.apps: list] rules[sets.apps: list]",
+		"- {apiGroups: ['*'], resources: ['*'], resourceNames: [a], verbs: ['*']}\n- {nonResourceURLs: ['*'], verbs: [get]}\n":                                                       "rules[pods: get list] rules[pods.apps: get list] rules[sets: get list] rules[sets.apps: get list]",
+	} {
+		var lost []string
+		for _, at := range lostFields(nil, was, rules(is)) {
+			lost = append(lost, pathText(at))
+		}
+		if got := strings.Join(lost, " "); got != want {
+			t.Errorf("%s: got %q, want %q", is, got, want)
+		}
+	}
+}
