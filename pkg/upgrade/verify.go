@@ -403,8 +403,12 @@ func lostFields(at []step, was, is any) [][]step {
 	case []any:
 		is, _ := is.([]any)
 		for n, value := range was {
-			item := append(slices.Clip(at), step{name: itemName(value), item: true, index: n})
-			i := slices.IndexFunc(is, func(other any) bool { return itemName(other) == itemName(value) })
+			name := itemName(value)
+			item := append(slices.Clip(at), step{name: name, item: true, index: n})
+			i := slices.IndexFunc(is, func(other any) bool { return itemName(other) == name })
+			if i < 0 && strings.HasPrefix(name, "map[") && n < len(is) {
+				i = n // changed rather than removed
+			}
 			if i < 0 {
 				lost = append(lost, item)
 			} else {

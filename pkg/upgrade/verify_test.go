@@ -128,3 +128,21 @@ func TestLostPermissions(t *testing.T) {
 		}
 	}
 }
+
+// TestLostItems distinguishes items without names that changed from those that are gone.
+func TestLostItems(t *testing.T) {
+	t.Parallel()
+	items := func(ports ...any) map[string]any {
+		list := []any{}
+		for _, port := range ports {
+			list = append(list, map[string]any{"port": port})
+		}
+		return map[string]any{"ingress": list}
+	}
+	if got := lostFields(nil, items(443), items(9443)); len(got) > 0 {
+		t.Errorf("got %v", got)
+	}
+	if got := lostFields(nil, items(443, 80), items(443)); len(got) != 1 || pathText(got[0]) != "ingress[1]" {
+		t.Errorf("got %v", got)
+	}
+}
