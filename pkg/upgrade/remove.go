@@ -63,6 +63,7 @@ func (u *upgrader) namesEdited(kustomization string) bool {
 	}
 	return slices.ContainsFunc(named(kustomization, u.ours[kustomization], false), func(name string) bool {
 		_, carried := u.carried[name]
-		return path.Dir(name) == path.Dir(kustomization) && u.tree.Exists(name) && !carried && (u.ours[name] == nil || !u.unedited(name))
+		edited := Scaffolded(name) && (u.ours[name] == nil || !u.unedited(name)) // others are generated
+		return path.Dir(name) == path.Dir(kustomization) && u.tree.Exists(name) && !carried && edited
 	})
 }
