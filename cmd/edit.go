@@ -255,7 +255,7 @@ func (a *app) rescope(ctx context.Context, tree *scaffold.Tree, config *project.
 	if err != nil {
 		return nil, err
 	}
-	notes, err := reshape.Rescope(tree, config, o.namespaced, recorded, options)
+	notes, err := reshape.Rescope(tree, before, config, o.namespaced, recorded, options)
 	if err != nil {
 		return nil, err
 	}

@@ -63,10 +63,14 @@ func alike(base []string, toMine []int) bool {
 	return found*3 >= all*2
 }
 
-// done tells that mine says already what a change to other is to make it say. Lines that go may stand
-// elsewhere too.
+// done reports whether mine holds already what a change to other leads to. Lines that the change removes may be in
+// other places too, and may be aligned in another way.
 func done(mine, other, is, was []string) bool {
-	return len(is) > 0 && contains(mine, is) || len(is) == 0 && times(mine, was) <= times(other, was)
+	if len(is) > 0 {
+		return contains(mine, is)
+	}
+	was = mapped(was, spaced)
+	return times(mapped(mine, spaced), was) <= times(mapped(other, spaced), was)
 }
 
 func contains(whole, part []string) bool { return times(whole, part) > 0 }

@@ -2,6 +2,7 @@ package reshape
 
 import (
 	"fmt"
+	"go/version"
 	"path"
 	"regexp"
 	"slices"
@@ -11,14 +12,24 @@ import (
 	"github.com/operon-sdk/operon/pkg/scaffold"
 )
 
-// Rescope turns the manager of a project to one namespace, or back to the whole cluster: config, the files
+// Rescope turns the manager of a project, whose code was before, to one namespace, or back to the whole cluster: config, the files
 // of init, and those of create api that recorded describes. What the scaffold has differently in the other
 // scope is merged into each file; the places where a person edited the same lines are returned, in words.
-func Rescope(tree *scaffold.Tree, config *project.Config, on bool, recorded []scaffold.Data, o Options) ([]string, error) {
+func Rescope(tree *scaffold.Tree, before *Code, config *project.Config, on bool, recorded []scaffold.Data, o Options) ([]string, error) {
 	if config.Namespaced() == on {
 		return nil, nil
 	}
-	old, now := initData(config, o), initData(config, o)
+	old := initData(config, o)
+	if err := old.Project.FindPaths(tree); err != nil {
+		return nil, err
+	}
+	if on {
+		if err := scaffold.CheckNamespaces(tree); err != nil {
+			return nil, err
+		}
+	}
+	program := old.Project.MainFile()
+	now := old
 	now.Project.Namespaced = on
 	was, err := scaffold.Render("init", old)
 	if err != nil {
@@ -30,7 +41,12 @@ func Rescope(tree *scaffold.Tree, config *project.Config, on bool, recorded []sc
 	}
 	variants := map[string][]variantOf{}
 	for name, content := range is.Files {
-		variants[name] = append(variants[name], variantOf{string(was.Files[name]), string(content)})
+		v := variantOf{string(was.Files[name]), string(content)}
+		if name == "cmd/main.go" {
+			name = program
+			v = v.forGo(before.m.goVersion)
+		}
+		variants[name] = append(variants[name], v)
 	}
 	for _, data := range recorded {
 		before, err := scaffold.APIFiles(tree, data)
@@ -46,6 +62,16 @@ func Rescope(tree *scaffold.Tree, config *project.Config, on bool, recorded []sc
 			variants[name] = append(variants[name], variantOf{string(before[name]), string(content)})
 		}
 	}
+	if on && switchVariable(tree, true) {
+		for _, name := range []string{"Makefile", program, managerFile} {
+			delete(variants, name)
+		}
+		// Those tools leave the namespace of the binding to kustomize.
+		for i, v := range variants[bindingFile] {
+			const name = "  name: manager-rolebinding\n"
+			variants[bindingFile][i].is = strings.Replace(v.is, name+"  namespace: system\n", name, 1)
+		}
+	}
 	var notes []string
 	for _, name := range sorted(variants) {
 		note, err := rescope(tree, name, variants[name], config, on)
@@ -54,11 +80,23 @@ func Rescope(tree *scaffold.Tree, config *project.Config, on bool, recorded []sc
 		}
 		notes = append(notes, note...)
 	}
+	if main, err := tree.ReadFile(program); !on && err == nil && strings.Contains(string(main), scopeVariable) {
+		switchVariable(tree, false)
+	}
 	return notes, config.SetNamespaced(on)
 }
 
 // variantOf is a scaffolded file in the one scope and in the other.
 type variantOf struct{ was, is string }
+
+// forGo returns the variant for the Go release of a module: one before Go 1.24 has no strings.SplitSeq.
+func (v variantOf) forGo(release string) variantOf {
+	if version.Compare(release, "go1.24") >= 0 {
+		return v
+	}
+	older := strings.NewReplacer("for name := range strings.SplitSeq(", "for _, name := range strings.Split(")
+	return variantOf{older.Replace(v.was), older.Replace(v.is)}
+}
 
 // rescope changes one file, in the way of the variant that fits best.
 func rescope(tree *scaffold.Tree, name string, variants []variantOf, config *project.Config, on bool) ([]string, error) {
@@ -84,6 +122,7 @@ func rescope(tree *scaffold.Tree, name string, variants []variantOf, config *pro
 		return nil, nil // of the markers, which change too
 	}
 	best, clashes = scopeKinds(best, clashes)
+	best, clashes = placeScope(name, best, clashes)
 	if strings.HasPrefix(name, controllerDir+"/") && !strings.HasSuffix(name, "_test.go") {
 		marked := scopeMarkers(mine, config.ProjectName()+"-system", on)
 		// Markers that a person wrote or changed follow too.
@@ -94,8 +133,10 @@ func rescope(tree *scaffold.Tree, name string, variants []variantOf, config *pro
 		}
 	}
 	if strings.HasSuffix(name, "_test.go") {
-		// A test of another tool need not say what the scaffold's does.
-		clashes = slices.DeleteFunc(clashes, func(c clash) bool { return !contains(lines(mine), c.was) })
+		// The test of another tool need not hold what the scaffold's does.
+		clashes = slices.DeleteFunc(clashes, func(c clash) bool {
+			return !contains(lines(mine), c.was) || best == mine && len(c.was) == 0
+		})
 	}
 	tree.WriteFile(name, []byte(best), 0o644)
 	if path.Ext(name) == ".md" {

@@ -20,7 +20,7 @@ func CreateAPI(tree *Tree, data Data, force bool) (*Report, error) {
 	if err := checkRuntime(tree, data); err != nil {
 		return nil, err
 	}
-	if err := findPaths(tree, &data.Project); err != nil {
+	if err := data.Project.FindPaths(tree); err != nil {
 		return nil, err
 	}
 	keepName(tree, &data)

@@ -52,7 +52,7 @@ type rendering struct {
 func renderStaying(tree *Tree, apis []Data, webhooks []Webhooks) (*rendering, error) {
 	var there []Data
 	for _, data := range apis {
-		if err := findPaths(tree, &data.Project); err != nil {
+		if err := data.Project.FindPaths(tree); err != nil {
 			return nil, err
 		}
 		if data.Resource.Controller && !tree.Exists(outputPath("internal/controller/GROUP/CONTROLLER_controller.go", data)) {
@@ -72,7 +72,7 @@ func renderAll(tree *Tree, apis []Data, webhooks []Webhooks) (*rendering, error)
 		if data.Project.Paths == (Paths{}) {
 			data.Project.Paths = known
 		}
-		if err := findPaths(tree, &data.Project); err != nil {
+		if err := data.Project.FindPaths(tree); err != nil {
 			return nil, err
 		}
 		known = data.Project.Paths

@@ -37,7 +37,7 @@ func imageVariable(tree *Tree, data Data) string {
 // ReplaceImage makes the environment variable of data's image name it where it names the old one. A value
 // that a person chose stays.
 func ReplaceImage(tree *Tree, data Data, old string) {
-	if err := findPaths(tree, &data.Project); err != nil {
+	if err := data.Project.FindPaths(tree); err != nil {
 		return // CreateAPI has returned it
 	}
 	variable, image := imageVariable(tree, data), data.Image.Ref

@@ -26,6 +26,8 @@ const (
 	imageVersion = "v0.18.0"
 	// webhookVersion is the least for webhooks: their suite sets the metrics server and the webhook server up by options.
 	webhookVersion = "v0.16.0"
+	// namespacesVersion is the least for a cache of some namespaces: cache.Options.DefaultNamespaces.
+	namespacesVersion = "v0.16.0"
 	// oldestVersion came with Ginkgo v2, which the tests are written for.
 	oldestVersion = "v0.12.0"
 )
@@ -52,7 +54,7 @@ func adapt(tree *Tree, data *Data) error {
 		data.Project.LegacyEvents = before(eventsVersion)
 		data.Project.LegacyConditions = before(conditionsVersion)
 	}
-	if err := findPaths(tree, &data.Project); err != nil {
+	if err := data.Project.FindPaths(tree); err != nil {
 		return err
 	}
 	suite := outputPath("internal/controller/GROUP/suite_test.go", *data)
@@ -100,8 +102,22 @@ func checkRuntime(tree *Tree, data Data) error {
 	return nil
 }
 
+// CheckNamespaces refuses to restrict a manager to namespaces where its controller-runtime has no option for that.
+func CheckNamespaces(tree *Tree) error {
+	_, file, err := readGoMod(tree)
+	if err != nil {
+		return err
+	}
+	for _, r := range file.Require {
+		if r.Mod.Path == runtimeModule && semver.Compare(r.Mod.Version, namespacesVersion) < 0 {
+			return tooOld(r, "a manager of one namespace", namespacesVersion)
+		}
+	}
+	return nil
+}
+
 func tooOld(r *modfile.Require, what, version string) error {
-	return &ContentError{fmt.Errorf("go.mod:%d: %s %s is too old for %s, which needs %s or later; raise the requirement",
+	return &ContentError{fmt.Errorf("go.mod:%d: %s %s is too old for %s, which needs %s or later; run upgrade, which raises the requirement",
 		r.Syntax.Start.Line, r.Mod.Path, r.Mod.Version, what, version)}
 }
 

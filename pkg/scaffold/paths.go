@@ -75,8 +75,8 @@ func (e *AmbiguousMainError) Error() string {
 		"above its call of Start, and run the command again", strings.Join(e.Files, " and "))
 }
 
-// findPaths sets the paths of a project, unless they are known.
-func findPaths(tree *Tree, p *Project) error {
+// FindPaths sets the paths of a project, unless they are known.
+func (p *Project) FindPaths(tree *Tree) error {
 	if p.Paths != (Paths{}) {
 		return nil
 	}

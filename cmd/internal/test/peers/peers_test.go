@@ -212,3 +212,68 @@ func TestOlderLayout(t *testing.T) {
 		})
 	}
 }
+
+// TestEditNamespaced turns projects of kubebuilder to the other scope and back, which gives the same bytes.
+func TestEditNamespaced(t *testing.T) {
+	t.Parallel()
+	program := clitest.BuildPeer(t, "bench/peers", "sigs.k8s.io/kubebuilder/v4")
+	for name, test := range map[string]struct {
+		flag      string
+		first     string
+		there     string
+		manager   string
+		role      string
+		unchanged []string
+	}{
+		"from the cluster": {
+			there: "--namespaced", first: "--namespaced=false",
+			manager: "        - name: WATCH_NAMESPACE\n          valueFrom:\n", role: "Role",
+		},
+		"from one namespace": {
+			flag: "--namespaced", there: "--namespaced=false", first: "--namespaced",
+			manager: "        - name: WATCH_NAMESPACE\n          value: \"\"\n", role: "ClusterRole", unchanged: []string{"Makefile", "cmd/main.go"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := filepath.Join(t.TempDir(), "scope")
+			if err := os.Mkdir(dir, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			init := "init --domain example.com --repo example.com/scope --project-name scope --fetch-deps=false --skip-go-version-check " + test.flag
+			clitest.RunPeer(t, program, dir, strings.Fields(init)...)
+			clitest.RunPeer(t, program, dir, strings.Fields("create api --group cache --version v1 --kind Memcached --resource --controller --make=false")...)
+			clitest.MustRun(t, dir, "generate")
+			clitest.RunGo(t, dir, nil, "mod", "tidy")
+			before := clitest.CopyTree(t, dir)
+			clitest.MustRun(t, dir, "edit", test.there)
+			checkScope(t, dir, test.manager, test.role)
+			for _, name := range test.unchanged {
+				if got, want := clitest.ReadFile(t, filepath.Join(dir, name)), clitest.ReadFile(t, filepath.Join(before, name)); got != want {
+					t.Errorf("%s changed:\n%s", name, clitest.DiffLines(want, got))
+				}
+			}
+			clitest.MustRun(t, dir, "edit", test.first)
+			clitest.CompareTrees(t, before, dir)
+		})
+	}
+}
+
+// checkScope checks a project whose manager has this variable and this kind of role.
+func checkScope(t *testing.T, dir, manager, role string) {
+	t.Helper()
+	clitest.CheckFormat(t, dir)
+	clitest.CheckKustomizations(t, dir)
+	clitest.CheckCompiles(t, dir)
+	files := clitest.ReadTree(t, dir)
+	for name, want := range map[string]string{
+		"cmd/main.go":                   "WATCH_NAMESPACE",
+		"config/manager/manager.yaml":   manager,
+		"config/rbac/role.yaml":         "kind: " + role + "\n",
+		"config/rbac/role_binding.yaml": "\n  kind: " + role + "\n",
+	} {
+		if !strings.Contains(files[name], want) {
+			t.Errorf("%s lacks %q:\n%s", name, want, files[name])
+		}
+	}
+}
