@@ -57,6 +57,9 @@ func (a *app) report(err error) int {
 	if errors.Is(err, context.Canceled) || errors.Is(err, errInterrupted) {
 		code, hint = exitFailed, "" // whatever the interruption is wrapped in
 	}
+	if err == context.Canceled {
+		err = errInterrupted
+	}
 	if exit, ok := errors.AsType[*controlplane.ExitError](err); ok {
 		code = exit.Code
 		if exit.Err == nil {

@@ -102,7 +102,7 @@ func checkVersion(root *yaml.Node) error {
 	if problem, hint := projectVersionProblem(textOf(node)); problem != "" {
 		switch textOf(node) {
 		case "2":
-			hint = "run upgrade, which converts the file and moves the project to today's layout"
+			hint = "run upgrade, which converts the file and moves the project to the current layout"
 		case "3-alpha":
 			hint = "run upgrade, or convert the file alone with `alpha config-3alpha-to-3`"
 		}

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/signal"
 	"strconv"
+	"syscall"
 
 	"github.com/spf13/afero"
 
@@ -41,7 +43,9 @@ func killedProgram(at string) int {
 		env.CacheDir = dir
 	}
 	env.FS = &killingFs{Fs: env.FS, left: n}
-	return cmd.Main(context.Background(), env, append([]string{"operon"}, os.Args[1:]...))
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	return cmd.Main(ctx, env, append([]string{"operon"}, os.Args[1:]...))
 }
 
 // killingFs is a file system that kills the process before its n-th change.
