@@ -8,9 +8,9 @@ import (
 )
 
 // enableWebhooks uncomments in config/default what the webhooks of data need, as this program, kubebuilder and
-// operator-sdk write it. Where the project's webhooks are on already, what is still a comment is the user's choice,
+// operator-sdk write it. Where the project has webhooks, or they are on, what is still a comment is the user's choice,
 // but for the replacements of the kinds of webhooks that data adds. It returns what the file lacks for webhooks.
-func enableWebhooks(tree *Tree, data Data) (missing []string) {
+func enableWebhooks(tree *Tree, data Data, existing bool) (missing []string) {
 	content, err := tree.ReadFile(overlay)
 	if err != nil {
 		return []string{"the whole file, which is missing"}
@@ -20,7 +20,7 @@ func enableWebhooks(tree *Tree, data Data) (missing []string) {
 	has := func(entry string) bool {
 		return slices.ContainsFunc(lines, func(l string) bool { return strings.TrimSpace(l) == entry })
 	}
-	on := has("- ../webhook")
+	on := has("- ../webhook") || existing
 	if !on {
 		lines = uncommentLine(lines, `patches:`)
 		for _, entry := range []string{"- ../webhook", "- ../certmanager", "- manager_webhook_patch.yaml"} {

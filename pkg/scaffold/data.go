@@ -42,7 +42,7 @@ type Project struct {
 	// LegacyWebhooks tells that it requires one before v0.23 as well, whose webhooks take any object.
 	LegacyWebhooks bool
 	// LegacyManifest reports that the manager's Deployment lacks the lists that current patches add to, as that of
-	// kubebuilder before v4.5 does.
+	// kubebuilder before v4.5 does, or that config/default lists strategic merge patches only.
 	LegacyManifest bool
 	// Boilerplate is the comment that starts every Go file, without a newline at its end; it may be empty.
 	Boilerplate string

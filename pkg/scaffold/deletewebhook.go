@@ -29,7 +29,9 @@ func (r *rendering) addWebhooks(tree *Tree, w Webhooks) error {
 		return err
 	}
 	// Projects of kubebuilder before v4.3 have them in the package of the types: only the manifests are alike.
-	elsewhere := !tree.Exists(outputPath("internal/webhook/GROUP/VERSION/KIND_webhook.go", data))
+	here := inWebhookPackage(tree, data)
+	elsewhere := !tree.Exists(outputPath("internal/webhook/GROUP/VERSION/KIND_webhook.go", data)) ||
+		here != data.Webhook && !here.Defaulting && !here.Validation && !here.Conversion
 	suite := outputPath("internal/webhook/GROUP/VERSION/webhook_suite_test.go", data)
 	add := func(event string) error {
 		rendered, err := Render(event, data)
@@ -41,10 +43,19 @@ func (r *rendering) addWebhooks(tree *Tree, w Webhooks) error {
 			delete(rendered.Inserts, suite)
 			delete(rendered.Inserts, data.Project.MainFile())
 		}
-		for name, content := range rendered.Files {
-			if extendable(name, data) {
+		code := data
+		code.Webhook = inWebhookPackage(tree, data)
+		declared, err := Render(event, code)
+		if err != nil {
+			return err
+		}
+		for name := range rendered.Files {
+			if !extendable(name, data) {
+				continue
+			}
+			delete(rendered.Files, name)
+			if content := declared.Files[name]; content != nil && !(elsewhere && strings.HasPrefix(path.Base(name), outputPath("KIND_webhook", data))) {
 				r.extended[name] = append(r.extended[name], content)
-				delete(rendered.Files, name)
 			}
 		}
 		delete(rendered.Inserts, overlay) // configuration knows its comments
@@ -75,15 +86,26 @@ func (r *rendering) addWebhooks(tree *Tree, w Webhooks) error {
 	return nil
 }
 
-// besideTypes refuses webhooks in the package of their types, where tools wrote them before there was internal/webhook.
+// inWebhookPackage returns the webhooks of data without those that are in the package of their types, where tools wrote
+// them before there was internal/webhook.
+func inWebhookPackage(tree *Tree, data Data) Webhook {
+	w := data.Webhook
+	if !tree.Exists(outputPath("api/GROUP/VERSION/KIND_webhook.go", data)) {
+		return w
+	}
+	content, _ := tree.ReadFile(outputPath("internal/webhook/GROUP/VERSION/KIND_webhook.go", data)) // nil where there is none
+	w.Defaulting = w.Defaulting && bytes.Contains(content, []byte(data.Resource.Kind+"CustomDefaulter"))
+	w.Validation = w.Validation && bytes.Contains(content, []byte(data.Resource.Kind+"CustomValidator"))
+	return w
+}
+
+// besideTypes refuses webhooks in the package of their types.
 func besideTypes(tree *Tree, data Data) error {
-	name := outputPath("api/GROUP/VERSION/KIND_webhook.go", data)
-	if !data.Webhook.Defaulting && !data.Webhook.Validation || !tree.Exists(name) ||
-		tree.Exists(outputPath("internal/webhook/GROUP/VERSION/KIND_webhook.go", data)) {
+	if inWebhookPackage(tree, data) == data.Webhook {
 		return nil
 	}
 	return &ContentError{fmt.Errorf("%s: webhooks in the package of their types cannot be deleted; run upgrade, which moves them to internal/webhook, "+
-		"or remove them by hand with their entry in PROJECT", name)}
+		"or remove them by hand with their entry in PROJECT", outputPath("api/GROUP/VERSION/KIND_webhook.go", data))}
 }
 
 // extendable tells whether create webhook adds declarations to a file that is there.

@@ -72,7 +72,7 @@ func CreateWebhook(tree *Tree, data Data, spokes []Spoke, existing []Webhooks, f
 		enableCRDConfiguration(tree)
 	}
 	copyWebhooks(tree, data.Project)
-	report.Missing = enableWebhooks(tree, data)
+	report.Missing = enableWebhooks(tree, data, len(existing) > 0)
 	report.Skipped = slices.Sorted(maps.Keys(w.skipped))
 	return report, nil
 }
@@ -129,7 +129,7 @@ func (w *webhookWriter) event(event string, data Data) {
 	for name := range inserts {
 		// Projects may do without network policies and end-to-end tests; neither is what the webhooks run by.
 		switch {
-		case strings.HasPrefix(name, "config/network-policy/") && !w.tree.Exists(name):
+		case strings.HasPrefix(name, "config/network-policy/") && !(w.tree.Exists(name) && w.tree.Exists("config/network-policy/allow-webhook-traffic.yaml")):
 			delete(inserts, name)
 		case strings.HasPrefix(name, "test/e2e/"):
 			w.skipUnmarked(name, inserts)

@@ -145,6 +145,12 @@ func lacksLists(tree *Tree) bool {
 	return false
 }
 
+// mergesPatches reports whether config/default lists its patches as strategic merge patches, as older tools do.
+func mergesPatches(tree *Tree) bool {
+	content, err := tree.ReadFile(overlay)
+	return err == nil && slices.Contains(strings.Fields(string(content)), "patchesStrategicMerge:")
+}
+
 // withoutEmptyEnv removes keys env without a list from the manager's Deployment: their last item is gone.
 func withoutEmptyEnv(content []byte) []byte {
 	lines := strings.SplitAfter(string(content), "\n")

@@ -95,3 +95,44 @@ func TestDeleteSomeWebhooks(t *testing.T) {
 		clitest.CompareTrees(t, empty, dir)
 	}
 }
+
+// TestWebhooksOfOlderProjects creates and deletes webhooks in a project whose kustomization lists strategic merge
+// patches, and of a kind that has others in the package of its types, as tools wrote them before there was
+// internal/webhook. Both together change no byte.
+func TestWebhooksOfOlderProjects(t *testing.T) {
+	t.Parallel()
+	const memcached = " --group cache --version v1 --kind Memcached "
+	dir := clitest.NewProject(t, "init --domain example.com --repo example.com/older", createBoth+memcached)
+	files := clitest.ReadTree(t, dir)
+	clitest.WriteFiles(t, dir, map[string]string{
+		"config/default/kustomization.yaml": strings.NewReplacer(
+			"patches:\n", "patchesStrategicMerge:\n",
+			"- path: manager_metrics_patch.yaml\n  target:\n    kind: Deployment\n", "- manager_metrics_patch.yaml\n",
+			"#- path: manager_webhook_patch.yaml\n#  target:\n#    kind: Deployment\n", "#- manager_webhook_patch.yaml\n",
+		).Replace(files["config/default/kustomization.yaml"]),
+		"config/default/manager_metrics_patch.yaml": "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: controller-manager\n  namespace: system\nspec:\n  paused: false\n",
+	})
+	undo := func(kinds string) {
+		t.Helper()
+		before := clitest.CopyTree(t, dir)
+		clitest.MustRun(t, dir, strings.Fields("create webhook"+memcached+kinds)...)
+		checkWhole(t, dir)
+		clitest.MustRun(t, dir, strings.Fields("delete webhook"+memcached+kinds)...)
+		clitest.CompareTrees(t, before, dir)
+	}
+	clitest.CheckOverlays(t, dir)
+	undo("--defaulting --programmatic-validation")
+
+	clitest.WriteFiles(t, dir, map[string]string{
+		"api/v1/memcached_webhook.go": "package v1\n\nimport ctrl \"sigs.k8s.io/controller-runtime\"\n\n" +
+			"// +kubebuilder:webhook:path=/validate-cache-example-com-v1-memcached,mutating=false,failurePolicy=fail,sideEffects=None,groups=cache.example.com,resources=memcacheds,verbs=create,versions=v1,name=vmemcached.kb.io,admissionReviewVersions=v1\n\n" +
+			"// SetupWebhookWithManager does nothing.\nfunc (r *Memcached) SetupWebhookWithManager(ctrl.Manager) error { return nil }\n",
+		"PROJECT": strings.Replace(files["PROJECT"], "  version: v1\nversion:", "  version: v1\n  webhooks:\n    validation: true\n    webhookVersion: v1\nversion:", 1),
+	})
+	clitest.MustRun(t, dir, "generate")
+	undo("--defaulting")
+	clitest.MustRun(t, dir, strings.Fields("create webhook"+memcached+"--defaulting")...)
+	if out := clitest.MustReject(t, dir, strings.Fields("delete webhook"+memcached+"--programmatic-validation")...); !strings.Contains(out, "api/v1/memcached_webhook.go: webhooks in the package of their types cannot be deleted; run upgrade") {
+		t.Errorf("got %s", out)
+	}
+}
