@@ -2,25 +2,21 @@ package cmd
 
 import (
 	"fmt"
-	"io/fs"
 	"path"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/blang/semver/v4"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/operon-sdk/operon/pkg/codegen/calls"
 	"github.com/operon-sdk/operon/pkg/makefile"
 	"github.com/operon-sdk/operon/pkg/scaffold"
 )
 
 // bundleTarget is the target of a Makefile that makes the bundle.
 const bundleTarget = "bundle"
-
-// unknownOutput stands for the output of a command that a Makefile runs while it is read.
-const unknownOutput = "\x00"
 
 // followMakefile sets the options that the command line leaves open to the flags that the bundle target of the project's
 // Makefile gives generate bundle and generate kustomize manifests.
@@ -29,23 +25,13 @@ func (a *app) followMakefile(c *cobra.Command, o *allOptions) error {
 	if err != nil {
 		return err
 	}
-	tree := scaffold.NewTree(a.FS, root)
-	m, err := makefile.Evaluate("Makefile", makefile.Options{
-		Dir: tree.Root(), Read: tree.ReadFile,
-		Shell: func(command string) (string, bool) {
-			if words := strings.Fields(command); len(words) == 2 && words[0] == "cat" && fs.ValidPath(path.Clean(words[1])) {
-				data, err := tree.ReadFile(path.Clean(words[1]))
-				return strings.TrimSpace(string(data)), err == nil
-			}
-			return unknownOutput, true
-		},
-	})
-	if err != nil {
-		return nil // there is none
+	m, err := calls.ReadMakefile(scaffold.NewTree(a.FS, root))
+	if m == nil || err != nil {
+		return err
 	}
 	o.bundle.projectVersion = m.Value("VERSION")
 	for _, command := range m.Commands(bundleTarget) {
-		for _, words := range simpleCommands(command.Text) {
+		for _, words := range m.SimpleCommands(command) {
 			i := slices.Index(words, "generate")
 			if i < 1 {
 				continue
@@ -66,7 +52,7 @@ func (a *app) followMakefile(c *cobra.Command, o *allOptions) error {
 				a.progressf("note: %s: the flags of this command are not followed: %v", command.Position, err)
 				continue
 			}
-			if err := a.takeFlags(c, flags, command, root, o); err != nil {
+			if err := a.takeFlags(c, flags, m, command.Position, root, o); err != nil {
 				return err
 			}
 		}
@@ -78,14 +64,14 @@ func (a *app) followMakefile(c *cobra.Command, o *allOptions) error {
 }
 
 // takeFlags sets flags of bundle, and of its steps, that were parsed from a command of the Makefile.
-func (a *app) takeFlags(c *cobra.Command, flags *pflag.FlagSet, command makefile.Command, root string, o *allOptions) (err error) {
+func (a *app) takeFlags(c *cobra.Command, flags *pflag.FlagSet, m *calls.Makefile, at makefile.Position, root string, o *allOptions) (err error) {
 	flags.Visit(func(f *pflag.Flag) {
 		value := f.Value.String()
 		own := c.Flags().Lookup(f.Name)
 		switch {
 		case err != nil || slices.Contains([]string{"quiet", "verbose", "plugins", "interactive"}, f.Name):
-		case strings.Contains(value, unknownOutput):
-			a.progressf("note: %s: --%s is not followed, as it depends on the output of a command", command.Position, f.Name)
+		case !m.IsResolved(value):
+			a.progressf("note: %s: --%s is not followed, as it depends on the output of a command", at, f.Name)
 		case f.Name == "version":
 			o.bundle.projectVersion = value
 		case f.Name == "overwrite":
@@ -97,7 +83,7 @@ func (a *app) takeFlags(c *cobra.Command, flags *pflag.FlagSet, command makefile
 		case f.Name == "apis-dir":
 			o.base.apisDir = path.Clean(value)
 		case own == nil:
-			a.progressf("note: %s: --%s is not followed; use '%s generate bundle' where the bundle depends on it", command.Position, f.Name, a.program)
+			a.progressf("note: %s: --%s is not followed; use '%s generate bundle' where the bundle depends on it", at, f.Name, a.program)
 		case own.Changed:
 		default:
 			if s, ok := f.Value.(pflag.SliceValue); ok {
@@ -109,9 +95,9 @@ func (a *app) takeFlags(c *cobra.Command, flags *pflag.FlagSet, command makefile
 				err = own.Value.Set(value)
 			}
 			if err != nil {
-				err = fmt.Errorf("%s: --%s %q: %w", command.Position, f.Name, f.Value, err)
+				err = fmt.Errorf("%s: --%s %q: %w", at, f.Name, f.Value, err)
 			}
-			a.verbosef("%s: --%s %s", command.Position, f.Name, f.Value)
+			a.verbosef("%s: --%s %s", at, f.Name, f.Value)
 		}
 	})
 	return err
@@ -126,32 +112,4 @@ func laterVersion(disk, makefile string) string {
 		return makefile
 	}
 	return disk
-}
-
-// simpleCommands splits a line of a recipe into commands and these into words. What only a shell could expand it leaves out.
-func simpleCommands(line string) [][]string {
-	var commands [][]string
-	var quote rune
-	line = strings.ReplaceAll(line, "\\\n", " ")
-	start := 0
-	add := func(text string) {
-		if words, err := splitWords(text); err == nil && len(words) > 0 {
-			commands = append(commands, words)
-		}
-	}
-	for i, r := range line {
-		switch {
-		case quote != 0:
-			if r == quote {
-				quote = 0
-			}
-		case r == '\'' || r == '"':
-			quote = r
-		case strings.ContainsRune("|&;\n", r):
-			add(line[start:i])
-			start = i + 1
-		}
-	}
-	add(line[start:])
-	return commands
 }

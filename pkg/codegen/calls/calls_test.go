@@ -2,6 +2,7 @@ package calls
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"maps"
 	"path"
@@ -193,4 +194,32 @@ func FuzzFind(f *testing.F) {
 			_, _ = call.Generators()
 		}
 	})
+}
+
+// TestSimpleCommands divides recipes of an included makefile into commands and words.
+func TestSimpleCommands(t *testing.T) {
+	t.Parallel()
+	m, err := ReadMakefile(tree{
+		"GNUmakefile": "NAME = $(shell cat name)\ninclude hack/*.mk\n",
+		"hack/a.mk":   "bundle:\n\tcd config && A=1 tool \"$(NAME) x\" 2>/dev/null | other '$$y' > out; last $(shell git describe)\n",
+		"name":        "crew\n",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	commands := m.Commands("bundle")
+	if len(commands) != 1 || commands[0].Position.String() != "hack/a.mk:2" {
+		t.Fatalf("got %v", commands)
+	}
+	got := m.SimpleCommands(commands[0])
+	if len(got) != 4 || m.IsResolved(got[3][1]) || !m.IsResolved(got[1][1]) {
+		t.Fatalf("got %q", got)
+	}
+	got[3] = got[3][:1]
+	if want := `[["cd" "config"] ["tool" "crew x"] ["other" "$y"] ["last"]]`; fmt.Sprintf("%q", got) != want {
+		t.Errorf("got %q, want %s", got, want)
+	}
+	if m, err := ReadMakefile(tree{}); m != nil || err != nil {
+		t.Errorf("without a makefile: %v, %v", m, err)
+	}
 }

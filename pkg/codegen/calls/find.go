@@ -147,26 +147,30 @@ func (f *finder) options(dir string) makefile.Options {
 
 // makefile finds the calls of the Makefile.
 func (f *finder) makefile() error {
-	for _, name := range []string{"GNUmakefile", "makefile", "Makefile"} {
-		if f.read(name) == nil {
-			continue
+	m, err := f.evaluate()
+	if m == nil || err != nil {
+		return errors.Join(err, f.err)
+	}
+	f.targets(m, ".", "manifests", "generate")
+	if !f.scaffolded {
+		f.missing(m)
+	}
+	if len(f.calls) == 0 && !f.scaffolded {
+		for _, p := range m.Problems {
+			f.note(p.Position, "%s", p.Message)
 		}
-		m, err := makefile.Evaluate(name, f.options("."))
-		if err != nil {
-			return err
-		}
-		f.targets(m, ".", "manifests", "generate")
-		if !f.scaffolded {
-			f.missing(m)
-		}
-		if len(f.calls) == 0 && !f.scaffolded {
-			for _, p := range m.Problems {
-				f.note(p.Position, "%s", p.Message)
-			}
-		}
-		break
 	}
 	return f.err
+}
+
+// evaluate evaluates the makefile that make reads without -f. It returns nil where there is none.
+func (f *finder) evaluate() (*makefile.Makefile, error) {
+	for _, name := range []string{"GNUmakefile", "makefile", "Makefile"} {
+		if f.read(name) != nil {
+			return makefile.Evaluate(name, f.options("."))
+		}
+	}
+	return nil, nil
 }
 
 // targets finds the calls of targets, and notes what follows a call there.

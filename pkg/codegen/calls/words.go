@@ -391,6 +391,9 @@ func (s *shell) output(words []string) (string, bool) {
 	case words[0] == "cd":
 		s.dir = s.relative(last)
 		return "", true
+	case words[0] == "cat" && len(words) == 2:
+		data, err := s.files.ReadFile(s.relative(last))
+		return strings.TrimSpace(string(data)), err == nil
 	case words[0] == "pwd":
 		return path.Join(s.root, s.dir), true
 	case words[0] == "dirname" && len(words) > 1:
