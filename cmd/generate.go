@@ -107,7 +107,11 @@ func (a *app) watchGenerated(ctx context.Context, root string, what codegen.Gene
 	if _, err := loadOlderProject(scaffold.NewTree(a.FS, root)); err != nil {
 		return err
 	}
-	for watch := local.NewWatch(root); ; {
+	watch, err := a.watch(root)
+	if err != nil {
+		return err
+	}
+	for {
 		if err := a.writeGenerated(ctx, root, what); err != nil && ctx.Err() == nil {
 			a.report(err)
 		}
@@ -118,6 +122,15 @@ func (a *app) watchGenerated(ctx context.Context, root string, what codegen.Gene
 		}
 		a.progressf("changed: %s", strings.Join(changed, ", "))
 	}
+}
+
+// watch records the sources of a project, but not what its calls of controller-gen write.
+func (a *app) watch(root string) (*local.Watch, error) {
+	found, err := calls.Find(scaffold.NewTree(a.FS, root))
+	if err != nil {
+		return nil, err
+	}
+	return local.NewWatch(root, codegen.Manifests(found.Calls)), nil
 }
 
 // generate brings the generated files of a tree up to date. It downloads the modules that are missing for that.

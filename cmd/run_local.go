@@ -111,7 +111,11 @@ func (a *app) runLocal(c *cobra.Command, o *runLocalOptions) error {
 	}
 	ctx, stop := untilInterrupted(c.Context())
 	defer stop()
-	r := &localRun{app: a, o: o, watch: local.NewWatch(o.root)}
+	watch, err := a.watch(o.root)
+	if err != nil {
+		return err
+	}
+	r := &localRun{app: a, o: o, watch: watch}
 	if !a.dryRun {
 		// What stands in the way of a run is found before anything is written.
 		if err := r.choose(ctx); err != nil {

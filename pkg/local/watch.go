@@ -19,8 +19,9 @@ const pollInterval = 150 * time.Millisecond
 // Watch notices changes of a project's sources by their content: Go files, go.mod, go.sum and what
 // lies in config. What Operon generates itself is left out, and so are tests.
 type Watch struct {
-	root  string
-	files map[string]fingerprint
+	root      string
+	generated func(name string) bool
+	files     map[string]fingerprint
 }
 
 type fingerprint struct {
@@ -29,9 +30,9 @@ type fingerprint struct {
 	sum     [sha256.Size]byte
 }
 
-// NewWatch remembers the files at root as they are now.
-func NewWatch(root string) *Watch {
-	w := &Watch{root: root}
+// NewWatch records the files at root as they are now. Those that generated reports to be generated are left out.
+func NewWatch(root string, generated func(name string) bool) *Watch {
+	w := &Watch{root: root, generated: generated}
 	w.look()
 	return w
 }
@@ -75,7 +76,7 @@ func (w *Watch) look() (changed []string) {
 			}
 			return nil
 		}
-		if !isSource(name) {
+		if !isSource(name) || w.generated(name) {
 			return nil
 		}
 		info, err := os.Stat(file)
@@ -114,8 +115,6 @@ func isSource(name string) bool {
 	base := path.Base(name)
 	switch {
 	case strings.HasPrefix(base, "."), strings.HasPrefix(base, "zz_generated."), strings.HasSuffix(base, "_test.go"):
-		return false
-	case name == webhookManifests, name == "config/rbac/role.yaml", strings.HasPrefix(name, "config/crd/bases/"):
 		return false
 	case strings.HasPrefix(name, "config/"):
 		return strings.HasSuffix(base, ".yaml") || strings.HasSuffix(base, ".yml") || strings.HasSuffix(base, ".json")
