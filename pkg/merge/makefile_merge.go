@@ -28,7 +28,7 @@ func mergeMakefile(ours, theirs *Node, base Base, o Options) *Result {
 			}
 		}
 		if !found {
-			r.Root = headFirst(r.Root)
+			r.Root = withSections(headFirst(r.Root), ours, theirs)
 			return r
 		}
 	}
@@ -69,6 +69,33 @@ func headFirst(root *Node) *Node {
 	out.Nodes = slices.Insert(slices.Delete(slices.Clone(root.Nodes), i, i+1), 0, root.Nodes[i])
 	return &out
 }
+
+// withSections returns a tree with the headings that ours and theirs have, also where the user removed the first unit of a
+// section: before the next one of it.
+func withSections(root, ours, theirs *Node) *Node {
+	out := *root
+	out.Nodes = slices.Clone(root.Nodes)
+	lost := ""
+	for _, t := range theirs.Nodes {
+		if i := slices.IndexFunc(t.Lead, isSection); i >= 0 {
+			lost = t.Lead[i]
+			if !slices.Contains(ours.Lines(), lost) || slices.Contains(out.Lines(), lost) {
+				lost = ""
+			}
+		}
+		at := slices.IndexFunc(out.Nodes, func(n *Node) bool { return n.Key == t.Key })
+		if lost == "" || at < 0 {
+			continue
+		}
+		n := *out.Nodes[at]
+		n.Lead = append([]string{"\n", lost}, n.Lead...)
+		out.Nodes[at], lost = &n, ""
+	}
+	return &out
+}
+
+// isSection reports whether a line is the heading of a section in the output of make help.
+func isSection(line string) bool { return strings.HasPrefix(line, "##@ ") }
 
 // plainLines are the lines of a unit without the help of a rule, and with references in parentheses and without quotes.
 const plainLines Part = "~"

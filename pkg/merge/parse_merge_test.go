@@ -42,6 +42,7 @@ func TestMergeFile(t *testing.T) {
 		{"recipe", "Makefile", makefile, newMakefile, []string{"\tkustomize ${IMG}", "\tkustomize --mine ${IMG}"},
 			"# All commands.\n\n# The image.\nIMG ?= controller:latest\nVERSION ?= 2.0\n\n.PHONY: deploy\ndeploy: manifests ## Deploy.\n\tkustomize --mine ${IMG}\n", 0},
 		{"one line of a recipe", "Makefile", "a:\n\tone\n\ttwo\n", "a: b\n\tone\n\tthree\n", []string{"\ttwo", "\tmine"}, "a:\n\tone\n\tmine\n", 0},
+		{"section without its first rule", "Makefile", "y = 1\n\n##@ A\n\nx = 1\n\na:\n\tone\n\nb:\n\ttwo\n", "y = 1\n\n##@ A\n\na:\n\tone\n\nb:\n\tthree\n", []string{"a:\n\tone\n\n", ""}, "y = 1\n\n##@ A\n\nb:\n\tthree\n", 0},
 		{"file that is a command in theirs", "Makefile", makefile, "TOOL ?= operon tool\n\ntool:\n\t$(TOOL)\n", []string{"\tgo install", "\tgo install mine"},
 			"BIN ?= $(shell pwd)/bin\nTOOL ?= $(BIN)/tool\n\ntool: $(TOOL)\n$(TOOL): $(BIN)\n\tgo install mine\n\n$(BIN):\n\tmkdir -p $(BIN)\n", 0},
 		{"fields", "pod.yaml", "urls: [a]\nspec:\n  labels:\n    a: b\n", "urls:\n- a\n- b\nspec:\n  labels:\n    a: b\n    name: theirs\n  volumes: []\n",
