@@ -30,7 +30,7 @@ func house() map[string][]string {
 		"cmd":                 {"pkg/project", "pkg/scaffold", "pkg/codegen", "pkg/codegen/calls", "pkg/gotool", "pkg/reshape", "pkg/manifest", "pkg/kube", "pkg/controlplane", "pkg/local", "pkg/bundle", "pkg/bundle/base", "pkg/bundle/catalog", "pkg/bundle/validate", "pkg/image", "pkg/olm", "pkg/scorecard", "pkg/upgrade", "pkg/merge", "pkg/modernize", "pkg/makefile"},
 		clitestRoom:           {"cmd", "pkg/controlplane", "pkg/kube", "pkg/manifest"},
 		"pkg/project":         {},
-		"pkg/scaffold":        {"templates"},
+		"pkg/scaffold":        {"pkg/textdiff", "templates"},
 		"pkg/codegen":         {},
 		"pkg/codegen/calls":   {"pkg/codegen", "pkg/makefile", "pkg/project"},
 		"pkg/makefile":        {},

@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/operon-sdk/operon/pkg/textdiff"
 )
 
 // Deletion says what Delete undoes.
@@ -149,7 +151,9 @@ func Delete(tree *Tree, d Deletion) (*DeleteReport, error) {
 		return nil, err
 	}
 	if content, err := tree.ReadFile(overlay); err == nil {
-		x.peers = bytes.Contains(content, []byte(peersComment))
+		for line := range strings.Lines(string(content)) {
+			x.peers = x.peers || textdiff.Hash(strings.TrimSpace(line)) == peersLine
+		}
 	}
 	steps := []func() error{x.files, x.declarations, x.texts}
 	if len(d.GoingWebhooks) > 0 {
@@ -241,8 +245,9 @@ func (x *deleter) texts() error {
 	return nil
 }
 
-// peersComment is a line of config/default/kustomization.yaml as kubebuilder and operator-sdk write it.
-const peersComment = "# [WEBHOOK] To enable webhook, uncomment all the sections with [WEBHOOK] prefix including the one in"
+// peersLine is the hash of the comment on webhooks in config/default/kustomization.yaml of kubebuilder and operator-sdk.
+// PROJECT does not distinguish their projects from those of this program.
+const peersLine = 0x2342097ba8b95f28
 
 // initialFile tells that init writes a file, so that it stays with the last API gone.
 func initialFile(name string) bool {

@@ -277,3 +277,27 @@ func checkScope(t *testing.T, dir, manager, role string) {
 		}
 	}
 }
+
+// TestDeleteFirstAPI creates and deletes the first API of a project of kubebuilder, whose lists of CRDs and samples come
+// and go with it.
+func TestDeleteFirstAPI(t *testing.T) {
+	t.Parallel()
+	program := clitest.BuildPeer(t, "bench/peers", "sigs.k8s.io/kubebuilder/v4")
+	dir := filepath.Join(t.TempDir(), "first")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	clitest.RunPeer(t, program, dir, strings.Fields("init --domain example.com --repo example.com/first --project-name first --fetch-deps=false --skip-go-version-check")...)
+	clitest.RunGo(t, dir, nil, "mod", "tidy")
+	before := clitest.CopyTree(t, dir)
+	const memcached = " api --group cache --version v1 --kind Memcached"
+	clitest.MustRun(t, dir, strings.Fields("create"+memcached+" --resource --controller")...)
+	if _, err := os.Stat(filepath.Join(dir, "config", "crd", "kustomization.yaml")); err != nil {
+		t.Error(err)
+	}
+	clitest.MustRun(t, dir, strings.Fields("delete"+memcached)...)
+	// The role is generated. That of init is not what the generator makes without markers.
+	const role = "config/rbac/role.yaml"
+	clitest.WriteFiles(t, dir, map[string]string{role: clitest.ReadFile(t, filepath.Join(before, role))})
+	clitest.CompareTrees(t, before, dir)
+}
