@@ -73,7 +73,7 @@ func (g *generation) applyConfigurations(ctx context.Context, u *unit) (loaded [
 	}
 	one := u.roots[0]
 	config := &packages.Config{
-		Context: ctx, Dir: dir, BuildFlags: []string{loaderTags},
+		Context: ctx, Dir: dir, BuildFlags: []string{g.env.tagsFlag()},
 		Env: append(slices.Clone(g.env.vars), "GOWORK=off", "GOFLAGS="+strings.TrimSpace(g.env.setting("GOFLAGS")+" -mod=mod")),
 	}
 	loaded, err = loader.LoadRootsWithConfig(config, one.path)

@@ -146,6 +146,9 @@ func newGeneration(opts Options) (*generation, error) {
 		places: places{root: opts.Root},
 	}
 	var err error
+	if g.env.tags, err = commonTags(opts.Calls); err != nil {
+		return nil, err
+	}
 	g.project, err = newProject(opts.Root, opts.Overlay, g.env.buildContext())
 	return g, err
 }

@@ -184,7 +184,7 @@ func (g *generation) list(ctx context.Context, roots []*parsed) ([]*packages.Pac
 		return nil, overlayError(err)
 	}
 	defer cleanup()
-	config := g.config(ctx, append(flags, loaderTags))
+	config := g.config(ctx, append(flags, g.env.tagsFlag()))
 	config.Mode = packages.NeedName | packages.NeedFiles | packages.NeedImports | packages.NeedDeps
 	listed, err := packages.Load(config, g.patterns(roots)...)
 	if err != nil {

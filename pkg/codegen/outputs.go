@@ -1,8 +1,11 @@
 package codegen
 
 import (
+	"cmp"
 	"path"
 	"strings"
+
+	"sigs.k8s.io/controller-tools/pkg/rbac"
 )
 
 // Manifests returns a function that reports whether a file, named relative to the root, is a manifest that calls write.
@@ -26,11 +29,17 @@ func Manifests(calls []Call) func(name string) bool {
 				continue
 			}
 			switch {
-			case t.kind == RBAC && base == "role.yaml", t.kind == Webhook && base == "manifests.yaml",
+			case t.kind == RBAC && base == roleFile(t), t.kind == Webhook && base == "manifests.yaml",
 				t.kind == CRD && strings.Contains(base, "_") && path.Ext(base) == ".yaml": // GROUP_PLURAL.yaml
 				return true
 			}
 		}
 		return false
 	}
+}
+
+// roleFile returns the name of the file that a generator of roles writes.
+func roleFile(t *task) string {
+	roles, _ := t.generator.(rbac.Generator)
+	return cmp.Or(roles.FileName, "role.yaml")
 }

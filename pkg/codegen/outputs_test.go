@@ -7,6 +7,7 @@ func TestManifests(t *testing.T) {
 	calls := []Call{
 		{Args: []string{"crd", "rbac:roleName=r", "paths=./...", "output:crd:dir=deploy/crds"}},
 		{Dir: "sub", Args: []string{"webhook", "paths=./...", "output:webhook:dir=../hooks"}},
+		{Args: []string{"rbac:roleName=r,fileName=boss.yaml", "paths=./..."}},
 		{Args: []string{"unknown"}},
 	}
 	for name, want := range map[string][2]bool{ // of these calls, of the scaffold
@@ -17,6 +18,7 @@ func TestManifests(t *testing.T) {
 		"config/rbac/role_binding.yaml":                 {false, false},
 		"hooks/manifests.yaml":                          {true, false},
 		"config/webhook/manifests.yaml":                 {false, true},
+		"config/rbac/boss.yaml":                         {true, false},
 	} {
 		if got := [2]bool{Manifests(calls)(name), Manifests(nil)(name)}; got != want {
 			t.Errorf("%s: got %v, want %v", name, got, want)

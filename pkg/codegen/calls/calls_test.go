@@ -73,6 +73,10 @@ func TestFind(t *testing.T) {
 			tree{"Makefile": "generate:\n\tgo run sigs.k8s.io/controller-tools/cmd/controller-gen@v0.16.0 object\n\tGOFLAGS=-mod=mod bin/controller-gen-v0.16.1 crd\n\tgo tool controller-gen rbac:roleName=x\n\toperon tool controller-gen webhook\n\techo controller-gen crd\n\tbin/controller-gen --version\n"},
 			"Makefile:2 [] object\nMakefile:3 [] crd\nMakefile:4 [] rbac:roleName=x\nMakefile:5 [] webhook\n",
 		},
+		"build tags": {
+			tree{"Makefile": "generate:\n\tcontroller-gen --load-build-tags=x,y crd\n"},
+			"Makefile:2 [] --load-build-tags=x,y crd\n",
+		},
 		"other targets": {
 			tree{"Makefile": "generate:\n\tcontroller-gen object\ndocs:\n\tcontroller-gen object crd output:dir=docs\ncrds:\n\tcontroller-gen crd:maxDescLen=0\nmore-crds:\n\tcontroller-gen crd\n"},
 			"Makefile:2 [] object\nMakefile:6 [] crd:maxDescLen=0\n",
@@ -82,9 +86,9 @@ func TestFind(t *testing.T) {
 			"Makefile:8 [] crd\nnote: Makefile:8: not run after controller-gen: cat\nnote: Makefile:9: not run after controller-gen: mv a b\nnote: Makefile:3: not run after controller-gen: sed -i s/a/b/ config/crd/bases/x.yaml\n",
 		},
 		"what cannot be evaluated": {
-			tree{"Makefile": "generate:\n\tcontroller-gen object paths=$(shell ls -d api/*)\n\tcontroller-gen --load-build-tags=x crd\n\tcd $$(mktemp -d) && controller-gen rbac:roleName=x\n"},
+			tree{"Makefile": "generate:\n\tcontroller-gen object paths=$(shell ls -d api/*)\n\tcontroller-gen --detailed-help crd\n\tcd $$(mktemp -d) && controller-gen rbac:roleName=x\n"},
 			"note: Makefile:2: controller-gen is not run: paths=$(shell ls -d api/*) cannot be evaluated; set generate.calls in .operon/config.yaml\n" +
-				"note: Makefile:3: controller-gen is not run: flag --load-build-tags=x is not supported; set generate.calls in .operon/config.yaml\n" +
+				"note: Makefile:3: controller-gen is not run: flag --detailed-help is not supported; set generate.calls in .operon/config.yaml\n" +
 				"note: Makefile:4: controller-gen is not run: directory $(mktemp -d) cannot be evaluated; set generate.calls in .operon/config.yaml\n",
 		},
 		"the clock": {
