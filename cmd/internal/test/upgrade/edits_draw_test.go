@@ -184,7 +184,9 @@ func blocksOf(name string, lines []string) []block {
 			for i < len(lines) && strings.TrimSpace(lines[i]) != "" {
 				i++
 			}
-			if isHeading := i == from+1 && strings.HasPrefix(lines[from], "#"); i > from && !isHeading && !strings.HasPrefix(lines[from], "\t") {
+			isHeading := i == from+1 && strings.HasPrefix(lines[from], "#")
+			generates := strings.Contains(strings.Join(lines[from:i], ""), " object:") // what the code needs to compile
+			if i > from && !isHeading && !generates && !strings.HasPrefix(lines[from], "\t") {
 				blocks = append(blocks, block{from, i})
 			}
 		}
@@ -449,8 +451,9 @@ func (p *editedProject) pickEntry(r *rand.Rand) (kustomization string, lines []s
 	lines = splitLines(p.files[kustomization])
 	for _, i := range r.Perm(len(lines)) {
 		if m := fileEntry.FindStringSubmatch(lines[i]); m != nil && path.Base(kustomization) == "kustomization.yaml" {
-			_, exists := p.files[path.Join(path.Dir(kustomization), m[2])]
-			return kustomization, lines, i, exists
+			file := path.Join(path.Dir(kustomization), m[2])
+			_, exists := p.files[file]
+			return kustomization, lines, i, exists && !isGenerated(file)
 		}
 	}
 	return "", nil, 0, false
