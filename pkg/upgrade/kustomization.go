@@ -241,6 +241,15 @@ func (u *upgrader) canRemove(dir string, n *merge.Node) bool {
 	return !u.exists(name)
 }
 
+// hasEditedGenerator reports whether the user edited a generator of a kustomization, which stays then, and needs its options.
+func (u *upgrader) hasEditedGenerator(name string) bool {
+	b := u.baseOf(name)
+	return b == nil || slices.ContainsFunc(facts(name, u.ours[name]), func(f merge.Fact) bool {
+		isGenerator := len(f.Path) > 1 && (f.Path[1] == "configMapGenerator" || f.Path[1] == "secretGenerator")
+		return isGenerator && f.Part == merge.HeadLines && !b.Has(f)
+	})
+}
+
 // unedited reports whether all that a file of the project holds, comments included, is what its release wrote.
 func (u *upgrader) unedited(name string) bool {
 	b := u.baseOf(name)

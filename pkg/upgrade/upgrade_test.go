@@ -304,14 +304,40 @@ func TestFilesStraggler(t *testing.T) {
 	for _, name := range []string{"a", "b", "c", "d"} {
 		old["config/manager/"+name+".yaml"] = object(name)
 	}
+	current := map[string][]byte{"Dockerfile": []byte("FROM a\n" + strings.Repeat("RUN b\n", 50)), "config/manager/e.yaml": object("e"), kustomization: []byte("resources:\n- e.yaml\n")}
+	project := maps.Clone(current)
+	maps.Copy(project, old)
+	tree, result := upgradeProject(t, old, current, project)
+	if text, err := tree.ReadFile(kustomization); err != nil || string(text) != list+"- e.yaml\n" || result.From != (Release{}) {
+		t.Errorf("from %s: %v\n%s\n%v", result.From, err, text, result.Files)
+	}
+}
+
+// TestFilesKeepsGeneratorOptions verifies that the options of generators stay with a generator that the user edited.
+func TestFilesKeepsGeneratorOptions(t *testing.T) {
+	t.Parallel()
+	const kustomization, list = "config/manager/kustomization.yaml", "resources:\n- a.yaml\n"
+	const generators = "generatorOptions:\n  disableNameSuffixHash: true\nconfigMapGenerator:\n- name: c\n  files:\n  - a.yaml\n"
+	object := []byte("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n")
+	old := map[string][]byte{kustomization: []byte(list + generators), "config/manager/a.yaml": object}
+	current := map[string][]byte{kustomization: []byte(list), "config/manager/a.yaml": object}
+	for edited, want := range map[string]string{generators: list, generators + "  - kustomization.yaml\n": list + generators + "  - kustomization.yaml\n"} {
+		project := map[string][]byte{kustomization: []byte(list + edited), "config/manager/a.yaml": object}
+		tree, _ := upgradeProject(t, old, current, project)
+		if text, err := tree.ReadFile(kustomization); err != nil || string(text) != want {
+			t.Errorf("%v\n%s\nwant\n%s", err, text, want)
+		}
+	}
+}
+
+// upgradeProject upgrades a project of an invented release in a directory.
+func upgradeProject(t *testing.T, old, current, project map[string][]byte) (*scaffold.Tree, *Result) {
+	t.Helper()
 	fingerprints, err := parseFingerprints(Record([]Tree{{Releases: []Release{{"kubebuilder", "9.0", "go/v4"}}, Names: Names{Project: "prjnm"}, Files: old}}))
 	if err != nil {
 		t.Fatal(err)
 	}
-	current := map[string][]byte{"Dockerfile": []byte("FROM a\n" + strings.Repeat("RUN b\n", 50)), "config/manager/e.yaml": object("e"), kustomization: []byte("resources:\n- e.yaml\n")}
 	root := t.TempDir()
-	project := maps.Clone(current)
-	maps.Copy(project, old)
 	for name, text := range project {
 		file := filepath.Join(root, filepath.FromSlash(name))
 		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
@@ -326,9 +352,7 @@ func TestFilesStraggler(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text, err := tree.ReadFile(kustomization); err != nil || string(text) != list+"- e.yaml\n" || result.From != (Release{}) {
-		t.Errorf("from %s: %v\n%s\n%v", result.From, err, text, result.Files)
-	}
+	return tree, result
 }
 
 // TestCanAdd verifies that a kustomization gets no resource like those that the user removed or switched off.
