@@ -421,7 +421,7 @@ var goImage = regexp.MustCompile(`^(FROM golang:)[0-9.]+`)
 
 // followed matches lines that follow from others: they end a block, or call for a newer controller-runtime what an edited
 // program calls for an older one.
-var followed = regexp.MustCompile(`^(|else|endif|[})]+,?|(Metrics|WebhookServer): .*Options\{.*)$`)
+var followed = regexp.MustCompile(`^(|else|endif|fi|[})]+,?|(Metrics|WebhookServer): .*Options\{.*)$`)
 
 // isGenerated reports whether the go command or a generator writes a file.
 func isGenerated(name string) bool {
