@@ -33,6 +33,8 @@ type Project struct {
 	RootLayout bool
 	// Paths are the places of an existing project that differ from its layout's.
 	Paths Paths
+	// CRDs is the directory of the generated CRDs relative to config/crd; empty for bases.
+	CRDs string
 	// LegacyConditions tells that go.mod requires a controller-runtime before v0.18, with which setting a
 	// condition does not tell whether that changed it.
 	LegacyConditions bool

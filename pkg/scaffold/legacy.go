@@ -63,6 +63,7 @@ func adapt(tree *Tree, data *Data) error {
 	}
 	data.Resource.ControllerSuite = readSuite(tree, suite)
 	data.Resource.WebhookSuite = readSuite(tree, outputPath("internal/webhook/GROUP/VERSION/webhook_suite_test.go", *data))
+	data.Project.CRDs = findCRDs(tree)
 	data.Project.LegacyManifest = lacksLists(tree) || mergesPatches(tree)
 	group := outputPath("api/GROUP/VERSION", *data)
 	info, err := tree.ReadFile(path.Join(group, "groupversion_info.go"))

@@ -19,6 +19,45 @@ type Paths struct {
 	Controllers string
 }
 
+// CRDPrefix returns the directory of the generated CRDs as entries of config/crd/kustomization.yaml start with it.
+func (p Project) CRDPrefix() string {
+	switch p.CRDs {
+	case "":
+		return "bases/"
+	case ".":
+		return ""
+	}
+	return p.CRDs + "/"
+}
+
+// findCRDs returns the directory of the CRDs that config/crd/kustomization.yaml lists, or nothing where it lists none or
+// those of several directories.
+func findCRDs(tree *Tree) string {
+	const name = "config/crd/kustomization.yaml"
+	content, err := tree.ReadFile(name)
+	if err != nil {
+		return ""
+	}
+	found := ""
+	for _, doc := range scanYAML([]string{string(content)}, name).documents() {
+		resources := child(doc, "resources")
+		if resources == nil {
+			continue
+		}
+		for _, entry := range resources.Content {
+			if path.Ext(entry.Value) != ".yaml" || !strings.Contains(path.Base(entry.Value), "_") { // GROUP_PLURAL.yaml
+				continue
+			}
+			dir := path.Dir(entry.Value)
+			if found != "" && found != dir {
+				return ""
+			}
+			found = dir
+		}
+	}
+	return found
+}
+
 // MainFile returns the Go file that starts the manager.
 func (p Project) MainFile() string {
 	switch {

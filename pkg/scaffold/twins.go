@@ -104,7 +104,7 @@ func adaptBoth(tree *Tree, was *Data, is Data) (Data, error) {
 	}
 	p, q := &is.Project, was.Project
 	p.LegacyConditions, p.LegacyEvents, p.LegacyWebhooks = q.LegacyConditions, q.LegacyEvents, q.LegacyWebhooks
-	p.Paths, p.LegacyManifest = q.Paths, q.LegacyManifest
+	p.Paths, p.LegacyManifest, p.CRDs = q.Paths, q.LegacyManifest, q.CRDs
 	is.Resource.LegacySchemeBuilder = was.Resource.LegacySchemeBuilder
 	is.Resource.ControllerSuite, is.Resource.WebhookSuite = was.Resource.ControllerSuite, was.Resource.WebhookSuite
 	is.Resource.SSA, is.Resource.SSAPackage = was.Resource.SSA, was.Resource.SSAPackage
