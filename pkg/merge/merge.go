@@ -1,6 +1,9 @@
 package merge
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // Side decides what becomes of a unit that both the user and the generator changed.
 type Side int
@@ -285,7 +288,7 @@ func (m *merger) container(ours, theirs *Node, path []string) *Node {
 		if ours.child(t.Key) != nil {
 			continue
 		}
-		if n := m.added(t, within(path, t.Key)); n != nil {
+		if n := m.added(t, within(path, t.Key), m.isAlternative(ours, theirs, t, path)); n != nil {
 			merged.Nodes = slices.Insert(merged.Nodes, place(merged.Nodes, theirs.Nodes, i), n.shifted(indent(ours, theirs)))
 		}
 	}
@@ -300,9 +303,27 @@ func indent(ours, theirs *Node) int {
 	return ours.Indent - theirs.Indent
 }
 
-// added returns what is to be added of a unit of theirs that ours lacks: nothing if the user removed it.
-func (m *merger) added(t *Node, path []string) *Node {
-	if m.base.Has(Fact{path, Exists, nil}) {
+// isAlternative reports whether the base has a rule of a role only in place of rules of ours that theirs no longer has: patch
+// releases wrote the same permissions as one rule or as several. The rules of ours then stand as in the base, and the one in
+// question follows none of them there.
+func (m *merger) isAlternative(ours, theirs, rule *Node, path []string) bool {
+	if !strings.HasPrefix(rule.Key, "apiGroups ") || !m.unmoved(ours, path) {
+		return false
+	}
+	replaces := false
+	for _, o := range ours.Nodes {
+		if m.base.Has(Fact{within(path, rule.Key), Follows, []string{o.Key}}) {
+			return false
+		}
+		replaces = replaces || theirs.child(o.Key) == nil && m.unedited(o, within(path, o.Key))
+	}
+	return replaces
+}
+
+// added returns what is to be added of a unit of theirs that ours lacks: nothing if the user removed it, unless it is an
+// alternative to what ours has.
+func (m *merger) added(t *Node, path []string, alternative bool) *Node {
+	if !alternative && m.base.Has(Fact{path, Exists, nil}) {
 		m.result.Kept = append(m.result.Kept, path)
 		return nil
 	}
