@@ -3,6 +3,7 @@ package upgrade
 import (
 	"bytes"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -20,7 +21,7 @@ type source struct {
 	edited map[int]bool
 }
 
-// sources returns the objects in the project's manifests.
+// sources returns the objects in the manifests that the project's kustomizations name.
 func (v *Verifier) sources() ([]source, error) {
 	if v.read != nil {
 		return v.read, nil
@@ -29,9 +30,25 @@ func (v *Verifier) sources() ([]source, error) {
 	if err != nil {
 		return nil, err
 	}
+	used := map[string]bool{} // files that kustomizations name
+	for _, name := range names {
+		if path.Base(name) != "kustomization.yaml" {
+			continue
+		}
+		text, err := v.before.ReadFile(name)
+		if err != nil {
+			return nil, fmt.Errorf("reading %s: %w", name, err)
+		}
+		if current, ok := replaceDeprecated(text); ok {
+			text = current
+		}
+		for _, file := range named(name, text, false) {
+			used[file] = true
+		}
+	}
 	for _, name := range names {
 		// Scaffolds write patches of CRDs, too, but which is not recorded.
-		if !isManifest(name) || strings.HasPrefix(name, "config/crd/patches/") {
+		if !isManifest(name) || !used[name] || strings.HasPrefix(name, "config/crd/patches/") {
 			continue
 		}
 		text, err := v.before.ReadFile(name)

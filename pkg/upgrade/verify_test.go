@@ -33,6 +33,8 @@ func TestVerify(t *testing.T) {
 		"an object goes": {after: map[string]string{"default/a.yaml": "", "kustomization.yaml": "resources:\n- default/deployment.yaml\n- webhook.yaml\n- mine.yaml\n"}, losses: []string{"config no longer has ConfigMap a"}},
 		"a field of the user's goes": {after: map[string]string{"default/a.yaml": strings.Replace(configMap, "  two: \"2\"\n", "", 1)}, edited: `two: "2"`,
 			err: "config: ConfigMap a would no longer have data.two, which is in config/default/a.yaml"},
+		"a field of a file that no kustomization names": {after: map[string]string{"default/a.yaml": strings.Replace(configMap, "  two: \"2\"\n", "", 1)}, edited: `two: two`,
+			losses: []string{"config: ConfigMap a no longer has data.two"}},
 		"an item of the user's goes": {after: map[string]string{"default/deployment.yaml": strings.Replace(deployment, "        - --mine=1\n", "", 1)}, edited: "- --mine=1",
 			err: "config: Deployment manager would no longer have spec.template.spec.containers[manager].args[--mine], which is in config/default/deployment.yaml"},
 		"another item goes": {after: map[string]string{"default/deployment.yaml": strings.Replace(deployment, "        - --mine=1\n", "", 1)}, edited: "- --other",
@@ -57,7 +59,7 @@ func TestVerify(t *testing.T) {
 			if err := os.MkdirAll(filepath.Join(dir, "config", "default"), 0o755); err != nil {
 				t.Fatal(err)
 			}
-			for file, text := range map[string]string{"kustomization.yaml": list, "default/a.yaml": configMap, "default/deployment.yaml": deployment, "webhook.yaml": webhooks, "mine.yaml": mine} {
+			for file, text := range map[string]string{"kustomization.yaml": list, "default/a.yaml": configMap, "default/deployment.yaml": deployment, "webhook.yaml": webhooks, "mine.yaml": mine, "output.yaml": strings.Replace(configMap, `"2"`, "two", 1)} {
 				if err := os.WriteFile(filepath.Join(dir, "config", file), []byte(text), 0o644); err != nil {
 					t.Fatal(err)
 				}
