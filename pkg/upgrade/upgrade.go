@@ -148,6 +148,9 @@ func Files(tree *scaffold.Tree, current map[string][]byte, o Options) (*Result, 
 		return nil, err
 	}
 	u.keepCode()
+	if err := u.renameFlags(); err != nil {
+		return nil, err
+	}
 	if err := u.keepKustomizations(); err != nil {
 		return nil, err
 	}
@@ -373,7 +376,7 @@ func (u *upgrader) carryObjects() {
 		}
 	}
 	for name, ours := range u.ours {
-		if u.theirs[name] != nil || !isManifest(name) || !u.isResource(name) {
+		if u.theirs[name] != nil || !isManifest(name) || !u.isResource(name) || u.unedited(name) {
 			continue
 		}
 		root, err := merge.Parse(name, ours)

@@ -101,7 +101,7 @@ func TestUpgradeOfLayout(t *testing.T) {
 	whole := clitest.ReadTree(t, dir)
 
 	code, list, said := clitest.Run(t, dir, "", "upgrade", "--check")
-	if code != 1 || !strings.Contains(said, "it is as kubebuilder 3.1") || !strings.Contains(said, " (go/v3) makes it") {
+	if code != 1 || !strings.Contains(said, " files out of date, as scaffolded by kubebuilder 3.1") || !strings.Contains(said, " (go/v3); run ") {
 		t.Errorf("--check: exit code %d\n%s", code, said)
 	}
 	for _, line := range []string{

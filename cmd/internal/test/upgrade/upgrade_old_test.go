@@ -221,17 +221,26 @@ func (p olderTree) editOld(t *testing.T, dir string) [][2]string {
 		switch {
 		case mark == "" || strings.HasSuffix(name, ".md") || name == "PROJECT" || name == "go.sum" || strings.HasPrefix(name, "config/crd/bases/"),
 			name == "config/rbac/role.yaml" || strings.Contains(name, "zz_generated") || name == "hack/boilerplate.go.txt",
-			name == "config/webhook/kustomization.yaml":
-			continue // generated, replaced as a whole, or names what nobody has generated
+			strings.HasPrefix(name, "config/webhook/"):
+			continue // generated, replaced as a whole, or of a kustomization that names what is not generated
 		case name == "go.mod":
 			mark = "// a note of mine\n"
 		case strings.HasSuffix(name, ".go"):
 			mark = "\n" + mark
 		}
 		clitest.WriteFile(t, filepath.Join(dir, filepath.FromSlash(name)), text+mark)
-		marks = append(marks, [2]string{moved(name), strings.TrimPrefix(mark, "\n")})
+		switch name = moved(name); name {
+		case "config/rbac/auth_proxy_service.yaml": // the objects of which are in other files now
+			name = "config/default/metrics_service.yaml"
+		case "config/rbac/auth_proxy_client_clusterrole.yaml":
+			name = "config/rbac/metrics_reader_role.yaml"
+		}
+		marks = append(marks, [2]string{name, strings.TrimPrefix(mark, "\n")})
 	}
 	p.add(t, dir, "mine.txtar")
+	if p.sdk == "1.1" { // whose program has a flag --enable-leader-election
+		marks = append(marks, [2]string{"config/default/manager_auth_proxy_patch.yaml", "- \"--leader-elect\"\n"})
+	}
 	return append(marks,
 		[2]string{"internal/controller/sizes.go", "\treturn min(m.Spec.Size, MaxSize)\n"},
 		[2]string{"internal/controller/sizes_test.go", "\tif got := Wanted(m); got != MaxSize {\n"},
