@@ -8,13 +8,14 @@ func TestAlternativeRules(t *testing.T) {
 	rule := func(groups, resources string) string {
 		return "- apiGroups:\n  - " + groups + "\n  resources:\n  - " + resources + "\n  verbs:\n  - get\n"
 	}
-	maps, leases, both, events := rule(`""`, "configmaps"), rule("coordination.k8s.io", "leases"), rule("\"\"\n  - coordination.k8s.io", "configmaps\n  - leases"), rule(`""`, "events")
+	maps, mine, leases, both, events := rule(`""`, "configmaps"), rule("apps", "deployments"), rule("coordination.k8s.io", "leases"), rule("\"\"\n  - coordination.k8s.io", "configmaps\n  - leases"), rule(`""`, "events")
 	base := fileBase(t, "role.yaml", []byte("rules:\n"+both+events))
 	for fact := range fileBase(t, "role.yaml", []byte("rules:\n"+maps+leases+events)) {
 		base[fact] = true
 	}
 	for ours, want := range map[string]string{
 		both + events:          leases + events,
+		both + events + mine:   leases + events + mine,
 		maps + leases + events: leases + events,
 		maps + events:          events, // the user removed a rule
 	} {

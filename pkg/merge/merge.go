@@ -307,15 +307,19 @@ func indent(ours, theirs *Node) int {
 // releases wrote the same permissions as one rule or as several. The rules of ours then stand as in the base, and the one in
 // question follows none of them there.
 func (m *merger) isAlternative(ours, theirs, rule *Node, path []string) bool {
-	if !strings.HasPrefix(rule.Key, "apiGroups ") || !m.unmoved(ours, path) {
+	if !strings.HasPrefix(rule.Key, "apiGroups ") {
 		return false
 	}
-	replaces := false
+	replaces, before := false, ""
 	for _, o := range ours.Nodes {
-		if m.base.Has(Fact{within(path, rule.Key), Follows, []string{o.Key}}) {
+		at := within(path, o.Key)
+		if !m.base.Has(Fact{at, Exists, nil}) {
+			continue // the user's
+		}
+		if !m.base.Has(Fact{at, Follows, []string{before}}) || m.base.Has(Fact{within(path, rule.Key), Follows, []string{o.Key}}) {
 			return false
 		}
-		replaces = replaces || theirs.child(o.Key) == nil && m.unedited(o, within(path, o.Key))
+		replaces, before = replaces || theirs.child(o.Key) == nil && m.unedited(o, at), o.Key
 	}
 	return replaces
 }
