@@ -303,25 +303,17 @@ func indent(ours, theirs *Node) int {
 	return ours.Indent - theirs.Indent
 }
 
-// isAlternative reports whether the base has a rule of a role only in place of rules of ours that theirs no longer has: patch
-// releases wrote the same permissions as one rule or as several. The rules of ours then stand as in the base, and the one in
-// question follows none of them there.
+// isAlternative reports whether ours has a rule of a role in place of several rules of theirs, of which this is one. Patch
+// releases wrote the same permissions in both ways, so that the base has them all.
 func (m *merger) isAlternative(ours, theirs, rule *Node, path []string) bool {
 	if !strings.HasPrefix(rule.Key, "apiGroups ") {
 		return false
 	}
-	replaces, before := false, ""
-	for _, o := range ours.Nodes {
-		at := within(path, o.Key)
-		if !m.base.Has(Fact{at, Exists, nil}) {
-			continue // the user's
-		}
-		if !m.base.Has(Fact{at, Follows, []string{before}}) || m.base.Has(Fact{within(path, rule.Key), Follows, []string{o.Key}}) {
-			return false
-		}
-		replaces, before = replaces || theirs.child(o.Key) == nil && m.unedited(o, at), o.Key
-	}
-	return replaces
+	return slices.ContainsFunc(ours.Nodes, func(o *Node) bool {
+		has := strings.Fields(o.Key) // API groups and resources
+		lacks := func(word string) bool { return !slices.Contains(has, word) }
+		return theirs.child(o.Key) == nil && m.unedited(o, within(path, o.Key)) && !slices.ContainsFunc(strings.Fields(rule.Key), lacks)
+	})
 }
 
 // added returns what is to be added of a unit of theirs that ours lacks: nothing if the user removed it, unless it is an
