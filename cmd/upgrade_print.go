@@ -1,0 +1,130 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/upgrade"
+)
+
+// errConflicts ends an upgrade that left conflicts to the user.
+var errConflicts = errors.New("there are conflicts")
+
+// tellUpgrade prints what is left to the user. Conflicts and what does not work with the new requirements make the command
+// fail.
+func (a *app) tellUpgrade(result *upgraded) error {
+	kept := map[string][]string{} // by the reason
+	for _, f := range result.files.Files {
+		if f.State == upgrade.Kept {
+			kept[f.Note] = append(kept[f.Note], f.Name)
+		}
+	}
+	for _, f := range result.files.Files {
+		names := kept[f.Note]
+		switch {
+		case result.obstacle != nil && f.Failure == result.obstacle.failure(): // printed with the obstacle
+		case f.State == upgrade.Kept && names[0] != f.Name: // printed with the first one
+		case f.Failure != "" && len(names) > 1:
+			a.progressf("kept as they are: %s and %d more files, as otherwise %s", f.Name, len(names)-1, f.Failure)
+		case f.State == upgrade.Kept:
+			for _, name := range names {
+				a.progressf("kept as it is: %s %s", name, f.Note)
+			}
+		case len(f.Choices) > 0:
+			a.progressf("yours stays where the scaffold changed, too: %s: %s", f.Name, strings.Join(f.Choices, ", "))
+		}
+	}
+	for _, n := range result.notes {
+		a.progressf("%s", n)
+	}
+	for _, l := range result.losses {
+		a.progressf("%s", l)
+	}
+	if result.obstacle != nil {
+		a.progressf("go.mod, Go code and the manifests stay as they are: %s\ncorrect it and upgrade again, or upgrade with --force and correct it then", result.obstacle)
+	}
+	conflicts := result.files.Conflicts()
+	switch {
+	case len(result.changes) > 0 || len(conflicts) > 0:
+	case result.obstacle != nil:
+		a.progressf("nothing was changed")
+		return nil
+	default:
+		a.progressf("the project is up to date, nothing was changed")
+		return nil
+	}
+	next := fmt.Sprintf("'%s generate' and 'make test'", a.program)
+	if result.untidy != nil {
+		next = "'go mod tidy', " + next
+	}
+	switch {
+	case len(conflicts) > 0:
+		var lines []string
+		for _, f := range conflicts {
+			lines = append(lines, "\n  "+f.Name)
+		}
+		return fmt.Errorf("%w: you and the scaffold have changed the same lines of%s\n"+
+			"choose between the lines marked there, then run %s", errConflicts, strings.Join(lines, ""), next)
+	case result.problem() != nil:
+		return fmt.Errorf("%w\ncorrect it, then run %s", result.problem(), next)
+	case a.dryRun:
+	default:
+		a.progressf("next: review what changed, then 'make test'")
+	}
+	return nil
+}
+
+// checkUpgrade prints what an upgrade would do with each file, and fails if that is anything.
+func (a *app) checkUpgrade(ctx context.Context, root string, known *upgrade.Fingerprints, o upgradeOptions) error {
+	if err := scaffold.Unfinished(a.FS, root); err != nil {
+		return err
+	}
+	result, err := a.upgrade(ctx, scaffold.NewTree(a.FS, root), known, o)
+	if err != nil {
+		return err
+	}
+	files := map[string]upgrade.File{}
+	for _, f := range result.files.Files {
+		files[f.Name] = f
+	}
+	for _, c := range result.changes {
+		note := ""
+		if f, ok := files[c.Path]; ok {
+			note = f.Describe()
+		}
+		added, removed := scaffold.Count(c)
+		if _, err := fmt.Fprintf(a.Out, "%s  %s  +%d -%d%s\n", c.Action(), c.Place(), added, removed, note); err != nil {
+			return err
+		}
+		delete(files, c.Path)
+	}
+	for _, f := range result.files.Files {
+		if _, ok := files[f.Name]; !ok {
+			continue
+		}
+		if _, err := fmt.Fprintf(a.Out, "kept  %s%s\n", f.Name, f.Describe()); err != nil {
+			return err
+		}
+	}
+	if result.obstacle != nil {
+		a.progressf("%s", result.obstacle)
+	}
+	unsettled := len(result.files.Conflicts())
+	if len(result.changes) == 0 && unsettled == 0 {
+		if result.obstacle == nil {
+			a.progressf("the project is up to date")
+		}
+		return nil
+	}
+	if len(result.changes) == 0 {
+		return fmt.Errorf("%w: settle the conflicts", errConflicts)
+	}
+	noun := "files"
+	if len(result.changes) == 1 {
+		noun = "file"
+	}
+	return fmt.Errorf("%d %s out of date, as scaffolded by %s; run '%s upgrade'", len(result.changes), noun, result.files.From, a.program)
+}
