@@ -173,6 +173,9 @@ func raiseRequirements(tree *scaffold.Tree, current map[string][]byte, result *u
 // finishUpgrade checks the code against the new requirements and generates what follows from it. Files with conflicts count
 // as resolved for the project's side. Go code with conflicts is not checked: either side may need statements of the other.
 func (a *app) finishUpgrade(ctx context.Context, tree *scaffold.Tree, result *upgraded) error {
+	if result.untidy != nil {
+		return nil // the go command cannot tell which packages the code imports
+	}
 	for _, f := range result.files.Conflicts() {
 		name := f.Name
 		resolved, ok := result.files.Resolved[name]
@@ -187,13 +190,13 @@ func (a *app) finishUpgrade(ctx context.Context, tree *scaffold.Tree, result *up
 		defer tree.WriteFile(name, marked, 0o644)
 	}
 	unresolved, err := scaffold.UpdateRequirements(tree)
-	if err == nil && len(unresolved) > 0 && result.untidy == nil {
+	if err == nil && len(unresolved) > 0 {
 		err = a.tidy(ctx, tree, result)
 	}
-	if err == nil {
+	if err == nil && result.untidy == nil {
 		err = a.vendor(ctx, tree)
 	}
-	if errors.As(err, &result.untidy) {
+	if errors.As(err, &result.untidy) || result.untidy != nil {
 		return nil
 	}
 	if err != nil {
