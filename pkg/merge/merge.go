@@ -27,6 +27,9 @@ type Options struct {
 	MayAdd func(path []string, unit *Node) bool
 	// MayRemove reports whether an unedited unit that theirs no longer has may be removed. Nil stands for always.
 	MayRemove func(path []string, unit *Node) bool
+	// IsObsolete reports whether an entry that the user switched on, and that theirs no longer has, has no effect any more. Nil
+	// stands for never.
+	IsObsolete func(path []string, unit *Node) bool
 	// IsChoice reports whether a unit that both changed holds a choice of the user's, which stays without a conflict. Nil
 	// stands for never.
 	IsChoice func(ours, theirs *Node) bool
@@ -333,6 +336,8 @@ func (m *merger) withdrawn(o *Node, path []string) *Node {
 		if m.mayRemove(path, o) {
 			return nil
 		}
+	case m.o.IsObsolete != nil && isUnedited(m.base, o, path) && m.uneditedComments(o, path) && m.o.IsObsolete(path, o):
+		return nil
 	case o.Splittable:
 		left := *o
 		left.Nodes = nil
@@ -340,6 +345,9 @@ func (m *merger) withdrawn(o *Node, path []string) *Node {
 			if n := m.withdrawn(child, within(path, child.Key)); n != nil {
 				left.Nodes = append(left.Nodes, n)
 			}
+		}
+		if len(left.Nodes) == 0 && isUnedited(m.strict, &left, path) && m.mayRemove(path, o) {
+			return nil
 		}
 		return &left
 	case !m.base.Has(Fact{path, Exists, nil}):

@@ -377,6 +377,27 @@ func (u *upgrader) isResource(name string) bool {
 	return on
 }
 
+// isUnusedVariable reports whether an entry is that of a kustomization's variable which no manifest uses that stays as it is.
+func (u *upgrader) isUnusedVariable(p []string, _ *merge.Node) bool {
+	if len(p) < 2 || p[len(p)-2] != "vars" {
+		return false
+	}
+	named, err := u.namers()
+	if err != nil {
+		return false
+	}
+	use := []byte("$(" + p[len(p)-1] + ")")
+	for name := range named {
+		if !isManifest(name) || u.withdrawn(name) || u.theirs[name] != nil && u.unedited(name) {
+			continue
+		}
+		if text, err := u.tree.ReadFile(name); err == nil && bytes.Contains(text, use) {
+			return false
+		}
+	}
+	return true
+}
+
 // isManifest reports whether a file holds objects or patches.
 func isManifest(name string) bool {
 	return strings.HasPrefix(name, "config/") && path.Ext(name) == ".yaml" && path.Base(name) != "kustomization.yaml"

@@ -419,6 +419,7 @@ func (u *upgrader) mergeOptions(name string) merge.Options {
 	if path.Base(name) == "kustomization.yaml" {
 		o.IsOption = func(p []string) bool { return !hasEntry(name, u.o.Plain[name], p) }
 		o.MayAdd = func(p []string, n *merge.Node) bool { return u.canAdd(name, p, n) }
+		o.IsObsolete = u.isUnusedVariable
 		o.MayRemove = func(_ []string, n *merge.Node) bool {
 			return u.canRemove(path.Dir(name), n) && (n.Key != "generatorOptions" || !u.hasEditedGenerator(name))
 		}
