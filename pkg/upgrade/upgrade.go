@@ -113,7 +113,7 @@ func Files(tree *scaffold.Tree, current map[string][]byte, o Options) (*Result, 
 		return nil, err
 	}
 	u.result.From = u.identify()
-	if o.Side != merge.Theirs && o.Verifier.base == nil {
+	if o.Side != merge.Theirs && o.Verifier.base == nil { // with that of the first of two passes
 		o.Verifier.base = u.origin
 	}
 	if u.result.From == (Release{}) {
@@ -367,19 +367,19 @@ func (u *upgrader) keep(why File, which func(File) bool) {
 // of an object follow it.
 func (u *upgrader) carryObjects() {
 	created := map[string]string{} // the new file of an object
-	for name, text := range u.theirs {
+	for _, name := range slices.Sorted(maps.Keys(u.theirs)) {
 		if u.ours[name] != nil || !isManifest(name) || u.wroteBefore(name) || u.removedDir(path.Dir(name)) {
 			continue
 		}
-		if ids := objectIDs(text); len(ids) == 1 {
+		if ids := objectIDs(u.theirs[name]); len(ids) == 1 {
 			created[ids[0]] = name
 		}
 	}
-	for name, ours := range u.ours {
+	for _, name := range slices.Sorted(maps.Keys(u.ours)) {
 		if u.theirs[name] != nil || !isManifest(name) || !u.isResource(name) || u.unedited(name) {
 			continue
 		}
-		root, err := merge.Parse(name, ours)
+		root, err := merge.Parse(name, u.ours[name])
 		b := u.baseOf(name)
 		if err != nil || b == nil {
 			continue
