@@ -27,9 +27,9 @@ func newUpgrade(a *app) *cobra.Command {
 	var o upgradeOptions
 	c := &cobra.Command{
 		Use:   "upgrade",
-		Short: "Bring a project of an older scaffold up to today's",
-		Long: `Bring a project that operator-sdk, kubebuilder or an older Operon scaffolded up to what Operon
-scaffolds today: Makefile, Dockerfile, main.go, manifests, workflows, end-to-end tests, and the Go
+		Short: "Upgrade the project to the current scaffold",
+		Long: `Upgrade a project that operator-sdk, kubebuilder or an older Operon scaffolded to what Operon
+scaffolds now: Makefile, Dockerfile, main.go, manifests, workflows, end-to-end tests, and the Go
 version and requirements of go.mod. Modules that are missing from the module cache are downloaded
 before anything is changed, unless --offline is given. No version control is needed.
 
@@ -44,7 +44,7 @@ they are. Code that compiles before compiles afterwards: where the new requireme
 go.mod, Go code and the manifests stay as they are, and the errors are printed. --force upgrades them
 nevertheless.
 
-Projects of the layouts go/v2 and go/v3 move to today's: main.go to cmd, controllers to
+Projects of the layouts go/v2 and go/v3 move to go/v4: main.go to cmd, controllers to
 internal/controller, apis to api, with the files of yours that are there. Imports, relative paths and
 scripts follow in all of the module. PROJECT files of version 2 and 3-alpha are converted.
 
@@ -74,8 +74,8 @@ side instead. Values, and rules that you wrote anew, simply stay yours. Running 
 	}
 	f := c.Flags()
 	a.addOffline(f)
-	f.StringVar(&o.from, "from", "", "`scaffold` that made the project: operator-sdk-1.42, kubebuilder-4.15, or a version of either; found when not given")
-	f.StringVar(&o.to, "to", "", "`version` of Operon to upgrade to; the one there is, is this program's")
+	f.StringVar(&o.from, "from", "", "`release` that scaffolded the project: operator-sdk-1.42, kubebuilder-4.15, or a version of either (default: detected)")
+	f.StringVar(&o.to, "to", "", "target `version` of Operon; must be this binary's version")
 	f.BoolVar(&o.check, "check", false, "list what is behind, file by file, and write nothing; fail if there is anything")
 	f.StringVar(&o.conflict, "conflict", "", "`side` that decides conflicts: ours for the project's lines, theirs for the scaffold's")
 	f.StringVar(&o.diff, "diff", "", "print how a `file` of the project differs from the current scaffold, and change nothing")
@@ -109,7 +109,7 @@ func (a *app) runUpgrade(c *cobra.Command, o upgradeOptions) error {
 	if err != nil {
 		return err
 	}
-	return a.tellUpgrade(result)
+	return a.printUpgraded(result)
 }
 
 // scaffolds validates the flags together and gives the scaffolds that the project may come from.

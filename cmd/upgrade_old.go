@@ -11,7 +11,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/scaffold"
 )
 
-// loadAnyProject reads PROJECT of any version and layout that upgrade knows, in the format of today's version. What
+// loadAnyProject reads PROJECT of any version and layout that upgrade knows, in the format of the current version. What
 // the older ones do not say is read from the code.
 func loadAnyProject(tree *scaffold.Tree) (*project.Config, error) {
 	text, err := tree.ReadFile(project.FileName)

@@ -13,9 +13,9 @@ import (
 // errConflicts ends an upgrade that left conflicts to the user.
 var errConflicts = errors.New("there are conflicts")
 
-// tellUpgrade prints what is left to the user. Conflicts and what does not work with the new requirements make the command
+// printUpgraded prints what is left to the user. Conflicts and what does not work with the new requirements make the command
 // fail.
-func (a *app) tellUpgrade(result *upgraded) error {
+func (a *app) printUpgraded(result *upgraded) error {
 	kept := map[string][]string{} // by the reason
 	for _, f := range result.files.Files {
 		if f.State == upgrade.Kept {
