@@ -243,6 +243,10 @@ func TestEditNamespaced(t *testing.T) {
 			init := "init --domain example.com --repo example.com/scope --project-name scope --fetch-deps=false --skip-go-version-check " + test.flag
 			clitest.RunPeer(t, program, dir, strings.Fields(init)...)
 			clitest.RunPeer(t, program, dir, strings.Fields("create api --group cache --version v1 --kind Memcached --resource --controller --make=false")...)
+			// With the current requirements, whose packages other tests compile, too.
+			_, mod, _ := strings.Cut(clitest.ReadFile(t, clitest.Testdata("memcached-operator", "go.mod")), "\n")
+			clitest.WriteFile(t, filepath.Join(dir, "go.mod"), "module example.com/scope\n"+mod)
+			clitest.WriteFile(t, filepath.Join(dir, "go.sum"), clitest.ReadFile(t, clitest.Testdata("memcached-operator", "go.sum")))
 			clitest.MustRun(t, dir, "generate")
 			clitest.RunGo(t, dir, nil, "mod", "tidy")
 			before := clitest.CopyTree(t, dir)
