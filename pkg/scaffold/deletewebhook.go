@@ -43,18 +43,21 @@ func (r *rendering) addWebhooks(tree *Tree, w Webhooks) error {
 			delete(rendered.Inserts, suite)
 			delete(rendered.Inserts, data.Project.MainFile())
 		}
-		code := data
-		code.Webhook = inWebhookPackage(tree, data)
-		declared, err := Render(event, code)
-		if err != nil {
-			return err
+		declared := rendered
+		if here := inWebhookPackage(tree, data); here != data.Webhook {
+			code := data
+			code.Webhook = here
+			if declared, err = Render(event, code); err != nil {
+				return err
+			}
 		}
 		for name := range rendered.Files {
 			if !extendable(name, data) {
 				continue
 			}
+			content := declared.Files[name]
 			delete(rendered.Files, name)
-			if content := declared.Files[name]; content != nil && !(elsewhere && strings.HasPrefix(path.Base(name), outputPath("KIND_webhook", data))) {
+			if content != nil && !(elsewhere && strings.HasPrefix(path.Base(name), outputPath("KIND_webhook", data))) {
 				r.extended[name] = append(r.extended[name], content)
 			}
 		}

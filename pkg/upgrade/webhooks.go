@@ -29,12 +29,15 @@ func UpdateWebhookPatches(before, after *scaffold.Tree) error {
 	}
 	positions := map[string]map[string]string{} // by kind, the new position by the old one
 	for _, name := range names {
-		if path.Ext(name) != ".yaml" || unchanged(before, after, name) || !before.Exists(name) {
+		if path.Ext(name) != ".yaml" || !before.Exists(name) {
 			continue
 		}
 		was, is, err := readBoth(before, after, name)
 		if err != nil {
 			return err
+		}
+		if bytes.Equal(was, is) {
+			continue
 		}
 		ordered := webhookNames(is)
 		for kind, old := range webhookNames(was) {
@@ -45,6 +48,9 @@ func UpdateWebhookPatches(before, after *scaffold.Tree) error {
 				}
 			}
 		}
+	}
+	if len(positions) == 0 {
+		return nil
 	}
 	done := map[string]bool{} // patches that several kustomizations use
 	for _, name := range names {
