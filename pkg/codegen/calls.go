@@ -88,7 +88,7 @@ func (c Call) tasks() ([]*task, error) {
 	var common genall.OutputRule
 	own := map[string]genall.OutputRule{}
 	for _, arg := range c.Args {
-		if strings.HasPrefix(arg, tagsFlag) {
+		if strings.HasPrefix(arg, TagsFlag) {
 			continue
 		}
 		text := "+" + strings.TrimPrefix(modernOption(arg), "+")
@@ -130,13 +130,13 @@ func (c Call) tasks() ([]*task, error) {
 	return tasks, nil
 }
 
-// tagsFlag begins the flag of controller-gen for the build tags that select Go files.
-const tagsFlag = "--load-build-tags="
+// TagsFlag begins the flag of controller-gen for the build tags that select Go files.
+const TagsFlag = "--load-build-tags="
 
 // buildTags returns the build tags that a call selects Go files by.
 func (c Call) buildTags() []string {
 	for _, arg := range slices.Backward(c.Args) {
-		if tags, ok := strings.CutPrefix(arg, tagsFlag); ok {
+		if tags, ok := strings.CutPrefix(arg, TagsFlag); ok {
 			return strings.Split(tags, ",")
 		}
 	}
@@ -149,7 +149,7 @@ func commonTags(calls []Call) ([]string, error) {
 	for i, call := range calls {
 		own := call.buildTags()
 		if i > 0 && !slices.Equal(own, tags) {
-			return nil, call.errorf("other build tags than those of %s are not supported: give all calls the same %s", cmp.Or(calls[0].Source, "the first call"), strings.TrimSuffix(tagsFlag, "="))
+			return nil, call.errorf("other build tags than those of %s are not supported: give all calls the same %s", cmp.Or(calls[0].Source, "the first call"), strings.TrimSuffix(TagsFlag, "="))
 		}
 		tags = own
 	}

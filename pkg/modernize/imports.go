@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/operon-sdk/operon/pkg/scaffold"
 	"github.com/operon-sdk/operon/pkg/textdiff"
 )
 
@@ -143,7 +144,7 @@ func (f *source) importEdit(importPath, text string) textdiff.Edit {
 		}
 	}
 	if score < 0 {
-		if isStandard(importPath) {
+		if scaffold.IsStandard(importPath) {
 			return at(f.lineEnd(block.Lparen), "\t"+text+"\n\n")
 		}
 		return at(f.lineEnd(all[len(all)-1].End()), "\n\t"+text+"\n")
@@ -157,7 +158,7 @@ func (f *source) importEdit(importPath, text string) textdiff.Edit {
 // alike counts the leading elements that two import paths share; it is negative where one is of the standard
 // library and the other is not, or where they share nothing otherwise.
 func alike(a, b string) int {
-	if isStandard(a) != isStandard(b) {
+	if scaffold.IsStandard(a) != scaffold.IsStandard(b) {
 		return -1
 	}
 	x, y := strings.Split(a, "/"), strings.Split(b, "/")
@@ -166,11 +167,6 @@ func alike(a, b string) int {
 		n++
 	}
 	return n
-}
-
-func isStandard(importPath string) bool {
-	first, _, _ := strings.Cut(importPath, "/")
-	return !strings.Contains(first, ".")
 }
 
 func (f *source) lineStart(pos token.Pos) int {

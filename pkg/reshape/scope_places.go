@@ -55,7 +55,7 @@ func placeScope(name, text string, clashes []clash) (string, []clash) {
 		text = placed
 	}
 	if name == managerFile {
-		text = withoutEmptyEnv(text)
+		text = string(scaffold.WithoutEmptyEnv([]byte(text)))
 	}
 	if source, err := format.Source([]byte(text)); formatted && err == nil {
 		text = string(source)
@@ -252,7 +252,7 @@ func (p *goProgram) insertImports(text string, block []string) (string, bool) {
 		at := 0
 		best := ""
 		for _, spec := range p.file.Imports {
-			if have := pathOf(spec); isStandard(have) == isStandard(added) && have < added && have >= best && spec.Pos() > p.file.Name.End() {
+			if have := pathOf(spec); scaffold.IsStandard(have) == scaffold.IsStandard(added) && have < added && have >= best && spec.Pos() > p.file.Name.End() {
 				best, at = have, p.line(spec.Pos())
 			}
 		}
@@ -262,11 +262,6 @@ func (p *goProgram) insertImports(text string, block []string) (string, bool) {
 		text = insertLines(text, at, []string{line})
 	}
 	return text, true
-}
-
-func isStandard(importPath string) bool {
-	first, _, _ := strings.Cut(importPath, "/")
-	return !strings.Contains(first, ".")
 }
 
 // cutGo removes a block of main.go. Imports that the rest of the file uses stay.
@@ -352,16 +347,6 @@ func switchVariable(tree *scaffold.Tree, on bool) bool {
 	all = slices.Replace(all, from+1, to, mapped(is, func(line string) string { return indent + line + end })...)
 	tree.WriteFile(managerFile, []byte(strings.Join(all, "\n")), 0o644)
 	return true
-}
-
-// withoutEmptyEnv removes the field env of the container manager if its last variable is gone.
-func withoutEmptyEnv(text string) string {
-	env := fieldOf(managerContainer(text), "env")
-	if env == nil || env.Tag != "!!null" {
-		return text
-	}
-	all := lines(text)
-	return strings.Join(slices.Delete(all, env.Line-1, env.Line), "\n")
 }
 
 // managerContainer returns the container manager of the only Deployment of a manifest, or nil.

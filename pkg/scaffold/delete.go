@@ -237,7 +237,7 @@ func (x *deleter) texts() error {
 			return &ContentError{err}
 		}
 		if name == managerFile && x.going.inserts[name]["env"] != nil {
-			rest = withoutEmptyEnv(rest)
+			rest = WithoutEmptyEnv(rest)
 		}
 		x.edited = append(x.edited, changed...)
 		x.rest[name] = rest

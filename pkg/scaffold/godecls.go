@@ -223,7 +223,7 @@ func (d *declarations) missingImports(theirs *declarations, needed map[string]bo
 		if spec.Name != nil {
 			line = spec.Name.Name + " " + line
 		}
-		if first, _, _ := strings.Cut(pathOf(spec), "/"); strings.Contains(first, ".") {
+		if !IsStandard(pathOf(spec)) {
 			add = append(add, "\t"+line+"\n")
 		} else {
 			standard = append(standard, "\n\t"+line)
@@ -242,7 +242,7 @@ func (d *declarations) missingImports(theirs *declarations, needed map[string]bo
 		}
 		// The standard library's are the first group, the others join the last one.
 		text := strings.Join(standard, "")
-		if first, _, _ := strings.Cut(pathOf(d.file.Imports[0]), "/"); text != "" && strings.Contains(first, ".") {
+		if text != "" && !IsStandard(pathOf(d.file.Imports[0])) {
 			text += "\n"
 		}
 		begin, end := d.offset(block.Lparen)+1, d.offset(block.Rparen)

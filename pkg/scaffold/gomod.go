@@ -163,8 +163,13 @@ func providerOf(imp string, file *modfile.File) (modulePath string, std bool) {
 	if modulePath != "" {
 		return modulePath, false
 	}
-	first, _, _ := strings.Cut(imp, "/")
-	return "", !strings.Contains(first, ".")
+	return "", IsStandard(imp)
+}
+
+// IsStandard reports whether an import path is that of a package of the standard library, by its form.
+func IsStandard(importPath string) bool {
+	first, _, _ := strings.Cut(importPath, "/")
+	return !strings.Contains(first, ".")
 }
 
 // projectImports lists what the Go files of the main module import, in the way of go mod tidy: tests

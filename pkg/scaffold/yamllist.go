@@ -151,8 +151,8 @@ func mergesPatches(tree *Tree) bool {
 	return err == nil && slices.Contains(strings.Fields(string(content)), "patchesStrategicMerge:")
 }
 
-// withoutEmptyEnv removes keys env without a list from the manager's Deployment: their last item is gone.
-func withoutEmptyEnv(content []byte) []byte {
+// WithoutEmptyEnv removes keys env without a list from the manager's Deployment: their last item is gone.
+func WithoutEmptyEnv(content []byte) []byte {
 	lines := strings.SplitAfter(string(content), "\n")
 	for i := len(lines) - 1; i >= 0; i-- {
 		if strings.TrimSpace(lines[i]) != "env:" {

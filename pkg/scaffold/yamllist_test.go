@@ -69,11 +69,11 @@ func TestInsertKeepsNamedItems(t *testing.T) {
 func TestWithoutEmptyEnv(t *testing.T) {
 	t.Parallel()
 	const filled = "      - name: manager\n        env:\n        # why\n        - name: A\n          value: b\n        ports: []\n"
-	if got := string(withoutEmptyEnv([]byte(filled))); got != filled {
+	if got := string(WithoutEmptyEnv([]byte(filled))); got != filled {
 		t.Errorf("got\n%s", got)
 	}
 	empty := "      - name: manager\n        env:\n        # none\n        ports: []\n"
-	if got := string(withoutEmptyEnv([]byte(empty))); strings.Contains(got, "env:") || !strings.Contains(got, "# none\n        ports: []") {
+	if got := string(WithoutEmptyEnv([]byte(empty))); strings.Contains(got, "env:") || !strings.Contains(got, "# none\n        ports: []") {
 		t.Errorf("got\n%s", got)
 	}
 }

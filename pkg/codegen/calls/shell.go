@@ -302,7 +302,7 @@ func (s *shell) call(args []string) {
 			s.note(s.at, "controller-gen is not run: %s cannot be evaluated; set generate.calls in %s", readable, ConfigFile)
 			return
 		}
-		if strings.HasPrefix(arg, "-") && !strings.HasPrefix(arg, "--load-build-tags=") {
+		if strings.HasPrefix(arg, "-") && !strings.HasPrefix(arg, codegen.TagsFlag) {
 			s.note(s.at, "controller-gen is not run: flag %s is not supported; set generate.calls in %s", arg, ConfigFile)
 			return
 		}
