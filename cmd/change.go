@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/spf13/afero"
 	"golang.org/x/mod/modfile"
@@ -88,7 +89,7 @@ func (a *app) apply(ctx context.Context, root string, change func(*scaffold.Tree
 		_, err = fmt.Fprint(a.Out, scaffold.Diff(tree.Paired(changes)))
 		return err
 	}
-	updated, err := scaffold.Update(ctx, a.FS, root, a.line, change)
+	updated, err := scaffold.Update(ctx, a.FS, root, a.lockOptions(), change)
 	if updated != nil && updated.Recovered != nil {
 		a.progressf("%s", updated.Recovered)
 	}
@@ -161,12 +162,19 @@ func (a *app) settle(ctx context.Context, root string) (done bool, err error) {
 	if a.dryRun {
 		return false, nil
 	}
-	recovery, err := scaffold.Settle(ctx, a.FS, root, a.line)
+	recovery, err := scaffold.Settle(ctx, a.FS, root, a.lockOptions())
 	if err != nil || recovery == nil {
 		return false, err
 	}
 	a.progressf("%s", recovery)
 	return recovery.Completed && recovery.Command == a.line, nil
+}
+
+// lockOptions say how to wait for another command that changes the project.
+func (a *app) lockOptions() scaffold.LockOptions {
+	return scaffold.LockOptions{Command: a.line, Timeout: a.lockTimeout, Waiting: func(holder scaffold.Holder, waited time.Duration) {
+		a.progressf("waiting for %s, which is changing this project (%s)", holder, waited)
+	}}
 }
 
 // tell prints what a scaffold left alone.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -24,6 +25,8 @@ type app struct {
 	// dir is -C, dryRun, verbose and quiet are the flags of those names.
 	dir                    string
 	dryRun, verbose, quiet bool
+	// lockTimeout is how long to wait for another command in the project; 0 is as long as it runs.
+	lockTimeout time.Duration
 	// offline is --offline, of the commands that download modules.
 	offline bool
 	// plugins and projectVersion are the flags of those names.
@@ -56,6 +59,7 @@ or network to do so.`,
 	flags.BoolVar(&a.dryRun, "dry-run", false, "print the changes as a diff and write nothing")
 	flags.BoolVar(&a.verbose, "verbose", false, "say what is being done and how long it takes")
 	flags.BoolVarP(&a.quiet, "quiet", "q", false, "print errors and requested output only")
+	flags.DurationVar(&a.lockTimeout, "lock-timeout", 0, "maximum `time` to wait for another command in the project (default: as long as it runs)")
 	a.addPlugins(flags, "layout of the project")
 	a.addProjectVersion(flags)
 	for _, name := range []string{"plugins", "project-version"} {
@@ -116,8 +120,8 @@ func (a *app) addProjectVersion(f *pflag.FlagSet) {
 	f.StringVar(&a.projectVersion, "project-version", project.ProjectVersion, "`version` of the PROJECT file")
 }
 
-// prepare enters the directory of -C and validates --plugins and --project-version for the commands that do not use
-// them.
+// prepare enters the directory of -C and validates --lock-timeout, and --plugins and --project-version for the commands that
+// do not use them.
 func (a *app) prepare(c *cobra.Command) error {
 	if err := a.enterDirectory(); err != nil {
 		return err
@@ -129,6 +133,9 @@ func (a *app) prepare(c *cobra.Command) error {
 	}
 	if own.Lookup("project-version") == nil {
 		findings = append(findings, project.CheckProjectVersion(a.projectVersion)...)
+	}
+	if a.lockTimeout < 0 {
+		findings = append(findings, project.Finding{Field: "--lock-timeout", Value: a.lockTimeout.String(), Problem: "must not be negative"})
 	}
 	return findings.Err()
 }

@@ -63,7 +63,7 @@ func TestCommitInMemory(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	_, err := Update(context.Background(), fsys, "/p", "test", func(tree *Tree) error {
+	_, err := Update(context.Background(), fsys, "/p", LockOptions{Command: "test"}, func(tree *Tree) error {
 		tree.WriteFile("PROJECT", []byte("new"), 0o644)
 		tree.WriteFile("b/c/d", []byte("d"), 0o644)
 		tree.Remove("a/gone")
@@ -295,7 +295,7 @@ func TestUnfinished(t *testing.T) {
 	if ue, ok := errors.AsType[*UnfinishedError](err); !ok || ue.Command != "operon create api" {
 		t.Errorf("error %v", err)
 	}
-	lock, err := Lock(context.Background(), afero.NewOsFs(), dir, "test", 0)
+	lock, err := Lock(context.Background(), afero.NewOsFs(), dir, LockOptions{Command: "test"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -387,7 +387,7 @@ func TestUpdateReturnsTheErrorOfChange(t *testing.T) {
 		t.Errorf("error %v, tree\n%s", err, photo(t, dir))
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	_, err = Update(ctx, afero.NewOsFs(), dir, "test", func(tree *Tree) error {
+	_, err = Update(ctx, afero.NewOsFs(), dir, LockOptions{Command: "test"}, func(tree *Tree) error {
 		tree.WriteFile("x", []byte("x"), 0o644)
 		cancel()
 		return nil
@@ -402,7 +402,7 @@ func TestCommitNeedsTheLock(t *testing.T) {
 	dir := oldProject(t)
 	tree := NewTree(afero.NewOsFs(), dir)
 	tree.WriteFile("x", []byte("x"), 0o644)
-	lock, err := Lock(context.Background(), afero.NewOsFs(), dir, "test", 0)
+	lock, err := Lock(context.Background(), afero.NewOsFs(), dir, LockOptions{Command: "test"})
 	if err != nil {
 		t.Fatal(err)
 	}

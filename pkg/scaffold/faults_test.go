@@ -201,7 +201,7 @@ func newProject(tree *Tree) error {
 func nothing(*Tree) error { return nil }
 
 func update(fsys afero.Fs, dir string, change func(*Tree) error) (*Updated, error) {
-	return Update(context.Background(), fsys, dir, "operon create api", change)
+	return Update(context.Background(), fsys, dir, LockOptions{Command: "operon create api"}, change)
 }
 
 func mustUpdate(t *testing.T, dir string, change func(*Tree) error) *Updated {

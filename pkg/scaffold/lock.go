@@ -15,46 +15,72 @@ import (
 	"github.com/spf13/afero"
 )
 
-// LockWait is how long a command waits for another one in the same project before it gives up.
-const LockWait = 3 * time.Second
+// How often Lock looks for the lock, and when it reports that it waits: first and from then on.
+const (
+	lockPoll     = 20 * time.Millisecond
+	firstNotice  = 2 * time.Second
+	noticePeriod = 30 * time.Second
+)
 
-const lockPoll = 20 * time.Millisecond
+// LockOptions say who takes the lock of a project, and how to wait for another command that holds it.
+type LockOptions struct {
+	// Command is recorded in the lock for others to name, such as "operon create api".
+	Command string
+	// Timeout is how long to wait at most. Zero is as long as another command holds the lock.
+	Timeout time.Duration
+	// Waiting, unless nil, is called after two seconds and every 30 seconds from then on, with how long it has waited.
+	Waiting func(holder Holder, waited time.Duration)
+}
+
+// Holder is the command that holds a project's lock. It is the zero value if that is not recorded yet.
+type Holder struct {
+	Command string `json:"command"`
+	PID     int    `json:"pid"`
+}
+
+func (h Holder) String() string {
+	if h.Command == "" {
+		return "another command"
+	}
+	return fmt.Sprintf("%s (PID %d)", h.Command, h.PID)
+}
 
 // ProjectLock is held by the one command that may change a project.
 type ProjectLock struct {
 	d        disk
-	who      string
+	command  string
 	file     *flock.Flock // nil where the file system has no locks
 	released bool
 }
 
-// BusyError tells that another command is changing the project.
+// BusyError reports that another command still changes the project after a timeout.
 type BusyError struct {
-	// Command and PID are the other one's; they are empty when it has not written them down yet.
-	Command string
-	PID     int
+	Holder  Holder
+	Timeout time.Duration
 }
 
 func (e *BusyError) Error() string {
-	other := "another command"
-	if e.Command != "" {
-		other = fmt.Sprintf("%s (pid %d)", e.Command, e.PID)
-	}
-	return other + " is changing this project; try again when it has finished"
+	return fmt.Sprintf("%s is still changing this project after %s; try again when it has finished, or give a longer --lock-timeout", e.Holder, e.Timeout)
 }
 
-// Lock takes the lock of the project at root for the command who, such as "operon create api". It
-// waits for another command at most as long as told and fails with a *BusyError then. The operating
-// system releases the lock of a process that died. File systems in memory, and those that cannot lock,
-// give a lock that excludes nobody.
-func Lock(ctx context.Context, fsys afero.Fs, root, who string, wait time.Duration) (*ProjectLock, error) {
-	l := &ProjectLock{d: disk{fs: fsys, root: root}, who: who}
+// Lock takes the lock of the project at root. It waits for another command that holds it, and fails with a *BusyError after
+// the timeout. The operating system releases the lock of a process that died. File systems in memory, and those that cannot
+// lock, give a lock that excludes nobody.
+func Lock(ctx context.Context, fsys afero.Fs, root string, o LockOptions) (*ProjectLock, error) {
+	l := &ProjectLock{d: disk{fs: fsys, root: root}, command: o.Command}
 	if !l.d.real() {
 		return l, nil
 	}
-	waiting, cancel := context.WithTimeout(ctx, wait)
-	defer cancel()
-	for {
+	var timeout, notice <-chan time.Time // none fires while it is nil
+	if o.Timeout > 0 {
+		timeout = time.After(o.Timeout)
+	}
+	if o.Waiting != nil {
+		notice = time.After(firstNotice)
+	}
+	poll := time.NewTicker(lockPoll)
+	defer poll.Stop()
+	for waited := firstNotice; ; {
 		ok, err := l.try()
 		// Windows denies access to what is being removed: that may be the other command's end.
 		retry := runtime.GOOS == "windows" && errors.Is(err, fs.ErrPermission)
@@ -64,18 +90,18 @@ func Lock(ctx context.Context, fsys afero.Fs, root, who string, wait time.Durati
 		if ok {
 			return l, nil
 		}
-		timer := time.NewTimer(lockPoll)
 		select {
-		case <-waiting.Done():
-			timer.Stop()
-			if ctx.Err() != nil {
-				return nil, fmt.Errorf("waiting for another command in this project: %w", ctx.Err())
-			}
+		case <-ctx.Done():
+			return nil, fmt.Errorf("waiting for %s: %w", l.d.holder(), ctx.Err())
+		case <-timeout:
 			if err != nil {
 				return nil, err
 			}
-			return nil, l.d.holder()
-		case <-timer.C:
+			return nil, &BusyError{l.d.holder(), o.Timeout}
+		case <-notice:
+			o.Waiting(l.d.holder(), waited)
+			notice, waited = time.After(noticePeriod), waited+noticePeriod
+		case <-poll.C:
 		}
 	}
 }
@@ -146,17 +172,10 @@ func (l *ProjectLock) prepare() error {
 	}
 }
 
-// lockRecord stands in the lock file after its first byte. That byte is what Windows locks, and
-// locked bytes cannot be read there.
-type lockRecord struct {
-	Command string `json:"command"`
-	PID     int    `json:"pid"`
-}
-
-// sign writes down who holds the lock. It only serves the message of a command that waits in vain,
-// so a failure is not worth one.
+// sign records the holder in the lock file, after its first byte: that byte is what Windows locks, and locked bytes cannot be
+// read there. Only messages of commands that wait need it, so a failure is ignored.
 func (l *ProjectLock) sign() {
-	record, err := json.Marshal(lockRecord{Command: l.who, PID: os.Getpid()})
+	record, err := json.Marshal(Holder{Command: l.command, PID: os.Getpid()})
 	if err != nil {
 		return
 	}
@@ -168,20 +187,19 @@ func (l *ProjectLock) sign() {
 	_ = f.Close()
 }
 
-// holder says who has the lock.
-func (d disk) holder() error {
-	busy := &BusyError{}
+// holder reads who holds the lock.
+func (d disk) holder() Holder {
 	f, err := d.fs.Open(d.abs(lockFile))
 	if err != nil {
-		return busy
+		return Holder{}
 	}
 	defer f.Close()
-	var record lockRecord
+	var holder Holder
 	// What follows the first JSON value is left from a longer record of a process that died.
-	if json.NewDecoder(io.NewSectionReader(f, 1, 4096)).Decode(&record) == nil {
-		busy.Command, busy.PID = record.Command, record.PID
+	if json.NewDecoder(io.NewSectionReader(f, 1, 4096)).Decode(&holder) != nil {
+		return Holder{}
 	}
-	return busy
+	return holder
 }
 
 // holds tells whether the lock is held on that folder.

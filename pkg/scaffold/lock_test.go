@@ -17,7 +17,7 @@ import (
 
 func mustLock(t *testing.T, dir string) *ProjectLock {
 	t.Helper()
-	lock, err := Lock(context.Background(), afero.NewOsFs(), dir, "operon init", time.Second)
+	lock, err := Lock(context.Background(), afero.NewOsFs(), dir, LockOptions{Command: "operon init", Timeout: time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,14 +28,14 @@ func TestLockNamesTheOther(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	held := mustLock(t, dir)
-	_, err := Lock(context.Background(), afero.NewOsFs(), dir, "operon create api", 50*time.Millisecond)
-	want := fmt.Sprintf("operon init (pid %d) is changing this project; try again when it has finished", os.Getpid())
+	_, err := Lock(context.Background(), afero.NewOsFs(), dir, LockOptions{Command: "operon create api", Timeout: 50 * time.Millisecond})
+	want := fmt.Sprintf("operon init (PID %d) is still changing this project after 50ms; try again when it has finished, or give a longer --lock-timeout", os.Getpid())
 	if be, ok := errors.AsType[*BusyError](err); !ok || be.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := Lock(ctx, afero.NewOsFs(), dir, "x", time.Hour); !errors.Is(err, context.Canceled) {
+	if _, err := Lock(ctx, afero.NewOsFs(), dir, LockOptions{Command: "x", Timeout: time.Hour}); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
 	}
 	for range 2 {
@@ -54,7 +54,7 @@ func TestLockWaits(t *testing.T) {
 	held := mustLock(t, dir)
 	got := make(chan error)
 	go func() {
-		lock, err := Lock(context.Background(), afero.NewOsFs(), dir, "second", 10*time.Second)
+		lock, err := Lock(context.Background(), afero.NewOsFs(), dir, LockOptions{Command: "second", Timeout: 10 * time.Second})
 		if err == nil {
 			err = lock.Unlock()
 		}
@@ -82,7 +82,7 @@ func TestLockExcludes(t *testing.T) {
 	for range 8 {
 		wg.Go(func() {
 			for range 25 {
-				lock, err := Lock(context.Background(), afero.NewOsFs(), dir, "x", time.Minute)
+				lock, err := Lock(context.Background(), afero.NewOsFs(), dir, LockOptions{Command: "x", Timeout: time.Minute})
 				if err != nil {
 					t.Error(err)
 					return
@@ -135,18 +135,18 @@ func TestLockOfTheDead(t *testing.T) {
 	if _, err := out.Read(buf); err != nil || string(buf) != "locked" {
 		t.Errorf("child said %q, %v", buf, err)
 	}
-	_, err = Lock(context.Background(), afero.NewOsFs(), dir, "second", 30*time.Millisecond)
-	if be, ok := errors.AsType[*BusyError](err); !ok || be.PID != cmd.Process.Pid || be.Command != "operon init" {
+	_, err = Lock(context.Background(), afero.NewOsFs(), dir, LockOptions{Command: "second", Timeout: 30 * time.Millisecond})
+	if be, ok := errors.AsType[*BusyError](err); !ok || be.Holder != (Holder{"operon init", cmd.Process.Pid}) {
 		t.Errorf("beside the living: %v", err)
 	}
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
-	lock, err := Lock(context.Background(), afero.NewOsFs(), dir, "a very much longer name", 5*time.Second)
+	lock, err := Lock(context.Background(), afero.NewOsFs(), dir, LockOptions{Command: "a very much longer name", Timeout: 5 * time.Second})
 	if err != nil {
 		t.Fatalf("after its death: %v", err)
 	}
-	if be, ok := errors.AsType[*BusyError](lock.d.holder()); !ok || be.Command != "a very much longer name" {
-		t.Errorf("signed %v", be)
+	if holder := lock.d.holder(); holder.Command != "a very much longer name" {
+		t.Errorf("signed %v", holder)
 	}
 	if err := lock.Unlock(); err != nil {
 		t.Error(err)

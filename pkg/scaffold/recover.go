@@ -74,11 +74,11 @@ func (d disk) completed() *Recovery {
 
 // Settle does what Recover does for a command that looks at the project before it changes it. It takes
 // the lock for that, but only where an interrupted command left something.
-func Settle(ctx context.Context, fsys afero.Fs, root, who string) (recovery *Recovery, err error) {
+func Settle(ctx context.Context, fsys afero.Fs, root string, o LockOptions) (recovery *Recovery, err error) {
 	if _, err := fsys.Stat(disk{fs: fsys, root: root}.abs(operonDir)); err != nil {
 		return nil, nil // as nearly always
 	}
-	lock, err := Lock(ctx, fsys, root, who, LockWait)
+	lock, err := Lock(ctx, fsys, root, o)
 	if err != nil {
 		return nil, err
 	}

@@ -14,11 +14,10 @@ type Updated struct {
 	Recovered *Recovery
 }
 
-// Update is how a command changes a project: it takes the lock for the command who (such as "operon
-// create api"), undoes what an interrupted command left, lets change work on a fresh tree, commits
-// that and releases the lock. An error of change leaves the disk alone and is returned as it is.
-func Update(ctx context.Context, fsys afero.Fs, root, who string, change func(*Tree) error) (*Updated, error) {
-	lock, err := Lock(ctx, fsys, root, who, LockWait)
+// Update changes a project: it takes the lock, undoes what an interrupted command left, lets change work on a fresh tree,
+// commits that and releases the lock. An error of change leaves the disk alone and is returned as it is.
+func Update(ctx context.Context, fsys afero.Fs, root string, o LockOptions, change func(*Tree) error) (*Updated, error) {
+	lock, err := Lock(ctx, fsys, root, o)
 	if err != nil {
 		return nil, err
 	}

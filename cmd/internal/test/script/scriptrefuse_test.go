@@ -116,7 +116,7 @@ func hold(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: hold DIR COMMAND")
 	}
-	lock, err := scaffold.Lock(context.Background(), afero.NewOsFs(), ts.MkAbs(args[0]), args[1], time.Second)
+	lock, err := scaffold.Lock(context.Background(), afero.NewOsFs(), ts.MkAbs(args[0]), scaffold.LockOptions{Command: args[1], Timeout: time.Second})
 	ts.Check(err)
 	ts.Defer(func() { _ = lock.Unlock() })
 }
