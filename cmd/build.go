@@ -55,7 +55,7 @@ func retiredBuild() []retired {
 
 // buildAndKeep builds an image that nothing is said of but its name, where Docker kept it.
 func (a *app) buildAndKeep(c *cobra.Command, o *imageBuildOptions) error {
-	root, err := a.projectRoot()
+	root, err := a.intactProject()
 	if err != nil {
 		return err
 	}

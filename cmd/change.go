@@ -27,6 +27,15 @@ func (a *app) projectRoot() (string, error) {
 	return project.FindRoot(a.FS, dir)
 }
 
+// intactProject is projectRoot for commands that only read the project. It fails if an interrupted command left it half changed.
+func (a *app) intactProject() (string, error) {
+	root, err := a.projectRoot()
+	if err != nil {
+		return "", err
+	}
+	return root, scaffold.Unfinished(a.FS, root)
+}
+
 // loadProject reads PROJECT from a tree, and refuses layouts that a command of today's cannot work on.
 func loadProject(tree *scaffold.Tree) (*project.Config, error) {
 	return loadLayout(tree, (*project.Config).CheckLayout)
@@ -96,7 +105,6 @@ func (a *app) apply(ctx context.Context, root string, change func(*scaffold.Tree
 	if err != nil {
 		return err
 	}
-	scaffold.Prune(a.FS, root, updated.Changes)
 	if a.quiet {
 		return nil
 	}

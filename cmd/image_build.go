@@ -86,7 +86,7 @@ func (o *imageBuildOptions) check(labels map[string]string) project.Findings {
 }
 
 func (a *app) runImageBuild(ctx context.Context, o *imageBuildOptions) error {
-	root, err := a.projectRoot()
+	root, err := a.intactProject()
 	if err != nil {
 		return err
 	}

@@ -65,7 +65,7 @@ func (a *app) runImageBundle(ctx context.Context, o *imageBundleOptions) error {
 	}
 	file := absolute(dir, o.file)
 	if o.file == "" {
-		root, err := a.projectRoot()
+		root, err := a.intactProject()
 		if errors.Is(err, project.ErrNotAProject) {
 			root, err = dir, nil // a repository of bundles needs no project
 		}

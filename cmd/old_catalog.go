@@ -82,7 +82,7 @@ func (a *app) runOldGenCSV(c *cobra.Command, o oldCSV) error {
 	if len(findings) > 0 {
 		return findings
 	}
-	root, err := a.projectRoot()
+	root, err := a.intactProject()
 	if err != nil {
 		return err
 	}

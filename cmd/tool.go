@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -8,6 +9,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/codegen"
 	"github.com/operon-sdk/operon/pkg/controlplane"
 	"github.com/operon-sdk/operon/pkg/manifest"
+	"github.com/operon-sdk/operon/pkg/project"
 )
 
 func newTool(a *app) *cobra.Command {
@@ -24,10 +26,16 @@ this program: generated Makefiles call them this way and download nothing.`,
 		a.tool("controller-gen", "Generate code and manifests from markers",
 			`object:headerFile="hack/boilerplate.go.txt" paths="./..."`,
 			func(c *cobra.Command, dir string, args []string) error {
+				if err := a.checkIntact(); err != nil {
+					return err
+				}
 				return codegen.ControllerGen(c.Context(), args, a.Out, a.Err, dir)
 			}),
 		a.tool("kustomize", "Compose manifests", "build config/default",
 			func(c *cobra.Command, dir string, args []string) error {
+				if err := a.checkIntact(); err != nil {
+					return err
+				}
 				return manifest.Kustomize(c.Context(), dir, args, a.Out, a.Err)
 			}),
 		a.tool("setup-envtest", "Find or make the API server and etcd that tests run against", "use 1.36 -p path",
@@ -53,6 +61,14 @@ func (a *app) tool(name, short, example string, run func(c *cobra.Command, dir s
 			return run(c, dir, args)
 		},
 	}
+}
+
+// checkIntact fails in a project that an interrupted command left half changed, so that no Makefile builds from it.
+func (a *app) checkIntact() error {
+	if _, err := a.intactProject(); !errors.Is(err, project.ErrNotAProject) {
+		return err
+	}
+	return nil
 }
 
 // setupEnvtest serves setup-envtest, with a build from source where nothing can be downloaded.

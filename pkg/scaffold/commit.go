@@ -66,8 +66,8 @@ func Commit(tree *Tree, lock *ProjectLock) ([]Change, error) {
 		}
 		return nil, fmt.Errorf("%w (nothing was changed)", err)
 	}
-	// The new tree counts from here. Remains of the staging do no harm, and the next command takes
-	// them away.
+	// The new tree counts from here. What an interruption leaves of the rest does no harm, and the next command removes it.
+	d.prune(&p.journal)
 	_ = d.sweep()
 	return p.changes, nil
 }

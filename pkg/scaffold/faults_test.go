@@ -140,6 +140,17 @@ func photo(t *testing.T, dir string) string {
 	return b.String()
 }
 
+// sources is a photo without directories and the files of Operon: what go and git see.
+func sources(photo string) string {
+	var b strings.Builder
+	for line := range strings.Lines(photo) {
+		if name, mode, _ := strings.Cut(line, " "); !strings.HasPrefix(name, operonDir) && !strings.HasPrefix(mode, "d") {
+			b.WriteString(line)
+		}
+	}
+	return b.String()
+}
+
 // put writes a file for a test, with the folders that it needs.
 func put(t *testing.T, dir, name, content string, mode fs.FileMode) {
 	t.Helper()
@@ -176,6 +187,8 @@ func oldProject(t *testing.T) string {
 	put(t, dir, "hack/run.sh", "#!/bin/sh\n", 0o755)
 	put(t, dir, "read-only.txt", "old\n", 0o444)
 	put(t, dir, "stale/zz.go", "package stale\n", 0o600)
+	put(t, dir, "partly/stale/deep/zz.go", "package deep\n", 0o644)
+	put(t, dir, "partly/kept.go", "package partly\n", 0o644)
 	put(t, dir, "empty", "", 0o644)
 	put(t, dir, "untouched", "mine\r\n", 0o640)
 	put(t, dir, "real/linked.yaml", "a: 1\r\n", 0o644)
@@ -195,6 +208,7 @@ func newProject(tree *Tree) error {
 	tree.WriteFile("empty", []byte("filled\n"), 0o644)
 	tree.WriteFile("bin/tool", []byte("#!/bin/sh\n"), 0o755)
 	tree.Remove("stale/zz.go")
+	tree.Remove("partly/stale/deep/zz.go")
 	return nil
 }
 

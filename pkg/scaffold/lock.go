@@ -92,7 +92,7 @@ func Lock(ctx context.Context, fsys afero.Fs, root string, o LockOptions) (*Proj
 		}
 		select {
 		case <-ctx.Done():
-			return nil, fmt.Errorf("waiting for %s: %w", l.d.holder(), ctx.Err())
+			return nil, ctx.Err()
 		case <-timeout:
 			if err != nil {
 				return nil, err

@@ -169,7 +169,7 @@ func TestLockInBadPlaces(t *testing.T) {
 		"folder":  ".operon/lock is in the way",
 		".":       ".operon is in the way",
 	} {
-		_, err := Lock(context.Background(), afero.NewOsFs(), filepath.Join(dir, sub), "x", 0)
+		_, err := Lock(context.Background(), afero.NewOsFs(), filepath.Join(dir, sub), LockOptions{Command: "x", Timeout: time.Second})
 		if err == nil || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), dir) {
 			t.Errorf("%s: error %v", sub, err)
 		}

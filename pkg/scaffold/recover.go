@@ -62,13 +62,14 @@ func Recover(fsys afero.Fs, root string) (*Recovery, error) {
 	return r, nil
 }
 
-// completed reads what a command left that was interrupted after its work was done, or returns nil.
+// completed finishes the work of a command that was interrupted after its commit. It returns nil if there is none.
 func (d disk) completed() *Recovery {
 	data, there, err := d.read(doneFile)
 	var j journal
 	if err != nil || !there || json.Unmarshal(data, &j) != nil {
 		return nil
 	}
+	d.prune(&j)
 	return &Recovery{Command: j.Command, Completed: true}
 }
 

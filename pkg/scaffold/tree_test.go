@@ -68,7 +68,7 @@ func TestTreeWalk(t *testing.T) {
 	tree.Remove("hack/run.sh")
 	skip := func(name string) bool { return name == "cmd" || name == "real/skipped" }
 	for dir, want := range map[string]string{
-		".":     ".operon/notes PROJECT alias empty hack/new read-only.txt real/linked.yaml stale/deeper/x stale/zz.go untouched",
+		".":     ".operon/notes PROJECT alias empty hack/new partly/kept.go partly/stale/deep/zz.go read-only.txt real/linked.yaml stale/deeper/x stale/zz.go untouched",
 		"hack":  "hack/new",
 		"stale": "stale/deeper/x stale/zz.go",
 		"none":  "",

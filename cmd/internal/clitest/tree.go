@@ -59,6 +59,31 @@ func CompareTrees(t testing.TB, want, got string) {
 			t.Errorf("unexpected file %s", name)
 		}
 	}
+	wantDirs := emptyDirs(t, want)
+	for _, name := range emptyDirs(t, got) {
+		if !slices.Contains(wantDirs, name) {
+			t.Errorf("unexpected empty directory %s", name)
+		}
+	}
+}
+
+// emptyDirs lists the directories below dir that hold nothing.
+func emptyDirs(t testing.TB, dir string) []string {
+	t.Helper()
+	var empty []string
+	WalkTree(t, dir, func(p string, d fs.DirEntry) {
+		if !d.IsDir() {
+			return
+		}
+		entries, err := os.ReadDir(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if rel, err := filepath.Rel(dir, p); err == nil && rel != "." && len(entries) == 0 {
+			empty = append(empty, filepath.ToSlash(rel))
+		}
+	})
+	return empty
 }
 
 // Symlink creates a symbolic link, which requires a privilege on Windows.
