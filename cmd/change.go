@@ -180,9 +180,16 @@ func (a *app) settle(ctx context.Context, root string) (done bool, err error) {
 
 // lockOptions say how to wait for another command that changes the project.
 func (a *app) lockOptions() scaffold.LockOptions {
-	return scaffold.LockOptions{Command: a.line, Timeout: a.lockTimeout, Waiting: func(holder scaffold.Holder, waited time.Duration) {
-		a.progressf("waiting for %s, which is changing this project (%s)", holder, waited)
-	}}
+	return scaffold.LockOptions{
+		Command: a.line,
+		Timeout: a.lockTimeout,
+		Waiting: func(holder scaffold.Holder, waited time.Duration) {
+			a.progressf("waiting for %s, which is changing this project (%s)", holder, waited)
+		},
+		Unlocked: func() {
+			a.progressf("warning: this file system has no locks: run no two commands at once in this project")
+		},
+	}
 }
 
 // tell prints what a scaffold left alone.

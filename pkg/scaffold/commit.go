@@ -58,7 +58,7 @@ func Commit(tree *Tree, lock *ProjectLock) ([]Change, error) {
 	if err := d.sweep(); err != nil {
 		return nil, err
 	}
-	p.journal.Command = lock.command
+	p.journal.Command = lock.o.Command
 	if err := d.carryOut(p); err != nil {
 		_, undoErr := d.rollback(&p.journal)
 		if undoErr != nil {

@@ -32,6 +32,8 @@ func remedy(err error) string {
 		return "the file system is read-only; work on a copy of the project elsewhere"
 	case errors.Is(err, fs.ErrPermission):
 		return "make the project's folder and its files writable for you and run the command again"
+	case errors.Is(err, syscall.ENOLCK):
+		return "the file system grants no locks; if it is NFS, start its lock service or mount it with the option nolock"
 	case errors.Is(err, syscall.EXDEV):
 		return "it is on another file system than the project's folder; put both on the same one"
 	}

@@ -30,6 +30,10 @@ type LockOptions struct {
 	Timeout time.Duration
 	// Waiting, unless nil, is called after two seconds and every 30 seconds from then on, with how long it has waited.
 	Waiting func(holder Holder, waited time.Duration)
+	// Unlocked, unless nil, is called if the file system has no locks, so that nothing keeps two commands apart.
+	Unlocked func()
+	// tryLock is (*flock.Flock).TryLock but in tests.
+	tryLock func(*flock.Flock) (bool, error)
 }
 
 // Holder is the command that holds a project's lock. It is the zero value if that is not recorded yet.
@@ -48,7 +52,7 @@ func (h Holder) String() string {
 // ProjectLock is held by the one command that may change a project.
 type ProjectLock struct {
 	d        disk
-	command  string
+	o        LockOptions
 	file     *flock.Flock // nil where the file system has no locks
 	released bool
 }
@@ -67,7 +71,7 @@ func (e *BusyError) Error() string {
 // the timeout. The operating system releases the lock of a process that died. File systems in memory, and those that cannot
 // lock, give a lock that excludes nobody.
 func Lock(ctx context.Context, fsys afero.Fs, root string, o LockOptions) (*ProjectLock, error) {
-	l := &ProjectLock{d: disk{fs: fsys, root: root}, command: o.Command}
+	l := &ProjectLock{d: disk{fs: fsys, root: root}, o: o}
 	if !l.d.real() {
 		return l, nil
 	}
@@ -113,11 +117,18 @@ func (l *ProjectLock) try() (bool, error) {
 		return false, err
 	}
 	file := flock.New(l.d.abs(lockFile), flock.SetFlag(os.O_RDWR))
-	locked, err := file.TryLock()
+	tryLock := l.o.tryLock
+	if tryLock == nil {
+		tryLock = (*flock.Flock).TryLock
+	}
+	locked, err := tryLock(file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return false, nil // released and removed a moment ago
 	case errors.Is(err, errors.ErrUnsupported):
+		if l.o.Unlocked != nil {
+			l.o.Unlocked()
+		}
 		return true, nil
 	case err != nil:
 		return false, explain("locking the project with", lockFile, err)
@@ -175,7 +186,7 @@ func (l *ProjectLock) prepare() error {
 // sign records the holder in the lock file, after its first byte: that byte is what Windows locks, and locked bytes cannot be
 // read there. Only messages of commands that wait need it, so a failure is ignored.
 func (l *ProjectLock) sign() {
-	record, err := json.Marshal(Holder{Command: l.command, PID: os.Getpid()})
+	record, err := json.Marshal(Holder{Command: l.o.Command, PID: os.Getpid()})
 	if err != nil {
 		return
 	}

@@ -9,9 +9,11 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
+	"github.com/gofrs/flock"
 	"github.com/spf13/afero"
 )
 
@@ -176,5 +178,27 @@ func TestLockInBadPlaces(t *testing.T) {
 	}
 	if got := photo(t, dir); got != before {
 		t.Error(got)
+	}
+}
+
+func TestLockWithoutLocks(t *testing.T) {
+	t.Parallel()
+	dir, warned := t.TempDir(), 0
+	fails := func(err error) LockOptions {
+		return LockOptions{Unlocked: func() { warned++ }, tryLock: func(*flock.Flock) (bool, error) { return false, err }}
+	}
+	lock, err := Lock(t.Context(), afero.NewOsFs(), dir, fails(syscall.ENOSYS))
+	if err != nil || warned != 1 {
+		t.Fatalf("error %v, warned %d times", err, warned)
+	}
+	if err := lock.Unlock(); err != nil {
+		t.Error(err)
+	}
+	_, err = Lock(t.Context(), afero.NewOsFs(), dir, fails(syscall.ENOLCK))
+	if err == nil || !strings.Contains(err.Error(), "grants no locks; if it is NFS, start its lock service") {
+		t.Errorf("error %v", err)
+	}
+	if warned != 1 {
+		t.Errorf("warned %d times", warned)
 	}
 }
