@@ -116,12 +116,16 @@ func (l *ProjectLock) try() (bool, error) {
 	if err := l.prepare(); err != nil {
 		return false, err
 	}
-	file := flock.New(l.d.abs(lockFile), flock.SetFlag(os.O_RDWR))
 	tryLock := l.o.tryLock
 	if tryLock == nil {
 		tryLock = (*flock.Flock).TryLock
 	}
+	file := flock.New(l.d.abs(lockFile), flock.SetFlag(os.O_RDWR))
 	locked, err := tryLock(file)
+	if errors.Is(err, fs.ErrPermission) { // the file of another user: the command of that user may still be running
+		file = flock.New(l.d.abs(lockFile), flock.SetFlag(os.O_RDONLY))
+		locked, err = tryLock(file)
+	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return false, nil // released and removed a moment ago
@@ -176,7 +180,9 @@ func (l *ProjectLock) prepare() error {
 	case err == nil:
 		return f.Close()
 	case errors.Is(err, fs.ErrNotExist):
-		return nil // the folder was removed a moment ago by who released the lock
+		return nil // the directory was removed a moment ago by the command that released the lock
+	case errors.Is(err, fs.ErrPermission) && l.d.exists(lockFile):
+		return nil // another user's
 	default:
 		_ = l.d.removeEmpty(operonDir)
 		return explain("locking the project with", lockFile, err)
@@ -211,6 +217,11 @@ func (d disk) holder() Holder {
 		return Holder{}
 	}
 	return holder
+}
+
+func (d disk) exists(name string) bool {
+	_, err := d.lstat(name)
+	return err == nil
 }
 
 // holds tells whether the lock is held on that folder.
