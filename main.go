@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
-	"syscall"
 
 	"github.com/operon-sdk/operon/cmd"
 	_ "github.com/operon-sdk/operon/pkg/startup"
@@ -27,7 +26,7 @@ func main() {
 		fmt.Fprintf(os.Stderr, "error: finding the working directory: %v\n", err)
 		os.Exit(1)
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), cmd.EndSignals()...)
 	code := cmd.Main(ctx, env, os.Args)
 	stop()
 	os.Exit(code)

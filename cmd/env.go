@@ -19,6 +19,8 @@ import (
 	"golang.org/x/term"
 
 	"github.com/operon-sdk/operon/pkg/codegen"
+	"github.com/operon-sdk/operon/pkg/controlplane"
+	"github.com/operon-sdk/operon/pkg/tempdir"
 )
 
 // Env carries everything a command may touch. Nothing in Operon is global: tests build an Env with
@@ -65,6 +67,9 @@ type Command struct {
 	// Name is a path, or a name to look up in the PATH of Environ.
 	Name string
 	Args []string
+	// Tied makes the program lead a process group. It is interrupted with that group when the context is canceled, and
+	// ends with this process.
+	Tied bool
 }
 
 // System is the Env of a real process.
@@ -145,6 +150,11 @@ func run(ctx context.Context, command Command) error {
 	if err != nil {
 		return err
 	}
+	if command.Tied {
+		return controlplane.RunTied(ctx, controlplane.Command{
+			Dir: command.Dir, Env: append([]string{}, command.Environ...), Name: name, Args: command.Args, Stdout: command.Out, Stderr: command.Err,
+		})
+	}
 	c := exec.CommandContext(ctx, name, command.Args...)
 	c.Args[0] = command.Name
 	c.Dir, c.Env = command.Dir, append([]string{}, command.Environ...) // nil would be that of the process
@@ -170,7 +180,13 @@ func lookPath(environ []string, name string) (string, error) {
 
 // runGo runs the go command in dir with variables in addition to those of the environment.
 func (a *app) runGo(ctx context.Context, dir string, variables []string, out, errOut io.Writer, args ...string) error {
-	err := a.Run(ctx, Command{Dir: dir, Environ: slices.Concat(a.Environ, variables), Out: out, Err: errOut, Name: "go", Args: args})
+	temp, err := tempdir.NewGo(codegen.GoSetting(a.Environ, "GOTMPDIR"))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = temp.Remove() }() // a later command removes what is left
+	environ := append(slices.Concat(a.Environ, variables), temp.Variable())
+	err = a.Run(ctx, Command{Dir: dir, Environ: environ, Out: out, Err: errOut, Name: "go", Args: args, Tied: true})
 	if errors.Is(err, fs.ErrNotExist) {
 		return codegen.ErrGoMissing
 	}

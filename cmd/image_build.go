@@ -12,13 +12,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/afero"
 	"github.com/spf13/cobra"
 
 	"github.com/operon-sdk/operon/pkg/codegen"
 	"github.com/operon-sdk/operon/pkg/image"
 	"github.com/operon-sdk/operon/pkg/local"
 	"github.com/operon-sdk/operon/pkg/project"
+	"github.com/operon-sdk/operon/pkg/tempdir"
 )
 
 // imageBuildOptions are the flags of image build.
@@ -125,11 +125,11 @@ func (a *app) runImageBuild(ctx context.Context, o *imageBuildOptions) error {
 	if err := a.ready(ctx, dir, &o.targetOptions); err != nil {
 		return interrupted(ctx, err)
 	}
-	temp, err := afero.TempDir(a.FS, a.Getenv("TMPDIR"), "operon-image-")
+	temp, err := tempdir.New(a.Getenv("TMPDIR"), "image")
 	if err != nil {
-		return fmt.Errorf("making a folder for the manager: %w", reason(err))
+		return err
 	}
-	defer func() { _ = a.FS.RemoveAll(temp) }()
+	defer func() { _ = temp.Remove() }() // a later command removes what is left
 	recipe := image.Recipe{
 		Base: o.base, User: fmt.Sprintf("%d:%d", image.NonRoot, image.NonRoot), Entrypoint: []string{"/manager"}, Dir: "/",
 		Labels: labels, Created: at, Author: "operon image build",
@@ -143,7 +143,7 @@ func (a *app) runImageBuild(ctx context.Context, o *imageBuildOptions) error {
 		recipe.Base, floor = image.Scratch, []*image.Layer{layer}
 	}
 	for i, platform := range o.platforms {
-		binary := filepath.Join(temp, fmt.Sprintf("manager-%d", i))
+		binary := filepath.Join(temp.Path, fmt.Sprintf("manager-%d", i))
 		if err := a.compile(ctx, root, main, platform, binary); err != nil {
 			return interrupted(ctx, err)
 		}

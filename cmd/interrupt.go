@@ -7,9 +7,19 @@ import (
 	"syscall"
 )
 
-// untilInterrupted is ctx until a person or the system asks the program to end.
+// EndSignals returns the signals that ask the program to end: an interrupt, SIGTERM, and the SIGHUP of a closed terminal
+// unless it is ignored, as nohup does.
+func EndSignals() []os.Signal {
+	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) {
+		signals = append(signals, syscall.SIGHUP)
+	}
+	return signals
+}
+
+// untilInterrupted returns a context that is canceled with ctx or when the program is asked to end.
 func untilInterrupted(ctx context.Context) (context.Context, context.CancelFunc) {
-	return signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	return signal.NotifyContext(ctx, EndSignals()...)
 }
 
 // hurry is closed when the program is asked once more, while it is ending.

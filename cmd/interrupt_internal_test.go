@@ -6,6 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"os/signal"
+	"slices"
+	"syscall"
 	"testing"
 
 	"github.com/operon-sdk/operon/pkg/kube"
@@ -21,6 +25,24 @@ func TestRewrittenErrorsUnwrap(t *testing.T) {
 	}
 	if got, want := err.Error(), "reading the kubeconfig: ~/.kube/config: permission denied"; got != want {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// TestEndSignals checks that a closed terminal ends the program unless it was started with nohup. It is not parallel
+// because signals are those of the process.
+func TestEndSignals(t *testing.T) {
+	if signal.Ignored(syscall.SIGHUP) {
+		t.Skip("the test itself runs with SIGHUP ignored, as with nohup")
+	}
+	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
+		if !slices.Contains(EndSignals(), s) {
+			t.Errorf("%v does not end the program", s)
+		}
+	}
+	signal.Ignore(syscall.SIGHUP)
+	defer signal.Reset(syscall.SIGHUP)
+	if slices.Contains(EndSignals(), os.Signal(syscall.SIGHUP)) {
+		t.Error("SIGHUP ends a program that ignores it")
 	}
 }
 

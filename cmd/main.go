@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/operon-sdk/operon/pkg/scorecard"
+	"github.com/operon-sdk/operon/pkg/tempdir"
 )
 
 // The exit codes of every command.
@@ -25,6 +26,7 @@ func Main(ctx context.Context, env *Env, args []string) int {
 	arguments := args[min(1, len(args)):]
 	a := &app{Env: env, program: programName(args), called: calledName(args), args: arguments}
 	a.line = strings.Join(append([]string{a.program}, arguments...), " ")
+	tempdir.Sweep(a.Getenv("TMPDIR"))
 	root := newRoot(a)
 	if len(args) > 0 && path.Base(filepath.ToSlash(args[0])) == scorecard.Program {
 		arguments = append([]string{scorecard.Program}, arguments...) // the name that tests call their program by

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -17,6 +19,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/local"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/tempdir"
 )
 
 // runLocalOptions are the flags of run local.
@@ -109,7 +112,8 @@ func (a *app) runLocal(c *cobra.Command, o *runLocalOptions) error {
 		}
 		return &usageError{err: err}
 	}
-	ctx, stop := untilInterrupted(c.Context())
+	// The reader of the output may end first, as tee does when a terminal is closed.
+	ctx, stop := signal.NotifyContext(c.Context(), append(EndSignals(), syscall.SIGPIPE)...)
 	defer stop()
 	watch, err := a.watch(o.root)
 	if err != nil {
@@ -157,7 +161,7 @@ type localRun struct {
 	// cluster is nil until an embedded control plane runs.
 	cluster    *kube.Client
 	kubeconfig string
-	workspace  *controlplane.Workspace
+	workspace  *tempdir.Dir
 	plane      *controlplane.ControlPlane // nil on a kubeconfig's cluster
 	session    *local.Session
 	// running tells that the manager has been started.
@@ -167,7 +171,7 @@ type localRun struct {
 // run runs the manager until ctx ends; what it started is for close to end.
 func (r *localRun) run(ctx context.Context) error {
 	var err error
-	if r.workspace, err = controlplane.NewWorkspace(r.Getenv("TMPDIR")); err != nil {
+	if r.workspace, err = tempdir.New(r.Getenv("TMPDIR"), "run"); err != nil {
 		return err
 	}
 	kept := r.openMemory(r.o.root)

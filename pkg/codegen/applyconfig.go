@@ -63,18 +63,19 @@ func (g *generation) applyConfigurations(ctx context.Context, u *unit) (loaded [
 	if g.env.find("go") == "" {
 		return nil, ErrGoMissing
 	}
-	dir, err := os.MkdirTemp("", "operon-apply-*")
+	temp, err := g.env.tempDir()
 	if err != nil {
 		return nil, fmt.Errorf("generating apply configurations: %w", err)
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = temp.Remove() }() // a later command removes what is left
+	dir := filepath.Join(temp.Path, "module")
 	if err := g.copyPackages(dir, u); err != nil {
 		return nil, fmt.Errorf("generating apply configurations: %w", err)
 	}
 	one := u.roots[0]
 	config := &packages.Config{
 		Context: ctx, Dir: dir, BuildFlags: []string{g.env.tagsFlag()},
-		Env: append(slices.Clone(g.env.vars), "GOWORK=off", "GOFLAGS="+strings.TrimSpace(g.env.setting("GOFLAGS")+" -mod=mod")),
+		Env: append(slices.Clone(g.env.vars), temp.Variable(), "GOWORK=off", "GOFLAGS="+strings.TrimSpace(g.env.setting("GOFLAGS")+" -mod=mod")),
 	}
 	loaded, err = loader.LoadRootsWithConfig(config, one.path)
 	if err != nil {

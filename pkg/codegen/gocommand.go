@@ -9,6 +9,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+
+	"github.com/operon-sdk/operon/pkg/tempdir"
 )
 
 // environment is what the go command sees of the system.
@@ -94,6 +96,14 @@ func (e *environment) setting(name string) string {
 		}
 	}
 	return ""
+}
+
+// tempDir creates a directory for a run of the go command.
+func (e *environment) tempDir() (*tempdir.Dir, error) { return tempdir.NewGo(e.setting("GOTMPDIR")) }
+
+// GoSetting returns the value of a setting of the go command in an environment, or of the file that go env -w writes.
+func GoSetting(environ []string, name string) string {
+	return newEnvironment(environ, false).setting(name)
 }
 
 // tagsFlag returns the flag of the go command for the build tags.

@@ -16,6 +16,8 @@ import (
 
 	"golang.org/x/tools/go/packages"
 	"sigs.k8s.io/controller-tools/pkg/loader"
+
+	"github.com/operon-sdk/operon/pkg/tempdir"
 )
 
 // load asks the go command for packages and all that they import. It starts go list once for the packages
@@ -24,12 +26,16 @@ func (g *generation) load(ctx context.Context, roots []*parsed) ([]*loader.Packa
 	if g.env.find("go") == "" {
 		return nil, ErrGoMissing
 	}
-	flags, cleanup, err := g.overlayFlags()
+	temp, err := g.env.tempDir()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = temp.Remove() }() // a later command removes what is left
+	flags, err := g.overlayFlags(temp.Path)
 	if err != nil {
 		return nil, overlayError(err)
 	}
-	defer cleanup()
-	loaded, err := loader.LoadRootsWithConfig(g.config(ctx, append(flags, g.env.tagsFlag())), g.patterns(roots)...)
+	loaded, err := loader.LoadRootsWithConfig(g.config(ctx, temp, append(flags, g.env.tagsFlag())), g.patterns(roots)...)
 	if err != nil {
 		return nil, g.loadError(ctx, err)
 	}
@@ -41,11 +47,11 @@ func (g *generation) load(ctx context.Context, roots []*parsed) ([]*loader.Packa
 }
 
 // config returns the configuration for listing packages.
-func (g *generation) config(ctx context.Context, flags []string) *packages.Config {
+func (g *generation) config(ctx context.Context, temp *tempdir.Dir, flags []string) *packages.Config {
 	return &packages.Config{
 		Context:    ctx,
 		Dir:        g.project.root,
-		Env:        g.env.vars,
+		Env:        append(slices.Clone(g.env.vars), temp.Variable()),
 		Fset:       g.syntax.fset,
 		BuildFlags: flags,
 	}
@@ -134,10 +140,10 @@ func overlayError(err error) error {
 // vendorList is the list of vendored modules.
 const vendorList = "vendor/modules.txt"
 
-// overlayFlags hands the overlay to the go command, which reads it from files.
+// overlayFlags hands the overlay to the go command, which reads it from files in dir.
 // The packages library does the same but cannot say that a file is gone. The go command compares go.mod with the list of
 // vendored modules on disk, so that a vendor directory which changes is not used.
-func (g *generation) overlayFlags() (flags []string, cleanup func(), err error) {
+func (g *generation) overlayFlags(dir string) (flags []string, err error) {
 	_, vendored := g.project.overlay[vendorList]
 	if vendored {
 		flags = []string{"-mod=readonly"}
@@ -158,21 +164,15 @@ func (g *generation) overlayFlags() (flags []string, cleanup func(), err error) 
 		replace[name] = ""
 	}
 	if len(replace) == 0 {
-		return flags, func() {}, nil
+		return flags, nil
 	}
-	dir, err := os.MkdirTemp("", "operon-overlay-*")
-	if err != nil {
-		return nil, nil, err
-	}
-	cleanup = func() { _ = os.RemoveAll(dir) }
 	byPath := make(map[string]string, len(replace))
 	for name := range replace {
 		temp := ""
 		if content := g.project.overlay[name]; content != nil {
 			temp = filepath.Join(dir, strconv.Itoa(len(byPath)))
 			if err := os.WriteFile(temp, content, 0o600); err != nil {
-				cleanup()
-				return nil, nil, err
+				return nil, err
 			}
 		}
 		byPath[g.project.abs(name)] = temp
@@ -182,8 +182,7 @@ func (g *generation) overlayFlags() (flags []string, cleanup func(), err error) 
 		err = os.WriteFile(filepath.Join(dir, "overlay.json"), data, 0o600)
 	}
 	if err != nil {
-		cleanup()
-		return nil, nil, err
+		return nil, err
 	}
-	return append(flags, "-overlay="+filepath.Join(dir, "overlay.json")), cleanup, nil
+	return append(flags, "-overlay="+filepath.Join(dir, "overlay.json")), nil
 }

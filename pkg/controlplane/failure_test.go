@@ -24,7 +24,7 @@ func startFails(t *testing.T, assets Assets, o StartOptions) error {
 		_ = cp.Stop()
 		t.Fatal("started, should have failed")
 	}
-	if left, _ := filepath.Glob(filepath.Join(o.TempDir, runPrefix+"*")); len(left) > 0 {
+	if left, _ := os.ReadDir(o.TempDir); len(left) > 0 {
 		t.Errorf("a failed start left %v", left)
 	}
 	return err
@@ -42,7 +42,7 @@ func wantFailure(t *testing.T, err error, program, cause string, line string) {
 	if !strings.Contains(err.Error(), line) {
 		t.Errorf("no %q in: %v", line, err)
 	}
-	if strings.Contains(strings.Join(f.Lines, "\n"), runPrefix) {
+	if strings.Contains(strings.Join(f.Lines, "\n"), "/"+runPrefix+"-") {
 		t.Errorf("a folder that is gone in: %v", err)
 	}
 	if len(f.Lines) > tailLines {

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/operon-sdk/operon/pkg/tempdir"
 )
 
 var errEnded = errors.New("it ended by itself")
@@ -42,6 +44,9 @@ type StartOptions struct {
 	ports func(n int) ([]int, error)
 }
 
+// runPrefix starts the names of the directories of control planes.
+const runPrefix = "controlplane"
+
 // ControlPlane is a running etcd and kube-apiserver.
 type ControlPlane struct {
 	// URL is the API server's, like https://127.0.0.1:40123.
@@ -53,7 +58,7 @@ type ControlPlane struct {
 	// Assets are the programs that run.
 	Assets Assets
 
-	dir        *runDir
+	dir        *tempdir.Dir
 	kubeconfig []byte
 	etcd, api  *process
 	// extra are the servers of StartWorkloads, and stopNode ends its node.
@@ -107,7 +112,7 @@ func Start(ctx context.Context, assets Assets, o StartOptions) (*ControlPlane, e
 }
 
 func startOnce(ctx context.Context, assets Assets, o StartOptions) (cp *ControlPlane, err error) {
-	dir, err := newRunDir(o.TempDir)
+	dir, err := tempdir.New(o.TempDir, runPrefix)
 	if err != nil {
 		return nil, withCause(err)
 	}
@@ -122,7 +127,7 @@ func startOnce(ctx context.Context, assets Assets, o StartOptions) (cp *ControlP
 	if o.Address != nil {
 		host = o.Address.String()
 	}
-	keys, err := writeCredentials(dir.path, o.Address)
+	keys, err := writeCredentials(dir.Path, o.Address)
 	if err != nil {
 		return cp, withCause(err)
 	}
@@ -142,13 +147,13 @@ func startOnce(ctx context.Context, assets Assets, o StartOptions) (cp *ControlP
 
 	environ := serverEnviron(o.Environ)
 	cp.etcd, err = startProcess(Etcd, assets.Path(Etcd),
-		append(etcdArgs(dir.path, etcdURL), o.EtcdArgs...), environ, dir.path, o.Log)
+		append(etcdArgs(dir.Path, etcdURL), o.EtcdArgs...), environ, dir.Path, o.Log)
 	if err != nil {
 		return cp, err
 	}
 	cp.waitListening(ctx, ports[0])
 	cp.api, err = startProcess(KubeAPIServer, assets.Path(KubeAPIServer),
-		append(apiServerArgs(dir.path, etcdURL, ports[1], o), o.APIServerArgs...), environ, dir.path, o.Log)
+		append(apiServerArgs(dir.Path, etcdURL, ports[1], o), o.APIServerArgs...), environ, dir.Path, o.Log)
 	if err != nil {
 		return cp, err
 	}
@@ -200,10 +205,10 @@ func withCause(err error) error {
 func (cp *ControlPlane) Kubeconfig() []byte { return append([]byte{}, cp.kubeconfig...) }
 
 // KubeconfigPath is a file with Kubeconfig that only this user can read. It is gone after Stop.
-func (cp *ControlPlane) KubeconfigPath() string { return filepath.Join(cp.dir.path, kubeconfigFile) }
+func (cp *ControlPlane) KubeconfigPath() string { return filepath.Join(cp.dir.Path, kubeconfigFile) }
 
 // CAPath is a file with CAData: the authority that signs the clients' certificates, too. It is gone after Stop.
-func (cp *ControlPlane) CAPath() string { return filepath.Join(cp.dir.path, caFile) }
+func (cp *ControlPlane) CAPath() string { return filepath.Join(cp.dir.Path, caFile) }
 
 // Env is what to add to the environment of a program that is to use this control plane, or to start
 // others like it.
@@ -245,7 +250,7 @@ func (cp *ControlPlane) Stop() error {
 		}
 		cp.api.kill()
 		cp.etcd.kill()
-		cp.stopErr = cp.dir.remove()
+		cp.stopErr = cp.dir.Remove()
 	})
 	return cp.stopErr
 }

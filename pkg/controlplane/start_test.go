@@ -15,6 +15,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/operon-sdk/operon/pkg/tempdir"
 )
 
 // request sends a request as the control plane's user and returns the status and the answer.
@@ -193,10 +195,10 @@ func TestDiesWithParent(t *testing.T) {
 	if !gone() {
 		t.Errorf("processes outlive their parent: etcd %v, kube-apiserver %v", alive(pids[0]), alive(pids[1]))
 	}
-	if left, _ := filepath.Glob(filepath.Join(parent, runPrefix+"*")); len(left) != 1 {
+	if left, _ := filepath.Glob(filepath.Join(parent, "*", runPrefix+"-*")); len(left) != 1 {
 		t.Errorf("expected the folder of the killed process, got %v", left)
 	}
-	sweepRunDirs(parent)
+	tempdir.Sweep(parent)
 	if left, _ := os.ReadDir(parent); len(left) > 0 {
 		t.Errorf("the data of the killed process stays: %v", left)
 	}
@@ -214,7 +216,7 @@ func TestForeignServersDieWithParent(t *testing.T) {
 		t.Fatal(err)
 	}
 	pids := func() (pids []int) {
-		files, _ := filepath.Glob(filepath.Join(parent, runPrefix+"*", "*.pid"))
+		files, _ := filepath.Glob(filepath.Join(parent, "*", runPrefix+"-*", "*.pid"))
 		for _, file := range files {
 			var pid int
 			if data, err := os.ReadFile(file); err == nil {

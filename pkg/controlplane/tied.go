@@ -7,36 +7,8 @@ import (
 	"io"
 	"net"
 	"os"
-	"path/filepath"
 	"time"
 )
-
-// Workspace is a folder for the files of one run. It is gone after Remove; if this process dies
-// first, the next run on this machine removes it.
-type Workspace struct {
-	// Path is the folder.
-	Path string
-	dir  *runDir
-}
-
-// NewWorkspace makes a folder in parent, which is the system's folder for temporary files if empty.
-func NewWorkspace(parent string) (*Workspace, error) {
-	if parent == "" {
-		parent = os.TempDir()
-	}
-	parent, err := filepath.Abs(parent)
-	if err != nil {
-		return nil, err
-	}
-	dir, err := newRunDir(parent)
-	if err != nil {
-		return nil, withCause(err)
-	}
-	return &Workspace{Path: dir.path, dir: dir}, nil
-}
-
-// Remove removes the folder and all in it.
-func (w *Workspace) Remove() error { return w.dir.remove() }
 
 // Program is a program that runs until it is stopped, and not longer than this process.
 type Program struct{ p *process }

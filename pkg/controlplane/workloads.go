@@ -45,7 +45,7 @@ func (cp *ControlPlane) StartControllers(o StartOptions) error {
 	if missing := missingParts(cp.Assets.Dir, WorkloadParts()); len(missing) > 0 {
 		return fmt.Errorf("starting controllers and scheduler: the assets have no %s", strings.Join(missing, ", "))
 	}
-	in := func(name string) string { return filepath.Join(cp.dir.path, name) }
+	in := func(name string) string { return filepath.Join(cp.dir.Path, name) }
 	for _, server := range []struct {
 		name string
 		args []string
@@ -76,7 +76,7 @@ func (cp *ControlPlane) StartControllers(o StartOptions) error {
 // StartServer adds another program of the assets to a running control plane, as Kubelet or KubeProxy. Done
 // tells when it ends by itself, and Stop ends it. Of o, Log and Environ count. Calls must not overlap.
 func (cp *ControlPlane) StartServer(name string, args []string, o StartOptions) error {
-	p, err := startProcess(name, cp.Assets.Path(name), args, serverEnviron(o.Environ), cp.dir.path, o.Log)
+	p, err := startProcess(name, cp.Assets.Path(name), args, serverEnviron(o.Environ), cp.dir.Path, o.Log)
 	if err != nil {
 		return err
 	}

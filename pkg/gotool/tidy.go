@@ -13,6 +13,7 @@ import (
 	"strconv"
 
 	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/tempdir"
 )
 
 // Tidy runs go mod tidy on a tree, whose changes need not be on disk yet. The error is an *Error if the code keeps go.mod
@@ -103,7 +104,7 @@ func (g Go) Download(ctx context.Context, tree *scaffold.Tree) error {
 // workspace is a temporary directory with the changes of a tree.
 type workspace struct {
 	tree *scaffold.Tree
-	dir  string
+	dir  *tempdir.Dir
 	// mod holds go.mod and go.sum, those that the tree has.
 	mod map[string][]byte
 }
@@ -118,7 +119,7 @@ func newWorkspace(tree *scaffold.Tree) (*workspace, error) {
 		w.mod[name] = text
 	}
 	var err error
-	if w.dir, err = os.MkdirTemp("", "operon-go-*"); err != nil {
+	if w.dir, err = tempdir.New("", "go-mod"); err != nil {
 		return nil, fmt.Errorf("writing the changes for the go command: %w", err)
 	}
 	if err := w.writeOverlay(); err != nil {
@@ -128,9 +129,9 @@ func newWorkspace(tree *scaffold.Tree) (*workspace, error) {
 	return w, nil
 }
 
-func (w *workspace) remove() { _ = os.RemoveAll(w.dir) } // the system removes what is left of temporary files
+func (w *workspace) remove() { _ = w.dir.Remove() } // a later command removes what is left
 
-func (w *workspace) file(name string) string { return filepath.Join(w.dir, name) }
+func (w *workspace) file(name string) string { return filepath.Join(w.dir.Path, name) }
 
 // overlay is the flag with which the go command sees the tree.
 func (w *workspace) overlay() string { return "-overlay=" + w.file("overlay.json") }

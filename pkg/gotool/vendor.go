@@ -29,7 +29,7 @@ func (g Go) Vendor(ctx context.Context, tree *scaffold.Tree) error {
 	for _, name := range left {
 		old[name] = true
 	}
-	vendored := os.DirFS(w.dir)
+	vendored := os.DirFS(w.dir.Path)
 	err = fs.WalkDir(vendored, "vendor", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err

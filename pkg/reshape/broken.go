@@ -15,6 +15,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/codegen"
 	"github.com/operon-sdk/operon/pkg/gotool"
 	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/tempdir"
 )
 
 // Code is the Go code of a project at one time.
@@ -36,21 +37,21 @@ func Check(ctx context.Context, tree *scaffold.Tree, g gotool.Go) (codegen.Findi
 	if err != nil {
 		return nil, err
 	}
-	dir, err := os.MkdirTemp("", "operon-go-mod-*")
+	dir, err := tempdir.New("", "go-mod")
 	if err != nil {
 		return nil, fmt.Errorf("writing go.mod for the go command: %w", err)
 	}
-	defer func() { _ = os.RemoveAll(dir) }() // a folder of the system's temporary files
+	defer func() { _ = dir.Remove() }() // a later command removes what is left
 	for _, name := range []string{"go.mod", "go.sum"} {
 		text, err := tree.ReadFile(name)
 		if err == nil {
-			err = os.WriteFile(filepath.Join(dir, name), text, 0o600)
+			err = os.WriteFile(filepath.Join(dir.Path, name), text, 0o600)
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("writing %s for the go command: %w", name, err)
 		}
 	}
-	libs, err := listLibraries(ctx, tree, g, []string{"-mod=mod", "-modfile=" + filepath.Join(dir, "go.mod")}, m)
+	libs, err := listLibraries(ctx, tree, g, []string{"-mod=mod", "-modfile=" + filepath.Join(dir.Path, "go.mod")}, m)
 	if err != nil {
 		return nil, err
 	}

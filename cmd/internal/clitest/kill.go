@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/signal"
 	"strconv"
-	"syscall"
 
 	"github.com/spf13/afero"
 
@@ -43,7 +42,7 @@ func killedProgram(at string) int {
 		env.CacheDir = dir
 	}
 	env.FS = &killingFs{Fs: env.FS, left: n}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), cmd.EndSignals()...)
 	defer stop()
 	return cmd.Main(ctx, env, append([]string{"operon"}, os.Args[1:]...))
 }

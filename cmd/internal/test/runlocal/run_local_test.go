@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -104,6 +105,24 @@ func TestRunLocal(t *testing.T) {
 		}
 		<-p.Done
 		clitest.CheckNoProcesses(t, p.TempDir, 20*time.Second)
+		if left, err := filepath.Glob(filepath.Join(p.TempDir, "operon-*")); err != nil || len(left) == 0 {
+			t.Fatalf("a killed run leaves its directories: %v (%v)", left, err)
+		}
+		clitest.StartProcess(t, dir, []string{"TMPDIR=" + p.TempDir}, "version").MustEnd(0)
+	})
+
+	t.Run("hung up", func(t *testing.T) {
+		if signal.Ignored(syscall.SIGHUP) {
+			t.Skip("the test itself runs with SIGHUP ignored, as with nohup")
+		}
+		for _, s := range []os.Signal{syscall.SIGHUP, syscall.SIGPIPE} {
+			p := clitest.StartProcess(t, dir, nil, "run", "local", "--control-plane", "embedded")
+			p.WaitFor("press Ctrl-C", 1)
+			if err := p.Cmd.Process.Signal(s); err != nil {
+				t.Fatal(err)
+			}
+			p.MustEnd(0)
+		}
 	})
 
 	t.Run("crash at start", func(t *testing.T) {
