@@ -117,8 +117,11 @@ func (a *app) watchGenerated(ctx context.Context, root string, what codegen.Gene
 		}
 		a.progressf("waiting for changes; press Ctrl-C to stop")
 		changed, err := watch.Next(ctx)
-		if err != nil {
+		if ctx.Err() != nil {
 			return nil // interrupted, which is how it ends
+		}
+		if err != nil {
+			return err
 		}
 		a.progressf("changed: %s", strings.Join(changed, ", "))
 	}
@@ -130,7 +133,7 @@ func (a *app) watch(root string) (*local.Watch, error) {
 	if err != nil {
 		return nil, err
 	}
-	return local.NewWatch(root, codegen.Manifests(found.Calls)), nil
+	return local.NewWatch(root, codegen.Manifests(found.Calls))
 }
 
 // generate brings the generated files of a tree up to date. It downloads the modules that are missing for that.

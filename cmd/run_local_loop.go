@@ -47,7 +47,7 @@ func (r *localRun) survives(ctx context.Context, err error) bool {
 
 // follow waits for the end, and restarts the manager at every change with --watch.
 func (r *localRun) follow(ctx context.Context) error {
-	changes := make(chan []string)
+	changes, lost := make(chan []string), make(chan error, 1)
 	if r.o.watch {
 		var wg sync.WaitGroup
 		watching, stop := context.WithCancel(ctx)
@@ -57,6 +57,7 @@ func (r *localRun) follow(ctx context.Context) error {
 			for {
 				changed, err := r.watch.Next(watching)
 				if err != nil {
+					lost <- err
 					return
 				}
 				select {
@@ -84,6 +85,11 @@ func (r *localRun) follow(ctx context.Context) error {
 			if err := r.session.Crash(); !r.survives(ctx, err) {
 				return err
 			}
+		case err := <-lost:
+			if ctx.Err() != nil {
+				return nil
+			}
+			return err
 		case changed := <-changes:
 			r.progressf("changed: %s", strings.Join(changed, ", "))
 			if err := r.restart(ctx); err != nil && !r.survives(ctx, err) {

@@ -181,7 +181,10 @@ func TestWatch(t *testing.T) {
 	write(t, dir, "cmd/main.go", "package main")
 	write(t, dir, "cmd/old.go", "package main")
 	write(t, dir, "go.mod", "module m")
-	w := NewWatch(dir, func(name string) bool { return name == "config/rbac/role.yaml" })
+	w, err := NewWatch(dir, func(name string) bool { return name == "config/rbac/role.yaml" })
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, name := range []string{"cmd/main_test.go", "api/zz_generated.deepcopy.go", "config/rbac/role.yaml", ".git/a.go", "bin/a.go", "README.md", "config/.a.yaml.swp"} {
 		write(t, dir, name, "text")
 	}

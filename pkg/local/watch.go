@@ -3,6 +3,8 @@ package local
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path"
@@ -20,6 +22,7 @@ const pollInterval = 150 * time.Millisecond
 // lies in config. What Operon generates itself is left out, and so are tests.
 type Watch struct {
 	root      string
+	dir       fs.FileInfo
 	generated func(name string) bool
 	files     map[string]fingerprint
 }
@@ -31,13 +34,18 @@ type fingerprint struct {
 }
 
 // NewWatch records the files at root as they are now. Those that generated reports to be generated are left out.
-func NewWatch(root string, generated func(name string) bool) *Watch {
-	w := &Watch{root: root, generated: generated}
+func NewWatch(root string, generated func(name string) bool) (*Watch, error) {
+	dir, err := os.Stat(root)
+	if err != nil {
+		return nil, err
+	}
+	w := &Watch{root: root, dir: dir, generated: generated}
 	w.look()
-	return w
+	return w, nil
 }
 
-// Next waits for a change and returns the files that changed, relative to the root, in order.
+// Next waits for a change and returns the files that changed, relative to the root, in order. It fails when the project
+// directory was removed or replaced.
 func (w *Watch) Next(ctx context.Context) ([]string, error) {
 	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()
@@ -48,6 +56,9 @@ func (w *Watch) Next(ctx context.Context) ([]string, error) {
 			return nil, ctx.Err()
 		case <-ticker.C:
 		}
+		if err := w.checkRoot(); err != nil {
+			return nil, err
+		}
 		more := w.look()
 		changed = append(changed, more...)
 		if len(more) == 0 && len(changed) > 0 {
@@ -55,6 +66,19 @@ func (w *Watch) Next(ctx context.Context) ([]string, error) {
 			return slices.Compact(changed), nil
 		}
 	}
+}
+
+// checkRoot returns an error unless the project directory is still the one that is watched.
+func (w *Watch) checkRoot() error {
+	switch dir, err := os.Stat(w.root); {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("the project directory %s was removed", w.root)
+	case err != nil:
+		return fmt.Errorf("the project directory cannot be watched: %w", err)
+	case !os.SameFile(w.dir, dir):
+		return fmt.Errorf("the project directory %s was replaced by another one; run the command again to watch that", w.root)
+	}
+	return nil
 }
 
 // look reads what may have changed since the last look.

@@ -3,7 +3,11 @@
 package runlocal
 
 import (
+	"errors"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -109,6 +113,45 @@ func TestGenerateWatchKilled(t *testing.T) {
 	p.Interrupt()
 	p.MustEnd(0)
 	clitest.CompareTrees(t, want, dir)
+}
+
+// TestWatchLosesProject checks that --watch ends when the project directory is removed or replaced.
+func TestWatchLosesProject(t *testing.T) {
+	t.Parallel()
+	dir := clitest.CopyGolden(t, "memcached-operator")
+	clitest.SetFreeWebhookPort(t, dir)
+	other := clitest.CopyTree(t, dir)
+	moved := filepath.Join(filepath.Dir(dir), "moved")
+	for _, c := range []struct {
+		args    []string
+		started string
+		do      func() error
+		want    string
+	}{
+		{[]string{"generate", "--watch"}, "waiting for changes", func() error { return errors.Join(os.Rename(dir, moved), os.Rename(other, dir)) },
+			"error: the project directory " + dir + " was replaced by another one; run the command again to watch that\n"},
+		{[]string{"run", "local", "--control-plane", "embedded", "--watch"}, "press Ctrl-C", func() error { return os.Rename(dir, other) },
+			"error: the project directory " + dir + " was removed\n"},
+		{[]string{"generate", "--watch"}, "waiting for changes", func() error { return os.RemoveAll(dir) },
+			"error: the project directory " + dir + " was removed\n"},
+	} {
+		t.Run(strings.Join(c.args, " "), func(t *testing.T) {
+			if _, err := os.Stat(dir); err != nil {
+				if err := os.Rename(moved, dir); err != nil {
+					t.Fatal(err)
+				}
+			}
+			p := clitest.StartProcess(t, dir, nil, c.args...)
+			p.WaitFor(c.started, 1)
+			if err := c.do(); err != nil {
+				t.Fatal(err)
+			}
+			p.MustEnd(1)
+			if !strings.Contains(p.Output(), c.want) {
+				t.Errorf("it does not print %q", c.want)
+			}
+		})
+	}
 }
 
 // addField gives generation something to do: the CRD and the deepcopy code of the golden operator.
