@@ -184,7 +184,7 @@ func (a *app) compile(ctx context.Context, root, pkg, platform, to string) error
 		return nil
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case errors.Is(err, codegen.ErrGoMissing):
+	case errors.Is(err, codegen.ErrGoMissing), is[*codegen.EnvironmentError](err):
 		return err
 	}
 	text := strings.TrimSpace(said.String())

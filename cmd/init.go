@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/operon-sdk/operon/pkg/codegen"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/scaffold"
 )
@@ -268,7 +269,11 @@ func (a *app) scaffoldInit(tree *scaffold.Tree, data scaffold.Data) error {
 // fetchDeps fills the module cache; it is the one step of init that needs a network.
 func (a *app) fetchDeps(ctx context.Context, root string) error {
 	a.progressf("downloading modules: go mod download")
-	if err := a.runGo(ctx, root, nil, a.Err, a.Err, "mod", "download"); err != nil {
+	err := a.runGo(ctx, root, nil, a.Err, a.Err, "mod", "download")
+	switch {
+	case is[*codegen.EnvironmentError](err):
+		return fmt.Errorf("the project is complete, but its modules could not be downloaded: %w, then run 'go mod download'", err)
+	case err != nil:
 		return fmt.Errorf("the project is complete, but its modules could not be downloaded: %w; run 'go mod download' when the network is back", err)
 	}
 	return nil

@@ -119,7 +119,7 @@ func (a *app) runOldTest(c *cobra.Command, args []string, o oldTest) error {
 		return nil
 	case ctx.Err() != nil:
 		return errInterrupted
-	case errors.Is(err, codegen.ErrGoMissing):
+	case errors.Is(err, codegen.ErrGoMissing), is[*codegen.EnvironmentError](err):
 		return err
 	}
 	return fmt.Errorf("the tests did not pass: go %s: %w", joinWords(words), reason(err))

@@ -122,6 +122,9 @@ func (a *app) runLocal(c *cobra.Command, o *runLocalOptions) error {
 	r := &localRun{app: a, o: o, watch: watch}
 	if !a.dryRun {
 		// What stands in the way of a run is found before anything is written.
+		if err := codegen.CheckGo(a.Environ, o.root); err != nil {
+			return err
+		}
 		if err := r.choose(ctx); err != nil {
 			return err
 		}

@@ -63,6 +63,9 @@ func (g *generation) applyConfigurations(ctx context.Context, u *unit) (loaded [
 	if g.env.find("go") == "" {
 		return nil, ErrGoMissing
 	}
+	if err := g.env.check(g.project.root); err != nil {
+		return nil, err
+	}
 	temp, err := g.env.tempDir()
 	if err != nil {
 		return nil, fmt.Errorf("generating apply configurations: %w", err)

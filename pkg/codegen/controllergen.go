@@ -96,6 +96,9 @@ func (c *controllerGen) run(ctx context.Context, args []string) (usage bool, err
 			return true, errors.New("an argument is empty")
 		}
 	}
+	if err := CheckGo(os.Environ(), c.dir); err != nil {
+		return false, err
+	}
 	run, err := genall.FromOptionsWithConfig(&packages.Config{
 		Context:    ctx,
 		Dir:        c.dir,

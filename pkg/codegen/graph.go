@@ -179,6 +179,9 @@ func isForeignSource(name string) bool {
 // list lists packages and all that they import with the go command. Unlike load it does not request the files that cgo
 // generates: for these the go command computes the build IDs of all packages, which is more than half of its work.
 func (g *generation) list(ctx context.Context, roots []*parsed) ([]*packages.Package, error) {
+	if err := g.env.check(g.project.root); err != nil {
+		return nil, err
+	}
 	temp, err := g.env.tempDir()
 	if err != nil {
 		return nil, err

@@ -83,16 +83,10 @@ func (g *generation) workspace() [][]byte {
 	sums := g.project.overlay["go.work.sum"]
 	dir := g.project.root
 	if !ok || name != "" {
-		for name == "" {
-			if _, err := os.Stat(filepath.Join(dir, "go.work")); err == nil {
-				name = filepath.Join(dir, "go.work")
-				break
-			}
-			parent := filepath.Dir(dir)
-			if parent == dir {
+		if name == "" {
+			if name = findWorkspace(dir); name == "" {
 				return nil
 			}
-			dir = parent
 		}
 		dir = filepath.Dir(name)
 		work, _ = os.ReadFile(name)

@@ -26,6 +26,9 @@ func (g *generation) load(ctx context.Context, roots []*parsed) ([]*loader.Packa
 	if g.env.find("go") == "" {
 		return nil, ErrGoMissing
 	}
+	if err := g.env.check(g.project.root); err != nil {
+		return nil, err
+	}
 	temp, err := g.env.tempDir()
 	if err != nil {
 		return nil, err

@@ -72,11 +72,11 @@ func (w *Watch) Next(ctx context.Context) ([]string, error) {
 func (w *Watch) checkRoot() error {
 	switch dir, err := os.Stat(w.root); {
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("the project directory %s was removed", w.root)
+		return errors.New("the project directory was removed")
 	case err != nil:
 		return fmt.Errorf("the project directory cannot be watched: %w", err)
 	case !os.SameFile(w.dir, dir):
-		return fmt.Errorf("the project directory %s was replaced by another one; run the command again to watch that", w.root)
+		return errors.New("the project directory was replaced by another one; run the command again to watch that")
 	}
 	return nil
 }
