@@ -50,6 +50,9 @@ func (a *app) openBundle(ctx context.Context, dir, arg string, registries image.
 	if errors.Is(err, fs.ErrNotExist) && info == nil && !strings.ContainsAny(arg, ":@") {
 		return nil, &usageError{err: fmt.Errorf("path does not exist; '%s generate bundle' writes a bundle, and an image is named as registry/name:tag", a.program)}
 	}
+	if err != nil && info != nil && info.Mode().IsRegular() {
+		err = fmt.Errorf("%s: must be the directory of a bundle or the archive of an image: %w", filepath.ToSlash(arg), err)
+	}
 	if err != nil {
 		return nil, err
 	}

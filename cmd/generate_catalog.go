@@ -217,7 +217,11 @@ func (o *catalogOptions) placeCatalog(root, dir string) error {
 
 // addToCatalog reads the catalog and the bundles, and lays the changed files over the tree.
 func (a *app) addToCatalog(ctx context.Context, tree *scaffold.Tree, dir string, o *catalogOptions) (notes []string, err error) {
-	there, problems := catalog.Load(a.folder(filepath.Join(tree.Root(), filepath.FromSlash(o.outputDir))), o.outputDir)
+	abs := filepath.Join(tree.Root(), filepath.FromSlash(o.outputDir))
+	if info, err := a.FS.Stat(abs); err == nil && !info.IsDir() {
+		return nil, &scaffold.BlockedError{At: o.outputDir, Problem: "is a file, but must be a directory"}
+	}
+	there, problems := catalog.Load(a.folder(abs), o.outputDir)
 	switch {
 	case o.fromImage == "":
 	case there.Empty() && len(problems) == 0:

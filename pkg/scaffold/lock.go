@@ -172,7 +172,11 @@ func (l *ProjectLock) prepare() error {
 			return explain("looking at", name, err)
 		}
 		if name == operonDir && !info.IsDir() || name == lockFile && !info.Mode().IsRegular() {
-			return fmt.Errorf("%s is in the way of the project's lock (%s); move it away", name, info.Mode().Type())
+			want := "directory"
+			if name == lockFile {
+				want = "regular file"
+			}
+			return &BlockedError{At: name, Problem: "is in the way of the project's lock, which needs a " + want}
 		}
 	}
 	f, err := l.d.fs.OpenFile(l.d.abs(lockFile), os.O_CREATE|os.O_RDWR, fileMode)

@@ -10,6 +10,7 @@ import (
 	"sort"
 	"strings"
 	"sync"
+	"syscall"
 
 	"github.com/spf13/afero"
 )
@@ -73,7 +74,7 @@ func (t *Tree) ReadFile(name string) ([]byte, error) {
 	}
 	data, err := t.readDisk(name)
 	if err != nil {
-		return nil, &fs.PathError{Op: "open", Path: name, Err: cause(err)}
+		return nil, &fs.PathError{Op: "open", Path: name, Err: t.cause(name, err)}
 	}
 	return data, nil
 }
@@ -193,7 +194,7 @@ func (t *Tree) Changes() ([]Change, error) {
 		case errors.Is(err, fs.ErrNotExist):
 			old = nil
 		case err != nil:
-			return nil, explain("reading", name, err)
+			return nil, explain("reading", name, t.cause(name, err))
 		case old == nil:
 			old = []byte{}
 		}
@@ -224,7 +225,7 @@ func (t *Tree) Walk(dir string, skip func(name string) bool) ([]string, error) {
 			if errors.Is(err, fs.ErrNotExist) {
 				return nil
 			}
-			return &fs.PathError{Op: "list", Path: t.rel(p), Err: cause(err)}
+			return &fs.PathError{Op: "list", Path: t.rel(p), Err: t.cause(t.rel(p), err)}
 		}
 		name := t.rel(p)
 		if name == txnDir || name == lockFile || name == doneFile {
@@ -269,6 +270,16 @@ func skipped(name, dir string, skip func(string) bool) bool {
 		}
 	}
 	return false
+}
+
+// cause returns the cause of an error about a name: the file that is where a directory is needed, if there is one.
+func (t *Tree) cause(name string, err error) error {
+	for dir := path.Dir(name); errors.Is(err, syscall.ENOTDIR) && dir != "."; dir = path.Dir(dir) {
+		if info, err := t.fs.Stat(t.abs(dir)); err == nil && !info.IsDir() {
+			return &BlockedError{At: dir, Problem: "is a file, but must be a directory"}
+		}
+	}
+	return cause(err)
 }
 
 // cause strips the absolute path that the file system put around an error.
