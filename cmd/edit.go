@@ -235,7 +235,7 @@ func (a *app) newHeader(header string, o editOptions) (string, error) {
 		}
 	}
 	if o.given["owner"] {
-		year := a.year()
+		var year string
 		if strings.Contains(header, " YEAR") {
 			year = "YEAR"
 		}

@@ -216,7 +216,7 @@ func (a *app) gopath() string {
 // header is the comment that starts Go files. checkHeader has passed.
 func (a *app) header(o initOptions) (string, error) {
 	if o.licenseFile == "" {
-		return scaffold.LicenseHeader(o.license, copyright(o.owner, a.year()))
+		return scaffold.LicenseHeader(o.license, copyright(o.owner, ""))
 	}
 	return a.readGiven(o.licenseFile)
 }
@@ -227,7 +227,8 @@ func isComment(header string) bool {
 	return err == nil && file.Name.Name == "header" && len(file.Decls) == 1
 }
 
-// year comes from SOURCE_DATE_EPOCH and is left out without it: the same input gives the same bytes.
+// year is the year of SOURCE_DATE_EPOCH, for the headers of projects that ask for the current one with YEAR. It is empty
+// without that variable: the same input gives the same bytes. A header without YEAR does not depend on either.
 func (a *app) year() string {
 	seconds, err := strconv.ParseInt(a.Getenv("SOURCE_DATE_EPOCH"), 10, 64)
 	if err != nil {
