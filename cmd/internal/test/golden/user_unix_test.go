@@ -1,0 +1,110 @@
+//go:build unix
+
+package golden
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/operon-sdk/operon/cmd/internal/clitest"
+)
+
+// nobody is the ID of the user that owns nothing.
+const nobody = 65534
+
+// TestOtherUser checks that another user, with another umask and home directory, gets the same bytes and modes.
+func TestOtherUser(t *testing.T) {
+	t.Parallel()
+	if os.Getuid() != 0 {
+		t.Skip("only root can run commands as another user")
+	}
+	// The directories of t.TempDir and of the test binary are closed to other users.
+	base, err := os.MkdirTemp("", "operon-test-user-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(base); err != nil {
+			t.Error(err)
+		}
+	})
+	program := filepath.Join(base, "operon")
+	data, err := os.ReadFile(os.Args[0])
+	if err == nil {
+		err = os.WriteFile(program, data, 0o755)
+	}
+	if err == nil {
+		err = os.Chmod(base, 0o755)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := scaffoldAs(t, program, filepath.Join(base, "root"), 0, "022")
+	got := scaffoldAs(t, program, filepath.Join(base, "nobody"), nobody, "077")
+	clitest.CompareTrees(t, want, got)
+	modes := modesOf(t, got)
+	for name, mode := range modesOf(t, want) {
+		if other := modes[name]; other != mode {
+			t.Errorf("%s has mode %v, and %v for another user", name, mode, other)
+		}
+	}
+}
+
+// scaffoldAs returns a project that a user has made in dir.
+func scaffoldAs(t *testing.T, program, dir string, uid int, umask string) string {
+	t.Helper()
+	project := filepath.Join(dir, "project")
+	for _, name := range []string{dir, filepath.Join(dir, "home"), filepath.Join(dir, "tmp"), project} {
+		if err := os.Mkdir(name, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chown(name, uid, uid); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, line := range []string{
+		"init --domain example.com --repo example.com/memcached-operator --owner Example",
+		"create api --group cache --version v1alpha1 --kind Memcached --resource --controller",
+		"create webhook --group cache --version v1alpha1 --kind Memcached --defaulting --programmatic-validation",
+		"generate",
+		"bundle",
+		"edit --multigroup --no-verify",
+		"create api --group cache --version v1beta1 --kind Memcached --resource --controller=false",
+	} {
+		c := exec.Command("/bin/sh", append([]string{"-c", `umask "$0" && exec "$@"`, umask, program}, strings.Fields(line)...)...)
+		c.Dir = project
+		c.Env = []string{
+			"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Join(dir, "home"), "TMPDIR=" + filepath.Join(dir, "tmp"),
+			"GOPROXY=off", "GOTOOLCHAIN=local", "SOURCE_DATE_EPOCH=1767225600", clitest.KillVariable + "=0",
+		}
+		c.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(uid)}}
+		if out, err := c.CombinedOutput(); err != nil {
+			t.Fatalf("operon %s: %v\n%s", line, err, out)
+		}
+	}
+	return project
+}
+
+// modesOf returns the modes of the files and directories in dir.
+func modesOf(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	modes := map[string]string{}
+	clitest.WalkTree(t, dir, func(p string, d fs.DirEntry) {
+		info, err := d.Info()
+		if err != nil {
+			t.Fatal(err)
+		}
+		rel, err := filepath.Rel(dir, p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		modes[rel] = fmt.Sprint(info.Mode())
+	})
+	return modes
+}
