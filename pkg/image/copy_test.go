@@ -343,11 +343,12 @@ func TestPushRefused(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			if before := (image.Registries{Settings: c.settings}).CheckPush(t.Context(), c.ref); c.name != "digest" && (before == nil) != (c.want == "") || before != nil && !strings.Contains(before.Error(), c.want) {
+			registries := image.Registries{PlainHTTP: []string{guarded, tokens}, Settings: c.settings}
+			if before := registries.CheckPush(t.Context(), c.ref); c.name != "digest" && (before == nil) != (c.want == "") || before != nil && !strings.Contains(before.Error(), c.want) {
 				t.Errorf("asked before: %v", before)
 			}
 			var done, all int64
-			_, err := image.Registries{Settings: c.settings}.Push(t.Context(), made, c.ref, func(d, a int64) { done, all = d, a })
+			_, err := registries.Push(t.Context(), made, c.ref, func(d, a int64) { done, all = d, a })
 			if c.want == "" {
 				if err != nil || done != all || all == 0 {
 					t.Errorf("%d of %d bytes, %v", done, all, err)

@@ -12,6 +12,8 @@ import (
 
 	"github.com/google/go-containerregistry/pkg/authn"
 	"github.com/google/go-containerregistry/pkg/name"
+
+	"github.com/operon-sdk/operon/pkg/transport"
 )
 
 // ErrUnreachable tells that no registry answered, so that nothing is known of an image.
@@ -21,6 +23,10 @@ var ErrUnreachable = errors.New("the registry cannot be reached")
 type Registries struct {
 	// Transport carries the requests; nil is http.DefaultTransport.
 	Transport http.RoundTripper
+	// Limits bounds the time and the size of requests.
+	Limits transport.Limits
+	// Waiting, if not nil, is called for requests that take long, with the host and what it is to do.
+	Waiting func(host, waiting string)
 	// PlainHTTP are hosts to contact over plain HTTP where they do not serve TLS: requests, credentials
 	// included, are not encrypted then.
 	PlainHTTP []string

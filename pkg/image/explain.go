@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -13,6 +14,8 @@ import (
 
 	"github.com/google/go-containerregistry/pkg/authn"
 	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
+
+	limit "github.com/operon-sdk/operon/pkg/transport"
 )
 
 // keychain remembers whether this machine has credentials for a registry, to explain a refusal.
@@ -60,6 +63,15 @@ func (s source) explain(err error) error {
 	if _, ok := errors.AsType[*keyError](err); ok {
 		return fmt.Errorf("the credentials for %s cannot be read; see the config.json of docker, the auth.json of podman, and their credential helpers", host)
 	}
+	if document, ok := errors.AsType[*DocumentError](err); ok {
+		return fmt.Errorf("%s: %w", host, document)
+	}
+	if large, ok := errors.AsType[*limit.SizeError](err); ok {
+		return fmt.Errorf("%s: %w where a manifest, an index or a token was expected, which no registry sends; see whether that host is a registry", host, large)
+	}
+	if realm, ok := errors.AsType[*plainCredentialsError](err); ok && realm.address != "" {
+		return fmt.Errorf("%s %w", host, realm)
+	}
 	answer, ok := errors.AsType[*transport.Error](err)
 	// A private host is asked without TLS after that has failed, and has no good answer to it.
 	certificate, distrusted := errors.AsType[*tls.CertificateVerificationError](err)
@@ -103,12 +115,22 @@ const httpResponse = "server gave HTTP response to HTTPS client"
 // unreachable names the cause without addresses, and what to do about certificates.
 func unreachable(host string, err error) string {
 	text := withoutQueries(err)
+	if _, plain, ok := strings.Cut(text, httpResponse+"; "); ok {
+		text = plain // how plain HTTP failed, which the server does speak
+	}
 	_, unknown := errors.AsType[x509.UnknownAuthorityError](err)
 	_, other := errors.AsType[x509.HostnameError](err)
-	if unknown || other || strings.Contains(text, "x509:") || strings.Contains(text, httpResponse) {
-		text += "; where that is as it should be, allow it with --insecure-registry " + host
+	_, credentials := errors.AsType[*plainCredentialsError](err)
+	_, missing := errors.AsType[*net.DNSError](err)
+	switch {
+	case unknown || other || credentials || strings.Contains(text, "x509:") || strings.Contains(text, httpResponse):
+		return text + "; where that is as it should be, allow it with --insecure-registry " + host
+	case missing:
+		return text + "; correct the host, or see whether this machine has a network"
+	case strings.Contains(text, "stopped after 10 redirects"):
+		return text + "; see whether that host is a registry"
 	}
-	return text
+	return text + "; see whether that host is a registry, works, and can be reached from here, and which proxy is set"
 }
 
 // A redactedError is an error with a text that holds no secrets.

@@ -52,6 +52,15 @@ func readBlob(from files, digest v1.Hash) ([]byte, error) {
 	return readDocument("the blob "+short(digest.String()), r)
 }
 
+// readManifest reads a manifest or an index.
+func readManifest(from files, digest v1.Hash) ([]byte, error) {
+	data, err := readBlob(from, digest)
+	if err != nil {
+		return nil, err
+	}
+	return data, checkDocument(data, maxListed)
+}
+
 // openBlob opens what has a digest, and fails at its end where it has another one.
 func openBlob(from files, digest v1.Hash) (io.ReadCloser, error) {
 	if raw, err := hex.DecodeString(digest.Hex); err != nil || digest.Algorithm != "sha256" || len(raw) != sha256.Size {
@@ -91,7 +100,7 @@ type layoutImage struct {
 	desc v1.Descriptor
 }
 
-func (l layoutImage) RawManifest() ([]byte, error)        { return readBlob(l.from, l.desc.Digest) }
+func (l layoutImage) RawManifest() ([]byte, error)        { return readManifest(l.from, l.desc.Digest) }
 func (l layoutImage) MediaType() (types.MediaType, error) { return l.desc.MediaType, nil }
 
 func (l layoutImage) RawConfigFile() ([]byte, error) {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -21,6 +22,9 @@ func layoutIndexOf(from files) (*v1.IndexManifest, error) {
 		return nil, fmt.Errorf("is no OCI layout: its index.json: %w", err)
 	}
 	data, err := readDocument("index.json", r)
+	if err == nil {
+		err = checkDocument(data, math.MaxInt)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +70,7 @@ func openLayout(from files, tag string) (*found, error) {
 		if depth > maxNesting {
 			return nil, fmt.Errorf("%w: its index lists no image", ErrNoBundle)
 		}
-		data, err := readBlob(from, chosen.Digest)
+		data, err := readManifest(from, chosen.Digest)
 		if err != nil {
 			return nil, err
 		}
@@ -146,7 +150,7 @@ type layoutIndex struct {
 func (l layoutIndex) MediaType() (types.MediaType, error) { return l.desc.MediaType, nil }
 func (l layoutIndex) Digest() (v1.Hash, error)            { return l.desc.Digest, nil }
 func (l layoutIndex) Size() (int64, error)                { return l.desc.Size, nil }
-func (l layoutIndex) RawManifest() ([]byte, error)        { return readBlob(l.from, l.desc.Digest) }
+func (l layoutIndex) RawManifest() ([]byte, error)        { return readManifest(l.from, l.desc.Digest) }
 
 func (l layoutIndex) IndexManifest() (*v1.IndexManifest, error) {
 	data, err := l.RawManifest()

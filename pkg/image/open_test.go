@@ -328,7 +328,7 @@ func TestOpenRefused(t *testing.T) {
 
 	right := keys{&authn.Basic{Username: "me", Password: "s3cret"}}
 	for _, host := range []string{guarded, tokens} {
-		if _, err := image.Open(t.Context(), host+"/op:v1", image.Options{Registries: image.Registries{Keychain: right}}); err != nil {
+		if _, err := image.Open(t.Context(), host+"/op:v1", image.Options{Registries: image.Registries{Keychain: right, PlainHTTP: []string{host}}}); err != nil {
 			t.Errorf("with the password: %v", err)
 		}
 	}
@@ -358,7 +358,7 @@ func TestOpenRefused(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			o := image.Options{Registries: image.Registries{Keychain: c.keys, Transport: dialer}}
+			o := image.Options{Registries: image.Registries{Keychain: c.keys, Transport: dialer, PlainHTTP: []string{guarded, tokens}}}
 			_, err := image.Open(t.Context(), c.ref, o)
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Fatalf("got %v, want %s", err, c.want)

@@ -95,11 +95,7 @@ func (r Registries) CheckPush(ctx context.Context, ref string) error {
 	// The library asks for the credentials of a host, and they may be those of a path in it.
 	auth, err := to.keys.ResolveContext(ctx, to.ref.Context())
 	if err == nil {
-		carrier := to.transport
-		if carrier == nil {
-			carrier = remote.DefaultTransport
-		}
-		err = remote.CheckPushPermission(to.ref, known{auth}, bound{ctx, carrier})
+		err = remote.CheckPushPermission(to.ref, known{auth}, bound{ctx, to.transport})
 	}
 	switch {
 	case ctx.Err() != nil:
@@ -122,5 +118,7 @@ type bound struct {
 }
 
 func (b bound) RoundTrip(r *http.Request) (*http.Response, error) {
-	return b.to.RoundTrip(r.WithContext(b.ctx))
+	ctx, cancel := context.WithCancelCause(r.Context())
+	context.AfterFunc(b.ctx, func() { cancel(context.Cause(b.ctx)) })
+	return b.to.RoundTrip(r.WithContext(ctx))
 }

@@ -72,9 +72,6 @@ func fromImage(image v1.Image, fail func(error) error) (*found, error) {
 	if err != nil {
 		return nil, fail(err)
 	}
-	if m.Config.Size > maxDocument {
-		return nil, fmt.Errorf("its configuration is larger than %s, which no image needs", size(maxDocument))
-	}
 	config, err := image.ConfigFile()
 	if err != nil {
 		return nil, fail(err)

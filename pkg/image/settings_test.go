@@ -86,7 +86,7 @@ func TestCredentials(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			_, err := image.Open(t.Context(), host+"/team/op:v1", image.Options{Registries: image.Registries{Settings: machine(t, c.files, c.variables)}})
+			_, err := image.Open(t.Context(), host+"/team/op:v1", image.Options{Registries: image.Registries{PlainHTTP: []string{host}, Settings: machine(t, c.files, c.variables)}})
 			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 				t.Errorf("got %v, want %q", err, c.want)
 			}
@@ -134,7 +134,7 @@ func TestCredentialHelper(t *testing.T) {
 		`{"credHelpers":{"` + host + `":"vault-of-none"}}`: "there is no program docker-credential-vault-of-none",
 	} {
 		settings := machine(t, map[string]string{docker: config}, map[string]string{"HOME": "/home/me"})
-		_, err := image.Open(t.Context(), host+"/op:v1", image.Options{Registries: image.Registries{Settings: vault(settings)}})
+		_, err := image.Open(t.Context(), host+"/op:v1", image.Options{Registries: image.Registries{PlainHTTP: []string{host}, Settings: vault(settings)}})
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%s: got %v, want %q", config, err, want)
 		}

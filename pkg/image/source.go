@@ -1,16 +1,21 @@
 package image
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 
 	"github.com/google/go-containerregistry/pkg/name"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
+
+	"github.com/operon-sdk/operon/pkg/transport"
 )
 
 // source is a place where an image may be: its registry, or a mirror of it.
@@ -57,11 +62,7 @@ func (r Registries) sources(ref name.Reference) ([]source, error) {
 }
 
 func (s source) options(ctx context.Context) []remote.Option {
-	options := []remote.Option{remote.WithContext(ctx), remote.WithAuthFromKeychain(s.keys)}
-	if s.transport != nil {
-		options = append(options, remote.WithTransport(s.transport))
-	}
-	return options
+	return []remote.Option{remote.WithContext(ctx), remote.WithAuthFromKeychain(s.keys), remote.WithTransport(s.transport)}
 }
 
 // digest asks for the digest of the image.
@@ -71,7 +72,10 @@ func (s source) digest(ctx context.Context) (string, error) {
 	if err == nil {
 		return head.Digest.String(), nil
 	}
-	// Some registries do not answer HEAD.
+	if _, ok := errors.AsType[*url.Error](err); ok {
+		return "", s.explain(err)
+	}
+	// Some registries do not support HEAD.
 	got, err := remote.Get(s.ref, options...)
 	if err == nil {
 		return got.Digest.String(), nil
@@ -80,49 +84,113 @@ func (s source) digest(ctx context.Context) (string, error) {
 }
 
 func (r Registries) source(ref name.Reference) source {
-	return source{ref: ref, keys: r.keychain(), transport: r.transport(ref.Context().RegistryStr())}
+	keys := r.keychain()
+	return source{ref: ref, keys: keys, transport: r.transport(ref.Context().RegistryStr(), keys)}
 }
 
 // transport carries the requests about an image of a registry.
-func (r Registries) transport(registry string) http.RoundTripper {
-	if len(r.SkipVerify) == 0 {
-		return r.Transport
+func (r Registries) transport(registry string, keys *keychain) http.RoundTripper {
+	base := r.Transport
+	if base == nil {
+		base = remote.DefaultTransport
 	}
-	verifying := r.Transport
-	if verifying == nil {
-		verifying = remote.DefaultTransport
+	t := &registryTransport{
+		registry: registry, keys: keys, skipVerify: r.SkipVerify, plainHTTP: r.PlainHTTP,
+		tlsOnly:   slices.Contains(r.SkipVerify, registry) && !slices.Contains(r.PlainHTTP, registry),
+		verifying: r.limited(base),
 	}
-	t := &skipVerifyTransport{
-		hosts: r.SkipVerify, plainHTTP: r.PlainHTTP, tlsOnly: slices.Contains(r.SkipVerify, registry) && !slices.Contains(r.PlainHTTP, registry),
-		skipping: verifying, verifying: verifying,
-	}
-	if plain, ok := verifying.(*http.Transport); ok {
+	t.skipping = t.verifying
+	if plain, ok := base.(*http.Transport); ok && len(r.SkipVerify) > 0 {
 		skipping := plain.Clone()
 		if skipping.TLSClientConfig == nil {
 			skipping.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12}
 		}
 		skipping.TLSClientConfig.InsecureSkipVerify = true // of the hosts that the user names only
-		t.skipping = skipping
+		t.skipping = r.limited(skipping)
 	}
 	return t
 }
 
-// skipVerifyTransport does not verify the certificates of some hosts. With tlsOnly it refuses plain HTTP, which
-// the registry library tries with private hosts and redirects may lead to, but for the hosts in plainHTTP.
-type skipVerifyTransport struct {
-	hosts, plainHTTP    []string
-	tlsOnly             bool
-	skipping, verifying http.RoundTripper
+func (r Registries) limited(base http.RoundTripper) http.RoundTripper {
+	return &transport.Transport{Base: base, Limits: r.Limits, IsBlob: downloadsBlob, Waiting: r.Waiting}
 }
 
-func (t *skipVerifyTransport) RoundTrip(request *http.Request) (*http.Response, error) {
-	if t.tlsOnly && request.URL.Scheme == "http" && !slices.Contains(t.plainHTTP, request.URL.Host) {
-		return nil, errPlainHTTP
+// downloadsBlob reports whether a request is for a blob, or was redirected from one.
+func downloadsBlob(request *http.Request) bool {
+	for request.Response != nil && request.Response.Request != nil {
+		request = request.Response.Request
 	}
-	if slices.Contains(t.hosts, request.URL.Host) {
-		return t.skipping.RoundTrip(request)
+	return request.Method == http.MethodGet && strings.Contains(request.URL.Path, "/blobs/")
+}
+
+// registryTransport carries the requests about the images of a registry.
+//
+// It does not verify the certificates of some hosts. It refuses plain HTTP, which the registry library tries with
+// private hosts, and to which registries redirect and name addresses for tokens, but for the hosts in plainHTTP: always
+// with tlsOnly, and else where credentials would be sent.
+type registryTransport struct {
+	registry              string
+	keys                  *keychain
+	skipVerify, plainHTTP []string
+	tlsOnly               bool
+	skipping, verifying   http.RoundTripper
+}
+
+func (t *registryTransport) RoundTrip(request *http.Request) (*http.Response, error) {
+	if err := t.checkPlainHTTP(request); err != nil {
+		if request.Body != nil {
+			_ = request.Body.Close()
+		}
+		return nil, err
 	}
-	return t.verifying.RoundTrip(request)
+	to := t.verifying
+	if slices.Contains(t.skipVerify, request.URL.Host) {
+		to = t.skipping
+	}
+	response, err := to.RoundTrip(request)
+	if err != nil || request.Method != http.MethodGet || response.StatusCode != http.StatusOK || !strings.Contains(request.URL.Path, "/manifests/") {
+		return response, err
+	}
+	data, err := io.ReadAll(response.Body)
+	if err == nil {
+		err = checkDocument(data, maxListed)
+	}
+	if err != nil {
+		return nil, err
+	}
+	response.Body = io.NopCloser(bytes.NewReader(data))
+	return response, nil
+}
+
+func (t *registryTransport) checkPlainHTTP(request *http.Request) error {
+	host := request.URL.Host
+	switch {
+	case request.URL.Scheme != "http" || slices.Contains(t.plainHTTP, host):
+		return nil
+	case t.tlsOnly:
+		return errPlainHTTP
+	case !t.keys.used.Load():
+		return nil
+	case host == t.registry:
+		return &plainCredentialsError{host: host}
+	case request.Header.Get("Authorization") != "" || request.Method == http.MethodPost: // OAuth has a token in the body
+		return &plainCredentialsError{host: host, address: "http://" + host + request.URL.Path}
+	}
+	return nil
+}
+
+// plainCredentialsError is a request that was not sent over plain HTTP because of the credentials in it.
+type plainCredentialsError struct {
+	host string
+	// address is where something other than the registry wants the credentials.
+	address string
+}
+
+func (e *plainCredentialsError) Error() string {
+	if e.address == "" {
+		return "credentials are not sent over plain HTTP"
+	}
+	return fmt.Sprintf("names %s to send the credentials to, which is not encrypted; they were not sent. Have the registry's configuration corrected, or allow that host with --insecure-registry %s", e.address, e.host)
 }
 
 var errPlainHTTP = errors.New("plain HTTP is not allowed by --skip-tls-verify; give --use-http to send requests, credentials included, without encryption")
