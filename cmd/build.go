@@ -28,9 +28,9 @@ func newBuild(a *app) *cobra.Command {
 			}
 			if o.push || o.tarball != "" || o.layout != "" {
 				a.renamed(c, "image build")
-				return a.runImageBuild(c.Context(), &o)
+				return o.within(c, func() error { return a.runImageBuild(c.Context(), &o) })
 			}
-			return a.buildAndKeep(c, &o)
+			return o.within(c, func() error { return a.buildAndKeep(c, &o) })
 		},
 	}
 	addRetired(c, retiredBuild())

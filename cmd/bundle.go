@@ -54,7 +54,7 @@ bundle, and else stay as the bundle on disk has them. The version is the later o
 			if err := a.followMakefile(c, &o); err != nil {
 				return err
 			}
-			return a.runBundle(c, o)
+			return o.bundle.within(c, func() error { return a.runBundle(c, o) })
 		},
 	}
 	// The sub-commands have flags of the same names.

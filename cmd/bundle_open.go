@@ -9,8 +9,11 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/spf13/afero"
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/operon-sdk/operon/pkg/image"
@@ -59,13 +62,21 @@ func (a *app) openBundle(ctx context.Context, dir, arg string, registries image.
 	return &openedBundle{FS: opened.FS, Name: arg, Image: true, Labels: opened.Labels, Digest: opened.Digest, Close: func() error { return nil }}, nil
 }
 
-// registryOptions are the flags of commands that ask registries.
+// registryOptions are the flags of commands that use registries.
 type registryOptions struct {
 	insecure, mirrors []string
+	// total is the time for the whole command; zero is no limit.
+	total time.Duration
 }
 
 func (o *registryOptions) addTo(f *pflag.FlagSet) {
-	f.StringSliceVar(&o.insecure, "insecure-registry", nil, "registry `hosts` to contact over plain HTTP, or without verifying their certificates")
+	o.addHosts(f)
+	f.DurationVar(&o.total, "timeout", 0, "maximum `time` for the whole command, such as 5m (default: no limit)")
+}
+
+// addHosts adds the flags other than --timeout.
+func (o *registryOptions) addHosts(f *pflag.FlagSet) {
+	f.StringSliceVar(&o.insecure, "insecure-registry", nil, "registry `hosts` to contact over plain HTTP, credentials included, or without verifying their certificates")
 	f.StringSliceVar(&o.mirrors, "registry-mirror", nil, "`registry=mirror` pairs: hosts to ask before the registry itself")
 }
 
@@ -76,8 +87,33 @@ func (o *registryOptions) check() (findings project.Findings) {
 			findings = append(findings, project.Finding{Field: "--registry-mirror", Value: pair, Problem: "must be registry=mirror, such as docker.io=mirror.example.com"})
 		}
 	}
+	if o.total < 0 {
+		findings = append(findings, project.Finding{Field: "--timeout", Value: o.total.String(), Problem: "must not be negative"})
+	}
 	return findings
 }
+
+// within runs a command whose context ends after --timeout.
+func (o *registryOptions) within(c *cobra.Command, run func() error) error {
+	if o.total <= 0 {
+		return run()
+	}
+	cause := &timeoutError{o.total}
+	ctx, cancel := context.WithTimeoutCause(c.Context(), o.total, cause)
+	defer cancel()
+	c.SetContext(ctx)
+	err := run()
+	if errors.Is(err, context.DeadlineExceeded) && !is[*timeoutError](err) {
+		return cause
+	}
+	return err
+}
+
+// timeoutError ends a command after --timeout.
+type timeoutError struct{ after time.Duration }
+
+func (e *timeoutError) Error() string { return fmt.Sprintf("not done within --timeout %s", e.after) }
+func (e *timeoutError) Unwrap() error { return context.DeadlineExceeded }
 
 // runHelper runs a credential helper.
 func (a *app) runHelper(ctx context.Context, in io.Reader, out io.Writer, name string, args ...string) error {
@@ -87,7 +123,7 @@ func (a *app) runHelper(ctx context.Context, in io.Reader, out io.Writer, name s
 // registries is how images are reached.
 func (a *app) registries(o registryOptions) image.Registries {
 	r := image.Registries{
-		Transport: a.HTTP, PlainHTTP: o.insecure, SkipVerify: o.insecure, Mirrors: map[string]string{},
+		Transport: a.HTTP, PlainHTTP: o.insecure, SkipVerify: o.insecure, Mirrors: map[string]string{}, Waiting: a.waiting(),
 		Settings: image.Settings{FS: a.FS, Getenv: a.Getenv, Run: a.runHelper},
 	}
 	for _, pair := range o.mirrors {
@@ -98,6 +134,25 @@ func (a *app) registries(o registryOptions) image.Registries {
 		r.Mirrors[from] = to
 	}
 	return r
+}
+
+// waiting returns a function that prints once which host is waited for.
+func (a *app) waiting() func(host, waiting string) {
+	var mu sync.Mutex
+	printed := map[string]bool{}
+	return func(host, waiting string) {
+		mu.Lock()
+		defer mu.Unlock()
+		line := fmt.Sprintf("waiting for %s %s", host, waiting)
+		if printed[line] {
+			return
+		}
+		printed[line] = true
+		if a.ErrTerminal {
+			line = "\r\x1b[K" + line // in the place of the progress of a push
+		}
+		a.progressf("%s", line)
+	}
 }
 
 func (a *app) openFolder(dir, abs string) (*openedBundle, error) {

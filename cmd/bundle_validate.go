@@ -69,7 +69,7 @@ checked at once, and their results come in the order of the arguments.`,
 				}
 				return a.listOptional()
 			}
-			return a.runBundleValidate(c, args, o)
+			return o.within(c, func() error { return a.runBundleValidate(c, args, o) })
 		},
 	}
 	f := c.Flags()

@@ -79,7 +79,7 @@ and the Service and certificates of webhooks. Nothing is written when nothing ha
 				a.progressf("note: without --manifests and --metadata there is nothing to do; leave both flags out to generate both")
 				return nil
 			}
-			return a.runGenerateBundle(c, o)
+			return o.within(c, func() error { return a.runGenerateBundle(c, o) })
 		},
 	}
 	f := c.Flags()

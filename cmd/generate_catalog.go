@@ -70,7 +70,7 @@ Nothing is written unless every channel has one head that all its bundles upgrad
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			o.formatGiven = c.Flags().Changed("output")
-			return a.runGenerateCatalog(c.Context(), o)
+			return o.within(c, func() error { return a.runGenerateCatalog(c.Context(), o) })
 		},
 	}
 	f := c.Flags()

@@ -60,7 +60,9 @@ index; one platform is an image alone.`,
   # On another base:
   %[1]s image build --image registry.example.com/memcached-operator:v0.0.1 --base gcr.io/distroless/static:nonroot --push`, a.program),
 		Args: noArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return a.runImageBuild(c.Context(), &o) },
+		RunE: func(c *cobra.Command, _ []string) error {
+			return o.within(c, func() error { return a.runImageBuild(c.Context(), &o) })
+		},
 	}
 	o.addTo(c)
 	return c

@@ -41,7 +41,9 @@ programs, and one platform is enough for clusters of any; --platform is for regi
   %[1]s image bundle --oci-layout bin/bundle
   %[1]s bundle validate bin/bundle`, a.program),
 		Args: noArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return a.runImageBundle(c.Context(), &o) },
+		RunE: func(c *cobra.Command, _ []string) error {
+			return o.within(c, func() error { return a.runImageBundle(c.Context(), &o) })
+		},
 	}
 	f := c.Flags()
 	o.targetOptions.addTo(f)

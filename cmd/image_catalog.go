@@ -43,7 +43,9 @@ of its own.`,
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.runImageCatalog(c.Context(), append(slices.Clone(args), defaultCatalogDir)[0], &o)
+			return o.within(c, func() error {
+				return a.runImageCatalog(c.Context(), append(slices.Clone(args), defaultCatalogDir)[0], &o)
+			})
 		},
 	}
 	f := c.Flags()

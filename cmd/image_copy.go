@@ -29,7 +29,7 @@ load and podman load read the tarball too.`,
 			if len(args) == 0 {
 				return usagef(c, "name the images to save, as in '%s --tarball site.tar registry.example.com/memcached-operator:v0.0.1'", c.CommandPath())
 			}
-			return a.runImageSave(c.Context(), args, &o)
+			return o.within(c, func() error { return a.runImageSave(c.Context(), args, &o) })
 		},
 	}
 	f := c.Flags()
@@ -110,7 +110,7 @@ names but for the registry, which may have a path.`,
 			if len(args) == 2 {
 				to = args[1]
 			}
-			return a.runImageLoad(c.Context(), args[0], to, registry, o)
+			return o.within(c, func() error { return a.runImageLoad(c.Context(), args[0], to, registry, o) })
 		},
 	}
 	f := c.Flags()

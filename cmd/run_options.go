@@ -55,7 +55,7 @@ const (
 func (o *runOptions) addServing(c *cobra.Command) {
 	o.operatorOptions.add(c)
 	flags := c.Flags()
-	o.registryOptions.addTo(flags)
+	o.addHosts(flags)
 	flags.StringVar(&o.indexImage, "index-image", defaultIndexImage, "`image` with opm that serves the catalog; what it has in /configs is served too")
 	flags.StringVar(&o.pushCatalog, "push-catalog", "", "serve the catalog as an `image` of this name, made of the index image and pushed, and not from ConfigMaps")
 	flags.StringVar(&o.decompression, "decompression-image", defaultDecompression, "`image` with sh, cat and gzip, for catalogs too large for one ConfigMap")

@@ -70,7 +70,9 @@ With --local the built-in tests run in this program, without a cluster and witho
 			if len(args) != 1 {
 				return usagef(c, "%s takes one bundle, a directory or an image, but got %d arguments", c.CommandPath(), len(args))
 			}
-			return a.scorecard(c.Context(), c.Flags().Changed("service-account"), args[0], o)
+			return o.within(c, func() error {
+				return a.scorecard(c.Context(), c.Flags().Changed("service-account"), args[0], o)
+			})
 		},
 	}
 	f := c.Flags()

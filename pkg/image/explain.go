@@ -63,14 +63,23 @@ func (s source) explain(err error) error {
 	if _, ok := errors.AsType[*keyError](err); ok {
 		return fmt.Errorf("the credentials for %s cannot be read; see the config.json of docker, the auth.json of podman, and their credential helpers", host)
 	}
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		if request, ok := errors.AsType[*url.Error](err); ok {
+			err = request.Err
+		}
+		return fmt.Errorf("%s: %w", host, err)
+	}
 	if document, ok := errors.AsType[*DocumentError](err); ok {
 		return fmt.Errorf("%s: %w", host, document)
 	}
 	if large, ok := errors.AsType[*limit.SizeError](err); ok {
 		return fmt.Errorf("%s: %w where a manifest, an index or a token was expected, which no registry sends; see whether that host is a registry", host, large)
 	}
-	if realm, ok := errors.AsType[*plainCredentialsError](err); ok && realm.address != "" {
-		return fmt.Errorf("%s %w", host, realm)
+	switch refused, ok := errors.AsType[*plainCredentialsError](err); {
+	case ok && refused.address != "":
+		return fmt.Errorf("%s requests credentials for %s, and %w", host, refused.address, refused)
+	case ok && strings.Contains(err.Error(), httpResponse):
+		return fmt.Errorf("%s does not serve TLS, and %w", host, refused)
 	}
 	answer, ok := errors.AsType[*transport.Error](err)
 	// A private host is asked without TLS after that has failed, and has no good answer to it.
@@ -120,11 +129,12 @@ func unreachable(host string, err error) string {
 	}
 	_, unknown := errors.AsType[x509.UnknownAuthorityError](err)
 	_, other := errors.AsType[x509.HostnameError](err)
-	_, credentials := errors.AsType[*plainCredentialsError](err)
 	_, missing := errors.AsType[*net.DNSError](err)
 	switch {
-	case unknown || other || credentials || strings.Contains(text, "x509:") || strings.Contains(text, httpResponse):
-		return text + "; where that is as it should be, allow it with --insecure-registry " + host
+	case unknown || other || strings.Contains(text, "x509:") || strings.Contains(text, httpResponse):
+		return text + "; if that is intended, allow it with --insecure-registry " + host
+	case strings.Contains(text, "--insecure-registry"):
+		return text
 	case missing:
 		return text + "; correct the host, or see whether this machine has a network"
 	case strings.Contains(text, "stopped after 10 redirects"):

@@ -199,12 +199,12 @@ func TestCredentialsNeedTLS(t *testing.T) {
 		sent string
 	}{
 		{name: "TLS, realm of TLS", tls: true, realmTLS: true, auth: user, want: found, sent: "realm"},
-		{name: "TLS, realm of HTTP", tls: true, auth: user, want: "REGISTRY names http://REALM/token to send the credentials to, which is not encrypted; they were not sent"},
-		{name: "TLS, realm of HTTP, identity token", tls: true, auth: token, want: "allow that host with --insecure-registry REALM"},
+		{name: "TLS, realm of HTTP", tls: true, auth: user, want: "REGISTRY requests credentials for http://REALM/token, and credentials are not sent over plain HTTP; if that is intended, allow it with --insecure-registry REALM"},
+		{name: "TLS, realm of HTTP, identity token", tls: true, auth: token, want: "allow it with --insecure-registry REALM"},
 		{name: "TLS, realm of HTTP, only the registry is allowed", tls: true, auth: user, allowed: "registry", want: "--insecure-registry REALM"},
 		{name: "TLS, realm of HTTP, allowed", tls: true, auth: user, allowed: "realm", want: found, sent: "realm"},
 		{name: "TLS, realm of HTTP, no credentials", tls: true, auth: authn.Anonymous, want: found},
-		{name: "HTTP, realm of HTTP", auth: user, want: "credentials are not sent over plain HTTP; where that is as it should be, allow it with --insecure-registry REGISTRY"},
+		{name: "HTTP, realm of HTTP", auth: user, want: "REGISTRY does not serve TLS, and credentials are not sent over plain HTTP; if that is intended, allow it with --insecure-registry REGISTRY"},
 		{name: "HTTP, realm of HTTP, only the registry is allowed", auth: user, allowed: "registry", want: "--insecure-registry REALM"},
 		{name: "HTTP, realm of HTTP, both are allowed", auth: user, allowed: "registry realm", want: found, sent: "realm"},
 		{name: "HTTP, realm of HTTP, no credentials", auth: authn.Anonymous, want: found},

@@ -349,7 +349,7 @@ func TestOpenRefused(t *testing.T) {
 		{"down", gone + "/op:v1", nil, "the registry cannot be reached"},
 		{"redirected", redirected + "/op:v1", nil, "the registry cannot be reached"},
 		{"certificate", "registry.test/op:v1", nil, "--insecure-registry registry.test"},
-		{"certificate of a private host", secure.Listener.Addr().String() + "/op:v1", nil, "x509: certificate signed by unknown authority; where that is as it should be, allow it with --insecure-registry 127.0.0.1:"},
+		{"certificate of a private host", secure.Listener.Addr().String() + "/op:v1", nil, "x509: certificate signed by unknown authority; if that is intended, allow it with --insecure-registry 127.0.0.1:"},
 		{"no TLS", "plain.test/op:v1", nil, "--insecure-registry plain.test"},
 		{"address", "https://me:s3cret@" + open + "/op:v1", nil, "must be written without https://, as registry/name:tag"},
 		{"password", "me:s3cret@" + open + "/op:v1", nil, "must hold no user and password"},

@@ -182,15 +182,12 @@ func (t *registryTransport) checkPlainHTTP(request *http.Request) error {
 // plainCredentialsError is a request that was not sent over plain HTTP because of the credentials in it.
 type plainCredentialsError struct {
 	host string
-	// address is where something other than the registry wants the credentials.
+	// address is the URL of the request if it was not for the registry.
 	address string
 }
 
 func (e *plainCredentialsError) Error() string {
-	if e.address == "" {
-		return "credentials are not sent over plain HTTP"
-	}
-	return fmt.Sprintf("names %s to send the credentials to, which is not encrypted; they were not sent. Have the registry's configuration corrected, or allow that host with --insecure-registry %s", e.address, e.host)
+	return "credentials are not sent over plain HTTP; if that is intended, allow it with --insecure-registry " + e.host
 }
 
 var errPlainHTTP = errors.New("plain HTTP is not allowed by --skip-tls-verify; give --use-http to send requests, credentials included, without encryption")

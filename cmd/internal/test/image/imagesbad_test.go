@@ -123,6 +123,7 @@ func TestBadImages(t *testing.T) {
 		ref, want string
 		environ   []string
 	}{
+		{host + "/private/op:v1", "does not serve TLS, and credentials are not sent over plain HTTP", []string{"DOCKER_CONFIG=" + home}},
 		{host + "/none/op:v1", "has no v1; push the image first, or correct the reference", nil},
 		{gone + "/op:v1", "the registry cannot be reached", nil},
 		{host + "/private/op:v1", "refuses access (401); log in with 'docker login " + host + "'", nil},
@@ -136,6 +137,9 @@ func TestBadImages(t *testing.T) {
 			refs, wants = append(refs, c.ref), append(wants, c.want)
 		}
 		for _, args := range [][]string{{"bundle", "validate", c.ref}, {"generate", "catalog", "--bundle", c.ref}, {"generate", "catalog", "--bundle", c.ref + "=quay.io/x/y:1", "--dry-run"}} {
+			if strings.Contains(c.want, "401") {
+				args = append(args, "--insecure-registry", host)
+			}
 			if code, text := call(t, c.environ, args...); code != 1 || !strings.Contains(text, c.want) {
 				t.Errorf("%q: exit code %d\n%s", args, code, text)
 			}

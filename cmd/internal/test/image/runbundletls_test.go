@@ -17,7 +17,7 @@ import (
 )
 
 // TestRunBundleTLSFlags checks that each flag of run bundle permits what it names: credentials are sent to a registry
-// without TLS by --use-http alone.
+// without TLS by --use-http and --insecure-registry alone.
 func TestRunBundleTLSFlags(t *testing.T) {
 	t.Parallel()
 	var logins atomic.Int32
@@ -41,6 +41,7 @@ func TestRunBundleTLSFlags(t *testing.T) {
 		flags  string
 		want   string
 	}{
+		{plain, "", "credentials are not sent over plain HTTP; if that is intended, allow it with --insecure-registry"},
 		{plain, "--skip-tls-verify", refused},
 		{plain, "--use-http", reached},
 		{plain, "--skip-tls", reached},
