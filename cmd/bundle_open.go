@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/image"
 	"github.com/operon-sdk/operon/pkg/project"
+	"github.com/operon-sdk/operon/pkg/transport"
 )
 
 // openedBundle is a bundle as its users read it: a folder on disk, or the content of an image.
@@ -134,6 +136,11 @@ func (a *app) registries(o registryOptions) image.Registries {
 		r.Mirrors[from] = to
 	}
 	return r
+}
+
+// limitedHTTP is HTTP with limits on the time that servers may take. It reports what it waits for.
+func (a *app) limitedHTTP() http.RoundTripper {
+	return &transport.Transport{Base: a.HTTP, Waiting: a.waiting()}
 }
 
 // waiting returns a function that prints once which host is waited for.

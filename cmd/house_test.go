@@ -27,7 +27,7 @@ const (
 func house() map[string][]string {
 	return map[string][]string{
 		"":                    {"cmd", "pkg/startup"},
-		"cmd":                 {"pkg/project", "pkg/scaffold", "pkg/codegen", "pkg/codegen/calls", "pkg/gotool", "pkg/reshape", "pkg/tempdir", "pkg/manifest", "pkg/kube", "pkg/controlplane", "pkg/local", "pkg/bundle", "pkg/bundle/base", "pkg/bundle/catalog", "pkg/bundle/validate", "pkg/image", "pkg/olm", "pkg/scorecard", "pkg/upgrade", "pkg/merge", "pkg/modernize", "pkg/makefile"},
+		"cmd":                 {"pkg/project", "pkg/scaffold", "pkg/codegen", "pkg/codegen/calls", "pkg/gotool", "pkg/reshape", "pkg/tempdir", "pkg/manifest", "pkg/kube", "pkg/controlplane", "pkg/local", "pkg/bundle", "pkg/bundle/base", "pkg/bundle/catalog", "pkg/bundle/validate", "pkg/image", "pkg/olm", "pkg/scorecard", "pkg/upgrade", "pkg/merge", "pkg/modernize", "pkg/makefile", "pkg/transport"},
 		clitestRoom:           {"cmd", "pkg/controlplane", "pkg/kube", "pkg/manifest"},
 		"pkg/project":         {},
 		"pkg/scaffold":        {"pkg/textdiff", "templates"},
@@ -46,7 +46,7 @@ func house() map[string][]string {
 		"pkg/controlplane":    {"pkg/kube", "pkg/tempdir", "templates"},
 		"pkg/local":           {"pkg/controlplane", "pkg/kube", "pkg/manifest"},
 		"pkg/modernize":       {"pkg/project", "pkg/scaffold", "pkg/textdiff"},
-		"pkg/olm":             {"pkg/kube", "pkg/transport", "templates"},
+		"pkg/olm":             {"pkg/kube", "templates"},
 		"pkg/startup":         {},
 		"pkg/transport":       {},
 		"pkg/scorecard":       {"pkg/bundle", "pkg/bundle/validate", "pkg/kube"},

@@ -115,7 +115,7 @@ func (a *app) olmInstall(ctx context.Context, o *olmInstallOptions) error {
 	}
 	ctx, stop := o.limited(ctx)
 	defer stop()
-	release, err := olm.Get(ctx, a.HTTP, o.version, o.pinned)
+	release, err := olm.Get(ctx, a.limitedHTTP(), o.version, o.pinned)
 	if err != nil {
 		return err
 	}

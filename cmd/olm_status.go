@@ -89,7 +89,7 @@ func (a *app) installedRelease(ctx context.Context, o *olmOptions, found *olm.In
 		version = olm.DefaultVersion
 		a.progressf("nothing in the cluster says which version it is: it is compared with %s; --version names another", version)
 	}
-	release, err := olm.Get(ctx, a.HTTP, version, nil)
+	release, err := olm.Get(ctx, a.limitedHTTP(), version, nil)
 	if err != nil && version != olm.DefaultVersion && ctx.Err() == nil {
 		a.progressf("%v\nit is compared with %s instead, without differences", err, olm.DefaultVersion)
 		release, err = olm.Embedded()

@@ -50,6 +50,7 @@ const (
 
 // Transport carries requests within limits.
 type Transport struct {
+	// Base sends the requests; nil is http.DefaultTransport.
 	Base   http.RoundTripper
 	Limits Limits
 	// IsBlob reports whether the answer to a request is a body of any size, which is read as it arrives. Other answers
@@ -76,7 +77,11 @@ func (t *Transport) RoundTrip(request *http.Request) (*http.Response, error) {
 			}
 		}
 	}
-	response, err := t.Base.RoundTrip(sent)
+	base := t.Base
+	if base == nil {
+		base = http.DefaultTransport
+	}
+	response, err := base.RoundTrip(sent)
 	switch {
 	case err != nil:
 		err = x.explain(err)

@@ -1,6 +1,7 @@
 package image
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/spf13/afero"
 
+	"github.com/operon-sdk/operon/cmd"
 	"github.com/operon-sdk/operon/cmd/internal/clitest"
 	"github.com/operon-sdk/operon/pkg/image"
 )
@@ -105,6 +107,24 @@ func TestWaitingForRegistry(t *testing.T) {
 	host, _ := hangingRegistry(t, "/v2/")
 	_, _, errOut := clitest.Run(t, t.TempDir(), t.TempDir(), "bundle", "validate", host+"/x/op:v1", "--timeout", "2300ms")
 	clitest.CheckContains(t, errOut, "waiting for "+host+" to answer\n", "not done within --timeout 2.3s")
+}
+
+// TestWaitingForRelease checks that the download of a release of OLM reports what it waits for.
+func TestWaitingForRelease(t *testing.T) {
+	t.Parallel()
+	code, _, errOut := imageCall(t, t.TempDir(), func(e *cmd.Env) { e.HTTP = silent{} }, "olm", "install", "--version", "0.39.0", "--dry-run", "--timeout", "2300ms")
+	clitest.CheckContains(t, errOut, "waiting for github.com to accept the connection\n", "not done within 2.3s")
+	if code != 1 {
+		t.Errorf("exit code %d", code)
+	}
+}
+
+// silent is a network without answers.
+type silent struct{}
+
+func (silent) RoundTrip(r *http.Request) (*http.Response, error) {
+	<-r.Context().Done()
+	return nil, context.Cause(r.Context())
 }
 
 // TestInterruptAtRegistry interrupts commands while a registry does not answer.
