@@ -22,6 +22,9 @@ import (
 // without a word.
 const indexTimeout = 3 * time.Second
 
+// archiveTimeout is how long the next part of an archive may take.
+const archiveTimeout = 20 * time.Second
+
 // download fetches the newest version that matches into the first store.
 func (o *EnsureOptions) download(ctx context.Context, spec versions.Spec) (Assets, error) {
 	dir := o.StoreDirs[0]
@@ -60,10 +63,12 @@ type indexClient struct {
 	unreachable error
 	// fetching tells that the index has the version, so that what fails then is the archive.
 	fetching bool
+	// archiveTimeout is how long the next part of an archive may take.
+	archiveTimeout time.Duration
 }
 
 func newIndexClient(ctx context.Context, log logr.Logger, indexURL string) *indexClient {
-	return &indexClient{ctx: ctx, client: &remote.HTTPClient{Log: log, IndexURL: indexURL}}
+	return &indexClient{ctx: ctx, client: &remote.HTTPClient{Log: log, IndexURL: indexURL}, archiveTimeout: archiveTimeout}
 }
 
 // ListVersions reads the index.
@@ -81,7 +86,7 @@ func (c *indexClient) FetchSum(_ context.Context, version versions.Concrete, pla
 	return c.note(c.client.FetchSum(ctx, version, platform))
 }
 
-// GetVersion downloads an archive, however long that takes.
+// GetVersion downloads an archive, however long that takes, while it arrives.
 func (c *indexClient) GetVersion(_ context.Context, version versions.Concrete, platform versions.PlatformItem, out io.Writer) error {
 	if !c.reached { // without a checksum to verify, upstream asks the index here first
 		if _, err := c.ListVersions(c.ctx); err != nil {
@@ -92,7 +97,28 @@ func (c *indexClient) GetVersion(_ context.Context, version versions.Concrete, p
 	if c.found != nil {
 		c.found(version)
 	}
-	return c.note(c.client.GetVersion(c.ctx, version, platform, out))
+	ctx, cancel := context.WithCancelCause(c.ctx)
+	defer cancel(nil)
+	stalled := fmt.Errorf("nothing of the archive arrived within %s", c.archiveTimeout)
+	timer := time.AfterFunc(c.archiveTimeout, func() { cancel(stalled) })
+	defer timer.Stop()
+	err := c.client.GetVersion(ctx, version, platform, &timedWriter{out, timer, c.archiveTimeout})
+	if err != nil && context.Cause(ctx) == stalled {
+		err = stalled
+	}
+	return c.note(err)
+}
+
+// timedWriter restarts a timer with each write.
+type timedWriter struct {
+	io.Writer
+	timer   *time.Timer
+	timeout time.Duration
+}
+
+func (w *timedWriter) Write(p []byte) (int, error) {
+	w.timer.Reset(w.timeout)
+	return w.Writer.Write(p)
 }
 
 func (c *indexClient) limited() (context.Context, context.CancelFunc) {

@@ -8,14 +8,20 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	"sigs.k8s.io/controller-runtime/tools/setup-envtest/versions"
 )
 
 // archive is a download as the index offers it.
@@ -66,6 +72,43 @@ func silentIndex(t *testing.T) string {
 	}
 	t.Cleanup(func() { _ = listener.Close() })
 	return "http://" + listener.Addr().String() + "/index.yaml"
+}
+
+// TestStalledDownload checks that the download of an archive ends when nothing more of it arrives, and not before.
+func TestStalledDownload(t *testing.T) {
+	t.Parallel()
+	const timeout = 300 * time.Millisecond
+	for name, parts := range map[string]int{"stalls": 2, "is slow": 8} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			const part, all = "part", 8
+			sum := sha512.Sum512([]byte(strings.Repeat(part, all)))
+			archives := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Content-Length", strconv.Itoa(all*len(part)))
+				for range parts {
+					time.Sleep(timeout / 4)
+					_, _ = io.WriteString(w, part)
+					w.(http.Flusher).Flush()
+				}
+				if parts < all {
+					<-r.Context().Done()
+				}
+			}))
+			t.Cleanup(archives.Close)
+			name := fmt.Sprintf("envtest-v1.36.2-%s-%s.tar.gz", runtime.GOOS, runtime.GOARCH)
+			list := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				_, _ = fmt.Fprintf(w, "releases:\n  v1.36.2:\n    %s:\n      hash: %s\n      selfLink: %s/%[1]s\n", name, hex.EncodeToString(sum[:]), archives.URL)
+			}))
+			t.Cleanup(list.Close)
+			client := newIndexClient(t.Context(), logr.Discard(), list.URL)
+			client.archiveTimeout = timeout
+			platform := versions.PlatformItem{Platform: hostPlatform(), Hash: &versions.Hash{Type: versions.SHA512HashType, Encoding: versions.HexHashEncoding, Value: hex.EncodeToString(sum[:])}}
+			err := client.GetVersion(t.Context(), versions.Concrete{Major: 1, Minor: 36, Patch: 2}, platform, io.Discard)
+			if stalled := err != nil && err.Error() == "nothing of the archive arrived within 300ms"; stalled != (parts < all) || err != nil && !stalled {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
 }
 
 // noIndex refuses connections.
