@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -140,11 +139,7 @@ func (a *app) runImageLoad(ctx context.Context, from, to, registry string, o reg
 		return interrupted(ctx, err)
 	}
 	if to != "" && len(images) > 1 {
-		var names []string
-		for _, img := range images {
-			names = append(names, img.Name)
-		}
-		return project.Findings{{Field: "SOURCE", Value: from, Problem: fmt.Sprintf("holds %d images (%s); name one behind a colon, or push all with --registry", len(images), strings.Join(names, ", "))}}
+		return project.Findings{{Field: "SOURCE", Value: from, Problem: fmt.Sprintf("holds %d images (%s); name one behind a colon, or push all with --registry", len(images), image.Names(images))}}
 	}
 	var refs []string
 	for _, img := range images {

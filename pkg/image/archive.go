@@ -123,7 +123,12 @@ func (a *archive) scan(visit func(h *tar.Header, stream *bounded, content io.Rea
 
 // index lists the entries. Those of a compressed tarball are kept in memory, as far as the limits let them.
 func (a *archive) index() error {
+	names := 0
 	end, err := a.scan(func(h *tar.Header, stream *bounded, content io.Reader) (bool, error) {
+		names += len(h.Name) + len(h.Linkname)
+		if len(h.Name) > maxName || names > maxNames {
+			return false, &LimitError{"has longer names than any image needs"}
+		}
 		name := path.Clean(h.Name)
 		if strings.HasPrefix(h.Name, "/") || slices.Contains(strings.Split(h.Name, "/"), "..") {
 			return false, fmt.Errorf("has the entry %q, which leads out of the tarball's folder; save the image again", cut(h.Name))
@@ -211,9 +216,9 @@ func (a *archive) decompress(e section) (io.ReadCloser, error) {
 func (a *archive) document(name string) ([]byte, error) {
 	r, err := a.open(name)
 	if err != nil {
-		return nil, fmt.Errorf("its %s: %w", cut(name), err)
+		return nil, fmt.Errorf("its %s: %w", printable(name), err)
 	}
-	return readDocument(cut(name), r)
+	return readDocument(printable(name), r)
 }
 
 // manifest reads what docker save lists.
@@ -223,8 +228,11 @@ func (a *archive) manifest() (tarball.Manifest, error) {
 		return nil, err
 	}
 	manifest, err := tarball.LoadManifest(func() (io.ReadCloser, error) { return manifestOnly(data) })
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, fmt.Errorf("reading manifest.json: %w", err)
+	case len(manifest) > maxImages:
+		return nil, fmt.Errorf("its manifest.json lists %d images, more than the %d that are supported", len(manifest), maxImages)
 	}
 	return manifest, nil
 }
@@ -245,11 +253,11 @@ func (a *archive) docker(tag string) (*found, error) {
 	}
 	config, err := v1.ParseConfigFile(bytes.NewReader(data))
 	if err != nil {
-		return nil, fmt.Errorf("reading %s: %w", cut(chosen.Config), err)
+		return nil, fmt.Errorf("reading %s: %w", printable(chosen.Config), err)
 	}
 	f := &found{config: config}
 	for _, layer := range chosen.Layers {
-		f.layers = append(f.layers, blob{name: cut(layer), open: func() (io.ReadCloser, error) {
+		f.layers = append(f.layers, blob{name: printable(layer), open: func() (io.ReadCloser, error) {
 			r, err := a.open(layer)
 			if errors.Is(err, fs.ErrNotExist) {
 				return nil, errors.New("is missing in the tarball; save the image again")
@@ -282,7 +290,6 @@ func chooseSaved(saved tarball.Manifest, tag string) (tarball.Descriptor, error)
 	for _, d := range saved {
 		names = append(names, d.RepoTags...)
 	}
-	listed := strings.Join(names, ", ")
 	fits := slices.Clone(saved)
 	if tag != "" {
 		fits = slices.DeleteFunc(fits, func(d tarball.Descriptor) bool {
@@ -293,9 +300,9 @@ func chooseSaved(saved tarball.Manifest, tag string) (tarball.Descriptor, error)
 	case len(saved) == 0:
 		return tarball.Descriptor{}, fmt.Errorf("%w: the tarball lists no image", ErrNoBundle)
 	case len(fits) == 0:
-		return tarball.Descriptor{}, fmt.Errorf("holds no image %s; it has: %s", tag, listed)
+		return tarball.Descriptor{}, fmt.Errorf("holds no image %s; it has: %s", tag, listed(names))
 	case len(fits) > 1:
-		return tarball.Descriptor{}, fmt.Errorf("holds %d images; name one of them behind a colon: %s", len(fits), listed)
+		return tarball.Descriptor{}, fmt.Errorf("holds %d images; name one of them behind a colon: %s", len(fits), listed(names))
 	}
 	return fits[0], nil
 }

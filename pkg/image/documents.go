@@ -5,8 +5,18 @@ import (
 	"fmt"
 )
 
-// maxListed bounds how many images an index may list, and how many layers an image may have that is copied.
-const maxListed = 1000
+const (
+	// maxListed bounds how many images an index may list, and how many layers an image may have that is copied.
+	maxListed = 1000
+	// maxImages bounds how many images an OCI layout or a tarball may hold.
+	maxImages = 10_000
+	// maxDocuments bounds the manifests, indexes and configurations that are in memory at a time, in bytes.
+	maxDocuments = 128 << 20
+)
+
+func errDocuments() error {
+	return &LimitError{"has manifests and configurations of more than " + size(maxDocuments)}
+}
 
 // A DocumentError is a manifest or an index that no builder writes.
 type DocumentError struct{ text string }
@@ -33,9 +43,9 @@ func checkDocument(data []byte, maxEntries int) error {
 		case d.Size == "":
 			return nil
 		case err != nil || n < 0:
-			return &DocumentError{fmt.Sprintf("its %s has the size %s for %s", in, cut(d.Size.String()), short(cut(d.Digest)))}
+			return &DocumentError{fmt.Sprintf("its %s has the size %s for %s", in, printable(d.Size.String()), short(printable(d.Digest)))}
 		case n > most:
-			return &DocumentError{fmt.Sprintf("its %s has the size %d for %s, which may have at most %s", in, n, short(cut(d.Digest)), size(most))}
+			return &DocumentError{fmt.Sprintf("its %s has the size %d for %s, which may have at most %s", in, n, short(printable(d.Digest)), size(most))}
 		}
 		return nil
 	}

@@ -4,11 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"strconv"
 	"strings"
 )
 
-// maxName, maxPart and maxDepth bound the names of entries; Linux has the first two of them.
-const maxName, maxPart, maxDepth = 4096, 255, 100
+// maxName, maxPart and maxDepth bound the names of entries; Linux has the first two of them. maxNames bounds the bytes of
+// all names of an image or a tarball.
+const maxName, maxPart, maxDepth, maxNames = 4096, 255, 100, 32 << 20
 
 // split takes a name apart. It refuses names that lead out of the image's root.
 func split(name string) ([]string, error) {
@@ -69,4 +71,30 @@ func cut(name string) string {
 		return name
 	}
 	return strings.ToValidUTF8(name[:longest], "") + "…"
+}
+
+// printable is a name that somebody else chose as it may be printed without quotes.
+func printable(name string) string {
+	name = cut(name)
+	if !strings.ContainsFunc(name, func(r rune) bool { return !strconv.IsPrint(r) }) {
+		return name
+	}
+	quoted := strconv.Quote(name)
+	return quoted[1 : len(quoted)-1]
+}
+
+// listed lists the first of many names.
+func listed(names []string) string {
+	const most = 20
+	var b strings.Builder
+	for i, name := range names[:min(len(names), most)] {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(printable(name))
+	}
+	if more := len(names) - most; more > 0 {
+		fmt.Fprintf(&b, " and %d more", more)
+	}
+	return b.String()
 }

@@ -3,7 +3,6 @@ package image
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/partial"
@@ -30,6 +29,15 @@ func (i *Image) explain(err error) error {
 	return i.fail(err)
 }
 
+// Names lists the names of images for a message; of many, the first ones.
+func Names(images []*Image) string {
+	var names []string
+	for _, i := range images {
+		names = append(names, i.Name)
+	}
+	return listed(names)
+}
+
 // Digest is that of the image's manifest, or of its index.
 func (i *Image) Digest() (string, error) {
 	d, err := i.descriptor()
@@ -50,7 +58,7 @@ func (i *Image) descriptor() (v1.Descriptor, error) {
 
 // copyLimits bound tarballs whose images are copied as they are.
 func copyLimits() Limits {
-	return Limits{Entries: 1_000_000, Total: 1 << 40, File: 1 << 40, Bundle: 1 << 40, Layers: 1000}.orDefault()
+	return Limits{Entries: 100_000, Total: 1 << 40, File: 1 << 40, Bundle: 1 << 40, Layers: 1000}.orDefault()
 }
 
 // Images finds the images that a reference names, as Open does; an OCI layout or a tarball without a tag
@@ -73,11 +81,7 @@ func (o Options) one(ctx context.Context, ref string) (*Image, error) {
 		return nil, err
 	}
 	if len(images) > 1 {
-		var names []string
-		for _, i := range images {
-			names = append(names, i.Name)
-		}
-		return nil, fmt.Errorf("%s holds %d images; name one of them behind a colon: %s", ref, len(images), strings.Join(names, ", "))
+		return nil, fmt.Errorf("%s holds %d images; name one of them behind a colon: %s", ref, len(images), Names(images))
 	}
 	return images[0], nil
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -23,7 +22,7 @@ func layoutIndexOf(from files) (*v1.IndexManifest, error) {
 	}
 	data, err := readDocument("index.json", r)
 	if err == nil {
-		err = checkDocument(data, math.MaxInt)
+		err = checkDocument(data, maxImages)
 	}
 	if err != nil {
 		return nil, err
@@ -89,11 +88,10 @@ func choose(all []v1.Descriptor, tag string) (v1.Descriptor, error) {
 	for _, d := range candidates {
 		names = append(names, nameOf(d))
 	}
-	listed := strings.Join(names, ", ")
 	if tag != "" {
 		candidates = slices.DeleteFunc(candidates, func(d v1.Descriptor) bool { return !called(d, tag) })
 		if len(candidates) == 0 {
-			return v1.Descriptor{}, fmt.Errorf("holds no image %s; it has: %s", tag, listed)
+			return v1.Descriptor{}, fmt.Errorf("holds no image %s; it has: %s", tag, listed(names))
 		}
 	}
 	platforms := map[string]bool{}
@@ -106,7 +104,7 @@ func choose(all []v1.Descriptor, tag string) (v1.Descriptor, error) {
 	case len(candidates) == 0:
 		return v1.Descriptor{}, fmt.Errorf("%w: its index lists no image", ErrNoBundle)
 	case len(candidates) > 1 && len(platforms) != len(candidates):
-		return v1.Descriptor{}, fmt.Errorf("holds %d images; name one of them behind a colon: %s", len(candidates), listed)
+		return v1.Descriptor{}, fmt.Errorf("holds %d images; name one of them behind a colon: %s", len(candidates), listed(names))
 	}
 	return forPlatform(candidates), nil
 }
@@ -136,7 +134,7 @@ func layoutImages(from files, tag string) ([]*Image, error) {
 	case len(names) == 0:
 		return nil, errors.New("holds no image")
 	case len(images) == 0:
-		return nil, fmt.Errorf("holds no image %s; it has: %s", tag, strings.Join(names, ", "))
+		return nil, fmt.Errorf("holds no image %s; it has: %s", tag, listed(names))
 	}
 	return images, nil
 }

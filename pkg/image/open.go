@@ -95,7 +95,7 @@ func open(ctx context.Context, ref string, o Options) (*Bundle, error) {
 // unpackFolders unpacks the files of an image that are in some of its directories.
 func unpackFolders(ctx context.Context, found *found, folders []string, limits Limits) (fs.FS, error) {
 	if n := len(found.layers); n > limits.Layers {
-		return nil, fmt.Errorf("has %d layers, more than the %d that are supported; build it from fewer instructions", n, limits.Layers)
+		return nil, tooManyLayers(n, limits)
 	}
 	if n, m := len(found.layers), len(found.config.RootFS.DiffIDs); n != m {
 		return nil, fmt.Errorf("its manifest names %d layers and its configuration %d; build and push it again", n, m)
@@ -108,6 +108,10 @@ func unpackFolders(ctx context.Context, found *found, folders []string, limits L
 		}
 	}
 	return u.files()
+}
+
+func tooManyLayers(n int, limits Limits) error {
+	return fmt.Errorf("has %d layers, more than the %d that are supported; build it from fewer instructions", n, limits.Layers)
 }
 
 // bundleFolders are the folders of an image that a bundle consists of.

@@ -1,10 +1,11 @@
 package image
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
-	"strings"
+	"slices"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/partial"
@@ -29,12 +30,23 @@ func (a *archive) saved(tag string) ([]*Image, error) {
 		return nil, errors.New("holds no image")
 	}
 	var images []*Image
+	configs := map[string]*savedConfig{}
+	total := 0
 	for _, d := range all {
-		data, err := a.document(d.Config)
-		if err != nil {
-			return nil, err
+		if n := len(d.Layers); n > a.limits.Layers {
+			return nil, tooManyLayers(n, a.limits)
 		}
-		img, err := partial.UncompressedToImage(savedImage{a, d, data})
+		config := configs[d.Config]
+		if config == nil {
+			if config, err = a.config(d.Config); err != nil {
+				return nil, err
+			}
+			configs[d.Config] = config
+			if total += len(config.raw); total > maxDocuments {
+				return nil, errDocuments()
+			}
+		}
+		img, err := partial.UncompressedToImage(savedImage{a, d, config})
 		if err != nil {
 			return nil, err
 		}
@@ -52,20 +64,32 @@ func (a *archive) saved(tag string) ([]*Image, error) {
 type savedImage struct {
 	*archive
 	desc   tarball.Descriptor
-	config []byte
+	config *savedConfig
 }
 
-func (s savedImage) RawConfigFile() ([]byte, error)      { return s.config, nil }
-func (s savedImage) MediaType() (types.MediaType, error) { return types.DockerManifestSchema2, nil }
-func (s savedImage) LayerByDiffID(id v1.Hash) (partial.UncompressedLayer, error) {
-	config, err := v1.ParseConfigFile(strings.NewReader(string(s.config)))
+// savedConfig is a configuration with the digests that it gives the layers.
+type savedConfig struct {
+	raw     []byte
+	diffIDs []v1.Hash
+}
+
+func (a *archive) config(name string) (*savedConfig, error) {
+	raw, err := a.document(name)
 	if err != nil {
 		return nil, err
 	}
-	for i, known := range config.RootFS.DiffIDs {
-		if known == id && i < len(s.desc.Layers) {
-			return savedLayer{s.archive, s.desc.Layers[i], id}, nil
-		}
+	config, err := v1.ParseConfigFile(bytes.NewReader(raw))
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", printable(name), err)
+	}
+	return &savedConfig{raw, config.RootFS.DiffIDs}, nil
+}
+
+func (s savedImage) RawConfigFile() ([]byte, error)      { return s.config.raw, nil }
+func (s savedImage) MediaType() (types.MediaType, error) { return types.DockerManifestSchema2, nil }
+func (s savedImage) LayerByDiffID(id v1.Hash) (partial.UncompressedLayer, error) {
+	if i := slices.Index(s.config.diffIDs, id); i >= 0 && i < len(s.desc.Layers) {
+		return savedLayer{s.archive, s.desc.Layers[i], id}, nil
 	}
 	return nil, fmt.Errorf("its configuration has no layer %s", short(id.String()))
 }
@@ -81,9 +105,9 @@ func (s savedLayer) MediaType() (types.MediaType, error) { return types.DockerLa
 func (s savedLayer) Uncompressed() (io.ReadCloser, error) {
 	r, err := s.open(s.entry)
 	if err != nil {
-		return nil, fmt.Errorf("its %s: %w", cut(s.entry), err)
+		return nil, fmt.Errorf("its %s: %w", printable(s.entry), err)
 	}
-	stream, end, err := unpacked(&metered{ctx: s.ctx, r: r}, s.limits, cut(s.entry))
+	stream, end, err := unpacked(&metered{ctx: s.ctx, r: r}, s.limits, printable(s.entry))
 	if err != nil {
 		r.Close()
 		return nil, err

@@ -44,9 +44,9 @@ type unpacker struct {
 	root    *node
 	// at names the layer that is being read.
 	at string
-	// entries, total and held count what Limits bound.
-	entries     int
-	total, held int64
+	// entries, total and held count what Limits bound; names is the bytes of all names.
+	entries, names int
+	total, held    int64
 }
 
 // unpack adds a layer. Its content must have the digest that the image's configuration states.
@@ -121,6 +121,9 @@ func (u *unpacker) add(upper *node, h *tar.Header, content io.Reader) error {
 	parts, err := split(h.Name)
 	if err != nil {
 		return err
+	}
+	if u.names += len(h.Name) + len(h.Linkname); u.names > maxNames {
+		return &LimitError{"makes the names of all entries longer than " + size(maxNames)}
 	}
 	if len(parts) == 0 {
 		if h.Typeflag != tar.TypeDir {

@@ -28,8 +28,8 @@ func document(digest v1.Hash, data []byte) content {
 }
 
 // contents lists what an image consists of: what is below comes first, so that nothing refers to what is not
-// there yet.
-func (i *Image) contents() ([]content, error) {
+// there yet. The size of the documents is added to total.
+func (i *Image) contents(ctx context.Context, total *int64) ([]content, error) {
 	var all []content
 	seen := map[v1.Hash]bool{}
 	add := func(c content) {
@@ -37,6 +37,13 @@ func (i *Image) contents() ([]content, error) {
 			seen[c.digest] = true
 			all = append(all, c)
 		}
+	}
+	addDocument := func(digest v1.Hash, data []byte) error {
+		add(document(digest, data))
+		if *total += int64(len(data)); *total > maxDocuments {
+			return errDocuments()
+		}
+		return ctx.Err()
 	}
 	var visitImage func(v1.Image) error
 	var visitIndex func(v1.ImageIndex, int) error
@@ -59,14 +66,18 @@ func (i *Image) contents() ([]content, error) {
 		if err != nil {
 			return err
 		}
-		add(document(m.Config.Digest, config))
+		if err := addDocument(m.Config.Digest, config); err != nil {
+			return err
+		}
 		data, err := img.RawManifest()
 		if err != nil {
 			return err
 		}
 		digest, err := img.Digest()
-		add(document(digest, data))
-		return err
+		if err != nil {
+			return err
+		}
+		return addDocument(digest, data)
 	}
 	visitIndex = func(index v1.ImageIndex, depth int) error {
 		m, err := index.IndexManifest()
@@ -75,6 +86,7 @@ func (i *Image) contents() ([]content, error) {
 		}
 		for _, d := range m.Manifests {
 			switch {
+			case seen[d.Digest]:
 			case d.MediaType.IsImage():
 				img, err := index.Image(d.Digest)
 				if err == nil {
@@ -100,8 +112,10 @@ func (i *Image) contents() ([]content, error) {
 			return err
 		}
 		digest, err := index.Digest()
-		add(document(digest, data))
-		return err
+		if err != nil {
+			return err
+		}
+		return addDocument(digest, data)
 	}
 	var err error
 	if i.index != nil {
@@ -173,7 +187,8 @@ func writeLayout(ctx context.Context, fsys afero.Fs, dir string, images []*Image
 		return err
 	}
 	for _, img := range images {
-		all, err := img.contents()
+		var total int64
+		all, err := img.contents(ctx, &total)
 		if err != nil {
 			return err
 		}

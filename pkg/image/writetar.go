@@ -29,8 +29,9 @@ func WriteTarball(ctx context.Context, fsys afero.Fs, file string, images []*Ima
 	index := v1.IndexManifest{SchemaVersion: 2, MediaType: types.OCIImageIndex}
 	docker := []savedEntry{}
 	var blobs []content
+	var total int64
 	for _, img := range images {
-		all, err := img.contents()
+		all, err := img.contents(ctx, &total)
 		if err != nil {
 			return err
 		}
