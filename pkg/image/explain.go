@@ -54,7 +54,7 @@ func (e *keyError) Unwrap() error { return e.err }
 // nor the addresses it redirects to: both may hold secrets.
 func (s source) explain(err error) error {
 	host := s.ref.Context().RegistryStr()
-	if errors.Is(err, ErrNoBundle) {
+	if _, ok := errors.AsType[*LimitError](err); ok || errors.Is(err, ErrNoBundle) {
 		return err
 	}
 	if known, ok := errors.AsType[*credentialError](err); ok {

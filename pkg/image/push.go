@@ -34,6 +34,11 @@ func (r Registries) push(ctx context.Context, img *Image, ref string, progress f
 		return "", err
 	}
 	options := append(to.options(ctx), remote.WithJobs(2))
+	if img.index != nil {
+		if _, err := countImages(img.index, 0, map[v1.Hash]int{}); err != nil {
+			return "", img.explain(err)
+		}
+	}
 	done := make(chan struct{})
 	if progress != nil {
 		updates := make(chan v1.Update, 16)
@@ -59,6 +64,39 @@ func (r Registries) push(ctx context.Context, img *Image, ref string, progress f
 		return "", to.explain(err)
 	}
 	return digest, nil
+}
+
+// countImages counts the images and indexes below an index, each as often as it is listed, as they are pushed. Counts that
+// are known are not determined again.
+func countImages(index v1.ImageIndex, depth int, known map[v1.Hash]int) (int, error) {
+	if depth > maxNesting {
+		return 0, &LimitError{fmt.Sprintf("has more than %d indexes inside of each other", maxNesting)}
+	}
+	m, err := index.IndexManifest()
+	if err != nil {
+		return 0, err
+	}
+	total := 0
+	for _, d := range m.Manifests {
+		count, ok := known[d.Digest]
+		if !ok {
+			count = 1
+			if d.MediaType.IsIndex() {
+				inner, err := index.ImageIndex(d.Digest)
+				if err != nil {
+					return 0, err
+				}
+				if count, err = countImages(inner, depth+1, known); err != nil {
+					return 0, err
+				}
+			}
+			known[d.Digest] = count
+		}
+		if total += count; total > maxImages {
+			return 0, &LimitError{fmt.Sprintf("lists more than %d images", maxImages)}
+		}
+	}
+	return total, nil
 }
 
 // destination is a registry that is pushed to: neither a mirror of it nor the place that registries.conf has it
