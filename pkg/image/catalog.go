@@ -47,14 +47,14 @@ func openCatalog(ctx context.Context, ref string, o Options) (fs.FS, error) {
 	}
 	dir := path.Clean(strings.TrimPrefix(value, "/"))
 	if !fs.ValidPath(dir) || dir == "." {
-		return nil, fmt.Errorf("the label %s must name a directory of the image, and is %q", CatalogLabel, value)
+		return nil, fmt.Errorf("the label %s must name a directory of the image, and is %q", CatalogLabel, cut(value))
 	}
 	files, err := unpackFolders(ctx, found, []string{dir}, limits)
 	if err != nil {
 		return nil, err
 	}
 	if info, err := fs.Stat(files, dir); err != nil || !info.IsDir() {
-		return nil, fmt.Errorf("the directory %s of the label %s is missing", dir, CatalogLabel)
+		return nil, fmt.Errorf("the directory %s of the label %s is missing", printable(dir), CatalogLabel)
 	}
 	return fs.Sub(files, dir)
 }

@@ -109,13 +109,12 @@ func (s source) explain(err error) error {
 	return fmt.Errorf("%s answers %d %s; see whether that host is a registry and works", host, answer.StatusCode, http.StatusText(answer.StatusCode))
 }
 
-// reached tells an answer that makes no sense from none.
+// reached reports whether an error is not one of the network.
 func reached(err error) bool {
-	if _, ok := errors.AsType[*url.Error](err); ok {
-		return false
-	}
-	text := err.Error()
-	return strings.Contains(text, "error verifying") || strings.Contains(text, "manifest digest") || strings.Contains(text, "unmarshal") || strings.Contains(text, "invalid character")
+	_, request := errors.AsType[*url.Error](err)
+	_, network := errors.AsType[net.Error](err)
+	_, timeout := errors.AsType[*limit.TimeoutError](err)
+	return !request && !network && !timeout
 }
 
 // httpResponse is how net/http reports a server that does not serve TLS.

@@ -171,3 +171,45 @@ func FuzzTarball(f *testing.F) {
 		}
 	})
 }
+
+// TestHostileCatalogImages opens catalog images whose labels or files are hostile.
+func TestHostileCatalogImages(t *testing.T) {
+	t.Parallel()
+	catalog := file("configs/x/catalog.yaml", "schema: olm.package\n")
+	for _, c := range []struct {
+		name, label string
+		entries     []item
+		want        string
+	}{
+		{"good", "/configs", []item{catalog}, ""},
+		{"root", "/", []item{catalog}, "must name a directory of the image"},
+		{"path of another directory", "/../etc", []item{catalog}, "must name a directory of the image"},
+		{"control characters", "/con\x1b[31mfigs\n", []item{catalog}, `the directory con\x1b[31mfigs\n of the label`},
+		{"long label", strings.Repeat("a/", 200_000), []item{catalog}, "of the label"},
+		{"file", "/configs", []item{file("configs", "x")}, "is missing"},
+		{"link", "/configs", []item{entry(tar.TypeSymlink, "configs", "/etc")}, "is a symbolic link"},
+		{"linked file", "/configs", []item{entry(tar.TypeSymlink, "configs/x", "/etc/passwd")}, "which the image does not have"},
+		{"device", "/configs", []item{entry(tar.TypeChar, "configs/x", "")}, "is a device"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			layer := pack(t, c.entries...)
+			label, err := json.Marshal(c.label)
+			if err != nil {
+				t.Fatal(err)
+			}
+			config := `{"config":{"Labels":{"operators.operatorframework.io.index.configs.v1":` + string(label) + `}},"rootfs":{"type":"layers","diff_ids":["` + digestOf(layer) + `"]}}`
+			memory := afero.NewMemMapFs()
+			if err := afero.WriteFile(memory, "/x.tar", pack(t, file("manifest.json", `[{"Config":"c","Layers":["l"]}]`), file("c", config), file("l", string(layer))), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			_, err = image.OpenCatalog(t.Context(), "/x.tar", image.Options{FS: memory})
+			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+				t.Errorf("got %v, want %q", err, c.want)
+			}
+			if err != nil && (strings.ContainsAny(err.Error(), "\n\x1b") || len(err.Error()) > 1000) {
+				t.Errorf("unprintable or long error %.200q", err)
+			}
+		})
+	}
+}

@@ -86,7 +86,7 @@ func open(ctx context.Context, ref string, o Options) (*Bundle, error) {
 	}
 	for label, dir := range map[string]string{manifestsLabel: folders.manifests, metadataLabel: folders.metadata} {
 		if info, err := fs.Stat(files, dir); err != nil || !info.IsDir() {
-			return nil, fmt.Errorf("%w: its label %s names the folder %s, which it does not hold; see the COPY lines of bundle.Dockerfile", ErrNoBundle, label, dir)
+			return nil, fmt.Errorf("%w: its label %s names the folder %s, which it does not hold; see the COPY lines of bundle.Dockerfile", ErrNoBundle, label, printable(dir))
 		}
 	}
 	return &Bundle{FS: files, Labels: maps.Clone(labels), Digest: found.digest}, nil
@@ -140,7 +140,7 @@ func folders(labels map[string]string) (bundleFolders, error) {
 		}
 		dir := path.Clean(strings.TrimPrefix(value, "/"))
 		if !fs.ValidPath(dir) || dir == "." || strings.ContainsAny(dir, "\\:") {
-			wrong = append(wrong, fmt.Errorf("its label %s must name a folder of the image, such as manifests/, and is %q", label, value))
+			wrong = append(wrong, fmt.Errorf("its label %s must name a folder of the image, such as manifests/, and is %q", label, cut(value)))
 		}
 		*to = dir
 	}
