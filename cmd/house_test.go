@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -27,33 +28,34 @@ const (
 func house() map[string][]string {
 	return map[string][]string{
 		"":                    {"cmd", "pkg/startup"},
-		"cmd":                 {"pkg/project", "pkg/scaffold", "pkg/codegen", "pkg/codegen/calls", "pkg/gotool", "pkg/reshape", "pkg/tempdir", "pkg/manifest", "pkg/kube", "pkg/controlplane", "pkg/local", "pkg/bundle", "pkg/bundle/base", "pkg/bundle/catalog", "pkg/bundle/validate", "pkg/image", "pkg/olm", "pkg/scorecard", "pkg/upgrade", "pkg/merge", "pkg/modernize", "pkg/makefile", "pkg/transport"},
+		"cmd":                 {"pkg/project", "pkg/scaffold", "pkg/codegen", "pkg/codegen/calls", "pkg/gotool", "pkg/reshape", "pkg/tempdir", "pkg/manifest", "pkg/kube", "pkg/controlplane", "pkg/local", "pkg/bundle", "pkg/bundle/base", "pkg/bundle/catalog", "pkg/bundle/validate", "pkg/image", "pkg/olm", "pkg/scorecard", "pkg/upgrade", "pkg/merge", "pkg/modernize", "pkg/makefile", "pkg/transport", "pkg/safeyaml"},
 		clitestRoom:           {"cmd", "pkg/controlplane", "pkg/kube", "pkg/manifest"},
-		"pkg/project":         {},
-		"pkg/scaffold":        {"pkg/textdiff", "templates"},
+		"pkg/project":         {"pkg/safeyaml"},
+		"pkg/scaffold":        {"pkg/textdiff", "templates", "pkg/safeyaml"},
 		"pkg/codegen":         {"pkg/tempdir"},
-		"pkg/codegen/calls":   {"pkg/codegen", "pkg/makefile", "pkg/project"},
+		"pkg/codegen/calls":   {"pkg/codegen", "pkg/makefile", "pkg/project", "pkg/safeyaml"},
 		"pkg/makefile":        {},
 		"pkg/gotool":          {"pkg/scaffold", "pkg/tempdir"},
-		"pkg/reshape":         {"pkg/project", "pkg/scaffold", "pkg/codegen", "pkg/gotool", "pkg/tempdir", "pkg/textdiff", "templates"},
-		"pkg/manifest":        {},
-		"pkg/bundle":          {"pkg/bundle/base", "pkg/manifest", "templates"},
-		"pkg/bundle/base":     {"pkg/codegen", "pkg/manifest"},
-		"pkg/bundle/catalog":  {"pkg/manifest", "templates"},
-		"pkg/bundle/validate": {"pkg/bundle", "pkg/manifest"},
+		"pkg/reshape":         {"pkg/project", "pkg/scaffold", "pkg/codegen", "pkg/gotool", "pkg/tempdir", "pkg/textdiff", "templates", "pkg/safeyaml"},
+		"pkg/manifest":        {"pkg/safeyaml"},
+		"pkg/bundle":          {"pkg/bundle/base", "pkg/manifest", "templates", "pkg/safeyaml"},
+		"pkg/bundle/base":     {"pkg/codegen", "pkg/manifest", "pkg/safeyaml"},
+		"pkg/bundle/catalog":  {"pkg/manifest", "templates", "pkg/safeyaml"},
+		"pkg/bundle/validate": {"pkg/bundle", "pkg/manifest", "pkg/safeyaml"},
 		"pkg/image":           {"pkg/transport"},
-		"pkg/kube":            {},
+		"pkg/kube":            {"pkg/safeyaml"},
 		"pkg/controlplane":    {"pkg/kube", "pkg/tempdir", "templates"},
 		"pkg/local":           {"pkg/controlplane", "pkg/kube", "pkg/manifest"},
 		"pkg/modernize":       {"pkg/project", "pkg/scaffold", "pkg/textdiff"},
-		"pkg/olm":             {"pkg/kube", "templates"},
+		"pkg/olm":             {"pkg/kube", "templates", "pkg/safeyaml"},
+		"pkg/safeyaml":        {},
 		"pkg/startup":         {},
 		"pkg/transport":       {},
-		"pkg/scorecard":       {"pkg/bundle", "pkg/bundle/validate", "pkg/kube"},
+		"pkg/scorecard":       {"pkg/bundle", "pkg/bundle/validate", "pkg/kube", "pkg/safeyaml"},
 		"pkg/tempdir":         {},
 		"pkg/textdiff":        {},
-		"pkg/merge":           {"pkg/textdiff"},
-		"pkg/upgrade":         {"pkg/manifest", "pkg/merge", "pkg/scaffold", "pkg/textdiff"},
+		"pkg/merge":           {"pkg/textdiff", "pkg/safeyaml"},
+		"pkg/upgrade":         {"pkg/manifest", "pkg/merge", "pkg/scaffold", "pkg/textdiff", "pkg/safeyaml"},
 		"templates":           {},
 	}
 }
@@ -122,6 +124,31 @@ func TestHouse(t *testing.T) {
 	}
 	if seen != len(rooms) {
 		t.Errorf("found %d rooms, the house has %d", seen, len(rooms))
+	}
+}
+
+// yamlReader matches calls that parse YAML.
+var yamlReader = regexp.MustCompile(`yaml\.(Unmarshal\w*|NewDecoder|YAMLToJSON\w*|NewYAML\w+)\(`)
+
+// TestYAMLIsBounded holds that all YAML is read by pkg/safeyaml, which bounds it.
+func TestYAMLIsBounded(t *testing.T) {
+	t.Parallel()
+	allowed := map[string]int{
+		"pkg/scorecard": 3, // NewYAMLToJSONDecoder, after safeyaml.Check
+	}
+	for _, top := range []string{"cmd", "pkg"} {
+		clitest.WalkTree(t, clitest.Root(top), func(p string, d fs.DirEntry) {
+			room, _ := filepath.Rel(clitest.Root(), filepath.Dir(p))
+			room = filepath.ToSlash(room)
+			if d.IsDir() || filepath.Ext(p) != ".go" || strings.HasSuffix(p, "_test.go") || room == "pkg/safeyaml" {
+				return
+			}
+			for _, call := range yamlReader.FindAllString(strings.ReplaceAll(clitest.ReadFile(t, p), "safeyaml.", ""), -1) {
+				if allowed[room]--; allowed[room] < 0 {
+					t.Errorf("%s calls %s…); let pkg/safeyaml read it", p, call)
+				}
+			}
+		})
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/operon-sdk/operon/pkg/manifest"
+	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
 // ours tells whether an annotation or label of a bundle is one that the generator decides about.
@@ -38,7 +39,7 @@ func HasMetadata(name string, text []byte) bool {
 func parseAnnotations(name string, text []byte) (metadataFile, error) {
 	f := metadataFile{values: map[string]any{}}
 	var doc yaml.Node
-	if err := yaml.Unmarshal(text, &doc); err != nil {
+	if err := safeyaml.Unmarshal(text, &doc); err != nil {
 		return f, manifest.Problems{{Position: manifest.Position{File: name}, Text: "is not valid YAML: " + strings.TrimPrefix(err.Error(), "yaml: ") + "; correct it, or delete it to have it made anew"}}
 	}
 	if len(doc.Content) == 0 {

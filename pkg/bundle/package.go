@@ -11,6 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/operon-sdk/operon/pkg/manifest"
+	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
 // Package is a package manifest: the channels of a package and the CSV at the head of each. It is what
@@ -171,7 +172,7 @@ func equalPackages(a, b manifests.PackageManifest) bool {
 // would not give the package.
 func (p *Package) commented() ([]byte, bool) {
 	var doc yaml.Node
-	if err := yaml.Unmarshal(p.text, &doc); err != nil || bytes.ContainsAny(p.text, "&*") || len(doc.Content) == 0 {
+	if err := safeyaml.Unmarshal(p.text, &doc); err != nil || bytes.ContainsAny(p.text, "&*") || len(doc.Content) == 0 {
 		return nil, false
 	}
 	root := doc.Content[0]

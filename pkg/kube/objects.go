@@ -1,7 +1,6 @@
 package kube
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -14,7 +13,8 @@ import (
 	"go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	sigsyaml "sigs.k8s.io/yaml"
+
+	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
 // Object is a Kubernetes object of any kind.
@@ -23,7 +23,7 @@ type Object = unstructured.Unstructured
 // Decode reads a stream of YAML documents. Empty documents are left out, lists are taken apart.
 func Decode(data []byte) ([]*Object, error) {
 	var objects []*Object
-	decoder := yaml.NewDecoder(bytes.NewReader(data))
+	decoder := safeyaml.NewDecoder(data)
 	for {
 		var node yaml.Node
 		if err := decoder.Decode(&node); errors.Is(err, io.EOF) {
@@ -39,7 +39,7 @@ func Decode(data []byte) ([]*Object, error) {
 		if len(node.Content) > 0 {
 			line = node.Content[0].Line
 		}
-		if err := sigsyaml.Unmarshal(text, &content); err != nil {
+		if err := safeyaml.UnmarshalJSON(text, &content); err != nil {
 			return nil, fmt.Errorf("line %d: an object is needed", line)
 		}
 		if len(content) == 0 {

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
 // KeepComments puts the comments of an earlier form of a YAML document into the current one, in the places
@@ -17,7 +19,7 @@ func KeepComments(earlier, current []byte) []byte {
 		return current
 	}
 	var old, now yaml.Node
-	if yaml.Unmarshal(earlier, &old) != nil || yaml.Unmarshal(current, &now) != nil || len(old.Content) == 0 || len(now.Content) == 0 {
+	if safeyaml.Unmarshal(earlier, &old) != nil || safeyaml.Unmarshal(current, &now) != nil || len(old.Content) == 0 || len(now.Content) == 0 {
 		return current
 	}
 	comments := map[string]comment{}

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"sigs.k8s.io/yaml"
-
 	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
 // Document is one document of a YAML stream.
@@ -165,7 +165,7 @@ func (d Document) Into(target any) (map[string]any, Problems) {
 
 // content is a document's value, numbers being int64 or float64, and its JSON.
 func (d Document) content() (any, []byte, Problems) {
-	asJSON, err := yaml.YAMLToJSON(d.Data)
+	asJSON, err := safeyaml.ToJSON(d.Data)
 	if err != nil {
 		return nil, nil, Problems{d.syntax(err)}
 	}

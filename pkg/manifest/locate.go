@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
 type jsonTypeError = json.UnmarshalTypeError
@@ -43,7 +45,7 @@ func (d Document) Locate(path ...string) Position { return d.locator()(path...) 
 // locator is Locate for many fields of one document, which it reads once.
 func (d Document) locator() func(path ...string) Position {
 	var doc yaml.Node
-	if err := yaml.Unmarshal(d.Data, &doc); err != nil || len(doc.Content) == 0 {
+	if err := safeyaml.Unmarshal(d.Data, &doc); err != nil || len(doc.Content) == 0 {
 		return func(...string) Position { return d.Position }
 	}
 	return func(path ...string) Position {

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"sigs.k8s.io/yaml"
+	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
 // Object is one Kubernetes object as read.
@@ -64,7 +64,7 @@ func (o Object) Data() []byte { return o.data }
 // Into decodes the object into a Go type of Kubernetes, as kubectl does: unknown fields are passed
 // over, numbers become texts where the type says so.
 func (o Object) Into(target any) error {
-	if err := yaml.Unmarshal(o.data, target); err != nil {
+	if err := safeyaml.UnmarshalJSON(o.data, target); err != nil {
 		return o.explain(err)
 	}
 	return nil

@@ -1,7 +1,6 @@
 package merge
 
 import (
-	"bytes"
 	"errors"
 	"io"
 	"path"
@@ -9,6 +8,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
 // ParseYAML parses a YAML file: a document, field or list item is a unit. In a kustomization, entries that are
@@ -17,7 +18,7 @@ import (
 func ParseYAML(name string, text []byte) (*Node, error) {
 	y := &yamlParser{lines: splitLines(text), kustomization: isKustomization(name)}
 	root := &Node{Container: true}
-	decoder := yaml.NewDecoder(bytes.NewReader([]byte(strings.Join(y.lines, ""))))
+	decoder := safeyaml.NewDecoder([]byte(strings.Join(y.lines, "")))
 	var docs []*yaml.Node
 	for {
 		var doc yaml.Node

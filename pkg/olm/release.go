@@ -8,9 +8,9 @@ import (
 	"text/template"
 
 	"github.com/operator-framework/api/crds"
-	"sigs.k8s.io/yaml"
 
 	"github.com/operon-sdk/operon/pkg/kube"
+	"github.com/operon-sdk/operon/pkg/safeyaml"
 	"github.com/operon-sdk/operon/templates"
 )
 
@@ -75,7 +75,7 @@ func Embedded() (*Release, error) {
 			return nil, err
 		}
 		crd := &kube.Object{}
-		if err := yaml.Unmarshal(text, &crd.Object); err != nil {
+		if err := safeyaml.UnmarshalJSON(text, &crd.Object); err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 		r.CRDs = append(r.CRDs, crd)

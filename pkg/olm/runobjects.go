@@ -9,9 +9,8 @@ import (
 	"strings"
 	"text/template"
 
-	"sigs.k8s.io/yaml"
-
 	"github.com/operon-sdk/operon/pkg/kube"
+	"github.com/operon-sdk/operon/pkg/safeyaml"
 	"github.com/operon-sdk/operon/templates"
 )
 
@@ -204,5 +203,5 @@ func setAt(o *kube.Object, value any, fields ...string) {
 // decodeMap reads a template that is a part of an object.
 func decodeMap(text []byte) (map[string]any, error) {
 	content := map[string]any{}
-	return content, yaml.Unmarshal(text, &content)
+	return content, safeyaml.UnmarshalJSON(text, &content)
 }

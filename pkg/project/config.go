@@ -13,6 +13,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
 const (
@@ -263,7 +265,7 @@ func (c *Config) SetPluginConfig(key string, value any) error {
 	}
 	// YAML reads JSON, and unlike encoding/json keeps integers apart from fractions.
 	var plain any
-	if err := yaml.Unmarshal(data, &plain); err != nil {
+	if err := safeyaml.Unmarshal(data, &plain); err != nil {
 		return fmt.Errorf("plugin %s: %w", key, err)
 	}
 	return c.whole(func() error { return c.putDeep([]any{"plugins", key}, plain) })

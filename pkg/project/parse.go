@@ -10,6 +10,8 @@ import (
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
 // ParseError says where and why a PROJECT file cannot be read.
@@ -49,7 +51,7 @@ func readDocument(text []byte) (*yaml.Node, error) {
 	if err := checkEncoding(text); err != nil {
 		return nil, err
 	}
-	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	decoder := safeyaml.NewDecoder(text)
 	var document yaml.Node
 	if err := decoder.Decode(&document); errors.Is(err, io.EOF) {
 		return nil, &ParseError{Problem: "the file holds only comments", Hint: restoreHint}
@@ -170,7 +172,7 @@ func locateError(text []byte, reported int) (line, column int) {
 }
 
 func isYAML(text string) bool {
-	decoder := yaml.NewDecoder(strings.NewReader(text))
+	decoder := safeyaml.NewDecoder([]byte(text))
 	for {
 		var node yaml.Node
 		switch err := decoder.Decode(&node); {

@@ -1,7 +1,6 @@
 package reshape
 
 import (
-	"bytes"
 	"errors"
 	"io"
 	"path"
@@ -13,6 +12,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/operon-sdk/operon/pkg/safeyaml"
 	"github.com/operon-sdk/operon/pkg/scaffold"
 	"github.com/operon-sdk/operon/pkg/textdiff"
 	"github.com/operon-sdk/operon/templates"
@@ -41,7 +41,7 @@ func (x *renamer) manifest(name string, data []byte, twins []scaffold.Twin) []by
 
 func documents(data []byte) ([]*yaml.Node, error) {
 	var docs []*yaml.Node
-	for decoder := yaml.NewDecoder(bytes.NewReader(data)); ; {
+	for decoder := safeyaml.NewDecoder(data); ; {
 		var doc yaml.Node
 		err := decoder.Decode(&doc)
 		if errors.Is(err, io.EOF) {

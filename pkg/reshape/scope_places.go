@@ -12,6 +12,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/operon-sdk/operon/pkg/safeyaml"
 	"github.com/operon-sdk/operon/pkg/scaffold"
 )
 
@@ -352,7 +353,7 @@ func switchVariable(tree *scaffold.Tree, on bool) bool {
 // managerContainer returns the container manager of the only Deployment of a manifest, or nil.
 func managerContainer(text string) *yaml.Node {
 	var found *yaml.Node
-	decoder := yaml.NewDecoder(strings.NewReader(text))
+	decoder := safeyaml.NewDecoder([]byte(text))
 	for {
 		var doc yaml.Node
 		if err := decoder.Decode(&doc); err != nil {

@@ -1,7 +1,6 @@
 package scaffold
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -9,6 +8,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
 // yamlSyntax knows the lines of a YAML file, and which of them are inside of block scalars.
@@ -131,7 +132,7 @@ func yamlError(text string) (err error) {
 			err = fmt.Errorf("%v", p)
 		}
 	}()
-	dec := yaml.NewDecoder(bytes.NewReader([]byte(text)))
+	dec := safeyaml.NewDecoder([]byte(text))
 	for {
 		var doc yaml.Node
 		if err := dec.Decode(&doc); err != nil {

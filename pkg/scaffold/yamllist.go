@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
 // findList finds the list that a text belongs to in a file without the marker: those of kustomizations by their keys,
@@ -49,7 +51,7 @@ func (y *yamlSyntax) findList(marker string) (place, bool) {
 // documents returns the mappings that the documents of the file are.
 func (y *yamlSyntax) documents() []*yaml.Node {
 	var docs []*yaml.Node
-	dec := yaml.NewDecoder(strings.NewReader(strings.Join(y.lines, "")))
+	dec := safeyaml.NewDecoder([]byte(strings.Join(y.lines, "")))
 	for {
 		var doc yaml.Node
 		if err := dec.Decode(&doc); err != nil {

@@ -1,12 +1,15 @@
 package scorecard
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
 	"path"
 
-	"sigs.k8s.io/yaml"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+
+	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
 const (
@@ -51,7 +54,7 @@ func readAnnotations(fsys fs.FS, name string) (map[string]string, error) {
 	var file struct {
 		Annotations map[string]string `json:"annotations"`
 	}
-	if err := yaml.Unmarshal(data, &file); err != nil {
+	if err := safeyaml.UnmarshalJSON(data, &file); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, plain(err))
 	}
 	return file.Annotations, nil
@@ -61,12 +64,14 @@ func readAnnotations(fsys fs.FS, name string) (map[string]string, error) {
 const maxFile = 8 << 20
 
 func readFile(fsys fs.FS, name string) ([]byte, error) {
-	info, err := fs.Stat(fsys, name)
-	if err != nil {
-		return nil, err
+	return safeyaml.ReadFile(fsys, name, maxFile)
+}
+
+// decode decodes the first document of a file, as operator-framework does, which looks at as many bytes as given to find out
+// whether it is JSON.
+func decode(data []byte, size int, into any) error {
+	if err := safeyaml.Check(data); err != nil {
+		return err
 	}
-	if info.Size() > maxFile {
-		return nil, fmt.Errorf("%s has %d bytes, more than the %d that are read of one file", name, info.Size(), maxFile)
-	}
-	return fs.ReadFile(fsys, name)
+	return utilyaml.NewYAMLOrJSONDecoder(bytes.NewReader(data), size).Decode(into)
 }

@@ -9,9 +9,9 @@ import (
 
 	"github.com/operator-framework/api/pkg/apis/scorecard/v1alpha3"
 	"k8s.io/apimachinery/pkg/labels"
-	"sigs.k8s.io/yaml"
 
 	"github.com/operon-sdk/operon/pkg/bundle"
+	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
 const (
@@ -40,7 +40,7 @@ func ConfigPath(fsys fs.FS) (string, error) {
 
 // ParseConfig reads a configuration. Unknown tells what of it nobody reads, misspelt keys for one.
 func ParseConfig(data []byte) (config v1alpha3.Configuration, unknown error, err error) {
-	if err := yaml.Unmarshal(data, &config); err != nil {
+	if err := safeyaml.UnmarshalJSON(data, &config); err != nil {
 		return config, nil, fmt.Errorf("is no scorecard configuration: %w", plain(err))
 	}
 	if config.Kind != "" && config.Kind != v1alpha3.ConfigurationKind {
@@ -50,7 +50,7 @@ func ParseConfig(data []byte) (config v1alpha3.Configuration, unknown error, err
 		return config, nil, fmt.Errorf("has the apiVersion %s; only %s can be run", config.APIVersion, version)
 	}
 	var strict v1alpha3.Configuration
-	if err := yaml.UnmarshalStrict(data, &strict); err != nil {
+	if err := safeyaml.UnmarshalStrict(data, &strict); err != nil {
 		unknown = plain(err)
 	}
 	return config, unknown, nil

@@ -1,7 +1,6 @@
 package scorecard
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,10 +9,10 @@ import (
 
 	"github.com/operator-framework/operator-registry/pkg/registry"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/yaml"
 
 	"github.com/operon-sdk/operon/pkg/bundle"
 	"github.com/operon-sdk/operon/pkg/bundle/validate"
+	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
 // The media types of a bundle's content.
@@ -81,7 +80,7 @@ func (f *formatCheck) mediaType() (string, error) {
 			return "", fmt.Errorf("Unable to read file %s in bundle", path.Join(f.Name, name))
 		}
 		var o unstructured.Unstructured
-		if yaml.NewYAMLOrJSONDecoder(bytes.NewReader(data), 10).Decode(&o) == nil && o.GetKind() == csvKind {
+		if decode(data, 10, &o) == nil && o.GetKind() == csvKind {
 			found = registryType
 		}
 	}
@@ -89,7 +88,7 @@ func (f *formatCheck) mediaType() (string, error) {
 		return "", fmt.Errorf("The directory %s contains no yaml files", path.Join(f.Name, manifestsFolder))
 	}
 	var chart struct{ Name string }
-	if data, err := readFile(f.FS, path.Join(manifestsFolder, "Chart.yaml")); err == nil && yaml.Unmarshal(data, &chart) == nil && chart.Name != "" {
+	if data, err := readFile(f.FS, path.Join(manifestsFolder, "Chart.yaml")); err == nil && safeyaml.UnmarshalJSON(data, &chart) == nil && chart.Name != "" {
 		found = helmType
 	}
 	return found, nil
@@ -101,12 +100,12 @@ func (f *formatCheck) metadata(mediaType string) {
 	if err != nil {
 		f.errs = append(f.errs, err)
 	}
-	decode := func(entry fs.DirEntry, into any) error {
+	read := func(entry fs.DirEntry, into any) error {
 		data, err := readFile(f.FS, path.Join(metadataFolder, entry.Name()))
 		if err != nil {
 			return err
 		}
-		return yaml.NewYAMLOrJSONDecoder(bytes.NewReader(data), 30).Decode(into)
+		return decode(data, 30, into)
 	}
 	var (
 		annotations  map[string]string
@@ -117,13 +116,13 @@ func (f *formatCheck) metadata(mediaType string) {
 			var file struct {
 				Annotations map[string]string `json:"annotations"`
 			}
-			if decode(entry, &file) == nil && file.Annotations != nil {
+			if read(entry, &file) == nil && file.Annotations != nil {
 				annotations = file.Annotations
 				continue
 			}
 		}
 		if len(dependencies.Dependencies) == 0 {
-			if err := decode(entry, &dependencies); err != nil {
+			if err := read(entry, &dependencies); err != nil {
 				dependencies = registry.DependenciesFile{}
 			}
 		}

@@ -17,6 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	"k8s.io/apimachinery/pkg/util/yaml"
+
+	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
 const (
@@ -122,14 +124,14 @@ func (l *loader) file(name string) {
 	}
 	if strings.HasPrefix(path.Base(name), "annotations") {
 		var file apimanifests.AnnotationsFile
-		if err := yaml.Unmarshal(data, &file); err != nil {
+		if err := safeyaml.UnmarshalJSON(data, &file); err != nil {
 			l.errs = append(l.errs, fmt.Errorf("unable to load the annotations file %s: %w", l.show(name), err))
 			return
 		}
 		l.annotations = file
 	}
 	var o unstructured.Unstructured
-	if err := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(data), 30).Decode(&o); err != nil {
+	if err := decode(data, 30, &o); err != nil {
 		if path.Dir(name) == manifestsFolder {
 			l.passed = append(l.passed, fmt.Sprintf("%s: %v", l.show(name), plain(err)))
 		}
@@ -171,6 +173,9 @@ func (l *loader) folder(csv, folder string) (*apimanifests.Bundle, error) {
 			continue
 		}
 		data, err := readFile(l.fsys, name)
+		if err == nil {
+			err = safeyaml.Check(data)
+		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("unable to load file %s: %w", l.show(name), err))
 			continue

@@ -6,13 +6,14 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/operon-sdk/operon/pkg/merge"
+	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
 // replaceDeprecated returns a kustomization with the current names of deprecated fields, of which kustomize warns. vars
 // stay: replacements cannot express all of them. It reports false if there are none, or the text cannot be decoded.
 func replaceDeprecated(text []byte) ([]byte, bool) {
 	var doc yaml.Node
-	if yaml.Unmarshal(text, &doc) != nil || len(doc.Content) != 1 || doc.Content[0].Kind != yaml.MappingNode {
+	if safeyaml.Unmarshal(text, &doc) != nil || len(doc.Content) != 1 || doc.Content[0].Kind != yaml.MappingNode {
 		return nil, false
 	}
 	root, found := doc.Content[0], false

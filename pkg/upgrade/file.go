@@ -12,6 +12,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/operon-sdk/operon/pkg/merge"
+	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
 // merged is the result of merging one file.
@@ -67,7 +68,7 @@ func checkSyntax(name string, text []byte) error {
 		_, err := parser.ParseFile(token.NewFileSet(), name, text, parser.SkipObjectResolution)
 		return err
 	case ".yaml", ".yml":
-		for decoder := yaml.NewDecoder(bytes.NewReader(text)); ; {
+		for decoder := safeyaml.NewDecoder(text); ; {
 			var node yaml.Node
 			if err := decoder.Decode(&node); err == io.EOF {
 				return nil

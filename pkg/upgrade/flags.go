@@ -12,6 +12,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/operon-sdk/operon/pkg/safeyaml"
 	"github.com/operon-sdk/operon/pkg/scaffold"
 )
 
@@ -116,7 +117,7 @@ func hasFlag(code, name string) bool {
 // managerFlags returns the names of the flags of all containers called manager in a stream of objects.
 func managerFlags(stream []byte) []string {
 	var flags []string
-	for decoder := yaml.NewDecoder(bytes.NewReader(stream)); ; {
+	for decoder := safeyaml.NewDecoder(stream); ; {
 		var workload struct {
 			Spec struct {
 				Template struct {

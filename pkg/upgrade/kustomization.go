@@ -10,6 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/operon-sdk/operon/pkg/merge"
+	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
 // entryPath returns the file or directory that an entry of a kustomization names, relative to the project, or "".
@@ -194,7 +195,7 @@ func (u *upgrader) references() map[string]bool {
 			continue
 		}
 		var node yaml.Node
-		for decoder := yaml.NewDecoder(bytes.NewReader(text)); decoder.Decode(&node) == nil; {
+		for decoder := safeyaml.NewDecoder(text); decoder.Decode(&node) == nil; {
 			u.refer(&node)
 		}
 	}
@@ -351,7 +352,7 @@ func (u *upgrader) displacing(name string) string {
 				}
 			}
 		}
-		for decoder := yaml.NewDecoder(bytes.NewReader(text)); decoder.Decode(&object) == nil; {
+		for decoder := safeyaml.NewDecoder(text); decoder.Decode(&object) == nil; {
 			if containers := object.Spec.Template.Spec.Containers; len(containers) > 0 && containers[0].Name != "manager" {
 				return file
 			}
@@ -406,7 +407,7 @@ func isManifest(name string) bool {
 // objectIDs returns kind and name of the objects in a manifest. Users change namespaces, so these do not matter.
 func objectIDs(text []byte) []string {
 	var ids []string
-	decoder := yaml.NewDecoder(strings.NewReader(string(text)))
+	decoder := safeyaml.NewDecoder(text)
 	for {
 		var object struct {
 			Kind     string

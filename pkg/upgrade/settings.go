@@ -10,6 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/operon-sdk/operon/pkg/merge"
+	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
 // Files of older scaffolds that configure the manager: a patch that puts a proxy before its metrics and gives it
@@ -47,7 +48,7 @@ func (u *upgrader) settings() error {
 		return nil // the patch names another
 	}
 	var options map[string]any
-	if yaml.Unmarshal(text, &options) != nil {
+	if safeyaml.Unmarshal(text, &options) != nil {
 		return nil // it is kept, as one that was edited
 	}
 	u.options(options)
@@ -62,7 +63,7 @@ func (u *upgrader) patched(named namers, name string) *yaml.Node {
 	}
 	text, err := u.tree.ReadFile(name)
 	var doc yaml.Node
-	if err != nil || yaml.Unmarshal(text, &doc) != nil || len(doc.Content) != 1 {
+	if err != nil || safeyaml.Unmarshal(text, &doc) != nil || len(doc.Content) != 1 {
 		return nil
 	}
 	return doc.Content[0]

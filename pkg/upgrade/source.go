@@ -10,6 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/operon-sdk/operon/pkg/merge"
+	"github.com/operon-sdk/operon/pkg/safeyaml"
 	"github.com/operon-sdk/operon/pkg/scaffold"
 )
 
@@ -61,7 +62,7 @@ func (v *Verifier) sources() ([]source, error) {
 			root = merge.ParseOpaque(text)
 		}
 		edited := merge.UnknownLines(root, v.base(name))
-		for decoder := yaml.NewDecoder(bytes.NewReader(text)); ; {
+		for decoder := safeyaml.NewDecoder(text); ; {
 			var document yaml.Node
 			if decoder.Decode(&document) != nil {
 				break

@@ -8,10 +8,9 @@ import (
 	"slices"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
-
 	"github.com/operon-sdk/operon/pkg/manifest"
 	"github.com/operon-sdk/operon/pkg/merge"
+	"github.com/operon-sdk/operon/pkg/safeyaml"
 	"github.com/operon-sdk/operon/pkg/scaffold"
 )
 
@@ -255,7 +254,7 @@ func (v *Verifier) compare(after *scaffold.Tree, dir string, was, is []byte) ([]
 // objects returns the objects of a stream by kind and name.
 func objects(stream []byte) map[string]any {
 	all := map[string]any{}
-	decoder := yaml.NewDecoder(strings.NewReader(string(stream)))
+	decoder := safeyaml.NewDecoder(stream)
 	for {
 		var object map[string]any
 		if decoder.Decode(&object) != nil {

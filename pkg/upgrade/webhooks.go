@@ -14,6 +14,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/operon-sdk/operon/pkg/safeyaml"
 	"github.com/operon-sdk/operon/pkg/scaffold"
 )
 
@@ -102,7 +103,7 @@ func readBoth(before, after *scaffold.Tree, name string) (was, is []byte, err er
 // webhookNames returns the names of webhooks in a stream of objects, by the kind of their configuration.
 func webhookNames(stream []byte) map[string][]string {
 	all := map[string][]string{}
-	for decoder := yaml.NewDecoder(bytes.NewReader(stream)); ; {
+	for decoder := safeyaml.NewDecoder(stream); ; {
 		var object struct {
 			Kind     string
 			Webhooks []struct{ Name string }
@@ -150,7 +151,7 @@ func jsonPatches(kustomization []byte) []patchEntry {
 		Patches []patchEntry
 		JSON    []patchEntry `yaml:"patchesJson6902"`
 	}
-	if yaml.Unmarshal(kustomization, &fields) != nil {
+	if safeyaml.Unmarshal(kustomization, &fields) != nil {
 		return nil
 	}
 	return append(fields.Patches, fields.JSON...)
@@ -160,7 +161,7 @@ func jsonPatches(kustomization []byte) []patchEntry {
 // inserts nor removes any.
 func hasOwnPositions(patch string) bool {
 	var operations []struct{ Op, Path string }
-	return yaml.Unmarshal([]byte(patch), &operations) == nil && !slices.ContainsFunc(operations, func(o struct{ Op, Path string }) bool {
+	return safeyaml.Unmarshal([]byte(patch), &operations) == nil && !slices.ContainsFunc(operations, func(o struct{ Op, Path string }) bool {
 		return path.Dir(o.Path) == "/webhooks" && path.Base(o.Path) != "-" && o.Op != "replace" && o.Op != "test"
 	})
 }

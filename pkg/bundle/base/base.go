@@ -12,6 +12,7 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/codegen"
 	"github.com/operon-sdk/operon/pkg/manifest"
+	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
 // Options say what a base is made of.
@@ -124,7 +125,7 @@ func CheckRecord(data []byte) error {
 
 func readRecord(data []byte) (map[Kind]map[string]any, error) {
 	var r record
-	if err := sigsyaml.Unmarshal(data, &r); err != nil {
+	if err := safeyaml.UnmarshalJSON(data, &r); err != nil {
 		return nil, fmt.Errorf("reading the record of what the code gave for the base: %w", err)
 	}
 	entries := map[Kind]map[string]any{}

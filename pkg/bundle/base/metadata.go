@@ -13,6 +13,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/operon-sdk/operon/pkg/manifest"
+	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
 // Metadata is what a person says about an operator. Empty fields leave the base as it is.
@@ -155,7 +156,7 @@ type fileOfName struct {
 func ParseMetadata(name string, data []byte) (Metadata, string, error) {
 	var f metadataFile
 	data = bytes.TrimPrefix(data, []byte("\uFEFF"))
-	decoder := yaml.NewDecoder(bytes.NewReader(data))
+	decoder := safeyaml.NewDecoder(data)
 	decoder.KnownFields(true)
 	if err := decoder.Decode(&f); err != nil && len(bytes.TrimSpace(data)) > 0 {
 		return Metadata{}, "", yamlProblems(name, err)
@@ -180,7 +181,7 @@ func ParseMetadata(name string, data []byte) (Metadata, string, error) {
 func (f metadataFile) check(name string, data []byte) manifest.Problems {
 	file := &existing{name: name}
 	var document yaml.Node
-	if err := yaml.Unmarshal(data, &document); err != nil || len(document.Content) == 0 {
+	if err := safeyaml.Unmarshal(data, &document); err != nil || len(document.Content) == 0 {
 		return nil
 	}
 	file.root = document.Content[0]

@@ -10,16 +10,16 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	"go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/runtime"
-	sigsyaml "sigs.k8s.io/yaml"
 
 	"github.com/operon-sdk/operon/pkg/manifest"
+	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
 // texts reads a base once more, with numbers and truths as texts where the type wants texts, as operator-sdk does.
 // It tells whether that gives every text as it is written: 1 and 1.29 are taken, 1.30 and yes would become others.
 func (e *existing) texts(data []byte, raw map[string]any, into *v1alpha1.ClusterServiceVersion) bool {
 	typed := &v1alpha1.ClusterServiceVersion{}
-	if err := sigsyaml.Unmarshal(data, typed); err != nil {
+	if err := safeyaml.UnmarshalJSON(data, typed); err != nil {
 		return false
 	}
 	read, err := runtime.DefaultUnstructuredConverter.ToUnstructured(typed)

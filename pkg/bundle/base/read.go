@@ -12,9 +12,9 @@ import (
 	"go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/runtime"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
-	sigsyaml "sigs.k8s.io/yaml"
 
 	"github.com/operon-sdk/operon/pkg/manifest"
+	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
 // existing is a base as it stands in a file.
@@ -34,7 +34,7 @@ func Check(name string, data []byte) error {
 func read(name string, data []byte) (*existing, error) {
 	data = bytes.TrimPrefix(data, []byte("\uFEFF"))
 	e := &existing{name: name}
-	decoder := yaml.NewDecoder(bytes.NewReader(data))
+	decoder := safeyaml.NewDecoder(data)
 	for {
 		var document yaml.Node
 		err := decoder.Decode(&document)
@@ -66,7 +66,7 @@ func read(name string, data []byte) (*existing, error) {
 	problems := e.duplicates(e.root)
 	// The library takes the first document, which may be an empty one before this.
 	text := bytes.Join(bytes.SplitAfter(data, []byte("\n"))[e.root.Line-1:], nil)
-	asJSON, err := sigsyaml.YAMLToJSON(text)
+	asJSON, err := safeyaml.ToJSON(text)
 	if err != nil {
 		return nil, append(problems, yamlProblems(name, err)...)
 	}

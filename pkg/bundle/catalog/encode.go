@@ -10,6 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/operon-sdk/operon/pkg/manifest"
+	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
 // encode writes a new document in the format of its file, as opm does.
@@ -54,7 +55,7 @@ func editEntries(f *file, text []byte, entries []declcfg.ChannelEntry) ([]byte, 
 				return err
 			}
 			var item yaml.Node
-			if err := yaml.Unmarshal(data, &item); err != nil {
+			if err := safeyaml.Unmarshal(data, &item); err != nil {
 				return err
 			}
 			list.Content = append(list.Content, item.Content[0])
@@ -125,7 +126,7 @@ func setField(node *yaml.Node, key string, value *yaml.Node) {
 // edit changes a document through its nodes, which keeps order, comments and further fields.
 func edit(f *file, text []byte, change func(root *yaml.Node) error) ([]byte, error) {
 	var doc yaml.Node
-	if err := yaml.Unmarshal(text, &doc); err != nil {
+	if err := safeyaml.Unmarshal(text, &doc); err != nil {
 		return nil, err
 	}
 	if len(doc.Content) == 0 || doc.Content[0].Kind != yaml.MappingNode {

@@ -11,9 +11,9 @@ import (
 
 	"github.com/joelanford/ignore"
 	"github.com/operator-framework/operator-registry/alpha/declcfg"
-	"sigs.k8s.io/yaml"
 
 	"github.com/operon-sdk/operon/pkg/manifest"
+	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
 // Catalog is a folder of file-based catalogs, with the place of everything in it.
@@ -157,7 +157,7 @@ func parse(doc manifest.Document) (*blob, *manifest.Problem) {
 	wrong := func(at manifest.Position, text string) (*blob, *manifest.Problem) {
 		return nil, &manifest.Problem{Position: at, Text: text}
 	}
-	asJSON, err := yaml.YAMLToJSON(doc.Data)
+	asJSON, err := safeyaml.ToJSON(doc.Data)
 	if err != nil {
 		_, problems := manifest.Decode(doc.File, doc.Data)
 		if len(problems) > 0 { // which knows the line

@@ -15,9 +15,9 @@ import (
 	"github.com/operator-framework/operator-registry/alpha/declcfg"
 	"github.com/operator-framework/operator-registry/pkg/registry"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/yaml"
 
 	"github.com/operon-sdk/operon/pkg/manifest"
+	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
 // Source is a bundle that goes into a catalog.
@@ -207,7 +207,7 @@ func (r *reader) metadata() {
 				Dependencies []*registry.Dependency `json:"dependencies"`
 				Properties   []registry.Property    `json:"properties"`
 			}
-			if err := yaml.Unmarshal(doc.Data, &content); err != nil {
+			if err := safeyaml.UnmarshalJSON(doc.Data, &content); err != nil {
 				r.problem(doc.Position, "%s", plain(err))
 				continue
 			}

@@ -9,6 +9,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/operon-sdk/operon/pkg/manifest"
+	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
 // known are the fields of a schema's blobs, and those of the items of its entries.
@@ -35,7 +36,7 @@ func (c *Catalog) Warnings() manifest.Problems {
 			continue
 		}
 		var doc yaml.Node
-		if err := yaml.Unmarshal(b.Data, &doc); err != nil || len(doc.Content) == 0 {
+		if err := safeyaml.Unmarshal(b.Data, &doc); err != nil || len(doc.Content) == 0 {
 			continue
 		}
 		unknown := func(node *yaml.Node, fields []string) {

@@ -10,6 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/operon-sdk/operon/pkg/manifest"
+	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
 // checkDependencies checks the entries of a file of dependencies.
@@ -17,7 +18,7 @@ func (c *content) checkDependencies(name string, data []byte, file registry.Depe
 	var out []Finding
 	obj := manifest.Document{Position: manifest.Position{File: c.show(name), Line: 1}, Data: data}
 	var doc yaml.Node
-	_ = yaml.Unmarshal(obj.Data, &doc) // it could be read above
+	_ = safeyaml.Unmarshal(obj.Data, &doc) // it could be read above
 	for i, dependency := range file.Dependencies {
 		for _, err := range DependencyErrors(dependency) {
 			at := obj.Position

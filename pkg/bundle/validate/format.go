@@ -8,10 +8,10 @@ import (
 	"strings"
 
 	"github.com/operator-framework/operator-registry/pkg/registry"
-	sigsyaml "sigs.k8s.io/yaml"
 
 	"github.com/operon-sdk/operon/pkg/bundle"
 	"github.com/operon-sdk/operon/pkg/manifest"
+	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
 // formatMessage is a fault of the format as operator-sdk says it.
@@ -123,7 +123,7 @@ func (c *content) metadataFiles() (*metadata, []Finding) {
 		}
 		known := strings.HasPrefix(entry.Name(), "dependencies.") || strings.HasPrefix(entry.Name(), "properties.")
 		var file registry.DependenciesFile
-		if err := sigsyaml.Unmarshal(data, &file); err != nil {
+		if err := safeyaml.UnmarshalJSON(data, &file); err != nil {
 			if known {
 				c.metadataWarning(name, data, err)
 			}

@@ -12,7 +12,6 @@ import (
 
 	"github.com/operator-framework/api/pkg/encoding"
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
-	"go.yaml.in/yaml/v3"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apiextensionsv1beta1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1beta1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -20,6 +19,7 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/bundle"
 	"github.com/operon-sdk/operon/pkg/manifest"
+	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
 // loadManifests reads the objects of the manifests' directory.
@@ -200,7 +200,7 @@ func (c *content) isChart(dir string) bool {
 		return false
 	}
 	var chart struct{ Name string }
-	return yaml.Unmarshal(data, &chart) == nil && chart.Name != ""
+	return safeyaml.Unmarshal(data, &chart) == nil && chart.Name != ""
 }
 
 // compressedSize is how much of OLM's ConfigMap a file takes: gzip, then base64.

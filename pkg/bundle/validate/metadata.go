@@ -8,10 +8,10 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
-	sigsyaml "sigs.k8s.io/yaml"
 
 	"github.com/operon-sdk/operon/pkg/bundle"
 	"github.com/operon-sdk/operon/pkg/manifest"
+	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
 const annotationsFile = "metadata/annotations.yaml"
@@ -58,12 +58,12 @@ func (c *content) annotations(name string, data []byte) (metadata, error) {
 		Annotations map[string]string `json:"annotations"`
 	}
 	data = []byte(strings.TrimPrefix(string(data), "\ufeff"))
-	if err := sigsyaml.Unmarshal(data, &file); err != nil {
+	if err := safeyaml.UnmarshalJSON(data, &file); err != nil {
 		return metadata{}, err
 	}
 	m := metadata{file: name, values: file.Annotations}
 	var doc yaml.Node
-	if yaml.Unmarshal(data, &doc) == nil && len(doc.Content) > 0 {
+	if safeyaml.Unmarshal(data, &doc) == nil && len(doc.Content) > 0 {
 		m.root = doc.Content[0]
 	}
 	return m, nil
@@ -139,7 +139,7 @@ func (c *content) searchMetadata() {
 // wrongAnnotations records what of a file's annotations is no text; false means that all are.
 func (c *content) wrongAnnotations(name string, data []byte) bool {
 	var doc yaml.Node
-	if yaml.Unmarshal(data, &doc) != nil || len(doc.Content) == 0 {
+	if safeyaml.Unmarshal(data, &doc) != nil || len(doc.Content) == 0 {
 		return false
 	}
 	before := len(c.findings)

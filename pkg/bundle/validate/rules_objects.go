@@ -16,9 +16,9 @@ import (
 	schemavalidation "k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	kjson "sigs.k8s.io/json"
-	"sigs.k8s.io/yaml"
 
 	"github.com/operon-sdk/operon/pkg/manifest"
+	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
 // ruleObjects checks the objects beside the CSV: doubles, and what OLM's documentation advises against.
@@ -51,7 +51,7 @@ func (c *content) ruleObjects() {
 
 // ruleFields finds fields of the CSV that nothing reads, being misspelt for the most part.
 func (c *content) ruleFields() {
-	data, err := yaml.YAMLToJSON(c.csv.Data())
+	data, err := safeyaml.ToJSON(c.csv.Data())
 	if err != nil {
 		return
 	}

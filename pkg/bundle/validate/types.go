@@ -9,9 +9,9 @@ import (
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	"go.yaml.in/yaml/v3"
-	sigsyaml "sigs.k8s.io/yaml"
 
 	"github.com/operon-sdk/operon/pkg/manifest"
+	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
 // decodeError records that an object does not fit its type.
@@ -83,7 +83,7 @@ func (c *content) withoutRelease(obj manifest.Object, csv *v1alpha1.ClusterServi
 		return false
 	}
 	*csv = v1alpha1.ClusterServiceVersion{}
-	if sigsyaml.Unmarshal(data, csv) != nil {
+	if safeyaml.UnmarshalJSON(data, csv) != nil {
 		return false
 	}
 	c.own(obj, "release", "spec.release", "is no release: identifiers of letters, digits and hyphens with dots between them, at most 20 characters in all", "write a release such as 1, or take the line out")
@@ -93,13 +93,13 @@ func (c *content) withoutRelease(obj manifest.Object, csv *v1alpha1.ClusterServi
 // isMapping tells whether a document is YAML, and a mapping.
 func isMapping(data []byte) bool {
 	var fields map[string]any
-	return sigsyaml.Unmarshal(data, &fields) == nil && fields != nil
+	return safeyaml.UnmarshalJSON(data, &fields) == nil && fields != nil
 }
 
 // duplicateKeys finds keys that a mapping has twice; the last one counts, and the first is lost.
 func (c *content) duplicateKeys(doc manifest.Document) {
 	var root yaml.Node
-	if yaml.Unmarshal(doc.Data, &root) != nil {
+	if safeyaml.Unmarshal(doc.Data, &root) != nil {
 		return
 	}
 	var visit func(node *yaml.Node, path []string)

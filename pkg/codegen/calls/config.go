@@ -10,6 +10,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/codegen"
 	"github.com/operon-sdk/operon/pkg/makefile"
 	"github.com/operon-sdk/operon/pkg/project"
+	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
 // ConfigFile holds a project's settings for Operon:
@@ -43,7 +44,7 @@ func readConfig(files Files) (*Found, error) {
 		return nil, fmt.Errorf("reading %s: %w", ConfigFile, err)
 	}
 	var document yaml.Node
-	if err := yaml.Unmarshal(data, &document); err != nil {
+	if err := safeyaml.Unmarshal(data, &document); err != nil {
 		return nil, &ConfigError{ConfigFile, err.Error()}
 	}
 	if len(document.Content) == 0 || document.Content[0].Tag == "!!null" {
