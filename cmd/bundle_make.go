@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/bundle"
@@ -142,7 +143,11 @@ func readBase(tree *scaffold.Tree, o *bundleOptions) (*manifest.Object, error) {
 
 // tellNotes prints notes on stderr. If strict is set, what is left out of the bundle is an error.
 func (a *app) tellNotes(notes []bundle.Note, strict bool) error {
-	for _, n := range notes {
+	if len(notes) > manifest.MaxListed { // the errors of --strict are among the first
+		notes = slices.Concat(bundle.Dropped(notes), slices.DeleteFunc(slices.Clone(notes), func(n bundle.Note) bool { return n.Dropped }))
+	}
+	listed, rest := manifest.Shorten(notes, "note")
+	for _, n := range listed {
 		switch {
 		case !n.Dropped:
 			a.progressf("note: %s", n)
@@ -151,6 +156,9 @@ func (a *app) tellNotes(notes []bundle.Note, strict bool) error {
 		default:
 			fmt.Fprintf(a.Err, "error: %s\n", n)
 		}
+	}
+	for _, line := range rest {
+		a.progressf("%s", line)
 	}
 	if strict && len(bundle.Dropped(notes)) > 0 {
 		return &usageError{err: errors.New("--strict: the bundle would lack what the errors name; nothing was written")}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
-	"io"
 	"io/fs"
 	"path"
 	"path/filepath"
@@ -16,6 +15,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/bundle"
 	"github.com/operon-sdk/operon/pkg/manifest"
 	"github.com/operon-sdk/operon/pkg/project"
+	"github.com/operon-sdk/operon/pkg/safeyaml"
 	"github.com/operon-sdk/operon/pkg/scaffold"
 )
 
@@ -57,7 +57,7 @@ func (a *app) readPipe(o *bundleOptions) (*app, error) {
 	if !o.readsPipe(a.Env) {
 		return a, nil
 	}
-	data, err := io.ReadAll(a.In)
+	data, err := safeyaml.ReadAll(a.In, safeyaml.MaxSize)
 	if err != nil {
 		return nil, fmt.Errorf("reading stdin: %w", err)
 	}
@@ -81,7 +81,7 @@ func (a *app) withStdin(r *folderReader) ([]manifest.Object, []bundle.Note, erro
 
 // readStdin reads the objects that are piped in. Documents of other kinds are passed over with a note.
 func (a *app) readStdin(mayBeEmpty bool) ([]manifest.Object, []bundle.Note, error) {
-	data, err := io.ReadAll(a.In)
+	data, err := safeyaml.ReadAll(a.In, safeyaml.MaxSize)
 	if err != nil {
 		return nil, nil, fmt.Errorf("reading stdin: %w", err)
 	}
@@ -220,11 +220,19 @@ func (r *folderReader) file(p, name string, keep func(manifest.Object) bool) err
 		r.skip(name, "is a kustomization and was not read", "build it, and give what comes out")
 		return nil
 	}
-	data, err := afero.ReadFile(r.fs, p)
-	if err != nil {
+	var (
+		objects  []manifest.Object
+		problems manifest.Problems
+	)
+	data, err := safeyaml.ReadFile(r.fs, p, safeyaml.MaxSize)
+	switch {
+	case is[*safeyaml.Error](err):
+		problems = manifest.Problems{manifest.Unbounded(name, err)}
+	case err != nil:
 		return fmt.Errorf("reading %s: %w", name, reason(err))
+	default:
+		objects, problems = manifest.Decode(name, data)
 	}
-	objects, problems := manifest.Decode(name, data)
 	named := slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(name))
 	for _, problem := range problems {
 		if problem.Foreign || !named {

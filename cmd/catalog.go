@@ -38,14 +38,12 @@ something is wrong with the catalog, 2 that the call is. Fields that OLM does no
 				return err
 			}
 			problems = append(problems, loaded.Check()...)
-			for _, problem := range problems {
-				if _, err := fmt.Fprintln(a.Out, problem); err != nil {
+			if len(problems) > 0 {
+				if _, err := fmt.Fprintln(a.Out, problems); err != nil {
 					return err
 				}
 			}
-			for _, warning := range loaded.Warnings() {
-				a.progressf("warning: %s", warning)
-			}
+			a.warn(loaded.Warnings())
 			switch len(problems) {
 			case 0:
 				a.progressf("%s is valid", args[0])
@@ -55,6 +53,17 @@ something is wrong with the catalog, 2 that the call is. Fields that OLM does no
 			}
 			return fmt.Errorf("%s has %d faults", args[0], len(problems))
 		},
+	}
+}
+
+// warn prints the first of some warnings, and the number of the others.
+func (a *app) warn(warnings manifest.Problems) {
+	first, rest := manifest.Shorten(warnings, "warning")
+	for _, warning := range first {
+		a.progressf("warning: %s", warning)
+	}
+	for _, line := range rest {
+		a.progressf("%s", line)
 	}
 }
 
@@ -86,9 +95,7 @@ faults is drawn too; the faults are listed on stderr.`,
 					return err
 				}
 			}
-			for _, problem := range loaded.Check() {
-				a.progressf("warning: %s", problem)
-			}
+			a.warn(loaded.Check())
 			_, err = fmt.Fprint(a.Out, picture)
 			return err
 		},

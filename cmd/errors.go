@@ -15,6 +15,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/controlplane"
 	"github.com/operon-sdk/operon/pkg/manifest"
 	"github.com/operon-sdk/operon/pkg/project"
+	"github.com/operon-sdk/operon/pkg/safeyaml"
 	"github.com/operon-sdk/operon/pkg/scaffold"
 )
 
@@ -53,6 +54,9 @@ func (a *app) report(err error) int {
 	}
 	if badInput(err) {
 		code = exitUsage
+	}
+	if is[*safeyaml.Error](err) {
+		code = exitFailed
 	}
 	if errors.Is(err, context.Canceled) || errors.Is(err, errInterrupted) {
 		code, hint = exitFailed, "" // whatever the interruption is wrapped in

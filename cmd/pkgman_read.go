@@ -13,6 +13,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/bundle"
 	"github.com/operon-sdk/operon/pkg/manifest"
 	"github.com/operon-sdk/operon/pkg/project"
+	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
 // maxManifest is more than any cluster takes of one object: a larger file is none of a package.
@@ -85,7 +86,7 @@ func (r *packageReader) read(dir string) (*bundle.Package, []bundle.PackageVersi
 	default:
 		return nil, nil, manifest.Problems{{Position: manifest.Position{File: dir}, Text: fmt.Sprintf("holds %d package manifests (%s); convert one package at a time", len(found), strings.Join(found, ", "))}}
 	}
-	data, err := afero.ReadFile(r.fs, r.abs(found[0]))
+	data, err := safeyaml.ReadFile(r.fs, r.abs(found[0]), safeyaml.MaxSize)
 	if err != nil {
 		return nil, nil, fmt.Errorf("reading %s: %w", found[0], reason(err))
 	}
@@ -167,7 +168,7 @@ func (r *packageReader) version(v bundle.PackageVersion) error {
 		case e.Size() > maxManifest:
 			r.problem(manifest.Position{File: name}, "has %d bytes, more than any cluster takes; delete it if it is no manifest", e.Size())
 		default:
-			if v.Files[e.Name()], err = afero.ReadFile(r.fs, r.abs(name)); err != nil {
+			if v.Files[e.Name()], err = safeyaml.ReadFile(r.fs, r.abs(name), maxManifest); err != nil {
 				return fmt.Errorf("reading %s: %w", name, reason(err))
 			}
 		}

@@ -10,13 +10,13 @@ import (
 	"time"
 
 	"github.com/operator-framework/api/pkg/apis/scorecard/v1alpha3"
-	"github.com/spf13/afero"
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/operon-sdk/operon/pkg/image"
 	"github.com/operon-sdk/operon/pkg/project"
+	"github.com/operon-sdk/operon/pkg/safeyaml"
 	"github.com/operon-sdk/operon/pkg/scorecard"
 )
 
@@ -219,10 +219,10 @@ func (a *app) scorecardConfig(dir string, bundle scorecard.Bundle, named string)
 	if named != "" {
 		shown = filepath.ToSlash(named)
 		abs := absolute(dir, named)
-		data, err = afero.ReadFile(a.FS, abs)
+		data, err = safeyaml.ReadFile(a.FS, abs, safeyaml.MaxSize)
 	} else {
 		shown = bundle.Name + "/" + inBundle
-		data, err = afero.ReadFile(afero.FromIOFS{FS: bundle.FS}, inBundle)
+		data, err = safeyaml.ReadFile(bundle.FS, inBundle, safeyaml.MaxSize)
 	}
 	if err != nil {
 		return config, "", fmt.Errorf("reading the scorecard's configuration %s: %w; 'generate bundle' writes one from config/scorecard, and --config names another", shown, reason(err))

@@ -24,6 +24,9 @@ func Documents(file string, data []byte) ([]Document, Problems) {
 	if problems := Unreadable(file, data); problems != nil {
 		return nil, problems
 	}
+	if err := safeyaml.Check(data); err != nil {
+		return nil, Problems{Unbounded(file, err)}
+	}
 	return Split(file, data), nil
 }
 
@@ -181,8 +184,22 @@ func (d Document) foreign(text string) Problems {
 	return Problems{{Position: d.Position, Text: text, Foreign: true}}
 }
 
+// Unbounded returns the problem for a file whose text is out of the bounds of safeyaml.
+func Unbounded(file string, err error) Problem {
+	problem := Problem{Position: Position{File: file}, Text: err.Error()}
+	if bound, ok := errors.AsType[*safeyaml.Error](err); ok {
+		problem.Line, problem.Text, problem.bound = bound.Line, bound.Problem, bound
+	}
+	return problem
+}
+
 // syntax makes a problem of a YAML error, whose line counts from the document's first.
 func (d Document) syntax(err error) Problem {
+	if _, ok := errors.AsType[*safeyaml.Error](err); ok {
+		problem := Unbounded(d.File, err)
+		problem.Line = d.Line + max(problem.Line-1, 0)
+		return problem
+	}
 	message := strings.TrimPrefix(err.Error(), "error converting YAML to JSON: ")
 	message = strings.TrimPrefix(message, "yaml: ")
 	position := d.Position

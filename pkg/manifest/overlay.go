@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"sigs.k8s.io/kustomize/kyaml/filesys"
+
+	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
 // overlayFS is a folder of the disk with files that are not there yet laid over it. What is written stays in
@@ -59,6 +61,9 @@ func (o *overlayFS) ReadFile(p string) ([]byte, error) {
 		return o.FileSystem.ReadFile(p)
 	case content == nil:
 		return nil, &os.PathError{Op: "open", Path: p, Err: os.ErrNotExist}
+	}
+	if err := safeyaml.Check(content); err != nil {
+		return nil, &os.PathError{Op: "read", Path: p, Err: err}
 	}
 	return content, nil
 }

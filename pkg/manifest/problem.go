@@ -3,6 +3,8 @@ package manifest
 import (
 	"fmt"
 	"strings"
+
+	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
 // Position is a place in a file, for people. Line and Column start at 1; 0 means that it is not known.
@@ -29,6 +31,8 @@ type Problem struct {
 	Field string
 	// Foreign tells that a document is YAML, but of something else than Kubernetes.
 	Foreign bool
+	// bound is set if the text is out of the bounds of safeyaml.
+	bound *safeyaml.Error
 }
 
 func (p Problem) String() string { return p.Position.String() + ": " + p.Text }
@@ -37,11 +41,38 @@ func (p Problem) String() string { return p.Position.String() + ": " + p.Text }
 type Problems []Problem
 
 func (p Problems) Error() string {
-	lines := make([]string, len(p))
-	for i, problem := range p {
+	first, rest := Shorten(p, "problem")
+	lines := make([]string, len(first))
+	for i, problem := range first {
 		lines[i] = problem.String()
 	}
-	return strings.Join(lines, "\n")
+	return strings.Join(append(lines, rest...), "\n")
+}
+
+// Unwrap returns the bounds that the input exceeds.
+func (p Problems) Unwrap() []error {
+	var errs []error
+	for _, problem := range p {
+		if problem.bound != nil {
+			errs = append(errs, problem.bound)
+		}
+	}
+	return errs
+}
+
+// MaxListed is the number of findings that are printed as text.
+const MaxListed = 50
+
+// Shorten returns the findings to print, and the line that counts the others, if there are any.
+func Shorten[T any](all []T, what string) (first []T, rest []string) {
+	switch more := len(all) - MaxListed; {
+	case more <= 0:
+		return all, nil
+	case more == 1:
+		return all[:MaxListed], []string{"and 1 more " + what}
+	default:
+		return all[:MaxListed], []string{fmt.Sprintf("and %d more %ss", more, what)}
+	}
 }
 
 // Err returns the problems as an error, nil where there are none.

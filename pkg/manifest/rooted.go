@@ -1,9 +1,13 @@
 package manifest
 
 import (
+	"errors"
+	"io/fs"
 	"path/filepath"
 
 	"sigs.k8s.io/kustomize/kyaml/filesys"
+
+	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
 // rootedFS is the disk as seen from a folder: kustomize takes relative paths from the process's
@@ -32,9 +36,25 @@ func (r rootedFS) Open(path string) (filesys.File, error)   { return r.disk.Open
 func (r rootedFS) IsDir(path string) bool                   { return r.disk.IsDir(r.at(path)) }
 func (r rootedFS) ReadDir(path string) ([]string, error)    { return r.disk.ReadDir(r.at(path)) }
 func (r rootedFS) Exists(path string) bool                  { return r.disk.Exists(r.at(path)) }
-func (r rootedFS) ReadFile(path string) ([]byte, error)     { return r.disk.ReadFile(r.at(path)) }
 func (r rootedFS) WriteFile(path string, content []byte) error {
 	return r.disk.WriteFile(r.at(path), content)
+}
+
+// ReadFile reads a file that may be YAML, as kustomize does whatever its name is.
+func (r rootedFS) ReadFile(path string) ([]byte, error) {
+	file, err := r.disk.Open(r.at(path))
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	data, err := safeyaml.ReadAll(file, safeyaml.MaxSize)
+	if err == nil {
+		err = safeyaml.Check(data)
+	}
+	if bound, ok := errors.AsType[*safeyaml.Error](err); ok {
+		return nil, &fs.PathError{Op: "read", Path: path, Err: bound}
+	}
+	return data, err
 }
 
 func (r rootedFS) CleanedAbs(path string) (filesys.ConfirmedDir, string, error) {

@@ -12,6 +12,8 @@ import (
 
 	"github.com/spf13/afero"
 	"golang.org/x/mod/modfile"
+
+	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
 // InferRepo finds the Go module path for the folder dir (an absolute path), for people who give no --repo:
@@ -67,7 +69,7 @@ func readRegular(fsys afero.Fs, name string) ([]byte, error) {
 	if info, err := fsys.Stat(name); err == nil && !info.IsDir() && !info.Mode().IsRegular() {
 		return nil, errors.New("it is not a regular file; move it away")
 	}
-	return afero.ReadFile(fsys, name)
+	return safeyaml.ReadFile(fsys, name, safeyaml.MaxSize)
 }
 
 func repoFromGopath(dir, gopath string) string {

@@ -20,6 +20,16 @@ type ParseError struct {
 	Line, Column int
 	// Problem is the cause, Hint what to do about it.
 	Problem, Hint string
+	// bound is set if the text is out of the bounds of safeyaml.
+	bound *safeyaml.Error
+}
+
+// Unwrap returns the bound that the file exceeds, if that is the problem.
+func (e *ParseError) Unwrap() error {
+	if e.bound == nil {
+		return nil
+	}
+	return e.bound
 }
 
 // Error gives the error in the form file:line:column: problem; hint.
@@ -125,6 +135,9 @@ func checkMappings(node *yaml.Node) error {
 
 // syntaxError adds the column to an error of the YAML parser, which tells at most the line.
 func syntaxError(text []byte, err error) error {
+	if bound, ok := errors.AsType[*safeyaml.Error](err); ok {
+		return &ParseError{Line: bound.Line, Column: 1, Problem: "the file " + bound.Problem, Hint: restoreHint, bound: bound}
+	}
 	problem := strings.TrimPrefix(err.Error(), "yaml: ")
 	reported := 1
 	if rest, ok := strings.CutPrefix(problem, "line "); ok {

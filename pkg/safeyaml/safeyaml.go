@@ -45,18 +45,28 @@ func (e *Error) Error() string {
 }
 
 // Check returns an *Error if a text is out of bounds. It says nothing of other faults: text that is not YAML passes.
-func Check(data []byte) error {
+func Check(data []byte) error { return new(Set).Check(data) }
+
+// A Set is texts that are read together, such as the files of a bundle: MaxSize and MaxNodes bound their sums.
+type Set struct{ size, nodes int }
+
+// Check is Check for the next text of the set.
+func (t *Set) Check(data []byte) error {
 	if len(data) > MaxSize {
 		return tooLarge(int64(len(data)), MaxSize)
+	}
+	if t.size += len(data); t.size > MaxSize {
+		return &Error{Problem: fmt.Sprintf("has %d bytes together with the files before it, more than the %d that are read", t.size, MaxSize)}
 	}
 	data, err := plainText(data)
 	if err != nil {
 		return err
 	}
-	s := scanner{data: data}
+	s := scanner{data: data, before: t.nodes}
 	if err := s.scan(); err != nil {
 		return err
 	}
+	t.nodes = s.nodes
 	if s.aliases || s.repeated > maxRepeated {
 		return checkNodes(data)
 	}
@@ -94,8 +104,9 @@ func tooLarge(size int64, limit int) error {
 	return &Error{Problem: fmt.Sprintf("has %d bytes, more than the %d that are read of it", size, limit)}
 }
 
-// ReadFile returns the content of a file of at most limit bytes. A larger one is not read, and gives an *Error.
-func ReadFile(fsys fs.FS, name string, limit int) ([]byte, error) {
+// ReadFile returns the content of a file of at most limit bytes. A larger one is not read, and gives an *Error. The file
+// system may be an fs.FS or an afero.Fs.
+func ReadFile[F fs.File](fsys interface{ Open(name string) (F, error) }, name string, limit int) ([]byte, error) {
 	file, err := fsys.Open(name)
 	if err != nil {
 		return nil, err
@@ -108,16 +119,20 @@ func ReadFile(fsys fs.FS, name string, limit int) ([]byte, error) {
 	if info.Size() > int64(limit) {
 		return nil, &fs.PathError{Op: "read", Path: name, Err: tooLarge(info.Size(), limit)}
 	}
-	return ReadAll(file, limit)
+	return readAll(file, limit, int(info.Size()))
 }
 
 // ReadAll reads at most limit bytes. More give an *Error.
-func ReadAll(r io.Reader, limit int) ([]byte, error) {
-	data, err := io.ReadAll(io.LimitReader(r, int64(limit)+1))
-	if err == nil && len(data) > limit {
+func ReadAll(r io.Reader, limit int) ([]byte, error) { return readAll(r, limit, 0) }
+
+// readAll reads at most limit bytes, of which there may be size.
+func readAll(r io.Reader, limit, size int) ([]byte, error) {
+	buffer := bytes.NewBuffer(make([]byte, 0, size+bytes.MinRead))
+	_, err := buffer.ReadFrom(io.LimitReader(r, int64(limit)+1))
+	if err == nil && buffer.Len() > limit {
 		return nil, &Error{Problem: fmt.Sprintf("has more than the %d bytes that are read of it", limit)}
 	}
-	return data, err
+	return buffer.Bytes(), err
 }
 
 // checkNodes checks what only the parsed text shows. The text itself is within the bounds.

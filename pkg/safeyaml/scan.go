@@ -29,8 +29,9 @@ type scanner struct {
 	// last is the hash of the scalar that was read last, if nothing but properties followed.
 	last uint64
 
-	nodes, directives, repeated int
-	aliases                     bool
+	// before is the number of nodes in other texts, nodes the number with these.
+	before, nodes, directives, repeated int
+	aliases                             bool
 }
 
 // frame is an open collection.
@@ -53,7 +54,7 @@ const (
 
 // scan reads the whole stream.
 func (s *scanner) scan() error {
-	s.line, s.keyAllowed, s.nodes = 1, true, 2
+	s.line, s.keyAllowed, s.nodes = 1, true, s.before+2
 	for s.skipToToken() {
 		if err := s.token(); err != nil {
 			return err
@@ -232,7 +233,9 @@ func isAnchor(c byte) bool {
 
 // count adds nodes.
 func (s *scanner) count(n int) error {
-	if s.nodes += n; s.nodes > MaxNodes {
+	if s.nodes += n; s.nodes > MaxNodes && s.before > 0 {
+		return s.fail("holds more than %d values together with the files before it", MaxNodes)
+	} else if s.nodes > MaxNodes {
 		return s.fail("holds more than %d values", MaxNodes)
 	}
 	return nil

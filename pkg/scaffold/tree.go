@@ -13,6 +13,8 @@ import (
 	"syscall"
 
 	"github.com/spf13/afero"
+
+	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
 // Tree is a project as it will be: the files on disk with a command's changes laid over them.
@@ -99,7 +101,16 @@ func (t *Tree) readRegular(name string) ([]byte, error) {
 	if err == nil && !info.IsDir() && !info.Mode().IsRegular() {
 		return nil, errNotRegular
 	}
+	if isYAML(name) {
+		return safeyaml.ReadFile(t.fs, t.abs(name), safeyaml.MaxSize)
+	}
 	return afero.ReadFile(t.fs, t.abs(name))
+}
+
+// isYAML reports whether a file is YAML by its name.
+func isYAML(name string) bool {
+	base := path.Base(name)
+	return path.Ext(base) == ".yaml" || path.Ext(base) == ".yml" || base == "PROJECT" || base == "Kustomization"
 }
 
 // look remembers what the disk holds for name, if that is not known yet. A file that cannot be read

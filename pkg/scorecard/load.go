@@ -160,7 +160,10 @@ func (l *loader) folder(csv, folder string) (*apimanifests.Bundle, error) {
 	if err != nil {
 		return nil, err
 	}
-	var errs []error
+	var (
+		errs      []error
+		manifests safeyaml.Set
+	)
 	bundle := &apimanifests.Bundle{Name: csv}
 	for _, entry := range entries {
 		name := path.Join(folder, entry.Name())
@@ -174,7 +177,7 @@ func (l *loader) folder(csv, folder string) (*apimanifests.Bundle, error) {
 		}
 		data, err := readFile(l.fsys, name)
 		if err == nil {
-			err = safeyaml.Check(data)
+			err = manifests.Check(data)
 		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("unable to load file %s: %w", l.show(name), err))

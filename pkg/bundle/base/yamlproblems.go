@@ -8,10 +8,14 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/operon-sdk/operon/pkg/manifest"
+	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
 // yamlProblems places the errors of the YAML library.
 func yamlProblems(name string, err error) manifest.Problems {
+	if _, ok := errors.AsType[*safeyaml.Error](err); ok {
+		return manifest.Problems{manifest.Unbounded(name, err)}
+	}
 	messages := []string{strings.TrimPrefix(err.Error(), "yaml: ")}
 	if typed, ok := errors.AsType[*yaml.TypeError](err); ok {
 		messages = typed.Errors

@@ -50,6 +50,10 @@ type blob struct {
 	changed bool
 }
 
+// maxFile is the limit of a file in bytes. Catalogs of hundreds of operators with all their versions have a file for each
+// operator; safeyaml bounds each document of it.
+const maxFile = 128 << 20
+
 // ignoreFile lists what of a catalog's folder is no part of the catalog.
 const ignoreFile = ".indexignore"
 
@@ -78,7 +82,11 @@ func Load(fsys fs.FS, dir string) (*Catalog, manifest.Problems) {
 			problems = append(problems, manifest.Problem{Position: at(name), Text: "is no regular file; name it in " + ignoreFile + ", or take it out of the catalog"})
 			return nil
 		}
-		data, err := fs.ReadFile(fsys, name)
+		data, err := safeyaml.ReadFile(fsys, name, maxFile)
+		if bound, ok := errors.AsType[*safeyaml.Error](err); ok {
+			problems = append(problems, manifest.Unbounded(at(name).File, bound))
+			return nil
+		}
 		if err != nil {
 			problems = append(problems, manifest.Problem{Position: at(name), Text: "cannot be read: " + cause(err).Error()})
 			return nil
@@ -109,24 +117,25 @@ func (c *Catalog) read(name string, data []byte) manifest.Problems {
 	} else {
 		docs = manifest.Split(shown, data)
 	}
+	end, line := 0, 1 // of the document before
 	for _, doc := range docs {
+		start := offset(data, doc, end, line)
+		end, line = start+len(doc.Data), doc.Line+bytes.Count(doc.Data, []byte("\n"))
 		b, problem := parse(doc)
 		if problem != nil {
 			problems = append(problems, *problem)
 			continue
 		}
 		b.file = f
-		b.start = offset(data, doc)
-		b.end = b.start + len(doc.Data)
+		b.start, b.end = start, end
 		c.blobs = append(c.blobs, b)
 	}
 	return problems
 }
 
-// offset finds where a document's text begins in its file.
-func offset(data []byte, doc manifest.Document) int {
-	at := 0
-	for line := 1; line < doc.Line; line++ {
+// offset returns where a document's text begins in its file, at or after a place that is in a line.
+func offset(data []byte, doc manifest.Document, at, line int) int {
+	for ; line < doc.Line; line++ {
 		at += bytes.IndexByte(data[at:], '\n') + 1
 	}
 	return at + bytes.Index(data[at:], doc.Data)
@@ -136,7 +145,14 @@ func offset(data []byte, doc manifest.Document) int {
 func splitJSON(file string, data []byte) ([]manifest.Document, manifest.Problems) {
 	var docs []manifest.Document
 	decoder := json.NewDecoder(bytes.NewReader(data))
-	line := func(end int) int { return 1 + bytes.Count(data[:end], []byte("\n")) }
+	counted, lines := 0, 1 // the line at what was counted
+	line := func(at int) int {
+		if at > counted {
+			lines += bytes.Count(data[counted:at], []byte("\n"))
+			counted = at
+		}
+		return lines
+	}
 	for decoder.More() {
 		var raw json.RawMessage
 		if err := decoder.Decode(&raw); err != nil {

@@ -71,6 +71,8 @@ type reader struct {
 	depends  []*registry.Dependency
 	props    []registry.Property
 	problems manifest.Problems
+	// read is what was read of the bundle.
+	read safeyaml.Set
 }
 
 func (r *reader) problem(at manifest.Position, format string, args ...any) {
@@ -101,7 +103,14 @@ func (r *reader) files(folder string) map[string][]byte {
 			}
 			continue
 		}
-		data, err := fs.ReadFile(r.fs, name)
+		data, err := safeyaml.ReadFile(r.fs, name, safeyaml.MaxSize)
+		if err == nil {
+			err = r.read.Check(data)
+		}
+		if bound, ok := errors.AsType[*safeyaml.Error](err); ok {
+			r.problems = append(r.problems, manifest.Unbounded(path.Join(r.dir, name), bound))
+			continue
+		}
 		if err != nil {
 			r.problem(manifest.Position{File: path.Join(r.dir, name)}, "cannot be read: %v", cause(err))
 			continue

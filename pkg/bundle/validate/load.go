@@ -11,6 +11,7 @@ import (
 	apimanifests "github.com/operator-framework/api/pkg/manifests"
 
 	"github.com/operon-sdk/operon/pkg/manifest"
+	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
 // The limits of what is read: far beyond what a cluster takes, and far below what hurts.
@@ -49,6 +50,8 @@ type content struct {
 	api  *apimanifests.Bundle
 	// raw are the bytes of the manifests before and after compression.
 	size, compressed int64
+	// manifests is what was read of them.
+	manifests safeyaml.Set
 	// phrases gives the phrasebook of the call.
 	phrases func() *phrasebook
 }
@@ -103,7 +106,7 @@ func (c *content) read(name string) ([]byte, bool) {
 			"take out what is no manifest; OLM takes 1 MiB for a whole bundle")
 		return nil, false
 	}
-	data, err := fs.ReadFile(c.fsys, name)
+	data, err := safeyaml.ReadFile(c.fsys, name, maxFile)
 	if err != nil {
 		c.unreadable(name, err)
 		return nil, false

@@ -74,6 +74,10 @@ func (c *content) loadFile(name string) {
 		c.problems("not-yaml", "take the file out of the bundle: manifests are YAML or JSON", problems)
 		return
 	}
+	if err := c.manifests.Check(data); err != nil {
+		c.problems("too-complex", "take the file out of the bundle, or make it smaller: OLM stores a bundle in objects of at most 1.5 MiB", manifest.Problems{manifest.Unbounded(shown, err)})
+		return
+	}
 	docs := manifest.Split(shown, data)
 	if len(docs) == 0 {
 		c.bad(name, 0, "empty-file", "holds no object", "take the file out of the bundle, or write the object")
@@ -192,10 +196,10 @@ func (c *content) asRead(csv *v1alpha1.ClusterServiceVersion) {
 // isChart tells whether a directory is a Helm chart.
 func (c *content) isChart(dir string) bool {
 	name := path.Join(dir, "Chart.yaml")
-	if info, err := fs.Stat(c.fsys, name); err != nil || info.Size() > maxFile {
+	if info, err := fs.Stat(c.fsys, name); err != nil || !info.Mode().IsRegular() {
 		return false
 	}
-	data, err := fs.ReadFile(c.fsys, name)
+	data, err := safeyaml.ReadFile(c.fsys, name, maxFile)
 	if err != nil {
 		return false
 	}

@@ -118,10 +118,7 @@ func (c *content) searchMetadata() {
 		if d.IsDir() || !d.Type().IsRegular() {
 			return nil
 		}
-		if info, err := d.Info(); err != nil || info.Size() > maxFile {
-			return nil
-		}
-		data, err := fs.ReadFile(c.fsys, name)
+		data, err := safeyaml.ReadFile(c.fsys, name, maxFile)
 		if err != nil {
 			return nil
 		}

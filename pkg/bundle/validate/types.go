@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -102,34 +103,39 @@ func (c *content) duplicateKeys(doc manifest.Document) {
 	if safeyaml.Unmarshal(doc.Data, &root) != nil {
 		return
 	}
-	var visit func(node *yaml.Node, path []string)
-	visit = func(node *yaml.Node, at []string) {
+	var at []string
+	var visit func(node *yaml.Node)
+	below := func(step string, node *yaml.Node) {
+		at = append(at, step)
+		visit(node)
+		at = at[:len(at)-1]
+	}
+	visit = func(node *yaml.Node) {
 		switch node.Kind {
 		case yaml.DocumentNode:
 			for _, child := range node.Content {
-				visit(child, at)
+				visit(child)
 			}
 		case yaml.SequenceNode:
 			for i, child := range node.Content {
-				visit(child, append(slices.Clip(at), fmt.Sprint(i)))
+				below(strconv.Itoa(i), child)
 			}
 		case yaml.MappingNode:
 			first := map[string]int{}
 			for i := 0; i+1 < len(node.Content); i += 2 {
 				key := node.Content[i]
-				under := append(slices.Clip(at), key.Value)
 				if line, ok := first[key.Value]; ok {
 					c.findings = append(c.findings, Finding{
 						Position: manifest.Position{File: doc.File, Line: doc.Line + key.Line - 1, Column: key.Column},
-						Level:    Warning, Rule: "duplicate-key", Field: manifest.FieldPath(under),
+						Level:    Warning, Rule: "duplicate-key", Field: manifest.FieldPath(append(slices.Clip(at), key.Value)),
 						Text: fmt.Sprintf("the key stands in line %d already; the last one counts", doc.Line+line-1),
 						Fix:  "keep one of the two",
 					})
 				}
 				first[key.Value] = key.Line
-				visit(node.Content[i+1], under)
+				below(key.Value, node.Content[i+1])
 			}
 		}
 	}
-	visit(&root, nil)
+	visit(&root)
 }

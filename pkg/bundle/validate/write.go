@@ -6,6 +6,8 @@ import (
 	"io"
 	"net/url"
 	"slices"
+
+	"github.com/operon-sdk/operon/pkg/manifest"
 )
 
 // The formats of results.
@@ -40,16 +42,33 @@ func (w *Writer) Result(r Result) error {
 	w.passed = w.passed && r.Passed()
 	switch w.format {
 	case Text:
-		for _, f := range r.Findings {
-			if _, err := fmt.Fprintln(w.out, f); err != nil {
-				return err
-			}
-		}
-		return nil
+		return w.text(r)
 	case JSON:
 		return w.json(r)
 	}
 	w.results = append(w.results, r)
+	return nil
+}
+
+// text writes the findings. If it does not write all, it begins with the errors.
+func (w *Writer) text(r Result) error {
+	findings := r.Findings
+	if len(findings) > manifest.MaxListed {
+		weight := map[Level]int{Error: 0, Warning: 1, Note: 2}
+		findings = slices.Clone(findings)
+		slices.SortStableFunc(findings, func(a, b Finding) int { return weight[a.Level] - weight[b.Level] })
+	}
+	first, rest := manifest.Shorten(findings, "finding")
+	for _, f := range first {
+		if _, err := fmt.Fprintln(w.out, f); err != nil {
+			return err
+		}
+	}
+	for _, line := range rest {
+		if _, err := fmt.Fprintf(w.out, "%s; list all with --output json\n", line); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
