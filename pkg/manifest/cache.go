@@ -38,7 +38,7 @@ func BuildAgain(dir, folder string, files map[string][]byte, before *Built) ([]b
 		return before.Output, nil, nil
 	}
 	watched := &watchedFS{FileSystem: fsys, seen: map[answer]bool{}}
-	out, err := buildOn(dir, watched, folder)
+	out, err := buildOn(fsys, watched, folder)
 	if err != nil || watched.foreign {
 		return out, nil, err
 	}

@@ -33,17 +33,22 @@ func Build(dir, folder string) ([]byte, error) {
 // BuildOver does so with files laid over those of dir: contents by slash-separated name, nil for a file that
 // is taken away.
 func BuildOver(dir, folder string, files map[string][]byte) ([]byte, error) {
-	return buildOn(dir, newOverlayFS(dir, files), folder)
+	over := newOverlayFS(dir, files)
+	return buildOn(over, over, folder)
 }
 
-func buildOn(dir string, fsys filesys.FileSystem, folder string) ([]byte, error) {
+// buildOn builds a kustomization on a file system that reads from an overlay.
+func buildOn(over *overlayFS, fsys filesys.FileSystem, folder string) ([]byte, error) {
 	shortenSchema()
 	options := krusty.MakeDefaultOptions()
 	// As on kustomize's command line: namespaces and CRDs first, unless the kustomization orders otherwise.
 	options.Reorder = krusty.ReorderOptionUnspecified
 	resources, err := krusty.MakeKustomizer(options).Run(fsys, folder)
+	if *over.refused != nil {
+		return nil, *over.refused
+	}
 	if err != nil {
-		return nil, fmt.Errorf("building the kustomization %s: %w", folder, relativeTo(dir, err))
+		return nil, fmt.Errorf("building the kustomization %s: %w", folder, relativeTo(over.dir, err))
 	}
 	return resources.AsYaml()
 }
@@ -119,5 +124,8 @@ func Kustomize(ctx context.Context, dir string, args []string, out, errOut io.Wr
 	root.SetArgs(args)
 	root.SetOut(out)
 	root.SetErr(errOut)
-	return root.ExecuteContext(ctx)
+	if err := root.ExecuteContext(ctx); *fsys.refused == nil {
+		return err
+	}
+	return *fsys.refused
 }

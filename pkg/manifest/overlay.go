@@ -8,23 +8,20 @@ import (
 	"strings"
 
 	"sigs.k8s.io/kustomize/kyaml/filesys"
-
-	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
 // overlayFS is a folder of the disk with files that are not there yet laid over it. What is written stays in
 // the overlay.
 type overlayFS struct {
-	filesys.FileSystem
-	// dir is the folder, roots are its names: as given, and without symbolic links.
-	dir   string
+	rootedFS
+	// roots are the names of the folder: as given, and without symbolic links.
 	roots []string
 	// files are contents by slash-separated name; nil stands for a file that is taken away.
 	files map[string][]byte
 }
 
 func newOverlayFS(dir string, files map[string][]byte) *overlayFS {
-	o := &overlayFS{FileSystem: newRootedFS(dir), dir: dir, roots: []string{dir}, files: files}
+	o := &overlayFS{rootedFS: newRootedFS(dir), roots: []string{dir}, files: files}
 	if real, err := filepath.EvalSymlinks(dir); err == nil && real != dir {
 		o.roots = append(o.roots, real)
 	}
@@ -58,14 +55,11 @@ func (o *overlayFS) ReadFile(p string) ([]byte, error) {
 	content, ok := o.files[o.name(p)]
 	switch {
 	case !ok:
-		return o.FileSystem.ReadFile(p)
+		return o.rootedFS.ReadFile(p)
 	case content == nil:
 		return nil, &os.PathError{Op: "open", Path: p, Err: os.ErrNotExist}
 	}
-	if err := safeyaml.Check(content); err != nil {
-		return nil, &os.PathError{Op: "read", Path: p, Err: err}
-	}
-	return content, nil
+	return o.check(p, content, nil)
 }
 
 func (o *overlayFS) WriteFile(p string, content []byte) error {
@@ -78,7 +72,7 @@ func (o *overlayFS) Exists(p string) bool {
 	if content, ok := o.files[name]; ok {
 		return content != nil
 	}
-	return o.holds(name) || o.FileSystem.Exists(p)
+	return o.holds(name) || o.rootedFS.Exists(p)
 }
 
 func (o *overlayFS) IsDir(p string) bool {
@@ -86,7 +80,7 @@ func (o *overlayFS) IsDir(p string) bool {
 	if _, ok := o.files[name]; ok {
 		return false
 	}
-	return o.holds(name) || o.FileSystem.IsDir(p)
+	return o.holds(name) || o.rootedFS.IsDir(p)
 }
 
 // CleanedAbs also cleans what is in the overlay alone.
@@ -96,7 +90,7 @@ func (o *overlayFS) CleanedAbs(p string) (filesys.ConfirmedDir, string, error) {
 	if ok && content == nil {
 		return "", "", &os.PathError{Op: "open", Path: p, Err: os.ErrNotExist}
 	}
-	dir, file, err := o.FileSystem.CleanedAbs(p)
+	dir, file, err := o.rootedFS.CleanedAbs(p)
 	if !errors.Is(err, os.ErrNotExist) || !ok && !o.holds(name) {
 		return dir, file, err
 	}

@@ -2,7 +2,6 @@ package manifest
 
 import (
 	"errors"
-	"io/fs"
 	"path/filepath"
 
 	"sigs.k8s.io/kustomize/kyaml/filesys"
@@ -15,10 +14,28 @@ import (
 type rootedFS struct {
 	disk filesys.FileSystem
 	dir  string
+	// refused is the first file that is out of the bounds of safeyaml. kustomize's errors do not wrap it.
+	refused *error
 }
 
-func newRootedFS(dir string) filesys.FileSystem {
-	return rootedFS{disk: filesys.MakeFsOnDisk(), dir: dir}
+func newRootedFS(dir string) rootedFS {
+	return rootedFS{disk: filesys.MakeFsOnDisk(), dir: dir, refused: new(error)}
+}
+
+// check checks a file that may be YAML, as kustomize reads it whatever its name is.
+func (r rootedFS) check(path string, data []byte, err error) ([]byte, error) {
+	if err == nil {
+		err = safeyaml.Check(data)
+	}
+	if bound, ok := errors.AsType[*safeyaml.Error](err); ok {
+		if rel, err := filepath.Rel(r.dir, r.at(path)); err == nil {
+			path = filepath.ToSlash(rel)
+		}
+		if *r.refused == nil {
+			*r.refused = Problems{Unbounded(path, bound)}
+		}
+	}
+	return data, err
 }
 
 func (r rootedFS) at(path string) string {
@@ -40,7 +57,6 @@ func (r rootedFS) WriteFile(path string, content []byte) error {
 	return r.disk.WriteFile(r.at(path), content)
 }
 
-// ReadFile reads a file that may be YAML, as kustomize does whatever its name is.
 func (r rootedFS) ReadFile(path string) ([]byte, error) {
 	file, err := r.disk.Open(r.at(path))
 	if err != nil {
@@ -48,13 +64,7 @@ func (r rootedFS) ReadFile(path string) ([]byte, error) {
 	}
 	defer file.Close()
 	data, err := safeyaml.ReadAll(file, safeyaml.MaxSize)
-	if err == nil {
-		err = safeyaml.Check(data)
-	}
-	if bound, ok := errors.AsType[*safeyaml.Error](err); ok {
-		return nil, &fs.PathError{Op: "read", Path: path, Err: bound}
-	}
-	return data, err
+	return r.check(path, data, err)
 }
 
 func (r rootedFS) CleanedAbs(path string) (filesys.ConfirmedDir, string, error) {

@@ -504,7 +504,7 @@ func TestParseErrors(t *testing.T) {
 		{"empty", "", "PROJECT: the file is empty; restore"},
 		{"blank", " \n\n", "PROJECT: the file is empty; restore"},
 		{"comments", "# a\n", "PROJECT: the file holds only comments; restore"},
-		{"huge", tail + strings.Repeat("#\n", 300000), "PROJECT: the file has 600044 bytes, which no project's has; restore"},
+		{"huge", tail + strings.Repeat("#\n", 300000), "PROJECT: the file has 600044 bytes, more than the 524288 that are read of it; restore"},
 		{"text", "hello\n", `PROJECT:1:1: expected keys with values, found "hello"`},
 		{"list", "- a\n", "PROJECT:1:1: expected keys with values, found a list"},
 		{"no keys", "{}\n", "PROJECT:1:1: the file holds no keys"},

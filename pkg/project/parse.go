@@ -56,7 +56,8 @@ func readDocument(text []byte) (*yaml.Node, error) {
 		return nil, &ParseError{Problem: "the file is empty", Hint: restoreHint}
 	}
 	if len(text) > mostBytes {
-		return nil, &ParseError{Problem: fmt.Sprintf("the file has %d bytes, which no project's has", len(text)), Hint: restoreHint}
+		bound := &safeyaml.Error{Problem: fmt.Sprintf("has %d bytes, more than the %d that are read of it", len(text), mostBytes)}
+		return nil, &ParseError{Problem: "the file " + bound.Problem, Hint: restoreHint, bound: bound}
 	}
 	if err := checkEncoding(text); err != nil {
 		return nil, err

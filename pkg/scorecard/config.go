@@ -58,6 +58,9 @@ func ParseConfig(data []byte) (config v1alpha3.Configuration, unknown error, err
 
 // plain is an error of the YAML library without how it came about.
 func plain(err error) error {
+	if _, ok := errors.AsType[*safeyaml.Error](err); ok {
+		return err
+	}
 	text := err.Error()
 	for _, prefix := range []string{"error converting YAML to JSON: ", "error unmarshaling JSON: ", "while decoding JSON: ", "json: ", "yaml: "} {
 		text = strings.TrimPrefix(text, prefix)

@@ -87,7 +87,7 @@ func (u *upgrader) baseOf(name string) *base {
 	}
 	all := facts(name, u.ours[name])
 	if u.result.From != (Release{}) {
-		if own := u.releaseBase(name); share(all, own) >= similar {
+		if own := u.releaseBase(name); share(all, own, similar) >= similar {
 			return own
 		}
 	}
@@ -95,7 +95,7 @@ func (u *upgrader) baseOf(name string) *base {
 	most := similar
 	for i := range u.o.Fingerprints.releases {
 		b := u.newBase(name, i)
-		if s := share(all, b); s > most {
+		if s := share(all, b, most); s > most {
 			best, most = b, s
 		}
 	}
@@ -113,11 +113,11 @@ func (u *upgrader) origin(name string) merge.Base {
 // isCurrent reports whether a file is rather the current scaffold's than that of an older release.
 func (u *upgrader) isCurrent(name string) bool {
 	all := facts(name, u.ours[name])
-	if share(all, ownBase(u.ownFacts(name))) >= similar {
+	if share(all, ownBase(u.ownFacts(name)), similar) >= similar {
 		return true
 	}
 	for i := range u.o.Fingerprints.releases {
-		if share(all, u.newBase(name, i)) > certain {
+		if share(all, u.newBase(name, i), certain) > certain {
 			return false
 		}
 	}
@@ -129,20 +129,21 @@ type ownBase map[string]bool
 
 func (b ownBase) Has(f merge.Fact) bool { return b[factText(f)] }
 
-// share returns the share of units whose lines the base has.
-func share(all []merge.Fact, b merge.Base) float64 {
+// share returns the share of units whose lines the base has, and 0 where it is less than least.
+func share(all []merge.Fact, b merge.Base, least float64) float64 {
 	b = merge.WithOptions(b)
-	total, found := 0, 0
-	for _, fact := range all {
-		if fact.Part == merge.HeadLines && len(fact.Lines) > 0 {
-			total++
-			if b.Has(fact) {
-				found++
-			}
-		}
-	}
-	if total == 0 {
+	all = slices.DeleteFunc(slices.Clone(all), func(f merge.Fact) bool { return f.Part != merge.HeadLines || len(f.Lines) == 0 })
+	if len(all) == 0 {
 		return 1
 	}
-	return float64(found) / float64(total)
+	found := 0
+	for i, fact := range all {
+		if b.Has(fact) {
+			found++
+		}
+		if possible := found + len(all) - i - 1; float64(possible)/float64(len(all)) < least {
+			return 0
+		}
+	}
+	return float64(found) / float64(len(all))
 }

@@ -51,12 +51,14 @@ func (r Resource) versionPair() pair { return pair{r.Version, "\x01v"} }
 // single way is right for all facts: a fact has several forms.
 type normalizer struct {
 	project, resources []*strings.Replacer
+	// known holds the forms of facts, which are those for all releases.
+	known map[string][]uint64
 }
 
 func newNormalizer(n Names) *normalizer {
 	all := n.pairs()
 	repo, domain, rest := all[:1], all[1:2], all[2:]
-	z := &normalizer{}
+	z := &normalizer{known: map[string][]uint64{}}
 	// The repository's name may be an image's, and the domain that of an example.
 	for _, pairs := range [][]pair{all, slices.Concat(domain, rest), slices.Concat(repo, rest), rest} {
 		z.project = append(z.project, replacer(pairs))
@@ -104,8 +106,11 @@ func factText(f merge.Fact) string {
 	return strings.Join(f.Path, "\x00") + "\x00" + string(f.Part) + "\x00" + strings.Join(f.Lines, "\n")
 }
 
-// forms returns the hashes of all forms of a fact.
+// forms returns the hashes of all forms of a fact, which callers must not change.
 func (z *normalizer) forms(text string) []uint64 {
+	if forms, ok := z.known[text]; ok {
+		return forms
+	}
 	forms := []uint64{textdiff.Hash(text)}
 	for _, list := range [][]*strings.Replacer{z.project, z.resources} {
 		for _, r := range list {
@@ -116,7 +121,8 @@ func (z *normalizer) forms(text string) []uint64 {
 			}
 		}
 	}
-	return forms
+	z.known[text] = slices.Clip(forms)
+	return z.known[text]
 }
 
 // recorded returns the hashes of the forms in which a fact is recorded: without the names of the project, and, where

@@ -174,6 +174,10 @@ type upgrader struct {
 	result   Result
 }
 
+// maxMerged is the limit of a scaffolded file in bytes, which are compared unit by unit with those of all releases. What
+// releases write has at most 20 KiB.
+const maxMerged = 256 << 10
+
 // read reads the files that some scaffold writes.
 func (u *upgrader) read() error {
 	names := slices.Collect(maps.Keys(u.o.Fingerprints.files))
@@ -189,6 +193,9 @@ func (u *upgrader) read() error {
 		}
 		if err != nil {
 			return fmt.Errorf("reading %s: %w", name, err)
+		}
+		if len(text) > maxMerged {
+			return fmt.Errorf("%s has %d bytes, more than the %d of a file that is merged; move what is not of the scaffold into other files", name, len(text), maxMerged)
 		}
 		u.ours[name] = text
 	}

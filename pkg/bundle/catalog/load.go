@@ -54,6 +54,9 @@ type blob struct {
 // operator; safeyaml bounds each document of it.
 const maxFile = 128 << 20
 
+// maxBlobs is the limit of documents in a catalog. Those of the largest public catalogs have some ten thousand.
+const maxBlobs = 200_000
+
 // ignoreFile lists what of a catalog's folder is no part of the catalog.
 const ignoreFile = ".indexignore"
 
@@ -119,6 +122,9 @@ func (c *Catalog) read(name string, data []byte) manifest.Problems {
 	}
 	end, line := 0, 1 // of the document before
 	for _, doc := range docs {
+		if len(c.blobs)+len(problems) == maxBlobs {
+			return append(problems, manifest.Problem{Position: doc.Position, Text: fmt.Sprintf("is beyond the %d documents that are read of a catalog; split the catalog", maxBlobs)})
+		}
 		start := offset(data, doc, end, line)
 		end, line = start+len(doc.Data), doc.Line+bytes.Count(doc.Data, []byte("\n"))
 		b, problem := parse(doc)
@@ -177,9 +183,8 @@ func parse(doc manifest.Document) (*blob, *manifest.Problem) {
 	if err != nil {
 		_, problems := manifest.Decode(doc.File, doc.Data)
 		if len(problems) > 0 { // which knows the line
-			at := problems[0].Position
-			at.Line += doc.Line - 1
-			return wrong(at, problems[0].Text)
+			problems[0].Line += doc.Line - 1
+			return nil, &problems[0]
 		}
 		return wrong(doc.Position, plain(err))
 	}

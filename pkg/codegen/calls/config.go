@@ -45,6 +45,9 @@ func readConfig(files Files) (*Found, error) {
 	}
 	var document yaml.Node
 	if err := safeyaml.Unmarshal(data, &document); err != nil {
+		if _, ok := errors.AsType[*safeyaml.Error](err); ok {
+			return nil, fmt.Errorf("%s: %w", ConfigFile, err)
+		}
 		return nil, &ConfigError{ConfigFile, err.Error()}
 	}
 	if len(document.Content) == 0 || document.Content[0].Tag == "!!null" {
