@@ -1,6 +1,7 @@
 package project
 
 import (
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -12,6 +13,9 @@ type shape int
 const (
 	anything shape = iota
 	text
+	// name is a text that is part of the names of files and directories, importPath one of Go packages.
+	name
+	importPath
 	truth
 	textOrTexts
 	texts
@@ -22,7 +26,7 @@ const (
 // checkShapes verifies that the keys which Operon reads hold what it expects. Unknown keys pass.
 func checkShapes(root *yaml.Node) error {
 	if err := checkKeys(root, map[string]shape{
-		"version": text, "domain": text, "repo": text, "projectName": text, "cliVersion": text,
+		"version": text, "domain": name, "repo": importPath, "projectName": name, "cliVersion": text,
 		"layout": textOrTexts, "multigroup": truth, "namespaced": truth, "resources": mappings, "plugins": mapping,
 	}); err != nil {
 		return err
@@ -58,7 +62,7 @@ func checkLayout(root *yaml.Node) error {
 
 func checkResource(item *yaml.Node) error {
 	if err := checkKeys(item, map[string]shape{
-		"group": text, "domain": text, "version": text, "kind": text, "plural": text, "path": text, "module": text,
+		"group": name, "domain": name, "version": name, "kind": name, "plural": name, "path": importPath, "module": importPath,
 		"api": mapping, "controller": truth, "controllers": mappings, "webhooks": mapping, "external": truth, "core": truth,
 	}); err != nil {
 		return err
@@ -75,7 +79,7 @@ func checkResource(item *yaml.Node) error {
 	}
 	if controllers := child(item, "controllers"); controllers != nil {
 		for _, controller := range controllers.Content {
-			if err := checkKeys(controller, map[string]shape{"name": text}); err != nil {
+			if err := checkKeys(controller, map[string]shape{"name": name}); err != nil {
 				return err
 			}
 		}
@@ -147,6 +151,20 @@ func (s shape) mismatch(value *yaml.Node) string {
 	case text:
 		if value.Kind != yaml.ScalarNode {
 			return "a text"
+		}
+	case name:
+		if value.Kind != yaml.ScalarNode {
+			return "a text"
+		}
+		if s := value.Value; strings.ContainsAny(s, "/\\\n\t") || strings.Trim(s, ".") == "" && s != "" {
+			return "a name in one line, without path separators"
+		}
+	case importPath:
+		if value.Kind != yaml.ScalarNode {
+			return "a text"
+		}
+		if strings.ContainsAny(value.Value, "\\\n\t") || slices.Contains(strings.Split(value.Value, "/"), "..") {
+			return "the import path of a Go package"
 		}
 	case truth:
 		var b bool

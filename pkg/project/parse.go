@@ -7,6 +7,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
@@ -110,8 +111,8 @@ func checkEncoding(text []byte) error {
 	return nil
 }
 
-// checkMappings looks, at any depth, for keys given twice, which YAML forbids and node decoding lets pass, and for keys
-// that are no text: the readers of the peers refuse those, too.
+// checkMappings looks, at any depth, for control characters, which an escape in quotes may stand for, for keys given twice,
+// which YAML forbids and node decoding lets pass, and for keys that are no text: the readers of the peers refuse those, too.
 func checkMappings(node *yaml.Node) error {
 	if node.Kind == yaml.MappingNode {
 		seen := map[string]*yaml.Node{}
@@ -126,12 +127,21 @@ func checkMappings(node *yaml.Node) error {
 			seen[key.Value] = key
 		}
 	}
+	if i := strings.IndexFunc(node.Value, unprintable); i >= 0 {
+		r, _ := utf8.DecodeRuneInString(node.Value[i:])
+		return at(node, "remove it", "the value %.60q holds a control character (%U)", node.Value, r)
+	}
 	for _, child := range node.Content {
 		if err := checkMappings(child); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// unprintable reports whether a character of a value may change what a terminal shows of it.
+func unprintable(r rune) bool {
+	return r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Cf, r))
 }
 
 // syntaxError adds the column to an error of the YAML parser, which tells at most the line.
