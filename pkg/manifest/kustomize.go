@@ -44,8 +44,8 @@ func buildOn(over *overlayFS, fsys filesys.FileSystem, folder string) ([]byte, e
 	// As on kustomize's command line: namespaces and CRDs first, unless the kustomization orders otherwise.
 	options.Reorder = krusty.ReorderOptionUnspecified
 	resources, err := krusty.MakeKustomizer(options).Run(fsys, folder)
-	if *over.refused != nil {
-		return nil, *over.refused
+	if over.refused != nil {
+		return nil, over.refused
 	}
 	if err != nil {
 		return nil, fmt.Errorf("building the kustomization %s: %w", folder, relativeTo(over.dir, err))
@@ -124,8 +124,8 @@ func Kustomize(ctx context.Context, dir string, args []string, out, errOut io.Wr
 	root.SetArgs(args)
 	root.SetOut(out)
 	root.SetErr(errOut)
-	if err := root.ExecuteContext(ctx); *fsys.refused == nil {
+	if err := root.ExecuteContext(ctx); fsys.refused == nil {
 		return err
 	}
-	return *fsys.refused
+	return fsys.refused
 }

@@ -3,6 +3,7 @@ package manifest
 import (
 	"errors"
 	"path/filepath"
+	"sync"
 
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 
@@ -14,26 +15,43 @@ import (
 type rootedFS struct {
 	disk filesys.FileSystem
 	dir  string
-	// refused is the first file that is out of the bounds of safeyaml. kustomize's errors do not wrap it.
-	refused *error
+	*bounds
 }
+
+// bounds is what was read of the files that kustomize reads.
+type bounds struct {
+	mu    sync.Mutex
+	paths map[string]bool
+	sum   safeyaml.Set
+	// refused is the first file that is out of bounds. kustomize's errors do not wrap it.
+	refused error
+}
+
+// maxBuilt is the limit of values in all files of a kustomization, of which kustomize makes several copies: those of 9 MiB of
+// CRDs.
+const maxBuilt = 300_000
 
 func newRootedFS(dir string) rootedFS {
-	return rootedFS{disk: filesys.MakeFsOnDisk(), dir: dir, refused: new(error)}
+	return rootedFS{disk: filesys.MakeFsOnDisk(), dir: dir, bounds: &bounds{paths: map[string]bool{}, sum: safeyaml.Set{MaxNodes: maxBuilt}}}
 }
 
-// check checks a file that may be YAML, as kustomize reads it whatever its name is.
+// check checks a file that may be YAML, as kustomize reads it whatever its name is. After one that is out of bounds nothing
+// is read, since kustomize may go on without it.
 func (r rootedFS) check(path string, data []byte, err error) ([]byte, error) {
-	if err == nil {
-		err = safeyaml.Check(data)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.refused != nil {
+		return nil, r.refused
+	}
+	if err == nil && !r.paths[r.at(path)] {
+		r.paths[r.at(path)] = true
+		err = r.sum.Check(data)
 	}
 	if bound, ok := errors.AsType[*safeyaml.Error](err); ok {
 		if rel, err := filepath.Rel(r.dir, r.at(path)); err == nil {
 			path = filepath.ToSlash(rel)
 		}
-		if *r.refused == nil {
-			*r.refused = Problems{Unbounded(path, bound)}
-		}
+		r.refused = Problems{Unbounded(path, bound)}
 	}
 	return data, err
 }

@@ -545,7 +545,7 @@ func TestParseErrors(t *testing.T) {
 		{"kind of two lines", "resources:\n- kind: \"A\\nB\"\n  version: v1\n" + tail, `PROJECT:2:9: key "kind": expected a name in one line, without path separators, found "A\nB"`},
 		{"escape sequence", "repo: \"\\e[31mred\"\n" + tail, `PROJECT:1:7: the value "\x1b[31mred" holds a control character (U+001B); remove it`},
 		{"text from right to left", "plugins:\n  a: {\"b\\u202ec\": d}\n" + tail, `PROJECT:2:7: the value "b\u202ec" holds a control character (U+202E); remove it`},
-		{"deep", "plugins: " + strings.Repeat("[", 300) + "\n" + tail, "PROJECT:1:1: the file is nested more than 250 levels deep; restore"},
+		{"deep", "plugins: " + strings.Repeat("[", 300) + "\n" + tail, "PROJECT:1:1: the file is nested more than 150 levels deep; restore"},
 		{"alias in use", "x: &x a\ndomain: *x\n" + tail, `PROJECT:2:9: key "domain" holds an alias (*x); write the value out`},
 		{"plugins", "plugins: []\n" + tail, `PROJECT:1:10: key "plugins": expected keys with values, found a list`},
 	} {

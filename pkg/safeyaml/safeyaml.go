@@ -5,6 +5,7 @@ package safeyaml
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -22,11 +23,11 @@ const (
 	MaxSize = 16 << 20
 	// MaxDepth is the number of indentations and brackets within each other. The objects may be twice as deep, since a list
 	// need not be indented.
-	MaxDepth = 250
+	MaxDepth = 150
 	// MaxNodes is the number of values, keys and collections, with aliases replaced by what they stand for.
-	MaxNodes = 1_000_000
+	MaxNodes = 500_000
 	// MaxKeys is the number of keys of one mapping.
-	MaxKeys = 10_000
+	MaxKeys = 5000
 	// maxRepeated is the number of keys that their mapping has already, maxDirectives that of lines with %.
 	maxRepeated, maxDirectives = 100, 100
 )
@@ -48,7 +49,11 @@ func (e *Error) Error() string {
 func Check(data []byte) error { return new(Set).Check(data) }
 
 // A Set is texts that are read together, such as the files of a bundle: MaxSize and MaxNodes bound their sums.
-type Set struct{ size, nodes int }
+type Set struct {
+	// MaxNodes is a narrower bound than the constant, if it is not 0.
+	MaxNodes    int
+	size, nodes int
+}
 
 // Check is Check for the next text of the set.
 func (t *Set) Check(data []byte) error {
@@ -62,7 +67,7 @@ func (t *Set) Check(data []byte) error {
 	if err != nil {
 		return err
 	}
-	s := scanner{data: data, before: t.nodes}
+	s := scanner{data: data, before: t.nodes, most: cmp.Or(t.MaxNodes, MaxNodes)}
 	if err := s.scan(); err != nil {
 		return err
 	}

@@ -29,9 +29,9 @@ type scanner struct {
 	// last is the hash of the scalar that was read last, if nothing but properties followed.
 	last uint64
 
-	// before is the number of nodes in other texts, nodes the number with these.
-	before, nodes, directives, repeated int
-	aliases                             bool
+	// before is the number of nodes in other texts, nodes the number with these, and most the limit of that.
+	before, nodes, most, directives, repeated int
+	aliases                                   bool
 }
 
 // frame is an open collection.
@@ -233,12 +233,14 @@ func isAnchor(c byte) bool {
 
 // count adds nodes.
 func (s *scanner) count(n int) error {
-	if s.nodes += n; s.nodes > MaxNodes && s.before > 0 {
-		return s.fail("holds more than %d values together with the files before it", MaxNodes)
-	} else if s.nodes > MaxNodes {
-		return s.fail("holds more than %d values", MaxNodes)
+	s.nodes += n
+	switch {
+	case s.nodes <= s.most:
+		return nil
+	case s.before > 0:
+		return s.fail("holds more than %d values together with the files before it", s.most)
 	}
-	return nil
+	return s.fail("holds more than %d values", s.most)
 }
 
 // checkDepth counts a collection that was opened.

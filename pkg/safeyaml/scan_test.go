@@ -41,7 +41,7 @@ func FuzzScan(f *testing.F) {
 		if err != nil {
 			return
 		}
-		s := scanner{data: text}
+		s := scanner{data: text, most: MaxNodes}
 		if s.scan() != nil {
 			return
 		}
@@ -64,7 +64,7 @@ func FuzzScan(f *testing.F) {
 // deepestOf returns the greatest depth that the scanner counts.
 func deepestOf(text []byte) int {
 	deepest := 0
-	s := scanner{data: text, line: 1, keyAllowed: true}
+	s := scanner{data: text, line: 1, keyAllowed: true, most: MaxNodes}
 	for s.skipToToken() {
 		_ = s.token()
 		deepest = max(deepest, len(s.blocks)+len(s.flows))
