@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"go/ast"
+	"go/token"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -16,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-tools/pkg/deepcopy"
 	"sigs.k8s.io/controller-tools/pkg/genall"
 	"sigs.k8s.io/controller-tools/pkg/genall/help"
+	"sigs.k8s.io/controller-tools/pkg/loader"
 	"sigs.k8s.io/controller-tools/pkg/markers"
 	"sigs.k8s.io/controller-tools/pkg/rbac"
 	"sigs.k8s.io/controller-tools/pkg/schemapatcher"
@@ -120,7 +124,11 @@ func (c *controllerGen) generate(run *genall.Runtime) error {
 		failed = true
 		_, _ = fmt.Fprintln(c.stderr, err)
 	}
-	for _, generator := range run.Generators {
+	generators := run.Generators
+	if !withinLimits(run) {
+		generators, failed = nil, true
+	}
+	for _, generator := range generators {
 		ctx := run.GenerationContext
 		ctx.InputRule = filesBelow(c.dir)
 		ctx.OutputRule = c.below(run.OutputRules.ForGenerator(generator))
@@ -146,6 +154,45 @@ func (c *controllerGen) generate(run *genall.Runtime) error {
 		return errors.New("not all generators succeeded")
 	}
 	return nil
+}
+
+// withinLimits reports whether the source that generators read is within the limits, and records an error in each package that
+// is not.
+func withinLimits(run *genall.Runtime) bool {
+	var filters []loader.NodeFilter
+	for _, generator := range run.Generators {
+		if typed, ok := (*generator).(genall.NeedsTypeChecking); ok {
+			filters = append(filters, typed.CheckFilter())
+		}
+	}
+	within := true
+	limits := &sourceLimits{registry: run.Collector.Registry}
+	seen := map[*packages.Package]bool{}
+	var check func(p *loader.Package)
+	check = func(p *loader.Package) {
+		if seen[p.Package] {
+			return
+		}
+		seen[p.Package] = true
+		p.NeedSyntax()
+		limits.check(p.Syntax, func(at token.Pos, message string) {
+			within = false
+			p.AddError(loader.ErrFromNode(errors.New(message), &ast.BadExpr{From: at}))
+		})
+		imports := map[*packages.Package]*loader.Package{}
+		for name, imported := range p.Imports() {
+			imports[p.Package.Imports[name]] = imported
+		}
+		for _, raw := range references(p.Package, func(n ast.Node) bool {
+			return slices.ContainsFunc(filters, func(filter loader.NodeFilter) bool { return filter(n) })
+		}) {
+			check(imports[raw])
+		}
+	}
+	for _, root := range run.Roots {
+		check(root)
+	}
+	return within
 }
 
 // safely turns a panic into an error.

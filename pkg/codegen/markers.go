@@ -90,15 +90,14 @@ func (s *syntax) unknown() (Findings, error) {
 	var findings Findings
 	for _, one := range s.packages {
 		s.comments(one, func(at token.Pos, text string) {
-			for _, target := range []markers.TargetType{markers.DescribesPackage, markers.DescribesType, markers.DescribesField} {
-				if known.Lookup(text, target) != nil {
-					return
-				}
+			if isMarker(known, text) {
+				return
 			}
 			name, _, _ := strings.Cut(text[1:], "=")
 			if name = strings.TrimSpace(name); readElsewhere(name) {
 				return
 			}
+			name = shorten(name)
 			findings = append(findings, s.at(at, fmt.Sprintf("unknown marker +%s: no generator reads it; did you mean +%s?", name, nearest(name, names))))
 		})
 	}

@@ -17,13 +17,15 @@ import (
 
 // provide gives packages their syntax before the loader parses it: those of the project from the overlay,
 // and, where reduced, their dependencies as declarations only. It follows references between types as the
-// loader's type checker will; what it misses the loader reads by itself.
-func (g *generation) provide(roots []*loader.Package, filter loader.NodeFilter, reduced bool) {
+// loader's type checker will; what it misses the loader reads by itself. It returns what exceeds a limit in dependencies.
+func (g *generation) provide(roots []*loader.Package, filter loader.NodeFilter, reduced bool) Findings {
 	seen := map[*packages.Package]bool{}
 	var level []*packages.Package
 	for _, root := range roots {
 		level, seen[root.Package] = append(level, root.Package), true
 	}
+	var findings Findings
+	limits := &sourceLimits{registry: g.syntax.collector.Registry}
 	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
 	for len(level) > 0 {
 		found := make([][]*packages.Package, len(level))
@@ -39,6 +41,13 @@ func (g *generation) provide(roots []*loader.Package, filter loader.NodeFilter, 
 			})
 		}
 		wait.Wait()
+		for _, one := range level {
+			if g.syntax.byPath[one.PkgPath] == nil {
+				limits.check(one.Syntax, func(at token.Pos, message string) {
+					findings = append(findings, g.places.finding(g.syntax.fset.Position(at).String(), message))
+				})
+			}
+		}
 		level = nil
 		for _, list := range found {
 			for _, one := range list {
@@ -48,6 +57,7 @@ func (g *generation) provide(roots []*loader.Package, filter loader.NodeFilter, 
 			}
 		}
 	}
+	return findings
 }
 
 // syntaxOf gives a package of the project its syntax trees and reports whether it is one.

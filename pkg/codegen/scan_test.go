@@ -262,8 +262,10 @@ func TestReferencesFollowTheChecker(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		g := &generation{store: &store{}, syntax: &syntax{fset: fset}}
-		g.provide(roots, filter, true)
+		g := &generation{store: &store{}, syntax: &syntax{fset: fset, collector: &markers.Collector{Registry: &markers.Registry{}}}}
+		if findings := g.provide(roots, filter, true); len(findings) > 0 {
+			t.Error(findings)
+		}
 		ahead := map[string]bool{}
 		visit(roots, func(p *packages.Package) { ahead[p.ID] = p.Syntax != nil })
 		(&loader.TypeChecker{NodeFilters: []loader.NodeFilter{filter}}).Check(roots[0])

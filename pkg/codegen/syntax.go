@@ -68,6 +68,13 @@ func (p *project) parsePackages(registry *markers.Registry, sources []*pkg) (*sy
 	if err := findings.err(); err != nil {
 		return nil, err
 	}
+	limits := &sourceLimits{registry: registry}
+	for _, one := range s.packages {
+		limits.check(one.trees, func(at token.Pos, message string) { findings = append(findings, s.at(at, message)) })
+	}
+	if err := findings.err(); err != nil {
+		return nil, err
+	}
 	for _, one := range s.packages {
 		if _, err := s.collector.MarkersInPackage(one.view); err != nil {
 			findings = append(findings, s.markerFindings(one, err)...)

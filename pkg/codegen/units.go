@@ -116,7 +116,9 @@ func (g *generation) attempt(ctx context.Context, units []*unit, reduced bool) (
 	}
 	var findings Findings
 	for _, pass := range g.passes(units, loaded) {
-		g.provide(pass.roots, pass.generator.CheckFilter(), reduced)
+		if over := g.provide(pass.roots, pass.generator.CheckFilter(), reduced); over != nil {
+			return nil, over, nil
+		}
 		findings = append(findings, pass.run(g)...)
 		if err := ctx.Err(); err != nil {
 			return nil, nil, err
