@@ -166,19 +166,19 @@ func withinLimits(run *genall.Runtime) bool {
 		}
 	}
 	within := true
-	limits := &sourceLimits{registry: run.Collector.Registry}
+	var sources []source
 	seen := map[*packages.Package]bool{}
-	var check func(p *loader.Package)
-	check = func(p *loader.Package) {
+	var add func(p *loader.Package)
+	add = func(p *loader.Package) {
 		if seen[p.Package] {
 			return
 		}
 		seen[p.Package] = true
 		p.NeedSyntax()
-		limits.check(p.Syntax, func(at token.Pos, message string) {
+		sources = append(sources, source{p.PkgPath, p.Syntax, func(at token.Pos, message string) {
 			within = false
 			p.AddError(loader.ErrFromNode(errors.New(message), &ast.BadExpr{From: at}))
-		})
+		}})
 		imports := map[*packages.Package]*loader.Package{}
 		for name, imported := range p.Imports() {
 			imports[p.Package.Imports[name]] = imported
@@ -186,12 +186,13 @@ func withinLimits(run *genall.Runtime) bool {
 		for _, raw := range references(p.Package, func(n ast.Node) bool {
 			return slices.ContainsFunc(filters, func(filter loader.NodeFilter) bool { return filter(n) })
 		}) {
-			check(imports[raw])
+			add(imports[raw])
 		}
 	}
 	for _, root := range run.Roots {
-		check(root)
+		add(root)
 	}
+	checkLimits(run.Collector.Registry, sources)
 	return within
 }
 
@@ -214,7 +215,7 @@ func (c *controllerGen) adapt(generator genall.Generator) (genall.Generator, err
 		if !filepath.IsAbs(g.ManifestsPath) {
 			g.ManifestsPath = filepath.Join(c.dir, g.ManifestsPath)
 		}
-		return g, nil
+		return schemaPatcher{g}, nil
 	case applyconfiguration.Generator:
 		// Its parser knows no folder but that of the process.
 		if here, err := os.Getwd(); err != nil || !sameFolder(here, c.dir) {

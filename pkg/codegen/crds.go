@@ -36,23 +36,7 @@ type crdGenerator struct {
 
 // Generate implements genall.Generator.
 func (g crdGenerator) Generate(ctx *genall.GenerationContext) error {
-	on := func(option *bool) bool { return option != nil && *option }
-	types := &crd.Parser{
-		Collector:                  ctx.Collector,
-		Checker:                    ctx.Checker,
-		IgnoreUnexportedFields:     on(g.IgnoreUnexportedFields),
-		AllowDangerousTypes:        on(g.AllowDangerousTypes),
-		GenerateEmbeddedObjectMeta: on(g.GenerateEmbeddedObjectMeta),
-	}
-	crd.AddKnownTypes(types)
-	for _, root := range ctx.Roots {
-		types.NeedPackage(root)
-	}
-	metav1 := crd.FindMetav1(ctx.Roots)
-	if metav1 == nil {
-		return nil // without it there are no kinds
-	}
-	kinds := crd.FindKubeKinds(types, metav1)
+	types, kinds := g.parse(ctx)
 	if len(kinds) == 0 {
 		return nil
 	}
@@ -69,25 +53,74 @@ func (g crdGenerator) Generate(ctx *genall.GenerationContext) error {
 		kinds = slices.DeleteFunc(kinds, func(kind schema.GroupKind) bool { return !g.wanted(kind) })
 	}
 	loadSchemas(types, kinds)
+	flattener := &crd.Flattener{Parser: types}
 	for _, kind := range kinds {
+		versions := versionsOf(types, kind)
+		within := true
+		for _, version := range versions {
+			if flat := flattenSchema(flattener, version, g.MaxDescLen); flat != nil {
+				types.FlattenedSchemata[version] = *crd.FlattenEmbedded(flat, version.Package)
+			} else {
+				within = false
+			}
+		}
+		if !within {
+			continue
+		}
 		types.NeedCRDFor(kind, g.MaxDescLen)
-		if err := g.write(ctx, types.CustomResourceDefinitions[kind], header); err != nil {
+		made := types.CustomResourceDefinitions[kind]
+		// A large schema takes a hundred times its size in memory, so that no copy is kept longer than necessary.
+		delete(types.CustomResourceDefinitions, kind)
+		for _, version := range versions {
+			delete(types.FlattenedSchemata, version)
+		}
+		if err := g.write(ctx, made, header); err != nil {
 			return fmt.Errorf("kind %s: %w", kind, err)
 		}
 	}
 	return nil
 }
 
+// parse returns a parser of the packages, and the kinds in them.
+func (g crdGenerator) parse(ctx *genall.GenerationContext) (*crd.Parser, []schema.GroupKind) {
+	on := func(option *bool) bool { return option != nil && *option }
+	types := &crd.Parser{
+		Collector:                  ctx.Collector,
+		Checker:                    ctx.Checker,
+		IgnoreUnexportedFields:     on(g.IgnoreUnexportedFields),
+		AllowDangerousTypes:        on(g.AllowDangerousTypes),
+		GenerateEmbeddedObjectMeta: on(g.GenerateEmbeddedObjectMeta),
+	}
+	crd.AddKnownTypes(types)
+	for _, root := range ctx.Roots {
+		types.NeedPackage(root)
+	}
+	metav1 := crd.FindMetav1(ctx.Roots)
+	if metav1 == nil {
+		return types, nil // without it there are no kinds
+	}
+	return types, crd.FindKubeKinds(types, metav1)
+}
+
+// versionsOf returns the types that declare the versions of a kind.
+func versionsOf(parser *crd.Parser, kind schema.GroupKind) []crd.TypeIdent {
+	var versions []crd.TypeIdent
+	for pkg, version := range parser.GroupVersions {
+		ident := crd.TypeIdent{Package: pkg, Name: kind.Kind}
+		if version.Group == kind.Group && parser.Types[ident] != nil {
+			versions = append(versions, ident)
+		}
+	}
+	return versions
+}
+
 // loadSchemas loads the schemas of all versions of kinds, and removes the types that controller-tools v0.23 derives for
 // fields of named slices and maps where the type's own schema has another, such as the string of a net.IP or a
 // json.RawMessage. Such a field would be an error, which it was in no earlier release.
 func loadSchemas(parser *crd.Parser, kinds []schema.GroupKind) {
-	for pkg, version := range parser.GroupVersions {
-		for _, kind := range kinds {
-			ident := crd.TypeIdent{Package: pkg, Name: kind.Kind}
-			if version.Group == kind.Group && parser.Types[ident] != nil {
-				parser.NeedSchemaFor(ident)
-			}
+	for _, kind := range kinds {
+		for _, ident := range versionsOf(parser, kind) {
+			parser.NeedSchemaFor(ident)
 		}
 	}
 	for ident, definition := range parser.Schemata {
@@ -143,6 +176,7 @@ func (g crdGenerator) write(ctx *genall.GenerationContext, made apiextensionsv1.
 			return nil
 		}))
 	}
+	name := made.Spec.Group + "_" + made.Spec.Names.Plural
 	versions := g.CRDVersions
 	if len(versions) == 0 {
 		versions = []string{"v1"}
@@ -152,15 +186,15 @@ func (g crdGenerator) write(ctx *genall.GenerationContext, made apiextensionsv1.
 		if err != nil {
 			return err
 		}
-		name := made.Spec.Group + "_" + made.Spec.Names.Plural
+		file := name + ".yaml"
 		if i > 0 {
-			name += "." + version
+			file = name + "." + version + ".yaml"
 		}
 		text, err := g.text(header, object, options)
 		if err != nil {
 			return err
 		}
-		out, err := ctx.Open(nil, name+".yaml")
+		out, err := ctx.Open(nil, file)
 		if err != nil {
 			return err
 		}
@@ -194,15 +228,15 @@ func (g *generation) keepVersions(files map[string][]byte) {
 
 // text is the YAML of a CRD below its header.
 func (g crdGenerator) text(header string, object any, options []*genall.WriteYAMLOptions) ([]byte, error) {
+	data, err := json.Marshal(object)
+	if err != nil {
+		return nil, err
+	}
 	var key digest
 	if g.store != nil {
 		preserve := "" // the one option that the object itself does not show
 		if p := g.DeprecatedV1beta1CompatibilityPreserveUnknownFields; p != nil {
 			preserve = strconv.FormatBool(*p)
-		}
-		data, err := json.Marshal(object)
-		if err != nil {
-			return nil, err
 		}
 		key = digestOf([]byte("crd"), []byte(format), []byte(ControllerToolsVersion), []byte(g.store.build), []byte(header), []byte(preserve), data)
 		if parts, ok := g.store.get("crds", key); ok && len(parts) == 1 {
@@ -211,7 +245,7 @@ func (g crdGenerator) text(header string, object any, options []*genall.WriteYAM
 	}
 	const name = "crd"
 	made := &artifacts{files: map[string][]byte{}}
-	if err := (genall.GenerationContext{OutputRule: made}).WriteYAML(name, header, []any{object}, options...); err != nil {
+	if err := (genall.GenerationContext{OutputRule: made}).WriteYAML(name, header, []any{json.RawMessage(data)}, options...); err != nil {
 		return nil, err
 	}
 	if g.store != nil {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"go/ast"
 	"go/token"
+	"slices"
+	"strconv"
 	"strings"
 	"text/scanner"
 
@@ -21,52 +23,53 @@ const (
 	// maxValues is the limit of values in all markers together.
 	maxValues    = 100_000
 	maxTypeDepth = 1000
+	// maxStructFields is the limit of the fields of a struct, with those of the structs in it.
+	maxStructFields = 100_000
 	// maxValueDepth is the limit of operators in the value of a constant or variable.
 	maxValueDepth = 10_000
 )
 
-// sourceLimits checks syntax trees before controller-tools and the type checker read them.
-type sourceLimits struct {
-	registry *markers.Registry
-	// values is the number of values in all markers so far.
-	values int
+// source is a package whose syntax is to be checked.
+type source struct {
+	path   string
+	trees  []*ast.File
+	report func(token.Pos, string)
 }
 
-// check reports the markers and types of a package that exceed a limit.
-func (l *sourceLimits) check(trees []*ast.File, report func(token.Pos, string)) {
-	for _, tree := range trees {
-		for _, group := range tree.Comments {
-			for _, comment := range group.List {
-				if problem := l.marker(comment.Text); problem != "" {
-					report(comment.Pos()+token.Pos(strings.IndexByte(comment.Text, '+')), problem)
+// checkLimits reports the markers, types and values that exceed a limit. It is to be called before controller-tools and the
+// type checker read them.
+func checkLimits(registry *markers.Registry, sources []source) {
+	total := 0
+	for _, one := range sources {
+		for _, tree := range one.trees {
+			for _, group := range tree.Comments {
+				for _, comment := range group.List {
+					if problem := checkMarker(registry, comment.Text, &total); problem != "" {
+						one.report(comment.Pos()+token.Pos(strings.IndexByte(comment.Text, '+')), problem)
+					}
+				}
+			}
+			for _, decl := range tree.Decls {
+				if gen, ok := decl.(*ast.GenDecl); ok && gen.Tok != token.TYPE && nodeDepth(gen) > maxValueDepth {
+					one.report(gen.Pos(), fmt.Sprintf("the value is nested more than %d levels deep", maxValueDepth))
 				}
 			}
 		}
 	}
-	for _, tree := range trees {
-		for _, decl := range tree.Decls {
-			if gen, ok := decl.(*ast.GenDecl); ok && gen.Tok != token.TYPE && nodeDepth(gen) > maxValueDepth {
-				report(gen.Pos(), fmt.Sprintf("the value is nested more than %d levels deep", maxValueDepth))
-			}
-		}
-	}
-	if path, spec := tooDeep(trees); spec != nil {
-		report(spec.Pos(), fmt.Sprintf("type %s is nested more than %d levels deep", path, maxTypeDepth))
-	}
+	checkTypes(sources)
 }
 
-// marker returns the limit that a comment exceeds, if it is a marker.
-func (l *sourceLimits) marker(comment string) string {
+// checkMarker returns the limit that a comment exceeds, if it is a marker. It adds its values to the total of all markers.
+func checkMarker(registry *markers.Registry, comment string, total *int) string {
 	body, ok := strings.CutPrefix(comment, "//")
 	text := strings.TrimSpace(body)
-	if !ok || !strings.HasPrefix(text, "+") || !isMarker(l.registry, text) {
-		return ""
+	if !ok || len(text) <= maxMarkerDepth || text[0] != '+' || !isMarker(registry, text) {
+		return "" // nothing shorter can exceed a limit
 	}
 	depth, values := 0, 0
 	if len(text) <= maxMarkerLength {
-		if depth, values = shape(text); values > 1 {
-			l.values += values
-		}
+		depth, values = shape(text)
+		*total += values
 	}
 	problem := ""
 	switch {
@@ -76,7 +79,7 @@ func (l *sourceLimits) marker(comment string) string {
 		problem = fmt.Sprintf("braces are nested more than %d levels deep", maxMarkerDepth)
 	case values > maxMarkerValues:
 		problem = fmt.Sprintf("%d values; a marker can have at most %d", values, maxMarkerValues)
-	case l.values > maxValues && l.values-values <= maxValues: // once
+	case *total > maxValues && *total-values <= maxValues: // once
 		problem = fmt.Sprintf("the markers up to here have more than %d values", maxValues)
 	default:
 		return ""
@@ -146,99 +149,232 @@ func nodeDepth(root ast.Node) int {
 	return deepest
 }
 
-// typeDepths computes how deep the type declarations of a package are nested, through the types of the same package that they
-// refer to.
-type typeDepths struct {
-	specs map[string]*ast.TypeSpec
-	// depths are those of the types that are done, and 0 of those in progress.
-	depths map[string]int
-	// via is the field through which a type is nested deepest, and the type of that field.
-	via map[string][2]string
+// checkTypes reports the first type that is nested too deep, or else the first that has too many fields.
+func checkTypes(sources []source) {
+	types := declaredTypes(sources)
+	depth, fields := func(s typeShape) int { return s.depth }, func(s typeShape) int { return s.fields }
+	for _, t := range types {
+		if t.measure(0).depth > maxTypeDepth {
+			t.report(t.spec.Pos(), fmt.Sprintf("type %s is nested more than %d levels deep", t.path(depth), maxTypeDepth))
+			return
+		}
+	}
+	for _, t := range types {
+		if t.measure(0).fields > maxStructFields {
+			for _, part := t.largestPart(fields); part != nil && part.measure(0).fields > maxStructFields; _, part = t.largestPart(fields) {
+				t = part
+			}
+			t.report(t.spec.Pos(), fmt.Sprintf("type %s has more than %d fields, with those of the structs in it", t.path(fields), maxStructFields))
+			return
+		}
+	}
 }
 
-// tooDeep returns the first type declaration that is nested deeper than maxTypeDepth, and its path, as in Type.Field.Field.
-func tooDeep(trees []*ast.File) (path string, spec *ast.TypeSpec) {
-	d := &typeDepths{specs: map[string]*ast.TypeSpec{}, depths: map[string]int{}, via: map[string][2]string{}}
-	var specs []*ast.TypeSpec
-	for _, tree := range trees {
-		for _, decl := range tree.Decls {
-			if gen, ok := decl.(*ast.GenDecl); ok && gen.Tok == token.TYPE {
+// declaredType is a type declaration.
+type declaredType struct {
+	spec   *ast.TypeSpec
+	file   *fileTypes
+	report func(token.Pos, string)
+	// shape is the zero value until the type is measured.
+	shape    typeShape
+	measured bool
+}
+
+// fileTypes finds the type declarations that the names in a file refer to.
+type fileTypes struct {
+	own      map[string]*declaredType
+	imported map[string]map[string]*declaredType // by the name of the package
+	dots     []map[string]*declaredType          // of imports with the name "."
+}
+
+// typeShape is the shape of a type, with the types that it refers to.
+type typeShape struct {
+	// depth is how deep it is nested.
+	depth int
+	// fields is the number of its fields, without those behind pointers, slices and maps. It ends behind maxStructFields.
+	fields int
+}
+
+// declaredTypes returns the type declarations of packages.
+func declaredTypes(sources []source) []*declaredType {
+	var all []*declaredType
+	byPath, names := map[string]map[string]*declaredType{}, map[string]string{}
+	files := map[*ast.File]*fileTypes{}
+	for _, one := range sources {
+		own := map[string]*declaredType{}
+		byPath[one.path] = own
+		for _, tree := range one.trees {
+			names[one.path] = tree.Name.Name
+			files[tree] = &fileTypes{own: own, imported: map[string]map[string]*declaredType{}}
+			for _, decl := range tree.Decls {
+				gen, ok := decl.(*ast.GenDecl)
+				if !ok || gen.Tok != token.TYPE {
+					continue
+				}
 				for _, spec := range gen.Specs {
-					specs = append(specs, spec.(*ast.TypeSpec))
-					d.specs[spec.(*ast.TypeSpec).Name.Name] = spec.(*ast.TypeSpec)
+					t := &declaredType{spec: spec.(*ast.TypeSpec), file: files[tree], report: one.report}
+					own[t.spec.Name.Name] = t
+					all = append(all, t)
 				}
 			}
 		}
 	}
-	for _, spec := range specs {
-		if d.depth(spec, 0) > maxTypeDepth {
-			return d.path(spec.Name.Name), spec
+	for tree, file := range files {
+		for _, spec := range tree.Imports {
+			target, err := strconv.Unquote(spec.Path.Value)
+			if err != nil || byPath[target] == nil {
+				continue
+			}
+			switch {
+			case spec.Name == nil:
+				file.imported[names[target]] = byPath[target]
+			case spec.Name.Name == ".":
+				file.dots = append(file.dots, byPath[target])
+			default:
+				file.imported[spec.Name.Name] = byPath[target]
+			}
 		}
 	}
-	return "", nil
+	return all
 }
 
-// depth returns the depth of a type declaration that is itself nested in level others. It returns as soon as the sum exceeds
-// the limit.
-func (d *typeDepths) depth(spec *ast.TypeSpec, level int) int {
-	name := spec.Name.Name
-	if known, ok := d.depths[name]; ok {
-		return known
+// find returns the declaration that a type expression names, or nil.
+func (f *fileTypes) find(expr ast.Expr) *declaredType {
+	switch e := expr.(type) {
+	case *ast.Ident:
+		if t := f.own[e.Name]; t != nil {
+			return t
+		}
+		for _, types := range f.dots {
+			if t := types[e.Name]; t != nil {
+				return t
+			}
+		}
+	case *ast.SelectorExpr:
+		if id, ok := e.X.(*ast.Ident); ok {
+			return f.imported[id.Name][e.Sel.Name]
+		}
 	}
-	d.depths[name] = 0
-	var levels []int // of the nodes around the current one
-	var fields []string
-	deepest := 0
-	ast.Inspect(spec.Type, func(n ast.Node) bool {
-		if n == nil {
-			levels, fields = levels[:len(levels)-1], fields[:len(fields)-1]
-			return true
-		}
-		if level+deepest > maxTypeDepth {
-			return false
-		}
-		here, field, target := 0, "", ""
-		if len(levels) > 0 {
-			here, field = levels[len(levels)-1], fields[len(fields)-1]
-		}
-		below := 0
-		switch n := n.(type) {
-		case *ast.StructType, *ast.FieldList:
-		case *ast.Field:
-			here++
-			if field == "" && len(n.Names) > 0 {
-				field = n.Names[0].Name
-			}
-		case *ast.Ident:
-			here++
-			if named := d.specs[n.Name]; named != nil {
-				target, below = n.Name, d.depth(named, level+here)
-			}
-		default:
-			here++
-		}
-		if here+below > deepest {
-			deepest, d.via[name] = here+below, [2]string{field, target}
-		}
-		levels, fields = append(levels, here), append(fields, field)
-		return true
-	})
-	d.depths[name] = deepest
-	return deepest
+	return nil
 }
 
-// path returns the beginning of the path along which a type is nested deepest.
-func (d *typeDepths) path(name string) string {
-	path := name
+// measure returns the shape of a type that is nested in level others. That of a type that refers to itself is empty where it
+// does.
+func (t *declaredType) measure(level int) typeShape {
+	if !t.measured {
+		t.measured = true
+		t.shape = t.file.measure(t.spec.Type, level)
+	}
+	return t.shape
+}
+
+// measure returns the shape of a type expression that is nested in level others. It does not go deeper than maxTypeDepth.
+func (f *fileTypes) measure(expr ast.Expr, level int) typeShape {
+	shape := typeShape{depth: 1}
+	if level > maxTypeDepth {
+		return shape
+	}
+	// part adds the depth of a part, and returns its fields.
+	part := func(expr ast.Expr) int {
+		inner := f.measure(expr, level+1)
+		shape.depth = max(shape.depth, 1+inner.depth)
+		return inner.fields
+	}
+	parts := func(list *ast.FieldList) {
+		if list == nil {
+			return
+		}
+		for _, field := range list.List {
+			shape.fields = min(shape.fields+max(1, len(field.Names))*(1+part(field.Type)), 1+maxStructFields)
+		}
+	}
+	switch e := expr.(type) {
+	case *ast.Ident, *ast.SelectorExpr:
+		if t := f.find(e); t != nil {
+			inner := t.measure(level + 1)
+			return typeShape{1 + inner.depth, inner.fields}
+		}
+	case *ast.ParenExpr:
+		shape.fields = part(e.X)
+	case *ast.ArrayType:
+		if fields := part(e.Elt); e.Len != nil {
+			shape.fields = fields
+			shape.depth = max(shape.depth, nodeDepth(e.Len))
+		}
+	case *ast.StructType:
+		parts(e.Fields)
+	case *ast.StarExpr:
+		part(e.X)
+	case *ast.MapType:
+		part(e.Key)
+		part(e.Value)
+	case *ast.ChanType:
+		part(e.Value)
+	case *ast.FuncType:
+		parts(e.Params)
+		parts(e.Results)
+		shape.fields = 0
+	case *ast.InterfaceType:
+		parts(e.Methods)
+		shape.fields = 0
+	case *ast.IndexExpr:
+		shape.fields = part(e.X)
+		shape.fields = min(shape.fields*(1+part(e.Index)), 1+maxStructFields)
+	case *ast.IndexListExpr:
+		shape.fields = part(e.X)
+		for _, index := range e.Indices {
+			shape.fields = min(shape.fields*(1+part(index)), 1+maxStructFields)
+		}
+	default:
+		shape.depth = nodeDepth(expr)
+	}
+	return shape
+}
+
+// path returns the beginning of the path along which a measure of a type is largest, as in Type.Field.Field.
+func (t *declaredType) path(measure func(typeShape) int) string {
+	path := t.spec.Name.Name
 	for range 4 {
-		via := d.via[name]
-		if via[0] != "" {
-			path += "." + via[0]
-		}
-		if via[1] == "" {
+		field, part := t.largestPart(measure)
+		if path += field; part == nil {
 			return path
 		}
-		name = via[1]
+		t = part
 	}
 	return path + "…"
+}
+
+// largestPart returns the field to which a measure of a struct is due, with a dot before its name, and the type of it. The
+// field is empty for other types, and the type is nil if the packages do not declare it.
+func (t *declaredType) largestPart(measure func(typeShape) int) (string, *declaredType) {
+	structure, ok := t.spec.Type.(*ast.StructType)
+	if !ok || len(structure.Fields.List) == 0 {
+		return "", t.file.find(element(t.spec.Type))
+	}
+	field := slices.MaxFunc(structure.Fields.List, func(a, b *ast.Field) int {
+		return measure(t.file.measure(a.Type, 0)) - measure(t.file.measure(b.Type, 0))
+	})
+	name := typeName(field.Type)
+	if len(field.Names) > 0 {
+		name = field.Names[0].Name
+	}
+	return "." + name, t.file.find(element(field.Type))
+}
+
+// element returns the type that pointers, slices and maps lead to.
+func element(expr ast.Expr) ast.Expr {
+	for {
+		switch e := expr.(type) {
+		case *ast.ParenExpr:
+			expr = e.X
+		case *ast.StarExpr:
+			expr = e.X
+		case *ast.ArrayType:
+			expr = e.Elt
+		case *ast.MapType:
+			expr = e.Value
+		default:
+			return expr
+		}
+	}
 }

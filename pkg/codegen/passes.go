@@ -50,7 +50,7 @@ func (g *generation) passes(units []*unit, loaded []*loader.Package) []*pass {
 			}
 			p.generator = crdGenerator{Generator: generator, wanted: wanted, store: g.store}
 		case schemapatcher.Generator:
-			p.generator = generator
+			p.generator = schemaPatcher{generator}
 		}
 		list = append(list, p)
 	}

@@ -17,15 +17,15 @@ import (
 
 // provide gives packages their syntax before the loader parses it: those of the project from the overlay,
 // and, where reduced, their dependencies as declarations only. It follows references between types as the
-// loader's type checker will; what it misses the loader reads by itself. It returns what exceeds a limit in dependencies.
+// loader's type checker will; what it misses the loader reads by itself. It returns what exceeds a limit.
 func (g *generation) provide(roots []*loader.Package, filter loader.NodeFilter, reduced bool) Findings {
 	seen := map[*packages.Package]bool{}
 	var level []*packages.Package
 	for _, root := range roots {
 		level, seen[root.Package] = append(level, root.Package), true
 	}
+	var sources []source
 	var findings Findings
-	limits := &sourceLimits{registry: g.syntax.collector.Registry}
 	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
 	for len(level) > 0 {
 		found := make([][]*packages.Package, len(level))
@@ -42,11 +42,9 @@ func (g *generation) provide(roots []*loader.Package, filter loader.NodeFilter, 
 		}
 		wait.Wait()
 		for _, one := range level {
-			if g.syntax.byPath[one.PkgPath] == nil {
-				limits.check(one.Syntax, func(at token.Pos, message string) {
-					findings = append(findings, g.places.finding(g.syntax.fset.Position(at).String(), message))
-				})
-			}
+			sources = append(sources, source{one.PkgPath, one.Syntax, func(at token.Pos, message string) {
+				findings = append(findings, g.places.finding(g.syntax.fset.Position(at).String(), message))
+			}})
 		}
 		level = nil
 		for _, list := range found {
@@ -57,6 +55,7 @@ func (g *generation) provide(roots []*loader.Package, filter loader.NodeFilter, 
 			}
 		}
 	}
+	checkLimits(g.syntax.collector.Registry, sources)
 	return findings
 }
 

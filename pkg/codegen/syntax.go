@@ -68,10 +68,11 @@ func (p *project) parsePackages(registry *markers.Registry, sources []*pkg) (*sy
 	if err := findings.err(); err != nil {
 		return nil, err
 	}
-	limits := &sourceLimits{registry: registry}
-	for _, one := range s.packages {
-		limits.check(one.trees, func(at token.Pos, message string) { findings = append(findings, s.at(at, message)) })
+	limited := make([]source, len(s.packages))
+	for i, one := range s.packages {
+		limited[i] = source{one.path, one.trees, func(at token.Pos, message string) { findings = append(findings, s.at(at, message)) }}
 	}
+	checkLimits(registry, limited)
 	if err := findings.err(); err != nil {
 		return nil, err
 	}
