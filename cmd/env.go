@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -180,16 +181,16 @@ func lookPath(environ []string, name string) (string, error) {
 
 // runGo runs the go command in dir with variables in addition to those of the environment.
 func (a *app) runGo(ctx context.Context, dir string, variables []string, out, errOut io.Writer, args ...string) error {
-	environ := slices.Concat(a.Environ, variables)
-	if err := codegen.CheckGo(environ, dir); err != nil {
+	if err := codegen.CheckGo(slices.Concat(a.Environ, variables), dir); err != nil {
 		return err
 	}
-	temp, err := tempdir.NewGo(codegen.GoSetting(a.Environ, "GOTMPDIR"))
+	temp, err := tempdir.NewGo(cmp.Or(codegen.GoSetting(a.Environ, "GOTMPDIR"), a.Getenv("TMPDIR")))
 	if err != nil {
 		return err
 	}
 	defer func() { _ = temp.Remove() }() // a later command removes what is left
-	err = a.Run(ctx, Command{Dir: dir, Environ: append(environ, temp.Variable()), Out: out, Err: errOut, Name: "go", Args: args, Tied: true})
+	environ := slices.Concat(a.Environ, []string{temp.Variable()}, variables)
+	err = a.Run(ctx, Command{Dir: dir, Environ: environ, Out: out, Err: errOut, Name: "go", Args: args, Tied: true})
 	if errors.Is(err, fs.ErrNotExist) {
 		return codegen.ErrGoMissing
 	}

@@ -19,11 +19,11 @@ import (
 )
 
 // TestSeams checks that programs are started and the environment is read by cmd.Env alone; pkg/controlplane owns
-// the processes of control planes.
+// the processes of control planes, and pkg/tempdir the shell that cleans up after this process.
 func TestSeams(t *testing.T) {
 	t.Parallel()
 	owners := map[string][]string{
-		"os/exec":    {"cmd/env.go", "pkg/controlplane"},
+		"os/exec":    {"cmd/env.go", "pkg/controlplane", "pkg/tempdir"},
 		"os.Environ": {"cmd/env.go"}, "os.Getenv": nil, "os.LookupEnv": nil, "os.ExpandEnv": nil,
 		"os.Setenv": nil, "os.Unsetenv": nil, "os.Clearenv": nil, "os.Chdir": nil, "os.StartProcess": nil,
 	}

@@ -29,7 +29,7 @@ this program: generated Makefiles call them this way and download nothing.`,
 				if err := a.checkIntact(); err != nil {
 					return err
 				}
-				return codegen.ControllerGen(c.Context(), args, a.Out, a.Err, dir)
+				return codegen.ControllerGen(c.Context(), args, a.Out, a.Err, dir, a.Environ)
 			}),
 		a.tool("kustomize", "Compose manifests", "build config/default",
 			func(c *cobra.Command, dir string, args []string) error {

@@ -31,9 +31,10 @@ var ErrControllerGen = errors.New("controller-gen did not succeed")
 
 // ControllerGen takes the arguments of controller-gen and does what it does, in the folder dir: paths,
 // headers and output folders are relative to it. Files are written at once, as generators go along.
-// It prints to stdout and stderr, and returns ErrControllerGen where controller-gen exits with 1.
-func ControllerGen(ctx context.Context, args []string, stdout, stderr io.Writer, dir string) error {
-	c := &controllerGen{stdout: stdout, stderr: stderr, dir: dir}
+// The go command gets the environment environ. It prints to stdout and stderr, and returns ErrControllerGen where
+// controller-gen exits with 1.
+func ControllerGen(ctx context.Context, args []string, stdout, stderr io.Writer, dir string, environ []string) error {
+	c := &controllerGen{stdout: stdout, stderr: stderr, dir: dir, env: newEnvironment(environ, false)}
 	var err error
 	if c.options, err = optionsRegistry(); err != nil {
 		return err
@@ -59,6 +60,7 @@ func ControllerGen(ctx context.Context, args []string, stdout, stderr io.Writer,
 type controllerGen struct {
 	stdout, stderr    io.Writer
 	dir               string
+	env               *environment
 	options           *markers.Registry
 	helps, whichs     int
 	version, longHelp bool
@@ -100,12 +102,18 @@ func (c *controllerGen) run(ctx context.Context, args []string) (usage bool, err
 			return true, errors.New("an argument is empty")
 		}
 	}
-	if err := CheckGo(os.Environ(), c.dir); err != nil {
+	if err := c.env.check(c.dir); err != nil {
 		return false, err
 	}
+	temp, err := c.env.tempDir()
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = temp.Remove() }() // a later command removes what is left
 	run, err := genall.FromOptionsWithConfig(&packages.Config{
 		Context:    ctx,
 		Dir:        c.dir,
+		Env:        append(slices.Clone(c.env.vars), temp.Variable()),
 		BuildFlags: []string{"-tags=" + strings.Join(c.tags, ",")},
 	}, c.options, args)
 	if err != nil {

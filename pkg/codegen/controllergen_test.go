@@ -16,7 +16,7 @@ import (
 // call calls ControllerGen.
 func call(dir string, args ...string) (out, complaints string, err error) {
 	var o, c bytes.Buffer
-	err = ControllerGen(context.Background(), args, &o, &c, dir)
+	err = ControllerGen(context.Background(), args, &o, &c, dir, os.Environ())
 	return o.String(), c.String(), err
 }
 

@@ -2,6 +2,7 @@ package codegen
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"go/build"
 	"os"
@@ -99,7 +100,9 @@ func (e *environment) setting(name string) string {
 }
 
 // tempDir creates a directory for a run of the go command.
-func (e *environment) tempDir() (*tempdir.Dir, error) { return tempdir.NewGo(e.setting("GOTMPDIR")) }
+func (e *environment) tempDir() (*tempdir.Dir, error) {
+	return tempdir.NewGo(cmp.Or(e.setting("GOTMPDIR"), e.get("TMPDIR")))
+}
 
 // GoSetting returns the value of a setting of the go command in an environment, or of the file that go env -w writes.
 func GoSetting(environ []string, name string) string {

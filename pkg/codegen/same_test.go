@@ -73,7 +73,7 @@ func checkWritesTheSame(t *testing.T, name, theirs string) {
 	ours := fixture(t, name)
 	for _, args := range [][]string{objectArgs(), manifestArgs()} {
 		var out, complaints bytes.Buffer
-		if err := ControllerGen(context.Background(), args, &out, &complaints, ours); err != nil {
+		if err := ControllerGen(context.Background(), args, &out, &complaints, ours, os.Environ()); err != nil {
 			t.Fatalf("%v\n%s", err, complaints.String())
 		}
 		if out.Len()+complaints.Len() > 0 {

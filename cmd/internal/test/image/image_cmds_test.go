@@ -273,7 +273,7 @@ func TestImageBuildInterrupted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	env.Out, env.Err, env.Dir, env.Environ = &out, &out, dir, []string{"TMPDIR=" + temp}
+	env.Out, env.Err, env.Dir, env.Environ = &out, &out, dir, []string{"TMPDIR=" + temp, "HOME=" + dir}
 	env.Run = func(ctx context.Context, _ cmd.Command) error {
 		if entries, err := os.ReadDir(temp); err != nil || len(entries) != 1 {
 			t.Errorf("the manager goes elsewhere: %v, %v", entries, err)
