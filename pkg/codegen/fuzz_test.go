@@ -64,3 +64,80 @@ func FuzzDeclarations(f *testing.F) {
 		}
 	})
 }
+
+// FuzzMarker parses markers that are within the limits, and expects no value to be nested deeper, and no list to be longer, than
+// was counted before.
+func FuzzMarker(f *testing.F) {
+	for _, text := range []string{
+		"+kubebuilder:default=1",
+		"+kubebuilder:default={a:{b:{1,2,3}},\"}{\":`{`}",
+		"+kubebuilder:default={{1,2},{3}}",
+		"+kubebuilder:default={{\"{\",x}",
+		"+kubebuilder:validation:Enum=a;b;c",
+		"+kubebuilder:validation:Enum={1,'{',3}",
+		"+kubebuilder:validation:XValidation:rule=\"size(self) < 10\",message='a;b'",
+		"+kubebuilder:rbac:groups=a;b,resources={c,d},verbs=*",
+		"+kubebuilder:default=" + strings.Repeat("{", 50) + "1" + strings.Repeat("}", 50),
+	} {
+		f.Add(text)
+	}
+	registry, err := All.registry()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		total := 0
+		if !strings.HasPrefix(text, "+") || strings.ContainsAny(text, "\r\n") || len(text) > 4096 || checkMarker(registry, "// "+text, &total) != "" {
+			return
+		}
+		depth, values := shape(text)
+		for _, target := range []markers.TargetType{markers.DescribesPackage, markers.DescribesType, markers.DescribesField} {
+			definition := registry.Lookup(text, target)
+			if definition == nil {
+				continue
+			}
+			parsed, err := definition.Parse(text)
+			if err != nil {
+				continue
+			}
+			if deep, long := extent(reflect.ValueOf(parsed)); deep > depth+3 || long > values { // a marker, an argument and a list
+				t.Errorf("%q: %d levels and %d values were counted, and %d and %d parsed", text, depth, values, deep, long)
+			}
+		}
+	})
+}
+
+// extent returns how deep a value is nested, and the length of the longest list in it.
+func extent(v reflect.Value) (deep, long int) {
+	inside := func(inner reflect.Value) {
+		d, l := extent(inner)
+		deep, long = max(deep, d), max(long, l)
+	}
+	switch v.Kind() {
+	case reflect.Interface, reflect.Pointer:
+		if v.IsNil() {
+			return 0, 0
+		}
+		return extent(v.Elem())
+	case reflect.Struct:
+		for i := range v.NumField() {
+			inside(v.Field(i))
+		}
+	case reflect.Slice:
+		if v.Type().Elem().Kind() == reflect.Uint8 {
+			return 0, 0
+		}
+		for i := range v.Len() {
+			inside(v.Index(i))
+		}
+		long = max(long, v.Len())
+	case reflect.Map:
+		for _, key := range v.MapKeys() {
+			inside(v.MapIndex(key))
+		}
+		long = max(long, v.Len())
+	default:
+		return 0, 0
+	}
+	return deep + 1, long
+}

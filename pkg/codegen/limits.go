@@ -191,7 +191,8 @@ type fileTypes struct {
 type typeShape struct {
 	// depth is how deep it is nested.
 	depth int
-	// fields is the number of its fields, without those behind pointers, slices and maps. It ends behind maxStructFields.
+	// fields is the number of its fields, without those behind slices, maps and pointers that are not inlined. It ends behind
+	// maxStructFields.
 	fields int
 }
 
@@ -285,7 +286,11 @@ func (f *fileTypes) measure(expr ast.Expr, level int) typeShape {
 			return
 		}
 		for _, field := range list.List {
-			shape.fields = min(shape.fields+max(1, len(field.Names))*(1+part(field.Type)), 1+maxStructFields)
+			expr := field.Type
+			if star, ok := expr.(*ast.StarExpr); ok && (len(field.Names) == 0 || field.Tag != nil && strings.Contains(field.Tag.Value, ",inline")) {
+				expr = star.X // in JSON its fields are those of the struct
+			}
+			shape.fields = min(shape.fields+max(1, len(field.Names))*(1+part(expr)), 1+maxStructFields)
 		}
 	}
 	switch e := expr.(type) {

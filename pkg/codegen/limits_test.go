@@ -17,14 +17,14 @@ func repeat(n int, format string) string {
 	return b.String()
 }
 
-// checkLimited expects all commands that generate from a project to report the same.
-func checkLimited(t *testing.T, dir, place, message string) {
+// checkLimited expects Generate, and generators of controller-gen, to report the same.
+func checkLimited(t *testing.T, dir, place, message string, generators ...string) {
 	t.Helper()
 	_, err := Generate(context.Background(), Options{Root: dir, Env: os.Environ()})
 	if err == nil || !strings.HasPrefix(err.Error(), place+": ") || !strings.Contains(err.Error(), message) || strings.Contains(err.Error(), "\n") {
 		t.Errorf("got %v, want %s: %s", err, place, message)
 	}
-	for _, generator := range []string{"crd", "schemapatch:manifests=crds"} {
+	for _, generator := range generators {
 		out, complaints, err := call(dir, generator, "paths=./...", "output:stdout")
 		if err == nil || out != "" || strings.Count(complaints, message) != 1 || !strings.Contains(complaints, "/"+place+": ") {
 			t.Errorf("controller-gen %s printed %q, %q, want %s: %s", generator, out, complaints, place, message)
@@ -69,6 +69,10 @@ func TestSourceLimits(t *testing.T) {
 			"type T0 string\n" + repeat(30, "type T%[1]d struct{ A, B T%[2]d }\n"), "19:6",
 			"type T16.A.A.A.A… has more than 100000 fields, with those of the structs in it",
 		},
+		"inlined pointers": {
+			"type T0 string\n" + repeat(30, "type T%[1]d struct{ A, B *T%[2]d `json:\",inline\"` }\n"), "19:6",
+			"type T16.A.A.A.A… has more than 100000 fields, with those of the structs in it",
+		},
 		"value of a constant": {
 			"const a = 1" + strings.Repeat("+1", 20_000), "3:1",
 			"the value is nested more than 10000 levels deep",
@@ -78,7 +82,7 @@ func TestSourceLimits(t *testing.T) {
 			t.Parallel()
 			dir := withKind(t)
 			write(t, dir, "api/v1/limits.go", "package v1\n\n"+test.source+"\n")
-			checkLimited(t, dir, "api/v1/limits.go:"+test.place, test.want)
+			checkLimited(t, dir, "api/v1/limits.go:"+test.place, test.want, "crd")
 		})
 	}
 }
@@ -92,7 +96,7 @@ func TestLimitsOfDependencies(t *testing.T) {
 	edit(t, dir, "go.mod", "\n\n", "\n\nrequire example.com/dep v0.0.0\n\nreplace example.com/dep => ./dep\n\n")
 	edit(t, dir, "api/v1/thing_types.go", "import ", "import \"example.com/dep\"\nimport ")
 	edit(t, dir, "api/v1/thing_types.go", "Size int", "Size dep.T30")
-	checkLimited(t, dir, "dep/dep.go:19:6", "type T16.A.A.A.A… has more than")
+	checkLimited(t, dir, "dep/dep.go:19:6", "type T16.A.A.A.A… has more than", "object")
 }
 
 // TestSchemaLimits generates CRDs whose schemas are small in Go and have no end in YAML.
@@ -104,7 +108,7 @@ func TestSchemaLimits(t *testing.T) {
 	fields := func(n int, typeName string) string {
 		return " struct {\n" + repeat(n, "	F%[1]d "+typeName+" `json:\"f%[1]d\"`\n") + "}\n"
 	}
-	const many, large = "fields; it grows at Thing.spec.size", "MiB; it grows at Thing.spec.size"
+	const many, large = "nodes; it grows at Thing.spec.size", "MiB; it grows at Thing.spec.size"
 	for name, test := range map[string]struct{ types, want string }{
 		"pointers":     {pair("*T%[2]d"), many + ".a.a.a.a."},
 		"slices":       {pair("[]T%[2]d"), large + ".a[].a[].a[].a[]."},
@@ -117,7 +121,7 @@ func TestSchemaLimits(t *testing.T) {
 			dir := withKind(t)
 			edit(t, dir, "api/v1/thing_types.go", "// +kubebuilder:validation:Minimum=1\n	Size int", "Size *T20")
 			write(t, dir, "api/v1/limits.go", "package v1\n\n"+test.types)
-			checkLimited(t, dir, "api/v1/thing_types.go:16:6", test.want)
+			checkLimited(t, dir, "api/v1/thing_types.go:16:6", test.want, "crd", "schemapatch:manifests=crds")
 		})
 	}
 }

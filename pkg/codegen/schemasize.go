@@ -82,7 +82,7 @@ func (s *schemaSize) add(path string, node *apiextensionsv1.JSONSchemaProps, dep
 	s.bytes += own.Size() + depth*indent*lines
 	switch {
 	case s.nodes > maxSchemaNodes:
-		return fmt.Sprintf("the schema has more than %d fields; it grows at %s", maxSchemaNodes, path)
+		return fmt.Sprintf("the schema has more than %d nodes; it grows at %s", maxSchemaNodes, path)
 	case s.bytes > maxSchemaBytes:
 		return fmt.Sprintf("the schema is larger than %d MiB; it grows at %s", maxSchemaBytes>>20, path)
 	}
