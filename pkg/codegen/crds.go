@@ -56,12 +56,13 @@ func (g crdGenerator) Generate(ctx *genall.GenerationContext) error {
 	flattener := &crd.Flattener{Parser: types}
 	for _, kind := range kinds {
 		versions := versionsOf(types, kind)
-		within := true
+		within, size := true, &schemaSize{maxDescLen: g.MaxDescLen}
 		for _, version := range versions {
-			if flat := flattenSchema(flattener, version, g.MaxDescLen); flat != nil {
+			if flat := flattenSchema(flattener, version, size); flat != nil {
 				types.FlattenedSchemata[version] = *crd.FlattenEmbedded(flat, version.Package)
 			} else {
 				within = false
+				break
 			}
 		}
 		if !within {
@@ -102,7 +103,7 @@ func (g crdGenerator) parse(ctx *genall.GenerationContext) (*crd.Parser, []schem
 	return types, crd.FindKubeKinds(types, metav1)
 }
 
-// versionsOf returns the types that declare the versions of a kind.
+// versionsOf returns the types that declare the versions of a kind, sorted by package.
 func versionsOf(parser *crd.Parser, kind schema.GroupKind) []crd.TypeIdent {
 	var versions []crd.TypeIdent
 	for pkg, version := range parser.GroupVersions {
@@ -111,6 +112,7 @@ func versionsOf(parser *crd.Parser, kind schema.GroupKind) []crd.TypeIdent {
 			versions = append(versions, ident)
 		}
 	}
+	slices.SortFunc(versions, func(a, b crd.TypeIdent) int { return strings.Compare(a.Package.PkgPath, b.Package.PkgPath) })
 	return versions
 }
 

@@ -14,20 +14,20 @@ import (
 	"sigs.k8s.io/controller-tools/pkg/schemapatcher"
 )
 
-// Limits of the schema of one version of a kind.
+// Limits of the schemas of a CRD, in all versions. A field is one node, or three if its type has a name. The largest CRDs in use
+// have less than 10,000 nodes and 2 MiB of YAML.
 const (
-	maxSchemaNodes = 100_000
-	maxSchemaBytes = 32 << 20
+	maxSchemaNodes = 50_000
+	maxSchemaBytes = 16 << 20
 )
 
-// flattenSchema returns the schema of a version of a kind without references. It returns nil, and records an error, if the
-// schema exceeds a limit.
+// flattenSchema returns the schema of a version of a kind without references, and adds its size to that of the CRD. It returns
+// nil, and records an error, if that exceeds a limit.
 //
 // In the schema, fields of the same type share the schema of the type. Only the steps that follow copy it for each field, so
 // that this is when to measure it.
-func flattenSchema(flattener *crd.Flattener, version crd.TypeIdent, maxDescLen *int) *apiextensionsv1.JSONSchemaProps {
+func flattenSchema(flattener *crd.Flattener, version crd.TypeIdent, size *schemaSize) *apiextensionsv1.JSONSchemaProps {
 	flat := flattener.FlattenType(version)
-	size := schemaSize{maxDescLen: maxDescLen}
 	if problem := size.add(version.Name, flat, 0); problem != "" {
 		version.Package.AddError(loader.ErrFromNode(errors.New(problem), flattener.Parser.Types[version].RawSpec))
 		return nil
@@ -44,8 +44,12 @@ func (g schemaPatcher) Generate(ctx *genall.GenerationContext) error {
 	flattener := &crd.Flattener{Parser: types}
 	within := true
 	for _, kind := range kinds {
+		size := &schemaSize{maxDescLen: g.MaxDescLen}
 		for _, version := range versionsOf(types, kind) {
-			within = flattenSchema(flattener, version, g.MaxDescLen) != nil && within
+			if flattenSchema(flattener, version, size) == nil {
+				within = false
+				break
+			}
 		}
 	}
 	if !within {
@@ -64,7 +68,7 @@ func (g schemaPatcher) Generate(ctx *genall.GenerationContext) error {
 	return err
 }
 
-// schemaSize is the size of a part of a schema.
+// schemaSize is the size of the schemas of a CRD.
 type schemaSize struct {
 	maxDescLen   *int
 	nodes, bytes int
