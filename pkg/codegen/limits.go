@@ -21,7 +21,7 @@ const (
 	maxMarkerDepth  = 100
 	maxMarkerValues = 10_000
 	// maxValues is the limit of values in all markers together.
-	maxValues    = 100_000
+	maxValues    = 50_000
 	maxTypeDepth = 1000
 	// maxStructFields is the limit of the fields of a struct, with those of the structs in it.
 	maxStructFields = 100_000

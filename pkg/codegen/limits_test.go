@@ -46,8 +46,8 @@ func TestSourceLimits(t *testing.T) {
 			"marker +kubebuilder:validation:Enum: 20001 values; a marker can have at most 10000",
 		},
 		"values of many markers": {
-			repeat(20, strings.ReplaceAll(enum(9_000), "%", "%%")+"\ntype A%[1]d string\n"), "25:4",
-			"marker +kubebuilder:validation:Enum: the markers up to here have more than 100000 values",
+			repeat(20, strings.ReplaceAll(enum(9_000), "%", "%%")+"\ntype A%[1]d string\n"), "13:4",
+			"marker +kubebuilder:validation:Enum: the markers up to here have more than 50000 values",
 		},
 		"length of a marker": {
 			`// +kubebuilder:validation:Pattern="` + strings.Repeat("x", 1<<20) + "\"\ntype A string", "3:4",
