@@ -66,7 +66,7 @@ func (o Object) unpack() ([]Object, Problems) {
 	)
 	locate := o.Locate // an item's own place
 	if !o.item {
-		locate = Document{Position: o.Position, Data: o.data}.locator()
+		locate = Document{Position: o.Position, Data: o.data}.Locator()
 	}
 	for i, item := range list {
 		position := locate("items", strconv.Itoa(i))

@@ -40,10 +40,10 @@ func (o Object) Locate(path ...string) Position {
 }
 
 // Locate finds the place of a field within the document, as Object.Locate does.
-func (d Document) Locate(path ...string) Position { return d.locator()(path...) }
+func (d Document) Locate(path ...string) Position { return d.Locator()(path...) }
 
-// locator is Locate for many fields of one document, which it reads once.
-func (d Document) locator() func(path ...string) Position {
+// Locator is Locate for many fields of one document, which it reads once.
+func (d Document) Locator() func(path ...string) Position {
 	var doc yaml.Node
 	if err := safeyaml.Unmarshal(d.Data, &doc); err != nil || len(doc.Content) == 0 {
 		return func(...string) Position { return d.Position }

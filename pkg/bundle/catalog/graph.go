@@ -43,10 +43,12 @@ func (g *graph) heads() []string {
 // chain follows replaces from an entry to the last one that is in the channel, or to the first repetition.
 func (g *graph) chain(from string) []string {
 	var names []string
-	for name := from; name != "" && !slices.Contains(names, name); name = g.by[name].Replaces {
+	followed := map[string]bool{}
+	for name := from; name != "" && !followed[name]; name = g.by[name].Replaces {
 		if _, ok := g.by[name]; !ok {
 			break
 		}
+		followed[name] = true
 		names = append(names, name)
 	}
 	return names

@@ -46,8 +46,18 @@ type blob struct {
 	deprecations *declcfg.Deprecation
 	// origin is the place of the CSV that an entry of the channel comes from, by the entry's name.
 	origin map[string]manifest.Position
+	// locator is that of the document from the first finding on: a catalog may have thousands of them.
+	locator func(path ...string) manifest.Position
 	// changed tells that Data is not what the file holds.
 	changed bool
+}
+
+// Locate finds the place of a field within the document, as manifest.Document.Locate does.
+func (b *blob) Locate(path ...string) manifest.Position {
+	if b.locator == nil {
+		b.locator = b.Locator()
+	}
+	return b.locator(path...)
 }
 
 // maxFile is the limit of a file in bytes. Catalogs of hundreds of operators with all their versions have a file for each
