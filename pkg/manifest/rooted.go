@@ -27,12 +27,14 @@ type bounds struct {
 	refused error
 }
 
-// maxBuilt is the limit of values in all files of a kustomization, of which kustomize makes several copies: those of 9 MiB of
-// CRDs.
-const maxBuilt = 300_000
+// The limits of all files of a kustomization together. The CRDs of the largest operators have some 60 MiB.
+const (
+	maxKustomizationSize   = 256 << 20
+	maxKustomizationValues = 10_000_000
+)
 
 func newRootedFS(dir string) rootedFS {
-	return rootedFS{disk: filesys.MakeFsOnDisk(), dir: dir, bounds: &bounds{paths: map[string]bool{}, sum: safeyaml.Set{MaxNodes: maxBuilt}}}
+	return rootedFS{disk: filesys.MakeFsOnDisk(), dir: dir, bounds: &bounds{paths: map[string]bool{}, sum: safeyaml.Set{MaxSize: maxKustomizationSize, MaxNodes: maxKustomizationValues}}}
 }
 
 // check checks a file that may be YAML, as kustomize reads it whatever its name is. After one that is out of bounds nothing

@@ -48,10 +48,11 @@ func (e *Error) Error() string {
 // Check returns an *Error if a text is out of bounds. It says nothing of other faults: text that is not YAML passes.
 func Check(data []byte) error { return new(Set).Check(data) }
 
-// A Set is texts that are read together, such as the files of a bundle: MaxSize and MaxNodes bound their sums.
+// A Set is texts that are read together, such as the files of a bundle. Besides each text, their sums are bounded.
 type Set struct {
-	// MaxNodes is a narrower bound than the constant, if it is not 0.
-	MaxNodes    int
+	// MaxSize and MaxNodes are the bounds of the sums. Zero is the bound of a single text.
+	MaxSize, MaxNodes int
+
 	size, nodes int
 }
 
@@ -60,14 +61,15 @@ func (t *Set) Check(data []byte) error {
 	if len(data) > MaxSize {
 		return tooLarge(int64(len(data)), MaxSize)
 	}
-	if t.size += len(data); t.size > MaxSize {
-		return &Error{Problem: fmt.Sprintf("has %d bytes together with the files before it, more than the %d that are read", t.size, MaxSize)}
+	maxSize := cmp.Or(t.MaxSize, MaxSize)
+	if t.size += len(data); t.size > maxSize {
+		return &Error{Problem: fmt.Sprintf("has %d bytes together with the files before it, more than the %d that are read", t.size, maxSize)}
 	}
 	data, err := plainText(data)
 	if err != nil {
 		return err
 	}
-	s := scanner{data: data, before: t.nodes, most: cmp.Or(t.MaxNodes, MaxNodes)}
+	s := scanner{data: data, before: t.nodes, most: min(t.nodes+MaxNodes, cmp.Or(t.MaxNodes, MaxNodes))}
 	if err := s.scan(); err != nil {
 		return err
 	}

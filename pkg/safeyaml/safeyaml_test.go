@@ -113,3 +113,30 @@ func TestReaders(t *testing.T) {
 		}
 	}
 }
+
+func TestSet(t *testing.T) {
+	t.Parallel()
+	text := []byte("- a\n- b\n")
+	for name, test := range map[string]struct {
+		set  safeyaml.Set
+		want string
+	}{
+		"size":   {safeyaml.Set{MaxSize: 20}, "has 24 bytes together with the files before it, more than the 20 that are read"},
+		"values": {safeyaml.Set{MaxNodes: 24}, "line 2: holds more than 24 values together with the files before it"},
+		"none":   {safeyaml.Set{}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var err error
+			for range 3 {
+				if err != nil {
+					t.Fatalf("before the third text: %v", err)
+				}
+				err = test.set.Check(text)
+			}
+			if got := fmt.Sprint(err); err != nil && got != test.want || (err == nil) != (test.want == "") {
+				t.Errorf("got %v, want %s", err, test.want)
+			}
+		})
+	}
+}

@@ -237,10 +237,10 @@ func (s *scanner) count(n int) error {
 	switch {
 	case s.nodes <= s.most:
 		return nil
-	case s.before > 0:
-		return s.fail("holds more than %d values together with the files before it", s.most)
+	case s.nodes-s.before > MaxNodes:
+		return s.fail("holds more than %d values", MaxNodes)
 	}
-	return s.fail("holds more than %d values", s.most)
+	return s.fail("holds more than %d values together with the files before it", s.most)
 }
 
 // checkDepth counts a collection that was opened.

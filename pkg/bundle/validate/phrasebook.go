@@ -28,7 +28,7 @@ func newPhrasebook() *phrasebook {
 	re := regexp.MustCompile
 	return &phrasebook{
 		goValue:     re(`Invalid value: (null|(\[\])?[\w*&.]*[\[{](?s:.*)[\]}]): `),
-		quoted:      re(`"[^"]*"|provided annotation \S+|should be \S+`),
+		quoted:      re(`"[^"]*"|provided annotation \S+|should be \S+|example annotation: .*`),
 		apiLists:    re(`\w+: \(\[[^\]]*\]\)(,\w+: \(\[[^\]]*\]\))*,?`),
 		removedIn:   re(`removed in (v[\d.]+)\.`),
 		removedList: re(`(\w+): \(\["([^"]*)"`),

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -482,6 +483,35 @@ func TestEveryFinding(t *testing.T) {
 			case !whole[f.Rule] && !document[f.Rule] && f.Field == "":
 				t.Errorf("%s: no field: %s", name, f)
 			}
+		}
+	}
+}
+
+// TestExamplesInOrder holds that APIs without an example are listed in the same order each time.
+func TestExamplesInOrder(t *testing.T) {
+	t.Parallel()
+	files := good(t)
+	edit(t, files, csvFile, "      [\n        {", "      []\n    unused: |-\n      [\n        {")
+	var owned strings.Builder
+	for _, kind := range []string{"Badger", "Marten", "Polecat", "Stoat", "Weasel"} {
+		fmt.Fprintf(&owned, "    - kind: %s\n      name: %ss.river.example.com\n      version: v1\n", kind, strings.ToLower(kind))
+	}
+	edit(t, files, csvFile, "    owned:\n", "    owned:\n"+owned.String())
+	texts := func() (texts []string) {
+		for _, f := range check(t, files, validate.Options{}).Findings {
+			if f.Rule == "examples" {
+				texts = append(texts, f.Text)
+			}
+		}
+		return texts
+	}
+	want := texts()
+	if len(want) != 6 {
+		t.Fatalf("got %q", want)
+	}
+	for range 5 {
+		if got := texts(); !slices.Equal(got, want) {
+			t.Fatalf("got %q, before it was %q", got, want)
 		}
 	}
 }
