@@ -64,9 +64,11 @@ vet: ## Vet for this system and type-check for the other supported ones
 FUZZTIME ?= 5s
 
 .PHONY: fuzz
-fuzz: ## Run every fuzz target for FUZZTIME
+fuzz: ## Run every fuzz target for FUZZTIME, and commands on hostile inputs
 	@echo "==> fuzz targets, $(FUZZTIME) each (about 5 minutes, with cold caches 10)"
 	$(GO) run ./testdata/fuzz -time $(FUZZTIME) ./pkg/...
+	@echo "==> commands on hostile inputs (about a minute)"
+	$(TEST) -count=1 -v ./cmd/internal/test/hostile -thorough
 
 FRESH ?= .ci/run
 
