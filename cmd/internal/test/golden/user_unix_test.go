@@ -15,38 +15,12 @@ import (
 	"github.com/operon-sdk/operon/cmd/internal/clitest"
 )
 
-// nobody is the ID of the user that owns nothing.
-const nobody = 65534
-
 // TestOtherUser checks that another user, with another umask and home directory, gets the same bytes and modes.
 func TestOtherUser(t *testing.T) {
 	t.Parallel()
-	if os.Getuid() != 0 {
-		t.Skip("only root can run commands as another user")
-	}
-	// The directories of t.TempDir and of the test binary are closed to other users.
-	base, err := os.MkdirTemp("", "operon-test-user-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := os.RemoveAll(base); err != nil {
-			t.Error(err)
-		}
-	})
-	program := filepath.Join(base, "operon")
-	data, err := os.ReadFile(os.Args[0])
-	if err == nil {
-		err = os.WriteFile(program, data, 0o755)
-	}
-	if err == nil {
-		err = os.Chmod(base, 0o755)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	base, program := clitest.ShareProgram(t)
 	want := scaffoldAs(t, program, filepath.Join(base, "root"), 0, "022")
-	got := scaffoldAs(t, program, filepath.Join(base, "nobody"), nobody, "077")
+	got := scaffoldAs(t, program, filepath.Join(base, "nobody"), clitest.Nobody, "077")
 	clitest.CompareTrees(t, want, got)
 	modes := modesOf(t, got)
 	for name, mode := range modesOf(t, want) {
