@@ -86,8 +86,8 @@ func FuzzMarker(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		total := 0
-		if !strings.HasPrefix(text, "+") || strings.ContainsAny(text, "\r\n") || len(text) > 4096 || checkMarker(registry, "// "+text, &total) != "" {
+		steps := 0
+		if !strings.HasPrefix(text, "+") || strings.ContainsAny(text, "\r\n") || len(text) > 4096 || checkMarker(registry, "// "+text, &steps) != "" {
 			return
 		}
 		depth, values := shape(text)

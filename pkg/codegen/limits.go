@@ -20,9 +20,11 @@ const (
 	maxMarkerLength = 256 << 10
 	maxMarkerDepth  = 100
 	maxMarkerValues = 10_000
-	// maxValues is the limit of values in all markers together.
-	maxValues    = 50_000
-	maxTypeDepth = 1000
+	// maxMarkerSteps is the limit of the sum of values * (values + 1000) over all markers: the parser's time grows with the
+	// square of the values of a marker, its memory with the values of all. Generated APIs have thousands of markers with a few
+	// values each.
+	maxMarkerSteps = 500_000_000
+	maxTypeDepth   = 1000
 	// maxStructFields is the limit of the fields of a struct, with those of the structs in it.
 	maxStructFields = 100_000
 	// maxValueDepth is the limit of operators in the value of a constant or variable.
@@ -39,12 +41,12 @@ type source struct {
 // checkLimits reports the markers, types and values that exceed a limit. It is to be called before controller-tools and the
 // type checker read them.
 func checkLimits(registry *markers.Registry, sources []source) {
-	total := 0
+	steps := 0
 	for _, one := range sources {
 		for _, tree := range one.trees {
 			for _, group := range tree.Comments {
 				for _, comment := range group.List {
-					if problem := checkMarker(registry, comment.Text, &total); problem != "" {
+					if problem := checkMarker(registry, comment.Text, &steps); problem != "" {
 						one.report(comment.Pos()+token.Pos(strings.IndexByte(comment.Text, '+')), problem)
 					}
 				}
@@ -59,17 +61,18 @@ func checkLimits(registry *markers.Registry, sources []source) {
 	checkTypes(sources)
 }
 
-// checkMarker returns the limit that a comment exceeds, if it is a marker. It adds its values to the total of all markers.
-func checkMarker(registry *markers.Registry, comment string, total *int) string {
+// checkMarker returns the limit that a comment exceeds, if it is a marker. It adds to the steps of all markers.
+func checkMarker(registry *markers.Registry, comment string, steps *int) string {
 	body, ok := strings.CutPrefix(comment, "//")
 	text := strings.TrimSpace(body)
 	if !ok || len(text) <= maxMarkerDepth || text[0] != '+' || !isMarker(registry, text) {
 		return "" // nothing shorter can exceed a limit
 	}
-	depth, values := 0, 0
+	depth, values, added := 0, 0, 0
 	if len(text) <= maxMarkerLength {
 		depth, values = shape(text)
-		*total += values
+		added = values * (values + 1000)
+		*steps += added
 	}
 	problem := ""
 	switch {
@@ -79,8 +82,8 @@ func checkMarker(registry *markers.Registry, comment string, total *int) string 
 		problem = fmt.Sprintf("braces are nested more than %d levels deep", maxMarkerDepth)
 	case values > maxMarkerValues:
 		problem = fmt.Sprintf("%d values; a marker can have at most %d", values, maxMarkerValues)
-	case *total > maxValues && *total-values <= maxValues: // once
-		problem = fmt.Sprintf("the markers up to here have more than %d values", maxValues)
+	case *steps > maxMarkerSteps && *steps-added <= maxMarkerSteps: // once
+		problem = fmt.Sprintf("parsing the values of the markers up to here takes more than %d steps; divide the longest lists", maxMarkerSteps)
 	default:
 		return ""
 	}
