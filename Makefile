@@ -41,11 +41,11 @@ control-plane: build ## Find or build the etcd and kube-apiserver that tests run
 
 .PHONY: test
 test: control-plane vet ## Run all tests, the ones on a real API server too
-	$(call timed,tests,$(TEST) -timeout 60m ./...)
+	$(call timed,tests,$(TEST) -timeout 60m ./... ./testdata/tutorial)
 
 .PHONY: test-short
 test-short: ## Run the tests that take neither a control plane nor a compiler
-	$(call timed,short tests,$(TEST) -short ./...)
+	$(call timed,short tests,$(TEST) -short ./... ./testdata/tutorial)
 
 .PHONY: test-thorough
 test-thorough: control-plane ## Run the tests of commands without reusing results, and check more often

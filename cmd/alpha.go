@@ -17,7 +17,7 @@ import (
 func newAlpha(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "alpha",
-		Short:   "Scaffold a project anew, or convert an old PROJECT file",
+		Short:   "Re-create a project, or convert an old PROJECT file",
 		Example: fmt.Sprintf("  %[1]s alpha generate --output-dir ../fresh\n  %[1]s alpha config-3alpha-to-3", a.program),
 		Args:    noArgs,
 		RunE:    showHelp,
@@ -35,25 +35,25 @@ func newAlphaGenerate(a *app) *cobra.Command {
 	var o alphaGenerateOptions
 	c := &cobra.Command{
 		Use:   "generate",
-		Short: "Scaffold a project anew from PROJECT into a new folder",
-		Long: fmt.Sprintf(`Scaffold what a project's PROJECT file records into a new folder: init, every API with its
-controllers, every webhook, with today's templates. Your code is not copied; the folder shows what
-the scaffold alone would be. The project itself stays as it is, and may be of an older layout.
+		Short: "Re-create a project from PROJECT in a new directory",
+		Long: fmt.Sprintf(`Scaffold what the PROJECT file of a project records in a new directory, with the current templates:
+init, every API with its controllers, and every webhook. Your code is not copied; the directory
+shows the plain scaffold. The project itself does not change, and may have an older layout.
 
-To bring a project up to today's scaffold with all that you have written, use '%s upgrade'.`, a.program),
-		Example: fmt.Sprintf(`  # This project, anew:
+To upgrade a project together with your code, use '%[1]s upgrade'.`, a.program),
+		Example: fmt.Sprintf(`  # Re-create this project:
   %[1]s alpha generate --output-dir ../fresh
 
-  # Another one:
+  # Re-create another project:
   %[1]s alpha generate --input-dir ../memcached-operator --output-dir fresh`, a.program),
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return a.runAlphaGenerate(c, o) },
 	}
 	f := c.Flags()
 	a.addOffline(f)
-	f.StringVar(&o.input, "input-dir", "", "`folder` of the project; the one that the command is called in when not given")
-	f.StringVar(&o.output, "output-dir", "", "`folder` to write to, new or empty (required)")
-	a.addPlugins(f, "`layout` of the new project; go/v4 is the one there is")
+	f.StringVar(&o.input, "input-dir", "", "`directory` of the project (default: the current directory)")
+	f.StringVar(&o.output, "output-dir", "", "`directory` to write to, new or empty (required)")
+	a.addPlugins(f, "`layout` of the project; only go/v4 is supported")
 	a.addProjectVersion(f)
 	completeValues(c, "plugins", "go/v4")
 	completeValues(c, "project-version", project.ProjectVersion)
@@ -67,7 +67,7 @@ func (a *app) runAlphaGenerate(c *cobra.Command, o alphaGenerateOptions) error {
 	}
 	findings = append(findings, project.CheckProjectVersion(a.projectVersion)...)
 	if o.output == "" {
-		findings = append(findings, project.Finding{Field: "--output-dir", Problem: "is required: the new folder to write to"})
+		findings = append(findings, project.Finding{Field: "--output-dir", Problem: "is required: the new directory to write to"})
 	}
 	if err := findings.Err(); err != nil {
 		return err

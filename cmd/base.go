@@ -61,7 +61,7 @@ func (a *app) generateBase(ctx context.Context, tree *scaffold.Tree, o kustomize
 		return nil, err
 	}
 	for _, note := range result.Notes {
-		a.progressf("note: %s", note)
+		a.notef("note: %s", note)
 	}
 	tree.WriteFile(o.basePath(o.outputDir), result.CSV, 0o644)
 	writeBaseRecord(tree, o, result)
@@ -101,7 +101,7 @@ func (a *app) apis(ctx context.Context, tree *scaffold.Tree, config *project.Con
 		return nil, nil, nil
 	}
 	if !tree.Exists(dir) {
-		a.progressf("warning: there is no folder %s, so the base says nothing about the project's kinds; --apis-dir names another", dir)
+		a.notef("warning: directory %s not found, so the base does not describe the project's kinds; give another with --apis-dir", dir)
 		return nil, nil, nil
 	}
 	apis, warnings, err := codegen.APIs(ctx, codegen.APIOptions{Root: tree.Root(), Overlay: overlay(tree), Dir: dir, Env: a.Environ})
@@ -109,7 +109,7 @@ func (a *app) apis(ctx context.Context, tree *scaffold.Tree, config *project.Con
 		return nil, nil, err
 	}
 	for _, warning := range warnings {
-		a.progressf("warning: %s", warning)
+		a.notef("warning: %s", warning)
 	}
 	var kinds []base.Kind
 	for _, r := range resources {
@@ -135,7 +135,7 @@ func (a *app) kustomization(tree *scaffold.Tree, o kustomizeOptions) error {
 	entry := "bases/" + o.packageName + ".clusterserviceversion.yaml"
 	if there != nil {
 		if !bytes.Contains(there, []byte(entry)) {
-			a.progressf("note: %s does not list %s among its resources: add it for bundles of this package", name, entry)
+			a.notef("note: %s does not list %s among its resources: add it for bundles of this package", name, entry)
 		}
 		return nil
 	}

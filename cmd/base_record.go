@@ -20,7 +20,7 @@ func (a *app) readBaseRecord(tree *scaffold.Tree, o kustomizeOptions) ([]byte, e
 	}
 	if data != nil {
 		if err := base.CheckRecord(data); err != nil {
-			return nil, &usageError{err: fmt.Errorf("%s: %w; restore it from version control, or remove it to forget what was changed by hand", o.recordPath(), err)}
+			return nil, fmt.Errorf("%s: %w; restore it from version control, or remove it to discard the record of manual changes", o.recordPath(), err)
 		}
 		return data, nil
 	}

@@ -12,8 +12,8 @@ func newBuild(a *app) *cobra.Command {
 	var o imageBuildOptions
 	c := &cobra.Command{
 		Use:     "build IMAGE",
-		Short:   "The old name of image build",
-		Long:    "Do what 'image build' does, with its flags, under its name in the first versions of operator-sdk. The image is kept in the folder " + keptImages + ", as 'make image-build' does, unless flags say where it goes.",
+		Short:   "Build the manager's image (now 'image build')",
+		Long:    "Run 'image build', with its flags, under its name in the first versions of operator-sdk. The image is written to the directory " + keptImages + ", like 'make image-build', unless flags give another destination.",
 		Example: fmt.Sprintf("  %s image build --image registry.example.com/memcached-operator:v0.0.1 --push", a.program),
 		Hidden:  true,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -72,6 +72,6 @@ func (a *app) buildAndKeep(c *cobra.Command, o *imageBuildOptions) error {
 	if err := a.runImageBuild(c.Context(), o); err != nil || a.dryRun {
 		return err
 	}
-	a.progressf("next: push it with '%s'", joinWords([]string{a.program, "image", "load", o.layout + ":" + o.image, o.image}))
+	a.nextf("push it with '%s'", joinWords([]string{a.program, "image", "load", o.layout + ":" + o.image, o.image}))
 	return nil
 }

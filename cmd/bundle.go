@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -32,22 +33,22 @@ func newBundle(a *app) *cobra.Command {
 	var o allOptions
 	c := &cobra.Command{
 		Use:   "bundle",
-		Short: "Make the bundle, from types and markers to metadata, in one go",
-		Long: `Make the project's bundle for the Operator Lifecycle Manager (OLM), all at once: generate code and
-manifests, bring the base of the ClusterServiceVersion up to date, build config/manifests, and write the
-bundle. Everything is written together, or nothing is.
+		Short: "Generate code, manifests and the bundle in one step",
+		Long: `Generate the project's bundle for the Operator Lifecycle Manager (OLM) in one step: generate code
+and manifests, update the base of the ClusterServiceVersion (CSV), build config/manifests, and write
+the bundle. Either all files are written or none.
 
-The same bundle comes out of 'make bundle', and of 'generate', 'generate kustomize manifests' and 'generate
-bundle' one after the other. Flags that are not given are those of the two commands in the Makefile's target
-bundle, and else stay as the bundle on disk has them. The version is the later one of both.`,
+The result is the same as that of 'make bundle', and of 'generate', 'generate kustomize manifests'
+and 'generate bundle' one after the other. Flags that are not given are taken from the two commands
+in the Makefile's bundle target, otherwise from the bundle on disk. The version is the later of the
+two.`,
 		Example: fmt.Sprintf(`  # The first bundle:
   %[1]s bundle --version 0.0.1 --image registry.example.com/memcached-operator:v0.0.1
 
-  # The next one, to which the first can be upgraded:
-  %[1]s bundle --version 0.0.2 --image registry.example.com/memcached-operator:v0.0.2 \
-    --replaces memcached-operator.v0.0.1
+  # The next version, which replaces the first:
+  %[1]s bundle --version 0.0.2 --image registry.example.com/memcached-operator:v0.0.2 --replaces memcached-operator.v0.0.1
 
-  # In CI, to find a bundle that was forgotten:
+  # In CI, fail if the bundle is stale:
   %[1]s bundle --check`, a.program),
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -60,23 +61,23 @@ bundle, and else stay as the bundle on disk has them. The version is the later o
 	// The sub-commands have flags of the same names.
 	f := c.Flags()
 	a.addOffline(f)
-	f.StringVar(&o.bundle.image, "image", "", "`reference` of the manager's image, written into config/manager")
+	f.StringVar(&o.bundle.image, "image", "", "reference of the manager `image`, written to config/manager")
 	f.StringVarP(&o.bundle.version, "version", "v", "", "semantic `version` of the bundle")
-	f.StringVar(&o.bundle.channels, "channels", "", "comma-separated `channels` that the bundle belongs to (default \"alpha\" at first)")
+	f.StringVar(&o.bundle.channels, "channels", "", "comma-separated `channels` of the bundle (default: alpha for a new bundle)")
 	f.StringVar(&o.bundle.defaultChannel, "default-channel", "", "default `channel` of the package")
 	f.StringVar(&o.base.replaces, "replaces", "", "`name` of the CSV that this one replaces, kept in the base")
-	f.StringVar(&o.base.skipRange, "skip-range", "", "`range` of versions that can be upgraded to this one at once, kept in the base")
-	f.StringVar(&o.bundle.pkg, "package", "", "`name` of the package; the project's name when not given")
+	f.StringVar(&o.base.skipRange, "skip-range", "", "`range` of versions that can be upgraded directly to this one, kept in the base")
+	f.StringVar(&o.bundle.pkg, "package", "", "package `name` (default: the project name)")
 	f.StringVar(&o.bundle.kustomizeDir, "kustomize-dir", defaultKustomizeDir, "`directory` with the kustomization of the bundle and the base CSV")
-	f.StringVar(&o.bundle.outputDir, "output-dir", "", "`folder` to write the bundle to (default \"bundle\")")
-	f.StringSliceVar(&o.bundle.accounts, "extra-service-accounts", nil, "`accounts` that no Deployment uses and whose permissions the CSV shall have")
-	f.StringSliceVar(&o.bundle.existingRoles, "existing-roles", nil, "`roles` that clusters have and that the operator's accounts are bound to")
-	f.BoolVar(&o.bundle.digests, "use-image-digests", false, "refer to images by digest, as the registries or, without network, "+imagesFile+" give it")
+	f.StringVar(&o.bundle.outputDir, "output-dir", "", "`directory` to write the bundle to (default: bundle)")
+	f.StringSliceVar(&o.bundle.accounts, "extra-service-accounts", nil, "service `accounts` without a Deployment whose permissions the CSV includes")
+	f.StringSliceVar(&o.bundle.existingRoles, "existing-roles", nil, "existing `roles` in clusters that the operator's service accounts are bound to")
+	f.BoolVar(&o.bundle.digests, "use-image-digests", false, "refer to images by digest; without network the digests are read from "+imagesFile)
 	o.bundle.registryOptions.addTo(f)
 	f.BoolVar(&o.check, "check", false, "write nothing; exit with 1 and print a diff if the bundle is stale (for CI)")
-	f.BoolVar(&o.bundle.strict, "strict", false, "fail when something of the input would be lost in the bundle")
-	f.BoolVar(&o.base.interactive, "interactive", false, "ask for all texts, =false for none (default at a terminal where there is no base)")
-	f.StringVar(&o.base.prefer, "prefer", "", "the `side` that wins where the base and the code were both changed: base or code")
+	f.BoolVar(&o.bundle.strict, "strict", false, "fail if part of the input would be left out of the bundle")
+	f.BoolVar(&o.base.interactive, "interactive", false, "ask for all descriptions; =false asks for none (default: ask at a terminal if there is no base)")
+	f.StringVar(&o.base.prefer, "prefer", "", "side that wins where both the base and the code changed")
 	completeValues(c, "prefer", string(base.InBase), string(base.InCode))
 	o.base.describe.addTo(f)
 	c.AddCommand(newBundleValidate(a))
@@ -130,9 +131,9 @@ func (a *app) runBundle(c *cobra.Command, o allOptions) error {
 		return err
 	}
 	if o.check {
-		return a.checkBundle(tree, change)
+		return a.checkBundle(tree, withoutConflicts(change))
 	}
-	if err = a.apply(c.Context(), root, change); err == nil && !a.dryRun {
+	if err = a.applyGenerated(c.Context(), root, change); err == nil && !a.dryRun {
 		a.rememberBase(root, o.base, record)
 		a.writeBundleRecord(root, o.bundle.outputDir, up.Created, up.Generated)
 	}
@@ -151,7 +152,7 @@ func (a *app) describeBundle(c *cobra.Command, tree *scaffold.Tree, config *proj
 	}
 	metadata, err := a.metadata(o.base.describe)
 	if err == nil && metadata.DisplayName == "" && (content == nil || isScaffolded(config, o.base.packageName, content)) {
-		a.progressf("note: nobody has described the operator yet; call '%s' at a terminal, or see '%[1]s --help' for flags that say it", c.CommandPath())
+		a.notef("note: nobody has described the operator yet; call '%s' at a terminal, or see '%[1]s --help' for flags that say it", c.CommandPath())
 	}
 	return metadata, err
 }
@@ -201,16 +202,17 @@ func (a *app) validateMade(ctx context.Context, tree *scaffold.Tree, o bundleOpt
 	if err != nil {
 		return err
 	}
-	var faults []string
+	var faults []error
 	for _, f := range findings {
-		if f.Level == validate.Error {
-			faults = append(faults, f.String())
-		} else {
+		switch {
+		case f.Level == validate.Error:
+			faults = append(faults, errors.New(f.String()))
+		case f.Level != validate.Warning || !a.annotate("warning", f.String()):
 			a.progressf("%s", f)
 		}
 	}
 	if len(faults) > 0 {
-		return &usageError{err: fmt.Errorf("the bundle would not be valid, nothing was written:\n%s", strings.Join(faults, "\n"))}
+		return fmt.Errorf("the bundle would not be valid, nothing was written:\n%w", errors.Join(faults...))
 	}
 	return nil
 }
@@ -251,7 +253,7 @@ const (
 func setImage(ctx context.Context, tree *scaffold.Tree, ref string) error {
 	name, content, err := manifest.SetImage(ctx, tree.Root(), managerDir, managerImage, ref, overlay(tree))
 	if err != nil {
-		return &usageError{err: fmt.Errorf("--image: %w", err)}
+		return fmt.Errorf("--image: %w", err)
 	}
 	tree.WriteFile(name, content, 0o644)
 	return nil
@@ -263,11 +265,8 @@ func (a *app) checkBundle(tree *scaffold.Tree, change func(*scaffold.Tree) error
 		return err
 	}
 	changes, err := tree.Changes()
-	if err != nil || len(changes) == 0 {
+	if err != nil {
 		return err
 	}
-	if _, err := fmt.Fprint(a.Out, scaffold.Diff(changes)); err != nil {
-		return err
-	}
-	return fmt.Errorf("%w: run '%s bundle' with the same flags but --check, and commit what it changes", errStale, a.program)
+	return a.checkChanges(changes, fmt.Sprintf("run '%s bundle' with the same flags but --check, and commit what it changes", a.program))
 }

@@ -29,7 +29,7 @@ func (a *app) readImages(tree *scaffold.Tree, o *bundleOptions) (*lockedImages, 
 		registries: a.registries(o.registryOptions),
 		known:      map[string]string{}, used: map[string]string{},
 		offline: func(ref string) {
-			a.progressf("note: no registry answers for %s; its digest is taken from %s", ref, imagesFile)
+			a.notef("note: no registry answers for %s; its digest is taken from %s", ref, imagesFile)
 		},
 	}
 	data, err := readOptional(tree, imagesFile)

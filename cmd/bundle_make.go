@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/bundle"
+	"github.com/operon-sdk/operon/pkg/listing"
 	"github.com/operon-sdk/operon/pkg/manifest"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/scaffold"
@@ -34,7 +35,7 @@ func (a *app) bundleProject(dir string, o *bundleOptions) (root, layout string, 
 		o.pkg = config.ProjectName()
 	}
 	if o.pkg == "" {
-		return "", "", project.Findings{{Field: "--package", Problem: "is needed: PROJECT has no projectName to take the package's name from"}}
+		return "", "", project.Findings{{Field: "--package", Problem: "is required: PROJECT has no projectName"}}
 	}
 	return root, strings.Join(config.Layout(), ","), nil
 }
@@ -91,14 +92,6 @@ func asFindings(err error) (project.Findings, error) {
 	return nil, err
 }
 
-// withFindings adds findings about flags to an error about the project, if that is one of wrong use too.
-func withFindings(err error, findings project.Findings) error {
-	if badInput(err) {
-		return errors.Join(err, findings.Err())
-	}
-	return err
-}
-
 // bundleManifests reads the input and makes the manifests, and says what a person should know.
 func (a *app) bundleManifests(ctx context.Context, tree *scaffold.Tree, dir, layout string, o *bundleOptions) (*bundle.Manifests, error) {
 	input, notes, err := a.readInput(tree, dir, layout, o)
@@ -112,6 +105,9 @@ func (a *app) bundleManifests(ctx context.Context, tree *scaffold.Tree, dir, lay
 		input.Pin = func(ref string) (string, error) { return o.locked.pin(ctx, ref) }
 	}
 	made, err := bundle.Generate(input)
+	if errors.Is(err, bundle.ErrVersionRequired) {
+		err = &usageError{err: err}
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -143,25 +139,26 @@ func readBase(tree *scaffold.Tree, o *bundleOptions) (*manifest.Object, error) {
 
 // tellNotes prints notes on stderr. If strict is set, what is left out of the bundle is an error.
 func (a *app) tellNotes(notes []bundle.Note, strict bool) error {
-	if len(notes) > manifest.MaxListed { // the errors of --strict are among the first
+	if len(notes) > listing.Max { // the errors of --strict are among the first
 		notes = slices.Concat(bundle.Dropped(notes), slices.DeleteFunc(slices.Clone(notes), func(n bundle.Note) bool { return n.Dropped }))
 	}
-	listed, rest := manifest.Shorten(notes, "note")
+	listed, rest := listing.Shorten(notes, "note")
+	var lost []error
 	for _, n := range listed {
 		switch {
 		case !n.Dropped:
-			a.progressf("note: %s", n)
+			a.notef("note: %s", n)
 		case !strict:
-			a.progressf("warning: %s", n)
+			a.notef("warning: %s", n)
 		default:
-			fmt.Fprintf(a.Err, "error: %s\n", n)
+			lost = append(lost, errors.New(n.String()))
 		}
 	}
 	for _, line := range rest {
 		a.progressf("%s", line)
 	}
-	if strict && len(bundle.Dropped(notes)) > 0 {
-		return &usageError{err: errors.New("--strict: the bundle would lack what the errors name; nothing was written")}
+	if len(lost) > 0 {
+		return errors.Join(append(lost, errors.New("--strict: the bundle would lack what the errors name; nothing was written"))...)
 	}
 	return nil
 }

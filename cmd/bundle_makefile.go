@@ -49,7 +49,7 @@ func (a *app) followMakefile(c *cobra.Command, o *allOptions) error {
 			flags.Bool("verbose", false, "")
 			flags.StringSlice("plugins", nil, "")
 			if err := flags.Parse(words); err != nil {
-				a.progressf("note: %s: the flags of this command are not followed: %v", command.Position, err)
+				a.notef("note: %s: the flags of this command are not followed: %v", command.Position, err)
 				continue
 			}
 			if err := a.takeFlags(c, flags, m, command.Position, root, o); err != nil {
@@ -71,7 +71,7 @@ func (a *app) takeFlags(c *cobra.Command, flags *pflag.FlagSet, m *calls.Makefil
 		switch {
 		case err != nil || slices.Contains([]string{"quiet", "verbose", "plugins", "interactive"}, f.Name):
 		case !m.IsResolved(value):
-			a.progressf("note: %s: --%s is not followed, as it depends on the output of a command", at, f.Name)
+			a.notef("note: %s: --%s is not followed, as it depends on the output of a command", at, f.Name)
 		case f.Name == "version":
 			o.bundle.projectVersion = value
 		case f.Name == "overwrite":
@@ -83,7 +83,7 @@ func (a *app) takeFlags(c *cobra.Command, flags *pflag.FlagSet, m *calls.Makefil
 		case f.Name == "apis-dir":
 			o.base.apisDir = path.Clean(value)
 		case own == nil:
-			a.progressf("note: %s: --%s is not followed; use '%s generate bundle' where the bundle depends on it", at, f.Name, a.program)
+			a.notef("note: %s: --%s is not followed; use '%s generate bundle' where the bundle depends on it", at, f.Name, a.program)
 		case own.Changed:
 		default:
 			if s, ok := f.Value.(pflag.SliceValue); ok {

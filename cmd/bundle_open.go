@@ -53,7 +53,7 @@ func (a *app) openBundle(ctx context.Context, dir, arg string, registries image.
 	}
 	opened, err := image.Open(ctx, arg, image.Options{Registries: registries, FS: a.FS, Dir: dir})
 	if errors.Is(err, fs.ErrNotExist) && info == nil && !strings.ContainsAny(arg, ":@") {
-		return nil, &usageError{err: fmt.Errorf("path does not exist; '%s generate bundle' writes a bundle, and an image is named as registry/name:tag", a.program)}
+		return nil, &usageError{err: fmt.Errorf("no such file or directory; '%s generate bundle' writes a bundle, and an image is named as registry/name:tag", a.program)}
 	}
 	if err != nil && info != nil && info.Mode().IsRegular() {
 		err = fmt.Errorf("%s: must be the directory of a bundle or the archive of an image: %w", filepath.ToSlash(arg), err)
@@ -73,13 +73,13 @@ type registryOptions struct {
 
 func (o *registryOptions) addTo(f *pflag.FlagSet) {
 	o.addHosts(f)
-	f.DurationVar(&o.total, "timeout", 0, "maximum `time` for the whole command, such as 5m (default: no limit)")
+	f.DurationVar(&o.total, "timeout", 0, "maximum `duration` of the command, such as 5m (default: no limit)")
 }
 
 // addHosts adds the flags other than --timeout.
 func (o *registryOptions) addHosts(f *pflag.FlagSet) {
-	f.StringSliceVar(&o.insecure, "insecure-registry", nil, "registry `hosts` to contact over plain HTTP, credentials included, or without verifying their certificates")
-	f.StringSliceVar(&o.mirrors, "registry-mirror", nil, "`registry=mirror` pairs: hosts to ask before the registry itself")
+	f.StringSliceVar(&o.insecure, "insecure-registry", nil, "registry `hosts` to contact over plain HTTP or without verifying certificates, credentials included")
+	f.StringSliceVar(&o.mirrors, "registry-mirror", nil, "`registry=mirror` pairs: hosts to try before the registry itself")
 }
 
 // check finds what is wrong with the flags.

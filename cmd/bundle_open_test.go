@@ -80,9 +80,9 @@ func TestOpenBundle(t *testing.T) {
 	}
 	for arg, want := range map[string]string{
 		"":                    "give a folder or an image",
-		"bundel":              "path does not exist; 'operon generate bundle' writes a bundle",
-		"./bundel.tar":        "path does not exist",
-		"bundle/no":           "path does not exist",
+		"bundel":              "no such file or directory; 'operon generate bundle' writes a bundle",
+		"./bundel.tar":        "no such file or directory",
+		"bundle/no":           "no such file or directory",
 		"bundle.tar:v2":       "holds no image v2; it has: op:v1",
 		"registry.test/op:v1": "registry.test: the registry cannot be reached",
 	} {

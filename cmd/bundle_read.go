@@ -114,7 +114,7 @@ func (a *app) buildManifests(tree *scaffold.Tree, o *bundleOptions) ([]manifest.
 		if tree.Exists(path.Join(o.kustomizeDir, name)) {
 			data, err := a.build(tree, o.kustomizeDir)
 			if err != nil {
-				return nil, &usageError{err: err}
+				return nil, err
 			}
 			if o.image != "" && !bytes.Contains(data, []byte(o.image)) {
 				return nil, project.Findings{{Field: "--image", Value: o.image, Problem: fmt.Sprintf(
@@ -125,7 +125,7 @@ func (a *app) buildManifests(tree *scaffold.Tree, o *bundleOptions) ([]manifest.
 		}
 	}
 	return nil, project.Findings{{Field: "--input-dir", Problem: fmt.Sprintf(
-		"is needed: nothing is piped into stdin, and there is no kustomization.yaml in %s to build; pipe the operator's manifests in, or name their folder", cmp.Or(o.kustomizeName, o.kustomizeDir))}}
+		"is required: stdin is empty, and %s has no kustomization.yaml; pipe in the manifests of the operator, or give their directory", cmp.Or(o.kustomizeName, o.kustomizeDir))}}
 }
 
 // overlay is what a tree changes: contents by name, nil for a file that it takes away.

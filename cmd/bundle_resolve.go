@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/operon-sdk/operon/pkg/bundle"
-	"github.com/operon-sdk/operon/pkg/image"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/scaffold"
 )
@@ -57,9 +56,7 @@ func (a *app) resolveBundle(c *cobra.Command, tree *scaffold.Tree, dir string, c
 	}
 	findings = append(findings, o.bundle.check(false)...)
 	if o.bundle.image != "" {
-		if !image.ValidReference(o.bundle.image) {
-			add("--image", o.bundle.image, "is no reference of an image, such as registry.example.com/memcached-operator:v0.0.1")
-		}
+		findings = append(findings, project.CheckImage("--image", o.bundle.image)...)
 	}
 	if name := o.base.replaces; name != "" {
 		if problems := validation.IsDNS1123Subdomain(name); len(problems) > 0 {
@@ -97,7 +94,7 @@ func (o *bundleOptions) complete(tree *scaffold.Tree) error {
 		}
 	}
 	if o.channels == "" {
-		o.channels = "alpha"
+		o.channels = bundle.DefaultChannel
 	}
 	return nil
 }

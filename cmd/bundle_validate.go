@@ -42,25 +42,25 @@ func newBundleValidate(a *app) *cobra.Command {
 	var o validateOptions
 	c := &cobra.Command{
 		Use:   "validate DIR|IMAGE...",
-		Short: "Check bundles: their files, metadata and manifests",
-		Long: `Check operator bundles for all that keeps OLM from installing them, and for what is
-known to go wrong later. Each finding names the file, the line, the field and what to write.
+		Short: "Validate bundles: files, metadata and manifests",
+		Long: `Validate operator bundles: report everything that prevents OLM from installing them, and known
+causes of later failures. Each finding names the file, the line, the field and the fix.
 
-The exit code is 1 when a bundle has errors; warnings alone pass, unless --strict is given.
-An image is read without Docker: from its registry, an OCI layout or a tarball.
+The exit code is 1 if a bundle has errors. Warnings alone do not fail unless --strict is given. An
+image is read without Docker: from its registry, an OCI layout or a tarball.
 
-Further validators are chosen by their labels; --list-optional names them. Several bundles are
-checked at once, and their results come in the order of the arguments.`,
+Optional validators are selected by label; --list-optional lists them. Several bundles are validated
+in parallel, and their results are printed in the order of the arguments.`,
 		Example: fmt.Sprintf(`  # The bundle of this project:
   %[1]s bundle validate bundle
 
-  # With all that OperatorHub.io asks for, warnings being errors:
+  # By the rules of OperatorHub.io, with warnings treated as errors:
   %[1]s bundle validate bundle --select-optional suite=operatorframework --strict
 
-  # Against the APIs of a version of Kubernetes:
+  # Against the APIs of a Kubernetes version:
   %[1]s bundle validate bundle --select-optional name=alpha-deprecated-apis --optional-values k8s-version=1.30
 
-  # For the code host, in CI:
+  # As SARIF for the code host, in CI:
   %[1]s bundle validate bundle -o sarif > bundle.sarif`, a.program),
 		RunE: func(c *cobra.Command, args []string) error {
 			if o.list {
@@ -73,13 +73,15 @@ checked at once, and their results come in the order of the arguments.`,
 		},
 	}
 	f := c.Flags()
-	f.StringVarP(&o.output, "output", "o", validate.Text, "`format` of the results: "+strings.Join(validate.Formats(), ", "))
+	f.StringVarP(&o.output, "output", "o", validate.Text, "output format")
 	f.StringVar(&o.selector, "select-optional", "", "label `selector` of optional validators to run, such as suite=operatorframework")
 	f.StringArrayVar(&o.values, "optional-values", nil, "`key=value` pairs for optional validators: k8s-version, index-path, container-tools")
-	f.BoolVar(&o.list, "list-optional", false, "list the optional validators and check nothing")
-	f.StringVarP(&o.imageBuilder, "image-builder", "b", "docker", "accepted for scripts of operator-sdk: docker, podman or none; images are read without any `tool`")
-	f.StringVar(&o.external, "alpha-select-external", "", "`paths` of programs that check the bundle too, separated as in PATH")
-	f.BoolVar(&o.strict, "strict", false, "take warnings for errors")
+	f.BoolVar(&o.list, "list-optional", false, "list the optional validators and validate nothing")
+	f.StringVarP(&o.imageBuilder, "image-builder", "b", "docker", "accepted for compatibility; images are read without such a tool")
+	f.StringVar(&o.external, "alpha-select-external", "", "`paths` of external validators, separated as in PATH")
+	f.BoolVar(&o.strict, "strict", false, "treat warnings as errors")
+	completeValues(c, "output", validate.Formats()...)
+	completeValues(c, "image-builder", "docker", "podman", "none")
 	o.registryOptions.addTo(f)
 	return c
 }
@@ -267,14 +269,11 @@ func (a *app) categories(dir, file string) ([]string, error) {
 
 // bundleSource opens a bundle's directory or image.
 func (a *app) bundleSource(ctx context.Context, dir, arg string, registries image.Registries) validate.Source {
-	shown := filepath.ToSlash(filepath.Clean(arg))
-	if image.IsReference(arg) {
-		shown = arg
-	}
 	opened, err := a.openBundle(ctx, dir, arg, registries)
 	if err == nil {
 		return validate.Source{Name: opened.Name, FS: opened.FS, Close: opened.Close}
 	}
+	shown := filepath.ToSlash(arg)
 	problem := &validate.Finding{Position: manifest.Position{File: shown}, Level: validate.Error, Rule: "bundle", Text: strings.TrimPrefix(strings.TrimPrefix(err.Error(), "image "), shown+": ")}
 	return validate.Source{Name: shown, Err: problem}
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -34,8 +33,8 @@ func (a *app) printManifests(made *bundle.Manifests) error {
 
 // created is the time that a changed CSV bears.
 func (a *app) created() time.Time {
-	if epoch, ok := sourceDate(a.Getenv("SOURCE_DATE_EPOCH")); ok {
-		return epoch
+	if at, given, err := a.sourceDate(); given && err == nil {
+		return at
 	}
 	return a.Now()
 }
@@ -104,10 +103,10 @@ func (a *app) writeBundle(tree *scaffold.Tree, made *bundle.Manifests, layout st
 	}
 	switch {
 	case existing != "":
-		a.progressf("note: --overwrite=false: %s and %s stay as they are, with their channels", existing, bundle.DockerfileName)
+		a.notef("note: --overwrite=false: %s and %s stay as they are, with their channels", existing, bundle.DockerfileName)
 	case o.metadata:
 		if o.defaultChannel != "" && !slices.Contains(strings.Split(o.channels, ","), o.defaultChannel) {
-			a.progressf("warning: --default-channel %q is not among the channels %s; the package needs another bundle in it", o.defaultChannel, o.channels)
+			a.notef("warning: --default-channel %q is not among the channels %s; the package needs another bundle in it", o.defaultChannel, o.channels)
 		}
 		u.Metadata = &bundle.Metadata{
 			Dir: o.copyDir, Package: o.pkg, Channels: o.channels, DefaultChannel: o.defaultChannel,
@@ -157,10 +156,4 @@ func checkSizes(tree *scaffold.Tree, dir string) ([]bundle.Note, error) {
 		}
 	}
 	return bundle.CheckSizes(dir, files)
-}
-
-// sourceDate reads the time of SOURCE_DATE_EPOCH, seconds since 1970.
-func sourceDate(value string) (time.Time, bool) {
-	seconds, err := strconv.ParseInt(value, 10, 64)
-	return time.Unix(seconds, 0), err == nil
 }

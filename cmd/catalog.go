@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/operon-sdk/operon/pkg/bundle/catalog"
+	"github.com/operon-sdk/operon/pkg/listing"
 	"github.com/operon-sdk/operon/pkg/manifest"
 	"github.com/operon-sdk/operon/pkg/project"
 )
@@ -14,7 +15,7 @@ import (
 func newCatalog(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "catalog",
-		Short:   "Check and draw file-based catalogs",
+		Short:   "Validate and draw file-based catalogs",
 		Example: fmt.Sprintf("  %s catalog validate catalog", a.program),
 		Args:    noArgs,
 		RunE:    showHelp,
@@ -26,10 +27,10 @@ func newCatalog(a *app) *cobra.Command {
 func newCatalogValidate(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "validate DIR",
-		Short: "Find what keeps OLM from serving a file-based catalog",
-		Long: `Check a folder of file-based catalogs by the rules of 'opm validate', and list everything that is
-wrong with file and line: packages, channels with their upgrades, and bundles. Exit code 1 means that
-something is wrong with the catalog, 2 that the call is. Fields that OLM does not know are warnings.`,
+		Short: "Validate a file-based catalog",
+		Long: `Validate a directory of file-based catalogs by the rules of 'opm validate', and list all problems
+with file and line: packages, channels with their upgrades, and bundles. The exit code is 1 if the
+catalog has problems, and 2 for wrong usage. Fields that OLM does not support are warnings.`,
 		Example: fmt.Sprintf("  %s catalog validate catalog", a.program),
 		Args:    oneFolder,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -58,9 +59,9 @@ something is wrong with the catalog, 2 that the call is. Fields that OLM does no
 
 // warn prints the first of some warnings, and the number of the others.
 func (a *app) warn(warnings manifest.Problems) {
-	first, rest := manifest.Shorten(warnings, "warning")
+	first, rest := listing.Shorten(warnings, "warning")
 	for _, warning := range first {
-		a.progressf("warning: %s", warning)
+		a.notef("warning: %s", warning)
 	}
 	for _, line := range rest {
 		a.progressf("%s", line)
@@ -71,10 +72,10 @@ func newCatalogGraph(a *app) *cobra.Command {
 	var output string
 	c := &cobra.Command{
 		Use:   "graph DIR",
-		Short: "Draw the upgrades in a file-based catalog",
+		Short: "Draw the upgrade graph of a file-based catalog",
 		Long: `Draw which bundle upgrades to which in every channel of a file-based catalog: as text for a
-terminal, or as a Mermaid flow chart for GitHub, GitLab and other places that render it. A catalog with
-faults is drawn too; the faults are listed on stderr.`,
+terminal, or as a Mermaid flowchart for GitHub, GitLab and other sites that render it. A catalog
+with problems is drawn too; the problems are listed on stderr.`,
 		Example: fmt.Sprintf(`  %[1]s catalog graph catalog
   %[1]s catalog graph catalog -o mermaid > upgrades.mmd`, a.program),
 		Args: oneFolder,
@@ -100,7 +101,8 @@ faults is drawn too; the faults are listed on stderr.`,
 			return err
 		},
 	}
-	c.Flags().StringVarP(&output, "output", "o", "text", "`form` of the picture: text or mermaid")
+	c.Flags().StringVarP(&output, "output", "o", "text", "output format")
+	completeValues(c, "output", "text", "mermaid")
 	return c
 }
 
@@ -117,11 +119,11 @@ func (a *app) loadCatalog(name string) (*catalog.Catalog, manifest.Problems, err
 	abs := a.absolute(name)
 	info, err := a.FS.Stat(abs)
 	if err != nil || !info.IsDir() {
-		return nil, nil, &usageError{err: fmt.Errorf("%s: there is no such folder", name)}
+		return nil, nil, &usageError{err: fmt.Errorf("%s: no such directory", name)}
 	}
 	loaded, problems := catalog.Load(a.folder(abs), filepath.ToSlash(name))
 	if loaded.Empty() && len(problems) == 0 {
-		return nil, nil, &usageError{err: fmt.Errorf("%s holds no catalog; generate one with '%s generate catalog'", name, a.program)}
+		return nil, nil, fmt.Errorf("%s holds no catalog; generate one with '%s generate catalog'", name, a.program)
 	}
 	return loaded, problems, nil
 }

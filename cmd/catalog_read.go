@@ -87,7 +87,7 @@ func bundleImage(s *catalog.Source, there *catalog.Catalog, o *catalogOptions) (
 	if o.image == "" {
 		ref := there.Image(s.Package, s.Name)
 		if ref == "" {
-			return "", fmt.Errorf("is needed: the image of bundle %s is not known; give one for all bundles", s.Name)
+			return "", fmt.Errorf("is required: the image of bundle %s is not known; give one for all bundles", s.Name)
 		}
 		return ref, nil
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -80,9 +81,28 @@ func (a *app) beginWith(
 	return root, config, false, err
 }
 
-// apply lets change work on the project at root as one transaction and prints what came of it: the
-// changed files unless -q is given, or with --dry-run their diff.
+// apply runs change on the project at root as one transaction, and prints the changed files unless -q is given, or with
+// --dry-run their diff. It fails if files that change reads hold merge conflicts.
 func (a *app) apply(ctx context.Context, root string, change func(*scaffold.Tree) error) error {
+	return a.applyOverConflicts(ctx, root, withoutConflicts(change))
+}
+
+// withoutConflicts makes change fail if files that it reads from disk hold merge conflicts, whatever else follows from these.
+func withoutConflicts(change func(*scaffold.Tree) error) func(*scaffold.Tree) error {
+	return func(tree *scaffold.Tree) error {
+		err := change(tree)
+		if errors.Is(err, context.Canceled) {
+			return err
+		}
+		if conflicts := tree.CheckConflicts(); conflicts != nil {
+			return conflicts
+		}
+		return err
+	}
+}
+
+// applyOverConflicts is apply for a change that handles files with merge conflicts itself.
+func (a *app) applyOverConflicts(ctx context.Context, root string, change func(*scaffold.Tree) error) error {
 	if a.dryRun {
 		if err := scaffold.Unfinished(a.FS, root); err != nil {
 			return err
@@ -95,8 +115,7 @@ func (a *app) apply(ctx context.Context, root string, change func(*scaffold.Tree
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprint(a.Out, scaffold.Diff(tree.Paired(changes)))
-		return err
+		return a.printDiff(tree.Paired(changes))
 	}
 	updated, err := scaffold.Update(ctx, a.FS, root, a.lockOptions(), change)
 	if updated != nil && updated.Recovered != nil {
@@ -105,28 +124,32 @@ func (a *app) apply(ctx context.Context, root string, change func(*scaffold.Tree
 	if err != nil {
 		return err
 	}
-	if a.quiet {
-		return nil
-	}
-	vendored := false
-	for _, c := range updated.Changes {
-		if strings.HasPrefix(c.Path, "vendor/") {
-			vendored = true
-		} else if _, err := fmt.Fprintln(a.Out, c); err != nil {
-			return err
-		}
-	}
-	if vendored {
-		_, err = fmt.Fprintln(a.Out, "updated  vendor")
+	return a.printChanges(withoutVendored(updated.Changes))
+}
+
+// applyGenerated is apply for a change of generated files, which may be up to date.
+func (a *app) applyGenerated(ctx context.Context, root string, change func(*scaffold.Tree) error) error {
+	err := a.apply(ctx, root, change)
+	if err == nil && len(a.result.Changes) == 0 {
+		a.successf("everything is up to date")
 	}
 	return err
+}
+
+// withoutVendored returns the changes with one for all files of the vendor directory.
+func withoutVendored(changes []scaffold.Change) []scaffold.Change {
+	isVendored := func(c scaffold.Change) bool { return strings.HasPrefix(c.Path, "vendor/") }
+	if !slices.ContainsFunc(changes, isVendored) {
+		return changes
+	}
+	return append(slices.DeleteFunc(slices.Clone(changes), isVendored), scaffold.Change{Path: "vendor", Old: []byte{}, New: []byte{}})
 }
 
 // applyAt is apply for a change whose results are in dir, as seen from root. If dir is outside of the project, change
 // still sees the project, by names such as ../out/file, but only the files in dir are written.
 func (a *app) applyAt(ctx context.Context, root, dir string, change func(*scaffold.Tree) error) error {
 	if !isOutside(dir) {
-		return a.apply(ctx, root, change)
+		return a.applyGenerated(ctx, root, change)
 	}
 	out := filepath.Join(root, filepath.FromSlash(dir))
 	if !a.dryRun {
@@ -138,9 +161,9 @@ func (a *app) applyAt(ctx context.Context, root, dir string, change func(*scaffo
 			return err
 		}
 	}
-	return a.apply(ctx, out, func(tree *scaffold.Tree) error {
+	return a.applyGenerated(ctx, out, func(tree *scaffold.Tree) error {
 		whole := scaffold.NewTree(a.FS, root)
-		if err := change(whole); err != nil {
+		if err := withoutConflicts(change)(whole); err != nil {
 			return err
 		}
 		changes, err := whole.Changes()
@@ -187,7 +210,7 @@ func (a *app) lockOptions() scaffold.LockOptions {
 			a.progressf("waiting for %s, which is changing this project (%s)", holder, waited)
 		},
 		Unlocked: func() {
-			a.progressf("warning: this file system has no locks: run no two commands at once in this project")
+			a.notef("warning: this file system has no locks: run no two commands at once in this project")
 		},
 	}
 }
@@ -195,7 +218,7 @@ func (a *app) lockOptions() scaffold.LockOptions {
 // tell prints what a scaffold left alone.
 func (a *app) tell(report *scaffold.Report) {
 	if len(report.Kept) > 0 {
-		a.progressf("kept as they are: %s", strings.Join(report.Kept, ", "))
+		a.notef("kept as they are: %s", strings.Join(report.Kept, ", "))
 	}
 }
 
@@ -230,7 +253,7 @@ func (a *app) headerOf(tree *scaffold.Tree, found []codegen.Call) (header, file 
 		return "", "", err
 	}
 	if header = normalHeader([]byte(header)); !isComment(header) {
-		return "", "", &usageError{err: fmt.Errorf("%s must hold a Go comment, /* … */ or lines that start with //; correct it, or make it an empty file for no header", file)}
+		return "", "", fmt.Errorf("%s must hold a Go comment, /* … */ or lines that start with //; correct it, or make it an empty file for no header", file)
 	}
 	return header, file, nil
 }

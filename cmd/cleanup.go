@@ -19,28 +19,31 @@ func newCleanup(a *app) *cobra.Command {
 	o := &cleanupOptions{}
 	c := &cobra.Command{
 		Use:   "cleanup PACKAGE",
-		Short: "Remove an operator that was installed through OLM",
-		Long: `Remove the operator of a package, with everything that 'run' has made for it: subscription, catalog
-and the pod that serves it, OperatorGroup, and by default the operator's definitions with all of
-their custom resources. The operator runs until its custom resources are gone, so that it can do
-what their finalizers wait for.
+		Short: "Remove an operator that was installed with OLM",
+		Long: `Remove the operator of a package with everything that 'run' created for it: subscription, catalog
+and the pod that serves it, OperatorGroup, and by default the operator's CRDs with all their custom
+resources. The operator runs until its custom resources are deleted, so that it can handle their
+finalizers.
 
-What others have made stays: catalogs and OperatorGroups of your own, other operators, and
-definitions that another operator serves too. A removal that was interrupted is completed by the
-next; nothing to remove is no error.`,
-		Example: fmt.Sprintf(`  # Everything:
+What others created is kept: your own catalogs and OperatorGroups, other operators, and CRDs that
+another operator serves too. An interrupted removal is completed by the next one. It is not an error
+if there is nothing to remove.`,
+		Example: fmt.Sprintf(`  # The operator and its custom resources:
   %[1]s cleanup memcached-operator
 
-  # The operator, but not its custom resources:
+  # Only the operator:
   %[1]s cleanup memcached-operator --delete-all=false`, a.program),
 		Args: oneArgument("the package, as the bundle's annotations name it"),
 		RunE: func(c *cobra.Command, args []string) error { return a.cleanup(c.Context(), args[0], o) },
+		ValidArgsFunction: func(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			return a.projectName(c, args), cobra.ShellCompDirectiveNoFileComp
+		},
 	}
 	o.add(c)
 	flags := c.Flags()
-	flags.BoolVar(&o.all, "delete-all", true, "everything: as if all other --delete flags were given")
-	flags.BoolVar(&o.crds, "delete-crds", false, "delete the operator's definitions with their custom resources")
-	flags.BoolVar(&o.groups, "delete-operator-groups", false, "delete the OperatorGroup that 'run' has made, if nothing else needs it")
+	flags.BoolVar(&o.all, "delete-all", true, "delete everything, as if all other --delete flags were given")
+	flags.BoolVar(&o.crds, "delete-crds", false, "delete the operator's CRDs with their custom resources")
+	flags.BoolVar(&o.groups, "delete-operator-groups", false, "delete the OperatorGroup that 'run' created, if nothing else needs it")
 	return c
 }
 

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"path/filepath"
 	"strings"
 
+	"github.com/operon-sdk/operon/pkg/controlplane"
 	"github.com/operon-sdk/operon/pkg/kube"
 )
 
@@ -146,4 +148,14 @@ func (a *app) connect(ctx context.Context, given string) (*kube.Client, error) {
 		return nil, fmt.Errorf("%w\ncorrect the kubeconfig, or choose another with --kubeconfig", err)
 	}
 	return cluster, nil
+}
+
+// checkContainers returns an error if containers do not run in the cluster: it is that of run local. A cluster that does not
+// list its nodes to the user is another one.
+func checkContainers(ctx context.Context, cluster *kube.Client) error {
+	nodes, err := cluster.ListNames(ctx, kube.Resource{APIVersion: "v1", Name: "nodes", Kind: "Node"}, "", url.Values{"labelSelector": {controlplane.SimulatedLabel}})
+	if err != nil || len(nodes) == 0 {
+		return nil
+	}
+	return fmt.Errorf("containers do not run in the cluster at %s: 'run local' has started it with a simulated node; choose a cluster whose nodes run containers with --kubeconfig", cluster.URL)
 }

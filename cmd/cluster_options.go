@@ -22,8 +22,8 @@ type clusterOptions struct {
 
 func (o *clusterOptions) add(c *cobra.Command) {
 	flags := c.Flags()
-	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "`file` that names the cluster (default: KUBECONFIG, then ~/.kube/config, then that of the pod)")
-	flags.DurationVar(&o.timeout, "timeout", clusterTimeout, "how long all of it may take")
+	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig `file` (default: KUBECONFIG, then ~/.kube/config, then the pod's service account)")
+	flags.DurationVar(&o.timeout, "timeout", clusterTimeout, "maximum `duration` of the command")
 }
 
 // check returns what is wrong with the flags.

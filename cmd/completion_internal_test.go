@@ -2,10 +2,14 @@ package cmd
 
 import (
 	"bytes"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/spf13/afero"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // TestCompletionOfCalledName checks that the scripts complete the name that the program was called by.
@@ -30,5 +34,56 @@ func TestCompletionOfCalledName(t *testing.T) {
 				t.Errorf("%s completion %s does not contain %q", test.called, shell, line)
 			}
 		}
+	}
+}
+
+// TestEverythingCompletes checks that each flag and argument completes to values, to files where it names a file, to directories
+// where it names a directory, or to nothing: shells offer files where a program decides nothing.
+func TestEverythingCompletes(t *testing.T) {
+	t.Parallel()
+	arguments := map[string]cobra.ShellCompDirective{}
+	visitCommands("operon", func(c *cobra.Command) {
+		if c.DisableFlagParsing { // the program that it calls parses its flags
+			return
+		}
+		if !c.HasSubCommands() {
+			if _, directive := c.ValidArgsFunction(c, nil, ""); directive != cobra.ShellCompDirectiveNoFileComp {
+				arguments[strings.TrimPrefix(c.CommandPath(), "operon ")] = directive
+			}
+		}
+		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			annotation := map[string]string{
+				"file": cobra.BashCompFilenameExt, "paths": cobra.BashCompFilenameExt, "directory": cobra.BashCompSubdirsInDir,
+			}[valueName(f)]
+			complete, ok := c.GetFlagCompletionFunc(f.Name)
+			if annotation != "" {
+				if _, marked := f.Annotations[annotation]; !marked || ok {
+					t.Errorf("%s --%s: must complete to paths", c.CommandPath(), f.Name)
+				}
+				return
+			}
+			if !ok {
+				t.Errorf("%s --%s: has no completion", c.CommandPath(), f.Name)
+				return
+			}
+			offers, directive := complete(c, nil, "")
+			if directive != cobra.ShellCompDirectiveNoFileComp {
+				t.Errorf("%s --%s: completes with directive %d, want %d", c.CommandPath(), f.Name, directive, cobra.ShellCompDirectiveNoFileComp)
+			}
+			want := strings.Split(valueName(f), "|")
+			if f.Value.Type() == "bool" {
+				want = []string{"true", "false"}
+			}
+			if len(want) > 1 && !slices.Equal(offers, want) {
+				t.Errorf("%s --%s: completes to %q, want %q", c.CommandPath(), f.Name, offers, want)
+			}
+		})
+	})
+	dirs, tarballs := cobra.ShellCompDirectiveFilterDirs, cobra.ShellCompDirectiveFilterFileExt
+	if want := map[string]cobra.ShellCompDirective{
+		"bundle validate": tarballs, "scorecard": tarballs, "run bundle": tarballs, "run bundle-upgrade": tarballs, "image load": tarballs, "image save": tarballs,
+		"catalog graph": dirs, "catalog validate": dirs, "docs man": dirs, "image catalog": dirs, "pkgman-to-bundle": dirs, "run packagemanifests": dirs, "test local": dirs,
+	}; !maps.Equal(arguments, want) {
+		t.Errorf("arguments that complete to paths:\n%v\nwant:\n%v", arguments, want)
 	}
 }

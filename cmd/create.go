@@ -32,9 +32,9 @@ func newCreate(a *app) *cobra.Command {
 
 // addExternal adds the flags about APIs whose types another module defines.
 func addExternal(f *pflag.FlagSet, o *project.ResourceOptions) {
-	f.StringVar(&o.ExternalPath, "external-api-path", "", "import `path` of types that another module defines")
-	f.StringVar(&o.ExternalDomain, "external-api-domain", "", "`domain` of such an API's group")
-	f.StringVar(&o.ExternalModule, "external-api-module", "", "`module` that holds the types, path@v1.2.3 or path for the latest version")
+	f.StringVar(&o.ExternalPath, "external-api-path", "", "import `path` of types from another module")
+	f.StringVar(&o.ExternalDomain, "external-api-domain", "", "`domain` of the group of such an API")
+	f.StringVar(&o.ExternalModule, "external-api-module", "", "`module` of the types: path@v1.2.3, or path for the latest version")
 }
 
 // creation is what one of the create commands does in a tree.
@@ -63,7 +63,7 @@ func (a *app) create(ctx context.Context, root string, c creation) error {
 	if err != nil || a.dryRun {
 		return err
 	}
-	a.progressf("next: %s", next)
+	a.nextf("%s", next)
 	return nil
 }
 
@@ -105,12 +105,12 @@ func (a *app) createIn(ctx context.Context, tree *scaffold.Tree, c creation) (st
 		return "", err
 	}
 	for _, note := range notes {
-		a.progressf("%s", note)
+		a.notef("%s", note)
 	}
 	generate := fmt.Sprintf("'%s generate'", a.program)
 	switch {
 	case forbidden:
-		a.progressf("warning: code and manifests are not generated: %s, and %s forbids downloading them", missing.Problem(), missing.Forbidden)
+		a.notef("warning: code and manifests are not generated: %s, and %s forbids downloading them", missing.Problem(), missing.Forbidden)
 		generate += " without " + missing.Forbidden
 	case c.generate == 0 && next == "":
 		generate += " for the code and manifests that --make=false left out"

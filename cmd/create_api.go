@@ -27,23 +27,21 @@ func newCreateAPI(a *app) *cobra.Command {
 	var o apiOptions
 	c := &cobra.Command{
 		Use:   "api",
-		Short: "Add an API: its types, manifests and a controller",
-		Long: `Add the Go types of an API, its CRD, roles and sample, and a controller with tests, and wire
-them into the manager. With --image the controller deploys that image and keeps it as the
-resource says; without, it is a small reconciler to be filled in.
+		Short: "Add an API: types, manifests and a controller",
+		Long: `Add the Go types of an API, its CRD, roles and sample, and a controller with tests, and register
+them with the manager. With --image the controller deploys that image and keeps it as the resource
+specifies; without it, the controller is a small reconciler to complete.
 
-What --resource and --controller leave open is asked for.`,
-		Example: fmt.Sprintf(`  # An API with a controller to be filled in:
+If --resource or --controller is not given, the command asks.`,
+		Example: fmt.Sprintf(`  # An API with a controller to complete:
   %[1]s create api --group cache --version v1alpha1 --kind Memcached --resource --controller
 
-  # A controller that runs an image:
+  # A controller that deploys an image:
   %[1]s create api --group cache --version v1alpha1 --kind Memcached --image memcached:1.6.39-alpine
 
-  # A controller for a kind of Kubernetes, or of another project:
+  # A controller for a kind of Kubernetes or of another project:
   %[1]s create api --group apps --version v1 --kind Deployment --resource=false --controller
-  %[1]s create api --group cert-manager --version v1 --kind Certificate --resource=false --controller \
-    --external-api-path github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1 \
-    --external-api-domain io --external-api-module github.com/cert-manager/cert-manager@v1.18.2
+  %[1]s create api --group cert-manager --version v1 --kind Certificate --resource=false --controller --external-api-path github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1 --external-api-domain io --external-api-module github.com/cert-manager/cert-manager@v1.18.2
 
   # Answers from a pipe:
   printf 'y\ny\n' | %[1]s create api --group cache --version v1 --kind Memcached`, a.program),
@@ -52,24 +50,25 @@ What --resource and --controller leave open is asked for.`,
 	}
 	f := c.Flags()
 	a.addOffline(f)
+	a.addOutput(c, textOutput, jsonOutput)
 	f.StringVar(&o.Group, "group", "", "`group` of the API, without the project's domain")
 	f.StringVar(&o.Version, "version", "", "`version` of the API, such as v1alpha1")
 	f.StringVar(&o.Kind, "kind", "", "`kind` of the resource, such as Memcached")
-	f.StringVar(&o.Plural, "plural", "", "`plural` of the kind, where English rules do not give it")
-	f.BoolVar(&o.Namespaced, "namespaced", true, "resources live in namespaces; =false for cluster-scoped ones; another version of a kind has the scope of the first")
-	f.BoolVar(&o.API, "resource", true, "write the types of the API; asked for when not given")
-	f.BoolVar(&o.Controller, "controller", true, "write a controller; asked for when not given")
-	f.StringVar(&o.ControllerName, "controller-name", "", "`name` of the controller, for a second one of a kind")
-	f.BoolVar(&o.Force, "force", false, "overwrite the types and the controller of an API that exists")
+	f.StringVar(&o.Plural, "plural", "", "`plural` of the kind (default: derived from --kind)")
+	f.BoolVar(&o.Namespaced, "namespaced", true, "create a namespaced resource, or =false a cluster-scoped one; another version of a kind keeps the scope of the first")
+	f.BoolVar(&o.API, "resource", true, "write the types of the API (default: ask)")
+	f.BoolVar(&o.Controller, "controller", true, "write a controller (default: ask)")
+	f.StringVar(&o.ControllerName, "controller-name", "", "`name` of the controller, for a second controller of a kind")
+	f.BoolVar(&o.Force, "force", false, "overwrite the types and the controller of an existing API")
 	f.BoolVar(&o.make, "make", true, "generate code and manifests afterwards")
-	f.BoolVar(&o.manifests, "manifests", true, "generate manifests afterwards; --make=false leaves out both")
+	f.BoolVar(&o.manifests, "manifests", true, "generate manifests afterwards; --make=false skips both code and manifests")
 	f.BoolVar(&o.ssa, "ssa", false, "generate apply configurations of the types, and use server-side apply in the controller")
 	addExternal(f, &o.ResourceOptions)
 	f.StringVar(&o.image.Ref, "image", "", "`image` that the controller deploys")
-	f.StringVar(&o.image.Command, "image-container-command", "", "`command` of the container, its words separated by commas")
-	f.StringVar(&o.image.Port, "image-container-port", "", "`port` that the container serves")
-	f.StringVar(&o.image.RunAsUser, "run-as-user", "", "numeric `user` that the container runs as")
-	a.addPlugins(f, "`plugins` to use: deploy-image/v1-alpha is what --image selects")
+	f.StringVar(&o.image.Command, "image-container-command", "", "`command` of the container, as comma-separated words")
+	f.StringVar(&o.image.Port, "image-container-port", "", "`port` of the container")
+	f.StringVar(&o.image.RunAsUser, "run-as-user", "", "numeric `user` ID of the container")
+	a.addPlugins(f, "`plugins` to use; --image selects deploy-image/v1-alpha")
 	completeValues(c, "plugins", "go/v4", "deploy-image/v1-alpha")
 	return c
 }
@@ -84,7 +83,7 @@ func (a *app) runCreateAPI(c *cobra.Command, o apiOptions) error {
 		return nothingToCreate(c)
 	}
 	if c.Flags().Changed("image") && o.image.Ref == "" {
-		return project.CheckImage(o.image.Ref)
+		return project.CheckImage("--image", o.image.Ref)
 	}
 	if err := a.askNames(config, &o.ResourceOptions); err != nil {
 		return err
@@ -102,52 +101,63 @@ func (a *app) runCreateAPI(c *cobra.Command, o apiOptions) error {
 	return a.create(c.Context(), root, a.apiCreation(o))
 }
 
-// askNames asks a person at a terminal for the group, version and kind that flags leave open.
+// askNames asks at a terminal for the group, version and kind that flags leave open.
 func (a *app) askNames(config *project.Config, o *project.ResourceOptions) error {
 	if !a.InTerminal {
 		return nil
 	}
+	group := ""
+	if resources := config.Resources(); len(resources) > 0 {
+		group = resources[len(resources)-1].Group
+	}
 	for _, q := range []struct {
-		value    *string
-		question string
-		check    func(value string) project.Findings
+		flag  string
+		value *string
+		Question
 	}{
-		{&o.Group, "Group", func(group string) project.Findings { return project.CheckGroup(group, config.Domain()) }},
-		{&o.Version, "Version", project.CheckVersion},
-		{&o.Kind, "Kind", project.CheckKind},
+		{"group", &o.Group, Question{Text: "Group", Example: "cache", Default: group, Check: func(group string) error { return project.CheckGroup(group, config.Domain()).Err() }}},
+		{"version", &o.Version, Question{Text: "Version", Example: "v1beta1", Default: "v1alpha1", Check: func(version string) error { return project.CheckVersion(version).Err() }}},
+		{"kind", &o.Kind, Question{Text: "Kind", Example: "Memcached", Check: func(kind string) error { return project.CheckKind(kind).Err() }}},
 	} {
 		if *q.value != "" {
 			continue
 		}
-		answer, err := a.prompt().Input(q.question, "", func(answer string) error { return q.check(answer).Err() })
+		answer, err := a.prompt().Input(q.Question)
 		if err != nil {
 			return err
 		}
 		*q.value = answer
+		a.answered = append(a.answered, "--"+q.flag, answer)
 	}
 	return nil
 }
 
 // askParts asks what to write, unless the flags say so. An image needs both parts.
 func (a *app) askParts(c *cobra.Command, o *apiOptions) error {
-	for _, q := range []struct {
+	type part struct {
 		flag, question string
 		value          *bool
-	}{
-		{"resource", "Create Resource", &o.API},
-		{"controller", "Create Controller", &o.Controller},
-	} {
-		if c.Flags().Changed(q.flag) || o.deployImage() {
-			continue
+	}
+	var open []part
+	for _, p := range []part{{"resource", "Create Resource", &o.API}, {"controller", "Create Controller", &o.Controller}} {
+		if !c.Flags().Changed(p.flag) && !o.deployImage() {
+			open = append(open, p)
 		}
-		answer, err := a.prompt().Confirm(q.question)
+	}
+	for i, p := range open {
+		answer, err := a.prompt().Confirm(p.question, true)
 		if errors.Is(err, errNoAnswer) || errors.Is(err, errBadAnswers) {
-			return usagef(c, "%w; give --%s or --%[2]s=false", err, q.flag)
+			var flags []string
+			for _, p := range open[i:] {
+				flags = append(flags, fmt.Sprintf("--%s or --%[1]s=false", p.flag))
+			}
+			return usagef(c, "%w; give %s", err, strings.Join(flags, ", and "))
 		}
 		if err != nil {
 			return err
 		}
-		*q.value = answer
+		*p.value = answer
+		a.answered = append(a.answered, fmt.Sprintf("--%s=%t", p.flag, answer))
 	}
 	if !o.API && !o.Controller {
 		return nothingToCreate(c)
@@ -183,11 +193,11 @@ func (o *apiOptions) resolve(config *project.Config) (project.Resource, error) {
 		if !o.Controller {
 			findings = append(findings, project.Finding{Field: "--image", Value: o.image.Ref, Problem: "needs the controller that runs it; leave out --controller=false"})
 		}
-		findings = append(findings, project.CheckImage(o.image.Ref)...)
+		findings = append(findings, project.CheckImage("--image", o.image.Ref)...)
 		findings = append(findings, project.CheckPort(o.image.Port)...)
 		findings = append(findings, project.CheckRunAsUser(o.image.RunAsUser)...)
 	} else if o.image != (project.Image{}) {
-		findings = append(findings, project.Finding{Field: "--image", Problem: "is needed with the other flags about the container"})
+		findings = append(findings, project.Finding{Field: "--image", Problem: "is required with the other flags of the container"})
 	}
 	return resource, findings.Err()
 }

@@ -26,46 +26,45 @@ func newCreateWebhook(a *app) *cobra.Command {
 	var o webhookOptions
 	c := &cobra.Command{
 		Use:   "webhook",
-		Short: "Add webhooks to an API: defaulting, validation, conversion",
-		Long: `Add the code and tests of webhooks, their configuration and certificates, and wire them
-into the manager. They can be for a kind of the project, of Kubernetes or of another module.
+		Short: "Add defaulting, validation or conversion webhooks",
+		Long: `Add the code and tests of webhooks with their configuration and certificates, and register them with
+the manager. They can be for a kind of the project, of Kubernetes or of another module.
 
-Webhooks of another sort can be added to a kind later; what you made of the first ones
-stays. --force writes the asked ones again and leaves the rest of the file alone.
+Webhooks of another type can be added to a kind later; your changes to the first ones are kept.
+--force rewrites the requested webhooks and leaves the rest of the file alone.
 
-For conversion, --version names the hub, and --spoke the versions that convert to and from
-it. Fields that both versions have are converted; a test says which are not.`,
-		Example: fmt.Sprintf(`  # Set defaults and reject what is wrong:
+For conversion, --version names the hub, and --spoke the versions that convert to and from it.
+Fields that both versions have are converted; a test lists those that are not.`,
+		Example: fmt.Sprintf(`  # Set defaults and validate:
   %[1]s create webhook --group cache --version v1alpha1 --kind Memcached --defaulting --programmatic-validation
 
   # Convert between v1alpha1 and v1:
   %[1]s create webhook --group cache --version v1 --kind Memcached --conversion --spoke v1alpha1
 
-  # Validate a kind of Kubernetes, or of another module:
+  # Validate a kind of Kubernetes or of another module:
   %[1]s create webhook --group apps --version v1 --kind Deployment --programmatic-validation
-  %[1]s create webhook --group cert-manager --version v1 --kind Issuer --defaulting \
-    --external-api-path github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1 \
-    --external-api-domain io --external-api-module github.com/cert-manager/cert-manager@v1.18.2`, a.program),
+  %[1]s create webhook --group cert-manager --version v1 --kind Issuer --defaulting --external-api-path github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1 --external-api-domain io --external-api-module github.com/cert-manager/cert-manager@v1.18.2`, a.program),
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return a.runCreateWebhook(c, o) },
 	}
 	f := c.Flags()
 	a.addOffline(f)
+	a.addOutput(c, textOutput, jsonOutput)
 	f.StringVar(&o.Group, "group", "", "`group` of the API, without the project's domain")
 	f.StringVar(&o.Version, "version", "", "`version` of the API, such as v1alpha1; for conversion, the hub")
 	f.StringVar(&o.Kind, "kind", "", "`kind` of the resource, such as Memcached")
-	f.StringVar(&o.Plural, "plural", "", "`plural` of a kind that the project does not record, where English rules do not give it")
-	f.BoolVar(&o.Defaulting, "defaulting", false, "add a webhook that sets defaults")
-	f.BoolVar(&o.Validation, "programmatic-validation", false, "add a webhook that validates")
-	f.BoolVar(&o.Conversion, "conversion", false, "add a webhook that converts between versions")
-	f.StringSliceVar(&o.Spokes, "spoke", nil, "`versions` that convert to and from --version, separated by commas")
-	f.StringVar(&o.DefaultingPath, "defaulting-path", "", "`path` of the defaulting webhook, such as /mutate-me")
-	f.StringVar(&o.ValidationPath, "validation-path", "", "`path` of the validation webhook, such as /validate-me")
+	f.StringVar(&o.Plural, "plural", "", "`plural` of a kind that PROJECT does not record (default: derived from --kind)")
+	f.BoolVar(&o.Defaulting, "defaulting", false, "add a defaulting webhook")
+	f.BoolVar(&o.Validation, "programmatic-validation", false, "add a validation webhook")
+	f.BoolVar(&o.Conversion, "conversion", false, "add a conversion webhook")
+	f.StringSliceVar(&o.Spokes, "spoke", nil, "comma-separated `versions` that convert to and from --version")
+	f.StringVar(&o.DefaultingPath, "defaulting-path", "", "URL `path` of the defaulting webhook, such as /mutate-me")
+	f.StringVar(&o.ValidationPath, "validation-path", "", "URL `path` of the validation webhook, such as /validate-me")
 	addExternal(f, &o.ResourceOptions)
-	f.BoolVar(&o.Force, "force", false, "write webhooks again that exist; the rest of their files stays")
+	f.BoolVar(&o.Force, "force", false, "rewrite existing webhooks; the rest of their files is kept")
 	f.BoolVar(&o.make, "make", true, "generate code and manifests afterwards")
-	f.BoolVar(&o.legacy, "legacy", false, "not supported: webhooks beside the API types")
-	a.addPlugins(f, "`plugins` to use: go/v4")
+	f.BoolVar(&o.legacy, "legacy", false, "not supported: webhooks in the package of the API types")
+	a.addPlugins(f, "`plugins` to use; only go/v4 is supported")
 	completeValues(c, "plugins", "go/v4")
 	return c
 }
@@ -84,6 +83,9 @@ func (a *app) runCreateWebhook(c *cobra.Command, o webhookOptions) error {
 	}
 	if !o.Defaulting && !o.Validation && !o.Conversion && len(o.Spokes) == 0 {
 		return usagef(c, "a webhook defaults, validates or converts: give --defaulting, --programmatic-validation or --conversion, or several of them")
+	}
+	if o.ExternalPath == "" {
+		fillNames(config, &o.Group, &o.Version, o.Kind)
 	}
 	if err := a.askNames(config, &o.ResourceOptions); err != nil {
 		return err

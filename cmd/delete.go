@@ -17,7 +17,7 @@ import (
 func newDelete(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "delete",
-		Short: "Take an API or webhooks out of the project",
+		Short: "Delete an API or webhooks from the project",
 		Example: fmt.Sprintf(`  %[1]s delete api --group cache --version v1alpha1 --kind Memcached
   %[1]s delete webhook --group cache --version v1alpha1 --kind Memcached`, a.program),
 		Args: noArgs,
@@ -96,16 +96,16 @@ func (a *app) delete(ctx context.Context, tree *scaffold.Tree, resolve func(*pro
 		}
 	}
 	if len(report.Lost) > 0 {
-		a.progressf("warning: deleted with what was edited there: %s", strings.Join(report.Lost, ", "))
+		a.notef("warning: deleted with what was edited there: %s", strings.Join(report.Lost, ", "))
 	}
 	if len(report.Left) > 0 {
-		a.progressf("warning: these tests still expect the webhooks, take that out of them: %s", strings.Join(report.Left, ", "))
+		a.notef("warning: these tests still expect the webhooks, take that out of them: %s", strings.Join(report.Left, ", "))
 	}
 	if whole && r.going.Module != "" {
-		a.progressf("warning: go.mod still requires %s; 'go mod tidy' drops it if nothing else needs it", r.going.Module)
+		a.notef("warning: go.mod still requires %s; 'go mod tidy' drops it if nothing else needs it", r.going.Module)
 	}
 	if len(report.Kept) > 0 {
-		a.progressf("kept, as something else in config/default uses it: %s", strings.Join(report.Kept, ", "))
+		a.notef("kept, as something else in config/default uses it: %s", strings.Join(report.Kept, ", "))
 	}
 	return nil
 }
@@ -113,36 +113,24 @@ func (a *app) delete(ctx context.Context, tree *scaffold.Tree, resolve func(*pro
 // deletedNext prints what to do after a deletion.
 func (a *app) deletedNext(generated bool) {
 	if generated {
-		a.progressf("next: review what changed, then 'make test'")
+		a.nextf("review what changed, then 'make test'")
 		return
 	}
-	a.progressf("next: '%s generate' for the code and manifests that --make=false left as they are", a.program)
+	a.nextf("'%s generate' for the code and manifests that --make=false left as they are", a.program)
 }
 
 // findResource finds the resource of PROJECT that the flags name.
 func findResource(config *project.Config, group, version, kind string) (project.Resource, error) {
-	var findings project.Findings
-	for _, f := range []struct{ flag, value string }{{"--version", version}, {"--kind", kind}} {
-		if f.value == "" {
-			findings = append(findings, project.Finding{Field: f.flag, Problem: "is needed to name an API of the project"})
-		}
-	}
-	if len(findings) > 0 {
+	fillNames(config, &group, &version, kind)
+	if findings := requireNames(config, version, kind); len(findings) > 0 {
 		return project.Resource{}, findings
 	}
-	var names []string
 	for _, r := range config.Resources() {
 		if r.Group == group && r.Version == version && r.Kind == kind {
 			return r, nil
 		}
-		names = append(names, r.String())
 	}
-	wanted := project.GVK{Group: group, Domain: config.Domain(), Version: version, Kind: kind}
-	problem := fmt.Sprintf("the project has no API %s", wanted)
-	if len(names) > 0 {
-		problem += "; it has " + strings.Join(names, ", ")
-	}
-	return project.Resource{}, project.Findings{{Field: "--kind", Value: kind, Problem: problem}}
+	return project.Resource{}, missingAPI(config, project.GVK{Group: group, Domain: config.Domain(), Version: version, Kind: kind})
 }
 
 // hubOf finds the version that another one converts to and from.

@@ -27,33 +27,33 @@ func newDeleteAPI(a *app) *cobra.Command {
 	var o deleteOptions
 	c := &cobra.Command{
 		Use:   "api",
-		Short: "Undo create api: types, controllers, manifests and what wires them",
-		Long: `Take an API away: its types, controllers, webhooks and tests, CRD, roles and sample, what
-create api and create webhook inserted into the manager, suites and kustomizations, and its
-entry in PROJECT.
+		Short: "Delete an API: types, controllers and manifests",
+		Long: `Delete an API: its types, controllers, webhooks and tests, CRD, roles and sample, what create api
+and create webhook inserted into the manager, suites and kustomizations, and its entry in PROJECT.
 
-What was edited since create api wrote it is listed, and nothing is deleted; --force deletes it
-all the same. An API that other code of the project uses stays, and the places are named; so
-does a version that others convert to and from, until delete webhook takes the conversion away.
-Objects in a cluster are not touched.`,
+If files were edited after create api wrote them, they are listed and nothing is deleted; --force
+deletes them too. An API that other code of the project uses is kept, and the uses are listed. A
+version that others convert to and from is kept until delete webhook removes the conversion. Objects
+in a cluster are not deleted.`,
 		Example: fmt.Sprintf(`  # An API with its controllers:
   %[1]s delete api --group cache --version v1alpha1 --kind Memcached
 
   # One of several controllers of a kind:
   %[1]s delete api --group cache --version v1alpha1 --kind Memcached --controller-name memcached-backup
 
-  # See what would go, edited files included:
+  # Show what would be deleted, including edited files:
   %[1]s delete api --group cache --version v1alpha1 --kind Memcached --force --dry-run`, a.program),
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return a.runDeleteAPI(c, o) },
 	}
 	f := c.Flags()
 	a.addOffline(f)
+	a.addOutput(c, textOutput, jsonOutput)
 	f.StringVar(&o.group, "group", "", "`group` of the API, without the project's domain")
 	f.StringVar(&o.version, "version", "", "`version` of the API, such as v1alpha1")
 	f.StringVar(&o.kind, "kind", "", "`kind` of the resource, such as Memcached")
-	f.StringVar(&o.controller, "controller-name", "", "`name` of a controller, to delete that one only")
-	f.BoolVar(&o.force, "force", false, "delete what was edited too")
+	f.StringVar(&o.controller, "controller-name", "", "delete only the controller of this `name`")
+	f.BoolVar(&o.force, "force", false, "delete edited files too")
 	f.BoolVar(&o.make, "make", true, "generate code and manifests afterwards")
 	return c
 }

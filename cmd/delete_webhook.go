@@ -26,39 +26,40 @@ func newDeleteWebhook(a *app) *cobra.Command {
 	var o deleteWebhookOptions
 	c := &cobra.Command{
 		Use:   "webhook",
-		Short: "Undo create webhook: code, tests, configuration and what wires them",
-		Long: `Take the webhooks of an API away, or those of the kinds that are named: their code and tests,
-the conversion between versions, what create webhook inserted into the manager, suites and
-kustomizations, and their entry in PROJECT. Configuration, service and certificates go with
-the last webhook of the project.
+		Short: "Delete webhooks: code, tests and configuration",
+		Long: `Delete the webhooks of an API, all of them or the given types: their code and tests, the conversion
+between versions, what create webhook inserted into the manager, suites and kustomizations, and
+their entry in PROJECT. Configuration, service and certificates are deleted with the last webhook of
+the project.
 
-What was edited since create webhook wrote it is listed, and nothing is deleted; --force
-deletes it all the same. The code of webhooks that stay is left as you made it.
-Objects in a cluster are not touched.`,
+If files were edited after create webhook wrote them, they are listed and nothing is deleted;
+--force deletes them too. The code of the remaining webhooks does not change. Objects in a cluster
+are not deleted.`,
 		Example: fmt.Sprintf(`  # All webhooks of an API:
   %[1]s delete webhook --group cache --version v1alpha1 --kind Memcached
 
-  # The one that sets defaults:
+  # Only the defaulting webhook:
   %[1]s delete webhook --group cache --version v1alpha1 --kind Memcached --defaulting
 
   # The conversion of one of several versions to and from the hub, v1:
   %[1]s delete webhook --group cache --version v1 --kind Memcached --conversion --spoke v1alpha1
 
-  # See what would go, edited files included:
+  # Show what would be deleted, including edited files:
   %[1]s delete webhook --group cache --version v1alpha1 --kind Memcached --force --dry-run`, a.program),
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return a.runDeleteWebhook(c, o) },
 	}
 	f := c.Flags()
 	a.addOffline(f)
-	f.StringVar(&o.group, "group", "", "`group` of the API, without its domain")
+	a.addOutput(c, textOutput, jsonOutput)
+	f.StringVar(&o.group, "group", "", "`group` of the API, without the project's domain")
 	f.StringVar(&o.version, "version", "", "`version` of the API, such as v1alpha1; for conversion, the hub")
 	f.StringVar(&o.kind, "kind", "", "`kind` of the resource, such as Memcached")
-	f.BoolVar(&o.defaulting, "defaulting", false, "delete the webhook that sets defaults")
-	f.BoolVar(&o.validation, "programmatic-validation", false, "delete the webhook that validates")
+	f.BoolVar(&o.defaulting, "defaulting", false, "delete the defaulting webhook")
+	f.BoolVar(&o.validation, "programmatic-validation", false, "delete the validation webhook")
 	f.BoolVar(&o.conversion, "conversion", false, "delete the conversion between versions")
-	f.StringSliceVar(&o.spokes, "spoke", nil, "`versions` that are not to be converted any more, separated by commas; all when not given")
-	f.BoolVar(&o.force, "force", false, "delete what was edited too")
+	f.StringSliceVar(&o.spokes, "spoke", nil, "comma-separated `versions` to stop converting (default: all)")
+	f.BoolVar(&o.force, "force", false, "delete edited files too")
 	f.BoolVar(&o.make, "make", true, "generate code and manifests afterwards")
 	return c
 }
@@ -90,8 +91,8 @@ func (o deleteWebhookOptions) resolve(config *project.Config) (project.Resource,
 	}
 	if r.Webhooks == nil {
 		if hub, ok := hubOf(config, r); ok {
-			return r, project.Findings{{Field: "--version", Value: o.version, Suggestion: hub.Version, Problem: fmt.Sprintf(
-				"has no webhooks; its conversion belongs to the hub, --version %s --conversion --spoke %s", hub.Version, o.version)}}
+			return r, project.Findings{{Field: "--version", Value: r.Version, Suggestion: hub.Version, Problem: fmt.Sprintf(
+				"has no webhooks; its conversion belongs to the hub, --version %s --conversion --spoke %s", hub.Version, r.Version)}}
 		}
 		return r, project.Findings{{Field: "--kind", Value: o.kind, Problem: fmt.Sprintf("%s has no webhooks", r.GVK)}}
 	}
@@ -123,7 +124,7 @@ func (o deleteWebhookOptions) resolve(config *project.Config) (project.Resource,
 			if !slices.Contains(r.Webhooks.Spoke, spoke) {
 				near, _ := project.Nearest(spoke, r.Webhooks.Spoke)
 				findings = append(findings, project.Finding{Field: "--spoke", Value: spoke, Suggestion: near,
-					Problem: fmt.Sprintf("is not converted to and from %s; %s", o.version, orNone(r.Webhooks.Spoke, "that is", "no version is"))})
+					Problem: fmt.Sprintf("is not converted to and from %s; %s", r.Version, orNone(r.Webhooks.Spoke, "that is", "no version is"))})
 			}
 		}
 		going.Spoke = o.spokes

@@ -26,16 +26,16 @@ type describeOptions struct {
 }
 
 func (o *describeOptions) addTo(f *pflag.FlagSet) {
-	f.StringVar(&o.displayName, "display-name", "", "`name` of the operator in catalogs")
-	f.StringVar(&o.description, "description", "", "`text` about the operator, in Markdown")
-	f.StringVar(&o.providerName, "provider-name", "", "`name` of who publishes the operator")
-	f.StringVar(&o.providerURL, "provider-url", "", "`page` of who publishes the operator")
-	f.StringSliceVar(&o.keywords, "keywords", nil, "`words` to find the operator by, separated by commas")
-	f.StringSliceVar(&o.maintainers, "maintainers", nil, "who looks after it: `name:email`, separated by commas")
-	f.StringVar(&o.maturity, "maturity", "", "`state` of the operator, such as alpha or stable")
-	f.StringVar(&o.minKubeVersion, "min-kube-version", "", "oldest `version` of Kubernetes that it runs on, such as 1.29.0")
-	f.StringVar(&o.icon, "icon", "", "`file` with a picture for catalogs, .svg or .png")
-	f.StringVar(&o.file, "metadata-file", "", "YAML `file` with all of this, by the names of the CSV's fields; flags win")
+	f.StringVar(&o.displayName, "display-name", "", "display `name` of the operator in catalogs")
+	f.StringVar(&o.description, "description", "", "description of the operator, Markdown `text`")
+	f.StringVar(&o.providerName, "provider-name", "", "`name` of the operator's provider")
+	f.StringVar(&o.providerURL, "provider-url", "", "`URL` of the operator's provider")
+	f.StringSliceVar(&o.keywords, "keywords", nil, "comma-separated `keywords` for searching catalogs")
+	f.StringSliceVar(&o.maintainers, "maintainers", nil, "comma-separated `name:email` pairs of the maintainers")
+	f.StringVar(&o.maturity, "maturity", "", "`maturity` of the operator, such as alpha or stable")
+	f.StringVar(&o.minKubeVersion, "min-kube-version", "", "minimum `version` of Kubernetes, such as 1.29.0")
+	f.StringVar(&o.icon, "icon", "", "icon `file` for catalogs, .svg or .png")
+	f.StringVar(&o.file, "metadata-file", "", "YAML `file` with all of these values, under the field names of the CSV; flags take precedence")
 }
 
 // check finds what is wrong with the flags alone.
@@ -178,55 +178,45 @@ func (a *app) inputIsEmpty() bool {
 
 // warnUnanswered reports that required questions about the operator have no answer.
 func (a *app) warnUnanswered(c *cobra.Command, o kustomizeOptions) {
-	a.progressf("warning: %s still has the scaffold's display name, description, provider, keywords or maintainers; run '%s --interactive' at a terminal, "+
+	a.notef("warning: %s still has the scaffold's display name, description, provider, keywords or maintainers; run '%s --interactive' at a terminal, "+
 		"give --display-name, --description, --provider-name, --keywords and --maintainers, or edit the file", o.basePath(o.outputDir), c.CommandPath())
 }
 
-// ask puts the questions of operator-sdk, in its order, but for those that are answered already.
+// ask puts the questions of operator-sdk, in its order, except for those that are answered.
 func (a *app) ask(m base.Metadata) (base.Metadata, error) {
-	required := func(answer string) string {
+	required := func(answer string) error {
 		if answer == "" {
-			return "Input is required."
+			return errors.New("an answer is required")
 		}
-		return ""
+		return nil
 	}
-	list := func(answer string) string {
-		if base.SplitList(answer)[0] == "" {
-			return "No list provided."
-		}
-		return ""
-	}
+	list := func(answer string) error { return required(base.SplitList(answer)[0]) }
 	var keywords, maintainers string
-	asked := false
 	for _, q := range []struct {
-		question string
 		answered bool
 		into     *string
-		insist   func(string) string
+		Question
 	}{
-		{"Display name for the operator (required):", m.DisplayName != "", &m.DisplayName, required},
-		{"Description for the operator (required):", m.Description != "", &m.Description, required},
-		{"Provider's name for the operator (required):", m.ProviderName != "", &m.ProviderName, required},
-		{"Any relevant URL for the provider name (optional):", m.ProviderURL != "" || m.ProviderName != "", &m.ProviderURL, func(string) string { return "" }},
-		{"Comma-separated list of keywords for your operator (required):", m.Keywords != nil, &keywords, list},
-		{"Comma-separated list of maintainers and their emails (e.g. 'name1:email1, name2:email2') (required):", m.Maintainers != nil, &maintainers, func(answer string) string {
+		{m.DisplayName != "", &m.DisplayName, Question{Text: "Display name for the operator", Example: "Memcached Operator", Check: required}},
+		{m.Description != "", &m.Description, Question{Text: "Description for the operator", Example: "Runs Memcached clusters.", Check: required}},
+		{m.ProviderName != "", &m.ProviderName, Question{Text: "Provider's name for the operator", Example: "Example Inc.", Check: required}},
+		{m.ProviderURL != "" || m.ProviderName != "", &m.ProviderURL, Question{Text: "URL of the provider, empty for none", Example: "https://example.com", Check: a.checkProviderURL}},
+		{m.Keywords != nil, &keywords, Question{Text: "Comma-separated list of keywords for the operator", Example: "memcached,cache", Check: list}},
+		{m.Maintainers != nil, &maintainers, Question{Text: "Comma-separated list of maintainers and their emails", Example: "Ana:ana@example.com", Check: func(answer string) error {
 			if _, wrong := a.parseMaintainers(answer); len(wrong) > 0 && a.InTerminal {
-				return fmt.Sprintf("%q is not of the form name:email.", wrong[0])
+				return fmt.Errorf("%q: must have the form name:email", wrong[0])
 			}
 			return list(answer)
-		}},
+		}}},
 	} {
 		if q.answered {
 			continue
 		}
-		answer, err := a.prompt().Ask(q.question, q.insist)
+		answer, err := a.prompt().Input(q.Question)
 		if err != nil {
 			return m, err
 		}
-		*q.into, asked = answer, true
-	}
-	if asked && !a.InTerminal {
-		fmt.Fprintln(a.Out) // nobody pressed return behind the last answer
+		*q.into = answer
 	}
 	if m.Keywords == nil {
 		m.Keywords = slices.DeleteFunc(base.SplitList(keywords), func(word string) bool { return word == "" })
@@ -234,11 +224,19 @@ func (a *app) ask(m base.Metadata) (base.Metadata, error) {
 	if m.Maintainers == nil {
 		found, wrong := a.parseMaintainers(maintainers)
 		for _, entry := range wrong {
-			a.progressf("warning: maintainer %q is left out, as it is not of the form name:email", entry)
+			a.notef("warning: maintainer %q is left out, as it is not of the form name:email", entry)
 		}
 		m.Maintainers = append([]base.Maintainer{}, found...)
 	}
 	return m, nil
+}
+
+// checkProviderURL checks an answer as --provider-url is checked. Answers from a pipe are not checked, as in operator-sdk.
+func (a *app) checkProviderURL(answer string) error {
+	if problem := base.CheckURL(answer); answer != "" && problem != "" && a.InTerminal {
+		return fmt.Errorf("%q: %s", answer, problem)
+	}
+	return nil
 }
 
 // parseMaintainers reads an answer about maintainers. An address will do: its name, or the part before the @, is

@@ -59,13 +59,13 @@ func TestDirectoryIsWorkingDirectory(t *testing.T) {
 func TestPathFlagsComplete(t *testing.T) {
 	t.Parallel()
 	want := map[string]string{
-		"file": cobra.BashCompFilenameExt, "Dockerfile": cobra.BashCompFilenameExt, "paths": cobra.BashCompFilenameExt, "folder": cobra.BashCompSubdirsInDir,
+		"file": cobra.BashCompFilenameExt, "paths": cobra.BashCompFilenameExt, "directory": cobra.BashCompSubdirsInDir,
 	}
 	paths := map[string]bool{}
 	var visit func(c *cobra.Command)
 	visit = func(c *cobra.Command) {
 		c.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
-			kind, _ := pflag.UnquoteUsage(f)
+			kind := valueName(f)
 			for _, annotation := range []string{cobra.BashCompFilenameExt, cobra.BashCompSubdirsInDir} {
 				if _, marked := f.Annotations[annotation]; marked != (want[kind] == annotation) {
 					t.Errorf("%s --%s %s: marked as %s: %t", c.CommandPath(), f.Name, kind, annotation, marked)
@@ -79,7 +79,7 @@ func TestPathFlagsComplete(t *testing.T) {
 			visit(sub)
 		}
 	}
-	visit(newRoot(&app{Env: &Env{Out: &bytes.Buffer{}, Err: &bytes.Buffer{}, FS: afero.NewMemMapFs()}, program: "operon"}))
+	visit(newRoot(&app{Env: &Env{Out: &bytes.Buffer{}, Err: &bytes.Buffer{}, FS: afero.NewMemMapFs()}, args: []string{cobra.ShellCompRequestCmd}, program: "operon"}))
 	for _, name := range []string{"license-file", "header-file", "kubeconfig", "input-dir", "output-dir", "kustomize-dir", "deploy-dir", "crds-dir", "apis-dir",
 		"metadata-file", "icon", "tarball", "oci-layout", "file", "config", "test-output", "alpha-select-external", "diff"} {
 		if !paths[name] {

@@ -26,23 +26,23 @@ func newEdit(a *app) *cobra.Command {
 	var o editOptions
 	c := &cobra.Command{
 		Use:   "edit",
-		Short: "Change the project's layout, scope or licence header",
-		Long: `Change a project as a whole, its code and manifests included.
+		Short: "Change the project's layout, scope or license header",
+		Long: `Change settings of the whole project, including its code and manifests.
 
---multigroup moves APIs, controllers and webhooks into a folder for each group and rewrites what
-names them: imports, relative paths, PROJECT, role files, kustomizations, Makefile and Dockerfile.
-=false moves them back while the project has one group. The code must compile, and is checked
-again as it will be after the move; if it would not compile, nothing is changed. --no-verify
-leaves out these checks. A file in the way
-of another is named and nothing is changed. Your files keep every other byte.
+--multigroup moves APIs, controllers and webhooks into one directory per group and updates all
+references: imports, relative paths, PROJECT, role files, kustomizations, Makefile and Dockerfile.
+--multigroup=false moves them back while the project has one group. The code must compile before and
+after the move; otherwise nothing is changed. --no-verify skips these checks. If a file is in the
+way of another, it is named and nothing is changed. The rest of your files is kept byte for byte.
 
---namespaced lets the manager watch one namespace, with Roles instead of ClusterRoles; =false goes
-back. Your changes of the files concerned are kept: the scaffold's change of each file is merged
-into them. Where the same lines were edited, the change to make by hand is printed and nothing
-is changed; with --force all else is, and the list is left to you.
+--namespaced makes the manager watch one namespace, with Roles instead of ClusterRoles;
+--namespaced=false reverts to the whole cluster. Your changes to these files are kept: the
+scaffold's change is merged into each file. Where you edited the same lines, the change to make by
+hand is printed and nothing is changed; with --force everything else is changed, and the list is
+left to you.
 
---license, --license-file and --owner replace the header of all Go files that carry the present
-one, and the header file: hack/boilerplate.go.txt, unless controller-gen is given another one.`,
+--license, --license-file and --owner replace the header of all Go files that have the current one,
+and the header file: hack/boilerplate.go.txt, unless controller-gen is called with another one.`,
 		Example: fmt.Sprintf(`  # Before adding an API of another group:
   %[1]s edit --multigroup
 
@@ -50,24 +50,25 @@ one, and the header file: hack/boilerplate.go.txt, unless controller-gen is give
   %[1]s edit --namespaced
   %[1]s edit --namespaced=false
 
-  # Another licence and owner in the headers:
+  # Another license and owner in the headers:
   %[1]s edit --license apache2 --owner "Example Inc."
 
-  # See what would change:
+  # Show what would change:
   %[1]s edit --multigroup --dry-run`, a.program),
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return a.runEdit(c, o) },
 	}
 	f := c.Flags()
 	a.addOffline(f)
-	f.BoolVar(&o.multigroup, "multigroup", false, "keep APIs in api/<group>/<version>; =false for the layout of one group")
-	f.BoolVar(&o.namespaced, "namespaced", false, "let the manager watch one namespace; =false for the whole cluster")
-	f.StringVar(&o.license, "license", "", "`licence` of the header of Go files: apache2, mit, copyright or none")
-	f.StringVar(&o.licenseFile, "license-file", "", "`file` that holds the header, a Go comment; wins over --license")
-	f.StringVar(&o.owner, "owner", "", "`owner` named in the licence header")
-	f.BoolVar(&o.force, "force", false, "with --namespaced, leave places that were edited to be changed by hand")
-	f.BoolVar(&o.noVerify, "no-verify", false, "with --multigroup, move the code without checking that it compiles")
-	a.addPlugins(f, "`layout` of the project; go/v4 is the one there is")
+	a.addOutput(c, textOutput, jsonOutput)
+	f.BoolVar(&o.multigroup, "multigroup", false, "move APIs to api/<group>/<version>; =false reverts to the layout for one group")
+	f.BoolVar(&o.namespaced, "namespaced", false, "watch one namespace, with Roles instead of ClusterRoles; =false watches the whole cluster")
+	f.StringVar(&o.license, "license", "", "license header of Go files")
+	f.StringVar(&o.licenseFile, "license-file", "", "`file` with the header, a Go comment; takes precedence over --license")
+	f.StringVar(&o.owner, "owner", "", "copyright `owner` in the license header")
+	f.BoolVar(&o.force, "force", false, "with --namespaced, leave edited lines to be changed by hand")
+	f.BoolVar(&o.noVerify, "no-verify", false, "with --multigroup, move the code without compiling it first")
+	a.addPlugins(f, "`layout` of the project; only go/v4 is supported")
 	completeValues(c, "license", "apache2", "mit", "copyright", "none")
 	completeValues(c, "plugins", "go/v4")
 	return c
@@ -93,27 +94,21 @@ func (a *app) runEdit(c *cobra.Command, o editOptions) error {
 	if err := a.checkEdit(config, o).Err(); err != nil {
 		return err
 	}
-	changed := false
 	var notes []string
 	err = a.apply(c.Context(), root, func(tree *scaffold.Tree) error {
 		notes, err = a.edit(c.Context(), tree, o)
-		if err != nil {
-			return err
-		}
-		changes, err := tree.Changes()
-		changed = len(changes) > 0
 		return err
 	})
 	if err != nil {
 		return err
 	}
 	for _, note := range notes {
-		a.progressf("to be changed by hand: %s", note)
+		a.notef("to be changed by hand: %s", note)
 	}
-	if !changed {
+	if len(a.result.Changes) == 0 {
 		a.progressf("the project is that way already, nothing was changed")
 	} else if !a.dryRun {
-		a.progressf("next: review what changed, then 'make test'")
+		a.nextf("review what changed, then 'make test'")
 	}
 	return nil
 }
@@ -268,7 +263,7 @@ func (a *app) rescope(ctx context.Context, tree *scaffold.Tree, config *project.
 	}
 	if len(notes) == 0 || o.force {
 		for _, f := range broken {
-			notes = append(notes, f.String())
+			notes = append(notes, f.Error())
 		}
 		return notes, nil
 	}

@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,7 +20,6 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/codegen"
 	"github.com/operon-sdk/operon/pkg/controlplane"
-	"github.com/operon-sdk/operon/pkg/tempdir"
 )
 
 // Env carries everything a command may touch. Nothing in Operon is global: tests build an Env with
@@ -47,7 +45,9 @@ type Env struct {
 	PodDir string
 	// Now is the clock.
 	Now func() time.Time
-	// Prompter asks a person; nil makes one from In and Out.
+	// SlowAfter is how long a step of a command may take before it is reported; zero is 2 seconds.
+	SlowAfter time.Duration
+	// Prompter asks the user; nil makes one from In, Out and Err.
 	Prompter Prompter
 	// HTTP carries requests of the few commands that use a network.
 	HTTP http.RoundTripper
@@ -181,15 +181,13 @@ func lookPath(environ []string, name string) (string, error) {
 
 // runGo runs the go command in dir with variables in addition to those of the environment.
 func (a *app) runGo(ctx context.Context, dir string, variables []string, out, errOut io.Writer, args ...string) error {
-	if err := codegen.CheckGo(slices.Concat(a.Environ, variables), dir); err != nil {
-		return err
-	}
-	temp, err := tempdir.NewGo(cmp.Or(codegen.GoSetting(a.Environ, "GOTMPDIR"), a.Getenv("TMPDIR")))
+	environ := slices.Concat(a.Environ, variables)
+	temp, err := codegen.PrepareGo(environ, dir)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = temp.Remove() }() // a later command removes what is left
-	environ := slices.Concat(a.Environ, []string{temp.Variable()}, variables)
+	environ = append(environ, temp.Variable())
 	err = a.Run(ctx, Command{Dir: dir, Environ: environ, Out: out, Err: errOut, Name: "go", Args: args, Tied: true})
 	if errors.Is(err, fs.ErrNotExist) {
 		return codegen.ErrGoMissing

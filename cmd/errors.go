@@ -4,35 +4,30 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/operon-sdk/operon/pkg/bundle"
-	"github.com/operon-sdk/operon/pkg/bundle/base"
 	"github.com/operon-sdk/operon/pkg/codegen"
-	"github.com/operon-sdk/operon/pkg/codegen/calls"
 	"github.com/operon-sdk/operon/pkg/controlplane"
-	"github.com/operon-sdk/operon/pkg/manifest"
 	"github.com/operon-sdk/operon/pkg/project"
-	"github.com/operon-sdk/operon/pkg/safeyaml"
-	"github.com/operon-sdk/operon/pkg/scaffold"
 )
 
-// usageError is a wrong call: exit code 2.
+// A usageError is an error in the command line. The exit code is 2.
 type usageError struct {
 	err error
-	// command is how to ask for help, such as "operon create api"; empty leaves the hint out.
+	// command is the command whose help to suggest, such as "operon create api". If it is empty, there is no hint.
 	command string
 }
 
 func (e *usageError) Error() string { return e.err.Error() }
 func (e *usageError) Unwrap() error { return e.err }
 
-// errStale ends a --check whose differences are on stdout already.
-var errStale = errors.New("generated files are stale")
+// errStale means that --check found differences, which are on stdout.
+var errStale = errors.New("out of date")
 
-// usagef makes a usageError about a command.
+// usagef returns a usageError that suggests the help of c.
 func usagef(c *cobra.Command, format string, args ...any) error {
 	return &usageError{err: fmt.Errorf(format, args...), command: c.CommandPath()}
 }
@@ -46,23 +41,14 @@ func (a *app) report(err error) int {
 		return exitFailed // it has said why
 	}
 	code, hint := exitFailed, ""
-	if usage, ok := errors.AsType[*usageError](err); ok {
-		code = exitUsage
-		if usage.command != "" {
-			hint = fmt.Sprintf("run '%s --help' for the flags and examples", usage.command)
-		}
-	}
-	if badInput(err) {
+	if isUsage(err) {
 		code = exitUsage
 	}
-	if is[*safeyaml.Error](err) {
-		code = exitFailed
+	if usage, ok := errors.AsType[*usageError](err); ok && usage.command != "" {
+		hint = fmt.Sprintf("run '%s --help' for the flags and examples", usage.command)
 	}
 	if errors.Is(err, context.Canceled) || errors.Is(err, errInterrupted) {
 		code, hint = exitFailed, "" // whatever the interruption is wrapped in
-	}
-	if err == context.Canceled {
-		err = errInterrupted
 	}
 	if exit, ok := errors.AsType[*controlplane.ExitError](err); ok {
 		code = exit.Code
@@ -70,34 +56,33 @@ func (a *app) report(err error) int {
 			return code
 		}
 	}
-	fmt.Fprintf(a.Err, "%s %s\n", a.red("error:"), strings.TrimRight(err.Error(), "\n"))
+	a.printError(err)
 	if hint != "" {
 		fmt.Fprintln(a.Err, hint)
+	}
+	if len(a.answered) > 0 {
+		fmt.Fprintf(a.Err, "the command with your answers: %s\n", joinWords(slices.Concat([]string{a.program}, a.args, a.answered)))
 	}
 	return code
 }
 
-// badInput tells an error about names, flags and the project's own files from one of the world around
-// them: a folder that cannot be written, a full disk, a missing go command, another command at work.
-func badInput(err error) bool {
-	if errors.Is(err, codegen.ErrModulesMissing) || errors.Is(err, codegen.ErrGoMissing) {
-		return false
-	}
-	return is[base.Conflicts](err) || errors.Is(err, project.ErrNotAProject) || is[*calls.ConfigError](err) ||
-		is[project.Findings](err) || is[*project.ParseError](err) || is[*project.LayoutError](err) ||
-		is[manifest.Problems](err) || is[bundle.Conflicts](err) || is[codegen.Findings](err) || is[*scaffold.ConflictError](err) || is[*scaffold.EditedError](err) || is[*scaffold.BlockedError](err) ||
-		is[*scaffold.OutsideError](err) || is[*scaffold.MissingFileError](err) ||
-		is[*scaffold.MissingMarkerError](err) || is[*scaffold.ContentError](err)
-}
+// isUsage reports whether err is about the command line: an unknown command or flag, or a name or value that is not valid or
+// does not fit the project. The state of the project and of its surroundings, broken files included, is not.
+func isUsage(err error) bool { return is[*usageError](err) || is[project.Findings](err) }
 
 func is[E error](err error) bool {
 	_, ok := errors.AsType[E](err)
 	return ok
 }
 
-// red colours a word on a terminal whose user has not asked for NO_COLOR.
+// colors reports whether to color what is printed on a stream, of which terminal reports whether it is one.
+func (a *app) colors(terminal bool) bool {
+	return terminal && a.Getenv("NO_COLOR") == "" && a.Getenv("TERM") != "dumb"
+}
+
+// red colors a word on stderr.
 func (a *app) red(s string) string {
-	if !a.ErrTerminal || a.Getenv("NO_COLOR") != "" || a.Getenv("TERM") == "dumb" {
+	if !a.colors(a.ErrTerminal) {
 		return s
 	}
 	return "\x1b[31m" + s + "\x1b[0m"

@@ -34,8 +34,8 @@ func newGenerate(a *app) *cobra.Command {
 					return err
 				}
 				switch {
-				case watch && (check || a.dryRun):
-					return usagef(c, "--watch writes at every change: leave out --check and --dry-run")
+				case watch && (check || a.dryRun || a.structured()):
+					return usagef(c, "--watch writes at every change: leave out --check, --dry-run and --output")
 				case check:
 					return a.checkGenerated(c.Context(), root, what)
 				case watch:
@@ -45,40 +45,44 @@ func newGenerate(a *app) *cobra.Command {
 			},
 		}
 		a.addOffline(c.Flags())
+		a.addOutput(c, textOutput, jsonOutput, sarifOutput)
 		c.Flags().BoolVar(&check, "check", false, "write nothing; exit with 1 and print a diff if generated files are stale (for CI)")
-		c.Flags().BoolVar(&watch, "watch", false, "generate again at every change, until interrupted")
+		c.Flags().BoolVar(&watch, "watch", false, "generate again after every change, until interrupted")
 		return c
 	}
 	c := command("generate", "Generate code and manifests from the types and markers",
 		`Generate the deepcopy methods of the API types, their CRDs, the RBAC role and the webhook
-configurations, all at once. Files that are up to date are not touched.
+configurations. Files that are up to date are not written.
 
-The result is that of the project's own calls of controller-gen: those of the targets manifests
-and generate of the Makefile, else those of go:generate lines, else those of scripts in hack,
-else those of the scaffold. --verbose lists the calls with their places. Commands that change
-the generated files afterwards, such as sed and yq, are not run; each is named in a note.
+The result is the same as that of the project's own calls of controller-gen: those in the targets
+manifests and generate of the Makefile, otherwise those in go:generate lines, otherwise those in
+scripts in hack, otherwise those of the scaffold. --verbose lists the calls and where they are.
+Commands that change the generated files afterwards, such as sed and yq, are not run; each is
+named in a note.
 
 To use other calls, write them to .operon/config.yaml:
 
   generate:
     calls:
-    - args: rbac:roleName=manager-role crd:maxDescLen=0 paths=./... output:crd:dir=config/crd/bases
+    - args: >-
+        rbac:roleName=manager-role crd:maxDescLen=0 paths=./...
+        output:crd:dir=config/crd/bases
     - args: object:headerFile=../hack/boilerplate.go.txt,year=2026 paths=./...
-      dir: api  # args are relative to it; the default is the project's directory`,
+      dir: api  # the base of paths in args (default: the project's directory)`,
 		fmt.Sprintf(`  # After changing types or markers:
   %[1]s generate
 
   # While editing types:
   %[1]s generate --watch
 
-  # In CI, to find forgotten changes:
+  # In CI, fail if generated files are stale:
   %[1]s generate --check`, a.program), codegen.All)
 	c.AddCommand(
 		command("code", "Generate the deepcopy methods of the API types",
-			"Generate zz_generated.deepcopy.go beside the API types, as 'make generate' does.",
+			"Generate zz_generated.deepcopy.go in the packages of the API types, like 'make generate'.",
 			fmt.Sprintf("  %s generate code", a.program), codegen.Object),
 		command("manifests", "Generate CRDs, RBAC and webhook manifests",
-			"Generate CRDs, the RBAC role and webhook configurations below config, as 'make manifests' does.",
+			"Generate CRDs, the RBAC role and webhook configurations below config, like 'make manifests'.",
 			fmt.Sprintf("  %s generate manifests", a.program), manifestGenerators),
 		newGenerateBundle(a),
 		newGenerateCatalog(a),
@@ -91,12 +95,17 @@ To use other calls, write them to .operon/config.yaml:
 
 // writeGenerated brings the generated files of a project up to date.
 func (a *app) writeGenerated(ctx context.Context, root string, what codegen.Generators) error {
-	return a.apply(ctx, root, func(tree *scaffold.Tree) error {
+	return a.applyGenerated(ctx, root, a.generateChange(ctx, what))
+}
+
+// generateChange returns the change that updates the generated files of a project.
+func (a *app) generateChange(ctx context.Context, what codegen.Generators) func(*scaffold.Tree) error {
+	return func(tree *scaffold.Tree) error {
 		if _, err := loadOlderProject(tree); err != nil {
 			return err
 		}
 		return a.generate(ctx, tree, what)
-	})
+	}
 }
 
 // watchGenerated does so again at every change, until it is interrupted. An error is a reason to wait
@@ -148,8 +157,10 @@ func (a *app) generate(ctx context.Context, tree *scaffold.Tree, what codegen.Ge
 			return err
 		}
 	}
-	for _, note := range found.Notes {
-		a.progressf("note: %s", note)
+	if tree.CheckConflicts() == nil { // notes about a makefile with conflicts would follow from these
+		for _, note := range found.Notes {
+			a.notef("note: %s", note)
+		}
 	}
 	for _, call := range found.Calls {
 		a.verbosef("%s: controller-gen %s", call.Source, strings.Join(call.Args, " "))
@@ -168,18 +179,24 @@ func (a *app) generate(ctx context.Context, tree *scaffold.Tree, what codegen.Ge
 	if a.Build != "" {
 		options.CacheDir = a.cache("codegen")
 	}
-	result, err := codegen.Generate(ctx, options)
-	if errors.Is(err, codegen.ErrModulesMissing) {
+	var result *codegen.Result
+	generate := func() error {
+		return a.reportSlow(a.progressWriter(), "loading the types that the project uses, and generating code and manifests", func() error {
+			result, err = codegen.Generate(ctx, options)
+			return err
+		})
+	}
+	if err = generate(); errors.Is(err, codegen.ErrModulesMissing) {
 		if err := a.goTool().Download(ctx, tree); err != nil {
 			return err
 		}
-		result, err = codegen.Generate(ctx, options)
+		err = generate()
 	}
 	if err != nil {
 		return err
 	}
 	for _, warning := range result.Warnings {
-		a.progressf("warning: %s", warning)
+		a.notef("warning: %s", warning)
 	}
 	for _, dir := range result.Applied {
 		if err := scaffold.DropApply(tree, dir); err != nil {
@@ -213,23 +230,14 @@ func (a *app) checkGenerated(ctx context.Context, root string, what codegen.Gene
 		return err
 	}
 	tree := scaffold.NewTree(a.FS, root)
-	if _, err := loadOlderProject(tree); err != nil {
-		return err
-	}
-	if err := a.generate(ctx, tree, what); err != nil {
+	if err := withoutConflicts(a.generateChange(ctx, what))(tree); err != nil {
 		return err
 	}
 	changes, err := tree.Changes()
 	if err != nil {
 		return err
 	}
-	if len(changes) == 0 {
-		return nil
-	}
-	if _, err := fmt.Fprint(a.Out, scaffold.Diff(changes)); err != nil {
-		return err
-	}
-	return fmt.Errorf("%w: run '%s generate' and commit what it changes", errStale, a.program)
+	return a.checkChanges(changes, fmt.Sprintf("run '%s generate' and commit what it changes", a.program))
 }
 
 // cache is a folder of Operon's caches, empty where the system names no place for any.

@@ -49,25 +49,27 @@ func newGenerateBundle(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "bundle",
 		Short: "Generate the bundle: CSV, manifests, metadata and Dockerfile",
-		Long: `Generate an operator bundle for the Operator Lifecycle Manager (OLM): a ClusterServiceVersion
-made of the operator's manifests and a base with its texts, the manifests beside it, their metadata,
-and the Dockerfile of the bundle's image.
+		Long: `Generate an operator bundle for the Operator Lifecycle Manager (OLM): a ClusterServiceVersion (CSV)
+from the operator's manifests and a base with its descriptions, the other manifests, their metadata,
+and the Dockerfile of the bundle image.
 
-The manifests come from stdin, from --input-dir, or from --deploy-dir and --crds-dir; without any of
-these the kustomization in --kustomize-dir is built in this process. The base is a CSV among them,
-or NAME.clusterserviceversion.yaml in the folder bases of --kustomize-dir.
+The manifests are read from stdin, from --input-dir, or from --deploy-dir and --crds-dir; without
+any of these the kustomization in --kustomize-dir is built, without running kustomize. The base is a
+CSV among the manifests, or NAME.clusterserviceversion.yaml in the directory bases of
+--kustomize-dir.
 
-What is edited by hand in the bundle stays: annotations, labels, further lines of the Dockerfile,
-related images, replaces and skips. What OLM does not take is left out and named with the reason;
---strict makes that an error, but for what OLM puts its own in the place of: the operator's Namespace,
-and the Service and certificates of webhooks. Nothing is written when nothing has changed.`,
+Manual edits of the bundle are kept: annotations, labels, more lines of the Dockerfile, related
+images, replaces and skips. Objects that OLM does not support are left out and listed with the
+reason. With --strict that is an error, except for objects that OLM replaces with its own: the
+operator's Namespace, and the Service and certificates of webhooks. Nothing is written if nothing
+has changed.`,
 		Example: fmt.Sprintf(`  # From the project's kustomization:
   %[1]s generate bundle --version 0.0.1
 
   # From a pipe, as 'make bundle' does:
   kustomize build config/manifests | %[1]s generate bundle --version 0.0.1
 
-  # From a folder of manifests, outside of a project:
+  # From a directory of manifests, without a project:
   %[1]s generate bundle --input-dir deploy --package memcached-operator --version 0.0.1
 
   # Channels of an existing bundle:
@@ -76,31 +78,31 @@ and the Service and certificates of webhooks. Nothing is written when nothing ha
 		RunE: func(c *cobra.Command, _ []string) error {
 			o.kustomizeGiven = c.Flags().Changed("kustomize-dir")
 			if flags := c.Flags(); (flags.Changed("manifests") || flags.Changed("metadata")) && !o.manifests && !o.metadata {
-				a.progressf("note: without --manifests and --metadata there is nothing to do; leave both flags out to generate both")
+				a.notef("note: without --manifests and --metadata there is nothing to do; leave both flags out to generate both")
 				return nil
 			}
 			return o.within(c, func() error { return a.runGenerateBundle(c, o) })
 		},
 	}
 	f := c.Flags()
-	f.StringVarP(&o.version, "version", "v", "", "semantic `version` of the bundle; the base's when not given")
-	f.StringVar(&o.channels, "channels", "alpha", "comma-separated `channels` that the bundle belongs to")
+	f.StringVarP(&o.version, "version", "v", "", "semantic `version` of the bundle (default: the version of the base)")
+	f.StringVar(&o.channels, "channels", bundle.DefaultChannel, "comma-separated `channels` of the bundle")
 	f.StringVar(&o.defaultChannel, "default-channel", "", "default `channel` of the package")
-	f.StringVar(&o.pkg, "package", "", "`name` of the package; the project's name when not given")
-	f.StringVar(&o.inputDir, "input-dir", "", "`folder` to read the operator's manifests from")
-	f.StringVar(&o.deployDir, "deploy-dir", "", "`folder` to read the operator's manifests from; --input-dir in new scripts")
-	f.StringVar(&o.crdsDir, "crds-dir", "", "`folder` to read the CRDs from instead of --deploy-dir")
-	f.StringVar(&o.kustomizeDir, "kustomize-dir", defaultKustomizeDir, "`folder` with the kustomization of the bundle and the base CSV")
-	f.StringVar(&o.outputDir, "output-dir", "", "`folder` to write the bundle to (default \"bundle\")")
-	f.StringSliceVar(&o.accounts, "extra-service-accounts", nil, "`accounts` that no Deployment uses and whose permissions the CSV shall have")
-	f.StringSliceVar(&o.existingRoles, "existing-roles", nil, "`roles` that clusters have and that the operator's accounts are bound to")
-	f.BoolVar(&o.manifests, "manifests", false, "generate the manifests only")
-	f.BoolVar(&o.metadata, "metadata", false, "generate the metadata and the Dockerfile only")
-	f.BoolVar(&o.overwrite, "overwrite", true, "bring existing metadata and Dockerfile up to date; =false leaves them alone")
+	f.StringVar(&o.pkg, "package", "", "package `name` (default: the project name)")
+	f.StringVar(&o.inputDir, "input-dir", "", "`directory` of the operator's manifests")
+	f.StringVar(&o.deployDir, "deploy-dir", "", "`directory` of the operator's manifests; prefer --input-dir")
+	f.StringVar(&o.crdsDir, "crds-dir", "", "`directory` of the CRDs (default: --deploy-dir)")
+	f.StringVar(&o.kustomizeDir, "kustomize-dir", defaultKustomizeDir, "`directory` with the kustomization of the bundle and the base CSV")
+	f.StringVar(&o.outputDir, "output-dir", "", "`directory` to write the bundle to (default: bundle)")
+	f.StringSliceVar(&o.accounts, "extra-service-accounts", nil, "service `accounts` without a Deployment whose permissions the CSV includes")
+	f.StringSliceVar(&o.existingRoles, "existing-roles", nil, "existing `roles` in clusters that the operator's service accounts are bound to")
+	f.BoolVar(&o.manifests, "manifests", false, "generate only the manifests")
+	f.BoolVar(&o.metadata, "metadata", false, "generate only the metadata and the Dockerfile")
+	f.BoolVar(&o.overwrite, "overwrite", true, "update existing metadata and Dockerfile; =false keeps them")
 	f.BoolVar(&o.stdout, "stdout", false, "print the manifests and write nothing")
-	f.BoolVar(&o.digests, "use-image-digests", false, "refer to images by digest, as the registries or, without network, "+imagesFile+" give it")
+	f.BoolVar(&o.digests, "use-image-digests", false, "refer to images by digest; without network the digests are read from "+imagesFile)
 	o.registryOptions.addTo(f)
-	f.BoolVar(&o.strict, "strict", false, "fail when something of the input would be lost in the bundle")
+	f.BoolVar(&o.strict, "strict", false, "fail if part of the input would be left out of the bundle")
 	return c
 }
 
@@ -113,7 +115,7 @@ func (a *app) runGenerateBundle(c *cobra.Command, o bundleOptions) error {
 	root, layout, err := a.bundleProject(dir, &o)
 	findings := o.check(a.InPipe)
 	if err != nil {
-		return withFindings(err, findings)
+		return errors.Join(err, findings.Err())
 	}
 	if o.kustomizeGiven {
 		o.kustomizeName = filepath.ToSlash(o.kustomizeDir)

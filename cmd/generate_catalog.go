@@ -15,6 +15,7 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/bundle/catalog"
 	"github.com/operon-sdk/operon/pkg/image"
+	"github.com/operon-sdk/operon/pkg/image/reference"
 	"github.com/operon-sdk/operon/pkg/manifest"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/scaffold"
@@ -41,28 +42,28 @@ func newGenerateCatalog(a *app) *cobra.Command {
 	var o catalogOptions
 	c := &cobra.Command{
 		Use:   "catalog",
-		Short: "Generate a file-based catalog, or add bundles to one",
+		Short: "Generate or extend a file-based catalog",
 		Long: `Generate a file-based catalog for the Operator Lifecycle Manager (OLM) from bundles, and
-catalog.Dockerfile for its image. Where the catalog exists the bundles are added to it: what is in it
-stays to the byte, but for the channels that they join and for bundles of the same name.
+catalog.Dockerfile for its image. If the catalog exists, the bundles are added to it: its content is
+kept byte for byte, except for the channels that the bundles join and for bundles of the same name.
 
-A bundle is a folder, or an image that is read without Docker: from its registry, an OCI layout or a tarball.
-The image of a bundle is what the catalog tells clusters to pull. Give it as --bundle DIR=IMAGE, or for
-all bundles as --image, in which {{.Package}}, {{.Name}} and {{.Version}} are filled in; a bundle that
-is in the catalog keeps its image. The annotation containerImage of a CSV names the operator's image,
-not the bundle's, and is not used.
+A bundle is a directory or an image. An image is read without Docker: from its registry, an OCI
+layout or a tarball. Clusters pull bundles by the image that the catalog names. Give it as --bundle
+DIR=IMAGE, or for all bundles as --image, in which {{.Package}}, {{.Name}} and {{.Version}} are
+replaced; a bundle that is in the catalog keeps its image. The annotation containerImage of a CSV
+names the operator's image, not the bundle's, and is not used.
 
 --template basic takes the upgrades from the CSVs: replaces, skips and the annotation olm.skipRange.
---template semver makes channels such as stable-v1.2 and their upgrades of the versions of all bundles
-in them; its channels are candidate, fast and stable.
+--template semver derives channels such as stable-v1.2 and their upgrades from the versions of all
+bundles in them; its channels are candidate, fast and stable.
 
---from-image starts a new catalog with the one in an image, to which the bundles are added.
+--from-image starts a new catalog with the one in an image, and adds the bundles to it.
 
 Nothing is written unless every channel has one head that all its bundles upgrade to.`,
 		Example: fmt.Sprintf(`  # The project's bundle, in the channels of its annotations:
   %[1]s generate catalog --image quay.io/example/memcached-operator-bundle:v0.0.1
 
-  # Several versions, with images by a pattern:
+  # Several versions, with a pattern for their images:
   %[1]s generate catalog --bundle released/0.0.1,released/0.0.2 --image 'quay.io/example/{{.Package}}-bundle:v{{.Version}}'
 
   # Channels by version:
@@ -74,16 +75,18 @@ Nothing is written unless every channel has one head that all its bundles upgrad
 		},
 	}
 	f := c.Flags()
-	f.StringSliceVar(&o.bundles, "bundle", nil, "`bundles`, each as DIR, DIR=IMAGE or IMAGE (default \"bundle\")")
-	f.StringVar(&o.image, "image", "", "`image` of the bundles that --bundle gives none, may hold {{.Package}}, {{.Name}}, {{.Version}}")
-	f.StringSliceVar(&o.channels, "channel", nil, "`channels` to put the bundles into; those of their annotations when not given")
-	f.StringVar(&o.defaultChannel, "default-channel", "", "default `channel` of the package; as it is in the catalog or in the annotations when not given")
-	f.StringVar(&o.template, "template", string(catalog.Basic), "where upgrades come from: `basic` or semver")
-	f.StringVarP(&o.format, "output", "o", string(catalog.YAML), "`format` of new files: yaml or json")
-	f.StringVar(&o.outputDir, "output-dir", "", "`folder` of the catalog (default \"catalog\")")
+	f.StringSliceVar(&o.bundles, "bundle", nil, "`bundles`, each as DIR, DIR=IMAGE or IMAGE (default: bundle)")
+	f.StringVar(&o.image, "image", "", "`image` of bundles without one in --bundle; may contain {{.Package}}, {{.Name}}, {{.Version}}")
+	f.StringSliceVar(&o.channels, "channel", nil, "`channels` to add the bundles to (default: those in their annotations)")
+	f.StringVar(&o.defaultChannel, "default-channel", "", "default `channel` of the package (default: from the catalog or the annotations)")
+	f.StringVar(&o.template, "template", string(catalog.Basic), "source of the upgrades: CSVs (basic) or version numbers (semver)")
+	f.StringVarP(&o.format, "output", "o", string(catalog.YAML), "format of new files")
+	f.StringVar(&o.outputDir, "output-dir", "", "`directory` of the catalog (default: catalog)")
 	f.StringVar(&o.baseImg, "base-image", catalog.BaseImage, "`image` with opm for a new catalog.Dockerfile")
-	f.StringVar(&o.fromImage, "from-image", "", "catalog `image` whose catalog the bundles are added to where --output-dir holds none")
-	f.BoolVar(&o.bundleObjects, "bundle-objects", false, "put all manifests of a bundle into the catalog (olm.bundle.object) instead of the CSV's metadata, for an old OLM")
+	f.StringVar(&o.fromImage, "from-image", "", "`image` of the catalog to start from if --output-dir contains none")
+	f.BoolVar(&o.bundleObjects, "bundle-objects", false, "include all manifests of a bundle (olm.bundle.object) instead of the CSV's metadata, for old versions of OLM")
+	completeValues(c, "template", string(catalog.Basic), string(catalog.Semver))
+	completeValues(c, "output", string(catalog.YAML), string(catalog.JSON))
 	o.registryOptions.addTo(f)
 	return c
 }
@@ -125,22 +128,11 @@ func (o *catalogOptions) check() (findings project.Findings) {
 		if dir == "" {
 			add("--bundle", given, "must be DIR or DIR=IMAGE")
 		}
-		if problem := imageProblem(ref); ok && problem != "" {
-			add("--bundle", given, problem)
+		if ok {
+			findings = append(findings, project.CheckImage("--bundle "+dir, ref)...)
 		}
 	}
-	if problem := imageProblem(o.baseImg); problem != "" {
-		add("--base-image", o.baseImg, problem)
-	}
-	return findings
-}
-
-// imageProblem says why a text is no reference to an image.
-func imageProblem(ref string) string {
-	if err := catalog.CheckImage(ref); err != nil {
-		return "has no valid image: " + err.Error()
-	}
-	return ""
+	return append(findings, project.CheckImage("--base-image", o.baseImg)...)
 }
 
 // fillImage fills in the pattern of --image.
@@ -153,12 +145,12 @@ func fillImage(pattern string, values imageValues) (string, error) {
 	if err := t.Execute(&b, values); err != nil {
 		return "", errors.New("may hold {{.Package}}, {{.Name}} and {{.Version}} only")
 	}
-	problem := imageProblem(b.String())
+	problem := reference.Check(b.String())
 	switch {
-	case problem != "" && strings.Contains(values.Version, "+"):
+	case problem != nil && strings.Contains(values.Version, "+"):
 		return "", fmt.Errorf("becomes %q, and a tag cannot have the + of version %s", b.String(), values.Version)
-	case problem != "":
-		return "", fmt.Errorf("becomes %q, which %s", b.String(), problem)
+	case problem != nil:
+		return "", fmt.Errorf("becomes %q, which %w", b.String(), problem)
 	}
 	return b.String(), nil
 }
@@ -175,7 +167,7 @@ func (a *app) runGenerateCatalog(ctx context.Context, o catalogOptions) error {
 	if err != nil {
 		return err
 	}
-	if findings := o.check(); len(findings) > 0 {
+	if findings := append(o.check(), a.checkSourceImage("--from-image", dir, o.fromImage)...); len(findings) > 0 {
 		return findings
 	}
 	if err := o.placeCatalog(root, dir); err != nil {
@@ -193,7 +185,7 @@ func (a *app) runGenerateCatalog(ctx context.Context, o catalogOptions) error {
 		return err
 	}
 	for _, note := range notes {
-		a.progressf("note: %s", note)
+		a.notef("note: %s", note)
 	}
 	return nil
 }

@@ -29,8 +29,8 @@ type kustomizeOptions struct {
 func newGenerateKustomize(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "kustomize",
-		Short:   "Generate what kustomize builds a bundle from",
-		Long:    "Generate the base that kustomize builds a bundle from.",
+		Short:   "Generate the base of the bundle",
+		Long:    "Generate the base that kustomize builds the bundle from.",
 		Example: fmt.Sprintf("  %s generate kustomize manifests", a.program),
 		Args:    noArgs,
 		RunE:    showHelp,
@@ -43,35 +43,33 @@ func newGenerateKustomizeManifests(a *app) *cobra.Command {
 	var o kustomizeOptions
 	c := &cobra.Command{
 		Use:   "manifests",
-		Short: "Generate the base of the ClusterServiceVersion and its kustomization.yaml",
-		Long: `Generate the base of the operator's ClusterServiceVersion: what people say about the operator,
-and what the markers +operator-sdk:csv:customresourcedefinitions in the API types tell about
-its kinds. What was changed in the base by hand stays as it is. A kustomization.yaml is added
-where there is none.
+		Short: "Generate the base of the ClusterServiceVersion (CSV)",
+		Long: `Generate the base of the operator's ClusterServiceVersion (CSV): the description of the operator for
+catalogs, and the description of its kinds from the markers
++operator-sdk:csv:customresourcedefinitions in the API types. Manual changes of the base are kept. A
+missing kustomization.yaml is added.
 
-Where there is no base yet, or nobody has changed the one that the project came with, the
-texts that flags leave open are asked for, at a terminal or line by line from a pipe.`,
-		Example: fmt.Sprintf(`  # Asks for what catalogs show of the operator, once:
+If there is no base yet, or the base is still the scaffold's, the command asks for the texts that
+flags do not give, at a terminal or line by line from a pipe.`,
+		Example: fmt.Sprintf(`  # Ask for the descriptions that catalogs show:
   %[1]s generate kustomize manifests
 
-  # Asks for nothing, as in CI:
+  # Ask for nothing, as in CI:
   %[1]s generate kustomize manifests --interactive=false
 
-  # Says it all by flags, or by a file:
-  %[1]s generate kustomize manifests --display-name "Memcached Operator" \
-    --description "Runs memcached." --provider-name Example --provider-url https://example.com \
-    --keywords memcached,cache --maintainers "Ana:ana@example.com"
+  # With flags, or a file:
+  %[1]s generate kustomize manifests --display-name "Memcached Operator" --description "Runs memcached." --provider-name Example --provider-url https://example.com --keywords memcached,cache --maintainers "Ana:ana@example.com"
   %[1]s generate kustomize manifests --metadata-file operator.yaml`, a.program),
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return a.runGenerateKustomize(c, o) },
 	}
 	f := c.Flags()
-	f.StringVar(&o.apisDir, "apis-dir", "api", "`folder` of the API types")
-	f.StringVar(&o.inputDir, "input-dir", manifestsDir, "`folder` that holds the base as it is, in bases")
-	f.StringVar(&o.outputDir, "output-dir", manifestsDir, "`folder` to write to")
-	f.StringVar(&o.packageName, "package", "", "`name` of the operator's package (default the project's)")
-	f.BoolVar(&o.interactive, "interactive", false, "ask for all texts, =false for none (default where there is no base)")
-	f.StringVar(&o.prefer, "prefer", "", "the `side` that wins where both were changed: base or code")
+	f.StringVar(&o.apisDir, "apis-dir", "api", "`directory` of the API types")
+	f.StringVar(&o.inputDir, "input-dir", manifestsDir, "`directory` of the current base, in its directory bases")
+	f.StringVar(&o.outputDir, "output-dir", manifestsDir, "`directory` to write to")
+	f.StringVar(&o.packageName, "package", "", "package `name` (default: the project name)")
+	f.BoolVar(&o.interactive, "interactive", false, "ask for all descriptions; =false asks for none (default: ask if there is no base)")
+	f.StringVar(&o.prefer, "prefer", "", "side that wins where both the base and the code changed")
 	completeValues(c, "prefer", string(base.InBase), string(base.InCode))
 	o.describe.addTo(f)
 	return c
@@ -173,7 +171,7 @@ func (a *app) resolveBase(c *cobra.Command, root string, config *project.Config,
 		return err
 	}
 	if problems := validation.IsDNS1123Subdomain(o.packageName + ".v0.0.0"); len(problems) > 0 {
-		a.progressf("warning: --package %q: Kubernetes will refuse a ClusterServiceVersion of that name: %s", o.packageName, problems[0])
+		a.notef("warning: --package %q: Kubernetes will refuse a ClusterServiceVersion of that name: %s", o.packageName, problems[0])
 	}
 	return nil
 }

@@ -14,8 +14,8 @@ import (
 // do what they became.
 func oldGenerate(a *app, generate func(use, short, long, example string, what codegen.Generators) *cobra.Command) []*cobra.Command {
 	old := func(use, today string, what codegen.Generators, flags []retired) *cobra.Command {
-		c := generate(use, "The old name of generate "+today,
-			"Do what 'generate "+today+"' does, under its name in the first versions of operator-sdk.",
+		c := generate(use, "Generate files (now 'generate "+today+"')",
+			"Run 'generate "+today+"' under its name in the first versions of operator-sdk.",
 			fmt.Sprintf("  %s generate %s", a.program, today), what)
 		c.Hidden = true
 		addRetired(c, flags)
@@ -32,8 +32,8 @@ func oldGenerate(a *app, generate func(use, short, long, example string, what co
 	crdVersion := []retired{{name: "crd-version", today: "must be v1", fine: []string{"v1"}}}
 	csv := &cobra.Command{
 		Use:     "csv",
-		Short:   "The old name of generate kustomize manifests",
-		Long:    "Do what 'generate kustomize manifests' does, with its flags, under its name in the first versions of operator-sdk.",
+		Short:   "Generate the base of the CSV (now 'kustomize manifests')",
+		Long:    "Run 'generate kustomize manifests', with its flags, under its name in the first versions of operator-sdk.",
 		Example: fmt.Sprintf("  %s generate kustomize manifests", a.program),
 		Hidden:  true,
 		// The flags are those of the command that it became.
@@ -62,9 +62,9 @@ func oldGenerate(a *app, generate func(use, short, long, example string, what co
 	}
 }
 
-// renamed says what a command is called today.
+// renamed prints a note with the command's current name.
 func (a *app) renamed(c *cobra.Command, name string) {
-	a.progressf("note: '%s' is called '%s %s' today", c.CommandPath(), a.program, name)
+	a.notef("note: '%s' is now '%s %s'", c.CommandPath(), a.program, name)
 }
 
 // ofOldCSV tells an argument of the generate csv that made a version's CSV, as olm-catalog gen-csv does.

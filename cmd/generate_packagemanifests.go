@@ -34,29 +34,29 @@ func newGeneratePackageManifests(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "packagemanifests",
 		Short: "Generate a version in the package manifest format",
-		Long: `Generate a version of the operator in the format that came before bundles: a folder
-packagemanifests/VERSION with a CSV and the manifests beside it, and the package manifest
-packagemanifests/PACKAGE.package.yaml, which says what version each channel is at.
+		Long: `Generate a version of the operator in the format that preceded bundles: a directory
+packagemanifests/VERSION with a CSV and the other manifests, and the package manifest
+packagemanifests/PACKAGE.package.yaml, which records the version of each channel.
 
-The manifests come from stdin, from --deploy-dir and --crds-dir, or from both; without any of
-these the kustomization in --kustomize-dir is built in this process. The CSV is made as 'generate
-bundle' makes it, and edits of it by hand stay.
+The manifests are read from stdin, from --deploy-dir and --crds-dir, or from both; without any of
+these the kustomization in --kustomize-dir is built, without running kustomize. The CSV is generated
+as by 'generate bundle', and manual edits of it are kept.
 
---channel puts the version at the head of a channel. The first channel of a package is its default;
+--channel makes the version the head of a channel. The first channel of a package is its default;
 --default-channel makes another one the default. A new package without --channel gets the channel
-alpha; the channels of an existing one stay where they are.
+alpha; the channels of an existing one do not change.
 
-The format is for projects that still have it: 'pkgman-to-bundle' makes bundles of it.`,
+The format is for projects that still use it; 'pkgman-to-bundle' converts it to bundles.`,
 		Example: fmt.Sprintf(`  # The first version, from the project's kustomization:
   %[1]s generate packagemanifests --version 0.0.1
 
-  # The next one, as an upgrade, in a further channel that becomes the default:
+  # The next version, as an upgrade, in a new default channel:
   %[1]s generate packagemanifests --version 0.0.2 --from-version 0.0.1 --channel stable --default-channel
 
   # From a pipe:
   kustomize build config/manifests | %[1]s generate packagemanifests --version 0.0.1
 
-  # From folders of manifests, outside of a project:
+  # From directories of manifests, without a project:
   %[1]s generate packagemanifests --deploy-dir deploy --crds-dir crds --package memcached-operator --version 0.0.1`, a.program),
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -67,18 +67,18 @@ The format is for projects that still have it: 'pkgman-to-bundle' makes bundles 
 	f := c.Flags()
 	f.StringVarP(&o.version, "version", "v", "", "semantic `version` of the operator")
 	f.StringVar(&o.fromVersion, "from-version", "", "semantic `version` that this one replaces")
-	f.StringVar(&o.packages, "input-dir", defaultPackagesDir, "`folder` to read the package manifest from")
-	f.StringVar(&o.outputDir, "output-dir", "", "`folder` to write the package manifest and the version's folder to (default \"packagemanifests\")")
-	f.StringVar(&o.kustomizeDir, "kustomize-dir", defaultKustomizeDir, "`folder` with the kustomization of the operator and the base CSV")
-	f.StringVar(&o.deployDir, "deploy-dir", "", "`folder` to read the operator's manifests from")
-	f.StringVar(&o.crdsDir, "crds-dir", "", "`folder` to read the CRDs from instead of --deploy-dir")
-	f.StringVar(&o.channel, "channel", "", "`channel` whose head the version becomes")
-	f.BoolVar(&o.isDefault, "default-channel", false, "make the channel of --channel the package's default")
-	f.BoolVar(&o.objects, "update-objects", true, "write the manifests beside the CSV too; =false leaves them alone")
-	f.BoolVar(&o.stdout, "stdout", false, "print the version's manifests and the package manifest, and write nothing")
-	f.StringVar(&o.pkg, "package", "", "`name` of the package; the project's name when not given")
-	f.StringSliceVar(&o.existingRoles, "existing-roles", nil, "`roles` that clusters have and that the operator's accounts are bound to")
-	f.BoolVar(&o.strict, "strict", false, "fail when something of the input would be lost in the version")
+	f.StringVar(&o.packages, "input-dir", defaultPackagesDir, "`directory` of the current package manifest")
+	f.StringVar(&o.outputDir, "output-dir", "", "`directory` to write the package manifest and the version to (default: packagemanifests)")
+	f.StringVar(&o.kustomizeDir, "kustomize-dir", defaultKustomizeDir, "`directory` with the kustomization of the operator and the base CSV")
+	f.StringVar(&o.deployDir, "deploy-dir", "", "`directory` of the operator's manifests")
+	f.StringVar(&o.crdsDir, "crds-dir", "", "`directory` of the CRDs (default: --deploy-dir)")
+	f.StringVar(&o.channel, "channel", "", "`channel` to make the version the head of")
+	f.BoolVar(&o.isDefault, "default-channel", false, "make the channel of --channel the default of the package")
+	f.BoolVar(&o.objects, "update-objects", true, "write the other manifests besides the CSV; =false keeps them")
+	f.BoolVar(&o.stdout, "stdout", false, "print the manifests and the package manifest, and write nothing")
+	f.StringVar(&o.pkg, "package", "", "package `name` (default: the project name)")
+	f.StringSliceVar(&o.existingRoles, "existing-roles", nil, "existing `roles` in clusters that the operator's service accounts are bound to")
+	f.BoolVar(&o.strict, "strict", false, "fail if part of the input would be left out of the version")
 	return c
 }
 
@@ -92,7 +92,7 @@ func (o *packageOptions) check() project.Findings {
 		add("--package", o.pkg, problem)
 	}
 	if o.version == "" {
-		add("--version", "", "is needed: the version's folder is named by it")
+		add("--version", "", "is required: it names the directory of the version")
 	}
 	if problem := versionProblem(o.version); problem != "" {
 		add("--version", o.version, problem)
@@ -131,7 +131,7 @@ func (a *app) runGeneratePackageManifests(c *cobra.Command, o packageOptions, in
 	root, layout, err := a.bundleProject(dir, &o.bundleOptions)
 	findings := o.check()
 	if err != nil {
-		return withFindings(err, findings)
+		return errors.Join(err, findings.Err())
 	}
 	o.manifests, o.pipeToo = true, true
 	outside, err := asFindings(o.place(root, dir, inputGiven))
@@ -244,10 +244,10 @@ func readPackage(tree *scaffold.Tree, name, pkg string) (*bundle.Package, manife
 // tellPackage says what the format has no place for.
 func (a *app) tellPackage(pkg *bundle.Package, csv string, made *bundle.Manifests) {
 	if len(pkg.HeadOf(csv)) == 0 {
-		a.progressf("note: no channel has %s at its head; --channel puts it there", csv)
+		a.notef("note: no channel has %s at its head; --channel puts it there", csv)
 	}
 	if made.Scorecard != nil {
-		a.progressf("note: the scorecard's configuration is left out, package manifests have no place for it; 'pkgman-to-bundle' takes one from the version's folder")
+		a.notef("note: the scorecard's configuration is left out, as package manifests cannot contain it; 'pkgman-to-bundle' reads one from the directory of the version")
 		made.Scorecard = nil
 	}
 }

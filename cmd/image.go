@@ -37,9 +37,9 @@ type targetOptions struct {
 
 func (o *targetOptions) addTo(f *pflag.FlagSet) {
 	f.StringVar(&o.image, "image", "", "`name` of the image, as registry/name:tag")
-	f.BoolVar(&o.push, "push", false, "push the image to the registry that its name says")
+	f.BoolVar(&o.push, "push", false, "push the image to the registry in its name")
 	f.StringVar(&o.tarball, "tarball", "", "write the image to this `file`, for docker load, podman load and image load")
-	f.StringVar(&o.layout, "oci-layout", "", "write the image to this `folder`, as an OCI layout")
+	f.StringVar(&o.layout, "oci-layout", "", "write the image to this `directory`, as an OCI layout")
 	o.registryOptions.addTo(f)
 }
 
@@ -50,17 +50,34 @@ func (o *targetOptions) check() (findings project.Findings) {
 		findings = append(findings, project.Finding{Field: flag, Value: value, Problem: problem})
 	}
 	if o.push && o.image == "" {
-		add("--image", "", "is needed with --push: it says where to")
+		add("--image", "", "is required with --push")
 	}
 	if o.image != "" {
-		if err := image.CheckName(o.image); err != nil {
-			add("--image", o.image, err.Error())
-		}
+		findings = append(findings, checkNewImage("--image", o.image)...)
 	}
 	if !o.push && o.tarball == "" && o.layout == "" {
-		add("--push", "", "or --tarball FILE or --oci-layout DIR is needed: one of them says where the image goes")
+		add("--push, --tarball FILE or --oci-layout DIR", "", "is required")
 	}
 	return findings
+}
+
+// checkNewImage validates the name of an image to write.
+func checkNewImage(flag, ref string) project.Findings {
+	if findings := project.CheckImage(flag, ref); len(findings) > 0 {
+		return findings
+	}
+	if err := image.CheckName(ref); err != nil {
+		return project.Findings{{Field: flag, Value: ref, Problem: err.Error()}}
+	}
+	return nil
+}
+
+// checkSourceImage validates the name of an image to read, unless it is a file or directory.
+func (a *app) checkSourceImage(flag, dir, ref string) project.Findings {
+	if !image.IsReference(ref) || a.onDisk(dir, ref) {
+		return nil
+	}
+	return project.CheckImage(flag, strings.TrimPrefix(ref, "docker://"))
 }
 
 // ready finds out whether an image can be brought to where the flags say, before it is made.
@@ -95,7 +112,10 @@ func (a *app) deliver(ctx context.Context, dir string, img *image.Image, o *targ
 // writeImages writes images to the file and the folder that flags name, if any.
 func (a *app) writeImages(ctx context.Context, dir string, images []*image.Image, tarball, layout, what string) error {
 	if layout != "" {
-		if err := image.WriteLayout(ctx, a.FS, absolute(dir, layout), images); err != nil {
+		err := a.reportSlow(a.progressWriter(), "writing "+filepath.ToSlash(layout), func() error {
+			return image.WriteLayout(ctx, a.FS, absolute(dir, layout), images)
+		})
+		if err != nil {
 			return fmt.Errorf("--oci-layout %s: %w", layout, reason(err))
 		}
 		if err := a.delivered("wrote", filepath.ToSlash(layout), what); err != nil {
@@ -103,7 +123,10 @@ func (a *app) writeImages(ctx context.Context, dir string, images []*image.Image
 		}
 	}
 	if tarball != "" {
-		if err := image.WriteTarball(ctx, a.FS, absolute(dir, tarball), images); err != nil {
+		err := a.reportSlow(a.progressWriter(), "writing "+filepath.ToSlash(tarball), func() error {
+			return image.WriteTarball(ctx, a.FS, absolute(dir, tarball), images)
+		})
+		if err != nil {
 			return fmt.Errorf("--tarball %s: %w", tarball, reason(err))
 		}
 		return a.delivered("wrote", filepath.ToSlash(tarball), what)
@@ -152,15 +175,11 @@ func absolute(dir, name string) string {
 
 // imageTime is the time that images bear: SOURCE_DATE_EPOCH, or the beginning of 1970.
 func (a *app) imageTime() (time.Time, error) {
-	value := a.Getenv("SOURCE_DATE_EPOCH")
-	if value == "" {
-		return time.Unix(0, 0).UTC(), nil
+	at, given, err := a.sourceDate()
+	if !given {
+		at = time.Unix(0, 0).UTC()
 	}
-	at, ok := sourceDate(value)
-	if !ok {
-		return at, project.Findings{{Field: "SOURCE_DATE_EPOCH", Value: value, Problem: "must be a number of seconds since 1970"}}
-	}
-	return at.UTC(), nil
+	return at, err
 }
 
 // imageOptions is how images are read.

@@ -36,12 +36,23 @@ func newImageBuild(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "build",
 		Short: "Build the manager's image",
-		Long: `Compile the manager and put it into an image, without Docker, and push the image or write it to a
-file or folder. The Dockerfile is not read.
+		Long: `Compile the manager and build an image of it, without Docker, and push the image or write it to a
+file or directory. The Dockerfile is not read.
 
-The manager is static and without paths of this machine; GOFLAGS has flags of your own for 'go build'. It
-is one layer, /manager, and runs as the user 65532. A second layer lists its modules in SPDX's form:
-/` + materialsFile + `. The same source gives the same digest, on every machine with the same
+The manager is linked statically and contains no local paths; set GOFLAGS for more flags of 'go
+build'. It is one layer, /manager, and runs as user 65532. A second layer lists its modules as an
+SPDX document: /usr/share/sbom/manager.spdx.json. The same source gives the same digest on every
+machine with the same Go version: all files and the image have the time of SOURCE_DATE_EPOCH, or of
+1970.
+
+The layers below the manager hold the certificates of public authorities (Mozilla's list when this
+version of Operon was built), a user name, and /tmp. With --base scratch there are no such layers:
+that suffices for a manager that only connects to its cluster, but TLS connections to public
+services fail without certificates. --base can name any other image: in a registry, an OCI layout or
+a tarball.
+
+Images are pushed with the credentials of docker and podman. Several platforms result in one image
+index, one platform in a single image.` + materialsFile + `. The same source gives the same digest, on every machine with the same
 Go: all files and the image are of SOURCE_DATE_EPOCH, or of 1970.
 
 Below the manager lie the certificates of public authorities, as Mozilla has them and as of this build of
@@ -71,9 +82,9 @@ index; one platform is an image alone.`,
 func (o *imageBuildOptions) addTo(c *cobra.Command) {
 	f := c.Flags()
 	o.targetOptions.addTo(f)
-	f.StringSliceVar(&o.platforms, "platform", nil, "`platforms` to build for (default \"linux/"+runtime.GOARCH+"\")")
-	f.StringVar(&o.base, "base", "", "`image` below the manager, or scratch for none (default: certificates, a user and /tmp)")
-	f.StringArrayVar(&o.labels, "label", nil, "`KEY=VALUE` of a label of the image; may be given several times")
+	f.StringSliceVar(&o.platforms, "platform", nil, "comma-separated `platforms` to build for (default: linux/"+runtime.GOARCH+")")
+	f.StringVar(&o.base, "base", "", "base `image`, or scratch for none (default: certificates, a user and /tmp)")
+	f.StringArrayVar(&o.labels, "label", nil, "`key=value` label of the image; repeat for more")
 }
 
 // check completes the flags, and finds what is wrong with them.
@@ -107,7 +118,7 @@ func (a *app) runImageBuild(ctx context.Context, o *imageBuildOptions) error {
 	if host, _, _ := strings.Cut(config.Repo(), "/"); slices.Contains([]string{"github.com", "gitlab.com", "codeberg.org", "bitbucket.org"}, host) {
 		labels["org.opencontainers.image.source"] = "https://" + config.Repo()
 	}
-	if findings := o.check(labels); len(findings) > 0 {
+	if findings := append(o.check(labels), a.checkSourceImage("--base", dir, o.base)...); len(findings) > 0 {
 		return findings
 	}
 	at, err := a.imageTime()
@@ -116,7 +127,7 @@ func (a *app) runImageBuild(ctx context.Context, o *imageBuildOptions) error {
 	}
 	main, err := local.MainPackage(root)
 	if err != nil {
-		return &usageError{err: err}
+		return err
 	}
 	if a.dryRun {
 		a.progressf("would build %s for %s", main, strings.Join(o.platforms, ", "))
@@ -155,7 +166,11 @@ func (a *app) runImageBuild(ctx context.Context, o *imageBuildOptions) error {
 		}
 		recipe.Parts = append(recipe.Parts, image.Part{Platform: platform, Layers: append(slices.Clone(floor), layers...)})
 	}
-	img, err := a.imageOptions(dir, o.registryOptions).Make(ctx, recipe)
+	var img *image.Image
+	err = a.reportSlow(a.progressWriter(), "reading the base and packing the layers", func() (err error) {
+		img, err = a.imageOptions(dir, o.registryOptions).Make(ctx, recipe)
+		return err
+	})
 	if err != nil {
 		return interrupted(ctx, err)
 	}

@@ -32,12 +32,13 @@ func newImageBundle(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "bundle",
 		Short: "Build the bundle's image",
-		Long: `Make an image of the bundle by bundle.Dockerfile, of which FROM, LABEL and COPY are followed, without
-Docker, and push it or write it to a file or folder. The same bundle gives the same digest. A bundle holds no
-programs, and one platform is enough for clusters of any; --platform is for registries that see it differently.`,
+		Long: `Build an image of the bundle from bundle.Dockerfile, without Docker, and push it or write it to a
+file or directory. FROM, LABEL and COPY are supported. The same bundle gives the same digest. A
+bundle contains no programs, so one platform suffices for all clusters; --platform is for registries
+that require more.`,
 		Example: fmt.Sprintf(`  %[1]s image bundle --image registry.example.com/memcached-operator-bundle:v0.0.1 --push
 
-  # To validate what will be pushed:
+  # Validate the image before pushing it:
   %[1]s image bundle --oci-layout bin/bundle
   %[1]s bundle validate bin/bundle`, a.program),
 		Args: noArgs,
@@ -47,8 +48,8 @@ programs, and one platform is enough for clusters of any; --platform is for regi
 	}
 	f := c.Flags()
 	o.targetOptions.addTo(f)
-	f.StringVarP(&o.file, "file", "f", "", "`Dockerfile` of the bundle (default \""+bundle.DockerfileName+"\")")
-	f.StringSliceVar(&o.platforms, "platform", []string{"linux/amd64"}, "`platforms` that the image says it is for")
+	f.StringVarP(&o.file, "file", "f", "", "Dockerfile of the bundle, a `file` (default: "+bundle.DockerfileName+")")
+	f.StringSliceVar(&o.platforms, "platform", []string{"linux/amd64"}, "comma-separated `platforms` of the image")
 	return c
 }
 
@@ -65,8 +66,8 @@ func (a *app) runImageBundle(ctx context.Context, o *imageBundleOptions) error {
 	if err != nil {
 		return err
 	}
-	file := absolute(dir, o.file)
-	if o.file == "" {
+	file, given := absolute(dir, o.file), o.file != ""
+	if !given {
 		root, err := a.intactProject()
 		if errors.Is(err, project.ErrNotAProject) {
 			root, err = dir, nil // a repository of bundles needs no project
@@ -78,7 +79,11 @@ func (a *app) runImageBundle(ctx context.Context, o *imageBundleOptions) error {
 	}
 	text, err := afero.ReadFile(a.FS, file)
 	if errors.Is(err, fs.ErrNotExist) {
-		return &usageError{err: fmt.Errorf("%s: there is no such file; '%s bundle' writes it with the bundle", o.file, a.program)}
+		err = fmt.Errorf("%s: no such file; '%s bundle' writes it with the bundle", o.file, a.program)
+		if given {
+			return &usageError{err: err}
+		}
+		return err
 	}
 	if err != nil {
 		return fmt.Errorf("reading %s: %w", o.file, reason(err))

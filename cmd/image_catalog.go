@@ -28,13 +28,14 @@ func newImageCatalog(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "catalog [DIR]",
 		Short: "Build the image of a file-based catalog",
-		Long: `Make an image of a file-based catalog, without Docker, and push it or write it to a file or folder. The
-catalog is checked first; its folder is "catalog" unless another one is named. catalog.Dockerfile is not read.
+		Long: `Build an image of a file-based catalog, without Docker, and push it or write it to a file or
+directory. The catalog is validated first; its directory is "catalog" unless another one is given.
+catalog.Dockerfile is not read.
 
-The base holds opm, which serves the catalog, for each platform that the image is for. Its cache is made when the
-catalog starts, while an image of catalog.Dockerfile brings it along: a large catalog starts faster from there.
-With --base scratch the image is of the catalog alone, for OLM v1 and for catalogs that OLM serves with an opm
-of its own.`,
+The base contains opm, which serves the catalog, for each platform of the image. Its cache is built
+when the catalog starts, while an image built from catalog.Dockerfile contains the cache and starts
+faster if the catalog is large. With --base scratch the image contains only the catalog, for OLM v1
+and for catalogs that OLM serves with its own opm.`,
 		Example: fmt.Sprintf(`  %[1]s image catalog --image registry.example.com/memcached-operator-catalog:v0.0.1 --push`, a.program),
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) > 1 {
@@ -50,8 +51,8 @@ of its own.`,
 	}
 	f := c.Flags()
 	o.targetOptions.addTo(f)
-	f.StringVar(&o.base, "base", catalog.BaseImage, "`image` with opm, or scratch")
-	f.StringSliceVar(&o.platforms, "platform", nil, "`platforms` of the image (default: those of the base)")
+	f.StringVar(&o.base, "base", catalog.BaseImage, "base `image` with opm, or scratch")
+	f.StringSliceVar(&o.platforms, "platform", nil, "comma-separated `platforms` of the image (default: those of the base)")
 	return c
 }
 

@@ -15,11 +15,11 @@ func newImageSave(a *app) *cobra.Command {
 	var o targetOptions
 	c := &cobra.Command{
 		Use:   "save IMAGE...",
-		Short: "Copy images to a file or folder",
-		Long: `Copy images, with all their platforms, to a tarball or an OCI layout, to carry them to a site without
-network. Digests stay what they are. An image is read from its registry, or from an OCI layout or a tarball,
-which without a tag behind it gives all of its images. 'image load' pushes them to a registry there, docker
-load and podman load read the tarball too.`,
+		Short: "Copy images to a file or directory",
+		Long: `Copy images, with all their platforms, to a tarball or an OCI layout, to transfer them to a site
+without network. Digests do not change. An image is read from its registry, or from an OCI layout or
+a tarball, which without a tag gives all its images. At the site, 'image load' pushes them to a
+registry; docker load and podman load read the tarball too.`,
 		Example: fmt.Sprintf(`  %[1]s image save --tarball site.tar registry.example.com/memcached-operator:v0.0.1 registry.example.com/memcached-operator-bundle:v0.0.1
 
   # At the site:
@@ -33,7 +33,7 @@ load and podman load read the tarball too.`,
 	}
 	f := c.Flags()
 	f.StringVar(&o.tarball, "tarball", "", "`file` to write")
-	f.StringVar(&o.layout, "oci-layout", "", "`folder` of an OCI layout, made or added to")
+	f.StringVar(&o.layout, "oci-layout", "", "`directory` of an OCI layout, new or to be added to")
 	o.registryOptions.addTo(f)
 	return c
 }
@@ -45,7 +45,7 @@ func (a *app) runImageSave(ctx context.Context, refs []string, o *targetOptions)
 	}
 	findings := o.registryOptions.check()
 	if o.tarball == "" && o.layout == "" {
-		findings = append(findings, project.Finding{Field: "--tarball", Problem: "or --oci-layout is needed: one of them says where the images go"})
+		findings = append(findings, project.Finding{Field: "--tarball", Problem: "or --oci-layout is required"})
 	}
 	if len(findings) > 0 {
 		return findings
@@ -74,12 +74,14 @@ func (a *app) findImages(ctx context.Context, dir string, refs []string, o regis
 	var images []*image.Image
 	var failures []error
 	for _, ref := range refs {
-		found, err := a.imageOptions(dir, o).Images(ctx, ref)
+		err := a.reportSlow(a.progressWriter(), "reading "+ref, func() error {
+			found, err := a.imageOptions(dir, o).Images(ctx, ref)
+			images = append(images, found...)
+			return err
+		})
 		if err != nil {
 			failures = append(failures, err)
-			continue
 		}
-		images = append(images, found...)
 	}
 	return images, errors.Join(failures...)
 }
@@ -91,11 +93,11 @@ func newImageLoad(a *app) *cobra.Command {
 	)
 	c := &cobra.Command{
 		Use:   "load SOURCE [IMAGE]",
-		Short: "Push images from a file or folder to a registry",
-		Long: `Push the images of SOURCE to a registry: a tarball of 'image save', docker save or podman save, an OCI
-layout, or an image of another registry. Digests stay what they are; docker save keeps none, so its images
-get one. With IMAGE there must be one image, and that is its new name. With --registry all images keep their
-names but for the registry, which may have a path.`,
+		Short: "Push images from a file or directory to a registry",
+		Long: `Push the images of SOURCE to a registry: a tarball of 'image save', docker save or podman save, an
+OCI layout, or an image of another registry. Digests do not change; docker save keeps none, so its
+images get new ones. With IMAGE, SOURCE must contain one image, and IMAGE is its new name. With
+--registry all images keep their names except for the registry, which may have a path.`,
 		Example: fmt.Sprintf(`  # All images, as registry.site.example/mirror/NAME:
   %[1]s image load site.tar --registry registry.site.example/mirror
 
@@ -125,9 +127,7 @@ func (a *app) runImageLoad(ctx context.Context, from, to, registry string, o reg
 	}
 	findings := o.check()
 	if to != "" {
-		if err := image.CheckName(to); err != nil {
-			findings = append(findings, project.Finding{Field: "IMAGE", Value: to, Problem: err.Error()})
-		}
+		findings = append(findings, checkNewImage("IMAGE", to)...)
 	}
 	if len(findings) > 0 {
 		return findings

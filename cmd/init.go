@@ -9,9 +9,9 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"time"
 	"unicode"
 
+	"github.com/spf13/afero"
 	"github.com/spf13/cobra"
 
 	"github.com/operon-sdk/operon/pkg/codegen"
@@ -25,6 +25,8 @@ type initOptions struct {
 	owner, license, licenseFile string
 	multigroup, namespaced      bool
 	fetchDeps, skipGoCheck      bool
+	// interactive asks at a terminal for what flags leave open.
+	interactive bool
 }
 
 // defaultDomain is the domain that the peers use without --domain, too.
@@ -34,37 +36,38 @@ func newInit(a *app) *cobra.Command {
 	var o initOptions
 	c := &cobra.Command{
 		Use:   "init",
-		Short: "Start an operator project in this folder",
-		Long: `Write a Go operator project into the folder: the manager, its manifests, Makefile, Dockerfile,
-tests and CI workflows, with go.mod and go.sum complete. No network is used and no program is run.
+		Short: "Create an operator project in the current directory",
+		Long: `Create a Go operator project: the manager, its manifests, Makefile, Dockerfile, tests and CI
+workflows, with complete go.mod and go.sum. No network is used and no program is run.
 
-Files that are there and not in the way, such as a README.md, are kept. If any file is in the
-way, all of them are named and nothing is written.`,
-		Example: fmt.Sprintf(`  # In an empty folder; the module path comes from --repo:
+Existing files that the project does not need, such as a README.md, are kept. If files are in the
+way, all of them are listed and nothing is written.`,
+		Example: fmt.Sprintf(`  # In an empty directory:
   %[1]s init --domain example.com --repo github.com/example/memcached-operator
 
-  # In a folder with a go.mod, or in a clone, the module path is found:
+  # In a directory with a go.mod, or in a clone, which give the module path:
   %[1]s init --domain example.com
 
-  # APIs of several groups, a manager for one namespace, an MIT header:
+  # For several groups, with a manager for one namespace and an MIT header:
   %[1]s init --domain example.com --multigroup --namespaced --license mit --owner "Example Inc."`, a.program),
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return a.runInit(c, o) },
 	}
 	f := c.Flags()
 	f.StringVar(&o.domain, "domain", defaultDomain, "`domain` of the project's API groups, such as example.com")
-	f.StringVar(&o.repo, "repo", "", "Go module `path`; found from go.mod, GOPATH or the git remote when not given")
-	f.StringVar(&o.projectName, "project-name", "", "`name` of the project, the folder's by default; prefixes what is deployed")
-	f.StringVar(&o.owner, "owner", "", "`owner` named in the licence header")
-	f.StringVar(&o.license, "license", "apache2", "`licence` of the header of Go files: apache2, mit, copyright or none")
-	f.StringVar(&o.licenseFile, "license-file", "", "`file` that holds the header, a Go comment; wins over --license")
-	f.BoolVar(&o.multigroup, "multigroup", false, "keep APIs in api/<group>/<version>, for several groups")
-	f.BoolVar(&o.namespaced, "namespaced", false, "let the manager watch one namespace, with Roles instead of ClusterRoles")
-	a.addPlugins(f, "`layout` of the project; go/v4 is the one there is")
+	f.StringVar(&o.repo, "repo", "", "Go module `path` (default: from go.mod, GOPATH or the git remote)")
+	f.StringVar(&o.projectName, "project-name", "", "project `name`, the prefix of deployed objects (default: the directory name)")
+	f.StringVar(&o.owner, "owner", "", "copyright `owner` in the license header")
+	f.StringVar(&o.license, "license", "apache2", "license header of Go files")
+	f.StringVar(&o.licenseFile, "license-file", "", "`file` with the header, a Go comment; takes precedence over --license")
+	f.BoolVar(&o.multigroup, "multigroup", false, "write APIs to api/<group>/<version>, for several groups")
+	f.BoolVar(&o.namespaced, "namespaced", false, "watch one namespace, with Roles instead of ClusterRoles")
+	a.addPlugins(f, "`layout` of the project; only go/v4 is supported")
 	a.addProjectVersion(f)
-	f.BoolVar(&o.fetchDeps, "fetch-deps", false, "download the modules that go.mod names afterwards (go mod download)")
-	f.BoolVar(&o.skipGoCheck, "skip-go-version-check", false, "accepted for compatibility: init does not run go")
+	f.BoolVar(&o.fetchDeps, "fetch-deps", false, "download the modules of go.mod afterwards (go mod download)")
+	f.BoolVar(&o.skipGoCheck, "skip-go-version-check", false, "accepted for compatibility; init does not run go")
 	completeValues(c, "license", "apache2", "mit", "copyright", "none")
+	a.addOutput(c, textOutput, jsonOutput)
 	completeValues(c, "plugins", "go/v4")
 	completeValues(c, "project-version", project.ProjectVersion)
 	return c
@@ -75,6 +78,7 @@ func (a *app) runInit(c *cobra.Command, o initOptions) error {
 	if err != nil {
 		return err
 	}
+	o.interactive = a.InTerminal
 	return a.initIn(c, root, o)
 }
 
@@ -85,6 +89,11 @@ func (a *app) initIn(c *cobra.Command, root string, o initOptions) error {
 	}
 	if err := a.checkNew(root); err != nil {
 		return err
+	}
+	if o.interactive {
+		if err := a.askInit(c, root, &o); err != nil {
+			return err
+		}
 	}
 	data, err := a.initData(root, o)
 	if err != nil {
@@ -105,9 +114,9 @@ func (a *app) initIn(c *cobra.Command, root string, o initOptions) error {
 		}
 	}
 	if o.domain == defaultDomain {
-		a.progressf("note: the domain of the API groups is %s; --domain chooses another", o.domain)
+		a.notef("note: the domain of the API groups is %s; --domain chooses another", o.domain)
 	}
-	a.progressf("next: add an API with '%s create api'", a.program)
+	a.nextf("add an API with '%s create api'", a.program)
 	return nil
 }
 
@@ -120,7 +129,7 @@ func (a *app) checkNew(root string) error {
 	case err != nil:
 		return err
 	case known == root:
-		return &usageError{err: fmt.Errorf("this folder is a project already: it has a %s file; nothing was written", project.FileName)}
+		return fmt.Errorf("this directory is already a project: it has a %s file; nothing was written", project.FileName)
 	}
 	if _, err := project.Load(a.FS, known); err != nil {
 		return nil
@@ -129,8 +138,42 @@ func (a *app) checkNew(root string) error {
 	if err != nil {
 		return err
 	}
-	return &usageError{err: fmt.Errorf("this folder is part of the project in %s; start a project outside of it, or run '%s create api' to add to it",
-		filepath.ToSlash(rel), a.program)}
+	return fmt.Errorf("this directory is part of the project in %s; start a project outside of it, or run '%s create api' to add to it",
+		filepath.ToSlash(rel), a.program)
+}
+
+// askInit asks for the domain if it is not given, and for the project name and module path if nothing else
+// determines them.
+func (a *app) askInit(c *cobra.Command, root string, o *initOptions) error {
+	ask := func(flag string, value *string, q Question) (err error) {
+		if *value, err = a.prompt().Input(q); err == nil {
+			a.answered = append(a.answered, "--"+flag, *value)
+		}
+		return err
+	}
+	if !c.Flags().Changed("domain") {
+		if err := ask("domain", &o.domain, Question{Text: "Domain of the API groups", Example: "example.com", Default: defaultDomain,
+			Check: func(domain string) error { return project.CheckDomain(domain).Err() }}); err != nil {
+			return err
+		}
+	}
+	name := o.projectName
+	if name == "" {
+		var wrong project.Findings
+		if name, wrong = project.ProjectNameFromDir(filepath.Base(root)); len(wrong) > 0 {
+			if err := ask("project-name", &o.projectName, Question{Text: "Name of the project", Example: "memcached-operator", Default: wrong[0].Suggestion,
+				Check: func(name string) error { return project.CheckProjectName(name).Err() }}); err != nil {
+				return err
+			}
+			name = o.projectName
+		}
+	}
+	_, unknown := project.InferRepo(a.FS, root, a.gopath())
+	if exists, err := afero.Exists(a.FS, filepath.Join(root, "go.mod")); o.repo == "" && unknown != nil && !exists && err == nil {
+		return ask("repo", &o.repo, Question{Text: "Go module path", Example: "github.com/example/memcached-operator", Default: o.domain + "/" + name,
+			Check: func(repo string) error { return project.CheckRepo(repo).Err() }})
+	}
+	return nil
 }
 
 // initData validates everything at once and gives what the templates need.
@@ -158,7 +201,7 @@ func (a *app) initData(root string, o initOptions) (scaffold.Data, error) {
 		var err error
 		repo, err = project.InferRepo(a.FS, root, a.gopath())
 		if err != nil {
-			findings = append(findings, project.Finding{Field: "--repo", Problem: err.Error()})
+			findings = append(findings, project.Finding{Field: "--repo", Problem: "cannot be derived: " + err.Error()})
 		}
 	} else {
 		findings = append(findings, project.CheckRepo(repo)...)
@@ -170,7 +213,7 @@ func (a *app) initData(root string, o initOptions) (scaffold.Data, error) {
 		Project: scaffold.Project{
 			Name: name, Domain: o.domain, Repo: repo, MultiGroup: o.multigroup, Namespaced: o.namespaced, CLIName: a.program,
 		},
-		Versions: scaffold.Pinned(),
+		Versions: pinnedVersions(),
 	}
 	var err error
 	data.Project.Boilerplate, err = a.header(o)
@@ -230,11 +273,11 @@ func isComment(header string) bool {
 // year is the year of SOURCE_DATE_EPOCH, for the headers of projects that ask for the current one with YEAR. It is empty
 // without that variable: the same input gives the same bytes. A header without YEAR does not depend on either.
 func (a *app) year() string {
-	seconds, err := strconv.ParseInt(a.Getenv("SOURCE_DATE_EPOCH"), 10, 64)
-	if err != nil {
+	at, given, err := a.sourceDate()
+	if !given || err != nil {
 		return ""
 	}
-	return strconv.Itoa(time.Unix(seconds, 0).UTC().Year())
+	return strconv.Itoa(at.Year())
 }
 
 // copyright is the notice of the header, empty where there is neither an owner nor a year.

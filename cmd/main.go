@@ -1,5 +1,5 @@
 // Package cmd is Operon's command line: one file per command, with its flags, prompts, printing and
-// exit codes. It is the only place that knows cobra and survey.
+// exit codes. It is the only package that uses cobra and survey.
 package cmd
 
 import (
@@ -24,7 +24,7 @@ const (
 // Main runs the command that args name, args[0] being the program, and returns its exit code.
 func Main(ctx context.Context, env *Env, args []string) int {
 	arguments := args[min(1, len(args)):]
-	a := &app{Env: env, program: programName(args), called: calledName(args), args: arguments}
+	a := &app{Env: env, result: &result{}, interrupted: ctx.Done(), program: programName(args), called: calledName(args), args: arguments}
 	a.line = strings.Join(append([]string{a.program}, arguments...), " ")
 	tempdir.Sweep(a.Getenv("TMPDIR"))
 	root := newRoot(a)
@@ -37,7 +37,14 @@ func Main(ctx context.Context, env *Env, args []string) int {
 		// Flags before the name of a command are parsed without the root's own error function.
 		err = a.flagError(root, err)
 	}
-	return a.report(err)
+	if err == context.Canceled {
+		err = errInterrupted
+	}
+	code := a.report(err)
+	if err := a.printResult(err); err != nil {
+		return a.report(err)
+	}
+	return code
 }
 
 // calledName returns the base name of the program as it was called, without .exe.

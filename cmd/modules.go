@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"context"
-	"io"
 
 	"github.com/spf13/pflag"
 
@@ -12,16 +11,13 @@ import (
 
 // addOffline adds --offline to a command that downloads modules.
 func (a *app) addOffline(f *pflag.FlagSet) {
-	f.BoolVar(&a.offline, "offline", false, "use modules of the module cache only, and fail if some are missing")
+	f.BoolVar(&a.offline, "offline", false, "use only the module cache, and fail if modules are missing")
 }
 
 // goTool runs the go command with the modules that --offline and the environment allow.
 func (a *app) goTool() gotool.Go {
-	progress := a.Err
-	if a.quiet {
-		progress = io.Discard
-	}
-	return gotool.Go{Start: a.runGo, Offline: a.offline, Progress: progress}
+	progress := a.progressWriter()
+	return gotool.Go{Start: a.runGoReporting(progress), Offline: a.offline, Progress: progress}
 }
 
 // vendor brings the vendor directory of a project that has one up to date with go.mod and the imports.

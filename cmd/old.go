@@ -57,7 +57,7 @@ func retiredUsed(c *cobra.Command, flags []retired) project.Findings {
 
 // replaced says which command does today what the called one did.
 func (a *app) replaced(c *cobra.Command, line string) {
-	a.progressf("note: '%s' is '%s' today", c.CommandPath(), line)
+	a.notef("note: '%s' is now '%s'", c.CommandPath(), line)
 }
 
 // runToday says which command replaced the called one, and runs it.

@@ -32,7 +32,7 @@ func (o *oldAPI) parse(findings project.Findings) (group, version string, err er
 		findings = append(findings, project.Finding{Field: "--api-version", Value: o.apiVersion, Problem: "must be the full group and the version, such as cache.example.com/v1alpha1"})
 	}
 	if o.kind == "" {
-		findings = append(findings, project.Finding{Field: "--kind", Problem: "is needed, such as Memcached"})
+		findings = append(findings, project.Finding{Field: "--kind", Problem: "is required, such as Memcached"})
 	}
 	return group, version, findings.Err()
 }
@@ -52,7 +52,7 @@ func retiredAdd() []retired {
 func newOldAdd(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "add",
-		Short:   "The old way to 'create api'",
+		Short:   "Add an API (now 'create api')",
 		Example: fmt.Sprintf("  %s add api --api-version cache.example.com/v1alpha1 --kind Memcached", a.program),
 		Args:    noArgs,
 		RunE:    showHelp,
@@ -66,15 +66,15 @@ func newOldAddAPI(a *app) *cobra.Command {
 	var skip bool
 	c := &cobra.Command{
 		Use:   "api",
-		Short: "The old way to 'create api --controller=false'",
-		Long: `Add the types of an API, as 'create api --controller=false' does, under the name that this had before
-operator-sdk 1.0. In a project without APIs the full group settles the project's domain.`,
+		Short: "Add an API (now 'create api --controller=false')",
+		Long: `Add the types of an API, like 'create api --controller=false', under the name of that command before
+operator-sdk 1.0. In a project without APIs the group sets the project's domain.`,
 		Example: fmt.Sprintf("  %[1]s add api --api-version cache.example.com/v1alpha1 --kind Memcached\n  %[1]s create api --group cache --version v1alpha1 --kind Memcached --resource --controller=false", a.program),
 		Args:    noArgs,
 		RunE:    func(c *cobra.Command, _ []string) error { return a.runOldAddAPI(c, o, skip) },
 	}
 	o.addTo(c)
-	c.Flags().BoolVar(&skip, "skip-generation", false, "leave out the generated code and manifests")
+	c.Flags().BoolVar(&skip, "skip-generation", false, "skip the generated code and manifests")
 	addRetired(c, retiredAdd())
 	return c
 }
@@ -101,7 +101,7 @@ func (a *app) runOldAddAPI(c *cobra.Command, o oldAPI, skip bool) error {
 		return a.runToday(c, path, words...)
 	}
 	a.replaced(c, joinWords(slices.Concat([]string{a.program}, path, words)))
-	a.progressf("note: the first API settles the project's domain, %s; today 'init --domain' does", domain)
+	a.notef("note: the first API settles the project's domain, %s; today 'init --domain' does", domain)
 	api := apiOptions{make: !skip, manifests: true}
 	api.Group, api.Version, api.Kind, api.API, api.Namespaced = group, version, o.kind, true, true
 	var next string
@@ -113,7 +113,7 @@ func (a *app) runOldAddAPI(c *cobra.Command, o oldAPI, skip bool) error {
 		return err
 	})
 	if err == nil && !a.dryRun {
-		a.progressf("next: %s", next)
+		a.nextf("%s", next)
 	}
 	return err
 }
@@ -170,7 +170,7 @@ func (a *app) settleDomain(tree *scaffold.Tree, domain string) error {
 	}
 	config, err = loadOlderProject(tree)
 	if err == nil && config.Domain() != domain {
-		err = &usageError{err: fmt.Errorf("%s does not have its domain in a line of its own; write domain: %s into it", project.FileName, domain)}
+		err = fmt.Errorf("%s does not have its domain in a line of its own; write domain: %s into it", project.FileName, domain)
 	}
 	return err
 }
@@ -196,15 +196,15 @@ func newOldAddController(a *app) *cobra.Command {
 	var types string
 	c := &cobra.Command{
 		Use:   "controller",
-		Short: "The old way to 'create api --resource=false'",
-		Long: `Add a controller for an API of the project, of Kubernetes or of others, as 'create api --resource=false'
-does, under the name that this had before operator-sdk 1.0.`,
+		Short: "Add a controller (now 'create api --resource=false')",
+		Long: `Add a controller for an API of the project, of Kubernetes or of another module, like 'create api
+--resource=false', under the name of that command before operator-sdk 1.0.`,
 		Example: fmt.Sprintf("  %[1]s add controller --api-version cache.example.com/v1alpha1 --kind Memcached\n  %[1]s create api --group cache --version v1alpha1 --kind Memcached --resource=false --controller", a.program),
 		Args:    noArgs,
 		RunE:    func(c *cobra.Command, _ []string) error { return a.runOldAddController(c, o, types) },
 	}
 	o.addTo(c)
-	c.Flags().StringVar(&types, "custom-api-import", "", "import `path` of types that are not the project's, =identifier after it")
+	c.Flags().StringVar(&types, "custom-api-import", "", "import `path` of types from another module, followed by =identifier")
 	addRetired(c, retiredAdd())
 	return c
 }
@@ -228,7 +228,7 @@ func (a *app) runOldAddController(c *cobra.Command, o oldAPI, types string) erro
 	case !strings.Contains(full, ".") || strings.HasSuffix(full, ".k8s.io") && strings.HasPrefix(types+"k8s.io/api/", "k8s.io/api/"):
 		group = strings.TrimSuffix(full, ".k8s.io")
 	case types == "":
-		return project.Findings{{Field: "--custom-api-import", Problem: "is needed for an API that is neither the project's nor of Kubernetes: the import path of its types"}}
+		return project.Findings{{Field: "--custom-api-import", Problem: "is required for an API of neither the project nor Kubernetes: the import path of its types"}}
 	default:
 		var domain string
 		group, domain, _ = strings.Cut(full, ".")
@@ -242,8 +242,8 @@ func newOldAddCRD(a *app) *cobra.Command {
 	var o oldAPI
 	c := &cobra.Command{
 		Use:     "crd",
-		Short:   "The old way to 'generate manifests'",
-		Long:    "Write the CRDs of the project's API types, as 'generate manifests' does; 'create api' wrote the sample.",
+		Short:   "Generate CRDs (now 'generate manifests')",
+		Long:    "Generate the CRDs of the project's API types, like 'generate manifests'; 'create api' writes the sample.",
 		Example: fmt.Sprintf("  %s generate manifests", a.program),
 		Args:    noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {

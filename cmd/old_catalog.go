@@ -28,7 +28,7 @@ func retiredCSV() []retired {
 func newOldCatalog(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "olm-catalog",
-		Short:   "The old way to 'bundle'",
+		Short:   "Generate a bundle (now 'bundle')",
 		Example: fmt.Sprintf("  %s olm-catalog gen-csv --csv-version 0.0.1", a.program),
 		Args:    noArgs,
 		RunE:    showHelp,
@@ -47,10 +47,10 @@ func newOldGenCSV(a *app) *cobra.Command {
 	var o oldCSV
 	c := &cobra.Command{
 		Use:   "gen-csv",
-		Short: "The old way to 'bundle'",
-		Long: `Make the ClusterServiceVersion of a version with the manifests beside it, as 'bundle' does, under the
-name that this had before operator-sdk 1.0. It is in bundle/manifests; 'generate packagemanifests'
-writes the folders that deploy/olm-catalog had.`,
+		Short: "Generate a bundle (now 'bundle')",
+		Long: `Generate the ClusterServiceVersion of a version with the other manifests, like 'bundle', under the
+name of that command before operator-sdk 1.0. It is written to bundle/manifests; 'generate
+packagemanifests' writes the directories that deploy/olm-catalog had.`,
 		Example: fmt.Sprintf("  %[1]s olm-catalog gen-csv --csv-version 0.0.2 --from-version 0.0.1 --csv-channel alpha\n  %[1]s bundle --version 0.0.2 --replaces memcached-operator.v0.0.1 --channels alpha", a.program),
 		Args:    noArgs,
 		RunE:    func(c *cobra.Command, _ []string) error { return a.runOldGenCSV(c, o) },
@@ -58,10 +58,10 @@ writes the folders that deploy/olm-catalog had.`,
 	f := c.Flags()
 	f.StringVar(&o.version, "csv-version", "", "semantic `version` of the operator")
 	f.StringVar(&o.from, "from-version", "", "semantic `version` that this one replaces")
-	f.StringVar(&o.channel, "csv-channel", "", "`channel` that the version belongs to")
-	f.BoolVar(&o.isDefault, "default-channel", false, "make the channel the package's default")
-	f.StringVar(&o.name, "operator-name", "", "`name` of the package; the project's name when not given")
-	f.BoolVar(&o.interactive, "interactive", false, "ask for all texts, =false for none")
+	f.StringVar(&o.channel, "csv-channel", "", "`channel` of the version")
+	f.BoolVar(&o.isDefault, "default-channel", false, "make the channel the default of the package")
+	f.StringVar(&o.name, "operator-name", "", "package `name` (default: the project name)")
+	f.BoolVar(&o.interactive, "interactive", false, "ask for all descriptions; =false asks for none")
 	addRetired(c, retiredCSV())
 	return c
 }
@@ -74,7 +74,7 @@ func (a *app) runOldGenCSV(c *cobra.Command, o oldCSV) error {
 		}
 	}
 	if o.version == "" {
-		findings = append(findings, project.Finding{Field: "--csv-version", Problem: "is needed, such as 0.0.1"})
+		findings = append(findings, project.Finding{Field: "--csv-version", Problem: "is required, such as 0.0.1"})
 	}
 	if o.isDefault && o.channel == "" {
 		findings = append(findings, project.Finding{Field: "--default-channel", Value: "true", Problem: "needs --csv-channel, the channel that it means"})

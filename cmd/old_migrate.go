@@ -12,9 +12,9 @@ func newOldMigrate(a *app) *cobra.Command {
 	const today = "upgrade"
 	c := &cobra.Command{
 		Use:   "migrate",
-		Short: "The old way to bring a project on",
-		Long: `Bring a Go project of another layout to today's, as 'upgrade' does. Before operator-sdk 1.0 migrate
-put Go source into operators in Ansible or Helm, which this program has no place for.`,
+		Short: "Upgrade the project (now 'upgrade')",
+		Long: `Upgrade a Go project of another layout to the current one, like 'upgrade'. Before operator-sdk 1.0,
+migrate added Go source to Ansible and Helm operators, which is not supported.`,
 		Example: fmt.Sprintf("  %s upgrade", a.program),
 		Args:    noArgs,
 	}

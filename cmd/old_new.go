@@ -41,17 +41,17 @@ func newOldNew(a *app) *cobra.Command {
 	var o initOptions
 	c := &cobra.Command{
 		Use:   "new NAME",
-		Short: "The old way to 'init' a project in a new folder",
-		Long: `Make a folder and start an operator project in it, as 'init' does, under the name that this had before
-operator-sdk 1.0. The first 'add api' settles the domain, unless --domain does.`,
+		Short: "Create a project in a new directory (now 'init')",
+		Long: `Create a directory and an operator project in it, like 'init', under the name of that command before
+operator-sdk 1.0. The first 'add api' sets the domain if --domain is not given.`,
 		Example: fmt.Sprintf("  %[1]s new memcached-operator --repo github.com/example/memcached-operator\n  %[1]s init --domain example.com --repo github.com/example/memcached-operator", a.program),
 		Args:    oneArgument("the name of the project"),
 		RunE:    func(c *cobra.Command, args []string) error { return a.runOldNew(c, args[0], o) },
 	}
 	f := c.Flags()
 	f.StringVar(&o.domain, "domain", provisionalDomain, "`domain` of the project's API groups")
-	f.StringVar(&o.repo, "repo", "", "Go module `path`; found from GOPATH or the git remote when not given")
-	f.StringVar(&o.licenseFile, "header-file", "", "`file` that holds the header of Go files, a Go comment")
+	f.StringVar(&o.repo, "repo", "", "Go module `path` (default: from GOPATH or the git remote)")
+	f.StringVar(&o.licenseFile, "header-file", "", "`file` with the header of Go files, a Go comment")
 	addRetired(c, retiredNew())
 	return c
 }
@@ -71,7 +71,7 @@ func (a *app) runOldNew(c *cobra.Command, name string, o initOptions) error {
 		return err
 	}
 	words := slices.Concat([]string{a.program, "init", "--domain", o.domain}, given("repo", o.repo), given("license-file", o.licenseFile))
-	a.progressf("note: '%s' is '%s' in a new folder today", c.CommandPath(), joinWords(words))
+	a.notef("note: '%s' is now '%s' in a new directory", c.CommandPath(), joinWords(words))
 	o.projectName, o.license = name, "apache2"
 	err = a.initIn(c, root, o)
 	if err != nil && made {
@@ -85,7 +85,7 @@ func (a *app) newFolder(root, name string) (made bool, err error) {
 	if exists, err := afero.DirExists(a.FS, root); err != nil || exists {
 		empty, err := afero.IsEmpty(a.FS, root)
 		if err == nil && !empty {
-			return false, &usageError{err: fmt.Errorf("the folder %s exists and is not empty; to start a project in it, run '%s init' there", name, a.program)}
+			return false, fmt.Errorf("the directory %s exists and is not empty; to start a project in it, run '%s init' there", name, a.program)
 		}
 		return false, err
 	}

@@ -16,9 +16,9 @@ func newOldPrintDeps(a *app) *cobra.Command {
 	flags := []retired{{name: "dep-manager", today: "must be modules: projects are Go modules", fine: []string{"modules"}}}
 	c := &cobra.Command{
 		Use:   "print-deps",
-		Short: "The old way to look up what a new project requires",
-		Long: `Print the modules that the go.mod of a new project requires, with their versions. In a project, the go
-command knows those that it has.`,
+		Short: "Print the modules that a new project requires",
+		Long: `Print the modules that the go.mod of a new project requires, with their versions. In a project, the
+go command lists those that it requires.`,
 		Example: fmt.Sprintf("  %s print-deps --as-file\n  go list -m all", a.program),
 		Args:    noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -36,7 +36,7 @@ command knows those that it has.`,
 			return a.printDeps(rendered.Files["go.mod"], file)
 		},
 	}
-	c.Flags().BoolVar(&file, "as-file", false, "print them as a go.mod file does, those of tests and tools too")
+	c.Flags().BoolVar(&file, "as-file", false, "print them as a go.mod file, including those of tests and tools")
 	addRetired(c, flags)
 	return c
 }

@@ -27,9 +27,9 @@ func retiredRun() []retired {
 
 func (o *oldRun) addTo(c *cobra.Command) {
 	f := c.Flags()
-	f.StringVar(&o.namespace, "namespace", "", "namespace of the samples, and the only one that a namespaced manager watches")
-	f.StringVar(&o.watch, "watch-namespace", "", "as --namespace")
-	f.StringVar(&o.kubeconfig, "kubeconfig", "", "`file` that names the cluster")
+	f.StringVar(&o.namespace, "namespace", "", "`namespace` of the samples, and the only one that a namespaced manager watches")
+	f.StringVar(&o.watch, "watch-namespace", "", "`namespace`, like --namespace")
+	f.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig `file`")
 	for _, name := range []string{"namespace", "watch-namespace", "kubeconfig"} {
 		_ = f.MarkHidden(name) // the only error is a flag that does not exist
 	}
@@ -55,7 +55,7 @@ func (o *oldRun) run(a *app, c *cobra.Command) error {
 func newOldUp(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "up",
-		Short:   "The old way to 'run local'",
+		Short:   "Run the manager locally (now 'run local')",
 		Example: fmt.Sprintf("  %s up local --namespace default", a.program),
 		Args:    noArgs,
 		RunE:    showHelp,
@@ -63,9 +63,9 @@ func newOldUp(a *app) *cobra.Command {
 	var o oldRun
 	local := &cobra.Command{
 		Use:   "local",
-		Short: "The old way to 'run local'",
-		Long: `Build the manager and run it on this machine, as 'run local' does, under the name that this had before
-operator-sdk 1.0. The CRDs are installed too.`,
+		Short: "Run the manager locally (now 'run local')",
+		Long: `Build the manager and run it on this machine, like 'run local', under the name of that command
+before operator-sdk 1.0. The CRDs are installed too.`,
 		Example: fmt.Sprintf("  %[1]s up local --namespace default --kubeconfig ~/.kube/dev\n  %[1]s run local --namespace default --kubeconfig ~/.kube/dev", a.program),
 		Args:    noArgs,
 		RunE:    func(c *cobra.Command, _ []string) error { return o.run(a, c) },
@@ -83,8 +83,8 @@ func addOldRun(a *app, c *cobra.Command) {
 	var o oldRun
 	var local, olm bool
 	o.addTo(c)
-	c.Flags().BoolVar(&local, "local", false, "the old way to 'run local'")
-	c.Flags().BoolVar(&olm, "olm", false, "the old way to 'run packagemanifests'")
+	c.Flags().BoolVar(&local, "local", false, "run locally (now 'run local')")
+	c.Flags().BoolVar(&olm, "olm", false, "run with OLM (now 'run packagemanifests')")
 	for _, name := range []string{"local", "olm"} {
 		_ = c.Flags().MarkHidden(name) // the only error is a flag that does not exist
 	}

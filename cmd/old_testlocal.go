@@ -43,7 +43,7 @@ type oldTest struct {
 func newOldTest(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "test",
-		Short:   "The old way to 'make test'",
+		Short:   "Run the project's tests (now 'make test')",
 		Example: fmt.Sprintf("  %s test local ./test/e2e", a.program),
 		Args:    noArgs,
 		RunE:    showHelp,
@@ -51,16 +51,17 @@ func newOldTest(a *app) *cobra.Command {
 	var o oldTest
 	local := &cobra.Command{
 		Use:   "local [DIR]",
-		Short: "The old way to 'make test' and 'make test-e2e'",
-		Long: `Run the project's tests, with the API server that they start. Those of a folder named e2e run with the
-build tag e2e, on the cluster of the kubeconfig. 'make test-e2e' does so on a cluster of its own.`,
+		Short: "Run the project's tests (now 'make test', 'make test-e2e')",
+		Long: `Run the project's tests, with the API server that they start. Tests in a directory named e2e run
+with the build tag e2e, on the cluster of the kubeconfig. 'make test-e2e' runs them on a new
+cluster.`,
 		Example: fmt.Sprintf("  %[1]s test local ./test/e2e --kubeconfig ~/.kube/dev\n  make test", a.program),
 		RunE:    func(c *cobra.Command, args []string) error { return a.runOldTest(c, args, o) },
 	}
 	f := local.Flags()
-	f.StringVar(&o.kubeconfig, "kubeconfig", "", "`file` that names the cluster")
-	f.StringVar(&o.flags, "go-test-flags", "", "more `flags` for go test, as one text")
-	f.BoolVar(&o.debug, "debug", false, "let go test say more, as its -v does")
+	f.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig `file`")
+	f.StringVar(&o.flags, "go-test-flags", "", "more `flags` of go test, as one argument")
+	f.BoolVar(&o.debug, "debug", false, "print more, like go test -v")
 	addRetired(local, retiredTest())
 	c.AddCommand(local)
 	return c
@@ -141,7 +142,7 @@ func (a *app) testFolder(root, name string) (string, error) {
 		return "", project.Findings{{Field: "DIR", Value: given, Problem: "lies outside of the project"}}
 	}
 	if info, err := a.FS.Stat(filepath.Join(root, filepath.FromSlash(folder))); err != nil || !info.IsDir() {
-		return "", project.Findings{{Field: "DIR", Value: given, Problem: "there is no such folder"}}
+		return "", project.Findings{{Field: "DIR", Value: given, Problem: "no such directory"}}
 	}
 	return folder, nil
 }

@@ -21,7 +21,7 @@ import (
 func newOLM(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "olm",
-		Short: "Install, look at and remove OLM, the Operator Lifecycle Manager",
+		Short: "Install, inspect and remove OLM",
 		Example: fmt.Sprintf(`  %[1]s olm install
   %[1]s olm status`, a.program),
 		Args: noArgs,

@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/operon-sdk/operon/pkg/image"
 	"github.com/operon-sdk/operon/pkg/olm"
 	"github.com/operon-sdk/operon/pkg/project"
 )
@@ -28,43 +27,43 @@ func newOLMInstall(a *app) *cobra.Command {
 	o := &olmInstallOptions{}
 	c := &cobra.Command{
 		Use:   "install",
-		Short: "Install OLM, or repair or upgrade it",
-		Long: fmt.Sprintf(`Bring OLM into the cluster and wait until it works. The objects of %[1]s are part of this
-program, so that no network is needed but the cluster's own; those of other versions are
-downloaded from OLM's releases. The checksums of 0.31.0 and most older releases are known, and
-other files are refused; for any other version a warning prints the checksums of what was
-downloaded, as --sha256 takes them to accept nothing else.
+		Short: "Install, repair or upgrade OLM",
+		Long: fmt.Sprintf(`Install OLM in the cluster and wait until it is ready. The objects of %[1]s are part of this
+program, so no network is needed except the cluster's own; those of other versions are downloaded
+from OLM's releases. The checksums of 0.31.0 and most older releases are known, and other files are
+refused; for any other version a warning prints the checksums of the downloaded files in the form of
+--sha256, which accepts only those.
 
-What is there already is repaired, an installation that was interrupted is completed, and an
-older version is replaced if --upgrade is given; operators stay as they are. Nothing is
-changed when the cluster refuses any of it beforehand. If OLM is not ready in time, the
-causes are printed: conditions, events and the last lines of logs. The catalog, without which
-OLM works, is not waited for; how it does stands in 'olm status'.`, olm.DefaultVersion),
-		Example: fmt.Sprintf(`  # The version that this program contains:
+Existing objects are repaired, an interrupted installation is completed, and an older version is
+replaced if --upgrade is given; operators do not change. Nothing is changed if the cluster refuses
+any object in advance. If OLM is not ready in time, the causes are printed: conditions, events and
+the last lines of logs. The command does not wait for the catalog, which OLM does not need; 'olm
+status' shows its state.`, olm.DefaultVersion),
+		Example: fmt.Sprintf(`  # The version that is part of this program:
   %[1]s olm install
 
-  # In a cluster that reaches only a registry of its own, without the public catalog:
+  # In a cluster without access to public registries and catalogs:
   %[1]s olm install --image-registry registry.example.com:5000 --catalog-image none
 
-  # From an older version:
+  # Upgrade an older version:
   %[1]s olm install --upgrade
 
-  # Another version, and no other files than those of known checksums:
+  # Another version, with the checksums of its files:
   %[1]s olm install --version 0.45.0 --sha256 crds.yaml=DIGEST,olm.yaml=DIGEST
 
-  # For somebody else to apply:
+  # Print the objects for someone else to apply:
   %[1]s olm install --dry-run -o yaml | kubectl apply --server-side -f -`, a.program),
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return a.olmInstall(c.Context(), o) },
 	}
-	o.add(c, "`namespace` that OLM runs in", "`version` of OLM, like 0.46.0, or latest", olm.DefaultVersion[1:])
+	o.add(c, "`namespace` that OLM runs in", "`version` of OLM, such as 0.46.0, or latest", olm.DefaultVersion[1:])
 	flags := c.Flags()
-	flags.StringVar(&o.registry, "image-registry", "", "`registry` to pull all images from instead of their own, like registry.example.com:5000/mirror")
+	flags.StringVar(&o.registry, "image-registry", "", "`registry` to pull all images from, such as registry.example.com:5000/mirror")
 	flags.StringVar(&o.image, "olm-image", "", "`image` of OLM itself")
-	flags.StringVar(&o.catalog, "catalog-image", "", "`image` of the catalog operatorhubio-catalog, or none to leave it out")
+	flags.StringVar(&o.catalog, "catalog-image", "", "`image` of the catalog operatorhubio-catalog, or none to omit it")
 	flags.BoolVar(&o.upgrade, "upgrade", false, "replace an older version")
 	flags.StringVar(&o.sha256, "sha256", "", "SHA-256 `digests` of the downloaded files, as crds.yaml=DIGEST,olm.yaml=DIGEST")
-	flags.StringVarP(&o.output, "output", "o", "", "with --dry-run, print the objects as yaml (default) or json")
+	flags.StringVarP(&o.output, "output", "o", "", "format of the objects that --dry-run prints (default: yaml)")
 	completeValues(c, "output", "yaml", "json")
 	completeValues(c, "catalog-image", olm.NoCatalog)
 	return c
@@ -91,11 +90,11 @@ func (o *olmInstallOptions) check(dryRun bool) error {
 	if o.registry != "" && !registry.MatchString(o.registry) {
 		add("--image-registry", o.registry, "must be a host, with a port and a path if need be, and without https://")
 	}
-	if o.image != "" && !image.ValidReference(o.image) {
-		add("--olm-image", o.image, "is no reference of an image, like quay.io/operator-framework/olm:v0.46.0")
+	if o.image != "" {
+		findings = append(findings, project.CheckImage("--olm-image", o.image)...)
 	}
-	if o.catalog != "" && o.catalog != olm.NoCatalog && !image.ValidReference(o.catalog) {
-		add("--catalog-image", o.catalog, "is no reference of an image, and not none")
+	if o.catalog != "" && o.catalog != olm.NoCatalog {
+		findings = append(findings, project.CheckImage("--catalog-image", o.catalog)...)
 	}
 	switch {
 	case !slices.Contains([]string{"", "yaml", "json"}, o.output):
@@ -120,13 +119,16 @@ func (a *app) olmInstall(ctx context.Context, o *olmInstallOptions) error {
 		return err
 	}
 	if release.Checksums != nil && !release.Pinned {
-		a.progressf("warning: the checksums of OLM %s are not known to this program, so its manifests are not verified; to accept only these files, give\n  --sha256 %s", release.Version, release.Checksums)
+		a.notef("warning: the checksums of OLM %s are not known to this program, so its manifests are not verified; to accept only these files, give\n  --sha256 %s", release.Version, release.Checksums)
 	}
 	release.Customize(olm.Settings{Namespace: o.namespace, Registry: o.registry, Image: o.image, Catalog: o.catalog})
 	if a.dryRun {
 		return a.printRelease(release, cmp.Or(o.output, "yaml"))
 	}
 	cluster, err := a.connect(ctx, o.kubeconfig)
+	if err == nil {
+		err = checkContainers(ctx, cluster)
+	}
 	if err != nil {
 		return err
 	}

@@ -17,10 +17,10 @@ func newOLMStatus(a *app) *cobra.Command {
 	o, output := &olmOptions{}, ""
 	c := &cobra.Command{
 		Use:   "status",
-		Short: "Tell which OLM is installed, and how it does",
-		Long: `Find the OLM of the cluster, and compare each of its objects with its release: whether it is
-there, whether it is ready, and what was changed. It ends with 1 when OLM is not installed or
-does not work. Catalogs are told of, but OLM works without them.`,
+		Short: "Show the installed OLM version and its health",
+		Long: `Find OLM in the cluster, and compare each of its objects with its release: whether it exists,
+whether it is ready, and what was changed. The exit code is 1 if OLM is not installed or not
+healthy. Catalogs are listed, but OLM does not need them.`,
 		Example: fmt.Sprintf(`  %[1]s olm status
   %[1]s olm status -o wide
   %[1]s olm status -o json`, a.program),
@@ -36,8 +36,8 @@ does not work. Catalogs are told of, but OLM works without them.`,
 			return a.olmStatus(c.Context(), o, output)
 		},
 	}
-	o.add(c, "`namespace` that OLM runs in", "`version` that should be installed (default: what the cluster says)", "")
-	c.Flags().StringVarP(&output, "output", "o", "", "print as wide, json or yaml instead of a table")
+	o.add(c, "`namespace` that OLM runs in", "expected `version` of OLM (default: the installed one)", "")
+	c.Flags().StringVarP(&output, "output", "o", "", "output format (default: a table)")
 	completeValues(c, "output", "wide", "json", "yaml")
 	return c
 }

@@ -21,17 +21,17 @@ func newOLMUninstall(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "uninstall",
 		Short: "Remove OLM from the cluster",
-		Long: `Remove OLM with its operators, subscriptions, catalogs and namespaces, in an order in which nothing
-waits for what is gone already. The definitions of operators' own resources stay, and so do the
-resources, unless they are in a namespace that goes.
+		Long: `Remove OLM with its operators, subscriptions, catalogs and namespaces, in the order of their
+dependencies. CRDs of operators are kept, and so are their custom resources, except those in a
+namespace that is removed.
 
-What users would lose is listed, and taken only after a yes at the terminal or with --force.
-A removal that was interrupted is completed, and namespaces that do not go are freed from what
-holds them.`,
-		Example: fmt.Sprintf(`  # See what would go:
+What users would lose is listed, and removed only after confirmation at the terminal or with
+--force. An interrupted removal is completed, and namespaces that cannot terminate are released from
+what blocks them.`,
+		Example: fmt.Sprintf(`  # Show what would be removed:
   %[1]s olm uninstall --dry-run
 
-  # Remove it with all operators that it has installed:
+  # Remove it with all operators that it installed:
   %[1]s olm uninstall --force --timeout 5m`, a.program),
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -41,8 +41,8 @@ holds them.`,
 			return a.olmUninstall(c.Context(), o, force)
 		},
 	}
-	o.add(c, "`namespace` that OLM runs in", "`version` that should be installed (default: what the cluster says)", "")
-	c.Flags().BoolVar(&force, "force", false, "remove operators and what else users have, without asking")
+	o.add(c, "`namespace` that OLM runs in", "expected `version` of OLM (default: the installed one)", "")
+	c.Flags().BoolVar(&force, "force", false, "remove operators and other resources of users without asking")
 	return c
 }
 
@@ -95,11 +95,11 @@ func (a *app) consent(data *olm.UserData, force bool) error {
 		return fmt.Errorf("users would lose what they have, and nothing was removed:\n%srun it with --force to remove all of it", lines)
 	}
 	fmt.Fprint(a.Err, lines)
-	answer, err := a.prompt().Input("Remove OLM and all of this? Type yes to do so:", "no", func(string) error { return nil })
+	remove, err := a.prompt().Confirm("Remove OLM and all of this?", false)
 	if err != nil {
 		return err
 	}
-	if !strings.EqualFold(answer, "yes") {
+	if !remove {
 		return errors.New("nothing was removed")
 	}
 	return nil

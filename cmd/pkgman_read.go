@@ -54,13 +54,14 @@ func (r *packageReader) abs(name string) string {
 
 // read finds the package in a folder, or in the only folder in it that holds one.
 func (r *packageReader) read(dir string) (*bundle.Package, []bundle.PackageVersion, error) {
+	given := dir
 	dir = path.Clean(filepath.ToSlash(dir))
 	if info, err := r.fs.Stat(r.abs(dir)); err != nil || !info.IsDir() {
-		problem := "is no folder"
+		problem := "is not a directory"
 		if errors.Is(err, fs.ErrNotExist) {
-			problem = "does not exist"
+			problem = "no such file or directory"
 		}
-		return nil, nil, project.Findings{{Field: "DIR", Value: dir, Problem: problem + "; name the folder of the package manifests"}}
+		return nil, nil, project.Findings{{Field: "DIR", Value: given, Problem: problem + "; give the directory of the package manifests"}}
 	}
 	entries, err := r.list(dir)
 	if err != nil {

@@ -35,29 +35,29 @@ func newPkgmanToBundle(a *app) *cobra.Command {
 	var o pkgmanOptions
 	c := &cobra.Command{
 		Use:   "pkgman-to-bundle DIR",
-		Short: "Make bundles of package manifests",
-		Long: `Make a bundle of each version of an operator in the package manifest format: DIR holds
-PACKAGE.package.yaml and a folder of manifests for each version. The bundle of the folder VERSION
-is written to bundle-VERSION below --output-dir, a new directory, with its Dockerfile beside it. Manifests are taken
-over byte for byte; a scorecard configuration among them goes to bundle/tests/scorecard.
+		Short: "Convert package manifests to bundles",
+		Long: `Convert each version of an operator in the package manifest format to a bundle: DIR contains
+PACKAGE.package.yaml and a directory of manifests for each version. The bundle of the directory
+VERSION is written to bundle-VERSION below --output-dir, a new directory, with its Dockerfile next
+to it. Manifests are copied byte for byte; a scorecard configuration among them is written to
+bundle/tests/scorecard.
 
-A version is in the channels at whose head it is, and in those whose head leads to it by replaces;
-a version that no channel leads to is in the default channel.
+A version is in the channels that it is the head of, and in those whose head is reached from it by
+replaces. A version without such a channel is in the default channel.
 
-With --image-tag-base the image of each bundle is built too, named --image-tag-base:VERSION. The
-command is that of --build-cmd, or else 'docker build -f bundle.Dockerfile . -t'; it runs in the
-folder of the bundle's Dockerfile and gets the image's name as its last argument; a program such as
-./build.sh is looked for from the working directory. The command is cut into words with quotes and
-backslashes as in a shell, but no shell runs it: variables, pipes and patterns are refused. For these
-write a script, or give sh -c '…', where $0 is the image's name.`,
+With --image-tag-base the image of each bundle is built too and named --image-tag-base:VERSION. The
+command is --build-cmd or 'docker build -f bundle.Dockerfile . -t'. It runs in the directory of the
+bundle's Dockerfile and gets the image name as its last argument; a program such as ./build.sh is
+relative to the working directory. The command is split into words with quotes and backslashes as in
+a shell, but no shell runs it: variables, pipes and patterns are refused. For these write a script,
+or give sh -c '…', where $0 is the image name.`,
 		Example: fmt.Sprintf(`  %[1]s pkgman-to-bundle packagemanifests
 
-  # Into another folder, with images:
+  # To another directory, with images:
   %[1]s pkgman-to-bundle packagemanifests --output-dir out --image-tag-base quay.io/example/memcached-operator-bundle
 
-  # Built by another program:
-  %[1]s pkgman-to-bundle packagemanifests --image-tag-base quay.io/example/memcached-operator-bundle \
-    --build-cmd 'podman build -f bundle.Dockerfile . -t'`, a.program),
+  # With another program to build images:
+  %[1]s pkgman-to-bundle packagemanifests --image-tag-base quay.io/example/memcached-operator-bundle --build-cmd 'podman build -f bundle.Dockerfile . -t'`, a.program),
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) == 1 {
 				return nil
@@ -70,9 +70,9 @@ write a script, or give sh -c '…', where $0 is the image's name.`,
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&o.outputDir, "output-dir", "bundles", "`folder` to write the bundles to")
-	f.StringVar(&o.image, "image-tag-base", "", "`name` of the bundles' images, without a tag; their tags are the names of the versions' folders")
-	f.StringVar(&o.build, "build-cmd", "", "`command` that builds an image (default \""+defaultBuild+"\")")
+	f.StringVar(&o.outputDir, "output-dir", "bundles", "`directory` to write the bundles to")
+	f.StringVar(&o.image, "image-tag-base", "", "`name` of the bundle images without a tag; the version directory is the tag")
+	f.StringVar(&o.build, "build-cmd", "", "`command` that builds an image (default: "+defaultBuild+")")
 	return c
 }
 
@@ -88,7 +88,7 @@ func (o *pkgmanOptions) check(buildGiven bool) project.Findings {
 		add("--output-dir", "", "must name a folder")
 	}
 	if buildGiven && o.image == "" {
-		add("--image-tag-base", "", "is needed with --build-cmd: it names the images")
+		add("--image-tag-base", "", "is required with --build-cmd: it names the images")
 	}
 	if o.image != "" {
 		if err := image.CheckTag(o.image, "0.0.0"); err != nil {
@@ -154,18 +154,23 @@ func (a *app) bundlesRoot(dir, out string) (root, rel string, err error) {
 	if !filepath.IsAbs(nearest) {
 		nearest = filepath.Join(dir, nearest)
 	}
-	for nearest != filepath.Dir(nearest) {
-		if ok, err := afero.DirExists(a.FS, nearest); err == nil && ok {
-			break
-		}
-		nearest = filepath.Dir(nearest)
-	}
-	for _, root = range append(roots, dir, nearest) {
+	for _, root = range append(roots, dir, a.nearestDirectory(nearest)) {
 		if rel, err = fromRoot(root, dir, out); err == nil && !isOutside(rel) {
 			break
 		}
 	}
 	return root, rel, err
+}
+
+// nearestDirectory returns the nearest existing directory around an absolute path, which may be that itself.
+func (a *app) nearestDirectory(name string) string {
+	for name != filepath.Dir(name) {
+		if exists, _ := afero.DirExists(a.FS, name); exists { // an error is that of a later step, too
+			break
+		}
+		name = filepath.Dir(name)
+	}
+	return name
 }
 
 // convert reads the package and makes its bundles in memory.

@@ -5,167 +5,163 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"strings"
 
-	"github.com/AlecAivazis/survey/v2"
-	"github.com/AlecAivazis/survey/v2/terminal"
+	"github.com/operon-sdk/operon/pkg/project"
 )
 
-// Prompter asks a person for what the flags leave open.
+// A Prompter asks the user for what flags leave open.
 type Prompter interface {
-	// Confirm asks a question that is answered with yes or no.
-	Confirm(question string) (bool, error)
-	// Input asks for a line; validate says what is wrong with an answer, and the question is asked again.
-	Input(question, suggestion string, validate func(string) error) (string, error)
-	// Ask asks for a line as operator-sdk does, with the answer behind a > below the question. It takes quotes
-	// from around the answer; insist says what is wrong with an answer before the question is asked again.
-	Ask(question string, insist func(string) string) (string, error)
+	// Confirm asks a question with the answers yes and no, of which an empty answer is the suggested one.
+	Confirm(question string, suggestion bool) (bool, error)
+	// Input asks for a line of text.
+	Input(question Question) (string, error)
 }
 
-// errNoAnswer tells that a question found nobody to answer it.
-var errNoAnswer = errors.New("there is no input to answer it")
+// A Question asks for a line of text.
+type Question struct {
+	// Text is the question without punctuation at its end.
+	Text string
+	// Example is a possible answer.
+	Example string
+	// Default is the answer if the user gives none. If it is empty, Check decides whether the answer may be.
+	Default string
+	// Check returns what is wrong with an answer; then the question is asked again. If nil, all answers are valid.
+	// A suggestion among findings becomes the default.
+	Check func(answer string) error
+}
 
-// errBadAnswers tells that a pipe gave nothing that answers a question, as one without an end might for ever.
-var errBadAnswers = errors.New("the input does not answer it")
+// String returns the question with its example.
+func (q Question) String() string {
+	if q.Example == "" {
+		return q.Text
+	}
+	return fmt.Sprintf("%s (example: %s)", q.Text, q.Example)
+}
 
-// mostAnswers is how often a question is put to a pipe.
-const mostAnswers = 20
+// errNoAnswer is the error for a question that input ends before.
+var errNoAnswer = errors.New("no input")
 
-// longestAnswer is where a line of a pipe is no answer any more; a description may be long.
-const longestAnswer = 64 << 10
+// invalidAnswer is the error for an answer that is neither yes nor no.
+type invalidAnswer string
 
-// prompt gives the Env's own prompter, survey at a terminal, or one that reads lines from a pipe.
+func (e invalidAnswer) Error() string { return "invalid answer" }
+
+// errBadAnswers is the error for a question that input has no valid answer to.
+var errBadAnswers = errors.New("no valid input")
+
+const (
+	// maxAnswers bounds how many answers to a question are read from a pipe, which may have no end.
+	maxAnswers = 20
+	// maxAnswerSize bounds the length of an answer; a description may be long.
+	maxAnswerSize = 64 << 10
+)
+
+// prompt returns the prompter of the Env. The default asks with survey at a terminal that can move its cursor, and line by
+// line elsewhere. Questions go to stderr, or to stdout if only that is a terminal.
 func (a *app) prompt() Prompter {
-	if a.Prompter == nil {
-		a.Prompter = newPrompter(a.Env)
+	if a.Prompter != nil {
+		return a.Prompter
 	}
-	return a.Prompter
-}
-
-func newPrompter(env *Env) Prompter {
-	in, inOK := env.In.(*os.File)
-	out, outOK := env.Out.(*os.File)
-	if env.InTerminal && env.OutTerminal && inOK && outOK {
-		return surveyPrompter{options: []survey.AskOpt{survey.WithStdio(in, out, env.Err)}}
+	out, width := a.Err, math.MaxInt
+	if a.InTerminal {
+		width = a.helpWidth() - 1 // the last column remains free for the cursor
+		if a.OutTerminal && !a.ErrTerminal {
+			out = a.Out
+		}
 	}
-	return &linePrompter{in: bufio.NewReaderSize(env.In, longestAnswer), out: env.Out}
-}
-
-// surveyPrompter asks at a terminal.
-type surveyPrompter struct{ options []survey.AskOpt }
-
-func (p surveyPrompter) Confirm(question string) (bool, error) {
-	answer := true
-	err := survey.AskOne(&survey.Confirm{Message: question, Default: true}, &answer, p.options...)
-	return answer, surveyError(err)
-}
-
-func (p surveyPrompter) Input(question, suggestion string, validate func(string) error) (string, error) {
-	var answer string
-	options := append([]survey.AskOpt{survey.WithValidator(func(v any) error {
-		s, _ := v.(string)
-		return validate(strings.TrimSpace(s))
-	})}, p.options...)
-	err := survey.AskOne(&survey.Input{Message: question, Default: suggestion}, &answer, options...)
-	return strings.TrimSpace(answer), surveyError(err)
-}
-
-func (p surveyPrompter) Ask(question string, insist func(string) string) (string, error) {
-	answer, err := p.Input(question, "", func(answer string) error {
-		if problem := insist(unquoted(answer)); problem != "" {
-			return errors.New(problem)
+	p := &prompter{out: out, width: width}
+	in, inOK := a.In.(*os.File)
+	file, outOK := out.(*os.File)
+	if a.InTerminal && (a.ErrTerminal || a.OutTerminal) && inOK && outOK && a.Getenv("TERM") != "dumb" {
+		p.asker = &surveyAsker{in: in, out: file, width: width, interrupted: a.interrupted}
+	} else {
+		lines := &lineAsker{in: bufio.NewReaderSize(a.In, maxAnswerSize), out: out, interrupted: a.interrupted, separator: "\n", width: width}
+		if a.InTerminal {
+			lines.separator = " " // the terminal ends the line with the answer
 		}
-		return nil
-	})
-	return unquoted(answer), err
-}
-
-// unquoted is an answer without the quotes that somebody may have put around it.
-func unquoted(answer string) string { return strings.Trim(strings.TrimSpace(answer), "`'\"") }
-
-func surveyError(err error) error {
-	if errors.Is(err, terminal.InterruptErr) {
-		return errors.New("interrupted; nothing was written")
+		p.asker = lines
 	}
-	return err
+	a.Prompter = p
+	return p
 }
 
-// linePrompter reads one answer a line, as printf 'y\ny\n' | operon create api gives them. One
-// reader serves all questions: the first must not swallow the answers to the next.
-type linePrompter struct {
-	in  *bufio.Reader
-	out io.Writer
+// An asker prints a question once and reads the answer.
+type asker interface {
+	// confirm asks a question with the answers yes and no. An empty answer is the suggestion. Other answers are an invalidAnswer.
+	confirm(question string, suggestion bool) (bool, error)
+	// line asks for a line of text. An empty answer is the default.
+	line(question Question) (string, error)
 }
 
-func (p *linePrompter) line(question string) (string, error) {
-	fmt.Fprintln(p.out, question)
-	return p.answer()
+// prompter repeats questions until they have valid answers.
+type prompter struct {
+	asker
+	out   io.Writer
+	width int
 }
 
-func (p *linePrompter) answer() (string, error) {
-	line, err := p.in.ReadSlice('\n')
-	answer := strings.TrimSpace(string(line))
-	switch {
-	case err == nil, errors.Is(err, io.EOF) && answer != "":
-		return answer, nil
-	case errors.Is(err, io.EOF):
-		return "", errNoAnswer
-	case errors.Is(err, bufio.ErrBufferFull):
-		return "", errBadAnswers
-	}
-	return "", err
-}
-
-func (p *linePrompter) Confirm(question string) (bool, error) {
-	for range mostAnswers {
-		answer, err := p.line(question + " [y/n]")
-		if err != nil {
-			return false, fmt.Errorf("the question %q is open: %w", question, err)
-		}
-		switch strings.ToLower(answer) {
-		case "y", "yes":
-			return true, nil
-		case "n", "no":
-			return false, nil
-		}
-		fmt.Fprintf(p.out, "%q is neither y nor n.\n", answer)
-	}
-	return false, fmt.Errorf("the question %q is open: %w", question, errBadAnswers)
-}
-
-func (p *linePrompter) Input(question, suggestion string, validate func(string) error) (string, error) {
-	for range mostAnswers {
-		answer, err := p.line(question)
-		if err != nil {
-			return "", fmt.Errorf("the question %q is open: %w", question, err)
-		}
-		if answer == "" {
-			answer = suggestion
-		}
-		wrong := validate(answer)
-		if wrong == nil {
+func (p *prompter) Confirm(question string, suggestion bool) (bool, error) {
+	for range maxAnswers {
+		answer, err := p.confirm(question, suggestion)
+		switch invalid, ok := errors.AsType[invalidAnswer](err); {
+		case err == nil:
 			return answer, nil
+		case !ok:
+			return false, fmt.Errorf("%w for prompt %q", err, question)
+		default:
+			fmt.Fprintf(p.out, "%q: must be y or n\n", string(invalid))
 		}
-		fmt.Fprintln(p.out, wrong)
 	}
-	return "", fmt.Errorf("the question %q is open: %w", question, errBadAnswers)
+	return false, fmt.Errorf("%w for prompt %q", errBadAnswers, question)
 }
 
-func (p *linePrompter) Ask(question string, insist func(string) string) (string, error) {
-	for range mostAnswers {
-		fmt.Fprintf(p.out, "\n%s \n> ", question)
-		answer, err := p.answer()
+func (p *prompter) Input(q Question) (string, error) {
+	for range maxAnswers {
+		answer, err := p.line(q)
 		if err != nil {
-			fmt.Fprintln(p.out)
-			return "", fmt.Errorf("the question %q is open: %w", question, err)
+			return "", fmt.Errorf("%w for prompt %q", err, q.Text)
 		}
 		answer = unquoted(answer)
-		problem := insist(answer)
-		if problem == "" {
+		if q.Check == nil {
 			return answer, nil
 		}
-		fmt.Fprintf(p.out, "%s ", problem)
+		if err = q.Check(answer); err == nil {
+			return answer, nil
+		}
+		fmt.Fprintln(p.out, strings.Join(wrapWords(refusal(answer, err), p.width), "\n"))
+		if findings, ok := errors.AsType[project.Findings](err); ok && findings[0].Suggestion != "" {
+			q.Default = findings[0].Suggestion
+		}
 	}
-	return "", fmt.Errorf("the question %q is open: %w", question, errBadAnswers)
+	return "", fmt.Errorf("%w for prompt %q", errBadAnswers, q.Text)
+}
+
+// refusal returns what is wrong with an answer, without the flag that findings are about.
+func refusal(answer string, err error) string {
+	findings, ok := errors.AsType[project.Findings](err)
+	switch {
+	case answer == "":
+		return "an answer is required"
+	case !ok:
+		return err.Error()
+	}
+	return fmt.Sprintf("%q: %s", answer, findings[0].Problem)
+}
+
+// unquoted returns an answer without quotes around it.
+func unquoted(answer string) string { return strings.Trim(strings.TrimSpace(answer), "`'\"") }
+
+// readOrInterrupt returns the result of read, or an error as soon as the command is interrupted.
+func readOrInterrupt(interrupted <-chan struct{}, read func() error) error {
+	done := make(chan error, 1)
+	go func() { done <- read() }()
+	select {
+	case err := <-done:
+		return err
+	case <-interrupted:
+		return fmt.Errorf("%w; nothing was written", errInterrupted)
+	}
 }

@@ -16,7 +16,7 @@ import (
 func newRename(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "rename",
-		Short: "Give an API, the project or its module another name",
+		Short: "Rename an API, the project or its module",
 		Example: fmt.Sprintf(`  %[1]s rename api --group cache --kind Memcached --to-kind Cachet
   %[1]s rename project cachet-operator
   %[1]s rename repo github.com/example/cachet-operator`, a.program),
@@ -47,9 +47,9 @@ func (a *app) runRename(c *cobra.Command, r renaming) error {
 	if err := r.check(scaffold.NewTree(a.FS, root), config); err != nil {
 		return err
 	}
-	var left []string
+	var remaining *reshape.Remaining
 	err = a.apply(c.Context(), root, func(tree *scaffold.Tree) error {
-		left, err = a.rename(c.Context(), tree, r)
+		remaining, err = a.rename(c.Context(), tree, r)
 		return err
 	})
 	if err != nil {
@@ -58,31 +58,36 @@ func (a *app) runRename(c *cobra.Command, r renaming) error {
 	if made := scaffold.NewTree(a.FS, root); r.bundled && made.Exists("bundle/manifests") {
 		r.notes = append(r.notes, fmt.Sprintf("bundle/ is as the old names made it; '%s bundle' makes it anew", a.program))
 	}
-	a.tellRenamed(left, r.notes)
+	a.printRemaining(remaining, r.notes)
 	return nil
 }
 
-// tellRenamed says what is left to a person.
-func (a *app) tellRenamed(left, notes []string) {
-	const most = 20
-	if len(left) > 0 {
-		more := ""
-		if len(left) > most && !a.verbose {
-			more = fmt.Sprintf("\n  and %d more; --verbose lists all", len(left)-most)
-			left = left[:most]
+// printRemaining prints where old names remain, and what else is left to the user.
+func (a *app) printRemaining(remaining *reshape.Remaining, notes []string) {
+	list := func(what string, places []string) {
+		const most = 20
+		if len(places) == 0 {
+			return
 		}
-		a.progressf("these still say an old name, which may be meant; see for yourself:\n  %s%s", strings.Join(left, "\n  "), more)
+		more := ""
+		if len(places) > most && !a.verbose {
+			more = fmt.Sprintf("\n  and %d more; --verbose lists all", len(places)-most)
+			places = places[:most]
+		}
+		a.notef("%s:\n  %s%s", what, strings.Join(places, "\n  "), more)
 	}
+	list("these still say an old name, which may be meant; see for yourself", remaining.Places)
+	list("note: released bundles and catalogs keep the old names, under which they are installed; new releases have the new ones", remaining.Released)
 	for _, note := range notes {
-		a.progressf("note: %s", note)
+		a.notef("note: %s", note)
 	}
 	if !a.dryRun {
-		a.progressf("next: review what changed, then 'make test'")
+		a.nextf("review what changed, then 'make test'")
 	}
 }
 
-// rename carries a renaming out in the tree. It returns the places that still say an old name.
-func (a *app) rename(ctx context.Context, tree *scaffold.Tree, r renaming) ([]string, error) {
+// rename carries a renaming out in the tree. It returns where old names remain.
+func (a *app) rename(ctx context.Context, tree *scaffold.Tree, r renaming) (*reshape.Remaining, error) {
 	old, err := loadProject(tree)
 	if err != nil {
 		return nil, err
@@ -117,7 +122,7 @@ func (a *app) rename(ctx context.Context, tree *scaffold.Tree, r renaming) ([]st
 			}
 		}
 	}
-	left, err := reshape.Rename(ctx, tree, plan, reshape.Options{Go: a.goTool(), Header: header, Program: a.program})
+	remaining, err := reshape.Rename(ctx, tree, plan, reshape.Options{Go: a.goTool(), Header: header, Program: a.program})
 	if err != nil {
 		return nil, err
 	}
@@ -131,5 +136,5 @@ func (a *app) rename(ctx context.Context, tree *scaffold.Tree, r renaming) ([]st
 				"nothing was changed: the markers on type %s do not lead to %s; give it the plural of that by +kubebuilder:resource:path, or name its plural with --to-plural", d[0], d[1])}
 		}
 	}
-	return left, nil
+	return remaining, nil
 }

@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -23,20 +22,20 @@ func newRenameAPI(a *app) *cobra.Command {
 	var o renameAPIOptions
 	c := &cobra.Command{
 		Use:   "api",
-		Short: "Give a kind, group, version or the domain another name",
-		Long: `Rename an API wherever the project names it: Go types, functions and variables by what they
-stand for, imports, package and file names, markers, PROJECT, CRDs, roles, samples, kustomizations,
-the base of the bundle, and the scaffold's texts and tests. An API that nobody edited comes out
-byte for byte as if it had been created by the new name.
+		Short: "Rename a kind, group, version or the domain",
+		Long: `Rename an API everywhere in the project: Go types, functions and variables that belong to it,
+imports, package and file names, markers, PROJECT, CRDs, roles, samples, kustomizations, the base of
+the bundle, and the scaffold's texts and tests. An API without manual edits is byte for byte as if
+it had been created with the new name.
 
---group, --version, --kind and --domain say what is there now; --from-group and so on mean the same.
-They may be left out where the project has one only. All versions of a kind share its name, all
-kinds of a group its folder and all kinds of a version its package, so these change together;
-the domain is that of the whole project.
+--group, --version, --kind and --domain name the current API; --from-group and so on mean the same.
+They can be left out where the project has only one. All versions of a kind share its name, all
+kinds of a group its directory and all kinds of a version its package, so these change together; the
+domain is that of the whole project.
 
-The code must compile, and is checked again as it will be: it must compile by the new names, and
-everything must stand for what it stood for before. Otherwise nothing is changed. Your own texts
-that say an old name are listed and left to you, such as strings in code.`,
+The code must compile before and after the change, and every name must refer to the same declaration
+as before. Otherwise nothing is changed. Your own texts that contain an old name, such as strings in
+code, are listed for you to change.`,
 		Example: fmt.Sprintf(`  # Another kind, in all its versions:
   %[1]s rename api --group cache --kind Memcached --to-kind Cachet
 
@@ -46,26 +45,24 @@ that say an old name are listed and left to you, such as strings in code.`,
   # Another domain for all groups of the project:
   %[1]s rename api --to-domain example.org
 
-  # See what would change:
+  # Show what would change:
   %[1]s rename api --kind Memcached --to-kind Cachet --dry-run`, a.program),
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return a.runRenameAPI(c, o) },
 	}
 	f := c.Flags()
 	a.addOffline(f)
+	a.addOutput(c, textOutput, jsonOutput)
 	f.SetNormalizeFunc(fromFlags)
-	f.StringVar(&o.from.Group, "group", "", "`group` of the API now, without the project's domain")
-	f.StringVar(&o.from.Version, "version", "", "`version` of the API now")
-	f.StringVar(&o.from.Kind, "kind", "", "`kind` of the resource now")
-	f.StringVar(&o.from.Domain, "domain", "", "`domain` of the project now")
-	f.StringVar(&o.to.Group, "to-group", "", "`group` that it is to have")
-	f.StringVar(&o.to.Version, "to-version", "", "`version` that it is to have")
-	f.StringVar(&o.to.Kind, "to-kind", "", "`kind` that it is to have")
-	f.StringVar(&o.to.Domain, "to-domain", "", "`domain` that the project is to have")
-	f.StringVar(&o.plural, "to-plural", "", "`plural` of the new kind, where it is not the regular one")
-	for _, name := range []string{"group", "version", "kind"} {
-		a.completeNames(c, name)
-	}
+	f.StringVar(&o.from.Group, "group", "", "current `group` of the API, without the project's domain")
+	f.StringVar(&o.from.Version, "version", "", "current `version` of the API")
+	f.StringVar(&o.from.Kind, "kind", "", "current `kind` of the resource")
+	f.StringVar(&o.from.Domain, "domain", "", "current `domain` of the project")
+	f.StringVar(&o.to.Group, "to-group", "", "new `group`")
+	f.StringVar(&o.to.Version, "to-version", "", "new `version`")
+	f.StringVar(&o.to.Kind, "to-kind", "", "new `kind`")
+	f.StringVar(&o.to.Domain, "to-domain", "", "new `domain` of the project")
+	f.StringVar(&o.plural, "to-plural", "", "`plural` of the new kind (default: derived from --to-kind)")
 	return c
 }
 
@@ -76,28 +73,6 @@ func fromFlags(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 		name = name[len("from-"):]
 	}
 	return pflag.NormalizedName(name)
-}
-
-// completeNames offers the names that the project has.
-func (a *app) completeNames(c *cobra.Command, flag string) {
-	complete := func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		root, err := a.projectRoot()
-		if err != nil {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		config, err := project.Load(a.FS, root)
-		if err != nil {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		var names []string
-		for _, r := range config.Resources() {
-			names = append(names, map[string]string{"group": r.Group, "version": r.Version, "kind": r.Kind}[flag])
-		}
-		slices.Sort(names)
-		return slices.Compact(names), cobra.ShellCompDirectiveNoFileComp
-	}
-	// The flag is there, and has no other completion.
-	_ = c.RegisterFlagCompletionFunc(flag, complete)
 }
 
 func (a *app) runRenameAPI(c *cobra.Command, o renameAPIOptions) error {

@@ -99,7 +99,7 @@ func (o renameAPIOptions) complete(config *project.Config) (project.GVK, project
 			Problem: fmt.Sprintf("%s comes with Kubernetes or from another module, which names it", r.GVK)}}
 	}
 	if len(own) == 0 && (o.to.Domain == "" || o.from.Group+o.from.Version+o.from.Kind != "") {
-		return from, project.Findings{noSuchAPI(config, from)}
+		return from, missingAPI(config, from)
 	}
 	var findings project.Findings
 	for _, q := range []struct {
@@ -122,7 +122,7 @@ func (o renameAPIOptions) complete(config *project.Config) (project.GVK, project
 			*q.value = values[0]
 		} else if *q.value == "" && q.needed && len(values) > 1 {
 			findings = append(findings, project.Finding{Field: q.flag,
-				Problem: "is needed to say which one gets the new name; the project has " + strings.Join(values, ", ")})
+				Problem: "is required: the project has " + strings.Join(values, ", ")})
 		}
 	}
 	return from, findings
@@ -131,24 +131,6 @@ func (o renameAPIOptions) complete(config *project.Config) (project.GVK, project
 // ownTypes tells whether the project holds a resource's types.
 func ownTypes(config *project.Config, r project.Resource) bool {
 	return !r.Core && !r.External && strings.HasPrefix(r.Path, config.Repo()+"/")
-}
-
-func noSuchAPI(config *project.Config, from project.GVK) project.Finding {
-	var names []string
-	for _, r := range config.Resources() {
-		names = append(names, r.GVK.String())
-	}
-	problem := "the project has no such API"
-	if len(names) > 0 {
-		problem += "; it has " + strings.Join(names, ", ")
-	}
-	for _, f := range []project.Finding{{Field: "--kind", Value: from.Kind}, {Field: "--group", Value: from.Group}, {Field: "--version", Value: from.Version}} {
-		if f.Value != "" {
-			f.Problem = problem
-			return f
-		}
-	}
-	return project.Finding{Field: "--kind", Problem: problem}
 }
 
 // checkScope refuses to rename more than the flags name, and names that are there already.

@@ -12,14 +12,14 @@ import (
 func newRenameProject(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "project NAME",
-		Short: "Give the project another name",
-		Long: `Change the project's name: PROJECT, the namespace and name prefix that it is deployed with, labels,
-the base of its bundle, image names, markers with the namespace, and the end-to-end tests.
+		Short: "Rename the project",
+		Long: `Rename the project: PROJECT, the namespace and name prefix of its deployment, labels, the base of
+its bundle, image names, markers with the namespace, and the end-to-end tests.
 
-What runs in a cluster under the old name stays there: undeploy it first.`,
+Objects deployed under the old name remain in the cluster: undeploy them first.`,
 		Example: fmt.Sprintf(`  %[1]s rename project cachet-operator
 
-  # See what would change:
+  # Show what would change:
   %[1]s rename project cachet-operator --dry-run`, a.program),
 		Args: oneName("NAME, the new name"),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -35,6 +35,7 @@ What runs in a cluster under the old name stays there: undeploy it first.`,
 		},
 	}
 	a.addOffline(c.Flags())
+	a.addOutput(c, textOutput, jsonOutput)
 	return c
 }
 

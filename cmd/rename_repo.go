@@ -13,15 +13,15 @@ import (
 func newRenameRepo(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "repo MODULE",
-		Short: "Give the project's Go module another path",
+		Short: "Change the path of the project's Go module",
 		Long: `Change the module path: go.mod, imports, PROJECT, and the other files that name packages of the
-module. The code must compile, and is checked again as it will be.
+module. The code must compile before and after the change.
 
-The lock by which managers elect a leader is named after the module. A manager from before the
-change and one from after it would both lead: stop the old one first.`,
+The leader election lock of managers is named after the module. A manager from before the change and
+one from after it would both lead: stop the old one first.`,
 		Example: fmt.Sprintf(`  %[1]s rename repo github.com/example/cachet-operator
 
-  # See what would change:
+  # Show what would change:
   %[1]s rename repo github.com/example/cachet-operator --dry-run`, a.program),
 		Args: oneName("MODULE, the new module path"),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -36,6 +36,7 @@ change and one from after it would both lead: stop the old one first.`,
 		},
 	}
 	a.addOffline(c.Flags())
+	a.addOutput(c, textOutput, jsonOutput)
 	return c
 }
 

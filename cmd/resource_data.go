@@ -27,7 +27,7 @@ func (a *app) projectData(config *project.Config, header string) scaffold.Data {
 			MultiGroup: config.MultiGroup(), Namespaced: config.Namespaced(), RootLayout: config.RootLayout(),
 			Boilerplate: header, CLIName: a.program,
 		},
-		Versions: scaffold.Pinned(),
+		Versions: pinnedVersions(),
 	}
 }
 

@@ -22,13 +22,22 @@ type app struct {
 	// args are the arguments of the program, and line is the command as it was called, with them.
 	args []string
 	line string
+	// interrupted is closed when the program is asked to end.
+	interrupted <-chan struct{}
 	// dir is -C, dryRun, verbose and quiet are the flags of those names.
 	dir                    string
 	dryRun, verbose, quiet bool
+	// output is -o of the commands that print a result, which result collects.
+	output string
+	result *result
 	// lockTimeout is how long to wait for another command in the project; 0 is as long as it runs.
 	lockTimeout time.Duration
+	// answered are the flags that give the answers of the user to the prompts so far.
+	answered []string
 	// offline is --offline, of the commands that download modules.
 	offline bool
+	// version is --version of the root command.
+	version bool
 	// plugins and projectVersion are the flags of those names.
 	plugins        []string
 	projectVersion string
@@ -38,29 +47,36 @@ func newRoot(a *app) *cobra.Command {
 	root := &cobra.Command{
 		Use:   a.program,
 		Short: "Build Kubernetes operators: scaffold, generate, bundle",
-		Long: `Operon takes you from an empty folder to a Kubernetes operator: it scaffolds the
-project, generates its code and manifests, and needs no make, kustomize, controller-gen
-or network to do so.`,
-		Example: fmt.Sprintf(`  # An operator that runs memcached, from nothing:
+		Long: `Operon builds Kubernetes operators in Go: it scaffolds the project, generates its code and
+manifests, runs it, and packages and installs it with the Operator Lifecycle Manager (OLM).
+Scaffolding and generating need no make, kustomize, controller-gen or network.`,
+		Example: fmt.Sprintf(`  # Create an operator that runs memcached:
   %[1]s init --domain example.com --repo github.com/example/memcached-operator
   %[1]s create api --group cache --version v1alpha1 --kind Memcached --image memcached:1.6.39-alpine
 
   # After changing the types:
   %[1]s generate`, a.program),
-		Args:              noArgs,
-		RunE:              showHelp,
+		Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if a.version {
+				return a.printVersion()
+			}
+			return c.Help()
+		},
 		SilenceErrors:     true,
 		TraverseChildren:  true,
 		SilenceUsage:      true,
 		PersistentPreRunE: func(c *cobra.Command, _ []string) error { return a.prepare(c) },
 	}
+	root.Flags().BoolVarP(&a.version, "version", "v", false, "print version information")
 	flags := root.PersistentFlags()
-	flags.StringVarP(&a.dir, "directory", "C", "", "run as if started in this `folder`")
+	flags.BoolP("help", "h", false, "show the help of the command")
+	flags.StringVarP(&a.dir, "directory", "C", "", "run as if started in this `directory`")
 	flags.BoolVar(&a.dryRun, "dry-run", false, "print the changes as a diff and write nothing")
-	flags.BoolVar(&a.verbose, "verbose", false, "say what is being done and how long it takes")
-	flags.BoolVarP(&a.quiet, "quiet", "q", false, "print errors and requested output only")
-	flags.DurationVar(&a.lockTimeout, "lock-timeout", 0, "maximum `time` to wait for another command in the project (default: as long as it runs)")
-	a.addPlugins(flags, "layout of the project")
+	flags.BoolVar(&a.verbose, "verbose", false, "print each step and how long it takes")
+	flags.BoolVarP(&a.quiet, "quiet", "q", false, "print only errors and requested output")
+	flags.DurationVar(&a.lockTimeout, "lock-timeout", 0, "maximum `duration` to wait for another command in the project (default: no limit)")
+	a.addPlugins(flags, "`layout` of the project")
 	a.addProjectVersion(flags)
 	for _, name := range []string{"plugins", "project-version"} {
 		_ = flags.MarkHidden(name) // the only error is a flag that does not exist
@@ -69,13 +85,29 @@ or network to do so.`,
 	root.SetIn(a.In)
 	root.SetOut(a.Out)
 	root.SetErr(a.Err)
-	root.AddCommand(newInit(a), newCreate(a), newAlpha(a), newEdit(a), newRename(a), newUpgrade(a), newDelete(a), newGenerate(a), newBundle(a), newPkgmanToBundle(a),
-		newCatalog(a), newImage(a), newBuild(a), newRun(a), newCleanup(a), newOLM(a), newScorecard(a), newScorecardTest(a),
-		newTool(a), newVersion(a), newCompletion(a))
+	group := func(title string, commands ...*cobra.Command) {
+		root.AddGroup(&cobra.Group{ID: title, Title: title})
+		for _, c := range commands {
+			c.GroupID = title
+		}
+		root.AddCommand(commands...)
+	}
+	help := newHelp(a)
+	group("Develop", newInit(a), newCreate(a), newGenerate(a), newEdit(a), newRename(a), newDelete(a))
+	group("Run and install", newRun(a), newCleanup(a), newOLM(a))
+	group("Bundle and publish", newBundle(a), newScorecard(a), newImage(a), newCatalog(a), newPkgmanToBundle(a))
+	group("Maintain", newUpgrade(a), newAlpha(a))
+	group("Other", newTool(a), newCompletion(a), newDocs(a), newVersion(a), help)
+	root.AddCommand(helpTopics()...)
+	root.AddCommand(newBuild(a), newScorecardTest(a)) // hidden
 	root.AddCommand(oldCommands(a)...)
-	root.SetHelpCommand(newHelp(a))
+	root.SetHelpCommand(help)
+	root.SetHelpFunc(func(c *cobra.Command, _ []string) { fmt.Fprint(a.Out, helpText(c, a.helpWidth())) })
 	root.CompletionOptions.DisableDefaultCmd = true
-	completePaths(root)
+	nameValues(root)
+	if len(a.args) > 0 && strings.HasPrefix(a.args[0], cobra.ShellCompRequestCmd) { // only shells need it
+		a.completeAll(root)
+	}
 	return root
 }
 
@@ -84,8 +116,8 @@ func showHelp(c *cobra.Command, _ []string) error { return c.Help() }
 
 func newHelp(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use:     "help [command]",
-		Short:   "Show what a command does, its flags and examples",
+		Use:     "help [COMMAND]",
+		Short:   "Show help for a command or topic",
 		Example: fmt.Sprintf("  %s help create api", a.program),
 		RunE: func(c *cobra.Command, args []string) error {
 			target, rest, err := c.Root().Find(args)
@@ -101,7 +133,7 @@ func newHelp(a *app) *cobra.Command {
 			}
 			var names []string
 			for _, sub := range target.Commands() {
-				if sub.IsAvailableCommand() {
+				if sub.IsAvailableCommand() || sub.IsAdditionalHelpTopicCommand() {
 					names = append(names, sub.Name())
 				}
 			}
@@ -125,6 +157,9 @@ func (a *app) addProjectVersion(f *pflag.FlagSet) {
 func (a *app) prepare(c *cobra.Command) error {
 	if err := a.enterDirectory(); err != nil {
 		return err
+	}
+	if a.version && c.HasParent() {
+		return usagef(c, "--version cannot be combined with a command; run '%s --version'", a.program)
 	}
 	var findings project.Findings
 	own := c.LocalNonPersistentFlags()
@@ -167,9 +202,6 @@ func (a *app) flagError(c *cobra.Command, err error) error {
 	if !ok {
 		return usagef(c, "%w", err)
 	}
-	if name == "version" && c == c.Root() {
-		return usagef(c, "unknown flag --version; did you mean '%s version'?", c.Name())
-	}
 	if _, findings := project.CheckPlugins(pluginArguments(a.args)); len(findings) > 0 {
 		return findings
 	}
@@ -208,7 +240,7 @@ func (a *app) workDir() (string, error) {
 	dir := a.absolute(a.dir)
 	info, err := a.FS.Stat(dir)
 	if err != nil || !info.IsDir() {
-		return "", &usageError{err: fmt.Errorf("-C %q: there is no such folder", a.dir)}
+		return "", &usageError{err: fmt.Errorf("-C %q: no such directory", a.dir)}
 	}
 	return filepath.Clean(dir), nil
 }

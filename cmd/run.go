@@ -9,7 +9,7 @@ import (
 func newRun(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "run",
-		Short:   "Run operators: the project's here, or a bundle through OLM",
+		Short:   "Run the project locally, or a bundle with OLM",
 		Example: fmt.Sprintf("  %[1]s run local --samples\n  %[1]s run bundle ./bundle", a.program),
 		Args:    noArgs,
 		RunE:    showHelp,

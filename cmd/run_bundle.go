@@ -23,32 +23,33 @@ func newRunBundle(a *app) *cobra.Command {
 	o := &runOptions{}
 	c := &cobra.Command{
 		Use:   "bundle IMAGE|DIR|OCI-LAYOUT",
-		Short: "Install the operator of a bundle through OLM",
-		Long: `Install the operator of a bundle as its users will: a catalog of the bundle is made and served in the
-cluster, OLM is subscribed to it, and the command waits until the operator works.
+		Short: "Install the operator of a bundle with OLM",
+		Long: `Install the operator of a bundle as its users will: a catalog of the bundle is created and served in
+the cluster, OLM is subscribed to it, and the command waits until the operator is ready.
 
-The nodes must be able to pull an IMAGE, as they do with every operator's bundle. A folder, an OCI
-layout or a tarball is handed to OLM with the catalog, so that the bundle needs no registry; the
+The nodes must be able to pull an IMAGE, as they pull the bundle of every operator. A directory, an
+OCI layout or a tarball is passed to OLM with the catalog, so that the bundle needs no registry; the
 operator's own image does.
 
-If it does not work, the causes are printed: states of OLM's objects, events and lines of logs. That
-is when --timeout is up, and earlier where waiting is of no use: an image is not there or may not be
-had, a container has ended four times, OLM has found no way to install the bundle for 20 seconds, the
-operator may not see its custom resources. The same command goes on where an interrupted one has
-stopped, and 'cleanup' removes everything that it has made but the image of --push-catalog.`,
-		Example: fmt.Sprintf(`  # What 'bundle' has made, without a registry for it:
+If the installation fails, the causes are printed: states of OLM's objects, events and lines of
+logs. That is when --timeout expires, or earlier if waiting cannot help: an image does not exist or
+cannot be pulled, a container ended four times, OLM found no way to install the bundle for 20
+seconds, the operator is not permitted to read its custom resources. Running the command again
+continues an interrupted installation, and 'cleanup' removes everything that it created except the
+image of --push-catalog.`,
+		Example: fmt.Sprintf(`  # The bundle of this project, without a registry for it:
   %[1]s run bundle ./bundle
 
-  # An image, in a namespace of its own:
+  # An image, in its own namespace:
   %[1]s run bundle quay.io/example/memcached-operator-bundle:v0.0.1 -n memcached --install-mode OwnNamespace
 
-  # Behind a proxy, with nothing left behind if it fails:
+  # Behind a proxy, and removed again if it fails:
   %[1]s run bundle ./bundle --env HTTPS_PROXY --env NO_PROXY --cleanup-on-failure --timeout 5m
 
-  # With the catalog as an image, where pods may not come from ConfigMaps:
+  # With the catalog as an image instead of ConfigMaps:
   %[1]s run bundle ./bundle --push-catalog quay.io/example/memcached-operator-catalog:test
 
-  # For somebody else to apply:
+  # Print the objects for someone else to apply:
   %[1]s run bundle ./bundle -n memcached --dry-run -o yaml`, a.program),
 		Args: oneArgument("an image, a bundle's folder or an OCI layout"),
 		RunE: func(c *cobra.Command, args []string) error { return a.runBundleImage(c.Context(), args[0], o) },

@@ -13,13 +13,13 @@ func newRunBundleUpgrade(a *app) *cobra.Command {
 	o := &runOptions{}
 	c := &cobra.Command{
 		Use:   "bundle-upgrade IMAGE|DIR|OCI-LAYOUT",
-		Short: "Upgrade an operator to a bundle through OLM",
-		Long: `Upgrade an operator that OLM has installed, by 'run bundle' or by a subscription of yours, to the version
-of a bundle, and wait until that works. The custom resources stay.
+		Short: "Upgrade an operator to a bundle with OLM",
+		Long: `Upgrade an operator that OLM installed, through 'run bundle' or your own subscription, to the
+version of a bundle, and wait until it is ready. The custom resources are kept.
 
-The bundle is offered as the successor of what is installed, whatever it says of other versions. A
-subscription to a catalog that others use too is turned to a catalog of its own, and that stays as
-it is.`,
+The bundle is offered as the successor of the installed version, whatever it states about other
+versions. A subscription to a catalog that others use too is changed to a new catalog, and the other
+catalog does not change.`,
 		Example: fmt.Sprintf(`  # The next version, without a registry for its bundle:
   %[1]s bundle --version 0.0.2 --image example.com/memcached-operator:v0.0.2
   %[1]s run bundle-upgrade ./bundle
@@ -42,6 +42,9 @@ func (a *app) runBundleUpgrade(ctx context.Context, arg string, o *runOptions) e
 	ctx, stop := o.limited(ctx)
 	defer stop()
 	client, err := a.connectIn(ctx, &o.operatorOptions)
+	if err == nil {
+		err = checkContainers(ctx, client)
+	}
 	if err != nil {
 		return err
 	}

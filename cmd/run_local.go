@@ -9,7 +9,6 @@ import (
 	"slices"
 	"sync"
 	"syscall"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -25,10 +24,10 @@ import (
 // runLocalOptions are the flags of run local.
 type runLocalOptions struct {
 	watch, samples, webhooks bool
-	// webhooksAsked tells that --webhooks was given, and is not just the default.
+	// webhooksAsked reports whether --webhooks was given.
 	webhooksAsked         bool
 	kubeconfig, namespace string
-	controlPlane          string
+	controlPlane, logs    string
 	root                  string
 	config                *project.Config
 }
@@ -40,6 +39,12 @@ const (
 	planeKubeconfig = "kubeconfig"
 )
 
+// The values of --logs.
+const (
+	logsCompact = "compact"
+	logsFull    = "full"
+)
+
 // errInterrupted ends a command that was asked to end before it had got anywhere.
 var errInterrupted = errors.New("interrupted")
 
@@ -48,15 +53,24 @@ func newRunLocal(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "local",
 		Short: "Build the manager and run it on this machine",
-		Long: `Generate code and manifests, install the CRDs, build the manager and run it on this machine
-until it is interrupted, against the cluster of a kubeconfig or, without one, against an API
-server of its own: real etcd, API server, controllers and scheduler, and one node whose
-containers are simulated. Nothing of that is left in the end.`,
-		Example: fmt.Sprintf(`  # See the operator at work on the project's samples, without a cluster:
+		Long: `Generate code and manifests, install the CRDs, build the manager and run it on this machine until it
+is interrupted, against the cluster of a kubeconfig or, without one, against a temporary control
+plane: real etcd, API server, controllers and scheduler, and one node whose containers are
+simulated. The control plane is removed at the end.
+
+While a temporary control plane runs, 'tool kubectl' uses it, and .operon/kubeconfig is its
+kubeconfig.
+
+At a terminal, each entry of the manager's log is one line: time, level, controller, message and
+fields. Stack traces and fields that repeat others are left out.`,
+		Example: fmt.Sprintf(`  # Run the operator with the project's samples, without a cluster:
   %[1]s run local --control-plane embedded --samples
 
-  # Rebuild and restart at every change:
+  # Rebuild and restart after every change:
   %[1]s run local --watch
+
+  # With the manager's log as the manager writes it:
+  %[1]s run local --logs full
 
   # Against a cluster:
   %[1]s run local --kubeconfig ~/.kube/dev --namespace team-a`, a.program),
@@ -69,21 +83,27 @@ containers are simulated. Nothing of that is left in the end.`,
 	flags := c.Flags()
 	flags.BoolVar(&o.watch, "watch", false, "rebuild and restart when Go files, go.mod or config change")
 	flags.BoolVar(&o.samples, "samples", false, "apply config/samples once the manager runs")
-	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "`file` that names the cluster (default: KUBECONFIG, then ~/.kube/config if its cluster answers)")
-	flags.StringVarP(&o.namespace, "namespace", "n", "", "namespace of the samples, and the only one that a namespaced manager watches")
-	flags.StringVar(&o.controlPlane, "control-plane", planeAuto, "auto, embedded or kubeconfig")
-	flags.BoolVar(&o.webhooks, "webhooks", true, "serve and register the project's webhooks; on the cluster of a kubeconfig only if given")
+	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig `file` (default: KUBECONFIG, then ~/.kube/config if its cluster is reachable)")
+	flags.StringVarP(&o.namespace, "namespace", "n", "", "`namespace` of the samples, and the only one that a namespaced manager watches")
+	flags.StringVar(&o.controlPlane, "control-plane", planeAuto, "control plane; auto is the kubeconfig's cluster if there is one, otherwise embedded")
+	flags.BoolVar(&o.webhooks, "webhooks", true, "serve and register the project's webhooks (default: only with the embedded control plane)")
+	flags.StringVar(&o.logs, "logs", "", "log format of the manager (default: compact at a terminal, otherwise full)")
 	completeValues(c, "control-plane", planeAuto, planeEmbedded, planeKubeconfig)
+	completeValues(c, "logs", logsCompact, logsFull)
 	return c
 }
 
 // check returns what is wrong with the flags.
 func (o *runLocalOptions) check() error {
 	var findings project.Findings
-	if !slices.Contains([]string{planeAuto, planeEmbedded, planeKubeconfig}, o.controlPlane) {
-		near, _ := project.Nearest(o.controlPlane, []string{planeAuto, planeEmbedded, planeKubeconfig})
+	if planes := []string{planeAuto, planeEmbedded, planeKubeconfig}; !slices.Contains(planes, o.controlPlane) {
+		near, _ := project.Nearest(o.controlPlane, planes)
 		findings = append(findings, project.Finding{Field: "--control-plane", Value: o.controlPlane,
 			Problem: "must be auto, embedded or kubeconfig", Suggestion: near})
+	}
+	if formats := []string{logsCompact, logsFull}; o.logs != "" && !slices.Contains(formats, o.logs) {
+		near, _ := project.Nearest(o.logs, formats)
+		findings = append(findings, project.Finding{Field: "--logs", Value: o.logs, Problem: "must be compact or full", Suggestion: near})
 	}
 	if o.controlPlane == planeEmbedded && o.kubeconfig != "" {
 		findings = append(findings, project.Finding{Field: "--kubeconfig", Value: o.kubeconfig,
@@ -110,7 +130,7 @@ func (a *app) runLocal(c *cobra.Command, o *runLocalOptions) error {
 		if other := o.config.CheckOlderLayout(); other != nil {
 			return other
 		}
-		return &usageError{err: err}
+		return err
 	}
 	// The reader of the output may end first, as tee does when a terminal is closed.
 	ctx, stop := signal.NotifyContext(c.Context(), append(EndSignals(), syscall.SIGPIPE)...)
@@ -128,6 +148,7 @@ func (a *app) runLocal(c *cobra.Command, o *runLocalOptions) error {
 		if err := r.choose(ctx); err != nil {
 			return err
 		}
+		a.progressf("generating code and manifests")
 	}
 	if err := a.generateAll(ctx, o.root); err != nil {
 		if ctx.Err() != nil {
@@ -167,7 +188,10 @@ type localRun struct {
 	workspace  *tempdir.Dir
 	plane      *controlplane.ControlPlane // nil on a kubeconfig's cluster
 	session    *local.Session
-	// running tells that the manager has been started.
+	log        *local.LogWriter
+	// published reports whether the kubeconfig of the plane is in the project.
+	published bool
+	// running reports whether a manager has been started.
 	running bool
 }
 
@@ -181,10 +205,11 @@ func (r *localRun) run(ctx context.Context) error {
 	if kept != "" {
 		kept = filepath.Join(kept, "manager")
 	}
+	r.log = r.managerLog()
 	r.session, err = local.New(local.Options{
 		Root: r.o.root, Name: r.o.config.ProjectName(), Workspace: r.workspace.Path, Keep: kept, Environ: r.Environ,
 		Watched: r.o.config.Namespaced() || r.o.namespace != "", Webhooks: r.webhooks(),
-		Log: &local.PrefixWriter{Out: r.Out, Prefix: "manager | "},
+		Log: r.log,
 	})
 	if err != nil {
 		return err
@@ -192,14 +217,23 @@ func (r *localRun) run(ctx context.Context) error {
 	if err := r.prepare(ctx); err != nil {
 		return err
 	}
-	if err := r.launch(ctx); err != nil && !r.survives(ctx, err) {
+	if err := r.launch(ctx); err != nil && !r.survives(ctx, err, false) {
 		return err
 	}
 	r.progressf("press Ctrl-C to stop")
 	return r.follow(ctx)
 }
 
-// webhooks tells whether the manager is to serve webhooks. Those for conversion are in PROJECT only.
+// managerLog returns the writer of the manager's log.
+func (r *localRun) managerLog() *local.LogWriter {
+	return &local.LogWriter{
+		Out: r.Out, Prefix: "manager | ", Location: r.Now().Location(),
+		Compact: r.o.logs == logsCompact || r.o.logs == "" && r.OutTerminal,
+		Color:   r.colors(r.OutTerminal),
+	}
+}
+
+// webhooks reports whether the manager is to serve webhooks. Those for conversion are in PROJECT only.
 func (r *localRun) webhooks() bool {
 	if !r.o.webhooks || local.HasWebhooks(r.o.root) {
 		return r.o.webhooks
@@ -221,12 +255,13 @@ func (r *localRun) prepare(ctx context.Context) error {
 	var build, start error
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		begin := r.Now()
-		if build = r.session.Build(ctx); build != nil {
+		r.progressf("building the manager")
+		var took string
+		if took, build = r.build(ctx); build != nil {
 			cancel()
 			return
 		}
-		r.verbosef("built the manager in %s", r.Now().Sub(begin).Round(time.Millisecond))
+		r.progressf("built the manager in %s", took)
 	})
 	if r.cluster == nil {
 		start = r.embed(ctx)
@@ -252,5 +287,15 @@ func (r *localRun) prepare(ctx context.Context) error {
 		}
 	}
 	r.session.Connect(r.cluster, r.kubeconfig, namespace)
+	if slices.ContainsFunc(r.o.config.Resources(), project.Resource.HasAPI) {
+		r.progressf("installing the CRDs")
+	}
 	return r.install(ctx)
+}
+
+// build builds the manager and returns how long that took.
+func (r *localRun) build(ctx context.Context) (took string, err error) {
+	start := r.Now()
+	err = r.session.Build(ctx)
+	return fmt.Sprintf("%.1f s", r.Now().Sub(start).Seconds()), err
 }

@@ -83,15 +83,7 @@ func (r *localRun) permitted(ctx context.Context) error {
 
 // embed starts a control plane with controllers, a scheduler and a simulated node.
 func (r *localRun) embed(ctx context.Context) error {
-	find := controlplane.DefaultOptions(r.Environ)
-	find.Parts, find.NoDownload = controlplane.WorkloadParts(), true
-	find.Progress = func(e controlplane.Event) { r.progressf("%s", e.Message) }
-	assets, err := controlplane.Ensure(ctx, find)
-	if err != nil && find.KubebuilderAssets != "" {
-		// The usual download for tests has neither controllers nor a scheduler.
-		find.KubebuilderAssets = ""
-		assets, err = controlplane.Ensure(ctx, find)
-	}
+	assets, err := r.controlPlaneAssets(ctx, r.controlPlaneOptions(controlplane.WorkloadParts()...))
 	if err != nil {
 		return err
 	}
@@ -107,11 +99,35 @@ func (r *localRun) embed(ctx context.Context) error {
 		return err
 	}
 	r.kubeconfig = r.plane.KubeconfigPath()
-	r.progressf("the API server is at %s; to look at it:\n  KUBECONFIG=%s kubectl get all --all-namespaces", r.plane.URL, r.kubeconfig)
+	if err := local.WriteKubeconfig(r.o.root, r.plane.Kubeconfig()); err != nil {
+		r.progressf("the API server is at %s, its kubeconfig is %s; 'tool kubectl' will not find it: %v", r.plane.URL, r.kubeconfig, err)
+		return nil
+	}
+	r.published = true
+	r.progressf("the API server is at %s, its kubeconfig is %s; in another terminal:\n  %s", r.plane.URL, local.KubeconfigFile, r.kubectlHint(ctx))
 	return nil
 }
 
-// provideNamespace makes --namespace in an embedded control plane, and looks for it elsewhere.
+// controlPlaneOptions returns how to find or build programs of a control plane.
+func (a *app) controlPlaneOptions(parts ...string) controlplane.EnsureOptions {
+	o := controlplane.DefaultOptions(a.Environ)
+	o.Parts, o.NoDownload = parts, true
+	o.Progress = func(e controlplane.Event) { a.progressf("%s", e.Message) }
+	return o
+}
+
+// controlPlaneAssets returns the programs of a control plane, from KUBEBUILDER_ASSETS if all of them are there: the usual
+// download for tests has neither controllers nor a scheduler.
+func (a *app) controlPlaneAssets(ctx context.Context, o controlplane.EnsureOptions) (controlplane.Assets, error) {
+	assets, err := controlplane.Ensure(ctx, o)
+	if err != nil && o.KubebuilderAssets != "" {
+		o.KubebuilderAssets = ""
+		return controlplane.Ensure(ctx, o)
+	}
+	return assets, err
+}
+
+// provideNamespace creates --namespace in an embedded control plane, and checks that another cluster has it.
 func (r *localRun) provideNamespace(ctx context.Context, name string) error {
 	o := &kube.Object{Object: map[string]any{"apiVersion": "v1", "kind": "Namespace"}}
 	o.SetName(name)

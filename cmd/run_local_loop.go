@@ -5,6 +5,8 @@ import (
 	"errors"
 	"strings"
 	"sync"
+
+	"github.com/operon-sdk/operon/pkg/local"
 )
 
 func (r *localRun) install(ctx context.Context) error {
@@ -35,13 +37,21 @@ func (r *localRun) launch(ctx context.Context) error {
 	return err
 }
 
-// survives tells whether a run goes on after an error: with --watch, the next change may correct it.
-func (r *localRun) survives(ctx context.Context, err error) bool {
+// survives reports whether a run goes on after an error: with --watch, the next change may correct it. Previous reports
+// whether the manager of an earlier change still runs.
+func (r *localRun) survives(ctx context.Context, err error, previous bool) bool {
 	if !r.o.watch || ctx.Err() != nil {
 		return false
 	}
 	r.report(err)
-	r.progressf("waiting for a change")
+	switch {
+	case previous && errors.Is(err, local.ErrBuild):
+		r.progressf("build failed, the previous manager goes on; waiting for a change")
+	case previous:
+		r.progressf("the previous manager goes on; waiting for a change")
+	default:
+		r.progressf("waiting for a change")
+	}
 	return true
 }
 
@@ -82,7 +92,9 @@ func (r *localRun) follow(ctx context.Context) error {
 			if ctx.Err() != nil {
 				return nil
 			}
-			if err := r.session.Crash(); !r.survives(ctx, err) {
+			err := r.session.Crash()
+			r.log.Flush()
+			if !r.survives(ctx, err, false) {
 				return err
 			}
 		case err := <-lost:
@@ -92,7 +104,12 @@ func (r *localRun) follow(ctx context.Context) error {
 			return err
 		case changed := <-changes:
 			r.progressf("changed: %s", strings.Join(changed, ", "))
-			if err := r.restart(ctx); err != nil && !r.survives(ctx, err) {
+			err := r.update(ctx)
+			previous := err != nil && r.session.Done() != nil
+			if err == nil {
+				err = r.restart(ctx)
+			}
+			if err != nil && !r.survives(ctx, err, previous) {
 				if ctx.Err() != nil {
 					return nil
 				}
@@ -102,21 +119,26 @@ func (r *localRun) follow(ctx context.Context) error {
 	}
 }
 
-// restart brings a change into the running manager. What does not build leaves it running.
-func (r *localRun) restart(ctx context.Context) error {
+// update builds the manager of a change and installs its CRDs. The running manager goes on.
+func (r *localRun) update(ctx context.Context) error {
 	if err := r.generateAll(ctx, r.o.root); err != nil {
 		return err
 	}
 	if err := r.session.SetWebhooks(r.webhooks()); err != nil {
 		return err
 	}
-	if err := r.session.Build(ctx); err != nil {
+	took, err := r.build(ctx)
+	if err != nil {
 		return err
 	}
-	if err := r.install(ctx); err != nil {
-		return err
-	}
+	r.progressf("built in %s, restarting", took)
+	return r.install(ctx)
+}
+
+// restart replaces the running manager by the one that was built last.
+func (r *localRun) restart(ctx context.Context) error {
 	r.session.Stop(ctx.Done())
+	r.log.Flush()
 	return r.launch(ctx)
 }
 
@@ -132,11 +154,15 @@ func (r *localRun) close() error {
 		if !r.session.Stop(hurried) {
 			r.progressf("the manager did not stop by itself and was killed")
 		}
+		r.log.Flush()
 		if r.plane == nil {
 			ctx, cancel := context.WithTimeout(context.Background(), reachTimeout)
 			errs = append(errs, r.session.Unregister(ctx))
 			cancel()
 		}
+	}
+	if r.published {
+		errs = append(errs, local.RemoveKubeconfig(r.o.root, r.plane.Kubeconfig()))
 	}
 	if r.plane != nil {
 		errs = append(errs, r.plane.Stop())
@@ -144,5 +170,9 @@ func (r *localRun) close() error {
 	if r.workspace != nil {
 		errs = append(errs, r.workspace.Remove())
 	}
-	return errors.Join(errs...)
+	err := errors.Join(errs...)
+	if r.running && err == nil {
+		r.progressf("stopped")
+	}
+	return err
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"github.com/operon-sdk/operon/pkg/image"
 	"github.com/operon-sdk/operon/pkg/kube"
 	"github.com/operon-sdk/operon/pkg/olm"
 	"github.com/operon-sdk/operon/pkg/project"
@@ -24,7 +23,7 @@ type operatorOptions struct {
 
 func (o *operatorOptions) add(c *cobra.Command) {
 	o.clusterOptions.add(c)
-	c.Flags().StringVarP(&o.namespace, "namespace", "n", "", "`namespace` of the operator (default: the kubeconfig's)")
+	c.Flags().StringVarP(&o.namespace, "namespace", "n", "", "`namespace` of the operator (default: from the kubeconfig)")
 }
 
 func (o *operatorOptions) check() project.Findings {
@@ -56,16 +55,16 @@ func (o *runOptions) addServing(c *cobra.Command) {
 	o.operatorOptions.add(c)
 	flags := c.Flags()
 	o.addHosts(flags)
-	flags.StringVar(&o.indexImage, "index-image", defaultIndexImage, "`image` with opm that serves the catalog; what it has in /configs is served too")
-	flags.StringVar(&o.pushCatalog, "push-catalog", "", "serve the catalog as an `image` of this name, made of the index image and pushed, and not from ConfigMaps")
+	flags.StringVar(&o.indexImage, "index-image", defaultIndexImage, "`image` with opm that serves the catalog, together with what it has in /configs")
+	flags.StringVar(&o.pushCatalog, "push-catalog", "", "serve the catalog from an `image` of this name, built on the index image and pushed, instead of ConfigMaps")
 	flags.StringVar(&o.decompression, "decompression-image", defaultDecompression, "`image` with sh, cat and gzip, for catalogs too large for one ConfigMap")
-	flags.StringVar(&o.pullPolicy, "image-pull-policy", "Always", "when the registry's images are pulled: Always, IfNotPresent or Never")
-	flags.StringVar(&o.pullSecret, "pull-secret-name", "", "`secret` of the namespace to pull the bundle and the registry's images with")
-	flags.StringVar(&o.account, "service-account", "", "service `account` of the registry's pod (default: the namespace's)")
-	flags.StringVar(&o.security, "security-context-config", restricted, "restricted, or legacy for clusters without Pod Security Standards")
-	flags.StringToStringVar(&o.selector, "node-selector", nil, "`label=value` of the nodes for the registry and the operator")
-	flags.StringArrayVar(&o.env, "env", nil, "`NAME=value` for the registry and the operator, or NAME to pass on the own, such as HTTPS_PROXY")
-	flags.StringVarP(&o.output, "output", "o", "", "with --dry-run, print the objects as yaml (the default) or json")
+	flags.StringVar(&o.pullPolicy, "image-pull-policy", "Always", "pull policy of the registry's images")
+	flags.StringVar(&o.pullSecret, "pull-secret-name", "", "`secret` in the namespace for pulling the bundle and the registry's images")
+	flags.StringVar(&o.account, "service-account", "", "service `account` of the registry pod (default: the namespace's default)")
+	flags.StringVar(&o.security, "security-context-config", restricted, "security context of the registry pod; legacy is for clusters without Pod Security Standards")
+	flags.StringToStringVar(&o.selector, "node-selector", nil, "`label=value` pairs of nodes for the registry and the operator")
+	flags.StringArrayVar(&o.env, "env", nil, "`NAME=value` for the registry and the operator, or NAME to inherit from the environment, such as HTTPS_PROXY")
+	flags.StringVarP(&o.output, "output", "o", "", "format of the objects that --dry-run prints (default: yaml)")
 	completeValues(c, "image-pull-policy", "Always", "IfNotPresent", "Never")
 	completeValues(c, "security-context-config", restricted, legacy)
 	completeValues(c, "output", "yaml", "json")
@@ -74,18 +73,18 @@ func (o *runOptions) addServing(c *cobra.Command) {
 // addPulling adds the flags about reading a bundle image.
 func (o *runOptions) addPulling(c *cobra.Command) {
 	flags := c.Flags()
-	flags.StringVar(&o.caSecret, "ca-secret-name", "", "`secret` of the namespace with the registry's certificate authority as cert.pem, to read the bundle with")
+	flags.StringVar(&o.caSecret, "ca-secret-name", "", "`secret` in the namespace with the CA certificate of the bundle's registry as cert.pem")
 	flags.BoolVar(&o.skipTLSVerify, "skip-tls-verify", false, "do not verify the registry's certificate when reading the bundle")
-	flags.BoolVar(&o.useHTTP, "use-http", false, "read the bundle over plain HTTP where the registry does not serve TLS")
-	flags.BoolVar(&o.skipTLS, "skip-tls", false, "as --use-http")
+	flags.BoolVar(&o.useHTTP, "use-http", false, "read the bundle over plain HTTP if the registry does not serve TLS")
+	flags.BoolVar(&o.skipTLS, "skip-tls", false, "like --use-http")
 	_ = flags.MarkHidden("skip-tls") // the only error is a flag that does not exist
 	flags.String("mode", "", "of no effect: how bundles went into catalogs of old")
 	_ = flags.MarkHidden("mode")
 }
 
 func (o *runOptions) addMode(c *cobra.Command) {
-	c.Flags().BoolVar(&o.cleanUp, "cleanup-on-failure", false, "remove everything again if it does not work")
-	c.Flags().StringVar(&o.mode, "install-mode", "", "`mode`: AllNamespaces, OwnNamespace, SingleNamespace=NAMESPACE or MultiNamespace=ONE,TWO (default: the first of these that the bundle supports and the namespace permits)")
+	c.Flags().BoolVar(&o.cleanUp, "cleanup-on-failure", false, "remove everything again if the installation fails")
+	c.Flags().StringVar(&o.mode, "install-mode", "", "`mode`: AllNamespaces, OwnNamespace, SingleNamespace=NAMESPACE or MultiNamespace=ONE,TWO (default: the first one that the bundle supports and the namespace permits)")
 	completeValues(c, "install-mode", olm.Modes()...)
 }
 
@@ -100,12 +99,10 @@ func (o *runOptions) check(dryRun bool) (project.Findings, olm.InstallMode) {
 		add("--install-mode", o.mode, err.Error())
 	}
 	for _, ref := range []struct{ flag, value string }{{"--index-image", o.indexImage}, {"--decompression-image", o.decompression}} {
-		if !image.ValidReference(ref.value) {
-			add(ref.flag, ref.value, "is no reference of an image, like quay.io/operator-framework/opm:latest")
-		}
+		findings = append(findings, project.CheckImage(ref.flag, ref.value)...)
 	}
-	if o.pushCatalog != "" && (!image.ValidReference(o.pushCatalog) || image.HasDigest(o.pushCatalog)) {
-		add("--push-catalog", o.pushCatalog, "is no name that an image can be pushed by, like registry.example.com/memcached-operator-catalog:test")
+	if o.pushCatalog != "" {
+		findings = append(findings, checkNewImage("--push-catalog", o.pushCatalog)...)
 	}
 	for _, choice := range []struct {
 		flag, value string
@@ -171,6 +168,9 @@ func (a *app) reached(ctx context.Context, o *operatorOptions) (*kube.Client, st
 		return nil, namespace, nil
 	}
 	client, err := a.connectIn(ctx, o)
+	if err == nil {
+		err = checkContainers(ctx, client)
+	}
 	if err != nil {
 		return nil, "", err
 	}

@@ -18,10 +18,10 @@ func newRunPackageManifests(a *app) *cobra.Command {
 	o, version := &runOptions{}, ""
 	c := &cobra.Command{
 		Use:   "packagemanifests [DIR]",
-		Short: "Install an operator in the old package manifest format through OLM",
-		Long: `Install one version of a package in the package manifest format, which came before bundles, as 'run
-bundle' installs a bundle. The folder is packagemanifests unless another is named. 'pkgman-to-bundle'
-turns such packages into bundles.`,
+		Short: "Install an operator from package manifests with OLM",
+		Long: `Install one version of a package in the package manifest format, which preceded bundles, like 'run
+bundle' installs a bundle. The directory is packagemanifests unless another one is given.
+'pkgman-to-bundle' converts such packages to bundles.`,
 		Example: fmt.Sprintf("  %[1]s run packagemanifests ./packagemanifests --version 0.0.1", a.program),
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) > 1 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"github.com/operon-sdk/operon/pkg/image"
+	"github.com/operon-sdk/operon/pkg/image/reference"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 	"github.com/operon-sdk/operon/pkg/scorecard"
@@ -42,30 +43,27 @@ func newScorecard(a *app) *cobra.Command {
 	var o scorecardOptions
 	c := &cobra.Command{
 		Use:   "scorecard DIR|IMAGE",
-		Short: "Test a bundle: its manifests, and whatever tests it brings along",
-		Long: `Run the tests that a bundle's configuration names, tests/scorecard/config.yaml, and print
-their results. The exit code is 1 when a test does not pass.
+		Short: "Run scorecard tests against a bundle",
+		Long: `Run the tests of a bundle's configuration, tests/scorecard/config.yaml, and print their results. The
+exit code is 1 if a test fails.
 
-Each test runs as a pod in the cluster of the kubeconfig, with the bundle at /bundle; its log
-is shown as it comes, and what keeps a pod from running is told. Pods and all that was made for
-them are deleted at the end, when the time is up and on Ctrl-C.
+Each test runs as a pod in the cluster of the kubeconfig, with the bundle at /bundle. Its log is
+printed while it runs, as is the reason if a pod cannot run. The pods and everything created for
+them are deleted at the end, on timeout and on Ctrl-C.
 
 With --local the built-in tests run in this program, without a cluster and without images:
-` + wrapped(scorecard.BuiltIns()) + `.`,
-		Example: fmt.Sprintf(`  # Everything that needs no cluster:
+` + strings.Join(scorecard.BuiltIns(), ", ") + `.`,
+		Example: fmt.Sprintf(`  # All tests that need no cluster:
   %[1]s scorecard bundle --local
 
   # One suite, as a report for CI:
   %[1]s scorecard bundle --local --selector suite=olm -o xunit > scorecard.xml
 
-  # In the cluster, in a namespace that takes restricted pods only:
+  # In the cluster, in a namespace that permits only restricted pods:
   %[1]s scorecard bundle --namespace my-tests --pod-security restricted --wait-time 2m
 
-  # Which tests there are:
+  # List the tests:
   %[1]s scorecard registry.example.com/memcached-operator-bundle:v0.0.1 --list`, a.program),
-		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return nil, cobra.ShellCompDirectiveFilterDirs
-		},
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return usagef(c, "%s takes one bundle, a directory or an image, but got %d arguments", c.CommandPath(), len(args))
@@ -76,33 +74,24 @@ With --local the built-in tests run in this program, without a cluster and witho
 		},
 	}
 	f := c.Flags()
-	f.StringVarP(&o.config, "config", "c", "", "`file` of the configuration (default: what the bundle names)")
+	f.StringVarP(&o.config, "config", "c", "", "configuration `file` (default: the one that the bundle names)")
 	f.StringVarP(&o.selector, "selector", "l", "", "label `selector` of the tests to run, such as suite=olm")
 	f.BoolVarP(&o.list, "list", "L", false, "list the tests and run none")
-	f.StringVarP(&o.output, "output", "o", scorecard.Text, "`format` of the results: "+strings.Join(scorecard.Formats(), ", "))
+	f.StringVarP(&o.output, "output", "o", scorecard.Text, "output format")
 	f.BoolVar(&o.local, "local", false, "run the built-in tests in this program, without a cluster")
-	f.StringVar(&o.kubeconfig, "kubeconfig", "", "`file` that names the cluster (default: KUBECONFIG, then ~/.kube/config, then that of the pod)")
-	f.StringVarP(&o.namespace, "namespace", "n", "", "`namespace` of the pods (default: the kubeconfig's)")
+	f.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig `file` (default: KUBECONFIG, then ~/.kube/config, then the pod's service account)")
+	f.StringVarP(&o.namespace, "namespace", "n", "", "`namespace` of the pods (default: from the kubeconfig)")
 	f.StringVarP(&o.serviceAccount, "service-account", "s", "default", "service `account` of the pods")
-	f.StringVar(&o.podSecurity, "pod-security", podLegacy, "security `context` of the pods: restricted, or legacy for images that run as root")
-	f.DurationVarP(&o.waitTime, "wait-time", "w", 30*time.Second, "how long all tests together may take")
-	f.BoolVarP(&o.skipCleanup, "skip-cleanup", "x", false, "leave pods and the bundle's ConfigMap in the cluster")
-	f.StringVarP(&o.testOutput, "test-output", "t", "test-output", "`folder` for the files of tests that have a storage")
-	f.StringVarP(&o.untarImage, "untar-image", "u", scorecard.UntarImage, "`image` that has tar, to unpack the bundle")
-	f.StringVarP(&o.storageImage, "storage-image", "b", scorecard.StorageImage, "`image` that has sh and tar, to hand files out")
+	f.StringVar(&o.podSecurity, "pod-security", podLegacy, "security context of the pods; legacy is for images that run as root")
+	f.DurationVarP(&o.waitTime, "wait-time", "w", 30*time.Second, "maximum `duration` of all tests together")
+	f.BoolVarP(&o.skipCleanup, "skip-cleanup", "x", false, "keep the pods and the bundle's ConfigMap in the cluster")
+	f.StringVarP(&o.testOutput, "test-output", "t", "test-output", "`directory` for the output files of tests with storage")
+	f.StringVarP(&o.untarImage, "untar-image", "u", scorecard.UntarImage, "`image` with tar, to unpack the bundle (default: quay.io/operator-framework/scorecard-untar, by digest)")
+	f.StringVarP(&o.storageImage, "storage-image", "b", scorecard.StorageImage, "`image` with sh and tar, to copy files from (default: quay.io/operator-framework/scorecard-storage, by digest)")
 	o.registryOptions.addTo(f)
 	completeValues(c, "output", scorecard.Formats()...)
 	completeValues(c, "pod-security", podRestricted, podLegacy)
 	return c
-}
-
-// wrapped is a list over lines of a help text.
-func wrapped(words []string) string {
-	var lines []string
-	for chunk := range slices.Chunk(words, 3) {
-		lines = append(lines, strings.Join(chunk, ", "))
-	}
-	return strings.Join(lines, ",\n")
 }
 
 // check returns what is wrong with the flags, and the selector.
@@ -131,9 +120,7 @@ func (o *scorecardOptions) check() (labels.Selector, error) {
 		add("--service-account", o.serviceAccount, "is no name of a service account")
 	}
 	for _, given := range []struct{ flag, value string }{{"--untar-image", o.untarImage}, {"--storage-image", o.storageImage}} {
-		if !image.ValidReference(given.value) {
-			add(given.flag, given.value, "is no reference of an image, like "+scorecard.StorageImage)
-		}
+		findings = append(findings, project.CheckImage(given.flag, given.value)...)
 	}
 	if o.testOutput == "" {
 		add("--test-output", "", "names no folder")
@@ -183,7 +170,7 @@ func (a *app) scorecard(ctx context.Context, accountGiven bool, arg string, o sc
 		}
 		if config.ServiceAccount != "" {
 			if accountGiven && config.ServiceAccount != o.serviceAccount {
-				a.progressf("note: %s names the service account %s, which goes before --service-account", name, config.ServiceAccount)
+				a.notef("note: %s names the service account %s, which goes before --service-account", name, config.ServiceAccount)
 			}
 			o.serviceAccount = config.ServiceAccount
 		}
@@ -225,14 +212,18 @@ func (a *app) scorecardConfig(dir string, bundle scorecard.Bundle, named string)
 		data, err = safeyaml.ReadFile(bundle.FS, inBundle, safeyaml.MaxSize)
 	}
 	if err != nil {
-		return config, "", fmt.Errorf("reading the scorecard's configuration %s: %w; 'generate bundle' writes one from config/scorecard, and --config names another", shown, reason(err))
+		unread := fmt.Errorf("reading the scorecard's configuration %s: %w; 'generate bundle' writes one from config/scorecard, and --config names another", shown, reason(err))
+		if named != "" && errors.Is(err, fs.ErrNotExist) {
+			return config, "", &usageError{err: unread}
+		}
+		return config, "", unread
 	}
 	config, unknown, err := scorecard.ParseConfig(data)
 	if err != nil {
-		return config, "", &usageError{err: fmt.Errorf("%s %w", shown, err)}
+		return config, "", fmt.Errorf("%s %w", shown, err)
 	}
 	if unknown != nil {
-		a.progressf("warning: %s: %v; it has no effect", shown, unknown)
+		a.notef("warning: %s: %v; it has no effect", shown, unknown)
 	}
 	return config, shown, nil
 }
@@ -246,7 +237,10 @@ func localOnly(config string, list v1alpha3.TestList) error {
 				scorecard.TestName(test.Spec), config, test.Spec.Image))
 		}
 	}
-	return refusedTests(problems)
+	if len(problems) == 0 {
+		return nil
+	}
+	return &usageError{err: errors.Join(problems...)}
 }
 
 // refuseUnrunnable refuses tests that cannot become pods.
@@ -254,19 +248,12 @@ func refuseUnrunnable(config string, list v1alpha3.TestList) error {
 	var problems []error
 	for _, test := range list.Items {
 		name := fmt.Sprintf("%s: the test %q", config, scorecard.TestName(test.Spec))
-		if !image.ValidReference(test.Spec.Image) {
-			problems = append(problems, fmt.Errorf("%s has the image %q, which is no reference of one", name, test.Spec.Image))
+		if err := reference.Check(test.Spec.Image); err != nil {
+			problems = append(problems, fmt.Errorf("%s has the image %q, which %w", name, test.Spec.Image, err))
 		}
 		if mount := test.Spec.Storage.Spec.MountPath.Path; mount != "" && !strings.HasPrefix(mount, "/") {
 			problems = append(problems, fmt.Errorf("%s has the mount path %q; it must begin with a slash", name, mount))
 		}
 	}
-	return refusedTests(problems)
-}
-
-func refusedTests(problems []error) error {
-	if len(problems) == 0 {
-		return nil
-	}
-	return &usageError{err: errors.Join(problems...)}
+	return errors.Join(problems...)
 }

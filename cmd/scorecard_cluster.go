@@ -22,6 +22,9 @@ func (a *app) scorecardInCluster(ctx context.Context, dir string, bundle scoreca
 	ctx, stop := untilInterrupted(ctx)
 	defer stop()
 	client, err := a.connect(ctx, o.kubeconfig)
+	if err == nil {
+		err = checkContainers(ctx, client)
+	}
 	if err != nil {
 		return fmt.Errorf("%w\n--local runs the built-in tests without a cluster", err)
 	}

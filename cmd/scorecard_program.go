@@ -15,7 +15,7 @@ import (
 func newScorecardTest(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:     scorecard.Program + " TEST",
-		Short:   "Run a built-in test on " + scorecard.PodBundle + ", in a pod of scorecard",
+		Short:   "Run a built-in test in a pod of scorecard",
 		Example: fmt.Sprintf("  %s %s basic-check-spec", a.program, scorecard.Program),
 		Hidden:  true,
 		RunE: func(c *cobra.Command, args []string) error {

@@ -15,9 +15,11 @@ import (
 func newTool(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "tool",
-		Short: "Run a tool of the ecosystem that this program contains",
-		Long: `Run controller-gen, kustomize or setup-envtest with their own arguments and flags, inside
-this program: generated Makefiles call them this way and download nothing.`,
+		Short: "Run controller-gen, kustomize, setup-envtest or kubectl",
+		Long: `Run controller-gen, kustomize or setup-envtest, which are part of this program, with their own
+arguments and flags. Generated Makefiles call them this way and download nothing.
+
+kubectl is part of the control plane that 'run local' builds, and uses that control plane.`,
 		Example: fmt.Sprintf("  %s tool kustomize build config/default", a.program),
 		Args:    noArgs,
 		RunE:    showHelp,
@@ -31,17 +33,18 @@ this program: generated Makefiles call them this way and download nothing.`,
 				}
 				return codegen.ControllerGen(c.Context(), args, a.Out, a.Err, dir, a.Environ)
 			}),
-		a.tool("kustomize", "Compose manifests", "build config/default",
+		a.tool("kustomize", "Build and edit kustomizations", "build config/default",
 			func(c *cobra.Command, dir string, args []string) error {
 				if err := a.checkIntact(); err != nil {
 					return err
 				}
 				return manifest.Kustomize(c.Context(), dir, args, a.Out, a.Err)
 			}),
-		a.tool("setup-envtest", "Find or make the API server and etcd that tests run against", "use 1.36 -p path",
+		a.tool("setup-envtest", "Install the API server and etcd for tests", "use 1.36 -p path",
 			func(c *cobra.Command, dir string, args []string) error {
 				return a.setupEnvtest(c, dir, args)
 			}),
+		newToolKubectl(a),
 	)
 	return c
 }
@@ -49,7 +52,7 @@ this program: generated Makefiles call them this way and download nothing.`,
 // tool makes the command of a tool that parses its arguments itself.
 func (a *app) tool(name, short, example string, run func(c *cobra.Command, dir string, args []string) error) *cobra.Command {
 	return &cobra.Command{
-		Use:                name + " [arguments of " + name + "]",
+		Use:                name + " [ARGUMENT]...",
 		Short:              short,
 		Example:            fmt.Sprintf("  %s tool %s %s", a.program, name, example),
 		DisableFlagParsing: true,

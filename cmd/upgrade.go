@@ -3,7 +3,6 @@ package cmd
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"path/filepath"
 	"strings"
@@ -28,58 +27,61 @@ func newUpgrade(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "upgrade",
 		Short: "Upgrade the project to the current scaffold",
-		Long: `Upgrade a project that operator-sdk, kubebuilder or an older Operon scaffolded to what Operon
-scaffolds now: Makefile, Dockerfile, main.go, manifests, workflows, end-to-end tests, and the Go
-version and requirements of go.mod. Modules that are missing from the module cache are downloaded
-before anything is changed, unless --offline is given. No version control is needed.
+		Long: `Upgrade a project that operator-sdk, kubebuilder or an older Operon scaffolded to the current
+scaffold: Makefile, Dockerfile, main.go, manifests, workflows, end-to-end tests, and the Go version
+and requirements of go.mod. Modules that are missing from the module cache are downloaded before
+anything is changed, unless --offline is given. No version control is needed.
 
-The release that scaffolded the project is identified by what its files state, and each file is merged
-against it: YAML by field and item, Go by statement, Makefiles by rule. What you changed, moved,
-removed, or commented in or out stays so. Types, controllers, webhooks and their tests are yours and
-keep every byte, but for calls that a new controller-runtime wants otherwise. Files in which a merge
-would be a guess stay as they are; --diff FILE shows how one differs from the current scaffold.
+The release that scaffolded the project is detected from its files, and each file is merged against
+it: YAML by field and item, Go by statement, Makefiles by rule. What you changed, moved, removed, or
+commented in or out is kept. Types, controllers, webhooks and their tests are yours and kept byte
+for byte, except for calls that a new controller-runtime requires to change. Files whose merge would
+be a guess do not change; --diff FILE shows how one differs from the current scaffold.
 
-Every kustomization that can be built before can be built afterwards; otherwise the manifests stay as
-they are. Code that compiles before compiles afterwards: where the new requirements would break it,
-go.mod, Go code and the manifests stay as they are, and the errors are printed. --force upgrades them
+Every kustomization that builds before also builds afterwards; otherwise the manifests do not
+change. Code that compiles before compiles afterwards: if the new requirements would break it,
+go.mod, Go code and the manifests do not change, and the errors are printed. --force upgrades them
 nevertheless.
 
-Projects of the layouts go/v2 and go/v3 move to go/v4: main.go to cmd, controllers to
-internal/controller, apis to api, with the files of yours that are there. Imports, relative paths and
-scripts follow in all of the module. PROJECT files of version 2 and 3-alpha are converted.
+Projects with the layouts go/v2 and go/v3 are converted to go/v4: main.go moves to cmd, controllers
+to internal/controller, and apis to api, together with your files in these directories. Imports,
+relative paths and scripts of the module are updated. PROJECT files of version 2 and 3-alpha are
+converted.
 
-Webhooks that are set up beside the types move to internal/webhook with their markers and tests. The
-types' own methods stay, and the new webhooks call them.
+Webhooks that are set up in the API packages move to internal/webhook with their markers and tests.
+The methods of the types are kept, and the new webhooks call them.
 
-Where you and the scaffold have changed the same unit, such as a statement, the file holds both,
+Where you and the scaffold changed the same unit, such as a statement, the file contains both
 between conflict markers, and the command lists those files and fails; --conflict decides for one
-side instead. Values, and rules that you wrote anew, simply stay yours. Running it again changes nothing.`,
-		Example: fmt.Sprintf(`  # What would be done, file by file; fails if that is anything, for CI:
+side instead. Values, and rules that you rewrote, are kept. Running the command again changes
+nothing.`,
+		Example: fmt.Sprintf(`  # List the files to upgrade; fail if there are any, for CI:
   %[1]s upgrade --check
 
-  # As a diff, then for real:
+  # Show the changes as a diff, then apply them:
   %[1]s upgrade --dry-run
   %[1]s upgrade
 
-  # Keep your lines wherever both have changed:
+  # Keep your lines where both sides changed:
   %[1]s upgrade --conflict ours
 
-  # Compare a file of yours with the current scaffold:
+  # Compare one of your files with the current scaffold:
   %[1]s upgrade --diff config/manager/manager.yaml
 
-  # When the release that scaffolded the project is not identified:
+  # If the release that scaffolded the project is not detected:
   %[1]s upgrade --from operator-sdk-1.42`, a.program),
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return a.runUpgrade(c, o) },
 	}
 	f := c.Flags()
 	a.addOffline(f)
+	a.addOutput(c, textOutput, jsonOutput)
 	f.StringVar(&o.from, "from", "", "`release` that scaffolded the project: operator-sdk-1.42, kubebuilder-4.15, or a version of either (default: detected)")
 	f.StringVar(&o.to, "to", "", "target `version` of Operon; must be this binary's version")
-	f.BoolVar(&o.check, "check", false, "list what is behind, file by file, and write nothing; fail if there is anything")
-	f.StringVar(&o.conflict, "conflict", "", "`side` that decides conflicts: ours for the project's lines, theirs for the scaffold's")
+	f.BoolVar(&o.check, "check", false, "write nothing; list the files to upgrade and exit with 1 if there are any (for CI)")
+	f.StringVar(&o.conflict, "conflict", "", "side that decides conflicts: the project's lines (ours) or the scaffold's (theirs)")
 	f.StringVar(&o.diff, "diff", "", "print how a `file` of the project differs from the current scaffold, and change nothing")
-	f.BoolVar(&o.force, "force", false, "upgrade although kustomizations or code no longer build then")
+	f.BoolVar(&o.force, "force", false, "upgrade even if kustomizations or code no longer build")
 	completeValues(c, "conflict", "ours", "theirs")
 	completeValues(c, "from", "operator-sdk-1.42", "kubebuilder-4.15", "kubebuilder-3.15")
 	completeValues(c, "to", buildVersion().Version)
@@ -102,7 +104,7 @@ func (a *app) runUpgrade(c *cobra.Command, o upgradeOptions) error {
 		return a.checkUpgrade(c.Context(), root, known, o)
 	}
 	var result *upgraded
-	err = a.apply(c.Context(), root, func(tree *scaffold.Tree) error {
+	err = a.applyOverConflicts(c.Context(), root, func(tree *scaffold.Tree) error {
 		result, err = a.upgrade(c.Context(), tree, known, o)
 		return err
 	})
@@ -122,12 +124,8 @@ func (o *upgradeOptions) scaffolds() (*upgrade.Fingerprints, error) {
 	if o.from != "" {
 		only := known.Named(o.from)
 		if only == nil {
-			var names []string
-			for _, s := range known.Releases() {
-				names = append(names, s.Tool+"-"+s.Version)
-			}
 			findings = append(findings, project.Finding{Field: "--from", Value: o.from,
-				Problem: "is no scaffold that is known; there are " + strings.Join(uniqueSorted(names), ", ")})
+				Problem: "unknown release; the nearest are " + strings.Join(known.Near(o.from), ", ")})
 		}
 		known = only
 	}
@@ -175,6 +173,5 @@ func (a *app) diffScaffold(root, name string) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("reading %s: %w", name, err)
 	}
-	_, err = io.WriteString(a.Out, scaffold.Diff([]scaffold.Change{{Path: name, Old: ours, New: text}}))
-	return err
+	return a.printDiff([]scaffold.Change{{Path: name, Old: ours, New: text}})
 }

@@ -18,6 +18,9 @@ func (o *obstacle) Error() string {
 	return "the new requirements break " + o.broken + ":\n" + o.err.Error()
 }
 
+// Unwrap returns what is wrong with it.
+func (o *obstacle) Unwrap() error { return o.err }
+
 // failure is what would go wrong if code and go.mod did not stay as they are.
 func (o *obstacle) failure() string { return "the new requirements would break " + o.broken }
 

@@ -28,23 +28,23 @@ func (a *app) printUpgraded(result *upgraded) error {
 		case result.obstacle != nil && f.Failure == result.obstacle.failure(): // printed with the obstacle
 		case f.State == upgrade.Kept && names[0] != f.Name: // printed with the first one
 		case f.Failure != "" && len(names) > 1:
-			a.progressf("kept as they are: %s and %d more files, as otherwise %s", f.Name, len(names)-1, f.Failure)
+			a.notef("kept as they are: %s and %d more files, as otherwise %s", f.Name, len(names)-1, f.Failure)
 		case f.State == upgrade.Kept:
 			for _, name := range names {
-				a.progressf("kept as it is: %s %s", name, f.Note)
+				a.notef("kept as it is: %s %s", name, f.Note)
 			}
 		case len(f.Choices) > 0:
-			a.progressf("yours stays where the scaffold changed, too: %s: %s", f.Name, strings.Join(f.Choices, ", "))
+			a.notef("yours stays where the scaffold changed, too: %s: %s", f.Name, strings.Join(f.Choices, ", "))
 		}
 	}
 	for _, n := range result.notes {
-		a.progressf("%s", n)
+		a.notef("%s", n)
 	}
 	for _, l := range result.losses {
-		a.progressf("%s", l)
+		a.notef("%s", l)
 	}
 	if result.obstacle != nil {
-		a.progressf("go.mod, Go code and the manifests stay as they are: %s\ncorrect it and upgrade again, or upgrade with --force and correct it then", result.obstacle)
+		a.notef("go.mod, Go code and the manifests stay as they are: %s\ncorrect it and upgrade again, or upgrade with --force and correct it then", result.obstacle)
 	}
 	conflicts := result.files.Conflicts()
 	switch {
@@ -72,7 +72,7 @@ func (a *app) printUpgraded(result *upgraded) error {
 		return fmt.Errorf("%w\ncorrect it, then run %s", result.problem(), next)
 	case a.dryRun:
 	default:
-		a.progressf("next: review what changed, then 'make test'")
+		a.nextf("review what changed, then 'make test'")
 	}
 	return nil
 }
@@ -86,6 +86,14 @@ func (a *app) checkUpgrade(ctx context.Context, root string, known *upgrade.Fing
 	if err != nil {
 		return err
 	}
+	a.result.setChanges(result.changes, true)
+	printf := func(format string, args ...any) error {
+		if a.structured() {
+			return nil
+		}
+		_, err := fmt.Fprintf(a.Out, format, args...)
+		return err
+	}
 	files := map[string]upgrade.File{}
 	for _, f := range result.files.Files {
 		files[f.Name] = f
@@ -96,7 +104,7 @@ func (a *app) checkUpgrade(ctx context.Context, root string, known *upgrade.Fing
 			note = f.Describe()
 		}
 		added, removed := scaffold.Count(c)
-		if _, err := fmt.Fprintf(a.Out, "%s  %s  +%d -%d%s\n", c.Action(), c.Place(), added, removed, note); err != nil {
+		if err := printf("%s  %s  +%d -%d%s\n", c.Action(), c.Place(), added, removed, note); err != nil {
 			return err
 		}
 		delete(files, c.Path)
@@ -105,12 +113,12 @@ func (a *app) checkUpgrade(ctx context.Context, root string, known *upgrade.Fing
 		if _, ok := files[f.Name]; !ok {
 			continue
 		}
-		if _, err := fmt.Fprintf(a.Out, "kept  %s%s\n", f.Name, f.Describe()); err != nil {
+		if err := printf("kept  %s%s\n", f.Name, f.Describe()); err != nil {
 			return err
 		}
 	}
 	if result.obstacle != nil {
-		a.progressf("%s", result.obstacle)
+		a.notef("%s", result.obstacle)
 	}
 	unsettled := len(result.files.Conflicts())
 	if len(result.changes) == 0 && unsettled == 0 {

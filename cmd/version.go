@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -38,28 +39,33 @@ func newVersion(a *app) *cobra.Command {
 	var output string
 	c := &cobra.Command{
 		Use:   "version",
-		Short: "Print the version of this program and of what it scaffolds",
+		Short: "Print version information",
 		Example: fmt.Sprintf(`  %[1]s version
   %[1]s version -o json`, a.program),
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			info := buildVersion()
 			switch output {
 			case "", "text":
-				_, err := fmt.Fprintf(a.Out, "%s version: %q, commit: %q, commit date: %q, kubernetes version: %q, go version: %q, GOOS: %q, GOARCH: %q\n",
-					a.program, info.Version, info.Commit, info.CommitDate, info.Kubernetes, info.Go, info.OS, info.Arch)
-				return err
+				return a.printVersion()
 			case "json":
 				encoder := json.NewEncoder(a.Out)
 				encoder.SetIndent("", "  ")
-				return encoder.Encode(info)
+				return encoder.Encode(buildVersion())
 			}
 			return usagef(c, "-o %q: use text or json", output)
 		},
 	}
-	c.Flags().StringVarP(&output, "output", "o", "text", "print as text or json")
+	c.Flags().StringVarP(&output, "output", "o", "text", "output format")
 	completeValues(c, "output", "text", "json")
 	return c
+}
+
+// printVersion prints the version as one line.
+func (a *app) printVersion() error {
+	info := buildVersion()
+	_, err := fmt.Fprintf(a.Out, "%s version: %q, commit: %q, commit date: %q, kubernetes version: %q, go version: %q, GOOS: %q, GOARCH: %q\n",
+		a.program, info.Version, info.Commit, info.CommitDate, info.Kubernetes, info.Go, info.OS, info.Arch)
+	return err
 }
 
 func buildVersion() versionInfo {
@@ -74,6 +80,14 @@ func buildVersion() versionInfo {
 	info.Kubernetes = scaffold.Pinned().Kubernetes
 	info.Go, info.OS, info.Arch = runtime.Version(), runtime.GOOS, runtime.GOARCH
 	return info
+}
+
+// pinnedVersions returns the versions that projects are scaffolded with. A development build pins the release that it
+// becomes, so that projects do not change with it.
+func pinnedVersions() scaffold.Versions {
+	versions := scaffold.Pinned()
+	versions.Operon = strings.TrimSuffix(buildVersion().Version, "-dev")
+	return versions
 }
 
 // buildSource returns the version, the commit and its date that the go command recorded: in a clone those of the
@@ -109,8 +123,12 @@ func buildSource(build *debug.BuildInfo) versionInfo {
 	return info
 }
 
-// completeValues offers fixed values for a flag in shell completion.
+// completeValues offers fixed values for a flag in shell completion. Unless the usage of the flag names its value, help shows
+// them, too.
 func completeValues(c *cobra.Command, flag string, values ...string) {
+	if f := c.Flags().Lookup(flag); !strings.Contains(f.Usage, "`") {
+		setValueName(f, strings.Join(values, "|"))
+	}
 	complete := cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)
 	// The only error is a flag that does not exist, which leaves it without completion.
 	_ = c.RegisterFlagCompletionFunc(flag, complete)

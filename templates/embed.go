@@ -1,12 +1,12 @@
 // Package templates holds everything that Operon writes, as real files a reader can browse.
 //
-// The folder is the event and the path below it is the output:
+// The directory is the event and the path below it is the output:
 // go/init/config/manager/manager.yaml.tmpl becomes config/manager/manager.yaml when a project is
-// initialised. X.insert.tmpl holds the text that goes into an existing file X, one
+// initialized. X.insert.tmpl holds the text that goes into an existing file X, one
 // {{define "marker"}} block per +kubebuilder:scaffold:marker of X. Package scaffold renders the
-// go folder, package controlplane the controlplane folder, package bundle the bundle folder, package
-// catalog the catalog folder, package olm the olm folder: the objects of OLM, in the order of
-// their files, and the run folder: the objects that bring an operator to OLM.
+// directory go, package controlplane the directory controlplane, package bundle the directory bundle, package
+// catalog the directory catalog, package olm the directory olm: the objects of OLM, in the order of
+// their files, and the directory run: the objects that install an operator with OLM.
 package templates
 
 import (
@@ -17,7 +17,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// FS is the tree of templates. Every file ends in .tmpl: a file named go.mod would make its folder
+// FS is the tree of templates. Every file ends in .tmpl: a file named go.mod would make its directory
 // a module of its own, which go:embed leaves out.
 //
 //go:embed all:bundle all:catalog all:controlplane all:go all:olm all:run

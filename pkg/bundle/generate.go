@@ -2,6 +2,7 @@ package bundle
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path"
 	"slices"
@@ -10,7 +11,7 @@ import (
 	"github.com/blang/semver/v4"
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	"github.com/operator-framework/api/pkg/validation"
-	"github.com/operator-framework/api/pkg/validation/errors"
+	apierrors "github.com/operator-framework/api/pkg/validation/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -69,8 +70,11 @@ func (s source) locate(steps ...string) manifest.Position {
 	return s.Locate(steps...)
 }
 
-// Generate makes the manifests of a bundle. The error holds all that is wrong with the input, as
-// manifest.Problems, or is a *MissingRolesError or an *UnavailableError.
+// ErrVersionRequired means that neither Input.Version nor a base CSV gives the version of the bundle.
+var ErrVersionRequired = errors.New("--version is required: there is no base CSV that has a version")
+
+// Generate makes the manifests of a bundle. The error holds all that is wrong with the input, as manifest.Problems and
+// ErrVersionRequired, or is a *MissingRolesError or an *UnavailableError.
 func Generate(in Input) (*Manifests, error) {
 	c := collect(in.Objects)
 	csv, at, err := c.base(in)
@@ -168,7 +172,7 @@ func (c *collection) base(in Input) (*v1alpha1.ClusterServiceVersion, source, er
 			Advice: "write a base with 'generate kustomize manifests'"})
 	}
 	if in.Version == "" && at.Object == nil && len(c.csvs) == 0 {
-		c.problem(manifest.Position{File: "--version"}, "is needed: there is no base CSV that has a version")
+		return nil, source{}, errors.Join(ErrVersionRequired, c.problems.Err())
 	}
 	if in.Version != "" {
 		csv.Name = in.Package + ".v" + in.Version
@@ -205,13 +209,13 @@ func (c *collection) check(csv *v1alpha1.ClusterServiceVersion, at source) {
 	}
 	for _, result := range validation.ClusterServiceVersionValidator.Validate(csv) {
 		for _, e := range result.Errors {
-			if e.Type == errors.ErrorFieldMissing && len(c.problems) > 0 {
+			if e.Type == apierrors.ErrorFieldMissing && len(c.problems) > 0 {
 				continue // named already
 			}
 			c.problem(position, "the CSV %s would not be valid: %s", csv.Name, e.Detail)
 		}
 		for _, e := range result.Warnings {
-			if e.Type == errors.ErrorInvalidOperation {
+			if e.Type == apierrors.ErrorInvalidOperation {
 				continue // without the name of the API; missingExamples gives it
 			}
 			c.note(warning(csv, at, position, e.Detail))

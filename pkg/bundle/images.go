@@ -172,3 +172,6 @@ func (c *collection) pin(csv *v1alpha1.ClusterServiceVersion, digest func(string
 type UnavailableError struct{ problems manifest.Problems }
 
 func (e *UnavailableError) Error() string { return e.problems.Error() }
+
+// Unwrap returns the problems.
+func (e *UnavailableError) Unwrap() error { return e.problems }

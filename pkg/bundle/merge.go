@@ -9,6 +9,7 @@ import (
 
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
+	"github.com/operon-sdk/operon/pkg/listing"
 	"github.com/operon-sdk/operon/pkg/manifest"
 )
 
@@ -21,7 +22,7 @@ type Conflict struct {
 	Before, Now, Disk string
 }
 
-func (c Conflict) String() string {
+func (c Conflict) Error() string {
 	side := func(s string) string {
 		if s == "" {
 			return "nothing"
@@ -45,11 +46,14 @@ type Conflicts []Conflict
 func (c Conflicts) Error() string {
 	lines := make([]string, 0, len(c)+1)
 	for _, one := range c {
-		lines = append(lines, one.String())
+		lines = append(lines, one.Error())
 	}
 	return strings.Join(lines, "\n") +
 		"\nnothing was written; to keep the edit, write it where the value is generated from (the base CSV, a manifest or a flag); to drop it, put the value generated before back into the file"
 }
+
+// Unwrap returns the conflicts.
+func (c Conflicts) Unwrap() []error { return listing.Errors(c) }
 
 // Edit is a value of a person that a bundle keeps instead of the one that is generated.
 type Edit struct {

@@ -26,6 +26,9 @@ const (
 	metricsBuilder = prefixMetrics + "builder"
 )
 
+// DefaultChannel is the channel of bundles and packages for which no other is chosen, as operator-sdk's.
+const DefaultChannel = "alpha"
+
 // The annotations of a bundle's metadata, which are labels of its image too.
 const (
 	MediaTypeLabel      = prefixBundle + "mediatype.v1"

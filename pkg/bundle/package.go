@@ -110,7 +110,7 @@ func (p *Package) Head(channel, csv string, isDefault bool) {
 		if len(p.Channels) > 0 {
 			return
 		}
-		channel = "alpha"
+		channel = DefaultChannel
 	}
 	i := slices.IndexFunc(p.Channels, func(c manifests.PackageChannel) bool { return c.Name == channel })
 	if i < 0 {

@@ -258,6 +258,9 @@ type MissingRolesError struct{ problems manifest.Problems }
 
 func (e *MissingRolesError) Error() string { return e.problems.Error() }
 
+// Unwrap returns the problems.
+func (e *MissingRolesError) Unwrap() error { return e.problems }
+
 // noteForeignRole says that a binding of the operator's account goes into the bundle as it is.
 func (c *collection) noteForeignRole(binding manifest.Object, ref rbacv1.RoleRef) {
 	c.note(Note{

@@ -191,7 +191,7 @@ func TestAPIShapes(t *testing.T) {
 			}
 		}
 	}
-	if len(warnings) != 2 || !strings.Contains(warnings[0].String(), "values of the map map") || !strings.Contains(warnings[1].String(), "the type Names is no struct") {
+	if len(warnings) != 2 || !strings.Contains(warnings[0].Error(), "values of the map map") || !strings.Contains(warnings[1].Error(), "the type Names is no struct") {
 		t.Errorf("warnings: %v", warnings)
 	}
 }

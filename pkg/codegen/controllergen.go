@@ -102,10 +102,7 @@ func (c *controllerGen) run(ctx context.Context, args []string) (usage bool, err
 			return true, errors.New("an argument is empty")
 		}
 	}
-	if err := c.env.check(c.dir); err != nil {
-		return false, err
-	}
-	temp, err := c.env.tempDir()
+	temp, err := c.env.prepare(c.dir)
 	if err != nil {
 		return false, err
 	}

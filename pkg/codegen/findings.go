@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"golang.org/x/tools/go/packages"
+
+	"github.com/operon-sdk/operon/pkg/listing"
 )
 
 // Errors that a caller may want to tell apart, because the remedy lies outside of the project.
@@ -32,8 +34,8 @@ type Finding struct {
 	Message string
 }
 
-// String formats a finding as file:line:column: message.
-func (f Finding) String() string {
+// Error formats a finding as file:line:column: message.
+func (f Finding) Error() string {
 	place := f.File
 	if f.Line > 0 {
 		place += ":" + strconv.Itoa(f.Line)
@@ -50,14 +52,10 @@ func (f Finding) String() string {
 // Findings is an error made of all that is wrong, sorted by place and without duplicates.
 type Findings []Finding
 
-// Error prints one finding a line.
-func (f Findings) Error() string {
-	lines := make([]string, len(f))
-	for i, finding := range f {
-		lines[i] = finding.String()
-	}
-	return strings.Join(lines, "\n")
-}
+func (f Findings) Error() string { return listing.Lines(f, "finding") }
+
+// Unwrap returns the findings.
+func (f Findings) Unwrap() []error { return listing.Errors(f) }
 
 // tidy sorts findings by place and drops duplicates.
 func (f Findings) tidy() Findings {

@@ -177,7 +177,7 @@ func TestFindings(t *testing.T) {
 					t.Errorf("the message shows a path of this machine: %v", err)
 				}
 				for _, want := range test.want {
-					if !slices.ContainsFunc(findings, func(f Finding) bool { return strings.HasPrefix(f.String(), want) }) {
+					if !slices.ContainsFunc(findings, func(f Finding) bool { return strings.HasPrefix(f.Error(), want) }) {
 						t.Errorf("none is %q:\n%v", want, err)
 					}
 				}
@@ -213,7 +213,7 @@ func TestUnknownMarkersAreWarnings(t *testing.T) {
 		}
 		var got []string
 		for _, warning := range result.Warnings {
-			got = append(got, warning.String())
+			got = append(got, warning.Error())
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
@@ -235,7 +235,7 @@ func TestHeaderMissing(t *testing.T) {
 	call := Call{Args: objectArgs(), Source: "Makefile:12"}
 	result, err = Generate(context.Background(), Options{Env: os.Environ(), Root: dir, Calls: []Call{call}})
 	want := "Makefile:12: header file hack/boilerplate.go.txt not found; object is generated without a header"
-	if err != nil || len(result.Warnings) != 1 || result.Warnings[0].String() != want {
+	if err != nil || len(result.Warnings) != 1 || result.Warnings[0].Error() != want {
 		t.Errorf("by a call: got %v, %v; want the warning %q", err, result.Warnings, want)
 	}
 }

@@ -99,14 +99,21 @@ func (e *environment) setting(name string) string {
 	return ""
 }
 
+// PrepareGo does what CheckGo does, and creates a directory for the temporary files of a go command.
+func PrepareGo(environ []string, dir string) (*tempdir.Dir, error) {
+	return newEnvironment(environ, false).prepare(dir)
+}
+
+func (e *environment) prepare(dir string) (*tempdir.Dir, error) {
+	if err := e.check(dir); err != nil {
+		return nil, err
+	}
+	return e.tempDir()
+}
+
 // tempDir creates a directory for a run of the go command.
 func (e *environment) tempDir() (*tempdir.Dir, error) {
 	return tempdir.NewGo(cmp.Or(e.setting("GOTMPDIR"), e.get("TMPDIR")))
-}
-
-// GoSetting returns the value of a setting of the go command in an environment, or of the file that go env -w writes.
-func GoSetting(environ []string, name string) string {
-	return newEnvironment(environ, false).setting(name)
 }
 
 // tagsFlag returns the flag of the go command for the build tags.

@@ -179,19 +179,11 @@ func isForeignSource(name string) bool {
 // list lists packages and all that they import with the go command. Unlike load it does not request the files that cgo
 // generates: for these the go command computes the build IDs of all packages, which is more than half of its work.
 func (g *generation) list(ctx context.Context, roots []*parsed) ([]*packages.Package, error) {
-	if err := g.env.check(g.project.root); err != nil {
-		return nil, err
-	}
-	temp, err := g.env.tempDir()
+	config, remove, err := g.config(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = temp.Remove() }() // a later command removes what is left
-	flags, err := g.overlayFlags(temp.Path)
-	if err != nil {
-		return nil, overlayError(err)
-	}
-	config := g.config(ctx, temp, append(flags, g.env.tagsFlag()))
+	defer remove()
 	config.Mode = packages.NeedName | packages.NeedFiles | packages.NeedImports | packages.NeedDeps
 	listed, err := packages.Load(config, g.patterns(roots)...)
 	if err != nil {

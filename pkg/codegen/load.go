@@ -16,8 +16,6 @@ import (
 
 	"golang.org/x/tools/go/packages"
 	"sigs.k8s.io/controller-tools/pkg/loader"
-
-	"github.com/operon-sdk/operon/pkg/tempdir"
 )
 
 // load asks the go command for packages and all that they import. It starts go list once for the packages
@@ -26,19 +24,12 @@ func (g *generation) load(ctx context.Context, roots []*parsed) ([]*loader.Packa
 	if g.env.find("go") == "" {
 		return nil, ErrGoMissing
 	}
-	if err := g.env.check(g.project.root); err != nil {
-		return nil, err
-	}
-	temp, err := g.env.tempDir()
+	config, remove, err := g.config(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = temp.Remove() }() // a later command removes what is left
-	flags, err := g.overlayFlags(temp.Path)
-	if err != nil {
-		return nil, overlayError(err)
-	}
-	loaded, err := loader.LoadRootsWithConfig(g.config(ctx, temp, append(flags, g.env.tagsFlag())), g.patterns(roots)...)
+	defer remove()
+	loaded, err := loader.LoadRootsWithConfig(config, g.patterns(roots)...)
 	if err != nil {
 		return nil, g.loadError(ctx, err)
 	}
@@ -49,15 +40,26 @@ func (g *generation) load(ctx context.Context, roots []*parsed) ([]*loader.Packa
 	return loaded, g.packageErrors(raw)
 }
 
-// config returns the configuration for listing packages.
-func (g *generation) config(ctx context.Context, temp *tempdir.Dir, flags []string) *packages.Config {
+// config returns the configuration for listing packages of the project as it will be, and a function that removes the
+// temporary files of that.
+func (g *generation) config(ctx context.Context) (config *packages.Config, remove func(), err error) {
+	temp, err := g.env.prepare(g.project.root)
+	if err != nil {
+		return nil, nil, err
+	}
+	remove = func() { _ = temp.Remove() } // a later command removes what is left
+	flags, err := g.overlayFlags(temp.Path)
+	if err != nil {
+		remove()
+		return nil, nil, overlayError(err)
+	}
 	return &packages.Config{
 		Context:    ctx,
 		Dir:        g.project.root,
 		Env:        append(slices.Clone(g.env.vars), temp.Variable()),
 		Fset:       g.syntax.fset,
-		BuildFlags: flags,
-	}
+		BuildFlags: append(flags, g.env.tagsFlag()),
+	}, remove, nil
 }
 
 // patterns returns the arguments of go list for roots.

@@ -217,6 +217,9 @@ func (p *project) openModule(dir string) (*module, error) {
 	if err != nil {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: reason(err)}
 	}
+	if findings := conflictFindings(name, data); len(findings) > 0 {
+		return nil, findings
+	}
 	m := &module{dir: dir, path: modfile.ModulePath(data)}
 	if file, err := modfile.ParseLax(name, data, nil); err == nil {
 		for _, ignore := range file.Ignore {

@@ -14,6 +14,8 @@ import (
 	"golang.org/x/tools/go/packages"
 	"sigs.k8s.io/controller-tools/pkg/loader"
 	"sigs.k8s.io/controller-tools/pkg/markers"
+
+	"github.com/operon-sdk/operon/pkg/textdiff"
 )
 
 // syntax is what can be known of the project's packages without types.
@@ -99,7 +101,7 @@ func (one *parsed) parse(fset *token.FileSet, cgo bool) Findings {
 	for _, file := range files {
 		tree, err := parser.ParseFile(fset, file.name, file.content, parser.AllErrors|parser.ParseComments|parser.SkipObjectResolution)
 		if err != nil {
-			findings = append(findings, syntaxFindings(file.name, err)...)
+			findings = append(findings, SyntaxFindings(file.name, file.content, err)...)
 			continue
 		}
 		if tree.Name.Name == "documentation" || !cgo && importsC(tree) {
@@ -139,8 +141,21 @@ func importsC(tree *ast.File) bool {
 	return false
 }
 
-// syntaxFindings places the errors of the parser.
-func syntaxFindings(name string, err error) Findings {
+// conflictFindings reports the merge conflicts in a file with this content.
+func conflictFindings(name string, content []byte) Findings {
+	conflicts := textdiff.Conflicts(content)
+	if len(conflicts) == 0 {
+		return nil
+	}
+	return Findings{{File: name, Line: conflicts[0].First, Message: textdiff.ConflictProblem(conflicts)}}
+}
+
+// SyntaxFindings returns the errors of the Go parser for a file with this content. If it holds a merge conflict, it returns that
+// alone: the others follow from it.
+func SyntaxFindings(name string, content []byte, err error) Findings {
+	if findings := conflictFindings(name, content); len(findings) > 0 {
+		return findings
+	}
 	var list scanner.ErrorList
 	if !errors.As(err, &list) {
 		return Findings{{File: name, Message: err.Error()}}

@@ -224,8 +224,10 @@ func TestSetupEnvtestOffline(t *testing.T) {
 	if c.build.count() != 1 {
 		t.Errorf("%d builds", c.build.count())
 	}
-	// The cache has it still.
+	// Operon's cache still has it: neither the index nor a build is needed.
 	c.want(0, own, "", "use", "1.36", "-i", "-p", "path")
+	c.want(0, fmt.Sprintf("removed %s (%s)\n", Version, hostPlatform()), "", "cleanup", "<1.37")
+	c.want(0, own, "", "use", "1.36", "-p", "path")
 
 	c.env["ENVTEST_INSTALLED_ONLY"] = "1"
 	c.want(2, "", "no such version (1.34.0)", "use", "1.34.0")

@@ -23,20 +23,26 @@ func (f *envtestFlags) use(ctx context.Context, env *envp.Env, o SetupEnvtestOpt
 	if err == nil || ctx.Err() != nil || !ours || env.Platform.Platform != hostPlatform() {
 		return err
 	}
-	matches := asked.Matches(ownVersion())
+	matches, reason := asked.Matches(ownVersion()), ""
 	switch {
 	case client.unreachable != nil && asked.CheckLatest && !f.force && f.useInstalled(env, asked):
 		fmt.Fprintf(o.Err, "setup-envtest: the index cannot be reached: taking the newest version that is installed\n")
 		return nil
 	case client.unreachable != nil:
-		fmt.Fprintf(o.Err, "setup-envtest: the index cannot be reached, and there is no %s here: taking Operon's own build of %s\n", named(asked), Version)
+		reason = fmt.Sprintf("the index cannot be reached, and there is no %s here", named(asked))
 	case client.reached && !client.fetching && matches:
-		fmt.Fprintf(o.Err, "setup-envtest: the index has no %s: taking Operon's own build of %s\n", named(asked), Version)
+		reason = fmt.Sprintf("the index has no %s", named(asked))
 	case env.NoDownload && matches: // not installed, but perhaps built
 	default:
 		return err
 	}
-	return f.useOwn(ctx, env, o, err)
+	if matches && f.useOwn(ctx, env, o, err, true) == nil {
+		return nil
+	}
+	if reason != "" {
+		fmt.Fprintf(o.Err, "setup-envtest: %s: taking Operon's own build of %s\n", reason, Version)
+	}
+	return f.useOwn(ctx, env, o, err, false)
 }
 
 // named writes a version selector for people.
@@ -55,15 +61,15 @@ func (f *envtestFlags) useInstalled(env *envp.Env, asked versions.Spec) bool {
 	return err == nil
 }
 
-// useOwn puts Operon's own build into the store and lets upstream print it.
-func (f *envtestFlags) useOwn(ctx context.Context, env *envp.Env, o SetupEnvtestOptions, cause error) error {
+// useOwn puts Operon's own build into the store and lets upstream print it. It builds it unless it may use the cache only.
+func (f *envtestFlags) useOwn(ctx context.Context, env *envp.Env, o SetupEnvtestOptions, cause error, cached bool) error {
 	e := o.Ensure
 	e.KubebuilderAssets = "" // --use-env decides about it, and has
 	e.StoreDirs = nil
 	e.Version = Version
 	e.Parts = []string{Etcd, KubeAPIServer, Kubectl}
 	e.NoDownload = true
-	e.NoBuild = e.NoBuild || env.NoDownload
+	e.NoBuild = e.NoBuild || env.NoDownload || cached
 	assets, err := Ensure(ctx, e)
 	switch {
 	case errors.Is(err, os.ErrNotExist) && env.NoDownload:

@@ -16,6 +16,9 @@ import (
 // NodeName is the name of the simulated node.
 const NodeName = "simulated"
 
+// SimulatedLabel is the label of a node whose pods are Running and Ready without containers.
+const SimulatedLabel = "controlplane.operon/simulated"
+
 const (
 	leasePath     = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
 	leaseDuration = 40 * time.Second
@@ -48,7 +51,7 @@ func (n *node) register(ctx context.Context) error {
 			"kubernetes.io/hostname": n.name,
 			"kubernetes.io/os":       "linux",
 			"kubernetes.io/arch":     runtime.GOARCH,
-			"type":                   "simulated",
+			SimulatedLabel:           "true",
 		}},
 		"spec": fields{"podCIDR": "10.244.0.0/16", "podCIDRs": []string{"10.244.0.0/16"}},
 	}

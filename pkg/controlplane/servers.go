@@ -1,6 +1,7 @@
 package controlplane
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -104,6 +105,16 @@ func apiServerArgs(dir, etcdURL string, port int, o StartOptions) []string {
 
 // waitReady polls the API server until it is ready, a server ends, or time is up.
 func (cp *ControlPlane) waitReady(ctx context.Context, o StartOptions) error {
+	check := "/readyz"
+	if o.WithoutRoles {
+		check += "?exclude=poststarthook/rbac/bootstrap-roles&exclude=poststarthook/scheduling/bootstrap-system-priority-classes"
+	}
+	return cp.waitFor(ctx, check, o)
+}
+
+// waitFor polls a check of the API server, such as /healthz, until it succeeds, a server ends, or time is up.
+func (cp *ControlPlane) waitFor(ctx context.Context, check string, o StartOptions) error {
+	o.Timeout = cmp.Or(o.Timeout, defaultTimeout)
 	ctx, cancel := context.WithTimeoutCause(ctx, o.Timeout, fmt.Errorf("not ready within %s", o.Timeout))
 	defer cancel()
 	client, err := cp.client()
@@ -116,11 +127,7 @@ func (cp *ControlPlane) waitReady(ctx context.Context, o StartOptions) error {
 	var last atomic.Pointer[error]
 	probing, stop := context.WithCancel(ctx)
 	var wg sync.WaitGroup
-	address := cp.URL + "/readyz"
-	if o.WithoutRoles {
-		address += "?exclude=poststarthook/rbac/bootstrap-roles&exclude=poststarthook/scheduling/bootstrap-system-priority-classes"
-	}
-	wg.Go(func() { probeUntilReady(probing, client, address, cp.Token, &last, ready) })
+	wg.Go(func() { probeUntilReady(probing, client, cp.URL+check, cp.Token, &last, ready) })
 	defer wg.Wait()
 	defer stop()
 	select {
@@ -207,12 +214,12 @@ func probe(ctx context.Context, client *http.Client, address, token string) erro
 	defer func() { _ = response.Body.Close() }()
 	body, _ := io.ReadAll(io.LimitReader(response.Body, 4<<10))
 	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("/readyz: %s%s", response.Status, failedChecks(string(body)))
+		return fmt.Errorf("%s: %s%s", request.URL.Path, response.Status, failedChecks(string(body)))
 	}
 	return nil
 }
 
-// failedChecks picks the checks that failed out of /readyz's answer.
+// failedChecks returns the checks that failed according to the answer of /readyz or /healthz.
 func failedChecks(body string) string {
 	var failed []string
 	for line := range strings.Lines(body) {

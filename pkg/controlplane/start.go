@@ -18,6 +18,9 @@ import (
 
 var errEnded = errors.New("it ended by itself")
 
+// defaultTimeout is the default of StartOptions.Timeout.
+const defaultTimeout = 2 * time.Minute
+
 // StartOptions tell Start how to run a control plane; the zero value is good.
 type StartOptions struct {
 	// TempDir is where the data folder is made; empty is the system's folder for temporary files.
@@ -87,9 +90,6 @@ func Start(ctx context.Context, assets Assets, o StartOptions) (*ControlPlane, e
 		if *path, err = filepath.Abs(*path); err != nil {
 			return nil, fmt.Errorf("starting a control plane: %w", err)
 		}
-	}
-	if o.Timeout == 0 {
-		o.Timeout = 2 * time.Minute
 	}
 	if o.ports == nil {
 		o.ports = freePorts

@@ -25,6 +25,10 @@ func (cp *ControlPlane) StartWorkloads(ctx context.Context, o StartOptions, now 
 	if err != nil {
 		return err
 	}
+	// kube-controller-manager gives up 10 seconds after its start. With WithoutRoles, the API server may take longer.
+	if err := cp.waitFor(ctx, "/healthz", o); err != nil {
+		return err
+	}
 	if err := cp.StartControllers(o); err != nil {
 		return err
 	}

@@ -5,14 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/google/go-containerregistry/pkg/authn"
 	"github.com/google/go-containerregistry/pkg/name"
 
+	"github.com/operon-sdk/operon/pkg/image/reference"
 	"github.com/operon-sdk/operon/pkg/transport"
 )
 
@@ -68,20 +67,20 @@ func (r Registries) Digest(ctx context.Context, ref string) (string, error) {
 	return "", fmt.Errorf("image %s: %w", withoutPassword(ref), inOneLine(failures))
 }
 
-// parse takes a reference apart. Hosts in plainHTTP are tried over plain HTTP, too.
+// parse parses an image reference. Hosts in plainHTTP are tried over plain HTTP, too.
 func parse(ref string, plainHTTP []string) (name.Reference, error) {
-	shown := withoutPassword(ref)
-	switch {
-	case strings.Contains(ref, "://"):
-		return nil, fmt.Errorf("must be written without %s://, as registry/name:tag", ref[:strings.Index(ref, "://")])
-	case shown != ref:
-		return nil, errors.New("must hold no user and password; log in with 'docker login' or 'podman login' instead")
+	if err := reference.Check(ref); err != nil {
+		return nil, err
 	}
 	var options []name.Option
 	if host, _, ok := strings.Cut(ref, "/"); ok && slices.Contains(plainHTTP, host) {
 		options = append(options, name.Insecure)
 	}
-	return name.ParseReference(ref, options...)
+	// name.ParseReference does not return the reason of an error.
+	if HasDigest(ref) {
+		return name.NewDigest(ref, options...)
+	}
+	return name.NewTag(ref, options...)
 }
 
 // WithDigest is an image reference with a digest in the place of its tag.
@@ -95,12 +94,3 @@ func WithDigest(ref, digest string) string {
 
 // HasDigest tells whether a reference names a digest.
 func HasDigest(ref string) bool { return strings.Contains(ref, "@") }
-
-// reference matches an image reference: host, path, tag and digest. Its repetitions make it costly to compile.
-var reference = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(?:[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?(?::[0-9]+)?/)?[a-z0-9]+(?:(?:[._]|__|-+|/)[a-z0-9]+)*` +
-		`(?::[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?(?:@sha256:[0-9a-f]{64})?$`)
-})
-
-// ValidReference tells whether a text is well-formed as a reference of an image.
-func ValidReference(ref string) bool { return reference().MatchString(ref) }

@@ -351,9 +351,9 @@ func TestOpenRefused(t *testing.T) {
 		{"certificate", "registry.test/op:v1", nil, "--insecure-registry registry.test"},
 		{"certificate of a private host", secure.Listener.Addr().String() + "/op:v1", nil, "x509: certificate signed by unknown authority; if that is intended, allow it with --insecure-registry 127.0.0.1:"},
 		{"no TLS", "plain.test/op:v1", nil, "--insecure-registry plain.test"},
-		{"address", "https://me:s3cret@" + open + "/op:v1", nil, "must be written without https://, as registry/name:tag"},
-		{"password", "me:s3cret@" + open + "/op:v1", nil, "must hold no user and password"},
-		{"password and digest", "me:s3cret@" + open + "/op@sha256:" + strings.Repeat("0", 64), nil, "must hold no user and password"},
+		{"address", "https://me:s3cret@" + open + "/op:v1", nil, "must be an image reference such as registry.example.com/team/operator:v1, without https://"},
+		{"password", "me:s3cret@" + open + "/op:v1", nil, "must not contain a user and password"},
+		{"password and digest", "me:s3cret@" + open + "/op@sha256:" + strings.Repeat("0", 64), nil, "must not contain a user and password"},
 		{"no reference", open + "/Op:v1", nil, "Op"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

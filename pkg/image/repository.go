@@ -6,19 +6,21 @@ import (
 	"strings"
 
 	"github.com/google/go-containerregistry/pkg/name"
+
+	"github.com/operon-sdk/operon/pkg/image/reference"
 )
 
-// CheckTag tells whether a repository and a tag make the name of an image. The error speaks of the one
+// CheckTag returns an error unless a repository and a tag make the name of an image. The error speaks of the one
 // that is wrong.
 func CheckTag(repository, tag string) error {
-	if _, err := name.NewRepository(repository); err != nil {
-		if i := strings.LastIndexAny(repository, ":@"); i > strings.LastIndex(repository, "/") {
-			return fmt.Errorf("must be without tag and digest, such as %s", repository[:i])
-		}
-		return fmt.Errorf("is no name of an image, such as registry.example.com/team/operator-bundle")
+	if i := strings.LastIndexAny(repository, ":@"); i > strings.LastIndex(repository, "/") {
+		return fmt.Errorf("must be without tag and digest, such as %s", repository[:i])
 	}
-	if _, err := name.NewTag(repository + ":" + tag); err != nil {
-		return fmt.Errorf("cannot have the tag %q: tags are of letters, digits, _, . and -", tag)
+	if err := reference.Check(repository); err != nil {
+		return err
+	}
+	if err := reference.Check(repository + ":" + tag); err != nil {
+		return fmt.Errorf("cannot have the tag %q: %w", tag, err)
 	}
 	return nil
 }
@@ -32,9 +34,6 @@ func CheckName(ref string) error {
 // parseTag takes the name of an image apart that is to be written.
 func parseTag(ref string, plainHTTP []string) (name.Reference, error) {
 	parsed, err := parse(ref, plainHTTP)
-	if name.IsErrBadName(err) {
-		return nil, errors.New("is no name of an image, such as registry.example.com/team/operator:v1")
-	}
 	if err != nil {
 		return nil, err
 	}

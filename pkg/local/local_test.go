@@ -212,20 +212,6 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-func TestPrefixWriter(t *testing.T) {
-	t.Parallel()
-	var out bytes.Buffer
-	w := &PrefixWriter{Out: &out, Prefix: "m | "}
-	for _, text := range []string{"a", "b\nc\n", "\n", "d"} {
-		if n, err := w.Write([]byte(text)); n != len(text) || err != nil {
-			t.Errorf("%q: %d, %v", text, n, err)
-		}
-	}
-	if want := "m | ab\nm | c\nm | \n"; out.String() != want {
-		t.Errorf("got %q, want %q", out.String(), want)
-	}
-}
-
 // TestManagerIsKept expects a new session to link the manager only if the code has changed.
 func TestManagerIsKept(t *testing.T) {
 	t.Parallel()

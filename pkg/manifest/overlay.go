@@ -14,7 +14,7 @@ import (
 // the overlay.
 type overlayFS struct {
 	rootedFS
-	// roots are the names of the folder: as given, and without symbolic links.
+	// roots are the names of the directory: as given, and without symbolic links.
 	roots []string
 	// files are contents by slash-separated name; nil stands for a file that is taken away.
 	files map[string][]byte

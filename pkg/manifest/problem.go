@@ -2,8 +2,8 @@ package manifest
 
 import (
 	"fmt"
-	"strings"
 
+	"github.com/operon-sdk/operon/pkg/listing"
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
@@ -35,45 +35,23 @@ type Problem struct {
 	bound *safeyaml.Error
 }
 
-func (p Problem) String() string { return p.Position.String() + ": " + p.Text }
+func (p Problem) Error() string { return p.Position.String() + ": " + p.Text }
 
-// Problems are all that is wrong with some input, so that a person corrects it in one go.
+// Unwrap returns the bound that the input exceeds, if that is the problem.
+func (p Problem) Unwrap() error {
+	if p.bound == nil {
+		return nil
+	}
+	return p.bound
+}
+
+// Problems are all problems of some input, so that the user corrects them at once.
 type Problems []Problem
 
-func (p Problems) Error() string {
-	first, rest := Shorten(p, "problem")
-	lines := make([]string, len(first))
-	for i, problem := range first {
-		lines[i] = problem.String()
-	}
-	return strings.Join(append(lines, rest...), "\n")
-}
+func (p Problems) Error() string { return listing.Lines(p, "problem") }
 
-// Unwrap returns the bounds that the input exceeds.
-func (p Problems) Unwrap() []error {
-	var errs []error
-	for _, problem := range p {
-		if problem.bound != nil {
-			errs = append(errs, problem.bound)
-		}
-	}
-	return errs
-}
-
-// MaxListed is the number of findings that are printed as text.
-const MaxListed = 50
-
-// Shorten returns the findings to print, and the line that counts the others, if there are any.
-func Shorten[T any](all []T, what string) (first []T, rest []string) {
-	switch more := len(all) - MaxListed; {
-	case more <= 0:
-		return all, nil
-	case more == 1:
-		return all[:MaxListed], []string{"and 1 more " + what}
-	default:
-		return all[:MaxListed], []string{fmt.Sprintf("and %d more %ss", more, what)}
-	}
-}
+// Unwrap returns the problems.
+func (p Problems) Unwrap() []error { return listing.Errors(p) }
 
 // Err returns the problems as an error, nil where there are none.
 func (p Problems) Err() error {

@@ -155,7 +155,7 @@ func TestMergeGoProgram(t *testing.T) {
 		"variables":           {[]string{"\tsetupLog = ctrl", "\tmine     = 1\n\tsetupLog = ctrl"}, []string{"\tmine     = 1\n\tsetupLog = ctrl", "var s settings\n"}},
 		"variable of the old": {[]string{"\tsetupLog.Info(\"starting", "\topts.Development = false\n\tsetupLog.Info(\"starting"}, []string{"\ts.log.Development = false\n"}},
 		"removed check":       {[]string{"\t\tLeaderElection:         enableLeaderElection,\n", ""}, []string{"HealthProbeBindAddress: s.probeAddr,\n\t\tLeaderElectionID:"}},
-		"header":              {[]string{"package main", "// Mine.\n\npackage main"}, []string{"// Mine.\n\n// Command main", "var s settings\n"}},
+		"header":              {[]string{"package main", "// Mine.\n\npackage main"}, []string{"// Mine.\n\n// Package main", "var s settings\n"}},
 		"comment":             {[]string{"\tflag.Parse()\n", "\t// Mine.\n\tflag.Parse()\n"}, []string{"\t// Mine.\n\tflag.Parse()\n"}},
 		"another default":     {[]string{"\":8081\"", "\":8082\""}, nil},
 		"another option":      {[]string{"Development: true", "Development: false"}, nil},

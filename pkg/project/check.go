@@ -148,22 +148,14 @@ func checkKeys(node *yaml.Node, shapes map[string]shape) error {
 // mismatch names what was expected where the value is something else.
 func (s shape) mismatch(value *yaml.Node) string {
 	switch s {
-	case text:
-		if value.Kind != yaml.ScalarNode {
+	case text, name, importPath:
+		given := value.Value
+		switch {
+		case value.Kind != yaml.ScalarNode:
 			return "a text"
-		}
-	case name:
-		if value.Kind != yaml.ScalarNode {
-			return "a text"
-		}
-		if s := value.Value; strings.ContainsAny(s, "/\\\n\t") || strings.Trim(s, ".") == "" && s != "" {
+		case s == name && (strings.ContainsAny(given, "/\\\n\t") || strings.Trim(given, ".") == "" && given != ""):
 			return "a name in one line, without path separators"
-		}
-	case importPath:
-		if value.Kind != yaml.ScalarNode {
-			return "a text"
-		}
-		if strings.ContainsAny(value.Value, "\\\n\t") || slices.Contains(strings.Split(value.Value, "/"), "..") {
+		case s == importPath && (strings.ContainsAny(given, "\\\n\t") || slices.Contains(strings.Split(given, "/"), "..")):
 			return "the import path of a Go package"
 		}
 	case truth:

@@ -94,6 +94,9 @@ func pluginFinding(key string) Finding {
 
 // CheckProjectVersion validates --project-version.
 func CheckProjectVersion(version string) Findings {
+	if version == "" {
+		return one("--project-version", "", required, ProjectVersion)
+	}
 	problem, hint := projectVersionProblem(version)
 	if problem == "" {
 		return nil
@@ -111,7 +114,7 @@ func projectVersionProblem(version string) (problem, hint string) {
 	case ProjectVersion:
 		return "", ""
 	case "":
-		return "the project version must not be empty", "use " + ProjectVersion
+		return "the project version is missing", "use " + ProjectVersion
 	case "1", "2":
 		return "project version " + version + " is of kubebuilder v1 and v2, which current tools no longer read",
 			"create a project of version 3 and move the API types and controllers over"

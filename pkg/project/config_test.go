@@ -514,6 +514,7 @@ func TestParseErrors(t *testing.T) {
 		{"two colons", "a: b\nrepo: a: b\n", "PROJECT:2:8: not valid YAML: mapping values are not allowed"},
 		{"alias", "domain: *a\n", "PROJECT:1:9: not valid YAML: unknown anchor"},
 		{"merge conflict", "a: b\n<<<<<<< HEAD\n" + tail, "PROJECT:2:1: not valid YAML: "},
+		{"whole merge conflict", "a: b\n<<<<<<< HEAD\nc: d\n=======\nc: e\n>>>>>>> feature\n" + tail, "PROJECT:2: merge conflict marker; resolve the conflict (lines 2-6)"},
 		{"two documents", tail + "---\na: b\n", "PROJECT:4:1: a second YAML document starts here; keep"},
 		{"UTF-16", "\xff\xfea\x00", "PROJECT:1:1: the file is in UTF-16; save it as UTF-8"},
 		{"Latin-1", "a: b\n# \xe4\n" + tail, "PROJECT:2:3: the file is not valid UTF-8"},

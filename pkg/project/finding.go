@@ -2,41 +2,45 @@ package project
 
 import (
 	"fmt"
-	"strings"
+
+	"github.com/operon-sdk/operon/pkg/listing"
 )
 
-// Finding is one thing that is wrong with a value that a person gave.
+// A Finding is a problem of a value that the user gave.
 type Finding struct {
-	// Field is where the value came from, as the person wrote it: --kind.
+	// Field is the source of the value, such as --kind.
 	Field string
 	// Value is the value as given.
 	Value string
-	// Problem says what is wrong, as a sentence's second half: "must start with an upper-case letter".
+	// Problem continues a sentence that begins with the field: "must start with an upper-case letter".
 	Problem string
-	// Suggestion is a value that would pass, empty where none is at hand.
+	// Suggestion is a valid value, or empty.
 	Suggestion string
 }
 
-// String gives the finding as one line.
-func (f Finding) String() string {
-	line := fmt.Sprintf("%s %q: %s", f.Field, f.Value, f.Problem)
-	if f.Suggestion != "" {
-		line += fmt.Sprintf("; did you mean %q?", f.Suggestion)
+// required is the problem of an empty value.
+const required = "is required"
+
+// Error returns the finding as one line. An empty value is not shown.
+func (f Finding) Error() string {
+	switch {
+	case f.Value == "" && f.Suggestion == "":
+		return f.Field + " " + f.Problem
+	case f.Value == "":
+		return fmt.Sprintf("%s %s; for example %q", f.Field, f.Problem, f.Suggestion)
+	case f.Suggestion == "":
+		return fmt.Sprintf("%s %q: %s", f.Field, f.Value, f.Problem)
 	}
-	return line
+	return fmt.Sprintf("%s %q: %s; did you mean %q?", f.Field, f.Value, f.Problem, f.Suggestion)
 }
 
-// Findings are all findings of one command, so that a person corrects them in one go.
+// Findings are all findings of one command, so that the user corrects them at once.
 type Findings []Finding
 
-// Error lists the findings, one a line.
-func (f Findings) Error() string {
-	lines := make([]string, len(f))
-	for i, finding := range f {
-		lines[i] = finding.String()
-	}
-	return strings.Join(lines, "\n")
-}
+func (f Findings) Error() string { return listing.Lines(f, "finding") }
+
+// Unwrap returns the findings.
+func (f Findings) Unwrap() []error { return listing.Errors(f) }
 
 // Err returns the findings as an error, nil where there are none. A nil Findings in an error
 // interface would not be a nil error.

@@ -156,9 +156,10 @@ func FuzzNames(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string) {
 		validators := map[string]func(string) Findings{
 			"domain": CheckDomain, "name": CheckProjectName, "repo": CheckRepo, "version": CheckVersion, "kind": CheckKind, "plural": CheckPlural,
-			"controller": CheckControllerName, "license": CheckLicense, "projectVersion": CheckProjectVersion, "image": CheckImage,
+			"controller": CheckControllerName, "license": CheckLicense, "projectVersion": CheckProjectVersion,
 			"port": CheckPort, "user": CheckRunAsUser,
 			"group":   func(s string) Findings { return CheckGroup(s, "example.com") },
+			"image":   func(s string) Findings { return CheckImage("--image", s) },
 			"plugins": func(s string) Findings { _, f := CheckPlugins([]string{s}); return f },
 		}
 		valid := map[string]bool{}

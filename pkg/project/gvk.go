@@ -27,9 +27,9 @@ func checkGroup(group, domain string) Findings {
 	if group == "" {
 		switch {
 		case domain == "":
-			return one(field, group, "must not be empty, as the project has no domain", "")
+			return one(field, group, required+", as the project has no domain", "")
 		case !strings.Contains(domain, "."):
-			return one(field, group, fmt.Sprintf("must not be empty, as Kubernetes wants a dot in an API group and the domain is %q", domain), "")
+			return one(field, group, fmt.Sprintf("%s, as the name of an API group must contain a dot and the domain is %q", required, domain), "")
 		}
 		return groupPackageProblem(field, group, domain)
 	}
@@ -77,7 +77,7 @@ func groupPackageProblem(field, group, domain string) Findings {
 func CheckVersion(version string) Findings {
 	const field = "--version"
 	if version == "" {
-		return one(field, version, "must not be empty", "v1alpha1")
+		return one(field, version, required, "v1alpha1")
 	}
 	if isVersion(version) && len(version) <= longestLabel {
 		return nil
@@ -182,7 +182,7 @@ func CheckKind(kind string) Findings {
 
 func kindProblem(kind string) string {
 	if kind == "" {
-		return "must not be empty"
+		return required
 	}
 	for _, r := range kind {
 		if r > 0x7F || !isLower(byte(r)) && !isUpper(byte(r)) && !isDigit(byte(r)) {

@@ -19,7 +19,7 @@ const (
 func CheckDomain(domain string) Findings {
 	const field = "--domain"
 	if domain == "" {
-		return one(field, domain, "must not be empty; name a domain that you control, such as example.com", "")
+		return one(field, domain, required+": a domain that you control, such as example.com", "")
 	}
 	if problem := subdomainProblem(domain); problem != "" {
 		return one(field, domain, problem, suggestSubdomain(domain))
@@ -32,7 +32,7 @@ func CheckDomain(domain string) Findings {
 func CheckProjectName(name string) Findings {
 	const field = "--project-name"
 	if name == "" {
-		return one(field, name, "must not be empty", "")
+		return one(field, name, required, "")
 	}
 	problem := labelProblem(name)
 	if len(name) > longestProjectName && (problem == "" || len(name) > longestLabel) {
@@ -60,8 +60,8 @@ func CheckPackageName(name string) Findings {
 	return nil
 }
 
-// ProjectNameFromDir makes a project's name from the name of its folder, in lower case as both peers do.
-// Where that is no valid name, the finding asks for --project-name.
+// ProjectNameFromDir returns the name of a directory in lower case, as both peers do. If that is not a valid project name, the
+// finding asks for --project-name.
 func ProjectNameFromDir(base string) (string, Findings) {
 	name := strings.ToLower(base)
 	findings := CheckProjectName(name)
@@ -70,9 +70,9 @@ func ProjectNameFromDir(base string) (string, Findings) {
 	}
 	f := findings[0]
 	f.Value = base
-	f.Problem = "the folder's name cannot be the project's: " + f.Problem + "; choose one with --project-name"
+	f.Problem = "the directory name is not a valid project name: " + f.Problem + "; choose one with --project-name"
 	if strings.Trim(base, `./\`) == "" {
-		f.Problem, f.Suggestion = "the folder has no name to take the project's from; choose one with --project-name", ""
+		f = Finding{Field: f.Field, Problem: required + ": the directory has no name"}
 	}
 	return "", Findings{f}
 }
@@ -81,7 +81,7 @@ func ProjectNameFromDir(base string) (string, Findings) {
 // at both ends. It is empty where s is one.
 func labelProblem(s string) string {
 	if s == "" {
-		return "must not be empty"
+		return required
 	}
 	if problem := characterProblem(s, "-", "lower-case letters, digits and '-'"); problem != "" {
 		return problem
@@ -110,7 +110,7 @@ func nameLabelProblem(s string) string {
 func subdomainProblem(s string) string {
 	switch {
 	case s == "":
-		return "must not be empty"
+		return required
 	case strings.Contains(s, "://"):
 		return "must be a name, not a URL"
 	case strings.HasPrefix(s, "."), strings.HasSuffix(s, "."):

@@ -13,11 +13,12 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/operon-sdk/operon/pkg/safeyaml"
+	"github.com/operon-sdk/operon/pkg/textdiff"
 )
 
 // ParseError says where and why a PROJECT file cannot be read.
 type ParseError struct {
-	// Line and Column count from 1; 0 where the file as a whole is meant.
+	// Line and Column count from 1; 0 is the whole file or the whole line.
 	Line, Column int
 	// Problem is the cause, Hint what to do about it.
 	Problem, Hint string
@@ -37,7 +38,10 @@ func (e *ParseError) Unwrap() error {
 func (e *ParseError) Error() string {
 	where := FileName
 	if e.Line > 0 {
-		where += fmt.Sprintf(":%d:%d", e.Line, e.Column)
+		where += ":" + strconv.Itoa(e.Line)
+	}
+	if e.Column > 0 {
+		where += ":" + strconv.Itoa(e.Column)
 	}
 	return where + ": " + e.Problem + "; " + e.Hint
 }
@@ -57,7 +61,7 @@ func readDocument(text []byte) (*yaml.Node, error) {
 		return nil, &ParseError{Problem: "the file is empty", Hint: restoreHint}
 	}
 	if len(text) > mostBytes {
-		bound := &safeyaml.Error{Problem: fmt.Sprintf("has %d bytes, more than the %d that are read of it", len(text), mostBytes)}
+		bound := safeyaml.TooLarge(int64(len(text)), mostBytes)
 		return nil, &ParseError{Problem: "the file " + bound.Problem, Hint: restoreHint, bound: bound}
 	}
 	if err := checkEncoding(text); err != nil {
@@ -146,7 +150,10 @@ func unprintable(r rune) bool {
 
 // syntaxError adds the column to an error of the YAML parser, which tells at most the line.
 func syntaxError(text []byte, err error) error {
-	if bound, ok := errors.AsType[*safeyaml.Error](err); ok {
+	if bound, ok := errors.AsType[*safeyaml.Error](err); ok && len(textdiff.Conflicts(text)) > 0 {
+		problem, hint, _ := strings.Cut(bound.Problem, "; ")
+		return &ParseError{Line: bound.Line, Problem: problem, Hint: hint, bound: bound}
+	} else if ok {
 		return &ParseError{Line: bound.Line, Column: 1, Problem: "the file " + bound.Problem, Hint: restoreHint, bound: bound}
 	}
 	problem := strings.TrimPrefix(err.Error(), "yaml: ")

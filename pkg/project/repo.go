@@ -26,7 +26,7 @@ func CheckRepo(repo string) Findings {
 func repoProblem(repo string) string {
 	switch {
 	case repo == "":
-		return "must not be empty; name the Go module, such as github.com/example/memcached-operator"
+		return required + ": the path of the Go module, such as github.com/example/memcached-operator"
 	case strings.Contains(repo, "://"):
 		return "must be a Go module path, not a URL"
 	case strings.HasPrefix(repo, "git@"):

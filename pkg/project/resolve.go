@@ -202,7 +202,7 @@ func resolveExternal(c *Config, o ResourceOptions) (Resource, Findings) {
 	}
 	switch {
 	case o.Group == "" && o.ExternalDomain == "":
-		findings = append(findings, one("--group", o.Group, "must not be empty without --external-api-domain", "")...)
+		findings = append(findings, one("--group", o.Group, required+" without --external-api-domain", "")...)
 	case o.Group != "" && subdomainProblem(o.Group) != "":
 		findings = append(findings, one("--group", o.Group, subdomainProblem(o.Group), suggestSubdomain(o.Group))...)
 	case !isLower((r.PackageName() + "0")[0]) && len(findings) == 0:

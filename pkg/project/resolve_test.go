@@ -137,7 +137,7 @@ func TestResolveFindings(t *testing.T) {
 		_, findings := ResolveResource(withResources(t, test.have...), test.o)
 		ok := len(findings) == len(test.want)
 		for i := 0; ok && i < len(findings); i++ {
-			ok = strings.HasPrefix(findings[i].String(), test.want[i])
+			ok = strings.HasPrefix(findings[i].Error(), test.want[i])
 		}
 		if !ok {
 			t.Errorf("%s: got\n%v\nwant\n%s", test.name, findings, strings.Join(test.want, "\n"))

@@ -153,14 +153,14 @@ func checkSpokes(c *Config, r Resource, o WebhookOptions) Findings {
 		return one("--conversion", "true", fmt.Sprintf("%s has one version only, there is nothing to convert; create another version with `create api` first", r.Kind), "")
 	}
 	if len(o.Spokes) == 0 {
-		return one("--spoke", "", fmt.Sprintf("is needed: the versions that convert to and from %s", r.Version), strings.Join(others, ","))
+		return one("--spoke", "", fmt.Sprintf("is required: the versions that convert to and from %s", r.Version), strings.Join(others, ","))
 	}
 	var findings Findings
 	for i, spoke := range o.Spokes {
 		near, _ := Nearest(spoke, others)
 		switch {
 		case spoke == "":
-			findings = append(findings, one("--spoke", spoke, "must not be empty", strings.Join(others, ","))...)
+			findings = append(findings, one("--spoke", spoke, "must not contain an empty version", strings.Join(others, ","))...)
 		case spoke == r.Version:
 			findings = append(findings, one("--spoke", spoke, "is the hub itself, which --version names; spokes are the other versions", strings.Join(others, ","))...)
 		case !slices.Contains(others, spoke):

@@ -142,10 +142,6 @@ func (p *plan) carryOut(ctx context.Context, o Options) error {
 		return fmt.Errorf("the code would not compile after the move: %w", err)
 	}
 	if !o.NoVerify {
-		// The first time, the go command compiles them.
-		if _, err := fmt.Fprintln(o.Go.Progress, "loading the packages that the project imports"); err != nil {
-			return err
-		}
 		libs, err := listLibraries(ctx, p.tree, o.Go, nil, p.m)
 		if err != nil {
 			return err

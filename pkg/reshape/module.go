@@ -5,13 +5,11 @@ package reshape
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"go/ast"
 	"go/build"
 	"go/format"
 	"go/parser"
-	"go/scanner"
 	"go/token"
 	"path"
 	"slices"
@@ -87,7 +85,7 @@ func readModule(tree *scaffold.Tree) (*module, error) {
 		}
 		f, err := m.parse(name, src)
 		if err != nil {
-			findings = append(findings, syntaxFindings(name, err)...)
+			findings = append(findings, codegen.SyntaxFindings(name, src, err)...)
 			continue
 		}
 		m.files[name] = f
@@ -117,18 +115,6 @@ func matches(name string, src []byte) bool {
 	context.OpenFile = opener(src)
 	ok, err := context.MatchFile(path.Dir(name), path.Base(name))
 	return err == nil && ok
-}
-
-func syntaxFindings(name string, err error) codegen.Findings {
-	list, ok := errors.AsType[scanner.ErrorList](err)
-	if !ok {
-		return codegen.Findings{{File: name, Message: err.Error()}}
-	}
-	var findings codegen.Findings
-	for _, e := range list {
-		findings = append(findings, codegen.Finding{File: name, Line: e.Pos.Line, Column: e.Pos.Column, Message: e.Msg})
-	}
-	return findings
 }
 
 // goFiles lists the Go files of the main module: folders of other modules are left out, as are those that
@@ -169,7 +155,7 @@ func (m *module) with(files map[string][]byte) (*module, error) {
 	for _, name := range sorted(src) {
 		f, err := after.parse(name, src[name])
 		if err != nil {
-			findings = append(findings, syntaxFindings(name, err)...)
+			findings = append(findings, codegen.SyntaxFindings(name, src[name], err)...)
 			continue
 		}
 		after.files[name] = f

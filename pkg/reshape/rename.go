@@ -54,9 +54,17 @@ func (e *RenameError) Error() string {
 // Unwrap gives the findings.
 func (e *RenameError) Unwrap() error { return e.Findings }
 
-// Rename carries out a renaming in a tree, but for PROJECT and generated files. It returns the places that
-// still say an old name and that nobody but a person can judge.
-func Rename(ctx context.Context, tree *scaffold.Tree, r Renaming, o Options) ([]string, error) {
+// Remaining lists where a renamed project still has old names.
+type Remaining struct {
+	// Places are lines that may mean the old name, as file:line: text; only the user can decide.
+	Places []string
+	// Released are the bundles, package manifests and catalogs that are published under an old name: directories, or catalog files.
+	Released []string
+}
+
+// Rename carries out a renaming in a tree, except in PROJECT, generated files, and released bundles and catalogs. It returns
+// where old names remain.
+func Rename(ctx context.Context, tree *scaffold.Tree, r Renaming, o Options) (*Remaining, error) {
 	m, err := readModule(tree)
 	if err != nil {
 		return nil, err
@@ -103,7 +111,7 @@ func Rename(ctx context.Context, tree *scaffold.Tree, r Renaming, o Options) ([]
 			tree.Remove(name)
 		}
 	}
-	return x.left()
+	return x.remaining()
 }
 
 func newInfo() *types.Info {
@@ -122,6 +130,8 @@ type renamer struct {
 	files map[string]string
 	// changes are what becomes of lines that the scaffold wrote, by file.
 	changes map[string][]change
+	// released are the files of released bundles, package manifests and catalogs, each with the path to list for it.
+	released map[string]string
 	// want are new names of what the code declares, by the place of the declaration; words those that
 	// comments can be taken to mean.
 	want     map[token.Pos]string
@@ -131,7 +141,7 @@ type renamer struct {
 
 // moves finds out which files get other names, and refuses those that are in each other's way.
 func (x *renamer) moves() error {
-	all, err := x.tree.Walk(".", x.skipped)
+	all, err := x.walk()
 	if err != nil {
 		return err
 	}

@@ -11,18 +11,18 @@ import (
 	"unicode/utf8"
 )
 
-// left lists the places, as file:line: text, that say an old name still.
-func (x *renamer) left() ([]string, error) {
+// remaining finds the old names that are still in the tree.
+func (x *renamer) remaining() (*Remaining, error) {
+	var remaining Remaining
 	old, now := x.terms()
 	if len(old) == 0 {
-		return nil, nil
+		return &remaining, nil
 	}
 	names, err := x.tree.Walk(".", x.skipped)
 	if err != nil {
 		return nil, err
 	}
 	search := regexp.MustCompile(`\b(?:` + strings.Join(old, "|") + `)\b`)
-	var places []string
 	for _, name := range names {
 		if generated(name) {
 			continue
@@ -30,6 +30,12 @@ func (x *renamer) left() ([]string, error) {
 		data, err := x.tree.ReadFile(name)
 		if err != nil || !utf8.Valid(data) {
 			continue // a broken link, or no text
+		}
+		if listed := x.released[name]; listed != "" {
+			if search.Match(data) {
+				remaining.Released = append(remaining.Released, listed)
+			}
+			continue
 		}
 		said := lines(string(data))
 		var texts map[int]string
@@ -44,11 +50,12 @@ func (x *renamer) left() ([]string, error) {
 				line = strings.ReplaceAll(line, word, "")
 			}
 			if search.MatchString(line) {
-				places = append(places, fmt.Sprintf("%s:%d: %s", name, i+1, shortened(strings.TrimSpace(said[i]))))
+				remaining.Places = append(remaining.Places, fmt.Sprintf("%s:%d: %s", name, i+1, shortened(strings.TrimSpace(said[i]))))
 			}
 		}
 	}
-	return places, nil
+	remaining.Released = slices.Compact(remaining.Released)
+	return &remaining, nil
 }
 
 // terms are the old names to look for, as patterns, and the new ones, which may hold them.

@@ -13,7 +13,7 @@ import (
 
 // others adds the files that are no Go code, by their new names and with them in it.
 func (x *renamer) others(code map[string][]byte) error {
-	names, err := x.tree.Walk(".", x.skipped)
+	names, err := x.walk()
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -15,6 +14,8 @@ import (
 
 	"go.yaml.in/yaml/v3"
 	sigsyaml "sigs.k8s.io/yaml"
+
+	"github.com/operon-sdk/operon/pkg/textdiff"
 )
 
 // The bounds of one text. No object that fits into etcd (1.5 MiB of JSON) comes near them.
@@ -32,7 +33,7 @@ const (
 	maxRepeated, maxDirectives = 100, 100
 )
 
-// Error is what is out of bounds in a text.
+// Error is what is out of bounds in a text, or a merge conflict in it.
 type Error struct {
 	Line    int // 0 if it is the whole text
 	Problem string
@@ -45,7 +46,8 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("line %d: %s", e.Line, e.Problem)
 }
 
-// Check returns an *Error if a text is out of bounds. It says nothing of other faults: text that is not YAML passes.
+// Check returns an *Error if a text is out of bounds or holds a merge conflict. It says nothing of other faults: text that is not
+// YAML passes.
 func Check(data []byte) error { return new(Set).Check(data) }
 
 // A Set is texts that are read together, such as the files of a bundle. Besides each text, their sums are bounded.
@@ -59,7 +61,7 @@ type Set struct {
 // Check is Check for the next text of the set.
 func (t *Set) Check(data []byte) error {
 	if len(data) > MaxSize {
-		return tooLarge(int64(len(data)), MaxSize)
+		return TooLarge(int64(len(data)), MaxSize)
 	}
 	maxSize := cmp.Or(t.MaxSize, MaxSize)
 	if t.size += len(data); t.size > maxSize {
@@ -68,6 +70,9 @@ func (t *Set) Check(data []byte) error {
 	data, err := plainText(data)
 	if err != nil {
 		return err
+	}
+	if conflicts := textdiff.Conflicts(data); len(conflicts) > 0 {
+		return &Error{Line: conflicts[0].First, Problem: textdiff.ConflictProblem(conflicts)}
 	}
 	s := scanner{data: data, before: t.nodes, most: min(t.nodes+MaxNodes, cmp.Or(t.MaxNodes, MaxNodes))}
 	if err := s.scan(); err != nil {
@@ -107,7 +112,8 @@ func plainText(data []byte) ([]byte, error) {
 	return data, nil
 }
 
-func tooLarge(size int64, limit int) error {
+// TooLarge returns the error for a text of a size, of which no more than limit bytes are read.
+func TooLarge(size int64, limit int) *Error {
 	return &Error{Problem: fmt.Sprintf("has %d bytes, more than the %d that are read of it", size, limit)}
 }
 
@@ -124,7 +130,7 @@ func ReadFile[F fs.File](fsys interface{ Open(name string) (F, error) }, name st
 		return nil, err
 	}
 	if info.Size() > int64(limit) {
-		return nil, &fs.PathError{Op: "read", Path: name, Err: tooLarge(info.Size(), limit)}
+		return nil, &fs.PathError{Op: "read", Path: name, Err: TooLarge(info.Size(), limit)}
 	}
 	return readAll(file, limit, int(info.Size()))
 }
@@ -250,6 +256,3 @@ func (d *Decoder) Decode(into any) error {
 	}
 	return d.Decoder.Decode(into)
 }
-
-// OutOfBounds returns the *Error that an error wraps.
-func OutOfBounds(err error) (*Error, bool) { return errors.AsType[*Error](err) }

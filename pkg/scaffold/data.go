@@ -150,4 +150,5 @@ type Versions struct {
 	GolangciLint      string
 	OperatorSDK       string
 	Envtest           string // Kubernetes version of the test control plane: 1.36.3
+	Operon            string // version that CI of a project installs; Pinned does not set it
 }

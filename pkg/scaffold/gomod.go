@@ -13,6 +13,8 @@ import (
 	"golang.org/x/mod/modfile"
 	"golang.org/x/mod/module"
 	"golang.org/x/mod/semver"
+
+	"github.com/operon-sdk/operon/pkg/textdiff"
 )
 
 const goModFile = "go.mod"
@@ -99,6 +101,9 @@ func readGoMod(tree *Tree) ([]byte, *modfile.File, error) {
 
 func parseGoMod(data []byte) (*modfile.File, error) {
 	file, err := modfile.Parse(goModFile, data, nil)
+	if conflicts := textdiff.Conflicts(data); len(conflicts) > 0 {
+		return nil, MergeConflictError{goModFile: conflicts}
+	}
 	if err != nil {
 		return nil, &ContentError{fmt.Errorf("%w; correct it and run the command again", err)}
 	}

@@ -1,12 +1,6 @@
 package scaffold
 
-import (
-	"errors"
-	"io/fs"
-	"path"
-
-	"github.com/spf13/afero"
-)
+import "path"
 
 // prune removes the directories that the deletions of a journal have left empty. It runs after the commit and, where that was
 // interrupted, in the next command: a directory that it cannot remove does no harm, as neither go nor git sees it.
@@ -16,11 +10,7 @@ func (d disk) prune(j *journal) {
 			continue
 		}
 		for dir := path.Dir(op.Path); dir != "."; dir = path.Dir(dir) {
-			entries, err := afero.ReadDir(d.fs, d.abs(dir))
-			if err != nil && !errors.Is(err, fs.ErrNotExist) || len(entries) > 0 {
-				break
-			}
-			if err == nil && d.fs.Remove(d.abs(dir)) != nil {
+			if d.removeEmpty(dir) != nil {
 				break
 			}
 		}

@@ -29,6 +29,8 @@ type Tree struct {
 
 	mu   sync.Mutex
 	seen map[string]snapshot
+	// conflicts are the merge conflicts of files that ReadFile read from disk.
+	conflicts MergeConflictError
 }
 
 // snapshot is what the disk held when the tree first looked at a file. Commit compares it with what
@@ -78,6 +80,7 @@ func (t *Tree) ReadFile(name string) ([]byte, error) {
 	if err != nil {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: t.cause(name, err)}
 	}
+	t.noteConflicts(name, data)
 	return data, nil
 }
 

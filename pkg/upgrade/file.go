@@ -51,16 +51,6 @@ func mergeFile(name string, ours, theirs []byte, b merge.Base, o merge.Options) 
 	return m, nil
 }
 
-// HasConflict reports whether a text holds conflict markers.
-func HasConflict(text []byte) bool {
-	start, end := false, false
-	for line := range strings.Lines(string(text)) {
-		start = start || strings.HasPrefix(line, "<<<<<<< ")
-		end = end || start && strings.HasPrefix(line, ">>>>>>> ")
-	}
-	return end
-}
-
 // checkSyntax returns what is wrong with a text in a format that can be parsed.
 func checkSyntax(name string, text []byte) error {
 	switch path.Ext(name) {

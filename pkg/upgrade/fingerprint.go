@@ -31,9 +31,12 @@ const ComponentConfig = "+config"
 
 // Release is a release of a program that scaffolds projects.
 type Release struct {
-	// Tool is kubebuilder or operator-sdk, Version its version without a v, Layout the plugin that scaffolds.
+	// Tool is kubebuilder, operator-sdk or operon, Version its version without a v, Layout the plugin that scaffolds.
 	Tool, Version, Layout string
 }
+
+// ownTool is this program as the Tool of its earlier scaffolds. Those before its first release are of version 0.0.
+const ownTool = "operon"
 
 func (r Release) String() string {
 	if r.Tool == "" {

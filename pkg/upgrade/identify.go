@@ -10,7 +10,7 @@ import (
 // Of equals it is this program, the release that PROJECT names, or the latest one. The zero value stands for this program.
 func (u *upgrader) identify() Release {
 	counts := make([]int, len(u.o.Fingerprints.releases))
-	own := 0
+	current := 0
 	for name, text := range u.ours {
 		this := u.ownFacts(name)
 		known := u.o.Fingerprints.files[name]
@@ -19,7 +19,7 @@ func (u *upgrader) identify() Release {
 				continue
 			}
 			if text := factText(fact); this[text] {
-				own++
+				current++
 			}
 			forms := u.normalizer.forms(factText(fact))
 			fact.Part += merge.SwitchedOn
@@ -31,7 +31,7 @@ func (u *upgrader) identify() Release {
 			}
 		}
 	}
-	best, most := -1, own
+	best, most := -1, current
 	for i, n := range counts {
 		if !u.isCandidate(u.o.Fingerprints.releases[i]) {
 			continue
@@ -46,9 +46,10 @@ func (u *upgrader) identify() Release {
 	return u.o.Fingerprints.releases[best]
 }
 
-// isCandidate reports whether a release can have scaffolded the project, by what PROJECT says. If none can, all are.
+// isCandidate reports whether a release can have scaffolded the project, according to PROJECT, in which this program
+// writes what its peers write. If none can, all are candidates.
 func (u *upgrader) isCandidate(r Release) bool {
-	fits := func(r Release) bool { return r.Tool == u.o.Tool && r.Layout == u.o.Layout }
+	fits := func(r Release) bool { return (r.Tool == u.o.Tool || r.Tool == ownTool) && r.Layout == u.o.Layout }
 	return fits(r) || !slices.ContainsFunc(u.o.Fingerprints.releases, fits)
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/merge"
 	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/textdiff"
 )
 
 // State is what an upgrade does with a file.
@@ -209,7 +210,7 @@ func (u *upgrader) stragglers() error {
 		ours := u.ours[name]
 		switch {
 		case ours == nil || !Scaffolded(name):
-		case HasConflict(ours):
+		case len(textdiff.Conflicts(ours)) > 0:
 			u.add(name, Conflicting, "holds conflict markers")
 		case !u.isCurrent(name) && u.baseOf(name) != nil:
 			if err := u.update(name); err != nil {
@@ -229,7 +230,7 @@ func (u *upgrader) add(name string, state State, note string) {
 // update merges a file that both have.
 func (u *upgrader) update(name string) error {
 	ours, theirs := u.ours[name], u.theirs[name]
-	if HasConflict(ours) {
+	if len(textdiff.Conflicts(ours)) > 0 {
 		u.add(name, Conflicting, "holds conflict markers")
 		return nil
 	}

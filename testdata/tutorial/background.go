@@ -7,7 +7,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -43,21 +44,29 @@ func (b *background) output() string {
 	return b.log.String()
 }
 
-// await waits until the command has printed all lines, which it must do before it ends.
+// await waits until the command has printed the lines, which it must do before it ends.
 func (b *background) await(want []string, timeout time.Duration) error {
+	if len(want) == 0 {
+		return nil
+	}
+	want = append(slices.Clone(want), omitted) // it goes on printing
 	deadline := time.After(timeout)
 	for {
-		absent := missing(want, b.output())
-		if absent == "" {
+		output := b.output()
+		err := compare(want, output[:strings.LastIndex(output, "\n")+1])
+		if err == nil {
 			return nil
+		}
+		if !errors.Is(err, errLacking) {
+			return fmt.Errorf("%s: %w", b.line, err)
 		}
 		select {
 		case <-b.done:
-			if absent = missing(want, b.output()); absent != "" {
-				return fmt.Errorf("%s ended (%v) and did not print %q", b.line, b.err, absent)
+			if err := compare(want, b.output()); err != nil {
+				return fmt.Errorf("%s: %w; it ended: %v", b.line, err, b.err)
 			}
 		case <-deadline:
-			return fmt.Errorf("%s has not printed %q after %s", b.line, absent, timeout)
+			return fmt.Errorf("%s: %w after %s", b.line, err, timeout)
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
@@ -79,21 +88,8 @@ func (s *shell) start(st step) error {
 	return b.await(st.want, startTimeout)
 }
 
-// printed is the value of a variable in what the last command in the background says about it.
-func (s *shell) printed(variable string) (string, error) {
-	if len(s.running) == 0 {
-		return "", fmt.Errorf("nothing runs that could print %s", variable)
-	}
-	last := s.running[len(s.running)-1]
-	m := regexp.MustCompile(regexp.QuoteMeta(variable) + `=(\S+)`).FindStringSubmatch(last.output())
-	if m == nil {
-		return "", fmt.Errorf("%s does not print %s", last.line, variable)
-	}
-	return m[1], nil
-}
-
-// interrupt does what Ctrl-C does to the last command in the background: it must end well, print the
-// lines, and leave no files.
+// interrupt does what Ctrl-C does to the last command in the background: it must succeed, its output must end with the
+// lines, and it must leave no files.
 func (s *shell) interrupt(want []string) error {
 	if len(s.running) == 0 {
 		return errors.New("there is nothing to interrupt")
@@ -110,8 +106,8 @@ func (s *shell) interrupt(want []string) error {
 	if b.err != nil {
 		return fmt.Errorf("%s: %w", b.line, b.err)
 	}
-	if absent := missing(want, b.output()); absent != "" {
-		return fmt.Errorf("%s did not print %q", b.line, absent)
+	if err := compare(append([]string{omitted}, want...), b.output()); err != nil {
+		return fmt.Errorf("%s: %w", b.line, err)
 	}
 	left, err := filepath.Glob(filepath.Join(s.tmp, "operon-*"))
 	if err != nil || len(left) > 0 {

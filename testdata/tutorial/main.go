@@ -71,7 +71,7 @@ func run(ctx context.Context, program, section, registry, readme string) error {
 		// Nothing here may get to a cluster of the user's.
 		sh.setenv("KUBECONFIG", filepath.Join(dir, "none"))
 	}
-	if registry == "" && !bringsCluster(steps) {
+	if registry == "" && !startsControlPlane(steps) {
 		fmt.Println("==> starting a local etcd and kube-apiserver (no kubelet: pods are not run)")
 		plane, err := controlplane.Start(ctx, assets, controlplane.StartOptions{Environ: os.Environ()})
 		if err != nil {
@@ -96,9 +96,9 @@ func run(ctx context.Context, program, section, registry, readme string) error {
 	return nil
 }
 
-// bringsCluster tells whether a section starts a cluster of its own: then it says which kubeconfig to use.
-func bringsCluster(steps []step) bool {
-	return slices.ContainsFunc(steps, func(s step) bool { return strings.HasPrefix(s.line, "export KUBECONFIG=") })
+// startsControlPlane reports whether a section starts a control plane of its own.
+func startsControlPlane(steps []step) bool {
+	return slices.ContainsFunc(steps, func(s step) bool { return strings.Contains(s.line, "--control-plane embedded") })
 }
 
 // findControlPlane finds or builds the control plane, with all that a section may start of it.

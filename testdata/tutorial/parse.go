@@ -3,19 +3,24 @@ package main
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 )
 
 // ready is what a command prints last that runs until it is interrupted: it is left running then.
 const ready = "press Ctrl-C to stop"
 
-// step is a command of the tutorial with the lines that it must print, or an edit.
+// continuation is a backslash at the end of a line, which continues a command on the next one.
+var continuation = regexp.MustCompile(` \\\n *`)
+
+// step is a command of the tutorial with what it must print, or an edit.
 type step struct {
 	// heading is the title of the part that the step opens, empty for the ones that follow.
 	heading string
 	words   []string
 	line    string
-	want    []string
+	// want is the output; if it is empty, the tutorial does not show it.
+	want []string
 	// background leaves the command running: its line ends in " &", or it prints ready.
 	background bool
 	// interrupt ends the command that was left running last: the line ^C.
@@ -37,7 +42,7 @@ func parse(readme, section string) ([]step, error) {
 		s.heading, heading = heading, ""
 		steps = append(steps, s)
 	}
-	for line := range strings.Lines(text) {
+	for line := range strings.Lines(continuation.ReplaceAllString(text, " ")) {
 		line = strings.TrimRight(line, "\n")
 		if language, ok := strings.CutPrefix(line, "```"); ok {
 			if block = language; block == "diff" {
@@ -64,7 +69,7 @@ func parse(readme, section string) ([]step, error) {
 					return nil, fmt.Errorf("output before any command: %s", line)
 				}
 				last := &steps[len(steps)-1]
-				want := strings.Join(strings.Fields(line), " ")
+				want := normalize(line)
 				last.want = append(last.want, want)
 				last.background = last.background || want == ready
 			}

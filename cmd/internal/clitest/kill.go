@@ -33,7 +33,7 @@ func killedProgram(at string) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 3
 	}
-	env, err := cmd.System()
+	env, err := programEnv()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 3

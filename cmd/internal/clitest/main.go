@@ -8,6 +8,7 @@ import (
 	"os"
 	"runtime/debug"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -36,12 +37,28 @@ func (s suite) Run() int {
 	return s.M.Run()
 }
 
+// NeverSlow is Env.SlowAfter for tests whose output must not depend on the speed of the machine. Programs that tests start have it
+// unless OPERON_TEST_SLOW_AFTER is set.
+const NeverSlow = time.Hour
+
 // program is what a script calls as operon or operator-sdk.
 func program() {
-	env, err := cmd.System()
+	env, err := programEnv()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 	os.Exit(cmd.Main(context.Background(), env, os.Args))
+}
+
+// programEnv returns the Env of a program that a test starts.
+func programEnv() (*cmd.Env, error) {
+	env, err := cmd.System()
+	if err != nil {
+		return nil, err
+	}
+	if env.SlowAfter, err = time.ParseDuration(env.Getenv("OPERON_TEST_SLOW_AFTER")); err != nil {
+		env.SlowAfter = NeverSlow
+	}
+	return env, nil
 }

@@ -5,7 +5,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -72,10 +71,7 @@ func (p *Process) Output() string {
 func StartProcess(t *testing.T, dir string, env []string, args ...string) *Process {
 	t.Helper()
 	if args[0] == "run" {
-		SkipIfShort(t, "it starts a control plane")
-		if _, err := WorkloadAssets(); err != nil {
-			t.Fatal(err)
-		}
+		needWorkloads(t)
 	}
 	p := &Process{t: t, TempDir: t.TempDir(), Done: make(chan struct{})}
 	p.Cmd = exec.Command(os.Args[0], args...)
@@ -103,6 +99,15 @@ func StartProcess(t *testing.T, dir string, env []string, args ...string) *Proce
 		}
 	})
 	return p
+}
+
+// needWorkloads provides the control plane that run starts. In short mode it skips the test.
+func needWorkloads(t *testing.T) {
+	t.Helper()
+	SkipIfShort(t, "it starts a control plane")
+	if _, err := WorkloadAssets(); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // Interrupt sends the process an interrupt.
@@ -158,17 +163,13 @@ func (p *Process) leavesNothing() {
 	}
 }
 
-// Cluster returns the control plane that the process prints the kubeconfig of.
+// Cluster returns the control plane that the process has started.
 func (p *Process) Cluster() *Cluster {
 	p.t.Helper()
-	p.WaitFor("KUBECONFIG=", 1)
-	m := regexp.MustCompile(`KUBECONFIG=(\S+) kubectl`).FindStringSubmatch(p.Output())
-	if m == nil {
-		p.t.Fatal("it did not print how to call kubectl")
-	}
+	p.WaitFor("the API server is at", 1)
 	assets, err := ControlPlaneAssets()
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	return &Cluster{T: p.t, assets: assets, Kubeconfig: m[1]}
+	return &Cluster{T: p.t, assets: assets, Kubeconfig: filepath.Join(p.Cmd.Dir, ".operon", "kubeconfig")}
 }

@@ -46,6 +46,7 @@ func RunWith(tb testing.TB, dir, cache string, variables []string, args ...strin
 	var o, e bytes.Buffer
 	env.In, env.Out, env.Err = strings.NewReader(""), &o, &e
 	env.InTerminal, env.OutTerminal, env.ErrTerminal = false, false, false
+	env.SlowAfter = NeverSlow
 	env.InPipe, env.InFile = false, false
 	env.Dir, env.CacheDir = dir, cache
 	env.Environ = append(env.Environ, variables...)
@@ -77,11 +78,11 @@ func MustRun(t *testing.T, dir string, args ...string) string {
 	return out
 }
 
-// MustReject runs a command, fails the test unless it exits with 2 (wrong use), and returns stderr.
+// MustReject runs a command, fails the test unless it exits with 1, and returns stderr.
 func MustReject(t *testing.T, dir string, args ...string) string {
 	t.Helper()
 	code, out, errOut := Run(t, dir, "", args...)
-	if code != 2 {
+	if code != 1 {
 		t.Fatalf("operon %s: exit code %d\n%s%s", strings.Join(args, " "), code, out, errOut)
 	}
 	return errOut

@@ -4,9 +4,22 @@ import (
 	"os"
 	"regexp"
 	"strings"
+	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
+
+// SetGoVariables makes the module and build caches of the machine serve the go commands of a script, which need no network
+// then.
+func SetGoVariables(t *testing.T, env *testscript.Env) {
+	t.Helper()
+	env.Setenv("GOMODCACHE", GoEnv(t, "GOMODCACHE"))
+	env.Setenv("GOCACHE", GoEnv(t, "GOCACHE"))
+	env.Setenv("GOFLAGS", BuildFlags)
+	env.Setenv("CGO_ENABLED", "0")
+	env.Setenv("GOTOOLCHAIN", "local")
+	env.Setenv("GOPROXY", "off")
+}
 
 // ReplaceInScript is a command of scripts that edits files: replace REGEXP TEXT FILE... Every file must match.
 func ReplaceInScript(ts *testscript.TestScript, neg bool, args []string) {

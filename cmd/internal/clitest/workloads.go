@@ -47,6 +47,11 @@ func StartWorkloadCluster(t *testing.T) *WorkloadCluster {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// The tests do what containers would.
+	unlabel := map[string]any{"metadata": map[string]any{"labels": map[string]any{controlplane.SimulatedLabel: nil}}}
+	if err := client.Do(t.Context(), http.MethodPatch, "/api/v1/nodes/"+controlplane.NodeName, kube.MergePatch, unlabel, nil); err != nil {
+		t.Fatal(err)
+	}
 	return &WorkloadCluster{T: t, Plane: plane, Client: client}
 }
 

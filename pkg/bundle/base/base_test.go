@@ -351,7 +351,7 @@ func TestMetadata(t *testing.T) {
 		"keywords: 3\n":                "m.yaml:1: cannot unmarshal",
 		"a: [\n":                       "m.yaml:2: ",
 		"maintainers:\n- {name: a, email: b}\n- {email: a@b}\n":   "m.yaml:2:20: maintainers[0].email is no e-mail address\nm.yaml:3:3: maintainers[1].name is missing",
-		"links:\n- {name: a, url: b}\nminKubeVersion: \"1.29\"\n": "m.yaml:2:18: links[0].url is no address of a page, such as https://example.com\nm.yaml:3:17: minKubeVersion must have the form 1.29.0",
+		"links:\n- {name: a, url: b}\nminKubeVersion: \"1.29\"\n": "m.yaml:2:18: links[0].url must be a URL such as https://example.com\nm.yaml:3:17: minKubeVersion must have the form 1.29.0",
 	} {
 		if _, _, err := ParseMetadata("m.yaml", []byte(text)); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%q: got %v, want %s", text, err, want)

@@ -7,6 +7,7 @@ import (
 
 	sigsyaml "sigs.k8s.io/yaml"
 
+	"github.com/operon-sdk/operon/pkg/listing"
 	"github.com/operon-sdk/operon/pkg/manifest"
 )
 
@@ -20,8 +21,8 @@ type Conflict struct {
 	Base, Code any
 }
 
-// String shows both sides.
-func (c Conflict) String() string {
+// Error shows both sides.
+func (c Conflict) Error() string {
 	return fmt.Sprintf("%s: %s was changed by hand and in the code: the base has %s, the code gives %s",
 		c.Position, c.Field, show(c.Base), show(c.Code))
 }
@@ -33,10 +34,13 @@ type Conflicts []Conflict
 func (c Conflicts) Error() string {
 	lines := make([]string, len(c), len(c)+1)
 	for i, conflict := range c {
-		lines[i] = conflict.String()
+		lines[i] = conflict.Error()
 	}
 	return strings.Join(append(lines, "make both alike, or choose with --prefer=base or --prefer=code; nothing was written"), "\n")
 }
+
+// Unwrap returns the conflicts.
+func (c Conflicts) Unwrap() []error { return listing.Errors(c) }
 
 // show is a value in one line.
 func show(value any) string {

@@ -86,7 +86,7 @@ func CheckEmail(address string) string {
 // CheckURL says what is wrong with the address of a page, or nothing.
 func CheckURL(address string) string {
 	if u, err := url.Parse(address); err != nil || u.Scheme == "" || u.Host == "" && u.Scheme != "mailto" {
-		return "is no address of a page, such as https://example.com"
+		return "must be a URL such as https://example.com"
 	}
 	return ""
 }

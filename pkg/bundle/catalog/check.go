@@ -11,6 +11,7 @@ import (
 	"github.com/operator-framework/operator-registry/alpha/property"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/operon-sdk/operon/pkg/image/reference"
 	"github.com/operon-sdk/operon/pkg/manifest"
 )
 
@@ -149,11 +150,11 @@ func (k *checker) checkBundle(b *blob) string {
 	if bundle.Image == "" && !inline {
 		k.problem(b.Position, "bundle %s has no image", bundle.Name)
 	}
-	if err := CheckImage(bundle.Image); err != nil && bundle.Image != "" {
+	if err := reference.Check(bundle.Image); err != nil && bundle.Image != "" {
 		k.problem(b.Locate("image"), "image %q of bundle %s: %v", bundle.Image, bundle.Name, err)
 	}
 	for i, related := range bundle.RelatedImages {
-		if err := CheckImage(related.Image); err != nil && related.Image != "" {
+		if err := reference.Check(related.Image); err != nil && related.Image != "" {
 			k.problem(b.Locate("relatedImages", fmt.Sprint(i), "image"), "image %q of bundle %s: %v", related.Image, bundle.Name, err)
 		}
 	}

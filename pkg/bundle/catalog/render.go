@@ -10,7 +10,6 @@ import (
 	"github.com/operator-framework/operator-registry/alpha/declcfg"
 	"github.com/operator-framework/operator-registry/alpha/property"
 	"github.com/operator-framework/operator-registry/pkg/registry"
-	"go.podman.io/image/v5/docker/reference"
 )
 
 // SetImage gives the bundle its image, and makes its blob as opm render does: with the CSV's metadata,
@@ -108,10 +107,4 @@ func (s *Source) icon() *declcfg.Icon {
 		return nil
 	}
 	return &declcfg.Icon{Data: icons[0].Base64data, MediaType: icons[0].MediaType}
-}
-
-// CheckImage tells whether a text refers to an image.
-func CheckImage(ref string) error {
-	_, err := reference.ParseNormalizedNamed(ref)
-	return err
 }

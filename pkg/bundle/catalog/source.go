@@ -86,7 +86,7 @@ func (r *reader) files(folder string) map[string][]byte {
 	if err != nil {
 		text := "cannot be read: " + cause(err).Error()
 		if errors.Is(err, fs.ErrNotExist) {
-			text = "there is no such folder; a bundle has the folders manifests and metadata"
+			text = "no such directory; a bundle has the directories manifests and metadata"
 		}
 		r.problem(at, "%s", text)
 		return nil

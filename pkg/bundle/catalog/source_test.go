@@ -199,7 +199,7 @@ func TestRefuse(t *testing.T) {
 		files fs.FS
 		says  []string
 	}{
-		{"empty", fstest.MapFS{}, []string{"b/manifests: there is no such folder", "b/metadata: there is no such folder"}},
+		{"empty", fstest.MapFS{}, []string{"b/manifests: no such directory", "b/metadata: no such directory"}},
 		{"no CSV", without(csv), []string{"b/manifests: holds no ClusterServiceVersion"}},
 		{"no annotations", without(notes), []string{"b/metadata: holds no annotations"}},
 		{"no CRD", without("manifests/pond.example_newts.yaml"), []string{"b/" + csv + ":", "pond.example/v1/Newt", "put the CRD's manifest"}},

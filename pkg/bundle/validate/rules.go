@@ -122,8 +122,8 @@ func (c *content) ruleChannels() {
 		switch trimmed := strings.TrimSpace(channel); {
 		case trimmed != channel || trimmed == "" || strings.ContainsAny(trimmed, " \t/"):
 			c.ownAnnotation(Warning, "channel-name", bundle.ChannelsLabel, fmt.Sprintf("%q is no name of a channel", channel), "write names without blanks, and commas alone between them")
-		case !strings.HasPrefix(trimmed, "stable") && !strings.HasPrefix(trimmed, "fast") && !strings.HasPrefix(trimmed, "candidate"):
-			c.ownAnnotation(Note, "channel-name", bundle.ChannelsLabel, fmt.Sprintf("%q does not say how ripe its bundles are", channel),
+		case trimmed != bundle.DefaultChannel && !strings.HasPrefix(trimmed, "stable") && !strings.HasPrefix(trimmed, "fast") && !strings.HasPrefix(trimmed, "candidate"):
+			c.ownAnnotation(Note, "channel-name", bundle.ChannelsLabel, fmt.Sprintf("%q does not say how mature its bundles are", channel),
 				"the convention is to begin with candidate, fast or stable: https://olm.operatorframework.io/docs/best-practices/channel-naming")
 		}
 	}

@@ -4,10 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net/url"
 	"slices"
 
-	"github.com/operon-sdk/operon/pkg/manifest"
+	"github.com/operon-sdk/operon/pkg/listing"
+	"github.com/operon-sdk/operon/pkg/sarif"
 )
 
 // The formats of results.
@@ -53,12 +53,12 @@ func (w *Writer) Result(r Result) error {
 // text writes the findings. If it does not write all, it begins with the errors.
 func (w *Writer) text(r Result) error {
 	findings := r.Findings
-	if len(findings) > manifest.MaxListed {
+	if len(findings) > listing.Max {
 		weight := map[Level]int{Error: 0, Warning: 1, Note: 2}
 		findings = slices.Clone(findings)
 		slices.SortStableFunc(findings, func(a, b Finding) int { return weight[a.Level] - weight[b.Level] })
 	}
-	first, rest := manifest.Shorten(findings, "finding")
+	first, rest := listing.Shorten(findings, "finding")
 	for _, f := range first {
 		if _, err := fmt.Fprintln(w.out, f); err != nil {
 			return err
@@ -156,48 +156,9 @@ func (w *Writer) alpha1() error {
 	return err
 }
 
-// sarif writes SARIF 2.1.0, which code hosts show beside the lines.
+// sarif writes SARIF.
 func (w *Writer) sarif() error {
-	type text struct {
-		Text string `json:"text"`
-	}
-	type region struct {
-		StartLine   int `json:"startLine"`
-		StartColumn int `json:"startColumn,omitempty"`
-	}
-	type artifact struct {
-		URI string `json:"uri"`
-	}
-	type physical struct {
-		ArtifactLocation artifact `json:"artifactLocation"`
-		Region           *region  `json:"region,omitempty"`
-	}
-	type location struct {
-		PhysicalLocation physical `json:"physicalLocation"`
-	}
-	type finding struct {
-		RuleID    string     `json:"ruleId"`
-		Level     Level      `json:"level"`
-		Message   text       `json:"message"`
-		Locations []location `json:"locations"`
-	}
-	type rule struct {
-		ID string `json:"id"`
-	}
-	type driver struct {
-		Name           string `json:"name"`
-		InformationURI string `json:"informationUri"`
-		Rules          []rule `json:"rules"`
-	}
-	type tool struct {
-		Driver driver `json:"driver"`
-	}
-	type run struct {
-		Tool    tool      `json:"tool"`
-		Results []finding `json:"results"`
-	}
-	var ids []string
-	results := []finding{}
+	var results []sarif.Result
 	for _, r := range w.results {
 		for _, f := range r.Findings {
 			message := f.Text
@@ -209,30 +170,8 @@ func (w *Writer) sarif() error {
 			if f.Fix != "" {
 				message += "\n" + f.Fix
 			}
-			at := physical{ArtifactLocation: artifact{(&url.URL{Path: f.File}).String()}}
-			if f.Line > 0 {
-				at.Region = &region{f.Line, f.Column}
-			}
-			results = append(results, finding{f.Rule, f.Level, text{message}, []location{{at}}})
-			ids = append(ids, f.Rule)
+			results = append(results, sarif.Result{Rule: f.Rule, Level: string(f.Level), Message: message, File: f.File, Line: f.Line, Column: f.Column})
 		}
 	}
-	slices.Sort(ids)
-	rules := []rule{}
-	for _, id := range slices.Compact(ids) {
-		rules = append(rules, rule{id})
-	}
-	data, err := json.MarshalIndent(struct {
-		Schema  string `json:"$schema"`
-		Version string `json:"version"`
-		Runs    []run  `json:"runs"`
-	}{
-		"https://json.schemastore.org/sarif-2.1.0.json", "2.1.0",
-		[]run{{tool{driver{"operon", "https://github.com/operon-sdk/operon", rules}}, results}},
-	}, "", "  ")
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(w.out, "%s\n", data)
-	return err
+	return sarif.Write(w.out, results, nil)
 }

@@ -1,20 +1,19 @@
 #!/usr/bin/env bash
-# Prepares a new development container: the tools of the Makefile, and the modules of the project.
+# Install the tools of the Makefile and the modules of the project in a new development container.
 set -o errexit -o nounset -o pipefail
 
-echo "Building operon and kind from source. This takes some minutes, once."
-go install github.com/operon-sdk/operon@latest
-go install sigs.k8s.io/kind@v0.31.0
+echo "Building operon and kind from source, which takes a few minutes."
+make install-operon install-kind
 
 echo "Downloading the modules of the project."
 go mod download
 
-# Docker starts beside this script. Kind clusters need it.
+# Docker starts in the background. Kind requires it.
 for _ in {1..30}; do
   if docker info >/dev/null 2>&1; then
-    echo "Ready: make help lists what you can do."
+    echo "Ready. Run make help to list the targets."
     exit 0
   fi
   sleep 2
 done
-echo "Docker did not start within a minute. make test works without it, make test-e2e does not." >&2
+echo "Docker did not start within a minute. make test does not require it, but make test-e2e does." >&2

@@ -1,4 +1,4 @@
-// Command main runs the controllers of ssa-operator.
+// Package main runs the ssa-operator controller manager.
 package main
 
 import (
@@ -6,7 +6,7 @@ import (
 	"flag"
 	"os"
 
-	// Credential plugins for kubeconfig files of cloud providers and of "exec" users.
+	// Authentication plugins for kubeconfig files, such as exec and those of cloud providers.
 	_ "k8s.io/client-go/plugin/pkg/client/auth"
 
 	crewv1 "example.com/ssa-operator/api/v1"
@@ -35,13 +35,12 @@ func init() {
 	// +kubebuilder:scaffold:scheme
 }
 
-// servingCert names the files of a TLS certificate. They are watched: a renewed certificate is
-// served without a restart.
+// servingCert describes the files of a TLS certificate. Changed files are reloaded without a restart.
 type servingCert struct {
 	dir, cert, key string
 }
 
-// settings are the command-line flags of the manager.
+// settings holds the command-line flags of the manager.
 type settings struct {
 	metricsAddr   string
 	secureMetrics bool
@@ -53,20 +52,20 @@ type settings struct {
 	log           zap.Options
 }
 
-// bind declares the flags, with their defaults, on a flag set.
+// bind adds the flags to a flag set.
 func (s *settings) bind(flags *flag.FlagSet) {
 	flags.StringVar(&s.metricsAddr, "metrics-bind-address", "0",
-		"Address of the metrics endpoint, for example :8443 with TLS or :8080 without; 0 turns it off.")
+		"Address of the metrics endpoint, such as :8443 for HTTPS or :8080 for HTTP. 0 disables it.")
 	flags.BoolVar(&s.secureMetrics, "metrics-secure", true,
-		"Serve metrics over HTTPS to authenticated and authorized clients only; false serves plain HTTP to everyone.")
-	s.metricsCert.bind(flags, "metrics", "Without it, the metrics endpoint signs its own certificate.")
-	s.webhookCert.bind(flags, "webhook", "Without it, controller-runtime's default directory is used.")
-	flags.StringVar(&s.probeAddr, "health-probe-bind-address", ":8081", "Address of the /healthz and /readyz probes.")
+		"Serve metrics over HTTPS to authorized clients only. If false, serve them over HTTP to all clients.")
+	s.metricsCert.bind(flags, "metrics", "If empty, the server uses a self-signed certificate.")
+	s.webhookCert.bind(flags, "webhook", "If empty, the server uses the default directory of controller-runtime.")
+	flags.StringVar(&s.probeAddr, "health-probe-bind-address", ":8081", "Address of the health and readiness probes.")
 	flags.BoolVar(&s.leaderElect, "leader-elect", false,
-		"Elect a leader, so that only one of several replicas reconciles at a time.")
+		"Enable leader election, so that only one replica reconciles at a time.")
 	flags.BoolVar(&s.http2, "enable-http2", false,
-		"Offer HTTP/2 on the metrics and webhook servers. Off by default, because clients can exhaust "+
-			"an HTTP/2 server by resetting streams (CVE-2023-44487, CVE-2023-39325).")
+		"Enable HTTP/2 for the metrics and webhook servers. It is disabled by default because of "+
+			"CVE-2023-44487 and CVE-2023-39325.")
 	s.log.Development = true
 	s.log.BindFlags(flags)
 }
@@ -77,7 +76,7 @@ func (c *servingCert) bind(flags *flag.FlagSet, server, fallback string) {
 	flags.StringVar(&c.key, server+"-cert-key", "tls.key", "File name of the "+server+" server's private key.")
 }
 
-// tlsOptions are the settings that the metrics and the webhook server share.
+// tlsOptions returns the TLS options of the metrics and webhook servers.
 func (s *settings) tlsOptions() []func(*tls.Config) {
 	if s.http2 {
 		return nil
@@ -92,8 +91,8 @@ func (s *settings) metrics() metricsserver.Options {
 		TLSOpts:       s.tlsOptions(),
 	}
 	if s.secureMetrics {
-		// Each request is checked against the cluster's own users and RBAC rules. config/rbac lets the
-		// manager ask (metrics_auth_role.yaml) and readers read (metrics_reader_role.yaml).
+		// The API server authenticates and authorizes each request. config/rbac has the roles for this: of the manager in
+		// metrics_auth_role.yaml, and of clients in metrics_reader_role.yaml.
 		options.FilterProvider = filters.WithAuthenticationAndAuthorization
 	}
 	if s.metricsCert.dir != "" {
@@ -118,7 +117,7 @@ func main() {
 
 	config, err := ctrl.GetConfig()
 	if err != nil {
-		setupLog.Error(err, "Failed to load the cluster's configuration")
+		setupLog.Error(err, "Failed to load the configuration of the cluster")
 		os.Exit(1)
 	}
 	mgr, err := ctrl.NewManager(config, ctrl.Options{
@@ -154,7 +153,7 @@ func main() {
 
 	setupLog.Info("Starting the manager")
 	if err := mgr.Start(ctrl.SetupSignalHandler()); err != nil {
-		setupLog.Error(err, "The manager stopped with an error")
+		setupLog.Error(err, "Failed to run the manager")
 		os.Exit(1)
 	}
 }

@@ -33,11 +33,11 @@ func TestBundleBadInput(t *testing.T) {
 		}},
 		{name: "flags and what manifests mean", args: "--version 1.0 --package newt-operator", stdin: func(string) string { return service }, says: []string{`--version "1.0"`, "there is no Deployment in it"}},
 		{name: "a package's name and manifests", args: "--version 1.0.0 --package Newts", stdin: func(good string) string { return good + service + service + "spec:\n  type: NodePort\n" }, says: []string{`--package "Newts"`, "is defined a second time"}},
-		{name: "flags and no input", args: "--version 1.0", stdin: func(string) string { return "" }, files: map[string]string{"config/manifests": ""}, says: []string{`--version "1.0"`, `--input-dir "": is needed`}},
+		{name: "flags and no input", args: "--version 1.0", stdin: func(string) string { return "" }, files: map[string]string{"config/manifests": ""}, says: []string{`--version "1.0"`, `--input-dir is required`}},
 		{name: "flags without a project", args: "--version 1.0", files: map[string]string{"PROJECT": ""}, says: []string{`--version "1.0"`, "there is no PROJECT file", "name its package with --package"}},
-		{name: "a project without a name", args: "--version 1.0", files: map[string]string{"PROJECT": "domain: example.com\nlayout:\n- go.kubebuilder.io/v4\nrepo: example.com/newts\nversion: \"3\"\n"}, says: []string{`--version "1.0"`, `--package "": is needed`}},
+		{name: "a project without a name", args: "--version 1.0", files: map[string]string{"PROJECT": "domain: example.com\nlayout:\n- go.kubebuilder.io/v4\nrepo: example.com/newts\nversion: \"3\"\n"}, says: []string{`--version "1.0"`, `--package is required`}},
 		{name: "version with build metadata", args: "--version 1.0.0+b", says: []string{"has build metadata"}},
-		{name: "no version", args: "--package lizard-operator", says: []string{"--version: is needed"}},
+		{name: "no version", args: "--package lizard-operator", says: []string{"--version is required"}},
 		{name: "plain text", stdin: func(string) string { return "Error: accumulating resources: no such file\n  it failed\n" }, says: []string{"stdin:1:"}},
 		{name: "text only", stdin: func(string) string { return "nothing to see here\n" }, says: []string{"stdin:1: is no Kubernetes object: it is plain text"}},
 		{name: "a sequence", stdin: func(string) string { return "- apiVersion: v1\n- kind: List\n" }, says: []string{"stdin:1: is no Kubernetes object: it is a list"}},
@@ -89,12 +89,12 @@ func TestBundleBadInput(t *testing.T) {
 				}
 			}
 			before := clitest.ReadTree(t, p.dir)
-			args := []string{"--version", "1.0.0"}
+			args, want := []string{"--version", "1.0.0"}, 1
 			if c.args != "" {
-				args = strings.Split(c.args, " ")
+				args, want = strings.Split(c.args, " "), 2 // all of these are wrong
 			}
 			code, out, errOut := p.run(t, args...)
-			if code != 2 || out != "" {
+			if code != want || out != "" {
 				t.Errorf("exit code %d\n%s", code, out)
 			}
 			for _, text := range c.says {

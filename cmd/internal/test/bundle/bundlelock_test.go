@@ -70,12 +70,8 @@ spec:
 // changingPrompter answers every question with the same text, after a change.
 type changingPrompter struct{ change func() }
 
-func (p changingPrompter) Confirm(string) (bool, error) { return false, nil }
-func (p changingPrompter) Input(string, string, func(string) error) (string, error) {
-	p.change()
-	return "Kiln", nil
-}
-func (p changingPrompter) Ask(string, func(string) string) (string, error) {
+func (p changingPrompter) Confirm(string, bool) (bool, error) { return false, nil }
+func (p changingPrompter) Input(cmd.Question) (string, error) {
 	p.change()
 	return "Kiln", nil
 }

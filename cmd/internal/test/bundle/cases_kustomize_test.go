@@ -47,7 +47,7 @@ func kustomizeDifferences() map[string]caseDifference {
 			reason: "what was changed by hand in an owned entry stays, as do unknown fields"},
 		"22-base-broken":         {says: `bases/stove-operator\.clusterserviceversion\.yaml:13: did not find expected`},
 		"24-package-flag":        {says: `--package "iron-bolt_operator\.x": Kubernetes will refuse`},
-		"28-apis-dir-missing":    {says: `there is no folder api`},
+		"28-apis-dir-missing":    {says: `directory api not found`},
 		"30-positional-argument": {says: `takes no arguments, but got "config/manifests"`},
 		"31-project-missing":     {says: `there is no PROJECT file`},
 		"35-go-syntax-error":     {says: `bolt_types\.go:23:22: expected ';'(.|\n)*bolt_types\.go:23:22: expected '}'`},
@@ -68,7 +68,7 @@ func kustomizeDifferences() map[string]caseDifference {
 		"66-base-of-older-code":      {says: `brought up to date with the code: description, which was "An older text\."`},
 		"67-interactive-addresses":   {files: true, reason: "e-mail addresses tell of maintainers, and blanks do not belong to them"},
 		"68-import-missing":          {says: `types\.go:3:8: there is no package example\.org/pump-operator/pkg/gone`},
-		"44-interactive-eof":         {says: `"Display name for the operator \(required\):" is open: there is no input to answer it`},
+		"44-interactive-eof":         {says: `no input for prompt "Display name for the operator"`},
 	}
 }
 
@@ -96,6 +96,9 @@ func TestCasesKustomizeManifests(t *testing.T) {
 	}
 }
 
+// promptLine matches a prompt.
+var promptLine = regexp.MustCompile(`(?m)^.* \(example: .*\):\n`)
+
 func replayCase(t *testing.T, c *cases.Case, difference caseDifference) {
 	t.Helper()
 	work := filepath.Join(t.TempDir(), "work")
@@ -118,8 +121,8 @@ func replayCase(t *testing.T, c *cases.Case, difference caseDifference) {
 	if command.Failed != difference.exit != (code != 0) {
 		t.Errorf("exit code %d\n%s", code, errOut.String())
 	}
-	if difference.says == "" && errOut.Len() > 0 {
-		t.Errorf("unexpected on stderr: %s", errOut.String())
+	if diagnostics := promptLine.ReplaceAllString(errOut.String(), ""); difference.says == "" && diagnostics != "" {
+		t.Errorf("unexpected on stderr: %s", diagnostics)
 	}
 	if matched, err := regexp.MatchString(difference.says, errOut.String()); err != nil || !matched {
 		t.Errorf("stderr does not match %q (%v):\n%s", difference.says, err, errOut.String())

@@ -38,7 +38,7 @@ func TestCatalogOfProject(t *testing.T) {
 	p.must(t, "--version", "0.2.0")
 	before := clitest.ReadTree(t, p.dir)
 	code, _, errOut := p.catalog(t, disk, "", "generate", "catalog", "--image", image)
-	if code != 2 || !strings.Contains(errOut, newtCSV+":1: channel alpha has 2 heads: newt-operator.v0.1.0, newt-operator.v0.2.0") {
+	if code != 1 || !strings.Contains(errOut, newtCSV+":1: channel alpha has 2 heads: newt-operator.v0.1.0, newt-operator.v0.2.0") {
 		t.Errorf("exit code %d\n%s", code, errOut)
 	}
 	if after := clitest.ReadTree(t, p.dir); len(after) != len(before) {
@@ -70,7 +70,7 @@ func TestCatalogLinks(t *testing.T) {
 	}
 	clitest.Symlink(t, secret, filepath.Join(p.dir, "bundle", "manifests", "link.yaml"))
 	code, _, errOut := p.catalog(t, disk, "", "generate", "catalog", "--image", "quay.io/a/b:1")
-	if code != 2 || !strings.Contains(errOut, "bundle/manifests/link.yaml: is no regular file") {
+	if code != 1 || !strings.Contains(errOut, "bundle/manifests/link.yaml: is no regular file") {
 		t.Errorf("exit code %d\n%s", code, errOut)
 	}
 	if err := os.MkdirAll(filepath.Join(p.dir, "catalog"), 0o755); err != nil {

@@ -28,7 +28,7 @@ func TestValidateFlags(t *testing.T) {
 		{"./bundle " + suite + " --optional-values k8s-version=1.30,a=b", 0, "bundle: valid"},
 		{"./bundle " + suite + " --optional-values k8s-version=1.30,", 1, "1.30,"},
 		{"./bundle --optional-values k8s-version=1.30,a=b,c", 2, `--optional-values "c": must be key=value`},
-		{"./bundle --optional-values=", 2, `--optional-values "": must be key=value`},
+		{"./bundle --optional-values=", 2, `--optional-values must be key=value`},
 		{"--list-optional --optional-values x", 2, `--optional-values "x": must be key=value`},
 		{"--list-optional --select-optional name=(", 2, `is no label selector`},
 		{"--list-optional -o foo", 0, "alpha-deprecated-apis"},

@@ -67,14 +67,14 @@ func TestMultigroupManager(t *testing.T) {
 		c.Eventually(want, "get", resource, name, "-o", fmt.Sprintf(`jsonpath={.status.conditions[?(@.type=="%s")].reason}`, condition))
 	}
 	for _, resource := range []string{v1, v2} {
-		reason("Reconciled", resource, "vessel-sample", "Available")
+		reason("NotImplemented", resource, "vessel-sample", "Available")
 		reason("FlagKnown", resource, "vessel-sample", "Inspected")
 	}
 	reason("FlagUnknown", v1, "vessel-old", "Inspected")
 	c.Must("", "patch", v2, "vessel-old", "--type=merge", "-p", `{"spec":{"flag":"flag-sample"}}`)
 	reason("FlagKnown", v1, "vessel-old", "Inspected")
-	reason("Reconciled", "berth", "berth-sample", "Available")
-	reason("Reconciled", "flag", "flag-sample", "Available")
+	reason("NotImplemented", "berth", "berth-sample", "Available")
+	reason("NotImplemented", "flag", "flag-sample", "Available")
 	is("", "flag", "flag-sample", "{.metadata.namespace}")
 	c.Must("", "delete", "flag", "flag-sample")
 	reason("FlagUnknown", v2, "vessel-old", "Inspected")

@@ -61,14 +61,10 @@ func TestHostile(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: clitest.Testdata("hostile"),
 		Setup: func(env *testscript.Env) error {
-			env.Setenv("GOMODCACHE", clitest.GoEnv(t, "GOMODCACHE"))
-			env.Setenv("GOCACHE", clitest.GoEnv(t, "GOCACHE"))
-			env.Setenv("GOFLAGS", clitest.BuildFlags)
-			env.Setenv("CGO_ENABLED", "0")
-			env.Setenv("GOTOOLCHAIN", "local")
-			env.Setenv("GOPROXY", "off")
+			clitest.SetGoVariables(t, env)
 			env.Setenv("XDG_CACHE_HOME", filepath.Join(env.WorkDir, ".cache"))
 			env.Setenv("HOME", filepath.Join(env.WorkDir, ".home"))
+			env.Values[envKey{}] = env
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
@@ -87,6 +83,9 @@ func TestHostile(t *testing.T) {
 	})
 }
 
+// envKey is where a script keeps the environment of its commands.
+type envKey struct{}
+
 // attack runs a command on hostile input: attack CODE REGEXP PROGRAM [ARGS...]. The command must end within the limits, with
 // the exit code and a line on stderr that matches, and must not crash.
 func (r *report) attack(ts *testscript.TestScript, neg bool, args []string) {
@@ -95,7 +94,7 @@ func (r *report) attack(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	program := filepath.Join(filepath.SplitList(ts.Getenv("PATH"))[0], args[2])
 	c := exec.Command(program, args[3:]...)
-	c.Dir, c.Env = ts.MkAbs("."), scriptEnv(ts)
+	c.Dir, c.Env = ts.MkAbs("."), ts.Value(envKey{}).(*testscript.Env).Vars
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	var out bytes.Buffer
 	c.Stdout, c.Stderr = &out, &out
@@ -169,17 +168,6 @@ func resident(pid int) int64 {
 		return 0
 	}
 	return pages * int64(os.Getpagesize())
-}
-
-// scriptEnv is the environment of a script's commands.
-func scriptEnv(ts *testscript.TestScript) []string {
-	var env []string
-	for _, name := range []string{
-		"PATH", "HOME", "TMPDIR", "XDG_CACHE_HOME", "GOMODCACHE", "GOCACHE", "GOFLAGS", "CGO_ENABLED", "GOTOOLCHAIN", "GOPROXY",
-	} {
-		env = append(env, name+"="+ts.Getenv(name))
-	}
-	return env
 }
 
 func beginning(text []byte) []byte { return text[:min(len(text), 2000)] }

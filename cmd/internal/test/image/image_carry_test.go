@@ -117,14 +117,14 @@ func TestImageBundleRefused(t *testing.T) {
 		code             int
 		want             string
 	}{
-		{"none", "", "--tarball x.tar", 2, "bundle.Dockerfile: there is no such file; 'operon bundle' writes it"},
-		{"another", "", "-f other.Dockerfile --tarball x.tar", 2, "other.Dockerfile: there is no such file"},
-		{"nowhere", good, "", 2, "one of them says where the image goes"},
-		{"instruction", good + "RUN make\nCMD x\n", "--tarball x.tar", 2, "bundle.Dockerfile:4: has the instruction RUN, which needs a builder; build this image with docker or podman, or take the line out\nbundle.Dockerfile:5: has the instruction CMD"},
-		{"options", good + "COPY --chown=1 bundle /x/\n", "--tarball x.tar", 2, "bundle.Dockerfile:4: is none of the instructions that can be followed here"},
-		{"up", good + "COPY ../secret /x/\n", "--tarball x.tar", 2, "bundle.Dockerfile:4: must copy from a folder beside the Dockerfile"},
-		{"missing", good + "COPY nothing /x/\n", "--tarball x.tar", 2, "bundle.Dockerfile:4: copies nothing, which does not exist"},
-		{"empty", "# nothing\n", "--tarball x.tar", 2, "bundle.Dockerfile: needs FROM, LABEL and COPY"},
+		{"none", "", "--tarball x.tar", 1, "bundle.Dockerfile: no such file; 'operon bundle' writes it"},
+		{"another", "", "-f other.Dockerfile --tarball x.tar", 2, "other.Dockerfile: no such file"},
+		{"nowhere", good, "", 2, "--push, --tarball FILE or --oci-layout DIR is required"},
+		{"instruction", good + "RUN make\nCMD x\n", "--tarball x.tar", 1, "bundle.Dockerfile:4: has the instruction RUN, which needs a builder; build this image with docker or podman, or take the line out\nerror: bundle.Dockerfile:5: has the instruction CMD"},
+		{"options", good + "COPY --chown=1 bundle /x/\n", "--tarball x.tar", 1, "bundle.Dockerfile:4: is none of the instructions that can be followed here"},
+		{"up", good + "COPY ../secret /x/\n", "--tarball x.tar", 1, "bundle.Dockerfile:4: must copy from a folder beside the Dockerfile"},
+		{"missing", good + "COPY nothing /x/\n", "--tarball x.tar", 1, "bundle.Dockerfile:4: copies nothing, which does not exist"},
+		{"empty", "# nothing\n", "--tarball x.tar", 1, "bundle.Dockerfile: needs FROM, LABEL and COPY"},
 		{"twice", good + "COPY bundle /manifests/\n", "--tarball x.tar", 1, "manifests/ is there twice"},
 		{"platform", good, "--tarball x.tar --platform x", 2, `--platform "x": must be written as linux/amd64`},
 	} {
@@ -146,7 +146,7 @@ func TestImageBundleRefused(t *testing.T) {
 	}
 	dir := clitest.NewDir(t, map[string]string{"bundle.Dockerfile": good, "bundle/a.yaml": "x"})
 	clitest.Symlink(t, "/etc/passwd", filepath.Join(dir, "bundle", "l.yaml"))
-	if code, _, errOut := imageCall(t, dir, nil, "image", "bundle", "--tarball", "x.tar"); code != 2 || !strings.Contains(errOut, "bundle/l.yaml: is no plain file") {
+	if code, _, errOut := imageCall(t, dir, nil, "image", "bundle", "--tarball", "x.tar"); code != 1 || !strings.Contains(errOut, "bundle/l.yaml: is no plain file") {
 		t.Errorf("exit code %d\n%s", code, errOut)
 	}
 }
@@ -188,15 +188,15 @@ func TestImageSaveLoad(t *testing.T) {
 		code int
 		want string
 	}{
-		{"save " + one, 2, "or --oci-layout is needed"},
+		{"save " + one, 2, "or --oci-layout is required"},
 		{"save", 2, "name the images to save"},
-		{"save --tarball c.tar " + here + "/no:v1 " + here + "/none:v1", 1, "image " + here + "/no:v1: " + here + " has no v1; push the image first, or correct the reference\nimage " + here + "/none:v1: "},
+		{"save --tarball c.tar " + here + "/no:v1 " + here + "/none:v1", 1, "image " + here + "/no:v1: " + here + " has no v1; push the image first, or correct the reference\nerror: image " + here + "/none:v1: "},
 		{"save --tarball c.tar evil.tar", 1, `image evil.tar: has the entry "../evil", which leads out of the tarball's folder`},
 		{"load evil.tar --registry " + there, 1, "leads out of the tarball's folder"},
 		{"load a.tar " + there + "/x1:v1", 2, `SOURCE "a.tar": holds 2 images (` + one + ", " + two + ")"},
 		{"load a.tar", 2, "takes a source, and either an image's new name or --registry"},
 		{"load a.tar x/y:1 --registry z", 2, "takes a source, and either"},
-		{"load a.tar Y", 2, `IMAGE "Y": is no name of an image`},
+		{"load a.tar Y", 2, `IMAGE "Y": must be in lower case before the tag`},
 		{"load nope.tar --registry " + there, 1, "image nope.tar: file does not exist here"},
 	} {
 		code, out, errOut := imageCall(t, dir, nil, append([]string{"image"}, strings.Fields(c.args)...)...)

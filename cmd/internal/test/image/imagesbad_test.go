@@ -157,7 +157,7 @@ func TestBadImages(t *testing.T) {
 		}
 	}
 	// A name that nothing has is a wrong call, and the rest is told too.
-	if code, text := call(t, nil, "generate", "catalog", "--bundle", "nope,"+refs[0]); code != 2 || !strings.Contains(text, wants[0]) || !strings.Contains(text, `--bundle "nope": path does not exist`) {
+	if code, text := call(t, nil, "generate", "catalog", "--bundle", "nope,"+refs[0]); code != 2 || !strings.Contains(text, wants[0]) || !strings.Contains(text, `--bundle "nope": no such file or directory`) {
 		t.Errorf("exit code %d\n%s", code, text)
 	}
 }

@@ -408,9 +408,8 @@ func (c *olmCluster) atTerminal(answer string, args ...string) (code int, text s
 
 type onePrompter string
 
-func (p onePrompter) Confirm(string) (bool, error)                             { return false, nil }
-func (p onePrompter) Input(string, string, func(string) error) (string, error) { return string(p), nil }
-func (p onePrompter) Ask(string, func(string) string) (string, error)          { return string(p), nil }
+func (p onePrompter) Confirm(string, bool) (bool, error) { return p == "yes", nil }
+func (p onePrompter) Input(cmd.Question) (string, error) { return string(p), nil }
 
 // serveRelease publishes a release made of the one in the program, with an older version and a setting that the
 // newer one does not have.

@@ -66,8 +66,7 @@ func TestRunLocal(t *testing.T) {
 
 		// What does not build leaves the manager running.
 		clitest.EditFile(t, dir, "cmd/main.go", "\nfunc main() {", "\nfunc main() { broken")
-		p.WaitFor("the manager does not build", 1)
-		p.WaitFor("waiting for a change", 1)
+		p.WaitFor("the previous manager goes on; waiting for a change", 1)
 		c.Must("", "patch", memcached, "--type=merge", "-p", `{"spec":{"size":2}}`)
 		c.Eventually("2", "get", memcached, "-o", "jsonpath={.status.replicas}")
 		clitest.EditFile(t, dir, "cmd/main.go", "\nfunc main() { broken", "\nfunc main() {")
@@ -76,16 +75,23 @@ func TestRunLocal(t *testing.T) {
 		p.WaitFor("Starting the changed manager", 1)
 		clitest.EditFile(t, dir, "cmd/main.go", `"Starting the changed manager"`, `"Starting the manager"`)
 		p.WaitFor("starting the manager", 4)
+		p.WaitFor("built in ", 3)
+		clitest.EditFile(t, dir, "cmd/main.go", "\nfunc main() {", "\nvar unknown = missing\n\nfunc main() {")
+		p.WaitFor("build failed, the previous manager goes on; waiting for a change", 1)
 
 		p.Interrupt()
 		p.MustEnd(0)
+		if !strings.HasSuffix(p.Output(), "\nstopped\n") {
+			t.Error("it does not end with \"stopped\"")
+		}
+		clitest.EditFile(t, dir, "cmd/main.go", "\nvar unknown = missing\n", "")
 		if strings.Contains(p.Output(), "was killed") {
 			t.Error("the manager was killed, and not asked to stop")
 		}
 	})
 
 	t.Run("interrupted while it starts", func(t *testing.T) {
-		for _, when := range []string{"starting a control plane", "KUBECONFIG="} {
+		for _, when := range []string{"starting a control plane", "the API server is at"} {
 			p := clitest.StartProcess(t, dir, nil, "run", "local", "--control-plane", "embedded")
 			p.WaitFor(when, 1)
 			p.Interrupt()
@@ -108,7 +114,11 @@ func TestRunLocal(t *testing.T) {
 		if left, err := filepath.Glob(filepath.Join(p.TempDir, "operon-*")); err != nil || len(left) == 0 {
 			t.Fatalf("a killed run leaves its directories: %v (%v)", left, err)
 		}
-		clitest.StartProcess(t, dir, []string{"TMPDIR=" + p.TempDir}, "version").MustEnd(0)
+		p = clitest.StartProcess(t, dir, []string{"TMPDIR=" + p.TempDir}, "tool", "kubectl", "get", "pods")
+		p.MustEnd(1)
+		if want := "error: no control plane runs for this project: .operon/kubeconfig was left by a run that was killed: "; !strings.HasPrefix(p.Output(), want) {
+			t.Errorf("it does not print %q", want)
+		}
 	})
 
 	t.Run("hung up", func(t *testing.T) {

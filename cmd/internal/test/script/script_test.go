@@ -24,13 +24,7 @@ func TestScript(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: clitest.Testdata("script"),
 		Setup: func(env *testscript.Env) error {
-			// The module and build caches of the machine serve the scripts; nothing else of it does.
-			env.Setenv("GOMODCACHE", clitest.GoEnv(t, "GOMODCACHE"))
-			env.Setenv("GOCACHE", clitest.GoEnv(t, "GOCACHE"))
-			env.Setenv("GOFLAGS", clitest.BuildFlags)
-			env.Setenv("CGO_ENABLED", "0")
-			env.Setenv("GOTOOLCHAIN", "local")
-			env.Setenv("GOPROXY", "off")
+			clitest.SetGoVariables(t, env) // nothing else of the machine serves the scripts
 			// The folder with nothing but operon in it.
 			env.Setenv("OPERON_DIR", filepath.SplitList(env.Getenv("PATH"))[0])
 			env.Setenv("REAL_HOME", home)

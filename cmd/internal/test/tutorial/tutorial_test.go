@@ -12,8 +12,8 @@ import (
 	"github.com/operon-sdk/operon/cmd/internal/clitest"
 )
 
-// TestTutorial executes the README, as make quickstart does with its first section: every command must
-// succeed and print what the README says, every edit must apply, and nothing may be left.
+// TestTutorial executes sections of the README, as make quickstart does: every command must succeed and print what the
+// README shows, every edit must apply, and nothing may be left.
 func TestTutorial(t *testing.T) {
 	t.Parallel()
 	clitest.SkipIfShort(t, "it starts control planes")
@@ -38,6 +38,7 @@ func TestTutorial(t *testing.T) {
 		}
 	}
 	for section, last := range map[string]string{
+		"Quick start":               "^C",
 		"Tutorial":                  "$ kubectl delete memcached memcached-sample",
 		"Develop without a cluster": "$ operon generate --check",
 	} {

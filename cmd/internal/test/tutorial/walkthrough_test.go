@@ -47,12 +47,7 @@ func TestWalkthrough(t *testing.T) {
 }
 
 func walkthroughEnv(t *testing.T, env *testscript.Env) error {
-	env.Setenv("GOMODCACHE", clitest.GoEnv(t, "GOMODCACHE"))
-	env.Setenv("GOCACHE", clitest.GoEnv(t, "GOCACHE"))
-	env.Setenv("GOFLAGS", clitest.BuildFlags)
-	env.Setenv("CGO_ENABLED", "0")
-	env.Setenv("GOTOOLCHAIN", "local")
-	env.Setenv("GOPROXY", "off")
+	clitest.SetGoVariables(t, env)
 	env.Setenv("HOME", env.WorkDir)
 	env.Setenv("KUBECONFIG", filepath.Join(env.WorkDir, "none"))
 	env.Setenv("REGISTRY", clitest.StartRegistry(t))

@@ -91,7 +91,7 @@ func TestUpgradeKeepsCode(t *testing.T) {
 		}
 	}
 	code, out, errOut = clitest.Run(t, dir, "", "upgrade", "--force")
-	if code != 1 || !strings.Contains(out, "updated  go.mod\n") || !strings.Contains(errOut, "error: "+obstacle+", then run 'operon generate' and 'make test'\n") {
+	if code != 1 || !strings.Contains(out, "updated  go.mod\n") || !strings.Contains(errOut, "error: "+strings.Replace(obstacle, "\n", "\n  ", 1)+", then run 'operon generate' and 'make test'\n") {
 		t.Errorf("--force: exit code %d\n%s%s", code, out, errOut)
 	}
 }

@@ -19,12 +19,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// The fields below are yours to change. Each needs a json tag to be stored. After a change, run
-// "make generate manifests" to bring the generated code and the manifests up to date.
+// TODO: define the fields of the API. Every field needs a json tag. After changes, run "make generate manifests" to update
+// the generated code and manifests.
 
-// MemcachedSpec is the state that a user asks for.
+// MemcachedSpec defines the desired state of Memcached.
 type MemcachedSpec struct {
-	// size is how many pods to run.
+	// size is the desired number of pods.
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=0
 	// +optional
@@ -39,38 +39,38 @@ type MemcachedSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec
 	ContainerPort int32 `json:"containerPort,omitempty"`
 
-	// memoryMegabytes is how much memory each pod has for items. When left open, it is 64, or less where
-	// so many pods would take more than a Memcached may have.
+	// memoryMegabytes is the memory of each pod for items. The default is 64, or less if
+	// the pods would exceed the maximum of a Memcached.
 	// +kubebuilder:validation:Minimum=1
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec
 	MemoryMegabytes *int32 `json:"memoryMegabytes,omitempty"`
 }
 
-// MemcachedStatus is the state that the controller last saw.
+// MemcachedStatus defines the observed state of Memcached.
 type MemcachedStatus struct {
-	// conditions say how the object is doing:
-	// Available is True while as many pods as asked for are available,
-	// Progressing is True while pods are being created, replaced or removed,
-	// Degraded is True while something keeps the controller from reaching the asked state.
+	// conditions represent the observed state of Memcached:
+	// Available is True when the desired number of pods is available,
+	// Progressing is True while pods are created, replaced or deleted,
+	// Degraded is True when an error prevents the desired state.
 	// +listType=map
 	// +listMapKey=type
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
-	// nodes are the names of the pods, sorted.
+	// nodes are the names of the pods, in order.
 	// +listType=set
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status
 	Nodes []string `json:"nodes,omitempty"`
 
-	// replicas is how many pods there are, whether available or not.
+	// replicas is the number of pods, available or not.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status
 	Replicas int32 `json:"replicas,omitempty"`
 
-	// selector selects the pods by their labels. The scale subresource hands it to autoscalers.
+	// selector is the label selector of the pods. Autoscalers read it from the scale subresource.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status
 	Selector string `json:"selector,omitempty"`
@@ -83,22 +83,22 @@ type MemcachedStatus struct {
 // +kubebuilder:printcolumn:name="Available",type=string,JSONPath=`.status.conditions[?(@.type=="Available")].status`
 // +kubebuilder:printcolumn:name="Degraded",type=string,JSONPath=`.status.conditions[?(@.type=="Degraded")].status`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
-// +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 63",message="names take at most 63 characters"
+// +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 63",message="name must be at most 63 characters"
 // +operator-sdk:csv:customresourcedefinitions:resources={{Deployment,v1},{Pod,v1}}
 
-// Memcached is an object of the memcacheds API: a Deployment of one image, kept at the asked size.
+// Memcached is the schema of the memcacheds API. It runs an image in a Deployment of the desired size.
 type Memcached struct {
 	metav1.TypeMeta `json:",inline"`
 
-	// metadata is the object's standard metadata.
+	// metadata is the standard metadata of the object.
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitzero"`
 
-	// spec is the state that a user asks for.
+	// spec defines the desired state of Memcached.
 	// +required
 	Spec MemcachedSpec `json:"spec"`
 
-	// status is the state that the controller last saw.
+	// status defines the observed state of Memcached.
 	// +optional
 	Status MemcachedStatus `json:"status,omitzero"`
 }

@@ -34,107 +34,79 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
-	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	cachev1alpha1 "github.com/example/memcached-operator/api/v1alpha1"
 )
 
 const (
-	// memcachedFinalizer keeps a deleted Memcached in place until cleanUp is done.
-	memcachedFinalizer = "cache.example.com/finalizer"
-	// memcachedImage is what the pods run where the manager's environment names no other image.
+	// memcachedImage is the image of the pods unless the manager's environment sets another.
 	memcachedImage = "memcached:1.6.39-alpine"
-	// memcachedApp names the application in labels, and the container in the pods.
+	// memcachedApp is the name of the application in labels, and of the container in the pods.
 	memcachedApp = "memcached"
-	// memcachedManager names this operator in labels.
+	// memcachedManager is the name of this operator in labels.
 	memcachedManager = "memcached-operator"
 )
 
-// The conditions of a Memcached.
+// Condition types of a Memcached.
 const (
 	memcachedAvailable   = "Available"
 	memcachedProgressing = "Progressing"
 	memcachedDegraded    = "Degraded"
 )
 
-// MemcachedReconciler runs a Deployment for each Memcached.
+// MemcachedReconciler reconciles Memcached objects: it runs a Deployment for each.
 type MemcachedReconciler struct {
 	client.Client
 	Scheme   *runtime.Scheme
 	Recorder events.EventRecorder
-	// Image is what the pods run; when empty, memcachedImage.
+	// Image is the image of the pods. The default is memcachedImage.
 	Image string
 }
 
-// The markers below become the manager's role. Ask for a verb or a resource here before the code uses it.
+// The markers below become the manager's role: add the verbs and resources that the code uses. Updating finalizers is
+// what owning the Deployment requires on clusters that protect owner references, such as OpenShift.
 
-// +kubebuilder:rbac:groups=cache.example.com,resources=memcacheds,verbs=get;list;watch;update
+// +kubebuilder:rbac:groups=cache.example.com,resources=memcacheds,verbs=get;list;watch
 // +kubebuilder:rbac:groups=cache.example.com,resources=memcacheds/status,verbs=update
 // +kubebuilder:rbac:groups=cache.example.com,resources=memcacheds/finalizers,verbs=update
 // +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get;list;watch;create;update
 // +kubebuilder:rbac:groups=core,resources=pods,verbs=get;list;watch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
-// Reconcile makes the Deployment of the Memcached that the request names what the spec asks for, and
-// reports in the status how the Deployment is doing. It runs after every change of the Memcached, of its
-// Deployment and of its pods, and again when it returned an error, so it must come to the same end however
-// often it runs.
+// Reconcile creates or updates the Deployment of a Memcached and reports its state in the status. It runs whenever the
+// Memcached, its Deployment or its pods change, and again after an error, so it must be idempotent.
 func (r *MemcachedReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	obj := &cachev1alpha1.Memcached{}
 	if err := r.Get(ctx, req.NamespacedName, obj); err != nil {
-		// The object may be gone by now: then there is nothing left to do.
+		// The object no longer exists: there is nothing to do.
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	if !obj.DeletionTimestamp.IsZero() {
-		return ctrl.Result{}, r.finalize(ctx, obj)
-	}
-	if controllerutil.AddFinalizer(obj, memcachedFinalizer) {
-		if err := r.Update(ctx, obj); err != nil {
-			return ctrl.Result{}, fmt.Errorf("adding the finalizer: %w", err)
-		}
+		// Kubernetes deletes the Deployment with the object that owns it. Add a finalizer to clean up anything else.
+		return ctrl.Result{}, nil
 	}
 
 	deployment, err := r.reconcileDeployment(ctx, obj)
-	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
-		// The manager's cache is behind the API server and about to catch up.
+	if !r.isOutdated(err) {
+		err = errors.Join(err, r.updateStatus(ctx, obj, deployment, err))
+	}
+	if r.isOutdated(err) {
 		return ctrl.Result{RequeueAfter: time.Second}, nil
 	}
-	return ctrl.Result{}, errors.Join(err, r.updateStatus(ctx, obj, deployment, err))
+	return ctrl.Result{}, err
 }
 
-// finalize lets a deleted object go once cleanUp is done. The Deployment is not its concern: Kubernetes
-// deletes what the object owns.
-func (r *MemcachedReconciler) finalize(ctx context.Context, obj *cachev1alpha1.Memcached) error {
-	if !controllerutil.ContainsFinalizer(obj, memcachedFinalizer) {
-		return nil
-	}
-	if err := r.cleanUp(ctx, obj); err != nil {
-		err = fmt.Errorf("cleaning up: %w", err)
-		r.setCondition(obj, memcachedDegraded, true, "CleanUpFailed", err.Error())
-		return errors.Join(err, r.Status().Update(ctx, obj))
-	}
-	controllerutil.RemoveFinalizer(obj, memcachedFinalizer)
-	if err := r.Update(ctx, obj); err != nil {
-		return client.IgnoreNotFound(fmt.Errorf("removing the finalizer: %w", err))
-	}
-	r.Recorder.Eventf(obj, nil, corev1.EventTypeNormal, "CleanedUp", "Delete",
-		"Cleaned up after %s", obj.Name)
-	return nil
+// isOutdated reports whether a write failed because the manager's cache is behind the API server. That is no error:
+// reconciling again succeeds once the cache is up to date.
+func (r *MemcachedReconciler) isOutdated(err error) bool {
+	return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err)
 }
 
-// cleanUp is the place for what must happen before a Memcached disappears and Kubernetes cannot do by
-// itself, such as taking a backup or releasing something outside of the cluster. It runs again until it
-// returns nil.
-func (r *MemcachedReconciler) cleanUp(_ context.Context, _ *cachev1alpha1.Memcached) error {
-	return nil
-}
-
-// reconcileDeployment creates the Deployment, or repairs where it differs from what the spec asks for. The
-// Deployment that it returns tells the state even where there is an error.
+// reconcileDeployment creates the Deployment, or updates it where it differs from the desired state. It returns the
+// Deployment as far as it is known even on error.
 func (r *MemcachedReconciler) reconcileDeployment(
 	ctx context.Context, obj *cachev1alpha1.Memcached,
 ) (*appsv1.Deployment, error) {
@@ -144,11 +116,19 @@ func (r *MemcachedReconciler) reconcileDeployment(
 	}}
 	result, err := controllerutil.CreateOrUpdate(ctx, r.Client, deployment, func() error {
 		if deployment.UID != "" && !metav1.IsControlledBy(deployment, obj) {
-			return errors.New("there is a Deployment of this name that belongs to someone else")
+			owner := metav1.GetControllerOf(deployment)
+			if owner != nil && owner.Kind == "Memcached" && owner.Name == obj.Name {
+				// The garbage collector is about to delete the Deployment of a deleted Memcached of the same name.
+				return apierrors.NewAlreadyExists(appsv1.Resource("deployments"), deployment.Name)
+			}
+			return errors.New("it already exists and belongs to another owner")
 		}
 		r.configure(deployment, obj)
 		return controllerutil.SetControllerReference(obj, deployment, r.Scheme)
 	})
+	if deployment.UID != "" && apierrors.IsNotFound(err) {
+		err = apierrors.NewConflict(appsv1.Resource("deployments"), deployment.Name, err) // deleted since it was read
+	}
 	if err != nil {
 		return deployment, fmt.Errorf("reconciling Deployment %s: %w", client.ObjectKeyFromObject(deployment), err)
 	}
@@ -158,13 +138,13 @@ func (r *MemcachedReconciler) reconcileDeployment(
 			"Created Deployment %s", deployment.Name)
 	case controllerutil.OperationResultUpdated:
 		r.Recorder.Eventf(obj, deployment, corev1.EventTypeNormal, "Updated", "Update",
-			"Brought Deployment %s in line with the spec", deployment.Name)
+			"Updated Deployment %s", deployment.Name)
 	}
 	return deployment, nil
 }
 
-// configure sets what the spec decides about the Deployment. It leaves all else as it is, so that the
-// defaults that the API server fills in, and what others add, never look like a difference.
+// configure sets the fields of the Deployment that the spec determines. It leaves all other fields unchanged, so that
+// defaults set by the API server and changes by other controllers cause no update.
 func (r *MemcachedReconciler) configure(deployment *appsv1.Deployment, obj *cachev1alpha1.Memcached) {
 	if deployment.Labels == nil {
 		deployment.Labels = map[string]string{}
@@ -173,7 +153,7 @@ func (r *MemcachedReconciler) configure(deployment *appsv1.Deployment, obj *cach
 	yes, no, replicas := true, false, r.size(obj)
 	deployment.Spec.Replicas = &replicas
 	if deployment.Spec.Selector == nil {
-		// A selector cannot change after creation.
+		// The selector is immutable.
 		deployment.Spec.Selector = &metav1.LabelSelector{MatchLabels: r.selector(obj)}
 	}
 	template := &deployment.Spec.Template
@@ -181,7 +161,7 @@ func (r *MemcachedReconciler) configure(deployment *appsv1.Deployment, obj *cach
 		template.Labels = map[string]string{}
 	}
 	maps.Copy(template.Labels, r.allLabels(obj))
-	// Together with the container's, these settings meet the restricted Pod Security Standard.
+	// Together with the container's security context, this meets the restricted Pod Security Standard.
 	template.Spec.SecurityContext = &corev1.PodSecurityContext{
 		RunAsNonRoot:   &yes,
 		SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
@@ -214,16 +194,16 @@ func (r *MemcachedReconciler) configure(deployment *appsv1.Deployment, obj *cach
 	}
 }
 
-// updateStatus writes the status that follows from the Deployment, its pods and the error that reconciling
-// the Deployment ended with, unless the object has that status already.
+// updateStatus updates the status, if it has changed, from the Deployment, its pods and the error of reconciling the
+// Deployment.
 func (r *MemcachedReconciler) updateStatus(
-	ctx context.Context, obj *cachev1alpha1.Memcached, deployment *appsv1.Deployment, failure error,
+	ctx context.Context, obj *cachev1alpha1.Memcached, deployment *appsv1.Deployment, deploymentErr error,
 ) error {
 	nodes, err := r.podNames(ctx, obj)
 	if err != nil {
 		return fmt.Errorf("listing the pods: %w", err)
 	}
-	// Someone else's Deployment says nothing about this object.
+	// Ignore the status of a Deployment that belongs to another owner.
 	var current appsv1.DeploymentStatus
 	if metav1.IsControlledBy(deployment, obj) {
 		current = deployment.Status
@@ -243,36 +223,35 @@ func (r *MemcachedReconciler) updateStatus(
 
 	rolledOut := current.ObservedGeneration >= deployment.Generation && current.UpdatedReplicas == size &&
 		current.Replicas == size && current.AvailableReplicas == size
-	reason, trouble := r.trouble(current, failure)
+	reason, failure := r.failure(current, deploymentErr)
 	switch {
 	case reason != "":
-		r.setCondition(obj, memcachedProgressing, false, reason, "The Deployment does not advance, see Degraded")
+		r.setCondition(obj, memcachedProgressing, false, reason, "The Deployment does not progress, see Degraded")
 	case rolledOut:
-		r.setCondition(obj, memcachedProgressing, false, "RolledOut", "The Deployment is as the spec asks for")
+		r.setCondition(obj, memcachedProgressing, false, "RolledOut", "The Deployment is up to date")
 	default:
 		r.setCondition(obj, memcachedProgressing, true, "RollingOut",
 			fmt.Sprintf("%d of %d pods are up to date", current.UpdatedReplicas, size))
 	}
 	if reason != "" {
-		r.setCondition(obj, memcachedDegraded, true, reason, trouble)
+		r.setCondition(obj, memcachedDegraded, true, reason, failure)
 	} else {
-		r.setCondition(obj, memcachedDegraded, false, "AsExpected", "There is no known problem")
+		r.setCondition(obj, memcachedDegraded, false, "AsExpected", "No problem found")
 	}
 
 	if equality.Semantic.DeepEqual(before, &obj.Status) {
 		return nil
 	}
-	if err := r.Status().Update(ctx, obj); err != nil {
+	if err := r.Status().Update(ctx, obj); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("updating the status: %w", err)
 	}
 	return nil
 }
 
-// trouble names the reason why the Deployment does not get where it should, and describes it. Both are empty
-// when all is well.
-func (r *MemcachedReconciler) trouble(current appsv1.DeploymentStatus, failure error) (reason, message string) {
-	if failure != nil {
-		return "DeploymentFailed", failure.Error()
+// failure returns a reason and a message why the Deployment cannot reach the desired state. Both are empty if it can.
+func (r *MemcachedReconciler) failure(current appsv1.DeploymentStatus, deploymentErr error) (reason, message string) {
+	if deploymentErr != nil {
+		return "DeploymentFailed", deploymentErr.Error()
 	}
 	for _, c := range current.Conditions {
 		if c.Type == appsv1.DeploymentReplicaFailure && c.Status == corev1.ConditionTrue ||
@@ -283,16 +262,16 @@ func (r *MemcachedReconciler) trouble(current appsv1.DeploymentStatus, failure e
 	return "", ""
 }
 
-// setCondition sets one condition of the object and notes the generation that it is about.
+// setCondition sets a condition of the object for its current generation.
 func (r *MemcachedReconciler) setCondition(
-	obj *cachev1alpha1.Memcached, name string, holds bool, reason, message string,
+	obj *cachev1alpha1.Memcached, conditionType string, isTrue bool, reason, message string,
 ) {
 	status := metav1.ConditionFalse
-	if holds {
+	if isTrue {
 		status = metav1.ConditionTrue
 	}
 	meta.SetStatusCondition(&obj.Status.Conditions, metav1.Condition{
-		Type:               name,
+		Type:               conditionType,
 		Status:             status,
 		Reason:             reason,
 		Message:            message,
@@ -300,8 +279,8 @@ func (r *MemcachedReconciler) setCondition(
 	})
 }
 
-// podNames lists the object's pods, sorted, without those that are on their way out. It asks for metadata
-// alone, which is all that the manager then caches of pods.
+// podNames returns the sorted names of the object's pods, except those being deleted. It lists metadata only, so that
+// the manager caches no more of pods.
 func (r *MemcachedReconciler) podNames(ctx context.Context, obj *cachev1alpha1.Memcached) ([]string, error) {
 	pods := &metav1.PartialObjectMetadataList{}
 	pods.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("PodList"))
@@ -319,12 +298,12 @@ func (r *MemcachedReconciler) podNames(ctx context.Context, obj *cachev1alpha1.M
 	return names, nil
 }
 
-// namespace is where the Deployment of the object goes.
+// namespace returns the namespace of the object's Deployment.
 func (r *MemcachedReconciler) namespace(obj *cachev1alpha1.Memcached) string {
 	return obj.Namespace
 }
 
-// size is how many pods the object asks for. The API server fills in the default before anyone reads it.
+// size returns the desired number of pods, with the default that the API server sets too.
 func (r *MemcachedReconciler) size(obj *cachev1alpha1.Memcached) int32 {
 	if obj.Spec.Size == nil {
 		return 1
@@ -332,7 +311,7 @@ func (r *MemcachedReconciler) size(obj *cachev1alpha1.Memcached) int32 {
 	return *obj.Spec.Size
 }
 
-// selector is the part of the labels that tells the object's pods from all others.
+// selector returns the labels that select the object's pods.
 func (r *MemcachedReconciler) selector(obj *cachev1alpha1.Memcached) map[string]string {
 	return map[string]string{
 		"app.kubernetes.io/name":     memcachedApp,
@@ -340,30 +319,29 @@ func (r *MemcachedReconciler) selector(obj *cachev1alpha1.Memcached) map[string]
 	}
 }
 
-// allLabels are the labels of the Deployment and of its pods.
+// allLabels returns the labels of the Deployment and of its pods.
 func (r *MemcachedReconciler) allLabels(obj *cachev1alpha1.Memcached) map[string]string {
 	all := r.selector(obj)
 	all["app.kubernetes.io/managed-by"] = memcachedManager
 	return all
 }
 
-// requestForPod names the object that a pod belongs to, by the pod's labels.
+// requestForPod returns a request for the object that a pod belongs to according to its labels.
 func (r *MemcachedReconciler) requestForPod(_ context.Context, pod client.Object) []ctrl.Request {
-	of := pod.GetLabels()
-	if of["app.kubernetes.io/name"] != memcachedApp || of["app.kubernetes.io/managed-by"] != memcachedManager {
+	podLabels := pod.GetLabels()
+	if podLabels["app.kubernetes.io/name"] != memcachedApp || podLabels["app.kubernetes.io/managed-by"] != memcachedManager {
 		return nil
 	}
 	return []ctrl.Request{{NamespacedName: types.NamespacedName{
 		Namespace: pod.GetNamespace(),
-		Name:      of["app.kubernetes.io/instance"],
+		Name:      podLabels["app.kubernetes.io/instance"],
 	}}}
 }
 
-// SetupWithManager has the manager call Reconcile for every change of a Memcached, its Deployment or its pods.
+// SetupWithManager registers the controller with the manager, for changes of a Memcached, its Deployment and its pods.
 func (r *MemcachedReconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
-		// A new status is this controller's own work: no reason to run again.
-		For(&cachev1alpha1.Memcached{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		For(&cachev1alpha1.Memcached{}).
 		Owns(&appsv1.Deployment{}).
 		WatchesMetadata(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(r.requestForPod)).
 		Named("memcached").

@@ -13,20 +13,19 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// The fields below are yours to change. Each needs a json tag to be stored. After a change, run
-// "make generate manifests" to bring the generated code and the manifests up to date.
+// TODO: define the fields of the API. Every field needs a json tag. After changes, run "make generate manifests" to update
+// the generated code and manifests.
 
-// ApplicationSpec is the state that a user asks for.
+// ApplicationSpec defines the desired state of Application.
 type ApplicationSpec struct {
-	// foo is an example of a field. Replace it with fields of your own.
+	// foo is an example field. Replace it with your own fields.
 	// +optional
 	Foo *string `json:"foo,omitempty"`
 }
 
-// ApplicationStatus is the state that the controller last saw.
+// ApplicationStatus defines the observed state of Application.
 type ApplicationStatus struct {
-	// conditions say how the object is doing. Available is True once the controller has acted on the
-	// object's latest generation.
+	// conditions represent the observed state of Application. Available is True when the desired state is reached.
 	// +listType=map
 	// +listMapKey=type
 	// +optional
@@ -36,19 +35,19 @@ type ApplicationStatus struct {
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 
-// Application is an object of the applications API.
+// Application is the schema of the applications API.
 type Application struct {
 	metav1.TypeMeta `json:",inline"`
 
-	// metadata is the object's standard metadata.
+	// metadata is the standard metadata of the object.
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitzero"`
 
-	// spec is the state that a user asks for.
+	// spec defines the desired state of Application.
 	// +required
 	Spec ApplicationSpec `json:"spec"`
 
-	// status is the state that the controller last saw.
+	// status defines the observed state of Application.
 	// +optional
 	Status ApplicationStatus `json:"status,omitzero"`
 }

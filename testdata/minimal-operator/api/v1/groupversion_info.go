@@ -6,7 +6,7 @@ Licensed under the MIT License; the LICENSE file of this project holds its text.
 SPDX-License-Identifier: MIT
 */
 
-// Package v1 holds version v1 of the API group app.example.org.
+// Package v1 contains version v1 of the API group app.example.org.
 // +kubebuilder:object:generate=true
 // +groupName=app.example.org
 package v1
@@ -18,14 +18,13 @@ import (
 )
 
 var (
-	// SchemeGroupVersion is the group and version of the types in this package. Code generators look for
-	// this name.
+	// SchemeGroupVersion is the group and version of the types in this package. Code generators use this name.
 	SchemeGroupVersion = schema.GroupVersion{Group: "app.example.org", Version: "v1"}
 
-	// GroupVersion is SchemeGroupVersion under the name that operator code uses.
+	// GroupVersion is an alias of SchemeGroupVersion, used by controllers.
 	GroupVersion = SchemeGroupVersion
 
-	// SchemeBuilder collects what the types of this package add to a scheme.
+	// SchemeBuilder registers the types of this package.
 	SchemeBuilder = runtime.NewSchemeBuilder(addGroupVersion)
 
 	// AddToScheme adds the types of this package to a scheme.

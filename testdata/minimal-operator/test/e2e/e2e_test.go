@@ -17,7 +17,9 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -27,7 +29,7 @@ import (
 	"example.org/minimal-operator/test/utils"
 )
 
-// Names as config/default gives them: its namePrefix before each one, all in its namespace.
+// The namespace and the name prefix are those of config/default.
 const (
 	namespace              = "minimal-operator-system"
 	serviceAccountName     = "minimal-operator-controller-manager"
@@ -43,7 +45,7 @@ var _ = Describe("Manager", Ordered, func() {
 	var controllerPodName string
 
 	BeforeAll(func() {
-		By("creating a namespace that admits restricted pods only")
+		By("creating a namespace that enforces the restricted Pod Security Standard")
 		_, err := utils.Run(exec.Command("kubectl", "create", "namespace", namespace))
 		Expect(err).NotTo(HaveOccurred())
 		_, err = utils.Run(exec.Command("kubectl", "label", "--overwrite", "namespace", namespace,
@@ -95,7 +97,7 @@ var _ = Describe("Manager", Ordered, func() {
 			Eventually(verifyPodRunning).Should(Succeed())
 		})
 
-		It("should serve metrics to those who may read them", func() {
+		It("should serve metrics to authorized clients", func() {
 			By("waiting for the manager to be ready")
 			_, err := utils.Run(exec.Command("kubectl", "wait", "pod", controllerPodName, "--namespace", namespace,
 				"--for", "condition=Ready", "--timeout", "3m"))
@@ -103,16 +105,16 @@ var _ = Describe("Manager", Ordered, func() {
 
 			// +kubebuilder:scaffold:e2e-metrics-webhooks-readiness
 
-			By("opening a tunnel to the metrics service")
+			By("forwarding a local port to the metrics service")
 			url := forwardMetrics()
 
-			By("asking without credentials")
+			By("requesting metrics without credentials")
 			Eventually(func() (int, error) {
 				status, _, err := getMetrics(url, "")
 				return status, err
 			}).Should(Equal(http.StatusUnauthorized))
 
-			By("asking as a service account that may read metrics")
+			By("requesting metrics with the token of an authorized service account")
 			_, err = utils.Run(exec.Command("kubectl", "create", "clusterrolebinding", metricsRoleBindingName,
 				"--clusterrole", metricsReaderRoleName, "--serviceaccount", namespace+":"+serviceAccountName))
 			Expect(err).NotTo(HaveOccurred())
@@ -123,7 +125,7 @@ var _ = Describe("Manager", Ordered, func() {
 				status, body, err := getMetrics(url, strings.TrimSpace(token))
 				g.Expect(err).NotTo(HaveOccurred())
 				g.Expect(status).To(Equal(http.StatusOK), body)
-				// Counts the reconciliations of your controllers as well:
+				// The metrics also count reconciliations:
 				// controller_runtime_reconcile_total{controller="...",result="success"}.
 				g.Expect(body).To(ContainSubstring("go_goroutines"))
 			}
@@ -132,13 +134,28 @@ var _ = Describe("Manager", Ordered, func() {
 
 		// +kubebuilder:scaffold:e2e-webhooks-checks
 
-		// Add what your operator promises: apply a sample of config/samples and check with Eventually
-		// that its status and the objects it owns become what they should be.
+		It("should accept the samples", func() {
+			if _, err := os.Stat(filepath.Join("..", "..", "config", "samples", "kustomization.yaml")); err != nil {
+				Skip("the project has no samples")
+			}
+			DeferCleanup(func() {
+				_, err := utils.Run(exec.Command("kubectl", "delete", "-k", "config/samples", "--namespace", namespace,
+					"--ignore-not-found"))
+				Expect(err).NotTo(HaveOccurred())
+			})
+			applySamples := func(g Gomega) {
+				_, err := utils.Run(exec.Command("kubectl", "apply", "-k", "config/samples", "--namespace", namespace))
+				g.Expect(err).NotTo(HaveOccurred())
+			}
+			Eventually(applySamples).Should(Succeed())
+
+			// TODO: check with Eventually that the status of each sample, and the objects that it owns, are as expected.
+		})
 	})
 })
 
-// forwardMetrics forwards a free local port to the metrics service until the test ends, and
-// returns the URL of the metrics.
+// forwardMetrics forwards a free local port to the metrics service until the test ends, and returns the URL of the
+// metrics.
 func forwardMetrics() string {
 	ctx, cancel := context.WithCancel(context.Background())
 	cmd := exec.CommandContext(ctx, "kubectl", "port-forward", "service/"+metricsServiceName, ":8443",
@@ -160,7 +177,7 @@ func forwardMetrics() string {
 	return fmt.Sprintf("https://127.0.0.1:%d/metrics", port)
 }
 
-// getMetrics asks for the metrics with a bearer token, or as nobody when there is none.
+// getMetrics requests the metrics, with a bearer token unless it is empty.
 func getMetrics(url, token string) (status int, body string, err error) {
 	request, err := http.NewRequest(http.MethodGet, url, nil)
 	if err != nil {
@@ -169,7 +186,7 @@ func getMetrics(url, token string) (status int, body string, err error) {
 	if token != "" {
 		request.Header.Set("Authorization", "Bearer "+token)
 	}
-	// The certificate is made for the service's name, not for the local end of the tunnel.
+	// The certificate is for the name of the service, not for the local address.
 	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
 	defer transport.CloseIdleConnections()
 	response, err := (&http.Client{Transport: transport, Timeout: 10 * time.Second}).Do(request)

@@ -5,20 +5,19 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// The fields below are yours to change. Each needs a json tag to be stored. After a change, run
-// "make generate manifests" to bring the generated code and the manifests up to date.
+// TODO: define the fields of the API. Every field needs a json tag. After changes, run "make generate manifests" to update
+// the generated code and manifests.
 
-// CaptainSpec is the state that a user asks for.
+// CaptainSpec defines the desired state of Captain.
 type CaptainSpec struct {
-	// foo is an example of a field. Replace it with fields of your own.
+	// foo is an example field. Replace it with your own fields.
 	// +optional
 	Foo *string `json:"foo,omitempty"`
 }
 
-// CaptainStatus is the state that the controller last saw.
+// CaptainStatus defines the observed state of Captain.
 type CaptainStatus struct {
-	// conditions say how the object is doing. Available is True once the controller has acted on the
-	// object's latest generation.
+	// conditions represent the observed state of Captain. Available is True when the desired state is reached.
 	// +listType=map
 	// +listMapKey=type
 	// +optional
@@ -30,19 +29,19 @@ type CaptainStatus struct {
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 
-// Captain is an object of the captains API.
+// Captain is the schema of the captains API.
 type Captain struct {
 	metav1.TypeMeta `json:",inline"`
 
-	// metadata is the object's standard metadata.
+	// metadata is the standard metadata of the object.
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitzero"`
 
-	// spec is the state that a user asks for.
+	// spec defines the desired state of Captain.
 	// +required
 	Spec CaptainSpec `json:"spec"`
 
-	// status is the state that the controller last saw.
+	// status defines the observed state of Captain.
 	// +optional
 	Status CaptainStatus `json:"status,omitzero"`
 }

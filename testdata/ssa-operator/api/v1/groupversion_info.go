@@ -1,4 +1,4 @@
-// Package v1 holds version v1 of the API group crew.example.com.
+// Package v1 contains version v1 of the API group crew.example.com.
 // +kubebuilder:object:generate=true
 // +kubebuilder:ac:generate=true
 // +groupName=crew.example.com
@@ -11,14 +11,13 @@ import (
 )
 
 var (
-	// SchemeGroupVersion is the group and version of the types in this package. Code generators look for
-	// this name.
+	// SchemeGroupVersion is the group and version of the types in this package. Code generators use this name.
 	SchemeGroupVersion = schema.GroupVersion{Group: "crew.example.com", Version: "v1"}
 
-	// GroupVersion is SchemeGroupVersion under the name that operator code uses.
+	// GroupVersion is an alias of SchemeGroupVersion, used by controllers.
 	GroupVersion = SchemeGroupVersion
 
-	// SchemeBuilder collects what the types of this package add to a scheme.
+	// SchemeBuilder registers the types of this package.
 	SchemeBuilder = runtime.NewSchemeBuilder(addGroupVersion)
 
 	// AddToScheme adds the types of this package to a scheme.

@@ -15,46 +15,45 @@ import (
 	crewv1apply "example.com/ssa-operator/api/v1/applyconfiguration/api/v1"
 )
 
-// CaptainReconciler brings the world in line with Captain objects.
+// CaptainReconciler reconciles Captain objects.
 type CaptainReconciler struct {
 	client.Client
 	Scheme *runtime.Scheme
 }
 
-// The markers below become the manager's role. Ask for a verb or a resource here before Reconcile uses it.
+// The markers below become the manager's role: add the verbs and resources that Reconcile uses.
 
 // +kubebuilder:rbac:groups=crew.example.com,resources=captains,verbs=get;list;watch;create;update;patch;delete
 // +kubebuilder:rbac:groups=crew.example.com,resources=captains/status,verbs=get;update;patch
 // +kubebuilder:rbac:groups=crew.example.com,resources=captains/finalizers,verbs=update
 
-// Reconcile compares the Captain that the request names with the state of the cluster, and acts
-// on the difference. It runs after every change of the object, after a restart of the manager, and again when
-// it returned an error, so it must come to the same end however often it runs.
+// Reconcile moves the state of the cluster toward the desired state of a Captain. It runs whenever the object changes,
+// when the manager starts, and again after an error, so it must be idempotent.
 func (r *CaptainReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	log := logf.FromContext(ctx)
 
 	obj := &crewv1.Captain{}
 	if err := r.Get(ctx, req.NamespacedName, obj); err != nil {
-		// The object may be gone by now: then there is nothing left to do.
+		// The object no longer exists: there is nothing to do.
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	if !obj.DeletionTimestamp.IsZero() {
 		return ctrl.Result{}, nil
 	}
 
-	// What the operator does for a Captain goes here.
+	// TODO: reconcile the Captain and report the result in its conditions.
 
 	changed := meta.SetStatusCondition(&obj.Status.Conditions, metav1.Condition{
 		Type:               "Available",
-		Status:             metav1.ConditionTrue,
-		Reason:             "Reconciled",
-		Message:            "The object is as its spec asks for",
+		Status:             metav1.ConditionUnknown,
+		Reason:             "NotImplemented",
+		Message:            "The controller does not reconcile the object yet",
 		ObservedGeneration: obj.Generation,
 	})
 	if !changed {
 		return ctrl.Result{}, nil
 	}
-	// Server-side apply sends what this controller sets and nothing else, so that it owns no other field.
+	// Apply only the fields that this controller sets, so that it owns no others.
 	available := meta.FindStatusCondition(obj.Status.Conditions, "Available")
 	status := crewv1apply.Captain(obj.Name, obj.Namespace).
 		WithStatus(crewv1apply.CaptainStatus().
@@ -66,14 +65,14 @@ func (r *CaptainReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ct
 				WithObservedGeneration(available.ObservedGeneration).
 				WithLastTransitionTime(available.LastTransitionTime)))
 	if err := r.Status().Apply(ctx, status, client.FieldOwner("captain-controller"), client.ForceOwnership); err != nil {
-		return ctrl.Result{}, err
+		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	log.V(1).Info("Updated the status", "generation", obj.Generation)
 
 	return ctrl.Result{}, nil
 }
 
-// SetupWithManager has the manager call Reconcile for every change of a Captain.
+// SetupWithManager registers the controller with the manager, for changes of a Captain.
 func (r *CaptainReconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		For(&crewv1.Captain{}).

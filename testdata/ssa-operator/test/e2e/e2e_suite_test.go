@@ -14,18 +14,18 @@ import (
 	"example.com/ssa-operator/test/utils"
 )
 
-// managerImage is built from the working tree and loaded into the cluster; no registry is involved.
+// managerImage is built from the working tree and loaded into the cluster without a registry.
 const managerImage = "example.com/ssa-operator:v0.0.1"
 
-// TestE2E runs the suite against the current kubectl context, which make test-e2e points to a
-// Kind cluster. CERT_MANAGER_INSTALL_SKIP=true leaves cert-manager alone, and KUBECTL_KUBERC=true
-// applies your kubectl preferences, which could change what the commands print.
+// TestE2E runs the suite against the current kubectl context, which make test-e2e sets to a Kind cluster.
+// CERT_MANAGER_INSTALL_SKIP=true does not install cert-manager. KUBECTL_KUBERC=true applies the user's kubectl
+// preferences, which may change the output of commands.
 func TestE2E(t *testing.T) {
 	RegisterFailHandler(Fail)
 	RunSpecs(t, "ssa-operator e2e suite")
 }
 
-// removeCertManager tells that this suite installed cert-manager and has to take it away.
+// removeCertManager reports whether this suite has installed cert-manager and must remove it.
 var removeCertManager bool
 
 var _ = BeforeSuite(func() {
@@ -33,20 +33,20 @@ var _ = BeforeSuite(func() {
 		Expect(os.Setenv("KUBECTL_KUBERC", "false")).To(Succeed())
 	}
 
-	By("building the manager's image")
+	By("building the image of the manager")
 	_, err := utils.Run(exec.Command("make", "docker-build", "IMG="+managerImage))
-	Expect(err).NotTo(HaveOccurred(), "The image could not be built")
+	Expect(err).NotTo(HaveOccurred(), "Failed to build the image")
 
 	By("loading the image into the Kind cluster")
-	Expect(utils.LoadImageToKindClusterWithName(managerImage)).To(Succeed(), "The image could not be loaded")
+	Expect(utils.LoadImageToKindClusterWithName(managerImage)).To(Succeed(), "Failed to load the image")
 
 	if os.Getenv("CERT_MANAGER_INSTALL_SKIP") == "true" || utils.IsCertManagerCRDsInstalled() {
 		return
 	}
 	By("installing cert-manager")
-	// Set before the installation, so that half of one is removed as well.
+	// Set this first, so that a partial installation is removed too.
 	removeCertManager = true
-	Expect(utils.InstallCertManager()).To(Succeed(), "cert-manager could not be installed")
+	Expect(utils.InstallCertManager()).To(Succeed(), "Failed to install cert-manager")
 })
 
 var _ = AfterSuite(func() {

@@ -1,4 +1,4 @@
-// Package utils runs the command-line tools that the end-to-end tests are made of.
+// Package utils runs the commands of the end-to-end tests.
 package utils
 
 import (
@@ -17,8 +17,7 @@ const (
 		certManagerVersion + "/cert-manager.yaml"
 )
 
-// Run runs a command in the project's root and returns what it printed. The command and its
-// output are in the test's log.
+// Run runs a command in the root of the project, logs it, and returns its output.
 func Run(cmd *exec.Cmd) (string, error) {
 	root, err := GetProjectDir()
 	if err != nil {
@@ -34,7 +33,7 @@ func Run(cmd *exec.Cmd) (string, error) {
 	return string(output), nil
 }
 
-// GetProjectDir returns the folder of the project's go.mod, at or above the working directory.
+// GetProjectDir returns the root of the project: the working directory or its nearest parent with a go.mod.
 func GetProjectDir() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -52,7 +51,7 @@ func GetProjectDir() (string, error) {
 	}
 }
 
-// GetNonEmptyLines splits a command's output into lines and leaves out those without text.
+// GetNonEmptyLines returns the lines of a command's output that are not blank.
 func GetNonEmptyLines(output string) []string {
 	var lines []string
 	for line := range strings.Lines(output) {
@@ -63,21 +62,21 @@ func GetNonEmptyLines(output string) []string {
 	return lines
 }
 
-// LoadImageToKindClusterWithName copies an image from the local container engine into the Kind
-// cluster that KIND_CLUSTER names. KIND names the kind program.
+// LoadImageToKindClusterWithName loads an image from the local container engine into the Kind cluster KIND_CLUSTER. KIND
+// is the name of the kind program.
 func LoadImageToKindClusterWithName(image string) error {
 	kind, cluster := envOr("KIND", "kind"), envOr("KIND_CLUSTER", "kind")
 	_, err := Run(exec.Command(kind, "load", "docker-image", image, "--name", cluster))
 	return err
 }
 
-// IsCertManagerCRDsInstalled tells whether the cluster knows cert-manager's certificates.
+// IsCertManagerCRDsInstalled reports whether the cluster has the CRDs of cert-manager.
 func IsCertManagerCRDsInstalled() bool {
 	_, err := Run(exec.Command("kubectl", "get", "crd", "certificates.cert-manager.io"))
 	return err == nil
 }
 
-// InstallCertManager installs cert-manager and waits until it issues certificates.
+// InstallCertManager installs cert-manager and waits until it is available.
 func InstallCertManager() error {
 	if _, err := Run(exec.Command("kubectl", "apply", "-f", certManagerManifest)); err != nil {
 		return err
@@ -87,16 +86,15 @@ func InstallCertManager() error {
 	return err
 }
 
-// UninstallCertManager removes what InstallCertManager installed. It is called when the tests are
-// over, so a failure is logged only.
+// UninstallCertManager removes cert-manager. It only logs errors, as it runs after the tests.
 func UninstallCertManager() {
 	if _, err := Run(exec.Command("kubectl", "delete", "--ignore-not-found", "-f", certManagerManifest)); err != nil {
-		logf("cert-manager is not removed completely: %v\n", err)
+		logf("Failed to remove cert-manager: %v\n", err)
 	}
-	// cert-manager leaves its leader election behind, which delays the next installation.
+	// The leases of cert-manager's leader election remain and would delay the next installation.
 	if _, err := Run(exec.Command("kubectl", "delete", "lease", "--namespace", "kube-system", "--ignore-not-found",
 		"cert-manager-controller", "cert-manager-cainjector-leader-election")); err != nil {
-		logf("cert-manager's leases are not removed: %v\n", err)
+		logf("Failed to remove the leases of cert-manager: %v\n", err)
 	}
 }
 

@@ -34,10 +34,10 @@ const (
 	maxMemory = 1024
 )
 
-// memcachedlog is the log of the webhooks in this file.
+// memcachedlog is the logger of the webhooks in this file.
 var memcachedlog = logf.Log.WithName("memcached-webhook")
 
-// SetupMemcachedWebhookWithManager adds the webhooks of Memcached to the manager's webhook server.
+// SetupMemcachedWebhookWithManager registers the webhooks of Memcached with the manager.
 func SetupMemcachedWebhookWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewWebhookManagedBy(mgr, &cachev1alpha1.Memcached{}).
 		WithDefaulter(&MemcachedCustomDefaulter{}).
@@ -47,11 +47,11 @@ func SetupMemcachedWebhookWithManager(mgr ctrl.Manager) error {
 
 // +kubebuilder:webhook:path=/mutate-cache-example-com-v1alpha1-memcached,mutating=true,failurePolicy=fail,sideEffects=None,groups=cache.example.com,resources=memcacheds,verbs=create;update,versions=v1alpha1,name=mmemcached-v1alpha1.kb.io,admissionReviewVersions=v1
 
-// MemcachedCustomDefaulter fills in what a Memcached leaves open.
+// MemcachedCustomDefaulter sets default values of Memcached objects.
 type MemcachedCustomDefaulter struct{}
 
-// Default is called when an object is created or updated. What it changes in obj is what the API server goes
-// on with. It may be called several times for one request, so a second call must change nothing more.
+// Default sets the defaults of an object that is created or updated. It must be idempotent, as it may be called several
+// times for one request.
 func (d *MemcachedCustomDefaulter) Default(_ context.Context, obj *cachev1alpha1.Memcached) error {
 	memcachedlog.V(1).Info("Defaulting a Memcached", "name", obj.GetName())
 
@@ -63,32 +63,32 @@ func (d *MemcachedCustomDefaulter) Default(_ context.Context, obj *cachev1alpha1
 	return nil
 }
 
-// To have deletions validated too, make it verbs=create;update;delete.
+// To validate deletion too, change the verbs to create;update;delete.
 // +kubebuilder:webhook:path=/validate-cache-example-com-v1alpha1-memcached,mutating=false,failurePolicy=fail,sideEffects=None,groups=cache.example.com,resources=memcacheds,verbs=create;update,versions=v1alpha1,name=vmemcached-v1alpha1.kb.io,admissionReviewVersions=v1
 
-// MemcachedCustomValidator rejects what a Memcached must not be. An error rejects the request, and its
-// text is what the user reads; warnings are shown to the user of an accepted one.
+// MemcachedCustomValidator validates Memcached objects. An error rejects the request with its message. Warnings are shown to
+// the user.
 type MemcachedCustomValidator struct{}
 
-// ValidateCreate is called when an object is created, after defaults have been set.
+// ValidateCreate validates an object that is created, after defaulting.
 func (v *MemcachedCustomValidator) ValidateCreate(_ context.Context, obj *cachev1alpha1.Memcached) (admission.Warnings, error) {
 	memcachedlog.V(1).Info("Validating a new Memcached", "name", obj.GetName())
 
 	return warnings(obj), invalid(obj, checkMemory(obj))
 }
 
-// ValidateUpdate is called when an object changes, its status not counted.
+// ValidateUpdate validates an update of an object, except of its status.
 func (v *MemcachedCustomValidator) ValidateUpdate(_ context.Context, oldObj, newObj *cachev1alpha1.Memcached) (admission.Warnings, error) {
 	memcachedlog.V(1).Info("Validating a change of a Memcached", "name", newObj.GetName())
 
 	if !newObj.DeletionTimestamp.IsZero() {
-		// Whatever the object is like, its finalizer must be free to go.
+		// Accept the removal of finalizers even if the object is invalid.
 		return nil, nil
 	}
 	return warnings(newObj), invalid(newObj, append(checkMemory(newObj), checkPort(oldObj, newObj)...))
 }
 
-// ValidateDelete is called when an object is deleted, if the marker above has the verb delete.
+// ValidateDelete validates the deletion of an object, if the marker above has the verb delete.
 func (v *MemcachedCustomValidator) ValidateDelete(_ context.Context, _ *cachev1alpha1.Memcached) (admission.Warnings, error) {
 	return nil, nil
 }
@@ -120,7 +120,7 @@ func checkPort(oldObj, newObj *cachev1alpha1.Memcached) field.ErrorList {
 		"the port cannot change while there are pods; set size to 0 first")}
 }
 
-// warnings tell of what is allowed but rarely meant.
+// warnings returns warnings about values that are valid but unusual.
 func warnings(obj *cachev1alpha1.Memcached) admission.Warnings {
 	if size(obj) > 0 {
 		return nil
@@ -128,7 +128,7 @@ func warnings(obj *cachev1alpha1.Memcached) admission.Warnings {
 	return admission.Warnings{"spec.size is 0: no pods run, and all items are lost"}
 }
 
-// invalid makes one error of all, which names the object, or none.
+// invalid returns one error for all errors of the object, or nil.
 func invalid(obj *cachev1alpha1.Memcached, errs field.ErrorList) error {
 	if len(errs) == 0 {
 		return nil

@@ -26,7 +26,7 @@ import (
 )
 
 var _ = Describe("Memcached defaulting webhook", func() {
-	It("should change nothing more when it is called again", func() {
+	It("should be idempotent", func() {
 		defaulter := &MemcachedCustomDefaulter{}
 		obj := &cachev1alpha1.Memcached{}
 		Expect(defaulter.Default(ctx, obj)).To(Succeed())
@@ -58,7 +58,7 @@ var _ = Describe("Memcached defaulting webhook", func() {
 })
 
 var _ = Describe("Memcached validation webhook", func() {
-	It("should let an object be deleted", func() {
+	It("should accept the deletion of an object", func() {
 		validator := &MemcachedCustomValidator{}
 		warnings, err := validator.ValidateDelete(ctx, &cachev1alpha1.Memcached{})
 		Expect(err).NotTo(HaveOccurred())
@@ -105,7 +105,7 @@ var _ = Describe("Memcached validation webhook", func() {
 		Expect(warnings).To(ConsistOf(ContainSubstring("no pods run")))
 	})
 
-	It("should let a finalizer go, whatever the object is like", func() {
+	It("should accept the removal of a finalizer from an invalid object", func() {
 		oldObj := &cachev1alpha1.Memcached{ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: new(metav1.Now())}}
 		oldObj.Spec.Size, oldObj.Spec.MemoryMegabytes = new(int32(17)), new(int32(64))
 		_, err := (&MemcachedCustomValidator{}).ValidateUpdate(ctx, oldObj, oldObj.DeepCopy())

@@ -41,8 +41,8 @@ import (
 	// +kubebuilder:scaffold:imports
 )
 
-// The specs of this package run on a real API server, which calls the webhooks of this process as config/webhook
-// tells it to. "make test" provides the API server and brings the configuration up to date.
+// The specs in this package run against a real API server, which calls the webhooks of this process as configured in
+// config/webhook. "make test" provides the API server and generates the configuration.
 
 var (
 	ctx       context.Context
@@ -52,7 +52,7 @@ var (
 	k8sClient client.Client
 )
 
-// root is the way from this package to the project's root.
+// root is the path from this package to the root of the project.
 var root = filepath.Join("..", "..", "..")
 
 func TestWebhooks(t *testing.T) {
@@ -73,7 +73,7 @@ var _ = BeforeSuite(func() {
 
 	By("starting the API server")
 	testEnv = &envtest.Environment{
-		// The CRDs of kinds that are registered above with several versions get the conversion webhook.
+		// CRDs get the conversion webhook if several versions of their kinds are registered above.
 		CRDDirectoryPaths: []string{filepath.Join(root, "config", "crd", "bases")},
 		WebhookInstallOptions: envtest.WebhookInstallOptions{
 			Paths: []string{filepath.Join(root, "config", "webhook")},
@@ -101,7 +101,7 @@ var _ = BeforeSuite(func() {
 	})
 	Expect(err).NotTo(HaveOccurred())
 
-	// The configuration names the webhooks of other packages too. Here they let everything pass.
+	// The configuration includes webhooks of other packages. Here they allow all requests.
 	mgr.GetWebhookServer().Register("/", &webhook.Admission{
 		Handler: admission.HandlerFunc(func(context.Context, admission.Request) admission.Response {
 			return admission.Allowed("")
@@ -118,7 +118,7 @@ var _ = BeforeSuite(func() {
 	}()
 	address := net.JoinHostPort(serving.LocalServingHost, strconv.Itoa(serving.LocalServingPort))
 	Eventually(func() error {
-		// The certificate is envtest's own; here it only matters that somebody answers.
+		// The certificate is self-signed, and this only checks that the server is up.
 		conn, err := tls.DialWithDialer(&net.Dialer{Timeout: time.Second}, "tcp", address,
 			&tls.Config{InsecureSkipVerify: true})
 		if err != nil {
@@ -134,8 +134,8 @@ var _ = AfterSuite(func() {
 	Eventually(func() error { return testEnv.Stop() }, time.Minute, time.Second).Should(Succeed())
 })
 
-// binaryAssets is the folder of the API server's binaries where KUBEBUILDER_ASSETS does not name one, as when
-// an editor runs the tests: the first folder in bin/k8s, or none.
+// binaryAssets returns the directory of the API server's binaries when KUBEBUILDER_ASSETS is not set, as when an editor
+// runs the tests: the first directory in bin/k8s, or none.
 func binaryAssets() string {
 	if os.Getenv("KUBEBUILDER_ASSETS") != "" {
 		return ""

@@ -26,11 +26,11 @@ import (
 // flagAnnotation keeps the flag, for which this version has no field.
 const flagAnnotation = "fleet.example.org/flag"
 
-// ConvertTo writes this object into the hub version, v2.
+// ConvertTo converts this object to the hub version, v2.
 func (o *Vessel) ConvertTo(hub conversion.Hub) error {
 	dst, ok := hub.(*fleetv2.Vessel)
 	if !ok {
-		return fmt.Errorf("a Vessel v1 cannot be converted to %T", hub)
+		return fmt.Errorf("cannot convert Vessel v1 to %T", hub)
 	}
 	dst.ObjectMeta = o.ObjectMeta
 	dst.Annotations = maps.Clone(o.Annotations)
@@ -42,11 +42,11 @@ func (o *Vessel) ConvertTo(hub conversion.Hub) error {
 	return nil
 }
 
-// ConvertFrom reads this object from the hub version, v2.
+// ConvertFrom converts the hub version, v2, to this object.
 func (o *Vessel) ConvertFrom(hub conversion.Hub) error {
 	src, ok := hub.(*fleetv2.Vessel)
 	if !ok {
-		return fmt.Errorf("a Vessel v1 cannot be converted from %T", hub)
+		return fmt.Errorf("cannot convert %T to Vessel v1", hub)
 	}
 	o.ObjectMeta = src.ObjectMeta
 	if src.Spec.Flag != "" {

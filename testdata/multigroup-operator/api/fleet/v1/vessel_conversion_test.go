@@ -24,8 +24,8 @@ import (
 	fleetv2 "example.org/multigroup-operator/api/fleet/v2"
 )
 
-// FuzzVesselConversion converts objects with random content to v2 and back, and the other way round: what
-// comes back must be what went in. "go test" tries the seeds below, "go test -fuzz FuzzVessel" searches on.
+// FuzzVesselConversion converts objects with random content to v2 and back, and from v2 and back: they must
+// not change. "go test" runs the seeds below, and "go test -fuzz FuzzVessel" tries more.
 func FuzzVesselConversion(f *testing.F) {
 	for seed := range int64(50) {
 		f.Add(seed)
@@ -54,7 +54,7 @@ func FuzzVesselConversion(f *testing.F) {
 			t.Fatal(err)
 		}
 		if !equality.Semantic.DeepEqual(spoke, spokeAgain) {
-			t.Errorf("v1 through v2 is not the same any more:\n%+v\n%+v", spoke, spokeAgain)
+			t.Errorf("converting v1 to v2 and back changed the object:\n%+v\n%+v", spoke, spokeAgain)
 		}
 
 		var back Vessel
@@ -65,7 +65,7 @@ func FuzzVesselConversion(f *testing.F) {
 			t.Fatal(err)
 		}
 		if !equality.Semantic.DeepEqual(hub, hubAgain) {
-			t.Errorf("v2 through v1 is not the same any more:\n%+v\n%+v", hub, hubAgain)
+			t.Errorf("converting v2 to v1 and back changed the object:\n%+v\n%+v", hub, hubAgain)
 		}
 	})
 }

@@ -14,5 +14,5 @@ limitations under the License.
 
 package v2
 
-// Hub makes this version the one that all other versions of Vessel convert to and from.
+// Hub marks this version as the hub: all other versions of Vessel convert to and from it.
 func (*Vessel) Hub() {}

@@ -19,10 +19,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// The fields below are yours to change. Each needs a json tag to be stored. After a change, run
-// "make generate manifests" to bring the generated code and the manifests up to date.
+// TODO: define the fields of the API. Every field needs a json tag. After changes, run "make generate manifests" to update
+// the generated code and manifests.
 
-// VesselSpec is the state that a user asks for.
+// VesselSpec defines the desired state of Vessel.
 type VesselSpec struct {
 	// tonnage is the vessel's gross tonnage. It cannot change.
 	// +kubebuilder:validation:Minimum=1
@@ -52,10 +52,9 @@ type VesselCrew struct {
 	Size int32 `json:"size,omitempty"`
 }
 
-// VesselStatus is the state that the controller last saw.
+// VesselStatus defines the observed state of Vessel.
 type VesselStatus struct {
-	// conditions say how the object is doing. Available is True once the controller has acted on the
-	// object's latest generation.
+	// conditions represent the observed state of Vessel. Available is True when the desired state is reached.
 	// +listType=map
 	// +listMapKey=type
 	// +optional
@@ -66,19 +65,19 @@ type VesselStatus struct {
 // +kubebuilder:subresource:status
 // +kubebuilder:storageversion
 
-// Vessel is an object of the vessels API.
+// Vessel is the schema of the vessels API.
 type Vessel struct {
 	metav1.TypeMeta `json:",inline"`
 
-	// metadata is the object's standard metadata.
+	// metadata is the standard metadata of the object.
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitzero"`
 
-	// spec is the state that a user asks for.
+	// spec defines the desired state of Vessel.
 	// +required
 	Spec VesselSpec `json:"spec"`
 
-	// status is the state that the controller last saw.
+	// status defines the observed state of Vessel.
 	// +optional
 	Status VesselStatus `json:"status,omitzero"`
 }

@@ -19,20 +19,19 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// The fields below are yours to change. Each needs a json tag to be stored. After a change, run
-// "make generate manifests" to bring the generated code and the manifests up to date.
+// TODO: define the fields of the API. Every field needs a json tag. After changes, run "make generate manifests" to update
+// the generated code and manifests.
 
-// BerthSpec is the state that a user asks for.
+// BerthSpec defines the desired state of Berth.
 type BerthSpec struct {
-	// foo is an example of a field. Replace it with fields of your own.
+	// foo is an example field. Replace it with your own fields.
 	// +optional
 	Foo *string `json:"foo,omitempty"`
 }
 
-// BerthStatus is the state that the controller last saw.
+// BerthStatus defines the observed state of Berth.
 type BerthStatus struct {
-	// conditions say how the object is doing. Available is True once the controller has acted on the
-	// object's latest generation.
+	// conditions represent the observed state of Berth. Available is True when the desired state is reached.
 	// +listType=map
 	// +listMapKey=type
 	// +optional
@@ -42,19 +41,19 @@ type BerthStatus struct {
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 
-// Berth is an object of the berths API.
+// Berth is the schema of the berths API.
 type Berth struct {
 	metav1.TypeMeta `json:",inline"`
 
-	// metadata is the object's standard metadata.
+	// metadata is the standard metadata of the object.
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitzero"`
 
-	// spec is the state that a user asks for.
+	// spec defines the desired state of Berth.
 	// +required
 	Spec BerthSpec `json:"spec"`
 
-	// status is the state that the controller last saw.
+	// status defines the observed state of Berth.
 	// +optional
 	Status BerthStatus `json:"status,omitzero"`
 }

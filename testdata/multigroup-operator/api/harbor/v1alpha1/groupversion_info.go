@@ -12,7 +12,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package v1alpha1 holds version v1alpha1 of the API group harbor.example.org.
+// Package v1alpha1 contains version v1alpha1 of the API group harbor.example.org.
 // +kubebuilder:object:generate=true
 // +groupName=harbor.example.org
 package v1alpha1
@@ -24,14 +24,13 @@ import (
 )
 
 var (
-	// SchemeGroupVersion is the group and version of the types in this package. Code generators look for
-	// this name.
+	// SchemeGroupVersion is the group and version of the types in this package. Code generators use this name.
 	SchemeGroupVersion = schema.GroupVersion{Group: "harbor.example.org", Version: "v1alpha1"}
 
-	// GroupVersion is SchemeGroupVersion under the name that operator code uses.
+	// GroupVersion is an alias of SchemeGroupVersion, used by controllers.
 	GroupVersion = SchemeGroupVersion
 
-	// SchemeBuilder collects what the types of this package add to a scheme.
+	// SchemeBuilder registers the types of this package.
 	SchemeBuilder = runtime.NewSchemeBuilder(addGroupVersion)
 
 	// AddToScheme adds the types of this package to a scheme.

@@ -19,20 +19,19 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// The fields below are yours to change. Each needs a json tag to be stored. After a change, run
-// "make generate manifests" to bring the generated code and the manifests up to date.
+// TODO: define the fields of the API. Every field needs a json tag. After changes, run "make generate manifests" to update
+// the generated code and manifests.
 
-// FlagSpec is the state that a user asks for.
+// FlagSpec defines the desired state of Flag.
 type FlagSpec struct {
-	// foo is an example of a field. Replace it with fields of your own.
+	// foo is an example field. Replace it with your own fields.
 	// +optional
 	Foo *string `json:"foo,omitempty"`
 }
 
-// FlagStatus is the state that the controller last saw.
+// FlagStatus defines the observed state of Flag.
 type FlagStatus struct {
-	// conditions say how the object is doing. Available is True once the controller has acted on the
-	// object's latest generation.
+	// conditions represent the observed state of Flag. Available is True when the desired state is reached.
 	// +listType=map
 	// +listMapKey=type
 	// +optional
@@ -43,19 +42,19 @@ type FlagStatus struct {
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:scope=Cluster
 
-// Flag is an object of the flags API.
+// Flag is the schema of the flags API.
 type Flag struct {
 	metav1.TypeMeta `json:",inline"`
 
-	// metadata is the object's standard metadata.
+	// metadata is the standard metadata of the object.
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitzero"`
 
-	// spec is the state that a user asks for.
+	// spec defines the desired state of Flag.
 	// +required
 	Spec FlagSpec `json:"spec"`
 
-	// status is the state that the controller last saw.
+	// status defines the observed state of Flag.
 	// +optional
 	Status FlagStatus `json:"status,omitzero"`
 }

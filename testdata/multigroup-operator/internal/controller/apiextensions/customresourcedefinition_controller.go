@@ -25,35 +25,34 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
-// CustomResourceDefinitionReconciler brings the world in line with CustomResourceDefinition objects.
+// CustomResourceDefinitionReconciler reconciles CustomResourceDefinition objects.
 type CustomResourceDefinitionReconciler struct {
 	client.Client
 	Scheme *runtime.Scheme
 }
 
-// The markers below become the manager's role. Ask for a verb or a resource here before Reconcile uses it.
+// The markers below become the manager's role: add the verbs and resources that Reconcile uses.
 
 // +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions,verbs=get;list;watch
 
-// Reconcile compares the CustomResourceDefinition that the request names with the state of the cluster, and acts
-// on the difference. It runs after every change of the object, after a restart of the manager, and again when
-// it returned an error, so it must come to the same end however often it runs.
+// Reconcile moves the state of the cluster toward the desired state of a CustomResourceDefinition. It runs whenever the object changes,
+// when the manager starts, and again after an error, so it must be idempotent.
 func (r *CustomResourceDefinitionReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	log := logf.FromContext(ctx)
 
 	obj := &apiextensionsv1.CustomResourceDefinition{}
 	if err := r.Get(ctx, req.NamespacedName, obj); err != nil {
-		// The object may be gone by now: then there is nothing left to do.
+		// The object no longer exists: there is nothing to do.
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 
-	// What the operator does for a CustomResourceDefinition goes here.
+	// TODO: reconcile the CustomResourceDefinition.
 	log.V(1).Info("Read CustomResourceDefinition", "generation", obj.GetGeneration())
 
 	return ctrl.Result{}, nil
 }
 
-// SetupWithManager has the manager call Reconcile for every change of a CustomResourceDefinition.
+// SetupWithManager registers the controller with the manager, for changes of a CustomResourceDefinition.
 func (r *CustomResourceDefinitionReconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		For(&apiextensionsv1.CustomResourceDefinition{}).

@@ -27,9 +27,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// customresourcedefinitionMissing is a client of a cluster
-// without any CustomResourceDefinition. The API server of this suite does not know the kind: to test on it,
-// add the folder of the kind's CRD to CRDDirectoryPaths in suite_test.go and use k8sClient.
+// customresourcedefinitionMissing is a client of a cluster without any CustomResourceDefinition.
+// The API server of this suite does not serve the kind. To test against it, add the directory of the kind's CRD to
+// CRDDirectoryPaths in suite_test.go and use k8sClient.
 type customresourcedefinitionMissing struct{ client.Client }
 
 func (customresourcedefinitionMissing) Get(
@@ -48,8 +48,8 @@ var _ = Describe("CustomResourceDefinition controller", func() {
 		}
 	})
 
-	It("ignores an object that is gone", func() {
-		key := types.NamespacedName{Namespace: "default", Name: "gone"}
+	It("ignores an object that does not exist", func() {
+		key := types.NamespacedName{Namespace: "default", Name: "missing"}
 		result, err := reconciler.Reconcile(ctx, ctrl.Request{NamespacedName: key})
 		Expect(err).NotTo(HaveOccurred())
 		Expect(result).To(Equal(ctrl.Result{}))

@@ -25,35 +25,34 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// PodReconciler brings the world in line with Pod objects.
+// PodReconciler reconciles Pod objects.
 type PodReconciler struct {
 	client.Client
 	Scheme *runtime.Scheme
 }
 
-// The markers below become the manager's role. Ask for a verb or a resource here before Reconcile uses it.
+// The markers below become the manager's role: add the verbs and resources that Reconcile uses.
 
 // +kubebuilder:rbac:groups=core,resources=pods,verbs=get;list;watch
 
-// Reconcile compares the Pod that the request names with the state of the cluster, and acts
-// on the difference. It runs after every change of the object, after a restart of the manager, and again when
-// it returned an error, so it must come to the same end however often it runs.
+// Reconcile moves the state of the cluster toward the desired state of a Pod. It runs whenever the object changes,
+// when the manager starts, and again after an error, so it must be idempotent.
 func (r *PodReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	log := logf.FromContext(ctx)
 
 	obj := &corev1.Pod{}
 	if err := r.Get(ctx, req.NamespacedName, obj); err != nil {
-		// The object may be gone by now: then there is nothing left to do.
+		// The object no longer exists: there is nothing to do.
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 
-	// What the operator does for a Pod goes here.
+	// TODO: reconcile the Pod.
 	log.V(1).Info("Read Pod", "generation", obj.GetGeneration())
 
 	return ctrl.Result{}, nil
 }
 
-// SetupWithManager has the manager call Reconcile for every change of a Pod.
+// SetupWithManager registers the controller with the manager, for changes of a Pod.
 func (r *PodReconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		For(&corev1.Pod{}).

@@ -16,7 +16,9 @@ package fleet
 
 import (
 	"context"
+	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -27,54 +29,57 @@ import (
 	fleetv2 "example.org/multigroup-operator/api/fleet/v2"
 )
 
-// VesselReconciler brings the world in line with Vessel objects.
+// VesselReconciler reconciles Vessel objects.
 type VesselReconciler struct {
 	client.Client
 	Scheme *runtime.Scheme
 }
 
-// The markers below become the manager's role. Ask for a verb or a resource here before Reconcile uses it.
+// The markers below become the manager's role: add the verbs and resources that Reconcile uses.
 
 // +kubebuilder:rbac:groups=fleet.example.org,resources=vessels,verbs=get;list;watch;create;update;patch;delete
 // +kubebuilder:rbac:groups=fleet.example.org,resources=vessels/status,verbs=get;update;patch
 // +kubebuilder:rbac:groups=fleet.example.org,resources=vessels/finalizers,verbs=update
 
-// Reconcile compares the Vessel that the request names with the state of the cluster, and acts
-// on the difference. It runs after every change of the object, after a restart of the manager, and again when
-// it returned an error, so it must come to the same end however often it runs.
+// Reconcile moves the state of the cluster toward the desired state of a Vessel. It runs whenever the object changes,
+// when the manager starts, and again after an error, so it must be idempotent.
 func (r *VesselReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	log := logf.FromContext(ctx)
 
 	obj := &fleetv2.Vessel{}
 	if err := r.Get(ctx, req.NamespacedName, obj); err != nil {
-		// The object may be gone by now: then there is nothing left to do.
+		// The object no longer exists: there is nothing to do.
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	if !obj.DeletionTimestamp.IsZero() {
 		return ctrl.Result{}, nil
 	}
 
-	// What the operator does for a Vessel goes here.
+	// TODO: reconcile the Vessel and report the result in its conditions.
 
 	changed := meta.SetStatusCondition(&obj.Status.Conditions, metav1.Condition{
 		Type:               "Available",
-		Status:             metav1.ConditionTrue,
-		Reason:             "Reconciled",
-		Message:            "The object is as its spec asks for",
+		Status:             metav1.ConditionUnknown,
+		Reason:             "NotImplemented",
+		Message:            "The controller does not reconcile the object yet",
 		ObservedGeneration: obj.Generation,
 	})
 	if !changed {
 		return ctrl.Result{}, nil
 	}
 	if err := r.Status().Update(ctx, obj); err != nil {
-		return ctrl.Result{}, err
+		if apierrors.IsConflict(err) {
+			// The object has changed since it was read: reconcile it again.
+			return ctrl.Result{RequeueAfter: time.Second}, nil
+		}
+		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	log.V(1).Info("Updated the status", "generation", obj.Generation)
 
 	return ctrl.Result{}, nil
 }
 
-// SetupWithManager has the manager call Reconcile for every change of a Vessel.
+// SetupWithManager registers the controller with the manager, for changes of a Vessel.
 func (r *VesselReconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		For(&fleetv2.Vessel{}).

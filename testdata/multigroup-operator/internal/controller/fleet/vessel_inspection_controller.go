@@ -16,7 +16,9 @@ package fleet
 
 import (
 	"context"
+	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -36,22 +38,21 @@ type VesselInspectionReconciler struct {
 	Scheme *runtime.Scheme
 }
 
-// The markers below become the manager's role. Ask for a verb or a resource here before Reconcile uses it.
+// The markers below become the manager's role: add the verbs and resources that Reconcile uses.
 
 // +kubebuilder:rbac:groups=fleet.example.org,resources=vessels,verbs=get;list;watch;create;update;patch;delete
 // +kubebuilder:rbac:groups=fleet.example.org,resources=vessels/status,verbs=get;update;patch
 // +kubebuilder:rbac:groups=fleet.example.org,resources=vessels/finalizers,verbs=update
 // +kubebuilder:rbac:groups=registry.example.org,resources=flags,verbs=get;list;watch
 
-// Reconcile compares the Vessel that the request names with the state of the cluster, and acts
-// on the difference. It runs after every change of the object, after a restart of the manager, and again when
-// it returned an error, so it must come to the same end however often it runs.
+// Reconcile moves the state of the cluster toward the desired state of a Vessel. It runs whenever the object changes,
+// when the manager starts, and again after an error, so it must be idempotent.
 func (r *VesselInspectionReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	log := logf.FromContext(ctx)
 
 	obj := &fleetv2.Vessel{}
 	if err := r.Get(ctx, req.NamespacedName, obj); err != nil {
-		// The object may be gone by now: then there is nothing left to do.
+		// The object no longer exists: there is nothing to do.
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 
@@ -71,19 +72,22 @@ func (r *VesselInspectionReconciler) Reconcile(ctx context.Context, req ctrl.Req
 		inspected.Message = "The registry does not know the vessel's flag"
 	}
 
-	// The other controller of Vessel writes conditions too: where it was faster, the update is refused and tried again.
 	if !meta.SetStatusCondition(&obj.Status.Conditions, inspected) {
 		return ctrl.Result{}, nil
 	}
 	if err := r.Status().Update(ctx, obj); err != nil {
-		return ctrl.Result{}, err
+		if apierrors.IsConflict(err) {
+			// The other controller of Vessel updates the status too: reconcile again.
+			return ctrl.Result{RequeueAfter: time.Second}, nil
+		}
+		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	log.V(1).Info("Inspected the vessel", "flag", obj.Spec.Flag, "reason", inspected.Reason)
 
 	return ctrl.Result{}, nil
 }
 
-// vesselsOf are the vessels that sail under a flag.
+// vesselsOf returns requests for the vessels that sail under a flag.
 func (r *VesselInspectionReconciler) vesselsOf(ctx context.Context, flag client.Object) []reconcile.Request {
 	var vessels fleetv2.VesselList
 	if err := r.List(ctx, &vessels); err != nil {
@@ -99,7 +103,7 @@ func (r *VesselInspectionReconciler) vesselsOf(ctx context.Context, flag client.
 	return requests
 }
 
-// SetupWithManager has the manager call Reconcile for every change of a Vessel, and of the Flag it sails under.
+// SetupWithManager registers the controller with the manager, for changes of a Vessel and of its Flag.
 func (r *VesselInspectionReconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		For(&fleetv2.Vessel{}).

@@ -35,8 +35,8 @@ var _ = Describe("VesselInspection controller", func() {
 		reconciler = &VesselInspectionReconciler{Client: k8sClient, Scheme: k8sClient.Scheme()}
 	})
 
-	It("ignores an object that is gone", func() {
-		key := types.NamespacedName{Namespace: "default", Name: "gone"}
+	It("ignores an object that does not exist", func() {
+		key := types.NamespacedName{Namespace: "default", Name: "missing"}
 		result, err := reconciler.Reconcile(ctx, ctrl.Request{NamespacedName: key})
 		Expect(err).NotTo(HaveOccurred())
 		Expect(result).To(Equal(ctrl.Result{}))

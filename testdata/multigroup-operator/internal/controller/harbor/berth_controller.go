@@ -16,7 +16,9 @@ package harbor
 
 import (
 	"context"
+	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -27,54 +29,57 @@ import (
 	harborv1alpha1 "example.org/multigroup-operator/api/harbor/v1alpha1"
 )
 
-// BerthReconciler brings the world in line with Berth objects.
+// BerthReconciler reconciles Berth objects.
 type BerthReconciler struct {
 	client.Client
 	Scheme *runtime.Scheme
 }
 
-// The markers below become the manager's role. Ask for a verb or a resource here before Reconcile uses it.
+// The markers below become the manager's role: add the verbs and resources that Reconcile uses.
 
 // +kubebuilder:rbac:groups=harbor.example.org,resources=berths,verbs=get;list;watch;create;update;patch;delete
 // +kubebuilder:rbac:groups=harbor.example.org,resources=berths/status,verbs=get;update;patch
 // +kubebuilder:rbac:groups=harbor.example.org,resources=berths/finalizers,verbs=update
 
-// Reconcile compares the Berth that the request names with the state of the cluster, and acts
-// on the difference. It runs after every change of the object, after a restart of the manager, and again when
-// it returned an error, so it must come to the same end however often it runs.
+// Reconcile moves the state of the cluster toward the desired state of a Berth. It runs whenever the object changes,
+// when the manager starts, and again after an error, so it must be idempotent.
 func (r *BerthReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	log := logf.FromContext(ctx)
 
 	obj := &harborv1alpha1.Berth{}
 	if err := r.Get(ctx, req.NamespacedName, obj); err != nil {
-		// The object may be gone by now: then there is nothing left to do.
+		// The object no longer exists: there is nothing to do.
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	if !obj.DeletionTimestamp.IsZero() {
 		return ctrl.Result{}, nil
 	}
 
-	// What the operator does for a Berth goes here.
+	// TODO: reconcile the Berth and report the result in its conditions.
 
 	changed := meta.SetStatusCondition(&obj.Status.Conditions, metav1.Condition{
 		Type:               "Available",
-		Status:             metav1.ConditionTrue,
-		Reason:             "Reconciled",
-		Message:            "The object is as its spec asks for",
+		Status:             metav1.ConditionUnknown,
+		Reason:             "NotImplemented",
+		Message:            "The controller does not reconcile the object yet",
 		ObservedGeneration: obj.Generation,
 	})
 	if !changed {
 		return ctrl.Result{}, nil
 	}
 	if err := r.Status().Update(ctx, obj); err != nil {
-		return ctrl.Result{}, err
+		if apierrors.IsConflict(err) {
+			// The object has changed since it was read: reconcile it again.
+			return ctrl.Result{RequeueAfter: time.Second}, nil
+		}
+		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	log.V(1).Info("Updated the status", "generation", obj.Generation)
 
 	return ctrl.Result{}, nil
 }
 
-// SetupWithManager has the manager call Reconcile for every change of a Berth.
+// SetupWithManager registers the controller with the manager, for changes of a Berth.
 func (r *BerthReconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		For(&harborv1alpha1.Berth{}).

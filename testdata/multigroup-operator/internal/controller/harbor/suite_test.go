@@ -34,7 +34,7 @@ import (
 	// +kubebuilder:scaffold:imports
 )
 
-// The specs of this package run on a real API server and etcd, which "make test" provides. No other part of
+// The specs in this package run against a real API server and etcd, which "make test" provides. No other component of
 // Kubernetes runs: a Deployment gets no pods, and nothing is garbage collected.
 
 var (
@@ -45,7 +45,7 @@ var (
 	k8sClient client.Client
 )
 
-// root is the way from this package to the project's root.
+// root is the path from this package to the root of the project.
 var root = filepath.Join("..", "..", "..")
 
 func TestControllers(t *testing.T) {
@@ -85,8 +85,8 @@ var _ = AfterSuite(func() {
 	Eventually(func() error { return testEnv.Stop() }, time.Minute, time.Second).Should(Succeed())
 })
 
-// binaryAssets is the folder of the API server's binaries where KUBEBUILDER_ASSETS does not name one, as when
-// an editor runs the tests: the first folder in bin/k8s, or none.
+// binaryAssets returns the directory of the API server's binaries when KUBEBUILDER_ASSETS is not set, as when an editor
+// runs the tests: the first directory in bin/k8s, or none.
 func binaryAssets() string {
 	if os.Getenv("KUBEBUILDER_ASSETS") != "" {
 		return ""

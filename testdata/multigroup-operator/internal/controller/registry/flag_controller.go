@@ -16,7 +16,9 @@ package registry
 
 import (
 	"context"
+	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -27,54 +29,57 @@ import (
 	registryv1 "example.org/multigroup-operator/api/registry/v1"
 )
 
-// FlagReconciler brings the world in line with Flag objects.
+// FlagReconciler reconciles Flag objects.
 type FlagReconciler struct {
 	client.Client
 	Scheme *runtime.Scheme
 }
 
-// The markers below become the manager's role. Ask for a verb or a resource here before Reconcile uses it.
+// The markers below become the manager's role: add the verbs and resources that Reconcile uses.
 
 // +kubebuilder:rbac:groups=registry.example.org,resources=flags,verbs=get;list;watch;create;update;patch;delete
 // +kubebuilder:rbac:groups=registry.example.org,resources=flags/status,verbs=get;update;patch
 // +kubebuilder:rbac:groups=registry.example.org,resources=flags/finalizers,verbs=update
 
-// Reconcile compares the Flag that the request names with the state of the cluster, and acts
-// on the difference. It runs after every change of the object, after a restart of the manager, and again when
-// it returned an error, so it must come to the same end however often it runs.
+// Reconcile moves the state of the cluster toward the desired state of a Flag. It runs whenever the object changes,
+// when the manager starts, and again after an error, so it must be idempotent.
 func (r *FlagReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	log := logf.FromContext(ctx)
 
 	obj := &registryv1.Flag{}
 	if err := r.Get(ctx, req.NamespacedName, obj); err != nil {
-		// The object may be gone by now: then there is nothing left to do.
+		// The object no longer exists: there is nothing to do.
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	if !obj.DeletionTimestamp.IsZero() {
 		return ctrl.Result{}, nil
 	}
 
-	// What the operator does for a Flag goes here.
+	// TODO: reconcile the Flag and report the result in its conditions.
 
 	changed := meta.SetStatusCondition(&obj.Status.Conditions, metav1.Condition{
 		Type:               "Available",
-		Status:             metav1.ConditionTrue,
-		Reason:             "Reconciled",
-		Message:            "The object is as its spec asks for",
+		Status:             metav1.ConditionUnknown,
+		Reason:             "NotImplemented",
+		Message:            "The controller does not reconcile the object yet",
 		ObservedGeneration: obj.Generation,
 	})
 	if !changed {
 		return ctrl.Result{}, nil
 	}
 	if err := r.Status().Update(ctx, obj); err != nil {
-		return ctrl.Result{}, err
+		if apierrors.IsConflict(err) {
+			// The object has changed since it was read: reconcile it again.
+			return ctrl.Result{RequeueAfter: time.Second}, nil
+		}
+		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	log.V(1).Info("Updated the status", "generation", obj.Generation)
 
 	return ctrl.Result{}, nil
 }
 
-// SetupWithManager has the manager call Reconcile for every change of a Flag.
+// SetupWithManager registers the controller with the manager, for changes of a Flag.
 func (r *FlagReconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		For(&registryv1.Flag{}).

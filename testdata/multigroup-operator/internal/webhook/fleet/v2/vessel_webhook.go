@@ -27,11 +27,11 @@ import (
 	fleetv2 "example.org/multigroup-operator/api/fleet/v2"
 )
 
-// vessellog is the log of the webhooks in this file.
+// vessellog is the logger of the webhooks in this file.
 var vessellog = logf.Log.WithName("vessel-webhook")
 
-// SetupVesselWebhookWithManager adds the webhooks of Vessel to the manager's webhook server.
-// Versions that convert to and from each other are found by the methods of their types.
+// SetupVesselWebhookWithManager registers the webhooks of Vessel with the manager.
+// Types with conversion methods are detected and registered too.
 func SetupVesselWebhookWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewWebhookManagedBy(mgr, &fleetv2.Vessel{}).
 		WithDefaulter(&VesselCustomDefaulter{}).
@@ -41,11 +41,11 @@ func SetupVesselWebhookWithManager(mgr ctrl.Manager) error {
 
 // +kubebuilder:webhook:path=/mutate-fleet-example-org-v2-vessel,mutating=true,failurePolicy=fail,sideEffects=None,groups=fleet.example.org,resources=vessels,verbs=create;update,versions=v2,name=mvessel-v2.kb.io,admissionReviewVersions=v1
 
-// VesselCustomDefaulter fills in what a Vessel leaves open.
+// VesselCustomDefaulter sets default values of Vessel objects.
 type VesselCustomDefaulter struct{}
 
-// Default is called when an object is created or updated. What it changes in obj is what the API server goes
-// on with. It may be called several times for one request, so a second call must change nothing more.
+// Default sets the defaults of an object that is created or updated. It must be idempotent, as it may be called several
+// times for one request.
 func (d *VesselCustomDefaulter) Default(_ context.Context, obj *fleetv2.Vessel) error {
 	vessellog.V(1).Info("Defaulting a Vessel", "name", obj.GetName())
 
@@ -56,21 +56,21 @@ func (d *VesselCustomDefaulter) Default(_ context.Context, obj *fleetv2.Vessel) 
 	return nil
 }
 
-// To have deletions validated too, make it verbs=create;update;delete.
+// To validate deletion too, change the verbs to create;update;delete.
 // +kubebuilder:webhook:path=/validate-fleet-example-org-v2-vessel,mutating=false,failurePolicy=fail,sideEffects=None,groups=fleet.example.org,resources=vessels,verbs=create;update,versions=v2,name=vvessel-v2.kb.io,admissionReviewVersions=v1
 
-// VesselCustomValidator rejects what a Vessel must not be. An error rejects the request, and its
-// text is what the user reads; warnings are shown to the user of an accepted one.
+// VesselCustomValidator validates Vessel objects. An error rejects the request with its message. Warnings are shown to
+// the user.
 type VesselCustomValidator struct{}
 
-// ValidateCreate is called when an object is created, after defaults have been set.
+// ValidateCreate validates an object that is created, after defaulting.
 func (v *VesselCustomValidator) ValidateCreate(_ context.Context, obj *fleetv2.Vessel) (admission.Warnings, error) {
 	vessellog.V(1).Info("Validating a new Vessel", "name", obj.GetName())
 
 	return nil, refuse(obj, crewFits(obj))
 }
 
-// ValidateUpdate is called when an object changes, its status not counted.
+// ValidateUpdate validates an update of an object, except of its status.
 func (v *VesselCustomValidator) ValidateUpdate(_ context.Context, oldObj, newObj *fleetv2.Vessel) (admission.Warnings, error) {
 	vessellog.V(1).Info("Validating a change of a Vessel", "name", newObj.GetName())
 
@@ -81,7 +81,7 @@ func (v *VesselCustomValidator) ValidateUpdate(_ context.Context, oldObj, newObj
 	return nil, refuse(newObj, errs)
 }
 
-// ValidateDelete is called when an object is deleted, if the marker above has the verb delete.
+// ValidateDelete validates the deletion of an object, if the marker above has the verb delete.
 func (v *VesselCustomValidator) ValidateDelete(_ context.Context, _ *fleetv2.Vessel) (admission.Warnings, error) {
 	return nil, nil
 }

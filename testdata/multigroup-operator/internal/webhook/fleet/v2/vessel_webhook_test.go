@@ -27,7 +27,7 @@ import (
 )
 
 var _ = Describe("Vessel defaulting webhook", func() {
-	It("should change nothing more when it is called again", func() {
+	It("should be idempotent", func() {
 		defaulter := &VesselCustomDefaulter{}
 		obj := &fleetv2.Vessel{}
 		Expect(defaulter.Default(ctx, obj)).To(Succeed())
@@ -47,7 +47,7 @@ var _ = Describe("Vessel defaulting webhook", func() {
 })
 
 var _ = Describe("Vessel validation webhook", func() {
-	It("should let an object be deleted", func() {
+	It("should accept the deletion of an object", func() {
 		validator := &VesselCustomValidator{}
 		warnings, err := validator.ValidateDelete(ctx, &fleetv2.Vessel{})
 		Expect(err).NotTo(HaveOccurred())
@@ -73,7 +73,7 @@ var _ = Describe("Vessel validation webhook", func() {
 })
 
 var _ = Describe("Vessel conversion webhook of v1", func() {
-	It("should let an object be read in the other version", func() {
+	It("should convert an object to the other version", func() {
 		obj := &fleetv1.Vessel{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "default", GenerateName: "test-"},
 			Spec:       fleetv1.VesselSpec{Tonnage: 5, Captain: "Asta", Crew: 2},

@@ -14,14 +14,14 @@ import (
 // CaptainApplyConfiguration represents a declarative configuration of the Captain type for use
 // with apply.
 //
-// Captain is an object of the captains API.
+// Captain is the schema of the captains API.
 type CaptainApplyConfiguration struct {
 	metav1.TypeMetaApplyConfiguration `json:""`
-	// metadata is the object's standard metadata.
+	// metadata is the standard metadata of the object.
 	*metav1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
-	// spec is the state that a user asks for.
+	// spec defines the desired state of Captain.
 	Spec *CaptainSpecApplyConfiguration `json:"spec,omitempty"`
-	// status is the state that the controller last saw.
+	// status defines the observed state of Captain.
 	Status *CaptainStatusApplyConfiguration `json:"status,omitempty"`
 }
 

@@ -5,11 +5,11 @@ package v1
 // CaptainSpecApplyConfiguration represents a declarative configuration of the CaptainSpec type for use
 // with apply.
 //
-// The fields below are yours to change. Each needs a json tag to be stored. After a change, run
-// "make generate manifests" to bring the generated code and the manifests up to date.
-// CaptainSpec is the state that a user asks for.
+// TODO: define the fields of the API. Every field needs a json tag. After changes, run "make generate manifests" to update
+// the generated code and manifests.
+// CaptainSpec defines the desired state of Captain.
 type CaptainSpecApplyConfiguration struct {
-	// foo is an example of a field. Replace it with fields of your own.
+	// foo is an example field. Replace it with your own fields.
 	Foo *string `json:"foo,omitempty"`
 }
 

@@ -9,10 +9,9 @@ import (
 // CaptainStatusApplyConfiguration represents a declarative configuration of the CaptainStatus type for use
 // with apply.
 //
-// CaptainStatus is the state that the controller last saw.
+// CaptainStatus defines the observed state of Captain.
 type CaptainStatusApplyConfiguration struct {
-	// conditions say how the object is doing. Available is True once the controller has acted on the
-	// object's latest generation.
+	// conditions represent the observed state of Captain. Available is True when the desired state is reached.
 	Conditions []metav1.ConditionApplyConfiguration `json:"conditions,omitempty"`
 }
 

@@ -1,0 +1,206 @@
+package cmd
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/afero"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/operon-sdk/operon/pkg/bundle/validate"
+	"github.com/operon-sdk/operon/pkg/project"
+	"github.com/operon-sdk/operon/pkg/scorecard"
+)
+
+// A completer returns the values that a shell offers for a flag, given the arguments before it. Shells filter them by what the
+// user has typed.
+type completer func(c *cobra.Command, args []string) []string
+
+// completeAll decides for all flags and arguments of a command and its sub-commands what shells offer. Flags and arguments
+// of which nothing is known offer nothing, and not the files of the directory.
+func (a *app) completeAll(c *cobra.Command) {
+	values := a.flagValues()
+	for _, flags := range []*pflag.FlagSet{c.Flags(), c.PersistentFlags()} {
+		flags.VisitAll(func(f *pflag.Flag) { completeFlag(c, flags, f, values) })
+	}
+	if c.ValidArgsFunction == nil && c.ValidArgs == nil && !c.HasSubCommands() {
+		c.ValidArgsFunction = argumentPaths(c.Use)
+	}
+	for _, sub := range c.Commands() {
+		a.completeAll(sub)
+	}
+}
+
+// fileExtensions are the extensions of the files that flags name. Other flags take files with any.
+var fileExtensions = map[string][]string{"icon": {"svg", "png"}, "metadata-file": {"yaml", "yml", "json"}, "config": {"yaml", "yml"}}
+
+// completeFlag decides what shells offer for a flag, by the name of its value or by its own.
+func completeFlag(c *cobra.Command, flags *pflag.FlagSet, f *pflag.Flag, values map[string]completer) {
+	if _, ok := c.GetFlagCompletionFunc(f.Name); ok {
+		return
+	}
+	complete := cobra.NoFileCompletions
+	switch valueName(f) {
+	case "file", "paths":
+		_ = cobra.MarkFlagFilename(flags, f.Name, fileExtensions[f.Name]...) // the only error is a flag that does not exist
+		return
+	case "directory":
+		_ = cobra.MarkFlagDirname(flags, f.Name)
+		return
+	}
+	if f.Value.Type() == "bool" {
+		complete = cobra.FixedCompletions([]string{"true", "false"}, cobra.ShellCompDirectiveNoFileComp)
+	} else if valuesOf, ok := values[f.Name]; ok {
+		_, list := f.Value.(pflag.SliceValue)
+		complete = func(c *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+			offers := slices.Clone(valuesOf(c, args))
+			if i := strings.LastIndex(typed, ","); list && i >= 0 {
+				for j := range offers {
+					offers[j] = typed[:i+1] + offers[j]
+				}
+			}
+			slices.Sort(offers)
+			return slices.Compact(offers), cobra.ShellCompDirectiveNoFileComp
+		}
+	}
+	_ = c.RegisterFlagCompletionFunc(f.Name, complete)
+}
+
+// argumentPaths returns the completion of arguments whose names in a usage line say that they are paths.
+func argumentPaths(use string) cobra.CompletionFunc {
+	_, arguments, _ := strings.Cut(use, " ")
+	first, _, _ := strings.Cut(strings.Trim(arguments, "[]"), " ")
+	switch {
+	case first == "ARGUMENT]...": // those of another program
+		return cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault)
+	case first == "DIR":
+		return cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs)
+	case strings.Contains(first, "DIR"), first == "SOURCE", first == "IMAGE...": // tarballs, too
+		return cobra.FixedCompletions([]string{"tar"}, cobra.ShellCompDirectiveFilterFileExt)
+	}
+	return cobra.NoFileCompletions
+}
+
+// flagValues returns the values of flags by name, from the project that the shell is in.
+func (a *app) flagValues() map[string]completer {
+	fixed := func(values ...string) completer {
+		return func(*cobra.Command, []string) []string { return values }
+	}
+	versions := a.resourceNames(func(r project.Resource) []string { return []string{r.Version} })
+	channels := fixed("alpha", "beta", "candidate", "fast", "stable")
+	platforms := fixed("linux/amd64", "linux/arm64", "linux/ppc64le", "linux/s390x")
+	return map[string]completer{
+		"group":   a.resourceNames(func(r project.Resource) []string { return []string{r.Group} }),
+		"kind":    a.resourceNames(func(r project.Resource) []string { return []string{r.Kind} }),
+		"version": versions,
+		"spoke": func(c *cobra.Command, args []string) []string {
+			hub := c.Flags().Lookup("version").Value.String()
+			return slices.DeleteFunc(versions(c, args), func(version string) bool { return version == hub })
+		},
+		"controller-name": a.resourceNames(func(r project.Resource) []string { return r.Controllers }),
+		"api-version":     a.resourceNames(func(r project.Resource) []string { return []string{r.QualifiedGroup() + "/" + r.Version} }),
+		"domain": func(c *cobra.Command, _ []string) []string {
+			if config := a.completionProject(); config != nil {
+				return []string{config.Domain()}
+			}
+			return nil
+		},
+		"package": a.projectName, "operator-name": a.projectName,
+		"plugins":         fixed("go/v4"),
+		"project-version": fixed(project.ProjectVersion),
+		"channel":         channels, "channels": channels, "default-channel": channels, "csv-channel": channels,
+		"platform":        platforms,
+		"maturity":        fixed("planning", "pre-alpha", "alpha", "beta", "stable", "mature", "inactive", "deprecated"),
+		"selector":        a.testLabels,
+		"select-optional": validatorLabels,
+	}
+}
+
+// completionProject returns the project that the shell is in, or nil.
+func (a *app) completionProject() *project.Config {
+	root, err := a.projectRoot()
+	if err != nil {
+		return nil
+	}
+	config, err := project.Load(a.FS, root)
+	if err != nil {
+		return nil
+	}
+	return config
+}
+
+// projectName returns the name of the project, which is that of its package, too.
+func (a *app) projectName(*cobra.Command, []string) []string {
+	if config := a.completionProject(); config != nil {
+		return []string{config.ProjectName()}
+	}
+	return nil
+}
+
+// resourceNames completes a flag by the project's resources, as far as they match --group, --version and --kind if these are
+// given. Flags of these names that are not about a resource offer nothing.
+func (a *app) resourceNames(names func(project.Resource) []string) completer {
+	return func(c *cobra.Command, _ []string) []string {
+		config := a.completionProject()
+		if config == nil || c.Flags().Lookup("kind") == nil {
+			return nil
+		}
+		matches := func(flag, name string) bool {
+			f := c.Flags().Lookup(flag)
+			return f == nil || !f.Changed || f.Value.String() == name
+		}
+		var found []string
+		for _, r := range config.Resources() {
+			if matches("group", r.Group) && matches("kind", r.Kind) && (matches("version", r.Version) || c.Flags().Lookup("spoke") != nil) {
+				found = append(found, names(r)...)
+			}
+		}
+		return found
+	}
+}
+
+// testLabels returns selectors of the scorecard tests of the bundle that is the argument, or else of the project's.
+func (a *app) testLabels(_ *cobra.Command, args []string) []string {
+	dir := a.absolute("bundle")
+	if len(args) > 0 {
+		dir = a.absolute(args[0])
+	} else if root, err := a.projectRoot(); err == nil {
+		dir = absolute(root, "bundle")
+	}
+	files := afero.NewIOFS(afero.NewBasePathFs(a.FS, dir))
+	name, err := scorecard.ConfigPath(files)
+	if err != nil {
+		return nil
+	}
+	data, err := files.ReadFile(name)
+	if err != nil {
+		return nil
+	}
+	config, _, err := scorecard.ParseConfig(data)
+	if err != nil {
+		return nil
+	}
+	var selectors []string
+	for _, stage := range config.Stages {
+		for _, test := range stage.Tests {
+			for _, label := range slices.Sorted(maps.Keys(test.Labels)) {
+				selectors = append(selectors, label+"="+test.Labels[label])
+			}
+		}
+	}
+	return selectors
+}
+
+// validatorLabels returns selectors of the optional validators of bundles.
+func validatorLabels(*cobra.Command, []string) []string {
+	var selectors []string
+	for _, optional := range validate.Optionals() {
+		selectors = append(selectors, "name="+optional.Name)
+		if optional.Suite != "" {
+			selectors = append(selectors, "suite="+optional.Suite)
+		}
+	}
+	return selectors
+}

@@ -1,0 +1,190 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/operon-sdk/operon/pkg/project"
+)
+
+// A diagnostic is an error or a warning, with its position if it is about a file.
+type diagnostic struct {
+	// File is slash-separated and relative to the project's directory, or to the working directory if it was given so.
+	File string `json:"file,omitempty"`
+	// Line and Column count from 1; 0 means unknown.
+	Line    int    `json:"line,omitempty"`
+	Column  int    `json:"column,omitempty"`
+	Message string `json:"message"`
+	// path is the absolute path of File.
+	path string
+}
+
+// position matches a text that begins with a position: file: message, file:line: message or file:line:column: message.
+var position = regexp.MustCompile(`(?s)^([^\n:]+)(?::(\d+))?(?::(\d+))?: (.+)$`)
+
+// diagnose splits the position off a text, if it begins with that of an existing file.
+func (a *app) diagnose(text string) diagnostic {
+	d := diagnostic{Message: text}
+	m := position.FindStringSubmatch(text)
+	if m == nil {
+		return d
+	}
+	dirs := []string{a.Dir}
+	if root, err := project.FindRoot(a.FS, a.Dir); err == nil {
+		dirs = []string{root, a.Dir}
+	}
+	for _, dir := range dirs {
+		path := absolute(dir, filepath.FromSlash(m[1]))
+		if info, err := a.FS.Stat(path); err == nil && info.Mode().IsRegular() {
+			d = diagnostic{File: m[1], Message: m[4], path: path}
+			d.Line, _ = strconv.Atoi(m[2]) // 0 without a line
+			d.Column, _ = strconv.Atoi(m[3])
+			break
+		}
+	}
+	return d
+}
+
+// repositoryPath returns a path relative to the repository that a CI job has checked out, or shown if the job does not say
+// where that is.
+func (a *app) repositoryPath(path, shown string) string {
+	rel, err := filepath.Rel(a.Getenv("GITHUB_WORKSPACE"), path)
+	if err != nil || isOutside(filepath.ToSlash(rel)) {
+		return shown
+	}
+	return filepath.ToSlash(rel)
+}
+
+// annotate prints a text as an annotation of a job of GitHub Actions, which shows its message in the log, too. It reports
+// whether the command runs in such a job.
+func (a *app) annotate(level, text string) bool {
+	if a.Getenv("GITHUB_ACTIONS") != "true" {
+		return false
+	}
+	d := a.diagnose(text)
+	var properties []string
+	add := func(key, value string) {
+		properties = append(properties, key+"="+strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C").Replace(value))
+	}
+	if d.File != "" {
+		add("file", a.repositoryPath(d.path, d.File))
+	}
+	if d.Line > 0 {
+		add("line", strconv.Itoa(d.Line))
+	}
+	if d.Column > 0 {
+		add("col", strconv.Itoa(d.Column))
+	}
+	command := level
+	if len(properties) > 0 {
+		command += " " + strings.Join(properties, ",")
+	}
+	fmt.Fprintf(a.Err, "::%s::%s\n", command, strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(d.Message))
+	return true
+}
+
+// A reported is a part of an error.
+type reported struct {
+	role role
+	text string
+}
+
+type role int
+
+const (
+	single  role = iota // a finding on its own, or the heading of findings
+	listed              // a finding below a heading
+	advice              // what to do about the findings above
+	count               // how many findings are omitted
+	omitted             // a finding that the text of the error omits
+)
+
+// split splits an error into findings. Errors that list others are those of errors.Join, and all whose text begins with the
+// texts of the errors that they wrap, one below the other.
+func split(err error) []reported {
+	text := strings.TrimRight(err.Error(), "\n")
+	for list := err; list != nil; list = errors.Unwrap(list) {
+		parts, shown, below := wrapped(list)
+		heading, after, ok := strings.Cut(text, strings.TrimRight(list.Error(), "\n"))
+		if shown == 0 || !ok || heading != "" && !strings.HasSuffix(heading, "\n") && len(parts) == 1 {
+			continue
+		}
+		var all []reported
+		if heading != "" {
+			all = append(all, reported{single, strings.TrimRight(heading, "\n ")})
+		}
+		for i, part := range parts {
+			switch {
+			case i >= shown:
+				all = append(all, reported{omitted, part.Error()})
+			case heading != "":
+				all = append(all, reported{listed, part.Error()})
+			default:
+				all = append(all, split(part)...)
+			}
+		}
+		for line := range strings.Lines(below + strings.TrimPrefix(after, "\n")) {
+			kind := advice
+			if shown < len(parts) && strings.HasPrefix(below, line) {
+				kind = count
+			}
+			all = append(all, reported{kind, strings.TrimRight(line, "\n")})
+		}
+		return distinct(all)
+	}
+	return []reported{{single, text}}
+}
+
+// distinct leaves out repetitions: several checks may have the same finding.
+func distinct(all []reported) []reported {
+	var out []reported
+	for _, part := range all {
+		if !slices.Contains(out, part) {
+			out = append(out, part)
+		}
+	}
+	return out
+}
+
+// wrapped returns the errors that err lists, how many of them its text shows, and the text below those.
+func wrapped(err error) (parts []error, shown int, below string) {
+	many, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return nil, 0, ""
+	}
+	parts, below = many.Unwrap(), err.Error()
+	for _, part := range parts {
+		rest, ok := strings.CutPrefix(below, part.Error())
+		if !ok || rest != "" && rest[0] != '\n' {
+			break
+		}
+		shown, below = shown+1, strings.TrimPrefix(rest, "\n")
+	}
+	if below != "" {
+		below += "\n"
+	}
+	return parts, shown, below
+}
+
+// printError prints all parts of an error on stderr.
+func (a *app) printError(err error) {
+	for _, part := range split(err) {
+		switch part.role {
+		case single:
+			if !a.annotate("error", part.text) {
+				fmt.Fprintf(a.Err, "%s %s\n", a.red("error:"), part.text)
+			}
+		case listed:
+			if !a.annotate("error", part.text) {
+				fmt.Fprintf(a.Err, "  %s\n", strings.ReplaceAll(part.text, "\n", "\n  "))
+			}
+		case advice, count:
+			fmt.Fprintln(a.Err, part.text)
+		}
+	}
+}

@@ -1,0 +1,120 @@
+package cmd
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/spf13/afero"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// visitCommands calls visit with all commands, hidden ones as well.
+func visitCommands(program string, visit func(c *cobra.Command)) {
+	var walk func(c *cobra.Command)
+	walk = func(c *cobra.Command) {
+		visit(c)
+		for _, sub := range c.Commands() {
+			walk(sub)
+		}
+	}
+	walk(newRoot(&app{Env: &Env{Out: &bytes.Buffer{}, Err: &bytes.Buffer{}, FS: afero.NewMemMapFs()}, args: []string{cobra.ShellCompRequestCmd}, program: program}))
+}
+
+// dated matches words that help texts do not use.
+var dated = regexp.MustCompile(`(?i)\b(folder|licence|colour|today's)`)
+
+// TestHelpTexts checks the form of the help of all commands: its width, its language and one notation for values and defaults.
+func TestHelpTexts(t *testing.T) {
+	t.Parallel()
+	for _, program := range []string{"operon", "operator-sdk"} {
+		visitCommands(program, func(c *cobra.Command) {
+			text := helpText(c, helpColumns)
+			for line := range strings.Lines(text) {
+				if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > helpColumns {
+					t.Errorf("%s: a line has %d columns: %s", c.CommandPath(), n, line)
+				}
+			}
+			if word := dated.FindString(text); word != "" {
+				t.Errorf("%s: the help contains %q", c.CommandPath(), word)
+			}
+			if strings.Contains(text, "`") {
+				t.Errorf("%s: the help contains a back quote", c.CommandPath())
+			}
+			if first := []rune(c.Short)[0]; utf8.RuneCountInString(c.Short) > 60 || !unicode.IsUpper(first) || strings.HasSuffix(c.Short, ".") {
+				t.Errorf("%s: the short description must be a phrase of at most 60 characters: %s", c.CommandPath(), c.Short)
+			}
+		})
+	}
+	visitCommands("operon", func(c *cobra.Command) {
+		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			if slices.Contains([]string{"string", "strings", "stringArray", "stringToString", "int"}, valueName(f)) && !f.Hidden {
+				t.Errorf("%s --%s: the value has no name", c.CommandPath(), f.Name)
+			}
+			if n := strings.Count(flagDescription(f), "(default"); n > 1 || strings.Contains(f.Usage, "(default ") || strings.Contains(f.Usage, "not given") {
+				t.Errorf("%s --%s: must describe its default once, as (default: VALUE): %s", c.CommandPath(), f.Name, flagDescription(f))
+			}
+		})
+	})
+}
+
+// TestHelpWraps checks how texts, flags and commands are wrapped.
+func TestHelpWraps(t *testing.T) {
+	t.Parallel()
+	tests := []struct{ name, got, want string }{
+		{"paragraphs", wrapText("one two\nthree four\n\n  kept as it is\n\n- item one two\n- item", 11),
+			"one two\nthree four\n\n  kept as it is\n\n- item\n  one two\n- item\n"},
+		{"long word", wrapText("a https://example.com/long b", 10), "a\nhttps://example.com/long\nb\n"},
+		{"command", wrapCommands("  run --first 1 --second 2\n  # a comment that is long\n", 20), "  run --first 1 \\\n      --second 2\n  # a comment that is long\n"},
+		{"quoted", wrapCommands("  run --text 'one two three' end", 20), "  run \\\n      --text \\\n      'one two three' end\n"},
+		{"columns", columns([][2]string{{"  -a", "one two three"}, {"  --a-flag-that-is-too-long-for-columns", "four"}}, 30), "  -a   one two three\n  --a-flag-that-is-too-long-for-columns\n       four\n"},
+		{"narrow", columns([][2]string{{"  --a-flag", "one two three"}}, 20), "  --a-flag\n        one two\n        three\n"},
+	}
+	for _, test := range tests {
+		if test.got != test.want {
+			t.Errorf("%s:\n%s\nwant:\n%s", test.name, test.got, test.want)
+		}
+	}
+}
+
+// variable matches the name of an environment variable that code reads.
+var variable = regexp.MustCompile(`(?:etenv|\benv|\bnamed|\bbelow|\bsetting)\("([A-Z][A-Z_]+)"`)
+
+// TestEnvironmentHelp checks that the help lists the environment variables that are read, except for those of the go command.
+func TestEnvironmentHelp(t *testing.T) {
+	t.Parallel()
+	read := map[string]bool{}
+	for _, dir := range []string{".", "../pkg/controlplane", "../pkg/image"} {
+		files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			data, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if strings.HasSuffix(file, "_test.go") {
+				continue
+			}
+			for _, match := range variable.FindAllSubmatch(data, -1) {
+				read[string(match[1])] = true
+			}
+		}
+	}
+	if len(read) < 15 {
+		t.Errorf("found %d variables, the pattern is wrong", len(read))
+	}
+	for name := range read {
+		if !strings.Contains(environmentHelp, name) && !strings.HasPrefix(name, "GO") {
+			t.Errorf("'help environment' does not list %s", name)
+		}
+	}
+}

@@ -1,0 +1,260 @@
+package cmd
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/operon-sdk/operon/pkg/project"
+	"github.com/operon-sdk/operon/pkg/sarif"
+	"github.com/operon-sdk/operon/pkg/scaffold"
+)
+
+// The formats of -o.
+const (
+	textOutput  = "text"
+	jsonOutput  = "json"
+	sarifOutput = "sarif"
+)
+
+// A result is what a command did and what it left to the user. Its JSON keys are part of the interface of commands.
+type result struct {
+	// DryRun is true if the command wrote nothing, as with --dry-run and --check: Changes are those that it would make.
+	DryRun bool `json:"dryRun"`
+	// Changes are sorted by path.
+	Changes   []change     `json:"changes"`
+	Notes     []string     `json:"notes"`
+	Warnings  []diagnostic `json:"warnings"`
+	NextSteps []string     `json:"nextSteps"`
+	Errors    []diagnostic `json:"errors"`
+}
+
+// A change is a changed file.
+type change struct {
+	Path string `json:"path"`
+	// Action is created, updated, deleted or moved.
+	Action string `json:"action"`
+	// From is the former path of a moved file.
+	From string `json:"from,omitempty"`
+	// Diff is the change as a unified diff, if it was not made.
+	Diff string `json:"diff,omitempty"`
+}
+
+// addOutput adds -o to a command. The first format is the default.
+func (a *app) addOutput(c *cobra.Command, formats ...string) {
+	c.Flags().StringVarP(&a.output, "output", "o", formats[0], "output format")
+	completeValues(c, "output", formats...)
+	c.PreRunE = func(*cobra.Command, []string) error {
+		if slices.Contains(formats, a.output) {
+			return nil
+		}
+		return project.Findings{{Field: "--output", Value: a.output, Problem: "must be " + strings.Join(formats[:len(formats)-1], ", ") + " or " + formats[len(formats)-1]}}
+	}
+}
+
+// structured reports whether the result of the command is printed at its end, in a format for programs.
+func (a *app) structured() bool { return a.output == jsonOutput || a.output == sarifOutput }
+
+// notef prints a note, or a warning if the text begins with "warning: ".
+func (a *app) notef(format string, args ...any) {
+	note := fmt.Sprintf(format, args...)
+	warning, isWarning := strings.CutPrefix(note, "warning: ")
+	switch {
+	case a.structured() && isWarning:
+		a.result.Warnings = append(a.result.Warnings, a.diagnose(warning))
+	case a.structured():
+		a.result.Notes = append(a.result.Notes, strings.TrimPrefix(note, "note: "))
+	case a.quiet || isWarning && a.annotate("warning", warning):
+	default:
+		a.progressf("%s", note)
+	}
+}
+
+// nextf prints what the user does next.
+func (a *app) nextf(format string, args ...any) {
+	if a.structured() {
+		a.result.NextSteps = append(a.result.NextSteps, fmt.Sprintf(format, args...))
+		return
+	}
+	a.progressf("next: %s", fmt.Sprintf(format, args...))
+}
+
+// successf prints on a terminal that there was nothing to do.
+func (a *app) successf(format string, args ...any) {
+	if a.ErrTerminal && !a.structured() {
+		a.progressf(format, args...)
+	}
+}
+
+// printChanges prints the changes that a command made.
+func (a *app) printChanges(changes []scaffold.Change) error {
+	a.result.setChanges(changes, false)
+	if a.structured() || a.quiet {
+		return nil
+	}
+	grouped := a.OutTerminal && len(changes) > maxChanges && !a.verbose
+	if !grouped {
+		for _, c := range changes {
+			if _, err := fmt.Fprintln(a.Out, c); err != nil {
+				return err
+			}
+		}
+	}
+	if a.OutTerminal {
+		return a.countChanges(changes, grouped)
+	}
+	return nil
+}
+
+// maxChanges is the number of changes that are listed at a terminal. More are grouped by directory.
+const maxChanges = 20
+
+// countChanges prints how many changes there are of each kind, and if they are grouped, how many in each directory.
+func (a *app) countChanges(changes []scaffold.Change, grouped bool) error {
+	byAction := map[string]map[string]int{}
+	for _, c := range changes {
+		if byAction[c.Action()] == nil {
+			byAction[c.Action()] = map[string]int{}
+		}
+		top, _, _ := strings.Cut(path.Dir(c.Path), "/")
+		byAction[c.Action()][top]++
+	}
+	for _, action := range slices.Sorted(maps.Keys(byAction)) {
+		n := 0
+		var dirs []string
+		for _, dir := range slices.Sorted(maps.Keys(byAction[action])) {
+			n += byAction[action][dir]
+			if dir != "." {
+				dirs = append(dirs, fmt.Sprintf("%s/ %d", dir, byAction[action][dir]))
+			}
+		}
+		if here := byAction[action]["."]; here > 0 {
+			dirs = append(dirs, fmt.Sprintf("project directory %d", here))
+		}
+		line := action + " " + countFiles(n)
+		if grouped {
+			line += ": " + strings.Join(dirs, ", ")
+		}
+		if _, err := fmt.Fprintln(a.Out, line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func countFiles(n int) string {
+	if n == 1 {
+		return "1 file"
+	}
+	return fmt.Sprintf("%d files", n)
+}
+
+// printDiff prints changes that a command would make as a diff.
+func (a *app) printDiff(changes []scaffold.Change) error {
+	a.result.setChanges(changes, true)
+	if a.structured() {
+		return nil
+	}
+	_, err := fmt.Fprint(a.Out, scaffold.Diff(changes))
+	return err
+}
+
+// checkChanges prints the changes that a command would make, and fails if there are any. The fix says how to make them.
+func (a *app) checkChanges(changes []scaffold.Change, fix string) error {
+	if err := a.printDiff(changes); err != nil {
+		return err
+	}
+	if len(changes) == 0 {
+		a.progressf("everything is up to date")
+		return nil
+	}
+	return fmt.Errorf("%s %w; %s", countFiles(len(changes)), errStale, fix)
+}
+
+// setChanges records the changes that a command made or, if dryRun is set, would make.
+func (r *result) setChanges(changes []scaffold.Change, dryRun bool) {
+	r.DryRun, r.Changes = dryRun, nil
+	for _, c := range changes {
+		one := change{Path: c.Path, Action: c.Action(), From: c.From}
+		if dryRun {
+			one.Diff = scaffold.Diff([]scaffold.Change{c})
+		}
+		r.Changes = append(r.Changes, one)
+	}
+	slices.SortFunc(r.Changes, func(a, b change) int { return strings.Compare(a.Path, b.Path) })
+}
+
+// printResult prints the result of a command that ended with err in the format of -o, if that is one for programs.
+func (a *app) printResult(err error) error {
+	if err != nil && a.structured() {
+		for _, part := range split(err) {
+			switch part.role {
+			case single, listed, omitted:
+				a.result.Errors = append(a.result.Errors, a.diagnose(part.text))
+			case advice:
+				a.result.NextSteps = append(a.result.NextSteps, part.text)
+			}
+		}
+	}
+	switch a.output {
+	case jsonOutput:
+		r := *a.result
+		r.Changes, r.Notes, r.NextSteps = orEmpty(r.Changes), orEmpty(r.Notes), orEmpty(r.NextSteps)
+		r.Warnings, r.Errors = orEmpty(r.Warnings), orEmpty(r.Errors)
+		encoder := json.NewEncoder(a.Out)
+		encoder.SetEscapeHTML(false)
+		encoder.SetIndent("", "  ")
+		return encoder.Encode(r)
+	case sarifOutput:
+		return a.printSARIF(errors.Is(err, errStale))
+	}
+	return nil
+}
+
+// orEmpty returns a list that is an empty array in JSON if it is nil.
+func orEmpty[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}
+
+// printSARIF prints errors, warnings and files that are out of date.
+func (a *app) printSARIF(stale bool) error {
+	var results []sarif.Result
+	var failures []string
+	add := func(rule, level string, d diagnostic) {
+		results = append(results, sarif.Result{
+			Rule: rule, Level: level, Message: d.Message, File: a.repositoryPath(d.path, d.File), Line: d.Line, Column: d.Column,
+		})
+	}
+	for _, d := range a.result.Errors {
+		switch {
+		case d.File != "":
+			add("source-error", "error", d)
+		case !stale: // the files are results
+			failures = append(failures, d.Message)
+		}
+	}
+	for _, d := range a.result.Warnings {
+		if d.File != "" {
+			add("source-warning", "warning", d)
+		}
+	}
+	if stale {
+		root, err := a.projectRoot()
+		if err != nil {
+			return err
+		}
+		for _, c := range a.result.Changes {
+			add("stale-file", "error", diagnostic{File: c.Path, path: absolute(root, c.Path), Message: fmt.Sprintf("generated file is out of date: it must be %s; run '%s generate'", c.Action, a.program)})
+		}
+	}
+	return sarif.Write(a.Out, results, failures)
+}

@@ -1,0 +1,67 @@
+package cmd
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+)
+
+// slowAfter is how long a step may take before it is reported, unless Env.SlowAfter says otherwise.
+const slowAfter = 2 * time.Second
+
+// reportSlow runs a step, and prints what it does on w if it takes long. It does not write after it has returned.
+func (a *app) reportSlow(w io.Writer, what string, step func() error) error {
+	printed := make(chan struct{})
+	timer := time.AfterFunc(cmp.Or(a.SlowAfter, slowAfter), func() {
+		defer close(printed)
+		fmt.Fprintln(w, what)
+	})
+	err := step()
+	if !timer.Stop() {
+		<-printed
+	}
+	return err
+}
+
+// progressWriter returns the writer of progress, which several goroutines may use. With -q it discards everything.
+func (a *app) progressWriter() io.Writer {
+	if a.quiet {
+		return io.Discard
+	}
+	return &lockedWriter{w: a.Err}
+}
+
+// lockedWriter is a writer for several goroutines.
+type lockedWriter struct {
+	mu sync.Mutex
+	w  io.Writer
+}
+
+func (l *lockedWriter) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.w.Write(p)
+}
+
+// runGoReporting returns runGo for commands that are reported on w if they take long.
+func (a *app) runGoReporting(w io.Writer) func(ctx context.Context, dir string, variables []string, out, errOut io.Writer, args ...string) error {
+	return func(ctx context.Context, dir string, variables []string, out, errOut io.Writer, args ...string) error {
+		return a.reportSlow(w, goStep(args), func() error { return a.runGo(ctx, dir, variables, out, errOut, args...) })
+	}
+}
+
+// goStep describes what a go command does.
+func goStep(args []string) string {
+	switch {
+	case len(args) > 0 && args[0] == "list":
+		return "loading the packages that the project imports"
+	case len(args) > 1 && args[0] == "mod":
+		return "running 'go mod " + args[1] + "'"
+	case len(args) > 0:
+		return "running 'go " + args[0] + "'"
+	}
+	return "running go"
+}

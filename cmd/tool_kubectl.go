@@ -1,0 +1,160 @@
+package cmd
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/operon-sdk/operon/pkg/controlplane"
+	"github.com/operon-sdk/operon/pkg/kube"
+	"github.com/operon-sdk/operon/pkg/local"
+)
+
+func newToolKubectl(a *app) *cobra.Command {
+	c := a.tool(controlplane.Kubectl, "Use the control plane that run local has started", "get all -A", a.kubectl)
+	c.Long = fmt.Sprintf(`Run kubectl against the control plane that 'run local' has started for the project. KUBECONFIG is
+not used, unless a flag of kubectl names a cluster: --kubeconfig, --context, --cluster or --server.
+
+kubectl is part of the control plane's program. Its own help is '%s tool kubectl help'.`, a.program)
+	c.Example = fmt.Sprintf(`  # In another terminal than run local:
+  %[1]s tool kubectl get pods -A
+  %[1]s tool kubectl apply -k config/samples
+
+  # Against another cluster:
+  %[1]s tool kubectl --context dev get pods`, a.program)
+	c.ValidArgsFunction = func(c *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+		return a.completeKubectl(c.Context(), append(args, toComplete))
+	}
+	return c
+}
+
+// kubectl runs kubectl with its exit code.
+func (a *app) kubectl(c *cobra.Command, dir string, args []string) error {
+	if len(args) == 0 || len(args) == 1 && slices.Contains([]string{"-h", "--help"}, args[0]) {
+		return c.Help()
+	}
+	environ, err := a.kubectlEnviron(c.Context(), args)
+	if err != nil {
+		return err
+	}
+	assets, err := a.controlPlaneAssets(c.Context(), a.controlPlaneOptions(controlplane.Kubectl))
+	if err != nil {
+		return err
+	}
+	// An interrupt of the terminal reaches kubectl too. It need not end it: an editor goes on.
+	interrupts := make(chan os.Signal, 1)
+	signal.Notify(interrupts, os.Interrupt)
+	defer signal.Stop(interrupts)
+	ctx, stop := signal.NotifyContext(c.Context(), syscall.SIGTERM)
+	defer stop()
+	err = a.Run(ctx, Command{
+		Dir: dir, Environ: environ, In: a.In, Out: a.Out, Err: a.Err, Name: assets.Path(controlplane.Kubectl), Args: args,
+	})
+	if ended, ok := errors.AsType[exitCoder](err); ok && ended.ExitCode() > 0 {
+		return &controlplane.ExitError{Code: ended.ExitCode()} // kubectl has printed why
+	}
+	if err != nil && (ctx.Err() != nil || len(interrupts) > 0) {
+		return errInterrupted
+	}
+	if err != nil {
+		return fmt.Errorf("running kubectl: %w", err)
+	}
+	return nil
+}
+
+// An exitCoder is the error of a program that has ended. The code is negative if a signal has ended it.
+type exitCoder interface {
+	error
+	ExitCode() int
+}
+
+// kubectlEnviron returns the environment of kubectl. In it, KUBECONFIG is the kubeconfig of the project's control plane,
+// unless the arguments name a cluster or need none.
+func (a *app) kubectlEnviron(ctx context.Context, args []string) ([]string, error) {
+	if end := slices.Index(args, "--"); end >= 0 {
+		args = args[:end]
+	}
+	clusterFlags := []string{"--kubeconfig", "--context", "--cluster", "--server", "-s"}
+	for _, arg := range args {
+		if flag, _, _ := strings.Cut(arg, "="); slices.Contains(clusterFlags, flag) {
+			return a.Environ, nil
+		}
+	}
+	file, err := a.runningControlPlane(ctx)
+	if err != nil {
+		if !needsCluster(args) {
+			return a.Environ, nil
+		}
+		return nil, err
+	}
+	return append(slices.Clip(a.Environ), "KUBECONFIG="+file), nil
+}
+
+// needsCluster reports whether a command of kubectl needs a cluster.
+func needsCluster(args []string) bool {
+	if slices.Contains(args, "-h") || slices.Contains(args, "--help") || slices.Contains(args, "--client") {
+		return false
+	}
+	return !slices.Contains([]string{"completion", "config", "help", "kustomize", "options", "plugin"}, args[0])
+}
+
+// runningControlPlane returns the kubeconfig of the control plane that run local has started for the project.
+func (a *app) runningControlPlane(ctx context.Context) (string, error) {
+	root, err := a.projectRoot()
+	if err != nil {
+		return "", err
+	}
+	const fix = "start one with 'run local --control-plane embedded' in another terminal, or name a cluster with --kubeconfig"
+	file := filepath.Join(root, filepath.FromSlash(local.KubeconfigFile))
+	cluster, err := kube.Load(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", errors.New("no control plane runs for this project; " + fix)
+	}
+	if err == nil {
+		_, err = cluster.Ping(ctx, reachTimeout)
+	}
+	if err != nil {
+		return "", fmt.Errorf("no control plane runs for this project: %s was left by a run that was killed: %w; %s",
+			local.KubeconfigFile, withGivenNames(err, []namedFile{{file, local.KubeconfigFile}}), fix)
+	}
+	return file, nil
+}
+
+// completeKubectl returns what kubectl completes the last argument with. It builds no control plane for that.
+func (a *app) completeKubectl(ctx context.Context, args []string) ([]string, cobra.ShellCompDirective) {
+	if a.enterDirectory() != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	options := a.controlPlaneOptions(controlplane.Kubectl)
+	options.NoBuild = true
+	assets, err := a.controlPlaneAssets(ctx, options)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	environ, err := a.kubectlEnviron(ctx, args)
+	if err != nil {
+		environ = a.Environ
+	}
+	var out bytes.Buffer
+	err = a.Run(ctx, Command{
+		Dir: a.Dir, Environ: environ, Out: &out, Name: assets.Path(controlplane.Kubectl), Args: append([]string{cobra.ShellCompRequestCmd}, args...),
+	})
+	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+	last := len(lines) - 1
+	directive, parseErr := strconv.Atoi(strings.TrimPrefix(lines[last], ":"))
+	if err != nil || parseErr != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	return lines[:last], cobra.ShellCompDirective(directive)
+}
