@@ -45,6 +45,15 @@ func TestHelpTexts(t *testing.T) {
 			if word := dated.FindString(text); word != "" {
 				t.Errorf("%s: the help contains %q", c.CommandPath(), word)
 			}
+			begun := map[string]bool{}
+			for paragraph := range strings.SplitSeq(c.Long, "\n\n") {
+				words := strings.Fields(paragraph)
+				start := strings.Join(words[:min(5, len(words))], " ")
+				if begun[start] && !strings.HasPrefix(paragraph, " ") { // listings may repeat a line
+					t.Errorf("%s: two paragraphs of the help begin with %q", c.CommandPath(), start)
+				}
+				begun[start] = true
+			}
 			if strings.Contains(text, "`") {
 				t.Errorf("%s: the help contains a back quote", c.CommandPath())
 			}

@@ -41,7 +41,7 @@ file or directory. The Dockerfile is not read.
 
 The manager is linked statically and contains no local paths; set GOFLAGS for more flags of 'go
 build'. It is one layer, /manager, and runs as user 65532. A second layer lists its modules as an
-SPDX document: /usr/share/sbom/manager.spdx.json. The same source gives the same digest on every
+SPDX document: /` + materialsFile + `. The same source gives the same digest on every
 machine with the same Go version: all files and the image have the time of SOURCE_DATE_EPOCH, or of
 1970.
 
@@ -52,16 +52,7 @@ services fail without certificates. --base can name any other image: in a regist
 a tarball.
 
 Images are pushed with the credentials of docker and podman. Several platforms result in one image
-index, one platform in a single image.` + materialsFile + `. The same source gives the same digest, on every machine with the same
-Go: all files and the image are of SOURCE_DATE_EPOCH, or of 1970.
-
-Below the manager lie the certificates of public authorities, as Mozilla has them and as of this build of
-Operon, a user with a name, and /tmp. With --base scratch there is nothing: a manager that only talks to
-its cluster needs nothing, one that calls public services over TLS fails without certificates. --base may
-name any other image: in a registry, an OCI layout or a tarball.
-
-Images are pushed with the credentials of docker and podman. Several platforms make one image with an
-index; one platform is an image alone.`,
+index, one platform in a single image.`,
 		Example: fmt.Sprintf(`  # For two platforms, to a registry:
   %[1]s image build --image registry.example.com/memcached-operator:v0.0.1 --platform linux/amd64,linux/arm64 --push
 
