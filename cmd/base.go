@@ -101,7 +101,7 @@ func (a *app) apis(ctx context.Context, tree *scaffold.Tree, config *project.Con
 		return nil, nil, nil
 	}
 	if !tree.Exists(dir) {
-		a.notef("warning: directory %s not found, so the base does not describe the project's kinds; give another with --apis-dir", dir)
+		a.warnf("directory %s not found, so the base does not describe the project's kinds; give another with --apis-dir", dir)
 		return nil, nil, nil
 	}
 	apis, warnings, err := codegen.APIs(ctx, codegen.APIOptions{Root: tree.Root(), Overlay: overlay(tree), Dir: dir, Env: a.Environ})
@@ -109,7 +109,7 @@ func (a *app) apis(ctx context.Context, tree *scaffold.Tree, config *project.Con
 		return nil, nil, err
 	}
 	for _, warning := range warnings {
-		a.notef("warning: %s", warning)
+		a.warnf("%s", warning)
 	}
 	var kinds []base.Kind
 	for _, r := range resources {

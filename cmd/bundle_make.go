@@ -149,7 +149,7 @@ func (a *app) tellNotes(notes []bundle.Note, strict bool) error {
 		case !n.Dropped:
 			a.notef("note: %s", n)
 		case !strict:
-			a.notef("warning: %s", n)
+			a.warnf("%s", n)
 		default:
 			lost = append(lost, errors.New(n.String()))
 		}

@@ -106,7 +106,7 @@ func (a *app) writeBundle(tree *scaffold.Tree, made *bundle.Manifests, layout st
 		a.notef("note: --overwrite=false: %s and %s stay as they are, with their channels", existing, bundle.DockerfileName)
 	case o.metadata:
 		if o.defaultChannel != "" && !slices.Contains(strings.Split(o.channels, ","), o.defaultChannel) {
-			a.notef("warning: --default-channel %q is not among the channels %s; the package needs another bundle in it", o.defaultChannel, o.channels)
+			a.warnf("--default-channel %q is not among the channels %s; the package needs another bundle in it", o.defaultChannel, o.channels)
 		}
 		u.Metadata = &bundle.Metadata{
 			Dir: o.copyDir, Package: o.pkg, Channels: o.channels, DefaultChannel: o.defaultChannel,

@@ -61,7 +61,7 @@ catalog has problems, and 2 for wrong usage. Fields that OLM does not support ar
 func (a *app) warn(warnings manifest.Problems) {
 	first, rest := listing.Shorten(warnings, "warning")
 	for _, warning := range first {
-		a.notef("warning: %s", warning)
+		a.warnf("%s", warning)
 	}
 	for _, line := range rest {
 		a.progressf("%s", line)

@@ -130,7 +130,7 @@ func (a *app) applyOverConflicts(ctx context.Context, root string, change func(*
 // applyGenerated is apply for a change of generated files, which may be up to date.
 func (a *app) applyGenerated(ctx context.Context, root string, change func(*scaffold.Tree) error) error {
 	err := a.apply(ctx, root, change)
-	if err == nil && len(a.result.Changes) == 0 {
+	if err == nil && len(a.result.changes) == 0 {
 		a.successf("everything is up to date")
 	}
 	return err
@@ -210,7 +210,7 @@ func (a *app) lockOptions() scaffold.LockOptions {
 			a.progressf("waiting for %s, which is changing this project (%s)", holder, waited)
 		},
 		Unlocked: func() {
-			a.notef("warning: this file system has no locks: run no two commands at once in this project")
+			a.warnf("this file system has no locks: run no two commands at once in this project")
 		},
 	}
 }

@@ -43,9 +43,9 @@ type creation struct {
 	load func(*scaffold.Tree) (*project.Config, error)
 	// resolve validates the flags together and completes the resource that they name.
 	resolve func(*project.Config) (project.Resource, error)
-	// write scaffolds for the resource, and records what PROJECT keeps of it elsewhere. Its notes are
-	// printed once nothing can be refused any more.
-	write func(tree *scaffold.Tree, config *project.Config, r project.Resource, header string) (notes []string, err error)
+	// write scaffolds for the resource, and records what PROJECT keeps of it elsewhere. It returns a function that prints
+	// notes and warnings, which is called once nothing can be refused any more.
+	write func(tree *scaffold.Tree, config *project.Config, r project.Resource, header string) (printNotes func(), err error)
 	// module is --external-api-module.
 	module string
 	// generate are the generators that run afterwards, edit what a person does next.
@@ -82,7 +82,7 @@ func (a *app) createIn(ctx context.Context, tree *scaffold.Tree, c creation) (st
 	if err != nil {
 		return "", err
 	}
-	notes, err := c.write(tree, config, resource, header)
+	printNotes, err := c.write(tree, config, resource, header)
 	if err != nil {
 		return "", err
 	}
@@ -104,13 +104,11 @@ func (a *app) createIn(ctx context.Context, tree *scaffold.Tree, c creation) (st
 	if err != nil && !forbidden {
 		return "", err
 	}
-	for _, note := range notes {
-		a.notef("%s", note)
-	}
+	printNotes()
 	generate := fmt.Sprintf("'%s generate'", a.program)
 	switch {
 	case forbidden:
-		a.notef("warning: code and manifests are not generated: %s, and %s forbids downloading them", missing.Problem(), missing.Forbidden)
+		a.warnf("code and manifests are not generated: %s, and %s forbids downloading them", missing.Problem(), missing.Forbidden)
 		generate += " without " + missing.Forbidden
 	case c.generate == 0 && next == "":
 		generate += " for the code and manifests that --make=false left out"

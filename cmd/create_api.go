@@ -206,7 +206,7 @@ func (o *apiOptions) resolve(config *project.Config) (project.Resource, error) {
 func (a *app) apiCreation(o apiOptions) creation {
 	return creation{
 		load: loadOlderProject, resolve: o.resolve, module: o.ExternalModule, generate: o.parts(), edit: "edit the types and the controller",
-		write: func(tree *scaffold.Tree, config *project.Config, r project.Resource, header string) ([]string, error) {
+		write: func(tree *scaffold.Tree, config *project.Config, r project.Resource, header string) (func(), error) {
 			data := a.apiData(config, r, header, apiParts{
 				api: o.API, controller: o.Controller, namespaced: o.Namespaced, controllerName: o.ControllerName, image: o.image, ssa: o.ssa,
 			})
@@ -222,11 +222,7 @@ func (a *app) apiCreation(o apiOptions) creation {
 					return nil, err
 				}
 			}
-			var notes []string
-			if len(report.Kept) > 0 {
-				notes = []string{"kept as they are: " + strings.Join(report.Kept, ", ")}
-			}
-			return notes, nil
+			return func() { a.tell(report) }, nil
 		},
 	}
 }

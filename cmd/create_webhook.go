@@ -111,7 +111,7 @@ func (a *app) webhookCreation(o webhookOptions) creation {
 	}
 	return creation{
 		load: loadProject, resolve: o.resolve, module: o.ExternalModule, generate: generate, edit: "fill in the webhooks and their tests",
-		write: func(tree *scaffold.Tree, config *project.Config, r project.Resource, header string) ([]string, error) {
+		write: func(tree *scaffold.Tree, config *project.Config, r project.Resource, header string) (func(), error) {
 			asked := project.Webhooks{Defaulting: o.Defaulting, Validation: o.Validation, Conversion: o.Conversion}
 			data := a.webhookData(config, r, header, asked)
 			var existing []scaffold.Webhooks
@@ -122,17 +122,17 @@ func (a *app) webhookCreation(o webhookOptions) creation {
 			if err != nil {
 				return nil, err
 			}
-			var notes []string
-			if len(report.Missing) > 0 {
-				notes = append(notes, "warning: config/default/kustomization.yaml lacks what webhooks need; add to it: "+strings.Join(report.Missing, "; "))
-			}
-			if len(report.Skipped) > 0 {
-				notes = append(notes, "warning: no end-to-end tests were added for the webhooks: "+strings.Join(report.Skipped, "; "))
-			}
-			if len(report.NotConverted) > 0 {
-				notes = append(notes, "warning: fields without an equal in the other version are not converted yet: "+strings.Join(report.NotConverted, ", "))
-			}
-			return notes, nil
+			return func() {
+				if len(report.Missing) > 0 {
+					a.warnf("config/default/kustomization.yaml lacks what webhooks need; add to it: %s", strings.Join(report.Missing, "; "))
+				}
+				if len(report.Skipped) > 0 {
+					a.warnf("no end-to-end tests were added for the webhooks: %s", strings.Join(report.Skipped, "; "))
+				}
+				if len(report.NotConverted) > 0 {
+					a.warnf("fields without an equal in the other version are not converted yet: %s", strings.Join(report.NotConverted, ", "))
+				}
+			}, nil
 		},
 	}
 }

@@ -96,13 +96,13 @@ func (a *app) delete(ctx context.Context, tree *scaffold.Tree, resolve func(*pro
 		}
 	}
 	if len(report.Lost) > 0 {
-		a.notef("warning: deleted with what was edited there: %s", strings.Join(report.Lost, ", "))
+		a.warnf("deleted with what was edited there: %s", strings.Join(report.Lost, ", "))
 	}
 	if len(report.Left) > 0 {
-		a.notef("warning: these tests still expect the webhooks, take that out of them: %s", strings.Join(report.Left, ", "))
+		a.warnf("these tests still expect the webhooks, take that out of them: %s", strings.Join(report.Left, ", "))
 	}
 	if whole && r.going.Module != "" {
-		a.notef("warning: go.mod still requires %s; 'go mod tidy' drops it if nothing else needs it", r.going.Module)
+		a.warnf("go.mod still requires %s; 'go mod tidy' drops it if nothing else needs it", r.going.Module)
 	}
 	if len(report.Kept) > 0 {
 		a.notef("kept, as something else in config/default uses it: %s", strings.Join(report.Kept, ", "))

@@ -178,7 +178,7 @@ func (a *app) inputIsEmpty() bool {
 
 // warnUnanswered reports that required questions about the operator have no answer.
 func (a *app) warnUnanswered(c *cobra.Command, o kustomizeOptions) {
-	a.notef("warning: %s still has the scaffold's display name, description, provider, keywords or maintainers; run '%s --interactive' at a terminal, "+
+	a.warnf("%s still has the scaffold's display name, description, provider, keywords or maintainers; run '%s --interactive' at a terminal, "+
 		"give --display-name, --description, --provider-name, --keywords and --maintainers, or edit the file", o.basePath(o.outputDir), c.CommandPath())
 }
 
@@ -224,7 +224,7 @@ func (a *app) ask(m base.Metadata) (base.Metadata, error) {
 	if m.Maintainers == nil {
 		found, wrong := a.parseMaintainers(maintainers)
 		for _, entry := range wrong {
-			a.notef("warning: maintainer %q is left out, as it is not of the form name:email", entry)
+			a.warnf("maintainer %q is left out, as it is not of the form name:email", entry)
 		}
 		m.Maintainers = append([]base.Maintainer{}, found...)
 	}

@@ -105,7 +105,7 @@ func (a *app) runEdit(c *cobra.Command, o editOptions) error {
 	for _, note := range notes {
 		a.notef("to be changed by hand: %s", note)
 	}
-	if len(a.result.Changes) == 0 {
+	if len(a.result.changes) == 0 {
 		a.progressf("the project is that way already, nothing was changed")
 	} else if !a.dryRun {
 		a.nextf("review what changed, then 'make test'")

@@ -196,7 +196,7 @@ func (a *app) generate(ctx context.Context, tree *scaffold.Tree, what codegen.Ge
 		return err
 	}
 	for _, warning := range result.Warnings {
-		a.notef("warning: %s", warning)
+		a.warnf("%s", warning)
 	}
 	for _, dir := range result.Applied {
 		if err := scaffold.DropApply(tree, dir); err != nil {

@@ -171,7 +171,7 @@ func (a *app) resolveBase(c *cobra.Command, root string, config *project.Config,
 		return err
 	}
 	if problems := validation.IsDNS1123Subdomain(o.packageName + ".v0.0.0"); len(problems) > 0 {
-		a.notef("warning: --package %q: Kubernetes will refuse a ClusterServiceVersion of that name: %s", o.packageName, problems[0])
+		a.warnf("--package %q: Kubernetes will refuse a ClusterServiceVersion of that name: %s", o.packageName, problems[0])
 	}
 	return nil
 }

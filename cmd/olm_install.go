@@ -119,7 +119,7 @@ func (a *app) olmInstall(ctx context.Context, o *olmInstallOptions) error {
 		return err
 	}
 	if release.Checksums != nil && !release.Pinned {
-		a.notef("warning: the checksums of OLM %s are not known to this program, so its manifests are not verified; to accept only these files, give\n  --sha256 %s", release.Version, release.Checksums)
+		a.warnf("the checksums of OLM %s are not known to this program, so its manifests are not verified; to accept only these files, give\n  --sha256 %s", release.Version, release.Checksums)
 	}
 	release.Customize(olm.Settings{Namespace: o.namespace, Registry: o.registry, Image: o.image, Catalog: o.catalog})
 	if a.dryRun {

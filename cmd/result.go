@@ -27,12 +27,14 @@ const (
 type result struct {
 	// DryRun is true if the command wrote nothing, as with --dry-run and --check: Changes are those that it would make.
 	DryRun bool `json:"dryRun"`
-	// Changes are sorted by path.
+	// Changes are sorted by path. They are set when the result is printed, from changes.
 	Changes   []change     `json:"changes"`
 	Notes     []string     `json:"notes"`
 	Warnings  []diagnostic `json:"warnings"`
 	NextSteps []string     `json:"nextSteps"`
 	Errors    []diagnostic `json:"errors"`
+
+	changes []scaffold.Change
 }
 
 // A change is a changed file.
@@ -61,18 +63,25 @@ func (a *app) addOutput(c *cobra.Command, formats ...string) {
 // structured reports whether the result of the command is printed at its end, in a format for programs.
 func (a *app) structured() bool { return a.output == jsonOutput || a.output == sarifOutput }
 
-// notef prints a note, or a warning if the text begins with "warning: ".
+// notef prints a note.
 func (a *app) notef(format string, args ...any) {
 	note := fmt.Sprintf(format, args...)
-	warning, isWarning := strings.CutPrefix(note, "warning: ")
-	switch {
-	case a.structured() && isWarning:
-		a.result.Warnings = append(a.result.Warnings, a.diagnose(warning))
-	case a.structured():
+	if a.structured() {
 		a.result.Notes = append(a.result.Notes, strings.TrimPrefix(note, "note: "))
-	case a.quiet || isWarning && a.annotate("warning", warning):
+		return
+	}
+	a.progressf("%s", note)
+}
+
+// warnf prints a warning.
+func (a *app) warnf(format string, args ...any) {
+	warning := fmt.Sprintf(format, args...)
+	switch {
+	case a.structured():
+		a.result.Warnings = append(a.result.Warnings, a.diagnose(warning))
+	case a.quiet || a.annotate("warning", warning):
 	default:
-		a.progressf("%s", note)
+		a.progressf("warning: %s", warning)
 	}
 }
 
@@ -94,7 +103,7 @@ func (a *app) successf(format string, args ...any) {
 
 // printChanges prints the changes that a command made.
 func (a *app) printChanges(changes []scaffold.Change) error {
-	a.result.setChanges(changes, false)
+	a.result.changes = changes
 	if a.structured() || a.quiet {
 		return nil
 	}
@@ -157,7 +166,7 @@ func countFiles(n int) string {
 
 // printDiff prints changes that a command would make as a diff.
 func (a *app) printDiff(changes []scaffold.Change) error {
-	a.result.setChanges(changes, true)
+	a.result.changes, a.result.DryRun = changes, true
 	if a.structured() {
 		return nil
 	}
@@ -177,17 +186,18 @@ func (a *app) checkChanges(changes []scaffold.Change, fix string) error {
 	return fmt.Errorf("%s %w; %s", countFiles(len(changes)), errStale, fix)
 }
 
-// setChanges records the changes that a command made or, if dryRun is set, would make.
-func (r *result) setChanges(changes []scaffold.Change, dryRun bool) {
-	r.DryRun, r.Changes = dryRun, nil
-	for _, c := range changes {
+// describe returns the changes as JSON has them, with a diff of those that were not made.
+func (r *result) describe() []change {
+	described := []change{}
+	for _, c := range r.changes {
 		one := change{Path: c.Path, Action: c.Action(), From: c.From}
-		if dryRun {
+		if r.DryRun {
 			one.Diff = scaffold.Diff([]scaffold.Change{c})
 		}
-		r.Changes = append(r.Changes, one)
+		described = append(described, one)
 	}
-	slices.SortFunc(r.Changes, func(a, b change) int { return strings.Compare(a.Path, b.Path) })
+	slices.SortFunc(described, func(a, b change) int { return strings.Compare(a.Path, b.Path) })
+	return described
 }
 
 // printResult prints the result of a command that ended with err in the format of -o, if that is one for programs.
@@ -205,7 +215,7 @@ func (a *app) printResult(err error) error {
 	switch a.output {
 	case jsonOutput:
 		r := *a.result
-		r.Changes, r.Notes, r.NextSteps = orEmpty(r.Changes), orEmpty(r.Notes), orEmpty(r.NextSteps)
+		r.Changes, r.Notes, r.NextSteps = r.describe(), orEmpty(r.Notes), orEmpty(r.NextSteps)
 		r.Warnings, r.Errors = orEmpty(r.Warnings), orEmpty(r.Errors)
 		encoder := json.NewEncoder(a.Out)
 		encoder.SetEscapeHTML(false)
@@ -252,8 +262,8 @@ func (a *app) printSARIF(stale bool) error {
 		if err != nil {
 			return err
 		}
-		for _, c := range a.result.Changes {
-			add("stale-file", "error", diagnostic{File: c.Path, path: absolute(root, c.Path), Message: fmt.Sprintf("generated file is out of date: it must be %s; run '%s generate'", c.Action, a.program)})
+		for _, c := range a.result.changes {
+			add("stale-file", "error", diagnostic{File: c.Path, path: absolute(root, c.Path), Message: fmt.Sprintf("generated file is out of date: it must be %s; run '%s generate'", c.Action(), a.program)})
 		}
 	}
 	return sarif.Write(a.Out, results, failures)

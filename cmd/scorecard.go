@@ -223,7 +223,7 @@ func (a *app) scorecardConfig(dir string, bundle scorecard.Bundle, named string)
 		return config, "", fmt.Errorf("%s %w", shown, err)
 	}
 	if unknown != nil {
-		a.notef("warning: %s: %v; it has no effect", shown, unknown)
+		a.warnf("%s: %v; it has no effect", shown, unknown)
 	}
 	return config, shown, nil
 }

@@ -86,7 +86,7 @@ func (a *app) checkUpgrade(ctx context.Context, root string, known *upgrade.Fing
 	if err != nil {
 		return err
 	}
-	a.result.setChanges(result.changes, true)
+	a.result.changes, a.result.DryRun = result.changes, true
 	printf := func(format string, args ...any) error {
 		if a.structured() {
 			return nil
