@@ -61,8 +61,7 @@ func completeFlag(c *cobra.Command, flags *pflag.FlagSet, f *pflag.Flag, values 
 					offers[j] = typed[:i+1] + offers[j]
 				}
 			}
-			slices.Sort(offers)
-			return slices.Compact(offers), cobra.ShellCompDirectiveNoFileComp
+			return uniqueSorted(offers), cobra.ShellCompDirectiveNoFileComp
 		}
 	}
 	_ = c.RegisterFlagCompletionFunc(f.Name, complete)

@@ -269,9 +269,6 @@ func wrapCommands(text string, width int) string {
 		}
 		b.WriteString(line + "\n")
 	}
-	if text == "" {
-		return ""
-	}
 	return b.String()
 }
 

@@ -116,8 +116,7 @@ func (o renameAPIOptions) complete(config *project.Config) (project.GVK, project
 		for _, r := range own {
 			values = append(values, q.of(r))
 		}
-		slices.Sort(values)
-		values = slices.Compact(values)
+		values = uniqueSorted(values)
 		if *q.value == "" && q.needed && len(values) == 1 {
 			*q.value = values[0]
 		} else if *q.value == "" && q.needed && len(values) > 1 {

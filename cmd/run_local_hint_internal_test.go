@@ -18,10 +18,10 @@ func TestResourceNames(t *testing.T) {
 	}
 	got := resourceNames([]project.Resource{
 		resource("cache", "v1", "memcacheds", true), resource("cache", "v2", "memcacheds", true),
-		resource("a", "v1", "twins", true), resource("b", "v1", "twins", true),
+		resource("a", "v1", "ponds", true), resource("b", "v1", "ponds", true),
 		resource("cache", "v1", "services", true), resource("apps", "v1", "deployments", false),
 	}, map[string]string{"services": "", "deployments": "apps"})
-	want := []string{"memcacheds", "twins.a.example.com", "twins.b.example.com", "services.cache.example.com"}
+	want := []string{"memcacheds", "ponds.a.example.com", "ponds.b.example.com", "services.cache.example.com"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}

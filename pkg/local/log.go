@@ -40,7 +40,8 @@ func (w *LogWriter) Write(p []byte) (int, error) {
 	var out bytes.Buffer
 	for part := range bytes.Lines(p) {
 		w.line = append(w.line, part...)
-		switch ended := part[len(part)-1] == '\n'; {
+		ended := part[len(part)-1] == '\n'
+		switch {
 		case ended && w.begun:
 			out.Write(w.line)
 		case ended:
@@ -54,7 +55,7 @@ func (w *LogWriter) Write(p []byte) (int, error) {
 			}
 			out.Write(w.line)
 		}
-		w.begun = part[len(part)-1] != '\n'
+		w.begun = !ended
 		w.line = w.line[:0]
 	}
 	if out.Len() == 0 {

@@ -56,15 +56,10 @@ func (x *renamer) isCatalog(name string) bool {
 	}
 	docs, err := documents(data)
 	return err == nil && slices.ContainsFunc(docs, func(doc *yaml.Node) bool {
-		if len(doc.Content) != 1 || doc.Content[0].Kind != yaml.MappingNode {
+		if len(doc.Content) != 1 {
 			return false
 		}
-		content := doc.Content[0].Content
-		for i := 0; i+1 < len(content); i += 2 {
-			if content[i].Value == "schema" && strings.HasPrefix(content[i+1].Value, "olm.") {
-				return true
-			}
-		}
-		return false
+		schema := fieldOf(doc.Content[0], "schema")
+		return schema != nil && strings.HasPrefix(schema.Value, "olm.")
 	})
 }

@@ -100,10 +100,10 @@ func readGoMod(tree *Tree) ([]byte, *modfile.File, error) {
 }
 
 func parseGoMod(data []byte) (*modfile.File, error) {
-	file, err := modfile.Parse(goModFile, data, nil)
 	if conflicts := textdiff.Conflicts(data); len(conflicts) > 0 {
 		return nil, MergeConflictError{goModFile: conflicts}
 	}
+	file, err := modfile.Parse(goModFile, data, nil)
 	if err != nil {
 		return nil, &ContentError{fmt.Errorf("%w; correct it and run the command again", err)}
 	}
