@@ -177,18 +177,22 @@ func (in *installation) waitDeleted(ctx context.Context) error {
 		if object.GetKind() != "Namespace" && object.GetKind() != crdKind {
 			continue
 		}
+		var deleted *kube.Object // as it was read last; the time may be up during a read
 		for {
 			live, err := in.Client.Get(ctx, object)
-			if err != nil {
+			if err != nil && (deleted == nil || ctx.Err() == nil) {
 				return in.stopped(ctx, err)
 			}
-			if live == nil || live.GetDeletionTimestamp() == nil {
-				break
+			if err == nil {
+				if live == nil || live.GetDeletionTimestamp() == nil {
+					break
+				}
+				deleted = live
 			}
 			in.wait("waiting for %s, which is being deleted", kube.FullName(object))
 			if !pause(ctx) {
 				return fmt.Errorf("%s is being deleted since %s and does not go (%w)%s\n'olm uninstall' removes what holds it; then install again",
-					kube.FullName(object), live.GetDeletionTimestamp().UTC().Format(time.RFC3339), context.Cause(ctx), remaining(ctx, in.Client, live))
+					kube.FullName(object), deleted.GetDeletionTimestamp().UTC().Format(time.RFC3339), context.Cause(ctx), remaining(ctx, in.Client, deleted))
 			}
 		}
 	}

@@ -39,10 +39,13 @@ func (in *installation) restart(ctx context.Context) error {
 func (in *installation) waitRestarted(ctx context.Context, account *kube.Object, pods []*kube.Object) error {
 	for len(pods) > 0 {
 		left, err := in.outdated(ctx, account)
-		if err != nil {
+		if err != nil && ctx.Err() == nil {
 			return in.stopped(ctx, err)
 		}
-		if pods = left; len(pods) == 0 {
+		if err == nil {
+			pods = left
+		}
+		if len(pods) == 0 {
 			return nil
 		}
 		in.wait("waiting for %s to go", kube.FullName(pods[0]))

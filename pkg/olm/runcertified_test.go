@@ -8,8 +8,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-
-	"github.com/operon-sdk/operon/pkg/kube"
 )
 
 // TestUpgradeAwaitsCertificate holds that an upgrade is not over before OLM has made the new version's certificate.
@@ -48,17 +46,12 @@ func TestUpgradeAwaitsCertificate(t *testing.T) {
 		}
 	}))
 	t.Cleanup(server.Close)
-	client, err := kube.New(fmt.Appendf(nil, "apiVersion: v1\nkind: Config\ncurrent-context: c\ncontexts: [{name: c, context: {cluster: c, user: u}}]\n"+
-		"clusters: [{name: c, cluster: {server: %q}}]\nusers: [{name: u}]\n", server.URL))
-	if err != nil {
-		t.Fatal(err)
-	}
 	follow := func(former string) []string {
 		mutex.Lock()
 		looks = 0
 		mutex.Unlock()
 		var said []string
-		r := &run{subscription: "sub", former: former, RunOptions: RunOptions{Client: client, Namespace: "mem", Bundle: Runnable{Package: "p", CSV: "p.v2"},
+		r := &run{subscription: "sub", former: former, RunOptions: RunOptions{Client: clientOf(t, server), Namespace: "mem", Bundle: Runnable{Package: "p", CSV: "p.v2"},
 			Progress: func(e Event) {
 				said = append(said, strings.TrimPrefix(e.Message, `  Found ClusterServiceVersion "mem/p.v2" `))
 			}}}

@@ -193,9 +193,10 @@ func (c *cleanup) remove(ctx context.Context, objects ...*kube.Object) error {
 		}
 	}
 	for _, o := range objects {
+		why := ""
 		for {
 			live, err := c.Client.Get(ctx, o)
-			if err != nil && !passes(err) {
+			if err != nil && !passes(err) && ctx.Err() == nil {
 				return err
 			}
 			if err == nil && (live == nil || live.GetUID() != o.GetUID()) {
@@ -203,9 +204,11 @@ func (c *cleanup) remove(ctx context.Context, objects ...*kube.Object) error {
 				c.removed++
 				break
 			}
-			why := ""
-			if live != nil && len(live.GetFinalizers()) > 0 {
-				why = ", held by " + strings.Join(live.GetFinalizers(), ", ")
+			if err == nil {
+				why = ""
+				if len(live.GetFinalizers()) > 0 {
+					why = ", held by " + strings.Join(live.GetFinalizers(), ", ")
+				}
 			}
 			c.wait("waiting for %s to go%s", kube.FullName(o), why)
 			if !pause(ctx) {

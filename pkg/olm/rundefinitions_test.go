@@ -38,17 +38,12 @@ func TestCleanupAwaitsConversion(t *testing.T) {
 		}
 	}))
 	t.Cleanup(server.Close)
-	client, err := kube.New(fmt.Appendf(nil, "apiVersion: v1\nkind: Config\ncurrent-context: c\ncontexts: [{name: c, context: {cluster: c, user: u}}]\n"+
-		"clusters: [{name: c, cluster: {server: %q}}]\nusers: [{name: u}]\n", server.URL))
-	if err != nil {
-		t.Fatal(err)
-	}
 	crd := &kube.Object{Object: map[string]any{"spec": map[string]any{
 		"group": "example.com", "names": map[string]any{"plural": "mails", "kind": "Mail"},
 		"versions": []any{map[string]any{"name": "v1", "served": true}, map[string]any{"name": "v2", "served": true, "storage": true}},
 	}}}
 	var said []string
-	c := &cleanup{CleanupOptions: CleanupOptions{Client: client, Progress: func(e Event) { said = append(said, e.Message) }}}
+	c := &cleanup{CleanupOptions: CleanupOptions{Client: clientOf(t, server), Progress: func(e Event) { said = append(said, e.Message) }}}
 	found, err := c.resources(t.Context(), crd)
 	if err != nil || len(found) != 1 || found[0].GetName() != "m" {
 		t.Errorf("got %v, %v", found, err)

@@ -3,7 +3,6 @@ package olm
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -42,12 +41,7 @@ func TestTimeUpInARequest(t *testing.T) {
 			server.EnableHTTP2 = true // as an API server has it: with HTTP/1, requests end with the context's cause
 			server.StartTLS()
 			t.Cleanup(server.Close)
-			client, err := kube.New(fmt.Appendf(nil, "apiVersion: v1\nkind: Config\ncurrent-context: c\ncontexts: [{name: c, context: {cluster: c, user: u}}]\n"+
-				"clusters: [{name: c, cluster: {server: %q, insecure-skip-tls-verify: true}}]\nusers: [{name: u}]\n", server.URL))
-			if err != nil {
-				t.Fatal(err)
-			}
-			r := &run{RunOptions: RunOptions{Client: client, Namespace: "mem", Bundle: Runnable{Package: "p", CSV: "p.v1"}}, subscription: "sub"}
+			r := &run{RunOptions: RunOptions{Client: clientOf(t, server), Namespace: "mem", Bundle: Runnable{Package: "p", CSV: "p.v1"}}, subscription: "sub"}
 			if err := row.wait(ctx, r); err == nil || !strings.HasPrefix(err.Error(), row.want) {
 				t.Errorf("got %v, want %s", err, row.want)
 			}

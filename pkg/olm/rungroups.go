@@ -47,7 +47,7 @@ func (c *cleanup) groupRoles(ctx context.Context, quiet int) error {
 		switch {
 		case kube.IsForbidden(err):
 			return nil // who may not see them has not made them either
-		case err != nil && !passes(err):
+		case err != nil && !passes(err) && ctx.Err() == nil:
 			return err
 		case err == nil && len(found) == 0:
 			there, none = 0, none+1
