@@ -10,7 +10,7 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/codegen"
 	"github.com/operon-sdk/operon/pkg/project"
-	"github.com/operon-sdk/operon/pkg/reshape"
+	"github.com/operon-sdk/operon/pkg/refactor"
 	"github.com/operon-sdk/operon/pkg/scaffold"
 )
 
@@ -85,7 +85,7 @@ func (a *app) runAlphaGenerate(c *cobra.Command, o alphaGenerateOptions) error {
 		return err
 	}
 	// The project's own files move in memory only; what counts is where the configuration has them then.
-	if _, err := reshape.ToV4(source, config); err != nil {
+	if _, err := refactor.ToV4(source, config); err != nil {
 		return err
 	}
 	header, err := a.boilerplate(source)

@@ -10,7 +10,7 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/codegen"
 	"github.com/operon-sdk/operon/pkg/project"
-	"github.com/operon-sdk/operon/pkg/reshape"
+	"github.com/operon-sdk/operon/pkg/refactor"
 	"github.com/operon-sdk/operon/pkg/scaffold"
 )
 
@@ -64,7 +64,7 @@ func (a *app) delete(ctx context.Context, tree *scaffold.Tree, resolve func(*pro
 		d.Staying = append(d.Staying, a.recordedData(config, other, header)...)
 		d.StayingWebhooks = append(d.StayingWebhooks, a.recordedWebhooks(config, other, header)...)
 	}
-	before, err := reshape.Snapshot(tree)
+	before, err := refactor.Snapshot(tree)
 	if err != nil {
 		return err
 	}
@@ -144,8 +144,8 @@ func hubOf(config *project.Config, spoke project.Resource) (project.Resource, bo
 }
 
 // checkUnused refuses a deletion after which code that compiled does not any more.
-func (a *app) checkUnused(ctx context.Context, tree *scaffold.Tree, before *reshape.Code, what string) error {
-	broken, err := reshape.Broken(ctx, tree, before, a.goTool())
+func (a *app) checkUnused(ctx context.Context, tree *scaffold.Tree, before *refactor.Code, what string) error {
+	broken, err := refactor.Broken(ctx, tree, before, a.goTool())
 	if err != nil || len(broken) == 0 {
 		return err
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/codegen"
 	"github.com/operon-sdk/operon/pkg/project"
-	"github.com/operon-sdk/operon/pkg/reshape"
+	"github.com/operon-sdk/operon/pkg/refactor"
 	"github.com/operon-sdk/operon/pkg/scaffold"
 )
 
@@ -155,7 +155,7 @@ func (a *app) edit(ctx context.Context, tree *scaffold.Tree, o editOptions) ([]s
 	if err != nil {
 		return nil, err
 	}
-	options := reshape.Options{Go: a.goTool(), NoVerify: o.noVerify, Header: header, Program: a.program}
+	options := refactor.Options{Go: a.goTool(), NoVerify: o.noVerify, Header: header, Program: a.program}
 	var notes []string
 	if o.given["namespaced"] {
 		notes, err = a.rescope(ctx, tree, config, options, o)
@@ -164,7 +164,7 @@ func (a *app) edit(ctx context.Context, tree *scaffold.Tree, o editOptions) ([]s
 		}
 	}
 	if o.given["multigroup"] {
-		if err := reshape.Regroup(ctx, tree, config, o.multigroup, options); err != nil {
+		if err := refactor.Regroup(ctx, tree, config, o.multigroup, options); err != nil {
 			return nil, err
 		}
 		for _, r := range config.Resources() {
@@ -188,7 +188,7 @@ func (a *app) edit(ctx context.Context, tree *scaffold.Tree, o editOptions) ([]s
 		if err != nil {
 			return nil, err
 		}
-		if err := reshape.Reheader(tree, headerFile, normalHeader(text), next, a.year()); err != nil {
+		if err := refactor.Reheader(tree, headerFile, normalHeader(text), next, a.year()); err != nil {
 			return nil, err
 		}
 	}
@@ -210,7 +210,7 @@ func (a *app) newHeader(header string, o editOptions) (string, error) {
 	if o.licenseFile != "" {
 		return a.readGiven(o.licenseFile)
 	}
-	notice := reshape.Copyright(header)
+	notice := refactor.Copyright(header)
 	license := o.license
 	if !o.given["license"] {
 		for _, known := range []string{"apache2", "mit", "copyright", "none"} {
@@ -241,20 +241,20 @@ func (a *app) newHeader(header string, o editOptions) (string, error) {
 
 // rescope turns the manager to one namespace or back. Places to be changed by hand are an error, unless
 // --force leaves them to the person.
-func (a *app) rescope(ctx context.Context, tree *scaffold.Tree, config *project.Config, options reshape.Options, o editOptions) ([]string, error) {
+func (a *app) rescope(ctx context.Context, tree *scaffold.Tree, config *project.Config, options refactor.Options, o editOptions) ([]string, error) {
 	var recorded []scaffold.Data
 	for _, r := range config.Resources() {
 		recorded = append(recorded, a.recordedData(config, r, options.Header)...)
 	}
-	before, err := reshape.Snapshot(tree)
+	before, err := refactor.Snapshot(tree)
 	if err != nil {
 		return nil, err
 	}
-	notes, err := reshape.Rescope(tree, before, config, o.namespaced, recorded, options)
+	notes, err := refactor.Rescope(tree, before, config, o.namespaced, recorded, options)
 	if err != nil {
 		return nil, err
 	}
-	broken, err := reshape.Broken(ctx, tree, before, a.goTool())
+	broken, err := refactor.Broken(ctx, tree, before, a.goTool())
 	if err != nil {
 		return nil, err
 	}

@@ -28,7 +28,7 @@ const (
 func house() map[string][]string {
 	return map[string][]string{
 		"":                    {"cmd", "pkg/startup"},
-		"cmd":                 {"pkg/project", "pkg/scaffold", "pkg/codegen", "pkg/codegen/calls", "pkg/gotool", "pkg/reshape", "pkg/tempdir", "pkg/manifest", "pkg/kube", "pkg/controlplane", "pkg/local", "pkg/bundle", "pkg/bundle/base", "pkg/bundle/catalog", "pkg/bundle/validate", "pkg/image", "pkg/image/reference", "pkg/olm", "pkg/scorecard", "pkg/upgrade", "pkg/merge", "pkg/modernize", "pkg/makefile", "pkg/transport", "pkg/safeyaml", "pkg/sarif", "pkg/listing"},
+		"cmd":                 {"pkg/project", "pkg/scaffold", "pkg/codegen", "pkg/codegen/calls", "pkg/gotool", "pkg/refactor", "pkg/tempdir", "pkg/manifest", "pkg/kube", "pkg/controlplane", "pkg/local", "pkg/bundle", "pkg/bundle/base", "pkg/bundle/catalog", "pkg/bundle/validate", "pkg/image", "pkg/image/reference", "pkg/olm", "pkg/scorecard", "pkg/migrate", "pkg/merge", "pkg/migrate/gocode", "pkg/makefile", "pkg/transport", "pkg/safeyaml", "pkg/sarif", "pkg/listing"},
 		clitestRoom:           {"cmd", "pkg/controlplane", "pkg/kube", "pkg/manifest"},
 		"pkg/project":         {"pkg/image/reference", "pkg/safeyaml", "pkg/textdiff", "pkg/listing"},
 		"pkg/scaffold":        {"pkg/textdiff", "templates", "pkg/safeyaml"},
@@ -37,7 +37,7 @@ func house() map[string][]string {
 		"pkg/listing":         {},
 		"pkg/makefile":        {},
 		"pkg/gotool":          {"pkg/scaffold", "pkg/tempdir"},
-		"pkg/reshape":         {"pkg/project", "pkg/scaffold", "pkg/codegen", "pkg/gotool", "pkg/tempdir", "pkg/textdiff", "templates", "pkg/safeyaml"},
+		"pkg/refactor":        {"pkg/project", "pkg/scaffold", "pkg/codegen", "pkg/gotool", "pkg/tempdir", "pkg/textdiff", "templates", "pkg/safeyaml"},
 		"pkg/manifest":        {"pkg/safeyaml", "pkg/listing"},
 		"pkg/bundle":          {"pkg/bundle/base", "pkg/manifest", "templates", "pkg/safeyaml", "pkg/listing"},
 		"pkg/bundle/base":     {"pkg/codegen", "pkg/manifest", "pkg/safeyaml", "pkg/listing"},
@@ -48,7 +48,7 @@ func house() map[string][]string {
 		"pkg/kube":            {"pkg/safeyaml"},
 		"pkg/controlplane":    {"pkg/kube", "pkg/tempdir", "templates"},
 		"pkg/local":           {"pkg/controlplane", "pkg/kube", "pkg/manifest"},
-		"pkg/modernize":       {"pkg/project", "pkg/scaffold", "pkg/textdiff"},
+		"pkg/migrate/gocode":  {"pkg/project", "pkg/scaffold", "pkg/textdiff"},
 		"pkg/olm":             {"pkg/kube", "templates", "pkg/safeyaml"},
 		"pkg/safeyaml":        {"pkg/textdiff"},
 		"pkg/sarif":           {},
@@ -58,7 +58,7 @@ func house() map[string][]string {
 		"pkg/tempdir":         {},
 		"pkg/textdiff":        {},
 		"pkg/merge":           {"pkg/textdiff", "pkg/safeyaml"},
-		"pkg/upgrade":         {"pkg/manifest", "pkg/merge", "pkg/scaffold", "pkg/textdiff", "pkg/safeyaml"},
+		"pkg/migrate":         {"pkg/manifest", "pkg/merge", "pkg/scaffold", "pkg/textdiff", "pkg/safeyaml"},
 		"templates":           {},
 	}
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/codegen"
 	"github.com/operon-sdk/operon/pkg/project"
-	"github.com/operon-sdk/operon/pkg/reshape"
+	"github.com/operon-sdk/operon/pkg/refactor"
 	"github.com/operon-sdk/operon/pkg/scaffold"
 )
 
@@ -47,7 +47,7 @@ func (a *app) runRename(c *cobra.Command, r renaming) error {
 	if err := r.check(scaffold.NewTree(a.FS, root), config); err != nil {
 		return err
 	}
-	var remaining *reshape.Remaining
+	var remaining *refactor.Remaining
 	err = a.apply(c.Context(), root, func(tree *scaffold.Tree) error {
 		remaining, err = a.rename(c.Context(), tree, r)
 		return err
@@ -63,7 +63,7 @@ func (a *app) runRename(c *cobra.Command, r renaming) error {
 }
 
 // printRemaining prints where old names remain, and what else is left to the user.
-func (a *app) printRemaining(remaining *reshape.Remaining, notes []string) {
+func (a *app) printRemaining(remaining *refactor.Remaining, notes []string) {
 	list := func(what string, places []string) {
 		const most = 20
 		if len(places) == 0 {
@@ -87,7 +87,7 @@ func (a *app) printRemaining(remaining *reshape.Remaining, notes []string) {
 }
 
 // rename carries a renaming out in the tree. It returns where old names remain.
-func (a *app) rename(ctx context.Context, tree *scaffold.Tree, r renaming) (*reshape.Remaining, error) {
+func (a *app) rename(ctx context.Context, tree *scaffold.Tree, r renaming) (*refactor.Remaining, error) {
 	old, err := loadProject(tree)
 	if err != nil {
 		return nil, err
@@ -122,7 +122,7 @@ func (a *app) rename(ctx context.Context, tree *scaffold.Tree, r renaming) (*res
 			}
 		}
 	}
-	remaining, err := reshape.Rename(ctx, tree, plan, reshape.Options{Go: a.goTool(), Header: header, Program: a.program})
+	remaining, err := refactor.Rename(ctx, tree, plan, refactor.Options{Go: a.goTool(), Header: header, Program: a.program})
 	if err != nil {
 		return nil, err
 	}

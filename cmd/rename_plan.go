@@ -5,18 +5,18 @@ import (
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/project"
-	"github.com/operon-sdk/operon/pkg/reshape"
+	"github.com/operon-sdk/operon/pkg/refactor"
 	"github.com/operon-sdk/operon/pkg/scaffold"
 )
 
 // planRename works out what the names of now mean for a project that has those of old. The resources of both
 // are the same, in the same order. dirs are the directories of its CRDs.
-func (a *app) planRename(tree *scaffold.Tree, old, now *project.Config, header string, dirs []string) (reshape.Renaming, error) {
+func (a *app) planRename(tree *scaffold.Tree, old, now *project.Config, header string, dirs []string) (refactor.Renaming, error) {
 	twins, err := scaffold.Twins(tree, a.recorded(old, header), a.recorded(now, header))
 	if err != nil {
-		return reshape.Renaming{}, err
+		return refactor.Renaming{}, err
 	}
-	p := reshape.Renaming{
+	p := refactor.Renaming{
 		Twins: twins, Folders: map[string]string{}, Packages: map[string]string{}, Aliases: map[string][2]string{},
 		Project: [2]string{old.ProjectName(), now.ProjectName()},
 	}
@@ -52,7 +52,7 @@ func (a *app) recorded(config *project.Config, header string) scaffold.Named {
 }
 
 // renamePackages adds what becomes of a resource's packages and generated files.
-func renamePackages(tree *scaffold.Tree, p *reshape.Renaming, old, now *project.Config, was, is project.Resource) {
+func renamePackages(tree *scaffold.Tree, p *refactor.Renaming, old, now *project.Config, was, is project.Resource) {
 	move := func(from, to, pkg, newPkg string) {
 		if from != to {
 			p.Folders[from] = to
@@ -95,14 +95,14 @@ func renamePackages(tree *scaffold.Tree, p *reshape.Renaming, old, now *project.
 	if was.GVK == is.GVK && was.Plural == is.Plural {
 		return
 	}
-	p.APIs = append(p.APIs, [2]reshape.APIName{nameOf(was), nameOf(is)})
+	p.APIs = append(p.APIs, [2]refactor.APIName{nameOf(was), nameOf(is)})
 }
 
 // definition is the file of a kind's CRD in a directory.
-func definition(dir string, n reshape.APIName) string {
+func definition(dir string, n refactor.APIName) string {
 	return path.Join(dir, n.Group+"_"+n.Plural+".yaml")
 }
 
-func nameOf(r project.Resource) reshape.APIName {
-	return reshape.APIName{Group: r.QualifiedGroup(), Version: r.Version, Kind: r.Kind, Plural: r.Plural}
+func nameOf(r project.Resource) refactor.APIName {
+	return refactor.APIName{Group: r.QualifiedGroup(), Version: r.Version, Kind: r.Kind, Plural: r.Plural}
 }

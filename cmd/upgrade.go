@@ -10,10 +10,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/operon-sdk/operon/pkg/merge"
+	"github.com/operon-sdk/operon/pkg/migrate"
 	"github.com/operon-sdk/operon/pkg/project"
-	"github.com/operon-sdk/operon/pkg/reshape"
+	"github.com/operon-sdk/operon/pkg/refactor"
 	"github.com/operon-sdk/operon/pkg/scaffold"
-	"github.com/operon-sdk/operon/pkg/upgrade"
 )
 
 // upgradeOptions are the flags of upgrade.
@@ -115,8 +115,8 @@ func (a *app) runUpgrade(c *cobra.Command, o upgradeOptions) error {
 }
 
 // scaffolds validates the flags together and gives the scaffolds that the project may come from.
-func (o *upgradeOptions) scaffolds() (*upgrade.Fingerprints, error) {
-	known, err := upgrade.ReadFingerprints()
+func (o *upgradeOptions) scaffolds() (*migrate.Fingerprints, error) {
+	known, err := migrate.ReadFingerprints()
 	if err != nil {
 		return nil, err
 	}
@@ -154,7 +154,7 @@ func (a *app) diffScaffold(root, name string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := reshape.ToV4(tree, config); err != nil {
+	if _, err := refactor.ToV4(tree, config); err != nil {
 		return err
 	}
 	current, err := a.currentFiles(config, header, true)

@@ -6,9 +6,9 @@ import (
 
 	"github.com/spf13/afero"
 
+	"github.com/operon-sdk/operon/pkg/migrate"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/scaffold"
-	"github.com/operon-sdk/operon/pkg/upgrade"
 )
 
 // currentFiles scaffolds the project that PROJECT describes anew, in memory, with or without webhooks: what init and every
@@ -67,10 +67,10 @@ func (a *app) recordedAPIs(config *project.Config, r project.Resource, header st
 }
 
 // scaffoldNames are the names that the scaffold of a project holds.
-func scaffoldNames(config *project.Config) upgrade.Names {
-	names := upgrade.Names{Project: config.ProjectName(), Domain: config.Domain(), Repo: config.Repo()}
+func scaffoldNames(config *project.Config) migrate.Names {
+	names := migrate.Names{Project: config.ProjectName(), Domain: config.Domain(), Repo: config.Repo()}
 	for _, r := range config.Resources() {
-		names.Resources = append(names.Resources, upgrade.Resource{Group: r.Group, Version: r.Version, Kind: r.Kind, Plural: r.Plural})
+		names.Resources = append(names.Resources, migrate.Resource{Group: r.Group, Version: r.Version, Kind: r.Kind, Plural: r.Plural})
 	}
 	return names
 }
@@ -89,7 +89,7 @@ func layoutVersion(config *project.Config) string {
 		if name, version, ok := strings.Cut(plugin, "/"); ok && strings.HasSuffix(name, "go.kubebuilder.io") {
 			layout := "go/" + strings.TrimSuffix(version, "-alpha")
 			if config.ComponentConfig() {
-				layout += upgrade.ComponentConfig
+				layout += migrate.ComponentConfig
 			}
 			return layout
 		}
@@ -98,12 +98,12 @@ func layoutVersion(config *project.Config) string {
 }
 
 // scaffoldStage returns how far a project has come.
-func scaffoldStage(config *project.Config) upgrade.Stage {
-	stage := upgrade.Initialized
+func scaffoldStage(config *project.Config) migrate.Stage {
+	stage := migrate.Initialized
 	for _, r := range config.Resources() {
-		stage = max(stage, upgrade.WithAPI)
+		stage = max(stage, migrate.WithAPI)
 		if r.Webhooks != nil {
-			stage = upgrade.WithWebhooks
+			stage = migrate.WithWebhooks
 		}
 	}
 	return stage

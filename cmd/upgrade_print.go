@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/operon-sdk/operon/pkg/migrate"
 	"github.com/operon-sdk/operon/pkg/scaffold"
-	"github.com/operon-sdk/operon/pkg/upgrade"
 )
 
 // errConflicts ends an upgrade that left conflicts to the user.
@@ -18,7 +18,7 @@ var errConflicts = errors.New("there are conflicts")
 func (a *app) printUpgraded(result *upgraded) error {
 	kept := map[string][]string{} // by the reason
 	for _, f := range result.files.Files {
-		if f.State == upgrade.Kept {
+		if f.State == migrate.Kept {
 			kept[f.Note] = append(kept[f.Note], f.Name)
 		}
 	}
@@ -26,10 +26,10 @@ func (a *app) printUpgraded(result *upgraded) error {
 		names := kept[f.Note]
 		switch {
 		case result.obstacle != nil && f.Failure == result.obstacle.failure(): // printed with the obstacle
-		case f.State == upgrade.Kept && names[0] != f.Name: // printed with the first one
+		case f.State == migrate.Kept && names[0] != f.Name: // printed with the first one
 		case f.Failure != "" && len(names) > 1:
 			a.notef("kept as they are: %s and %d more files, as otherwise %s", f.Name, len(names)-1, f.Failure)
-		case f.State == upgrade.Kept:
+		case f.State == migrate.Kept:
 			for _, name := range names {
 				a.notef("kept as it is: %s %s", name, f.Note)
 			}
@@ -78,7 +78,7 @@ func (a *app) printUpgraded(result *upgraded) error {
 }
 
 // checkUpgrade prints what an upgrade would do with each file, and fails if that is anything.
-func (a *app) checkUpgrade(ctx context.Context, root string, known *upgrade.Fingerprints, o upgradeOptions) error {
+func (a *app) checkUpgrade(ctx context.Context, root string, known *migrate.Fingerprints, o upgradeOptions) error {
 	if err := scaffold.Unfinished(a.FS, root); err != nil {
 		return err
 	}
@@ -94,7 +94,7 @@ func (a *app) checkUpgrade(ctx context.Context, root string, known *upgrade.Fing
 		_, err := fmt.Fprintf(a.Out, format, args...)
 		return err
 	}
-	files := map[string]upgrade.File{}
+	files := map[string]migrate.File{}
 	for _, f := range result.files.Files {
 		files[f.Name] = f
 	}

@@ -8,16 +8,16 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/codegen"
 	"github.com/operon-sdk/operon/pkg/gotool"
-	"github.com/operon-sdk/operon/pkg/modernize"
+	"github.com/operon-sdk/operon/pkg/migrate"
+	"github.com/operon-sdk/operon/pkg/migrate/gocode"
 	"github.com/operon-sdk/operon/pkg/project"
-	"github.com/operon-sdk/operon/pkg/reshape"
+	"github.com/operon-sdk/operon/pkg/refactor"
 	"github.com/operon-sdk/operon/pkg/scaffold"
-	"github.com/operon-sdk/operon/pkg/upgrade"
 )
 
 // upgraded is what came of an upgrade.
 type upgraded struct {
-	files   *upgrade.Result
+	files   *migrate.Result
 	changes []scaffold.Change
 	// untidy is what keeps go.mod from being tidied, nil if nothing does.
 	untidy *gotool.Error
@@ -26,21 +26,21 @@ type upgraded struct {
 	// obstacle is why go.mod and the code stay as they are, nil if they do not.
 	obstacle *obstacle
 	// losses is what the project's kustomizations no longer build.
-	losses []upgrade.Loss
+	losses []migrate.Loss
 	// notes are about code that the user has to look at, though it may compile.
-	notes []modernize.Note
+	notes []gocode.Note
 }
 
 // upgrade makes all changes in the tree, generated files included. Where code that compiles would not do so with the new
 // requirements, go.mod and the code stay as they are.
-func (a *app) upgrade(ctx context.Context, tree *scaffold.Tree, known *upgrade.Fingerprints, o upgradeOptions) (*upgraded, error) {
+func (a *app) upgrade(ctx context.Context, tree *scaffold.Tree, known *migrate.Fingerprints, o upgradeOptions) (*upgraded, error) {
 	result, err := a.upgradeWith(ctx, tree, known, o, nil)
 	if err != nil || result.problem() == nil || o.force {
 		return result, err
 	}
 	problem := result.problem()
 	refusal := fmt.Errorf("%w\nnothing was changed; correct it, or upgrade with --force and correct it then", problem)
-	failing, err := reshape.Failing(ctx, scaffold.NewTree(a.FS, tree.Root()), a.goTool())
+	failing, err := refactor.Failing(ctx, scaffold.NewTree(a.FS, tree.Root()), a.goTool())
 	if err != nil {
 		return nil, refusal // whether the code compiles is not known
 	}
@@ -59,7 +59,7 @@ func (a *app) upgrade(ctx context.Context, tree *scaffold.Tree, known *upgrade.F
 
 // upgradeWith makes all changes in the tree. If there is an obstacle, go.mod and Go code stay as they are, but for
 // directories and imports of the layout.
-func (a *app) upgradeWith(ctx context.Context, tree *scaffold.Tree, known *upgrade.Fingerprints, o upgradeOptions, obstacle *obstacle) (*upgraded, error) {
+func (a *app) upgradeWith(ctx context.Context, tree *scaffold.Tree, known *migrate.Fingerprints, o upgradeOptions, obstacle *obstacle) (*upgraded, error) {
 	config, err := loadAnyProject(tree)
 	if err != nil {
 		return nil, err
@@ -72,7 +72,7 @@ func (a *app) upgradeWith(ctx context.Context, tree *scaffold.Tree, known *upgra
 		return nil, err
 	}
 	scaffoldedLayout, tool := layoutVersion(config), scaffoldTool(config)
-	layout, err := reshape.ToV4(tree, config)
+	layout, err := refactor.ToV4(tree, config)
 	if err != nil {
 		return nil, err
 	}
@@ -93,9 +93,9 @@ func (a *app) upgradeWith(ctx context.Context, tree *scaffold.Tree, known *upgra
 	if err != nil {
 		return nil, err
 	}
-	verifier := upgrade.NewVerifier(scaffold.NewTree(a.FS, tree.Root()))
-	files := func(layout string) (*upgrade.Result, error) {
-		return upgrade.Files(tree, current, upgrade.Options{
+	verifier := migrate.NewVerifier(scaffold.NewTree(a.FS, tree.Root()))
+	files := func(layout string) (*migrate.Result, error) {
+		return migrate.Files(tree, current, migrate.Options{
 			Names: scaffoldNames(config), Fingerprints: known, CLIVersion: config.CLIVersion(), Tool: tool, Layout: layout,
 			Verifier: verifier, Stage: scaffoldStage(config), Plain: plain, KeepCode: keepCode,
 			Side: conflictSides()[o.conflict], Label: "operon " + buildVersion().Version,
@@ -135,7 +135,7 @@ func (a *app) upgradeWith(ctx context.Context, tree *scaffold.Tree, known *upgra
 	if obstacle == nil {
 		err = a.finishUpgrade(ctx, tree, result)
 	} else if layout != nil {
-		result.broken, err = reshape.Check(ctx, tree, a.goTool())
+		result.broken, err = refactor.Check(ctx, tree, a.goTool())
 	}
 	if err != nil {
 		return nil, err
@@ -157,11 +157,11 @@ func raiseRequirements(tree *scaffold.Tree, current map[string][]byte, result *u
 	if err != nil {
 		return false, err
 	}
-	var notes []modernize.Note
+	var notes []gocode.Note
 	if behind {
-		notes, err = modernize.Code(tree, current)
+		notes, err = gocode.Code(tree, current)
 	} else {
-		notes, err = modernize.Settled(tree)
+		notes, err = gocode.Settled(tree)
 	}
 	if err != nil {
 		return false, err
@@ -208,10 +208,10 @@ func (a *app) finishUpgrade(ctx context.Context, tree *scaffold.Tree, result *up
 		return nil
 	}
 	if err == nil {
-		err = upgrade.UpdateWebhookPatches(scaffold.NewTree(a.FS, tree.Root()), tree)
+		err = migrate.UpdateWebhookPatches(scaffold.NewTree(a.FS, tree.Root()), tree)
 	}
 	if err == nil {
-		result.broken, err = reshape.Check(ctx, tree, a.goTool())
+		result.broken, err = refactor.Check(ctx, tree, a.goTool())
 	}
 	return err
 }

@@ -16,7 +16,7 @@ import (
 // do.
 func TestModernize(t *testing.T) {
 	t.Parallel()
-	archives, err := filepath.Glob(clitest.Testdata("modernize", "*.txtar"))
+	archives, err := filepath.Glob(clitest.Testdata("gocode", "*.txtar"))
 	if err != nil || len(archives) == 0 {
 		t.Fatal("no archives", err)
 	}

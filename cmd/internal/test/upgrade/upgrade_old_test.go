@@ -17,8 +17,8 @@ import (
 	"github.com/spf13/afero"
 
 	"github.com/operon-sdk/operon/cmd/internal/clitest"
+	"github.com/operon-sdk/operon/pkg/migrate"
 	"github.com/operon-sdk/operon/pkg/scaffold"
-	"github.com/operon-sdk/operon/pkg/upgrade"
 )
 
 // olderTree is a project of testdata/old: a tutorial's, as the operator-sdk of its days scaffolds it, with the
@@ -60,8 +60,8 @@ func (p olderTree) add(t *testing.T, dir, archive string) {
 }
 
 // names are what its scaffold holds.
-func (p olderTree) names() upgrade.Names {
-	return upgrade.Names{Project: "memcached-operator", Domain: "example.com", Repo: p.repo, Resources: []upgrade.Resource{
+func (p olderTree) names() migrate.Names {
+	return migrate.Names{Project: "memcached-operator", Domain: "example.com", Repo: p.repo, Resources: []migrate.Resource{
 		{Group: "cache", Version: "v1alpha1", Kind: "Memcached", Plural: "memcacheds"}}}
 }
 
@@ -117,13 +117,13 @@ func (p olderTree) checkBecomesToday(t *testing.T, old, anew string, edited ...s
 			t.Fatal(err)
 		}
 	}
-	known, err := upgrade.ReadFingerprints()
+	known, err := migrate.ReadFingerprints()
 	if err != nil {
 		t.Fatal(err)
 	}
 	tree := scaffold.NewTree(fsys, "/p")
-	result, err := upgrade.Files(tree, today, upgrade.Options{
-		Names: p.names(), Fingerprints: known, Tool: "operator-sdk", Layout: p.layout(), Verifier: upgrade.NewVerifier(scaffold.NewTree(fsys, "/p")), Stage: upgrade.WithAPI, Plain: today, Label: "current",
+	result, err := migrate.Files(tree, today, migrate.Options{
+		Names: p.names(), Fingerprints: known, Tool: "operator-sdk", Layout: p.layout(), Verifier: migrate.NewVerifier(scaffold.NewTree(fsys, "/p")), Stage: migrate.WithAPI, Plain: today, Label: "current",
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -132,7 +132,7 @@ func (p olderTree) checkBecomesToday(t *testing.T, old, anew string, edited ...s
 		t.Errorf("taken for a project of %s", result.From)
 	}
 	for _, f := range result.Files {
-		if !slices.Contains([]upgrade.State{upgrade.Created, upgrade.Removed, upgrade.Replaced}, f.State) && !slices.Contains(edited, f.Name) {
+		if !slices.Contains([]migrate.State{migrate.Created, migrate.Removed, migrate.Replaced}, f.State) && !slices.Contains(edited, f.Name) {
 			t.Errorf("%s%s", f.Name, f.Describe())
 		}
 	}
@@ -141,12 +141,12 @@ func (p olderTree) checkBecomesToday(t *testing.T, old, anew string, edited ...s
 		t.Fatal(err)
 	}
 	for _, name := range left {
-		if upgrade.Scaffolded(name) && today[name] == nil {
+		if migrate.Scaffolded(name) && today[name] == nil {
 			t.Errorf("%s is left over", name)
 		}
 	}
 	for name, want := range today {
-		if !upgrade.Scaffolded(name) {
+		if !migrate.Scaffolded(name) {
 			continue
 		}
 		got, err := tree.ReadFile(name)

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/operon-sdk/operon/cmd/internal/clitest"
-	"github.com/operon-sdk/operon/pkg/upgrade"
+	"github.com/operon-sdk/operon/pkg/migrate"
 )
 
 // TestUpgradeOwn upgrades an unedited project of an earlier Operon: every file of the scaffold becomes the current one, and
@@ -40,7 +40,7 @@ func TestUpgradeOwn(t *testing.T) {
 		clitest.WriteFile(t, name, text)
 	}
 	for name, text := range files {
-		if upgrade.Scaffolded(name) && !strings.HasPrefix(name, "config/manifests/bases/") {
+		if migrate.Scaffolded(name) && !strings.HasPrefix(name, "config/manifests/bases/") {
 			want[name] = text
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/operon-sdk/operon/cmd/internal/clitest"
-	"github.com/operon-sdk/operon/pkg/upgrade"
+	"github.com/operon-sdk/operon/pkg/migrate"
 )
 
 // upgradeEdits are what a person makes of a project that a peer scaffolded: text of a file, and what replaces it. What
@@ -115,7 +115,7 @@ func editAll(t *testing.T, dir string) map[string]string {
 		if path.Ext(name) == ".go" {
 			text += "\n"
 		}
-		if mark == "" || !upgrade.Scaffolded(name) && path.Ext(name) != ".go" {
+		if mark == "" || !migrate.Scaffolded(name) && path.Ext(name) != ".go" {
 			continue
 		}
 		clitest.WriteFile(t, filepath.Join(dir, name), text+mark)
@@ -186,22 +186,22 @@ func TestFingerprints(t *testing.T) {
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	fingerprints, err := upgrade.ReadFingerprints()
+	fingerprints, err := migrate.ReadFingerprints()
 	if err != nil {
 		t.Fatal(err)
 	}
-	release := upgrade.Release{Tool: "kubebuilder", Version: "4.15", Layout: "go/v4"}
-	tree := upgrade.Tree{
-		Names: upgrade.Names{Project: "prjnm", Domain: "domnm.example", Repo: "repnm.example/modnm", Resources: []upgrade.Resource{
+	release := migrate.Release{Tool: "kubebuilder", Version: "4.15", Layout: "go/v4"}
+	tree := migrate.Tree{
+		Names: migrate.Names{Project: "prjnm", Domain: "domnm.example", Repo: "repnm.example/modnm", Resources: []migrate.Resource{
 			{Group: "grpnm", Version: "v77", Kind: "Kindnm", Plural: "kindnms"}}},
 	}
 	for _, step := range []struct {
 		command string
-		stage   upgrade.Stage
+		stage   migrate.Stage
 	}{
-		{"init --domain domnm.example --repo repnm.example/modnm --project-name prjnm --fetch-deps=false --skip-go-version-check", upgrade.Initialized},
-		{"create api --group grpnm --version v77 --kind Kindnm --resource --controller --make=false", upgrade.WithAPI},
-		{"create webhook --group grpnm --version v77 --kind Kindnm --defaulting --programmatic-validation --make=false", upgrade.WithWebhooks},
+		{"init --domain domnm.example --repo repnm.example/modnm --project-name prjnm --fetch-deps=false --skip-go-version-check", migrate.Initialized},
+		{"create api --group grpnm --version v77 --kind Kindnm --resource --controller --make=false", migrate.WithAPI},
+		{"create webhook --group grpnm --version v77 --kind Kindnm --defaulting --programmatic-validation --make=false", migrate.WithWebhooks},
 	} {
 		clitest.RunPeer(t, program, dir, strings.Fields(step.command)...)
 		tree.Files, tree.Stage = map[string][]byte{}, step.stage
@@ -235,8 +235,8 @@ func TestScaffolded(t *testing.T) {
 		`config/(rbac/(role|.*_(admin|editor|viewer)_role)|webhook/manifests)\.yaml)$`)
 	for _, project := range clitest.GoldenProjects(t) {
 		for name := range clitest.ReadTree(t, clitest.Testdata(project)) {
-			if samples := name == "config/samples/kustomization.yaml"; upgrade.Scaffolded(name) == (users.MatchString(name) && !samples) {
-				t.Errorf("%s: %s: Scaffolded returns %t", project, name, upgrade.Scaffolded(name))
+			if samples := name == "config/samples/kustomization.yaml"; migrate.Scaffolded(name) == (users.MatchString(name) && !samples) {
+				t.Errorf("%s: %s: Scaffolded returns %t", project, name, migrate.Scaffolded(name))
 			}
 		}
 	}

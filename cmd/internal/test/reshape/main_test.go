@@ -1,9 +1,0 @@
-package reshape
-
-import (
-	"testing"
-
-	"github.com/operon-sdk/operon/cmd/internal/clitest"
-)
-
-func TestMain(m *testing.M) { clitest.Main(m) }

@@ -1,0 +1,94 @@
+package migrate
+
+import (
+	"bytes"
+	"fmt"
+	"go/parser"
+	"go/token"
+	"io"
+	"path"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/operon-sdk/operon/pkg/merge"
+	"github.com/operon-sdk/operon/pkg/safeyaml"
+)
+
+// merged is the result of merging one file.
+type merged struct {
+	text []byte
+	// conflicts counts the conflicts that are marked in the text.
+	conflicts int
+	edited    bool
+	// choices names the units that both changed, and that stay as the user's choice.
+	choices []string
+	// reason is why the file stays as it is, if it does as a whole.
+	reason string
+}
+
+// oursLabel names the project's side in conflict markers.
+const oursLabel = "the project"
+
+// mergeFile merges one file.
+func mergeFile(name string, ours, theirs []byte, b merge.Base, o merge.Options) (*merged, error) {
+	crlf := bytes.Contains(ours, []byte("\r\n"))
+	if crlf {
+		ours = bytes.ReplaceAll(ours, []byte("\r\n"), []byte("\n"))
+	}
+	o.OursLabel = oursLabel
+	text, result, err := merge.MergeFile(name, ours, theirs, b, o)
+	if err != nil {
+		return nil, err
+	}
+	if crlf {
+		text = bytes.ReplaceAll(text, []byte("\n"), []byte("\r\n"))
+	}
+	m := &merged{text: text, conflicts: len(result.Conflicts), edited: result.Edited, reason: result.Reason}
+	for _, choice := range result.Choices {
+		m.choices = append(m.choices, strings.Join(choice, "."))
+	}
+	return m, nil
+}
+
+// checkSyntax returns what is wrong with a text in a format that can be parsed.
+func checkSyntax(name string, text []byte) error {
+	switch path.Ext(name) {
+	case ".go":
+		_, err := parser.ParseFile(token.NewFileSet(), name, text, parser.SkipObjectResolution)
+		return err
+	case ".yaml", ".yml":
+		for decoder := safeyaml.NewDecoder(text); ; {
+			var node yaml.Node
+			if err := decoder.Decode(&node); err == io.EOF {
+				return nil
+			} else if err != nil {
+				return err
+			}
+			if err := duplicateKey(&node); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// duplicateKey returns an error for a key that a mapping has twice.
+func duplicateKey(node *yaml.Node) error {
+	if node.Kind == yaml.MappingNode {
+		seen := map[string]bool{}
+		for i := 0; i+1 < len(node.Content); i += 2 {
+			key := node.Content[i].Value
+			if seen[key] {
+				return fmt.Errorf("line %d: duplicate key %q", node.Content[i].Line, key)
+			}
+			seen[key] = true
+		}
+	}
+	for _, child := range node.Content {
+		if err := duplicateKey(child); err != nil {
+			return err
+		}
+	}
+	return nil
+}

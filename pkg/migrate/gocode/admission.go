@@ -1,0 +1,60 @@
+package gocode
+
+import "go/ast"
+
+// decoders makes the decoder of webhooks an interface, as it is since v0.15: *admission.Decoder has become
+// admission.Decoder.
+func decoders(f *source) {
+	ast.Inspect(f.tree, func(n ast.Node) bool {
+		if star, ok := n.(*ast.StarExpr); ok && f.is(star.X, admissionPackage, "Decoder") {
+			f.cut(star.Pos(), star.X.Pos())
+		}
+		return true
+	})
+}
+
+// withoutError takes away the error that functions return no more: client.ObjectKeyFromObject (since v0.7) and
+// admission.NewDecoder (since v0.15), where it is left aside, or looked at right behind and nowhere else.
+func withoutError(f *source) {
+	ast.Inspect(f.tree, func(n ast.Node) bool {
+		block, ok := n.(*ast.BlockStmt)
+		if !ok {
+			return true
+		}
+		for i, stmt := range block.List {
+			assign, ok := stmt.(*ast.AssignStmt)
+			if !ok || len(assign.Lhs) != 2 || len(assign.Rhs) != 1 {
+				continue
+			}
+			call, ok := assign.Rhs[0].(*ast.CallExpr)
+			if !ok || !f.is(call.Fun, clientPackage, "ObjectKeyFromObject") && !f.is(call.Fun, admissionPackage, "NewDecoder") {
+				continue
+			}
+			err, ok := assign.Lhs[1].(*ast.Ident)
+			if !ok {
+				continue
+			}
+			if err.Name != "_" {
+				if i+1 == len(block.List) || !f.looksAt(block.List[i+1], err) || f.remarks(block.List[i+1], nil) {
+					continue
+				}
+				used := false
+				for _, other := range block.List[i+2:] {
+					used = used || mentioned(other, err.Name)
+				}
+				if used {
+					continue
+				}
+				f.cutStatement(block.List[i+1])
+			}
+			f.cut(assign.Lhs[0].End(), err.End())
+		}
+		return true
+	})
+}
+
+// looksAt tells of if err != nil {…}, without else.
+func (f *source) looksAt(stmt ast.Stmt, err *ast.Ident) bool {
+	check, ok := stmt.(*ast.IfStmt)
+	return ok && check.Init == nil && check.Else == nil && f.source(check.Cond) == err.Name+" != nil"
+}

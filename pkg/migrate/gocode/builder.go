@@ -1,0 +1,67 @@
+package gocode
+
+import (
+	"go/ast"
+	"slices"
+)
+
+// builders makes code that sets up webhooks fit a controller-runtime whose builder is given the object at its
+// start and knows its type (v0.23 and later): NewWebhookManagedBy(mgr).For(&T{}) becomes
+// NewWebhookManagedBy(mgr, &T{}), and webhooks of any object are set with the methods for such. The webhooks
+// themselves stay as they are.
+func builders(f *source) {
+	ast.Inspect(f.tree, func(n ast.Node) bool {
+		call, ok := n.(*ast.CallExpr)
+		if !ok {
+			return true
+		}
+		chain := chainOf(call)
+		if len(chain) < 2 || !f.isWebhookBuilder(chain[0]) || len(chain[0].Args) != 1 {
+			return true
+		}
+		at := slices.IndexFunc(chain, func(c *ast.CallExpr) bool { return method(c) == "For" && len(c.Args) == 1 })
+		if at < 0 {
+			return true
+		}
+		f.insert(chain[0].Args[0].End(), ", "+f.source(chain[at].Args[0]))
+		// From the end of the call before to the end of For(…), line break included.
+		f.cut(chain[at-1].End(), chain[at].End())
+		for _, c := range chain {
+			if renamed := map[string]string{"WithDefaulter": "WithCustomDefaulter", "WithValidator": "WithCustomValidator"}[method(c)]; renamed != "" {
+				f.replace(c.Fun.(*ast.SelectorExpr).Sel, renamed)
+			}
+		}
+		return false // the calls within are parts of the chain
+	})
+}
+
+// isWebhookBuilder tells whether a call starts a webhook's builder of controller-runtime.
+func (f *source) isWebhookBuilder(call *ast.CallExpr) bool {
+	return f.is(call.Fun, runtimeModule, "NewWebhookManagedBy") || f.is(call.Fun, runtimeModule+"/pkg/builder", "WebhookManagedBy")
+}
+
+// chainOf lists the calls of a().b().c() from a on.
+func chainOf(call *ast.CallExpr) []*ast.CallExpr {
+	var chain []*ast.CallExpr
+	for {
+		chain = append(chain, call)
+		selector, ok := call.Fun.(*ast.SelectorExpr)
+		if !ok {
+			break
+		}
+		inner, ok := selector.X.(*ast.CallExpr)
+		if !ok {
+			break
+		}
+		call = inner
+	}
+	slices.Reverse(chain)
+	return chain
+}
+
+func method(call *ast.CallExpr) string {
+	if selector, ok := call.Fun.(*ast.SelectorExpr); ok {
+		return selector.Sel.Name
+	}
+	return ""
+}

@@ -1,0 +1,104 @@
+package gocode
+
+import (
+	"go/ast"
+	"go/token"
+	"strings"
+)
+
+// configFiles takes out what read a manager's options from a file, which controller-runtime does not do since v0.16:
+// the block of the scaffold, and the flag that named the file. Where a person has made something else of it, it stays,
+// for the compiler to name.
+func configFiles(f *source) {
+	ast.Inspect(f.tree, func(n ast.Node) bool {
+		fn, ok := n.(*ast.FuncDecl)
+		if !ok || fn.Body == nil {
+			return !ok
+		}
+		for _, stmt := range fn.Body.List {
+			if file := f.readsConfigFile(stmt); file != nil {
+				f.cutLines(stmt.Pos(), stmt.End())
+				f.cutFlag(fn.Body, file, stmt)
+			}
+		}
+		return false
+	})
+}
+
+// readsConfigFile recognises the block that reads options from the file that a variable names.
+func (f *source) readsConfigFile(stmt ast.Stmt) *ast.Ident {
+	block, ok := stmt.(*ast.IfStmt)
+	if !ok || block.Init != nil || block.Else != nil || len(block.Body.List) == 0 || len(block.Body.List) > 2 || f.remarks(block, nil) {
+		return nil
+	}
+	condition, ok := block.Cond.(*ast.BinaryExpr)
+	if !ok || condition.Op != token.NEQ || f.source(condition.Y) != `""` {
+		return nil
+	}
+	file, ok := condition.X.(*ast.Ident)
+	if !ok {
+		return nil
+	}
+	assign, ok := block.Body.List[0].(*ast.AssignStmt)
+	if !ok || len(assign.Rhs) != 1 || assign.Tok != token.ASSIGN {
+		return nil
+	}
+	call, ok := assign.Rhs[0].(*ast.CallExpr)
+	if !ok || method(call) != "AndFrom" && method(call) != "AndFromOrDie" || len(call.Args) != 1 {
+		return nil
+	}
+	loader, ok := call.Args[0].(*ast.CallExpr)
+	if !ok || !f.isConfigFile(chainOf(loader)) {
+		return nil
+	}
+	return file
+}
+
+// isConfigFile tells of ctrl.ConfigFile().AtPath(file), without types of the project's own.
+func (f *source) isConfigFile(chain []*ast.CallExpr) bool {
+	first := chain[0]
+	return len(chain) == 2 && method(chain[1]) == "AtPath" &&
+		(f.is(first.Fun, runtimeModule, "ConfigFile") || f.is(first.Fun, runtimeModule+"/pkg/config", "File"))
+}
+
+// cutFlag takes the variable with the file's name and its flag out, where nothing else uses it.
+func (f *source) cutFlag(body *ast.BlockStmt, file *ast.Ident, read ast.Stmt) {
+	var declared, flagged ast.Stmt
+	for _, stmt := range body.List {
+		switch s := stmt.(type) {
+		case *ast.DeclStmt:
+			if file.Obj != nil && declares(s, file.Obj) {
+				declared = s
+				continue
+			}
+		case *ast.ExprStmt:
+			if call, ok := s.X.(*ast.CallExpr); ok && f.is(call.Fun, "flag", "StringVar") && len(call.Args) == 4 && f.source(call.Args[0]) == "&"+file.Name {
+				flagged = s
+				continue
+			}
+		}
+		if stmt != read && mentioned(stmt, file.Name) {
+			return
+		}
+	}
+	if declared == nil || flagged == nil {
+		return
+	}
+	f.cutStatement(declared)
+	f.cutStatement(flagged)
+	f.gone("the flag " + f.flagName(flagged) + " is gone, as controller-runtime reads no options from files any more: give what the file set as flags, or in the manager's options")
+}
+
+func (f *source) flagName(stmt ast.Stmt) string {
+	return "--" + strings.Trim(f.source(stmt.(*ast.ExprStmt).X.(*ast.CallExpr).Args[1]), `"`)
+}
+
+// declares tells of var x string, alone.
+func declares(s *ast.DeclStmt, object *ast.Object) bool {
+	gen, ok := s.Decl.(*ast.GenDecl)
+	if !ok || len(gen.Specs) != 1 {
+		return false
+	}
+	spec, ok := gen.Specs[0].(*ast.ValueSpec)
+	return ok && len(spec.Names) == 1 && spec.Names[0].Obj == object
+}

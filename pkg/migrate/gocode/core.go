@@ -1,0 +1,40 @@
+package gocode
+
+import "go/ast"
+
+// cores makes literals of Kubernetes' own types fit: handlers of probes and of lifecycles are of two types since v1.23,
+// and what a claim for a volume asks for is of one of its own since v1.29.
+func cores(f *source) {
+	ast.Inspect(f.tree, func(n ast.Node) bool {
+		literal, ok := n.(*ast.CompositeLit)
+		if !ok {
+			return true
+		}
+		for _, element := range literal.Elts {
+			pair, ok := element.(*ast.KeyValueExpr)
+			if !ok {
+				continue
+			}
+			value := pair.Value
+			if unary, ok := value.(*ast.UnaryExpr); ok {
+				value = unary.X
+			}
+			inner, ok := value.(*ast.CompositeLit)
+			if !ok || inner.Type == nil {
+				continue
+			}
+			key, handler := f.source(pair.Key), f.is(inner.Type, corePackage, "Handler")
+			core := func(name string) { f.rename(inner.Type, name) }
+			switch {
+			case handler && key == "Handler":
+				f.replace(pair.Key, "ProbeHandler")
+				core("ProbeHandler")
+			case handler && (key == "PostStart" || key == "PreStop"):
+				core("LifecycleHandler")
+			case key == "Resources" && literal.Type != nil && f.is(literal.Type, corePackage, "PersistentVolumeClaimSpec") && f.is(inner.Type, corePackage, "ResourceRequirements"):
+				core("VolumeResourceRequirements")
+			}
+		}
+		return true
+	})
+}

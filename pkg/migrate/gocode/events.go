@@ -1,0 +1,168 @@
+package gocode
+
+import (
+	"go/ast"
+	"go/token"
+	"strings"
+)
+
+const (
+	eventPackage     = runtimeModule + "/pkg/event"
+	predicatePackage = runtimeModule + "/pkg/predicate"
+	queuePackage     = "k8s.io/client-go/util/workqueue"
+)
+
+// events makes functions that are given events fit: their objects have their metadata (v0.7 and later), handlers get a
+// context (v0.15 and later) and a queue of requests (v0.20 and later).
+func events(f *source) {
+	ast.Inspect(f.tree, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.FuncDecl:
+			f.eventFunction(n.Type, n.Body)
+		case *ast.FuncLit:
+			f.eventFunction(n.Type, n.Body)
+		case *ast.CompositeLit:
+			f.event(n)
+		case *ast.CallExpr:
+			if len(n.Args) == 1 && f.is(n.Fun, predicatePackage, "NewPredicateFuncs") {
+				f.filter(n.Args[0])
+			}
+		}
+		return true
+	})
+}
+
+func renamedEventField(name string) string {
+	return map[string]string{"Meta": "Object", "MetaOld": "ObjectOld", "MetaNew": "ObjectNew"}[name]
+}
+
+func (f *source) isEvent(e ast.Expr) bool {
+	return f.is(e, eventPackage, "CreateEvent", "UpdateEvent", "DeleteEvent", "GenericEvent")
+}
+
+func (f *source) eventFunction(t *ast.FuncType, body *ast.BlockStmt) {
+	if body == nil {
+		return
+	}
+	params := t.Params.List
+	for _, p := range params {
+		if !f.isEvent(p.Type) {
+			continue
+		}
+		for _, name := range p.Names {
+			f.renameFields(body, name.Obj)
+		}
+	}
+	if len(params) == 0 || !f.is(params[len(params)-1].Type, queuePackage, "RateLimitingInterface") {
+		return
+	}
+	switch {
+	case len(params) == 2 && f.isEvent(params[0].Type):
+		f.addContext(t, body)
+	case len(params) != 3 || !f.isEvent(params[1].Type):
+		return
+	}
+	f.replace(params[len(params)-1].Type, f.use(queuePackage, "workqueue")+".TypedRateLimitingInterface["+f.request()+"]")
+}
+
+// request is the type reconcile.Request as the file can name it.
+func (f *source) request() string {
+	for name, p := range f.imports {
+		if p == runtimeModule {
+			return name + ".Request"
+		}
+	}
+	return f.use(runtimeModule+"/pkg/reconcile", "reconcile") + ".Request"
+}
+
+// renameFields gives fields of an event their names of today.
+func (f *source) renameFields(body ast.Node, event *ast.Object) {
+	ast.Inspect(body, func(n ast.Node) bool {
+		selector, ok := n.(*ast.SelectorExpr)
+		if !ok {
+			return true
+		}
+		if id, ok := selector.X.(*ast.Ident); ok && id.Obj != nil && id.Obj == event {
+			if name := renamedEventField(selector.Sel.Name); name != "" {
+				f.replace(selector.Sel, name)
+			}
+		}
+		return true
+	})
+}
+
+// event rewrites an event that is made: its object alone says all.
+func (f *source) event(literal *ast.CompositeLit) {
+	if literal.Type == nil || !f.isEvent(literal.Type) {
+		return
+	}
+	has := map[string]bool{}
+	for _, element := range literal.Elts {
+		if pair, ok := element.(*ast.KeyValueExpr); ok {
+			has[f.source(pair.Key)] = true
+		}
+	}
+	for i, element := range literal.Elts {
+		pair, ok := element.(*ast.KeyValueExpr)
+		if !ok {
+			continue
+		}
+		name := renamedEventField(f.source(pair.Key))
+		switch {
+		case name == "":
+		case has[name]:
+			f.cutElement(literal, i)
+		default:
+			f.replace(pair.Key, name)
+		}
+	}
+}
+
+// cutElement takes an element out of a literal, with its line if it has one of its own.
+func (f *source) cutElement(literal *ast.CompositeLit, i int) {
+	element := literal.Elts[i]
+	end := literal.Rbrace
+	if i+1 < len(literal.Elts) {
+		end = literal.Elts[i+1].Pos()
+	}
+	before := literal.Lbrace
+	if i > 0 {
+		before = literal.Elts[i-1].End()
+	}
+	rest := strings.TrimSpace(string(f.text[f.offset(element.End()):f.lineEnd(element.End())]))
+	switch {
+	case f.line(before) < f.line(element.Pos()) && (rest == "," || rest == ""):
+		f.cutLines(element.Pos(), element.End())
+	case f.line(before) < f.line(element.Pos()) && strings.HasPrefix(rest, ","): // a comment stays
+		f.put(element.Pos(), element.End()+token.Pos(strings.Index(string(f.text[f.offset(element.End()):]), ",")+1), "")
+	case i+1 < len(literal.Elts):
+		f.cut(element.Pos(), end)
+	case i > 0:
+		f.cut(before, element.End())
+	default:
+		f.cut(element.Pos(), element.End())
+	}
+}
+
+// filter rewrites func(meta metav1.Object, object runtime.Object) bool for predicates into one of the object alone.
+func (f *source) filter(e ast.Expr) {
+	fn, ok := e.(*ast.FuncLit)
+	if !ok || count(fn.Type.Params) != 2 || len(fn.Type.Params.List) != 2 {
+		return
+	}
+	meta, object := fn.Type.Params.List[0], fn.Type.Params.List[1]
+	if len(meta.Names) != 1 || len(object.Names) != 1 {
+		return
+	}
+	name, other := meta.Names[0], object.Names[0]
+	if name.Name == "_" {
+		name, other = other, name
+	}
+	f.put(meta.Pos(), object.End(), name.Name+" "+f.use(clientPackage, "client")+".Object")
+	ast.Inspect(fn.Body, func(n ast.Node) bool {
+		if id, ok := n.(*ast.Ident); ok && id.Obj != nil && id.Obj == other.Obj {
+			f.replace(id, name.Name)
+		}
+		return true
+	})
+}

@@ -1,0 +1,154 @@
+package gocode
+
+import (
+	"go/ast"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+const (
+	ginkgo        = "github.com/onsi/ginkgo"
+	ginkgoTable   = ginkgo + "/extensions/table"
+	ginkgoPrinter = runtimeModule + "/pkg/envtest/printer"
+)
+
+// specs makes tests for Ginkgo v1 ones for v2: other imports, no reporters of controller-runtime's, and no channel that
+// a spec closes when it is done, with the time that it may take. A channel with another use stays.
+func specs(f *source) {
+	if !f.importsPath(ginkgo) {
+		return
+	}
+	for _, spec := range f.tree.Imports {
+		p := pathOf(spec)
+		rest, ok := strings.CutPrefix(p, ginkgo)
+		switch {
+		case !ok || rest != "" && rest[0] != '/' || strings.HasPrefix(rest, "/v2"):
+		case p == ginkgoTable && localName(spec) == "." && slices.Contains(f.dots, ginkgo):
+			f.cutLines(startOf(spec), spec.End()) // Ginkgo itself has tables now
+		default:
+			f.replace(spec.Path, strconv.Quote(ginkgo+"/v2"+rest))
+		}
+	}
+	ast.Inspect(f.tree, func(n ast.Node) bool {
+		if call, ok := n.(*ast.CallExpr); ok {
+			f.runSpecs(call)
+			f.node(call)
+		}
+		return true
+	})
+}
+
+// runSpecs calls RunSpecs instead of what took reporters.
+func (f *source) runSpecs(call *ast.CallExpr) {
+	if len(call.Args) != 3 || !f.is(call.Fun, ginkgo, "RunSpecsWithDefaultAndCustomReporters", "RunSpecsWithCustomReporters") {
+		return
+	}
+	f.rename(call.Fun, "RunSpecs")
+	f.cut(call.Args[1].End(), call.Args[2].End())
+	if list, ok := call.Args[2].(*ast.CompositeLit); ok && !slices.ContainsFunc(list.Elts, func(e ast.Expr) bool { return !f.prints(e) }) {
+		return
+	}
+	f.gone("Ginkgo v2 takes no reporters of a suite's own, and " + f.source(call.Args[2]) + " is gone: give go test a flag such as -ginkgo.junit-report, or use ReportAfterSuite")
+}
+
+// prints tells of a reporter of controller-runtime, which made Ginkgo end its output with a line break.
+func (f *source) prints(e ast.Expr) bool {
+	switch e := e.(type) {
+	case *ast.CompositeLit:
+		return e.Type != nil && f.is(e.Type, ginkgoPrinter, "NewlineReporter")
+	case *ast.UnaryExpr:
+		return f.prints(e.X)
+	case *ast.CallExpr:
+		return f.is(e.Fun, ginkgoPrinter, "NewProwReporter")
+	}
+	return false
+}
+
+func nodes() []string {
+	list := []string{"BeforeEach", "JustBeforeEach", "AfterEach", "JustAfterEach", "BeforeSuite", "AfterSuite", "SynchronizedBeforeSuite", "SynchronizedAfterSuite"}
+	for _, name := range []string{"It", "Specify"} {
+		list = append(list, name, "F"+name, "P"+name, "X"+name)
+	}
+	return list
+}
+
+// node takes the channel and the time of a spec, or of what is around specs, away.
+func (f *source) node(call *ast.CallExpr) {
+	if !f.is(call.Fun, ginkgo, nodes()...) {
+		return
+	}
+	body := -1
+	for i, arg := range call.Args {
+		fn, ok := arg.(*ast.FuncLit)
+		if !ok {
+			continue
+		}
+		body = i
+		f.synchronous(fn)
+	}
+	if last := len(call.Args) - 1; body >= 0 && body < last {
+		f.cut(call.Args[body].End(), call.Args[last].End())
+	}
+}
+
+// synchronous takes the channel away, if all that is done with it is to close it at the end.
+func (f *source) synchronous(fn *ast.FuncLit) {
+	if fn.Type.Params == nil {
+		return
+	}
+	list := fn.Type.Params.List
+	if len(list) == 0 {
+		return
+	}
+	last := list[len(list)-1]
+	if !f.is(last.Type, ginkgo, "Done") || len(last.Names) > 1 {
+		return
+	}
+	var closed []ast.Stmt
+	if len(last.Names) == 1 {
+		for _, stmt := range fn.Body.List {
+			if closes(stmt, last.Names[0].Obj) {
+				closed = append(closed, stmt)
+			} else if refers(stmt, last.Names[0].Obj) {
+				return
+			}
+		}
+	}
+	for _, stmt := range closed {
+		f.cutStatement(stmt)
+	}
+	if len(list) == 1 {
+		f.cut(last.Pos(), last.End())
+	} else {
+		f.cut(list[len(list)-2].End(), last.End())
+	}
+}
+
+// closes tells of close(done) and defer close(done).
+func closes(stmt ast.Stmt, done *ast.Object) bool {
+	var call *ast.CallExpr
+	switch s := stmt.(type) {
+	case *ast.ExprStmt:
+		call, _ = s.X.(*ast.CallExpr)
+	case *ast.DeferStmt:
+		call = s.Call
+	}
+	if call == nil || len(call.Args) != 1 {
+		return false
+	}
+	fn, ok := call.Fun.(*ast.Ident)
+	arg, isName := call.Args[0].(*ast.Ident)
+	return ok && isName && fn.Name == "close" && arg.Obj != nil && arg.Obj == done
+}
+
+func refers(n ast.Node, object *ast.Object) bool {
+	found := false
+	ast.Inspect(n, func(n ast.Node) bool {
+		if id, ok := n.(*ast.Ident); ok && id.Obj != nil && id.Obj == object {
+			found = true
+		}
+		return !found
+	})
+	return found
+}

@@ -1,0 +1,121 @@
+package gocode
+
+import (
+	"go/ast"
+	"slices"
+	"strings"
+
+	"golang.org/x/mod/modfile"
+)
+
+// pins tells of lines of go.mod that choose versions other than those that are required: they stay, and may choose
+// some that do not go with the others any more.
+func pins(mod []byte) []Note {
+	file, err := modfile.Parse("go.mod", mod, nil)
+	if err != nil {
+		return nil
+	}
+	var notes []Note
+	tell := func(line *modfile.Line, verb string) {
+		text := strings.TrimPrefix(strings.Join(line.Token, " "), verb+" ")
+		notes = append(notes, Note{File: "go.mod", Message: verb + " " + text + " stays: see whether it is still right"})
+	}
+	for _, r := range file.Replace {
+		if r.New.Version != "" { // a folder has the version that it has
+			tell(r.Syntax, "replace")
+		}
+	}
+	for _, e := range file.Exclude {
+		tell(e.Syntax, "exclude")
+	}
+	return notes
+}
+
+// unnamed tells of controllers for the same kind that do not have names of their own, which they have by their kind: a
+// manager takes a name only once since v0.19.
+func (p *program) unnamed() []Note {
+	all := map[string][]Note{}
+	for _, f := range p.files {
+		if f.test() {
+			continue
+		}
+		ast.Inspect(f.tree, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok {
+				return true
+			}
+			chain := chainOf(call)
+			if !f.isControllerBuilder(chain[0]) {
+				return true
+			}
+			kind := ""
+			for _, c := range chain[1:] {
+				switch {
+				case method(c) == "Named":
+					return false
+				case method(c) == "For" && len(c.Args) > 0:
+					kind = f.source(c.Args[0])
+				}
+			}
+			if kind != "" {
+				all[kind] = append(all[kind], Note{f.name, f.line(chain[0].Pos()),
+					"there are several controllers for " + strings.TrimSuffix(strings.TrimPrefix(kind, "&"), "{}") + ", and a manager takes a name only once: add Named"})
+			}
+			return false
+		})
+	}
+	var notes []Note
+	for _, list := range all {
+		if len(list) > 1 {
+			notes = append(notes, list...)
+		}
+	}
+	return notes
+}
+
+// leftovers tells of what compiles and does not do what it did. It comes last, for its lines to be right.
+func leftovers(f *source) {
+	ginkgo2 := ginkgo + "/v2"
+	ast.Inspect(f.tree, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.FuncDecl:
+			if n.Recv != nil && f.isInjector(n) {
+				f.note(n.Name.Pos(), n.Name.Name+" is not called any more: give what it sets to the value where it is made")
+			}
+		case *ast.CallExpr:
+			if f.is(n.Fun, ginkgo2, "Measure", "FMeasure", "PMeasure", "XMeasure") {
+				f.note(n.Pos(), "Measure does nothing in Ginkgo v2: write a spec with gomega/gmeasure")
+			}
+		case *ast.KeyValueExpr:
+			if lock := f.source(n.Value); f.source(n.Key) == "LeaderElectionResourceLock" && slices.Contains([]string{`"configmaps"`, `"endpoints"`, `"configmapsleases"`, `"endpointsleases"`}, lock) {
+				f.note(n.Pos(), "there is no lock "+lock+" for leaders any more: use \"leases\"")
+			}
+		case *ast.Field:
+			if n.Type != nil && f.is(n.Type, ginkgo2, "Done") {
+				f.note(n.Pos(), "Ginkgo v2 does not wait until done is closed: wait with Eventually")
+			}
+		}
+		return true
+	})
+}
+
+// isInjector tells of the methods by which controller-runtime before v0.15 handed things over.
+func (f *source) isInjector(d *ast.FuncDecl) bool {
+	if count(d.Type.Params) != 1 || !f.importsPath(runtimeModule) {
+		return false
+	}
+	param := d.Type.Params.List[0].Type
+	switch d.Name.Name {
+	case "InjectClient":
+		return f.is(param, clientPackage, "Client")
+	case "InjectAPIReader":
+		return f.is(param, clientPackage, "Reader")
+	case "InjectDecoder":
+		return f.is(param, admissionPackage, "Decoder")
+	case "InjectCache":
+		return f.is(param, cachePackage, "Cache")
+	case "InjectScheme", "InjectConfig", "InjectMapper", "InjectLogger":
+		return true
+	}
+	return false
+}

@@ -1,0 +1,79 @@
+package gocode
+
+import (
+	"go/ast"
+	"strings"
+)
+
+// loggers gives reconcilers with a field for a logger the one that old scaffolds gave them in main.go, where it has
+// gone with the rest of what the scaffold wrote: without it they would log nothing.
+func loggers(f *source) {
+	if f.tree.Name.Name != "main" {
+		return
+	}
+	ast.Inspect(f.tree, func(n ast.Node) bool {
+		call, ok := n.(*ast.CallExpr)
+		if !ok || method(call) != "SetupWithManager" {
+			return true
+		}
+		made, ok := call.Fun.(*ast.SelectorExpr).X.(*ast.ParenExpr)
+		if !ok {
+			return true
+		}
+		unary, ok := made.X.(*ast.UnaryExpr)
+		if !ok {
+			return true
+		}
+		literal, ok := unary.X.(*ast.CompositeLit)
+		if !ok || literal.Type == nil || !f.logs(literal.Type) {
+			return true
+		}
+		from, typeName := f.named(literal.Type)
+		fields := f.fields(unary, from, typeName)
+		if fields["Client"] == nil || fields["Log"] != nil {
+			return true
+		}
+		f.insert(fields["Client"].End(), ",\nLog: "+f.use(runtimeModule, "ctrl")+`.Log.WithName("controllers").WithName("`+strings.TrimSuffix(typeName, "Reconciler")+`")`)
+		return true
+	})
+}
+
+// logs tells whether a type of the project has a field Log for a logger.
+func (f *source) logs(e ast.Expr) bool {
+	from, typeName := f.named(e)
+	dir, own := f.program.dirOf(from)
+	if !own {
+		return false
+	}
+	for _, other := range f.program.files {
+		if other.dir() != dir {
+			continue
+		}
+		for _, decl := range other.tree.Decls {
+			gen, ok := decl.(*ast.GenDecl)
+			if !ok {
+				continue
+			}
+			for _, spec := range gen.Specs {
+				t, ok := spec.(*ast.TypeSpec)
+				if !ok || t.Name.Name != typeName {
+					continue
+				}
+				structure, ok := t.Type.(*ast.StructType)
+				return ok && other.hasLogger(structure)
+			}
+		}
+	}
+	return false
+}
+
+func (f *source) hasLogger(structure *ast.StructType) bool {
+	for _, field := range structure.Fields.List {
+		for _, name := range field.Names {
+			if name.Name == "Log" && f.is(field.Type, "github.com/go-logr/logr", "Logger") {
+				return true
+			}
+		}
+	}
+	return false
+}

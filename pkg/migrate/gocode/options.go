@@ -1,0 +1,265 @@
+package gocode
+
+import (
+	"go/ast"
+	"go/token"
+	"strconv"
+	"strings"
+)
+
+const (
+	cachePackage   = runtimeModule + "/pkg/cache"
+	metricsPackage = runtimeModule + "/pkg/metrics/server"
+	webhookPackage = runtimeModule + "/pkg/webhook"
+)
+
+// options moves settings of managers to where they are since v0.15 and v0.16: into Metrics, WebhookServer, Cache and
+// Client.
+func options(f *source) {
+	ast.Inspect(f.tree, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.CompositeLit:
+			if n.Type != nil && f.isRuntime(n.Type, "manager", "Options") {
+				o := &optionsLiteral{source: f, literal: n, at: map[string]int{}}
+				o.rewrite()
+			}
+		case *ast.AssignStmt:
+			f.setOption(n)
+		}
+		return true
+	})
+}
+
+// optionsLiteral is manager.Options{…}; at are the places of its fields.
+type optionsLiteral struct {
+	*source
+	literal *ast.CompositeLit
+	at      map[string]int
+}
+
+func (o *optionsLiteral) rewrite() {
+	for i, element := range o.literal.Elts {
+		if pair, ok := element.(*ast.KeyValueExpr); ok {
+			o.at[o.source.source(pair.Key)] = i
+		}
+	}
+	o.move("Metrics", func(fields []field) string {
+		return o.use(metricsPackage, "metricsserver") + ".Options{" + join(fields) + "}"
+	}, rename{"MetricsBindAddress", "BindAddress"})
+	o.move("WebhookServer", func(fields []field) string {
+		webhook := o.use(webhookPackage, "webhook")
+		return webhook + ".NewServer(" + webhook + ".Options{" + join(fields) + "})"
+	}, rename{"Port", "Port"}, rename{"Host", "Host"}, rename{"CertDir", "CertDir"}, rename{"TLSOpts", "TLSOpts"})
+	if o.has("Namespace") && o.has("NewCache") {
+		if _, list := o.namespaces(o.value("NewCache")); list {
+			o.cutElement(o.literal, o.at["Namespace"]) // the cache of many namespaces did not look at it
+			delete(o.at, "Namespace")
+		}
+	}
+	o.move("Cache", func(fields []field) string {
+		return o.use(cachePackage, "cache") + ".Options{" + join(fields) + "}"
+	}, rename{"Namespace", "DefaultNamespaces"}, rename{"NewCache", "DefaultNamespaces"}, rename{"SyncPeriod", "SyncPeriod"})
+	o.move("Client", func(fields []field) string {
+		client := o.use(clientPackage, "client")
+		return client + ".Options{Cache: &" + client + ".CacheOptions{" + join(fields) + "}}"
+	}, rename{"ClientDisableCacheFor", "DisableFor"})
+	if o.has("MapperProvider") {
+		o.mapperProvider(o.value("MapperProvider"))
+	}
+}
+
+// rename is a field's name of old and of today, field one with its value.
+type (
+	rename struct{ from, to string }
+	field  struct{ name, value string }
+)
+
+func join(fields []field) string {
+	var parts []string
+	for _, f := range fields {
+		parts = append(parts, f.name+": "+f.value)
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (o *optionsLiteral) has(name string) bool { _, ok := o.at[name]; return ok }
+
+func (o *optionsLiteral) value(name string) ast.Expr {
+	return o.literal.Elts[o.at[name]].(*ast.KeyValueExpr).Value
+}
+
+// move makes one field of others: in the place of that field if it is there in a form that can be extended, else in the
+// place of the first of the others.
+func (o *optionsLiteral) move(target string, text func([]field) string, renames ...rename) {
+	var fields []field
+	var places []int
+	for _, r := range renames {
+		if !o.has(r.from) {
+			continue
+		}
+		value := o.source.source(o.value(r.from))
+		switch r.from {
+		case "Namespace":
+			value = "map[string]" + o.use(cachePackage, "cache") + ".Config{" + value + ": {}}"
+		case "NewCache":
+			list, ok := o.namespaces(o.value("NewCache"))
+			if !ok {
+				continue // builders of caches rewrite it, or it is something else
+			}
+			value = list
+		}
+		fields, places = append(fields, field{r.to, value}), append(places, o.at[r.from])
+	}
+	server := target == "WebhookServer" && o.has(target) && o.server() != nil
+	if len(fields) == 0 && !server {
+		return
+	}
+	if !o.has(target) {
+		o.replace(o.literal.Elts[places[0]], target+": "+text(fields))
+		places = places[1:]
+	} else if !o.extend(target, text, fields, server) {
+		return
+	}
+	for _, i := range places {
+		o.cutElement(o.literal, i)
+	}
+}
+
+// server is the literal of &webhook.Server{…}, where that is the value of WebhookServer.
+func (o *optionsLiteral) server() *ast.CompositeLit {
+	unary, ok := o.value("WebhookServer").(*ast.UnaryExpr)
+	if !ok || o.fields(unary, webhookPackage, "Server") == nil {
+		return nil
+	}
+	return unary.X.(*ast.CompositeLit)
+}
+
+// extend adds fields to a literal that is there.
+func (o *optionsLiteral) extend(target string, text func([]field) string, fields []field, server bool) bool {
+	value := o.value(target)
+	if server {
+		literal := o.server()
+		webhook := o.use(webhookPackage, "webhook")
+		o.put(value.Pos(), literal.Lbrace, webhook+".NewServer("+webhook+".Options")
+		o.addFields(literal, fields)
+		o.insert(literal.End(), ")")
+		return true
+	}
+	if call, ok := value.(*ast.CallExpr); ok && target == "WebhookServer" && len(call.Args) == 1 {
+		value = call.Args[0]
+	}
+	literal, ok := value.(*ast.CompositeLit)
+	if !ok || target == "Client" {
+		return false
+	}
+	o.addFields(literal, fields)
+	return true
+}
+
+func (f *source) addFields(literal *ast.CompositeLit, fields []field) {
+	if len(fields) == 0 {
+		return
+	}
+	if len(literal.Elts) == 0 {
+		f.insert(literal.Rbrace, join(fields))
+		return
+	}
+	last := literal.Elts[len(literal.Elts)-1]
+	separator := ", "
+	if f.line(last.End()) < f.line(literal.Rbrace) {
+		separator = ",\n"
+	}
+	f.insert(last.End(), separator+join(fields))
+}
+
+// namespaces is the value of DefaultNamespaces for cache.MultiNamespacedCacheBuilder of a list that stands there.
+func (f *source) namespaces(e ast.Expr) (text string, ok bool) {
+	call, ok := e.(*ast.CallExpr)
+	if !ok || !f.is(call.Fun, cachePackage, "MultiNamespacedCacheBuilder") || len(call.Args) != 1 {
+		return "", false
+	}
+	list, ok := call.Args[0].(*ast.CompositeLit)
+	if !ok || f.remarks(list, nil) {
+		return "", false
+	}
+	var parts []string
+	for _, element := range list.Elts {
+		parts = append(parts, f.source(element)+": {}")
+	}
+	return "map[string]" + f.use(cachePackage, "cache") + ".Config{" + strings.Join(parts, ", ") + "}", true
+}
+
+// setOption rewrites settings of options in a variable.
+func (f *source) setOption(s *ast.AssignStmt) {
+	if len(s.Lhs) != 1 || len(s.Rhs) != 1 || s.Tok != token.ASSIGN {
+		return
+	}
+	selector, ok := s.Lhs[0].(*ast.SelectorExpr)
+	if !ok || !f.holdsOptions(selector.X) {
+		return
+	}
+	switch selector.Sel.Name {
+	case "MetricsBindAddress":
+		f.replace(selector.Sel, "Metrics.BindAddress")
+	case "SyncPeriod":
+		f.replace(selector.Sel, "Cache.SyncPeriod")
+	case "Namespace":
+		f.replace(selector.Sel, "Cache.DefaultNamespaces")
+		value := f.source(s.Rhs[0])
+		if text, err := strconv.Unquote(value); err == nil && text == "" {
+			f.replace(s.Rhs[0], "nil")
+			return
+		}
+		f.replace(s.Rhs[0], "map[string]"+f.use(cachePackage, "cache")+".Config{"+value+": {}}")
+	case "NewCache":
+		if text, ok := f.namespaces(s.Rhs[0]); ok {
+			f.replace(selector.Sel, "Cache.DefaultNamespaces")
+			f.replace(s.Rhs[0], text)
+		}
+	}
+}
+
+// holdsOptions tells of a variable that is a manager.Options, or points to one.
+func (f *source) holdsOptions(e ast.Expr) bool {
+	id, ok := e.(*ast.Ident)
+	if !ok || id.Obj == nil {
+		return false
+	}
+	is := func(t ast.Expr) bool {
+		switch x := t.(type) {
+		case *ast.StarExpr:
+			t = x.X
+		case *ast.UnaryExpr:
+			t = x.X
+		}
+		if literal, ok := t.(*ast.CompositeLit); ok {
+			t = literal.Type
+		}
+		return t != nil && f.isRuntime(t, "manager", "Options")
+	}
+	switch d := id.Obj.Decl.(type) {
+	case *ast.Field:
+		return is(d.Type)
+	case *ast.ValueSpec:
+		return is(d.Type) || len(d.Values) == 1 && is(d.Values[0])
+	case *ast.AssignStmt:
+		return len(d.Lhs) == len(d.Rhs) && is(d.Rhs[0])
+	}
+	return false
+}
+
+// mapperProvider gives a function that makes a REST mapper the HTTP client that it is passed.
+func (f *source) mapperProvider(e ast.Expr) {
+	fn, ok := e.(*ast.FuncLit)
+	if !ok || count(fn.Type.Params) != 1 {
+		return
+	}
+	f.insert(fn.Type.Params.List[0].End(), ", httpClient *"+f.use("net/http", "http")+".Client")
+	ast.Inspect(fn.Body, func(n ast.Node) bool {
+		call, ok := n.(*ast.CallExpr)
+		if ok && len(call.Args) == 1 && f.is(call.Fun, clientPackage+"/apiutil", "NewDynamicRESTMapper") {
+			f.insert(call.Args[0].End(), ", httpClient")
+		}
+		return true
+	})
+}

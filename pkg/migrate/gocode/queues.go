@@ -1,0 +1,67 @@
+package gocode
+
+import (
+	"go/ast"
+	"strings"
+)
+
+// queues makes limits of queues ones for requests, which controllers want since v0.19: in the options of controllers,
+// and where the type of a limiter is named.
+func queues(f *source) {
+	ast.Inspect(f.tree, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.CompositeLit:
+			if n.Type == nil || !f.is(n.Type, runtimeModule+"/pkg/controller", "Options") {
+				return true
+			}
+			for _, element := range n.Elts {
+				if pair, ok := element.(*ast.KeyValueExpr); ok && f.source(pair.Key) == "RateLimiter" {
+					f.limiter(pair.Value)
+				}
+			}
+		case *ast.FuncDecl:
+			f.limiters(n)
+		case *ast.SelectorExpr:
+			if f.is(n, runtimeModule+"/pkg/ratelimiter", "RateLimiter") {
+				f.replace(n, f.use(queuePackage, "workqueue")+".TypedRateLimiter["+f.request()+"]")
+			}
+		}
+		return true
+	})
+}
+
+// limiters rewrites what a function makes that returns a limiter for controllers.
+func (f *source) limiters(fn *ast.FuncDecl) {
+	if fn.Body == nil || count(fn.Type.Results) != 1 || !f.is(fn.Type.Results.List[0].Type, runtimeModule+"/pkg/ratelimiter", "RateLimiter") {
+		return
+	}
+	ast.Inspect(fn.Body, func(n ast.Node) bool {
+		if ret, ok := n.(*ast.ReturnStmt); ok && len(ret.Results) == 1 {
+			f.limiter(ret.Results[0])
+		}
+		return true
+	})
+}
+
+// limiter rewrites calls that make limiters, and those within.
+func (f *source) limiter(e ast.Expr) {
+	switch e := e.(type) {
+	case *ast.CallExpr:
+		from, made := f.named(e.Fun)
+		if from == queuePackage && strings.HasPrefix(made, "New") && strings.HasSuffix(made, "RateLimiter") && !strings.HasPrefix(made, "NewTyped") ||
+			from == queuePackage && made == "DefaultControllerRateLimiter" {
+			typed := "NewTyped" + strings.TrimPrefix(made, "New")
+			if made == "DefaultControllerRateLimiter" {
+				typed = "DefaultTypedControllerRateLimiter"
+			}
+			f.rename(e.Fun, typed+"["+f.request()+"]")
+		}
+		for _, arg := range e.Args {
+			f.limiter(arg)
+		}
+	case *ast.UnaryExpr:
+		if literal, ok := e.X.(*ast.CompositeLit); ok && f.is(literal.Type, queuePackage, "BucketRateLimiter") {
+			f.rename(literal.Type, "TypedBucketRateLimiter["+f.request()+"]")
+		}
+	}
+}

@@ -1,0 +1,104 @@
+package gocode
+
+import (
+	"go/ast"
+)
+
+// reconcilers gives Reconcile(req) the context that controller-runtime passes since v0.7, as methods, as functions for
+// reconcile.Func and in interfaces.
+func reconcilers(f *source) {
+	ast.Inspect(f.tree, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.FuncDecl:
+			if n.Recv != nil && n.Name.Name == "Reconcile" && f.reconciles(n.Type) {
+				f.addContext(n.Type, n.Body)
+				f.program.contextual[f.dir()+".Reconcile"] = true
+			}
+		case *ast.InterfaceType:
+			for _, m := range n.Methods.List {
+				if t, ok := m.Type.(*ast.FuncType); ok && len(m.Names) == 1 && m.Names[0].Name == "Reconcile" && f.reconciles(t) {
+					f.addContext(t, nil)
+				}
+			}
+		case *ast.FuncLit:
+			if f.reconciles(n.Type) {
+				f.addContext(n.Type, n.Body)
+			}
+		}
+		return true
+	})
+}
+
+// reconciles tells of func(reconcile.Request) (reconcile.Result, error).
+func (f *source) reconciles(t *ast.FuncType) bool {
+	return count(t.Params) == 1 && f.isRuntime(t.Params.List[0].Type, "reconcile", "Request") &&
+		count(t.Results) == 2 && f.isRuntime(t.Results.List[0].Type, "reconcile", "Result")
+}
+
+// isRuntime tells whether an expression is a name of a package of controller-runtime, below pkg. The root package
+// has many of them too.
+func (f *source) isRuntime(e ast.Expr, pkg, name string) bool {
+	return f.is(e, runtimeModule+"/pkg/"+pkg, name) || f.is(e, runtimeModule, name)
+}
+
+func count(fields *ast.FieldList) int {
+	if fields == nil {
+		return 0
+	}
+	return fields.NumFields()
+}
+
+// requests passes a context to the project's own Reconcile methods, as tests call them, where the argument is
+// known to be a request.
+func requests(f *source) {
+	ast.PreorderStack(f.tree, nil, func(n ast.Node, stack []ast.Node) bool {
+		call, ok := n.(*ast.CallExpr)
+		if !ok || len(call.Args) != 1 || method(call) != "Reconcile" || !f.sees("Reconcile") {
+			return true
+		}
+		if f.isRequest(call.Args[0]) {
+			f.insert(call.Args[0].Pos(), f.contextIn(stack)+", ")
+		}
+		return true
+	})
+}
+
+// sees tells whether the file's package, or one of the project's that it imports, has a function or method of a name
+// that got a context.
+func (f *source) sees(name string) bool {
+	if f.program.contextual[f.dir()+"."+name] {
+		return true
+	}
+	for _, p := range f.imports {
+		if dir, own := f.program.dirOf(p); own && f.program.contextual[dir+"."+name] {
+			return true
+		}
+	}
+	return false
+}
+
+// isRequest tells whether an expression is a reconcile.Request, as far as the file shows.
+func (f *source) isRequest(e ast.Expr) bool {
+	switch e := e.(type) {
+	case *ast.CompositeLit:
+		return f.isRuntime(e.Type, "reconcile", "Request")
+	case *ast.Ident:
+		if e.Obj == nil {
+			return false
+		}
+		switch d := e.Obj.Decl.(type) {
+		case *ast.Field:
+			return f.isRuntime(d.Type, "reconcile", "Request")
+		case *ast.ValueSpec:
+			return d.Type != nil && f.isRuntime(d.Type, "reconcile", "Request") || len(d.Values) == 1 && f.isRequest(d.Values[0])
+		case *ast.AssignStmt:
+			return len(d.Lhs) == 1 && len(d.Rhs) == 1 && f.isRequest(d.Rhs[0])
+		}
+	case *ast.CallExpr:
+		if id, ok := e.Fun.(*ast.Ident); ok {
+			t := f.program.functions[f.dir()+"."+id.Name]
+			return t.source != nil && count(t.decl.Type.Results) == 1 && t.source.isRuntime(t.decl.Type.Results.List[0].Type, "reconcile", "Request")
+		}
+	}
+	return false
+}

@@ -1,0 +1,159 @@
+package gocode
+
+import (
+	"go/ast"
+	"strconv"
+)
+
+const (
+	admissionPackage = runtimeModule + "/pkg/webhook/admission"
+	corePackage      = "k8s.io/api/core/v1"
+	zapPackage       = runtimeModule + "/pkg/log/zap"
+)
+
+// name is a name in a package. usual is what files call the package.
+type name struct{ path, name, usual string }
+
+// renamedNames are the names that have only become others.
+func renamedNames() map[name]name {
+	client := func(n string) name { return name{clientPackage, n, "client"} }
+	return map[name]name{
+		{clientPackage, "CreateDryRunAll", ""}:                           client("DryRunAll"),
+		{clientPackage, "UpdateDryRunAll", ""}:                           client("DryRunAll"),
+		{clientPackage, "PatchDryRunAll", ""}:                            client("DryRunAll"),
+		{clientPackage, "ConstantPatch", ""}:                             client("RawPatch"),
+		{runtimeModule + "/pkg/controller/controllerutil", "Object", ""}: client("Object"),
+		{corePackage, "ServiceExternalTrafficPolicyType", ""}:            {corePackage, "ServiceExternalTrafficPolicy", "corev1"},
+	}
+}
+
+// movedPackages are packages that hold at least the same elsewhere.
+func movedPackages() map[string]string {
+	return map[string]string{
+		runtimeModule + "/pkg/runtime/log":     runtimeModule + "/pkg/log",
+		runtimeModule + "/pkg/runtime/scheme":  runtimeModule + "/pkg/scheme",
+		runtimeModule + "/pkg/runtime/signals": runtimeModule + "/pkg/manager/signals",
+		"k8s.io/apimachinery/pkg/util/clock":   "k8s.io/utils/clock",
+		"k8s.io/api/autoscaling/v2beta2":       "k8s.io/api/autoscaling/v2",
+	}
+}
+
+// renames gives names and packages those of today.
+func renames(f *source) {
+	moved := movedPackages()
+	if f.importsPath(admissionPackage) || f.importsPath(webhookPackage) {
+		// The requests and responses of webhooks are of v1 since v0.7.
+		moved["k8s.io/api/admission/v1beta1"] = "k8s.io/api/admission/v1"
+	}
+	for _, spec := range f.tree.Imports {
+		to := moved[pathOf(spec)]
+		if to == "" || f.importsPath(to) {
+			continue
+		}
+		text := strconv.Quote(to)
+		if spec.Name == nil && packageName(to) != packageName(pathOf(spec)) {
+			text = packageName(pathOf(spec)) + " " + text
+		}
+		f.replace(spec.Path, text)
+	}
+	names := renamedNames()
+	ast.Inspect(f.tree, func(n ast.Node) bool {
+		selector, ok := n.(*ast.SelectorExpr)
+		if !ok {
+			return true
+		}
+		from, old := f.named(selector)
+		if to, ok := names[name{from, old, ""}]; ok {
+			f.replace(selector, f.use(to.path, to.usual)+"."+to.name)
+		}
+		return true
+	})
+}
+
+// calls rewrites calls and literals of functions and types that are gone.
+func calls(f *source) {
+	ast.PreorderStack(f.tree, nil, func(n ast.Node, stack []ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.CallExpr:
+			f.call(n)
+		case *ast.CompositeLit:
+			f.literal(n, stack)
+		}
+		return true
+	})
+}
+
+func (f *source) call(call *ast.CallExpr) {
+	args := call.Args
+	switch {
+	case f.is(call.Fun, zapPackage, "Logger") && len(args) == 1:
+		zap := f.use(zapPackage, "zap")
+		f.put(call.Pos(), args[0].Pos(), zap+".New("+zap+".UseDevMode(")
+		f.insert(args[0].End(), ")")
+	case f.is(call.Fun, zapPackage, "LoggerTo") && len(args) == 2:
+		zap := f.use(zapPackage, "zap")
+		f.put(call.Pos(), args[0].Pos(), zap+".New("+zap+".WriteTo(")
+		f.insert(args[0].End(), ")")
+		f.insert(args[1].Pos(), zap+".UseDevMode(")
+		f.insert(args[1].End(), ")")
+	case f.is(call.Fun, clientPackage, "MatchingField") && len(args) == 2:
+		f.put(call.Pos(), args[0].Pos(), f.use(clientPackage, "client")+".MatchingFields{")
+		f.put(args[0].End(), args[1].Pos(), ": ")
+		f.put(args[1].End(), call.End(), "}")
+	case f.is(call.Fun, clientPackage+"/fake", "NewFakeClientWithScheme") && len(args) > 0:
+		f.put(call.Pos(), args[0].Pos(), f.use(clientPackage+"/fake", "fake")+".NewClientBuilder().WithScheme(")
+		if len(args) == 1 {
+			f.put(args[0].End(), call.End(), ").Build()")
+			return
+		}
+		f.put(args[0].End(), args[1].Pos(), ").WithRuntimeObjects(")
+		f.insert(call.End(), ".Build()")
+	case method(call) == "AddMetricsExtraHandler" && len(args) == 2 && f.importsPath(runtimeModule):
+		f.replace(call.Fun.(*ast.SelectorExpr).Sel, "AddMetricsServerExtraHandler")
+	case method(call) == "IndexField" && len(args) == 4 && f.importsPath(runtimeModule):
+		f.indexer(args[3])
+	}
+}
+
+// indexer gives a function that indexes objects of the type client.Object, as it is since v0.7.
+func (f *source) indexer(e ast.Expr) {
+	switch e := e.(type) {
+	case *ast.FuncLit:
+		f.indexed(e.Type)
+	case *ast.Ident, *ast.SelectorExpr:
+		if fn := f.program.functions[f.own(e)]; fn.decl != nil {
+			fn.source.indexed(fn.decl.Type)
+		}
+	}
+}
+
+func (f *source) indexed(t *ast.FuncType) {
+	if count(t.Params) == 1 && count(t.Results) == 1 && f.is(t.Params.List[0].Type, "k8s.io/apimachinery/pkg/runtime", "Object") {
+		f.replace(t.Params.List[0].Type, f.use(clientPackage, "client")+".Object")
+	}
+}
+
+func (f *source) literal(literal *ast.CompositeLit, stack []ast.Node) {
+	switch {
+	case literal.Type == nil:
+	case f.is(literal.Type, runtimeModule+"/pkg/log", "NullLogger") && len(literal.Elts) == 0:
+		f.replace(literal, f.use("github.com/go-logr/logr", "logr")+".Discard()")
+	case f.is(literal.Type, zapPackage, "Options"):
+		f.renameKey(literal, "DestWritter", "DestWriter")
+	case f.is(literal.Type, runtimeModule+"/pkg/envtest", "WebhookInstallOptions"):
+		f.renameKey(literal, "DirectoryPaths", "Paths")
+	case f.is(literal.Type, runtimeModule+"/pkg/webhook/conversion", "Webhook"):
+		unary, ok := stack[len(stack)-1].(*ast.UnaryExpr)
+		if manager := f.managerIn(stack); ok && manager != "" {
+			f.replace(unary, f.use(runtimeModule+"/pkg/webhook/conversion", "conversion")+".NewWebhookHandler("+manager+".GetScheme(), "+manager+".GetConverterRegistry())")
+		}
+	}
+}
+
+func (f *source) renameKey(literal *ast.CompositeLit, from, to string) {
+	for _, element := range literal.Elts {
+		if pair, ok := element.(*ast.KeyValueExpr); ok && f.source(pair.Key) == from {
+			f.replace(pair.Key, to)
+		}
+	}
+}

@@ -1,0 +1,62 @@
+package gocode
+
+import (
+	"go/ast"
+	"go/token"
+)
+
+// runnables gives what a manager runs a context in place of the channel of before v0.7: functions that are made into
+// manager.RunnableFunc, and methods Start(stop <-chan struct{}) error of packages that know controller-runtime.
+func runnables(f *source) {
+	if !f.importsPath(runtimeModule) {
+		return
+	}
+	ast.Inspect(f.tree, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.FuncDecl:
+			if n.Recv != nil && n.Name.Name == "Start" && f.isRunnable(n.Type) {
+				f.runWithContext(n.Type, n.Body)
+			}
+		case *ast.CallExpr:
+			if fn, ok := firstArg(n).(*ast.FuncLit); ok && f.is(n.Fun, runtimeModule+"/pkg/manager", "RunnableFunc") && f.isRunnable(fn.Type) {
+				f.runWithContext(fn.Type, fn.Body)
+			}
+		}
+		return true
+	})
+}
+
+func firstArg(call *ast.CallExpr) ast.Expr {
+	if len(call.Args) != 1 {
+		return nil
+	}
+	return call.Args[0]
+}
+
+// isRunnable tells of func(<-chan struct{}) error.
+func (f *source) isRunnable(t *ast.FuncType) bool {
+	if count(t.Params) != 1 || count(t.Results) != 1 {
+		return false
+	}
+	channel, ok := t.Params.List[0].Type.(*ast.ChanType)
+	return ok && channel.Dir == ast.RECV && channel.Arrow != token.NoPos && f.source(channel.Value) == "struct{}" && f.source(t.Results.List[0].Type) == "error"
+}
+
+func (f *source) runWithContext(t *ast.FuncType, body *ast.BlockStmt) {
+	param := t.Params.List[0]
+	f.replace(param.Type, f.use("context", "context")+".Context")
+	if body == nil || len(param.Names) != 1 || param.Names[0].Name == "_" {
+		return
+	}
+	name := "ctx"
+	if mentioned(body, "ctx") {
+		name = param.Names[0].Name
+	}
+	f.replace(param.Names[0], name)
+	ast.Inspect(body, func(n ast.Node) bool {
+		if id, ok := n.(*ast.Ident); ok && id.Obj != nil && id.Obj == param.Names[0].Obj {
+			f.replace(id, name+".Done()")
+		}
+		return true
+	})
+}

@@ -1,0 +1,123 @@
+package gocode
+
+import (
+	"go/ast"
+	"path"
+	"strings"
+)
+
+// suites has suites that start an API server find its programs as those of today's scaffold do, where make test does
+// not name their folder: in the folder that there is, and not in that of the version that an old scaffold wrote down.
+func suites(f *source) {
+	if !f.test() || f.program.declares(f.dir(), "binaryAssets", "root") {
+		return
+	}
+	today := f.program.suiteOf(f.dir())
+	if today == nil || strings.Count(string(f.text), "envtest.Environment{") != 1 {
+		return
+	}
+	var environment *ast.CompositeLit
+	ast.Inspect(f.tree, func(n ast.Node) bool {
+		if literal, ok := n.(*ast.CompositeLit); ok && literal.Type != nil && f.is(literal.Type, runtimeModule+"/pkg/envtest", "Environment") {
+			environment = literal
+		}
+		return true
+	})
+	if environment == nil || len(environment.Elts) == 0 {
+		return
+	}
+	var have ast.Expr
+	for _, element := range environment.Elts {
+		if pair, ok := element.(*ast.KeyValueExpr); ok && f.source(pair.Key) == "BinaryAssetsDirectory" {
+			have = pair.Value
+		}
+	}
+	switch {
+	case have != nil && strings.Contains(f.source(have), ".GOARCH") && strings.Contains(f.source(have), `"k8s"`):
+		f.replace(have, "binaryAssets()")
+	case strings.Contains(string(f.text), "BinaryAssetsDirectory") || strings.Contains(string(f.text), "UseExistingCluster"):
+		return
+	default:
+		last := environment.Elts[len(environment.Elts)-1]
+		f.insert(last.End(), ",\nBinaryAssetsDirectory: binaryAssets()")
+	}
+	f.adopt(today, "root", "binaryAssets")
+}
+
+// suiteOf is today's suite of a package.
+func (p *program) suiteOf(dir string) *source {
+	for _, name := range []string{"suite_test.go", "webhook_suite_test.go"} {
+		if text := p.today[path.Join(dir, name)]; text != nil {
+			return newSource(p, path.Join(dir, name), text)
+		}
+	}
+	return nil
+}
+
+// declares tells whether a package has any of some names.
+func (p *program) declares(dir string, names ...string) bool {
+	for _, f := range p.files {
+		if f.dir() != dir {
+			continue
+		}
+		for _, name := range names {
+			if f.declaration(name) != nil {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// declaration is what declares a function or, alone, a variable of the package.
+func (f *source) declaration(name string) ast.Decl {
+	for _, decl := range f.tree.Decls {
+		switch d := decl.(type) {
+		case *ast.FuncDecl:
+			if d.Recv == nil && d.Name.Name == name {
+				return d
+			}
+		case *ast.GenDecl:
+			for _, spec := range d.Specs {
+				if value, ok := spec.(*ast.ValueSpec); ok && len(value.Names) == 1 && value.Names[0].Name == name {
+					return d
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// adopt takes declarations over from another file, to the end of this one, with the imports that they need.
+func (f *source) adopt(other *source, names ...string) {
+	text := ""
+	for _, name := range names {
+		decl := other.declaration(name)
+		if decl == nil {
+			return
+		}
+		start := decl.Pos()
+		switch d := decl.(type) {
+		case *ast.FuncDecl:
+			if d.Doc != nil {
+				start = d.Doc.Pos()
+			}
+		case *ast.GenDecl:
+			if d.Doc != nil {
+				start = d.Doc.Pos()
+			}
+		}
+		text += "\n" + string(other.text[other.offset(start):other.offset(decl.End())]) + "\n"
+		ast.Inspect(decl, func(n ast.Node) bool {
+			if id, ok := n.(*ast.Ident); ok && other.free[id] && other.imports[id.Name] != "" {
+				f.use(other.imports[id.Name], id.Name)
+			}
+			return true
+		})
+	}
+	end := f.fset.File(f.tree.Pos()).Pos(len(f.text))
+	if !strings.HasSuffix(string(f.text), "\n") {
+		text = "\n" + text
+	}
+	f.put(end, end, text)
+}

@@ -1,0 +1,150 @@
+package gocode
+
+import (
+	"go/ast"
+	"strings"
+)
+
+const (
+	sourcePackage  = runtimeModule + "/pkg/source"
+	handlerPackage = runtimeModule + "/pkg/handler"
+	clientPackage  = runtimeModule + "/pkg/client"
+)
+
+// watches makes what a controller watches fit: builders are given the object itself (v0.15 and later), controllers a
+// source that knows its cache and handler (v0.18 and later).
+func watches(f *source) {
+	ast.PreorderStack(f.tree, nil, func(n ast.Node, stack []ast.Node) bool {
+		call, ok := n.(*ast.CallExpr)
+		if !ok || call.Ellipsis.IsValid() {
+			return true
+		}
+		switch name := method(call); {
+		case name == "Watches" && len(call.Args) >= 2:
+			f.builderWatches(call)
+		case name == "WatchesRawSource" && len(call.Args) == 2:
+			if kind, ok := call.Args[0].(*ast.CallExpr); ok && f.is(kind.Fun, sourcePackage, "Kind") && len(kind.Args) == 2 {
+				f.sourceWithHandler(kind, call, f.source(kind.Args[0]), f.source(kind.Args[1]))
+			}
+		case name == "Watch" && len(call.Args) >= 2:
+			f.controllerWatch(call, stack)
+		case name == "ForType" && len(call.Args) == 1 && f.isControllerBuilder(chainOf(call)[0]):
+			f.replace(call.Fun.(*ast.SelectorExpr).Sel, "For")
+		}
+		return true
+	})
+}
+
+func (f *source) isControllerBuilder(call *ast.CallExpr) bool {
+	return f.is(call.Fun, runtimeModule, "NewControllerManagedBy") || f.is(call.Fun, runtimeModule+"/pkg/builder", "ControllerManagedBy", "SimpleController")
+}
+
+// builderWatches rewrites Watches(&source.Kind{Type: &T{}}, …) and the other sources that a builder takes no more.
+func (f *source) builderWatches(call *ast.CallExpr) {
+	selector := call.Fun.(*ast.SelectorExpr)
+	if object := f.field(call.Args[0], sourcePackage, "Kind", "Type"); object != nil {
+		f.replace(call.Args[0], f.source(object))
+		return
+	}
+	if channel := f.field(call.Args[0], sourcePackage, "Channel", "Source"); channel != nil && len(call.Args) == 2 {
+		f.replace(selector.Sel, "WatchesRawSource")
+		f.put(call.Args[0].Pos(), channel.Pos(), f.use(sourcePackage, "source")+".Channel(")
+		f.put(channel.End(), call.Args[1].Pos(), ", ")
+		f.insert(call.Args[1].End(), ")")
+		return
+	}
+	if informer := f.field(call.Args[0], sourcePackage, "Informer", "Informer"); informer != nil && len(call.Args) == 2 {
+		f.replace(selector.Sel, "WatchesRawSource")
+		f.put(informer.End(), call.Args[1].Pos(), ", Handler: ")
+		f.insert(call.Args[1].End(), "}")
+	}
+}
+
+// controllerWatch rewrites Watch(&source.Kind{Type: &T{}}, handler, predicates…) where the manager is at hand, and the
+// forms of v0.15 to v0.17.
+func (f *source) controllerWatch(call *ast.CallExpr, stack []ast.Node) {
+	if object := f.field(call.Args[0], sourcePackage, "Kind", "Type"); object != nil {
+		if manager := f.managerIn(stack); manager != "" {
+			f.sourceWithHandler(call.Args[0], call, manager+".GetCache()", f.source(object))
+		}
+		return
+	}
+	if kind, ok := call.Args[0].(*ast.CallExpr); ok && f.is(kind.Fun, sourcePackage, "Kind") && len(kind.Args) == 2 {
+		f.sourceWithHandler(kind, call, f.source(kind.Args[0]), f.source(kind.Args[1]))
+	}
+}
+
+// sourceWithHandler moves what follows a source in a call into the source.
+func (f *source) sourceWithHandler(old ast.Expr, call *ast.CallExpr, cache, object string) {
+	f.replace(old, f.use(sourcePackage, "source")+".Kind["+f.use(clientPackage, "client")+".Object]("+cache+", "+object)
+	f.insert(call.Args[len(call.Args)-1].End(), ")")
+}
+
+// field is the value of the only field of &pkg.Type{Field: value}; nil for anything else.
+func (f *source) field(e ast.Expr, importPath, typeName, field string) ast.Expr {
+	fields := f.fields(e, importPath, typeName)
+	if len(fields) != 1 {
+		return nil
+	}
+	return fields[field]
+}
+
+// fields are the values of &pkg.Type{Field: value, …} by name; nil for anything else, and where a comment would be lost.
+func (f *source) fields(e ast.Expr, importPath, typeName string) map[string]ast.Expr {
+	if unary, ok := e.(*ast.UnaryExpr); ok {
+		e = unary.X
+	}
+	literal, ok := e.(*ast.CompositeLit)
+	if !ok || !f.is(literal.Type, importPath, typeName) {
+		return nil
+	}
+	fields := map[string]ast.Expr{}
+	for _, element := range literal.Elts {
+		pair, ok := element.(*ast.KeyValueExpr)
+		if !ok {
+			return nil
+		}
+		if key, ok := pair.Key.(*ast.Ident); ok {
+			fields[key.Name] = pair.Value
+		}
+	}
+	if f.remarks(literal, literal.Elts) {
+		return nil
+	}
+	return fields
+}
+
+// remarks tells of comments within a node that are not within the values among some expressions.
+func (f *source) remarks(n ast.Node, values []ast.Expr) bool {
+	for _, group := range f.tree.Comments {
+		within := n.Pos() < group.Pos() && group.End() < n.End()
+		for _, v := range values {
+			if pair, ok := v.(*ast.KeyValueExpr); ok {
+				v = pair.Value
+			}
+			within = within && (group.End() < v.Pos() || v.End() < group.Pos())
+		}
+		if within {
+			return true
+		}
+	}
+	return false
+}
+
+// managerIn is the parameter of an enclosing function that is a manager, or the manager that a builder around was made
+// with; empty where there is none.
+func (f *source) managerIn(stack []ast.Node) string {
+	for i := len(stack) - 1; i >= 0; i-- {
+		if call, ok := stack[i].(*ast.CallExpr); ok {
+			if first := chainOf(call)[0]; f.isControllerBuilder(first) && len(first.Args) == 1 {
+				if text := f.source(first.Args[0]); !strings.ContainsAny(text, "(\n") {
+					return text
+				}
+			}
+		}
+		if name := parameter(stack[i], func(t ast.Expr) bool { return f.isRuntime(t, "manager", "Manager") }); name != "" {
+			return name
+		}
+	}
+	return ""
+}

@@ -1,0 +1,172 @@
+package gocode
+
+import (
+	"go/ast"
+	"go/token"
+	"slices"
+
+	"github.com/operon-sdk/operon/pkg/scaffold"
+)
+
+// cut takes out of the package what is in the one of webhooks now. A file that has nothing else goes.
+func (pkg *apiPackage) cut(tree *scaffold.Tree) {
+	cuts := map[*source]*cutting{}
+	of := func(f *source) *cutting {
+		if cuts[f] == nil {
+			cuts[f] = &cutting{file: f, decls: map[ast.Decl]bool{}, specs: map[*ast.ValueSpec]bool{}}
+		}
+		return cuts[f]
+	}
+	for _, h := range pkg.webhooks {
+		switch s := h.setup; {
+		case s.stays:
+			continue
+		case s.split != nil:
+			c := of(s.file)
+			c.file.replace(s.split, "nil")
+		default:
+			of(s.file).decls[s.decl] = true
+		}
+		for _, a := range h.asserts {
+			of(a.file).specs[a.spec] = true
+		}
+		for _, m := range h.markers {
+			c := of(m.file)
+			c.markers = append(c.markers, m)
+		}
+	}
+	for _, f := range pkg.files {
+		c := cuts[f]
+		if c == nil {
+			continue
+		}
+		c.carryOut()
+		f.apply()
+		if pkg.idle(f) {
+			tree.Remove(f.name)
+			continue
+		}
+		tree.WriteFile(f.name, f.bytes(), 0o644)
+	}
+}
+
+// cutting is what goes out of a file.
+type cutting struct {
+	file    *source
+	decls   map[ast.Decl]bool
+	specs   map[*ast.ValueSpec]bool
+	markers []*marker
+}
+
+func (c *cutting) carryOut() {
+	f := c.file
+	docs := map[*ast.CommentGroup]bool{}
+	for _, decl := range f.tree.Decls {
+		doc := docOf(decl)
+		if general, ok := decl.(*ast.GenDecl); ok && general.Tok == token.VAR {
+			staying := slices.DeleteFunc(slices.Clone(general.Specs), func(s ast.Spec) bool {
+				value, ok := s.(*ast.ValueSpec)
+				return ok && c.specs[value]
+			})
+			if len(staying) == 0 {
+				c.decls[decl] = true
+			}
+			for _, spec := range general.Specs {
+				if value := spec.(*ast.ValueSpec); c.specs[value] && len(staying) > 0 {
+					from := value.Pos()
+					if value.Doc != nil {
+						from = value.Doc.Pos()
+					}
+					f.cutLines(from, value.End())
+				}
+			}
+		}
+		if c.decls[decl] {
+			f.cutDecl(decl, doc)
+		}
+		if doc != nil {
+			docs[doc] = true
+		}
+	}
+	cut := map[*ast.CommentGroup]bool{}
+	for _, m := range c.markers {
+		switch {
+		case cut[m.group]:
+		case !docs[m.group]:
+			cut[m.group] = true
+			f.cutLines(m.group.Pos(), m.group.End())
+		case !c.documentsCut(m.group):
+			// Of a comment that documents what stays, only the marker goes.
+			f.cutLines(m.line.Pos(), m.line.End())
+		}
+	}
+	for _, group := range f.tree.Comments {
+		if len(c.markers) > 0 && !docs[group] && !cut[group] && group.Pos() > f.tree.Name.End() && isScaffolds(group) {
+			f.cutLines(group.Pos(), group.End())
+		}
+	}
+}
+
+func (c *cutting) documentsCut(group *ast.CommentGroup) bool {
+	for decl := range c.decls {
+		if docOf(decl) == group {
+			return true
+		}
+	}
+	return false
+}
+
+func docOf(decl ast.Decl) *ast.CommentGroup {
+	switch decl := decl.(type) {
+	case *ast.FuncDecl:
+		return decl.Doc
+	case *ast.GenDecl:
+		return decl.Doc
+	}
+	return nil
+}
+
+// isScaffolds tells that a comment holds nothing but what scaffolds of before remark.
+func isScaffolds(group *ast.CommentGroup) bool {
+	return !slices.ContainsFunc(group.List, func(c *ast.Comment) bool { return !scaffoldRemark(c.Text) })
+}
+
+// idle tells that nothing of a file is of use any more: it declares a log at most, to which nobody writes.
+func (pkg *apiPackage) idle(f *source) bool {
+	var logs *ast.GenDecl
+	for _, decl := range f.tree.Decls {
+		general, ok := decl.(*ast.GenDecl)
+		switch {
+		case ok && general.Tok == token.IMPORT:
+		case ok && general.Tok == token.VAR && logs == nil && len(general.Specs) == 1 && pkg.idleLog(f, general.Specs[0].(*ast.ValueSpec)):
+			logs = general
+		default:
+			return false
+		}
+	}
+	for _, group := range f.tree.Comments {
+		if group.Pos() > f.tree.Name.End() && !isScaffolds(group) && (logs == nil || group != logs.Doc) {
+			return false
+		}
+	}
+	return true
+}
+
+// idleLog tells of the log that a scaffold of webhooks declares, if nothing refers to it.
+func (pkg *apiPackage) idleLog(f *source, spec *ast.ValueSpec) bool {
+	if len(spec.Names) != 1 || len(spec.Values) != 1 {
+		return false
+	}
+	call, ok := spec.Values[0].(*ast.CallExpr)
+	if !ok || method(call) != "WithName" || !f.is(call.Fun.(*ast.SelectorExpr).X, runtimeModule+"/pkg/log", "Log") {
+		return false
+	}
+	for _, uses := range pkg.names {
+		for _, n := range uses {
+			if n.global && n.object.Name() == spec.Names[0].Name {
+				return false
+			}
+		}
+	}
+	return true
+}

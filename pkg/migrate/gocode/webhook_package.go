@@ -1,0 +1,159 @@
+package gocode
+
+import (
+	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"strings"
+)
+
+// apiPackage is a package of API types.
+type apiPackage struct {
+	// dir is its folder, target the one that has the webhooks of its kinds today; path imports it.
+	dir, target, path string
+	// files are its Go files without tests, tests those that belong to the same package, outer those that do not.
+	files, tests, outer []*source
+	// names are what the identifiers in the files refer to, by file and offset.
+	names    map[string]map[int]named
+	webhooks []*webhook
+}
+
+// named is what an identifier refers to.
+type named struct {
+	object types.Object
+	// file declares it, at an offset; empty for what is declared elsewhere.
+	file   string
+	offset int
+	// global tells that it is declared at the top level of the package; member that it is a field or a method.
+	global, member bool
+}
+
+// read takes the files of the package out of the program.
+func (pkg *apiPackage) read(p *program) {
+	name := ""
+	for _, f := range p.files {
+		if f.dir() == pkg.dir && !f.test() {
+			name = f.tree.Name.Name
+		}
+	}
+	for _, f := range p.files {
+		switch {
+		case f.dir() != pkg.dir:
+		case !f.test():
+			pkg.files = append(pkg.files, f)
+		case f.tree.Name.Name == name:
+			pkg.tests = append(pkg.tests, f)
+		default:
+			pkg.outer = append(pkg.outer, f)
+		}
+	}
+	pkg.resolve()
+}
+
+// noImports knows no package: what the code was written for need not be there.
+type noImports struct{}
+
+func (noImports) Import(string) (*types.Package, error) { return nil, errors.New("not read") }
+
+// resolve finds out what identifiers refer to. Types of other packages stay unknown, which matters to nothing
+// that is declared in this one.
+func (pkg *apiPackage) resolve() {
+	pkg.names = map[string]map[int]named{}
+	fset := token.NewFileSet()
+	var files []*ast.File
+	for _, list := range [][]*source{pkg.files, pkg.tests} {
+		for _, f := range list {
+			if tree, err := parser.ParseFile(fset, f.name, f.text, parser.SkipObjectResolution); err == nil {
+				files = append(files, tree)
+			}
+		}
+	}
+	info := &types.Info{Uses: map[*ast.Ident]types.Object{}}
+	config := types.Config{Error: func(error) {}, Importer: noImports{}, FakeImportC: true, DisableUnusedImportCheck: true}
+	checked, _ := config.Check(pkg.path, fset, files, info) // errors there are, as nothing is imported
+	for id, object := range info.Uses {
+		at := fset.PositionFor(id.Pos(), false)
+		if pkg.names[at.Filename] == nil {
+			pkg.names[at.Filename] = map[int]named{}
+		}
+		n := named{object: object}
+		if _, imported := object.(*types.PkgName); object.Pkg() == checked && checked != nil && !imported {
+			declared := fset.PositionFor(object.Pos(), false)
+			n.file, n.offset = declared.Filename, declared.Offset
+			n.global = object.Parent() == checked.Scope()
+			n.member = object.Parent() == nil
+		}
+		pkg.names[at.Filename][at.Offset] = n
+	}
+}
+
+// of is what an identifier in a file refers to.
+func (pkg *apiPackage) of(f *source, id *ast.Ident) named {
+	return pkg.names[f.name][f.offset(id.Pos())]
+}
+
+// methods calls do for each method of a type.
+func (pkg *apiPackage) methods(kind string, do func(f *source, decl *ast.FuncDecl)) {
+	for _, f := range pkg.files {
+		for _, decl := range f.tree.Decls {
+			if function, ok := decl.(*ast.FuncDecl); ok && receiver(function) == kind {
+				do(f, function)
+			}
+		}
+	}
+}
+
+func (pkg *apiPackage) hasMethod(kind, name string) bool {
+	found := false
+	pkg.methods(kind, func(_ *source, decl *ast.FuncDecl) { found = found || decl.Name.Name == name })
+	return found
+}
+
+// receiver is the name of the type that a function is a method of.
+func receiver(decl *ast.FuncDecl) string {
+	if decl.Recv == nil || len(decl.Recv.List) != 1 {
+		return ""
+	}
+	t := decl.Recv.List[0].Type
+	if star, ok := t.(*ast.StarExpr); ok {
+		t = star.X
+	}
+	if id, ok := t.(*ast.Ident); ok {
+		return id.Name
+	}
+	return ""
+}
+
+// objectOf is the type of &T{}, new(T), (*T)(nil) and T{}; nil for any other expression.
+func objectOf(e ast.Expr) ast.Expr {
+	switch e := e.(type) {
+	case *ast.ParenExpr:
+		return objectOf(e.X)
+	case *ast.UnaryExpr:
+		if e.Op == token.AND {
+			return objectOf(e.X)
+		}
+	case *ast.CompositeLit:
+		return e.Type
+	case *ast.CallExpr:
+		if id, ok := e.Fun.(*ast.Ident); ok && id.Name == "new" && len(e.Args) == 1 {
+			return e.Args[0]
+		}
+		if paren, ok := e.Fun.(*ast.ParenExpr); ok && len(e.Args) == 1 {
+			if star, ok := paren.X.(*ast.StarExpr); ok {
+				return star.X
+			}
+		}
+	}
+	return nil
+}
+
+func isNamed(e ast.Expr, name string) bool {
+	id, ok := e.(*ast.Ident)
+	return ok && id.Name == name
+}
+
+// exported tells whether other packages can use a name.
+func exported(name string) bool { return ast.IsExported(strings.TrimSpace(name)) }

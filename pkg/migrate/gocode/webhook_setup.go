@@ -1,0 +1,195 @@
+package gocode
+
+import (
+	"fmt"
+	"go/ast"
+	"strings"
+
+	"github.com/operon-sdk/operon/pkg/textdiff"
+)
+
+// writeSetup makes today's function that sets webhooks up do what the one of before did. Where a person added to that
+// one, its body is moved, or what was added is called where it is. It says why neither can be.
+func (h *webhook) writeSetup(f *source, function *ast.FuncDecl, alias string) (why string) {
+	s := h.setup
+	if s.plain() {
+		return ""
+	}
+	edits, added := len(f.edits), len(f.added)
+	body, why := h.movedSetup(f, alias)
+	if why == "" {
+		f.put(function.Type.Params.Pos(), function.End(), body)
+		if doc := s.remarks(); doc != "" {
+			f.insert(function.Pos(), doc)
+		}
+		return ""
+	}
+	f.edits, f.added = f.edits[:edits], f.added[:added]
+	result := s.result()
+	switch {
+	case result == nil, s.decl.Type.Params.NumFields() != 1:
+		return why
+	case h.defaulter == nil && len(h.validators) == 0 && (h.given["WithDefaulter"] || h.given["WithValidator"]):
+		// What the builder is given cannot be moved, and need not be.
+		s.stays = true
+		h.markers = nil
+		f.put(function.Body.Lbrace+1, function.Body.Rbrace, "\n\treturn "+h.oldSetup(alias)+"\n")
+		return ""
+	case len(s.extra()) > 0:
+		return why
+	}
+	s.split = result
+	last := function.Body.List[len(function.Body.List)-1]
+	f.insert(last.Pos(), "if err := "+h.oldSetup(alias)+"; err != nil {\n\t\treturn err\n\t}\n\n\t")
+	return ""
+}
+
+// oldSetup calls the set-up of before from another package.
+func (h *webhook) oldSetup(alias string) string {
+	name := h.setup.decl.Name.Name
+	if receiver(h.setup.decl) == "" {
+		return alias + "." + name + "(mgr)"
+	}
+	return "(&" + alias + "." + h.kind() + "{})." + name + "(mgr)"
+}
+
+// plain tells that the function is as it was scaffolded.
+func (s *setup) plain() bool {
+	return len(s.decl.Body.List) == 1 && s.result() != nil && len(s.extra()) == 0 && s.remarks() == "" &&
+		s.decl.Type.Params.NumFields() == 1 && len(s.decl.Type.Params.List[0].Names) == 1 && !s.commented()
+}
+
+// commented tells of comments in the body.
+func (s *setup) commented() bool {
+	for _, group := range s.file.tree.Comments {
+		if group.Pos() > s.decl.Body.Lbrace && group.End() < s.decl.Body.Rbrace {
+			return true
+		}
+	}
+	return false
+}
+
+// extra are the calls of the chain that no scaffold without webhooks of other types has.
+func (s *setup) extra() []*ast.CallExpr {
+	var extra []*ast.CallExpr
+	for i, call := range s.chain {
+		if i != 0 && i != s.at && (method(call) != "Complete" || i != len(s.chain)-1) {
+			extra = append(extra, call)
+		}
+	}
+	return extra
+}
+
+// result is what the function returns at its end, if that is what the chain of calls completes to.
+func (s *setup) result() ast.Expr {
+	list := s.decl.Body.List
+	if len(list) == 0 || method(s.chain[len(s.chain)-1]) != "Complete" {
+		return nil
+	}
+	if r, ok := list[len(list)-1].(*ast.ReturnStmt); ok && len(r.Results) == 1 && r.Results[0] == ast.Expr(s.chain[len(s.chain)-1]) {
+		return r.Results[0]
+	}
+	return nil
+}
+
+// remarks is the documentation that a person gave the function.
+func (s *setup) remarks() string {
+	if s.decl.Doc == nil {
+		return ""
+	}
+	text, own := "", false
+	for _, c := range s.decl.Doc.List {
+		if _, ok := markerFields(c.Text); !ok {
+			text += c.Text + "\n"
+			own = own || !scaffoldRemark(c.Text)
+		}
+	}
+	if !own {
+		return ""
+	}
+	return text
+}
+
+// movedSetup is the function of before, from its parameters on, as another package can have it.
+func (h *webhook) movedSetup(f *source, alias string) (text, why string) {
+	s := h.setup
+	old := s.file
+	var edits []textdiff.Edit
+	edit := func(from, to int, text string) { edits = append(edits, textdiff.Edit{From: from, To: to, Text: text}) }
+
+	start, object := s.chain[0], s.chain[s.at].Args[0]
+	edit(old.offset(start.Args[0].End()), old.offset(start.Args[0].End()), ", &"+alias+"."+h.kind()+"{}")
+	// Calls follow each other as they did, in a line or each in one of its own.
+	before := old.offset(s.chain[s.at-1].End())
+	next := string(old.text[before:old.offset(s.chain[s.at].Fun.(*ast.SelectorExpr).Sel.Pos())])
+	hooks := ""
+	if h.defaulter != nil {
+		hooks += next + "WithDefaulter(&" + h.kind() + "CustomDefaulter{})"
+	}
+	if len(h.validators) > 0 {
+		hooks += next + "WithValidator(&" + h.kind() + "CustomValidator{})"
+	}
+	edit(before, old.offset(s.chain[s.at].End()), hooks)
+	for i, call := range s.chain {
+		selector, ok := call.Fun.(*ast.SelectorExpr)
+		if !ok || i == 0 {
+			continue
+		}
+		switch name := selector.Sel.Name; {
+		case name == "WithDefaulter", name == "WithValidator":
+			edit(old.offset(selector.Sel.Pos()), old.offset(selector.Sel.End()), strings.Replace(name, "With", "WithCustom", 1))
+		case name == "RecoverPanic" && len(call.Args) == 0:
+			edit(old.offset(call.Rparen), old.offset(call.Rparen), "true")
+		}
+	}
+	self, why := h.requalify(f, alias, object, edit)
+	if why != "" {
+		return "", why
+	}
+	if self != "" {
+		at := old.offset(s.decl.Body.Lbrace) + 1
+		edit(at, at, "\n\t"+self+" := &"+alias+"."+h.kind()+"{}")
+	}
+	from, to := old.offset(s.decl.Type.Params.Pos()), old.offset(s.decl.End())
+	for i := range edits {
+		edits[i].From -= from
+		edits[i].To -= from
+	}
+	return string(textdiff.Apply(old.text[from:to], edits)), ""
+}
+
+// requalify makes edits for the names in the function of before that mean something else in another package. It
+// returns the name of the receiver if that is used for more than to say what the webhooks are for.
+func (h *webhook) requalify(f *source, alias string, object ast.Expr, edit func(from, to int, text string)) (self, why string) {
+	s := h.setup
+	receiverAt := -1
+	if s.decl.Recv != nil && len(s.decl.Recv.List[0].Names) == 1 {
+		receiverAt = s.file.offset(s.decl.Recv.List[0].Names[0].Pos())
+	}
+	visit := func(n ast.Node) bool {
+		id, ok := n.(*ast.Ident)
+		if !ok || n == ast.Node(object) || id.Pos() >= object.Pos() && id.End() <= object.End() {
+			return n != ast.Node(object)
+		}
+		refers := h.pkg.of(s.file, id)
+		switch {
+		case s.file.free[id] && s.file.imports[id.Name] != "" && refers.file == "":
+			if now := f.use(s.file.imports[id.Name], id.Name); now != id.Name {
+				edit(s.file.offset(id.Pos()), s.file.offset(id.End()), now)
+			}
+		case (refers.global || refers.member) && !exported(id.Name):
+			why = fmt.Sprintf("%s uses %s of this package", s.file.position(id.Pos()), id.Name)
+		case refers.global:
+			edit(s.file.offset(id.Pos()), s.file.offset(id.Pos()), alias+".")
+		case refers.file == s.file.name && refers.offset == receiverAt:
+			self = id.Name
+		}
+		return true
+	}
+	ast.Inspect(s.decl.Type.Params, visit)
+	if s.decl.Type.Results != nil {
+		ast.Inspect(s.decl.Type.Results, visit)
+	}
+	ast.Inspect(s.decl.Body, visit)
+	return self, why
+}

@@ -1,0 +1,173 @@
+package gocode
+
+import (
+	"bytes"
+	_ "embed" // suites.txt
+	"fmt"
+	"go/ast"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/operon-sdk/operon/pkg/textdiff"
+)
+
+// suiteLines holds the hashes of the lines in webhook suites that older scaffolds wrote, one per line.
+// TestRecordSuites writes it.
+//
+//go:embed suites.txt
+var suiteLines string
+
+const suiteFile = "webhook_suite_test.go"
+
+// todaysSuite is today's suite of webhooks with what a person added to one of before. It reports false where a person
+// changed what was there.
+func (pkg *apiPackage) todaysSuite(f *source, today []byte, p *program) ([]byte, bool) {
+	if path.Base(f.name) != suiteFile || !runsSpecs(f) {
+		return nil, false
+	}
+	suite := newSource(p, suiteFile, today)
+	own, ok := ownDeclarations(f)
+	if suite == nil || !ok {
+		return nil, false
+	}
+	pkg.relocate(f)
+	text := ""
+	for i, decl := range declarations(f) {
+		if !own[i] {
+			continue
+		}
+		if key := declared(decl); key != "" && slices.ContainsFunc(declarations(suite), func(d ast.Decl) bool { return declared(d) == key }) {
+			return nil, false
+		}
+		from := decl.Pos()
+		if doc := docOf(decl); doc != nil {
+			from = doc.Pos()
+		}
+		text += "\n" + string(f.text[f.offset(from):f.offset(decl.End())]) + "\n"
+		ast.Inspect(decl, func(n ast.Node) bool {
+			if id, isName := n.(*ast.Ident); isName && f.free[id] && f.imports[id.Name] != "" {
+				ok = ok && suite.use(f.imports[id.Name], id.Name) == id.Name
+			}
+			return true
+		})
+	}
+	have := dotImports(suite)
+	if !ok || text != "" && slices.ContainsFunc(dotImports(f), func(p string) bool { return !slices.Contains(have, p) }) {
+		return nil, false
+	}
+	suite.insert(suite.tree.FileEnd, text)
+	suite.apply()
+	return suite.bytes(), true
+}
+
+// dotImports are the packages that a file uses without their names. Specs that do not wait for a call of theirs are
+// the same for both versions of Ginkgo.
+func dotImports(f *source) []string {
+	var paths []string
+	for _, spec := range f.tree.Imports {
+		switch name, imported := localName(spec), pathOf(spec); {
+		case name == "." && imported == ginkgo && !bytes.Contains(f.text, []byte(" Done)")):
+			paths = append(paths, ginkgo+"/v2")
+		case name == ".", name == "_":
+			paths = append(paths, imported)
+		}
+	}
+	return paths
+}
+
+// declarations are those of a file that are no imports.
+func declarations(f *source) []ast.Decl {
+	return slices.DeleteFunc(slices.Clone(f.tree.Decls), func(decl ast.Decl) bool {
+		general, ok := decl.(*ast.GenDecl)
+		return ok && len(general.Specs) > 0 && isImport(general.Specs[0])
+	})
+}
+
+func isImport(spec ast.Spec) bool {
+	_, ok := spec.(*ast.ImportSpec)
+	return ok
+}
+
+// declared is the name of a declaration, empty where nothing can refer to it.
+func declared(decl ast.Decl) string {
+	name := ""
+	switch decl := decl.(type) {
+	case *ast.FuncDecl:
+		name = decl.Name.Name
+	case *ast.GenDecl:
+		switch spec := decl.Specs[0].(type) {
+		case *ast.ValueSpec:
+			name = spec.Names[0].Name
+		case *ast.TypeSpec:
+			name = spec.Name.Name
+		}
+	}
+	return strings.Trim(name, "_")
+}
+
+// ownDeclarations tells which declarations of a suite a person added. It reports false where a person changed one
+// that scaffolds write, or remarked something between them.
+func ownDeclarations(f *source) (own map[int]bool, ok bool) {
+	known := map[string]bool{}
+	for line := range strings.Lines(suiteLines) {
+		known[strings.TrimSpace(line)] = true
+	}
+	all := func(text string) bool {
+		for line := range strings.Lines(text) {
+			if key := suiteLine(line); key != "" && !known[key] {
+				return false
+			}
+		}
+		return true
+	}
+	own = map[int]bool{}
+	end := f.offset(f.tree.Name.End())
+	for _, decl := range f.tree.Decls {
+		if general, isGeneral := decl.(*ast.GenDecl); isGeneral && isImport(general.Specs[0]) {
+			end = f.offset(decl.End())
+		}
+	}
+	for i, decl := range declarations(f) {
+		from := f.offset(decl.Pos())
+		if doc := docOf(decl); doc != nil {
+			from = f.offset(doc.Pos())
+		}
+		if !all(string(f.text[min(end, from):from])) {
+			return nil, false
+		}
+		end = f.offset(decl.End())
+		if all(string(f.text[from:end])) {
+			continue
+		}
+		if scaffoldsOwn(f, decl) {
+			return nil, false
+		}
+		own[i] = true
+	}
+	return own, all(string(f.text[end:]))
+}
+
+// scaffoldsOwn tells of the declarations that every suite has.
+func scaffoldsOwn(f *source, decl ast.Decl) bool {
+	text := string(f.text[f.offset(decl.Pos()):f.offset(decl.End())])
+	for _, part := range []string{"= BeforeSuite(", "= AfterSuite(", "RunSpecs"} {
+		if strings.Contains(text, part) {
+			return true
+		}
+	}
+	return slices.Contains([]string{"cfg", "k8sClient", "testEnv", "ctx", "cancel"}, declared(decl))
+}
+
+// suiteLine is a line in the form in which it is compared: without what differs from project to project.
+func suiteLine(line string) string {
+	line = strings.TrimSpace(strings.ReplaceAll(line, "//+", "// +"))
+	line = strings.ReplaceAll(line, `"..", `, "")
+	line = regexp.MustCompile(`\(&\w+\{\}\)`).ReplaceAllString(line, "(&K{})")
+	line = strings.Join(strings.Fields(regexp.MustCompile(`[0-9]+\.[0-9.]+`).ReplaceAllString(line, "0")), " ")
+	if line == "" {
+		return ""
+	}
+	return fmt.Sprintf("%016x", textdiff.Hash(line))
+}

@@ -1,0 +1,152 @@
+package gocode
+
+import (
+	"bytes"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/afero"
+	"golang.org/x/tools/txtar"
+
+	"github.com/operon-sdk/operon/pkg/project"
+	"github.com/operon-sdk/operon/pkg/scaffold"
+)
+
+// TestWebhooks moves the webhooks in each archive of testdata/webhooks. Files in the folder today are those of today's
+// scaffold beyond the webhooks' own. What becomes of x is x.want there, or x.gone; a file without either stays to the
+// byte. What the notes say is in the file notes.
+func TestWebhooks(t *testing.T) {
+	t.Parallel()
+	archives, err := filepath.Glob("testdata/webhooks/*.txtar")
+	if err != nil || len(archives) == 0 {
+		t.Fatal("no archives", err)
+	}
+	for _, name := range archives {
+		t.Run(strings.TrimSuffix(filepath.Base(name), ".txtar"), func(t *testing.T) {
+			t.Parallel()
+			archive, err := txtar.ParseFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			before, today := map[string][]byte{"go.mod": []byte("module example.com/mine\n")}, map[string][]byte{}
+			given := &txtar.Archive{Comment: archive.Comment}
+			for _, f := range archive.Files {
+				if path.Ext(f.Name) == ".want" || path.Ext(f.Name) == ".gone" || f.Name == "notes" {
+					continue
+				}
+				given.Files = append(given.Files, f)
+				if inToday, ok := strings.CutPrefix(f.Name, "today/"); ok {
+					today[inToday] = f.Data
+				} else {
+					before[f.Name] = f.Data
+				}
+			}
+			after, outcome := movedWebhooks(t, before, today)
+			got := txtar.Format(&txtar.Archive{Comment: given.Comment, Files: slices.Concat(given.Files, outcome)})
+			if *update {
+				if err := os.WriteFile(name, got, 0o644); err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			if want := txtar.Format(archive); !bytes.Equal(got, want) {
+				t.Errorf("with what came of it, the archive is\n%s", got)
+			}
+			if _, again := movedWebhooks(t, after, today); slices.ContainsFunc(again, func(f txtar.File) bool { return f.Name != "notes" }) {
+				t.Errorf("again, it changes\n%s", txtar.Format(&txtar.Archive{Files: again}))
+			}
+			windows := map[string][]byte{}
+			for file, text := range before {
+				windows[file] = bytes.ReplaceAll(text, []byte("\n"), []byte("\r\n"))
+			}
+			crlf, _ := movedWebhooks(t, windows, today)
+			for file, text := range after {
+				if !bytes.Equal(bytes.ReplaceAll(crlf[file], []byte("\r\n"), []byte("\n")), text) {
+					t.Errorf("with the line ends of Windows, %s is\n%s", file, crlf[file])
+				}
+			}
+		})
+	}
+}
+
+// movedWebhooks are the files after the move, and what became of which.
+func movedWebhooks(t *testing.T, files, today map[string][]byte) (after map[string][]byte, outcome []txtar.File) {
+	t.Helper()
+	fsys := afero.NewMemMapFs()
+	for name, text := range files {
+		if err := afero.WriteFile(fsys, "/p/"+name, text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tree := scaffold.NewTree(fsys, "/p")
+	config, err := project.Parse(files["PROJECT"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := FindWebhooks(tree, config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	notes, err := found.Move(todaysWebhooks(t, config, today))
+	if err != nil {
+		t.Fatal(err)
+	}
+	changes, err := tree.Changes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	after = map[string][]byte{}
+	for name, text := range files {
+		after[name] = text
+	}
+	for _, c := range changes {
+		if c.New == nil {
+			delete(after, c.Path)
+			outcome = append(outcome, txtar.File{Name: c.Path + ".gone"})
+			continue
+		}
+		after[c.Path] = c.New
+		outcome = append(outcome, txtar.File{Name: c.Path + ".want", Data: c.New})
+	}
+	var said strings.Builder
+	for _, n := range notes {
+		said.WriteString(n.String() + "\n")
+	}
+	if said.Len() > 0 {
+		outcome = append(outcome, txtar.File{Name: "notes", Data: []byte(said.String())})
+	}
+	return after, outcome
+}
+
+// todaysWebhooks are the files of today's scaffold that webhooks are made of.
+func todaysWebhooks(t *testing.T, config *project.Config, more map[string][]byte) map[string][]byte {
+	t.Helper()
+	files := map[string][]byte{}
+	for name, text := range more {
+		files[name] = text
+	}
+	for _, r := range config.Resources() {
+		if r.Webhooks == nil {
+			continue
+		}
+		rendered, err := scaffold.Render("webhook", scaffold.Data{
+			Project:  scaffold.Project{Repo: config.Repo(), MultiGroup: config.MultiGroup(), Boilerplate: "// A header."},
+			Resource: scaffold.Resource{Group: r.Group, Version: r.Version, Kind: r.Kind, Plural: r.Plural, Package: r.Path, ImportAlias: r.ImportAlias()},
+			Webhook: scaffold.Webhook{Defaulting: r.Webhooks.Defaulting, Validation: r.Webhooks.Validation, Conversion: r.Webhooks.Conversion,
+				DefaultingPath: r.DefaultingPath(), ValidationPath: r.ValidationPath(), APIGroup: r.APIGroup()},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, text := range rendered.Files {
+			if strings.HasSuffix(name, "_webhook.go") {
+				files[name] = text
+			}
+		}
+	}
+	return files
+}

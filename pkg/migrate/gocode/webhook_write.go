@@ -1,0 +1,160 @@
+package gocode
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"slices"
+	"strings"
+)
+
+// write makes of today's scaffold of a kind's webhooks, in f, what was found beside its type. It says why it cannot.
+func (h *webhook) write(f *source) (why string) {
+	alias := f.use(h.pkg.path, h.resource.ImportAlias())
+	function := funcNamed(f, "", h.newSetup())
+	if function == nil {
+		return "today's scaffold sets up no webhooks"
+	}
+	if why := h.writeSetup(f, function, alias); why != "" {
+		return why
+	}
+	h.writeMarkers(f, function)
+	h.writeMethods(f, h.kind()+"CustomDefaulter", h.defaulter)
+	h.writeMethods(f, h.kind()+"CustomValidator", h.validators...)
+	if h.defaulting() || h.validation() {
+		h.cutLog(f)
+	}
+	return ""
+}
+
+// writeMethods makes a type's methods call those of before. Without those, the type has no place in the file.
+func (h *webhook) writeMethods(f *source, name string, old ...*hookMethod) {
+	calls := map[string]*hookMethod{}
+	for _, m := range old {
+		if m != nil {
+			calls[m.name] = m
+		}
+	}
+	for _, decl := range f.tree.Decls {
+		switch decl := decl.(type) {
+		case *ast.FuncDecl:
+			switch m := calls[decl.Name.Name]; {
+			case receiver(decl) != name:
+			case m == nil:
+				f.cutDecl(decl, decl.Doc)
+			default:
+				f.put(decl.Body.Lbrace+1, decl.Body.Rbrace, m.call(objects(f, decl)))
+			}
+		case *ast.GenDecl:
+			if decl.Tok == token.TYPE && decl.Specs[0].(*ast.TypeSpec).Name.Name == name && len(calls) == 0 {
+				f.cutDecl(decl, decl.Doc)
+			}
+		}
+	}
+}
+
+// call is the body of a method that calls an old one. The last object is the one that the request is about.
+func (m *hookMethod) call(objects []string) string {
+	call := objects[len(objects)-1] + "." + m.name + "(" + strings.Join(objects[:len(objects)-1], ", ") + ")"
+	switch {
+	case m.name == "Default":
+		return "\n\t" + call + "\n\n\treturn nil\n"
+	case m.warns:
+		return "\n\treturn " + call + "\n"
+	default:
+		return "\n\treturn nil, " + call + "\n"
+	}
+}
+
+// objects are the names of a method's parameters behind the context. Those without one get one.
+func objects(f *source, decl *ast.FuncDecl) []string {
+	var names []string
+	for _, param := range decl.Type.Params.List[1:] {
+		for _, id := range param.Names {
+			name := id.Name
+			if name == "_" {
+				name = "obj"
+				f.replace(id, name)
+			}
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// writeMarkers puts the markers of before in the place of today's. Those of webhooks that the set-up is given
+// stand above it.
+func (h *webhook) writeMarkers(f *source, function *ast.FuncDecl) {
+	text := map[bool]string{}
+	remarked := map[*ast.CommentGroup]bool{}
+	for _, m := range h.markers {
+		if !remarked[m.group] {
+			remarked[m.group] = true
+			for _, line := range m.remarks() {
+				text[m.mutating] += line + "\n"
+			}
+		}
+		text[m.mutating] += m.text() + "\n"
+	}
+	kept := map[bool]bool{true: h.defaulter != nil, false: len(h.validators) > 0}
+	for _, group := range f.tree.Comments {
+		for _, c := range group.List {
+			fields, ok := markerFields(c.Text)
+			if !ok {
+				continue
+			}
+			mutating := fields["mutating"] == "true"
+			if !kept[mutating] || text[mutating] == "" {
+				f.cutLines(group.Pos(), group.End())
+				continue
+			}
+			from := c.Pos()
+			if slices.ContainsFunc(h.markers, func(m *marker) bool { return m.mutating == mutating && m.deletes() }) {
+				from = group.Pos() // today's scaffold says there how to have deletions validated
+			}
+			f.put(from, c.End(), strings.TrimSuffix(text[mutating], "\n"))
+			delete(text, mutating)
+		}
+	}
+	above := text[true] + text[false]
+	if above == "" {
+		return
+	}
+	at := function.Pos()
+	if function.Doc != nil {
+		at = function.Doc.Pos()
+	}
+	f.insert(at, above+"\n")
+}
+
+// cutLog takes today's log away, to which the methods of before do not write.
+func (h *webhook) cutLog(f *source) {
+	name := strings.ToLower(h.kind()) + "log"
+	for _, decl := range f.tree.Decls {
+		if v, ok := decl.(*ast.GenDecl); ok && v.Tok == token.VAR && v.Specs[0].(*ast.ValueSpec).Names[0].Name == name {
+			f.cutDecl(v, v.Doc)
+		}
+	}
+}
+
+// cutDecl takes a declaration away with the comment that documents it.
+func (f *source) cutDecl(decl ast.Decl, doc *ast.CommentGroup) {
+	from := decl.Pos()
+	if doc != nil {
+		from = doc.Pos()
+	}
+	f.cutLines(from, decl.End())
+}
+
+// funcNamed finds a function of a file; the receiver is empty for one that is no method.
+func funcNamed(f *source, receiverName, name string) *ast.FuncDecl {
+	for _, decl := range f.tree.Decls {
+		if function, ok := decl.(*ast.FuncDecl); ok && function.Name.Name == name && receiver(function) == receiverName {
+			return function
+		}
+	}
+	return nil
+}
+
+// position tells of a place in words.
+func (f *source) position(pos token.Pos) string { return fmt.Sprintf("%s:%d", f.name, f.line(pos)) }

@@ -1,0 +1,150 @@
+package migrate
+
+import (
+	"slices"
+
+	"github.com/operon-sdk/operon/pkg/merge"
+)
+
+// identify returns the release that scaffolded the project: the one that states most of what the project's files state.
+// Of equals it is this program, the release that PROJECT names, or the latest one. The zero value stands for this program.
+func (u *upgrader) identify() Release {
+	counts := make([]int, len(u.o.Fingerprints.releases))
+	current := 0
+	for name, text := range u.ours {
+		this := u.ownFacts(name)
+		known := u.o.Fingerprints.files[name]
+		for _, fact := range facts(name, text) {
+			if fact.Part != merge.HeadLines || len(fact.Lines) == 0 {
+				continue
+			}
+			if text := factText(fact); this[text] {
+				current++
+			}
+			forms := u.normalizer.forms(factText(fact))
+			fact.Part += merge.SwitchedOn
+			forms = append(forms, u.normalizer.forms(factText(fact))...)
+			for i := range counts {
+				if slices.ContainsFunc(forms, func(h uint64) bool { return known[h] != nil && known[h].Bit(i) == 1 }) {
+					counts[i]++
+				}
+			}
+		}
+	}
+	best, most := -1, current
+	for i, n := range counts {
+		if !u.isCandidate(u.o.Fingerprints.releases[i]) {
+			continue
+		}
+		if n > most || n == most && best >= 0 && u.prefer(i, best) {
+			best, most = i, n
+		}
+	}
+	if best < 0 {
+		return Release{}
+	}
+	return u.o.Fingerprints.releases[best]
+}
+
+// isCandidate reports whether a release can have scaffolded the project, according to PROJECT, in which this program
+// writes what its peers write. If none can, all are candidates.
+func (u *upgrader) isCandidate(r Release) bool {
+	fits := func(r Release) bool { return (r.Tool == u.o.Tool || r.Tool == ownTool) && r.Layout == u.o.Layout }
+	return fits(r) || !slices.ContainsFunc(u.o.Fingerprints.releases, fits)
+}
+
+// prefer reports whether release i is to be preferred to j where the project is as like the one as the other.
+func (u *upgrader) prefer(i, j int) bool {
+	a, b := u.o.Fingerprints.releases[i], u.o.Fingerprints.releases[j]
+	if v := u.o.CLIVersion; v != "" && (a.Version == v) != (b.Version == v) {
+		return a.Version == v
+	}
+	return compareReleases(a, b) > 0
+}
+
+// ownFacts returns what the current scaffold states in a file.
+func (u *upgrader) ownFacts(name string) map[string]bool {
+	own := map[string]bool{}
+	if text, ok := u.theirs[name]; ok {
+		for _, fact := range facts(name, text) {
+			own[factText(fact)] = true
+		}
+	}
+	return own
+}
+
+// similar is the share of a file's units from which it counts as one that the release wrote.
+const similar = 0.3
+
+// certain is the share from which a file is that of a release though the project is of another one.
+const certain = 0.8
+
+// baseOf returns the base of a file: what the release of the project states in it, or another release that matches the
+// file where that one does not. It is nil if no release does.
+func (u *upgrader) baseOf(name string) *base {
+	known := u.o.Fingerprints.files[name]
+	if known == nil {
+		return nil
+	}
+	all := facts(name, u.ours[name])
+	if u.result.From != (Release{}) {
+		if own := u.releaseBase(name); share(all, own, similar) >= similar {
+			return own
+		}
+	}
+	var best *base
+	most := similar
+	for i := range u.o.Fingerprints.releases {
+		b := u.newBase(name, i)
+		if s := share(all, b, most); s > most {
+			best, most = b, s
+		}
+	}
+	return best
+}
+
+// origin returns what the scaffold that wrote a file states in it. It states nothing in a file of the user's.
+func (u *upgrader) origin(name string) merge.Base {
+	if b := u.baseOf(name); b != nil && (u.result.From != (Release{}) || !u.isCurrent(name)) {
+		return b
+	}
+	return ownBase(u.ownFacts(name))
+}
+
+// isCurrent reports whether a file is rather the current scaffold's than that of an older release.
+func (u *upgrader) isCurrent(name string) bool {
+	all := facts(name, u.ours[name])
+	if share(all, ownBase(u.ownFacts(name)), similar) >= similar {
+		return true
+	}
+	for i := range u.o.Fingerprints.releases {
+		if share(all, u.newBase(name, i), certain) > certain {
+			return false
+		}
+	}
+	return true
+}
+
+// ownBase is what the current scaffold states in a file.
+type ownBase map[string]bool
+
+func (b ownBase) Has(f merge.Fact) bool { return b[factText(f)] }
+
+// share returns the share of units whose lines the base has, and 0 where it is less than least.
+func share(all []merge.Fact, b merge.Base, least float64) float64 {
+	b = merge.WithOptions(b)
+	all = slices.DeleteFunc(slices.Clone(all), func(f merge.Fact) bool { return f.Part != merge.HeadLines || len(f.Lines) == 0 })
+	if len(all) == 0 {
+		return 1
+	}
+	found := 0
+	for i, fact := range all {
+		if b.Has(fact) {
+			found++
+		}
+		if possible := found + len(all) - i - 1; float64(possible)/float64(len(all)) < least {
+			return 0
+		}
+	}
+	return float64(found) / float64(len(all))
+}

@@ -1,0 +1,141 @@
+package migrate
+
+import (
+	"cmp"
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"strings"
+
+	"github.com/operon-sdk/operon/pkg/merge"
+	"github.com/operon-sdk/operon/pkg/textdiff"
+)
+
+// Names are what a scaffold puts into its texts. They differ from project to project; facts of different projects are
+// compared without them.
+type Names struct {
+	Project, Domain, Repo string
+	Resources             []Resource
+}
+
+// Resource holds the names of one resource.
+type Resource struct{ Group, Version, Kind, Plural string }
+
+type pair struct{ name, token string }
+
+// pairs returns the repository, the domain, the project, the image of the end-to-end tests, whose beginning may be the
+// repository's, and the prefix of the leader election ID.
+func (n Names) pairs() []pair {
+	return []pair{
+		{n.Repo, "\x01r"}, {n.Domain, "\x01d"}, {n.Project, "\x01p"}, {"example.com/" + n.Project + ":v", "\x01i"},
+		{electionID(n.Repo), "\x01l"},
+	}
+}
+
+// electionID returns the leader election ID, without its domain, as kubebuilder derives it.
+func electionID(repo string) string {
+	h := fnv.New32a()
+	h.Write([]byte(repo)) // never fails
+	return fmt.Sprintf("%08x", h.Sum32())
+}
+
+// kindPairs returns the names of a resource but its version, which is often part of a text in its own right, such as
+// the v1 of rbac.authorization.k8s.io/v1.
+func (r Resource) kindPairs() []pair {
+	return []pair{{r.Group, "\x01g"}, {r.Kind, "\x01K"}, {strings.ToLower(r.Kind), "\x01k"}, {r.Plural, "\x01s"}}
+}
+
+func (r Resource) versionPair() pair { return pair{r.Version, "\x01v"} }
+
+// normalizer takes the names out of facts. Where one name is part of another, or of a word that the scaffold has too, no
+// single way is right for all facts: a fact has several forms.
+type normalizer struct {
+	project, resources []*strings.Replacer
+	// known holds the forms of facts, which are those for all releases.
+	known map[string][]uint64
+}
+
+func newNormalizer(n Names) *normalizer {
+	all := n.pairs()
+	repo, domain, rest := all[:1], all[1:2], all[2:]
+	z := &normalizer{known: map[string][]uint64{}}
+	// The repository's name may be an image's, and the domain that of an example.
+	for _, pairs := range [][]pair{all, slices.Concat(domain, rest), slices.Concat(repo, rest), rest} {
+		z.project = append(z.project, replacer(pairs))
+	}
+	seen := map[Resource]bool{}
+	every := all
+	for _, r := range n.Resources {
+		if seen[r] {
+			continue
+		}
+		seen[r] = true
+		kind := r.kindPairs()
+		every = slices.Concat(every, kind, []pair{r.versionPair()})
+		plural := slices.DeleteFunc(slices.Clone(kind), func(p pair) bool { return p.token == "\x01k" })
+		for _, names := range [][]pair{kind, plural} {
+			if r.Plural != strings.ToLower(r.Kind) && len(names) == len(plural) {
+				continue // one word for both, such as redis, is the only case with two forms
+			}
+			z.resources = append(z.resources,
+				replacer(slices.Concat(all, names, []pair{r.versionPair()})), replacer(slices.Concat(all, names)),
+				replacer(slices.Concat(names, []pair{r.versionPair()})))
+		}
+	}
+	if len(seen) > 1 { // facts about the order of units hold the names of several resources
+		z.resources = append(z.resources, replacer(every))
+	}
+	return z
+}
+
+// replacer replaces the longest name first, so that a name inside another does not break it apart.
+func replacer(pairs []pair) *strings.Replacer {
+	pairs = slices.Clone(pairs)
+	slices.SortStableFunc(pairs, func(a, b pair) int { return cmp.Compare(len(b.name), len(a.name)) })
+	var args []string
+	for _, p := range pairs {
+		if p.name != "" {
+			args = append(args, p.name, p.token)
+		}
+	}
+	return strings.NewReplacer(args...)
+}
+
+// factText returns a fact in one string.
+func factText(f merge.Fact) string {
+	return strings.Join(f.Path, "\x00") + "\x00" + string(f.Part) + "\x00" + strings.Join(f.Lines, "\n")
+}
+
+// forms returns the hashes of all forms of a fact, which callers must not change.
+func (z *normalizer) forms(text string) []uint64 {
+	if forms, ok := z.known[text]; ok {
+		return forms
+	}
+	forms := []uint64{textdiff.Hash(text)}
+	for _, list := range [][]*strings.Replacer{z.project, z.resources} {
+		for _, r := range list {
+			if form := r.Replace(text); form != text {
+				if h := textdiff.Hash(form); !slices.Contains(forms, h) {
+					forms = append(forms, h)
+				}
+			}
+		}
+	}
+	z.known[text] = slices.Clip(forms)
+	return z.known[text]
+}
+
+// recorded returns the hashes of the forms in which a fact is recorded: without the names of the project, and, where
+// the fact holds names of a resource, without these.
+func (z *normalizer) recorded(text string) []uint64 {
+	forms := []uint64{textdiff.Hash(z.project[0].Replace(text))}
+	for _, r := range z.resources {
+		form := r.Replace(text)
+		if strings.Contains(form, "\x01K") || strings.Contains(form, "\x01k") || strings.Contains(form, "\x01s") || strings.Contains(form, "\x01g") {
+			if h := textdiff.Hash(form); !slices.Contains(forms, h) {
+				forms = append(forms, h)
+			}
+		}
+	}
+	return forms
+}

@@ -1,0 +1,69 @@
+package migrate
+
+import (
+	"maps"
+	"path"
+	"slices"
+	"strings"
+)
+
+// remove removes files that the current scaffold no longer has, unless they were edited or a kustomization names them.
+func (u *upgrader) remove() error {
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(u.ours)) {
+		_, carried := u.carried[name]
+		if u.theirs[name] == nil && (carried || u.baseOf(name) != nil) {
+			names = append(names, name)
+		}
+	}
+	// A kustomization that names others may go, too, and then these go as well.
+	gone := map[string]bool{}
+	var named namers
+	for again := true; again; {
+		again = false
+		var err error
+		if named, err = u.namers(); err != nil {
+			return err
+		}
+		for _, name := range names {
+			left, carried := u.carried[name]
+			if gone[name] || len(left) > 0 || !carried && !u.unedited(name) || u.namesEdited(name) {
+				continue
+			}
+			if named.of(name) == "" {
+				u.tree.Remove(name)
+				u.add(name, Removed, "")
+				gone[name], again = true, true
+			}
+		}
+	}
+	for _, name := range names {
+		if gone[name] {
+			continue
+		}
+		left := u.carried[name]
+		switch {
+		case len(left) > 0:
+			u.add(name, Kept, "sets "+strings.Join(left, ", ")+"; the scaffold no longer gives these to the manager")
+		case !u.unedited(name):
+			u.add(name, Kept, "was edited; no longer part of the scaffold")
+		case u.namesEdited(name):
+			u.add(name, Kept, "names files of yours; no longer part of the scaffold")
+		default:
+			u.add(name, Kept, named.of(name)+" names it; no longer part of the scaffold")
+		}
+	}
+	return nil
+}
+
+// namesEdited reports whether a kustomization names files beside it that the user edited or added: nothing else builds them.
+func (u *upgrader) namesEdited(kustomization string) bool {
+	if path.Base(kustomization) != "kustomization.yaml" {
+		return false
+	}
+	return slices.ContainsFunc(named(kustomization, u.ours[kustomization], false), func(name string) bool {
+		_, carried := u.carried[name]
+		edited := Scaffolded(name) && (u.ours[name] == nil || !u.unedited(name)) // others are generated
+		return path.Dir(name) == path.Dir(kustomization) && u.tree.Exists(name) && !carried && edited
+	})
+}

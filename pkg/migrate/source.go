@@ -1,0 +1,160 @@
+package migrate
+
+import (
+	"bytes"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/operon-sdk/operon/pkg/merge"
+	"github.com/operon-sdk/operon/pkg/safeyaml"
+	"github.com/operon-sdk/operon/pkg/scaffold"
+)
+
+// source is an object, or a patch of one, in a manifest of the project before an upgrade.
+type source struct {
+	file, kind, name string
+	object           *yaml.Node
+	// edited holds the lines of the file that no scaffold wrote.
+	edited map[int]bool
+}
+
+// sources returns the objects in the manifests that the project's kustomizations name.
+func (v *Verifier) sources() ([]source, error) {
+	if v.read != nil {
+		return v.read, nil
+	}
+	names, err := v.before.Walk("config", nil)
+	if err != nil {
+		return nil, err
+	}
+	used := map[string]bool{} // files that kustomizations name
+	for _, name := range names {
+		if path.Base(name) != "kustomization.yaml" {
+			continue
+		}
+		text, err := v.before.ReadFile(name)
+		if err != nil {
+			return nil, fmt.Errorf("reading %s: %w", name, err)
+		}
+		if current, ok := replaceDeprecated(text); ok {
+			text = current
+		}
+		for _, file := range named(name, text, false) {
+			used[file] = true
+		}
+	}
+	for _, name := range names {
+		// Scaffolds write patches of CRDs, too, but which is not recorded.
+		if !isManifest(name) || !used[name] || strings.HasPrefix(name, "config/crd/patches/") {
+			continue
+		}
+		text, err := v.before.ReadFile(name)
+		if err != nil {
+			return nil, fmt.Errorf("reading %s: %w", name, err)
+		}
+		text = bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n"))
+		root, err := merge.Parse(name, text)
+		if err != nil {
+			root = merge.ParseOpaque(text)
+		}
+		edited := merge.UnknownLines(root, v.base(name))
+		for decoder := safeyaml.NewDecoder(text); ; {
+			var document yaml.Node
+			if decoder.Decode(&document) != nil {
+				break
+			}
+			object := document.Content[0]
+			if at := merge.FieldIndex(object, "metadata"); at >= 0 {
+				v.read = append(v.read, source{name, merge.ScalarOf(object, "kind"), merge.ScalarOf(object.Content[at+1], "name"), object, edited})
+			}
+		}
+	}
+	return v.read, nil
+}
+
+// editedSource returns the manifest in which the user, and no scaffold, wrote an object, or a field or item of it at a path.
+// It returns "" if there is none, as for what a kustomization adds to objects. In a manifest that a generator writes, and
+// that the upgrade changes, only webhooks and API versions count.
+func (v *Verifier) editedSource(after *scaffold.Tree, id string, path []step) (string, error) {
+	if v.base == nil {
+		return "", nil
+	}
+	kind, name, _ := strings.Cut(id, " ")
+	all, err := v.sources()
+	if err != nil {
+		return "", err
+	}
+	of := func(s source) bool { return s.kind == kind && s.name != "" && strings.HasSuffix(name, s.name) }
+	longest := 0 // of the names: kustomizations add prefixes
+	for _, s := range all {
+		if of(s) {
+			longest = max(longest, len(s.name))
+		}
+	}
+	file := ""
+	for _, s := range all {
+		if !of(s) || len(s.name) < longest {
+			continue
+		}
+		if len(path) == 0 {
+			// A patch in another file also has the name.
+			if !s.isEdited([]step{{name: "metadata"}, {name: "name"}}) {
+				return "", nil
+			}
+			file = s.file
+			continue
+		}
+		generated := !Scaffolded(s.file) && !unchanged(v.before, after, s.file)
+		if (!generated || isGeneratedItem(path)) && s.isEdited(path) {
+			return s.file, nil
+		}
+	}
+	return file, nil
+}
+
+// isGeneratedItem reports whether a path is that of a webhook or API version.
+func isGeneratedItem(path []step) bool {
+	last := len(path) - 1
+	return path[last].item && slices.Contains([]string{"webhooks", "versions"}, path[last-1].name)
+}
+
+// isEdited reports whether the user wrote some line of the field or item at a path.
+func (s source) isEdited(path []step) bool {
+	return slices.ContainsFunc(linesAt(s.object, path), func(line int) bool { return s.edited[line] })
+}
+
+// linesAt returns the numbers of the lines in which the field or item at a path, and the values in it, begin. There are none
+// if the node has no such field or item.
+func linesAt(n *yaml.Node, path []step) []int {
+	if len(path) == 0 {
+		lines := []int{n.Line}
+		for _, child := range n.Content {
+			lines = append(lines, linesAt(child, nil)...)
+		}
+		return lines
+	}
+	switch {
+	case n.Kind == yaml.SequenceNode && path[0].item:
+		for _, item := range n.Content {
+			var value any
+			if item.Decode(&value) == nil && itemName(value) == path[0].name {
+				return linesAt(item, path[1:])
+			}
+		}
+	case !path[0].item:
+		at := merge.FieldIndex(n, path[0].name)
+		if at < 0 {
+			return nil
+		}
+		lines := linesAt(n.Content[at+1], path[1:])
+		if len(path) == 1 {
+			lines = append(lines, n.Content[at].Line)
+		}
+		return lines
+	}
+	return nil
+}

@@ -1,0 +1,178 @@
+package migrate
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/operon-sdk/operon/pkg/safeyaml"
+	"github.com/operon-sdk/operon/pkg/scaffold"
+)
+
+// webhookPosition matches the path of an operation in a JSON patch as far as the position of a webhook.
+var webhookPosition = regexp.MustCompile(`(\bpath["']?\s*:\s*["']?/webhooks/)(\d+)`)
+
+// UpdateWebhookPatches corrects the positions in JSON patches of webhook configurations whose webhooks have another order
+// than before: controller-tools v0.23 sorts them by name, and the patches would change others.
+func UpdateWebhookPatches(before, after *scaffold.Tree) error {
+	names, err := after.Walk("config", nil)
+	if err != nil {
+		return fmt.Errorf("listing config: %w", err)
+	}
+	positions := map[string]map[string]string{} // by kind, the new position by the old one
+	for _, name := range names {
+		if path.Ext(name) != ".yaml" || !before.Exists(name) {
+			continue
+		}
+		was, is, err := readBoth(before, after, name)
+		if err != nil {
+			return err
+		}
+		if bytes.Equal(was, is) {
+			continue
+		}
+		ordered := webhookNames(is)
+		for kind, old := range webhookNames(was) {
+			positions[kind] = map[string]string{}
+			for i, webhook := range old {
+				if to := slices.Index(ordered[kind], webhook); to >= 0 && to != i {
+					positions[kind][strconv.Itoa(i)] = strconv.Itoa(to)
+				}
+			}
+		}
+	}
+	if len(positions) == 0 {
+		return nil
+	}
+	done := map[string]bool{} // patches that several kustomizations use
+	for _, name := range names {
+		if path.Base(name) != "kustomization.yaml" {
+			continue
+		}
+		text, err := after.ReadFile(name)
+		if err != nil {
+			return fmt.Errorf("reading %s: %w", name, err)
+		}
+		for _, p := range jsonPatches(text) {
+			to := positions[p.Target.Kind]
+			file := path.Join(path.Dir(name), p.Path)
+			switch {
+			case len(to) == 0:
+			case p.Patch.Value != "" && hasOwnPositions(p.Patch.Value):
+				lines := bytes.SplitAfter(text, []byte("\n"))
+				end := min(p.Patch.Line+strings.Count(p.Patch.Value, "\n")+1, len(lines))
+				for i := p.Patch.Line - 1; i < end; i++ {
+					lines[i] = renumberWebhooks(lines[i], to)
+				}
+				text = bytes.Join(lines, nil)
+				after.WriteFile(name, text, 0o644)
+			case p.Path != "" && !done[file] && after.Exists(file):
+				done[file] = true
+				patch, err := after.ReadFile(file)
+				if err != nil {
+					return fmt.Errorf("reading %s: %w", file, err)
+				}
+				if hasOwnPositions(string(patch)) {
+					after.WriteFile(file, renumberWebhooks(patch, to), 0o644)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func readBoth(before, after *scaffold.Tree, name string) (was, is []byte, err error) {
+	if was, err = before.ReadFile(name); err == nil {
+		is, err = after.ReadFile(name)
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("reading %s: %w", name, err)
+	}
+	return was, is, nil
+}
+
+// webhookNames returns the names of webhooks in a stream of objects, by the kind of their configuration.
+func webhookNames(stream []byte) map[string][]string {
+	all := map[string][]string{}
+	for decoder := safeyaml.NewDecoder(stream); ; {
+		var object struct {
+			Kind     string
+			Webhooks []struct{ Name string }
+		}
+		if decoder.Decode(&object) != nil {
+			return all
+		}
+		for _, webhook := range object.Webhooks {
+			all[object.Kind] = append(all[object.Kind], webhook.Name)
+		}
+	}
+}
+
+// lostWebhook returns a webhook that only the first stream of objects has, though it is generated, or "".
+func lostWebhook(after *scaffold.Tree, was, is []byte) (string, error) {
+	generated, err := after.ReadFile("config/webhook/manifests.yaml")
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("reading config/webhook/manifests.yaml: %w", err)
+	}
+	current, all := webhookNames(is), webhookNames(generated)
+	old := webhookNames(was)
+	for _, kind := range slices.Sorted(maps.Keys(old)) {
+		for _, name := range old[kind] {
+			if slices.Contains(all[kind], name) && len(current[kind]) > 0 && !slices.Contains(current[kind], name) {
+				return name, nil
+			}
+		}
+	}
+	return "", nil
+}
+
+// patchEntry is an entry of a kustomization for a patch with a target.
+type patchEntry struct {
+	Path   string
+	Patch  yaml.Node
+	Target struct{ Kind string }
+}
+
+// jsonPatches returns the entries of a kustomization for patches, of which some may be strategic merge patches.
+func jsonPatches(kustomization []byte) []patchEntry {
+	var fields struct {
+		Patches []patchEntry
+		JSON    []patchEntry `yaml:"patchesJson6902"`
+	}
+	if safeyaml.Unmarshal(kustomization, &fields) != nil {
+		return nil
+	}
+	return append(fields.Patches, fields.JSON...)
+}
+
+// hasOwnPositions reports whether the positions in a JSON patch are those of the webhooks before the patch: it neither
+// inserts nor removes any.
+func hasOwnPositions(patch string) bool {
+	var operations []struct{ Op, Path string }
+	return safeyaml.Unmarshal([]byte(patch), &operations) == nil && !slices.ContainsFunc(operations, func(o struct{ Op, Path string }) bool {
+		return path.Dir(o.Path) == "/webhooks" && path.Base(o.Path) != "-" && o.Op != "replace" && o.Op != "test"
+	})
+}
+
+// renumberWebhooks replaces the positions of webhooks in a JSON patch.
+func renumberWebhooks(text []byte, to map[string]string) []byte {
+	return webhookPosition.ReplaceAllFunc(text, func(found []byte) []byte {
+		at := webhookPosition.FindSubmatch(found)
+		if position, ok := to[string(at[2])]; ok {
+			return append(slices.Clone(at[1]), position...)
+		}
+		return found
+	})
+}

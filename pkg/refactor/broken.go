@@ -1,0 +1,115 @@
+package refactor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/operon-sdk/operon/pkg/codegen"
+	"github.com/operon-sdk/operon/pkg/gotool"
+	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/tempdir"
+)
+
+// Code is the Go code of a project at one time.
+type Code struct{ m *module }
+
+// Snapshot reads the Go code of a tree.
+func Snapshot(tree *scaffold.Tree) (*Code, error) {
+	m, err := readModule(tree)
+	if err != nil {
+		return nil, err
+	}
+	return &Code{m}, nil
+}
+
+// Check returns what keeps the code of a tree from compiling with the requirements of its own go.mod, which need
+// not be on disk yet. Generated files do not count.
+func Check(ctx context.Context, tree *scaffold.Tree, g gotool.Go) (codegen.Findings, error) {
+	m, err := readModule(tree)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := tempdir.New("", "go-mod")
+	if err != nil {
+		return nil, fmt.Errorf("writing go.mod for the go command: %w", err)
+	}
+	defer func() { _ = dir.Remove() }() // a later command removes what is left
+	for _, name := range []string{"go.mod", "go.sum"} {
+		text, err := tree.ReadFile(name)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir.Path, name), text, 0o600)
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("writing %s for the go command: %w", name, err)
+		}
+	}
+	libs, err := listLibraries(ctx, tree, g, []string{"-mod=mod", "-modfile=" + filepath.Join(dir.Path, "go.mod")}, m)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(check(m, libs), isGenerated), nil
+}
+
+// Failing returns the directories of the packages of a tree that do not compile on their own terms. It is an error if
+// packages cannot be imported, as when their modules are missing from the module cache: other problems may follow from that.
+func Failing(ctx context.Context, tree *scaffold.Tree, g gotool.Go) (map[string]bool, error) {
+	findings, err := Check(ctx, tree, g)
+	if err != nil {
+		return nil, err
+	}
+	failing := map[string]bool{}
+	for _, f := range findings {
+		if strings.HasPrefix(f.Message, importProblem) {
+			return nil, codegen.Findings{f}
+		}
+		failing[path.Dir(f.File)] = true
+	}
+	return failing, nil
+}
+
+// importProblem begins the messages of go/types about imports that cannot be loaded.
+const importProblem = "could not import "
+
+func isGenerated(f codegen.Finding) bool {
+	return strings.HasPrefix(path.Base(f.File), "zz_generated.")
+}
+
+// quotedPath matches an import path before the name of a declaration.
+var quotedPath = regexp.MustCompile(`"(?:[^"]*/)?([^"/]+)"\.`)
+
+// Broken returns what keeps the code of a tree from compiling that did not do so before. Generated files
+// do not count: they are made anew.
+func Broken(ctx context.Context, tree *scaffold.Tree, before *Code, g gotool.Go) (codegen.Findings, error) {
+	after, err := readModule(tree)
+	if err != nil {
+		return nil, err
+	}
+	libs, err := listLibraries(ctx, tree, g, nil, before.m, after)
+	if err != nil {
+		return nil, err
+	}
+	findings := slices.DeleteFunc(check(after, libs), isGenerated)
+	if len(findings) == 0 {
+		return nil, nil
+	}
+	// The lines of what stays may have changed, and messages name a package by its path where others of its name are
+	// loaded, which depends on what was checked before.
+	type problem struct{ file, message string }
+	about := func(f codegen.Finding) problem { return problem{f.File, quotedPath.ReplaceAllString(f.Message, "$1.")} }
+	known := map[problem]int{}
+	for _, f := range check(before.m, libs) {
+		known[about(f)]++
+	}
+	return slices.DeleteFunc(findings, func(f codegen.Finding) bool {
+		known[about(f)]--
+		return known[about(f)] >= 0
+	}), nil
+}

@@ -1,0 +1,211 @@
+package refactor
+
+import (
+	"context"
+	"fmt"
+	"go/token"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/operon-sdk/operon/pkg/codegen"
+	"github.com/operon-sdk/operon/pkg/gotool"
+	"github.com/operon-sdk/operon/pkg/project"
+	"github.com/operon-sdk/operon/pkg/scaffold"
+)
+
+// Options say where a reshape happens.
+type Options struct {
+	// Go runs the go command.
+	Go gotool.Go
+	// NoVerify leaves out the check that the code compiles before and after a move.
+	NoVerify bool
+	// Header is the comment that starts Go files, Program the name that texts call the command line by.
+	Header, Program string
+}
+
+// Regroup moves the APIs, controllers and webhooks of a project into the layout of several groups, or
+// back into that of one, and rewrites all that names them. config gets the new layout. What is wrong with
+// the code, or would be after the move, is returned as codegen.Findings; nothing is to be written then.
+func Regroup(ctx context.Context, tree *scaffold.Tree, config *project.Config, multi bool, o Options) error {
+	if findings := groupFindings(config, multi); len(findings) > 0 {
+		return findings
+	}
+	m, err := readModule(tree)
+	if err != nil {
+		return err
+	}
+	p := &plan{
+		tree: tree, m: m, config: config, multi: multi,
+		moves:   &moves{files: map[string][]destination{}, alias: map[string]string{}},
+		folders: map[string]string{},
+	}
+	if err := p.work(); err != nil {
+		return err
+	}
+	renames := p.renames()
+	if err := p.conflicts(renames); err != nil {
+		return err
+	}
+	if len(p.moves.files) > 0 {
+		if err := p.carryOut(ctx, o); err != nil {
+			return err
+		}
+	}
+	if err := p.rename(renames); err != nil {
+		return err
+	}
+	if err := p.texts(); err != nil {
+		return err
+	}
+	before := config.MultiGroup()
+	if err := p.record(); err != nil {
+		return err
+	}
+	return regroupDocs(tree, config, before, o)
+}
+
+// groupFindings tells what keeps a project from a layout.
+func groupFindings(config *project.Config, multi bool) project.Findings {
+	var findings project.Findings
+	if multi {
+		packages := map[string]string{}
+		for _, r := range config.Resources() {
+			name := r.PackageName()
+			if r.Group == "" || !local(r, config) && !r.HasController() {
+				continue
+			}
+			if token.IsKeyword(name) {
+				findings = append(findings, project.Finding{Field: "--multigroup", Value: "true",
+					Problem: fmt.Sprintf("group %s would be the Go package %s, which is a keyword", r.Group, name)})
+			}
+			if other, ok := packages[name]; ok && other != r.Group {
+				findings = append(findings, project.Finding{Field: "--multigroup", Value: "true",
+					Problem: fmt.Sprintf("groups %s and %s would both be the Go package %s", other, r.Group, name)})
+			}
+			packages[name] = r.Group
+		}
+		return findings
+	}
+	groups := map[string]bool{}
+	for _, r := range config.Resources() {
+		if local(r, config) || r.HasController() || r.Webhooks != nil {
+			groups[r.Group] = true
+		}
+	}
+	if len(groups) > 1 {
+		return project.Findings{{Field: "--multigroup", Value: "false",
+			Problem: fmt.Sprintf("the project has %d groups (%s), and the layout without groups has room for one", len(groups), strings.Join(sorted(groups), ", "))}}
+	}
+	return nil
+}
+
+// local tells whether a resource's types belong to the project.
+func local(r project.Resource, config *project.Config) bool {
+	return strings.HasPrefix(r.Path, config.Repo()+"/")
+}
+
+// conflicts refuses a move onto files that are there.
+func (p *plan) conflicts(renames []rename) error {
+	var paths []string
+	leaving := map[string]bool{}
+	for name := range p.moves.files {
+		leaving[name] = true
+	}
+	taken := map[string]bool{}
+	look := func(to string) {
+		if p.tree.Exists(to) && !leaving[to] || taken[to] {
+			paths = append(paths, to)
+		}
+		taken[to] = true
+	}
+	for _, name := range sorted(p.moves.files) {
+		for _, d := range p.moves.files[name] {
+			look(d.name)
+		}
+	}
+	for _, r := range renames {
+		look(path.Join(r.folder, r.to))
+	}
+	if len(paths) == 0 {
+		return nil
+	}
+	slices.Sort(paths)
+	return &scaffold.ConflictError{Paths: slices.Compact(paths), Hint: "move away what is listed; files of the project would move there"}
+}
+
+// carryOut moves the code, and checks it before and after the move.
+func (p *plan) carryOut(ctx context.Context, o Options) error {
+	files := rewrite(p.m, p.moves)
+	after, err := p.m.with(files)
+	if err != nil {
+		return fmt.Errorf("the code would not compile after the move: %w", err)
+	}
+	if !o.NoVerify {
+		libs, err := listLibraries(ctx, p.tree, o.Go, nil, p.m)
+		if err != nil {
+			return err
+		}
+		if findings := check(p.m, libs); len(findings) > 0 {
+			return &CodeError{Findings: findings}
+		}
+		if findings := check(after, libs); len(findings) > 0 {
+			return &CodeError{After: true, Findings: findings}
+		}
+	}
+	for _, name := range sorted(p.moves.files) {
+		if p.m.files[name] != nil {
+			continue
+		}
+		data, err := p.tree.ReadFile(name)
+		if err != nil {
+			return fmt.Errorf("reading %s: %w", name, err)
+		}
+		files[name] = nil
+		for _, d := range p.moves.files[name] {
+			files[d.name] = data
+		}
+	}
+	put(p.tree, files)
+	return nil
+}
+
+// CodeError tells that a project's code does not type-check, or would not after the change.
+type CodeError struct {
+	After    bool
+	Findings codegen.Findings
+}
+
+func (e *CodeError) Error() string {
+	const most = 20
+	list := e.Findings
+	more := ""
+	if len(list) > most {
+		more = fmt.Sprintf("\nand %d more", len(list)-most)
+		list = list[:most]
+	}
+	if e.After {
+		return "nothing was changed, because the code would not compile after the move; places are those of the moved files:\n" + list.Error() + more +
+			"\nwhat several groups share must be exported from a package of its own first"
+	}
+	return "the project's code does not compile, nothing was changed:\n" + list.Error() + more + "\ncorrect it and run the command again"
+}
+
+// Unwrap gives the findings.
+func (e *CodeError) Unwrap() error { return e.Findings }
+
+// record writes the new layout into PROJECT's fields.
+func (p *plan) record() error {
+	if err := p.config.SetMultiGroup(p.multi); err != nil {
+		return err
+	}
+	for _, r := range p.config.Resources() {
+		if to := p.paths[r.GVK]; to != "" {
+			r.Path = to
+			if err := p.config.UpdateResource(r); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,121 @@
+package refactor
+
+import (
+	"fmt"
+	"path"
+	"regexp"
+	"strings"
+
+	"github.com/operon-sdk/operon/pkg/scaffold"
+)
+
+// foreign tells that a comment is somebody's licence.
+var foreign = regexp.MustCompile(`(?i)copyright|licen[cs]e|SPDX`)
+
+// Copyright is the notice in a header, such as "Copyright 2026 Example Inc.", or empty.
+func Copyright(header string) string {
+	for line := range strings.Lines(header) {
+		line = strings.TrimSpace(strings.TrimLeft(strings.TrimSpace(line), "/* "))
+		if strings.HasPrefix(line, "Copyright ") {
+			return line
+		}
+	}
+	return ""
+}
+
+// Reheader replaces the header in file and in the Go files that have the old one, to the letter, above their package clause.
+// If old is empty, all Go files without a license of their own get the header. YEAR in old stands for any year, and YEAR in
+// header becomes that of the file, or year, or is left out.
+func Reheader(tree *scaffold.Tree, file, old, header, year string) error {
+	text := header
+	if text != "" {
+		text += "\n"
+	}
+	if old == header {
+		return nil
+	}
+	tree.WriteFile(file, []byte(text), 0o644)
+	names, err := goFiles(tree)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		data, err := tree.ReadFile(name)
+		if err != nil {
+			return fmt.Errorf("reading %s: %w", name, err)
+		}
+		if path.Base(name) == "zz_generated.deepcopy.go" {
+			continue // generated with the new header
+		}
+		if changed, ok := reheader(string(data), old, header, year); ok {
+			tree.WriteFile(name, []byte(changed), 0o644)
+		}
+	}
+	return nil
+}
+
+func reheader(src, old, header, year string) (string, bool) {
+	crlf := strings.Contains(src, "\r\n")
+	plain := strings.ReplaceAll(src, "\r\n", "\n")
+	at := packageClause(plain)
+	if at < 0 {
+		return src, false
+	}
+	above := plain[:at]
+	if old == "" {
+		if foreign.MatchString(above) {
+			return src, false
+		}
+		start := afterBuild(above)
+		plain = plain[:start] + withYear(header, year) + "\n\n" + plain[start:]
+	} else {
+		pattern := strings.ReplaceAll(regexp.QuoteMeta(old), " YEAR", `(?: (\d{4}(?:-\d{4})?))?`)
+		m := regexp.MustCompile(`(?m)^` + pattern + `\n`).FindStringSubmatchIndex(above)
+		if m == nil {
+			return src, false
+		}
+		if len(m) > 2 && m[2] >= 0 {
+			year = above[m[2]:m[3]]
+		}
+		rest := above[m[1]-1:] + plain[at:]
+		if header == "" {
+			rest = strings.TrimLeft(rest, "\n")
+		}
+		plain = plain[:m[0]] + withYear(header, year) + rest
+	}
+	if crlf {
+		plain = strings.ReplaceAll(plain, "\n", "\r\n")
+	}
+	return plain, true
+}
+
+// withYear replaces YEAR in a header as controller-gen does, or leaves it out where no year is known.
+func withYear(header, year string) string {
+	if year != "" {
+		year = " " + year
+	}
+	return strings.ReplaceAll(header, " YEAR", year)
+}
+
+// packageLine matches the package clause.
+var packageLine = regexp.MustCompile(`(?m)^package \w`)
+
+// packageClause is where the package clause starts, or -1.
+func packageClause(src string) int {
+	if at := packageLine.FindStringIndex(src); at != nil {
+		return at[0]
+	}
+	return -1
+}
+
+// afterBuild is where a header goes: below the lines that say what builds the file is part of.
+func afterBuild(above string) int {
+	at := 0
+	for line := range strings.Lines(above) {
+		if !strings.HasPrefix(line, "//go:build") && !strings.HasPrefix(line, "// +build") && strings.TrimSpace(line) != "" {
+			return at
+		}
+		at += len(line)
+	}
+	return at
+}

@@ -1,0 +1,58 @@
+package refactor
+
+import "testing"
+
+func TestMerge(t *testing.T) {
+	t.Parallel()
+	base := "alpha\nbravo\ncharlie\ndelta\necho\nfoxtrot\n"
+	for name, test := range map[string]struct {
+		mine, other, want string
+		clashes           int
+	}{
+		"untouched":            {base, "alpha\nBRAVO\ncharlie\ndelta\necho\nfoxtrot\n", "alpha\nBRAVO\ncharlie\ndelta\necho\nfoxtrot\n", 0},
+		"changed elsewhere":    {"alpha\nbravo\nmine\ncharlie\ndelta\necho\n", "alpha\nbravo\ncharlie\ndelta\nECHO\nfoxtrot\n", "alpha\nbravo\nmine\ncharlie\ndelta\nECHO\n", 0},
+		"added lines":          {"mine\n" + base, "alpha\nbravo\ncharlie\nnew\ndelta\necho\nfoxtrot\n", "mine\nalpha\nbravo\ncharlie\nnew\ndelta\necho\nfoxtrot\n", 0},
+		"removed lines":        {base + "mine\n", "alpha\ndelta\necho\nfoxtrot\n", "alpha\ndelta\necho\nfoxtrot\nmine\n", 0},
+		"the same line":        {"alpha\nmine\ncharlie\ndelta\necho\nfoxtrot\n", "alpha\nBRAVO\ncharlie\ndelta\necho\nfoxtrot\n", "alpha\nmine\ncharlie\ndelta\necho\nfoxtrot\n", 1},
+		"made by hand already": {"alpha\nBRAVO\ncharlie\ndelta\necho\nmine\n", "alpha\nBRAVO\ncharlie\ndelta\necho\nfoxtrot\n", "alpha\nBRAVO\ncharlie\ndelta\necho\nmine\n", 0},
+		"another file":         {"golf\nhotel\nindia\n}\n", "alpha\nBRAVO\ncharlie\ndelta\necho\nfoxtrot\n", "golf\nhotel\nindia\n}\n", 1},
+		"line ends":            {"alpha\r\nbravo\r\ncharlie\r\ndelta\r\necho\r\nmine\r\n", "ALPHA\nbravo\ncharlie\ndelta\necho\nfoxtrot\n", "ALPHA\r\nbravo\r\ncharlie\r\ndelta\r\necho\r\nmine\r\n", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, clashes := merge(base, test.mine, test.other)
+			if got != test.want || len(clashes) != test.clashes {
+				t.Errorf("got %q and %d clashes, want %q and %d", got, len(clashes), test.want, test.clashes)
+			}
+		})
+	}
+}
+
+// A line that a change takes away may stand elsewhere in a file that is as the change would have it.
+func TestMergeRepeatedLines(t *testing.T) {
+	t.Parallel()
+	base := "kept\nalpha\nbravo\ncharlie\ndelta\nkept\n"
+	other := "alpha\nbravo\ncharlie\ndelta\nkept\n"
+	for mine, want := range map[string]int{"alpha\nbravo\ncharlie\nmine\nkept\n": 0, "golf\nkept\nhotel\nkept\n": 1} {
+		if _, clashes := merge(base, mine, other); len(clashes) != want {
+			t.Errorf("%q: %v, want %d clashes", mine, clashes, want)
+		}
+	}
+}
+
+// FuzzMerge holds that a file nobody edited becomes the other rendering, and that a merge with no change
+// of the scaffold changes nothing.
+func FuzzMerge(f *testing.F) {
+	f.Add("a\nb\nc", "a\nc\nd")
+	f.Add("", "x\n\n")
+	f.Fuzz(func(t *testing.T, a, b string) {
+		if got, clashes := merge(a, a, b); got != b || len(clashes) > 0 {
+			t.Errorf("merge(a, a, b) is %q with %d clashes, want %q", got, len(clashes), b)
+		}
+		for _, h := range between(lines(a), lines(b)) {
+			if h.From > h.To || h.OtherFrom > h.OtherTo {
+				t.Errorf("hunk %v", h)
+			}
+		}
+	})
+}

@@ -1,0 +1,240 @@
+package refactor
+
+import (
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/operon-sdk/operon/pkg/codegen"
+	"github.com/operon-sdk/operon/pkg/project"
+	"github.com/operon-sdk/operon/pkg/scaffold"
+)
+
+const (
+	controllerDir = "internal/controller"
+	webhookDir    = "internal/webhook"
+)
+
+// plan is a move worked out.
+type plan struct {
+	tree   *scaffold.Tree
+	m      *module
+	config *project.Config
+	multi  bool
+	moves  *moves
+	// folders are moved as a whole, from old to new.
+	folders map[string]string
+	paths   map[project.GVK]string
+}
+
+// work finds out what goes where.
+func (p *plan) work() error {
+	p.paths = map[project.GVK]string{}
+	controllers := map[string]map[string]owner{} // folder → file stem → owner
+	webhooks := map[string]map[string]owner{}
+	for _, r := range p.config.Resources() {
+		if local(r, p.config) {
+			from := strings.TrimPrefix(r.Path, p.config.Repo()+"/")
+			to := p.apiDir(r)
+			if (from == "api" || strings.HasPrefix(from, "api/")) && from != to {
+				p.folders[from] = to
+				p.paths[r.GVK] = path.Join(p.config.Repo(), to)
+			}
+		}
+		for _, name := range r.Controllers {
+			for _, from := range []string{controllerDir, path.Join(controllerDir, r.Group)} {
+				claim(controllers, from, strings.ReplaceAll(name, "-", "_")+"_controller", p.controllerOwner(r))
+			}
+		}
+		if r.Webhooks != nil {
+			for _, from := range []string{path.Join(webhookDir, r.Version), path.Join(webhookDir, r.Group, r.Version)} {
+				claim(webhooks, from, r.FileStem()+"_webhook", p.webhookOwner(r))
+			}
+		}
+		p.aliases(r)
+	}
+	for _, from := range sorted(p.folders) {
+		if err := p.whole(from, p.folders[from]); err != nil {
+			return err
+		}
+	}
+	for _, from := range sorted(controllers) {
+		if err := p.split(from, controllers[from]); err != nil {
+			return err
+		}
+	}
+	for _, from := range sorted(webhooks) {
+		if err := p.split(from, webhooks[from]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// owner is the group that a file belongs to, as the folder and package that it goes to.
+type owner struct{ dir, pkg, group string }
+
+func claim(all map[string]map[string]owner, from, stem string, o owner) {
+	if all[from] == nil {
+		all[from] = map[string]owner{}
+	}
+	all[from][stem] = o
+}
+
+func (p *plan) apiDir(r project.Resource) string {
+	if p.multi {
+		return path.Join("api", r.Group, r.Version)
+	}
+	return path.Join("api", r.Version)
+}
+
+func (p *plan) controllerOwner(r project.Resource) owner {
+	if p.multi && r.Group != "" {
+		return owner{path.Join(controllerDir, r.Group), r.PackageName(), r.Group}
+	}
+	return owner{controllerDir, "controller", r.Group}
+}
+
+func (p *plan) webhookOwner(r project.Resource) owner {
+	if p.multi {
+		return owner{path.Join(webhookDir, r.Group, r.Version), r.Version, r.Group}
+	}
+	return owner{path.Join(webhookDir, r.Version), r.Version, r.Group}
+}
+
+// aliases notes by which names create api and create webhook import packages, in both layouts.
+func (p *plan) aliases(r project.Resource) {
+	p.moves.alias[path.Join(webhookDir, r.Version)] = "webhook" + r.Version
+	if r.Group != "" {
+		p.moves.alias[path.Join(controllerDir, r.Group)] = r.PackageName() + "controller"
+		p.moves.alias[path.Join(webhookDir, r.Group, r.Version)] = "webhook" + r.PackageName() + r.Version
+	}
+}
+
+// whole moves a folder with all that is below it.
+func (p *plan) whole(from, to string) error {
+	names, err := p.tree.Walk(from, nil)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		d := destination{name: path.Join(to, strings.TrimPrefix(name, from+"/"))}
+		if f := p.m.files[name]; f != nil {
+			d.pkg = strings.TrimSuffix(f.tree.Name.Name, "_test")
+		}
+		p.moves.files[name] = []destination{d}
+	}
+	return nil
+}
+
+// split moves the files of a folder to the folders of the groups that they belong to.
+func (p *plan) split(from string, stems map[string]owner) error {
+	names, err := p.tree.Walk(from, func(dir string) bool { return path.Base(dir) != "testdata" })
+	if err != nil || len(names) == 0 {
+		return err
+	}
+	owners := map[string]owner{} // file → owner
+	groups := map[string]owner{}
+	for _, name := range names {
+		base := strings.TrimSuffix(strings.TrimSuffix(path.Base(name), ".go"), "_test")
+		if o, ok := stems[base]; ok && path.Dir(name) == from {
+			owners[name] = o
+			groups[o.dir] = o
+		}
+	}
+	if len(owners) == 0 {
+		return nil // the names are there in PROJECT only, or the files elsewhere
+	}
+	if len(groups) > 1 {
+		p.attribute(from, names, owners)
+	}
+	var findings codegen.Findings
+	for _, name := range names {
+		f := p.m.files[name]
+		targets := groups
+		if o, ok := owners[name]; ok {
+			targets = map[string]owner{o.dir: o}
+		}
+		if len(targets) > 1 && f != nil && !f.test() {
+			var list []string
+			for _, dir := range sorted(targets) {
+				list = append(list, targets[dir].group)
+			}
+			findings = append(findings, codegen.Finding{File: name, Line: 1,
+				Message: fmt.Sprintf("belongs to none of the groups %s alone; move it to a package of its own first", strings.Join(list, ", "))})
+			continue
+		}
+		for _, dir := range sorted(targets) {
+			if dir == from && len(targets) == 1 && (f == nil || f.outer() || f.tree.Name.Name == targets[dir].pkg) {
+				continue
+			}
+			d := destination{name: path.Join(dir, strings.TrimPrefix(name, from+"/"))}
+			if f != nil {
+				d.pkg = targets[dir].pkg
+			}
+			p.moves.files[name] = append(p.moves.files[name], d)
+		}
+	}
+	if len(findings) > 0 {
+		return findings
+	}
+	if len(groups) == 1 {
+		for dir := range groups {
+			if dir != from {
+				p.folders[from] = dir
+			}
+		}
+	}
+	return nil
+}
+
+// attribute finds the owners of files that their names do not tell: those whose declarations a file uses,
+// or whose files use its own.
+func (p *plan) attribute(from string, names []string, owners map[string]owner) {
+	declared := map[string]string{} // name → file
+	for _, name := range names {
+		if f := p.m.files[name]; f != nil && f.dir() == from {
+			for id := range declarations(f.tree) {
+				declared[id] = name
+			}
+		}
+	}
+	linked := map[string]map[string]bool{}
+	link := func(a, b string) {
+		if linked[a] == nil {
+			linked[a] = map[string]bool{}
+		}
+		linked[a][b] = true
+	}
+	for _, name := range names {
+		f := p.m.files[name]
+		if f == nil {
+			continue
+		}
+		for id := range f.unresolved {
+			if other := declared[id.Name]; other != "" && other != name {
+				link(name, other)
+				link(other, name)
+			}
+		}
+	}
+	for again := true; again; {
+		again = false
+		for _, name := range names {
+			if _, known := owners[name]; known || path.Base(name) == "suite_test.go" {
+				continue
+			}
+			found := map[string]owner{}
+			for other := range linked[name] {
+				if o, ok := owners[other]; ok {
+					found[o.dir] = o
+				}
+			}
+			if len(found) == 1 {
+				for _, o := range found {
+					owners[name], again = o, true
+				}
+			}
+		}
+	}
+}

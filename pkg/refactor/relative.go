@@ -1,0 +1,118 @@
+package refactor
+
+import (
+	"go/ast"
+	"go/token"
+	"path"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// relative makes the relative paths of a moved file lead from its new folder to where they led before:
+// strings that start with "../", and the ".." that arguments of filepath.Join begin with. Paths that stay
+// below the file's folder move with it.
+func (r *rewriter) relative(f *goFile, from, to string) []edit {
+	if depth(from) == depth(to) && path.Dir(from) == path.Dir(to) {
+		return nil
+	}
+	var edits []edit
+	joined := map[ast.Expr]bool{}
+	ast.Inspect(f.tree, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.ImportSpec:
+			return false
+		case *ast.CallExpr:
+			selector, ok := n.Fun.(*ast.SelectorExpr)
+			if !ok || selector.Sel.Name != "Join" || len(n.Args) == 0 {
+				return true
+			}
+			up := 0
+			for up < len(n.Args) && text(n.Args[up]) == ".." {
+				joined[n.Args[up]] = true
+				up++
+			}
+			for _, arg := range n.Args[up:] {
+				joined[arg] = joined[arg] || up > 0 || arg != n.Args[0]
+			}
+			if up == 0 {
+				return true
+			}
+			climb, ok := climbed(from, to, up)
+			if !ok {
+				return true
+			}
+			var args []string
+			for _, part := range climb {
+				args = append(args, strconv.Quote(part))
+			}
+			end := r.offset(n.Args[up-1].End())
+			if len(args) == 0 && up < len(n.Args) {
+				end = r.offset(n.Args[up].Pos())
+			} else if len(args) == 0 {
+				args = []string{`"."`}
+			}
+			edits = append(edits, edit{From: r.offset(n.Args[0].Pos()), To: end, Text: strings.Join(args, ", ")})
+		case *ast.BasicLit:
+			if joined[n] {
+				return true
+			}
+			value, ok := strings.CutPrefix(text(n), "../")
+			if !ok {
+				return true
+			}
+			up := 1
+			for {
+				rest, more := strings.CutPrefix(value, "../")
+				if !more {
+					break
+				}
+				up, value = up+1, rest
+			}
+			if climb, ok := climbed(from, to, up); ok {
+				edits = append(edits, r.replace(n, strconv.Quote(path.Join(append(climb, value)...))))
+			}
+		}
+		return true
+	})
+	return edits
+}
+
+// climbed is the way from a folder to what was a number of folders above another one.
+func climbed(from, to string, up int) ([]string, bool) {
+	if up > depth(from) {
+		return nil, false // out of the project, which nobody moved
+	}
+	target := from
+	for range up {
+		target = path.Dir(target)
+	}
+	rel, err := filepath.Rel(filepath.FromSlash(to), filepath.FromSlash(target))
+	if err != nil {
+		return nil, false
+	}
+	if rel == "." {
+		return nil, true
+	}
+	return strings.Split(filepath.ToSlash(rel), "/"), true
+}
+
+func depth(dir string) int {
+	if dir == "." {
+		return 0
+	}
+	return strings.Count(dir, "/") + 1
+}
+
+// text is the value of a string literal, empty for anything else.
+func text(e ast.Expr) string {
+	lit, ok := e.(*ast.BasicLit)
+	if !ok || lit.Kind != token.STRING {
+		return ""
+	}
+	s, err := strconv.Unquote(lit.Value)
+	if err != nil {
+		return ""
+	}
+	return s
+}

@@ -1,0 +1,252 @@
+package refactor
+
+import (
+	"go/ast"
+	"go/token"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// code returns the Go files that change, by their new names, and nil for names that go.
+func (x *renamer) code() map[string][]byte {
+	out := map[string][]byte{}
+	for _, name := range sorted(x.files) {
+		if x.m.files[name] != nil {
+			out[name] = nil
+		}
+	}
+	for _, name := range sorted(x.m.files) {
+		f := x.m.files[name]
+		text, changed := x.goFile(f)
+		if changed || x.files[name] != "" {
+			out[x.to(name)] = text
+		}
+	}
+	return out
+}
+
+// goFile is a Go file by the new names.
+func (x *renamer) goFile(f *goFile) (text []byte, changed bool) {
+	crlf := strings.Contains(string(f.src), "\r\n")
+	starts := lineStarts(f.src)
+	done := map[int]bool{} // lines that change as a whole, counted from 1
+	var edits []edit
+	for _, c := range x.changes[f.name] {
+		for i := c.start; i < c.end; i++ {
+			done[i+1] = true
+		}
+		from, to := starts[c.start], starts[c.end]
+		ending := ""
+		if c.end > c.start {
+			ending = f.lineEnd(starts, c.end)
+		} else if len(c.lines) > 0 {
+			ending = "\n"
+		}
+		replacement := strings.Join(c.lines, "\n") + ending
+		if len(c.lines) == 0 {
+			replacement = ""
+		}
+		if crlf {
+			replacement = strings.ReplaceAll(strings.ReplaceAll(replacement, "\r\n", "\n"), "\n", "\r\n")
+		}
+		edits = append(edits, edit{From: from, To: to, Text: replacement})
+	}
+	add := func(n ast.Node, text string) {
+		p := x.m.fset.PositionFor(n.Pos(), false)
+		if !done[p.Line] {
+			edits = append(edits, edit{From: p.Offset, To: p.Offset + int(n.End()-n.Pos()), Text: text})
+		}
+	}
+	if pkg := x.Packages[f.dir()]; pkg != "" {
+		if f.outer() {
+			pkg += "_test"
+		}
+		add(f.tree.Name, pkg)
+	}
+	for _, spec := range f.tree.Imports {
+		if old := pathOf(spec); x.newImport(old) != old {
+			add(spec.Path, strconv.Quote(x.newImport(old)))
+		}
+	}
+	if f.built {
+		for _, id := range identsOf(f.tree, true) {
+			if name := x.nameOf(id); name != "" && name != id.Name {
+				add(id, name)
+			}
+		}
+	} else {
+		x.unbuilt(f, add)
+	}
+	for _, group := range f.tree.Comments {
+		for _, comment := range group.List {
+			if text := x.comment(f, comment); text != comment.Text {
+				add(comment, text)
+			}
+		}
+	}
+	return f.edited(edits)
+}
+
+// lineStarts are the offsets at which lines begin, and the end.
+func lineStarts(src []byte) []int {
+	starts := []int{0}
+	for i, b := range src {
+		if b == '\n' {
+			starts = append(starts, i+1)
+		}
+	}
+	return append(starts, len(src))
+}
+
+// lineEnd is what ends a line, nothing at the end of a file without one.
+func (f *goFile) lineEnd(starts []int, line int) string {
+	if f.src[starts[line]-1] == '\n' {
+		return "\n"
+	}
+	return ""
+}
+
+// nameOf is the new name of what an identifier stands for, empty where that stays.
+func (x *renamer) nameOf(id *ast.Ident) string {
+	obj := x.info.Defs[id]
+	if obj == nil {
+		obj = x.info.Uses[id]
+	}
+	if obj == nil || !x.own(obj) {
+		return ""
+	}
+	return x.want[obj.Pos()]
+}
+
+// unbuilt renames in a file that is no part of a build on this system, by its imports and scopes alone.
+func (x *renamer) unbuilt(f *goFile, add func(ast.Node, string)) {
+	names := map[string]string{} // of packages of the module, local name → folder
+	for _, spec := range f.tree.Imports {
+		dir, own := x.m.dirOf(pathOf(spec))
+		if !own {
+			continue
+		}
+		local, now := x.packageName(dir), x.Packages[dir]
+		if spec.Name != nil {
+			local, now = spec.Name.Name, x.newAlias(f, spec, dir)
+			if now != "" {
+				add(spec.Name, now)
+			}
+		}
+		names[local] = dir
+		if now == "" {
+			continue
+		}
+		for id := range f.unresolved {
+			if id.Name == local {
+				add(id, now)
+			}
+		}
+	}
+	exported := x.renamedIn
+	ast.Inspect(f.tree, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.SelectorExpr:
+			id, ok := n.X.(*ast.Ident)
+			if dir := names[id0(id, ok)]; ok && dir != "" && f.unresolved[id] {
+				if name := exported(dir, n.Sel.Name); name != "" {
+					add(n.Sel, name)
+				}
+			}
+		case *ast.Ident:
+			if name := exported(f.dir(), n.Name); name != "" && f.unresolved[n] && !f.outer() {
+				add(n, name)
+			}
+		}
+		return true
+	})
+}
+
+func id0(id *ast.Ident, ok bool) string {
+	if !ok {
+		return ""
+	}
+	return id.Name
+}
+
+// packageName is the name of the package in a folder.
+func (x *renamer) packageName(dir string) string {
+	for _, f := range x.m.files {
+		if f.dir() == dir && !f.outer() {
+			return f.tree.Name.Name
+		}
+	}
+	return path.Base(dir)
+}
+
+// renamedIn is the new name of a package-level name of a folder, empty where that stays.
+func (x *renamer) renamedIn(dir, name string) string {
+	for _, f := range x.m.files {
+		if f.dir() != dir || !f.built || f.outer() {
+			continue
+		}
+		for _, id := range topLevelIdents(f.tree) {
+			if id.Name == name {
+				return x.nameOf(id)
+			}
+		}
+	}
+	return ""
+}
+
+// comment is a comment by the new names: markers by their fields, and words that can only mean what has
+// another name now. The kind's own name is such a word where it documents the kind.
+func (x *renamer) comment(f *goFile, c *ast.Comment) string {
+	if body, ok := strings.CutPrefix(strings.TrimSpace(strings.TrimPrefix(c.Text, "//")), "+"); ok {
+		if now := x.marker(body); now != body {
+			return strings.Replace(c.Text, body, now, 1)
+		}
+		return c.Text
+	}
+	kinds := map[string]string{}
+	for _, api := range x.APIs {
+		kinds[api[0].Kind] = api[1].Kind
+	}
+	text := c.Text
+	for _, word := range sorted(x.words) {
+		if _, ordinary := kinds[word]; ordinary || len(word) < 4 || !strings.Contains(text, word) {
+			continue
+		}
+		text = replaceWord(text, word, x.words[word])
+	}
+	if kind := x.documents(f, c, kinds); kind != "" {
+		text = replaceWord(text, kind, kinds[kind])
+	}
+	return text
+}
+
+func replaceWord(text, word, with string) string {
+	return regexp.MustCompile(`\b`+regexp.QuoteMeta(word)+`\b`).ReplaceAllLiteralString(text, with)
+}
+
+// documents is the kind that a comment must mean, as it is about the kind's type, spec, status or list; empty
+// where it is about something else.
+func (x *renamer) documents(f *goFile, c *ast.Comment, kinds map[string]string) string {
+	in := func(doc *ast.CommentGroup) bool { return doc != nil && slices.Contains(doc.List, c) }
+	for _, decl := range f.tree.Decls {
+		gen, ok := decl.(*ast.GenDecl)
+		if !ok || gen.Tok != token.TYPE {
+			continue
+		}
+		for _, spec := range gen.Specs {
+			s := spec.(*ast.TypeSpec)
+			if !in(s.Doc) && !in(gen.Doc) || x.nameOf(s.Name) == "" {
+				continue
+			}
+			for _, suffix := range []string{"", "Spec", "Status", "List"} {
+				if kind, ok := strings.CutSuffix(s.Name.Name, suffix); ok && kinds[kind] != "" {
+					return kind
+				}
+			}
+		}
+	}
+	return ""
+}

@@ -1,0 +1,162 @@
+package refactor
+
+import (
+	"fmt"
+	"path"
+	"regexp"
+	"strings"
+
+	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/textdiff"
+	"github.com/operon-sdk/operon/templates"
+)
+
+// change replaces lines of a file: from start up to end, counted from 0.
+type change struct {
+	start, end int
+	lines      []string
+}
+
+// readChanges finds the lines that the scaffold wrote, and what they are by the new names.
+func (x *renamer) readChanges() error {
+	byFile := map[string][]scaffold.Twin{}
+	for _, t := range x.Twins {
+		if t.Was != t.Is {
+			byFile[t.From] = append(byFile[t.From], t)
+		}
+	}
+	for _, name := range sorted(byFile) {
+		if !x.tree.Exists(name) {
+			continue
+		}
+		data, err := x.tree.ReadFile(name)
+		if err != nil {
+			return fmt.Errorf("reading %s: %w", name, err)
+		}
+		x.changes[name] = changesOf(string(data), byFile[name], path.Ext(name) == ".go")
+	}
+	return nil
+}
+
+// changesOf lists what becomes of a file's lines, in order. A line counts as the scaffold's wherever in the
+// file it stands; one that would become several things by its place must stand where the scaffold has it.
+func changesOf(mine string, twins []scaffold.Twin, code bool) []change {
+	text := lines(mine)
+	known, doubtful := map[string]string{}, map[string]bool{}
+	var blocks []change
+	learn := func(was, is string) {
+		key, body := lineKey(was, code), lineBody(is, code)
+		if key == "" || key == lineKey(is, code) {
+			return
+		}
+		if other, ok := known[key]; ok && other != body {
+			doubtful[key] = true
+		}
+		known[key] = body
+	}
+	for _, t := range twins {
+		was, is := lines(t.Was), lines(t.Is)
+		if len(was) == len(is) {
+			for i := range was {
+				learn(was[i], is[i])
+			}
+			continue
+		}
+		toMine := textdiff.MatchLines(was, text)
+		for _, h := range between(was, is) {
+			if h.To-h.From == h.OtherTo-h.OtherFrom {
+				for i := range h.To - h.From {
+					learn(was[h.From+i], is[h.OtherFrom+i])
+				}
+			} else if start, end, ok := place(toMine, h, len(text)); ok && !t.Part {
+				blocks = append(blocks, change{start, end, is[h.OtherFrom:h.OtherTo]})
+			}
+		}
+	}
+	placed := placedLines(text, twins, code)
+	inBlock := map[int]bool{}
+	for _, b := range blocks {
+		for i := b.start; i < b.end; i++ {
+			inBlock[i] = true
+		}
+	}
+	var changes []change
+	for i, line := range text {
+		for len(blocks) > 0 && blocks[0].start == i {
+			changes = append(changes, blocks[0])
+			blocks = blocks[1:]
+		}
+		key := lineKey(line, code)
+		body, ok := known[key]
+		if doubtful[key] {
+			body, ok = placed[i]
+		}
+		if !ok || inBlock[i] {
+			continue
+		}
+		tail := lineTail(line, code)
+		if !code && !strings.Contains(tail, `"`) {
+			body = quotedText.ReplaceAllStringFunc(body, func(quoted string) string { // a tool wrote the file anew
+				return templates.YAML(strings.Trim(quoted, `"`))
+			})
+		}
+		changes = append(changes, change{i, i + 1, []string{line[:len(line)-len(tail)] + body}})
+	}
+	return append(changes, blocks...)
+}
+
+var quotedText = regexp.MustCompile(`"[^"]*"`)
+
+// placedLines gives what lines become that stand where a whole file of the scaffold has them.
+func placedLines(text []string, twins []scaffold.Twin, code bool) map[int]string {
+	placed := map[int]string{}
+	for _, t := range twins {
+		was, is := lines(t.Was), lines(t.Is)
+		if t.Part || len(was) != len(is) {
+			continue
+		}
+		for i, at := range textdiff.MatchLines(was, text) {
+			if _, known := placed[at]; at >= 0 && !known && was[i] != is[i] {
+				placed[at] = lineBody(is[i], code)
+			}
+		}
+	}
+	return placed
+}
+
+// lineTail is a line without what it may begin with: indentation, and outside of Go the sign of a comment.
+func lineTail(line string, code bool) string {
+	if code {
+		return strings.TrimLeft(line, " \t")
+	}
+	return strings.TrimLeft(line, " \t#")
+}
+
+func lineBody(line string, code bool) string { return strings.TrimRight(lineTail(line, code), " \t\r") }
+
+// lineKey is what makes two lines the same, whatever the white space, which gofmt aligns by its neighbours.
+func lineKey(line string, code bool) string {
+	if !code {
+		line = strings.ReplaceAll(line, `"`, "")
+	}
+	return strings.Join(strings.Fields(lineTail(line, code)), " ")
+}
+
+// applyChanges carries changes out.
+func applyChanges(mine string, changes []change) string {
+	text := lines(mine)
+	var out []string
+	at := 0
+	for _, c := range changes {
+		if c.start < at {
+			continue
+		}
+		out = append(append(out, text[at:c.start]...), c.lines...)
+		at = c.end
+	}
+	joined := strings.Join(append(out, text[at:]...), "\n")
+	if strings.Contains(mine, "\r\n") {
+		joined = strings.ReplaceAll(joined, "\n", "\r\n")
+	}
+	return joined
+}

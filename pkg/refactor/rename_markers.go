@@ -1,0 +1,111 @@
+package refactor
+
+import (
+	"slices"
+	"strings"
+)
+
+// marker is a marker, without its plus sign, by the new names.
+func (x *renamer) marker(text string) string {
+	if group, ok := strings.CutPrefix(text, "groupName="); ok {
+		for _, api := range x.APIs {
+			if group == api[0].Group {
+				return "groupName=" + api[1].Group
+			}
+		}
+		return text
+	}
+	for _, name := range []string{"kubebuilder:rbac:", "kubebuilder:webhook:", "kubebuilder:resource:"} {
+		if fields, ok := strings.CutPrefix(text, name); ok {
+			return name + x.fields(name, strings.Split(fields, ","))
+		}
+	}
+	return text
+}
+
+// fields are those of a marker by the new names.
+func (x *renamer) fields(marker string, list []string) string {
+	value := func(key string) []string {
+		for _, f := range list {
+			if k, v, ok := strings.Cut(f, "="); ok && k == key {
+				return strings.Split(v, ";")
+			}
+		}
+		return nil
+	}
+	out := slices.Clone(list)
+	set := func(key, to string) {
+		for i, f := range out {
+			if k, _, ok := strings.Cut(f, "="); ok && k == key {
+				out[i] = key + "=" + to
+			}
+		}
+	}
+	if old := x.Project[0]; old != x.Project[1] && slices.Equal(value("namespace"), []string{old + "-system"}) {
+		set("namespace", x.Project[1]+"-system")
+	}
+	if marker == "kubebuilder:resource:" {
+		for _, api := range x.APIs {
+			if slices.Equal(value("path"), []string{api[0].Plural}) {
+				set("path", api[1].Plural)
+			}
+		}
+		return strings.Join(out, ",")
+	}
+	groups, resources, versions := value("groups"), value("resources"), value("versions")
+	oldGroups, oldResources := slices.Clone(groups), slices.Clone(resources)
+	for _, api := range x.APIs {
+		was, is := api[0], api[1]
+		if !slices.Contains(oldGroups, was.Group) {
+			continue
+		}
+		groups = swap(groups, was.Group, is.Group)
+		resources = swapResource(resources, was.Plural, is.Plural)
+		if !slices.Contains(oldResources, was.Plural) || !slices.Contains(value("versions"), was.Version) {
+			continue
+		}
+		versions = swap(versions, was.Version, is.Version)
+		for _, prefix := range []string{"/mutate-", "/validate-"} {
+			if slices.Equal(value("path"), []string{webhookPath(prefix, was)}) {
+				set("path", webhookPath(prefix, is))
+			}
+		}
+		for _, prefix := range []string{"m", "v"} {
+			name := func(a APIName) string { return prefix + strings.ToLower(a.Kind) + "-" + a.Version + ".kb.io" }
+			if slices.Equal(value("name"), []string{name(was)}) {
+				set("name", name(is))
+			}
+		}
+	}
+	set("groups", strings.Join(groups, ";"))
+	set("resources", strings.Join(resources, ";"))
+	set("versions", strings.Join(versions, ";"))
+	return strings.Join(out, ",")
+}
+
+// webhookPath is where controller-runtime serves a webhook that has no path of its own.
+func webhookPath(prefix string, a APIName) string {
+	return prefix + strings.ReplaceAll(a.Group, ".", "-") + "-" + a.Version + "-" + strings.ToLower(a.Kind)
+}
+
+// swap replaces a text in a list.
+func swap(list []string, old, now string) []string {
+	out := slices.Clone(list)
+	for i, s := range out {
+		if s == old {
+			out[i] = now
+		}
+	}
+	return out
+}
+
+// swapResource replaces a resource and its subresources.
+func swapResource(list []string, old, now string) []string {
+	out := slices.Clone(list)
+	for i, s := range out {
+		if rest, ok := strings.CutPrefix(s, old); ok && (rest == "" || rest[0] == '/') {
+			out[i] = now + rest
+		}
+	}
+	return out
+}

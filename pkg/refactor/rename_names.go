@@ -1,0 +1,244 @@
+package refactor
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/scanner"
+	"go/token"
+	"go/types"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/operon-sdk/operon/pkg/codegen"
+)
+
+// survey finds out what of the code gets which new name: what the scaffold declares by another one.
+func (x *renamer) survey() {
+	declared := x.declared()
+	for _, t := range x.Twins {
+		if t.Part || path.Ext(t.From) != ".go" || t.Was == t.Is {
+			continue
+		}
+		was, is := topLevel(t.Was), topLevel(t.Is)
+		if len(was) != len(is) {
+			continue
+		}
+		for i, name := range was {
+			id := declared[path.Dir(t.From)][name]
+			if id == nil || name == is[i] || strings.HasSuffix(t.From, "_test.go") {
+				continue
+			}
+			x.rename(id, x.info.Defs[id], is[i])
+		}
+	}
+	for _, name := range sorted(x.changes) {
+		if f := x.m.files[name]; f != nil && f.built {
+			x.fromLines(f, x.changes[name])
+		}
+	}
+	for _, name := range sorted(x.m.files) {
+		x.imports(x.m.files[name])
+	}
+	x.embedded()
+}
+
+// rename notes a new name.
+func (x *renamer) rename(at *ast.Ident, obj types.Object, name string) {
+	if obj == nil || !x.own(obj) {
+		return
+	}
+	if known, ok := x.want[obj.Pos()]; ok && known != name {
+		p := x.m.fset.Position(at.Pos())
+		x.findings = append(x.findings, codegen.Finding{File: p.Filename, Line: p.Line, Column: p.Column,
+			Message: fmt.Sprintf("%s would have to become both %s and %s", obj.Name(), known, name)})
+		return
+	}
+	x.want[obj.Pos()] = name
+	if obj.Parent() != nil && obj.Pkg() != nil && obj.Parent() == obj.Pkg().Scope() {
+		x.words[obj.Name()] = name
+	}
+}
+
+// own tells whether an object is declared in the module.
+func (x *renamer) own(obj types.Object) bool {
+	if obj.Pkg() == nil || !obj.Pos().IsValid() {
+		return false
+	}
+	p := strings.TrimSuffix(obj.Pkg().Path(), "_test")
+	_, own := x.m.dirOf(p)
+	return own
+}
+
+// declared are the package-level names of all folders.
+func (x *renamer) declared() map[string]map[string]*ast.Ident {
+	all := map[string]map[string]*ast.Ident{}
+	for _, f := range x.m.files {
+		if !f.built || f.outer() {
+			continue
+		}
+		if all[f.dir()] == nil {
+			all[f.dir()] = map[string]*ast.Ident{}
+		}
+		for _, id := range topLevelIdents(f.tree) {
+			all[f.dir()][id.Name] = id
+		}
+	}
+	return all
+}
+
+// topLevel lists the package-level names that a source declares, in order, without methods.
+func topLevel(src string) []string {
+	file, err := parser.ParseFile(token.NewFileSet(), "", src, parser.SkipObjectResolution)
+	if err != nil {
+		return nil
+	}
+	var names []string
+	for _, id := range topLevelIdents(file) {
+		names = append(names, id.Name)
+	}
+	return names
+}
+
+func topLevelIdents(file *ast.File) []*ast.Ident {
+	var ids []*ast.Ident
+	for _, decl := range file.Decls {
+		switch d := decl.(type) {
+		case *ast.FuncDecl:
+			if d.Recv == nil {
+				ids = append(ids, d.Name)
+			}
+		case *ast.GenDecl:
+			for _, spec := range d.Specs {
+				switch s := spec.(type) {
+				case *ast.TypeSpec:
+					ids = append(ids, s.Name)
+				case *ast.ValueSpec:
+					ids = append(ids, s.Names...)
+				}
+			}
+		}
+	}
+	return ids
+}
+
+// fromLines takes names from the lines that change: what they stand for has the new name everywhere.
+func (x *renamer) fromLines(f *goFile, changes []change) {
+	at := identsByLine(x.m.fset, f.tree)
+	for _, c := range changes {
+		if c.end != c.start+1 || len(c.lines) != 1 {
+			continue
+		}
+		old := at[c.start+1]
+		names := identifiers(c.lines[0])
+		if len(old) != len(names) {
+			continue
+		}
+		for i, id := range old {
+			if id.Name == names[i] || id == f.tree.Name {
+				continue
+			}
+			obj := x.info.Defs[id]
+			if obj == nil {
+				obj = x.info.Uses[id]
+			}
+			x.rename(id, obj, names[i])
+		}
+	}
+}
+
+// identsByLine lists a file's identifiers by line, counted from 1, in order.
+func identsByLine(fset *token.FileSet, file *ast.File) map[int][]*ast.Ident {
+	byLine := map[int][]*ast.Ident{}
+	for _, id := range identsOf(file, true) {
+		line := fset.PositionFor(id.Pos(), false).Line
+		byLine[line] = append(byLine[line], id)
+	}
+	return byLine
+}
+
+// identsOf lists a file's identifiers as they stand there, with or without those of imports.
+func identsOf(file *ast.File, imports bool) []*ast.Ident {
+	var ids []*ast.Ident
+	ast.Inspect(file, func(n ast.Node) bool {
+		if _, ok := n.(*ast.ImportSpec); ok && !imports {
+			return false
+		}
+		if id, ok := n.(*ast.Ident); ok {
+			ids = append(ids, id)
+		}
+		return true
+	})
+	slices.SortFunc(ids, func(a, b *ast.Ident) int { return int(a.Pos() - b.Pos()) })
+	return ids
+}
+
+// identifiers lists the identifiers in a line of Go.
+func identifiers(line string) []string {
+	fset := token.NewFileSet()
+	var s scanner.Scanner
+	s.Init(fset.AddFile("", fset.Base(), len(line)), []byte(line), func(token.Position, string) {}, 0)
+	var names []string
+	for {
+		_, tok, lit := s.Scan()
+		switch tok {
+		case token.EOF:
+			return names
+		case token.IDENT:
+			names = append(names, lit)
+		}
+	}
+}
+
+// imports gives imports of packages that get another name, or have one of the scaffold's names, their new one.
+func (x *renamer) imports(f *goFile) {
+	if !f.built {
+		return
+	}
+	for _, spec := range f.tree.Imports {
+		dir, own := x.m.dirOf(pathOf(spec))
+		if !own {
+			continue
+		}
+		if spec.Name == nil {
+			if pkg := x.Packages[dir]; pkg != "" {
+				if obj := x.info.Implicits[spec]; obj != nil {
+					x.want[obj.Pos()] = pkg
+				}
+			}
+			continue
+		}
+		obj := x.info.Defs[spec.Name]
+		if obj == nil || x.want[obj.Pos()] != "" {
+			continue
+		}
+		if alias := x.newAlias(f, spec, dir); alias != "" {
+			x.want[obj.Pos()] = alias
+		}
+	}
+}
+
+// newAlias is the name by which a file is to import a package from now on, empty where that stays.
+func (x *renamer) newAlias(f *goFile, spec *ast.ImportSpec, dir string) string {
+	alias := x.Aliases[dir]
+	if spec.Name.Name != alias[0] || alias[1] == alias[0] || mentions(f.tree, alias[1]) {
+		return ""
+	}
+	return alias[1]
+}
+
+// embedded makes fields follow that have their type's name.
+func (x *renamer) embedded() {
+	for id, obj := range x.info.Defs {
+		field, ok := obj.(*types.Var)
+		if !ok || !field.Embedded() {
+			continue
+		}
+		if of := x.info.Uses[id]; of != nil {
+			if name := x.want[of.Pos()]; name != "" && x.own(of) {
+				x.want[field.Pos()] = name
+			}
+		}
+	}
+}

@@ -1,0 +1,85 @@
+package refactor
+
+import (
+	"bytes"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/operon-sdk/operon/pkg/scaffold"
+)
+
+// others adds the files that are no Go code, by their new names and with them in it.
+func (x *renamer) others(code map[string][]byte) error {
+	names, err := x.walk()
+	if err != nil {
+		return err
+	}
+	for _, name := range sorted(x.Files) {
+		if x.files[name] != "" && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	twins := map[string][]scaffold.Twin{}
+	for _, t := range x.Twins {
+		twins[t.From] = append(twins[t.From], t)
+	}
+	for _, name := range names {
+		if x.m.files[name] != nil || name == "PROJECT" || slices.Contains(x.Removed, name) {
+			continue
+		}
+		data, err := x.tree.ReadFile(name)
+		if err != nil && x.files[name] == "" {
+			continue // a broken link, which nothing reads
+		}
+		if err != nil {
+			return fmt.Errorf("reading %s: %w", name, err)
+		}
+		text := data
+		if x.changes[name] != nil {
+			text = []byte(applyChanges(string(data), x.changes[name]))
+		}
+		if ext := path.Ext(name); ext == ".yaml" || ext == ".yml" {
+			text = x.manifest(name, text, twins[name])
+		}
+		if namesPaths(name) {
+			text = x.paths(text)
+		}
+		to := x.to(name)
+		if to != name {
+			if _, taken := code[name]; !taken {
+				code[name] = nil
+			}
+		}
+		if to != name || !bytes.Equal(text, data) {
+			code[to] = text
+		}
+	}
+	return nil
+}
+
+// paths rewrites folders that moved and the module's path in a text that names such.
+func (x *renamer) paths(text []byte) []byte {
+	for _, from := range slices.Backward(sorted(x.Folders)) {
+		text = replacePath(text, `(^|[\s"'=,:(\[{^])`, x.m.imp(from), x.newImport(x.m.imp(from)))
+		text = replacePath(text, `(^|[\s"'=,:(\[{^]|\./)`, from, x.Folders[from])
+	}
+	if x.Module != "" {
+		text = replacePath(text, `(^|[\s"'=,:(\[{^])`, x.m.path, x.Module)
+	}
+	return text
+}
+
+func replacePath(text []byte, before, from, to string) []byte {
+	if !bytes.Contains(text, []byte(from)) {
+		return text
+	}
+	whole := regexp.MustCompile(`(?m)` + before + regexp.QuoteMeta(from) + `([/.][\w.*/-]|[\s"',:;)\]}$]|/?$)`)
+	// Two names side by side share the sign between them, which a match takes for itself.
+	for range 2 {
+		text = whole.ReplaceAll(text, []byte("${1}"+strings.ReplaceAll(to, "$", "$$")+"${2}"))
+	}
+	return text
+}

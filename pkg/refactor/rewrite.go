@@ -1,0 +1,310 @@
+package refactor
+
+import (
+	"go/ast"
+	"go/format"
+	"go/token"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/textdiff"
+)
+
+// destination is where a file goes: another name, and for Go files the name of the package there.
+type destination struct {
+	name, pkg string
+}
+
+func (d destination) dir() string { return path.Dir(d.name) }
+
+// moves says where files go. A file with several destinations is copied to all of them. alias gives the
+// name that files import a package by after its move, where they do so by its old one or the usual one.
+type moves struct {
+	files map[string][]destination
+	alias map[string]string // folder → name; empty for the package's own
+	// where gives the new place of any file or folder, for relative paths to what moves. Without, such paths lead
+	// where they led before.
+	where func(string) string
+	// exists tells what is in the project, for telling paths from other texts.
+	exists func(string) bool
+}
+
+// edit replaces a part of a source file.
+type edit = textdiff.Edit
+
+// rewriter makes the files of a module fit moves.
+type rewriter struct {
+	m     *module
+	moves *moves
+	// symbols are the exported names of a folder whose package moves, with the folder they move to.
+	symbols map[string]map[string]string
+	// targets are the folders that a folder's package moves to, itself among them where a part stays.
+	targets map[string][]string
+	// pkgs are the names of packages by folder: before for old folders, after for new ones.
+	before, after map[string]string
+}
+
+// rewrite returns the changed files of a module, nil for those that go.
+func rewrite(m *module, mv *moves) map[string][]byte {
+	r := &rewriter{m: m, moves: mv, symbols: map[string]map[string]string{}, targets: map[string][]string{}, before: map[string]string{}, after: map[string]string{}}
+	r.survey()
+	out := map[string][]byte{}
+	for _, name := range sorted(m.files) {
+		f := m.files[name]
+		destinations := mv.files[name]
+		if destinations == nil {
+			if text, changed := r.file(f, destination{name: name, pkg: f.tree.Name.Name}); changed {
+				out[name] = text
+			}
+			continue
+		}
+		out[name] = nil
+	}
+	for _, name := range sorted(mv.files) {
+		f := m.files[name]
+		if f == nil {
+			continue
+		}
+		for _, d := range mv.files[name] {
+			out[d.name], _ = r.file(f, d)
+		}
+	}
+	return out
+}
+
+// survey notes where packages and their exported names go.
+func (r *rewriter) survey() {
+	moving := map[string]bool{}
+	for name := range r.moves.files {
+		if r.m.files[name] != nil {
+			moving[path.Dir(name)] = true
+		}
+	}
+	for _, name := range sorted(r.m.files) {
+		f := r.m.files[name]
+		dir := f.dir()
+		if !moving[dir] || f.outer() || f.aside() {
+			continue
+		}
+		if r.before[dir] == "" {
+			r.before[dir], r.symbols[dir] = f.tree.Name.Name, map[string]string{}
+		}
+		destinations := r.moves.files[name]
+		if destinations == nil {
+			destinations = []destination{{name: name, pkg: f.tree.Name.Name}}
+		}
+		for _, d := range destinations {
+			r.after[d.dir()] = d.pkg
+			if !f.test() && !slices.Contains(r.targets[dir], d.dir()) {
+				r.targets[dir] = append(r.targets[dir], d.dir())
+			}
+		}
+		for declared := range declarations(f.tree) {
+			if ast.IsExported(declared) {
+				r.symbols[dir][declared] = destinations[0].dir()
+			}
+		}
+	}
+}
+
+// declarations are the package-level names of a file, without methods.
+func declarations(file *ast.File) map[string]bool {
+	names := map[string]bool{}
+	for _, decl := range file.Decls {
+		switch d := decl.(type) {
+		case *ast.FuncDecl:
+			if d.Recv == nil {
+				names[d.Name.Name] = true
+			}
+		case *ast.GenDecl:
+			for _, spec := range d.Specs {
+				switch s := spec.(type) {
+				case *ast.TypeSpec:
+					names[s.Name.Name] = true
+				case *ast.ValueSpec:
+					for _, id := range s.Names {
+						names[id.Name] = true
+					}
+				}
+			}
+		}
+	}
+	return names
+}
+
+// file returns a file as it is to be at its destination.
+func (r *rewriter) file(f *goFile, d destination) (text []byte, changed bool) {
+	var edits []edit
+	if pkg := d.pkg; pkg != "" && d.name != f.name {
+		if f.outer() {
+			pkg += "_test"
+		}
+		if pkg != f.tree.Name.Name {
+			edits = append(edits, r.replace(f.tree.Name, pkg))
+		}
+	}
+	for _, spec := range f.tree.Imports {
+		edits = append(edits, r.spec(f, spec)...)
+	}
+	if r.moves.where != nil {
+		edits = append(edits, r.relocated(f, d.dir())...)
+	} else if d.dir() != f.dir() {
+		edits = append(edits, r.relative(f, f.dir(), d.dir())...)
+	}
+	edits = append(edits, r.othersWebhooks(f, d)...)
+	return f.edited(edits)
+}
+
+// edited is the file with edits, and whether there are any. It is formatted if it was.
+func (f *goFile) edited(edits []edit) ([]byte, bool) {
+	if len(edits) == 0 {
+		return f.src, false
+	}
+	out := textdiff.Apply(f.src, edits)
+	if f.clean() {
+		if formatted, err := format.Source(out); err == nil {
+			out = formatted
+		}
+	}
+	return out, true
+}
+
+func (r *rewriter) offset(pos token.Pos) int { return r.m.fset.PositionFor(pos, false).Offset }
+
+func (r *rewriter) replace(n ast.Node, text string) edit {
+	return edit{From: r.offset(n.Pos()), To: r.offset(n.End()), Text: text}
+}
+
+// spec rewrites an import of a package that moves, and what is qualified by its name.
+func (r *rewriter) spec(f *goFile, spec *ast.ImportSpec) []edit {
+	dir, own := r.m.dirOf(pathOf(spec))
+	targets := r.targets[dir]
+	if !own || len(targets) == 0 || len(targets) == 1 && targets[0] == dir {
+		return nil
+	}
+	explicit, local := "", r.before[dir]
+	if spec.Name != nil {
+		explicit, local = spec.Name.Name, spec.Name.Name
+	}
+	if local == "_" || local == "." {
+		var lines []string
+		for _, target := range targets {
+			lines = append(lines, local+" "+strconv.Quote(r.m.imp(target)))
+		}
+		return []edit{r.replace(spec, joinSpecs(f, spec, lines))}
+	}
+	uses := map[string][]*ast.Ident{} // by target
+	ast.Inspect(f.tree, func(n ast.Node) bool {
+		selector, ok := n.(*ast.SelectorExpr)
+		if !ok {
+			return true
+		}
+		id, ok := selector.X.(*ast.Ident)
+		if !ok || id.Name != local || !f.unresolved[id] {
+			return true
+		}
+		target := r.symbols[dir][selector.Sel.Name]
+		if target == "" {
+			target = targets[0]
+		}
+		uses[target] = append(uses[target], id)
+		return true
+	})
+	if len(uses) == 0 {
+		uses[targets[0]] = nil
+	}
+	var edits []edit
+	var lines []string
+	for _, target := range sorted(uses) {
+		name := r.localName(f, dir, target, explicit, local, len(uses) > 1)
+		line := strconv.Quote(r.m.imp(target))
+		if name != r.after[target] || name == explicit {
+			line = name + " " + line
+		}
+		lines = append(lines, line)
+		if name == local {
+			continue
+		}
+		for _, id := range uses[target] {
+			edits = append(edits, r.replace(id, name))
+		}
+	}
+	return append(edits, r.replace(spec, joinSpecs(f, spec, lines)))
+}
+
+// localName chooses the name by which a file imports a package after its move.
+func (r *rewriter) localName(f *goFile, dir, target, explicit, local string, split bool) string {
+	was, usual := r.moves.alias[dir], r.moves.alias[target]
+	if usual == "" {
+		usual = r.after[target]
+	}
+	if was == "" {
+		was = r.before[dir]
+	}
+	if explicit != "" && explicit != was && !split || usual == local {
+		return local
+	}
+	name := usual
+	for i := 2; mentions(f.tree, name) || r.declares(f, name); i++ {
+		if explicit != "" && !split {
+			return local
+		}
+		name = usual + strconv.Itoa(i)
+	}
+	return name
+}
+
+// declares tells whether a file's package declares a name, in whatever file: imports cannot have it then.
+func (r *rewriter) declares(f *goFile, name string) bool {
+	for _, other := range r.m.files {
+		if other.dir() == f.dir() && other.tree.Name.Name == f.tree.Name.Name && declarations(other.tree)[name] {
+			return true
+		}
+	}
+	return false
+}
+
+// mentions tells whether a name stands for anything in a file.
+func mentions(file *ast.File, name string) bool {
+	found := false
+	ast.Inspect(file, func(n ast.Node) bool {
+		if id, ok := n.(*ast.Ident); ok && id.Name == name && id != file.Name {
+			found = true
+		}
+		return !found
+	})
+	for _, spec := range file.Imports {
+		if spec.Name == nil && path.Base(pathOf(spec)) == name {
+			return true
+		}
+	}
+	return found
+}
+
+// joinSpecs writes several import specs in place of one.
+func joinSpecs(f *goFile, spec *ast.ImportSpec, lines []string) string {
+	for _, decl := range f.tree.Decls {
+		gen, ok := decl.(*ast.GenDecl)
+		if ok && gen.Pos() <= spec.Pos() && spec.End() <= gen.End() && !gen.Lparen.IsValid() {
+			return strings.Join(lines, "\nimport ")
+		}
+	}
+	return strings.Join(lines, "\n\t")
+}
+
+// put writes what rewrite returned into a tree.
+func put(tree *scaffold.Tree, files map[string][]byte) {
+	for _, name := range sorted(files) {
+		if files[name] == nil {
+			tree.Remove(name)
+		}
+	}
+	for _, name := range sorted(files) {
+		if files[name] != nil {
+			tree.WriteFile(name, files[name], 0o644)
+		}
+	}
+}
