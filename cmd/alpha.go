@@ -12,6 +12,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/refactor"
 	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 func newAlpha(a *app) *cobra.Command {
@@ -79,7 +80,7 @@ func (a *app) runAlphaGenerate(c *cobra.Command, o alphaGenerateOptions) error {
 	if err != nil {
 		return err
 	}
-	source := scaffold.NewTree(a.FS, root)
+	source := worktree.NewTree(a.FS, root)
 	config, err := loadAnyProject(source)
 	if err != nil {
 		return err
@@ -101,7 +102,7 @@ func (a *app) runAlphaGenerate(c *cobra.Command, o alphaGenerateOptions) error {
 			return fmt.Errorf("making %s: %w", filepath.ToSlash(o.output), reason(err))
 		}
 	}
-	return a.apply(c.Context(), output, func(tree *scaffold.Tree) error {
+	return a.apply(c.Context(), output, func(tree *worktree.Tree) error {
 		return a.generateAnew(c.Context(), tree, config, header)
 	})
 }
@@ -127,7 +128,7 @@ func (a *app) checkEmpty(dir, given string) error {
 }
 
 // generateAnew writes a project into an empty tree by its configuration.
-func (a *app) generateAnew(ctx context.Context, tree *scaffold.Tree, config *project.Config, header string) error {
+func (a *app) generateAnew(ctx context.Context, tree *worktree.Tree, config *project.Config, header string) error {
 	if err := a.rescaffold(tree, config, header, true); err != nil {
 		return err
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/operon-sdk/operon/pkg/project"
-	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 func newConvertAlpha(a *app) *cobra.Command {
@@ -34,7 +34,7 @@ is.`,
 				return err
 			}
 			same := false
-			err = a.apply(c.Context(), root, func(tree *scaffold.Tree) error {
+			err = a.apply(c.Context(), root, func(tree *worktree.Tree) error {
 				text, err := tree.ReadFile(project.FileName)
 				if err != nil {
 					return fmt.Errorf("reading %s: %w", project.FileName, reason(err))
@@ -56,7 +56,7 @@ is.`,
 }
 
 // alphaFacts reads from the code of a kind what PROJECT did not say in version 3-alpha.
-func alphaFacts(tree *scaffold.Tree, dir, kind string) (project.AlphaFacts, error) {
+func alphaFacts(tree *worktree.Tree, dir, kind string) (project.AlphaFacts, error) {
 	stem := strings.ToLower(kind)
 	controllers := "controllers"
 	if strings.HasPrefix(dir, "apis/") {

@@ -15,10 +15,11 @@ import (
 	"github.com/operon-sdk/operon/pkg/codegen"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 // readProject reads PROJECT, of any layout: there are bundles of all kinds of operators.
-func readProject(tree *scaffold.Tree) (*project.Config, error) {
+func readProject(tree *worktree.Tree) (*project.Config, error) {
 	data, err := tree.ReadFile(project.FileName)
 	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", project.FileName, reason(err))
@@ -33,7 +34,7 @@ func (o kustomizeOptions) basePath(dir string) string {
 
 // generateBase brings the base in a tree up to date. It returns the record of what the code gave, for rememberBase
 // once the tree is written.
-func (a *app) generateBase(ctx context.Context, tree *scaffold.Tree, o kustomizeOptions, metadata base.Metadata) ([]byte, error) {
+func (a *app) generateBase(ctx context.Context, tree *worktree.Tree, o kustomizeOptions, metadata base.Metadata) ([]byte, error) {
 	config, err := readProject(tree)
 	if err != nil {
 		return nil, err
@@ -69,7 +70,7 @@ func (a *app) generateBase(ctx context.Context, tree *scaffold.Tree, o kustomize
 }
 
 // readOptional reads a file of a tree, nil where there is none; one without content is empty, not nil.
-func readOptional(tree *scaffold.Tree, name string) ([]byte, error) {
+func readOptional(tree *worktree.Tree, name string) ([]byte, error) {
 	data, err := tree.ReadFile(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -95,7 +96,7 @@ func isGo(config *project.Config) bool {
 }
 
 // apis reads the types of the project's kinds.
-func (a *app) apis(ctx context.Context, tree *scaffold.Tree, config *project.Config, dir string) ([]base.Kind, []codegen.API, error) {
+func (a *app) apis(ctx context.Context, tree *worktree.Tree, config *project.Config, dir string) ([]base.Kind, []codegen.API, error) {
 	resources := config.Resources()
 	if len(resources) == 0 {
 		return nil, nil, nil
@@ -126,7 +127,7 @@ func (a *app) apis(ctx context.Context, tree *scaffold.Tree, config *project.Con
 }
 
 // kustomization adds a kustomization.yaml for a base where there is none.
-func (a *app) kustomization(tree *scaffold.Tree, o kustomizeOptions) error {
+func (a *app) kustomization(tree *worktree.Tree, o kustomizeOptions) error {
 	name := path.Join(o.outputDir, "kustomization.yaml")
 	there, err := readOptional(tree, name)
 	if err != nil {

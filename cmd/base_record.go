@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/operon-sdk/operon/pkg/bundle/base"
-	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 // recordPath is where a project whose base was changed by hand keeps what the code gave for it the last time,
@@ -13,7 +13,7 @@ func (o kustomizeOptions) recordPath() string { return ".operon/bases/" + o.pack
 
 // readBaseRecord gives what the code gave for a base the last time: as the project tells, or else as this machine
 // remembers; nil where nobody knows.
-func (a *app) readBaseRecord(tree *scaffold.Tree, o kustomizeOptions) ([]byte, error) {
+func (a *app) readBaseRecord(tree *worktree.Tree, o kustomizeOptions) ([]byte, error) {
 	data, err := readOptional(tree, o.recordPath())
 	if err != nil {
 		return nil, err
@@ -32,7 +32,7 @@ func (a *app) readBaseRecord(tree *scaffold.Tree, o kustomizeOptions) ([]byte, e
 }
 
 // writeBaseRecord adds a project's record, or takes away one that is not needed any more.
-func writeBaseRecord(tree *scaffold.Tree, o kustomizeOptions, result *base.Result) {
+func writeBaseRecord(tree *worktree.Tree, o kustomizeOptions, result *base.Result) {
 	switch {
 	case result.Edited:
 		tree.WriteFile(o.recordPath(), result.Record, 0o644)

@@ -19,7 +19,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/codegen"
 	"github.com/operon-sdk/operon/pkg/manifest"
 	"github.com/operon-sdk/operon/pkg/project"
-	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 // allOptions are the flags of bundle: those of the steps that it takes, and some of its own.
@@ -94,14 +94,14 @@ func (a *app) runBundle(c *cobra.Command, o allOptions) error {
 		return err
 	}
 	if o.check {
-		err = scaffold.Unfinished(a.FS, root)
+		err = worktree.Unfinished(a.FS, root)
 	} else if done, settled := a.settle(c.Context(), root); done || settled != nil {
 		return settled
 	}
 	if err != nil {
 		return err
 	}
-	tree := scaffold.NewTree(a.FS, root)
+	tree := worktree.NewTree(a.FS, root)
 	config, err := readProject(tree)
 	if err != nil {
 		return err
@@ -118,7 +118,7 @@ func (a *app) runBundle(c *cobra.Command, o allOptions) error {
 	}
 	var record []byte
 	var up *bundle.Updated
-	change := func(tree *scaffold.Tree) (err error) {
+	change := func(tree *worktree.Tree) (err error) {
 		// Another command may have changed the project before this one took the lock.
 		if config, err = readProject(tree); err != nil {
 			return err
@@ -142,7 +142,7 @@ func (a *app) runBundle(c *cobra.Command, o allOptions) error {
 
 // describeBundle gathers what is to be said about the operator. It asks a person only: what is piped into a
 // bundle is not meant as an answer.
-func (a *app) describeBundle(c *cobra.Command, tree *scaffold.Tree, config *project.Config, o allOptions) (base.Metadata, error) {
+func (a *app) describeBundle(c *cobra.Command, tree *worktree.Tree, config *project.Config, o allOptions) (base.Metadata, error) {
 	if o.base.interactive || a.InTerminal && !o.check {
 		return a.describe(c, tree, config, o.base)
 	}
@@ -158,7 +158,7 @@ func (a *app) describeBundle(c *cobra.Command, tree *scaffold.Tree, config *proj
 }
 
 // makeBundle takes all steps in a tree.
-func (a *app) makeBundle(ctx context.Context, tree *scaffold.Tree, dir string, config *project.Config, o allOptions, metadata base.Metadata) (record []byte, up *bundle.Updated, err error) {
+func (a *app) makeBundle(ctx context.Context, tree *worktree.Tree, dir string, config *project.Config, o allOptions, metadata base.Metadata) (record []byte, up *bundle.Updated, err error) {
 	if isGo(config) {
 		if err := a.generate(ctx, tree, codegen.All); err != nil {
 			return nil, nil, err
@@ -187,7 +187,7 @@ func (a *app) makeBundle(ctx context.Context, tree *scaffold.Tree, dir string, c
 }
 
 // validateMade refuses a bundle that OLM would not install, and tells what else is wrong with it.
-func (a *app) validateMade(ctx context.Context, tree *scaffold.Tree, o bundleOptions) error {
+func (a *app) validateMade(ctx context.Context, tree *worktree.Tree, o bundleOptions) error {
 	names, err := tree.Walk(o.outputDir, nil)
 	if err != nil {
 		return fmt.Errorf("reading the bundle: %w", err)
@@ -250,7 +250,7 @@ const (
 )
 
 // setImage names the manager's image, as kustomize edit set image does in make bundle.
-func setImage(ctx context.Context, tree *scaffold.Tree, ref string) error {
+func setImage(ctx context.Context, tree *worktree.Tree, ref string) error {
 	name, content, err := manifest.SetImage(ctx, tree.Root(), managerDir, managerImage, ref, overlay(tree))
 	if err != nil {
 		return fmt.Errorf("--image: %w", err)
@@ -260,7 +260,7 @@ func setImage(ctx context.Context, tree *scaffold.Tree, ref string) error {
 }
 
 // checkBundle prints what would change, and fails if that is anything.
-func (a *app) checkBundle(tree *scaffold.Tree, change func(*scaffold.Tree) error) error {
+func (a *app) checkBundle(tree *worktree.Tree, change func(*worktree.Tree) error) error {
 	if err := change(tree); err != nil {
 		return err
 	}

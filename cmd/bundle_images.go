@@ -8,7 +8,7 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/image"
 	"github.com/operon-sdk/operon/pkg/manifest"
-	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 // imagesFile keeps the digests of images, so that a run without network gives the same bundle.
@@ -24,7 +24,7 @@ type lockedImages struct {
 }
 
 // readImages reads the digests of a project.
-func (a *app) readImages(tree *scaffold.Tree, o *bundleOptions) (*lockedImages, error) {
+func (a *app) readImages(tree *worktree.Tree, o *bundleOptions) (*lockedImages, error) {
 	l := &lockedImages{
 		registries: a.registries(o.registryOptions),
 		known:      map[string]string{}, used: map[string]string{},
@@ -60,7 +60,7 @@ func (l *lockedImages) pin(ctx context.Context, ref string) (string, error) {
 }
 
 // write keeps the digests that were used.
-func (l *lockedImages) write(tree *scaffold.Tree) error {
+func (l *lockedImages) write(tree *worktree.Tree) error {
 	if l == nil || len(l.used) == 0 {
 		return nil
 	}

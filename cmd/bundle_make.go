@@ -11,7 +11,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/listing"
 	"github.com/operon-sdk/operon/pkg/manifest"
 	"github.com/operon-sdk/operon/pkg/project"
-	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 // bundleProject finds the project that a bundle is for, and its layout. Without a project the bundle
@@ -41,7 +41,7 @@ func (a *app) bundleProject(dir string, o *bundleOptions) (root, layout string, 
 }
 
 // readInput reads what a bundle is made from.
-func (a *app) readInput(tree *scaffold.Tree, dir, layout string, o *bundleOptions) (bundle.Input, []bundle.Note, error) {
+func (a *app) readInput(tree *worktree.Tree, dir, layout string, o *bundleOptions) (bundle.Input, []bundle.Note, error) {
 	input := bundle.Input{
 		Package: o.pkg, Version: o.version, Layout: layout, Builder: builderName(),
 		ServiceAccounts: o.accounts, ExistingRoles: o.existingRoles, Replaces: o.replaces,
@@ -66,7 +66,7 @@ func (a *app) readInput(tree *scaffold.Tree, dir, layout string, o *bundleOption
 
 // faults finds what is wrong with the input of a command whose flags are wrong already, so that all of it is told
 // at once: as far as the flags say where the input is.
-func (a *app) faults(tree *scaffold.Tree, dir, layout string, o bundleOptions) error {
+func (a *app) faults(tree *worktree.Tree, dir, layout string, o bundleOptions) error {
 	if !o.manifests || len(o.checkSources(a.InPipe && !o.pipeToo)) > 0 {
 		return nil
 	}
@@ -93,7 +93,7 @@ func asFindings(err error) (project.Findings, error) {
 }
 
 // bundleManifests reads the input and makes the manifests, and says what a person should know.
-func (a *app) bundleManifests(ctx context.Context, tree *scaffold.Tree, dir, layout string, o *bundleOptions) (*bundle.Manifests, error) {
+func (a *app) bundleManifests(ctx context.Context, tree *worktree.Tree, dir, layout string, o *bundleOptions) (*bundle.Manifests, error) {
 	input, notes, err := a.readInput(tree, dir, layout, o)
 	if err != nil {
 		return nil, err
@@ -119,7 +119,7 @@ func (a *app) bundleManifests(ctx context.Context, tree *scaffold.Tree, dir, lay
 func builderName() string { return "operon-" + buildVersion().Version }
 
 // readBase reads the project's base CSV, nil where it has none.
-func readBase(tree *scaffold.Tree, o *bundleOptions) (*manifest.Object, error) {
+func readBase(tree *worktree.Tree, o *bundleOptions) (*manifest.Object, error) {
 	name := bundle.BaseFile(o.kustomizeDir, o.pkg)
 	data, err := readOptional(tree, name)
 	if data == nil || err != nil {

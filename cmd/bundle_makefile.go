@@ -12,7 +12,7 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/codegen/calls"
 	"github.com/operon-sdk/operon/pkg/makefile"
-	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 // bundleTarget is the target of a Makefile that makes the bundle.
@@ -25,7 +25,7 @@ func (a *app) followMakefile(c *cobra.Command, o *allOptions) error {
 	if err != nil {
 		return err
 	}
-	m, err := calls.ReadMakefile(scaffold.NewTree(a.FS, root))
+	m, err := calls.ReadMakefile(worktree.NewTree(a.FS, root))
 	if m == nil || err != nil {
 		return err
 	}

@@ -16,12 +16,12 @@ import (
 	"github.com/operon-sdk/operon/pkg/manifest"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/safeyaml"
-	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 // bundleInput reads the manifests that a bundle is made from. An error of manifest.Problems, which may
 // be empty, leaves the objects that could be read.
-func (a *app) bundleInput(tree *scaffold.Tree, dir string, o *bundleOptions) ([]manifest.Object, []bundle.Note, error) {
+func (a *app) bundleInput(tree *worktree.Tree, dir string, o *bundleOptions) ([]manifest.Object, []bundle.Note, error) {
 	r := &folderReader{fs: a.FS, dir: dir}
 	switch {
 	case o.inputDir != "":
@@ -109,7 +109,7 @@ func foreign(p manifest.Problem) bundle.Note {
 }
 
 // buildManifests builds the kustomization of the bundle in this process.
-func (a *app) buildManifests(tree *scaffold.Tree, o *bundleOptions) ([]manifest.Object, error) {
+func (a *app) buildManifests(tree *worktree.Tree, o *bundleOptions) ([]manifest.Object, error) {
 	for _, name := range []string{"kustomization.yaml", "kustomization.yml", "Kustomization"} {
 		if tree.Exists(path.Join(o.kustomizeDir, name)) {
 			data, err := a.build(tree, o.kustomizeDir)
@@ -129,7 +129,7 @@ func (a *app) buildManifests(tree *scaffold.Tree, o *bundleOptions) ([]manifest.
 }
 
 // overlay is what a tree changes: contents by name, nil for a file that it takes away.
-func overlay(tree *scaffold.Tree) map[string][]byte {
+func overlay(tree *worktree.Tree) map[string][]byte {
 	files := tree.Overlay()
 	for name, content := range files {
 		if content == nil {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/bundle"
 	"github.com/operon-sdk/operon/pkg/manifest"
-	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 // editsFile records, for everybody who works on the project, the edits that stand in for generated
@@ -21,7 +21,7 @@ type bundleEdits struct {
 }
 
 // readEdits reads the recorded edits of a project.
-func readEdits(tree *scaffold.Tree) ([]bundle.Edit, error) {
+func readEdits(tree *worktree.Tree) ([]bundle.Edit, error) {
 	data, err := readOptional(tree, editsFile)
 	if data == nil || err != nil {
 		return nil, err
@@ -34,7 +34,7 @@ func readEdits(tree *scaffold.Tree) ([]bundle.Edit, error) {
 }
 
 // writeEdits records the edits, and takes the file away when there are none.
-func writeEdits(tree *scaffold.Tree, edits []bundle.Edit) error {
+func writeEdits(tree *worktree.Tree, edits []bundle.Edit) error {
 	if len(edits) == 0 {
 		if tree.Exists(editsFile) {
 			tree.Remove(editsFile)
@@ -73,7 +73,7 @@ func (a *app) writeBundleRecord(root, dir, created string, record bundle.Record)
 }
 
 // build builds a kustomization of the project, or takes what this machine remembers of it.
-func (a *app) build(tree *scaffold.Tree, folder string) ([]byte, error) {
+func (a *app) build(tree *worktree.Tree, folder string) ([]byte, error) {
 	out, built, err := manifest.BuildAgain(tree.Root(), folder, overlay(tree), manifest.ReadBuilt(a.recall(tree.Root(), buildRecord, folder)))
 	if err != nil || built == nil {
 		return out, err

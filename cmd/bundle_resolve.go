@@ -11,11 +11,11 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/bundle"
 	"github.com/operon-sdk/operon/pkg/project"
-	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 // resolveBundle checks the flags, all of them, and completes them from the project and its bundle.
-func (a *app) resolveBundle(c *cobra.Command, tree *scaffold.Tree, dir string, config *project.Config, o *allOptions) error {
+func (a *app) resolveBundle(c *cobra.Command, tree *worktree.Tree, dir string, config *project.Config, o *allOptions) error {
 	o.bundle.build, o.bundle.overwrite = true, !o.bundle.keepMetadata
 	if c.Flags().Changed("kustomize-dir") {
 		rel, err := fromRoot(tree.Root(), dir, o.bundle.kustomizeDir)
@@ -74,7 +74,7 @@ func (a *app) resolveBundle(c *cobra.Command, tree *scaffold.Tree, dir string, c
 }
 
 // complete takes what flags leave open from the bundle on disk, and the version from the Makefile if that is later.
-func (o *bundleOptions) complete(tree *scaffold.Tree) error {
+func (o *bundleOptions) complete(tree *worktree.Tree) error {
 	csv, err := readOptional(tree, path.Join(o.outputDir, bundle.ManifestsDir, bundle.CSVFile(o.pkg)))
 	if err != nil {
 		return err

@@ -10,7 +10,7 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/bundle"
 	"github.com/operon-sdk/operon/pkg/manifest"
-	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 // printManifests prints the manifests as documents of a YAML stream.
@@ -41,9 +41,9 @@ func (a *app) created() time.Time {
 
 // applyBundle updates the bundle in dir, and records what was generated. The change writes below out only where that is
 // outside of the project.
-func (a *app) applyBundle(ctx context.Context, root, out, dir string, change func(*scaffold.Tree) (*bundle.Updated, error)) error {
+func (a *app) applyBundle(ctx context.Context, root, out, dir string, change func(*worktree.Tree) (*bundle.Updated, error)) error {
 	var up *bundle.Updated
-	err := a.applyAt(ctx, root, out, func(tree *scaffold.Tree) (err error) {
+	err := a.applyAt(ctx, root, out, func(tree *worktree.Tree) (err error) {
 		if up, err = change(tree); err != nil {
 			return err
 		}
@@ -57,7 +57,7 @@ func (a *app) applyBundle(ctx context.Context, root, out, dir string, change fun
 
 // updateBundle merges what is generated with the files in a tree. The update names the former; csv is the file of
 // the CSV.
-func (a *app) updateBundle(tree *scaffold.Tree, u bundle.Update, csv string) (*bundle.Updated, error) {
+func (a *app) updateBundle(tree *worktree.Tree, u bundle.Update, csv string) (*bundle.Updated, error) {
 	disk, err := readOptional(tree, csv)
 	if err != nil {
 		return nil, err
@@ -88,7 +88,7 @@ func (a *app) updateBundle(tree *scaffold.Tree, u bundle.Update, csv string) (*b
 }
 
 // writeBundle brings the bundle in a tree up to date, and gives what is to be remembered of it.
-func (a *app) writeBundle(tree *scaffold.Tree, made *bundle.Manifests, layout string, o *bundleOptions) (*bundle.Updated, error) {
+func (a *app) writeBundle(tree *worktree.Tree, made *bundle.Manifests, layout string, o *bundleOptions) (*bundle.Updated, error) {
 	at := func(name string) string { return path.Join(o.outputDir, name) }
 	files, err := tree.Walk(o.outputDir, nil)
 	if err != nil {
@@ -128,7 +128,7 @@ func (a *app) writeBundle(tree *scaffold.Tree, made *bundle.Manifests, layout st
 
 // findMetadata finds the file that holds the metadata of a bundle, at its usual place first; it is empty
 // where none does.
-func findMetadata(tree *scaffold.Tree, usual string, files []string) (string, error) {
+func findMetadata(tree *worktree.Tree, usual string, files []string) (string, error) {
 	for _, name := range append([]string{usual}, files...) {
 		data, err := readOptional(tree, name)
 		if err != nil {
@@ -142,7 +142,7 @@ func findMetadata(tree *scaffold.Tree, usual string, files []string) (string, er
 }
 
 // checkSizes compares the bundle in a tree with the limits of OLM and etcd.
-func checkSizes(tree *scaffold.Tree, dir string) ([]bundle.Note, error) {
+func checkSizes(tree *worktree.Tree, dir string) ([]bundle.Note, error) {
 	files := map[string][]byte{}
 	for _, folder := range []string{bundle.ManifestsDir, path.Dir(bundle.AnnotationsFile)} {
 		names, err := tree.Walk(path.Join(dir, folder), nil)

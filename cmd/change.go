@@ -17,6 +17,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/codegen/calls"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 // projectRoot is the folder of the project that a command is called in, from any folder below it.
@@ -34,20 +35,20 @@ func (a *app) intactProject() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return root, scaffold.Unfinished(a.FS, root)
+	return root, worktree.Unfinished(a.FS, root)
 }
 
 // loadProject reads PROJECT from a tree, and refuses layouts that a command of today's cannot work on.
-func loadProject(tree *scaffold.Tree) (*project.Config, error) {
+func loadProject(tree *worktree.Tree) (*project.Config, error) {
 	return loadLayout(tree, (*project.Config).CheckLayout)
 }
 
 // loadOlderProject does so for the commands that know the layout before as well.
-func loadOlderProject(tree *scaffold.Tree) (*project.Config, error) {
+func loadOlderProject(tree *worktree.Tree) (*project.Config, error) {
 	return loadLayout(tree, (*project.Config).CheckOlderLayout)
 }
 
-func loadLayout(tree *scaffold.Tree, check func(*project.Config) error) (*project.Config, error) {
+func loadLayout(tree *worktree.Tree, check func(*project.Config) error) (*project.Config, error) {
 	data, err := tree.ReadFile(project.FileName)
 	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", project.FileName, reason(err))
@@ -69,7 +70,7 @@ func (a *app) begin(ctx context.Context) (root string, config *project.Config, d
 }
 
 func (a *app) beginWith(
-	ctx context.Context, load func(*scaffold.Tree) (*project.Config, error),
+	ctx context.Context, load func(*worktree.Tree) (*project.Config, error),
 ) (root string, config *project.Config, done bool, err error) {
 	if root, err = a.projectRoot(); err != nil {
 		return "", nil, false, err
@@ -77,19 +78,19 @@ func (a *app) beginWith(
 	if done, err = a.settle(ctx, root); done || err != nil {
 		return root, nil, done, err
 	}
-	config, err = load(scaffold.NewTree(a.FS, root))
+	config, err = load(worktree.NewTree(a.FS, root))
 	return root, config, false, err
 }
 
 // apply runs change on the project at root as one transaction, and prints the changed files unless -q is given, or with
 // --dry-run their diff. It fails if files that change reads hold merge conflicts.
-func (a *app) apply(ctx context.Context, root string, change func(*scaffold.Tree) error) error {
+func (a *app) apply(ctx context.Context, root string, change func(*worktree.Tree) error) error {
 	return a.applyOverConflicts(ctx, root, withoutConflicts(change))
 }
 
 // withoutConflicts makes change fail if files that it reads from disk hold merge conflicts, whatever else follows from these.
-func withoutConflicts(change func(*scaffold.Tree) error) func(*scaffold.Tree) error {
-	return func(tree *scaffold.Tree) error {
+func withoutConflicts(change func(*worktree.Tree) error) func(*worktree.Tree) error {
+	return func(tree *worktree.Tree) error {
 		err := change(tree)
 		if errors.Is(err, context.Canceled) {
 			return err
@@ -102,12 +103,12 @@ func withoutConflicts(change func(*scaffold.Tree) error) func(*scaffold.Tree) er
 }
 
 // applyOverConflicts is apply for a change that handles files with merge conflicts itself.
-func (a *app) applyOverConflicts(ctx context.Context, root string, change func(*scaffold.Tree) error) error {
+func (a *app) applyOverConflicts(ctx context.Context, root string, change func(*worktree.Tree) error) error {
 	if a.dryRun {
-		if err := scaffold.Unfinished(a.FS, root); err != nil {
+		if err := worktree.Unfinished(a.FS, root); err != nil {
 			return err
 		}
-		tree := scaffold.NewTree(a.FS, root)
+		tree := worktree.NewTree(a.FS, root)
 		if err := change(tree); err != nil {
 			return err
 		}
@@ -117,7 +118,7 @@ func (a *app) applyOverConflicts(ctx context.Context, root string, change func(*
 		}
 		return a.printDiff(tree.Paired(changes))
 	}
-	updated, err := scaffold.Update(ctx, a.FS, root, a.lockOptions(), change)
+	updated, err := worktree.Update(ctx, a.FS, root, a.lockOptions(), change)
 	if updated != nil && updated.Recovered != nil {
 		a.progressf("%s", updated.Recovered)
 	}
@@ -128,7 +129,7 @@ func (a *app) applyOverConflicts(ctx context.Context, root string, change func(*
 }
 
 // applyGenerated is apply for a change of generated files, which may be up to date.
-func (a *app) applyGenerated(ctx context.Context, root string, change func(*scaffold.Tree) error) error {
+func (a *app) applyGenerated(ctx context.Context, root string, change func(*worktree.Tree) error) error {
 	err := a.apply(ctx, root, change)
 	if err == nil && len(a.result.changes) == 0 {
 		a.successf("everything is up to date")
@@ -137,17 +138,17 @@ func (a *app) applyGenerated(ctx context.Context, root string, change func(*scaf
 }
 
 // withoutVendored returns the changes with one for all files of the vendor directory.
-func withoutVendored(changes []scaffold.Change) []scaffold.Change {
-	isVendored := func(c scaffold.Change) bool { return strings.HasPrefix(c.Path, "vendor/") }
+func withoutVendored(changes []worktree.Change) []worktree.Change {
+	isVendored := func(c worktree.Change) bool { return strings.HasPrefix(c.Path, "vendor/") }
 	if !slices.ContainsFunc(changes, isVendored) {
 		return changes
 	}
-	return append(slices.DeleteFunc(slices.Clone(changes), isVendored), scaffold.Change{Path: "vendor", Old: []byte{}, New: []byte{}})
+	return append(slices.DeleteFunc(slices.Clone(changes), isVendored), worktree.Change{Path: "vendor", Old: []byte{}, New: []byte{}})
 }
 
 // applyAt is apply for a change whose results are in dir, as seen from root. If dir is outside of the project, change
 // still sees the project, by names such as ../out/file, but only the files in dir are written.
-func (a *app) applyAt(ctx context.Context, root, dir string, change func(*scaffold.Tree) error) error {
+func (a *app) applyAt(ctx context.Context, root, dir string, change func(*worktree.Tree) error) error {
 	if !isOutside(dir) {
 		return a.applyGenerated(ctx, root, change)
 	}
@@ -161,8 +162,8 @@ func (a *app) applyAt(ctx context.Context, root, dir string, change func(*scaffo
 			return err
 		}
 	}
-	return a.applyGenerated(ctx, out, func(tree *scaffold.Tree) error {
-		whole := scaffold.NewTree(a.FS, root)
+	return a.applyGenerated(ctx, out, func(tree *worktree.Tree) error {
+		whole := worktree.NewTree(a.FS, root)
 		if err := withoutConflicts(change)(whole); err != nil {
 			return err
 		}
@@ -193,7 +194,7 @@ func (a *app) settle(ctx context.Context, root string) (done bool, err error) {
 	if a.dryRun {
 		return false, nil
 	}
-	recovery, err := scaffold.Settle(ctx, a.FS, root, a.lockOptions())
+	recovery, err := worktree.Settle(ctx, a.FS, root, a.lockOptions())
 	if err != nil || recovery == nil {
 		return false, err
 	}
@@ -202,11 +203,11 @@ func (a *app) settle(ctx context.Context, root string) (done bool, err error) {
 }
 
 // lockOptions say how to wait for another command that changes the project.
-func (a *app) lockOptions() scaffold.LockOptions {
-	return scaffold.LockOptions{
+func (a *app) lockOptions() worktree.LockOptions {
+	return worktree.LockOptions{
 		Command: a.line,
 		Timeout: a.lockTimeout,
-		Waiting: func(holder scaffold.Holder, waited time.Duration) {
+		Waiting: func(holder worktree.Holder, waited time.Duration) {
 			a.progressf("waiting for %s, which is changing this project (%s)", holder, waited)
 		},
 		Unlocked: func() {
@@ -226,14 +227,14 @@ func (a *app) tell(report *scaffold.Report) {
 const defaultHeaderFile = "hack/boilerplate.go.txt"
 
 // boilerplate returns the comment that new Go files start with, empty where the project has none.
-func (a *app) boilerplate(tree *scaffold.Tree) (string, error) {
+func (a *app) boilerplate(tree *worktree.Tree) (string, error) {
 	header, _, err := a.projectHeader(tree)
 	return header, err
 }
 
 // projectHeader returns the comment that new Go files start with and the file that it is made of. Both are empty where the project
 // has none.
-func (a *app) projectHeader(tree *scaffold.Tree) (header, file string, err error) {
+func (a *app) projectHeader(tree *worktree.Tree) (header, file string, err error) {
 	found, err := calls.Find(tree)
 	if err != nil {
 		return "", "", err
@@ -242,7 +243,7 @@ func (a *app) projectHeader(tree *scaffold.Tree) (header, file string, err error
 }
 
 // headerOf is projectHeader for a project whose calls of controller-gen are known.
-func (a *app) headerOf(tree *scaffold.Tree, found []codegen.Call) (header, file string, err error) {
+func (a *app) headerOf(tree *worktree.Tree, found []codegen.Call) (header, file string, err error) {
 	options := codegen.Options{Root: tree.Root(), Overlay: overlay(tree), Calls: found, Year: a.year(), Env: a.Environ}
 	header, file, err = codegen.Header(options)
 	if err == nil && file == "" {

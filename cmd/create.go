@@ -15,6 +15,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/gotool"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 func newCreate(a *app) *cobra.Command {
@@ -40,12 +41,12 @@ func addExternal(f *pflag.FlagSet, o *project.ResourceOptions) {
 // creation is what one of the create commands does in a tree.
 type creation struct {
 	// load reads PROJECT and refuses layouts that the command does not know.
-	load func(*scaffold.Tree) (*project.Config, error)
+	load func(*worktree.Tree) (*project.Config, error)
 	// resolve validates the flags together and completes the resource that they name.
 	resolve func(*project.Config) (project.Resource, error)
 	// write scaffolds for the resource, and records what PROJECT keeps of it elsewhere. It returns a function that prints
 	// notes and warnings, which is called once nothing can be refused any more.
-	write func(tree *scaffold.Tree, config *project.Config, r project.Resource, header string) (printNotes func(), err error)
+	write func(tree *worktree.Tree, config *project.Config, r project.Resource, header string) (printNotes func(), err error)
 	// module is --external-api-module.
 	module string
 	// generate are the generators that run afterwards, edit what a person does next.
@@ -56,7 +57,7 @@ type creation struct {
 // create changes the project, and says what a person does next.
 func (a *app) create(ctx context.Context, root string, c creation) error {
 	var next string
-	err := a.apply(ctx, root, func(tree *scaffold.Tree) (err error) {
+	err := a.apply(ctx, root, func(tree *worktree.Tree) (err error) {
 		next, err = a.createIn(ctx, tree, c)
 		return err
 	})
@@ -69,7 +70,7 @@ func (a *app) create(ctx context.Context, root string, c creation) error {
 
 // createIn scaffolds for a resource, records it in PROJECT and brings go.mod and generated files up to date.
 // It returns what a person does next.
-func (a *app) createIn(ctx context.Context, tree *scaffold.Tree, c creation) (string, error) {
+func (a *app) createIn(ctx context.Context, tree *worktree.Tree, c creation) (string, error) {
 	config, err := c.load(tree)
 	if err != nil {
 		return "", err
@@ -123,7 +124,7 @@ func (a *app) createIn(ctx context.Context, tree *scaffold.Tree, c creation) (st
 
 // requireModules adds the module of an external API to go.mod and marks direct requirements. It returns the step that is
 // left to the user, if any, also with an error. Without fetch it adds what module says and leaves the rest.
-func (a *app) requireModules(ctx context.Context, tree *scaffold.Tree, r project.Resource, module string, fetch bool) (next string, err error) {
+func (a *app) requireModules(ctx context.Context, tree *worktree.Tree, r project.Resource, module string, fetch bool) (next string, err error) {
 	path, version, exact := strings.Cut(module, "@")
 	if exact {
 		if err := scaffold.AddRequirement(tree, path, version); err != nil {

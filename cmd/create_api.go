@@ -10,6 +10,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/codegen"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 // apiOptions are the flags of create api.
@@ -206,7 +207,7 @@ func (o *apiOptions) resolve(config *project.Config) (project.Resource, error) {
 func (a *app) apiCreation(o apiOptions) creation {
 	return creation{
 		load: loadOlderProject, resolve: o.resolve, module: o.ExternalModule, generate: o.parts(), edit: "edit the types and the controller",
-		write: func(tree *scaffold.Tree, config *project.Config, r project.Resource, header string) (func(), error) {
+		write: func(tree *worktree.Tree, config *project.Config, r project.Resource, header string) (func(), error) {
 			data := a.apiData(config, r, header, apiParts{
 				api: o.API, controller: o.Controller, namespaced: o.Namespaced, controllerName: o.ControllerName, image: o.image, ssa: o.ssa,
 			})

@@ -10,6 +10,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/codegen"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 // webhookOptions are the flags of create webhook.
@@ -111,7 +112,7 @@ func (a *app) webhookCreation(o webhookOptions) creation {
 	}
 	return creation{
 		load: loadProject, resolve: o.resolve, module: o.ExternalModule, generate: generate, edit: "fill in the webhooks and their tests",
-		write: func(tree *scaffold.Tree, config *project.Config, r project.Resource, header string) (func(), error) {
+		write: func(tree *worktree.Tree, config *project.Config, r project.Resource, header string) (func(), error) {
 			asked := project.Webhooks{Defaulting: o.Defaulting, Validation: o.Validation, Conversion: o.Conversion}
 			data := a.webhookData(config, r, header, asked)
 			var existing []scaffold.Webhooks

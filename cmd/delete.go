@@ -12,6 +12,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/refactor"
 	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 func newDelete(a *app) *cobra.Command {
@@ -41,7 +42,7 @@ type removal struct {
 }
 
 // delete takes a part of a resource out of the tree.
-func (a *app) delete(ctx context.Context, tree *scaffold.Tree, resolve func(*project.Config, string) (removal, error)) error {
+func (a *app) delete(ctx context.Context, tree *worktree.Tree, resolve func(*project.Config, string) (removal, error)) error {
 	config, err := loadOlderProject(tree)
 	if err != nil {
 		return err
@@ -144,7 +145,7 @@ func hubOf(config *project.Config, spoke project.Resource) (project.Resource, bo
 }
 
 // checkUnused refuses a deletion after which code that compiled does not any more.
-func (a *app) checkUnused(ctx context.Context, tree *scaffold.Tree, before *refactor.Code, what string) error {
+func (a *app) checkUnused(ctx context.Context, tree *worktree.Tree, before *refactor.Code, what string) error {
 	broken, err := refactor.Broken(ctx, tree, before, a.goTool())
 	if err != nil || len(broken) == 0 {
 		return err

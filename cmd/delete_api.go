@@ -12,6 +12,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/codegen"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 // deleteOptions are the flags of delete api.
@@ -66,7 +67,7 @@ func (a *app) runDeleteAPI(c *cobra.Command, o deleteOptions) error {
 	if _, err := o.resolve(config, a.program); err != nil {
 		return err
 	}
-	err = a.apply(c.Context(), root, func(tree *scaffold.Tree) error { return a.deleteAPI(c.Context(), tree, o) })
+	err = a.apply(c.Context(), root, func(tree *worktree.Tree) error { return a.deleteAPI(c.Context(), tree, o) })
 	if err != nil || a.dryRun {
 		return err
 	}
@@ -114,7 +115,7 @@ func convertedWith(config *project.Config, r project.Resource, program string) p
 }
 
 // deleteAPI takes the API out of the tree.
-func (a *app) deleteAPI(ctx context.Context, tree *scaffold.Tree, o deleteOptions) error {
+func (a *app) deleteAPI(ctx context.Context, tree *worktree.Tree, o deleteOptions) error {
 	return a.delete(ctx, tree, func(config *project.Config, header string) (removal, error) {
 		r, err := o.resolve(config, a.program)
 		if err != nil {
@@ -146,7 +147,7 @@ func serves(data scaffold.Data, r project.Resource) bool {
 
 // dropGenerated takes generated files away that nothing makes any more, and the marker of the stored
 // version that a second version of the kind brought.
-func (a *app) dropGenerated(ctx context.Context, tree *scaffold.Tree, config *project.Config, going project.Resource, staying []project.Resource, make bool, header string) error {
+func (a *app) dropGenerated(ctx context.Context, tree *worktree.Tree, config *project.Config, going project.Resource, staying []project.Resource, make bool, header string) error {
 	controllers := false
 	var versions []string
 	samePackage := false
@@ -202,7 +203,7 @@ func (a *app) dropGenerated(ctx context.Context, tree *scaffold.Tree, config *pr
 	return scaffold.ForgetStorage(tree, going.Kind, versions)
 }
 
-func remove(tree *scaffold.Tree, name string) {
+func remove(tree *worktree.Tree, name string) {
 	if tree.Exists(name) {
 		tree.Remove(name)
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/operon-sdk/operon/pkg/project"
-	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 // deleteWebhookOptions are the flags of delete webhook. Without a kind of webhooks, all go.
@@ -75,7 +75,7 @@ func (a *app) runDeleteWebhook(c *cobra.Command, o deleteWebhookOptions) error {
 	if _, err := o.resolve(config); err != nil {
 		return err
 	}
-	err = a.apply(c.Context(), root, func(tree *scaffold.Tree) error { return a.deleteWebhook(c.Context(), tree, o) })
+	err = a.apply(c.Context(), root, func(tree *worktree.Tree) error { return a.deleteWebhook(c.Context(), tree, o) })
 	if err != nil || a.dryRun {
 		return err
 	}
@@ -158,7 +158,7 @@ func webhookKinds(w project.Webhooks) []string {
 }
 
 // deleteWebhook takes the webhooks out of the tree.
-func (a *app) deleteWebhook(ctx context.Context, tree *scaffold.Tree, o deleteWebhookOptions) error {
+func (a *app) deleteWebhook(ctx context.Context, tree *worktree.Tree, o deleteWebhookOptions) error {
 	return a.delete(ctx, tree, func(config *project.Config, _ string) (removal, error) {
 		going, err := o.resolve(config)
 		if err != nil {

@@ -15,7 +15,7 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/bundle/base"
 	"github.com/operon-sdk/operon/pkg/project"
-	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 // describeOptions are the flags that say what catalogs show of an operator.
@@ -134,7 +134,7 @@ func (a *app) readFlagFile(flag, name string) ([]byte, error) {
 
 // describe gathers what is to be said about the operator: from the flags, and from a person for what these
 // leave open, where there is no base yet or --interactive asks for it.
-func (a *app) describe(c *cobra.Command, tree *scaffold.Tree, config *project.Config, o kustomizeOptions) (base.Metadata, error) {
+func (a *app) describe(c *cobra.Command, tree *worktree.Tree, config *project.Config, o kustomizeOptions) (base.Metadata, error) {
 	m, err := a.metadata(o.describe)
 	if err != nil {
 		return m, err

@@ -10,10 +10,9 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/operon-sdk/operon/pkg/worktree"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-
-	"github.com/operon-sdk/operon/pkg/scaffold"
 )
 
 func newDocs(a *app) *cobra.Command {
@@ -55,7 +54,7 @@ func (a *app) writeManPages(c *cobra.Command, dir string) error {
 	if err != nil {
 		return err
 	}
-	return a.apply(c.Context(), root, func(tree *scaffold.Tree) error {
+	return a.apply(c.Context(), root, func(tree *worktree.Tree) error {
 		var problems []error
 		for _, page := range documented(c.Root()) {
 			name := path.Join(filepath.ToSlash(below), manName(page)+".1")

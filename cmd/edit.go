@@ -11,6 +11,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/refactor"
 	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 // editOptions are the flags of edit.
@@ -95,7 +96,7 @@ func (a *app) runEdit(c *cobra.Command, o editOptions) error {
 		return err
 	}
 	var notes []string
-	err = a.apply(c.Context(), root, func(tree *scaffold.Tree) error {
+	err = a.apply(c.Context(), root, func(tree *worktree.Tree) error {
 		notes, err = a.edit(c.Context(), tree, o)
 		return err
 	})
@@ -143,7 +144,7 @@ func (a *app) checkEdit(config *project.Config, o editOptions) project.Findings 
 }
 
 // edit makes all changes in the tree, generated files included. It returns what is left to a person.
-func (a *app) edit(ctx context.Context, tree *scaffold.Tree, o editOptions) ([]string, error) {
+func (a *app) edit(ctx context.Context, tree *worktree.Tree, o editOptions) ([]string, error) {
 	config, err := loadProject(tree)
 	if err != nil {
 		return nil, err
@@ -241,7 +242,7 @@ func (a *app) newHeader(header string, o editOptions) (string, error) {
 
 // rescope turns the manager to one namespace or back. Places to be changed by hand are an error, unless
 // --force leaves them to the person.
-func (a *app) rescope(ctx context.Context, tree *scaffold.Tree, config *project.Config, options refactor.Options, o editOptions) ([]string, error) {
+func (a *app) rescope(ctx context.Context, tree *worktree.Tree, config *project.Config, options refactor.Options, o editOptions) ([]string, error) {
 	var recorded []scaffold.Data
 	for _, r := range config.Resources() {
 		recorded = append(recorded, a.recordedData(config, r, options.Header)...)

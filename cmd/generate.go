@@ -14,6 +14,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/codegen/calls"
 	"github.com/operon-sdk/operon/pkg/local"
 	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 // manifestGenerators make what lies below config, and apply configurations as the manifests target of Makefiles does.
@@ -99,8 +100,8 @@ func (a *app) writeGenerated(ctx context.Context, root string, what codegen.Gene
 }
 
 // generateChange returns the change that updates the generated files of a project.
-func (a *app) generateChange(ctx context.Context, what codegen.Generators) func(*scaffold.Tree) error {
-	return func(tree *scaffold.Tree) error {
+func (a *app) generateChange(ctx context.Context, what codegen.Generators) func(*worktree.Tree) error {
+	return func(tree *worktree.Tree) error {
 		if _, err := loadOlderProject(tree); err != nil {
 			return err
 		}
@@ -113,7 +114,7 @@ func (a *app) generateChange(ctx context.Context, what codegen.Generators) func(
 func (a *app) watchGenerated(ctx context.Context, root string, what codegen.Generators) error {
 	ctx, stop := untilInterrupted(ctx)
 	defer stop()
-	if _, err := loadOlderProject(scaffold.NewTree(a.FS, root)); err != nil {
+	if _, err := loadOlderProject(worktree.NewTree(a.FS, root)); err != nil {
 		return err
 	}
 	watch, err := a.watch(root)
@@ -138,7 +139,7 @@ func (a *app) watchGenerated(ctx context.Context, root string, what codegen.Gene
 
 // watch records the sources of a project, but not what its calls of controller-gen write.
 func (a *app) watch(root string) (*local.Watch, error) {
-	found, err := calls.Find(scaffold.NewTree(a.FS, root))
+	found, err := calls.Find(worktree.NewTree(a.FS, root))
 	if err != nil {
 		return nil, err
 	}
@@ -146,7 +147,7 @@ func (a *app) watch(root string) (*local.Watch, error) {
 }
 
 // generate brings the generated files of a tree up to date. It downloads the modules that are missing for that.
-func (a *app) generate(ctx context.Context, tree *scaffold.Tree, what codegen.Generators) error {
+func (a *app) generate(ctx context.Context, tree *worktree.Tree, what codegen.Generators) error {
 	start := a.Now()
 	found, err := calls.Find(tree)
 	if err != nil {
@@ -216,7 +217,7 @@ func (a *app) generate(ctx context.Context, tree *scaffold.Tree, what codegen.Ge
 }
 
 // crdDirs returns the directories that generate writes CRDs to.
-func crdDirs(tree *scaffold.Tree) ([]string, error) {
+func crdDirs(tree *worktree.Tree) ([]string, error) {
 	found, err := calls.Find(tree)
 	if err != nil {
 		return nil, err
@@ -226,10 +227,10 @@ func crdDirs(tree *scaffold.Tree) ([]string, error) {
 
 // checkGenerated prints what generate would change, and fails if that is anything.
 func (a *app) checkGenerated(ctx context.Context, root string, what codegen.Generators) error {
-	if err := scaffold.Unfinished(a.FS, root); err != nil {
+	if err := worktree.Unfinished(a.FS, root); err != nil {
 		return err
 	}
-	tree := scaffold.NewTree(a.FS, root)
+	tree := worktree.NewTree(a.FS, root)
 	if err := withoutConflicts(a.generateChange(ctx, what))(tree); err != nil {
 		return err
 	}

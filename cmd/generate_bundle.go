@@ -11,7 +11,7 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/bundle"
 	"github.com/operon-sdk/operon/pkg/project"
-	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 // bundleOptions are the flags of generate bundle.
@@ -128,21 +128,21 @@ func (a *app) runGenerateBundle(c *cobra.Command, o bundleOptions) error {
 		return err
 	}
 	if findings = append(findings, outside...); len(findings) > 0 {
-		return errors.Join(findings, a.faults(scaffold.NewTree(a.FS, root), dir, layout, o))
+		return errors.Join(findings, a.faults(worktree.NewTree(a.FS, root), dir, layout, o))
 	}
 	if !o.stdout {
 		if done, err := a.settle(c.Context(), root); done || err != nil {
 			return err
 		}
 	}
-	generate := func(tree *scaffold.Tree) (made *bundle.Manifests, err error) {
+	generate := func(tree *worktree.Tree) (made *bundle.Manifests, err error) {
 		if o.manifests {
 			made, err = a.bundleManifests(c.Context(), tree, dir, layout, &o)
 		}
 		return made, err
 	}
 	if o.stdout {
-		made, err := generate(scaffold.NewTree(a.FS, root))
+		made, err := generate(worktree.NewTree(a.FS, root))
 		if err != nil {
 			return err
 		}
@@ -151,7 +151,7 @@ func (a *app) runGenerateBundle(c *cobra.Command, o bundleOptions) error {
 	if a, err = a.readPipe(&o); err != nil {
 		return err
 	}
-	return a.applyBundle(c.Context(), root, o.outputDir, o.outputDir, func(tree *scaffold.Tree) (*bundle.Updated, error) {
+	return a.applyBundle(c.Context(), root, o.outputDir, o.outputDir, func(tree *worktree.Tree) (*bundle.Updated, error) {
 		// Another command may have changed the project before this one took the lock.
 		o.pkg = given
 		if _, layout, err = a.bundleProject(dir, &o); err != nil {

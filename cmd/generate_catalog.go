@@ -18,7 +18,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/image/reference"
 	"github.com/operon-sdk/operon/pkg/manifest"
 	"github.com/operon-sdk/operon/pkg/project"
-	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 // catalogOptions are the flags of generate catalog.
@@ -177,7 +177,7 @@ func (a *app) runGenerateCatalog(ctx context.Context, o catalogOptions) error {
 		return err
 	}
 	var notes []string
-	err = a.apply(ctx, root, func(tree *scaffold.Tree) error {
+	err = a.apply(ctx, root, func(tree *worktree.Tree) error {
 		notes, err = a.addToCatalog(ctx, tree, dir, &o)
 		return err
 	})
@@ -208,10 +208,10 @@ func (o *catalogOptions) placeCatalog(root, dir string) error {
 }
 
 // addToCatalog reads the catalog and the bundles, and lays the changed files over the tree.
-func (a *app) addToCatalog(ctx context.Context, tree *scaffold.Tree, dir string, o *catalogOptions) (notes []string, err error) {
+func (a *app) addToCatalog(ctx context.Context, tree *worktree.Tree, dir string, o *catalogOptions) (notes []string, err error) {
 	abs := filepath.Join(tree.Root(), filepath.FromSlash(o.outputDir))
 	if info, err := a.FS.Stat(abs); err == nil && !info.IsDir() {
-		return nil, &scaffold.BlockedError{At: o.outputDir, Problem: "is a file, but must be a directory"}
+		return nil, &worktree.BlockedError{At: o.outputDir, Problem: "is a file, but must be a directory"}
 	}
 	there, problems := catalog.Load(a.folder(abs), o.outputDir)
 	switch {
@@ -255,7 +255,7 @@ func (a *app) addToCatalog(ctx context.Context, tree *scaffold.Tree, dir string,
 }
 
 // copyCatalog copies the catalog of --from-image into the tree, and loads it.
-func (a *app) copyCatalog(ctx context.Context, tree *scaffold.Tree, dir string, o *catalogOptions) (*catalog.Catalog, manifest.Problems, error) {
+func (a *app) copyCatalog(ctx context.Context, tree *worktree.Tree, dir string, o *catalogOptions) (*catalog.Catalog, manifest.Problems, error) {
 	files, err := image.OpenCatalog(ctx, o.fromImage, image.Options{Registries: a.registries(o.registryOptions), FS: a.FS, Dir: dir})
 	if err != nil {
 		return nil, nil, fmt.Errorf("--from-image: %w", err)

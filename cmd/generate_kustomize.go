@@ -10,7 +10,7 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/bundle/base"
 	"github.com/operon-sdk/operon/pkg/project"
-	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 // manifestsDir is where the kustomization of a bundle lives.
@@ -83,7 +83,7 @@ func (a *app) runGenerateKustomize(c *cobra.Command, o kustomizeOptions) error {
 	if done, err := a.settle(c.Context(), root); done || err != nil {
 		return err
 	}
-	tree := scaffold.NewTree(a.FS, root)
+	tree := worktree.NewTree(a.FS, root)
 	config, err := readProject(tree)
 	if err != nil {
 		return err
@@ -96,7 +96,7 @@ func (a *app) runGenerateKustomize(c *cobra.Command, o kustomizeOptions) error {
 		return err
 	}
 	var record []byte
-	err = a.applyAt(c.Context(), root, o.outputDir, func(tree *scaffold.Tree) (err error) {
+	err = a.applyAt(c.Context(), root, o.outputDir, func(tree *worktree.Tree) (err error) {
 		record, err = a.generateBase(c.Context(), tree, o, metadata)
 		return err
 	})

@@ -13,7 +13,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/bundle"
 	"github.com/operon-sdk/operon/pkg/manifest"
 	"github.com/operon-sdk/operon/pkg/project"
-	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 // packageOptions are the flags of generate packagemanifests; those that it shares with generate bundle
@@ -139,7 +139,7 @@ func (a *app) runGeneratePackageManifests(c *cobra.Command, o packageOptions, in
 		return err
 	}
 	if findings = append(findings, outside...); len(findings) > 0 {
-		return errors.Join(findings, a.faults(scaffold.NewTree(a.FS, root), dir, layout, o.bundleOptions))
+		return errors.Join(findings, a.faults(worktree.NewTree(a.FS, root), dir, layout, o.bundleOptions))
 	}
 	if !o.stdout {
 		if done, err := a.settle(c.Context(), root); done || err != nil {
@@ -148,7 +148,7 @@ func (a *app) runGeneratePackageManifests(c *cobra.Command, o packageOptions, in
 	}
 	o.copyDir = path.Join(o.outputDir, o.version)
 	if o.stdout {
-		made, pkg, err := a.generatePackage(c.Context(), scaffold.NewTree(a.FS, root), dir, layout, &o)
+		made, pkg, err := a.generatePackage(c.Context(), worktree.NewTree(a.FS, root), dir, layout, &o)
 		if err != nil {
 			return err
 		}
@@ -157,7 +157,7 @@ func (a *app) runGeneratePackageManifests(c *cobra.Command, o packageOptions, in
 	if a, err = a.readPipe(&o.bundleOptions); err != nil {
 		return err
 	}
-	err = a.applyBundle(c.Context(), root, o.outputDir, o.copyDir, func(tree *scaffold.Tree) (*bundle.Updated, error) {
+	err = a.applyBundle(c.Context(), root, o.outputDir, o.copyDir, func(tree *worktree.Tree) (*bundle.Updated, error) {
 		// Another command may have changed the project before this one took the lock.
 		o.pkg = given
 		if _, layout, err = a.bundleProject(dir, &o.bundleOptions); err != nil {
@@ -176,7 +176,7 @@ func (a *app) runGeneratePackageManifests(c *cobra.Command, o packageOptions, in
 }
 
 // generatePackage makes the manifests of the version, and the package manifest with it.
-func (a *app) generatePackage(ctx context.Context, tree *scaffold.Tree, dir, layout string, o *packageOptions) (*bundle.Manifests, *bundle.Package, error) {
+func (a *app) generatePackage(ctx context.Context, tree *worktree.Tree, dir, layout string, o *packageOptions) (*bundle.Manifests, *bundle.Package, error) {
 	pkg, wrong, err := readPackage(tree, path.Join(o.packages, bundle.PackageFile(o.pkg)), o.pkg)
 	if err != nil {
 		return nil, nil, err
@@ -228,7 +228,7 @@ func (o *packageOptions) place(root, dir string, inputGiven bool) (err error) {
 
 // readPackage reads the package manifest, a new one where there is none. The problems are about its
 // content, the error about reading it.
-func readPackage(tree *scaffold.Tree, name, pkg string) (*bundle.Package, manifest.Problems, error) {
+func readPackage(tree *worktree.Tree, name, pkg string) (*bundle.Package, manifest.Problems, error) {
 	data, err := readOptional(tree, name)
 	if data == nil || err != nil {
 		return bundle.NewPackage(pkg), nil, err
@@ -266,7 +266,7 @@ func (a *app) printPackage(made *bundle.Manifests, pkg *bundle.Package) error {
 }
 
 // writePackage brings the version's folder and the package manifest up to date.
-func (a *app) writePackage(tree *scaffold.Tree, made *bundle.Manifests, pkg *bundle.Package, o *packageOptions) (*bundle.Updated, error) {
+func (a *app) writePackage(tree *worktree.Tree, made *bundle.Manifests, pkg *bundle.Package, o *packageOptions) (*bundle.Updated, error) {
 	u := bundle.Update{Dir: o.copyDir, Folder: ".", Manifests: made}
 	if o.objects {
 		var err error
@@ -283,7 +283,7 @@ func (a *app) writePackage(tree *scaffold.Tree, made *bundle.Manifests, pkg *bun
 }
 
 // topFiles are the names of the files of a folder, without those of folders below it.
-func topFiles(tree *scaffold.Tree, dir string) ([]string, error) {
+func topFiles(tree *worktree.Tree, dir string) ([]string, error) {
 	files, err := tree.Walk(dir, func(string) bool { return true })
 	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", dir, reason(err))

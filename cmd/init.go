@@ -17,6 +17,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/codegen"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 // initOptions are the flags of init.
@@ -99,7 +100,7 @@ func (a *app) initIn(c *cobra.Command, root string, o initOptions) error {
 	if err != nil {
 		return err
 	}
-	err = a.apply(c.Context(), root, func(tree *scaffold.Tree) error {
+	err = a.apply(c.Context(), root, func(tree *worktree.Tree) error {
 		if err := a.checkNew(root); err != nil {
 			return err
 		}
@@ -290,7 +291,7 @@ func copyright(owner, year string) string {
 }
 
 // scaffoldInit writes the project and its PROJECT file into the tree.
-func (a *app) scaffoldInit(tree *scaffold.Tree, data scaffold.Data) error {
+func (a *app) scaffoldInit(tree *worktree.Tree, data scaffold.Data) error {
 	report, err := scaffold.Init(tree, data)
 	if err != nil {
 		return err

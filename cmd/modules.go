@@ -7,6 +7,7 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/gotool"
 	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 // addOffline adds --offline to a command that downloads modules.
@@ -21,7 +22,7 @@ func (a *app) goTool() gotool.Go {
 }
 
 // vendor brings the vendor directory of a project that has one up to date with go.mod and the imports.
-func (a *app) vendor(ctx context.Context, tree *scaffold.Tree) error {
+func (a *app) vendor(ctx context.Context, tree *worktree.Tree) error {
 	stale, err := scaffold.VendorStale(tree)
 	if err != nil || !stale {
 		return err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 // oldAPI is what the commands of old called an API.
@@ -105,7 +106,7 @@ func (a *app) runOldAddAPI(c *cobra.Command, o oldAPI, skip bool) error {
 	api := apiOptions{make: !skip, manifests: true}
 	api.Group, api.Version, api.Kind, api.API, api.Namespaced = group, version, o.kind, true, true
 	var next string
-	err = a.apply(c.Context(), root, func(tree *scaffold.Tree) error {
+	err = a.apply(c.Context(), root, func(tree *worktree.Tree) error {
 		if err := a.settleDomain(tree, domain); err != nil {
 			return err
 		}
@@ -139,7 +140,7 @@ func splitGroup(config *project.Config, full string) (group, domain string, err 
 
 // settleDomain gives a project that has no resources yet another domain, in every line that init writes
 // it to. A line that somebody has changed is not one of those, and stays.
-func (a *app) settleDomain(tree *scaffold.Tree, domain string) error {
+func (a *app) settleDomain(tree *worktree.Tree, domain string) error {
 	config, err := loadOlderProject(tree)
 	if err != nil {
 		return err

@@ -18,7 +18,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/image"
 	"github.com/operon-sdk/operon/pkg/manifest"
 	"github.com/operon-sdk/operon/pkg/project"
-	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 // pkgmanOptions are the flags of pkgman-to-bundle.
@@ -131,7 +131,7 @@ func (a *app) runPkgmanToBundle(ctx context.Context, o pkgmanOptions, buildGiven
 	if err != nil {
 		return err
 	}
-	if err := a.apply(ctx, root, func(tree *scaffold.Tree) error {
+	if err := a.apply(ctx, root, func(tree *worktree.Tree) error {
 		writeBundles(tree, out, bundles)
 		return nil
 	}); err != nil {
@@ -204,7 +204,7 @@ func (a *app) convert(dir string, o pkgmanOptions) ([]bundle.Converted, error) {
 }
 
 // writeBundles writes bundles into a tree.
-func writeBundles(tree *scaffold.Tree, out string, bundles []bundle.Converted) {
+func writeBundles(tree *worktree.Tree, out string, bundles []bundle.Converted) {
 	for _, b := range bundles {
 		for name, content := range b.Files {
 			tree.WriteFile(path.Join(out, bundleFolder(b), name), content, 0o644)

@@ -11,6 +11,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/refactor"
 	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 func newRename(a *app) *cobra.Command {
@@ -30,7 +31,7 @@ func newRename(a *app) *cobra.Command {
 // renaming is what one of the rename commands does.
 type renaming struct {
 	// check finds what is wrong with the names, for a project.
-	check func(tree *scaffold.Tree, config *project.Config) error
+	check func(tree *worktree.Tree, config *project.Config) error
 	// change gives PROJECT the new names.
 	change func(config *project.Config) error
 	// bundled tells that bundles hold the names.
@@ -44,18 +45,18 @@ func (a *app) runRename(c *cobra.Command, r renaming) error {
 	if done || err != nil {
 		return err
 	}
-	if err := r.check(scaffold.NewTree(a.FS, root), config); err != nil {
+	if err := r.check(worktree.NewTree(a.FS, root), config); err != nil {
 		return err
 	}
 	var remaining *refactor.Remaining
-	err = a.apply(c.Context(), root, func(tree *scaffold.Tree) error {
+	err = a.apply(c.Context(), root, func(tree *worktree.Tree) error {
 		remaining, err = a.rename(c.Context(), tree, r)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	if made := scaffold.NewTree(a.FS, root); r.bundled && made.Exists("bundle/manifests") {
+	if made := worktree.NewTree(a.FS, root); r.bundled && made.Exists("bundle/manifests") {
 		r.notes = append(r.notes, fmt.Sprintf("bundle/ is as the old names made it; '%s bundle' makes it anew", a.program))
 	}
 	a.printRemaining(remaining, r.notes)
@@ -87,7 +88,7 @@ func (a *app) printRemaining(remaining *refactor.Remaining, notes []string) {
 }
 
 // rename carries a renaming out in the tree. It returns where old names remain.
-func (a *app) rename(ctx context.Context, tree *scaffold.Tree, r renaming) (*refactor.Remaining, error) {
+func (a *app) rename(ctx context.Context, tree *worktree.Tree, r renaming) (*refactor.Remaining, error) {
 	old, err := loadProject(tree)
 	if err != nil {
 		return nil, err

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/operon-sdk/operon/pkg/project"
-	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 // renameAPIOptions are the flags of rename api.
@@ -80,7 +80,7 @@ func (a *app) runRenameAPI(c *cobra.Command, o renameAPIOptions) error {
 		return usagef(c, "nothing to rename; give --to-kind, --to-group, --to-version, --to-domain or --to-plural")
 	}
 	return a.runRename(c, renaming{
-		check: func(_ *scaffold.Tree, config *project.Config) error {
+		check: func(_ *worktree.Tree, config *project.Config) error {
 			_, err := o.resolve(config)
 			return err
 		},

@@ -7,11 +7,12 @@ import (
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/refactor"
 	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 // planRename works out what the names of now mean for a project that has those of old. The resources of both
 // are the same, in the same order. dirs are the directories of its CRDs.
-func (a *app) planRename(tree *scaffold.Tree, old, now *project.Config, header string, dirs []string) (refactor.Renaming, error) {
+func (a *app) planRename(tree *worktree.Tree, old, now *project.Config, header string, dirs []string) (refactor.Renaming, error) {
 	twins, err := scaffold.Twins(tree, a.recorded(old, header), a.recorded(now, header))
 	if err != nil {
 		return refactor.Renaming{}, err
@@ -52,7 +53,7 @@ func (a *app) recorded(config *project.Config, header string) scaffold.Named {
 }
 
 // renamePackages adds what becomes of a resource's packages and generated files.
-func renamePackages(tree *scaffold.Tree, p *refactor.Renaming, old, now *project.Config, was, is project.Resource) {
+func renamePackages(tree *worktree.Tree, p *refactor.Renaming, old, now *project.Config, was, is project.Resource) {
 	move := func(from, to, pkg, newPkg string) {
 		if from != to {
 			p.Folders[from] = to

@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/operon-sdk/operon/pkg/project"
-	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 func newRenameProject(a *app) *cobra.Command {
@@ -25,7 +25,7 @@ Objects deployed under the old name remain in the cluster: undeploy them first.`
 		RunE: func(c *cobra.Command, args []string) error {
 			name := args[0]
 			return a.runRename(c, renaming{
-				check:   func(_ *scaffold.Tree, config *project.Config) error { return checkNewProject(config, name) },
+				check:   func(_ *worktree.Tree, config *project.Config) error { return checkNewProject(config, name) },
 				change:  func(config *project.Config) error { return config.SetProjectName(name) },
 				bundled: true,
 				notes: []string{

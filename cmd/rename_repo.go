@@ -8,6 +8,7 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 func newRenameRepo(a *app) *cobra.Command {
@@ -27,7 +28,7 @@ one from after it would both lead: stop the old one first.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			repo := args[0]
 			return a.runRename(c, renaming{
-				check:  func(tree *scaffold.Tree, config *project.Config) error { return checkNewRepo(tree, config, repo) },
+				check:  func(tree *worktree.Tree, config *project.Config) error { return checkNewRepo(tree, config, repo) },
 				change: func(config *project.Config) error { return config.SetRepo(repo) },
 				notes: []string{
 					"managers of before and after the change do not see each other's leader election; stop the old one before the new one starts",
@@ -54,7 +55,7 @@ func oneName(what string) cobra.PositionalArgs {
 }
 
 // checkNewRepo validates a module path for a project.
-func checkNewRepo(tree *scaffold.Tree, config *project.Config, repo string) error {
+func checkNewRepo(tree *worktree.Tree, config *project.Config, repo string) error {
 	findings := project.CheckRepo(repo)
 	for i := range findings {
 		findings[i].Field = "MODULE"

@@ -13,7 +13,7 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/sarif"
-	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 // The formats of -o.
@@ -34,7 +34,7 @@ type result struct {
 	NextSteps []string     `json:"nextSteps"`
 	Errors    []diagnostic `json:"errors"`
 
-	changes []scaffold.Change
+	changes []worktree.Change
 }
 
 // A change is a changed file.
@@ -102,7 +102,7 @@ func (a *app) successf(format string, args ...any) {
 }
 
 // printChanges prints the changes that a command made.
-func (a *app) printChanges(changes []scaffold.Change) error {
+func (a *app) printChanges(changes []worktree.Change) error {
 	a.result.changes = changes
 	if a.structured() || a.quiet {
 		return nil
@@ -125,7 +125,7 @@ func (a *app) printChanges(changes []scaffold.Change) error {
 const maxChanges = 20
 
 // countChanges prints how many changes there are of each kind, and if they are grouped, how many in each directory.
-func (a *app) countChanges(changes []scaffold.Change, grouped bool) error {
+func (a *app) countChanges(changes []worktree.Change, grouped bool) error {
 	byAction := map[string]map[string]int{}
 	for _, c := range changes {
 		if byAction[c.Action()] == nil {
@@ -165,17 +165,17 @@ func countFiles(n int) string {
 }
 
 // printDiff prints changes that a command would make as a diff.
-func (a *app) printDiff(changes []scaffold.Change) error {
+func (a *app) printDiff(changes []worktree.Change) error {
 	a.result.changes, a.result.DryRun = changes, true
 	if a.structured() {
 		return nil
 	}
-	_, err := fmt.Fprint(a.Out, scaffold.Diff(changes))
+	_, err := fmt.Fprint(a.Out, worktree.Diff(changes))
 	return err
 }
 
 // checkChanges prints the changes that a command would make, and fails if there are any. The fix says how to make them.
-func (a *app) checkChanges(changes []scaffold.Change, fix string) error {
+func (a *app) checkChanges(changes []worktree.Change, fix string) error {
 	if err := a.printDiff(changes); err != nil {
 		return err
 	}
@@ -192,7 +192,7 @@ func (r *result) describe() []change {
 	for _, c := range r.changes {
 		one := change{Path: c.Path, Action: c.Action(), From: c.From}
 		if r.DryRun {
-			one.Diff = scaffold.Diff([]scaffold.Change{c})
+			one.Diff = worktree.Diff([]worktree.Change{c})
 		}
 		described = append(described, one)
 	}

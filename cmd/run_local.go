@@ -17,8 +17,8 @@ import (
 	"github.com/operon-sdk/operon/pkg/kube"
 	"github.com/operon-sdk/operon/pkg/local"
 	"github.com/operon-sdk/operon/pkg/project"
-	"github.com/operon-sdk/operon/pkg/scaffold"
 	"github.com/operon-sdk/operon/pkg/tempdir"
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 // runLocalOptions are the flags of run local.
@@ -171,7 +171,7 @@ func (a *app) runLocal(c *cobra.Command, o *runLocalOptions) error {
 
 // generateAll brings generated files up to date, in projects of any layout.
 func (a *app) generateAll(ctx context.Context, root string) error {
-	return a.apply(ctx, root, func(tree *scaffold.Tree) error {
+	return a.apply(ctx, root, func(tree *worktree.Tree) error {
 		return a.generate(ctx, tree, codegen.All)
 	})
 }

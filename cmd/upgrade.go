@@ -13,7 +13,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/migrate"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/refactor"
-	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 // upgradeOptions are the flags of upgrade.
@@ -104,7 +104,7 @@ func (a *app) runUpgrade(c *cobra.Command, o upgradeOptions) error {
 		return a.checkUpgrade(c.Context(), root, known, o)
 	}
 	var result *upgraded
-	err = a.applyOverConflicts(c.Context(), root, func(tree *scaffold.Tree) error {
+	err = a.applyOverConflicts(c.Context(), root, func(tree *worktree.Tree) error {
 		result, err = a.upgrade(c.Context(), tree, known, o)
 		return err
 	})
@@ -145,7 +145,7 @@ func conflictSides() map[string]merge.Side {
 
 // diffScaffold prints how a file differs from the one that the current scaffold writes for the project.
 func (a *app) diffScaffold(root, name string) error {
-	tree := scaffold.NewTree(a.FS, root)
+	tree := worktree.NewTree(a.FS, root)
 	config, err := loadAnyProject(tree)
 	if err != nil {
 		return err
@@ -173,5 +173,5 @@ func (a *app) diffScaffold(root, name string) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("reading %s: %w", name, err)
 	}
-	return a.printDiff([]scaffold.Change{{Path: name, Old: ours, New: text}})
+	return a.printDiff([]worktree.Change{{Path: name, Old: ours, New: text}})
 }

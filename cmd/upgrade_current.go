@@ -9,12 +9,13 @@ import (
 	"github.com/operon-sdk/operon/pkg/migrate"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 // currentFiles scaffolds the project that PROJECT describes anew, in memory, with or without webhooks: what init and every
 // create command write.
 func (a *app) currentFiles(config *project.Config, header string, webhooks bool) (map[string][]byte, error) {
-	tree := scaffold.NewTree(afero.NewMemMapFs(), "/")
+	tree := worktree.NewTree(afero.NewMemMapFs(), "/")
 	if err := a.rescaffold(tree, config, header, webhooks); err != nil {
 		return nil, err
 	}
@@ -22,7 +23,7 @@ func (a *app) currentFiles(config *project.Config, header string, webhooks bool)
 }
 
 // rescaffold writes a project into an empty tree, by what its PROJECT file records, with or without webhooks.
-func (a *app) rescaffold(tree *scaffold.Tree, config *project.Config, header string, webhooks bool) error {
+func (a *app) rescaffold(tree *worktree.Tree, config *project.Config, header string, webhooks bool) error {
 	if _, err := scaffold.Init(tree, a.projectData(config, header)); err != nil {
 		return err
 	}

@@ -8,12 +8,12 @@ import (
 	"golang.org/x/mod/modfile"
 
 	"github.com/operon-sdk/operon/pkg/project"
-	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 // loadAnyProject reads PROJECT of any version and layout that upgrade knows, in the format of the current version. What
 // the older ones do not say is read from the code.
-func loadAnyProject(tree *scaffold.Tree) (*project.Config, error) {
+func loadAnyProject(tree *worktree.Tree) (*project.Config, error) {
 	text, err := tree.ReadFile(project.FileName)
 	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", project.FileName, reason(err))
@@ -34,7 +34,7 @@ func loadAnyProject(tree *scaffold.Tree) (*project.Config, error) {
 
 // formerName is the name of a project whose PROJECT file holds none: what its objects' names begin with, or else that
 // of its folder.
-func formerName(tree *scaffold.Tree) string {
+func formerName(tree *worktree.Tree) string {
 	if text, err := tree.ReadFile("config/default/kustomization.yaml"); err == nil {
 		for line := range strings.Lines(string(text)) {
 			prefix, ok := strings.CutPrefix(line, "namePrefix:")

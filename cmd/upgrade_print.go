@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/migrate"
-	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 // errConflicts ends an upgrade that left conflicts to the user.
@@ -79,10 +79,10 @@ func (a *app) printUpgraded(result *upgraded) error {
 
 // checkUpgrade prints what an upgrade would do with each file, and fails if that is anything.
 func (a *app) checkUpgrade(ctx context.Context, root string, known *migrate.Fingerprints, o upgradeOptions) error {
-	if err := scaffold.Unfinished(a.FS, root); err != nil {
+	if err := worktree.Unfinished(a.FS, root); err != nil {
 		return err
 	}
-	result, err := a.upgrade(ctx, scaffold.NewTree(a.FS, root), known, o)
+	result, err := a.upgrade(ctx, worktree.NewTree(a.FS, root), known, o)
 	if err != nil {
 		return err
 	}
@@ -103,7 +103,7 @@ func (a *app) checkUpgrade(ctx context.Context, root string, known *migrate.Fing
 		if f, ok := files[c.Path]; ok {
 			note = f.Describe()
 		}
-		added, removed := scaffold.Count(c)
+		added, removed := worktree.Count(c)
 		if err := printf("%s  %s  +%d -%d%s\n", c.Action(), c.Place(), added, removed, note); err != nil {
 			return err
 		}

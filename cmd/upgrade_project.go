@@ -13,12 +13,13 @@ import (
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/refactor"
 	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 // upgraded is what came of an upgrade.
 type upgraded struct {
 	files   *migrate.Result
-	changes []scaffold.Change
+	changes []worktree.Change
 	// untidy is what keeps go.mod from being tidied, nil if nothing does.
 	untidy *gotool.Error
 	// invalid is what keeps code and manifests from being generated, broken what keeps the code from compiling.
@@ -33,14 +34,14 @@ type upgraded struct {
 
 // upgrade makes all changes in the tree, generated files included. Where code that compiles would not do so with the new
 // requirements, go.mod and the code stay as they are.
-func (a *app) upgrade(ctx context.Context, tree *scaffold.Tree, known *migrate.Fingerprints, o upgradeOptions) (*upgraded, error) {
+func (a *app) upgrade(ctx context.Context, tree *worktree.Tree, known *migrate.Fingerprints, o upgradeOptions) (*upgraded, error) {
 	result, err := a.upgradeWith(ctx, tree, known, o, nil)
 	if err != nil || result.problem() == nil || o.force {
 		return result, err
 	}
 	problem := result.problem()
 	refusal := fmt.Errorf("%w\nnothing was changed; correct it, or upgrade with --force and correct it then", problem)
-	failing, err := refactor.Failing(ctx, scaffold.NewTree(a.FS, tree.Root()), a.goTool())
+	failing, err := refactor.Failing(ctx, worktree.NewTree(a.FS, tree.Root()), a.goTool())
 	if err != nil {
 		return nil, refusal // whether the code compiles is not known
 	}
@@ -59,7 +60,7 @@ func (a *app) upgrade(ctx context.Context, tree *scaffold.Tree, known *migrate.F
 
 // upgradeWith makes all changes in the tree. If there is an obstacle, go.mod and Go code stay as they are, but for
 // directories and imports of the layout.
-func (a *app) upgradeWith(ctx context.Context, tree *scaffold.Tree, known *migrate.Fingerprints, o upgradeOptions, obstacle *obstacle) (*upgraded, error) {
+func (a *app) upgradeWith(ctx context.Context, tree *worktree.Tree, known *migrate.Fingerprints, o upgradeOptions, obstacle *obstacle) (*upgraded, error) {
 	config, err := loadAnyProject(tree)
 	if err != nil {
 		return nil, err
@@ -93,7 +94,7 @@ func (a *app) upgradeWith(ctx context.Context, tree *scaffold.Tree, known *migra
 	if err != nil {
 		return nil, err
 	}
-	verifier := migrate.NewVerifier(scaffold.NewTree(a.FS, tree.Root()))
+	verifier := migrate.NewVerifier(worktree.NewTree(a.FS, tree.Root()))
 	files := func(layout string) (*migrate.Result, error) {
 		return migrate.Files(tree, current, migrate.Options{
 			Names: scaffoldNames(config), Fingerprints: known, CLIVersion: config.CLIVersion(), Tool: tool, Layout: layout,
@@ -152,7 +153,7 @@ func (a *app) upgradeWith(ctx context.Context, tree *scaffold.Tree, known *migra
 
 // raiseRequirements raises what go.mod requires to what the current scaffold does, and rewrites code for that. It reports
 // whether it raised anything.
-func raiseRequirements(tree *scaffold.Tree, current map[string][]byte, result *upgraded) (bool, error) {
+func raiseRequirements(tree *worktree.Tree, current map[string][]byte, result *upgraded) (bool, error) {
 	behind, err := scaffold.Behind(tree, current["go.mod"])
 	if err != nil {
 		return false, err
@@ -172,7 +173,7 @@ func raiseRequirements(tree *scaffold.Tree, current map[string][]byte, result *u
 
 // finishUpgrade checks the code against the new requirements and generates what follows from it. Files with conflicts count
 // as resolved for the project's side. Go code with conflicts is not checked: either side may need statements of the other.
-func (a *app) finishUpgrade(ctx context.Context, tree *scaffold.Tree, result *upgraded) error {
+func (a *app) finishUpgrade(ctx context.Context, tree *worktree.Tree, result *upgraded) error {
 	if result.untidy != nil {
 		return nil // the go command cannot tell which packages the code imports
 	}
@@ -208,7 +209,7 @@ func (a *app) finishUpgrade(ctx context.Context, tree *scaffold.Tree, result *up
 		return nil
 	}
 	if err == nil {
-		err = migrate.UpdateWebhookPatches(scaffold.NewTree(a.FS, tree.Root()), tree)
+		err = migrate.UpdateWebhookPatches(worktree.NewTree(a.FS, tree.Root()), tree)
 	}
 	if err == nil {
 		result.broken, err = refactor.Check(ctx, tree, a.goTool())
@@ -217,7 +218,7 @@ func (a *app) finishUpgrade(ctx context.Context, tree *scaffold.Tree, result *up
 }
 
 // tidy tidies go.mod, unless the project's code prevents it.
-func (a *app) tidy(ctx context.Context, tree *scaffold.Tree, result *upgraded) error {
+func (a *app) tidy(ctx context.Context, tree *worktree.Tree, result *upgraded) error {
 	err := a.goTool().Tidy(ctx, tree)
 	if errors.As(err, &result.untidy) {
 		return nil

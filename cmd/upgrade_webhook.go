@@ -3,12 +3,12 @@ package cmd
 import (
 	"github.com/operon-sdk/operon/pkg/migrate/gocode"
 	"github.com/operon-sdk/operon/pkg/project"
-	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 // moveWebhooks moves webhooks from beside the types to where the current scaffold has them. It returns the files of that
 // scaffold, which depend on the webhooks that are found.
-func (a *app) moveWebhooks(tree *scaffold.Tree, config *project.Config, header string) (current map[string][]byte, notes []gocode.Note, err error) {
+func (a *app) moveWebhooks(tree *worktree.Tree, config *project.Config, header string) (current map[string][]byte, notes []gocode.Note, err error) {
 	found, err := gocode.FindWebhooks(tree, config)
 	if err != nil {
 		return nil, nil, err

@@ -14,9 +14,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/operon-sdk/operon/pkg/worktree"
 	"github.com/spf13/afero"
-
-	"github.com/operon-sdk/operon/pkg/scaffold"
 )
 
 // fixture is a project that requires modules of a proxy in a directory, and a module cache.
@@ -88,12 +87,12 @@ func (f *fixture) tool(variables ...string) Go {
 const untidyMod = "module m.example/m\n\ngo 1.26\n\nrequire (\n\texample.com/lib v1.0.0\n\texample.com/old v1.0.0\n)\n"
 
 // tree is a project whose changes are not on disk: there it imports another module.
-func (f *fixture) tree(code string) *scaffold.Tree {
+func (f *fixture) tree(code string) *worktree.Tree {
 	f.t.Helper()
 	f.write(f.dir, map[string]string{
 		"m.go": "package m\n\nimport _ \"example.invalid/x\"\n", "gone.go": "package m\n\nimport _ \"example.invalid/y\"\n",
 	})
-	tree := scaffold.NewTree(afero.NewOsFs(), f.dir)
+	tree := worktree.NewTree(afero.NewOsFs(), f.dir)
 	tree.WriteFile("go.mod", []byte(untidyMod), 0o644)
 	tree.WriteFile("m.go", []byte(code), 0o644)
 	tree.Remove("gone.go")
@@ -169,7 +168,7 @@ func TestMissing(t *testing.T) {
 				g = f.tool("GOPROXY=" + test.proxy)
 			}
 			g.Offline = test.offline
-			for _, run := range []func(context.Context, *scaffold.Tree) error{g.Tidy, g.Download} {
+			for _, run := range []func(context.Context, *worktree.Tree) error{g.Tidy, g.Download} {
 				err := run(t.Context(), tree)
 				if _, ok := errors.AsType[*MissingError](err); !ok || !strings.HasPrefix(err.Error(), test.want) {
 					t.Errorf("got %v", err)

@@ -12,13 +12,13 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/operon-sdk/operon/pkg/scaffold"
 	"github.com/operon-sdk/operon/pkg/tempdir"
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 // Tidy runs go mod tidy on a tree, whose changes need not be on disk yet. The error is an *Error if the code keeps go.mod
 // from being tidied.
-func (g Go) Tidy(ctx context.Context, tree *scaffold.Tree) error {
+func (g Go) Tidy(ctx context.Context, tree *worktree.Tree) error {
 	w, err := newWorkspace(tree)
 	if err != nil {
 		return err
@@ -31,7 +31,7 @@ func (g Go) Tidy(ctx context.Context, tree *scaffold.Tree) error {
 }
 
 // mod runs a subcommand of go mod in a workspace of the tree.
-func (g Go) mod(ctx context.Context, tree *scaffold.Tree, w *workspace, args ...string) error {
+func (g Go) mod(ctx context.Context, tree *worktree.Tree, w *workspace, args ...string) error {
 	_, err := g.Run(ctx, Command{
 		Dir: tree.Root(), Mod: w.mod["go.mod"], Variables: []string{"GOWORK=off"}, before: w.writeMod,
 		Args: slices.Concat([]string{"mod"}, args, []string{"-modfile=" + w.file("go.mod"), w.overlay()}),
@@ -41,7 +41,7 @@ func (g Go) mod(ctx context.Context, tree *scaffold.Tree, w *workspace, args ...
 
 // Get adds what a package or module needs to the go.mod of a tree, as go get does: path@version, or a path for the latest
 // version. It always uses a network. The error is a *MissingError if that is forbidden or fails.
-func (g Go) Get(ctx context.Context, tree *scaffold.Tree, path string) error {
+func (g Go) Get(ctx context.Context, tree *worktree.Tree, path string) error {
 	s, err := g.settings(ctx, tree.Root())
 	if err != nil {
 		return err
@@ -71,7 +71,7 @@ func (g Go) Get(ctx context.Context, tree *scaffold.Tree, path string) error {
 
 // Download makes sure that the module cache holds what the packages and tests of a tree need, those of nested modules
 // included. What else is wrong with them is no error.
-func (g Go) Download(ctx context.Context, tree *scaffold.Tree) error {
+func (g Go) Download(ctx context.Context, tree *worktree.Tree) error {
 	w, err := newWorkspace(tree)
 	if err != nil {
 		return err
@@ -103,13 +103,13 @@ func (g Go) Download(ctx context.Context, tree *scaffold.Tree) error {
 
 // workspace is a temporary directory with the changes of a tree.
 type workspace struct {
-	tree *scaffold.Tree
+	tree *worktree.Tree
 	dir  *tempdir.Dir
 	// mod holds go.mod and go.sum, those that the tree has.
 	mod map[string][]byte
 }
 
-func newWorkspace(tree *scaffold.Tree) (*workspace, error) {
+func newWorkspace(tree *worktree.Tree) (*workspace, error) {
 	w := &workspace{tree: tree, mod: map[string][]byte{}}
 	for _, name := range []string{"go.mod", "go.sum"} {
 		text, err := tree.ReadFile(name)

@@ -7,12 +7,12 @@ import (
 	"io/fs"
 	"os"
 
-	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 // Vendor brings the vendor directory of a tree up to date, as go mod vendor does. The error is an *Error if the code
 // imports a package that no requirement provides.
-func (g Go) Vendor(ctx context.Context, tree *scaffold.Tree) error {
+func (g Go) Vendor(ctx context.Context, tree *worktree.Tree) error {
 	w, err := newWorkspace(tree)
 	if err != nil {
 		return err

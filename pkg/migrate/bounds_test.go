@@ -4,17 +4,16 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/operon-sdk/operon/pkg/worktree"
 	"github.com/spf13/afero"
-
-	"github.com/operon-sdk/operon/pkg/scaffold"
 )
 
 // TestFilesBounds holds that a scaffolded file that is too large to be merged is refused, and a file of the user's is not.
 func TestFilesBounds(t *testing.T) {
 	t.Parallel()
 	fsys := afero.NewMemMapFs()
-	tree := scaffold.NewTree(fsys, "/p")
-	options := Options{Names: Names{Project: "mine"}, Fingerprints: &Fingerprints{}, Verifier: NewVerifier(scaffold.NewTree(fsys, "/p")), Label: "current"}
+	tree := worktree.NewTree(fsys, "/p")
+	options := Options{Names: Names{Project: "mine"}, Fingerprints: &Fingerprints{}, Verifier: NewVerifier(worktree.NewTree(fsys, "/p")), Label: "current"}
 	large := []byte(strings.Repeat("a\n", maxMerged))
 	for _, test := range []struct{ name, want string }{
 		{"notes.md", ""},

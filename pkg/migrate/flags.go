@@ -13,7 +13,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/operon-sdk/operon/pkg/safeyaml"
-	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 // renamedFlag matches an argument with a flag of the manager that kubebuilder v3 renamed, after its hyphens.
@@ -65,11 +65,11 @@ func (u *upgrader) renameFlags() error {
 
 // undefinedFlag returns a flag that the second stream of objects gives the manager, that no Go file of the project has, and
 // that is new there or was in a Go file before the upgrade. It returns "" if there is none.
-func undefinedFlag(tree *scaffold.Tree, changes []scaffold.Change, was, is []byte) (string, error) {
+func undefinedFlag(tree *worktree.Tree, changes []worktree.Change, was, is []byte) (string, error) {
 	old := managerFlags(was)
 	var suspects []string
 	for _, flag := range managerFlags(is) {
-		removed := func(c scaffold.Change) bool {
+		removed := func(c worktree.Change) bool {
 			name := strings.TrimPrefix(flag, "--")
 			return path.Ext(c.Path) == ".go" && hasFlag(string(c.Old), name) && !hasFlag(string(c.New), name)
 		}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/merge"
 	"github.com/operon-sdk/operon/pkg/safeyaml"
-	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 // source is an object, or a patch of one, in a manifest of the project before an upgrade.
@@ -79,7 +79,7 @@ func (v *Verifier) sources() ([]source, error) {
 // editedSource returns the manifest in which the user, and no scaffold, wrote an object, or a field or item of it at a path.
 // It returns "" if there is none, as for what a kustomization adds to objects. In a manifest that a generator writes, and
 // that the upgrade changes, only webhooks and API versions count.
-func (v *Verifier) editedSource(after *scaffold.Tree, id string, path []step) (string, error) {
+func (v *Verifier) editedSource(after *worktree.Tree, id string, path []step) (string, error) {
 	if v.base == nil {
 		return "", nil
 	}

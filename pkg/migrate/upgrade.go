@@ -13,8 +13,8 @@ import (
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/merge"
-	"github.com/operon-sdk/operon/pkg/scaffold"
 	"github.com/operon-sdk/operon/pkg/textdiff"
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 // State is what an upgrade does with a file.
@@ -104,7 +104,7 @@ func (r *Result) Add(other *Result) {
 
 // Files upgrades the scaffold's files in a tree to the current ones. Other files, such as the user's code and generated
 // ones, stay as they are.
-func Files(tree *scaffold.Tree, current map[string][]byte, o Options) (*Result, error) {
+func Files(tree *worktree.Tree, current map[string][]byte, o Options) (*Result, error) {
 	u := &upgrader{
 		tree: tree, theirs: maps.Clone(current), o: o, normalizer: newNormalizer(o.Names),
 		ours: map[string][]byte{}, carried: map[string][]string{}, listed: map[string]map[string]string{},
@@ -161,7 +161,7 @@ func Files(tree *scaffold.Tree, current map[string][]byte, o Options) (*Result, 
 
 // upgrader upgrades one project.
 type upgrader struct {
-	tree *scaffold.Tree
+	tree *worktree.Tree
 	// ours holds the files of the project that some scaffold writes, theirs those of the current one.
 	ours, theirs map[string][]byte
 	o            Options

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/afero"
 
 	"github.com/operon-sdk/operon/pkg/merge"
-	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 // made is what an invented scaffold writes for a project of some name.
@@ -58,9 +58,9 @@ func upgradeFiles(t *testing.T, files map[string][]byte, side merge.Side) (map[s
 			t.Fatal(err)
 		}
 	}
-	tree := scaffold.NewTree(fsys, "/p")
+	tree := worktree.NewTree(fsys, "/p")
 	result, err := Files(tree, todays(), Options{
-		Names: Names{Project: "mine", Domain: "example.org", Repo: "example.org/mine"}, Fingerprints: fingerprints, Verifier: NewVerifier(scaffold.NewTree(fsys, "/p")), Side: side, Label: "current",
+		Names: Names{Project: "mine", Domain: "example.org", Repo: "example.org/mine"}, Fingerprints: fingerprints, Verifier: NewVerifier(worktree.NewTree(fsys, "/p")), Side: side, Label: "current",
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -277,8 +277,8 @@ func TestFilesKeepsKustomization(t *testing.T) {
 			}
 			files := maps.Clone(current)
 			files["cmd/main.go"], files["config/default/patch.yaml"] = []byte(c.main), []byte(c.patch)
-			tree := scaffold.NewTree(afero.NewOsFs(), root)
-			if _, err := Files(tree, files, Options{Names: Names{Project: "mine"}, Fingerprints: fingerprints, Verifier: NewVerifier(scaffold.NewTree(afero.NewOsFs(), root))}); err != nil {
+			tree := worktree.NewTree(afero.NewOsFs(), root)
+			if _, err := Files(tree, files, Options{Names: Names{Project: "mine"}, Fingerprints: fingerprints, Verifier: NewVerifier(worktree.NewTree(afero.NewOsFs(), root))}); err != nil {
 				t.Fatal(err)
 			}
 			patch, err := tree.ReadFile("config/default/patch.yaml")
@@ -331,7 +331,7 @@ func TestFilesKeepsGeneratorOptions(t *testing.T) {
 }
 
 // upgradeProject upgrades a project of an invented release in a directory.
-func upgradeProject(t *testing.T, old, current, project map[string][]byte) (*scaffold.Tree, *Result) {
+func upgradeProject(t *testing.T, old, current, project map[string][]byte) (*worktree.Tree, *Result) {
 	t.Helper()
 	fingerprints, err := parseFingerprints(Record([]Tree{{Releases: []Release{{"kubebuilder", "9.0", "go/v4"}}, Names: Names{Project: "prjnm"}, Files: old}}))
 	if err != nil {
@@ -347,8 +347,8 @@ func upgradeProject(t *testing.T, old, current, project map[string][]byte) (*sca
 			t.Fatal(err)
 		}
 	}
-	tree := scaffold.NewTree(afero.NewOsFs(), root)
-	result, err := Files(tree, current, Options{Names: Names{Project: "mine"}, Fingerprints: fingerprints, Verifier: NewVerifier(scaffold.NewTree(afero.NewOsFs(), root))})
+	tree := worktree.NewTree(afero.NewOsFs(), root)
+	result, err := Files(tree, current, Options{Names: Names{Project: "mine"}, Fingerprints: fingerprints, Verifier: NewVerifier(worktree.NewTree(afero.NewOsFs(), root))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -388,8 +388,8 @@ func TestCanAdd(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		tree := scaffold.NewTree(fsys, "/p")
-		if _, err := Files(tree, current, Options{Names: names, Fingerprints: fingerprints, Verifier: NewVerifier(scaffold.NewTree(fsys, "/p"))}); err != nil {
+		tree := worktree.NewTree(fsys, "/p")
+		if _, err := Files(tree, current, Options{Names: names, Fingerprints: fingerprints, Verifier: NewVerifier(worktree.NewTree(fsys, "/p"))}); err != nil {
 			t.Fatal(err)
 		}
 		if text, err := tree.ReadFile(name); err != nil || string(text) != want || tree.Exists("config/certmanager/b.yaml") {

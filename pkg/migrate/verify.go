@@ -11,7 +11,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/manifest"
 	"github.com/operon-sdk/operon/pkg/merge"
 	"github.com/operon-sdk/operon/pkg/safeyaml"
-	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 // Loss is something that a kustomization built before an upgrade, and does not build after it.
@@ -44,7 +44,7 @@ func (e *kustomizationError) Unwrap() error { return e.err }
 
 // Verifier compares what the kustomizations of a project build before an upgrade and after it.
 type Verifier struct {
-	before *scaffold.Tree
+	before *worktree.Tree
 	// built holds what kustomizations build before the upgrade, by directory, as far as they were compared.
 	built map[string]buildResult
 	// base returns what the release that scaffolded the project states in a file. It is nil if all losses are meant.
@@ -60,7 +60,7 @@ type buildResult struct {
 }
 
 // NewVerifier returns a Verifier for a project as it is on disk.
-func NewVerifier(before *scaffold.Tree) *Verifier {
+func NewVerifier(before *worktree.Tree) *Verifier {
 	return &Verifier{before: before, built: map[string]buildResult{}}
 }
 
@@ -78,7 +78,7 @@ func (v *Verifier) buildBefore(dir string, old map[string][]byte) ([]byte, error
 // Verify lists what the kustomizations no longer build after an upgrade, whose changes are in a tree. It is an error if a
 // kustomization that was built before cannot be built, no longer has a file that the upgrade did not remove, or loses what the
 // user wrote. Of files with conflicts, resolved holds the texts that resolve them.
-func (v *Verifier) Verify(after *scaffold.Tree, resolved map[string][]byte) ([]Loss, error) {
+func (v *Verifier) Verify(after *worktree.Tree, resolved map[string][]byte) ([]Loss, error) {
 	changes, err := after.Changes()
 	if err != nil || len(changes) == 0 {
 		return nil, err
@@ -172,7 +172,7 @@ func (v *Verifier) Verify(after *scaffold.Tree, resolved map[string][]byte) ([]L
 }
 
 // references returns the files and directories that a kustomization names before and after.
-func references(before, after *scaffold.Tree, resolved map[string][]byte, name string) (was, is []string, err error) {
+func references(before, after *worktree.Tree, resolved map[string][]byte, name string) (was, is []string, err error) {
 	old, err := before.ReadFile(name)
 	if err != nil {
 		return nil, nil, fmt.Errorf("reading %s: %w", name, err)
@@ -212,7 +212,7 @@ func named(name string, text []byte, options bool) []string {
 }
 
 // unchanged reports whether an upgrade leaves a file as it is.
-func unchanged(before, after *scaffold.Tree, name string) bool {
+func unchanged(before, after *worktree.Tree, name string) bool {
 	a, err := before.ReadFile(name)
 	if err != nil {
 		return false
@@ -222,7 +222,7 @@ func unchanged(before, after *scaffold.Tree, name string) bool {
 }
 
 // compare lists what one stream of objects has and another has not. It is an error if the user wrote that.
-func (v *Verifier) compare(after *scaffold.Tree, dir string, was, is []byte) ([]Loss, error) {
+func (v *Verifier) compare(after *worktree.Tree, dir string, was, is []byte) ([]Loss, error) {
 	old, current := objects(was), objects(is)
 	var losses []Loss
 	for _, id := range slices.Sorted(maps.Keys(old)) {

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/afero"
 
 	"github.com/operon-sdk/operon/pkg/merge"
-	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 // TestVerify checks what an upgrade may make of the output of kustomizations.
@@ -55,7 +55,7 @@ func TestVerify(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			fsys := afero.NewOsFs()
-			before, after := scaffold.NewTree(fsys, dir), scaffold.NewTree(fsys, dir)
+			before, after := worktree.NewTree(fsys, dir), worktree.NewTree(fsys, dir)
 			if err := os.MkdirAll(filepath.Join(dir, "config", "default"), 0o755); err != nil {
 				t.Fatal(err)
 			}

@@ -15,7 +15,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/operon-sdk/operon/pkg/safeyaml"
-	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 // webhookPosition matches the path of an operation in a JSON patch as far as the position of a webhook.
@@ -23,7 +23,7 @@ var webhookPosition = regexp.MustCompile(`(\bpath["']?\s*:\s*["']?/webhooks/)(\d
 
 // UpdateWebhookPatches corrects the positions in JSON patches of webhook configurations whose webhooks have another order
 // than before: controller-tools v0.23 sorts them by name, and the patches would change others.
-func UpdateWebhookPatches(before, after *scaffold.Tree) error {
+func UpdateWebhookPatches(before, after *worktree.Tree) error {
 	names, err := after.Walk("config", nil)
 	if err != nil {
 		return fmt.Errorf("listing config: %w", err)
@@ -90,7 +90,7 @@ func UpdateWebhookPatches(before, after *scaffold.Tree) error {
 	return nil
 }
 
-func readBoth(before, after *scaffold.Tree, name string) (was, is []byte, err error) {
+func readBoth(before, after *worktree.Tree, name string) (was, is []byte, err error) {
 	if was, err = before.ReadFile(name); err == nil {
 		is, err = after.ReadFile(name)
 	}
@@ -118,7 +118,7 @@ func webhookNames(stream []byte) map[string][]string {
 }
 
 // lostWebhook returns a webhook that only the first stream of objects has, though it is generated, or "".
-func lostWebhook(after *scaffold.Tree, was, is []byte) (string, error) {
+func lostWebhook(after *worktree.Tree, was, is []byte) (string, error) {
 	generated, err := after.ReadFile("config/webhook/manifests.yaml")
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil

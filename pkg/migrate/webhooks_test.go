@@ -4,9 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/operon-sdk/operon/pkg/worktree"
 	"github.com/spf13/afero"
-
-	"github.com/operon-sdk/operon/pkg/scaffold"
 )
 
 // TestUpdateWebhookPatches sorts webhooks and expects patches to follow, but for one that removes webhooks.
@@ -30,7 +29,7 @@ func TestUpdateWebhookPatches(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	before, after := scaffold.NewTree(fsys, "/p"), scaffold.NewTree(fsys, "/p")
+	before, after := worktree.NewTree(fsys, "/p"), worktree.NewTree(fsys, "/p")
 	after.WriteFile("config/webhook/manifests.yaml", []byte("kind: ValidatingWebhookConfiguration\nwebhooks:\n- name: a\n- name: b\n- name: c\n"), 0o644)
 	if err := UpdateWebhookPatches(before, after); err != nil {
 		t.Fatal(err)
@@ -48,7 +47,7 @@ func TestUpdateWebhookPatches(t *testing.T) {
 // TestLostWebhook reports a webhook that is generated and no longer built.
 func TestLostWebhook(t *testing.T) {
 	t.Parallel()
-	tree := scaffold.NewTree(afero.NewMemMapFs(), "/p")
+	tree := worktree.NewTree(afero.NewMemMapFs(), "/p")
 	tree.WriteFile("config/webhook/manifests.yaml", []byte("kind: ValidatingWebhookConfiguration\nwebhooks:\n- name: a\n- name: b\n"), 0o644)
 	was := []byte("kind: ValidatingWebhookConfiguration\nwebhooks:\n- name: b\n- name: old\n")
 	for is, want := range map[string]string{"- name: b\n": "", "- name: a\n": "b"} {

@@ -14,15 +14,15 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/codegen"
 	"github.com/operon-sdk/operon/pkg/gotool"
-	"github.com/operon-sdk/operon/pkg/scaffold"
 	"github.com/operon-sdk/operon/pkg/tempdir"
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 // Code is the Go code of a project at one time.
 type Code struct{ m *module }
 
 // Snapshot reads the Go code of a tree.
-func Snapshot(tree *scaffold.Tree) (*Code, error) {
+func Snapshot(tree *worktree.Tree) (*Code, error) {
 	m, err := readModule(tree)
 	if err != nil {
 		return nil, err
@@ -32,7 +32,7 @@ func Snapshot(tree *scaffold.Tree) (*Code, error) {
 
 // Check returns what keeps the code of a tree from compiling with the requirements of its own go.mod, which need
 // not be on disk yet. Generated files do not count.
-func Check(ctx context.Context, tree *scaffold.Tree, g gotool.Go) (codegen.Findings, error) {
+func Check(ctx context.Context, tree *worktree.Tree, g gotool.Go) (codegen.Findings, error) {
 	m, err := readModule(tree)
 	if err != nil {
 		return nil, err
@@ -60,7 +60,7 @@ func Check(ctx context.Context, tree *scaffold.Tree, g gotool.Go) (codegen.Findi
 
 // Failing returns the directories of the packages of a tree that do not compile on their own terms. It is an error if
 // packages cannot be imported, as when their modules are missing from the module cache: other problems may follow from that.
-func Failing(ctx context.Context, tree *scaffold.Tree, g gotool.Go) (map[string]bool, error) {
+func Failing(ctx context.Context, tree *worktree.Tree, g gotool.Go) (map[string]bool, error) {
 	findings, err := Check(ctx, tree, g)
 	if err != nil {
 		return nil, err
@@ -87,7 +87,7 @@ var quotedPath = regexp.MustCompile(`"(?:[^"]*/)?([^"/]+)"\.`)
 
 // Broken returns what keeps the code of a tree from compiling that did not do so before. Generated files
 // do not count: they are made anew.
-func Broken(ctx context.Context, tree *scaffold.Tree, before *Code, g gotool.Go) (codegen.Findings, error) {
+func Broken(ctx context.Context, tree *worktree.Tree, before *Code, g gotool.Go) (codegen.Findings, error) {
 	after, err := readModule(tree)
 	if err != nil {
 		return nil, err

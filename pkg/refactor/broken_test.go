@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/afero"
 
 	"github.com/operon-sdk/operon/pkg/gotool"
-	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 // goTool runs the go command with additional variables.
@@ -52,7 +52,7 @@ func TestFailing(t *testing.T) {
 		"import \"example.org/none\"\n\nvar _ none.Kind = wrong\n": importProblem,
 	} {
 		dir := t.TempDir()
-		tree := scaffold.NewTree(afero.NewOsFs(), dir)
+		tree := worktree.NewTree(afero.NewOsFs(), dir)
 		writeFiles(t, dir, map[string]string{"go.mod": "module example.com/p\n\ngo 1.21\n", "a/a.go": "package a\n\n" + code, "b/b.go": "package b\n"})
 		if got := fmt.Sprint(Failing(t.Context(), tree, g)); !strings.Contains(got, want) {
 			t.Errorf("%s: got %s, want %s", strings.TrimSpace(code), got, want)
@@ -91,7 +91,7 @@ func TestFailingDownloads(t *testing.T) {
 	if _, err := g.Run(t.Context(), gotool.Command{Dir: dir, Args: []string{"mod", "download", "example.com/lib"}}); err != nil {
 		t.Fatal(err)
 	}
-	if failing, err := Failing(t.Context(), scaffold.NewTree(afero.NewOsFs(), dir), g); err != nil || len(failing) > 0 {
+	if failing, err := Failing(t.Context(), worktree.NewTree(afero.NewOsFs(), dir), g); err != nil || len(failing) > 0 {
 		t.Errorf("%v, %v", failing, err)
 	}
 }

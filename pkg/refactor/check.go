@@ -19,7 +19,7 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/codegen"
 	"github.com/operon-sdk/operon/pkg/gotool"
-	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 func opener(src []byte) func(string) (io.ReadCloser, error) {
@@ -37,7 +37,7 @@ type libraries struct {
 
 // listLibraries runs the go command to find the packages of other modules that modules import. It downloads and
 // compiles those that are not in the caches. flags are for the go command, such as for another go.mod.
-func listLibraries(ctx context.Context, tree *scaffold.Tree, g gotool.Go, flags []string, modules ...*module) (*libraries, error) {
+func listLibraries(ctx context.Context, tree *worktree.Tree, g gotool.Go, flags []string, modules ...*module) (*libraries, error) {
 	wanted := map[string]bool{}
 	for _, m := range modules {
 		for _, f := range m.files {

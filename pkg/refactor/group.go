@@ -12,6 +12,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/gotool"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 // Options say where a reshape happens.
@@ -27,7 +28,7 @@ type Options struct {
 // Regroup moves the APIs, controllers and webhooks of a project into the layout of several groups, or
 // back into that of one, and rewrites all that names them. config gets the new layout. What is wrong with
 // the code, or would be after the move, is returned as codegen.Findings; nothing is to be written then.
-func Regroup(ctx context.Context, tree *scaffold.Tree, config *project.Config, multi bool, o Options) error {
+func Regroup(ctx context.Context, tree *worktree.Tree, config *project.Config, multi bool, o Options) error {
 	if findings := groupFindings(config, multi); len(findings) > 0 {
 		return findings
 	}

@@ -6,7 +6,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 // foreign tells that a comment is somebody's licence.
@@ -26,7 +26,7 @@ func Copyright(header string) string {
 // Reheader replaces the header in file and in the Go files that have the old one, to the letter, above their package clause.
 // If old is empty, all Go files without a license of their own get the header. YEAR in old stands for any year, and YEAR in
 // header becomes that of the file, or year, or is left out.
-func Reheader(tree *scaffold.Tree, file, old, header, year string) error {
+func Reheader(tree *worktree.Tree, file, old, header, year string) error {
 	text := header
 	if text != "" {
 		text += "\n"

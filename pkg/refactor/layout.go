@@ -11,6 +11,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/codegen"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 // Folders of the layouts before go/v4.
@@ -21,7 +22,7 @@ const (
 
 // Layout is a project's move from an older layout to go/v4.
 type Layout struct {
-	tree *scaffold.Tree
+	tree *worktree.Tree
 	m    *module
 	// folders are the old ones with all below them, and their new ones. root tells that the program moves from
 	// the project's root to cmd.
@@ -37,7 +38,7 @@ type Layout struct {
 // Names are resolved by each file's imports alone, since the libraries of an old project may not be at hand: whether
 // the code compiles is not looked at. What cannot be moved is refused by name, with nothing changed. For a project of
 // another layout it returns nil.
-func ToV4(tree *scaffold.Tree, config *project.Config) (*Layout, error) {
+func ToV4(tree *worktree.Tree, config *project.Config) (*Layout, error) {
 	if !config.OlderLayout() {
 		return nil, nil
 	}

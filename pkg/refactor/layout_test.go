@@ -12,10 +12,11 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 // onDisk lays files into a file system, as a project is before a command.
-func onDisk(t *testing.T, files map[string]string) *scaffold.Tree {
+func onDisk(t *testing.T, files map[string]string) *worktree.Tree {
 	t.Helper()
 	fs := afero.NewMemMapFs()
 	for name, text := range files {
@@ -23,11 +24,11 @@ func onDisk(t *testing.T, files map[string]string) *scaffold.Tree {
 			t.Fatal(err)
 		}
 	}
-	return scaffold.NewTree(fs, "/walk")
+	return worktree.NewTree(fs, "/walk")
 }
 
 // toV4 moves a project, PROJECT included.
-func toV4(tree *scaffold.Tree) (*Layout, error) {
+func toV4(tree *worktree.Tree) (*Layout, error) {
 	text, err := tree.ReadFile("PROJECT")
 	if err != nil {
 		return nil, err
@@ -45,7 +46,7 @@ func toV4(tree *scaffold.Tree) (*Layout, error) {
 }
 
 // all are the files of a tree.
-func all(t *testing.T, tree *scaffold.Tree) map[string]string {
+func all(t *testing.T, tree *worktree.Tree) map[string]string {
 	t.Helper()
 	names, err := tree.Walk(".", nil)
 	if err != nil {

@@ -20,6 +20,7 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/codegen"
 	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 // module is the Go code of a project, parsed: all files of the main module, whatever their build tags.
@@ -60,7 +61,7 @@ func (m *module) dirOf(importPath string) (string, bool) {
 }
 
 // readModule parses the Go files of a tree. Syntax errors are returned as Findings, all at once.
-func readModule(tree *scaffold.Tree) (*module, error) {
+func readModule(tree *worktree.Tree) (*module, error) {
 	data, err := tree.ReadFile("go.mod")
 	if err != nil {
 		return nil, fmt.Errorf("reading go.mod: %w", err)
@@ -119,7 +120,7 @@ func matches(name string, src []byte) bool {
 
 // goFiles lists the Go files of the main module: folders of other modules are left out, as are those that
 // the go command passes over.
-func goFiles(tree *scaffold.Tree) ([]string, error) {
+func goFiles(tree *worktree.Tree) ([]string, error) {
 	names, err := tree.Walk(".", func(dir string) bool {
 		base := path.Base(dir)
 		return base == "vendor" || base == "testdata" || base == "node_modules" || base[0] == '.' || base[0] == '_' ||

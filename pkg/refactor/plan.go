@@ -7,7 +7,7 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/codegen"
 	"github.com/operon-sdk/operon/pkg/project"
-	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 const (
@@ -17,7 +17,7 @@ const (
 
 // plan is a move worked out.
 type plan struct {
-	tree   *scaffold.Tree
+	tree   *worktree.Tree
 	m      *module
 	config *project.Config
 	multi  bool

@@ -13,6 +13,7 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/codegen"
 	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 // APIName is an API as manifests and markers name it; Group is the whole group, cache.example.com.
@@ -64,7 +65,7 @@ type Remaining struct {
 
 // Rename carries out a renaming in a tree, except in PROJECT, generated files, and released bundles and catalogs. It returns
 // where old names remain.
-func Rename(ctx context.Context, tree *scaffold.Tree, r Renaming, o Options) (*Remaining, error) {
+func Rename(ctx context.Context, tree *worktree.Tree, r Renaming, o Options) (*Remaining, error) {
 	m, err := readModule(tree)
 	if err != nil {
 		return nil, err
@@ -123,7 +124,7 @@ func newInfo() *types.Info {
 // renamer carries out a Renaming.
 type renamer struct {
 	Renaming
-	tree *scaffold.Tree
+	tree *worktree.Tree
 	m    *module
 	info *types.Info
 	// files move from old to new names.

@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/operon-sdk/operon/pkg/scaffold"
 	"github.com/operon-sdk/operon/pkg/textdiff"
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 // destination is where a file goes: another name, and for Go files the name of the package there.
@@ -296,7 +296,7 @@ func joinSpecs(f *goFile, spec *ast.ImportSpec, lines []string) string {
 }
 
 // put writes what rewrite returned into a tree.
-func put(tree *scaffold.Tree, files map[string][]byte) {
+func put(tree *worktree.Tree, files map[string][]byte) {
 	for _, name := range sorted(files) {
 		if files[name] == nil {
 			tree.Remove(name)

@@ -10,12 +10,13 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 // Rescope turns the manager of a project, whose code was before, to one namespace, or back to the whole cluster: config, the files
 // of init, and those of create api that recorded describes. What the scaffold has differently in the other
 // scope is merged into each file; the places where a person edited the same lines are returned, in words.
-func Rescope(tree *scaffold.Tree, before *Code, config *project.Config, on bool, recorded []scaffold.Data, o Options) ([]string, error) {
+func Rescope(tree *worktree.Tree, before *Code, config *project.Config, on bool, recorded []scaffold.Data, o Options) ([]string, error) {
 	if config.Namespaced() == on {
 		return nil, nil
 	}
@@ -99,7 +100,7 @@ func (v variantOf) forGo(release string) variantOf {
 }
 
 // rescope changes one file, in the way of the variant that fits best.
-func rescope(tree *scaffold.Tree, name string, variants []variantOf, config *project.Config, on bool) ([]string, error) {
+func rescope(tree *worktree.Tree, name string, variants []variantOf, config *project.Config, on bool) ([]string, error) {
 	variants = slices.DeleteFunc(variants, func(v variantOf) bool { return v.was == v.is })
 	if len(variants) == 0 || !tree.Exists(name) {
 		return nil, nil

@@ -14,6 +14,7 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 const (
@@ -326,7 +327,7 @@ const scopeVariable = "WATCH_NAMESPACE"
 
 // switchVariable gives the variable with the namespaces to watch the manager's own namespace, or none, for programs of
 // other tools that read the variable in either scope: to them none means all namespaces. It reports whether it did.
-func switchVariable(tree *scaffold.Tree, on bool) bool {
+func switchVariable(tree *worktree.Tree, on bool) bool {
 	data, err := tree.ReadFile(managerFile)
 	if err != nil {
 		return false

@@ -10,6 +10,7 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 // rename is a manifest whose name holds the group where there may be several.
@@ -132,7 +133,7 @@ func namesPaths(name string) bool {
 
 // regroupDocs brings README.md and AGENTS.md to a layout where their scaffold says something about it, as
 // far as a person has not rewritten that.
-func regroupDocs(tree *scaffold.Tree, config *project.Config, before bool, o Options) error {
+func regroupDocs(tree *worktree.Tree, config *project.Config, before bool, o Options) error {
 	old, now := initData(config, o), initData(config, o)
 	old.Project.MultiGroup = before
 	was, err := scaffold.Render("init", old)

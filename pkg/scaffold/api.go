@@ -8,12 +8,14 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 // CreateAPI writes the types, manifests and controller of data.Resource into the tree and wires them
 // into the project: whole files first, then the inserts at markers, then go.mod. With force, files
 // of an earlier create are overwritten; without, they are a *ConflictError.
-func CreateAPI(tree *Tree, data Data, force bool) (*Report, error) {
+func CreateAPI(tree *worktree.Tree, data Data, force bool) (*Report, error) {
 	if err := CheckModule(tree, data.Project.Repo); err != nil {
 		return nil, err
 	}
@@ -58,7 +60,7 @@ var named = regexp.MustCompile(`\bNamed\("([^"]+)"\)`)
 
 // keepName lets a controller that is written again keep the name that it has in logs and metrics, which is
 // another after edit --multigroup.
-func keepName(tree *Tree, data *Data) {
+func keepName(tree *worktree.Tree, data *Data) {
 	content, err := tree.ReadFile(outputPath("internal/controller/GROUP/CONTROLLER_controller.go", *data))
 	if err != nil {
 		return
@@ -69,7 +71,7 @@ func keepName(tree *Tree, data *Data) {
 }
 
 // renderAPI renders all that create api writes for data: whole files, and texts for markers by file.
-func renderAPI(tree *Tree, data Data) (map[string][]byte, map[string]map[string]string, error) {
+func renderAPI(tree *worktree.Tree, data Data) (map[string][]byte, map[string]map[string]string, error) {
 	if err := adapt(tree, &data); err != nil {
 		return nil, nil, err
 	}
@@ -113,16 +115,16 @@ func renderAPI(tree *Tree, data Data) (map[string][]byte, map[string]map[string]
 
 // APIFiles renders the whole files that create api writes for data, by path, as they come out in the
 // project of the tree.
-func APIFiles(tree *Tree, data Data) (map[string][]byte, error) {
+func APIFiles(tree *worktree.Tree, data Data) (map[string][]byte, error) {
 	files, _, err := renderAPI(tree, data)
 	return files, err
 }
 
 // insertAll applies inserts to their files. All files and markers that are missing are named at once.
-func insertAll(tree *Tree, inserts map[string]map[string]string) error {
+func insertAll(tree *worktree.Tree, inserts map[string]map[string]string) error {
 	var failures []error
 	for _, name := range slices.Sorted(maps.Keys(inserts)) {
-		if err := tree.blocked(name); err != nil {
+		if err := tree.Blocked(name); err != nil {
 			failures = append(failures, err)
 			continue
 		}
@@ -132,7 +134,7 @@ func insertAll(tree *Tree, inserts map[string]map[string]string) error {
 			continue
 		}
 		if err != nil {
-			failures = append(failures, fmt.Errorf("reading %s: %w", name, cause(err)))
+			failures = append(failures, fmt.Errorf("reading %s: %w", name, worktree.Cause(err)))
 			continue
 		}
 		changed, err := Insert(content, name, inserts[name])
@@ -140,9 +142,9 @@ func insertAll(tree *Tree, inserts map[string]map[string]string) error {
 			failures = append(failures, &ContentError{Err: err})
 			continue
 		}
-		tree.WriteFile(name, changed, fileMode)
+		tree.WriteFile(name, changed, worktree.FileMode)
 	}
-	return errors.Join(onePerCause(failures)...)
+	return errors.Join(worktree.OnePerCause(failures)...)
 }
 
 // ContentError tells that what a file of the project holds keeps a command from its work, not the world

@@ -6,6 +6,8 @@ import (
 	"path"
 	"regexp"
 	"strings"
+
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 // applyMarker asks for apply configurations of a type or, in groupversion_info.go, of those types of a package.
@@ -27,7 +29,7 @@ func applyPackage(types string) string {
 }
 
 // hasApplyMarker reports whether a line of a file is the marker of apply configurations.
-func hasApplyMarker(tree *Tree, name string) bool {
+func hasApplyMarker(tree *worktree.Tree, name string) bool {
 	content, err := tree.ReadFile(name)
 	return err == nil && bytes.Contains(content, []byte("\n"+applyMarker))
 }
@@ -36,22 +38,22 @@ func hasApplyMarker(tree *Tree, name string) bool {
 var packageMarker = regexp.MustCompile(`(?m)^// \+groupName=`)
 
 // enableApply asks for the apply configurations of the package of data's types.
-func enableApply(tree *Tree, data Data) error {
+func enableApply(tree *worktree.Tree, data Data) error {
 	name := path.Join(outputPath("api/GROUP/VERSION", data), "groupversion_info.go")
 	content, err := tree.ReadFile(name)
 	if err != nil {
-		return fmt.Errorf("reading %s: %w", name, cause(err))
+		return fmt.Errorf("reading %s: %w", name, worktree.Cause(err))
 	}
 	if !hasApplyMarker(tree, name) {
 		at := packageMarker.FindIndex(content)
 		if at == nil {
 			return &ContentError{fmt.Errorf("%s has no marker +groupName, next to which %q belongs; add it", name, applyMarker[3:])}
 		}
-		tree.WriteFile(name, []byte(string(content[:at[0]])+applyMarker+"\n"+string(content[at[0]:])), fileMode)
+		tree.WriteFile(name, []byte(string(content[:at[0]])+applyMarker+"\n"+string(content[at[0]:])), worktree.FileMode)
 	}
 	makefile, err := tree.ReadFile(makefileName)
 	if err != nil {
-		return fmt.Errorf("reading %s, which generates apply configurations: %w", makefileName, cause(err))
+		return fmt.Errorf("reading %s, which generates apply configurations: %w", makefileName, worktree.Cause(err))
 	}
 	if bytes.Contains(makefile, []byte(applyGenerator)) {
 		return nil
@@ -60,7 +62,7 @@ func enableApply(tree *Tree, data Data) error {
 	if bytes.Equal(changed, makefile) {
 		return &ContentError{fmt.Errorf("%s has no call of controller-gen that generates CRDs; add%s to the arguments that generate them", makefileName, applyArgument)}
 	}
-	tree.WriteFile(makefileName, changed, fileMode)
+	tree.WriteFile(makefileName, changed, worktree.FileMode)
 	return nil
 }
 
@@ -75,15 +77,15 @@ var crdGeneration = regexp.MustCompile(`(?m)^(\t.*[ (]crd[ :].*)( paths=)`)
 
 // DropApply removes generated apply configurations below a directory of types, so that only those that are generated
 // again remain.
-func DropApply(tree *Tree, types string) error {
+func DropApply(tree *worktree.Tree, types string) error {
 	names, err := tree.Walk(path.Join(types, applyDir), nil)
 	if err != nil {
-		return fmt.Errorf("reading %s: %w", path.Join(types, applyDir), cause(err))
+		return fmt.Errorf("reading %s: %w", path.Join(types, applyDir), worktree.Cause(err))
 	}
 	for _, name := range names {
 		content, err := tree.ReadFile(name)
 		if err != nil {
-			return fmt.Errorf("reading %s: %w", name, cause(err))
+			return fmt.Errorf("reading %s: %w", name, worktree.Cause(err))
 		}
 		if bytes.Contains(content, []byte(generatedBy)) {
 			tree.Remove(name)
@@ -94,10 +96,10 @@ func DropApply(tree *Tree, types string) error {
 
 // DisableApply removes the marker of a package and the argument of the Makefile that CreateAPI added for apply
 // configurations, unless other types of the package or of the project still use them.
-func DisableApply(tree *Tree, types string) error {
+func DisableApply(tree *worktree.Tree, types string) error {
 	names, err := tree.Walk(".", nil)
 	if err != nil {
-		return fmt.Errorf("reading the project: %w", cause(err))
+		return fmt.Errorf("reading the project: %w", worktree.Cause(err))
 	}
 	inPackage, inProject := false, false
 	for _, name := range names {
@@ -112,10 +114,10 @@ func DisableApply(tree *Tree, types string) error {
 		}
 		content, err := tree.ReadFile(name)
 		if err != nil {
-			return fmt.Errorf("reading %s: %w", name, cause(err))
+			return fmt.Errorf("reading %s: %w", name, worktree.Cause(err))
 		}
 		if rest := strings.Replace(string(content), text, "", 1); rest != string(content) {
-			tree.WriteFile(name, []byte(rest), fileMode)
+			tree.WriteFile(name, []byte(rest), worktree.FileMode)
 		}
 		return nil
 	}
@@ -131,12 +133,12 @@ func DisableApply(tree *Tree, types string) error {
 }
 
 // MoveApply rewrites the imports of apply configurations after their types moved, to the package that is generated there.
-func MoveApply(tree *Tree, repo, types string) error {
+func MoveApply(tree *worktree.Tree, repo, types string) error {
 	base := path.Join(repo, types, applyDir)
 	current := regexp.MustCompile(`"` + regexp.QuoteMeta(base) + `/[\w-]+/` + regexp.QuoteMeta(path.Base(types)) + `"`)
 	names, err := tree.Walk(".", nil)
 	if err != nil {
-		return fmt.Errorf("reading the project: %w", cause(err))
+		return fmt.Errorf("reading the project: %w", worktree.Cause(err))
 	}
 	for _, name := range names {
 		if !strings.HasSuffix(name, ".go") || strings.HasPrefix(name, path.Join(types, applyDir)+"/") {
@@ -144,10 +146,10 @@ func MoveApply(tree *Tree, repo, types string) error {
 		}
 		content, err := tree.ReadFile(name)
 		if err != nil {
-			return fmt.Errorf("reading %s: %w", name, cause(err))
+			return fmt.Errorf("reading %s: %w", name, worktree.Cause(err))
 		}
 		if rewritten := current.ReplaceAll(content, []byte(`"`+applyPackage(path.Join(repo, types))+`"`)); !bytes.Equal(rewritten, content) {
-			tree.WriteFile(name, rewritten, fileMode)
+			tree.WriteFile(name, rewritten, worktree.FileMode)
 		}
 	}
 	return DropApply(tree, types)

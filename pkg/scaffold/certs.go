@@ -5,12 +5,14 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 // enableWebhooks uncomments in config/default what the webhooks of data need, as this program, kubebuilder and
 // operator-sdk write it. Where the project has webhooks, or they are on, what is still a comment is the user's choice,
 // but for the replacements of the kinds of webhooks that data adds. It returns what the file lacks for webhooks.
-func enableWebhooks(tree *Tree, data Data, existing bool) (missing []string) {
+func enableWebhooks(tree *worktree.Tree, data Data, existing bool) (missing []string) {
 	content, err := tree.ReadFile(overlay)
 	if err != nil {
 		return []string{"the whole file, which is missing"}
@@ -62,7 +64,7 @@ func enableWebhooks(tree *Tree, data Data, existing bool) (missing []string) {
 		out = strings.ReplaceAll(out, "\n", "\r\n")
 	}
 	if out != string(content) {
-		tree.WriteFile(overlay, []byte(out), fileMode)
+		tree.WriteFile(overlay, []byte(out), worktree.FileMode)
 	}
 	return missing
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/operon-sdk/operon/pkg/worktree"
 	"github.com/spf13/afero"
 )
 
@@ -55,8 +56,8 @@ const peersDefault = `resources:
 func TestEnableWebhooks(t *testing.T) {
 	t.Parallel()
 	for _, ends := range []string{"\n", "\r\n"} {
-		tree := NewTree(afero.NewMemMapFs(), "/")
-		tree.WriteFile("config/default/kustomization.yaml", []byte(strings.ReplaceAll(peersDefault, "\n", ends)), fileMode)
+		tree := worktree.NewTree(afero.NewMemMapFs(), "/")
+		tree.WriteFile("config/default/kustomization.yaml", []byte(strings.ReplaceAll(peersDefault, "\n", ends)), worktree.FileMode)
 		data := Data{Webhook: Webhook{Validation: true}}
 		if missing := enableWebhooks(tree, data, false); len(missing) > 0 {
 			t.Errorf("missing: %q", missing)

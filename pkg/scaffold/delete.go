@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/textdiff"
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 // Deletion says what Delete undoes.
@@ -51,7 +52,7 @@ type rendering struct {
 
 // renderStaying renders what the project needs on. Controllers and webhooks that it keeps in another place than create
 // puts them, as projects of older tools do, need nothing of what create writes.
-func renderStaying(tree *Tree, apis []Data, webhooks []Webhooks) (*rendering, error) {
+func renderStaying(tree *worktree.Tree, apis []Data, webhooks []Webhooks) (*rendering, error) {
 	var there []Data
 	for _, data := range apis {
 		if err := data.Project.FindPaths(tree); err != nil {
@@ -67,7 +68,7 @@ func renderStaying(tree *Tree, apis []Data, webhooks []Webhooks) (*rendering, er
 	return renderAll(tree, there, webhooks)
 }
 
-func renderAll(tree *Tree, apis []Data, webhooks []Webhooks) (*rendering, error) {
+func renderAll(tree *worktree.Tree, apis []Data, webhooks []Webhooks) (*rendering, error) {
 	r := &rendering{files: map[string][][]byte{}, extended: map[string][][]byte{}, inserts: map[string]map[string]map[string]bool{}}
 	var known Paths
 	for _, data := range apis {
@@ -112,7 +113,7 @@ func (r *rendering) add(files map[string][]byte, inserts map[string]map[string]s
 
 // deleter works out what a deletion does, before any of it is done.
 type deleter struct {
-	tree           *Tree
+	tree           *worktree.Tree
 	going, staying *rendering
 	// peers reports that another tool made the project, which writes the lists of CRDs and samples with the first API.
 	peers        bool
@@ -133,7 +134,7 @@ type DeleteReport struct {
 
 // Delete takes away what CreateAPI and CreateWebhook wrote: whole files, declarations, and texts at markers.
 // What a person has edited is an *EditedError and stays, unless Force is set.
-func Delete(tree *Tree, d Deletion) (*DeleteReport, error) {
+func Delete(tree *worktree.Tree, d Deletion) (*DeleteReport, error) {
 	var err error
 	x := deleter{tree: tree, rest: map[string][]byte{}}
 	if x.going, err = renderAll(tree, d.Going, d.GoingWebhooks); err != nil {
@@ -170,7 +171,7 @@ func Delete(tree *Tree, d Deletion) (*DeleteReport, error) {
 		return nil, &EditedError{Places: x.edited}
 	}
 	for name, content := range x.rest {
-		tree.WriteFile(name, content, fileMode)
+		tree.WriteFile(name, content, worktree.FileMode)
 	}
 	for _, name := range x.gone {
 		tree.Remove(name)
@@ -192,7 +193,7 @@ func (x *deleter) read(name string) (content []byte, ok bool, err error) {
 		return nil, false, nil
 	}
 	if content, err = x.tree.ReadFile(name); err != nil {
-		return nil, false, fmt.Errorf("reading %s: %w", name, cause(err))
+		return nil, false, fmt.Errorf("reading %s: %w", name, worktree.Cause(err))
 	}
 	return content, true, nil
 }

@@ -7,6 +7,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 // Webhooks are webhooks of a kind, as create webhook is asked for them: data.Webhook says which, Spokes are
@@ -23,7 +25,7 @@ const (
 )
 
 // addWebhooks renders what create webhook writes.
-func (r *rendering) addWebhooks(tree *Tree, w Webhooks) error {
+func (r *rendering) addWebhooks(tree *worktree.Tree, w Webhooks) error {
 	data := w.Data
 	if err := adapt(tree, &data); err != nil {
 		return err
@@ -91,7 +93,7 @@ func (r *rendering) addWebhooks(tree *Tree, w Webhooks) error {
 
 // inWebhookPackage returns the webhooks of data without those that are in the package of their types, where tools wrote
 // them before there was internal/webhook.
-func inWebhookPackage(tree *Tree, data Data) Webhook {
+func inWebhookPackage(tree *worktree.Tree, data Data) Webhook {
 	w := data.Webhook
 	if !tree.Exists(outputPath("api/GROUP/VERSION/KIND_webhook.go", data)) {
 		return w
@@ -103,7 +105,7 @@ func inWebhookPackage(tree *Tree, data Data) Webhook {
 }
 
 // besideTypes refuses webhooks in the package of their types.
-func besideTypes(tree *Tree, data Data) error {
+func besideTypes(tree *worktree.Tree, data Data) error {
 	if inWebhookPackage(tree, data) == data.Webhook {
 		return nil
 	}
@@ -129,7 +131,7 @@ func (x *deleter) otherCertificates() bool {
 }
 
 // leftovers finds what the end-to-end tests of other tools still expect of webhooks that are gone.
-func leftovers(tree *Tree, d Deletion) []string {
+func leftovers(tree *worktree.Tree, d Deletion) []string {
 	const tests = "test/e2e/e2e_test.go"
 	content, err := tree.ReadFile(tests)
 	if err != nil || len(d.GoingWebhooks) == 0 {

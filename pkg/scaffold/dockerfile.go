@@ -4,6 +4,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 const dockerfile = "Dockerfile"
@@ -13,7 +15,7 @@ const dockerfile = "Dockerfile"
 const copyLine = "COPY internal/webhook/ internal/webhook/"
 
 // copyWebhooks adds copyLine to the Dockerfile below the line for the controllers, unless a line covers it.
-func copyWebhooks(tree *Tree, p Project) {
+func copyWebhooks(tree *worktree.Tree, p Project) {
 	content, err := tree.ReadFile(dockerfile)
 	if err != nil {
 		return
@@ -34,11 +36,11 @@ func copyWebhooks(tree *Tree, p Project) {
 		end = "\n"
 		lines[at] += end
 	}
-	tree.WriteFile(dockerfile, []byte(strings.Join(slices.Insert(lines, at+1, copyLine+end), "")), fileMode)
+	tree.WriteFile(dockerfile, []byte(strings.Join(slices.Insert(lines, at+1, copyLine+end), "")), worktree.FileMode)
 }
 
 // dropCopy removes copyLine from the Dockerfile where no webhooks are left to copy.
-func dropCopy(tree *Tree) error {
+func dropCopy(tree *worktree.Tree) error {
 	names, err := tree.Walk("internal/webhook", nil)
 	if err != nil || len(names) > 0 {
 		return err
@@ -48,6 +50,6 @@ func dropCopy(tree *Tree) error {
 		return nil // a project without a Dockerfile has no such line
 	}
 	lines := slices.DeleteFunc(strings.SplitAfter(string(content), "\n"), func(line string) bool { return strings.TrimSpace(line) == copyLine })
-	tree.WriteFile(dockerfile, []byte(strings.Join(lines, "")), fileMode)
+	tree.WriteFile(dockerfile, []byte(strings.Join(lines, "")), worktree.FileMode)
 	return nil
 }

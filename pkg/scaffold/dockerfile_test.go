@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/operon-sdk/operon/pkg/worktree"
 	"github.com/spf13/afero"
 )
 
@@ -18,9 +19,9 @@ func TestCopyWebhooks(t *testing.T) {
 		"COPY . .\n":                         false,
 		"COPY --from=builder /workspace .\n": false,
 	} {
-		tree := NewTree(afero.NewMemMapFs(), "/")
-		tree.WriteFile("Dockerfile", []byte(text), fileMode)
-		tree.WriteFile("internal/webhook/v1/x.go", nil, fileMode)
+		tree := worktree.NewTree(afero.NewMemMapFs(), "/")
+		tree.WriteFile("Dockerfile", []byte(text), worktree.FileMode)
+		tree.WriteFile("internal/webhook/v1/x.go", nil, worktree.FileMode)
 		copyWebhooks(tree, Project{})
 		out, _ := tree.ReadFile("Dockerfile")
 		if got := strings.Contains(string(out), "\nCOPY internal/webhook/ internal/webhook/"); got != copied {
@@ -62,9 +63,9 @@ func TestFindMain(t *testing.T) {
 		"other module":    {map[string]string{"tools/go.mod": "module tools\n", "tools/main.go": program}, "", false},
 		"test of a suite": {map[string]string{"internal/x_test.go": program, "vendor/x/main.go": program}, "", false},
 	} {
-		tree := NewTree(afero.NewMemMapFs(), "/")
+		tree := worktree.NewTree(afero.NewMemMapFs(), "/")
 		for file, text := range test.files {
-			tree.WriteFile(file, []byte(text), fileMode)
+			tree.WriteFile(file, []byte(text), worktree.FileMode)
 		}
 		got, err := findMain(tree, Project{})
 		if got != test.want || (err != nil) != test.fails {

@@ -12,6 +12,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 // ConvertedFields says how the fields of a kind get from one version to another. Names are paths from the
@@ -26,7 +28,7 @@ type ConvertedFields struct {
 }
 
 // compareFields finds out by the declarations in two folders how the fields of a kind can be converted.
-func compareFields(tree *Tree, spokeDir, hubDir, kind string) (ConvertedFields, error) {
+func compareFields(tree *worktree.Tree, spokeDir, hubDir, kind string) (ConvertedFields, error) {
 	spoke, err := parseTypes(tree, spokeDir)
 	if err != nil {
 		return ConvertedFields{}, err
@@ -49,7 +51,7 @@ func compareFields(tree *Tree, spokeDir, hubDir, kind string) (ConvertedFields, 
 type typeSet map[string]*ast.TypeSpec
 
 // parseTypes reads the declarations of a folder's Go files, tests left out.
-func parseTypes(tree *Tree, dir string) (typeSet, error) {
+func parseTypes(tree *worktree.Tree, dir string) (typeSet, error) {
 	names, err := tree.Walk(dir, func(string) bool { return true })
 	if err != nil {
 		return nil, fmt.Errorf("listing %s: %w", dir, err)
@@ -64,7 +66,7 @@ func parseTypes(tree *Tree, dir string) (typeSet, error) {
 			continue
 		}
 		if err != nil {
-			return nil, fmt.Errorf("reading %s: %w", name, cause(err))
+			return nil, fmt.Errorf("reading %s: %w", name, worktree.Cause(err))
 		}
 		file, err := parser.ParseFile(token.NewFileSet(), name, data, parser.SkipObjectResolution)
 		if err != nil {

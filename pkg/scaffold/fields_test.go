@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/operon-sdk/operon/pkg/worktree"
 	"github.com/spf13/afero"
 )
 
@@ -68,9 +69,9 @@ type Inner struct {
 }
 type ThingStatus struct{ Ready bool }
 `
-	tree := NewTree(afero.NewMemMapFs(), "/")
-	tree.WriteFile("api/v1alpha1/thing_types.go", []byte(spoke), fileMode)
-	tree.WriteFile("api/v1/thing_types.go", []byte(hub), fileMode)
+	tree := worktree.NewTree(afero.NewMemMapFs(), "/")
+	tree.WriteFile("api/v1alpha1/thing_types.go", []byte(spoke), worktree.FileMode)
+	tree.WriteFile("api/v1/thing_types.go", []byte(hub), worktree.FileMode)
 	got, err := compareFields(tree, "api/v1alpha1", "api/v1", "Thing")
 	if err != nil {
 		t.Fatal(err)

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/mod/semver"
 
 	"github.com/operon-sdk/operon/pkg/textdiff"
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 const goModFile = "go.mod"
@@ -22,7 +23,7 @@ const goModFile = "go.mod"
 // UpdateRequirements makes go.mod say which requirements are direct, as go mod tidy would: a module is
 // direct when a Go file of the project imports one of its packages. Versions stay, and nothing is
 // added or dropped. It returns the import paths that no requirement provides, sorted.
-func UpdateRequirements(tree *Tree) (unresolved []string, err error) {
+func UpdateRequirements(tree *worktree.Tree) (unresolved []string, err error) {
 	data, file, err := readGoMod(tree)
 	if err != nil {
 		return nil, err
@@ -36,13 +37,13 @@ func UpdateRequirements(tree *Tree) (unresolved []string, err error) {
 		return nil, err
 	}
 	if !bytes.Equal(updated, data) {
-		tree.WriteFile(goModFile, updated, fileMode)
+		tree.WriteFile(goModFile, updated, worktree.FileMode)
 	}
 	return unresolved, nil
 }
 
 // AddRequirement makes go.mod require a module at a version or a later one.
-func AddRequirement(tree *Tree, modulePath, version string) error {
+func AddRequirement(tree *worktree.Tree, modulePath, version string) error {
 	if err := module.Check(modulePath, version); err != nil {
 		return fmt.Errorf("adding a requirement to go.mod: %w", err)
 	}
@@ -64,13 +65,13 @@ func AddRequirement(tree *Tree, modulePath, version string) error {
 	if err != nil {
 		return err
 	}
-	tree.WriteFile(goModFile, updated, fileMode)
+	tree.WriteFile(goModFile, updated, worktree.FileMode)
 	return nil
 }
 
 // CheckModule returns an error if go.mod is not that of a module with the path of PROJECT: files of the scaffold would
 // import packages of another module than its own.
-func CheckModule(tree *Tree, repo string) error {
+func CheckModule(tree *worktree.Tree, repo string) error {
 	_, file, err := readGoMod(tree)
 	if err != nil {
 		return err
@@ -86,11 +87,11 @@ func missingGoMod(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return &ContentError{errors.New("go.mod is missing: the project is a Go module; restore the file, for example from version control")}
 	}
-	return fmt.Errorf("reading go.mod: %w", cause(err))
+	return fmt.Errorf("reading go.mod: %w", worktree.Cause(err))
 }
 
 // readGoMod gives the project's go.mod, as text and parsed.
-func readGoMod(tree *Tree) ([]byte, *modfile.File, error) {
+func readGoMod(tree *worktree.Tree) ([]byte, *modfile.File, error) {
 	data, err := tree.ReadFile(goModFile)
 	if err != nil {
 		return nil, nil, missingGoMod(err)
@@ -101,7 +102,7 @@ func readGoMod(tree *Tree) ([]byte, *modfile.File, error) {
 
 func parseGoMod(data []byte) (*modfile.File, error) {
 	if conflicts := textdiff.Conflicts(data); len(conflicts) > 0 {
-		return nil, MergeConflictError{goModFile: conflicts}
+		return nil, worktree.MergeConflictError{goModFile: conflicts}
 	}
 	file, err := modfile.Parse(goModFile, data, nil)
 	if err != nil {
@@ -179,7 +180,7 @@ func IsStandard(importPath string) bool {
 
 // projectImports lists what the Go files of the main module import, in the way of go mod tidy: tests
 // and files for other systems count, nested modules and folders that go leaves out do not.
-func projectImports(tree *Tree, file *modfile.File) ([]string, error) {
+func projectImports(tree *worktree.Tree, file *modfile.File) ([]string, error) {
 	skip := func(dir string) bool {
 		base := path.Base(dir)
 		return base[0] == '.' || base[0] == '_' || base == "testdata" || base == "vendor" ||
@@ -197,11 +198,10 @@ func projectImports(tree *Tree, file *modfile.File) ([]string, error) {
 		}
 		data, err := tree.ReadFile(name)
 		if err != nil {
-			info, statErr := tree.fs.Stat(tree.abs(name))
-			if statErr != nil || !info.Mode().IsRegular() {
-				continue // go passes over broken links and links to folders too
+			if !tree.IsRegular(name) {
+				continue // go skips broken links and links to directories too
 			}
-			return nil, fmt.Errorf("reading %s: %w", name, cause(err))
+			return nil, fmt.Errorf("reading %s: %w", name, worktree.Cause(err))
 		}
 		imports, err := fileImports(name, data)
 		if err != nil {

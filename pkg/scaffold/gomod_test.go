@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/operon-sdk/operon/pkg/worktree"
 	"github.com/spf13/afero"
 )
 
@@ -34,8 +35,8 @@ replace localmodule => ./local
 ignore ./node_modules
 `
 
-func modTree(files map[string]string) *Tree {
-	tree := NewTree(afero.NewMemMapFs(), "/p")
+func modTree(files map[string]string) *worktree.Tree {
+	tree := worktree.NewTree(afero.NewMemMapFs(), "/p")
 	for name, data := range files {
 		tree.WriteFile(name, []byte(data), 0o644)
 	}
@@ -136,7 +137,28 @@ func TestAddRequirement(t *testing.T) {
 	}
 }
 
-// The go command has the last word: after imports came and went it finds nothing to tidy.
+func writeFile(t *testing.T, dir, name, content string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// moduleFiles returns go.mod and go.sum.
+func moduleFiles(t *testing.T, dir string) string {
+	t.Helper()
+	var b strings.Builder
+	for _, name := range []string{"go.mod", "go.sum"} {
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.Write(text)
+	}
+	return b.String()
+}
+
+// go mod tidy finds nothing to do after imports were added and removed.
 func TestRequirementsAreTidy(t *testing.T) {
 	t.Parallel()
 	gobin, err := exec.LookPath("go")
@@ -167,24 +189,27 @@ func TestRequirementsAreTidy(t *testing.T) {
 		return string(out), err
 	}
 	// The second file needs nothing that the first does not bring along.
-	put(t, dir, "go.sum", string(sum), 0o644)
-	put(t, dir, "go.mod", fmt.Sprintf("module m.example/m\n\ngo 1.26.0\n\nrequire (\n\tgolang.org/x/tools %s\n\tgolang.org/x/mod %s\n)\n",
-		version("golang.org/x/tools"), version("golang.org/x/mod")), 0o644)
-	put(t, dir, "a.go", "package m\n\nimport _ \"golang.org/x/tools/go/packages\"\n", 0o644)
+	writeFile(t, dir, "go.sum", string(sum))
+	writeFile(t, dir, "go.mod", fmt.Sprintf("module m.example/m\n\ngo 1.26.0\n\nrequire (\n\tgolang.org/x/tools %s\n\tgolang.org/x/mod %s\n)\n",
+		version("golang.org/x/tools"), version("golang.org/x/mod")))
+	writeFile(t, dir, "a.go", "package m\n\nimport _ \"golang.org/x/tools/go/packages\"\n")
 	if out, err := tidy(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	before := photo(t, dir)
+	before := moduleFiles(t, dir)
 	const second = "//go:build windows && never\n\npackage m\n\nimport _ \"golang.org/x/mod/semver\"\n"
-	for _, step := range []func(tree *Tree){
-		func(tree *Tree) { tree.WriteFile("b/b_test.go", []byte(second), 0o644) },
-		func(tree *Tree) { tree.Remove("b/b_test.go") },
+	for _, step := range []func(tree *worktree.Tree){
+		func(tree *worktree.Tree) { tree.WriteFile("b/b_test.go", []byte(second), 0o644) },
+		func(tree *worktree.Tree) { tree.Remove("b/b_test.go") },
 	} {
-		u := mustUpdate(t, dir, func(tree *Tree) error {
+		u, err := worktree.Update(t.Context(), afero.NewOsFs(), dir, worktree.LockOptions{}, func(tree *worktree.Tree) error {
 			step(tree)
 			_, err := UpdateRequirements(tree)
 			return err
 		})
+		if err != nil {
+			t.Fatal(err)
+		}
 		if len(u.Changes) != 2 {
 			t.Errorf("changes %v", u.Changes)
 		}
@@ -192,8 +217,8 @@ func TestRequirementsAreTidy(t *testing.T) {
 			t.Errorf("not tidy: %v\n%s", err, out)
 		}
 	}
-	if got := strings.ReplaceAll(photo(t, dir), "b drwxr-xr-x\n", ""); got != before {
-		t.Errorf("there and back again:\n%s", got)
+	if got := moduleFiles(t, dir); got != before {
+		t.Errorf("not as before:\n%s", got)
 	}
 }
 
@@ -202,7 +227,7 @@ func TestUpdateRequirementsIsFast(t *testing.T) {
 	best := time.Hour
 	for range 5 {
 		start := time.Now()
-		if _, err := UpdateRequirements(NewTree(afero.NewOsFs(), dir)); err != nil {
+		if _, err := UpdateRequirements(worktree.NewTree(afero.NewOsFs(), dir)); err != nil {
 			t.Fatal(err)
 		}
 		best = min(best, time.Since(start))
@@ -215,7 +240,7 @@ func TestUpdateRequirementsIsFast(t *testing.T) {
 func BenchmarkUpdateRequirements(b *testing.B) {
 	dir := manyAPIs(b, 50)
 	for b.Loop() {
-		if _, err := UpdateRequirements(NewTree(afero.NewOsFs(), dir)); err != nil {
+		if _, err := UpdateRequirements(worktree.NewTree(afero.NewOsFs(), dir)); err != nil {
 			b.Fatal(err)
 		}
 	}

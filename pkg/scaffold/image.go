@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/operon-sdk/operon/pkg/worktree"
 	"github.com/operon-sdk/operon/templates"
 )
 
@@ -13,7 +14,7 @@ const managerFile = "config/manager/manager.yaml"
 
 // imageVariable is the manager's environment variable for the image of data's controller: the one that
 // the manager's program hands to it, else data's, or where another controller has that, one that names the group too.
-func imageVariable(tree *Tree, data Data) string {
+func imageVariable(tree *worktree.Tree, data Data) string {
 	variable := data.Image.EnvVar
 	main, err := tree.ReadFile(data.Project.MainFile())
 	if err != nil {
@@ -36,7 +37,7 @@ func imageVariable(tree *Tree, data Data) string {
 
 // ReplaceImage makes the environment variable of data's image name it where it names the old one. A value
 // that a person chose stays.
-func ReplaceImage(tree *Tree, data Data, old string) {
+func ReplaceImage(tree *worktree.Tree, data Data, old string) {
 	if err := data.Project.FindPaths(tree); err != nil {
 		return // CreateAPI has returned it
 	}
@@ -47,5 +48,5 @@ func ReplaceImage(tree *Tree, data Data, old string) {
 	}
 	line := regexp.MustCompile(`(?m)^(\s*- name: ` + regexp.QuoteMeta(variable) + `\r?\n\s*value: )["']?` + regexp.QuoteMeta(old) + `["']?(\r?)$`)
 	escaped := strings.ReplaceAll(templates.YAML(image), "$", "$$")
-	tree.WriteFile(managerFile, line.ReplaceAll(content, []byte("${1}"+escaped+"${2}")), fileMode)
+	tree.WriteFile(managerFile, line.ReplaceAll(content, []byte("${1}"+escaped+"${2}")), worktree.FileMode)
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/operon-sdk/operon/pkg/worktree"
 	"github.com/spf13/afero"
 )
 
@@ -16,8 +17,8 @@ func TestReplaceImage(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			tree := NewTree(afero.NewMemMapFs(), "/")
-			tree.WriteFile(managerFile, []byte(tc.text), fileMode)
+			tree := worktree.NewTree(afero.NewMemMapFs(), "/")
+			tree.WriteFile(managerFile, []byte(tc.text), worktree.FileMode)
 			ReplaceImage(tree, Data{Image: Image{Ref: "a:2", EnvVar: "A_IMAGE"}}, "a:1")
 			got, err := tree.ReadFile(managerFile)
 			if err != nil || string(got) != tc.want {

@@ -8,10 +8,9 @@ import (
 	"maps"
 	"slices"
 	"strings"
-)
 
-// Files and folders of a project, whatever the umask of whoever runs the command.
-const fileMode fs.FileMode = 0o644
+	"github.com/operon-sdk/operon/pkg/worktree"
+)
 
 // ConflictError lists files that are in the way of a command: it would have to overwrite them.
 type ConflictError struct {
@@ -37,7 +36,7 @@ type Report struct {
 
 // Init writes a new project into the tree. Files that are there and do not get in the way are kept,
 // go.mod and go.sum of the same module are merged, and all others are a *ConflictError.
-func Init(tree *Tree, data Data) (*Report, error) {
+func Init(tree *worktree.Tree, data Data) (*Report, error) {
 	files, err := renderFiles(data, "init", sharedEvent)
 	if err != nil {
 		return nil, err
@@ -63,23 +62,23 @@ func renderFiles(data Data, events ...string) (map[string][]byte, error) {
 }
 
 // lay puts rendered files into the tree as policyFor says.
-func lay(tree *Tree, files map[string][]byte, force bool, hint string) (*Report, error) {
+func lay(tree *worktree.Tree, files map[string][]byte, force bool, hint string) (*Report, error) {
 	report := &Report{}
 	var conflicts []string
 	var problems []error
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		want := files[name]
-		if err := tree.blocked(name); err != nil {
+		if err := tree.Blocked(name); err != nil {
 			problems = append(problems, err)
 			continue
 		}
 		have, err := tree.ReadFile(name)
 		if errors.Is(err, fs.ErrNotExist) {
-			tree.WriteFile(name, want, fileMode)
+			tree.WriteFile(name, want, worktree.FileMode)
 			continue
 		}
 		if err != nil {
-			return nil, fmt.Errorf("reading %s: %w", name, cause(err))
+			return nil, fmt.Errorf("reading %s: %w", name, worktree.Cause(err))
 		}
 		if bytes.Equal(have, want) {
 			continue
@@ -98,18 +97,18 @@ func lay(tree *Tree, files map[string][]byte, force bool, hint string) (*Report,
 				conflicts = append(conflicts, fmt.Sprintf("%s (%s)", name, foreign))
 				continue
 			}
-			tree.WriteFile(name, merged, fileMode)
+			tree.WriteFile(name, merged, worktree.FileMode)
 		default:
 			if !force {
 				conflicts = append(conflicts, name)
 				continue
 			}
-			tree.WriteFile(name, want, fileMode)
+			tree.WriteFile(name, want, worktree.FileMode)
 		}
 	}
-	problems = onePerCause(problems)
+	problems = worktree.OnePerCause(problems)
 	problems = slices.DeleteFunc(problems, func(err error) bool {
-		blocked, ok := errors.AsType[*BlockedError](err)
+		blocked, ok := errors.AsType[*worktree.BlockedError](err)
 		if ok {
 			conflicts = append(conflicts, fmt.Sprintf("%s (it %s)", blocked.At, blocked.Problem))
 		}

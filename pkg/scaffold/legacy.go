@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/operon-sdk/operon/pkg/worktree"
 	"golang.org/x/mod/modfile"
 	"golang.org/x/mod/semver"
 )
@@ -40,7 +41,7 @@ const (
 
 // adapt makes templates fit a project as it is: the controller-runtime of an older tool, where its files are, the way
 // its API package registers types, and the variables that images have already.
-func adapt(tree *Tree, data *Data) error {
+func adapt(tree *worktree.Tree, data *Data) error {
 	_, file, err := readGoMod(tree)
 	if err != nil {
 		return err
@@ -82,7 +83,7 @@ func adapt(tree *Tree, data *Data) error {
 }
 
 // checkRuntime refuses to write code for a controller-runtime that it does not compile with.
-func checkRuntime(tree *Tree, data Data) error {
+func checkRuntime(tree *worktree.Tree, data Data) error {
 	_, file, err := readGoMod(tree)
 	if err != nil {
 		return err
@@ -104,7 +105,7 @@ func checkRuntime(tree *Tree, data Data) error {
 }
 
 // CheckNamespaces refuses to restrict a manager to namespaces where its controller-runtime has no option for that.
-func CheckNamespaces(tree *Tree) error {
+func CheckNamespaces(tree *worktree.Tree) error {
 	_, file, err := readGoMod(tree)
 	if err != nil {
 		return err
@@ -124,7 +125,7 @@ func tooOld(r *modfile.Require, what, version string) error {
 
 // fitOlder leaves out what projects with main.go at the root may do without: a list of samples that they do
 // not keep, and tests where go.mod has no Ginkgo to run them.
-func fitOlder(tree *Tree, files map[string][]byte, inserts map[string]map[string]string) error {
+func fitOlder(tree *worktree.Tree, files map[string][]byte, inserts map[string]map[string]string) error {
 	_, file, err := readGoMod(tree)
 	if err != nil {
 		return err

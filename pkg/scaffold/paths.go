@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 // Paths are the places in which projects differ, relative to the root. An empty one is that of the layout.
@@ -32,7 +34,7 @@ func (p Project) CRDPrefix() string {
 
 // findCRDs returns the directory of the CRDs that config/crd/kustomization.yaml lists, or nothing where it lists none or
 // those of several directories.
-func findCRDs(tree *Tree) string {
+func findCRDs(tree *worktree.Tree) string {
 	const name = "config/crd/kustomization.yaml"
 	content, err := tree.ReadFile(name)
 	if err != nil {
@@ -115,7 +117,7 @@ func (e *AmbiguousMainError) Error() string {
 }
 
 // FindPaths sets the paths of a project, unless they are known.
-func (p *Project) FindPaths(tree *Tree) error {
+func (p *Project) FindPaths(tree *worktree.Tree) error {
 	if p.Paths != (Paths{}) {
 		return nil
 	}
@@ -140,7 +142,7 @@ var (
 
 // findMain finds the file that starts the manager: the one of the layout, else the only one with the marker for
 // controllers, else the only program that makes a manager. It returns nothing where there is none.
-func findMain(tree *Tree, p Project) (string, error) {
+func findMain(tree *worktree.Tree, p Project) (string, error) {
 	usual := []string{p.MainFile(), "cmd/main.go", "main.go"}
 	for _, name := range usual {
 		if content, err := tree.ReadFile(name); err == nil && (builderMarker.Match(content) || startsManager.Match(content)) {
@@ -179,7 +181,7 @@ func findMain(tree *Tree, p Project) (string, error) {
 }
 
 // ownPackage reports whether a directory may hold packages of the project's module.
-func ownPackage(tree *Tree, dir string) bool {
+func ownPackage(tree *worktree.Tree, dir string) bool {
 	base := path.Base(dir)
 	return base != "vendor" && base != "testdata" && base != "node_modules" && base[0] != '.' && base[0] != '_' &&
 		!tree.Exists(path.Join(dir, "go.mod"))
@@ -187,7 +189,7 @@ func ownPackage(tree *Tree, dir string) bool {
 
 // findControllers finds the directory of the controllers by the packages that the manager's program imports. It
 // returns nothing where they are not all in one place.
-func findControllers(tree *Tree, p Project) string {
+func findControllers(tree *worktree.Tree, p Project) string {
 	content, err := tree.ReadFile(p.MainFile())
 	if err != nil {
 		return ""
@@ -216,7 +218,7 @@ func findControllers(tree *Tree, p Project) string {
 }
 
 // declaresController reports whether a Go file of a directory sets a controller up.
-func declaresController(tree *Tree, dir string) bool {
+func declaresController(tree *worktree.Tree, dir string) bool {
 	for _, name := range goFilesIn(tree, dir) {
 		content, err := tree.ReadFile(name)
 		if err == nil && !strings.HasSuffix(name, "_test.go") && setsUp.Match(content) && bytes.Contains(content, []byte("Reconcile(")) {
@@ -226,7 +228,7 @@ func declaresController(tree *Tree, dir string) bool {
 	return false
 }
 
-func goFilesIn(tree *Tree, dir string) []string {
+func goFilesIn(tree *worktree.Tree, dir string) []string {
 	names, err := tree.Walk(dir, func(string) bool { return true })
 	if err != nil {
 		return nil
@@ -235,7 +237,7 @@ func goFilesIn(tree *Tree, dir string) []string {
 }
 
 // packageIn returns the name of the Go package in a directory, or nothing where there is none.
-func packageIn(tree *Tree, dir string) string {
+func packageIn(tree *worktree.Tree, dir string) string {
 	for _, name := range goFilesIn(tree, dir) {
 		content, err := tree.ReadFile(name)
 		if err != nil {

@@ -7,12 +7,13 @@ import (
 	"io/fs"
 	"slices"
 
+	"github.com/operon-sdk/operon/pkg/worktree"
 	"golang.org/x/mod/modfile"
 	"golang.org/x/mod/semver"
 )
 
 // Behind tells whether Raise would raise anything.
-func Behind(tree *Tree, mod []byte) (bool, error) {
+func Behind(tree *worktree.Tree, mod []byte) (bool, error) {
 	_, mine, err := readGoMod(tree)
 	if err != nil {
 		return false, err
@@ -47,7 +48,7 @@ func versions(file *modfile.File) map[string]string {
 
 // Raise brings the requirements and the Go version of go.mod to those that a scaffold has, given as its go.mod
 // and go.sum, if any of them is lower. Later ones stay. It reports whether it did.
-func Raise(tree *Tree, mod, sums []byte) (raised bool, err error) {
+func Raise(tree *worktree.Tree, mod, sums []byte) (raised bool, err error) {
 	have, mine, err := readGoMod(tree)
 	if err != nil {
 		return false, err
@@ -76,21 +77,21 @@ func Raise(tree *Tree, mod, sums []byte) (raised bool, err error) {
 	if err != nil {
 		return false, &ContentError{err}
 	}
-	tree.WriteFile(goModFile, merged, fileMode)
+	tree.WriteFile(goModFile, merged, worktree.FileMode)
 	if !same {
 		old, err := tree.ReadFile("go.sum")
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return false, fmt.Errorf("reading go.sum: %w", cause(err))
+			return false, fmt.Errorf("reading go.sum: %w", worktree.Cause(err))
 		}
 		sums = mergeSums(old, sums)
 	}
-	tree.WriteFile("go.sum", sums, fileMode)
+	tree.WriteFile("go.sum", sums, worktree.FileMode)
 	return true, nil
 }
 
 // usedModules reports which requirements the project's code is the reason for: those that provide an import once the
 // scaffold's requirements are there too, and where the code cannot be read those that go.mod calls direct.
-func usedModules(tree *Tree, file, theirs *modfile.File) func(*modfile.Require) bool {
+func usedModules(tree *worktree.Tree, file, theirs *modfile.File) func(*modfile.Require) bool {
 	imports, err := projectImports(tree, file)
 	if err != nil {
 		return func(r *modfile.Require) bool { return !r.Indirect }

@@ -8,13 +8,15 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 const storageMarker = "+kubebuilder:storageversion"
 
 // markStorage keeps a kind that gets a second version generable: one of its versions must be the stored
 // one. Without a marker yet it is the version that was there before, in which objects are stored already.
-func markStorage(tree *Tree, data Data) error {
+func markStorage(tree *worktree.Tree, data Data) error {
 	file := strings.ToLower(data.Resource.Kind) + "_types.go"
 	own := outputPath("api/GROUP/VERSION", data)
 	names, err := tree.Walk(path.Dir(own), nil)
@@ -44,7 +46,7 @@ func markStorage(tree *Tree, data Data) error {
 			return err
 		}
 		if marked, ok := insertStorageMarker(string(content), data.Resource.Kind); ok {
-			tree.WriteFile(name, []byte(marked), fileMode)
+			tree.WriteFile(name, []byte(marked), worktree.FileMode)
 			return nil
 		}
 	}
@@ -54,7 +56,7 @@ func markStorage(tree *Tree, data Data) error {
 
 // keepStorage carries the marker of the stored version over to types that are about to be written again:
 // objects are stored in that version.
-func keepStorage(tree *Tree, files map[string][]byte, data Data) {
+func keepStorage(tree *worktree.Tree, files map[string][]byte, data Data) {
 	name := outputPath("api/GROUP/VERSION/KIND_types.go", data)
 	have, err := tree.ReadFile(name)
 	if err != nil || !strings.Contains(string(have), storageMarker) {
@@ -87,7 +89,7 @@ func insertStorageMarker(text, kind string) (string, bool) {
 // ForgetStorage takes the marker of the stored version away that CreateAPI gave to types when a second
 // version came: others are the types files of the versions that remain. With several of them and none
 // marked, the first one is.
-func ForgetStorage(tree *Tree, kind string, others []string) error {
+func ForgetStorage(tree *worktree.Tree, kind string, others []string) error {
 	marked := ""
 	for _, name := range others {
 		content, err := tree.ReadFile(name)
@@ -109,7 +111,7 @@ func ForgetStorage(tree *Tree, kind string, others []string) error {
 		line := regexp.MustCompile(`(?m)^//\s?` + regexp.QuoteMeta(storageMarker) + `\r?\n`)
 		without := line.ReplaceAll(content, nil)
 		if again, ok := insertStorageMarker(string(without), kind); ok && again == string(content) {
-			tree.WriteFile(marked, without, fileMode)
+			tree.WriteFile(marked, without, worktree.FileMode)
 		}
 		return nil
 	}
@@ -121,7 +123,7 @@ func ForgetStorage(tree *Tree, kind string, others []string) error {
 		return err
 	}
 	if text, ok := insertStorageMarker(string(content), kind); ok {
-		tree.WriteFile(others[0], []byte(text), fileMode)
+		tree.WriteFile(others[0], []byte(text), worktree.FileMode)
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/operon-sdk/operon/pkg/worktree"
 	"github.com/spf13/afero"
 )
 
@@ -28,9 +29,9 @@ func TestMarkStorage(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			tree := NewTree(afero.NewMemMapFs(), "/")
+			tree := worktree.NewTree(afero.NewMemMapFs(), "/")
 			for name, text := range tc.files {
-				tree.WriteFile(name, []byte(text), fileMode)
+				tree.WriteFile(name, []byte(text), worktree.FileMode)
 			}
 			if err := markStorage(tree, Data{Resource: Resource{Group: "g", Version: tc.own, Kind: "Foo"}}); err != nil {
 				t.Fatal(err)

@@ -7,10 +7,12 @@ import (
 	"maps"
 	"path"
 	"slices"
+
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 // readSuite reads what the tests of a package need to know about its suite. Without a suite it returns the zero Suite.
-func readSuite(tree *Tree, name string) Suite {
+func readSuite(tree *worktree.Tree, name string) Suite {
 	content, err := tree.ReadFile(name)
 	if err != nil {
 		return Suite{}
@@ -72,7 +74,7 @@ func suiteTexts(base string, all ...*rendering) map[string]map[string]bool {
 
 // shareSuites prepares a deletion for what edit --multigroup does to suites: each group has a copy of the one
 // that there was. What goes is taken out of all of them, unless something needs it on.
-func shareSuites(tree *Tree, going, staying *rendering) error {
+func shareSuites(tree *worktree.Tree, going, staying *rendering) error {
 	going.suites = map[string]map[string]map[string]bool{}
 	for _, base := range []string{"suite_test.go", "webhook_suite_test.go"} {
 		going.suites[base] = suiteTexts(base, going, staying)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/operon-sdk/operon/pkg/worktree"
 	"github.com/operon-sdk/operon/templates"
 )
 
@@ -28,7 +29,7 @@ type Named struct {
 
 // Twins renders everything that the commands of old write, and the same by the names of now, whose commands
 // must be those of old in their order.
-func Twins(tree *Tree, old, now Named) ([]Twin, error) {
+func Twins(tree *worktree.Tree, old, now Named) ([]Twin, error) {
 	var all []Twin
 	add := func(event string, was, is Data) error {
 		twins, err := twinsOf(event, was, is)
@@ -97,7 +98,7 @@ func Twins(tree *Tree, old, now Named) ([]Twin, error) {
 }
 
 // adaptBoth makes both fit the project, in which the files of now do not exist yet.
-func adaptBoth(tree *Tree, was *Data, is Data) (Data, error) {
+func adaptBoth(tree *worktree.Tree, was *Data, is Data) (Data, error) {
 	usual := was.Image.EnvVar
 	if err := adapt(tree, was); err != nil {
 		return is, err

@@ -3,6 +3,7 @@ package scaffold
 import (
 	"testing"
 
+	"github.com/operon-sdk/operon/pkg/worktree"
 	"github.com/spf13/afero"
 )
 
@@ -14,8 +15,8 @@ func TestEnableCRDs(t *testing.T) {
 		"resources:\n- ../crd\n":                "resources:\n- ../crd\n",
 		"# see ../crd\nresources:\n- ../rbac\n": "# see ../crd\nresources:\n- ../rbac\n",
 	} {
-		tree := NewTree(afero.NewMemMapFs(), "/")
-		tree.WriteFile("config/default/kustomization.yaml", []byte(text), fileMode)
+		tree := worktree.NewTree(afero.NewMemMapFs(), "/")
+		tree.WriteFile("config/default/kustomization.yaml", []byte(text), worktree.FileMode)
 		enableCRDs(tree)
 		got, err := tree.ReadFile("config/default/kustomization.yaml")
 		if err != nil || string(got) != want {

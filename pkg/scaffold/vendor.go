@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/operon-sdk/operon/pkg/worktree"
 	"golang.org/x/mod/module"
 )
 
@@ -15,13 +16,13 @@ const VendorList = "vendor/modules.txt"
 
 // VendorStale reports whether go mod vendor would have to run: the project has a vendor directory, and that does not
 // match the requirements of go.mod or lacks a package that the project imports from one of them.
-func VendorStale(tree *Tree) (bool, error) {
+func VendorStale(tree *worktree.Tree) (bool, error) {
 	data, err := tree.ReadFile(VendorList)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("reading %s: %w", VendorList, cause(err))
+		return false, fmt.Errorf("reading %s: %w", VendorList, worktree.Cause(err))
 	}
 	_, file, err := readGoMod(tree)
 	if err != nil {

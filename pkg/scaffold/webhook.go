@@ -9,6 +9,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 // WebhookReport says what CreateWebhook did beyond the changes of the tree.
@@ -25,7 +27,7 @@ type WebhookReport struct {
 // tree and wires them into the project. A file that has webhooks of the kind already is extended: what the user
 // made of it stays. With force, what the scaffold declares for the asked kinds of webhooks is written again.
 // existing are the webhooks that the project has: end-to-end tests that they need as well are not added.
-func CreateWebhook(tree *Tree, data Data, spokes []Spoke, existing []Webhooks, force bool) (*WebhookReport, error) {
+func CreateWebhook(tree *worktree.Tree, data Data, spokes []Spoke, existing []Webhooks, force bool) (*WebhookReport, error) {
 	if err := CheckModule(tree, data.Project.Repo); err != nil {
 		return nil, err
 	}
@@ -62,7 +64,7 @@ func CreateWebhook(tree *Tree, data Data, spokes []Spoke, existing []Webhooks, f
 		}
 		w.event("spoke", data)
 	}
-	if err := errors.Join(onePerCause(w.failures)...); err != nil {
+	if err := errors.Join(worktree.OnePerCause(w.failures)...); err != nil {
 		return nil, err
 	}
 	if data.Webhook.Conversion {
@@ -93,13 +95,13 @@ func webhookEvents(data Data) []string {
 }
 
 // spokeFields compares the fields of the spoke and of the hub.
-func spokeFields(tree *Tree, data Data) (ConvertedFields, error) {
+func spokeFields(tree *worktree.Tree, data Data) (ConvertedFields, error) {
 	return compareFields(tree, outputPath("api/GROUP/SPOKE", data), outputPath("api/GROUP/VERSION", data), data.Resource.Kind)
 }
 
 // webhookWriter lays events into a tree and collects what goes wrong.
 type webhookWriter struct {
-	tree     *Tree
+	tree     *worktree.Tree
 	force    bool
 	replaced map[string]bool
 	existing map[string]map[string]map[string]bool // file → marker → texts that existing webhooks need
@@ -165,7 +167,7 @@ func (w *webhookWriter) skipUnmarked(name string, inserts map[string]map[string]
 }
 
 // unreferenced reports whether the kustomization of a file's directory, written before, does without the file.
-func unreferenced(tree *Tree, name string) bool {
+func unreferenced(tree *worktree.Tree, name string) bool {
 	dir, base := path.Split(name)
 	if base == "kustomization.yaml" || dir != "config/webhook/" && dir != certificates && dir != "config/network-policy/" && dir != "config/crd/" {
 		return false
@@ -178,7 +180,7 @@ func unreferenced(tree *Tree, name string) bool {
 }
 
 func (w *webhookWriter) file(name string, content []byte, data Data) error {
-	if err := w.tree.blocked(name); err != nil {
+	if err := w.tree.Blocked(name); err != nil {
 		return err
 	}
 	have, err := w.tree.ReadFile(name)
@@ -186,11 +188,11 @@ func (w *webhookWriter) file(name string, content []byte, data Data) error {
 		if path.Base(name) == outputPath("KIND_webhook_test.go", data) && !bytes.Contains(content, []byte("Describe(")) {
 			return nil // conversion brings a test of its own
 		}
-		w.tree.WriteFile(name, content, fileMode)
+		w.tree.WriteFile(name, content, worktree.FileMode)
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("reading %s: %w", name, cause(err))
+		return fmt.Errorf("reading %s: %w", name, worktree.Cause(err))
 	}
 	if path.Ext(name) != ".go" || policyFor(name) == shared {
 		return nil
@@ -207,7 +209,7 @@ func (w *webhookWriter) file(name string, content []byte, data Data) error {
 		}
 	}
 	if !bytes.Equal(merged, have) {
-		w.tree.WriteFile(name, merged, fileMode)
+		w.tree.WriteFile(name, merged, worktree.FileMode)
 	}
 	return nil
 }
@@ -237,7 +239,7 @@ func replacedBy(data Data) map[string]bool {
 
 // enableCRDConfiguration makes config/crd rename the service in conversion patches; kubebuilder leaves the
 // lines out as comments until then.
-func enableCRDConfiguration(tree *Tree) {
+func enableCRDConfiguration(tree *worktree.Tree) {
 	const name = "config/crd/kustomization.yaml"
 	content, err := tree.ReadFile(name)
 	if err != nil {
@@ -250,6 +252,6 @@ func enableCRDConfiguration(tree *Tree) {
 		out = strings.ReplaceAll(out, "\n", "\r\n")
 	}
 	if out != string(content) {
-		tree.WriteFile(name, []byte(out), fileMode)
+		tree.WriteFile(name, []byte(out), worktree.FileMode)
 	}
 }

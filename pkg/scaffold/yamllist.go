@@ -9,6 +9,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/operon-sdk/operon/pkg/safeyaml"
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 // findList finds the list that a text belongs to in a file without the marker: those of kustomizations by their keys,
@@ -125,7 +126,7 @@ func (y *yamlSyntax) named(item []string, at place) bool {
 }
 
 // lacksLists reports whether the manager's Deployment lacks one of the lists that current patches add to.
-func lacksLists(tree *Tree) bool {
+func lacksLists(tree *worktree.Tree) bool {
 	content, err := tree.ReadFile(managerFile)
 	if err != nil {
 		return false
@@ -148,7 +149,7 @@ func lacksLists(tree *Tree) bool {
 }
 
 // mergesPatches reports whether config/default lists its patches as strategic merge patches, as older tools do.
-func mergesPatches(tree *Tree) bool {
+func mergesPatches(tree *worktree.Tree) bool {
 	content, err := tree.ReadFile(overlay)
 	return err == nil && slices.Contains(strings.Fields(string(content)), "patchesStrategicMerge:")
 }

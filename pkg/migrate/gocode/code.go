@@ -9,9 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/operon-sdk/operon/pkg/worktree"
 	"golang.org/x/mod/modfile"
-
-	"github.com/operon-sdk/operon/pkg/scaffold"
 )
 
 // Note tells a person of code that does something else than it did, or that has to be rewritten by hand.
@@ -34,7 +33,7 @@ func (n Note) String() string {
 // managers, webhooks and tests. It may run again: what is of today stays. Files that cannot be parsed are left to
 // the compiler to name, and so is what cannot be rewritten, but for what would compile and do something else:
 // the notes tell of that. today are the files of today's scaffold, which suites take what they lack from.
-func Code(tree *scaffold.Tree, today map[string][]byte) ([]Note, error) {
+func Code(tree *worktree.Tree, today map[string][]byte) ([]Note, error) {
 	p, err := readProgram(tree)
 	if err != nil {
 		return nil, err
@@ -50,7 +49,7 @@ func Code(tree *scaffold.Tree, today map[string][]byte) ([]Note, error) {
 
 // Settled rewrites what is left of a main.go that could not be read when Code ran, as it held conflicts, and that a
 // person has settled since: options and calls that cannot be anything else but old.
-func Settled(tree *scaffold.Tree) ([]Note, error) {
+func Settled(tree *worktree.Tree) ([]Note, error) {
 	p, err := readProgram(tree)
 	if err != nil {
 		return nil, err
@@ -66,7 +65,7 @@ func sortNotes(notes []Note) []Note {
 }
 
 // rewrite takes all files through rewrites of one file each, in order. Each sees what those before it made of all.
-func (p *program) rewrite(tree *scaffold.Tree, rewrites []func(*source)) []Note {
+func (p *program) rewrite(tree *worktree.Tree, rewrites []func(*source)) []Note {
 	for _, rewrite := range rewrites {
 		p.survey()
 		for _, f := range p.files {
@@ -104,7 +103,7 @@ type function struct {
 	decl   *ast.FuncDecl
 }
 
-func readProgram(tree *scaffold.Tree) (*program, error) {
+func readProgram(tree *worktree.Tree) (*program, error) {
 	names, err := tree.Walk(".", func(dir string) bool {
 		base := path.Base(dir)
 		return base[0] == '.' || base[0] == '_' || base == "testdata" || base == "vendor" || tree.Exists(dir+"/go.mod")

@@ -8,10 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/operon-sdk/operon/pkg/worktree"
 	"github.com/spf13/afero"
 	"golang.org/x/tools/txtar"
-
-	"github.com/operon-sdk/operon/pkg/scaffold"
 )
 
 // update is a flag of this test: go test ./pkg/migrate/gocode -update writes what the rewrites make of the files.
@@ -94,7 +93,7 @@ func modernized(t *testing.T, files, today map[string][]byte) map[string][]byte 
 			t.Fatal(err)
 		}
 	}
-	tree := scaffold.NewTree(fsys, "/p")
+	tree := worktree.NewTree(fsys, "/p")
 	notes, err := Code(tree, today)
 	if err != nil {
 		t.Fatal(err)

@@ -10,14 +10,14 @@ import (
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/project"
-	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 // Webhooks are the webhooks of a project that are set up beside its API types, as kubebuilder before v4.3 wrote
 // them. There the types themselves have the methods Default and ValidateCreate, ValidateUpdate and ValidateDelete,
 // which controller-runtime does not look for since v0.20.
 type Webhooks struct {
-	tree     *scaffold.Tree
+	tree     *worktree.Tree
 	program  *program
 	packages []*apiPackage
 	notes    []Note
@@ -54,7 +54,7 @@ func (h *webhook) newSetup() string { return "Setup" + h.kind() + "WebhookWithMa
 
 // FindWebhooks finds the webhooks beside API types and records them in config as today's scaffold would. What it
 // records is in the tree's PROJECT too.
-func FindWebhooks(tree *scaffold.Tree, config *project.Config) (*Webhooks, error) {
+func FindWebhooks(tree *worktree.Tree, config *project.Config) (*Webhooks, error) {
 	p, err := readProgram(tree)
 	if err != nil {
 		return nil, err

@@ -5,11 +5,11 @@ import (
 	"go/token"
 	"slices"
 
-	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 // cut takes out of the package what is in the one of webhooks now. A file that has nothing else goes.
-func (pkg *apiPackage) cut(tree *scaffold.Tree) {
+func (pkg *apiPackage) cut(tree *worktree.Tree) {
 	cuts := map[*source]*cutting{}
 	of := func(f *source) *cutting {
 		if cuts[f] == nil {

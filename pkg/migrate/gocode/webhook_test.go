@@ -14,6 +14,7 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 // TestWebhooks moves the webhooks in each archive of testdata/webhooks. Files in the folder today are those of today's
@@ -82,7 +83,7 @@ func movedWebhooks(t *testing.T, files, today map[string][]byte) (after map[stri
 			t.Fatal(err)
 		}
 	}
-	tree := scaffold.NewTree(fsys, "/p")
+	tree := worktree.NewTree(fsys, "/p")
 	config, err := project.Parse(files["PROJECT"])
 	if err != nil {
 		t.Fatal(err)

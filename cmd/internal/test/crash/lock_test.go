@@ -17,7 +17,7 @@ import (
 	"github.com/spf13/afero"
 
 	"github.com/operon-sdk/operon/cmd/internal/clitest"
-	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 // TestCommandsAtOnce starts 20 commands in one project, as impatient scripts do: each waits for the others.
@@ -57,7 +57,7 @@ func TestInterruptEndsTheWait(t *testing.T) {
 	}
 	dir := t.TempDir()
 	clitest.MustRun(t, dir, "init", "--domain", "example.com", "--repo", "example.com/crash", "--project-name", "crash")
-	lock, err := scaffold.Lock(t.Context(), afero.NewOsFs(), dir, scaffold.LockOptions{Command: "operon rename"})
+	lock, err := worktree.Lock(t.Context(), afero.NewOsFs(), dir, worktree.LockOptions{Command: "operon rename"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/afero"
 
 	"github.com/operon-sdk/operon/cmd/internal/clitest"
-	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 // TestTwoUsers checks that a command waits for that of another user, whose lock it cannot write.
@@ -30,7 +30,7 @@ func TestTwoUsers(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	lock, err := scaffold.Lock(t.Context(), afero.NewOsFs(), dir, scaffold.LockOptions{Command: "operon rename"})
+	lock, err := worktree.Lock(t.Context(), afero.NewOsFs(), dir, worktree.LockOptions{Command: "operon rename"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,10 +11,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/operon-sdk/operon/pkg/worktree"
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/spf13/afero"
-
-	"github.com/operon-sdk/operon/pkg/scaffold"
 )
 
 // leaks matches what only a programmer understands: stack traces, names of Go types and functions,
@@ -114,7 +113,7 @@ func hold(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: hold DIR COMMAND")
 	}
-	lock, err := scaffold.Lock(context.Background(), afero.NewOsFs(), ts.MkAbs(args[0]), scaffold.LockOptions{Command: args[1], Timeout: time.Second})
+	lock, err := worktree.Lock(context.Background(), afero.NewOsFs(), ts.MkAbs(args[0]), worktree.LockOptions{Command: args[1], Timeout: time.Second})
 	ts.Check(err)
 	ts.Defer(func() { _ = lock.Unlock() })
 }

@@ -18,7 +18,7 @@ import (
 
 	"github.com/operon-sdk/operon/cmd/internal/clitest"
 	"github.com/operon-sdk/operon/pkg/migrate"
-	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 // olderTree is a project of testdata/old: a tutorial's, as the operator-sdk of its days scaffolds it, with the
@@ -121,9 +121,9 @@ func (p olderTree) checkBecomesToday(t *testing.T, old, anew string, edited ...s
 	if err != nil {
 		t.Fatal(err)
 	}
-	tree := scaffold.NewTree(fsys, "/p")
+	tree := worktree.NewTree(fsys, "/p")
 	result, err := migrate.Files(tree, today, migrate.Options{
-		Names: p.names(), Fingerprints: known, Tool: "operator-sdk", Layout: p.layout(), Verifier: migrate.NewVerifier(scaffold.NewTree(fsys, "/p")), Stage: migrate.WithAPI, Plain: today, Label: "current",
+		Names: p.names(), Fingerprints: known, Tool: "operator-sdk", Layout: p.layout(), Verifier: migrate.NewVerifier(worktree.NewTree(fsys, "/p")), Stage: migrate.WithAPI, Plain: today, Label: "current",
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -1,4 +1,4 @@
-package scaffold
+package worktree
 
 import (
 	"errors"
@@ -15,9 +15,9 @@ func explain(doing, name string, err error) error {
 		name = "."
 	}
 	if hint := remedy(err); hint != "" {
-		return fmt.Errorf("%s %s: %w; %s", doing, name, cause(err), hint)
+		return fmt.Errorf("%s %s: %w; %s", doing, name, Cause(err), hint)
 	}
-	return fmt.Errorf("%s %s: %w", doing, name, cause(err))
+	return fmt.Errorf("%s %s: %w", doing, name, Cause(err))
 }
 
 // windowsDiskFull is ERROR_DISK_FULL, which package syscall does not name.

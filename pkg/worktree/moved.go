@@ -1,4 +1,4 @@
-package scaffold
+package worktree
 
 import (
 	"io/fs"
@@ -8,7 +8,7 @@ import (
 // Move gives a file another name, with a content that may be another one too. It keeps its mode.
 func (t *Tree) Move(from, to string, data []byte) {
 	from, to = path.Clean(from), path.Clean(to)
-	mode := fs.FileMode(fileMode)
+	mode := fs.FileMode(FileMode)
 	if info, err := t.fs.Stat(t.abs(from)); err == nil {
 		mode = info.Mode().Perm()
 	}

@@ -1,4 +1,4 @@
-package scaffold
+package worktree
 
 // Action says in a word what a change does: created, updated, deleted or moved.
 func (c Change) Action() string {

@@ -1,6 +1,6 @@
 //go:build !unix
 
-package scaffold
+package worktree
 
 // writable cannot be asked for without writing here; the first write tells.
 func writable(string) error { return nil }

@@ -1,4 +1,4 @@
-package scaffold
+package worktree
 
 import (
 	"context"
@@ -418,22 +418,6 @@ func TestCommitNeedsTheLock(t *testing.T) {
 	for _, l := range []*ProjectLock{nil, lock} {
 		if _, err := Commit(tree, l); err == nil {
 			t.Error("committed without a lock")
-		}
-	}
-}
-
-// BenchmarkInit is a new project, rendered and committed.
-func BenchmarkInit(b *testing.B) {
-	data := renderData()
-	data.Versions = Pinned()
-	for b.Loop() {
-		dir := b.TempDir()
-		_, err := update(afero.NewOsFs(), dir, func(tree *Tree) error {
-			_, err := Init(tree, data)
-			return err
-		})
-		if err != nil {
-			b.Fatal(err)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package scaffold
+package worktree
 
 import (
 	"bytes"
@@ -16,7 +16,11 @@ import (
 	"github.com/spf13/afero"
 )
 
-const folderMode fs.FileMode = 0o755
+// Modes of the files and directories that are written, whatever the umask.
+const (
+	FileMode fs.FileMode = 0o644
+	dirMode  fs.FileMode = 0o755
+)
 
 // projectFile is written last, so that a reader who sees the new PROJECT sees all that belongs to it.
 const projectFile = "PROJECT"
@@ -105,7 +109,7 @@ func (t *Tree) plan(d disk) (*plan, error) {
 		targets[name], owners[target] = target, name
 	}
 	if len(problems) > 0 {
-		return nil, errors.Join(onePerCause(problems)...)
+		return nil, errors.Join(OnePerCause(problems)...)
 	}
 	changes, err := t.Changes()
 	if err != nil {
@@ -125,7 +129,7 @@ func (t *Tree) plan(d disk) (*plan, error) {
 		op := operation{Path: targets[c.Path]}
 		s := step{old: c.Old, new: c.New, mode: c.Mode}
 		if s.mode == 0 {
-			s.mode = fileMode
+			s.mode = FileMode
 		}
 		if c.Old != nil {
 			op.Old = digest(c.Old)
@@ -229,7 +233,7 @@ func (d disk) carryOut(p *plan) error {
 	if err != nil {
 		return fmt.Errorf("writing %s: %w", journalFile, err)
 	}
-	if err := d.create(journalTemp, record, fileMode); err != nil {
+	if err := d.create(journalTemp, record, FileMode); err != nil {
 		return explain("writing", journalFile, err)
 	}
 	if err := d.rename(journalTemp, journalFile); err != nil {
@@ -259,12 +263,12 @@ func (d disk) carryOut(p *plan) error {
 
 // mkdir creates one folder with the mode that it shall have, whatever the umask.
 func (d disk) mkdir(name string) error {
-	err := d.fs.Mkdir(d.abs(name), folderMode)
+	err := d.fs.Mkdir(d.abs(name), dirMode)
 	if errors.Is(err, fs.ErrExist) {
 		return nil
 	}
 	if err == nil {
-		err = d.fs.Chmod(d.abs(name), folderMode)
+		err = d.fs.Chmod(d.abs(name), dirMode)
 	}
 	if err != nil {
 		return explain("creating the folder", name, err)

@@ -1,4 +1,4 @@
-package scaffold
+package worktree
 
 import (
 	"bytes"
@@ -40,12 +40,12 @@ func diffFile(b *strings.Builder, c Change) {
 	case c.Old == nil:
 		mode := c.Mode.Perm()
 		if mode == 0 {
-			mode = fileMode
+			mode = FileMode
 		}
 		fmt.Fprintf(b, "new file mode %o\n", 0o100000|mode)
 		from = devNull
 	case c.New == nil:
-		fmt.Fprintf(b, "deleted file mode %o\n", 0o100000|fileMode)
+		fmt.Fprintf(b, "deleted file mode %o\n", 0o100000|FileMode)
 		to = devNull
 	}
 	if isBinary(c.Old) || isBinary(c.New) {

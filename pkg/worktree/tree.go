@@ -1,4 +1,4 @@
-package scaffold
+package worktree
 
 import (
 	"bytes"
@@ -54,6 +54,12 @@ func NewTree(fsys afero.Fs, root string) *Tree {
 
 // Root is the folder that the tree stands for, as given to NewTree.
 func (t *Tree) Root() string { return t.root }
+
+// IsRegular reports whether name is a regular file on disk, with symbolic links followed.
+func (t *Tree) IsRegular(name string) bool {
+	info, err := t.fs.Stat(t.abs(name))
+	return err == nil && info.Mode().IsRegular()
+}
 
 // abs is the path of name on the underlying file system.
 func (t *Tree) abs(name string) string { return filepath.Join(t.root, filepath.FromSlash(name)) }
@@ -293,11 +299,11 @@ func (t *Tree) cause(name string, err error) error {
 			return &BlockedError{At: dir, Problem: "is a file, but must be a directory"}
 		}
 	}
-	return cause(err)
+	return Cause(err)
 }
 
-// cause strips the absolute path that the file system put around an error.
-func cause(err error) error {
+// Cause strips the absolute path that the file system put around an error.
+func Cause(err error) error {
 	if pe, ok := errors.AsType[*fs.PathError](err); ok {
 		return pe.Err
 	}

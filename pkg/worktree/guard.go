@@ -1,4 +1,4 @@
-package scaffold
+package worktree
 
 import (
 	"errors"
@@ -154,8 +154,8 @@ type BlockedError struct {
 
 func (e *BlockedError) Error() string { return e.At + " " + e.Problem + "; move it away" }
 
-// onePerCause leaves, of problems with the same link or the same thing in the way, the first.
-func onePerCause(problems []error) []error {
+// OnePerCause returns the first of each group of errors about the same symbolic link or the same blocking file.
+func OnePerCause(problems []error) []error {
 	seen := map[string]bool{}
 	var kept []error
 	for _, err := range problems {
@@ -175,8 +175,8 @@ func onePerCause(problems []error) []error {
 	return kept
 }
 
-// blocked tells what keeps a file from being read or written, nil where nothing does.
-func (t *Tree) blocked(name string) error {
+// Blocked returns the error that keeps the file from being read or written, or nil.
+func (t *Tree) Blocked(name string) error {
 	_, err := disk{fs: t.fs, root: t.root}.resolve(name)
 	return err
 }

@@ -1,4 +1,4 @@
-package scaffold
+package worktree
 
 import (
 	"context"
@@ -157,7 +157,7 @@ func (l *ProjectLock) try() (bool, error) {
 
 // prepare makes sure that there is a lock file to open.
 func (l *ProjectLock) prepare() error {
-	switch err := l.d.fs.Mkdir(l.d.abs(operonDir), folderMode); {
+	switch err := l.d.fs.Mkdir(l.d.abs(operonDir), dirMode); {
 	case errors.Is(err, fs.ErrNotExist):
 		return errors.New("the project's folder does not exist")
 	case err != nil && !errors.Is(err, fs.ErrExist):
@@ -179,7 +179,7 @@ func (l *ProjectLock) prepare() error {
 			return &BlockedError{At: name, Problem: "is in the way of the project's lock, which needs a " + want}
 		}
 	}
-	f, err := l.d.fs.OpenFile(l.d.abs(lockFile), os.O_CREATE|os.O_RDWR, fileMode)
+	f, err := l.d.fs.OpenFile(l.d.abs(lockFile), os.O_CREATE|os.O_RDWR, FileMode)
 	switch {
 	case err == nil:
 		return f.Close()
@@ -200,7 +200,7 @@ func (l *ProjectLock) sign() {
 	if err != nil {
 		return
 	}
-	f, err := l.d.fs.OpenFile(l.d.abs(lockFile), os.O_RDWR, fileMode)
+	f, err := l.d.fs.OpenFile(l.d.abs(lockFile), os.O_RDWR, FileMode)
 	if err != nil {
 		return
 	}

@@ -1,0 +1,180 @@
+package cmd_test
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/operon-sdk/operon/cmd/internal/clitest"
+)
+
+const module = "github.com/operon-sdk/operon"
+
+const (
+	// clitestPackage holds what the tests of the command line share; only tests import it.
+	clitestPackage = "cmd/internal/clitest"
+	// testPackages is the prefix of packages that consist of tests.
+	testPackages = "cmd/internal/test/"
+)
+
+// layers maps each package to the packages of the module that it may import. Packages must be listed to exist.
+func layers() map[string][]string {
+	return map[string][]string{
+		"": {"cmd", "pkg/startup"},
+		"cmd": {
+			"pkg/bundle", "pkg/bundle/base", "pkg/bundle/catalog", "pkg/bundle/validate", "pkg/codegen",
+			"pkg/codegen/calls", "pkg/controlplane", "pkg/gotool", "pkg/image", "pkg/image/reference", "pkg/kube",
+			"pkg/listing", "pkg/local", "pkg/makefile", "pkg/manifest", "pkg/merge", "pkg/migrate", "pkg/migrate/gocode",
+			"pkg/olm", "pkg/project", "pkg/refactor", "pkg/safeyaml", "pkg/sarif", "pkg/scaffold", "pkg/scorecard",
+			"pkg/tempdir", "pkg/transport", "pkg/worktree",
+		},
+		clitestPackage:        {"cmd", "pkg/controlplane", "pkg/kube", "pkg/manifest"},
+		"pkg/bundle":          {"pkg/bundle/base", "pkg/listing", "pkg/manifest", "pkg/safeyaml", "templates"},
+		"pkg/bundle/base":     {"pkg/codegen", "pkg/listing", "pkg/manifest", "pkg/safeyaml"},
+		"pkg/bundle/catalog":  {"pkg/image/reference", "pkg/manifest", "pkg/safeyaml", "templates"},
+		"pkg/bundle/validate": {"pkg/bundle", "pkg/listing", "pkg/manifest", "pkg/safeyaml", "pkg/sarif"},
+		"pkg/codegen":         {"pkg/listing", "pkg/tempdir", "pkg/textdiff"},
+		"pkg/codegen/calls":   {"pkg/codegen", "pkg/makefile", "pkg/project", "pkg/safeyaml"},
+		"pkg/controlplane":    {"pkg/kube", "pkg/tempdir", "templates"},
+		"pkg/gotool":          {"pkg/scaffold", "pkg/tempdir", "pkg/worktree"},
+		"pkg/image":           {"pkg/image/reference", "pkg/transport"},
+		"pkg/image/reference": {},
+		"pkg/kube":            {"pkg/safeyaml"},
+		"pkg/listing":         {},
+		"pkg/local":           {"pkg/controlplane", "pkg/kube", "pkg/manifest"},
+		"pkg/makefile":        {},
+		"pkg/manifest":        {"pkg/listing", "pkg/safeyaml"},
+		"pkg/merge":           {"pkg/safeyaml", "pkg/textdiff"},
+		"pkg/migrate": {
+			"pkg/manifest", "pkg/merge", "pkg/safeyaml", "pkg/scaffold", "pkg/textdiff", "pkg/worktree",
+		},
+		"pkg/migrate/gocode": {"pkg/project", "pkg/scaffold", "pkg/textdiff", "pkg/worktree"},
+		"pkg/olm":            {"pkg/kube", "pkg/safeyaml", "templates"},
+		"pkg/project":        {"pkg/image/reference", "pkg/listing", "pkg/safeyaml", "pkg/textdiff"},
+		"pkg/refactor": {
+			"pkg/codegen", "pkg/gotool", "pkg/project", "pkg/safeyaml", "pkg/scaffold", "pkg/tempdir", "pkg/textdiff",
+			"pkg/worktree", "templates",
+		},
+		"pkg/safeyaml":  {"pkg/textdiff"},
+		"pkg/sarif":     {},
+		"pkg/scaffold":  {"pkg/safeyaml", "pkg/textdiff", "pkg/worktree", "templates"},
+		"pkg/scorecard": {"pkg/bundle", "pkg/bundle/validate", "pkg/kube", "pkg/safeyaml"},
+		"pkg/startup":   {},
+		"pkg/tempdir":   {},
+		"pkg/textdiff":  {},
+		"pkg/transport": {},
+		"pkg/worktree":  {"pkg/safeyaml", "pkg/textdiff"},
+		"templates":     {},
+	}
+}
+
+// libraries maps a library to the packages that may import it: cobra and survey belong to cmd, client-go to pkg/kube.
+func libraries() map[string][]string {
+	return map[string][]string{
+		"github.com/spf13/cobra":                          {"cmd", "pkg/manifest"}, // kustomize's commands are cobra commands
+		"github.com/AlecAivazis/survey":                   {"cmd"},
+		"sigs.k8s.io/controller-tools":                    {"pkg/codegen"},
+		"sigs.k8s.io/kubebuilder":                         {"pkg/project", "pkg/scaffold"},
+		"sigs.k8s.io/kustomize":                           {"pkg/manifest"},
+		"k8s.io/client-go":                                {"pkg/kube"},
+		"github.com/google/go-containerregistry":          {"pkg/image", clitestPackage},
+		"github.com/docker":                               {"pkg/image"},
+		"github.com/spdx/tools-golang":                    {"pkg/image"},
+		"github.com/BurntSushi/toml":                      {"pkg/image"},
+		"github.com/operator-framework/operator-registry": {"pkg/bundle/catalog", "pkg/bundle/validate", "pkg/scorecard"},
+		"sigs.k8s.io/controller-runtime/pkg":              {},
+	}
+}
+
+// TestLayers checks the direction of imports (cmd → pkg → templates) and that each library is imported only by the
+// packages that own it.
+func TestLayers(t *testing.T) {
+	t.Parallel()
+	out, err := exec.Command("go", "list", "-json=ImportPath,GoFiles,Imports", module+"/...").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	allowed := layers()
+	found := map[string]bool{}
+	for decoder := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var pkg struct {
+			ImportPath string
+			GoFiles    []string
+			Imports    []string
+		}
+		if err := decoder.Decode(&pkg); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		name := strings.TrimPrefix(strings.TrimPrefix(pkg.ImportPath, module), "/")
+		if strings.HasPrefix(name, testPackages) {
+			if len(pkg.GoFiles) > 0 {
+				t.Errorf("package %s must consist of tests", name)
+			}
+			continue
+		}
+		if _, ok := allowed[name]; !ok {
+			t.Errorf("package %s is not in the table of layers", name)
+			continue
+		}
+		found[name] = true
+		for _, imp := range pkg.Imports {
+			if other, ok := strings.CutPrefix(imp, module+"/"); ok && !slices.Contains(allowed[name], other) {
+				t.Errorf("%s must not import %s", name, other)
+			}
+			for library, owners := range libraries() {
+				if (imp == library || strings.HasPrefix(imp, library+"/")) && !slices.Contains(owners, name) {
+					t.Errorf("%s must not import %s", name, imp)
+				}
+			}
+		}
+	}
+	for name := range allowed {
+		if !found[name] {
+			t.Errorf("package %s of the table of layers does not exist", name)
+		}
+	}
+}
+
+// yamlReader matches calls that parse YAML.
+var yamlReader = regexp.MustCompile(`yaml\.(Unmarshal\w*|NewDecoder|YAMLToJSON\w*|NewYAML\w+)\(`)
+
+// TestYAMLIsBounded checks that all YAML is read by pkg/safeyaml, which limits its size and depth.
+func TestYAMLIsBounded(t *testing.T) {
+	t.Parallel()
+	allowed := map[string]int{
+		"pkg/scorecard": 3, // NewYAMLToJSONDecoder, after safeyaml.Check
+	}
+	for _, top := range []string{"cmd", "pkg"} {
+		clitest.WalkTree(t, clitest.Root(top), func(p string, d fs.DirEntry) {
+			dir, _ := filepath.Rel(clitest.Root(), filepath.Dir(p))
+			dir = filepath.ToSlash(dir)
+			if d.IsDir() || filepath.Ext(p) != ".go" || strings.HasSuffix(p, "_test.go") || dir == "pkg/safeyaml" {
+				return
+			}
+			for _, call := range yamlReader.FindAllString(strings.ReplaceAll(clitest.ReadFile(t, p), "safeyaml.", ""), -1) {
+				if allowed[dir]--; allowed[dir] < 0 {
+					t.Errorf("%s calls %s…); let pkg/safeyaml read it", p, call)
+				}
+			}
+		})
+	}
+}
+
+// TestTemplatesAreTemplates checks that every file below templates except embed.go is a template.
+func TestTemplatesAreTemplates(t *testing.T) {
+	t.Parallel()
+	clitest.WalkTree(t, clitest.Root("templates"), func(p string, d fs.DirEntry) {
+		if !d.IsDir() && filepath.Base(p) != "embed.go" && !strings.HasSuffix(p, ".tmpl") {
+			t.Errorf("%s does not end in .tmpl", p)
+		}
+	})
+}

@@ -1,0 +1,24 @@
+package scaffold
+
+import (
+	"testing"
+
+	"github.com/operon-sdk/operon/pkg/worktree"
+	"github.com/spf13/afero"
+)
+
+// BenchmarkInit renders and commits a new project.
+func BenchmarkInit(b *testing.B) {
+	data := renderData()
+	data.Versions = Pinned()
+	for b.Loop() {
+		dir := b.TempDir()
+		_, err := worktree.Update(b.Context(), afero.NewOsFs(), dir, worktree.LockOptions{}, func(tree *worktree.Tree) error {
+			_, err := Init(tree, data)
+			return err
+		})
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+}
