@@ -43,7 +43,7 @@ func layers() map[string][]string {
 		"pkg/codegen":         {"pkg/listing", "pkg/tempdir", "pkg/textdiff"},
 		"pkg/codegen/calls":   {"pkg/codegen", "pkg/makefile", "pkg/project", "pkg/safeyaml"},
 		"pkg/controlplane":    {"pkg/kube", "pkg/tempdir", "templates"},
-		"pkg/gotool":          {"pkg/scaffold", "pkg/tempdir", "pkg/worktree"},
+		"pkg/gotool":          {"pkg/tempdir", "pkg/worktree"},
 		"pkg/image":           {"pkg/image/reference", "pkg/transport"},
 		"pkg/image/reference": {},
 		"pkg/kube":            {"pkg/safeyaml"},
@@ -53,7 +53,7 @@ func layers() map[string][]string {
 		"pkg/manifest":        {"pkg/listing", "pkg/safeyaml"},
 		"pkg/merge":           {"pkg/safeyaml", "pkg/textdiff"},
 		"pkg/migrate": {
-			"pkg/manifest", "pkg/merge", "pkg/safeyaml", "pkg/scaffold", "pkg/textdiff", "pkg/worktree",
+			"pkg/manifest", "pkg/merge", "pkg/safeyaml", "pkg/textdiff", "pkg/worktree",
 		},
 		"pkg/migrate/gocode": {"pkg/project", "pkg/scaffold", "pkg/textdiff", "pkg/worktree"},
 		"pkg/olm":            {"pkg/kube", "pkg/safeyaml", "templates"},
@@ -126,6 +126,11 @@ func TestLayers(t *testing.T) {
 			continue
 		}
 		found[name] = true
+		for _, other := range allowed[name] {
+			if !slices.Contains(pkg.Imports, module+"/"+other) {
+				t.Errorf("%s does not import %s; remove it from the table of layers", name, other)
+			}
+		}
 		for _, imp := range pkg.Imports {
 			if other, ok := strings.CutPrefix(imp, module+"/"); ok && !slices.Contains(allowed[name], other) {
 				t.Errorf("%s must not import %s", name, other)
