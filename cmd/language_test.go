@@ -76,7 +76,6 @@ func unrevised() map[string]bool {
 		"pkg/startup":          true,
 		"pkg/tempdir":          true,
 		"pkg/worktree":         true,
-		"templates":            true,
 	}
 }
 

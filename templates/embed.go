@@ -1,12 +1,11 @@
-// Package templates holds everything that Operon writes, as real files a reader can browse.
+// Package templates embeds all files that Operon generates, in FS.
 //
-// The directory is the event and the path below it is the output:
-// go/init/config/manager/manager.yaml.tmpl becomes config/manager/manager.yaml when a project is
-// initialized. X.insert.tmpl holds the text that goes into an existing file X, one
-// {{define "marker"}} block per +kubebuilder:scaffold:marker of X. Package scaffold renders the
-// directory go, package controlplane the directory controlplane, package bundle the directory bundle, package
-// catalog the directory catalog, package olm the directory olm: the objects of OLM, in the order of
-// their files, and the directory run: the objects that install an operator with OLM.
+// A directory names the event and the path below it the output: go/init/config/manager/manager.yaml.tmpl becomes
+// config/manager/manager.yaml when a project is initialized. X.insert.tmpl contains the text that is inserted into an
+// existing file X, one {{define "marker"}} block per +kubebuilder:scaffold:marker of X.
+//
+// The directories belong to packages: go to scaffold, controlplane to controlplane, bundle to bundle, catalog to catalog,
+// olm (the objects of OLM, in the order of their files) and run (the objects that install an operator with OLM) to olm.
 package templates
 
 import (
@@ -17,8 +16,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// FS is the tree of templates. Every file ends in .tmpl: a file named go.mod would make its directory
-// a module of its own, which go:embed leaves out.
+// FS is the tree of templates. The names of all files end in .tmpl, as go:embed leaves out directories that contain a file
+// named go.mod.
 //
 //go:embed all:bundle all:catalog all:controlplane all:go all:olm all:run
 var FS embed.FS
@@ -26,8 +25,8 @@ var FS embed.FS
 // Funcs returns the functions of YAML templates: {{ yaml .X }} is YAML(X).
 func Funcs() template.FuncMap { return template.FuncMap{"yaml": YAML} }
 
-// YAML returns a string of one line as a YAML scalar, quoted only where YAML 1.1 or 1.2 would read it as anything
-// but that string: 2026, 1.6, null, on. Part of a longer scalar, such as a name before -system, needs no quotes.
+// YAML returns a string of one line as a YAML scalar. It quotes strings that YAML 1.1 or 1.2 parses as another type, such
+// as 2026, 1.6, null and on. A part of a longer scalar, such as a name before -system, needs no quotes.
 func YAML(s string) string {
 	text, _ := yaml.Marshal(s) // every string can be encoded
 	return strings.TrimSuffix(string(text), "\n")

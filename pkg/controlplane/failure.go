@@ -72,7 +72,7 @@ func signs() []struct{ sign, cause string } {
 		{"permission denied", causeRights},
 		{"operation not permitted", causeRights},
 		{"access is denied", causeRights},
-		{"which started this one, is gone", causeParentGone},
+		{"exiting because parent process", causeParentGone},
 	}
 }
 

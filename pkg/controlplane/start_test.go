@@ -267,7 +267,7 @@ func TestServersWatchTheirParent(t *testing.T) {
 		"--advertise-client-urls=http://127.0.0.1:0")
 	etcd.Env = append(os.Environ(), parentVariable+"=1")
 	out, err := etcd.CombinedOutput()
-	if err == nil || !strings.Contains(string(out), "process 1, which started this one, is gone") {
+	if err == nil || !strings.Contains(string(out), "exiting because parent process 1 has ended") {
 		t.Errorf("etcd: %v\n%s", err, out)
 	}
 }

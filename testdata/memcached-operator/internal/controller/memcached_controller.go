@@ -66,8 +66,8 @@ type MemcachedReconciler struct {
 	Image string
 }
 
-// The markers below become the manager's role: add the verbs and resources that the code uses. Updating finalizers is
-// what owning the Deployment requires on clusters that protect owner references, such as OpenShift.
+// The manager's role is generated from the markers below: add the verbs and resources that the code uses. Some clusters,
+// such as OpenShift, require permission to update finalizers for setting an owner reference.
 
 // +kubebuilder:rbac:groups=cache.example.com,resources=memcacheds,verbs=get;list;watch
 // +kubebuilder:rbac:groups=cache.example.com,resources=memcacheds/status,verbs=update
@@ -81,7 +81,7 @@ type MemcachedReconciler struct {
 func (r *MemcachedReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	obj := &cachev1alpha1.Memcached{}
 	if err := r.Get(ctx, req.NamespacedName, obj); err != nil {
-		// The object no longer exists: there is nothing to do.
+		// Ignore objects that no longer exist.
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	if !obj.DeletionTimestamp.IsZero() {
@@ -99,14 +99,14 @@ func (r *MemcachedReconciler) Reconcile(ctx context.Context, req ctrl.Request) (
 	return ctrl.Result{}, err
 }
 
-// isOutdated reports whether a write failed because the manager's cache is behind the API server. That is no error:
-// reconciling again succeeds once the cache is up to date.
+// isOutdated reports whether a write failed because the manager's cache is outdated. The object is then reconciled again
+// instead of returning an error.
 func (r *MemcachedReconciler) isOutdated(err error) bool {
 	return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err)
 }
 
-// reconcileDeployment creates the Deployment, or updates it where it differs from the desired state. It returns the
-// Deployment as far as it is known even on error.
+// reconcileDeployment creates the Deployment, or updates it if it differs from the desired state. On error, it returns
+// the Deployment as last read.
 func (r *MemcachedReconciler) reconcileDeployment(
 	ctx context.Context, obj *cachev1alpha1.Memcached,
 ) (*appsv1.Deployment, error) {
@@ -280,7 +280,7 @@ func (r *MemcachedReconciler) setCondition(
 }
 
 // podNames returns the sorted names of the object's pods, except those being deleted. It lists metadata only, so that
-// the manager caches no more of pods.
+// the manager does not cache complete pods.
 func (r *MemcachedReconciler) podNames(ctx context.Context, obj *cachev1alpha1.Memcached) ([]string, error) {
 	pods := &metav1.PartialObjectMetadataList{}
 	pods.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("PodList"))

@@ -55,7 +55,7 @@ var _ = Describe("Memcached controller", func() {
 		obj        *cachev1alpha1.Memcached
 		// writes counts the reconciler's requests to create and update.
 		writes int
-		// createErr and statusErr are the errors that the reconciler's requests to create and to update a status fail with.
+		// createErr and statusErr are returned for the reconciler's requests to create an object and to update a status.
 		createErr, statusErr error
 		// key is the namespace and name of the Deployment.
 		key client.ObjectKey
@@ -75,7 +75,7 @@ var _ = Describe("Memcached controller", func() {
 		Expect(k8sClient.Get(ctx, key, d)).To(Succeed())
 		return d
 	}
-	// report stands in for the Deployment controller, which does not run here.
+	// report sets the status of the Deployment, as the Deployment controller does in a cluster.
 	report := func(available int32, conditions ...appsv1.DeploymentCondition) {
 		GinkgoHelper()
 		d := deployment()
@@ -89,7 +89,7 @@ var _ = Describe("Memcached controller", func() {
 		}
 		Expect(k8sClient.Status().Update(ctx, d)).To(Succeed())
 	}
-	// addPod stands in for the controllers that create the pods of a Deployment.
+	// addPod creates a pod of the Deployment, as the ReplicaSet controller does in a cluster.
 	addPod := func(name string) *corev1.Pod {
 		GinkgoHelper()
 		template := deployment().Spec.Template

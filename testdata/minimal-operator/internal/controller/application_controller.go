@@ -1,7 +1,7 @@
 /*
 Copyright Example.
 
-Licensed under the MIT License; the LICENSE file of this project holds its text.
+Licensed under the MIT License; see the LICENSE file of this project.
 
 SPDX-License-Identifier: MIT
 */
@@ -29,7 +29,7 @@ type ApplicationReconciler struct {
 	Scheme *runtime.Scheme
 }
 
-// The markers below become the manager's role: add the verbs and resources that Reconcile uses.
+// The manager's role is generated from the markers below: add the verbs and resources that Reconcile uses.
 
 // +kubebuilder:rbac:groups=app.example.org,resources=applications,verbs=get;list;watch;create;update;patch;delete
 // +kubebuilder:rbac:groups=app.example.org,resources=applications/status,verbs=get;update;patch
@@ -42,7 +42,7 @@ func (r *ApplicationReconciler) Reconcile(ctx context.Context, req ctrl.Request)
 
 	obj := &appv1.Application{}
 	if err := r.Get(ctx, req.NamespacedName, obj); err != nil {
-		// The object no longer exists: there is nothing to do.
+		// Ignore objects that no longer exist.
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	if !obj.DeletionTimestamp.IsZero() {

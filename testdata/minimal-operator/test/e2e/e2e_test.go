@@ -3,7 +3,7 @@
 /*
 Copyright Example.
 
-Licensed under the MIT License; the LICENSE file of this project holds its text.
+Licensed under the MIT License; see the LICENSE file of this project.
 
 SPDX-License-Identifier: MIT
 */

@@ -21,7 +21,7 @@ type CaptainReconciler struct {
 	Scheme *runtime.Scheme
 }
 
-// The markers below become the manager's role: add the verbs and resources that Reconcile uses.
+// The manager's role is generated from the markers below: add the verbs and resources that Reconcile uses.
 
 // +kubebuilder:rbac:groups=crew.example.com,resources=captains,verbs=get;list;watch;create;update;patch;delete
 // +kubebuilder:rbac:groups=crew.example.com,resources=captains/status,verbs=get;update;patch
@@ -34,7 +34,7 @@ func (r *CaptainReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ct
 
 	obj := &crewv1.Captain{}
 	if err := r.Get(ctx, req.NamespacedName, obj); err != nil {
-		// The object no longer exists: there is nothing to do.
+		// Ignore objects that no longer exist.
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	if !obj.DeletionTimestamp.IsZero() {

@@ -31,7 +31,7 @@ type CustomResourceDefinitionReconciler struct {
 	Scheme *runtime.Scheme
 }
 
-// The markers below become the manager's role: add the verbs and resources that Reconcile uses.
+// The manager's role is generated from the markers below: add the verbs and resources that Reconcile uses.
 
 // +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions,verbs=get;list;watch
 
@@ -42,7 +42,7 @@ func (r *CustomResourceDefinitionReconciler) Reconcile(ctx context.Context, req 
 
 	obj := &apiextensionsv1.CustomResourceDefinition{}
 	if err := r.Get(ctx, req.NamespacedName, obj); err != nil {
-		// The object no longer exists: there is nothing to do.
+		// Ignore objects that no longer exist.
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 

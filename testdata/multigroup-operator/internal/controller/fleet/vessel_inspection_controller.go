@@ -38,7 +38,7 @@ type VesselInspectionReconciler struct {
 	Scheme *runtime.Scheme
 }
 
-// The markers below become the manager's role: add the verbs and resources that Reconcile uses.
+// The manager's role is generated from the markers below: add the verbs and resources that Reconcile uses.
 
 // +kubebuilder:rbac:groups=fleet.example.org,resources=vessels,verbs=get;list;watch;create;update;patch;delete
 // +kubebuilder:rbac:groups=fleet.example.org,resources=vessels/status,verbs=get;update;patch
@@ -52,7 +52,7 @@ func (r *VesselInspectionReconciler) Reconcile(ctx context.Context, req ctrl.Req
 
 	obj := &fleetv2.Vessel{}
 	if err := r.Get(ctx, req.NamespacedName, obj); err != nil {
-		// The object no longer exists: there is nothing to do.
+		// Ignore objects that no longer exist.
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 

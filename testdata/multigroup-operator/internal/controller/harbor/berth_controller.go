@@ -35,7 +35,7 @@ type BerthReconciler struct {
 	Scheme *runtime.Scheme
 }
 
-// The markers below become the manager's role: add the verbs and resources that Reconcile uses.
+// The manager's role is generated from the markers below: add the verbs and resources that Reconcile uses.
 
 // +kubebuilder:rbac:groups=harbor.example.org,resources=berths,verbs=get;list;watch;create;update;patch;delete
 // +kubebuilder:rbac:groups=harbor.example.org,resources=berths/status,verbs=get;update;patch
@@ -48,7 +48,7 @@ func (r *BerthReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl
 
 	obj := &harborv1alpha1.Berth{}
 	if err := r.Get(ctx, req.NamespacedName, obj); err != nil {
-		// The object no longer exists: there is nothing to do.
+		// Ignore objects that no longer exist.
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	if !obj.DeletionTimestamp.IsZero() {
