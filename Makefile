@@ -1,24 +1,24 @@
-# Everything a contributor runs. What a target needs it builds itself; nothing else has to be installed.
+# Targets for contributors. They build the programs that they need; nothing else has to be installed.
 
 GO ?= go
 BIN := bin/operon
 
-# Builds share the build cache if they have the same flags, so all targets have these, as tests have where they build.
+# Builds with the same flags share the build cache. Tests that build programs use the same flags.
 export CGO_ENABLED := 0
 export GOFLAGS := -trimpath $(GOFLAGS)
 
-# Tests are vetted by the target vet, with all analyzers, and linked without symbols and debug information, which takes less
-# than half the time.
+# The target vet vets tests, with all analyzers. Tests are linked without symbols and debug information, which takes less than
+# half the time.
 TEST := $(GO) test -vet=off -ldflags='-s -w'
 
 # $(call timed,NAME,COMMAND) runs a command and prints how long it took, also when it fails.
 timed = @start=$$(date +%s); $(2); code=$$?; echo "==> $(1): $$(($$(date +%s) - start)) s"; exit $$code
 
-# ./... does not include the packages below testdata.
+# ./... does not include packages in testdata.
 ALL := ./... ./testdata/bench ./testdata/cases ./testdata/e2e/... ./testdata/fresh ./testdata/fuzz ./testdata/tutorial ./testdata/typecheck
 
-# The commit that "operon version" prints, with "-dirty" where files differ from it, and its date. Both are empty outside
-# a clone, as in an unpacked archive. The same commit gives the same bytes, with or without tags.
+# The commit that "operon version" prints, with "-dirty" if files differ from it, and its date. Both are empty outside a
+# clone, as in an unpacked archive. The same commit gives the same binary, with or without tags.
 COMMIT = $(if $(wildcard .git),$(shell git describe --always --abbrev=40 --exclude='*' --dirty))
 COMMIT_DATE = $(if $(COMMIT),$(shell TZ=UTC0 git log -1 --date=format-local:%Y-%m-%dT%H:%M:%SZ --format=%cd))
 LDFLAGS = -s -w$(if $(COMMIT), -X $(MODULE)/cmd.commit=$(COMMIT) -X $(MODULE)/cmd.commitDate=$(COMMIT_DATE))
@@ -40,19 +40,19 @@ control-plane: build ## Find or build the etcd and kube-apiserver that tests run
 	$(call timed,control plane,$(BIN) tool setup-envtest use 1.36 -p path && echo)
 
 .PHONY: test
-test: control-plane vet ## Run all tests, the ones on a real API server too
+test: control-plane vet ## Run all tests, including those on a real API server
 	$(call timed,tests,$(TEST) -timeout 60m ./... ./testdata/tutorial)
 
 .PHONY: test-short
-test-short: ## Run the tests that take neither a control plane nor a compiler
+test-short: ## Run the tests that need neither a control plane nor a compiler
 	$(call timed,short tests,$(TEST) -short ./... ./testdata/tutorial)
 
 .PHONY: test-thorough
-test-thorough: control-plane ## Run the tests of commands without reusing results, and check more often
+test-thorough: control-plane ## Run the tests of commands without cached results, and check more often
 	$(call timed,thorough tests,$(TEST) -timeout 5h ./cmd/internal/test/... -thorough)
 
 .PHONY: e2e
-e2e: build ## Run the end-to-end tests on a real node made here (Linux, root), or on the cluster of KUBECONFIG
+e2e: build ## Run the end-to-end tests on a new node (Linux, root), or on the cluster of KUBECONFIG
 	@echo "==> end-to-end tests (warm about 10 minutes on 2 cores; with cold caches first builds for about 10)"
 	$(TEST) -v -count=1 -parallel 5 -timeout 60m ./testdata/e2e/suite
 
@@ -64,7 +64,7 @@ vet: ## Vet for this system and type-check for the other supported ones
 FUZZTIME ?= 5s
 
 .PHONY: fuzz
-fuzz: ## Run every fuzz target for FUZZTIME, and commands on hostile inputs
+fuzz: ## Run all fuzz targets for FUZZTIME each, and commands on hostile inputs
 	@echo "==> fuzz targets, $(FUZZTIME) each (about 5 minutes, with cold caches 10)"
 	$(GO) run ./testdata/fuzz -time $(FUZZTIME) ./pkg/...
 	@echo "==> commands on hostile inputs (about a minute)"
@@ -73,7 +73,7 @@ fuzz: ## Run every fuzz target for FUZZTIME, and commands on hostile inputs
 FRESH ?= .ci/run
 
 .PHONY: fresh
-fresh: ## Run FRESH, all of CI by default, in a clone of HEAD on an empty copy of this machine (Linux, root)
+fresh: ## Run FRESH (default: all of CI) in a clone of HEAD on an empty copy of this machine (Linux, root)
 	@mkdir -p bin
 	$(GO) build -o bin/fresh ./testdata/fresh
 	bin/fresh '$(FRESH)'
@@ -84,17 +84,21 @@ modules: ## Download the modules that a scaffolded operator requires
 	cd testdata/memcached-operator && $(GO) mod download
 
 .PHONY: quickstart
-quickstart: control-plane modules ## Make a memcached operator and run it against a local API server
-	$(GO) run ./testdata/tutorial -operon $(BIN) README.md
+quickstart: control-plane modules ## Create a memcached operator and run it against a local API server
+	$(GO) run ./testdata/tutorial -operon $(BIN) docs/tutorial.md
 
 .PHONY: bench
-bench: build ## Measure Operon beside controller-gen, kustomize and kubebuilder
+bench: build ## Compare the speed of Operon, controller-gen, kustomize and kubebuilder
 	$(GO) run ./testdata/bench -operon $(BIN)
 
 .PHONY: golden
-golden: ## Rewrite the golden trees with what the commands write now
+golden: ## Rewrite the golden projects with the current output of commands
 	$(GO) test ./cmd/internal/test/golden -run 'TestGolden$$' -update
 
+.PHONY: docs
+docs: ## Rewrite the command reference in docs/reference
+	$(GO) test ./cmd -run 'TestReference$$' -update
+
 .PHONY: help
-help: ## Show this list
+help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

@@ -48,6 +48,8 @@ var avoided = []struct{ pattern, instead string }{
 func unrevised() map[string]bool {
 	return map[string]bool{
 		".":                    true,
+		"docs":                 true,
+		"docs/reference":       true,
 		"cmd":                  true,
 		"cmd/internal/clitest": true,
 		"pkg/bundle":           true,

@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// startTimeout bounds the wait for what a command in the background must print, endTimeout the wait
-	// for its end. They are for machines that have much else to do.
+	// startTimeout limits the wait for the expected output of a background command, and endTimeout the wait for its exit.
+	// Both allow for slow machines.
 	startTimeout = 10 * time.Minute
 	endTimeout   = 2 * time.Minute
 )
@@ -24,7 +24,7 @@ const (
 type background struct {
 	line string
 	c    *exec.Cmd
-	// done is closed when it has ended; err is how.
+	// done is closed when the command has exited with err.
 	done chan struct{}
 	err  error
 
@@ -44,12 +44,12 @@ func (b *background) output() string {
 	return b.log.String()
 }
 
-// await waits until the command has printed the lines, which it must do before it ends.
+// await waits until the command has printed the expected lines. It is an error if the command exits before.
 func (b *background) await(want []string, timeout time.Duration) error {
 	if len(want) == 0 {
 		return nil
 	}
-	want = append(slices.Clone(want), omitted) // it goes on printing
+	want = append(slices.Clone(want), omitted) // more output may follow
 	deadline := time.After(timeout)
 	for {
 		output := b.output()
@@ -63,7 +63,7 @@ func (b *background) await(want []string, timeout time.Duration) error {
 		select {
 		case <-b.done:
 			if err := compare(want, b.output()); err != nil {
-				return fmt.Errorf("%s: %w; it ended: %v", b.line, err, b.err)
+				return fmt.Errorf("%s: %w; the command has exited: %v", b.line, err, b.err)
 			}
 		case <-deadline:
 			return fmt.Errorf("%s: %w after %s", b.line, err, timeout)
@@ -72,8 +72,7 @@ func (b *background) await(want []string, timeout time.Duration) error {
 	}
 }
 
-// start leaves a command running until it is interrupted, or until stop. It returns when the command has
-// printed what it must.
+// start starts a command that runs until interrupt or stop. It returns when the command has printed the expected output.
 func (s *shell) start(st step) error {
 	b := &background{line: st.line, c: s.command(st), done: make(chan struct{})}
 	b.c.Stdout, b.c.Stderr = b, b
@@ -88,11 +87,11 @@ func (s *shell) start(st step) error {
 	return b.await(st.want, startTimeout)
 }
 
-// interrupt does what Ctrl-C does to the last command in the background: it must succeed, its output must end with the
-// lines, and it must leave no files.
+// interrupt sends SIGINT to the last background command, as Ctrl-C does. The command must succeed, print the expected lines at
+// the end, and leave no temporary files.
 func (s *shell) interrupt(want []string) error {
 	if len(s.running) == 0 {
-		return errors.New("there is nothing to interrupt")
+		return errors.New("no command to interrupt")
 	}
 	b := s.running[len(s.running)-1]
 	if err := b.c.Process.Signal(os.Interrupt); err != nil {
@@ -101,7 +100,7 @@ func (s *shell) interrupt(want []string) error {
 	select {
 	case <-b.done:
 	case <-time.After(endTimeout):
-		return fmt.Errorf("%s has not ended %s after the interrupt", b.line, endTimeout)
+		return fmt.Errorf("%s has not exited %s after the interrupt", b.line, endTimeout)
 	}
 	if b.err != nil {
 		return fmt.Errorf("%s: %w", b.line, b.err)
@@ -118,13 +117,13 @@ func (s *shell) interrupt(want []string) error {
 	return nil
 }
 
-// stop ends what start left running, and shows what it said if that was not the plan.
+// stop kills the commands that are still running, and prints their output if a step failed.
 func (s *shell) stop(failed bool) {
 	for _, b := range s.running {
-		_ = b.c.Process.Kill() // an error means that it has ended by itself
+		_ = b.c.Process.Kill() // an error means that it has already exited
 		<-b.done
 		if failed {
-			fmt.Fprintf(s.out, "\n==> what %s printed\n%s", b.line, b.output())
+			fmt.Fprintf(s.out, "\n==> output of %s\n%s", b.line, b.output())
 		}
 	}
 }

@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// omitted stands for any number of lines of output, and within a line for any text.
+// omitted matches any number of lines of output, and within a line any text.
 const omitted = "…"
 
-// errLacking means that the output is right as far as it goes.
+// errLacking means that the output is a prefix of the expected output.
 var errLacking = errors.New("the output lacks")
 
-// compare compares the output of a command with the lines that the tutorial shows. Blank lines and the width of columns do
-// not count. The error is errLacking if more output could mend it.
+// compare compares the output of a command with the expected lines. It ignores blank lines and the width of columns. The
+// error is errLacking if more output could match.
 func compare(want []string, output string) error {
 	var lines []string
 	for line := range strings.Lines(output) {
@@ -35,17 +35,17 @@ func compare(want []string, output string) error {
 		case len(lines) == 0:
 			return fmt.Errorf("%w %q", errLacking, w)
 		case !matches(w, lines[0]):
-			return fmt.Errorf("the output has %q in place of %q", lines[0], w)
+			return fmt.Errorf("the output has %q instead of %q", lines[0], w)
 		}
 		lines, skip = lines[1:], false
 	}
 	if len(lines) > 0 && !skip {
-		return fmt.Errorf("the tutorial does not show %q", lines[0])
+		return fmt.Errorf("unexpected output %q", lines[0])
 	}
 	return nil
 }
 
-// matches reports whether a line of output is the one that the tutorial shows.
+// matches reports whether a line of output matches an expected line.
 func matches(want, line string) bool {
 	pattern := strings.ReplaceAll(regexp.QuoteMeta(want), omitted, ".*")
 	return regexp.MustCompile("^" + pattern + "$").MatchString(line)

@@ -14,9 +14,9 @@ func TestCompare(t *testing.T) {
 		{"NAME AGE\n…", ""},
 		{"NAME AGE\n…\ndone in 3 s", ""},
 		{"…\nsample 5s\n…", ""},
-		{"NAME AGE\nsample 5s", `the tutorial does not show "done in 3 s"`},
-		{"sample 5s\n…", `the output has "NAME AGE" in place of "sample 5s"`},
-		{"NAME AGE\ndone in 3 s", `the output has "sample 5s" in place of "done in 3 s"`},
+		{"NAME AGE\nsample 5s", `unexpected output "done in 3 s"`},
+		{"sample 5s\n…", `the output has "NAME AGE" instead of "sample 5s"`},
+		{"NAME AGE\ndone in 3 s", `the output has "sample 5s" instead of "done in 3 s"`},
 		{"…\nsample", `the output lacks "sample"`},
 		{"…\ndone in 3 s\ndone in 3 s", `the output lacks "done in 3 s"`},
 	} {

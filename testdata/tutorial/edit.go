@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// edit makes the changes of a diff block in dir. A line "--- file" names the file, @@ stands between
-// places of a file; the lines that stay or go must stand there exactly once.
+// edit applies a diff block to files in dir. A line "--- file" names the file, and @@ separates hunks. The context and the
+// removed lines of a hunk must occur in the file exactly once.
 func edit(dir, diff string) error {
 	file := ""
 	var before, after strings.Builder
@@ -42,7 +42,7 @@ func edit(dir, diff string) error {
 			before.WriteString(line[1:])
 			after.WriteString(line[1:])
 		default:
-			return fmt.Errorf("the diff of %s has a line that starts with neither blank, + nor -: %q", file, line)
+			return fmt.Errorf("the diff of %s has a line that does not start with a space, + or -: %q", file, line)
 		}
 	}
 	return flush()
@@ -54,7 +54,7 @@ func replace(file, before, after string) error {
 		return err
 	}
 	if n := strings.Count(string(text), before); n != 1 || before == "" {
-		return fmt.Errorf("this stands there %d times, not once:\n%s", n, before)
+		return fmt.Errorf("text found %d times instead of once:\n%s", n, before)
 	}
 	return os.WriteFile(file, []byte(strings.Replace(string(text), before, after, 1)), 0o644)
 }

@@ -1,8 +1,8 @@
-// Tutorial executes a section of the README, as make quickstart and a test do: every line that starts
-// with "$ " in a console block is run, and every other line of the block must stand in what the
-// command prints, where … stands for anything; every diff block is an edit. The API server that
-// kubectl and the manager talk to is a real one, made and removed here or by the section itself, or that
-// of a cluster whose nodes run pods.
+// Package main executes a page of the documentation, or a section of it, as make quickstart and a test do.
+//
+// Each line that starts with "$ " in a console block is run. The other lines of the block must be in its output, where …
+// matches any text. Each diff block is an edit. The commands use a real API server: one that this program starts and stops,
+// one that the page starts, or that of a cluster whose nodes run pods.
 package main
 
 import (
@@ -21,8 +21,8 @@ import (
 
 func main() {
 	program := flag.String("operon", "", "the operon `binary` to use")
-	section := flag.String("section", "Tutorial", "the `title` of the section to execute")
-	registry := flag.String("registry", "", "use the cluster of KUBECONFIG, with the registry at this `host` in the place of "+placeholder)
+	section := flag.String("section", "", "the `title` of the section to execute (default: the page)")
+	registry := flag.String("registry", "", "use the cluster of KUBECONFIG, with the registry at this `host` instead of "+placeholder)
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	err := run(ctx, *program, *section, *registry, flag.Arg(0))
@@ -33,12 +33,12 @@ func main() {
 	}
 }
 
-// placeholder is the README's registry.
+// placeholder is the registry in the documentation.
 const placeholder = "registry.example.com"
 
-func run(ctx context.Context, program, section, registry, readme string) error {
+func run(ctx context.Context, program, section, registry, page string) error {
 	start := time.Now()
-	text, err := os.ReadFile(readme)
+	text, err := os.ReadFile(page)
 	if err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func run(ctx context.Context, program, section, registry, readme string) error {
 	}
 	sh.path(filepath.Dir(program), assets.Dir)
 	if registry == "" {
-		// Nothing here may get to a cluster of the user's.
+		// Hide the user's clusters from the commands.
 		sh.setenv("KUBECONFIG", filepath.Join(dir, "none"))
 	}
 	if registry == "" && !startsControlPlane(steps) {
@@ -96,12 +96,12 @@ func run(ctx context.Context, program, section, registry, readme string) error {
 	return nil
 }
 
-// startsControlPlane reports whether a section starts a control plane of its own.
+// startsControlPlane reports whether one of the steps starts a control plane.
 func startsControlPlane(steps []step) bool {
 	return slices.ContainsFunc(steps, func(s step) bool { return strings.Contains(s.line, "--control-plane embedded") })
 }
 
-// findControlPlane finds or builds the control plane, with all that a section may start of it.
+// findControlPlane finds or builds the control plane, with all components that a page may start.
 func findControlPlane(ctx context.Context) (controlplane.Assets, error) {
 	options := controlplane.DefaultOptions(os.Environ())
 	options.Parts = []string{controlplane.Etcd, controlplane.KubeAPIServer, controlplane.Kubectl}

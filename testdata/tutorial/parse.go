@@ -7,35 +7,38 @@ import (
 	"strings"
 )
 
-// ready is what a command prints last that runs until it is interrupted: it is left running then.
+// ready is the last line of a command that runs until it is interrupted. The command is left running.
 const ready = "press Ctrl-C to stop"
 
 // continuation is a backslash at the end of a line, which continues a command on the next one.
 var continuation = regexp.MustCompile(` \\\n *`)
 
-// step is a command of the tutorial with what it must print, or an edit.
+// step is a command with its expected output, or an edit.
 type step struct {
-	// heading is the title of the part that the step opens, empty for the ones that follow.
+	// heading is the title of the part that starts with the step, or empty.
 	heading string
 	words   []string
 	line    string
-	// want is the output; if it is empty, the tutorial does not show it.
+	// want is the expected output. It is not compared if it is empty.
 	want []string
-	// background leaves the command running: its line ends in " &", or it prints ready.
+	// background leaves the command running: its line ends in " &", or its output contains ready.
 	background bool
-	// interrupt ends the command that was left running last: the line ^C.
+	// interrupt interrupts the command that was last left running: the line ^C.
 	interrupt bool
 	// edit is the text of a diff block.
 	edit string
 }
 
-// parse takes the steps from the console and diff blocks of a section.
-func parse(readme, section string) ([]step, error) {
-	_, text, ok := strings.Cut(strings.ReplaceAll(readme, "\r\n", "\n"), "\n## "+section+"\n")
-	if !ok {
-		return nil, fmt.Errorf("the README has no section ## %s", section)
+// parse returns the steps in the console and diff blocks of a section of a page, or of the page if section is empty.
+func parse(page, section string) ([]step, error) {
+	text := strings.ReplaceAll(page, "\r\n", "\n")
+	if section != "" {
+		var found bool
+		if _, text, found = strings.Cut(text, "\n## "+section+"\n"); !found {
+			return nil, fmt.Errorf("section ## %s not found", section)
+		}
+		text, _, _ = strings.Cut(text, "\n## ")
 	}
-	text, _, _ = strings.Cut(text, "\n## ")
 	var steps []step
 	heading, block := "", ""
 	add := func(s step) {
@@ -52,8 +55,8 @@ func parse(readme, section string) ([]step, error) {
 		}
 		switch block {
 		case "":
-			if title, ok := strings.CutPrefix(line, "### "); ok {
-				heading = title
+			if title := strings.TrimLeft(line, "#"); title != line {
+				heading = strings.TrimSpace(title)
 			}
 		case "diff":
 			steps[len(steps)-1].edit += line + "\n"
@@ -76,12 +79,12 @@ func parse(readme, section string) ([]step, error) {
 		}
 	}
 	if len(steps) == 0 {
-		return nil, errors.New("the section has no commands")
+		return nil, errors.New("no commands found")
 	}
 	return steps, nil
 }
 
-// parseLine reads a line of a console block; it returns nil for a line of output.
+// parseLine parses a line of a console block. It returns nil for a line of output.
 func parseLine(line string) (*step, error) {
 	if line == "^C" {
 		return &step{line: line, interrupt: true}, nil
@@ -98,8 +101,8 @@ func parseLine(line string) (*step, error) {
 	return &step{line: typed, words: words, background: background}, nil
 }
 
-// split cuts a command into words; single and double quotes hold blanks together. There are no
-// variables, pipes or redirections: the tutorial works in every shell.
+// split splits a command into words, which may be quoted with single or double quotes. Variables, pipes and redirections are
+// not supported, so that the documentation works in all shells.
 func split(command string) ([]string, error) {
 	var words []string
 	var word strings.Builder
@@ -125,7 +128,7 @@ func split(command string) ([]string, error) {
 		}
 	}
 	if quote != 0 {
-		return nil, errors.New("a quote is not closed")
+		return nil, errors.New("missing closing quote")
 	}
 	if open {
 		words = append(words, word.String())

@@ -12,21 +12,21 @@ import (
 	"strings"
 )
 
-// shell runs the tutorial's commands: it knows cd, mkdir and export, and starts everything else.
+// shell runs commands. cd, mkdir and export are built in.
 type shell struct {
 	ctx      context.Context
 	dir, tmp string
 	env      []string
 	out      io.Writer
 	running  []*background
-	// shown is what the last command printed that looked at a whole resource.
+	// shown is the output of the last command that printed an object as YAML.
 	shown string
 }
 
-// newShell makes a shell that starts in dir, and whose commands keep their temporary files below it.
+// newShell returns a shell that starts in dir. Its commands create their temporary files in dir/tmp.
 func newShell(ctx context.Context, dir string, out io.Writer) (*shell, error) {
 	env := slices.DeleteFunc(os.Environ(), func(v string) bool {
-		return strings.HasPrefix(v, "MAKE") || strings.HasPrefix(v, "MFLAGS=") // of the make that calls this
+		return strings.HasPrefix(v, "MAKE") || strings.HasPrefix(v, "MFLAGS=") // of the calling make
 	})
 	s := &shell{ctx: ctx, dir: dir, tmp: filepath.Join(dir, "tmp"), env: env, out: out}
 	s.setenv("TMPDIR", s.tmp)
@@ -35,7 +35,7 @@ func newShell(ctx context.Context, dir string, out io.Writer) (*shell, error) {
 
 func (s *shell) setenv(key, value string) { s.env = append(s.env, key+"="+value) }
 
-// path puts folders in front of PATH.
+// path prepends directories to PATH.
 func (s *shell) path(dirs ...string) {
 	s.setenv("PATH", strings.Join(append(dirs, s.getenv("PATH")), string(os.PathListSeparator)))
 }
@@ -79,11 +79,11 @@ func (s *shell) step(st step) error {
 	return s.run(st)
 }
 
-// run runs a command to its end. It must fail if the first line that it must print is an error.
+// run runs a command until it exits. The command must fail if the first line of its expected output is an error.
 func (s *shell) run(st step) error {
 	var got bytes.Buffer
 	c := s.command(st)
-	both := io.MultiWriter(s.out, &got) // one, so that lines come in the order in which they are written
+	both := io.MultiWriter(s.out, &got) // one writer keeps the order of lines
 	c.Stdout, c.Stderr = both, both
 	err := c.Run()
 	if got.Len() > 0 && !bytes.HasSuffix(got.Bytes(), []byte("\n")) {

@@ -7,11 +7,11 @@ import (
 	"github.com/operon-sdk/operon/testdata/e2e/images"
 )
 
-// tutorialSection is the section of the README that needs a cluster with nodes.
-const tutorialSection = "Tutorial on a cluster"
+// tutorialPage is the page of the documentation that needs a cluster with nodes.
+const tutorialPage = "docs/tutorial-cluster.md"
 
-// testTutorial executes the README's tutorial on a cluster: every command must succeed and print what stands there. It
-// leaves the cluster as it was.
+// testTutorial executes the tutorial on a cluster: all commands must succeed with the output on the page, and the cluster is
+// unchanged at the end.
 func (b *bench) testTutorial(t *testing.T) {
 	var programs []string
 	for _, packages := range []string{images.OLMPackages, images.ClusterPackages} {
@@ -27,6 +27,6 @@ func (b *bench) testTutorial(t *testing.T) {
 	runner := filepath.Join(t.TempDir(), "tutorial")
 	b.run(t, b.root, "go", "build", "-o", runner, "./testdata/tutorial")
 	before := b.objects(t)
-	b.run(t, b.root, runner, "-operon", b.operon, "-section", tutorialSection, "-registry", b.registry, "README.md")
+	b.run(t, b.root, runner, "-operon", b.operon, "-registry", b.registry, tutorialPage)
 	b.backTo(t, before)
 }

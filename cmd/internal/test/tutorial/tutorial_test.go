@@ -12,8 +12,8 @@ import (
 	"github.com/operon-sdk/operon/cmd/internal/clitest"
 )
 
-// TestTutorial executes sections of the README, as make quickstart does: every command must succeed and print what the
-// README shows, every edit must apply, and nothing may be left.
+// TestTutorial executes pages of the documentation, as make quickstart does: all commands must succeed with the output on the
+// page, all edits must apply, and no processes or files may remain.
 func TestTutorial(t *testing.T) {
 	t.Parallel()
 	clitest.SkipIfShort(t, "it starts control planes")
@@ -37,28 +37,28 @@ func TestTutorial(t *testing.T) {
 			t.Fatalf("building %s: %v\n%s", name, err, out)
 		}
 	}
-	for section, last := range map[string]string{
-		"Quick start":               "^C",
-		"Tutorial":                  "$ kubectl delete memcached memcached-sample",
-		"Develop without a cluster": "$ operon generate --check",
+	for _, page := range []struct{ file, section, last string }{
+		{"README.md", "Quick start", "^C"},
+		{"docs/tutorial.md", "", "$ kubectl delete memcached memcached-sample"},
+		{"docs/develop.md", "", "$ operon generate --check"},
 	} {
-		t.Run(section, func(t *testing.T) {
+		t.Run(page.file, func(t *testing.T) {
 			t.Parallel()
 			tmp := t.TempDir()
-			c := exec.Command(filepath.Join(bin, "tutorial"), "-operon", filepath.Join(bin, "operon"), "-section", section, "README.md")
+			c := exec.Command(filepath.Join(bin, "tutorial"), "-operon", filepath.Join(bin, "operon"), "-section", page.section, page.file)
 			c.Dir = clitest.Root()
 			c.Env = append(os.Environ(), "TMPDIR="+tmp)
 			out, err := c.CombinedOutput()
 			if err != nil {
 				t.Fatalf("%v\n%s", err, out)
 			}
-			if !strings.Contains(string(out), last) {
-				t.Errorf("it did not get to its end:\n%s", out)
+			if !strings.Contains(string(out), page.last) {
+				t.Errorf("%q was not executed:\n%s", page.last, out)
 			}
 			clitest.CheckNoProcesses(t, tmp, 10*time.Second)
 			left, err := os.ReadDir(tmp)
 			if err != nil || len(left) > 0 {
-				t.Errorf("left: %v (%v)", left, err)
+				t.Errorf("remaining files: %v (%v)", left, err)
 			}
 		})
 	}

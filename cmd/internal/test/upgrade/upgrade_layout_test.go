@@ -122,7 +122,7 @@ func TestUpgradeOfLayout(t *testing.T) {
 		t.Errorf("--check and --dry-run changed %q", changed)
 	}
 
-	followComing(t, dir)
+	runMigrationPage(t, dir)
 	checkUpgraded(t, dir)
 	now := clitest.ReadTree(t, dir)
 	for name, text := range after {
@@ -153,30 +153,29 @@ func TestUpgradeOfLayout(t *testing.T) {
 	noUpgrade(t, dir)
 }
 
-// followComing runs the commands of the README about older layouts, which must say what stands below them.
-func followComing(t *testing.T, dir string) {
+// runMigrationPage runs the commands of docs/migration.md for older layouts, which must succeed with the output on the page.
+func runMigrationPage(t *testing.T, dir string) {
 	t.Helper()
-	_, page, _ := strings.Cut(clitest.ReadFile(t, clitest.Root("README.md")), "\n## Coming from operator-sdk / kubebuilder\n")
-	_, console, _ := strings.Cut(page, "older\nlayouts, ")
-	_, console, _ = strings.Cut(console, "```console\n")
+	_, section, _ := strings.Cut(clitest.ReadFile(t, clitest.Root("docs", "migration.md")), "\n## Older layouts\n")
+	_, console, _ := strings.Cut(section, "```console\n")
 	console, _, _ = strings.Cut(console, "```")
-	said, commands := "", 0
+	output, commands := "", 0
 	for line := range strings.Lines(console) {
 		typed, isCommand := strings.CutPrefix(strings.TrimSpace(line), "$ operon ")
 		if !isCommand {
-			if !strings.Contains(said, line) {
-				t.Errorf("it does not say %q, but\n%s", line, said)
+			if !strings.Contains(output, line) {
+				t.Errorf("the output lacks %q:\n%s", line, output)
 			}
 			continue
 		}
 		commands++
 		code, out, errOut := clitest.Run(t, dir, "", strings.Fields(typed)...)
-		if said = out + errOut; code != 0 {
-			t.Fatalf("%s: exit code %d\n%s", typed, code, said)
+		if output = out + errOut; code != 0 {
+			t.Fatalf("%s: exit code %d\n%s", typed, code, output)
 		}
 	}
 	if commands < 2 {
-		t.Errorf("the README has %d commands about older layouts", commands)
+		t.Errorf("found %d commands for older layouts in docs/migration.md", commands)
 	}
 }
 

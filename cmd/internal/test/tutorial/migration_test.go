@@ -2,7 +2,6 @@ package tutorial
 
 import (
 	"bytes"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -11,25 +10,20 @@ import (
 	"github.com/operon-sdk/operon/cmd/internal/clitest"
 )
 
-// TestComing executes the README's page for people who come from operator-sdk and kubebuilder: its commands
-// must succeed and say what stands below them, and its table must name no command that is not there.
-func TestComing(t *testing.T) {
+// TestMigration executes the commands of operator-sdk 0.x on the migration page, which must succeed with the output on the
+// page, and checks that all commands in its table exist.
+func TestMigration(t *testing.T) {
 	t.Parallel()
 	if err := clitest.DownloadModules(); err != nil {
 		t.Fatal(err)
 	}
-	readme, err := os.ReadFile(clitest.Root("README.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, page, ok := strings.Cut(string(readme), "\n## Coming from operator-sdk / kubebuilder\n")
-	page, _, _ = strings.Cut(page, "\n## ")
+	page := clitest.ReadFile(t, clitest.Root("docs", "migration.md"))
 	_, console, found := strings.Cut(page, "```console\n")
 	console, _, _ = strings.Cut(console, "```")
-	if !ok || !found {
-		t.Fatal("the README has no such page")
+	if !found {
+		t.Fatal("docs/migration.md has no console block")
 	}
-	dir, said, commands := t.TempDir(), "", 0
+	dir, output, commands := t.TempDir(), "", 0
 	call := func(args ...string) (int, string) {
 		var out bytes.Buffer
 		env, err := cmd.System()
@@ -46,16 +40,16 @@ func TestComing(t *testing.T) {
 		words := strings.Fields(typed)
 		switch {
 		case !isCommand:
-			if !strings.Contains(said, line+"\n") {
-				t.Errorf("it does not say %q, but\n%s", line, said)
+			if !strings.Contains(output, line+"\n") {
+				t.Errorf("the output lacks %q:\n%s", line, output)
 			}
 		case words[0] == "cd":
 			dir = filepath.Join(dir, words[1])
 		default:
 			var code int
 			commands++
-			if code, said = call(words...); code != 0 {
-				t.Fatalf("%s: exit code %d\n%s", typed, code, said)
+			if code, output = call(words...); code != 0 {
+				t.Fatalf("%s: exit code %d\n%s", typed, code, output)
 			}
 		}
 	}
@@ -76,6 +70,6 @@ func TestComing(t *testing.T) {
 		}
 	}
 	if commands < 6 || rows < 15 {
-		t.Errorf("found %d commands and %d in the table", commands, rows)
+		t.Errorf("found %d commands and %d table entries", commands, rows)
 	}
 }
