@@ -3,12 +3,12 @@ package merge
 import (
 	"fmt"
 	"go/ast"
-	"go/parser"
 	"go/token"
 	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/operon-sdk/operon/pkg/gosource"
 	"github.com/operon-sdk/operon/pkg/textdiff"
 )
 
@@ -59,9 +59,7 @@ func isConstraint(line string) bool {
 
 // goSource is a parsed Go file.
 type goSource struct {
-	text []byte
-	fset *token.FileSet
-	file *ast.File
+	*gosource.File
 	// imports holds the import specs that the code uses by local name.
 	imports map[string]*ast.ImportSpec
 	// neutral replaces the local names of imports by their paths in marks.
@@ -77,41 +75,33 @@ const (
 var markedPath = regexp.MustCompile(openPath + "([^" + closePath + "]*)" + closePath)
 
 func parseSource(text []byte) (*goSource, error) {
-	s := &goSource{text: text, fset: token.NewFileSet()}
-	file, err := parser.ParseFile(s.fset, "", text, parser.ParseComments)
+	file, err := gosource.Parse("", text)
 	if err != nil {
 		return nil, fmt.Errorf("parsing Go: %w", err)
 	}
-	s.file = file
+	s := &goSource{File: file}
 	s.resolveImports()
 	return s, nil
 }
 
-func (s *goSource) offset(pos token.Pos) int { return s.fset.PositionFor(pos, false).Offset }
-
-// line returns the index of the line of a position.
-func (s *goSource) line(pos token.Pos) int { return s.fset.PositionFor(pos, false).Line - 1 }
-
-// span returns the text of a node.
-func (s *goSource) span(n ast.Node) string {
-	return string(s.text[s.offset(n.Pos()):s.offset(n.End())])
-}
+// lineIndex returns the index of the line of a position.
+func (s *goSource) lineIndex(pos token.Pos) int { return s.Line(pos) - 1 }
 
 // key returns the text of a node in one line, with import paths for local names of packages.
 func (s *goSource) key(n ast.Node) string {
-	from, to := s.offset(n.Pos()), s.offset(n.End())
+	from, to := s.Offset(n.Pos()), s.Offset(n.End())
 	var edits []textdiff.Edit
 	for _, e := range s.neutral {
 		if from <= e.From && e.To <= to {
 			edits = append(edits, textdiff.Edit{From: e.From - from, To: e.To - from, Text: markedPath.ReplaceAllString(e.Text, "$1")})
 		}
 	}
-	return strings.Join(strings.Fields(string(textdiff.Apply(s.text[from:to], edits))), " ")
+	return strings.Join(strings.Fields(string(textdiff.Apply(s.Text[from:to], edits))), " ")
 }
 
 // neutralTree returns the tree with marked import paths for local names of packages.
 func (s *goSource) neutralTree() *Node {
-	return s.tree(splitLines(textdiff.Apply(s.text, s.neutral)))
+	return s.tree(splitLines(textdiff.Apply(s.Text, s.neutral)))
 }
 
 // tree makes the tree of the lines, which correspond to those of the text.

@@ -1,14 +1,13 @@
 package merge
 
 import (
-	"errors"
 	"go/ast"
-	"go/parser"
 	"go/token"
-	"go/types"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/operon-sdk/operon/pkg/gosource"
 )
 
 // fault returns what is wrong with a merged text that is wrong neither with ours nor with theirs, or "". It checks names
@@ -31,38 +30,21 @@ func (g *goMerge) fault(text []byte) string {
 	return ""
 }
 
-func (s *goSource) faults() []string { return append(typeErrors(s.text), s.repeatedFlags()...) }
-
-// noImporter finds no package, so that all that is used of imported packages is taken to be right.
-type noImporter struct{}
-
-var errNoImport = errors.New("not imported")
-
-func (noImporter) Import(string) (*types.Package, error) { return nil, errNoImport }
-
-// typeErrors returns the messages of the errors in a file that can be found without its imports.
-func typeErrors(text []byte) []string {
-	fset := token.NewFileSet()
-	file, err := parser.ParseFile(fset, "", text, parser.SkipObjectResolution)
-	if err != nil {
-		return []string{err.Error()}
-	}
+// faults returns the messages of the errors in a file that can be found without its imports.
+func (s *goSource) faults() []string {
+	_, found := gosource.CheckWithoutImports(s.AST.Name.Name, []*gosource.File{s.File}, nil)
 	var messages []string
-	config := types.Config{Importer: noImporter{}, Error: func(err error) {
-		var e types.Error
-		if errors.As(err, &e) && !strings.Contains(e.Msg, errNoImport.Error()) {
-			messages = append(messages, e.Msg)
-		}
-	}}
-	_, _ = config.Check(file.Name.Name, fset, []*ast.File{file}, nil) // config.Error has the errors
-	return messages
+	for _, e := range found {
+		messages = append(messages, e.Msg)
+	}
+	return append(messages, s.repeatedFlags()...)
 }
 
 // repeatedFlags returns a message for each flag that is declared twice, with which the program would panic.
 func (s *goSource) repeatedFlags() []string {
 	var messages, suffixes []string
 	count := map[string]int{}
-	ast.Inspect(s.file, func(n ast.Node) bool {
+	ast.Inspect(s.AST, func(n ast.Node) bool {
 		call, ok := n.(*ast.CallExpr)
 		if !ok {
 			return true

@@ -9,69 +9,39 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/operon-sdk/operon/pkg/gosource"
 	"github.com/operon-sdk/operon/pkg/textdiff"
 )
 
-// resolveImports finds the local names of imports, and the places where they stand.
+// resolveImports finds the imports that the code uses, and the places of their local names.
 func (s *goSource) resolveImports() {
 	s.imports = map[string]*ast.ImportSpec{}
-	var qualifiers []*ast.Ident
-	used := map[string]bool{}
-	ast.Inspect(s.file, func(n ast.Node) bool {
-		if sel, ok := n.(*ast.SelectorExpr); ok {
-			if id, ok := sel.X.(*ast.Ident); ok && id.Obj == nil {
-				qualifiers = append(qualifiers, id)
-				used[id.Name] = true
+	used := s.UsedQualifiers(s.AST)
+	for _, spec := range s.AST.Imports {
+		name := s.ImportName(spec)
+		if name == "_" || name == "." || !used[name] {
+			continue
+		}
+		s.imports[name] = spec
+		if spec.Name != nil {
+			s.neutral = append(s.neutral, textdiff.Edit{From: s.Offset(spec.Name.Pos()), To: s.Offset(spec.Path.Pos())})
+		}
+	}
+	ast.Inspect(s.AST, func(n ast.Node) bool {
+		if selector, ok := n.(*ast.SelectorExpr); ok {
+			if id, ok := selector.X.(*ast.Ident); ok && s.IsUnresolved(id) && s.imports[id.Name] != nil {
+				s.neutral = append(s.neutral, s.Replace(id, openPath+gosource.ImportPath(s.imports[id.Name])+closePath))
 			}
 		}
 		return true
 	})
-	for _, spec := range s.file.Imports {
-		switch {
-		case spec.Name != nil && (spec.Name.Name == "_" || spec.Name.Name == "."):
-		case spec.Name != nil && used[spec.Name.Name]:
-			s.imports[spec.Name.Name] = spec
-			s.neutral = append(s.neutral, textdiff.Edit{From: s.offset(spec.Name.Pos()), To: s.offset(spec.Path.Pos())})
-		case spec.Name == nil:
-			for _, guess := range packageNames(importPath(spec)) {
-				if used[guess] && s.imports[guess] == nil {
-					s.imports[guess] = spec
-					break
-				}
-			}
-		}
-	}
-	for _, id := range qualifiers {
-		if spec := s.imports[id.Name]; spec != nil {
-			from := s.offset(id.Pos())
-			s.neutral = append(s.neutral, textdiff.Edit{From: from, To: from + len(id.Name), Text: openPath + importPath(spec) + closePath})
-		}
-	}
 	slices.SortFunc(s.neutral, func(a, b textdiff.Edit) int { return a.From - b.From })
-}
-
-var majorVersion = regexp.MustCompile(`^v[0-9]+$`)
-
-// packageNames returns names that the package with an import path may have, the most likely first.
-func packageNames(importPath string) []string {
-	base := path.Base(importPath)
-	if dir := path.Dir(importPath); majorVersion.MatchString(base) && dir != "." {
-		return append(packageNames(dir), base)
-	}
-	names := []string{base}
-	base, _, _ = strings.Cut(base, ".") // gopkg.in/yaml.v3
-	names = append(names, base, strings.TrimPrefix(base, "go-"), strings.TrimSuffix(base, "-go"), strings.ReplaceAll(base, "-", ""),
-		strings.ReplaceAll(base, "-", "_"))
-	if i := strings.LastIndexByte(base, '-'); i >= 0 {
-		names = append(names, base[i+1:])
-	}
-	return names
 }
 
 // declaredNames returns all names that a file declares other than by imports and as fields.
 func (s *goSource) declaredNames() map[string]bool {
 	names := map[string]bool{}
-	ast.Inspect(s.file, func(n ast.Node) bool {
+	ast.Inspect(s.AST, func(n ast.Node) bool {
 		if _, ok := n.(*ast.StructType); ok {
 			return false
 		}
@@ -86,9 +56,9 @@ func (s *goSource) declaredNames() map[string]bool {
 // importNames returns the local names of imports by path. Of a package that is imported twice it is the first.
 func (s *goSource) importNames() map[string]string {
 	names := map[string]string{}
-	for _, spec := range s.file.Imports {
+	for _, spec := range s.AST.Imports {
 		for _, name := range sortedKeys(s.imports) {
-			if p := importPath(spec); s.imports[name] == spec && names[p] == "" {
+			if p := gosource.ImportPath(spec); s.imports[name] == spec && names[p] == "" {
 				names[p] = name
 			}
 		}
@@ -99,7 +69,7 @@ func (s *goSource) importNames() map[string]string {
 // usedImports reports for the keys of imports whether the file uses them. It holds none of which it cannot be seen.
 func (s *goSource) usedImports() map[string]bool {
 	used := map[string]bool{}
-	for _, spec := range s.file.Imports {
+	for _, spec := range s.AST.Imports {
 		if spec.Name == nil || spec.Name.Name != "_" && spec.Name.Name != "." {
 			used[s.importKey(spec)] = false
 		}
@@ -129,9 +99,9 @@ func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys
 
 // listsImports reports whether each import is a unit of one import declaration, and none is of C code.
 func (s *goSource) listsImports() bool {
-	imports := s.tree(splitLines(s.text)).child("imports")
-	return !slices.ContainsFunc(s.file.Imports, func(spec *ast.ImportSpec) bool {
-		return imports == nil || imports.child(s.importKey(spec)) == nil || importPath(spec) == "C"
+	imports := s.tree(splitLines(s.Text)).child("imports")
+	return !slices.ContainsFunc(s.AST.Imports, func(spec *ast.ImportSpec) bool {
+		return imports == nil || imports.child(s.importKey(spec)) == nil || gosource.ImportPath(spec) == "C"
 	})
 }
 
@@ -142,7 +112,7 @@ func joinImports(text []byte) []byte {
 		return text
 	}
 	var decls []*ast.GenDecl
-	for _, decl := range s.file.Decls {
+	for _, decl := range s.AST.Decls {
 		if d, ok := decl.(*ast.GenDecl); ok && d.Tok == token.IMPORT {
 			decls = append(decls, d)
 		}
@@ -152,11 +122,11 @@ func joinImports(text []byte) []byte {
 	}
 	lines := splitLines(text)
 	var before, specs, after []string
-	at := s.line(decls[0].Pos())
+	at := s.lineIndex(decls[0].Pos())
 	before = lines[:at]
 	for i, d := range decls {
 		u := s.unit("", d)
-		from, to := s.line(d.Pos()), u.to
+		from, to := s.lineIndex(d.Pos()), u.to
 		if i > 0 {
 			specs = append(specs, lines[at:from]...) // comments between declarations
 		}
@@ -164,10 +134,10 @@ func joinImports(text []byte) []byte {
 		case !d.Lparen.IsValid():
 			specs = append(specs, "\t"+strings.TrimLeft(strings.TrimPrefix(lines[from], "import"), " \t"))
 			specs = append(specs, lines[from+1:to]...)
-		case s.line(d.Lparen) == s.line(d.Rparen):
+		case s.lineIndex(d.Lparen) == s.lineIndex(d.Rparen):
 			return text
 		default:
-			specs = append(specs, lines[s.line(d.Lparen)+1:s.line(d.Rparen)]...)
+			specs = append(specs, lines[s.lineIndex(d.Lparen)+1:s.lineIndex(d.Rparen)]...)
 		}
 		at = to
 	}

@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/operon-sdk/operon/pkg/gosource"
 )
 
 // statementKey returns what a statement is recognized by in the programs of all releases: what it declares, assigns to
@@ -36,7 +38,7 @@ func (s *goSource) statementKey(stmt ast.Stmt) string {
 func (s *goSource) assignKey(stmt *ast.AssignStmt) string {
 	var names []string
 	for _, e := range stmt.Lhs {
-		if !isIdent(e, "err") && !isIdent(e, "_") {
+		if !gosource.IsIdent(e, "err") && !gosource.IsIdent(e, "_") {
 			names = append(names, s.key(e))
 		}
 	}

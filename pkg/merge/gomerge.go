@@ -6,6 +6,8 @@ import (
 	"go/format"
 	"slices"
 	"strings"
+
+	"github.com/operon-sdk/operon/pkg/gosource"
 )
 
 // MergeGo merges two versions of a Go file as Merge does, and returns the text of the result. Packages may have other
@@ -77,14 +79,14 @@ func (g *goMerge) merge(side Side) ([]byte, *Result) {
 		if r.Reason == "" {
 			r.Reason = g.fault(text)
 		}
-		if formatted, err := format.Source(text); err == nil && isFormatted(g.text) {
+		if formatted, err := format.Source(text); err == nil && gosource.IsFormatted(g.text) {
 			text = formatted
 		}
 		if root, err := ParseGo(text); err == nil {
 			r.Root = root
 		}
 	}
-	if bytes.Equal(text, g.ours.text) {
+	if bytes.Equal(text, g.ours.Text) {
 		text = g.text
 	}
 	return text, r
@@ -121,11 +123,6 @@ func withConstraint(header *Node, constraint []string) *Node {
 	}
 	n.Head = append(n.Head, rest...)
 	return n
-}
-
-func isFormatted(text []byte) bool {
-	formatted, err := format.Source(text)
-	return err == nil && bytes.Equal(formatted, text)
 }
 
 func cloneNode(n *Node) *Node {

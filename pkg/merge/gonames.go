@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/operon-sdk/operon/pkg/gosource"
 	"github.com/operon-sdk/operon/pkg/textdiff"
 )
 
@@ -53,12 +54,12 @@ func (g *goMerge) secondNames() map[string]string {
 	edits := slices.Clone(g.ours.neutral)
 	for i, e := range edits {
 		if e.Text != "" {
-			edits[i].Text = openPath + g.ours.importKey(g.ours.imports[string(g.ours.text[e.From:e.To])]) + closePath
+			edits[i].Text = openPath + g.ours.importKey(g.ours.imports[string(g.ours.Text[e.From:e.To])]) + closePath
 		}
 	}
 	lines := map[string]string{}
-	neutral := splitLines(textdiff.Apply(g.ours.text, g.ours.neutral))
-	for i, line := range splitLines(textdiff.Apply(g.ours.text, edits)) {
+	neutral := splitLines(textdiff.Apply(g.ours.Text, g.ours.neutral))
+	for i, line := range splitLines(textdiff.Apply(g.ours.Text, edits)) {
 		if line != neutral[i] {
 			lines[neutral[i]] = line
 		}
@@ -113,7 +114,7 @@ func (g *goMerge) localNames(root *Node) map[string]string {
 	}
 	names, taken := map[string]string{}, g.ours.declaredNames()
 	for name, spec := range g.ours.imports {
-		if used[importPath(spec)] {
+		if used[gosource.ImportPath(spec)] {
 			names[g.ours.importKey(spec)], taken[name] = name, true
 		}
 	}

@@ -47,20 +47,20 @@ func (g *goMerge) alignSettings() error {
 			return true
 		}
 		for _, s := range g.settings {
-			if g.theirs.span(sel) == s.field {
-				edits = append(edits, textdiff.Edit{From: g.theirs.offset(sel.Pos()), To: g.theirs.offset(sel.End()), Text: s.variable})
+			if g.theirs.Source(sel) == s.field {
+				edits = append(edits, textdiff.Edit{From: g.theirs.Offset(sel.Pos()), To: g.theirs.Offset(sel.End()), Text: s.variable})
 			}
 		}
 		return true
 	})
 	var err error
-	g.theirs, err = parseSource(textdiff.Apply(g.theirs.text, edits))
+	g.theirs, err = parseSource(textdiff.Apply(g.theirs.Text, edits))
 	return err
 }
 
 // function returns the function without a receiver that has a name, or nil.
 func (s *goSource) function(name string) *ast.FuncDecl {
-	for _, decl := range s.file.Decls {
+	for _, decl := range s.AST.Decls {
 		if f, ok := decl.(*ast.FuncDecl); ok && f.Recv == nil && f.Name.Name == name {
 			return f
 		}
@@ -86,7 +86,7 @@ func declaresVariable(f *ast.FuncDecl, name string) bool {
 // flagTargets returns what flags are parsed into, by their current names.
 func (s *goSource) flagTargets() map[string]string {
 	targets := map[string]string{}
-	ast.Inspect(s.file, func(n ast.Node) bool {
+	ast.Inspect(s.AST, func(n ast.Node) bool {
 		call, ok := n.(*ast.CallExpr)
 		if !ok {
 			return true
@@ -96,11 +96,11 @@ func (s *goSource) flagTargets() map[string]string {
 			return true
 		}
 		if sel.Sel.Name == "BindFlags" {
-			targets[logFlags] = s.span(sel.X)
+			targets[logFlags] = s.Source(sel.X)
 		}
 		if name := flagName(call); name != "" && len(call.Args) > 1 {
 			if ref, ok := call.Args[0].(*ast.UnaryExpr); ok && ref.Op == token.AND {
-				targets[name] = s.span(ref.X)
+				targets[name] = s.Source(ref.X)
 			}
 		}
 		return true
@@ -149,10 +149,10 @@ func (g *goMerge) replaceSettings(text []byte) []byte {
 		return text
 	}
 	var edits []textdiff.Edit
-	for _, id := range s.file.Unresolved {
+	for _, id := range s.AST.Unresolved {
 		for _, v := range g.settings {
 			if id.Name == v.variable && main.Pos() <= id.Pos() && id.End() <= main.End() {
-				from := s.offset(id.Pos())
+				from := s.Offset(id.Pos())
 				edits = append(edits, textdiff.Edit{From: from, To: from + len(id.Name), Text: v.field})
 			}
 		}

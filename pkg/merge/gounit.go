@@ -4,8 +4,9 @@ import (
 	"go/ast"
 	"go/token"
 	"slices"
-	"strconv"
 	"strings"
+
+	"github.com/operon-sdk/operon/pkg/gosource"
 )
 
 // goUnit is a unit of whole lines.
@@ -20,11 +21,11 @@ type goUnit struct {
 
 // unit returns the unit of the lines of a node, with comments that begin on its last line.
 func (s *goSource) unit(key string, n ast.Node) *goUnit {
-	u := &goUnit{key: key, from: s.line(n.Pos()), to: s.line(n.End()) + 1}
-	for _, group := range s.file.Comments {
+	u := &goUnit{key: key, from: s.lineIndex(n.Pos()), to: s.lineIndex(n.End()) + 1}
+	for _, group := range s.AST.Comments {
 		for _, c := range group.List {
-			if s.line(c.Pos()) == u.to-1 {
-				u.to = s.line(c.End()) + 1
+			if s.lineIndex(c.Pos()) == u.to-1 {
+				u.to = s.lineIndex(c.End()) + 1
 			}
 		}
 	}
@@ -62,8 +63,8 @@ func (s *goSource) declarations() []*goUnit {
 	if at := s.headerEnd(); at > 0 {
 		units = append(units, &goUnit{key: headerKey, to: at})
 	}
-	units = append(units, &goUnit{key: "package", from: s.line(s.file.Package), to: s.line(s.file.Name.End()) + 1})
-	for _, decl := range s.file.Decls {
+	units = append(units, &goUnit{key: "package", from: s.lineIndex(s.AST.Package), to: s.lineIndex(s.AST.Name.End()) + 1})
+	for _, decl := range s.AST.Decls {
 		switch d := decl.(type) {
 		case *ast.FuncDecl:
 			units = append(units, s.functionUnit(d))
@@ -76,10 +77,10 @@ func (s *goSource) declarations() []*goUnit {
 
 // headerEnd returns the line after the license header: that of the package clause or its comment.
 func (s *goSource) headerEnd() int {
-	if s.file.Doc != nil {
-		return s.line(s.file.Doc.Pos())
+	if s.AST.Doc != nil {
+		return s.lineIndex(s.AST.Doc.Pos())
 	}
-	return s.line(s.file.Package)
+	return s.lineIndex(s.AST.Package)
 }
 
 func (s *goSource) functionUnit(d *ast.FuncDecl) *goUnit {
@@ -89,7 +90,7 @@ func (s *goSource) functionUnit(d *ast.FuncDecl) *goUnit {
 	}
 	u := s.declaration("func "+d.Name.Name, d)
 	if (d.Name.Name == "main" || d.Name.Name == "init") && d.Body != nil {
-		u.contain(s.statements(d.Body.List), s.line(d.Body.Lbrace), s.line(d.Body.Rbrace))
+		u.contain(s.statements(d.Body.List), s.lineIndex(d.Body.Lbrace), s.lineIndex(d.Body.Rbrace))
 	}
 	return u
 }
@@ -99,9 +100,9 @@ func (s *goSource) declaration(key string, d ast.Decl) *goUnit {
 	u := s.unit(key, d)
 	switch d := d.(type) {
 	case *ast.FuncDecl:
-		u.from = s.line(d.Type.Func)
+		u.from = s.lineIndex(d.Type.Func)
 	case *ast.GenDecl:
-		u.from = s.line(d.TokPos)
+		u.from = s.lineIndex(d.TokPos)
 	}
 	return u
 }
@@ -119,14 +120,14 @@ func (s *goSource) generalUnit(d *ast.GenDecl) *goUnit {
 	for _, spec := range d.Specs {
 		unit := s.unit(s.specKey(d.Tok, spec), spec)
 		if t, ok := spec.(*ast.TypeSpec); ok {
-			unit.from = s.line(t.Name.Pos())
+			unit.from = s.lineIndex(t.Name.Pos())
 		}
 		units = append(units, unit)
 	}
 	if d.Tok == token.CONST && usesIota(d) {
 		return u // values depend on the order
 	}
-	u.contain(units, s.line(d.Lparen), s.line(d.Rparen))
+	u.contain(units, s.lineIndex(d.Lparen), s.lineIndex(d.Rparen))
 	return u
 }
 
@@ -188,17 +189,12 @@ func isErrorCheck(stmt ast.Stmt) bool {
 		return false
 	}
 	cond, ok := is.Cond.(*ast.BinaryExpr)
-	return ok && isIdent(cond.X, "err") && isIdent(cond.Y, "nil")
+	return ok && gosource.IsIdent(cond.X, "err") && gosource.IsIdent(cond.Y, "nil")
 }
 
 func assignsError(stmt ast.Stmt) bool {
 	assign, ok := stmt.(*ast.AssignStmt)
-	return ok && slices.ContainsFunc(assign.Lhs, func(e ast.Expr) bool { return isIdent(e, "err") })
-}
-
-func isIdent(e ast.Expr, name string) bool {
-	id, ok := e.(*ast.Ident)
-	return ok && id.Name == name
+	return ok && slices.ContainsFunc(assign.Lhs, func(e ast.Expr) bool { return gosource.IsIdent(e, "err") })
 }
 
 // splitLiteral makes the unit of a statement a container of fields, if the statement has exactly one literal over
@@ -210,7 +206,7 @@ func (s *goSource) splitLiteral(u *goUnit, stmt ast.Stmt) {
 		case *ast.BlockStmt, *ast.FuncLit:
 			return false
 		case *ast.CompositeLit:
-			if s.line(n.Lbrace) < s.line(n.Rbrace) {
+			if s.lineIndex(n.Lbrace) < s.lineIndex(n.Rbrace) {
 				literals = append(literals, n)
 				return false
 			}
@@ -228,7 +224,7 @@ func (s *goSource) splitLiteral(u *goUnit, stmt ast.Stmt) {
 		}
 		fields = append(fields, s.unit(s.key(kv.Key), kv))
 	}
-	u.contain(fields, s.line(literals[0].Lbrace), s.line(literals[0].Rbrace))
+	u.contain(fields, s.lineIndex(literals[0].Lbrace), s.lineIndex(literals[0].Rbrace))
 }
 
 // importUnit returns the container of an import declaration.
@@ -239,14 +235,14 @@ func (s *goSource) importUnit(d *ast.GenDecl) *goUnit {
 	for _, spec := range d.Specs {
 		spec := spec.(*ast.ImportSpec)
 		unit := s.unit(s.importKey(spec), spec)
-		unit.from = s.line(spec.Path.Pos())
+		unit.from = s.lineIndex(spec.Path.Pos())
 		if spec.Name != nil {
-			unit.from = s.line(spec.Name.Pos())
+			unit.from = s.lineIndex(spec.Name.Pos())
 		}
 		units = append(units, unit)
 	}
 	if d.Lparen.IsValid() {
-		u.contain(units, s.line(d.Lparen), s.line(d.Rparen))
+		u.contain(units, s.lineIndex(d.Lparen), s.lineIndex(d.Rparen))
 	} else {
 		u.units, u.inFrom, u.inTo = units, u.from, u.to
 	}
@@ -256,7 +252,7 @@ func (s *goSource) importUnit(d *ast.GenDecl) *goUnit {
 // importKey returns the path of an import. The name is before it for blank and dot imports, and after it if the file
 // imports the package under another name before.
 func (s *goSource) importKey(spec *ast.ImportSpec) string {
-	path := importPath(spec)
+	path := gosource.ImportPath(spec)
 	switch {
 	case spec.Name == nil:
 		return path
@@ -266,12 +262,4 @@ func (s *goSource) importKey(spec *ast.ImportSpec) string {
 		return path + " " + spec.Name.Name
 	}
 	return path
-}
-
-func importPath(spec *ast.ImportSpec) string {
-	p, err := strconv.Unquote(spec.Path.Value)
-	if err != nil {
-		return spec.Path.Value
-	}
-	return p
 }

@@ -3,14 +3,13 @@ package migrate
 import (
 	"bytes"
 	"fmt"
-	"go/parser"
-	"go/token"
 	"io"
 	"path"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/operon-sdk/operon/pkg/gosource"
 	"github.com/operon-sdk/operon/pkg/merge"
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
@@ -55,8 +54,7 @@ func mergeFile(name string, ours, theirs []byte, b merge.Base, o merge.Options) 
 func checkSyntax(name string, text []byte) error {
 	switch path.Ext(name) {
 	case ".go":
-		_, err := parser.ParseFile(token.NewFileSet(), name, text, parser.SkipObjectResolution)
-		return err
+		return gosource.CheckSyntax(name, text)
 	case ".yaml", ".yml":
 		for decoder := safeyaml.NewDecoder(text); ; {
 			var node yaml.Node

@@ -13,13 +13,14 @@ import (
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/codegen"
+	"github.com/operon-sdk/operon/pkg/gosource"
 	"github.com/operon-sdk/operon/pkg/gotool"
 	"github.com/operon-sdk/operon/pkg/tempdir"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 // Code is the Go code of a project at one time.
-type Code struct{ m *module }
+type Code struct{ m *gosource.Module }
 
 // Snapshot reads the Go code of a tree.
 func Snapshot(tree *worktree.Tree) (*Code, error) {
@@ -55,7 +56,7 @@ func Check(ctx context.Context, tree *worktree.Tree, g gotool.Go) (codegen.Findi
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(check(m, libs), isGenerated), nil
+	return slices.DeleteFunc(check(m, libs, nil), isGenerated), nil
 }
 
 // Failing returns the directories of the packages of a tree that do not compile on their own terms. It is an error if
@@ -96,7 +97,7 @@ func Broken(ctx context.Context, tree *worktree.Tree, before *Code, g gotool.Go)
 	if err != nil {
 		return nil, err
 	}
-	findings := slices.DeleteFunc(check(after, libs), isGenerated)
+	findings := slices.DeleteFunc(check(after, libs, nil), isGenerated)
 	if len(findings) == 0 {
 		return nil, nil
 	}
@@ -105,7 +106,7 @@ func Broken(ctx context.Context, tree *worktree.Tree, before *Code, g gotool.Go)
 	type problem struct{ file, message string }
 	about := func(f codegen.Finding) problem { return problem{f.File, quotedPath.ReplaceAllString(f.Message, "$1.")} }
 	known := map[problem]int{}
-	for _, f := range check(before.m, libs) {
+	for _, f := range check(before.m, libs, nil) {
 		known[about(f)]++
 	}
 	return slices.DeleteFunc(findings, func(f codegen.Finding) bool {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"go/token"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -96,7 +97,7 @@ func groupFindings(config *project.Config, multi bool) project.Findings {
 	}
 	if len(groups) > 1 {
 		return project.Findings{{Field: "--multigroup", Value: "false",
-			Problem: fmt.Sprintf("the project has %d groups (%s), and the layout without groups has room for one", len(groups), strings.Join(sorted(groups), ", "))}}
+			Problem: fmt.Sprintf("the project has %d groups (%s), and the layout without groups has room for one", len(groups), strings.Join(slices.Sorted(maps.Keys(groups)), ", "))}}
 	}
 	return nil
 }
@@ -120,7 +121,7 @@ func (p *plan) conflicts(renames []rename) error {
 		}
 		taken[to] = true
 	}
-	for _, name := range sorted(p.moves.files) {
+	for _, name := range slices.Sorted(maps.Keys(p.moves.files)) {
 		for _, d := range p.moves.files[name] {
 			look(d.name)
 		}
@@ -138,7 +139,7 @@ func (p *plan) conflicts(renames []rename) error {
 // carryOut moves the code, and checks it before and after the move.
 func (p *plan) carryOut(ctx context.Context, o Options) error {
 	files := rewrite(p.m, p.moves)
-	after, err := p.m.with(files)
+	after, err := withChanges(p.m, files)
 	if err != nil {
 		return fmt.Errorf("the code would not compile after the move: %w", err)
 	}
@@ -147,15 +148,15 @@ func (p *plan) carryOut(ctx context.Context, o Options) error {
 		if err != nil {
 			return err
 		}
-		if findings := check(p.m, libs); len(findings) > 0 {
+		if findings := check(p.m, libs, nil); len(findings) > 0 {
 			return &CodeError{Findings: findings}
 		}
-		if findings := check(after, libs); len(findings) > 0 {
+		if findings := check(after, libs, nil); len(findings) > 0 {
 			return &CodeError{After: true, Findings: findings}
 		}
 	}
-	for _, name := range sorted(p.moves.files) {
-		if p.m.files[name] != nil {
+	for _, name := range slices.Sorted(maps.Keys(p.moves.files)) {
+		if p.m.Files[name] != nil {
 			continue
 		}
 		data, err := p.tree.ReadFile(name)

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/operon-sdk/operon/pkg/gosource"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
@@ -35,7 +36,7 @@ func Reheader(tree *worktree.Tree, file, old, header, year string) error {
 		return nil
 	}
 	tree.WriteFile(file, []byte(text), 0o644)
-	names, err := goFiles(tree)
+	names, err := gosource.ListFiles(tree)
 	if err != nil {
 		return err
 	}

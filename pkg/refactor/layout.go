@@ -4,11 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"go/build/constraint"
+	"maps"
 	"path"
 	"slices"
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/codegen"
+	"github.com/operon-sdk/operon/pkg/gosource"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/scaffold"
 	"github.com/operon-sdk/operon/pkg/worktree"
@@ -23,7 +25,7 @@ const (
 // Layout is a project's move from an older layout to go/v4.
 type Layout struct {
 	tree *worktree.Tree
-	m    *module
+	m    *gosource.Module
 	// folders are the old ones with all below them, and their new ones. root tells that the program moves from
 	// the project's root to cmd.
 	folders map[string]string
@@ -89,7 +91,7 @@ func (l *Layout) where(name string) string {
 // plan finds out which files go where.
 func (l *Layout) plan() error {
 	var findings codegen.Findings
-	for _, from := range sorted(l.folders) {
+	for _, from := range slices.Sorted(maps.Keys(l.folders)) {
 		names, err := l.tree.Walk(from, nil)
 		if err != nil {
 			return err
@@ -105,9 +107,9 @@ func (l *Layout) plan() error {
 			l.move(name, path.Join(l.folders[from], strings.TrimPrefix(name, from)))
 		}
 	}
-	for _, name := range sorted(l.m.files) {
-		f := l.m.files[name]
-		if f.dir() != "." || strings.TrimSuffix(f.tree.Name.Name, "_test") != "main" || f.aside() {
+	for _, name := range l.m.Names() {
+		f := l.m.Files[name]
+		if f.Dir() != "." || strings.TrimSuffix(f.AST.Name.Name, "_test") != "main" || isOutsidePackage(f) {
 			continue
 		}
 		l.root = true
@@ -126,12 +128,12 @@ func (l *Layout) plan() error {
 // move notes that a file moves. The package controllers is called controller then.
 func (l *Layout) move(name, to string) {
 	d := destination{name: to}
-	if f := l.m.files[name]; f != nil {
-		d.pkg = f.tree.Name.Name
-		if f.outer() {
+	if f := l.m.Files[name]; f != nil {
+		d.pkg = f.AST.Name.Name
+		if f.IsExternalTest() {
 			d.pkg = strings.TrimSuffix(d.pkg, "_test")
 		}
-		if f.dir() == oldControllers && d.pkg == oldControllers {
+		if f.Dir() == oldControllers && d.pkg == oldControllers {
 			d.pkg = path.Base(controllerDir)
 		}
 	}
@@ -139,10 +141,10 @@ func (l *Layout) move(name, to string) {
 }
 
 // aside tells that a file is no part of its folder's package: a program to be run by name, or a list of tools.
-func (f *goFile) aside() bool {
-	for _, group := range f.tree.Comments {
+func isOutsidePackage(f *gosource.File) bool {
+	for _, group := range f.AST.Comments {
 		for _, c := range group.List {
-			if c.Pos() >= f.tree.Package || !constraint.IsGoBuild(c.Text) && !constraint.IsPlusBuild(c.Text) {
+			if c.Pos() >= f.AST.Package || !constraint.IsGoBuild(c.Text) && !constraint.IsPlusBuild(c.Text) {
 				continue
 			}
 			expr, err := constraint.Parse(c.Text)
@@ -157,12 +159,12 @@ func (f *goFile) aside() bool {
 }
 
 // directives lists the lines of a file's comments that start with a text.
-func directives(f *goFile, start string) []int {
+func directives(f *gosource.File, start string) []int {
 	var found []int
-	for _, group := range f.tree.Comments {
+	for _, group := range f.AST.Comments {
 		for _, c := range group.List {
 			if strings.HasPrefix(c.Text, start) {
-				found = append(found, 1+strings.Count(string(f.src[:c.Pos()-f.tree.FileStart]), "\n"))
+				found = append(found, 1+strings.Count(string(f.Text[:c.Pos()-f.AST.FileStart]), "\n"))
 			}
 		}
 	}
@@ -177,12 +179,12 @@ func (l *Layout) inTheWay() error {
 		if l.tree.Exists(to[0].name) {
 			paths = append(paths, to[0].name)
 		}
-		if f := l.m.files[name]; f != nil {
+		if f := l.m.Files[name]; f != nil {
 			folders[to[0].dir()] = true
 		}
 	}
-	for name, f := range l.m.files {
-		if folders[f.dir()] && l.moves.files[name] == nil && !f.aside() {
+	for name, f := range l.m.Files {
+		if folders[f.Dir()] && l.moves.files[name] == nil && !isOutsidePackage(f) {
 			paths = append(paths, name)
 		}
 	}
@@ -197,11 +199,11 @@ func (l *Layout) inTheWay() error {
 // carryOut rewrites and moves.
 func (l *Layout) carryOut() error {
 	files := rewrite(l.m, l.moves)
-	if _, err := l.m.with(files); err != nil {
+	if _, err := withChanges(l.m, files); err != nil {
 		return fmt.Errorf("the code could not be read after the move: %w", err)
 	}
 	moved := map[string]bool{}
-	for _, name := range sorted(l.moves.files) {
+	for _, name := range slices.Sorted(maps.Keys(l.moves.files)) {
 		to := l.moves.files[name][0].name
 		data, ok := files[to]
 		if !ok {
@@ -213,7 +215,7 @@ func (l *Layout) carryOut() error {
 		l.tree.Move(name, to, data)
 		moved[name], moved[to] = true, true
 	}
-	for _, name := range sorted(files) {
+	for _, name := range slices.Sorted(maps.Keys(files)) {
 		if !moved[name] {
 			l.tree.WriteFile(name, files[name], 0o644)
 		}

@@ -7,15 +7,17 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/operon-sdk/operon/pkg/gosource"
 )
 
 // relocated makes the relative paths in a file lead, from the file's new folder, to the new places of what they led
 // to: the parts of filepath.Join, texts that start with "../", and those of go:generate. Of texts only those count that
 // lead to something in the project.
-func (r *rewriter) relocated(f *goFile, to string) []edit {
+func (r *rewriter) relocated(f *gosource.File, to string) []edit {
 	var edits []edit
 	joined := map[ast.Expr]bool{}
-	ast.Inspect(f.tree, func(n ast.Node) bool {
+	ast.Inspect(f.AST, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.ImportSpec:
 			return false
@@ -27,13 +29,13 @@ func (r *rewriter) relocated(f *goFile, to string) []edit {
 				return true // a name that only climbs is what a path is looked at for more often than a path
 			}
 			if now, ok := r.relocatedPath(f, to, name); ok && r.leads(f, name) {
-				edits = append(edits, r.replace(n, strconv.Quote(now)))
+				edits = append(edits, f.Replace(n, strconv.Quote(now)))
 			}
 		}
 		return true
 	})
 	up := regexp.MustCompile(`(^|[\s="',:])(\.\./[\w./-]*)`)
-	for _, group := range f.tree.Comments {
+	for _, group := range f.AST.Comments {
 		for _, c := range group.List {
 			if !strings.HasPrefix(c.Text, "//go:generate ") {
 				continue
@@ -46,7 +48,7 @@ func (r *rewriter) relocated(f *goFile, to string) []edit {
 				return match
 			})
 			if now != c.Text {
-				from := r.offset(c.Pos())
+				from := f.Offset(c.Pos())
 				edits = append(edits, edit{From: from, To: from + len(c.Text), Text: now})
 			}
 		}
@@ -55,7 +57,7 @@ func (r *rewriter) relocated(f *goFile, to string) []edit {
 }
 
 // relocatedCall does so for calls: of functions that join the parts of a path, and of some that take a folder.
-func (r *rewriter) relocatedCall(f *goFile, to string, call *ast.CallExpr, joined map[ast.Expr]bool) []edit {
+func (r *rewriter) relocatedCall(f *gosource.File, to string, call *ast.CallExpr, joined map[ast.Expr]bool) []edit {
 	selector, ok := call.Fun.(*ast.SelectorExpr)
 	if !ok || len(call.Args) == 0 {
 		return nil
@@ -64,7 +66,7 @@ func (r *rewriter) relocatedCall(f *goFile, to string, call *ast.CallExpr, joine
 	case "Chdir", "DirFS", "Abs", "ReadDir":
 		if text(call.Args[0]) == ".." {
 			if now, ok := r.relocatedPath(f, to, ".."); ok {
-				return []edit{r.replace(call.Args[0], strconv.Quote(now))}
+				return []edit{f.Replace(call.Args[0], strconv.Quote(now))}
 			}
 		}
 		return nil
@@ -98,26 +100,26 @@ func (r *rewriter) relocatedCall(f *goFile, to string, call *ast.CallExpr, joine
 			quoted = append(quoted, strconv.Quote(part))
 		}
 	}
-	return []edit{{From: r.offset(args[0].Pos()), To: r.offset(args[len(parts)-1].End()), Text: strings.Join(quoted, ", ")}}
+	return []edit{{From: f.Offset(args[0].Pos()), To: f.Offset(args[len(parts)-1].End()), Text: strings.Join(quoted, ", ")}}
 }
 
 // fromRoot tells that a text is a path in the eyes of a test beside main.go, which runs in that folder.
-func (r *rewriter) fromRoot(f *goFile, name string) bool {
-	return f.test() && f.dir() == "." && r.moves.files[f.name] != nil && strings.Contains(name, "/") && !path.IsAbs(name) && r.moves.exists(path.Clean(name))
+func (r *rewriter) fromRoot(f *gosource.File, name string) bool {
+	return f.IsTest() && f.Dir() == "." && r.moves.files[f.Name] != nil && strings.Contains(name, "/") && !path.IsAbs(name) && r.moves.exists(path.Clean(name))
 }
 
 // leads tells whether a path leads from a file to something in the project, or to what may be there beside other
 // things. bin is there once something was built.
-func (r *rewriter) leads(f *goFile, name string) bool {
-	target := path.Join(f.dir(), name)
+func (r *rewriter) leads(f *gosource.File, name string) bool {
+	target := path.Join(f.Dir(), name)
 	first, _, below := strings.Cut(target, "/")
 	return r.moves.exists(target) || below && (first == "bin" || r.moves.exists(path.Dir(target)))
 }
 
 // relocatedPath gives the relative path from a file's new folder to the new place of what a path leads to from its
 // old one. It reports false where that is the same path, or leads out of the project.
-func (r *rewriter) relocatedPath(f *goFile, to, name string) (string, bool) {
-	target := path.Join(f.dir(), name)
+func (r *rewriter) relocatedPath(f *gosource.File, to, name string) (string, bool) {
+	target := path.Join(f.Dir(), name)
 	if target == ".." || strings.HasPrefix(target, "../") {
 		return "", false
 	}

@@ -2,8 +2,10 @@ package refactor
 
 import (
 	"bytes"
+	"maps"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -58,15 +60,15 @@ func (l *Layout) swaps() []wording {
 		all = append(all, wording{regexp.MustCompile(`(?m)` + old), now, docker})
 	}
 	const before, behind = `(^/?|[\s"'=,:(\[{^!]|\./)`, `([\s"',:;)\]}$]|$)`
-	for _, from := range sorted(l.folders) {
+	for _, from := range slices.Sorted(maps.Keys(l.folders)) {
 		to := l.folders[from]
 		add(false, before+from+`/`, `${1}`+to+`/`)
 		add(false, `(^|[\s"'=,:(\[{])\./`+from+behind, `${1}./`+to+`${2}`)
-		add(false, `(^|[\s"'=,:(\[{])`+regexp.QuoteMeta(path.Join(l.m.path, from))+`([\s"',:;)\]}$./]|$)`, `${1}`+path.Join(l.m.path, to)+`${2}`)
+		add(false, `(^|[\s"'=,:(\[{])`+regexp.QuoteMeta(path.Join(l.m.Path, from))+`([\s"',:;)\]}$./]|$)`, `${1}`+path.Join(l.m.Path, to)+`${2}`)
 		add(true, `^((?:COPY|ADD)\b.*[ \t])`+from+`([ \t]|\r?$)`, `${1}`+to+`${2}`)
 	}
 	if l.root {
-		for _, name := range sorted(l.moves.files) {
+		for _, name := range slices.Sorted(maps.Keys(l.moves.files)) {
 			if to := l.moves.files[name][0].name; path.Dir(name) == "." {
 				add(false, `(\bgo (?:run|build|vet|test|install)\b.*[ \t](?:\./)?)`+regexp.QuoteMeta(name)+behind, `${1}`+to+`${2}`)
 				add(false, `^(!?/)`+regexp.QuoteMeta(name)+`([ \t]|\r?$)`, `${1}`+to+`${2}`)

@@ -2,10 +2,13 @@ package refactor
 
 import (
 	"fmt"
+	"maps"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/codegen"
+	"github.com/operon-sdk/operon/pkg/gosource"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
@@ -18,7 +21,7 @@ const (
 // plan is a move worked out.
 type plan struct {
 	tree   *worktree.Tree
-	m      *module
+	m      *gosource.Module
 	config *project.Config
 	multi  bool
 	moves  *moves
@@ -53,17 +56,17 @@ func (p *plan) work() error {
 		}
 		p.aliases(r)
 	}
-	for _, from := range sorted(p.folders) {
+	for _, from := range slices.Sorted(maps.Keys(p.folders)) {
 		if err := p.whole(from, p.folders[from]); err != nil {
 			return err
 		}
 	}
-	for _, from := range sorted(controllers) {
+	for _, from := range slices.Sorted(maps.Keys(controllers)) {
 		if err := p.split(from, controllers[from]); err != nil {
 			return err
 		}
 	}
-	for _, from := range sorted(webhooks) {
+	for _, from := range slices.Sorted(maps.Keys(webhooks)) {
 		if err := p.split(from, webhooks[from]); err != nil {
 			return err
 		}
@@ -119,8 +122,8 @@ func (p *plan) whole(from, to string) error {
 	}
 	for _, name := range names {
 		d := destination{name: path.Join(to, strings.TrimPrefix(name, from+"/"))}
-		if f := p.m.files[name]; f != nil {
-			d.pkg = strings.TrimSuffix(f.tree.Name.Name, "_test")
+		if f := p.m.Files[name]; f != nil {
+			d.pkg = strings.TrimSuffix(f.AST.Name.Name, "_test")
 		}
 		p.moves.files[name] = []destination{d}
 	}
@@ -150,22 +153,22 @@ func (p *plan) split(from string, stems map[string]owner) error {
 	}
 	var findings codegen.Findings
 	for _, name := range names {
-		f := p.m.files[name]
+		f := p.m.Files[name]
 		targets := groups
 		if o, ok := owners[name]; ok {
 			targets = map[string]owner{o.dir: o}
 		}
-		if len(targets) > 1 && f != nil && !f.test() {
+		if len(targets) > 1 && f != nil && !f.IsTest() {
 			var list []string
-			for _, dir := range sorted(targets) {
+			for _, dir := range slices.Sorted(maps.Keys(targets)) {
 				list = append(list, targets[dir].group)
 			}
 			findings = append(findings, codegen.Finding{File: name, Line: 1,
 				Message: fmt.Sprintf("belongs to none of the groups %s alone; move it to a package of its own first", strings.Join(list, ", "))})
 			continue
 		}
-		for _, dir := range sorted(targets) {
-			if dir == from && len(targets) == 1 && (f == nil || f.outer() || f.tree.Name.Name == targets[dir].pkg) {
+		for _, dir := range slices.Sorted(maps.Keys(targets)) {
+			if dir == from && len(targets) == 1 && (f == nil || f.IsExternalTest() || f.AST.Name.Name == targets[dir].pkg) {
 				continue
 			}
 			d := destination{name: path.Join(dir, strings.TrimPrefix(name, from+"/"))}
@@ -193,9 +196,9 @@ func (p *plan) split(from string, stems map[string]owner) error {
 func (p *plan) attribute(from string, names []string, owners map[string]owner) {
 	declared := map[string]string{} // name → file
 	for _, name := range names {
-		if f := p.m.files[name]; f != nil && f.dir() == from {
-			for id := range declarations(f.tree) {
-				declared[id] = name
+		if f := p.m.Files[name]; f != nil && f.Dir() == from {
+			for _, id := range gosource.TopLevel(f.AST) {
+				declared[id.Name] = name
 			}
 		}
 	}
@@ -207,11 +210,11 @@ func (p *plan) attribute(from string, names []string, owners map[string]owner) {
 		linked[a][b] = true
 	}
 	for _, name := range names {
-		f := p.m.files[name]
+		f := p.m.Files[name]
 		if f == nil {
 			continue
 		}
-		for id := range f.unresolved {
+		for _, id := range f.AST.Unresolved {
 			if other := declared[id.Name]; other != "" && other != name {
 				link(name, other)
 				link(other, name)

@@ -7,18 +7,20 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"github.com/operon-sdk/operon/pkg/gosource"
 )
 
 // relative makes the relative paths of a moved file lead from its new folder to where they led before:
 // strings that start with "../", and the ".." that arguments of filepath.Join begin with. Paths that stay
 // below the file's folder move with it.
-func (r *rewriter) relative(f *goFile, from, to string) []edit {
+func (r *rewriter) relative(f *gosource.File, from, to string) []edit {
 	if depth(from) == depth(to) && path.Dir(from) == path.Dir(to) {
 		return nil
 	}
 	var edits []edit
 	joined := map[ast.Expr]bool{}
-	ast.Inspect(f.tree, func(n ast.Node) bool {
+	ast.Inspect(f.AST, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.ImportSpec:
 			return false
@@ -46,13 +48,13 @@ func (r *rewriter) relative(f *goFile, from, to string) []edit {
 			for _, part := range climb {
 				args = append(args, strconv.Quote(part))
 			}
-			end := r.offset(n.Args[up-1].End())
+			end := f.Offset(n.Args[up-1].End())
 			if len(args) == 0 && up < len(n.Args) {
-				end = r.offset(n.Args[up].Pos())
+				end = f.Offset(n.Args[up].Pos())
 			} else if len(args) == 0 {
 				args = []string{`"."`}
 			}
-			edits = append(edits, edit{From: r.offset(n.Args[0].Pos()), To: end, Text: strings.Join(args, ", ")})
+			edits = append(edits, edit{From: f.Offset(n.Args[0].Pos()), To: end, Text: strings.Join(args, ", ")})
 		case *ast.BasicLit:
 			if joined[n] {
 				return true
@@ -70,7 +72,7 @@ func (r *rewriter) relative(f *goFile, from, to string) []edit {
 				up, value = up+1, rest
 			}
 			if climb, ok := climbed(from, to, up); ok {
-				edits = append(edits, r.replace(n, strconv.Quote(path.Join(append(climb, value)...))))
+				edits = append(edits, f.Replace(n, strconv.Quote(path.Join(append(climb, value)...))))
 			}
 		}
 		return true

@@ -7,11 +7,13 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"maps"
 	"path"
 	"slices"
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/codegen"
+	"github.com/operon-sdk/operon/pkg/gosource"
 	"github.com/operon-sdk/operon/pkg/scaffold"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
@@ -78,7 +80,7 @@ func Rename(ctx context.Context, tree *worktree.Tree, r Renaming, o Options) (*R
 		Renaming: r, tree: tree, m: m, info: newInfo(),
 		want: map[token.Pos]string{}, words: map[string]string{}, changes: map[string][]change{}, files: map[string]string{},
 	}
-	if findings := checkInto(m, libs, x.info); len(findings) > 0 {
+	if findings := check(m, libs, x.info); len(findings) > 0 {
 		return nil, &CodeError{Findings: findings}
 	}
 	if err := x.moves(); err != nil {
@@ -97,7 +99,7 @@ func Rename(ctx context.Context, tree *worktree.Tree, r Renaming, o Options) (*R
 		return nil, err
 	}
 	info := newInfo()
-	if findings := checkInto(after, libs, info); len(findings) > 0 {
+	if findings := check(after, libs, info); len(findings) > 0 {
 		return nil, &RenameError{findings}
 	}
 	if findings := x.compare(after, info); len(findings) > 0 {
@@ -125,7 +127,7 @@ func newInfo() *types.Info {
 type renamer struct {
 	Renaming
 	tree *worktree.Tree
-	m    *module
+	m    *gosource.Module
 	info *types.Info
 	// files move from old to new names.
 	files map[string]string
@@ -156,14 +158,14 @@ func (x *renamer) moves() error {
 			x.files[t.From] = t.To
 		}
 	}
-	for _, from := range sorted(x.Files) {
+	for _, from := range slices.Sorted(maps.Keys(x.Files)) {
 		if x.tree.Exists(from) {
 			x.files[from] = x.Files[from]
 		}
 	}
 	var taken []string
 	targets := map[string]bool{}
-	for _, name := range sorted(x.files) {
+	for _, name := range slices.Sorted(maps.Keys(x.files)) {
 		to := x.files[name]
 		if _, leaves := x.files[to]; targets[to] || x.tree.Exists(to) && !leaves {
 			taken = append(taken, to)
@@ -179,7 +181,7 @@ func (x *renamer) moves() error {
 
 // moved is where a file goes with the folder that it is in.
 func (x *renamer) moved(name string) string {
-	for _, from := range slices.Backward(sorted(x.Folders)) { // the innermost one decides
+	for _, from := range slices.Backward(slices.Sorted(maps.Keys(x.Folders))) { // the innermost one decides
 		if rest, in := strings.CutPrefix(name, from+"/"); in {
 			return path.Join(x.Folders[from], rest)
 		}
@@ -197,11 +199,11 @@ func (x *renamer) to(name string) string {
 
 // newImport is the new path of a package of the module.
 func (x *renamer) newImport(old string) string {
-	dir, own := x.m.dirOf(old)
+	dir, own := x.m.DirOf(old)
 	if !own {
 		return old
 	}
-	module := x.m.path
+	module := x.m.Path
 	if x.Module != "" {
 		module = x.Module
 	}
@@ -209,14 +211,14 @@ func (x *renamer) newImport(old string) string {
 }
 
 // after is the module as it is with the changed code.
-func (x *renamer) after(code map[string][]byte) (*module, error) {
+func (x *renamer) after(code map[string][]byte) (*gosource.Module, error) {
 	m := x.m
 	if x.Module != "" {
 		copied := *m
-		copied.path = x.Module
+		copied.Path = x.Module
 		m = &copied
 	}
-	after, err := m.with(code)
+	after, err := withChanges(m, code)
 	if findings, ok := errors.AsType[codegen.Findings](err); ok {
 		return nil, &RenameError{findings}
 	}

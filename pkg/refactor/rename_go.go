@@ -3,23 +3,26 @@ package refactor
 import (
 	"go/ast"
 	"go/token"
+	"maps"
 	"path"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/operon-sdk/operon/pkg/gosource"
 )
 
 // code returns the Go files that change, by their new names, and nil for names that go.
 func (x *renamer) code() map[string][]byte {
 	out := map[string][]byte{}
-	for _, name := range sorted(x.files) {
-		if x.m.files[name] != nil {
+	for _, name := range slices.Sorted(maps.Keys(x.files)) {
+		if x.m.Files[name] != nil {
 			out[name] = nil
 		}
 	}
-	for _, name := range sorted(x.m.files) {
-		f := x.m.files[name]
+	for _, name := range x.m.Names() {
+		f := x.m.Files[name]
 		text, changed := x.goFile(f)
 		if changed || x.files[name] != "" {
 			out[x.to(name)] = text
@@ -29,19 +32,19 @@ func (x *renamer) code() map[string][]byte {
 }
 
 // goFile is a Go file by the new names.
-func (x *renamer) goFile(f *goFile) (text []byte, changed bool) {
-	crlf := strings.Contains(string(f.src), "\r\n")
-	starts := lineStarts(f.src)
+func (x *renamer) goFile(f *gosource.File) (text []byte, changed bool) {
+	crlf := strings.Contains(string(f.Text), "\r\n")
+	starts := lineStarts(f.Text)
 	done := map[int]bool{} // lines that change as a whole, counted from 1
 	var edits []edit
-	for _, c := range x.changes[f.name] {
+	for _, c := range x.changes[f.Name] {
 		for i := c.start; i < c.end; i++ {
 			done[i+1] = true
 		}
 		from, to := starts[c.start], starts[c.end]
 		ending := ""
 		if c.end > c.start {
-			ending = f.lineEnd(starts, c.end)
+			ending = lineEnd(f.Text, starts[c.end])
 		} else if len(c.lines) > 0 {
 			ending = "\n"
 		}
@@ -55,24 +58,24 @@ func (x *renamer) goFile(f *goFile) (text []byte, changed bool) {
 		edits = append(edits, edit{From: from, To: to, Text: replacement})
 	}
 	add := func(n ast.Node, text string) {
-		p := x.m.fset.PositionFor(n.Pos(), false)
+		p := x.m.Fset.PositionFor(n.Pos(), false)
 		if !done[p.Line] {
 			edits = append(edits, edit{From: p.Offset, To: p.Offset + int(n.End()-n.Pos()), Text: text})
 		}
 	}
-	if pkg := x.Packages[f.dir()]; pkg != "" {
-		if f.outer() {
+	if pkg := x.Packages[f.Dir()]; pkg != "" {
+		if f.IsExternalTest() {
 			pkg += "_test"
 		}
-		add(f.tree.Name, pkg)
+		add(f.AST.Name, pkg)
 	}
-	for _, spec := range f.tree.Imports {
-		if old := pathOf(spec); x.newImport(old) != old {
+	for _, spec := range f.AST.Imports {
+		if old := gosource.ImportPath(spec); x.newImport(old) != old {
 			add(spec.Path, strconv.Quote(x.newImport(old)))
 		}
 	}
-	if f.built {
-		for _, id := range identsOf(f.tree, true) {
+	if f.IsBuilt() {
+		for _, id := range identsOf(f.AST, true) {
 			if name := x.nameOf(id); name != "" && name != id.Name {
 				add(id, name)
 			}
@@ -80,14 +83,14 @@ func (x *renamer) goFile(f *goFile) (text []byte, changed bool) {
 	} else {
 		x.unbuilt(f, add)
 	}
-	for _, group := range f.tree.Comments {
+	for _, group := range f.AST.Comments {
 		for _, comment := range group.List {
 			if text := x.comment(f, comment); text != comment.Text {
 				add(comment, text)
 			}
 		}
 	}
-	return f.edited(edits)
+	return applyEdits(f, edits)
 }
 
 // lineStarts are the offsets at which lines begin, and the end.
@@ -101,9 +104,9 @@ func lineStarts(src []byte) []int {
 	return append(starts, len(src))
 }
 
-// lineEnd is what ends a line, nothing at the end of a file without one.
-func (f *goFile) lineEnd(starts []int, line int) string {
-	if f.src[starts[line]-1] == '\n' {
+// lineEnd returns the line break before an offset, or "" at the end of a text without one.
+func lineEnd(text []byte, offset int) string {
+	if text[offset-1] == '\n' {
 		return "\n"
 	}
 	return ""
@@ -122,10 +125,10 @@ func (x *renamer) nameOf(id *ast.Ident) string {
 }
 
 // unbuilt renames in a file that is no part of a build on this system, by its imports and scopes alone.
-func (x *renamer) unbuilt(f *goFile, add func(ast.Node, string)) {
+func (x *renamer) unbuilt(f *gosource.File, add func(ast.Node, string)) {
 	names := map[string]string{} // of packages of the module, local name → folder
-	for _, spec := range f.tree.Imports {
-		dir, own := x.m.dirOf(pathOf(spec))
+	for _, spec := range f.AST.Imports {
+		dir, own := x.m.DirOf(gosource.ImportPath(spec))
 		if !own {
 			continue
 		}
@@ -140,24 +143,24 @@ func (x *renamer) unbuilt(f *goFile, add func(ast.Node, string)) {
 		if now == "" {
 			continue
 		}
-		for id := range f.unresolved {
+		for _, id := range f.AST.Unresolved {
 			if id.Name == local {
 				add(id, now)
 			}
 		}
 	}
 	exported := x.renamedIn
-	ast.Inspect(f.tree, func(n ast.Node) bool {
+	ast.Inspect(f.AST, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.SelectorExpr:
 			id, ok := n.X.(*ast.Ident)
-			if dir := names[id0(id, ok)]; ok && dir != "" && f.unresolved[id] {
+			if dir := names[id0(id, ok)]; ok && dir != "" && f.IsUnresolved(id) {
 				if name := exported(dir, n.Sel.Name); name != "" {
 					add(n.Sel, name)
 				}
 			}
 		case *ast.Ident:
-			if name := exported(f.dir(), n.Name); name != "" && f.unresolved[n] && !f.outer() {
+			if name := exported(f.Dir(), n.Name); name != "" && f.IsUnresolved(n) && !f.IsExternalTest() {
 				add(n, name)
 			}
 		}
@@ -174,9 +177,9 @@ func id0(id *ast.Ident, ok bool) string {
 
 // packageName is the name of the package in a folder.
 func (x *renamer) packageName(dir string) string {
-	for _, f := range x.m.files {
-		if f.dir() == dir && !f.outer() {
-			return f.tree.Name.Name
+	for _, f := range x.m.Files {
+		if f.Dir() == dir && !f.IsExternalTest() {
+			return f.AST.Name.Name
 		}
 	}
 	return path.Base(dir)
@@ -184,11 +187,11 @@ func (x *renamer) packageName(dir string) string {
 
 // renamedIn is the new name of a package-level name of a folder, empty where that stays.
 func (x *renamer) renamedIn(dir, name string) string {
-	for _, f := range x.m.files {
-		if f.dir() != dir || !f.built || f.outer() {
+	for _, f := range x.m.Files {
+		if f.Dir() != dir || !f.IsBuilt() || f.IsExternalTest() {
 			continue
 		}
-		for _, id := range topLevelIdents(f.tree) {
+		for _, id := range gosource.TopLevel(f.AST) {
 			if id.Name == name {
 				return x.nameOf(id)
 			}
@@ -199,7 +202,7 @@ func (x *renamer) renamedIn(dir, name string) string {
 
 // comment is a comment by the new names: markers by their fields, and words that can only mean what has
 // another name now. The kind's own name is such a word where it documents the kind.
-func (x *renamer) comment(f *goFile, c *ast.Comment) string {
+func (x *renamer) comment(f *gosource.File, c *ast.Comment) string {
 	if body, ok := strings.CutPrefix(strings.TrimSpace(strings.TrimPrefix(c.Text, "//")), "+"); ok {
 		if now := x.marker(body); now != body {
 			return strings.Replace(c.Text, body, now, 1)
@@ -211,7 +214,7 @@ func (x *renamer) comment(f *goFile, c *ast.Comment) string {
 		kinds[api[0].Kind] = api[1].Kind
 	}
 	text := c.Text
-	for _, word := range sorted(x.words) {
+	for _, word := range slices.Sorted(maps.Keys(x.words)) {
 		if _, ordinary := kinds[word]; ordinary || len(word) < 4 || !strings.Contains(text, word) {
 			continue
 		}
@@ -229,9 +232,9 @@ func replaceWord(text, word, with string) string {
 
 // documents is the kind that a comment must mean, as it is about the kind's type, spec, status or list; empty
 // where it is about something else.
-func (x *renamer) documents(f *goFile, c *ast.Comment, kinds map[string]string) string {
+func (x *renamer) documents(f *gosource.File, c *ast.Comment, kinds map[string]string) string {
 	in := func(doc *ast.CommentGroup) bool { return doc != nil && slices.Contains(doc.List, c) }
-	for _, decl := range f.tree.Decls {
+	for _, decl := range f.AST.Decls {
 		gen, ok := decl.(*ast.GenDecl)
 		if !ok || gen.Tok != token.TYPE {
 			continue

@@ -72,9 +72,9 @@ func (x *renamer) terms() (old, now []string) {
 		add(was.Group+"/"+was.Version, is.Group+"/"+is.Version)
 	}
 	add(x.Project[0], x.Project[1])
-	module := x.m.path
+	module := x.m.Path
 	if x.Module != "" {
-		add(x.m.path, x.Module)
+		add(x.m.Path, x.Module)
 		module = x.Module
 	}
 	slices.Sort(old)

@@ -2,8 +2,10 @@ package refactor
 
 import (
 	"fmt"
+	"maps"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/scaffold"
@@ -25,7 +27,7 @@ func (x *renamer) readChanges() error {
 			byFile[t.From] = append(byFile[t.From], t)
 		}
 	}
-	for _, name := range sorted(byFile) {
+	for _, name := range slices.Sorted(maps.Keys(byFile)) {
 		if !x.tree.Exists(name) {
 			continue
 		}

@@ -3,15 +3,16 @@ package refactor
 import (
 	"fmt"
 	"go/ast"
-	"go/parser"
 	"go/scanner"
 	"go/token"
 	"go/types"
+	"maps"
 	"path"
 	"slices"
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/codegen"
+	"github.com/operon-sdk/operon/pkg/gosource"
 )
 
 // survey finds out what of the code gets which new name: what the scaffold declares by another one.
@@ -33,13 +34,13 @@ func (x *renamer) survey() {
 			x.rename(id, x.info.Defs[id], is[i])
 		}
 	}
-	for _, name := range sorted(x.changes) {
-		if f := x.m.files[name]; f != nil && f.built {
+	for _, name := range slices.Sorted(maps.Keys(x.changes)) {
+		if f := x.m.Files[name]; f != nil && f.IsBuilt() {
 			x.fromLines(f, x.changes[name])
 		}
 	}
-	for _, name := range sorted(x.m.files) {
-		x.imports(x.m.files[name])
+	for _, name := range x.m.Names() {
+		x.imports(x.m.Files[name])
 	}
 	x.embedded()
 }
@@ -50,7 +51,7 @@ func (x *renamer) rename(at *ast.Ident, obj types.Object, name string) {
 		return
 	}
 	if known, ok := x.want[obj.Pos()]; ok && known != name {
-		p := x.m.fset.Position(at.Pos())
+		p := x.m.Fset.Position(at.Pos())
 		x.findings = append(x.findings, codegen.Finding{File: p.Filename, Line: p.Line, Column: p.Column,
 			Message: fmt.Sprintf("%s would have to become both %s and %s", obj.Name(), known, name)})
 		return
@@ -67,22 +68,22 @@ func (x *renamer) own(obj types.Object) bool {
 		return false
 	}
 	p := strings.TrimSuffix(obj.Pkg().Path(), "_test")
-	_, own := x.m.dirOf(p)
+	_, own := x.m.DirOf(p)
 	return own
 }
 
 // declared are the package-level names of all folders.
 func (x *renamer) declared() map[string]map[string]*ast.Ident {
 	all := map[string]map[string]*ast.Ident{}
-	for _, f := range x.m.files {
-		if !f.built || f.outer() {
+	for _, f := range x.m.Files {
+		if !f.IsBuilt() || f.IsExternalTest() {
 			continue
 		}
-		if all[f.dir()] == nil {
-			all[f.dir()] = map[string]*ast.Ident{}
+		if all[f.Dir()] == nil {
+			all[f.Dir()] = map[string]*ast.Ident{}
 		}
-		for _, id := range topLevelIdents(f.tree) {
-			all[f.dir()][id.Name] = id
+		for _, id := range gosource.TopLevel(f.AST) {
+			all[f.Dir()][id.Name] = id
 		}
 	}
 	return all
@@ -90,42 +91,20 @@ func (x *renamer) declared() map[string]map[string]*ast.Ident {
 
 // topLevel lists the package-level names that a source declares, in order, without methods.
 func topLevel(src string) []string {
-	file, err := parser.ParseFile(token.NewFileSet(), "", src, parser.SkipObjectResolution)
+	file, err := gosource.Parse("", []byte(src))
 	if err != nil {
 		return nil
 	}
 	var names []string
-	for _, id := range topLevelIdents(file) {
+	for _, id := range gosource.TopLevel(file.AST) {
 		names = append(names, id.Name)
 	}
 	return names
 }
 
-func topLevelIdents(file *ast.File) []*ast.Ident {
-	var ids []*ast.Ident
-	for _, decl := range file.Decls {
-		switch d := decl.(type) {
-		case *ast.FuncDecl:
-			if d.Recv == nil {
-				ids = append(ids, d.Name)
-			}
-		case *ast.GenDecl:
-			for _, spec := range d.Specs {
-				switch s := spec.(type) {
-				case *ast.TypeSpec:
-					ids = append(ids, s.Name)
-				case *ast.ValueSpec:
-					ids = append(ids, s.Names...)
-				}
-			}
-		}
-	}
-	return ids
-}
-
 // fromLines takes names from the lines that change: what they stand for has the new name everywhere.
-func (x *renamer) fromLines(f *goFile, changes []change) {
-	at := identsByLine(x.m.fset, f.tree)
+func (x *renamer) fromLines(f *gosource.File, changes []change) {
+	at := identsByLine(x.m.Fset, f.AST)
 	for _, c := range changes {
 		if c.end != c.start+1 || len(c.lines) != 1 {
 			continue
@@ -136,7 +115,7 @@ func (x *renamer) fromLines(f *goFile, changes []change) {
 			continue
 		}
 		for i, id := range old {
-			if id.Name == names[i] || id == f.tree.Name {
+			if id.Name == names[i] || id == f.AST.Name {
 				continue
 			}
 			obj := x.info.Defs[id]
@@ -192,12 +171,12 @@ func identifiers(line string) []string {
 }
 
 // imports gives imports of packages that get another name, or have one of the scaffold's names, their new one.
-func (x *renamer) imports(f *goFile) {
-	if !f.built {
+func (x *renamer) imports(f *gosource.File) {
+	if !f.IsBuilt() {
 		return
 	}
-	for _, spec := range f.tree.Imports {
-		dir, own := x.m.dirOf(pathOf(spec))
+	for _, spec := range f.AST.Imports {
+		dir, own := x.m.DirOf(gosource.ImportPath(spec))
 		if !own {
 			continue
 		}
@@ -220,9 +199,9 @@ func (x *renamer) imports(f *goFile) {
 }
 
 // newAlias is the name by which a file is to import a package from now on, empty where that stays.
-func (x *renamer) newAlias(f *goFile, spec *ast.ImportSpec, dir string) string {
+func (x *renamer) newAlias(f *gosource.File, spec *ast.ImportSpec, dir string) string {
 	alias := x.Aliases[dir]
-	if spec.Name.Name != alias[0] || alias[1] == alias[0] || mentions(f.tree, alias[1]) {
+	if spec.Name.Name != alias[0] || alias[1] == alias[0] || mentions(f.AST, alias[1]) {
 		return ""
 	}
 	return alias[1]

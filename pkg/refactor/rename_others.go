@@ -3,6 +3,7 @@ package refactor
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -17,7 +18,7 @@ func (x *renamer) others(code map[string][]byte) error {
 	if err != nil {
 		return err
 	}
-	for _, name := range sorted(x.Files) {
+	for _, name := range slices.Sorted(maps.Keys(x.Files)) {
 		if x.files[name] != "" && !slices.Contains(names, name) {
 			names = append(names, name)
 		}
@@ -27,7 +28,7 @@ func (x *renamer) others(code map[string][]byte) error {
 		twins[t.From] = append(twins[t.From], t)
 	}
 	for _, name := range names {
-		if x.m.files[name] != nil || name == "PROJECT" || slices.Contains(x.Removed, name) {
+		if x.m.Files[name] != nil || name == "PROJECT" || slices.Contains(x.Removed, name) {
 			continue
 		}
 		data, err := x.tree.ReadFile(name)
@@ -62,12 +63,12 @@ func (x *renamer) others(code map[string][]byte) error {
 
 // paths rewrites folders that moved and the module's path in a text that names such.
 func (x *renamer) paths(text []byte) []byte {
-	for _, from := range slices.Backward(sorted(x.Folders)) {
-		text = replacePath(text, `(^|[\s"'=,:(\[{^])`, x.m.imp(from), x.newImport(x.m.imp(from)))
+	for _, from := range slices.Backward(slices.Sorted(maps.Keys(x.Folders))) {
+		text = replacePath(text, `(^|[\s"'=,:(\[{^])`, x.m.ImportPath(from), x.newImport(x.m.ImportPath(from)))
 		text = replacePath(text, `(^|[\s"'=,:(\[{^]|\./)`, from, x.Folders[from])
 	}
 	if x.Module != "" {
-		text = replacePath(text, `(^|[\s"'=,:(\[{^])`, x.m.path, x.Module)
+		text = replacePath(text, `(^|[\s"'=,:(\[{^])`, x.m.Path, x.Module)
 	}
 	return text
 }

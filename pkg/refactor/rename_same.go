@@ -4,15 +4,18 @@ import (
 	"fmt"
 	"go/ast"
 	"go/types"
+	"maps"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/codegen"
+	"github.com/operon-sdk/operon/pkg/gosource"
 )
 
 // meanings are the identifiers of a module's files and what they stand for.
 type meanings struct {
-	m    *module
+	m    *gosource.Module
 	info *types.Info
 	// ordinal is the place of an identifier in its file, counted in identifiers.
 	ordinal map[string]map[int]int
@@ -21,16 +24,16 @@ type meanings struct {
 	file, imported func(string) string
 }
 
-func (x *renamer) meanings(m *module, info *types.Info, file, imported func(string) string) *meanings {
+func (x *renamer) meanings(m *gosource.Module, info *types.Info, file, imported func(string) string) *meanings {
 	s := &meanings{m: m, info: info, ordinal: map[string]map[int]int{}, ids: map[string][]*ast.Ident{}, file: file, imported: imported}
-	for name, f := range m.files {
-		if !f.built {
+	for name, f := range m.Files {
+		if !f.IsBuilt() {
 			continue
 		}
 		at := map[int]int{}
-		ids := identsOf(f.tree, false)
+		ids := identsOf(f.AST, false)
 		for i, id := range ids {
-			at[m.fset.PositionFor(id.Pos(), false).Offset] = i
+			at[m.Fset.PositionFor(id.Pos(), false).Offset] = i
 		}
 		s.ordinal[name], s.ids[file(name)] = at, ids
 	}
@@ -39,12 +42,12 @@ func (x *renamer) meanings(m *module, info *types.Info, file, imported func(stri
 
 // compare holds that every identifier of the changed code stands for what it stood for before: that no new
 // name is hidden by, or hides, another one.
-func (x *renamer) compare(after *module, info *types.Info) codegen.Findings {
+func (x *renamer) compare(after *gosource.Module, info *types.Info) codegen.Findings {
 	same := func(s string) string { return s }
 	old := x.meanings(x.m, x.info, x.to, x.newImport)
 	now := x.meanings(after, info, same, same)
 	var findings codegen.Findings
-	for _, name := range sorted(old.ids) {
+	for _, name := range slices.Sorted(maps.Keys(old.ids)) {
 		if strings.HasPrefix(path.Base(name), "zz_generated.") {
 			continue // made anew
 		}
@@ -57,7 +60,7 @@ func (x *renamer) compare(after *module, info *types.Info) codegen.Findings {
 			if old.of(was[i]) == now.of(is[i]) {
 				continue
 			}
-			at := after.fset.PositionFor(is[i].Pos(), false)
+			at := after.Fset.PositionFor(is[i].Pos(), false)
 			findings = append(findings, codegen.Finding{File: name, Line: at.Line, Column: at.Column,
 				Message: fmt.Sprintf("%s would stand for something else than %s does now", is[i].Name, was[i].Name)})
 		}
@@ -80,10 +83,10 @@ func (s *meanings) of(id *ast.Ident) string {
 	if obj.Pkg() == nil {
 		return "universe " + obj.Name()
 	}
-	if _, own := s.m.dirOf(strings.TrimSuffix(obj.Pkg().Path(), "_test")); !own {
+	if _, own := s.m.DirOf(strings.TrimSuffix(obj.Pkg().Path(), "_test")); !own {
 		return obj.Pkg().Path() + "." + obj.Name()
 	}
-	at := s.m.fset.PositionFor(obj.Pos(), false)
+	at := s.m.Fset.PositionFor(obj.Pos(), false)
 	if n, ok := s.ordinal[at.Filename][at.Offset]; ok {
 		return fmt.Sprintf("%s#%d", s.file(at.Filename), n)
 	}

@@ -2,13 +2,13 @@ package refactor
 
 import (
 	"go/ast"
-	"go/format"
-	"go/token"
+	"maps"
 	"path"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/operon-sdk/operon/pkg/gosource"
 	"github.com/operon-sdk/operon/pkg/textdiff"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
@@ -37,7 +37,7 @@ type edit = textdiff.Edit
 
 // rewriter makes the files of a module fit moves.
 type rewriter struct {
-	m     *module
+	m     *gosource.Module
 	moves *moves
 	// symbols are the exported names of a folder whose package moves, with the folder they move to.
 	symbols map[string]map[string]string
@@ -48,23 +48,23 @@ type rewriter struct {
 }
 
 // rewrite returns the changed files of a module, nil for those that go.
-func rewrite(m *module, mv *moves) map[string][]byte {
+func rewrite(m *gosource.Module, mv *moves) map[string][]byte {
 	r := &rewriter{m: m, moves: mv, symbols: map[string]map[string]string{}, targets: map[string][]string{}, before: map[string]string{}, after: map[string]string{}}
 	r.survey()
 	out := map[string][]byte{}
-	for _, name := range sorted(m.files) {
-		f := m.files[name]
+	for _, name := range m.Names() {
+		f := m.Files[name]
 		destinations := mv.files[name]
 		if destinations == nil {
-			if text, changed := r.file(f, destination{name: name, pkg: f.tree.Name.Name}); changed {
+			if text, changed := r.file(f, destination{name: name, pkg: f.AST.Name.Name}); changed {
 				out[name] = text
 			}
 			continue
 		}
 		out[name] = nil
 	}
-	for _, name := range sorted(mv.files) {
-		f := m.files[name]
+	for _, name := range slices.Sorted(maps.Keys(mv.files)) {
+		f := m.Files[name]
 		if f == nil {
 			continue
 		}
@@ -79,108 +79,72 @@ func rewrite(m *module, mv *moves) map[string][]byte {
 func (r *rewriter) survey() {
 	moving := map[string]bool{}
 	for name := range r.moves.files {
-		if r.m.files[name] != nil {
+		if r.m.Files[name] != nil {
 			moving[path.Dir(name)] = true
 		}
 	}
-	for _, name := range sorted(r.m.files) {
-		f := r.m.files[name]
-		dir := f.dir()
-		if !moving[dir] || f.outer() || f.aside() {
+	for _, name := range r.m.Names() {
+		f := r.m.Files[name]
+		dir := f.Dir()
+		if !moving[dir] || f.IsExternalTest() || isOutsidePackage(f) {
 			continue
 		}
 		if r.before[dir] == "" {
-			r.before[dir], r.symbols[dir] = f.tree.Name.Name, map[string]string{}
+			r.before[dir], r.symbols[dir] = f.AST.Name.Name, map[string]string{}
 		}
 		destinations := r.moves.files[name]
 		if destinations == nil {
-			destinations = []destination{{name: name, pkg: f.tree.Name.Name}}
+			destinations = []destination{{name: name, pkg: f.AST.Name.Name}}
 		}
 		for _, d := range destinations {
 			r.after[d.dir()] = d.pkg
-			if !f.test() && !slices.Contains(r.targets[dir], d.dir()) {
+			if !f.IsTest() && !slices.Contains(r.targets[dir], d.dir()) {
 				r.targets[dir] = append(r.targets[dir], d.dir())
 			}
 		}
-		for declared := range declarations(f.tree) {
-			if ast.IsExported(declared) {
-				r.symbols[dir][declared] = destinations[0].dir()
+		for _, id := range gosource.TopLevel(f.AST) {
+			if id.IsExported() {
+				r.symbols[dir][id.Name] = destinations[0].dir()
 			}
 		}
 	}
-}
-
-// declarations are the package-level names of a file, without methods.
-func declarations(file *ast.File) map[string]bool {
-	names := map[string]bool{}
-	for _, decl := range file.Decls {
-		switch d := decl.(type) {
-		case *ast.FuncDecl:
-			if d.Recv == nil {
-				names[d.Name.Name] = true
-			}
-		case *ast.GenDecl:
-			for _, spec := range d.Specs {
-				switch s := spec.(type) {
-				case *ast.TypeSpec:
-					names[s.Name.Name] = true
-				case *ast.ValueSpec:
-					for _, id := range s.Names {
-						names[id.Name] = true
-					}
-				}
-			}
-		}
-	}
-	return names
 }
 
 // file returns a file as it is to be at its destination.
-func (r *rewriter) file(f *goFile, d destination) (text []byte, changed bool) {
+func (r *rewriter) file(f *gosource.File, d destination) (text []byte, changed bool) {
 	var edits []edit
-	if pkg := d.pkg; pkg != "" && d.name != f.name {
-		if f.outer() {
+	if pkg := d.pkg; pkg != "" && d.name != f.Name {
+		if f.IsExternalTest() {
 			pkg += "_test"
 		}
-		if pkg != f.tree.Name.Name {
-			edits = append(edits, r.replace(f.tree.Name, pkg))
+		if pkg != f.AST.Name.Name {
+			edits = append(edits, f.Replace(f.AST.Name, pkg))
 		}
 	}
-	for _, spec := range f.tree.Imports {
+	for _, spec := range f.AST.Imports {
 		edits = append(edits, r.spec(f, spec)...)
 	}
 	if r.moves.where != nil {
 		edits = append(edits, r.relocated(f, d.dir())...)
-	} else if d.dir() != f.dir() {
-		edits = append(edits, r.relative(f, f.dir(), d.dir())...)
+	} else if d.dir() != f.Dir() {
+		edits = append(edits, r.relative(f, f.Dir(), d.dir())...)
 	}
 	edits = append(edits, r.othersWebhooks(f, d)...)
-	return f.edited(edits)
+	return applyEdits(f, edits)
 }
 
-// edited is the file with edits, and whether there are any. It is formatted if it was.
-func (f *goFile) edited(edits []edit) ([]byte, bool) {
+// applyEdits returns a file with edits, and whether there are any.
+func applyEdits(f *gosource.File, edits []textdiff.Edit) (text []byte, changed bool) {
 	if len(edits) == 0 {
-		return f.src, false
+		return f.Text, false
 	}
-	out := textdiff.Apply(f.src, edits)
-	if f.clean() {
-		if formatted, err := format.Source(out); err == nil {
-			out = formatted
-		}
-	}
-	return out, true
-}
-
-func (r *rewriter) offset(pos token.Pos) int { return r.m.fset.PositionFor(pos, false).Offset }
-
-func (r *rewriter) replace(n ast.Node, text string) edit {
-	return edit{From: r.offset(n.Pos()), To: r.offset(n.End()), Text: text}
+	text, _ = f.Apply(edits) // what is not valid Go is found when the result is parsed
+	return text, true
 }
 
 // spec rewrites an import of a package that moves, and what is qualified by its name.
-func (r *rewriter) spec(f *goFile, spec *ast.ImportSpec) []edit {
-	dir, own := r.m.dirOf(pathOf(spec))
+func (r *rewriter) spec(f *gosource.File, spec *ast.ImportSpec) []edit {
+	dir, own := r.m.DirOf(gosource.ImportPath(spec))
 	targets := r.targets[dir]
 	if !own || len(targets) == 0 || len(targets) == 1 && targets[0] == dir {
 		return nil
@@ -192,18 +156,18 @@ func (r *rewriter) spec(f *goFile, spec *ast.ImportSpec) []edit {
 	if local == "_" || local == "." {
 		var lines []string
 		for _, target := range targets {
-			lines = append(lines, local+" "+strconv.Quote(r.m.imp(target)))
+			lines = append(lines, local+" "+strconv.Quote(r.m.ImportPath(target)))
 		}
-		return []edit{r.replace(spec, joinSpecs(f, spec, lines))}
+		return []edit{f.Replace(spec, joinSpecs(f, spec, lines))}
 	}
 	uses := map[string][]*ast.Ident{} // by target
-	ast.Inspect(f.tree, func(n ast.Node) bool {
+	ast.Inspect(f.AST, func(n ast.Node) bool {
 		selector, ok := n.(*ast.SelectorExpr)
 		if !ok {
 			return true
 		}
 		id, ok := selector.X.(*ast.Ident)
-		if !ok || id.Name != local || !f.unresolved[id] {
+		if !ok || id.Name != local || !f.IsUnresolved(id) {
 			return true
 		}
 		target := r.symbols[dir][selector.Sel.Name]
@@ -218,9 +182,9 @@ func (r *rewriter) spec(f *goFile, spec *ast.ImportSpec) []edit {
 	}
 	var edits []edit
 	var lines []string
-	for _, target := range sorted(uses) {
+	for _, target := range slices.Sorted(maps.Keys(uses)) {
 		name := r.localName(f, dir, target, explicit, local, len(uses) > 1)
-		line := strconv.Quote(r.m.imp(target))
+		line := strconv.Quote(r.m.ImportPath(target))
 		if name != r.after[target] || name == explicit {
 			line = name + " " + line
 		}
@@ -229,14 +193,14 @@ func (r *rewriter) spec(f *goFile, spec *ast.ImportSpec) []edit {
 			continue
 		}
 		for _, id := range uses[target] {
-			edits = append(edits, r.replace(id, name))
+			edits = append(edits, f.Replace(id, name))
 		}
 	}
-	return append(edits, r.replace(spec, joinSpecs(f, spec, lines)))
+	return append(edits, f.Replace(spec, joinSpecs(f, spec, lines)))
 }
 
 // localName chooses the name by which a file imports a package after its move.
-func (r *rewriter) localName(f *goFile, dir, target, explicit, local string, split bool) string {
+func (r *rewriter) localName(f *gosource.File, dir, target, explicit, local string, split bool) string {
 	was, usual := r.moves.alias[dir], r.moves.alias[target]
 	if usual == "" {
 		usual = r.after[target]
@@ -248,7 +212,7 @@ func (r *rewriter) localName(f *goFile, dir, target, explicit, local string, spl
 		return local
 	}
 	name := usual
-	for i := 2; mentions(f.tree, name) || r.declares(f, name); i++ {
+	for i := 2; mentions(f.AST, name) || r.declares(f, name); i++ {
 		if explicit != "" && !split {
 			return local
 		}
@@ -258,9 +222,9 @@ func (r *rewriter) localName(f *goFile, dir, target, explicit, local string, spl
 }
 
 // declares tells whether a file's package declares a name, in whatever file: imports cannot have it then.
-func (r *rewriter) declares(f *goFile, name string) bool {
-	for _, other := range r.m.files {
-		if other.dir() == f.dir() && other.tree.Name.Name == f.tree.Name.Name && declarations(other.tree)[name] {
+func (r *rewriter) declares(f *gosource.File, name string) bool {
+	for _, other := range r.m.Files {
+		if other.Dir() == f.Dir() && other.AST.Name.Name == f.AST.Name.Name && slices.ContainsFunc(gosource.TopLevel(other.AST), func(id *ast.Ident) bool { return id.Name == name }) {
 			return true
 		}
 	}
@@ -277,7 +241,7 @@ func mentions(file *ast.File, name string) bool {
 		return !found
 	})
 	for _, spec := range file.Imports {
-		if spec.Name == nil && path.Base(pathOf(spec)) == name {
+		if spec.Name == nil && path.Base(gosource.ImportPath(spec)) == name {
 			return true
 		}
 	}
@@ -285,8 +249,8 @@ func mentions(file *ast.File, name string) bool {
 }
 
 // joinSpecs writes several import specs in place of one.
-func joinSpecs(f *goFile, spec *ast.ImportSpec, lines []string) string {
-	for _, decl := range f.tree.Decls {
+func joinSpecs(f *gosource.File, spec *ast.ImportSpec, lines []string) string {
+	for _, decl := range f.AST.Decls {
 		gen, ok := decl.(*ast.GenDecl)
 		if ok && gen.Pos() <= spec.Pos() && spec.End() <= gen.End() && !gen.Lparen.IsValid() {
 			return strings.Join(lines, "\nimport ")
@@ -297,12 +261,12 @@ func joinSpecs(f *goFile, spec *ast.ImportSpec, lines []string) string {
 
 // put writes what rewrite returned into a tree.
 func put(tree *worktree.Tree, files map[string][]byte) {
-	for _, name := range sorted(files) {
+	for _, name := range slices.Sorted(maps.Keys(files)) {
 		if files[name] == nil {
 			tree.Remove(name)
 		}
 	}
-	for _, name := range sorted(files) {
+	for _, name := range slices.Sorted(maps.Keys(files)) {
 		if files[name] != nil {
 			tree.WriteFile(name, files[name], 0o644)
 		}

@@ -3,6 +3,7 @@ package refactor
 import (
 	"fmt"
 	"go/version"
+	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -45,7 +46,7 @@ func Rescope(tree *worktree.Tree, before *Code, config *project.Config, on bool,
 		v := variantOf{string(was.Files[name]), string(content)}
 		if name == "cmd/main.go" {
 			name = program
-			v = v.forGo(before.m.goVersion)
+			v = v.forGo(before.m.GoVersion)
 		}
 		variants[name] = append(variants[name], v)
 	}
@@ -74,7 +75,7 @@ func Rescope(tree *worktree.Tree, before *Code, config *project.Config, on bool,
 		}
 	}
 	var notes []string
-	for _, name := range sorted(variants) {
+	for _, name := range slices.Sorted(maps.Keys(variants)) {
 		note, err := rescope(tree, name, variants[name], config, on)
 		if err != nil {
 			return nil, err

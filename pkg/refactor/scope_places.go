@@ -3,8 +3,6 @@ package refactor
 import (
 	"go/ast"
 	"go/format"
-	"go/parser"
-	"go/token"
 	"path"
 	"slices"
 	"strconv"
@@ -12,6 +10,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/operon-sdk/operon/pkg/gosource"
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 	"github.com/operon-sdk/operon/pkg/scaffold"
 	"github.com/operon-sdk/operon/pkg/worktree"
@@ -37,7 +36,7 @@ func placeScope(name, text string, clashes []clash) (string, []clash) {
 	default:
 		return text, clashes
 	}
-	formatted, crlf := isFormatted(text), strings.Contains(text, "\r\n")
+	formatted, crlf := gosource.IsFormatted([]byte(text)), strings.Contains(text, "\r\n")
 	var left []clash
 	// Imports come first in a file, and whether they are used shows last.
 	for _, c := range slices.Backward(clashes) {
@@ -66,11 +65,6 @@ func placeScope(name, text string, clashes []clash) (string, []clash) {
 		text = strings.ReplaceAll(strings.Join(lines(text), "\n"), "\n", "\r\n")
 	}
 	return text, left
-}
-
-func isFormatted(text string) bool {
-	source, err := format.Source([]byte(text))
-	return err == nil && string(source) == text
 }
 
 // spaced is a line with single spaces: gofmt aligns values, and lists in YAML are indented in several ways.
@@ -148,23 +142,22 @@ func insertVariable(text string, block []string) (string, bool) {
 	return insertLines(text, at, append(slices.Clone(block), "")), true
 }
 
-// goProgram is a Go file that makes a manager.
+// goProgram is a Go file that creates a manager.
 type goProgram struct {
-	fset *token.FileSet
-	file *ast.File
+	*gosource.File
 	main *ast.FuncDecl
-	// options is the only literal of the manager's options, and made the statement of main with it.
+	// options is the only literal of the manager's options, created the statement of main with it.
 	options *ast.CompositeLit
-	made    ast.Stmt
+	created ast.Stmt
 }
 
 func parseProgram(text string) (*goProgram, bool) {
-	p := &goProgram{fset: token.NewFileSet()}
-	var err error
-	if p.file, err = parser.ParseFile(p.fset, "", text, parser.ParseComments); err != nil {
+	file, err := gosource.Parse("", []byte(text))
+	if err != nil {
 		return nil, false
 	}
-	for _, decl := range p.file.Decls {
+	p := &goProgram{File: file}
+	for _, decl := range p.AST.Decls {
 		if f, ok := decl.(*ast.FuncDecl); ok && f.Recv == nil && f.Name.Name == "main" {
 			p.main = f
 		}
@@ -176,7 +169,7 @@ func parseProgram(text string) (*goProgram, bool) {
 	for _, stmt := range p.main.Body.List {
 		ast.Inspect(stmt, func(n ast.Node) bool {
 			if literal, ok := n.(*ast.CompositeLit); ok && p.isOptions(literal.Type) {
-				p.options, p.made = literal, stmt
+				p.options, p.created = literal, stmt
 				found++
 			}
 			return true
@@ -192,27 +185,21 @@ func (p *goProgram) isOptions(expr ast.Expr) bool {
 		return false
 	}
 	id, ok := selector.X.(*ast.Ident)
-	return ok && slices.ContainsFunc(p.file.Imports, func(spec *ast.ImportSpec) bool {
-		name := path.Base(pathOf(spec))
-		if spec.Name != nil {
-			name = spec.Name.Name
-		}
-		return name == id.Name && (pathOf(spec) == "sigs.k8s.io/controller-runtime" || pathOf(spec) == "sigs.k8s.io/controller-runtime/pkg/manager")
+	return ok && slices.ContainsFunc(p.AST.Imports, func(spec *ast.ImportSpec) bool {
+		return p.ImportName(spec) == id.Name && (gosource.ImportPath(spec) == "sigs.k8s.io/controller-runtime" || gosource.ImportPath(spec) == "sigs.k8s.io/controller-runtime/pkg/manager")
 	})
 }
 
 // above is the index of the line of a node, or of the first of the comments right above it.
 func (p *goProgram) above(n ast.Node) int {
-	line := p.line(n.Pos())
-	for _, group := range slices.Backward(p.file.Comments) {
-		if p.line(group.End()) == line-1 {
-			line = p.line(group.Pos())
+	line := p.Line(n.Pos())
+	for _, group := range slices.Backward(p.AST.Comments) {
+		if p.Line(group.End()) == line-1 {
+			line = p.Line(group.Pos())
 		}
 	}
 	return line - 1
 }
-
-func (p *goProgram) line(pos token.Pos) int { return p.fset.PositionFor(pos, false).Line }
 
 // insertGo puts a block of main.go where it belongs: an import among the others, a function above main, the first field
 // of the manager's options below the one there, statements above those that make the manager.
@@ -228,8 +215,8 @@ func insertGo(text string, block []string) (string, bool) {
 	case !strings.HasPrefix(block[0], "\t"):
 		return insertLines(text, p.above(p.main), block), true
 	case !field:
-		return insertLines(text, p.above(p.made), block), true
-	case len(p.options.Elts) == 0 || p.line(p.options.Elts[0].Pos()) == p.line(p.options.Pos()):
+		return insertLines(text, p.above(p.created), block), true
+	case len(p.options.Elts) == 0 || p.Line(p.options.Elts[0].Pos()) == p.Line(p.options.Pos()):
 		return text, false
 	}
 	for _, element := range p.options.Elts {
@@ -241,7 +228,7 @@ func insertGo(text string, block []string) (string, bool) {
 			return text, false // the namespaces are chosen in another way
 		}
 	}
-	return insertLines(text, p.line(p.options.Elts[0].End()), block), true
+	return insertLines(text, p.Line(p.options.Elts[0].End()), block), true
 }
 
 // insertImports puts each import below the one that sorts before it, among those of its kind.
@@ -253,9 +240,9 @@ func (p *goProgram) insertImports(text string, block []string) (string, bool) {
 		}
 		at := 0
 		best := ""
-		for _, spec := range p.file.Imports {
-			if have := pathOf(spec); scaffold.IsStandard(have) == scaffold.IsStandard(added) && have < added && have >= best && spec.Pos() > p.file.Name.End() {
-				best, at = have, p.line(spec.Pos())
+		for _, spec := range p.AST.Imports {
+			if have := gosource.ImportPath(spec); gosource.IsStandard(have) == gosource.IsStandard(added) && have < added && have >= best && spec.Pos() > p.AST.Name.End() {
+				best, at = have, p.Line(spec.Pos())
 			}
 		}
 		if at == 0 {
@@ -276,24 +263,10 @@ func cutGo(text string, block []string) (string, bool) {
 	if !ok {
 		return text, false
 	}
-	if p.uses(path.Base(imported)) {
+	if p.UsedQualifiers(p.AST)[gosource.PackageName(imported)] {
 		return text, true
 	}
 	return cutBlock(text, block)
-}
-
-func (p *goProgram) uses(name string) bool {
-	used := false
-	ast.Inspect(p.file, func(n ast.Node) bool {
-		selector, ok := n.(*ast.SelectorExpr)
-		if !ok {
-			return true
-		}
-		id, ok := selector.X.(*ast.Ident)
-		used = used || ok && id.Name == name
-		return true
-	})
-	return used
 }
 
 // insertEnv adds variables to the container manager of the only Deployment of a manifest.

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"go/ast"
 	"regexp"
+
+	"github.com/operon-sdk/operon/pkg/gosource"
 )
 
 // webhookSetUp matches the functions that create webhook writes and calls in suites.
@@ -11,12 +13,12 @@ var webhookSetUp = regexp.MustCompile(`^Setup\w+WebhookWithManager$`)
 
 // othersWebhooks takes the calls that set up the webhooks of other groups out of a suite that is copied to
 // the folders of several.
-func (r *rewriter) othersWebhooks(f *goFile, d destination) []edit {
-	if len(r.moves.files[f.name]) < 2 {
+func (r *rewriter) othersWebhooks(f *gosource.File, d destination) []edit {
+	if len(r.moves.files[f.Name]) < 2 {
 		return nil
 	}
 	var edits []edit
-	ast.Inspect(f.tree, func(n ast.Node) bool {
+	ast.Inspect(f.AST, func(n ast.Node) bool {
 		block, ok := n.(*ast.BlockStmt)
 		if !ok {
 			return true
@@ -29,7 +31,7 @@ func (r *rewriter) othersWebhooks(f *goFile, d destination) []edit {
 			if i+1 < len(block.List) && looksAtError(block.List[i+1]) {
 				last = block.List[i+1]
 			}
-			edits = append(edits, r.lines(f, stmt, last))
+			edits = append(edits, cutLines(f, stmt, last))
 		}
 		return true
 	})
@@ -37,7 +39,7 @@ func (r *rewriter) othersWebhooks(f *goFile, d destination) []edit {
 }
 
 // setsUpElsewhere tells whether a plain statement calls the set-up of webhooks that go to another folder.
-func (r *rewriter) setsUpElsewhere(f *goFile, stmt ast.Stmt, d destination) bool {
+func (r *rewriter) setsUpElsewhere(f *gosource.File, stmt ast.Stmt, d destination) bool {
 	switch stmt.(type) {
 	case *ast.AssignStmt, *ast.ExprStmt:
 	default:
@@ -45,8 +47,8 @@ func (r *rewriter) setsUpElsewhere(f *goFile, stmt ast.Stmt, d destination) bool
 	}
 	found := false
 	ast.Inspect(stmt, func(n ast.Node) bool {
-		if id, ok := n.(*ast.Ident); ok && f.unresolved[id] && webhookSetUp.MatchString(id.Name) {
-			target := r.symbols[f.dir()][id.Name]
+		if id, ok := n.(*ast.Ident); ok && f.IsUnresolved(id) && webhookSetUp.MatchString(id.Name) {
+			target := r.symbols[f.Dir()][id.Name]
 			found = found || target != "" && target != d.dir()
 		}
 		return !found
@@ -70,14 +72,10 @@ func looksAtError(stmt ast.Stmt) bool {
 	return found
 }
 
-// lines cuts the lines of some statements, and an empty one before them where there is one behind.
-func (r *rewriter) lines(f *goFile, first, last ast.Stmt) edit {
-	from := bytes.LastIndexByte(f.src[:r.offset(first.Pos())], '\n') + 1
-	to := len(f.src)
-	if n := bytes.IndexByte(f.src[r.offset(last.End()):], '\n'); n >= 0 {
-		to = r.offset(last.End()) + n + 1
-	}
-	if bytes.HasPrefix(f.src[to:], []byte("\n")) && bytes.HasSuffix(f.src[:from], []byte("\n\n")) {
+// cutLines removes the lines of statements, and the empty line before them if one follows.
+func cutLines(f *gosource.File, first, last ast.Stmt) edit {
+	from, to := f.LineStart(first.Pos()), f.LineEnd(last.End())
+	if bytes.HasPrefix(f.Text[to:], []byte("\n")) && bytes.HasSuffix(f.Text[:from], []byte("\n\n")) {
 		from--
 	}
 	return edit{From: from, To: to}

@@ -3,6 +3,7 @@ package refactor
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -95,7 +96,7 @@ func (p *plan) texts() error {
 			continue // a broken link, which nothing reads
 		}
 		changed := data
-		for _, from := range sorted(p.folders) {
+		for _, from := range slices.Sorted(maps.Keys(p.folders)) {
 			if !bytes.Contains(changed, []byte(from)) {
 				continue
 			}
@@ -144,7 +145,7 @@ func regroupDocs(tree *worktree.Tree, config *project.Config, before bool, o Opt
 	if err != nil {
 		return err
 	}
-	for _, name := range sorted(is.Files) {
+	for _, name := range slices.Sorted(maps.Keys(is.Files)) {
 		if bytes.Equal(was.Files[name], is.Files[name]) {
 			continue
 		}

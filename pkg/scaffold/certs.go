@@ -1,11 +1,13 @@
 package scaffold
 
 import (
+	"bytes"
 	"fmt"
 	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/operon-sdk/operon/pkg/textdiff"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
@@ -17,7 +19,7 @@ func enableWebhooks(tree *worktree.Tree, data Data, existing bool) (missing []st
 	if err != nil {
 		return []string{"the whole file, which is missing"}
 	}
-	plain, crlf := unixLines(content)
+	plain, crlf := textdiff.ToLF(content)
 	lines := strings.Split(string(plain), "\n")
 	has := func(entry string) bool {
 		return slices.ContainsFunc(lines, func(l string) bool { return strings.TrimSpace(l) == entry })
@@ -60,11 +62,8 @@ func enableWebhooks(tree *worktree.Tree, data Data, existing bool) (missing []st
 		}
 	}
 	out := strings.Join(lines, "\n")
-	if crlf {
-		out = strings.ReplaceAll(out, "\n", "\r\n")
-	}
-	if out != string(content) {
-		tree.WriteFile(overlay, []byte(out), worktree.FileMode)
+	if out := textdiff.FromLF([]byte(out), crlf); !bytes.Equal(out, content) {
+		tree.WriteFile(overlay, out, worktree.FileMode)
 	}
 	return missing
 }

@@ -3,209 +3,207 @@ package scaffold
 import (
 	"fmt"
 	"go/ast"
-	"go/format"
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/operon-sdk/operon/pkg/gosource"
+	"github.com/operon-sdk/operon/pkg/textdiff"
 )
 
-// cutting is what cutDeclarations makes of a file.
-type cutting struct {
-	// rest is nil when nothing of the file is needed any more.
+// cutResult is the result of cutDeclarations.
+type cutResult struct {
+	// rest is nil if nothing of the file is needed any more.
 	rest []byte
-	// edited are the places in what goes that a person has changed.
+	// edited lists the places in the removed code that the user has changed.
 	edited []string
 }
 
-// cutDeclarations is the reverse of mergeDeclarations: it takes out of a Go file what the scaffolds going declare
-// and those that stay do not, with the imports that this needed and the calls that set up its webhooks.
-// Everything else stays byte for byte, what a person has written above all.
-func cutDeclarations(name string, have []byte, going, staying [][]byte) (cutting, error) {
-	have, crlf := unixLines(have)
-	mine, err := openDeclarations(name, have)
+// cutDeclarations is the reverse of mergeDeclarations. It removes from a Go file the declarations of the removed
+// scaffolds that the kept ones do not have, with the imports that only they need and the calls that set up their
+// webhooks. The rest of the file is kept byte for byte.
+func cutDeclarations(name string, content []byte, removed, kept [][]byte) (cutResult, error) {
+	content, crlf := textdiff.ToLF(content)
+	ours, err := parseDeclarations(name, content)
 	if err != nil {
-		return cutting{}, &ContentError{fmt.Errorf("%w; correct it and run the command again", firstError(err))}
+		return cutResult{}, &ContentError{syntaxError(err)}
 	}
-	out, err := openScaffolds(name, going)
-	if err != nil {
-		return cutting{}, err
+	c := cutter{declarations: ours}
+	if c.removed, err = parseScaffolds(name, removed); err != nil {
+		return cutResult{}, err
 	}
-	kept, err := openScaffolds(name, staying)
-	if err != nil {
-		return cutting{}, err
+	if c.kept, err = parseScaffolds(name, kept); err != nil {
+		return cutResult{}, err
 	}
-	c := cutter{name: name, have: have, mine: mine, going: out, staying: kept}
-	whole := len(kept.texts) == 0
-	for _, p := range mine.pieces {
+	wholeFile := len(c.kept.texts) == 0
+	for _, d := range ours.list {
 		switch {
-		case kept.texts[p.key] != nil:
-			c.adjust(p)
-		case out.texts[p.key] != nil:
-			c.cut(p, whole)
-		case whole:
+		case c.kept.texts[d.key] != nil:
+			c.adjust(d)
+		case c.removed.texts[d.key] != nil:
+			c.cut(d, wholeFile)
+		case wholeFile:
 			c.edited = append(c.edited, name)
 		}
 	}
-	if whole {
-		if !out.heads[head(mine, have)] || c.foreignImports() || c.remarks() {
+	if wholeFile {
+		if !c.removed.headers[header(ours)] || c.hasOwnBlankImport() || c.endsInComment() {
 			c.edited = append(c.edited, name)
 		}
-		return cutting{edited: c.edited}, nil
+		return cutResult{edited: c.edited}, nil
 	}
-	rest, err := withoutImports(name, applyEdits(have, c.edits), out)
+	rest, err := ours.Apply(c.edits)
 	if err != nil {
-		return cutting{}, err
+		return cutResult{}, err
 	}
-	if isFormatted(have) {
-		if rest, err = format.Source(rest); err != nil {
-			return cutting{}, fmt.Errorf("%s: %w", name, err)
-		}
+	if rest, err = removeUnusedImports(name, rest, c.removed.imports); err != nil {
+		return cutResult{}, err
 	}
-	if crlf {
-		rest = []byte(strings.ReplaceAll(string(rest), "\n", "\r\n"))
-	}
-	return cutting{rest: rest, edited: c.edited}, nil
+	return cutResult{rest: textdiff.FromLF(rest, crlf), edited: c.edited}, nil
 }
 
-// scaffolds are what several renderings of a file hold.
-type scaffolds struct {
-	// texts are all forms of a declaration by its key, calls all that set up webhooks.
+// scaffoldForms holds the contents of several renderings of a file.
+type scaffoldForms struct {
+	// texts holds all forms of a declaration by its key, calls those that set up webhooks.
 	texts   map[string][]string
 	calls   []string
-	heads   map[string]bool
+	headers map[string]bool
 	imports map[string]bool
 }
 
-func openScaffolds(name string, contents [][]byte) (*scaffolds, error) {
-	s := &scaffolds{texts: map[string][]string{}, heads: map[string]bool{}, imports: map[string]bool{}}
+func parseScaffolds(name string, contents [][]byte) (*scaffoldForms, error) {
+	s := &scaffoldForms{texts: map[string][]string{}, headers: map[string]bool{}, imports: map[string]bool{}}
 	for _, content := range contents {
-		d, err := openDeclarations(name, content)
+		d, err := parseDeclarations(name, content)
 		if err != nil {
 			return nil, fmt.Errorf("reading the scaffold of %s: %w", name, err)
 		}
-		s.heads[head(d, content)] = true
-		for _, spec := range d.file.Imports {
-			s.imports[importKey(spec)] = true
+		s.headers[header(d)] = true
+		for _, spec := range d.AST.Imports {
+			s.imports[importKey(d.File, spec)] = true
 		}
-		for _, p := range d.pieces {
-			s.texts[p.key] = append(s.texts[p.key], p.text)
+		for _, decl := range d.list {
+			s.texts[decl.key] = append(s.texts[decl.key], decl.text)
 		}
 		for _, call := range setupCalls(d) {
-			s.calls = append(s.calls, string(content[call.from:call.to]))
+			s.calls = append(s.calls, string(content[call.From:call.To]))
 		}
 	}
 	return s, nil
 }
 
-// head is what stands above the package clause.
-func head(d *declarations, content []byte) string {
-	return strings.TrimSpace(string(content[:d.offset(d.file.Package)]))
+// header returns the text before the package clause.
+func header(d *declarations) string {
+	return strings.TrimSpace(string(d.Text[:d.Offset(d.AST.Package)]))
 }
 
-func importKey(spec *ast.ImportSpec) string { return importName(spec) + " " + pathOf(spec) }
+func importKey(f *gosource.File, spec *ast.ImportSpec) string {
+	return f.ImportName(spec) + " " + gosource.ImportPath(spec)
+}
 
+// A cutter removes declarations from a file.
 type cutter struct {
-	name           string
-	have           []byte
-	mine           *declarations
-	going, staying *scaffolds
-	edits          []edit
-	edited         []string
+	*declarations
+	removed, kept *scaffoldForms
+	edits         []textdiff.Edit
+	edited        []string
 }
 
-// cut takes a declaration out. One that goes with its whole file is named by the file alone when it was edited.
-func (c *cutter) cut(p piece, whole bool) {
-	for _, text := range c.going.texts[p.key] {
-		if !whole && strings.HasSuffix(p.text, "\n\n"+text) { // below a remark of a person, who ended the file with it
-			p.from, p.text = p.to-len(text), text
+func (c *cutter) remove(from, to int) { c.edits = append(c.edits, textdiff.Edit{From: from, To: to}) }
+
+// cut removes a declaration. If its file is removed with it, an edited declaration is reported by the file alone.
+func (c *cutter) cut(d declaration, wholeFile bool) {
+	for _, text := range c.removed.texts[d.key] {
+		if !wholeFile && strings.HasSuffix(d.text, "\n\n"+text) { // after a comment of the user at the former end of the file
+			d.from, d.text = d.to-len(text), text
 		}
 	}
-	from := len(strings.TrimRight(string(c.have[:p.from]), " \t\n"))
-	c.edits = append(c.edits, edit{from, p.to, ""})
-	same := slices.Contains(c.going.texts[p.key], p.text)
-	if whole && !same && isSetup(p.key) {
-		same = c.sameSetup(p)
+	from := len(strings.TrimRight(string(c.Text[:d.from]), " \t\n"))
+	c.remove(from, d.to)
+	unedited := slices.Contains(c.removed.texts[d.key], d.text)
+	if wholeFile && !unedited && isWebhookSetup(d.key) {
+		unedited = c.isUneditedSetup(d)
 	}
 	switch {
-	case same:
-	case whole:
-		c.edited = append(c.edited, c.name)
+	case unedited:
+	case wholeFile:
+		c.edited = append(c.edited, c.Name)
 	default:
-		c.edited = append(c.edited, c.place(p.from, p.key))
+		c.edited = append(c.edited, c.describe(d.from, d.key))
 	}
 }
 
-// adjust changes a declaration that stays to what it is without what goes.
-func (c *cutter) adjust(p piece) {
-	if !isSetup(p.key) {
-		// The log is marked as unused where nothing but conversion is left.
-		if slices.Contains(c.going.texts[p.key], p.text) && !slices.Contains(c.staying.texts[p.key], p.text) {
-			c.edits = append(c.edits, edit{p.from, p.to, c.staying.texts[p.key][0]})
+// adjust changes a kept declaration to its form without the removed scaffolds.
+func (c *cutter) adjust(d declaration) {
+	if !isWebhookSetup(d.key) {
+		// The log is marked as unused if only conversion is left.
+		if slices.Contains(c.removed.texts[d.key], d.text) && !slices.Contains(c.kept.texts[d.key], d.text) {
+			c.edits = append(c.edits, textdiff.Edit{From: d.from, To: d.to, Text: c.kept.texts[d.key][0]})
 		}
 		return
 	}
 	methods := map[string]bool{}
-	for _, text := range c.going.calls {
-		if !slices.Contains(c.staying.calls, text) {
+	for _, text := range c.removed.calls {
+		if !slices.Contains(c.kept.calls, text) {
 			methods[callName(text)], methods[callName(text)+"CustomPath"] = true, true
 		}
 	}
-	for _, call := range setupCalls(c.mine) {
-		text := string(c.have[call.from:call.to])
+	for _, call := range setupCalls(c.declarations) {
+		text := string(c.Text[call.From:call.To])
 		if !methods[callName(text)] {
 			continue
 		}
-		if !slices.ContainsFunc(c.going.calls, func(other string) bool { return spaceless(other) == spaceless(text) }) {
-			c.edited = append(c.edited, c.place(call.from, strings.TrimLeft(text, ". \t\n")))
+		if !slices.ContainsFunc(c.removed.calls, func(other string) bool { return withoutSpace(other) == withoutSpace(text) }) {
+			c.edited = append(c.edited, c.describe(call.From, strings.TrimLeft(text, ". \t\n")))
 		}
-		c.edits = append(c.edits, edit{call.from, call.to, ""})
+		c.remove(call.From, call.To)
 	}
-	for _, line := range commentLines(c.going.texts[p.key]) {
-		if at := strings.Index(p.text, line); at >= 0 && !slices.Contains(commentLines(c.staying.texts[p.key]), line) {
-			c.edits = append(c.edits, edit{p.from + at, p.from + at + len(line), ""})
+	for _, line := range commentLines(c.removed.texts[d.key]) {
+		if at := strings.Index(d.text, line); at >= 0 && !slices.Contains(commentLines(c.kept.texts[d.key]), line) {
+			c.remove(d.from+at, d.from+at+len(line))
 		}
 	}
 }
 
-// place names a text in the file for people.
-func (c *cutter) place(offset int, text string) string {
+// describe returns the file and line of a text and its first line.
+func (c *cutter) describe(offset int, text string) string {
 	text, _, _ = strings.Cut(text, "\n")
-	at := offset + len(c.have[offset:]) - len(strings.TrimLeft(string(c.have[offset:]), ". \t\n"))
-	return fmt.Sprintf("%s:%d (%s)", c.name, strings.Count(string(c.have[:at]), "\n")+1, text)
+	at := offset + len(c.Text[offset:]) - len(strings.TrimLeft(string(c.Text[offset:]), ". \t\n"))
+	return fmt.Sprintf("%s:%d (%s)", c.Name, strings.Count(string(c.Text[:at]), "\n")+1, text)
 }
 
-// foreignImports tells whether the file imports what no scaffold does and nothing uses: a person wants its effects.
-func (c *cutter) foreignImports() bool {
-	return slices.ContainsFunc(c.mine.file.Imports, func(spec *ast.ImportSpec) bool {
-		return importName(spec) == "_" && !c.going.imports[importKey(spec)]
+// hasOwnBlankImport reports whether the user has added a blank import.
+func (c *cutter) hasOwnBlankImport() bool {
+	return slices.ContainsFunc(c.AST.Imports, func(spec *ast.ImportSpec) bool {
+		return c.ImportName(spec) == "_" && !c.removed.imports[importKey(c.File, spec)]
 	})
 }
 
-// remarks tells whether comments follow the last declaration.
-func (c *cutter) remarks() bool {
+// endsInComment reports whether a comment follows the last declaration.
+func (c *cutter) endsInComment() bool {
 	end := 0
-	for _, p := range c.mine.pieces {
-		end = max(end, p.to)
+	for _, d := range c.list {
+		end = max(end, d.to)
 	}
-	return strings.TrimSpace(string(c.have[end:])) != "" && end > 0
+	return strings.TrimSpace(string(c.Text[end:])) != "" && end > 0
 }
 
-func isSetup(key string) bool {
+func isWebhookSetup(key string) bool {
 	return strings.HasPrefix(key, "func Setup") && strings.HasSuffix(key, "WebhookWithManager")
 }
 
-// setupCalls are the calls that add webhooks to a builder, each with the dot before it.
-func setupCalls(d *declarations) []edit {
-	var calls []edit
-	for _, decl := range d.file.Decls {
+// setupCalls finds the calls that add webhooks to a builder, each with the dot before it.
+func setupCalls(d *declarations) []textdiff.Edit {
+	var calls []textdiff.Edit
+	for _, decl := range d.AST.Decls {
 		function, ok := decl.(*ast.FuncDecl)
-		if !ok || !isSetup(declarationKey(decl)) || function.Body == nil {
+		if !ok || !isWebhookSetup(gosource.Key(decl)) || function.Body == nil {
 			continue
 		}
 		ast.Inspect(function.Body, func(n ast.Node) bool {
 			if call, ok := n.(*ast.CallExpr); ok {
 				if method, ok := call.Fun.(*ast.SelectorExpr); ok && addsWebhook(method.Sel.Name) {
-					calls = append(calls, edit{from: d.offset(method.X.End()), to: d.offset(call.End())})
+					calls = append(calls, textdiff.Edit{From: d.Offset(method.X.End()), To: d.Offset(call.End())})
 				}
 			}
 			return true
@@ -223,30 +221,30 @@ func addsWebhook(method string) bool {
 }
 
 func callName(text string) string {
-	name, _, _ := strings.Cut(spaceless(text), "(")
+	name, _, _ := strings.Cut(withoutSpace(text), "(")
 	return name
 }
 
-func spaceless(text string) string { return strings.Join(strings.Fields(text), "") }
+func withoutSpace(text string) string { return strings.Join(strings.Fields(text), "") }
 
-// sameSetup tells whether a set-up function is as create webhook wrote it, in one go or one webhook after another.
-func (c *cutter) sameSetup(p piece) bool {
-	known := commentLines(c.going.texts[p.key])
-	if slices.ContainsFunc(commentLines([]string{p.text}), func(line string) bool { return !slices.Contains(known, line) }) {
+// isUneditedSetup reports whether a set-up function is one that create webhook wrote, in one or several runs.
+func (c *cutter) isUneditedSetup(d declaration) bool {
+	ownComments := commentLines(c.removed.texts[d.key])
+	if slices.ContainsFunc(commentLines([]string{d.text}), func(line string) bool { return !slices.Contains(ownComments, line) }) {
 		return false
 	}
-	plain := func(text string) string {
+	withoutCalls := func(text string) string {
 		lines := slices.DeleteFunc(strings.Split(text, "\n"), func(line string) bool { return strings.HasPrefix(line, "//") })
-		text = spaceless(strings.Join(lines, "\n"))
-		for _, call := range c.going.calls {
-			text = strings.Replace(text, spaceless(call), "", 1)
+		text = withoutSpace(strings.Join(lines, "\n"))
+		for _, call := range c.removed.calls {
+			text = strings.Replace(text, withoutSpace(call), "", 1)
 		}
 		return text
 	}
-	return slices.ContainsFunc(c.going.texts[p.key], func(text string) bool { return plain(text) == plain(p.text) })
+	return slices.ContainsFunc(c.removed.texts[d.key], func(text string) bool { return withoutCalls(text) == withoutCalls(d.text) })
 }
 
-// commentLines are the lines of comment above declarations, each with its end.
+// commentLines returns the lines of the comments before declarations, each with its end.
 func commentLines(texts []string) []string {
 	var lines []string
 	for _, text := range texts {
@@ -260,32 +258,23 @@ func commentLines(texts []string) []string {
 	return lines
 }
 
-// withoutImports takes the imports out that scaffolds needed and that nothing refers to any more.
-func withoutImports(name string, content []byte, going *scaffolds) ([]byte, error) {
-	d, err := openDeclarations(name, content)
+// removeUnusedImports removes the imports with the given keys that nothing refers to.
+func removeUnusedImports(name string, content []byte, keys map[string]bool) ([]byte, error) {
+	d, err := parseDeclarations(name, content)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path.Base(name), err)
 	}
 	used := map[string]bool{".": true, "_": true}
-	for _, p := range d.pieces {
-		for _, use := range p.uses {
-			used[use] = true
+	for _, decl := range d.list {
+		for _, name := range decl.qualifiers {
+			used[name] = true
 		}
 	}
-	var edits []edit
-	for _, spec := range d.file.Imports {
-		if !going.imports[importKey(spec)] || used[importName(spec)] {
-			continue
+	var edits []textdiff.Edit
+	for _, spec := range d.AST.Imports {
+		if keys[importKey(d.File, spec)] && !used[d.ImportName(spec)] {
+			edits = append(edits, textdiff.Edit{From: d.LineStart(spec.Pos()), To: d.LineEnd(spec.End())})
 		}
-		from, to := d.offset(spec.Pos()), d.offset(spec.End())
-		line := strings.LastIndexByte(string(content[:from]), '\n') + 1
-		if strings.TrimSpace(string(content[line:from])) != "" { // import "x", without parentheses
-			from = line
-		}
-		if after := strings.IndexByte(string(content[to:]), '\n'); after >= 0 {
-			to += after + 1
-		}
-		edits = append(edits, edit{min(line, from), to, ""})
 	}
-	return applyEdits(content, edits), nil
+	return d.Apply(edits)
 }

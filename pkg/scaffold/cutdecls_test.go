@@ -88,7 +88,7 @@ func TestCutDeclarations(t *testing.T) {
 		}
 		got, want := string(cut.rest), have
 		if name == "not formatted" { // white space around what was cut is not ours to mend then
-			got, want = spaceless(got), spaceless(want)
+			got, want = withoutSpace(got), withoutSpace(want)
 		}
 		if got != want || len(cut.edited) > 0 {
 			t.Errorf("%s: edited %q, left:\n%s", name, cut.edited, cut.rest)

@@ -1,33 +1,31 @@
 package scaffold
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"go/ast"
-	"go/parser"
-	"go/printer"
-	"go/token"
 	"io/fs"
 	"path"
 	"slices"
 	"strings"
 
+	"github.com/operon-sdk/operon/pkg/gosource"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// ConvertedFields says how the fields of a kind get from one version to another. Names are paths from the
-// object: Spec.Size.
+// ConvertedFields describes how the fields of a kind are converted from one version to another. Names are paths from the
+// object, such as Spec.Size.
 type ConvertedFields struct {
-	// Roots are the fields of the object beside its metadata that both versions have: Spec and Status.
+	// Roots are the fields of the object that both versions have, without its metadata: Spec and Status.
 	Roots []string
-	// Same have a type that both versions share and can be assigned; Reshaped one that both declare alike.
+	// Same are fields of a common type, which can be assigned. Reshaped are fields whose types both versions declare in
+	// the same way.
 	Same, Reshaped []string
-	// OnlySpoke and OnlyHub are what the other version lacks, or has in another form.
+	// OnlySpoke and OnlyHub are fields that the other version does not have, or has with another type.
 	OnlySpoke, OnlyHub []string
 }
 
-// compareFields finds out by the declarations in two folders how the fields of a kind can be converted.
+// compareFields compares the fields of a kind in two directories.
 func compareFields(tree *worktree.Tree, spokeDir, hubDir, kind string) (ConvertedFields, error) {
 	spoke, err := parseTypes(tree, spokeDir)
 	if err != nil {
@@ -43,14 +41,14 @@ func compareFields(tree *worktree.Tree, spokeDir, hubDir, kind string) (Converte
 		}
 	}
 	c := comparison{spoke: spoke, hub: hub}
-	c.structs("", spoke.structOf(ast.NewIdent(kind)), hub.structOf(ast.NewIdent(kind)))
+	c.compareStructs("", spoke.structOf(ast.NewIdent(kind)), hub.structOf(ast.NewIdent(kind)))
 	return c.result, nil
 }
 
-// typeSet holds the type declarations of a package by name.
+// typeSet maps names to the type declarations of a package.
 type typeSet map[string]*ast.TypeSpec
 
-// parseTypes reads the declarations of a folder's Go files, tests left out.
+// parseTypes reads the type declarations of the Go files in a directory, without tests.
 func parseTypes(tree *worktree.Tree, dir string) (typeSet, error) {
 	names, err := tree.Walk(dir, func(string) bool { return true })
 	if err != nil {
@@ -68,11 +66,11 @@ func parseTypes(tree *worktree.Tree, dir string) (typeSet, error) {
 		if err != nil {
 			return nil, fmt.Errorf("reading %s: %w", name, worktree.Cause(err))
 		}
-		file, err := parser.ParseFile(token.NewFileSet(), name, data, parser.SkipObjectResolution)
+		file, err := gosource.Parse(name, data)
 		if err != nil {
-			return nil, &ContentError{fmt.Errorf("%w; correct it and run the command again", firstError(err))}
+			return nil, &ContentError{syntaxError(err)}
 		}
-		for _, decl := range file.Decls {
+		for _, decl := range file.AST.Decls {
 			if general, ok := decl.(*ast.GenDecl); ok {
 				for _, spec := range general.Specs {
 					if t, ok := spec.(*ast.TypeSpec); ok {
@@ -85,7 +83,7 @@ func parseTypes(tree *worktree.Tree, dir string) (typeSet, error) {
 	return types, nil
 }
 
-// structOf is the struct that an expression names in the package, or nil.
+// structOf returns the struct type that an expression names in the package, or nil.
 func (t typeSet) structOf(expr ast.Expr) *ast.StructType {
 	name, ok := expr.(*ast.Ident)
 	if !ok || t[name.Name] == nil {
@@ -95,14 +93,14 @@ func (t typeSet) structOf(expr ast.Expr) *ast.StructType {
 	return s
 }
 
-// comparison walks two versions of a kind side by side.
+// A comparison compares two versions of a kind.
 type comparison struct {
 	spoke, hub typeSet
 	result     ConvertedFields
 }
 
-// structs compares the fields of two structs that the object holds at prefix.
-func (c *comparison) structs(prefix string, spoke, hub *ast.StructType) {
+// compareStructs compares the fields of two structs at a path.
+func (c *comparison) compareStructs(prefix string, spoke, hub *ast.StructType) {
 	hubFields := fieldsOf(hub)
 	var seen []string
 	for _, field := range fieldsOf(spoke) {
@@ -115,7 +113,7 @@ func (c *comparison) structs(prefix string, spoke, hub *ast.StructType) {
 			c.result.OnlySpoke = append(c.result.OnlySpoke, prefix+field.name)
 			continue
 		}
-		c.field(prefix, field, hubFields[at])
+		c.compareField(prefix, field, hubFields[at])
 	}
 	for _, field := range hubFields {
 		if !slices.Contains(seen, field.name) && !(prefix == "" && isMetadata(field)) {
@@ -124,20 +122,20 @@ func (c *comparison) structs(prefix string, spoke, hub *ast.StructType) {
 	}
 }
 
-// field compares two fields of the same name.
-func (c *comparison) field(prefix string, spoke, hub structField) {
+// compareField compares two fields of the same name.
+func (c *comparison) compareField(prefix string, spoke, hub structField) {
 	name := prefix + spoke.name
 	if prefix == "" {
 		c.result.Roots = append(c.result.Roots, name)
 	}
-	text := printed(spoke.typ)
+	text := gosource.Print(spoke.typ)
 	inSpoke, inHub := c.spoke.structOf(spoke.typ), c.hub.structOf(hub.typ)
 	switch {
 	case inSpoke != nil && inHub != nil && strings.Count(name, ".") < 8:
-		c.structs(name+".", inSpoke, inHub)
-	case text == printed(hub.typ) && !c.local(spoke.typ) && !c.local(hub.typ):
+		c.compareStructs(name+".", inSpoke, inHub)
+	case text == gosource.Print(hub.typ) && !c.isLocal(spoke.typ) && !c.isLocal(hub.typ):
 		c.result.Same = append(c.result.Same, name)
-	case spoke.json == hub.json && c.alike(spoke.typ, hub.typ, map[string]bool{}):
+	case spoke.json == hub.json && c.equal(spoke.typ, hub.typ, map[string]bool{}):
 		c.result.Reshaped = append(c.result.Reshaped, name)
 	default:
 		c.result.OnlySpoke = append(c.result.OnlySpoke, name)
@@ -145,16 +143,16 @@ func (c *comparison) field(prefix string, spoke, hub structField) {
 	}
 }
 
-// local tells whether a type refers to one that a version declares itself.
-func (c *comparison) local(expr ast.Expr) bool {
+// isLocal reports whether a type refers to one that a version declares.
+func (c *comparison) isLocal(expr ast.Expr) bool {
 	found := false
 	ast.Inspect(expr, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.SelectorExpr:
 			return false
-		case *ast.Field: // of a struct or function: their names are no types
+		case *ast.Field: // of a struct or function: their names are not types
 			if n.Type != nil {
-				found = found || c.local(n.Type)
+				found = found || c.isLocal(n.Type)
 			}
 			return false
 		case *ast.Ident:
@@ -165,9 +163,9 @@ func (c *comparison) local(expr ast.Expr) bool {
 	return found
 }
 
-// alike tells whether two types are declared alike in both versions, down to the types that they refer to.
-func (c *comparison) alike(spoke, hub ast.Expr, seen map[string]bool) bool {
-	if printed(spoke) != printed(hub) {
+// equal reports whether both versions declare a type, and the types that it refers to, in the same way.
+func (c *comparison) equal(spoke, hub ast.Expr, seen map[string]bool) bool {
+	if gosource.Print(spoke) != gosource.Print(hub) {
 		return false
 	}
 	same := true
@@ -181,13 +179,13 @@ func (c *comparison) alike(spoke, hub ast.Expr, seen map[string]bool) bool {
 		}
 		seen[name.Name] = true
 		a, b := c.spoke[name.Name], c.hub[name.Name]
-		same = same && a != nil && b != nil && c.alike(a.Type, b.Type, seen)
+		same = same && a != nil && b != nil && c.equal(a.Type, b.Type, seen)
 		return true
 	})
 	return same
 }
 
-// structField is one name of a struct's field.
+// A structField is a name in a struct.
 type structField struct {
 	name, json string
 	typ        ast.Expr
@@ -206,21 +204,12 @@ func fieldsOf(s *ast.StructType) []structField {
 			}
 		}
 		if len(f.Names) == 0 {
-			base := strings.TrimPrefix(printed(f.Type), "*")
+			base := strings.TrimPrefix(gosource.Print(f.Type), "*")
 			fields = append(fields, structField{base[strings.LastIndex(base, ".")+1:], tag, f.Type})
 		}
 	}
 	return fields
 }
 
-// isMetadata tells whether a field of an object is Kubernetes' own.
+// isMetadata reports whether a field of an object is that of its type or object metadata.
 func isMetadata(f structField) bool { return f.name == "TypeMeta" || f.name == "ObjectMeta" }
-
-// printed is a type as source, comments left out.
-func printed(expr ast.Expr) string {
-	var b bytes.Buffer
-	if err := printer.Fprint(&b, token.NewFileSet(), expr); err != nil {
-		return fmt.Sprintf("%#v", expr) // equal to nothing
-	}
-	return b.String()
-}

@@ -2,32 +2,31 @@ package scaffold
 
 import (
 	"bytes"
-	"fmt"
 	"go/build/constraint"
-	"go/parser"
-	"go/token"
 	"strings"
+
+	"github.com/operon-sdk/operon/pkg/gosource"
 )
 
-// fileImports lists the imports of one Go file, or none where go mod tidy passes the file over: it
-// takes every build tag as both set and not set, except the tag ignore, which never is.
+// fileImports lists the imports of a Go file, or none if go mod tidy ignores the file: it considers each build tag both
+// set and unset, except the tag ignore, which is never set.
 func fileImports(name string, data []byte) ([]string, error) {
-	file, err := parser.ParseFile(token.NewFileSet(), name, data, parser.ImportsOnly|parser.SkipObjectResolution)
+	file, err := gosource.ParseImports(name, data)
 	if err != nil {
-		return nil, fmt.Errorf("%w; correct it and run the command again", firstError(err))
+		return nil, syntaxError(err)
 	}
-	if !anyBuild(data) {
+	if !isInAnyBuild(data) {
 		return nil, nil
 	}
-	imports := make([]string, 0, len(file.Imports))
-	for _, spec := range file.Imports {
-		imports = append(imports, pathOf(spec))
+	imports := make([]string, 0, len(file.AST.Imports))
+	for _, spec := range file.AST.Imports {
+		imports = append(imports, gosource.ImportPath(spec))
 	}
 	return imports, nil
 }
 
-// anyBuild tells whether a file is part of some build, by the go:build line above its package clause.
-func anyBuild(data []byte) bool {
+// isInAnyBuild reports whether a file is part of a build with any tags, by its build constraint.
+func isInAnyBuild(data []byte) bool {
 	if !bytes.Contains(data, []byte("//go:build")) && !bytes.Contains(data, []byte("+build")) {
 		return true
 	}
@@ -42,31 +41,31 @@ func anyBuild(data []byte) bool {
 		}
 		expr, err := constraint.Parse(line)
 		if constraint.IsGoBuild(line) {
-			return err == nil && buildable(expr, true)
+			return err == nil && canBe(expr, true)
 		}
 		if err == nil {
 			plus = append(plus, expr)
 		}
 	}
 	for _, expr := range plus {
-		if !buildable(expr, true) {
+		if !canBe(expr, true) {
 			return false
 		}
 	}
 	return true
 }
 
-// buildable evaluates a constraint for tags that can be either way. want is what makes the whole true.
-func buildable(expr constraint.Expr, want bool) bool {
+// canBe reports whether a constraint has a value for some set of tags.
+func canBe(expr constraint.Expr, want bool) bool {
 	switch e := expr.(type) {
 	case *constraint.TagExpr:
 		return e.Tag != "ignore" && want
 	case *constraint.NotExpr:
-		return !buildable(e.X, !want)
+		return !canBe(e.X, !want)
 	case *constraint.AndExpr:
-		return buildable(e.X, want) && buildable(e.Y, want)
+		return canBe(e.X, want) && canBe(e.Y, want)
 	case *constraint.OrExpr:
-		return buildable(e.X, want) || buildable(e.Y, want)
+		return canBe(e.X, want) || canBe(e.Y, want)
 	}
 	return true
 }

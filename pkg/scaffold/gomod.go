@@ -14,6 +14,7 @@ import (
 	"golang.org/x/mod/module"
 	"golang.org/x/mod/semver"
 
+	"github.com/operon-sdk/operon/pkg/gosource"
 	"github.com/operon-sdk/operon/pkg/textdiff"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
@@ -169,13 +170,7 @@ func providerOf(imp string, file *modfile.File) (modulePath string, std bool) {
 	if modulePath != "" {
 		return modulePath, false
 	}
-	return "", IsStandard(imp)
-}
-
-// IsStandard reports whether an import path is that of a package of the standard library, by its form.
-func IsStandard(importPath string) bool {
-	first, _, _ := strings.Cut(importPath, "/")
-	return !strings.Contains(first, ".")
+	return "", gosource.IsStandard(imp)
 }
 
 // projectImports lists what the Go files of the main module import, in the way of go mod tidy: tests

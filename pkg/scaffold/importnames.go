@@ -2,54 +2,55 @@ package scaffold
 
 import (
 	"go/ast"
-	"go/parser"
-	"go/token"
 	"regexp"
 	"strings"
+
+	"github.com/operon-sdk/operon/pkg/gosource"
 )
 
 // importNames translates texts for a Go file that imports packages by other names than the scaffold does.
 type importNames struct {
-	// specs are the imports of the file, by those of the scaffold; names are their names.
+	// specs maps imports of the scaffold to those of the file, names their names.
 	specs, names map[string]string
 }
 
-// namesIn compares the imports of a Go file with those in texts for the marker of imports.
-func namesIn(file *ast.File, imports ...string) importNames {
+// compareImportNames compares the imports of a Go file with those in texts for the imports marker.
+func compareImportNames(file *gosource.File, imports ...string) importNames {
 	n := importNames{specs: map[string]string{}, names: map[string]string{}}
 	for _, text := range imports {
-		specs, err := parser.ParseFile(token.NewFileSet(), "", "package p\nimport (\n"+text+"\n)\n", parser.ImportsOnly)
+		specs, err := parseImportSpecs(text)
 		if err != nil {
 			continue
 		}
-		for _, spec := range specs.Imports {
-			n.compare(spec, file)
+		for _, spec := range specs.AST.Imports {
+			n.compare(spec, specs.ImportName(spec), file)
 		}
 	}
 	return n
 }
 
 // compare adds an import that the file has by another name only.
-func (n importNames) compare(spec *ast.ImportSpec, file *ast.File) {
+func (n importNames) compare(spec *ast.ImportSpec, name string, file *gosource.File) {
 	var other *ast.ImportSpec
-	for _, have := range file.Imports {
-		if pathOf(have) != pathOf(spec) {
+	for _, candidate := range file.AST.Imports {
+		if gosource.ImportPath(candidate) != gosource.ImportPath(spec) {
 			continue
 		}
-		switch name := importName(have); {
-		case name == importName(spec):
+		switch file.ImportName(candidate) {
+		case name:
 			return
-		case name != "_" && name != ".":
-			other = have
+		case "_", ".":
+		default:
+			other = candidate
 		}
 	}
 	if other != nil {
 		n.specs[specLine(spec)] = specLine(other)
-		n.names[importName(spec)] = importName(other)
+		n.names[name] = file.ImportName(other)
 	}
 }
 
-// specLine returns an import as it is written.
+// specLine returns the source of an import.
 func specLine(spec *ast.ImportSpec) string {
 	if spec.Name == nil {
 		return spec.Path.Value
@@ -59,7 +60,7 @@ func specLine(spec *ast.ImportSpec) string {
 
 var qualifier = regexp.MustCompile(`(^|[^\w.])(\w+)\.`)
 
-// translate returns a text for a marker with the names of the file.
+// translate returns the text for a marker with the names that the file uses.
 func (n importNames) translate(marker, text string) string {
 	if len(n.names) == 0 {
 		return text
@@ -67,8 +68,8 @@ func (n importNames) translate(marker, text string) string {
 	if marker == importsMarker {
 		lines := strings.Split(text, "\n")
 		for i, line := range lines {
-			if have, ok := n.specs[strings.TrimSpace(line)]; ok {
-				lines[i] = have
+			if spec, ok := n.specs[strings.TrimSpace(line)]; ok {
+				lines[i] = spec
 			}
 		}
 		return strings.Join(lines, "\n")
@@ -82,7 +83,7 @@ func (n importNames) translate(marker, text string) string {
 	})
 }
 
-// translateAll does so for sets of texts by their markers.
+// translateAll translates sets of texts by their markers.
 func (n importNames) translateAll(texts map[string]map[string]bool) map[string]map[string]bool {
 	all := map[string]map[string]bool{}
 	for marker, set := range texts {

@@ -1,7 +1,6 @@
 package scaffold
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"maps"
@@ -10,21 +9,22 @@ import (
 	"strings"
 
 	"sigs.k8s.io/kubebuilder/v3/pkg/machinery"
+
+	"github.com/operon-sdk/operon/pkg/textdiff"
 )
 
 // Insert adds texts to a file above its scaffold markers. blocks maps the part of a marker after
-// "+kubebuilder:scaffold:" to the text for it. A text takes the indentation of its marker, a text that
-// is in the file already is not added again, and line ends stay as they are. Go files that were formatted
-// come out formatted; in others only the text is, so that the user's layout survives.
+// "+kubebuilder:scaffold:" to its text. A text gets the indentation of its marker. A text that the file contains already
+// is not added again, and line ends are kept. The result is formatted if the Go file was; otherwise only the text is.
 //
-// All markers that are needed and missing are reported at once, each as a *MissingMarkerError.
+// The error joins a *MissingMarkerError for each marker that is needed and missing.
 func Insert(content []byte, filename string, blocks map[string]string) ([]byte, error) {
 	f, err := openMarked(content, filename)
 	if err != nil {
 		return nil, err
 	}
 	if g, ok := f.syntax.(*goSyntax); ok {
-		names := namesIn(g.file, blocks[importsMarker])
+		names := compareImportNames(g.File, blocks[importsMarker])
 		blocks = maps.Clone(blocks)
 		for marker, text := range blocks {
 			blocks[marker] = names.translate(marker, text)
@@ -33,7 +33,7 @@ func Insert(content []byte, filename string, blocks map[string]string) ([]byte, 
 	above := map[int][]string{} // lines to add, with their indentation, by the index of the line below
 	var failures []error
 	for _, marker := range slices.Sorted(maps.Keys(blocks)) {
-		text, err := f.syntax.pending(marker, dedent(strings.ReplaceAll(blocks[marker], "\r\n", "\n")))
+		text, err := f.syntax.missing(marker, dedent(strings.ReplaceAll(blocks[marker], "\r\n", "\n")))
 		if err != nil {
 			failures = append(failures, err)
 			continue
@@ -48,8 +48,8 @@ func Insert(content []byte, filename string, blocks map[string]string) ([]byte, 
 			})
 			continue
 		}
-		if at.head != "" {
-			text = append([]string{at.head}, text...)
+		if at.key != "" {
+			text = append([]string{at.key}, text...)
 		}
 		for _, line := range text {
 			if line != "" {
@@ -64,45 +64,42 @@ func Insert(content []byte, filename string, blocks map[string]string) ([]byte, 
 	if len(above) == 0 {
 		return content, nil
 	}
-	out, err := f.syntax.finish(f.weave(above))
+	out, err := f.syntax.finish(f.insertAbove(above))
 	if err != nil {
 		return nil, fmt.Errorf("%s: inserting at %s: %w", filename, strings.Join(slices.Sorted(maps.Keys(blocks)), ", "), err)
 	}
-	if f.crlf {
-		out = strings.ReplaceAll(out, "\n", "\r\n")
-	}
-	return []byte(out), nil
+	return textdiff.FromLF([]byte(out), f.crlf), nil
 }
 
-// marked is a file with markers, taken apart into lines that keep their ends.
-type marked struct {
-	lines  []string
-	crlf   bool // all line ends were CRLF; they are plain in lines
+// A markedFile is a file with markers.
+type markedFile struct {
+	lines  []string // with their ends
+	crlf   bool     // all lines of the file end in CRLF; those of lines end in LF
 	syntax syntax
 }
 
-// place is where a text goes: above the line of that index, after the line head if there is one.
-type place struct {
-	line         int
-	indent, head string
+// An insertionPoint is the place of an inserted text.
+type insertionPoint struct {
+	// line is the index of the line after the text.
+	line   int
+	indent string
+	// key is a line to insert before the text, or "".
+	key string
 }
 
-// syntax is what differs between Go and YAML.
+// syntax finds places for texts in Go or YAML.
 type syntax interface {
-	// find looks for the place that a marker marks.
-	find(marker string) (place, bool)
-	// pending returns the lines of text that the file does not have yet.
-	pending(marker, text string) ([]string, error)
+	// find returns the insertion point of a marker.
+	find(marker string) (insertionPoint, bool)
+	// missing returns the lines of a text that the file does not contain yet.
+	missing(marker, text string) ([]string, error)
 	// finish checks and formats the file with all insertions.
 	finish(text string) (string, error)
 }
 
-func openMarked(content []byte, filename string) (*marked, error) {
-	f := &marked{}
-	if n := bytes.Count(content, []byte("\n")); n > 0 && bytes.Count(content, []byte("\r\n")) == n {
-		f.crlf = true
-		content = bytes.ReplaceAll(content, []byte("\r\n"), []byte("\n"))
-	}
+func openMarked(content []byte, filename string) (*markedFile, error) {
+	f := &markedFile{}
+	content, f.crlf = textdiff.ToLF(content)
 	f.lines = slices.Collect(strings.Lines(string(content)))
 	var err error
 	switch path.Ext(filename) {
@@ -111,17 +108,17 @@ func openMarked(content []byte, filename string) (*marked, error) {
 	case ".yaml", ".yml":
 		f.syntax = scanYAML(f.lines, filename)
 	default:
-		err = fmt.Errorf("%s: scaffold markers are known in .go, .yaml and .yml files only", filename)
+		err = fmt.Errorf("%s: scaffold markers are supported in .go, .yaml and .yml files only", filename)
 	}
 	return f, err
 }
 
-// weave puts texts above lines, with the line ends of their neighbours.
-func (f *marked) weave(above map[int][]string) string {
+// insertAbove inserts texts above lines, with the line ends of the adjacent lines.
+func (f *markedFile) insertAbove(above map[int][]string) string {
 	var b strings.Builder
 	for i := range len(f.lines) + 1 {
-		neighbour := f.lines[min(i, len(f.lines)-1)]
-		end := lineEnd(neighbour)
+		adjacent := f.lines[min(i, len(f.lines)-1)]
+		end := lineEnd(adjacent)
 		if end == "" {
 			end = "\n"
 			if i == len(f.lines) && len(above[i]) > 0 {
@@ -138,7 +135,7 @@ func (f *marked) weave(above map[int][]string) string {
 	return b.String()
 }
 
-// lineEnd returns what a line ends with: LF, CRLF or, for a last line, nothing. A carriage return alone ends no line.
+// lineEnd returns the line break of a line: LF, CRLF or, for a last line, nothing.
 func lineEnd(line string) string {
 	for _, end := range []string{"\r\n", "\n"} {
 		if strings.HasSuffix(line, end) {
@@ -148,16 +145,16 @@ func lineEnd(line string) string {
 	return ""
 }
 
-// indentation is the white space that a line begins with.
+// indentation returns the white space at the start of a line.
 func indentation(line string) string { return line[:len(line)-len(strings.TrimLeft(line, " \t"))] }
 
-// isMarker tells whether a comment line is the marker, with or without a space after the comment sign.
-// The extension of filename must be a known one: machinery panics on others.
+// isMarker reports whether a comment line is the marker, with or without a space after the comment sign. The extension of
+// filename must be one that machinery supports: it panics on others.
 func isMarker(filename, marker, line string) bool {
 	return machinery.NewMarkerFor(filename, marker).EqualsLine(line)
 }
 
-// dedent takes the common indentation away and the empty lines around a text.
+// dedent removes the common indentation of a text and the empty lines around it.
 func dedent(text string) string {
 	text = strings.TrimRight(strings.TrimLeft(text, "\n"), " \t\n")
 	if strings.Contains(text, "`") {
@@ -185,10 +182,10 @@ func dedent(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// contiguous tells whether part occurs in whole without gaps.
-func contiguous(whole, part []string) bool {
-	for i := 0; i+len(part) <= len(whole); i++ {
-		if slices.Equal(whole[i:i+len(part)], part) {
+// contiguous reports whether part occurs in lines without gaps.
+func contiguous(lines, part []string) bool {
+	for i := 0; i+len(part) <= len(lines); i++ {
+		if slices.Equal(lines[i:i+len(part)], part) {
 			return true
 		}
 	}

@@ -1,80 +1,69 @@
 package scaffold
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"go/ast"
 	"go/format"
-	"go/parser"
 	"go/scanner"
 	"go/token"
-	"path"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
+
+	"github.com/operon-sdk/operon/pkg/gosource"
 )
 
-// importsMarker is the one marker whose texts are import specs.
+// importsMarker is the marker for import specs.
 const importsMarker = "imports"
 
-// goSyntax knows a Go file as comments, imports and tokens.
+// goSyntax inserts texts into a Go file.
 type goSyntax struct {
-	filename string
-	lines    []string
-	fset     *token.FileSet
-	file     *ast.File
-	tokens   []goToken
-	clean    bool // gofmt would not change the file
+	*gosource.File
+	lines     []string
+	tokens    []goToken
+	formatted bool
 }
 
 func parseGo(content []byte, filename string) (*goSyntax, error) {
-	g := &goSyntax{filename: filename, fset: token.NewFileSet()}
-	var err error
-	g.file, err = parser.ParseFile(g.fset, filename, content, parser.ParseComments|parser.SkipObjectResolution)
+	file, err := gosource.Parse(filename, content)
 	if err != nil {
-		return nil, fmt.Errorf("%w; correct it and run the command again", firstError(err))
+		return nil, syntaxError(err)
 	}
-	g.lines = slices.Collect(strings.Lines(string(content)))
-	g.tokens = goTokens(string(content))
-	formatted, err := format.Source(content)
-	g.clean = err == nil && bytes.Equal(formatted, content)
-	return g, nil
+	return &goSyntax{
+		File: file, lines: slices.Collect(strings.Lines(string(content))), tokens: goTokens(string(content)), formatted: file.IsFormatted(),
+	}, nil
 }
 
-// firstError makes one line of a list of syntax errors.
-func firstError(err error) error {
-	if list, ok := errors.AsType[scanner.ErrorList](err); ok && len(list) > 0 {
-		return list[0]
-	}
-	return err
+// syntaxError returns the first error of a file of the user that does not parse.
+func syntaxError(err error) error {
+	return fmt.Errorf("%w; correct it and run the command again", gosource.FirstError(err))
 }
 
-// find looks at comments only: a marker in a string is text.
-func (g *goSyntax) find(marker string) (place, bool) {
-	for _, group := range g.file.Comments {
+// find looks for the marker in comments only: in a string it is text.
+func (g *goSyntax) find(marker string) (insertionPoint, bool) {
+	for _, group := range g.AST.Comments {
 		for _, c := range group.List {
-			at := g.fset.PositionFor(c.Pos(), false).Line - 1
-			if strings.HasPrefix(c.Text, "//") && isMarker(g.filename, marker, c.Text) &&
+			at := g.Line(c.Pos()) - 1
+			if strings.HasPrefix(c.Text, "//") && isMarker(g.Name, marker, c.Text) &&
 				at < len(g.lines) && strings.HasPrefix(strings.TrimSpace(g.lines[at]), "//") {
-				return place{line: at, indent: indentation(g.lines[at])}, true
+				return insertionPoint{line: at, indent: indentation(g.lines[at])}, true
 			}
 		}
 	}
-	return g.findTyped(marker)
+	return g.findByCode(marker)
 }
 
-func (g *goSyntax) pending(marker, text string) ([]string, error) {
+func (g *goSyntax) missing(marker, text string) ([]string, error) {
 	if text == "" {
 		return nil, nil
 	}
 	if marker == importsMarker {
-		if add, ok, err := g.pendingImports(text); ok || err != nil {
+		if add, ok, err := g.missingImports(text); ok || err != nil {
 			return add, err
 		}
 	}
-	if g.has(text) {
+	if g.contains(text) {
 		return nil, nil
 	}
 	if !strings.Contains(text, "`") {
@@ -85,39 +74,38 @@ func (g *goSyntax) pending(marker, text string) ([]string, error) {
 	return strings.Split(text, "\n"), nil
 }
 
-// pendingImports compares imports by path and name. It is not ok when the text is something else.
-func (g *goSyntax) pendingImports(text string) (add []string, ok bool, err error) {
-	fset := token.NewFileSet()
-	const head = "package p\nimport (\n"
-	specs, err := parser.ParseFile(fset, "", head+text+"\n)\n", parser.ImportsOnly|parser.ParseComments)
-	if err != nil || len(specs.Imports) == 0 {
+// importsHeader precedes import specs in the text that parseImportSpecs parses.
+const importsHeader = "package p\nimport (\n"
+
+// parseImportSpecs parses the lines of an import block.
+func parseImportSpecs(text string) (*gosource.File, error) {
+	return gosource.Parse("", []byte(importsHeader+text+"\n)\n"))
+}
+
+// missingImports compares imports by path and name. It is not ok if the text is not a list of imports.
+func (g *goSyntax) missingImports(text string) (add []string, ok bool, err error) {
+	specs, err := parseImportSpecs(text)
+	if err != nil || len(specs.AST.Imports) == 0 {
 		return nil, false, nil
 	}
-	lines := strings.Split(text, "\n")
 	skip := map[int]bool{}
 	var conflicts []error
-	for _, spec := range specs.Imports {
-		name, needed := importName(spec), pathOf(spec)
-		at := fset.Position(spec.Pos()).Line - 1 - strings.Count(head, "\n")
-		for _, have := range g.file.Imports {
-			if importName(have) != name {
-				continue
-			}
-			if pathOf(have) == needed {
-				skip[at] = true
-			} else if name != "_" && name != "." {
-				conflicts = append(conflicts, fmt.Errorf("%s: the name %s stands for %s here, but the scaffold needs it for %s; import yours by another name",
-					g.fset.Position(have.Pos()), name, pathOf(have), needed))
-			}
+	for _, spec := range specs.AST.Imports {
+		has, err := hasImport(g.File, spec, specs.ImportName(spec))
+		if err != nil {
+			conflicts = append(conflicts, err)
+		}
+		if has {
+			skip[specs.Line(spec.Pos())-1-strings.Count(importsHeader, "\n")] = true
 		}
 	}
 	if len(conflicts) > 0 {
 		return nil, false, errors.Join(conflicts...)
 	}
-	if len(skip) == len(specs.Imports) {
+	if len(skip) == len(specs.AST.Imports) {
 		return nil, true, nil
 	}
-	for i, line := range lines {
+	for i, line := range strings.Split(text, "\n") {
 		if line = strings.TrimSpace(line); !skip[i] && line != "" {
 			add = append(add, line)
 		}
@@ -125,23 +113,26 @@ func (g *goSyntax) pendingImports(text string) (add []string, ok bool, err error
 	return add, true, nil
 }
 
-func pathOf(spec *ast.ImportSpec) string {
-	p, err := strconv.Unquote(spec.Path.Value)
-	if err != nil {
-		return spec.Path.Value
+// hasImport reports whether a file imports the package of spec by a name. It is an error if the file uses the name for
+// another package.
+func hasImport(f *gosource.File, spec *ast.ImportSpec, name string) (bool, error) {
+	has := false
+	var conflicts []error
+	for _, other := range f.AST.Imports {
+		if f.ImportName(other) != name {
+			continue
+		}
+		if gosource.ImportPath(other) == gosource.ImportPath(spec) {
+			has = true
+		} else if name != "_" && name != "." {
+			conflicts = append(conflicts, fmt.Errorf("%s: the name %s stands for %s here, but the scaffold needs it for %s; import yours by another name",
+				f.Fset.Position(other.Pos()), name, gosource.ImportPath(other), gosource.ImportPath(spec)))
+		}
 	}
-	return p
+	return has, errors.Join(conflicts...)
 }
 
-// importName is the name that a file imports a package by; without one, what the path ends in.
-func importName(spec *ast.ImportSpec) string {
-	if spec.Name != nil {
-		return spec.Name.Name
-	}
-	return path.Base(pathOf(spec))
-}
-
-// goToken is a token without its white space. first and last tell its place in its line.
+// goToken is a token without its white space. first and last report whether it is the first and the last of its line.
 type goToken struct {
 	text        string
 	first, last bool
@@ -180,25 +171,25 @@ func goTokens(src string) []goToken {
 	return tokens
 }
 
-// identifying matches what makes a block the only one of its kind in a file: the reconciler that it
-// sets up, the function that sets up a webhook, or the package whose types it registers.
+// identifying matches the part of a text that occurs once in a file: the reconciler that it sets up, the function that
+// sets up a webhook, or the package whose types it registers.
 var identifying = regexp.MustCompile(`\b\w+\.(\w+Reconciler\{|Setup\w+WithManager\(|AddToScheme\()`)
 
-// has tells whether the text is in the file, whatever the white space and the comments, or whether the
-// file has the text's identifying call: then a person has edited the block around it.
-func (g *goSyntax) has(text string) bool {
+// contains reports whether the file has the text, regardless of white space and comments, or the identifying call of the
+// text, around which the user has edited it.
+func (g *goSyntax) contains(text string) bool {
 	want := goTokens(text)
 	if len(want) == 0 { // comments only
 		return contiguous(compact(g.lines), compact(strings.Split(text, "\n")))
 	}
-	if g.hasTokens(want, true) {
+	if g.containsTokens(want, true) {
 		return true
 	}
 	key := identifying.FindString(text)
-	return key != "" && g.hasTokens(goTokens(key), false)
+	return key != "" && g.containsTokens(goTokens(key), false)
 }
 
-func (g *goSyntax) hasTokens(want []goToken, wholeLines bool) bool {
+func (g *goSyntax) containsTokens(want []goToken, wholeLines bool) bool {
 	same := func(a, b goToken) bool { return a.text == b.text }
 	for i := 0; i+len(want) <= len(g.tokens); i++ {
 		part := g.tokens[i : i+len(want)]
@@ -212,7 +203,7 @@ func (g *goSyntax) hasTokens(want []goToken, wholeLines bool) bool {
 	return false
 }
 
-// compact drops white space and empty lines.
+// compact removes white space and empty lines.
 func compact(lines []string) []string {
 	var out []string
 	for _, line := range lines {
@@ -224,10 +215,10 @@ func compact(lines []string) []string {
 }
 
 func (g *goSyntax) finish(text string) (string, error) {
-	if _, err := parser.ParseFile(token.NewFileSet(), "", text, parser.SkipObjectResolution); err != nil {
-		return "", fmt.Errorf("the result would not be Go any more (%w); a marker has been moved, see where kubebuilder and operator-sdk have it", firstError(err))
+	if err := gosource.CheckSyntax("", []byte(text)); err != nil {
+		return "", fmt.Errorf("the result would not be Go any more (%w); a marker has been moved, see where kubebuilder and operator-sdk have it", err)
 	}
-	if !g.clean {
+	if !g.formatted {
 		return text, nil
 	}
 	formatted, err := format.Source([]byte(text))

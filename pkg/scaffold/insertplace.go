@@ -3,20 +3,22 @@ package scaffold
 import (
 	"go/ast"
 	"strings"
+
+	"github.com/operon-sdk/operon/pkg/gosource"
 )
 
-// findTyped finds where a text belongs in a Go file that has lost the marker, by what the code around it does: imports
-// at the end of their block, types below the last that are registered, controllers below the last that is set up,
-// before the manager starts. It finds nothing where the names that the text relies on are not known there.
-func (g *goSyntax) findTyped(marker string) (place, bool) {
+// findByCode finds the insertion point of a marker that the file no longer has: imports belong at the end of their block,
+// types after the last registered ones, controllers after the last one that is set up, before the manager starts. It
+// finds nothing if the file does not declare the names that the inserted text uses.
+func (g *goSyntax) findByCode(marker string) (insertionPoint, bool) {
 	switch marker {
 	case importsMarker:
 		return g.endOfImports()
 	case "scheme":
-		if strings.HasSuffix(g.filename, "_test.go") {
-			return g.belowLast(nil, isCallOf("AddToScheme"), "err")
+		if g.IsTest() {
+			return g.afterLastCall(nil, isCallOf("AddToScheme"), "err")
 		}
-		return g.belowLast(nil, isCallOf("AddToScheme"), "utilruntime", "scheme")
+		return g.afterLastCall(nil, isCallOf("AddToScheme"), "utilruntime", "scheme")
 	case "builder":
 		starts := func(call *ast.CallExpr) bool {
 			method, ok := call.Fun.(*ast.SelectorExpr)
@@ -26,41 +28,41 @@ func (g *goSyntax) findTyped(marker string) (place, bool) {
 			receiver, ok := method.X.(*ast.Ident)
 			return ok && receiver.Name == "mgr"
 		}
-		return g.belowLast(starts, isCallOf("SetupWithManager"), "mgr", "setupLog", "os")
+		return g.afterLastCall(starts, isCallOf("SetupWithManager"), "mgr", "setupLog", "os")
 	case "webhook":
-		return g.belowLast(nil, isSetupOfWebhooks, "mgr", "err")
+		return g.afterLastCall(nil, setsUpWebhooks, "mgr", "err")
 	}
-	return place{}, false
+	return insertionPoint{}, false
 }
 
 func isCallOf(name string) func(*ast.CallExpr) bool {
-	return func(call *ast.CallExpr) bool { return calledName(call) == name }
+	return func(call *ast.CallExpr) bool { return gosource.CalledName(call) == name }
 }
 
-func isSetupOfWebhooks(call *ast.CallExpr) bool {
-	name := calledName(call)
+func setsUpWebhooks(call *ast.CallExpr) bool {
+	name := gosource.CalledName(call)
 	return strings.HasPrefix(name, "Setup") && strings.HasSuffix(name, "WithManager")
 }
 
-// endOfImports is the place below the last import of a block in parentheses.
-func (g *goSyntax) endOfImports() (place, bool) {
-	for i := len(g.file.Decls) - 1; i >= 0; i-- {
-		block, ok := g.file.Decls[i].(*ast.GenDecl)
+// endOfImports finds the end of the last import block in parentheses.
+func (g *goSyntax) endOfImports() (insertionPoint, bool) {
+	for i := len(g.AST.Decls) - 1; i >= 0; i-- {
+		block, ok := g.AST.Decls[i].(*ast.GenDecl)
 		if !ok || !block.Rparen.IsValid() || len(block.Specs) == 0 {
 			continue
 		}
 		if _, ok := block.Specs[0].(*ast.ImportSpec); ok {
-			return place{line: g.fset.PositionFor(block.Rparen, false).Line - 1, indent: "\t"}, true
+			return insertionPoint{line: g.Line(block.Rparen) - 1, indent: "\t"}, true
 		}
 	}
-	return place{}, false
+	return insertionPoint{}, false
 }
 
-// belowLast is the place below the last statement of a function that makes such a call, and below the check of its
-// error. With a call that ends the search, the function must have it, and the place is above it at the latest.
-func (g *goSyntax) belowLast(end, wanted func(*ast.CallExpr) bool, names ...string) (place, bool) {
+// afterLastCall finds the last statement of a function with a wanted call, and the check of its error after it. If end is
+// not nil, only statements before the first one with such a call count, and a function without one is skipped.
+func (g *goSyntax) afterLastCall(end, wanted func(*ast.CallExpr) bool, names ...string) (insertionPoint, bool) {
 	var found ast.Stmt
-	ast.Inspect(g.file, func(n ast.Node) bool {
+	ast.Inspect(g.AST, func(n ast.Node) bool {
 		body, ok := n.(*ast.BlockStmt)
 		if !ok {
 			return true
@@ -84,14 +86,14 @@ func (g *goSyntax) belowLast(end, wanted func(*ast.CallExpr) bool, names ...stri
 		}
 		return true
 	})
-	if found == nil || !g.knows(names) {
-		return place{}, false
+	if found == nil || !g.declares(names) {
+		return insertionPoint{}, false
 	}
-	line := g.fset.PositionFor(found.End(), false).Line
-	return place{line: line, indent: indentation(g.lines[g.fset.PositionFor(found.Pos(), false).Line-1])}, true
+	line := g.Line(found.End())
+	return insertionPoint{line: line, indent: indentation(g.lines[g.Line(found.Pos())-1])}, true
 }
 
-// calls reports whether a statement makes such a call, not counting the blocks of functions and other statements in it.
+// calls reports whether a statement contains a wanted call outside of blocks.
 func calls(stmt ast.Stmt, wanted func(*ast.CallExpr) bool) bool {
 	found := false
 	ast.Inspect(stmt, func(n ast.Node) bool {
@@ -105,7 +107,7 @@ func calls(stmt ast.Stmt, wanted func(*ast.CallExpr) bool) bool {
 	return found
 }
 
-// checksError reports whether a statement is the check of the error of the one above it.
+// checksError reports whether a statement checks the error of the preceding one.
 func checksError(stmt ast.Stmt) bool {
 	found := false
 	switch s := stmt.(type) {
@@ -119,41 +121,41 @@ func checksError(stmt ast.Stmt) bool {
 		found = calls(s, func(call *ast.CallExpr) bool {
 			argument := ""
 			if len(call.Args) > 0 {
-				argument = printed(call.Args[0])
+				argument = gosource.Print(call.Args[0])
 			}
-			return strings.HasPrefix(calledName(call), "Expect") && argument == "err"
+			return strings.HasPrefix(gosource.CalledName(call), "Expect") && argument == "err"
 		})
 	}
 	return found
 }
 
-// knows reports whether the file imports, declares or assigns all of the names.
-func (g *goSyntax) knows(names []string) bool {
-	known := map[string]bool{}
-	for _, spec := range g.file.Imports {
-		known[importName(spec)] = true
+// declares reports whether the file imports, declares or assigns all of the names.
+func (g *goSyntax) declares(names []string) bool {
+	declared := map[string]bool{}
+	for _, spec := range g.AST.Imports {
+		declared[g.ImportName(spec)] = true
 	}
-	ast.Inspect(g.file, func(n ast.Node) bool {
+	ast.Inspect(g.AST, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.ValueSpec:
 			for _, id := range n.Names {
-				known[id.Name] = true
+				declared[id.Name] = true
 			}
 		case *ast.AssignStmt:
 			for _, left := range n.Lhs {
 				if id, ok := left.(*ast.Ident); ok {
-					known[id.Name] = true
+					declared[id.Name] = true
 				}
 			}
 		case *ast.Field:
 			for _, id := range n.Names {
-				known[id.Name] = true
+				declared[id.Name] = true
 			}
 		}
 		return true
 	})
 	for _, name := range names {
-		if !known[name] {
+		if !declared[name] {
 			return false
 		}
 	}

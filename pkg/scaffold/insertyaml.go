@@ -47,10 +47,10 @@ func scanYAML(lines []string, filename string) *yamlSyntax {
 	return y
 }
 
-func (y *yamlSyntax) find(marker string) (place, bool) {
+func (y *yamlSyntax) find(marker string) (insertionPoint, bool) {
 	for i, line := range y.lines {
 		if !y.scalar[i] && strings.HasPrefix(strings.TrimSpace(line), "#") && isMarker(y.filename, marker, line) {
-			return place{line: i, indent: indentation(line)}, true
+			return insertionPoint{line: i, indent: indentation(line)}, true
 		}
 	}
 	return y.findList(marker)
@@ -58,7 +58,7 @@ func (y *yamlSyntax) find(marker string) (place, bool) {
 
 // pending compares list items one by one, so that of several resources only the new ones are added. An
 // item with a name is there when its list has one of that name, whatever a person made of the rest.
-func (y *yamlSyntax) pending(marker, text string) ([]string, error) {
+func (y *yamlSyntax) missing(marker, text string) ([]string, error) {
 	at, marked := y.find(marker)
 	var add []string
 	for _, item := range yamlItems(text) {

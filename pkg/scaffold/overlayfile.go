@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/operon-sdk/operon/pkg/textdiff"
 )
 
 // overlayFile is config/default/kustomization.yaml as lines.
@@ -14,16 +16,12 @@ type overlayFile struct {
 }
 
 func openOverlay(content []byte) *overlayFile {
-	plain, crlf := unixLines(content)
+	plain, crlf := textdiff.ToLF(content)
 	return &overlayFile{lines: strings.Split(string(plain), "\n"), crlf: crlf}
 }
 
 func (o *overlayFile) bytes() []byte {
-	end := "\n"
-	if o.crlf {
-		end = "\r\n"
-	}
-	return []byte(strings.Join(o.lines, end))
+	return textdiff.FromLF([]byte(strings.Join(o.lines, "\n")), o.crlf)
 }
 
 // disable is the reverse of enableWebhooks.

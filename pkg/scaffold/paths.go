@@ -3,13 +3,12 @@ package scaffold
 import (
 	"bytes"
 	"fmt"
-	"go/parser"
-	"go/token"
 	"path"
 	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/operon-sdk/operon/pkg/gosource"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
@@ -194,13 +193,13 @@ func findControllers(tree *worktree.Tree, p Project) string {
 	if err != nil {
 		return ""
 	}
-	file, err := parser.ParseFile(token.NewFileSet(), "", content, parser.ImportsOnly)
+	file, err := gosource.ParseImports("", content)
 	if err != nil {
 		return "" // the insertion reports it
 	}
 	var dirs []string
-	for _, spec := range file.Imports {
-		dir, own := strings.CutPrefix(pathOf(spec), p.Repo+"/")
+	for _, spec := range file.AST.Imports {
+		dir, own := strings.CutPrefix(gosource.ImportPath(spec), p.Repo+"/")
 		if !own || !declaresController(tree, dir) {
 			continue
 		}
@@ -243,9 +242,9 @@ func packageIn(tree *worktree.Tree, dir string) string {
 		if err != nil {
 			continue
 		}
-		file, err := parser.ParseFile(token.NewFileSet(), "", content, parser.PackageClauseOnly)
-		if err == nil && !strings.HasSuffix(file.Name.Name, "_test") {
-			return file.Name.Name
+		file, err := gosource.ParseImports("", content)
+		if err == nil && !strings.HasSuffix(file.AST.Name.Name, "_test") {
+			return file.AST.Name.Name
 		}
 	}
 	return ""

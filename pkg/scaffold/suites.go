@@ -2,27 +2,26 @@ package scaffold
 
 import (
 	"go/ast"
-	"go/parser"
-	"go/token"
 	"maps"
 	"path"
 	"slices"
 
+	"github.com/operon-sdk/operon/pkg/gosource"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// readSuite reads what the tests of a package need to know about its suite. Without a suite it returns the zero Suite.
+// readSuite reads the test suite of a package. Without a suite it returns the zero Suite.
 func readSuite(tree *worktree.Tree, name string) Suite {
 	content, err := tree.ReadFile(name)
 	if err != nil {
 		return Suite{}
 	}
-	file, err := parser.ParseFile(token.NewFileSet(), "", content, parser.SkipObjectResolution)
+	file, err := gosource.Parse(name, content)
 	if err != nil {
 		return Suite{} // the insertion reports it
 	}
 	suite := Suite{NoContext: true}
-	for _, decl := range file.Decls {
+	for _, decl := range file.AST.Decls {
 		general, ok := decl.(*ast.GenDecl)
 		if !ok {
 			continue
@@ -33,24 +32,13 @@ func readSuite(tree *worktree.Tree, name string) Suite {
 			}
 		}
 	}
-	ast.Inspect(file, func(n ast.Node) bool {
-		if call, ok := n.(*ast.CallExpr); ok && len(call.Args) == 1 && calledName(call) == "AddToScheme" {
-			suite.Scheme = printed(call.Args[0])
+	ast.Inspect(file.AST, func(n ast.Node) bool {
+		if call, ok := n.(*ast.CallExpr); ok && len(call.Args) == 1 && gosource.CalledName(call) == "AddToScheme" {
+			suite.Scheme = gosource.Print(call.Args[0])
 		}
 		return true
 	})
 	return suite
-}
-
-// calledName returns the name of the function or method that a call is of.
-func calledName(call *ast.CallExpr) string {
-	switch f := call.Fun.(type) {
-	case *ast.SelectorExpr:
-		return f.Sel.Name
-	case *ast.Ident:
-		return f.Name
-	}
-	return ""
 }
 
 // suiteTexts collects the texts for markers of all suites of a name.

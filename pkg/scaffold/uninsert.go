@@ -4,23 +4,26 @@ import (
 	"bytes"
 	"fmt"
 	"go/ast"
-	"go/parser"
-	"go/token"
 	"maps"
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/operon-sdk/operon/pkg/gosource"
 )
 
 // uninsert takes the texts of going out of a file, but for those that staying needs too. Texts that are
 // there in another form are named in edited, and taken out as far as their beginning tells where they are.
 func uninsert(content []byte, name string, going, staying map[string]map[string]bool) (rest []byte, edited []string, err error) {
 	if path.Ext(name) == ".go" {
-		file, err := parser.ParseFile(token.NewFileSet(), name, content, parser.ImportsOnly)
+		file, err := gosource.Parse(name, content)
 		if err != nil {
-			return nil, nil, fmt.Errorf("%w; correct it and run the command again", firstError(err))
+			file, err = gosource.ParseImports(name, content)
 		}
-		names := namesIn(file, slices.Concat(slices.Collect(maps.Keys(going[importsMarker])), slices.Collect(maps.Keys(staying[importsMarker])))...)
+		if err != nil {
+			return nil, nil, syntaxError(err)
+		}
+		names := compareImportNames(file, slices.Concat(slices.Collect(maps.Keys(going[importsMarker])), slices.Collect(maps.Keys(staying[importsMarker])))...)
 		going, staying = names.translateAll(going), names.translateAll(staying)
 	}
 	crlf := bytes.Contains(content, []byte("\r\n"))
@@ -156,18 +159,16 @@ func locate(lines []string, name, key string) (at, end int, ok bool) {
 // there is nothing else under that.
 func statement(lines []string, at int) (from, end int) {
 	from, end = at, at+1
-	fset := token.NewFileSet()
-	file, err := parser.ParseFile(fset, "", strings.Join(lines, "\n"), parser.SkipObjectResolution)
+	file, err := gosource.Parse("", []byte(strings.Join(lines, "\n")))
 	if err != nil {
 		return from, end
 	}
-	line := func(pos token.Pos) int { return fset.PositionFor(pos, false).Line }
 	found := false
-	ast.Inspect(file, func(n ast.Node) bool {
+	ast.Inspect(file.AST, func(n ast.Node) bool {
 		condition, ok := n.(*ast.IfStmt)
-		if stmt, isStmt := n.(ast.Stmt); isStmt && !found && (line(stmt.Pos()) == at+1 ||
-			ok && condition.Else == nil && len(condition.Body.List) == 1 && line(condition.Body.List[0].Pos()) == at+1) {
-			from, end, found = line(stmt.Pos())-1, line(stmt.End()), true
+		if stmt, isStmt := n.(ast.Stmt); isStmt && !found && (file.Line(stmt.Pos()) == at+1 ||
+			ok && condition.Else == nil && len(condition.Body.List) == 1 && file.Line(condition.Body.List[0].Pos()) == at+1) {
+			from, end, found = file.Line(stmt.Pos())-1, file.Line(stmt.End()), true
 		}
 		return !found
 	})

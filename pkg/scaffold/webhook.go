@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/operon-sdk/operon/pkg/textdiff"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
@@ -245,13 +246,10 @@ func enableCRDConfiguration(tree *worktree.Tree) {
 	if err != nil {
 		return
 	}
-	plain, crlf := unixLines(content)
+	plain, crlf := textdiff.ToLF(content)
 	lines := uncommentLine(strings.Split(string(plain), "\n"), `configurations:`)
 	out := strings.Join(uncommentLine(lines, `- kustomizeconfig\.yaml`), "\n")
-	if crlf {
-		out = strings.ReplaceAll(out, "\n", "\r\n")
-	}
-	if out != string(content) {
-		tree.WriteFile(name, []byte(out), worktree.FileMode)
+	if out := textdiff.FromLF([]byte(out), crlf); !bytes.Equal(out, content) {
+		tree.WriteFile(name, out, worktree.FileMode)
 	}
 }

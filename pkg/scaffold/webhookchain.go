@@ -3,51 +3,48 @@ package scaffold
 import (
 	"fmt"
 	"go/ast"
-	"go/format"
 	"strings"
+
+	"github.com/operon-sdk/operon/pkg/gosource"
+	"github.com/operon-sdk/operon/pkg/textdiff"
 )
 
-// wireWebhooks adds the new webhooks of data to the call chain in the set-up function of a file that has one
-// already, below what begins the chain. A call that the chain has is not added again, but its path is set.
+// wireWebhooks adds the new webhooks of data to the call chain in the set-up function of a file, after the call that
+// begins the chain. Existing calls are kept, but their paths are updated.
 func wireWebhooks(name string, content []byte, data Data) ([]byte, error) {
-	content, crlf := unixLines(content)
-	d, err := openDeclarations(name, content)
+	content, crlf := textdiff.ToLF(content)
+	file, err := gosource.Parse(name, content)
 	if err != nil {
-		return nil, &ContentError{fmt.Errorf("%w; correct it and run the command again", firstError(err))}
+		return nil, &ContentError{syntaxError(err)}
 	}
 	calls := chainCalls(data)
 	setup := "Setup" + data.Resource.Kind + "WebhookWithManager"
-	chain, start := webhookChain(d.file, setup)
+	chain, start := webhookChain(file.AST, setup)
 	if start == nil {
 		return nil, &ContentError{fmt.Errorf("%s: the function %s with a chain of calls that begins with NewWebhookManagedBy is missing; add to its set-up:\n%s",
 			name, setup, strings.Join(calls, "\n"))}
 	}
 	text := ""
-	var edits []edit
+	var edits []textdiff.Edit
 	for _, call := range calls {
 		method, _, _ := strings.Cut(call, "(")
-		switch there := chain[method]; {
-		case there == nil:
+		switch existing := chain[method]; {
+		case existing == nil:
 			text += ".\n\t\t" + call
 		case strings.HasSuffix(method, "CustomPath"):
 			// A webhook that is written again may get another path.
-			edits = append(edits, edit{d.offset(there.Lparen), d.offset(there.End()), call[len(method):]})
+			edits = append(edits, textdiff.Edit{From: file.Offset(existing.Lparen), To: file.Offset(existing.End()), Text: call[len(method):]})
 		}
 	}
-	at := d.offset(start.End())
-	out := applyEdits(content, append(edits, edit{at, at, text}))
-	if isFormatted(content) {
-		if out, err = format.Source(out); err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
+	at := file.Offset(start.End())
+	out, err := file.Apply(append(edits, textdiff.Edit{From: at, To: at, Text: text}))
+	if err != nil {
+		return nil, err
 	}
-	if crlf {
-		out = []byte(strings.ReplaceAll(string(out), "\n", "\r\n"))
-	}
-	return out, nil
+	return textdiff.FromLF(out, crlf), nil
 }
 
-// chainCalls are the calls that set up the new webhooks.
+// chainCalls returns the calls that set up the new webhooks.
 func chainCalls(data Data) []string {
 	var calls []string
 	w := data.Webhook
@@ -66,8 +63,8 @@ func chainCalls(data Data) []string {
 	return calls
 }
 
-// webhookChain finds the methods that the function setup calls on a webhook builder, and the call after which
-// more can follow: NewWebhookManagedBy itself, or the For that older builders need next.
+// webhookChain finds the methods that the function setup calls on a webhook builder, and the call after which more can be
+// added: NewWebhookManagedBy, or the call of For that builders of older releases need next.
 func webhookChain(file *ast.File, setup string) (methods map[string]*ast.CallExpr, start *ast.CallExpr) {
 	methods = map[string]*ast.CallExpr{}
 	for _, decl := range file.Decls {
@@ -80,7 +77,7 @@ func webhookChain(file *ast.File, setup string) (methods map[string]*ast.CallExp
 			if !ok {
 				return true
 			}
-			name := calledName(call)
+			name := gosource.CalledName(call)
 			methods[name] = call
 			if name == "For" || name == "NewWebhookManagedBy" && start == nil {
 				start = call

@@ -14,13 +14,13 @@ import (
 
 // findList finds the list that a text belongs to in a file without the marker: those of kustomizations by their keys,
 // and the environment of the container manager.
-func (y *yamlSyntax) findList(marker string) (place, bool) {
+func (y *yamlSyntax) findList(marker string) (insertionPoint, bool) {
 	key, ok := map[string]string{
 		"resources": "resources", "crdkustomizeresource": "resources", "manifestskustomizesamples": "resources",
 		"crdkustomizewebhookpatch": "patches", "env": "",
 	}[marker]
 	if !y.valid || !ok {
-		return place{}, false
+		return insertionPoint{}, false
 	}
 	for _, doc := range y.documents() {
 		if key != "" {
@@ -42,11 +42,11 @@ func (y *yamlSyntax) findList(marker string) (place, bool) {
 			}
 			if image := child(c, "image"); image != nil && c.Style&yaml.FlowStyle == 0 {
 				// The list goes below the image, in the column of the container's keys.
-				return place{line: image.Line, indent: strings.Repeat(" ", c.Content[0].Column-1), head: "env:"}, true
+				return insertionPoint{line: image.Line, indent: strings.Repeat(" ", c.Content[0].Column-1), key: "env:"}, true
 			}
 		}
 	}
-	return place{}, false
+	return insertionPoint{}, false
 }
 
 // documents returns the mappings that the documents of the file are.
@@ -81,9 +81,9 @@ func child(mapping *yaml.Node, key string) *yaml.Node {
 }
 
 // endOf is the place after the last item of a list that is written with dashes.
-func (y *yamlSyntax) endOf(list *yaml.Node) (place, bool) {
+func (y *yamlSyntax) endOf(list *yaml.Node) (insertionPoint, bool) {
 	if list.Kind != yaml.SequenceNode || list.Style&yaml.FlowStyle != 0 || len(list.Content) == 0 {
-		return place{}, false
+		return insertionPoint{}, false
 	}
 	column := list.Column - 1
 	end := list.Line
@@ -98,12 +98,12 @@ func (y *yamlSyntax) endOf(list *yaml.Node) (place, bool) {
 		}
 		end = i + 1
 	}
-	return place{line: end, indent: strings.Repeat(" ", column)}, true
+	return insertionPoint{line: end, indent: strings.Repeat(" ", column)}, true
 }
 
 // named tells whether the list around a place has an item of the same name as this one of several lines.
-func (y *yamlSyntax) named(item []string, at place) bool {
-	if len(item) < 2 || !strings.HasPrefix(item[0], "- name: ") || at.head != "" {
+func (y *yamlSyntax) named(item []string, at insertionPoint) bool {
+	if len(item) < 2 || !strings.HasPrefix(item[0], "- name: ") || at.key != "" {
 		return false
 	}
 	look := func(from, step int) bool {

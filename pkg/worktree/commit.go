@@ -46,10 +46,14 @@ func (e *ChangedError) Error() string {
 // final. Whatever interrupts that, kill -9 included, leaves either no journal or one that Recover
 // undoes. Power loss is not covered: nothing is synced, as with an editor or a version control tool.
 func Commit(tree *Tree, lock *ProjectLock) ([]Change, error) {
-	d := disk{fs: tree.fs, root: tree.root}
-	if !lock.holds(d) {
+	if !lock.holds(tree.root) {
 		return nil, errors.New("committing without holding the project's lock")
 	}
+	d, closeRoot, err := openRoot(tree.fs, tree.root)
+	if err != nil {
+		return nil, err
+	}
+	defer closeRoot()
 	p, err := tree.plan(d)
 	if err != nil || len(p.changes) == 0 {
 		return nil, err

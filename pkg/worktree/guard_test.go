@@ -115,3 +115,32 @@ func TestCommitStaysInside(t *testing.T) {
 		}
 	}
 }
+
+// A link that appears after the checks of a commit cannot take a write out of the project.
+func TestRootRefusesLinks(t *testing.T) {
+	t.Parallel()
+	dir, outside := t.TempDir(), t.TempDir()
+	put(t, outside, "file", "theirs", 0o644)
+	symlink(t, outside, filepath.Join(dir, "out"))
+	d, closeRoot, err := openRoot(afero.NewOsFs(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closeRoot()
+	put(t, dir, "mine", "mine", 0o644)
+	before := photo(t, outside)
+	for operation, err := range map[string]error{
+		"create": d.create("out/new", []byte("x"), FileMode),
+		"mkdir":  d.mkdir("out/dir"),
+		"rename": d.rename("mine", "out/file"),
+		"remove": d.removeFile("out/file"),
+		"parent": d.create("../new", []byte("x"), FileMode),
+	} {
+		if err == nil || strings.Contains(err.Error(), dir) {
+			t.Errorf("%s: got error %v, want one without the path of the project", operation, err)
+		}
+	}
+	if photo(t, outside) != before {
+		t.Error("the directory outside of the project changed")
+	}
+}

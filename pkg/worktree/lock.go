@@ -228,9 +228,9 @@ func (d disk) exists(name string) bool {
 	return err == nil
 }
 
-// holds tells whether the lock is held on that folder.
-func (l *ProjectLock) holds(d disk) bool {
-	return l != nil && !l.released && l.d.root == d.root
+// holds reports whether the lock of the project at root is held.
+func (l *ProjectLock) holds(root string) bool {
+	return l != nil && !l.released && l.d.root == root
 }
 
 // Unlock releases the lock and removes its file. Unlocking twice does nothing.

@@ -46,7 +46,11 @@ func Unfinished(fsys afero.Fs, root string) error {
 // held. A journal that is broken or does not fit what is on disk is a *JournalError, and
 // nothing is touched.
 func Recover(fsys afero.Fs, root string) (*Recovery, error) {
-	d := disk{fs: fsys, root: root}
+	d, closeRoot, err := openRoot(fsys, root)
+	if err != nil {
+		return nil, err
+	}
+	defer closeRoot()
 	j, err := d.readJournal()
 	if err != nil {
 		return nil, err

@@ -5,7 +5,7 @@ import "go/ast"
 // decoders makes the decoder of webhooks an interface, as it is since v0.15: *admission.Decoder has become
 // admission.Decoder.
 func decoders(f *source) {
-	ast.Inspect(f.tree, func(n ast.Node) bool {
+	ast.Inspect(f.AST, func(n ast.Node) bool {
 		if star, ok := n.(*ast.StarExpr); ok && f.is(star.X, admissionPackage, "Decoder") {
 			f.cut(star.Pos(), star.X.Pos())
 		}
@@ -16,7 +16,7 @@ func decoders(f *source) {
 // withoutError takes away the error that functions return no more: client.ObjectKeyFromObject (since v0.7) and
 // admission.NewDecoder (since v0.15), where it is left aside, or looked at right behind and nowhere else.
 func withoutError(f *source) {
-	ast.Inspect(f.tree, func(n ast.Node) bool {
+	ast.Inspect(f.AST, func(n ast.Node) bool {
 		block, ok := n.(*ast.BlockStmt)
 		if !ok {
 			return true
@@ -56,5 +56,5 @@ func withoutError(f *source) {
 // looksAt tells of if err != nil {…}, without else.
 func (f *source) looksAt(stmt ast.Stmt, err *ast.Ident) bool {
 	check, ok := stmt.(*ast.IfStmt)
-	return ok && check.Init == nil && check.Else == nil && f.source(check.Cond) == err.Name+" != nil"
+	return ok && check.Init == nil && check.Else == nil && f.Source(check.Cond) == err.Name+" != nil"
 }

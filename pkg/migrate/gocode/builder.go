@@ -10,7 +10,7 @@ import (
 // NewWebhookManagedBy(mgr, &T{}), and webhooks of any object are set with the methods for such. The webhooks
 // themselves stay as they are.
 func builders(f *source) {
-	ast.Inspect(f.tree, func(n ast.Node) bool {
+	ast.Inspect(f.AST, func(n ast.Node) bool {
 		call, ok := n.(*ast.CallExpr)
 		if !ok {
 			return true
@@ -23,7 +23,7 @@ func builders(f *source) {
 		if at < 0 {
 			return true
 		}
-		f.insert(chain[0].Args[0].End(), ", "+f.source(chain[at].Args[0]))
+		f.insert(chain[0].Args[0].End(), ", "+f.Source(chain[at].Args[0]))
 		// From the end of the call before to the end of For(…), line break included.
 		f.cut(chain[at-1].End(), chain[at].End())
 		for _, c := range chain {

@@ -5,7 +5,7 @@ import "go/ast"
 // caches rewrites cache.MultiNamespacedCacheBuilder(namespaces), which is gone since v0.16, where the namespaces are
 // known when the program runs: a function that makes a cache of each.
 func caches(f *source) {
-	ast.Inspect(f.tree, func(n ast.Node) bool {
+	ast.Inspect(f.AST, func(n ast.Node) bool {
 		call, ok := n.(*ast.CallExpr)
 		if !ok || len(call.Args) != 1 || !f.is(call.Fun, cachePackage, "MultiNamespacedCacheBuilder") {
 			return true

@@ -5,10 +5,10 @@ import (
 	"cmp"
 	"fmt"
 	"go/ast"
-	"path"
 	"slices"
 	"strings"
 
+	"github.com/operon-sdk/operon/pkg/gosource"
 	"github.com/operon-sdk/operon/pkg/worktree"
 	"golang.org/x/mod/modfile"
 )
@@ -77,8 +77,8 @@ func (p *program) rewrite(tree *worktree.Tree, rewrites []func(*source)) []Note 
 	}
 	var notes []Note
 	for _, f := range p.files {
-		if text := f.bytes(); !bytes.Equal(text, f.before) {
-			tree.WriteFile(f.name, text, 0o644)
+		if text := f.bytes(); !bytes.Equal(text, f.original) {
+			tree.WriteFile(f.Name, text, 0o644)
 		}
 		notes = append(notes, f.notes...)
 	}
@@ -104,10 +104,7 @@ type function struct {
 }
 
 func readProgram(tree *worktree.Tree) (*program, error) {
-	names, err := tree.Walk(".", func(dir string) bool {
-		base := path.Base(dir)
-		return base[0] == '.' || base[0] == '_' || base == "testdata" || base == "vendor" || tree.Exists(dir+"/go.mod")
-	})
+	names, err := gosource.ListFiles(tree)
 	if err != nil {
 		return nil, fmt.Errorf("listing the project's Go files: %w", err)
 	}
@@ -117,12 +114,9 @@ func readProgram(tree *worktree.Tree) (*program, error) {
 	}
 	p.module = modfile.ModulePath(p.mod)
 	for _, name := range names {
-		if base := path.Base(name); path.Ext(name) != ".go" || base[0] == '.' || base[0] == '_' {
-			continue
-		}
 		text, err := tree.ReadFile(name)
 		if err != nil {
-			continue // a link that leads nowhere is no file of the project
+			continue // a broken link
 		}
 		if f := newSource(p, name, text); f != nil {
 			p.files = append(p.files, f)
@@ -135,9 +129,9 @@ func readProgram(tree *worktree.Tree) (*program, error) {
 func (p *program) survey() {
 	p.functions = map[string]function{}
 	for _, f := range p.files {
-		for _, decl := range f.tree.Decls {
+		for _, decl := range f.AST.Decls {
 			if d, ok := decl.(*ast.FuncDecl); ok {
-				key := f.dir() + "." + d.Name.Name
+				key := f.Dir() + "." + d.Name.Name
 				if _, twice := p.functions[key]; twice {
 					p.functions[key] = function{}
 					continue

@@ -10,7 +10,7 @@ import (
 // the block of the scaffold, and the flag that named the file. Where a person has made something else of it, it stays,
 // for the compiler to name.
 func configFiles(f *source) {
-	ast.Inspect(f.tree, func(n ast.Node) bool {
+	ast.Inspect(f.AST, func(n ast.Node) bool {
 		fn, ok := n.(*ast.FuncDecl)
 		if !ok || fn.Body == nil {
 			return !ok
@@ -32,7 +32,7 @@ func (f *source) readsConfigFile(stmt ast.Stmt) *ast.Ident {
 		return nil
 	}
 	condition, ok := block.Cond.(*ast.BinaryExpr)
-	if !ok || condition.Op != token.NEQ || f.source(condition.Y) != `""` {
+	if !ok || condition.Op != token.NEQ || f.Source(condition.Y) != `""` {
 		return nil
 	}
 	file, ok := condition.X.(*ast.Ident)
@@ -72,7 +72,7 @@ func (f *source) cutFlag(body *ast.BlockStmt, file *ast.Ident, read ast.Stmt) {
 				continue
 			}
 		case *ast.ExprStmt:
-			if call, ok := s.X.(*ast.CallExpr); ok && f.is(call.Fun, "flag", "StringVar") && len(call.Args) == 4 && f.source(call.Args[0]) == "&"+file.Name {
+			if call, ok := s.X.(*ast.CallExpr); ok && f.is(call.Fun, "flag", "StringVar") && len(call.Args) == 4 && f.Source(call.Args[0]) == "&"+file.Name {
 				flagged = s
 				continue
 			}
@@ -90,7 +90,7 @@ func (f *source) cutFlag(body *ast.BlockStmt, file *ast.Ident, read ast.Stmt) {
 }
 
 func (f *source) flagName(stmt ast.Stmt) string {
-	return "--" + strings.Trim(f.source(stmt.(*ast.ExprStmt).X.(*ast.CallExpr).Args[1]), `"`)
+	return "--" + strings.Trim(f.Source(stmt.(*ast.ExprStmt).X.(*ast.CallExpr).Args[1]), `"`)
 }
 
 // declares tells of var x string, alone.

@@ -77,8 +77,8 @@ func (f *source) madeContext(stmt ast.Stmt) (name string, ok bool) {
 
 // cutStatement takes a statement away, with its line if nothing else is there.
 func (f *source) cutStatement(stmt ast.Stmt) {
-	from, to := f.lineStart(stmt.Pos()), f.lineEnd(stmt.End())
-	before, behind := string(f.text[from:f.offset(stmt.Pos())]), string(f.text[f.offset(stmt.End()):to])
+	from, to := f.LineStart(stmt.Pos()), f.LineEnd(stmt.End())
+	before, behind := string(f.Text[from:f.Offset(stmt.Pos())]), string(f.Text[f.Offset(stmt.End()):to])
 	if strings.TrimSpace(before) == "" && strings.TrimSpace(behind) == "" {
 		f.cutLines(stmt.Pos(), stmt.End())
 		return

@@ -5,7 +5,7 @@ import "go/ast"
 // cores makes literals of Kubernetes' own types fit: handlers of probes and of lifecycles are of two types since v1.23,
 // and what a claim for a volume asks for is of one of its own since v1.29.
 func cores(f *source) {
-	ast.Inspect(f.tree, func(n ast.Node) bool {
+	ast.Inspect(f.AST, func(n ast.Node) bool {
 		literal, ok := n.(*ast.CompositeLit)
 		if !ok {
 			return true
@@ -23,7 +23,7 @@ func cores(f *source) {
 			if !ok || inner.Type == nil {
 				continue
 			}
-			key, handler := f.source(pair.Key), f.is(inner.Type, corePackage, "Handler")
+			key, handler := f.Source(pair.Key), f.is(inner.Type, corePackage, "Handler")
 			core := func(name string) { f.rename(inner.Type, name) }
 			switch {
 			case handler && key == "Handler":

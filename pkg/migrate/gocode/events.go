@@ -15,7 +15,7 @@ const (
 // events makes functions that are given events fit: their objects have their metadata (v0.7 and later), handlers get a
 // context (v0.15 and later) and a queue of requests (v0.20 and later).
 func events(f *source) {
-	ast.Inspect(f.tree, func(n ast.Node) bool {
+	ast.Inspect(f.AST, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.FuncDecl:
 			f.eventFunction(n.Type, n.Body)
@@ -99,7 +99,7 @@ func (f *source) event(literal *ast.CompositeLit) {
 	has := map[string]bool{}
 	for _, element := range literal.Elts {
 		if pair, ok := element.(*ast.KeyValueExpr); ok {
-			has[f.source(pair.Key)] = true
+			has[f.Source(pair.Key)] = true
 		}
 	}
 	for i, element := range literal.Elts {
@@ -107,7 +107,7 @@ func (f *source) event(literal *ast.CompositeLit) {
 		if !ok {
 			continue
 		}
-		name := renamedEventField(f.source(pair.Key))
+		name := renamedEventField(f.Source(pair.Key))
 		switch {
 		case name == "":
 		case has[name]:
@@ -129,12 +129,12 @@ func (f *source) cutElement(literal *ast.CompositeLit, i int) {
 	if i > 0 {
 		before = literal.Elts[i-1].End()
 	}
-	rest := strings.TrimSpace(string(f.text[f.offset(element.End()):f.lineEnd(element.End())]))
+	rest := strings.TrimSpace(string(f.Text[f.Offset(element.End()):f.LineEnd(element.End())]))
 	switch {
-	case f.line(before) < f.line(element.Pos()) && (rest == "," || rest == ""):
+	case f.Line(before) < f.Line(element.Pos()) && (rest == "," || rest == ""):
 		f.cutLines(element.Pos(), element.End())
-	case f.line(before) < f.line(element.Pos()) && strings.HasPrefix(rest, ","): // a comment stays
-		f.put(element.Pos(), element.End()+token.Pos(strings.Index(string(f.text[f.offset(element.End()):]), ",")+1), "")
+	case f.Line(before) < f.Line(element.Pos()) && strings.HasPrefix(rest, ","): // a comment stays
+		f.put(element.Pos(), element.End()+token.Pos(strings.Index(string(f.Text[f.Offset(element.End()):]), ",")+1), "")
 	case i+1 < len(literal.Elts):
 		f.cut(element.Pos(), end)
 	case i > 0:

@@ -2,11 +2,10 @@ package gocode
 
 import (
 	"bytes"
-	"go/parser"
-	"go/token"
 	"path/filepath"
 	"testing"
 
+	"github.com/operon-sdk/operon/pkg/gosource"
 	"golang.org/x/tools/txtar"
 )
 
@@ -30,27 +29,24 @@ func FuzzCode(f *testing.F) {
 		if bytes.Equal(after, text) {
 			return
 		}
-		if _, err := parser.ParseFile(token.NewFileSet(), "main.go", text, parser.SkipObjectResolution); err != nil {
-			t.Fatalf("something came of a file that does not parse: %v", err)
+		before, err := gosource.Parse("main.go", text)
+		if err != nil {
+			t.Fatalf("a file that is not valid Go was changed: %v", err)
 		}
-		file, err := parser.ParseFile(token.NewFileSet(), "main.go", after, parser.SkipObjectResolution)
+		file, err := gosource.Parse("main.go", after)
 		if err != nil {
 			t.Fatalf("%v\n%s", err, after)
 		}
-		seen := map[string]int{}
-		for _, spec := range file.Imports {
-			seen[localName(spec)+" "+pathOf(spec)]++
+		imports := map[string]int{}
+		for _, spec := range file.AST.Imports {
+			imports[file.ImportName(spec)+" "+gosource.ImportPath(spec)]++
 		}
-		before, err := parser.ParseFile(token.NewFileSet(), "main.go", text, parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
+		for _, spec := range before.AST.Imports {
+			delete(imports, before.ImportName(spec)+" "+gosource.ImportPath(spec))
 		}
-		for _, spec := range before.Imports {
-			delete(seen, localName(spec)+" "+pathOf(spec))
-		}
-		for what, n := range seen {
+		for spec, n := range imports {
 			if n > 1 {
-				t.Errorf("imports %s %d times\n%s", what, n, after)
+				t.Errorf("imports %s %d times\n%s", spec, n, after)
 			}
 		}
 	})

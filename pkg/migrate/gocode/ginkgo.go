@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/operon-sdk/operon/pkg/gosource"
 )
 
 const (
@@ -19,18 +21,18 @@ func specs(f *source) {
 	if !f.importsPath(ginkgo) {
 		return
 	}
-	for _, spec := range f.tree.Imports {
-		p := pathOf(spec)
+	for _, spec := range f.AST.Imports {
+		p := gosource.ImportPath(spec)
 		rest, ok := strings.CutPrefix(p, ginkgo)
 		switch {
 		case !ok || rest != "" && rest[0] != '/' || strings.HasPrefix(rest, "/v2"):
-		case p == ginkgoTable && localName(spec) == "." && slices.Contains(f.dots, ginkgo):
+		case p == ginkgoTable && f.ImportName(spec) == "." && slices.Contains(f.dots, ginkgo):
 			f.cutLines(startOf(spec), spec.End()) // Ginkgo itself has tables now
 		default:
 			f.replace(spec.Path, strconv.Quote(ginkgo+"/v2"+rest))
 		}
 	}
-	ast.Inspect(f.tree, func(n ast.Node) bool {
+	ast.Inspect(f.AST, func(n ast.Node) bool {
 		if call, ok := n.(*ast.CallExpr); ok {
 			f.runSpecs(call)
 			f.node(call)
@@ -49,7 +51,7 @@ func (f *source) runSpecs(call *ast.CallExpr) {
 	if list, ok := call.Args[2].(*ast.CompositeLit); ok && !slices.ContainsFunc(list.Elts, func(e ast.Expr) bool { return !f.prints(e) }) {
 		return
 	}
-	f.gone("Ginkgo v2 takes no reporters of a suite's own, and " + f.source(call.Args[2]) + " is gone: give go test a flag such as -ginkgo.junit-report, or use ReportAfterSuite")
+	f.gone("Ginkgo v2 takes no reporters of a suite's own, and " + f.Source(call.Args[2]) + " is gone: give go test a flag such as -ginkgo.junit-report, or use ReportAfterSuite")
 }
 
 // prints tells of a reporter of controller-runtime, which made Ginkgo end its output with a line break.

@@ -8,7 +8,7 @@ import (
 // owners makes handlers functions: &handler.EnqueueRequestForOwner{…} needs the manager's scheme and mapper now, so it
 // stays where no manager is at hand. &handler.EnqueueRequestsFromMapFunc{ToRequests: f} is from before v0.7.
 func owners(f *source) {
-	ast.PreorderStack(f.tree, nil, func(n ast.Node, stack []ast.Node) bool {
+	ast.PreorderStack(f.AST, nil, func(n ast.Node, stack []ast.Node) bool {
 		unary, ok := n.(*ast.UnaryExpr)
 		if !ok || unary.Op != token.AND {
 			return true
@@ -28,7 +28,7 @@ func owners(f *source) {
 		}
 		text := ""
 		if only := fields["IsController"]; only != nil {
-			switch f.source(only) {
+			switch f.Source(only) {
 			case "true":
 				text = ", " + f.use(handlerPackage, "handler") + ".OnlyControllerOwner()"
 			case "false":
@@ -37,7 +37,7 @@ func owners(f *source) {
 			}
 		}
 		f.replace(unary, f.use(handlerPackage, "handler")+".EnqueueRequestForOwner("+
-			manager+".GetScheme(), "+manager+".GetRESTMapper(), "+f.source(fields["OwnerType"])+text+")")
+			manager+".GetScheme(), "+manager+".GetRESTMapper(), "+f.Source(fields["OwnerType"])+text+")")
 		return false
 	})
 }
@@ -46,7 +46,7 @@ func owners(f *source) {
 // object itself: function literals of that kind wherever they are, and the project's own functions that are handed to
 // handlers.
 func mappers(f *source) {
-	ast.Inspect(f.tree, func(n ast.Node) bool {
+	ast.Inspect(f.AST, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.FuncLit:
 			if f.maps(n.Type) {
@@ -78,7 +78,7 @@ func (f *source) mapper(e ast.Expr) {
 
 // own is the key of a function or method of the project that an expression names.
 func (f *source) own(e ast.Expr) string {
-	dir, name := f.dir(), ""
+	dir, name := f.Dir(), ""
 	switch e := e.(type) {
 	case *ast.Ident:
 		name = e.Name
@@ -127,7 +127,7 @@ func (f *source) mapWithContext(t *ast.FuncType, body *ast.BlockStmt) {
 
 // mapped passes a context to map functions of the project where they are called by name.
 func mapped(f *source) {
-	ast.PreorderStack(f.tree, nil, func(n ast.Node, stack []ast.Node) bool {
+	ast.PreorderStack(f.AST, nil, func(n ast.Node, stack []ast.Node) bool {
 		call, ok := n.(*ast.CallExpr)
 		if !ok || len(call.Args) != 1 {
 			return true

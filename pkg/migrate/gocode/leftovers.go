@@ -36,10 +36,10 @@ func pins(mod []byte) []Note {
 func (p *program) unnamed() []Note {
 	all := map[string][]Note{}
 	for _, f := range p.files {
-		if f.test() {
+		if f.IsTest() {
 			continue
 		}
-		ast.Inspect(f.tree, func(n ast.Node) bool {
+		ast.Inspect(f.AST, func(n ast.Node) bool {
 			call, ok := n.(*ast.CallExpr)
 			if !ok {
 				return true
@@ -54,11 +54,11 @@ func (p *program) unnamed() []Note {
 				case method(c) == "Named":
 					return false
 				case method(c) == "For" && len(c.Args) > 0:
-					kind = f.source(c.Args[0])
+					kind = f.Source(c.Args[0])
 				}
 			}
 			if kind != "" {
-				all[kind] = append(all[kind], Note{f.name, f.line(chain[0].Pos()),
+				all[kind] = append(all[kind], Note{f.Name, f.Line(chain[0].Pos()),
 					"there are several controllers for " + strings.TrimSuffix(strings.TrimPrefix(kind, "&"), "{}") + ", and a manager takes a name only once: add Named"})
 			}
 			return false
@@ -76,7 +76,7 @@ func (p *program) unnamed() []Note {
 // leftovers tells of what compiles and does not do what it did. It comes last, for its lines to be right.
 func leftovers(f *source) {
 	ginkgo2 := ginkgo + "/v2"
-	ast.Inspect(f.tree, func(n ast.Node) bool {
+	ast.Inspect(f.AST, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.FuncDecl:
 			if n.Recv != nil && f.isInjector(n) {
@@ -87,7 +87,7 @@ func leftovers(f *source) {
 				f.note(n.Pos(), "Measure does nothing in Ginkgo v2: write a spec with gomega/gmeasure")
 			}
 		case *ast.KeyValueExpr:
-			if lock := f.source(n.Value); f.source(n.Key) == "LeaderElectionResourceLock" && slices.Contains([]string{`"configmaps"`, `"endpoints"`, `"configmapsleases"`, `"endpointsleases"`}, lock) {
+			if lock := f.Source(n.Value); f.Source(n.Key) == "LeaderElectionResourceLock" && slices.Contains([]string{`"configmaps"`, `"endpoints"`, `"configmapsleases"`, `"endpointsleases"`}, lock) {
 				f.note(n.Pos(), "there is no lock "+lock+" for leaders any more: use \"leases\"")
 			}
 		case *ast.Field:

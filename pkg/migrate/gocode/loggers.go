@@ -8,10 +8,10 @@ import (
 // loggers gives reconcilers with a field for a logger the one that old scaffolds gave them in main.go, where it has
 // gone with the rest of what the scaffold wrote: without it they would log nothing.
 func loggers(f *source) {
-	if f.tree.Name.Name != "main" {
+	if f.AST.Name.Name != "main" {
 		return
 	}
-	ast.Inspect(f.tree, func(n ast.Node) bool {
+	ast.Inspect(f.AST, func(n ast.Node) bool {
 		call, ok := n.(*ast.CallExpr)
 		if !ok || method(call) != "SetupWithManager" {
 			return true
@@ -46,10 +46,10 @@ func (f *source) logs(e ast.Expr) bool {
 		return false
 	}
 	for _, other := range f.program.files {
-		if other.dir() != dir {
+		if other.Dir() != dir {
 			continue
 		}
-		for _, decl := range other.tree.Decls {
+		for _, decl := range other.AST.Decls {
 			gen, ok := decl.(*ast.GenDecl)
 			if !ok {
 				continue

@@ -16,7 +16,7 @@ const (
 // options moves settings of managers to where they are since v0.15 and v0.16: into Metrics, WebhookServer, Cache and
 // Client.
 func options(f *source) {
-	ast.Inspect(f.tree, func(n ast.Node) bool {
+	ast.Inspect(f.AST, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.CompositeLit:
 			if n.Type != nil && f.isRuntime(n.Type, "manager", "Options") {
@@ -40,7 +40,7 @@ type optionsLiteral struct {
 func (o *optionsLiteral) rewrite() {
 	for i, element := range o.literal.Elts {
 		if pair, ok := element.(*ast.KeyValueExpr); ok {
-			o.at[o.source.source(pair.Key)] = i
+			o.at[o.source.Source(pair.Key)] = i
 		}
 	}
 	o.move("Metrics", func(fields []field) string {
@@ -97,7 +97,7 @@ func (o *optionsLiteral) move(target string, text func([]field) string, renames 
 		if !o.has(r.from) {
 			continue
 		}
-		value := o.source.source(o.value(r.from))
+		value := o.source.Source(o.value(r.from))
 		switch r.from {
 		case "Namespace":
 			value = "map[string]" + o.use(cachePackage, "cache") + ".Config{" + value + ": {}}"
@@ -166,7 +166,7 @@ func (f *source) addFields(literal *ast.CompositeLit, fields []field) {
 	}
 	last := literal.Elts[len(literal.Elts)-1]
 	separator := ", "
-	if f.line(last.End()) < f.line(literal.Rbrace) {
+	if f.Line(last.End()) < f.Line(literal.Rbrace) {
 		separator = ",\n"
 	}
 	f.insert(last.End(), separator+join(fields))
@@ -184,7 +184,7 @@ func (f *source) namespaces(e ast.Expr) (text string, ok bool) {
 	}
 	var parts []string
 	for _, element := range list.Elts {
-		parts = append(parts, f.source(element)+": {}")
+		parts = append(parts, f.Source(element)+": {}")
 	}
 	return "map[string]" + f.use(cachePackage, "cache") + ".Config{" + strings.Join(parts, ", ") + "}", true
 }
@@ -205,7 +205,7 @@ func (f *source) setOption(s *ast.AssignStmt) {
 		f.replace(selector.Sel, "Cache.SyncPeriod")
 	case "Namespace":
 		f.replace(selector.Sel, "Cache.DefaultNamespaces")
-		value := f.source(s.Rhs[0])
+		value := f.Source(s.Rhs[0])
 		if text, err := strconv.Unquote(value); err == nil && text == "" {
 			f.replace(s.Rhs[0], "nil")
 			return

@@ -8,14 +8,14 @@ import (
 // queues makes limits of queues ones for requests, which controllers want since v0.19: in the options of controllers,
 // and where the type of a limiter is named.
 func queues(f *source) {
-	ast.Inspect(f.tree, func(n ast.Node) bool {
+	ast.Inspect(f.AST, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.CompositeLit:
 			if n.Type == nil || !f.is(n.Type, runtimeModule+"/pkg/controller", "Options") {
 				return true
 			}
 			for _, element := range n.Elts {
-				if pair, ok := element.(*ast.KeyValueExpr); ok && f.source(pair.Key) == "RateLimiter" {
+				if pair, ok := element.(*ast.KeyValueExpr); ok && f.Source(pair.Key) == "RateLimiter" {
 					f.limiter(pair.Value)
 				}
 			}

@@ -7,12 +7,12 @@ import (
 // reconcilers gives Reconcile(req) the context that controller-runtime passes since v0.7, as methods, as functions for
 // reconcile.Func and in interfaces.
 func reconcilers(f *source) {
-	ast.Inspect(f.tree, func(n ast.Node) bool {
+	ast.Inspect(f.AST, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.FuncDecl:
 			if n.Recv != nil && n.Name.Name == "Reconcile" && f.reconciles(n.Type) {
 				f.addContext(n.Type, n.Body)
-				f.program.contextual[f.dir()+".Reconcile"] = true
+				f.program.contextual[f.Dir()+".Reconcile"] = true
 			}
 		case *ast.InterfaceType:
 			for _, m := range n.Methods.List {
@@ -51,7 +51,7 @@ func count(fields *ast.FieldList) int {
 // requests passes a context to the project's own Reconcile methods, as tests call them, where the argument is
 // known to be a request.
 func requests(f *source) {
-	ast.PreorderStack(f.tree, nil, func(n ast.Node, stack []ast.Node) bool {
+	ast.PreorderStack(f.AST, nil, func(n ast.Node, stack []ast.Node) bool {
 		call, ok := n.(*ast.CallExpr)
 		if !ok || len(call.Args) != 1 || method(call) != "Reconcile" || !f.sees("Reconcile") {
 			return true
@@ -66,7 +66,7 @@ func requests(f *source) {
 // sees tells whether the file's package, or one of the project's that it imports, has a function or method of a name
 // that got a context.
 func (f *source) sees(name string) bool {
-	if f.program.contextual[f.dir()+"."+name] {
+	if f.program.contextual[f.Dir()+"."+name] {
 		return true
 	}
 	for _, p := range f.imports {
@@ -96,7 +96,7 @@ func (f *source) isRequest(e ast.Expr) bool {
 		}
 	case *ast.CallExpr:
 		if id, ok := e.Fun.(*ast.Ident); ok {
-			t := f.program.functions[f.dir()+"."+id.Name]
+			t := f.program.functions[f.Dir()+"."+id.Name]
 			return t.source != nil && count(t.decl.Type.Results) == 1 && t.source.isRuntime(t.decl.Type.Results.List[0].Type, "reconcile", "Request")
 		}
 	}

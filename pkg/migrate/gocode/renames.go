@@ -3,6 +3,8 @@ package gocode
 import (
 	"go/ast"
 	"strconv"
+
+	"github.com/operon-sdk/operon/pkg/gosource"
 )
 
 const (
@@ -45,19 +47,19 @@ func renames(f *source) {
 		// The requests and responses of webhooks are of v1 since v0.7.
 		moved["k8s.io/api/admission/v1beta1"] = "k8s.io/api/admission/v1"
 	}
-	for _, spec := range f.tree.Imports {
-		to := moved[pathOf(spec)]
+	for _, spec := range f.AST.Imports {
+		to := moved[gosource.ImportPath(spec)]
 		if to == "" || f.importsPath(to) {
 			continue
 		}
 		text := strconv.Quote(to)
-		if spec.Name == nil && packageName(to) != packageName(pathOf(spec)) {
-			text = packageName(pathOf(spec)) + " " + text
+		if spec.Name == nil && gosource.PackageName(to) != gosource.PackageName(gosource.ImportPath(spec)) {
+			text = gosource.PackageName(gosource.ImportPath(spec)) + " " + text
 		}
 		f.replace(spec.Path, text)
 	}
 	names := renamedNames()
-	ast.Inspect(f.tree, func(n ast.Node) bool {
+	ast.Inspect(f.AST, func(n ast.Node) bool {
 		selector, ok := n.(*ast.SelectorExpr)
 		if !ok {
 			return true
@@ -72,7 +74,7 @@ func renames(f *source) {
 
 // calls rewrites calls and literals of functions and types that are gone.
 func calls(f *source) {
-	ast.PreorderStack(f.tree, nil, func(n ast.Node, stack []ast.Node) bool {
+	ast.PreorderStack(f.AST, nil, func(n ast.Node, stack []ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.CallExpr:
 			f.call(n)
@@ -152,7 +154,7 @@ func (f *source) literal(literal *ast.CompositeLit, stack []ast.Node) {
 
 func (f *source) renameKey(literal *ast.CompositeLit, from, to string) {
 	for _, element := range literal.Elts {
-		if pair, ok := element.(*ast.KeyValueExpr); ok && f.source(pair.Key) == from {
+		if pair, ok := element.(*ast.KeyValueExpr); ok && f.Source(pair.Key) == from {
 			f.replace(pair.Key, to)
 		}
 	}

@@ -11,7 +11,7 @@ func runnables(f *source) {
 	if !f.importsPath(runtimeModule) {
 		return
 	}
-	ast.Inspect(f.tree, func(n ast.Node) bool {
+	ast.Inspect(f.AST, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.FuncDecl:
 			if n.Recv != nil && n.Name.Name == "Start" && f.isRunnable(n.Type) {
@@ -39,7 +39,7 @@ func (f *source) isRunnable(t *ast.FuncType) bool {
 		return false
 	}
 	channel, ok := t.Params.List[0].Type.(*ast.ChanType)
-	return ok && channel.Dir == ast.RECV && channel.Arrow != token.NoPos && f.source(channel.Value) == "struct{}" && f.source(t.Results.List[0].Type) == "error"
+	return ok && channel.Dir == ast.RECV && channel.Arrow != token.NoPos && f.Source(channel.Value) == "struct{}" && f.Source(t.Results.List[0].Type) == "error"
 }
 
 func (f *source) runWithContext(t *ast.FuncType, body *ast.BlockStmt) {

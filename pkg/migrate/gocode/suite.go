@@ -9,15 +9,15 @@ import (
 // suites has suites that start an API server find its programs as those of today's scaffold do, where make test does
 // not name their folder: in the folder that there is, and not in that of the version that an old scaffold wrote down.
 func suites(f *source) {
-	if !f.test() || f.program.declares(f.dir(), "binaryAssets", "root") {
+	if !f.IsTest() || f.program.declares(f.Dir(), "binaryAssets", "root") {
 		return
 	}
-	today := f.program.suiteOf(f.dir())
-	if today == nil || strings.Count(string(f.text), "envtest.Environment{") != 1 {
+	today := f.program.suiteOf(f.Dir())
+	if today == nil || strings.Count(string(f.Text), "envtest.Environment{") != 1 {
 		return
 	}
 	var environment *ast.CompositeLit
-	ast.Inspect(f.tree, func(n ast.Node) bool {
+	ast.Inspect(f.AST, func(n ast.Node) bool {
 		if literal, ok := n.(*ast.CompositeLit); ok && literal.Type != nil && f.is(literal.Type, runtimeModule+"/pkg/envtest", "Environment") {
 			environment = literal
 		}
@@ -28,14 +28,14 @@ func suites(f *source) {
 	}
 	var have ast.Expr
 	for _, element := range environment.Elts {
-		if pair, ok := element.(*ast.KeyValueExpr); ok && f.source(pair.Key) == "BinaryAssetsDirectory" {
+		if pair, ok := element.(*ast.KeyValueExpr); ok && f.Source(pair.Key) == "BinaryAssetsDirectory" {
 			have = pair.Value
 		}
 	}
 	switch {
-	case have != nil && strings.Contains(f.source(have), ".GOARCH") && strings.Contains(f.source(have), `"k8s"`):
+	case have != nil && strings.Contains(f.Source(have), ".GOARCH") && strings.Contains(f.Source(have), `"k8s"`):
 		f.replace(have, "binaryAssets()")
-	case strings.Contains(string(f.text), "BinaryAssetsDirectory") || strings.Contains(string(f.text), "UseExistingCluster"):
+	case strings.Contains(string(f.Text), "BinaryAssetsDirectory") || strings.Contains(string(f.Text), "UseExistingCluster"):
 		return
 	default:
 		last := environment.Elts[len(environment.Elts)-1]
@@ -57,7 +57,7 @@ func (p *program) suiteOf(dir string) *source {
 // declares tells whether a package has any of some names.
 func (p *program) declares(dir string, names ...string) bool {
 	for _, f := range p.files {
-		if f.dir() != dir {
+		if f.Dir() != dir {
 			continue
 		}
 		for _, name := range names {
@@ -71,7 +71,7 @@ func (p *program) declares(dir string, names ...string) bool {
 
 // declaration is what declares a function or, alone, a variable of the package.
 func (f *source) declaration(name string) ast.Decl {
-	for _, decl := range f.tree.Decls {
+	for _, decl := range f.AST.Decls {
 		switch d := decl.(type) {
 		case *ast.FuncDecl:
 			if d.Recv == nil && d.Name.Name == name {
@@ -107,16 +107,16 @@ func (f *source) adopt(other *source, names ...string) {
 				start = d.Doc.Pos()
 			}
 		}
-		text += "\n" + string(other.text[other.offset(start):other.offset(decl.End())]) + "\n"
+		text += "\n" + string(other.Text[other.Offset(start):other.Offset(decl.End())]) + "\n"
 		ast.Inspect(decl, func(n ast.Node) bool {
-			if id, ok := n.(*ast.Ident); ok && other.free[id] && other.imports[id.Name] != "" {
+			if id, ok := n.(*ast.Ident); ok && other.IsUnresolved(id) && other.imports[id.Name] != "" {
 				f.use(other.imports[id.Name], id.Name)
 			}
 			return true
 		})
 	}
-	end := f.fset.File(f.tree.Pos()).Pos(len(f.text))
-	if !strings.HasSuffix(string(f.text), "\n") {
+	end := f.Fset.File(f.AST.Pos()).Pos(len(f.Text))
+	if !strings.HasSuffix(string(f.Text), "\n") {
 		text = "\n" + text
 	}
 	f.put(end, end, text)

@@ -14,7 +14,7 @@ const (
 // watches makes what a controller watches fit: builders are given the object itself (v0.15 and later), controllers a
 // source that knows its cache and handler (v0.18 and later).
 func watches(f *source) {
-	ast.PreorderStack(f.tree, nil, func(n ast.Node, stack []ast.Node) bool {
+	ast.PreorderStack(f.AST, nil, func(n ast.Node, stack []ast.Node) bool {
 		call, ok := n.(*ast.CallExpr)
 		if !ok || call.Ellipsis.IsValid() {
 			return true
@@ -24,7 +24,7 @@ func watches(f *source) {
 			f.builderWatches(call)
 		case name == "WatchesRawSource" && len(call.Args) == 2:
 			if kind, ok := call.Args[0].(*ast.CallExpr); ok && f.is(kind.Fun, sourcePackage, "Kind") && len(kind.Args) == 2 {
-				f.sourceWithHandler(kind, call, f.source(kind.Args[0]), f.source(kind.Args[1]))
+				f.sourceWithHandler(kind, call, f.Source(kind.Args[0]), f.Source(kind.Args[1]))
 			}
 		case name == "Watch" && len(call.Args) >= 2:
 			f.controllerWatch(call, stack)
@@ -43,7 +43,7 @@ func (f *source) isControllerBuilder(call *ast.CallExpr) bool {
 func (f *source) builderWatches(call *ast.CallExpr) {
 	selector := call.Fun.(*ast.SelectorExpr)
 	if object := f.field(call.Args[0], sourcePackage, "Kind", "Type"); object != nil {
-		f.replace(call.Args[0], f.source(object))
+		f.replace(call.Args[0], f.Source(object))
 		return
 	}
 	if channel := f.field(call.Args[0], sourcePackage, "Channel", "Source"); channel != nil && len(call.Args) == 2 {
@@ -65,12 +65,12 @@ func (f *source) builderWatches(call *ast.CallExpr) {
 func (f *source) controllerWatch(call *ast.CallExpr, stack []ast.Node) {
 	if object := f.field(call.Args[0], sourcePackage, "Kind", "Type"); object != nil {
 		if manager := f.managerIn(stack); manager != "" {
-			f.sourceWithHandler(call.Args[0], call, manager+".GetCache()", f.source(object))
+			f.sourceWithHandler(call.Args[0], call, manager+".GetCache()", f.Source(object))
 		}
 		return
 	}
 	if kind, ok := call.Args[0].(*ast.CallExpr); ok && f.is(kind.Fun, sourcePackage, "Kind") && len(kind.Args) == 2 {
-		f.sourceWithHandler(kind, call, f.source(kind.Args[0]), f.source(kind.Args[1]))
+		f.sourceWithHandler(kind, call, f.Source(kind.Args[0]), f.Source(kind.Args[1]))
 	}
 }
 
@@ -116,7 +116,7 @@ func (f *source) fields(e ast.Expr, importPath, typeName string) map[string]ast.
 
 // remarks tells of comments within a node that are not within the values among some expressions.
 func (f *source) remarks(n ast.Node, values []ast.Expr) bool {
-	for _, group := range f.tree.Comments {
+	for _, group := range f.AST.Comments {
 		within := n.Pos() < group.Pos() && group.End() < n.End()
 		for _, v := range values {
 			if pair, ok := v.(*ast.KeyValueExpr); ok {
@@ -137,7 +137,7 @@ func (f *source) managerIn(stack []ast.Node) string {
 	for i := len(stack) - 1; i >= 0; i-- {
 		if call, ok := stack[i].(*ast.CallExpr); ok {
 			if first := chainOf(call)[0]; f.isControllerBuilder(first) && len(first.Args) == 1 {
-				if text := f.source(first.Args[0]); !strings.ContainsAny(text, "(\n") {
+				if text := f.Source(first.Args[0]); !strings.ContainsAny(text, "(\n") {
 					return text
 				}
 			}

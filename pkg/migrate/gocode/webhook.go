@@ -188,9 +188,9 @@ func (w *Webhooks) move(h *webhook, today map[string][]byte) (bool, error) {
 		return false, nil
 	}
 	for _, other := range h.pkg.files {
-		for _, n := range h.pkg.names[other.name] {
+		for _, n := range h.pkg.names[other.Name] {
 			if h.setup.is(n) {
-				w.left(h, other.name+" calls the function")
+				w.left(h, other.Name+" calls the function")
 				return false, nil
 			}
 		}
@@ -215,6 +215,6 @@ func (w *Webhooks) move(h *webhook, today map[string][]byte) (bool, error) {
 // left tells of webhooks that stay as they are.
 func (w *Webhooks) left(h *webhook, why string) {
 	f := h.setup.file
-	w.notes = append(w.notes, Note{File: f.name, Line: f.line(h.setup.decl.Pos()), Message: fmt.Sprintf(
+	w.notes = append(w.notes, Note{File: f.Name, Line: f.Line(h.setup.decl.Pos()), Message: fmt.Sprintf(
 		"the webhooks of %s stay here: %s; set them up by hand, in the function %s of %s", h.kind(), why, h.newSetup(), h.pkg.target)})
 }

@@ -4,6 +4,8 @@ import (
 	"go/ast"
 	"path"
 	"strings"
+
+	"github.com/operon-sdk/operon/pkg/gosource"
 )
 
 const mainFile = "cmd/main.go"
@@ -15,7 +17,7 @@ func (w *Webhooks) callers(today map[string][]byte) {
 	for _, f := range w.program.files {
 		if f.callsNew(w, scaffold) {
 			f.apply()
-			w.tree.WriteFile(f.name, f.bytes(), 0o644)
+			w.tree.WriteFile(f.Name, f.bytes(), 0o644)
 		}
 	}
 }
@@ -24,7 +26,7 @@ func (w *Webhooks) callers(today map[string][]byte) {
 func (f *source) callsNew(w *Webhooks, today *source) bool {
 	found := false
 	var parents []ast.Node
-	ast.Inspect(f.tree, func(n ast.Node) bool {
+	ast.Inspect(f.AST, func(n ast.Node) bool {
 		if n == nil {
 			parents = parents[:len(parents)-1]
 			return true
@@ -35,7 +37,7 @@ func (f *source) callsNew(w *Webhooks, today *source) bool {
 			return true
 		}
 		h := w.setupOf(f, refers)
-		if h == nil || h.pkg.dir == f.dir() {
+		if h == nil || h.pkg.dir == f.Dir() {
 			return true
 		}
 		found = true
@@ -46,7 +48,7 @@ func (f *source) callsNew(w *Webhooks, today *source) bool {
 		}
 		name := f.use(target, usual) + "." + h.newSetup()
 		f.replace(refers, name)
-		if f.name == mainFile && today != nil {
+		if f.Name == mainFile && today != nil {
 			f.likeToday(parents, today, name)
 		}
 		return true
@@ -89,9 +91,9 @@ func (f *source) likeToday(parents []ast.Node, today *source, name string) {
 		}
 	}
 	indent := func(s *source, n ast.Node) string {
-		return string(s.text[s.lineStart(n.Pos()):s.offset(n.Pos())])
+		return string(s.Text[s.LineStart(n.Pos()):s.Offset(n.Pos())])
 	}
-	lines := strings.Split(today.source(statement), "\n")
+	lines := strings.Split(today.Source(statement), "\n")
 	for i, line := range lines {
 		if rest, ok := strings.CutPrefix(line, indent(today, statement)); ok && i > 0 {
 			lines[i] = indent(f, old) + rest
@@ -102,29 +104,29 @@ func (f *source) likeToday(parents []ast.Node, today *source, name string) {
 
 // scaffoldedCall tells that a statement checks a set-up of webhooks as scaffolds of before do.
 func scaffoldedCall(f *source, s *ast.IfStmt) bool {
-	if s.Init == nil || s.Else != nil || len(s.Body.List) != 2 || f.source(s.Cond) != "err != nil" {
+	if s.Init == nil || s.Else != nil || len(s.Body.List) != 2 || f.Source(s.Cond) != "err != nil" {
 		return false
 	}
-	for _, group := range f.tree.Comments {
+	for _, group := range f.AST.Comments {
 		if group.Pos() > s.Pos() && group.End() < s.End() {
 			return false
 		}
 	}
 	assign, ok := s.Init.(*ast.AssignStmt)
-	return ok && len(assign.Lhs) == 1 && f.source(assign.Lhs[0]) == "err" &&
-		strings.HasPrefix(f.source(s.Body.List[0]), `setupLog.Error(err, "unable to create webhook", "webhook", "`) &&
-		f.source(s.Body.List[1]) == "os.Exit(1)"
+	return ok && len(assign.Lhs) == 1 && f.Source(assign.Lhs[0]) == "err" &&
+		strings.HasPrefix(f.Source(s.Body.List[0]), `setupLog.Error(err, "unable to create webhook", "webhook", "`) &&
+		f.Source(s.Body.List[1]) == "os.Exit(1)"
 }
 
 // todaysCall finds the statement of today's scaffold that calls a function, and the one around it.
 func todaysCall(today *source, name string) (inner, outer *ast.IfStmt) {
 	var parents []*ast.IfStmt
-	ast.Inspect(today.tree, func(n ast.Node) bool {
+	ast.Inspect(today.AST, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.IfStmt:
 			parents = append(parents, n)
 		case *ast.CallExpr:
-			if today.source(n.Fun) != name {
+			if today.Source(n.Fun) != name {
 				break
 			}
 			for _, p := range parents {
@@ -161,7 +163,7 @@ func (w *Webhooks) setupOf(f *source, e *ast.SelectorExpr) *webhook {
 // oldName is the name of the set-up of before, behind that of the type that it is a method of.
 func (h *webhook) oldName() string {
 	name := h.setup.decl.Name.Name
-	if of := receiver(h.setup.decl); of != "" {
+	if of := gosource.Receiver(h.setup.decl); of != "" {
 		return of + "." + name
 	}
 	return name

@@ -5,6 +5,7 @@ import (
 	"go/token"
 	"slices"
 
+	"github.com/operon-sdk/operon/pkg/gosource"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
@@ -43,10 +44,10 @@ func (pkg *apiPackage) cut(tree *worktree.Tree) {
 		c.carryOut()
 		f.apply()
 		if pkg.idle(f) {
-			tree.Remove(f.name)
+			tree.Remove(f.Name)
 			continue
 		}
-		tree.WriteFile(f.name, f.bytes(), 0o644)
+		tree.WriteFile(f.Name, f.bytes(), 0o644)
 	}
 }
 
@@ -61,8 +62,8 @@ type cutting struct {
 func (c *cutting) carryOut() {
 	f := c.file
 	docs := map[*ast.CommentGroup]bool{}
-	for _, decl := range f.tree.Decls {
-		doc := docOf(decl)
+	for _, decl := range f.AST.Decls {
+		doc := gosource.Doc(decl)
 		if general, ok := decl.(*ast.GenDecl); ok && general.Tok == token.VAR {
 			staying := slices.DeleteFunc(slices.Clone(general.Specs), func(s ast.Spec) bool {
 				value, ok := s.(*ast.ValueSpec)
@@ -100,8 +101,8 @@ func (c *cutting) carryOut() {
 			f.cutLines(m.line.Pos(), m.line.End())
 		}
 	}
-	for _, group := range f.tree.Comments {
-		if len(c.markers) > 0 && !docs[group] && !cut[group] && group.Pos() > f.tree.Name.End() && isScaffolds(group) {
+	for _, group := range f.AST.Comments {
+		if len(c.markers) > 0 && !docs[group] && !cut[group] && group.Pos() > f.AST.Name.End() && isScaffolds(group) {
 			f.cutLines(group.Pos(), group.End())
 		}
 	}
@@ -109,21 +110,11 @@ func (c *cutting) carryOut() {
 
 func (c *cutting) documentsCut(group *ast.CommentGroup) bool {
 	for decl := range c.decls {
-		if docOf(decl) == group {
+		if gosource.Doc(decl) == group {
 			return true
 		}
 	}
 	return false
-}
-
-func docOf(decl ast.Decl) *ast.CommentGroup {
-	switch decl := decl.(type) {
-	case *ast.FuncDecl:
-		return decl.Doc
-	case *ast.GenDecl:
-		return decl.Doc
-	}
-	return nil
 }
 
 // isScaffolds tells that a comment holds nothing but what scaffolds of before remark.
@@ -134,7 +125,7 @@ func isScaffolds(group *ast.CommentGroup) bool {
 // idle tells that nothing of a file is of use any more: it declares a log at most, to which nobody writes.
 func (pkg *apiPackage) idle(f *source) bool {
 	var logs *ast.GenDecl
-	for _, decl := range f.tree.Decls {
+	for _, decl := range f.AST.Decls {
 		general, ok := decl.(*ast.GenDecl)
 		switch {
 		case ok && general.Tok == token.IMPORT:
@@ -144,8 +135,8 @@ func (pkg *apiPackage) idle(f *source) bool {
 			return false
 		}
 	}
-	for _, group := range f.tree.Comments {
-		if group.Pos() > f.tree.Name.End() && !isScaffolds(group) && (logs == nil || group != logs.Doc) {
+	for _, group := range f.AST.Comments {
+		if group.Pos() > f.AST.Name.End() && !isScaffolds(group) && (logs == nil || group != logs.Doc) {
 			return false
 		}
 	}

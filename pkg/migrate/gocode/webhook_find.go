@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"slices"
 
+	"github.com/operon-sdk/operon/pkg/gosource"
 	"github.com/operon-sdk/operon/pkg/project"
 )
 
@@ -24,7 +25,7 @@ type setup struct {
 
 // is tells whether something that an identifier refers to is the function.
 func (s *setup) is(n named) bool {
-	return n.file == s.file.name && n.offset == s.name
+	return n.file == s.file.Name && n.offset == s.name
 }
 
 // assertion says that a type has webhooks of an interface that is no more.
@@ -39,7 +40,7 @@ func (w *Webhooks) find(pkg *apiPackage, r project.Resource) *webhook {
 	h := &webhook{pkg: pkg, resource: r, given: map[string]bool{}}
 	var setups []*setup
 	for _, f := range pkg.files {
-		for _, decl := range f.tree.Decls {
+		for _, decl := range f.AST.Decls {
 			switch decl := decl.(type) {
 			case *ast.FuncDecl:
 				setups = append(setups, setupsOf(f, decl, r.Kind)...)
@@ -50,7 +51,7 @@ func (w *Webhooks) find(pkg *apiPackage, r project.Resource) *webhook {
 	}
 	if len(setups) == 0 {
 		for _, a := range h.asserts {
-			w.notes = append(w.notes, Note{File: a.file.name, Line: a.file.line(a.spec.Pos()), Message: fmt.Sprintf(
+			w.notes = append(w.notes, Note{File: a.file.Name, Line: a.file.Line(a.spec.Pos()), Message: fmt.Sprintf(
 				"nothing here sets up the webhooks of %s; move them to %s by hand", r.Kind, pkg.target)})
 		}
 		return nil
@@ -107,9 +108,9 @@ func setupsOf(f *source, decl *ast.FuncDecl, kind string) []*setup {
 			return false
 		}
 		object := chain[at].Args[0]
-		own := receiver(decl) == kind && len(decl.Recv.List[0].Names) == 1 && isNamed(object, decl.Recv.List[0].Names[0].Name)
-		if own || isNamed(objectOf(object), kind) {
-			setups = append(setups, &setup{file: f, decl: decl, name: f.offset(decl.Name.Pos()), chain: chain, at: at})
+		own := gosource.Receiver(decl) == kind && len(decl.Recv.List[0].Names) == 1 && gosource.IsIdent(object, decl.Recv.List[0].Names[0].Name)
+		if own || gosource.IsIdent(objectOf(object), kind) {
+			setups = append(setups, &setup{file: f, decl: decl, name: f.Offset(decl.Name.Pos()), chain: chain, at: at})
 		}
 		return false
 	})
@@ -125,7 +126,7 @@ func assertions(f *source, decl *ast.GenDecl, kind string) []assertion {
 			continue
 		}
 		old := f.is(value.Type, webhookPackage, "Defaulter", "Validator") || f.is(value.Type, admissionPackage, "Defaulter", "Validator")
-		if old && isNamed(objectOf(value.Values[0]), kind) {
+		if old && gosource.IsIdent(objectOf(value.Values[0]), kind) {
 			found = append(found, assertion{f, decl, value})
 		}
 	}

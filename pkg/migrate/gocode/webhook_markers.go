@@ -5,6 +5,8 @@ import (
 	"go/token"
 	"slices"
 	"strings"
+
+	"github.com/operon-sdk/operon/pkg/gosource"
 )
 
 // marker is a comment that makes the configuration of a webhook, with the remarks that stand in the same group.
@@ -25,7 +27,7 @@ func (pkg *apiPackage) attribute() {
 		return
 	}
 	for _, f := range pkg.files {
-		for _, group := range f.tree.Comments {
+		for _, group := range f.AST.Comments {
 			for _, c := range group.List {
 				fields, ok := markerFields(c.Text)
 				if !ok {
@@ -122,8 +124,8 @@ func (m *marker) deletes() bool {
 // or a type.
 func (m *marker) remarks() []string {
 	var lines []string
-	for _, decl := range m.file.tree.Decls {
-		if general, ok := decl.(*ast.GenDecl); docOf(decl) == m.group && (!ok || general.Tok != token.VAR) {
+	for _, decl := range m.file.AST.Decls {
+		if general, ok := decl.(*ast.GenDecl); gosource.Doc(decl) == m.group && (!ok || general.Tok != token.VAR) {
 			return nil
 		}
 	}

@@ -1,12 +1,12 @@
 package gocode
 
 import (
-	"errors"
 	"go/ast"
-	"go/parser"
 	"go/token"
 	"go/types"
 	"strings"
+
+	"github.com/operon-sdk/operon/pkg/gosource"
 )
 
 // apiPackage is a package of API types.
@@ -34,16 +34,16 @@ type named struct {
 func (pkg *apiPackage) read(p *program) {
 	name := ""
 	for _, f := range p.files {
-		if f.dir() == pkg.dir && !f.test() {
-			name = f.tree.Name.Name
+		if f.Dir() == pkg.dir && !f.IsTest() {
+			name = f.AST.Name.Name
 		}
 	}
 	for _, f := range p.files {
 		switch {
-		case f.dir() != pkg.dir:
-		case !f.test():
+		case f.Dir() != pkg.dir:
+		case !f.IsTest():
 			pkg.files = append(pkg.files, f)
-		case f.tree.Name.Name == name:
+		case f.AST.Name.Name == name:
 			pkg.tests = append(pkg.tests, f)
 		default:
 			pkg.outer = append(pkg.outer, f)
@@ -52,27 +52,21 @@ func (pkg *apiPackage) read(p *program) {
 	pkg.resolve()
 }
 
-// noImports knows no package: what the code was written for need not be there.
-type noImports struct{}
-
-func (noImports) Import(string) (*types.Package, error) { return nil, errors.New("not read") }
-
 // resolve finds out what identifiers refer to. Types of other packages stay unknown, which matters to nothing
 // that is declared in this one.
 func (pkg *apiPackage) resolve() {
 	pkg.names = map[string]map[int]named{}
 	fset := token.NewFileSet()
-	var files []*ast.File
+	var files []*gosource.File
 	for _, list := range [][]*source{pkg.files, pkg.tests} {
 		for _, f := range list {
-			if tree, err := parser.ParseFile(fset, f.name, f.text, parser.SkipObjectResolution); err == nil {
-				files = append(files, tree)
+			if parsed, err := gosource.ParseIn(fset, f.Name, f.Text); err == nil {
+				files = append(files, parsed)
 			}
 		}
 	}
 	info := &types.Info{Uses: map[*ast.Ident]types.Object{}}
-	config := types.Config{Error: func(error) {}, Importer: noImports{}, FakeImportC: true, DisableUnusedImportCheck: true}
-	checked, _ := config.Check(pkg.path, fset, files, info) // errors there are, as nothing is imported
+	checked, _ := gosource.CheckWithoutImports(pkg.path, files, info) // errors follow from the missing imports
 	for id, object := range info.Uses {
 		at := fset.PositionFor(id.Pos(), false)
 		if pkg.names[at.Filename] == nil {
@@ -91,14 +85,14 @@ func (pkg *apiPackage) resolve() {
 
 // of is what an identifier in a file refers to.
 func (pkg *apiPackage) of(f *source, id *ast.Ident) named {
-	return pkg.names[f.name][f.offset(id.Pos())]
+	return pkg.names[f.Name][f.Offset(id.Pos())]
 }
 
 // methods calls do for each method of a type.
 func (pkg *apiPackage) methods(kind string, do func(f *source, decl *ast.FuncDecl)) {
 	for _, f := range pkg.files {
-		for _, decl := range f.tree.Decls {
-			if function, ok := decl.(*ast.FuncDecl); ok && receiver(function) == kind {
+		for _, decl := range f.AST.Decls {
+			if function, ok := decl.(*ast.FuncDecl); ok && gosource.Receiver(function) == kind {
 				do(f, function)
 			}
 		}
@@ -109,21 +103,6 @@ func (pkg *apiPackage) hasMethod(kind, name string) bool {
 	found := false
 	pkg.methods(kind, func(_ *source, decl *ast.FuncDecl) { found = found || decl.Name.Name == name })
 	return found
-}
-
-// receiver is the name of the type that a function is a method of.
-func receiver(decl *ast.FuncDecl) string {
-	if decl.Recv == nil || len(decl.Recv.List) != 1 {
-		return ""
-	}
-	t := decl.Recv.List[0].Type
-	if star, ok := t.(*ast.StarExpr); ok {
-		t = star.X
-	}
-	if id, ok := t.(*ast.Ident); ok {
-		return id.Name
-	}
-	return ""
 }
 
 // objectOf is the type of &T{}, new(T), (*T)(nil) and T{}; nil for any other expression.
@@ -148,11 +127,6 @@ func objectOf(e ast.Expr) ast.Expr {
 		}
 	}
 	return nil
-}
-
-func isNamed(e ast.Expr, name string) bool {
-	id, ok := e.(*ast.Ident)
-	return ok && id.Name == name
 }
 
 // exported tells whether other packages can use a name.

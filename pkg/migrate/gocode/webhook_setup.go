@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"strings"
 
+	"github.com/operon-sdk/operon/pkg/gosource"
 	"github.com/operon-sdk/operon/pkg/textdiff"
 )
 
@@ -47,7 +48,7 @@ func (h *webhook) writeSetup(f *source, function *ast.FuncDecl, alias string) (w
 // oldSetup calls the set-up of before from another package.
 func (h *webhook) oldSetup(alias string) string {
 	name := h.setup.decl.Name.Name
-	if receiver(h.setup.decl) == "" {
+	if gosource.Receiver(h.setup.decl) == "" {
 		return alias + "." + name + "(mgr)"
 	}
 	return "(&" + alias + "." + h.kind() + "{})." + name + "(mgr)"
@@ -61,7 +62,7 @@ func (s *setup) plain() bool {
 
 // commented tells of comments in the body.
 func (s *setup) commented() bool {
-	for _, group := range s.file.tree.Comments {
+	for _, group := range s.file.AST.Comments {
 		if group.Pos() > s.decl.Body.Lbrace && group.End() < s.decl.Body.Rbrace {
 			return true
 		}
@@ -118,10 +119,10 @@ func (h *webhook) movedSetup(f *source, alias string) (text, why string) {
 	edit := func(from, to int, text string) { edits = append(edits, textdiff.Edit{From: from, To: to, Text: text}) }
 
 	start, object := s.chain[0], s.chain[s.at].Args[0]
-	edit(old.offset(start.Args[0].End()), old.offset(start.Args[0].End()), ", &"+alias+"."+h.kind()+"{}")
+	edit(old.Offset(start.Args[0].End()), old.Offset(start.Args[0].End()), ", &"+alias+"."+h.kind()+"{}")
 	// Calls follow each other as they did, in a line or each in one of its own.
-	before := old.offset(s.chain[s.at-1].End())
-	next := string(old.text[before:old.offset(s.chain[s.at].Fun.(*ast.SelectorExpr).Sel.Pos())])
+	before := old.Offset(s.chain[s.at-1].End())
+	next := string(old.Text[before:old.Offset(s.chain[s.at].Fun.(*ast.SelectorExpr).Sel.Pos())])
 	hooks := ""
 	if h.defaulter != nil {
 		hooks += next + "WithDefaulter(&" + h.kind() + "CustomDefaulter{})"
@@ -129,7 +130,7 @@ func (h *webhook) movedSetup(f *source, alias string) (text, why string) {
 	if len(h.validators) > 0 {
 		hooks += next + "WithValidator(&" + h.kind() + "CustomValidator{})"
 	}
-	edit(before, old.offset(s.chain[s.at].End()), hooks)
+	edit(before, old.Offset(s.chain[s.at].End()), hooks)
 	for i, call := range s.chain {
 		selector, ok := call.Fun.(*ast.SelectorExpr)
 		if !ok || i == 0 {
@@ -137,9 +138,9 @@ func (h *webhook) movedSetup(f *source, alias string) (text, why string) {
 		}
 		switch name := selector.Sel.Name; {
 		case name == "WithDefaulter", name == "WithValidator":
-			edit(old.offset(selector.Sel.Pos()), old.offset(selector.Sel.End()), strings.Replace(name, "With", "WithCustom", 1))
+			edit(old.Offset(selector.Sel.Pos()), old.Offset(selector.Sel.End()), strings.Replace(name, "With", "WithCustom", 1))
 		case name == "RecoverPanic" && len(call.Args) == 0:
-			edit(old.offset(call.Rparen), old.offset(call.Rparen), "true")
+			edit(old.Offset(call.Rparen), old.Offset(call.Rparen), "true")
 		}
 	}
 	self, why := h.requalify(f, alias, object, edit)
@@ -147,15 +148,15 @@ func (h *webhook) movedSetup(f *source, alias string) (text, why string) {
 		return "", why
 	}
 	if self != "" {
-		at := old.offset(s.decl.Body.Lbrace) + 1
+		at := old.Offset(s.decl.Body.Lbrace) + 1
 		edit(at, at, "\n\t"+self+" := &"+alias+"."+h.kind()+"{}")
 	}
-	from, to := old.offset(s.decl.Type.Params.Pos()), old.offset(s.decl.End())
+	from, to := old.Offset(s.decl.Type.Params.Pos()), old.Offset(s.decl.End())
 	for i := range edits {
 		edits[i].From -= from
 		edits[i].To -= from
 	}
-	return string(textdiff.Apply(old.text[from:to], edits)), ""
+	return string(textdiff.Apply(old.Text[from:to], edits)), ""
 }
 
 // requalify makes edits for the names in the function of before that mean something else in another package. It
@@ -164,7 +165,7 @@ func (h *webhook) requalify(f *source, alias string, object ast.Expr, edit func(
 	s := h.setup
 	receiverAt := -1
 	if s.decl.Recv != nil && len(s.decl.Recv.List[0].Names) == 1 {
-		receiverAt = s.file.offset(s.decl.Recv.List[0].Names[0].Pos())
+		receiverAt = s.file.Offset(s.decl.Recv.List[0].Names[0].Pos())
 	}
 	visit := func(n ast.Node) bool {
 		id, ok := n.(*ast.Ident)
@@ -173,15 +174,15 @@ func (h *webhook) requalify(f *source, alias string, object ast.Expr, edit func(
 		}
 		refers := h.pkg.of(s.file, id)
 		switch {
-		case s.file.free[id] && s.file.imports[id.Name] != "" && refers.file == "":
+		case s.file.IsUnresolved(id) && s.file.imports[id.Name] != "" && refers.file == "":
 			if now := f.use(s.file.imports[id.Name], id.Name); now != id.Name {
-				edit(s.file.offset(id.Pos()), s.file.offset(id.End()), now)
+				edit(s.file.Offset(id.Pos()), s.file.Offset(id.End()), now)
 			}
 		case (refers.global || refers.member) && !exported(id.Name):
 			why = fmt.Sprintf("%s uses %s of this package", s.file.position(id.Pos()), id.Name)
 		case refers.global:
-			edit(s.file.offset(id.Pos()), s.file.offset(id.Pos()), alias+".")
-		case refers.file == s.file.name && refers.offset == receiverAt:
+			edit(s.file.Offset(id.Pos()), s.file.Offset(id.Pos()), alias+".")
+		case refers.file == s.file.Name && refers.offset == receiverAt:
 			self = id.Name
 		}
 		return true

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/operon-sdk/operon/pkg/gosource"
 	"github.com/operon-sdk/operon/pkg/textdiff"
 )
 
@@ -24,7 +25,7 @@ const suiteFile = "webhook_suite_test.go"
 // todaysSuite is today's suite of webhooks with what a person added to one of before. It reports false where a person
 // changed what was there.
 func (pkg *apiPackage) todaysSuite(f *source, today []byte, p *program) ([]byte, bool) {
-	if path.Base(f.name) != suiteFile || !runsSpecs(f) {
+	if path.Base(f.Name) != suiteFile || !runsSpecs(f) {
 		return nil, false
 	}
 	suite := newSource(p, suiteFile, today)
@@ -42,12 +43,12 @@ func (pkg *apiPackage) todaysSuite(f *source, today []byte, p *program) ([]byte,
 			return nil, false
 		}
 		from := decl.Pos()
-		if doc := docOf(decl); doc != nil {
+		if doc := gosource.Doc(decl); doc != nil {
 			from = doc.Pos()
 		}
-		text += "\n" + string(f.text[f.offset(from):f.offset(decl.End())]) + "\n"
+		text += "\n" + string(f.Text[f.Offset(from):f.Offset(decl.End())]) + "\n"
 		ast.Inspect(decl, func(n ast.Node) bool {
-			if id, isName := n.(*ast.Ident); isName && f.free[id] && f.imports[id.Name] != "" {
+			if id, isName := n.(*ast.Ident); isName && f.IsUnresolved(id) && f.imports[id.Name] != "" {
 				ok = ok && suite.use(f.imports[id.Name], id.Name) == id.Name
 			}
 			return true
@@ -57,7 +58,7 @@ func (pkg *apiPackage) todaysSuite(f *source, today []byte, p *program) ([]byte,
 	if !ok || text != "" && slices.ContainsFunc(dotImports(f), func(p string) bool { return !slices.Contains(have, p) }) {
 		return nil, false
 	}
-	suite.insert(suite.tree.FileEnd, text)
+	suite.insert(suite.AST.FileEnd, text)
 	suite.apply()
 	return suite.bytes(), true
 }
@@ -66,9 +67,9 @@ func (pkg *apiPackage) todaysSuite(f *source, today []byte, p *program) ([]byte,
 // the same for both versions of Ginkgo.
 func dotImports(f *source) []string {
 	var paths []string
-	for _, spec := range f.tree.Imports {
-		switch name, imported := localName(spec), pathOf(spec); {
-		case name == "." && imported == ginkgo && !bytes.Contains(f.text, []byte(" Done)")):
+	for _, spec := range f.AST.Imports {
+		switch name, imported := f.ImportName(spec), gosource.ImportPath(spec); {
+		case name == "." && imported == ginkgo && !bytes.Contains(f.Text, []byte(" Done)")):
 			paths = append(paths, ginkgo+"/v2")
 		case name == ".", name == "_":
 			paths = append(paths, imported)
@@ -79,7 +80,7 @@ func dotImports(f *source) []string {
 
 // declarations are those of a file that are no imports.
 func declarations(f *source) []ast.Decl {
-	return slices.DeleteFunc(slices.Clone(f.tree.Decls), func(decl ast.Decl) bool {
+	return slices.DeleteFunc(slices.Clone(f.AST.Decls), func(decl ast.Decl) bool {
 		general, ok := decl.(*ast.GenDecl)
 		return ok && len(general.Specs) > 0 && isImport(general.Specs[0])
 	})
@@ -123,22 +124,22 @@ func ownDeclarations(f *source) (own map[int]bool, ok bool) {
 		return true
 	}
 	own = map[int]bool{}
-	end := f.offset(f.tree.Name.End())
-	for _, decl := range f.tree.Decls {
+	end := f.Offset(f.AST.Name.End())
+	for _, decl := range f.AST.Decls {
 		if general, isGeneral := decl.(*ast.GenDecl); isGeneral && isImport(general.Specs[0]) {
-			end = f.offset(decl.End())
+			end = f.Offset(decl.End())
 		}
 	}
 	for i, decl := range declarations(f) {
-		from := f.offset(decl.Pos())
-		if doc := docOf(decl); doc != nil {
-			from = f.offset(doc.Pos())
+		from := f.Offset(decl.Pos())
+		if doc := gosource.Doc(decl); doc != nil {
+			from = f.Offset(doc.Pos())
 		}
-		if !all(string(f.text[min(end, from):from])) {
+		if !all(string(f.Text[min(end, from):from])) {
 			return nil, false
 		}
-		end = f.offset(decl.End())
-		if all(string(f.text[from:end])) {
+		end = f.Offset(decl.End())
+		if all(string(f.Text[from:end])) {
 			continue
 		}
 		if scaffoldsOwn(f, decl) {
@@ -146,12 +147,12 @@ func ownDeclarations(f *source) (own map[int]bool, ok bool) {
 		}
 		own[i] = true
 	}
-	return own, all(string(f.text[end:]))
+	return own, all(string(f.Text[end:]))
 }
 
 // scaffoldsOwn tells of the declarations that every suite has.
 func scaffoldsOwn(f *source, decl ast.Decl) bool {
-	text := string(f.text[f.offset(decl.Pos()):f.offset(decl.End())])
+	text := string(f.Text[f.Offset(decl.Pos()):f.Offset(decl.End())])
 	for _, part := range []string{"= BeforeSuite(", "= AfterSuite(", "RunSpecs"} {
 		if strings.Contains(text, part) {
 			return true

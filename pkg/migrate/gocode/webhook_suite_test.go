@@ -29,7 +29,7 @@ func TestRecordSuites(t *testing.T) {
 		}
 		// A suite, or a template of one with its fields filled in.
 		if f := newSource(nil, name, text); f != nil {
-			text = text[f.offset(f.tree.Name.End()):]
+			text = text[f.Offset(f.AST.Name.End()):]
 		}
 		for line := range strings.Lines(string(text)) {
 			if key := suiteLine(line); key != "" {

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/operon-sdk/operon/pkg/gosource"
 	"github.com/operon-sdk/operon/pkg/textdiff"
 )
 
@@ -16,17 +17,17 @@ import (
 func (w *Webhooks) moveTests(pkg *apiPackage, today map[string][]byte) {
 	moving := pkg.movingTests()
 	for _, f := range pkg.tests {
-		if !moving[f.name] {
+		if !moving[f.Name] {
 			continue
 		}
-		name := path.Join(pkg.target, path.Base(f.name))
+		name := path.Join(pkg.target, path.Base(f.Name))
 		if at, what := pkg.tied(f, moving); what != "" {
-			w.notes = append(w.notes, Note{File: f.name, Line: f.line(at.Pos()), Message: fmt.Sprintf(
+			w.notes = append(w.notes, Note{File: f.Name, Line: f.Line(at.Pos()), Message: fmt.Sprintf(
 				"these tests stay here, without the suite of the webhooks: they use %s of this package; move them to %s by hand", what, pkg.target)})
 			continue
 		}
 		if w.tree.Exists(name) {
-			w.notes = append(w.notes, Note{File: f.name, Message: "stays here, as there is " + name + " already; make one of both by hand"})
+			w.notes = append(w.notes, Note{File: f.Name, Message: "stays here, as there is " + name + " already; make one of both by hand"})
 			continue
 		}
 		text, ok := pkg.todaysSuite(f, today[name], w.program)
@@ -37,12 +38,12 @@ func (w *Webhooks) moveTests(pkg *apiPackage, today map[string][]byte) {
 				w.notes = append(w.notes, Note{File: name, Message: "keeps its form, as it was edited"})
 			}
 		}
-		w.tree.Move(f.name, name, text)
+		w.tree.Move(f.Name, name, text)
 	}
 	for _, f := range pkg.outer {
-		ast.Inspect(f.tree, func(n ast.Node) bool {
+		ast.Inspect(f.AST, func(n ast.Node) bool {
 			if e, ok := n.(*ast.SelectorExpr); ok && w.setupOf(f, e) != nil {
-				w.notes = append(w.notes, Note{File: f.name, Line: f.line(e.Pos()), Message: "move these tests to " + pkg.target + " by hand"})
+				w.notes = append(w.notes, Note{File: f.Name, Line: f.Line(e.Pos()), Message: "move these tests to " + pkg.target + " by hand"})
 				return false
 			}
 			return true
@@ -55,9 +56,9 @@ func (w *Webhooks) moveTests(pkg *apiPackage, today map[string][]byte) {
 func (pkg *apiPackage) movingTests() map[string]bool {
 	moving := map[string]bool{}
 	for _, f := range pkg.tests {
-		ast.Inspect(f.tree, func(n ast.Node) bool {
+		ast.Inspect(f.AST, func(n ast.Node) bool {
 			if e, ok := n.(ast.Expr); ok && pkg.setupOf(f, e) != nil {
-				moving[f.name] = true
+				moving[f.Name] = true
 			}
 			return true
 		})
@@ -67,14 +68,14 @@ func (pkg *apiPackage) movingTests() map[string]bool {
 	}
 	pkg.follow(moving)
 	for _, f := range pkg.tests {
-		if runsSpecs(f) && !moving[f.name] {
+		if runsSpecs(f) && !moving[f.Name] {
 			return moving
 		}
 	}
 	for _, f := range pkg.tests {
-		for _, spec := range f.tree.Imports {
-			if strings.HasPrefix(pathOf(spec), ginkgo) {
-				moving[f.name] = true
+		for _, spec := range f.AST.Imports {
+			if strings.HasPrefix(gosource.ImportPath(spec), ginkgo) {
+				moving[f.Name] = true
 			}
 		}
 	}
@@ -86,14 +87,14 @@ func (pkg *apiPackage) movingTests() map[string]bool {
 func (pkg *apiPackage) follow(moving map[string]bool) {
 	tests := map[string]bool{}
 	for _, f := range pkg.tests {
-		tests[f.name] = true
+		tests[f.Name] = true
 	}
 	for before := -1; before < len(moving); {
 		before = len(moving)
 		for _, f := range pkg.tests {
-			for _, n := range pkg.names[f.name] {
-				if tests[n.file] && (moving[f.name] || moving[n.file]) {
-					moving[f.name], moving[n.file] = true, true
+			for _, n := range pkg.names[f.Name] {
+				if tests[n.file] && (moving[f.Name] || moving[n.file]) {
+					moving[f.Name], moving[n.file] = true, true
 				}
 			}
 		}
@@ -103,7 +104,7 @@ func (pkg *apiPackage) follow(moving map[string]bool) {
 // runsSpecs tells that a file makes go test run Ginkgo's specs.
 func runsSpecs(f *source) bool {
 	found := false
-	ast.Inspect(f.tree, func(n ast.Node) bool {
+	ast.Inspect(f.AST, func(n ast.Node) bool {
 		if call, ok := n.(*ast.CallExpr); ok {
 			name := method(call)
 			if id, ok := call.Fun.(*ast.Ident); ok {
@@ -131,7 +132,7 @@ func (pkg *apiPackage) setupOf(f *source, e ast.Expr) *webhook {
 		// One that stays is called as before, but not from another package.
 		if s := h.setup; !s.stays && s.is(pkg.of(f, id)) {
 			_, selects := e.(*ast.SelectorExpr)
-			if selects == (receiver(s.decl) != "") {
+			if selects == (gosource.Receiver(s.decl) != "") {
 				return h
 			}
 		}
@@ -141,7 +142,7 @@ func (pkg *apiPackage) setupOf(f *source, e ast.Expr) *webhook {
 
 // tied finds what a test uses that only its package can.
 func (pkg *apiPackage) tied(f *source, moving map[string]bool) (at *ast.Ident, what string) {
-	ast.Inspect(f.tree, func(n ast.Node) bool {
+	ast.Inspect(f.AST, func(n ast.Node) bool {
 		id, ok := n.(*ast.Ident)
 		if !ok || what != "" {
 			return what == ""
@@ -159,7 +160,7 @@ func (pkg *apiPackage) relocate(f *source) {
 	f.edits = append(f.edits, relative(f, pkg.dir, pkg.target)...)
 	taken := map[*ast.Ident]bool{}
 	alias := ""
-	ast.Inspect(f.tree, func(n ast.Node) bool {
+	ast.Inspect(f.AST, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.SelectorExpr:
 			if h := pkg.setupOf(f, n); h != nil {
@@ -193,10 +194,10 @@ func (pkg *apiPackage) relocate(f *source) {
 func relative(f *source, from, to string) []textdiff.Edit {
 	var edits []textdiff.Edit
 	edit := func(from, to ast.Node, text string) {
-		edits = append(edits, textdiff.Edit{From: f.offset(from.Pos()), To: f.offset(to.End()), Text: text})
+		edits = append(edits, textdiff.Edit{From: f.Offset(from.Pos()), To: f.Offset(to.End()), Text: text})
 	}
 	joined := map[ast.Expr]bool{}
-	ast.Inspect(f.tree, func(n ast.Node) bool {
+	ast.Inspect(f.AST, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.ImportSpec:
 			return false

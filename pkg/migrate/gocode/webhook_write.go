@@ -6,6 +6,8 @@ import (
 	"go/token"
 	"slices"
 	"strings"
+
+	"github.com/operon-sdk/operon/pkg/gosource"
 )
 
 // write makes of today's scaffold of a kind's webhooks, in f, what was found beside its type. It says why it cannot.
@@ -35,11 +37,11 @@ func (h *webhook) writeMethods(f *source, name string, old ...*hookMethod) {
 			calls[m.name] = m
 		}
 	}
-	for _, decl := range f.tree.Decls {
+	for _, decl := range f.AST.Decls {
 		switch decl := decl.(type) {
 		case *ast.FuncDecl:
 			switch m := calls[decl.Name.Name]; {
-			case receiver(decl) != name:
+			case gosource.Receiver(decl) != name:
 			case m == nil:
 				f.cutDecl(decl, decl.Doc)
 			default:
@@ -97,7 +99,7 @@ func (h *webhook) writeMarkers(f *source, function *ast.FuncDecl) {
 		text[m.mutating] += m.text() + "\n"
 	}
 	kept := map[bool]bool{true: h.defaulter != nil, false: len(h.validators) > 0}
-	for _, group := range f.tree.Comments {
+	for _, group := range f.AST.Comments {
 		for _, c := range group.List {
 			fields, ok := markerFields(c.Text)
 			if !ok {
@@ -130,7 +132,7 @@ func (h *webhook) writeMarkers(f *source, function *ast.FuncDecl) {
 // cutLog takes today's log away, to which the methods of before do not write.
 func (h *webhook) cutLog(f *source) {
 	name := strings.ToLower(h.kind()) + "log"
-	for _, decl := range f.tree.Decls {
+	for _, decl := range f.AST.Decls {
 		if v, ok := decl.(*ast.GenDecl); ok && v.Tok == token.VAR && v.Specs[0].(*ast.ValueSpec).Names[0].Name == name {
 			f.cutDecl(v, v.Doc)
 		}
@@ -148,8 +150,8 @@ func (f *source) cutDecl(decl ast.Decl, doc *ast.CommentGroup) {
 
 // funcNamed finds a function of a file; the receiver is empty for one that is no method.
 func funcNamed(f *source, receiverName, name string) *ast.FuncDecl {
-	for _, decl := range f.tree.Decls {
-		if function, ok := decl.(*ast.FuncDecl); ok && function.Name.Name == name && receiver(function) == receiverName {
+	for _, decl := range f.AST.Decls {
+		if function, ok := decl.(*ast.FuncDecl); ok && function.Name.Name == name && gosource.Receiver(function) == receiverName {
 			return function
 		}
 	}
@@ -157,4 +159,4 @@ func funcNamed(f *source, receiverName, name string) *ast.FuncDecl {
 }
 
 // position tells of a place in words.
-func (f *source) position(pos token.Pos) string { return fmt.Sprintf("%s:%d", f.name, f.line(pos)) }
+func (f *source) position(pos token.Pos) string { return fmt.Sprintf("%s:%d", f.Name, f.Line(pos)) }

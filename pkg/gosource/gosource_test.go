@@ -1,0 +1,135 @@
+package gosource_test
+
+import (
+	"go/ast"
+	"go/importer"
+	"testing"
+
+	"github.com/spf13/afero"
+
+	"github.com/operon-sdk/operon/pkg/gosource"
+	"github.com/operon-sdk/operon/pkg/textdiff"
+	"github.com/operon-sdk/operon/pkg/worktree"
+)
+
+func TestImportName(t *testing.T) {
+	t.Parallel()
+	file, err := gosource.Parse("x.go", []byte(`package x
+
+import (
+	"example.com/api/v2"
+	"example.com/go-api"
+	"gopkg.in/yaml.v3"
+	"k8s.io/klog/v2"
+	v1 "k8s.io/api/core/v1"
+	_ "embed"
+	"sigs.k8s.io/controller-runtime"
+)
+
+var _ = []any{v2.A, api.B, yaml.C, klog.D, v1.E}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"v2", "api", "yaml", "klog", "v1", "_", "controllerruntime"}
+	for i, spec := range file.AST.Imports {
+		if got := file.ImportName(spec); got != want[i] {
+			t.Errorf("%s: got name %q, want %q", spec.Path.Value, got, want[i])
+		}
+	}
+}
+
+func TestApply(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct{ text, want string }{
+		"formatted":     {"package x\n\nvar a = 1\n", "package x\n\nvar longName = 1\nvar b = 2\n"},
+		"not formatted": {"package x\nvar   a = 1\n", "package x\nvar   longName = 1\nvar   b = 2\n"},
+	} {
+		file, err := gosource.Parse("x.go", []byte(test.text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		id := gosource.TopLevel(file.AST)[0]
+		end := file.LineEnd(id.Pos())
+		got, err := file.Apply([]textdiff.Edit{{From: end, To: end, Text: "var   b = 2\n"}, file.Replace(id, "longName")})
+		if err != nil || string(got) != test.want {
+			t.Errorf("%s: got %q (%v), want %q", name, got, err, test.want)
+		}
+	}
+}
+
+func TestKey(t *testing.T) {
+	t.Parallel()
+	file, err := gosource.Parse("x.go", []byte(`package x
+
+func F() {}
+func (t *T) M() {}
+type T struct{}
+var v = 1
+var _ = Describe("a", func() {})
+var _ I = T{}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"func F", "func T.M", "type T", "var v", `call Describe "a"`, "blank T{}"}
+	for i, decl := range file.AST.Decls {
+		if got := gosource.Key(decl); got != want[i] {
+			t.Errorf("got key %q, want %q", got, want[i])
+		}
+	}
+}
+
+func TestModule(t *testing.T) {
+	t.Parallel()
+	fsys := afero.NewMemMapFs()
+	for name, text := range map[string]string{
+		"/p/go.mod":          "module example.com/p\n\ngo 1.26.0\n",
+		"/p/main.go":         "package main\n\nimport \"example.com/p/a\"\n\nfunc main() { a.F() }\n",
+		"/p/a/a.go":          "package a\n\nfunc F() {}\n",
+		"/p/a/a_test.go":     "package a_test\n\nimport \"example.com/p/a\"\n\nvar _ = a.Missing\n",
+		"/p/vendor/v/v.go":   "not Go",
+		"/p/other/go.mod":    "module other\n",
+		"/p/other/broken.go": "not Go",
+	} {
+		if err := afero.WriteFile(fsys, name, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m, err := gosource.ReadModule(worktree.NewTree(fsys, "/p"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := m.Check(importer.Default(), nil)
+	if len(found) != 1 || found[0].Pos.Filename != "a/a_test.go" || found[0].Msg != "undefined: a.Missing" {
+		t.Errorf("got errors %v, want the one of a_test.go", found)
+	}
+	after, err := m.With(map[string][]byte{"a/a.go": []byte("package a\n\nvar Missing int\n"), "main.go": nil})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found := after.Check(importer.Default(), nil); len(found) > 0 {
+		t.Errorf("got errors %v after the change, want none", found)
+	}
+	if _, err := m.With(map[string][]byte{"main.go": []byte("package")}); err == nil {
+		t.Error("got no error for a file that is not valid Go")
+	}
+}
+
+func TestUnresolved(t *testing.T) {
+	t.Parallel()
+	file, err := gosource.Parse("x.go", []byte("package x\n\nfunc f(a T) { _ = a.B; _ = b.C }\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	used := file.UsedQualifiers(file.AST)
+	if used["a"] || !used["b"] {
+		t.Errorf("got qualifiers %v, want b only", used)
+	}
+	ast.Inspect(file.AST, func(n ast.Node) bool {
+		if id, ok := n.(*ast.Ident); ok && id.Name == "T" && !file.IsUnresolved(id) {
+			t.Error("T is declared in another file, and not unresolved")
+		}
+		return true
+	})
+}
