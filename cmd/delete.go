@@ -60,10 +60,10 @@ func (a *app) delete(ctx context.Context, tree *worktree.Tree, resolve func(*pro
 	if !whole {
 		staying = append(staying, r.left)
 	}
-	d := scaffold.Deletion{Force: r.force, Going: r.undone, GoingWebhooks: a.recordedWebhooks(config, r.going, header)}
+	d := scaffold.Deletion{Force: r.force, Removed: r.undone, RemovedWebhooks: a.recordedWebhooks(config, r.going, header)}
 	for _, other := range staying {
-		d.Staying = append(d.Staying, a.recordedData(config, other, header)...)
-		d.StayingWebhooks = append(d.StayingWebhooks, a.recordedWebhooks(config, other, header)...)
+		d.Kept = append(d.Kept, a.recordedData(config, other, header)...)
+		d.KeptWebhooks = append(d.KeptWebhooks, a.recordedWebhooks(config, other, header)...)
 	}
 	before, err := refactor.Snapshot(tree)
 	if err != nil {

@@ -200,7 +200,7 @@ func (a *app) dropGenerated(ctx context.Context, tree *worktree.Tree, config *pr
 		}
 	}
 	slices.Sort(versions)
-	return scaffold.ForgetStorage(tree, going.Kind, versions)
+	return scaffold.RemoveStorageMarker(tree, going.Kind, versions)
 }
 
 func remove(tree *worktree.Tree, name string) {

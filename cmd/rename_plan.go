@@ -13,12 +13,12 @@ import (
 // planRename works out what the names of now mean for a project that has those of old. The resources of both
 // are the same, in the same order. dirs are the directories of its CRDs.
 func (a *app) planRename(tree *worktree.Tree, old, now *project.Config, header string, dirs []string) (refactor.Renaming, error) {
-	twins, err := scaffold.Twins(tree, a.recorded(old, header), a.recorded(now, header))
+	pairs, err := scaffold.RenderPairs(tree, a.recorded(old, header), a.recorded(now, header))
 	if err != nil {
 		return refactor.Renaming{}, err
 	}
 	p := refactor.Renaming{
-		Twins: twins, Folders: map[string]string{}, Packages: map[string]string{}, Aliases: map[string][2]string{},
+		Pairs: pairs, Folders: map[string]string{}, Packages: map[string]string{}, Aliases: map[string][2]string{},
 		Project: [2]string{old.ProjectName(), now.ProjectName()},
 	}
 	if old.Repo() != now.Repo() {
@@ -43,8 +43,8 @@ func (a *app) planRename(tree *worktree.Tree, old, now *project.Config, header s
 }
 
 // recorded gives the data of the commands that made a project.
-func (a *app) recorded(config *project.Config, header string) scaffold.Named {
-	n := scaffold.Named{Init: a.projectData(config, header)}
+func (a *app) recorded(config *project.Config, header string) scaffold.Commands {
+	n := scaffold.Commands{Init: a.projectData(config, header)}
 	for _, r := range config.Resources() {
 		n.APIs = append(n.APIs, a.recordedData(config, r, header)...)
 		n.Webhooks = append(n.Webhooks, a.recordedWebhooks(config, r, header)...)

@@ -154,7 +154,7 @@ func (a *app) upgradeWith(ctx context.Context, tree *worktree.Tree, known *migra
 // raiseRequirements raises what go.mod requires to what the current scaffold does, and rewrites code for that. It reports
 // whether it raised anything.
 func raiseRequirements(tree *worktree.Tree, current map[string][]byte, result *upgraded) (bool, error) {
-	behind, err := scaffold.Behind(tree, current["go.mod"])
+	behind, err := scaffold.NeedsBump(tree, current["go.mod"])
 	if err != nil {
 		return false, err
 	}
@@ -168,7 +168,7 @@ func raiseRequirements(tree *worktree.Tree, current map[string][]byte, result *u
 		return false, err
 	}
 	result.notes = append(result.notes, notes...)
-	return scaffold.Raise(tree, current["go.mod"], current["go.sum"])
+	return scaffold.BumpRequirements(tree, current["go.mod"], current["go.sum"])
 }
 
 // finishUpgrade checks the code against the new requirements and generates what follows from it. Files with conflicts count

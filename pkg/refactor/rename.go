@@ -24,8 +24,8 @@ type APIName struct{ Group, Version, Kind, Plural string }
 // Renaming is a change of names. Code follows by what its identifiers stand for; texts follow line by line
 // where the scaffold wrote them, and elsewhere where there is no doubt about what they mean.
 type Renaming struct {
-	// Twins are what the scaffold writes by the old names and by the new ones.
-	Twins []scaffold.Twin
+	// \[\]scaffold Pairs []scaffold are what the scaffold writes by the old names and by the new ones.
+	Pairs []scaffold.RenderedPair
 	// Folders of Go packages move from old to new. Packages are the new names of packages, by old folder.
 	Folders, Packages map[string]string
 	// Module is the module's new path, empty where it stays.
@@ -35,7 +35,7 @@ type Renaming struct {
 	// APIs are the old and new names of APIs, Project those of the project, where they change.
 	APIs    [][2]APIName
 	Project [2]string
-	// Files get other names beside those that the twins tell. Removed are generated files that do.
+	// Files get other names beside those that the pairs tell. Removed are generated files that do.
 	Files   map[string]string
 	Removed []string
 }
@@ -153,7 +153,7 @@ func (x *renamer) moves() error {
 			x.files[name] = to
 		}
 	}
-	for _, t := range x.Twins {
+	for _, t := range x.Pairs {
 		if t.From != t.To && !t.Part && x.tree.Exists(t.From) {
 			x.files[t.From] = t.To
 		}

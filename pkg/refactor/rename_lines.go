@@ -21,9 +21,9 @@ type change struct {
 
 // readChanges finds the lines that the scaffold wrote, and what they are by the new names.
 func (x *renamer) readChanges() error {
-	byFile := map[string][]scaffold.Twin{}
-	for _, t := range x.Twins {
-		if t.Was != t.Is {
+	byFile := map[string][]scaffold.RenderedPair{}
+	for _, t := range x.Pairs {
+		if t.Old != t.New {
 			byFile[t.From] = append(byFile[t.From], t)
 		}
 	}
@@ -42,7 +42,7 @@ func (x *renamer) readChanges() error {
 
 // changesOf lists what becomes of a file's lines, in order. A line counts as the scaffold's wherever in the
 // file it stands; one that would become several things by its place must stand where the scaffold has it.
-func changesOf(mine string, twins []scaffold.Twin, code bool) []change {
+func changesOf(mine string, pairs []scaffold.RenderedPair, code bool) []change {
 	text := lines(mine)
 	known, doubtful := map[string]string{}, map[string]bool{}
 	var blocks []change
@@ -56,8 +56,8 @@ func changesOf(mine string, twins []scaffold.Twin, code bool) []change {
 		}
 		known[key] = body
 	}
-	for _, t := range twins {
-		was, is := lines(t.Was), lines(t.Is)
+	for _, t := range pairs {
+		was, is := lines(t.Old), lines(t.New)
 		if len(was) == len(is) {
 			for i := range was {
 				learn(was[i], is[i])
@@ -75,7 +75,7 @@ func changesOf(mine string, twins []scaffold.Twin, code bool) []change {
 			}
 		}
 	}
-	placed := placedLines(text, twins, code)
+	placed := placedLines(text, pairs, code)
 	inBlock := map[int]bool{}
 	for _, b := range blocks {
 		for i := b.start; i < b.end; i++ {
@@ -110,10 +110,10 @@ func changesOf(mine string, twins []scaffold.Twin, code bool) []change {
 var quotedText = regexp.MustCompile(`"[^"]*"`)
 
 // placedLines gives what lines become that stand where a whole file of the scaffold has them.
-func placedLines(text []string, twins []scaffold.Twin, code bool) map[int]string {
+func placedLines(text []string, pairs []scaffold.RenderedPair, code bool) map[int]string {
 	placed := map[int]string{}
-	for _, t := range twins {
-		was, is := lines(t.Was), lines(t.Is)
+	for _, t := range pairs {
+		was, is := lines(t.Old), lines(t.New)
 		if t.Part || len(was) != len(is) {
 			continue
 		}

@@ -18,11 +18,11 @@ import (
 // survey finds out what of the code gets which new name: what the scaffold declares by another one.
 func (x *renamer) survey() {
 	declared := x.declared()
-	for _, t := range x.Twins {
-		if t.Part || path.Ext(t.From) != ".go" || t.Was == t.Is {
+	for _, t := range x.Pairs {
+		if t.Part || path.Ext(t.From) != ".go" || t.Old == t.New {
 			continue
 		}
-		was, is := topLevel(t.Was), topLevel(t.Is)
+		was, is := topLevel(t.Old), topLevel(t.New)
 		if len(was) != len(is) {
 			continue
 		}

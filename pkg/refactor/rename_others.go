@@ -23,9 +23,9 @@ func (x *renamer) others(code map[string][]byte) error {
 			names = append(names, name)
 		}
 	}
-	twins := map[string][]scaffold.Twin{}
-	for _, t := range x.Twins {
-		twins[t.From] = append(twins[t.From], t)
+	pairs := map[string][]scaffold.RenderedPair{}
+	for _, t := range x.Pairs {
+		pairs[t.From] = append(pairs[t.From], t)
 	}
 	for _, name := range names {
 		if x.m.Files[name] != nil || name == "PROJECT" || slices.Contains(x.Removed, name) {
@@ -43,7 +43,7 @@ func (x *renamer) others(code map[string][]byte) error {
 			text = []byte(applyChanges(string(data), x.changes[name]))
 		}
 		if ext := path.Ext(name); ext == ".yaml" || ext == ".yml" {
-			text = x.manifest(name, text, twins[name])
+			text = x.manifest(name, text, pairs[name])
 		}
 		if namesPaths(name) {
 			text = x.paths(text)

@@ -57,22 +57,22 @@ func TestRenameManifest(t *testing.T) {
 // Lines of the scaffold change wherever they stand, and those that mean several things only where it put them.
 func TestChangesOf(t *testing.T) {
 	t.Parallel()
-	twins := []scaffold.Twin{{Was: "a: x\nname: \"one\"\nb: x\n# c: old\n", Is: "a: y\nname: \"two\"\nb: x\n# c: new\n"}}
+	pairs := []scaffold.RenderedPair{{Old: "a: x\nname: \"one\"\nb: x\n# c: old\n", New: "a: y\nname: \"two\"\nb: x\n# c: new\n"}}
 	for mine, want := range map[string]string{
 		"a: x\nname: \"one\"\nb: x\n# c: old\n": "a: y\nname: \"two\"\nb: x\n# c: new\n",
 		"mine: 1\r\n  c: old\r\n":               "mine: 1\r\n  c: new\r\n",
 		"- name:   one\na: x # mine\n":          "- name:   one\na: x # mine\n",
 		"name:   one\n":                         "name: two\n",
 	} {
-		if got := applyChanges(mine, changesOf(mine, twins, false)); got != want {
+		if got := applyChanges(mine, changesOf(mine, pairs, false)); got != want {
 			t.Errorf("%q\n got %q\nwant %q", mine, got, want)
 		}
 	}
-	doubtful := []scaffold.Twin{{Was: "same\nmiddle\nsame\nend\n", Is: "one\nmiddle\ntwo\nend\n"}}
+	doubtful := []scaffold.RenderedPair{{Old: "same\nmiddle\nsame\nend\n", New: "one\nmiddle\ntwo\nend\n"}}
 	if got := applyChanges("mine\nsame\nmiddle\nsame\nend\n", changesOf("mine\nsame\nmiddle\nsame\nend\n", doubtful, true)); got != "mine\none\nmiddle\ntwo\nend\n" {
 		t.Errorf("got %q", got)
 	}
-	longer := []scaffold.Twin{{Was: "type A struct {\n}\nend\n", Is: "type B struct {\n}\n// +more\nend\n"}}
+	longer := []scaffold.RenderedPair{{Old: "type A struct {\n}\nend\n", New: "type B struct {\n}\n// +more\nend\n"}}
 	if got := applyChanges("type A struct {\n}\nend\nmine\n", changesOf("type A struct {\n}\nend\nmine\n", longer, true)); got != "type B struct {\n}\n// +more\nend\nmine\n" {
 		t.Errorf("got %q", got)
 	}

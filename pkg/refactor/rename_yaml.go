@@ -21,12 +21,12 @@ import (
 // manifest gives a YAML file the new names by what its values mean: objects, roles and definitions of renamed
 // APIs, the files that a kustomization lists, and values that the scaffold wrote. A file that is no YAML is
 // left as it is. Everything but those values stays to the byte.
-func (x *renamer) manifest(name string, data []byte, twins []scaffold.Twin) []byte {
+func (x *renamer) manifest(name string, data []byte, pairs []scaffold.RenderedPair) []byte {
 	docs, err := documents(data)
 	if err != nil {
 		return data
 	}
-	y := &yamlRenamer{renamer: x, dir: path.Dir(name), known: valuesOf(twins), new: map[*yaml.Node]string{}}
+	y := &yamlRenamer{renamer: x, dir: path.Dir(name), known: valuesOf(pairs), new: map[*yaml.Node]string{}}
 	for _, doc := range docs {
 		y.node("", doc)
 	}
@@ -58,7 +58,7 @@ func documents(data []byte) ([]*yaml.Node, error) {
 type keyed struct{ key, value string }
 
 // valuesOf are the values of whole YAML files that have another one by the new names, where that is clear.
-func valuesOf(twins []scaffold.Twin) map[keyed]string {
+func valuesOf(pairs []scaffold.RenderedPair) map[keyed]string {
 	known, doubtful := map[keyed]string{}, map[keyed]bool{}
 	var walk func(key string, was, is *yaml.Node)
 	walk = func(key string, was, is *yaml.Node) {
@@ -83,9 +83,9 @@ func valuesOf(twins []scaffold.Twin) map[keyed]string {
 			walk(below, was.Content[i], is.Content[i])
 		}
 	}
-	for _, t := range twins {
-		was, err := documents([]byte(t.Was))
-		is, otherErr := documents([]byte(t.Is))
+	for _, t := range pairs {
+		was, err := documents([]byte(t.Old))
+		is, otherErr := documents([]byte(t.New))
 		if t.Part || err != nil || otherErr != nil || len(was) != len(is) {
 			continue
 		}

@@ -12,9 +12,8 @@ import (
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// CreateAPI writes the types, manifests and controller of data.Resource into the tree and wires them
-// into the project: whole files first, then the inserts at markers, then go.mod. With force, files
-// of an earlier create are overwritten; without, they are a *ConflictError.
+// CreateAPI writes the types, manifests and controller of data.Resource into the tree: whole files first, then the inserts at
+// markers, then go.mod. With force, it overwrites files of an earlier create; otherwise, existing files are a *ConflictError.
 func CreateAPI(tree *worktree.Tree, data Data, force bool) (*Report, error) {
 	if err := CheckModule(tree, data.Project.Repo); err != nil {
 		return nil, err
@@ -33,8 +32,8 @@ func CreateAPI(tree *worktree.Tree, data Data, force bool) (*Report, error) {
 	if data.Resource.API {
 		keepStorage(tree, files, data)
 	}
-	maps.DeleteFunc(files, func(name string, _ []byte) bool { return !tree.Exists(name) && unreferenced(tree, name) })
-	report, err := lay(tree, files, force, "give --force to overwrite what is listed with a new scaffold, or move it away")
+	maps.DeleteFunc(files, func(name string, _ []byte) bool { return !tree.Exists(name) && isUnreferenced(tree, name) })
+	report, err := writeFiles(tree, files, force, "give --force to overwrite what is listed with a new scaffold, or move it away")
 	if err != nil {
 		return nil, err
 	}
@@ -55,22 +54,21 @@ func CreateAPI(tree *worktree.Tree, data Data, force bool) (*Report, error) {
 	return report, nil
 }
 
-// named is where a controller gets its name in logs and metrics.
-var named = regexp.MustCompile(`\bNamed\("([^"]+)"\)`)
+// controllerName matches the name of a controller in logs and metrics.
+var controllerName = regexp.MustCompile(`\bNamed\("([^"]+)"\)`)
 
-// keepName lets a controller that is written again keep the name that it has in logs and metrics, which is
-// another after edit --multigroup.
+// keepName sets the name of an existing controller in data. The default is another one after edit --multigroup.
 func keepName(tree *worktree.Tree, data *Data) {
 	content, err := tree.ReadFile(outputPath("internal/controller/GROUP/CONTROLLER_controller.go", *data))
 	if err != nil {
 		return
 	}
-	if found := named.FindSubmatch(content); found != nil {
+	if found := controllerName.FindSubmatch(content); found != nil {
 		data.Resource.RuntimeName = string(found[1])
 	}
 }
 
-// renderAPI renders all that create api writes for data: whole files, and texts for markers by file.
+// renderAPI renders the files and, by file and marker, the inserts of create api.
 func renderAPI(tree *worktree.Tree, data Data) (map[string][]byte, map[string]map[string]string, error) {
 	if err := adapt(tree, &data); err != nil {
 		return nil, nil, err
@@ -106,21 +104,20 @@ func renderAPI(tree *worktree.Tree, data Data) (map[string][]byte, map[string]ma
 		}
 	}
 	if data.Project.RootLayout {
-		if err := fitOlder(tree, files, inserts); err != nil {
+		if err := fitRootLayout(tree, files, inserts); err != nil {
 			return nil, nil, err
 		}
 	}
 	return files, inserts, nil
 }
 
-// APIFiles renders the whole files that create api writes for data, by path, as they come out in the
-// project of the tree.
+// APIFiles renders the whole files of create api by their paths in the project.
 func APIFiles(tree *worktree.Tree, data Data) (map[string][]byte, error) {
 	files, _, err := renderAPI(tree, data)
 	return files, err
 }
 
-// insertAll applies inserts to their files. All files and markers that are missing are named at once.
+// insertAll applies inserts to their files. The error names all missing files and markers.
 func insertAll(tree *worktree.Tree, inserts map[string]map[string]string) error {
 	var failures []error
 	for _, name := range slices.Sorted(maps.Keys(inserts)) {
@@ -147,16 +144,15 @@ func insertAll(tree *worktree.Tree, inserts map[string]map[string]string) error 
 	return errors.Join(worktree.OnePerCause(failures)...)
 }
 
-// ContentError tells that what a file of the project holds keeps a command from its work, not the world
-// around it. Err names the file and what to do.
+// ContentError reports that a file of the project has content that a command cannot work with. Err names the file and a fix.
 type ContentError struct{ Err error }
 
 func (e *ContentError) Error() string { return e.Err.Error() }
 
-// Unwrap gives the error about the content.
+// Unwrap returns Err.
 func (e *ContentError) Unwrap() error { return e.Err }
 
-// MissingFileError tells that a file that a command extends does not exist.
+// MissingFileError reports a missing file that a command must extend.
 type MissingFileError struct {
 	Path    string
 	Markers []string

@@ -11,9 +11,9 @@ import (
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// enableWebhooks uncomments in config/default what the webhooks of data need, as this program, kubebuilder and
-// operator-sdk write it. Where the project has webhooks, or they are on, what is still a comment is the user's choice,
-// but for the replacements of the kinds of webhooks that data adds. It returns what the file lacks for webhooks.
+// enableWebhooks uncomments the entries of config/default that the webhooks of data need, in the form of this program,
+// kubebuilder and operator-sdk. If the project has webhooks already, or they are enabled, only the replacements for the new
+// kinds of webhooks are uncommented: the user chose to leave the rest. It returns the entries that are missing.
 func enableWebhooks(tree *worktree.Tree, data Data, existing bool) (missing []string) {
 	content, err := tree.ReadFile(overlay)
 	if err != nil {
@@ -68,14 +68,14 @@ func enableWebhooks(tree *worktree.Tree, data Data, existing bool) (missing []st
 	return missing
 }
 
-// isEntry matches a line that has a text and is no comment.
+// isEntry returns a function that reports whether a line contains a text and is not a comment.
 func isEntry(text string) func(string) bool {
 	return func(line string) bool {
 		return !strings.HasPrefix(strings.TrimSpace(line), "#") && strings.Contains(line, text)
 	}
 }
 
-// uncommentLine takes the comment sign off the line that matches the whole expression.
+// uncommentLine uncomments the line that matches an expression completely.
 func uncommentLine(lines []string, expression string) []string {
 	commented := regexp.MustCompile(`^#\s?(` + expression + `)\s*$`)
 	for i, line := range lines {
@@ -86,7 +86,7 @@ func uncommentLine(lines []string, expression string) []string {
 	return lines
 }
 
-// uncommentBlock takes the comment signs off the line that matches and those below it that are indented.
+// uncommentBlock uncomments the matching line and the indented lines after it.
 func uncommentBlock(lines []string, first *regexp.Regexp) []string {
 	for i := 0; i < len(lines); i++ {
 		if !first.MatchString(lines[i]) {
@@ -104,14 +104,13 @@ func uncommentBlock(lines []string, first *regexp.Regexp) []string {
 }
 
 var (
-	// A replacement that is a comment, and a target of one: the blank behind the sign is indentation.
+	// Match commented replacements and their targets. The space after the comment sign is part of the indentation.
 	commentedSource = regexp.MustCompile(`^#\s*- source:`)
 	commentedSelect = regexp.MustCompile(`^#\s*- select:`)
 	scaffoldMarker  = regexp.MustCompile(`^#\s*\+kubebuilder:scaffold:`)
 )
 
-// uncommentReplacements takes the comment signs off the replacements that have one of the wanted texts, and off
-// targets with one of them that were added to a replacement that is in use already.
+// uncommentReplacements uncomments the replacements that contain a wanted text, and such targets of active replacements.
 func uncommentReplacements(lines, wanted []string) []string {
 	for i := 0; i < len(lines); {
 		source := commentedSource.MatchString(lines[i])
@@ -124,7 +123,7 @@ func uncommentReplacements(lines, wanted []string) []string {
 			!scaffoldMarker.MatchString(lines[end]) && (source || !commentedSelect.MatchString(lines[end])) {
 			end++
 		}
-		for strings.TrimSpace(lines[end-1]) == "#" { // what separates it from the next one
+		for strings.TrimSpace(lines[end-1]) == "#" { // a separator between replacements
 			end--
 		}
 		if mentions(lines[i:end], wanted) {

@@ -1,6 +1,6 @@
 package scaffold
 
-// Data is what templates see. It is plain values: a template has no logic beyond if, range and with.
+// Data is the input of the templates. It consists of plain values, because templates contain no logic but if, range and with.
 type Data struct {
 	Project  Project
 	Resource Resource
@@ -11,9 +11,9 @@ type Data struct {
 	Versions Versions
 }
 
-// License is what the headers of templates/go/license need.
+// License is the input of the templates in templates/go/license.
 type License struct {
-	// Copyright is the whole notice (Copyright 2026 Example Inc.), or empty.
+	// Copyright is the copyright notice, such as "Copyright 2026 Example Inc.", or "".
 	Copyright string
 }
 
@@ -25,67 +25,67 @@ type Project struct {
 	Domain string
 	// Repo is the Go module path: github.com/example/memcached-operator.
 	Repo string
-	// MultiGroup tells that APIs live in api/<group>/<version>.
+	// MultiGroup reports whether APIs are in api/<group>/<version>.
 	MultiGroup bool
-	// Namespaced tells that the manager watches one namespace and needs Roles, not ClusterRoles.
+	// Namespaced reports whether the manager watches one namespace and needs Roles instead of ClusterRoles.
 	Namespaced bool
-	// RootLayout tells that main.go and the controllers are at the root, as in go/v3.
+	// RootLayout reports whether main.go and the controllers are in the root directory, as in go/v3.
 	RootLayout bool
-	// Paths are the places of an existing project that differ from its layout's.
+	// Paths are the paths of an existing project that differ from those of its layout.
 	Paths Paths
 	// CRDs is the directory of the generated CRDs relative to config/crd; empty for bases.
 	CRDs string
-	// LegacyConditions tells that go.mod requires a controller-runtime before v0.18, with which setting a
-	// condition does not tell whether that changed it.
+	// LegacyConditions reports whether go.mod requires controller-runtime before v0.18, with which setting a condition does
+	// not report a change.
 	LegacyConditions bool
-	// LegacyEvents tells that go.mod requires a controller-runtime before v0.23, whose managers have
-	// GetEventRecorderFor and the core events API only, as operator-sdk 1.42's projects do.
+	// LegacyEvents reports whether go.mod requires controller-runtime before v0.23, whose managers have only
+	// GetEventRecorderFor and the core events API, as in projects of operator-sdk 1.42.
 	LegacyEvents bool
-	// LegacyWebhooks tells that it requires one before v0.23 as well, whose webhooks take any object.
+	// LegacyWebhooks reports whether go.mod requires controller-runtime before v0.23, whose webhooks accept any object.
 	LegacyWebhooks bool
-	// LegacyManifest reports that the manager's Deployment lacks the lists that current patches add to, as that of
-	// kubebuilder before v4.5 does, or that config/default lists strategic merge patches only.
+	// LegacyManifest reports whether the manager's Deployment lacks lists that current patches extend, as before kubebuilder
+	// v4.5, or whether config/default lists strategic merge patches only.
 	LegacyManifest bool
-	// Boilerplate is the comment that starts every Go file, without a newline at its end; it may be empty.
+	// Boilerplate is the comment at the start of each Go file, without a final newline, or "".
 	Boilerplate string
-	// CLIName is the name the user called the program by: operon, or operator-sdk through a link.
+	// CLIName is the name by which the user called the program, such as operon or operator-sdk.
 	CLIName string
 }
 
-// Resource is the API that a command is about.
+// Resource describes the API of a command.
 type Resource struct {
-	// Group is the group without domain (cache), Domain what follows it (example.com, empty for core groups).
+	// Group is the group without the domain (cache). Domain is the domain (example.com), empty for core groups.
 	Group, Domain string
 	// QualifiedGroup is group and domain: cache.example.com, apps, or core for the legacy core group.
 	QualifiedGroup string
 	// Version is v1alpha1, Kind is Memcached, Plural is memcacheds.
 	Version, Kind, Plural string
-	// Package is the import path of the Go types: github.com/example/memcached-operator/api/v1alpha1.
+	// Package is the import path of the Go types, such as github.com/example/memcached-operator/api/v1alpha1.
 	Package string
-	// ImportAlias is the name that Go files import Package by: cachev1alpha1.
+	// ImportAlias is the name by which Go files import Package, such as cachev1alpha1.
 	ImportAlias string
-	// Namespaced tells the scope of the kind.
+	// Namespaced reports whether objects of the kind are namespaced.
 	Namespaced bool
-	// API tells that the command writes the Go types, so that a controller may rely on their fields;
-	// Controller that it writes a controller for them.
+	// API reports whether the command writes the Go types, so that a controller may use their fields. Controller reports
+	// whether it writes a controller.
 	API, Controller bool
-	// Core and External tell that the types come from Kubernetes or from another module.
+	// Core and External report whether the types belong to Kubernetes or to another module.
 	Core, External bool
-	// IrregularPlural tells that Plural is not what code generation would derive from Kind.
+	// IrregularPlural reports whether Plural differs from the plural that code generation derives from Kind.
 	IrregularPlural bool
-	// SSA reports whether the types have apply configurations, which the controller uses for server-side apply, and
-	// SSAPackage whether some types of their package have.
+	// SSA reports whether the types have apply configurations, which the controller uses for server-side apply. SSAPackage
+	// reports whether any types of their package have.
 	SSA, SSAPackage bool
-	// LegacySchemeBuilder tells that the version's groupversion_info.go registers types through
-	// controller-runtime's deprecated scheme.Builder, as operator-sdk 1.42 and older peers write it.
+	// LegacySchemeBuilder reports whether groupversion_info.go registers types through the deprecated scheme.Builder of
+	// controller-runtime, as operator-sdk 1.42 and older peers write it.
 	LegacySchemeBuilder bool
-	// ControllerName is the controller's own name, which names its files: memcached.
+	// ControllerName is the name of the controller, which its file names contain: memcached.
 	ControllerName string
-	// RuntimeName is the controller's name in logs and metrics, unique in the manager: memcached, or
-	// cache-memcached in a multigroup project.
+	// RuntimeName is the name of the controller in logs and metrics, unique in the manager: memcached, or cache-memcached in
+	// a multigroup project.
 	RuntimeName string
-	// ControllerPackage is the Go package of the controller: controller, or the group without dots and
-	// dashes (cache, certmanager) in a multigroup project.
+	// ControllerPackage is the Go package of the controller: controller, or the group without dots and dashes (certmanager)
+	// in a multigroup project.
 	ControllerPackage string
 	// ControllerSuite and WebhookSuite describe the existing suites of the packages that the tests belong to.
 	ControllerSuite, WebhookSuite Suite
@@ -93,54 +93,54 @@ type Resource struct {
 	ReconcilerName string
 }
 
-// Suite is what the tests of a package need to know about its suite. The zero Suite is the scaffold's.
+// Suite describes the test suite of a package. The zero Suite is that of the scaffold.
 type Suite struct {
-	// Scheme is what it registers types with, if not scheme.Scheme.
+	// Scheme is the expression of the scheme with the registered types, or "" for scheme.Scheme.
 	Scheme string
-	// NoContext reports that it declares no context for the tests.
+	// NoContext reports whether the suite declares no context for the tests.
 	NoContext bool
 }
 
-// Image is the container that a deploy-image controller runs. Ref is empty for a plain controller.
+// Image describes the container of a deploy-image controller. Ref is empty for other controllers.
 type Image struct {
 	// Ref is the image reference: memcached:1.6.39-alpine.
 	Ref string
-	// Command is the container's argument vector; nil leaves the image's own.
+	// Command is the argument vector of the container; nil keeps that of the image.
 	Command []string
 	// Port is the container port, 0 for none.
 	Port int32
-	// RunAsUser is the numeric user, as given; empty leaves the choice to the image.
+	// RunAsUser is the numeric user ID as given, or "" for the user of the image.
 	RunAsUser string
-	// EnvVar is the manager's environment variable that holds the reference: MEMCACHED_IMAGE.
+	// EnvVar is the environment variable of the manager with the image reference, such as MEMCACHED_IMAGE.
 	EnvVar string
-	// NamespaceVar is the manager's environment variable that holds the namespace for the workloads of a
-	// cluster-scoped kind: MEMCACHED_NAMESPACE.
+	// NamespaceVar is the environment variable of the manager with the namespace for the workloads of a cluster-scoped kind,
+	// such as MEMCACHED_NAMESPACE.
 	NamespaceVar string
 }
 
-// Webhook is what create webhook writes for a kind.
+// Webhook describes the webhooks that create webhook writes for a kind.
 type Webhook struct {
-	// Defaulting, Validation and Conversion are the kinds of webhooks that are new.
+	// Defaulting, Validation and Conversion select the new webhooks.
 	Defaulting, Validation, Conversion bool
-	// DefaultingPath and ValidationPath are where the API server calls them, the custom ones replacing what
-	// controller-runtime would choose: /mutate-cache-example-com-v1alpha1-memcached.
+	// DefaultingPath and ValidationPath are the URL paths of the webhooks, such as
+	// /mutate-cache-example-com-v1alpha1-memcached. Custom paths replace those that controller-runtime derives.
 	DefaultingPath, ValidationPath             string
 	CustomDefaultingPath, CustomValidationPath bool
-	// APIGroup is the kind's group as the API server has it: "" (with the quotes) for the legacy core group.
+	// APIGroup is the group of the kind in Kubernetes: "" (with quotes) for the legacy core group.
 	APIGroup string
-	// ImportAlias is the name that main.go imports the webhooks' package by: webhookv1alpha1.
+	// ImportAlias is the name by which main.go imports the package of the webhooks, such as webhookv1alpha1.
 	ImportAlias string
 }
 
 // Spoke is a version that converts to and from the hub, which is Resource.
 type Spoke struct {
-	// Version is v1beta1, Package the import path of its types, ImportAlias the name of that in Go files.
+	// Version is the version, such as v1beta1. Package is the import path of its types, ImportAlias their name in Go files.
 	Version, Package, ImportAlias string
-	// Fields are the statements and names that its conversion consists of.
+	// Fields are the fields that the conversion handles.
 	Fields ConvertedFields
 }
 
-// Versions are the pinned versions a project is scaffolded with.
+// Versions are the pinned versions of a new project.
 type Versions struct {
 	Go                string // go directive, 1.26.0
 	Kubernetes        string // of the client libraries: 1.37
@@ -150,5 +150,5 @@ type Versions struct {
 	GolangciLint      string
 	OperatorSDK       string
 	Envtest           string // Kubernetes version of the test control plane: 1.36.3
-	Operon            string // version that CI of a project installs; Pinned does not set it
+	Operon            string // version that CI of the project installs; not set by Pinned
 }

@@ -13,19 +13,18 @@ import (
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// Deletion says what Delete undoes.
+// Deletion is the input of Delete.
 type Deletion struct {
-	// Going is the data of the create api commands that made what goes; of several that write the same file
-	// one must have made it. Staying is that of all others, whose files and texts are needed on.
-	Going, Staying []Data
-	// GoingWebhooks and StayingWebhooks are the same for create webhook. A kind may be in both, with some of
-	// its webhooks in each.
-	GoingWebhooks, StayingWebhooks []Webhooks
-	// Force deletes what a person has edited too.
+	// Removed is the data of the create api commands to undo. If several variants could have written a file, one must match.
+	// Kept is the data of all other APIs, whose files and inserts remain.
+	Removed, Kept []Data
+	// RemovedWebhooks and KeptWebhooks are the same for create webhook. A kind may be in both with different webhooks.
+	RemovedWebhooks, KeptWebhooks []Webhooks
+	// Force also deletes what the user has edited.
 	Force bool
 }
 
-// EditedError lists what a person has edited of the things that a command is to delete.
+// EditedError lists the edits of the user in the code that a command is to delete.
 type EditedError struct {
 	// Places are files, and texts within files, sorted.
 	Places []string
@@ -40,19 +39,19 @@ func (e *EditedError) Error() string {
 		"save what you need of it and give --force to delete it all the same", what, strings.Join(e.Places, "\n  "))
 }
 
-// rendering is what the create commands of some data write.
+// A rendering is the output of create commands.
 type rendering struct {
-	files map[string][][]byte // all that a file may hold
-	// extended are Go files that several commands write to, each some declarations.
+	files map[string][][]byte // all possible contents of a file
+	// extended holds Go files to which several commands add declarations.
 	extended map[string][][]byte
 	inserts  map[string]map[string]map[string]bool // file → marker → texts
-	// suites are the texts that a suite may hold, those of other groups among them.
+	// suites holds the texts that a test suite may contain, also those of other groups.
 	suites map[string]map[string]map[string]bool // base name → marker → texts
 }
 
-// renderStaying renders what the project needs on. Controllers and webhooks that it keeps in another place than create
-// puts them, as projects of older tools do, need nothing of what create writes.
-func renderStaying(tree *worktree.Tree, apis []Data, webhooks []Webhooks) (*rendering, error) {
+// renderKept renders the output of the commands that are not undone, except for controllers and webhooks that the project has
+// in another place, as projects of older tools do.
+func renderKept(tree *worktree.Tree, apis []Data, webhooks []Webhooks) (*rendering, error) {
 	var there []Data
 	for _, data := range apis {
 		if err := data.Project.FindPaths(tree); err != nil {
@@ -111,54 +110,54 @@ func (r *rendering) add(files map[string][]byte, inserts map[string]map[string]s
 	}
 }
 
-// deleter works out what a deletion does, before any of it is done.
+// A deleter prepares a deletion before the tree changes.
 type deleter struct {
-	tree           *worktree.Tree
-	going, staying *rendering
-	// peers reports that another tool made the project, which writes the lists of CRDs and samples with the first API.
-	peers        bool
-	edited, gone []string
-	kept         []string
-	rest         map[string][]byte // what is left of files that stay
+	tree          *worktree.Tree
+	removed, kept *rendering
+	// fromPeer reports whether another tool created the project. Those write the lists of CRDs and samples with the first API.
+	fromPeer        bool
+	edited, deleted []string
+	inUse           []string
+	rest            map[string][]byte // new contents of files that remain
 }
 
-// DeleteReport says what Delete did beyond the changes of the tree.
+// DeleteReport describes a deletion beyond the changes of the tree.
 type DeleteReport struct {
-	// Lost are the places that a person had edited and that Force deleted.
+	// Lost are the places edited by the user that Force deleted.
 	Lost []string
-	// Kept is what create webhook wrote and something else uses now.
+	// Kept are files of create webhook that other parts of the project use.
 	Kept []string
-	// Left are places about webhooks that go which another tool wrote.
+	// Left are places of another tool that still mention the deleted webhooks.
 	Left []string
 }
 
-// Delete takes away what CreateAPI and CreateWebhook wrote: whole files, declarations, and texts at markers.
-// What a person has edited is an *EditedError and stays, unless Force is set.
+// Delete removes the output of CreateAPI and CreateWebhook: whole files, declarations, and texts at markers. Unless Force is
+// set, edits of the user are an *EditedError.
 func Delete(tree *worktree.Tree, d Deletion) (*DeleteReport, error) {
 	var err error
 	x := deleter{tree: tree, rest: map[string][]byte{}}
-	if x.going, err = renderAll(tree, d.Going, d.GoingWebhooks); err != nil {
+	if x.removed, err = renderAll(tree, d.Removed, d.RemovedWebhooks); err != nil {
 		return nil, err
 	}
-	for _, w := range d.GoingWebhooks {
-		if err := besideTypes(tree, w.Data); err != nil {
+	for _, w := range d.RemovedWebhooks {
+		if err := checkWebhookPackage(tree, w.Data); err != nil {
 			return nil, err
 		}
 	}
-	if x.staying, err = renderStaying(tree, d.Staying, d.StayingWebhooks); err != nil {
+	if x.kept, err = renderKept(tree, d.Kept, d.KeptWebhooks); err != nil {
 		return nil, err
 	}
-	if err := shareSuites(tree, x.going, x.staying); err != nil {
+	if err := shareSuites(tree, x.removed, x.kept); err != nil {
 		return nil, err
 	}
 	if content, err := tree.ReadFile(overlay); err == nil {
 		for line := range strings.Lines(string(content)) {
-			x.peers = x.peers || textdiff.Hash(strings.TrimSpace(line)) == peersLine
+			x.fromPeer = x.fromPeer || textdiff.Hash(strings.TrimSpace(line)) == peersLine
 		}
 	}
-	steps := []func() error{x.files, x.declarations, x.texts}
-	if len(d.GoingWebhooks) > 0 {
-		steps = append([]func() error{func() error { return x.configuration(d.GoingWebhooks, d.StayingWebhooks) }}, steps...)
+	steps := []func() error{x.removeFiles, x.removeDeclarations, x.removeTexts}
+	if len(d.RemovedWebhooks) > 0 {
+		steps = append([]func() error{func() error { return x.updateOverlay(d.RemovedWebhooks, d.KeptWebhooks) }}, steps...)
 	}
 	for _, step := range steps {
 		if err := step(); err != nil {
@@ -173,23 +172,23 @@ func Delete(tree *worktree.Tree, d Deletion) (*DeleteReport, error) {
 	for name, content := range x.rest {
 		tree.WriteFile(name, content, worktree.FileMode)
 	}
-	for _, name := range x.gone {
+	for _, name := range x.deleted {
 		tree.Remove(name)
 	}
-	if slices.Contains(x.gone, "config/crd/kustomization.yaml") {
+	if slices.Contains(x.deleted, "config/crd/kustomization.yaml") {
 		disableCRDs(tree)
 	}
-	if len(d.GoingWebhooks) > 0 {
+	if len(d.RemovedWebhooks) > 0 {
 		if err := dropCopy(tree); err != nil {
 			return nil, err
 		}
 	}
-	return &DeleteReport{Lost: x.edited, Kept: x.kept, Left: leftovers(tree, d)}, nil
+	return &DeleteReport{Lost: x.edited, Kept: x.inUse, Left: findLeftovers(tree, d)}, nil
 }
 
-// read returns the content of a file, or not ok where there is none any more.
+// read returns the content of a file; ok is false if it does not exist.
 func (x *deleter) read(name string) (content []byte, ok bool, err error) {
-	if !x.tree.Exists(name) || slices.Contains(x.gone, name) {
+	if !x.tree.Exists(name) || slices.Contains(x.deleted, name) {
 		return nil, false, nil
 	}
 	if content, err = x.tree.ReadFile(name); err != nil {
@@ -198,34 +197,34 @@ func (x *deleter) read(name string) (content []byte, ok bool, err error) {
 	return content, true, nil
 }
 
-// files takes whole files away.
-func (x *deleter) files() error {
-	for _, name := range slices.Sorted(maps.Keys(x.going.files)) {
-		if x.staying.files[name] != nil || initialFile(name) && !x.peers {
+// removeFiles removes whole files.
+func (x *deleter) removeFiles() error {
+	for _, name := range slices.Sorted(maps.Keys(x.removed.files)) {
+		if x.kept.files[name] != nil || isInitialFile(name) && !x.fromPeer {
 			continue
 		}
 		content, ok, err := x.read(name)
 		if err != nil {
 			return err
 		}
-		if !ok || path.Base(name) == "groupversion_info.go" && x.othersIn(name) {
-			continue // the person's own types need it
+		if !ok || path.Base(name) == "groupversion_info.go" && x.hasOtherFiles(name) {
+			continue // types of the user need it
 		}
-		same := scaffolded(name, content, x.going)
-		if initialFile(name) && !same {
+		same := isUnedited(name, content, x.removed)
+		if isInitialFile(name) && !same {
 			continue
 		}
 		if !same {
 			x.edited = append(x.edited, name)
 		}
-		x.gone = append(x.gone, name)
+		x.deleted = append(x.deleted, name)
 	}
 	return nil
 }
 
-// texts takes texts at markers out of files that stay.
-func (x *deleter) texts() error {
-	for _, name := range slices.Sorted(maps.Keys(x.going.inserts)) {
+// removeTexts removes texts at markers from files that remain.
+func (x *deleter) removeTexts() error {
+	for _, name := range slices.Sorted(maps.Keys(x.removed.inserts)) {
 		content, ok, err := x.read(name)
 		if err != nil {
 			return err
@@ -233,11 +232,11 @@ func (x *deleter) texts() error {
 		if !ok {
 			continue
 		}
-		rest, changed, err := uninsert(content, name, x.going.inserts[name], x.staying.inserts[name])
+		rest, changed, err := uninsert(content, name, x.removed.inserts[name], x.kept.inserts[name])
 		if err != nil {
 			return &ContentError{err}
 		}
-		if name == managerFile && x.going.inserts[name]["env"] != nil {
+		if name == managerFile && x.removed.inserts[name]["env"] != nil {
 			rest = WithoutEmptyEnv(rest)
 		}
 		x.edited = append(x.edited, changed...)
@@ -250,8 +249,8 @@ func (x *deleter) texts() error {
 // PROJECT does not distinguish their projects from those of this program.
 const peersLine = 0x2342097ba8b95f28
 
-// initialFile tells that init writes a file, so that it stays with the last API gone.
-func initialFile(name string) bool {
+// isInitialFile reports whether init writes a file, so that it remains after the deletion of the last API.
+func isInitialFile(name string) bool {
 	switch name {
 	case "config/crd/kustomization.yaml", "config/crd/kustomizeconfig.yaml", "config/samples/kustomization.yaml":
 		return true
@@ -259,23 +258,23 @@ func initialFile(name string) bool {
 	return false
 }
 
-// othersIn tells whether a folder holds Go files that nobody deletes.
-func (x *deleter) othersIn(name string) bool {
+// hasOtherFiles reports whether the directory of a file contains Go files that are not deleted.
+func (x *deleter) hasOtherFiles(name string) bool {
 	names, err := x.tree.Walk(path.Dir(name), func(string) bool { return true })
 	if err != nil {
 		return true
 	}
 	return slices.ContainsFunc(names, func(other string) bool {
-		return path.Ext(other) == ".go" && x.going.files[other] == nil && x.going.extended[other] == nil &&
+		return path.Ext(other) == ".go" && x.removed.files[other] == nil && x.removed.extended[other] == nil &&
 			!strings.HasPrefix(path.Base(other), "zz_generated.")
 	})
 }
 
-// crdsRequired is the one line of a suite that depends on which controller came first.
+// crdsRequired matches the line of a suite that depends on which controller was created first.
 var crdsRequired = regexp.MustCompile(`ErrorIfCRDPathMissing:\s*\w+,`)
 
-// scaffolded tells whether a file is as a create command wrote it.
-func scaffolded(name string, content []byte, r *rendering) bool {
+// isUnedited reports whether a file is as a create command wrote it.
+func isUnedited(name string, content []byte, r *rendering) bool {
 	content = bytes.ReplaceAll(content, []byte("\r\n"), []byte("\n"))
 	blocks := r.inserts[name]
 	if texts, ok := r.suites[path.Base(name)]; ok {

@@ -11,8 +11,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// Webhooks are webhooks of a kind, as create webhook is asked for them: data.Webhook says which, Spokes are
-// the versions that convert to and from it.
+// Webhooks are the webhooks of a kind in the form of the arguments of CreateWebhook.
 type Webhooks struct {
 	Data
 	Spokes []Spoke
@@ -24,46 +23,46 @@ const (
 	certificates     = "config/certmanager/"
 )
 
-// addWebhooks renders what create webhook writes.
+// addWebhooks adds the output of create webhook.
 func (r *rendering) addWebhooks(tree *worktree.Tree, w Webhooks) error {
 	data := w.Data
 	if err := adapt(tree, &data); err != nil {
 		return err
 	}
-	// Projects of kubebuilder before v4.3 have them in the package of the types: only the manifests are alike.
-	here := inWebhookPackage(tree, data)
-	elsewhere := !tree.Exists(outputPath("internal/webhook/GROUP/VERSION/KIND_webhook.go", data)) ||
-		here != data.Webhook && !here.Defaulting && !here.Validation && !here.Conversion
+	// Projects of kubebuilder before v4.3 have them in the package of the types: only the manifests are the same.
+	inPackage := inWebhookPackage(tree, data)
+	noWebhookPackage := !tree.Exists(outputPath("internal/webhook/GROUP/VERSION/KIND_webhook.go", data)) ||
+		inPackage != data.Webhook && !inPackage.Defaulting && !inPackage.Validation && !inPackage.Conversion
 	suite := outputPath("internal/webhook/GROUP/VERSION/webhook_suite_test.go", data)
 	add := func(event string) error {
 		rendered, err := Render(event, data)
 		if err != nil {
 			return err
 		}
-		if elsewhere {
+		if noWebhookPackage {
 			delete(rendered.Files, suite)
 			delete(rendered.Inserts, suite)
 			delete(rendered.Inserts, data.Project.MainFile())
 		}
 		declared := rendered
-		if here := inWebhookPackage(tree, data); here != data.Webhook {
+		if inPackage != data.Webhook {
 			code := data
-			code.Webhook = here
+			code.Webhook = inPackage
 			if declared, err = Render(event, code); err != nil {
 				return err
 			}
 		}
 		for name := range rendered.Files {
-			if !extendable(name, data) {
+			if !isExtendable(name, data) {
 				continue
 			}
 			content := declared.Files[name]
 			delete(rendered.Files, name)
-			if content != nil && !(elsewhere && strings.HasPrefix(path.Base(name), outputPath("KIND_webhook", data))) {
+			if content != nil && !(noWebhookPackage && strings.HasPrefix(path.Base(name), outputPath("KIND_webhook", data))) {
 				r.extended[name] = append(r.extended[name], content)
 			}
 		}
-		delete(rendered.Inserts, overlay) // configuration knows its comments
+		delete(rendered.Inserts, overlay) // handled by updateOverlay
 		r.add(rendered.Files, rendered.Inserts)
 		return nil
 	}
@@ -73,7 +72,7 @@ func (r *rendering) addWebhooks(tree *worktree.Tree, w Webhooks) error {
 		}
 	}
 	if w.Webhook.Conversion && (w.Webhook.Defaulting || w.Webhook.Validation) {
-		// Conversion may have come first, and then the others.
+		// Conversion may have been created before the others.
 		data.Webhook.Defaulting, data.Webhook.Validation = false, false
 		if err := add("webhook"); err != nil {
 			return err
@@ -82,7 +81,7 @@ func (r *rendering) addWebhooks(tree *worktree.Tree, w Webhooks) error {
 	}
 	for _, spoke := range w.Spokes {
 		data.Spoke = spoke
-		// Types that cannot be read any more have a conversion that looks edited.
+		// If the types cannot be read, the conversion counts as edited.
 		data.Spoke.Fields, _ = spokeFields(tree, data)
 		if err := add("spoke"); err != nil {
 			return err
@@ -91,21 +90,20 @@ func (r *rendering) addWebhooks(tree *worktree.Tree, w Webhooks) error {
 	return nil
 }
 
-// inWebhookPackage returns the webhooks of data without those that are in the package of their types, where tools wrote
-// them before there was internal/webhook.
+// inWebhookPackage returns the webhooks of data without those in the package of their types, where older tools wrote them.
 func inWebhookPackage(tree *worktree.Tree, data Data) Webhook {
 	w := data.Webhook
 	if !tree.Exists(outputPath("api/GROUP/VERSION/KIND_webhook.go", data)) {
 		return w
 	}
-	content, _ := tree.ReadFile(outputPath("internal/webhook/GROUP/VERSION/KIND_webhook.go", data)) // nil where there is none
+	content, _ := tree.ReadFile(outputPath("internal/webhook/GROUP/VERSION/KIND_webhook.go", data)) // nil if it does not exist
 	w.Defaulting = w.Defaulting && bytes.Contains(content, []byte(data.Resource.Kind+"CustomDefaulter"))
 	w.Validation = w.Validation && bytes.Contains(content, []byte(data.Resource.Kind+"CustomValidator"))
 	return w
 }
 
-// besideTypes refuses webhooks in the package of their types.
-func besideTypes(tree *worktree.Tree, data Data) error {
+// checkWebhookPackage returns an error if webhooks are in the package of their types.
+func checkWebhookPackage(tree *worktree.Tree, data Data) error {
 	if inWebhookPackage(tree, data) == data.Webhook {
 		return nil
 	}
@@ -113,8 +111,8 @@ func besideTypes(tree *worktree.Tree, data Data) error {
 		"or remove them by hand with their entry in PROJECT", outputPath("api/GROUP/VERSION/KIND_webhook.go", data))}
 }
 
-// extendable tells whether create webhook adds declarations to a file that is there.
-func extendable(name string, data Data) bool {
+// isExtendable reports whether create webhook adds declarations to an existing file.
+func isExtendable(name string, data Data) bool {
 	kind := outputPath("KIND", data)
 	switch path.Base(name) {
 	case kind + "_webhook.go", kind + "_webhook_test.go", kind + "_conversion.go", kind + "_conversion_test.go":
@@ -123,24 +121,24 @@ func extendable(name string, data Data) bool {
 	return false
 }
 
-// otherCertificates reports whether config/certmanager is not what create webhook wrote.
-func (x *deleter) otherCertificates() bool {
+// hasOtherCertificates reports whether config/certmanager was changed or extended.
+func (x *deleter) hasOtherCertificates() bool {
 	const name = certificates + "kustomization.yaml"
 	content, ok, err := x.read(name)
-	return err == nil && ok && !scaffolded(name, content, x.going)
+	return err == nil && ok && !isUnedited(name, content, x.removed)
 }
 
-// leftovers finds what the end-to-end tests of other tools still expect of webhooks that are gone.
-func leftovers(tree *worktree.Tree, d Deletion) []string {
+// findLeftovers finds references to the deleted webhooks in the end-to-end tests of other tools.
+func findLeftovers(tree *worktree.Tree, d Deletion) []string {
 	const tests = "test/e2e/e2e_test.go"
 	content, err := tree.ReadFile(tests)
-	if err != nil || len(d.GoingWebhooks) == 0 {
+	if err != nil || len(d.RemovedWebhooks) == 0 {
 		return nil
 	}
-	name := d.GoingWebhooks[0].Project.Name
-	needed := func(is func(Webhooks) bool) bool { return slices.ContainsFunc(d.StayingWebhooks, is) }
+	name := d.RemovedWebhooks[0].Project.Name
+	needed := func(is func(Webhooks) bool) bool { return slices.ContainsFunc(d.KeptWebhooks, is) }
 	var gone []string
-	if len(d.StayingWebhooks) == 0 {
+	if len(d.KeptWebhooks) == 0 {
 		gone = append(gone, name+"-webhook-service", "webhook-server-cert")
 	}
 	if !needed(func(w Webhooks) bool { return w.Webhook.Defaulting }) {
@@ -158,9 +156,9 @@ func leftovers(tree *worktree.Tree, d Deletion) []string {
 	return places
 }
 
-// declarations takes declarations out of Go files, and the files with their last one.
-func (x *deleter) declarations() error {
-	for _, name := range slices.Sorted(maps.Keys(x.going.extended)) {
+// removeDeclarations removes declarations from Go files, and files without remaining declarations.
+func (x *deleter) removeDeclarations() error {
+	for _, name := range slices.Sorted(maps.Keys(x.removed.extended)) {
 		content, ok, err := x.read(name)
 		if err != nil {
 			return err
@@ -168,13 +166,13 @@ func (x *deleter) declarations() error {
 		if !ok {
 			continue
 		}
-		cut, err := cutDeclarations(name, content, x.going.extended[name], x.staying.extended[name])
+		cut, err := cutDeclarations(name, content, x.removed.extended[name], x.kept.extended[name])
 		if err != nil {
 			return err
 		}
 		x.edited = append(x.edited, cut.edited...)
 		if cut.rest == nil {
-			x.gone = append(x.gone, name)
+			x.deleted = append(x.deleted, name)
 		} else if !bytes.Equal(cut.rest, content) {
 			x.rest[name] = cut.rest
 		}
@@ -182,35 +180,34 @@ func (x *deleter) declarations() error {
 	return nil
 }
 
-// configuration switches off what config/default has for the webhooks that go, and leaves no trace of them in
-// the generated configurations.
-func (x *deleter) configuration(going, staying []Webhooks) error {
+// updateOverlay disables the removed webhooks in config/default and removes the generated configurations.
+func (x *deleter) updateOverlay(removed, kept []Webhooks) error {
 	content, ok, err := x.read(overlay)
 	if err != nil {
 		return err
 	}
 	if ok {
 		o := openOverlay(content)
-		o.disable(going, staying)
+		o.disable(removed, kept)
 		x.edited = append(x.edited, o.edited...)
 		if rest := o.bytes(); !bytes.Equal(rest, content) {
 			x.rest[overlay] = rest
 		}
-		if len(staying) == 0 && (o.certificatesInUse() || x.otherCertificates()) {
-			x.kept = append(x.kept, path.Clean(certificates))
-			maps.DeleteFunc(x.going.files, func(name string, _ [][]byte) bool { return strings.HasPrefix(name, certificates) })
+		if len(kept) == 0 && (o.hasOtherCertificates() || x.hasOtherCertificates()) {
+			x.inUse = append(x.inUse, path.Clean(certificates))
+			maps.DeleteFunc(x.removed.files, func(name string, _ [][]byte) bool { return strings.HasPrefix(name, certificates) })
 		}
 	}
 	called := func(w Webhooks) bool { return w.Webhook.Defaulting || w.Webhook.Validation }
-	initial := x.going.files[webhookManifests]
-	if len(initial) == 0 || slices.ContainsFunc(staying, called) || !x.tree.Exists(webhookManifests) {
+	initial := x.removed.files[webhookManifests]
+	if len(initial) == 0 || slices.ContainsFunc(kept, called) || !x.tree.Exists(webhookManifests) {
 		return nil
 	}
-	// It is generated, so there is nothing of a person in it.
-	if x.staying.files[webhookManifests] != nil {
+	// Generated files contain no edits of the user.
+	if x.kept.files[webhookManifests] != nil {
 		x.rest[webhookManifests] = initial[0]
 	} else {
-		x.gone = append(x.gone, webhookManifests)
+		x.deleted = append(x.deleted, webhookManifests)
 	}
 	return nil
 }

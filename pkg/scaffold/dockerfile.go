@@ -10,11 +10,11 @@ import (
 
 const dockerfile = "Dockerfile"
 
-// copyLine is the instruction that copies the webhooks into the build stage of a Dockerfile that copies each
-// directory by itself, as those of kubebuilder before v4.3 do.
+// copyLine is the instruction that copies the webhooks into the build stage of a Dockerfile that copies each directory
+// separately, as those of kubebuilder before v4.3 do.
 const copyLine = "COPY internal/webhook/ internal/webhook/"
 
-// copyWebhooks adds copyLine to the Dockerfile below the line for the controllers, unless a line covers it.
+// copyWebhooks adds copyLine to the Dockerfile after the line for the controllers, unless another line covers it.
 func copyWebhooks(tree *worktree.Tree, p Project) {
 	content, err := tree.ReadFile(dockerfile)
 	if err != nil {
@@ -39,7 +39,7 @@ func copyWebhooks(tree *worktree.Tree, p Project) {
 	tree.WriteFile(dockerfile, []byte(strings.Join(slices.Insert(lines, at+1, copyLine+end), "")), worktree.FileMode)
 }
 
-// dropCopy removes copyLine from the Dockerfile where no webhooks are left to copy.
+// dropCopy removes copyLine from the Dockerfile if no webhooks remain.
 func dropCopy(tree *worktree.Tree) error {
 	names, err := tree.Walk("internal/webhook", nil)
 	if err != nil || len(names) > 0 {
@@ -47,7 +47,7 @@ func dropCopy(tree *worktree.Tree) error {
 	}
 	content, err := tree.ReadFile(dockerfile)
 	if err != nil {
-		return nil // a project without a Dockerfile has no such line
+		return nil
 	}
 	lines := slices.DeleteFunc(strings.SplitAfter(string(content), "\n"), func(line string) bool { return strings.TrimSpace(line) == copyLine })
 	tree.WriteFile(dockerfile, []byte(strings.Join(lines, "")), worktree.FileMode)

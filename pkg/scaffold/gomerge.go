@@ -11,7 +11,7 @@ import (
 	"golang.org/x/mod/semver"
 )
 
-// foreignModuleError tells that a go.mod belongs to another module than the project.
+// foreignModuleError reports a go.mod of another module than that of the project.
 type foreignModuleError struct{ have, want string }
 
 func (e *foreignModuleError) Error() string {
@@ -21,7 +21,7 @@ func (e *foreignModuleError) Error() string {
 	return fmt.Sprintf("it is module %s, the project would be %s", e.have, e.want)
 }
 
-// mergeModule merges what is on disk with what the scaffold needs, for go.mod and for go.sum.
+// mergeModule merges an existing go.mod or go.sum with that of the scaffold.
 func mergeModule(name string, have, want []byte) ([]byte, error) {
 	if name == "go.sum" {
 		return mergeSums(have, want), nil
@@ -29,8 +29,8 @@ func mergeModule(name string, have, want []byte) ([]byte, error) {
 	return mergeRequirements(have, want)
 }
 
-// mergeRequirements raises the requirements and the go directive of have to those of want. What
-// have requires beyond that, its replaces and its comments stay.
+// mergeRequirements updates the requirements and the go directive of ours that are lower than those of theirs. Other
+// requirements, replacements and comments are kept.
 func mergeRequirements(have, want []byte) ([]byte, error) {
 	mine, err := modfile.Parse("go.mod", have, nil)
 	if err != nil {
@@ -56,7 +56,7 @@ func mergeRequirements(have, want []byte) ([]byte, error) {
 	for _, r := range mine.Require {
 		required[r.Mod.Path] = r
 	}
-	raiseStaging(mine, scaffold)
+	bumpStaging(mine, scaffold)
 	all := append([]*modfile.Require(nil), mine.Require...)
 	for _, r := range scaffold.Require {
 		old, ok := required[r.Mod.Path]
@@ -76,9 +76,9 @@ func mergeRequirements(have, want []byte) ([]byte, error) {
 	return out, nil
 }
 
-// raiseStaging gives other modules of Kubernetes that have the minor version of k8s.io/api the version that want has of it:
-// they are released together, and one does not compile with another version of the others.
-func raiseStaging(have, want *modfile.File) {
+// bumpStaging updates the modules of Kubernetes that have the same minor version as k8s.io/api to the version of theirs, because
+// they are released together and do not compile in different versions.
+func bumpStaging(have, want *modfile.File) {
 	const api = "k8s.io/api"
 	old, current := versions(have)[api], versions(want)[api]
 	if semver.Compare(old, current) >= 0 {
@@ -91,7 +91,7 @@ func raiseStaging(have, want *modfile.File) {
 	}
 }
 
-// goSemver turns a go directive (1.26, 1.26.0, 1.26rc1) into something semver can compare.
+// goSemver converts the version of a go directive (1.26, 1.26.0, 1.26rc1) to a semantic version.
 func goSemver(v string) string {
 	for _, pre := range []string{"rc", "beta"} {
 		if base, n, ok := strings.Cut(v, pre); ok {
@@ -101,7 +101,7 @@ func goSemver(v string) string {
 	return "v" + v
 }
 
-// mergeSums unites the lines of two go.sum files, in the order in which go writes them.
+// mergeSums returns the union of the lines of two go.sum files, in the order of the go command.
 func mergeSums(have, want []byte) []byte {
 	seen := map[string]bool{}
 	var lines []string
@@ -130,7 +130,7 @@ func mergeSums(have, want []byte) []byte {
 	return out.Bytes()
 }
 
-// sumVersion is the module version that a line of go.sum is about.
+// sumVersion returns the module version of a line of go.sum.
 func sumVersion(line string) module.Version {
 	fields := strings.Fields(line)
 	if len(fields) < 2 {

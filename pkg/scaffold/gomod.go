@@ -21,9 +21,9 @@ import (
 
 const goModFile = "go.mod"
 
-// UpdateRequirements makes go.mod say which requirements are direct, as go mod tidy would: a module is
-// direct when a Go file of the project imports one of its packages. Versions stay, and nothing is
-// added or dropped. It returns the import paths that no requirement provides, sorted.
+// UpdateRequirements updates the indirect comments of go.mod as go mod tidy does: a module is direct if a Go file of the
+// project imports one of its packages. Versions are kept, and no requirement is added or removed. It returns the sorted import
+// paths that no requirement provides.
 func UpdateRequirements(tree *worktree.Tree) (unresolved []string, err error) {
 	data, file, err := readGoMod(tree)
 	if err != nil {
@@ -43,7 +43,7 @@ func UpdateRequirements(tree *worktree.Tree) (unresolved []string, err error) {
 	return unresolved, nil
 }
 
-// AddRequirement makes go.mod require a module at a version or a later one.
+// AddRequirement adds a requirement to go.mod, or updates one of a lower version.
 func AddRequirement(tree *worktree.Tree, modulePath, version string) error {
 	if err := module.Check(modulePath, version); err != nil {
 		return fmt.Errorf("adding a requirement to go.mod: %w", err)
@@ -70,8 +70,7 @@ func AddRequirement(tree *worktree.Tree, modulePath, version string) error {
 	return nil
 }
 
-// CheckModule returns an error if go.mod is not that of a module with the path of PROJECT: files of the scaffold would
-// import packages of another module than its own.
+// CheckModule returns an error if the module path of go.mod is not repo, because imports in scaffolded files use repo.
 func CheckModule(tree *worktree.Tree, repo string) error {
 	_, file, err := readGoMod(tree)
 	if err != nil {
@@ -91,7 +90,7 @@ func missingGoMod(err error) error {
 	return fmt.Errorf("reading go.mod: %w", worktree.Cause(err))
 }
 
-// readGoMod gives the project's go.mod, as text and parsed.
+// readGoMod returns the text of go.mod and the parsed file.
 func readGoMod(tree *worktree.Tree) ([]byte, *modfile.File, error) {
 	data, err := tree.ReadFile(goModFile)
 	if err != nil {
@@ -115,7 +114,7 @@ func parseGoMod(data []byte) (*modfile.File, error) {
 	return file, nil
 }
 
-// formatGoMod writes a go.mod as the go command does, with the line ends that it had.
+// formatGoMod formats a go.mod as the go command does, with the line ends of the old text.
 func formatGoMod(file *modfile.File, old []byte) ([]byte, error) {
 	file.SetRequireSeparateIndirect(slices.Clone(file.Require))
 	file.Cleanup()
@@ -155,8 +154,8 @@ func requirements(data []byte, file *modfile.File, imports []string) (updated []
 	return updated, unresolved, err
 }
 
-// providerOf finds the module with the longest path that an import path lies in: the main module or
-// a required one. Without one, an import whose first element has no dot is of the standard library.
+// providerOf returns the module with the longest path that contains an import path: the main module or a required one. Without
+// one, std reports whether the import is of the standard library.
 func providerOf(imp string, file *modfile.File) (modulePath string, std bool) {
 	consider := func(p string) {
 		if len(p) > len(modulePath) && (imp == p || strings.HasPrefix(imp, p+"/")) {
@@ -173,8 +172,8 @@ func providerOf(imp string, file *modfile.File) (modulePath string, std bool) {
 	return "", gosource.IsStandard(imp)
 }
 
-// projectImports lists what the Go files of the main module import, in the way of go mod tidy: tests
-// and files for other systems count, nested modules and folders that go leaves out do not.
+// projectImports lists the imports of the Go files of the main module as go mod tidy does: tests and files for other systems
+// count, but not nested modules and ignored directories.
 func projectImports(tree *worktree.Tree, file *modfile.File) ([]string, error) {
 	skip := func(dir string) bool {
 		base := path.Base(dir)
@@ -194,7 +193,7 @@ func projectImports(tree *worktree.Tree, file *modfile.File) ([]string, error) {
 		data, err := tree.ReadFile(name)
 		if err != nil {
 			if !tree.IsRegular(name) {
-				continue // go skips broken links and links to directories too
+				continue // the go command ignores broken links and links to directories
 			}
 			return nil, fmt.Errorf("reading %s: %w", name, worktree.Cause(err))
 		}
@@ -209,8 +208,7 @@ func projectImports(tree *worktree.Tree, file *modfile.File) ([]string, error) {
 	return slices.Sorted(maps.Keys(seen)), nil
 }
 
-// ignoredByGoMod applies the ignore directives of go.mod: "./x" is that folder, "x" one of that name
-// anywhere.
+// ignoredByGoMod applies the ignore directives of go.mod: "./x" is one directory, "x" any directory of that name.
 func ignoredByGoMod(dir string, file *modfile.File) bool {
 	for _, ignore := range file.Ignore {
 		if rel, ok := strings.CutPrefix(ignore.Path, "./"); ok {

@@ -12,8 +12,8 @@ import (
 // managerFile is the manifest of the manager's Deployment.
 const managerFile = "config/manager/manager.yaml"
 
-// imageVariable is the manager's environment variable for the image of data's controller: the one that
-// the manager's program hands to it, else data's, or where another controller has that, one that names the group too.
+// imageVariable returns the manager's environment variable for the image of data's controller: the one that the manager's
+// program passes to it, or that of data, which includes the group if another controller uses it.
 func imageVariable(tree *worktree.Tree, data Data) string {
 	variable := data.Image.EnvVar
 	main, err := tree.ReadFile(data.Project.MainFile())
@@ -35,16 +35,15 @@ func imageVariable(tree *worktree.Tree, data Data) string {
 	return variable
 }
 
-// ReplaceImage makes the environment variable of data's image name it where it names the old one. A value
-// that a person chose stays.
+// ReplaceImage updates the environment variable for data's image if its value is the old image. Other values are kept.
 func ReplaceImage(tree *worktree.Tree, data Data, old string) {
 	if err := data.Project.FindPaths(tree); err != nil {
-		return // CreateAPI has returned it
+		return // reported by CreateAPI
 	}
 	variable, image := imageVariable(tree, data), data.Image.Ref
 	content, err := tree.ReadFile(managerFile)
 	if err != nil {
-		return // a project without the manifest has no variable to change
+		return
 	}
 	line := regexp.MustCompile(`(?m)^(\s*- name: ` + regexp.QuoteMeta(variable) + `\r?\n\s*value: )["']?` + regexp.QuoteMeta(old) + `["']?(\r?)$`)
 	escaped := strings.ReplaceAll(templates.YAML(image), "$", "$$")

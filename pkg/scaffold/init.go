@@ -12,11 +12,11 @@ import (
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// ConflictError lists files that are in the way of a command: it would have to overwrite them.
+// ConflictError lists existing files that a command would have to overwrite.
 type ConflictError struct {
 	// Paths are relative to the project's root, sorted.
 	Paths []string
-	// Hint says what a person can do about it.
+	// Hint is a possible fix.
 	Hint string
 }
 
@@ -28,27 +28,27 @@ func (e *ConflictError) Error() string {
 	return fmt.Sprintf("%s in the way, nothing was written:\n  %s\n%s", what, strings.Join(e.Paths, "\n  "), e.Hint)
 }
 
-// Report says what a scaffold did beyond the changes of the tree.
+// Report describes a scaffold beyond the changes of the tree.
 type Report struct {
-	// Kept are files that exist and were left as they are, sorted.
+	// Kept are existing files that were not changed, sorted.
 	Kept []string
 }
 
-// Init writes a new project into the tree. Files that are there and do not get in the way are kept,
-// go.mod and go.sum of the same module are merged, and all others are a *ConflictError.
+// Init writes a new project into the tree. Existing files that are not part of the scaffold are kept, go.mod and go.sum of the
+// same module are merged, and other existing files are a *ConflictError.
 func Init(tree *worktree.Tree, data Data) (*Report, error) {
 	files, err := renderFiles(data, "init", sharedEvent)
 	if err != nil {
 		return nil, err
 	}
-	return lay(tree, files, false, "move away what is listed, or start the project in an empty folder")
+	return writeFiles(tree, files, false, "move away what is listed, or start the project in an empty folder")
 }
 
-// sharedEvent holds the files that init writes and that create api brings back where they are missing,
-// as in projects of tools that write them with the first API.
+// sharedEvent contains the files of init that create api restores if they are missing, as in projects of tools that write
+// them with the first API.
 const sharedEvent = "shared"
 
-// renderFiles renders the whole files of several events; of a file in two of them the later one counts.
+// renderFiles renders the whole files of events. If two events contain a file, the later one counts.
 func renderFiles(data Data, events ...string) (map[string][]byte, error) {
 	files := map[string][]byte{}
 	for _, event := range events {
@@ -61,8 +61,8 @@ func renderFiles(data Data, events ...string) (map[string][]byte, error) {
 	return files, nil
 }
 
-// lay puts rendered files into the tree as policyFor says.
-func lay(tree *worktree.Tree, files map[string][]byte, force bool, hint string) (*Report, error) {
+// writeFiles writes rendered files into the tree according to policyFor.
+func writeFiles(tree *worktree.Tree, files map[string][]byte, force bool, hint string) (*Report, error) {
 	report := &Report{}
 	var conflicts []string
 	var problems []error

@@ -59,12 +59,12 @@ func TestInsertWithoutMarkers(t *testing.T) {
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
-	going, staying := map[string]map[string]bool{}, map[string]map[string]bool{"scheme": {unmarkedBlocks["scheme"]: true}, importsMarker: {}}
+	removed, kept := map[string]map[string]bool{}, map[string]map[string]bool{"scheme": {unmarkedBlocks["scheme"]: true}, importsMarker: {}}
 	for marker, text := range unmarkedBlocks {
-		going[marker] = map[string]bool{text: true}
+		removed[marker] = map[string]bool{text: true}
 	}
-	staying[importsMarker][strings.Split(unmarkedBlocks[importsMarker], "\n")[0]] = true
-	rest, edited, err := uninsert([]byte(got), "cmd/main.go", going, staying)
+	kept[importsMarker][strings.Split(unmarkedBlocks[importsMarker], "\n")[0]] = true
+	rest, edited, err := uninsert([]byte(got), "cmd/main.go", removed, kept)
 	if err != nil || len(edited) > 0 || string(rest) != unmarkedMain {
 		t.Errorf("undone: %v, %v\n%s", edited, err, rest)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
-// yamlSyntax knows the lines of a YAML file, and which of them are inside of block scalars.
+// yamlSyntax inserts texts into a YAML file. scalar reports for each line whether it belongs to a block scalar.
 type yamlSyntax struct {
 	filename string
 	lines    []string
@@ -26,7 +26,7 @@ var opensScalar = regexp.MustCompile(`(^|[:\-]\s+)([!&]\S+\s+)*[|>][-+0-9]{0,2}\
 func scanYAML(lines []string, filename string) *yamlSyntax {
 	y := &yamlSyntax{filename: filename, lines: lines, scalar: make([]bool, len(lines))}
 	y.valid = yamlError(strings.Join(lines, "")) == nil
-	parent, content := -1, -1 // indentations of an open block scalar's owner and of its text
+	parent, content := -1, -1 // indentation of the key of an open block scalar and of its text
 	for i, line := range lines {
 		trimmed := strings.TrimSpace(line)
 		indent := len(line) - len(strings.TrimLeft(line, " "))
@@ -56,20 +56,20 @@ func (y *yamlSyntax) find(marker string) (insertionPoint, bool) {
 	return y.findList(marker)
 }
 
-// pending compares list items one by one, so that of several resources only the new ones are added. An
-// item with a name is there when its list has one of that name, whatever a person made of the rest.
+// missing compares list items one by one, so that only new ones are added. An item with a name exists if the list has an item
+// of that name, whatever the user changed in it.
 func (y *yamlSyntax) missing(marker, text string) ([]string, error) {
 	at, marked := y.find(marker)
 	var add []string
 	for _, item := range yamlItems(text) {
-		if !y.has(item) && !(marked && y.named(item, at)) {
+		if !y.has(item) && !(marked && y.hasNamed(item, at)) {
 			add = append(add, item...)
 		}
 	}
 	return add, nil
 }
 
-// yamlItems splits a text before each list item at its left edge.
+// yamlItems splits a text into its top-level list items.
 func yamlItems(text string) [][]string {
 	var items [][]string
 	for _, line := range strings.Split(text, "\n") {
@@ -82,8 +82,8 @@ func yamlItems(text string) [][]string {
 	return items
 }
 
-// has tells whether the lines of an item follow each other in the file. What the text has as a comment
-// counts as there too when a person has uncommented it, but not the other way round.
+// contains reports whether the file contains the lines of an item in sequence. A commented line of the item also matches if the
+// user has uncommented it, but not the reverse.
 func (y *yamlSyntax) has(item []string) bool {
 	var want []string
 	comments := true
@@ -125,7 +125,7 @@ func (y *yamlSyntax) finish(text string) (string, error) {
 	return text, nil
 }
 
-// yamlError tells what keeps a text from being a stream of YAML documents.
+// yamlError returns the error if a text is not a stream of YAML documents.
 func yamlError(text string) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -15,21 +15,21 @@ import (
 	"golang.org/x/mod/semver"
 )
 
-// eventsVersion is the controller-runtime that brought recorders of the events.k8s.io API to managers, and
-// webhooks that are typed by the kind they are for.
+// eventsVersion is the first controller-runtime with recorders of the events.k8s.io API in managers and with webhooks typed by
+// their kind.
 const eventsVersion = "v0.23.0"
 
-// Older ones, and what of the templates needs a later one.
+// Minimum versions of controller-runtime for parts of the templates.
 const (
-	// conditionsVersion brought an apimachinery in which setting a condition tells whether it changed.
+	// conditionsVersion is for setting a condition with a report of the change.
 	conditionsVersion = "v0.18.0"
-	// imageVersion is the least for the controller of an image: it watches pods by their metadata.
+	// imageVersion is for the controller of an image, which watches pods by their metadata.
 	imageVersion = "v0.18.0"
-	// webhookVersion is the least for webhooks: their suite sets the metrics server and the webhook server up by options.
+	// webhookVersion is for webhooks: their suite configures the metrics server and the webhook server by options.
 	webhookVersion = "v0.16.0"
-	// namespacesVersion is the least for a cache of some namespaces: cache.Options.DefaultNamespaces.
+	// namespacesVersion is for cache.Options.DefaultNamespaces.
 	namespacesVersion = "v0.16.0"
-	// oldestVersion came with Ginkgo v2, which the tests are written for.
+	// oldestVersion is for Ginkgo v2, which the tests use.
 	oldestVersion = "v0.12.0"
 )
 
@@ -39,8 +39,8 @@ const (
 	samplesFile   = "config/samples/kustomization.yaml"
 )
 
-// adapt makes templates fit a project as it is: the controller-runtime of an older tool, where its files are, the way
-// its API package registers types, and the variables that images have already.
+// adapt adapts data to an existing project: the required controller-runtime, the paths of files, the registration of types in
+// its API packages, and the variables of images.
 func adapt(tree *worktree.Tree, data *Data) error {
 	_, file, err := readGoMod(tree)
 	if err != nil {
@@ -69,7 +69,7 @@ func adapt(tree *worktree.Tree, data *Data) error {
 	group := outputPath("api/GROUP/VERSION", *data)
 	info, err := tree.ReadFile(path.Join(group, "groupversion_info.go"))
 	if errors.Is(err, fs.ErrNotExist) {
-		// The peers of that time add their types to it in their way.
+		// Peers of that age add their types to it in their own way.
 		data.Resource.LegacySchemeBuilder = data.Project.LegacyEvents
 	} else {
 		data.Resource.LegacySchemeBuilder = err == nil && bytes.Contains(info, []byte("scheme.Builder{"))
@@ -82,7 +82,7 @@ func adapt(tree *worktree.Tree, data *Data) error {
 	return nil
 }
 
-// checkRuntime refuses to write code for a controller-runtime that it does not compile with.
+// checkRuntime returns an error if the required controller-runtime is too old for the code.
 func checkRuntime(tree *worktree.Tree, data Data) error {
 	_, file, err := readGoMod(tree)
 	if err != nil {
@@ -104,7 +104,7 @@ func checkRuntime(tree *worktree.Tree, data Data) error {
 	return nil
 }
 
-// CheckNamespaces refuses to restrict a manager to namespaces where its controller-runtime has no option for that.
+// CheckNamespaces returns an error if the required controller-runtime cannot restrict a manager to namespaces.
 func CheckNamespaces(tree *worktree.Tree) error {
 	_, file, err := readGoMod(tree)
 	if err != nil {
@@ -123,9 +123,9 @@ func tooOld(r *modfile.Require, what, version string) error {
 		r.Syntax.Start.Line, r.Mod.Path, r.Mod.Version, what, version)}
 }
 
-// fitOlder leaves out what projects with main.go at the root may do without: a list of samples that they do
-// not keep, and tests where go.mod has no Ginkgo to run them.
-func fitOlder(tree *worktree.Tree, files map[string][]byte, inserts map[string]map[string]string) error {
+// fitRootLayout removes files that projects with main.go in the root directory may not have: the list of samples, and tests if
+// go.mod does not require Ginkgo.
+func fitRootLayout(tree *worktree.Tree, files map[string][]byte, inserts map[string]map[string]string) error {
 	_, file, err := readGoMod(tree)
 	if err != nil {
 		return err

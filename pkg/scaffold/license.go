@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// LicenseHeader is the comment that starts the Go files of a project under a licence: apache2, mit,
-// copyright for the notice alone, or none for no comment. copyright is the whole notice, or empty.
+// LicenseHeader returns the comment at the start of the Go files of a project for a license: apache2, mit, copyright for the
+// notice alone, or none for no comment. copyright is the copyright notice, or "".
 func LicenseHeader(license, copyright string) (string, error) {
 	rendered, err := Render("license", Data{License: License{Copyright: copyright}})
 	if err != nil {

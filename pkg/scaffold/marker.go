@@ -6,19 +6,19 @@ import (
 	"strings"
 )
 
-// MissingMarkerError tells that a file has lost the comment above which a command inserts text.
+// MissingMarkerError reports a file without the marker above which a command must insert text.
 type MissingMarkerError struct {
 	// File is relative to the project's root.
 	File string
 	// Marker is the part after "+kubebuilder:scaffold:".
 	Marker string
-	// Text is what would have been inserted.
+	// Text is the text to insert.
 	Text string
-	// Hint says where the marker belongs.
+	// Hint describes the place of the marker.
 	Hint string
 }
 
-// Line is the comment line to paste back.
+// Line returns the comment line of the marker.
 func (e *MissingMarkerError) Line() string {
 	sign := "#"
 	if path.Ext(e.File) == ".go" {
@@ -35,7 +35,7 @@ func (e *MissingMarkerError) Error() string {
 		e.File, e.Marker, e.Hint, e.Line(), text)
 }
 
-// markerPlace says where a marker stands in a freshly scaffolded file.
+// markerPlace describes the place of a marker in a new file.
 func markerPlace(filename, marker string) string {
 	switch marker {
 	case importsMarker:

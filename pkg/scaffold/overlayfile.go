@@ -8,7 +8,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/textdiff"
 )
 
-// overlayFile is config/default/kustomization.yaml as lines.
+// overlayFile holds the lines of config/default/kustomization.yaml.
 type overlayFile struct {
 	lines  []string
 	crlf   bool
@@ -25,12 +25,12 @@ func (o *overlayFile) bytes() []byte {
 }
 
 // disable is the reverse of enableWebhooks.
-func (o *overlayFile) disable(going, staying []Webhooks) {
-	needed := func(is func(Webhooks) bool) bool { return slices.ContainsFunc(staying, is) }
-	for _, w := range going {
+func (o *overlayFile) disable(removed, kept []Webhooks) {
+	needed := func(is func(Webhooks) bool) bool { return slices.ContainsFunc(kept, is) }
+	for _, w := range removed {
 		name := crdName(w.Data)
 		if w.Webhook.Conversion && !needed(func(s Webhooks) bool { return s.Webhook.Conversion && crdName(s.Data) == name }) {
-			o.cutTargets(name)
+			o.removeTargets(name)
 		}
 	}
 	var unwanted []string
@@ -40,24 +40,24 @@ func (o *overlayFile) disable(going, staying []Webhooks) {
 	if !needed(func(w Webhooks) bool { return w.Webhook.Defaulting }) {
 		unwanted = append(unwanted, "kind: MutatingWebhookConfiguration")
 	}
-	if len(staying) == 0 {
+	if len(kept) == 0 {
 		unwanted = append(unwanted, "name: webhook-service")
 	}
 	o.commentReplacements(unwanted)
-	if len(staying) > 0 {
+	if len(kept) > 0 {
 		return
 	}
 	o.comment("- ../webhook")
 	o.comment("- path: manager_webhook_patch.yaml")
 	o.comment("- manager_webhook_patch.yaml")
 	o.commentEmpty("patches:")
-	if !o.certificatesInUse() {
+	if !o.hasOtherCertificates() {
 		o.comment("- ../certmanager")
 	}
 	o.commentEmpty("replacements:")
 }
 
-// commentEmpty makes a comment of a key at the left edge whose list has no items left.
+// commentEmpty comments out a top-level key whose list has no items left.
 func (o *overlayFile) commentEmpty(key string) {
 	at := slices.Index(o.lines, key)
 	if at < 0 {
@@ -74,15 +74,15 @@ func (o *overlayFile) commentEmpty(key string) {
 
 func crdName(data Data) string { return data.Resource.Plural + "." + data.Resource.QualifiedGroup }
 
-// certificatesInUse tells whether something other than webhooks has certificates, as metrics may have.
-func (o *overlayFile) certificatesInUse() bool {
+// hasOtherCertificates reports whether something other than webhooks uses certificates, such as metrics.
+func (o *overlayFile) hasOtherCertificates() bool {
 	return slices.ContainsFunc(o.lines, func(line string) bool {
 		text := strings.TrimSpace(line)
 		return !strings.HasPrefix(text, "#") && (strings.Contains(text, "cert-manager.io") || strings.Contains(text, "cert_metrics_manager_patch.yaml"))
 	})
 }
 
-// comment makes comments of the list item or key that is a whole line, and of what is indented below it.
+// comment comments out a list item or key that fills a line, and the indented lines after it.
 func (o *overlayFile) comment(text string) {
 	for i := 0; i < len(o.lines); i++ {
 		if line := strings.TrimSpace(o.lines[i]); line != text && !strings.HasPrefix(line, text+" ") {
@@ -97,8 +97,7 @@ func (o *overlayFile) comment(text string) {
 	}
 }
 
-// commentReplacements makes comments of the replacements that have an unwanted text, and of those that have
-// lost their last target.
+// commentReplacements comments out the replacements with an unwanted text, and those without a remaining target.
 func (o *overlayFile) commentReplacements(unwanted []string) {
 	for i := 0; i < len(o.lines); {
 		if !strings.HasPrefix(strings.TrimSpace(o.lines[i]), "- source:") {
@@ -120,8 +119,8 @@ func (o *overlayFile) commentReplacements(unwanted []string) {
 	}
 }
 
-// cutTargets takes the targets of replacements out that are the CRD of that name, switched on or not.
-func (o *overlayFile) cutTargets(crd string) {
+// removeTargets removes the replacement targets for a CRD, commented out or not.
+func (o *overlayFile) removeTargets(crd string) {
 	plain := func(line string) string { return strings.TrimPrefix(line, "#") }
 	for i := 0; i < len(o.lines); {
 		if !strings.HasPrefix(strings.TrimSpace(plain(o.lines[i])), "- select:") {
@@ -141,15 +140,15 @@ func (o *overlayFile) cutTargets(crd string) {
 		for _, line := range o.lines[i:end] {
 			words = append(words, strings.Fields(plain(line))...)
 		}
-		if !caTarget(strings.Join(words, " "), crd) {
+		if !isCATarget(strings.Join(words, " "), crd) {
 			o.edited = append(o.edited, fmt.Sprintf("%s:%d (%s)", overlay, i+1, "name: "+crd))
 		}
 		o.lines = slices.Delete(o.lines, i, end)
 	}
 }
 
-// caTarget tells whether the words of a target are those that create webhook adds.
-func caTarget(words, crd string) bool {
+// isCATarget reports whether the words of a target are those that create webhook adds.
+func isCATarget(words, crd string) bool {
 	for _, index := range []string{"0", "1"} {
 		if words == "- select: kind: CustomResourceDefinition name: "+crd+
 			" fieldPaths: - .metadata.annotations.[cert-manager.io/inject-ca-from] options: delimiter: '/' index: "+index+" create: true" {

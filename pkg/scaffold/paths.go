@@ -12,15 +12,15 @@ import (
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// Paths are the places in which projects differ, relative to the root. An empty one is that of the layout.
+// Paths are paths that differ between projects, relative to the root. An empty one is that of the layout.
 type Paths struct {
-	// Main is the Go file that starts the manager: cmd/main.go.
+	// Main is the Go file that starts the manager, such as cmd/main.go.
 	Main string
-	// Controllers is the directory of the controllers, which multigroup projects divide by group: internal/controller.
+	// Controllers is the directory of the controllers, such as internal/controller. Multigroup projects divide it by group.
 	Controllers string
 }
 
-// CRDPrefix returns the directory of the generated CRDs as entries of config/crd/kustomization.yaml start with it.
+// CRDPrefix returns the directory of the generated CRDs in the form of the entries of config/crd/kustomization.yaml.
 func (p Project) CRDPrefix() string {
 	switch p.CRDs {
 	case "":
@@ -31,8 +31,7 @@ func (p Project) CRDPrefix() string {
 	return p.CRDs + "/"
 }
 
-// findCRDs returns the directory of the CRDs that config/crd/kustomization.yaml lists, or nothing where it lists none or
-// those of several directories.
+// findCRDs returns the directory of the CRDs that config/crd/kustomization.yaml lists, or "" if there is not exactly one.
 func findCRDs(tree *worktree.Tree) string {
 	const name = "config/crd/kustomization.yaml"
 	content, err := tree.ReadFile(name)
@@ -89,8 +88,7 @@ func (d Data) ControllerAlias() string {
 	return d.Resource.ControllerPackage
 }
 
-// ControllerImportName returns the name of the import of that package, if it needs one because its directory has
-// another name.
+// ControllerImportName returns the explicit name of the import of that package, or "" if the name of its directory suffices.
 func (d Data) ControllerImportName() string {
 	if alias := d.ControllerAlias(); alias != path.Base(d.Project.ControllerDir()) {
 		return alias
@@ -115,7 +113,7 @@ func (e *AmbiguousMainError) Error() string {
 		"above its call of Start, and run the command again", strings.Join(e.Files, " and "))
 }
 
-// FindPaths sets the paths of a project, unless they are known.
+// FindPaths sets the paths of a project that are not set yet.
 func (p *Project) FindPaths(tree *worktree.Tree) error {
 	if p.Paths != (Paths{}) {
 		return nil
@@ -139,8 +137,8 @@ var (
 	setsUp        = regexp.MustCompile(`\bSetupWithManager\(`)
 )
 
-// findMain finds the file that starts the manager: the one of the layout, else the only one with the marker for
-// controllers, else the only program that makes a manager. It returns nothing where there is none.
+// findMain finds the file that starts the manager: that of the layout, or the only one with the marker for controllers, or the
+// only program that creates a manager. It returns "" if there is no such file.
 func findMain(tree *worktree.Tree, p Project) (string, error) {
 	usual := []string{p.MainFile(), "cmd/main.go", "main.go"}
 	for _, name := range usual {
@@ -148,7 +146,7 @@ func findMain(tree *worktree.Tree, p Project) (string, error) {
 			return name, nil
 		}
 	}
-	names, err := tree.Walk(".", func(dir string) bool { return !ownPackage(tree, dir) })
+	names, err := tree.Walk(".", func(dir string) bool { return !isOwnDir(tree, dir) })
 	if err != nil {
 		return "", err
 	}
@@ -179,15 +177,15 @@ func findMain(tree *worktree.Tree, p Project) (string, error) {
 	return "", nil
 }
 
-// ownPackage reports whether a directory may hold packages of the project's module.
-func ownPackage(tree *worktree.Tree, dir string) bool {
+// isOwnDir reports whether a directory may contain packages of the project's module.
+func isOwnDir(tree *worktree.Tree, dir string) bool {
 	base := path.Base(dir)
 	return base != "vendor" && base != "testdata" && base != "node_modules" && base[0] != '.' && base[0] != '_' &&
 		!tree.Exists(path.Join(dir, "go.mod"))
 }
 
-// findControllers finds the directory of the controllers by the packages that the manager's program imports. It
-// returns nothing where they are not all in one place.
+// findControllers finds the directory of the controllers by the imports of the manager's program. It returns "" if they are not
+// all in one directory.
 func findControllers(tree *worktree.Tree, p Project) string {
 	content, err := tree.ReadFile(p.MainFile())
 	if err != nil {
@@ -216,7 +214,7 @@ func findControllers(tree *worktree.Tree, p Project) string {
 	return dirs[0]
 }
 
-// declaresController reports whether a Go file of a directory sets a controller up.
+// declaresController reports whether a Go file in a directory sets up a controller.
 func declaresController(tree *worktree.Tree, dir string) bool {
 	for _, name := range goFilesIn(tree, dir) {
 		content, err := tree.ReadFile(name)
@@ -235,7 +233,7 @@ func goFilesIn(tree *worktree.Tree, dir string) []string {
 	return slices.DeleteFunc(names, func(name string) bool { return path.Ext(name) != ".go" })
 }
 
-// packageIn returns the name of the Go package in a directory, or nothing where there is none.
+// packageIn returns the name of the Go package in a directory, or "" if there is none.
 func packageIn(tree *worktree.Tree, dir string) string {
 	for _, name := range goFilesIn(tree, dir) {
 		content, err := tree.ReadFile(name)

@@ -5,21 +5,21 @@ import (
 	"strings"
 )
 
-// policy says what a command does with a file that is there already.
+// A policy is the treatment of an existing file.
 type policy int
 
 const (
-	// refuse counts the file as a conflict; --force overwrites it where a command has that flag.
+	// refuse reports the file as a conflict; --force of some commands overwrites it.
 	refuse policy = iota
-	// keep leaves the file as it is and says so.
+	// keep keeps the file and reports it.
 	keep
-	// shared leaves the file as it is without a word: many APIs share it and inserts reach it.
+	// shared keeps the file without a report: several APIs share it, and inserts extend it.
 	shared
-	// merge lays the requirements of go.mod or the sums of go.sum together.
+	// merge merges go.mod or go.sum.
 	merge
 )
 
-// policyFor is the one table of conditions on whole files.
+// policyFor returns the policy for a file.
 func policyFor(name string) policy {
 	switch name {
 	case "README.md", "AGENTS.md", "LICENSE", ".gitignore", ".dockerignore", ".golangci.yml", ".custom-gcl.yml":
@@ -39,7 +39,7 @@ func policyFor(name string) policy {
 	if strings.HasPrefix(name, ".devcontainer/") || strings.HasPrefix(name, ".github/") {
 		return keep
 	}
-	// All versions of a kind share its roles, and other tools word them otherwise.
+	// All versions of a kind share its roles, and other tools write them differently.
 	for _, role := range []string{"_admin_role.yaml", "_editor_role.yaml", "_viewer_role.yaml"} {
 		if strings.HasPrefix(name, "config/rbac/") && strings.HasSuffix(name, role) {
 			return keep

@@ -19,16 +19,16 @@ const (
 	insertSuffix   = ".insert.tmpl"
 )
 
-// Rendered is what an event's templates give for some data, before it meets the files on disk.
+// Rendered is the output of the templates of an event.
 type Rendered struct {
-	// Files are whole files by output path.
+	// Files maps output paths to whole files.
 	Files map[string][]byte
-	// Inserts are texts for existing files: output path → marker → text, as written in the template.
+	// Inserts maps output paths of existing files and markers to texts.
 	Inserts map[string]map[string]string
 }
 
-// Render executes all templates of an event, the folder templates/go/<event>.
-// Go files come out formatted. An error names the template.
+// Render executes all templates of an event, which is a directory of templates/go. Go files are formatted. Errors name the
+// template.
 func Render(event string, data Data) (*Rendered, error) {
 	return render(event, data, func(string) bool { return true })
 }
@@ -58,7 +58,7 @@ func render(event string, data Data, wanted func(path string) bool) (*Rendered, 
 		if err != nil {
 			return err
 		}
-		// A checkout on Windows may have brought carriage returns into the templates.
+		// Git may have checked out the templates with CRLF on Windows.
 		tmpl, err := template.New(p).Option("missingkey=error").Funcs(machinery.DefaultFuncMap()).Funcs(templates.Funcs()).
 			Parse(strings.ReplaceAll(string(text), "\r\n", "\n"))
 		if err != nil {
@@ -96,8 +96,7 @@ func render(event string, data Data, wanted func(path string) bool) (*Rendered, 
 	return out, nil
 }
 
-// renderBlocks executes each {{define "marker"}} block of an insert template. Blocks that come out
-// empty are left out.
+// renderBlocks executes the {{define "marker"}} blocks of an insert template, and drops empty results.
 func renderBlocks(tmpl *template.Template, data Data) (map[string]string, error) {
 	blocks := map[string]string{}
 	for _, block := range tmpl.Templates() {
@@ -115,8 +114,8 @@ func renderBlocks(tmpl *template.Template, data Data) (map[string]string, error)
 	return blocks, nil
 }
 
-// outputPath replaces GROUP, VERSION, SPOKE, KIND, STEM, PLURAL and NAME in a template's path. A folder that is GROUP
-// alone exists in multigroup projects only.
+// outputPath replaces GROUP, VERSION, SPOKE, KIND, STEM, PLURAL and NAME in the path of a template. A directory GROUP exists in
+// multigroup projects only.
 func outputPath(name string, data Data) string {
 	name = ownPath(name, data)
 	segments := strings.Split(name, "/")
@@ -130,7 +129,7 @@ func outputPath(name string, data Data) string {
 	return path.Join(kept...)
 }
 
-// ownPath returns where the project has a file or directory of the current layout.
+// ownPath returns the path in the project of a file or directory of the current layout.
 func ownPath(name string, data Data) string {
 	if rest, ok := strings.CutPrefix(name, "internal/controller/"); ok {
 		return data.Project.ControllerDir() + "/" + rest

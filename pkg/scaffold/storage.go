@@ -14,8 +14,8 @@ import (
 
 const storageMarker = "+kubebuilder:storageversion"
 
-// markStorage keeps a kind that gets a second version generable: one of its versions must be the stored
-// one. Without a marker yet it is the version that was there before, in which objects are stored already.
+// markStorage adds the marker of the storage version to a kind that gets a second version, because CRD generation needs it. It
+// marks the existing version, in which objects are stored already, unless a version has the marker.
 func markStorage(tree *worktree.Tree, data Data) error {
 	file := strings.ToLower(data.Resource.Kind) + "_types.go"
 	own := outputPath("api/GROUP/VERSION", data)
@@ -50,12 +50,11 @@ func markStorage(tree *worktree.Tree, data Data) error {
 			return nil
 		}
 	}
-	// Types that are written in another way are for a person to mark; code generation says so.
+	// Types in another form are left to the user; code generation reports the missing marker.
 	return nil
 }
 
-// keepStorage carries the marker of the stored version over to types that are about to be written again:
-// objects are stored in that version.
+// keepStorage copies the marker of the storage version to types that are about to be overwritten.
 func keepStorage(tree *worktree.Tree, files map[string][]byte, data Data) {
 	name := outputPath("api/GROUP/VERSION/KIND_types.go", data)
 	have, err := tree.ReadFile(name)
@@ -67,7 +66,7 @@ func keepStorage(tree *worktree.Tree, files map[string][]byte, data Data) {
 	}
 }
 
-// insertStorageMarker adds the marker below the one that makes kind a root object.
+// insertStorageMarker adds the marker after the one for root objects.
 func insertStorageMarker(text, kind string) (string, bool) {
 	lines := strings.SplitAfter(text, "\n")
 	declared := regexp.MustCompile(`^type ` + regexp.QuoteMeta(kind) + ` struct\b`)
@@ -86,10 +85,9 @@ func insertStorageMarker(text, kind string) (string, bool) {
 	return text, false
 }
 
-// ForgetStorage takes the marker of the stored version away that CreateAPI gave to types when a second
-// version came: others are the types files of the versions that remain. With several of them and none
-// marked, the first one is.
-func ForgetStorage(tree *worktree.Tree, kind string, others []string) error {
+// RemoveStorageMarker removes the marker of the storage version that CreateAPI added for a second version. others are the types
+// files of the remaining versions. If there are several and none is marked, it marks the first one.
+func RemoveStorageMarker(tree *worktree.Tree, kind string, others []string) error {
 	marked := ""
 	for _, name := range others {
 		content, err := tree.ReadFile(name)

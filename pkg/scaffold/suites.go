@@ -41,7 +41,7 @@ func readSuite(tree *worktree.Tree, name string) Suite {
 	return suite
 }
 
-// suiteTexts collects the texts for markers of all suites of a name.
+// suiteTexts collects the texts at markers of all suites with a file name.
 func suiteTexts(base string, all ...*rendering) map[string]map[string]bool {
 	texts := map[string]map[string]bool{}
 	for _, r := range all {
@@ -60,13 +60,13 @@ func suiteTexts(base string, all ...*rendering) map[string]map[string]bool {
 	return texts
 }
 
-// shareSuites prepares a deletion for what edit --multigroup does to suites: each group has a copy of the one
-// that there was. What goes is taken out of all of them, unless something needs it on.
-func shareSuites(tree *worktree.Tree, going, staying *rendering) error {
-	going.suites = map[string]map[string]map[string]bool{}
+// shareSuites adapts a deletion to edit --multigroup, which gives each group a copy of the common suite: removed texts are
+// removed from all copies unless something needs them.
+func shareSuites(tree *worktree.Tree, removed, kept *rendering) error {
+	removed.suites = map[string]map[string]map[string]bool{}
 	for _, base := range []string{"suite_test.go", "webhook_suite_test.go"} {
-		going.suites[base] = suiteTexts(base, going, staying)
-		texts, needed := suiteTexts(base, going), suiteTexts(base, staying)
+		removed.suites[base] = suiteTexts(base, removed, kept)
+		texts, needed := suiteTexts(base, removed), suiteTexts(base, kept)
 		if len(texts) == 0 {
 			continue
 		}
@@ -75,13 +75,13 @@ func shareSuites(tree *worktree.Tree, going, staying *rendering) error {
 			return err
 		}
 		for _, name := range names {
-			if path.Base(name) != base || going.inserts[name] != nil {
+			if path.Base(name) != base || removed.inserts[name] != nil {
 				continue
 			}
-			going.inserts[name] = map[string]map[string]bool{}
+			removed.inserts[name] = map[string]map[string]bool{}
 			for marker := range texts {
-				going.inserts[name][marker] = maps.Clone(texts[marker])
-				maps.DeleteFunc(going.inserts[name][marker], func(text string, _ bool) bool { return needed[marker][text] })
+				removed.inserts[name][marker] = maps.Clone(texts[marker])
+				maps.DeleteFunc(removed.inserts[name][marker], func(text string, _ bool) bool { return needed[marker][text] })
 			}
 		}
 	}

@@ -7,12 +7,12 @@ import (
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// enableCRDs makes config/default include the CRDs. kubebuilder leaves the line out as a comment until a
-// project has its first API; files in which a person wrote something else stay as they are.
+// enableCRDs uncomments the CRDs in config/default, which kubebuilder leaves commented out until the first API. Files that the
+// user edited there are kept.
 func enableCRDs(tree *worktree.Tree) {
 	content, err := tree.ReadFile(overlay)
 	if err != nil {
-		return // a project without that overlay has nothing to enable
+		return
 	}
 	enabled := regexp.MustCompile(`(?m)^#\s?(- \.\./crd\r?)$`).ReplaceAll(content, []byte("$1"))
 	if !bytes.Equal(enabled, content) {

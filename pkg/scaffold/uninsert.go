@@ -12,9 +12,9 @@ import (
 	"github.com/operon-sdk/operon/pkg/gosource"
 )
 
-// uninsert takes the texts of going out of a file, but for those that staying needs too. Texts that are
-// there in another form are named in edited, and taken out as far as their beginning tells where they are.
-func uninsert(content []byte, name string, going, staying map[string]map[string]bool) (rest []byte, edited []string, err error) {
+// uninsert removes texts at markers from a file, except those that kept texts also contain. Texts that the user edited are
+// reported in edited, and removed as far as their start identifies them.
+func uninsert(content []byte, name string, removed, kept map[string]map[string]bool) (rest []byte, edited []string, err error) {
 	if path.Ext(name) == ".go" {
 		file, err := gosource.Parse(name, content)
 		if err != nil {
@@ -23,20 +23,20 @@ func uninsert(content []byte, name string, going, staying map[string]map[string]
 		if err != nil {
 			return nil, nil, syntaxError(err)
 		}
-		names := compareImportNames(file, slices.Concat(slices.Collect(maps.Keys(going[importsMarker])), slices.Collect(maps.Keys(staying[importsMarker])))...)
-		going, staying = names.translateAll(going), names.translateAll(staying)
+		names := compareImportNames(file, slices.Concat(slices.Collect(maps.Keys(removed[importsMarker])), slices.Collect(maps.Keys(kept[importsMarker])))...)
+		removed, kept = names.translateAll(removed), names.translateAll(kept)
 	}
 	crlf := bytes.Contains(content, []byte("\r\n"))
 	lines := strings.Split(strings.ReplaceAll(string(content), "\r\n", "\n"), "\n")
-	for _, marker := range slices.Sorted(maps.Keys(going)) {
-		found := map[string]bool{} // by what identifies a text, of which there are several forms
+	for _, marker := range slices.Sorted(maps.Keys(removed)) {
+		found := map[string]bool{} // by identity, because a text may have several forms
 		var missing []string
-		for _, text := range slices.Sorted(maps.Keys(going[marker])) {
-			if staying[marker][text] {
+		for _, text := range slices.Sorted(maps.Keys(removed[marker])) {
+			if kept[marker][text] {
 				continue
 			}
 			for _, item := range itemsOf(name, marker, text) {
-				if neededIn(name, marker, item, staying[marker]) {
+				if neededIn(name, marker, item, kept[marker]) {
 					continue
 				}
 				var ok bool
@@ -54,7 +54,7 @@ func uninsert(content []byte, name string, going, staying map[string]map[string]
 			}
 			at, end, ok := locate(lines, name, identity(item))
 			if !ok {
-				continue // a person has taken it out already
+				continue // the user has removed it
 			}
 			found[identity(item)] = true
 			edited = append(edited, fmt.Sprintf("%s:%d (%s)", name, at+1, strings.TrimSpace(lines[at])))
@@ -68,7 +68,7 @@ func uninsert(content []byte, name string, going, staying map[string]map[string]
 	return []byte(text), edited, nil
 }
 
-// itemsOf divides a text for a marker into what is needed or not by itself: imports, list items, or all.
+// itemsOf splits a text at a marker into parts that can be removed separately: imports, list items, or the entire text.
 func itemsOf(name, marker, text string) [][]string {
 	text = dedent(text)
 	if path.Ext(name) != ".go" {
@@ -89,8 +89,8 @@ func itemsOf(name, marker, text string) [][]string {
 	return [][]string{strings.Split(text, "\n")}
 }
 
-func neededIn(name, marker string, item []string, staying map[string]bool) bool {
-	for text := range staying {
+func neededIn(name, marker string, item []string, kept map[string]bool) bool {
+	for text := range kept {
 		for _, other := range itemsOf(name, marker, text) {
 			if slices.Equal(compact(other), compact(item)) {
 				return true
@@ -100,7 +100,7 @@ func neededIn(name, marker string, item []string, staying map[string]bool) bool 
 	return false
 }
 
-// cutLines takes the lines of an item out, whatever their white space.
+// cutLines removes the lines of an item, regardless of white space.
 func cutLines(lines, item []string) ([]string, bool) {
 	want := compact(item)
 	for i := range lines {
@@ -122,8 +122,8 @@ func cutLines(lines, item []string) ([]string, bool) {
 	return lines, false
 }
 
-// identity is what tells a text from others when a person has changed parts of it: the reconciler that
-// it sets up, the package that it imports, the name of a list item, else its first line.
+// identity returns the part of a text that identifies it after edits: the reconciler that it sets up, the package that it
+// imports, the name of a list item, or its first line.
 func identity(item []string) string {
 	text := strings.Join(item, "\n")
 	if key := identifying.FindString(text); key != "" {
@@ -135,7 +135,7 @@ func identity(item []string) string {
 	return strings.TrimSpace(item[0])
 }
 
-// locate finds the lines of a text that has been edited: a statement of Go, or an item of a list.
+// locate finds the lines of an edited text: a Go statement, or an item of a list.
 func locate(lines []string, name, key string) (at, end int, ok bool) {
 	at = slices.IndexFunc(lines, func(line string) bool {
 		return strings.Contains(line, key) && !strings.HasPrefix(strings.TrimSpace(line), "//") && !strings.HasPrefix(strings.TrimSpace(line), "#")
@@ -155,8 +155,7 @@ func locate(lines []string, name, key string) (at, end int, ok bool) {
 	return at, end, true
 }
 
-// statement finds the lines of the statement of Go that starts in a line, with the condition around it when
-// there is nothing else under that.
+// statement finds the lines of the Go statement that starts on a line, or of the condition that contains only that statement.
 func statement(lines []string, at int) (from, end int) {
 	from, end = at, at+1
 	file, err := gosource.Parse("", []byte(strings.Join(lines, "\n")))

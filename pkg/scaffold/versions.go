@@ -1,7 +1,6 @@
 package scaffold
 
-// Pinned returns the versions that projects are scaffolded with. They belong to this program: no
-// command asks a network what is the latest.
+// Pinned returns the versions for new projects. They are part of this program: no command looks up the latest ones.
 func Pinned() Versions {
 	return Versions{
 		Go:                "1.26.0",

@@ -14,20 +14,19 @@ import (
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// WebhookReport says what CreateWebhook did beyond the changes of the tree.
+// WebhookReport describes the result of CreateWebhook beyond the changes of the tree.
 type WebhookReport struct {
-	// Missing is what config/default lacks for webhooks and a person must add.
+	// Missing are entries that the user must add to config/default.
 	Missing []string
-	// NotConverted are the fields that a new conversion does not carry over, each with its version.
+	// NotConverted are the fields that a new conversion does not handle, each with its version.
 	NotConverted []string
-	// Skipped are files of end-to-end tests that get no tests of the webhooks, each with the reason.
+	// Skipped are files of end-to-end tests without tests of the webhooks, each with the reason.
 	Skipped []string
 }
 
-// CreateWebhook writes the webhooks that data.Webhook asks for, with conversion from and to the spokes, into the
-// tree and wires them into the project. A file that has webhooks of the kind already is extended: what the user
-// made of it stays. With force, what the scaffold declares for the asked kinds of webhooks is written again.
-// existing are the webhooks that the project has: end-to-end tests that they need as well are not added.
+// CreateWebhook writes the webhooks that data.Webhook selects, with conversion from and to the spokes, into the tree. A file with
+// webhooks of the kind is extended, and edits of the user are kept. With force, the declarations of the selected kinds of
+// webhooks are overwritten. existing are the webhooks of the project: end-to-end tests that they share are not added again.
 func CreateWebhook(tree *worktree.Tree, data Data, spokes []Spoke, existing []Webhooks, force bool) (*WebhookReport, error) {
 	if err := CheckModule(tree, data.Project.Repo); err != nil {
 		return nil, err
@@ -38,7 +37,7 @@ func CreateWebhook(tree *worktree.Tree, data Data, spokes []Spoke, existing []We
 	if err := adapt(tree, &data); err != nil {
 		return nil, err
 	}
-	have, err := renderStaying(tree, nil, existing)
+	have, err := renderKept(tree, nil, existing)
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +47,7 @@ func CreateWebhook(tree *worktree.Tree, data Data, spokes []Spoke, existing []We
 		w.configured[name] = true
 	}
 	for _, event := range webhookEvents(data) {
-		w.event(event, data)
+		w.writeEvent(event, data)
 	}
 	for _, spoke := range spokes {
 		data.Spoke = spoke
@@ -63,7 +62,7 @@ func CreateWebhook(tree *worktree.Tree, data Data, spokes []Spoke, existing []We
 		for _, field := range fields.OnlyHub {
 			report.NotConverted = append(report.NotConverted, data.Resource.Version+" "+field)
 		}
-		w.event("spoke", data)
+		w.writeEvent("spoke", data)
 	}
 	if err := errors.Join(worktree.OnePerCause(w.failures)...); err != nil {
 		return nil, err
@@ -80,7 +79,7 @@ func CreateWebhook(tree *worktree.Tree, data Data, spokes []Spoke, existing []We
 	return report, nil
 }
 
-// webhookEvents are the events of create webhook, but for those of its spokes.
+// webhookEvents returns the events of create webhook without those of spokes.
 func webhookEvents(data Data) []string {
 	events := []string{"webhook"}
 	if data.Webhook.Defaulting {
@@ -100,37 +99,37 @@ func spokeFields(tree *worktree.Tree, data Data) (ConvertedFields, error) {
 	return compareFields(tree, outputPath("api/GROUP/SPOKE", data), outputPath("api/GROUP/VERSION", data), data.Resource.Kind)
 }
 
-// webhookWriter lays events into a tree and collects what goes wrong.
+// A webhookWriter writes events into a tree and collects errors.
 type webhookWriter struct {
 	tree     *worktree.Tree
 	force    bool
 	replaced map[string]bool
 	existing map[string]map[string]map[string]bool // file → marker → texts that existing webhooks need
-	// configured are the files that existing webhooks need as well.
+	// configured holds the files that existing webhooks also need.
 	configured map[string]bool
 	skipped    map[string]bool
 	failures   []error
 }
 
-// event renders one event: files that are missing are written, Go files that are there get the declarations they
-// lack, other files stay, and inserts go to their markers.
-func (w *webhookWriter) event(event string, data Data) {
+// writeEvent writes one event: missing files are created, Go files get missing declarations, other files are kept, and inserts
+// are added at their markers.
+func (w *webhookWriter) writeEvent(event string, data Data) {
 	rendered, err := Render(event, data)
 	if err != nil {
 		w.failures = append(w.failures, err)
 		return
 	}
 	for _, name := range slices.Sorted(maps.Keys(rendered.Files)) {
-		if unreferenced(w.tree, name) || strings.HasPrefix(name, "config/") && w.configured[name] && !w.tree.Exists(name) {
-			continue // the project does without it
+		if isUnreferenced(w.tree, name) || strings.HasPrefix(name, "config/") && w.configured[name] && !w.tree.Exists(name) {
+			continue // the project has removed it
 		}
-		if err := w.file(name, rendered.Files[name], data); err != nil {
+		if err := w.writeFile(name, rendered.Files[name], data); err != nil {
 			w.failures = append(w.failures, err)
 		}
 	}
 	inserts := rendered.Inserts
 	for name := range inserts {
-		// Projects may do without network policies and end-to-end tests; neither is what the webhooks run by.
+		// Network policies and end-to-end tests are optional in projects, and webhooks work without them.
 		switch {
 		case strings.HasPrefix(name, "config/network-policy/") && !(w.tree.Exists(name) && w.tree.Exists("config/network-policy/allow-webhook-traffic.yaml")):
 			delete(inserts, name)
@@ -143,7 +142,7 @@ func (w *webhookWriter) event(event string, data Data) {
 	}
 }
 
-// skipUnmarked leaves out what a file of end-to-end tests has no marker for, and what is there for other webhooks.
+// skipUnmarked removes inserts for which a file of end-to-end tests has no marker, and those that other webhooks have added.
 func (w *webhookWriter) skipUnmarked(name string, inserts map[string]map[string]string) {
 	content, err := w.tree.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -160,15 +159,15 @@ func (w *webhookWriter) skipUnmarked(name string, inserts map[string]map[string]
 			continue
 		}
 		delete(inserts[name], marker)
-		// Suites of kubebuilder before v4.7 do not have the place for the other one.
+		// Suites of kubebuilder before v4.7 do not have the marker for the other one.
 		if marker == "e2e-webhooks-checks" {
 			w.skipped[fmt.Sprintf("%s lacks the marker +kubebuilder:scaffold:%s", name, marker)] = true
 		}
 	}
 }
 
-// unreferenced reports whether the kustomization of a file's directory, written before, does without the file.
-func unreferenced(tree *worktree.Tree, name string) bool {
+// isUnreferenced reports whether the existing kustomization in a file's directory does not list the file.
+func isUnreferenced(tree *worktree.Tree, name string) bool {
 	dir, base := path.Split(name)
 	if base == "kustomization.yaml" || dir != "config/webhook/" && dir != certificates && dir != "config/network-policy/" && dir != "config/crd/" {
 		return false
@@ -180,14 +179,14 @@ func unreferenced(tree *worktree.Tree, name string) bool {
 	return err == nil && dir != "config/network-policy/" && !bytes.Contains(content, []byte(base))
 }
 
-func (w *webhookWriter) file(name string, content []byte, data Data) error {
+func (w *webhookWriter) writeFile(name string, content []byte, data Data) error {
 	if err := w.tree.Blocked(name); err != nil {
 		return err
 	}
 	have, err := w.tree.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		if path.Base(name) == outputPath("KIND_webhook_test.go", data) && !bytes.Contains(content, []byte("Describe(")) {
-			return nil // conversion brings a test of its own
+			return nil // conversion has its own test
 		}
 		w.tree.WriteFile(name, content, worktree.FileMode)
 		return nil
@@ -215,7 +214,7 @@ func (w *webhookWriter) file(name string, content []byte, data Data) error {
 	return nil
 }
 
-// replacedBy names the declarations that --force writes again: those of the asked kinds of webhooks.
+// replacedBy returns the keys of the declarations that --force overwrites: those of the selected kinds of webhooks.
 func replacedBy(data Data) map[string]bool {
 	kind := data.Resource.Kind
 	names := map[string]bool{}
@@ -238,8 +237,8 @@ func replacedBy(data Data) map[string]bool {
 	return names
 }
 
-// enableCRDConfiguration makes config/crd rename the service in conversion patches; kubebuilder leaves the
-// lines out as comments until then.
+// enableCRDConfiguration uncomments the configuration in config/crd that renames the service in conversion patches, which
+// kubebuilder leaves commented out until then.
 func enableCRDConfiguration(tree *worktree.Tree) {
 	const name = "config/crd/kustomization.yaml"
 	content, err := tree.ReadFile(name)

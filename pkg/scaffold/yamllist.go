@@ -12,8 +12,8 @@ import (
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// findList finds the list that a text belongs to in a file without the marker: those of kustomizations by their keys,
-// and the environment of the container manager.
+// findList finds the list for a text in a file without the marker: lists of kustomizations by their keys, and the environment of
+// the container manager.
 func (y *yamlSyntax) findList(marker string) (insertionPoint, bool) {
 	key, ok := map[string]string{
 		"resources": "resources", "crdkustomizeresource": "resources", "manifestskustomizesamples": "resources",
@@ -25,7 +25,7 @@ func (y *yamlSyntax) findList(marker string) (insertionPoint, bool) {
 	for _, doc := range y.documents() {
 		if key != "" {
 			if list := child(doc, key); list != nil {
-				return y.endOf(list)
+				return y.endOfList(list)
 			}
 			continue
 		}
@@ -38,10 +38,10 @@ func (y *yamlSyntax) findList(marker string) (insertionPoint, bool) {
 				continue
 			}
 			if env := child(c, "env"); env != nil {
-				return y.endOf(env)
+				return y.endOfList(env)
 			}
 			if image := child(c, "image"); image != nil && c.Style&yaml.FlowStyle == 0 {
-				// The list goes below the image, in the column of the container's keys.
+				// The list follows the image, in the column of the container's keys.
 				return insertionPoint{line: image.Line, indent: strings.Repeat(" ", c.Content[0].Column-1), key: "env:"}, true
 			}
 		}
@@ -49,7 +49,7 @@ func (y *yamlSyntax) findList(marker string) (insertionPoint, bool) {
 	return insertionPoint{}, false
 }
 
-// documents returns the mappings that the documents of the file are.
+// documents returns the mappings in the documents of the file.
 func (y *yamlSyntax) documents() []*yaml.Node {
 	var docs []*yaml.Node
 	dec := safeyaml.NewDecoder([]byte(strings.Join(y.lines, "")))
@@ -67,7 +67,7 @@ func (y *yamlSyntax) documents() []*yaml.Node {
 	}
 }
 
-// child returns what a mapping has for a key, or nil.
+// child returns the value of a key in a mapping, or nil.
 func child(mapping *yaml.Node, key string) *yaml.Node {
 	if mapping == nil || mapping.Kind != yaml.MappingNode {
 		return nil
@@ -80,8 +80,8 @@ func child(mapping *yaml.Node, key string) *yaml.Node {
 	return nil
 }
 
-// endOf is the place after the last item of a list that is written with dashes.
-func (y *yamlSyntax) endOf(list *yaml.Node) (insertionPoint, bool) {
+// endOf returns the insertion point after the last item of a block sequence.
+func (y *yamlSyntax) endOfList(list *yaml.Node) (insertionPoint, bool) {
 	if list.Kind != yaml.SequenceNode || list.Style&yaml.FlowStyle != 0 || len(list.Content) == 0 {
 		return insertionPoint{}, false
 	}
@@ -101,8 +101,8 @@ func (y *yamlSyntax) endOf(list *yaml.Node) (insertionPoint, bool) {
 	return insertionPoint{line: end, indent: strings.Repeat(" ", column)}, true
 }
 
-// named tells whether the list around a place has an item of the same name as this one of several lines.
-func (y *yamlSyntax) named(item []string, at insertionPoint) bool {
+// hasNamed reports whether the list at an insertion point contains an item with the name of a multi-line item.
+func (y *yamlSyntax) hasNamed(item []string, at insertionPoint) bool {
 	if len(item) < 2 || !strings.HasPrefix(item[0], "- name: ") || at.key != "" {
 		return false
 	}
@@ -154,7 +154,7 @@ func mergesPatches(tree *worktree.Tree) bool {
 	return err == nil && slices.Contains(strings.Fields(string(content)), "patchesStrategicMerge:")
 }
 
-// WithoutEmptyEnv removes keys env without a list from the manager's Deployment: their last item is gone.
+// WithoutEmptyEnv removes env keys without a list from the manager's Deployment.
 func WithoutEmptyEnv(content []byte) []byte {
 	lines := strings.SplitAfter(string(content), "\n")
 	for i := len(lines) - 1; i >= 0; i-- {

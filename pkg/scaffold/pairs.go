@@ -10,30 +10,29 @@ import (
 	"github.com/operon-sdk/operon/templates"
 )
 
-// Twin is what one template gives for a project as it is, and for the same project by other names.
-type Twin struct {
-	// From and To are the paths of the file, before and after.
+// A RenderedPair is the output of one template for a project and for the same project with other names.
+type RenderedPair struct {
+	// From and To are the paths of the file before and after.
 	From, To string
-	// Was and Is are its contents, or texts in it.
-	Was, Is string
-	// Part tells that they are texts at a marker, not the whole file.
+	// Old and New are its contents, or texts in it.
+	Old, New string
+	// Part reports whether they are texts at a marker instead of whole files.
 	Part bool
 }
 
-// Named are the commands that made a project, by one set of names: init, create api and create webhook.
-type Named struct {
+// Commands are the commands that created a project with one set of names: init, create api and create webhook.
+type Commands struct {
 	Init     Data
 	APIs     []Data
 	Webhooks []Webhooks
 }
 
-// Twins renders everything that the commands of old write, and the same by the names of now, whose commands
-// must be those of old in their order.
-func Twins(tree *worktree.Tree, old, now Named) ([]Twin, error) {
-	var all []Twin
+// RenderPairs renders the output of commands with the old and with the new names. Both have the same commands in the same order.
+func RenderPairs(tree *worktree.Tree, old, now Commands) ([]RenderedPair, error) {
+	var all []RenderedPair
 	add := func(event string, was, is Data) error {
-		twins, err := twinsOf(event, was, is)
-		all = append(all, twins...)
+		pairs, err := renderPair(event, was, is)
+		all = append(all, pairs...)
 		return err
 	}
 	for _, event := range []string{"init", sharedEvent} {
@@ -42,7 +41,7 @@ func Twins(tree *worktree.Tree, old, now Named) ([]Twin, error) {
 		}
 	}
 	for i, was := range old.APIs {
-		is, err := adaptBoth(tree, &was, now.APIs[i])
+		is, err := adaptPair(tree, &was, now.APIs[i])
 		if err != nil {
 			return nil, err
 		}
@@ -65,7 +64,7 @@ func Twins(tree *worktree.Tree, old, now Named) ([]Twin, error) {
 		}
 	}
 	for i, w := range old.Webhooks {
-		is, err := adaptBoth(tree, &w.Data, now.Webhooks[i].Data)
+		is, err := adaptPair(tree, &w.Data, now.Webhooks[i].Data)
 		if err != nil {
 			return nil, err
 		}
@@ -76,7 +75,7 @@ func Twins(tree *worktree.Tree, old, now Named) ([]Twin, error) {
 			}
 		}
 		if was.Webhook.Conversion && (was.Webhook.Defaulting || was.Webhook.Validation) {
-			// Conversion may have come first.
+			// Conversion may have been created before.
 			first, then := was, is
 			first.Webhook.Defaulting, first.Webhook.Validation = false, false
 			then.Webhook.Defaulting, then.Webhook.Validation = false, false
@@ -86,7 +85,7 @@ func Twins(tree *worktree.Tree, old, now Named) ([]Twin, error) {
 		}
 		for j, spoke := range w.Spokes {
 			was.Spoke, is.Spoke = spoke, now.Webhooks[i].Spokes[j]
-			// Names of fields are no names of kinds. Types that cannot be read leave a conversion that looks edited.
+			// Names of fields are not names of kinds. If the types cannot be read, the conversion counts as edited.
 			was.Spoke.Fields, _ = spokeFields(tree, was)
 			is.Spoke.Fields = was.Spoke.Fields
 			if err := add("spoke", was, is); err != nil {
@@ -97,8 +96,8 @@ func Twins(tree *worktree.Tree, old, now Named) ([]Twin, error) {
 	return all, nil
 }
 
-// adaptBoth makes both fit the project, in which the files of now do not exist yet.
-func adaptBoth(tree *worktree.Tree, was *Data, is Data) (Data, error) {
+// adaptPair adapts both to the project, in which the files with the new names do not exist yet.
+func adaptPair(tree *worktree.Tree, was *Data, is Data) (Data, error) {
 	usual := was.Image.EnvVar
 	if err := adapt(tree, was); err != nil {
 		return is, err
@@ -110,13 +109,13 @@ func adaptBoth(tree *worktree.Tree, was *Data, is Data) (Data, error) {
 	is.Resource.ControllerSuite, is.Resource.WebhookSuite = was.Resource.ControllerSuite, was.Resource.WebhookSuite
 	is.Resource.SSA, is.Resource.SSAPackage = was.Resource.SSA, was.Resource.SSAPackage
 	if was.Image.EnvVar != usual {
-		is.Image.EnvVar = was.Image.EnvVar // a name of the person's own stays
+		is.Image.EnvVar = was.Image.EnvVar // a name that the user chose is kept
 	}
 	return is, nil
 }
 
-// twinsOf renders an event twice.
-func twinsOf(event string, was, is Data) ([]Twin, error) {
+// renderPair renders an event for both.
+func renderPair(event string, was, is Data) ([]RenderedPair, error) {
 	before, err := Render(event, was)
 	if err != nil {
 		return nil, err
@@ -125,7 +124,7 @@ func twinsOf(event string, was, is Data) ([]Twin, error) {
 	if err != nil {
 		return nil, err
 	}
-	var twins []Twin
+	var pairs []RenderedPair
 	root := "go/" + event
 	err = fs.WalkDir(templates.FS, root, func(p string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
@@ -135,14 +134,14 @@ func twinsOf(event string, was, is Data) ([]Twin, error) {
 		if into, ok := strings.CutSuffix(name, insertSuffix); ok {
 			from, to := outputPath(into, was), outputPath(into, is)
 			for _, marker := range slices.Sorted(maps.Keys(before.Inserts[from])) {
-				twins = append(twins, Twin{From: from, To: to, Was: before.Inserts[from][marker], Is: after.Inserts[to][marker], Part: true})
+				pairs = append(pairs, RenderedPair{From: from, To: to, Old: before.Inserts[from][marker], New: after.Inserts[to][marker], Part: true})
 			}
 			return nil
 		}
 		name = strings.TrimSuffix(name, templateSuffix)
 		from, to := outputPath(name, was), outputPath(name, is)
-		twins = append(twins, Twin{From: from, To: to, Was: string(before.Files[from]), Is: string(after.Files[to])})
+		pairs = append(pairs, RenderedPair{From: from, To: to, Old: string(before.Files[from]), New: string(after.Files[to])})
 		return nil
 	})
-	return twins, err
+	return pairs, err
 }

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/mod/semver"
 )
 
-// Behind tells whether Raise would raise anything.
-func Behind(tree *worktree.Tree, mod []byte) (bool, error) {
+// NeedsBump reports whether BumpRequirements would change go.mod.
+func NeedsBump(tree *worktree.Tree, mod []byte) (bool, error) {
 	_, mine, err := readGoMod(tree)
 	if err != nil {
 		return false, err
@@ -22,11 +22,11 @@ func Behind(tree *worktree.Tree, mod []byte) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("reading the scaffold's go.mod: %w", err)
 	}
-	return isBehind(mine, theirs), nil
+	return isLower(mine, theirs), nil
 }
 
-// isBehind tells whether a go.mod has a lower version of anything than the scaffold's.
-func isBehind(mine, theirs *modfile.File) bool {
+// isLower reports whether a go.mod has a lower version of anything than that of the scaffold.
+func isLower(mine, theirs *modfile.File) bool {
 	if mine.Go == nil || semver.Compare(goSemver(mine.Go.Version), goSemver(theirs.Go.Version)) < 0 {
 		return true
 	}
@@ -37,7 +37,7 @@ func isBehind(mine, theirs *modfile.File) bool {
 	})
 }
 
-// versions are the requirements of a go.mod.
+// versions returns the required versions of a go.mod by module path.
 func versions(file *modfile.File) map[string]string {
 	list := map[string]string{}
 	for _, r := range file.Require {
@@ -46,9 +46,9 @@ func versions(file *modfile.File) map[string]string {
 	return list
 }
 
-// Raise brings the requirements and the Go version of go.mod to those that a scaffold has, given as its go.mod
-// and go.sum, if any of them is lower. Later ones stay. It reports whether it did.
-func Raise(tree *worktree.Tree, mod, sums []byte) (raised bool, err error) {
+// BumpRequirements updates the requirements and the Go version of go.mod to those of a scaffold, given as its go.mod and go.sum,
+// if any of them is lower. Higher versions are kept. It reports whether it changed go.mod.
+func BumpRequirements(tree *worktree.Tree, mod, sums []byte) (raised bool, err error) {
 	have, mine, err := readGoMod(tree)
 	if err != nil {
 		return false, err
@@ -57,7 +57,7 @@ func Raise(tree *worktree.Tree, mod, sums []byte) (raised bool, err error) {
 	if err != nil {
 		return false, fmt.Errorf("reading the scaffold's go.mod: %w", err)
 	}
-	if !isBehind(mine, theirs) {
+	if !isLower(mine, theirs) {
 		return false, nil
 	}
 	wanted, used := versions(theirs), usedModules(tree, mine, theirs)
@@ -67,8 +67,7 @@ func Raise(tree *worktree.Tree, mod, sums []byte) (raised bool, err error) {
 		same = same && (known && semver.Compare(r.Mod.Version, version) <= 0 || !known && !used(r))
 	}
 	if same && len(mine.Replace)+len(mine.Exclude) == 0 {
-		// All that the project imports is what the scaffold does, so its requirements are complete. What older
-		// versions of them needed beyond that goes.
+		// The project imports only packages that the scaffold imports, so the scaffold's requirements are complete.
 		if have, err = dropOthers(mine, have, wanted); err != nil {
 			return false, err
 		}
@@ -89,8 +88,8 @@ func Raise(tree *worktree.Tree, mod, sums []byte) (raised bool, err error) {
 	return true, nil
 }
 
-// usedModules reports which requirements the project's code is the reason for: those that provide an import once the
-// scaffold's requirements are there too, and where the code cannot be read those that go.mod calls direct.
+// usedModules returns a function that reports whether the project's code needs a requirement: whether it provides an import, or,
+// if the code cannot be parsed, whether go.mod lists it as direct.
 func usedModules(tree *worktree.Tree, file, theirs *modfile.File) func(*modfile.Require) bool {
 	imports, err := projectImports(tree, file)
 	if err != nil {
@@ -105,7 +104,7 @@ func usedModules(tree *worktree.Tree, file, theirs *modfile.File) func(*modfile.
 	return func(r *modfile.Require) bool { return used[r.Mod.Path] }
 }
 
-// dropOthers takes the requirements out of a go.mod that are not wanted.
+// dropOthers removes the requirements that are not wanted from a go.mod.
 func dropOthers(file *modfile.File, text []byte, wanted map[string]string) ([]byte, error) {
 	for _, r := range slices.Clone(file.Require) {
 		if _, ok := wanted[r.Mod.Path]; !ok {

@@ -41,10 +41,10 @@ func TestRaise(t *testing.T) {
 			"go.mod": "module m.example/m\n\ngo 1.13\n\nrequire (\n\t" + test.require + "\n)\n",
 			"go.sum": "old v1.0.0 h1:x=\n", "m.go": "package m\n" + test.code,
 		})
-		if behind, err := Behind(tree, []byte(raisedMod)); err != nil || !behind {
+		if behind, err := NeedsBump(tree, []byte(raisedMod)); err != nil || !behind {
 			t.Fatalf("%s: behind %t, %v", test.name, behind, err)
 		}
-		raised, err := Raise(tree, []byte(raisedMod), []byte("new v1.0.0 h1:y=\n"))
+		raised, err := BumpRequirements(tree, []byte(raisedMod), []byte("new v1.0.0 h1:y=\n"))
 		if err != nil || !raised {
 			t.Fatalf("%s: raised %t, %v", test.name, raised, err)
 		}
@@ -52,7 +52,7 @@ func TestRaise(t *testing.T) {
 		if mod != test.want || strings.Contains(sum, "old") == test.same || !strings.Contains(sum, "new") {
 			t.Errorf("%s:\n%s%s", test.name, mod, sum)
 		}
-		if behind, err := Behind(tree, []byte(raisedMod)); err != nil || behind {
+		if behind, err := NeedsBump(tree, []byte(raisedMod)); err != nil || behind {
 			t.Errorf("%s: afterwards, behind %t, %v", test.name, behind, err)
 		}
 	}
