@@ -194,7 +194,7 @@ func (a *app) settle(ctx context.Context, root string) (done bool, err error) {
 	if a.dryRun {
 		return false, nil
 	}
-	recovery, err := worktree.Settle(ctx, a.FS, root, a.lockOptions())
+	recovery, err := worktree.RecoverIfNeeded(ctx, a.FS, root, a.lockOptions())
 	if err != nil || recovery == nil {
 		return false, err
 	}

@@ -2,5 +2,5 @@
 
 package worktree
 
-// writable cannot be asked for without writing here; the first write tells.
-func writable(string) error { return nil }
+// checkWritable returns nil: only a write shows whether the directory is writable.
+func checkWritable(string) error { return nil }

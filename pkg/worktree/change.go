@@ -1,6 +1,6 @@
 package worktree
 
-// Action says in a word what a change does: created, updated, deleted or moved.
+// Action returns the kind of the change: created, updated, deleted or moved.
 func (c Change) Action() string {
 	switch {
 	case c.From != "":
@@ -13,7 +13,7 @@ func (c Change) Action() string {
 	return "updated"
 }
 
-// Place names the file, and of one that moves where it was: "main.go -> cmd/main.go".
+// Place returns the path of the file, with the former path of a moved file: "main.go -> cmd/main.go".
 func (c Change) Place() string {
 	if c.From != "" {
 		return c.From + " -> " + c.Path
@@ -21,5 +21,5 @@ func (c Change) Place() string {
 	return c.Path
 }
 
-// String is a line about the change for people: "updated  cmd/main.go".
+// String returns a line for users: "updated  cmd/main.go".
 func (c Change) String() string { return c.Action() + "  " + c.Place() }

@@ -16,16 +16,16 @@ import (
 	"github.com/spf13/afero"
 )
 
-// Modes of the files and directories that are written, whatever the umask.
+// Modes of written files and directories; the umask does not apply.
 const (
 	FileMode fs.FileMode = 0o644
 	dirMode  fs.FileMode = 0o755
 )
 
-// projectFile is written last, so that a reader who sees the new PROJECT sees all that belongs to it.
+// projectFile is written last, so that a reader of the new PROJECT finds everything that belongs to it.
 const projectFile = "PROJECT"
 
-// ChangedError lists files that changed on disk after the tree had read them.
+// ChangedError reports files that changed on disk after the tree had read them.
 type ChangedError struct{ Paths []string }
 
 func (e *ChangedError) Error() string {
@@ -37,14 +37,12 @@ func (e *ChangedError) Error() string {
 		joinLines(e.Paths) + "\nrun the command again"
 }
 
-// Commit brings the tree's changes to the disk: all of them, or none with an error that names the
-// file, the cause and what to do. It returns what it changed, sorted by path. The lock must be held on
-// the tree's root, and Recover must have run since it was taken; Update does both.
+// Commit writes the changes of a tree to disk: all of them, or none with an error. It returns the changes sorted by path. The
+// lock of the tree's root must be held, and Recover must have run since; Update does both.
 //
-// New content is staged and old content is saved in .operon/txn first. A journal then tells how to go
-// back, the staged files are renamed over their targets, and putting the journal aside makes it
-// final. Whatever interrupts that, kill -9 included, leaves either no journal or one that Recover
-// undoes. Power loss is not covered: nothing is synced, as with an editor or a version control tool.
+// New content is staged and old content is saved in .operon/txn first. Then the journal is written, the staged files are renamed
+// to their targets, and renaming the journal completes the transaction. After an interruption at any time, including kill -9,
+// either there is no journal, or Recover undoes the transaction. Power loss is not covered: nothing is synced to disk.
 func Commit(tree *Tree, lock *ProjectLock) ([]Change, error) {
 	if !lock.holds(tree.root) {
 		return nil, errors.New("committing without holding the project's lock")
@@ -67,34 +65,34 @@ func Commit(tree *Tree, lock *ProjectLock) ([]Change, error) {
 		return nil, err
 	}
 	p.journal.Command = lock.o.Command
-	if err := d.carryOut(p); err != nil {
+	if err := d.execute(p); err != nil {
 		_, undoErr := d.rollback(&p.journal)
 		if undoErr != nil {
 			return nil, fmt.Errorf("%w\nundoing what was done failed too: %w\nthe next command that changes this project will finish it", err, undoErr)
 		}
 		return nil, fmt.Errorf("%w (nothing was changed)", err)
 	}
-	// The new tree counts from here. What an interruption leaves of the rest does no harm, and the next command removes it.
+	// The transaction is complete. After an interruption from here on, the next command cleans up.
 	d.prune(&p.journal)
 	_ = d.sweep()
 	return p.changes, nil
 }
 
-// plan is a commit worked out: changes[i] are for people, steps[i] is operation i of the journal.
+// A plan is a prepared commit: changes[i] is for users, steps[i] belongs to operation i of the journal.
 type plan struct {
 	changes []Change
 	journal journal
 	steps   []step
 }
 
-// step holds what an operation needs beyond the journal.
+// A step is the data of an operation that the journal does not contain.
 type step struct {
 	old, new []byte
-	mode     fs.FileMode // of the file as it will be
+	mode     fs.FileMode // of the new file
 	oldMode  fs.FileMode
 }
 
-// plan checks all that can be checked before something is written, and reports all of it at once.
+// plan checks everything that can be checked before the first write, and reports all problems.
 func (t *Tree) plan(d disk) (*plan, error) {
 	names := slices.Sorted(maps.Keys(t.over))
 	targets := make(map[string]string, len(names))
@@ -128,7 +126,7 @@ func (t *Tree) plan(d disk) (*plan, error) {
 	}
 	order := append([]Change(nil), changes...)
 	sort.SliceStable(order, func(i, j int) bool { return rank(order[i]) < rank(order[j]) })
-	folders := map[string]bool{}
+	dirs := map[string]bool{}
 	for _, c := range order {
 		op := operation{Path: targets[c.Path]}
 		s := step{old: c.Old, new: c.New, mode: c.Mode}
@@ -147,15 +145,15 @@ func (t *Tree) plan(d disk) (*plan, error) {
 		if c.New != nil {
 			op.New = digest(c.New)
 		}
-		problems = append(problems, d.need(path.Dir(op.Path), folders)...)
+		problems = append(problems, d.addMissing(path.Dir(op.Path), dirs)...)
 		p.journal.Operations = append(p.journal.Operations, op)
 		p.steps = append(p.steps, s)
 	}
-	p.journal.Folders = missing(folders)
+	p.journal.Folders = missingDirs(dirs)
 	return p, errors.Join(problems...)
 }
 
-// rank orders operations: writes, deletions, PROJECT.
+// rank returns the order of a change: writes, then deletions, then PROJECT.
 func rank(c Change) int {
 	switch {
 	case c.Path == projectFile:
@@ -166,22 +164,21 @@ func rank(c Change) int {
 	return 0
 }
 
-// need notes in folders, for dir and its parents, whether each has to be created. The nearest one
-// that exists must be writable.
-func (d disk) need(dir string, folders map[string]bool) []error {
+// addMissing adds dir and its parents to dirs, with true for those that do not exist. The closest existing one must be writable.
+func (d disk) addMissing(dir string, dirs map[string]bool) []error {
 	for ; ; dir = path.Dir(dir) {
-		if _, known := folders[dir]; known {
+		if _, checked := dirs[dir]; checked {
 			return nil
 		}
 		_, err := d.fs.Stat(d.abs(dir))
-		folders[dir] = errors.Is(err, fs.ErrNotExist)
-		if err != nil && !folders[dir] {
+		dirs[dir] = errors.Is(err, fs.ErrNotExist)
+		if err != nil && !dirs[dir] {
 			return []error{explain("looking at", dir, err)}
 		}
 		if err == nil {
-			if d.real() {
-				if err := writable(d.abs(dir)); err != nil {
-					return []error{explain("writing in the folder", dir, err)}
+			if d.isReal() {
+				if err := checkWritable(d.abs(dir)); err != nil {
+					return []error{explain("writing to the directory", dir, err)}
 				}
 			}
 			return nil
@@ -189,15 +186,10 @@ func (d disk) need(dir string, folders map[string]bool) []error {
 	}
 }
 
-// missing lists the folders to create, parents first.
-func missing(folders map[string]bool) []string {
-	var dirs []string
-	for _, dir := range slices.Sorted(maps.Keys(folders)) {
-		if folders[dir] {
-			dirs = append(dirs, dir)
-		}
-	}
-	return dirs
+// missingDirs lists the directories to create, parents first.
+func missingDirs(dirs map[string]bool) []string {
+	maps.DeleteFunc(dirs, func(_ string, missing bool) bool { return !missing })
+	return slices.Sorted(maps.Keys(dirs))
 }
 
 func (t *Tree) changedMeanwhile(changes []Change) []string {
@@ -213,8 +205,8 @@ func (t *Tree) changedMeanwhile(changes []Change) []string {
 	return paths
 }
 
-// carryOut stages, writes the journal, applies and puts the journal aside.
-func (d disk) carryOut(p *plan) error {
+// execute stages the files, writes the journal, applies the operations, and renames the journal.
+func (d disk) execute(p *plan) error {
 	for _, dir := range []string{operonDir, txnDir, stagedDir, savedDir} {
 		if err := d.mkdir(dir); err != nil {
 			return err
@@ -265,7 +257,7 @@ func (d disk) carryOut(p *plan) error {
 	return nil
 }
 
-// mkdir creates one folder with the mode that it shall have, whatever the umask.
+// mkdir creates a directory with dirMode, unless it exists.
 func (d disk) mkdir(name string) error {
 	err := d.fs.Mkdir(d.abs(name), dirMode)
 	if errors.Is(err, fs.ErrExist) {
@@ -275,12 +267,12 @@ func (d disk) mkdir(name string) error {
 		err = d.fs.Chmod(d.abs(name), dirMode)
 	}
 	if err != nil {
-		return explain("creating the folder", name, err)
+		return explain("creating the directory", name, err)
 	}
 	return nil
 }
 
-// create writes a file that does not exist yet.
+// create writes a file that must not exist.
 func (d disk) create(name string, data []byte, mode fs.FileMode) error {
 	f, err := d.fs.OpenFile(d.abs(name), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -296,7 +288,7 @@ func (d disk) create(name string, data []byte, mode fs.FileMode) error {
 	return err
 }
 
-// rename moves a file over another. Windows refuses when that one is read-only.
+// rename moves a file over another one. Windows refuses this for a read-only target.
 func (d disk) rename(from, to string) error {
 	err := d.fs.Rename(d.abs(from), d.abs(to))
 	if err != nil && runtime.GOOS == "windows" && errors.Is(err, fs.ErrPermission) {
@@ -309,7 +301,7 @@ func (d disk) rename(from, to string) error {
 	return err
 }
 
-// read returns the content of a file, and whether there is one.
+// read returns the content of a file, and whether it exists.
 func (d disk) read(name string) ([]byte, bool, error) {
 	data, err := afero.ReadFile(d.fs, d.abs(name))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -256,10 +256,10 @@ func TestRecoverRefusesBrokenJournals(t *testing.T) {
 		"newer": {func(t *testing.T, dir string) { put(t, dir, journalFile, `{"version":7}`, 0o644) }, "version 7"},
 		"outside": {func(t *testing.T, dir string) {
 			put(t, dir, journalFile, `{"version":1,"operations":[{"path":"../x","new":"`+digest(nil)+`"}]}`, 0o644)
-		}, "makes no sense"},
+		}, "is not valid"},
 		"folder": {func(t *testing.T, dir string) {
 			put(t, dir, journalFile, `{"version":1,"operations":[],"folders":["cmd"]}`, 0o644)
-		}, "makes no sense"},
+		}, "is not valid"},
 		"saved file gone": {func(t *testing.T, dir string) {
 			entries, _ := os.ReadDir(filepath.Join(dir, savedDir))
 			for _, e := range entries {

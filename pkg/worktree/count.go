@@ -2,7 +2,7 @@ package worktree
 
 import "strings"
 
-// Count tells how many lines a change adds and takes away.
+// Count returns the numbers of lines that a change adds and removes.
 func Count(c Change) (added, removed int) {
 	_, hunks, _ := strings.Cut(Diff([]Change{c}), "\n@@ ")
 	for line := range strings.Lines("@@ " + hunks) {

@@ -106,7 +106,7 @@ func TestReadOnlyFolders(t *testing.T) {
 		}
 		before := photo(t, dir)
 		_, err := update(afero.NewOsFs(), dir, newProject)
-		if err == nil || !strings.Contains(err.Error(), "permission denied; make the project's folder") || strings.Contains(err.Error(), dir) {
+		if err == nil || !strings.Contains(err.Error(), "permission denied; make the project's directory") || strings.Contains(err.Error(), dir) {
 			t.Errorf("%s: error %v", folder, err)
 		}
 		if got := photo(t, dir); got != before {

@@ -10,8 +10,7 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 )
 
-// Diff shows changes as a unified diff that git apply takes, in the order given. Of binary files it
-// tells only that they differ.
+// Diff returns changes as a unified diff for git apply, in the given order. For binary files it only reports a difference.
 func Diff(changes []Change) string {
 	var b strings.Builder
 	for _, c := range changes {
@@ -57,15 +56,14 @@ func diffFile(b *strings.Builder, c Change) {
 	}
 	fmt.Fprintf(b, "--- %s\n+++ %s\n", headerName(from), headerName(to))
 	old, new := diffLines(c.Old), diffLines(c.New)
-	// One side alone needs no comparison.
+	// A file that is created or deleted needs no comparison.
 	if len(old) == 0 || len(new) == 0 {
 		fmt.Fprintf(b, "@@ -%s +%s @@\n", diffRange(0, len(old)), diffRange(0, len(new)))
 		writeLines(b, '-', old)
 		writeLines(b, '+', new)
 		return
 	}
-	// Anchored at lines that are unique in both texts, this takes no quadratic time on the repetitive
-	// YAML of large CRDs. Its own three header lines go.
+	// The anchored diff is fast also for the repetitive YAML of large CRDs. Its three header lines are dropped.
 	hunks := diff.Diff("a", c.Old, "b", c.New)
 	for range 3 {
 		_, hunks, _ = bytes.Cut(hunks, []byte("\n"))
@@ -80,7 +78,7 @@ func writeLines(b *strings.Builder, sign byte, lines []string) {
 	}
 }
 
-// diffRange is the part of a hunk's head for n lines from index start.
+// diffRange returns the range in a hunk header for n lines from index start.
 func diffRange(start, n int) string {
 	if n == 1 {
 		return strconv.Itoa(start + 1)
@@ -91,7 +89,7 @@ func diffRange(start, n int) string {
 	return fmt.Sprintf("%d,%d", start, n)
 }
 
-// diffLines splits a text so that a last line without an end says so.
+// diffLines splits a text into lines, with the marker for a last line without line break.
 func diffLines(data []byte) []string {
 	var lines []string
 	for line := range strings.Lines(string(data)) {
@@ -107,7 +105,7 @@ func isBinary(data []byte) bool {
 	return bytes.IndexByte(data, 0) >= 0 || !utf8.Valid(data)
 }
 
-// diffName quotes a name as git does when it holds characters that would break a line apart.
+// diffName quotes a name with control characters as git does.
 func diffName(name string) string {
 	if strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == '"' || r == '\\' || r == 0x7f }) {
 		return strconv.Quote(name)
@@ -115,7 +113,7 @@ func diffName(name string) string {
 	return name
 }
 
-// headerName ends a name with a space in it by a tab, so that patch programs find its end.
+// headerName appends a tab to a name with a space, so that patch programs find its end.
 func headerName(name string) string {
 	if strings.Contains(name, " ") {
 		return name + "\t"

@@ -8,8 +8,7 @@ import (
 	"syscall"
 )
 
-// explain names what was being done to which file, the cause without the machine's paths, and what a
-// person can do about it.
+// explain wraps an error with the operation, the file, the cause without the path of the project, and a remedy if one is known.
 func explain(doing, name string, err error) error {
 	if name == "" {
 		name = "."
@@ -20,7 +19,7 @@ func explain(doing, name string, err error) error {
 	return fmt.Errorf("%s %s: %w", doing, name, Cause(err))
 }
 
-// windowsDiskFull is ERROR_DISK_FULL, which package syscall does not name.
+// windowsDiskFull is ERROR_DISK_FULL, which package syscall does not define.
 const windowsDiskFull = syscall.Errno(112)
 
 func remedy(err error) string {
@@ -29,13 +28,13 @@ func remedy(err error) string {
 		runtime.GOOS == "windows" && errors.Is(err, windowsDiskFull):
 		return "free some space and run the command again"
 	case errors.Is(err, syscall.EROFS):
-		return "the file system is read-only; work on a copy of the project elsewhere"
+		return "the file system is read-only; work on a writable copy of the project"
 	case errors.Is(err, fs.ErrPermission):
-		return "make the project's folder and its files writable for you and run the command again"
+		return "make the project's directory and its files writable and run the command again"
 	case errors.Is(err, syscall.ENOLCK):
 		return "the file system grants no locks; if it is NFS, start its lock service or mount it with the option nolock"
 	case errors.Is(err, syscall.EXDEV):
-		return "it is on another file system than the project's folder; put both on the same one"
+		return "it is on another file system than the project's directory; move both to the same one"
 	}
 	return ""
 }

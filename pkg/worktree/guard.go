@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/afero"
 )
 
-// disk is a project's folder on a file system. Names are slash-separated and relative to the root.
+// A disk is the directory of a project on a file system. Names are relative to root and separated by slashes.
 type disk struct {
 	fs   afero.Fs
 	root string
@@ -19,9 +19,9 @@ type disk struct {
 
 func (d disk) abs(name string) string { return filepath.Join(d.root, filepath.FromSlash(name)) }
 
-// real tells whether the folder belongs to the operating system: only then do locks and access
-// rights mean something. A wrapper that passes on the name of what it wraps counts as what it wraps.
-func (d disk) real() bool { return d.fs.Name() == (afero.OsFs{}).Name() }
+// isReal reports whether the file system is that of the operating system, which has locks and permissions. A wrapper with the
+// same name counts as well.
+func (d disk) isReal() bool { return d.fs.Name() == (afero.OsFs{}).Name() }
 
 func (d disk) lstat(name string) (fs.FileInfo, error) {
 	if l, ok := d.fs.(afero.Lstater); ok {
@@ -31,12 +31,11 @@ func (d disk) lstat(name string) (fs.FileInfo, error) {
 	return d.fs.Stat(d.abs(name))
 }
 
-// maxLinks is where following symbolic links ends, as in most kernels.
+// maxLinks is the maximum number of symbolic links in a path, as in most kernels.
 const maxLinks = 40
 
-// resolve returns the name that name stands for once the symbolic links in it are followed. It is an
-// error when a link leads out of the root, when a file is where a folder must be, and when the target
-// itself is anything but a regular file or absent.
+// resolve returns a name with symbolic links followed. It is an error if a link points out of the root, if a file is in place of
+// a directory, or if the result exists and is not a regular file.
 func (d disk) resolve(name string) (string, error) {
 	if name == "." || !filepath.IsLocal(filepath.FromSlash(name)) || path.Clean(name) != name {
 		return "", fmt.Errorf("%s is not the name of a file in the project", name)
@@ -54,7 +53,7 @@ func (d disk) resolve(name string) (string, error) {
 			continue
 		case "..":
 			if len(done) == 0 {
-				return "", outside(name, name)
+				return "", outsideError(name, name)
 			}
 			done = done[:len(done)-1]
 			continue
@@ -77,15 +76,15 @@ func (d disk) resolve(name string) (string, error) {
 			if fromRoot {
 				done = nil
 			}
-			// What leaves the root through a link must be told by the link's name.
+			// A link out of the root is reported by its own name.
 			if !fromRoot && escapes(len(done), target) {
-				return "", outside(name, here)
+				return "", outsideError(name, here)
 			}
 			rest = append(strings.Split(target, "/"), rest...)
 		case info.IsDir() && len(rest) == 0:
-			return "", &BlockedError{At: here, Problem: "is a folder, but a file of that name is to be written"}
+			return "", &BlockedError{At: here, Problem: "is a directory, but a file must be written there"}
 		case !info.IsDir() && len(rest) > 0:
-			return "", &BlockedError{At: here, Problem: fmt.Sprintf("is a file, but %s needs a folder of that name", name)}
+			return "", &BlockedError{At: here, Problem: fmt.Sprintf("is a file, but %s requires a directory", name)}
 		case !info.IsDir() && !info.Mode().IsRegular():
 			return "", &BlockedError{At: here, Problem: "is not a regular file"}
 		default:
@@ -93,12 +92,12 @@ func (d disk) resolve(name string) (string, error) {
 		}
 	}
 	if len(done) == 0 {
-		return "", fmt.Errorf("%s leads to the project's own folder; remove the link", name)
+		return "", fmt.Errorf("%s is a symbolic link to the project's directory; remove the link", name)
 	}
 	return path.Join(done...), nil
 }
 
-// follow reads the symbolic link here. An absolute target is made relative to the root.
+// follow reads a symbolic link. An absolute target is returned relative to the root.
 func (d disk) follow(name, here string) (target string, fromRoot bool, err error) {
 	reader, ok := d.fs.(afero.LinkReader)
 	if !ok {
@@ -112,7 +111,7 @@ func (d disk) follow(name, here string) (target string, fromRoot bool, err error
 		return filepath.ToSlash(target), false, nil
 	}
 	roots := []string{d.root}
-	if d.real() {
+	if d.isReal() {
 		if resolved, err := filepath.EvalSymlinks(d.root); err == nil {
 			roots = append(roots, resolved)
 		}
@@ -122,10 +121,10 @@ func (d disk) follow(name, here string) (target string, fromRoot bool, err error
 			return filepath.ToSlash(rel), true, nil
 		}
 	}
-	return "", false, outside(name, here)
+	return "", false, outsideError(name, here)
 }
 
-// escapes tells whether a relative link target climbs above a folder at the given depth.
+// escapes reports whether a relative link target is outside of the root, from a directory at the given depth.
 func escapes(depth int, target string) bool {
 	for _, part := range strings.Split(target, "/") {
 		switch part {
@@ -141,14 +140,14 @@ func escapes(depth int, target string) bool {
 	return false
 }
 
-// errNotRegular is why a pipe or a device is not read.
+// errNotRegular is the error for reading a pipe or a device.
 var errNotRegular = errors.New("it is not a regular file; move it away")
 
-// BlockedError tells that something other than a regular file is where a file is to be read or written.
+// BlockedError reports that something other than a regular file is at the path of a file.
 type BlockedError struct {
-	// At is what is in the way, relative.
+	// At is the relative path of the obstacle.
 	At string
-	// Problem goes on after it: "is a folder, but …".
+	// Problem follows At in the message: "is a directory, but …".
 	Problem string
 }
 
@@ -175,23 +174,23 @@ func OnePerCause(problems []error) []error {
 	return kept
 }
 
-// Blocked returns the error that keeps the file from being read or written, or nil.
+// Blocked returns the error that prevents reading or writing a file, or nil.
 func (t *Tree) Blocked(name string) error {
 	_, err := disk{fs: t.fs, root: t.root}.resolve(name)
 	return err
 }
 
-// OutsideError tells that a symbolic link would take a change out of the project.
+// OutsideError reports that a change would be written out of the project through a symbolic link.
 type OutsideError struct {
-	// Path is the file that was to change, Link the symbolic link on its way; both relative.
+	// Path is the changed file, Link the symbolic link in its path; both are relative.
 	Path, Link string
 }
 
 func (e *OutsideError) Error() string {
 	if e.Path == e.Link {
-		return fmt.Sprintf("%s is a symbolic link that leads out of the project; replace it by a file of its own", e.Link)
+		return fmt.Sprintf("%s is a symbolic link out of the project; replace it with a regular file", e.Link)
 	}
-	return fmt.Sprintf("%s would be written outside of the project, because %s is a symbolic link that leads out of it; replace the link by a folder of its own", e.Path, e.Link)
+	return fmt.Sprintf("%s would be written outside of the project, because %s is a symbolic link out of it; replace the link with a directory", e.Path, e.Link)
 }
 
-func outside(name, link string) error { return &OutsideError{Path: name, Link: link} }
+func outsideError(name, link string) error { return &OutsideError{Path: name, Link: link} }

@@ -56,15 +56,15 @@ func TestResolve(t *testing.T) {
 	} {
 		_, err := d.resolve(name)
 		oe, ok := errors.AsType[*OutsideError](err)
-		if link != "" && (!ok || oe.Link != link || !strings.Contains(err.Error(), "leads out of")) || err == nil {
+		if link != "" && (!ok || oe.Link != link || !strings.Contains(err.Error(), "symbolic link out of")) || err == nil {
 			t.Errorf("%s: error %v", name, err)
 		}
 	}
 	for name, says := range map[string]string{
 		"loop":             "too many symbolic links",
-		"self":             "the project's own folder",
-		"real":             "real is a folder, but a file of that name",
-		"file/x":           "file is a file, but file/x needs a folder",
+		"self":             "the project's directory",
+		"real":             "real is a directory, but a file must",
+		"file/x":           "file is a file, but file/x requires a directory",
 		"real/up/x":        "file is a file",
 		"..":               "not the name of a file",
 		"../x":             "not the name of a file",
@@ -79,7 +79,7 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-// Nothing is written when one of the targets is outside, and every link and folder in the way is named once.
+// Nothing is written when one of the targets is outside, and each link and directory that prevents it is reported once.
 func TestCommitStaysInside(t *testing.T) {
 	t.Parallel()
 	dir := oldProject(t)
@@ -93,7 +93,7 @@ func TestCommitStaysInside(t *testing.T) {
 	}
 	before := photo(t, dir)
 	_, err := update(afero.NewOsFs(), dir, newProject)
-	for _, says := range []string{"would be written outside of the project, because api is", "empty is a folder"} {
+	for _, says := range []string{"would be written outside of the project, because api is", "empty is a directory"} {
 		if err == nil || strings.Count(err.Error(), says) != 1 {
 			t.Errorf("error %v does not say once: %s", err, says)
 		}

@@ -17,7 +17,7 @@ import (
 	"github.com/spf13/afero"
 )
 
-// Where a transaction keeps its things while it runs. Nothing of it outlives the command.
+// Paths of a running transaction. A command removes them at its end.
 const (
 	operonDir   = ".operon"
 	lockFile    = operonDir + "/lock"
@@ -31,25 +31,23 @@ const (
 
 const journalVersion = 1
 
-// journal describes an unfinished transaction well enough to take it back. While it exists the tree
-// may hold any mix of old and new files; the instant at which it is renamed to doneFile is the one
-// at which the new tree counts. doneFile tells a command that was killed right then, and is run again,
-// that it has done its work.
+// A journal describes an unfinished transaction, so that it can be undone. While the file exists, the tree may be a mix of old
+// and new files. Renaming it to doneFile completes the transaction. If the command is interrupted after that, doneFile shows the
+// next command that the work is done.
 type journal struct {
 	Version int `json:"version"`
-	// Command is who began the transaction.
+	// Command is the command that started the transaction.
 	Command string `json:"command"`
-	// Operations are in the order in which they are carried out. The number of an operation is the
-	// name of its staged and of its saved file.
+	// Operations are in the order of execution. The index of an operation is the name of its staged and its saved file.
 	Operations []operation `json:"operations"`
-	// Folders are those that the transaction creates, parents first.
+	// Folders are the directories that the transaction creates, parents first.
 	Folders []string `json:"folders,omitempty"`
 }
 
-// operation replaces, creates (no Old) or deletes (no New) one file.
+// An operation replaces, creates (no Old) or deletes (no New) one file.
 type operation struct {
 	Path string `json:"path"`
-	// Old and New are the SHA-256 of the content before and after, in hexadecimal.
+	// Old and New are the hexadecimal SHA-256 of the content before and after.
 	Old string `json:"old,omitempty"`
 	New string `json:"new,omitempty"`
 }
@@ -62,9 +60,9 @@ func digest(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// JournalError tells that what an interrupted command left behind cannot be understood or undone.
+// JournalError reports that the files of an interrupted transaction are invalid or cannot be undone.
 type JournalError struct {
-	// Problem says what is wrong.
+	// Problem is the cause.
 	Problem string
 }
 
@@ -74,7 +72,7 @@ func (e *JournalError) Error() string {
 		journalFile, e.Problem, savedDir, txnDir)
 }
 
-// readJournal returns nil where there is no journal.
+// readJournal returns the journal, or nil if there is none.
 func (d disk) readJournal() (*journal, error) {
 	for _, dir := range []string{operonDir, txnDir} {
 		info, err := d.lstat(dir)
@@ -85,7 +83,7 @@ func (d disk) readJournal() (*journal, error) {
 			return nil, explain("looking at", dir, err)
 		}
 		if !info.IsDir() {
-			return nil, fmt.Errorf("%s is not a folder, but transactions need it as one; move it away", dir)
+			return nil, fmt.Errorf("%s must be a directory; move it away", dir)
 		}
 	}
 	info, err := d.lstat(journalFile)
@@ -102,7 +100,7 @@ func (d disk) readJournal() (*journal, error) {
 	return parseJournal(data)
 }
 
-// parseJournal takes nothing on trust: the file may be broken or come with a foreign project.
+// parseJournal validates the journal, because it may be damaged or come with a project of another user.
 func parseJournal(data []byte) (*journal, error) {
 	var j journal
 	var head struct{ Version int }
@@ -110,7 +108,7 @@ func parseJournal(data []byte) (*journal, error) {
 		return nil, &JournalError{Problem: "cannot be read (" + err.Error() + ")"}
 	}
 	if head.Version != journalVersion {
-		return nil, &JournalError{Problem: fmt.Sprintf("has version %d, this program knows version %d", head.Version, journalVersion)}
+		return nil, &JournalError{Problem: fmt.Sprintf("has version %d, this program supports version %d", head.Version, journalVersion)}
 	}
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()
@@ -119,25 +117,25 @@ func parseJournal(data []byte) (*journal, error) {
 	}
 	seen := map[string]bool{}
 	for _, op := range j.Operations {
-		if !plausible(op.Path) || seen[op.Path] || op.Old == op.New || !isDigest(op.Old) || !isDigest(op.New) {
-			return nil, &JournalError{Problem: fmt.Sprintf("has an entry for %q that makes no sense", op.Path)}
+		if !isLocalPath(op.Path) || seen[op.Path] || op.Old == op.New || !isDigest(op.Old) || !isDigest(op.New) {
+			return nil, &JournalError{Problem: fmt.Sprintf("has an entry for %q that is not valid", op.Path)}
 		}
 		seen[op.Path] = true
 	}
 	for _, dir := range j.Folders {
 		below := func(op operation) bool { return strings.HasPrefix(op.Path, dir+"/") }
-		if !plausible(dir) || !slices.ContainsFunc(j.Operations, below) {
-			return nil, &JournalError{Problem: fmt.Sprintf("has an entry for %q that makes no sense", dir)}
+		if !isLocalPath(dir) || !slices.ContainsFunc(j.Operations, below) {
+			return nil, &JournalError{Problem: fmt.Sprintf("has an entry for %q that is not valid", dir)}
 		}
 	}
 	return &j, nil
 }
 
-func plausible(name string) bool {
+func isLocalPath(name string) bool {
 	return name != "." && path.Clean(name) == name && filepath.IsLocal(filepath.FromSlash(name))
 }
 
-// isDigest accepts the empty text too, which stands for a file that is not there.
+// isDigest reports whether s is a digest or "", which stands for a missing file.
 func isDigest(s string) bool {
 	b, err := hex.DecodeString(s)
 	return err == nil && (len(b) == 0 || len(b) == sha256.Size)

@@ -15,28 +15,28 @@ import (
 	"github.com/spf13/afero"
 )
 
-// How often Lock looks for the lock, and when it reports that it waits: first and from then on.
+// Interval of attempts to lock, and delays of the first and of further notices.
 const (
 	lockPoll     = 20 * time.Millisecond
 	firstNotice  = 2 * time.Second
 	noticePeriod = 30 * time.Second
 )
 
-// LockOptions say who takes the lock of a project, and how to wait for another command that holds it.
+// LockOptions configure Lock.
 type LockOptions struct {
-	// Command is recorded in the lock for others to name, such as "operon create api".
+	// Command is recorded in the lock for messages of other commands, such as "operon create api".
 	Command string
-	// Timeout is how long to wait at most. Zero is as long as another command holds the lock.
+	// Timeout is the maximum time to wait. Zero means no limit.
 	Timeout time.Duration
-	// Waiting, unless nil, is called after two seconds and every 30 seconds from then on, with how long it has waited.
+	// Waiting is called after two seconds and then every 30 seconds with the time waited, unless it is nil.
 	Waiting func(holder Holder, waited time.Duration)
-	// Unlocked, unless nil, is called if the file system has no locks, so that nothing keeps two commands apart.
+	// Unlocked is called if the file system does not support locks, unless it is nil.
 	Unlocked func()
-	// tryLock is (*flock.Flock).TryLock but in tests.
+	// tryLock replaces (*flock.Flock).TryLock in tests.
 	tryLock func(*flock.Flock) (bool, error)
 }
 
-// Holder is the command that holds a project's lock. It is the zero value if that is not recorded yet.
+// Holder is the command that holds the lock of a project. It is the zero value if that is not recorded yet.
 type Holder struct {
 	Command string `json:"command"`
 	PID     int    `json:"pid"`
@@ -49,11 +49,11 @@ func (h Holder) String() string {
 	return fmt.Sprintf("%s (PID %d)", h.Command, h.PID)
 }
 
-// ProjectLock is held by the one command that may change a project.
+// ProjectLock is the lock of a project. Only one command can hold it.
 type ProjectLock struct {
 	d        disk
 	o        LockOptions
-	file     *flock.Flock // nil where the file system has no locks
+	file     *flock.Flock // nil if the file system does not support locks
 	released bool
 }
 
@@ -67,15 +67,15 @@ func (e *BusyError) Error() string {
 	return fmt.Sprintf("%s is still changing this project after %s; try again when it has finished, or give a longer --lock-timeout", e.Holder, e.Timeout)
 }
 
-// Lock takes the lock of the project at root. It waits for another command that holds it, and fails with a *BusyError after
-// the timeout. The operating system releases the lock of a process that died. File systems in memory, and those that cannot
-// lock, give a lock that excludes nobody.
+// Lock locks the project at root. It waits for another command that holds the lock, and returns a *BusyError after the timeout.
+// The operating system releases the lock of a terminated process. On file systems without locks, such as those in memory, it
+// succeeds without effect.
 func Lock(ctx context.Context, fsys afero.Fs, root string, o LockOptions) (*ProjectLock, error) {
 	l := &ProjectLock{d: disk{fs: fsys, root: root}, o: o}
-	if !l.d.real() {
+	if !l.d.isReal() {
 		return l, nil
 	}
-	var timeout, notice <-chan time.Time // none fires while it is nil
+	var timeout, notice <-chan time.Time // a nil channel never fires
 	if o.Timeout > 0 {
 		timeout = time.After(o.Timeout)
 	}
@@ -86,7 +86,7 @@ func Lock(ctx context.Context, fsys afero.Fs, root string, o LockOptions) (*Proj
 	defer poll.Stop()
 	for waited := firstNotice; ; {
 		ok, err := l.try()
-		// Windows denies access to what is being removed: that may be the other command's end.
+		// Windows denies access to a file that is being removed by another command.
 		retry := runtime.GOOS == "windows" && errors.Is(err, fs.ErrPermission)
 		if err != nil && !retry {
 			return nil, err
@@ -110,8 +110,8 @@ func Lock(ctx context.Context, fsys afero.Fs, root string, o LockOptions) (*Proj
 	}
 }
 
-// try takes the lock if it is free. The file of a lock is removed by whoever releases it, so what was
-// locked counts only if it is still the file of that name.
+// try locks the lock file if it is free. The file is removed when the lock is released, so the locked file must still be the
+// one with that name.
 func (l *ProjectLock) try() (bool, error) {
 	if err := l.prepare(); err != nil {
 		return false, err
@@ -122,13 +122,13 @@ func (l *ProjectLock) try() (bool, error) {
 	}
 	file := flock.New(l.d.abs(lockFile), flock.SetFlag(os.O_RDWR))
 	locked, err := tryLock(file)
-	if errors.Is(err, fs.ErrPermission) { // the file of another user: the command of that user may still be running
+	if errors.Is(err, fs.ErrPermission) { // owned by another user, whose command may still be running
 		file = flock.New(l.d.abs(lockFile), flock.SetFlag(os.O_RDONLY))
 		locked, err = tryLock(file)
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return false, nil // released and removed a moment ago
+		return false, nil // released and removed by another command
 	case errors.Is(err, errors.ErrUnsupported):
 		if l.o.Unlocked != nil {
 			l.o.Unlocked()
@@ -144,7 +144,7 @@ func (l *ProjectLock) try() (bool, error) {
 		var named fs.FileInfo
 		if named, err = l.d.lstat(lockFile); err == nil && os.SameFile(held, named) {
 			l.file = file
-			l.sign()
+			l.writeHolder()
 			return true, nil
 		}
 	}
@@ -155,13 +155,13 @@ func (l *ProjectLock) try() (bool, error) {
 	return false, nil
 }
 
-// prepare makes sure that there is a lock file to open.
+// prepare creates the lock file.
 func (l *ProjectLock) prepare() error {
 	switch err := l.d.fs.Mkdir(l.d.abs(operonDir), dirMode); {
 	case errors.Is(err, fs.ErrNotExist):
-		return errors.New("the project's folder does not exist")
+		return errors.New("the project's directory does not exist")
 	case err != nil && !errors.Is(err, fs.ErrExist):
-		return fmt.Errorf("the project cannot be changed: %w", explain("creating the folder", operonDir, err))
+		return fmt.Errorf("the project cannot be changed: %w", explain("creating the directory", operonDir, err))
 	}
 	for _, name := range []string{operonDir, lockFile} {
 		info, err := l.d.lstat(name)
@@ -176,7 +176,7 @@ func (l *ProjectLock) prepare() error {
 			if name == lockFile {
 				want = "regular file"
 			}
-			return &BlockedError{At: name, Problem: "is in the way of the project's lock, which needs a " + want}
+			return &BlockedError{At: name, Problem: "must be a " + want + " for the project's lock"}
 		}
 	}
 	f, err := l.d.fs.OpenFile(l.d.abs(lockFile), os.O_CREATE|os.O_RDWR, FileMode)
@@ -184,18 +184,18 @@ func (l *ProjectLock) prepare() error {
 	case err == nil:
 		return f.Close()
 	case errors.Is(err, fs.ErrNotExist):
-		return nil // the directory was removed a moment ago by the command that released the lock
+		return nil // removed by the command that released the lock
 	case errors.Is(err, fs.ErrPermission) && l.d.exists(lockFile):
-		return nil // another user's
+		return nil // owned by another user
 	default:
 		_ = l.d.removeEmpty(operonDir)
 		return explain("locking the project with", lockFile, err)
 	}
 }
 
-// sign records the holder in the lock file, after its first byte: that byte is what Windows locks, and locked bytes cannot be
-// read there. Only messages of commands that wait need it, so a failure is ignored.
-func (l *ProjectLock) sign() {
+// writeHolder records the holder in the lock file after its first byte: that byte is locked on Windows, and locked bytes cannot
+// be read there. Only messages of waiting commands need it, so a failure is ignored.
+func (l *ProjectLock) writeHolder() {
 	record, err := json.Marshal(Holder{Command: l.o.Command, PID: os.Getpid()})
 	if err != nil {
 		return
@@ -208,7 +208,7 @@ func (l *ProjectLock) sign() {
 	_ = f.Close()
 }
 
-// holder reads who holds the lock.
+// holder reads the command that holds the lock.
 func (d disk) holder() Holder {
 	f, err := d.fs.Open(d.abs(lockFile))
 	if err != nil {
@@ -216,7 +216,7 @@ func (d disk) holder() Holder {
 	}
 	defer f.Close()
 	var holder Holder
-	// What follows the first JSON value is left from a longer record of a process that died.
+	// After the first JSON value, the file may contain the end of a longer record.
 	if json.NewDecoder(io.NewSectionReader(f, 1, 4096)).Decode(&holder) != nil {
 		return Holder{}
 	}
@@ -241,8 +241,8 @@ func (l *ProjectLock) Unlock() error {
 	l.released = true
 	if l.file != nil {
 		if runtime.GOOS == "windows" {
-			// An open file cannot be removed there: neither by us before closing it, nor after that
-			// when the next command has opened it, which then removes it in its turn.
+			// Windows cannot remove an open file: not before it is closed here, and not if the next command has opened it meanwhile,
+			// which then removes it.
 			if err := l.file.Unlock(); err != nil {
 				return explain("unlocking", lockFile, err)
 			}
@@ -256,11 +256,11 @@ func (l *ProjectLock) Unlock() error {
 				return removeErr
 			}
 		}
-	} else if l.d.real() {
+	} else if l.d.isReal() {
 		_ = l.d.removeFile(lockFile)
 	}
-	// Up to here the command can tell, when it is killed and run again, that its work was done. What
-	// stays of this does no harm, and a command that waits may have put its own file into the folder.
+	// Until here, doneFile shows an interrupted and repeated command that its work was done. Failures are harmless, and another
+	// command that waits may have created its own file in the directory.
 	_ = l.d.removeFile(doneFile)
 	_ = l.d.removeEmpty(operonDir)
 	return nil

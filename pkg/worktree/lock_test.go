@@ -166,10 +166,10 @@ func TestLockInBadPlaces(t *testing.T) {
 	symlink(t, t.TempDir(), filepath.Join(dir, ".operon"))
 	before := photo(t, dir)
 	for sub, says := range map[string]string{
-		"missing": "the project's folder does not exist",
-		"file":    ".operon is in the way",
-		"folder":  ".operon/lock is in the way",
-		".":       ".operon is in the way",
+		"missing": "the project's directory does not exist",
+		"file":    ".operon must be a directory",
+		"folder":  ".operon/lock must be a regular file",
+		".":       ".operon must be a directory",
 	} {
 		_, err := Lock(context.Background(), afero.NewOsFs(), filepath.Join(dir, sub), LockOptions{Command: "x", Timeout: time.Second})
 		if err == nil || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), dir) {

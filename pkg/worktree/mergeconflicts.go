@@ -12,7 +12,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/textdiff"
 )
 
-// MergeConflictError holds the unresolved merge conflicts of a project by file.
+// MergeConflictError reports the unresolved merge conflicts of a project by file.
 type MergeConflictError map[string][]textdiff.Conflict
 
 func (e MergeConflictError) Error() string {
@@ -26,7 +26,7 @@ func (e MergeConflictError) Error() string {
 // noteConflicts records the merge conflicts of a file that was read from disk.
 func (t *Tree) noteConflicts(name string, data []byte) {
 	conflicts := textdiff.Conflicts(data)
-	if len(conflicts) == 0 || canShowConflicts(name, data) {
+	if len(conflicts) == 0 || canContainMarkers(name, data) {
 		return
 	}
 	t.mu.Lock()
@@ -37,9 +37,9 @@ func (t *Tree) noteConflicts(name string, data []byte) {
 	t.conflicts[name] = conflicts
 }
 
-// canShowConflicts reports whether markers of merge conflicts may be what a file is about: documents, test data, and strings and
-// comments of Go code.
-func canShowConflicts(name string, data []byte) bool {
+// canContainMarkers reports whether conflict markers may be part of the content of a file: in documents, test data, and strings
+// and comments of Go code.
+func canContainMarkers(name string, data []byte) bool {
 	if path.Ext(name) == ".go" {
 		_, err := parser.ParseFile(token.NewFileSet(), "", data, parser.SkipObjectResolution)
 		return err == nil
@@ -47,8 +47,8 @@ func canShowConflicts(name string, data []byte) bool {
 	return path.Ext(name) == ".md" || slices.Contains(strings.Split(name, "/"), "testdata")
 }
 
-// CheckConflicts returns a MergeConflictError if files that were read from disk hold merge conflicts, and still do with the tree's
-// changes.
+// CheckConflicts returns a MergeConflictError if files that were read from disk contain merge conflicts, and still do with the
+// changes of the tree.
 func (t *Tree) CheckConflicts() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

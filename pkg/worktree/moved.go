@@ -5,7 +5,7 @@ import (
 	"path"
 )
 
-// Move gives a file another name, with a content that may be another one too. It keeps its mode.
+// Move renames a file and sets its content. It keeps its mode.
 func (t *Tree) Move(from, to string, data []byte) {
 	from, to = path.Clean(from), path.Clean(to)
 	mode := fs.FileMode(FileMode)
@@ -20,8 +20,7 @@ func (t *Tree) Move(from, to string, data []byte) {
 	t.moved[to] = from
 }
 
-// Paired joins what Changes lists of a moved file to one change that names both places, for people: the new
-// place is Path, the old one From.
+// Paired merges the two changes of each moved file into one with the new path in Path and the old one in From.
 func (t *Tree) Paired(changes []Change) []Change {
 	if len(t.moved) == 0 {
 		return changes

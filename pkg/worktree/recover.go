@@ -12,27 +12,27 @@ import (
 	"github.com/spf13/afero"
 )
 
-// UnfinishedError tells that an interrupted command's changes have not been undone yet.
+// UnfinishedError reports that the changes of an interrupted command have not been undone yet.
 type UnfinishedError struct{ Command string }
 
 func (e *UnfinishedError) Error() string {
 	return fmt.Sprintf("%s was interrupted and left the project half changed; run it again, or any command that changes the project, to undo it first", e.Command)
 }
 
-// Recovery tells what Recover did. Paths are relative to the root, in the order of the journal.
+// Recovery is the result of Recover. Paths are relative to the root, in the order of the journal.
 type Recovery struct {
-	// Command is who had been interrupted, such as "operon create api".
+	// Command is the interrupted command, such as "operon create api".
 	Command string
-	// Completed tells that the command had done all of its work before it was interrupted.
+	// Completed reports whether the command had completed its work before the interruption.
 	Completed bool
-	// Restored files have their old content again, Removed ones had been new.
+	// Restored files have their old content again. Removed files were new.
 	Restored, Removed []string
-	// Kept files were changed by someone else after the interruption and are left as they are.
+	// Kept files were changed after the interruption and are not touched.
 	Kept []string
 }
 
-// Unfinished returns an *UnfinishedError when an interrupted command left the project half changed,
-// and nil when all is well. It changes nothing: it is for commands that only read.
+// Unfinished returns an *UnfinishedError if an interrupted command left the project partly changed. It changes nothing, for
+// commands that only read.
 func Unfinished(fsys afero.Fs, root string) error {
 	j, err := disk{fs: fsys, root: root}.readJournal()
 	if err == nil && j != nil {
@@ -41,10 +41,9 @@ func Unfinished(fsys afero.Fs, root string) error {
 	return err
 }
 
-// Recover undoes what an interrupted Commit left, so that the project is as before it, and returns nil
-// where there was nothing to undo. It may be interrupted and run again at any time. The lock must be
-// held. A journal that is broken or does not fit what is on disk is a *JournalError, and
-// nothing is touched.
+// Recover undoes the changes of an interrupted Commit. It returns nil if there are none. It may be interrupted and repeated at
+// any time. The lock must be held. If the journal is damaged or does not match the files on disk, the error is a *JournalError
+// and nothing is changed.
 func Recover(fsys afero.Fs, root string) (*Recovery, error) {
 	d, closeRoot, err := openRoot(fsys, root)
 	if err != nil {
@@ -66,7 +65,7 @@ func Recover(fsys afero.Fs, root string) (*Recovery, error) {
 	return r, nil
 }
 
-// completed finishes the work of a command that was interrupted after its commit. It returns nil if there is none.
+// completed cleans up after a command that was interrupted after its commit. It returns nil if there is none.
 func (d disk) completed() *Recovery {
 	data, there, err := d.read(doneFile)
 	var j journal
@@ -77,11 +76,11 @@ func (d disk) completed() *Recovery {
 	return &Recovery{Command: j.Command, Completed: true}
 }
 
-// Settle does what Recover does for a command that looks at the project before it changes it. It takes
-// the lock for that, but only where an interrupted command left something.
-func Settle(ctx context.Context, fsys afero.Fs, root string, o LockOptions) (recovery *Recovery, err error) {
+// RecoverIfNeeded runs Recover for a command that reads the project before it changes it. It locks the project only if an
+// interrupted command has left files.
+func RecoverIfNeeded(ctx context.Context, fsys afero.Fs, root string, o LockOptions) (recovery *Recovery, err error) {
 	if _, err := fsys.Stat(disk{fs: fsys, root: root}.abs(operonDir)); err != nil {
-		return nil, nil // as nearly always
+		return nil, nil // the usual case
 	}
 	lock, err := Lock(ctx, fsys, root, o)
 	if err != nil {
@@ -91,7 +90,7 @@ func Settle(ctx context.Context, fsys afero.Fs, root string, o LockOptions) (rec
 	return Recover(fsys, root)
 }
 
-// String tells a person what became of the interrupted command.
+// String describes the recovery for users.
 func (r *Recovery) String() string {
 	if r.Completed {
 		return fmt.Sprintf("%s had been interrupted when its work was done", r.Command)
@@ -99,8 +98,7 @@ func (r *Recovery) String() string {
 	return fmt.Sprintf("%s had been interrupted; what it changed was undone", r.Command)
 }
 
-// rollback brings back the old tree. It looks at everything before it touches anything, and each of
-// its steps is one that a second run finds done.
+// rollback restores the old files. It checks everything before the first change, and each step can be repeated.
 func (d disk) rollback(j *journal) (*Recovery, error) {
 	r := &Recovery{Command: j.Command}
 	undo := make([]func() error, len(j.Operations))
@@ -156,8 +154,7 @@ func (d disk) rollback(j *journal) (*Recovery, error) {
 	return r, d.sweep()
 }
 
-// sweep takes away what transactions leave in .operon once there is no journal. Files that are not
-// theirs stay, and so do the folders that hold them.
+// sweep removes the files of transactions from .operon when there is no journal. Other files and their directories are kept.
 func (d disk) sweep() error {
 	for _, dir := range []string{stagedDir, savedDir} {
 		entries, err := afero.ReadDir(d.fs, d.abs(dir))
@@ -194,8 +191,8 @@ func (d disk) removeFile(name string) error {
 	return nil
 }
 
-// removeEmpty removes a folder if there is one and nothing is in it. It looks first because file
-// systems in memory remove full ones.
+// removeEmpty removes a directory if it exists and is empty. It checks this first because file systems in memory remove
+// directories with files.
 func (d disk) removeEmpty(dir string) error {
 	info, err := d.lstat(dir)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir() {
@@ -209,7 +206,7 @@ func (d disk) removeEmpty(dir string) error {
 		err = d.fs.Remove(d.abs(dir))
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return explain("removing the folder", dir, err)
+		return explain("removing the directory", dir, err)
 	}
 	return nil
 }

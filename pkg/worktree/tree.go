@@ -17,14 +17,13 @@ import (
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
-// Tree is a project as it will be: the files on disk with a command's changes laid over them.
-// Paths are relative to the project's root and separated by slashes, whatever the system.
-// Nothing reaches the disk before Commit.
+// A Tree is a project with the uncommitted changes of a command: an overlay over the files on disk. Paths are relative to the
+// project's root and separated by slashes on all systems. Commit writes the changes.
 type Tree struct {
 	fs   afero.Fs
 	root string
 	over map[string]*overlaid
-	// moved holds the former names of files that were moved, by their new ones.
+	// moved maps new names of moved files to the former ones.
 	moved map[string]string
 
 	mu   sync.Mutex
@@ -33,26 +32,26 @@ type Tree struct {
 	conflicts MergeConflictError
 }
 
-// snapshot is what the disk held when the tree first looked at a file. Commit compares it with what
-// is there by then, so that an edit made meanwhile is not overwritten.
+// A snapshot is the content of a file on disk when the tree first read it. Commit compares it with the current content, so that
+// edits in between are not overwritten.
 type snapshot struct {
 	data  []byte
 	there bool
 }
 
-// overlaid is a changed file: its new content, or its absence.
+// overlaid is the new content of a changed file, or its deletion.
 type overlaid struct {
 	data    []byte
 	mode    fs.FileMode
 	deleted bool
 }
 
-// NewTree lays an empty overlay over the folder root of fsys.
+// NewTree returns a tree without changes over the directory root of fsys.
 func NewTree(fsys afero.Fs, root string) *Tree {
 	return &Tree{fs: fsys, root: root, over: map[string]*overlaid{}, seen: map[string]snapshot{}}
 }
 
-// Root is the folder that the tree stands for, as given to NewTree.
+// Root returns the directory of the tree as given to NewTree.
 func (t *Tree) Root() string { return t.root }
 
 // IsRegular reports whether name is a regular file on disk, with symbolic links followed.
@@ -61,10 +60,10 @@ func (t *Tree) IsRegular(name string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// abs is the path of name on the underlying file system.
+// abs returns the path of name on the underlying file system.
 func (t *Tree) abs(name string) string { return filepath.Join(t.root, filepath.FromSlash(name)) }
 
-// rel is the slash-separated name of a path of the underlying file system.
+// rel returns the slash-separated name of a path of the underlying file system.
 func (t *Tree) rel(p string) string {
 	rel, err := filepath.Rel(t.root, p)
 	if err != nil {
@@ -73,7 +72,7 @@ func (t *Tree) rel(p string) string {
 	return filepath.ToSlash(rel)
 }
 
-// ReadFile returns the content of a file; the error wraps fs.ErrNotExist where there is none.
+// ReadFile returns the content of a file. The error wraps fs.ErrNotExist if it does not exist.
 func (t *Tree) ReadFile(name string) ([]byte, error) {
 	name = path.Clean(name)
 	if o, ok := t.over[name]; ok {
@@ -90,7 +89,7 @@ func (t *Tree) ReadFile(name string) ([]byte, error) {
 	return data, nil
 }
 
-// readDisk reads a file below the overlay and remembers what was there the first time.
+// readDisk reads a file from disk and records its first content.
 func (t *Tree) readDisk(name string) ([]byte, error) {
 	data, err := t.readRegular(name)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -104,7 +103,7 @@ func (t *Tree) readDisk(name string) ([]byte, error) {
 	return data, err
 }
 
-// readRegular reads a file of the disk. It refuses pipes and devices, which might never end.
+// readRegular reads a file from disk. It refuses pipes and devices, whose reads might not end.
 func (t *Tree) readRegular(name string) ([]byte, error) {
 	info, err := t.fs.Stat(t.abs(name))
 	if err == nil && !info.IsDir() && !info.Mode().IsRegular() {
@@ -122,9 +121,8 @@ func isYAML(name string) bool {
 	return path.Ext(base) == ".yaml" || path.Ext(base) == ".yml" || base == "PROJECT" || base == "Kustomization"
 }
 
-// look remembers what the disk holds for name, if that is not known yet. A file that cannot be read
-// is left to Commit to complain about.
-func (t *Tree) look(name string) {
+// record records the content of a file on disk unless that is done already. Commit reports files that cannot be read.
+func (t *Tree) record(name string) {
 	t.mu.Lock()
 	_, ok := t.seen[name]
 	t.mu.Unlock()
@@ -133,7 +131,7 @@ func (t *Tree) look(name string) {
 	}
 }
 
-// Exists tells whether there is a file or a folder of that name.
+// Exists reports whether a file or directory exists.
 func (t *Tree) Exists(name string) bool {
 	name = path.Clean(name)
 	if o, ok := t.over[name]; ok {
@@ -146,7 +144,7 @@ func (t *Tree) Exists(name string) bool {
 	}
 	_, err := t.fs.Stat(t.abs(name))
 	if err != nil {
-		t.look(name)
+		t.record(name)
 	}
 	return err == nil
 }
@@ -154,17 +152,17 @@ func (t *Tree) Exists(name string) bool {
 // WriteFile sets the content of a file. A file that exists keeps its mode; a new one gets mode.
 func (t *Tree) WriteFile(name string, data []byte, mode fs.FileMode) {
 	name = path.Clean(name)
-	t.look(name)
+	t.record(name)
 	if o := t.over[name]; o != nil && t.moved[name] != "" {
 		mode = o.mode
 	}
 	t.over[name] = &overlaid{data: bytes.Clone(data), mode: mode}
 }
 
-// Remove takes a file away.
+// Remove removes a file.
 func (t *Tree) Remove(name string) {
 	name = path.Clean(name)
-	t.look(name)
+	t.record(name)
 	t.over[name] = &overlaid{deleted: true}
 }
 
@@ -182,7 +180,7 @@ func (t *Tree) Overlay() map[string][]byte {
 	return files
 }
 
-// Removed lists the files that the tree takes away from the disk, sorted.
+// Removed lists the files that the tree removes from disk, sorted.
 func (t *Tree) Removed() []string {
 	var names []string
 	for name, o := range t.over {
@@ -197,15 +195,15 @@ func (t *Tree) Removed() []string {
 // Change is one difference between the disk and the tree.
 type Change struct {
 	Path string
-	// Old is the content on disk, New the one to come; nil where the file does not exist.
+	// Old is the content on disk, New the future content; nil if the file does not exist.
 	Old, New []byte
-	// Mode is the mode of a file that New creates.
+	// Mode is the mode of a new file.
 	Mode fs.FileMode
-	// From is where a moved file was, with Old as its content there; only Paired sets it.
+	// From is the former path of a moved file, whose content there is Old. Only Paired sets it.
 	From string
 }
 
-// Changes lists what Commit would do, sorted by path. Files whose content stays as it is are left out.
+// Changes lists the changes that Commit would make, sorted by path.
 func (t *Tree) Changes() ([]Change, error) {
 	var changes []Change
 	for name, o := range t.over {
@@ -234,9 +232,8 @@ func (t *Tree) Changes() ([]Change, error) {
 	return changes, nil
 }
 
-// Walk lists the files below a folder of the tree, sorted, leaving out folders that skip names and
-// what a running transaction keeps in .operon. Symbolic links are listed, not followed.
-// A folder that does not exist has no files.
+// Walk lists the files in a directory and below it, sorted, except for directories for which skip returns true and for files of a
+// running transaction in .operon. Symbolic links are listed but not followed. A missing directory has no files.
 func (t *Tree) Walk(dir string, skip func(name string) bool) ([]string, error) {
 	dir = path.Clean(dir)
 	seen := map[string]bool{}
@@ -282,7 +279,7 @@ func (t *Tree) Walk(dir string, skip func(name string) bool) ([]string, error) {
 	return names, nil
 }
 
-// skipped tells whether a folder between dir and name is one that skip names.
+// skipped reports whether skip returns true for a directory between dir and name.
 func skipped(name, dir string, skip func(string) bool) bool {
 	for d := path.Dir(name); d != dir && d != "."; d = path.Dir(d) {
 		if skip(d) {
@@ -292,7 +289,7 @@ func skipped(name, dir string, skip func(string) bool) bool {
 	return false
 }
 
-// cause returns the cause of an error about a name: the file that is where a directory is needed, if there is one.
+// cause returns the cause of an error about a name: the file in place of a directory, if there is one.
 func (t *Tree) cause(name string, err error) error {
 	for dir := path.Dir(name); errors.Is(err, syscall.ENOTDIR) && dir != "."; dir = path.Dir(dir) {
 		if info, err := t.fs.Stat(t.abs(dir)); err == nil && !info.IsDir() {
@@ -302,7 +299,7 @@ func (t *Tree) cause(name string, err error) error {
 	return Cause(err)
 }
 
-// Cause strips the absolute path that the file system put around an error.
+// Cause returns the cause of an error without the absolute path that the file system added.
 func Cause(err error) error {
 	if pe, ok := errors.AsType[*fs.PathError](err); ok {
 		return pe.Err

@@ -6,23 +6,22 @@ import (
 	"github.com/spf13/afero"
 )
 
-// Updated is what Update did.
+// Updated is the result of Update.
 type Updated struct {
-	// Changes are sorted by path; there are none when the tree stayed as it was.
+	// Changes are sorted by path.
 	Changes []Change
-	// Recovered is what an earlier, interrupted command had left to undo, or nil.
+	// Recovered is the recovery of an interrupted command, or nil.
 	Recovered *Recovery
 }
 
-// Update changes a project: it takes the lock, undoes what an interrupted command left, lets change work on a fresh tree,
-// commits that and releases the lock. An error of change leaves the disk alone and is returned as it is.
+// Update changes a project: it locks the project, recovers from an interrupted command, calls change with a new tree, commits the
+// tree and releases the lock. If change returns an error, nothing is written and the error is returned unchanged.
 func Update(ctx context.Context, fsys afero.Fs, root string, o LockOptions, change func(*Tree) error) (*Updated, error) {
 	lock, err := Lock(ctx, fsys, root, o)
 	if err != nil {
 		return nil, err
 	}
-	// What Unlock may complain about does not change what became of the tree, and the lock ends with
-	// the process at the latest.
+	// An error of Unlock does not affect the changes, and the lock ends with the process.
 	defer func() { _ = lock.Unlock() }()
 	updated := &Updated{}
 	if updated.Recovered, err = Recover(fsys, root); err != nil {
