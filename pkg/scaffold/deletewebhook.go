@@ -45,7 +45,7 @@ func (r *rendering) addWebhooks(tree *worktree.Tree, w Webhooks) error {
 			delete(rendered.Inserts, data.Project.MainFile())
 		}
 		declared := rendered
-		if inPackage != data.Webhook {
+		if inPackage := inWebhookPackage(tree, data); inPackage != data.Webhook {
 			code := data
 			code.Webhook = inPackage
 			if declared, err = Render(event, code); err != nil {
