@@ -41,7 +41,7 @@ func Init(tree *worktree.Tree, data Data) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	return writeFiles(tree, files, false, "move away what is listed, or start the project in an empty folder")
+	return writeFiles(tree, files, false, "move away what is listed, or create the project in an empty directory")
 }
 
 // sharedEvent contains the files of init that create api restores if they are missing, as in projects of tools that write
