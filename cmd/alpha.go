@@ -86,7 +86,7 @@ func (a *app) runAlphaGenerate(c *cobra.Command, o alphaGenerateOptions) error {
 		return err
 	}
 	// The project's own files move in memory only; what counts is where the configuration has them then.
-	if _, err := refactor.ToV4(source, config); err != nil {
+	if _, err := refactor.MoveToV4(source, config); err != nil {
 		return err
 	}
 	header, err := a.boilerplate(source)

@@ -65,7 +65,7 @@ func (a *app) delete(ctx context.Context, tree *worktree.Tree, resolve func(*pro
 		d.Kept = append(d.Kept, a.recordedData(config, other, header)...)
 		d.KeptWebhooks = append(d.KeptWebhooks, a.recordedWebhooks(config, other, header)...)
 	}
-	before, err := refactor.Snapshot(tree)
+	before, err := refactor.ReadCode(tree)
 	if err != nil {
 		return err
 	}
@@ -146,7 +146,7 @@ func hubOf(config *project.Config, spoke project.Resource) (project.Resource, bo
 
 // checkUnused refuses a deletion after which code that compiled does not any more.
 func (a *app) checkUnused(ctx context.Context, tree *worktree.Tree, before *refactor.Code, what string) error {
-	broken, err := refactor.Broken(ctx, tree, before, a.goTool())
+	broken, err := refactor.NewErrors(ctx, tree, before, a.goTool())
 	if err != nil || len(broken) == 0 {
 		return err
 	}

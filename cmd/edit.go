@@ -165,7 +165,7 @@ func (a *app) edit(ctx context.Context, tree *worktree.Tree, o editOptions) ([]s
 		}
 	}
 	if o.given["multigroup"] {
-		if err := refactor.Regroup(ctx, tree, config, o.multigroup, options); err != nil {
+		if err := refactor.SetMultigroup(ctx, tree, config, o.multigroup, options); err != nil {
 			return nil, err
 		}
 		for _, r := range config.Resources() {
@@ -189,7 +189,7 @@ func (a *app) edit(ctx context.Context, tree *worktree.Tree, o editOptions) ([]s
 		if err != nil {
 			return nil, err
 		}
-		if err := refactor.Reheader(tree, headerFile, normalHeader(text), next, a.year()); err != nil {
+		if err := refactor.ReplaceHeader(tree, headerFile, normalHeader(text), next, a.year()); err != nil {
 			return nil, err
 		}
 	}
@@ -247,15 +247,15 @@ func (a *app) rescope(ctx context.Context, tree *worktree.Tree, config *project.
 	for _, r := range config.Resources() {
 		recorded = append(recorded, a.recordedData(config, r, options.Header)...)
 	}
-	before, err := refactor.Snapshot(tree)
+	before, err := refactor.ReadCode(tree)
 	if err != nil {
 		return nil, err
 	}
-	notes, err := refactor.Rescope(tree, before, config, o.namespaced, recorded, options)
+	notes, err := refactor.SetScope(tree, before, config, o.namespaced, recorded, options)
 	if err != nil {
 		return nil, err
 	}
-	broken, err := refactor.Broken(ctx, tree, before, a.goTool())
+	broken, err := refactor.NewErrors(ctx, tree, before, a.goTool())
 	if err != nil {
 		return nil, err
 	}

@@ -18,7 +18,7 @@ func (a *app) planRename(tree *worktree.Tree, old, now *project.Config, header s
 		return refactor.Renaming{}, err
 	}
 	p := refactor.Renaming{
-		Pairs: pairs, Folders: map[string]string{}, Packages: map[string]string{}, Aliases: map[string][2]string{},
+		Pairs: pairs, Dirs: map[string]string{}, Packages: map[string]string{}, Aliases: map[string][2]string{},
 		Project: [2]string{old.ProjectName(), now.ProjectName()},
 	}
 	if old.Repo() != now.Repo() {
@@ -56,7 +56,7 @@ func (a *app) recorded(config *project.Config, header string) scaffold.Commands 
 func renamePackages(tree *worktree.Tree, p *refactor.Renaming, old, now *project.Config, was, is project.Resource) {
 	move := func(from, to, pkg, newPkg string) {
 		if from != to {
-			p.Folders[from] = to
+			p.Dirs[from] = to
 		}
 		if pkg != newPkg {
 			p.Packages[from] = newPkg

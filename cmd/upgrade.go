@@ -154,7 +154,7 @@ func (a *app) diffScaffold(root, name string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := refactor.ToV4(tree, config); err != nil {
+	if _, err := refactor.MoveToV4(tree, config); err != nil {
 		return err
 	}
 	current, err := a.currentFiles(config, header, true)

@@ -41,7 +41,7 @@ func (a *app) upgrade(ctx context.Context, tree *worktree.Tree, known *migrate.F
 	}
 	problem := result.problem()
 	refusal := fmt.Errorf("%w\nnothing was changed; correct it, or upgrade with --force and correct it then", problem)
-	failing, err := refactor.Failing(ctx, worktree.NewTree(a.FS, tree.Root()), a.goTool())
+	failing, err := refactor.BrokenPackages(ctx, worktree.NewTree(a.FS, tree.Root()), a.goTool())
 	if err != nil {
 		return nil, refusal // whether the code compiles is not known
 	}
@@ -73,7 +73,7 @@ func (a *app) upgradeWith(ctx context.Context, tree *worktree.Tree, known *migra
 		return nil, err
 	}
 	scaffoldedLayout, tool := layoutVersion(config), scaffoldTool(config)
-	layout, err := refactor.ToV4(tree, config)
+	layout, err := refactor.MoveToV4(tree, config)
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +114,7 @@ func (a *app) upgradeWith(ctx context.Context, tree *worktree.Tree, known *migra
 		result.files.Add(again)
 	}
 	if layout != nil {
-		if err := layout.Texts(); err != nil {
+		if err := layout.UpdateTexts(); err != nil {
 			return nil, err
 		}
 	}

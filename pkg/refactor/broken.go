@@ -19,11 +19,11 @@ import (
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// Code is the Go code of a project at one time.
+// Code is the Go code of a project at some time.
 type Code struct{ m *gosource.Module }
 
-// Snapshot reads the Go code of a tree.
-func Snapshot(tree *worktree.Tree) (*Code, error) {
+// ReadCode reads the Go code of a tree.
+func ReadCode(tree *worktree.Tree) (*Code, error) {
 	m, err := readModule(tree)
 	if err != nil {
 		return nil, err
@@ -31,8 +31,8 @@ func Snapshot(tree *worktree.Tree) (*Code, error) {
 	return &Code{m}, nil
 }
 
-// Check returns what keeps the code of a tree from compiling with the requirements of its own go.mod, which need
-// not be on disk yet. Generated files do not count.
+// Check type-checks the code of a tree with the requirements of its own go.mod, which need not be on disk yet. Errors in
+// generated files are left out.
 func Check(ctx context.Context, tree *worktree.Tree, g gotool.Go) (codegen.Findings, error) {
 	m, err := readModule(tree)
 	if err != nil {
@@ -42,7 +42,7 @@ func Check(ctx context.Context, tree *worktree.Tree, g gotool.Go) (codegen.Findi
 	if err != nil {
 		return nil, fmt.Errorf("writing go.mod for the go command: %w", err)
 	}
-	defer func() { _ = dir.Remove() }() // a later command removes what is left
+	defer func() { _ = dir.Remove() }() // later commands remove what remains
 	for _, name := range []string{"go.mod", "go.sum"} {
 		text, err := tree.ReadFile(name)
 		if err == nil {
@@ -59,9 +59,9 @@ func Check(ctx context.Context, tree *worktree.Tree, g gotool.Go) (codegen.Findi
 	return slices.DeleteFunc(check(m, libs, nil), isGenerated), nil
 }
 
-// Failing returns the directories of the packages of a tree that do not compile on their own terms. It is an error if
-// packages cannot be imported, as when their modules are missing from the module cache: other problems may follow from that.
-func Failing(ctx context.Context, tree *worktree.Tree, g gotool.Go) (map[string]bool, error) {
+// BrokenPackages returns the directories of the packages of a tree that do not compile. It is an error if packages cannot be
+// imported, for example if modules are missing from the module cache, because further errors may follow from that.
+func BrokenPackages(ctx context.Context, tree *worktree.Tree, g gotool.Go) (map[string]bool, error) {
 	findings, err := Check(ctx, tree, g)
 	if err != nil {
 		return nil, err
@@ -76,7 +76,7 @@ func Failing(ctx context.Context, tree *worktree.Tree, g gotool.Go) (map[string]
 	return failing, nil
 }
 
-// importProblem begins the messages of go/types about imports that cannot be loaded.
+// importProblem is the start of the messages of go/types about failed imports.
 const importProblem = "could not import "
 
 func isGenerated(f codegen.Finding) bool {
@@ -86,9 +86,9 @@ func isGenerated(f codegen.Finding) bool {
 // quotedPath matches an import path before the name of a declaration.
 var quotedPath = regexp.MustCompile(`"(?:[^"]*/)?([^"/]+)"\.`)
 
-// Broken returns what keeps the code of a tree from compiling that did not do so before. Generated files
-// do not count: they are made anew.
-func Broken(ctx context.Context, tree *worktree.Tree, before *Code, g gotool.Go) (codegen.Findings, error) {
+// NewErrors returns the errors in the code of a tree that the earlier code did not have. Errors in generated files are left out,
+// because these files are generated again.
+func NewErrors(ctx context.Context, tree *worktree.Tree, before *Code, g gotool.Go) (codegen.Findings, error) {
 	after, err := readModule(tree)
 	if err != nil {
 		return nil, err
@@ -101,8 +101,8 @@ func Broken(ctx context.Context, tree *worktree.Tree, before *Code, g gotool.Go)
 	if len(findings) == 0 {
 		return nil, nil
 	}
-	// The lines of what stays may have changed, and messages name a package by its path where others of its name are
-	// loaded, which depends on what was checked before.
+	// Line numbers may have changed. Messages name a package by its path if another one of its name is loaded, which depends on
+	// the packages checked before.
 	type problem struct{ file, message string }
 	about := func(f codegen.Finding) problem { return problem{f.File, quotedPath.ReplaceAllString(f.Message, "$1.")} }
 	known := map[problem]int{}

@@ -28,7 +28,7 @@ func goTool(environ ...string) gotool.Go {
 	}}
 }
 
-func writeFiles(t *testing.T, dir string, files map[string]string) {
+func writeTestFiles(t *testing.T, dir string, files map[string]string) {
 	t.Helper()
 	for name, text := range files {
 		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755); err != nil {
@@ -53,8 +53,8 @@ func TestFailing(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		tree := worktree.NewTree(afero.NewOsFs(), dir)
-		writeFiles(t, dir, map[string]string{"go.mod": "module example.com/p\n\ngo 1.21\n", "a/a.go": "package a\n\n" + code, "b/b.go": "package b\n"})
-		if got := fmt.Sprint(Failing(t.Context(), tree, g)); !strings.Contains(got, want) {
+		writeTestFiles(t, dir, map[string]string{"go.mod": "module example.com/p\n\ngo 1.21\n", "a/a.go": "package a\n\n" + code, "b/b.go": "package b\n"})
+		if got := fmt.Sprint(BrokenPackages(t.Context(), tree, g)); !strings.Contains(got, want) {
 			t.Errorf("%s: got %s, want %s", strings.TrimSpace(code), got, want)
 		}
 	}
@@ -79,11 +79,11 @@ func TestFailingDownloads(t *testing.T) {
 		if err := w.Close(); err != nil {
 			t.Fatal(err)
 		}
-		writeFiles(t, filepath.Join(proxy, module, "@v"), map[string]string{"v1.0.0.info": `{"Version":"v1.0.0"}`, "v1.0.0.mod": mod, "v1.0.0.zip": archive.String()})
+		writeTestFiles(t, filepath.Join(proxy, module, "@v"), map[string]string{"v1.0.0.info": `{"Version":"v1.0.0"}`, "v1.0.0.mod": mod, "v1.0.0.zip": archive.String()})
 	}
 	serve("example.com/dep", "package dep\n", "")
 	serve("example.com/lib", "package lib\n\nimport _ \"example.com/dep\"\n", "\nrequire example.com/dep v1.0.0\n")
-	writeFiles(t, dir, map[string]string{
+	writeTestFiles(t, dir, map[string]string{
 		"go.mod": "module example.com/p\n\ngo 1.21\n\nrequire example.com/lib v1.0.0\n\nrequire example.com/dep v1.0.0 // indirect\n",
 		"a.go":   "package p\n\nimport _ \"example.com/lib\"\n",
 	})
@@ -91,7 +91,7 @@ func TestFailingDownloads(t *testing.T) {
 	if _, err := g.Run(t.Context(), gotool.Command{Dir: dir, Args: []string{"mod", "download", "example.com/lib"}}); err != nil {
 		t.Fatal(err)
 	}
-	if failing, err := Failing(t.Context(), worktree.NewTree(afero.NewOsFs(), dir), g); err != nil || len(failing) > 0 {
+	if failing, err := BrokenPackages(t.Context(), worktree.NewTree(afero.NewOsFs(), dir), g); err != nil || len(failing) > 0 {
 		t.Errorf("%v, %v", failing, err)
 	}
 }

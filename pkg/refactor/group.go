@@ -16,20 +16,20 @@ import (
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// Options say where a reshape happens.
+// Options configure SetMultigroup, Rename and SetScope.
 type Options struct {
 	// Go runs the go command.
 	Go gotool.Go
-	// NoVerify leaves out the check that the code compiles before and after a move.
+	// NoVerify disables the type check before and after a move.
 	NoVerify bool
-	// Header is the comment that starts Go files, Program the name that texts call the command line by.
+	// Header is the comment at the start of Go files. Program is the name of the command line in texts.
 	Header, Program string
 }
 
-// Regroup moves the APIs, controllers and webhooks of a project into the layout of several groups, or
-// back into that of one, and rewrites all that names them. config gets the new layout. What is wrong with
-// the code, or would be after the move, is returned as codegen.Findings; nothing is to be written then.
-func Regroup(ctx context.Context, tree *worktree.Tree, config *project.Config, multi bool, o Options) error {
+// SetMultigroup moves the APIs, controllers and webhooks of a project into the multigroup layout or back, and updates all
+// references. config gets the new layout. Errors in the code before or after the move are returned as codegen.Findings; the tree
+// must not be committed then.
+func SetMultigroup(ctx context.Context, tree *worktree.Tree, config *project.Config, multi bool, o Options) error {
 	if findings := groupFindings(config, multi); len(findings) > 0 {
 		return findings
 	}
@@ -39,42 +39,42 @@ func Regroup(ctx context.Context, tree *worktree.Tree, config *project.Config, m
 	}
 	p := &plan{
 		tree: tree, m: m, config: config, multi: multi,
-		moves:   &moves{files: map[string][]destination{}, alias: map[string]string{}},
-		folders: map[string]string{},
+		moves: &moves{files: map[string][]destination{}, alias: map[string]string{}},
+		dirs:  map[string]string{},
 	}
-	if err := p.work(); err != nil {
+	if err := p.prepare(); err != nil {
 		return err
 	}
 	renames := p.renames()
-	if err := p.conflicts(renames); err != nil {
+	if err := p.checkConflicts(renames); err != nil {
 		return err
 	}
 	if len(p.moves.files) > 0 {
-		if err := p.carryOut(ctx, o); err != nil {
+		if err := p.execute(ctx, o); err != nil {
 			return err
 		}
 	}
 	if err := p.rename(renames); err != nil {
 		return err
 	}
-	if err := p.texts(); err != nil {
+	if err := p.updateTexts(); err != nil {
 		return err
 	}
 	before := config.MultiGroup()
-	if err := p.record(); err != nil {
+	if err := p.updateProject(); err != nil {
 		return err
 	}
-	return regroupDocs(tree, config, before, o)
+	return updateDocs(tree, config, before, o)
 }
 
-// groupFindings tells what keeps a project from a layout.
+// groupFindings returns the reasons why a project cannot have a layout.
 func groupFindings(config *project.Config, multi bool) project.Findings {
 	var findings project.Findings
 	if multi {
 		packages := map[string]string{}
 		for _, r := range config.Resources() {
 			name := r.PackageName()
-			if r.Group == "" || !local(r, config) && !r.HasController() {
+			if r.Group == "" || !isLocal(r, config) && !r.HasController() {
 				continue
 			}
 			if token.IsKeyword(name) {
@@ -91,24 +91,24 @@ func groupFindings(config *project.Config, multi bool) project.Findings {
 	}
 	groups := map[string]bool{}
 	for _, r := range config.Resources() {
-		if local(r, config) || r.HasController() || r.Webhooks != nil {
+		if isLocal(r, config) || r.HasController() || r.Webhooks != nil {
 			groups[r.Group] = true
 		}
 	}
 	if len(groups) > 1 {
 		return project.Findings{{Field: "--multigroup", Value: "false",
-			Problem: fmt.Sprintf("the project has %d groups (%s), and the layout without groups has room for one", len(groups), strings.Join(slices.Sorted(maps.Keys(groups)), ", "))}}
+			Problem: fmt.Sprintf("the project has %d groups (%s), and the layout without groups supports one", len(groups), strings.Join(slices.Sorted(maps.Keys(groups)), ", "))}}
 	}
 	return nil
 }
 
-// local tells whether a resource's types belong to the project.
-func local(r project.Resource, config *project.Config) bool {
+// isLocal reports whether the types of a resource belong to the project.
+func isLocal(r project.Resource, config *project.Config) bool {
 	return strings.HasPrefix(r.Path, config.Repo()+"/")
 }
 
-// conflicts refuses a move onto files that are there.
-func (p *plan) conflicts(renames []rename) error {
+// checkConflicts returns an error if a move would overwrite files.
+func (p *plan) checkConflicts(renames []rename) error {
 	var paths []string
 	leaving := map[string]bool{}
 	for name := range p.moves.files {
@@ -136,8 +136,8 @@ func (p *plan) conflicts(renames []rename) error {
 	return &scaffold.ConflictError{Paths: slices.Compact(paths), Hint: "move away what is listed; files of the project would move there"}
 }
 
-// carryOut moves the code, and checks it before and after the move.
-func (p *plan) carryOut(ctx context.Context, o Options) error {
+// execute moves the code and type-checks it before and after the move.
+func (p *plan) execute(ctx context.Context, o Options) error {
 	files := rewrite(p.m, p.moves)
 	after, err := withChanges(p.m, files)
 	if err != nil {
@@ -168,11 +168,11 @@ func (p *plan) carryOut(ctx context.Context, o Options) error {
 			files[d.name] = data
 		}
 	}
-	put(p.tree, files)
+	writeFiles(p.tree, files)
 	return nil
 }
 
-// CodeError tells that a project's code does not type-check, or would not after the change.
+// CodeError reports that the code does not type-check, or would not after the change.
 type CodeError struct {
 	After    bool
 	Findings codegen.Findings
@@ -193,11 +193,11 @@ func (e *CodeError) Error() string {
 	return "the project's code does not compile, nothing was changed:\n" + list.Error() + more + "\ncorrect it and run the command again"
 }
 
-// Unwrap gives the findings.
+// Unwrap returns the findings.
 func (e *CodeError) Unwrap() error { return e.Findings }
 
-// record writes the new layout into PROJECT's fields.
-func (p *plan) record() error {
+// updateProject sets the new layout in PROJECT.
+func (p *plan) updateProject() error {
 	if err := p.config.SetMultiGroup(p.multi); err != nil {
 		return err
 	}

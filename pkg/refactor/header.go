@@ -10,10 +10,10 @@ import (
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// foreign tells that a comment is somebody's licence.
-var foreign = regexp.MustCompile(`(?i)copyright|licen[cs]e|SPDX`)
+// licenseText matches the text of a license.
+var licenseText = regexp.MustCompile(`(?i)copyright|licen[cs]e|SPDX`)
 
-// Copyright is the notice in a header, such as "Copyright 2026 Example Inc.", or empty.
+// Copyright returns the notice in a header, such as "Copyright 2026 Example Inc.", or "".
 func Copyright(header string) string {
 	for line := range strings.Lines(header) {
 		line = strings.TrimSpace(strings.TrimLeft(strings.TrimSpace(line), "/* "))
@@ -24,10 +24,10 @@ func Copyright(header string) string {
 	return ""
 }
 
-// Reheader replaces the header in file and in the Go files that have the old one, to the letter, above their package clause.
-// If old is empty, all Go files without a license of their own get the header. YEAR in old stands for any year, and YEAR in
-// header becomes that of the file, or year, or is left out.
-func Reheader(tree *worktree.Tree, file, old, header, year string) error {
+// ReplaceHeader replaces the header in file and in the Go files that start with exactly the old one. If old is empty, it adds the
+// header to all Go files without a license. YEAR in old matches any year. YEAR in header becomes the year of the file, or year,
+// or is omitted.
+func ReplaceHeader(tree *worktree.Tree, file, old, header, year string) error {
 	text := header
 	if text != "" {
 		text += "\n"
@@ -48,14 +48,14 @@ func Reheader(tree *worktree.Tree, file, old, header, year string) error {
 		if path.Base(name) == "zz_generated.deepcopy.go" {
 			continue // generated with the new header
 		}
-		if changed, ok := reheader(string(data), old, header, year); ok {
+		if changed, ok := replaceHeader(string(data), old, header, year); ok {
 			tree.WriteFile(name, []byte(changed), 0o644)
 		}
 	}
 	return nil
 }
 
-func reheader(src, old, header, year string) (string, bool) {
+func replaceHeader(src, old, header, year string) (string, bool) {
 	crlf := strings.Contains(src, "\r\n")
 	plain := strings.ReplaceAll(src, "\r\n", "\n")
 	at := packageClause(plain)
@@ -64,10 +64,10 @@ func reheader(src, old, header, year string) (string, bool) {
 	}
 	above := plain[:at]
 	if old == "" {
-		if foreign.MatchString(above) {
+		if licenseText.MatchString(above) {
 			return src, false
 		}
-		start := afterBuild(above)
+		start := afterConstraints(above)
 		plain = plain[:start] + withYear(header, year) + "\n\n" + plain[start:]
 	} else {
 		pattern := strings.ReplaceAll(regexp.QuoteMeta(old), " YEAR", `(?: (\d{4}(?:-\d{4})?))?`)
@@ -90,7 +90,7 @@ func reheader(src, old, header, year string) (string, bool) {
 	return plain, true
 }
 
-// withYear replaces YEAR in a header as controller-gen does, or leaves it out where no year is known.
+// withYear replaces YEAR in a header as controller-gen does, or removes it without a year.
 func withYear(header, year string) string {
 	if year != "" {
 		year = " " + year
@@ -101,7 +101,7 @@ func withYear(header, year string) string {
 // packageLine matches the package clause.
 var packageLine = regexp.MustCompile(`(?m)^package \w`)
 
-// packageClause is where the package clause starts, or -1.
+// packageClause returns the offset of the package clause, or -1.
 func packageClause(src string) int {
 	if at := packageLine.FindStringIndex(src); at != nil {
 		return at[0]
@@ -109,8 +109,8 @@ func packageClause(src string) int {
 	return -1
 }
 
-// afterBuild is where a header goes: below the lines that say what builds the file is part of.
-func afterBuild(above string) int {
+// afterConstraints returns the offset for a header: after the build constraints.
+func afterConstraints(above string) int {
 	at := 0
 	for line := range strings.Lines(above) {
 		if !strings.HasPrefix(line, "//go:build") && !strings.HasPrefix(line, "// +build") && strings.TrimSpace(line) != "" {

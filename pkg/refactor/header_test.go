@@ -20,7 +20,7 @@ func TestReheader(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, ok := reheader(test.src, test.old, test.header, "2026")
+			got, ok := replaceHeader(test.src, test.old, test.header, "2026")
 			if ok != (test.want != "") || ok && got != test.want {
 				t.Errorf("got %q, %t, want %q", got, ok, test.want)
 			}
@@ -46,16 +46,16 @@ func TestScopeMarkers(t *testing.T) {
 	t.Parallel()
 	const wide = "// +kubebuilder:rbac:groups=core,resources=pods,verbs=get\n// +kubebuilder:rbac:urls=/metrics,verbs=get\n\tx := \"+kubebuilder:rbac:groups=a,b\"\n"
 	const narrow = "// +kubebuilder:rbac:groups=core,namespace=p-system,resources=pods,verbs=get\n// +kubebuilder:rbac:urls=/metrics,verbs=get\n\tx := \"+kubebuilder:rbac:groups=a,b\"\n"
-	if got := scopeMarkers(wide, "p-system", true); got != narrow {
+	if got := setMarkerNamespace(wide, "p-system", true); got != narrow {
 		t.Errorf("got %s", got)
 	}
-	if got := scopeMarkers(narrow, "p-system", true); got != narrow {
+	if got := setMarkerNamespace(narrow, "p-system", true); got != narrow {
 		t.Errorf("again: %s", got)
 	}
-	if got := scopeMarkers(narrow, "p-system", false); got != wide {
+	if got := setMarkerNamespace(narrow, "p-system", false); got != wide {
 		t.Errorf("back: %s", got)
 	}
-	if got := scopeMarkers(narrow, "other", false); got != narrow {
+	if got := setMarkerNamespace(narrow, "other", false); got != narrow {
 		t.Errorf("another namespace: %s", got)
 	}
 }
@@ -74,7 +74,7 @@ func TestClimbed(t *testing.T) {
 		{"api/v1", "api/cache/v1", 1, "../..", true},
 		{"api/v1", "api/cache/v1", 3, "", false},
 	} {
-		got, ok := climbed(test.from, test.to, test.up)
+		got, ok := climb(test.from, test.to, test.up)
 		text := ""
 		for i, part := range got {
 			if i > 0 {
@@ -86,7 +86,7 @@ func TestClimbed(t *testing.T) {
 			text = "."
 		}
 		if text != test.want || ok != test.ok {
-			t.Errorf("climbed(%s, %s, %d) is %q, %t; want %q", test.from, test.to, test.up, text, ok, test.want)
+			t.Errorf("climb(%s, %s, %d) is %q, %t; want %q", test.from, test.to, test.up, text, ok, test.want)
 		}
 	}
 }

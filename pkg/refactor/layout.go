@@ -16,31 +16,29 @@ import (
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// Folders of the layouts before go/v4.
+// Directories of the layouts before go/v4.
 const (
 	oldControllers = "controllers"
 	oldAPIs        = "apis"
 )
 
-// Layout is a project's move from an older layout to go/v4.
+// Layout is a move of a project from an older layout to go/v4.
 type Layout struct {
 	tree *worktree.Tree
 	m    *gosource.Module
-	// folders are the old ones with all below them, and their new ones. root tells that the program moves from
-	// the project's root to cmd.
-	folders map[string]string
-	root    bool
-	moves   *moves
+	// dirs maps moved directories to their new paths. root reports whether the program moves from the root directory to cmd.
+	dirs  map[string]string
+	root  bool
+	moves *moves
 }
 
-// ToV4 moves the code of a project of the layouts go/v2 and go/v3 to where go/v4 has it: main.go to cmd, controllers
-// to internal/controller, and the APIs of several groups from apis to api. Imports, what they qualify and relative
-// paths follow in all of the module's files; everything else keeps its bytes. config gets the new layout.
+// MoveToV4 moves the code of a project of the layouts go/v2 and go/v3 to the directories of go/v4: main.go to cmd, controllers to
+// internal/controller, and the APIs of several groups from apis to api. Imports, qualified identifiers and relative paths are
+// updated in all files of the module. config gets the new layout.
 //
-// Names are resolved by each file's imports alone, since the libraries of an old project may not be at hand: whether
-// the code compiles is not looked at. What cannot be moved is refused by name, with nothing changed. For a project of
-// another layout it returns nil.
-func ToV4(tree *worktree.Tree, config *project.Config) (*Layout, error) {
+// Names are resolved by the imports of each file only, because the libraries of an old project may not be available; the code is
+// not type-checked. If something cannot be moved, the error names it and nothing is changed. For other layouts it returns nil.
+func MoveToV4(tree *worktree.Tree, config *project.Config) (*Layout, error) {
 	if !config.OlderLayout() {
 		return nil, nil
 	}
@@ -51,10 +49,10 @@ func ToV4(tree *worktree.Tree, config *project.Config) (*Layout, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Layout{tree: tree, m: m, folders: map[string]string{}, moves: &moves{files: map[string][]destination{}, alias: map[string]string{}}}
-	l.folders[oldControllers] = controllerDir
+	l := &Layout{tree: tree, m: m, dirs: map[string]string{}, moves: &moves{files: map[string][]destination{}, alias: map[string]string{}}}
+	l.dirs[oldControllers] = controllerDir
 	if config.HasAPIs(oldAPIs) {
-		l.folders[oldAPIs] = "api"
+		l.dirs[oldAPIs] = "api"
 	}
 	for _, r := range config.Resources() {
 		if r.Group != "" {
@@ -62,22 +60,22 @@ func ToV4(tree *worktree.Tree, config *project.Config) (*Layout, error) {
 			l.moves.alias[path.Join(controllerDir, r.Group)] = r.PackageName() + "controller"
 		}
 	}
-	l.moves.where, l.moves.exists = l.where, tree.Exists
+	l.moves.newPath, l.moves.exists = l.newPath, tree.Exists
 	if err := l.plan(); err != nil {
 		return nil, err
 	}
-	if err := l.inTheWay(); err != nil {
+	if err := l.checkTargets(); err != nil {
 		return nil, err
 	}
-	if err := l.carryOut(); err != nil {
+	if err := l.execute(); err != nil {
 		return nil, err
 	}
 	return l, config.MoveToV4()
 }
 
-// where is the new place of a file or folder of the project.
-func (l *Layout) where(name string) string {
-	for from, to := range l.folders {
+// newPath returns the new path of a file or directory of the project.
+func (l *Layout) newPath(name string) string {
+	for from, to := range l.dirs {
 		if name == from || strings.HasPrefix(name, from+"/") {
 			return path.Join(to, strings.TrimPrefix(name, from))
 		}
@@ -88,23 +86,23 @@ func (l *Layout) where(name string) string {
 	return name
 }
 
-// plan finds out which files go where.
+// plan determines the moves of files.
 func (l *Layout) plan() error {
 	var findings codegen.Findings
-	for _, from := range slices.Sorted(maps.Keys(l.folders)) {
+	for _, from := range slices.Sorted(maps.Keys(l.dirs)) {
 		names, err := l.tree.Walk(from, nil)
 		if err != nil {
 			return err
 		}
 		if len(names) == 0 {
-			delete(l.folders, from)
+			delete(l.dirs, from)
 		}
 		for _, name := range names {
 			if path.Base(name) == "go.mod" {
 				findings = append(findings, codegen.Finding{File: name, Line: 1,
-					Message: fmt.Sprintf("is a module of its own, and %s moves to %s; move it out of there first", from, l.folders[from])})
+					Message: fmt.Sprintf("is a separate module in %s, which moves to %s; move it out of there first", from, l.dirs[from])})
 			}
-			l.move(name, path.Join(l.folders[from], strings.TrimPrefix(name, from)))
+			l.move(name, path.Join(l.dirs[from], strings.TrimPrefix(name, from)))
 		}
 	}
 	for _, name := range l.m.Names() {
@@ -116,16 +114,16 @@ func (l *Layout) plan() error {
 		l.move(name, path.Join("cmd", name))
 		for _, line := range directives(f, "//go:embed ") {
 			findings = append(findings, codegen.Finding{File: name, Line: line,
-				Message: "embeds files of the project's root, which Go does not allow from cmd, where main.go goes; move this to a package of its own first"})
+				Message: "embeds files of the project's root, which Go does not allow from cmd, to which main.go moves; move the directive to another package first"})
 		}
 	}
 	if len(findings) > 0 {
-		return fmt.Errorf("the project cannot move to layout %s as it is, nothing was changed:\n%w", project.LayoutGoV4, findings)
+		return fmt.Errorf("the project cannot move to layout %s, nothing was changed:\n%w", project.LayoutGoV4, findings)
 	}
 	return nil
 }
 
-// move notes that a file moves. The package controllers is called controller then.
+// move records the move of a file. The package controllers is renamed to controller.
 func (l *Layout) move(name, to string) {
 	d := destination{name: to}
 	if f := l.m.Files[name]; f != nil {
@@ -140,7 +138,8 @@ func (l *Layout) move(name, to string) {
 	l.moves.files[name] = []destination{d}
 }
 
-// aside tells that a file is no part of its folder's package: a program to be run by name, or a list of tools.
+// isOutsidePackage reports whether a build constraint excludes a file from the package of its directory: a program that is run by
+// name, or a list of tools.
 func isOutsidePackage(f *gosource.File) bool {
 	for _, group := range f.AST.Comments {
 		for _, c := range group.List {
@@ -148,7 +147,7 @@ func isOutsidePackage(f *gosource.File) bool {
 				continue
 			}
 			expr, err := constraint.Parse(c.Text)
-			// True with every tag but those two: no system and no choice of a person takes it in.
+			// False even if all other tags are set: no system and no choice of the user includes the file.
 			if err == nil && !expr.Eval(func(tag string) bool { return tag != "ignore" && tag != "tools" }) &&
 				expr.Eval(func(string) bool { return true }) {
 				return true
@@ -158,7 +157,7 @@ func isOutsidePackage(f *gosource.File) bool {
 	return false
 }
 
-// directives lists the lines of a file's comments that start with a text.
+// directives returns the lines of the comments of a file that start with a text.
 func directives(f *gosource.File, start string) []int {
 	var found []int
 	for _, group := range f.AST.Comments {
@@ -171,8 +170,8 @@ func directives(f *gosource.File, start string) []int {
 	return found
 }
 
-// inTheWay refuses moves onto files, and of packages into folders that hold one.
-func (l *Layout) inTheWay() error {
+// checkTargets returns an error if moves would overwrite files, or if the target directory of a package contains one.
+func (l *Layout) checkTargets() error {
 	var paths []string
 	folders := map[string]bool{}
 	for name, to := range l.moves.files {
@@ -192,12 +191,12 @@ func (l *Layout) inTheWay() error {
 		return nil
 	}
 	slices.Sort(paths)
-	return &scaffold.ConflictError{Paths: slices.Compact(paths), Hint: "main.go goes to cmd, controllers to internal/controller and apis to api; " +
-		"move away what is listed, to packages of other names, and run the command again"}
+	return &scaffold.ConflictError{Paths: slices.Compact(paths), Hint: "main.go moves to cmd, controllers to internal/controller and apis to api; " +
+		"move away what is listed, to other packages, and run the command again"}
 }
 
-// carryOut rewrites and moves.
-func (l *Layout) carryOut() error {
+// execute rewrites and moves the files.
+func (l *Layout) execute() error {
 	files := rewrite(l.m, l.moves)
 	if _, err := withChanges(l.m, files); err != nil {
 		return fmt.Errorf("the code could not be read after the move: %w", err)

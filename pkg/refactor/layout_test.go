@@ -37,7 +37,7 @@ func toV4(tree *worktree.Tree) (*Layout, error) {
 	if err != nil {
 		return nil, err
 	}
-	l, err := ToV4(tree, config)
+	l, err := MoveToV4(tree, config)
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +92,7 @@ func TestToV4(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if err := l.Texts(); err != nil {
+				if err := l.UpdateTexts(); err != nil {
 					t.Fatal(err)
 				}
 				compareMoved(t, files, want, all(t, tree))
@@ -136,8 +136,8 @@ func TestToV4Refuses(t *testing.T) {
 		"a controller is there": {"internal/controller/cache/memcached_controller.go", "package cache\n", []string{"  internal/controller/cache/memcached_controller.go\n"}},
 		"a package is there":    {"api/cache/v1/other.go", "package v1\n", []string{"  api/cache/v1/other.go\n"}},
 		"no Go":                 {"controllers/cache/broken.go", "package cache\nfunc", []string{"does not compile, nothing was changed:\ncontrollers/cache/broken.go:2:5: "}},
-		"another module":        {"controllers/cache/tool/go.mod", "module example.com/tool\n", []string{"controllers/cache/tool/go.mod:1: is a module of its own"}},
-		"files of the root":     {"assets.go", "package main\n\nimport _ \"embed\"\n\n//go:embed config/a.yaml\nvar a string\n", []string{"cannot move to layout go.kubebuilder.io/v4 as it is, nothing was changed:\nassets.go:5: embeds files of the project's root"}},
+		"another module":        {"controllers/cache/tool/go.mod", "module example.com/tool\n", []string{"controllers/cache/tool/go.mod:1: is a separate module in controllers"}},
+		"files of the root":     {"assets.go", "package main\n\nimport _ \"embed\"\n\n//go:embed config/a.yaml\nvar a string\n", []string{"cannot move to layout go.kubebuilder.io/v4, nothing was changed:\nassets.go:5: embeds files of the project's root"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

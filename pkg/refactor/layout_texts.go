@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// Texts makes the lines of Makefile, Dockerfile, workflows, scripts and kustomizations that name what has moved name
-// its new place. It comes after those of the scaffold were brought up to date, which are told by their old lines.
-func (l *Layout) Texts() error {
+// UpdateTexts updates the paths of moved files in Makefile, Dockerfile, workflows, scripts and kustomizations. It must run after
+// the upgrade of these files, which compares their old lines.
+func (l *Layout) UpdateTexts() error {
 	names, err := l.tree.Walk(".", func(dir string) bool {
 		base := path.Base(dir)
 		return base == ".git" || base == "vendor" || base == "node_modules" || dir == "bin" || l.tree.Exists(path.Join(dir, "go.mod"))
@@ -19,21 +19,21 @@ func (l *Layout) Texts() error {
 	if err != nil {
 		return err
 	}
-	swaps := l.swaps()
+	swaps := l.replacements()
 	for _, name := range names {
-		if !namesPaths(name) {
+		if !mayContainPaths(name) {
 			continue
 		}
 		data, err := l.tree.ReadFile(name)
 		if err != nil {
-			continue // a broken link, which nothing reads
+			continue // a broken link
 		}
 		changed := data
 		for _, s := range swaps {
 			if s.docker && !strings.HasPrefix(path.Base(name), "Dockerfile") {
 				continue
 			}
-			// Two names side by side share the sign between them, which a match takes for itself.
+			// Adjacent names share the separator, which a match consumes.
 			for range 2 {
 				changed = s.old.ReplaceAll(changed, []byte(s.now))
 			}
@@ -45,23 +45,23 @@ func (l *Layout) Texts() error {
 	return nil
 }
 
-// wording is a pattern and what replaces it, in all files or those with an image's steps alone.
-type wording struct {
+// A replacement is a pattern and its replacement, in all files or only those with the steps of an image.
+type replacement struct {
 	old    *regexp.Regexp
 	now    string
 	docker bool
 }
 
-// swaps are the ways in which texts name what has moved. A bare word is no path: it needs a slash at its end, ./ before
-// it, the module's path, or to stand among the names that an image's step copies.
-func (l *Layout) swaps() []wording {
-	var all []wording
+// replacements returns the replacements for the moved paths. A single word is a path only with a slash after it, with ./ or the
+// module path before it, or in a copy instruction of an image.
+func (l *Layout) replacements() []replacement {
+	var all []replacement
 	add := func(docker bool, old, now string) {
-		all = append(all, wording{regexp.MustCompile(`(?m)` + old), now, docker})
+		all = append(all, replacement{regexp.MustCompile(`(?m)` + old), now, docker})
 	}
 	const before, behind = `(^/?|[\s"'=,:(\[{^!]|\./)`, `([\s"',:;)\]}$]|$)`
-	for _, from := range slices.Sorted(maps.Keys(l.folders)) {
-		to := l.folders[from]
+	for _, from := range slices.Sorted(maps.Keys(l.dirs)) {
+		to := l.dirs[from]
 		add(false, before+from+`/`, `${1}`+to+`/`)
 		add(false, `(^|[\s"'=,:(\[{])\./`+from+behind, `${1}./`+to+`${2}`)
 		add(false, `(^|[\s"'=,:(\[{])`+regexp.QuoteMeta(path.Join(l.m.Path, from))+`([\s"',:;)\]}$./]|$)`, `${1}`+path.Join(l.m.Path, to)+`${2}`)

@@ -7,36 +7,36 @@ import (
 	"github.com/operon-sdk/operon/pkg/textdiff"
 )
 
-// clash is a change that a person's own change of the same lines keeps from being made.
-type clash struct {
-	// was are the scaffold's lines before, is those after.
-	was, is []string
+// A conflict is a change of lines that the user has also changed.
+type conflict struct {
+	// old and new are the lines of the scaffold before and after.
+	old, new []string
 }
 
-// merge makes in mine the changes that lead from base to other, line by line. Changes of lines that differ
-// in mine are left out and returned.
-func merge(base, mine, other string) (string, []clash) {
+// merge applies the changes between base and other to ours, line by line. Changes of lines that differ in ours are left out and
+// returned.
+func merge(base, mine, other string) (string, []conflict) {
 	if mine == base {
 		return other, nil
 	}
 	b, m, o := lines(base), lines(mine), lines(other)
 	crlf := strings.Contains(mine, "\r\n")
-	toMine := textdiff.MatchLines(b, m) // base line → mine line, or -1
+	toMine := textdiff.MatchLines(b, m) // base line → line of ours, or -1
 	var out []string
-	var clashes []clash
+	var conflicts []conflict
 	at := 0
-	foreign := !alike(b, toMine)
-	for _, h := range between(b, o) {
-		was, is := b[h.From:h.To], o[h.OtherFrom:h.OtherTo]
+	foreign := !isDerived(b, toMine)
+	for _, h := range hunks(b, o) {
+		before, after := b[h.From:h.To], o[h.OtherFrom:h.OtherTo]
 		start, end, ok := place(toMine, h, len(m))
 		if foreign || !ok || start < at {
-			if !done(m, o, is, was) {
-				clashes = append(clashes, clash{was: was, is: is})
+			if !isApplied(m, o, after, before) {
+				conflicts = append(conflicts, conflict{old: before, new: after})
 			}
 			continue
 		}
 		out = append(out, m[at:start]...)
-		out = append(out, is...)
+		out = append(out, after...)
 		at = end
 	}
 	out = append(out, m[at:]...)
@@ -44,12 +44,12 @@ func merge(base, mine, other string) (string, []clash) {
 	if crlf {
 		text = strings.ReplaceAll(text, "\n", "\r\n")
 	}
-	return text, clashes
+	return text, conflicts
 }
 
-// alike tells whether mine stems from base. In a file that another tool wrote, lines such as a lone brace
-// are no sign of where a change belongs.
-func alike(base []string, toMine []int) bool {
+// isDerived reports whether ours is derived from base. In the file of another tool, matching lines such as a single brace do not
+// determine the place of a change.
+func isDerived(base []string, toMine []int) bool {
 	all, found := 0, 0
 	for i, line := range base {
 		if len(strings.TrimSpace(line)) < 3 {
@@ -63,20 +63,20 @@ func alike(base []string, toMine []int) bool {
 	return found*3 >= all*2
 }
 
-// done reports whether mine holds already what a change to other leads to. Lines that the change removes may be in
-// other places too, and may be aligned in another way.
-func done(mine, other, is, was []string) bool {
-	if len(is) > 0 {
-		return contains(mine, is)
+// isApplied reports whether ours already contains a change. The removed lines may occur in other places too, or with other
+// alignment.
+func isApplied(mine, other, after, before []string) bool {
+	if len(after) > 0 {
+		return contains(mine, after)
 	}
-	was = mapped(was, spaced)
-	return times(mapped(mine, spaced), was) <= times(mapped(other, spaced), was)
+	before = mapped(before, singleSpaced)
+	return count(mapped(mine, singleSpaced), before) <= count(mapped(other, singleSpaced), before)
 }
 
-func contains(whole, part []string) bool { return times(whole, part) > 0 }
+func contains(whole, part []string) bool { return count(whole, part) > 0 }
 
-// times counts how often part stands in whole.
-func times(whole, part []string) int {
+// count returns how often part occurs in lines.
+func count(whole, part []string) int {
 	n := 0
 	for i := 0; i+len(part) <= len(whole); i++ {
 		if slices.Equal(whole[i:i+len(part)], part) {
@@ -86,8 +86,8 @@ func times(whole, part []string) int {
 	return n
 }
 
-// place finds the lines of mine that a change replaces. They must be there unchanged; where the change
-// only adds, one of the lines around it must be.
+// place finds the lines of ours that a change replaces. They must be unchanged. For an insertion, one of the adjacent lines must
+// be.
 func place(toMine []int, h textdiff.Hunk, count int) (start, end int, ok bool) {
 	if h.From < h.To {
 		start = toMine[h.From]
@@ -112,7 +112,7 @@ func place(toMine []int, h textdiff.Hunk, count int) (start, end int, ok bool) {
 
 func lines(text string) []string { return strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n") }
 
-// between are the differences of two texts, as lines.
-func between(a, b []string) []textdiff.Hunk {
+// hunks returns the differences of two texts.
+func hunks(a, b []string) []textdiff.Hunk {
 	return textdiff.Hunks(textdiff.MatchLines(a, b), len(b))
 }

@@ -7,7 +7,7 @@ func TestMerge(t *testing.T) {
 	base := "alpha\nbravo\ncharlie\ndelta\necho\nfoxtrot\n"
 	for name, test := range map[string]struct {
 		mine, other, want string
-		clashes           int
+		conflicts         int
 	}{
 		"untouched":            {base, "alpha\nBRAVO\ncharlie\ndelta\necho\nfoxtrot\n", "alpha\nBRAVO\ncharlie\ndelta\necho\nfoxtrot\n", 0},
 		"changed elsewhere":    {"alpha\nbravo\nmine\ncharlie\ndelta\necho\n", "alpha\nbravo\ncharlie\ndelta\nECHO\nfoxtrot\n", "alpha\nbravo\nmine\ncharlie\ndelta\nECHO\n", 0},
@@ -20,9 +20,9 @@ func TestMerge(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, clashes := merge(base, test.mine, test.other)
-			if got != test.want || len(clashes) != test.clashes {
-				t.Errorf("got %q and %d clashes, want %q and %d", got, len(clashes), test.want, test.clashes)
+			got, conflicts := merge(base, test.mine, test.other)
+			if got != test.want || len(conflicts) != test.conflicts {
+				t.Errorf("got %q and %d conflicts, want %q and %d", got, len(conflicts), test.want, test.conflicts)
 			}
 		})
 	}
@@ -34,8 +34,8 @@ func TestMergeRepeatedLines(t *testing.T) {
 	base := "kept\nalpha\nbravo\ncharlie\ndelta\nkept\n"
 	other := "alpha\nbravo\ncharlie\ndelta\nkept\n"
 	for mine, want := range map[string]int{"alpha\nbravo\ncharlie\nmine\nkept\n": 0, "golf\nkept\nhotel\nkept\n": 1} {
-		if _, clashes := merge(base, mine, other); len(clashes) != want {
-			t.Errorf("%q: %v, want %d clashes", mine, clashes, want)
+		if _, conflicts := merge(base, mine, other); len(conflicts) != want {
+			t.Errorf("%q: %v, want %d conflicts", mine, conflicts, want)
 		}
 	}
 }
@@ -46,10 +46,10 @@ func FuzzMerge(f *testing.F) {
 	f.Add("a\nb\nc", "a\nc\nd")
 	f.Add("", "x\n\n")
 	f.Fuzz(func(t *testing.T, a, b string) {
-		if got, clashes := merge(a, a, b); got != b || len(clashes) > 0 {
-			t.Errorf("merge(a, a, b) is %q with %d clashes, want %q", got, len(clashes), b)
+		if got, conflicts := merge(a, a, b); got != b || len(conflicts) > 0 {
+			t.Errorf("merge(a, a, b) is %q with %d conflicts, want %q", got, len(conflicts), b)
 		}
-		for _, h := range between(lines(a), lines(b)) {
+		for _, h := range hunks(lines(a), lines(b)) {
 			if h.From > h.To || h.OtherFrom > h.OtherTo {
 				t.Errorf("hunk %v", h)
 			}

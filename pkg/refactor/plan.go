@@ -18,29 +18,29 @@ const (
 	webhookDir    = "internal/webhook"
 )
 
-// plan is a move worked out.
+// A plan is a prepared move.
 type plan struct {
 	tree   *worktree.Tree
 	m      *gosource.Module
 	config *project.Config
 	multi  bool
 	moves  *moves
-	// folders are moved as a whole, from old to new.
-	folders map[string]string
-	paths   map[project.GVK]string
+	// dirs maps moved directories to their new paths.
+	dirs  map[string]string
+	paths map[project.GVK]string
 }
 
-// work finds out what goes where.
-func (p *plan) work() error {
+// prepare determines the moves.
+func (p *plan) prepare() error {
 	p.paths = map[project.GVK]string{}
-	controllers := map[string]map[string]owner{} // folder → file stem → owner
+	controllers := map[string]map[string]owner{} // directory → file stem → owner
 	webhooks := map[string]map[string]owner{}
 	for _, r := range p.config.Resources() {
-		if local(r, p.config) {
+		if isLocal(r, p.config) {
 			from := strings.TrimPrefix(r.Path, p.config.Repo()+"/")
 			to := p.apiDir(r)
 			if (from == "api" || strings.HasPrefix(from, "api/")) && from != to {
-				p.folders[from] = to
+				p.dirs[from] = to
 				p.paths[r.GVK] = path.Join(p.config.Repo(), to)
 			}
 		}
@@ -54,10 +54,10 @@ func (p *plan) work() error {
 				claim(webhooks, from, r.FileStem()+"_webhook", p.webhookOwner(r))
 			}
 		}
-		p.aliases(r)
+		p.addAliases(r)
 	}
-	for _, from := range slices.Sorted(maps.Keys(p.folders)) {
-		if err := p.whole(from, p.folders[from]); err != nil {
+	for _, from := range slices.Sorted(maps.Keys(p.dirs)) {
+		if err := p.moveDir(from, p.dirs[from]); err != nil {
 			return err
 		}
 	}
@@ -74,7 +74,7 @@ func (p *plan) work() error {
 	return nil
 }
 
-// owner is the group that a file belongs to, as the folder and package that it goes to.
+// An owner is the group that a file belongs to, with its target directory and package.
 type owner struct{ dir, pkg, group string }
 
 func claim(all map[string]map[string]owner, from, stem string, o owner) {
@@ -105,8 +105,8 @@ func (p *plan) webhookOwner(r project.Resource) owner {
 	return owner{path.Join(webhookDir, r.Version), r.Version, r.Group}
 }
 
-// aliases notes by which names create api and create webhook import packages, in both layouts.
-func (p *plan) aliases(r project.Resource) {
+// addAliases records the import names that create api and create webhook use in both layouts.
+func (p *plan) addAliases(r project.Resource) {
 	p.moves.alias[path.Join(webhookDir, r.Version)] = "webhook" + r.Version
 	if r.Group != "" {
 		p.moves.alias[path.Join(controllerDir, r.Group)] = r.PackageName() + "controller"
@@ -114,8 +114,8 @@ func (p *plan) aliases(r project.Resource) {
 	}
 }
 
-// whole moves a folder with all that is below it.
-func (p *plan) whole(from, to string) error {
+// moveDir moves a directory with its contents.
+func (p *plan) moveDir(from, to string) error {
 	names, err := p.tree.Walk(from, nil)
 	if err != nil {
 		return err
@@ -130,7 +130,7 @@ func (p *plan) whole(from, to string) error {
 	return nil
 }
 
-// split moves the files of a folder to the folders of the groups that they belong to.
+// split moves the files of a directory to the directories of their groups.
 func (p *plan) split(from string, stems map[string]owner) error {
 	names, err := p.tree.Walk(from, func(dir string) bool { return path.Base(dir) != "testdata" })
 	if err != nil || len(names) == 0 {
@@ -146,10 +146,10 @@ func (p *plan) split(from string, stems map[string]owner) error {
 		}
 	}
 	if len(owners) == 0 {
-		return nil // the names are there in PROJECT only, or the files elsewhere
+		return nil // PROJECT lists resources without files, or their files are in other directories
 	}
 	if len(groups) > 1 {
-		p.attribute(from, names, owners)
+		p.addOwners(from, names, owners)
 	}
 	var findings codegen.Findings
 	for _, name := range names {
@@ -164,7 +164,7 @@ func (p *plan) split(from string, stems map[string]owner) error {
 				list = append(list, targets[dir].group)
 			}
 			findings = append(findings, codegen.Finding{File: name, Line: 1,
-				Message: fmt.Sprintf("belongs to none of the groups %s alone; move it to a package of its own first", strings.Join(list, ", "))})
+				Message: fmt.Sprintf("belongs to none of the groups %s alone; move it to another package first", strings.Join(list, ", "))})
 			continue
 		}
 		for _, dir := range slices.Sorted(maps.Keys(targets)) {
@@ -184,16 +184,15 @@ func (p *plan) split(from string, stems map[string]owner) error {
 	if len(groups) == 1 {
 		for dir := range groups {
 			if dir != from {
-				p.folders[from] = dir
+				p.dirs[from] = dir
 			}
 		}
 	}
 	return nil
 }
 
-// attribute finds the owners of files that their names do not tell: those whose declarations a file uses,
-// or whose files use its own.
-func (p *plan) attribute(from string, names []string, owners map[string]owner) {
+// addOwners finds the owners of files by their contents: files whose declarations a file uses, or that use its declarations.
+func (p *plan) addOwners(from string, names []string, owners map[string]owner) {
 	declared := map[string]string{} // name → file
 	for _, name := range names {
 		if f := p.m.Files[name]; f != nil && f.Dir() == from {

@@ -11,10 +11,9 @@ import (
 	"github.com/operon-sdk/operon/pkg/gosource"
 )
 
-// relative makes the relative paths of a moved file lead from its new folder to where they led before:
-// strings that start with "../", and the ".." that arguments of filepath.Join begin with. Paths that stay
-// below the file's folder move with it.
-func (r *rewriter) relative(f *gosource.File, from, to string) []edit {
+// keepTargets updates the relative paths of a moved file to keep their targets: strings that start with "../", and ".." at the
+// start of the arguments of filepath.Join. Paths below the directory of the file move with it.
+func (r *rewriter) keepTargets(f *gosource.File, from, to string) []edit {
 	if depth(from) == depth(to) && path.Dir(from) == path.Dir(to) {
 		return nil
 	}
@@ -30,7 +29,7 @@ func (r *rewriter) relative(f *gosource.File, from, to string) []edit {
 				return true
 			}
 			up := 0
-			for up < len(n.Args) && text(n.Args[up]) == ".." {
+			for up < len(n.Args) && stringValue(n.Args[up]) == ".." {
 				joined[n.Args[up]] = true
 				up++
 			}
@@ -40,7 +39,7 @@ func (r *rewriter) relative(f *gosource.File, from, to string) []edit {
 			if up == 0 {
 				return true
 			}
-			climb, ok := climbed(from, to, up)
+			climb, ok := climb(from, to, up)
 			if !ok {
 				return true
 			}
@@ -59,7 +58,7 @@ func (r *rewriter) relative(f *gosource.File, from, to string) []edit {
 			if joined[n] {
 				return true
 			}
-			value, ok := strings.CutPrefix(text(n), "../")
+			value, ok := strings.CutPrefix(stringValue(n), "../")
 			if !ok {
 				return true
 			}
@@ -71,7 +70,7 @@ func (r *rewriter) relative(f *gosource.File, from, to string) []edit {
 				}
 				up, value = up+1, rest
 			}
-			if climb, ok := climbed(from, to, up); ok {
+			if climb, ok := climb(from, to, up); ok {
 				edits = append(edits, f.Replace(n, strconv.Quote(path.Join(append(climb, value)...))))
 			}
 		}
@@ -80,10 +79,10 @@ func (r *rewriter) relative(f *gosource.File, from, to string) []edit {
 	return edits
 }
 
-// climbed is the way from a folder to what was a number of folders above another one.
-func climbed(from, to string, up int) ([]string, bool) {
+// climb returns the elements from a directory to an ancestor of another one, given by the number of levels.
+func climb(from, to string, up int) ([]string, bool) {
 	if up > depth(from) {
-		return nil, false // out of the project, which nobody moved
+		return nil, false // outside of the project
 	}
 	target := from
 	for range up {
@@ -106,8 +105,8 @@ func depth(dir string) int {
 	return strings.Count(dir, "/") + 1
 }
 
-// text is the value of a string literal, empty for anything else.
-func text(e ast.Expr) string {
+// stringValue returns the value of a string literal, or "".
+func stringValue(e ast.Expr) string {
 	lit, ok := e.(*ast.BasicLit)
 	if !ok || lit.Kind != token.STRING {
 		return ""

@@ -9,10 +9,10 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// walk lists the project's own files, without those of released bundles and catalogs: what clusters have installed under
-// the old names does not change with the project.
-func (x *renamer) walk() ([]string, error) {
-	names, err := x.tree.Walk(".", x.skipped)
+// listFiles lists the files of the project without those of released bundles and catalogs: what clusters have installed under the
+// old names does not change.
+func (x *renamer) listFiles() ([]string, error) {
+	names, err := x.tree.Walk(".", x.skipDir)
 	if err != nil {
 		return nil, err
 	}

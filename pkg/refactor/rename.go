@@ -18,29 +18,29 @@ import (
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// APIName is an API as manifests and markers name it; Group is the whole group, cache.example.com.
+// APIName identifies an API in manifests and markers. Group includes the domain: cache.example.com.
 type APIName struct{ Group, Version, Kind, Plural string }
 
-// Renaming is a change of names. Code follows by what its identifiers stand for; texts follow line by line
-// where the scaffold wrote them, and elsewhere where there is no doubt about what they mean.
+// Renaming is a change of names. Code is renamed by the meaning of identifiers. Texts are renamed in lines that the scaffold wrote,
+// and in other places if the meaning is clear.
 type Renaming struct {
-	// \[\]scaffold Pairs []scaffold are what the scaffold writes by the old names and by the new ones.
+	// Pairs are the outputs of the scaffold with the old and the new names.
 	Pairs []scaffold.RenderedPair
-	// Folders of Go packages move from old to new. Packages are the new names of packages, by old folder.
-	Folders, Packages map[string]string
-	// Module is the module's new path, empty where it stays.
+	// Dirs maps old to new directories of Go packages, Packages old directories to new package names.
+	Dirs, Packages map[string]string
+	// Module is the new module path, or "" if it does not change.
 	Module string
-	// Aliases are the names by which the scaffold imports packages, old and new, by old folder.
+	// Aliases maps old directories to the old and new names by which the scaffold imports their packages.
 	Aliases map[string][2]string
-	// APIs are the old and new names of APIs, Project those of the project, where they change.
+	// APIs are the old and new names of APIs, Project those of the project.
 	APIs    [][2]APIName
 	Project [2]string
-	// Files get other names beside those that the pairs tell. Removed are generated files that do.
+	// Files maps old to new names of further files. Removed are generated files with old names.
 	Files   map[string]string
 	Removed []string
 }
 
-// RenameError tells that the code would not be the same after a renaming.
+// RenameError reports that the code would have another meaning after a renaming.
 type RenameError struct{ Findings codegen.Findings }
 
 func (e *RenameError) Error() string {
@@ -54,19 +54,19 @@ func (e *RenameError) Error() string {
 		"\nchoose another name, or rename what is in its way first"
 }
 
-// Unwrap gives the findings.
+// Unwrap returns the findings.
 func (e *RenameError) Unwrap() error { return e.Findings }
 
-// Remaining lists where a renamed project still has old names.
+// Remaining lists the places of old names in a renamed project.
 type Remaining struct {
-	// Places are lines that may mean the old name, as file:line: text; only the user can decide.
+	// Places are lines that may mean the old name, as file:line: text.
 	Places []string
-	// Released are the bundles, package manifests and catalogs that are published under an old name: directories, or catalog files.
+	// Released are the bundles, package manifests and catalogs that are published under an old name: directories or catalog files.
 	Released []string
 }
 
-// Rename carries out a renaming in a tree, except in PROJECT, generated files, and released bundles and catalogs. It returns
-// where old names remain.
+// Rename applies a renaming to a tree, except to PROJECT, generated files, and released bundles and catalogs. It returns the
+// places of remaining old names.
 func Rename(ctx context.Context, tree *worktree.Tree, r Renaming, o Options) (*Remaining, error) {
 	m, err := readModule(tree)
 	if err != nil {
@@ -78,18 +78,18 @@ func Rename(ctx context.Context, tree *worktree.Tree, r Renaming, o Options) (*R
 	}
 	x := &renamer{
 		Renaming: r, tree: tree, m: m, info: newInfo(),
-		want: map[token.Pos]string{}, words: map[string]string{}, changes: map[string][]change{}, files: map[string]string{},
+		newNames: map[token.Pos]string{}, words: map[string]string{}, changes: map[string][]change{}, files: map[string]string{},
 	}
 	if findings := check(m, libs, x.info); len(findings) > 0 {
 		return nil, &CodeError{Findings: findings}
 	}
-	if err := x.moves(); err != nil {
+	if err := x.planMoves(); err != nil {
 		return nil, err
 	}
 	if err := x.readChanges(); err != nil {
 		return nil, err
 	}
-	x.survey()
+	x.findNames()
 	if len(x.findings) > 0 {
 		return nil, &RenameError{x.findings}
 	}
@@ -105,16 +105,16 @@ func Rename(ctx context.Context, tree *worktree.Tree, r Renaming, o Options) (*R
 	if findings := x.compare(after, info); len(findings) > 0 {
 		return nil, &RenameError{findings}
 	}
-	if err := x.others(code); err != nil {
+	if err := x.addOthers(code); err != nil {
 		return nil, err
 	}
-	put(tree, code)
+	writeFiles(tree, code)
 	for _, name := range r.Removed {
 		if tree.Exists(name) {
 			tree.Remove(name)
 		}
 	}
-	return x.remaining()
+	return x.findRemaining()
 }
 
 func newInfo() *types.Info {
@@ -123,33 +123,32 @@ func newInfo() *types.Info {
 	}
 }
 
-// renamer carries out a Renaming.
+// A renamer applies a Renaming.
 type renamer struct {
 	Renaming
 	tree *worktree.Tree
 	m    *gosource.Module
 	info *types.Info
-	// files move from old to new names.
+	// files maps old to new file names.
 	files map[string]string
-	// changes are what becomes of lines that the scaffold wrote, by file.
+	// changes are the changes of lines that the scaffold wrote, by file.
 	changes map[string][]change
-	// released are the files of released bundles, package manifests and catalogs, each with the path to list for it.
+	// released maps the files of released bundles, package manifests and catalogs to the path to list.
 	released map[string]string
-	// want are new names of what the code declares, by the place of the declaration; words those that
-	// comments can be taken to mean.
-	want     map[token.Pos]string
+	// newNames maps the positions of declarations to new names. words are the new names of words in comments.
+	newNames map[token.Pos]string
 	words    map[string]string
 	findings codegen.Findings
 }
 
-// moves finds out which files get other names, and refuses those that are in each other's way.
-func (x *renamer) moves() error {
-	all, err := x.walk()
+// planMoves determines the new names of files, and returns an error if they conflict.
+func (x *renamer) planMoves() error {
+	all, err := x.listFiles()
 	if err != nil {
 		return err
 	}
 	for _, name := range all {
-		if to := x.moved(name); to != name {
+		if to := x.inNewDir(name); to != name {
 			x.files[name] = to
 		}
 	}
@@ -179,25 +178,25 @@ func (x *renamer) moves() error {
 	return nil
 }
 
-// moved is where a file goes with the folder that it is in.
-func (x *renamer) moved(name string) string {
-	for _, from := range slices.Backward(slices.Sorted(maps.Keys(x.Folders))) { // the innermost one decides
+// inNewDir returns the path of a file in the new place of its directory.
+func (x *renamer) inNewDir(name string) string {
+	for _, from := range slices.Backward(slices.Sorted(maps.Keys(x.Dirs))) { // the innermost directory counts
 		if rest, in := strings.CutPrefix(name, from+"/"); in {
-			return path.Join(x.Folders[from], rest)
+			return path.Join(x.Dirs[from], rest)
 		}
 	}
 	return name
 }
 
-// to is the new name of a file.
-func (x *renamer) to(name string) string {
+// newPath returns the new name of a file.
+func (x *renamer) newPath(name string) string {
 	if to := x.files[name]; to != "" {
 		return to
 	}
 	return name
 }
 
-// newImport is the new path of a package of the module.
+// newImport returns the new import path of a package of the module.
 func (x *renamer) newImport(old string) string {
 	dir, own := x.m.DirOf(old)
 	if !own {
@@ -207,10 +206,10 @@ func (x *renamer) newImport(old string) string {
 	if x.Module != "" {
 		module = x.Module
 	}
-	return path.Join(module, strings.TrimSuffix(x.moved(dir+"/"), "/"))
+	return path.Join(module, strings.TrimSuffix(x.inNewDir(dir+"/"), "/"))
 }
 
-// after is the module as it is with the changed code.
+// after returns the module with the changed code.
 func (x *renamer) after(code map[string][]byte) (*gosource.Module, error) {
 	m := x.m
 	if x.Module != "" {
@@ -225,8 +224,8 @@ func (x *renamer) after(code map[string][]byte) (*gosource.Module, error) {
 	return after, err
 }
 
-// skipped names the folders that hold nothing of the project's own.
-func (x *renamer) skipped(dir string) bool {
+// skipDir reports whether a directory contains no files of the project.
+func (x *renamer) skipDir(dir string) bool {
 	base := path.Base(dir)
 	return base == ".git" || base == "vendor" || base == "node_modules" || dir == "bin" || dir == "dist" || dir == "bundle" ||
 		x.tree.Exists(path.Join(dir, "go.mod"))

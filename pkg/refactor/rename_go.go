@@ -13,7 +13,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/gosource"
 )
 
-// code returns the Go files that change, by their new names, and nil for names that go.
+// code returns the changed Go files by their new names, with nil for names that no longer exist.
 func (x *renamer) code() map[string][]byte {
 	out := map[string][]byte{}
 	for _, name := range slices.Sorted(maps.Keys(x.files)) {
@@ -23,19 +23,19 @@ func (x *renamer) code() map[string][]byte {
 	}
 	for _, name := range x.m.Names() {
 		f := x.m.Files[name]
-		text, changed := x.goFile(f)
+		text, changed := x.renameFile(f)
 		if changed || x.files[name] != "" {
-			out[x.to(name)] = text
+			out[x.newPath(name)] = text
 		}
 	}
 	return out
 }
 
-// goFile is a Go file by the new names.
-func (x *renamer) goFile(f *gosource.File) (text []byte, changed bool) {
+// renameFile returns a Go file with the new names.
+func (x *renamer) renameFile(f *gosource.File) (text []byte, changed bool) {
 	crlf := strings.Contains(string(f.Text), "\r\n")
 	starts := lineStarts(f.Text)
-	done := map[int]bool{} // lines that change as a whole, counted from 1
+	done := map[int]bool{} // replaced lines, counted from 1
 	var edits []edit
 	for _, c := range x.changes[f.Name] {
 		for i := c.start; i < c.end; i++ {
@@ -81,7 +81,7 @@ func (x *renamer) goFile(f *gosource.File) (text []byte, changed bool) {
 			}
 		}
 	} else {
-		x.unbuilt(f, add)
+		x.renameUnbuilt(f, add)
 	}
 	for _, group := range f.AST.Comments {
 		for _, comment := range group.List {
@@ -93,7 +93,7 @@ func (x *renamer) goFile(f *gosource.File) (text []byte, changed bool) {
 	return applyEdits(f, edits)
 }
 
-// lineStarts are the offsets at which lines begin, and the end.
+// lineStarts returns the offsets of the starts of lines, and the length of the text.
 func lineStarts(src []byte) []int {
 	starts := []int{0}
 	for i, b := range src {
@@ -112,21 +112,21 @@ func lineEnd(text []byte, offset int) string {
 	return ""
 }
 
-// nameOf is the new name of what an identifier stands for, empty where that stays.
+// nameOf returns the new name of the object of an identifier, or "" if it does not change.
 func (x *renamer) nameOf(id *ast.Ident) string {
 	obj := x.info.Defs[id]
 	if obj == nil {
 		obj = x.info.Uses[id]
 	}
-	if obj == nil || !x.own(obj) {
+	if obj == nil || !x.isOwn(obj) {
 		return ""
 	}
-	return x.want[obj.Pos()]
+	return x.newNames[obj.Pos()]
 }
 
-// unbuilt renames in a file that is no part of a build on this system, by its imports and scopes alone.
-func (x *renamer) unbuilt(f *gosource.File, add func(ast.Node, string)) {
-	names := map[string]string{} // of packages of the module, local name → folder
+// renameUnbuilt renames in a file that is not part of a build on the current system, by its imports and scopes only.
+func (x *renamer) renameUnbuilt(f *gosource.File, add func(ast.Node, string)) {
+	names := map[string]string{} // local names of packages of the module → directory
 	for _, spec := range f.AST.Imports {
 		dir, own := x.m.DirOf(gosource.ImportPath(spec))
 		if !own {
@@ -175,7 +175,7 @@ func id0(id *ast.Ident, ok bool) string {
 	return id.Name
 }
 
-// packageName is the name of the package in a folder.
+// packageName returns the name of the package in a directory.
 func (x *renamer) packageName(dir string) string {
 	for _, f := range x.m.Files {
 		if f.Dir() == dir && !f.IsExternalTest() {
@@ -185,7 +185,7 @@ func (x *renamer) packageName(dir string) string {
 	return path.Base(dir)
 }
 
-// renamedIn is the new name of a package-level name of a folder, empty where that stays.
+// renamedIn returns the new name of a package-level name of a directory, or "" if it does not change.
 func (x *renamer) renamedIn(dir, name string) string {
 	for _, f := range x.m.Files {
 		if f.Dir() != dir || !f.IsBuilt() || f.IsExternalTest() {
@@ -200,11 +200,11 @@ func (x *renamer) renamedIn(dir, name string) string {
 	return ""
 }
 
-// comment is a comment by the new names: markers by their fields, and words that can only mean what has
-// another name now. The kind's own name is such a word where it documents the kind.
+// comment returns a comment with the new names: markers by their fields, and words with a clear meaning. The name of the kind is
+// such a word in the documentation of the kind.
 func (x *renamer) comment(f *gosource.File, c *ast.Comment) string {
 	if body, ok := strings.CutPrefix(strings.TrimSpace(strings.TrimPrefix(c.Text, "//")), "+"); ok {
-		if now := x.marker(body); now != body {
+		if now := x.renameMarker(body); now != body {
 			return strings.Replace(c.Text, body, now, 1)
 		}
 		return c.Text
@@ -220,7 +220,7 @@ func (x *renamer) comment(f *gosource.File, c *ast.Comment) string {
 		}
 		text = replaceWord(text, word, x.words[word])
 	}
-	if kind := x.documents(f, c, kinds); kind != "" {
+	if kind := x.documentedKind(f, c, kinds); kind != "" {
 		text = replaceWord(text, kind, kinds[kind])
 	}
 	return text
@@ -230,9 +230,8 @@ func replaceWord(text, word, with string) string {
 	return regexp.MustCompile(`\b`+regexp.QuoteMeta(word)+`\b`).ReplaceAllLiteralString(text, with)
 }
 
-// documents is the kind that a comment must mean, as it is about the kind's type, spec, status or list; empty
-// where it is about something else.
-func (x *renamer) documents(f *gosource.File, c *ast.Comment, kinds map[string]string) string {
+// documentedKind returns the kind that a comment documents, because it belongs to the kind's type, spec, status or list, or "".
+func (x *renamer) documentedKind(f *gosource.File, c *ast.Comment, kinds map[string]string) string {
 	in := func(doc *ast.CommentGroup) bool { return doc != nil && slices.Contains(doc.List, c) }
 	for _, decl := range f.AST.Decls {
 		gen, ok := decl.(*ast.GenDecl)

@@ -11,14 +11,14 @@ import (
 	"unicode/utf8"
 )
 
-// remaining finds the old names that are still in the tree.
-func (x *renamer) remaining() (*Remaining, error) {
+// findRemaining finds the old names that remain in the tree.
+func (x *renamer) findRemaining() (*Remaining, error) {
 	var remaining Remaining
 	old, now := x.terms()
 	if len(old) == 0 {
 		return &remaining, nil
 	}
-	names, err := x.tree.Walk(".", x.skipped)
+	names, err := x.tree.Walk(".", x.skipDir)
 	if err != nil {
 		return nil, err
 	}
@@ -29,7 +29,7 @@ func (x *renamer) remaining() (*Remaining, error) {
 		}
 		data, err := x.tree.ReadFile(name)
 		if err != nil || !utf8.Valid(data) {
-			continue // a broken link, or no text
+			continue // a broken link or a binary file
 		}
 		if listed := x.released[name]; listed != "" {
 			if search.Match(data) {
@@ -50,7 +50,7 @@ func (x *renamer) remaining() (*Remaining, error) {
 				line = strings.ReplaceAll(line, word, "")
 			}
 			if search.MatchString(line) {
-				remaining.Places = append(remaining.Places, fmt.Sprintf("%s:%d: %s", name, i+1, shortened(strings.TrimSpace(said[i]))))
+				remaining.Places = append(remaining.Places, fmt.Sprintf("%s:%d: %s", name, i+1, shorten(strings.TrimSpace(said[i]))))
 			}
 		}
 	}
@@ -58,7 +58,7 @@ func (x *renamer) remaining() (*Remaining, error) {
 	return &remaining, nil
 }
 
-// terms are the old names to look for, as patterns, and the new ones, which may hold them.
+// terms returns patterns of the old names, and the new names, which may contain old ones.
 func (x *renamer) terms() (old, now []string) {
 	add := func(was, is string) {
 		if was != is && was != "" {
@@ -78,20 +78,20 @@ func (x *renamer) terms() (old, now []string) {
 		module = x.Module
 	}
 	slices.Sort(old)
-	// Longer ones first, as they may hold others.
+	// Longer names first, because they may contain others.
 	now = append(now, module)
 	slices.SortFunc(now, func(a, b string) int { return len(b) - len(a) })
 	return slices.Compact(old), now
 }
 
-// generated names the files that are made of others, and those with names of their own.
+// isGeneratedFile reports whether a file is generated, or contains names that do not belong to the project.
 func generated(name string) bool {
 	base := path.Base(name)
 	return strings.HasPrefix(base, "zz_generated.") || strings.Contains(name, "/applyconfiguration/") || strings.HasPrefix(name, "config/crd/bases/") || name == "config/rbac/role.yaml" ||
 		name == "config/webhook/manifests.yaml" || name == "go.sum" || name == "PROJECT" || name == "bundle.Dockerfile"
 }
 
-// resources are the old plurals, each with an old name that is looked for.
+// resources maps the old plurals to an old name.
 func (x *renamer) resources() map[string]string {
 	plurals := map[string]string{}
 	for _, api := range x.APIs {
@@ -102,8 +102,8 @@ func (x *renamer) resources() map[string]string {
 	return plurals
 }
 
-// goTexts are the strings and comments of Go code by line, counted from 0. A plural counts, as what stands
-// behind it, where it is all of a string: elsewhere it may be any word.
+// goTexts returns the strings and comments of Go code by line, counted from 0. A plural counts only if it is an entire string:
+// otherwise it may be any word.
 func goTexts(src []byte, plurals map[string]string) map[int]string {
 	fset := token.NewFileSet()
 	file := fset.AddFile("", fset.Base(), len(src))
@@ -124,8 +124,8 @@ func goTexts(src []byte, plurals map[string]string) map[int]string {
 	}
 }
 
-// shortened is a line as far as it is of use in a list.
-func shortened(line string) string {
+// shorten limits the length of a line for a list.
+func shorten(line string) string {
 	const most = 100
 	if len(line) <= most {
 		return line

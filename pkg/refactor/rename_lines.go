@@ -13,13 +13,13 @@ import (
 	"github.com/operon-sdk/operon/templates"
 )
 
-// change replaces lines of a file: from start up to end, counted from 0.
+// A change replaces the lines of a file from start up to end, counted from 0.
 type change struct {
 	start, end int
 	lines      []string
 }
 
-// readChanges finds the lines that the scaffold wrote, and what they are by the new names.
+// readChanges finds the lines that the scaffold wrote and their new forms.
 func (x *renamer) readChanges() error {
 	byFile := map[string][]scaffold.RenderedPair{}
 	for _, t := range x.Pairs {
@@ -40,15 +40,15 @@ func (x *renamer) readChanges() error {
 	return nil
 }
 
-// changesOf lists what becomes of a file's lines, in order. A line counts as the scaffold's wherever in the
-// file it stands; one that would become several things by its place must stand where the scaffold has it.
+// changesOf returns the changes of the lines of a file in order. A line counts as one of the scaffold in any place. If it has
+// several new forms, it must be at its place in the scaffold.
 func changesOf(mine string, pairs []scaffold.RenderedPair, code bool) []change {
 	text := lines(mine)
 	known, doubtful := map[string]string{}, map[string]bool{}
 	var blocks []change
-	learn := func(was, is string) {
-		key, body := lineKey(was, code), lineBody(is, code)
-		if key == "" || key == lineKey(is, code) {
+	learn := func(before, after string) {
+		key, body := lineKey(before, code), lineBody(after, code)
+		if key == "" || key == lineKey(after, code) {
 			return
 		}
 		if other, ok := known[key]; ok && other != body {
@@ -57,21 +57,21 @@ func changesOf(mine string, pairs []scaffold.RenderedPair, code bool) []change {
 		known[key] = body
 	}
 	for _, t := range pairs {
-		was, is := lines(t.Old), lines(t.New)
-		if len(was) == len(is) {
-			for i := range was {
-				learn(was[i], is[i])
+		before, after := lines(t.Old), lines(t.New)
+		if len(before) == len(after) {
+			for i := range before {
+				learn(before[i], after[i])
 			}
 			continue
 		}
-		toMine := textdiff.MatchLines(was, text)
-		for _, h := range between(was, is) {
+		toMine := textdiff.MatchLines(before, text)
+		for _, h := range hunks(before, after) {
 			if h.To-h.From == h.OtherTo-h.OtherFrom {
 				for i := range h.To - h.From {
-					learn(was[h.From+i], is[h.OtherFrom+i])
+					learn(before[h.From+i], after[h.OtherFrom+i])
 				}
 			} else if start, end, ok := place(toMine, h, len(text)); ok && !t.Part {
-				blocks = append(blocks, change{start, end, is[h.OtherFrom:h.OtherTo]})
+				blocks = append(blocks, change{start, end, after[h.OtherFrom:h.OtherTo]})
 			}
 		}
 	}
@@ -98,7 +98,7 @@ func changesOf(mine string, pairs []scaffold.RenderedPair, code bool) []change {
 		}
 		tail := lineTail(line, code)
 		if !code && !strings.Contains(tail, `"`) {
-			body = quotedText.ReplaceAllStringFunc(body, func(quoted string) string { // a tool wrote the file anew
+			body = quotedText.ReplaceAllStringFunc(body, func(quoted string) string { // written again by another tool
 				return templates.YAML(strings.Trim(quoted, `"`))
 			})
 		}
@@ -109,24 +109,24 @@ func changesOf(mine string, pairs []scaffold.RenderedPair, code bool) []change {
 
 var quotedText = regexp.MustCompile(`"[^"]*"`)
 
-// placedLines gives what lines become that stand where a whole file of the scaffold has them.
+// placedLines returns the new forms of lines at the place that a whole file of the scaffold has them.
 func placedLines(text []string, pairs []scaffold.RenderedPair, code bool) map[int]string {
 	placed := map[int]string{}
 	for _, t := range pairs {
-		was, is := lines(t.Old), lines(t.New)
-		if t.Part || len(was) != len(is) {
+		before, after := lines(t.Old), lines(t.New)
+		if t.Part || len(before) != len(after) {
 			continue
 		}
-		for i, at := range textdiff.MatchLines(was, text) {
-			if _, known := placed[at]; at >= 0 && !known && was[i] != is[i] {
-				placed[at] = lineBody(is[i], code)
+		for i, at := range textdiff.MatchLines(before, text) {
+			if _, known := placed[at]; at >= 0 && !known && before[i] != after[i] {
+				placed[at] = lineBody(after[i], code)
 			}
 		}
 	}
 	return placed
 }
 
-// lineTail is a line without what it may begin with: indentation, and outside of Go the sign of a comment.
+// lineTail returns a line without its indentation and, outside of Go, without the comment sign.
 func lineTail(line string, code bool) string {
 	if code {
 		return strings.TrimLeft(line, " \t")
@@ -136,7 +136,7 @@ func lineTail(line string, code bool) string {
 
 func lineBody(line string, code bool) string { return strings.TrimRight(lineTail(line, code), " \t\r") }
 
-// lineKey is what makes two lines the same, whatever the white space, which gofmt aligns by its neighbours.
+// lineKey returns a line in a form for comparison, because gofmt aligns white space by adjacent lines.
 func lineKey(line string, code bool) string {
 	if !code {
 		line = strings.ReplaceAll(line, `"`, "")
@@ -144,7 +144,7 @@ func lineKey(line string, code bool) string {
 	return strings.Join(strings.Fields(lineTail(line, code)), " ")
 }
 
-// applyChanges carries changes out.
+// applyChanges applies changes to a text.
 func applyChanges(mine string, changes []change) string {
 	text := lines(mine)
 	var out []string

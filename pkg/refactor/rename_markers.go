@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// marker is a marker, without its plus sign, by the new names.
-func (x *renamer) marker(text string) string {
+// renameMarker returns a marker, without its plus sign, with the new names.
+func (x *renamer) renameMarker(text string) string {
 	if group, ok := strings.CutPrefix(text, "groupName="); ok {
 		for _, api := range x.APIs {
 			if group == api[0].Group {
@@ -17,14 +17,14 @@ func (x *renamer) marker(text string) string {
 	}
 	for _, name := range []string{"kubebuilder:rbac:", "kubebuilder:webhook:", "kubebuilder:resource:"} {
 		if fields, ok := strings.CutPrefix(text, name); ok {
-			return name + x.fields(name, strings.Split(fields, ","))
+			return name + x.renameFields(name, strings.Split(fields, ","))
 		}
 	}
 	return text
 }
 
-// fields are those of a marker by the new names.
-func (x *renamer) fields(marker string, list []string) string {
+// renameFields returns the fields of a marker with the new names.
+func (x *renamer) renameFields(marker string, list []string) string {
 	value := func(key string) []string {
 		for _, f := range list {
 			if k, v, ok := strings.Cut(f, "="); ok && k == key {
@@ -83,7 +83,7 @@ func (x *renamer) fields(marker string, list []string) string {
 	return strings.Join(out, ",")
 }
 
-// webhookPath is where controller-runtime serves a webhook that has no path of its own.
+// webhookPath returns the default path of a webhook in controller-runtime.
 func webhookPath(prefix string, a APIName) string {
 	return prefix + strings.ReplaceAll(a.Group, ".", "-") + "-" + a.Version + "-" + strings.ToLower(a.Kind)
 }

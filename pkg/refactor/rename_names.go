@@ -15,55 +15,55 @@ import (
 	"github.com/operon-sdk/operon/pkg/gosource"
 )
 
-// survey finds out what of the code gets which new name: what the scaffold declares by another one.
-func (x *renamer) survey() {
+// findNames determines the new names of declarations, from those of the scaffold.
+func (x *renamer) findNames() {
 	declared := x.declared()
 	for _, t := range x.Pairs {
 		if t.Part || path.Ext(t.From) != ".go" || t.Old == t.New {
 			continue
 		}
-		was, is := topLevel(t.Old), topLevel(t.New)
-		if len(was) != len(is) {
+		before, after := topLevel(t.Old), topLevel(t.New)
+		if len(before) != len(after) {
 			continue
 		}
-		for i, name := range was {
+		for i, name := range before {
 			id := declared[path.Dir(t.From)][name]
-			if id == nil || name == is[i] || strings.HasSuffix(t.From, "_test.go") {
+			if id == nil || name == after[i] || strings.HasSuffix(t.From, "_test.go") {
 				continue
 			}
-			x.rename(id, x.info.Defs[id], is[i])
+			x.rename(id, x.info.Defs[id], after[i])
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(x.changes)) {
 		if f := x.m.Files[name]; f != nil && f.IsBuilt() {
-			x.fromLines(f, x.changes[name])
+			x.namesFromLines(f, x.changes[name])
 		}
 	}
 	for _, name := range x.m.Names() {
-		x.imports(x.m.Files[name])
+		x.renameImports(x.m.Files[name])
 	}
-	x.embedded()
+	x.renameEmbedded()
 }
 
-// rename notes a new name.
+// rename records a new name.
 func (x *renamer) rename(at *ast.Ident, obj types.Object, name string) {
-	if obj == nil || !x.own(obj) {
+	if obj == nil || !x.isOwn(obj) {
 		return
 	}
-	if known, ok := x.want[obj.Pos()]; ok && known != name {
+	if known, ok := x.newNames[obj.Pos()]; ok && known != name {
 		p := x.m.Fset.Position(at.Pos())
 		x.findings = append(x.findings, codegen.Finding{File: p.Filename, Line: p.Line, Column: p.Column,
 			Message: fmt.Sprintf("%s would have to become both %s and %s", obj.Name(), known, name)})
 		return
 	}
-	x.want[obj.Pos()] = name
+	x.newNames[obj.Pos()] = name
 	if obj.Parent() != nil && obj.Pkg() != nil && obj.Parent() == obj.Pkg().Scope() {
 		x.words[obj.Name()] = name
 	}
 }
 
-// own tells whether an object is declared in the module.
-func (x *renamer) own(obj types.Object) bool {
+// isOwn reports whether an object is declared in the module.
+func (x *renamer) isOwn(obj types.Object) bool {
 	if obj.Pkg() == nil || !obj.Pos().IsValid() {
 		return false
 	}
@@ -72,7 +72,7 @@ func (x *renamer) own(obj types.Object) bool {
 	return own
 }
 
-// declared are the package-level names of all folders.
+// declared returns the package-level names by directory.
 func (x *renamer) declared() map[string]map[string]*ast.Ident {
 	all := map[string]map[string]*ast.Ident{}
 	for _, f := range x.m.Files {
@@ -102,8 +102,8 @@ func topLevel(src string) []string {
 	return names
 }
 
-// fromLines takes names from the lines that change: what they stand for has the new name everywhere.
-func (x *renamer) fromLines(f *gosource.File, changes []change) {
+// namesFromLines derives new names from changed lines: the object of such an identifier has the new name everywhere.
+func (x *renamer) namesFromLines(f *gosource.File, changes []change) {
 	at := identsByLine(x.m.Fset, f.AST)
 	for _, c := range changes {
 		if c.end != c.start+1 || len(c.lines) != 1 {
@@ -127,7 +127,7 @@ func (x *renamer) fromLines(f *gosource.File, changes []change) {
 	}
 }
 
-// identsByLine lists a file's identifiers by line, counted from 1, in order.
+// identsByLine returns the identifiers of a file by line, counted from 1, in order.
 func identsByLine(fset *token.FileSet, file *ast.File) map[int][]*ast.Ident {
 	byLine := map[int][]*ast.Ident{}
 	for _, id := range identsOf(file, true) {
@@ -137,7 +137,7 @@ func identsByLine(fset *token.FileSet, file *ast.File) map[int][]*ast.Ident {
 	return byLine
 }
 
-// identsOf lists a file's identifiers as they stand there, with or without those of imports.
+// identsOf returns the identifiers of a file in order, with or without those of imports.
 func identsOf(file *ast.File, imports bool) []*ast.Ident {
 	var ids []*ast.Ident
 	ast.Inspect(file, func(n ast.Node) bool {
@@ -153,7 +153,7 @@ func identsOf(file *ast.File, imports bool) []*ast.Ident {
 	return ids
 }
 
-// identifiers lists the identifiers in a line of Go.
+// identifiers returns the identifiers in a line of Go.
 func identifiers(line string) []string {
 	fset := token.NewFileSet()
 	var s scanner.Scanner
@@ -170,8 +170,8 @@ func identifiers(line string) []string {
 	}
 }
 
-// imports gives imports of packages that get another name, or have one of the scaffold's names, their new one.
-func (x *renamer) imports(f *gosource.File) {
+// renameImports renames imports of renamed packages, and those with a name of the scaffold.
+func (x *renamer) renameImports(f *gosource.File) {
 	if !f.IsBuilt() {
 		return
 	}
@@ -183,22 +183,22 @@ func (x *renamer) imports(f *gosource.File) {
 		if spec.Name == nil {
 			if pkg := x.Packages[dir]; pkg != "" {
 				if obj := x.info.Implicits[spec]; obj != nil {
-					x.want[obj.Pos()] = pkg
+					x.newNames[obj.Pos()] = pkg
 				}
 			}
 			continue
 		}
 		obj := x.info.Defs[spec.Name]
-		if obj == nil || x.want[obj.Pos()] != "" {
+		if obj == nil || x.newNames[obj.Pos()] != "" {
 			continue
 		}
 		if alias := x.newAlias(f, spec, dir); alias != "" {
-			x.want[obj.Pos()] = alias
+			x.newNames[obj.Pos()] = alias
 		}
 	}
 }
 
-// newAlias is the name by which a file is to import a package from now on, empty where that stays.
+// newAlias returns the new name by which a file imports a package, or "" if it does not change.
 func (x *renamer) newAlias(f *gosource.File, spec *ast.ImportSpec, dir string) string {
 	alias := x.Aliases[dir]
 	if spec.Name.Name != alias[0] || alias[1] == alias[0] || mentions(f.AST, alias[1]) {
@@ -207,16 +207,16 @@ func (x *renamer) newAlias(f *gosource.File, spec *ast.ImportSpec, dir string) s
 	return alias[1]
 }
 
-// embedded makes fields follow that have their type's name.
-func (x *renamer) embedded() {
+// renameEmbedded renames embedded fields with their types.
+func (x *renamer) renameEmbedded() {
 	for id, obj := range x.info.Defs {
 		field, ok := obj.(*types.Var)
 		if !ok || !field.Embedded() {
 			continue
 		}
 		if of := x.info.Uses[id]; of != nil {
-			if name := x.want[of.Pos()]; name != "" && x.own(of) {
-				x.want[field.Pos()] = name
+			if name := x.newNames[of.Pos()]; name != "" && x.isOwn(of) {
+				x.newNames[field.Pos()] = name
 			}
 		}
 	}

@@ -12,9 +12,9 @@ import (
 	"github.com/operon-sdk/operon/pkg/scaffold"
 )
 
-// others adds the files that are no Go code, by their new names and with them in it.
-func (x *renamer) others(code map[string][]byte) error {
-	names, err := x.walk()
+// addOthers adds the changed files other than Go by their new names.
+func (x *renamer) addOthers(code map[string][]byte) error {
+	names, err := x.listFiles()
 	if err != nil {
 		return err
 	}
@@ -33,7 +33,7 @@ func (x *renamer) others(code map[string][]byte) error {
 		}
 		data, err := x.tree.ReadFile(name)
 		if err != nil && x.files[name] == "" {
-			continue // a broken link, which nothing reads
+			continue // a broken link
 		}
 		if err != nil {
 			return fmt.Errorf("reading %s: %w", name, err)
@@ -43,12 +43,12 @@ func (x *renamer) others(code map[string][]byte) error {
 			text = []byte(applyChanges(string(data), x.changes[name]))
 		}
 		if ext := path.Ext(name); ext == ".yaml" || ext == ".yml" {
-			text = x.manifest(name, text, pairs[name])
+			text = x.renameManifest(name, text, pairs[name])
 		}
-		if namesPaths(name) {
-			text = x.paths(text)
+		if mayContainPaths(name) {
+			text = x.renamePaths(text)
 		}
-		to := x.to(name)
+		to := x.newPath(name)
 		if to != name {
 			if _, taken := code[name]; !taken {
 				code[name] = nil
@@ -61,11 +61,11 @@ func (x *renamer) others(code map[string][]byte) error {
 	return nil
 }
 
-// paths rewrites folders that moved and the module's path in a text that names such.
-func (x *renamer) paths(text []byte) []byte {
-	for _, from := range slices.Backward(slices.Sorted(maps.Keys(x.Folders))) {
+// renamePaths replaces moved directories and the module path in a text.
+func (x *renamer) renamePaths(text []byte) []byte {
+	for _, from := range slices.Backward(slices.Sorted(maps.Keys(x.Dirs))) {
 		text = replacePath(text, `(^|[\s"'=,:(\[{^])`, x.m.ImportPath(from), x.newImport(x.m.ImportPath(from)))
-		text = replacePath(text, `(^|[\s"'=,:(\[{^]|\./)`, from, x.Folders[from])
+		text = replacePath(text, `(^|[\s"'=,:(\[{^]|\./)`, from, x.Dirs[from])
 	}
 	if x.Module != "" {
 		text = replacePath(text, `(^|[\s"'=,:(\[{^])`, x.m.Path, x.Module)
@@ -78,7 +78,7 @@ func replacePath(text []byte, before, from, to string) []byte {
 		return text
 	}
 	whole := regexp.MustCompile(`(?m)` + before + regexp.QuoteMeta(from) + `([/.][\w.*/-]|[\s"',:;)\]}$]|/?$)`)
-	// Two names side by side share the sign between them, which a match takes for itself.
+	// Adjacent names share the separator, which a match consumes.
 	for range 2 {
 		text = whole.ReplaceAll(text, []byte("${1}"+strings.ReplaceAll(to, "$", "$$")+"${2}"))
 	}

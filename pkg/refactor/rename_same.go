@@ -13,14 +13,14 @@ import (
 	"github.com/operon-sdk/operon/pkg/gosource"
 )
 
-// meanings are the identifiers of a module's files and what they stand for.
+// meanings are the identifiers of the files of a module with their objects.
 type meanings struct {
 	m    *gosource.Module
 	info *types.Info
-	// ordinal is the place of an identifier in its file, counted in identifiers.
+	// ordinal maps the offset of an identifier to its index among those of the file.
 	ordinal map[string]map[int]int
 	ids     map[string][]*ast.Ident
-	// file and imported give the old names of files and packages the new ones.
+	// newFile and newImport map old names of files and packages to new ones.
 	file, imported func(string) string
 }
 
@@ -40,35 +40,35 @@ func (x *renamer) meanings(m *gosource.Module, info *types.Info, file, imported 
 	return s
 }
 
-// compare holds that every identifier of the changed code stands for what it stood for before: that no new
-// name is hidden by, or hides, another one.
-func (x *renamer) compare(after *gosource.Module, info *types.Info) codegen.Findings {
+// compare returns a finding for each identifier of the changed code that refers to another object than before, for example because
+// a new name shadows another one.
+func (x *renamer) compare(changed *gosource.Module, info *types.Info) codegen.Findings {
 	same := func(s string) string { return s }
-	old := x.meanings(x.m, x.info, x.to, x.newImport)
-	now := x.meanings(after, info, same, same)
+	old := x.meanings(x.m, x.info, x.newPath, x.newImport)
+	now := x.meanings(changed, info, same, same)
 	var findings codegen.Findings
 	for _, name := range slices.Sorted(maps.Keys(old.ids)) {
 		if strings.HasPrefix(path.Base(name), "zz_generated.") {
-			continue // made anew
+			continue // generated again
 		}
-		was, is := old.ids[name], now.ids[name]
-		if len(was) != len(is) {
-			findings = append(findings, codegen.Finding{File: name, Message: "would have other code, not the same by other names"})
+		before, after := old.ids[name], now.ids[name]
+		if len(before) != len(after) {
+			findings = append(findings, codegen.Finding{File: name, Message: "would change other than by renaming"})
 			continue
 		}
-		for i := range was {
-			if old.of(was[i]) == now.of(is[i]) {
+		for i := range before {
+			if old.of(before[i]) == now.of(after[i]) {
 				continue
 			}
-			at := after.Fset.PositionFor(is[i].Pos(), false)
+			at := changed.Fset.PositionFor(after[i].Pos(), false)
 			findings = append(findings, codegen.Finding{File: name, Line: at.Line, Column: at.Column,
-				Message: fmt.Sprintf("%s would stand for something else than %s does now", is[i].Name, was[i].Name)})
+				Message: fmt.Sprintf("%s would refer to something else than %s does now", after[i].Name, before[i].Name)})
 		}
 	}
 	return findings
 }
 
-// of names what an identifier stands for.
+// of returns a description of the object of an identifier.
 func (s *meanings) of(id *ast.Ident) string {
 	obj := s.info.Defs[id]
 	if obj == nil {

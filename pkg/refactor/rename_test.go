@@ -29,7 +29,7 @@ func TestRenameMarker(t *testing.T) {
 		"kubebuilder:webhook:path=/mine,groups=cache.example.com,resources=memcacheds,versions=v3,name=mine.example.com":                                     "kubebuilder:webhook:path=/mine,groups=store.example.com,resources=cachets,versions=v3,name=mine.example.com",
 		"optional": "optional",
 	} {
-		if got := renamed().marker(marker); got != want {
+		if got := renamed().renameMarker(marker); got != want {
 			t.Errorf("%s\n got %s\nwant %s", marker, got, want)
 		}
 	}
@@ -48,7 +48,7 @@ func TestRenameManifest(t *testing.T) {
 		"a: [no YAML\n": "a: [no YAML\n",
 		"été: x\n\"é é\": memcacheds.cache.example.com\n": "été: x\n\"é é\": cachets.store.example.com\n",
 	} {
-		if got := string(renamed().manifest("config/rbac/a.yaml", []byte(manifest), nil)); got != want {
+		if got := string(renamed().renameManifest("config/rbac/a.yaml", []byte(manifest), nil)); got != want {
 			t.Errorf("%s\n got %s\nwant %s", manifest, got, want)
 		}
 	}

@@ -18,10 +18,9 @@ import (
 	"github.com/operon-sdk/operon/templates"
 )
 
-// manifest gives a YAML file the new names by what its values mean: objects, roles and definitions of renamed
-// APIs, the files that a kustomization lists, and values that the scaffold wrote. A file that is no YAML is
-// left as it is. Everything but those values stays to the byte.
-func (x *renamer) manifest(name string, data []byte, pairs []scaffold.RenderedPair) []byte {
+// renameManifest applies the new names to a YAML file by the meaning of its values: objects, roles and definitions of renamed APIs,
+// the files in a kustomization, and values that the scaffold wrote. Other bytes are kept, and so is a file that is not valid YAML.
+func (x *renamer) renameManifest(name string, data []byte, pairs []scaffold.RenderedPair) []byte {
 	docs, err := documents(data)
 	if err != nil {
 		return data
@@ -32,7 +31,7 @@ func (x *renamer) manifest(name string, data []byte, pairs []scaffold.RenderedPa
 	}
 	var edits []edit
 	for node, value := range y.new {
-		if e, ok := placeOf(data, node, value); ok && value != node.Value {
+		if e, ok := scalarEdit(data, node, value); ok && value != node.Value {
 			edits = append(edits, e)
 		}
 	}
@@ -54,43 +53,43 @@ func documents(data []byte) ([]*yaml.Node, error) {
 	}
 }
 
-// keyed is a value below a key.
-type keyed struct{ key, value string }
+// A keyedValue is a value with its key.
+type keyedValue struct{ key, value string }
 
-// valuesOf are the values of whole YAML files that have another one by the new names, where that is clear.
-func valuesOf(pairs []scaffold.RenderedPair) map[keyed]string {
-	known, doubtful := map[keyed]string{}, map[keyed]bool{}
-	var walk func(key string, was, is *yaml.Node)
-	walk = func(key string, was, is *yaml.Node) {
-		if was.Kind != is.Kind || len(was.Content) != len(is.Content) {
+// valuesOf returns the values of whole YAML files that have a unique new form.
+func valuesOf(pairs []scaffold.RenderedPair) map[keyedValue]string {
+	known, doubtful := map[keyedValue]string{}, map[keyedValue]bool{}
+	var walk func(key string, before, after *yaml.Node)
+	walk = func(key string, before, after *yaml.Node) {
+		if before.Kind != after.Kind || len(before.Content) != len(after.Content) {
 			return
 		}
-		if was.Kind == yaml.ScalarNode {
-			at := keyed{key, was.Value}
+		if before.Kind == yaml.ScalarNode {
+			at := keyedValue{key, before.Value}
 			other, there := known[at]
-			doubtful[at] = doubtful[at] || there && other != is.Value
-			known[at] = is.Value
+			doubtful[at] = doubtful[at] || there && other != after.Value
+			known[at] = after.Value
 			return
 		}
-		for i := range was.Content {
+		for i := range before.Content {
 			below := key
-			if was.Kind == yaml.MappingNode && i%2 == 0 {
+			if before.Kind == yaml.MappingNode && i%2 == 0 {
 				continue
 			}
-			if was.Kind == yaml.MappingNode {
-				below = was.Content[i-1].Value
+			if before.Kind == yaml.MappingNode {
+				below = before.Content[i-1].Value
 			}
-			walk(below, was.Content[i], is.Content[i])
+			walk(below, before.Content[i], after.Content[i])
 		}
 	}
 	for _, t := range pairs {
-		was, err := documents([]byte(t.Old))
-		is, otherErr := documents([]byte(t.New))
-		if t.Part || err != nil || otherErr != nil || len(was) != len(is) {
+		before, err := documents([]byte(t.Old))
+		after, otherErr := documents([]byte(t.New))
+		if t.Part || err != nil || otherErr != nil || len(before) != len(after) {
 			continue
 		}
-		for i := range was {
-			walk("", was[i], is[i])
+		for i := range before {
+			walk("", before[i], after[i])
 		}
 	}
 	for at := range doubtful {
@@ -101,11 +100,11 @@ func valuesOf(pairs []scaffold.RenderedPair) map[keyed]string {
 	return known
 }
 
-// yamlRenamer finds the values of a file that change.
+// A yamlRenamer finds the values of a file to change.
 type yamlRenamer struct {
 	*renamer
 	dir   string
-	known map[keyed]string
+	known map[keyedValue]string
 	new   map[*yaml.Node]string
 }
 
@@ -125,20 +124,20 @@ func (y *yamlRenamer) node(key string, n *yaml.Node) {
 	}
 }
 
-// scalar renames values that mean one thing wherever they stand.
+// scalar renames values with a clear meaning.
 func (y *yamlRenamer) scalar(key string, n *yaml.Node) {
-	if to, ok := y.known[keyed{key, n.Value}]; ok {
+	if to, ok := y.known[keyedValue{key, n.Value}]; ok {
 		y.new[n] = to
 		return
 	}
 	for _, api := range y.APIs {
-		was, is := api[0], api[1]
+		before, after := api[0], api[1]
 		switch n.Value {
-		case was.Plural + "." + was.Group:
-			y.new[n] = is.Plural + "." + is.Group
-		case was.Group + "/" + was.Version:
+		case before.Plural + "." + before.Group:
+			y.new[n] = after.Plural + "." + after.Group
+		case before.Group + "/" + before.Version:
 			if key == "apiVersion" {
-				y.new[n] = is.Group + "/" + is.Version
+				y.new[n] = after.Group + "/" + after.Version
 			}
 		}
 	}
@@ -161,7 +160,7 @@ func (y *yamlRenamer) scalar(key string, n *yaml.Node) {
 	}
 }
 
-// mapping renames what several values of a mapping mean together.
+// mapping renames values whose meaning depends on other values of their mapping.
 func (y *yamlRenamer) mapping(n *yaml.Node) {
 	get := func(key string) *yaml.Node {
 		for i := 0; i+1 < len(n.Content); i += 2 {
@@ -173,36 +172,36 @@ func (y *yamlRenamer) mapping(n *yaml.Node) {
 	}
 	kind, name, version, group := get("kind"), get("name"), get("version"), get("group")
 	for _, api := range y.APIs {
-		was, is := api[0], api[1]
-		if get("apiVersion").Value == was.Group+"/"+was.Version {
+		before, after := api[0], api[1]
+		if get("apiVersion").Value == before.Group+"/"+before.Version {
 			switch kind.Value {
-			case was.Kind:
-				y.new[kind] = is.Kind
-			case was.Kind + "List":
-				y.new[kind] = is.Kind + "List"
+			case before.Kind:
+				y.new[kind] = after.Kind
+			case before.Kind + "List":
+				y.new[kind] = after.Kind + "List"
 			}
 		}
-		if kind.Value == was.Kind && group.Value == was.Group && (version.Value == was.Version || version.Value == "") {
-			y.new[kind], y.new[group] = is.Kind, is.Group // the target of a patch
+		if kind.Value == before.Kind && group.Value == before.Group && (version.Value == before.Version || version.Value == "") {
+			y.new[kind], y.new[group] = after.Kind, after.Group // the target of a patch
 			if version.Value != "" {
-				y.new[version] = is.Version
+				y.new[version] = after.Version
 			}
 		}
-		if kind.Value == was.Kind && name.Value == was.Plural+"."+was.Group && version.Value == was.Version {
-			y.definition(was, is, kind, version, get("displayName"), get("description"))
+		if kind.Value == before.Kind && name.Value == before.Plural+"."+before.Group && version.Value == before.Version {
+			y.definition(before, after, kind, version, get("displayName"), get("description"))
 		}
 	}
 	y.rule(get("apiGroups"), get("resources"))
 }
 
-// definition renames what a ClusterServiceVersion says about a CRD.
-func (y *yamlRenamer) definition(was, is APIName, kind, version, display, description *yaml.Node) {
-	y.new[kind], y.new[version] = is.Kind, is.Version
-	if display.Value == was.Kind {
-		y.new[display] = is.Kind
+// definition renames the description of a CRD in a ClusterServiceVersion.
+func (y *yamlRenamer) definition(before, after APIName, kind, version, display, description *yaml.Node) {
+	y.new[kind], y.new[version] = after.Kind, after.Version
+	if display.Value == before.Kind {
+		y.new[display] = after.Kind
 	}
-	if description.Value != "" && (was.Kind != is.Kind || was.Plural != is.Plural) {
-		y.new[description] = replaceWord(replaceWord(description.Value, was.Kind, is.Kind), was.Plural, is.Plural)
+	if description.Value != "" && (before.Kind != after.Kind || before.Plural != after.Plural) {
+		y.new[description] = replaceWord(replaceWord(description.Value, before.Kind, after.Kind), before.Plural, after.Plural)
 	}
 }
 
@@ -212,23 +211,23 @@ func (y *yamlRenamer) rule(groups, resources *yaml.Node) {
 		return
 	}
 	for _, api := range y.APIs {
-		was, is := api[0], api[1]
-		at := slices.IndexFunc(groups.Content, func(g *yaml.Node) bool { return g.Value == was.Group })
+		before, after := api[0], api[1]
+		at := slices.IndexFunc(groups.Content, func(g *yaml.Node) bool { return g.Value == before.Group })
 		if at < 0 {
 			continue
 		}
-		y.new[groups.Content[at]] = is.Group
+		y.new[groups.Content[at]] = after.Group
 		for _, r := range resources.Content {
-			if now := swapResource([]string{r.Value}, was.Plural, is.Plural)[0]; now != r.Value {
+			if now := swapResource([]string{r.Value}, before.Plural, after.Plural)[0]; now != r.Value {
 				y.new[r] = now
 			}
 		}
 	}
 }
 
-// placeOf is the edit that gives a scalar another value. It is not ok for texts that are written in a way
-// which cannot be told in place, such as with escapes.
-func placeOf(data []byte, n *yaml.Node, value string) (edit, bool) {
+// scalarEdit returns the edit that replaces the value of a scalar. It is not ok for values that are not written literally, such as
+// with escapes.
+func scalarEdit(data []byte, n *yaml.Node, value string) (edit, bool) {
 	starts := lineStarts(data)
 	if n.Line < 1 || n.Line >= len(starts) || n.Value == "" {
 		return edit{}, false

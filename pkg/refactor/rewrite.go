@@ -13,50 +13,50 @@ import (
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// destination is where a file goes: another name, and for Go files the name of the package there.
+// A destination is the new name of a file and, for a Go file, the package there.
 type destination struct {
 	name, pkg string
 }
 
 func (d destination) dir() string { return path.Dir(d.name) }
 
-// moves says where files go. A file with several destinations is copied to all of them. alias gives the
-// name that files import a package by after its move, where they do so by its old one or the usual one.
+// moves describes moved files. A file with several destinations is copied to all of them. alias maps directories to the names by
+// which files import their packages after the move, if they used the default or the old one.
 type moves struct {
 	files map[string][]destination
-	alias map[string]string // folder → name; empty for the package's own
-	// where gives the new place of any file or folder, for relative paths to what moves. Without, such paths lead
-	// where they led before.
-	where func(string) string
-	// exists tells what is in the project, for telling paths from other texts.
+	alias map[string]string // directory → name, "" for the package name
+	// newPath returns the new path of any file or directory, for relative paths to moved files. If it is nil, relative paths keep
+	// their targets.
+	newPath func(string) string
+	// exists reports whether a path exists in the project, to distinguish paths from other texts.
 	exists func(string) bool
 }
 
 // edit replaces a part of a source file.
 type edit = textdiff.Edit
 
-// rewriter makes the files of a module fit moves.
+// A rewriter adapts the files of a module to moves.
 type rewriter struct {
 	m     *gosource.Module
 	moves *moves
-	// symbols are the exported names of a folder whose package moves, with the folder they move to.
+	// symbols maps moved directories and their exported names to the new directory.
 	symbols map[string]map[string]string
-	// targets are the folders that a folder's package moves to, itself among them where a part stays.
+	// targets maps a directory to the new directories of its package, including itself if a part remains.
 	targets map[string][]string
-	// pkgs are the names of packages by folder: before for old folders, after for new ones.
+	// before and after are the names of packages by old and by new directory.
 	before, after map[string]string
 }
 
-// rewrite returns the changed files of a module, nil for those that go.
+// rewrite returns the changed files of a module, nil for removed ones.
 func rewrite(m *gosource.Module, mv *moves) map[string][]byte {
 	r := &rewriter{m: m, moves: mv, symbols: map[string]map[string]string{}, targets: map[string][]string{}, before: map[string]string{}, after: map[string]string{}}
-	r.survey()
+	r.findTargets()
 	out := map[string][]byte{}
 	for _, name := range m.Names() {
 		f := m.Files[name]
 		destinations := mv.files[name]
 		if destinations == nil {
-			if text, changed := r.file(f, destination{name: name, pkg: f.AST.Name.Name}); changed {
+			if text, changed := r.rewriteFile(f, destination{name: name, pkg: f.AST.Name.Name}); changed {
 				out[name] = text
 			}
 			continue
@@ -69,14 +69,14 @@ func rewrite(m *gosource.Module, mv *moves) map[string][]byte {
 			continue
 		}
 		for _, d := range mv.files[name] {
-			out[d.name], _ = r.file(f, d)
+			out[d.name], _ = r.rewriteFile(f, d)
 		}
 	}
 	return out
 }
 
-// survey notes where packages and their exported names go.
-func (r *rewriter) survey() {
+// findTargets records the new directories of packages and exported names.
+func (r *rewriter) findTargets() {
 	moving := map[string]bool{}
 	for name := range r.moves.files {
 		if r.m.Files[name] != nil {
@@ -110,8 +110,8 @@ func (r *rewriter) survey() {
 	}
 }
 
-// file returns a file as it is to be at its destination.
-func (r *rewriter) file(f *gosource.File, d destination) (text []byte, changed bool) {
+// rewriteFile returns a file for its destination.
+func (r *rewriter) rewriteFile(f *gosource.File, d destination) (text []byte, changed bool) {
 	var edits []edit
 	if pkg := d.pkg; pkg != "" && d.name != f.Name {
 		if f.IsExternalTest() {
@@ -122,14 +122,14 @@ func (r *rewriter) file(f *gosource.File, d destination) (text []byte, changed b
 		}
 	}
 	for _, spec := range f.AST.Imports {
-		edits = append(edits, r.spec(f, spec)...)
+		edits = append(edits, r.rewriteImport(f, spec)...)
 	}
-	if r.moves.where != nil {
-		edits = append(edits, r.relocated(f, d.dir())...)
+	if r.moves.newPath != nil {
+		edits = append(edits, r.updatePaths(f, d.dir())...)
 	} else if d.dir() != f.Dir() {
-		edits = append(edits, r.relative(f, f.Dir(), d.dir())...)
+		edits = append(edits, r.keepTargets(f, f.Dir(), d.dir())...)
 	}
-	edits = append(edits, r.othersWebhooks(f, d)...)
+	edits = append(edits, r.removeOtherSetups(f, d)...)
 	return applyEdits(f, edits)
 }
 
@@ -138,12 +138,12 @@ func applyEdits(f *gosource.File, edits []textdiff.Edit) (text []byte, changed b
 	if len(edits) == 0 {
 		return f.Text, false
 	}
-	text, _ = f.Apply(edits) // what is not valid Go is found when the result is parsed
+	text, _ = f.Apply(edits) // syntax errors are found when the result is parsed
 	return text, true
 }
 
-// spec rewrites an import of a package that moves, and what is qualified by its name.
-func (r *rewriter) spec(f *gosource.File, spec *ast.ImportSpec) []edit {
+// rewriteImport rewrites an import of a moved package and the identifiers that it qualifies.
+func (r *rewriter) rewriteImport(f *gosource.File, spec *ast.ImportSpec) []edit {
 	dir, own := r.m.DirOf(gosource.ImportPath(spec))
 	targets := r.targets[dir]
 	if !own || len(targets) == 0 || len(targets) == 1 && targets[0] == dir {
@@ -160,7 +160,7 @@ func (r *rewriter) spec(f *gosource.File, spec *ast.ImportSpec) []edit {
 		}
 		return []edit{f.Replace(spec, joinSpecs(f, spec, lines))}
 	}
-	uses := map[string][]*ast.Ident{} // by target
+	uses := map[string][]*ast.Ident{} // identifiers by target
 	ast.Inspect(f.AST, func(n ast.Node) bool {
 		selector, ok := n.(*ast.SelectorExpr)
 		if !ok {
@@ -199,7 +199,7 @@ func (r *rewriter) spec(f *gosource.File, spec *ast.ImportSpec) []edit {
 	return append(edits, f.Replace(spec, joinSpecs(f, spec, lines)))
 }
 
-// localName chooses the name by which a file imports a package after its move.
+// localName returns the name by which a file imports a package after its move.
 func (r *rewriter) localName(f *gosource.File, dir, target, explicit, local string, split bool) string {
 	was, usual := r.moves.alias[dir], r.moves.alias[target]
 	if usual == "" {
@@ -221,7 +221,7 @@ func (r *rewriter) localName(f *gosource.File, dir, target, explicit, local stri
 	return name
 }
 
-// declares tells whether a file's package declares a name, in whatever file: imports cannot have it then.
+// declares reports whether any file of a file's package declares a name, which imports cannot have then.
 func (r *rewriter) declares(f *gosource.File, name string) bool {
 	for _, other := range r.m.Files {
 		if other.Dir() == f.Dir() && other.AST.Name.Name == f.AST.Name.Name && slices.ContainsFunc(gosource.TopLevel(other.AST), func(id *ast.Ident) bool { return id.Name == name }) {
@@ -231,7 +231,7 @@ func (r *rewriter) declares(f *gosource.File, name string) bool {
 	return false
 }
 
-// mentions tells whether a name stands for anything in a file.
+// mentions reports whether a name is used in a file.
 func mentions(file *ast.File, name string) bool {
 	found := false
 	ast.Inspect(file, func(n ast.Node) bool {
@@ -248,7 +248,7 @@ func mentions(file *ast.File, name string) bool {
 	return found
 }
 
-// joinSpecs writes several import specs in place of one.
+// joinSpecs joins import specs that replace one.
 func joinSpecs(f *gosource.File, spec *ast.ImportSpec, lines []string) string {
 	for _, decl := range f.AST.Decls {
 		gen, ok := decl.(*ast.GenDecl)
@@ -259,8 +259,8 @@ func joinSpecs(f *gosource.File, spec *ast.ImportSpec, lines []string) string {
 	return strings.Join(lines, "\n\t")
 }
 
-// put writes what rewrite returned into a tree.
-func put(tree *worktree.Tree, files map[string][]byte) {
+// writeFiles writes the result of rewrite into a tree.
+func writeFiles(tree *worktree.Tree, files map[string][]byte) {
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		if files[name] == nil {
 			tree.Remove(name)

@@ -14,10 +14,10 @@ import (
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// Rescope turns the manager of a project, whose code was before, to one namespace, or back to the whole cluster: config, the files
-// of init, and those of create api that recorded describes. What the scaffold has differently in the other
-// scope is merged into each file; the places where a person edited the same lines are returned, in words.
-func Rescope(tree *worktree.Tree, before *Code, config *project.Config, on bool, recorded []scaffold.Data, o Options) ([]string, error) {
+// SetScope limits the manager of a project to one namespace, or removes the limit. code is the code of the project. config, the
+// files of init, and those of create api for recorded are changed: the differences of the scaffold between the scopes are merged into
+// each file. It returns descriptions of the places that the user has edited.
+func SetScope(tree *worktree.Tree, code *Code, config *project.Config, on bool, recorded []scaffold.Data, o Options) ([]string, error) {
 	if config.Namespaced() == on {
 		return nil, nil
 	}
@@ -33,20 +33,20 @@ func Rescope(tree *worktree.Tree, before *Code, config *project.Config, on bool,
 	program := old.Project.MainFile()
 	now := old
 	now.Project.Namespaced = on
-	was, err := scaffold.Render("init", old)
+	before, err := scaffold.Render("init", old)
 	if err != nil {
 		return nil, err
 	}
-	is, err := scaffold.Render("init", now)
+	after, err := scaffold.Render("init", now)
 	if err != nil {
 		return nil, err
 	}
-	variants := map[string][]variantOf{}
-	for name, content := range is.Files {
-		v := variantOf{string(was.Files[name]), string(content)}
+	variants := map[string][]variant{}
+	for name, content := range after.Files {
+		v := variant{string(before.Files[name]), string(content)}
 		if name == "cmd/main.go" {
 			name = program
-			v = v.forGo(before.m.GoVersion)
+			v = v.forGo(code.m.GoVersion)
 		}
 		variants[name] = append(variants[name], v)
 	}
@@ -61,22 +61,22 @@ func Rescope(tree *worktree.Tree, before *Code, config *project.Config, on bool,
 			return nil, err
 		}
 		for name, content := range after {
-			variants[name] = append(variants[name], variantOf{string(before[name]), string(content)})
+			variants[name] = append(variants[name], variant{string(before[name]), string(content)})
 		}
 	}
 	if on && switchVariable(tree, true) {
 		for _, name := range []string{"Makefile", program, managerFile} {
 			delete(variants, name)
 		}
-		// Those tools leave the namespace of the binding to kustomize.
+		// Other tools leave the namespace of the binding to kustomize.
 		for i, v := range variants[bindingFile] {
 			const name = "  name: manager-rolebinding\n"
-			variants[bindingFile][i].is = strings.Replace(v.is, name+"  namespace: system\n", name, 1)
+			variants[bindingFile][i].new = strings.Replace(v.new, name+"  namespace: system\n", name, 1)
 		}
 	}
 	var notes []string
 	for _, name := range slices.Sorted(maps.Keys(variants)) {
-		note, err := rescope(tree, name, variants[name], config, on)
+		note, err := changeScope(tree, name, variants[name], config, on)
 		if err != nil {
 			return nil, err
 		}
@@ -88,21 +88,21 @@ func Rescope(tree *worktree.Tree, before *Code, config *project.Config, on bool,
 	return notes, config.SetNamespaced(on)
 }
 
-// variantOf is a scaffolded file in the one scope and in the other.
-type variantOf struct{ was, is string }
+// A variant is a scaffolded file in both scopes.
+type variant struct{ old, new string }
 
-// forGo returns the variant for the Go release of a module: one before Go 1.24 has no strings.SplitSeq.
-func (v variantOf) forGo(release string) variantOf {
+// forGo returns the variant for a Go release: before Go 1.24, strings.SplitSeq does not exist.
+func (v variant) forGo(release string) variant {
 	if version.Compare(release, "go1.24") >= 0 {
 		return v
 	}
 	older := strings.NewReplacer("for name := range strings.SplitSeq(", "for _, name := range strings.Split(")
-	return variantOf{older.Replace(v.was), older.Replace(v.is)}
+	return variant{older.Replace(v.old), older.Replace(v.new)}
 }
 
-// rescope changes one file, in the way of the variant that fits best.
-func rescope(tree *worktree.Tree, name string, variants []variantOf, config *project.Config, on bool) ([]string, error) {
-	variants = slices.DeleteFunc(variants, func(v variantOf) bool { return v.was == v.is })
+// changeScope changes one file with the best matching variant.
+func changeScope(tree *worktree.Tree, name string, variants []variant, config *project.Config, on bool) ([]string, error) {
+	variants = slices.DeleteFunc(variants, func(v variant) bool { return v.old == v.new })
 	if len(variants) == 0 || !tree.Exists(name) {
 		return nil, nil
 	}
@@ -113,31 +113,31 @@ func rescope(tree *worktree.Tree, name string, variants []variantOf, config *pro
 	mine := string(data)
 	generated := name == "config/rbac/role.yaml"
 	var best string
-	var clashes []clash
+	var conflicts []conflict
 	for i, v := range variants {
-		merged, left := merge(v.was, mine, v.is)
-		if i == 0 || len(left) < len(clashes) {
-			best, clashes = merged, left
+		merged, left := merge(v.old, mine, v.new)
+		if i == 0 || len(left) < len(conflicts) {
+			best, conflicts = merged, left
 		}
 	}
-	if len(clashes) > 0 && generated {
-		return nil, nil // of the markers, which change too
+	if len(conflicts) > 0 && generated {
+		return nil, nil // the markers, which are changed too
 	}
-	best, clashes = scopeKinds(best, clashes)
-	best, clashes = placeScope(name, best, clashes)
+	best, conflicts = changeKinds(best, conflicts)
+	best, conflicts = placeChanges(name, best, conflicts)
 	if strings.HasPrefix(name, controllerDir+"/") && !strings.HasSuffix(name, "_test.go") {
-		marked := scopeMarkers(mine, config.ProjectName()+"-system", on)
-		// Markers that a person wrote or changed follow too.
-		best = scopeMarkers(best, config.ProjectName()+"-system", on)
-		clashes = slices.DeleteFunc(clashes, func(c clash) bool { return onlyMarkers(c.was) && onlyMarkers(c.is) })
-		if len(clashes) > 0 {
+		marked := setMarkerNamespace(mine, config.ProjectName()+"-system", on)
+		// Markers of the user are changed too.
+		best = setMarkerNamespace(best, config.ProjectName()+"-system", on)
+		conflicts = slices.DeleteFunc(conflicts, func(c conflict) bool { return onlyMarkers(c.old) && onlyMarkers(c.new) })
+		if len(conflicts) > 0 {
 			best = marked
 		}
 	}
 	if strings.HasSuffix(name, "_test.go") {
-		// The test of another tool need not hold what the scaffold's does.
-		clashes = slices.DeleteFunc(clashes, func(c clash) bool {
-			return !contains(lines(mine), c.was) || best == mine && len(c.was) == 0
+		// Tests of other tools may differ from those of the scaffold.
+		conflicts = slices.DeleteFunc(conflicts, func(c conflict) bool {
+			return !contains(lines(mine), c.old) || best == mine && len(c.old) == 0
 		})
 	}
 	tree.WriteFile(name, []byte(best), 0o644)
@@ -145,22 +145,22 @@ func rescope(tree *worktree.Tree, name string, variants []variantOf, config *pro
 		return nil, nil
 	}
 	var notes []string
-	for _, c := range clashes {
+	for _, c := range conflicts {
 		notes = append(notes, c.describe(name))
 	}
 	return notes, nil
 }
 
-// scopeKinds changes the kind of a role whose rules are not the scaffold's: those of another tool, or a
-// person's. That line means the same there, if it is the only one of its sort. It returns what is left.
-func scopeKinds(text string, clashes []clash) (string, []clash) {
-	var left []clash
-	for _, c := range clashes {
-		if len(c.was) != 1 || len(c.is) != 1 || !strings.HasPrefix(c.was[0], "kind: ") || times(lines(text), c.was) != 1 {
+// changeKinds changes the kind of a role whose other rules differ from the scaffold, if the line is unique. It returns the remaining
+// conflicts.
+func changeKinds(text string, conflicts []conflict) (string, []conflict) {
+	var left []conflict
+	for _, c := range conflicts {
+		if len(c.old) != 1 || len(c.new) != 1 || !strings.HasPrefix(c.old[0], "kind: ") || count(lines(text), c.old) != 1 {
 			left = append(left, c)
 			continue
 		}
-		text = regexp.MustCompile(`(?m)^`+regexp.QuoteMeta(c.was[0])+`(\r?)$`).ReplaceAllString(text, c.is[0]+"${1}")
+		text = regexp.MustCompile(`(?m)^`+regexp.QuoteMeta(c.old[0])+`(\r?)$`).ReplaceAllString(text, c.new[0]+"${1}")
 	}
 	return text, left
 }
@@ -176,9 +176,9 @@ func onlyMarkers(lines []string) bool {
 	return true
 }
 
-// scopeMarkers gives the rbac markers of a file the manager's namespace, or takes it away. Markers of
-// another namespace, and those of paths that are no resources, stay.
-func scopeMarkers(text, namespace string, on bool) string {
+// setMarkerNamespace sets the namespace of the manager in the RBAC markers of a file, or removes it. Markers with another namespace,
+// and those for URL paths, are kept.
+func setMarkerNamespace(text, namespace string, on bool) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {
 		head, fields, ok := strings.Cut(line, rbacMarker)

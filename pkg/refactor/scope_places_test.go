@@ -8,10 +8,10 @@ import (
 // TestPlaceScope makes the changes of scope in files of other shapes, and takes them back.
 func TestPlaceScope(t *testing.T) {
 	t.Parallel()
-	add := func(blocks ...string) []clash {
-		var all []clash
+	add := func(blocks ...string) []conflict {
+		var all []conflict
 		for _, block := range blocks {
-			all = append(all, clash{is: lines(block)})
+			all = append(all, conflict{new: lines(block)})
 		}
 		return all
 	}
@@ -23,7 +23,7 @@ func TestPlaceScope(t *testing.T) {
 	const manager = "kind: Namespace\n---\nkind: Deployment\nspec:\n  template:\n    spec:\n      containers:\n      - image: a\n        name: manager\n        args: []\n"
 	for name, test := range map[string]struct {
 		file, text string
-		clashes    []clash
+		conflicts  []conflict
 		want       string // empty if a block has no place
 	}{
 		"program": {"cmd/run/main.go", program, goBlocks,
@@ -38,12 +38,12 @@ func TestPlaceScope(t *testing.T) {
 		"manifest of another container": {managerFile, strings.Replace(manager, "manager", "agent", 1), env, ""},
 		"manifest with CRLF": {managerFile, strings.ReplaceAll(manager, "\n", "\r\n"), env,
 			strings.ReplaceAll(strings.Replace(manager, "        args", "        env:\n        # Why.\n        - name: LIST\n          value: a\n        args", 1), "\n", "\r\n")},
-		"makefile": {"Makefile", "all:\n\n.PHONY: run\nrun: vet\n\tgo run ./main.go\n", append(add("LIST ?= a"), clash{was: []string{"\tgo run ./cmd"}, is: []string{"\tL=1 go run ./cmd"}}),
+		"makefile": {"Makefile", "all:\n\n.PHONY: run\nrun: vet\n\tgo run ./main.go\n", append(add("LIST ?= a"), conflict{old: []string{"\tgo run ./cmd"}, new: []string{"\tL=1 go run ./cmd"}}),
 			"all:\n\nLIST ?= a\n\n.PHONY: run\nrun: vet\n\tL=1 go run ./main.go\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, left := placeScope(test.file, test.text, test.clashes)
+			got, left := placeChanges(test.file, test.text, test.conflicts)
 			if test.want == "" {
 				if len(left) == 0 {
 					t.Errorf("all blocks are placed:\n%s", got)
@@ -53,11 +53,11 @@ func TestPlaceScope(t *testing.T) {
 			if got != test.want || len(left) > 0 {
 				t.Errorf("left %v, got:\n%s\nwant:\n%s", left, got, test.want)
 			}
-			var back []clash
-			for _, c := range test.clashes {
-				back = append(back, clash{was: c.is, is: c.was})
+			var back []conflict
+			for _, c := range test.conflicts {
+				back = append(back, conflict{old: c.new, new: c.old})
 			}
-			if got, left := placeScope(test.file, got, back); got != test.text || len(left) > 0 {
+			if got, left := placeChanges(test.file, got, back); got != test.text || len(left) > 0 {
 				t.Errorf("back: left %v, got:\n%s\nwant:\n%s", left, got, test.text)
 			}
 		})

@@ -6,7 +6,7 @@ import "testing"
 // documents could be meant the place is left to a person.
 func TestScopeKinds(t *testing.T) {
 	t.Parallel()
-	change := []clash{{was: []string{"kind: Role"}, is: []string{"kind: ClusterRole"}}, {was: []string{"- '*'"}, is: []string{"- get"}}}
+	change := []conflict{{old: []string{"kind: Role"}, new: []string{"kind: ClusterRole"}}, {old: []string{"- '*'"}, new: []string{"- get"}}}
 	for text, want := range map[string]struct {
 		text string
 		left int
@@ -16,8 +16,8 @@ func TestScopeKinds(t *testing.T) {
 		"kind: Role\n---\nkind: Role\n":  {"kind: Role\n---\nkind: Role\n", 2},
 		"roleRef:\n  kind: Role\n":       {"roleRef:\n  kind: Role\n", 2},
 	} {
-		if got, left := scopeKinds(text, change); got != want.text || len(left) != want.left {
-			t.Errorf("%q: got %q and %d clashes, want %q and %d", text, got, len(left), want.text, want.left)
+		if got, left := changeKinds(text, change); got != want.text || len(left) != want.left {
+			t.Errorf("%q: got %q and %d conflicts, want %q and %d", text, got, len(left), want.text, want.left)
 		}
 	}
 }

@@ -8,12 +8,11 @@ import (
 	"github.com/operon-sdk/operon/pkg/gosource"
 )
 
-// webhookSetUp matches the functions that create webhook writes and calls in suites.
-var webhookSetUp = regexp.MustCompile(`^Setup\w+WebhookWithManager$`)
+// webhookSetup matches the set-up functions of create webhook, which suites call.
+var webhookSetup = regexp.MustCompile(`^Setup\w+WebhookWithManager$`)
 
-// othersWebhooks takes the calls that set up the webhooks of other groups out of a suite that is copied to
-// the folders of several.
-func (r *rewriter) othersWebhooks(f *gosource.File, d destination) []edit {
+// removeOtherSetups removes the set-up calls for webhooks of other groups from a suite that is copied for several groups.
+func (r *rewriter) removeOtherSetups(f *gosource.File, d destination) []edit {
 	if len(r.moves.files[f.Name]) < 2 {
 		return nil
 	}
@@ -24,11 +23,11 @@ func (r *rewriter) othersWebhooks(f *gosource.File, d destination) []edit {
 			return true
 		}
 		for i, stmt := range block.List {
-			if !r.setsUpElsewhere(f, stmt, d) {
+			if !r.setsUpOther(f, stmt, d) {
 				continue
 			}
 			last := stmt
-			if i+1 < len(block.List) && looksAtError(block.List[i+1]) {
+			if i+1 < len(block.List) && checksError(block.List[i+1]) {
 				last = block.List[i+1]
 			}
 			edits = append(edits, cutLines(f, stmt, last))
@@ -38,8 +37,8 @@ func (r *rewriter) othersWebhooks(f *gosource.File, d destination) []edit {
 	return edits
 }
 
-// setsUpElsewhere tells whether a plain statement calls the set-up of webhooks that go to another folder.
-func (r *rewriter) setsUpElsewhere(f *gosource.File, stmt ast.Stmt, d destination) bool {
+// setsUpOther reports whether a plain statement sets up webhooks that move to another directory.
+func (r *rewriter) setsUpOther(f *gosource.File, stmt ast.Stmt, d destination) bool {
 	switch stmt.(type) {
 	case *ast.AssignStmt, *ast.ExprStmt:
 	default:
@@ -47,7 +46,7 @@ func (r *rewriter) setsUpElsewhere(f *gosource.File, stmt ast.Stmt, d destinatio
 	}
 	found := false
 	ast.Inspect(stmt, func(n ast.Node) bool {
-		if id, ok := n.(*ast.Ident); ok && f.IsUnresolved(id) && webhookSetUp.MatchString(id.Name) {
+		if id, ok := n.(*ast.Ident); ok && f.IsUnresolved(id) && webhookSetup.MatchString(id.Name) {
 			target := r.symbols[f.Dir()][id.Name]
 			found = found || target != "" && target != d.dir()
 		}
@@ -56,8 +55,8 @@ func (r *rewriter) setsUpElsewhere(f *gosource.File, stmt ast.Stmt, d destinatio
 	return found
 }
 
-// looksAtError recognises Expect(err).NotTo(HaveOccurred()), in whatever words.
-func looksAtError(stmt ast.Stmt) bool {
+// checksError reports whether a statement is an assertion about err, such as Expect(err).NotTo(HaveOccurred()).
+func checksError(stmt ast.Stmt) bool {
 	if _, ok := stmt.(*ast.ExprStmt); !ok {
 		return false
 	}

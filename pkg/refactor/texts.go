@@ -14,20 +14,20 @@ import (
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// rename is a manifest whose name holds the group where there may be several.
+// A rename is a manifest whose name contains the group in multigroup projects.
 type rename struct {
-	// folder is that of the kustomization which lists the file; from and to are relative to it.
+	// dir is the directory of the kustomization that lists the file; from and to are relative to it.
 	folder, from, to string
-	// was and is are the object's name in it, empty where that stays.
-	was, is string
+	// old and new are the names of the object in it, empty if it does not change.
+	old, new string
 }
 
-// renames finds the roles that people get for the project's kinds, and the patches of its CRDs.
+// renames returns the renames of the roles of kinds and of the patches of their CRDs.
 func (p *plan) renames() []rename {
 	var list []rename
 	add := func(r rename) {
 		if !p.multi {
-			r.from, r.to, r.was, r.is = r.to, r.from, r.is, r.was
+			r.from, r.to, r.old, r.new = r.to, r.from, r.new, r.old
 		}
 		known := func(other rename) bool { return other.folder == r.folder && other.from == r.from }
 		if p.tree.Exists(path.Join(r.folder, r.from)) && !slices.ContainsFunc(list, known) {
@@ -49,8 +49,7 @@ func (p *plan) renames() []rename {
 	return list
 }
 
-// rename carries out renames: the files, the names of objects in them where they are the scaffold's, and
-// the lines of kustomizations.
+// rename applies renames: to files, to the names of objects if they are those of the scaffold, and to the lines of kustomizations.
 func (p *plan) rename(list []rename) error {
 	for _, r := range list {
 		from, kustomization := path.Join(r.folder, r.from), path.Join(r.folder, "kustomization.yaml")
@@ -58,15 +57,15 @@ func (p *plan) rename(list []rename) error {
 		if err != nil {
 			return fmt.Errorf("reading %s: %w", from, err)
 		}
-		if r.was != "" {
-			name := regexp.MustCompile(`(?m)^(  name: )` + regexp.QuoteMeta(r.was) + `(\r?)$`)
-			data = name.ReplaceAll(data, []byte("${1}"+r.is+"${2}"))
+		if r.old != "" {
+			name := regexp.MustCompile(`(?m)^(  name: )` + regexp.QuoteMeta(r.old) + `(\r?)$`)
+			data = name.ReplaceAll(data, []byte("${1}"+r.new+"${2}"))
 		}
 		p.tree.Remove(from)
 		p.tree.WriteFile(path.Join(r.folder, r.to), data, 0o644)
 		lines, err := p.tree.ReadFile(kustomization)
 		if err != nil {
-			continue // nothing lists the file
+			continue // not listed
 		}
 		line := regexp.MustCompile(`(?m)^([#\s]*-\s+(?:path:\s+)?["']?(?:\./)?)` + regexp.QuoteMeta(r.from) + `(["']?\s*(?:#.*)?)$`)
 		p.tree.WriteFile(kustomization, line.ReplaceAll(lines, []byte("${1}"+r.to+"${2}")), 0o644)
@@ -74,10 +73,9 @@ func (p *plan) rename(list []rename) error {
 	return nil
 }
 
-// texts rewrites the folders that moved in files other than Go: Makefile, Dockerfile, workflows, scripts
-// and manifests.
-func (p *plan) texts() error {
-	if len(p.folders) == 0 {
+// updateTexts updates moved directories in files other than Go: Makefile, Dockerfile, workflows, scripts and manifests.
+func (p *plan) updateTexts() error {
+	if len(p.dirs) == 0 {
 		return nil
 	}
 	names, err := p.tree.Walk(".", func(dir string) bool {
@@ -88,26 +86,26 @@ func (p *plan) texts() error {
 		return err
 	}
 	for _, name := range names {
-		if !namesPaths(name) {
+		if !mayContainPaths(name) {
 			continue
 		}
 		data, err := p.tree.ReadFile(name)
 		if err != nil {
-			continue // a broken link, which nothing reads
+			continue // a broken link
 		}
 		changed := data
-		for _, from := range slices.Sorted(maps.Keys(p.folders)) {
+		for _, from := range slices.Sorted(maps.Keys(p.dirs)) {
 			if !bytes.Contains(changed, []byte(from)) {
 				continue
 			}
 			whole := regexp.MustCompile(`(?m)(^|[\s"'=,:(\[{^]|\./)` + regexp.QuoteMeta(from) + `(/|[\s"',:;)\]}$]|$)`)
 			if strings.HasPrefix(from, controllerDir) {
-				// Of the folder of all controllers only what named its files follows.
+				// Of the common directory of controllers, only references to files are updated.
 				whole = regexp.MustCompile(`(?m)(^|[\s"'=,:(\[{^]|\./)` + regexp.QuoteMeta(from) + `(/\w+\.go)`)
 			}
-			// Two names side by side share the sign between them, which a match takes for itself.
+			// Adjacent names share the separator, which a match consumes.
 			for range 2 {
-				changed = whole.ReplaceAll(changed, []byte("${1}"+p.folders[from]+"${2}"))
+				changed = whole.ReplaceAll(changed, []byte("${1}"+p.dirs[from]+"${2}"))
 			}
 		}
 		if !bytes.Equal(changed, data) {
@@ -117,8 +115,8 @@ func (p *plan) texts() error {
 	return nil
 }
 
-// namesPaths tells which files may name folders of Go code.
-func namesPaths(name string) bool {
+// mayContainPaths reports whether a file may refer to directories of Go code.
+func mayContainPaths(name string) bool {
 	switch base := path.Base(name); {
 	case base == "Makefile", strings.HasPrefix(base, "Dockerfile"), base == ".dockerignore", base == "Tiltfile", base == "CODEOWNERS":
 		return true
@@ -132,34 +130,33 @@ func namesPaths(name string) bool {
 	return false
 }
 
-// regroupDocs brings README.md and AGENTS.md to a layout where their scaffold says something about it, as
-// far as a person has not rewritten that.
-func regroupDocs(tree *worktree.Tree, config *project.Config, before bool, o Options) error {
+// updateDocs updates the scaffolded parts of README.md and AGENTS.md to the layout, unless the user has edited them.
+func updateDocs(tree *worktree.Tree, config *project.Config, wasMulti bool, o Options) error {
 	old, now := initData(config, o), initData(config, o)
-	old.Project.MultiGroup = before
-	was, err := scaffold.Render("init", old)
+	old.Project.MultiGroup = wasMulti
+	before, err := scaffold.Render("init", old)
 	if err != nil {
 		return err
 	}
-	is, err := scaffold.Render("init", now)
+	after, err := scaffold.Render("init", now)
 	if err != nil {
 		return err
 	}
-	for _, name := range slices.Sorted(maps.Keys(is.Files)) {
-		if bytes.Equal(was.Files[name], is.Files[name]) {
+	for _, name := range slices.Sorted(maps.Keys(after.Files)) {
+		if bytes.Equal(before.Files[name], after.Files[name]) {
 			continue
 		}
 		have, err := tree.ReadFile(name)
 		if err != nil {
-			continue // a project without the file needs nothing
+			continue // the file does not exist
 		}
-		merged, _ := merge(string(was.Files[name]), string(have), string(is.Files[name]))
+		merged, _ := merge(string(before.Files[name]), string(have), string(after.Files[name]))
 		tree.WriteFile(name, []byte(merged), 0o644)
 	}
 	return nil
 }
 
-// initData is what init's templates need to know about a project that exists.
+// initData returns the data of an existing project for the templates of init.
 func initData(config *project.Config, o Options) scaffold.Data {
 	return scaffold.Data{
 		Project: scaffold.Project{
@@ -170,13 +167,13 @@ func initData(config *project.Config, o Options) scaffold.Data {
 	}
 }
 
-// describe names a place that is to be changed by hand.
-func (c clash) describe(name string) string {
-	if len(c.was) == 0 {
-		return fmt.Sprintf("%s: add\n    %s", name, strings.Join(c.is, "\n    "))
+// describe returns a place to change by hand.
+func (c conflict) describe(name string) string {
+	if len(c.old) == 0 {
+		return fmt.Sprintf("%s: add\n    %s", name, strings.Join(c.new, "\n    "))
 	}
-	if len(c.is) == 0 {
-		return fmt.Sprintf("%s: remove\n    %s", name, strings.Join(c.was, "\n    "))
+	if len(c.new) == 0 {
+		return fmt.Sprintf("%s: remove\n    %s", name, strings.Join(c.old, "\n    "))
 	}
-	return fmt.Sprintf("%s: instead of\n    %s\n  write\n    %s", name, strings.Join(c.was, "\n    "), strings.Join(c.is, "\n    "))
+	return fmt.Sprintf("%s: instead of\n    %s\n  write\n    %s", name, strings.Join(c.old, "\n    "), strings.Join(c.new, "\n    "))
 }

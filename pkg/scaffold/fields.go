@@ -37,7 +37,7 @@ func compareFields(tree *worktree.Tree, spokeDir, hubDir, kind string) (Converte
 	}
 	for dir, types := range map[string]typeSet{spokeDir: spoke, hubDir: hub} {
 		if types.structOf(ast.NewIdent(kind)) == nil {
-			return ConvertedFields{}, &ContentError{fmt.Errorf("%s: there is no type %s struct; conversion needs the types of all versions", dir, kind)}
+			return ConvertedFields{}, &ContentError{fmt.Errorf("%s: type %s struct not found; conversion needs the types of all versions", dir, kind)}
 		}
 	}
 	c := comparison{spoke: spoke, hub: hub}

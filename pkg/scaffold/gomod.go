@@ -77,7 +77,7 @@ func CheckModule(tree *worktree.Tree, repo string) error {
 		return err
 	}
 	if have := file.Module.Mod.Path; have != repo {
-		return &ContentError{fmt.Errorf("go.mod:%d: the module is %s, but PROJECT says repo: %s; make the two the same",
+		return &ContentError{fmt.Errorf("go.mod:%d: the module is %s, but PROJECT says repo: %s; change one of them",
 			file.Module.Syntax.Start.Line, have, repo)}
 	}
 	return nil

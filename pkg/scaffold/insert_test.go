@@ -213,9 +213,9 @@ func TestInsertRefuses(t *testing.T) {
 	}{
 		"broken Go":       {"cmd/main.go", "package main\n\nfunc main() {\n", mainBlocks, "cmd/main.go:3:15: expected '}', found 'EOF'; correct it"},
 		"unknown kind":    {"Makefile", "# +kubebuilder:scaffold:x\n", map[string]string{"x": "y"}, "Makefile: scaffold markers are supported in .go, .yaml and .yml files only"},
-		"moved marker":    {"m.go", "package m\n\n// +kubebuilder:scaffold:imports\n", map[string]string{"imports": "\"fmt\""}, "would not be Go any more"},
-		"indented list":   {"k.yaml", "resources:\n  - a\n# +kubebuilder:scaffold:x\n", map[string]string{"x": "- b\n"}, "would not be YAML any more"},
-		"inline list":     {"k.yaml", "resources: [a]\n# +kubebuilder:scaffold:x\n", map[string]string{"x": "- b\n"}, "would not be YAML any more"},
+		"moved marker":    {"m.go", "package m\n\n// +kubebuilder:scaffold:imports\n", map[string]string{"imports": "\"fmt\""}, "would not be valid Go"},
+		"indented list":   {"k.yaml", "resources:\n  - a\n# +kubebuilder:scaffold:x\n", map[string]string{"x": "- b\n"}, "would not be valid YAML"},
+		"inline list":     {"k.yaml", "resources: [a]\n# +kubebuilder:scaffold:x\n", map[string]string{"x": "- b\n"}, "would not be valid YAML"},
 		"trailing marker": {"main.go", mainGo, map[string]string{"trailing": "x()"}, "the marker trailing is missing"},
 	} {
 		_, err := Insert([]byte(c.content), c.file, c.blocks)

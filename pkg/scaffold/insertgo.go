@@ -125,7 +125,7 @@ func hasImport(f *gosource.File, spec *ast.ImportSpec, name string) (bool, error
 		if gosource.ImportPath(other) == gosource.ImportPath(spec) {
 			has = true
 		} else if name != "_" && name != "." {
-			conflicts = append(conflicts, fmt.Errorf("%s: the name %s stands for %s here, but the scaffold needs it for %s; import yours by another name",
+			conflicts = append(conflicts, fmt.Errorf("%s: the name %s refers to %s here, but the scaffold needs it for %s; import yours by another name",
 				f.Fset.Position(other.Pos()), name, gosource.ImportPath(other), gosource.ImportPath(spec)))
 		}
 	}
@@ -216,7 +216,7 @@ func compact(lines []string) []string {
 
 func (g *goSyntax) finish(text string) (string, error) {
 	if err := gosource.CheckSyntax("", []byte(text)); err != nil {
-		return "", fmt.Errorf("the result would not be Go any more (%w); a marker has been moved, see where kubebuilder and operator-sdk have it", err)
+		return "", fmt.Errorf("the result would not be valid Go (%w); move the marker to its original place", err)
 	}
 	if !g.formatted {
 		return text, nil

@@ -120,7 +120,7 @@ func (y *yamlSyntax) has(item []string) bool {
 
 func (y *yamlSyntax) finish(text string) (string, error) {
 	if err := yamlError(text); err != nil && y.valid {
-		return "", fmt.Errorf("the result would not be YAML any more (%w); put the marker at the end of its list, with the indentation of the items", err)
+		return "", fmt.Errorf("the result would not be valid YAML (%w); move the marker to the end of its list, with the indentation of the items", err)
 	}
 	return text, nil
 }

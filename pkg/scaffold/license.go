@@ -14,7 +14,7 @@ func LicenseHeader(license, copyright string) (string, error) {
 	}
 	header, ok := rendered.Files[license]
 	if !ok {
-		return "", fmt.Errorf("no header for the licence %q", license)
+		return "", fmt.Errorf("no header for the license %q", license)
 	}
 	return strings.TrimRight(string(header), "\n"), nil
 }

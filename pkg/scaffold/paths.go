@@ -109,7 +109,7 @@ func (d Data) ControllerToRoot() string {
 type AmbiguousMainError struct{ Files []string }
 
 func (e *AmbiguousMainError) Error() string {
-	return fmt.Sprintf("%s each start a manager; put the line '// +kubebuilder:scaffold:builder' into the one that new controllers belong to, "+
+	return fmt.Sprintf("%s each start a manager; add the line '// +kubebuilder:scaffold:builder' into the one that new controllers belong to, "+
 		"above its call of Start, and run the command again", strings.Join(e.Files, " and "))
 }
 
