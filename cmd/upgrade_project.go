@@ -160,9 +160,9 @@ func raiseRequirements(tree *worktree.Tree, current map[string][]byte, result *u
 	}
 	var notes []gocode.Note
 	if behind {
-		notes, err = gocode.Code(tree, current)
+		notes, err = gocode.Rewrite(tree, current)
 	} else {
-		notes, err = gocode.Settled(tree)
+		notes, err = gocode.RewriteAfterConflicts(tree)
 	}
 	if err != nil {
 		return false, err

@@ -23,7 +23,7 @@ func (r *rewriter) updatePaths(f *gosource.File, to string) []edit {
 		case *ast.CallExpr:
 			edits = append(edits, r.updateCall(f, to, n, joined)...)
 		case *ast.BasicLit:
-			name := stringValue(n)
+			name := gosource.StringValue(n)
 			if joined[n] || !strings.HasPrefix(name, "../") && !r.isFromRoot(f, name) || strings.Trim(name, "./") == "" {
 				return true // usually not a target but the start of a search
 			}
@@ -63,7 +63,7 @@ func (r *rewriter) updateCall(f *gosource.File, to string, call *ast.CallExpr, j
 	}
 	switch selector.Sel.Name {
 	case "Chdir", "DirFS", "Abs", "ReadDir":
-		if stringValue(call.Args[0]) == ".." {
+		if gosource.StringValue(call.Args[0]) == ".." {
 			if now, ok := r.updatePath(f, to, ".."); ok {
 				return []edit{f.Replace(call.Args[0], strconv.Quote(now))}
 			}
@@ -74,15 +74,15 @@ func (r *rewriter) updateCall(f *gosource.File, to string, call *ast.CallExpr, j
 		return nil
 	}
 	args := call.Args
-	if stringValue(args[0]) == "" {
+	if gosource.StringValue(args[0]) == "" {
 		args = args[1:] // the directory of the file, if the rest is a path from there
 	}
 	var parts []string
 	for _, arg := range args {
-		if stringValue(arg) == "" {
+		if gosource.StringValue(arg) == "" {
 			break
 		}
-		parts = append(parts, stringValue(arg))
+		parts = append(parts, gosource.StringValue(arg))
 		joined[arg] = true
 	}
 	if len(parts) == 0 || parts[0] != ".." && !strings.HasPrefix(parts[0], "../") && !r.isFromRoot(f, path.Join(parts...)) {

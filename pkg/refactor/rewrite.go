@@ -127,7 +127,7 @@ func (r *rewriter) rewriteFile(f *gosource.File, d destination) (text []byte, ch
 	if r.moves.newPath != nil {
 		edits = append(edits, r.updatePaths(f, d.dir())...)
 	} else if d.dir() != f.Dir() {
-		edits = append(edits, r.keepTargets(f, f.Dir(), d.dir())...)
+		edits = append(edits, f.KeepTargets(f.Dir(), d.dir())...)
 	}
 	edits = append(edits, r.removeOtherSetups(f, d)...)
 	return applyEdits(f, edits)

@@ -98,7 +98,7 @@ func TestMergeDeclarationsRefuses(t *testing.T) {
 	for text, want := range map[string]string{
 		"package v1\nfunc (": "x.go:2:",
 		"package other\n":    "package other, but the scaffold needs v1",
-		"package v1\n\nimport (\n\tadmission \"example.com/mine\"\n)\n\nvar _ admission.T\n": "the name admission stands for example.com/mine here",
+		"package v1\n\nimport (\n\tadmission \"example.com/mine\"\n)\n\nvar _ admission.T\n": "the name admission refers to example.com/mine here",
 	} {
 		if _, err := mergeDeclarations("x.go", []byte(text), []byte(scaffoldedWebhook), nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: got %v, want %s", text, err, want)

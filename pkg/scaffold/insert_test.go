@@ -168,7 +168,7 @@ func TestInsertImports(t *testing.T) {
 	// A name that stands for something else would not compile.
 	file = strings.Replace(mainGo, "github.com/example/op/internal/controller", "sigs.k8s.io/controller-runtime/pkg/controller", 1)
 	_, err := Insert([]byte(file), "cmd/main.go", map[string]string{"imports": mainBlocks["imports"]})
-	if err == nil || !strings.HasPrefix(err.Error(), "cmd/main.go:8:2: the name controller stands for sigs.k8s.io/controller-runtime/pkg/controller here") {
+	if err == nil || !strings.HasPrefix(err.Error(), "cmd/main.go:8:2: the name controller refers to sigs.k8s.io/controller-runtime/pkg/controller here") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -2,8 +2,7 @@ package gocode
 
 import "go/ast"
 
-// decoders makes the decoder of webhooks an interface, as it is since v0.15: *admission.Decoder has become
-// admission.Decoder.
+// decoders replaces *admission.Decoder by admission.Decoder, which is an interface since v0.15.
 func decoders(f *source) {
 	ast.Inspect(f.AST, func(n ast.Node) bool {
 		if star, ok := n.(*ast.StarExpr); ok && f.is(star.X, admissionPackage, "Decoder") {
@@ -13,8 +12,8 @@ func decoders(f *source) {
 	})
 }
 
-// withoutError takes away the error that functions return no more: client.ObjectKeyFromObject (since v0.7) and
-// admission.NewDecoder (since v0.15), where it is left aside, or looked at right behind and nowhere else.
+// withoutError removes the error result of functions that no longer return one: client.ObjectKeyFromObject since v0.7 and
+// admission.NewDecoder since v0.15. It must be ignored or used only in the following check.
 func withoutError(f *source) {
 	ast.Inspect(f.AST, func(n ast.Node) bool {
 		block, ok := n.(*ast.BlockStmt)
@@ -35,12 +34,12 @@ func withoutError(f *source) {
 				continue
 			}
 			if err.Name != "_" {
-				if i+1 == len(block.List) || !f.looksAt(block.List[i+1], err) || f.remarks(block.List[i+1], nil) {
+				if i+1 == len(block.List) || !f.isErrorCheck(block.List[i+1], err) || f.hasComments(block.List[i+1], nil) {
 					continue
 				}
 				used := false
 				for _, other := range block.List[i+2:] {
-					used = used || mentioned(other, err.Name)
+					used = used || isMentioned(other, err.Name)
 				}
 				if used {
 					continue
@@ -53,8 +52,8 @@ func withoutError(f *source) {
 	})
 }
 
-// looksAt tells of if err != nil {…}, without else.
-func (f *source) looksAt(stmt ast.Stmt, err *ast.Ident) bool {
+// isErrorCheck reports whether a statement is if err != nil {…} without else.
+func (f *source) isErrorCheck(stmt ast.Stmt, err *ast.Ident) bool {
 	check, ok := stmt.(*ast.IfStmt)
 	return ok && check.Init == nil && check.Else == nil && f.Source(check.Cond) == err.Name+" != nil"
 }

@@ -5,10 +5,9 @@ import (
 	"slices"
 )
 
-// builders makes code that sets up webhooks fit a controller-runtime whose builder is given the object at its
-// start and knows its type (v0.23 and later): NewWebhookManagedBy(mgr).For(&T{}) becomes
-// NewWebhookManagedBy(mgr, &T{}), and webhooks of any object are set with the methods for such. The webhooks
-// themselves stay as they are.
+// builders updates the set-up of webhooks for v0.23, where the builder gets the object and its type at the start:
+// NewWebhookManagedBy(mgr).For(&T{}) becomes NewWebhookManagedBy(mgr, &T{}), and webhooks for any object are set with the methods
+// for these. The webhooks themselves are kept.
 func builders(f *source) {
 	ast.Inspect(f.AST, func(n ast.Node) bool {
 		call, ok := n.(*ast.CallExpr)
@@ -24,7 +23,7 @@ func builders(f *source) {
 			return true
 		}
 		f.insert(chain[0].Args[0].End(), ", "+f.Source(chain[at].Args[0]))
-		// From the end of the call before to the end of For(…), line break included.
+		// From the end of the preceding call to the end of For(…), including the line break.
 		f.cut(chain[at-1].End(), chain[at].End())
 		for _, c := range chain {
 			if renamed := map[string]string{"WithDefaulter": "WithCustomDefaulter", "WithValidator": "WithCustomValidator"}[method(c)]; renamed != "" {
@@ -35,12 +34,12 @@ func builders(f *source) {
 	})
 }
 
-// isWebhookBuilder tells whether a call starts a webhook's builder of controller-runtime.
+// isWebhookBuilder reports whether a call starts a webhook builder of controller-runtime.
 func (f *source) isWebhookBuilder(call *ast.CallExpr) bool {
 	return f.is(call.Fun, runtimeModule, "NewWebhookManagedBy") || f.is(call.Fun, runtimeModule+"/pkg/builder", "WebhookManagedBy")
 }
 
-// chainOf lists the calls of a().b().c() from a on.
+// chainOf returns the calls of a().b().c(), starting with a.
 func chainOf(call *ast.CallExpr) []*ast.CallExpr {
 	var chain []*ast.CallExpr
 	for {

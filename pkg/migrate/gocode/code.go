@@ -13,15 +13,15 @@ import (
 	"golang.org/x/mod/modfile"
 )
 
-// Note tells a person of code that does something else than it did, or that has to be rewritten by hand.
+// A Note reports code that behaves differently or must be rewritten by hand.
 type Note struct {
 	File string
-	// Line is 0 where the code is not there any more.
+	// Line is 0 if the code was removed.
 	Line    int
 	Message string
 }
 
-// String is the note with its place, as compilers write it.
+// String returns the note with its position in the format of compilers.
 func (n Note) String() string {
 	if n.Line == 0 {
 		return n.File + ": " + n.Message
@@ -29,16 +29,16 @@ func (n Note) String() string {
 	return fmt.Sprintf("%s:%d: %s", n.File, n.Line, n.Message)
 }
 
-// Code rewrites the Go files of a tree for the versions that today's scaffold requires: reconcilers, builders,
-// managers, webhooks and tests. It may run again: what is of today stays. Files that cannot be parsed are left to
-// the compiler to name, and so is what cannot be rewritten, but for what would compile and do something else:
-// the notes tell of that. today are the files of today's scaffold, which suites take what they lack from.
-func Code(tree *worktree.Tree, today map[string][]byte) ([]Note, error) {
+// Rewrite updates the Go files of a tree to the library versions of the current scaffold: reconcilers, builders, managers,
+// webhooks and tests. Repeating it changes nothing. Files that cannot be parsed, and code that cannot be rewritten, are left to
+// the compiler, except code that would compile and behave differently: the notes report it. current are the files of the current
+// scaffold, from which suites get missing parts.
+func Rewrite(tree *worktree.Tree, current map[string][]byte) ([]Note, error) {
 	p, err := readProgram(tree)
 	if err != nil {
 		return nil, err
 	}
-	p.today = today
+	p.current = current
 	notes := p.rewrite(tree, []func(*source){
 		reconcilers, requests, runnables, builders, watches, owners, mappers, mapped, events, queues,
 		configFiles, options, caches, decoders, withoutError, renames, calls, cores, loggers, specs, suites, leftovers,
@@ -47,9 +47,9 @@ func Code(tree *worktree.Tree, today map[string][]byte) ([]Note, error) {
 	return sortNotes(append(notes, pins(p.mod)...)), nil
 }
 
-// Settled rewrites what is left of a main.go that could not be read when Code ran, as it held conflicts, and that a
-// person has settled since: options and calls that cannot be anything else but old.
-func Settled(tree *worktree.Tree) ([]Note, error) {
+// RewriteAfterConflicts updates the remaining old code of a main.go that contained conflicts when Rewrite ran: options and calls
+// that do not exist in current versions.
+func RewriteAfterConflicts(tree *worktree.Tree) ([]Note, error) {
 	p, err := readProgram(tree)
 	if err != nil {
 		return nil, err
@@ -64,10 +64,10 @@ func sortNotes(notes []Note) []Note {
 	return slices.Compact(notes)
 }
 
-// rewrite takes all files through rewrites of one file each, in order. Each sees what those before it made of all.
+// rewrite applies rewrites to all files in order. Each rewrite sees the results of the preceding ones.
 func (p *program) rewrite(tree *worktree.Tree, rewrites []func(*source)) []Note {
 	for _, rewrite := range rewrites {
-		p.survey()
+		p.indexFunctions()
 		for _, f := range p.files {
 			rewrite(f)
 		}
@@ -85,19 +85,19 @@ func (p *program) rewrite(tree *worktree.Tree, rewrites []func(*source)) []Note 
 	return notes
 }
 
-// program is the Go files of a project.
+// A program holds the Go files of a project.
 type program struct {
-	module string
-	mod    []byte
-	files  []*source
-	today  map[string][]byte
-	// functions are the functions and methods by folder and name, those of one name that is used more than once left out.
+	module  string
+	mod     []byte
+	files   []*source
+	current map[string][]byte
+	// functions maps directory and name to functions and methods. Ambiguous names map to the zero value.
 	functions map[string]function
-	// contextual are those that were given a context.
+	// contextual are the keys of functions that were given a context parameter.
 	contextual map[string]bool
 }
 
-// function is a function or method with the file that it is in.
+// A function is a function or method with its file.
 type function struct {
 	source *source
 	decl   *ast.FuncDecl
@@ -125,8 +125,8 @@ func readProgram(tree *worktree.Tree) (*program, error) {
 	return p, nil
 }
 
-// survey notes the functions of all files as they are now.
-func (p *program) survey() {
+// indexFunctions records the functions of all files.
+func (p *program) indexFunctions() {
 	p.functions = map[string]function{}
 	for _, f := range p.files {
 		for _, decl := range f.AST.Decls {
@@ -142,7 +142,7 @@ func (p *program) survey() {
 	}
 }
 
-// dirOf is the folder of a package of the project.
+// dirOf returns the directory of a package of the project.
 func (p *program) dirOf(importPath string) (dir string, own bool) {
 	if importPath == p.module {
 		return ".", true

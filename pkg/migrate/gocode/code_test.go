@@ -17,7 +17,7 @@ import (
 var update = flag.Bool("update", false, "write what is wanted into testdata")
 
 // TestCode rewrites the files of each archive in testdata. What becomes of x.go is x.go.want there; a file without one
-// stays to the byte. What the notes say is in the file notes; today/x.go is of today's scaffold.
+// stays to the byte. What the notes say is in the file notes; current/x.go is of the current scaffold.
 func TestCode(t *testing.T) {
 	t.Parallel()
 	archives, err := filepath.Glob("testdata/*.txtar")
@@ -31,19 +31,19 @@ func TestCode(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			before, want, today := map[string][]byte{"go.mod": []byte("module example.com/mine\n")}, map[string][]byte{}, map[string][]byte{}
+			before, want, current := map[string][]byte{"go.mod": []byte("module example.com/mine\n")}, map[string][]byte{}, map[string][]byte{}
 			for _, f := range archive.Files {
 				if base, ok := strings.CutSuffix(f.Name, ".want"); ok {
 					want[base] = f.Data
-				} else if base, ok := strings.CutPrefix(f.Name, "today/"); ok {
-					today[base] = f.Data
+				} else if base, ok := strings.CutPrefix(f.Name, "current/"); ok {
+					current[base] = f.Data
 				} else if f.Name == "notes" {
 					want["notes"] = f.Data
 				} else {
 					before[f.Name] = f.Data
 				}
 			}
-			after := modernized(t, before, today)
+			after := modernized(t, before, current)
 			if *update {
 				record(t, name, archive, before, after)
 				return
@@ -62,7 +62,7 @@ func TestCode(t *testing.T) {
 			}
 			notes := after["notes"]
 			delete(after, "notes")
-			for file, text := range modernized(t, after, today) {
+			for file, text := range modernized(t, after, current) {
 				if file != "notes" && !bytes.Equal(text, after[file]) {
 					t.Errorf("again, %s is\n%s", file, text)
 				}
@@ -75,7 +75,7 @@ func TestCode(t *testing.T) {
 			for file, text := range before {
 				windows[file] = bytes.ReplaceAll(text, []byte("\n"), []byte("\r\n"))
 			}
-			for file, text := range modernized(t, windows, today) {
+			for file, text := range modernized(t, windows, current) {
 				if file != "notes" && !bytes.Equal(text, bytes.ReplaceAll(after[file], []byte("\n"), []byte("\r\n"))) {
 					t.Errorf("with the line ends of Windows, %s is\n%s", file, text)
 				}
@@ -85,7 +85,7 @@ func TestCode(t *testing.T) {
 }
 
 // modernized are the files after Code, with what it says in notes.
-func modernized(t *testing.T, files, today map[string][]byte) map[string][]byte {
+func modernized(t *testing.T, files, current map[string][]byte) map[string][]byte {
 	t.Helper()
 	fsys := afero.NewMemMapFs()
 	for name, text := range files {
@@ -94,7 +94,7 @@ func modernized(t *testing.T, files, today map[string][]byte) map[string][]byte 
 		}
 	}
 	tree := worktree.NewTree(fsys, "/p")
-	notes, err := Code(tree, today)
+	notes, err := Rewrite(tree, current)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// configFiles takes out what read a manager's options from a file, which controller-runtime does not do since v0.16:
-// the block of the scaffold, and the flag that named the file. Where a person has made something else of it, it stays,
-// for the compiler to name.
+// configFiles removes the code that read the manager's options from a file, which controller-runtime does not support since v0.16:
+// the block of the scaffold, and the flag for the file. Edited code is left to the compiler.
 func configFiles(f *source) {
 	ast.Inspect(f.AST, func(n ast.Node) bool {
 		fn, ok := n.(*ast.FuncDecl)
@@ -25,10 +24,10 @@ func configFiles(f *source) {
 	})
 }
 
-// readsConfigFile recognises the block that reads options from the file that a variable names.
+// readsConfigFile returns the variable with the file name if a statement is the block that reads options from it.
 func (f *source) readsConfigFile(stmt ast.Stmt) *ast.Ident {
 	block, ok := stmt.(*ast.IfStmt)
-	if !ok || block.Init != nil || block.Else != nil || len(block.Body.List) == 0 || len(block.Body.List) > 2 || f.remarks(block, nil) {
+	if !ok || block.Init != nil || block.Else != nil || len(block.Body.List) == 0 || len(block.Body.List) > 2 || f.hasComments(block, nil) {
 		return nil
 	}
 	condition, ok := block.Cond.(*ast.BinaryExpr)
@@ -54,20 +53,20 @@ func (f *source) readsConfigFile(stmt ast.Stmt) *ast.Ident {
 	return file
 }
 
-// isConfigFile tells of ctrl.ConfigFile().AtPath(file), without types of the project's own.
+// isConfigFile reports whether a chain is ctrl.ConfigFile().AtPath(file) without types of the project.
 func (f *source) isConfigFile(chain []*ast.CallExpr) bool {
 	first := chain[0]
 	return len(chain) == 2 && method(chain[1]) == "AtPath" &&
 		(f.is(first.Fun, runtimeModule, "ConfigFile") || f.is(first.Fun, runtimeModule+"/pkg/config", "File"))
 }
 
-// cutFlag takes the variable with the file's name and its flag out, where nothing else uses it.
+// cutFlag removes the variable with the file name and its flag if nothing else uses it.
 func (f *source) cutFlag(body *ast.BlockStmt, file *ast.Ident, read ast.Stmt) {
 	var declared, flagged ast.Stmt
 	for _, stmt := range body.List {
 		switch s := stmt.(type) {
 		case *ast.DeclStmt:
-			if file.Obj != nil && declares(s, file.Obj) {
+			if file.Obj != nil && declaresString(s, file.Obj) {
 				declared = s
 				continue
 			}
@@ -77,7 +76,7 @@ func (f *source) cutFlag(body *ast.BlockStmt, file *ast.Ident, read ast.Stmt) {
 				continue
 			}
 		}
-		if stmt != read && mentioned(stmt, file.Name) {
+		if stmt != read && isMentioned(stmt, file.Name) {
 			return
 		}
 	}
@@ -86,15 +85,15 @@ func (f *source) cutFlag(body *ast.BlockStmt, file *ast.Ident, read ast.Stmt) {
 	}
 	f.cutStatement(declared)
 	f.cutStatement(flagged)
-	f.gone("the flag " + f.flagName(flagged) + " is gone, as controller-runtime reads no options from files any more: give what the file set as flags, or in the manager's options")
+	f.noteRemoved("the flag " + f.flagName(flagged) + " is gone, as controller-runtime reads no options from files any more: give what the file set as flags, or in the manager's options")
 }
 
 func (f *source) flagName(stmt ast.Stmt) string {
 	return "--" + strings.Trim(f.Source(stmt.(*ast.ExprStmt).X.(*ast.CallExpr).Args[1]), `"`)
 }
 
-// declares tells of var x string, alone.
-func declares(s *ast.DeclStmt, object *ast.Object) bool {
+// declaresString reports whether a statement is var x string.
+func declaresString(s *ast.DeclStmt, object *ast.Object) bool {
 	gen, ok := s.Decl.(*ast.GenDecl)
 	if !ok || len(gen.Specs) != 1 {
 		return false

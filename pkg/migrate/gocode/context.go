@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// addContext gives a function a context as its first parameter. A body that makes one of its own of no other takes that
-// one instead; where it has another use for the name, the parameter stays unnamed and the body as it is.
+// addContext adds a context as the first parameter of a function. If the body creates its own context without a parent, it uses the
+// parameter instead; if it uses the name otherwise, the parameter is unnamed.
 func (f *source) addContext(t *ast.FuncType, body *ast.BlockStmt) {
 	contextType := f.use("context", "context") + ".Context"
 	at := t.Params.Opening + 1
@@ -24,7 +24,7 @@ func (f *source) addContext(t *ast.FuncType, body *ast.BlockStmt) {
 	}
 	name := ""
 	for _, stmt := range body.List {
-		made, ok := f.madeContext(stmt)
+		made, ok := f.createdContext(stmt)
 		if !ok || made != "_" && name != "" {
 			continue
 		}
@@ -35,7 +35,7 @@ func (f *source) addContext(t *ast.FuncType, body *ast.BlockStmt) {
 	}
 	switch {
 	case name != "":
-	case mentioned(body, "ctx") || mentioned(t, "ctx"):
+	case isMentioned(body, "ctx") || isMentioned(t, "ctx"):
 		name = "_"
 	default:
 		name = "ctx"
@@ -43,8 +43,8 @@ func (f *source) addContext(t *ast.FuncType, body *ast.BlockStmt) {
 	f.insert(at, name+" "+contextType)
 }
 
-// madeContext tells of ctx := context.Background(), _ = context.Background() and the like, with the name there.
-func (f *source) madeContext(stmt ast.Stmt) (name string, ok bool) {
+// createdContext reports whether a statement is ctx := context.Background() or similar, and returns the name.
+func (f *source) createdContext(stmt ast.Stmt) (name string, ok bool) {
 	var left, right ast.Expr
 	switch s := stmt.(type) {
 	case *ast.AssignStmt:
@@ -75,7 +75,7 @@ func (f *source) madeContext(stmt ast.Stmt) (name string, ok bool) {
 	return left.(*ast.Ident).Name, true
 }
 
-// cutStatement takes a statement away, with its line if nothing else is there.
+// cutStatement removes a statement, with its line if nothing else is on it.
 func (f *source) cutStatement(stmt ast.Stmt) {
 	from, to := f.LineStart(stmt.Pos()), f.LineEnd(stmt.End())
 	before, behind := string(f.Text[from:f.Offset(stmt.Pos())]), string(f.Text[f.Offset(stmt.End()):to])
@@ -86,13 +86,13 @@ func (f *source) cutStatement(stmt ast.Stmt) {
 	f.cut(stmt.Pos(), stmt.End())
 }
 
-// mentioned tells whether an identifier occurs, but for fields and methods.
-func mentioned(n ast.Node, name string) bool {
+// isMentioned reports whether an identifier occurs, other than as a field or method.
+func isMentioned(n ast.Node, name string) bool {
 	found := false
 	ast.Inspect(n, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.SelectorExpr:
-			found = found || mentioned(n.X, name)
+			found = found || isMentioned(n.X, name)
 			return false
 		case *ast.Ident:
 			found = found || n.Name == name
@@ -102,7 +102,7 @@ func mentioned(n ast.Node, name string) bool {
 	return found
 }
 
-// contextIn is an expression for a context: that of the innermost function which is given one, or one without end.
+// contextIn returns an expression for a context: the parameter of the innermost function with one, or context.Background().
 func (f *source) contextIn(stack []ast.Node) string {
 	for i := len(stack) - 1; i >= 0; i-- {
 		if name := parameter(stack[i], func(t ast.Expr) bool { return f.is(t, "context", "Context") }); name != "" {
@@ -112,7 +112,7 @@ func (f *source) contextIn(stack []ast.Node) string {
 	return f.use("context", "context") + ".Background()"
 }
 
-// parameter is the first parameter of a function that has a wanted type and a name; empty for anything else.
+// parameter returns the name of the first parameter of a function if it has a wanted type, or "".
 func parameter(function ast.Node, wanted func(ast.Expr) bool) string {
 	var t *ast.FuncType
 	switch n := function.(type) {

@@ -2,8 +2,8 @@ package gocode
 
 import "go/ast"
 
-// cores makes literals of Kubernetes' own types fit: handlers of probes and of lifecycles are of two types since v1.23,
-// and what a claim for a volume asks for is of one of its own since v1.29.
+// cores updates literals of core types of Kubernetes: handlers of probes and lifecycles have two types since v1.23, and resource
+// requests of volume claims their own type since v1.29.
 func cores(f *source) {
 	ast.Inspect(f.AST, func(n ast.Node) bool {
 		literal, ok := n.(*ast.CompositeLit)

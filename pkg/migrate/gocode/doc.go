@@ -1,6 +1,7 @@
-// Package gocode makes Go code written for older controller-runtime, Ginkgo and webhook interfaces fit those of
-// today. It reads syntax and imports only, as the versions that the code was written for are not there to check it
-// against: what is rewritten is what the imports prove to be meant. Everything else stays to the byte.
+// Package gocode updates Go code that was written for older versions of controller-runtime, Ginkgo and the webhook interfaces.
+// Rewrite updates the code of a project, and FindWebhooks and Webhooks.Move move webhooks to their current package. The package
+// reads only syntax and imports, because the old library versions may not be available: it rewrites what the imports identify, and
+// keeps everything else byte for byte.
 package gocode
 
 const runtimeModule = "sigs.k8s.io/controller-runtime"

@@ -12,8 +12,8 @@ const (
 	queuePackage     = "k8s.io/client-go/util/workqueue"
 )
 
-// events makes functions that are given events fit: their objects have their metadata (v0.7 and later), handlers get a
-// context (v0.15 and later) and a queue of requests (v0.20 and later).
+// events updates functions with event parameters: objects contain their metadata since v0.7, handlers get a context since v0.15 and
+// a queue of requests since v0.20.
 func events(f *source) {
 	ast.Inspect(f.AST, func(n ast.Node) bool {
 		switch n := n.(type) {
@@ -22,7 +22,7 @@ func events(f *source) {
 		case *ast.FuncLit:
 			f.eventFunction(n.Type, n.Body)
 		case *ast.CompositeLit:
-			f.event(n)
+			f.eventLiteral(n)
 		case *ast.CallExpr:
 			if len(n.Args) == 1 && f.is(n.Fun, predicatePackage, "NewPredicateFuncs") {
 				f.filter(n.Args[0])
@@ -62,11 +62,11 @@ func (f *source) eventFunction(t *ast.FuncType, body *ast.BlockStmt) {
 	case len(params) != 3 || !f.isEvent(params[1].Type):
 		return
 	}
-	f.replace(params[len(params)-1].Type, f.use(queuePackage, "workqueue")+".TypedRateLimitingInterface["+f.request()+"]")
+	f.replace(params[len(params)-1].Type, f.use(queuePackage, "workqueue")+".TypedRateLimitingInterface["+f.requestType()+"]")
 }
 
-// request is the type reconcile.Request as the file can name it.
-func (f *source) request() string {
+// requestType returns the type reconcile.Request with the name that the file uses.
+func (f *source) requestType() string {
 	for name, p := range f.imports {
 		if p == runtimeModule {
 			return name + ".Request"
@@ -75,7 +75,7 @@ func (f *source) request() string {
 	return f.use(runtimeModule+"/pkg/reconcile", "reconcile") + ".Request"
 }
 
-// renameFields gives fields of an event their names of today.
+// renameFields renames the fields of an event.
 func (f *source) renameFields(body ast.Node, event *ast.Object) {
 	ast.Inspect(body, func(n ast.Node) bool {
 		selector, ok := n.(*ast.SelectorExpr)
@@ -91,8 +91,8 @@ func (f *source) renameFields(body ast.Node, event *ast.Object) {
 	})
 }
 
-// event rewrites an event that is made: its object alone says all.
-func (f *source) event(literal *ast.CompositeLit) {
+// eventLiteral rewrites a literal of an event, of which only the object remains.
+func (f *source) eventLiteral(literal *ast.CompositeLit) {
 	if literal.Type == nil || !f.isEvent(literal.Type) {
 		return
 	}
@@ -118,7 +118,7 @@ func (f *source) event(literal *ast.CompositeLit) {
 	}
 }
 
-// cutElement takes an element out of a literal, with its line if it has one of its own.
+// cutElement removes an element of a literal, with its line if nothing else is on it.
 func (f *source) cutElement(literal *ast.CompositeLit, i int) {
 	element := literal.Elts[i]
 	end := literal.Rbrace
@@ -133,8 +133,8 @@ func (f *source) cutElement(literal *ast.CompositeLit, i int) {
 	switch {
 	case f.Line(before) < f.Line(element.Pos()) && (rest == "," || rest == ""):
 		f.cutLines(element.Pos(), element.End())
-	case f.Line(before) < f.Line(element.Pos()) && strings.HasPrefix(rest, ","): // a comment stays
-		f.put(element.Pos(), element.End()+token.Pos(strings.Index(string(f.Text[f.Offset(element.End()):]), ",")+1), "")
+	case f.Line(before) < f.Line(element.Pos()) && strings.HasPrefix(rest, ","): // a comment follows, which is kept
+		f.replaceRange(element.Pos(), element.End()+token.Pos(strings.Index(string(f.Text[f.Offset(element.End()):]), ",")+1), "")
 	case i+1 < len(literal.Elts):
 		f.cut(element.Pos(), end)
 	case i > 0:
@@ -144,7 +144,7 @@ func (f *source) cutElement(literal *ast.CompositeLit, i int) {
 	}
 }
 
-// filter rewrites func(meta metav1.Object, object runtime.Object) bool for predicates into one of the object alone.
+// filter rewrites func(meta metav1.Object, object runtime.Object) bool for predicates to a function of the object.
 func (f *source) filter(e ast.Expr) {
 	fn, ok := e.(*ast.FuncLit)
 	if !ok || count(fn.Type.Params) != 2 || len(fn.Type.Params.List) != 2 {
@@ -158,7 +158,7 @@ func (f *source) filter(e ast.Expr) {
 	if name.Name == "_" {
 		name, other = other, name
 	}
-	f.put(meta.Pos(), object.End(), name.Name+" "+f.use(clientPackage, "client")+".Object")
+	f.replaceRange(meta.Pos(), object.End(), name.Name+" "+f.use(clientPackage, "client")+".Object")
 	ast.Inspect(fn.Body, func(n ast.Node) bool {
 		if id, ok := n.(*ast.Ident); ok && id.Obj != nil && id.Obj == other.Obj {
 			f.replace(id, name.Name)

@@ -15,8 +15,8 @@ const (
 	ginkgoPrinter = runtimeModule + "/pkg/envtest/printer"
 )
 
-// specs makes tests for Ginkgo v1 ones for v2: other imports, no reporters of controller-runtime's, and no channel that
-// a spec closes when it is done, with the time that it may take. A channel with another use stays.
+// specs updates tests from Ginkgo v1 to v2: imports, reporters of controller-runtime, and the done channel of specs with its
+// timeout. A channel with another use is kept.
 func specs(f *source) {
 	if !f.importsPath(ginkgo) {
 		return
@@ -27,7 +27,7 @@ func specs(f *source) {
 		switch {
 		case !ok || rest != "" && rest[0] != '/' || strings.HasPrefix(rest, "/v2"):
 		case p == ginkgoTable && f.ImportName(spec) == "." && slices.Contains(f.dots, ginkgo):
-			f.cutLines(startOf(spec), spec.End()) // Ginkgo itself has tables now
+			f.cutLines(startOf(spec), spec.End()) // tables are part of Ginkgo v2
 		default:
 			f.replace(spec.Path, strconv.Quote(ginkgo+"/v2"+rest))
 		}
@@ -41,26 +41,26 @@ func specs(f *source) {
 	})
 }
 
-// runSpecs calls RunSpecs instead of what took reporters.
+// runSpecs replaces calls with reporters by RunSpecs.
 func (f *source) runSpecs(call *ast.CallExpr) {
 	if len(call.Args) != 3 || !f.is(call.Fun, ginkgo, "RunSpecsWithDefaultAndCustomReporters", "RunSpecsWithCustomReporters") {
 		return
 	}
 	f.rename(call.Fun, "RunSpecs")
 	f.cut(call.Args[1].End(), call.Args[2].End())
-	if list, ok := call.Args[2].(*ast.CompositeLit); ok && !slices.ContainsFunc(list.Elts, func(e ast.Expr) bool { return !f.prints(e) }) {
+	if list, ok := call.Args[2].(*ast.CompositeLit); ok && !slices.ContainsFunc(list.Elts, func(e ast.Expr) bool { return !f.isPrinter(e) }) {
 		return
 	}
-	f.gone("Ginkgo v2 takes no reporters of a suite's own, and " + f.Source(call.Args[2]) + " is gone: give go test a flag such as -ginkgo.junit-report, or use ReportAfterSuite")
+	f.noteRemoved("Ginkgo v2 takes no reporters of a suite's own, and " + f.Source(call.Args[2]) + " is gone: give go test a flag such as -ginkgo.junit-report, or use ReportAfterSuite")
 }
 
-// prints tells of a reporter of controller-runtime, which made Ginkgo end its output with a line break.
-func (f *source) prints(e ast.Expr) bool {
+// isPrinter reports whether an expression is the reporter of controller-runtime that ended the output with a line break.
+func (f *source) isPrinter(e ast.Expr) bool {
 	switch e := e.(type) {
 	case *ast.CompositeLit:
 		return e.Type != nil && f.is(e.Type, ginkgoPrinter, "NewlineReporter")
 	case *ast.UnaryExpr:
-		return f.prints(e.X)
+		return f.isPrinter(e.X)
 	case *ast.CallExpr:
 		return f.is(e.Fun, ginkgoPrinter, "NewProwReporter")
 	}
@@ -75,7 +75,7 @@ func nodes() []string {
 	return list
 }
 
-// node takes the channel and the time of a spec, or of what is around specs, away.
+// node removes the channel and the timeout of a spec or container.
 func (f *source) node(call *ast.CallExpr) {
 	if !f.is(call.Fun, ginkgo, nodes()...) {
 		return
@@ -94,7 +94,7 @@ func (f *source) node(call *ast.CallExpr) {
 	}
 }
 
-// synchronous takes the channel away, if all that is done with it is to close it at the end.
+// synchronous removes the channel if the function only closes it at the end.
 func (f *source) synchronous(fn *ast.FuncLit) {
 	if fn.Type.Params == nil {
 		return
@@ -127,7 +127,7 @@ func (f *source) synchronous(fn *ast.FuncLit) {
 	}
 }
 
-// closes tells of close(done) and defer close(done).
+// closes reports whether a statement is close(done) or defer close(done).
 func closes(stmt ast.Stmt, done *ast.Object) bool {
 	var call *ast.CallExpr
 	switch s := stmt.(type) {

@@ -5,8 +5,8 @@ import (
 	"go/token"
 )
 
-// owners makes handlers functions: &handler.EnqueueRequestForOwner{…} needs the manager's scheme and mapper now, so it
-// stays where no manager is at hand. &handler.EnqueueRequestsFromMapFunc{ToRequests: f} is from before v0.7.
+// owners replaces &handler.EnqueueRequestForOwner{…} by the function that needs the scheme and mapper of a manager; without a manager
+// in scope it is kept. It also replaces &handler.EnqueueRequestsFromMapFunc{ToRequests: f} from before v0.7.
 func owners(f *source) {
 	ast.PreorderStack(f.AST, nil, func(n ast.Node, stack []ast.Node) bool {
 		unary, ok := n.(*ast.UnaryExpr)
@@ -17,8 +17,8 @@ func owners(f *source) {
 			if call, ok := mapper.(*ast.CallExpr); ok && f.is(call.Fun, handlerPackage, "ToRequestsFunc") && len(call.Args) == 1 {
 				mapper = call.Args[0]
 			}
-			f.put(unary.Pos(), mapper.Pos(), f.use(handlerPackage, "handler")+".EnqueueRequestsFromMapFunc(")
-			f.put(mapper.End(), unary.End(), ")")
+			f.replaceRange(unary.Pos(), mapper.Pos(), f.use(handlerPackage, "handler")+".EnqueueRequestsFromMapFunc(")
+			f.replaceRange(mapper.End(), unary.End(), ")")
 			return true
 		}
 		fields := f.fields(unary, handlerPackage, "EnqueueRequestForOwner")
@@ -42,14 +42,13 @@ func owners(f *source) {
 	})
 }
 
-// mappers gives functions that map objects to requests a context (v0.15 and later), and those from before v0.7 the
-// object itself: function literals of that kind wherever they are, and the project's own functions that are handed to
-// handlers.
+// mappers adds a context to functions that map objects to requests, as since v0.15, and passes the object to those from before v0.7:
+// function literals of the type, and functions of the project that are passed to handlers.
 func mappers(f *source) {
 	ast.Inspect(f.AST, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.FuncLit:
-			if f.maps(n.Type) {
+			if f.isMapFunc(n.Type) {
 				f.mapWithContext(n.Type, n.Body)
 			}
 		case *ast.CallExpr:
@@ -65,19 +64,19 @@ func mappers(f *source) {
 	})
 }
 
-// mapper rewrites the function or method of the project that an expression names.
+// mapper rewrites the function or method of the project to which an expression refers.
 func (f *source) mapper(e ast.Expr) {
-	key := f.own(e)
+	key := f.ownKey(e)
 	fn := f.program.functions[key]
-	if fn.decl == nil || f.program.contextual[key] || !fn.source.maps(fn.decl.Type) {
+	if fn.decl == nil || f.program.contextual[key] || !fn.source.isMapFunc(fn.decl.Type) {
 		return
 	}
 	f.program.contextual[key] = true
 	fn.source.mapWithContext(fn.decl.Type, fn.decl.Body)
 }
 
-// own is the key of a function or method of the project that an expression names.
-func (f *source) own(e ast.Expr) string {
+// ownKey returns the key of the function or method of the project to which an expression refers.
+func (f *source) ownKey(e ast.Expr) string {
 	dir, name := f.Dir(), ""
 	switch e := e.(type) {
 	case *ast.Ident:
@@ -91,8 +90,8 @@ func (f *source) own(e ast.Expr) string {
 	return dir + "." + name
 }
 
-// maps tells of func(client.Object) []reconcile.Request, and of the form with handler.MapObject.
-func (f *source) maps(t *ast.FuncType) bool {
+// isMapFunc reports whether a type is func(client.Object) []reconcile.Request, or the form with handler.MapObject.
+func (f *source) isMapFunc(t *ast.FuncType) bool {
 	if count(t.Params) != 1 || count(t.Results) != 1 {
 		return false
 	}
@@ -125,14 +124,14 @@ func (f *source) mapWithContext(t *ast.FuncType, body *ast.BlockStmt) {
 	})
 }
 
-// mapped passes a context to map functions of the project where they are called by name.
+// mapped adds a context to direct calls of map functions of the project.
 func mapped(f *source) {
 	ast.PreorderStack(f.AST, nil, func(n ast.Node, stack []ast.Node) bool {
 		call, ok := n.(*ast.CallExpr)
 		if !ok || len(call.Args) != 1 {
 			return true
 		}
-		key := f.own(call.Fun)
+		key := f.ownKey(call.Fun)
 		fn := f.program.functions[key]
 		if f.program.contextual[key] && fn.decl != nil && fn.decl.Name.Name != "Reconcile" && count(fn.decl.Type.Params) == 2 {
 			f.insert(call.Args[0].Pos(), f.contextIn(stack)+", ")

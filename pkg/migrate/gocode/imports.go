@@ -11,7 +11,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/textdiff"
 )
 
-// use gives the name by which the file can use a package, and imports it if that is needed.
+// use returns the name by which the file can refer to a package, and adds an import if needed.
 func (f *source) use(importPath, usual string) string {
 	for name, p := range f.imports {
 		if p == importPath {
@@ -24,15 +24,15 @@ func (f *source) use(importPath, usual string) string {
 		}
 	}
 	name := usual
-	for i := 2; f.taken(name); i++ {
+	for i := 2; f.isTaken(name); i++ {
 		name = usual + strconv.Itoa(i)
 	}
 	f.added = append(f.added, addedImport{name, importPath})
 	return name
 }
 
-// taken tells whether anything in the file or in its package goes by a name.
-func (f *source) taken(name string) bool {
+// isTaken reports whether the file or its package uses a name.
+func (f *source) isTaken(name string) bool {
 	if f.imports[name] != "" || slices.ContainsFunc(f.added, func(s addedImport) bool { return s.name == name }) {
 		return true
 	}
@@ -69,7 +69,7 @@ func importKey(spec *ast.ImportSpec) string {
 	return spec.Name.Name + " " + spec.Path.Value
 }
 
-// addImports asks for imports: in the group that has most in common with each, in order.
+// addImports adds imports in order, each in the group with the most similar paths.
 func (f *source) addImports(specs []addedImport) {
 	for _, spec := range specs {
 		text := strconv.Quote(spec.path)
@@ -112,7 +112,7 @@ func (f *source) importEdit(importPath, text string) textdiff.Edit {
 	}
 	best, score := (*ast.ImportSpec)(nil), -1
 	for _, spec := range all {
-		if s := alike(gosource.ImportPath(spec), importPath); s > score || best != nil && s == score && gosource.ImportPath(spec) < importPath && gosource.ImportPath(best) < gosource.ImportPath(spec) {
+		if s := commonElements(gosource.ImportPath(spec), importPath); s > score || best != nil && s == score && gosource.ImportPath(spec) < importPath && gosource.ImportPath(best) < gosource.ImportPath(spec) {
 			best, score = spec, s
 		}
 	}
@@ -128,9 +128,9 @@ func (f *source) importEdit(importPath, text string) textdiff.Edit {
 	return at(f.LineEnd(best.End()), "\t"+text+"\n")
 }
 
-// alike counts the leading elements that two import paths share; it is negative where one is of the standard
-// library and the other is not, or where they share nothing otherwise.
-func alike(a, b string) int {
+// commonElements returns the number of leading elements that two import paths share, or -1 if only one is of the standard library
+// or they share none.
+func commonElements(a, b string) int {
 	if gosource.IsStandard(a) != gosource.IsStandard(b) {
 		return -1
 	}
@@ -142,7 +142,7 @@ func alike(a, b string) int {
 	return n
 }
 
-// dropUnused asks for imports to go that were used before and are not any more.
+// dropUnused removes imports that were used before and are not used any more.
 func (f *source) dropUnused(before map[string]bool) {
 	now := f.usedImports()
 	for _, decl := range f.AST.Decls {

@@ -8,8 +8,7 @@ import (
 	"golang.org/x/mod/modfile"
 )
 
-// pins tells of lines of go.mod that choose versions other than those that are required: they stay, and may choose
-// some that do not go with the others any more.
+// pins returns notes about replace and exclude directives of go.mod, which are kept and may not fit the new requirements.
 func pins(mod []byte) []Note {
 	file, err := modfile.Parse("go.mod", mod, nil)
 	if err != nil {
@@ -21,7 +20,7 @@ func pins(mod []byte) []Note {
 		notes = append(notes, Note{File: "go.mod", Message: verb + " " + text + " stays: see whether it is still right"})
 	}
 	for _, r := range file.Replace {
-		if r.New.Version != "" { // a folder has the version that it has
+		if r.New.Version != "" { // directories have no versions
 			tell(r.Syntax, "replace")
 		}
 	}
@@ -31,8 +30,8 @@ func pins(mod []byte) []Note {
 	return notes
 }
 
-// unnamed tells of controllers for the same kind that do not have names of their own, which they have by their kind: a
-// manager takes a name only once since v0.19.
+// unnamed returns notes about controllers for the same kind without explicit names, because a manager accepts a name only once
+// since v0.19.
 func (p *program) unnamed() []Note {
 	all := map[string][]Note{}
 	for _, f := range p.files {
@@ -73,7 +72,7 @@ func (p *program) unnamed() []Note {
 	return notes
 }
 
-// leftovers tells of what compiles and does not do what it did. It comes last, for its lines to be right.
+// leftovers records notes about code that compiles and behaves differently. It must be the last rewrite, for correct lines.
 func leftovers(f *source) {
 	ginkgo2 := ginkgo + "/v2"
 	ast.Inspect(f.AST, func(n ast.Node) bool {
@@ -99,7 +98,7 @@ func leftovers(f *source) {
 	})
 }
 
-// isInjector tells of the methods by which controller-runtime before v0.15 handed things over.
+// isInjector reports whether a method is one by which controller-runtime before v0.15 injected values.
 func (f *source) isInjector(d *ast.FuncDecl) bool {
 	if count(d.Type.Params) != 1 || !f.importsPath(runtimeModule) {
 		return false

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// loggers gives reconcilers with a field for a logger the one that old scaffolds gave them in main.go, where it has
-// gone with the rest of what the scaffold wrote: without it they would log nothing.
+// loggers sets the logger field of reconcilers as old scaffolds did in main.go. The upgrade removes that part of main.go, and without
+// it nothing would be logged.
 func loggers(f *source) {
 	if f.AST.Name.Name != "main" {
 		return
@@ -25,7 +25,7 @@ func loggers(f *source) {
 			return true
 		}
 		literal, ok := unary.X.(*ast.CompositeLit)
-		if !ok || literal.Type == nil || !f.logs(literal.Type) {
+		if !ok || literal.Type == nil || !f.hasLog(literal.Type) {
 			return true
 		}
 		from, typeName := f.named(literal.Type)
@@ -38,8 +38,8 @@ func loggers(f *source) {
 	})
 }
 
-// logs tells whether a type of the project has a field Log for a logger.
-func (f *source) logs(e ast.Expr) bool {
+// hasLog reports whether a type of the project has a field Log for a logger.
+func (f *source) hasLog(e ast.Expr) bool {
 	from, typeName := f.named(e)
 	dir, own := f.program.dirOf(from)
 	if !own {

@@ -13,8 +13,7 @@ const (
 	webhookPackage = runtimeModule + "/pkg/webhook"
 )
 
-// options moves settings of managers to where they are since v0.15 and v0.16: into Metrics, WebhookServer, Cache and
-// Client.
+// options moves settings of managers to their places since v0.15 and v0.16: Metrics, WebhookServer, Cache and Client.
 func options(f *source) {
 	ast.Inspect(f.AST, func(n ast.Node) bool {
 		switch n := n.(type) {
@@ -30,7 +29,7 @@ func options(f *source) {
 	})
 }
 
-// optionsLiteral is manager.Options{…}; at are the places of its fields.
+// An optionsLiteral is manager.Options{…}; at maps field names to indexes.
 type optionsLiteral struct {
 	*source
 	literal *ast.CompositeLit
@@ -52,7 +51,7 @@ func (o *optionsLiteral) rewrite() {
 	}, rename{"Port", "Port"}, rename{"Host", "Host"}, rename{"CertDir", "CertDir"}, rename{"TLSOpts", "TLSOpts"})
 	if o.has("Namespace") && o.has("NewCache") {
 		if _, list := o.namespaces(o.value("NewCache")); list {
-			o.cutElement(o.literal, o.at["Namespace"]) // the cache of many namespaces did not look at it
+			o.cutElement(o.literal, o.at["Namespace"]) // ignored by the cache of several namespaces
 			delete(o.at, "Namespace")
 		}
 	}
@@ -68,7 +67,7 @@ func (o *optionsLiteral) rewrite() {
 	}
 }
 
-// rename is a field's name of old and of today, field one with its value.
+// A rename is an old and a new field name, a field a name with its value.
 type (
 	rename struct{ from, to string }
 	field  struct{ name, value string }
@@ -88,8 +87,7 @@ func (o *optionsLiteral) value(name string) ast.Expr {
 	return o.literal.Elts[o.at[name]].(*ast.KeyValueExpr).Value
 }
 
-// move makes one field of others: in the place of that field if it is there in a form that can be extended, else in the
-// place of the first of the others.
+// move merges fields into the target field: into its existing literal if possible, else in place of the first of them.
 func (o *optionsLiteral) move(target string, text func([]field) string, renames ...rename) {
 	var fields []field
 	var places []int
@@ -104,7 +102,7 @@ func (o *optionsLiteral) move(target string, text func([]field) string, renames 
 		case "NewCache":
 			list, ok := o.namespaces(o.value("NewCache"))
 			if !ok {
-				continue // builders of caches rewrite it, or it is something else
+				continue // rewritten by caches, or unknown
 			}
 			value = list
 		}
@@ -125,7 +123,7 @@ func (o *optionsLiteral) move(target string, text func([]field) string, renames 
 	}
 }
 
-// server is the literal of &webhook.Server{…}, where that is the value of WebhookServer.
+// server returns the literal &webhook.Server{…} in WebhookServer, or nil.
 func (o *optionsLiteral) server() *ast.CompositeLit {
 	unary, ok := o.value("WebhookServer").(*ast.UnaryExpr)
 	if !ok || o.fields(unary, webhookPackage, "Server") == nil {
@@ -134,13 +132,13 @@ func (o *optionsLiteral) server() *ast.CompositeLit {
 	return unary.X.(*ast.CompositeLit)
 }
 
-// extend adds fields to a literal that is there.
+// extend adds fields to an existing literal.
 func (o *optionsLiteral) extend(target string, text func([]field) string, fields []field, server bool) bool {
 	value := o.value(target)
 	if server {
 		literal := o.server()
 		webhook := o.use(webhookPackage, "webhook")
-		o.put(value.Pos(), literal.Lbrace, webhook+".NewServer("+webhook+".Options")
+		o.replaceRange(value.Pos(), literal.Lbrace, webhook+".NewServer("+webhook+".Options")
 		o.addFields(literal, fields)
 		o.insert(literal.End(), ")")
 		return true
@@ -172,14 +170,14 @@ func (f *source) addFields(literal *ast.CompositeLit, fields []field) {
 	f.insert(last.End(), separator+join(fields))
 }
 
-// namespaces is the value of DefaultNamespaces for cache.MultiNamespacedCacheBuilder of a list that stands there.
+// namespaces returns the value of DefaultNamespaces for cache.MultiNamespacedCacheBuilder of a literal list.
 func (f *source) namespaces(e ast.Expr) (text string, ok bool) {
 	call, ok := e.(*ast.CallExpr)
 	if !ok || !f.is(call.Fun, cachePackage, "MultiNamespacedCacheBuilder") || len(call.Args) != 1 {
 		return "", false
 	}
 	list, ok := call.Args[0].(*ast.CompositeLit)
-	if !ok || f.remarks(list, nil) {
+	if !ok || f.hasComments(list, nil) {
 		return "", false
 	}
 	var parts []string
@@ -189,7 +187,7 @@ func (f *source) namespaces(e ast.Expr) (text string, ok bool) {
 	return "map[string]" + f.use(cachePackage, "cache") + ".Config{" + strings.Join(parts, ", ") + "}", true
 }
 
-// setOption rewrites settings of options in a variable.
+// setOption rewrites assignments to options in a variable.
 func (f *source) setOption(s *ast.AssignStmt) {
 	if len(s.Lhs) != 1 || len(s.Rhs) != 1 || s.Tok != token.ASSIGN {
 		return
@@ -219,7 +217,7 @@ func (f *source) setOption(s *ast.AssignStmt) {
 	}
 }
 
-// holdsOptions tells of a variable that is a manager.Options, or points to one.
+// holdsOptions reports whether a variable is a manager.Options or a pointer to one.
 func (f *source) holdsOptions(e ast.Expr) bool {
 	id, ok := e.(*ast.Ident)
 	if !ok || id.Obj == nil {
@@ -248,7 +246,7 @@ func (f *source) holdsOptions(e ast.Expr) bool {
 	return false
 }
 
-// mapperProvider gives a function that makes a REST mapper the HTTP client that it is passed.
+// mapperProvider adds the HTTP client to the parameters of a function that creates a REST mapper.
 func (f *source) mapperProvider(e ast.Expr) {
 	fn, ok := e.(*ast.FuncLit)
 	if !ok || count(fn.Type.Params) != 1 {

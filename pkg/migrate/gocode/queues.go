@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// queues makes limits of queues ones for requests, which controllers want since v0.19: in the options of controllers,
-// and where the type of a limiter is named.
+// queues updates rate limiters to the type of requests, which controllers need since v0.19: in the options of controllers, and where
+// the type of a limiter is named.
 func queues(f *source) {
 	ast.Inspect(f.AST, func(n ast.Node) bool {
 		switch n := n.(type) {
@@ -23,14 +23,14 @@ func queues(f *source) {
 			f.limiters(n)
 		case *ast.SelectorExpr:
 			if f.is(n, runtimeModule+"/pkg/ratelimiter", "RateLimiter") {
-				f.replace(n, f.use(queuePackage, "workqueue")+".TypedRateLimiter["+f.request()+"]")
+				f.replace(n, f.use(queuePackage, "workqueue")+".TypedRateLimiter["+f.requestType()+"]")
 			}
 		}
 		return true
 	})
 }
 
-// limiters rewrites what a function makes that returns a limiter for controllers.
+// limiters rewrites the results of a function that returns a rate limiter.
 func (f *source) limiters(fn *ast.FuncDecl) {
 	if fn.Body == nil || count(fn.Type.Results) != 1 || !f.is(fn.Type.Results.List[0].Type, runtimeModule+"/pkg/ratelimiter", "RateLimiter") {
 		return
@@ -43,7 +43,7 @@ func (f *source) limiters(fn *ast.FuncDecl) {
 	})
 }
 
-// limiter rewrites calls that make limiters, and those within.
+// limiter rewrites calls that create limiters, including nested ones.
 func (f *source) limiter(e ast.Expr) {
 	switch e := e.(type) {
 	case *ast.CallExpr:
@@ -54,14 +54,14 @@ func (f *source) limiter(e ast.Expr) {
 			if made == "DefaultControllerRateLimiter" {
 				typed = "DefaultTypedControllerRateLimiter"
 			}
-			f.rename(e.Fun, typed+"["+f.request()+"]")
+			f.rename(e.Fun, typed+"["+f.requestType()+"]")
 		}
 		for _, arg := range e.Args {
 			f.limiter(arg)
 		}
 	case *ast.UnaryExpr:
 		if literal, ok := e.X.(*ast.CompositeLit); ok && f.is(literal.Type, queuePackage, "BucketRateLimiter") {
-			f.rename(literal.Type, "TypedBucketRateLimiter["+f.request()+"]")
+			f.rename(literal.Type, "TypedBucketRateLimiter["+f.requestType()+"]")
 		}
 	}
 }

@@ -4,24 +4,23 @@ import (
 	"go/ast"
 )
 
-// reconcilers gives Reconcile(req) the context that controller-runtime passes since v0.7, as methods, as functions for
-// reconcile.Func and in interfaces.
+// reconcilers adds the context of v0.7 to Reconcile(req): in methods, functions for reconcile.Func, and interfaces.
 func reconcilers(f *source) {
 	ast.Inspect(f.AST, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.FuncDecl:
-			if n.Recv != nil && n.Name.Name == "Reconcile" && f.reconciles(n.Type) {
+			if n.Recv != nil && n.Name.Name == "Reconcile" && f.isReconcile(n.Type) {
 				f.addContext(n.Type, n.Body)
 				f.program.contextual[f.Dir()+".Reconcile"] = true
 			}
 		case *ast.InterfaceType:
 			for _, m := range n.Methods.List {
-				if t, ok := m.Type.(*ast.FuncType); ok && len(m.Names) == 1 && m.Names[0].Name == "Reconcile" && f.reconciles(t) {
+				if t, ok := m.Type.(*ast.FuncType); ok && len(m.Names) == 1 && m.Names[0].Name == "Reconcile" && f.isReconcile(t) {
 					f.addContext(t, nil)
 				}
 			}
 		case *ast.FuncLit:
-			if f.reconciles(n.Type) {
+			if f.isReconcile(n.Type) {
 				f.addContext(n.Type, n.Body)
 			}
 		}
@@ -29,14 +28,13 @@ func reconcilers(f *source) {
 	})
 }
 
-// reconciles tells of func(reconcile.Request) (reconcile.Result, error).
-func (f *source) reconciles(t *ast.FuncType) bool {
+// isReconcile reports whether a type is func(reconcile.Request) (reconcile.Result, error).
+func (f *source) isReconcile(t *ast.FuncType) bool {
 	return count(t.Params) == 1 && f.isRuntime(t.Params.List[0].Type, "reconcile", "Request") &&
 		count(t.Results) == 2 && f.isRuntime(t.Results.List[0].Type, "reconcile", "Result")
 }
 
-// isRuntime tells whether an expression is a name of a package of controller-runtime, below pkg. The root package
-// has many of them too.
+// isRuntime reports whether an expression is a name of a package of controller-runtime below pkg, or its alias in the root package.
 func (f *source) isRuntime(e ast.Expr, pkg, name string) bool {
 	return f.is(e, runtimeModule+"/pkg/"+pkg, name) || f.is(e, runtimeModule, name)
 }
@@ -48,12 +46,11 @@ func count(fields *ast.FieldList) int {
 	return fields.NumFields()
 }
 
-// requests passes a context to the project's own Reconcile methods, as tests call them, where the argument is
-// known to be a request.
+// requests adds a context to calls of Reconcile methods of the project, as in tests, if the argument is clearly a request.
 func requests(f *source) {
 	ast.PreorderStack(f.AST, nil, func(n ast.Node, stack []ast.Node) bool {
 		call, ok := n.(*ast.CallExpr)
-		if !ok || len(call.Args) != 1 || method(call) != "Reconcile" || !f.sees("Reconcile") {
+		if !ok || len(call.Args) != 1 || method(call) != "Reconcile" || !f.canCall("Reconcile") {
 			return true
 		}
 		if f.isRequest(call.Args[0]) {
@@ -63,9 +60,9 @@ func requests(f *source) {
 	})
 }
 
-// sees tells whether the file's package, or one of the project's that it imports, has a function or method of a name
-// that got a context.
-func (f *source) sees(name string) bool {
+// canCall reports whether the file's package, or a package of the project that it imports, has a function of a name that was given a
+// context.
+func (f *source) canCall(name string) bool {
 	if f.program.contextual[f.Dir()+"."+name] {
 		return true
 	}
@@ -77,7 +74,7 @@ func (f *source) sees(name string) bool {
 	return false
 }
 
-// isRequest tells whether an expression is a reconcile.Request, as far as the file shows.
+// isRequest reports whether the file shows that an expression is a reconcile.Request.
 func (f *source) isRequest(e ast.Expr) bool {
 	switch e := e.(type) {
 	case *ast.CompositeLit:

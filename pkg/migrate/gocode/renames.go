@@ -13,10 +13,10 @@ const (
 	zapPackage       = runtimeModule + "/pkg/log/zap"
 )
 
-// name is a name in a package. usual is what files call the package.
+// A name is a name in a package; usual is the usual local name of the package.
 type name struct{ path, name, usual string }
 
-// renamedNames are the names that have only become others.
+// renamedNames returns the names that were only renamed.
 func renamedNames() map[name]name {
 	client := func(n string) name { return name{clientPackage, n, "client"} }
 	return map[name]name{
@@ -29,7 +29,7 @@ func renamedNames() map[name]name {
 	}
 }
 
-// movedPackages are packages that hold at least the same elsewhere.
+// movedPackages maps packages to their new paths with at least the same contents.
 func movedPackages() map[string]string {
 	return map[string]string{
 		runtimeModule + "/pkg/runtime/log":     runtimeModule + "/pkg/log",
@@ -40,11 +40,11 @@ func movedPackages() map[string]string {
 	}
 }
 
-// renames gives names and packages those of today.
+// renames updates renamed names and moved packages.
 func renames(f *source) {
 	moved := movedPackages()
 	if f.importsPath(admissionPackage) || f.importsPath(webhookPackage) {
-		// The requests and responses of webhooks are of v1 since v0.7.
+		// Requests and responses of webhooks are of v1 since v0.7.
 		moved["k8s.io/api/admission/v1beta1"] = "k8s.io/api/admission/v1"
 	}
 	for _, spec := range f.AST.Imports {
@@ -72,7 +72,7 @@ func renames(f *source) {
 	})
 }
 
-// calls rewrites calls and literals of functions and types that are gone.
+// calls rewrites calls and literals of removed functions and types.
 func calls(f *source) {
 	ast.PreorderStack(f.AST, nil, func(n ast.Node, stack []ast.Node) bool {
 		switch n := n.(type) {
@@ -90,25 +90,25 @@ func (f *source) call(call *ast.CallExpr) {
 	switch {
 	case f.is(call.Fun, zapPackage, "Logger") && len(args) == 1:
 		zap := f.use(zapPackage, "zap")
-		f.put(call.Pos(), args[0].Pos(), zap+".New("+zap+".UseDevMode(")
+		f.replaceRange(call.Pos(), args[0].Pos(), zap+".New("+zap+".UseDevMode(")
 		f.insert(args[0].End(), ")")
 	case f.is(call.Fun, zapPackage, "LoggerTo") && len(args) == 2:
 		zap := f.use(zapPackage, "zap")
-		f.put(call.Pos(), args[0].Pos(), zap+".New("+zap+".WriteTo(")
+		f.replaceRange(call.Pos(), args[0].Pos(), zap+".New("+zap+".WriteTo(")
 		f.insert(args[0].End(), ")")
 		f.insert(args[1].Pos(), zap+".UseDevMode(")
 		f.insert(args[1].End(), ")")
 	case f.is(call.Fun, clientPackage, "MatchingField") && len(args) == 2:
-		f.put(call.Pos(), args[0].Pos(), f.use(clientPackage, "client")+".MatchingFields{")
-		f.put(args[0].End(), args[1].Pos(), ": ")
-		f.put(args[1].End(), call.End(), "}")
+		f.replaceRange(call.Pos(), args[0].Pos(), f.use(clientPackage, "client")+".MatchingFields{")
+		f.replaceRange(args[0].End(), args[1].Pos(), ": ")
+		f.replaceRange(args[1].End(), call.End(), "}")
 	case f.is(call.Fun, clientPackage+"/fake", "NewFakeClientWithScheme") && len(args) > 0:
-		f.put(call.Pos(), args[0].Pos(), f.use(clientPackage+"/fake", "fake")+".NewClientBuilder().WithScheme(")
+		f.replaceRange(call.Pos(), args[0].Pos(), f.use(clientPackage+"/fake", "fake")+".NewClientBuilder().WithScheme(")
 		if len(args) == 1 {
-			f.put(args[0].End(), call.End(), ").Build()")
+			f.replaceRange(args[0].End(), call.End(), ").Build()")
 			return
 		}
-		f.put(args[0].End(), args[1].Pos(), ").WithRuntimeObjects(")
+		f.replaceRange(args[0].End(), args[1].Pos(), ").WithRuntimeObjects(")
 		f.insert(call.End(), ".Build()")
 	case method(call) == "AddMetricsExtraHandler" && len(args) == 2 && f.importsPath(runtimeModule):
 		f.replace(call.Fun.(*ast.SelectorExpr).Sel, "AddMetricsServerExtraHandler")
@@ -117,13 +117,13 @@ func (f *source) call(call *ast.CallExpr) {
 	}
 }
 
-// indexer gives a function that indexes objects of the type client.Object, as it is since v0.7.
+// indexer changes the parameter of an index function to client.Object, as since v0.7.
 func (f *source) indexer(e ast.Expr) {
 	switch e := e.(type) {
 	case *ast.FuncLit:
 		f.indexed(e.Type)
 	case *ast.Ident, *ast.SelectorExpr:
-		if fn := f.program.functions[f.own(e)]; fn.decl != nil {
+		if fn := f.program.functions[f.ownKey(e)]; fn.decl != nil {
 			fn.source.indexed(fn.decl.Type)
 		}
 	}

@@ -5,8 +5,8 @@ import (
 	"go/token"
 )
 
-// runnables gives what a manager runs a context in place of the channel of before v0.7: functions that are made into
-// manager.RunnableFunc, and methods Start(stop <-chan struct{}) error of packages that know controller-runtime.
+// runnables replaces the stop channel of functions that a manager runs by a context, as since v0.7: in manager.RunnableFunc, and in
+// methods Start(stop <-chan struct{}) error of packages that import controller-runtime.
 func runnables(f *source) {
 	if !f.importsPath(runtimeModule) {
 		return
@@ -33,7 +33,7 @@ func firstArg(call *ast.CallExpr) ast.Expr {
 	return call.Args[0]
 }
 
-// isRunnable tells of func(<-chan struct{}) error.
+// isRunnable reports whether a type is func(<-chan struct{}) error.
 func (f *source) isRunnable(t *ast.FuncType) bool {
 	if count(t.Params) != 1 || count(t.Results) != 1 {
 		return false
@@ -49,7 +49,7 @@ func (f *source) runWithContext(t *ast.FuncType, body *ast.BlockStmt) {
 		return
 	}
 	name := "ctx"
-	if mentioned(body, "ctx") {
+	if isMentioned(body, "ctx") {
 		name = param.Names[0].Name
 	}
 	f.replace(param.Names[0], name)

@@ -63,9 +63,9 @@ func (f *source) parse(text []byte) bool {
 	return true
 }
 
-func (f *source) replace(n ast.Node, text string) { f.put(n.Pos(), n.End(), text) }
+func (f *source) replace(n ast.Node, text string) { f.replaceRange(n.Pos(), n.End(), text) }
 
-// rename gives a name another one, and leaves the package before it as it is.
+// rename replaces a name, without the qualifier of its package.
 func (f *source) rename(e ast.Expr, name string) {
 	if selector, ok := e.(*ast.SelectorExpr); ok {
 		e = selector.Sel
@@ -73,15 +73,15 @@ func (f *source) rename(e ast.Expr, name string) {
 	f.replace(e, name)
 }
 
-func (f *source) cut(from, to token.Pos) { f.put(from, to, "") }
+func (f *source) cut(from, to token.Pos) { f.replaceRange(from, to, "") }
 
-func (f *source) insert(at token.Pos, text string) { f.put(at, at, text) }
+func (f *source) insert(at token.Pos, text string) { f.replaceRange(at, at, text) }
 
-func (f *source) put(from, to token.Pos, text string) {
+func (f *source) replaceRange(from, to token.Pos, text string) {
 	f.edits = append(f.edits, textdiff.Edit{From: f.Offset(from), To: f.Offset(to), Text: text})
 }
 
-// cutLines takes lines away, with an empty one behind where there is one before too, or where a block begins.
+// cutLines removes lines, and a following blank line if one precedes them or if they start a block.
 func (f *source) cutLines(first, last token.Pos) {
 	from, to := f.LineStart(first), f.LineEnd(last)
 	before := bytes.TrimRight(f.Text[:from], " \t\n")
@@ -95,24 +95,24 @@ func (f *source) cutLines(first, last token.Pos) {
 	f.edits = append(f.edits, textdiff.Edit{From: from, To: to})
 }
 
-// note tells of a place. Lines are those of the file when the step runs, so steps that note come last.
+// note records a note about a position. Lines are those at that step, so steps with notes must come last.
 func (f *source) note(at token.Pos, message string) {
 	f.notes = append(f.notes, Note{File: f.Name, Line: f.Line(at), Message: message})
 }
 
-// gone tells of something that was taken away.
-func (f *source) gone(message string) {
+// noteRemoved records a note about removed code.
+func (f *source) noteRemoved(message string) {
 	f.notes = append(f.notes, Note{File: f.Name, Message: message})
 }
 
-// importsPath tells whether the file imports a package or one below it.
+// importsPath reports whether the file imports a package or one below it.
 func (f *source) importsPath(importPath string) bool {
 	return slices.ContainsFunc(f.AST.Imports, func(spec *ast.ImportSpec) bool {
 		return gosource.ImportPath(spec) == importPath || strings.HasPrefix(gosource.ImportPath(spec), importPath+"/")
 	})
 }
 
-// is tells whether an expression is one of some names of a package.
+// is reports whether an expression is one of the names of a package.
 func (f *source) is(e ast.Expr, importPath string, names ...string) bool {
 	if id, ok := e.(*ast.Ident); ok {
 		return f.IsUnresolved(id) && slices.Contains(f.dots, importPath) && slices.Contains(names, id.Name)
@@ -121,7 +121,7 @@ func (f *source) is(e ast.Expr, importPath string, names ...string) bool {
 	return from == importPath && slices.Contains(names, name)
 }
 
-// named is the package and the name in it that a qualified name stands for; empty for anything else.
+// named returns the package and name of a qualified identifier, or "".
 func (f *source) named(e ast.Expr) (importPath, name string) {
 	if paren, ok := e.(*ast.ParenExpr); ok {
 		e = paren.X
@@ -134,8 +134,8 @@ func (f *source) named(e ast.Expr) (importPath, name string) {
 	return "", ""
 }
 
-// apply carries out what a step asked for and reads the result. An import that lost its last use goes, those that are
-// wanted are added. Where the result would not parse, nothing happens.
+// apply applies the recorded edits and imports and parses the result. Imports that are no longer used are removed. If the result
+// does not parse, the file is not changed.
 func (f *source) apply() {
 	if len(f.edits) == 0 && len(f.added) == 0 {
 		return
@@ -155,7 +155,7 @@ func (f *source) apply() {
 	}
 }
 
-// edit carries out the edits that were asked for. Where the result does not parse, the file stays as it is.
+// edit applies the recorded edits. If the result does not parse, the file is not changed.
 func (f *source) edit() bool {
 	text := textdiff.Apply(f.Text, f.edits)
 	f.edits = nil

@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// suites has suites that start an API server find its programs as those of today's scaffold do, where make test does
-// not name their folder: in the folder that there is, and not in that of the version that an old scaffold wrote down.
+// suites updates test suites that start an API server to find its programs as in the current scaffold, if make test does not set
+// their directory: in the existing directory instead of one with a fixed version.
 func suites(f *source) {
 	if !f.IsTest() || f.program.declares(f.Dir(), "binaryAssets", "root") {
 		return
 	}
-	today := f.program.suiteOf(f.Dir())
-	if today == nil || strings.Count(string(f.Text), "envtest.Environment{") != 1 {
+	current := f.program.suiteOf(f.Dir())
+	if current == nil || strings.Count(string(f.Text), "envtest.Environment{") != 1 {
 		return
 	}
 	var environment *ast.CompositeLit
@@ -41,20 +41,20 @@ func suites(f *source) {
 		last := environment.Elts[len(environment.Elts)-1]
 		f.insert(last.End(), ",\nBinaryAssetsDirectory: binaryAssets()")
 	}
-	f.adopt(today, "root", "binaryAssets")
+	f.adopt(current, "root", "binaryAssets")
 }
 
-// suiteOf is today's suite of a package.
+// suiteOf returns the current suite of a package.
 func (p *program) suiteOf(dir string) *source {
 	for _, name := range []string{"suite_test.go", "webhook_suite_test.go"} {
-		if text := p.today[path.Join(dir, name)]; text != nil {
+		if text := p.current[path.Join(dir, name)]; text != nil {
 			return newSource(p, path.Join(dir, name), text)
 		}
 	}
 	return nil
 }
 
-// declares tells whether a package has any of some names.
+// declares reports whether a package declares any of the names.
 func (p *program) declares(dir string, names ...string) bool {
 	for _, f := range p.files {
 		if f.Dir() != dir {
@@ -69,7 +69,7 @@ func (p *program) declares(dir string, names ...string) bool {
 	return false
 }
 
-// declaration is what declares a function or, alone, a variable of the package.
+// declaration returns the declaration of a function or of a single variable.
 func (f *source) declaration(name string) ast.Decl {
 	for _, decl := range f.AST.Decls {
 		switch d := decl.(type) {
@@ -88,7 +88,7 @@ func (f *source) declaration(name string) ast.Decl {
 	return nil
 }
 
-// adopt takes declarations over from another file, to the end of this one, with the imports that they need.
+// adopt copies declarations from another file to the end of this one, with their imports.
 func (f *source) adopt(other *source, names ...string) {
 	text := ""
 	for _, name := range names {
@@ -119,5 +119,5 @@ func (f *source) adopt(other *source, names ...string) {
 	if !strings.HasSuffix(string(f.Text), "\n") {
 		text = "\n" + text
 	}
-	f.put(end, end, text)
+	f.replaceRange(end, end, text)
 }

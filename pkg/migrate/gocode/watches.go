@@ -11,8 +11,8 @@ const (
 	clientPackage  = runtimeModule + "/pkg/client"
 )
 
-// watches makes what a controller watches fit: builders are given the object itself (v0.15 and later), controllers a
-// source that knows its cache and handler (v0.18 and later).
+// watches updates watches of controllers: builders get the object since v0.15, controllers a source with its cache and handler since
+// v0.18.
 func watches(f *source) {
 	ast.PreorderStack(f.AST, nil, func(n ast.Node, stack []ast.Node) bool {
 		call, ok := n.(*ast.CallExpr)
@@ -39,7 +39,7 @@ func (f *source) isControllerBuilder(call *ast.CallExpr) bool {
 	return f.is(call.Fun, runtimeModule, "NewControllerManagedBy") || f.is(call.Fun, runtimeModule+"/pkg/builder", "ControllerManagedBy", "SimpleController")
 }
 
-// builderWatches rewrites Watches(&source.Kind{Type: &T{}}, …) and the other sources that a builder takes no more.
+// builderWatches rewrites Watches(&source.Kind{Type: &T{}}, …) and other sources that builders no longer accept.
 func (f *source) builderWatches(call *ast.CallExpr) {
 	selector := call.Fun.(*ast.SelectorExpr)
 	if object := f.field(call.Args[0], sourcePackage, "Kind", "Type"); object != nil {
@@ -48,20 +48,20 @@ func (f *source) builderWatches(call *ast.CallExpr) {
 	}
 	if channel := f.field(call.Args[0], sourcePackage, "Channel", "Source"); channel != nil && len(call.Args) == 2 {
 		f.replace(selector.Sel, "WatchesRawSource")
-		f.put(call.Args[0].Pos(), channel.Pos(), f.use(sourcePackage, "source")+".Channel(")
-		f.put(channel.End(), call.Args[1].Pos(), ", ")
+		f.replaceRange(call.Args[0].Pos(), channel.Pos(), f.use(sourcePackage, "source")+".Channel(")
+		f.replaceRange(channel.End(), call.Args[1].Pos(), ", ")
 		f.insert(call.Args[1].End(), ")")
 		return
 	}
 	if informer := f.field(call.Args[0], sourcePackage, "Informer", "Informer"); informer != nil && len(call.Args) == 2 {
 		f.replace(selector.Sel, "WatchesRawSource")
-		f.put(informer.End(), call.Args[1].Pos(), ", Handler: ")
+		f.replaceRange(informer.End(), call.Args[1].Pos(), ", Handler: ")
 		f.insert(call.Args[1].End(), "}")
 	}
 }
 
-// controllerWatch rewrites Watch(&source.Kind{Type: &T{}}, handler, predicates…) where the manager is at hand, and the
-// forms of v0.15 to v0.17.
+// controllerWatch rewrites Watch(&source.Kind{Type: &T{}}, handler, predicates…) if a manager is in scope, and the forms of v0.15 to
+// v0.17.
 func (f *source) controllerWatch(call *ast.CallExpr, stack []ast.Node) {
 	if object := f.field(call.Args[0], sourcePackage, "Kind", "Type"); object != nil {
 		if manager := f.managerIn(stack); manager != "" {
@@ -74,13 +74,13 @@ func (f *source) controllerWatch(call *ast.CallExpr, stack []ast.Node) {
 	}
 }
 
-// sourceWithHandler moves what follows a source in a call into the source.
+// sourceWithHandler moves the arguments after a source into the source.
 func (f *source) sourceWithHandler(old ast.Expr, call *ast.CallExpr, cache, object string) {
 	f.replace(old, f.use(sourcePackage, "source")+".Kind["+f.use(clientPackage, "client")+".Object]("+cache+", "+object)
 	f.insert(call.Args[len(call.Args)-1].End(), ")")
 }
 
-// field is the value of the only field of &pkg.Type{Field: value}; nil for anything else.
+// field returns the value of the only field of &pkg.Type{Field: value}, or nil.
 func (f *source) field(e ast.Expr, importPath, typeName, field string) ast.Expr {
 	fields := f.fields(e, importPath, typeName)
 	if len(fields) != 1 {
@@ -89,7 +89,8 @@ func (f *source) field(e ast.Expr, importPath, typeName, field string) ast.Expr 
 	return fields[field]
 }
 
-// fields are the values of &pkg.Type{Field: value, …} by name; nil for anything else, and where a comment would be lost.
+// fields returns the values of &pkg.Type{Field: value, …} by name, or nil if the expression is another one or contains comments that
+// would be lost.
 func (f *source) fields(e ast.Expr, importPath, typeName string) map[string]ast.Expr {
 	if unary, ok := e.(*ast.UnaryExpr); ok {
 		e = unary.X
@@ -108,14 +109,14 @@ func (f *source) fields(e ast.Expr, importPath, typeName string) map[string]ast.
 			fields[key.Name] = pair.Value
 		}
 	}
-	if f.remarks(literal, literal.Elts) {
+	if f.hasComments(literal, literal.Elts) {
 		return nil
 	}
 	return fields
 }
 
-// remarks tells of comments within a node that are not within the values among some expressions.
-func (f *source) remarks(n ast.Node, values []ast.Expr) bool {
+// hasComments reports whether a node contains comments outside of some of its expressions.
+func (f *source) hasComments(n ast.Node, values []ast.Expr) bool {
 	for _, group := range f.AST.Comments {
 		within := n.Pos() < group.Pos() && group.End() < n.End()
 		for _, v := range values {
@@ -131,8 +132,7 @@ func (f *source) remarks(n ast.Node, values []ast.Expr) bool {
 	return false
 }
 
-// managerIn is the parameter of an enclosing function that is a manager, or the manager that a builder around was made
-// with; empty where there is none.
+// managerIn returns the manager that is a parameter of an enclosing function or of a builder, or "".
 func (f *source) managerIn(stack []ast.Node) string {
 	for i := len(stack) - 1; i >= 0; i-- {
 		if call, ok := stack[i].(*ast.CallExpr); ok {

@@ -13,9 +13,8 @@ import (
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// Webhooks are the webhooks of a project that are set up beside its API types, as kubebuilder before v4.3 wrote
-// them. There the types themselves have the methods Default and ValidateCreate, ValidateUpdate and ValidateDelete,
-// which controller-runtime does not look for since v0.20.
+// Webhooks are the webhooks in the packages of their API types, as kubebuilder before v4.3 wrote them. The types have the methods
+// Default, ValidateCreate, ValidateUpdate and ValidateDelete, which controller-runtime ignores since v0.20.
 type Webhooks struct {
 	tree     *worktree.Tree
 	program  *program
@@ -23,25 +22,25 @@ type Webhooks struct {
 	notes    []Note
 }
 
-// webhook is what one kind has.
+// A webhook holds the webhooks of a kind.
 type webhook struct {
 	pkg      *apiPackage
 	resource project.Resource
 	setup    *setup
-	// defaulter is the method of the type, validators are those for creation, update and deletion, all or none.
+	// defaulter is the method of the type. validators are those for creation, update and deletion, all or none.
 	defaulter  *hookMethod
 	validators []*hookMethod
-	// given tells which webhooks the set-up is given as values of types of their own, by the method that does so.
+	// given holds the builder methods by which the set-up adds webhooks of other types.
 	given   map[string]bool
 	asserts []assertion
 	markers []*marker
 }
 
-// hookMethod is one that an interface of before asks for.
+// A hookMethod is a method of an old webhook interface.
 type hookMethod struct {
 	name string
 	decl *ast.FuncDecl
-	// warns tells that it returns warnings besides the error.
+	// warns reports whether it returns warnings besides the error.
 	warns bool
 }
 
@@ -49,11 +48,11 @@ func (h *webhook) kind() string     { return h.resource.Kind }
 func (h *webhook) defaulting() bool { return h.defaulter != nil || h.given["WithDefaulter"] }
 func (h *webhook) validation() bool { return len(h.validators) > 0 || h.given["WithValidator"] }
 
-// newSetup is the name of the function that sets the webhooks up today.
+// newSetup returns the name of the current set-up function.
 func (h *webhook) newSetup() string { return "Setup" + h.kind() + "WebhookWithManager" }
 
-// FindWebhooks finds the webhooks beside API types and records them in config as today's scaffold would. What it
-// records is in the tree's PROJECT too.
+// FindWebhooks finds the webhooks in the packages of API types and records them in config, and in PROJECT of the tree, as the current
+// scaffold does.
 func FindWebhooks(tree *worktree.Tree, config *project.Config) (*Webhooks, error) {
 	p, err := readProgram(tree)
 	if err != nil {
@@ -71,7 +70,7 @@ func FindWebhooks(tree *worktree.Tree, config *project.Config) (*Webhooks, error
 		}
 	}
 	for _, pkg := range w.packages {
-		pkg.attribute()
+		pkg.assignMarkers()
 	}
 	w.distinguish()
 	if err := w.record(config); err != nil {
@@ -83,7 +82,7 @@ func FindWebhooks(tree *worktree.Tree, config *project.Config) (*Webhooks, error
 	return w, nil
 }
 
-// open is the package in a folder, read once.
+// open returns the package in a directory, which is parsed once.
 func (w *Webhooks) open(dir string, r project.Resource, config *project.Config) *apiPackage {
 	if i := slices.IndexFunc(w.packages, func(p *apiPackage) bool { return p.dir == dir }); i >= 0 {
 		return w.packages[i]
@@ -98,7 +97,7 @@ func (w *Webhooks) open(dir string, r project.Resource, config *project.Config) 
 	return pkg
 }
 
-// record makes config say what was found.
+// record adds the webhooks to config.
 func (w *Webhooks) record(config *project.Config) error {
 	for _, pkg := range w.packages {
 		for _, h := range pkg.webhooks {
@@ -136,7 +135,7 @@ func (w *Webhooks) record(config *project.Config) error {
 	return nil
 }
 
-// spokes are the versions of a kind that convert to and from the hub.
+// spokes returns the versions of a kind that convert to and from the hub.
 func (w *Webhooks) spokes(hub project.Resource, config *project.Config) []string {
 	var versions []string
 	for _, r := range config.Resources() {
@@ -152,14 +151,13 @@ func (w *Webhooks) spokes(hub project.Resource, config *project.Config) []string
 	return versions
 }
 
-// Move moves what was found to where today's scaffold, whose files are given, has webhooks. The methods of the types
-// stay where they are, as they may use what only their package can; webhooks of today's form call them. The notes
-// tell what has to be moved by hand.
-func (w *Webhooks) Move(today map[string][]byte) ([]Note, error) {
+// Move moves the webhooks to their package in the current scaffold, whose files are given. The methods of types are kept, because
+// they may use unexported names; the new webhooks call them. The notes list what must be moved by hand.
+func (w *Webhooks) Move(current map[string][]byte) ([]Note, error) {
 	for _, pkg := range w.packages {
 		var moved []*webhook
 		for _, h := range pkg.webhooks {
-			ok, err := w.move(h, today)
+			ok, err := w.move(h, current)
 			if err != nil {
 				return nil, err
 			}
@@ -169,19 +167,19 @@ func (w *Webhooks) Move(today map[string][]byte) ([]Note, error) {
 		}
 		pkg.webhooks = moved
 	}
-	// The callers are read before anything is written into the files of the packages.
-	w.callers(today)
+	// Callers are rewritten before the files of the packages change.
+	w.callers(current)
 	for _, pkg := range w.packages {
 		if len(pkg.webhooks) > 0 {
 			pkg.cut(w.tree)
-			w.moveTests(pkg, today)
+			w.moveTests(pkg, current)
 		}
 	}
 	return sortNotes(w.notes), nil
 }
 
-// move writes the new file of a kind's webhooks.
-func (w *Webhooks) move(h *webhook, today map[string][]byte) (bool, error) {
+// move writes the new file with the webhooks of a kind.
+func (w *Webhooks) move(h *webhook, current map[string][]byte) (bool, error) {
 	name := path.Join(h.pkg.target, strings.ToLower(h.kind())+"_webhook.go")
 	if w.tree.Exists(name) {
 		w.left(h, "there is "+name+" already")
@@ -195,13 +193,13 @@ func (w *Webhooks) move(h *webhook, today map[string][]byte) (bool, error) {
 			}
 		}
 	}
-	text, ok := today[name]
+	text, ok := current[name]
 	if !ok {
-		return false, fmt.Errorf("today's scaffold has no %s", name)
+		return false, fmt.Errorf("the current scaffold has no %s", name)
 	}
 	f := newSource(w.program, name, text)
 	if f == nil {
-		return false, fmt.Errorf("today's scaffold of %s cannot be read", name)
+		return false, fmt.Errorf("the current scaffold of %s is not valid Go", name)
 	}
 	if why := h.write(f); why != "" {
 		w.left(h, why)
@@ -212,7 +210,7 @@ func (w *Webhooks) move(h *webhook, today map[string][]byte) (bool, error) {
 	return true, nil
 }
 
-// left tells of webhooks that stay as they are.
+// left records a note about webhooks that are not moved.
 func (w *Webhooks) left(h *webhook, why string) {
 	f := h.setup.file
 	w.notes = append(w.notes, Note{File: f.Name, Line: f.Line(h.setup.decl.Pos()), Message: fmt.Sprintf(

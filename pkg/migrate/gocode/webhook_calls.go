@@ -10,10 +10,9 @@ import (
 
 const mainFile = "cmd/main.go"
 
-// callers makes the code outside of the packages of types, cmd/main.go above all, set the webhooks up where they are
-// now.
-func (w *Webhooks) callers(today map[string][]byte) {
-	scaffold := newSource(w.program, mainFile, today[mainFile])
+// callers updates the set-up calls outside of the packages of types, mainly in cmd/main.go.
+func (w *Webhooks) callers(current map[string][]byte) {
+	scaffold := newSource(w.program, mainFile, current[mainFile])
 	for _, f := range w.program.files {
 		if f.callsNew(w, scaffold) {
 			f.apply()
@@ -22,8 +21,8 @@ func (w *Webhooks) callers(today map[string][]byte) {
 	}
 }
 
-// callsNew replaces the old set-ups that a file calls or names. It reports whether there are any.
-func (f *source) callsNew(w *Webhooks, today *source) bool {
+// callsNew replaces the old set-ups to which a file refers. It reports whether there are any.
+func (f *source) callsNew(w *Webhooks, current *source) bool {
 	found := false
 	var parents []ast.Node
 	ast.Inspect(f.AST, func(n ast.Node) bool {
@@ -43,20 +42,20 @@ func (f *source) callsNew(w *Webhooks, today *source) bool {
 		found = true
 		target := path.Join(w.program.module, h.pkg.target)
 		usual := "webhook" + h.resource.Version
-		if today != nil {
-			usual = importedAs(today.imports, target, usual)
+		if current != nil {
+			usual = importedAs(current.imports, target, usual)
 		}
 		name := f.use(target, usual) + "." + h.newSetup()
 		f.replace(refers, name)
-		if f.Name == mainFile && today != nil {
-			f.likeToday(parents, today, name)
+		if f.Name == mainFile && current != nil {
+			f.useCurrent(parents, current, name)
 		}
 		return true
 	})
 	return found
 }
 
-// importedAs is the name by which something is imported, or another one.
+// importedAs returns the name of an import by path, or another name.
 func importedAs(imports map[string]string, importPath, other string) string {
 	for name, imported := range imports {
 		if imported == importPath {
@@ -66,9 +65,9 @@ func importedAs(imports map[string]string, importPath, other string) string {
 	return other
 }
 
-// likeToday replaces the statement around a call, as scaffolds of before wrote it, by that of today, so that nobody
-// takes it for a person's. The last of the parents is what is called.
-func (f *source) likeToday(parents []ast.Node, today *source, name string) {
+// useCurrent replaces the statement around a call, if it is that of an old scaffold, by that of the current one, so that it does not
+// count as an edit. The last parent is the called expression.
+func (f *source) useCurrent(parents []ast.Node, current *source, name string) {
 	at := len(parents) - 1
 	for ; at > 0; at-- {
 		if _, ok := parents[at].(*ast.IfStmt); ok {
@@ -76,14 +75,14 @@ func (f *source) likeToday(parents []ast.Node, today *source, name string) {
 		}
 	}
 	old, ok := parents[at].(*ast.IfStmt)
-	if !ok || !scaffoldedCall(f, old) {
+	if !ok || !isScaffoldedCall(f, old) {
 		return
 	}
-	inner, outer := todaysCall(today, name)
+	inner, outer := currentCall(current, name)
 	if inner == nil {
 		return
 	}
-	// Scaffolds of before kubebuilder v3.12 set webhooks up without asking for ENABLE_WEBHOOKS.
+	// Scaffolds before kubebuilder v3.12 set up webhooks without ENABLE_WEBHOOKS.
 	var statement ast.Stmt = inner
 	if block, ok := parents[at-1].(*ast.BlockStmt); ok && outer != nil && at >= 2 {
 		if function, ok := parents[at-2].(*ast.FuncDecl); ok && function.Body == block {
@@ -93,17 +92,17 @@ func (f *source) likeToday(parents []ast.Node, today *source, name string) {
 	indent := func(s *source, n ast.Node) string {
 		return string(s.Text[s.LineStart(n.Pos()):s.Offset(n.Pos())])
 	}
-	lines := strings.Split(today.Source(statement), "\n")
+	lines := strings.Split(current.Source(statement), "\n")
 	for i, line := range lines {
-		if rest, ok := strings.CutPrefix(line, indent(today, statement)); ok && i > 0 {
+		if rest, ok := strings.CutPrefix(line, indent(current, statement)); ok && i > 0 {
 			lines[i] = indent(f, old) + rest
 		}
 	}
 	f.replace(old, strings.Join(lines, "\n"))
 }
 
-// scaffoldedCall tells that a statement checks a set-up of webhooks as scaffolds of before do.
-func scaffoldedCall(f *source, s *ast.IfStmt) bool {
+// isScaffoldedCall reports whether a statement is the set-up of webhooks of an old scaffold.
+func isScaffoldedCall(f *source, s *ast.IfStmt) bool {
 	if s.Init == nil || s.Else != nil || len(s.Body.List) != 2 || f.Source(s.Cond) != "err != nil" {
 		return false
 	}
@@ -118,15 +117,15 @@ func scaffoldedCall(f *source, s *ast.IfStmt) bool {
 		f.Source(s.Body.List[1]) == "os.Exit(1)"
 }
 
-// todaysCall finds the statement of today's scaffold that calls a function, and the one around it.
-func todaysCall(today *source, name string) (inner, outer *ast.IfStmt) {
+// currentCall returns the statement of the current scaffold that calls a function, and the enclosing one.
+func currentCall(current *source, name string) (inner, outer *ast.IfStmt) {
 	var parents []*ast.IfStmt
-	ast.Inspect(today.AST, func(n ast.Node) bool {
+	ast.Inspect(current.AST, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.IfStmt:
 			parents = append(parents, n)
 		case *ast.CallExpr:
-			if today.Source(n.Fun) != name {
+			if current.Source(n.Fun) != name {
 				break
 			}
 			for _, p := range parents {
@@ -143,7 +142,7 @@ func todaysCall(today *source, name string) (inner, outer *ast.IfStmt) {
 	return inner, outer
 }
 
-// setupOf is the kind whose set-up an expression in another package stands for, nil for any other.
+// setupOf returns the kind of a set-up function to which an expression in another package refers, or nil.
 func (w *Webhooks) setupOf(f *source, e *ast.SelectorExpr) *webhook {
 	from, name := f.named(e)
 	if object := objectOf(e.X); from == "" && object != nil {
@@ -160,7 +159,7 @@ func (w *Webhooks) setupOf(f *source, e *ast.SelectorExpr) *webhook {
 	return nil
 }
 
-// oldName is the name of the set-up of before, behind that of the type that it is a method of.
+// oldName returns the name of the old set-up function, with the type of a method.
 func (h *webhook) oldName() string {
 	name := h.setup.decl.Name.Name
 	if of := gosource.Receiver(h.setup.decl); of != "" {

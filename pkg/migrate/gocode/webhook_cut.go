@@ -9,7 +9,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// cut takes out of the package what is in the one of webhooks now. A file that has nothing else goes.
+// cut removes the moved code from the package, and files without remaining code.
 func (pkg *apiPackage) cut(tree *worktree.Tree) {
 	cuts := map[*source]*cutting{}
 	of := func(f *source) *cutting {
@@ -41,9 +41,9 @@ func (pkg *apiPackage) cut(tree *worktree.Tree) {
 		if c == nil {
 			continue
 		}
-		c.carryOut()
+		c.execute()
 		f.apply()
-		if pkg.idle(f) {
+		if pkg.isUnused(f) {
 			tree.Remove(f.Name)
 			continue
 		}
@@ -51,7 +51,7 @@ func (pkg *apiPackage) cut(tree *worktree.Tree) {
 	}
 }
 
-// cutting is what goes out of a file.
+// A cutting holds the code to remove from a file.
 type cutting struct {
 	file    *source
 	decls   map[ast.Decl]bool
@@ -59,7 +59,7 @@ type cutting struct {
 	markers []*marker
 }
 
-func (c *cutting) carryOut() {
+func (c *cutting) execute() {
 	f := c.file
 	docs := map[*ast.CommentGroup]bool{}
 	for _, decl := range f.AST.Decls {
@@ -97,12 +97,12 @@ func (c *cutting) carryOut() {
 			cut[m.group] = true
 			f.cutLines(m.group.Pos(), m.group.End())
 		case !c.documentsCut(m.group):
-			// Of a comment that documents what stays, only the marker goes.
+			// The comment documents code that remains, so only the marker is removed.
 			f.cutLines(m.line.Pos(), m.line.End())
 		}
 	}
 	for _, group := range f.AST.Comments {
-		if len(c.markers) > 0 && !docs[group] && !cut[group] && group.Pos() > f.AST.Name.End() && isScaffolds(group) {
+		if len(c.markers) > 0 && !docs[group] && !cut[group] && group.Pos() > f.AST.Name.End() && isScaffoldComment(group) {
 			f.cutLines(group.Pos(), group.End())
 		}
 	}
@@ -117,34 +117,34 @@ func (c *cutting) documentsCut(group *ast.CommentGroup) bool {
 	return false
 }
 
-// isScaffolds tells that a comment holds nothing but what scaffolds of before remark.
-func isScaffolds(group *ast.CommentGroup) bool {
-	return !slices.ContainsFunc(group.List, func(c *ast.Comment) bool { return !scaffoldRemark(c.Text) })
+// isScaffoldComment reports whether a comment contains only comments of old scaffolds.
+func isScaffoldComment(group *ast.CommentGroup) bool {
+	return !slices.ContainsFunc(group.List, func(c *ast.Comment) bool { return !isScaffoldRemark(c.Text) })
 }
 
-// idle tells that nothing of a file is of use any more: it declares a log at most, to which nobody writes.
-func (pkg *apiPackage) idle(f *source) bool {
+// isUnused reports whether a file contains nothing but an unused log.
+func (pkg *apiPackage) isUnused(f *source) bool {
 	var logs *ast.GenDecl
 	for _, decl := range f.AST.Decls {
 		general, ok := decl.(*ast.GenDecl)
 		switch {
 		case ok && general.Tok == token.IMPORT:
-		case ok && general.Tok == token.VAR && logs == nil && len(general.Specs) == 1 && pkg.idleLog(f, general.Specs[0].(*ast.ValueSpec)):
+		case ok && general.Tok == token.VAR && logs == nil && len(general.Specs) == 1 && pkg.isUnusedLog(f, general.Specs[0].(*ast.ValueSpec)):
 			logs = general
 		default:
 			return false
 		}
 	}
 	for _, group := range f.AST.Comments {
-		if group.Pos() > f.AST.Name.End() && !isScaffolds(group) && (logs == nil || group != logs.Doc) {
+		if group.Pos() > f.AST.Name.End() && !isScaffoldComment(group) && (logs == nil || group != logs.Doc) {
 			return false
 		}
 	}
 	return true
 }
 
-// idleLog tells of the log that a scaffold of webhooks declares, if nothing refers to it.
-func (pkg *apiPackage) idleLog(f *source, spec *ast.ValueSpec) bool {
+// isUnusedLog reports whether a variable is the log of a webhook scaffold and nothing refers to it.
+func (pkg *apiPackage) isUnusedLog(f *source, spec *ast.ValueSpec) bool {
 	if len(spec.Names) != 1 || len(spec.Values) != 1 {
 		return false
 	}

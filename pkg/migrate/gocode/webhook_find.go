@@ -9,33 +9,33 @@ import (
 	"github.com/operon-sdk/operon/pkg/project"
 )
 
-// setup is the function beside the types that sets webhooks of a kind up.
+// A setup is the function in the package of types that sets up the webhooks of a kind.
 type setup struct {
 	file *source
 	decl *ast.FuncDecl
-	// name is where the function's name is in the file as it was.
+	// name is the original offset of the function's name.
 	name int
-	// chain are the calls from the builder's start on, at the place of the object in it.
+	// chain are the calls from the start of the builder; at is the index of the call with the object.
 	chain []*ast.CallExpr
 	at    int
-	// split is what the function returns where only that moves; stays tells that nothing of it does.
+	// split is the result expression of the function if only that is moved. stays reports that nothing is moved.
 	split ast.Expr
 	stays bool
 }
 
-// is tells whether something that an identifier refers to is the function.
+// is reports whether an object is the function.
 func (s *setup) is(n named) bool {
 	return n.file == s.file.Name && n.offset == s.name
 }
 
-// assertion says that a type has webhooks of an interface that is no more.
+// An assertion is a variable that asserts an old webhook interface.
 type assertion struct {
 	file *source
 	decl *ast.GenDecl
 	spec *ast.ValueSpec
 }
 
-// find finds the webhooks of a kind that are set up beside its type; nil where there are none.
+// find returns the webhooks of a kind that are set up in the package of its type, or nil.
 func (w *Webhooks) find(pkg *apiPackage, r project.Resource) *webhook {
 	h := &webhook{pkg: pkg, resource: r, given: map[string]bool{}}
 	var setups []*setup
@@ -78,7 +78,7 @@ func (w *Webhooks) find(pkg *apiPackage, r project.Resource) *webhook {
 	if len(validators) == 3 {
 		h.validators = []*hookMethod{validators["ValidateCreate"], validators["ValidateUpdate"], validators["ValidateDelete"]}
 	}
-	// A webhook that the builder is given comes before the type's own.
+	// Webhooks of the builder take precedence over methods of the type.
 	if h.given["WithDefaulter"] {
 		h.defaulter = nil
 	}
@@ -88,7 +88,7 @@ func (w *Webhooks) find(pkg *apiPackage, r project.Resource) *webhook {
 	return h
 }
 
-// setupsOf are the places in a function that set up webhooks of a kind with a builder of before.
+// setupsOf returns the places in a function that set up webhooks of a kind with an old builder.
 func setupsOf(f *source, decl *ast.FuncDecl, kind string) []*setup {
 	if decl.Body == nil {
 		return nil
@@ -117,7 +117,7 @@ func setupsOf(f *source, decl *ast.FuncDecl, kind string) []*setup {
 	return setups
 }
 
-// assertions are the variables that hold a type against the interfaces of before.
+// assertions returns the variables that assert an old webhook interface for a type.
 func assertions(f *source, decl *ast.GenDecl, kind string) []assertion {
 	var found []assertion
 	for _, spec := range decl.Specs {
@@ -133,7 +133,7 @@ func assertions(f *source, decl *ast.GenDecl, kind string) []assertion {
 	return found
 }
 
-// readMethod reads a method that one of the interfaces of before asks for; nil for any other.
+// readMethod returns a method of an old webhook interface, or nil.
 func readMethod(decl *ast.FuncDecl) *hookMethod {
 	results := 0
 	if decl.Type.Results != nil {

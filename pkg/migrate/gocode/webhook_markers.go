@@ -9,20 +9,20 @@ import (
 	"github.com/operon-sdk/operon/pkg/gosource"
 )
 
-// marker is a comment that makes the configuration of a webhook, with the remarks that stand in the same group.
+// A marker is the marker of a webhook configuration with the other comments of its group.
 type marker struct {
 	file     *source
 	group    *ast.CommentGroup
 	line     *ast.Comment
 	mutating bool
-	// name replaces one that another webhook has too, which API servers refuse.
+	// name replaces a name that another webhook also has, which API servers refuse.
 	name string
 }
 
 const webhookMarker = "+kubebuilder:webhook:"
 
-// attribute gives each marker of the package to the kind whose webhook it is about.
-func (pkg *apiPackage) attribute() {
+// assignMarkers assigns each marker of the package to the kind of its webhook.
+func (pkg *apiPackage) assignMarkers() {
 	if len(pkg.webhooks) == 0 {
 		return
 	}
@@ -47,7 +47,7 @@ func (pkg *apiPackage) attribute() {
 	}
 }
 
-// markerFields reads the fields of a webhook's marker.
+// markerFields parses the fields of a webhook marker.
 func markerFields(comment string) (map[string]string, bool) {
 	text, ok := strings.CutPrefix(strings.TrimSpace(strings.TrimPrefix(comment, "//")), webhookMarker)
 	if !ok {
@@ -61,7 +61,7 @@ func markerFields(comment string) (map[string]string, bool) {
 	return fields, true
 }
 
-// splitFields splits at commas that are in no braces.
+// splitFields splits a text at commas outside of braces.
 func splitFields(text string) []string {
 	depth := 0
 	return strings.FieldsFunc(text, func(c rune) bool {
@@ -75,8 +75,8 @@ func splitFields(text string) []string {
 	})
 }
 
-// text is the marker as today's generator reads it: what that insists on and that was optional before is added, and
-// versions of configurations that are no more go.
+// text returns the marker for the current generator: fields that are required now are added, and removed versions of configurations
+// dropped.
 func (m *marker) text() string {
 	fields, _ := markerFields(m.line.Text)
 	start, list, _ := strings.Cut(strings.TrimRight(m.line.Text, " \t\r"), webhookMarker)
@@ -97,7 +97,7 @@ func (m *marker) text() string {
 	return start + webhookMarker + strings.Join(parts, ",")
 }
 
-// distinguish gives webhooks of several versions of a kind the names of today's scaffold where they share one.
+// distinguish renames webhooks of several versions of a kind with a common name as in the current scaffold.
 func (w *Webhooks) distinguish() {
 	taken := map[string]bool{}
 	for _, pkg := range w.packages {
@@ -114,15 +114,14 @@ func (w *Webhooks) distinguish() {
 	}
 }
 
-// deletes tells that the webhook is called for deletions too.
+// deletes reports whether the webhook is also called for deletions.
 func (m *marker) deletes() bool {
 	fields, _ := markerFields(m.line.Text)
 	return slices.Contains(strings.Split(fields["verbs"], ";"), "delete")
 }
 
-// remarks are the lines around the marker that a person wrote, which go where it goes, unless they document a function
-// or a type.
-func (m *marker) remarks() []string {
+// userComments returns the lines around the marker that the user wrote. They move with it, unless they document a function or type.
+func (m *marker) userComments() []string {
 	var lines []string
 	for _, decl := range m.file.AST.Decls {
 		if general, ok := decl.(*ast.GenDecl); gosource.Doc(decl) == m.group && (!ok || general.Tok != token.VAR) {
@@ -130,15 +129,15 @@ func (m *marker) remarks() []string {
 		}
 	}
 	for _, c := range m.group.List {
-		if _, ok := markerFields(c.Text); !ok && !scaffoldRemark(c.Text) {
+		if _, ok := markerFields(c.Text); !ok && !isScaffoldRemark(c.Text) {
 			lines = append(lines, c.Text)
 		}
 	}
 	return lines
 }
 
-// scaffoldRemark tells of the comments that scaffolds of before have above markers.
-func scaffoldRemark(comment string) bool {
+// isScaffoldRemark reports whether a comment is one of old scaffolds above markers.
+func isScaffoldRemark(comment string) bool {
 	text := strings.TrimSpace(strings.Trim(comment, "/"))
 	for _, start := range []string{
 		"TODO(user): EDIT THIS FILE!", "EDIT THIS FILE!", "TODO(user): change verbs to", "NOTE: The 'path' attribute must follow",

@@ -9,28 +9,28 @@ import (
 	"github.com/operon-sdk/operon/pkg/gosource"
 )
 
-// apiPackage is a package of API types.
+// An apiPackage is a package of API types.
 type apiPackage struct {
-	// dir is its folder, target the one that has the webhooks of its kinds today; path imports it.
+	// dir is its directory, target the current directory of its webhooks, path its import path.
 	dir, target, path string
-	// files are its Go files without tests, tests those that belong to the same package, outer those that do not.
+	// files are its Go files without tests, tests the test files of the same package, outer those of the external test package.
 	files, tests, outer []*source
-	// names are what the identifiers in the files refer to, by file and offset.
+	// names maps files and offsets of identifiers to their objects.
 	names    map[string]map[int]named
 	webhooks []*webhook
 }
 
-// named is what an identifier refers to.
+// named is the object of an identifier.
 type named struct {
 	object types.Object
-	// file declares it, at an offset; empty for what is declared elsewhere.
+	// file and offset are the place of the declaration; empty for other packages.
 	file   string
 	offset int
-	// global tells that it is declared at the top level of the package; member that it is a field or a method.
+	// global reports whether it is declared at package level, member whether it is a field or method.
 	global, member bool
 }
 
-// read takes the files of the package out of the program.
+// read finds the files of the package in the program.
 func (pkg *apiPackage) read(p *program) {
 	name := ""
 	for _, f := range p.files {
@@ -52,8 +52,7 @@ func (pkg *apiPackage) read(p *program) {
 	pkg.resolve()
 }
 
-// resolve finds out what identifiers refer to. Types of other packages stay unknown, which matters to nothing
-// that is declared in this one.
+// resolve determines the objects of identifiers. Types of other packages are unknown, which does not affect declarations of this one.
 func (pkg *apiPackage) resolve() {
 	pkg.names = map[string]map[int]named{}
 	fset := token.NewFileSet()
@@ -83,7 +82,7 @@ func (pkg *apiPackage) resolve() {
 	}
 }
 
-// of is what an identifier in a file refers to.
+// of returns the object of an identifier in a file.
 func (pkg *apiPackage) of(f *source, id *ast.Ident) named {
 	return pkg.names[f.Name][f.Offset(id.Pos())]
 }
@@ -105,7 +104,7 @@ func (pkg *apiPackage) hasMethod(kind, name string) bool {
 	return found
 }
 
-// objectOf is the type of &T{}, new(T), (*T)(nil) and T{}; nil for any other expression.
+// objectOf returns the type of &T{}, new(T), (*T)(nil) and T{}, or nil.
 func objectOf(e ast.Expr) ast.Expr {
 	switch e := e.(type) {
 	case *ast.ParenExpr:
@@ -129,5 +128,5 @@ func objectOf(e ast.Expr) ast.Expr {
 	return nil
 }
 
-// exported tells whether other packages can use a name.
-func exported(name string) bool { return ast.IsExported(strings.TrimSpace(name)) }
+// isExported reports whether other packages can use a name.
+func isExported(name string) bool { return ast.IsExported(strings.TrimSpace(name)) }

@@ -15,21 +15,20 @@ const (
 	defaultsKustomizing = "config/default/" + kustomizationFile
 )
 
-// patches comments out again, in the CRDs' kustomization, the patches of before that gave CRDs the annotation of
-// cert-manager's injector: today's scaffold gives it to those that convert in config/default. One that a person
-// edited stays, and so does one that a CRD with conversion would miss.
+// patches comments out the old patches in the kustomization of CRDs that added the annotation of cert-manager's injector: the current
+// scaffold adds it in config/default for CRDs with conversion. Edited patches, and those that a CRD with conversion needs, are kept.
 func (w *Webhooks) patches(config *project.Config) {
 	const name = crdFolder + "/" + kustomizationFile
 	have, err := w.tree.ReadFile(name)
 	if err != nil {
-		return // there are no CRDs to kustomize
+		return // no CRDs
 	}
 	patch := regexp.MustCompile(`^- (?:path: )?(patches/cainjection_in_(.+)\.yaml)\s*$`)
 	selected := w.selectsCRDs()
 	lines := strings.SplitAfter(string(have), "\n")
 	for i, line := range lines {
 		found := patch.FindStringSubmatch(line)
-		if found == nil || !w.plainInjection(path.Join(crdFolder, found[1])) {
+		if found == nil || !w.isPlainInjection(path.Join(crdFolder, found[1])) {
 			continue
 		}
 		converts := slices.ContainsFunc(config.Resources(), func(r project.Resource) bool {
@@ -44,14 +43,14 @@ func (w *Webhooks) patches(config *project.Config) {
 	}
 }
 
-// selectsCRDs tells that config/default gives CRDs what cert-manager's injector asks for.
+// selectsCRDs reports whether config/default adds the annotation of cert-manager's injector to CRDs.
 func (w *Webhooks) selectsCRDs() bool {
 	text, err := w.tree.ReadFile(defaultsKustomizing)
 	return err == nil && regexp.MustCompile(`(?m)^[^#\n]*kind: CustomResourceDefinition\s*$`).Match(text)
 }
 
-// plainInjection tells that a patch sets the annotation and nothing else.
-func (w *Webhooks) plainInjection(name string) bool {
+// isPlainInjection reports whether a patch sets only the annotation.
+func (w *Webhooks) isPlainInjection(name string) bool {
 	text, err := w.tree.ReadFile(name)
 	if err != nil {
 		return false

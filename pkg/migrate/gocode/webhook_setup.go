@@ -9,18 +9,18 @@ import (
 	"github.com/operon-sdk/operon/pkg/textdiff"
 )
 
-// writeSetup makes today's function that sets webhooks up do what the one of before did. Where a person added to that
-// one, its body is moved, or what was added is called where it is. It says why neither can be.
+// writeSetup makes the current set-up function do the same as the old one. If the user extended that one, its body is moved, or the
+// added part is called in its place. It returns the reason if neither is possible.
 func (h *webhook) writeSetup(f *source, function *ast.FuncDecl, alias string) (why string) {
 	s := h.setup
-	if s.plain() {
+	if s.isUnedited() {
 		return ""
 	}
 	edits, added := len(f.edits), len(f.added)
 	body, why := h.movedSetup(f, alias)
 	if why == "" {
-		f.put(function.Type.Params.Pos(), function.End(), body)
-		if doc := s.remarks(); doc != "" {
+		f.replaceRange(function.Type.Params.Pos(), function.End(), body)
+		if doc := s.userDoc(); doc != "" {
 			f.insert(function.Pos(), doc)
 		}
 		return ""
@@ -31,10 +31,10 @@ func (h *webhook) writeSetup(f *source, function *ast.FuncDecl, alias string) (w
 	case result == nil, s.decl.Type.Params.NumFields() != 1:
 		return why
 	case h.defaulter == nil && len(h.validators) == 0 && (h.given["WithDefaulter"] || h.given["WithValidator"]):
-		// What the builder is given cannot be moved, and need not be.
+		// Arguments of the builder cannot and need not be moved.
 		s.stays = true
 		h.markers = nil
-		f.put(function.Body.Lbrace+1, function.Body.Rbrace, "\n\treturn "+h.oldSetup(alias)+"\n")
+		f.replaceRange(function.Body.Lbrace+1, function.Body.Rbrace, "\n\treturn "+h.oldSetup(alias)+"\n")
 		return ""
 	case len(s.extra()) > 0:
 		return why
@@ -45,7 +45,7 @@ func (h *webhook) writeSetup(f *source, function *ast.FuncDecl, alias string) (w
 	return ""
 }
 
-// oldSetup calls the set-up of before from another package.
+// oldSetup returns the call of the old set-up from another package.
 func (h *webhook) oldSetup(alias string) string {
 	name := h.setup.decl.Name.Name
 	if gosource.Receiver(h.setup.decl) == "" {
@@ -54,14 +54,14 @@ func (h *webhook) oldSetup(alias string) string {
 	return "(&" + alias + "." + h.kind() + "{})." + name + "(mgr)"
 }
 
-// plain tells that the function is as it was scaffolded.
-func (s *setup) plain() bool {
-	return len(s.decl.Body.List) == 1 && s.result() != nil && len(s.extra()) == 0 && s.remarks() == "" &&
-		s.decl.Type.Params.NumFields() == 1 && len(s.decl.Type.Params.List[0].Names) == 1 && !s.commented()
+// isUnedited reports whether the function is as scaffolded.
+func (s *setup) isUnedited() bool {
+	return len(s.decl.Body.List) == 1 && s.result() != nil && len(s.extra()) == 0 && s.userDoc() == "" &&
+		s.decl.Type.Params.NumFields() == 1 && len(s.decl.Type.Params.List[0].Names) == 1 && !s.hasComments()
 }
 
-// commented tells of comments in the body.
-func (s *setup) commented() bool {
+// hasComments reports whether the body contains comments.
+func (s *setup) hasComments() bool {
 	for _, group := range s.file.AST.Comments {
 		if group.Pos() > s.decl.Body.Lbrace && group.End() < s.decl.Body.Rbrace {
 			return true
@@ -70,7 +70,7 @@ func (s *setup) commented() bool {
 	return false
 }
 
-// extra are the calls of the chain that no scaffold without webhooks of other types has.
+// extra returns the calls of the chain that no scaffold without webhooks of other types has.
 func (s *setup) extra() []*ast.CallExpr {
 	var extra []*ast.CallExpr
 	for i, call := range s.chain {
@@ -81,7 +81,7 @@ func (s *setup) extra() []*ast.CallExpr {
 	return extra
 }
 
-// result is what the function returns at its end, if that is what the chain of calls completes to.
+// result returns the final result expression of the function if it is the completion of the call chain.
 func (s *setup) result() ast.Expr {
 	list := s.decl.Body.List
 	if len(list) == 0 || method(s.chain[len(s.chain)-1]) != "Complete" {
@@ -93,8 +93,8 @@ func (s *setup) result() ast.Expr {
 	return nil
 }
 
-// remarks is the documentation that a person gave the function.
-func (s *setup) remarks() string {
+// userDoc returns the documentation of the function if the user wrote it.
+func (s *setup) userDoc() string {
 	if s.decl.Doc == nil {
 		return ""
 	}
@@ -102,7 +102,7 @@ func (s *setup) remarks() string {
 	for _, c := range s.decl.Doc.List {
 		if _, ok := markerFields(c.Text); !ok {
 			text += c.Text + "\n"
-			own = own || !scaffoldRemark(c.Text)
+			own = own || !isScaffoldRemark(c.Text)
 		}
 	}
 	if !own {
@@ -111,7 +111,7 @@ func (s *setup) remarks() string {
 	return text
 }
 
-// movedSetup is the function of before, from its parameters on, as another package can have it.
+// movedSetup returns the old function, from its parameters on, for another package.
 func (h *webhook) movedSetup(f *source, alias string) (text, why string) {
 	s := h.setup
 	old := s.file
@@ -120,7 +120,7 @@ func (h *webhook) movedSetup(f *source, alias string) (text, why string) {
 
 	start, object := s.chain[0], s.chain[s.at].Args[0]
 	edit(old.Offset(start.Args[0].End()), old.Offset(start.Args[0].End()), ", &"+alias+"."+h.kind()+"{}")
-	// Calls follow each other as they did, in a line or each in one of its own.
+	// Calls stay on one line or on separate lines.
 	before := old.Offset(s.chain[s.at-1].End())
 	next := string(old.Text[before:old.Offset(s.chain[s.at].Fun.(*ast.SelectorExpr).Sel.Pos())])
 	hooks := ""
@@ -159,8 +159,8 @@ func (h *webhook) movedSetup(f *source, alias string) (text, why string) {
 	return string(textdiff.Apply(old.Text[from:to], edits)), ""
 }
 
-// requalify makes edits for the names in the function of before that mean something else in another package. It
-// returns the name of the receiver if that is used for more than to say what the webhooks are for.
+// requalify creates edits for the names in the old function that have another meaning in another package. It returns the name of the
+// receiver if it is used for more than the object of the builder.
 func (h *webhook) requalify(f *source, alias string, object ast.Expr, edit func(from, to int, text string)) (self, why string) {
 	s := h.setup
 	receiverAt := -1
@@ -178,7 +178,7 @@ func (h *webhook) requalify(f *source, alias string, object ast.Expr, edit func(
 			if now := f.use(s.file.imports[id.Name], id.Name); now != id.Name {
 				edit(s.file.Offset(id.Pos()), s.file.Offset(id.End()), now)
 			}
-		case (refers.global || refers.member) && !exported(id.Name):
+		case (refers.global || refers.member) && !isExported(id.Name):
 			why = fmt.Sprintf("%s uses %s of this package", s.file.position(id.Pos()), id.Name)
 		case refers.global:
 			edit(s.file.Offset(id.Pos()), s.file.Offset(id.Pos()), alias+".")

@@ -14,21 +14,20 @@ import (
 	"github.com/operon-sdk/operon/pkg/textdiff"
 )
 
-// suiteLines holds the hashes of the lines in webhook suites that older scaffolds wrote, one per line.
-// TestRecordSuites writes it.
+// suiteLines contains the hashes of the lines of webhook suites in old scaffolds, one per line. TestRecordSuites writes it.
 //
 //go:embed suites.txt
 var suiteLines string
 
 const suiteFile = "webhook_suite_test.go"
 
-// todaysSuite is today's suite of webhooks with what a person added to one of before. It reports false where a person
-// changed what was there.
-func (pkg *apiPackage) todaysSuite(f *source, today []byte, p *program) ([]byte, bool) {
+// currentSuite returns the current suite of webhooks with the additions of the user to the old one. ok is false if the user changed
+// scaffolded parts.
+func (pkg *apiPackage) currentSuite(f *source, current []byte, p *program) ([]byte, bool) {
 	if path.Base(f.Name) != suiteFile || !runsSpecs(f) {
 		return nil, false
 	}
-	suite := newSource(p, suiteFile, today)
+	suite := newSource(p, suiteFile, current)
 	own, ok := ownDeclarations(f)
 	if suite == nil || !ok {
 		return nil, false
@@ -63,8 +62,7 @@ func (pkg *apiPackage) todaysSuite(f *source, today []byte, p *program) ([]byte,
 	return suite.bytes(), true
 }
 
-// dotImports are the packages that a file uses without their names. Specs that do not wait for a call of theirs are
-// the same for both versions of Ginkgo.
+// dotImports returns the dot imports of a file. Specs that do not wait for a call are the same in both versions of Ginkgo.
 func dotImports(f *source) []string {
 	var paths []string
 	for _, spec := range f.AST.Imports {
@@ -78,7 +76,7 @@ func dotImports(f *source) []string {
 	return paths
 }
 
-// declarations are those of a file that are no imports.
+// declarations returns the declarations of a file without imports.
 func declarations(f *source) []ast.Decl {
 	return slices.DeleteFunc(slices.Clone(f.AST.Decls), func(decl ast.Decl) bool {
 		general, ok := decl.(*ast.GenDecl)
@@ -91,7 +89,7 @@ func isImport(spec ast.Spec) bool {
 	return ok
 }
 
-// declared is the name of a declaration, empty where nothing can refer to it.
+// declared returns the name of a declaration, or "" if nothing can refer to it.
 func declared(decl ast.Decl) string {
 	name := ""
 	switch decl := decl.(type) {
@@ -108,8 +106,8 @@ func declared(decl ast.Decl) string {
 	return strings.Trim(name, "_")
 }
 
-// ownDeclarations tells which declarations of a suite a person added. It reports false where a person changed one
-// that scaffolds write, or remarked something between them.
+// ownDeclarations returns the declarations of a suite that the user added. ok is false if the user changed a scaffolded one or added
+// comments between them.
 func ownDeclarations(f *source) (own map[int]bool, ok bool) {
 	known := map[string]bool{}
 	for line := range strings.Lines(suiteLines) {
@@ -142,7 +140,7 @@ func ownDeclarations(f *source) (own map[int]bool, ok bool) {
 		if all(string(f.Text[from:end])) {
 			continue
 		}
-		if scaffoldsOwn(f, decl) {
+		if isCommonDeclaration(f, decl) {
 			return nil, false
 		}
 		own[i] = true
@@ -150,8 +148,8 @@ func ownDeclarations(f *source) (own map[int]bool, ok bool) {
 	return own, all(string(f.Text[end:]))
 }
 
-// scaffoldsOwn tells of the declarations that every suite has.
-func scaffoldsOwn(f *source, decl ast.Decl) bool {
+// isCommonDeclaration reports whether all suites have a declaration.
+func isCommonDeclaration(f *source, decl ast.Decl) bool {
 	text := string(f.Text[f.Offset(decl.Pos()):f.Offset(decl.End())])
 	for _, part := range []string{"= BeforeSuite(", "= AfterSuite(", "RunSpecs"} {
 		if strings.Contains(text, part) {
@@ -161,7 +159,7 @@ func scaffoldsOwn(f *source, decl ast.Decl) bool {
 	return slices.Contains([]string{"cfg", "k8sClient", "testEnv", "ctx", "cancel"}, declared(decl))
 }
 
-// suiteLine is a line in the form in which it is compared: without what differs from project to project.
+// suiteLine returns a line in the form for comparison, without parts that differ between projects.
 func suiteLine(line string) string {
 	line = strings.TrimSpace(strings.ReplaceAll(line, "//+", "// +"))
 	line = strings.ReplaceAll(line, `"..", `, "")

@@ -17,7 +17,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// TestWebhooks moves the webhooks in each archive of testdata/webhooks. Files in the folder today are those of today's
+// TestWebhooks moves the webhooks in each archive of testdata/webhooks. Files in the folder current are those of current's
 // scaffold beyond the webhooks' own. What becomes of x is x.want there, or x.gone; a file without either stays to the
 // byte. What the notes say is in the file notes.
 func TestWebhooks(t *testing.T) {
@@ -33,20 +33,20 @@ func TestWebhooks(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			before, today := map[string][]byte{"go.mod": []byte("module example.com/mine\n")}, map[string][]byte{}
+			before, current := map[string][]byte{"go.mod": []byte("module example.com/mine\n")}, map[string][]byte{}
 			given := &txtar.Archive{Comment: archive.Comment}
 			for _, f := range archive.Files {
 				if path.Ext(f.Name) == ".want" || path.Ext(f.Name) == ".gone" || f.Name == "notes" {
 					continue
 				}
 				given.Files = append(given.Files, f)
-				if inToday, ok := strings.CutPrefix(f.Name, "today/"); ok {
-					today[inToday] = f.Data
+				if inToday, ok := strings.CutPrefix(f.Name, "current/"); ok {
+					current[inToday] = f.Data
 				} else {
 					before[f.Name] = f.Data
 				}
 			}
-			after, outcome := movedWebhooks(t, before, today)
+			after, outcome := movedWebhooks(t, before, current)
 			got := txtar.Format(&txtar.Archive{Comment: given.Comment, Files: slices.Concat(given.Files, outcome)})
 			if *update {
 				if err := os.WriteFile(name, got, 0o644); err != nil {
@@ -57,14 +57,14 @@ func TestWebhooks(t *testing.T) {
 			if want := txtar.Format(archive); !bytes.Equal(got, want) {
 				t.Errorf("with what came of it, the archive is\n%s", got)
 			}
-			if _, again := movedWebhooks(t, after, today); slices.ContainsFunc(again, func(f txtar.File) bool { return f.Name != "notes" }) {
+			if _, again := movedWebhooks(t, after, current); slices.ContainsFunc(again, func(f txtar.File) bool { return f.Name != "notes" }) {
 				t.Errorf("again, it changes\n%s", txtar.Format(&txtar.Archive{Files: again}))
 			}
 			windows := map[string][]byte{}
 			for file, text := range before {
 				windows[file] = bytes.ReplaceAll(text, []byte("\n"), []byte("\r\n"))
 			}
-			crlf, _ := movedWebhooks(t, windows, today)
+			crlf, _ := movedWebhooks(t, windows, current)
 			for file, text := range after {
 				if !bytes.Equal(bytes.ReplaceAll(crlf[file], []byte("\r\n"), []byte("\n")), text) {
 					t.Errorf("with the line ends of Windows, %s is\n%s", file, crlf[file])
@@ -75,7 +75,7 @@ func TestWebhooks(t *testing.T) {
 }
 
 // movedWebhooks are the files after the move, and what became of which.
-func movedWebhooks(t *testing.T, files, today map[string][]byte) (after map[string][]byte, outcome []txtar.File) {
+func movedWebhooks(t *testing.T, files, current map[string][]byte) (after map[string][]byte, outcome []txtar.File) {
 	t.Helper()
 	fsys := afero.NewMemMapFs()
 	for name, text := range files {
@@ -92,7 +92,7 @@ func movedWebhooks(t *testing.T, files, today map[string][]byte) (after map[stri
 	if err != nil {
 		t.Fatal(err)
 	}
-	notes, err := found.Move(todaysWebhooks(t, config, today))
+	notes, err := found.Move(currentWebhooks(t, config, current))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,8 +123,8 @@ func movedWebhooks(t *testing.T, files, today map[string][]byte) (after map[stri
 	return after, outcome
 }
 
-// todaysWebhooks are the files of today's scaffold that webhooks are made of.
-func todaysWebhooks(t *testing.T, config *project.Config, more map[string][]byte) map[string][]byte {
+// currentWebhooks are the files of the current scaffold that webhooks are made of.
+func currentWebhooks(t *testing.T, config *project.Config, more map[string][]byte) map[string][]byte {
 	t.Helper()
 	files := map[string][]byte{}
 	for name, text := range more {

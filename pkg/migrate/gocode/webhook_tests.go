@@ -4,17 +4,13 @@ import (
 	"fmt"
 	"go/ast"
 	"path"
-	"path/filepath"
-	"strconv"
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/gosource"
-	"github.com/operon-sdk/operon/pkg/textdiff"
 )
 
-// moveTests moves the tests that need the set-up of webhooks, the suite and its specs, to where that is now. Other
-// tests stay beside the types.
-func (w *Webhooks) moveTests(pkg *apiPackage, today map[string][]byte) {
+// moveTests moves the tests that need the set-up of webhooks, the suite and its specs, to the current package. Other tests are kept.
+func (w *Webhooks) moveTests(pkg *apiPackage, current map[string][]byte) {
 	moving := pkg.movingTests()
 	for _, f := range pkg.tests {
 		if !moving[f.Name] {
@@ -30,7 +26,7 @@ func (w *Webhooks) moveTests(pkg *apiPackage, today map[string][]byte) {
 			w.notes = append(w.notes, Note{File: f.Name, Message: "stays here, as there is " + name + " already; make one of both by hand"})
 			continue
 		}
-		text, ok := pkg.todaysSuite(f, today[name], w.program)
+		text, ok := pkg.currentSuite(f, current[name], w.program)
 		if !ok {
 			pkg.relocate(f)
 			text = f.bytes()
@@ -51,8 +47,8 @@ func (w *Webhooks) moveTests(pkg *apiPackage, today map[string][]byte) {
 	}
 }
 
-// movingTests names the test files that call a set-up that moved, those that share declarations with them, and specs
-// that only their suite runs.
+// movingTests returns the test files that call a moved set-up, those that share declarations with them, and specs that only their
+// suite runs.
 func (pkg *apiPackage) movingTests() map[string]bool {
 	moving := map[string]bool{}
 	for _, f := range pkg.tests {
@@ -101,7 +97,7 @@ func (pkg *apiPackage) follow(moving map[string]bool) {
 	}
 }
 
-// runsSpecs tells that a file makes go test run Ginkgo's specs.
+// runsSpecs reports whether a file makes go test run the specs of Ginkgo.
 func runsSpecs(f *source) bool {
 	found := false
 	ast.Inspect(f.AST, func(n ast.Node) bool {
@@ -117,7 +113,7 @@ func runsSpecs(f *source) bool {
 	return found
 }
 
-// setupOf is the kind whose set-up an expression in the package itself stands for; nil for any other.
+// setupOf returns the kind of a set-up function to which an expression in the package refers, or nil.
 func (pkg *apiPackage) setupOf(f *source, e ast.Expr) *webhook {
 	var id *ast.Ident
 	switch e := e.(type) {
@@ -147,7 +143,7 @@ func (pkg *apiPackage) tied(f *source, moving map[string]bool) (at *ast.Ident, w
 		if !ok || what != "" {
 			return what == ""
 		}
-		if r := pkg.of(f, id); (r.global || r.member) && !moving[r.file] && !exported(id.Name) {
+		if r := pkg.of(f, id); (r.global || r.member) && !moving[r.file] && !isExported(id.Name) {
 			at, what = id, id.Name
 		}
 		return true
@@ -157,7 +153,7 @@ func (pkg *apiPackage) tied(f *source, moving map[string]bool) (at *ast.Ident, w
 
 // relocate makes a test fit its new package.
 func (pkg *apiPackage) relocate(f *source) {
-	f.edits = append(f.edits, relative(f, pkg.dir, pkg.target)...)
+	f.edits = append(f.edits, f.KeepTargets(pkg.dir, pkg.target)...)
 	taken := map[*ast.Ident]bool{}
 	alias := ""
 	ast.Inspect(f.AST, func(n ast.Node) bool {
@@ -187,76 +183,4 @@ func (pkg *apiPackage) relocate(f *source) {
 		return true
 	})
 	f.apply()
-}
-
-// relative makes paths that lead out of a test's folder lead to the same places from another folder: the ".." that
-// arguments of filepath.Join begin with, and strings that start with "../".
-func relative(f *source, from, to string) []textdiff.Edit {
-	var edits []textdiff.Edit
-	edit := func(from, to ast.Node, text string) {
-		edits = append(edits, textdiff.Edit{From: f.Offset(from.Pos()), To: f.Offset(to.End()), Text: text})
-	}
-	joined := map[ast.Expr]bool{}
-	ast.Inspect(f.AST, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.ImportSpec:
-			return false
-		case *ast.CallExpr:
-			if !f.is(n.Fun, "path/filepath", "Join") && !f.is(n.Fun, "path", "Join") {
-				return true
-			}
-			up := 0
-			for ; up < len(n.Args) && literal(n.Args[up]) == ".."; up++ {
-			}
-			for _, arg := range n.Args {
-				joined[arg] = up > 0
-			}
-			if climb := climbed(from, to, up); climb != nil {
-				for i, part := range climb {
-					climb[i] = strconv.Quote(part)
-				}
-				edit(n.Args[0], n.Args[up-1], strings.Join(climb, ", "))
-			}
-		case *ast.BasicLit:
-			text := literal(n)
-			up := 0
-			for ; strings.HasPrefix(text, "../"); up++ {
-				text = text[len("../"):]
-			}
-			if climb := climbed(from, to, up); climb != nil && !joined[n] {
-				edit(n, n, strconv.Quote(strings.Join(append(climb, text), "/")))
-			}
-		}
-		return true
-	})
-	return edits
-}
-
-// climbed is the way from a folder to what is a number of folders above another one; nil where that is out of the
-// project.
-func climbed(from, to string, up int) []string {
-	if up == 0 || up > strings.Count(from, "/")+1 {
-		return nil
-	}
-	for range up {
-		from = path.Dir(from)
-	}
-	way, err := filepath.Rel(filepath.FromSlash(to), filepath.FromSlash(from))
-	if err != nil {
-		return nil
-	}
-	return strings.Split(filepath.ToSlash(way), "/")
-}
-
-// literal is the value of a string literal, empty for anything else.
-func literal(e ast.Expr) string {
-	lit, ok := e.(*ast.BasicLit)
-	if !ok {
-		return ""
-	}
-	text, err := strconv.Unquote(lit.Value)
-	if err != nil {
-		return ""
-	}
-	return text
 }

@@ -10,12 +10,12 @@ import (
 	"github.com/operon-sdk/operon/pkg/gosource"
 )
 
-// write makes of today's scaffold of a kind's webhooks, in f, what was found beside its type. It says why it cannot.
+// write adapts the current scaffold of a kind's webhooks to the old ones. It returns the reason if it cannot.
 func (h *webhook) write(f *source) (why string) {
 	alias := f.use(h.pkg.path, h.resource.ImportAlias())
 	function := funcNamed(f, "", h.newSetup())
 	if function == nil {
-		return "today's scaffold sets up no webhooks"
+		return "current's scaffold sets up no webhooks"
 	}
 	if why := h.writeSetup(f, function, alias); why != "" {
 		return why
@@ -29,7 +29,7 @@ func (h *webhook) write(f *source) (why string) {
 	return ""
 }
 
-// writeMethods makes a type's methods call those of before. Without those, the type has no place in the file.
+// writeMethods makes the methods of a type call the old ones. Without old ones, the type is removed from the file.
 func (h *webhook) writeMethods(f *source, name string, old ...*hookMethod) {
 	calls := map[string]*hookMethod{}
 	for _, m := range old {
@@ -45,7 +45,7 @@ func (h *webhook) writeMethods(f *source, name string, old ...*hookMethod) {
 			case m == nil:
 				f.cutDecl(decl, decl.Doc)
 			default:
-				f.put(decl.Body.Lbrace+1, decl.Body.Rbrace, m.call(objects(f, decl)))
+				f.replaceRange(decl.Body.Lbrace+1, decl.Body.Rbrace, m.call(objects(f, decl)))
 			}
 		case *ast.GenDecl:
 			if decl.Tok == token.TYPE && decl.Specs[0].(*ast.TypeSpec).Name.Name == name && len(calls) == 0 {
@@ -55,7 +55,7 @@ func (h *webhook) writeMethods(f *source, name string, old ...*hookMethod) {
 	}
 }
 
-// call is the body of a method that calls an old one. The last object is the one that the request is about.
+// call returns the body of a method that calls an old one. The last object is that of the request.
 func (m *hookMethod) call(objects []string) string {
 	call := objects[len(objects)-1] + "." + m.name + "(" + strings.Join(objects[:len(objects)-1], ", ") + ")"
 	switch {
@@ -68,7 +68,7 @@ func (m *hookMethod) call(objects []string) string {
 	}
 }
 
-// objects are the names of a method's parameters behind the context. Those without one get one.
+// objects returns the names of a method's parameters after the context, and names those without one.
 func objects(f *source, decl *ast.FuncDecl) []string {
 	var names []string
 	for _, param := range decl.Type.Params.List[1:] {
@@ -84,15 +84,14 @@ func objects(f *source, decl *ast.FuncDecl) []string {
 	return names
 }
 
-// writeMarkers puts the markers of before in the place of today's. Those of webhooks that the set-up is given
-// stand above it.
+// writeMarkers replaces the current markers by the old ones. Those of webhooks that the set-up adds precede it.
 func (h *webhook) writeMarkers(f *source, function *ast.FuncDecl) {
 	text := map[bool]string{}
 	remarked := map[*ast.CommentGroup]bool{}
 	for _, m := range h.markers {
 		if !remarked[m.group] {
 			remarked[m.group] = true
-			for _, line := range m.remarks() {
+			for _, line := range m.userComments() {
 				text[m.mutating] += line + "\n"
 			}
 		}
@@ -112,9 +111,9 @@ func (h *webhook) writeMarkers(f *source, function *ast.FuncDecl) {
 			}
 			from := c.Pos()
 			if slices.ContainsFunc(h.markers, func(m *marker) bool { return m.mutating == mutating && m.deletes() }) {
-				from = group.Pos() // today's scaffold says there how to have deletions validated
+				from = group.Pos() // includes the comment about validating deletions
 			}
-			f.put(from, c.End(), strings.TrimSuffix(text[mutating], "\n"))
+			f.replaceRange(from, c.End(), strings.TrimSuffix(text[mutating], "\n"))
 			delete(text, mutating)
 		}
 	}
@@ -129,7 +128,7 @@ func (h *webhook) writeMarkers(f *source, function *ast.FuncDecl) {
 	f.insert(at, above+"\n")
 }
 
-// cutLog takes today's log away, to which the methods of before do not write.
+// cutLog removes the current log, which the old methods do not use.
 func (h *webhook) cutLog(f *source) {
 	name := strings.ToLower(h.kind()) + "log"
 	for _, decl := range f.AST.Decls {
@@ -139,7 +138,7 @@ func (h *webhook) cutLog(f *source) {
 	}
 }
 
-// cutDecl takes a declaration away with the comment that documents it.
+// cutDecl removes a declaration with its comment.
 func (f *source) cutDecl(decl ast.Decl, doc *ast.CommentGroup) {
 	from := decl.Pos()
 	if doc != nil {
@@ -148,7 +147,7 @@ func (f *source) cutDecl(decl ast.Decl, doc *ast.CommentGroup) {
 	f.cutLines(from, decl.End())
 }
 
-// funcNamed finds a function of a file; the receiver is empty for one that is no method.
+// funcNamed returns a function of a file; receiverName is "" for functions without receiver.
 func funcNamed(f *source, receiverName, name string) *ast.FuncDecl {
 	for _, decl := range f.AST.Decls {
 		if function, ok := decl.(*ast.FuncDecl); ok && function.Name.Name == name && gosource.Receiver(function) == receiverName {
@@ -158,5 +157,5 @@ func funcNamed(f *source, receiverName, name string) *ast.FuncDecl {
 	return nil
 }
 
-// position tells of a place in words.
+// position returns a position as file:line.
 func (f *source) position(pos token.Pos) string { return fmt.Sprintf("%s:%d", f.Name, f.Line(pos)) }

@@ -1,4 +1,4 @@
-package refactor
+package gosource
 
 import (
 	"go/ast"
@@ -8,16 +8,17 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/operon-sdk/operon/pkg/gosource"
+	"github.com/operon-sdk/operon/pkg/textdiff"
 )
 
-// keepTargets updates the relative paths of a moved file to keep their targets: strings that start with "../", and ".." at the
-// start of the arguments of filepath.Join. Paths below the directory of the file move with it.
-func (r *rewriter) keepTargets(f *gosource.File, from, to string) []edit {
+// KeepTargets returns the edits of relative paths in a file that moves between directories, so that they keep their targets:
+// strings that start with "../", and ".." at the start of the arguments of filepath.Join. Paths below the directory of the
+// file move with it.
+func (f *File) KeepTargets(from, to string) []textdiff.Edit {
 	if depth(from) == depth(to) && path.Dir(from) == path.Dir(to) {
 		return nil
 	}
-	var edits []edit
+	var edits []textdiff.Edit
 	joined := map[ast.Expr]bool{}
 	ast.Inspect(f.AST, func(n ast.Node) bool {
 		switch n := n.(type) {
@@ -29,7 +30,7 @@ func (r *rewriter) keepTargets(f *gosource.File, from, to string) []edit {
 				return true
 			}
 			up := 0
-			for up < len(n.Args) && stringValue(n.Args[up]) == ".." {
+			for up < len(n.Args) && StringValue(n.Args[up]) == ".." {
 				joined[n.Args[up]] = true
 				up++
 			}
@@ -53,12 +54,12 @@ func (r *rewriter) keepTargets(f *gosource.File, from, to string) []edit {
 			} else if len(args) == 0 {
 				args = []string{`"."`}
 			}
-			edits = append(edits, edit{From: f.Offset(n.Args[0].Pos()), To: end, Text: strings.Join(args, ", ")})
+			edits = append(edits, textdiff.Edit{From: f.Offset(n.Args[0].Pos()), To: end, Text: strings.Join(args, ", ")})
 		case *ast.BasicLit:
 			if joined[n] {
 				return true
 			}
-			value, ok := strings.CutPrefix(stringValue(n), "../")
+			value, ok := strings.CutPrefix(StringValue(n), "../")
 			if !ok {
 				return true
 			}
@@ -105,8 +106,8 @@ func depth(dir string) int {
 	return strings.Count(dir, "/") + 1
 }
 
-// stringValue returns the value of a string literal, or "".
-func stringValue(e ast.Expr) string {
+// StringValue returns the value of a string literal, or "" for any other expression.
+func StringValue(e ast.Expr) string {
 	lit, ok := e.(*ast.BasicLit)
 	if !ok || lit.Kind != token.STRING {
 		return ""
