@@ -99,8 +99,8 @@ func layoutVersion(config *project.Config) string {
 }
 
 // scaffoldStage returns how far a project has come.
-func scaffoldStage(config *project.Config) migrate.Stage {
-	stage := migrate.Initialized
+func scaffoldStage(config *project.Config) migrate.Content {
+	stage := migrate.NoAPI
 	for _, r := range config.Resources() {
 		stage = max(stage, migrate.WithAPI)
 		if r.Webhooks != nil {

@@ -98,7 +98,7 @@ func (a *app) upgradeWith(ctx context.Context, tree *worktree.Tree, known *migra
 	files := func(layout string) (*migrate.Result, error) {
 		return migrate.Files(tree, current, migrate.Options{
 			Names: scaffoldNames(config), Fingerprints: known, CLIVersion: config.CLIVersion(), Tool: tool, Layout: layout,
-			Verifier: verifier, Stage: scaffoldStage(config), Plain: plain, KeepCode: keepCode,
+			Verifier: verifier, Content: scaffoldStage(config), Plain: plain, KeepCode: keepCode,
 			Side: conflictSides()[o.conflict], Label: "operon " + buildVersion().Version,
 		})
 	}

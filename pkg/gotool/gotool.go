@@ -1,5 +1,6 @@
-// Package gotool runs the go command in a project. It uses no network as long as the module cache holds what a
-// command needs, downloads modules where it does not, and gives the same result in both cases.
+// Package gotool runs the go command in a project. Go.Run works without network if the module cache has the required
+// modules, downloads them otherwise, and returns the same result in both cases. Tidy, Get, Download and Vendor run
+// subcommands on a worktree.Tree.
 package gotool
 
 import (
@@ -34,7 +35,7 @@ type Command struct {
 	before func() error
 }
 
-// Error is what the go command prints when it fails.
+// Error is the output of a failed go command.
 type Error struct {
 	Args []string
 	Text string
@@ -42,9 +43,9 @@ type Error struct {
 
 func (e *Error) Error() string { return fmt.Sprintf("go %s: %s", e.Args[0], e.Text) }
 
-// Run returns what a command prints on stdout. Where the module cache lacks modules, the command runs with a network
-// to download them, and once more without: what it returns never depends on what a proxy answers. The error is a
-// *MissingError if the modules cannot be downloaded, or an *Error if the command fails for another reason.
+// Run returns the stdout of a command. If the module cache lacks modules, the command runs with network to download
+// them, and again without, so that the result never depends on a proxy. The error is a *MissingError if the modules
+// cannot be downloaded, or an *Error if the command fails for another reason.
 func (g Go) Run(ctx context.Context, c Command) ([]byte, error) {
 	s, err := g.settings(ctx, c.Dir)
 	if err != nil {
@@ -71,7 +72,7 @@ func (g Go) Run(ctx context.Context, c Command) ([]byte, error) {
 	return nil, missing
 }
 
-// forbidden returns the setting that forbids downloads, or an empty string.
+// forbidden returns the setting that forbids downloads, or "".
 func (g Go) forbidden(s settings) string {
 	switch {
 	case g.Offline:
@@ -82,7 +83,7 @@ func (g Go) forbidden(s settings) string {
 	return ""
 }
 
-// attempt is how one run of a command went.
+// An attempt is the result of one run of a command.
 type attempt struct {
 	args           []string
 	stdout, stderr bytes.Buffer
@@ -102,7 +103,7 @@ func (g Go) attempt(ctx context.Context, c Command, variables []string, progress
 	if ctx.Err() != nil {
 		a.err = ctx.Err()
 	} else if err != nil && a.stderr.Len() == 0 {
-		a.err = err // it was not started, or killed
+		a.err = err // not started, or killed
 	}
 	a.failed = err != nil
 	return a
@@ -113,8 +114,7 @@ func (a *attempt) text() string { return a.stderr.String() + "\n" + a.stdout.Str
 // lacksModules reports whether the command would have to download modules or their checksums.
 func (a *attempt) lacksModules() bool {
 	for line := range strings.Lines(a.text()) {
-		// A package that no known module provides is an error in the code: which module a proxy would name
-		// depends on the day.
+		// A package that no required module provides is an error in the code: the answer of a proxy would depend on the date.
 		if !strings.Contains(line, "cannot find module providing package") &&
 			(strings.Contains(line, "module lookup disabled by GOPROXY=off") || strings.Contains(line, noChecksums)) {
 			return true
@@ -128,14 +128,14 @@ func (a *attempt) result() ([]byte, error) {
 		return nil, a.err
 	}
 	if a.failed {
-		// A proxy would not be asked for a package that no known module provides: see lacksModules.
+		// No proxy is asked for a package that no required module provides: see lacksModules.
 		text := strings.ReplaceAll(a.stderr.String(), ": module lookup disabled by GOPROXY=off", "")
 		return nil, &Error{Args: a.args, Text: strings.TrimSpace(text)}
 	}
 	return a.stdout.Bytes(), nil
 }
 
-// reason is the first error that the command printed, after a colon.
+// reason returns the first error that the command printed, after a colon.
 func (a *attempt) reason() string {
 	for line := range strings.Lines(a.stderr.String()) {
 		line = strings.TrimSpace(strings.TrimPrefix(line, "go: "))
@@ -146,7 +146,7 @@ func (a *attempt) reason() string {
 	return ""
 }
 
-// settings are the values of variables that decide where modules come from.
+// settings are the variables that determine the source of modules.
 type settings struct {
 	ModCache  string `json:"GOMODCACHE"`
 	Proxy     string `json:"GOPROXY"`
@@ -166,11 +166,11 @@ func (g Go) settings(ctx context.Context, dir string) (settings, error) {
 	return s, nil
 }
 
-// noChecksums is the address of a checksum database that does not exist.
+// noChecksums is the URL of a checksum database that does not exist.
 const noChecksums = "file:///no-checksums-without-network"
 
-// offline are the variables that keep the go command from using a network. GOPROXY=off alone does not: it would still
-// look up checksums of modules that go.sum does not list. Those that are in the module cache are used.
+// offline returns the variables that disable the network for the go command. With GOPROXY=off alone it would look up
+// checksums of modules that go.sum does not list. Cached checksums are used.
 func (s settings) offline() []string {
 	variables := []string{"GOPROXY=off"}
 	name, _, _ := strings.Cut(s.Checksums, " ")
@@ -183,7 +183,7 @@ func (s settings) offline() []string {
 	return append(variables, "GOSUMDB="+name+" "+noChecksums)
 }
 
-// downloads passes on the lines about downloads.
+// downloads passes on lines about downloads.
 type downloads struct {
 	w    io.Writer
 	rest []byte

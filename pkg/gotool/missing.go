@@ -16,8 +16,8 @@ import (
 
 // MissingError reports modules that a command needs and that are not in the module cache.
 type MissingError struct {
-	// Modules are path@version, or arguments of go get: those that the project imports or that the go command names, sorted,
-	// then its other requirements, sorted. The modules that those require in turn are not known.
+	// Modules are path@version, or arguments of go get: the modules that the project imports or the go command reports,
+	// sorted, then other requirements, sorted. The requirements of these modules are not included.
 	Modules []string
 	// Forbidden is the setting that forbids downloads, --offline or GOPROXY=off. It is empty if a download failed.
 	Forbidden string
@@ -41,7 +41,7 @@ const offlineFlag = "--offline"
 // mostNamed is the number of modules that an error names.
 const mostNamed = 8
 
-// Problem says which modules are missing, without a remedy.
+// Problem describes the missing modules without a fix.
 func (e *MissingError) Problem() string {
 	count := "1 module"
 	if len(e.Modules) != 1 {
@@ -60,8 +60,8 @@ var (
 	notFound    = regexp.MustCompile(`([^\s"]+@v[^\s":]+): (?:module lookup disabled|verifying )`)
 )
 
-// missing lists the modules that text names and those that mod requires, as far as they are not in the module cache, in
-// the order of MissingError.Modules.
+// missing returns the modules in text and those that mod requires if they are not in the module cache, in the order of
+// MissingError.Modules.
 func (s settings) missing(mod []byte, text string) []string {
 	var direct, indirect []string
 	for _, m := range downloading.FindAllStringSubmatch(text, -1) {
@@ -71,7 +71,7 @@ func (s settings) missing(mod []byte, text string) []string {
 		direct = append(direct, m[1])
 	}
 	file, err := modfile.Parse("go.mod", mod, nil)
-	if err == nil { // what is wrong with it, text says
+	if err == nil { // otherwise text contains the error
 		for _, r := range file.Require {
 			m := replacement(file, r.Mod)
 			switch {
@@ -90,7 +90,7 @@ func (s settings) missing(mod []byte, text string) []string {
 	return append(direct, indirect...)
 }
 
-// replacement is the module that stands in for a required one, which may be a directory, or else the required one.
+// replacement returns the module that replaces a required one, which may be a directory, or the required one.
 func replacement(file *modfile.File, required module.Version) module.Version {
 	for _, r := range file.Replace {
 		if r.Old.Path == required.Path && (r.Old.Version == "" || r.Old.Version == required.Version) {

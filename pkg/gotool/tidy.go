@@ -16,8 +16,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// Tidy runs go mod tidy on a tree, whose changes need not be on disk yet. The error is an *Error if the code keeps go.mod
-// from being tidied.
+// Tidy runs go mod tidy on a tree. The error is an *Error if the code prevents it.
 func (g Go) Tidy(ctx context.Context, tree *worktree.Tree) error {
 	w, err := newWorkspace(tree)
 	if err != nil {
@@ -39,8 +38,8 @@ func (g Go) mod(ctx context.Context, tree *worktree.Tree, w *workspace, args ...
 	return err
 }
 
-// Get adds what a package or module needs to the go.mod of a tree, as go get does: path@version, or a path for the latest
-// version. It always uses a network. The error is a *MissingError if that is forbidden or fails.
+// Get adds the requirements of a package or module to the go.mod of a tree, as go get does: path@version, or a path for
+// the latest version. It always uses the network. The error is a *MissingError if that is forbidden or fails.
 func (g Go) Get(ctx context.Context, tree *worktree.Tree, path string) error {
 	s, err := g.settings(ctx, tree.Root())
 	if err != nil {
@@ -69,8 +68,8 @@ func (g Go) Get(ctx context.Context, tree *worktree.Tree, path string) error {
 	return w.readMod()
 }
 
-// Download makes sure that the module cache holds what the packages and tests of a tree need, those of nested modules
-// included. What else is wrong with them is no error.
+// Download downloads the modules that the packages and tests of a tree need, including those of nested modules. Other
+// errors in the packages are ignored.
 func (g Go) Download(ctx context.Context, tree *worktree.Tree) error {
 	w, err := newWorkspace(tree)
 	if err != nil {
@@ -105,7 +104,7 @@ func (g Go) Download(ctx context.Context, tree *worktree.Tree) error {
 type workspace struct {
 	tree *worktree.Tree
 	dir  *tempdir.Dir
-	// mod holds go.mod and go.sum, those that the tree has.
+	// mod holds the existing ones of go.mod and go.sum.
 	mod map[string][]byte
 }
 
@@ -129,14 +128,14 @@ func newWorkspace(tree *worktree.Tree) (*workspace, error) {
 	return w, nil
 }
 
-func (w *workspace) remove() { _ = w.dir.Remove() } // a later command removes what is left
+func (w *workspace) remove() { _ = w.dir.Remove() } // later commands remove what remains
 
 func (w *workspace) file(name string) string { return filepath.Join(w.dir.Path, name) }
 
-// overlay is the flag with which the go command sees the tree.
+// overlay returns the flag with which the go command reads the tree.
 func (w *workspace) overlay() string { return "-overlay=" + w.file("overlay.json") }
 
-// writeMod writes go.mod and go.sum as the tree has them.
+// writeMod writes go.mod and go.sum of the tree.
 func (w *workspace) writeMod() error {
 	for name, text := range w.mod {
 		if err := os.WriteFile(w.file(name), text, 0o600); err != nil {
@@ -146,7 +145,7 @@ func (w *workspace) writeMod() error {
 	return nil
 }
 
-// readMod gives the tree the go.mod and go.sum that the go command has changed.
+// readMod copies the go.mod and go.sum that the go command has changed to the tree.
 func (w *workspace) readMod() error {
 	for name, before := range w.mod {
 		after, err := os.ReadFile(w.file(name))
@@ -163,7 +162,7 @@ func (w *workspace) readMod() error {
 	return nil
 }
 
-// writeOverlay writes the tree's changes, and the file that names them to the go command.
+// writeOverlay writes the changes of the tree, and the file that lists them for the go command.
 func (w *workspace) writeOverlay() error {
 	replace := map[string]string{}
 	abs := func(name string) string { return filepath.Join(w.tree.Root(), filepath.FromSlash(name)) }

@@ -10,8 +10,8 @@ import (
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// Vendor brings the vendor directory of a tree up to date, as go mod vendor does. The error is an *Error if the code
-// imports a package that no requirement provides.
+// Vendor updates the vendor directory of a tree as go mod vendor does. The error is an *Error if the code imports a
+// package that no requirement provides.
 func (g Go) Vendor(ctx context.Context, tree *worktree.Tree) error {
 	w, err := newWorkspace(tree)
 	if err != nil {
@@ -40,7 +40,7 @@ func (g Go) Vendor(ctx context.Context, tree *worktree.Tree) error {
 			return err
 		}
 		if before, err := tree.ReadFile(name); err != nil || !bytes.Equal(before, text) {
-			tree.WriteFile(name, text, 0o644) // and Commit reports what cannot be read
+			tree.WriteFile(name, text, 0o644) // Commit reports files that cannot be read
 		}
 		return nil
 	})

@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// Fact is something that a text states: that it has a unit at a path of keys, and what the lines of that unit are.
+// A Fact is a statement about a text: the existence of a unit at a path of keys, or the lines of that unit.
 type Fact struct {
 	// Path holds the keys from the root to the unit.
 	Path []string
-	// Part is the part of the unit that Lines are: see the constants.
+	// Part is the part of the unit to which Lines belong.
 	Part Part
 	// Lines are trimmed of line ends, surrounding space and blank lines. They are nil for Exists.
 	Lines []string
@@ -19,31 +19,31 @@ type Fact struct {
 type Part string
 
 const (
-	// Exists states that there is a unit, whatever its lines.
+	// Exists states the existence of a unit, whatever its lines.
 	Exists Part = "?"
 	// HeadLines, TailLines and LeadLines are the lines of the node's fields of these names.
 	HeadLines Part = "{"
 	TailLines Part = "}"
 	LeadLines Part = "#"
-	// Follows states which unit stands before this one: Lines hold its key, which is empty for the first unit.
+	// Follows states the preceding unit: Lines contain its key, or "" for the first unit.
 	Follows Part = "<"
-	// SwitchedOn ends the part of facts that hold if an entry that is commented out is switched on.
+	// SwitchedOn is the suffix of the part of facts that hold if a commented entry is enabled.
 	SwitchedOn Part = "~"
 )
 
-// Base reports what the base holds.
+// A Base is the set of facts of the earlier generator's text.
 type Base interface {
 	Has(Fact) bool
 }
 
-// Facts lists what a tree states, in order.
+// Facts returns the facts of a tree in order.
 func Facts(root *Node) []Fact {
 	var facts []Fact
 	collect(root, nil, func(f Fact) { facts = append(facts, f) })
 	return facts
 }
 
-// WithOptions returns a base that also has what the entries that are commented out in b state when they are switched on.
+// WithOptions returns a base that also has the facts of the commented entries in b if they are enabled.
 func WithOptions(b Base) Base { return optionBase{b} }
 
 type optionBase struct{ Base }
@@ -76,7 +76,7 @@ func collect(n *Node, path []string, add func(Fact)) {
 	}
 }
 
-// UnknownLines returns the numbers, from 1, of the lines of a tree that a base does not have, comments aside.
+// UnknownLines returns the numbers, from 1, of the lines of a tree that are not in a base, without comments.
 func UnknownLines(root *Node, b Base) map[int]bool {
 	unknown := map[int]bool{}
 	line := 1

@@ -90,8 +90,8 @@ func stageKey(words []string) string {
 	return "stage"
 }
 
-// instructionKey returns what an instruction is recognized by: variables by name, copied files by their destination, and
-// commands by their first two words.
+// instructionKey returns the identifier of an instruction: variables by name, copied files by destination, commands by
+// their first two words.
 func instructionKey(words []string) string {
 	name := strings.ToUpper(words[0])
 	var args []string
@@ -137,9 +137,9 @@ func commandKey(args []string) string {
 // golangImage matches a Go image up to its release.
 var golangImage = regexp.MustCompile(`\bgolang:([0-9]+\.[0-9]+)(?:\.[0-9]+|rc[0-9]+)?`)
 
-// raiseGoImages gives the Go images that the user chose and that are older than those of theirs in the same stage their
-// release. An image with a digest stays.
-func raiseGoImages(ours, theirs *Node, base Base) {
+// bumpGoImages updates the Go images of the user that are older than those of theirs in the same stage. Images with a
+// digest are kept.
+func bumpGoImages(ours, theirs *Node, base Base) {
 	for _, stage := range ours.Nodes {
 		path := []string{stage.Key, "FROM"}
 		from, other := find(ours, path), find(theirs, path)
@@ -154,15 +154,15 @@ func raiseGoImages(ours, theirs *Node, base Base) {
 	}
 }
 
-// isInstructionChoice reports whether an instruction of ours can stay whatever theirs is. A Go image must have a Go release
-// that is new enough for theirs.
+// isInstructionChoice reports whether an instruction of ours can be kept independently of theirs. A Go image must not
+// be older than that of theirs.
 func isInstructionChoice(ours, theirs *Node) bool {
 	needs, has := golangImage.FindStringSubmatch(theirs.Head[0]), golangImage.FindStringSubmatch(ours.Head[0])
 	return !hasOlderGo(has, needs)
 }
 
-// hasOlderGo reports whether a Go image, as golangImage matches it, has an older release of Go than another, regardless of
-// patch releases. It is false where one of them is no Go image.
+// hasOlderGo reports whether a Go image, as golangImage matches it, is of an older release than another, ignoring patch
+// releases. It is false if one of them is not a Go image.
 func hasOlderGo(image, than []string) bool {
 	return image != nil && than != nil && version.Compare("go"+image[1], "go"+than[1]) < 0
 }

@@ -23,7 +23,7 @@ func ParseGo(text []byte) (*Node, error) {
 	return s.tree(splitLines(text)), nil
 }
 
-// GoFacts lists what a Go file states. It names packages by their import paths, and leaves out the license header.
+// GoFacts returns the facts of a Go file, with import paths for packages and without the license header.
 func GoFacts(text []byte) ([]Fact, error) {
 	s, err := parseSource(text)
 	if err != nil {
@@ -34,7 +34,7 @@ func GoFacts(text []byte) ([]Fact, error) {
 	return append(Facts(root), constraint), nil
 }
 
-// takeHeader removes the unit of the license header, which is the first one, from a tree, and returns it, or nil.
+// takeHeader removes the unit of the license header, if it is the first one, from a tree and returns it, or nil.
 func takeHeader(root *Node) *Node {
 	if len(root.Nodes) == 0 || root.Nodes[0].Key != headerKey {
 		return nil
@@ -44,7 +44,7 @@ func takeHeader(root *Node) *Node {
 	return header
 }
 
-// constraintFact returns what a file with a header, which may be nil, states about its build constraint, also if it has none.
+// constraintFact returns the fact about the build constraint of a file with a header, which may be nil.
 func constraintFact(header *Node) Fact {
 	var lines []string
 	if header != nil {
@@ -62,11 +62,11 @@ type goSource struct {
 	*gosource.File
 	// imports holds the import specs that the code uses by local name.
 	imports map[string]*ast.ImportSpec
-	// neutral replaces the local names of imports by their paths in marks.
+	// neutral replaces the local names of imports by marked paths.
 	neutral []textdiff.Edit
 }
 
-// Import paths stand between these marks, of which no Go text can hold any outside comments and strings.
+// Marks around import paths, which valid Go contains only in comments and strings.
 const (
 	openPath  = "\ue000"
 	closePath = "\ue001"
@@ -104,7 +104,7 @@ func (s *goSource) neutralTree() *Node {
 	return s.tree(splitLines(textdiff.Apply(s.Text, s.neutral)))
 }
 
-// tree makes the tree of the lines, which correspond to those of the text.
+// tree returns the tree of lines that correspond to those of the text.
 func (s *goSource) tree(lines []string) *Node {
 	b := &goBuilder{lines: lines}
 	root := &Node{Container: true}
@@ -116,10 +116,10 @@ type goBuilder struct{ lines []string }
 
 var scaffoldMarker = regexp.MustCompile(`^\s*//\s*\+kubebuilder:scaffold:(\S+)\s*$`)
 
-// endComment is the key of comments after the last unit, such as fields that are commented out.
+// endComment is the key of comments after the last unit, such as commented fields.
 const endComment = "comment at the end"
 
-// nodes makes nodes of units, scaffold markers and final comments between two lines, and returns the lines after them.
+// nodes returns the nodes of units, scaffold markers and final comments between two lines, and the lines after them.
 func (b *goBuilder) nodes(units []*goUnit, from, to int) (nodes []*Node, tail []string) {
 	lead := func(to int) []string {
 		for i := from; i < to; i++ {

@@ -10,8 +10,8 @@ import (
 	"github.com/operon-sdk/operon/pkg/gosource"
 )
 
-// fault returns what is wrong with a merged text that is wrong neither with ours nor with theirs, or "". It checks names
-// and flags, but no types, as it has the imported packages not at hand.
+// fault returns an error of a merged text that neither ours nor theirs has, or "". It checks names and flags, but not
+// types, because the imported packages are not available.
 func (g *goMerge) fault(text []byte) string {
 	s, err := parseSource(text)
 	if err != nil {
@@ -40,7 +40,7 @@ func (s *goSource) faults() []string {
 	return append(messages, s.repeatedFlags()...)
 }
 
-// repeatedFlags returns a message for each flag that is declared twice, with which the program would panic.
+// repeatedFlags returns a message for each flag that is declared twice, which would cause a panic.
 func (s *goSource) repeatedFlags() []string {
 	var messages, suffixes []string
 	count := map[string]int{}

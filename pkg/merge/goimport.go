@@ -66,7 +66,7 @@ func (s *goSource) importNames() map[string]string {
 	return names
 }
 
-// usedImports reports for the keys of imports whether the file uses them. It holds none of which it cannot be seen.
+// usedImports reports by import key whether the file uses the import. Imports for which this is unknown are missing.
 func (s *goSource) usedImports() map[string]bool {
 	used := map[string]bool{}
 	for _, spec := range s.AST.Imports {
@@ -80,7 +80,7 @@ func (s *goSource) usedImports() map[string]bool {
 	return used
 }
 
-// freeName returns a name for a package that is not taken: the given one, or one with the directory above.
+// freeName returns a free name for a package: the given one, or one with the parent directory.
 func freeName(name, importPath string, taken map[string]bool) string {
 	if !taken[name] {
 		return name
@@ -97,7 +97,7 @@ var notInName = regexp.MustCompile(`[^a-z]`)
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// listsImports reports whether each import is a unit of one import declaration, and none is of C code.
+// listsImports reports whether each import is a unit of one import declaration, and none is "C".
 func (s *goSource) listsImports() bool {
 	imports := s.tree(splitLines(s.Text)).child("imports")
 	return !slices.ContainsFunc(s.AST.Imports, func(spec *ast.ImportSpec) bool {

@@ -10,8 +10,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/gosource"
 )
 
-// statementKey returns what a statement is recognized by in the programs of all releases: what it declares, assigns to
-// or calls.
+// statementKey returns the identifier of a statement in the programs of all releases: what it declares, assigns or calls.
 func (s *goSource) statementKey(stmt ast.Stmt) string {
 	switch stmt := stmt.(type) {
 	case *ast.DeclStmt:
@@ -60,7 +59,7 @@ func (s *goSource) ifKey(stmt *ast.IfStmt) string {
 		return s.assignKey(assign)
 	}
 	if stmt.Init == nil && stmt.Else == nil && len(stmt.Body.List) > 0 {
-		// Setup is skipped on a condition: "if os.Getenv("ENABLE_WEBHOOKS") != "false" {".
+		// A condition for set-up: "if os.Getenv("ENABLE_WEBHOOKS") != "false" {".
 		if units := s.statements(stmt.Body.List); len(units) == 1 && isSetup(units[0].key) {
 			return units[0].key
 		}
@@ -84,7 +83,7 @@ func isSetup(key string) bool {
 
 var webhookSetup = regexp.MustCompile(`^Setup(\w+)WebhookWithManager$`)
 
-// callKey returns what a call is recognized by.
+// callKey returns the identifier of a call.
 func (s *goSource) callKey(call *ast.CallExpr) string {
 	sel, ok := call.Fun.(*ast.SelectorExpr)
 	if !ok {
@@ -114,7 +113,7 @@ func (s *goSource) callKey(call *ast.CallExpr) string {
 	case name == "Info" && len(call.Args) == 1:
 		text := strings.ToLower(s.firstText(call))
 		if strings.Contains(text, "starting") && strings.Contains(text, "manager") {
-			return startKey // in other words in each release
+			return startKey // with another message in each release
 		}
 	}
 	return s.key(call.Fun) + s.firstText(call)
@@ -157,8 +156,8 @@ func join(directory, name string) string {
 	return directory + "." + name
 }
 
-// directory returns the import path of a qualifier, or the part of it below the last of the roots. Releases and layouts
-// differ in the directories above: apis/crew/v1 and api/crew/v1.
+// directory returns the import path of a qualifier, or the part of it below the last of the roots, because the
+// directories above differ between releases and layouts: apis/crew/v1 and api/crew/v1.
 func (s *goSource) directory(qualifier ast.Expr, roots ...string) string {
 	path := s.key(qualifier)
 	elements := strings.Split(path, "/")

@@ -10,10 +10,9 @@ import (
 	"github.com/operon-sdk/operon/pkg/gosource"
 )
 
-// MergeGo merges two versions of a Go file as Merge does, and returns the text of the result. Packages may have other
-// local names in ours than in theirs, and settings that theirs holds in fields may be variables in ours. Ours stays as a
-// whole, with a reason in the result, where the merge would not compile, or where it would drop an edit of a statement
-// that theirs has no more.
+// MergeGo merges two versions of a Go file like Merge, and returns the merged text. Local names of packages may differ,
+// and settings that are fields in theirs may be variables in ours. Ours is kept unchanged, with a reason in the result,
+// if the merge would not compile or would lose an edit of a statement that theirs no longer has.
 func MergeGo(ours, theirs []byte, base Base, o Options) ([]byte, *Result, error) {
 	g := &goMerge{text: ours, base: base, o: o}
 	var err error
@@ -43,7 +42,7 @@ func MergeGo(ours, theirs []byte, base Base, o Options) ([]byte, *Result, error)
 	return text, r, nil
 }
 
-// keep returns ours as it is.
+// keep returns ours unchanged.
 func (g *goMerge) keep(reason string) ([]byte, *Result, error) {
 	root, err := ParseGo(g.text)
 	return g.text, &Result{Root: root, Kept: [][]string{nil}, Edited: true, Reason: reason}, err
@@ -92,8 +91,7 @@ func (g *goMerge) merge(side Side) ([]byte, *Result) {
 	return text, r
 }
 
-// alignHeader gives theirs the license header of ours: it is the user's. The build constraint in it is that of theirs if
-// the user did not change it.
+// alignHeader copies the license header of ours to theirs. The build constraint is that of theirs unless the user changed it.
 func alignHeader(ours, theirs *Node, base Base) {
 	header, constraint := takeHeader(ours), constraintFact(takeHeader(theirs))
 	if old := constraintFact(header); base.Has(old) && !slices.Equal(old.Lines, constraint.Lines) {
@@ -134,8 +132,8 @@ func cloneNode(n *Node) *Node {
 	return &c
 }
 
-// alignSetup gives units of theirs that register controllers the fields of ours, because these belong to a type in the
-// user's code. Of these and of other units that stand for themselves, it takes the whole of ours if the user edited it.
+// alignSetup copies the fields of ours to units of theirs that register controllers, because they belong to a type of
+// the user. Edited units that are independent of others are copied from ours entirely.
 func alignSetup(ours, theirs *Node, base *goBase) {
 	o, t := ours.child(mainKey), theirs.child(mainKey)
 	if o == nil || t == nil {
@@ -158,11 +156,11 @@ func alignSetup(ours, theirs *Node, base *goBase) {
 }
 
 // lostEdit returns a problem if the user edited a statement or declaration that theirs no longer has, or added one that
-// theirs has for something else. The merge keeps what was edited, but theirs does that in another way.
+// theirs uses for something else. The merge keeps the edit, but theirs has replaced the statement.
 func lostEdit(ours, theirs *Node, r *Result, base *goBase) string {
 	rewritten := rewrites(theirs, base)
 	for _, path := range r.Conflicts {
-		tests := strings.HasPrefix(path[0], "var _ ") // a tree of Ginkgo nodes, too large to choose from
+		tests := strings.HasPrefix(path[0], "var _ ") // a tree of Ginkgo nodes, too large for a choice
 		if rewritten || tests || len(base.settings) > 0 || !base.Has(Fact{path, Exists, nil}) {
 			return fmt.Sprintf("%q is edited, and the current scaffold does it in another way", path[len(path)-1])
 		}
@@ -185,9 +183,8 @@ func lostEdit(ours, theirs *Node, r *Result, base *goBase) string {
 
 const mainKey = "func main"
 
-// rewrites reports whether the function main of theirs has statements that the base has in no form. Then it is no
-// newer version of the same program, but another one, in which edits of the user have their places only if they stand for
-// themselves.
+// rewrites reports whether the function main of theirs has statements that the base has in no form. It is a different
+// program then, in which only edits of independent statements can be kept.
 func rewrites(theirs *Node, base Base) bool {
 	main := theirs.child(mainKey)
 	return main != nil && base.Has(Fact{[]string{mainKey}, Exists, nil}) && slices.ContainsFunc(main.Nodes, func(n *Node) bool {

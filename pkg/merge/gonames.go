@@ -9,7 +9,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/textdiff"
 )
 
-// restoreImports gives packages their local names again, and makes the imports those that the merged code uses.
+// restoreImports restores the local names of packages, and updates the imports to those that the merged code uses.
 func (g *goMerge) restoreImports(root, ours, theirs *Node) {
 	names := g.localNames(root)
 	original := g.secondNames()
@@ -48,8 +48,8 @@ func (g *goMerge) restoreImports(root, ours, theirs *Node) {
 	}
 }
 
-// secondNames returns the lines of ours, by their neutral form, that name a package by another name than the first. In
-// them, the keys of the imports stand for the names.
+// secondNames returns the lines of ours, by their neutral form, that use another than the first name of a package. They
+// contain the keys of imports instead of the names.
 func (g *goMerge) secondNames() map[string]string {
 	edits := slices.Clone(g.ours.neutral)
 	for i, e := range edits {
@@ -67,8 +67,8 @@ func (g *goMerge) secondNames() map[string]string {
 	return lines
 }
 
-// needsName reports whether an import has a name in its declaration: where it had one on the side that the name is from,
-// and where it has another name than the package.
+// needsName reports whether an import needs an explicit name: if it had one on the side of the name, or the name
+// differs from that of the package.
 func (g *goMerge) needsName(key, name string) bool {
 	for _, s := range []*goSource{g.ours, g.theirs} {
 		if spec := s.imports[name]; spec != nil && s.importKey(spec) == key {
@@ -106,7 +106,7 @@ func (g *goMerge) mergeImports(imports, ours, theirs *Node, used map[string]bool
 	})
 }
 
-// localNames returns the names for the import paths in a tree: those of ours, else those of theirs unless they clash.
+// localNames returns the names for the import paths in a tree: those of ours, or those of theirs unless they conflict.
 func (g *goMerge) localNames(root *Node) map[string]string {
 	used := map[string]bool{}
 	for _, m := range markedPath.FindAllStringSubmatch(string(root.Text()), -1) {

@@ -20,11 +20,11 @@ var flagNames = map[string]string{
 	"enable-leader-election": "leader-elect",
 }
 
-// logFlags stands for the flags of the logger.
+// logFlags represents the flags of the logger.
 const logFlags = " log"
 
-// alignSettings makes the function main of theirs use the variables of ours for the same flags. So only those
-// statements that do something else differ. After the merge, variables that are not declared are fields again.
+// alignSettings replaces fields in the function main of theirs by the variables of ours for the same flags, so that
+// only other differences remain. After the merge, undeclared variables become fields again.
 func (g *goMerge) alignSettings() error {
 	main := g.theirs.function("main")
 	if main == nil || main.Body == nil || g.ours.function("main") == nil {
@@ -83,7 +83,7 @@ func declaresVariable(f *ast.FuncDecl, name string) bool {
 	})
 }
 
-// flagTargets returns what flags are parsed into, by their current names.
+// flagTargets returns the variables or fields of flags by their current names.
 func (s *goSource) flagTargets() map[string]string {
 	targets := map[string]string{}
 	ast.Inspect(s.AST, func(n ast.Node) bool {
@@ -162,7 +162,7 @@ func (g *goMerge) replaceSettings(text []byte) []byte {
 
 var identifier = regexp.MustCompile(`[\pL_][\pL\pN_]*`)
 
-// goBase finds facts also with the fields of theirs instead of the variables of ours. It has any license header.
+// goBase is a base that also has facts with the variables of ours instead of fields of theirs, and any license header.
 type goBase struct {
 	Base
 	settings []setting

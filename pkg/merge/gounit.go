@@ -9,11 +9,11 @@ import (
 	"github.com/operon-sdk/operon/pkg/gosource"
 )
 
-// goUnit is a unit of whole lines.
+// A goUnit is a unit of entire lines.
 type goUnit struct {
 	key      string
 	from, to int
-	// units are those within a container. They are in the lines from inFrom up to inTo.
+	// units are the units in a container, in the lines from inFrom up to inTo.
 	units        []*goUnit
 	inFrom, inTo int
 	splittable   bool
@@ -32,7 +32,7 @@ func (s *goSource) unit(key string, n ast.Node) *goUnit {
 	return u
 }
 
-// contain makes a unit a container of others that are between two lines of it, if all have lines of their own.
+// contain makes a unit a container of the units between two of its lines, if all have separate lines.
 func (u *goUnit) contain(units []*goUnit, open, close int) {
 	units = apart(units)
 	if len(units) > 0 && (units[0].from <= open || units[len(units)-1].to > close) || open >= close {
@@ -131,7 +131,7 @@ func (s *goSource) generalUnit(d *ast.GenDecl) *goUnit {
 	return u
 }
 
-// usesIota reports whether a block of constants has constants that depend on those before them.
+// usesIota reports whether constants of a block depend on preceding ones.
 func usesIota(d *ast.GenDecl) bool {
 	found := slices.ContainsFunc(d.Specs, func(spec ast.Spec) bool { return len(spec.(*ast.ValueSpec).Values) == 0 })
 	ast.Inspect(d, func(n ast.Node) bool {
@@ -197,8 +197,8 @@ func assignsError(stmt ast.Stmt) bool {
 	return ok && slices.ContainsFunc(assign.Lhs, func(e ast.Expr) bool { return gosource.IsIdent(e, "err") })
 }
 
-// splitLiteral makes the unit of a statement a container of fields, if the statement has exactly one literal over
-// several lines, and that has fields.
+// splitLiteral makes the unit of a statement a container of fields if the statement has exactly one multi-line literal
+// with fields.
 func (s *goSource) splitLiteral(u *goUnit, stmt ast.Stmt) {
 	var literals []*ast.CompositeLit
 	ast.Inspect(stmt, func(n ast.Node) bool {
@@ -249,7 +249,7 @@ func (s *goSource) importUnit(d *ast.GenDecl) *goUnit {
 	return u
 }
 
-// importKey returns the path of an import. The name is before it for blank and dot imports, and after it if the file
+// importKey returns the path of an import, after the name of a blank or dot import, or before the name if the file
 // imports the package under another name before.
 func (s *goSource) importKey(spec *ast.ImportSpec) string {
 	path := gosource.ImportPath(spec)

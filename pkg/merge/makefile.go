@@ -7,7 +7,7 @@ import (
 )
 
 // ParseMakefile splits a Makefile into variables, rules with their recipes, definitions, conditionals and includes. A
-// conditional is one unit with all that is in it. A line with .PHONY belongs to the rule after it that it names.
+// conditional is one unit with its contents. A .PHONY line belongs to the following rule that it names.
 func ParseMakefile(text []byte) (*Node, error) {
 	p := &makefile{lines: splitLines(text)}
 	root := &Node{Container: true}
@@ -29,7 +29,7 @@ func ParseMakefile(text []byte) (*Node, error) {
 	return root, nil
 }
 
-// startComment is the key of a comment about the whole file.
+// startComment is the key of a comment about the file.
 const startComment = "comment at the start"
 
 type makefile struct{ lines []string }
@@ -45,12 +45,12 @@ var (
 	makeRule     = regexp.MustCompile(`^([^\t#=:][^#=:]*?)\s*&?::?(?:[^=]|$)`)
 )
 
-// isBlankOrComment reports whether a line holds nothing or a comment, and is not in a recipe.
+// isBlankOrComment reports whether a line outside of recipes is blank or a comment.
 func isBlankOrComment(line string) bool {
 	return isBlank(line) || !strings.HasPrefix(line, "\t") && strings.HasPrefix(strings.TrimSpace(line), "#")
 }
 
-// logicalEnd returns the line after the line i and those that continue it.
+// logicalEnd returns the line after the line i and its continuation lines.
 func (p *makefile) logicalEnd(i int) int {
 	for ; i < len(p.lines); i++ {
 		text := strings.TrimRight(p.lines[i], "\r\n")
@@ -61,7 +61,7 @@ func (p *makefile) logicalEnd(i int) int {
 	return len(p.lines)
 }
 
-// headEnd returns the line after the comment about the file: one that a blank line separates from what follows.
+// headEnd returns the line after the comment about the file, which a blank line separates from the rest.
 func (p *makefile) headEnd() int {
 	for i := 0; i < len(p.lines); i = p.logicalEnd(i) {
 		if !strings.HasPrefix(p.lines[i], "#") {
@@ -76,11 +76,11 @@ func (p *makefile) headEnd() int {
 
 // isLead reports whether the line i belongs to the unit after it.
 func (p *makefile) isLead(i int) bool {
-	return isBlankOrComment(p.lines[i]) || p.announces(i)
+	return isBlankOrComment(p.lines[i]) || p.isPhonyOfNext(i)
 }
 
-// announces reports whether the line i declares a rule after it as phony.
-func (p *makefile) announces(i int) bool {
+// isPhonyOfNext reports whether the line i declares a following rule as phony.
+func (p *makefile) isPhonyOfNext(i int) bool {
 	names, ok := phonyNames(p.lines[i])
 	if !ok {
 		return false
@@ -128,7 +128,7 @@ func (p *makefile) unitEnd(i int) int {
 	return end
 }
 
-// blockEnd returns the line after a block that may hold others.
+// blockEnd returns the line after a block, which may contain others.
 func (p *makefile) blockEnd(i int, open, close *regexp.Regexp) int {
 	for depth := 0; i < len(p.lines); i = p.logicalEnd(i) {
 		switch {
@@ -154,7 +154,7 @@ func (p *makefile) recipeEnd(i int) int {
 			end = i
 		case isBlankOrComment(p.lines[i]):
 			i = p.logicalEnd(i)
-		case makeIf.MatchString(p.lines[i]) && p.holdsRecipe(i):
+		case makeIf.MatchString(p.lines[i]) && p.startsWithRecipe(i):
 			i = p.blockEnd(i, makeIf, makeEndif)
 			end = i
 		default:
@@ -164,8 +164,8 @@ func (p *makefile) recipeEnd(i int) int {
 	return end
 }
 
-// holdsRecipe reports whether the first line in a conditional is one of a recipe.
-func (p *makefile) holdsRecipe(i int) bool {
+// startsWithRecipe reports whether the first line in a conditional is one of a recipe.
+func (p *makefile) startsWithRecipe(i int) bool {
 	for ; i < len(p.lines); i = p.logicalEnd(i) {
 		if !makeBranch.MatchString(p.lines[i]) && !isBlankOrComment(p.lines[i]) {
 			return strings.HasPrefix(p.lines[i], "\t")
@@ -174,7 +174,7 @@ func (p *makefile) holdsRecipe(i int) bool {
 	return false
 }
 
-// key returns what the unit that begins at the line i is recognized by.
+// key returns the identifier of the unit that begins at the line i.
 func (p *makefile) key(i int) string {
 	line := p.lines[i]
 	if m := makeDefine.FindStringSubmatch(line); m != nil {

@@ -7,9 +7,8 @@ import (
 	"strings"
 )
 
-// mergeMakefile merges two Makefiles as Merge does. A unit that the user edited stays. Of what theirs no longer has, it also
-// keeps the variables and rules that the user's rules refer to, and of what theirs has in another way, those that the
-// user's rules could not use then.
+// mergeMakefile merges two Makefiles like Merge. Edited units are kept. Units that theirs no longer has are kept if the
+// user's rules refer to them, and so are those that theirs changed in a way that the user's rules could not use.
 func mergeMakefile(ours, theirs *Node, base Base, o Options) *Result {
 	held, files := map[string]bool{}, map[string]bool{}
 	base = heldBase{makefileBase{base, theirs}, theirs, held}
@@ -44,7 +43,7 @@ func hasAny(a, b map[string]bool) bool {
 	return false
 }
 
-// heldBase is a base in which units of ours that have to stay are the user's.
+// heldBase is a base in which units of ours to keep count as the user's.
 type heldBase struct {
 	Base
 	theirs *Node
@@ -70,8 +69,8 @@ func headFirst(root *Node) *Node {
 	return &out
 }
 
-// withSections returns a tree with the headings that ours and theirs have, also where the user removed the first unit of a
-// section: before the next one of it.
+// withSections returns a tree with the headings of both ours and theirs, also if the user removed the first unit of a
+// section.
 func withSections(root, ours, theirs *Node) *Node {
 	out := *root
 	out.Nodes = slices.Clone(root.Nodes)
@@ -97,10 +96,10 @@ func withSections(root, ours, theirs *Node) *Node {
 // isSection reports whether a line is the heading of a section in the output of make help.
 func isSection(line string) bool { return strings.HasPrefix(line, "##@ ") }
 
-// plainLines are the lines of a unit without the help of a rule, and with references in parentheses and without quotes.
+// plainLines are the lines of a unit without the help of a rule and without quotes, and with references in parentheses.
 const plainLines Part = "~"
 
-// makefileFacts adds the facts about plain lines, where they differ.
+// makefileFacts adds the facts about plain lines if they differ.
 func makefileFacts(facts []Fact) []Fact {
 	var out []Fact
 	for _, f := range facts {
@@ -125,7 +124,7 @@ func plainMake(f Fact) Fact {
 	return f
 }
 
-// makefileBase finds the units of theirs that differ from those of the base in nothing but how they are written.
+// makefileBase is a base that ignores differences in notation.
 type makefileBase struct {
 	Base
 	theirs *Node
@@ -151,7 +150,7 @@ var (
 	makeQuoted    = regexp.MustCompile(`"\$[({](\w+)[)}]"`)
 )
 
-// isReferred reports whether a tree refers to a variable or rule that it lacks, and that a unit holds.
+// isReferred reports whether a tree refers to a variable or rule that it does not contain and that a unit defines.
 func isReferred(n, root *Node) bool {
 	names := makeNames(n)
 	has, refers := map[string]bool{}, map[string]bool{}
@@ -171,7 +170,7 @@ func isReferred(n, root *Node) bool {
 	return false
 }
 
-// makeNames returns the variables, as in $(NAME), and the targets that a unit holds.
+// makeNames returns the variables, as in $(NAME), and the targets that a unit defines.
 func makeNames(n *Node) map[string]bool {
 	names := map[string]bool{}
 	for _, line := range n.Head {
@@ -211,8 +210,8 @@ func makeReferences(n *Node) map[string]bool {
 	return names
 }
 
-// wordVariables returns the variables that theirs gives more than one word, and that a unit of a merged tree, but not of
-// theirs, uses as one: in quotes, or as a target or prerequisite.
+// wordVariables returns the variables with several words in theirs that a unit of a merged tree, but not of theirs,
+// uses as a single word: in quotes, or as a target or prerequisite.
 func wordVariables(root, theirs *Node) map[string]bool {
 	commands := map[string]bool{}
 	for _, n := range theirs.Nodes {

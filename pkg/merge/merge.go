@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Side decides what becomes of a unit that both the user and the generator changed.
+// A Side decides conflicts between the user and the generator.
 type Side int
 
 const (
@@ -20,38 +20,38 @@ type Options struct {
 	Side Side
 	// OursLabel and TheirsLabel name the sides in conflict markers.
 	OursLabel, TheirsLabel string
-	// IsOption reports whether an entry that is switched off in ours is for the user to switch on, although theirs has it
-	// on. Nil stands for always.
+	// IsOption reports whether the user decides to enable an entry that is commented out in ours and enabled in theirs.
+	// Nil means always.
 	IsOption func(path []string) bool
-	// MayAdd reports whether a unit that is new in theirs may be added. Nil stands for always.
+	// MayAdd reports whether a new unit of theirs may be added. Nil means always.
 	MayAdd func(path []string, unit *Node) bool
-	// MayRemove reports whether an unedited unit that theirs no longer has may be removed. Nil stands for always.
+	// MayRemove reports whether an unedited unit that theirs no longer has may be removed. Nil means always.
 	MayRemove func(path []string, unit *Node) bool
-	// IsObsolete reports whether an entry that the user switched on, and that theirs no longer has, has no effect any more. Nil
-	// stands for never.
+	// IsObsolete reports whether an entry that the user enabled, and that theirs no longer has, has no effect any more.
+	// Nil means never.
 	IsObsolete func(path []string, unit *Node) bool
-	// IsChoice reports whether a unit that both changed holds a choice of the user's, which stays without a conflict. Nil
-	// stands for never.
+	// IsChoice reports whether a unit that both changed is a choice of the user, which is kept without a conflict. Nil
+	// means never.
 	IsChoice func(ours, theirs *Node) bool
 }
 
 // Result is a merged text.
 type Result struct {
 	Root *Node
-	// Conflicts holds the paths of units that both changed, Kept those of units of ours that stay although theirs has
-	// another or none.
+	// Conflicts are the paths of units that both changed. Kept are those of units of ours that are kept although theirs
+	// differs.
 	Conflicts, Kept [][]string
-	// Choices holds the paths of units that both changed, and that stay as the user's choice.
+	// Choices are the paths of units that both changed, and that keep the user's form.
 	Choices [][]string
 	// Edited reports whether ours differs from the base.
 	Edited bool
-	// Reason states why ours stays as a whole, if it does so although theirs differs from the base.
+	// Reason is the reason to keep ours unchanged although theirs differs from the base, or "".
 	Reason string
 }
 
-// Merge merges ours and theirs against the base. Neither tree is changed. What ours has and the base does not is the
-// user's, and stays. What ours lacks and the base has was removed by the user, and is not added again. Everything else
-// becomes what it is in theirs, at its place in ours.
+// Merge merges ours and theirs against the base. It does not change the trees. Units of ours that the base does not
+// have belong to the user and are kept. Units of the base that ours lacks were removed by the user and are not added
+// again. All others become those of theirs, at their place in ours.
 func Merge(ours, theirs *Node, base Base, o Options) *Result {
 	m := &merger{o: o, base: WithOptions(base), strict: base}
 	r := &Result{Edited: !isUnedited(base, ours, nil) || m.lacks(ours, theirs, nil)}
@@ -62,108 +62,12 @@ func Merge(ours, theirs *Node, base Base, o Options) *Result {
 
 type merger struct {
 	o Options
-	// base also has the options of the base as they are when the user switches them on, strict does not.
+	// base includes the commented entries of the base in enabled form, strict does not.
 	base, strict Base
 	result       *Result
 }
 
-// unedited reports whether the base has all of a unit but its comments, though the user may have switched it on.
-func (m *merger) unedited(n *Node, path []string) bool { return isUnedited(m.base, n, path) }
-
-func isUnedited(b Base, n *Node, path []string) bool {
-	if !b.Has(Fact{path, HeadLines, significant(n.Head)}) {
-		return false
-	}
-	if n.Container && !b.Has(Fact{path, TailLines, significant(n.Tail)}) {
-		return false
-	}
-	for _, child := range n.Nodes {
-		if !isUnedited(b, child, within(path, child.Key)) {
-			return false
-		}
-	}
-	return true
-}
-
-// uneditedLead reports whether the comments before a unit are those of the base.
-func (m *merger) uneditedLead(n *Node, path []string) bool {
-	return m.base.Has(Fact{path, LeadLines, significant(n.Lead)})
-}
-
-// uneditedComments reports whether the comments in a unit are those of the base.
-func (m *merger) uneditedComments(n *Node, path []string) bool {
-	return !slices.ContainsFunc(n.Nodes, func(child *Node) bool {
-		at := within(path, child.Key)
-		return !m.uneditedLead(child, at) || !m.uneditedComments(child, at)
-	})
-}
-
-// lacks reports whether ours lacks a unit that base and theirs have.
-func (m *merger) lacks(ours, theirs *Node, path []string) bool {
-	for _, t := range theirs.Nodes {
-		at := within(path, t.Key)
-		o := ours.child(t.Key)
-		if o == nil && m.base.Has(Fact{at, Exists, nil}) || o != nil && m.lacks(o, t, at) {
-			return true
-		}
-	}
-	return false
-}
-
-// chosen reports whether the user decides whether an entry is on or off, or switched off what the base has on.
-func (m *merger) chosen(ours *Node, path []string) bool {
-	return !ours.Off || m.o.IsOption == nil || m.o.IsOption(path) || !m.strict.Has(Fact{path, HeadLines, significant(ours.Head)})
-}
-
-// replaceable reports whether theirs can take the place of ours with its comments and its order: the user changed
-// nothing, moved nothing, and nothing is switched on in one of them and off in the other.
-func (m *merger) replaceable(ours, theirs *Node, path []string) bool {
-	return m.unedited(ours, path) && !m.lacks(ours, theirs, path) && m.matches(ours, theirs, path)
-}
-
-// unmoved reports whether the units of a container stand in the order of the base.
-func (m *merger) unmoved(n *Node, path []string) bool {
-	before := ""
-	for _, child := range n.Nodes {
-		if !m.base.Has(Fact{within(path, child.Key), Follows, []string{before}}) {
-			return false
-		}
-		before = child.Key
-	}
-	return true
-}
-
-// matches reports whether comments and order of an unedited unit are those of the base, or its order is that of theirs,
-// and whether all units of theirs may come and all others may go.
-func (m *merger) matches(ours, theirs *Node, path []string) bool {
-	if !m.uneditedLead(ours, path) {
-		return false
-	}
-	at := 0
-	for _, o := range ours.Nodes {
-		i := slices.IndexFunc(theirs.Nodes, func(t *Node) bool { return t.Key == o.Key })
-		switch {
-		case i < 0 && (!m.mayRemove(within(path, o.Key), o) || !m.uneditedLead(o, within(path, o.Key)) || !m.uneditedComments(o, within(path, o.Key))):
-			return false
-		case i < 0:
-			continue
-		case i < at && !m.unmoved(ours, path), o.Off != theirs.Nodes[i].Off && m.chosen(o, within(path, o.Key)):
-			return false
-		}
-		at = max(at, i)
-		if !m.matches(o, theirs.Nodes[i], within(path, o.Key)) {
-			return false
-		}
-	}
-	for _, t := range theirs.Nodes {
-		if ours.child(t.Key) == nil && m.addable(within(path, t.Key), t) != t {
-			return false
-		}
-	}
-	return true
-}
-
-// addable returns what can be added of a unit that is new in theirs, or nil.
+// addable returns the part of a new unit of theirs that can be added, or nil.
 func (m *merger) addable(path []string, n *Node) *Node {
 	if m.o.MayAdd == nil {
 		return n
@@ -194,7 +98,7 @@ func (m *merger) mayRemove(path []string, n *Node) bool {
 	return m.o.MayRemove == nil || m.o.MayRemove(path, n)
 }
 
-// node merges a unit that both have.
+// node merges a unit of both.
 func (m *merger) node(ours, theirs *Node, path []string) *Node {
 	if equal(ours, theirs) {
 		return ours
@@ -240,7 +144,7 @@ func (m *merger) lead(ours, theirs *Node, path []string) []string {
 	return theirs.Lead
 }
 
-// lines merges the lines of a container before or after its units. It reports false where both changed them.
+// lines merges the lines of a container before or after its units. ok is false if both changed them.
 func (m *merger) lines(ours, theirs []string, path []string, part Part) ([]string, bool) {
 	switch {
 	case equalLines(ours, theirs):
@@ -264,7 +168,7 @@ func (m *merger) container(ours, theirs *Node, path []string) *Node {
 		return m.conflict(ours, theirs, path)
 	}
 	merged.Nodes = nil
-	var left []string // the user's comments before units that go
+	var left []string // comments of the user before removed units
 	for _, o := range ours.Nodes {
 		at := within(path, o.Key)
 		var n *Node
@@ -298,7 +202,7 @@ func (m *merger) container(ours, theirs *Node, path []string) *Node {
 	return &merged
 }
 
-// indent returns how much further to the right the units of ours stand than those of theirs.
+// indent returns by how much the units of ours are indented further than those of theirs.
 func indent(ours, theirs *Node) int {
 	if len(ours.Nodes) > 0 {
 		return ours.Nodes[0].Indent - theirs.Nodes[0].Indent
@@ -306,8 +210,8 @@ func indent(ours, theirs *Node) int {
 	return ours.Indent - theirs.Indent
 }
 
-// isAlternative reports whether ours has a rule of a role in place of several rules of theirs, of which this is one. Patch
-// releases wrote the same permissions in both ways, so that the base has them all.
+// isAlternative reports whether ours has one rule of a role in place of several rules of theirs, including this one.
+// Patch releases wrote the same permissions in both ways, so the base has all forms.
 func (m *merger) isAlternative(ours, theirs, rule *Node, path []string) bool {
 	if !strings.HasPrefix(rule.Key, "apiGroups ") {
 		return false
@@ -319,8 +223,8 @@ func (m *merger) isAlternative(ours, theirs, rule *Node, path []string) bool {
 	})
 }
 
-// added returns what is to be added of a unit of theirs that ours lacks: nothing if the user removed it, unless it is an
-// alternative to what ours has.
+// added returns the part of a unit that ours lacks to add: nothing if the user removed it, unless it is an alternative
+// to a unit of ours.
 func (m *merger) added(t *Node, path []string, alternative bool) *Node {
 	if !alternative && m.base.Has(Fact{path, Exists, nil}) {
 		m.result.Kept = append(m.result.Kept, path)
@@ -329,7 +233,7 @@ func (m *merger) added(t *Node, path []string, alternative bool) *Node {
 	return m.addable(path, t)
 }
 
-// withdrawn returns what stays of a unit that theirs no longer has: nil if the user did not edit it.
+// withdrawn returns the rest of a unit that theirs no longer has: nil if the user did not edit it.
 func (m *merger) withdrawn(o *Node, path []string) *Node {
 	switch {
 	case isUnedited(m.strict, o, path) && (o.Splittable || m.uneditedComments(o, path)):
@@ -357,8 +261,8 @@ func (m *merger) withdrawn(o *Node, path []string) *Node {
 	return o
 }
 
-// place returns where the unit i of theirs belongs among merged units: after the nearest one before it in theirs, or
-// before the nearest one after it.
+// place returns the index for the unit i of theirs among merged units: after the closest preceding one, or before the
+// closest following one.
 func place(merged, theirs []*Node, i int) int {
 	index := func(key string) int {
 		return slices.IndexFunc(merged, func(n *Node) bool { return n.Key == key })

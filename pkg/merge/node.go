@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Node is a unit of a text: a leaf, or a container of other units. All lines hold their line ends, and the lines of a
-// tree in the order Lead, Head, Nodes, Tail are those of the text.
+// A Node is a unit of a text: a leaf, or a container of other units. All lines include their line ends. Lead, Head,
+// Nodes and Tail, in this order, are the lines of the text.
 type Node struct {
 	// Key identifies the unit among its siblings in all versions of the text, such as the name of a field or variable.
 	Key string
@@ -17,16 +17,16 @@ type Node struct {
 	Nodes []*Node
 	// Tail holds the lines of a container after its last unit.
 	Tail []string
-	// Container distinguishes an empty container from a leaf.
+	// Container reports whether the unit is a container, which may be empty.
 	Container bool
-	// Splittable marks a container whose units make sense without their siblings, such as a list of imports or files.
-	// Where theirs no longer has the container, the unedited ones of its units go, and the user's stay.
+	// Splittable reports whether the units of a container are independent of each other, such as imports or files. If
+	// theirs no longer has the container, its unedited units are removed and those of the user are kept.
 	Splittable bool
-	// Off marks an entry that is commented out, and Item a container whose first line begins with the dash of a list.
+	// Off reports whether an entry is commented out, Item whether a container starts with the dash of a list.
 	Off, Item bool
-	// On is what an entry that is commented out is when it is switched on, or nil if that is unknown.
+	// On is the enabled form of a commented entry, or nil if that is unknown.
 	On *Node
-	// Indent is the number of spaces before the unit, where indentation is part of the format.
+	// Indent is the number of spaces before the unit if indentation is part of the format.
 	Indent int
 }
 
@@ -56,7 +56,7 @@ func (n *Node) child(key string) *Node {
 	return nil
 }
 
-// number makes the keys of siblings unique: the second "a" becomes "a#2".
+// number appends numbers to repeated keys of siblings: the second "a" becomes "a#2".
 func number(nodes []*Node) {
 	used, count := map[string]bool{}, map[string]int{}
 	for _, n := range nodes {
@@ -69,7 +69,7 @@ func number(nodes []*Node) {
 	}
 }
 
-// shifted returns the tree with its lines further to the right by a number of spaces, or to the left if it is negative.
+// shifted returns the tree indented by a number of spaces, which may be negative.
 func (n *Node) shifted(by int) *Node {
 	if by == 0 {
 		return n
@@ -98,7 +98,7 @@ func shift(lines []string, by int) []string {
 	return out
 }
 
-// splitLines splits a text into lines with their ends. The last line gets an end if it has none.
+// splitLines splits a text into lines with their ends, which is added to the last line if needed.
 func splitLines(text []byte) []string {
 	var lines []string
 	for line := range strings.Lines(string(text)) {

@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// Parse splits a text into units of the format that its file name stands for. Line ends are LF, and the last line of the
-// tree has one.
+// Parse splits a text into units according to its file name. Line ends are LF, and the last line of the tree has one.
 func Parse(name string, text []byte) (*Node, error) {
 	text = endLine(text)
 	switch formatOf(name) {
@@ -25,7 +24,7 @@ func Parse(name string, text []byte) (*Node, error) {
 	return ParseOpaque(text), nil
 }
 
-// FileFacts lists what a file states. In Go files, packages stand for their local names, and there is no license header.
+// FileFacts returns the facts of a file. For Go files, see GoFacts.
 func FileFacts(name string, text []byte) ([]Fact, error) {
 	if formatOf(name) == formatGo {
 		return GoFacts(endLine(text))
@@ -40,7 +39,7 @@ func FileFacts(name string, text []byte) ([]Fact, error) {
 	return Facts(root), nil
 }
 
-// MergeFile merges two versions of a file against the base, see Merge and MergeGo.
+// MergeFile merges two versions of a file against the base; see Merge and MergeGo.
 func MergeFile(name string, ours, theirs []byte, base Base, o Options) ([]byte, *Result, error) {
 	if formatOf(name) == formatGo {
 		return MergeGo(endLine(ours), endLine(theirs), base, o)
@@ -58,7 +57,7 @@ func MergeFile(name string, ours, theirs []byte, base Base, o Options) ([]byte, 
 	case formatMakefile:
 		r = mergeMakefile(oursRoot, theirsRoot, base, o)
 	case formatDockerfile:
-		raiseGoImages(oursRoot, theirsRoot, base)
+		bumpGoImages(oursRoot, theirsRoot, base)
 		o.IsChoice = isInstructionChoice
 		r = Merge(oursRoot, theirsRoot, base, o)
 	case formatYAML:
@@ -100,7 +99,7 @@ func formatOf(name string) fileFormat {
 	return formatOpaque
 }
 
-// endLine ends the last line of a text.
+// endLine adds a missing line end to the last line of a text.
 func endLine(text []byte) []byte {
 	if len(text) == 0 || bytes.HasSuffix(text, []byte("\n")) {
 		return text

@@ -12,9 +12,9 @@ import (
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
-// ParseYAML parses a YAML file: a document, field or list item is a unit. In a kustomization, entries that are
-// commented out are units, too; see Node.Off. A file that cannot be decoded, or whose lines do not divide into units, is an
-// error; parts with anchors, aliases or flow style are leaves.
+// ParseYAML parses a YAML file. Units are documents, fields and list items and, in a kustomization, commented entries;
+// see Node.Off. It is an error if the file cannot be decoded or its lines do not divide into units. Parts with anchors,
+// aliases or flow style are leaves.
 func ParseYAML(name string, text []byte) (*Node, error) {
 	y := &yamlParser{lines: splitLines(text), kustomization: isKustomization(name)}
 	root := &Node{Container: true}
@@ -134,7 +134,7 @@ func (y *yamlParser) mapping(n *yaml.Node, from, limit int) ([]*Node, int) {
 	return fields, from
 }
 
-// fieldName returns the current name of a field of a kustomization.
+// fieldName returns the current name of a kustomization field.
 func (y *yamlParser) fieldName(name string) string {
 	if y.kustomization {
 		switch name {
@@ -169,7 +169,7 @@ func (y *yamlParser) value(n *Node, value *yaml.Node, start, limit int) int {
 	return end
 }
 
-// isListField reports whether a field of a kustomization is a list whose entries make sense one by one.
+// isListField reports whether a field of a kustomization is a list of independent entries.
 func isListField(name string) bool {
 	switch name {
 	case "resources", "components", "patches", "configurations", "replacements", "vars", "generators", "transformers":
@@ -208,7 +208,7 @@ func (y *yamlParser) sequence(n *yaml.Node, from, limit int) ([]*Node, int) {
 	return items, from
 }
 
-// end returns the line after the last line of a value: comments and blank lines after it are not part of it.
+// end returns the line after a value, without following comments and blank lines.
 func (y *yamlParser) end(value *yaml.Node, start, limit, indent int) int {
 	end := start + 1
 	block := hasBlockScalar(value)
@@ -243,8 +243,8 @@ func hasAlias(n *yaml.Node) bool {
 	return false
 }
 
-// itemKey returns what identifies an item of a list: a flag by its name, an object by its name, a file by its path, a
-// rule of a role by its resources.
+// itemKey returns the identifier of a list item: a flag by its name, an object by its name, a file by its path, a rule
+// of a role by its resources.
 func itemKey(n *yaml.Node) string {
 	switch n.Kind {
 	case yaml.ScalarNode:
@@ -287,7 +287,7 @@ func listText(n *yaml.Node, field string) string {
 	return ""
 }
 
-// ScalarOf returns the value of a mapping's field, or "" if that is not a scalar.
+// ScalarOf returns the value of a field of a mapping, or "" if it is not a scalar.
 func ScalarOf(mapping *yaml.Node, field string) string {
 	if at := FieldIndex(mapping, field); at >= 0 && mapping.Content[at+1].Kind == yaml.ScalarNode {
 		return mapping.Content[at+1].Value
@@ -295,8 +295,8 @@ func ScalarOf(mapping *yaml.Node, field string) string {
 	return ""
 }
 
-// FieldIndex returns the index of the key of a field in the content of a mapping, or -1 if the node is no mapping or has no
-// such field.
+// FieldIndex returns the index of the key of a field in the content of a mapping, or -1 if the node is not a mapping or
+// has no such field.
 func FieldIndex(mapping *yaml.Node, field string) int {
 	if mapping.Kind == yaml.MappingNode {
 		for i := 0; i+1 < len(mapping.Content); i += 2 {
@@ -308,8 +308,7 @@ func FieldIndex(mapping *yaml.Node, field string) int {
 	return -1
 }
 
-// alignRules gives rules of roles in theirs the keys of rules in ours that differ in their API groups, but are for the same
-// resources.
+// alignRules copies the keys of rules of roles in ours to rules in theirs with other API groups but the same resources.
 func alignRules(ours, theirs *Node) {
 	for _, t := range theirs.Nodes {
 		if o := ours.child(t.Key); o != nil {

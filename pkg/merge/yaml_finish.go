@@ -2,8 +2,8 @@ package merge
 
 import "strings"
 
-// FinishYAML corrects the form of a merged YAML file where units come from different texts: the dash of list items,
-// lists that were empty, and patches of a kustomization that older ones list by file name alone.
+// FinishYAML corrects the form of a merged YAML file with units of different texts: the dashes of list items, formerly
+// empty lists, and patches of a kustomization that older ones list by file name only.
 func FinishYAML(name string, root *Node) {
 	finishYAML(root, isKustomization(name))
 }
@@ -46,7 +46,7 @@ func namePath(item *Node) {
 	}
 }
 
-// setDash gives the first line of a field the dash of its list item, or takes it away.
+// setDash adds the dash of a list item to the first line of a field, or removes it.
 func setDash(n *Node, dash bool) {
 	for len(n.Head) == 0 {
 		if len(n.Nodes) == 0 {
@@ -68,5 +68,6 @@ func setDash(n *Node, dash bool) {
 	n.Head = append([]string{line}, n.Head[1:]...)
 }
 
-// isFieldChoice reports whether a field or item of ours can stay whatever theirs is: one that is not merged field by field.
+// isFieldChoice reports whether a field or item of ours can be kept independently of theirs: one that is not merged by
+// fields.
 func isFieldChoice(ours, theirs *Node) bool { return !ours.Container || !theirs.Container }

@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// Scaffolds offer options in kustomizations as entries with a comment mark:
+// Scaffolds offer options in kustomizations as commented entries:
 //
 //	#- ../webhook
 //	#replacements:
 //	# - source:
 //
-// The user switches one on by removing the marks. Such an entry is a unit with the key that it has when it is on, so
-// that a merge sees that it is the same.
+// The user enables one by removing the comment signs. Such an entry is a unit with the key of its enabled form, so that
+// a merge recognizes it.
 
 // optionEntry matches the first line of a list entry, optionField that of a field, and markerComment a marker at which
 // commands insert text.
@@ -22,8 +22,8 @@ var (
 	markerComment = regexp.MustCompile(`^\s*#\s*\+(kubebuilder|operator-sdk|operon):scaffold:(\S+)\s*$`)
 )
 
-// options finds the entries in the comments after a field: those of a list become units of the list, fields are returned.
-// It also returns the line after them.
+// options finds the entries in the comments after a field: list entries become units of the list, fields are returned,
+// with the line after them.
 func (y *yamlParser) options(last *Node, from, to int) ([]*Node, int) {
 	units, end := y.optionUnits(from, to)
 	entries := 0
@@ -66,8 +66,8 @@ func (y *yamlParser) optionUnits(from, to int) ([]*Node, int) {
 	return units, from
 }
 
-// optionEnd returns the line after an entry or field in comments: the comments that belong to it are indented further than
-// prose is, or are entries of the field.
+// optionEnd returns the line after a commented entry or field, to which comments belong that are indented further than
+// text or that are entries of the field.
 func (y *yamlParser) optionEnd(start, to, indent int, field bool) int {
 	end := start + 1
 	for ; end < to; end++ {
@@ -83,8 +83,8 @@ func (y *yamlParser) optionEnd(start, to, indent int, field bool) int {
 	return end
 }
 
-// switchedOn parses an entry or field that is commented out as it is when it is switched on. An entry needs a field before
-// it. It returns that field, or nil if the comments are nothing else.
+// switchedOn parses the enabled form of a commented entry or field. An entry needs a preceding field. It returns the
+// field, or nil for other comments.
 func (y *yamlParser) switchedOn(field string, start, end int) *Node {
 	text := field
 	for _, line := range y.lines[start:end] {

@@ -17,16 +17,16 @@ import (
 // merged is the result of merging one file.
 type merged struct {
 	text []byte
-	// conflicts counts the conflicts that are marked in the text.
+	// conflicts is the number of conflicts marked in the text.
 	conflicts int
 	edited    bool
-	// choices names the units that both changed, and that stay as the user's choice.
+	// choices are the units that both sides changed, and that keep the user's form.
 	choices []string
-	// reason is why the file stays as it is, if it does as a whole.
+	// reason is the reason to keep the file unchanged, or "".
 	reason string
 }
 
-// oursLabel names the project's side in conflict markers.
+// oursLabel is the label of the project's side in conflict markers.
 const oursLabel = "the project"
 
 // mergeFile merges one file.
@@ -50,7 +50,7 @@ func mergeFile(name string, ours, theirs []byte, b merge.Base, o merge.Options) 
 	return m, nil
 }
 
-// checkSyntax returns what is wrong with a text in a format that can be parsed.
+// checkSyntax returns an error if a text is not valid in its format, if that can be parsed.
 func checkSyntax(name string, text []byte) error {
 	switch path.Ext(name) {
 	case ".go":

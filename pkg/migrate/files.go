@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Scaffolded reports whether a file is the scaffold's to keep current. All others are the user's from the moment they are
-// written, are generated, or belong to optional plugins.
+// Scaffolded reports whether upgrades update a file. Other files belong to the user once they are written, are
+// generated, or belong to optional plugins.
 func Scaffolded(name string) bool {
 	switch name {
 	case ".custom-gcl.yml", ".dockerignore", ".github/workflows/lint.yml", ".github/workflows/test-e2e.yml", ".github/workflows/test.yml",

@@ -19,12 +19,12 @@ import (
 // renamedFlag matches an argument with a flag of the manager that kubebuilder v3 renamed, after its hyphens.
 var renamedFlag = regexp.MustCompile(`(?m)^(\s*- ["']?--)(metrics-addr|enable-leader-election)\b`)
 
-// renameFlags replaces renamed flags in the arguments of manifests if the program of the project has them under their new
-// names only: those that the user wrote, or that stay in files with edits.
+// renameFlags replaces renamed flags in the arguments of manifests, which the user wrote or which are in kept files, if
+// the program has them only under their new names.
 func (u *upgrader) renameFlags() error {
 	program, err := u.tree.ReadFile(mainFile)
 	if err != nil {
-		return nil // it has the flags elsewhere, if any
+		return nil // the flags, if any, are in another file
 	}
 	names, err := u.tree.Walk("config", nil)
 	if err != nil {
@@ -63,8 +63,8 @@ func (u *upgrader) renameFlags() error {
 	return nil
 }
 
-// undefinedFlag returns a flag that the second stream of objects gives the manager, that no Go file of the project has, and
-// that is new there or was in a Go file before the upgrade. It returns "" if there is none.
+// undefinedFlag returns a flag that the second stream of objects passes to the manager, that no Go file of the project
+// has, and that is new there or was in a Go file before the upgrade. It returns "" if there is none.
 func undefinedFlag(tree *worktree.Tree, changes []worktree.Change, was, is []byte) (string, error) {
 	old := managerFlags(was)
 	var suspects []string

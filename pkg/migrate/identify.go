@@ -6,8 +6,8 @@ import (
 	"github.com/operon-sdk/operon/pkg/merge"
 )
 
-// identify returns the release that scaffolded the project: the one that states most of what the project's files state.
-// Of equals it is this program, the release that PROJECT names, or the latest one. The zero value stands for this program.
+// identify returns the release that scaffolded the project: the one with the most facts of the project's files. Among
+// equals, it is this program, the release in PROJECT, or the latest one. The zero value means this program.
 func (u *upgrader) identify() Release {
 	counts := make([]int, len(u.o.Fingerprints.releases))
 	current := 0
@@ -47,13 +47,13 @@ func (u *upgrader) identify() Release {
 }
 
 // isCandidate reports whether a release can have scaffolded the project, according to PROJECT, in which this program
-// writes what its peers write. If none can, all are candidates.
+// writes the same as its peers. If none can, all are candidates.
 func (u *upgrader) isCandidate(r Release) bool {
 	fits := func(r Release) bool { return (r.Tool == u.o.Tool || r.Tool == ownTool) && r.Layout == u.o.Layout }
 	return fits(r) || !slices.ContainsFunc(u.o.Fingerprints.releases, fits)
 }
 
-// prefer reports whether release i is to be preferred to j where the project is as like the one as the other.
+// prefer reports whether release i is preferred to j for a project that matches both equally.
 func (u *upgrader) prefer(i, j int) bool {
 	a, b := u.o.Fingerprints.releases[i], u.o.Fingerprints.releases[j]
 	if v := u.o.CLIVersion; v != "" && (a.Version == v) != (b.Version == v) {
@@ -62,7 +62,7 @@ func (u *upgrader) prefer(i, j int) bool {
 	return compareReleases(a, b) > 0
 }
 
-// ownFacts returns what the current scaffold states in a file.
+// ownFacts returns the facts of a file in the current scaffold.
 func (u *upgrader) ownFacts(name string) map[string]bool {
 	own := map[string]bool{}
 	if text, ok := u.theirs[name]; ok {
@@ -73,14 +73,14 @@ func (u *upgrader) ownFacts(name string) map[string]bool {
 	return own
 }
 
-// similar is the share of a file's units from which it counts as one that the release wrote.
+// similar is the minimum share of units with which a file counts as written by the release.
 const similar = 0.3
 
-// certain is the share from which a file is that of a release though the project is of another one.
+// certain is the minimum share with which a file counts as written by another release than that of the project.
 const certain = 0.8
 
-// baseOf returns the base of a file: what the release of the project states in it, or another release that matches the
-// file where that one does not. It is nil if no release does.
+// baseOf returns the base of a file: that of the project's release, or of another release if only that matches the
+// file. It is nil if no release matches.
 func (u *upgrader) baseOf(name string) *base {
 	known := u.o.Fingerprints.files[name]
 	if known == nil {
@@ -103,7 +103,7 @@ func (u *upgrader) baseOf(name string) *base {
 	return best
 }
 
-// origin returns what the scaffold that wrote a file states in it. It states nothing in a file of the user's.
+// origin returns the base of a file in the scaffold that wrote it, which is empty for files of the user.
 func (u *upgrader) origin(name string) merge.Base {
 	if b := u.baseOf(name); b != nil && (u.result.From != (Release{}) || !u.isCurrent(name)) {
 		return b
@@ -111,7 +111,7 @@ func (u *upgrader) origin(name string) merge.Base {
 	return ownBase(u.ownFacts(name))
 }
 
-// isCurrent reports whether a file is rather the current scaffold's than that of an older release.
+// isCurrent reports whether a file matches the current scaffold better than an older release.
 func (u *upgrader) isCurrent(name string) bool {
 	all := facts(name, u.ours[name])
 	if share(all, ownBase(u.ownFacts(name)), similar) >= similar {
@@ -125,12 +125,12 @@ func (u *upgrader) isCurrent(name string) bool {
 	return true
 }
 
-// ownBase is what the current scaffold states in a file.
+// ownBase is a file of the current scaffold.
 type ownBase map[string]bool
 
 func (b ownBase) Has(f merge.Fact) bool { return b[factText(f)] }
 
-// share returns the share of units whose lines the base has, and 0 where it is less than least.
+// share returns the share of units whose lines the base has, or 0 if it is less than least.
 func share(all []merge.Fact, b merge.Base, least float64) float64 {
 	b = merge.WithOptions(b)
 	all = slices.DeleteFunc(slices.Clone(all), func(f merge.Fact) bool { return f.Part != merge.HeadLines || len(f.Lines) == 0 })

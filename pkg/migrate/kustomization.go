@@ -13,118 +13,8 @@ import (
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
-// entryPath returns the file or directory that an entry of a kustomization names, relative to the project, or "".
-func entryPath(dir string, n *merge.Node) string {
-	key := strings.SplitN(n.Key, "#", 2)[0]
-	if n.Off || key == "" || strings.ContainsAny(key, " :") || !strings.Contains(key, ".") && !strings.Contains(key, "/") {
-		return ""
-	}
-	return path.Join(dir, key)
-}
-
-// canAdd reports whether an entry that is new in a kustomization has all that it refers to.
-func (u *upgrader) canAdd(kustomization string, p []string, n *merge.Node) bool {
-	if n.Off {
-		return true
-	}
-	dir := path.Dir(kustomization)
-	if slices.Contains(p, "replacements") {
-		text := string(n.Text())
-		return (!strings.Contains(text, "kind: Certificate") || u.isOn(kustomization, "../certmanager")) &&
-			(!strings.Contains(text, "webhook-service") || u.isOn(kustomization, "../webhook"))
-	}
-	name := entryPath(dir, n)
-	if name == "" {
-		return true
-	}
-	if u.withoutRoles(kustomization, n.Key) {
-		return false
-	}
-	if u.exists(name) {
-		return !u.tree.Exists(name) || u.sameKinds(name) && u.ownObjects(kustomization, name)
-	}
-	if u.theirs[name] != nil {
-		note, err := u.superfluous(name)
-		return err == nil && note == "" && !u.wroteBefore(name) && !u.removedDir(path.Dir(name))
-	}
-	for other := range u.theirs {
-		if strings.HasPrefix(other, name+"/") {
-			return !u.removedDir(name)
-		}
-	}
-	return false
-}
-
-// withoutRoles reports whether an entry is a role for people that work with an API, and the user switched off or removed
-// those that the release has.
-func (u *upgrader) withoutRoles(kustomization, entry string) bool {
-	kind, ok := strings.CutSuffix(entry, "_admin_role.yaml")
-	if !ok {
-		return false
-	}
-	on, listed := findEntry(kustomization, u.ours[kustomization], "resources", kind+"_editor_role.yaml")
-	return !on && (listed || u.releaseLists(kustomization, kind+"_editor_role.yaml"))
-}
-
-// releaseLists reports whether the release that scaffolded the project has a resource in a kustomization.
-func (u *upgrader) releaseLists(kustomization, resource string) bool {
-	return u.releaseBase(kustomization).Has(merge.Fact{Path: []string{"document", "resources", resource}, Part: merge.Exists})
-}
-
-// isOn reports whether a kustomization of the project has a resource, or gets it.
-func (u *upgrader) isOn(kustomization, resource string) bool {
-	ours, ok := findEntry(kustomization, u.ours[kustomization], "resources", resource)
-	if ok {
-		return ours
-	}
-	theirs, _ := findEntry(kustomization, u.theirs[kustomization], "resources", resource)
-	return theirs && !u.releaseLists(kustomization, resource)
-}
-
-// findEntry looks for an entry of a list in a kustomization, and reports whether it is on, and whether it is there.
-func findEntry(name string, text []byte, list, entry string) (on, ok bool) {
-	for _, n := range entries(name, text, list) {
-		if n.Key == entry {
-			return !n.Off, true
-		}
-	}
-	return false, false
-}
-
-// hasEntry reports whether a kustomization has an entry at a path of keys, and not in a comment.
-func hasEntry(name string, text []byte, p []string) bool {
-	n, err := merge.Parse(name, text)
-	if err != nil {
-		return false
-	}
-	for _, key := range p {
-		i := slices.IndexFunc(n.Nodes, func(child *merge.Node) bool { return child.Key == key && !child.Off })
-		if i < 0 {
-			return false
-		}
-		n = n.Nodes[i]
-	}
-	return true
-}
-
-// entries returns the entries of a list in a kustomization.
-func entries(name string, text []byte, list string) []*merge.Node {
-	root, err := merge.Parse(name, text)
-	if err != nil {
-		return nil
-	}
-	for _, document := range root.Nodes {
-		for _, field := range document.Nodes {
-			if field.Key == list {
-				return field.Nodes
-			}
-		}
-	}
-	return nil
-}
-
-// ownObjects reports whether no other resource of a kustomization has an object of a file. The file counts as one of
-// its resources then.
+// ownObjects reports whether no other resource of a kustomization has an object of a file. The file then counts as one of its
+// resources.
 func (u *upgrader) ownObjects(kustomization, name string) bool {
 	listed := u.listed[kustomization]
 	if listed == nil {
@@ -149,7 +39,7 @@ func (u *upgrader) ownObjects(kustomization, name string) bool {
 	return true
 }
 
-// sameKinds reports whether a file of the project has objects of the kinds that it has in the current scaffold.
+// sameKinds reports whether a file of the project has objects of the same kinds as in the current scaffold.
 func (u *upgrader) sameKinds(name string) bool {
 	text, err := u.tree.ReadFile(name)
 	return err == nil && (u.theirs[name] == nil || slices.EqualFunc(objectIDs(text), objectIDs(u.theirs[name]), func(a, b string) bool {
@@ -157,7 +47,7 @@ func (u *upgrader) sameKinds(name string) bool {
 	}))
 }
 
-// list notes the objects of a file.
+// list records the objects of a file.
 func (u *upgrader) list(listed map[string]string, name string) {
 	if text, err := u.tree.ReadFile(name); err == nil {
 		for _, id := range objectIDs(text) {
@@ -166,9 +56,9 @@ func (u *upgrader) list(listed map[string]string, name string) {
 	}
 }
 
-// withdrawn reports whether a file of the project is one that the current scaffold no longer has, and neither edited nor
-// needed by what the user wrote, or one whose settings other files hold now. None is in a project that is up to date.
-func (u *upgrader) withdrawn(name string) bool {
+// isObsolete reports whether a file of the project is not in the current scaffold, and is neither edited nor needed by
+// what the user wrote, or whether its settings were moved to other files. In a current project there are none.
+func (u *upgrader) isObsolete(name string) bool {
 	if u.result.From == (Release{}) {
 		return false
 	}
@@ -179,7 +69,7 @@ func (u *upgrader) withdrawn(name string) bool {
 		!slices.ContainsFunc(objectIDs(u.ours[name]), func(id string) bool { return u.references()[id] })
 }
 
-// references returns the objects that manifests refer to which the user wrote or edited.
+// references returns the objects to which manifests of the user refer.
 func (u *upgrader) references() map[string]bool {
 	if u.referred != nil {
 		return u.referred
@@ -196,62 +86,40 @@ func (u *upgrader) references() map[string]bool {
 		}
 		var node yaml.Node
 		for decoder := safeyaml.NewDecoder(text); decoder.Decode(&node) == nil; {
-			u.refer(&node)
+			u.addReferences(&node)
 		}
 	}
 	return u.referred
 }
 
-// refer notes the references in a node: mappings with kind and name.
-func (u *upgrader) refer(node *yaml.Node) {
+// addReferences records the references in a node: mappings with kind and name.
+func (u *upgrader) addReferences(node *yaml.Node) {
 	if kind, name := merge.ScalarOf(node, "kind"), merge.ScalarOf(node, "name"); kind != "" && name != "" {
 		u.referred[kind+" "+name] = true
 	}
 	for _, child := range node.Content {
-		u.refer(child)
+		u.addReferences(child)
 	}
 }
 
-// wroteBefore reports whether the release that scaffolded the project wrote a file, which the user has removed then.
+// wroteBefore reports whether the release of the project wrote a file. A missing one was removed by the user.
 func (u *upgrader) wroteBefore(name string) bool {
 	return Scaffolded(name) && u.releaseBase(name).Has(merge.Fact{Part: merge.Exists})
 }
 
-// releaseBase returns what the release that scaffolded the project states in a file.
+// releaseBase returns a file of the release of the project.
 func (u *upgrader) releaseBase(name string) *base {
 	return u.newBase(name, slices.Index(u.o.Fingerprints.releases, u.result.From))
 }
 
-// newBase returns what a release states in a file.
+// newBase returns a file of a release.
 func (u *upgrader) newBase(name string, release int) *base {
 	return &base{
-		facts: u.o.Fingerprints.files[name], bit: release, stage: u.o.Stage, normalizer: u.normalizer, known: map[string]bool{},
+		facts: u.o.Fingerprints.files[name], bit: release, content: u.o.Content, normalizer: u.normalizer, known: map[string]bool{},
 	}
 }
 
-// canRemove reports whether an entry can go from a kustomization: not if it names a file that the user edited.
-func (u *upgrader) canRemove(dir string, n *merge.Node) bool {
-	name := entryPath(dir, n)
-	if name == "" {
-		return true
-	}
-	if text := u.ours[name]; text != nil {
-		return u.withdrawn(name)
-	}
-	// A directory: all of its files go.
-	return !u.exists(name)
-}
-
-// hasEditedGenerator reports whether the user edited a generator of a kustomization, which stays then, and needs its options.
-func (u *upgrader) hasEditedGenerator(name string) bool {
-	b := u.baseOf(name)
-	return b == nil || slices.ContainsFunc(facts(name, u.ours[name]), func(f merge.Fact) bool {
-		isGenerator := len(f.Path) > 1 && (f.Path[1] == "configMapGenerator" || f.Path[1] == "secretGenerator")
-		return isGenerator && f.Part == merge.HeadLines && !b.Has(f)
-	})
-}
-
-// unedited reports whether all that a file of the project holds, comments included, is what its release wrote.
+// unedited reports whether all of a file, including comments, is as its release wrote it.
 func (u *upgrader) unedited(name string) bool {
 	b := u.baseOf(name)
 	if b == nil {
@@ -274,8 +142,8 @@ func (u *upgrader) exists(name string) bool {
 	return err == nil && len(names) > 0
 }
 
-// superfluous returns why a new manifest is not added, or "": a resource of the project has its object, or it would change
-// another container than the manager's.
+// superfluous returns the reason not to add a new manifest, or "": a resource of the project has its object, or it
+// would change another container than the manager.
 func (u *upgrader) superfluous(name string) (string, error) {
 	if other := u.displacing(name); other != "" {
 		return other + " puts another container first", nil
@@ -302,7 +170,7 @@ func (u *upgrader) superfluous(name string) (string, error) {
 		}
 		has := objectIDs(text)
 		all = append(all, has...)
-		if u.theirs[other] != nil || u.withdrawn(other) || !u.isResource(other) {
+		if u.theirs[other] != nil || u.isObsolete(other) || !u.isResource(other) {
 			continue
 		}
 		if slices.ContainsFunc(has, func(id string) bool { return slices.Contains(ids, id) }) {
@@ -315,7 +183,7 @@ func (u *upgrader) superfluous(name string) (string, error) {
 	return "", nil
 }
 
-// wroteObject reports whether the release that scaffolded the project wrote an object of a manifest, in whatever file.
+// wroteObject reports whether the release of the project wrote an object of a manifest in any file.
 func (u *upgrader) wroteObject(name string) bool {
 	for _, fact := range facts(name, u.theirs[name]) {
 		if fact.Part != merge.HeadLines || len(fact.Path) != 3 || !slices.Equal(fact.Path[1:], []string{"metadata", "name"}) {
@@ -330,8 +198,8 @@ func (u *upgrader) wroteObject(name string) bool {
 	return false
 }
 
-// displacing returns a manifest of the project that puts another container before the manager's, which a patch of the
-// current scaffold changes as the first one. It returns "" if there is none.
+// displacing returns a manifest of the project with another container before the manager, which a patch of the current
+// scaffold would change as the first one, or "".
 func (u *upgrader) displacing(name string) string {
 	if !isPositional(u.theirs[name]) {
 		return ""
@@ -342,7 +210,7 @@ func (u *upgrader) displacing(name string) string {
 	}
 	for _, file := range files {
 		text, err := u.tree.ReadFile(file)
-		if err != nil || u.withdrawn(file) {
+		if err != nil || u.isObsolete(file) {
 			continue
 		}
 		var object struct {
@@ -378,33 +246,12 @@ func (u *upgrader) isResource(name string) bool {
 	return on
 }
 
-// isUnusedVariable reports whether an entry is that of a kustomization's variable which no manifest uses that stays as it is.
-func (u *upgrader) isUnusedVariable(p []string, _ *merge.Node) bool {
-	if len(p) < 2 || p[len(p)-2] != "vars" {
-		return false
-	}
-	named, err := u.namers()
-	if err != nil {
-		return false
-	}
-	use := []byte("$(" + p[len(p)-1] + ")")
-	for name := range named {
-		if !isManifest(name) || u.withdrawn(name) || u.theirs[name] != nil && u.unedited(name) {
-			continue
-		}
-		if text, err := u.tree.ReadFile(name); err == nil && bytes.Contains(text, use) {
-			return false
-		}
-	}
-	return true
-}
-
-// isManifest reports whether a file holds objects or patches.
+// isManifest reports whether a file contains objects or patches.
 func isManifest(name string) bool {
 	return strings.HasPrefix(name, "config/") && path.Ext(name) == ".yaml" && path.Base(name) != "kustomization.yaml"
 }
 
-// objectIDs returns kind and name of the objects in a manifest. Users change namespaces, so these do not matter.
+// objectIDs returns kind and name of the objects in a manifest. Namespaces are ignored, because users change them.
 func objectIDs(text []byte) []string {
 	var ids []string
 	decoder := safeyaml.NewDecoder(text)
@@ -420,46 +267,4 @@ func objectIDs(text []byte) []string {
 			ids = append(ids, object.Kind+" "+object.Metadata.Name)
 		}
 	}
-}
-
-// namers holds, by file or directory, a kustomization of the project that names it.
-type namers map[string]string
-
-// of returns a kustomization that names a file, or its directory if it is a kustomization itself. It returns "" if there is
-// none.
-func (n namers) of(name string) string {
-	switch {
-	case path.Base(name) == "kustomization.yaml":
-		return n[path.Dir(name)]
-	case path.Ext(name) == ".yaml":
-		return n[name]
-	}
-	return ""
-}
-
-// namers reads what the project's kustomizations name.
-func (u *upgrader) namers() (namers, error) {
-	names, err := u.tree.Walk("config", nil)
-	if err != nil {
-		return nil, err
-	}
-	all := namers{}
-	for _, name := range names {
-		if path.Base(name) != "kustomization.yaml" {
-			continue
-		}
-		text, err := u.tree.ReadFile(name)
-		if err != nil {
-			return nil, fmt.Errorf("reading %s: %w", name, err)
-		}
-		for line := range strings.Lines(string(text)) {
-			entry := strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(line), "- "))
-			entry = strings.TrimSpace(strings.TrimPrefix(entry, "path:"))
-			file := path.Join(path.Dir(name), strings.Trim(entry, `"'`))
-			if entry != "" && entry[0] != '#' && all[file] == "" {
-				all[file] = name
-			}
-		}
-	}
-	return all, nil
 }

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Named returns the fingerprints of the release with a name such as operator-sdk-1.42.3, kubebuilder-4.6 or 4.6, or nil if there is
-// none. A version alone is operator-sdk's below 3 and kubebuilder's from 3 on. A patch release has the scaffold of its minor release,
-// and a major version is its last minor release.
+// Named returns the fingerprints of a release by a name such as operator-sdk-1.42.3, kubebuilder-4.6 or 4.6, or nil. A
+// version alone is one of operator-sdk below 3 and of kubebuilder from 3. A patch release has the scaffold of its minor
+// release, and a major version means its last minor release.
 func (f *Fingerprints) Named(name string) *Fingerprints {
 	tool, version := splitName(name)
 	for _, release := range slices.Backward(f.Releases()) {
@@ -19,7 +19,7 @@ func (f *Fingerprints) Named(name string) *Fingerprints {
 	return nil
 }
 
-// Near returns the names of the releases next to one that does not exist: three of each tool that may be meant.
+// Near returns the names of the releases closest to an unsupported one: three of each possible tool.
 func (f *Fingerprints) Near(name string) []string {
 	const most = 3
 	tool, version := splitName(name)
@@ -45,7 +45,8 @@ func (f *Fingerprints) Near(name string) []string {
 
 func tools() []string { return []string{"operator-sdk", "kubebuilder", ownTool} }
 
-// splitName returns the tool and the version of a release's name. The tool is empty if neither the name nor the version says it.
+// splitName returns the tool and the version in the name of a release. The tool is "" if neither the name nor the
+// version determines it.
 func splitName(name string) (tool, version string) {
 	for _, t := range tools() {
 		if rest, ok := strings.CutPrefix(name, t); ok {

@@ -11,8 +11,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/textdiff"
 )
 
-// Names are what a scaffold puts into its texts. They differ from project to project; facts of different projects are
-// compared without them.
+// Names are the parts of scaffolded texts that differ between projects. Facts are compared without them.
 type Names struct {
 	Project, Domain, Repo string
 	Resources             []Resource
@@ -23,8 +22,8 @@ type Resource struct{ Group, Version, Kind, Plural string }
 
 type pair struct{ name, token string }
 
-// pairs returns the repository, the domain, the project, the image of the end-to-end tests, whose beginning may be the
-// repository's, and the prefix of the leader election ID.
+// pairs returns the repository, the domain, the project, the image of the end-to-end tests, which may start with the
+// repository, and the prefix of the leader election ID.
 func (n Names) pairs() []pair {
 	return []pair{
 		{n.Repo, "\x01r"}, {n.Domain, "\x01d"}, {n.Project, "\x01p"}, {"example.com/" + n.Project + ":v", "\x01i"},
@@ -39,19 +38,19 @@ func electionID(repo string) string {
 	return fmt.Sprintf("%08x", h.Sum32())
 }
 
-// kindPairs returns the names of a resource but its version, which is often part of a text in its own right, such as
-// the v1 of rbac.authorization.k8s.io/v1.
+// kindPairs returns the names of a resource without its version, which is often part of other text, such as the v1 of
+// rbac.authorization.k8s.io/v1.
 func (r Resource) kindPairs() []pair {
 	return []pair{{r.Group, "\x01g"}, {r.Kind, "\x01K"}, {strings.ToLower(r.Kind), "\x01k"}, {r.Plural, "\x01s"}}
 }
 
 func (r Resource) versionPair() pair { return pair{r.Version, "\x01v"} }
 
-// normalizer takes the names out of facts. Where one name is part of another, or of a word that the scaffold has too, no
-// single way is right for all facts: a fact has several forms.
+// A normalizer removes the names from facts. If a name is part of another one, or of a word of the scaffold, a fact has
+// several forms.
 type normalizer struct {
 	project, resources []*strings.Replacer
-	// known holds the forms of facts, which are those for all releases.
+	// known caches the forms of facts, which are the same for all releases.
 	known map[string][]uint64
 }
 
@@ -59,7 +58,7 @@ func newNormalizer(n Names) *normalizer {
 	all := n.pairs()
 	repo, domain, rest := all[:1], all[1:2], all[2:]
 	z := &normalizer{known: map[string][]uint64{}}
-	// The repository's name may be an image's, and the domain that of an example.
+	// The name of the repository may be that of an image, and the domain that of an example.
 	for _, pairs := range [][]pair{all, slices.Concat(domain, rest), slices.Concat(repo, rest), rest} {
 		z.project = append(z.project, replacer(pairs))
 	}
@@ -75,20 +74,20 @@ func newNormalizer(n Names) *normalizer {
 		plural := slices.DeleteFunc(slices.Clone(kind), func(p pair) bool { return p.token == "\x01k" })
 		for _, names := range [][]pair{kind, plural} {
 			if r.Plural != strings.ToLower(r.Kind) && len(names) == len(plural) {
-				continue // one word for both, such as redis, is the only case with two forms
+				continue // the only case with two forms is one word for both, such as redis
 			}
 			z.resources = append(z.resources,
 				replacer(slices.Concat(all, names, []pair{r.versionPair()})), replacer(slices.Concat(all, names)),
 				replacer(slices.Concat(names, []pair{r.versionPair()})))
 		}
 	}
-	if len(seen) > 1 { // facts about the order of units hold the names of several resources
+	if len(seen) > 1 { // facts about the order of units contain the names of several resources
 		z.resources = append(z.resources, replacer(every))
 	}
 	return z
 }
 
-// replacer replaces the longest name first, so that a name inside another does not break it apart.
+// replacer replaces the longest name first, because names may contain others.
 func replacer(pairs []pair) *strings.Replacer {
 	pairs = slices.Clone(pairs)
 	slices.SortStableFunc(pairs, func(a, b pair) int { return cmp.Compare(len(b.name), len(a.name)) })
@@ -106,7 +105,7 @@ func factText(f merge.Fact) string {
 	return strings.Join(f.Path, "\x00") + "\x00" + string(f.Part) + "\x00" + strings.Join(f.Lines, "\n")
 }
 
-// forms returns the hashes of all forms of a fact, which callers must not change.
+// forms returns the hashes of all forms of a fact. Callers must not change the result.
 func (z *normalizer) forms(text string) []uint64 {
 	if forms, ok := z.known[text]; ok {
 		return forms
@@ -125,8 +124,8 @@ func (z *normalizer) forms(text string) []uint64 {
 	return z.known[text]
 }
 
-// recorded returns the hashes of the forms in which a fact is recorded: without the names of the project, and, where
-// the fact holds names of a resource, without these.
+// recorded returns the hashes of the recorded forms of a fact: without the names of the project and, if it contains
+// names of a resource, without these.
 func (z *normalizer) recorded(text string) []uint64 {
 	forms := []uint64{textdiff.Hash(z.project[0].Replace(text))}
 	for _, r := range z.resources {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// rule is a rule of a role.
+// A rule is a rule of a role.
 type rule struct{ groups, resources, names, urls, verbs []string }
 
 func rulesOf(list any) []rule {
@@ -32,11 +32,11 @@ func texts(list any) []string {
 	return all
 }
 
-// lostPermissions lists the paths of what the rules of a role, which are at a path, allowed: verbs by resource. Rules are often
-// arranged in another way, which changes nothing.
+// lostPermissions returns the paths of permissions that the rules of a role at a path no longer grant: verbs by
+// resource. The arrangement of rules does not matter.
 func lostPermissions(at []step, was, is any) [][]step {
 	current := rulesOf(is)
-	first := map[string]int{} // the rule, by resource or URL
+	first := map[string]int{} // resource or URL → index of the rule
 	lost := map[string][]string{}
 	check := func(number int, what string, one rule) {
 		for _, verb := range one.verbs {
@@ -71,7 +71,7 @@ func lostPermissions(at []step, was, is any) [][]step {
 	return all
 }
 
-// allows reports whether a rule allows all that another one does.
+// allows reports whether a rule grants everything that another one does.
 func (r rule) allows(other rule) bool {
 	covers := func(have, want []string) bool {
 		return slices.Contains(have, "*") || !slices.ContainsFunc(want, func(text string) bool { return !slices.Contains(have, text) })

@@ -16,10 +16,10 @@ import (
 
 var recorded = flag.String("upgrade.record", "", "write fingerprints.txt for the trees in this `directory`")
 
-// TestRecord writes fingerprints.txt. The directory holds trees as releases scaffolded them, below trees, and index.tsv,
-// a table with the columns tree, tool, version, layout, componentConfig, name, domain, repo, kinds and edited. Trees of tutorials are left out, but for those
-// of operator-sdk's, in which few of the scaffold's files are edited. TestFingerprints verifies
-// the file against trees that peers write.
+// TestRecord writes fingerprints.txt. The directory holds trees as releases scaffolded them, below trees, and
+// index.tsv, a table with the columns tree, tool, version, layout, componentConfig, name, domain, repo, kinds and
+// edited. Trees of tutorials are left out, but for those of operator-sdk's, in which few of the scaffold's files are
+// edited. TestFingerprints verifies the file against trees that peers write.
 func TestRecord(t *testing.T) {
 	if *recorded == "" {
 		t.Skip("-upgrade.record DIRECTORY writes fingerprints.txt")
@@ -79,9 +79,9 @@ func TestRecord(t *testing.T) {
 		}
 		for kind := range strings.FieldsSeq(get("kinds")) {
 			gvk, features, _ := strings.Cut(kind, "[")
-			tree.Stage = max(tree.Stage, WithAPI)
+			tree.Content = max(tree.Content, WithAPI)
 			if strings.Contains(features, "defaulting") || strings.Contains(features, "validation") || strings.Contains(features, "conversion") {
-				tree.Stage = WithWebhooks
+				tree.Content = WithWebhooks
 			}
 			parts := strings.Split(gvk, "/")
 			if len(parts) != 3 {
@@ -96,8 +96,8 @@ func TestRecord(t *testing.T) {
 	}
 }
 
-// kubebuilders lists the minor releases of kubebuilder whose plugins are part of minor releases of operator-sdk, by what go.mod requires
-// at their tags. Where that is a commit between two releases, both are listed.
+// kubebuilders lists the minor releases of kubebuilder whose plugins are part of minor releases of operator-sdk, by
+// what go.mod requires at their tags. Where that is a commit between two releases, both are listed.
 func kubebuilders() map[string][]string {
 	return map[string][]string{
 		"1.0": {"2.3"}, "1.1": {"2.3"}, "1.2": {"2.3"}, "1.3": {"2.3", "3.0"}, "1.4": {"2.3", "3.0"}, "1.5": {"3.0"}, "1.6": {"3.0"}, "1.7": {"3.0"}, "1.8": {"3.0"},

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// remove removes files that the current scaffold no longer has, unless they were edited or a kustomization names them.
+// remove removes files that are not in the current scaffold, unless they were edited or a kustomization refers to them.
 func (u *upgrader) remove() error {
 	var names []string
 	for _, name := range slices.Sorted(maps.Keys(u.ours)) {
@@ -16,7 +16,7 @@ func (u *upgrader) remove() error {
 			names = append(names, name)
 		}
 	}
-	// A kustomization that names others may go, too, and then these go as well.
+	// A kustomization that refers to others may be removed, and then these are removed as well.
 	gone := map[string]bool{}
 	var named namers
 	for again := true; again; {
@@ -56,14 +56,15 @@ func (u *upgrader) remove() error {
 	return nil
 }
 
-// namesEdited reports whether a kustomization names files beside it that the user edited or added: nothing else builds them.
+// namesEdited reports whether a kustomization refers to files in its directory that the user edited or added and that
+// nothing else builds.
 func (u *upgrader) namesEdited(kustomization string) bool {
 	if path.Base(kustomization) != "kustomization.yaml" {
 		return false
 	}
 	return slices.ContainsFunc(named(kustomization, u.ours[kustomization], false), func(name string) bool {
 		_, carried := u.carried[name]
-		edited := Scaffolded(name) && (u.ours[name] == nil || !u.unedited(name)) // others are generated
+		edited := Scaffolded(name) && (u.ours[name] == nil || !u.unedited(name)) // other files are generated
 		return path.Dir(name) == path.Dir(kustomization) && u.tree.Exists(name) && !carried && edited
 	})
 }

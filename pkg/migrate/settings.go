@@ -13,8 +13,8 @@ import (
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
-// Files of older scaffolds that configure the manager: a patch that puts a proxy before its metrics and gives it
-// other arguments, and a file with its options, which a patch has it read.
+// Files with the manager's configuration in older scaffolds: a patch that adds a proxy for its metrics and sets its
+// arguments, a file with its options, and a patch that passes this file.
 const (
 	kustomizationFile = "config/default/kustomization.yaml"
 	managerFile       = "config/manager/manager.yaml"
@@ -25,39 +25,39 @@ const (
 	optionsFile       = "config/manager/controller_manager_config.yaml"
 )
 
-// settings carries what a person has set in such files into today's manifest and program.
-func (u *upgrader) settings() error {
+// moveSettings moves the user's settings in these files to the current manifest and program.
+func (u *upgrader) moveSettings() error {
 	if u.theirs[managerFile] == nil || u.theirs[mainFile] == nil {
 		return nil
 	}
 	if u.displacing(metricsPatch) != "" && !bytes.Contains(u.ours[mainFile], []byte(`"metrics-secure"`)) {
-		u.inMain(`"metrics-secure", true,`, `"metrics-secure", false,`) // the user's proxy asks for metrics without TLS
+		u.replaceInMain(`"metrics-secure", true,`, `"metrics-secure", false,`) // the user's proxy requests metrics without TLS
 	}
 	named, err := u.namers()
 	if err != nil {
 		return err
 	}
-	for _, arg := range arguments(u.patched(named, proxyPatch)) {
-		u.argument(arg)
+	for _, arg := range arguments(u.readPatch(named, proxyPatch)) {
+		u.moveArgument(arg)
 	}
-	if u.patched(named, optionsPatch) == nil {
+	if u.readPatch(named, optionsPatch) == nil {
 		return nil
 	}
 	text, err := u.tree.ReadFile(optionsFile)
 	if err != nil {
-		return nil // the patch names another
+		return nil // the patch refers to another file
 	}
 	var options map[string]any
 	if safeyaml.Unmarshal(text, &options) != nil {
-		return nil // it is kept, as one that was edited
+		return nil // kept as an edited file
 	}
-	u.options(options)
+	u.moveOptions(options)
 	return nil
 }
 
-// patched reads a patch that the project's kustomization uses. It returns nil if there is none that can be decoded, which
-// kustomize reports.
-func (u *upgrader) patched(named namers, name string) *yaml.Node {
+// readPatch reads a patch that a kustomization of the project uses. It returns nil for one that cannot be decoded,
+// which kustomize reports.
+func (u *upgrader) readPatch(named namers, name string) *yaml.Node {
 	if named.of(name) != kustomizationFile {
 		return nil
 	}
@@ -69,7 +69,7 @@ func (u *upgrader) patched(named namers, name string) *yaml.Node {
 	return doc.Content[0]
 }
 
-// arguments are those that a patch gives the manager.
+// arguments returns the manager's arguments in a patch.
 func arguments(patch *yaml.Node) []string {
 	var args []string
 	for _, step := range []string{"spec", "template", "spec", "containers"} {
@@ -95,17 +95,17 @@ func arguments(patch *yaml.Node) []string {
 	return args
 }
 
-// argument gives today's manager an argument that a person gave the old one.
-func (u *upgrader) argument(arg string) {
+// moveArgument moves an argument of the user to the current manifest.
+func (u *upgrader) moveArgument(arg string) {
 	flag, value, _ := strings.Cut(arg, "=")
 	switch flag {
 	case "--leader-elect", "--enable-leader-election", "--config", "--metrics-addr":
 		return
 	case "--metrics-bind-address":
-		u.metrics(value)
+		u.moveMetrics(value)
 		return
 	case "--health-probe-bind-address":
-		u.probes(value)
+		u.moveProbes(value)
 		return
 	}
 	if strings.HasPrefix(arg, "-") {
@@ -113,7 +113,7 @@ func (u *upgrader) argument(arg string) {
 	}
 }
 
-// addArgument adds an argument to today's.
+// addArgument adds an argument to the current manifest.
 func (u *upgrader) addArgument(arg string) {
 	const last = "        - --health-probe-bind-address="
 	text := string(u.theirs[managerFile])
@@ -127,8 +127,8 @@ func (u *upgrader) addArgument(arg string) {
 	}
 }
 
-// metrics says whether the address of metrics is that of today's, or could be carried.
-func (u *upgrader) metrics(address string) bool {
+// moveMetrics moves the address of the metrics. It reports whether that is the default or was moved.
+func (u *upgrader) moveMetrics(address string) bool {
 	if address == "0" {
 		u.addArgument("--metrics-bind-address=0")
 		return true
@@ -136,8 +136,8 @@ func (u *upgrader) metrics(address string) bool {
 	return strings.HasPrefix(address, "127.0.0.1:") || strings.HasPrefix(address, "localhost:") || address == ":8080"
 }
 
-// probes sets the address of the probes.
-func (u *upgrader) probes(address string) bool {
+// moveProbes moves the address of the probes.
+func (u *upgrader) moveProbes(address string) bool {
 	at := strings.LastIndexByte(address, ':')
 	if _, err := strconv.Atoi(address[at+1:]); at < 0 || err != nil {
 		return false
@@ -147,8 +147,8 @@ func (u *upgrader) probes(address string) bool {
 	return true
 }
 
-// options carries the options of a ControllerManagerConfig, and notes those that it cannot.
-func (u *upgrader) options(options map[string]any) {
+// moveOptions moves the options of a ControllerManagerConfig, and records those that cannot be moved.
+func (u *upgrader) moveOptions(options map[string]any) {
 	var left []string
 	of := func(section string, carry func(key, value string) bool) {
 		values, ok := options[section].(map[string]any)
@@ -162,10 +162,10 @@ func (u *upgrader) options(options map[string]any) {
 		}
 	}
 	elected := false
-	of("health", func(key, value string) bool { return key == "healthProbeBindAddress" && u.probes(value) })
-	of("metrics", func(key, value string) bool { return key == "bindAddress" && u.metrics(value) })
+	of("health", func(key, value string) bool { return key == "healthProbeBindAddress" && u.moveProbes(value) })
+	of("metrics", func(key, value string) bool { return key == "bindAddress" && u.moveMetrics(value) })
 	of("webhook", func(key, value string) bool {
-		return key == "port" && (value == "9443" || u.inMain("webhook.Options{TLSOpts:", "webhook.Options{Port: "+value+", TLSOpts:"))
+		return key == "port" && (value == "9443" || u.replaceInMain("webhook.Options{TLSOpts:", "webhook.Options{Port: "+value+", TLSOpts:"))
 	})
 	of("leaderElection", func(key, value string) bool {
 		switch key {
@@ -173,7 +173,7 @@ func (u *upgrader) options(options map[string]any) {
 			elected = value == "true"
 			return true
 		case "resourceName":
-			return u.lease(value)
+			return u.moveLease(value)
 		}
 		return false
 	})
@@ -189,8 +189,8 @@ func (u *upgrader) options(options map[string]any) {
 	u.carried[optionsFile] = left
 }
 
-// inMain replaces a part of today's program.
-func (u *upgrader) inMain(old, text string) bool {
+// replaceInMain replaces a part of the current program.
+func (u *upgrader) replaceInMain(old, text string) bool {
 	if !bytes.Contains(u.theirs[mainFile], []byte(old)) {
 		return false
 	}
@@ -198,8 +198,8 @@ func (u *upgrader) inMain(old, text string) bool {
 	return true
 }
 
-// lease sets the name of the lease that leaders hold.
-func (u *upgrader) lease(name string) bool {
+// moveLease moves the name of the leader election lease.
+func (u *upgrader) moveLease(name string) bool {
 	const key = "LeaderElectionID:"
 	text := string(u.theirs[mainFile])
 	at := strings.Index(text, key)

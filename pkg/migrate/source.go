@@ -14,15 +14,15 @@ import (
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// source is an object, or a patch of one, in a manifest of the project before an upgrade.
+// A source is an object, or a patch of one, in a manifest of the project before an upgrade.
 type source struct {
 	file, kind, name string
 	object           *yaml.Node
-	// edited holds the lines of the file that no scaffold wrote.
+	// edited holds the numbers of the lines that no scaffold wrote.
 	edited map[int]bool
 }
 
-// sources returns the objects in the manifests that the project's kustomizations name.
+// sources returns the objects in the manifests that kustomizations of the project use.
 func (v *Verifier) sources() ([]source, error) {
 	if v.read != nil {
 		return v.read, nil
@@ -31,7 +31,7 @@ func (v *Verifier) sources() ([]source, error) {
 	if err != nil {
 		return nil, err
 	}
-	used := map[string]bool{} // files that kustomizations name
+	used := map[string]bool{} // files in kustomizations
 	for _, name := range names {
 		if path.Base(name) != "kustomization.yaml" {
 			continue
@@ -48,7 +48,7 @@ func (v *Verifier) sources() ([]source, error) {
 		}
 	}
 	for _, name := range names {
-		// Scaffolds write patches of CRDs, too, but which is not recorded.
+		// Scaffolds also write patches of CRDs, but these are not recorded.
 		if !isManifest(name) || !used[name] || strings.HasPrefix(name, "config/crd/patches/") {
 			continue
 		}
@@ -76,9 +76,9 @@ func (v *Verifier) sources() ([]source, error) {
 	return v.read, nil
 }
 
-// editedSource returns the manifest in which the user, and no scaffold, wrote an object, or a field or item of it at a path.
-// It returns "" if there is none, as for what a kustomization adds to objects. In a manifest that a generator writes, and
-// that the upgrade changes, only webhooks and API versions count.
+// editedSource returns the manifest in which the user wrote an object, or a field or item of it at a path, or "", for
+// example if a kustomization adds it. In a generated manifest that the upgrade changes, only webhooks and API versions
+// count.
 func (v *Verifier) editedSource(after *worktree.Tree, id string, path []step) (string, error) {
 	if v.base == nil {
 		return "", nil
@@ -89,7 +89,7 @@ func (v *Verifier) editedSource(after *worktree.Tree, id string, path []step) (s
 		return "", err
 	}
 	of := func(s source) bool { return s.kind == kind && s.name != "" && strings.HasSuffix(name, s.name) }
-	longest := 0 // of the names: kustomizations add prefixes
+	longest := 0 // length of the longest name: kustomizations add prefixes
 	for _, s := range all {
 		if of(s) {
 			longest = max(longest, len(s.name))
@@ -122,13 +122,12 @@ func isGeneratedItem(path []step) bool {
 	return path[last].item && slices.Contains([]string{"webhooks", "versions"}, path[last-1].name)
 }
 
-// isEdited reports whether the user wrote some line of the field or item at a path.
+// isEdited reports whether the user wrote a line of the field or item at a path.
 func (s source) isEdited(path []step) bool {
 	return slices.ContainsFunc(linesAt(s.object, path), func(line int) bool { return s.edited[line] })
 }
 
-// linesAt returns the numbers of the lines in which the field or item at a path, and the values in it, begin. There are none
-// if the node has no such field or item.
+// linesAt returns the line numbers of the field or item at a path and of the values in it.
 func linesAt(n *yaml.Node, path []step) []int {
 	if len(path) == 0 {
 		lines := []int{n.Line}

@@ -14,11 +14,11 @@ import (
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// Loss is something that a kustomization built before an upgrade, and does not build after it.
+// A Loss is an object, or fields of it, that a kustomization no longer builds after an upgrade.
 type Loss struct {
 	// Kustomization is its directory.
 	Kustomization string
-	// Object is kind and name of an object. Fields are paths in it; empty if all of the object is gone.
+	// Object is kind and name of an object. Fields are paths in it; empty if the entire object is missing.
 	Object string
 	Fields []string
 }
@@ -32,7 +32,7 @@ func (l Loss) text(verb string) string {
 	return fmt.Sprintf("%s: %s %s %s", l.Kustomization, l.Object, verb, strings.Join(l.Fields, ", "))
 }
 
-// kustomizationError is what is wrong with a kustomization after an upgrade.
+// kustomizationError is an error in a kustomization after an upgrade.
 type kustomizationError struct {
 	// dir is its directory.
 	dir string
@@ -42,29 +42,29 @@ type kustomizationError struct {
 func (e *kustomizationError) Error() string { return e.err.Error() }
 func (e *kustomizationError) Unwrap() error { return e.err }
 
-// Verifier compares what the kustomizations of a project build before an upgrade and after it.
+// A Verifier compares the results of a project's kustomizations before and after an upgrade.
 type Verifier struct {
 	before *worktree.Tree
-	// built holds what kustomizations build before the upgrade, by directory, as far as they were compared.
+	// built holds the results of kustomizations before the upgrade by directory.
 	built map[string]buildResult
-	// base returns what the release that scaffolded the project states in a file. It is nil if all losses are meant.
+	// base returns a file of the release of the project. If it is nil, all losses are intended.
 	base func(name string) merge.Base
-	// read holds the objects in the manifests before the upgrade, once they are read.
+	// read holds the objects in the manifests before the upgrade, or nil before they are read.
 	read []source
 }
 
-// buildResult is a stream of objects, or the error that there is none.
+// A buildResult is a stream of objects or an error.
 type buildResult struct {
 	stream []byte
 	err    error
 }
 
-// NewVerifier returns a Verifier for a project as it is on disk.
+// NewVerifier returns a Verifier for the project on disk.
 func NewVerifier(before *worktree.Tree) *Verifier {
 	return &Verifier{before: before, built: map[string]buildResult{}}
 }
 
-// buildBefore builds the kustomization in a directory as it is before the upgrade, once. old holds kustomizations without
+// buildBefore builds the kustomization in a directory before the upgrade, once. old contains kustomizations without
 // deprecated fields.
 func (v *Verifier) buildBefore(dir string, old map[string][]byte) ([]byte, error) {
 	b, ok := v.built[dir]
@@ -75,9 +75,9 @@ func (v *Verifier) buildBefore(dir string, old map[string][]byte) ([]byte, error
 	return b.stream, b.err
 }
 
-// Verify lists what the kustomizations no longer build after an upgrade, whose changes are in a tree. It is an error if a
-// kustomization that was built before cannot be built, no longer has a file that the upgrade did not remove, or loses what the
-// user wrote. Of files with conflicts, resolved holds the texts that resolve them.
+// Verify returns the losses of the upgrade in a tree. It is an error if a kustomization that was built before cannot be
+// built, no longer lists a file that the upgrade did not remove, or loses what the user wrote. resolved contains the
+// resolved texts of files with conflicts.
 func (v *Verifier) Verify(after *worktree.Tree, resolved map[string][]byte) ([]Loss, error) {
 	changes, err := after.Changes()
 	if err != nil || len(changes) == 0 {
@@ -113,7 +113,7 @@ func (v *Verifier) Verify(after *worktree.Tree, resolved map[string][]byte) ([]L
 			over[name] = current
 		}
 	}
-	named := map[string]bool{} // kustomizations that others contain
+	named := map[string]bool{} // kustomizations in other ones
 	var roots []string
 	for _, name := range names {
 		if path.Base(name) == "kustomization.yaml" && after.Exists(name) {
@@ -139,7 +139,7 @@ func (v *Verifier) Verify(after *worktree.Tree, resolved map[string][]byte) ([]L
 		dir := path.Dir(name)
 		was, err := v.buildBefore(dir, old)
 		if err != nil {
-			continue // it did not build before
+			continue // already failed before
 		}
 		is, err := manifest.BuildOver(before.Root(), dir, over)
 		if err != nil {
@@ -171,7 +171,7 @@ func (v *Verifier) Verify(after *worktree.Tree, resolved map[string][]byte) ([]L
 	return losses, nil
 }
 
-// references returns the files and directories that a kustomization names before and after.
+// references returns the files and directories in a kustomization before and after.
 func references(before, after *worktree.Tree, resolved map[string][]byte, name string) (was, is []string, err error) {
 	old, err := before.ReadFile(name)
 	if err != nil {
@@ -186,8 +186,8 @@ func references(before, after *worktree.Tree, resolved map[string][]byte, name s
 	return named(name, old, false), named(name, text, true), nil
 }
 
-// named returns the files and directories that a kustomization names, also those that are switched off if options is true:
-// what a project needs no longer is switched off when its webhooks move.
+// named returns the files and directories in a kustomization, with commented ones if options is true: entries that are
+// no longer needed are commented out when webhooks move.
 func named(name string, text []byte, options bool) []string {
 	root, err := merge.Parse(name, text)
 	if err != nil {
@@ -211,7 +211,7 @@ func named(name string, text []byte, options bool) []string {
 	return all
 }
 
-// unchanged reports whether an upgrade leaves a file as it is.
+// unchanged reports whether an upgrade does not change a file.
 func unchanged(before, after *worktree.Tree, name string) bool {
 	a, err := before.ReadFile(name)
 	if err != nil {
@@ -221,7 +221,7 @@ func unchanged(before, after *worktree.Tree, name string) bool {
 	return err == nil && string(a) == string(b)
 }
 
-// compare lists what one stream of objects has and another has not. It is an error if the user wrote that.
+// compare returns what the first stream of objects has and the second does not. It is an error if the user wrote that.
 func (v *Verifier) compare(after *worktree.Tree, dir string, was, is []byte) ([]Loss, error) {
 	old, current := objects(was), objects(is)
 	var losses []Loss
@@ -263,92 +263,4 @@ func objects(stream []byte) map[string]any {
 		metadata, _ := object["metadata"].(map[string]any)
 		all[fmt.Sprintf("%v %v", object["kind"], metadata["name"])] = object
 	}
-}
-
-// step is a step of a path in an object: a field, or an item of a list, by its name and index.
-type step struct {
-	name  string
-	item  bool
-	index int
-	// text is printed for an item instead of its name, unless it is empty.
-	text string
-}
-
-// pathText returns a path as it is printed.
-func pathText(path []step) string {
-	var b strings.Builder
-	for i, s := range path {
-		switch {
-		case s.text != "":
-			b.WriteString("[" + s.text + "]")
-		case s.item && strings.HasPrefix(s.name, "map["):
-			fmt.Fprintf(&b, "[%d]", s.index)
-		case s.item:
-			b.WriteString("[" + s.name + "]")
-		case i > 0:
-			b.WriteString("." + s.name)
-		default:
-			b.WriteString(s.name)
-		}
-	}
-	return b.String()
-}
-
-// lostFields lists the paths of fields and list items that a value had. Fields whose value changed are not lost.
-func lostFields(at []step, was, is any) [][]step {
-	var lost [][]step
-	switch was := was.(type) {
-	case map[string]any:
-		is, ok := is.(map[string]any)
-		if !ok {
-			return [][]step{at}
-		}
-		for _, key := range slices.Sorted(maps.Keys(was)) {
-			field := append(slices.Clip(at), step{name: key})
-			if value, ok := is[key]; ok && len(at) == 0 && key == "rules" && isRole(was) {
-				lost = append(lost, lostPermissions(field, was[key], value)...)
-			} else if ok {
-				lost = append(lost, lostFields(field, was[key], value)...)
-			} else {
-				lost = append(lost, field)
-			}
-		}
-	case []any:
-		is, _ := is.([]any)
-		for n, value := range was {
-			name := itemName(value)
-			item := append(slices.Clip(at), step{name: name, item: true, index: n})
-			i := slices.IndexFunc(is, func(other any) bool { return itemName(other) == name })
-			if i < 0 && strings.HasPrefix(name, "map[") && n < len(is) {
-				i = n // changed rather than removed
-			}
-			if i < 0 {
-				lost = append(lost, item)
-			} else {
-				lost = append(lost, lostFields(item, value, is[i])...)
-			}
-		}
-	}
-	return lost
-}
-
-// isRole reports whether an object holds the rules of a role.
-func isRole(object map[string]any) bool {
-	return object["kind"] == "Role" || object["kind"] == "ClusterRole"
-}
-
-// itemName returns what distinguishes an item of a list.
-func itemName(item any) string {
-	if fields, ok := item.(map[string]any); ok {
-		for _, key := range []string{"name", "key", "containerPort"} {
-			if value, ok := fields[key]; ok {
-				return fmt.Sprint(value)
-			}
-		}
-	}
-	text := fmt.Sprint(item)
-	if flag, _, ok := strings.Cut(text, "="); ok && strings.HasPrefix(flag, "--") {
-		return flag
-	}
-	return text
 }

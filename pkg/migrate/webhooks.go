@@ -18,17 +18,17 @@ import (
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// webhookPosition matches the path of an operation in a JSON patch as far as the position of a webhook.
+// webhookPosition matches the path of an operation in a JSON patch up to the index of a webhook.
 var webhookPosition = regexp.MustCompile(`(\bpath["']?\s*:\s*["']?/webhooks/)(\d+)`)
 
-// UpdateWebhookPatches corrects the positions in JSON patches of webhook configurations whose webhooks have another order
-// than before: controller-tools v0.23 sorts them by name, and the patches would change others.
+// UpdateWebhookPatches updates the indexes in JSON patches of webhook configurations whose webhooks have another order
+// than before: controller-tools v0.23 sorts them by name.
 func UpdateWebhookPatches(before, after *worktree.Tree) error {
 	names, err := after.Walk("config", nil)
 	if err != nil {
 		return fmt.Errorf("listing config: %w", err)
 	}
-	positions := map[string]map[string]string{} // by kind, the new position by the old one
+	positions := map[string]map[string]string{} // kind → old index → new index
 	for _, name := range names {
 		if path.Ext(name) != ".yaml" || !before.Exists(name) {
 			continue
@@ -67,7 +67,7 @@ func UpdateWebhookPatches(before, after *worktree.Tree) error {
 			file := path.Join(path.Dir(name), p.Path)
 			switch {
 			case len(to) == 0:
-			case p.Patch.Value != "" && hasOwnPositions(p.Patch.Value):
+			case p.Patch.Value != "" && hasOriginalIndexes(p.Patch.Value):
 				lines := bytes.SplitAfter(text, []byte("\n"))
 				end := min(p.Patch.Line+strings.Count(p.Patch.Value, "\n")+1, len(lines))
 				for i := p.Patch.Line - 1; i < end; i++ {
@@ -81,7 +81,7 @@ func UpdateWebhookPatches(before, after *worktree.Tree) error {
 				if err != nil {
 					return fmt.Errorf("reading %s: %w", file, err)
 				}
-				if hasOwnPositions(string(patch)) {
+				if hasOriginalIndexes(string(patch)) {
 					after.WriteFile(file, renumberWebhooks(patch, to), 0o644)
 				}
 			}
@@ -117,7 +117,7 @@ func webhookNames(stream []byte) map[string][]string {
 	}
 }
 
-// lostWebhook returns a webhook that only the first stream of objects has, though it is generated, or "".
+// lostWebhook returns a generated webhook that only the first stream of objects has, or "".
 func lostWebhook(after *worktree.Tree, was, is []byte) (string, error) {
 	generated, err := after.ReadFile("config/webhook/manifests.yaml")
 	if errors.Is(err, fs.ErrNotExist) {
@@ -157,16 +157,16 @@ func jsonPatches(kustomization []byte) []patchEntry {
 	return append(fields.Patches, fields.JSON...)
 }
 
-// hasOwnPositions reports whether the positions in a JSON patch are those of the webhooks before the patch: it neither
-// inserts nor removes any.
-func hasOwnPositions(patch string) bool {
+// hasOriginalIndexes reports whether the indexes in a JSON patch are those before the patch: it neither inserts nor
+// removes webhooks.
+func hasOriginalIndexes(patch string) bool {
 	var operations []struct{ Op, Path string }
 	return safeyaml.Unmarshal([]byte(patch), &operations) == nil && !slices.ContainsFunc(operations, func(o struct{ Op, Path string }) bool {
 		return path.Dir(o.Path) == "/webhooks" && path.Base(o.Path) != "-" && o.Op != "replace" && o.Op != "test"
 	})
 }
 
-// renumberWebhooks replaces the positions of webhooks in a JSON patch.
+// renumberWebhooks replaces the indexes of webhooks in a JSON patch.
 func renumberWebhooks(text []byte, to map[string]string) []byte {
 	return webhookPosition.ReplaceAllFunc(text, func(found []byte) []byte {
 		at := webhookPosition.FindSubmatch(found)

@@ -86,8 +86,8 @@ func isGenerated(f codegen.Finding) bool {
 // quotedPath matches an import path before the name of a declaration.
 var quotedPath = regexp.MustCompile(`"(?:[^"]*/)?([^"/]+)"\.`)
 
-// NewErrors returns the errors in the code of a tree that the earlier code did not have. Errors in generated files are left out,
-// because these files are generated again.
+// NewErrors returns the errors in the code of a tree that the earlier code did not have. Errors in generated files are
+// left out, because these files are generated again.
 func NewErrors(ctx context.Context, tree *worktree.Tree, before *Code, g gotool.Go) (codegen.Findings, error) {
 	after, err := readModule(tree)
 	if err != nil {
@@ -101,8 +101,8 @@ func NewErrors(ctx context.Context, tree *worktree.Tree, before *Code, g gotool.
 	if len(findings) == 0 {
 		return nil, nil
 	}
-	// Line numbers may have changed. Messages name a package by its path if another one of its name is loaded, which depends on
-	// the packages checked before.
+	// Line numbers may have changed. Messages name a package by its path if another one of its name is loaded, which
+	// depends on the packages checked before.
 	type problem struct{ file, message string }
 	about := func(f codegen.Finding) problem { return problem{f.File, quotedPath.ReplaceAllString(f.Message, "$1.")} }
 	known := map[problem]int{}

@@ -26,9 +26,9 @@ type Options struct {
 	Header, Program string
 }
 
-// SetMultigroup moves the APIs, controllers and webhooks of a project into the multigroup layout or back, and updates all
-// references. config gets the new layout. Errors in the code before or after the move are returned as codegen.Findings; the tree
-// must not be committed then.
+// SetMultigroup moves the APIs, controllers and webhooks of a project into the multigroup layout or back, and updates
+// all references. config gets the new layout. Errors in the code before or after the move are returned as
+// codegen.Findings; the tree must not be committed then.
 func SetMultigroup(ctx context.Context, tree *worktree.Tree, config *project.Config, multi bool, o Options) error {
 	if findings := groupFindings(config, multi); len(findings) > 0 {
 		return findings
@@ -127,7 +127,7 @@ func (p *plan) checkConflicts(renames []rename) error {
 		}
 	}
 	for _, r := range renames {
-		look(path.Join(r.folder, r.to))
+		look(path.Join(r.dir, r.to))
 	}
 	if len(paths) == 0 {
 		return nil

@@ -24,9 +24,9 @@ func Copyright(header string) string {
 	return ""
 }
 
-// ReplaceHeader replaces the header in file and in the Go files that start with exactly the old one. If old is empty, it adds the
-// header to all Go files without a license. YEAR in old matches any year. YEAR in header becomes the year of the file, or year,
-// or is omitted.
+// ReplaceHeader replaces the header in file and in the Go files that start with exactly the old one. If old is empty,
+// it adds the header to all Go files without a license. YEAR in old matches any year. YEAR in header becomes the year
+// of the file, or year, or is omitted.
 func ReplaceHeader(tree *worktree.Tree, file, old, header, year string) error {
 	text := header
 	if text != "" {

@@ -32,12 +32,13 @@ type Layout struct {
 	moves *moves
 }
 
-// MoveToV4 moves the code of a project of the layouts go/v2 and go/v3 to the directories of go/v4: main.go to cmd, controllers to
-// internal/controller, and the APIs of several groups from apis to api. Imports, qualified identifiers and relative paths are
-// updated in all files of the module. config gets the new layout.
+// MoveToV4 moves the code of a project of the layouts go/v2 and go/v3 to the directories of go/v4: main.go to cmd,
+// controllers to internal/controller, and the APIs of several groups from apis to api. Imports, qualified identifiers
+// and relative paths are updated in all files of the module. config gets the new layout.
 //
-// Names are resolved by the imports of each file only, because the libraries of an old project may not be available; the code is
-// not type-checked. If something cannot be moved, the error names it and nothing is changed. For other layouts it returns nil.
+// Names are resolved by the imports of each file only, because the libraries of an old project may not be available;
+// the code is not type-checked. If something cannot be moved, the error names it and nothing is changed. For other
+// layouts it returns nil.
 func MoveToV4(tree *worktree.Tree, config *project.Config) (*Layout, error) {
 	if !config.OlderLayout() {
 		return nil, nil
@@ -138,8 +139,8 @@ func (l *Layout) move(name, to string) {
 	l.moves.files[name] = []destination{d}
 }
 
-// isOutsidePackage reports whether a build constraint excludes a file from the package of its directory: a program that is run by
-// name, or a list of tools.
+// isOutsidePackage reports whether a build constraint excludes a file from the package of its directory: a program that
+// is run by name, or a list of tools.
 func isOutsidePackage(f *gosource.File) bool {
 	for _, group := range f.AST.Comments {
 		for _, c := range group.List {
@@ -173,17 +174,17 @@ func directives(f *gosource.File, start string) []int {
 // checkTargets returns an error if moves would overwrite files, or if the target directory of a package contains one.
 func (l *Layout) checkTargets() error {
 	var paths []string
-	folders := map[string]bool{}
+	targets := map[string]bool{}
 	for name, to := range l.moves.files {
 		if l.tree.Exists(to[0].name) {
 			paths = append(paths, to[0].name)
 		}
 		if f := l.m.Files[name]; f != nil {
-			folders[to[0].dir()] = true
+			targets[to[0].dir()] = true
 		}
 	}
 	for name, f := range l.m.Files {
-		if folders[f.Dir()] && l.moves.files[name] == nil && !isOutsidePackage(f) {
+		if targets[f.Dir()] && l.moves.files[name] == nil && !isOutsidePackage(f) {
 			paths = append(paths, name)
 		}
 	}

@@ -11,8 +11,9 @@ import (
 	"github.com/operon-sdk/operon/pkg/gosource"
 )
 
-// updatePaths updates the relative paths in a moved file to the new places of their targets: arguments of filepath.Join, strings
-// that start with "../", and paths of go:generate. Strings count only if the target exists in the project.
+// updatePaths updates the relative paths in a moved file to the new places of their targets: arguments of
+// filepath.Join, strings that start with "../", and paths of go:generate. Strings count only if the target exists in
+// the project.
 func (r *rewriter) updatePaths(f *gosource.File, to string) []edit {
 	var edits []edit
 	joined := map[ast.Expr]bool{}
@@ -114,8 +115,8 @@ func (r *rewriter) isTarget(f *gosource.File, name string) bool {
 	return r.moves.exists(target) || below && (first == "bin" || r.moves.exists(path.Dir(target)))
 }
 
-// updatePath returns the relative path from the new directory of a file to the new place of the target of a path. ok is false if
-// the path does not change or its target is outside of the project.
+// updatePath returns the relative path from the new directory of a file to the new place of the target of a path. ok is
+// false if the path does not change or its target is outside of the project.
 func (r *rewriter) updatePath(f *gosource.File, to, name string) (string, bool) {
 	target := path.Join(f.Dir(), name)
 	if target == ".." || strings.HasPrefix(target, "../") {

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// UpdateTexts updates the paths of moved files in Makefile, Dockerfile, workflows, scripts and kustomizations. It must run after
-// the upgrade of these files, which compares their old lines.
+// UpdateTexts updates the paths of moved files in Makefile, Dockerfile, workflows, scripts and kustomizations. It must
+// run after the upgrade of these files, which compares their old lines.
 func (l *Layout) UpdateTexts() error {
 	names, err := l.tree.Walk(".", func(dir string) bool {
 		base := path.Base(dir)
@@ -52,8 +52,8 @@ type replacement struct {
 	docker bool
 }
 
-// replacements returns the replacements for the moved paths. A single word is a path only with a slash after it, with ./ or the
-// module path before it, or in a copy instruction of an image.
+// replacements returns the replacements for the moved paths. A single word is a path only with a slash after it, with
+// ./ or the module path before it, or in a copy instruction of an image.
 func (l *Layout) replacements() []replacement {
 	var all []replacement
 	add := func(docker bool, old, now string) {

@@ -13,8 +13,8 @@ type conflict struct {
 	old, new []string
 }
 
-// merge applies the changes between base and other to ours, line by line. Changes of lines that differ in ours are left out and
-// returned.
+// merge applies the changes between base and other to ours, line by line. Changes of lines that differ in ours are left
+// out and returned.
 func merge(base, mine, other string) (string, []conflict) {
 	if mine == base {
 		return other, nil
@@ -47,8 +47,8 @@ func merge(base, mine, other string) (string, []conflict) {
 	return text, conflicts
 }
 
-// isDerived reports whether ours is derived from base. In the file of another tool, matching lines such as a single brace do not
-// determine the place of a change.
+// isDerived reports whether ours is derived from base. In the file of another tool, matching lines such as a single
+// brace do not determine the place of a change.
 func isDerived(base []string, toMine []int) bool {
 	all, found := 0, 0
 	for i, line := range base {
@@ -86,8 +86,8 @@ func count(whole, part []string) int {
 	return n
 }
 
-// place finds the lines of ours that a change replaces. They must be unchanged. For an insertion, one of the adjacent lines must
-// be.
+// place finds the lines of ours that a change replaces. They must be unchanged. For an insertion, one of the adjacent
+// lines must be.
 func place(toMine []int, h textdiff.Hunk, count int) (start, end int, ok bool) {
 	if h.From < h.To {
 		start = toMine[h.From]

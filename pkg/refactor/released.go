@@ -9,8 +9,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// listFiles lists the files of the project without those of released bundles and catalogs: what clusters have installed under the
-// old names does not change.
+// listFiles lists the files of the project without those of released bundles and catalogs: what clusters have installed
+// under the old names does not change.
 func (x *renamer) listFiles() ([]string, error) {
 	names, err := x.tree.Walk(".", x.skipDir)
 	if err != nil {
@@ -22,8 +22,8 @@ func (x *renamer) listFiles() ([]string, error) {
 	return slices.DeleteFunc(names, func(name string) bool { return x.released[name] != "" }), nil
 }
 
-// findReleased returns the files of released bundles, package manifests and catalogs, each with the path to list for it: that of
-// the bundle's or package's directory, or that of the catalog file.
+// findReleased returns the files of released bundles, package manifests and catalogs, each with the path to list for
+// it: that of the bundle's or package's directory, or that of the catalog file.
 func (x *renamer) findReleased(names []string) map[string]string {
 	var dirs []string
 	for _, name := range names {

@@ -21,8 +21,8 @@ import (
 // APIName identifies an API in manifests and markers. Group includes the domain: cache.example.com.
 type APIName struct{ Group, Version, Kind, Plural string }
 
-// Renaming is a change of names. Code is renamed by the meaning of identifiers. Texts are renamed in lines that the scaffold wrote,
-// and in other places if the meaning is clear.
+// Renaming is a change of names. Code is renamed by the meaning of identifiers. Texts are renamed in lines that the
+// scaffold wrote, and in other places if the meaning is clear.
 type Renaming struct {
 	// Pairs are the outputs of the scaffold with the old and the new names.
 	Pairs []scaffold.RenderedPair
@@ -61,7 +61,8 @@ func (e *RenameError) Unwrap() error { return e.Findings }
 type Remaining struct {
 	// Places are lines that may mean the old name, as file:line: text.
 	Places []string
-	// Released are the bundles, package manifests and catalogs that are published under an old name: directories or catalog files.
+	// Released are the bundles, package manifests and catalogs that are published under an old name: directories or
+	// catalog files.
 	Released []string
 }
 

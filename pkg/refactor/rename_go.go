@@ -200,8 +200,8 @@ func (x *renamer) renamedIn(dir, name string) string {
 	return ""
 }
 
-// comment returns a comment with the new names: markers by their fields, and words with a clear meaning. The name of the kind is
-// such a word in the documentation of the kind.
+// comment returns a comment with the new names: markers by their fields, and words with a clear meaning. The name of
+// the kind is such a word in the documentation of the kind.
 func (x *renamer) comment(f *gosource.File, c *ast.Comment) string {
 	if body, ok := strings.CutPrefix(strings.TrimSpace(strings.TrimPrefix(c.Text, "//")), "+"); ok {
 		if now := x.renameMarker(body); now != body {
@@ -230,7 +230,8 @@ func replaceWord(text, word, with string) string {
 	return regexp.MustCompile(`\b`+regexp.QuoteMeta(word)+`\b`).ReplaceAllLiteralString(text, with)
 }
 
-// documentedKind returns the kind that a comment documents, because it belongs to the kind's type, spec, status or list, or "".
+// documentedKind returns the kind that a comment documents, because it belongs to the kind's type, spec, status or
+// list, or "".
 func (x *renamer) documentedKind(f *gosource.File, c *ast.Comment, kinds map[string]string) string {
 	in := func(doc *ast.CommentGroup) bool { return doc != nil && slices.Contains(doc.List, c) }
 	for _, decl := range f.AST.Decls {

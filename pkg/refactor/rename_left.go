@@ -102,8 +102,8 @@ func (x *renamer) resources() map[string]string {
 	return plurals
 }
 
-// goTexts returns the strings and comments of Go code by line, counted from 0. A plural counts only if it is an entire string:
-// otherwise it may be any word.
+// goTexts returns the strings and comments of Go code by line, counted from 0. A plural counts only if it is an entire
+// string: otherwise it may be any word.
 func goTexts(src []byte, plurals map[string]string) map[int]string {
 	fset := token.NewFileSet()
 	file := fset.AddFile("", fset.Base(), len(src))

@@ -40,8 +40,8 @@ func (x *renamer) meanings(m *gosource.Module, info *types.Info, file, imported 
 	return s
 }
 
-// compare returns a finding for each identifier of the changed code that refers to another object than before, for example because
-// a new name shadows another one.
+// compare returns a finding for each identifier of the changed code that refers to another object than before, for
+// example because a new name shadows another one.
 func (x *renamer) compare(changed *gosource.Module, info *types.Info) codegen.Findings {
 	same := func(s string) string { return s }
 	old := x.meanings(x.m, x.info, x.newPath, x.newImport)

@@ -18,8 +18,9 @@ import (
 	"github.com/operon-sdk/operon/templates"
 )
 
-// renameManifest applies the new names to a YAML file by the meaning of its values: objects, roles and definitions of renamed APIs,
-// the files in a kustomization, and values that the scaffold wrote. Other bytes are kept, and so is a file that is not valid YAML.
+// renameManifest applies the new names to a YAML file by the meaning of its values: objects, roles and definitions of
+// renamed APIs, the files in a kustomization, and values that the scaffold wrote. Other bytes are kept, and so is a
+// file that is not valid YAML.
 func (x *renamer) renameManifest(name string, data []byte, pairs []scaffold.RenderedPair) []byte {
 	docs, err := documents(data)
 	if err != nil {
@@ -225,8 +226,8 @@ func (y *yamlRenamer) rule(groups, resources *yaml.Node) {
 	}
 }
 
-// scalarEdit returns the edit that replaces the value of a scalar. It is not ok for values that are not written literally, such as
-// with escapes.
+// scalarEdit returns the edit that replaces the value of a scalar. It is not ok for values that are not written
+// literally, such as with escapes.
 func scalarEdit(data []byte, n *yaml.Node, value string) (edit, bool) {
 	starts := lineStarts(data)
 	if n.Line < 1 || n.Line >= len(starts) || n.Value == "" {

@@ -20,13 +20,13 @@ type destination struct {
 
 func (d destination) dir() string { return path.Dir(d.name) }
 
-// moves describes moved files. A file with several destinations is copied to all of them. alias maps directories to the names by
-// which files import their packages after the move, if they used the default or the old one.
+// moves describes moved files. A file with several destinations is copied to all of them. alias maps directories to the
+// names by which files import their packages after the move, if they used the default or the old one.
 type moves struct {
 	files map[string][]destination
 	alias map[string]string // directory → name, "" for the package name
-	// newPath returns the new path of any file or directory, for relative paths to moved files. If it is nil, relative paths keep
-	// their targets.
+	// newPath returns the new path of any file or directory, for relative paths to moved files. If it is nil, relative
+	// paths keep their targets.
 	newPath func(string) string
 	// exists reports whether a path exists in the project, to distinguish paths from other texts.
 	exists func(string) bool

@@ -14,9 +14,9 @@ import (
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// SetScope limits the manager of a project to one namespace, or removes the limit. code is the code of the project. config, the
-// files of init, and those of create api for recorded are changed: the differences of the scaffold between the scopes are merged into
-// each file. It returns descriptions of the places that the user has edited.
+// SetScope limits the manager of a project to one namespace, or removes the limit. code is the code of the project.
+// config, the files of init, and those of create api for recorded are changed: the differences of the scaffold between
+// the scopes are merged into each file. It returns descriptions of the places that the user has edited.
 func SetScope(tree *worktree.Tree, code *Code, config *project.Config, on bool, recorded []scaffold.Data, o Options) ([]string, error) {
 	if config.Namespaced() == on {
 		return nil, nil
@@ -151,8 +151,8 @@ func changeScope(tree *worktree.Tree, name string, variants []variant, config *p
 	return notes, nil
 }
 
-// changeKinds changes the kind of a role whose other rules differ from the scaffold, if the line is unique. It returns the remaining
-// conflicts.
+// changeKinds changes the kind of a role whose other rules differ from the scaffold, if the line is unique. It returns
+// the remaining conflicts.
 func changeKinds(text string, conflicts []conflict) (string, []conflict) {
 	var left []conflict
 	for _, c := range conflicts {
@@ -176,8 +176,8 @@ func onlyMarkers(lines []string) bool {
 	return true
 }
 
-// setMarkerNamespace sets the namespace of the manager in the RBAC markers of a file, or removes it. Markers with another namespace,
-// and those for URL paths, are kept.
+// setMarkerNamespace sets the namespace of the manager in the RBAC markers of a file, or removes it. Markers with
+// another namespace, and those for URL paths, are kept.
 func setMarkerNamespace(text, namespace string, on bool) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {

@@ -68,8 +68,8 @@ func (p *goProgram) above(n ast.Node) int {
 	return line - 1
 }
 
-// insertGo inserts a block into main.go: an import among the others, a function before main, a first field after the first field of
-// the manager's options, statements before those that create the manager.
+// insertGo inserts a block into main.go: an import among the others, a function before main, a first field after the
+// first field of the manager's options, statements before those that create the manager.
 func insertGo(text string, block []string) (string, bool) {
 	p, ok := parseProgram(text)
 	if !ok {

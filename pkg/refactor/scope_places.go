@@ -19,8 +19,8 @@ const (
 	bindingFile = "config/rbac/role_binding.yaml"
 )
 
-// placeChanges applies conflicting changes to a file of another tool, in which the adjacent lines differ: it finds their places by
-// the meaning of the code. It returns the remaining conflicts.
+// placeChanges applies conflicting changes to a file of another tool, in which the adjacent lines differ: it finds
+// their places by the meaning of the code. It returns the remaining conflicts.
 func placeChanges(name, text string, conflicts []conflict) (string, []conflict) {
 	var insert func(text string, lines []string) (string, bool)
 	remove := cutBlock
@@ -167,8 +167,8 @@ func insertEnv(text string, block []string) (string, bool) {
 // scopeVariable is the environment variable with the namespaces that the manager watches.
 const scopeVariable = "WATCH_NAMESPACE"
 
-// switchVariable sets the variable with the namespaces to watch to the manager's namespace, or to none, which means all namespaces,
-// for programs of other tools that read it in both scopes. It reports whether it changed the variable.
+// switchVariable sets the variable with the namespaces to watch to the manager's namespace, or to none, which means all
+// namespaces, for programs of other tools that read it in both scopes. It reports whether it changed the variable.
 func switchVariable(tree *worktree.Tree, on bool) bool {
 	data, err := tree.ReadFile(managerFile)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 // A rename is a manifest whose name contains the group in multigroup projects.
 type rename struct {
 	// dir is the directory of the kustomization that lists the file; from and to are relative to it.
-	folder, from, to string
+	dir, from, to string
 	// old and new are the names of the object in it, empty if it does not change.
 	old, new string
 }
@@ -29,8 +29,8 @@ func (p *plan) renames() []rename {
 		if !p.multi {
 			r.from, r.to, r.old, r.new = r.to, r.from, r.new, r.old
 		}
-		known := func(other rename) bool { return other.folder == r.folder && other.from == r.from }
-		if p.tree.Exists(path.Join(r.folder, r.from)) && !slices.ContainsFunc(list, known) {
+		known := func(other rename) bool { return other.dir == r.dir && other.from == r.from }
+		if p.tree.Exists(path.Join(r.dir, r.from)) && !slices.ContainsFunc(list, known) {
 			list = append(list, r)
 		}
 	}
@@ -43,16 +43,17 @@ func (p *plan) renames() []rename {
 			add(rename{"config/rbac", name, r.Group + "_" + name, object, r.Group + "-" + object})
 		}
 		for _, patch := range []string{"webhook_in_", "cainjection_in_"} {
-			add(rename{folder: "config/crd", from: "patches/" + patch + r.Plural + ".yaml", to: "patches/" + patch + r.Group + "_" + r.Plural + ".yaml"})
+			add(rename{dir: "config/crd", from: "patches/" + patch + r.Plural + ".yaml", to: "patches/" + patch + r.Group + "_" + r.Plural + ".yaml"})
 		}
 	}
 	return list
 }
 
-// rename applies renames: to files, to the names of objects if they are those of the scaffold, and to the lines of kustomizations.
+// rename applies renames: to files, to the names of objects if they are those of the scaffold, and to the lines of
+// kustomizations.
 func (p *plan) rename(list []rename) error {
 	for _, r := range list {
-		from, kustomization := path.Join(r.folder, r.from), path.Join(r.folder, "kustomization.yaml")
+		from, kustomization := path.Join(r.dir, r.from), path.Join(r.dir, "kustomization.yaml")
 		data, err := p.tree.ReadFile(from)
 		if err != nil {
 			return fmt.Errorf("reading %s: %w", from, err)
@@ -62,7 +63,7 @@ func (p *plan) rename(list []rename) error {
 			data = name.ReplaceAll(data, []byte("${1}"+r.new+"${2}"))
 		}
 		p.tree.Remove(from)
-		p.tree.WriteFile(path.Join(r.folder, r.to), data, 0o644)
+		p.tree.WriteFile(path.Join(r.dir, r.to), data, 0o644)
 		lines, err := p.tree.ReadFile(kustomization)
 		if err != nil {
 			continue // not listed

@@ -46,8 +46,8 @@ func versions(file *modfile.File) map[string]string {
 	return list
 }
 
-// BumpRequirements updates the requirements and the Go version of go.mod to those of a scaffold, given as its go.mod and go.sum,
-// if any of them is lower. Higher versions are kept. It reports whether it changed go.mod.
+// BumpRequirements updates the requirements and the Go version of go.mod to those of a scaffold, given as its go.mod
+// and go.sum, if any of them is lower. Higher versions are kept. It reports whether it changed go.mod.
 func BumpRequirements(tree *worktree.Tree, mod, sums []byte) (raised bool, err error) {
 	have, mine, err := readGoMod(tree)
 	if err != nil {
@@ -88,8 +88,8 @@ func BumpRequirements(tree *worktree.Tree, mod, sums []byte) (raised bool, err e
 	return true, nil
 }
 
-// usedModules returns a function that reports whether the project's code needs a requirement: whether it provides an import, or,
-// if the code cannot be parsed, whether go.mod lists it as direct.
+// usedModules returns a function that reports whether the project's code needs a requirement: whether it provides an
+// import, or, if the code cannot be parsed, whether go.mod lists it as direct.
 func usedModules(tree *worktree.Tree, file, theirs *modfile.File) func(*modfile.Require) bool {
 	imports, err := projectImports(tree, file)
 	if err != nil {

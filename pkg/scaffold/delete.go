@@ -114,7 +114,8 @@ func (r *rendering) add(files map[string][]byte, inserts map[string]map[string]s
 type deleter struct {
 	tree          *worktree.Tree
 	removed, kept *rendering
-	// fromPeer reports whether another tool created the project. Those write the lists of CRDs and samples with the first API.
+	// fromPeer reports whether another tool created the project. Those write the lists of CRDs and samples with the
+	// first API.
 	fromPeer        bool
 	edited, deleted []string
 	inUse           []string

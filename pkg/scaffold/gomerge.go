@@ -76,8 +76,8 @@ func mergeRequirements(have, want []byte) ([]byte, error) {
 	return out, nil
 }
 
-// bumpStaging updates the modules of Kubernetes that have the same minor version as k8s.io/api to the version of theirs, because
-// they are released together and do not compile in different versions.
+// bumpStaging updates the modules of Kubernetes that have the same minor version as k8s.io/api to the version of
+// theirs, because they are released together and do not compile in different versions.
 func bumpStaging(have, want *modfile.File) {
 	const api = "k8s.io/api"
 	old, current := versions(have)[api], versions(want)[api]

@@ -21,9 +21,9 @@ import (
 
 const goModFile = "go.mod"
 
-// UpdateRequirements updates the indirect comments of go.mod as go mod tidy does: a module is direct if a Go file of the
-// project imports one of its packages. Versions are kept, and no requirement is added or removed. It returns the sorted import
-// paths that no requirement provides.
+// UpdateRequirements updates the indirect comments of go.mod as go mod tidy does: a module is direct if a Go file of
+// the project imports one of its packages. Versions are kept, and no requirement is added or removed. It returns the
+// sorted import paths that no requirement provides.
 func UpdateRequirements(tree *worktree.Tree) (unresolved []string, err error) {
 	data, file, err := readGoMod(tree)
 	if err != nil {
@@ -77,7 +77,7 @@ func CheckModule(tree *worktree.Tree, repo string) error {
 		return err
 	}
 	if have := file.Module.Mod.Path; have != repo {
-		return &ContentError{fmt.Errorf("go.mod:%d: the module is %s, but PROJECT says repo: %s; change one of them",
+		return &ContentError{fmt.Errorf("go.mod:%d: the module is %s, but repo in PROJECT is %s; change one of them",
 			file.Module.Syntax.Start.Line, have, repo)}
 	}
 	return nil
@@ -154,8 +154,8 @@ func requirements(data []byte, file *modfile.File, imports []string) (updated []
 	return updated, unresolved, err
 }
 
-// providerOf returns the module with the longest path that contains an import path: the main module or a required one. Without
-// one, std reports whether the import is of the standard library.
+// providerOf returns the module with the longest path that contains an import path: the main module or a required one.
+// Without one, std reports whether the import is of the standard library.
 func providerOf(imp string, file *modfile.File) (modulePath string, std bool) {
 	consider := func(p string) {
 		if len(p) > len(modulePath) && (imp == p || strings.HasPrefix(imp, p+"/")) {

@@ -34,8 +34,8 @@ type Report struct {
 	Kept []string
 }
 
-// Init writes a new project into the tree. Existing files that are not part of the scaffold are kept, go.mod and go.sum of the
-// same module are merged, and other existing files are a *ConflictError.
+// Init writes a new project into the tree. Existing files that are not part of the scaffold are kept, go.mod and go.sum
+// of the same module are merged, and other existing files are a *ConflictError.
 func Init(tree *worktree.Tree, data Data) (*Report, error) {
 	files, err := renderFiles(data, "init", sharedEvent)
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"golang.org/x/mod/semver"
 )
 
-// eventsVersion is the first controller-runtime with recorders of the events.k8s.io API in managers and with webhooks typed by
-// their kind.
+// eventsVersion is the first controller-runtime with recorders of the events.k8s.io API in managers and with webhooks
+// typed by their kind.
 const eventsVersion = "v0.23.0"
 
 // Minimum versions of controller-runtime for parts of the templates.
@@ -123,8 +123,8 @@ func tooOld(r *modfile.Require, what, version string) error {
 		r.Syntax.Start.Line, r.Mod.Path, r.Mod.Version, what, version)}
 }
 
-// fitRootLayout removes files that projects with main.go in the root directory may not have: the list of samples, and tests if
-// go.mod does not require Ginkgo.
+// fitRootLayout removes files that projects with main.go in the root directory may not have: the list of samples, and
+// tests if go.mod does not require Ginkgo.
 func fitRootLayout(tree *worktree.Tree, files map[string][]byte, inserts map[string]map[string]string) error {
 	_, file, err := readGoMod(tree)
 	if err != nil {

@@ -27,7 +27,8 @@ type Commands struct {
 	Webhooks []Webhooks
 }
 
-// RenderPairs renders the output of commands with the old and with the new names. Both have the same commands in the same order.
+// RenderPairs renders the output of commands with the old and with the new names. Both have the same commands in the
+// same order.
 func RenderPairs(tree *worktree.Tree, old, now Commands) ([]RenderedPair, error) {
 	var all []RenderedPair
 	add := func(event string, was, is Data) error {

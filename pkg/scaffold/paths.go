@@ -137,8 +137,8 @@ var (
 	setsUp        = regexp.MustCompile(`\bSetupWithManager\(`)
 )
 
-// findMain finds the file that starts the manager: that of the layout, or the only one with the marker for controllers, or the
-// only program that creates a manager. It returns "" if there is no such file.
+// findMain finds the file that starts the manager: that of the layout, or the only one with the marker for controllers,
+// or the only program that creates a manager. It returns "" if there is no such file.
 func findMain(tree *worktree.Tree, p Project) (string, error) {
 	usual := []string{p.MainFile(), "cmd/main.go", "main.go"}
 	for _, name := range usual {
@@ -184,8 +184,8 @@ func isOwnDir(tree *worktree.Tree, dir string) bool {
 		!tree.Exists(path.Join(dir, "go.mod"))
 }
 
-// findControllers finds the directory of the controllers by the imports of the manager's program. It returns "" if they are not
-// all in one directory.
+// findControllers finds the directory of the controllers by the imports of the manager's program. It returns "" if they
+// are not all in one directory.
 func findControllers(tree *worktree.Tree, p Project) string {
 	content, err := tree.ReadFile(p.MainFile())
 	if err != nil {

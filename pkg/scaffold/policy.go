@@ -30,9 +30,9 @@ func policyFor(name string) policy {
 		"config/crd/kustomization.yaml", "config/crd/kustomizeconfig.yaml", "config/samples/kustomization.yaml":
 		return shared
 	}
-	for _, folder := range []string{"config/webhook/", "config/certmanager/", "config/crd/patches/"} {
+	for _, dir := range []string{"config/webhook/", "config/certmanager/", "config/crd/patches/"} {
 		// The first webhook of a project writes them for all.
-		if strings.HasPrefix(name, folder) {
+		if strings.HasPrefix(name, dir) {
 			return shared
 		}
 	}

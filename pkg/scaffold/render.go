@@ -114,8 +114,8 @@ func renderBlocks(tmpl *template.Template, data Data) (map[string]string, error)
 	return blocks, nil
 }
 
-// outputPath replaces GROUP, VERSION, SPOKE, KIND, STEM, PLURAL and NAME in the path of a template. A directory GROUP exists in
-// multigroup projects only.
+// outputPath replaces GROUP, VERSION, SPOKE, KIND, STEM, PLURAL and NAME in the path of a template. A directory GROUP
+// exists in multigroup projects only.
 func outputPath(name string, data Data) string {
 	name = ownPath(name, data)
 	segments := strings.Split(name, "/")

@@ -14,8 +14,8 @@ import (
 
 const storageMarker = "+kubebuilder:storageversion"
 
-// markStorage adds the marker of the storage version to a kind that gets a second version, because CRD generation needs it. It
-// marks the existing version, in which objects are stored already, unless a version has the marker.
+// markStorage adds the marker of the storage version to a kind that gets a second version, because CRD generation needs
+// it. It marks the existing version, in which objects are stored already, unless a version has the marker.
 func markStorage(tree *worktree.Tree, data Data) error {
 	file := strings.ToLower(data.Resource.Kind) + "_types.go"
 	own := outputPath("api/GROUP/VERSION", data)
@@ -85,8 +85,8 @@ func insertStorageMarker(text, kind string) (string, bool) {
 	return text, false
 }
 
-// RemoveStorageMarker removes the marker of the storage version that CreateAPI added for a second version. others are the types
-// files of the remaining versions. If there are several and none is marked, it marks the first one.
+// RemoveStorageMarker removes the marker of the storage version that CreateAPI added for a second version. others are
+// the types files of the remaining versions. If there are several and none is marked, it marks the first one.
 func RemoveStorageMarker(tree *worktree.Tree, kind string, others []string) error {
 	marked := ""
 	for _, name := range others {

@@ -7,8 +7,8 @@ import (
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// enableCRDs uncomments the CRDs in config/default, which kubebuilder leaves commented out until the first API. Files that the
-// user edited there are kept.
+// enableCRDs uncomments the CRDs in config/default, which kubebuilder leaves commented out until the first API. Files
+// that the user edited there are kept.
 func enableCRDs(tree *worktree.Tree) {
 	content, err := tree.ReadFile(overlay)
 	if err != nil {

@@ -24,9 +24,10 @@ type WebhookReport struct {
 	Skipped []string
 }
 
-// CreateWebhook writes the webhooks that data.Webhook selects, with conversion from and to the spokes, into the tree. A file with
-// webhooks of the kind is extended, and edits of the user are kept. With force, the declarations of the selected kinds of
-// webhooks are overwritten. existing are the webhooks of the project: end-to-end tests that they share are not added again.
+// CreateWebhook writes the webhooks that data.Webhook selects, with conversion from and to the spokes, into the tree. A
+// file with webhooks of the kind is extended, and edits of the user are kept. With force, the declarations of the
+// selected kinds of webhooks are overwritten. existing are the webhooks of the project: end-to-end tests that they
+// share are not added again.
 func CreateWebhook(tree *worktree.Tree, data Data, spokes []Spoke, existing []Webhooks, force bool) (*WebhookReport, error) {
 	if err := CheckModule(tree, data.Project.Repo); err != nil {
 		return nil, err
@@ -111,8 +112,8 @@ type webhookWriter struct {
 	failures   []error
 }
 
-// writeEvent writes one event: missing files are created, Go files get missing declarations, other files are kept, and inserts
-// are added at their markers.
+// writeEvent writes one event: missing files are created, Go files get missing declarations, other files are kept, and
+// inserts are added at their markers.
 func (w *webhookWriter) writeEvent(event string, data Data) {
 	rendered, err := Render(event, data)
 	if err != nil {

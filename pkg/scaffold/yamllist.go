@@ -12,8 +12,8 @@ import (
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// findList finds the list for a text in a file without the marker: lists of kustomizations by their keys, and the environment of
-// the container manager.
+// findList finds the list for a text in a file without the marker: lists of kustomizations by their keys, and the
+// environment of the container manager.
 func (y *yamlSyntax) findList(marker string) (insertionPoint, bool) {
 	key, ok := map[string]string{
 		"resources": "resources", "crdkustomizeresource": "resources", "manifestskustomizesamples": "resources",

@@ -9,8 +9,8 @@ import (
 // A Conflict is a part of a text that is marked as an unresolved merge conflict. Lines count from 1.
 type Conflict struct{ First, Last int }
 
-// Conflicts finds the merge conflicts of a text as git marks them: lines that start with seven of <, = and >, in this order, of
-// which the first and the last name a side.
+// Conflicts finds the merge conflicts of a text as git marks them: lines that start with seven of <, = and >, in this
+// order, of which the first and the last name a side.
 func Conflicts(text []byte) []Conflict {
 	if !bytes.HasPrefix(text, []byte("<<<<<<< ")) && !bytes.Contains(text, []byte("\n<<<<<<< ")) {
 		return nil

@@ -2,13 +2,13 @@ package textdiff
 
 import "slices"
 
-// Edit replaces the bytes From up to To of a text; the upper end does not belong to it.
+// An Edit replaces the bytes From up to To of a text; the upper end is exclusive.
 type Edit struct {
 	From, To int
 	Text     string
 }
 
-// Apply carries edits out, in any order. One that begins within an earlier one is left out.
+// Apply applies edits in any order. An edit that begins within an earlier one is skipped.
 func Apply(text []byte, edits []Edit) []byte {
 	sorted := slices.Clone(edits)
 	slices.SortStableFunc(sorted, func(a, b Edit) int { return a.From - b.From })

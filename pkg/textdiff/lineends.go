@@ -2,8 +2,7 @@ package textdiff
 
 import "bytes"
 
-// ToLF returns a text whose lines all end in CRLF with LF instead, and whether that is the case. It returns any other
-// text unchanged.
+// ToLF converts a text whose lines all end in CRLF to LF, and reports whether it did. Other texts are returned unchanged.
 func ToLF(text []byte) (lf []byte, crlf bool) {
 	if n := bytes.Count(text, []byte("\n")); n == 0 || bytes.Count(text, []byte("\r\n")) != n {
 		return text, false

@@ -1,14 +1,14 @@
-// Package textdiff finds which lines of two texts are the same, and what differs between them; it also edits texts in
-// places.
+// Package textdiff compares texts by lines with Match and Hunks, edits texts with Apply, finds merge conflicts with
+// Conflicts, and converts line ends.
 package textdiff
 
-// Hunk is a difference between two texts: lines From up to To of one became lines OtherFrom up to OtherTo of the
-// other, counted from 0; the upper ends do not belong to it.
+// A Hunk is a difference between two texts: lines From up to To of one text correspond to lines OtherFrom up to OtherTo
+// of the other, counted from 0; the upper ends are exclusive.
 type Hunk struct{ From, To, OtherFrom, OtherTo int }
 
-// Match pairs lines of a text of a lines with equal lines of another text of b lines in order: the index there, or -1.
-// The pairs have the greatest weight that is possible where the texts differ in parts of up to maxCells pairs of lines.
-// Larger parts are matched greedily, so that time and memory stay bounded.
+// Match pairs the a lines of a text with equal lines of another text of b lines in order, and returns their indexes
+// there, or -1. Differing parts of up to maxCells pairs are matched with the greatest possible weight. Larger parts are
+// matched greedily, so that time and memory are bounded.
 func Match(a, b int, weight func(i int) int32, equal func(i, j int) bool) []int {
 	m := &matcher{endA: a, endB: b, weight: weight, equal: equal, pairs: make([]int, a)}
 	for i := range m.pairs {
@@ -29,18 +29,18 @@ func Match(a, b int, weight func(i int) int32, equal func(i, j int) bool) []int 
 	return m.pairs
 }
 
-// matcher matches lines a to endA of a text with lines b to endB of another.
+// A matcher matches the lines a to endA of a text with the lines b to endB of another.
 type matcher struct {
 	a, endA, b, endB int
 	weight           func(i int) int32
 	equal            func(i, j int) bool
 	pairs            []int
-	// furthest[d][(k+d)/2] is the most lines of a that a path with d unpaired lines, k more of a than of b, gets past;
-	// -1 where there is no such path. It belongs to advance.
+	// furthest[d][(k+d)/2] is the greatest number of lines of a that a path with d unpaired lines, k more of a than of
+	// b, passes, or -1 if there is no such path. It belongs to advance.
 	furthest [][]int32
 }
 
-// maxCells bounds the table of exact, which takes two bits for a pair of lines: 32 MiB.
+// maxCells limits the table of exact, which needs two bits for a pair of lines: 32 MiB.
 const maxCells = 1 << 27
 
 // exact pairs the lines with the greatest weight.
@@ -48,7 +48,7 @@ func (m *matcher) exact() {
 	const skipB, skipA, take = 0, 1, 2
 	rows, columns := m.endA-m.a, m.endB-m.b
 	steps := make([]byte, (rows*columns+3)/4)
-	below, row := make([]int32, columns+1), make([]int32, columns+1) // the greatest weights from here on
+	below, row := make([]int32, columns+1), make([]int32, columns+1) // greatest weights from here
 	for i := rows - 1; i >= 0; i-- {
 		w := m.weight(m.a + i)
 		for j := columns - 1; j >= 0; j-- {
@@ -79,15 +79,14 @@ func (m *matcher) exact() {
 	}
 }
 
-// maxEdits bounds the lines without a pair on the path that advance finds, and with it its time and its memory, which
-// grow with their square: 8 MiB.
+// maxEdits limits the unpaired lines on the path of advance, whose time and memory grow with their square: 8 MiB.
 const maxEdits = 2048
 
-// advance pairs lines on the path that gets furthest with maxEdits lines without a pair, as in "An O(ND) Difference
-// Algorithm and Its Variations" by Myers, and continues behind them.
+// advance pairs lines on the furthest path with maxEdits unpaired lines, as in "An O(ND) Difference Algorithm and Its
+// Variations" by Myers, and continues after them.
 func (m *matcher) advance() {
 	rows, columns := m.endA-m.a, m.endB-m.b
-	// start is where such a path is before the pairs at its end.
+	// start returns the start of the pairs at the end of such a path.
 	start := func(d, k int) (x, fromK int) {
 		if d == 0 {
 			return 0, 0
@@ -132,12 +131,12 @@ func (m *matcher) advance() {
 	m.a, m.b = m.a+end, m.b+end-bestK
 }
 
-// MatchLines pairs the lines of a with equal lines of b in order, as many as possible; -1 for those without.
+// MatchLines pairs as many lines of a as possible with equal lines of b in order; -1 for those without.
 func MatchLines(a, b []string) []int {
 	return Match(len(a), len(b), func(int) int32 { return 1 }, func(i, j int) bool { return a[i] == b[j] })
 }
 
-// Hunks are the differences that a matching leaves, in order. The other text has otherLen lines.
+// Hunks returns the differences of a matching in order. The other text has otherLen lines.
 func Hunks(pairs []int, otherLen int) []Hunk {
 	var list []Hunk
 	from, otherFrom := 0, 0

@@ -33,16 +33,17 @@ func (e *ChangedError) Error() string {
 	if len(e.Paths) > 1 {
 		what = fmt.Sprintf("these %d files were", len(e.Paths))
 	}
-	return what + " changed meanwhile by someone else, nothing was written:\n  " +
+	return what + " changed meanwhile by another process, nothing was written:\n  " +
 		joinLines(e.Paths) + "\nrun the command again"
 }
 
-// Commit writes the changes of a tree to disk: all of them, or none with an error. It returns the changes sorted by path. The
-// lock of the tree's root must be held, and Recover must have run since; Update does both.
+// Commit writes the changes of a tree to disk: all of them, or none with an error. It returns the changes sorted by
+// path. The lock of the tree's root must be held, and Recover must have run since; Update does both.
 //
-// New content is staged and old content is saved in .operon/txn first. Then the journal is written, the staged files are renamed
-// to their targets, and renaming the journal completes the transaction. After an interruption at any time, including kill -9,
-// either there is no journal, or Recover undoes the transaction. Power loss is not covered: nothing is synced to disk.
+// New content is staged and old content is saved in .operon/txn first. Then the journal is written, the staged files
+// are renamed to their targets, and renaming the journal completes the transaction. After an interruption at any time,
+// including kill -9, either there is no journal, or Recover undoes the transaction. Power loss is not covered: nothing
+// is synced to disk.
 func Commit(tree *Tree, lock *ProjectLock) ([]Change, error) {
 	if !lock.holds(tree.root) {
 		return nil, errors.New("committing without holding the project's lock")
@@ -149,7 +150,7 @@ func (t *Tree) plan(d disk) (*plan, error) {
 		p.journal.Operations = append(p.journal.Operations, op)
 		p.steps = append(p.steps, s)
 	}
-	p.journal.Folders = missingDirs(dirs)
+	p.journal.Dirs = missingDirs(dirs)
 	return p, errors.Join(problems...)
 }
 
@@ -164,7 +165,8 @@ func rank(c Change) int {
 	return 0
 }
 
-// addMissing adds dir and its parents to dirs, with true for those that do not exist. The closest existing one must be writable.
+// addMissing adds dir and its parents to dirs, with true for those that do not exist. The closest existing one must be
+// writable.
 func (d disk) addMissing(dir string, dirs map[string]bool) []error {
 	for ; ; dir = path.Dir(dir) {
 		if _, checked := dirs[dir]; checked {
@@ -235,7 +237,7 @@ func (d disk) execute(p *plan) error {
 	if err := d.rename(journalTemp, journalFile); err != nil {
 		return explain("writing", journalFile, err)
 	}
-	for _, dir := range p.journal.Folders {
+	for _, dir := range p.journal.Dirs {
 		if err := d.mkdir(dir); err != nil {
 			return err
 		}

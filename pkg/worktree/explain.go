@@ -8,7 +8,8 @@ import (
 	"syscall"
 )
 
-// explain wraps an error with the operation, the file, the cause without the path of the project, and a remedy if one is known.
+// explain wraps an error with the operation, the file, the cause without the path of the project, and a remedy if one
+// is known.
 func explain(doing, name string, err error) error {
 	if name == "" {
 		name = "."

@@ -34,8 +34,8 @@ func (d disk) lstat(name string) (fs.FileInfo, error) {
 // maxLinks is the maximum number of symbolic links in a path, as in most kernels.
 const maxLinks = 40
 
-// resolve returns a name with symbolic links followed. It is an error if a link points out of the root, if a file is in place of
-// a directory, or if the result exists and is not a regular file.
+// resolve returns a name with symbolic links followed. It is an error if a link points out of the root, if a file is in
+// place of a directory, or if the result exists and is not a regular file.
 func (d disk) resolve(name string) (string, error) {
 	if name == "." || !filepath.IsLocal(filepath.FromSlash(name)) || path.Clean(name) != name {
 		return "", fmt.Errorf("%s is not the name of a file in the project", name)

@@ -31,17 +31,17 @@ const (
 
 const journalVersion = 1
 
-// A journal describes an unfinished transaction, so that it can be undone. While the file exists, the tree may be a mix of old
-// and new files. Renaming it to doneFile completes the transaction. If the command is interrupted after that, doneFile shows the
-// next command that the work is done.
+// A journal describes an unfinished transaction, so that it can be undone. While the file exists, the tree may be a mix
+// of old and new files. Renaming it to doneFile completes the transaction. If the command is interrupted after that,
+// doneFile shows the next command that the work is done.
 type journal struct {
 	Version int `json:"version"`
 	// Command is the command that started the transaction.
 	Command string `json:"command"`
 	// Operations are in the order of execution. The index of an operation is the name of its staged and its saved file.
 	Operations []operation `json:"operations"`
-	// Folders are the directories that the transaction creates, parents first.
-	Folders []string `json:"folders,omitempty"`
+	// Dirs are the directories that the transaction creates, parents first.
+	Dirs []string `json:"folders,omitempty"`
 }
 
 // An operation replaces, creates (no Old) or deletes (no New) one file.
@@ -122,7 +122,7 @@ func parseJournal(data []byte) (*journal, error) {
 		}
 		seen[op.Path] = true
 	}
-	for _, dir := range j.Folders {
+	for _, dir := range j.Dirs {
 		below := func(op operation) bool { return strings.HasPrefix(op.Path, dir+"/") }
 		if !isLocalPath(dir) || !slices.ContainsFunc(j.Operations, below) {
 			return nil, &JournalError{Problem: fmt.Sprintf("has an entry for %q that is not valid", dir)}

@@ -67,9 +67,9 @@ func (e *BusyError) Error() string {
 	return fmt.Sprintf("%s is still changing this project after %s; try again when it has finished, or give a longer --lock-timeout", e.Holder, e.Timeout)
 }
 
-// Lock locks the project at root. It waits for another command that holds the lock, and returns a *BusyError after the timeout.
-// The operating system releases the lock of a terminated process. On file systems without locks, such as those in memory, it
-// succeeds without effect.
+// Lock locks the project at root. It waits for another command that holds the lock, and returns a *BusyError after the
+// timeout. The operating system releases the lock of a terminated process. On file systems without locks, such as those
+// in memory, it succeeds without effect.
 func Lock(ctx context.Context, fsys afero.Fs, root string, o LockOptions) (*ProjectLock, error) {
 	l := &ProjectLock{d: disk{fs: fsys, root: root}, o: o}
 	if !l.d.isReal() {
@@ -193,8 +193,8 @@ func (l *ProjectLock) prepare() error {
 	}
 }
 
-// writeHolder records the holder in the lock file after its first byte: that byte is locked on Windows, and locked bytes cannot
-// be read there. Only messages of waiting commands need it, so a failure is ignored.
+// writeHolder records the holder in the lock file after its first byte: that byte is locked on Windows, and locked
+// bytes cannot be read there. Only messages of waiting commands need it, so a failure is ignored.
 func (l *ProjectLock) writeHolder() {
 	record, err := json.Marshal(Holder{Command: l.o.Command, PID: os.Getpid()})
 	if err != nil {
@@ -241,8 +241,8 @@ func (l *ProjectLock) Unlock() error {
 	l.released = true
 	if l.file != nil {
 		if runtime.GOOS == "windows" {
-			// Windows cannot remove an open file: not before it is closed here, and not if the next command has opened it meanwhile,
-			// which then removes it.
+			// Windows cannot remove an open file: not before it is closed here, and not if the next command has opened
+			// it meanwhile, which then removes it.
 			if err := l.file.Unlock(); err != nil {
 				return explain("unlocking", lockFile, err)
 			}
@@ -259,8 +259,8 @@ func (l *ProjectLock) Unlock() error {
 	} else if l.d.isReal() {
 		_ = l.d.removeFile(lockFile)
 	}
-	// Until here, doneFile shows an interrupted and repeated command that its work was done. Failures are harmless, and another
-	// command that waits may have created its own file in the directory.
+	// Until here, doneFile shows an interrupted and repeated command that its work was done. Failures are harmless, and
+	// another command that waits may have created its own file in the directory.
 	_ = l.d.removeFile(doneFile)
 	_ = l.d.removeEmpty(operonDir)
 	return nil

@@ -37,8 +37,8 @@ func (t *Tree) noteConflicts(name string, data []byte) {
 	t.conflicts[name] = conflicts
 }
 
-// canContainMarkers reports whether conflict markers may be part of the content of a file: in documents, test data, and strings
-// and comments of Go code.
+// canContainMarkers reports whether conflict markers may be part of the content of a file: in documents, test data, and
+// strings and comments of Go code.
 func canContainMarkers(name string, data []byte) bool {
 	if path.Ext(name) == ".go" {
 		_, err := parser.ParseFile(token.NewFileSet(), "", data, parser.SkipObjectResolution)
@@ -47,8 +47,8 @@ func canContainMarkers(name string, data []byte) bool {
 	return path.Ext(name) == ".md" || slices.Contains(strings.Split(name, "/"), "testdata")
 }
 
-// CheckConflicts returns a MergeConflictError if files that were read from disk contain merge conflicts, and still do with the
-// changes of the tree.
+// CheckConflicts returns a MergeConflictError if files that were read from disk contain merge conflicts, and still do
+// with the changes of the tree.
 func (t *Tree) CheckConflicts() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

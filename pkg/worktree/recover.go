@@ -41,9 +41,9 @@ func Unfinished(fsys afero.Fs, root string) error {
 	return err
 }
 
-// Recover undoes the changes of an interrupted Commit. It returns nil if there are none. It may be interrupted and repeated at
-// any time. The lock must be held. If the journal is damaged or does not match the files on disk, the error is a *JournalError
-// and nothing is changed.
+// Recover undoes the changes of an interrupted Commit. It returns nil if there are none. It may be interrupted and
+// repeated at any time. The lock must be held. If the journal is damaged or does not match the files on disk, the error
+// is a *JournalError and nothing is changed.
 func Recover(fsys afero.Fs, root string) (*Recovery, error) {
 	d, closeRoot, err := openRoot(fsys, root)
 	if err != nil {
@@ -143,8 +143,8 @@ func (d disk) rollback(j *journal) (*Recovery, error) {
 			return nil, explain("restoring", j.Operations[i].Path, err)
 		}
 	}
-	for i := len(j.Folders) - 1; i >= 0; i-- {
-		if err := d.removeEmpty(j.Folders[i]); err != nil {
+	for i := len(j.Dirs) - 1; i >= 0; i-- {
+		if err := d.removeEmpty(j.Dirs[i]); err != nil {
 			return nil, err
 		}
 	}

@@ -32,8 +32,8 @@ type Tree struct {
 	conflicts MergeConflictError
 }
 
-// A snapshot is the content of a file on disk when the tree first read it. Commit compares it with the current content, so that
-// edits in between are not overwritten.
+// A snapshot is the content of a file on disk when the tree first read it. Commit compares it with the current content,
+// so that edits in between are not overwritten.
 type snapshot struct {
 	data  []byte
 	there bool
@@ -232,8 +232,9 @@ func (t *Tree) Changes() ([]Change, error) {
 	return changes, nil
 }
 
-// Walk lists the files in a directory and below it, sorted, except for directories for which skip returns true and for files of a
-// running transaction in .operon. Symbolic links are listed but not followed. A missing directory has no files.
+// Walk lists the files in a directory and below it, sorted, except for directories for which skip returns true and for
+// files of a running transaction in .operon. Symbolic links are listed but not followed. A missing directory has no
+// files.
 func (t *Tree) Walk(dir string, skip func(name string) bool) ([]string, error) {
 	dir = path.Clean(dir)
 	seen := map[string]bool{}

@@ -14,8 +14,9 @@ type Updated struct {
 	Recovered *Recovery
 }
 
-// Update changes a project: it locks the project, recovers from an interrupted command, calls change with a new tree, commits the
-// tree and releases the lock. If change returns an error, nothing is written and the error is returned unchanged.
+// Update changes a project: it locks the project, recovers from an interrupted command, calls change with a new tree,
+// commits the tree and releases the lock. If change returns an error, nothing is written and the error is returned
+// unchanged.
 func Update(ctx context.Context, fsys afero.Fs, root string, o LockOptions, change func(*Tree) error) (*Updated, error) {
 	lock, err := Lock(ctx, fsys, root, o)
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 )
 
 // builders updates the set-up of webhooks for v0.23, where the builder gets the object and its type at the start:
-// NewWebhookManagedBy(mgr).For(&T{}) becomes NewWebhookManagedBy(mgr, &T{}), and webhooks for any object are set with the methods
-// for these. The webhooks themselves are kept.
+// NewWebhookManagedBy(mgr).For(&T{}) becomes NewWebhookManagedBy(mgr, &T{}), and webhooks for any object are set with
+// the methods for these. The webhooks themselves are kept.
 func builders(f *source) {
 	ast.Inspect(f.AST, func(n ast.Node) bool {
 		call, ok := n.(*ast.CallExpr)

@@ -2,8 +2,8 @@ package gocode
 
 import "go/ast"
 
-// caches replaces cache.MultiNamespacedCacheBuilder(namespaces), which v0.16 removed, by a function that creates a cache of the
-// namespaces, if their number is not known before the program runs.
+// caches replaces cache.MultiNamespacedCacheBuilder(namespaces), which v0.16 removed, by a function that creates a
+// cache of the namespaces, if their number is not known before the program runs.
 func caches(f *source) {
 	ast.Inspect(f.AST, func(n ast.Node) bool {
 		call, ok := n.(*ast.CallExpr)

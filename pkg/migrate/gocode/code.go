@@ -29,10 +29,10 @@ func (n Note) String() string {
 	return fmt.Sprintf("%s:%d: %s", n.File, n.Line, n.Message)
 }
 
-// Rewrite updates the Go files of a tree to the library versions of the current scaffold: reconcilers, builders, managers,
-// webhooks and tests. Repeating it changes nothing. Files that cannot be parsed, and code that cannot be rewritten, are left to
-// the compiler, except code that would compile and behave differently: the notes report it. current are the files of the current
-// scaffold, from which suites get missing parts.
+// Rewrite updates the Go files of a tree to the library versions of the current scaffold: reconcilers, builders,
+// managers, webhooks and tests. Repeating it changes nothing. Files that cannot be parsed, and code that cannot be
+// rewritten, are left to the compiler, except code that would compile and behave differently: the notes report it.
+// current are the files of the current scaffold, from which suites get missing parts.
 func Rewrite(tree *worktree.Tree, current map[string][]byte) ([]Note, error) {
 	p, err := readProgram(tree)
 	if err != nil {
@@ -47,8 +47,8 @@ func Rewrite(tree *worktree.Tree, current map[string][]byte) ([]Note, error) {
 	return sortNotes(append(notes, pins(p.mod)...)), nil
 }
 
-// RewriteAfterConflicts updates the remaining old code of a main.go that contained conflicts when Rewrite ran: options and calls
-// that do not exist in current versions.
+// RewriteAfterConflicts updates the remaining old code of a main.go that contained conflicts when Rewrite ran: options
+// and calls that do not exist in current versions.
 func RewriteAfterConflicts(tree *worktree.Tree) ([]Note, error) {
 	p, err := readProgram(tree)
 	if err != nil {

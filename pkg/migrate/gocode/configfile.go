@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// configFiles removes the code that read the manager's options from a file, which controller-runtime does not support since v0.16:
-// the block of the scaffold, and the flag for the file. Edited code is left to the compiler.
+// configFiles removes the code that read the manager's options from a file, which controller-runtime does not support
+// since v0.16: the block of the scaffold, and the flag for the file. Edited code is left to the compiler.
 func configFiles(f *source) {
 	ast.Inspect(f.AST, func(n ast.Node) bool {
 		fn, ok := n.(*ast.FuncDecl)

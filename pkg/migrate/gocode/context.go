@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// addContext adds a context as the first parameter of a function. If the body creates its own context without a parent, it uses the
-// parameter instead; if it uses the name otherwise, the parameter is unnamed.
+// addContext adds a context as the first parameter of a function. If the body creates its own context without a parent,
+// it uses the parameter instead; if it uses the name otherwise, the parameter is unnamed.
 func (f *source) addContext(t *ast.FuncType, body *ast.BlockStmt) {
 	contextType := f.use("context", "context") + ".Context"
 	at := t.Params.Opening + 1

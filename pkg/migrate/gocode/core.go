@@ -2,8 +2,8 @@ package gocode
 
 import "go/ast"
 
-// cores updates literals of core types of Kubernetes: handlers of probes and lifecycles have two types since v1.23, and resource
-// requests of volume claims their own type since v1.29.
+// cores updates literals of core types of Kubernetes: handlers of probes and lifecycles have two types since v1.23, and
+// resource requests of volume claims their own type since v1.29.
 func cores(f *source) {
 	ast.Inspect(f.AST, func(n ast.Node) bool {
 		literal, ok := n.(*ast.CompositeLit)

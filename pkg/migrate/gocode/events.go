@@ -12,8 +12,8 @@ const (
 	queuePackage     = "k8s.io/client-go/util/workqueue"
 )
 
-// events updates functions with event parameters: objects contain their metadata since v0.7, handlers get a context since v0.15 and
-// a queue of requests since v0.20.
+// events updates functions with event parameters: objects contain their metadata since v0.7, handlers get a context
+// since v0.15 and a queue of requests since v0.20.
 func events(f *source) {
 	ast.Inspect(f.AST, func(n ast.Node) bool {
 		switch n := n.(type) {

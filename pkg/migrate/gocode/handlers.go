@@ -5,8 +5,9 @@ import (
 	"go/token"
 )
 
-// owners replaces &handler.EnqueueRequestForOwner{…} by the function that needs the scheme and mapper of a manager; without a manager
-// in scope it is kept. It also replaces &handler.EnqueueRequestsFromMapFunc{ToRequests: f} from before v0.7.
+// owners replaces &handler.EnqueueRequestForOwner{…} by the function that needs the scheme and mapper of a manager;
+// without a manager in scope it is kept. It also replaces &handler.EnqueueRequestsFromMapFunc{ToRequests: f} from
+// before v0.7.
 func owners(f *source) {
 	ast.PreorderStack(f.AST, nil, func(n ast.Node, stack []ast.Node) bool {
 		unary, ok := n.(*ast.UnaryExpr)
@@ -42,8 +43,8 @@ func owners(f *source) {
 	})
 }
 
-// mappers adds a context to functions that map objects to requests, as since v0.15, and passes the object to those from before v0.7:
-// function literals of the type, and functions of the project that are passed to handlers.
+// mappers adds a context to functions that map objects to requests, as since v0.15, and passes the object to those from
+// before v0.7: function literals of the type, and functions of the project that are passed to handlers.
 func mappers(f *source) {
 	ast.Inspect(f.AST, func(n ast.Node) bool {
 		switch n := n.(type) {

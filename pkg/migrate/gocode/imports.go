@@ -128,8 +128,8 @@ func (f *source) importEdit(importPath, text string) textdiff.Edit {
 	return at(f.LineEnd(best.End()), "\t"+text+"\n")
 }
 
-// commonElements returns the number of leading elements that two import paths share, or -1 if only one is of the standard library
-// or they share none.
+// commonElements returns the number of leading elements that two import paths share, or -1 if only one is of the
+// standard library or they share none.
 func commonElements(a, b string) int {
 	if gosource.IsStandard(a) != gosource.IsStandard(b) {
 		return -1

@@ -15,23 +15,23 @@ func pins(mod []byte) []Note {
 		return nil
 	}
 	var notes []Note
-	tell := func(line *modfile.Line, verb string) {
+	add := func(line *modfile.Line, verb string) {
 		text := strings.TrimPrefix(strings.Join(line.Token, " "), verb+" ")
 		notes = append(notes, Note{File: "go.mod", Message: verb + " " + text + " stays: see whether it is still right"})
 	}
 	for _, r := range file.Replace {
 		if r.New.Version != "" { // directories have no versions
-			tell(r.Syntax, "replace")
+			add(r.Syntax, "replace")
 		}
 	}
 	for _, e := range file.Exclude {
-		tell(e.Syntax, "exclude")
+		add(e.Syntax, "exclude")
 	}
 	return notes
 }
 
-// unnamed returns notes about controllers for the same kind without explicit names, because a manager accepts a name only once
-// since v0.19.
+// unnamed returns notes about controllers for the same kind without explicit names, because a manager accepts a name
+// only once since v0.19.
 func (p *program) unnamed() []Note {
 	all := map[string][]Note{}
 	for _, f := range p.files {

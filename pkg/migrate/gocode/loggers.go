@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// loggers sets the logger field of reconcilers as old scaffolds did in main.go. The upgrade removes that part of main.go, and without
-// it nothing would be logged.
+// loggers sets the logger field of reconcilers as old scaffolds did in main.go. The upgrade removes that part of
+// main.go, and without it nothing would be logged.
 func loggers(f *source) {
 	if f.AST.Name.Name != "main" {
 		return

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// queues updates rate limiters to the type of requests, which controllers need since v0.19: in the options of controllers, and where
-// the type of a limiter is named.
+// queues updates rate limiters to the type of requests, which controllers need since v0.19: in the options of
+// controllers, and where the type of a limiter is named.
 func queues(f *source) {
 	ast.Inspect(f.AST, func(n ast.Node) bool {
 		switch n := n.(type) {

@@ -34,7 +34,8 @@ func (f *source) isReconcile(t *ast.FuncType) bool {
 		count(t.Results) == 2 && f.isRuntime(t.Results.List[0].Type, "reconcile", "Result")
 }
 
-// isRuntime reports whether an expression is a name of a package of controller-runtime below pkg, or its alias in the root package.
+// isRuntime reports whether an expression is a name of a package of controller-runtime below pkg, or its alias in the
+// root package.
 func (f *source) isRuntime(e ast.Expr, pkg, name string) bool {
 	return f.is(e, runtimeModule+"/pkg/"+pkg, name) || f.is(e, runtimeModule, name)
 }
@@ -60,8 +61,8 @@ func requests(f *source) {
 	})
 }
 
-// canCall reports whether the file's package, or a package of the project that it imports, has a function of a name that was given a
-// context.
+// canCall reports whether the file's package, or a package of the project that it imports, has a function of a name
+// that was given a context.
 func (f *source) canCall(name string) bool {
 	if f.program.contextual[f.Dir()+"."+name] {
 		return true

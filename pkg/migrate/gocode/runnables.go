@@ -5,8 +5,8 @@ import (
 	"go/token"
 )
 
-// runnables replaces the stop channel of functions that a manager runs by a context, as since v0.7: in manager.RunnableFunc, and in
-// methods Start(stop <-chan struct{}) error of packages that import controller-runtime.
+// runnables replaces the stop channel of functions that a manager runs by a context, as since v0.7: in
+// manager.RunnableFunc, and in methods Start(stop <-chan struct{}) error of packages that import controller-runtime.
 func runnables(f *source) {
 	if !f.importsPath(runtimeModule) {
 		return

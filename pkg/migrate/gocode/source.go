@@ -134,8 +134,8 @@ func (f *source) named(e ast.Expr) (importPath, name string) {
 	return "", ""
 }
 
-// apply applies the recorded edits and imports and parses the result. Imports that are no longer used are removed. If the result
-// does not parse, the file is not changed.
+// apply applies the recorded edits and imports and parses the result. Imports that are no longer used are removed. If
+// the result does not parse, the file is not changed.
 func (f *source) apply() {
 	if len(f.edits) == 0 && len(f.added) == 0 {
 		return

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// suites updates test suites that start an API server to find its programs as in the current scaffold, if make test does not set
-// their directory: in the existing directory instead of one with a fixed version.
+// suites updates test suites that start an API server to find its programs as in the current scaffold, if make test
+// does not set their directory: in the existing directory instead of one with a fixed version.
 func suites(f *source) {
 	if !f.IsTest() || f.program.declares(f.Dir(), "binaryAssets", "root") {
 		return

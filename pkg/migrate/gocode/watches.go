@@ -11,8 +11,8 @@ const (
 	clientPackage  = runtimeModule + "/pkg/client"
 )
 
-// watches updates watches of controllers: builders get the object since v0.15, controllers a source with its cache and handler since
-// v0.18.
+// watches updates watches of controllers: builders get the object since v0.15, controllers a source with its cache and
+// handler since v0.18.
 func watches(f *source) {
 	ast.PreorderStack(f.AST, nil, func(n ast.Node, stack []ast.Node) bool {
 		call, ok := n.(*ast.CallExpr)
@@ -60,8 +60,8 @@ func (f *source) builderWatches(call *ast.CallExpr) {
 	}
 }
 
-// controllerWatch rewrites Watch(&source.Kind{Type: &T{}}, handler, predicates…) if a manager is in scope, and the forms of v0.15 to
-// v0.17.
+// controllerWatch rewrites Watch(&source.Kind{Type: &T{}}, handler, predicates…) if a manager is in scope, and the
+// forms of v0.15 to v0.17.
 func (f *source) controllerWatch(call *ast.CallExpr, stack []ast.Node) {
 	if object := f.field(call.Args[0], sourcePackage, "Kind", "Type"); object != nil {
 		if manager := f.managerIn(stack); manager != "" {
@@ -89,8 +89,8 @@ func (f *source) field(e ast.Expr, importPath, typeName, field string) ast.Expr 
 	return fields[field]
 }
 
-// fields returns the values of &pkg.Type{Field: value, …} by name, or nil if the expression is another one or contains comments that
-// would be lost.
+// fields returns the values of &pkg.Type{Field: value, …} by name, or nil if the expression is another one or contains
+// comments that would be lost.
 func (f *source) fields(e ast.Expr, importPath, typeName string) map[string]ast.Expr {
 	if unary, ok := e.(*ast.UnaryExpr); ok {
 		e = unary.X

@@ -13,8 +13,8 @@ import (
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// Webhooks are the webhooks in the packages of their API types, as kubebuilder before v4.3 wrote them. The types have the methods
-// Default, ValidateCreate, ValidateUpdate and ValidateDelete, which controller-runtime ignores since v0.20.
+// Webhooks are the webhooks in the packages of their API types, as kubebuilder before v4.3 wrote them. The types have
+// the methods Default, ValidateCreate, ValidateUpdate and ValidateDelete, which controller-runtime ignores since v0.20.
 type Webhooks struct {
 	tree     *worktree.Tree
 	program  *program
@@ -51,8 +51,8 @@ func (h *webhook) validation() bool { return len(h.validators) > 0 || h.given["W
 // newSetup returns the name of the current set-up function.
 func (h *webhook) newSetup() string { return "Setup" + h.kind() + "WebhookWithManager" }
 
-// FindWebhooks finds the webhooks in the packages of API types and records them in config, and in PROJECT of the tree, as the current
-// scaffold does.
+// FindWebhooks finds the webhooks in the packages of API types and records them in config, and in PROJECT of the tree,
+// as the current scaffold does.
 func FindWebhooks(tree *worktree.Tree, config *project.Config) (*Webhooks, error) {
 	p, err := readProgram(tree)
 	if err != nil {
@@ -151,8 +151,8 @@ func (w *Webhooks) spokes(hub project.Resource, config *project.Config) []string
 	return versions
 }
 
-// Move moves the webhooks to their package in the current scaffold, whose files are given. The methods of types are kept, because
-// they may use unexported names; the new webhooks call them. The notes list what must be moved by hand.
+// Move moves the webhooks to their package in the current scaffold, whose files are given. The methods of types are
+// kept, because they may use unexported names; the new webhooks call them. The notes list what must be moved by hand.
 func (w *Webhooks) Move(current map[string][]byte) ([]Note, error) {
 	for _, pkg := range w.packages {
 		var moved []*webhook

@@ -65,8 +65,8 @@ func importedAs(imports map[string]string, importPath, other string) string {
 	return other
 }
 
-// useCurrent replaces the statement around a call, if it is that of an old scaffold, by that of the current one, so that it does not
-// count as an edit. The last parent is the called expression.
+// useCurrent replaces the statement around a call, if it is that of an old scaffold, by that of the current one, so
+// that it does not count as an edit. The last parent is the called expression.
 func (f *source) useCurrent(parents []ast.Node, current *source, name string) {
 	at := len(parents) - 1
 	for ; at > 0; at-- {

@@ -75,8 +75,8 @@ func splitFields(text string) []string {
 	})
 }
 
-// text returns the marker for the current generator: fields that are required now are added, and removed versions of configurations
-// dropped.
+// text returns the marker for the current generator: fields that are required now are added, and removed versions of
+// configurations dropped.
 func (m *marker) text() string {
 	fields, _ := markerFields(m.line.Text)
 	start, list, _ := strings.Cut(strings.TrimRight(m.line.Text, " \t\r"), webhookMarker)
@@ -120,7 +120,8 @@ func (m *marker) deletes() bool {
 	return slices.Contains(strings.Split(fields["verbs"], ";"), "delete")
 }
 
-// userComments returns the lines around the marker that the user wrote. They move with it, unless they document a function or type.
+// userComments returns the lines around the marker that the user wrote. They move with it, unless they document a
+// function or type.
 func (m *marker) userComments() []string {
 	var lines []string
 	for _, decl := range m.file.AST.Decls {

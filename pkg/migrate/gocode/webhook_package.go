@@ -13,7 +13,8 @@ import (
 type apiPackage struct {
 	// dir is its directory, target the current directory of its webhooks, path its import path.
 	dir, target, path string
-	// files are its Go files without tests, tests the test files of the same package, outer those of the external test package.
+	// files are its Go files without tests, tests the test files of the same package, outer those of the external test
+	// package.
 	files, tests, outer []*source
 	// names maps files and offsets of identifiers to their objects.
 	names    map[string]map[int]named
@@ -52,7 +53,8 @@ func (pkg *apiPackage) read(p *program) {
 	pkg.resolve()
 }
 
-// resolve determines the objects of identifiers. Types of other packages are unknown, which does not affect declarations of this one.
+// resolve determines the objects of identifiers. Types of other packages are unknown, which does not affect
+// declarations of this one.
 func (pkg *apiPackage) resolve() {
 	pkg.names = map[string]map[int]named{}
 	fset := token.NewFileSet()

@@ -15,8 +15,9 @@ const (
 	defaultsKustomizing = "config/default/" + kustomizationFile
 )
 
-// patches comments out the old patches in the kustomization of CRDs that added the annotation of cert-manager's injector: the current
-// scaffold adds it in config/default for CRDs with conversion. Edited patches, and those that a CRD with conversion needs, are kept.
+// patches comments out the old patches in the kustomization of CRDs that added the annotation of cert-manager's
+// injector: the current scaffold adds it in config/default for CRDs with conversion. Edited patches, and those that a
+// CRD with conversion needs, are kept.
 func (w *Webhooks) patches(config *project.Config) {
 	const name = crdFolder + "/" + kustomizationFile
 	have, err := w.tree.ReadFile(name)

@@ -9,8 +9,8 @@ import (
 	"github.com/operon-sdk/operon/pkg/textdiff"
 )
 
-// writeSetup makes the current set-up function do the same as the old one. If the user extended that one, its body is moved, or the
-// added part is called in its place. It returns the reason if neither is possible.
+// writeSetup makes the current set-up function do the same as the old one. If the user extended that one, its body is
+// moved, or the added part is called in its place. It returns the reason if neither is possible.
 func (h *webhook) writeSetup(f *source, function *ast.FuncDecl, alias string) (why string) {
 	s := h.setup
 	if s.isUnedited() {
@@ -159,8 +159,8 @@ func (h *webhook) movedSetup(f *source, alias string) (text, why string) {
 	return string(textdiff.Apply(old.Text[from:to], edits)), ""
 }
 
-// requalify creates edits for the names in the old function that have another meaning in another package. It returns the name of the
-// receiver if it is used for more than the object of the builder.
+// requalify creates edits for the names in the old function that have another meaning in another package. It returns
+// the name of the receiver if it is used for more than the object of the builder.
 func (h *webhook) requalify(f *source, alias string, object ast.Expr, edit func(from, to int, text string)) (self, why string) {
 	s := h.setup
 	receiverAt := -1

@@ -21,8 +21,8 @@ var suiteLines string
 
 const suiteFile = "webhook_suite_test.go"
 
-// currentSuite returns the current suite of webhooks with the additions of the user to the old one. ok is false if the user changed
-// scaffolded parts.
+// currentSuite returns the current suite of webhooks with the additions of the user to the old one. ok is false if the
+// user changed scaffolded parts.
 func (pkg *apiPackage) currentSuite(f *source, current []byte, p *program) ([]byte, bool) {
 	if path.Base(f.Name) != suiteFile || !runsSpecs(f) {
 		return nil, false
@@ -106,8 +106,8 @@ func declared(decl ast.Decl) string {
 	return strings.Trim(name, "_")
 }
 
-// ownDeclarations returns the declarations of a suite that the user added. ok is false if the user changed a scaffolded one or added
-// comments between them.
+// ownDeclarations returns the declarations of a suite that the user added. ok is false if the user changed a scaffolded
+// one or added comments between them.
 func ownDeclarations(f *source) (own map[int]bool, ok bool) {
 	known := map[string]bool{}
 	for line := range strings.Lines(suiteLines) {

@@ -9,7 +9,8 @@ import (
 	"github.com/operon-sdk/operon/pkg/gosource"
 )
 
-// moveTests moves the tests that need the set-up of webhooks, the suite and its specs, to the current package. Other tests are kept.
+// moveTests moves the tests that need the set-up of webhooks, the suite and its specs, to the current package. Other
+// tests are kept.
 func (w *Webhooks) moveTests(pkg *apiPackage, current map[string][]byte) {
 	moving := pkg.movingTests()
 	for _, f := range pkg.tests {
@@ -47,8 +48,8 @@ func (w *Webhooks) moveTests(pkg *apiPackage, current map[string][]byte) {
 	}
 }
 
-// movingTests returns the test files that call a moved set-up, those that share declarations with them, and specs that only their
-// suite runs.
+// movingTests returns the test files that call a moved set-up, those that share declarations with them, and specs that
+// only their suite runs.
 func (pkg *apiPackage) movingTests() map[string]bool {
 	moving := map[string]bool{}
 	for _, f := range pkg.tests {

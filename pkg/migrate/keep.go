@@ -1,0 +1,74 @@
+package migrate
+
+import (
+	"errors"
+	"path"
+	"slices"
+	"strings"
+)
+
+// keepTests keeps all end-to-end tests if one of their files is kept, because they use each other's functions.
+func (u *upgrader) keepTests() {
+	isTest := func(f File) bool { return strings.HasPrefix(f.Name, "test/") && path.Ext(f.Name) == ".go" }
+	at := slices.IndexFunc(u.result.Files, func(f File) bool { return isTest(f) && f.State == Kept })
+	if at >= 0 {
+		u.keep(File{Note: "stays with " + u.result.Files[at].Name}, isTest)
+	}
+}
+
+// keepCode keeps Go code according to KeepCode, with the manifests, whose arguments and ports are those of the program,
+// and the workflow that runs the end-to-end tests.
+func (u *upgrader) keepCode() {
+	if u.o.KeepCode == "" {
+		return
+	}
+	u.result.Stayed = true
+	why := File{Name: "go.mod", State: Kept, Note: "stays, as otherwise " + u.o.KeepCode, Failure: u.o.KeepCode}
+	belongs := func(f File) bool {
+		return path.Ext(f.Name) == ".go" || strings.HasPrefix(f.Name, "config/") || f.Name == ".github/workflows/test-e2e.yml"
+	}
+	u.keep(why, belongs)
+	u.result.Files = append(slices.DeleteFunc(u.result.Files, func(f File) bool { return belongs(f) && f.Failure == "" }), why)
+}
+
+// keepKustomizations keeps the files of a kustomization that would fail otherwise, for example because of JSON patches
+// for lists that the user's manifests lack. For config/default, or if that does not suffice, it keeps all manifests,
+// because they belong together, and the program whose arguments they contain.
+func (u *upgrader) keepKustomizations() error {
+	tried := map[string]bool{}
+	for {
+		_, err := u.o.Verifier.Verify(u.tree, u.result.Resolved)
+		failed, ok := errors.AsType[*kustomizationError](err)
+		if !ok {
+			return err
+		}
+		dir := failed.dir
+		if tried[dir] || dir == path.Dir(kustomizationFile) {
+			dir = "config"
+		}
+		if tried[dir] {
+			return nil // the last verification reports it
+		}
+		tried[dir] = true
+		u.result.Stayed = true
+		u.keep(File{Note: "stays, as otherwise " + failed.Error(), Failure: failed.Error()}, func(f File) bool {
+			return strings.HasPrefix(f.Name, dir+"/") || f.Name == mainFile && dir == "config"
+		})
+	}
+}
+
+// keep reverts the changes of files, and records the reason.
+func (u *upgrader) keep(why File, which func(File) bool) {
+	for i, f := range u.result.Files {
+		if f.State == Kept || !which(f) {
+			continue
+		}
+		if text := u.ours[f.Name]; text != nil {
+			u.tree.WriteFile(f.Name, text, 0o644)
+		} else {
+			u.tree.Remove(f.Name)
+		}
+		delete(u.result.Resolved, f.Name)
+		u.result.Files[i] = File{Name: f.Name, State: Kept, Note: why.Note, Failure: why.Failure}
+	}
+}

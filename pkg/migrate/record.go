@@ -1,0 +1,175 @@
+package migrate
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/binary"
+	"maps"
+	"math/big"
+	"slices"
+	"strings"
+
+	"github.com/operon-sdk/operon/pkg/merge"
+)
+
+// Tree is a scaffolded project whose files are recorded.
+type Tree struct {
+	// Releases are the releases that scaffold it. Containing are releases of another program that contain one of them
+	// and scaffold more.
+	Releases, Containing []Release
+	Names                Names
+	Content              Content
+	Files                map[string][]byte
+	// Edited lists edited files, which are ignored.
+	Edited []string
+}
+
+// Record returns the text of fingerprints.txt for projects scaffolded by releases. Projects of the same release, such
+// as those with and without webhooks, are recorded together.
+func Record(trees []Tree) string {
+	var releases []Release
+	for _, t := range trees {
+		for _, r := range slices.Concat(t.Releases, t.Containing) {
+			if !slices.Contains(releases, r) {
+				releases = append(releases, r)
+			}
+		}
+	}
+	slices.SortFunc(releases, compareReleases)
+	r := &recorder{releases: releases, files: map[string]map[uint64]*big.Int{}, trees: map[census]int{}, having: map[string]map[uint64]map[census]int{}}
+	for _, t := range trees {
+		r.add(t)
+	}
+	r.recordExistence()
+	files := r.files
+	var b strings.Builder
+	for i, r := range releases {
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString(r.Tool + "@" + r.Version + "@" + r.Layout)
+	}
+	b.WriteByte('\n')
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		bySet := map[string][]uint64{}
+		for hash, set := range files[name] {
+			bySet[set.Text(16)] = append(bySet[set.Text(16)], hash)
+		}
+		for _, set := range slices.Sorted(maps.Keys(bySet)) {
+			b.WriteString(name + " " + set)
+			for _, hash := range slices.Sorted(slices.Values(bySet[set])) {
+				b.WriteString(" " + base64.RawStdEncoding.EncodeToString(binary.BigEndian.AppendUint64(nil, hash)))
+			}
+			b.WriteByte('\n')
+		}
+	}
+	return b.String()
+}
+
+// A recorder collects the facts of trees.
+type recorder struct {
+	releases []Release
+	// files maps files and hashes of facts to the releases that state them.
+	files map[string]map[uint64]*big.Int
+	// trees counts the trees of a release, units those of them in which a unit exists.
+	trees  map[census]int
+	having map[string]map[uint64]map[census]int
+}
+
+// A census is a group of trees: by release, content, and whether the release of another program contains that of the tree.
+type census struct {
+	release    int
+	content    Content
+	containing bool
+}
+
+func (r *recorder) add(t Tree) {
+	z := newNormalizer(t.Names)
+	own, containing := r.censuses(t.Releases, t.Content, false), r.censuses(t.Containing, t.Content, true)
+	for _, c := range slices.Concat(own, containing) {
+		r.trees[c]++
+	}
+	for name, text := range t.Files {
+		if !Scaffolded(name) || slices.Contains(t.Edited, name) {
+			continue
+		}
+		if r.files[name] == nil {
+			r.files[name], r.having[name] = map[uint64]*big.Int{}, map[uint64]map[census]int{}
+		}
+		for _, fact := range facts(name, text) {
+			if fact.Part != merge.Exists {
+				for _, hash := range z.recorded(factText(fact)) {
+					for _, c := range slices.Concat(own, containing) {
+						r.state(name, hash, c.release)
+					}
+				}
+				continue
+			}
+			for _, hash := range z.recorded(contentText(fact, t.Content)) {
+				if r.having[name][hash] == nil {
+					r.having[name][hash] = map[census]int{}
+				}
+				for _, c := range slices.Concat(own, containing) {
+					r.having[name][hash][c]++
+				}
+			}
+		}
+	}
+}
+
+func (r *recorder) censuses(releases []Release, content Content, containing bool) []census {
+	var all []census
+	for _, release := range releases {
+		all = append(all, census{slices.Index(r.releases, release), content, containing})
+	}
+	return all
+}
+
+// state records that a release states a fact.
+func (r *recorder) state(name string, hash uint64, release int) {
+	set := r.files[name][hash]
+	if set == nil {
+		set = new(big.Int)
+		r.files[name][hash] = set
+	}
+	set.SetBit(set, release, 1)
+}
+
+// recordExistence records that a unit exists if most trees of the release and content have it. A unit of a variant of
+// the scaffold that is missing in a project was not removed by the user.
+func (r *recorder) recordExistence() {
+	for name, hashes := range r.having {
+		for hash, counts := range hashes {
+			for c, n := range counts {
+				if 2*n > r.trees[c] {
+					r.state(name, hash, c.release)
+				}
+			}
+		}
+	}
+}
+
+// Missing lists the files of a tree that state something that a release does not.
+func (f *Fingerprints) Missing(r Release, t Tree) []string {
+	bit, z := slices.Index(f.releases, r), newNormalizer(t.Names)
+	var missing []string
+	for _, name := range slices.Sorted(maps.Keys(t.Files)) {
+		if !Scaffolded(name) {
+			continue
+		}
+		b := &base{facts: f.files[name], bit: bit, content: t.Content, normalizer: z, known: map[string]bool{}}
+		if slices.ContainsFunc(facts(name, t.Files[name]), func(fact merge.Fact) bool { return bit < 0 || !b.Has(fact) }) {
+			missing = append(missing, name)
+		}
+	}
+	return missing
+}
+
+// facts returns the facts of a file. If it cannot be parsed, the entire file is one unit.
+func facts(name string, text []byte) []merge.Fact {
+	all, err := merge.FileFacts(name, bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")))
+	if err != nil {
+		return merge.Facts(merge.ParseOpaque(text))
+	}
+	return all
+}
