@@ -123,7 +123,7 @@ func (p olderTree) checkBecomesToday(t *testing.T, old, anew string, edited ...s
 	}
 	tree := worktree.NewTree(fsys, "/p")
 	result, err := migrate.Files(tree, today, migrate.Options{
-		Names: p.names(), Fingerprints: known, Tool: "operator-sdk", Layout: p.layout(), Verifier: migrate.NewVerifier(worktree.NewTree(fsys, "/p")), Stage: migrate.WithAPI, Plain: today, Label: "current",
+		Names: p.names(), Fingerprints: known, Tool: "operator-sdk", Layout: p.layout(), Verifier: migrate.NewVerifier(worktree.NewTree(fsys, "/p")), Content: migrate.WithAPI, Plain: today, Label: "current",
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -197,14 +197,14 @@ func TestFingerprints(t *testing.T) {
 	}
 	for _, step := range []struct {
 		command string
-		stage   migrate.Stage
+		stage   migrate.Content
 	}{
-		{"init --domain domnm.example --repo repnm.example/modnm --project-name prjnm --fetch-deps=false --skip-go-version-check", migrate.Initialized},
+		{"init --domain domnm.example --repo repnm.example/modnm --project-name prjnm --fetch-deps=false --skip-go-version-check", migrate.NoAPI},
 		{"create api --group grpnm --version v77 --kind Kindnm --resource --controller --make=false", migrate.WithAPI},
 		{"create webhook --group grpnm --version v77 --kind Kindnm --defaulting --programmatic-validation --make=false", migrate.WithWebhooks},
 	} {
 		clitest.RunPeer(t, program, dir, strings.Fields(step.command)...)
-		tree.Files, tree.Stage = map[string][]byte{}, step.stage
+		tree.Files, tree.Content = map[string][]byte{}, step.stage
 		for name, text := range clitest.ReadTree(t, dir) {
 			tree.Files[name] = []byte(text)
 		}
