@@ -48,7 +48,7 @@ func randomProject(r *rand.Rand) map[string]string {
 					own = "func main() {}\n"
 				}
 			}
-			// A name that a moved package gets elsewhere, as a local one, or as a declaration of the package.
+			// A name that a moved package gets, declared in another file as a local name or by the package.
 			own += pick("", "", "func _(controller int) int { return controller }\n", "func _(cachecontroller, controller2 int) {}\n")
 			if name := pick("", "", "controller", "cachecontroller", "controller2"); name != "" && n == 0 && p[1] != name {
 				own += "\nvar " + name + " = 1\n"

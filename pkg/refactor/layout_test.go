@@ -101,7 +101,7 @@ func TestToV4(t *testing.T) {
 	}
 }
 
-// compareMoved holds that a moved project is what is wanted, and as it was elsewhere.
+// compareMoved checks that moved files have the wanted content and others are unchanged.
 func compareMoved(t *testing.T, files, want, got map[string]string) {
 	t.Helper()
 	for name, text := range want {

@@ -28,7 +28,7 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-// A line that a change takes away may stand elsewhere in a file that is as the change would have it.
+// A line that a change removes may occur in another place of a file with the change.
 func TestMergeRepeatedLines(t *testing.T) {
 	t.Parallel()
 	base := "kept\nalpha\nbravo\ncharlie\ndelta\nkept\n"

@@ -2,8 +2,7 @@ package refactor
 
 import "testing"
 
-// The kind of a role follows the scope whatever its rules say, the line's end stays, and where two
-// documents could be meant the place is left to a person.
+// The kind of a role follows the scope whatever its rules are, and line ends are kept. If two documents match, the user has to change one.
 func TestScopeKinds(t *testing.T) {
 	t.Parallel()
 	change := []conflict{{old: []string{"kind: Role"}, new: []string{"kind: ClusterRole"}}, {old: []string{"- '*'"}, new: []string{"- get"}}}

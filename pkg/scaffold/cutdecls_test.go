@@ -76,11 +76,11 @@ func both(t *testing.T, have string) string {
 func TestCutDeclarations(t *testing.T) {
 	t.Parallel()
 	for name, have := range map[string]string{
-		"as scaffolded":       cutKept,
-		"carriage returns":    strings.ReplaceAll(cutKept, "\n", "\r\n"),
-		"a person's":          cutKept + "\n// mine is mine.\nfunc mine(c context.Context) { _ = c }\n\n// The end.\n",
-		"a person's defaults": strings.Replace(cutKept, "{ return nil }", "{ return mine() }", 1),
-		"not formatted":       strings.Replace(cutKept, "type KindCustomDefaulter struct{}", "type  KindCustomDefaulter  struct{}", 1),
+		"as scaffolded":    cutKept,
+		"carriage returns": strings.ReplaceAll(cutKept, "\n", "\r\n"),
+		"user code":        cutKept + "\n// mine is mine.\nfunc mine(c context.Context) { _ = c }\n\n// The end.\n",
+		"edited defaults":  strings.Replace(cutKept, "{ return nil }", "{ return mine() }", 1),
+		"not formatted":    strings.Replace(cutKept, "type KindCustomDefaulter struct{}", "type  KindCustomDefaulter  struct{}", 1),
 	} {
 		cut, err := cutDeclarations("kind_webhook.go", []byte(both(t, have)), [][]byte{[]byte(cutGoing)}, [][]byte{[]byte(cutKept)})
 		if err != nil {
@@ -96,7 +96,7 @@ func TestCutDeclarations(t *testing.T) {
 	}
 }
 
-// TestCutEdited holds that what a person made of the declarations that go is named, and what of others is not.
+// TestCutEdited checks that edits of removed declarations are reported, and edits of others are not.
 func TestCutEdited(t *testing.T) {
 	t.Parallel()
 	file := both(t, cutKept)

@@ -103,14 +103,14 @@ func TestUpdateRequirementsKeepsCRLF(t *testing.T) {
 
 func TestUpdateRequirementsRefuses(t *testing.T) {
 	t.Parallel()
-	for says, files := range map[string]map[string]string{
+	for want, files := range map[string]map[string]string{
 		"go.mod is missing":                           {"m.go": "package m\n"},
 		"go.mod has no module line":                   {"go.mod": "go 1.26\n"},
 		"go.mod:2: unknown directive":                 {"go.mod": "module m\nnonsense x\n"},
 		"a/m.go:2:9: missing import path; correct it": {"go.mod": "module m\n", "a/m.go": "package m\nimport x\n"},
 	} {
-		if _, err := UpdateRequirements(modTree(files)); err == nil || !strings.Contains(err.Error(), says) {
-			t.Errorf("want %s: %v", says, err)
+		if _, err := UpdateRequirements(modTree(files)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("want %s: %v", want, err)
 		}
 	}
 }
@@ -188,7 +188,7 @@ func TestRequirementsAreTidy(t *testing.T) {
 		out, err := cmd.CombinedOutput()
 		return string(out), err
 	}
-	// The second file needs nothing that the first does not bring along.
+	// The second file needs only what the first one requires.
 	writeFile(t, dir, "go.sum", string(sum))
 	writeFile(t, dir, "go.mod", fmt.Sprintf("module m.example/m\n\ngo 1.26.0\n\nrequire (\n\tgolang.org/x/tools %s\n\tgolang.org/x/mod %s\n)\n",
 		version("golang.org/x/tools"), version("golang.org/x/mod")))

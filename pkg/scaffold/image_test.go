@@ -13,7 +13,7 @@ func TestReplaceImage(t *testing.T) {
 	for _, tc := range []struct{ name, text, want string }{
 		{"the old image", "env:\n- name: A_IMAGE\n  value: a:1\n- name: B\n  value: a:1\n", "env:\n- name: A_IMAGE\n  value: a:2\n- name: B\n  value: a:1\n"},
 		{"quotes and carriage returns", "env:\r\n- name: A_IMAGE\r\n  value: \"a:1\"\r\n", "env:\r\n- name: A_IMAGE\r\n  value: a:2\r\n"},
-		{"an image that a person chose", "env:\n- name: A_IMAGE\n  value: mirror/a:1\n", "env:\n- name: A_IMAGE\n  value: mirror/a:1\n"},
+		{"an image of the user", "env:\n- name: A_IMAGE\n  value: mirror/a:1\n", "env:\n- name: A_IMAGE\n  value: mirror/a:1\n"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()

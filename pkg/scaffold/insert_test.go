@@ -139,7 +139,7 @@ func TestInsertFindsWhatIsThere(t *testing.T) {
 			t.Errorf("%s: inserted again:\n%s", name, got)
 		}
 	}
-	// What only looks alike is not what is meant.
+	// Similar texts do not count.
 	for _, other := range []string{
 		"// must(cachev1alpha1.AddToScheme(scheme))",
 		"/*\nmust(cachev1alpha1.AddToScheme(scheme))\n*/",
@@ -209,7 +209,7 @@ func TestInsertRefuses(t *testing.T) {
 	for name, c := range map[string]struct {
 		file, content string
 		blocks        map[string]string
-		says          string
+		want          string
 	}{
 		"broken Go":       {"cmd/main.go", "package main\n\nfunc main() {\n", mainBlocks, "cmd/main.go:3:15: expected '}', found 'EOF'; correct it"},
 		"unknown kind":    {"Makefile", "# +kubebuilder:scaffold:x\n", map[string]string{"x": "y"}, "Makefile: scaffold markers are supported in .go, .yaml and .yml files only"},
@@ -219,7 +219,7 @@ func TestInsertRefuses(t *testing.T) {
 		"trailing marker": {"main.go", mainGo, map[string]string{"trailing": "x()"}, "the marker trailing is missing"},
 	} {
 		_, err := Insert([]byte(c.content), c.file, c.blocks)
-		if err == nil || !strings.Contains(err.Error(), c.says) {
+		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v", name, err)
 		}
 	}
@@ -250,7 +250,7 @@ resources:
 	if got != want {
 		t.Errorf("got\n%s", got)
 	}
-	// What a person has uncommented is there; what a person has commented out is not.
+	// A commented item also matches if the user has uncommented it, but not the reverse.
 	uncommented := "a:\n  - select:\n      kind: CustomResourceDefinition\n# +kubebuilder:scaffold:c\n"
 	if got := mustInsert(t, uncommented, "k.yml", map[string]string{"c": "#   - select:\n#       kind: CustomResourceDefinition\n"}); got != uncommented {
 		t.Errorf("got\n%s", got)

@@ -51,7 +51,7 @@ func TestInsertWithoutOwnMarkers(t *testing.T) {
 	}
 }
 
-// What a person made of a variable stays, and it is not added a second time.
+// Edits of a variable are kept, and it is not added again.
 func TestInsertKeepsNamedItems(t *testing.T) {
 	t.Parallel()
 	const file = "volumes:\n- name: OTHER\nenv:\n- name: IMAGE\n  value: mine # by hand\n# +kubebuilder:scaffold:env\nports:\n- name: LATER\n"

@@ -83,7 +83,7 @@ func TestCommitInMemory(t *testing.T) {
 	}
 }
 
-// Each mutation fails once: the command fails and leaves nothing, or it was past its point.
+// Each change fails once: either the command fails and leaves nothing, or it has completed.
 func TestCommitFailsWhole(t *testing.T) {
 	t.Parallel()
 	want := newPhoto(t)
@@ -119,7 +119,7 @@ func TestCommitFailsWhole(t *testing.T) {
 	}
 }
 
-// Each mutation is the last one of a process: recovery gives the old tree or, past the point, the new.
+// Each change is the last one of a process: recovery restores the old tree or completes the new one.
 func TestCommitKilled(t *testing.T) {
 	t.Parallel()
 	want := newPhoto(t)
@@ -163,7 +163,7 @@ func TestCommitKilled(t *testing.T) {
 func TestRecoverKilled(t *testing.T) {
 	t.Parallel()
 	want := newPhoto(t)
-	// Neighbouring crashes of the commit leave much the same; those of the recovery are all tried.
+	// Adjacent crashes of the commit have similar results; all crashes of the recovery are tested.
 	runs, stride := 0, 4
 	for n := 1; ; n += stride {
 		dir := oldProject(t)
@@ -203,7 +203,7 @@ func TestRecoverKilled(t *testing.T) {
 	}
 }
 
-// interrupted gives a project in the middle of a commit: half of the files are new.
+// interrupted returns a project in the middle of a commit: half of the files are new.
 func interrupted(t *testing.T) string {
 	t.Helper()
 	for n := 60; ; n++ { // there is no journal before
@@ -247,7 +247,7 @@ func TestRecoverRefusesBrokenJournals(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		damage func(t *testing.T, dir string)
-		says   string
+		want   string
 	}{
 		"empty": {func(t *testing.T, dir string) { put(t, dir, journalFile, "", 0o644) }, "cannot be read"},
 		"foreign": {func(t *testing.T, dir string) {
@@ -269,10 +269,10 @@ func TestRecoverRefusesBrokenJournals(t *testing.T) {
 			}
 		}, "missing or damaged"},
 		"link on the way": {func(t *testing.T, dir string) {
-			if err := os.Rename(filepath.Join(dir, "hack"), filepath.Join(dir, "elsewhere")); err != nil {
+			if err := os.Rename(filepath.Join(dir, "hack"), filepath.Join(dir, "outside")); err != nil {
 				t.Fatal(err)
 			}
-			if err := os.Symlink("elsewhere", filepath.Join(dir, "hack")); err != nil {
+			if err := os.Symlink("outside", filepath.Join(dir, "hack")); err != nil {
 				t.Fatal(err)
 			}
 		}, "reached through a symbolic link"},
@@ -283,7 +283,7 @@ func TestRecoverRefusesBrokenJournals(t *testing.T) {
 			c.damage(t, dir)
 			before := photo(t, dir)
 			_, err := update(afero.NewOsFs(), dir, newProject)
-			if je, ok := errors.AsType[*JournalError](err); !ok || !strings.Contains(je.Error(), c.says) {
+			if je, ok := errors.AsType[*JournalError](err); !ok || !strings.Contains(je.Error(), c.want) {
 				t.Errorf("error %v", err)
 			}
 			if got := photo(t, dir); got != before {

@@ -18,8 +18,7 @@ const (
 	crashAt  = "OPERON_TEST_CRASH_AT"
 )
 
-// TestCrashChild is a command that kills itself, without any chance to clean up, before its n-th
-// mutation of a real folder.
+// TestCrashChild is a command that kills itself without cleanup before its n-th change of a real directory.
 func TestCrashChild(t *testing.T) {
 	dir := os.Getenv(crashDir)
 	if dir == "" {
@@ -40,7 +39,7 @@ func TestCrashChild(t *testing.T) {
 	}
 }
 
-// crash runs the command on dir and tells whether it was killed.
+// crash runs the command in dir and reports whether it was killed.
 func crash(t *testing.T, dir string, n int) bool {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run=^TestCrashChild$")
@@ -55,8 +54,8 @@ func crash(t *testing.T, dir string, n int) bool {
 	return true
 }
 
-// A real process is really killed before each mutation. The tree is the old or the new one after
-// recovery, and running the command again, in a process that may be killed too, completes it.
+// A real process is killed before each change. After recovery, the tree is the old or the new one, and repeating the command, also with
+// interruptions, completes it.
 func TestKillProcess(t *testing.T) {
 	t.Parallel()
 	want := newPhoto(t)
@@ -98,19 +97,19 @@ func TestReadOnlyFolders(t *testing.T) {
 		t.Skip("root can write to read-only directories; TestReadOnlyFolderAsRoot covers root")
 	}
 	t.Parallel()
-	for _, folder := range []string{".", "cmd"} {
+	for _, name := range []string{".", "cmd"} {
 		dir := oldProject(t)
-		p := dir + "/" + folder
+		p := dir + "/" + name
 		if err := os.Chmod(p, 0o555); err != nil {
 			t.Fatal(err)
 		}
 		before := photo(t, dir)
 		_, err := update(afero.NewOsFs(), dir, newProject)
 		if err == nil || !strings.Contains(err.Error(), "permission denied; make the project's directory") || strings.Contains(err.Error(), dir) {
-			t.Errorf("%s: error %v", folder, err)
+			t.Errorf("%s: error %v", name, err)
 		}
 		if got := photo(t, dir); got != before {
-			t.Errorf("%s:\n%s", folder, got)
+			t.Errorf("%s:\n%s", name, got)
 		}
 		if err := os.Chmod(p, 0o755); err != nil {
 			t.Fatal(err)

@@ -116,7 +116,7 @@ func TestDiffApplies(t *testing.T) {
 	}
 }
 
-// withoutModes leaves names and contents: git only knows the executable bit and no empty folders.
+// withoutModes removes modes and empty directories, of which git records only the executable bit.
 func withoutModes(photo string) string {
 	var b strings.Builder
 	for line := range strings.Lines(photo) {

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Root is denied access too when its thread does file access as somebody else.
+// Root is denied access if its thread accesses files as another user.
 func TestReadOnlyFolderAsRoot(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("only root can change the user of a thread; TestReadOnlyFolders covers other users")
@@ -23,7 +23,7 @@ func TestReadOnlyFolderAsRoot(t *testing.T) {
 	if err := os.Chmod(dir+"/stale/zz.go", 0o644); err != nil {
 		t.Fatal(err)
 	}
-	// The other user may write in all folders but one.
+	// The other user may write to all directories except one.
 	for _, name := range []string{".", "hack", "real", "stale"} {
 		if err := os.Chmod(dir+"/"+name, 0o777); err != nil {
 			t.Fatal(err)
@@ -46,7 +46,7 @@ func TestReadOnlyFolderAsRoot(t *testing.T) {
 	}
 }
 
-// A file system of 64 KiB that is really full.
+// A file system of 64 KiB that is full.
 func TestFullDisk(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("only root can mount a file system")

@@ -14,11 +14,11 @@ import (
 	"github.com/spf13/afero"
 )
 
-// faultFs is the real file system whose n-th mutation goes wrong. Torn writes leave half of their data.
+// faultFs is the real file system with a failing n-th change. Torn writes leave half of their data.
 type faultFs struct {
 	afero.OsFs
 	failAt int
-	// forever makes all later mutations fail too, like those of a process that was killed.
+	// forever makes all later changes fail as well, like those of a killed process.
 	forever bool
 	err     error
 	// die is called instead of failing.
@@ -110,7 +110,7 @@ func (f *faultFile) torn(p []byte, write func([]byte) (int, error)) (int, error)
 	return write(p)
 }
 
-// photo is a whole tree as text: modes, contents and links of everything below dir.
+// photo returns a tree as text: modes, contents and links of everything below dir.
 func photo(t *testing.T, dir string) string {
 	t.Helper()
 	var b strings.Builder
@@ -140,7 +140,7 @@ func photo(t *testing.T, dir string) string {
 	return b.String()
 }
 
-// sources is a photo without directories and the files of Operon: what go and git see.
+// sources returns a photo without directories and the files of transactions.
 func sources(photo string) string {
 	var b strings.Builder
 	for line := range strings.Lines(photo) {
@@ -151,7 +151,7 @@ func sources(photo string) string {
 	return b.String()
 }
 
-// put writes a file for a test, with the folders that it needs.
+// put writes a file for a test and creates its directories.
 func put(t *testing.T, dir, name, content string, mode fs.FileMode) {
 	t.Helper()
 	p := filepath.Join(dir, filepath.FromSlash(name))
@@ -178,7 +178,7 @@ func symlink(t *testing.T, target, link string) {
 	}
 }
 
-// oldProject is a tree with one file of each kind that a commit has to deal with.
+// oldProject creates a tree with one file of each kind that a commit handles.
 func oldProject(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -227,7 +227,7 @@ func mustUpdate(t *testing.T, dir string, change func(*Tree) error) *Updated {
 	return u
 }
 
-// newPhoto is what oldProject looks like after newProject.
+// newPhoto returns the photo of oldProject after newProject.
 func newPhoto(t *testing.T) string {
 	t.Helper()
 	dir := oldProject(t)

@@ -13,8 +13,8 @@ import (
 func TestResolve(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "project")
-	elsewhere := filepath.Join(filepath.Dir(dir), "elsewhere")
-	put(t, elsewhere, "secret", "theirs", 0o644)
+	outside := filepath.Join(filepath.Dir(dir), "outside")
+	put(t, outside, "secret", "theirs", 0o644)
 	put(t, dir, "real/deep/file", "mine", 0o644)
 	put(t, dir, "file", "mine", 0o644)
 	for link, target := range map[string]string{
@@ -23,10 +23,10 @@ func TestResolve(t *testing.T) {
 		"real/up":       "../file",
 		"absolute":      filepath.Join(dir, "real"),
 		"dangling":      "real/none",
-		"out":           "../elsewhere",
-		"absout":        elsewhere,
-		"sly":           "inside/../../elsewhere",
-		"outfile":       "../elsewhere/secret",
+		"out":           "../outside",
+		"absout":        outside,
+		"sly":           "inside/../../outside",
+		"outfile":       "../outside/secret",
 		"dangling-out":  "../nowhere",
 		"loop":          "pool",
 		"pool":          "loop",
@@ -60,7 +60,7 @@ func TestResolve(t *testing.T) {
 			t.Errorf("%s: error %v", name, err)
 		}
 	}
-	for name, says := range map[string]string{
+	for name, want := range map[string]string{
 		"loop":             "too many symbolic links",
 		"self":             "the project's directory",
 		"real":             "real is a directory, but a file must",
@@ -73,18 +73,18 @@ func TestResolve(t *testing.T) {
 		".operon/lock":     "reserved",
 		".operon/txn/new/": "not the name of a file",
 	} {
-		if _, err := d.resolve(name); err == nil || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), dir) {
+		if _, err := d.resolve(name); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), dir) {
 			t.Errorf("%s: error %v", name, err)
 		}
 	}
 }
 
-// Nothing is written when one of the targets is outside, and each link and directory that prevents it is reported once.
+// Nothing is written if one of the targets is outside, and each link and directory that prevents it is reported once.
 func TestCommitStaysInside(t *testing.T) {
 	t.Parallel()
 	dir := oldProject(t)
-	elsewhere := t.TempDir()
-	symlink(t, elsewhere, filepath.Join(dir, "api"))
+	outside := t.TempDir()
+	symlink(t, outside, filepath.Join(dir, "api"))
 	if err := os.Remove(filepath.Join(dir, "empty")); err != nil {
 		t.Fatal(err)
 	}
@@ -93,16 +93,16 @@ func TestCommitStaysInside(t *testing.T) {
 	}
 	before := photo(t, dir)
 	_, err := update(afero.NewOsFs(), dir, newProject)
-	for _, says := range []string{"would be written outside of the project, because api is", "empty is a directory"} {
-		if err == nil || strings.Count(err.Error(), says) != 1 {
-			t.Errorf("error %v does not say once: %s", err, says)
+	for _, want := range []string{"would be written outside of the project, because api is", "empty is a directory"} {
+		if err == nil || strings.Count(err.Error(), want) != 1 {
+			t.Errorf("error %v does not contain once: %s", err, want)
 		}
 	}
-	if photo(t, dir) != before || strings.Contains(photo(t, elsewhere), "types.go") {
+	if photo(t, dir) != before || strings.Contains(photo(t, outside), "types.go") {
 		t.Error("something was written")
 	}
 	// Two names for one file, and the deletion of a link.
-	for says, change := range map[string]func(*Tree){
+	for want, change := range map[string]func(*Tree){
 		"are the same file": func(tree *Tree) {
 			tree.WriteFile("alias/linked.yaml", []byte("x"), 0)
 			tree.WriteFile("real/linked.yaml", []byte("y"), 0)
@@ -110,8 +110,8 @@ func TestCommitStaysInside(t *testing.T) {
 		"reached through a symbolic link": func(tree *Tree) { tree.Remove("alias/linked.yaml") },
 	} {
 		_, err := update(afero.NewOsFs(), dir, func(tree *Tree) error { change(tree); return nil })
-		if err == nil || !strings.Contains(err.Error(), says) || photo(t, dir) != before {
-			t.Errorf("%s: error %v", says, err)
+		if err == nil || !strings.Contains(err.Error(), want) || photo(t, dir) != before {
+			t.Errorf("%s: error %v", want, err)
 		}
 	}
 }

@@ -75,8 +75,7 @@ func TestLockWaits(t *testing.T) {
 	}
 }
 
-// Many commands at once: never two inside, and nothing is left. The removal of the lock's file
-// makes this hard.
+// TestLockExcludes runs many commands at once: never two of them hold the lock, and nothing remains.
 func TestLockExcludes(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -165,14 +164,14 @@ func TestLockInBadPlaces(t *testing.T) {
 	put(t, dir, "folder/.operon/lock/x", "mine", 0o644)
 	symlink(t, t.TempDir(), filepath.Join(dir, ".operon"))
 	before := photo(t, dir)
-	for sub, says := range map[string]string{
+	for sub, want := range map[string]string{
 		"missing": "the project's directory does not exist",
 		"file":    ".operon must be a directory",
 		"folder":  ".operon/lock must be a regular file",
 		".":       ".operon must be a directory",
 	} {
 		_, err := Lock(context.Background(), afero.NewOsFs(), filepath.Join(dir, sub), LockOptions{Command: "x", Timeout: time.Second})
-		if err == nil || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), dir) {
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), dir) {
 			t.Errorf("%s: error %v", sub, err)
 		}
 	}

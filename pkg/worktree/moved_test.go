@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/afero"
 )
 
-// TestMove holds how a tree tells moves: as one change that names both places and is a diff which git takes.
+// TestMove checks the change and the diff of a moved file.
 func TestMove(t *testing.T) {
 	t.Parallel()
 	fsys := afero.NewMemMapFs()
@@ -36,7 +36,7 @@ func TestMove(t *testing.T) {
 	}
 	want := "deleted  gone.go\nmoved  run.sh -> hack/run.sh\nmoved  same.go -> in/same.go\ncreated  new.go"
 	if got := strings.Join(told, "\n"); got != want {
-		t.Errorf("it tells\n%s\nnot\n%s", got, want)
+		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 	if added, removed := Count(changes[1]); added != 1 || removed != 1 {
 		t.Errorf("counted +%d -%d", added, removed)

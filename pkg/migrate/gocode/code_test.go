@@ -16,8 +16,8 @@ import (
 // update is a flag of this test: go test ./pkg/migrate/gocode -update writes what the rewrites make of the files.
 var update = flag.Bool("update", false, "write what is wanted into testdata")
 
-// TestCode rewrites the files of each archive in testdata. What becomes of x.go is x.go.want there; a file without one
-// stays to the byte. What the notes say is in the file notes; current/x.go is of the current scaffold.
+// TestCode rewrites the files of each archive in testdata. The result of x.go is x.go.want; a file without one is not
+// changed. The file notes contains the notes; current/x.go belongs to the current scaffold.
 func TestCode(t *testing.T) {
 	t.Parallel()
 	archives, err := filepath.Glob("testdata/*.txtar")
@@ -84,7 +84,7 @@ func TestCode(t *testing.T) {
 	}
 }
 
-// modernized are the files after Code, with what it says in notes.
+// modernized returns the files after Rewrite, with its notes in the file notes.
 func modernized(t *testing.T, files, current map[string][]byte) map[string][]byte {
 	t.Helper()
 	fsys := afero.NewMemMapFs()

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// suitesOf is a folder of suites of webhooks as kubebuilder wrote them, to write suites.txt of.
-var suitesOf = flag.String("gocode.suites", "", "folder of suites to record")
+// suitesOf is a directory of webhook suites of kubebuilder, to write suites.txt.
+var suitesOf = flag.String("gocode.suites", "", "directory of suites to record")
 
 // TestRecordSuites writes suites.txt when asked to.
 func TestRecordSuites(t *testing.T) {

@@ -17,9 +17,9 @@ import (
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// TestWebhooks moves the webhooks in each archive of testdata/webhooks. Files in the folder current are those of current's
-// scaffold beyond the webhooks' own. What becomes of x is x.want there, or x.gone; a file without either stays to the
-// byte. What the notes say is in the file notes.
+// TestWebhooks moves the webhooks in each archive of testdata/webhooks. The directory current contains files of the
+// current scaffold without those of webhooks. The result of x is x.want, or x.gone if it is removed; a file without
+// either is not changed. The file notes contains the notes.
 func TestWebhooks(t *testing.T) {
 	t.Parallel()
 	archives, err := filepath.Glob("testdata/webhooks/*.txtar")

@@ -13,8 +13,8 @@ import (
 	"github.com/operon-sdk/operon/cmd/internal/clitest"
 )
 
-// TestKillAtEveryWrite kills a command at each of its changes of the disk. The same command again
-// must give the same tree as if nothing had happened.
+// TestKillAtEveryWrite kills a command before each of its changes of the disk. Repeating the command returns the same
+// tree as without the interruption.
 func TestKillAtEveryWrite(t *testing.T) {
 	t.Parallel()
 	clitest.SkipIfShort(t, "it runs hundreds of commands")
@@ -80,7 +80,7 @@ func TestKillAtEveryWrite(t *testing.T) {
 	}
 }
 
-// operonProcess runs the test binary as operon, to be killed at its n-th change.
+// operonProcess runs the test binary as operon, which is killed at its n-th change.
 func operonProcess(dir string, n int, args ...string) error {
 	c := exec.Command(os.Args[0], args...)
 	c.Dir = dir

@@ -20,7 +20,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// TestCommandsAtOnce starts 20 commands in one project, as impatient scripts do: each waits for the others.
+// TestCommandsAtOnce starts 20 commands in one project: each waits for the others.
 func TestCommandsAtOnce(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -81,7 +81,7 @@ func TestInterruptEndsTheWait(t *testing.T) {
 	}
 }
 
-// noticeWriter acts once when a notice was written to it.
+// A noticeWriter calls a function once when a notice is written.
 type noticeWriter struct {
 	to     *bytes.Buffer
 	notice string

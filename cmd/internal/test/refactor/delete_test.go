@@ -9,8 +9,7 @@ import (
 	"github.com/operon-sdk/operon/cmd/internal/clitest"
 )
 
-// TestDeleteUndoesCreate holds that create and delete together change not one byte, in projects of every
-// shape and from every step of them.
+// TestDeleteUndoesCreate checks that create followed by delete changes no byte, in projects of all layouts and at each step.
 func TestDeleteUndoesCreate(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -80,7 +79,7 @@ func TestDeleteUndoesCreate(t *testing.T) {
 	}
 }
 
-// TestDeleteFromTheMiddle deletes what others came after, in another order than they were made.
+// TestDeleteFromTheMiddle deletes APIs in another order than they were created.
 func TestDeleteFromTheMiddle(t *testing.T) {
 	clitest.SkipIfShort(t, "type-checks many projects")
 	t.Parallel()
@@ -110,12 +109,12 @@ func TestDeleteFromTheMiddle(t *testing.T) {
 	clitest.CompareTrees(t, empty, dir)
 	entries, err := os.ReadDir(filepath.Join(dir, "api"))
 	if err == nil {
-		t.Errorf("the folder api stays, with %d entries", len(entries))
+		t.Errorf("the directory api still exists, with %d entries", len(entries))
 	}
 }
 
-// TestDeleteMoved deletes from a group that got its suite, which registers a kind of another module too, by
-// edit --multigroup, after a controller was written again.
+// TestDeleteMoved deletes from a group whose suite was created by edit --multigroup and registers a kind of another
+// module, after a controller was overwritten.
 func TestDeleteMoved(t *testing.T) {
 	clitest.SkipIfShort(t, "type-checks many projects")
 	t.Parallel()

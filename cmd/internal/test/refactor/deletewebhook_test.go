@@ -7,8 +7,8 @@ import (
 	"github.com/operon-sdk/operon/cmd/internal/clitest"
 )
 
-// TestDeleteWebhookUndoesCreate holds that create webhook and delete webhook together change not one byte, for
-// every kind of webhooks, in both layouts, with webhooks of another API there and not.
+// TestDeleteWebhookUndoesCreate checks that create webhook followed by delete webhook changes no byte, for each kind of
+// webhook, in both layouts, and with and without webhooks of another API.
 func TestDeleteWebhookUndoesCreate(t *testing.T) {
 	clitest.SkipIfShort(t, "type-checks many projects")
 	t.Parallel()
@@ -52,7 +52,7 @@ func TestDeleteWebhookUndoesCreate(t *testing.T) {
 	}
 }
 
-// TestDeleteSomeWebhooks adds kinds of webhooks one after the other and takes them away again, in every order.
+// TestDeleteSomeWebhooks adds kinds of webhooks one by one and deletes them in several orders.
 func TestDeleteSomeWebhooks(t *testing.T) {
 	clitest.SkipIfShort(t, "type-checks many projects")
 	t.Parallel()
@@ -97,8 +97,8 @@ func TestDeleteSomeWebhooks(t *testing.T) {
 }
 
 // TestWebhooksOfOlderProjects creates and deletes webhooks in a project whose kustomization lists strategic merge
-// patches, and of a kind that has others in the package of its types, as tools wrote them before there was
-// internal/webhook. Both together change no byte.
+// patches, and of a kind with other webhooks in the package of its types, as older tools wrote them. Both together
+// change no byte.
 func TestWebhooksOfOlderProjects(t *testing.T) {
 	t.Parallel()
 	const memcached = " --group cache --version v1 --kind Memcached "

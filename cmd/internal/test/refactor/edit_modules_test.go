@@ -15,8 +15,8 @@ import (
 	"github.com/operon-sdk/operon/cmd/internal/clitest"
 )
 
-// TestEditMultigroupWithEmptyModuleCache moves a project with the machine's module cache and with an empty one, which
-// is filled from the other. Without checks neither a module nor a network is needed. The results are the same.
+// TestEditMultigroupWithEmptyModuleCache moves a project with the module cache of the machine and with an empty one
+// that is filled from it. The results are the same. Without checks neither modules nor a network are needed.
 func TestEditMultigroupWithEmptyModuleCache(t *testing.T) {
 	t.Parallel()
 	clitest.SkipIfShort(t, "it unpacks modules")
@@ -52,7 +52,7 @@ func TestEditMultigroupWithEmptyModuleCache(t *testing.T) {
 	clitest.CompareTrees(t, warm, cold)
 }
 
-// TestEditMultigroupNoVerify moves code that does not compile, which is refused otherwise.
+// TestEditMultigroupNoVerify moves code that does not compile, which is refused without the flag.
 func TestEditMultigroupNoVerify(t *testing.T) {
 	t.Parallel()
 	dir := clitest.NewProject(t,

@@ -11,7 +11,7 @@ import (
 	"github.com/operon-sdk/operon/cmd/internal/clitest"
 )
 
-// checkWhole holds that a project is as good as a fresh one.
+// checkWhole checks that a project builds and is up to date.
 func checkWhole(t *testing.T, dir string) {
 	t.Helper()
 	clitest.CheckFormat(t, dir)
@@ -24,8 +24,8 @@ func checkWhole(t *testing.T, dir string) {
 
 const createBoth = "create api --resource --controller "
 
-// TestEditMultigroup moves a project whose controllers belong to two groups, with code of its own around
-// them, and holds that it compiles and that every byte which names no moved thing stays.
+// TestEditMultigroup moves a project with own code whose controllers belong to two groups. It compiles, and only
+// references to moved packages change.
 func TestEditMultigroup(t *testing.T) {
 	t.Parallel()
 	dir := clitest.NewProject(t,
@@ -90,8 +90,7 @@ func TestEditMultigroup(t *testing.T) {
 	checkWhole(t, dir)
 }
 
-// TestEditMultigroupWebhooks moves webhooks of two groups, as kubebuilder names and wires them, and a patch
-// of a CRD.
+// TestEditMultigroupWebhooks moves webhooks of two groups as kubebuilder writes them, and a patch of a CRD.
 func TestEditMultigroupWebhooks(t *testing.T) {
 	clitest.SkipIfShort(t, "type-checks many projects")
 	t.Parallel()
@@ -141,7 +140,7 @@ func TestEditMultigroupWebhooks(t *testing.T) {
 	}
 }
 
-// TestEditMultigroupSuites moves webhooks as create webhook writes them: each group's suite sets up its own.
+// TestEditMultigroupSuites moves webhooks as create webhook writes them: the suite of each group sets up only its webhooks.
 func TestEditMultigroupSuites(t *testing.T) {
 	clitest.SkipIfShort(t, "type-checks many projects")
 	t.Parallel()
@@ -163,7 +162,7 @@ func TestEditMultigroupSuites(t *testing.T) {
 	}
 }
 
-// TestEditMultigroupShared refuses a move after which unexported code would be in two packages.
+// TestEditMultigroupShared checks that a move is refused that would need unexported code in two packages.
 func TestEditMultigroupShared(t *testing.T) {
 	t.Parallel()
 	dir := clitest.NewProject(t,
@@ -193,7 +192,7 @@ func TestEditMultigroupShared(t *testing.T) {
 	}
 }
 
-// TestEditMultigroupMany moves fifty APIs; the log says how long that takes.
+// TestEditMultigroupMany moves fifty APIs and logs the duration.
 func TestEditMultigroupMany(t *testing.T) {
 	clitest.SkipIfShort(t, "type-checks many projects")
 	t.Parallel()
@@ -222,7 +221,7 @@ func TestEditMultigroupMany(t *testing.T) {
 	}
 }
 
-// TestEditNamespaced turns projects to one namespace and back, which is where they were.
+// TestEditNamespaced limits projects to one namespace and removes the limit, which restores them.
 func TestEditNamespaced(t *testing.T) {
 	clitest.SkipIfShort(t, "type-checks many projects")
 	t.Parallel()

@@ -10,7 +10,7 @@ import (
 	"github.com/operon-sdk/operon/cmd/internal/clitest"
 )
 
-// names are those that a renaming may change.
+// names are the names that a renaming may change.
 type names struct{ project, repo, domain, group, hub, spoke, kind string }
 
 func (n names) in(commands []string) []string {
@@ -22,8 +22,7 @@ func (n names) in(commands []string) []string {
 	return out
 }
 
-// TestRenameAsScaffolded holds that a project which nobody edited comes out of a renaming byte for byte as if it
-// had been scaffolded by the new names.
+// TestRenameAsScaffolded checks that an unedited project is the same after a renaming as one scaffolded with the new names.
 func TestRenameAsScaffolded(t *testing.T) {
 	clitest.SkipIfShort(t, "type-checks many projects")
 	t.Parallel()
@@ -86,8 +85,7 @@ func TestRenameAsScaffolded(t *testing.T) {
 	}
 }
 
-// TestRenameGolden renames the golden projects, which people have edited: they compile, with their tests, and
-// what is generated is up to date.
+// TestRenameGolden renames the edited golden projects: they compile with their tests, and generated files are up to date.
 func TestRenameGolden(t *testing.T) {
 	t.Parallel()
 	clitest.SkipIfShort(t, "it loads the types of many packages several times")
@@ -115,14 +113,14 @@ func TestRenameGolden(t *testing.T) {
 			clitest.MustRun(t, dir, "bundle", "--version", "0.0.2", "--image", "example.com/renamed:v0.0.2")
 			for file, text := range clitest.ReadTree(t, dir) {
 				if strings.Contains(text, "memcacheds") || strings.Contains(text, "vessels.fleet") || strings.Contains(text, "cache.example.com") {
-					t.Errorf("%s still says an old name", file)
+					t.Errorf("%s still contains an old name", file)
 				}
 			}
 		})
 	}
 }
 
-// checkRenamed holds that code and tests compile, and that nothing is left to generate.
+// checkRenamed checks that code and tests compile, and that generated files are up to date.
 func checkRenamed(t *testing.T, dir string) {
 	t.Helper()
 	clitest.CheckFormat(t, dir)
@@ -132,7 +130,7 @@ func checkRenamed(t *testing.T, dir string) {
 	}
 }
 
-// TestRenameEdited renames what code and manifests of a person's own say about an API.
+// TestRenameEdited renames references to an API in code and manifests of the user.
 func TestRenameEdited(t *testing.T) {
 	t.Parallel()
 	dir := clitest.NewProject(t,

@@ -9,8 +9,8 @@ import (
 	"github.com/operon-sdk/operon/cmd/internal/clitest"
 )
 
-// TestAlphaGenerateOfOlder scaffolds projects of older layouts anew: what comes is what today's commands write for the
-// same resources, and the project stays as it is.
+// TestAlphaGenerateOfOlder scaffolds projects of older layouts again: the result is that of the current commands for
+// the same resources, and the old project is not changed.
 func TestAlphaGenerateOfOlder(t *testing.T) {
 	t.Parallel()
 	for _, p := range oldProjects() {

@@ -17,7 +17,7 @@ import (
 	"github.com/operon-sdk/operon/cmd/internal/clitest"
 )
 
-// editedProject is a project and the edits made to it.
+// An editedProject is a project with edits.
 type editedProject struct {
 	// name is the base name of its directory.
 	name  string
@@ -32,14 +32,14 @@ type editedProject struct {
 	code bool
 }
 
-// edit is an edit at random places, which seed determines.
+// An edit is an edit at random places, which seed determines.
 type edit struct {
 	name string
 	make func(*editedProject, *rand.Rand) (string, bool)
 	seed uint64
 }
 
-// edits are what users do to projects. Each returns where it did so, or false where that is not possible.
+// edits are typical edits of users. Each returns the place of the edit, or false if it is not possible.
 var edits = []edit{
 	{name: "change a value in", make: changeValue},
 	{name: "delete lines of", make: deleteBlock},
@@ -67,7 +67,7 @@ func drawEdits(seed uint64, n int) []edit {
 	return drawn
 }
 
-// apply makes an edit if the project has a place for it.
+// apply applies an edit if the project has a place for it.
 func (p *editedProject) apply(e edit) {
 	r := rand.New(rand.NewPCG(e.seed, 0))
 	for range 20 {
@@ -78,8 +78,7 @@ func (p *editedProject) apply(e edit) {
 	}
 }
 
-// mark names what the user renamed or added. unmark removes the prefix, so that such a project can be compared with the
-// reference.
+// mark adds a prefix to what the user renamed or added. unmark removes the prefix for the comparison with the reference.
 const mark = "mine-"
 
 func unmark(text string) string { return strings.ReplaceAll(text, mark, "") }
@@ -163,8 +162,8 @@ func usesImports(text string) bool {
 // splitLines returns the lines of a file with their ends.
 func splitLines(text string) []string { return slices.Collect(strings.Lines(text)) }
 
-// block is a range of lines that users delete, move or comment out at once: a field or list item of YAML, a paragraph of
-// a Makefile, a statement of main, else a line.
+// A block is a range of lines that users delete, move or comment out at once: a field or list item of YAML, a paragraph
+// of a Makefile, a statement of main, or a line.
 type block struct{ from, to int }
 
 func blocksOf(name string, lines []string) []block {
@@ -328,7 +327,7 @@ func lineIndex(text, line string) int {
 	return found
 }
 
-// quantities are values of older releases, which an upgrade must not take for the base's.
+// quantities are values of older releases, which an upgrade must not confuse with those of the base.
 var quantities = map[string][]string{
 	"cpu":    {"5m", "10m", "100m", "200m", "500m"},
 	"memory": {"20Mi", "30Mi", "64Mi", "128Mi", "256Mi"},

@@ -63,7 +63,7 @@ func TestRandomEdits(t *testing.T) {
 	}
 }
 
-// editableProjects returns functions that make projects of older releases, of peers, and of the current scaffold, or that
+// editableProjects returns functions that create projects of older releases, of peers, and of the current scaffold, or
 // copy those of -edits.projects.
 func editableProjects(t *testing.T) map[string]func(*testing.T) string {
 	t.Helper()
@@ -123,7 +123,7 @@ func (f fact) split() (kind, name, field string) {
 	return kind, name, field
 }
 
-// upgraded is what an upgrade made of a project.
+// upgraded is the result of an upgrade.
 type upgraded struct {
 	files map[string]string
 	// built are the kustomizations that could be built before and after the upgrade.
@@ -419,7 +419,7 @@ var movedPaths = strings.NewReplacer(" main.go", " cmd/main.go", " controllers/"
 
 var goImage = regexp.MustCompile(`^(FROM golang:)[0-9.]+`)
 
-// followed matches lines that follow from others: they end a block, or call for a newer controller-runtime what an edited
+// followed matches lines that depend on others: they end a block, or call for a newer controller-runtime what an edited
 // program calls for an older one.
 var followed = regexp.MustCompile(`^(|else|endif|fi|[})]+,?|(Metrics|WebhookServer): .*Options\{.*)$`)
 

@@ -11,9 +11,9 @@ import (
 	"github.com/operon-sdk/operon/cmd/internal/clitest"
 )
 
-// TestModernize puts code for older libraries into projects, with the go.mod of then, and upgrades them: they compile,
-// are vetted and tidy, all without a network, their tests pass on a real API server, and another upgrade finds nothing to
-// do.
+// TestModernize adds code for older libraries to projects, with the go.mod of that time, and upgrades them without
+// network: they compile, are vetted and tidy, their tests pass on a real API server, and a second upgrade changes
+// nothing.
 func TestModernize(t *testing.T) {
 	t.Parallel()
 	archives, err := filepath.Glob(clitest.Testdata("gocode", "*.txtar"))

@@ -10,8 +10,8 @@ import (
 	"github.com/operon-sdk/operon/cmd/internal/clitest"
 )
 
-// TestConflictOutsideCode upgrades a project with a conflict in its Dockerfile: the code is checked and generated from
-// nevertheless, as that does not depend on how the conflict is resolved.
+// TestConflictOutsideCode upgrades a project with a conflict in its Dockerfile: its code is checked and generated,
+// because that does not depend on the conflict.
 func TestConflictOutsideCode(t *testing.T) {
 	t.Parallel()
 	clitest.SkipIfShort(t, "it compiles a project")

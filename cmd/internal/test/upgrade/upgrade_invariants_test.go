@@ -11,8 +11,8 @@ import (
 	"github.com/operon-sdk/operon/cmd/internal/clitest"
 )
 
-// TestUpgradeKeepsManifests upgrades a project of operator-sdk 1.23 whose manifests the user changed in ways that look like
-// another scaffold's: values that older releases wrote, entries in another order, and objects in files with other names.
+// TestUpgradeKeepsManifests upgrades a project of operator-sdk 1.23 whose manifests the user changed to resemble
+// another scaffold: values of older releases, entries in another order, and objects in other files.
 func TestUpgradeKeepsManifests(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{{"upgrade"}, {"upgrade", "--conflict", "ours"}} {
@@ -59,7 +59,7 @@ func keepsManifests(t *testing.T, args []string) {
 	}
 }
 
-// TestUpgradeKeepsBuilding checks that all manifests stay where a kustomization of the user could not be built with others,
+// TestUpgradeKeepsBuilding checks that all manifests are kept if a kustomization of the user would not build otherwise,
 // and that the rest of the project is upgraded.
 func TestUpgradeKeepsBuilding(t *testing.T) {
 	t.Parallel()
@@ -104,7 +104,7 @@ func TestUpgradeDiff(t *testing.T) {
 	}
 }
 
-// move gives a file another name.
+// move renames a file.
 func move(t *testing.T, dir, from, to string) {
 	t.Helper()
 	clitest.WriteFiles(t, dir, map[string]string{to: clitest.ReadFile(t, filepath.Join(dir, from))})

@@ -12,8 +12,8 @@ import (
 	"github.com/operon-sdk/operon/cmd/internal/clitest"
 )
 
-// TestUpgradeKeepsCode upgrades a project whose code compiles with its own requirements, and not with those of the current
-// scaffold: a function is missing there. What does not depend on the requirements is upgraded.
+// TestUpgradeKeepsCode upgrades a project whose code compiles only with its own requirements, because a function is
+// missing in those of the current scaffold. Files that do not depend on the requirements are upgraded.
 func TestUpgradeKeepsCode(t *testing.T) {
 	t.Parallel()
 	clitest.SkipIfShort(t, "it compiles projects")

@@ -12,10 +12,10 @@ import (
 	"github.com/operon-sdk/operon/cmd/internal/clitest"
 )
 
-// oldLayoutCode is what a person adds to a project of layout go/v3: files, and what becomes of them.
+// oldLayoutCode contains files that a user adds to a project of layout go/v3, with their expected contents after an upgrade.
 func oldLayoutCode() (before, after map[string]string) {
 	before = map[string]string{
-		// With the imports and ends of lines of someone who does not use gofmt.
+		// With imports and line ends that gofmt would change.
 		"pkg/extra/extra.go": "package extra\r\n\r\nimport ( ours \"example.com/walk/controllers\"\r\n \"example.com/walk/controllers\" )\r\n\r\n" +
 			"// Kinds are controllers.\r\nvar Kinds = []any{ours.MemcachedReconciler{},   controllers.MemcachedReconciler{}}\r\n",
 		"controllers/helpers.go":     "package controllers\n\nimport \"example.com/walk/controllers/names\"\n\n// Mine helps controllers.\nfunc (r *MemcachedReconciler) Mine() string { return names.Mine }\n",
@@ -59,7 +59,7 @@ var _ = Describe("Memcached", func() {
 	return before, after
 }
 
-// oldProject makes a project of an older layout with the last kubebuilder that knew it.
+// oldProject creates a project of an older layout with the last kubebuilder that supports it.
 func oldProject(t *testing.T, plugin string, commands ...string) string {
 	t.Helper()
 	program := clitest.BuildPeer(t, "peers/kubebuilder-3", "sigs.k8s.io/kubebuilder/v3/cmd")
@@ -73,8 +73,7 @@ func oldProject(t *testing.T, plugin string, commands ...string) string {
 	return dir
 }
 
-// TestUpgradeOfLayout brings projects with main.go and controllers at the root to today's layout, with all that a
-// person has added there.
+// TestUpgradeOfLayout upgrades edited projects with main.go and controllers in the root directory to the current layout.
 func TestUpgradeOfLayout(t *testing.T) {
 	t.Parallel()
 	dir := oldProject(t, "go/v3",
@@ -116,7 +115,7 @@ func TestUpgradeOfLayout(t *testing.T) {
 	diff := clitest.MustRun(t, dir, "upgrade", "--dry-run")
 	if !strings.Contains(diff, "diff --git a/main.go b/cmd/main.go\nrename from main.go\nrename to cmd/main.go\n--- a/main.go\n+++ b/cmd/main.go\n@@ ") ||
 		!strings.Contains(diff, "rename from version.go\nrename to cmd/version.go\ndiff --git ") {
-		t.Errorf("--dry-run does not tell moves:\n%.3000s", diff)
+		t.Errorf("--dry-run does not report moves:\n%.3000s", diff)
 	}
 	if changed := differing(whole, clitest.ReadTree(t, dir)); len(changed) > 0 {
 		t.Errorf("--check and --dry-run changed %q", changed)
@@ -179,14 +178,14 @@ func runMigrationPage(t *testing.T, dir string) {
 	}
 }
 
-// checkUpgraded holds that an upgraded project is whole, but for the format of what nobody had formatted.
+// checkUpgraded checks that an upgraded project builds and is up to date, except for files that were not formatted.
 func checkUpgraded(t *testing.T, dir string) {
 	t.Helper()
 	clitest.CheckKustomizations(t, dir)
 	clitest.CheckCompiles(t, dir)
 }
 
-// noUpgrade holds that a project is up to date.
+// noUpgrade checks that a project is up to date.
 func noUpgrade(t *testing.T, dir string) {
 	t.Helper()
 	before := clitest.ReadTree(t, dir)
@@ -201,7 +200,7 @@ func noUpgrade(t *testing.T, dir string) {
 	}
 }
 
-// TestUpgradeOfGroups does so for a project with several groups, whose APIs were in apis.
+// TestUpgradeOfGroups upgrades a project with several groups, whose APIs are in apis.
 func TestUpgradeOfGroups(t *testing.T) {
 	t.Parallel()
 	dir := oldProject(t, "go/v3", "edit --multigroup=true",
@@ -235,8 +234,8 @@ func TestUpgradeOfGroups(t *testing.T) {
 	noUpgrade(t, dir)
 }
 
-// TestUpgradeOfOldProjectFile holds that PROJECT files of versions 2 and 3-alpha are converted on the way, with what
-// the code says, and that what is in the way of a move is named, with nothing changed.
+// TestUpgradeOfOldProjectFile checks that PROJECT files of versions 2 and 3-alpha are converted with information from
+// the code, and that conflicts of a move are reported and change nothing.
 func TestUpgradeOfOldProjectFile(t *testing.T) {
 	t.Parallel()
 	dir := oldProject(t, "go/v2",

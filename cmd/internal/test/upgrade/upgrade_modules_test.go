@@ -10,8 +10,8 @@ import (
 	"github.com/operon-sdk/operon/cmd/internal/clitest"
 )
 
-// TestUpgradeWithEmptyModuleCache upgrades a project with the machine's module cache, which then holds all that is
-// needed, and with an empty one: the results are the same and tidy. The second upgrade downloads from the first cache.
+// TestUpgradeWithEmptyModuleCache upgrades a project with the module cache of the machine and with an empty one, which
+// is filled from the first: the results are the same and tidy.
 func TestUpgradeWithEmptyModuleCache(t *testing.T) {
 	t.Parallel()
 	clitest.SkipIfShort(t, "it unpacks modules")

@@ -21,8 +21,8 @@ import (
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// olderTree is a project of testdata/old: a tutorial's, as the operator-sdk of its days scaffolds it, with the
-// tutorial's edits of types and controller.
+// An olderTree is a project of testdata/old: a tutorial project of an old operator-sdk, with the tutorial's edits of
+// types and controller.
 type olderTree struct {
 	// sdk is the version, repo the module that the tutorial chooses.
 	sdk, repo string
@@ -35,7 +35,7 @@ func oldProjects() []olderTree {
 	}
 }
 
-// unpack writes the project to a new folder, which it returns.
+// unpack writes the project to a new directory, which it returns.
 func (p olderTree) unpack(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "memcached-operator")
@@ -43,7 +43,7 @@ func (p olderTree) unpack(t *testing.T) string {
 	return dir
 }
 
-// add writes the files of an archive of testdata/old to a folder.
+// add writes the files of an archive of testdata/old to a directory.
 func (p olderTree) add(t *testing.T, dir, archive string) {
 	t.Helper()
 	files, err := txtar.ParseFile(clitest.Testdata("old", archive))
@@ -59,13 +59,13 @@ func (p olderTree) add(t *testing.T, dir, archive string) {
 	}
 }
 
-// names are what its scaffold holds.
+// names returns the names in its scaffold.
 func (p olderTree) names() migrate.Names {
 	return migrate.Names{Project: "memcached-operator", Domain: "example.com", Repo: p.repo, Resources: []migrate.Resource{
 		{Group: "cache", Version: "v1alpha1", Kind: "Memcached", Plural: "memcacheds"}}}
 }
 
-// layout is the layout of the project.
+// layout returns the layout of the project.
 func (p olderTree) layout() string {
 	if p.sdk == "1.1" {
 		return "go/v2"
@@ -73,8 +73,8 @@ func (p olderTree) layout() string {
 	return "go/v3"
 }
 
-// TestOldScaffold holds that what no one has edited in an old project's scaffold becomes what today's is for the
-// same resources, file by file, to the byte.
+// TestOldScaffold checks that the unedited files of an old project become those of the current scaffold for the same
+// resources, byte for byte.
 func TestOldScaffold(t *testing.T) {
 	t.Parallel()
 	for _, p := range oldProjects() {
@@ -88,25 +88,25 @@ func TestOldScaffold(t *testing.T) {
 			clitest.MustRun(t, anew, "init", "--domain", "example.com", "--repo", p.repo)
 			clitest.MustRun(t, anew, slices.Concat([]string{"create", "api", "--resource", "--controller"}, resource)...)
 			old := p.unpack(t)
-			p.checkBecomesToday(t, old, anew)
+			p.checkBecomesCurrent(t, old, anew)
 			if p.sdk == "1.1" { // which has all that webhooks need from the start, to be commented in
 				clitest.MustRun(t, anew, slices.Concat([]string{"create", "webhook", "--defaulting", "--programmatic-validation"}, resource)...)
 				const name = "config/default/kustomization.yaml"
 				sections := regexp.MustCompile(`(?m)^#(- \.\./webhook|- \.\./certmanager|- manager_webhook|- webhookcainjection|- name: |  objref:|    |  fieldref:)`)
 				clitest.WriteFile(t, filepath.Join(old, name), sections.ReplaceAllString(clitest.ReadFile(t, filepath.Join(old, name)), "$1"))
-				p.checkBecomesToday(t, old, anew, name)
+				p.checkBecomesCurrent(t, old, anew, name)
 			}
 		})
 	}
 }
 
-// checkBecomesToday merges an old scaffold, in which only the given files are edited, with the current one, which must be
-// all that is left.
-func (p olderTree) checkBecomesToday(t *testing.T, old, anew string, edited ...string) {
+// checkBecomesCurrent merges an old scaffold, in which only the given files are edited, with the current one, and
+// checks that only that remains.
+func (p olderTree) checkBecomesCurrent(t *testing.T, old, anew string, edited ...string) {
 	t.Helper()
-	today := map[string][]byte{}
+	current := map[string][]byte{}
 	for name, text := range clitest.ReadTree(t, anew) {
-		today[name] = []byte(text)
+		current[name] = []byte(text)
 	}
 	fsys := afero.NewMemMapFs()
 	for name, text := range clitest.ReadTree(t, old) {
@@ -122,8 +122,8 @@ func (p olderTree) checkBecomesToday(t *testing.T, old, anew string, edited ...s
 		t.Fatal(err)
 	}
 	tree := worktree.NewTree(fsys, "/p")
-	result, err := migrate.Files(tree, today, migrate.Options{
-		Names: p.names(), Fingerprints: known, Tool: "operator-sdk", Layout: p.layout(), Verifier: migrate.NewVerifier(worktree.NewTree(fsys, "/p")), Content: migrate.WithAPI, Plain: today, Label: "current",
+	result, err := migrate.Files(tree, current, migrate.Options{
+		Names: p.names(), Fingerprints: known, Tool: "operator-sdk", Layout: p.layout(), Verifier: migrate.NewVerifier(worktree.NewTree(fsys, "/p")), Content: migrate.WithAPI, Plain: current, Label: "current",
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -141,11 +141,11 @@ func (p olderTree) checkBecomesToday(t *testing.T, old, anew string, edited ...s
 		t.Fatal(err)
 	}
 	for _, name := range left {
-		if migrate.Scaffolded(name) && today[name] == nil {
+		if migrate.Scaffolded(name) && current[name] == nil {
 			t.Errorf("%s is left over", name)
 		}
 	}
-	for name, want := range today {
+	for name, want := range current {
 		if !migrate.Scaffolded(name) {
 			continue
 		}
@@ -158,8 +158,8 @@ func (p olderTree) checkBecomesToday(t *testing.T, old, anew string, edited ...s
 	}
 }
 
-// withoutHeader returns a text without the license header of a program, and without the logger that reconcilers of go/v2
-// have: both are the user's.
+// withoutHeader returns a text without the license header and without the logger of reconcilers of go/v2, which belong
+// to the user.
 func withoutHeader(name string, text []byte) []byte {
 	if name != "cmd/main.go" {
 		return text
@@ -168,9 +168,8 @@ func withoutHeader(name string, text []byte) []byte {
 	return regexp.MustCompile(`(?m)^\t\tLog: .*\n`).ReplaceAll(text, nil)
 }
 
-// oldEdits are what a person has made of the old projects: the operator-sdk whose project it is, or none for all; a
-// file, a text of it, and what replaces that. The file and the text that are there after an upgrade follow, if they
-// are others.
+// oldEdits are edits of the old projects: the operator-sdk of the project, or "" for all; a file, a text of it, and the
+// replacement. They are followed by the file and the text after an upgrade if these differ.
 func oldEdits() [][6]string {
 	return [][6]string{
 		{"", "Makefile", "IMG ?= controller:latest\n", "IMG ?= registry.example.org/mine:v1\n"},
@@ -204,8 +203,8 @@ func oldEdits() [][6]string {
 	}
 }
 
-// editOld makes a person's edits, adds files, and ends every file with a comment. It returns the files and texts that
-// are to be there after an upgrade.
+// editOld edits a project, adds files, and appends a comment to each file. It returns the files and texts that must
+// exist after an upgrade.
 func (p olderTree) editOld(t *testing.T, dir string) [][2]string {
 	t.Helper()
 	var marks [][2]string
@@ -250,7 +249,7 @@ func (p olderTree) editOld(t *testing.T, dir string) [][2]string {
 	)
 }
 
-// moved is where a file of an old layout is today.
+// moved returns the current path of a file of an old layout.
 func moved(name string) string {
 	if rest, ok := strings.CutPrefix(name, "controllers/"); ok {
 		return "internal/controller/" + rest
@@ -264,14 +263,14 @@ func moved(name string) string {
 	return name
 }
 
-// runTests runs a project's own tests, on a real API server.
+// runTests runs the tests of a project on a real API server.
 func (p olderTree) runTests(t *testing.T, dir string) {
 	t.Helper()
 	clitest.CheckProjectTests(t, dir, []string{"-v", "./..."}, "--- PASS: TestWanted", "--- PASS: TestAPIs")
 }
 
-// TestUpgradeOfOldProjects upgrades the tutorials' projects, with edits in every file: each edit is there
-// afterwards, and the project is whole.
+// TestUpgradeOfOldProjects upgrades the tutorial projects with edits in every file: each edit is kept, and the project
+// builds.
 func TestUpgradeOfOldProjects(t *testing.T) {
 	t.Parallel()
 	for _, p := range oldProjects() {

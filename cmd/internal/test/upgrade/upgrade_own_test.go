@@ -12,8 +12,8 @@ import (
 	"github.com/operon-sdk/operon/pkg/migrate"
 )
 
-// TestUpgradeOwn upgrades an unedited project of an earlier Operon: every file of the scaffold becomes the current one, and
-// all other files stay as they are.
+// TestUpgradeOwn upgrades an unedited project of an earlier Operon: each scaffolded file becomes the current one, and
+// other files are not changed.
 func TestUpgradeOwn(t *testing.T) {
 	t.Parallel()
 	current := filepath.Join(t.TempDir(), "memcached-operator")

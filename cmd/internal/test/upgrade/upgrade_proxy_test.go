@@ -16,8 +16,8 @@ import (
 	"github.com/operon-sdk/operon/pkg/manifest"
 )
 
-// TestUpgradeOfProxy upgrades a project whose user set the resources of kube-rbac-proxy. The proxy stays, and the patches of
-// the current scaffold, which change the first container, do not change it.
+// TestUpgradeOfProxy upgrades a project whose user set the resources of kube-rbac-proxy. The proxy is kept, and the
+// patches of the current scaffold, which change the first container, do not change it.
 func TestUpgradeOfProxy(t *testing.T) {
 	t.Parallel()
 	dir := oldWebhooks(t, [][3]string{{"config/default/manager_auth_proxy_patch.yaml", "cpu: 500m", "cpu: 700m"}},

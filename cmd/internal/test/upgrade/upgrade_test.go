@@ -15,8 +15,8 @@ import (
 	"github.com/operon-sdk/operon/pkg/migrate"
 )
 
-// upgradeEdits are what a person makes of a project that a peer scaffolded: text of a file, and what replaces it. What
-// remains of it after an upgrade is third; empty for all of it.
+// upgradeEdits are edits of a project of a peer: a text of a file and its replacement. The third element is the part
+// that remains after an upgrade, or "" for all of it.
 func upgradeEdits() [][4]string {
 	return [][4]string{
 		{"Makefile", "IMG ?= controller:latest\n", "IMG ?= registry.example.com/mine:v1\n", ""},
@@ -32,7 +32,7 @@ func upgradeEdits() [][4]string {
 	}
 }
 
-// comment is a comment line in the syntax of a file, empty where there is none.
+// comment returns a comment line in the syntax of a file, or "" if it has no comments.
 func comment(name, text string) string {
 	switch ext := path.Ext(name); {
 	case ext == ".json":
@@ -45,8 +45,8 @@ func comment(name, text string) string {
 	return "# " + text + "\n"
 }
 
-// TestUpgradeOfPeers makes projects with peers, edits every file of their scaffold and all code, and upgrades
-// them: each edit is there afterwards, everything else is today's, and the project is whole.
+// TestUpgradeOfPeers creates projects with peers, edits each scaffolded file and all code, and upgrades them: each edit
+// is kept, everything else is current, and the project builds.
 func TestUpgradeOfPeers(t *testing.T) {
 	t.Parallel()
 	for groups, peerDir := range map[string]string{"true": "bench/peers", "false": "peers/operator-sdk-1.42"} {
@@ -92,8 +92,7 @@ func TestUpgradeOfPeers(t *testing.T) {
 	}
 }
 
-// editAll makes the edits of a person, with a comment at the end of every file. It returns what is to be in
-// which file.
+// editAll edits a project, with a comment at the end of each file. It returns the expected texts by file.
 func editAll(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	marks := map[string]string{}
@@ -124,7 +123,7 @@ func editAll(t *testing.T, dir string) map[string]string {
 	return marks
 }
 
-// upgradeWhole upgrades a project and holds that it is whole.
+// upgradeWhole upgrades a project and checks that it builds and is up to date.
 func upgradeWhole(t *testing.T, dir string) {
 	t.Helper()
 	out := clitest.MustRun(t, dir, "upgrade")
@@ -136,10 +135,10 @@ func upgradeWhole(t *testing.T, dir string) {
 	clitest.CheckCompiles(t, dir)
 }
 
-// clashing is the file whose lines a person and today's scaffold have both changed in these tests.
+// clashing is the file in these tests with lines that both the user and the current scaffold changed.
 const clashing = "Dockerfile"
 
-// upgradeInConflict upgrades a project in which a person and today's scaffold have changed the same lines.
+// upgradeInConflict upgrades a project in which the user and the current scaffold changed the same lines.
 func upgradeInConflict(t *testing.T, dir string) {
 	t.Helper()
 	code, _, said := clitest.Run(t, dir, "", "upgrade")
@@ -161,7 +160,7 @@ func upgradeInConflict(t *testing.T, dir string) {
 	}
 }
 
-// differing lists the files that two trees do not have in common, byte for byte.
+// differing returns the files that differ between two trees.
 func differing(a, b map[string]string) []string {
 	var names []string
 	for name, text := range a {
@@ -178,7 +177,7 @@ func differing(a, b map[string]string) []string {
 	return names
 }
 
-// TestFingerprints verifies the fingerprints of a release against what it writes.
+// TestFingerprints verifies the fingerprints of a release against its output.
 func TestFingerprints(t *testing.T) {
 	t.Parallel()
 	program := clitest.BuildPeer(t, "bench/peers", "sigs.k8s.io/kubebuilder/v4")
@@ -214,8 +213,8 @@ func TestFingerprints(t *testing.T) {
 	}
 }
 
-// TestUpgradeOfToday holds that projects of today's scaffold are up to date, edited as they are.
-func TestUpgradeOfToday(t *testing.T) {
+// TestUpgradeOfCurrent checks that projects of the current scaffold are up to date, also if they are edited.
+func TestUpgradeOfCurrent(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"minimal-operator", "memcached-operator", "multigroup-operator"} {
 		dir, err := filepath.Abs(clitest.Testdata(name))
@@ -228,7 +227,7 @@ func TestUpgradeOfToday(t *testing.T) {
 	}
 }
 
-// TestScaffolded checks that each file of a new project is either kept current by upgrades, or the user's or generated.
+// TestScaffolded checks that each file of a new project is updated by upgrades, belongs to the user, or is generated.
 func TestScaffolded(t *testing.T) {
 	t.Parallel()
 	users := regexp.MustCompile(`^(PROJECT|go\.(mod|sum)|bundle\.Dockerfile|(hack|api|internal|bundle|catalog|config/(crd/(bases|patches)|samples|manifests/bases))/.*|` +

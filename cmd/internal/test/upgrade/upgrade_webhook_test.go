@@ -12,8 +12,8 @@ import (
 	"github.com/operon-sdk/operon/cmd/internal/clitest"
 )
 
-// oldWebhookEdits are what a person makes of webhooks beside types that kubebuilder 3 scaffolded: a file, text of it
-// and what replaces it; text is added to a file where there is none to be replaced.
+// oldWebhookEdits are edits of webhooks in the package of types that kubebuilder 3 scaffolded: a file, a text of it and
+// its replacement, or a text to append.
 func oldWebhookEdits() [][3]string {
 	const hooks, other, hub, spoke = "api/v1/memcached_webhook.go", "api/v1/etcd_webhook.go", "api/v1/redis_types.go", "api/v2/redis_types.go"
 	return [][3]string{
@@ -50,8 +50,8 @@ func oldWebhookEdits() [][3]string {
 	}
 }
 
-// TestUpgradeOfWebhooks upgrades a project of kubebuilder 3 whose types have webhooks: their methods stay to the
-// byte, and the API server calls them.
+// TestUpgradeOfWebhooks upgrades a project of kubebuilder 3 whose types have webhooks: their methods are not changed,
+// and the API server calls them.
 func TestUpgradeOfWebhooks(t *testing.T) {
 	t.Parallel()
 	const api, webhook = "create api --group cache --make=false --resource ", "create webhook --group cache "
@@ -95,7 +95,8 @@ func TestUpgradeOfWebhooks(t *testing.T) {
 	clitest.CheckProjectTests(t, dir, []string{"./..."}, "ok  \texample.com/walk/api/v1\t", "ok  \texample.com/walk/internal/webhook/v1\t")
 }
 
-// TestUpgradeOfOlderWebhooks does so with the layout before and several groups, where validation gives no warnings.
+// TestUpgradeOfOlderWebhooks upgrades webhooks of the preceding layout and of several groups, whose validation returns
+// no warnings.
 func TestUpgradeOfOlderWebhooks(t *testing.T) {
 	t.Parallel()
 	const hooks, suite = "apis/cache/v1/memcached_webhook.go", "apis/cache/v1/webhook_suite_test.go"
@@ -137,14 +138,14 @@ var _ = Describe("mine", func() {
 		"cmd/main.go": {"webhookcachev1.SetupMemcachedWebhookWithManager(mgr)", "webhookshipv1.SetupFrigateWebhookWithManager(mgr)"},
 		"internal/webhook/cache/v1/memcached_webhook.go": {"\treturn nil, newObj.ValidateUpdate(oldObj)\n"},
 		"config/default/kustomization.yaml":              {"\n- ../webhook\n", "\n- ../certmanager\n", "\n- path: manager_webhook_patch.yaml\n  target:\n", "\n - source:"},
-		// A person edited one suite and not the other.
+		// One suite is edited, the other is not.
 		"internal/webhook/cache/v1/webhook_suite_test.go": {"\t\tAttachControlPlaneOutput: false, // mine\n", `filepath.Join("..", "..", "..", "..", "config", "webhook")`},
 		"internal/webhook/ship/v1/webhook_suite_test.go":  {"func binaryAssets() string"},
 	})
 	clitest.CheckProjectTests(t, dir, []string{"./..."}, "ok  \texample.com/walk/internal/webhook/cache/v1\t", "ok  \texample.com/walk/internal/webhook/ship/v1\t")
 }
 
-// oldWebhooks makes a project with kubebuilder 3 and edits it.
+// oldWebhooks creates a project with kubebuilder 3 and edits it.
 func oldWebhooks(t *testing.T, edits [][3]string, commands ...string) string {
 	t.Helper()
 	program := clitest.BuildPeer(t, "peers/kubebuilder-3", "sigs.k8s.io/kubebuilder/v3/cmd")
@@ -166,7 +167,7 @@ func oldWebhooks(t *testing.T, edits [][3]string, commands ...string) string {
 	return dir
 }
 
-// commentIn switches webhooks and their certificates on in config/default, as the scaffold tells a person to.
+// commentIn enables webhooks and their certificates in config/default as the scaffold describes.
 func commentIn(t *testing.T, name string) {
 	t.Helper()
 	lines := strings.SplitAfter(clitest.ReadFile(t, name), "\n")
@@ -187,7 +188,7 @@ func commentIn(t *testing.T, name string) {
 	clitest.WriteFile(t, name, strings.Join(lines, ""))
 }
 
-// keepsMethods holds that the functions of files are to the byte in those that they became, but for the set-up.
+// keepsMethods checks that the functions of files, except for set-up, are unchanged in the new files.
 func keepsMethods(t *testing.T, before, after, names map[string]string) {
 	t.Helper()
 	for old, name := range names {
@@ -203,7 +204,7 @@ func keepsMethods(t *testing.T, before, after, names map[string]string) {
 	}
 }
 
-// holdsTexts holds that files have texts.
+// holdsTexts checks that files contain texts.
 func holdsTexts(t *testing.T, files map[string]string, wanted map[string][]string) {
 	t.Helper()
 	for name, texts := range wanted {
@@ -215,7 +216,7 @@ func holdsTexts(t *testing.T, files map[string]string, wanted map[string][]strin
 	}
 }
 
-// scaffoldOffline runs a command of kubebuilder 3, which goes on to make after it created webhooks.
+// scaffoldOffline runs a command of kubebuilder 3, which runs make after it created webhooks.
 func scaffoldOffline(t *testing.T, program, dir, command string) {
 	t.Helper()
 	if !strings.HasPrefix(command, "create webhook") {
