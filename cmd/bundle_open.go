@@ -125,7 +125,7 @@ func (a *app) runHelper(ctx context.Context, in io.Reader, out io.Writer, name s
 // registries is how images are reached.
 func (a *app) registries(o registryOptions) image.Registries {
 	r := image.Registries{
-		Transport: a.HTTP, PlainHTTP: o.insecure, SkipVerify: o.insecure, Mirrors: map[string]string{}, Waiting: a.waiting(),
+		Transport: a.HTTP, PlainHTTP: o.insecure, SkipVerify: o.insecure, Mirrors: map[string]string{}, Notify: a.waiting(),
 		Settings: image.Settings{FS: a.FS, Getenv: a.Getenv, Run: a.runHelper},
 	}
 	for _, pair := range o.mirrors {
@@ -140,17 +140,17 @@ func (a *app) registries(o registryOptions) image.Registries {
 
 // limitedHTTP is HTTP with limits on the time that servers may take. It reports what it waits for.
 func (a *app) limitedHTTP() http.RoundTripper {
-	return &transport.Transport{Base: a.HTTP, Waiting: a.waiting()}
+	return &transport.Transport{Base: a.HTTP, Notify: a.waiting()}
 }
 
 // waiting returns a function that prints once which host is waited for.
-func (a *app) waiting() func(host, waiting string) {
+func (a *app) waiting() func(host, waitingFor string) {
 	var mu sync.Mutex
 	printed := map[string]bool{}
-	return func(host, waiting string) {
+	return func(host, waitingFor string) {
 		mu.Lock()
 		defer mu.Unlock()
-		line := fmt.Sprintf("waiting for %s %s", host, waiting)
+		line := fmt.Sprintf("waiting for %s %s", host, waitingFor)
 		if printed[line] {
 			return
 		}

@@ -60,7 +60,6 @@ func unrevised() map[string]bool {
 		"pkg/codegen/calls":    true,
 		"pkg/controlplane":     true,
 		"pkg/image":            true,
-		"pkg/image/reference":  true,
 		"pkg/kube":             true,
 		"pkg/local":            true,
 		"pkg/makefile":         true,
@@ -69,8 +68,6 @@ func unrevised() map[string]bool {
 		"pkg/project":          true,
 		"pkg/safeyaml":         true,
 		"pkg/scorecard":        true,
-		"pkg/startup":          true,
-		"pkg/tempdir":          true,
 	}
 }
 

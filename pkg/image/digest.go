@@ -24,8 +24,8 @@ type Registries struct {
 	Transport http.RoundTripper
 	// Limits bounds the time and the size of requests.
 	Limits transport.Limits
-	// Waiting, if not nil, is called for requests that take long, with the host and what it is to do.
-	Waiting func(host, waiting string)
+	// Notify, if not nil, is called for requests that take long, with the host and what it is to do.
+	Notify func(host, waiting string)
 	// PlainHTTP are hosts to contact over plain HTTP where they do not serve TLS: requests, credentials
 	// included, are not encrypted then.
 	PlainHTTP []string

@@ -25,7 +25,7 @@ import (
 
 // quickly are limits that a test can wait for.
 var quickly = transport.Limits{
-	Connect: 500 * time.Millisecond, Document: 500 * time.Millisecond, Answer: 500 * time.Millisecond,
+	Connect: 500 * time.Millisecond, Document: 500 * time.Millisecond, Response: 500 * time.Millisecond,
 	Upload: 500 * time.Millisecond, Idle: 500 * time.Millisecond, Notice: 50 * time.Millisecond,
 }
 
@@ -65,11 +65,11 @@ func TestHostileRegistries(t *testing.T) {
 		push  bool
 		want  string
 	}{
-		{name: "no answer", path: "/v2/", serve: hang, want: "the registry cannot be reached: Get \"http://HOST/v2/\": HOST accepted the connection and did not answer within 500ms; see whether"},
-		{name: "no manifest", path: "/manifests/", serve: hang, want: "did not answer within 500ms"},
-		{name: "no blob", path: "/blobs/", serve: hang, want: "did not answer within 500ms"},
-		{name: "endless ping", path: "/v2/", serve: endless, want: "HOST: the answer is larger than 4 MiB"},
-		{name: "endless manifest", path: "/manifests/", serve: endless, want: "HOST: the answer is larger than 4 MiB"},
+		{name: "no answer", path: "/v2/", serve: hang, want: "the registry cannot be reached: Get \"http://HOST/v2/\": HOST accepted the connection and did not respond within 500ms; see whether"},
+		{name: "no manifest", path: "/manifests/", serve: hang, want: "did not respond within 500ms"},
+		{name: "no blob", path: "/blobs/", serve: hang, want: "did not respond within 500ms"},
+		{name: "endless ping", path: "/v2/", serve: endless, want: "HOST: the response is larger than 4 MiB"},
+		{name: "endless manifest", path: "/manifests/", serve: endless, want: "HOST: the response is larger than 4 MiB"},
 		{name: "endless error", path: "/manifests/", serve: func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusTeapot); endless(w, r) }, want: "HOST answers 418"},
 		{name: "endless token", path: "", serve: func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Path == "/token" {
@@ -77,7 +77,7 @@ func TestHostileRegistries(t *testing.T) {
 				return
 			}
 			challenge(w, r)
-		}, want: "HOST: the answer is larger than 4 MiB"},
+		}, want: "HOST: the response is larger than 4 MiB"},
 		{name: "redirects", path: "/manifests/", serve: func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, r.URL.Path+"a", http.StatusTemporaryRedirect)
 		}, want: "stopped after 10 redirects; see whether that host is a registry"},
@@ -87,7 +87,7 @@ func TestHostileRegistries(t *testing.T) {
 		{name: "image of a negative size", path: "/manifests/", serve: index(-1), want: "its index has the size -1"},
 		{name: "many layers", path: "/manifests/", serve: manifest(`{"layers":[{}` + strings.Repeat(",{}", 1000) + `]}`), want: "its manifest lists 1001 layers, more than the 1000"},
 		{name: "many images", path: "/manifests/", serve: manifest(`{"manifests":[{}` + strings.Repeat(",{}", 1000) + `]}`), want: "its index lists 1001 images, more than the 1000"},
-		{name: "upload without answer", path: "/blobs/uploads/", serve: hang, push: true, want: "did not answer within 500ms"},
+		{name: "upload without answer", path: "/blobs/uploads/", serve: hang, push: true, want: "did not respond within 500ms"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -165,7 +165,7 @@ func TestWaitingIsReported(t *testing.T) {
 	})
 	var mu sync.Mutex
 	var notices []string
-	registries := image.Registries{Limits: quickly, Waiting: func(host, waiting string) {
+	registries := image.Registries{Limits: quickly, Notify: func(host, waiting string) {
 		mu.Lock()
 		defer mu.Unlock()
 		notices = append(notices, host+" "+waiting)
@@ -175,7 +175,7 @@ func TestWaitingIsReported(t *testing.T) {
 	}
 	mu.Lock()
 	defer mu.Unlock()
-	if !slices.Contains(notices, host+" to answer") {
+	if !slices.Contains(notices, host+" to respond") {
 		t.Errorf("got %q", notices)
 	}
 }

@@ -112,7 +112,7 @@ func (r Registries) transport(registry string, keys *keychain) http.RoundTripper
 }
 
 func (r Registries) limited(base http.RoundTripper) http.RoundTripper {
-	return &transport.Transport{Base: base, Limits: r.Limits, IsBlob: downloadsBlob, Waiting: r.Waiting}
+	return &transport.Transport{Base: base, Limits: r.Limits, IsBlob: downloadsBlob, Notify: r.Notify}
 }
 
 // downloadsBlob reports whether a request is for a blob, or was redirected from one.

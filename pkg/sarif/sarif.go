@@ -1,4 +1,5 @@
-// Package sarif writes results as SARIF 2.1.0, which code hosts show beside the lines of files.
+// Package sarif writes findings as SARIF 2.1.0, which code hosts display at the lines of files. Write is its entry
+// function.
 package sarif
 
 import (
@@ -76,7 +77,8 @@ type (
 	}
 )
 
-// Write writes the log of one run. The failures are errors that are not about a file, for which the run did not succeed.
+// Write writes the log of one run. Failures are errors without a file; with failures, the run is
+// recorded as unsuccessful.
 func Write(out io.Writer, results []Result, failures []string) error {
 	r := run{Tool: tool{driver{"operon", "https://github.com/operon-sdk/operon", []rule{}}}, Results: []result{}}
 	var ids []string

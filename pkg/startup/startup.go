@@ -9,12 +9,12 @@ const minHeap = 16 << 20
 
 // The packages that Operon links allocate about 10 MB while they are initialized, half of it in gobuffalo/flect. The
 // runtime starts collecting at 4 MB, so three collections run before main, which is a quarter of the time of a short
-// command. A collection sets the size of the heap at which the next one starts to twice what is in use. One that
-// finds minHeap bytes in use and next to nothing else is cheap; it is the ballast's only purpose. No page of the ballast
-// is written, so it needs no memory, and it is freed by the next collection, after which the usual pace applies.
+// command. A collection sets the size of the heap at which the next one starts to twice the size in use. A collection
+// with minHeap bytes in use and little else is cheap; it is the ballast's only purpose. No page of the ballast is written,
+// so it needs no memory. The next collection frees it.
 //
-// debug.SetGCPercent would say it more directly. But packages are initialized in the order of their import paths as soon
-// as what they import is initialized, and runtime/debug comes after flect; the runtime package comes first.
+// debug.SetGCPercent would be more direct. But packages are initialized in the order of their import paths, once their
+// imports are initialized: runtime/debug is initialized after flect, package runtime before it.
 func init() {
 	ballast := make([]byte, minHeap)
 	runtime.GC()

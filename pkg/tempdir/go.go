@@ -12,8 +12,8 @@ const goVariable = "GOTMPDIR"
 // goDir is the name of that directory in a Dir.
 const goDir = "go"
 
-// NewGo creates a directory for a go command that runs with Variable. On Linux, the end of this process ends all processes
-// that run with it and removes the directory, whatever the reason. Elsewhere a later New or Sweep removes it.
+// NewGo creates a directory for a go command that runs with Variable. On Linux, when this process ends, for any reason, all
+// processes with that variable are killed and the directory is removed. On other systems a later New or Sweep removes it.
 func NewGo(parent string) (*Dir, error) {
 	d, err := New(parent, "go")
 	if err != nil {
@@ -27,5 +27,5 @@ func NewGo(parent string) (*Dir, error) {
 	return d, nil
 }
 
-// Variable returns the environment variable of the go command.
+// Variable returns the environment variable NAME=VALUE for the go command.
 func (d *Dir) Variable() string { return goVariable + "=" + filepath.Join(d.Path, goDir) }

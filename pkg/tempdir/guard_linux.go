@@ -20,8 +20,8 @@ done 2>/dev/null
 rm -rf "$1"
 rmdir "${1%/*}" 2>/dev/null`
 
-// guard starts a shell that waits for the end of this process and then cleans up. Libraries start the go command too, so
-// a death signal cannot be set, and its compilers would not get one. Without a shell, nothing is guarded.
+// guard starts a shell that waits for the end of this process and then cleans up. A death signal is no alternative:
+// libraries start the go command too, and its compilers would not receive one. Without a shell, a later Sweep cleans up.
 func guard(dir string) (release func()) {
 	shell := exec.Command("/bin/sh", "-c", guardScript, "guard", dir)
 	shell.Dir = "/"

@@ -2,4 +2,5 @@
 
 package tempdir
 
+// guard does nothing: a later Sweep cleans up.
 func guard(string) (release func()) { return func() {} }

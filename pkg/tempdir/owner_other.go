@@ -4,5 +4,5 @@ package tempdir
 
 import "io/fs"
 
-// isOwn reports whether a directory belongs to the current user, which all in their directory for temporary files do.
+// isOwn reports whether a directory belongs to the current user. Each user has a directory for temporary files.
 func isOwn(fs.FileInfo) bool { return true }

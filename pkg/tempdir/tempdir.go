@@ -1,4 +1,5 @@
-// Package tempdir creates directories for temporary files. Those of a process that was killed are removed by the next one.
+// Package tempdir creates directories for temporary files. New and NewGo return a Dir, which is locked while its process
+// runs; New and Sweep remove the directories of processes that were killed.
 package tempdir
 
 import (
@@ -33,8 +34,8 @@ func New(parent, name string) (*Dir, error) {
 		return nil, fmt.Errorf("creating a temporary directory: %w", err)
 	}
 	sweep(base)
-	// A sweep of another process may remove base, which it finds empty, or take a directory that is not locked yet for
-	// that of a dead process.
+	// A sweep of another process may remove base, which it finds empty, or mistake a
+	// directory that is not locked yet for that of a dead process.
 	for range 5 {
 		var d *Dir
 		if d, err = create(base, name); err == nil || !errors.Is(err, fs.ErrNotExist) {
@@ -64,7 +65,7 @@ func basePath(parent string) (string, error) {
 		return "", err
 	}
 	name := "operon"
-	if uid := os.Getuid(); uid >= 0 { // elsewhere each user has a parent of their own
+	if uid := os.Getuid(); uid >= 0 { // on Windows each user has a parent directory
 		name += "-" + strconv.Itoa(uid)
 	}
 	return filepath.Join(parent, name), nil
@@ -108,14 +109,14 @@ func checkOwner(base string) error {
 	return nil
 }
 
-// Remove removes the directory and all that is in it.
+// Remove removes the directory and its content.
 func (d *Dir) Remove() error {
 	err := d.lock.Close()
 	if err = errors.Join(err, os.RemoveAll(d.Path)); err != nil {
 		err = fmt.Errorf("removing a temporary directory: %w", err)
 	}
 	d.release()
-	_ = os.Remove(filepath.Dir(d.Path)) // unless there are others
+	_ = os.Remove(filepath.Dir(d.Path)) // fails if other directories remain
 	return err
 }
 
@@ -127,7 +128,7 @@ func sweep(base string) {
 	for _, entry := range entries {
 		removeDead(filepath.Join(base, entry.Name()))
 	}
-	_ = os.Remove(base) // unless there are others
+	_ = os.Remove(base) // fails if other directories remain
 }
 
 // removeDead removes a directory unless its process is alive.

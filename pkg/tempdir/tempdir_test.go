@@ -118,7 +118,7 @@ func TestSweep(t *testing.T) {
 		time.Sleep(20 * time.Millisecond)
 	}
 	if entries := left(); len(entries) > 0 {
-		t.Errorf("left: %v", entries)
+		t.Errorf("%v remain in the parent directory", entries)
 	}
 }
 
@@ -142,7 +142,7 @@ func TestKilledGo(t *testing.T) {
 			return
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("left: %v, %s (%v)", running, temp, err)
+			t.Fatalf("processes %v or directory %s remain (%v)", running, temp, err)
 		}
 	}
 }
@@ -154,9 +154,9 @@ func TestForeignBase(t *testing.T) {
 	}
 	t.Parallel()
 	for name, prepare := range map[string]func(base string) error{
-		"open to others": func(base string) error { return os.Mkdir(base, 0o755) },
-		"a file":         func(base string) error { return os.WriteFile(base, nil, 0o600) },
-		"a link":         func(base string) error { return os.Symlink(t.TempDir(), base) },
+		"readable by others": func(base string) error { return os.Mkdir(base, 0o755) },
+		"a file":             func(base string) error { return os.WriteFile(base, nil, 0o600) },
+		"a link":             func(base string) error { return os.Symlink(t.TempDir(), base) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -169,7 +169,7 @@ func TestForeignBase(t *testing.T) {
 				t.Fatal(err)
 			}
 			if d, err := New(parent, "x"); err == nil {
-				t.Errorf("created %s", d.Path)
+				t.Errorf("New created %s, want an error", d.Path)
 			} else if !strings.Contains(err.Error(), base+" is not a directory that belongs to this user") {
 				t.Error(err)
 			}

@@ -17,29 +17,29 @@ type phase int
 const (
 	connecting phase = iota
 	sending
-	answering
+	waiting
 	receiving
 )
 
-// exchange is a request with its answer.
+// exchange is a request and its response.
 type exchange struct {
-	ctx     context.Context
-	cancel  context.CancelCauseFunc
-	host    string
-	limits  Limits
-	waiting func(host, waiting string)
-	// blob reports that the answer is not a document, uploads that the request has a body.
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	host   string
+	limits Limits
+	notify func(host, waitingFor string)
+	// blob reports that the response is not a document, uploads that the request has a body.
 	blob, uploads bool
 
 	mu    sync.Mutex
 	ended bool
 	at    phase
-	// deadline is when the current phase must be over; zero where the server has nothing to do. within is what it was
-	// given, last when the whole exchange must be over.
+	// deadline is the end of the current phase, zero while this process is expected to act. within is the length of the
+	// phase, last the end of the exchange.
 	deadline, last time.Time
 	within         time.Duration
 	timer, notice  *time.Timer
-	// idle is how long the body was waited for since the last minProgress bytes, of which moved were transferred.
+	// idle is the time spent waiting for the body since the last minProgress bytes; moved counts the bytes since then.
 	idle    time.Duration
 	moved   int
 	resumed time.Time
@@ -59,28 +59,28 @@ func (x *exchange) connected() {
 	if x.uploads {
 		x.resume(sending)
 	} else {
-		x.wait(answering)
+		x.wait(waiting)
 	}
 }
 
-// wait begins a phase that is limited as a whole.
+// wait begins a phase with a fixed limit.
 func (x *exchange) wait(at phase) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.ended || at < x.at { // an answer may begin before its request has been written
+	if x.ended || at < x.at { // a response may begin before its request has been written
 		return
 	}
 	switch {
-	case x.uploads && at == answering:
+	case x.uploads && at == waiting:
 		x.limit(at, x.limits.Upload)
-	case at == answering && x.blob:
-		x.limit(at, x.limits.Answer)
+	case at == waiting && x.blob:
+		x.limit(at, x.limits.Response)
 	default:
 		x.limit(at, x.limits.Document)
 	}
 }
 
-// resume goes on waiting for the next part of a body.
+// resume continues to wait for the next part of a body.
 func (x *exchange) resume(at phase) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -124,22 +124,23 @@ func (x *exchange) expire() {
 	x.cancel(&TimeoutError{Host: x.host, Limit: x.within, at: x.at, blob: x.blob})
 }
 
-func (x *exchange) notify() {
+// report reports a request that is still waiting for the server.
+func (x *exchange) report() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	switch {
-	case x.ended || x.waiting == nil:
+	case x.ended || x.notify == nil:
 		return
 	case x.deadline.IsZero(): // the server waits for this process
 		x.notice.Reset(x.limits.Notice)
 		return
 	}
-	x.waiting(x.host, [...]string{
-		connecting: "to accept the connection", sending: "to take the upload", answering: "to answer", receiving: "to send the rest of its answer",
+	x.notify(x.host, [...]string{
+		connecting: "to accept the connection", sending: "to accept the upload", waiting: "to respond", receiving: "to send the rest of its response",
 	}[x.at])
 }
 
-// end ends the exchange. What it called has returned.
+// end ends the exchange. Callbacks that it started have returned.
 func (x *exchange) end() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -159,12 +160,12 @@ func (x *exchange) explain(err error) error {
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if timeout, ok := errors.AsType[net.Error](err); ok && timeout.Timeout() { // that of Base
+	if timeout, ok := errors.AsType[net.Error](err); ok && timeout.Timeout() { // a limit of Base
 		return &TimeoutError{Host: x.host, Limit: x.within, at: x.at, blob: x.blob}
 	}
-	when := "without an answer"
+	when := "without a response"
 	if x.at == receiving {
-		when = "in the middle of its answer"
+		when = "in the middle of its response"
 	}
 	text := ""
 	switch {
@@ -175,7 +176,7 @@ func (x *exchange) explain(err error) error {
 	case errors.Is(err, syscall.ECONNREFUSED):
 		text = "no server listens at " + x.host + " (connection refused)"
 	case strings.Contains(err.Error(), "malformed HTTP"):
-		text = x.host + " does not speak HTTP"
+		text = x.host + " is not an HTTP server"
 	default:
 		return err
 	}

@@ -1,4 +1,5 @@
-// Package transport limits how long HTTP servers may take to answer, and how much they may send.
+// Package transport limits the time and size of HTTP requests. Transport is an http.RoundTripper that applies Limits to
+// each phase of a request: a server that stalls or sends without end causes a TimeoutError or a SizeError.
 package transport
 
 import (
@@ -18,9 +19,9 @@ type Limits struct {
 	Connect time.Duration
 	// Document bounds the time of a whole request for a document.
 	Document time.Duration
-	// Answer bounds the time until the answer to any other request begins, and Upload the same after a
-	// request's body, which the server may have to store first.
-	Answer, Upload time.Duration
+	// Response bounds the time until the response to any other request begins, and Upload the same after a request's body,
+	// which the server may have to store first.
+	Response, Upload time.Duration
 	// Idle bounds the time in which the next KiB of any other body is transferred.
 	Idle time.Duration
 	// Notice is the time after which a request is reported to Transport.Waiting.
@@ -33,7 +34,7 @@ func (l Limits) orDefault() Limits {
 	return Limits{
 		Connect:  cmp.Or(l.Connect, 10*time.Second),
 		Document: cmp.Or(l.Document, 20*time.Second),
-		Answer:   cmp.Or(l.Answer, 25*time.Second),
+		Response: cmp.Or(l.Response, 25*time.Second),
 		Upload:   cmp.Or(l.Upload, time.Minute),
 		Idle:     cmp.Or(l.Idle, 20*time.Second),
 		Notice:   cmp.Or(l.Notice, 2*time.Second),
@@ -44,7 +45,7 @@ func (l Limits) orDefault() Limits {
 const (
 	// minProgress is how many bytes must be transferred within Limits.Idle.
 	minProgress = 1 << 10
-	// maxErrorBody bounds the bodies of answers other than 2xx. The rest is cut off, as the status is what counts.
+	// maxErrorBody bounds the bodies of responses other than 2xx. The rest is cut off, as the status is what counts.
 	maxErrorBody = 64 << 10
 )
 
@@ -53,12 +54,12 @@ type Transport struct {
 	// Base sends the requests; nil is http.DefaultTransport.
 	Base   http.RoundTripper
 	Limits Limits
-	// IsBlob reports whether the answer to a request is a body of any size, which is read as it arrives. Other answers
+	// IsBlob reports whether the response to a request is a body of any size, which is read as it arrives. Other responses
 	// are documents: RoundTrip reads them completely. Nil means that there are no documents.
 	IsBlob func(*http.Request) bool
-	// Waiting, if not nil, is called once for each request that takes longer than Limits.Notice. It may be called from
+	// Notify, if not nil, is called once for each request that takes longer than Limits.Notice. It may be called from
 	// several goroutines, but not after the request has ended.
-	Waiting func(host, waiting string)
+	Notify func(host, waitingFor string)
 }
 
 // RoundTrip sends a request. It returns a *TimeoutError or a *SizeError where a limit is exceeded.
@@ -66,7 +67,7 @@ func (t *Transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	x := t.begin(request)
 	sent := request.WithContext(httptrace.WithClientTrace(x.ctx, &httptrace.ClientTrace{
 		GotConn:      func(httptrace.GotConnInfo) { x.connected() },
-		WroteRequest: func(httptrace.WroteRequestInfo) { x.wait(answering) },
+		WroteRequest: func(httptrace.WroteRequestInfo) { x.wait(waiting) },
 	}))
 	if x.uploads {
 		sent.Body = &upload{request.Body, x}
@@ -168,11 +169,11 @@ func (u *upload) Read(p []byte) (int, error) {
 
 func (u *upload) Close() error { return u.body.Close() }
 
-// A TimeoutError is a server that did not do its part in time.
+// A TimeoutError reports a server that exceeded a limit of time.
 type TimeoutError struct {
 	// Host is the server with its port, as in the URL.
 	Host string
-	// Limit is the time that it had.
+	// Limit is the exceeded limit.
 	Limit time.Duration
 	at    phase
 	blob  bool
@@ -182,30 +183,30 @@ func (e *TimeoutError) Error() string {
 	switch {
 	case e.at == connecting:
 		return fmt.Sprintf("no connection to %s within %s", e.Host, e.Limit)
-	case e.at == answering:
-		return fmt.Sprintf("%s accepted the connection and did not answer within %s", e.Host, e.Limit)
+	case e.at == waiting:
+		return fmt.Sprintf("%s accepted the connection and did not respond within %s", e.Host, e.Limit)
 	case e.at == sending:
-		return fmt.Sprintf("%s took less than 1 KiB within %s", e.Host, e.Limit)
+		return fmt.Sprintf("%s accepted less than 1 KiB within %s", e.Host, e.Limit)
 	case e.blob:
 		return fmt.Sprintf("%s sent less than 1 KiB within %s", e.Host, e.Limit)
 	}
-	return fmt.Sprintf("%s did not complete its answer within %s", e.Host, e.Limit)
+	return fmt.Sprintf("%s did not complete its response within %s", e.Host, e.Limit)
 }
 
-// A SizeError is a document that is larger than Limits.Size.
+// A SizeError reports a document that is larger than Limits.Size.
 type SizeError struct {
 	// Limit is in bytes.
 	Limit int64
 }
 
 func (e *SizeError) Error() string {
-	return fmt.Sprintf("the answer is larger than %d MiB", e.Limit>>20)
+	return fmt.Sprintf("the response is larger than %d MiB", e.Limit>>20)
 }
 
 // begin starts the limits of a request.
 func (t *Transport) begin(request *http.Request) *exchange {
 	x := &exchange{
-		host: request.URL.Host, limits: t.Limits.orDefault(), waiting: t.Waiting,
+		host: request.URL.Host, limits: t.Limits.orDefault(), notify: t.Notify,
 		blob:    t.IsBlob == nil || t.IsBlob(request),
 		uploads: request.Body != nil && request.Body != http.NoBody,
 	}
@@ -216,7 +217,7 @@ func (t *Transport) begin(request *http.Request) *exchange {
 		x.last = time.Now().Add(x.limits.Document)
 	}
 	x.timer = time.AfterFunc(time.Hour, x.expire)
-	x.notice = time.AfterFunc(x.limits.Notice, x.notify)
+	x.notice = time.AfterFunc(x.limits.Notice, x.report)
 	x.limit(connecting, x.limits.Connect)
 	return x
 }

@@ -15,9 +15,9 @@ import (
 	"github.com/operon-sdk/operon/pkg/transport"
 )
 
-// short are limits that a test can wait for.
+// short has limits that are short enough for a test.
 var short = transport.Limits{
-	Connect: 200 * time.Millisecond, Document: 300 * time.Millisecond, Answer: 250 * time.Millisecond,
+	Connect: 200 * time.Millisecond, Document: 300 * time.Millisecond, Response: 250 * time.Millisecond,
 	Upload: 250 * time.Millisecond, Idle: 200 * time.Millisecond, Notice: 50 * time.Millisecond, Size: 4 << 20,
 }
 
@@ -45,8 +45,8 @@ func listen(t *testing.T, serve func(net.Conn)) string {
 // untilClosed reads what a client sends until it closes the connection.
 func untilClosed(c net.Conn) { _, _ = io.Copy(io.Discard, c) }
 
-// answers returns a server that sends a text in answer to the first bytes of a request, and then repeats another one.
-func answers(text, repeated string, every time.Duration) func(net.Conn) {
+// respond returns a server that sends text after the first bytes of a request, and then repeats another text.
+func respond(text, repeated string, every time.Duration) func(net.Conn) {
 	return func(c net.Conn) {
 		if _, err := c.Read(make([]byte, 64<<10)); err != nil {
 			return
@@ -64,7 +64,7 @@ func answers(text, repeated string, every time.Duration) func(net.Conn) {
 
 const ok = "HTTP/1.1 200 OK\r\n"
 
-// TestHostileServers sends requests to servers that do not behave.
+// TestHostileServers sends requests to servers that stall, send without end or close the connection.
 func TestHostileServers(t *testing.T) {
 	t.Parallel()
 	endless := "10000\r\n" + strings.Repeat(" ", 1<<16) + "\r\n"
@@ -76,28 +76,28 @@ func TestHostileServers(t *testing.T) {
 		want   string
 	}{
 		{name: "no TLS handshake", url: "https://HOST/document", serve: untilClosed, want: "no connection to HOST within 200ms"},
-		{name: "no answer", serve: untilClosed, want: "HOST accepted the connection and did not answer within 300ms"},
-		{name: "no answer with a blob", url: "http://HOST/blob", serve: untilClosed, want: "HOST accepted the connection and did not answer within 250ms"},
-		{name: "slow header", serve: answers(ok, "X: y\r\n", 20*time.Millisecond), want: "did not answer within 300ms"},
-		{name: "no body", serve: answers(ok+"Content-Length: 10\r\n\r\n", "", 0), want: "HOST did not complete its answer within 300ms"},
-		{name: "slow document", serve: answers(ok+"Content-Length: 1000\r\n\r\n", " ", 20*time.Millisecond), want: "did not complete its answer within 300ms"},
-		{name: "slow blob", url: "http://HOST/blob", serve: answers(ok+"Content-Length: 1000000\r\n\r\n", " ", 20*time.Millisecond), want: "HOST sent less than 1 KiB within 200ms"},
-		{name: "declared size", serve: answers(ok+"Content-Length: 5000000\r\n\r\n", "", 0), want: "the answer is larger than 4 MiB"},
-		{name: "endless document", serve: answers(ok+"Transfer-Encoding: chunked\r\n\r\n", endless, 0), want: "the answer is larger than 4 MiB"},
-		{name: "endless error", serve: answers("HTTP/1.1 404 Not Found\r\nTransfer-Encoding: chunked\r\n\r\n", endless, 0), want: "404 with 65536 bytes"},
-		{name: "slow error", serve: answers("HTTP/1.1 404 Not Found\r\nContent-Length: 1000\r\n\r\n", " ", 20*time.Millisecond), want: "404 with "},
-		{name: "closed", serve: func(c net.Conn) { _, _ = c.Read(make([]byte, 1<<10)) }, want: "HOST closed the connection without an answer (EOF)"},
+		{name: "no response", serve: untilClosed, want: "HOST accepted the connection and did not respond within 300ms"},
+		{name: "no response with a blob", url: "http://HOST/blob", serve: untilClosed, want: "HOST accepted the connection and did not respond within 250ms"},
+		{name: "slow header", serve: respond(ok, "X: y\r\n", 20*time.Millisecond), want: "did not respond within 300ms"},
+		{name: "no body", serve: respond(ok+"Content-Length: 10\r\n\r\n", "", 0), want: "HOST did not complete its response within 300ms"},
+		{name: "slow document", serve: respond(ok+"Content-Length: 1000\r\n\r\n", " ", 20*time.Millisecond), want: "did not complete its response within 300ms"},
+		{name: "slow blob", url: "http://HOST/blob", serve: respond(ok+"Content-Length: 1000000\r\n\r\n", " ", 20*time.Millisecond), want: "HOST sent less than 1 KiB within 200ms"},
+		{name: "declared size", serve: respond(ok+"Content-Length: 5000000\r\n\r\n", "", 0), want: "the response is larger than 4 MiB"},
+		{name: "endless document", serve: respond(ok+"Transfer-Encoding: chunked\r\n\r\n", endless, 0), want: "the response is larger than 4 MiB"},
+		{name: "endless error", serve: respond("HTTP/1.1 404 Not Found\r\nTransfer-Encoding: chunked\r\n\r\n", endless, 0), want: "404 with 65536 bytes"},
+		{name: "slow error", serve: respond("HTTP/1.1 404 Not Found\r\nContent-Length: 1000\r\n\r\n", " ", 20*time.Millisecond), want: "404 with "},
+		{name: "closed", serve: func(c net.Conn) { _, _ = c.Read(make([]byte, 1<<10)) }, want: "HOST closed the connection without a response (EOF)"},
 		{name: "closed in the body", serve: func(c net.Conn) {
 			_, _ = c.Read(make([]byte, 1<<10))
 			_, _ = io.WriteString(c, ok+"Content-Length: 10\r\n\r\n12345")
-		}, want: "HOST closed the connection in the middle of its answer (EOF)"},
+		}, want: "HOST closed the connection in the middle of its response (EOF)"},
 		{name: "reset", serve: func(c net.Conn) {
 			_, _ = c.Read(make([]byte, 1<<10))
 			_ = c.(*net.TCPConn).SetLinger(0)
-		}, want: "HOST closed the connection without an answer (connection reset)"},
-		{name: "no HTTP", serve: answers("SSH-2.0-\x1b[31mOpenSSH\r\n\r\n", "", 0), want: "HOST does not speak HTTP"},
-		{name: "upload without answer", method: http.MethodPut, serve: untilClosed, want: "did not answer within 250ms"},
-		{name: "upload that is not read", method: http.MethodPut, serve: func(c net.Conn) { _, _ = c.Read(make([]byte, 1)); time.Sleep(time.Second) }, want: "HOST took less than 1 KiB within 200ms"},
+		}, want: "HOST closed the connection without a response (connection reset)"},
+		{name: "not HTTP", serve: respond("SSH-2.0-\x1b[31mOpenSSH\r\n\r\n", "", 0), want: "HOST is not an HTTP server"},
+		{name: "upload without response", method: http.MethodPut, serve: untilClosed, want: "did not respond within 250ms"},
+		{name: "upload that is not read", method: http.MethodPut, serve: func(c net.Conn) { _, _ = c.Read(make([]byte, 1)); time.Sleep(time.Second) }, want: "HOST accepted less than 1 KiB within 200ms"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -119,16 +119,16 @@ func TestHostileServers(t *testing.T) {
 			start := time.Now()
 			got := exchange(&client, request)
 			if want := strings.ReplaceAll(c.want, "HOST", host); !strings.Contains(got, want) {
-				t.Errorf("got %q, want %q", got, want)
+				t.Errorf("error %q, want %q", got, want)
 			}
 			if took := time.Since(start); took > 5*time.Second {
-				t.Errorf("took %s", took)
+				t.Errorf("request took %s, want at most 5s", took)
 			}
 		})
 	}
 }
 
-// exchange returns the error of a request, or the status and the length of its answer.
+// exchange returns the error of a request, or the status and the length of its response.
 func exchange(client *http.Client, request *http.Request) string {
 	response, err := client.Do(request)
 	if err != nil {
@@ -152,7 +152,7 @@ func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 func TestSlowReader(t *testing.T) {
 	t.Parallel()
 	part := strings.Repeat("x", 4<<10)
-	host := listen(t, answers(ok+"Content-Length: 40960\r\n\r\n", part, 60*time.Millisecond))
+	host := listen(t, respond(ok+"Content-Length: 40960\r\n\r\n", part, 60*time.Millisecond))
 	base := &http.Transport{}
 	t.Cleanup(base.CloseIdleConnections)
 	client := http.Client{Transport: &transport.Transport{Base: base, Limits: short}}
@@ -165,21 +165,21 @@ func TestSlowReader(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer response.Body.Close()
-	time.Sleep(2 * short.Answer)
+	time.Sleep(2 * short.Response)
 	if data, err := io.ReadAll(response.Body); err != nil || len(data) != 10*len(part) {
-		t.Errorf("read %d bytes: %v", len(data), err)
+		t.Errorf("read %d bytes (%v), want %d", len(data), err, 10*len(part))
 	}
 }
 
-// TestWaiting checks that a slow request is reported once, and that the end of its context ends it with its cause.
-func TestWaiting(t *testing.T) {
+// TestNotify checks that a slow request is reported once, and fails with the cause of its context.
+func TestNotify(t *testing.T) {
 	t.Parallel()
 	host := listen(t, untilClosed)
 	base := &http.Transport{}
 	t.Cleanup(base.CloseIdleConnections)
 	var notices []string
-	client := http.Client{Transport: &transport.Transport{Base: base, Limits: transport.Limits{Notice: short.Notice}, Waiting: func(host, waiting string) {
-		notices = append(notices, host+" "+waiting)
+	client := http.Client{Transport: &transport.Transport{Base: base, Limits: transport.Limits{Notice: short.Notice}, Notify: func(host, waitingFor string) {
+		notices = append(notices, host+" "+waitingFor)
 	}}}
 	cause := errors.New("the test ends")
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 4*short.Notice, cause)
@@ -189,9 +189,9 @@ func TestWaiting(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := client.Do(request); !errors.Is(err, cause) {
-		t.Errorf("got %v, want %v", err, cause)
+		t.Errorf("error %v, want %v", err, cause)
 	}
-	if len(notices) != 1 || notices[0] != host+" to answer" {
-		t.Errorf("got %q", notices)
+	if len(notices) != 1 || notices[0] != host+" to respond" {
+		t.Errorf("notices %q, want one", notices)
 	}
 }

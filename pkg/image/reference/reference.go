@@ -1,5 +1,6 @@
 // Package reference validates image references by the grammar of container registries
-// (github.com/distribution/reference): [host[:port]/]path[:tag][@digest]. It contacts no registry.
+// (github.com/distribution/reference): [host[:port]/]path[:tag][@digest]. Check returns the problem of a reference, Suggest
+// a correction. No registry is contacted.
 package reference
 
 import (
@@ -10,10 +11,9 @@ import (
 	"unicode/utf8"
 )
 
-// Check returns an error that says why a text is not a valid image reference, or nil. The error does not repeat the text, which may
-// hold a password.
+// Check returns an error unless ref is a valid image reference. The error does not contain ref, which may contain a password.
 func Check(ref string) error {
-	const longestName = 255
+	const maxName = 255
 	scheme, _, isURL := strings.Cut(ref, "://")
 	switch {
 	case ref == "":
@@ -51,8 +51,8 @@ func Check(ref string) error {
 	if host == "" && len(name) == 64 && strings.Trim(name, "0123456789abcdef") == "" {
 		return errors.New("must be a name, not an image ID, which registries do not accept")
 	}
-	if len(host)+1+len(name) > longestName {
-		return fmt.Errorf("must have at most %d characters before the tag", longestName)
+	if len(host)+1+len(name) > maxName {
+		return fmt.Errorf("must have at most %d characters before the tag", maxName)
 	}
 	return nil
 }
@@ -115,7 +115,7 @@ func checkHost(host string) error {
 }
 
 func checkTag(tag string) error {
-	const longestTag = 128
+	const maxTag = 128
 	if tag == "" {
 		return errors.New("must have a tag after the colon")
 	}
@@ -124,8 +124,8 @@ func checkTag(tag string) error {
 			return fmt.Errorf("tag %q must consist of letters, digits, '_', '.' and '-', and not start with '.' or '-'", tag)
 		}
 	}
-	if len(tag) > longestTag {
-		return fmt.Errorf("must have a tag of at most %d characters", longestTag)
+	if len(tag) > maxTag {
+		return fmt.Errorf("must have a tag of at most %d characters", maxTag)
 	}
 	return nil
 }

@@ -106,7 +106,7 @@ func TestWaitingForRegistry(t *testing.T) {
 	t.Parallel()
 	host, _ := hangingRegistry(t, "/v2/")
 	_, _, errOut := clitest.Run(t, t.TempDir(), t.TempDir(), "bundle", "validate", host+"/x/op:v1", "--timeout", "2300ms")
-	clitest.CheckContains(t, errOut, "waiting for "+host+" to answer\n", "not done within --timeout 2.3s")
+	clitest.CheckContains(t, errOut, "waiting for "+host+" to respond\n", "not done within --timeout 2.3s")
 }
 
 // TestWaitingForRelease checks that the download of a release of OLM reports what it waits for.
