@@ -4,9 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/operon-sdk/operon/pkg/olm/operator"
 	"github.com/spf13/cobra"
-
-	"github.com/operon-sdk/operon/pkg/olm"
 )
 
 // cleanupOptions are the flags of cleanup.
@@ -58,12 +57,12 @@ func (a *app) cleanup(ctx context.Context, pkg string, o *cleanupOptions) error 
 		return err
 	}
 	namespace := client.Namespace
-	options := olm.CleanupOptions{
+	options := operator.CleanupOptions{
 		Client: client, Namespace: namespace, Package: pkg, DeleteCRDs: o.all || o.crds, DeleteGroups: o.all || o.groups, DryRun: a.dryRun,
 	}
 	progress := a.operatorProgress()
 	options.Progress = progress.tell
-	removed, err := olm.Cleanup(ctx, options)
+	removed, err := operator.Cleanup(ctx, options)
 	progress.end()
 	switch {
 	case err != nil:

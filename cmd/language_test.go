@@ -65,6 +65,7 @@ func unrevised() map[string]bool {
 		"pkg/makefile":         true,
 		"pkg/manifest":         true,
 		"pkg/olm":              true,
+		"pkg/olm/operator":     true,
 		"pkg/project":          true,
 		"pkg/safeyaml":         true,
 		"pkg/scorecard":        true,

@@ -134,7 +134,7 @@ func (a *app) olmInstall(ctx context.Context, o *olmInstallOptions) error {
 	}
 	progress := &olmProgress{app: a}
 	err = olm.Install(ctx, olm.InstallOptions{
-		Client: cluster, Release: release, Namespace: o.namespace, Upgrade: o.upgrade, Progress: progress.tell,
+		Client: cluster, Release: release, Namespace: o.namespace, Upgrade: o.upgrade, Reporter: olm.Reporter{Progress: progress.tell},
 	})
 	progress.end()
 	if err != nil {

@@ -71,7 +71,7 @@ func (a *app) olmUninstall(ctx context.Context, o *olmOptions, force bool) error
 	}
 	progress := &olmProgress{app: a}
 	err = olm.Uninstall(ctx, olm.UninstallOptions{
-		Client: cluster, Found: found, Data: data, Grace: min(finalizerGrace, o.timeout/gracePart), Progress: progress.tell,
+		Client: cluster, Found: found, Data: data, Grace: min(finalizerGrace, o.timeout/gracePart), Reporter: olm.Reporter{Progress: progress.tell},
 	})
 	progress.end()
 	if err != nil {

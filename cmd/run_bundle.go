@@ -16,7 +16,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/bundle/catalog"
 	"github.com/operon-sdk/operon/pkg/image"
 	"github.com/operon-sdk/operon/pkg/kube"
-	"github.com/operon-sdk/operon/pkg/olm"
+	"github.com/operon-sdk/operon/pkg/olm/operator"
 )
 
 func newRunBundle(a *app) *cobra.Command {
@@ -76,7 +76,7 @@ func (a *app) runBundleImage(ctx context.Context, arg string, o *runOptions) err
 		return err
 	}
 	a.progressf("Creating a File-Based Catalog of the bundle %q", arg)
-	bundle, err := runnable(ctx, source, ref, olm.RunChannel, "")
+	bundle, err := runnable(ctx, source, ref, operator.Channel, "")
 	if err != nil {
 		return err
 	}
@@ -85,11 +85,11 @@ func (a *app) runBundleImage(ctx context.Context, arg string, o *runOptions) err
 }
 
 // install gives a bundle to OLM, or prints what it would give.
-func (a *app) install(ctx context.Context, client *kube.Client, namespace string, bundle olm.Runnable, mode olm.InstallMode, o *runOptions) error {
-	options := olm.RunOptions{Client: client, Namespace: namespace, Bundle: bundle, Mode: mode, Serving: o.serving(a), CleanUp: o.cleanUp}
+func (a *app) install(ctx context.Context, client *kube.Client, namespace string, bundle operator.Bundle, mode operator.InstallMode, o *runOptions) error {
+	options := operator.RunOptions{Client: client, Namespace: namespace, Bundle: bundle, Mode: mode, Serving: o.serving(a), CleanUp: o.cleanUp}
 	a.asImage(&options, o)
 	if a.dryRun {
-		objects, err := olm.Objects(options)
+		objects, err := operator.Objects(options)
 		if err != nil {
 			return err
 		}
@@ -102,7 +102,7 @@ func (a *app) install(ctx context.Context, client *kube.Client, namespace string
 	}
 	progress := a.operatorProgress()
 	options.Progress = progress.tell
-	err = olm.Run(ctx, options)
+	err = operator.Run(ctx, options)
 	progress.end()
 	return failedRun(ctx, err)
 }
@@ -207,12 +207,12 @@ func registryOf(arg string) string {
 }
 
 // runnable makes of a bundle what OLM can be given.
-func runnable(ctx context.Context, source *catalog.Source, ref, channel, replaces string) (olm.Runnable, error) {
+func runnable(ctx context.Context, source *catalog.Source, ref, channel, replaces string) (operator.Bundle, error) {
 	content, err := source.Alone(ctx, ref, channel, replaces)
 	if err != nil {
-		return olm.Runnable{}, err
+		return operator.Bundle{}, err
 	}
-	return olm.Runnable{
+	return operator.Bundle{
 		Package: source.Package, CSV: source.Name, Channel: channel, Image: ref, Catalog: content,
 		Modes: source.InstallModes(), Converts: source.Converts(),
 	}, nil

@@ -4,9 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/operon-sdk/operon/pkg/olm/operator"
 	"github.com/spf13/cobra"
-
-	"github.com/operon-sdk/operon/pkg/olm"
 )
 
 func newRunBundleUpgrade(a *app) *cobra.Command {
@@ -53,7 +52,7 @@ func (a *app) runBundleUpgrade(ctx context.Context, arg string, o *runOptions) e
 	if err != nil {
 		return err
 	}
-	installed, err := olm.FindInstalled(ctx, client, namespace, source.Package)
+	installed, err := operator.FindInstalled(ctx, client, namespace, source.Package)
 	if err != nil {
 		return err
 	}
@@ -66,13 +65,13 @@ func (a *app) runBundleUpgrade(ctx context.Context, arg string, o *runOptions) e
 		return err
 	}
 	a.progressf("Generated a valid Upgraded File-Based Catalog")
-	options := olm.RunOptions{Client: client, Namespace: namespace, Bundle: bundle, Serving: o.serving(a)}
+	options := operator.RunOptions{Client: client, Namespace: namespace, Bundle: bundle, Serving: o.serving(a)}
 	a.asImage(&options, o)
 	if options.Serving.AnyUser, err = ownUsers(ctx, client, namespace); err != nil {
 		return err
 	}
 	if a.dryRun {
-		objects, err := olm.UpgradeObjects(ctx, options, installed)
+		objects, err := operator.UpgradeObjects(ctx, options, installed)
 		if err != nil {
 			return err
 		}
@@ -81,7 +80,7 @@ func (a *app) runBundleUpgrade(ctx context.Context, arg string, o *runOptions) e
 	}
 	progress := a.operatorProgress()
 	options.Progress = progress.tell
-	err = olm.Upgrade(ctx, options, installed)
+	err = operator.Upgrade(ctx, options, installed)
 	progress.end()
 	return failedRun(ctx, err)
 }

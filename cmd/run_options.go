@@ -12,6 +12,7 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/kube"
 	"github.com/operon-sdk/operon/pkg/olm"
+	"github.com/operon-sdk/operon/pkg/olm/operator"
 	"github.com/operon-sdk/operon/pkg/project"
 )
 
@@ -85,16 +86,16 @@ func (o *runOptions) addPulling(c *cobra.Command) {
 func (o *runOptions) addMode(c *cobra.Command) {
 	c.Flags().BoolVar(&o.cleanUp, "cleanup-on-failure", false, "remove everything again if the installation fails")
 	c.Flags().StringVar(&o.mode, "install-mode", "", "`mode`: AllNamespaces, OwnNamespace, SingleNamespace=NAMESPACE or MultiNamespace=ONE,TWO (default: the first one that the bundle supports and the namespace permits)")
-	completeValues(c, "install-mode", olm.Modes()...)
+	completeValues(c, "install-mode", operator.Modes()...)
 }
 
 // check finds everything that is wrong with the flags.
-func (o *runOptions) check(dryRun bool) (project.Findings, olm.InstallMode) {
+func (o *runOptions) check(dryRun bool) (project.Findings, operator.InstallMode) {
 	findings := append(o.operatorOptions.check(), o.registryOptions.check()...)
 	add := func(flag, value, problem string) {
 		findings = append(findings, project.Finding{Field: flag, Value: value, Problem: problem})
 	}
-	mode, err := olm.ParseInstallMode(o.mode)
+	mode, err := operator.ParseInstallMode(o.mode)
 	if err != nil {
 		add("--install-mode", o.mode, err.Error())
 	}
@@ -139,8 +140,8 @@ func (o *runOptions) check(dryRun bool) (project.Findings, olm.InstallMode) {
 }
 
 // serving is what the flags say of the catalog and its pods.
-func (o *runOptions) serving(a *app) olm.Serving {
-	s := olm.Serving{
+func (o *runOptions) serving(a *app) operator.Serving {
+	s := operator.Serving{
 		IndexImage: o.indexImage, DecompressionImage: o.decompression, PullPolicy: o.pullPolicy, PullSecret: o.pullSecret,
 		ServiceAccount: o.account, Legacy: o.security == legacy, NodeSelector: o.selector,
 	}
@@ -149,7 +150,7 @@ func (o *runOptions) serving(a *app) olm.Serving {
 		if !given {
 			value = a.Getenv(name)
 		}
-		s.Env = append(s.Env, olm.EnvVar{Name: name, Value: value})
+		s.Env = append(s.Env, operator.EnvVar{Name: name, Value: value})
 	}
 	return s
 }

@@ -7,12 +7,12 @@ import (
 	"io"
 
 	"github.com/operon-sdk/operon/pkg/image"
-	"github.com/operon-sdk/operon/pkg/olm"
+	"github.com/operon-sdk/operon/pkg/olm/operator"
 )
 
 // catalogImage makes the image of a bundle's catalog and pushes it where --push-catalog says. It returns what OLM pulls it by,
 // which is another name for another content: OLM serves an image that it knows on.
-func (a *app) catalogImage(ctx context.Context, bundle olm.Runnable, o *runOptions) (string, error) {
+func (a *app) catalogImage(ctx context.Context, bundle operator.Bundle, o *runOptions) (string, error) {
 	dir, err := a.workDir()
 	if err != nil {
 		return "", err
@@ -46,7 +46,7 @@ func (a *app) catalogImage(ctx context.Context, bundle olm.Runnable, o *runOptio
 }
 
 // asImage lets the catalog be served as an image, if the flags say so.
-func (a *app) asImage(options *olm.RunOptions, o *runOptions) {
+func (a *app) asImage(options *operator.RunOptions, o *runOptions) {
 	switch {
 	case o.pushCatalog == "":
 	case a.dryRun:

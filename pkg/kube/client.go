@@ -138,6 +138,22 @@ func IsForbidden(err error) bool {
 	return hasCode(err, http.StatusForbidden) || hasCode(err, http.StatusUnauthorized)
 }
 
+// IsStatus reports whether the server rejected a request, as opposed to a failed connection.
+func IsStatus(err error) bool {
+	_, ok := errors.AsType[*StatusError](err)
+	return ok
+}
+
+// Brief returns the text of an error on one line of at most 300 bytes: a server may list all missing permissions.
+func Brief(err error) string {
+	const limit = 300
+	text := strings.Join(strings.Fields(err.Error()), " ")
+	if len(text) > limit {
+		text = strings.ToValidUTF8(text[:limit], "") + " …"
+	}
+	return text
+}
+
 func hasCode(err error, code int) bool {
 	status, ok := errors.AsType[*StatusError](err)
 	return ok && status.Code == code

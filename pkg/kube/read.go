@@ -196,3 +196,38 @@ func (c *Client) resources(ctx context.Context, version string) ([]Resource, err
 	}
 	return resources, nil
 }
+
+// Pods is the resource of pods.
+func Pods() Resource { return Resource{APIVersion: "v1", Name: "pods", Kind: "Pod", Namespaced: true} }
+
+// Deployments is the resource of deployments.
+func Deployments() Resource {
+	return Resource{APIVersion: "apps/v1", Name: "deployments", Kind: "Deployment", Namespaced: true}
+}
+
+// The API version and kind of custom resource definitions.
+const (
+	CRDVersion = "apiextensions.k8s.io/v1"
+	CRDKind    = "CustomResourceDefinition"
+)
+
+// CRDs is the resource of custom resource definitions.
+func CRDs() Resource {
+	return Resource{APIVersion: CRDVersion, Name: "customresourcedefinitions", Kind: CRDKind}
+}
+
+// DefinedBy returns the resource that a custom resource definition defines, in the stored version, which needs no conversion,
+// or in the first served version if the stored one is not served.
+func DefinedBy(crd *Object) Resource {
+	version := ""
+	for _, v := range ListAt(crd.Object, "spec", "versions") {
+		if ValueAt(v, "served") == true && (version == "" || ValueAt(v, "storage") == true) {
+			version = StringAt(v, "name")
+		}
+	}
+	spec := ValueAt(crd.Object, "spec")
+	return Resource{
+		APIVersion: StringAt(spec, "group") + "/" + version, Name: StringAt(spec, "names", "plural"), Kind: StringAt(spec, "names", "kind"),
+		Namespaced: StringAt(spec, "scope") == "Namespaced",
+	}
+}

@@ -25,7 +25,7 @@ type Settings struct {
 // Customize makes the release as the settings say. It is called once.
 func (r *Release) Customize(s Settings) {
 	if s.Catalog == NoCatalog {
-		r.Objects = slices.DeleteFunc(r.Objects, func(o *kube.Object) bool { return o.GetKind() == catalogKind })
+		r.Objects = slices.DeleteFunc(r.Objects, func(o *kube.Object) bool { return o.GetKind() == CatalogSourceKind })
 	}
 	for _, o := range r.Objects {
 		if s.Namespace != "" && s.Namespace != DefaultNamespace {
@@ -34,7 +34,7 @@ func (r *Release) Customize(s Settings) {
 		for _, c := range containers(o) {
 			s.container(c)
 		}
-		if o.GetKind() != catalogKind {
+		if o.GetKind() != CatalogSourceKind {
 			continue
 		}
 		if spec, ok := o.Object["spec"].(map[string]any); ok {
@@ -92,14 +92,14 @@ func containers(o *kube.Object) []map[string]any {
 	switch o.GetKind() {
 	case "Deployment":
 		templates = []any{o.Object}
-	case csvKind:
-		if deployments, ok := at(o.Object, "spec", "install", "spec", "deployments").([]any); ok {
+	case CSVKind:
+		if deployments, ok := kube.ValueAt(o.Object, "spec", "install", "spec", "deployments").([]any); ok {
 			templates = deployments
 		}
 	}
 	var found []map[string]any
 	for _, template := range templates {
-		list, _ := at(template, "spec", "template", "spec", "containers").([]any)
+		list := kube.ListAt(template, "spec", "template", "spec", "containers")
 		for _, item := range list {
 			if c, ok := item.(map[string]any); ok {
 				found = append(found, c)
@@ -107,18 +107,6 @@ func containers(o *kube.Object) []map[string]any {
 		}
 	}
 	return found
-}
-
-// at is what lies below v, without a copy; nil where there is nothing.
-func at(v any, fields ...string) any {
-	for _, field := range fields {
-		m, ok := v.(map[string]any)
-		if !ok {
-			return nil
-		}
-		v = m[field]
-	}
-	return v
 }
 
 // move makes an object that belongs into OLM's usual namespace belong into another.

@@ -1,9 +1,4 @@
-// Package olm installs OLM, the Operator Lifecycle Manager, tells how an installation does, and removes it.
-//
-// A Release is what a version of OLM consists of: the default version's objects are in the program, those
-// of others are fetched. Find reads what is in a cluster; Install, Examine and Uninstall start from there, so
-// that each of them goes on where another, or itself, was interrupted.
-//
-// What this package calls OLM is OLM v0, the one of subscriptions and ClusterServiceVersions. Another one would
-// be another Release, with a Find of its own; nothing in cmd or pkg/kube knows the difference.
+// Package olm installs, inspects and removes OLM v0, the Operator Lifecycle Manager of Subscriptions and ClusterServiceVersions.
+// A Release holds the objects of one version: those of DefaultVersion are part of the program, others are downloaded. Find reads
+// the Installation of a cluster; Install, Examine and Uninstall start from it, and continue after an interruption.
 package olm

@@ -132,11 +132,11 @@ func fetchFile(ctx context.Context, client *http.Client, address string) ([]byte
 // check holds that what was fetched is OLM, and fills in the version that it says it has.
 func (r *Release) check() error {
 	for _, crd := range r.CRDs {
-		if crd.GetKind() != crdKind || !strings.HasSuffix(crd.GetName(), "."+group) {
+		if crd.GetKind() != kube.CRDKind || !strings.HasSuffix(crd.GetName(), "."+Group) {
 			return fmt.Errorf("crds.yaml holds the %s, which is no part of OLM", kube.FullName(crd))
 		}
 	}
-	csv := r.find(csvKind, packageServer)
+	csv := r.find(CSVKind, packageServer)
 	if csv == nil || r.find("Deployment", olmOperator) == nil || r.find("Deployment", catalogOperator) == nil || len(r.CRDs) == 0 {
 		return errors.New("its files hold no olm-operator, catalog-operator and packageserver: this is no release of OLM")
 	}

@@ -29,28 +29,20 @@ type Installation struct {
 	elsewhere string
 }
 
-func crdResource() kube.Resource {
-	return kube.Resource{APIVersion: crdGroup, Name: "customresourcedefinitions", Kind: crdKind}
-}
-
-func deployments() kube.Resource {
-	return kube.Resource{APIVersion: "apps/v1", Name: "deployments", Kind: "Deployment", Namespaced: true}
-}
-
 // Find reads what a cluster holds of OLM. It is no error that there is none.
 func Find(ctx context.Context, client *kube.Client, namespace string) (*Installation, error) {
 	found, err := find(ctx, client, namespace)
-	return found, refusedUser(err)
+	return found, ExplainForbidden(err)
 }
 
 func find(ctx context.Context, client *kube.Client, namespace string) (*Installation, error) {
 	found := &Installation{Namespace: namespace}
-	definitions, err := client.ListNames(ctx, crdResource(), "", nil)
+	definitions, err := client.ListNames(ctx, kube.CRDs(), "", nil)
 	if err != nil {
 		return nil, err
 	}
 	for _, crd := range definitions {
-		if strings.HasSuffix(crd.GetName(), "."+group) {
+		if strings.HasSuffix(crd.GetName(), "."+Group) {
 			found.crds = append(found.crds, crd)
 		}
 	}
@@ -64,7 +56,7 @@ func find(ctx context.Context, client *kube.Client, namespace string) (*Installa
 	}
 	var running []*kube.Object
 	for _, name := range []string{olmOperator, catalogOperator} {
-		list, err := client.List(ctx, deployments(), "", url.Values{"fieldSelector": {"metadata.name=" + name}})
+		list, err := client.List(ctx, kube.Deployments(), "", url.Values{"fieldSelector": {"metadata.name=" + name}})
 		if err != nil {
 			return nil, err
 		}
@@ -78,7 +70,7 @@ func find(ctx context.Context, client *kube.Client, namespace string) (*Installa
 	running = slices.DeleteFunc(running, func(d *kube.Object) bool { return d.GetNamespace() != namespace })
 	found.Present = len(found.crds) > 0 || role != nil || binding != nil || len(running) > 0
 
-	csv, err := client.Get(ctx, kube.Named(v1alpha1, csvKind, namespace, packageServer))
+	csv, err := client.Get(ctx, kube.Named(V1Alpha1, CSVKind, namespace, packageServer))
 	if err != nil {
 		return nil, err
 	}

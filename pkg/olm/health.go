@@ -42,24 +42,24 @@ func inspect(ctx context.Context, client *kube.Client, wanted *kube.Object) (sta
 		if replicas, _, _ := unstructured.NestedInt64(live.Object, "spec", "replicas"); replicas == 0 {
 			s.Health = kube.Health{Reason: "it is scaled to 0 replicas"}
 		}
-	case catalogKind:
-		s.Health = catalogHealth(live)
-	case csvKind:
+	case CatalogSourceKind:
+		s.Health = CatalogHealth(live)
+	case CSVKind:
 		return s, s.packageServer(ctx, client)
 	}
 	return s, nil
 }
 
-// catalogHealth is what catalog-operator found when it last asked the catalog.
-func catalogHealth(catalog *kube.Object) kube.Health {
-	last, _ := at(catalog.Object, "status", "connectionState", "lastObservedState").(string)
+// CatalogHealth returns the health of a CatalogSource as last observed by catalog-operator.
+func CatalogHealth(catalog *kube.Object) kube.Health {
+	last := kube.StringAt(catalog.Object, "status", "connectionState", "lastObservedState")
 	switch {
 	case last == "READY":
 		return kube.Health{Ready: true}
 	case last != "":
 		return kube.Health{Reason: "its pod does not answer yet: " + last}
 	}
-	if message, _ := at(catalog.Object, "status", "message").(string); message != "" {
+	if message := kube.StringAt(catalog.Object, "status", "message"); message != "" {
 		return kube.Health{Reason: message}
 	}
 	return kube.Health{Reason: "catalog-operator has not looked at it yet"}
@@ -76,7 +76,7 @@ func (s *state) packageServer(ctx context.Context, client *kube.Client) error {
 		s.Reason = "olm-operator has not looked at it yet"
 	default:
 		s.Reason = "its phase is " + phase
-		if message, _ := at(s.live.Object, "status", "message").(string); message != "" {
+		if message := kube.StringAt(s.live.Object, "status", "message"); message != "" {
 			s.Reason += ": " + message
 		}
 	}
@@ -122,28 +122,28 @@ func (s *state) whole() string {
 // behind are the fields that a ClusterServiceVersion has otherwise than its Deployment. Right after an upgrade
 // both may still be ready as they were before.
 func behind(csv, deployment *kube.Object) []Difference {
-	list, _ := at(csv.Object, "spec", "install", "spec", "deployments").([]any)
+	list := kube.ListAt(csv.Object, "spec", "install", "spec", "deployments")
 	for _, item := range list {
-		if at(item, "name") == deployment.GetName() {
-			wanted := map[string]any{"spec": at(item, "spec")}
+		if kube.ValueAt(item, "name") == deployment.GetName() {
+			wanted := map[string]any{"spec": kube.ValueAt(item, "spec")}
 			return Differences(wanted, deployment.Object)
 		}
 	}
 	return nil
 }
 
-// reasons are why a ClusterServiceVersion is not installed: the requirements that it misses.
-func reasons(csv *kube.Object) []string {
-	list, _ := at(csv.Object, "status", "requirementStatus").([]any)
+// UnmetRequirements describes the requirements of a ClusterServiceVersion that the cluster does not meet.
+func UnmetRequirements(csv *kube.Object) []string {
+	list := kube.ListAt(csv.Object, "status", "requirementStatus")
 	var lines []string
 	for _, item := range list {
-		status, _ := at(item, "status").(string)
+		status := kube.StringAt(item, "status")
 		if status == "" || status == "Present" || status == "Satisfied" {
 			continue
 		}
-		kind, _ := at(item, "kind").(string)
-		name, _ := at(item, "name").(string)
-		message, _ := at(item, "message").(string)
+		kind := kube.StringAt(item, "kind")
+		name := kube.StringAt(item, "name")
+		message := kube.StringAt(item, "message")
 		lines = append(lines, strings.TrimRight(fmt.Sprintf("requirement %s %s is %s: %s", strings.ToLower(kind), name, status, message), ": "))
 	}
 	return lines

@@ -34,7 +34,7 @@ func (r *removal) doesNotGo(ctx context.Context, left []*kube.Object) error {
 // definition, the resources of a definition, and finalizers. It looks even if ctx has ended; what cannot be read
 // is a line less.
 func remaining(ctx context.Context, client *kube.Client, o *kube.Object) string {
-	looking, cancel := context.WithTimeout(context.WithoutCancel(ctx), explainTime)
+	looking, cancel := DiagnosisContext(ctx)
 	defer cancel()
 	live, err := client.Get(looking, o)
 	if err != nil || live == nil {
@@ -46,7 +46,7 @@ func remaining(ctx context.Context, client *kube.Client, o *kube.Object) string 
 			fmt.Fprintf(&text, "\n  %s: %s", c.Type, c.Message)
 		}
 	}
-	if live.GetKind() == crdKind {
+	if live.GetKind() == kube.CRDKind {
 		text.WriteString(remainingResources(looking, client, live))
 	}
 	for _, finalizer := range live.GetFinalizers() {
@@ -58,7 +58,7 @@ func remaining(ctx context.Context, client *kube.Client, o *kube.Object) string 
 }
 
 func remainingResources(ctx context.Context, client *kube.Client, crd *kube.Object) string {
-	objects, err := client.ListNames(ctx, definedBy(crd), "", nil)
+	objects, err := client.ListNames(ctx, kube.DefinedBy(crd), "", nil)
 	if err != nil {
 		return "\n  its resources cannot be listed: " + err.Error()
 	}
@@ -76,31 +76,13 @@ func remainingResources(ctx context.Context, client *kube.Client, crd *kube.Obje
 	return "\n  resources of it are left: " + enumerate(names)
 }
 
-// definedBy is the resource of a definition: in the version that is stored, which takes no conversion, or the first
-// that is served if that is not.
-func definedBy(crd *kube.Object) kube.Resource {
-	text := func(fields ...string) string { s, _ := at(crd.Object, fields...).(string); return s }
-	version := ""
-	versions, _ := at(crd.Object, "spec", "versions").([]any)
-	for _, v := range versions {
-		name, _ := at(v, "name").(string)
-		if at(v, "served") == true && (version == "" || at(v, "storage") == true) {
-			version = name
-		}
-	}
-	return kube.Resource{
-		APIVersion: text("spec", "group") + "/" + version, Name: text("spec", "names", "plural"), Kind: text("spec", "names", "kind"),
-		Namespaced: text("spec", "scope") == "Namespaced",
-	}
-}
-
 // removalNote is an annotation that says nothing; see freeDefinition.
 const removalNote = "operon/removal"
 
 // freeDefinition lets go the resources that keep a definition, and has the cluster look at it again: the
 // controller that completes its removal gives up when two of its own updates meet, until something else changes.
 func (r *removal) freeDefinition(ctx context.Context, crd *kube.Object) error {
-	objects, err := r.Client.ListNames(ctx, definedBy(crd), "", nil)
+	objects, err := r.Client.ListNames(ctx, kube.DefinedBy(crd), "", nil)
 	if err != nil {
 		return err
 	}
@@ -113,8 +95,8 @@ func (r *removal) freeDefinition(ctx context.Context, crd *kube.Object) error {
 		note = nil
 	}
 	patch := map[string]any{"metadata": map[string]any{"annotations": map[string]any{removalNote: note}}}
-	path := "/apis/" + crdGroup + "/customresourcedefinitions/" + url.PathEscape(crd.GetName())
-	err = retry(ctx, func() error { return r.Client.Do(ctx, http.MethodPatch, path, kube.MergePatch, patch, nil) })
+	path := "/apis/" + kube.CRDVersion + "/customresourcedefinitions/" + url.PathEscape(crd.GetName())
+	err = kube.Retry(ctx, func() error { return r.Client.Do(ctx, http.MethodPatch, path, kube.MergePatch, patch, nil) })
 	if err != nil && !kube.IsNotFound(err) {
 		return fmt.Errorf("annotating %s: %w", kube.FullName(crd), err)
 	}

@@ -2,25 +2,12 @@ package olm
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"net/http"
 	"strings"
 	"time"
 
 	"github.com/operon-sdk/operon/pkg/kube"
 )
-
-// poll is how often something that takes time is looked at.
-const poll = 500 * time.Millisecond
-
-// Event is a step that a person may want to know of.
-type Event struct {
-	// Message is a line without a newline.
-	Message string
-	// Waiting tells that the line stands for now and may be replaced by the next.
-	Waiting bool
-}
 
 // InstallOptions tell Install what to do.
 type InstallOptions struct {
@@ -30,14 +17,19 @@ type InstallOptions struct {
 	Namespace string
 	// Upgrade permits to replace an older version.
 	Upgrade bool
-	// Progress is told what happens; nil is for nobody.
-	Progress func(Event)
+
+	Reporter
 }
 
-// RefusedError tells why nothing was changed.
+// RefusedError reports why an operation was refused before anything was changed.
 type RefusedError struct{ Problem string }
 
 func (e *RefusedError) Error() string { return e.Problem }
+
+// Refusef returns a *RefusedError.
+func Refusef(format string, args ...any) error {
+	return &RefusedError{Problem: fmt.Sprintf(format, args...)}
+}
 
 // Install brings a release into the cluster and waits until OLM works, or ctx ends. It does not wait for
 // catalogs: their images are large, clusters may not reach them, and OLM works without. What is there already
@@ -83,48 +75,27 @@ func Install(ctx context.Context, o InstallOptions) error {
 
 type installation struct {
 	InstallOptions
-	told string
-}
-
-func (in *installation) say(format string, args ...any) {
-	in.emit(Event{Message: fmt.Sprintf(format, args...)})
-}
-
-// wait says what is waited for, once for as long as it stays the same.
-func (in *installation) wait(format string, args ...any) {
-	message := fmt.Sprintf(format, args...)
-	if message == in.told {
-		return
-	}
-	in.told = message
-	in.emit(Event{Message: message, Waiting: true})
-}
-
-func (in *installation) emit(e Event) {
-	if in.Progress != nil {
-		in.Progress(e)
-	}
 }
 
 // permitted refuses to install beside another OLM, over a newer one, and over an older one unless asked to.
 func (in *installation) permitted(found *Installation) error {
 	if err := found.Elsewhere(); err != nil {
-		return &RefusedError{err.Error()}
+		return Refusef("%v", err)
 	}
 	version := in.Release.Version
 	switch {
 	case found.Version == "" || sameVersion(found.Version, version):
 		if found.Present {
-			in.say("OLM is in the cluster already; what is missing or differs is repaired")
+			in.Reportf("OLM is in the cluster already; what is missing or differs is repaired")
 		}
 	case Older(version, found.Version):
-		return &RefusedError{fmt.Sprintf("OLM %s is installed (says %s), which is newer than %s; OLM cannot go back: remove it with 'olm uninstall' first",
-			found.Version, found.Source, version)}
+		return Refusef("OLM %s is installed (says %s), which is newer than %s; OLM cannot go back: remove it with 'olm uninstall' first",
+			found.Version, found.Source, version)
 	case !in.Upgrade:
-		return &RefusedError{fmt.Sprintf("OLM %s is installed (says %s); --upgrade replaces it with %s and keeps the operators",
-			found.Version, found.Source, version)}
+		return Refusef("OLM %s is installed (says %s); --upgrade replaces it with %s and keeps the operators",
+			found.Version, found.Source, version)
 	default:
-		in.say("upgrading OLM from %s to %s", found.Version, version)
+		in.Reportf("upgrading OLM from %s to %s", found.Version, version)
 	}
 	return nil
 }
@@ -133,48 +104,33 @@ func (in *installation) permitted(found *Installation) error {
 func (in *installation) check(ctx context.Context) error {
 	var forbidden, refused []string
 	for _, object := range in.Release.All() {
-		err := retry(ctx, func() error { return in.Client.Check(ctx, object, object.GetNamespace()) })
+		err := kube.Retry(ctx, func() error { return in.Client.Check(ctx, object, object.GetNamespace()) })
 		switch {
 		case err == nil, kube.IsNotFound(err), kube.IsImmutable(err), kube.IsBeingDeleted(err):
 			// Its namespace or its kind comes with the installation, or it is made anew.
 		case kube.IsForbidden(err):
-			forbidden = append(forbidden, fmt.Sprintf("  %s: %s", kube.FullName(object), brief(err)))
-		case isStatus(err):
-			refused = append(refused, fmt.Sprintf("  %s: %s", kube.FullName(object), brief(err)))
+			forbidden = append(forbidden, fmt.Sprintf("  %s: %s", kube.FullName(object), kube.Brief(err)))
+		case kube.IsStatus(err):
+			refused = append(refused, fmt.Sprintf("  %s: %s", kube.FullName(object), kube.Brief(err)))
 		default:
 			return in.stopped(ctx, fmt.Errorf("asking the cluster about %s: %w", kube.FullName(object), err))
 		}
 	}
 	if len(forbidden) > 0 {
-		return &RefusedError{fmt.Sprintf("the cluster refuses this user %d of %d objects, and nothing was changed:\n%s\nOLM needs cluster-admin: ask for it, or give an administrator the output of 'olm install --dry-run -o yaml'",
-			len(forbidden)+len(refused), len(in.Release.All()), strings.Join(append(forbidden, refused...), "\n"))}
+		return Refusef("the cluster refuses this user %d of %d objects, and nothing was changed:\n%s\nOLM needs cluster-admin: ask for it, or give an administrator the output of 'olm install --dry-run -o yaml'",
+			len(forbidden)+len(refused), len(in.Release.All()), strings.Join(append(forbidden, refused...), "\n"))
 	}
 	if len(refused) > 0 {
-		return &RefusedError{fmt.Sprintf("the cluster does not take %d of %d objects, and nothing was changed:\n%s",
-			len(refused), len(in.Release.All()), strings.Join(refused, "\n"))}
+		return Refusef("the cluster does not take %d of %d objects, and nothing was changed:\n%s",
+			len(refused), len(in.Release.All()), strings.Join(refused, "\n"))
 	}
 	return nil
-}
-
-// brief is an error cut to what fits a line or two: a refusal may list every right that is missing.
-func brief(err error) string {
-	const most = 300
-	text := strings.Join(strings.Fields(err.Error()), " ")
-	if len(text) > most {
-		text = strings.ToValidUTF8(text[:most], "") + " …"
-	}
-	return text
-}
-
-func isStatus(err error) bool {
-	_, ok := errors.AsType[*kube.StatusError](err)
-	return ok
 }
 
 // waitDeleted waits for what is just being deleted: objects cannot be made inside or in place of it.
 func (in *installation) waitDeleted(ctx context.Context) error {
 	for _, object := range in.Release.All() {
-		if object.GetKind() != "Namespace" && object.GetKind() != crdKind {
+		if object.GetKind() != "Namespace" && object.GetKind() != kube.CRDKind {
 			continue
 		}
 		var deleted *kube.Object // as it was read last; the time may be up during a read
@@ -189,8 +145,8 @@ func (in *installation) waitDeleted(ctx context.Context) error {
 				}
 				deleted = live
 			}
-			in.wait("waiting for %s, which is being deleted", kube.FullName(object))
-			if !pause(ctx) {
+			in.Waitf("waiting for %s, which is being deleted", kube.FullName(object))
+			if !kube.Pause(ctx) {
 				return fmt.Errorf("%s is being deleted since %s and does not go (%w)%s\n'olm uninstall' removes what holds it; then install again",
 					kube.FullName(object), deleted.GetDeletionTimestamp().UTC().Format(time.RFC3339), context.Cause(ctx), remaining(ctx, in.Client, deleted))
 			}
@@ -202,7 +158,7 @@ func (in *installation) waitDeleted(ctx context.Context) error {
 // formerInstallers are the names under which others that install OLM own its fields.
 func formerInstallers(o *kube.Object) []string {
 	switch o.GetKind() {
-	case "Namespace", "OLMConfig", "OperatorGroup", catalogKind:
+	case "Namespace", "OLMConfig", "OperatorGroup", CatalogSourceKind:
 		return nil // where users keep settings of their own
 	}
 	return []string{"operator-sdk", "kubectl", "kubectl-create", "kubectl-client-side-apply", "kubectl-replace"}
@@ -211,16 +167,16 @@ func formerInstallers(o *kube.Object) []string {
 // bring applies an object, and again where the cluster was not ready for it.
 func (in *installation) bring(ctx context.Context, object *kube.Object) error {
 	var change kube.Change
-	err := retryIf(ctx, func() (err error) {
+	err := kube.RetryIf(ctx, func() (err error) {
 		change, err = in.Client.Bring(ctx, object, formerInstallers(object)...)
 		return err
 	}, func(err error) bool {
-		return passes(err) || kube.IsNotFound(err) // of several API servers, not all know the new kinds at once
+		return kube.IsTransient(err) || kube.IsNotFound(err) // of several API servers, not all know the new kinds at once
 	})
 	if err != nil {
 		return in.stopped(ctx, fmt.Errorf("applying %s: %w", kube.FullName(object), err))
 	}
-	in.say("%s %s", change, kube.FullName(object))
+	in.Reportf("%s %s", change, kube.FullName(object))
 	return nil
 }
 
@@ -229,57 +185,22 @@ func (in *installation) stopped(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		err = fmt.Errorf("%w (%v)", context.Cause(ctx), err)
 	}
-	return fmt.Errorf("%w; correct it and install again: what is installed stays, and the rest follows", refusedUser(err))
+	return fmt.Errorf("%w; correct it and install again: what is installed stays, and the rest follows", ExplainForbidden(err))
 }
 
-func refusedUser(err error) error {
+// ExplainForbidden adds to err which permissions are missing, if the cluster refused the user.
+func ExplainForbidden(err error) error {
 	if kube.IsForbidden(err) {
 		return fmt.Errorf("the cluster refuses this user: %w; OLM needs cluster-admin", err)
 	}
 	return err
 }
 
-// attempts is how often a request is made that fails for reasons that pass.
-const attempts = 10
-
-func retry(ctx context.Context, do func() error) error { return retryIf(ctx, do, passes) }
-
-func retryIf(ctx context.Context, do func() error, again func(error) bool) error {
-	for attempt := 1; ; attempt++ {
-		err := do()
-		if err == nil || attempt == attempts || !again(err) || !pause(ctx) {
-			return err
-		}
-	}
-}
-
-// passes tells errors that may be gone a moment later: of a server that is starting, overloaded or
-// unreachable, and of an object that has changed meanwhile.
-func passes(err error) bool {
-	status, ok := errors.AsType[*kube.StatusError](err)
-	if !ok {
-		return !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
-	}
-	return status.Code >= http.StatusInternalServerError || status.Code == http.StatusTooManyRequests || status.Code == http.StatusConflict
-}
-
-// pause waits a moment and reports false when ctx has ended.
-func pause(ctx context.Context) bool {
-	timer := time.NewTimer(poll)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
-}
-
 // workloads are the release's objects that OLM works through.
 func (in *installation) workloads() []*kube.Object {
 	var objects []*kube.Object
 	for _, object := range in.Release.Objects {
-		if object.GetKind() == "Deployment" || object.GetKind() == csvKind {
+		if object.GetKind() == "Deployment" || object.GetKind() == CSVKind {
 			objects = append(objects, object)
 		}
 	}
@@ -289,11 +210,11 @@ func (in *installation) workloads() []*kube.Object {
 // tellCatalogs tells how catalogs do that are not ready yet. What cannot be read is not told.
 func (in *installation) tellCatalogs(ctx context.Context) {
 	for _, object := range in.Release.Objects {
-		if object.GetKind() != catalogKind {
+		if object.GetKind() != CatalogSourceKind {
 			continue
 		}
 		if state, err := inspect(ctx, in.Client, object); err == nil && !state.Ready {
-			in.say("%s is not ready yet: %s; OLM works without it, and 'olm status' tells how it does", kube.FullName(object), state.Reason)
+			in.Reportf("%s is not ready yet: %s; OLM works without it, and 'olm status' tells how it does", kube.FullName(object), state.Reason)
 		}
 	}
 }
@@ -303,19 +224,19 @@ func (in *installation) waitReady(ctx context.Context, objects []*kube.Object) e
 	for i, object := range objects {
 		for {
 			state, err := inspect(ctx, in.Client, object)
-			if err != nil && !passes(err) && ctx.Err() == nil {
+			if err != nil && !kube.IsTransient(err) && ctx.Err() == nil {
 				return in.stopped(ctx, err)
 			}
 			if err == nil && state.Ready {
-				if object.GetKind() != crdKind {
-					in.say("%s is ready", kube.FullName(object))
+				if object.GetKind() != kube.CRDKind {
+					in.Reportf("%s is ready", kube.FullName(object))
 				}
 				break
 			}
 			if err == nil {
-				in.wait("waiting for %s: %s", kube.FullName(object), state.Reason)
+				in.Waitf("waiting for %s: %s", kube.FullName(object), state.Reason)
 			}
-			if !pause(ctx) {
+			if !kube.Pause(ctx) {
 				return in.notReady(ctx, objects[i:])
 			}
 		}

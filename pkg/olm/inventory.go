@@ -83,9 +83,9 @@ func enumerate(names []string) string {
 // Inventory finds what users lose when OLM is uninstalled.
 func Inventory(ctx context.Context, client *kube.Client, found *Installation) (*UserData, error) {
 	data := &UserData{}
-	csvs, err := client.List(ctx, olmResource("clusterserviceversions", csvKind), "", nil)
+	csvs, err := client.List(ctx, ResourceOf("clusterserviceversions", CSVKind), "", nil)
 	if err != nil {
-		return nil, refusedUser(err)
+		return nil, ExplainForbidden(err)
 	}
 	namespaces := found.Namespaces()
 	for _, csv := range csvs {
@@ -93,11 +93,11 @@ func Inventory(ctx context.Context, client *kube.Client, found *Installation) (*
 			continue
 		}
 		operator := Operator{Namespace: csv.GetNamespace(), Name: csv.GetName()}
-		owned, _ := at(csv.Object, "spec", "customresourcedefinitions", "owned").([]any)
+		owned := kube.ListAt(csv.Object, "spec", "customresourcedefinitions", "owned")
 		for _, item := range owned {
 			served, err := servedKind(ctx, client, item, namespaces)
 			if err != nil {
-				return nil, refusedUser(err)
+				return nil, ExplainForbidden(err)
 			}
 			if !slices.ContainsFunc(operator.Kinds, func(s Served) bool { return s.CRD == served.CRD }) {
 				operator.Kinds = append(operator.Kinds, *served)
@@ -110,12 +110,12 @@ func Inventory(ctx context.Context, client *kube.Client, found *Installation) (*
 		resource kube.Resource
 		into     *[]string
 	}{
-		{olmResource("subscriptions", "Subscription"), &data.Subscriptions},
-		{olmResource("catalogsources", catalogKind), &data.Catalogs},
+		{ResourceOf("subscriptions", "Subscription"), &data.Subscriptions},
+		{ResourceOf("catalogsources", CatalogSourceKind), &data.Catalogs},
 	} {
 		objects, err := client.ListNames(ctx, list.resource, "", nil)
 		if err != nil {
-			return nil, refusedUser(err)
+			return nil, ExplainForbidden(err)
 		}
 		for _, o := range objects {
 			if o.GetName() != defaultCatalog || o.GetNamespace() != found.Namespace {
@@ -124,13 +124,13 @@ func Inventory(ctx context.Context, client *kube.Client, found *Installation) (*
 		}
 	}
 	if data.Contents, err = contents(ctx, client, found, data.Operators); err != nil {
-		return nil, refusedUser(err)
+		return nil, ExplainForbidden(err)
 	}
 	return data, nil
 }
 
-func olmResource(name, kind string) kube.Resource {
-	return kube.Resource{APIVersion: v1alpha1, Name: name, Kind: kind, Namespaced: true}
+func ResourceOf(name, kind string) kube.Resource {
+	return kube.Resource{APIVersion: V1Alpha1, Name: name, Kind: kind, Namespaced: true}
 }
 
 // Namespaces are those that come and go with OLM.
@@ -140,10 +140,10 @@ func (i *Installation) Namespaces() []string {
 
 // servedKind lists the custom resources of a definition that a ClusterServiceVersion owns.
 func servedKind(ctx context.Context, client *kube.Client, description any, namespaces []string) (*Served, error) {
-	text := func(field string) string { s, _ := at(description, field).(string); return s }
+	text := func(field string) string { return kube.StringAt(description, field) }
 	served := &Served{CRD: text("name")}
-	plural, group, _ := strings.Cut(served.CRD, ".")
-	objects, err := client.ListNames(ctx, kube.Resource{APIVersion: group + "/" + text("version"), Name: plural, Kind: text("kind")}, "", nil)
+	plural, Group, _ := strings.Cut(served.CRD, ".")
+	objects, err := client.ListNames(ctx, kube.Resource{APIVersion: Group + "/" + text("version"), Name: plural, Kind: text("kind")}, "", nil)
 	if err != nil {
 		return nil, err
 	}
@@ -174,7 +174,7 @@ func contents(ctx context.Context, client *kube.Client, found *Installation, ope
 	}
 	var names []string
 	for _, r := range resources {
-		if !r.Namespaced || r.Group() == group || r.Group() == "packages."+group || isServed(operators, r) {
+		if !r.Namespaced || r.Group() == Group || r.Group() == "packages."+Group || isServed(operators, r) {
 			continue
 		}
 		for _, namespace := range found.Namespaces() {

@@ -31,15 +31,13 @@ const (
 	packageServer   = "packageserver"
 	defaultCatalog  = "operatorhubio-catalog"
 
-	group        = "operators.coreos.com"
-	v1alpha1     = group + "/v1alpha1"
-	packagesAPI  = "v1.packages.operators.coreos.com"
-	crdGroup     = "apiextensions.k8s.io/v1"
-	crdKind      = "CustomResourceDefinition"
-	csvKind      = "ClusterServiceVersion"
-	catalogKind  = "CatalogSource"
-	clusterRole  = "system:controller:operator-lifecycle-manager"
-	versionLabel = "olm.version"
+	Group             = "operators.coreos.com"
+	V1Alpha1          = Group + "/v1alpha1"
+	packagesAPI       = "v1.packages.operators.coreos.com"
+	CSVKind           = "ClusterServiceVersion"
+	CatalogSourceKind = "CatalogSource"
+	clusterRole       = "system:controller:operator-lifecycle-manager"
+	versionLabel      = "olm.version"
 )
 
 // Release is what a version of OLM consists of.

@@ -269,7 +269,7 @@ func TestDifferences(t *testing.T) {
 
 func TestVersionOf(t *testing.T) {
 	t.Parallel()
-	csv := kube.Named(v1alpha1, csvKind, "olm", packageServer)
+	csv := kube.Named(V1Alpha1, CSVKind, "olm", packageServer)
 	csv.Object["spec"] = map[string]any{"version": "0.28.0"}
 	if got := versionOf(csv); got != "v0.28.0" {
 		t.Errorf("without a label: %q", got)

@@ -30,7 +30,7 @@ func (r *removal) remove(ctx context.Context, objects []*kube.Object, grace time
 		if live == nil {
 			continue
 		}
-		if err := retry(ctx, func() error { return r.Client.Delete(ctx, o, o.GetNamespace()) }); err != nil {
+		if err := kube.Retry(ctx, func() error { return r.Client.Delete(ctx, o, o.GetNamespace()) }); err != nil {
 			return fmt.Errorf("deleting %s: %w", kube.FullName(o), err)
 		}
 		left = append(left, o)
@@ -55,8 +55,8 @@ func (r *removal) remove(ctx context.Context, objects []*kube.Object, grace time
 			}
 			continue
 		}
-		r.wait("waiting for %s to go", kube.FullName(left[0]))
-		if !pause(ctx) {
+		r.Waitf("waiting for %s to go", kube.FullName(left[0]))
+		if !kube.Pause(ctx) {
 			return r.doesNotGo(ctx, left)
 		}
 	}
@@ -71,7 +71,7 @@ func (r *removal) gone(ctx context.Context, objects []*kube.Object) ([]*kube.Obj
 			return nil, err
 		}
 		if live == nil || live.GetDeletionTimestamp() == nil && live.GetUID() != o.GetUID() && o.GetUID() != "" {
-			r.say("deleted %s", kube.FullName(o))
+			r.Reportf("deleted %s", kube.FullName(o))
 			continue
 		}
 		left = append(left, o)
@@ -90,13 +90,13 @@ func (r *removal) drop(ctx context.Context, objects []*kube.Object) error {
 		if live == nil || len(live.GetFinalizers()) == 0 || live.GetKind() == "Namespace" {
 			continue
 		}
-		if live.GetKind() == crdKind {
+		if live.GetKind() == kube.CRDKind {
 			if err := r.freeDefinition(ctx, live); err != nil {
 				return err
 			}
 			continue
 		}
-		r.say("nobody removes the finalizer %s of %s; it goes without", strings.Join(live.GetFinalizers(), ", "), kube.FullName(o))
+		r.Reportf("nobody removes the finalizer %s of %s; it goes without", strings.Join(live.GetFinalizers(), ", "), kube.FullName(o))
 		if err := r.Client.DropFinalizers(ctx, live); err != nil {
 			return fmt.Errorf("removing the finalizers of %s: %w", kube.FullName(o), err)
 		}

@@ -23,10 +23,10 @@ func (in *installation) restart(ctx context.Context) error {
 			return in.stopped(ctx, err)
 		}
 		for _, pod := range pods {
-			if err := retry(ctx, func() error { return in.Client.Delete(ctx, pod, pod.GetNamespace()) }); err != nil {
+			if err := kube.Retry(ctx, func() error { return in.Client.Delete(ctx, pod, pod.GetNamespace()) }); err != nil {
 				return in.stopped(ctx, fmt.Errorf("deleting %s: %w", kube.FullName(pod), err))
 			}
-			in.say("restarted %s, which is older than %s", kube.FullName(pod), kube.FullName(account))
+			in.Reportf("restarted %s, which is older than %s", kube.FullName(pod), kube.FullName(account))
 		}
 		if err := in.waitRestarted(ctx, account, pods); err != nil {
 			return err
@@ -48,8 +48,8 @@ func (in *installation) waitRestarted(ctx context.Context, account *kube.Object,
 		if len(pods) == 0 {
 			return nil
 		}
-		in.wait("waiting for %s to go", kube.FullName(pods[0]))
-		if !pause(ctx) {
+		in.Waitf("waiting for %s to go", kube.FullName(pods[0]))
+		if !kube.Pause(ctx) {
 			return in.stopped(ctx, fmt.Errorf("%s does not go, perhaps because its node does not answer: %w", kube.FullName(pods[0]), context.Cause(ctx)))
 		}
 	}
@@ -60,11 +60,11 @@ func (in *installation) waitRestarted(ctx context.Context, account *kube.Object,
 func (in *installation) outdated(ctx context.Context, account *kube.Object) ([]*kube.Object, error) {
 	var live *kube.Object
 	var pods []*kube.Object
-	err := retry(ctx, func() (err error) {
+	err := kube.Retry(ctx, func() (err error) {
 		if live, err = in.Client.Get(ctx, account); err != nil || live == nil {
 			return err
 		}
-		pods, err = in.Client.ListNames(ctx, kube.Resource{APIVersion: "v1", Name: "pods", Kind: "Pod", Namespaced: true}, account.GetNamespace(),
+		pods, err = in.Client.ListNames(ctx, kube.Pods(), account.GetNamespace(),
 			url.Values{"fieldSelector": {"spec.serviceAccountName=" + account.GetName()}})
 		return err
 	})

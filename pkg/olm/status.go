@@ -52,13 +52,13 @@ func Examine(ctx context.Context, client *kube.Client, found *Installation, rele
 	for _, wanted := range release.All() {
 		s, err := inspect(ctx, client, wanted)
 		if err != nil {
-			return nil, refusedUser(err)
+			return nil, ExplainForbidden(err)
 		}
 		row := Row{
 			Name: wanted.GetName(), Namespace: wanted.GetNamespace(), Kind: wanted.GetKind(),
 			Status: StatusInstalled, Reason: s.Reason,
 		}
-		optional := wanted.GetKind() == catalogKind
+		optional := wanted.GetKind() == CatalogSourceKind
 		switch {
 		case s.live == nil && optional:
 			row.Status, row.Reason = StatusLeftOut, "the catalog is not installed"
@@ -86,7 +86,7 @@ func Examine(ctx context.Context, client *kube.Client, found *Installation, rele
 // essential tells objects that every version of OLM has.
 func essential(o *kube.Object) bool {
 	switch o.GetKind() {
-	case "Namespace", "Deployment", csvKind, "ServiceAccount":
+	case "Namespace", "Deployment", CSVKind, "ServiceAccount":
 		return true
 	}
 	return false
@@ -96,7 +96,7 @@ func essential(o *kube.Object) bool {
 func (s *Status) Problems() []string {
 	var lines []string
 	for _, row := range s.Objects {
-		if row.Kind == catalogKind {
+		if row.Kind == CatalogSourceKind {
 			continue
 		}
 		name := kube.FullName(kube.Named("", row.Kind, row.Namespace, row.Name))

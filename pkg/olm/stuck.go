@@ -47,8 +47,8 @@ func (r *removal) namespaces(ctx context.Context) error {
 		if err != nil && ctx.Err() == nil {
 			return err
 		}
-		r.wait("waiting for %s to go", kube.FullName(left[0]))
-		if !pause(ctx) {
+		r.Waitf("waiting for %s to go", kube.FullName(left[0]))
+		if !kube.Pause(ctx) {
 			return r.stuck(ctx, left[0])
 		}
 	}
@@ -90,7 +90,7 @@ func (r *removal) free(ctx context.Context, namespace string, pods bool) error {
 			if !pods {
 				continue
 			}
-			r.say("the node of %s does not stop it; it is given up", kube.FullName(o))
+			r.Reportf("the node of %s does not stop it; it is given up", kube.FullName(o))
 			if err := r.giveUp(ctx, o); err != nil {
 				return err
 			}
@@ -119,7 +119,7 @@ func (r *removal) giveUp(ctx context.Context, pod *kube.Object) error {
 
 // stuck says why a namespace does not go, after ctx has ended.
 func (r *removal) stuck(ctx context.Context, namespace *kube.Object) error {
-	looking, cancel := context.WithTimeout(context.WithoutCancel(ctx), explainTime)
+	looking, cancel := DiagnosisContext(ctx)
 	defer cancel()
 	var text strings.Builder
 	text.WriteString(remaining(ctx, r.Client, namespace))

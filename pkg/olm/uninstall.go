@@ -21,27 +21,12 @@ type UninstallOptions struct {
 	Data  *UserData
 	// Grace is how long something that is deleted may take, before what its finalizers wait for is given up.
 	Grace time.Duration
-	// Progress is told what happens; nil is for nobody.
-	Progress func(Event)
+
+	Reporter
 }
 
 type removal struct {
 	UninstallOptions
-	told string
-}
-
-func (r *removal) say(format string, args ...any) {
-	if r.Progress != nil {
-		r.Progress(Event{Message: fmt.Sprintf(format, args...)})
-	}
-}
-
-func (r *removal) wait(format string, args ...any) {
-	message := fmt.Sprintf(format, args...)
-	if message != r.told && r.Progress != nil {
-		r.told = message
-		r.Progress(Event{Message: message, Waiting: true})
-	}
 }
 
 // Uninstall removes OLM, and what Data tells of, until nothing is left or ctx ends. The order is one in which
@@ -51,7 +36,7 @@ func (r *removal) wait(format string, args ...any) {
 // it is there, a further run finds that there is something left to do.
 func Uninstall(ctx context.Context, o UninstallOptions) error {
 	if err := o.Found.Elsewhere(); err != nil {
-		return &RefusedError{err.Error()}
+		return Refusef("%v", err)
 	}
 	r := &removal{UninstallOptions: o}
 	for _, step := range []func(context.Context) error{
@@ -62,14 +47,14 @@ func Uninstall(ctx context.Context, o UninstallOptions) error {
 			if ctx.Err() != nil && !errors.Is(err, context.Cause(ctx)) {
 				err = fmt.Errorf("%w (%v)", context.Cause(ctx), err)
 			}
-			return fmt.Errorf("%w; uninstall again to go on from here", refusedUser(err))
+			return fmt.Errorf("%w; uninstall again to go on from here", ExplainForbidden(err))
 		}
 	}
 	return nil
 }
 
 func (r *removal) subscriptions(ctx context.Context) error {
-	return r.all(ctx, olmResource("subscriptions", "Subscription"), r.Grace)
+	return r.all(ctx, ResourceOf("subscriptions", "Subscription"), r.Grace)
 }
 
 // resources deletes custom resources in the namespaces that go, while their operators can still look after them.
@@ -96,7 +81,7 @@ func (r *removal) operators(ctx context.Context) error {
 	if err := r.remove(ctx, r.Data.csvs, grace); err != nil {
 		return err
 	}
-	return r.all(ctx, olmResource("clusterserviceversions", csvKind), grace)
+	return r.all(ctx, ResourceOf("clusterserviceversions", CSVKind), grace)
 }
 
 // packagesAPI deletes the API services of OLM and of operators: one that does not answer keeps Kubernetes
@@ -129,7 +114,7 @@ func (r *removal) finalizers(ctx context.Context) error {
 		return err
 	}
 	for _, resource := range resources {
-		if resource.Group() != group {
+		if resource.Group() != Group {
 			continue
 		}
 		objects, err := r.Client.ListNames(ctx, resource, "", nil)

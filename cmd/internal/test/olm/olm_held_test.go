@@ -94,11 +94,11 @@ scope: Cluster, names: {plural: operators, singular: operator, kind: Operator}, 
 	}
 	ctx, cancel := context.WithCancelCause(c.Context())
 	defer cancel(nil)
-	err = olm.Install(ctx, olm.InstallOptions{Client: c.Client, Release: release, Namespace: olm.DefaultNamespace, Progress: func(e olm.Event) {
+	err = olm.Install(ctx, olm.InstallOptions{Client: c.Client, Release: release, Namespace: olm.DefaultNamespace, Reporter: olm.Reporter{Progress: func(e olm.Event) {
 		if e.Message == "waiting for customresourcedefinition operators.operators.coreos.com, which is being deleted" {
 			cancel(errors.New("that is enough"))
 		}
-	}})
+	}}})
 	clitest.CheckContains(t, fmt.Sprint(err), "customresourcedefinition operators.operators.coreos.com is being deleted since", "does not go (that is enough)\n",
 		"\n  resources of it are left: left (held by example.com/wait)\n'olm uninstall' removes what holds it")
 }
@@ -116,11 +116,11 @@ func (c *olmCluster) uninstallUntil(t *testing.T, done string, listen func(messa
 	}
 	ctx, cancel := context.WithCancelCause(c.Context())
 	defer cancel(nil)
-	err = olm.Uninstall(ctx, olm.UninstallOptions{Client: c.Client, Found: found, Data: data, Grace: time.Second, Progress: func(e olm.Event) {
+	err = olm.Uninstall(ctx, olm.UninstallOptions{Client: c.Client, Found: found, Data: data, Grace: time.Second, Reporter: olm.Reporter{Progress: func(e olm.Event) {
 		told += e.Message + "\n"
 		if listen(e.Message); e.Message == done {
 			cancel(errors.New("that is enough"))
 		}
-	}})
+	}}})
 	return told, err
 }

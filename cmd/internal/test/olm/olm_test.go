@@ -186,7 +186,7 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: reader},
 				"    no node takes it: Unschedulable: 0/1 nodes are available: 1 node(s) were unschedulable.",
 				"    container catalog-operator waits: ImagePullBackOff: Back-off pulling it\n",
 				"- the nodes cannot pull quay.io/operator-framework/olm:v0.46.0: give --image-registry with a registry that they reach and that has it, or --olm-image\n",
-				"- give the cluster a node that takes the pods: Linux",
+				"- add a node that accepts the pods to the cluster: Linux",
 				"- run 'olm install' again to go on from here")
 			c.Patch(t, nodes[0], "", `{"spec":{"unschedulable":null}}`)
 			c.must(t, 0, "install")

@@ -1,4 +1,4 @@
-package olm
+package operator
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/operon-sdk/operon/pkg/kube"
+	"github.com/operon-sdk/operon/pkg/olm"
 )
 
 // TestCleanupAwaitsConversion holds that custom resources whose operator restarts are read once it converts them again,
@@ -43,7 +44,7 @@ func TestCleanupAwaitsConversion(t *testing.T) {
 		"versions": []any{map[string]any{"name": "v1", "served": true}, map[string]any{"name": "v2", "served": true, "storage": true}},
 	}}}
 	var said []string
-	c := &cleanup{CleanupOptions: CleanupOptions{Client: clientOf(t, server), Progress: func(e Event) { said = append(said, e.Message) }}}
+	c := &cleanup{CleanupOptions: CleanupOptions{Client: clientOf(t, server), Reporter: olm.Reporter{Progress: func(e olm.Event) { said = append(said, e.Message) }}}}
 	found, err := c.resources(t.Context(), crd)
 	if err != nil || len(found) != 1 || found[0].GetName() != "m" {
 		t.Errorf("got %v, %v", found, err)
@@ -58,7 +59,7 @@ func TestCleanupAwaitsConversion(t *testing.T) {
 		var ctx context.Context
 		ctx, end = context.WithCancelCause(t.Context())
 		left = 12
-		c.Progress = func(Event) {
+		c.Progress = func(olm.Event) {
 			if !during {
 				end(timeUp)
 			}

@@ -1,4 +1,4 @@
-package olm
+package operator
 
 import (
 	"context"
@@ -18,7 +18,7 @@ func (r *run) certified(ctx context.Context, csv *kube.Object) bool {
 	servers := certifiedDeployments(csv)
 	for _, deployment := range servers {
 		secret, err := r.Client.Get(ctx, kube.Named("v1", "Secret", r.Namespace, deployment+"-service-cert"))
-		if err != nil && !passes(err) {
+		if err != nil && !kube.IsTransient(err) {
 			return true // the user may not look
 		}
 		if err != nil || secret == nil {
@@ -37,16 +37,16 @@ func (r *run) certified(ctx context.Context, csv *kube.Object) bool {
 	}
 	// The certificate may have been made after csv was read.
 	now, err := r.Client.Get(ctx, csv)
-	return err == nil && now != nil && at(now.Object, "status", "phase") == "Succeeded"
+	return err == nil && now != nil && kube.ValueAt(now.Object, "status", "phase") == "Succeeded"
 }
 
 // certifiedDeployments are the Deployments of a ClusterServiceVersion for which OLM makes certificates, sorted.
 func certifiedDeployments(csv *kube.Object) []string {
 	var names []string
 	for _, fields := range [][]string{{"spec", "webhookdefinitions"}, {"spec", "apiservicedefinitions", "owned"}} {
-		list, _ := at(csv.Object, fields...).([]any)
+		list := kube.ListAt(csv.Object, fields...)
 		for _, item := range list {
-			if name, _ := at(item, "deploymentName").(string); name != "" {
+			if name := kube.StringAt(item, "deploymentName"); name != "" {
 				names = append(names, name)
 			}
 		}

@@ -1,4 +1,4 @@
-package olm
+package operator
 
 import (
 	"context"
@@ -9,27 +9,28 @@ import (
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/kube"
+	"github.com/operon-sdk/operon/pkg/olm"
 )
 
 // follow approves the InstallPlan and waits until the ClusterServiceVersion is installed.
 func (r *run) follow(ctx context.Context) error {
-	name := kube.Named(v1alpha1, csvKind, r.Namespace, r.Bundle.CSV)
+	name := kube.Named(olm.V1Alpha1, olm.CSVKind, r.Namespace, r.Bundle.CSV)
 	approved, seen := false, ""
 	for {
 		csv, err := r.Client.Get(ctx, name)
-		if err != nil && !passes(err) && ctx.Err() == nil {
+		if err != nil && !kube.IsTransient(err) && ctx.Err() == nil {
 			return err
 		}
 		switch {
 		case err != nil:
 		case csv != nil:
-			phase, _ := at(csv.Object, "status", "phase").(string)
+			phase := kube.StringAt(csv.Object, "status", "phase")
 			if phase == "Succeeded" && !r.certified(ctx, csv) {
-				r.wait("waiting for OLM to renew the certificate of the operator's webhooks")
+				r.Waitf("waiting for OLM to renew the certificate of the operator's webhooks")
 				break
 			}
 			if phase != "" && phase != seen {
-				r.say("  Found ClusterServiceVersion %q phase: %s", r.Namespace+"/"+r.Bundle.CSV, phase)
+				r.Reportf("  Found ClusterServiceVersion %q phase: %s", r.Namespace+"/"+r.Bundle.CSV, phase)
 				seen = phase
 			}
 			if phase == "Succeeded" {
@@ -46,7 +47,7 @@ func (r *run) follow(ctx context.Context) error {
 				return err
 			}
 		}
-		if !pause(ctx) {
+		if !kube.Pause(ctx) {
 			return r.failed(ctx, r.missing(csv, approved))
 		}
 	}
@@ -56,7 +57,7 @@ func (r *run) follow(ctx context.Context) error {
 func (r *run) missing(csv *kube.Object, approved bool) error {
 	switch {
 	case csv != nil:
-		phase, _ := at(csv.Object, "status", "phase").(string)
+		phase := kube.StringAt(csv.Object, "status", "phase")
 		if phase == "Succeeded" {
 			return fmt.Errorf("OLM did not renew the certificate of %s/%s after the upgrade; until it does, webhooks may fail", r.Namespace, r.Bundle.CSV)
 		}
@@ -69,8 +70,8 @@ func (r *run) missing(csv *kube.Object, approved bool) error {
 
 // plan looks for the InstallPlan that brings the ClusterServiceVersion, and approves it.
 func (r *run) plan(ctx context.Context, approved *bool) error {
-	subscription, err := r.Client.Get(ctx, kube.Named(v1alpha1, "Subscription", r.Namespace, r.subscription))
-	if err != nil && !passes(err) && ctx.Err() == nil {
+	subscription, err := r.Client.Get(ctx, kube.Named(olm.V1Alpha1, "Subscription", r.Namespace, r.subscription))
+	if err != nil && !kube.IsTransient(err) && ctx.Err() == nil {
 		return err
 	}
 	if err != nil {
@@ -92,13 +93,13 @@ func (r *run) plan(ctx context.Context, approved *bool) error {
 		if reason := r.hopelessPlan(ctx, subscription); reason != "" {
 			return r.failed(ctx, errors.New(reason))
 		}
-		r.wait("waiting for OLM's InstallPlan%s", stateOf(subscription))
+		r.Waitf("waiting for OLM's InstallPlan%s", stateOf(subscription))
 		return nil
 	}
-	if phase, _ := at(plan.Object, "status", "phase").(string); phase == "Failed" {
+	if phase := kube.StringAt(plan.Object, "status", "phase"); phase == "Failed" {
 		return r.failed(ctx, fmt.Errorf("%s failed: %s", kube.FullName(plan), planMessage(plan)))
 	}
-	if at(plan.Object, "spec", "approved") == true {
+	if kube.ValueAt(plan.Object, "spec", "approved") == true {
 		*approved = true
 		return nil
 	}
@@ -107,14 +108,14 @@ func (r *run) plan(ctx context.Context, approved *bool) error {
 		err = r.Client.Do(ctx, http.MethodPatch, path, kube.MergePatch, map[string]any{"spec": map[string]any{"approved": true}}, nil)
 	}
 	if err != nil {
-		if passes(err) || kube.IsNotFound(err) || ctx.Err() != nil {
+		if kube.IsTransient(err) || kube.IsNotFound(err) || ctx.Err() != nil {
 			return nil
 		}
-		return fmt.Errorf("approving %s: %w", kube.FullName(plan), refusedUser(err))
+		return fmt.Errorf("approving %s: %w", kube.FullName(plan), olm.ExplainForbidden(err))
 	}
 	*approved = true
-	r.say("Approved InstallPlan %s for the Subscription: %s", plan.GetName(), r.subscription)
-	r.say("Waiting for ClusterServiceVersion %q to reach 'Succeeded' phase", r.Namespace+"/"+r.Bundle.CSV)
+	r.Reportf("Approved InstallPlan %s for the Subscription: %s", plan.GetName(), r.subscription)
+	r.Reportf("Waiting for ClusterServiceVersion %q to reach 'Succeeded' phase", r.Namespace+"/"+r.Bundle.CSV)
 	return nil
 }
 
@@ -130,15 +131,15 @@ func stateOf(subscription *kube.Object) string {
 
 // planOf finds the InstallPlan of a subscription that has the bundle in it, nil where there is none yet.
 func (r *run) planOf(ctx context.Context, subscription *kube.Object) (*kube.Object, error) {
-	name, _ := at(subscription.Object, "status", "installPlanRef", "name").(string)
+	name := kube.StringAt(subscription.Object, "status", "installPlanRef", "name")
 	if name == "" {
 		return nil, nil
 	}
-	plan, err := r.Client.Get(ctx, kube.Named(v1alpha1, "InstallPlan", r.Namespace, name))
+	plan, err := r.Client.Get(ctx, kube.Named(olm.V1Alpha1, "InstallPlan", r.Namespace, name))
 	if err != nil || plan == nil {
 		return nil, err
 	}
-	names, _ := at(plan.Object, "spec", "clusterServiceVersionNames").([]any)
+	names := kube.ListAt(plan.Object, "spec", "clusterServiceVersionNames")
 	if !slices.Contains(names, any(r.Bundle.CSV)) {
 		return nil, nil
 	}
@@ -152,7 +153,7 @@ func planMessage(plan *kube.Object) string {
 			return c.Message
 		}
 	}
-	message, _ := at(plan.Object, "status", "message").(string)
+	message := kube.StringAt(plan.Object, "status", "message")
 	if message == "" {
 		return "OLM does not say why"
 	}

@@ -1,4 +1,4 @@
-package olm
+package operator
 
 import (
 	"fmt"
@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/operon-sdk/operon/pkg/olm"
 )
 
 // TestUpgradeAwaitsCertificate holds that an upgrade is not over before OLM has made the new version's certificate.
@@ -51,10 +53,10 @@ func TestUpgradeAwaitsCertificate(t *testing.T) {
 		looks = 0
 		mutex.Unlock()
 		var said []string
-		r := &run{subscription: "sub", former: former, RunOptions: RunOptions{Client: clientOf(t, server), Namespace: "mem", Bundle: Runnable{Package: "p", CSV: "p.v2"},
-			Progress: func(e Event) {
+		r := &run{subscription: "sub", former: former, RunOptions: RunOptions{Client: clientOf(t, server), Namespace: "mem", Bundle: Bundle{Package: "p", CSV: "p.v2"},
+			Reporter: olm.Reporter{Progress: func(e olm.Event) {
 				said = append(said, strings.TrimPrefix(e.Message, `  Found ClusterServiceVersion "mem/p.v2" `))
-			}}}
+			}}}}
 		if err := r.follow(t.Context()); err != nil {
 			t.Error(err)
 		}

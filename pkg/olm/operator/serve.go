@@ -1,4 +1,4 @@
-package olm
+package operator
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/operon-sdk/operon/pkg/kube"
+	"github.com/operon-sdk/operon/pkg/olm"
 )
 
 // push pushes the catalog, if it is to be served as an image.
@@ -19,7 +20,7 @@ func (r *run) push(ctx context.Context) (err error) {
 }
 
 // serve makes the catalog available to OLM.
-func (r *run) serve(ctx context.Context, o *runObjects) error {
+func (r *run) serve(ctx context.Context, o *objectSet) error {
 	for _, object := range o.registry {
 		if err := r.bring(ctx, object); err != nil {
 			return err
@@ -33,7 +34,7 @@ func (r *run) serve(ctx context.Context, o *runObjects) error {
 	if err := r.bring(ctx, o.catalog); err != nil {
 		return err
 	}
-	r.say("Created CatalogSource: %s", o.catalog.GetName())
+	r.Reportf("Created CatalogSource: %s", o.catalog.GetName())
 	if err := r.adopt(ctx, o); err != nil {
 		return err
 	}
@@ -44,13 +45,13 @@ func (r *run) serve(ctx context.Context, o *runObjects) error {
 }
 
 // adopt makes the registry's objects belong to the catalog, so that they go with it, whoever deletes it.
-func (r *run) adopt(ctx context.Context, o *runObjects) error {
+func (r *run) adopt(ctx context.Context, o *objectSet) error {
 	live, err := r.Client.Get(ctx, o.catalog)
 	if err != nil || live == nil {
 		return err
 	}
 	for _, object := range o.registry {
-		owner := map[string]any{"apiVersion": v1alpha1, "kind": catalogKind, "name": live.GetName(), "uid": string(live.GetUID())}
+		owner := map[string]any{"apiVersion": olm.V1Alpha1, "kind": olm.CatalogSourceKind, "name": live.GetName(), "uid": string(live.GetUID())}
 		object.Object["metadata"].(map[string]any)["ownerReferences"] = []any{owner}
 		if err := r.bring(ctx, object); err != nil {
 			return err
@@ -62,14 +63,14 @@ func (r *run) adopt(ctx context.Context, o *runObjects) error {
 // waitCatalog waits until OLM has read the catalog from where it is now: what it knows of a former one of
 // the same name must not be installed.
 func (r *run) waitCatalog(ctx context.Context, catalog *kube.Object) error {
-	address, _ := at(catalog.Object, "spec", "address").(string)
+	address := kube.StringAt(catalog.Object, "spec", "address")
 	for {
 		live, err := r.Client.Get(ctx, catalog)
-		if err != nil && !passes(err) && ctx.Err() == nil {
+		if err != nil && !kube.IsTransient(err) && ctx.Err() == nil {
 			return err
 		}
 		if live != nil {
-			from, _ := at(live.Object, "status", "connectionState", "address").(string)
+			from := kube.StringAt(live.Object, "status", "connectionState", "address")
 			served := address == from
 			if r.Serving.CatalogImage != "" {
 				var reason string
@@ -77,12 +78,12 @@ func (r *run) waitCatalog(ctx context.Context, catalog *kube.Object) error {
 					return r.failed(ctx, fmt.Errorf("the pod of the catalog's image does not start: %s", reason))
 				}
 			}
-			if served && catalogHealth(live).Ready {
+			if served && olm.CatalogHealth(live).Ready {
 				return nil
 			}
-			r.wait("waiting for OLM to read the catalog")
+			r.Waitf("waiting for OLM to read the catalog")
 		}
-		if !pause(ctx) {
+		if !kube.Pause(ctx) {
 			return r.failed(ctx, errors.New("OLM does not read the catalog"))
 		}
 	}
@@ -90,13 +91,13 @@ func (r *run) waitCatalog(ctx context.Context, catalog *kube.Object) error {
 
 // servedImage tells whether a pod of OLM's serves the catalog's image, and not a former one, or why there will be none.
 func (r *run) servedImage(ctx context.Context, catalog *kube.Object) (served bool, hopeless string) {
-	pods, err := r.Client.List(ctx, kube.Resource{APIVersion: "v1", Name: "pods", Kind: "Pod"}, r.Namespace, catalogPods(catalog))
+	pods, err := r.Client.List(ctx, kube.Pods(), r.Namespace, catalogPods(catalog))
 	if err != nil {
 		return false, ""
 	}
 	for _, pod := range pods {
-		containers, _ := at(pod.Object, "spec", "containers").([]any)
-		ofImage := slices.ContainsFunc(containers, func(c any) bool { return at(c, "image") == r.Serving.CatalogImage })
+		containers := kube.ListAt(pod.Object, "spec", "containers")
+		ofImage := slices.ContainsFunc(containers, func(c any) bool { return kube.ValueAt(c, "image") == r.Serving.CatalogImage })
 		if ofImage && pod.GetDeletionTimestamp() == nil {
 			return slices.ContainsFunc(kube.Conditions(pod), func(c kube.Condition) bool { return c.Type == "Ready" && c.Status == "True" }),
 				kube.HopelessPod(pod)
@@ -111,7 +112,7 @@ func catalogPods(catalog *kube.Object) url.Values {
 }
 
 // dropFormer removes the registry of a former catalog.
-func (r *run) dropFormer(ctx context.Context, o *runObjects) error {
+func (r *run) dropFormer(ctx context.Context, o *objectSet) error {
 	query := url.Values{"labelSelector": {managerLabel + "=" + kube.Manager + "," + packageLabel + "=" + labelValue(r.Bundle.Package)}}
 	for _, resource := range registryResources() {
 		found, err := r.Client.ListNames(ctx, resource, r.Namespace, query)
@@ -134,28 +135,28 @@ func (r *run) dropFormer(ctx context.Context, o *runObjects) error {
 
 // registryResources are the kinds of what serves a catalog.
 func registryResources() []kube.Resource {
-	return []kube.Resource{deployments(), {APIVersion: "v1", Name: "services", Kind: "Service"}, {APIVersion: "v1", Name: "configmaps", Kind: "ConfigMap"}}
+	return []kube.Resource{kube.Deployments(), {APIVersion: "v1", Name: "services", Kind: "Service"}, {APIVersion: "v1", Name: "configmaps", Kind: "ConfigMap"}}
 }
 
 // waitRegistry waits until the registry serves the catalog.
 func (r *run) waitRegistry(ctx context.Context, deployment *kube.Object) error {
 	for {
 		live, err := r.Client.Get(ctx, deployment)
-		if err != nil && !passes(err) && ctx.Err() == nil {
+		if err != nil && !kube.IsTransient(err) && ctx.Err() == nil {
 			return err
 		}
 		if live != nil {
 			health := kube.HealthOf(live)
 			if health.Ready {
-				r.say("Created registry pod: %s", r.podOf(ctx, live))
+				r.Reportf("Created registry pod: %s", r.podOf(ctx, live))
 				return nil
 			}
 			if reason := r.Client.Hopeless(ctx, live); reason != "" {
 				return r.failed(ctx, fmt.Errorf("the registry that serves the catalog does not start: %s", reason))
 			}
-			r.wait("waiting for the registry pod: %s", health.Reason)
+			r.Waitf("waiting for the registry pod: %s", health.Reason)
 		}
-		if !pause(ctx) {
+		if !kube.Pause(ctx) {
 			return r.failed(ctx, errors.New("the registry that serves the catalog is not ready"))
 		}
 	}
@@ -163,7 +164,7 @@ func (r *run) waitRegistry(ctx context.Context, deployment *kube.Object) error {
 
 // podOf is the name of a pod of the registry.
 func (r *run) podOf(ctx context.Context, deployment *kube.Object) string {
-	pods, err := r.Client.ListNames(ctx, kube.Resource{APIVersion: "v1", Name: "pods", Kind: "Pod"}, r.Namespace,
+	pods, err := r.Client.ListNames(ctx, kube.Pods(), r.Namespace,
 		map[string][]string{"labelSelector": {registryLabel + "=" + deployment.GetName()}})
 	pods = slices.DeleteFunc(pods, func(o *kube.Object) bool { return o.GetDeletionTimestamp() != nil })
 	if err != nil || len(pods) == 0 {

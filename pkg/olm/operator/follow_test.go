@@ -1,4 +1,4 @@
-package olm
+package operator
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/operon-sdk/operon/pkg/kube"
+	"github.com/operon-sdk/operon/pkg/olm"
 )
 
 // TestTimeUpInARequest holds that a wait says what it has waited for also when its time is up in the middle of a request.
@@ -21,7 +22,7 @@ func TestTimeUpInARequest(t *testing.T) {
 	}{
 		"follow": {func(ctx context.Context, r *run) error { return r.follow(ctx) }, "OLM made no InstallPlan for the subscription mem/sub (time is up)"},
 		"catalog": {func(ctx context.Context, r *run) error {
-			return r.waitCatalog(ctx, kube.Named(v1alpha1, catalogKind, "mem", "c"))
+			return r.waitCatalog(ctx, kube.Named(olm.V1Alpha1, olm.CatalogSourceKind, "mem", "c"))
 		}, "OLM does not read the catalog (time is up)"},
 		"registry": {func(ctx context.Context, r *run) error {
 			return r.waitRegistry(ctx, kube.Named("apps/v1", "Deployment", "mem", "d"))
@@ -41,7 +42,7 @@ func TestTimeUpInARequest(t *testing.T) {
 			server.EnableHTTP2 = true // as an API server has it: with HTTP/1, requests end with the context's cause
 			server.StartTLS()
 			t.Cleanup(server.Close)
-			r := &run{RunOptions: RunOptions{Client: clientOf(t, server), Namespace: "mem", Bundle: Runnable{Package: "p", CSV: "p.v1"}}, subscription: "sub"}
+			r := &run{RunOptions: RunOptions{Client: clientOf(t, server), Namespace: "mem", Bundle: Bundle{Package: "p", CSV: "p.v1"}}, subscription: "sub"}
 			if err := row.wait(ctx, r); err == nil || !strings.HasPrefix(err.Error(), row.want) {
 				t.Errorf("got %v, want %s", err, row.want)
 			}

@@ -1,4 +1,4 @@
-package olm
+package operator
 
 import (
 	"bytes"
@@ -15,7 +15,7 @@ const maxMap = 1000 << 10
 // volumes puts the catalog into ConfigMaps and mounts them: as it is where one suffices, and otherwise
 // compressed and cut into pieces, which a container puts together before the registry starts.
 func (r *run) volumes(deployment *kube.Object, values map[string]string) ([]*kube.Object, error) {
-	pod := at(deployment.Object, "spec", "template", "spec").(map[string]any)
+	pod := kube.ValueAt(deployment.Object, "spec", "template", "spec").(map[string]any)
 	volumes := pod["volumes"].([]any)
 	name := values["Registry"]
 	if len(r.Bundle.Catalog) <= maxMap {

@@ -1,4 +1,4 @@
-package olm
+package operator
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/kube"
+	"github.com/operon-sdk/operon/pkg/olm"
 )
 
 // definitions deletes the custom resources of the operator, and waits for its finalizers, and then their
@@ -19,7 +20,7 @@ func (c *cleanup) definitions(ctx context.Context, csvs []*kube.Object) error {
 	}
 	var crds []*kube.Object
 	for _, name := range names {
-		crd, err := c.Client.Get(ctx, kube.Named(crdGroup, crdKind, "", name))
+		crd, err := c.Client.Get(ctx, kube.Named(kube.CRDVersion, kube.CRDKind, "", name))
 		if err != nil {
 			return err
 		}
@@ -31,7 +32,7 @@ func (c *cleanup) definitions(ctx context.Context, csvs []*kube.Object) error {
 			return err
 		}
 		if others != "" {
-			c.say("kept %s, which %s serves too", kube.FullName(crd), others)
+			c.Reportf("kept %s, which %s serves too", kube.FullName(crd), others)
 			continue
 		}
 		crds = append(crds, crd)
@@ -59,7 +60,7 @@ func (c *cleanup) owned(ctx context.Context, csvs []*kube.Object) ([]string, err
 	for _, csv := range csvs {
 		names = append(names, ownedBy(csv)...)
 	}
-	marked, err := c.Client.ListNames(ctx, crdResource(), "", url.Values{"labelSelector": {c.componentLabel()}})
+	marked, err := c.Client.ListNames(ctx, kube.CRDs(), "", url.Values{"labelSelector": {c.componentLabel()}})
 	if err != nil {
 		return nil, err
 	}
@@ -76,9 +77,9 @@ func (c *cleanup) owned(ctx context.Context, csvs []*kube.Object) ([]string, err
 // ownedBy are the definitions that a ClusterServiceVersion calls its own, one for each version of a kind.
 func ownedBy(csv *kube.Object) []string {
 	var names []string
-	list, _ := at(csv.Object, "spec", "customresourcedefinitions", "owned").([]any)
+	list := kube.ListAt(csv.Object, "spec", "customresourcedefinitions", "owned")
 	for _, item := range list {
-		if name, _ := at(item, "name").(string); name != "" {
+		if name := kube.StringAt(item, "name"); name != "" {
 			names = append(names, name)
 		}
 	}
@@ -87,7 +88,7 @@ func ownedBy(csv *kube.Object) []string {
 
 // servedElsewhere names another operator that serves a definition, or nothing.
 func (c *cleanup) servedElsewhere(ctx context.Context, crd string) (string, error) {
-	all, err := c.Client.List(ctx, olmResource("clusterserviceversions", csvKind), "", nil)
+	all, err := c.Client.List(ctx, olm.ResourceOf("clusterserviceversions", olm.CSVKind), "", nil)
 	if err != nil {
 		return "", err
 	}
@@ -107,7 +108,7 @@ func (c *cleanup) servedElsewhere(ctx context.Context, crd string) (string, erro
 func (c *cleanup) resources(ctx context.Context, crd *kube.Object) ([]*kube.Object, error) {
 	var found []*kube.Object
 	err := c.converting(ctx, func() (err error) {
-		found, err = c.Client.ListNames(ctx, definedBy(crd), "", nil)
+		found, err = c.Client.ListNames(ctx, kube.DefinedBy(crd), "", nil)
 		return err
 	})
 	return found, err
@@ -122,11 +123,11 @@ func (c *cleanup) converting(ctx context.Context, do func() error) error {
 		switch {
 		case notConverted(err):
 			failed = err
-			c.wait("waiting for the operator to convert custom resources: %v", err)
+			c.Waitf("waiting for the operator to convert custom resources: %v", err)
 		case failed == nil || ctx.Err() == nil:
 			return err
 		}
-		if !pause(ctx) {
+		if !kube.Pause(ctx) {
 			return fmt.Errorf("%w\nthe operator does not convert custom resources, and its log may say why; with its ClusterServiceVersion OLM takes the conversion back: delete that if the operator cannot be mended", failed)
 		}
 	}

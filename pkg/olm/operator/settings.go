@@ -1,4 +1,4 @@
-package olm
+package operator
 
 import (
 	"encoding/json"
@@ -10,7 +10,7 @@ import (
 // podSettings puts into the registry's pod what the flags say.
 func (r *run) podSettings(deployment *kube.Object) {
 	s := r.Serving
-	pod := at(deployment.Object, "spec", "template", "spec").(map[string]any)
+	pod := kube.ValueAt(deployment.Object, "spec", "template", "spec").(map[string]any)
 	if s.AnyUser {
 		delete(pod["securityContext"].(map[string]any), "runAsUser")
 	}

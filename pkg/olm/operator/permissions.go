@@ -1,4 +1,4 @@
-package olm
+package operator
 
 import (
 	"context"
@@ -36,24 +36,24 @@ func (r *run) sees(ctx context.Context, csv *kube.Object) error {
 	}
 	problem := fmt.Sprintf("its service account %s may not list and watch %s", strings.Join(accounts, ", "), strings.Join(blind, ", "))
 	if len(blind) < len(owned) {
-		r.say("the operator does not see all of its custom resources: %s", problem)
+		r.Reportf("the operator does not see all of its custom resources: %s", problem)
 		return nil
 	}
-	e := &RunError{Err: errors.New("OLM has installed the operator, but it cannot work: it sees none of its custom resources")}
-	e.trouble(kube.FullName(csv), problem)
-	e.advise("put the rights into the bundle: +kubebuilder:rbac markers of the controllers, 'generate' and 'bundle', or clusterPermissions of the ClusterServiceVersion")
+	e := &InstallError{Err: errors.New("OLM has installed the operator, but it cannot work: it sees none of its custom resources")}
+	e.AddProblem(kube.FullName(csv), problem)
+	e.Advise("put the rights into the bundle: +kubebuilder:rbac markers of the controllers, 'generate' and 'bundle', or clusterPermissions of the ClusterServiceVersion")
 	if !r.CleanUp {
-		e.advise("'cleanup %s' removes what there is", r.Bundle.Package)
+		e.Advise("'cleanup %s' removes what there is", r.Bundle.Package)
 	}
 	return e
 }
 
 // accountsOf are the service accounts of a ClusterServiceVersion's deployments.
 func accountsOf(csv *kube.Object) []string {
-	list, _ := at(csv.Object, "spec", "install", "spec", "deployments").([]any)
+	list := kube.ListAt(csv.Object, "spec", "install", "spec", "deployments")
 	var accounts []string
 	for _, item := range list {
-		name, _ := at(item, "spec", "template", "spec", "serviceAccountName").(string)
+		name := kube.StringAt(item, "spec", "template", "spec", "serviceAccountName")
 		if name == "" {
 			name = "default"
 		}
@@ -78,7 +78,7 @@ func (r *run) watched(ctx context.Context, accounts []string, namespace, definit
 				return true, err
 			}
 		}
-		if !pause(ctx) {
+		if !kube.Pause(ctx) {
 			return false, context.Cause(ctx)
 		}
 	}
@@ -88,7 +88,7 @@ func (r *run) watched(ctx context.Context, accounts []string, namespace, definit
 // may asks the cluster whether a service account has a right.
 func (r *run) may(ctx context.Context, account, verb, namespace, group, resource string) (bool, error) {
 	var answer struct{ Status struct{ Allowed bool } }
-	err := retry(ctx, func() error {
+	err := kube.Retry(ctx, func() error {
 		return r.Client.Do(ctx, http.MethodPost, "/apis/authorization.k8s.io/v1/subjectaccessreviews", "", map[string]any{
 			"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview",
 			"spec": map[string]any{

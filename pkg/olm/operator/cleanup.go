@@ -1,4 +1,4 @@
-package olm
+package operator
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/operon-sdk/operon/pkg/kube"
+	"github.com/operon-sdk/operon/pkg/olm"
 )
 
 // cleanUpTime is how long the removal of a failed run may take.
@@ -25,29 +26,14 @@ type CleanupOptions struct {
 	DeleteGroups bool
 	// DryRun tells what would go, and removes nothing.
 	DryRun bool
-	// Progress is told what happens; nil is for nobody.
-	Progress func(Event)
+
+	olm.Reporter
 }
 
 // cleanup is one removal.
 type cleanup struct {
 	CleanupOptions
-	told    string
 	removed int
-}
-
-func (c *cleanup) say(format string, args ...any) {
-	if c.Progress != nil {
-		c.Progress(Event{Message: fmt.Sprintf(format, args...)})
-	}
-}
-
-func (c *cleanup) wait(format string, args ...any) {
-	message := fmt.Sprintf(format, args...)
-	if message != c.told && c.Progress != nil {
-		c.told = message
-		c.Progress(Event{Message: message, Waiting: true})
-	}
 }
 
 // Cleanup removes an operator that was installed from a package, with everything that Run has made, and
@@ -62,7 +48,7 @@ func Cleanup(ctx context.Context, o CleanupOptions) (removed int, err error) {
 		err = fmt.Errorf("%w (%v)", context.Cause(ctx), err)
 	}
 	if err != nil {
-		err = fmt.Errorf("%w; clean up again to go on from here", refusedUser(err))
+		err = fmt.Errorf("%w; clean up again to go on from here", olm.ExplainForbidden(err))
 	}
 	return c.removed, err
 }
@@ -107,7 +93,7 @@ func (c *cleanup) all(ctx context.Context) error {
 
 // componentLabel is what OLM puts on everything that belongs to an operator.
 func (c *cleanup) componentLabel() string {
-	return group + "/" + c.componentName()
+	return olm.Group + "/" + c.componentName()
 }
 
 func (c *cleanup) componentName() string {
@@ -120,14 +106,14 @@ func (c *cleanup) componentName() string {
 
 // csvs are the ClusterServiceVersions of the package: those that OLM has marked, and that the subscription names.
 func (c *cleanup) csvs(ctx context.Context, subscription *kube.Object) ([]*kube.Object, error) {
-	all, err := c.Client.List(ctx, olmResource("clusterserviceversions", csvKind), c.Namespace, nil)
+	all, err := c.Client.List(ctx, olm.ResourceOf("clusterserviceversions", olm.CSVKind), c.Namespace, nil)
 	if err != nil {
 		return nil, err
 	}
 	var names []string
 	if subscription != nil {
 		for _, fields := range [][]string{{"status", "installedCSV"}, {"status", "currentCSV"}, {"spec", "startingCSV"}} {
-			if name, ok := at(subscription.Object, fields...).(string); ok && name != "" {
+			if name, ok := kube.ValueAt(subscription.Object, fields...).(string); ok && name != "" {
 				names = append(names, name)
 			}
 		}
@@ -141,12 +127,12 @@ func (c *cleanup) csvs(ctx context.Context, subscription *kube.Object) ([]*kube.
 // catalog removes the catalog and its registry, if a run has made them.
 func (c *cleanup) catalog(ctx context.Context) error {
 	name := CatalogName(c.Package)
-	live, err := c.Client.Get(ctx, kube.Named(v1alpha1, catalogKind, c.Namespace, name))
+	live, err := c.Client.Get(ctx, kube.Named(olm.V1Alpha1, olm.CatalogSourceKind, c.Namespace, name))
 	if err != nil {
 		return err
 	}
 	var objects []*kube.Object
-	if live != nil && (isOurs(live, c.Package) || at(live.Object, "spec", "publisher") == "operator-sdk") {
+	if live != nil && (isOurs(live, c.Package) || kube.ValueAt(live.Object, "spec", "publisher") == "operator-sdk") {
 		objects = append(objects, live)
 	}
 	query := url.Values{"labelSelector": {managerLabel + "=" + kube.Manager + "," + packageLabel + "=" + labelValue(c.Package)}}
@@ -166,12 +152,12 @@ func (c *cleanup) catalog(ctx context.Context) error {
 
 // component removes OLM's record of the operator, which OLM makes again for as long as anything is marked.
 func (c *cleanup) component(ctx context.Context) error {
-	record := kube.Named(group+"/v1", "Operator", "", c.componentName())
+	record := kube.Named(olm.Group+"/v1", "Operator", "", c.componentName())
 	live, err := c.Client.Get(ctx, record)
 	if err != nil || live == nil {
 		return err
 	}
-	if left, _ := at(live.Object, "status", "components", "refs").([]any); len(left) > 0 && !c.DeleteCRDs {
+	if left := kube.ListAt(live.Object, "status", "components", "refs"); len(left) > 0 && !c.DeleteCRDs {
 		return nil
 	}
 	return c.remove(ctx, live)
@@ -181,14 +167,14 @@ func (c *cleanup) component(ctx context.Context) error {
 func (c *cleanup) remove(ctx context.Context, objects ...*kube.Object) error {
 	if c.DryRun {
 		for _, o := range objects {
-			c.say("%s goes", kube.FullName(o))
+			c.Reportf("%s goes", kube.FullName(o))
 			c.removed++
 		}
 		return nil
 	}
 	for _, o := range objects {
 		remove := func() error { return c.Client.Delete(ctx, o, o.GetNamespace()) }
-		if err := c.converting(ctx, func() error { return retry(ctx, remove) }); err != nil {
+		if err := c.converting(ctx, func() error { return kube.Retry(ctx, remove) }); err != nil {
 			return fmt.Errorf("deleting %s: %w", kube.FullName(o), err)
 		}
 	}
@@ -196,11 +182,11 @@ func (c *cleanup) remove(ctx context.Context, objects ...*kube.Object) error {
 		why := ""
 		for {
 			live, err := c.Client.Get(ctx, o)
-			if err != nil && !passes(err) && ctx.Err() == nil {
+			if err != nil && !kube.IsTransient(err) && ctx.Err() == nil {
 				return err
 			}
 			if err == nil && (live == nil || live.GetUID() != o.GetUID()) {
-				c.say("%s %q deleted", strings.ToLower(o.GetKind()), o.GetName())
+				c.Reportf("%s %q deleted", strings.ToLower(o.GetKind()), o.GetName())
 				c.removed++
 				break
 			}
@@ -210,8 +196,8 @@ func (c *cleanup) remove(ctx context.Context, objects ...*kube.Object) error {
 					why = ", held by " + strings.Join(live.GetFinalizers(), ", ")
 				}
 			}
-			c.wait("waiting for %s to go%s", kube.FullName(o), why)
-			if !pause(ctx) {
+			c.Waitf("waiting for %s to go%s", kube.FullName(o), why)
+			if !kube.Pause(ctx) {
 				return fmt.Errorf("%s does not go%s: %w", kube.FullName(o), why, context.Cause(ctx))
 			}
 		}

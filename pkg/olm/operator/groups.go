@@ -1,4 +1,4 @@
-package olm
+package operator
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"net/url"
 
 	"github.com/operon-sdk/operon/pkg/kube"
+	"github.com/operon-sdk/operon/pkg/olm"
 )
 
 const (
@@ -17,7 +18,7 @@ const (
 
 // groups removes the OperatorGroup of a run once no subscription of the namespace needs it.
 func (c *cleanup) groups(ctx context.Context) error {
-	others, err := c.Client.ListNames(ctx, olmResource("subscriptions", "Subscription"), c.Namespace, nil)
+	others, err := c.Client.ListNames(ctx, olm.ResourceOf("subscriptions", "Subscription"), c.Namespace, nil)
 	if err != nil {
 		return err
 	}
@@ -29,7 +30,7 @@ func (c *cleanup) groups(ctx context.Context) error {
 		return c.groupRoles(ctx, 1)
 	}
 	if len(others) > 0 {
-		c.say("kept %s, which %s needs", kube.FullName(live), kube.FullName(others[0]))
+		c.Reportf("kept %s, which %s needs", kube.FullName(live), kube.FullName(others[0]))
 		return nil
 	}
 	if err := c.remove(ctx, live); err != nil || c.DryRun {
@@ -47,7 +48,7 @@ func (c *cleanup) groupRoles(ctx context.Context, quiet int) error {
 		switch {
 		case kube.IsForbidden(err):
 			return nil // who may not see them has not made them either
-		case err != nil && !passes(err) && ctx.Err() == nil:
+		case err != nil && !kube.IsTransient(err) && ctx.Err() == nil:
 			return err
 		case err == nil && len(found) == 0:
 			there, none = 0, none+1
@@ -62,7 +63,7 @@ func (c *cleanup) groupRoles(ctx context.Context, quiet int) error {
 				return err
 			}
 		}
-		if !pause(ctx) {
+		if !kube.Pause(ctx) {
 			return fmt.Errorf("the roles of the OperatorGroup %s/%s do not go: %w", c.Namespace, groupName, context.Cause(ctx))
 		}
 	}

@@ -1,4 +1,4 @@
-package olm
+package operator
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"github.com/operon-sdk/operon/pkg/kube"
+	"github.com/operon-sdk/operon/pkg/olm"
 )
 
 // Installed is an operator that OLM has installed from a package.
@@ -26,18 +27,18 @@ func FindInstalled(ctx context.Context, client *kube.Client, namespace, pkg stri
 		return nil, err
 	}
 	if live == nil {
-		return nil, &RefusedError{fmt.Sprintf("no subscription of the namespace %s is to the package %s, so there is nothing to upgrade; 'run bundle' installs it", namespace, pkg)}
+		return nil, olm.Refusef("no subscription of the namespace %s is to the package %s, so there is nothing to upgrade; 'run bundle' installs it", namespace, pkg)
 	}
-	text := func(fields ...string) string { s, _ := at(live.Object, fields...).(string); return s }
+	text := func(fields ...string) string { return kube.StringAt(live.Object, fields...) }
 	i := &Installed{
 		Subscription: live.GetName(), CSV: text("status", "installedCSV"), Channel: text("spec", "channel"),
 		Catalog: text("spec", "sourceNamespace") + "/" + text("spec", "source"),
 	}
 	if i.CSV == "" {
-		return nil, &RefusedError{fmt.Sprintf("%s has installed nothing yet, so there is nothing to upgrade; 'run bundle' completes what it has begun", kube.FullName(live))}
+		return nil, olm.Refusef("%s has installed nothing yet, so there is nothing to upgrade; 'run bundle' completes what it has begun", kube.FullName(live))
 	}
 	if i.Channel == "" {
-		i.Channel = RunChannel
+		i.Channel = Channel
 	}
 	return i, nil
 }
@@ -48,9 +49,9 @@ func FindInstalled(ctx context.Context, client *kube.Client, namespace, pkg stri
 func Upgrade(ctx context.Context, o RunOptions, installed *Installed) error {
 	o.CleanUp = false // it would take the custom resources along
 	r := &run{RunOptions: o, subscription: installed.Subscription, former: installed.CSV}
-	r.say("Found existing subscription with name %s and namespace %s", installed.Subscription, r.Namespace)
+	r.Reportf("Found existing subscription with name %s and namespace %s", installed.Subscription, r.Namespace)
 	if installed.CSV == r.Bundle.CSV {
-		r.say("%s is installed already", r.Bundle.CSV)
+		r.Reportf("%s is installed already", r.Bundle.CSV)
 		return r.follow(ctx)
 	}
 	objects, err := r.upgradeObjects(ctx)
@@ -66,7 +67,7 @@ func Upgrade(ctx context.Context, o RunOptions, installed *Installed) error {
 	if err := r.follow(ctx); err != nil {
 		return err
 	}
-	r.say("Successfully upgraded to %q", r.Bundle.CSV)
+	r.Reportf("Successfully upgraded to %q", r.Bundle.CSV)
 	return nil
 }
 
@@ -80,7 +81,7 @@ func UpgradeObjects(ctx context.Context, o RunOptions, installed *Installed) ([]
 	return append(objects.registry, objects.catalog), nil
 }
 
-func (r *run) upgradeObjects(ctx context.Context) (*runObjects, error) {
+func (r *run) upgradeObjects(ctx context.Context) (*objectSet, error) {
 	if err := r.ownCatalog(ctx); err != nil {
 		return nil, err
 	}
@@ -96,26 +97,26 @@ func (r *run) upgradeObjects(ctx context.Context) (*runObjects, error) {
 
 // ownCatalog refuses to take the place of a CatalogSource that neither a run nor operator-sdk has made.
 func (r *run) ownCatalog(ctx context.Context) error {
-	live, err := r.Client.Get(ctx, kube.Named(v1alpha1, catalogKind, r.Namespace, CatalogName(r.Bundle.Package)))
-	if err != nil || live == nil || isOurs(live, r.Bundle.Package) || at(live.Object, "spec", "publisher") == "operator-sdk" {
+	live, err := r.Client.Get(ctx, kube.Named(olm.V1Alpha1, olm.CatalogSourceKind, r.Namespace, CatalogName(r.Bundle.Package)))
+	if err != nil || live == nil || isOurs(live, r.Bundle.Package) || kube.ValueAt(live.Object, "spec", "publisher") == "operator-sdk" {
 		return err
 	}
-	return &RefusedError{fmt.Sprintf("%s is not of this command, which would take its place; delete or rename it, or choose another namespace", kube.FullName(live))}
+	return olm.Refusef("%s is not of this command, which would take its place; delete or rename it, or choose another namespace", kube.FullName(live))
 }
 
 // subscribe turns the subscription to the catalog of the upgrade.
-func (r *run) subscribe(ctx context.Context, o *runObjects, installed *Installed) error {
+func (r *run) subscribe(ctx context.Context, o *objectSet, installed *Installed) error {
 	wanted := r.Namespace + "/" + o.catalog.GetName()
 	if installed.Catalog != wanted {
-		r.say("the subscription %s takes its upgrades from the CatalogSource %s now, instead of %s", installed.Subscription, wanted, installed.Catalog)
+		r.Reportf("the subscription %s takes its upgrades from the CatalogSource %s now, instead of %s", installed.Subscription, wanted, installed.Catalog)
 	}
 	patch := map[string]any{"spec": map[string]any{"source": o.catalog.GetName(), "sourceNamespace": r.Namespace, "channel": r.Bundle.Channel}}
-	path, err := r.Client.Path(ctx, kube.Named(v1alpha1, "Subscription", r.Namespace, installed.Subscription), r.Namespace)
+	path, err := r.Client.Path(ctx, kube.Named(olm.V1Alpha1, "Subscription", r.Namespace, installed.Subscription), r.Namespace)
 	if err == nil {
-		err = retry(ctx, func() error { return r.Client.Do(ctx, http.MethodPatch, path, kube.MergePatch, patch, nil) })
+		err = kube.Retry(ctx, func() error { return r.Client.Do(ctx, http.MethodPatch, path, kube.MergePatch, patch, nil) })
 	}
 	if err != nil {
-		return fmt.Errorf("changing the subscription %s/%s: %w", r.Namespace, installed.Subscription, refusedUser(err))
+		return fmt.Errorf("changing the subscription %s/%s: %w", r.Namespace, installed.Subscription, olm.ExplainForbidden(err))
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package olm
+package operator
 
 import (
 	"bytes"
@@ -10,6 +10,7 @@ import (
 	"text/template"
 
 	"github.com/operon-sdk/operon/pkg/kube"
+	"github.com/operon-sdk/operon/pkg/olm"
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 	"github.com/operon-sdk/operon/templates"
 )
@@ -37,7 +38,7 @@ type Serving struct {
 type EnvVar struct{ Name, Value string }
 
 const (
-	groupVersion  = group + "/v1"
+	groupVersion  = olm.Group + "/v1"
 	registryLabel = "operon/registry"
 	// packageLabel and managerLabel mark what a run has made.
 	packageLabel = "operon/package"
@@ -47,15 +48,15 @@ const (
 	grpcPort  = 50051
 )
 
-// runObjects are what a run makes.
-type runObjects struct {
+// objectSet are what a run makes.
+type objectSet struct {
 	// registry are the objects that serve the catalog, among them the deployment; there are none with a catalog image.
 	registry                     []*kube.Object
 	deployment                   *kube.Object
 	catalog, group, subscription *kube.Object
 }
 
-func (o *runObjects) all() []*kube.Object {
+func (o *objectSet) all() []*kube.Object {
 	return append(slices.Clone(o.registry), o.catalog, o.group, o.subscription)
 }
 
@@ -108,7 +109,7 @@ func labelValue(pkg string) string {
 }
 
 // objects makes them from the templates.
-func (r *run) objects(targets []string) (*runObjects, error) {
+func (r *run) objects(targets []string) (*objectSet, error) {
 	catalog := CatalogName(r.Bundle.Package)
 	sum := sha256.Sum256(r.Bundle.Catalog)
 	s := r.Serving
@@ -118,7 +119,7 @@ func (r *run) objects(targets []string) (*runObjects, error) {
 		"Digest": hex.EncodeToString(sum[:16]), "IndexImage": s.IndexImage, "DecompressionImage": s.DecompressionImage,
 		"PullPolicy": s.PullPolicy, "SecurityContext": map[bool]string{true: "legacy", false: "restricted"}[s.Legacy],
 	}
-	o := &runObjects{}
+	o := &objectSet{}
 	for file, place := range map[string]**kube.Object{
 		"03-catalogsource": &o.catalog, "04-operatorgroup": &o.group, "05-subscription": &o.subscription,
 	} {

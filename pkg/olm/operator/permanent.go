@@ -1,4 +1,4 @@
-package olm
+package operator
 
 import (
 	"context"
@@ -12,9 +12,9 @@ import (
 // hopeless is why a ClusterServiceVersion will not be installed however long one waits, or nothing. OLM
 // tries again after other failures.
 func hopeless(csv *kube.Object) string {
-	phase, _ := at(csv.Object, "status", "phase").(string)
-	reason, _ := at(csv.Object, "status", "reason").(string)
-	message, _ := at(csv.Object, "status", "message").(string)
+	phase := kube.StringAt(csv.Object, "status", "phase")
+	reason := kube.StringAt(csv.Object, "status", "reason")
+	message := kube.StringAt(csv.Object, "status", "message")
 	final := []string{"UnsupportedOperatorGroup", "InvalidInstallModes", "InvalidStrategy", "OwnerConflict", "InterOperatorGroupOwnerConflict",
 		"CannotModifyStaticOperatorGroupProvidedAPIs", "TooManyOperatorGroups", "NoOperatorGroup", "InvalidWebhookDescription"}
 	if phase == "Failed" && slices.Contains(final, reason) {
@@ -26,7 +26,7 @@ func hopeless(csv *kube.Object) string {
 // hopelessOperator is why the deployments of a ClusterServiceVersion will not become ready, or nothing. It
 // looks at them while OLM waits for them: before, they are those of the version that is replaced.
 func (r *run) hopelessOperator(ctx context.Context, csv *kube.Object) string {
-	if phase, _ := at(csv.Object, "status", "phase").(string); phase != "Installing" && phase != "Failed" {
+	if phase := kube.StringAt(csv.Object, "status", "phase"); phase != "Installing" && phase != "Failed" {
 		return ""
 	}
 	for _, name := range deploymentsOf(csv) {
@@ -43,10 +43,10 @@ func (r *run) hopelessOperator(ctx context.Context, csv *kube.Object) string {
 
 // deploymentsOf are the names of a ClusterServiceVersion's deployments.
 func deploymentsOf(csv *kube.Object) []string {
-	list, _ := at(csv.Object, "spec", "install", "spec", "deployments").([]any)
+	list := kube.ListAt(csv.Object, "spec", "install", "spec", "deployments")
 	var names []string
 	for _, item := range list {
-		if name, _ := at(item, "name").(string); name != "" {
+		if name := kube.StringAt(item, "name"); name != "" {
 			names = append(names, name)
 		}
 	}
@@ -91,8 +91,8 @@ func (r *run) hopelessUnpacking(ctx context.Context) string {
 		return ""
 	}
 	for _, job := range jobs {
-		containers, _ := at(job.Object, "spec", "template", "spec", "initContainers").([]any)
-		if !slices.ContainsFunc(containers, func(c any) bool { return at(c, "image") == r.Bundle.Image }) {
+		containers := kube.ListAt(job.Object, "spec", "template", "spec", "initContainers")
+		if !slices.ContainsFunc(containers, func(c any) bool { return kube.ValueAt(c, "image") == r.Bundle.Image }) {
 			continue // another bundle's
 		}
 		if reason := r.Client.HopelessPods(ctx, r.Namespace, url.Values{"labelSelector": {"job-name=" + job.GetName()}}); reason != "" {

@@ -1,4 +1,4 @@
-package olm
+package operator
 
 import (
 	"context"
@@ -6,13 +6,14 @@ import (
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/kube"
+	"github.com/operon-sdk/operon/pkg/olm"
 )
 
-// RunChannel is the channel of a catalog that holds one bundle to try out.
-const RunChannel = "operator-sdk-run-bundle"
+// Channel is the channel of a catalog that holds one bundle to try out.
+const Channel = "operator-sdk-run-bundle"
 
-// Runnable is a bundle that can be given to OLM.
-type Runnable struct {
+// Bundle is a bundle that can be given to OLM.
+type Bundle struct {
 	// Package and CSV are its names, Channel is where the catalog has it.
 	Package, CSV, Channel string
 	// Image is where nodes pull the bundle from; empty where the catalog holds its manifests.
@@ -28,7 +29,7 @@ type Runnable struct {
 type RunOptions struct {
 	Client    *kube.Client
 	Namespace string
-	Bundle    Runnable
+	Bundle    Bundle
 	Mode      InstallMode
 	Serving   Serving
 	// PushCatalog makes an image of the catalog and names it, for Serving; nil is for a registry of ours. It
@@ -36,35 +37,19 @@ type RunOptions struct {
 	PushCatalog func(context.Context) (image string, err error)
 	// CleanUp removes what was made when it does not work out.
 	CleanUp bool
-	// Progress is told what happens; nil is for nobody.
-	Progress func(Event)
+
+	olm.Reporter
 }
 
 // run is one attempt to bring an operator to OLM.
 type run struct {
 	RunOptions
-	told string
 	// groupMade tells that the OperatorGroup is this run's, deployment is the registry as it was brought.
 	groupMade bool
 	// subscription is its name, former the ClusterServiceVersion that is replaced.
 	subscription, former string
 	// unresolved counts how often in a row OLM saw no way to install the bundle.
 	unresolved int
-}
-
-func (r *run) say(format string, args ...any) {
-	if r.Progress != nil {
-		r.Progress(Event{Message: fmt.Sprintf(format, args...)})
-	}
-}
-
-// wait says what is waited for, once for as long as it stays the same.
-func (r *run) wait(format string, args ...any) {
-	message := fmt.Sprintf(format, args...)
-	if message != r.told && r.Progress != nil {
-		r.told = message
-		r.Progress(Event{Message: message, Waiting: true})
-	}
 }
 
 // Run installs the operator of a bundle through OLM and waits until it works, or ctx ends. A run that
@@ -86,9 +71,9 @@ func (r *run) finish(ctx context.Context, err error) error {
 	}
 	rest, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanUpTime)
 	defer cancel()
-	r.say("removing what was made, as --cleanup-on-failure says")
+	r.Reportf("removing what was made, as --cleanup-on-failure says")
 	_, failed := Cleanup(rest, CleanupOptions{
-		Client: r.Client, Namespace: r.Namespace, Package: r.Bundle.Package, DeleteCRDs: true, DeleteGroups: r.groupMade, Progress: r.Progress,
+		Client: r.Client, Namespace: r.Namespace, Package: r.Bundle.Package, DeleteCRDs: true, DeleteGroups: r.groupMade, Reporter: r.Reporter,
 	})
 	if failed != nil {
 		return fmt.Errorf("%w\nand it could not be removed: %v", err, failed)
@@ -112,31 +97,31 @@ func (r *run) prepare(ctx context.Context) (targets []string, group *kube.Object
 
 // present refuses to work without OLM or without the namespace.
 func present(ctx context.Context, client *kube.Client, namespace string) error {
-	crd, err := client.Get(ctx, kube.Named(crdGroup, crdKind, "", "subscriptions."+group))
+	crd, err := client.Get(ctx, kube.Named(kube.CRDVersion, kube.CRDKind, "", "subscriptions."+olm.Group))
 	if err != nil {
-		return refusedUser(err)
+		return olm.ExplainForbidden(err)
 	}
 	if crd == nil {
-		return &RefusedError{"OLM is not in the cluster; 'olm install' brings it there"}
+		return olm.Refusef("OLM is not in the cluster; 'olm install' brings it there")
 	}
 	found, err := client.Get(ctx, kube.Named("v1", "Namespace", "", namespace))
 	if err != nil {
-		return refusedUser(err)
+		return olm.ExplainForbidden(err)
 	}
 	if found == nil {
-		return &RefusedError{fmt.Sprintf("there is no namespace %s; 'kubectl create namespace %[1]s' makes it", namespace)}
+		return olm.Refusef("there is no namespace %s; 'kubectl create namespace %[1]s' makes it", namespace)
 	}
 	return nil
 }
 
 // subscriptionOf finds the subscription to a package in a namespace, nil where there is none.
 func subscriptionOf(ctx context.Context, client *kube.Client, namespace, pkg string) (*kube.Object, error) {
-	all, err := client.List(ctx, olmResource("subscriptions", "Subscription"), namespace, nil)
+	all, err := client.List(ctx, olm.ResourceOf("subscriptions", "Subscription"), namespace, nil)
 	if err != nil {
-		return nil, refusedUser(err)
+		return nil, olm.ExplainForbidden(err)
 	}
 	for _, s := range all {
-		if at(s.Object, "spec", "name") == pkg {
+		if kube.ValueAt(s.Object, "spec", "name") == pkg {
 			return s, nil
 		}
 	}
@@ -150,21 +135,21 @@ func (r *run) unclaimed(ctx context.Context) error {
 		return err
 	}
 	if subscription == nil {
-		csv, err := r.Client.Get(ctx, kube.Named(v1alpha1, csvKind, r.Namespace, r.Bundle.CSV))
+		csv, err := r.Client.Get(ctx, kube.Named(olm.V1Alpha1, olm.CSVKind, r.Namespace, r.Bundle.CSV))
 		if err != nil {
 			return err
 		}
 		if csv != nil && csv.GetLabels()["olm.copiedFrom"] != "" {
-			return &RefusedError{fmt.Sprintf("%s is installed for all namespaces already, in the namespace %s; 'cleanup %s' there removes it", r.Bundle.CSV, csv.GetLabels()["olm.copiedFrom"], r.Bundle.Package)}
+			return olm.Refusef("%s is installed for all namespaces already, in the namespace %s; 'cleanup %s' there removes it", r.Bundle.CSV, csv.GetLabels()["olm.copiedFrom"], r.Bundle.Package)
 		}
 		if csv != nil {
-			return &RefusedError{fmt.Sprintf("%s is in the namespace already, and no subscription belongs to it; 'cleanup %s' removes it", kube.FullName(csv), r.Bundle.Package)}
+			return olm.Refusef("%s is in the namespace already, and no subscription belongs to it; 'cleanup %s' removes it", kube.FullName(csv), r.Bundle.Package)
 		}
 		return nil
 	}
-	installed, _ := at(subscription.Object, "status", "installedCSV").(string)
-	if isOurs(subscription, r.Bundle.Package) && at(subscription.Object, "spec", "startingCSV") == r.Bundle.CSV && (installed == "" || installed == r.Bundle.CSV) {
-		r.say("%s is there already, of a run before; it is completed", kube.FullName(subscription))
+	installed := kube.StringAt(subscription.Object, "status", "installedCSV")
+	if isOurs(subscription, r.Bundle.Package) && kube.ValueAt(subscription.Object, "spec", "startingCSV") == r.Bundle.CSV && (installed == "" || installed == r.Bundle.CSV) {
+		r.Reportf("%s is there already, of a run before; it is completed", kube.FullName(subscription))
 		r.subscription = subscription.GetName()
 		return nil
 	}
@@ -172,8 +157,8 @@ func (r *run) unclaimed(ctx context.Context) error {
 	if installed != "" {
 		what = "has installed " + installed
 	}
-	return &RefusedError{fmt.Sprintf("%s subscribes to the package %s already, and %s; 'run bundle-upgrade' replaces it, 'cleanup %[2]s' removes it",
-		kube.FullName(subscription), r.Bundle.Package, what)}
+	return olm.Refusef("%s subscribes to the package %s already, and %s; 'run bundle-upgrade' replaces it, 'cleanup %[2]s' removes it",
+		kube.FullName(subscription), r.Bundle.Package, what)
 }
 
 // install brings the objects into the cluster, one after the other, and waits.
@@ -193,7 +178,7 @@ func (r *run) install(ctx context.Context, targets []string, group *kube.Object)
 			return err
 		}
 		r.groupMade = true
-		r.say("OperatorGroup %q created", objects.group.GetName())
+		r.Reportf("OperatorGroup %q created", objects.group.GetName())
 	}
 	if err := r.serve(ctx, objects); err != nil {
 		return err
@@ -201,17 +186,17 @@ func (r *run) install(ctx context.Context, targets []string, group *kube.Object)
 	if err := r.bring(ctx, objects.subscription); err != nil {
 		return err
 	}
-	r.say("Created Subscription: %s", objects.subscription.GetName())
+	r.Reportf("Created Subscription: %s", objects.subscription.GetName())
 	if err := r.follow(ctx); err != nil {
 		return err
 	}
-	r.say("OLM has successfully installed %q", r.Bundle.CSV)
+	r.Reportf("OLM has successfully installed %q", r.Bundle.CSV)
 	return nil
 }
 
 // bring applies an object, and again where the cluster was not ready for it.
 func (r *run) bring(ctx context.Context, object *kube.Object) error {
-	err := retry(ctx, func() error { _, err := r.Client.Bring(ctx, object); return err })
+	err := kube.Retry(ctx, func() error { _, err := r.Client.Bring(ctx, object); return err })
 	if err == nil {
 		return nil
 	}
@@ -222,20 +207,20 @@ func (r *run) bring(ctx context.Context, object *kube.Object) error {
 }
 
 // check asks the cluster whether it would take every object.
-func (r *run) check(ctx context.Context, objects *runObjects) error {
+func (r *run) check(ctx context.Context, objects *objectSet) error {
 	var refused []string
 	for _, object := range objects.all() {
-		err := retry(ctx, func() error { return r.Client.Check(ctx, object, object.GetNamespace()) })
+		err := kube.Retry(ctx, func() error { return r.Client.Check(ctx, object, object.GetNamespace()) })
 		switch {
 		case err == nil, kube.IsImmutable(err):
-		case isStatus(err):
-			refused = append(refused, fmt.Sprintf("  %s: %s", kube.FullName(object), brief(err)))
+		case kube.IsStatus(err):
+			refused = append(refused, fmt.Sprintf("  %s: %s", kube.FullName(object), kube.Brief(err)))
 		default:
 			return fmt.Errorf("asking the cluster about %s: %w", kube.FullName(object), err)
 		}
 	}
 	if len(refused) > 0 {
-		return &RefusedError{"the cluster does not take what is needed, and nothing was changed:\n" + strings.Join(refused, "\n")}
+		return olm.Refusef("the cluster does not take what is needed, and nothing was changed:\n%s", strings.Join(refused, "\n"))
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package olm
+package operator
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/operon-sdk/operon/pkg/kube"
+	"github.com/operon-sdk/operon/pkg/olm"
 )
 
 // leftover is an object that OLM has made for an operator and does not take along.
@@ -26,14 +27,14 @@ func (c *cleanup) leftovers(ctx context.Context, csvs []*kube.Object) ([]leftove
 	if err != nil || shared {
 		return nil, err
 	}
-	plans, err := c.Client.List(ctx, olmResource("installplans", "InstallPlan"), c.Namespace, nil)
+	plans, err := c.Client.List(ctx, olm.ResourceOf("installplans", "InstallPlan"), c.Namespace, nil)
 	if err != nil {
 		return nil, err
 	}
 	for _, plan := range plans {
-		steps, _ := at(plan.Object, "status", "plan").([]any)
+		steps := kube.ListAt(plan.Object, "status", "plan")
 		for _, step := range steps {
-			text := func(fields ...string) string { s, _ := at(step, fields...).(string); return s }
+			text := func(fields ...string) string { return kube.StringAt(step, fields...) }
 			// A catalog of a run has nothing but versions of the operator, also those before an upgrade.
 			own := text("resource", "sourceName") == CatalogName(c.Package) && text("resource", "sourceNamespace") == c.Namespace ||
 				slices.ContainsFunc(csvs, func(csv *kube.Object) bool { return csv.GetName() == text("resolving") })
@@ -59,9 +60,9 @@ func (c *cleanup) leftovers(ctx context.Context, csvs []*kube.Object) ([]leftove
 	}
 	for _, csv := range csvs {
 		for _, fields := range [][]string{{"spec", "webhookdefinitions"}, {"spec", "apiservicedefinitions", "owned"}} {
-			items, _ := at(csv.Object, fields...).([]any)
+			items := kube.ListAt(csv.Object, fields...)
 			for _, item := range items {
-				if name, _ := at(item, "deploymentName").(string); name != "" {
+				if name := kube.StringAt(item, "deploymentName"); name != "" {
 					list = append(list, leftover{"rbac.authorization.k8s.io/v1", "RoleBinding", "kube-system", name + "-service-auth-reader"})
 				}
 			}
@@ -82,7 +83,7 @@ func (c *cleanup) leftovers(ctx context.Context, csvs []*kube.Object) ([]leftove
 
 // leftoverObject is the object if it is there, is OLM's, and does not go with another.
 func (c *cleanup) leftoverObject(ctx context.Context, l leftover) (*kube.Object, error) {
-	if l.Kind == crdKind || l.Kind == csvKind || l.Kind == "" {
+	if l.Kind == kube.CRDKind || l.Kind == olm.CSVKind || l.Kind == "" {
 		return nil, nil
 	}
 	live, err := c.Client.Get(ctx, kube.Named(l.APIVersion, l.Kind, l.Namespace, l.Name))
@@ -93,8 +94,8 @@ func (c *cleanup) leftoverObject(ctx context.Context, l leftover) (*kube.Object,
 	if len(live.GetOwnerReferences()) > 0 || live.GetLabels()["olm.managed"] != "true" {
 		return nil, nil
 	}
-	subjects, bound := at(live.Object, "subjects").([]any)
-	if l.Namespace != c.Namespace && bound && !slices.ContainsFunc(subjects, func(s any) bool { return at(s, "namespace") == c.Namespace }) {
+	subjects, bound := kube.ValueAt(live.Object, "subjects").([]any)
+	if l.Namespace != c.Namespace && bound && !slices.ContainsFunc(subjects, func(s any) bool { return kube.ValueAt(s, "namespace") == c.Namespace }) {
 		return nil, nil // that of the same operator in another namespace
 	}
 	return live, nil
@@ -102,7 +103,7 @@ func (c *cleanup) leftoverObject(ctx context.Context, l leftover) (*kube.Object,
 
 // installedElsewhere tells that another namespace has the same operator, which shares what is outside of namespaces.
 func (c *cleanup) installedElsewhere(ctx context.Context, csvs []*kube.Object) (bool, error) {
-	all, err := c.Client.ListNames(ctx, olmResource("clusterserviceversions", csvKind), "", nil)
+	all, err := c.Client.ListNames(ctx, olm.ResourceOf("clusterserviceversions", olm.CSVKind), "", nil)
 	if err != nil {
 		return false, err
 	}
@@ -119,7 +120,7 @@ func (c *cleanup) recorded(ctx context.Context) ([]leftover, error) {
 		return nil, err
 	}
 	var list []leftover
-	text, _ := at(live.Object, "data", "leftovers").(string)
+	text := kube.StringAt(live.Object, "data", "leftovers")
 	if err := json.Unmarshal([]byte(text), &list); err != nil {
 		return nil, nil // not written by this version; there is nothing to learn from it
 	}
@@ -137,7 +138,7 @@ func (c *cleanup) record(ctx context.Context, list []leftover) error {
 	m := kube.Named("v1", "ConfigMap", c.Namespace, c.recordName())
 	m.SetLabels(map[string]string{managerLabel: kube.Manager, packageLabel: labelValue(c.Package)})
 	m.Object["data"] = map[string]any{"leftovers": string(text)}
-	return retry(ctx, func() error { return c.Client.Apply(ctx, m, c.Namespace) })
+	return kube.Retry(ctx, func() error { return c.Client.Apply(ctx, m, c.Namespace) })
 }
 
 // removeLeftovers deletes what is left, and the record of it.

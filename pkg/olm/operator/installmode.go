@@ -1,4 +1,4 @@
-package olm
+package operator
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/operon-sdk/operon/pkg/kube"
+	"github.com/operon-sdk/operon/pkg/olm"
 )
 
 // InstallMode says which namespaces an operator watches. The zero value leaves it open.
@@ -77,9 +78,9 @@ func (m InstallMode) String() string {
 }
 
 // Targets are the namespaces of the OperatorGroup for a bundle, none for all.
-func (m InstallMode) Targets(b Runnable, namespace string) ([]string, error) {
+func (m InstallMode) Targets(b Bundle, namespace string) ([]string, error) {
 	if len(b.Modes) == 0 {
-		return nil, &RefusedError{fmt.Sprintf("%s supports no install mode; set one in spec.installModes of the ClusterServiceVersion", b.CSV)}
+		return nil, olm.Refusef("%s supports no install mode; set one in spec.installModes of the ClusterServiceVersion", b.CSV)
 	}
 	kind := m.Type
 	if kind == "" {
@@ -89,18 +90,18 @@ func (m InstallMode) Targets(b Runnable, namespace string) ([]string, error) {
 		case slices.Contains(b.Modes, OwnNamespace):
 			kind = OwnNamespace
 		default:
-			return nil, &RefusedError{fmt.Sprintf("%s supports %s only; say which namespaces it watches: --install-mode %s=NAMESPACE",
-				b.CSV, strings.Join(b.Modes, " and "), b.Modes[0])}
+			return nil, olm.Refusef("%s supports %s only; say which namespaces it watches: --install-mode %s=NAMESPACE",
+				b.CSV, strings.Join(b.Modes, " and "), b.Modes[0])
 		}
 	}
 	if kind == SingleNamespace && m.Namespaces[0] == namespace {
-		return nil, &RefusedError{fmt.Sprintf("%s is the operator's own namespace; that is --install-mode %s", namespace, OwnNamespace)}
+		return nil, olm.Refusef("%s is the operator's own namespace; that is --install-mode %s", namespace, OwnNamespace)
 	}
 	if !slices.Contains(b.Modes, kind) {
-		return nil, &RefusedError{fmt.Sprintf("%s does not support the install mode %s, but %s", b.CSV, kind, strings.Join(b.Modes, ", "))}
+		return nil, olm.Refusef("%s does not support the install mode %s, but %s", b.CSV, kind, strings.Join(b.Modes, ", "))
 	}
 	if b.Converts && kind != AllNamespaces {
-		return nil, &RefusedError{fmt.Sprintf("%s has conversion webhooks, which OLM takes with the install mode %s only", b.CSV, AllNamespaces)}
+		return nil, olm.Refusef("%s has conversion webhooks, which OLM takes with the install mode %s only", b.CSV, AllNamespaces)
 	}
 	switch kind {
 	case OwnNamespace:
@@ -129,7 +130,7 @@ func modeOf(targets []string, namespace string) string {
 func (r *run) group(ctx context.Context) (targets []string, found *kube.Object, err error) {
 	groups, err := r.Client.List(ctx, kube.Resource{APIVersion: groupVersion, Name: "operatorgroups", Kind: "OperatorGroup"}, r.Namespace, nil)
 	if err != nil {
-		return nil, nil, refusedUser(err)
+		return nil, nil, olm.ExplainForbidden(err)
 	}
 	switch len(groups) {
 	case 0:
@@ -141,10 +142,10 @@ func (r *run) group(ctx context.Context) (targets []string, found *kube.Object, 
 		for _, g := range groups {
 			names = append(names, g.GetName())
 		}
-		return nil, nil, &RefusedError{fmt.Sprintf("the namespace %s has %d OperatorGroups (%s), and OLM installs nothing then; delete all but one",
-			r.Namespace, len(groups), strings.Join(names, ", "))}
+		return nil, nil, olm.Refusef("the namespace %s has %d OperatorGroups (%s), and OLM installs nothing then; delete all but one",
+			r.Namespace, len(groups), strings.Join(names, ", "))
 	}
-	there, _ := at(groups[0].Object, "spec", "targetNamespaces").([]any)
+	there := kube.ListAt(groups[0].Object, "spec", "targetNamespaces")
 	for _, item := range there {
 		if name, ok := item.(string); ok {
 			targets = append(targets, name)
@@ -152,7 +153,7 @@ func (r *run) group(ctx context.Context) (targets []string, found *kube.Object, 
 	}
 	slices.Sort(targets)
 	mode := modeOf(targets, r.Namespace)
-	if at(groups[0].Object, "spec", "selector") != nil {
+	if kube.ValueAt(groups[0].Object, "spec", "selector") != nil {
 		return targets, groups[0], nil // its namespaces change with their labels
 	}
 	if r.Mode.Type != "" {
@@ -161,14 +162,14 @@ func (r *run) group(ctx context.Context) (targets []string, found *kube.Object, 
 			return nil, nil, err
 		}
 		if !slices.Equal(wanted, targets) {
-			return nil, nil, &RefusedError{fmt.Sprintf("%s of the namespace is for %s, not for %s; leave --install-mode out to take it, or choose another namespace",
-				kube.FullName(groups[0]), InstallMode{Type: mode, Namespaces: targets}, r.Mode)}
+			return nil, nil, olm.Refusef("%s of the namespace is for %s, not for %s; leave --install-mode out to take it, or choose another namespace",
+				kube.FullName(groups[0]), InstallMode{Type: mode, Namespaces: targets}, r.Mode)
 		}
 		return targets, groups[0], nil
 	}
 	if !slices.Contains(r.Bundle.Modes, mode) {
-		return nil, nil, &RefusedError{fmt.Sprintf("%s of the namespace is for %s, which %s does not support, but %s; choose another namespace",
-			kube.FullName(groups[0]), InstallMode{Type: mode, Namespaces: targets}, r.Bundle.CSV, strings.Join(r.Bundle.Modes, ", "))}
+		return nil, nil, olm.Refusef("%s of the namespace is for %s, which %s does not support, but %s; choose another namespace",
+			kube.FullName(groups[0]), InstallMode{Type: mode, Namespaces: targets}, r.Bundle.CSV, strings.Join(r.Bundle.Modes, ", "))
 	}
 	if _, err := (InstallMode{Type: mode, Namespaces: targets}).Targets(r.Bundle, r.Namespace); err != nil {
 		return nil, nil, err
