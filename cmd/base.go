@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"path"
 	"path/filepath"
 	"slices"
@@ -69,19 +68,8 @@ func (a *app) generateBase(ctx context.Context, tree *worktree.Tree, o kustomize
 	return result.Record, a.kustomization(tree, o)
 }
 
-// readOptional reads a file of a tree, nil where there is none; one without content is empty, not nil.
-func readOptional(tree *worktree.Tree, name string) ([]byte, error) {
-	data, err := tree.ReadFile(name)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, nil
-	case err != nil:
-		return nil, fmt.Errorf("reading %s: %w", name, reason(err))
-	case data == nil:
-		data = []byte{}
-	}
-	return data, nil
-}
+// readOptional returns the content of a file in a tree, or nil if it does not exist.
+func readOptional(tree *worktree.Tree, name string) ([]byte, error) { return tree.ReadOptional(name) }
 
 // isGo tells whether the operator is written in Go, by the first plugin of PROJECT that says so.
 func isGo(config *project.Config) bool {
@@ -105,7 +93,7 @@ func (a *app) apis(ctx context.Context, tree *worktree.Tree, config *project.Con
 		a.warnf("directory %s not found, so the base does not describe the project's kinds; give another with --apis-dir", dir)
 		return nil, nil, nil
 	}
-	apis, warnings, err := codegen.APIs(ctx, codegen.APIOptions{Root: tree.Root(), Overlay: overlay(tree), Dir: dir, Env: a.Environ})
+	apis, warnings, err := codegen.APIs(ctx, codegen.APIOptions{Root: tree.Root(), Overlay: tree.Edits(), Dir: dir, Env: a.Environ})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -131,7 +131,8 @@ func (a *app) runBundle(c *cobra.Command, o allOptions) error {
 		return err
 	}
 	if o.check {
-		return a.checkBundle(tree, withoutConflicts(change))
+		result, err := a.at(root).Preview(change)
+		return a.checked(result, err, fmt.Sprintf("run '%s bundle' with the same flags but --check, and commit what it changes", a.program))
 	}
 	if err = a.applyGenerated(c.Context(), root, change); err == nil && !a.dryRun {
 		a.rememberBase(root, o.base, record)
@@ -251,22 +252,10 @@ const (
 
 // setImage names the manager's image, as kustomize edit set image does in make bundle.
 func setImage(ctx context.Context, tree *worktree.Tree, ref string) error {
-	name, content, err := manifest.SetImage(ctx, tree.Root(), managerDir, managerImage, ref, overlay(tree))
+	name, content, err := manifest.SetImage(ctx, tree.Root(), managerDir, managerImage, ref, tree.Edits())
 	if err != nil {
 		return fmt.Errorf("--image: %w", err)
 	}
 	tree.WriteFile(name, content, 0o644)
 	return nil
-}
-
-// checkBundle prints what would change, and fails if that is anything.
-func (a *app) checkBundle(tree *worktree.Tree, change func(*worktree.Tree) error) error {
-	if err := change(tree); err != nil {
-		return err
-	}
-	changes, err := tree.Changes()
-	if err != nil {
-		return err
-	}
-	return a.checkChanges(changes, fmt.Sprintf("run '%s bundle' with the same flags but --check, and commit what it changes", a.program))
 }

@@ -128,20 +128,6 @@ func (a *app) buildManifests(tree *worktree.Tree, o *bundleOptions) ([]manifest.
 		"is required: stdin is empty, and %s has no kustomization.yaml; pipe in the manifests of the operator, or give their directory", cmp.Or(o.kustomizeName, o.kustomizeDir))}}
 }
 
-// overlay is what a tree changes: contents by name, nil for a file that it takes away.
-func overlay(tree *worktree.Tree) map[string][]byte {
-	files := tree.Overlay()
-	for name, content := range files {
-		if content == nil {
-			files[name] = []byte{}
-		}
-	}
-	for _, name := range tree.Removed() {
-		files[name] = nil
-	}
-	return files
-}
-
 // folderReader reads the manifests of folders.
 type folderReader struct {
 	fs       afero.Fs

@@ -74,7 +74,7 @@ func (a *app) writeBundleRecord(root, dir, created string, record bundle.Record)
 
 // build builds a kustomization of the project, or takes what this machine remembers of it.
 func (a *app) build(tree *worktree.Tree, folder string) ([]byte, error) {
-	out, built, err := manifest.BuildAgain(tree.Root(), folder, overlay(tree), manifest.ReadBuilt(a.recall(tree.Root(), buildRecord, folder)))
+	out, built, err := manifest.BuildAgain(tree.Root(), folder, tree.Edits(), manifest.ReadBuilt(a.recall(tree.Root(), buildRecord, folder)))
 	if err != nil || built == nil {
 		return out, err
 	}

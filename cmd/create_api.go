@@ -223,7 +223,11 @@ func (a *app) apiCreation(o apiOptions) creation {
 					return nil, err
 				}
 			}
-			return func() { a.tell(report) }, nil
+			return func() {
+				if len(report.Kept) > 0 {
+					a.notef("kept as they are: %s", strings.Join(report.Kept, ", "))
+				}
+			}, nil
 		},
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/operon-sdk/operon/pkg/action"
 	"github.com/operon-sdk/operon/pkg/codegen"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/refactor"
@@ -152,7 +153,7 @@ func (a *app) edit(ctx context.Context, tree *worktree.Tree, o editOptions) ([]s
 	if err := a.checkEdit(config, o).Err(); err != nil {
 		return nil, err
 	}
-	header, headerFile, err := a.projectHeader(tree)
+	header, headerFile, err := a.at(tree.Root()).Header(tree)
 	if err != nil {
 		return nil, err
 	}
@@ -179,17 +180,17 @@ func (a *app) edit(ctx context.Context, tree *worktree.Tree, o editOptions) ([]s
 	}
 	if o.given["license"] || o.given["license-file"] || o.given["owner"] {
 		if headerFile == "" {
-			headerFile = defaultHeaderFile
+			headerFile = action.DefaultHeaderFile
 		}
 		text, err := readOptional(tree, headerFile) // header with YEAR
 		if err != nil {
 			return nil, err
 		}
-		next, err := a.newHeader(normalHeader(text), o)
+		next, err := a.newHeader(action.NormalizeHeader(text), o)
 		if err != nil {
 			return nil, err
 		}
-		if err := refactor.ReplaceHeader(tree, headerFile, normalHeader(text), next, a.year()); err != nil {
+		if err := refactor.ReplaceHeader(tree, headerFile, action.NormalizeHeader(text), next, a.year()); err != nil {
 			return nil, err
 		}
 	}

@@ -2,18 +2,15 @@ package cmd
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/operon-sdk/operon/pkg/codegen"
 	"github.com/operon-sdk/operon/pkg/codegen/calls"
 	"github.com/operon-sdk/operon/pkg/local"
-	"github.com/operon-sdk/operon/pkg/scaffold"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
@@ -146,77 +143,18 @@ func (a *app) watch(root string) (*local.Watch, error) {
 	return local.NewWatch(root, codegen.Manifests(found.Calls))
 }
 
-// generate brings the generated files of a tree up to date. It downloads the modules that are missing for that.
+// generate updates the generated files in a tree. It downloads the modules that are missing for that.
 func (a *app) generate(ctx context.Context, tree *worktree.Tree, what codegen.Generators) error {
-	start := a.Now()
-	found, err := calls.Find(tree)
-	if err != nil {
-		return err
-	}
-	if what&codegen.Object != 0 {
-		if _, _, err := a.headerOf(tree, found.Calls); err != nil {
-			return err
-		}
-	}
-	if tree.CheckConflicts() == nil { // notes about a makefile with conflicts would follow from these
-		for _, note := range found.Notes {
-			a.notef("note: %s", note)
-		}
-	}
-	for _, call := range found.Calls {
-		a.verbosef("%s: controller-gen %s", call.Source, strings.Join(call.Args, " "))
-	}
-	options := codegen.Options{
-		Root:        tree.Root(),
-		Overlay:     overlay(tree),
-		Calls:       found.Calls,
-		KeepVersion: found.Foreign,
-		Year:        a.year(),
-		Generators:  what,
-		Build:       a.Build,
-		Env:         a.Environ,
-		Offline:     true,
-	}
-	if a.Build != "" {
-		options.CacheDir = a.cache("codegen")
-	}
-	var result *codegen.Result
-	generate := func() error {
-		return a.reportSlow(a.progressWriter(), "loading the types that the project uses, and generating code and manifests", func() error {
-			result, err = codegen.Generate(ctx, options)
-			return err
-		})
-	}
-	if err = generate(); errors.Is(err, codegen.ErrModulesMissing) {
-		if err := a.goTool().Download(ctx, tree); err != nil {
-			return err
-		}
-		err = generate()
-	}
-	if err != nil {
-		return err
-	}
-	for _, warning := range result.Warnings {
-		a.warnf("%s", warning)
-	}
-	for _, dir := range result.Applied {
-		if err := scaffold.DropApply(tree, dir); err != nil {
-			return err
-		}
-	}
-	for name, content := range result.Files {
-		tree.WriteFile(name, content, 0o644)
-	}
-	if len(result.Applied) > 0 { // the code imports modules that the project may not have imported before
-		if _, err := scaffold.UpdateRequirements(tree); err != nil {
-			return err
-		}
-	}
-	a.verbosef("generated code and manifests in %s", a.Now().Sub(start).Round(100*time.Microsecond))
-	return nil
+	return a.at(tree.Root()).GenerateIn(ctx, tree, what)
 }
 
-// crdDirs returns the directories that generate writes CRDs to.
+// checkGenerated prints the changes that generate would make, and fails if there are any.
+func (a *app) checkGenerated(ctx context.Context, root string, what codegen.Generators) error {
+	result, err := a.at(root).Preview(a.generateChange(ctx, what))
+	return a.checked(result, err, fmt.Sprintf("run '%s generate' and commit what it changes", a.program))
+}
+
+// crdDirs returns the directories that CRDs are generated in.
 func crdDirs(tree *worktree.Tree) ([]string, error) {
 	found, err := calls.Find(tree)
 	if err != nil {
@@ -225,23 +163,7 @@ func crdDirs(tree *worktree.Tree) ([]string, error) {
 	return codegen.CRDDirs(found.Calls)
 }
 
-// checkGenerated prints what generate would change, and fails if that is anything.
-func (a *app) checkGenerated(ctx context.Context, root string, what codegen.Generators) error {
-	if err := worktree.Unfinished(a.FS, root); err != nil {
-		return err
-	}
-	tree := worktree.NewTree(a.FS, root)
-	if err := withoutConflicts(a.generateChange(ctx, what))(tree); err != nil {
-		return err
-	}
-	changes, err := tree.Changes()
-	if err != nil {
-		return err
-	}
-	return a.checkChanges(changes, fmt.Sprintf("run '%s generate' and commit what it changes", a.program))
-}
-
-// cache is a folder of Operon's caches, empty where the system names no place for any.
+// cache returns a directory for caches of the user, or "" if the system has none.
 func (a *app) cache(name string) string {
 	if a.CacheDir == "" {
 		return ""

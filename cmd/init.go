@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"go/parser"
-	"go/token"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -14,6 +12,7 @@ import (
 	"github.com/spf13/afero"
 	"github.com/spf13/cobra"
 
+	"github.com/operon-sdk/operon/pkg/action"
 	"github.com/operon-sdk/operon/pkg/codegen"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/scaffold"
@@ -236,7 +235,7 @@ func (a *app) checkHeader(o initOptions) project.Findings {
 	switch {
 	case err != nil:
 		findings = append(findings, project.Finding{Field: "--license-file", Value: o.licenseFile, Problem: err.Error()})
-	case !isComment(text):
+	case !action.IsComment(text):
 		findings = append(findings, project.Finding{
 			Field: "--license-file", Value: o.licenseFile, Problem: "must hold a Go comment, /* … */ or lines that start with //",
 		})
@@ -263,12 +262,6 @@ func (a *app) header(o initOptions) (string, error) {
 		return scaffold.LicenseHeader(o.license, copyright(o.owner, ""))
 	}
 	return a.readGiven(o.licenseFile)
-}
-
-// isComment tells whether a header leaves a Go file the Go file that it is.
-func isComment(header string) bool {
-	file, err := parser.ParseFile(token.NewFileSet(), "", header+"\n\npackage header\n\nvar end int\n", 0)
-	return err == nil && file.Name.Name == "header" && len(file.Decls) == 1
 }
 
 // year is the year of SOURCE_DATE_EPOCH, for the headers of projects that ask for the current one with YEAR. It is empty
@@ -307,7 +300,9 @@ func (a *app) scaffoldInit(tree *worktree.Tree, data scaffold.Data) error {
 	if _, err := scaffold.UpdateRequirements(tree); err != nil {
 		return err
 	}
-	a.tell(report)
+	if len(report.Kept) > 0 {
+		a.notef("kept as they are: %s", strings.Join(report.Kept, ", "))
+	}
 	return nil
 }
 

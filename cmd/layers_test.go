@@ -29,13 +29,17 @@ func layers() map[string][]string {
 	return map[string][]string{
 		"": {"cmd", "pkg/startup"},
 		"cmd": {
-			"pkg/bundle", "pkg/bundle/base", "pkg/bundle/catalog", "pkg/bundle/validate", "pkg/codegen",
-			"pkg/codegen/calls", "pkg/controlplane", "pkg/gotool", "pkg/image", "pkg/image/reference", "pkg/kube",
-			"pkg/listing", "pkg/local", "pkg/makefile", "pkg/manifest", "pkg/merge", "pkg/migrate",
+			"pkg/action", "pkg/bundle", "pkg/bundle/base", "pkg/bundle/catalog", "pkg/bundle/validate",
+			"pkg/codegen", "pkg/codegen/calls", "pkg/controlplane", "pkg/gotool", "pkg/image", "pkg/image/reference",
+			"pkg/kube", "pkg/listing", "pkg/local", "pkg/makefile", "pkg/manifest", "pkg/merge", "pkg/migrate",
 			"pkg/migrate/gocode", "pkg/olm", "pkg/olm/operator", "pkg/project", "pkg/refactor", "pkg/safeyaml",
 			"pkg/sarif", "pkg/scaffold", "pkg/scorecard", "pkg/tempdir", "pkg/transport", "pkg/worktree",
 		},
-		clitestPackage:        {"cmd", "pkg/controlplane", "pkg/kube", "pkg/manifest"},
+		clitestPackage: {"cmd", "pkg/controlplane", "pkg/kube", "pkg/manifest"},
+		"pkg/action": {
+			"pkg/codegen", "pkg/codegen/calls", "pkg/gotool", "pkg/project", "pkg/refactor", "pkg/scaffold",
+			"pkg/worktree",
+		},
 		"pkg/bundle":          {"pkg/bundle/base", "pkg/listing", "pkg/manifest", "pkg/safeyaml", "templates"},
 		"pkg/bundle/base":     {"pkg/codegen", "pkg/listing", "pkg/manifest", "pkg/safeyaml"},
 		"pkg/bundle/catalog":  {"pkg/image/reference", "pkg/manifest", "pkg/safeyaml", "templates"},

@@ -30,28 +30,6 @@ func fillNames(config *project.Config, group, version *string, kind string) {
 	}
 }
 
-// requireNames reports the version and the kind if they are missing.
-func requireNames(config *project.Config, version, kind string) project.Findings {
-	var findings project.Findings
-	if version == "" {
-		problem := "is required"
-		var versions []string
-		for _, r := range config.Resources() {
-			if r.Kind == kind {
-				versions = append(versions, r.Version)
-			}
-		}
-		if len(versions) > 0 {
-			problem += "; the project has " + kind + " in " + strings.Join(uniqueSorted(versions), ", ")
-		}
-		findings = append(findings, project.Finding{Field: "--version", Problem: problem})
-	}
-	if kind == "" {
-		findings = append(findings, project.Finding{Field: "--kind", Problem: "is required"})
-	}
-	return findings
-}
-
 // missingAPI reports that the project has no API of these names, of which empty ones stand for any. If one differs in case or in
 // the domain of its group only, it is suggested.
 func missingAPI(config *project.Config, wanted project.GVK) project.Findings {

@@ -3,6 +3,7 @@ package worktree
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path"
@@ -86,6 +87,21 @@ func (t *Tree) ReadFile(name string) ([]byte, error) {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: t.cause(name, err)}
 	}
 	t.noteConflicts(name, data)
+	return data, nil
+}
+
+// ReadOptional is ReadFile that returns nil without an error if the file does not exist. An empty file is not nil. Errors
+// begin with the name.
+func (t *Tree) ReadOptional(name string) ([]byte, error) {
+	data, err := t.ReadFile(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("reading %s: %w", name, Cause(err))
+	case data == nil:
+		data = []byte{}
+	}
 	return data, nil
 }
 
@@ -174,6 +190,22 @@ func (t *Tree) Overlay() map[string][]byte {
 	files := map[string][]byte{}
 	for name, o := range t.over {
 		if !o.deleted {
+			files[name] = o.data
+		}
+	}
+	return files
+}
+
+// Edits returns all changed files by path relative to the root, with nil for those that the tree removes.
+func (t *Tree) Edits() map[string][]byte {
+	files := map[string][]byte{}
+	for name, o := range t.over {
+		switch {
+		case o.deleted:
+			files[name] = nil
+		case o.data == nil:
+			files[name] = []byte{}
+		default:
 			files[name] = o.data
 		}
 	}

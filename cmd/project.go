@@ -1,0 +1,209 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/spf13/afero"
+
+	"github.com/operon-sdk/operon/pkg/action"
+	"github.com/operon-sdk/operon/pkg/project"
+	"github.com/operon-sdk/operon/pkg/worktree"
+)
+
+// projectRoot returns the root directory of the project that the working directory is in.
+func (a *app) projectRoot() (string, error) {
+	dir, err := a.workDir()
+	if err != nil {
+		return "", err
+	}
+	return project.FindRoot(a.FS, dir)
+}
+
+// intactProject is projectRoot for commands that only read the project. It fails if an interrupted command left partial changes.
+func (a *app) intactProject() (string, error) {
+	root, err := a.projectRoot()
+	if err != nil {
+		return "", err
+	}
+	return root, worktree.Unfinished(a.FS, root)
+}
+
+// actions returns the configuration of pkg/action.
+func (a *app) actions() action.Config {
+	return action.Config{
+		FS: a.FS, Environ: a.Environ, Year: a.year(), Program: a.program, Versions: pinnedVersions(), Go: a.goTool(),
+		Build: a.Build, CacheDir: a.cache(""), DryRun: a.dryRun, Command: a.line, LockTimeout: a.lockTimeout, Now: a.Now,
+		Report: a.printMessage,
+		Step: func(description string, step func() error) error {
+			return a.reportSlow(a.progressWriter(), description, step)
+		},
+	}
+}
+
+// printMessage prints a message of a command while it runs.
+func (a *app) printMessage(m action.Message) {
+	switch m.Level {
+	case action.Detail:
+		a.verbosef("%s", m.Text)
+	case action.Progress:
+		a.progressf("%s", m.Text)
+	case action.Note:
+		a.notef("%s", m.Text)
+	case action.Warning:
+		a.warnf("%s", m.Text)
+	}
+}
+
+// runInProject runs a command in the project that the working directory is in, and prints its result.
+func (a *app) runInProject(ctx context.Context, run func(*action.Project) (*action.Result, error)) error {
+	dir, err := a.workDir()
+	if err != nil {
+		return err
+	}
+	p, err := action.Open(ctx, a.actions(), dir)
+	if err != nil {
+		return unlessCompleted(err)
+	}
+	return a.printed(run(p))
+}
+
+// unlessCompleted returns nil for action.ErrCompleted, and other errors unchanged.
+func unlessCompleted(err error) error {
+	if errors.Is(err, action.ErrCompleted) {
+		return nil
+	}
+	return err
+}
+
+// printed prints the result of a command, or returns its error.
+func (a *app) printed(result *action.Result, err error) error {
+	switch {
+	case err != nil:
+		return unlessCompleted(err)
+	case result.DryRun:
+		err = a.printDiff(result.Changes)
+	default:
+		err = a.printChanges(result.Changes)
+	}
+	if err != nil {
+		return err
+	}
+	for _, note := range result.Notes {
+		a.notef("%s", note)
+	}
+	for _, step := range result.NextSteps {
+		a.nextf("%s", step)
+	}
+	return nil
+}
+
+// loadProject reads PROJECT and refuses layouts that current commands do not support.
+func loadProject(tree *worktree.Tree) (*project.Config, error) {
+	return action.Load(tree, action.CurrentLayout)
+}
+
+// loadOlderProject is loadProject for commands that support the previous layout, too.
+func loadOlderProject(tree *worktree.Tree) (*project.Config, error) {
+	return action.Load(tree, action.RecentLayouts)
+}
+
+// begin opens a project: it finds the root, recovers from an interrupted command and reads PROJECT. It reports done if that
+// was the same command and its work is complete.
+func (a *app) begin(ctx context.Context) (root string, config *project.Config, done bool, err error) {
+	return a.beginWith(ctx, loadProject)
+}
+
+func (a *app) beginWith(
+	ctx context.Context, load func(*worktree.Tree) (*project.Config, error),
+) (root string, config *project.Config, done bool, err error) {
+	if root, err = a.projectRoot(); err != nil {
+		return "", nil, false, err
+	}
+	if done, err = a.settle(ctx, root); done || err != nil {
+		return root, nil, done, err
+	}
+	config, err = load(worktree.NewTree(a.FS, root))
+	return root, config, false, err
+}
+
+// settle recovers from an interrupted command in root. It reports whether that was the same command and its work is complete.
+func (a *app) settle(ctx context.Context, root string) (done bool, err error) {
+	_, err = action.OpenAt(ctx, a.actions(), root)
+	return errors.Is(err, action.ErrCompleted), unlessCompleted(err)
+}
+
+// at returns the project at root.
+func (a *app) at(root string) *action.Project {
+	return &action.Project{Config: a.actions(), Root: root}
+}
+
+// apply runs change on the project at root as one transaction, and prints the changed files or, with --dry-run, their diff.
+func (a *app) apply(ctx context.Context, root string, change func(*worktree.Tree) error) error {
+	return a.printed(a.at(root).Update(ctx, change))
+}
+
+// applyOverConflicts is apply for a change that handles files with merge conflicts itself.
+func (a *app) applyOverConflicts(ctx context.Context, root string, change func(*worktree.Tree) error) error {
+	return a.printed(a.at(root).UpdateOverConflicts(ctx, change))
+}
+
+// applyGenerated is apply for a change of generated files, which may be up to date.
+func (a *app) applyGenerated(ctx context.Context, root string, change func(*worktree.Tree) error) error {
+	return a.printedGenerated(a.at(root).Update(ctx, change))
+}
+
+// applyAt is applyGenerated for a change whose results are in dir, relative to root.
+func (a *app) applyAt(ctx context.Context, root, dir string, change func(*worktree.Tree) error) error {
+	return a.printedGenerated(a.at(root).UpdateAt(ctx, dir, change))
+}
+
+// printedGenerated is printed for a command that generates files, which may be up to date.
+func (a *app) printedGenerated(result *action.Result, err error) error {
+	if err := a.printed(result, err); err != nil || result == nil {
+		return err
+	}
+	if len(result.Changes) == 0 {
+		a.successf("everything is up to date")
+	}
+	return nil
+}
+
+// checked prints the changes that a command with --check would make, and fails if there are any. The fix describes how to make
+// them.
+func (a *app) checked(result *action.Result, err error, fix string) error {
+	if err != nil {
+		return err
+	}
+	return a.checkChanges(result.Changes, fix)
+}
+
+// isOutside reports whether a slash-separated path relative to the project's root is outside of the project.
+func isOutside(rel string) bool { return rel == ".." || strings.HasPrefix(rel, "../") }
+
+// boilerplate returns the comment at the beginning of new Go files, or "" if the project has none.
+func (a *app) boilerplate(tree *worktree.Tree) (string, error) {
+	header, _, err := a.at(tree.Root()).Header(tree)
+	return header, err
+}
+
+// readGiven reads the header in the file of a flag, relative to the working directory.
+func (a *app) readGiven(name string) (string, error) {
+	path := a.absolute(name)
+	info, err := a.FS.Stat(path)
+	if err != nil {
+		return "", reason(err)
+	}
+	if !info.Mode().IsRegular() {
+		return "", errors.New("is not a regular file")
+	}
+	data, err := afero.ReadFile(a.FS, path)
+	if err != nil {
+		return "", reason(err)
+	}
+	return action.NormalizeHeader(data), nil
+}
+
+// reason returns the cause of an error without the absolute path that the file system added.
+func reason(err error) error { return worktree.Cause(err) }

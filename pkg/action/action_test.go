@@ -1,0 +1,151 @@
+package action
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/afero"
+
+	"github.com/operon-sdk/operon/pkg/project"
+	"github.com/operon-sdk/operon/pkg/worktree"
+)
+
+const root = "/work/memcached-operator"
+
+// newProject returns the configuration for a project in memory with one API, and the messages of its commands.
+func newProject(t *testing.T) (Config, *[]Message) {
+	t.Helper()
+	config := Config{FS: afero.NewMemMapFs(), Program: "operon"}
+	messages := &[]Message{}
+	config.Report = func(m Message) { *messages = append(*messages, m) }
+	text := `domain: example.com
+layout:
+- go.kubebuilder.io/v4
+projectName: memcached-operator
+repo: example.com/memcached-operator
+resources:
+- api:
+    crdVersion: v1
+    namespaced: true
+  controller: true
+  domain: example.com
+  group: cache
+  kind: Memcached
+  path: example.com/memcached-operator/api/v1
+  version: v1
+version: "3"
+`
+	if err := afero.WriteFile(config.FS, root+"/PROJECT", []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return config, messages
+}
+
+func TestUpdate(t *testing.T) {
+	t.Parallel()
+	config, _ := newProject(t)
+	if err := config.FS.MkdirAll(root+"/api/v1", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	write := func(tree *worktree.Tree) error {
+		tree.WriteFile("new.txt", []byte("text\n"), 0o644)
+		return nil
+	}
+	for _, dryRun := range []bool{true, false} {
+		config.DryRun = dryRun
+		p, err := Open(t.Context(), config, root+"/api/v1")
+		if err != nil || p.Root != root {
+			t.Fatalf("Open = %v, %v, want the project in %s", p, err, root)
+		}
+		result, err := p.Update(t.Context(), write)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(result.Changes) != 1 || result.Changes[0].Path != "new.txt" || result.DryRun != dryRun {
+			t.Errorf("DryRun %t: Update = %+v, want one new file", dryRun, result)
+		}
+		if exists, err := afero.Exists(config.FS, root+"/new.txt"); err != nil || exists == dryRun {
+			t.Errorf("DryRun %t: new.txt exists: %t, %v", dryRun, exists, err)
+		}
+	}
+}
+
+func TestUpdateAtOutside(t *testing.T) {
+	t.Parallel()
+	config, _ := newProject(t)
+	p, err := Open(t.Context(), config, root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	result, err := p.UpdateAt(t.Context(), "../out", func(tree *worktree.Tree) error {
+		if !tree.Exists("PROJECT") {
+			return errors.New("PROJECT not found")
+		}
+		tree.WriteFile("../out/a.yaml", []byte("a: 1\n"), 0o644)
+		tree.WriteFile("inside.txt", []byte("text\n"), 0o644)
+		return nil
+	})
+	if err != nil || len(result.Changes) != 1 || result.Changes[0].Path != "a.yaml" {
+		t.Fatalf("UpdateAt = %+v, %v, want one change of a.yaml", result, err)
+	}
+	if exists, _ := afero.Exists(config.FS, root+"/inside.txt"); exists {
+		t.Error("a file outside of the directory was written")
+	}
+	if exists, _ := afero.Exists(config.FS, "/work/out/a.yaml"); !exists {
+		t.Error("../out/a.yaml was not written")
+	}
+}
+
+func TestOpenWithoutProject(t *testing.T) {
+	t.Parallel()
+	if _, err := Open(t.Context(), Config{FS: afero.NewMemMapFs()}, root); !errors.Is(err, project.ErrNotAProject) {
+		t.Errorf("Open = %v, want ErrNotAProject", err)
+	}
+}
+
+// TestFindings checks that options are validated without the lock, and that all findings are returned.
+func TestFindings(t *testing.T) {
+	t.Parallel()
+	config, messages := newProject(t)
+	p, err := Open(t.Context(), config, root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		run  func() (*Result, error)
+		want []string
+	}{
+		"unknown API": {
+			func() (*Result, error) {
+				return p.DeleteAPI(t.Context(), DeleteAPIOptions{Group: "Cache", Version: "v1", Kind: "memcached"})
+			},
+			[]string{"--group", "--kind"},
+		},
+		"no names": {
+			func() (*Result, error) { return p.DeleteWebhook(t.Context(), DeleteWebhookOptions{}) },
+			[]string{"--version", "--kind"},
+		},
+		"no webhooks": {
+			func() (*Result, error) { return p.DeleteWebhook(t.Context(), DeleteWebhookOptions{Kind: "Memcached"}) },
+			[]string{"--kind"},
+		},
+	} {
+		result, err := c.run()
+		findings, ok := errors.AsType[project.Findings](err)
+		var fields []string
+		for _, f := range findings {
+			fields = append(fields, f.Field)
+		}
+		if !ok || result != nil || !slices.Equal(fields, c.want) {
+			t.Errorf("%s: got %v, %v, want findings about %s", name, result, err, strings.Join(c.want, ", "))
+		}
+	}
+	if exists, _ := afero.Exists(config.FS, root+"/.operon"); exists {
+		t.Error("the project was locked")
+	}
+	if len(*messages) > 0 {
+		t.Errorf("messages: %v", *messages)
+	}
+}

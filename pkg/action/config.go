@@ -1,0 +1,94 @@
+package action
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/spf13/afero"
+
+	"github.com/operon-sdk/operon/pkg/gotool"
+	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/worktree"
+)
+
+// Config contains the parts of the environment that commands use.
+type Config struct {
+	// FS contains the project. Its paths are absolute.
+	FS afero.Fs
+	// Environ is the environment of code generation, as KEY=VALUE.
+	Environ []string
+	// Year replaces YEAR in license headers; if empty, YEAR is removed.
+	Year string
+	// Program is the name of the command line in messages and generated files.
+	Program string
+	// Versions are the versions that projects are scaffolded with.
+	Versions scaffold.Versions
+	// Go runs the go command.
+	Go gotool.Go
+	// Build identifies the build of the program. If it is empty, results that depend on the build are not cached.
+	Build string
+	// CacheDir is the directory for caches, or empty for none.
+	CacheDir string
+
+	// DryRun makes commands return the changes without writing them.
+	DryRun bool
+	// Command is the command line, which other processes print while they wait for the lock, and by which an interrupted
+	// command is recognized if it is repeated.
+	Command string
+	// LockTimeout is the maximum time to wait for another command in the project; 0 means no limit.
+	LockTimeout time.Duration
+
+	// Now is the clock; nil leaves durations out of messages.
+	Now func() time.Time
+	// Report receives messages while a command runs; nil discards them.
+	Report func(Message)
+	// Step runs a step of a command that may take long; nil only runs it. The description begins with a present participle.
+	Step func(description string, step func() error) error
+}
+
+// A Message is reported while a command runs.
+type Message struct {
+	Level Level
+	Text  string
+}
+
+// A Level is the importance of a message.
+type Level int
+
+const (
+	// Detail is a step of a command, and where its input is from.
+	Detail Level = iota
+	// Progress is a step that takes long, or a recovery of an interrupted command.
+	Progress
+	// Note is information about the result, such as a part that was left out.
+	Note
+	// Warning is a problem that does not prevent the result.
+	Warning
+)
+
+func (c *Config) reportf(level Level, format string, args ...any) {
+	if c.Report != nil {
+		c.Report(Message{level, fmt.Sprintf(format, args...)})
+	}
+}
+
+func (c *Config) step(description string, step func() error) error {
+	if c.Step == nil {
+		return step()
+	}
+	return c.Step(description, step)
+}
+
+// lockOptions returns how to wait for another command that changes the project.
+func (c *Config) lockOptions() worktree.LockOptions {
+	return worktree.LockOptions{
+		Command: c.Command,
+		Timeout: c.LockTimeout,
+		Waiting: func(holder worktree.Holder, waited time.Duration) {
+			c.reportf(Progress, "waiting for %s, which is changing this project (%s)", holder, waited)
+		},
+		Unlocked: func() {
+			c.reportf(Warning, "this file system has no locks: run no two commands at once in this project")
+		},
+	}
+}

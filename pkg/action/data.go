@@ -1,0 +1,173 @@
+package action
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/operon-sdk/operon/pkg/project"
+	"github.com/operon-sdk/operon/pkg/scaffold"
+)
+
+// apiParts are the parts of a resource that create api writes.
+type apiParts struct {
+	api, controller, namespaced bool
+	// ssa generates apply configurations of the types.
+	ssa bool
+	// controllerName is empty for the controller with the name of the kind.
+	controllerName string
+	// image is deployed by the controller, unless it is empty.
+	image project.Image
+}
+
+// ProjectData returns the data of templates that describes a project.
+func (p *Project) ProjectData(config *project.Config, header string) scaffold.Data {
+	return scaffold.Data{
+		Project: scaffold.Project{
+			Name: config.ProjectName(), Domain: config.Domain(), Repo: config.Repo(),
+			MultiGroup: config.MultiGroup(), Namespaced: config.Namespaced(), RootLayout: config.RootLayout(),
+			Boilerplate: header, CLIName: p.Program,
+		},
+		Versions: p.Versions,
+	}
+}
+
+// resourceData returns ProjectData with the fields that describe a resource.
+func (p *Project) resourceData(config *project.Config, r project.Resource, header string) scaffold.Data {
+	data := p.ProjectData(config, header)
+	data.Resource = scaffold.Resource{
+		Group: r.Group, Domain: r.Domain, QualifiedGroup: r.QualifiedGroup(),
+		Version: r.Version, Kind: r.Kind, Plural: r.Plural,
+		Package: r.Path, ImportAlias: importAlias(config, r),
+		Core: r.Core, External: r.External,
+		IrregularPlural: r.Plural != project.CRDPlural(r.Kind),
+	}
+	return data
+}
+
+// importAlias returns the name that Go files import the types of a resource by. If kinds of one group and version have
+// different packages in PROJECT, the names of all but the first contain the kind.
+func importAlias(config *project.Config, r project.Resource) string {
+	alias := r.ImportAlias()
+	for _, other := range config.Resources() {
+		if other.GVK == r.GVK {
+			break
+		}
+		if other.Path != "" && other.Path != r.Path && other.ImportAlias() == alias {
+			return r.FileStem() + r.Version
+		}
+	}
+	return alias
+}
+
+// apiData returns the data of create api.
+func (p *Project) apiData(config *project.Config, r project.Resource, header string, parts apiParts) scaffold.Data {
+	controller := strings.ToLower(r.Kind)
+	if parts.controllerName != "" {
+		controller = parts.controllerName
+	}
+	data := p.resourceData(config, r, header)
+	data.Resource.API, data.Resource.Controller, data.Resource.Namespaced = parts.api, parts.controller, parts.namespaced
+	data.Resource.SSA = parts.ssa
+	data.Resource.ControllerName = controller
+	data.Resource.RuntimeName = r.ControllerName(controller, config.MultiGroup())
+	data.Resource.ControllerPackage = controllerPackage(config, r)
+	data.Resource.ReconcilerName = r.ReconcilerName(controller)
+	if image := parts.image; image.Ref != "" {
+		// The port is valid or empty, which is 0.
+		port, _ := strconv.ParseInt(image.Port, 10, 32)
+		data.Image = scaffold.Image{
+			Ref: image.Ref, RunAsUser: image.RunAsUser, Port: int32(port),
+			EnvVar:       strings.ToUpper(r.Kind) + "_IMAGE",
+			NamespaceVar: strings.ToUpper(r.Kind) + "_NAMESPACE",
+		}
+		if image.Command != "" {
+			data.Image.Command = strings.Split(image.Command, ",")
+		}
+	}
+	return data
+}
+
+// controllerPackage returns the name of the Go package with the controllers of a resource.
+func controllerPackage(config *project.Config, r project.Resource) string {
+	if config.MultiGroup() {
+		return r.PackageName()
+	}
+	if config.RootLayout() {
+		return "controllers"
+	}
+	return "controller"
+}
+
+// webhookData returns the data of create webhook for the requested webhooks.
+func (p *Project) webhookData(config *project.Config, r project.Resource, header string, requested project.Webhooks) scaffold.Data {
+	data := p.resourceData(config, r, header)
+	// The scope of external kinds is unknown; a namespace in a cluster-scoped object does no harm.
+	data.Resource.Namespaced = r.API == nil || r.API.Namespaced
+	alias := "webhook" + r.Version
+	if config.MultiGroup() && r.Group != "" {
+		alias = "webhook" + r.PackageName() + r.Version
+	}
+	group := r.APIGroup()
+	if group == "" {
+		group = `""`
+	}
+	data.Webhook = scaffold.Webhook{
+		Defaulting: requested.Defaulting, Validation: requested.Validation, Conversion: requested.Conversion,
+		DefaultingPath: r.DefaultingPath(), ValidationPath: r.ValidationPath(),
+		CustomDefaultingPath: r.Webhooks.DefaultingPath != "", CustomValidationPath: r.Webhooks.ValidationPath != "",
+		APIGroup: group, ImportAlias: alias,
+	}
+	return data
+}
+
+// spokesOf returns versions of the hub r as spokes.
+func spokesOf(config *project.Config, r project.Resource, versions []string) []scaffold.Spoke {
+	var spokes []scaffold.Spoke
+	for _, version := range versions {
+		gvk := r.GVK
+		gvk.Version = version
+		spoke, _ := config.Resource(gvk) // the versions of a conversion are in PROJECT
+		spokes = append(spokes, scaffold.Spoke{Version: version, Package: spoke.Path, ImportAlias: spoke.ImportAlias()})
+	}
+	return spokes
+}
+
+// recordedData returns the data of all create api commands that a resource in PROJECT may result from: types alone, types
+// with a controller, each controller alone.
+func (p *Project) recordedData(config *project.Config, r project.Resource, header string) []scaffold.Data {
+	image, _ := config.Image(r.GVK)
+	var all []scaffold.Data
+	add := func(api, controller bool, name string) {
+		parts := apiParts{api: api, controller: controller, namespaced: r.API == nil || r.API.Namespaced, controllerName: name}
+		if api && (controller || len(r.Controllers) == 0) {
+			parts.image = image
+		}
+		data := p.apiData(config, r, header, parts)
+		all = append(all, data)
+		if controller {
+			// A controller that edit --multigroup moved keeps its name in logs and metrics.
+			data.Resource.RuntimeName = r.ControllerName(data.Resource.ControllerName, !config.MultiGroup())
+			all = append(all, data)
+		}
+	}
+	for _, name := range r.Controllers {
+		if r.HasAPI() {
+			add(true, true, name)
+		}
+		add(false, true, name)
+	}
+	if r.HasAPI() {
+		add(true, false, "")
+	}
+	return all
+}
+
+// recordedWebhooks returns the data of create webhook for the webhooks of a resource in PROJECT, if any.
+func (p *Project) recordedWebhooks(config *project.Config, r project.Resource, header string) []scaffold.Webhooks {
+	if r.Webhooks == nil {
+		return nil
+	}
+	recorded, _ := config.Resource(r.GVK) // the templates depend on the scope
+	r.API = recorded.API
+	return []scaffold.Webhooks{{Data: p.webhookData(config, r, header, *r.Webhooks), Spokes: spokesOf(config, r, r.Webhooks.Spoke)}}
+}

@@ -1,0 +1,167 @@
+package action
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/operon-sdk/operon/pkg/codegen"
+	"github.com/operon-sdk/operon/pkg/project"
+	"github.com/operon-sdk/operon/pkg/refactor"
+	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/worktree"
+)
+
+// DeleteAPIOptions are the options of DeleteAPI.
+type DeleteAPIOptions struct {
+	Group, Version, Kind string
+	// ControllerName, if not empty, is the controller to delete; the rest of the API is kept.
+	ControllerName string
+	// Force deletes edited files, too.
+	Force bool
+	// Generate generates code and manifests afterwards.
+	Generate bool
+}
+
+// DeleteAPI deletes an API with its types, controllers and manifests.
+func (p *Project) DeleteAPI(ctx context.Context, o DeleteAPIOptions) (*Result, error) {
+	return p.delete(ctx, RecentLayouts, o.Generate, func(tree *worktree.Tree, config *project.Config, header string) (deletion, error) {
+		r, err := o.resolve(config, p.Program)
+		if err != nil {
+			return deletion{}, err
+		}
+		removed, kept := r, r
+		kept.Controllers, kept.API, kept.Webhooks = nil, nil, nil
+		// What is kept may result from the command that created both.
+		undone := p.recordedData(config, r, header)
+		if o.ControllerName != "" {
+			removed.API, removed.Webhooks, removed.Controllers = nil, nil, []string{o.ControllerName}
+			kept = r
+			kept.Controllers = slices.DeleteFunc(slices.Clone(r.Controllers), func(name string) bool { return name == o.ControllerName })
+			undone = slices.DeleteFunc(undone, func(data scaffold.Data) bool {
+				return !data.Resource.Controller || data.Resource.ControllerName != o.ControllerName
+			})
+		}
+		return deletion{
+			subject: "the API", removed: removed, kept: kept, force: o.Force, generate: o.Generate, undone: undone,
+			clean: func(remaining []project.Resource) error {
+				return p.removeGenerated(ctx, tree, config, removed, remaining, o.Generate, header)
+			},
+		}, nil
+	})
+}
+
+// resolve returns the resource that the options name.
+func (o DeleteAPIOptions) resolve(config *project.Config, program string) (project.Resource, error) {
+	r, err := findResource(config, o.Group, o.Version, o.Kind)
+	if err != nil {
+		return r, err
+	}
+	if o.ControllerName == "" {
+		return r, checkNotConverted(config, r, program).Err()
+	}
+	if !slices.Contains(r.Controllers, o.ControllerName) {
+		problem := "the project has no controller for the kind"
+		if r.HasController() {
+			problem = "is no controller of the kind; it has " + strings.Join(r.Controllers, ", ")
+		}
+		return r, project.Findings{{Field: "--controller-name", Value: o.ControllerName, Problem: problem}}
+	}
+	return r, nil
+}
+
+// checkNotConverted returns a finding if a version is the hub or a spoke of a conversion.
+func checkNotConverted(config *project.Config, r project.Resource, program string) project.Findings {
+	hub, problem := r, ""
+	if r.Webhooks != nil && r.Webhooks.Conversion {
+		problem = fmt.Sprintf("is the hub that %s converts to and from", strings.Join(r.Webhooks.Spoke, ", "))
+	}
+	if of, ok := hubOf(config, r); ok {
+		hub, problem = of, fmt.Sprintf("converts to and from the hub %s", of.Version)
+	}
+	if problem == "" {
+		return nil
+	}
+	command := fmt.Sprintf("%s delete webhook --group %s --version %s --kind %s --conversion", program, hub.Group, hub.Version, hub.Kind)
+	if hub.Version != r.Version && len(hub.Webhooks.Spoke) > 1 {
+		command += " --spoke " + r.Version
+	}
+	return project.Findings{{Field: "--version", Value: r.Version, Problem: problem + "; take that away first: " + command}}
+}
+
+// removeGenerated removes files that are no longer generated, and the marker of the stored version if only one version of the
+// kind remains.
+func (p *Project) removeGenerated(
+	ctx context.Context, tree *worktree.Tree, config *project.Config, removed project.Resource, remaining []project.Resource, generate bool, header string,
+) error {
+	controllers := false
+	var versions []string
+	samePackage := false
+	for _, other := range remaining {
+		controllers = controllers || other.HasController()
+		if !other.HasAPI() || other.QualifiedGroup() != removed.QualifiedGroup() {
+			continue
+		}
+		samePackage = samePackage || other.Path == removed.Path
+		if other.Kind == removed.Kind {
+			versions = append(versions, path.Join(strings.TrimPrefix(other.Path, config.Repo()+"/"), other.FileStem()+"_types.go"))
+		}
+	}
+	if !controllers && generate {
+		role, err := scaffold.InitialFile("config/rbac/role.yaml", p.ProjectData(config, header))
+		if err != nil {
+			return err
+		}
+		if tree.Exists("config/rbac/role.yaml") {
+			tree.WriteFile("config/rbac/role.yaml", role, 0o644)
+		}
+	}
+	if !removed.HasAPI() {
+		return nil
+	}
+	if len(versions) == 0 {
+		dirs, err := crdDirs(tree)
+		if err != nil {
+			return err
+		}
+		for _, dir := range dirs {
+			removeIfExists(tree, crdFile(dir, apiName(removed)))
+		}
+	}
+	dir := strings.TrimPrefix(removed.Path, config.Repo()+"/")
+	if !samePackage && !tree.Exists(path.Join(dir, "groupversion_info.go")) {
+		removeIfExists(tree, path.Join(dir, "zz_generated.deepcopy.go"))
+	}
+	if err := scaffold.DisableApply(tree, dir); err != nil {
+		return err
+	}
+	if generate || !samePackage {
+		if err := scaffold.DropApply(tree, dir); err != nil {
+			return err
+		}
+	}
+	if generate && samePackage { // other types may have apply configurations, too
+		if err := p.GenerateIn(ctx, tree, codegen.ApplyConfiguration); err != nil {
+			return err
+		}
+	}
+	slices.Sort(versions)
+	return scaffold.RemoveStorageMarker(tree, removed.Kind, versions)
+}
+
+func removeIfExists(tree *worktree.Tree, name string) {
+	if tree.Exists(name) {
+		tree.Remove(name)
+	}
+}
+
+// crdFile returns the file of a CRD in a directory.
+func crdFile(dir string, n refactor.APIName) string {
+	return path.Join(dir, n.Group+"_"+n.Plural+".yaml")
+}
+
+func apiName(r project.Resource) refactor.APIName {
+	return refactor.APIName{Group: r.QualifiedGroup(), Version: r.Version, Kind: r.Kind, Plural: r.Plural}
+}

@@ -1,0 +1,108 @@
+package action
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/operon-sdk/operon/pkg/codegen"
+	"github.com/operon-sdk/operon/pkg/codegen/calls"
+	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/worktree"
+)
+
+// GenerateIn updates the generated files in a tree. It downloads modules that are missing for that.
+func (p *Project) GenerateIn(ctx context.Context, tree *worktree.Tree, what codegen.Generators) error {
+	var start time.Time
+	if p.Now != nil {
+		start = p.Now()
+	}
+	found, err := calls.Find(tree)
+	if err != nil {
+		return err
+	}
+	if what&codegen.Object != 0 {
+		if _, _, err := p.headerOf(tree, found.Calls); err != nil {
+			return err
+		}
+	}
+	if tree.CheckConflicts() == nil { // notes about a makefile with conflicts would follow from these
+		for _, note := range found.Notes {
+			p.reportf(Note, "note: %s", note)
+		}
+	}
+	for _, call := range found.Calls {
+		p.reportf(Detail, "%s: controller-gen %s", call.Source, strings.Join(call.Args, " "))
+	}
+	options := codegen.Options{
+		Root:        tree.Root(),
+		Overlay:     tree.Edits(),
+		Calls:       found.Calls,
+		KeepVersion: found.Foreign,
+		Year:        p.Year,
+		Generators:  what,
+		Build:       p.Build,
+		Env:         p.Environ,
+		Offline:     true,
+	}
+	if p.Build != "" && p.CacheDir != "" {
+		options.CacheDir = filepath.Join(p.CacheDir, "codegen")
+	}
+	var result *codegen.Result
+	generate := func() error {
+		return p.step("loading the types that the project uses, and generating code and manifests", func() error {
+			result, err = codegen.Generate(ctx, options)
+			return err
+		})
+	}
+	if err = generate(); errors.Is(err, codegen.ErrModulesMissing) {
+		if err := p.Go.Download(ctx, tree); err != nil {
+			return err
+		}
+		err = generate()
+	}
+	if err != nil {
+		return err
+	}
+	for _, warning := range result.Warnings {
+		p.reportf(Warning, "%s", warning)
+	}
+	for _, dir := range result.Applied {
+		if err := scaffold.DropApply(tree, dir); err != nil {
+			return err
+		}
+	}
+	for name, content := range result.Files {
+		tree.WriteFile(name, content, 0o644)
+	}
+	if len(result.Applied) > 0 { // the code imports modules that the project may not have imported before
+		if _, err := scaffold.UpdateRequirements(tree); err != nil {
+			return err
+		}
+	}
+	if p.Now != nil {
+		p.reportf(Detail, "generated code and manifests in %s", p.Now().Sub(start).Round(100*time.Microsecond))
+	}
+	return nil
+}
+
+// crdDirs returns the directories that CRDs are generated in.
+func crdDirs(tree *worktree.Tree) ([]string, error) {
+	found, err := calls.Find(tree)
+	if err != nil {
+		return nil, err
+	}
+	return codegen.CRDDirs(found.Calls)
+}
+
+// vendor updates the vendor directory of a project that has one to go.mod and the imports.
+func (p *Project) vendor(ctx context.Context, tree *worktree.Tree) error {
+	stale, err := scaffold.VendorStale(tree)
+	if err != nil || !stale {
+		return err
+	}
+	p.reportf(Progress, "updating the vendor directory")
+	return p.Go.Vendor(ctx, tree)
+}

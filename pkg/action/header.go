@@ -1,0 +1,54 @@
+package action
+
+import (
+	"fmt"
+	"go/parser"
+	"go/token"
+	"strings"
+
+	"github.com/operon-sdk/operon/pkg/codegen"
+	"github.com/operon-sdk/operon/pkg/codegen/calls"
+	"github.com/operon-sdk/operon/pkg/worktree"
+)
+
+// DefaultHeaderFile contains the license header of Go files unless controller-gen is called with another file.
+const DefaultHeaderFile = "hack/boilerplate.go.txt"
+
+// Header returns the comment at the beginning of new Go files and the file that contains it. Both are empty if the project
+// has none.
+func (p *Project) Header(tree *worktree.Tree) (header, file string, err error) {
+	found, err := calls.Find(tree)
+	if err != nil {
+		return "", "", err
+	}
+	return p.headerOf(tree, found.Calls)
+}
+
+// headerOf is Header for a project whose calls of controller-gen are given.
+func (p *Project) headerOf(tree *worktree.Tree, found []codegen.Call) (header, file string, err error) {
+	options := codegen.Options{Root: tree.Root(), Overlay: tree.Edits(), Calls: found, Year: p.Year, Env: p.Environ}
+	header, file, err = codegen.Header(options)
+	if err == nil && file == "" {
+		options.Calls = nil
+		header, file, err = codegen.Header(options)
+	}
+	if err != nil {
+		return "", "", err
+	}
+	if header = NormalizeHeader([]byte(header)); !IsComment(header) {
+		return "", "", fmt.Errorf("%s must hold a Go comment, /* … */ or lines that start with //; correct it, or make it an empty file for no header", file)
+	}
+	return header, file, nil
+}
+
+// NormalizeHeader returns a header without a byte order mark, carriage returns and surrounding white space.
+func NormalizeHeader(data []byte) string {
+	text := strings.TrimPrefix(string(data), "\uFEFF")
+	return strings.TrimSpace(strings.ReplaceAll(text, "\r\n", "\n"))
+}
+
+// IsComment reports whether a header consists of Go comments.
+func IsComment(header string) bool {
+	file, err := parser.ParseFile(token.NewFileSet(), "", header+"\n\npackage header\n\nvar end int\n", 0)
+	return err == nil && file.Name.Name == "header" && len(file.Decls) == 1
+}

@@ -1,0 +1,137 @@
+package action
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/operon-sdk/operon/pkg/worktree"
+)
+
+// A Result describes a completed command.
+type Result struct {
+	// Changes are the changed files, with all files of the vendor directory as one.
+	Changes []worktree.Change
+	// DryRun reports whether the changes were not made.
+	DryRun bool
+	// Notes state what the command could not do or what the user must be aware of.
+	Notes []string
+	// NextSteps are the next steps of the user. A dry run has none.
+	NextSteps []string
+}
+
+// nextf adds a next step of the user.
+func (r *Result) nextf(format string, args ...any) {
+	if !r.DryRun {
+		r.NextSteps = append(r.NextSteps, fmt.Sprintf(format, args...))
+	}
+}
+
+// Update runs change as one transaction: it locks the project, and either writes all changes or none. It fails if files that
+// change reads contain merge conflicts.
+func (p *Project) Update(ctx context.Context, change func(*worktree.Tree) error) (*Result, error) {
+	return p.UpdateOverConflicts(ctx, withoutConflicts(change))
+}
+
+// Preview returns the result that Update would have, without locking the project.
+func (p *Project) Preview(change func(*worktree.Tree) error) (*Result, error) {
+	return p.preview(withoutConflicts(change))
+}
+
+// withoutConflicts makes change fail if files that it reads from disk contain merge conflicts, since its other errors may
+// follow from these.
+func withoutConflicts(change func(*worktree.Tree) error) func(*worktree.Tree) error {
+	return func(tree *worktree.Tree) error {
+		err := change(tree)
+		if errors.Is(err, context.Canceled) {
+			return err
+		}
+		if conflicts := tree.CheckConflicts(); conflicts != nil {
+			return conflicts
+		}
+		return err
+	}
+}
+
+// UpdateOverConflicts is Update for a change that handles files with merge conflicts itself.
+func (p *Project) UpdateOverConflicts(ctx context.Context, change func(*worktree.Tree) error) (*Result, error) {
+	if p.DryRun {
+		return p.preview(change)
+	}
+	updated, err := worktree.Update(ctx, p.FS, p.Root, p.lockOptions(), change)
+	if updated != nil && updated.Recovered != nil {
+		p.reportf(Progress, "%s", updated.Recovered)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &Result{Changes: withoutVendored(updated.Changes)}, nil
+}
+
+// preview returns the changes that change would make.
+func (p *Project) preview(change func(*worktree.Tree) error) (*Result, error) {
+	if err := worktree.Unfinished(p.FS, p.Root); err != nil {
+		return nil, err
+	}
+	tree := p.tree()
+	if err := change(tree); err != nil {
+		return nil, err
+	}
+	changes, err := tree.Changes()
+	if err != nil {
+		return nil, err
+	}
+	return &Result{Changes: tree.Paired(changes), DryRun: true}, nil
+}
+
+// withoutVendored returns the changes with one for all files of the vendor directory.
+func withoutVendored(changes []worktree.Change) []worktree.Change {
+	isVendored := func(c worktree.Change) bool { return strings.HasPrefix(c.Path, "vendor/") }
+	if !slices.ContainsFunc(changes, isVendored) {
+		return changes
+	}
+	return append(slices.DeleteFunc(slices.Clone(changes), isVendored), worktree.Change{Path: "vendor", Old: []byte{}, New: []byte{}})
+}
+
+// UpdateAt is Update for a change whose results are in dir, relative to the root. If dir is outside of the project, change
+// still receives the files of the project, with results named like ../out/file, but only those in dir are written.
+func (p *Project) UpdateAt(ctx context.Context, dir string, change func(*worktree.Tree) error) (*Result, error) {
+	if filepath.IsLocal(filepath.FromSlash(path.Clean(dir))) {
+		return p.Update(ctx, change)
+	}
+	out := &Project{Config: p.Config, Root: filepath.Join(p.Root, filepath.FromSlash(dir))}
+	if !p.DryRun {
+		if err := p.FS.MkdirAll(out.Root, 0o755); err != nil {
+			return nil, fmt.Errorf("creating the directory of --output-dir: %w", worktree.Cause(err))
+		}
+		defer func() { _ = p.FS.Remove(out.Root) }() // fails unless it is empty
+		if err := out.recover(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return out.Update(ctx, func(tree *worktree.Tree) error {
+		source := p.tree()
+		if err := withoutConflicts(change)(source); err != nil {
+			return err
+		}
+		changes, err := source.Changes()
+		if err != nil {
+			return err
+		}
+		for _, c := range changes {
+			name, ok := strings.CutPrefix(c.Path, dir+"/")
+			switch {
+			case !ok: // records in the project
+			case c.New == nil:
+				tree.Remove(name)
+			default:
+				tree.WriteFile(name, c.New, c.Mode)
+			}
+		}
+		return nil
+	})
+}
