@@ -140,7 +140,7 @@ func (a *app) watch(root string) (*local.Watch, error) {
 	if err != nil {
 		return nil, err
 	}
-	return local.NewWatch(root, codegen.Manifests(found.Calls))
+	return local.NewWatch(root, codegen.ManifestMatcher(found.Calls))
 }
 
 // generate updates the generated files in a tree. It downloads the modules that are missing for that.

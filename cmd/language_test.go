@@ -56,8 +56,6 @@ func unrevised() map[string]bool {
 		"pkg/bundle/base":      true,
 		"pkg/bundle/catalog":   true,
 		"pkg/bundle/validate":  true,
-		"pkg/codegen":          true,
-		"pkg/codegen/calls":    true,
 		"pkg/controlplane":     true,
 		"pkg/image":            true,
 		"pkg/kube":             true,
@@ -75,15 +73,11 @@ func unrevised() map[string]bool {
 // long lists the files that have more than maxLines lines and have not been split yet.
 func long() map[string]bool {
 	return map[string]bool{
-		"pkg/codegen/calls.go":       true,
-		"pkg/codegen/calls/shell.go": true,
-		"pkg/codegen/calls/words.go": true,
-		"pkg/codegen/limits.go":      true,
-		"pkg/makefile/evaluate.go":   true,
-		"pkg/makefile/expand.go":     true,
-		"pkg/makefile/parse.go":      true,
-		"pkg/project/config.go":      true,
-		"pkg/safeyaml/scan.go":       true,
+		"pkg/makefile/evaluate.go": true,
+		"pkg/makefile/expand.go":   true,
+		"pkg/makefile/parse.go":    true,
+		"pkg/project/config.go":    true,
+		"pkg/safeyaml/scan.go":     true,
 	}
 }
 

@@ -44,7 +44,7 @@ func layers() map[string][]string {
 		"pkg/bundle/base":     {"pkg/codegen", "pkg/listing", "pkg/manifest", "pkg/safeyaml"},
 		"pkg/bundle/catalog":  {"pkg/image/reference", "pkg/manifest", "pkg/safeyaml", "templates"},
 		"pkg/bundle/validate": {"pkg/bundle", "pkg/listing", "pkg/manifest", "pkg/safeyaml", "pkg/sarif"},
-		"pkg/codegen":         {"pkg/listing", "pkg/tempdir", "pkg/textdiff"},
+		"pkg/codegen":         {"pkg/gosource", "pkg/listing", "pkg/tempdir", "pkg/textdiff", "pkg/worktree"},
 		"pkg/codegen/calls":   {"pkg/codegen", "pkg/makefile", "pkg/project", "pkg/safeyaml"},
 		"pkg/controlplane":    {"pkg/kube", "pkg/tempdir", "templates"},
 		"pkg/gosource":        {"pkg/textdiff", "pkg/worktree"},

@@ -69,7 +69,7 @@ func (p *Project) GenerateIn(ctx context.Context, tree *worktree.Tree, what code
 	for _, warning := range result.Warnings {
 		p.reportf(Warning, "%s", warning)
 	}
-	for _, dir := range result.Applied {
+	for _, dir := range result.ApplyDirs {
 		if err := scaffold.DropApply(tree, dir); err != nil {
 			return err
 		}
@@ -77,7 +77,7 @@ func (p *Project) GenerateIn(ctx context.Context, tree *worktree.Tree, what code
 	for name, content := range result.Files {
 		tree.WriteFile(name, content, 0o644)
 	}
-	if len(result.Applied) > 0 { // the code imports modules that the project may not have imported before
+	if len(result.ApplyDirs) > 0 { // the code imports modules that the project may not have imported before
 		if _, err := scaffold.UpdateRequirements(tree); err != nil {
 			return err
 		}

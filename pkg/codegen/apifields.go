@@ -1,43 +1,42 @@
 package codegen
 
 import (
+	"cmp"
 	"fmt"
 	"go/ast"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 )
 
-// reached is a struct on the way from spec or status to a field.
-type reached struct {
-	in        *parsed
+// A nestedStruct is a struct in spec or status.
+type nestedStruct struct {
+	in        *parsedPackage
 	structure *ast.StructType
-	// prefix is the path of the struct with a dot behind it, or empty.
+	// prefix is the path of the struct with a trailing dot, or empty.
 	prefix string
-	// via are the structs around it, so that a type that contains itself is entered once.
-	via []*ast.StructType
+	// enclosing are the structs that contain it, so that a type that contains itself is entered once.
+	enclosing []*ast.StructType
 }
 
-// mostFields is where the fields of a kind end: types that refer to each other in many ways have more paths than
-// anybody could want to see.
-const mostFields = 20_000
+// maxFields limits the fields of a kind: types that refer to each other in many ways have very many paths.
+const maxFields = 20_000
 
-// below lists the fields that can be reached from a field of a kind, nearest first.
-func (r *apiReader) below(t *apiType, field *ast.Field) []APIField {
+// nestedFields returns the fields in a field of a kind, by depth.
+func (r *apiReader) nestedFields(t *apiType, field *ast.Field) []APIField {
 	fields := []APIField{}
-	next := r.structs(reached{in: t.in}, field.Type, "", nil)
+	next := r.structs(nestedStruct{in: t.in}, field.Type, "")
 	for len(next) > 0 {
-		var deeper []reached
-		for _, here := range next {
-			for _, f := range here.structure.Fields.List {
-				if len(fields) > mostFields {
-					r.warnings = append(r.warnings, r.at(field.Pos(), fmt.Sprintf("more than %d fields lie below: those farther down are left out", mostFields)))
+		var deeper []nestedStruct
+		for _, s := range next {
+			for _, f := range s.structure.Fields.List {
+				if len(fields) > maxFields {
+					r.warnings = append(r.warnings, r.at(field.Pos(), fmt.Sprintf("more than %d fields; those nested deeper are left out", maxFields)))
 					return fields
 				}
-				found, inside := r.field(here, f)
+				found, nested := r.field(s, f)
 				fields = append(fields, found...)
-				deeper = append(deeper, inside...)
+				deeper = append(deeper, nested...)
 			}
 		}
 		next = deeper
@@ -45,16 +44,13 @@ func (r *apiReader) below(t *apiType, field *ast.Field) []APIField {
 	return fields
 }
 
-// field gives the fields that a declaration stands for, and the structs inside of them.
-func (r *apiReader) field(here reached, f *ast.Field) ([]APIField, []reached) {
-	var tag string
-	if f.Tag != nil {
-		tag, _ = strconv.Unquote(f.Tag.Value)
+// field returns the fields of a declaration in a struct, and the structs in them.
+func (r *apiReader) field(in nestedStruct, f *ast.Field) ([]APIField, []nestedStruct) {
+	tag := jsonTag(f)
+	if tag == "-" {
+		return nil, nil // not part of the JSON
 	}
-	name, options, _ := strings.Cut(tagValue(tag, "json"), ",")
-	if name == "-" && options == "" && !strings.HasSuffix(tagValue(tag, "json"), ",") {
-		return nil, nil // never part of the JSON
-	}
+	name, options, _ := strings.Cut(tag, ",")
 	var names []string
 	for _, id := range f.Names {
 		names = append(names, id.Name)
@@ -65,62 +61,58 @@ func (r *apiReader) field(here reached, f *ast.Field) ([]APIField, []reached) {
 	}
 	inline := embedded && name == "" || slices.Contains(strings.Split(options, ","), "inline")
 	var fields []APIField
-	var inside []reached
+	var nested []nestedStruct
 	for _, goName := range names {
 		if !embedded && !ast.IsExported(goName) {
 			continue
 		}
 		if inline {
-			inside = append(inside, r.structs(here, f.Type, strings.TrimSuffix(here.prefix, "."), here.via)...)
+			nested = append(nested, r.structs(in, f.Type, strings.TrimSuffix(in.prefix, "."))...)
 			continue
 		}
-		segment := name
-		if segment == "" {
-			segment = goName
-		}
-		at := here.prefix + segment
-		fields = append(fields, APIField{Path: at, Name: goName, Doc: r.docOf(f), Markers: r.fieldMarkers(here.in, f)})
-		inside = append(inside, r.structs(here, f.Type, at, here.via)...)
+		path := in.prefix + cmp.Or(name, goName)
+		fields = append(fields, APIField{Path: path, Name: goName, Doc: r.fieldDoc(f), Markers: r.fieldMarkers(in.in, f)})
+		nested = append(nested, r.structs(in, f.Type, path)...)
 	}
-	return fields, inside
+	return fields, nested
 }
 
-// structs finds the structs that a type expression leads to. Elements of a list are reached through [0]; the
-// values of a map through keys that nobody can know, so there is no path to them, only a warning.
-func (r *apiReader) structs(from reached, t ast.Expr, at string, via []*ast.StructType) []reached {
-	enter := func(in *parsed, s *ast.StructType) []reached {
-		if slices.Contains(via, s) {
+// structs returns the structs in a type expression at a path. Elements of a list have the index [0]; values of a map have no
+// path, as the keys are not known, so that only a warning is added.
+func (r *apiReader) structs(from nestedStruct, t ast.Expr, path string) []nestedStruct {
+	enter := func(in *parsedPackage, s *ast.StructType) []nestedStruct {
+		if slices.Contains(from.enclosing, s) {
 			return nil
 		}
-		prefix := at
+		prefix := path
 		if prefix != "" {
 			prefix += "."
 		}
-		return []reached{{in: in, structure: s, prefix: prefix, via: append(slices.Clone(via), s)}}
+		return []nestedStruct{{in: in, structure: s, prefix: prefix, enclosing: append(slices.Clone(from.enclosing), s)}}
 	}
 	switch t := t.(type) {
 	case *ast.StructType:
 		return enter(from.in, t)
 	case *ast.ParenExpr:
-		return r.structs(from, t.X, at, via)
+		return r.structs(from, t.X, path)
 	case *ast.StarExpr:
-		return r.structs(from, t.X, at, via)
+		return r.structs(from, t.X, path)
 	case *ast.ArrayType:
-		if at == "" {
-			return r.structs(from, t.Elt, at, via)
+		if path == "" {
+			return r.structs(from, t.Elt, path)
 		}
-		return r.structs(from, t.Elt, at+"[0]", via)
+		return r.structs(from, t.Elt, path+"[0]")
 	case *ast.MapType:
-		for _, value := range r.structs(from, t.Value, at, via) {
-			r.warnUnreachable(t, value, strings.TrimSpace("no path leads to the values of the map "+at))
+		for _, value := range r.structs(from, t.Value, path) {
+			r.warnUnreachable(t, value, strings.TrimSpace("the values of map "+path)+" have no path")
 		}
 		return nil
 	case *ast.IndexExpr:
-		return append(r.structs(from, t.X, at, via), r.structs(from, t.Index, at, via)...)
+		return append(r.structs(from, t.X, path), r.structs(from, t.Index, path)...)
 	case *ast.IndexListExpr:
-		found := r.structs(from, t.X, at, via)
+		found := r.structs(from, t.X, path)
 		for _, index := range t.Indices {
-			found = append(found, r.structs(from, index, at, via)...)
+			found = append(found, r.structs(from, index, path)...)
 		}
 		return found
 	}
@@ -128,74 +120,66 @@ func (r *apiReader) structs(from reached, t ast.Expr, at string, via []*ast.Stru
 	case target == nil:
 	case target.structure != nil:
 		return enter(target.in, target.structure)
-	case !r.passed[target]: // a name for a list, a map or another type, which operator-sdk does not look behind
-		r.passed[target] = true
-		for _, behind := range r.structs(reached{in: target.in}, target.info.RawSpec.Type, at, via) {
-			r.warnUnreachable(t, behind, fmt.Sprintf("the type %s is no struct: name what it stands for in the field itself to reach what is behind it", target.info.Name))
+	case !r.warned[target]: // a name of a list, a map or another type, whose elements operator-sdk does not read
+		r.warned[target] = true
+		for _, nested := range r.structs(nestedStruct{in: target.in, enclosing: from.enclosing}, target.info.RawSpec.Type, path) {
+			r.warnUnreachable(t, nested, fmt.Sprintf("type %s is not a struct; use its underlying type in the field", target.info.Name))
 		}
 	}
 	return nil
 }
 
-// warnUnreachable tells that the markers on the fields of a struct have no effect where a type leads to it.
-func (r *apiReader) warnUnreachable(from ast.Expr, to reached, why string) {
+// warnUnreachable adds a warning if the fields of a struct have markers, which have no effect in a type.
+func (r *apiReader) warnUnreachable(from ast.Expr, to nestedStruct, why string) {
 	for _, f := range to.structure.Fields.List {
-		if len(csvComments(f.Doc)) > 0 {
-			r.warnings = append(r.warnings, r.at(from.Pos(), "markers +"+csvMarker+" on fields behind this have no effect: "+why))
+		if len(csvMarkerPositions(f.Doc)) > 0 {
+			r.warnings = append(r.warnings, r.at(from.Pos(), "markers +"+csvMarker+" on fields of the elements have no effect: "+why))
 			return
 		}
 	}
 }
 
-// typeOf finds the declaration that an identifier, alone or behind a package's name, refers to.
-func (r *apiReader) typeOf(in *parsed, t ast.Expr) *apiType {
+// typeOf returns the declaration that an identifier or qualified identifier refers to, or nil.
+func (r *apiReader) typeOf(in *parsedPackage, t ast.Expr) *apiType {
 	switch t := t.(type) {
 	case *ast.Ident:
 		if found := r.types[in][t.Name]; found != nil {
 			return found
 		}
-		for _, imported := range r.importedAs(in, t, ".") {
+		_, dots := r.importsAt(in, t)
+		for _, imported := range dots {
 			if found := r.types[imported][t.Name]; found != nil {
 				return found
 			}
 		}
 	case *ast.SelectorExpr:
 		if id, ok := t.X.(*ast.Ident); ok {
-			for _, imported := range r.importedAs(in, t, id.Name) {
-				return r.types[imported][t.Sel.Name]
-			}
+			named, _ := r.importsAt(in, t)
+			return r.types[named[id.Name]][t.Sel.Name]
 		}
 	}
 	return nil
 }
 
-// importedAs finds the packages of the project that the file around an expression imports by a name.
-func (r *apiReader) importedAs(in *parsed, at ast.Expr, name string) []*parsed {
-	var found []*parsed
+// importsAt returns the packages of the project that the file of an expression imports, as importsOf does.
+func (r *apiReader) importsAt(in *parsedPackage, at ast.Expr) (named map[string]*parsedPackage, dots []*parsedPackage) {
 	for _, tree := range in.trees {
-		if at.Pos() < tree.FileStart || at.Pos() > tree.FileEnd {
-			continue
-		}
-		for _, spec := range tree.Imports {
-			target, err := strconv.Unquote(spec.Path.Value)
-			if err != nil || r.byPath[target] == nil || len(r.byPath[target].trees) == 0 {
-				continue
-			}
-			known := r.byPath[target].trees[0].Name.Name
-			if spec.Name != nil {
-				known = spec.Name.Name
-			}
-			if known == name {
-				found = append(found, r.byPath[target])
-			}
+		if tree.FileStart <= at.Pos() && at.Pos() <= tree.FileEnd {
+			return importsOf(tree, func(importPath string) (*parsedPackage, string) {
+				pkg := r.byPath[importPath]
+				if pkg == nil || len(pkg.trees) == 0 {
+					return nil, ""
+				}
+				return pkg, pkg.trees[0].Name.Name
+			})
 		}
 	}
-	return found
+	return nil, nil
 }
 
-// docOf is the comment of a field as controller-tools reads it. It reads none of fields in structs without a
-// name, whose comments are taken alike.
-func (r *apiReader) docOf(f *ast.Field) string {
+// fieldDoc returns the comment of a field as controller-tools reads it. For fields of structs without a name, which it does
+// not read, the comment is processed in the same way.
+func (r *apiReader) fieldDoc(f *ast.Field) string {
 	if doc, ok := r.docs[f]; ok || f.Doc == nil {
 		return doc
 	}
@@ -209,8 +193,8 @@ func (r *apiReader) docOf(f *ast.Field) string {
 	return strings.Join(slices.DeleteFunc(lines, func(line string) bool { return strings.HasPrefix(line, "TODO") }), "\n")
 }
 
-// fieldMarkers are the markers of a field.
-func (r *apiReader) fieldMarkers(in *parsed, f *ast.Field) []FieldMarker {
+// fieldMarkers returns the CSV markers of a field.
+func (r *apiReader) fieldMarkers(in *parsedPackage, f *ast.Field) []FieldMarker {
 	values, err := r.collector.MarkersInPackage(in.view)
 	if err != nil {
 		return nil
@@ -224,7 +208,7 @@ func (r *apiReader) fieldMarkers(in *parsed, f *ast.Field) []FieldMarker {
 	return list
 }
 
-// typeName is the name of an embedded field.
+// typeName returns the name of an embedded field.
 func typeName(t ast.Expr) string {
 	switch t := t.(type) {
 	case *ast.Ident:
@@ -241,23 +225,21 @@ func typeName(t ast.Expr) string {
 	return ""
 }
 
-// tagValue is the value of a key of a struct tag.
-func tagValue(tag, key string) string { return reflect.StructTag(tag).Get(key) }
-
-// tagProblem says what is wrong with a struct tag as written, or nothing.
-func tagProblem(written string) string {
-	tag, err := strconv.Unquote(written)
+// tagProblem returns the problem of a struct tag in the source, or "".
+func tagProblem(literal string) string {
+	const problem = `must consist of pairs such as json:"name"`
+	tag, err := strconv.Unquote(literal)
 	if err != nil {
-		return "it is not a string"
+		return "must be a string"
 	}
 	for rest := strings.TrimLeft(tag, " "); rest != ""; rest = strings.TrimLeft(rest, " ") {
 		key, value, ok := strings.Cut(rest, ":")
 		if !ok || key == "" || strings.ContainsAny(key, " \"") || !strings.HasPrefix(value, `"`) {
-			return `it must consist of pairs such as json:"name"`
+			return problem
 		}
 		quoted, err := strconv.QuotedPrefix(value)
 		if err != nil {
-			return `it must consist of pairs such as json:"name"`
+			return problem
 		}
 		rest = value[len(quoted):]
 	}

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,54 +16,54 @@ import (
 	"github.com/gobuffalo/flect"
 	crdmarkers "sigs.k8s.io/controller-tools/pkg/crd/markers"
 	"sigs.k8s.io/controller-tools/pkg/markers"
+
+	"github.com/operon-sdk/operon/pkg/gosource"
 )
 
-// APIOptions say which API types to read.
+// APIOptions are the options of APIs.
 type APIOptions struct {
-	// Root is the folder of the module's go.mod, absolute. Required.
+	// Root is the absolute path of the directory of the module's go.mod. Required.
 	Root string
-	// Overlay holds files that are not on disk yet, as in Options.
+	// Overlay contains files that are not on disk yet, as in Options.
 	Overlay map[string][]byte
-	// Dir is the folder that the kinds live in or below, slash-separated and relative to Root. Required.
+	// Dir is the directory that contains the kinds, also in subdirectories, slash-separated and relative to Root. Required.
 	Dir string
-	// Env is the environment of the go command, which decides on build constraints.
+	// Env is the environment of the go command, which determines build constraints.
 	Env []string
 }
 
-// API is a kind as its Go type declares it, or any struct that may be one.
+// An API is a kind as declared by its Go type, or any struct that may be one.
 type API struct {
-	// Group is empty where the package has no marker +groupName.
+	// Group is empty if the package has no marker +groupName.
 	Group, Version, Kind string
-	// Plural is the kind's name in URLs, as the CRD has it.
+	// Plural is the name of the resource, as in the CRD.
 	Plural string
-	// Doc is the type's comment without markers.
+	// Doc is the comment of the type without markers.
 	Doc string
-	// Place is where the type is declared; its Message is empty.
-	Place Finding
-	// Markers are those of the type that speak of the CSV, in the order of the source.
+	// Position is the position of the declaration; its Message is empty.
+	Position Finding
+	// Markers are the CSV markers of the type, in the order of the source.
 	Markers []KindMarker
-	// Spec and Status are all fields that can be reached from the field of that name, nearest first. They
-	// are nil where the kind has no such field.
+	// Spec and Status are the fields in the fields of these names, by depth. They are nil if the kind has no such field.
 	Spec, Status []APIField
 }
 
-// APIField is a field below spec or status.
+// An APIField is a field in spec or status.
 type APIField struct {
-	// Path leads to the field, by the names of its JSON, as in rooms[0].door.
+	// Path is the path of the field in JSON, such as containers[0].image.
 	Path string
-	// Name is the field's name in Go. An embedded field has that of its type.
+	// Name is the name of the field in Go. That of an embedded field is the name of its type.
 	Name string
-	// Doc is the field's comment without markers.
+	// Doc is the comment of the field without markers.
 	Doc     string
 	Markers []FieldMarker
 }
 
-// APIs reads the kinds in a folder and the fields below their spec and status. It reads the syntax of the
-// API packages and of those packages of the project that they import, and nothing else: no types, no
-// dependencies, no process.
+// APIs reads the kinds in a directory, and the fields of their spec and status. It reads only the syntax of the API packages
+// and of packages of the project that they import, and starts no process.
 //
-// What is wrong with the source is returned as Findings, all at once; the findings beside the kinds are
-// warnings. A folder that does not exist holds no kinds.
+// Problems in the source are returned as Findings, all at once; the findings returned with the kinds are warnings. A
+// directory that does not exist contains no kinds.
 func APIs(ctx context.Context, opts APIOptions) ([]API, Findings, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, nil, err
@@ -75,51 +76,54 @@ func APIs(ctx context.Context, opts APIOptions) ([]API, Findings, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	var roots []*pkg
+	var roots []*sourcePackage
 	dir := path.Clean(opts.Dir)
-	for _, one := range p.packages {
-		if dir == "." || one.dir == dir || strings.HasPrefix(one.dir, dir+"/") {
-			roots = append(roots, one)
+	for _, pkg := range p.packages {
+		if dir == "." || pkg.dir == dir || strings.HasPrefix(pkg.dir, dir+"/") {
+			roots = append(roots, pkg)
 		}
 	}
 	s, err := p.parseWithImports(registry, roots)
 	if err != nil {
 		return nil, nil, err
 	}
-	r := &apiReader{syntax: s, types: map[*parsed]map[string]*apiType{}, declared: map[*parsed][]*apiType{}, docs: map[*ast.Field]string{}, passed: map[*apiType]bool{}}
+	r := &apiReader{
+		syntax: s, types: map[*parsedPackage]map[string]*apiType{}, declared: map[*parsedPackage][]*apiType{},
+		docs: map[*ast.Field]string{}, warned: map[*apiType]bool{},
+	}
 	var findings Findings
-	for _, one := range s.packages {
-		findings = append(findings, r.read(one)...)
-		findings = append(findings, r.missingImports(p, one)...)
+	for _, pkg := range s.packages {
+		findings = append(findings, r.read(pkg)...)
+		findings = append(findings, r.missingImports(p, pkg)...)
 	}
 	var apis []API
-	for _, one := range s.packages {
-		if !slices.ContainsFunc(roots, func(root *pkg) bool { return root.path == one.path }) {
+	for _, pkg := range s.packages {
+		if !slices.ContainsFunc(roots, func(root *sourcePackage) bool { return root.path == pkg.path }) {
 			continue
 		}
-		values, err := markers.PackageMarkers(s.collector, one.view)
-		if err != nil || len(one.trees) == 0 || values.Get("kubebuilder:skip") != nil {
+		values, err := markers.PackageMarkers(s.collector, pkg.view)
+		if err != nil || len(pkg.trees) == 0 || values.Get("kubebuilder:skip") != nil {
 			continue
 		}
 		version, ok := values.Get("versionName").(string)
 		if !ok {
-			version = one.trees[0].Name.Name
+			version = pkg.trees[0].Name.Name
 		}
-		for _, t := range r.declared[one] {
+		for _, t := range r.declared[pkg] {
 			if ast.IsExported(t.info.Name) && (t.structure != nil || len(r.fieldsOf(t, map[*apiType]bool{})) > 0) {
-				apis = append(apis, r.api(one.group, version, t))
+				apis = append(apis, r.api(pkg.group, version, t))
 			}
 		}
 	}
 	slices.SortStableFunc(apis, func(a, b API) int {
 		return cmp.Or(strings.Compare(a.Group, b.Group), strings.Compare(a.Kind, b.Kind), strings.Compare(a.Version, b.Version))
 	})
-	warnings := append(r.warnings, r.unknownMarkers()...)
+	warnings := append(r.warnings, r.unknownCSVMarkers()...)
 	return apis, warnings.tidy(), findings.err()
 }
 
-// parseWithImports parses packages and, behind them, the packages of the project that they import.
-func (p *project) parseWithImports(registry *markers.Registry, roots []*pkg) (*syntax, error) {
+// parseWithImports parses packages, followed by the packages of the project that they import.
+func (p *project) parseWithImports(registry *markers.Registry, roots []*sourcePackage) (*syntax, error) {
 	all := slices.Clone(roots)
 	for done := 0; ; {
 		s, err := p.parsePackages(registry, all)
@@ -127,9 +131,9 @@ func (p *project) parseWithImports(registry *markers.Registry, roots []*pkg) (*s
 			return nil, err
 		}
 		before := len(all)
-		for _, one := range s.packages[done:] {
-			for _, target := range one.imports {
-				if local := p.local(target); local != nil && !slices.Contains(all, local) {
+		for _, pkg := range s.packages[done:] {
+			for _, target := range pkg.imports {
+				if local := p.byPath[target]; local != nil && !slices.Contains(all, local) {
 					all = append(all, local)
 				}
 			}
@@ -141,25 +145,23 @@ func (p *project) parseWithImports(registry *markers.Registry, roots []*pkg) (*s
 	}
 }
 
-// missingImports finds imports of packages that the project should have and has not: what their types say would be
-// missing without a word.
-func (r *apiReader) missingImports(p *project, one *parsed) Findings {
+// missingImports returns imports of missing packages of the project, whose types would be left out without an error.
+func (r *apiReader) missingImports(p *project, pkg *parsedPackage) Findings {
 	var findings Findings
-	for _, tree := range one.trees {
+	for _, tree := range pkg.trees {
 		for _, spec := range tree.Imports {
-			target, err := strconv.Unquote(spec.Path.Value)
-			if err == nil && p.misses(target) {
-				findings = append(findings, r.at(spec.Path.Pos(), "there is no package "+target+" in this project"))
+			if target := gosource.ImportPath(spec); p.isMissing(target) {
+				findings = append(findings, r.at(spec.Path.Pos(), "package "+target+" not found in the project"))
 			}
 		}
 	}
 	return findings
 }
 
-// misses tells that an import path is one of the root module's, but of no folder and of no other module.
-func (p *project) misses(target string) bool {
+// isMissing reports whether an import path belongs to the root module, but to no directory and to no other module.
+func (p *project) isMissing(target string) bool {
 	rel, ok := strings.CutPrefix(target, p.modules[0].path+"/")
-	if !ok || p.local(target) != nil {
+	if !ok || p.byPath[target] != nil {
 		return false
 	}
 	gomod, err := p.read("go.mod")
@@ -175,32 +177,32 @@ func (p *project) misses(target string) bool {
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// apiReader finds its way through the type declarations of some packages.
+// An apiReader reads the type declarations of packages.
 type apiReader struct {
 	*syntax
-	types    map[*parsed]map[string]*apiType
-	declared map[*parsed][]*apiType
+	types    map[*parsedPackage]map[string]*apiType
+	declared map[*parsedPackage][]*apiType
 	docs     map[*ast.Field]string
-	passed   map[*apiType]bool
+	warned   map[*apiType]bool // see structs
 	warnings Findings
 }
 
-// apiType is a type declaration.
+// An apiType is a type declaration.
 type apiType struct {
-	in        *parsed
+	in        *parsedPackage
 	info      *markers.TypeInfo
 	structure *ast.StructType
 }
 
-// read notes the type declarations of a package.
-func (r *apiReader) read(one *parsed) Findings {
-	r.types[one] = map[string]*apiType{}
+// read reads the type declarations of a package.
+func (r *apiReader) read(pkg *parsedPackage) Findings {
+	r.types[pkg] = map[string]*apiType{}
 	var findings Findings
-	err := markers.EachType(r.collector, one.view, func(info *markers.TypeInfo) {
-		t := &apiType{in: one, info: info}
+	err := markers.EachType(r.collector, pkg.view, func(info *markers.TypeInfo) {
+		t := &apiType{in: pkg, info: info}
 		t.structure, _ = info.RawSpec.Type.(*ast.StructType)
-		r.types[one][info.Name] = t
-		r.declared[one] = append(r.declared[one], t)
+		r.types[pkg][info.Name] = t
+		r.declared[pkg] = append(r.declared[pkg], t)
 		findings = append(findings, r.checkKindMarkers(t)...)
 		for _, field := range info.Fields {
 			r.docs[field.RawField] = field.Doc
@@ -208,51 +210,51 @@ func (r *apiReader) read(one *parsed) Findings {
 		if t.structure != nil {
 			ast.Inspect(t.structure, func(n ast.Node) bool {
 				if field, ok := n.(*ast.Field); ok {
-					findings = append(findings, r.checkField(one, field)...)
+					findings = append(findings, r.checkField(pkg, field)...)
 				}
 				return true
 			})
 		}
 	})
 	if err != nil {
-		findings = append(findings, r.markerFindings(one, err)...)
+		findings = append(findings, r.markerFindings(pkg, err)...)
 	}
-	return append(findings, r.bareColons(one)...)
+	return append(findings, r.unquotedColons(pkg)...)
 }
 
-// api describes a type as a kind.
+// api returns the kind that a type declares.
 func (r *apiReader) api(group, version string, t *apiType) API {
 	api := API{
 		Group: group, Version: version, Kind: t.info.Name,
-		Plural:  strings.ToLower(flect.Pluralize(t.info.Name)), // as in the CRD: abbreviations have plurals of their own
-		Doc:     t.info.Doc,
-		Place:   r.at(t.info.RawSpec.Pos(), ""),
-		Markers: r.kindMarkers(t),
+		Plural:   strings.ToLower(flect.Pluralize(t.info.Name)), // not of the lower-case name, as in the CRD
+		Doc:      t.info.Doc,
+		Position: r.at(t.info.RawSpec.Pos(), ""),
+		Markers:  r.kindMarkers(t),
 	}
 	for _, value := range t.info.Markers["kubebuilder:resource"] {
 		if m, ok := value.(crdmarkers.Resource); ok && m.Path != "" {
 			api.Plural = m.Path
 		}
 	}
-	for _, one := range r.fieldsOf(t, map[*apiType]bool{}) {
-		switch jsonName(one.field) {
+	for _, f := range r.fieldsOf(t, map[*apiType]bool{}) {
+		switch jsonName(f.field) {
 		case "spec":
-			api.Spec = r.below(one.in, one.field)
+			api.Spec = r.nestedFields(f.in, f.field)
 		case "status":
-			api.Status = r.below(one.in, one.field)
+			api.Status = r.nestedFields(f.in, f.field)
 		}
 	}
 	return api
 }
 
-// declaredField is a field with the type that declares it.
+// A declaredField is a field with the type that declares it.
 type declaredField struct {
 	in    *apiType
 	field *ast.Field
 }
 
-// fieldsOf are the fields of a type, or of the one that it is defined by, behind those of the structs in it without
-// a name in JSON, as its own win. No type is entered twice.
+// fieldsOf returns the fields of a type, or of the type that it is defined as. Fields of inlined structs come first, as the
+// other fields replace them. No type is entered twice.
 func (r *apiReader) fieldsOf(t *apiType, entered map[*apiType]bool) []declaredField {
 	if entered[t] {
 		return nil
@@ -264,10 +266,10 @@ func (r *apiReader) fieldsOf(t *apiType, entered map[*apiType]bool) []declaredFi
 		}
 		return nil
 	}
-	var embedded, own []declaredField
+	var inlined, direct []declaredField
 	for _, field := range t.structure.Fields.List {
 		if len(field.Names) > 0 || jsonName(field) != "" {
-			own = append(own, declaredField{t, field})
+			direct = append(direct, declaredField{t, field})
 			continue
 		}
 		expr := field.Type
@@ -275,18 +277,23 @@ func (r *apiReader) fieldsOf(t *apiType, entered map[*apiType]bool) []declaredFi
 			expr = star.X
 		}
 		if target := r.typeOf(t.in, expr); target != nil {
-			embedded = append(embedded, r.fieldsOf(target, entered)...)
+			inlined = append(inlined, r.fieldsOf(target, entered)...)
 		}
 	}
-	return append(embedded, own...)
+	return append(inlined, direct...)
 }
 
-// jsonName is the name that the tag of a field gives it in JSON, or nothing.
-func jsonName(field *ast.Field) string {
+// jsonTag returns the value of the json key in the tag of a field, or "".
+func jsonTag(field *ast.Field) string {
 	if field.Tag == nil {
 		return ""
 	}
 	tag, _ := strconv.Unquote(field.Tag.Value)
-	name, _, _ := strings.Cut(tagValue(tag, "json"), ",")
+	return reflect.StructTag(tag).Get("json")
+}
+
+// jsonName returns the name of a field in JSON according to its tag, or "".
+func jsonName(field *ast.Field) string {
+	name, _, _ := strings.Cut(jsonTag(field), ",")
 	return name
 }

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// apisOf reads the kinds of a module that a txtar archive holds.
+// apisOf reads the kinds of a module in a txtar archive.
 func apisOf(t *testing.T, archive, dir string) ([]API, Findings, error) {
 	t.Helper()
 	root := t.TempDir()
@@ -28,7 +28,7 @@ func apisOf(t *testing.T, archive, dir string) ([]API, Findings, error) {
 	return APIs(context.Background(), APIOptions{Env: os.Environ(), Root: root, Dir: dir})
 }
 
-// oddShapes has the fields of every kind of type.
+// oddShapes contains fields of all kinds of types.
 const oddShapes = `-- go.mod --
 module example.org/odd
 -- api/v1/doc.go --
@@ -138,10 +138,10 @@ type Deep struct{ Down int ` + "`json:\"down\"`" + ` }
 -- broken/broken.go --
 package broken
 
-this is not looked at
+this file is not read
 `
 
-// TestAPIShapes holds which fields are found below spec and status, whatever their types.
+// TestAPIShapes checks the fields in spec and status, with all kinds of types.
 func TestAPIShapes(t *testing.T) {
 	t.Parallel()
 	apis, warnings, err := apisOf(t, oddShapes, "api")
@@ -154,13 +154,13 @@ func TestAPIShapes(t *testing.T) {
 			odd = &apis[i]
 		}
 		if api.Kind == "notExported" {
-			t.Error("a type that is not exported is a kind")
+			t.Error("kinds contain notExported, which is not exported")
 		}
 	}
 	if odd == nil || odd.Group != "odd.example.org" || odd.Version != "v1" || odd.Plural != "oddities" || odd.Doc != "Odd is one of a group of types." {
 		t.Fatalf("%+v", odd)
 	}
-	if len(odd.Markers) != 1 || *odd.Markers[0].Order != 3 || odd.Markers[0].Place.Line != 16 || fmt.Sprint(odd.Markers[0].Resources) != "[[Pod v1 ]]" {
+	if len(odd.Markers) != 1 || *odd.Markers[0].Order != 3 || odd.Markers[0].Position.Line != 16 || fmt.Sprint(odd.Markers[0].Resources) != "[[Pod v1 ]]" {
 		t.Errorf("%+v", odd.Markers)
 	}
 	var paths []string
@@ -191,12 +191,12 @@ func TestAPIShapes(t *testing.T) {
 			}
 		}
 	}
-	if len(warnings) != 2 || !strings.Contains(warnings[0].Error(), "values of the map map") || !strings.Contains(warnings[1].Error(), "the type Names is no struct") {
+	if len(warnings) != 2 || !strings.Contains(warnings[0].Error(), "values of map map") || !strings.Contains(warnings[1].Error(), "type Names is not a struct") {
 		t.Errorf("warnings: %v", warnings)
 	}
 }
 
-// TestAPIFindings holds that everything wrong is found at once, with its place.
+// TestAPIFindings expects all problems at once, with their positions.
 func TestAPIFindings(t *testing.T) {
 	t.Parallel()
 	_, _, err := apisOf(t, `-- go.mod --
@@ -218,15 +218,15 @@ type OddSpec struct {
 	if !errors.As(err, &findings) {
 		t.Fatal(err)
 	}
-	want := "api/v1/types.go:4:4: marker +operator-sdk:csv:customresourcedefinitions: the resource {Pod} lacks a version: write {Kind,version} or {Kind,version,name}\n" +
-		"api/v1/types.go:6:15: struct tag `json:spec`: it must consist of pairs such as json:\"name\"\n" +
-		"api/v1/types.go:10:8: struct tag `json:\"a\" yaml`: it must consist of pairs such as json:\"name\""
+	want := "api/v1/types.go:4:4: marker +operator-sdk:csv:customresourcedefinitions: resource {Pod} has no version; write {Kind,version} or {Kind,version,name}\n" +
+		"api/v1/types.go:6:15: struct tag `json:spec`: must consist of pairs such as json:\"name\"\n" +
+		"api/v1/types.go:10:8: struct tag `json:\"a\" yaml`: must consist of pairs such as json:\"name\""
 	if findings.Error() != want {
 		t.Errorf("got\n%v\nwant\n%s", findings, want)
 	}
 }
 
-// TestAPIMarkerFindings holds what is said about markers with wrong arguments, in all files at once.
+// TestAPIMarkerFindings checks the errors for markers with invalid arguments.
 func TestAPIMarkerFindings(t *testing.T) {
 	t.Parallel()
 	source := func(marker string) string {
@@ -240,7 +240,7 @@ func TestAPIMarkerFindings(t *testing.T) {
 		`+operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"a"`:       "api/v1/types.go:5:",
 		`+operator-sdk:csv:customresourcedefinitions:type=spec,displayName=two words`:   "",
 		`+operator-sdk:csv:customresourcedefinitions:type=spec,type=status,order=1,,`:   "api/v1/types.go:5:",
-		`+operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors=urn:alm`:    "api/v1/types.go:5:75: marker +operator-sdk:csv:customresourcedefinitions: a text with a colon needs quotes",
+		`+operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors=urn:alm`:    "api/v1/types.go:5:75: marker +operator-sdk:csv:customresourcedefinitions: a value with a colon must be quoted",
 		"+operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors=`a:\"`":     "",
 		`+operator-sdk:csv:customresourcedefinitions:type=spec,displayName="\":"`:       "",
 		`+operator-sdk:csv:customresourcedefinitions:type=spec,displayname="x",order=y`: `api/v1/types.go:5:59: marker +operator-sdk:csv:customresourcedefinitions: unknown argument "displayname"; did you mean "displayName"?`,
@@ -253,7 +253,7 @@ func TestAPIMarkerFindings(t *testing.T) {
 	}
 }
 
-// TestAPIRoots holds where the spec of a kind is looked for, and how its plural is formed.
+// TestAPIRoots checks which field is the spec of a kind, and the plurals.
 func TestAPIRoots(t *testing.T) {
 	t.Parallel()
 	apis, _, err := apisOf(t, `-- go.mod --
@@ -306,7 +306,7 @@ type (
 	}
 }
 
-// TestAPIMissingImports holds which imports must be there: those of the project, not those of other modules.
+// TestAPIMissingImports expects an error for missing packages of the project, and none for those of other modules.
 func TestAPIMissingImports(t *testing.T) {
 	t.Parallel()
 	_, _, err := apisOf(t, `-- go.mod --
@@ -329,12 +329,12 @@ import (
 -- testdata/there/there.go --
 package there
 `, "api")
-	if want := "api/v1/types.go:9:7: there is no package example.org/odd/pkg/gone in this project"; err == nil || err.Error() != want {
+	if want := "api/v1/types.go:9:7: package example.org/odd/pkg/gone not found in the project"; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
 }
 
-// TestAPIUnknownMarkers holds that a misspelt marker is told of.
+// TestAPIUnknownMarkers expects a warning about a misspelled marker.
 func TestAPIUnknownMarkers(t *testing.T) {
 	t.Parallel()
 	_, warnings, err := apisOf(t, "-- go.mod --\nmodule example.org/odd\n-- api/v1/types.go --\n// +groupName=odd.example.org\npackage v1\n\n// +operator-sdk:csv:customresourcedefintions:displayName=\"x\"\ntype Odd struct{}\n", "api")
@@ -343,7 +343,7 @@ func TestAPIUnknownMarkers(t *testing.T) {
 	}
 }
 
-// TestAPIClique holds that types which all refer to each other are not followed on every path there is.
+// TestAPIClique limits the fields of types that all refer to each other.
 func TestAPIClique(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
@@ -359,12 +359,12 @@ func TestAPIClique(t *testing.T) {
 	if err != nil || len(warnings) == 0 || !strings.Contains(warnings[0].Message, "more than 20000 fields") {
 		t.Fatal(warnings, err)
 	}
-	if n := len(apis[0].Spec); n < mostFields || n > mostFields+100 {
-		t.Errorf("%d fields", n)
+	if n := len(apis[0].Spec); n < maxFields || n > maxFields+100 {
+		t.Errorf("%d fields, want about %d", n, maxFields)
 	}
 }
 
-// FuzzAPIs holds that no source makes reading API types panic or run for ever.
+// FuzzAPIs expects no source to make APIs panic or run forever.
 func FuzzAPIs(f *testing.F) {
 	f.Add(`+operator-sdk:csv:customresourcedefinitions:type=spec,displayName="x",xDescriptors={"a","b"},order=-3`, "[]*map[string]Odd", `json:"a,inline"`)
 	f.Add(`+operator-sdk:csv:customresourcedefinitions:resources={{Pod,v1},{}}`, "struct{ A Odd }", `json:",inline"`)

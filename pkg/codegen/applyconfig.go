@@ -28,37 +28,36 @@ import (
 	"sigs.k8s.io/controller-tools/pkg/markers"
 )
 
-// The markers that ask for apply configurations. They mean the same for a package and for a type in it.
+// The markers that enable apply configurations, of a package or of a type.
 const (
 	applyMarker       = "kubebuilder:ac:generate"
 	applyOutputMarker = "kubebuilder:ac:output:package"
 )
 
-// applyDir returns the directory of a package's apply configurations, or nothing for a package without.
-func (s *syntax) applyDir(one *parsed) (string, error) {
-	values, err := markers.PackageMarkers(s.collector, one.view)
+// applyDir returns the directory of the apply configurations of a package, or "" if it has none.
+func (s *syntax) applyDir(pkg *parsedPackage) (string, error) {
+	values, err := markers.PackageMarkers(s.collector, pkg.view)
 	if err != nil {
 		return "", err
 	}
-	if on, _ := values.Get(applyMarker).(bool); !on {
+	if enabled, _ := values.Get(applyMarker).(bool); !enabled {
 		return "", nil
 	}
 	dir, ok := values.Get(applyOutputMarker).(string)
 	if !ok {
 		dir = "applyconfiguration"
 	}
-	return path.Join(one.dir, dir), nil
+	return path.Join(pkg.dir, dir), nil
 }
 
-// buildOpenAPISchema is the part of controller-tools' generator that describes the types for the Extract functions.
-// The rest of the generator is below: its parser knows only the working directory and environment of the process, and
-// it writes to the project.
+// buildOpenAPISchema is the part of controller-tools' generator that describes the types for the Extract functions. The other
+// parts are replaced below: they use the working directory and environment of the process, and write to the project.
 //
 //go:linkname buildOpenAPISchema sigs.k8s.io/controller-tools/pkg/applyconfiguration.(*ObjectGenCtx).buildOpenAPISchema
 func buildOpenAPISchema(*applyconfiguration.ObjectGenCtx, *loader.Package, schema.GroupVersion) (string, error)
 
 // applyConfigurations generates the apply configurations of a unit as controller-gen does. The code generators of
-// Kubernetes read and write files, so they work on a copy of the packages in a temporary directory.
+// Kubernetes read and write files, so they run on a copy of the packages in a temporary directory.
 func (g *generation) applyConfigurations(ctx context.Context, u *unit) (loaded []*loader.Package, err error) {
 	if g.env.find("go") == "" {
 		return nil, ErrGoMissing
@@ -70,30 +69,30 @@ func (g *generation) applyConfigurations(ctx context.Context, u *unit) (loaded [
 	if err != nil {
 		return nil, fmt.Errorf("generating apply configurations: %w", err)
 	}
-	defer func() { _ = temp.Remove() }() // a later command removes what is left
+	defer func() { _ = temp.Remove() }() // a later command removes the remaining files
 	dir := filepath.Join(temp.Path, "module")
 	if err := g.copyPackages(dir, u); err != nil {
 		return nil, fmt.Errorf("generating apply configurations: %w", err)
 	}
-	one := u.roots[0]
+	pkg := u.roots[0]
 	config := &packages.Config{
 		Context: ctx, Dir: dir, BuildFlags: []string{g.env.tagsFlag()},
 		Env: append(slices.Clone(g.env.vars), temp.Variable(), "GOWORK=off", "GOFLAGS="+strings.TrimSpace(g.env.setting("GOFLAGS")+" -mod=mod")),
 	}
-	loaded, err = loader.LoadRootsWithConfig(config, one.path)
+	loaded, err = loader.LoadRootsWithConfig(config, pkg.path)
 	if err != nil {
 		return nil, g.loadError(ctx, err)
 	}
 	if err := g.packageErrors([]*packages.Package{loaded[0].Package}); err != nil {
 		return nil, err
 	}
-	if err := safely(func() error { return g.writeApplyConfigurations(config, loaded[0], u, dir) }); err != nil {
-		return nil, Findings{{File: one.dir, Message: "cannot generate apply configurations: " + err.Error()}}
+	if err := recoverPanic(func() error { return g.writeApplyConfigurations(config, loaded[0], u, dir) }); err != nil {
+		return nil, Findings{{File: pkg.dir, Message: "cannot generate apply configurations: " + err.Error()}}
 	}
 	return loaded, g.readApplyConfigurations(dir, u)
 }
 
-// copyPackages copies the packages that a unit is made of, and go.mod and go.sum, into a directory.
+// copyPackages copies the packages of a unit with their imports, and go.mod and go.sum, into a directory.
 func (g *generation) copyPackages(dir string, u *unit) error {
 	write := func(name string, data []byte) error {
 		file := filepath.Join(dir, filepath.FromSlash(name))
@@ -102,8 +101,8 @@ func (g *generation) copyPackages(dir string, u *unit) error {
 		}
 		return os.WriteFile(file, data, 0o600)
 	}
-	for _, one := range g.closure(u.roots) {
-		for _, file := range one.files {
+	for _, pkg := range g.closure(u.roots) {
+		for _, file := range pkg.files {
 			data, err := g.project.read(file.name)
 			if err != nil {
 				return err
@@ -170,8 +169,8 @@ func (g *generation) writeApplyConfigurations(config *packages.Config, root *loa
 	if err != nil {
 		return err
 	}
-	pkg := universe.Universe[root.PkgPath]
-	if pkg == nil {
+	apiPackage := universe.Universe[root.PkgPath]
+	if apiPackage == nil {
 		return fmt.Errorf("package %s not found", root.PkgPath)
 	}
 	values, err := markers.PackageMarkers(collector, root)
@@ -182,13 +181,13 @@ func (g *generation) writeApplyConfigurations(config *packages.Config, root *loa
 	if version, ok := values.Get("versionName").(string); ok {
 		gv.Version = version
 	}
-	pkg.Comments = append(pkg.Comments, "+groupName="+gv.Group)
-	// The code generator knows the markers of client-gen only.
+	apiPackage.Comments = append(apiPackage.Comments, "+groupName="+gv.Group)
+	// The code generator supports only the markers of client-gen.
 	err = markers.EachType(collector, root, func(info *markers.TypeInfo) {
 		resource, isCRD := info.Markers.Get("kubebuilder:resource").(crdmarkers.Resource)
-		on, given := info.Markers.Get(applyMarker).(bool)
-		typ := pkg.Types[info.Name]
-		if typ == nil || given && !on || !given && !isCRD {
+		enabled, marked := info.Markers.Get(applyMarker).(bool)
+		typ := apiPackage.Types[info.Name]
+		if typ == nil || marked && !enabled || !marked && !isCRD {
 			return
 		}
 		lines := slices.Concat(typ.CommentLines, typ.SecondClosestCommentLines)
@@ -214,11 +213,11 @@ func (g *generation) writeApplyConfigurations(config *packages.Config, root *loa
 			arguments.ExternalApplyConfigurations[types.ParseFullyQualifiedName(from)] = to
 		}
 	}
-	described := &applyconfiguration.ObjectGenCtx{
+	schemaContext := &applyconfiguration.ObjectGenCtx{
 		Collector: collector,
 		Checker:   &loader.TypeChecker{NodeFilters: []loader.NodeFilter{applyconfiguration.Generator{}.CheckFilter()}},
 	}
-	if arguments.OpenAPISchemaFilePath, err = buildOpenAPISchema(described, root, gv); err != nil {
+	if arguments.OpenAPISchemaFilePath, err = buildOpenAPISchema(schemaContext, root, gv); err != nil {
 		return err
 	}
 	if arguments.OpenAPISchemaFilePath != "" {
@@ -227,11 +226,10 @@ func (g *generation) writeApplyConfigurations(config *packages.Config, root *loa
 	return universe.ExecuteTargets(generators.GetTargets(universe, arguments))
 }
 
-// generatedBy is the line that names the generator.
+// generatedBy matches the line with the name of the generator.
 var generatedBy = regexp.MustCompile(`(?m)^// Code generated by [^\n]*\. DO NOT EDIT\.$`)
 
-// readApplyConfigurations reads what was generated into a directory. The files name controller-gen as their generator,
-// whatever this program is called.
+// readApplyConfigurations reads the generated files. It replaces the name of this program by controller-gen.
 func (g *generation) readApplyConfigurations(dir string, u *unit) error {
 	root := filepath.Join(dir, filepath.FromSlash(u.apply))
 	return filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {

@@ -14,19 +14,19 @@ import (
 	"testing"
 )
 
-// benchRoot makes the test binary generate in the folder that it names, and nothing else: processes are
-// compared with processes.
+// benchRoot is a variable with a directory in which the test binary generates, instead of testing, so that processes are
+// compared.
 const benchRoot = "OPERON_CODEGEN_BENCH_ROOT"
 
-// instead is what the test binary does instead of testing.
-func instead() func() int {
+// benchCommand returns benchGenerate if benchRoot is set, or else nil.
+func benchCommand() func() int {
 	if os.Getenv(benchRoot) == "" {
 		return nil
 	}
 	return benchGenerate
 }
 
-// benchGenerate is what the test binary does when benchRoot is set.
+// benchGenerate generates in benchRoot and returns the exit code.
 func benchGenerate() int {
 	opts := Options{Env: os.Environ(), Root: os.Getenv(benchRoot), CacheDir: os.Getenv(benchRoot + "_CACHE"), Offline: true}
 	if added := os.Getenv(benchRoot + "_ADD"); added != "" {
@@ -55,7 +55,7 @@ func benchGenerate() int {
 	return 0
 }
 
-// benchAPI is a kind with its controller, as scaffolded. A name with a slash puts it in a group of its own.
+// benchAPI returns a kind with its controller, as scaffolded. A name with a slash contains its group.
 func benchAPI(name string) map[string]string {
 	group, kind, apart := strings.Cut(name, "/")
 	if !apart {
@@ -93,7 +93,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// KINDSpec is what a KIND should be.
+// KINDSpec defines the desired state of a KIND.
 type KINDSpec struct {
 	// size is the number of pods.
 	// +kubebuilder:default=1
@@ -105,7 +105,7 @@ type KINDSpec struct {
 	ContainerPort int32 'json:"containerPort,omitempty"'
 }
 
-// KINDStatus is what a KIND is.
+// KINDStatus defines the observed state of a KIND.
 type KINDStatus struct {
 	// nodes are the names of the pods.
 	// +optional
@@ -182,7 +182,7 @@ func (r *GROUPKINDReconciler) SetupWithManager(mgr ctrl.Manager) error {
 	}
 }
 
-// benchProject writes a project with some kinds, that needs what this module needs.
+// benchProject writes a project with some kinds and the requirements of this module.
 func benchProject(b testing.TB, names ...string) string {
 	b.Helper()
 	dir := realTemp(b)
@@ -203,16 +203,16 @@ func benchProject(b testing.TB, names ...string) string {
 			write(b, dir, file, content)
 		}
 	}
-	// This project imports less than this module, and so its go.mod differs.
-	settle := exec.Command("go", "list", "-mod=mod", "./...")
-	settle.Dir = dir
-	if out, err := settle.CombinedOutput(); err != nil {
+	// The project has fewer imports than this module, so that its go.mod differs.
+	update := exec.Command("go", "list", "-mod=mod", "./...")
+	update.Dir = dir
+	if out, err := update.CombinedOutput(); err != nil {
 		b.Fatalf("%v\n%s", err, out)
 	}
 	return dir
 }
 
-// kinds names kinds, in one group or each in a group of its own.
+// kinds returns the names of kinds, in one group or in one group each.
 func kinds(n int, apart bool) []string {
 	names := make([]string, n)
 	for i := range names {
@@ -224,7 +224,7 @@ func kinds(n int, apart bool) []string {
 	return names
 }
 
-// measure runs a command and reports the memory that it and its children needed, each by itself, at most.
+// measure runs a command, and sets peak to the maximum memory of it and of its children.
 func measure(b *testing.B, peak *int64, cmd *exec.Cmd) {
 	b.Helper()
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -237,7 +237,7 @@ func measure(b *testing.B, peak *int64, cmd *exec.Cmd) {
 	*peak = max(*peak, int64(rss))
 }
 
-// BenchmarkGenerate compares a whole generation with the two runs of controller-gen of a Makefile.
+// BenchmarkGenerate compares Generate with the two runs of controller-gen in a Makefile.
 //
 //	go test ./pkg/codegen -run '^$' -bench Generate -benchtime 5x
 func BenchmarkGenerate(b *testing.B) {
@@ -297,7 +297,7 @@ func BenchmarkGenerate(b *testing.B) {
 			measure(b, peak, ours(dir, cache))
 		})
 		run("added", func(b *testing.B, peak *int64, i int) {
-			// A name of its own each time, so that nothing is known of it.
+			// A new name each time, so that nothing is cached for it.
 			measure(b, peak, ours(dir, cache, fmt.Sprintf("%s_ADD=%s%d", benchRoot, layout.added, i)))
 		})
 	}

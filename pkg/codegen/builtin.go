@@ -11,21 +11,22 @@ import (
 	"golang.org/x/mod/modfile"
 	"golang.org/x/tools/go/packages"
 	"golang.org/x/tools/txtar"
+
+	"github.com/operon-sdk/operon/pkg/gosource"
 )
 
-// builtinArchive holds the declarations that the API types of an unedited scaffold refer to, one file for each package.
-// Its comment is the module that they come from, path@version; TestBuiltin derives them from it. Types of the standard
-// library are opaque.
+// builtinArchive contains the declarations that the API types of an unedited scaffold refer to, one file per package. Its
+// comment is their module, path@version, from which TestBuiltin derives them. Types of the standard library are opaque.
 //
 //go:embed builtin.txtar
 var builtinArchive []byte
 
 // builtinGraph returns the dependencies of locals, by ID, without loading a module, or nil if the types of locals may
-// refer to something that is not built in. A package that no type refers to has no content.
+// refer to something that is not built in. A package that no type refers to is empty.
 //
-// The declarations are those of the module, so that the generated files are the same as with the module. Where a type
-// refers to a declaration that is left out, type-checking fails.
-func (g *generation) builtinGraph(locals []*parsed) map[string]*packages.Package {
+// The declarations are those of the module, so that the generated files are the same. Type-checking fails if a type refers
+// to a declaration that is left out.
+func (g *generation) builtinGraph(locals []*parsedPackage) map[string]*packages.Package {
 	archive := txtar.Parse(builtinArchive)
 	module, version, _ := strings.Cut(strings.TrimSpace(string(archive.Comment)), "@")
 	if !g.requires(module, version) {
@@ -34,38 +35,38 @@ func (g *generation) builtinGraph(locals []*parsed) map[string]*packages.Package
 	byID := map[string]*packages.Package{}
 	var link func(importPath string) *packages.Package
 	link = func(importPath string) *packages.Package {
-		if one := byID[importPath]; one != nil {
-			return one
+		if pkg := byID[importPath]; pkg != nil {
+			return pkg
 		}
-		one := &packages.Package{ID: importPath, PkgPath: importPath, Name: path.Base(importPath), Imports: map[string]*packages.Package{}}
-		byID[importPath] = one
+		pkg := &packages.Package{ID: importPath, PkgPath: importPath, Name: path.Base(importPath), Imports: map[string]*packages.Package{}}
+		byID[importPath] = pkg
 		i := slices.IndexFunc(archive.Files, func(f txtar.File) bool { return path.Dir(f.Name) == importPath })
 		if i < 0 {
-			return one
+			return pkg
 		}
 		file, err := parser.ParseFile(g.syntax.fset, archive.Files[i].Name, archive.Files[i].Data, parser.ParseComments|parser.SkipObjectResolution)
 		if err != nil {
-			return one // TestBuiltin parses it
+			return pkg // TestBuiltin parses it
 		}
-		one.Name, one.Syntax = file.Name.Name, []*ast.File{file}
+		pkg.Name, pkg.Syntax = file.Name.Name, []*ast.File{file}
 		for _, spec := range file.Imports {
-			target := strings.Trim(spec.Path.Value, `"`)
-			one.Imports[target] = link(target)
+			target := gosource.ImportPath(spec)
+			pkg.Imports[target] = link(target)
 		}
-		return one
+		return pkg
 	}
 	for _, local := range locals {
-		one := &packages.Package{PkgPath: local.path, Syntax: local.trees, Imports: map[string]*packages.Package{}}
+		pkg := &packages.Package{PkgPath: local.path, Syntax: local.trees, Imports: map[string]*packages.Package{}}
 		for _, target := range local.imports {
 			switch {
 			case g.syntax.byPath[target] != nil:
 			case target == g.project.modules[0].path || strings.HasPrefix(target, g.project.modules[0].path+"/"):
 				return nil // the project has no such package
 			default:
-				one.Imports[target] = link(target)
+				pkg.Imports[target] = link(target)
 			}
 		}
-		for _, referred := range references(one, func(ast.Node) bool { return true }) {
+		for _, referred := range references(pkg, func(ast.Node) bool { return true }) {
 			if referred.Syntax == nil || !strings.HasPrefix(referred.PkgPath, module+"/") {
 				return nil
 			}

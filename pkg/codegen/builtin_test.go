@@ -46,12 +46,12 @@ func TestBuiltin(t *testing.T) {
 	}
 	archive := &txtar.Archive{Comment: []byte(mod.Require[i].Mod.String() + "\n")}
 	for _, importPath := range slices.Sorted(maps.Keys(b.packages)) {
-		if one := b.packages[importPath]; len(one.needed) > 0 {
+		if pkg := b.packages[importPath]; len(pkg.needed) > 0 {
 			text := b.text
 			if standard(importPath) {
 				text = b.opaque
 			}
-			archive.Files = append(archive.Files, txtar.File{Name: importPath + "/" + one.name + ".go", Data: text(one)})
+			archive.Files = append(archive.Files, txtar.File{Name: importPath + "/" + pkg.name + ".go", Data: text(pkg)})
 		}
 	}
 	want := txtar.Format(archive)
@@ -93,18 +93,18 @@ func (b *builtins) list(dir, importPath string) {
 		b.t.Fatal(err)
 	}
 	for decoder := json.NewDecoder(bytes.NewReader(out)); ; {
-		var one struct {
+		var pkg struct {
 			Dir, ImportPath, Name string
 			GoFiles               []string
 		}
-		if err := decoder.Decode(&one); err == io.EOF {
+		if err := decoder.Decode(&pkg); err == io.EOF {
 			return
 		} else if err != nil {
 			b.t.Fatal(err)
 		}
-		p := &builtinPackage{name: one.Name, needed: map[string]bool{}, imports: map[string]string{}}
-		for _, name := range one.GoFiles {
-			source, err := os.ReadFile(filepath.Join(one.Dir, name))
+		p := &builtinPackage{name: pkg.Name, needed: map[string]bool{}, imports: map[string]string{}}
+		for _, name := range pkg.GoFiles {
+			source, err := os.ReadFile(filepath.Join(pkg.Dir, name))
 			if err != nil {
 				b.t.Fatal(err)
 			}
@@ -114,7 +114,7 @@ func (b *builtins) list(dir, importPath string) {
 			}
 			p.files = append(p.files, &builtinFile{source, tree})
 		}
-		b.packages[one.ImportPath] = p
+		b.packages[pkg.ImportPath] = p
 	}
 }
 

@@ -10,11 +10,12 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 )
 
-// TestChangesReachTheOutput changes one input at a time and expects what a run without a cache gives, and
-// that this is not what it was before.
-func TestChangesReachTheOutput(t *testing.T) {
+// TestChangedInput changes one input at a time, and expects the result of a run without a cache, which must differ from the
+// one before.
+func TestChangedInput(t *testing.T) {
 	t.Parallel()
 	cache := t.TempDir()
 	env := func(vars ...string) []string { return append(os.Environ(), vars...) }
@@ -41,7 +42,7 @@ func TestChangesReachTheOutput(t *testing.T) {
 			o.Calls = calls("object:headerFile=other.txt paths=./...")
 		},
 		"the role's name": func(t *testing.T, o *Options) { o.Calls = calls("rbac:roleName=boss paths=./...") },
-		"a folder":        func(t *testing.T, o *Options) { o.Calls = calls("crd paths=./... output:crd:dir=crds") },
+		"a directory":     func(t *testing.T, o *Options) { o.Calls = calls("crd paths=./... output:crd:dir=crds") },
 		"an option":       func(t *testing.T, o *Options) { o.Calls = calls("crd:maxDescLen=0 paths=./...") },
 		"the paths":       func(t *testing.T, o *Options) { o.Calls = calls("crd paths=./api/v1") },
 		"the generators":  func(t *testing.T, o *Options) { o.Generators = RBAC },
@@ -49,7 +50,7 @@ func TestChangesReachTheOutput(t *testing.T) {
 		"an ignore directive": func(t *testing.T, o *Options) {
 			write(t, o.Root, "go.mod", read(t, o.Root, "go.mod")+"\nignore ./internal/webhook\n")
 		},
-		"a module replaced by a folder": func(t *testing.T, o *Options) {
+		"a module replaced by a directory": func(t *testing.T, o *Options) {
 			copyModule(t, "k8s.io/api", filepath.Join(o.Root, "..", "api"))
 			edit(t, filepath.Join(o.Root, ".."), "api/core/v1/types.go", "type EnvVar struct {", "type EnvVar struct {\n\t// Fresh is new.\n\tFresh string `json:\"fresh\"`\n")
 			write(t, o.Root, "go.mod", read(t, o.Root, "go.mod")+"\nreplace k8s.io/api => ../api\n")
@@ -68,7 +69,7 @@ func TestChangesReachTheOutput(t *testing.T) {
 	}
 }
 
-// expectChange expects a cached run to do what an uncached one does, and that to differ from before.
+// expectChange expects the result of an uncached run from a cached one, and a difference from before.
 func expectChange(t *testing.T, opts Options, before map[string][]byte) map[string][]byte {
 	t.Helper()
 	uncached := opts
@@ -77,12 +78,12 @@ func expectChange(t *testing.T, opts Options, before map[string][]byte) map[stri
 	sameFiles(t, "with the old cache", generate(t, opts), want)
 	sameFiles(t, "with the new cache", generate(t, opts), want)
 	if fmt.Sprint(want) == fmt.Sprint(before) {
-		t.Error("the change made no difference")
+		t.Error("the change has no effect")
 	}
 	return want
 }
 
-// copyModule copies a module of the module cache to a folder in which it can be edited.
+// copyModule copies a module from the module cache to a directory, to edit it.
 func copyModule(t *testing.T, module, to string) {
 	t.Helper()
 	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", module).Output()
@@ -97,9 +98,8 @@ func copyModule(t *testing.T, module, to string) {
 	}
 }
 
-// TestEditsOutsideOfTheModule edits a dependency that is not in the module cache, where nothing in the
-// project tells of the change.
-func TestEditsOutsideOfTheModule(t *testing.T) {
+// TestChangedDependency edits a dependency that is not in the module cache, which changes nothing in the project.
+func TestChangedDependency(t *testing.T) {
 	skipIfShort(t, "it loads the types of many packages several times")
 	t.Parallel()
 	const old, new = "type EnvVar struct {", "type EnvVar struct {\n\t// Fresh is new.\n\tFresh []string `json:\"fresh\"`\n"
@@ -140,8 +140,8 @@ func TestEditsOutsideOfTheModule(t *testing.T) {
 	})
 }
 
-// TestUnitsAreKept changes one API package and expects the store to gain no more than its units.
-func TestUnitsAreKept(t *testing.T) {
+// TestUnitsAreCached changes one API package and expects only its units to be added to the store.
+func TestUnitsAreCached(t *testing.T) {
 	t.Parallel()
 	opts := Options{Env: os.Environ(), Root: fixture(t, "shapes"), CacheDir: t.TempDir()}
 	count := func() int {
@@ -153,9 +153,9 @@ func TestUnitsAreKept(t *testing.T) {
 	}
 	generate(t, opts)
 	if n := count(); n != 5 {
-		t.Fatalf("%d units, want the copies of three packages and the CRDs of two groups", n)
+		t.Fatalf("%d units, want the deepcopy methods of three packages and the CRDs of two groups", n)
 	}
-	edit(t, opts.Root, "api/cluster/v1alpha1/canvas_types.go", "imported", "brought in")
+	edit(t, opts.Root, "api/cluster/v1alpha1/canvas_types.go", "imported", "fetched")
 	generate(t, opts)
 	if n := count(); n != 7 {
 		t.Errorf("%d units after a change to one package, want 2 more", n)
@@ -167,7 +167,7 @@ func TestUnitsAreKept(t *testing.T) {
 	}
 }
 
-// TestDamagedCache damages every entry in several ways and expects that nobody notices.
+// TestDamagedCache damages each entry of the cache in several ways, and expects the same result.
 func TestDamagedCache(t *testing.T) {
 	skipIfShort(t, "it loads the types of many packages several times")
 	t.Parallel()
@@ -175,15 +175,15 @@ func TestDamagedCache(t *testing.T) {
 	want := generate(t, opts)
 	for name, damage := range map[string]func(name string, data []byte) error{
 		"empty":     func(name string, _ []byte) error { return os.WriteFile(name, nil, 0o644) },
-		"cut short": func(name string, data []byte) error { return os.WriteFile(name, data[:len(data)*2/3], 0o644) },
-		"flipped": func(name string, data []byte) error {
+		"truncated": func(name string, data []byte) error { return os.WriteFile(name, data[:len(data)*2/3], 0o644) },
+		"a changed bit": func(name string, data []byte) error {
 			data[len(data)-len(data)/3] ^= 1
 			return os.WriteFile(name, data, 0o644)
 		},
-		"foreign": func(name string, _ []byte) error {
+		"another file": func(name string, _ []byte) error {
 			return os.WriteFile(name, []byte("something else altogether, and long enough"), 0o644)
 		},
-		"a folder": func(name string, _ []byte) error {
+		"a directory": func(name string, _ []byte) error {
 			if err := os.Remove(name); err != nil {
 				return err
 			}
@@ -196,7 +196,7 @@ func TestDamagedCache(t *testing.T) {
 			}
 		}
 		sameFiles(t, name, generate(t, opts), want)
-		if name == "a folder" {
+		if name == "a directory" {
 			if err := os.RemoveAll(opts.CacheDir); err != nil {
 				t.Fatal(err)
 			}
@@ -214,7 +214,7 @@ func TestUnusableCache(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := generate(t, Options{Env: os.Environ(), Root: dir})
-	sameFiles(t, "a file for a folder", generate(t, Options{Env: os.Environ(), Root: dir, CacheDir: filepath.Join(file, "cache")}), want)
+	sameFiles(t, "a file instead of a directory", generate(t, Options{Env: os.Environ(), Root: dir, CacheDir: filepath.Join(file, "cache")}), want)
 }
 
 func TestSharedCache(t *testing.T) {
@@ -230,56 +230,48 @@ func TestSharedCache(t *testing.T) {
 				t.Error(err)
 				return
 			}
-			sameFiles(t, "at the same time", result.Files, want)
+			sameFiles(t, "concurrently", result.Files, want)
 		})
 	}
 	wait.Wait()
 	for name := range tree(t, cache) {
 		if strings.Contains(name, "new-") {
-			t.Errorf("%s was left behind", name)
+			t.Errorf("%s was not removed", name)
 		}
 	}
 }
 
-func TestStoreForgetsTheOldest(t *testing.T) {
+// TestTrim expects a store that is too large to lose its oldest entries.
+func TestTrim(t *testing.T) {
 	t.Parallel()
 	s := &store{dir: t.TempDir()}
-	big := make([]byte, bound/4)
+	big := make([]byte, maxStoreBytes/4)
 	var keys []digest
 	for i := range 6 {
 		keys = append(keys, digestOf([]byte{byte(i)}))
 		s.put("results", keys[i], [][]byte{big})
-		// Entries made in one instant have no order; give them one.
-		old := s.path("results", keys[i])
-		info, err := os.Stat(old)
-		if err != nil {
-			t.Fatal(err)
-		}
-		stamp := info.ModTime().Add(-1e9 * 60 * 10).Add(1e9 * 60 * 1 * 1)
-		for range i {
-			stamp = stamp.Add(1e9)
-		}
-		if err := os.Chtimes(old, stamp, stamp); err != nil {
+		stamp := time.Now().Add(time.Duration(i)*time.Second - time.Hour)
+		if err := os.Chtimes(s.path("results", keys[i]), stamp, stamp); err != nil {
 			t.Fatal(err)
 		}
 	}
 	s.trim()
 	if _, ok := s.get("results", keys[0]); ok {
-		t.Error("the oldest entry is still there")
+		t.Error("the oldest entry still exists")
 	}
 	if _, ok := s.get("results", keys[5]); !ok {
-		t.Error("the newest entry is gone")
+		t.Error("the newest entry was removed")
 	}
 	var total int
 	for _, content := range tree(t, s.dir) {
 		total += len(content)
 	}
-	if total > bound {
-		t.Errorf("%d bytes are kept, more than %d", total, bound)
+	if total > maxStoreBytes {
+		t.Errorf("%d bytes remain, want at most %d", total, maxStoreBytes)
 	}
 }
 
-// TestBuildKey verifies that a build of the program does not use what another one generated.
+// TestBuildKey expects a build of the program not to use the cached results of another one.
 func TestBuildKey(t *testing.T) {
 	t.Parallel()
 	opts := Options{Env: os.Environ(), Root: fixture(t, "shapes"), CacheDir: t.TempDir()}

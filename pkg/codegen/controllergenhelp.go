@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-tools/pkg/markers"
 )
 
-// usageAt prints the usage at a level where controller-gen does: JSON on the standard output, text beside it.
+// usageAt prints the usage at a level of detail: JSON on stdout, text on stderr, as controller-gen does.
 func (c *controllerGen) usageAt(level int) error {
 	if level >= jsonLevel {
 		return c.describe(level, c.options, help.SortByOption)
@@ -19,21 +19,21 @@ func (c *controllerGen) usageAt(level int) error {
 	return c.usage(c.stderr, level)
 }
 
-// usage prints how to call controller-gen.
+// usage prints the usage of controller-gen.
 func (c *controllerGen) usage(to io.Writer, level int) error {
-	_, _ = fmt.Fprintf(to, `Generate copy methods, CRDs, roles, webhook configurations and apply configurations from Go types and markers.
+	_, _ = fmt.Fprintf(to, `Generate deepcopy methods, CRDs, roles, webhook configurations and apply configurations from Go types and markers.
 
 Usage:
   controller-gen [flags] GENERATOR[:OPTION=VALUE,...]... paths=PATTERN[;PATTERN...] [output:[GENERATOR:]RULE[:OPTION=VALUE,...]]...
 
 Examples:
-  # copy methods for all packages
+  # deepcopy methods of all packages
   controller-gen object:headerFile=hack/boilerplate.go.txt paths=./...
 
   # roles, CRDs and webhook configurations
   controller-gen rbac:roleName=manager-role crd webhook paths=./... output:crd:artifacts:config=config/crd/bases
 
-  # what may be written above types and fields
+  # markers of types and fields
   controller-gen crd -ww
 
 Flags:
@@ -53,11 +53,12 @@ const (
 	jsonLevel
 )
 
+// describe prints the markers of a registry as describeTo does.
 func (c *controllerGen) describe(level int, registry *markers.Registry, by help.SortGroup) error {
 	return c.describeTo(c.stdout, c.stderr, level, registry, by)
 }
 
-// describeTo prints the markers of a registry: JSON to out, text to text, as controller-gen does.
+// describeTo prints the markers of a registry: JSON to out, text to text.
 func (c *controllerGen) describeTo(out, text io.Writer, level int, registry *markers.Registry, by help.SortGroup) error {
 	categories := help.ByCategory(registry, by)
 	if level >= jsonLevel {

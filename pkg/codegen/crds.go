@@ -17,20 +17,20 @@ import (
 	"sigs.k8s.io/controller-tools/pkg/loader"
 )
 
-// ControllerToolsVersion is the release of controller-tools that generated files name and are identical to.
+// ControllerToolsVersion is the release of controller-tools whose output the generated files equal, and that they contain.
 const ControllerToolsVersion = "v0.23.0"
 
-// versionAnnotation holds that version in every generated CRD.
+// versionAnnotation is the annotation of a CRD with that version.
 const versionAnnotation = "controller-gen.kubebuilder.io/version"
 
-// crdGenerator is the generator of CRDs, except that it writes ControllerToolsVersion where the one it
-// embeds writes the version of whatever program it was linked into, and that it can leave kinds out.
+// A crdGenerator is the generator of CRDs, except that it writes ControllerToolsVersion where the embedded one writes the
+// version that is linked into the program, and that it can leave out kinds.
 type crdGenerator struct {
 	crd.Generator
 	// wanted selects kinds; nil selects all.
 	wanted func(schema.GroupKind) bool
-	// store keeps the text of CRDs, since of the kinds in a package few change at a time and writing YAML
-	// takes longer than all the rest. It may be nil.
+	// store caches the text of CRDs, because few kinds of a package change at a time and writing YAML takes longer than the
+	// rest. It may be nil.
 	store *store
 }
 
@@ -56,26 +56,21 @@ func (g crdGenerator) Generate(ctx *genall.GenerationContext) error {
 	flattener := &crd.Flattener{Parser: types}
 	for _, kind := range kinds {
 		versions := versionsOf(types, kind)
-		within, size := true, &schemaSize{maxDescLen: g.MaxDescLen}
-		for _, version := range versions {
-			if flat := flattenSchema(flattener, version, size); flat != nil {
-				types.FlattenedSchemata[version] = *crd.FlattenEmbedded(flat, version.Package)
-			} else {
-				within = false
-				break
-			}
-		}
-		if !within {
+		flat := flattenSchemas(flattener, versions, &schemaSize{maxDescLen: g.MaxDescLen})
+		if flat == nil {
 			continue
 		}
+		for i, version := range versions {
+			types.FlattenedSchemata[version] = *crd.FlattenEmbedded(flat[i], version.Package)
+		}
 		types.NeedCRDFor(kind, g.MaxDescLen)
-		made := types.CustomResourceDefinitions[kind]
-		// A large schema takes a hundred times its size in memory, so that no copy is kept longer than necessary.
+		definition := types.CustomResourceDefinitions[kind]
+		// A large schema needs a hundred times its size in memory, so that copies are released early.
 		delete(types.CustomResourceDefinitions, kind)
 		for _, version := range versions {
 			delete(types.FlattenedSchemata, version)
 		}
-		if err := g.write(ctx, made, header); err != nil {
+		if err := g.write(ctx, definition, header); err != nil {
 			return fmt.Errorf("kind %s: %w", kind, err)
 		}
 	}
@@ -84,13 +79,13 @@ func (g crdGenerator) Generate(ctx *genall.GenerationContext) error {
 
 // parse returns a parser of the packages, and the kinds in them.
 func (g crdGenerator) parse(ctx *genall.GenerationContext) (*crd.Parser, []schema.GroupKind) {
-	on := func(option *bool) bool { return option != nil && *option }
+	isSet := func(option *bool) bool { return option != nil && *option }
 	types := &crd.Parser{
 		Collector:                  ctx.Collector,
 		Checker:                    ctx.Checker,
-		IgnoreUnexportedFields:     on(g.IgnoreUnexportedFields),
-		AllowDangerousTypes:        on(g.AllowDangerousTypes),
-		GenerateEmbeddedObjectMeta: on(g.GenerateEmbeddedObjectMeta),
+		IgnoreUnexportedFields:     isSet(g.IgnoreUnexportedFields),
+		AllowDangerousTypes:        isSet(g.AllowDangerousTypes),
+		GenerateEmbeddedObjectMeta: isSet(g.GenerateEmbeddedObjectMeta),
 	}
 	crd.AddKnownTypes(types)
 	for _, root := range ctx.Roots {
@@ -98,7 +93,7 @@ func (g crdGenerator) parse(ctx *genall.GenerationContext) (*crd.Parser, []schem
 	}
 	metav1 := crd.FindMetav1(ctx.Roots)
 	if metav1 == nil {
-		return types, nil // without it there are no kinds
+		return types, nil // no kinds without it
 	}
 	return types, crd.FindKubeKinds(types, metav1)
 }
@@ -106,8 +101,8 @@ func (g crdGenerator) parse(ctx *genall.GenerationContext) (*crd.Parser, []schem
 // versionsOf returns the types that declare the versions of a kind, sorted by package.
 func versionsOf(parser *crd.Parser, kind schema.GroupKind) []crd.TypeIdent {
 	var versions []crd.TypeIdent
-	for pkg, version := range parser.GroupVersions {
-		ident := crd.TypeIdent{Package: pkg, Name: kind.Kind}
+	for in, version := range parser.GroupVersions {
+		ident := crd.TypeIdent{Package: in, Name: kind.Kind}
 		if version.Group == kind.Group && parser.Types[ident] != nil {
 			versions = append(versions, ident)
 		}
@@ -116,9 +111,9 @@ func versionsOf(parser *crd.Parser, kind schema.GroupKind) []crd.TypeIdent {
 	return versions
 }
 
-// loadSchemas loads the schemas of all versions of kinds, and removes the types that controller-tools v0.23 derives for
-// fields of named slices and maps where the type's own schema has another, such as the string of a net.IP or a
-// json.RawMessage. Such a field would be an error, which it was in no earlier release.
+// loadSchemas loads the schemas of all versions of kinds. It removes the types that controller-tools v0.23 derives for
+// fields of named slices and maps if the schema of the named type has another type, such as string for net.IP. Such fields
+// would be errors, which they were not in earlier releases.
 func loadSchemas(parser *crd.Parser, kinds []schema.GroupKind) {
 	for _, kind := range kinds {
 		for _, ident := range versionsOf(parser, kind) {
@@ -131,10 +126,10 @@ func loadSchemas(parser *crd.Parser, kinds []schema.GroupKind) {
 	}
 }
 
-// derivedTypes visits the schemas of a package.
+// derivedTypes removes derived types from the schemas of a package: see loadSchemas.
 type derivedTypes struct {
 	parser *crd.Parser
-	pkg    *loader.Package
+	in     *loader.Package
 }
 
 // Visit implements crd.SchemaVisitor.
@@ -147,7 +142,7 @@ func (v derivedTypes) Visit(node *apiextensionsv1.JSONSchemaProps) crd.SchemaVis
 		return v
 	}
 	for ident, definition := range v.parser.Schemata {
-		inPackage := pkgPath == "" && ident.Package == v.pkg || pkgPath != "" && loader.NonVendorPath(ident.Package.PkgPath) == pkgPath
+		inPackage := pkgPath == "" && ident.Package == v.in || pkgPath != "" && loader.NonVendorPath(ident.Package.PkgPath) == pkgPath
 		if ident.Name == name && inPackage && definition.Type != "" && definition.Type != node.Type {
 			node.Type = ""
 		}
@@ -155,21 +150,21 @@ func (v derivedTypes) Visit(node *apiextensionsv1.JSONSchemaProps) crd.SchemaVis
 	return v
 }
 
-// write writes one CRD, in every version of the CRD type that was asked for.
-func (g crdGenerator) write(ctx *genall.GenerationContext, made apiextensionsv1.CustomResourceDefinition, header string) error {
+// write writes a CRD in the selected versions of the CRD API.
+func (g crdGenerator) write(ctx *genall.GenerationContext, definition apiextensionsv1.CustomResourceDefinition, header string) error {
 	if g.OmitToolVersion == nil || !*g.OmitToolVersion {
-		if made.Annotations == nil {
-			made.Annotations = map[string]string{}
+		if definition.Annotations == nil {
+			definition.Annotations = map[string]string{}
 		}
-		made.Annotations[versionAnnotation] = ControllerToolsVersion
+		definition.Annotations[versionAnnotation] = ControllerToolsVersion
 	}
-	// The API server takes nothing but a bare object for metadata.
-	crd.FixTopLevelMetadata(made)
-	without := func(obj map[string]any) error {
+	// The API server accepts no properties of metadata.
+	crd.FixTopLevelMetadata(definition)
+	removeStatus := func(obj map[string]any) error {
 		delete(obj, "status")
 		return nil
 	}
-	options := []*genall.WriteYAMLOptions{genall.WithTransform(without), genall.WithTransform(genall.TransformRemoveCreationTimestamp)}
+	options := []*genall.WriteYAMLOptions{genall.WithTransform(removeStatus), genall.WithTransform(genall.TransformRemoveCreationTimestamp)}
 	if preserve := g.DeprecatedV1beta1CompatibilityPreserveUnknownFields; preserve != nil {
 		options = append(options, genall.WithTransform(func(obj map[string]any) error {
 			if spec, ok := obj["spec"].(map[string]any); ok {
@@ -178,13 +173,13 @@ func (g crdGenerator) write(ctx *genall.GenerationContext, made apiextensionsv1.
 			return nil
 		}))
 	}
-	name := made.Spec.Group + "_" + made.Spec.Names.Plural
+	name := definition.Spec.Group + "_" + definition.Spec.Names.Plural
 	versions := g.CRDVersions
 	if len(versions) == 0 {
 		versions = []string{"v1"}
 	}
 	for i, version := range versions {
-		object, err := crd.AsVersion(made, schema.GroupVersion{Group: apiextensionsv1.GroupName, Version: version})
+		object, err := crd.AsVersion(definition, schema.GroupVersion{Group: apiextensionsv1.GroupName, Version: version})
 		if err != nil {
 			return err
 		}
@@ -208,11 +203,11 @@ func (g crdGenerator) write(ctx *genall.GenerationContext, made apiextensionsv1.
 	return nil
 }
 
-// versionLine matches the line of a manifest that names the version of controller-gen.
+// versionLine matches the line of a manifest with the version of controller-gen.
 var versionLine = regexp.MustCompile(`(?m)^ +` + regexp.QuoteMeta(versionAnnotation) + `: .*\n`)
 
-// keepVersions replaces files by those of the project that differ in the version of controller-gen only, if the options ask
-// for that.
+// keepVersions replaces files by those of the project that differ only in the version of controller-gen, with
+// Options.KeepVersion.
 func (g *generation) keepVersions(files map[string][]byte) {
 	if !g.opts.KeepVersion {
 		return
@@ -221,14 +216,14 @@ func (g *generation) keepVersions(files map[string][]byte) {
 		if !versionLine.Match(content) {
 			continue
 		}
-		present, err := g.project.read(name)
-		if err == nil && versionLine.Match(present) && bytes.Equal(versionLine.ReplaceAll(present, nil), versionLine.ReplaceAll(content, nil)) {
-			files[name] = present
+		current, err := g.project.read(name)
+		if err == nil && versionLine.Match(current) && bytes.Equal(versionLine.ReplaceAll(current, nil), versionLine.ReplaceAll(content, nil)) {
+			files[name] = current
 		}
 	}
 }
 
-// text is the YAML of a CRD below its header.
+// text returns the YAML of a CRD after its header.
 func (g crdGenerator) text(header string, object any, options []*genall.WriteYAMLOptions) ([]byte, error) {
 	data, err := json.Marshal(object)
 	if err != nil {
@@ -236,7 +231,7 @@ func (g crdGenerator) text(header string, object any, options []*genall.WriteYAM
 	}
 	var key digest
 	if g.store != nil {
-		preserve := "" // the one option that the object itself does not show
+		preserve := "" // the only option that is not part of the object
 		if p := g.DeprecatedV1beta1CompatibilityPreserveUnknownFields; p != nil {
 			preserve = strconv.FormatBool(*p)
 		}
@@ -246,12 +241,12 @@ func (g crdGenerator) text(header string, object any, options []*genall.WriteYAM
 		}
 	}
 	const name = "crd"
-	made := &artifacts{files: map[string][]byte{}}
-	if err := (genall.GenerationContext{OutputRule: made}).WriteYAML(name, header, []any{json.RawMessage(data)}, options...); err != nil {
+	files := map[string][]byte{}
+	if err := (genall.GenerationContext{OutputRule: &artifacts{files: files}}).WriteYAML(name, header, []any{json.RawMessage(data)}, options...); err != nil {
 		return nil, err
 	}
 	if g.store != nil {
-		g.store.put("crds", key, [][]byte{made.files[name]})
+		g.store.put("crds", key, [][]byte{files[name]})
 	}
-	return made.files[name], nil
+	return files[name], nil
 }

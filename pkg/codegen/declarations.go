@@ -8,14 +8,12 @@ import (
 	"strings"
 )
 
-// declarations reduces the Go files of a package to what schemas and copy methods are made from: type and
-// constant declarations with their comments, the signatures of methods, and whatever those mention.
-// Function bodies, functions, variables and comments that say nothing to a generator are left out, which
-// is nine tenths of a package like k8s.io/apimachinery/pkg/apis/meta/v1.
+// declarations reduces the Go files of a package to the input of schemas and deepcopy methods: declarations of types and
+// constants with their comments, the signatures of methods, and the declarations that these refer to. Function bodies and
+// other functions, variables and comments are left out: nine tenths of k8s.io/apimachinery/pkg/apis/meta/v1.
 //
-// What is kept reads the same as before: a declaration is dropped together with all that stands between
-// it and the one before, and only where that holds no marker, so that every remaining marker and comment
-// stays with the declaration it belongs to.
+// A declaration is removed together with the text between it and the one before, and only if that contains no marker, so
+// that each marker and comment remains at its declaration.
 func declarations(sources [][]byte) ([][]byte, error) {
 	fset := token.NewFileSet()
 	files := make([]*ast.File, len(sources))
@@ -26,27 +24,27 @@ func declarations(sources [][]byte) ([][]byte, error) {
 		}
 		files[i] = file
 	}
-	needed := mentioned(files)
+	needed := referencedNames(files)
 	reduced := make([][]byte, len(sources))
 	for i, file := range files {
-		c := &cutter{src: sources[i], base: fset.File(file.Package).Base(), comments: file.Comments}
+		c := &reducer{src: sources[i], base: fset.File(file.Package).Base(), comments: file.Comments}
 		reduced[i] = c.reduce(file, needed)
 	}
 	return reduced, nil
 }
 
-// cutter finds its way in the text of one file.
-type cutter struct {
+// A reducer reduces one file to its declarations.
+type reducer struct {
 	src      []byte
 	base     int
 	comments []*ast.CommentGroup
 }
 
-// reduce writes what remains of a file.
-func (c *cutter) reduce(file *ast.File, needed map[string]bool) []byte {
+// reduce returns the reduced text of the file.
+func (c *reducer) reduce(file *ast.File, needed map[string]bool) []byte {
 	var out bytes.Buffer
-	clause := c.lineEnd(c.behindSemicolon(c.offset(file.Name.End())))
-	if c.marked(0, clause) {
+	clause := c.lineEnd(c.skipSemicolon(c.offset(file.Name.End())))
+	if c.hasMarker(0, clause) {
 		out.Write(c.src[:clause])
 	} else {
 		out.WriteString("package " + file.Name.Name)
@@ -54,11 +52,11 @@ func (c *cutter) reduce(file *ast.File, needed map[string]bool) []byte {
 	last := clause
 	for _, decl := range file.Decls {
 		from, start, end := last, c.offset(decl.Pos()), c.offset(decl.End())
-		last = c.lineEnd(c.behindSemicolon(end))
+		last = c.lineEnd(c.skipSemicolon(end))
 		out.WriteString("\n")
 		switch d := decl.(type) {
 		case *ast.GenDecl:
-			if d.Tok == token.TYPE || c.marked(from, last) {
+			if d.Tok == token.TYPE || c.hasMarker(from, last) {
 				out.Write(c.src[from:last])
 			} else if d.Tok == token.IMPORT || d.Tok == token.CONST || declares(d, needed) {
 				out.Write(c.src[start:end])
@@ -68,7 +66,7 @@ func (c *cutter) reduce(file *ast.File, needed map[string]bool) []byte {
 			if d.Body != nil {
 				head = c.offset(d.Body.Lbrace)
 			}
-			if c.marked(from, head) || c.marked(end, last) {
+			if c.hasMarker(from, head) || c.hasMarker(end, last) {
 				out.Write(c.src[from:head])
 				out.WriteString("{}")
 				out.Write(c.src[end:last])
@@ -78,15 +76,15 @@ func (c *cutter) reduce(file *ast.File, needed map[string]bool) []byte {
 		}
 		out.WriteString("\n")
 	}
-	if c.marked(last, len(c.src)) {
+	if c.hasMarker(last, len(c.src)) {
 		out.Write(c.src[last:])
 	}
 	out.WriteString("\n")
 	return out.Bytes()
 }
 
-// behindSemicolon is the offset behind the semicolon that ends a declaration, if one is written.
-func (c *cutter) behindSemicolon(offset int) int {
+// skipSemicolon returns the offset after the semicolon that ends a declaration, if there is one.
+func (c *reducer) skipSemicolon(offset int) int {
 	rest := bytes.TrimLeft(c.src[offset:], " \t\r")
 	if len(rest) > 0 && rest[0] == ';' {
 		return len(c.src) - len(rest) + 1
@@ -94,10 +92,11 @@ func (c *cutter) behindSemicolon(offset int) int {
 	return offset
 }
 
-func (c *cutter) offset(p token.Pos) int { return int(p) - c.base }
+// offset returns the offset of a position in the text.
+func (c *reducer) offset(p token.Pos) int { return int(p) - c.base }
 
-// lineEnd is the end of the last comment that begins on the line of offset, or offset.
-func (c *cutter) lineEnd(offset int) int {
+// lineEnd returns the end of the last comment that starts on the line of offset, or offset.
+func (c *reducer) lineEnd(offset int) int {
 	eol := len(c.src)
 	if i := bytes.IndexByte(c.src[offset:], '\n'); i >= 0 {
 		eol = offset + i
@@ -112,8 +111,8 @@ func (c *cutter) lineEnd(offset int) int {
 	return offset
 }
 
-// marked reports whether a marker or a build constraint stands between two offsets.
-func (c *cutter) marked(from, to int) bool {
+// hasMarker reports whether the text between two offsets contains a marker or a build constraint.
+func (c *reducer) hasMarker(from, to int) bool {
 	for _, group := range c.comments {
 		if c.offset(group.End()) <= from {
 			continue
@@ -122,7 +121,7 @@ func (c *cutter) marked(from, to int) bool {
 			return false
 		}
 		for _, comment := range group.List {
-			if p := c.offset(comment.Pos()); p >= from && p < to && saysSomething(comment.Text) {
+			if p := c.offset(comment.Pos()); p >= from && p < to && isDirective(comment.Text) {
 				return true
 			}
 		}
@@ -130,15 +129,15 @@ func (c *cutter) marked(from, to int) bool {
 	return false
 }
 
-// saysSomething reports whether a comment is read by a generator or by the type checker.
-func saysSomething(comment string) bool {
+// isDirective reports whether a generator or the type checker reads a comment.
+func isDirective(comment string) bool {
 	text, isLine := strings.CutPrefix(comment, "//")
 	return isLine && (strings.HasPrefix(strings.TrimSpace(text), "+") || strings.HasPrefix(text, "go:build"))
 }
 
-// mentioned collects every name that the types and constants of a package mention, and every name that
-// the variables and functions so mentioned mention in turn.
-func mentioned(files []*ast.File) map[string]bool {
+// referencedNames returns the names that the types and constants of a package refer to, directly or through variables and
+// functions.
+func referencedNames(files []*ast.File) map[string]bool {
 	var decls []ast.Decl
 	for _, file := range files {
 		decls = append(decls, file.Decls...)

@@ -1,32 +1,68 @@
 package codegen
 
 import (
+	"bytes"
 	"io"
 	"os"
+	"path"
 	"path/filepath"
 
 	"sigs.k8s.io/controller-tools/pkg/loader"
 )
 
-// filesBelow opens files by paths relative to a folder.
-type filesBelow string
+// dirInput reads files by paths relative to a directory.
+type dirInput string
 
 // OpenForRead implements genall.InputRule.
-func (dir filesBelow) OpenForRead(name string) (io.ReadCloser, error) {
+func (dir dirInput) OpenForRead(name string) (io.ReadCloser, error) {
 	if !filepath.IsAbs(name) {
 		name = filepath.Join(string(dir), name)
 	}
 	return os.Open(name)
 }
 
-// outputTo writes all artifacts to one writer, one after the other.
-type outputTo struct{ io.Writer }
+// headerInput is the header of generated files, by any name.
+type headerInput []byte
+
+// OpenForRead implements genall.InputRule.
+func (f headerInput) OpenForRead(string) (io.ReadCloser, error) {
+	return io.NopCloser(bytes.NewReader(f)), nil
+}
+
+// writerOutput writes all files to one writer, one after the other.
+type writerOutput struct{ io.Writer }
 
 // Open implements genall.OutputRule.
-func (o outputTo) Open(*loader.Package, string) (io.WriteCloser, error) { return open{o.Writer}, nil }
-
-// open is a writer that stays open.
-type open struct{ io.Writer }
+func (o writerOutput) Open(*loader.Package, string) (io.WriteCloser, error) { return o, nil }
 
 // Close implements io.Closer.
-func (open) Close() error { return nil }
+func (writerOutput) Close() error { return nil }
+
+// artifacts collects the files that generators write: manifests in one directory, code in those of the packages.
+type artifacts struct {
+	files map[string][]byte
+	// config is the directory of manifests, and code returns that of a package; both slash-separated.
+	config string
+	code   func(*loader.Package) string
+}
+
+// Open implements genall.OutputRule.
+func (a *artifacts) Open(pkg *loader.Package, name string) (io.WriteCloser, error) {
+	if pkg == nil {
+		return &artifact{name: path.Join(a.config, name), files: a.files}, nil
+	}
+	return &artifact{name: path.Join(a.code(pkg), name), files: a.files}, nil
+}
+
+// An artifact is a file that is stored when it is closed.
+type artifact struct {
+	bytes.Buffer
+	name  string
+	files map[string][]byte
+}
+
+// Close implements io.Closer.
+func (a *artifact) Close() error {
+	a.files[a.name] = a.Bytes()
+	return nil
+}

@@ -1,6 +1,7 @@
 package codegen
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -14,42 +15,42 @@ import (
 	"github.com/operon-sdk/operon/pkg/listing"
 )
 
-// Errors that a caller may want to tell apart, because the remedy lies outside of the project.
+// Errors whose causes are outside of the project.
 var (
-	// ErrGoMissing means that there is no go command on the PATH of Options.Env.
-	ErrGoMissing = errors.New("no go command on the PATH: install Go from https://go.dev/dl, or add its bin folder to PATH")
-	// ErrGoTooOld means that the go command is older than the project's go.mod demands.
-	ErrGoTooOld = errors.New("the go command is too old for the project: install a newer Go from https://go.dev/dl")
-	// ErrModulesMissing means that the module cache lacks a dependency and the network was not to be used.
-	ErrModulesMissing = errors.New("the module cache lacks dependencies of the project: run go mod download while online, then generate again")
+	// ErrGoMissing means that the PATH of Options.Env contains no go command.
+	ErrGoMissing = errors.New("go command not found; install Go from https://go.dev/dl, or add its bin directory to PATH")
+	// ErrGoTooOld means that the project's go.mod requires a later version of Go.
+	ErrGoTooOld = errors.New("the go command is too old for the project; install a newer Go from https://go.dev/dl")
+	// ErrModulesMissing means that the module cache lacks a dependency that must not or cannot be downloaded.
+	ErrModulesMissing = errors.New("the module cache lacks dependencies of the project; run go mod download while online, then generate again")
 )
 
-// Finding is something wrong at a place in a source file.
+// A Finding is a problem at a position in a file.
 type Finding struct {
 	// File is slash-separated and relative to the module's root. For a file of a dependency it starts with the module's path.
 	File string
 	// Line and Column count from 1; 0 means unknown.
 	Line, Column int
-	// Message says what is wrong, in lower case and without the place.
+	// Message describes the problem, in lower case and without the position.
 	Message string
 }
 
 // Error formats a finding as file:line:column: message.
 func (f Finding) Error() string {
-	place := f.File
+	position := f.File
 	if f.Line > 0 {
-		place += ":" + strconv.Itoa(f.Line)
+		position += ":" + strconv.Itoa(f.Line)
 		if f.Column > 0 {
-			place += ":" + strconv.Itoa(f.Column)
+			position += ":" + strconv.Itoa(f.Column)
 		}
 	}
-	if place == "" {
+	if position == "" {
 		return f.Message
 	}
-	return place + ": " + f.Message
+	return position + ": " + f.Message
 }
 
-// Findings is an error made of all that is wrong, sorted by place and without duplicates.
+// Findings are problems as one error, sorted by position and without duplicates.
 type Findings []Finding
 
 func (f Findings) Error() string { return listing.Lines(f, "finding") }
@@ -57,24 +58,15 @@ func (f Findings) Error() string { return listing.Lines(f, "finding") }
 // Unwrap returns the findings.
 func (f Findings) Unwrap() []error { return listing.Errors(f) }
 
-// tidy sorts findings by place and drops duplicates.
+// tidy sorts findings by position and removes duplicates.
 func (f Findings) tidy() Findings {
 	slices.SortFunc(f, func(a, b Finding) int {
-		if c := strings.Compare(a.File, b.File); c != 0 {
-			return c
-		}
-		if a.Line != b.Line {
-			return a.Line - b.Line
-		}
-		if a.Column != b.Column {
-			return a.Column - b.Column
-		}
-		return strings.Compare(a.Message, b.Message)
+		return cmp.Or(strings.Compare(a.File, b.File), a.Line-b.Line, a.Column-b.Column, strings.Compare(a.Message, b.Message))
 	})
 	return slices.Compact(f)
 }
 
-// err is nil where nothing was found.
+// err returns the sorted findings, or nil if there are none.
 func (f Findings) err() error {
 	if len(f) == 0 {
 		return nil
@@ -82,21 +74,21 @@ func (f Findings) err() error {
 	return f.tidy()
 }
 
-// places turns positions that name files of this machine into findings that don't.
-type places struct{ root string }
+// positions converts messages with absolute paths to findings without.
+type positions struct{ root string }
 
-// modulePath finds the module, version and file in a path of the module cache.
+// modulePath matches the module, version and file in a path of the module cache.
 var modulePath = regexp.MustCompile(`[/\\]pkg[/\\]mod[/\\](.+@v.+)$`)
 
 var (
-	// commandPrefix is what the packages library and the loader write before what the go command said.
+	// commandPrefix is what the packages library and the loader add to the output of the go command.
 	commandPrefix = regexp.MustCompile(`(?s)^(load packages in root "[^"]*": )?(err: exit status \d+: stderr: )?(go: )?`)
-	// inModFile finds a place in go.mod and its like.
+	// inModFile matches a position in go.mod, go.work or go.sum.
 	inModFile = regexp.MustCompile(`(?:^|\s|/)(go\.mod|go\.work|go\.sum):(\d+)(?::(\d+))?: (.*)`)
 )
 
-// ofCommand is the finding for an error of the go command as a whole.
-func (p places) ofCommand(err error) Finding {
+// commandFinding returns the finding for an error of the go command that is not about a package.
+func (p positions) commandFinding(err error) Finding {
 	f := p.finding("", explain(commandPrefix.ReplaceAllString(err.Error(), "")))
 	if m := inModFile.FindStringSubmatch(f.Message); m != nil {
 		f.File, f.Message = m[1], m[4]
@@ -108,12 +100,12 @@ func (p places) ofCommand(err error) Finding {
 	return f
 }
 
-// lineBreak is where a message of the go command goes on below.
+// lineBreak matches a line break in a message of the go command.
 var lineBreak = regexp.MustCompile(`\s*\n\s*`)
 
-// file is the name to show for an absolute path.
-func (p places) file(abs string) string {
-	if rel, err := filepath.Rel(p.root, abs); err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
+// file returns the name to print for an absolute path.
+func (p positions) file(abs string) string {
+	if rel, err := filepath.Rel(p.root, abs); err == nil && filepath.IsLocal(rel) {
 		return filepath.ToSlash(rel)
 	}
 	if m := modulePath.FindStringSubmatch(abs); m != nil {
@@ -125,15 +117,15 @@ func (p places) file(abs string) string {
 	return filepath.Base(abs)
 }
 
-// withoutRoot makes paths in a message relative to the root.
-func (p places) withoutRoot(message string) string {
+// relativeTo makes paths in a message relative to the root.
+func (p positions) relativeTo(message string) string {
 	message = strings.ReplaceAll(message, p.root+string(filepath.Separator), "")
 	return strings.ReplaceAll(message, p.root, ".")
 }
 
-// finding places a message at a position written file:line:column, file:line, or importpath:-.
-func (p places) finding(pos, message string) Finding {
-	f := Finding{Message: p.withoutRoot(lineBreak.ReplaceAllString(strings.TrimSpace(message), " "))}
+// finding returns the finding for a message at a position: file:line:column, file:line, or importpath:-.
+func (p positions) finding(pos, message string) Finding {
+	f := Finding{Message: p.relativeTo(lineBreak.ReplaceAllString(strings.TrimSpace(message), " "))}
 	numbers := make([]int, 0, 2)
 	for len(numbers) < 2 {
 		i := strings.LastIndexByte(pos, ':')
@@ -165,26 +157,20 @@ func (p places) finding(pos, message string) Finding {
 	return f
 }
 
-// ofPackage is the finding for an error that the loader attached to a package.
-func (p places) ofPackage(err packages.Error) Finding { return p.finding(err.Pos, err.Msg) }
+// packageFinding returns the finding for an error of a package.
+func (p positions) packageFinding(err packages.Error) Finding { return p.finding(err.Pos, err.Msg) }
 
-// missingModules reports whether a message of the go command says that a module is not on this machine.
+// missingModules reports whether a message of the go command means that the module cache lacks a module.
 func missingModules(message string) bool {
-	for _, s := range []string{
-		"module lookup disabled by GOPROXY=off",
-		"dial tcp", "no such host", "network is unreachable", "i/o timeout",
-	} {
-		if strings.Contains(message, s) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{
+		"module lookup disabled by GOPROXY=off", "dial tcp", "no such host", "network is unreachable", "i/o timeout",
+	}, func(s string) bool { return strings.Contains(message, s) })
 }
 
-// explain adds the remedy to a message of the go command where it is known.
+// explain adds the fix to a message of the go command, if it is known.
 func explain(message string) string {
 	if before, _, ok := strings.Cut(message, "; to add:"); ok && strings.Contains(before, "missing go.sum entry") {
-		message = before // the go get that follows would name a package of the project itself
+		message = before // the suggested go get would name a package of the project itself
 	}
 	switch {
 	case strings.Contains(message, "go mod tidy"), strings.Contains(message, "go get "):

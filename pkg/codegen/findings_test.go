@@ -33,7 +33,7 @@ type Thing struct {
 }
 `
 
-// withKind is a project with one kind that is fine.
+// withKind returns the directory of a project with one valid kind.
 func withKind(t testing.TB) string {
 	t.Helper()
 	dir := fixture(t, "groupless")
@@ -47,13 +47,13 @@ func withKind(t testing.TB) string {
 	return dir
 }
 
-// TestFindings breaks a good project and expects every place and every message.
+// TestFindings introduces errors into a valid project, and expects their positions and messages.
 func TestFindings(t *testing.T) {
 	t.Parallel()
 	const file = "api/v1/thing_types.go"
 	cache := t.TempDir()
 	for name, test := range map[string]struct {
-		edits [][3]string // file (made if old is empty), old, new
+		edits [][3]string // file (created if old is empty), old, new
 		want  []string
 	}{
 		"syntax": {
@@ -92,9 +92,9 @@ func TestFindings(t *testing.T) {
 			[][3]string{{"go.sum", "k8s.io/apimachinery v", "k8s.io/apimachinery v9"}},
 			[]string{file + ":6:8: missing go.sum entry"},
 		},
-		"two packages in a folder": {
+		"two packages in a directory": {
 			[][3]string{{"api/v1/zz.go", "", "package v2\n"}},
-			[]string{"api/v1/zz.go:1:9: package v2 in a folder of package v1: a folder holds one package"},
+			[]string{"api/v1/zz.go:1:9: package v2 in the directory of package v1; a directory can contain only one package"},
 		},
 		"unknown argument": {
 			[][3]string{{"internal/c.go", "", "package internal\n\n// +kubebuilder:rbac:groups=apps,resources=pods,verb=get\n"}},
@@ -122,11 +122,11 @@ func TestFindings(t *testing.T) {
 		},
 		"no served version": {
 			[][3]string{{file, "// Thing is", "// +kubebuilder:unservedversion\n\n// Thing is"}},
-			[]string{file + ":19:6: no version of kind Thing is served: remove the marker"},
+			[]string{file + ":19:6: kind Thing has no served version; remove the marker"},
 		},
 		"no stored version": {
 			[][3]string{{"api/v2/thing_types.go", "", strings.ReplaceAll(kind, "package v1\n", "package v2\n")}},
-			[]string{file + ":17:6: no version of kind Thing is the one to store: write the marker"},
+			[]string{file + ":17:6: kind Thing has no storage version; add the marker"},
 		},
 		"type that cannot be copied": {
 			[][3]string{{file, "// ThingSpec is", "// Doer does.\ntype Doer interface{ Do() }\n\n// ThingSpec is"}},
@@ -167,18 +167,18 @@ func TestFindings(t *testing.T) {
 			for _, opts := range all {
 				result, err := Generate(context.Background(), opts)
 				if err == nil {
-					t.Fatalf("no error, but %v", result)
+					t.Fatalf("got %v, want an error", result)
 				}
 				findings, ok := errors.AsType[Findings](err)
 				if !ok {
 					t.Fatalf("%T: %v", err, err)
 				}
 				if strings.Contains(err.Error(), dir) {
-					t.Errorf("the message shows a path of this machine: %v", err)
+					t.Errorf("the message contains an absolute path: %v", err)
 				}
 				for _, want := range test.want {
 					if !slices.ContainsFunc(findings, func(f Finding) bool { return strings.HasPrefix(f.Error(), want) }) {
-						t.Errorf("none is %q:\n%v", want, err)
+						t.Errorf("got\n%v\nwant %q", err, want)
 					}
 				}
 				if !slices.IsSortedFunc(findings, func(a, b Finding) int {
@@ -189,7 +189,7 @@ func TestFindings(t *testing.T) {
 				if first == "" {
 					first = err.Error()
 				} else if err.Error() != first {
-					t.Errorf("another time it says\n%v\nand before\n%v", err, first)
+					t.Errorf("got\n%v\nwant, as the first time,\n%v", err, first)
 				}
 			}
 		})
@@ -247,13 +247,13 @@ func TestGoMissing(t *testing.T) {
 	if _, err := Generate(context.Background(), Options{Root: dir, Env: env}); !errors.Is(err, ErrGoMissing) {
 		t.Errorf("got %v", err)
 	}
-	// What needs no types needs no go command.
+	// Generators without types do not need the go command.
 	generate(t, Options{Root: dir, Env: env, Generators: RBAC | Webhook})
 	generate(t, Options{Root: fixture(t, "bare"), Env: env})
 }
 
-// TestModulesMissing generates with an empty module cache. That succeeds for types that refer to nothing but what
-// builtin.txtar holds of the required version.
+// TestModulesMissing generates with an empty module cache, which succeeds for types that refer only to those in builtin.txtar
+// of the required version.
 func TestModulesMissing(t *testing.T) {
 	t.Parallel()
 	const file, metav1 = "api/v1/thing_types.go", "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -288,7 +288,7 @@ func TestModulesMissing(t *testing.T) {
 			}
 			_, err := Generate(context.Background(), offline(t, dir))
 			if _, ok := errors.AsType[Findings](err); !errors.Is(err, ErrModulesMissing) || ok || !strings.Contains(err.Error(), "api/v1/thing_types.go:6:") {
-				t.Errorf("got %v, want an error that names the import and is not about the source", err)
+				t.Errorf("got %v, want an error with the import that is not about the source", err)
 			}
 		})
 	}
@@ -306,7 +306,7 @@ func TestNoProject(t *testing.T) {
 	}
 }
 
-func TestCancelled(t *testing.T) {
+func TestCanceled(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -326,7 +326,7 @@ func TestNearest(t *testing.T) {
 		"":                               "verbs",
 	} {
 		if got := nearest(name, names); got != want {
-			t.Errorf("nearest to %q is %q, want %q", name, got, want)
+			t.Errorf("nearest(%q) = %q, want %q", name, got, want)
 		}
 	}
 }

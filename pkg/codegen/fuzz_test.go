@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/controller-tools/pkg/markers"
 )
 
-// FuzzDeclarations reduces any source that parses, and expects markers and documentation to stay with their types.
+// FuzzDeclarations reduces any valid source, and expects markers and comments to remain at their types.
 func FuzzDeclarations(f *testing.F) {
 	err := filepath.WalkDir("testdata/fixtures", func(name string, entry fs.DirEntry, err error) error {
 		if err == nil && strings.HasSuffix(name, ".go") {
@@ -49,7 +49,7 @@ func FuzzDeclarations(f *testing.F) {
 			return
 		}
 		if _, err := (&markers.Collector{Registry: registry}).MarkersInPackage(full); err != nil {
-			return // generators don't get that far
+			return // generators do not run then
 		}
 		reduced, err := declarations([][]byte{[]byte(src)})
 		if err != nil {
@@ -59,14 +59,14 @@ func FuzzDeclarations(f *testing.F) {
 		if err != nil {
 			t.Fatalf("%v\n%s", err, reduced[0])
 		}
-		if want, got := seen(t, registry, full), seen(t, registry, part); !reflect.DeepEqual(got, want) {
+		if want, got := typeFacts(t, registry, full), typeFacts(t, registry, part); !reflect.DeepEqual(got, want) {
 			t.Errorf("got\n%v\nwant\n%v\nfrom\n%s", got, want, reduced[0])
 		}
 	})
 }
 
-// FuzzMarker parses markers that are within the limits, and expects no value to be nested deeper, and no list to be longer, than
-// was counted before.
+// FuzzMarker parses markers within the limits, and expects no value to be nested deeper, and no list to be longer, than shape
+// returned.
 func FuzzMarker(f *testing.F) {
 	for _, text := range []string{
 		"+kubebuilder:default=1",
@@ -87,29 +87,29 @@ func FuzzMarker(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		steps := 0
-		if !strings.HasPrefix(text, "+") || strings.ContainsAny(text, "\r\n") || len(text) > 4096 || checkMarker(registry, "// "+text, &steps) != "" {
+		if !strings.HasPrefix(text, "+") || strings.ContainsAny(text, "\r\n") || len(text) > 4096 || checkMarker(registry, strings.TrimSpace(text), &steps) != "" {
 			return
 		}
 		depth, values := shape(text)
-		for _, target := range []markers.TargetType{markers.DescribesPackage, markers.DescribesType, markers.DescribesField} {
+		for _, target := range markerTargets() {
 			definition := registry.Lookup(text, target)
 			if definition == nil {
 				continue
 			}
-			parsed, err := definition.Parse(text)
+			value, err := definition.Parse(text)
 			if err != nil {
 				continue
 			}
-			if deep, long := extent(reflect.ValueOf(parsed)); deep > depth+3 || long > values { // a marker, an argument and a list
-				t.Errorf("%q: %d levels and %d values were counted, and %d and %d parsed", text, depth, values, deep, long)
+			if deep, long := extent(reflect.ValueOf(value)); deep > depth+3 || long > values { // a marker, an argument and a list
+				t.Errorf("shape(%q) = %d, %d, but the value has depth %d and a list of %d", text, depth, values, deep, long)
 			}
 		}
 	})
 }
 
-// extent returns how deep a value is nested, and the length of the longest list in it.
+// extent returns the nesting depth of a value, and the length of the longest list in it.
 func extent(v reflect.Value) (deep, long int) {
-	inside := func(inner reflect.Value) {
+	add := func(inner reflect.Value) {
 		d, l := extent(inner)
 		deep, long = max(deep, d), max(long, l)
 	}
@@ -121,19 +121,19 @@ func extent(v reflect.Value) (deep, long int) {
 		return extent(v.Elem())
 	case reflect.Struct:
 		for i := range v.NumField() {
-			inside(v.Field(i))
+			add(v.Field(i))
 		}
 	case reflect.Slice:
 		if v.Type().Elem().Kind() == reflect.Uint8 {
 			return 0, 0
 		}
 		for i := range v.Len() {
-			inside(v.Index(i))
+			add(v.Index(i))
 		}
 		long = max(long, v.Len())
 	case reflect.Map:
 		for _, key := range v.MapKeys() {
-			inside(v.MapIndex(key))
+			add(v.MapIndex(key))
 		}
 		long = max(long, v.Len())
 	default:

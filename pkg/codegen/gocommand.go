@@ -14,7 +14,8 @@ import (
 	"github.com/operon-sdk/operon/pkg/tempdir"
 )
 
-// environment is what the go command sees of the system.
+// An environment is the environment of the go command, with its settings. Reading them is part of each run, and go env -json
+// takes longer than a run with cached results.
 type environment struct {
 	vars   []string
 	values map[string]string
@@ -22,8 +23,9 @@ type environment struct {
 	tags []string
 }
 
+// newEnvironment returns the environment with variables, without network if offline.
 func newEnvironment(vars []string, offline bool) *environment {
-	vars = append([]string{}, vars...) // the go command would get the environment of the process for nil
+	vars = append([]string{}, vars...) // with nil, the go command would get the environment of the process
 	if offline {
 		vars = append(vars, "GOPROXY=off")
 	}
@@ -36,7 +38,7 @@ func newEnvironment(vars []string, offline bool) *environment {
 	return e
 }
 
-// name folds the case of a variable's name where the system does.
+// name returns the canonical name of a variable: upper case on Windows.
 func (e *environment) name(name string) string {
 	if runtime.GOOS == "windows" {
 		return strings.ToUpper(name)
@@ -44,9 +46,10 @@ func (e *environment) name(name string) string {
 	return name
 }
 
+// get returns the value of a variable.
 func (e *environment) get(name string) string { return e.values[e.name(name)] }
 
-// find is the path of a program, or "".
+// find returns the path of a program, or "".
 func (e *environment) find(program string) string {
 	names := []string{program}
 	if runtime.GOOS == "windows" {
@@ -64,7 +67,7 @@ func (e *environment) find(program string) string {
 	return ""
 }
 
-// goenv is the content of the file that go env -w writes.
+// goenv returns the content of the file that go env -w writes.
 func (e *environment) goenv() []byte {
 	name := e.get("GOENV")
 	if name == "off" {
@@ -86,7 +89,7 @@ func (e *environment) goenv() []byte {
 	return data
 }
 
-// setting is the value of a go setting: of the environment, else of the go env file.
+// setting returns the value of a go setting: of the environment, or else of the go env file.
 func (e *environment) setting(name string) string {
 	if v := e.get(name); v != "" {
 		return v
@@ -104,6 +107,7 @@ func PrepareGo(environ []string, dir string) (*tempdir.Dir, error) {
 	return newEnvironment(environ, false).prepare(dir)
 }
 
+// prepare checks the environment and creates a temporary directory: see PrepareGo.
 func (e *environment) prepare(dir string) (*tempdir.Dir, error) {
 	if err := e.check(dir); err != nil {
 		return nil, err
@@ -122,13 +126,8 @@ func (e *environment) tagsFlag() string { return "-tags=" + strings.Join(e.tags,
 // buildContext selects files as go list does with tagsFlag in this environment.
 func (e *environment) buildContext() build.Context {
 	ctx := build.Default
-	ctx.GOOS, ctx.GOARCH = runtime.GOOS, runtime.GOARCH
-	if v := e.setting("GOOS"); v != "" {
-		ctx.GOOS = v
-	}
-	if v := e.setting("GOARCH"); v != "" {
-		ctx.GOARCH = v
-	}
+	ctx.GOOS = cmp.Or(e.setting("GOOS"), runtime.GOOS)
+	ctx.GOARCH = cmp.Or(e.setting("GOARCH"), runtime.GOARCH)
 	// The -tags flag that the loader passes overrides any in GOFLAGS.
 	ctx.BuildTags = e.tags
 	switch e.setting("CGO_ENABLED") {
@@ -137,19 +136,17 @@ func (e *environment) buildContext() build.Context {
 	case "0":
 		ctx.CgoEnabled = false
 	default:
-		cc := e.setting("CC")
-		if cc == "" {
-			cc = "gcc"
-			if ctx.GOOS == "darwin" || ctx.GOOS == "freebsd" || ctx.GOOS == "openbsd" {
-				cc = "clang"
-			}
+		cc := "gcc"
+		if ctx.GOOS == "darwin" || ctx.GOOS == "freebsd" || ctx.GOOS == "openbsd" {
+			cc = "clang"
 		}
+		cc = cmp.Or(e.setting("CC"), cc)
 		ctx.CgoEnabled = ctx.GOOS == runtime.GOOS && ctx.GOARCH == runtime.GOARCH && e.find(strings.Fields(cc)[0]) != ""
 	}
 	return ctx
 }
 
-// goroot is the folder of the Go installation, or "" where it cannot be told without running it.
+// goroot returns the directory of the Go installation, or "" if it is not known without running it.
 func (e *environment) goroot() string {
 	if v := e.get("GOROOT"); v != "" {
 		return v
@@ -161,12 +158,12 @@ func (e *environment) goroot() string {
 	return filepath.Dir(filepath.Dir(file))
 }
 
-// identity is everything outside of the project that decides what go list answers.
+// identity returns everything outside of the project that the output of go list depends on.
 func (e *environment) identity() []byte {
 	var b bytes.Buffer
 	var vars []string
 	for name, value := range e.values {
-		// GOPROXY and the like decide how modules arrive, not what they are: go.sum does.
+		// These do not affect the content of modules, which go.sum determines.
 		switch name {
 		case "GOPROXY", "GONOPROXY", "GOSUMDB", "GONOSUMDB", "GOPRIVATE", "GOAUTH", "GOVCS", "GOINSECURE", "GOCACHE", "GOTMPDIR", "GOMAXPROCS", "GOGC", "GOMEMLIMIT":
 			continue
@@ -184,26 +181,20 @@ func (e *environment) identity() []byte {
 	return b.Bytes()
 }
 
-// moduleCaches are the folders that may hold the module cache, each ending in a separator.
-func (e *environment) moduleCaches() []string {
-	var dirs []string
-	if v := e.setting("GOMODCACHE"); v != "" {
-		dirs = append(dirs, v)
-	} else {
-		gopath := e.setting("GOPATH")
-		if gopath == "" {
-			home := e.get("HOME")
-			if runtime.GOOS == "windows" {
-				home = e.get("USERPROFILE")
-			}
-			gopath = filepath.Join(home, "go")
-		}
-		if list := filepath.SplitList(gopath); len(list) > 0 {
-			dirs = append(dirs, filepath.Join(list[0], "pkg", "mod"))
-		}
+// moduleCache returns the directory of the module cache with a trailing separator.
+func (e *environment) moduleCache() string {
+	dir := e.setting("GOMODCACHE")
+	if dir == "" {
+		gopath := cmp.Or(e.setting("GOPATH"), filepath.Join(e.get(homeVariable()), "go"))
+		dir = filepath.Join(filepath.SplitList(gopath)[0], "pkg", "mod")
 	}
-	for i, dir := range dirs {
-		dirs[i] = filepath.Clean(dir) + string(filepath.Separator)
+	return filepath.Clean(dir) + string(filepath.Separator)
+}
+
+// homeVariable returns the name of the variable with the user's home directory.
+func homeVariable() string {
+	if runtime.GOOS == "windows" {
+		return "USERPROFILE"
 	}
-	return dirs
+	return "HOME"
 }

@@ -4,13 +4,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 
 	"golang.org/x/mod/modfile"
+
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// An EnvironmentError is a setting that keeps the go command from working on a project, and what to do about it.
+// An EnvironmentError is a setting that prevents the go command from working on a project, with its fix.
 type EnvironmentError struct{ text string }
 
 func (e *EnvironmentError) Error() string { return e.text }
@@ -19,18 +20,16 @@ func environmentErrorf(format string, args ...any) error {
 	return &EnvironmentError{fmt.Sprintf(format, args...)}
 }
 
-// CheckGo returns an *EnvironmentError if a setting keeps the go command from working on the packages of the module in dir.
-// What the go command prints in these cases is mostly about packages that it does not find.
+// CheckGo returns an *EnvironmentError if a setting prevents the go command from working on the packages of the module in
+// dir. In these cases the go command mostly prints that it does not find packages.
 func CheckGo(environ []string, dir string) error { return newEnvironment(environ, false).check(dir) }
 
+// check checks the settings for a module: see CheckGo.
 func (e *environment) check(dir string) error {
 	if e.setting("GO111MODULE") == "off" {
 		return environmentErrorf("GO111MODULE=off disables Go modules, and the project is a module; %s", e.unset("GO111MODULE"))
 	}
-	home := "HOME"
-	if runtime.GOOS == "windows" {
-		home = "USERPROFILE"
-	}
+	home := homeVariable()
 	if e.get(home) == "" && e.setting("GOPATH") == "" && e.setting("GOMODCACHE") == "" {
 		return environmentErrorf("the go command has no module cache because %s, GOPATH and GOMODCACHE are not set; set one of them", home)
 	}
@@ -67,7 +66,7 @@ func (e *environment) checkWorkspace(dir string) error {
 	}
 	data, err := os.ReadFile(name)
 	if err != nil {
-		return environmentErrorf("%s %q: %v; %s", origin, shown, reason(err), remedy)
+		return environmentErrorf("%s %q: %v; %s", origin, shown, worktree.Cause(err), remedy)
 	}
 	file, err := modfile.ParseWork(name, data, nil)
 	if err != nil {

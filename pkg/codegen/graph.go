@@ -2,6 +2,7 @@ package codegen
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"go/token"
 	"go/types"
@@ -17,11 +18,10 @@ import (
 	"sigs.k8s.io/controller-tools/pkg/loader"
 )
 
-// assemble returns what load returns, without the Go files that cgo generates. The dependencies come from the store where
-// it holds those of an earlier run: they depend on the modules of the project and on its imports of other packages, but
-// not on the rest of its source. Otherwise they come from the go command, or, where modules are missing, from
-// builtinGraph.
-func (g *generation) assemble(ctx context.Context, roots []*parsed) ([]*loader.Package, error) {
+// assemble returns the same packages as load, without the Go files that cgo generates. Their dependencies are cached: they
+// depend on the modules of the project and on its imports of other packages, but not on the rest of its source. If they are
+// not in the store, they are listed by the go command, or, if modules are missing, come from builtinGraph.
+func (g *generation) assemble(ctx context.Context, roots []*parsedPackage) ([]*loader.Package, error) {
 	locals := g.closure(g.roots)
 	if g.needsGo(locals) {
 		return g.load(ctx, roots)
@@ -30,8 +30,8 @@ func (g *generation) assemble(ctx context.Context, roots []*parsed) ([]*loader.P
 		return nil, ErrGoMissing
 	}
 	external := map[string]bool{}
-	for _, one := range locals {
-		for _, target := range one.imports {
+	for _, pkg := range locals {
+		for _, target := range pkg.imports {
 			if g.syntax.byPath[target] == nil {
 				external[target] = true
 			}
@@ -44,27 +44,27 @@ func (g *generation) assemble(ctx context.Context, roots []*parsed) ([]*loader.P
 	key := digestOf(parts...)
 	graph, ok := g.store.get("graphs", key)
 	var byID map[string]*packages.Package
-	if ok && len(graph) > 0 && g.holds(graph[0]) {
-		byID = g.decodeGraph(graph[1:])
+	if ok && len(graph) == 2 && g.isCurrent(graph[0]) {
+		byID = g.decodeGraph(graph[1])
 	} else if listed, err := g.list(ctx, g.roots); err == nil {
-		graph = append([][]byte{g.mutable(listed)}, g.encodeGraph(listed)...)
+		graph = g.encodeGraph(listed)
 		g.store.put("graphs", key, graph)
-		byID = g.decodeGraph(graph[1:])
+		byID = g.decodeGraph(graph[1])
 	} else if !errors.Is(err, ErrModulesMissing) {
 		return nil, err
 	} else if byID = g.builtinGraph(locals); byID == nil {
 		return nil, err
 	}
-	for _, one := range locals {
-		byID[one.path] = &packages.Package{ID: one.path, PkgPath: one.path, Name: one.view.Name}
+	for _, pkg := range locals {
+		byID[pkg.path] = &packages.Package{ID: pkg.path, PkgPath: pkg.path, Name: pkg.view.Name}
 	}
-	for _, one := range locals {
-		raw := byID[one.path]
-		for _, file := range one.files {
+	for _, pkg := range locals {
+		raw := byID[pkg.path]
+		for _, file := range pkg.files {
 			raw.GoFiles = append(raw.GoFiles, g.project.abs(file.name))
 		}
 		raw.Imports = map[string]*packages.Package{}
-		for _, target := range one.imports {
+		for _, target := range pkg.imports {
 			if byID[target] == nil {
 				return g.load(ctx, roots) // the entry of the store is incomplete
 			}
@@ -89,58 +89,55 @@ func (g *generation) assemble(ctx context.Context, roots []*parsed) ([]*loader.P
 }
 
 // closure returns roots and all packages of the project that they import.
-func (g *generation) closure(roots []*parsed) []*parsed {
-	var list []*parsed
-	seen := map[*parsed]bool{}
-	var reach func(*parsed)
-	reach = func(one *parsed) {
-		if one == nil || seen[one] {
-			return
-		}
-		seen[one] = true
-		list = append(list, one)
-		for _, target := range one.imports {
-			reach(g.syntax.byPath[target])
-		}
-	}
+func (g *generation) closure(roots []*parsedPackage) []*parsedPackage {
+	list := slices.Clone(roots)
+	added := map[*parsedPackage]bool{nil: true}
 	for _, root := range roots {
-		reach(root)
+		added[root] = true
+	}
+	for i := 0; i < len(list); i++ {
+		for _, target := range list[i].imports {
+			if imported := g.syntax.byPath[target]; !added[imported] {
+				added[imported] = true
+				list = append(list, imported)
+			}
+		}
 	}
 	return list
 }
 
-// needsGo reports whether the go command may return an error or a file for packages of the project that does not follow
-// from their Go files and imports.
-func (g *generation) needsGo(locals []*parsed) bool {
+// needsGo reports whether the go command may return errors or files for packages of the project that do not follow from
+// their Go files and imports.
+func (g *generation) needsGo(locals []*parsedPackage) bool {
 	if driver := g.env.get("GOPACKAGESDRIVER"); driver != "off" && (driver != "" || g.env.find("gopackagesdriver") != "") {
 		return true
 	}
-	onPath := map[*parsed]bool{}
-	var cyclic func(*parsed) bool
-	cyclic = func(one *parsed) bool {
-		if done, seen := onPath[one]; seen {
+	onPath := map[*parsedPackage]bool{}
+	var cyclic func(*parsedPackage) bool
+	cyclic = func(pkg *parsedPackage) bool {
+		if done, visited := onPath[pkg]; visited {
 			return !done
 		}
-		onPath[one] = false
-		for _, target := range one.imports {
+		onPath[pkg] = false
+		for _, target := range pkg.imports {
 			if imported := g.syntax.byPath[target]; imported != nil && cyclic(imported) {
 				return true
 			}
 		}
-		onPath[one] = true
+		onPath[pkg] = true
 		return false
 	}
-	for _, one := range locals {
-		if one.module.dir != "." || len(one.files) == 0 || gomodule.CheckImportPath(one.path) != nil || cyclic(one) || g.isRequired(one.path) {
+	for _, pkg := range locals {
+		if pkg.module.dir != "." || len(pkg.files) == 0 || gomodule.CheckImportPath(pkg.path) != nil || cyclic(pkg) || g.isRequired(pkg.path) {
 			return true
 		}
-		for _, target := range one.imports {
+		for _, target := range pkg.imports {
 			imported := g.syntax.byPath[target]
-			if target == "C" || imported != nil && imported.view.Name == "main" || !mayImport(one.path, target) {
+			if target == "C" || imported != nil && imported.view.Name == "main" || !canImport(pkg.path, target) {
 				return true
 			}
 		}
-		names, err := g.project.list(one.dir)
+		names, err := g.project.list(pkg.dir)
 		if err != nil || slices.ContainsFunc(names, isForeignSource) {
 			return true
 		}
@@ -148,15 +145,15 @@ func (g *generation) needsGo(locals []*parsed) bool {
 	return false
 }
 
-// isRequired reports whether a required module may provide a package of the project, too, which is an error.
+// isRequired reports whether a required module may also provide a package of the project, which is an error.
 func (g *generation) isRequired(importPath string) bool {
 	return slices.ContainsFunc(g.required, func(mod string) bool {
 		return importPath == mod || strings.HasPrefix(importPath, mod+"/")
 	})
 }
 
-// mayImport reports whether the rule for internal packages allows an import.
-func mayImport(importer, target string) bool {
+// canImport reports whether the rule for internal packages allows an import.
+func canImport(importer, target string) bool {
 	elements := strings.Split(target, "/")
 	for i := len(elements) - 1; i >= 0; i-- {
 		if elements[i] == "internal" {
@@ -176,9 +173,9 @@ func isForeignSource(name string) bool {
 	return false
 }
 
-// list lists packages and all that they import with the go command. Unlike load it does not request the files that cgo
-// generates: for these the go command computes the build IDs of all packages, which is more than half of its work.
-func (g *generation) list(ctx context.Context, roots []*parsed) ([]*packages.Package, error) {
+// list lists packages and their dependencies with the go command. Unlike load, it does not request the files that cgo
+// generates, for which the go command computes the build IDs of all packages: more than half of its work.
+func (g *generation) list(ctx context.Context, roots []*parsedPackage) ([]*packages.Package, error) {
 	config, remove, err := g.config(ctx)
 	if err != nil {
 		return nil, err
@@ -192,75 +189,60 @@ func (g *generation) list(ctx context.Context, roots []*parsed) ([]*packages.Pac
 	return listed, g.packageErrors(listed)
 }
 
-// mutable returns the witnesses of listed packages: see witnesses.
-func (g *generation) mutable(listed []*packages.Package) []byte {
-	dirs := map[string]string{}
-	packages.Visit(listed, nil, func(one *packages.Package) { g.witness(dirs, one) })
-	return encodeWitnesses(dirs)
+// A graphPackage is a package in a cached graph. Dir is relative to the root if its content may change.
+type graphPackage struct {
+	ID, Name, Path, Dir string
+	Files               []string
+	Imports             map[string]string // IDs by import path
 }
 
-// encodeGraph encodes listed packages but those of the project: ID, name, path, files, and pairs of an import and its
-// ID. An empty part ends the latter two lists. Files that may change are named relative to the root, as by witnesses.
+// encodeGraph encodes listed packages except those of the project, after the digests for isCurrent.
 func (g *generation) encodeGraph(listed []*packages.Package) [][]byte {
-	var parts [][]byte
-	put := func(texts ...string) {
-		for _, text := range texts {
-			parts = append(parts, []byte(text))
-		}
-	}
-	packages.Visit(listed, nil, func(one *packages.Package) {
-		if g.syntax.byPath[one.PkgPath] != nil {
+	digests := map[string]string{}
+	var graph []graphPackage
+	packages.Visit(listed, nil, func(pkg *packages.Package) {
+		g.addExternal(digests, pkg)
+		if g.syntax.byPath[pkg.PkgPath] != nil {
 			return
 		}
-		put(one.ID, one.Name, one.PkgPath)
-		fixed := g.immutable(one.GoFiles)
-		for _, name := range one.GoFiles {
-			if rel, err := filepath.Rel(g.project.root, name); err == nil && !fixed {
-				name = rel
-			}
-			put(name)
+		encoded := graphPackage{ID: pkg.ID, Name: pkg.Name, Path: pkg.PkgPath, Imports: map[string]string{}}
+		for _, name := range pkg.GoFiles {
+			encoded.Dir = filepath.Dir(name)
+			encoded.Files = append(encoded.Files, filepath.Base(name))
 		}
-		put("")
-		for _, target := range slices.Sorted(maps.Keys(one.Imports)) {
-			put(target, one.Imports[target].ID)
+		if rel, err := filepath.Rel(g.project.root, encoded.Dir); err == nil && !g.immutable(pkg.GoFiles) {
+			encoded.Dir = rel
 		}
-		put("")
+		for target, imported := range pkg.Imports {
+			encoded.Imports[target] = imported.ID
+		}
+		graph = append(graph, encoded)
 	})
-	return parts
+	data, _ := json.Marshal(graph)
+	return [][]byte{encodeDigests(digests), data}
 }
 
 // decodeGraph decodes packages, by ID, and links them. An import that was not encoded is left out.
-func (g *generation) decodeGraph(parts [][]byte) map[string]*packages.Package {
-	byID := map[string]*packages.Package{}
-	next := func() string {
-		if len(parts) == 0 {
-			return ""
+func (g *generation) decodeGraph(data []byte) map[string]*packages.Package {
+	var graph []graphPackage
+	_ = json.Unmarshal(data, &graph)
+	byID := make(map[string]*packages.Package, len(graph))
+	for _, encoded := range graph {
+		pkg := &packages.Package{ID: encoded.ID, Name: encoded.Name, PkgPath: encoded.Path, Imports: map[string]*packages.Package{}}
+		dir := encoded.Dir
+		if !filepath.IsAbs(dir) {
+			dir = filepath.Join(g.project.root, dir)
 		}
-		text := string(parts[0])
-		parts = parts[1:]
-		return text
+		for _, name := range encoded.Files {
+			pkg.GoFiles = append(pkg.GoFiles, filepath.Join(dir, name))
+		}
+		byID[pkg.ID] = pkg
 	}
-	type edge struct {
-		from       *packages.Package
-		target, id string
-	}
-	var edges []edge
-	for len(parts) > 0 {
-		one := &packages.Package{ID: next(), Name: next(), PkgPath: next(), Imports: map[string]*packages.Package{}}
-		byID[one.ID] = one
-		for name := next(); name != ""; name = next() {
-			if !filepath.IsAbs(name) {
-				name = filepath.Join(g.project.root, name)
+	for _, encoded := range graph {
+		for target, id := range encoded.Imports {
+			if imported := byID[id]; imported != nil {
+				byID[encoded.ID].Imports[target] = imported
 			}
-			one.GoFiles = append(one.GoFiles, name)
-		}
-		for target := next(); target != ""; target = next() {
-			edges = append(edges, edge{one, target, next()})
-		}
-	}
-	for _, e := range edges {
-		if imported := byID[e.id]; imported != nil {
-			e.from.Imports[e.target] = imported
 		}
 	}
 	return byID
@@ -286,11 +268,11 @@ func wrap(fset *token.FileSet, roots []*packages.Package) []*loader.Package {
 	if !field.IsValid() || field.Kind() != reflect.Pointer {
 		return nil
 	}
-	made := reflect.New(field.Type().Elem())
-	if made.Elem().Kind() != reflect.Struct ||
-		!set(made.Elem().FieldByName("cfg"), reflect.ValueOf(&packages.Config{Fset: fset})) ||
-		!set(made.Elem().FieldByName("packages"), reflect.ValueOf(map[*packages.Package]*loader.Package{})) ||
-		!set(field, made) {
+	created := reflect.New(field.Type().Elem())
+	if created.Elem().Kind() != reflect.Struct ||
+		!set(created.Elem().FieldByName("cfg"), reflect.ValueOf(&packages.Config{Fset: fset})) ||
+		!set(created.Elem().FieldByName("packages"), reflect.ValueOf(map[*packages.Package]*loader.Package{})) ||
+		!set(field, created) {
 		return nil
 	}
 	wrapped := all.Imports()

@@ -83,7 +83,7 @@ func TestDependenciesOfCachedGraph(t *testing.T) {
 // inputs, and expects the same key.
 func TestModulesKey(t *testing.T) {
 	t.Parallel()
-	lay := func(t *testing.T) Options {
+	create := func(t *testing.T) Options {
 		dir := realTemp(t)
 		write(t, dir, "op/go.mod", "module example.com/op\n\ngo 1.24\n\nrequire example.com/near v0.0.0\n\nreplace example.com/near => ../near\n")
 		write(t, dir, "op/go.sum", "\n")
@@ -104,7 +104,7 @@ func TestModulesKey(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		g.identify()
+		g.setKeys()
 		return g.modules
 	}
 	file := func(name, content string) func(*testing.T, *Options) {
@@ -136,16 +136,16 @@ func TestModulesKey(t *testing.T) {
 		"GOTOOLCHAIN":                        variable("GOTOOLCHAIN=go1.27.0"),
 		"GOEXPERIMENT":                       variable("GOEXPERIMENT=nothing"),
 		"GOWORK":                             variable("GOWORK=off"),
-		"GOMODCACHE":                         variable("GOMODCACHE=/elsewhere"),
-		"the home directory":                 variable("HOME=/elsewhere"),
-		"a missing C compiler":               variable("PATH=/elsewhere"),
+		"GOMODCACHE":                         variable("GOMODCACHE=/other"),
+		"the home directory":                 variable("HOME=/other"),
+		"a missing C compiler":               variable("PATH=/other"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			if name == "a missing C compiler" && runtime.GOOS == "windows" {
 				t.Skip("programs of Windows have other names")
 			}
-			opts := lay(t)
+			opts := create(t)
 			if err := os.Chmod(filepath.Join(opts.Root, "..", "bin", "gcc"), 0o755); err != nil {
 				t.Fatal(err)
 			}
@@ -164,7 +164,7 @@ func TestModulesKey(t *testing.T) {
 	} {
 		t.Run("not "+name, func(t *testing.T) {
 			t.Parallel()
-			opts := lay(t)
+			opts := create(t)
 			before := key(t, opts)
 			change(t, &opts)
 			if key(t, opts) != before {
@@ -179,7 +179,7 @@ func TestReplacedFiles(t *testing.T) {
 	t.Parallel()
 	for _, flag := range []string{"-modfile=other.mod", "-overlay=overlay.json"} {
 		g := &generation{env: newEnvironment([]string{"GOFLAGS=-mod=mod " + flag}, false), store: &store{dir: "somewhere"}, project: &project{}}
-		if g.identify(); g.store.dir != "" {
+		if g.setKeys(); g.store.dir != "" {
 			t.Errorf("the store is used with %s", flag)
 		}
 	}

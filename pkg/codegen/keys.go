@@ -13,15 +13,14 @@ import (
 
 	"golang.org/x/mod/modfile"
 	"golang.org/x/tools/go/packages"
-	"sigs.k8s.io/controller-tools/pkg/loader"
 )
 
-// format changes whenever entries of the store are to be forgotten.
-const format = "2"
+// format is the version of the entries of the store. Increment it to invalidate them.
+const format = "3"
 
-// identify sets what all keys of this run have in common: everything but Go files that decides the output.
-func (g *generation) identify() {
-	g.caches = g.env.moduleCaches()
+// setKeys sets base and modules, and what the other keys need.
+func (g *generation) setKeys() {
+	g.moduleCache = g.env.moduleCache()
 	var settings []byte
 	if g.goroot = g.env.goroot(); g.goroot != "" {
 		g.goroot += string(filepath.Separator)
@@ -44,18 +43,18 @@ func (g *generation) identify() {
 	g.modules = digestOf(parts...)
 	g.base = digestOf(g.modules[:], []byte(ControllerToolsVersion), []byte(g.store.build))
 	if g.replacesFiles() {
-		g.store.dir = "" // they replace files that are part of the keys
+		g.store.dir = "" // the keys would contain the wrong files
 	}
 }
 
-// replacesFiles reports whether the go command reads other files than those of the project, which are part of the keys.
+// replacesFiles reports whether the go command reads other files than those of the project.
 func (g *generation) replacesFiles() bool {
 	flags := g.env.setting("GOFLAGS")
 	return strings.Contains(flags, "-modfile") || strings.Contains(flags, "-overlay")
 }
 
 // replacements returns the go.mod files of the directories that replace other modules. They take part in the selection of
-// versions even where the project imports no package from these directories.
+// versions even if the project imports no package from these directories.
 func (g *generation) replacements(m *module) [][]byte {
 	data, err := g.project.read(path.Join(m.dir, "go.mod"))
 	if err != nil {
@@ -73,7 +72,7 @@ func (g *generation) replacements(m *module) [][]byte {
 	return goMods(g.project.abs(m.dir), file.Replace, nil)
 }
 
-// workspace returns the content of the go.work that the project belongs to, if any, and of the go.mod files it refers to.
+// workspace returns the content of the go.work that applies to the project, if any, and of the go.mod files it refers to.
 func (g *generation) workspace() [][]byte {
 	name := g.env.setting("GOWORK")
 	if name == "off" {
@@ -99,7 +98,7 @@ func (g *generation) workspace() [][]byte {
 	return parts
 }
 
-// goMods reads the go.mod and go.sum files of the directories in the directives of a go.mod or go.work in dir.
+// goMods returns the go.mod and go.sum files of the directories that the directives of a go.mod or go.work in dir name.
 func goMods(dir string, replace []*modfile.Replace, use []*modfile.Use) [][]byte {
 	var named []string
 	for _, r := range replace {
@@ -122,69 +121,61 @@ func goMods(dir string, replace []*modfile.Replace, use []*modfile.Use) [][]byte
 	return parts
 }
 
-// wholeKey identifies all that the project itself puts into a result.
-func (g *generation) wholeKey() digest {
+// resultKey identifies the inputs of a result that are in the project.
+func (g *generation) resultKey() digest {
 	parts := [][]byte{g.base[:]}
 	for _, t := range g.all {
 		parts = append(parts, t.key, fmt.Appendf(nil, "%q", t.names()))
 	}
-	for _, one := range g.project.packages {
-		parts = append(parts, []byte(one.path))
-		for _, file := range one.files {
-			parts = append(parts, []byte(file.name), file.digest[:])
-		}
+	for _, pkg := range g.project.packages {
+		parts = append(parts, pkg.keyParts()...)
 	}
 	return digestOf(parts...)
 }
 
-// unitKey identifies what a unit is made of: its packages and all packages of the project that they import.
-func (g *generation) unitKey(u *unit) digest {
-	seen := map[*parsed]bool{}
-	for _, one := range g.closure(u.roots) {
-		seen[one] = true
+// keyParts returns the parts of keys that identify the package.
+func (p *sourcePackage) keyParts() [][]byte {
+	parts := [][]byte{[]byte(p.path)}
+	for _, file := range p.files {
+		parts = append(parts, []byte(file.name), file.digest[:])
 	}
+	return parts
+}
+
+// unitKey identifies the inputs of a unit: its packages and all packages of the project that they import.
+func (g *generation) unitKey(u *unit) digest {
+	imported := g.closure(u.roots)
 	parts := [][]byte{g.base[:], u.task.key, []byte(u.group)}
 	for _, root := range u.roots {
 		parts = append(parts, []byte(root.path))
 	}
-	for _, one := range g.syntax.packages {
-		if seen[one] {
-			parts = append(parts, []byte(one.path))
-			for _, file := range one.files {
-				parts = append(parts, []byte(file.name), file.digest[:])
-			}
+	for _, pkg := range g.syntax.packages {
+		if slices.Contains(imported, pkg) {
+			parts = append(parts, pkg.keyParts()...)
 		}
 	}
 	return digestOf(parts...)
 }
 
-// witnesses lists the folders of imported packages that may change without a change to the project:
-// vendored ones, those of replace directives with a path, those of a workspace. Each comes with the digest
-// of its content, one to a line.
-func (g *generation) witnesses(loaded []*loader.Package, u *unit) []byte {
-	dirs := map[string]string{}
-	visit(rootsOf(loaded, []*unit{u}), func(one *packages.Package) { g.witness(dirs, one) })
-	return encodeWitnesses(dirs)
-}
-
-// witness adds the directory of a package to dirs if its content may change: see witnesses.
-func (g *generation) witness(dirs map[string]string, one *packages.Package) {
-	names := one.GoFiles
+// addExternal adds the directory of a package to digests if the package may change without a change of the project: if it is
+// vendored, in a workspace, or in the directory of a replace directive.
+func (g *generation) addExternal(digests map[string]string, pkg *packages.Package) {
+	names := pkg.GoFiles
 	if len(names) == 0 {
-		names = one.OtherFiles
+		names = pkg.OtherFiles
 	}
-	if len(names) == 0 || g.syntax.byPath[one.PkgPath] != nil || g.immutable(names) {
+	if len(names) == 0 || g.syntax.byPath[pkg.PkgPath] != nil || g.immutable(names) {
 		return
 	}
 	dir := filepath.Dir(names[0])
 	if rel, err := filepath.Rel(g.project.root, dir); err == nil {
 		dir = rel
 	}
-	dirs[filepath.ToSlash(dir)] = g.folder(dir)
+	digests[filepath.ToSlash(dir)] = g.dirDigest(dir)
 }
 
-// folder is the digest of the Go files of a folder and of the go.mod that it belongs to.
-func (g *generation) folder(dir string) string {
+// dirDigest returns the digest of the Go files in a directory and of the go.mod that applies to it.
+func (g *generation) dirDigest(dir string) string {
 	if !filepath.IsAbs(dir) {
 		dir = filepath.Join(g.project.root, filepath.FromSlash(dir))
 	}
@@ -196,45 +187,45 @@ func (g *generation) folder(dir string) string {
 			parts = append(parts, []byte(name), data)
 		}
 	}
-	for {
+	for parent := dir; ; dir = parent {
 		if data, err := os.ReadFile(filepath.Join(dir, "go.mod")); err == nil {
 			parts = append(parts, data)
 			break
 		}
-		parent := filepath.Dir(dir)
-		if parent == dir {
+		if parent = filepath.Dir(dir); parent == dir {
 			break
 		}
-		dir = parent
 	}
 	sum := digestOf(parts...)
 	return hex.EncodeToString(sum[:])
 }
 
-// holds reports whether witnesses are still what they were.
-func (g *generation) holds(witnesses []byte) bool {
-	for line := range strings.Lines(string(witnesses)) {
-		sum, dir, ok := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
-		if !ok || g.folder(dir) != sum {
+// isCurrent reports whether encoded digests of directories are those of their current content.
+func (g *generation) isCurrent(encoded []byte) bool {
+	digests := map[string]string{}
+	addDigests(digests, encoded)
+	for dir, sum := range digests {
+		if g.dirDigest(dir) != sum {
 			return false
 		}
 	}
 	return true
 }
 
-func encodeWitnesses(dirs map[string]string) []byte {
+// encodeDigests encodes the digests of directories, one per line.
+func encodeDigests(digests map[string]string) []byte {
 	var b strings.Builder
-	for _, dir := range slices.Sorted(maps.Keys(dirs)) {
-		fmt.Fprintf(&b, "%s %s\n", dirs[dir], dir)
+	for _, dir := range slices.Sorted(maps.Keys(digests)) {
+		fmt.Fprintf(&b, "%s %s\n", digests[dir], dir)
 	}
 	return []byte(b.String())
 }
 
-func addWitnesses(to map[string]string, witnesses []byte) {
-	for line := range strings.Lines(string(witnesses)) {
-		if sum, dir, ok := strings.Cut(strings.TrimSuffix(line, "\n"), " "); ok {
-			to[dir] = sum
-		}
+// addDigests adds encoded digests to others.
+func addDigests(digests map[string]string, encoded []byte) {
+	for line := range strings.Lines(string(encoded)) {
+		sum, dir, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		digests[dir] = sum
 	}
 }
 

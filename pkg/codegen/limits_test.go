@@ -32,7 +32,7 @@ func checkLimited(t *testing.T, dir, place, message string, generators ...string
 	}
 }
 
-// TestSourceLimits generates from source that takes gigabytes or hours to parse or to type-check.
+// TestSourceLimits generates from source that needs gigabytes or hours to parse or to type-check.
 func TestSourceLimits(t *testing.T) {
 	t.Parallel()
 	enum := func(n int) string { return "// +kubebuilder:validation:Enum=" + repeat(n, "v%[1]d;") }
@@ -99,7 +99,7 @@ func TestLimitsOfDependencies(t *testing.T) {
 	checkLimited(t, dir, "dep/dep.go:19:6", "type T16.A.A.A.A… has more than", "object")
 }
 
-// TestSchemaLimits generates CRDs whose schemas are small in Go and have no end in YAML.
+// TestSchemaLimits generates CRDs whose schemas are small in Go and extremely large in YAML.
 func TestSchemaLimits(t *testing.T) {
 	t.Parallel()
 	pair := func(field string) string {

@@ -16,11 +16,13 @@ import (
 
 	"golang.org/x/tools/go/packages"
 	"sigs.k8s.io/controller-tools/pkg/loader"
+
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// load asks the go command for packages and all that they import. It starts go list once for the packages
-// of the root module, however many there are, and once for each package of a nested module.
-func (g *generation) load(ctx context.Context, roots []*parsed) ([]*loader.Package, error) {
+// load lists packages and their dependencies with the go command. It starts go list once for all packages of the root
+// module, and once for each package of a nested module.
+func (g *generation) load(ctx context.Context, roots []*parsedPackage) ([]*loader.Package, error) {
 	if g.env.find("go") == "" {
 		return nil, ErrGoMissing
 	}
@@ -33,25 +35,21 @@ func (g *generation) load(ctx context.Context, roots []*parsed) ([]*loader.Packa
 	if err != nil {
 		return nil, g.loadError(ctx, err)
 	}
-	raw := make([]*packages.Package, len(loaded))
-	for i, root := range loaded {
-		raw[i] = root.Package
-	}
-	return loaded, g.packageErrors(raw)
+	return loaded, g.packageErrors(rawPackages(loaded))
 }
 
-// config returns the configuration for listing packages of the project as it will be, and a function that removes the
-// temporary files of that.
+// config returns the configuration for listing packages of the project with its overlay, and a function that removes its
+// temporary files.
 func (g *generation) config(ctx context.Context) (config *packages.Config, remove func(), err error) {
 	temp, err := g.env.prepare(g.project.root)
 	if err != nil {
 		return nil, nil, err
 	}
-	remove = func() { _ = temp.Remove() } // a later command removes what is left
+	remove = func() { _ = temp.Remove() } // a later command removes the remaining files
 	flags, err := g.overlayFlags(temp.Path)
 	if err != nil {
 		remove()
-		return nil, nil, overlayError(err)
+		return nil, nil, fmt.Errorf("writing the overlay for the go command: %w", worktree.Cause(err))
 	}
 	return &packages.Config{
 		Context:    ctx,
@@ -63,7 +61,7 @@ func (g *generation) config(ctx context.Context) (config *packages.Config, remov
 }
 
 // patterns returns the arguments of go list for roots.
-func (g *generation) patterns(roots []*parsed) []string {
+func (g *generation) patterns(roots []*parsedPackage) []string {
 	patterns := make([]string, len(roots))
 	for i, root := range roots {
 		patterns[i] = root.path
@@ -87,7 +85,7 @@ func (g *generation) packageErrors(roots []*packages.Package) error {
 	var findings Findings
 	packages.Visit(roots, nil, func(p *packages.Package) {
 		for _, e := range p.Errors {
-			f := g.places.ofPackage(e)
+			f := g.positions.packageFinding(e)
 			f.Message = explain(f.Message)
 			findings = append(findings, f)
 		}
@@ -98,9 +96,9 @@ func (g *generation) packageErrors(roots []*packages.Package) error {
 	return nil
 }
 
-// failure is the error for a go command that did not get as far as listing packages.
+// failure returns the error for a go command that listed no packages.
 func (g *generation) failure(err error) error {
-	f := g.places.ofCommand(err)
+	f := g.positions.commandFinding(err)
 	for _, s := range []string{"go.mod requires go >=", "invalid go version", "toolchain not available"} {
 		if strings.Contains(f.Message, s) {
 			return fmt.Errorf("%w (%s)", ErrGoTooOld, strings.TrimPrefix(f.Message, "go list: "))
@@ -109,45 +107,41 @@ func (g *generation) failure(err error) error {
 	if f.File != "" || missingModules(f.Message) || strings.Contains(f.Message, "go.mod") || strings.Contains(f.Message, "go.sum") {
 		return g.listError(Findings{f})
 	}
-	// The rest is about the machine, such as a build cache that cannot be written.
+	// The other errors are about the system, such as a build cache that is not writable.
 	return errors.New(f.Message)
 }
 
-// hidden is an error whose findings are not about the source.
-type hidden struct{ findings Findings }
-
-func (e hidden) Error() string { return e.findings.Error() }
-
-// listError is the error for what go list complains about.
+// listError returns the error for findings of go list.
 func (g *generation) listError(findings Findings) error {
 	findings = findings.tidy()
 	for _, f := range findings {
 		if missingModules(f.Message) {
-			return fmt.Errorf("%w\n%w", hidden{findings}, ErrModulesMissing)
+			return fmt.Errorf("%s\n%w", findings, ErrModulesMissing) // not Findings, as they are not about the source
 		}
 	}
 	return findings
 }
 
-// visit calls back once for every package that roots import, and for themselves.
-func visit(roots []*loader.Package, each func(*packages.Package)) {
-	raw := make([]*packages.Package, len(roots))
-	for i, root := range roots {
-		raw[i] = root.Package
+// rawPackages returns packages without their loaders.
+func rawPackages(loaded []*loader.Package) []*packages.Package {
+	raw := make([]*packages.Package, len(loaded))
+	for i, pkg := range loaded {
+		raw[i] = pkg.Package
 	}
-	packages.Visit(raw, nil, each)
+	return raw
 }
 
-func overlayError(err error) error {
-	return fmt.Errorf("writing the overlay for the go command: %w", reason(err))
+// visit calls a function for each of the roots and their dependencies once.
+func visit(roots []*loader.Package, each func(*packages.Package)) {
+	packages.Visit(rawPackages(roots), nil, each)
 }
 
 // vendorList is the list of vendored modules.
 const vendorList = "vendor/modules.txt"
 
-// overlayFlags hands the overlay to the go command, which reads it from files in dir.
-// The packages library does the same but cannot say that a file is gone. The go command compares go.mod with the list of
-// vendored modules on disk, so that a vendor directory which changes is not used.
+// overlayFlags writes the overlay to files in dir and returns the flags that make the go command read them.
+// packages.Config.Overlay does the same but cannot remove files. The go command compares go.mod with the list of vendored
+// modules on disk, so that a vendor directory is not used while it changes.
 func (g *generation) overlayFlags(dir string) (flags []string, err error) {
 	_, vendored := g.project.overlay[vendorList]
 	if vendored {
@@ -166,23 +160,19 @@ func (g *generation) overlayFlags(dir string) (flags []string, err error) {
 		if err == nil && content != nil && bytes.Equal(disk, content) || content == nil && errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		replace[name] = ""
-	}
-	if len(replace) == 0 {
-		return flags, nil
-	}
-	byPath := make(map[string]string, len(replace))
-	for name := range replace {
-		temp := ""
-		if content := g.project.overlay[name]; content != nil {
-			temp = filepath.Join(dir, strconv.Itoa(len(byPath)))
+		temp := "" // removes the file
+		if content != nil {
+			temp = filepath.Join(dir, strconv.Itoa(len(replace)))
 			if err := os.WriteFile(temp, content, 0o600); err != nil {
 				return nil, err
 			}
 		}
-		byPath[g.project.abs(name)] = temp
+		replace[g.project.abs(name)] = temp
 	}
-	data, err := json.Marshal(map[string]any{"Replace": byPath})
+	if len(replace) == 0 {
+		return flags, nil
+	}
+	data, err := json.Marshal(map[string]any{"Replace": replace})
 	if err == nil {
 		err = os.WriteFile(filepath.Join(dir, "overlay.json"), data, 0o600)
 	}

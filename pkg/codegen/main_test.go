@@ -17,7 +17,7 @@ import (
 	"testing"
 )
 
-// peer is a controller-gen of the pinned version, built once from the module cache.
+// peer is controller-gen of the pinned version, built once from the module cache.
 var peer struct {
 	once sync.Once
 	dir  string
@@ -25,8 +25,8 @@ var peer struct {
 }
 
 func TestMain(m *testing.M) {
-	if runs := instead(); runs != nil {
-		os.Exit(runs())
+	if run := benchCommand(); run != nil {
+		os.Exit(run())
 	}
 	debug.SetGCPercent(200) // as in the program
 	code := m.Run()
@@ -47,7 +47,7 @@ func peerBinary(t testing.TB) string {
 		if peer.dir, peer.err = os.MkdirTemp("", "controller-gen-*"); peer.err != nil {
 			return
 		}
-		// Linked into this module it would call itself (devel).
+		// Built in this module, its version would be (devel).
 		build := exec.Command("go", "build", "-ldflags", "-w -X sigs.k8s.io/controller-tools/pkg/version.version="+ControllerToolsVersion,
 			"-o", filepath.Join(peer.dir, name), "sigs.k8s.io/controller-tools/cmd/controller-gen")
 		if out, err := build.CombinedOutput(); err != nil {
@@ -60,7 +60,7 @@ func peerBinary(t testing.TB) string {
 	return filepath.Join(peer.dir, name)
 }
 
-// skipIfShort skips a test in short mode; reason is what makes it slow.
+// skipIfShort skips a test in short mode; reason explains why it is slow.
 func skipIfShort(t testing.TB, reason string) {
 	t.Helper()
 	if testing.Short() {
@@ -68,7 +68,7 @@ func skipIfShort(t testing.TB, reason string) {
 	}
 }
 
-// objectArgs and manifestArgs are what generated Makefiles pass to controller-gen.
+// objectArgs and manifestArgs return the arguments of controller-gen in generated Makefiles.
 func objectArgs() []string {
 	return []string{`object:headerFile=hack/boilerplate.go.txt`, `paths=./...`}
 }
@@ -86,7 +86,7 @@ func calls(args ...string) []Call {
 	return list
 }
 
-// runPeer runs controller-gen as a Makefile does and returns the files it wrote.
+// runPeer runs controller-gen as a Makefile does and returns the files that it changed.
 func runPeer(t testing.TB, dir string) map[string][]byte {
 	t.Helper()
 	before := tree(t, dir)
@@ -97,16 +97,16 @@ func runPeer(t testing.TB, dir string) map[string][]byte {
 			t.Fatalf("controller-gen %v: %v\n%s", args, err, out)
 		}
 	}
-	made := tree(t, dir)
+	changed := tree(t, dir)
 	for name, content := range before {
-		if bytes.Equal(made[name], content) {
-			delete(made, name)
+		if bytes.Equal(changed[name], content) {
+			delete(changed, name)
 		}
 	}
-	return made
+	return changed
 }
 
-// tree reads all files below a folder.
+// tree reads all files in a directory and its subdirectories.
 func tree(t testing.TB, dir string) map[string][]byte {
 	t.Helper()
 	files := map[string][]byte{}
@@ -127,7 +127,7 @@ func tree(t testing.TB, dir string) map[string][]byte {
 	return files
 }
 
-// fixture copies a fixture to a folder of its own.
+// fixture copies a fixture to a new directory.
 func fixture(t testing.TB, name string) string {
 	t.Helper()
 	dir := filepath.Join(realTemp(t), name)
@@ -137,7 +137,7 @@ func fixture(t testing.TB, name string) string {
 	return dir
 }
 
-// realTemp is a temporary folder whose path holds no link, as the go command reports paths.
+// realTemp returns a temporary directory whose path contains no link, as the go command reports paths.
 func realTemp(t testing.TB) string {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -167,12 +167,12 @@ func read(t testing.TB, root, name string) string {
 	return string(data)
 }
 
-// edit replaces text in a file, which must hold it.
+// edit replaces text in a file, which must contain it.
 func edit(t testing.TB, root, name, old, new string) {
 	t.Helper()
 	text := read(t, root, name)
 	if !strings.Contains(text, old) {
-		t.Fatalf("%s does not hold %q", name, old)
+		t.Fatalf("%s does not contain %q", name, old)
 	}
 	write(t, root, name, strings.Replace(text, old, new, 1))
 }
@@ -198,7 +198,7 @@ func sameFiles(t testing.TB, what string, got, want map[string][]byte) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(got)) {
 		if _, ok := want[name]; !ok {
-			t.Errorf("%s: %s is one too many", what, name)
+			t.Errorf("%s: unexpected %s", what, name)
 		}
 	}
 }

@@ -5,71 +5,23 @@ import (
 	"fmt"
 	"go/ast"
 	"go/token"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
-	"sigs.k8s.io/controller-tools/pkg/applyconfiguration"
-	"sigs.k8s.io/controller-tools/pkg/crd"
-	"sigs.k8s.io/controller-tools/pkg/deepcopy"
-	"sigs.k8s.io/controller-tools/pkg/genall"
 	"sigs.k8s.io/controller-tools/pkg/loader"
-	"sigs.k8s.io/controller-tools/pkg/markers"
-	"sigs.k8s.io/controller-tools/pkg/rbac"
-	"sigs.k8s.io/controller-tools/pkg/webhook"
 )
 
-// registry holds the markers that some generators read.
-func (g Generators) registry() (*markers.Registry, error) {
-	into := &markers.Registry{}
-	for _, one := range []struct {
-		on        bool
-		generator genall.Generator
-	}{
-		{g&Object != 0, deepcopy.Generator{}},
-		{g&(CRD|schemaPatches) != 0, crd.Generator{}},
-		{g&RBAC != 0, rbac.Generator{}},
-		{g&Webhook != 0, webhook.Generator{}},
-		{g&ApplyConfiguration != 0, applyconfiguration.Generator{}},
-	} {
-		if !one.on {
-			continue
-		}
-		if err := one.generator.RegisterMarkers(into); err != nil {
-			return nil, fmt.Errorf("registering markers: %w", err)
-		}
-	}
-	return into, nil
+// isReadByOtherTools reports whether a marker is read by something other than a generator.
+func isReadByOtherTools(name string) bool {
+	return slices.ContainsFunc([]string{"kubebuilder:scaffold:", "kubebuilder:docs-gen:", "kubebuilder:ac:"},
+		func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 }
 
-// readElsewhere are prefixes of markers that no generator reads but something else does.
-func readElsewhere(name string) bool {
-	for _, prefix := range []string{"kubebuilder:scaffold:", "kubebuilder:docs-gen:", "kubebuilder:ac:"} {
-		if strings.HasPrefix(name, prefix) {
-			return true
-		}
-	}
-	return false
-}
-
-// comments calls back for every comment of a package that looks like a marker of kubebuilder, with its text from the plus sign on.
-func (s *syntax) comments(one *parsed, each func(at token.Pos, text string)) {
-	for _, tree := range one.trees {
-		for _, group := range tree.Comments {
-			for _, comment := range group.List {
-				if body, ok := strings.CutPrefix(comment.Text, "//"); ok {
-					if text := strings.TrimSpace(body); strings.HasPrefix(text, "+kubebuilder:") {
-						each(comment.Pos()+token.Pos(strings.IndexByte(comment.Text, '+')), text)
-					}
-				}
-			}
-		}
-	}
-}
-
-// unknown finds the markers that nothing reads.
-func (s *syntax) unknown() (Findings, error) {
+// unknownMarkers returns the markers of kubebuilder that nothing reads.
+func (s *syntax) unknownMarkers() (Findings, error) {
 	known, err := All.registry()
 	if err != nil {
 		return nil, err
@@ -88,26 +40,24 @@ func (s *syntax) unknown() (Findings, error) {
 	names = slices.Compact(names)
 
 	var findings Findings
-	for _, one := range s.packages {
-		s.comments(one, func(at token.Pos, text string) {
-			if isMarker(known, text) {
-				return
-			}
+	for _, pkg := range s.packages {
+		for pos, text := range markersIn(pkg.trees...) {
 			name, _, _ := strings.Cut(text[1:], "=")
-			if name = strings.TrimSpace(name); readElsewhere(name) {
-				return
+			name = strings.TrimSpace(name)
+			if !strings.HasPrefix(text, "+kubebuilder:") || isMarker(known, text) || isReadByOtherTools(name) {
+				continue
 			}
 			name = shorten(name)
-			findings = append(findings, s.at(at, fmt.Sprintf("unknown marker +%s: no generator reads it; did you mean +%s?", name, nearest(name, names))))
-		})
+			findings = append(findings, s.at(pos, fmt.Sprintf("unknown marker +%s: no generator reads it; did you mean +%s?", name, nearest(name, names))))
+		}
 	}
 	return findings.tidy(), nil
 }
 
-// conversion is what package strconv puts before its own words.
+// conversion is the prefix of the messages of package strconv.
 var conversion = regexp.MustCompile(`strconv\.\w+: parsing `)
 
-// at places a message.
+// at returns the finding with a message at a position.
 func (s *syntax) at(pos token.Pos, message string) Finding {
 	message = conversion.ReplaceAllString(message, "")
 	p := s.fset.Position(pos)
@@ -115,48 +65,49 @@ func (s *syntax) at(pos token.Pos, message string) Finding {
 }
 
 var (
-	// badArgument finds the name in the parser's message about an argument it does not know.
+	// badArgument matches the parser's message about an unknown argument.
 	badArgument = regexp.MustCompile(`^unknown argument "(.*)"`)
-	// scannedAt finds the column that the parser adds to its messages.
+	// scannedAt matches the column that the parser adds to its messages.
 	scannedAt = regexp.MustCompile(` \(at <input>:1:(\d+)\)$`)
 )
 
-// markerFindings places the errors of markers that don't parse and names the argument that was probably meant.
-func (s *syntax) markerFindings(one *parsed, err error) Findings {
+// markerFindings returns the errors of markers that cannot be parsed, with their positions and suggestions.
+func (s *syntax) markerFindings(pkg *parsedPackage, err error) Findings {
 	var findings Findings
 	list, ok := errors.AsType[loader.ErrList](err)
 	if !ok {
 		list = loader.ErrList{err}
 	}
 	for _, e := range list {
-		if of, ok := errors.AsType[loader.ErrList](e); ok {
-			// All errors of one marker. After the first the parser has lost its way.
-			if len(of) > 1 && !strings.HasPrefix(of[0].Error(), "missing argument") {
-				of = of[:1]
+		if nested, ok := errors.AsType[loader.ErrList](e); ok {
+			// All errors of one marker. The parser does not recover from the first one.
+			if len(nested) > 1 && !strings.HasPrefix(nested[0].Error(), "missing argument") {
+				nested = nested[:1]
 			}
-			findings = append(findings, s.markerFindings(one, of)...)
+			findings = append(findings, s.markerFindings(pkg, nested)...)
 			continue
 		}
-		findings = append(findings, s.markerFinding(one, e))
+		findings = append(findings, s.markerFinding(pkg, e))
 	}
 	return findings
 }
 
-func (s *syntax) markerFinding(one *parsed, err error) Finding {
-	placed, ok := errors.AsType[loader.PositionedError](err)
+// markerFinding returns the error of a marker with its position and a suggestion.
+func (s *syntax) markerFinding(pkg *parsedPackage, err error) Finding {
+	positioned, ok := errors.AsType[loader.PositionedError](err)
 	if !ok {
-		return Finding{File: one.dir, Message: err.Error()}
+		return Finding{File: pkg.dir, Message: err.Error()}
 	}
-	pos, text := markerAt(one.trees, placed.Pos)
+	pos, text := markerAt(pkg.trees, positioned.Pos)
 	message, column := err.Error(), 0
 	if m := scannedAt.FindStringSubmatch(message); m != nil {
 		message = strings.TrimSuffix(message, m[0])
 		column, _ = strconv.Atoi(m[1])
 	}
 	name, _, _ := strings.Cut(strings.TrimPrefix(text, "+"), "=")
-	targets := []markers.TargetType{markers.DescribesPackage, markers.DescribesType, markers.DescribesField}
-	if inField(one.trees, placed.Pos) {
-		slices.Reverse(targets) // some markers have arguments of their own on fields
+	targets := markerTargets()
+	if inField(pkg.trees, positioned.Pos) {
+		slices.Reverse(targets) // some markers have other arguments on fields
 	}
 	for _, target := range targets {
 		def := s.collector.Lookup(text, target)
@@ -165,20 +116,16 @@ func (s *syntax) markerFinding(one *parsed, err error) Finding {
 		}
 		name = def.Name
 		if m := badArgument.FindStringSubmatch(message); m != nil {
-			var arguments []string
-			for argument := range def.Fields {
-				arguments = append(arguments, argument)
-			}
-			slices.Sort(arguments)
+			arguments := slices.Sorted(maps.Keys(def.Fields))
 			message += fmt.Sprintf("; did you mean %q? (arguments: %s)", nearest(m[1], arguments), strings.Join(arguments, ", "))
-			column -= len(m[1]) // the parser has read on to the equals sign
+			column -= len(m[1]) // the parser reports the position of the equals sign
 		} else if strings.HasPrefix(message, "missing argument") {
 			column = 0
 		}
 		break
 	}
 	if column > 0 {
-		// It counts from behind the name and the sign that follows it.
+		// The parser counts from the end of the name and the sign after it.
 		pos += token.Pos(min(len("+")+len(name)+column, len(text)))
 	}
 	return s.at(pos, "marker +"+name+": "+message)
@@ -201,7 +148,7 @@ func inField(trees []*ast.File, pos token.Pos) bool {
 	return found
 }
 
-// markerAt is the marker in the comment at a position, and where it begins.
+// markerAt returns the marker in the comment at a position, and its own position.
 func markerAt(trees []*ast.File, pos token.Pos) (token.Pos, string) {
 	for _, tree := range trees {
 		if pos < tree.FileStart || pos > tree.FileEnd {
@@ -218,7 +165,7 @@ func markerAt(trees []*ast.File, pos token.Pos) (token.Pos, string) {
 	return pos, "+"
 }
 
-// nearest is the name that takes the fewest edits to reach, where a change of case is half an edit.
+// nearest returns the name with the smallest edit distance.
 func nearest(name string, names []string) string {
 	best, least := "", -1
 	for _, candidate := range names {
@@ -229,7 +176,7 @@ func nearest(name string, names []string) string {
 	return best
 }
 
-// edits is twice the Levenshtein distance, with changes of case at half price.
+// edits returns twice the Levenshtein distance, where a change of case counts half.
 func edits(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

@@ -20,7 +20,7 @@ func TestManifests(t *testing.T) {
 		"config/webhook/manifests.yaml":                 {false, true},
 		"config/rbac/boss.yaml":                         {true, false},
 	} {
-		if got := [2]bool{Manifests(calls)(name), Manifests(nil)(name)}; got != want {
+		if got := [2]bool{ManifestMatcher(calls)(name), ManifestMatcher(nil)(name)}; got != want {
 			t.Errorf("%s: got %v, want %v", name, got, want)
 		}
 	}

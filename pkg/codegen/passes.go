@@ -1,11 +1,9 @@
 package codegen
 
 import (
-	"bytes"
+	"errors"
 	"fmt"
-	"go/ast"
-	"go/token"
-	"io"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -20,8 +18,8 @@ import (
 	"sigs.k8s.io/controller-tools/pkg/schemapatcher"
 )
 
-// pass runs one generator that needs types. Each task has a pass of its own, since what a generator sees of a type depends on
-// which packages the checker visits for it.
+// A pass runs one generator that needs types. Each task has its own pass, because the result depends on which packages the
+// type checker has visited for the generator.
 type pass struct {
 	generator interface {
 		genall.Generator
@@ -32,21 +30,21 @@ type pass struct {
 	roots []*loader.Package
 }
 
-// passes are those that units call for, one for each task.
+// passes returns the passes that generate units, one for each task.
 func (g *generation) passes(units []*unit, loaded []*loader.Package) []*pass {
 	var list []*pass
 	for _, t := range g.all {
-		of := slices.DeleteFunc(slices.Clone(units), func(u *unit) bool { return u.task != t })
-		if len(of) == 0 {
+		ofTask := slices.DeleteFunc(slices.Clone(units), func(u *unit) bool { return u.task != t })
+		if len(ofTask) == 0 {
 			continue
 		}
-		p := &pass{task: t, units: of, roots: rootsOf(loaded, of)}
+		p := &pass{task: t, units: ofTask, roots: rootsOf(loaded, ofTask)}
 		switch generator := t.generator.(type) {
 		case deepcopy.Generator:
 			p.generator = generator
 		case crd.Generator:
 			wanted := func(kind schema.GroupKind) bool {
-				return slices.ContainsFunc(of, func(u *unit) bool { return u.group == kind.Group })
+				return slices.ContainsFunc(ofTask, func(u *unit) bool { return u.group == kind.Group })
 			}
 			p.generator = crdGenerator{Generator: generator, wanted: wanted, store: g.store}
 		case schemapatcher.Generator:
@@ -57,70 +55,69 @@ func (g *generation) passes(units []*unit, loaded []*loader.Package) []*pass {
 	return list
 }
 
-// run generates, and returns all that is wrong.
+// run generates the files of the units and returns all problems.
 func (p *pass) run(g *generation) (findings Findings) {
-	defer func() {
-		if cause := recover(); cause != nil {
-			var names []string
-			for _, root := range p.roots {
-				names = append(names, root.PkgPath)
-			}
-			findings = append(findings, Finding{Message: fmt.Sprintf("controller-tools gave up on %s: %v; some type there is probably of a shape that it does not expect", strings.Join(names, ", "), cause)})
-		}
-	}()
 	registry := &markers.Registry{}
 	if err := p.generator.RegisterMarkers(registry); err != nil {
 		return Findings{{Message: err.Error()}}
 	}
 	files := map[string][]byte{}
-	err := p.generator.Generate(&genall.GenerationContext{
-		Collector: &markers.Collector{Registry: registry},
-		Roots:     p.roots,
-		Checker:   &loader.TypeChecker{NodeFilters: []loader.NodeFilter{p.generator.CheckFilter()}},
-		InputRule: p.input(g),
-		OutputRule: &artifacts{files: files, config: p.task.config, code: func(of *loader.Package) string {
-			return g.syntax.byPath[of.PkgPath].dir
-		}},
+	err := recoverPanic(func() error {
+		return p.generator.Generate(&genall.GenerationContext{
+			Collector: &markers.Collector{Registry: registry},
+			Roots:     p.roots,
+			Checker:   &loader.TypeChecker{NodeFilters: []loader.NodeFilter{p.generator.CheckFilter()}},
+			InputRule: p.input(g),
+			OutputRule: &artifacts{files: files, config: p.task.config, code: func(pkg *loader.Package) string {
+				return g.syntax.byPath[pkg.PkgPath].dir
+			}},
+		})
 	})
+	if _, ok := errors.AsType[panicError](err); ok {
+		var names []string
+		for _, root := range p.roots {
+			names = append(names, root.PkgPath)
+		}
+		return Findings{{Message: fmt.Sprintf("%s: %v; a type in it may be unsupported", strings.Join(names, ", "), err)}}
+	}
 	if err != nil {
 		findings = append(findings, Finding{Message: err.Error()})
 	}
-	var mistyped Findings
-	visit(p.roots, func(one *packages.Package) {
-		for _, e := range one.Errors {
+	var typeErrors Findings
+	visit(p.roots, func(pkg *packages.Package) {
+		for _, e := range pkg.Errors {
 			if e.Kind != packages.TypeError {
-				findings = append(findings, g.syntax.locate(g.places.ofPackage(e)))
-			} else if local := g.syntax.byPath[one.PkgPath]; local != nil {
-				if f := g.places.ofPackage(e); g.syntax.genuine(local, one, f) {
-					mistyped = append(mistyped, f)
+				findings = append(findings, g.syntax.locate(g.positions.packageFinding(e)))
+			} else if local := g.syntax.byPath[pkg.PkgPath]; local != nil {
+				if f := g.positions.packageFinding(e); g.syntax.isSourceError(local, pkg, f) {
+					typeErrors = append(typeErrors, f)
 				}
 			}
 		}
 	})
-	// What a generator says about a line that has no type follows from what the type checker said.
+	// Errors of a generator at the position of a type error follow from it.
 	findings = slices.DeleteFunc(findings, func(f Finding) bool {
-		return slices.ContainsFunc(mistyped, func(m Finding) bool { return m.File == f.File && m.Line == f.Line })
+		return slices.ContainsFunc(typeErrors, func(e Finding) bool { return e.File == f.File && e.Line == f.Line })
 	})
-	g.take(files, p.units)
-	return append(findings, mistyped...)
+	p.assignFiles(files)
+	return append(findings, typeErrors...)
 }
 
 var (
-	// unserved and unstored find the kind in messages about all versions of a CRD.
+	// unserved and unstored match messages about all versions of a CRD.
 	unserved = regexp.MustCompile(`(?s)^CRD for (\w+)(?:\.(\S*))? with version\(s\) .* does not serve any version$`)
 	unstored = regexp.MustCompile(`^CRD for (\w+)(?:\.(\S*))? has no storage version$`)
 )
 
-// locate finds the place of an error that controller-tools gives to a package as a whole, and says what to
-// do about those that are about a kind.
+// locate sets the position of an error that controller-tools reports for a package, and adds a fix to those about a kind.
 func (s *syntax) locate(f Finding) Finding {
 	kind, group := "", ""
 	if m := unserved.FindStringSubmatch(f.Message); m != nil {
 		kind, group = m[1], m[2]
-		f.Message = fmt.Sprintf("no version of kind %s is served: remove the marker +kubebuilder:unservedversion from one", kind)
+		f.Message = fmt.Sprintf("kind %s has no served version; remove the marker +kubebuilder:unservedversion from one", kind)
 	} else if m := unstored.FindStringSubmatch(f.Message); m != nil {
 		kind, group = m[1], m[2]
-		f.Message = fmt.Sprintf("no version of kind %s is the one to store: write the marker +kubebuilder:storageversion above the type of one", kind)
+		f.Message = fmt.Sprintf("kind %s has no storage version; add the marker +kubebuilder:storageversion to one", kind)
 	}
 	if local := s.byPath[f.File]; local != nil && f.Line == 0 {
 		f.File = local.dir
@@ -128,81 +125,64 @@ func (s *syntax) locate(f Finding) Finding {
 	if kind == "" {
 		return f
 	}
-	for _, one := range s.packages {
-		if one.group != group {
+	for _, pkg := range s.packages {
+		if pkg.group != group {
 			continue
 		}
-		for i, tree := range one.trees {
-			for _, decl := range tree.Decls {
-				gen, ok := decl.(*ast.GenDecl)
-				if !ok || gen.Tok != token.TYPE {
-					continue
-				}
-				for _, spec := range gen.Specs {
-					if name := spec.(*ast.TypeSpec).Name; name.Name == kind {
-						at := s.fset.Position(name.Pos())
-						f.File, f.Line, f.Column = one.files[i].name, at.Line, at.Column
-						return f
-					}
-				}
+		for i, spec := range typeSpecs(pkg.trees...) {
+			if spec.Name.Name == kind {
+				at := s.fset.Position(spec.Name.Pos())
+				f.File, f.Line, f.Column = pkg.files[i].name, at.Line, at.Column
+				return f
 			}
 		}
 	}
 	return f
 }
 
-// undefined finds the name in the type checker's message about one that is not declared.
+// undefined matches the type checker's message about a name that is not declared.
 var undefined = regexp.MustCompile(`^undefined: (\w+)$`)
 
-// genuine tells an error in the source from one that comes of checking in part: generated methods are left
-// out, and so are packages that no type of interest refers to. Errors in type declarations count, unless
-// they are about an imported package that was not loaded.
-func (s *syntax) genuine(local *parsed, one *packages.Package, f Finding) bool {
-	for i, tree := range local.trees {
-		if local.files[i].name != f.File {
+// isSourceError reports whether a type error is one in the source, and does not follow from checking it in part: generated
+// methods are left out, and so are packages that no relevant type refers to. Errors in type declarations count, unless they
+// are about an imported package that was not loaded.
+func (s *syntax) isSourceError(local *parsedPackage, pkg *packages.Package, f Finding) bool {
+	for i, spec := range typeSpecs(local.trees...) {
+		if local.files[i].name != f.File || f.Line < s.fset.Position(spec.Pos()).Line || s.fset.Position(spec.End()).Line < f.Line {
 			continue
 		}
-		if m := undefined.FindStringSubmatch(f.Message); m != nil && importsAs(tree, one, m[1]) {
-			return false
-		}
-		for _, decl := range tree.Decls {
-			if gen, ok := decl.(*ast.GenDecl); ok && gen.Tok == token.TYPE &&
-				s.fset.Position(gen.Pos()).Line <= f.Line && f.Line <= s.fset.Position(gen.End()).Line {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// importsAs reports whether a file knows an imported package by a name.
-func importsAs(tree *ast.File, one *packages.Package, name string) bool {
-	for _, spec := range tree.Imports {
-		if spec.Name != nil {
-			if spec.Name.Name == name {
-				return true
-			}
-			continue
-		}
-		if imported := one.Imports[strings.Trim(spec.Path.Value, "`\"")]; imported != nil && imported.Name == name {
+		m := undefined.FindStringSubmatch(f.Message)
+		if m == nil {
 			return true
 		}
+		imported, _ := importsOf(local.trees[i], func(importPath string) (*packages.Package, string) {
+			if imported := pkg.Imports[importPath]; imported != nil {
+				return imported, imported.Name
+			}
+			return nil, "_" // unless the import has a name
+		})
+		_, ok := imported[m[1]]
+		return !ok
 	}
 	return false
 }
 
-// input returns where the generator reads files from.
+// input returns the files that the generator reads.
 func (p *pass) input(g *generation) genall.InputRule {
 	if p.task.kind == schemaPatches {
-		return filesBelow(g.project.root)
+		return dirInput(g.project.root)
 	}
-	return oneFile(p.task.header)
+	return headerInput(p.task.header)
 }
 
-// oneFile is the header of generated files, under whatever name.
-type oneFile []byte
-
-// OpenForRead implements genall.InputRule.
-func (f oneFile) OpenForRead(string) (io.ReadCloser, error) {
-	return io.NopCloser(bytes.NewReader(f)), nil
+// assignFiles assigns the generated files to the units.
+func (p *pass) assignFiles(files map[string][]byte) {
+	for name, content := range files {
+		for _, u := range p.units {
+			if u.task.kind == Object && path.Dir(name) != u.roots[0].dir || u.task.kind == CRD && !strings.HasPrefix(path.Base(name), u.group+"_") {
+				continue
+			}
+			u.files[name] = content
+		}
+	}
 }

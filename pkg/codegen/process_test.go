@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestProcesses counts processes: one go list and one for the version of Go where imports or modules changed, none
-// otherwise. It changes PATH and therefore is not parallel.
+// TestProcesses counts processes: one go list and one for the version of Go if imports or modules changed, or else none. It
+// changes PATH and therefore is not parallel.
 func TestProcesses(t *testing.T) {
 	skipIfShort(t, "it loads the types of many packages several times")
 	if runtime.GOOS == "windows" {
@@ -47,13 +47,13 @@ func TestProcesses(t *testing.T) {
 		change func()
 		lists  int
 	}{
-		{"at first", func() {}, 1},
+		{"the first time", func() {}, 1},
 		{"with nothing changed", func() {}, 0},
 		{"with a changed controller", func() {
 			edit(t, opts.Root, "internal/controller/shape_controller.go", "verbs=get;list", "verbs=list")
 		}, 0},
 		{"with a changed type", func() { edit(t, opts.Root, "api/v1/odd_types.go", "Boxed has", "Boxed had") }, 0},
-		{"with a new package that imports what others do", func() {
+		{"with a new package that has the imports of another one", func() {
 			write(t, opts.Root, "api/v2/more_types.go", "// Package v2 is new.\n// +kubebuilder:object:generate=true\npackage v2\n\nimport metav1 \"k8s.io/apimachinery/pkg/apis/meta/v1\"\n\n// More is new.\ntype More struct {\n\tSince metav1.Time `json:\"since\"`\n}\n")
 		}, 0},
 		{"with a new import", func() {
@@ -67,13 +67,13 @@ func TestProcesses(t *testing.T) {
 		generate(t, opts)
 		lists, others := started()
 		if lists != step.lists || others > lists {
-			t.Errorf("%s: %d times go list and %d others, want %d and at most %d", step.name, lists, others, step.lists, step.lists)
+			t.Errorf("%s: %d processes of go list and %d others, want %d and at most %d", step.name, lists, others, step.lists, step.lists)
 		}
 	}
 }
 
-// TestNothingIsWrittenOutsideOfTheCache looks at the project and at the temporary folder.
-func TestNothingIsWrittenOutsideOfTheCache(t *testing.T) {
+// TestWritesOnlyCache expects no changes in the project and in the temporary directory.
+func TestWritesOnlyCache(t *testing.T) {
 	temp := t.TempDir()
 	t.Setenv("TMPDIR", temp)
 	t.Setenv("TMP", temp)
@@ -86,7 +86,7 @@ func TestNothingIsWrittenOutsideOfTheCache(t *testing.T) {
 	sameFiles(t, "the project", tree(t, dir), before)
 	for name := range tree(t, temp) {
 		if !strings.HasPrefix(name, "Test") {
-			t.Errorf("%s was left behind", name)
+			t.Errorf("%s was not removed", name)
 		}
 	}
 }

@@ -1,13 +1,13 @@
 package codegen
 
 import (
+	"cmp"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"os"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -15,43 +15,34 @@ import (
 	"sigs.k8s.io/controller-tools/pkg/loader"
 )
 
-// provide gives packages their syntax before the loader parses it: those of the project from the overlay,
-// and, where reduced, their dependencies as declarations only. It follows references between types as the
-// loader's type checker will; what it misses the loader reads by itself. It returns what exceeds a limit.
-func (g *generation) provide(roots []*loader.Package, filter loader.NodeFilter, reduced bool) Findings {
-	seen := map[*packages.Package]bool{}
-	var level []*packages.Package
-	for _, root := range roots {
-		level, seen[root.Package] = append(level, root.Package), true
+// provideSyntax sets the syntax of packages, so that the loader does not parse them: that of the project from the overlay,
+// and, if reduced, that of their dependencies as declarations. It follows the references between types as the loader's type
+// checker does; the loader parses packages that it misses. It returns the source that exceeds a limit.
+func (g *generation) provideSyntax(roots []*loader.Package, filter loader.NodeFilter, reduced bool) Findings {
+	level := rawPackages(roots)
+	visited := map[*packages.Package]bool{}
+	for _, root := range level {
+		visited[root] = true
 	}
 	var sources []source
 	var findings Findings
-	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
 	for len(level) > 0 {
 		found := make([][]*packages.Package, len(level))
-		var wait sync.WaitGroup
-		for i, one := range level {
-			wait.Go(func() {
-				slots <- struct{}{}
-				defer func() { <-slots }()
-				if !g.syntaxOf(one) && reduced {
-					g.declarationsOf(one)
-				}
-				found[i] = references(one, filter)
-			})
-		}
-		wait.Wait()
-		for _, one := range level {
-			sources = append(sources, source{one.PkgPath, one.Syntax, func(at token.Pos, message string) {
-				findings = append(findings, g.places.finding(g.syntax.fset.Position(at).String(), message))
+		parallel(len(level), func(i int) {
+			if !g.setSyntax(level[i]) && reduced {
+				g.setDeclarations(level[i])
+			}
+			found[i] = references(level[i], filter)
+		})
+		for _, pkg := range level {
+			sources = append(sources, source{pkg.PkgPath, pkg.Syntax, func(at token.Pos, message string) {
+				findings = append(findings, g.positions.finding(g.syntax.fset.Position(at).String(), message))
 			}})
 		}
 		level = nil
-		for _, list := range found {
-			for _, one := range list {
-				if !seen[one] {
-					level, seen[one] = append(level, one), true
-				}
+		for _, pkg := range slices.Concat(found...) {
+			if !visited[pkg] {
+				level, visited[pkg] = append(level, pkg), true
 			}
 		}
 	}
@@ -59,14 +50,28 @@ func (g *generation) provide(roots []*loader.Package, filter loader.NodeFilter, 
 	return findings
 }
 
-// syntaxOf gives a package of the project its syntax trees and reports whether it is one.
-func (g *generation) syntaxOf(one *packages.Package) bool {
-	local := g.syntax.byPath[one.PkgPath]
-	if one.Syntax != nil || local == nil || len(local.files) != len(one.CompiledGoFiles) {
-		return one.Syntax != nil
+// parallel calls a function for each number below n, on all processors.
+func parallel(n int, each func(i int)) {
+	var wait sync.WaitGroup
+	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
+	for i := range n {
+		wait.Go(func() {
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			each(i)
+		})
+	}
+	wait.Wait()
+}
+
+// setSyntax sets the syntax of a package of the project. It reports whether the package has syntax then.
+func (g *generation) setSyntax(pkg *packages.Package) bool {
+	local := g.syntax.byPath[pkg.PkgPath]
+	if pkg.Syntax != nil || local == nil || len(local.files) != len(pkg.CompiledGoFiles) {
+		return pkg.Syntax != nil
 	}
 	trees := make([]*ast.File, len(local.files))
-	for i, name := range one.CompiledGoFiles {
+	for i, name := range pkg.CompiledGoFiles {
 		for j, file := range local.files {
 			if g.project.abs(file.name) == name {
 				trees[i] = local.trees[j]
@@ -76,28 +81,28 @@ func (g *generation) syntaxOf(one *packages.Package) bool {
 			return false
 		}
 	}
-	one.Syntax = trees
+	pkg.Syntax = trees
 	return true
 }
 
-// declarationsOf gives a dependency the syntax of its declarations, from the store if they are there.
-func (g *generation) declarationsOf(one *packages.Package) {
+// setDeclarations sets the syntax of a dependency to its declarations, from the store if it contains them.
+func (g *generation) setDeclarations(pkg *packages.Package) {
 	var identity, sources [][]byte
-	for _, name := range one.CompiledGoFiles {
+	for _, name := range pkg.CompiledGoFiles {
 		identity = append(identity, []byte(name))
 	}
-	if !g.immutable(one.CompiledGoFiles) {
+	if !g.immutable(pkg.CompiledGoFiles) {
 		var ok bool
-		if sources, ok = readAll(one.CompiledGoFiles); !ok {
+		if sources, ok = readAll(pkg.CompiledGoFiles); !ok {
 			return
 		}
 		identity = append(identity, sources...)
 	}
 	key := digestOf(append(identity, []byte("declarations"), []byte(format), g.toolchain)...)
 	texts, ok := g.store.get("declarations", key)
-	if !ok || len(texts) != len(one.CompiledGoFiles) {
+	if !ok || len(texts) != len(pkg.CompiledGoFiles) {
 		if sources == nil {
-			if sources, ok = readAll(one.CompiledGoFiles); !ok {
+			if sources, ok = readAll(pkg.CompiledGoFiles); !ok {
 				return
 			}
 		}
@@ -109,16 +114,16 @@ func (g *generation) declarationsOf(one *packages.Package) {
 	}
 	trees := make([]*ast.File, len(texts))
 	for i, text := range texts {
-		tree, err := parser.ParseFile(g.syntax.fset, one.CompiledGoFiles[i], text, parser.AllErrors|parser.ParseComments|parser.SkipObjectResolution)
+		tree, err := parser.ParseFile(g.syntax.fset, pkg.CompiledGoFiles[i], text, parser.AllErrors|parser.ParseComments|parser.SkipObjectResolution)
 		if err != nil {
 			return
 		}
 		trees[i] = tree
 	}
-	one.Syntax = trees
+	pkg.Syntax = trees
 }
 
-// readAll reads files, which must all be there.
+// readAll reads files. It reports false if one cannot be read.
 func readAll(names []string) ([][]byte, bool) {
 	contents := make([][]byte, len(names))
 	for i, name := range names {
@@ -131,61 +136,41 @@ func readAll(names []string) ([][]byte, bool) {
 	return contents, true
 }
 
-// immutable reports whether the names of files tell their content: those of a version of a module in the
-// module cache do, and those of the Go installation for a given version of it.
+// immutable reports whether the names of files determine their content: those of a version of a module in the module cache,
+// and those of the Go installation, whose version is part of the keys.
 func (g *generation) immutable(names []string) bool {
 	for _, name := range names {
-		inCache := slices.ContainsFunc(g.caches, func(dir string) bool {
-			rest, ok := strings.CutPrefix(name, dir)
-			return ok && strings.Contains(rest, "@v")
-		})
-		if !inCache && !(g.goroot != "" && strings.HasPrefix(name, g.goroot)) {
+		rest, inCache := strings.CutPrefix(name, g.moduleCache)
+		if !(inCache && strings.Contains(rest, "@v")) && !(g.goroot != "" && strings.HasPrefix(name, g.goroot)) {
 			return false
 		}
 	}
 	return len(names) > 0
 }
 
-// references lists the packages that the types of a package refer to, by the rules of the loader's type checker.
-func references(one *packages.Package, filter loader.NodeFilter) []*packages.Package {
+// references returns the packages that the types of a package refer to, by the rules of the loader's type checker.
+func references(pkg *packages.Package, filter loader.NodeFilter) []*packages.Package {
 	var list []*packages.Package
-	for _, tree := range one.Syntax {
-		byName := map[string]*packages.Package{}
-		for _, spec := range tree.Imports {
-			target, err := strconv.Unquote(spec.Path.Value)
-			if err != nil || one.Imports[target] == nil {
-				continue
+	for _, tree := range pkg.Syntax {
+		named, dots := importsOf(tree, func(importPath string) (*packages.Package, string) {
+			if imported := pkg.Imports[importPath]; imported != nil {
+				return imported, cmp.Or(imported.Name, "_")
 			}
-			imported := one.Imports[target]
-			switch {
-			case spec.Name == nil:
-				byName[imported.Name] = imported
-			case spec.Name.Name == ".":
-				list = append(list, imported)
-			default:
-				byName[spec.Name.Name] = imported
-			}
-		}
-		for _, decl := range tree.Decls {
-			gen, ok := decl.(*ast.GenDecl)
-			if !ok || gen.Tok != token.TYPE {
-				continue
-			}
-			for _, spec := range gen.Specs {
-				ast.Inspect(spec.(*ast.TypeSpec).Type, func(n ast.Node) bool {
-					if n == nil || !filter(n) {
-						return false
+			return nil, ""
+		})
+		list = append(list, dots...)
+		for _, spec := range typeSpecs(tree) {
+			ast.Inspect(spec.Type, func(n ast.Node) bool {
+				if n == nil || !filter(n) {
+					return false
+				}
+				if selector, ok := n.(*ast.SelectorExpr); ok {
+					if id, ok := selector.X.(*ast.Ident); ok && named[id.Name] != nil {
+						list = append(list, named[id.Name])
 					}
-					if sel, ok := n.(*ast.SelectorExpr); ok {
-						if id, ok := sel.X.(*ast.Ident); ok {
-							if imported := byName[id.Name]; imported != nil {
-								list = append(list, imported)
-							}
-						}
-					}
-					return true
-				})
-			}
+				}
+				return true
+			})
 		}
 	}
 	return list

@@ -3,13 +3,14 @@ package codegen
 import (
 	"bytes"
 	"context"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 )
 
-// edits change every fixture so that most of what it generates changes, too.
+// fixtureEdits are edits that change most generated files of the fixtures.
 var fixtureEdits = map[string][][3]string{
 	"shapes": {
 		{"api/v1/odd_types.go", "Ok  bool ", "Okay bool"},
@@ -44,7 +45,7 @@ func TestSameAsControllerGen(t *testing.T) {
 				edit(t, theirs, e[0], e[1], e[2])
 				edit(t, ours, e[0], e[1], e[2])
 			}
-			// What the peer leaves as it was counts, too.
+			// Files that the peer does not change count, too.
 			runPeer(t, theirs)
 			after := map[string][]byte{}
 			for file := range want {
@@ -54,7 +55,7 @@ func TestSameAsControllerGen(t *testing.T) {
 			sameFiles(t, "after edits, again", generate(t, Options{Env: os.Environ(), Root: ours, CacheDir: cache}), after)
 			sameFiles(t, "after edits, without a cache", generate(t, Options{Env: os.Environ(), Root: ours}), after)
 			if name != "bare" && bytes.Equal(after[firstOf(after)], want[firstOf(after)]) && len(after) == 1 {
-				t.Error("the edits changed nothing")
+				t.Error("the edits have no effect")
 			}
 		})
 	}
@@ -67,7 +68,7 @@ func firstOf(files map[string][]byte) string {
 	return ""
 }
 
-// checkWritesTheSame checks that the arguments of controller-gen give the tree that it has written.
+// checkWritesTheSame runs ControllerGen with the arguments of controller-gen and compares the trees.
 func checkWritesTheSame(t *testing.T, name, theirs string) {
 	t.Helper()
 	ours := fixture(t, name)
@@ -83,24 +84,22 @@ func checkWritesTheSame(t *testing.T, name, theirs string) {
 	sameFiles(t, "the tree", tree(t, ours), tree(t, theirs))
 }
 
-// TestOneGeneratorAtATime holds the parts against the whole.
-func TestOneGeneratorAtATime(t *testing.T) {
+// TestSingleGenerators compares the files of single generators with those of all generators.
+func TestSingleGenerators(t *testing.T) {
 	t.Parallel()
 	dir, cache := fixture(t, "shapes"), t.TempDir()
 	parts := map[string][]byte{}
-	for _, one := range []Generators{Object, CRD, RBAC, Webhook} {
-		files := generate(t, Options{Env: os.Environ(), Root: dir, Generators: one, CacheDir: cache})
+	for _, generator := range []Generators{Object, CRD, RBAC, Webhook} {
+		files := generate(t, Options{Env: os.Environ(), Root: dir, Generators: generator, CacheDir: cache})
 		if len(files) == 0 {
-			t.Errorf("generator %d made nothing", one)
+			t.Errorf("generator %d: no files", generator)
 		}
-		for name, content := range files {
-			parts[name] = content
-		}
+		maps.Copy(parts, files)
 	}
 	sameFiles(t, "all at once", generate(t, Options{Env: os.Environ(), Root: dir}), parts)
 }
 
-func TestOptionsNameFolders(t *testing.T) {
+func TestOutputDirectories(t *testing.T) {
 	t.Parallel()
 	dir := fixture(t, "shapes")
 	files := generate(t, Options{Env: os.Environ(), Root: dir, Calls: calls("rbac:roleName=boss crd webhook paths=./... output:dir=deploy output:crd:dir=deploy/crds output:webhook:artifacts:config=deploy/hooks")})
@@ -110,11 +109,11 @@ func TestOptionsNameFolders(t *testing.T) {
 		}
 	}
 	if !strings.Contains(string(files["deploy/role.yaml"]), "name: boss") {
-		t.Error("the role has another name")
+		t.Error("deploy/role.yaml does not contain name: boss")
 	}
 }
 
-// TestOverlayEqualsDisk generates the same whether files are on disk or are still to be written.
+// TestOverlayEqualsDisk expects the same result for files on disk and in the overlay.
 func TestOverlayEqualsDisk(t *testing.T) {
 	skipIfShort(t, "it loads the types of many packages several times")
 	t.Parallel()
@@ -124,7 +123,7 @@ func TestOverlayEqualsDisk(t *testing.T) {
 		if cached {
 			cache = t.TempDir()
 		}
-		// On disk there are files to be deleted, stale ones, and neither a go.sum nor any API package.
+		// The disk contains removed and outdated files, and no go.sum and no API package.
 		write(t, part, "api/v1/doomed_types.go", "package v1\n\n// +kubebuilder:object:root=true\ntype Doomed struct{ broken\n")
 		write(t, part, "api/v1beta1/shape_types.go", "package v1beta1\n\ntype Stale struct{}\n")
 		overlay := map[string][]byte{"api/v1/doomed_types.go": nil, "never/was.go": nil}
@@ -133,8 +132,8 @@ func TestOverlayEqualsDisk(t *testing.T) {
 				overlay[name] = content
 			}
 		}
-		for _, gone := range []string{"api/cluster", "internal", "pkg", "go.sum", "hack", "api/v1/groupversion_info.go", "api/v1/shape_types.go", "api/v1/odd_types.go"} {
-			if err := os.RemoveAll(filepath.Join(part, filepath.FromSlash(gone))); err != nil {
+		for _, removed := range []string{"api/cluster", "internal", "pkg", "go.sum", "hack", "api/v1/groupversion_info.go", "api/v1/shape_types.go", "api/v1/odd_types.go"} {
+			if err := os.RemoveAll(filepath.Join(part, filepath.FromSlash(removed))); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -150,17 +149,17 @@ func TestOverlayEqualsDisk(t *testing.T) {
 	}
 }
 
-func TestOverlayStaysBelowTheRoot(t *testing.T) {
+func TestOverlayOutsideOfRoot(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"../out.go", "/etc/out.go", ".."} {
 		_, err := Generate(context.Background(), Options{Env: os.Environ(), Root: fixture(t, "bare"), Overlay: map[string][]byte{name: []byte("package out\n")}})
-		if err == nil || !strings.Contains(err.Error(), "not below") {
-			t.Errorf("%s: %v", name, err)
+		if err == nil || !strings.Contains(err.Error(), "outside of the module") {
+			t.Errorf("overlay %s: got %v, want an error", name, err)
 		}
 	}
 }
 
-// TestKeepVersion leaves CRDs of another controller-gen alone until they change.
+// TestKeepVersion expects CRDs of another controller-gen to remain until they change.
 func TestKeepVersion(t *testing.T) {
 	t.Parallel()
 	const name = "config/crd/bases/canvas.example.com_canvas.yaml"
@@ -170,15 +169,15 @@ func TestKeepVersion(t *testing.T) {
 	old := strings.Replace(string(made[name]), ControllerToolsVersion, "v0.14.0", 1)
 	write(t, dir, name, old)
 	if got := string(generate(t, opts)[name]); got != old {
-		t.Error("the version is replaced")
+		t.Error("the version was replaced")
 	}
 	opts.KeepVersion = false
 	if got := generate(t, opts)[name]; !bytes.Equal(got, made[name]) {
-		t.Error("the version is kept without the option")
+		t.Error("the version remains without the option")
 	}
 	opts.KeepVersion = true
 	write(t, dir, name, strings.Replace(old, "type: object", "type: string", 1))
 	if got := generate(t, opts)[name]; !bytes.Equal(got, made[name]) {
-		t.Error("a stale file is kept")
+		t.Error("an outdated file remains")
 	}
 }

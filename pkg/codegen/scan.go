@@ -2,6 +2,7 @@ package codegen
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"go/build"
@@ -14,37 +15,39 @@ import (
 	"strings"
 
 	"golang.org/x/mod/modfile"
+
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// project is the source of a module as it will be: the files on disk with the overlay laid over them.
+// A project is the source of a module: its files on disk with the overlay.
 type project struct {
 	root    string
 	overlay map[string][]byte
-	// under lists the names that the overlay adds to each folder, folders with a trailing slash.
-	under   map[string]map[string]bool
+	// added contains the names that the overlay adds to each directory, directories with a trailing slash.
+	added   map[string]map[string]bool
 	context build.Context
 
-	packages []*pkg // sorted by module, then by import path
-	byPath   map[string]*pkg
+	packages []*sourcePackage // sorted by module, then by import path
+	byPath   map[string]*sourcePackage
 	modules  []*module // the root module first
 }
 
-// module is the root module or one nested in it, which controller-gen's ./... reaches too.
+// A module is the root module or one in its directories, which the pattern ./... of controller-gen also matches.
 type module struct {
 	dir    string // slash-separated, relative to the root
 	path   string
 	ignore []string
 }
 
-// pkg is a folder of Go files that the pattern ./... of its module matches.
-type pkg struct {
+// A sourcePackage is a directory of Go files that the pattern ./... of its module matches.
+type sourcePackage struct {
 	module *module
 	dir    string // slash-separated, relative to the root
 	path   string // the import path
 	files  []*sourceFile
 }
 
-// sourceFile is a Go file that the build constraints select; generated copy methods are not among them.
+// A sourceFile is a Go file that the build constraints select, which are not those of generated deepcopy methods.
 type sourceFile struct {
 	name    string // slash-separated, relative to the root
 	content []byte
@@ -53,11 +56,11 @@ type sourceFile struct {
 
 // newProject reads the Go files of a module and of the modules nested in it.
 func newProject(root string, overlay map[string][]byte, ctx build.Context) (*project, error) {
-	p := &project{root: root, overlay: map[string][]byte{}, under: map[string]map[string]bool{}, byPath: map[string]*pkg{}}
+	p := &project{root: root, overlay: map[string][]byte{}, added: map[string]map[string]bool{}, byPath: map[string]*sourcePackage{}}
 	for name, content := range overlay {
 		name = path.Clean(name)
 		if path.IsAbs(name) || name == ".." || strings.HasPrefix(name, "../") {
-			return nil, fmt.Errorf("overlay file %s is not below the module's root", name)
+			return nil, fmt.Errorf("overlay file %s is outside of the module", name)
 		}
 		p.overlay[name] = content
 		if content == nil {
@@ -68,10 +71,10 @@ func newProject(root string, overlay map[string][]byte, ctx build.Context) (*pro
 			if entry != name {
 				suffix = "/"
 			}
-			if p.under[dir] == nil {
-				p.under[dir] = map[string]bool{}
+			if p.added[dir] == nil {
+				p.added[dir] = map[string]bool{}
 			}
-			p.under[dir][path.Base(entry)+suffix] = true
+			p.added[dir][path.Base(entry)+suffix] = true
 			entry = dir
 		}
 	}
@@ -85,29 +88,24 @@ func newProject(root string, overlay map[string][]byte, ctx build.Context) (*pro
 		return io.NopCloser(bytes.NewReader(data)), err
 	}
 	if _, err := p.read("go.mod"); err != nil {
-		return nil, fmt.Errorf("reading go.mod: %w; generate in the folder that holds the project's go.mod", reason(err))
+		return nil, fmt.Errorf("reading go.mod: %w; run the command in the directory of the project's go.mod", worktree.Cause(err))
 	}
-	if err := p.walk(".", nil, true); err != nil {
+	if err := p.readDir(".", nil, true); err != nil {
 		if findings, ok := errors.AsType[Findings](err); ok {
 			return nil, findings
 		}
 		return nil, fmt.Errorf("reading the module's source: %w", err)
 	}
-	slices.SortStableFunc(p.packages, func(a, b *pkg) int {
-		if c := slices.Index(p.modules, a.module) - slices.Index(p.modules, b.module); c != 0 {
-			return c
-		}
-		return strings.Compare(a.path, b.path)
+	slices.SortStableFunc(p.packages, func(a, b *sourcePackage) int {
+		return cmp.Or(slices.Index(p.modules, a.module)-slices.Index(p.modules, b.module), strings.Compare(a.path, b.path))
 	})
-	for _, pkg := range p.packages {
-		if p.byPath[pkg.path] == nil {
-			p.byPath[pkg.path] = pkg
-		}
+	for _, pkg := range slices.Backward(p.packages) {
+		p.byPath[pkg.path] = pkg // the first one
 	}
 	return p, nil
 }
 
-// abs is the path of a file of the project on disk.
+// abs returns the absolute path of a file.
 func (p *project) abs(name string) string { return filepath.Join(p.root, filepath.FromSlash(name)) }
 
 // read returns the content of a file.
@@ -118,34 +116,34 @@ func (p *project) read(name string) ([]byte, error) {
 		}
 		return content, nil
 	}
-	// A pipe might never end.
+	// Reading a pipe might not end.
 	if info, err := os.Stat(p.abs(name)); err == nil && !info.IsDir() && !info.Mode().IsRegular() {
-		return nil, &fs.PathError{Op: "open", Path: name, Err: errors.New("it is not a regular file")}
+		return nil, &fs.PathError{Op: "open", Path: name, Err: errors.New("not a regular file")}
 	}
 	return os.ReadFile(p.abs(name))
 }
 
-// list returns the names in a folder, sorted, those of folders with a trailing slash.
+// list returns the sorted names in a directory, those of directories with a trailing slash.
 func (p *project) list(dir string) ([]string, error) {
 	entries, err := os.ReadDir(p.abs(dir))
-	if err != nil && !(errors.Is(err, fs.ErrNotExist) && p.under[dir] != nil) {
-		return nil, &fs.PathError{Op: "open", Path: dir, Err: reason(err)}
+	if err != nil && !(errors.Is(err, fs.ErrNotExist) && p.added[dir] != nil) {
+		return nil, &fs.PathError{Op: "open", Path: dir, Err: worktree.Cause(err)}
 	}
-	names := make([]string, 0, len(entries)+len(p.under[dir]))
+	names := make([]string, 0, len(entries)+len(p.added[dir]))
 	for _, entry := range entries {
 		name, mode := entry.Name(), entry.Type()
-		if content, ok := p.overlay[path.Join(dir, name)]; ok && content == nil || p.under[dir][name] {
+		if content, ok := p.overlay[path.Join(dir, name)]; ok && content == nil || p.added[dir][name] {
 			continue
 		}
 		if mode&fs.ModeSymlink != 0 {
-			// The go command follows links to files but not to folders.
+			// The go command follows links to files but not to directories.
 			info, err := os.Stat(p.abs(path.Join(dir, name)))
 			if err != nil || !info.Mode().IsRegular() {
 				continue
 			}
 		} else if mode.IsDir() {
 			name += "/"
-			if p.under[dir][name] {
+			if p.added[dir][name] {
 				continue
 			}
 		} else if !mode.IsRegular() {
@@ -153,20 +151,20 @@ func (p *project) list(dir string) ([]string, error) {
 		}
 		names = append(names, name)
 	}
-	for name := range p.under[dir] {
+	for name := range p.added[dir] {
 		names = append(names, name)
 	}
 	slices.Sort(names)
 	return names, nil
 }
 
-// walk reads a folder and those below it. Where matched is false the folder is none that ./... matches,
-// and is only searched for nested modules, as controller-gen does.
-func (p *project) walk(dir string, m *module, matched bool) error {
+// readDir reads the packages in a directory and its subdirectories. If ./... does not match the directory, it only searches
+// for modules in it, as controller-gen does.
+func (p *project) readDir(dir string, m *module, matched bool) error {
 	names, err := p.list(dir)
 	if err != nil {
 		if dir != "." {
-			return nil // unreadable folders hold no package
+			return nil // an unreadable directory contains no packages
 		}
 		return err
 	}
@@ -178,14 +176,14 @@ func (p *project) walk(dir string, m *module, matched bool) error {
 	} else if m != nil && m.ignores(dir) {
 		matched = false
 	}
-	here := &pkg{module: m, dir: dir}
+	pkg := &sourcePackage{module: m, dir: dir}
 	for _, name := range names {
 		full := path.Join(dir, name)
 		if sub, isDir := strings.CutSuffix(name, "/"); isDir {
 			if strings.HasPrefix(sub, ".") || full == path.Join(m.dir, "vendor") {
 				continue
 			}
-			if err := p.walk(full, m, matched && !strings.HasPrefix(sub, "_") && sub != "testdata" && path.Base(dir) != "vendor"); err != nil {
+			if err := p.readDir(full, m, matched && !strings.HasPrefix(sub, "_") && sub != "testdata" && path.Base(dir) != "vendor"); err != nil {
 				return err
 			}
 			continue
@@ -195,27 +193,27 @@ func (p *project) walk(dir string, m *module, matched bool) error {
 		}
 		content, err := p.read(full)
 		if err != nil {
-			return &fs.PathError{Op: "open", Path: full, Err: reason(err)}
+			return &fs.PathError{Op: "open", Path: full, Err: worktree.Cause(err)}
 		}
 		selected, err := p.context.MatchFile(p.abs(dir), name)
 		if err != nil || selected {
-			// A file whose head cannot be read is kept for the parser to complain about.
-			here.files = append(here.files, &sourceFile{name: full, content: content, digest: digestOf(content)})
+			// The parser reports a file whose package clause cannot be read.
+			pkg.files = append(pkg.files, &sourceFile{name: full, content: content, digest: digestOf(content)})
 		}
 	}
-	if len(here.files) > 0 {
-		here.path = path.Join(m.path, m.rel(dir))
-		p.packages = append(p.packages, here)
+	if len(pkg.files) > 0 {
+		pkg.path = path.Join(m.path, m.rel(dir))
+		p.packages = append(p.packages, pkg)
 	}
 	return nil
 }
 
-// openModule notes the module whose go.mod lies in a folder.
+// openModule reads the go.mod in a directory and adds its module.
 func (p *project) openModule(dir string) (*module, error) {
 	name := path.Join(dir, "go.mod")
 	data, err := p.read(name)
 	if err != nil {
-		return nil, &fs.PathError{Op: "open", Path: name, Err: reason(err)}
+		return nil, &fs.PathError{Op: "open", Path: name, Err: worktree.Cause(err)}
 	}
 	if findings := conflictFindings(name, data); len(findings) > 0 {
 		return nil, findings
@@ -227,13 +225,13 @@ func (p *project) openModule(dir string) (*module, error) {
 		}
 	}
 	if m.path == "" {
-		return nil, Findings{{File: name, Line: 1, Message: "no module line: add one, as in module example.com/operator"}}
+		return nil, Findings{{File: name, Line: 1, Message: "no module line; add one, such as: module example.com/operator"}}
 	}
 	p.modules = append(p.modules, m)
 	return m, nil
 }
 
-// rel is a folder's path relative to the module's.
+// rel returns the path of a directory relative to that of the module.
 func (m *module) rel(dir string) string {
 	if m.dir == "." {
 		return dir
@@ -241,7 +239,7 @@ func (m *module) rel(dir string) string {
 	return strings.TrimPrefix(strings.TrimPrefix(dir, m.dir), "/")
 }
 
-// ignores reports whether an ignore directive of the module's go.mod covers a folder.
+// ignores reports whether an ignore directive of the module's go.mod matches a directory.
 func (m *module) ignores(dir string) bool {
 	rel := m.rel(dir)
 	for _, pattern := range m.ignore {
@@ -256,16 +254,4 @@ func (m *module) ignores(dir string) bool {
 		}
 	}
 	return false
-}
-
-// local is the package of this project with an import path, or nil.
-func (p *project) local(importPath string) *pkg { return p.byPath[importPath] }
-
-// reason is the error below a path error, which would show a path of this machine.
-func reason(err error) error {
-	var pathError *fs.PathError
-	if errors.As(err, &pathError) {
-		return pathError.Err
-	}
-	return err
 }

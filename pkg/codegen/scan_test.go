@@ -18,8 +18,8 @@ import (
 	"sigs.k8s.io/controller-tools/pkg/markers"
 )
 
-// TestScanFindsWhatGoListFinds holds the scan's packages and files against those of the go command.
-func TestScanFindsWhatGoListFinds(t *testing.T) {
+// TestScan compares the packages and files of newProject with those of the go command.
+func TestScan(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"shapes", "nested", "groupless", "bare"} {
 		for _, vars := range [][]string{nil, {"GOOS=windows", "GOARCH=arm64"}, {"CGO_ENABLED=0"}} {
@@ -41,7 +41,7 @@ func TestScanFindsWhatGoListFinds(t *testing.T) {
 					if err := os.Symlink("a_linux.go", filepath.Join(dir, "mixed", "linked.go")); err != nil {
 						t.Fatal(err)
 					}
-					if err := os.Symlink("mixed", filepath.Join(dir, "linkedfolder")); err != nil {
+					if err := os.Symlink("mixed", filepath.Join(dir, "linkeddirectory")); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -52,9 +52,9 @@ func TestScanFindsWhatGoListFinds(t *testing.T) {
 				t.Fatal(err)
 			}
 			var got, want []string
-			for _, one := range p.packages {
-				for _, file := range one.files {
-					got = append(got, one.path+" "+filepath.Base(file.name))
+			for _, pkg := range p.packages {
+				for _, file := range pkg.files {
+					got = append(got, pkg.path+" "+filepath.Base(file.name))
 				}
 			}
 			for _, m := range p.modules {
@@ -75,9 +75,9 @@ func TestScanFindsWhatGoListFinds(t *testing.T) {
 	}
 }
 
-// TestDeclarationsReadTheSame compares, for every dependency of a project, what generators see of its types
-// in full and reduced to declarations.
-func TestDeclarationsReadTheSame(t *testing.T) {
+// TestDeclarationsOfDependencies compares the markers and comments of all dependencies of a project before and after
+// reduction to declarations.
+func TestDeclarationsOfDependencies(t *testing.T) {
 	skipIfShort(t, "it loads the types of many packages several times")
 	t.Parallel()
 	registry, err := All.registry()
@@ -107,9 +107,9 @@ func TestDeclarationsReadTheSame(t *testing.T) {
 	reduced := map[string]*loader.Package{}
 	collect(root(), reduced)
 	types, bytesFull, bytesReduced := 0, 0, 0
-	for id, whole := range full {
+	for id, complete := range full {
 		part := reduced[id]
-		g.declarationsOf(part.Package)
+		g.setDeclarations(part.Package)
 		if part.Syntax == nil {
 			t.Errorf("%s could not be reduced", id)
 			continue
@@ -117,11 +117,11 @@ func TestDeclarationsReadTheSame(t *testing.T) {
 		for _, tree := range part.Syntax {
 			bytesReduced += int(tree.FileEnd - tree.FileStart)
 		}
-		whole.NeedSyntax()
-		for _, tree := range whole.Syntax {
+		complete.NeedSyntax()
+		for _, tree := range complete.Syntax {
 			bytesFull += int(tree.FileEnd - tree.FileStart)
 		}
-		want, got := seen(t, registry, whole), seen(t, registry, part)
+		want, got := typeFacts(t, registry, complete), typeFacts(t, registry, part)
 		types += len(want) - 1
 		for name, facts := range want {
 			if !reflect.DeepEqual(got[name], facts) {
@@ -137,8 +137,8 @@ func TestDeclarationsReadTheSame(t *testing.T) {
 	}
 }
 
-// seen is what generators see of a package's types, by name; that of the package is under the empty name.
-func seen(t *testing.T, registry *markers.Registry, p *loader.Package) map[string][]any {
+// typeFacts returns the input of generators from the types of a package, by name; that of the package has an empty name.
+func typeFacts(t *testing.T, registry *markers.Registry, p *loader.Package) map[string][]any {
 	t.Helper()
 	collector := &markers.Collector{Registry: registry}
 	facts := map[string][]any{}
@@ -159,7 +159,7 @@ func seen(t *testing.T, registry *markers.Registry, p *loader.Package) map[strin
 	return facts
 }
 
-func TestDeclarationsKeepWhatMarkersBelongTo(t *testing.T) {
+func TestDeclarationsKeepMarkers(t *testing.T) {
 	t.Parallel()
 	const src = `// A license.
 
@@ -247,12 +247,12 @@ func (a A) M() string
 		t.Errorf("got\n%s", got[0])
 	}
 	if _, err := declarations([][]byte{[]byte("package p\n\nfunc {")}); err == nil {
-		t.Error("broken source was reduced")
+		t.Error("invalid source: no error")
 	}
 }
 
-// TestReferencesFollowTheChecker holds the packages that are read ahead against those that the checker visits.
-func TestReferencesFollowTheChecker(t *testing.T) {
+// TestReferences compares the packages whose syntax is provided with those that the type checker visits.
+func TestReferences(t *testing.T) {
 	t.Parallel()
 	dir := fixture(t, "shapes")
 	filters := []loader.NodeFilter{crd.Generator{}.CheckFilter(), func(ast.Node) bool { return true }}
@@ -263,11 +263,11 @@ func TestReferencesFollowTheChecker(t *testing.T) {
 			t.Fatal(err)
 		}
 		g := &generation{store: &store{}, syntax: &syntax{fset: fset, collector: &markers.Collector{Registry: &markers.Registry{}}}}
-		if findings := g.provide(roots, filter, true); len(findings) > 0 {
+		if findings := g.provideSyntax(roots, filter, true); len(findings) > 0 {
 			t.Error(findings)
 		}
-		ahead := map[string]bool{}
-		visit(roots, func(p *packages.Package) { ahead[p.ID] = p.Syntax != nil })
+		provided := map[string]bool{}
+		visit(roots, func(p *packages.Package) { provided[p.ID] = p.Syntax != nil })
 		(&loader.TypeChecker{NodeFilters: []loader.NodeFilter{filter}}).Check(roots[0])
 		visited := 0
 		visit(roots, func(p *packages.Package) {
@@ -275,12 +275,12 @@ func TestReferencesFollowTheChecker(t *testing.T) {
 				return
 			}
 			visited++
-			if !ahead[p.ID] {
-				t.Errorf("%s was visited but not read ahead", p.ID)
+			if !provided[p.ID] {
+				t.Errorf("%s: no syntax, but visited by the type checker", p.ID)
 			}
 		})
 		if visited < 5 {
-			t.Errorf("only %d packages were visited", visited)
+			t.Errorf("%d packages were visited, want at least 5", visited)
 		}
 	}
 }

@@ -12,9 +12,9 @@ import (
 	"sync/atomic"
 )
 
-// store keeps what was computed, by the hash of what it was computed from. It never fails: an entry that
-// cannot be read, or is not what was written, is missing, and one that cannot be written is not kept.
-// Processes share a store without locks, since entries are written aside and renamed.
+// A store caches results by the hash of their inputs. It returns no errors: an entry that cannot be read or is damaged is
+// missing, and one that cannot be written is left out. Processes share a store without locks, because entries are written
+// to temporary files that are renamed.
 type store struct {
 	dir string
 	// build is Options.Build.
@@ -22,10 +22,10 @@ type store struct {
 	written atomic.Bool
 }
 
-// bound is the size above which a folder of the store loses its oldest entries.
-const bound = 64 << 20
+// maxStoreBytes is the size above which the oldest entries of a kind are removed.
+const maxStoreBytes = 64 << 20
 
-// get returns the parts of an entry.
+// get returns the parts of an entry, and whether it exists.
 func (s *store) get(kind string, key digest) ([][]byte, bool) {
 	if s.dir == "" {
 		return nil, false
@@ -49,7 +49,7 @@ func (s *store) get(kind string, key digest) ([][]byte, bool) {
 	return parts, true
 }
 
-// put keeps an entry.
+// put writes an entry.
 func (s *store) put(kind string, key digest, parts [][]byte) {
 	if s.dir == "" {
 		return
@@ -80,11 +80,12 @@ func (s *store) put(kind string, key digest, parts [][]byte) {
 	s.written.Store(true)
 }
 
+// path returns the path of an entry.
 func (s *store) path(kind string, key digest) string {
 	return filepath.Join(s.dir, kind, hex.EncodeToString(key[:16]))
 }
 
-// trim drops the oldest entries of folders that have grown too large.
+// trim removes the oldest entries of kinds that need too much space.
 func (s *store) trim() {
 	if !s.written.Load() {
 		return
@@ -100,12 +101,12 @@ func (s *store) trim() {
 				infos, total = append(infos, info), total+info.Size()
 			}
 		}
-		if total <= bound {
+		if total <= maxStoreBytes {
 			continue
 		}
 		slices.SortFunc(infos, func(a, b fs.FileInfo) int { return a.ModTime().Compare(b.ModTime()) })
 		for _, info := range infos {
-			if total <= bound/2 {
+			if total <= maxStoreBytes/2 {
 				break
 			}
 			if os.Remove(filepath.Join(dir, info.Name())) == nil {
@@ -118,7 +119,7 @@ func (s *store) trim() {
 // digest identifies content.
 type digest [sha256.Size]byte
 
-// digestOf hashes parts so that no two lists of parts hash alike.
+// digestOf returns the digest of parts, which is different for each list of parts.
 func digestOf(parts ...[]byte) digest {
 	h := sha256.New()
 	var n [8]byte

@@ -2,46 +2,44 @@ package codegen
 
 import (
 	"context"
-	"path"
 	"slices"
-	"strings"
 
 	"golang.org/x/tools/go/packages"
 	"sigs.k8s.io/controller-tools/pkg/loader"
 )
 
-// unit is what is generated from types in one go: the copy methods or the apply configurations of a package, or the
-// CRDs of a group.
+// A unit is what is generated from types at once and cached: the deepcopy methods or the apply configurations of a package,
+// or the CRDs of a group.
 type unit struct {
 	task  *task
-	group string    // of CRDs and apply configurations
-	apply string    // the directory of apply configurations
-	roots []*parsed // the packages that the unit is made of
-	copy  bool      // the unit is the copy methods of a package
+	group string           // of CRDs and apply configurations
+	apply string           // the directory of apply configurations
+	roots []*parsedPackage // the packages that are input
+	copy  bool             // the unit is the deepcopy methods of a package
 	key   digest
 	files map[string][]byte
 }
 
-// units divides what is to be generated from types.
+// units returns the units of all tasks.
 func (g *generation) units() ([]*unit, error) {
 	var units []*unit
 	for _, t := range g.all {
 		roots := g.syntax.rootsOf(t)
 		switch t.kind {
 		case Object:
-			for _, one := range roots {
-				if one.copies {
-					units = append(units, g.unit(&unit{task: t, copy: true, roots: []*parsed{one}}))
+			for _, pkg := range roots {
+				if pkg.copies {
+					units = append(units, g.unit(&unit{task: t, copy: true, roots: []*parsedPackage{pkg}}))
 				}
 			}
 		case ApplyConfiguration:
-			for _, one := range roots {
-				dir, err := g.syntax.applyDir(one)
+			for _, pkg := range roots {
+				dir, err := g.syntax.applyDir(pkg)
 				if err != nil {
 					return nil, err
 				}
 				if dir != "" {
-					units = append(units, g.unit(&unit{task: t, group: one.group, apply: dir, roots: []*parsed{one}}))
+					units = append(units, g.unit(&unit{task: t, group: pkg.group, apply: dir, roots: []*parsedPackage{pkg}}))
 				}
 			}
 		case CRD:
@@ -54,18 +52,18 @@ func (g *generation) units() ([]*unit, error) {
 }
 
 // groups returns a unit for each API group among the roots of a task.
-func (g *generation) groups(t *task, roots []*parsed) []*unit {
+func (g *generation) groups(t *task, roots []*parsedPackage) []*unit {
 	var units []*unit
 	seen := map[string]bool{}
-	for _, one := range roots {
-		if !one.kinds || seen[one.group] {
+	for _, pkg := range roots {
+		if !pkg.kinds || seen[pkg.group] {
 			continue
 		}
-		seen[one.group] = true
-		u := &unit{task: t, group: one.group}
+		seen[pkg.group] = true
+		u := &unit{task: t, group: pkg.group}
 		for _, other := range roots {
-			// A package without a group may hold a version of any kind without one.
-			if other.group == one.group {
+			// A package without a group may contain a version of any kind without one.
+			if other.group == pkg.group {
 				u.roots = append(u.roots, other)
 			}
 		}
@@ -74,18 +72,19 @@ func (g *generation) groups(t *task, roots []*parsed) []*unit {
 	return units
 }
 
+// unit sets the key of a unit.
 func (g *generation) unit(u *unit) *unit {
 	u.key = g.unitKey(u)
 	u.files = map[string][]byte{}
 	return u
 }
 
-// types generates units. Dependencies are read as their declarations first. Should that lead to any error
-// they are read in full, so that the outcome is that of controller-gen, and errors have the right places.
+// types generates units. It first reads only the declarations of dependencies. After an error it reads them completely, so
+// that the result is that of controller-gen, with the correct positions.
 func (g *generation) types(ctx context.Context, units []*unit) ([]*loader.Package, error) {
-	loaded, findings, err := g.attempt(ctx, units, true)
+	loaded, findings, err := g.tryTypes(ctx, units, true)
 	if err == nil && len(findings) > 0 {
-		loaded, findings, err = g.attempt(ctx, units, false)
+		loaded, findings, err = g.tryTypes(ctx, units, false)
 	}
 	if err != nil {
 		return nil, err
@@ -94,17 +93,18 @@ func (g *generation) types(ctx context.Context, units []*unit) ([]*loader.Packag
 }
 
 // packagesOf returns the packages of units.
-func (g *generation) packagesOf(units []*unit) []*parsed {
-	var list []*parsed
-	for _, one := range g.syntax.packages {
-		if slices.ContainsFunc(units, func(u *unit) bool { return slices.Contains(u.roots, one) }) {
-			list = append(list, one)
+func (g *generation) packagesOf(units []*unit) []*parsedPackage {
+	var list []*parsedPackage
+	for _, pkg := range g.syntax.packages {
+		if slices.ContainsFunc(units, func(u *unit) bool { return slices.Contains(u.roots, pkg) }) {
+			list = append(list, pkg)
 		}
 	}
 	return list
 }
 
-func (g *generation) attempt(ctx context.Context, units []*unit, reduced bool) ([]*loader.Package, Findings, error) {
+// tryTypes generates units, with reduced dependencies or with complete ones.
+func (g *generation) tryTypes(ctx context.Context, units []*unit, reduced bool) ([]*loader.Package, Findings, error) {
 	roots := g.packagesOf(units)
 	load := g.load
 	if reduced {
@@ -116,7 +116,7 @@ func (g *generation) attempt(ctx context.Context, units []*unit, reduced bool) (
 	}
 	var findings Findings
 	for _, pass := range g.passes(units, loaded) {
-		if over := g.provide(pass.roots, pass.generator.CheckFilter(), reduced); over != nil {
+		if over := g.provideSyntax(pass.roots, pass.generator.CheckFilter(), reduced); over != nil {
 			return nil, over, nil
 		}
 		findings = append(findings, pass.run(g)...)
@@ -133,45 +133,11 @@ func (g *generation) attempt(ctx context.Context, units []*unit, reduced bool) (
 	return loaded, findings.tidy(), nil
 }
 
-// rootsOf are the loaded packages of units.
+// rootsOf returns the loaded packages of units.
 func rootsOf(loaded []*loader.Package, units []*unit) []*loader.Package {
-	var roots []*loader.Package
-	for _, root := range loaded {
-		for _, u := range units {
-			if u.has(root.PkgPath) {
-				roots = append(roots, root)
-				break
-			}
-		}
-	}
-	return roots
-}
-
-func (u *unit) has(importPath string) bool {
-	for _, root := range u.roots {
-		if root.path == importPath {
-			return true
-		}
-	}
-	return false
-}
-
-// take moves the files that a pass made to the units they belong to.
-func (g *generation) take(files map[string][]byte, units []*unit) {
-	for name, content := range files {
-		for _, u := range units {
-			var own bool
-			switch u.task.kind {
-			case Object:
-				own = path.Dir(name) == u.roots[0].dir
-			case CRD:
-				own = strings.HasPrefix(path.Base(name), u.group+"_")
-			default:
-				own = true
-			}
-			if own {
-				u.files[name] = content
-			}
-		}
-	}
+	return slices.DeleteFunc(slices.Clone(loaded), func(root *loader.Package) bool {
+		return !slices.ContainsFunc(units, func(u *unit) bool {
+			return slices.ContainsFunc(u.roots, func(pkg *parsedPackage) bool { return pkg.path == root.PkgPath })
+		})
+	})
 }

@@ -158,11 +158,11 @@ func missing(kind Kind, apis []codegen.API) string {
 		switch {
 		case api.Kind != kind.Kind:
 		case api.Group == "":
-			return said + fmt.Sprintf("%s: the package of its type has no marker +groupName=%s", api.Place.File, kind.Group)
+			return said + fmt.Sprintf("%s: the package of its type has no marker +groupName=%s", api.Position.File, kind.Group)
 		case api.Group != kind.Group:
-			return said + fmt.Sprintf("%s: the package of its type says +groupName=%s", api.Place.File, api.Group)
+			return said + fmt.Sprintf("%s: the package of its type says +groupName=%s", api.Position.File, api.Group)
 		default:
-			return said + fmt.Sprintf("%s: its type is of version %s", api.Place.File, api.Version)
+			return said + fmt.Sprintf("%s: its type is of version %s", api.Position.File, api.Version)
 		}
 	}
 	return said + fmt.Sprintf("no Go type %s was found", kind.Kind)

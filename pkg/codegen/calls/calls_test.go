@@ -13,7 +13,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/codegen"
 )
 
-// tree holds files by name.
+// A tree contains files by name.
 type tree map[string]string
 
 func (tree) Root() string { return "/project" }
@@ -40,14 +40,14 @@ func (t tree) Walk(dir string, skip func(string) bool) ([]string, error) {
 	}), nil
 }
 
-// lines writes calls and notes as a line each: SOURCE [DIR] ARGUMENTS.
+// lines returns a line for each call, SOURCE [DIR] ARGUMENTS, and for each note.
 func lines(found *Found) string {
 	var b strings.Builder
 	for _, call := range found.Calls {
 		b.WriteString(call.Source + " [" + call.Dir + "] " + strings.Join(call.Args, " ") + "\n")
 	}
-	for _, note := range found.Notes {
-		b.WriteString("note: " + note + "\n")
+	for _, addNote := range found.Notes {
+		b.WriteString("note: " + addNote + "\n")
 	}
 	return b.String()
 }
@@ -95,7 +95,7 @@ func TestFind(t *testing.T) {
 			tree{"Makefile": "YEAR ?= $(shell date +%Y)\ngenerate:\n\tcontroller-gen object:headerFile=h,year=$(YEAR)\n"},
 			"Makefile:3 [] object:headerFile=h,year=" + codegen.CurrentYear + "\n",
 		},
-		"a makefile that cannot be read as a whole": {
+		"a makefile that includes a missing file": {
 			tree{"Makefile": "include gone.mk\ngenerate: ; $(GENERATE)\n"},
 			"note: Makefile:1: include gone.mk: cannot be read\n",
 		},
@@ -113,7 +113,7 @@ func TestFind(t *testing.T) {
 				"hack/gen.sh": "#!/usr/bin/env bash\nset -e\nROOT=$(cd \"$(dirname \"${BASH_SOURCE[0]}\")/..\" && pwd -P)\nif [[ -n \"$1\" ]]; then\n  for v in v1 v2; do\n    \"${CONTROLLER_GEN}\" crd \"paths=${ROOT}/api/${v}\" output:dir=${1:-config}/{$v,}\n  done\nfi\ncat > x <<EOF\ncontroller-gen rbac\nEOF\nyq -i . x\nyq -i . y\n",
 			},
 			"hack/gen.sh:6 [] crd paths=/project/api/v1 output:dir=crds/v1 output:dir=crds/\nhack/gen.sh:6 [] crd paths=/project/api/v2 output:dir=crds/v2 output:dir=crds/\n" +
-				"note: hack/gen.sh:9: not run after controller-gen: cat, and what follows it there\n",
+				"note: hack/gen.sh:9: not run after controller-gen: cat, and the commands after it\n",
 		},
 		"go:generate lines": {
 			tree{"Makefile": "build: ; go build\n", "api/v1/doc.go": "package v1\n\n//go:generate controller-gen \"object:headerFile=\\\"a b\\\"\" paths=./a;./b\n//go:generate stringer\n", "vendor/x/x.go": "//go:generate controller-gen crd\npackage x\n"},
@@ -150,12 +150,12 @@ func TestForeign(t *testing.T) {
 	for recipe, want := range map[string]bool{"operon tool controller-gen crd": false, "bin/controller-gen crd": true, "go run sigs.k8s.io/controller-tools/cmd/controller-gen crd": true} {
 		found, err := Find(tree{"Makefile": "generate: ; " + recipe + "\n"})
 		if err != nil || found.Foreign != want {
-			t.Errorf("%s: got %v, %v", recipe, found, err)
+			t.Errorf("Find with %q: got %v, %v; want Foreign %t", recipe, found, err, want)
 		}
 	}
 }
 
-func TestSettingsAreValidated(t *testing.T) {
+func TestInvalidSettings(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"generat: {}\n":                                       `.operon/config.yaml:1: unknown key "generat"; did you mean "generate"?`,
@@ -166,8 +166,8 @@ func TestSettingsAreValidated(t *testing.T) {
 		"generate:\n  calls:\n  - arg: crd\n":                 `.operon/config.yaml:3: unknown key "arg"; did you mean "args"?`,
 		"generate:\n  calls:\n  - dir: api\n":                 `.operon/config.yaml:3: args is required: the arguments of controller-gen`,
 		"generate:\n  calls:\n  - args: [crd]\n":              `.operon/config.yaml:3: args must be a string`,
-		"generate:\n  calls:\n  - args: crd\n    dir: ../x\n": `.operon/config.yaml:4: dir "../x": must be a path below the project, with slashes`,
-		"generate:\n  calls:\n  - args: paths=./...\n":        `.operon/config.yaml:3: args: name a generator: object, crd, rbac, webhook or schemapatch`,
+		"generate:\n  calls:\n  - args: crd\n    dir: ../x\n": `.operon/config.yaml:4: dir "../x": must be a slash-separated path in the project`,
+		"generate:\n  calls:\n  - args: paths=./...\n":        `.operon/config.yaml:3: args: a generator is required: object, crd, rbac, webhook or schemapatch`,
 		"generate:\n  calls:\n  - args: crd paths=a;b\n":      `.operon/config.yaml:3: args: ";" must be quoted`,
 		"generate:\n  calls:\n  - args: crd:maxDesc=0\n":      `.operon/config.yaml:3: option "crd:maxDesc=0": unknown argument "maxDesc"`,
 		"generate:\n  calls:\n  - args: crds\n":               `.operon/config.yaml:3: unknown option "crds"`,
@@ -184,7 +184,7 @@ func TestSettingsAreValidated(t *testing.T) {
 	}
 }
 
-// FuzzFind reads any script; it must end.
+// FuzzFind expects Find to return for any script.
 func FuzzFind(f *testing.F) {
 	f.Add("for a in 1 2 3; do for b in 1 2 3; do controller-gen crd paths=./$a/$b; done; done")
 	f.Add("x=$(cd \"$(dirname \"$0\")\" && pwd) `date +%Y` ${A:-${B}} <<E\nE\n{a,{b,c}}")
@@ -200,7 +200,7 @@ func FuzzFind(f *testing.F) {
 	})
 }
 
-// TestSimpleCommands divides recipes of an included makefile into commands and words.
+// TestSimpleCommands splits a recipe of an included makefile into commands and words.
 func TestSimpleCommands(t *testing.T) {
 	t.Parallel()
 	m, err := ReadMakefile(tree{

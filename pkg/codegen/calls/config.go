@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 
 	"go.yaml.in/yaml/v3"
 
@@ -13,7 +14,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
-// ConfigFile holds a project's settings for Operon:
+// ConfigFile contains a project's settings for Operon:
 //
 //	generate:
 //	  calls:
@@ -21,21 +22,21 @@ import (
 //	  - args: object:headerFile=../hack/boilerplate.go.txt,year=2026 paths=./...
 //	    dir: api
 //
-// Each call has the arguments of controller-gen, quoted as in a shell, and the directory that they are relative to, which is
-// that of the project by default. An empty list stands for the calls of the scaffold, whatever the Makefile does.
+// Each call has the arguments of controller-gen, quoted as in a shell, and the directory that they are relative to (default:
+// the directory of the project). An empty list means the calls of the scaffold; the Makefile is not read then.
 const ConfigFile = ".operon/config.yaml"
 
-// A ConfigError is a fault in ConfigFile.
+// A ConfigError is an error in ConfigFile.
 type ConfigError struct {
-	// Place is FILE:LINE, or FILE.
-	Place   string
-	Problem string
+	// Position is FILE:LINE, or FILE.
+	Position string
+	Problem  string
 }
 
 // Error implements error.
-func (e *ConfigError) Error() string { return e.Place + ": " + e.Problem }
+func (e *ConfigError) Error() string { return e.Position + ": " + e.Problem }
 
-// readConfig returns the calls of ConfigFile, nil where it names none.
+// readConfig returns the calls of ConfigFile, or nil if it contains none.
 func readConfig(files Files) (*Found, error) {
 	data, err := files.ReadFile(ConfigFile)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -76,7 +77,7 @@ func readConfig(files Files) (*Found, error) {
 	return found, nil
 }
 
-// readCall reads one entry of the list.
+// readCall reads one item of the list of calls.
 func readCall(files Files, item *yaml.Node) (codegen.Call, error) {
 	fields, err := mapping(item, "args", "dir")
 	if err != nil {
@@ -90,7 +91,7 @@ func readCall(files Files, item *yaml.Node) (codegen.Call, error) {
 	}
 	if fields["dir"] != nil {
 		if call.Dir = fields["dir"].Value; !fs.ValidPath(call.Dir) {
-			return call, invalid(fields["dir"], "dir %q: must be a path below the project, with slashes", call.Dir)
+			return call, invalid(fields["dir"], "dir %q: must be a slash-separated path in the project", call.Dir)
 		}
 		if call.Dir == "." {
 			call.Dir = ""
@@ -111,12 +112,12 @@ func readCall(files Files, item *yaml.Node) (codegen.Call, error) {
 		return call, invalid(fields["args"], "%s", problem(err))
 	}
 	if generators == 0 {
-		return call, invalid(fields["args"], "args: name a generator: object, crd, rbac, webhook or schemapatch")
+		return call, invalid(fields["args"], "args: a generator is required: object, crd, rbac, webhook or schemapatch")
 	}
 	return call, nil
 }
 
-// problem returns the message of an error without the source of a call.
+// problem returns the message of an error without the source of the call.
 func problem(err error) string {
 	if findings, ok := errors.AsType[codegen.Findings](err); ok && len(findings) == 1 {
 		return findings[0].Message
@@ -124,7 +125,7 @@ func problem(err error) string {
 	return err.Error()
 }
 
-// mapping returns the values of a mapping by their keys, which must be among those allowed.
+// mapping returns the values of a mapping with allowed keys.
 func mapping(node *yaml.Node, allowed ...string) (map[string]*yaml.Node, error) {
 	if node.Kind == yaml.AliasNode {
 		node = node.Alias
@@ -135,11 +136,7 @@ func mapping(node *yaml.Node, allowed ...string) (map[string]*yaml.Node, error) 
 	values := map[string]*yaml.Node{}
 	for i := 0; i+1 < len(node.Content); i += 2 {
 		key := node.Content[i]
-		known := false
-		for _, name := range allowed {
-			known = known || name == key.Value
-		}
-		if !known {
+		if !slices.Contains(allowed, key.Value) {
 			if near, ok := project.Nearest(key.Value, allowed); ok {
 				return nil, invalid(key, "unknown key %q; did you mean %q?", key.Value, near)
 			}
@@ -153,10 +150,12 @@ func mapping(node *yaml.Node, allowed ...string) (map[string]*yaml.Node, error) 
 	return values, nil
 }
 
+// position returns the position of a node in ConfigFile.
 func position(node *yaml.Node) makefile.Position {
 	return makefile.Position{File: ConfigFile, Line: node.Line}
 }
 
+// invalid returns a ConfigError at a node.
 func invalid(node *yaml.Node, format string, args ...any) error {
 	return &ConfigError{position(node).String(), fmt.Sprintf(format, args...)}
 }

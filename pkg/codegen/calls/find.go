@@ -1,5 +1,6 @@
-// Package calls finds the calls of controller-gen that a project makes to generate its code and manifests: in its settings,
-// its Makefile, its go:generate lines and its scripts. It reads these files and starts no process.
+// Package calls finds the calls of controller-gen that generate the code and manifests of a project: in its settings, its
+// Makefile, its go:generate lines and its scripts. Find returns the calls; ReadMakefile evaluates the Makefile for other
+// uses. Both only read files and start no process.
 package calls
 
 import (
@@ -21,33 +22,32 @@ import (
 type Files interface {
 	// Root returns the absolute path of the project's directory.
 	Root() string
-	// ReadFile returns the content of a file by its slash-separated path relative to Root. The error wraps fs.ErrNotExist where
-	// there is none.
+	// ReadFile returns the content of a file by its slash-separated path relative to Root. The error wraps fs.ErrNotExist if the
+	// file does not exist.
 	ReadFile(name string) ([]byte, error)
-	// Walk returns the files below a directory, sorted, without those in directories that skip names.
+	// Walk returns the sorted files in a directory and its subdirectories, except those that skip rejects.
 	Walk(dir string, skip func(name string) bool) ([]string, error)
 }
 
-// Found is what Find returns.
+// Found is the result of Find.
 type Found struct {
-	// Calls are those that were found, in the order of the project. Nil means that the project makes none, or those of the
-	// scaffold through Operon.
+	// Calls are the calls in the order of the project. Nil means that there are none, or that Operon makes those of the
+	// scaffold.
 	Calls []codegen.Call
-	// Foreign reports whether some call runs controller-gen itself, so that its version is the project's choice, and not the one
-	// in Operon.
+	// Foreign reports whether a call runs controller-gen itself, so that the project selects its version, and not Operon.
 	Foreign bool
-	// Notes describe what cannot be reproduced, each starting with FILE:LINE.
+	// Notes describe commands that cannot be reproduced, each after FILE:LINE.
 	Notes []string
 }
 
-// Find returns the calls of a project, from the first of these sources that has any:
+// Find returns the calls of a project, from the first of these sources that contains any:
 //   - generate.calls in .operon/config.yaml
-//   - the targets manifests and generate of the Makefile, with their prerequisites, the scripts and go:generate lines that
-//     they run, and then its other targets for the generators that are still missing
+//   - the targets manifests and generate of the Makefile, with their prerequisites and the scripts and go:generate lines that
+//     they run, and then its other targets for the remaining generators
 //   - go:generate lines
 //   - scripts in hack
 //
-// It fails only where the settings are invalid or a file cannot be read.
+// It returns an error only if the settings are invalid or a file cannot be read.
 func Find(files Files) (*Found, error) {
 	found, err := readConfig(files)
 	if err != nil || found != nil {
@@ -69,37 +69,39 @@ func Find(files Files) (*Found, error) {
 	return &Found{Calls: f.calls, Foreign: f.foreign, Notes: f.notes}, nil
 }
 
+// newFinder returns a finder without calls.
 func newFinder(files Files) *finder {
-	return &finder{files: files, root: strings.ReplaceAll(files.Root(), `\`, "/"), leftOut: map[string]bool{}}
+	return &finder{files: files, root: strings.ReplaceAll(files.Root(), `\`, "/"), noted: map[string]bool{}}
 }
 
-// finder collects calls.
+// A finder collects calls.
 type finder struct {
 	files Files
 	root  string // with slashes
 	calls []codegen.Call
 	notes []string
-	// have are the generators of all calls, of those that cannot be evaluated as well.
-	have codegen.Generators
-	// leftOut are the lines and scripts that a note is about.
-	leftOut map[string]bool
+	// found are the generators of all calls, also of those that cannot be evaluated.
+	found codegen.Generators
+	// noted are the lines and scripts with a note of noteCommand.
+	noted map[string]bool
 	// scaffolded reports whether the project runs the generate command of Operon, and foreign whether it runs controller-gen
 	// itself.
 	scaffolded, foreign bool
 	err                 error
 	depth               int
-	// describe replaces what the makefile could not resolve by its source; it is nil outside of makefiles.
+	// describe replaces unresolved parts of a text by their source in the makefile; nil outside of makefiles.
 	describe func(string) string
 }
 
-func (f *finder) note(at makefile.Position, format string, args ...any) {
+// addNote adds a note, unless it already exists.
+func (f *finder) addNote(at makefile.Position, format string, args ...any) {
 	text := fmt.Sprintf("%s: %s", at, fmt.Sprintf(format, args...))
 	if !slices.Contains(f.notes, text) {
 		f.notes = append(f.notes, text)
 	}
 }
 
-// read returns a file, nil where there is none.
+// read returns the content of a file, or nil if it does not exist.
 func (f *finder) read(name string) []byte {
 	data, err := f.files.ReadFile(name)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) && f.err == nil {
@@ -108,7 +110,7 @@ func (f *finder) read(name string) []byte {
 	return data
 }
 
-// options are those for the makefiles in a directory.
+// options returns the options for makefiles in a directory.
 func (f *finder) options(dir string) makefile.Options {
 	abs := path.Join(f.root, dir)
 	return makefile.Options{
@@ -157,15 +159,18 @@ func (f *finder) makefile() error {
 	}
 	if len(f.calls) == 0 && !f.scaffolded {
 		for _, p := range m.Problems {
-			f.note(p.Position, "%s", p.Message)
+			f.addNote(p.Position, "%s", p.Message)
 		}
 	}
 	return f.err
 }
 
-// evaluate evaluates the makefile that make reads without -f. It returns nil where there is none.
+// makefileNames returns the names of the makefiles that make reads without -f.
+func makefileNames() []string { return []string{"GNUmakefile", "makefile", "Makefile"} }
+
+// evaluate evaluates the makefile that make reads without -f. It returns nil if there is none.
 func (f *finder) evaluate() (*makefile.Makefile, error) {
-	for _, name := range []string{"GNUmakefile", "makefile", "Makefile"} {
+	for _, name := range makefileNames() {
 		if f.read(name) != nil {
 			return makefile.Evaluate(name, f.options("."))
 		}
@@ -173,7 +178,7 @@ func (f *finder) evaluate() (*makefile.Makefile, error) {
 	return nil, nil
 }
 
-// targets finds the calls of targets, and notes what follows a call there.
+// targets finds the calls of targets, and adds notes about the commands after them.
 func (f *finder) targets(m *makefile.Makefile, dir string, names ...string) {
 	if f.depth > 8 {
 		return
@@ -189,7 +194,7 @@ func (f *finder) targets(m *makefile.Makefile, dir string, names ...string) {
 		if dir != "." {
 			s.at.File = path.Join(dir, s.at.File)
 		}
-		s.follows = slices.ContainsFunc(calling, func(target string) bool { return m.DependsOn(command.Target, target) })
+		s.isAfterCall = slices.ContainsFunc(calling, func(target string) bool { return m.DependsOn(command.Target, target) })
 		before := len(f.calls)
 		s.run(command.Text)
 		if len(f.calls) > before {
@@ -198,18 +203,18 @@ func (f *finder) targets(m *makefile.Makefile, dir string, names ...string) {
 	}
 }
 
-// missing finds calls in the other targets of the Makefile, for the generators that no call runs yet.
+// missing finds calls in the other targets of the Makefile, for generators without a call.
 func (f *finder) missing(m *makefile.Makefile) {
 	for _, target := range m.Targets() {
-		if f.have == codegen.All {
+		if f.found == codegen.All {
 			return
 		}
 		other := newFinder(f.files)
 		other.targets(m, ".", target)
 		for _, call := range other.calls {
-			if generators, err := call.Generators(); err == nil && generators&f.have == 0 {
+			if generators, err := call.Generators(); err == nil && generators&f.found == 0 {
 				f.calls = append(f.calls, call)
-				f.have |= generators & codegen.All
+				f.found |= generators & codegen.All
 				f.foreign = f.foreign || other.foreign
 			}
 		}
@@ -219,9 +224,9 @@ func (f *finder) missing(m *makefile.Makefile) {
 // goGenerateLine matches a go:generate line.
 var goGenerateLine = regexp.MustCompile(`(?m)^//go:generate[ \t]+(.*?)\r?$`)
 
-// goGenerate finds the calls of go:generate lines below a directory.
+// goGenerate finds the calls of go:generate lines in a directory and its subdirectories.
 func (f *finder) goGenerate(dir string) {
-	names, err := f.files.Walk(dir, skipped)
+	names, err := f.files.Walk(dir, isSkipped)
 	if err != nil {
 		f.err = errors.Join(f.err, err)
 		return
@@ -245,7 +250,7 @@ func (f *finder) goGenerate(dir string) {
 	}
 }
 
-// goGenerateWords divides a go:generate line into words. A word that starts with a double quote is a Go string.
+// goGenerateWords splits a go:generate line into words. A word that starts with a double quote is a Go string.
 func goGenerateWords(line string) []string {
 	var words []string
 	for line = strings.TrimLeft(line, " \t"); line != ""; line = strings.TrimLeft(line, " \t") {
@@ -263,15 +268,15 @@ func goGenerateWords(line string) []string {
 	return words
 }
 
-// skipped reports whether a directory holds no source of the project.
-func skipped(dir string) bool {
+// isSkipped reports whether a directory contains no source of the project.
+func isSkipped(dir string) bool {
 	base := path.Base(dir)
 	return base == "vendor" || base == "testdata" || base == "node_modules" || base[0] == '.' || base[0] == '_'
 }
 
 // scripts finds the calls of the scripts in hack.
 func (f *finder) scripts() {
-	names, err := f.files.Walk("hack", skipped)
+	names, err := f.files.Walk("hack", isSkipped)
 	if err != nil {
 		f.err = errors.Join(f.err, err)
 		return

@@ -33,10 +33,10 @@ type caseDifference struct {
 func kustomizeDifferences() map[string]caseDifference {
 	return map[string]caseDifference{
 		"08-marker-unknown-argument":        {says: `bolt_types\.go:6:59: .*unknown argument "displayname"; did you mean "displayName"`},
-		"09-marker-resources-too-short":     {says: `bolt_types\.go:18:4: .*\{Deployment\} lacks a version`},
+		"09-marker-resources-too-short":     {says: `bolt_types\.go:18:4: .*\{Deployment\} has no version`},
 		"10-marker-kind-arguments-on-field": {says: `bolt_types\.go:6:49: .*unknown argument "resources"`},
 		"11-marker-without-type":            {says: `bolt_types\.go:6:5: .*type is missing(.|\n)*bolt_types\.go:9:5: .*type "both" is unknown`},
-		"12-nested-structs": {files: true, says: `house_types\.go:17:9: .*values of the map byName`,
+		"12-nested-structs": {files: true, says: `house_types\.go:17:9: .*values of map byName`,
 			reason: "paths into maps lead nowhere, those into lists of lists have two indices, and structs without a name have fields"},
 		"13-embedded-structs":           {files: true, reason: "an embedded struct with a name in JSON is no inline one"},
 		"14-types-in-other-api-package": {files: true, reason: "types are looked up in the package that names them"},
@@ -59,15 +59,15 @@ func kustomizeDifferences() map[string]caseDifference {
 		"43-interactive-empty-answers": {files: true, says: `maintainer "no-mail" is left out(.|\n)*maintainer "Ann:ann@x\.example:extra" is left out`,
 			reason: "an empty keyword is none"},
 		"51-marker-spellings":        {says: `types\.go:25:5: .*type is missing`},
-		"53-marker-bare-colon":       {says: `types\.go:6:75: .*a text with a colon needs quotes`},
-		"56-resources-spellings":     {says: `the resource \{Deployment,v1,a,b\} has more than a kind, a version and a name`},
+		"53-marker-bare-colon":       {says: `types\.go:6:75: .*a value with a colon must be quoted`},
+		"56-resources-spellings":     {says: `resource \{Deployment,v1,a,b\} has more values than \{Kind,version,name\}`},
 		"57-field-types":             {files: true, reason: "paths through pointers to lists have an index; functions and keys of maps have no fields"},
 		"59-spec-behind-other-types": {files: true, exit: true, reason: "spec and status may stand in an embedded struct or in the type that defines the kind"},
 		"60-plurals-of-crds":         {files: true, reason: "plurals are those of the CRDs"},
 		"61-skipped-package-first":   {files: true, reason: "+kubebuilder:skip is about its own package alone"},
 		"66-base-of-older-code":      {says: `brought up to date with the code: description, which was "An older text\."`},
 		"67-interactive-addresses":   {files: true, reason: "e-mail addresses tell of maintainers, and blanks do not belong to them"},
-		"68-import-missing":          {says: `types\.go:3:8: there is no package example\.org/pump-operator/pkg/gone`},
+		"68-import-missing":          {says: `types\.go:3:8: package example\.org/pump-operator/pkg/gone not found in the project`},
 		"44-interactive-eof":         {says: `no input for prompt "Display name for the operator"`},
 	}
 }

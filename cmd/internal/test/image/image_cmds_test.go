@@ -234,7 +234,7 @@ error: --platform "linux/amd64": is given twice
 		{"digest", nil, "image build --push --image x.io/aa@sha256:" + strings.Repeat("0", 64), 2, "must have a tag and no digest"},
 		{"time", func(e *cmd.Env) { e.Environ = []string{"SOURCE_DATE_EPOCH=now"} }, "image build --tarball x.tar", 2, `SOURCE_DATE_EPOCH "now": must be a number of seconds`},
 		{"does not compile", run(errors.New("exit status 1"), "cmd/main.go:3: no"), "image build --tarball x.tar --platform " + arm, 1, "the manager does not build for linux/arm/v7: go build ./cmd:\ncmd/main.go:3: no\n"},
-		{"no go", run(fs.ErrNotExist, ""), "image build --tarball x.tar --platform " + arm, 1, "no go command on the PATH"},
+		{"no go", run(fs.ErrNotExist, ""), "image build --tarball x.tar --platform " + arm, 1, "go command not found"},
 		{"refused", never, "image build --push --image " + host + "/op:v1", 1, "pushing " + host + "/op:v1: " + host + " refuses the push (401); log in with"},
 		{"no base", nil, "image build --tarball x.tar --base " + host + "/base:v1", 1, "the base: image " + host + "/base:v1: " + host + " refuses access (401)"},
 		{"folder", never, "image build --oci-layout cmd", 1, "--oci-layout cmd: is a folder with something else in it"},

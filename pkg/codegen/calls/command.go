@@ -1,0 +1,248 @@
+package calls
+
+import (
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/operon-sdk/operon/pkg/codegen"
+	"github.com/operon-sdk/operon/pkg/makefile"
+)
+
+// execute evaluates a command after expansion.
+func (s *shell) execute(words []string, local map[string]string) {
+	if args, ok := s.controllerGen(words); ok {
+		s.foreign = s.foreign || !slices.Contains([]string{"operon", "operator-sdk", "kubebuilder"}, path.Base(words[0]))
+		s.call(args)
+		return
+	}
+	program := path.Base(words[0])
+	switch {
+	case program == "cd" || program == "pushd":
+		if program == "pushd" {
+			s.stack = append(s.stack, s.dir)
+		}
+		if len(words) > 1 && words[1] != "-" {
+			s.dir = s.relative(words[len(words)-1])
+		}
+	case program == "popd":
+		if n := len(s.stack); n > 0 {
+			s.dir, s.stack = s.stack[n-1], s.stack[:n-1]
+		}
+	case strings.Contains(words[0], "make") && isMake(words[0]):
+		s.make(words[1:])
+	case program == "go" && len(words) > 1 && words[1] == "generate":
+		s.goGenerate(s.dir)
+	case slices.Contains([]string{"sh", "bash", "source", "."}, program) && len(words) > 1 && path.Ext(words[1]) == ".sh":
+		s.nested(words[1], words[2:], local)
+	case path.Ext(program) == ".sh":
+		s.nested(words[0], words[1:], local)
+	case isOperon(words):
+		s.scaffolded = true
+	case s.isAfterCall && !isControllerGen(words[0]) && !isHarmless(words):
+		s.noteCommand(words)
+	}
+}
+
+// noteCommand adds a note about a command that may change files of controller-gen, one per line of a makefile and per script.
+func (s *shell) noteCommand(words []string) {
+	place := s.at.String()
+	if s.inScript {
+		place = s.at.File
+	}
+	if s.noted[place] {
+		return
+	}
+	s.noted[place] = true
+	text := strings.ReplaceAll(s.readable(strings.Join(words, " ")), s.root+"/", "")
+	text, _, _ = strings.Cut(text, "\n")
+	if len(text) > 80 {
+		text = text[:77] + "..."
+	}
+	more := ""
+	if s.inScript {
+		more = ", and the commands after it"
+	}
+	s.addNote(s.at, "not run after controller-gen: %s%s", text, more)
+}
+
+// isMake reports whether a word is the make program.
+func isMake(word string) bool { return slices.Contains([]string{"make", "gmake"}, path.Base(word)) }
+
+// isOperon reports whether a command is the generate command of Operon.
+func isOperon(words []string) bool {
+	return len(words) > 1 && strings.TrimSuffix(path.Base(words[0]), ".exe") == "operon" && words[1] == "generate" &&
+		(len(words) == 2 || strings.HasPrefix(words[2], "-") || words[2] == "code" || words[2] == "manifests")
+}
+
+// programVersion matches the version and the suffix of Windows in the file name of a program.
+var programVersion = regexp.MustCompile(`([-_@]v?\d[^/]*|@[^/]*)?(\.exe)?$`)
+
+// isControllerGen reports whether a word names controller-gen.
+func isControllerGen(word string) bool {
+	if strings.HasPrefix(word, "-") || strings.Contains(word, "=") {
+		return false
+	}
+	if start := strings.LastIndex(word, "$("); start >= 0 && strings.HasSuffix(word, ")") {
+		return strings.Contains(word[start:], "controller-gen")
+	}
+	return path.Base(programVersion.ReplaceAllString(word, "")) == "controller-gen"
+}
+
+// controllerGen returns the arguments of a command that runs controller-gen with a generator.
+func (s *shell) controllerGen(words []string) ([]string, bool) {
+	i := slices.IndexFunc(words, func(word string) bool { return isControllerGen(s.readable(word)) })
+	if i < 0 {
+		return nil, false
+	}
+	if i > 0 {
+		switch path.Base(words[0]) {
+		case "go":
+			if !slices.Contains([]string{"run", "tool"}, words[1]) {
+				return nil, false
+			}
+		case "env", "nice", "xargs", "docker", "podman", "operon", "operator-sdk", "kubebuilder", "bingo", "mise", "asdf":
+		default:
+			if words[i-1] != "tool" && words[i-1] != "run" {
+				return nil, false
+			}
+		}
+	}
+	args := words[i+1:]
+	return args, slices.ContainsFunc(args, func(arg string) bool { return codegen.GeneratorOf(arg) != 0 })
+}
+
+// call adds a call of controller-gen, or a note why it is not supported.
+func (s *shell) call(args []string) {
+	s.isAfterCall = true
+	for _, arg := range args {
+		s.found |= codegen.GeneratorOf(arg) & (codegen.Object | codegen.CRD | codegen.RBAC | codegen.Webhook)
+	}
+	if strings.Contains(s.dir, unresolvedStart) {
+		s.addNote(s.at, "controller-gen is not run: directory %s cannot be evaluated; set generate.calls in %s", s.readable(s.dir), ConfigFile)
+		return
+	}
+	for _, arg := range args {
+		if readable := s.readable(arg); readable != arg {
+			s.addNote(s.at, "controller-gen is not run: %s cannot be evaluated; set generate.calls in %s", readable, ConfigFile)
+			return
+		}
+		if strings.HasPrefix(arg, "-") && !strings.HasPrefix(arg, codegen.TagsFlag) {
+			s.addNote(s.at, "controller-gen is not run: flag %s is not supported; set generate.calls in %s", arg, ConfigFile)
+			return
+		}
+	}
+	dir := s.dir
+	if dir == "." {
+		dir = ""
+	}
+	s.calls = append(s.calls, codegen.Call{Dir: dir, Args: slices.Clone(args), Source: s.at.String()})
+}
+
+// readable returns text with the source of unresolved parts.
+func (s *shell) readable(text string) string {
+	if s.describe != nil {
+		text = s.describe(text)
+	}
+	return strings.NewReplacer(unresolvedStart, "$(", unresolvedEnd, ")", unresolvedSpace, " ").Replace(text)
+}
+
+// relative returns a directory relative to the project. One that is unresolved or outside of the project is not changed.
+func (s *shell) relative(dir string) string {
+	if rest, ok := strings.CutPrefix(dir, s.root+"/"); ok {
+		return path.Clean(rest)
+	}
+	if dir == s.root {
+		return "."
+	}
+	if path.IsAbs(dir) || strings.Contains(dir, unresolvedStart) {
+		return dir
+	}
+	return path.Join(s.dir, dir)
+}
+
+// make evaluates a call of make.
+func (s *shell) make(words []string) {
+	dir, file := s.dir, ""
+	overrides := map[string]string{}
+	var targets []string
+	for i := 0; i < len(words); i++ {
+		switch word := words[i]; {
+		case (word == "-C" || word == "-f") && i+1 < len(words):
+			i++
+			if word == "-C" {
+				dir = s.relative(words[i])
+			} else {
+				file = words[i]
+			}
+		case strings.HasPrefix(word, "-"):
+		case assignment.MatchString(word):
+			name, value, _ := strings.Cut(word, "=")
+			if s.describe != nil {
+				value = s.describe(value) // placeholders are numbered for each makefile
+			}
+			overrides[name] = value
+		default:
+			targets = append(targets, word)
+		}
+	}
+	names := []string{file}
+	if file == "" {
+		names = makefileNames()
+	}
+	for _, name := range names {
+		if s.depth > 8 || s.read(path.Join(dir, name)) == nil {
+			continue
+		}
+		options := s.options(dir)
+		options.Overrides = overrides
+		if m, err := makefile.Evaluate(name, options); err == nil {
+			if len(targets) == 0 && len(m.Targets()) > 0 {
+				targets = m.Targets()[:1]
+			}
+			s.targets(m, dir, targets...)
+		}
+		return
+	}
+}
+
+// nested evaluates a script that a command runs.
+func (s *shell) nested(name string, args []string, local map[string]string) {
+	inner := &shell{finder: s.finder, dir: s.dir, variables: map[string]string{}, isAfterCall: s.isAfterCall}
+	maps.Copy(inner.variables, s.variables)
+	maps.Copy(inner.variables, local)
+	inner.script(s.relative(name), args)
+	s.isAfterCall = inner.isAfterCall
+}
+
+// script evaluates a file.
+func (s *shell) script(name string, args []string) {
+	if s.depth > 8 {
+		return
+	}
+	s.depth++
+	defer func() { s.depth-- }()
+	data := string(s.read(name))
+	first, _, _ := strings.Cut(data, "\n")
+	s.bash, s.inScript, s.at = strings.Contains(first, "bash"), true, makefile.Position{File: name, Line: 1}
+	s.arguments = append([]string{"./" + name}, args...)
+	if s.dir != "." && s.dir != "" {
+		s.arguments[0] = s.root + "/" + name
+	}
+	s.run(strings.ReplaceAll(data, "\r\n", "\n"))
+}
+
+// isHarmless reports whether a command changes no generated files.
+func isHarmless(words []string) bool {
+	switch program := path.Base(words[0]); program {
+	case "echo", "printf", "true", ":", "mkdir", "test", "[", "[[", "command", "which", "set", "trap", "exit", "return", "chmod", "gofmt", "goimports", "type", "unset", "shift", "popd", "read", "break", "continue", "case", "esac", "ls", "wait", "sleep", "diff", "grep":
+		return true
+	case "go":
+		return len(words) > 1 && slices.Contains([]string{"fmt", "vet", "install", "get", "build", "mod", "version", "env", "list", "test", "work"}, words[1])
+	case "git":
+		return len(words) > 1 && slices.Contains([]string{"diff", "status", "rev-parse", "describe"}, words[1])
+	}
+	return strings.HasSuffix(words[0], "golangci-lint")
+}
