@@ -14,8 +14,8 @@ import (
 	"github.com/operon-sdk/operon/pkg/tempdir"
 )
 
-// An environment is the environment of the go command, with its settings. Reading them is part of each run, and go env -json
-// takes longer than a run with cached results.
+// An environment is the environment of the go command, with its settings. They are read without the go command, so that a run
+// with cached results starts no process.
 type environment struct {
 	vars   []string
 	values map[string]string
