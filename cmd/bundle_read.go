@@ -98,14 +98,14 @@ func (a *app) readStdin(mayBeEmpty bool) ([]manifest.Object, []bundle.Note, erro
 		own = problems
 	case len(objects) == 0 && len(own) == 0 && !mayBeEmpty:
 		own = manifest.Problems{{Position: manifest.Position{File: "stdin"},
-			Text: "is empty: the command on the left of the pipe printed nothing; see what it says on its own"}}
+			Problem: "is empty: the command on the left of the pipe printed nothing; see what it says on its own"}}
 	}
 	return objects, notes, own
 }
 
 // foreign is the note about a document that is no Kubernetes object.
 func foreign(p manifest.Problem) bundle.Note {
-	return bundle.Note{Position: p.Position, Subject: "the document", Reason: p.Text + ", and was not read", Advice: "leave it out of the input", Dropped: true}
+	return bundle.Note{Position: p.Position, Subject: "the document", Reason: p.Problem + ", and was not read", Advice: "leave it out of the input", Dropped: true}
 }
 
 // buildManifests builds the kustomization of the bundle in this process.
@@ -184,7 +184,7 @@ func (r *folderReader) walk(folder string, keep func(manifest.Object) bool, deep
 		return r.file(p, name, keep)
 	})
 	if err != nil {
-		r.problems = append(r.problems, manifest.Problem{Position: manifest.Position{File: filepath.ToSlash(folder)}, Text: strings.TrimPrefix(err.Error(), "reading "+filepath.ToSlash(folder)+": ")})
+		r.problems = append(r.problems, manifest.Problem{Position: manifest.Position{File: filepath.ToSlash(folder)}, Problem: strings.TrimPrefix(err.Error(), "reading "+filepath.ToSlash(folder)+": ")})
 	}
 }
 

@@ -28,7 +28,7 @@ func readEdits(tree *worktree.Tree) ([]bundle.Edit, error) {
 	}
 	edits, err := bundle.ParseEdits(data)
 	if err != nil {
-		return nil, manifest.Problems{{Position: manifest.Position{File: editsFile}, Text: "is no valid JSON: " + err.Error() + "; restore it from version control, or delete it to forget which values of the bundle were edited by hand"}}
+		return nil, manifest.Problems{{Position: manifest.Position{File: editsFile}, Problem: "is no valid JSON: " + err.Error() + "; restore it from version control, or delete it to forget which values of the bundle were edited by hand"}}
 	}
 	return edits, nil
 }

@@ -61,7 +61,7 @@ func (a *app) catalogSources(ctx context.Context, root, dir string, there *catal
 			}
 		}
 		if err := s.SetImage(ref, o.bundleObjects); err != nil {
-			problems = append(problems, manifest.Problem{Position: s.CSV(), Text: err.Error()})
+			problems = append(problems, manifest.Problem{Position: s.CSV(), Problem: err.Error()})
 			continue
 		}
 		sources = append(sources, s)

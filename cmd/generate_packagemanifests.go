@@ -236,7 +236,7 @@ func readPackage(tree *worktree.Tree, name, pkg string) (*bundle.Package, manife
 	p, problems := bundle.ParsePackage(name, data)
 	if len(problems) == 0 && p.PackageName != pkg {
 		problems = manifest.Problems{{Position: p.Locate("packageName"),
-			Text: fmt.Sprintf("packageName is %s, but the file is that of %s; correct the one or the other", p.PackageName, pkg)}}
+			Problem: fmt.Sprintf("packageName is %s, but the file is that of %s; correct the one or the other", p.PackageName, pkg)}}
 	}
 	return p, problems, nil
 }

@@ -139,7 +139,7 @@ func checkPlatforms(platforms []string) (findings project.Findings) {
 func (a *app) filesBelow(root string, c bundle.Copy) (files []image.File, problems manifest.Problems) {
 	start := filepath.Join(root, filepath.FromSlash(c.From))
 	problem := func(at manifest.Position, format string, args ...any) {
-		problems = append(problems, manifest.Problem{Position: at, Text: fmt.Sprintf(format, args...)})
+		problems = append(problems, manifest.Problem{Position: at, Problem: fmt.Sprintf(format, args...)})
 	}
 	err := afero.Walk(a.FS, start, func(name string, info fs.FileInfo, err error) error {
 		if err != nil {

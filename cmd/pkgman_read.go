@@ -28,7 +28,7 @@ type packageReader struct {
 }
 
 func (r *packageReader) problem(at manifest.Position, format string, args ...any) {
-	r.problems = append(r.problems, manifest.Problem{Position: at, Text: fmt.Sprintf(format, args...)})
+	r.problems = append(r.problems, manifest.Problem{Position: at, Problem: fmt.Sprintf(format, args...)})
 }
 
 func (r *packageReader) skip(name, reason string) {
@@ -82,10 +82,10 @@ func (r *packageReader) read(dir string) (*bundle.Package, []bundle.PackageVersi
 	}
 	switch len(found) {
 	case 0:
-		return nil, nil, manifest.Problems{{Position: manifest.Position{File: dir}, Text: "holds no package manifest; there must be a file PACKAGE.package.yaml beside the folders of the versions"}}
+		return nil, nil, manifest.Problems{{Position: manifest.Position{File: dir}, Problem: "holds no package manifest; there must be a file PACKAGE.package.yaml beside the folders of the versions"}}
 	case 1:
 	default:
-		return nil, nil, manifest.Problems{{Position: manifest.Position{File: dir}, Text: fmt.Sprintf("holds %d package manifests (%s); convert one package at a time", len(found), strings.Join(found, ", "))}}
+		return nil, nil, manifest.Problems{{Position: manifest.Position{File: dir}, Problem: fmt.Sprintf("holds %d package manifests (%s); convert one package at a time", len(found), strings.Join(found, ", "))}}
 	}
 	data, err := safeyaml.ReadFile(r.fs, r.abs(found[0]), safeyaml.MaxSize)
 	if err != nil {
@@ -110,7 +110,7 @@ func (r *packageReader) read(dir string) (*bundle.Package, []bundle.PackageVersi
 		return nil, nil, problems
 	}
 	if len(versions) == 0 && len(r.problems) == 0 {
-		return nil, nil, manifest.Problems{{Position: manifest.Position{File: path.Dir(found[0])}, Text: "holds no folder of a version beside the package manifest"}}
+		return nil, nil, manifest.Problems{{Position: manifest.Position{File: path.Dir(found[0])}, Problem: "holds no folder of a version beside the package manifest"}}
 	}
 	return pkg, versions, nil
 }

@@ -224,5 +224,5 @@ func customKinds(objects []manifest.Object) map[string]bool {
 func (c *collection) note(n Note) { c.notes = append(c.notes, n) }
 
 func (c *collection) problem(at manifest.Position, format string, args ...any) {
-	c.problems = append(c.problems, manifest.Problem{Position: at, Text: fmt.Sprintf(format, args...)})
+	c.problems = append(c.problems, manifest.Problem{Position: at, Problem: fmt.Sprintf(format, args...)})
 }

@@ -58,7 +58,7 @@ func Convert(pkg *Package, versions []PackageVersion, builder string) ([]Convert
 		}
 		if other := byName[c.csv.Name()]; other != nil {
 			problems = append(problems, manifest.Problem{Position: c.csv.Locate("metadata", "name"),
-				Text: fmt.Sprintf("the CSV %s is in %s too; each version has a name of its own", c.csv.Name(), other.Dir)})
+				Problem: fmt.Sprintf("the CSV %s is in %s too; each version has a name of its own", c.csv.Name(), other.Dir)})
 			continue
 		}
 		byName[c.csv.Name()] = c
@@ -67,7 +67,7 @@ func Convert(pkg *Package, versions []PackageVersion, builder string) ([]Convert
 	channels, more, wrong := membership(pkg, byName)
 	notes, problems = append(notes, more...), append(problems, wrong...)
 	if pkg.Default() == "" {
-		problems = append(problems, manifest.Problem{Position: pkg.Locate(), Text: "has no channel and no defaultChannel; name the channel that the bundles belong to"})
+		problems = append(problems, manifest.Problem{Position: pkg.Locate(), Problem: "has no channel and no defaultChannel; name the channel that the bundles belong to"})
 	}
 	for _, p := range pkg.CheckDefault() {
 		notes = append(notes, Note{Position: p.Position, Subject: "the default channel " + pkg.DefaultChannelName,
@@ -115,7 +115,7 @@ func membership(pkg *Package, byName map[string]*versionFolder) (map[string][]st
 			channels[name] = append(channels[name], channel.Name)
 			if name = textAt(c.csv.Fields, "spec", "replaces"); seen[name] {
 				problem := manifest.Problem{Position: c.csv.Locate("spec", "replaces"),
-					Text: fmt.Sprintf("%s replaces %s, which leads back to it; correct one of them", c.csv.Name(), name)}
+					Problem: fmt.Sprintf("%s replaces %s, which leads back to it; correct one of them", c.csv.Name(), name)}
 				if !slices.ContainsFunc(problems, func(p manifest.Problem) bool { return p.Position == problem.Position }) {
 					problems = append(problems, problem)
 				}
@@ -148,7 +148,7 @@ func (c *versionFolder) read() (notes []Note, problems manifest.Problems) {
 				continue
 			}
 			problems = append(problems, manifest.Problem{Position: found[1].Position,
-				Text: fmt.Sprintf("is object 2 of %d in the file, and OLM reads the first one only; give each object a file of its own", len(found))})
+				Problem: fmt.Sprintf("is object 2 of %d in the file, and OLM reads the first one only; give each object a file of its own", len(found))})
 			continue
 		}
 		o := found[0]
@@ -156,7 +156,7 @@ func (c *versionFolder) read() (notes []Note, problems manifest.Problems) {
 		case o.Kind() == kindCSV && o.Group() == groupOLM:
 			if c.csv != nil {
 				problems = append(problems, manifest.Problem{Position: o.Position,
-					Text: fmt.Sprintf("is a second CSV in the folder, after %s; a version has one", c.csv.Position)})
+					Problem: fmt.Sprintf("is a second CSV in the folder, after %s; a version has one", c.csv.Position)})
 				continue
 			}
 			c.csv = &o
@@ -192,7 +192,7 @@ func (c *versionFolder) read() (notes []Note, problems manifest.Problems) {
 	}
 	if c.csv == nil && len(problems) == 0 {
 		problems = append(problems, manifest.Problem{Position: manifest.Position{File: c.Dir},
-			Text: "holds no ClusterServiceVersion; add the version's CSV, or move the folder elsewhere if it is none of a version"})
+			Problem: "holds no ClusterServiceVersion; add the version's CSV, or move the folder elsewhere if it is none of a version"})
 	}
 	if c.csv != nil && len(problems) == 0 {
 		if version := textAt(c.csv.Fields, "spec", "version"); version != "" && version != strings.TrimPrefix(path.Base(c.Dir), "v") {

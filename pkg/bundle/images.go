@@ -137,7 +137,7 @@ func (c *collection) pin(csv *v1alpha1.ClusterServiceVersion, digest func(string
 		if !ok {
 			var err error
 			if pinned, err = digest(*ref); err != nil {
-				c.unavailable = append(c.unavailable, manifest.Problem{Position: at, Text: fmt.Sprintf("--use-image-digests: %v", err)})
+				c.unavailable = append(c.unavailable, manifest.Problem{Position: at, Problem: fmt.Sprintf("--use-image-digests: %v", err)})
 				pinned = *ref // one problem an image
 			}
 			known[*ref] = pinned

@@ -40,14 +40,14 @@ func parseAnnotations(name string, text []byte) (metadataFile, error) {
 	f := metadataFile{values: map[string]any{}}
 	var doc yaml.Node
 	if err := safeyaml.Unmarshal(text, &doc); err != nil {
-		return f, manifest.Problems{{Position: manifest.Position{File: name}, Text: "is not valid YAML: " + strings.TrimPrefix(err.Error(), "yaml: ") + "; correct it, or delete it to have it made anew"}}
+		return f, manifest.Problems{{Position: manifest.Position{File: name}, Problem: "is not valid YAML: " + strings.TrimPrefix(err.Error(), "yaml: ") + "; correct it, or delete it to have it made anew"}}
 	}
 	if len(doc.Content) == 0 {
 		return f, nil
 	}
 	top := doc.Content[0]
 	if top.Kind != yaml.MappingNode {
-		return f, manifest.Problems{{Position: manifest.Position{File: name, Line: top.Line, Column: top.Column}, Text: "must be a mapping with the key annotations; correct it, or delete it to have it made anew"}}
+		return f, manifest.Problems{{Position: manifest.Position{File: name, Line: top.Line, Column: top.Column}, Problem: "must be a mapping with the key annotations; correct it, or delete it to have it made anew"}}
 	}
 	for i := 0; i+1 < len(top.Content); i += 2 {
 		key, value := top.Content[i], top.Content[i+1]

@@ -42,7 +42,7 @@ func ParsePackage(file string, data []byte) (*Package, manifest.Problems) {
 	}
 	if len(docs) != 1 {
 		return nil, manifest.Problems{{Position: manifest.Position{File: file},
-			Text: fmt.Sprintf("holds %d documents instead of one package manifest", len(docs))}}
+			Problem: fmt.Sprintf("holds %d documents instead of one package manifest", len(docs))}}
 	}
 	p := &Package{doc: docs[0], text: data}
 	if p.fields, problems = p.doc.Into(&p.PackageManifest); len(problems) > 0 {
@@ -60,7 +60,7 @@ func (p *Package) Locate(steps ...string) manifest.Position { return p.doc.Locat
 func (p *Package) check() manifest.Problems {
 	var problems manifest.Problems
 	add := func(at manifest.Position, format string, args ...any) {
-		problems = append(problems, manifest.Problem{Position: at, Text: fmt.Sprintf(format, args...)})
+		problems = append(problems, manifest.Problem{Position: at, Problem: fmt.Sprintf(format, args...)})
 	}
 	if p.PackageName == "" {
 		add(p.Locate(), "packageName is missing; write the name of the package")
@@ -92,7 +92,7 @@ func (p *Package) CheckDefault() manifest.Problems {
 		return nil
 	}
 	return manifest.Problems{{Position: p.Locate("defaultChannel"),
-		Text: fmt.Sprintf("defaultChannel: there is no channel %s in the list of channels", p.DefaultChannelName)}}
+		Problem: fmt.Sprintf("defaultChannel: there is no channel %s in the list of channels", p.DefaultChannelName)}}
 }
 
 // Default is the default channel: where none is named, the only one.

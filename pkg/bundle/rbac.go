@@ -104,7 +104,7 @@ func (c *collection) applyRBAC(strategy *v1alpha1.StrategyDetailsDeployment, ext
 			case slices.Contains(existing, ref.Name) || isDefaultRole(ref):
 				c.noteForeignRole(at, ref)
 			default:
-				c.missingRoles = append(c.missingRoles, manifest.Problem{Position: at.Position, Text: fmt.Sprintf(
+				c.missingRoles = append(c.missingRoles, manifest.Problem{Position: at.Position, Problem: fmt.Sprintf(
 					"%s refers to the %s %s, which is not in the input, so that the bundle would lack permissions of the operator; "+
 						"add it to the input, or give --existing-roles %[3]s if clusters have it", at, ref.Kind, ref.Name)})
 			}

@@ -34,7 +34,7 @@ func ReadDockerfile(name string, text []byte) (Recipe, manifest.Problems) {
 		line += strings.Count(instruction, "\n")
 		word, rest, _ := strings.Cut(strings.TrimSpace(strings.ReplaceAll(instruction, "\\\n", " ")), " ")
 		rest = strings.TrimSpace(rest)
-		problem := func(text string) { problems = append(problems, manifest.Problem{Position: at, Text: text}) }
+		problem := func(text string) { problems = append(problems, manifest.Problem{Position: at, Problem: text}) }
 		switch word = strings.ToUpper(word); {
 		case word == "" || strings.HasPrefix(word, "#"):
 		case word == "FROM" && r.From == "" && len(strings.Fields(rest)) == 1:
@@ -60,7 +60,7 @@ func ReadDockerfile(name string, text []byte) (Recipe, manifest.Problems) {
 		}
 	}
 	if len(problems) == 0 && (r.From == "" || len(r.Copies) == 0) {
-		problems = append(problems, manifest.Problem{Position: manifest.Position{File: name}, Text: "needs FROM, LABEL and COPY; generate the bundle to have it written"})
+		problems = append(problems, manifest.Problem{Position: manifest.Position{File: name}, Problem: "needs FROM, LABEL and COPY; generate the bundle to have it written"})
 	}
 	return r, problems
 }

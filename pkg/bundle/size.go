@@ -51,7 +51,7 @@ func CheckSizes(dir string, files map[string][]byte) ([]Note, error) {
 		switch size := objectSize(name, files[name]); {
 		case size > objectLimit:
 			problems = append(problems, manifest.Problem{Position: manifest.Position{File: name},
-				Text: fmt.Sprintf("is an object of %s, and a cluster takes %s at most; shorten descriptions, take examples out, or split it", bytesOf(size), bytesOf(objectLimit))})
+				Problem: fmt.Sprintf("is an object of %s, and a cluster takes %s at most; shorten descriptions, take examples out, or split it", bytesOf(size), bytesOf(objectLimit))})
 		case size > objectLimit*near/100 || size > unpackLimit:
 			notes = append(notes, Note{Subject: name, Reason: fmt.Sprintf("is an object of %s; a cluster takes %s at most", bytesOf(size), bytesOf(objectLimit)),
 				Advice: "shorten it before it grows"})
@@ -67,7 +67,7 @@ func CheckSizes(dir string, files map[string][]byte) ([]Note, error) {
 	switch {
 	case total.packed > unpackLimit:
 		problems = append(problems, manifest.Problem{Position: manifest.Position{File: dir},
-			Text: "is a bundle of " + says + ": make them smaller, for instance with controller-gen's crd:maxDescLen=0 or a smaller icon"})
+			Problem: "is a bundle of " + says + ": make them smaller, for instance with controller-gen's crd:maxDescLen=0 or a smaller icon"})
 	case total.packed > unpackLimit*near/100:
 		notes = append(notes, Note{Subject: dir, Reason: "is a bundle of " + says})
 	}

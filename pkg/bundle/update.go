@@ -144,13 +144,13 @@ func (u *Update) fields(name string, text []byte) map[string]any {
 	objects, problems := manifest.Decode(name, text)
 	if len(problems) > 0 {
 		for i := range problems {
-			problems[i].Text += "; correct it, or delete the file to have it made anew"
+			problems[i].Problem += "; correct it, or delete the file to have it made anew"
 		}
 		u.problems = append(u.problems, problems...)
 		return nil
 	}
 	if len(objects) != 1 {
-		u.problems = append(u.problems, manifest.Problem{Position: manifest.Position{File: name}, Text: fmt.Sprintf("holds %d objects instead of one; correct it, or delete the file to have it made anew", len(objects))})
+		u.problems = append(u.problems, manifest.Problem{Position: manifest.Position{File: name}, Problem: fmt.Sprintf("holds %d objects instead of one; correct it, or delete the file to have it made anew", len(objects))})
 		return nil
 	}
 	return objects[0].Fields

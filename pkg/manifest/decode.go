@@ -58,7 +58,7 @@ func (o Object) unpack() ([]Object, Problems) {
 		if items == nil {
 			return nil, nil
 		}
-		return nil, Problems{{Position: o.Position, Text: fmt.Sprintf("items of the %s must be a list", o.Kind())}}
+		return nil, Problems{{Position: o.Position, Problem: fmt.Sprintf("items of the %s must be a list", o.Kind())}}
 	}
 	var (
 		objects  []Object
@@ -72,7 +72,7 @@ func (o Object) unpack() ([]Object, Problems) {
 		position := locate("items", strconv.Itoa(i))
 		fields, ok := item.(map[string]any)
 		if !ok {
-			problems = append(problems, Problem{Position: position, Text: fmt.Sprintf("items[%d] is no Kubernetes object", i)})
+			problems = append(problems, Problem{Position: position, Problem: fmt.Sprintf("items[%d] is no Kubernetes object", i)})
 			continue
 		}
 		// The items of a PodList and the like may leave out what the list says of all of them.
@@ -81,7 +81,7 @@ func (o Object) unpack() ([]Object, Problems) {
 		}
 		data, err := Encode(fields)
 		if err != nil {
-			problems = append(problems, Problem{Position: position, Text: err.Error()})
+			problems = append(problems, Problem{Position: position, Problem: err.Error()})
 			continue
 		}
 		found, more := Object{Position: position, Fields: fields, data: data, item: true}.unpack()

@@ -33,7 +33,7 @@ func Documents(file string, data []byte) ([]Document, Problems) {
 // Unreadable tells what keeps a file from being YAML at all, nil where nothing does.
 func Unreadable(file string, data []byte) Problems {
 	at := func(offset int, text string) Problems {
-		return Problems{{Position: Position{File: file, Line: 1 + bytes.Count(data[:offset], []byte("\n"))}, Text: text}}
+		return Problems{{Position: Position{File: file, Line: 1 + bytes.Count(data[:offset], []byte("\n"))}, Problem: text}}
 	}
 	switch {
 	case bytes.HasPrefix(data, []byte("\xff\xfe")) || bytes.HasPrefix(data, []byte("\xfe\xff")):
@@ -154,14 +154,14 @@ func (d Document) Into(target any) (map[string]any, Problems) {
 	}
 	fields, ok := content.(map[string]any)
 	if !ok {
-		return nil, Problems{{Position: d.Position, Text: "must be a mapping"}}
+		return nil, Problems{{Position: d.Position, Problem: "must be a mapping"}}
 	}
 	if err := utiljson.Unmarshal(asJSON, target); err != nil {
 		if typed, ok := errors.AsType[*jsonTypeError](err); ok {
 			return nil, Problems{{Position: d.Locate(strings.Split(typed.Field, ".")...),
-				Text: fmt.Sprintf("%s must be %s, not %s", typed.Field, article(typed.Type.String()), article(typed.Value))}}
+				Problem: fmt.Sprintf("%s must be %s, not %s", typed.Field, article(typed.Type.String()), article(typed.Value))}}
 		}
-		return nil, Problems{{Position: d.Position, Text: strings.TrimPrefix(err.Error(), "json: ")}}
+		return nil, Problems{{Position: d.Position, Problem: strings.TrimPrefix(err.Error(), "json: ")}}
 	}
 	return fields, nil
 }
@@ -174,21 +174,21 @@ func (d Document) content() (any, []byte, Problems) {
 	}
 	var content any
 	if err := utiljson.Unmarshal(asJSON, &content); err != nil {
-		return nil, nil, Problems{{Position: d.Position, Text: err.Error()}}
+		return nil, nil, Problems{{Position: d.Position, Problem: err.Error()}}
 	}
 	return content, asJSON, nil
 }
 
 // foreign tells that a document is YAML of something else than Kubernetes.
 func (d Document) foreign(text string) Problems {
-	return Problems{{Position: d.Position, Text: text, Foreign: true}}
+	return Problems{{Position: d.Position, Problem: text, Foreign: true}}
 }
 
 // Unbounded returns the problem for a file whose text is out of the bounds of safeyaml.
 func Unbounded(file string, err error) Problem {
-	problem := Problem{Position: Position{File: file}, Text: err.Error()}
+	problem := Problem{Position: Position{File: file}, Problem: err.Error()}
 	if bound, ok := errors.AsType[*safeyaml.Error](err); ok {
-		problem.Line, problem.Text, problem.bound = bound.Line, bound.Problem, bound
+		problem.Line, problem.Problem, problem.bound = bound.Line, bound.Problem, bound
 	}
 	return problem
 }
@@ -214,5 +214,5 @@ func (d Document) syntax(err error) Problem {
 	if strings.Contains(message, "tab character") || strings.Contains(message, "cannot start any token") && bytes.ContainsRune(d.Data, '\t') {
 		message += " (YAML is indented by spaces, never by tabs)"
 	}
-	return Problem{Position: position, Text: "is not valid YAML: " + message}
+	return Problem{Position: position, Problem: "is not valid YAML: " + message}
 }

@@ -92,7 +92,7 @@ func (o Object) incomplete() Problems {
 	if len(missing) > 0 {
 		return Problems{{
 			Position: o.Position,
-			Text:     "is no Kubernetes object, being without " + strings.Join(missing, " and "),
+			Problem:     "is no Kubernetes object, being without " + strings.Join(missing, " and "),
 			Foreign:  len(missing) == 2,
 		}}
 	}
@@ -102,7 +102,7 @@ func (o Object) incomplete() Problems {
 // metadata tells where metadata is something else than a mapping.
 func (o Object) metadata() Problems {
 	if _, ok := o.Fields["metadata"].(map[string]any); !ok && o.Fields["metadata"] != nil {
-		return Problems{{Position: o.Locate("metadata"), Text: fmt.Sprintf("metadata of the %s must be a mapping", o.Kind())}}
+		return Problems{{Position: o.Locate("metadata"), Problem: fmt.Sprintf("metadata of the %s must be a mapping", o.Kind())}}
 	}
 	return nil
 }
@@ -120,13 +120,13 @@ func (o Object) explain(err error) error {
 		if typed.Type.Kind() == reflect.String {
 			wanted = "string" // which types with a name are too
 		}
-		return Problems{{Position: o.Locate(path...), Field: FieldPath(path), Text: fmt.Sprintf("%s: %s must be %s, not %s", o, field, article(wanted), article(typed.Value))}}
+		return Problems{{Position: o.Locate(path...), Field: FieldPath(path), Problem: fmt.Sprintf("%s: %s must be %s, not %s", o, field, article(wanted), article(typed.Value))}}
 	}
 	message := err.Error()
 	for _, prefix := range []string{"error unmarshaling JSON: ", "while decoding JSON: ", "json: "} {
 		message = strings.TrimPrefix(message, prefix)
 	}
-	return Problems{{Position: o.Position, Text: fmt.Sprintf("%s: %s", o, message)}}
+	return Problems{{Position: o.Position, Problem: fmt.Sprintf("%s: %s", o, message)}}
 }
 
 // misfit finds the value of a wrong kind at a path that, as JSON errors do, leaves out the indices of

@@ -26,7 +26,7 @@ func (p Position) String() string {
 // Problem is something wrong at a place, with what to do about it.
 type Problem struct {
 	Position
-	Text string
+	Problem string
 	// Field is the path of the field at fault; empty where it is not known.
 	Field string
 	// Foreign tells that a document is YAML, but of something else than Kubernetes.
@@ -35,7 +35,7 @@ type Problem struct {
 	bound *safeyaml.Error
 }
 
-func (p Problem) Error() string { return p.Position.String() + ": " + p.Text }
+func (p Problem) Error() string { return p.Position.String() + ": " + p.Problem }
 
 // Unwrap returns the bound that the input exceeds, if that is the problem.
 func (p Problem) Unwrap() error {

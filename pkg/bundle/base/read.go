@@ -54,7 +54,7 @@ func read(name string, data []byte) (*existing, error) {
 		e.root = node
 	}
 	if e.root == nil {
-		return nil, manifest.Problems{{Position: manifest.Position{File: name}, Text: "the file is empty; remove it for a new base, or restore it"}}
+		return nil, manifest.Problems{{Position: manifest.Position{File: name}, Problem: "the file is empty; remove it for a new base, or restore it"}}
 	}
 	if kind := e.find("kind"); e.root.Kind != yaml.MappingNode || kind == nil || kind.Value != v1alpha1.ClusterServiceVersionKind {
 		at := e.root
@@ -72,7 +72,7 @@ func read(name string, data []byte) (*existing, error) {
 	}
 	var raw map[string]any
 	if err := utiljson.Unmarshal(asJSON, &raw); err != nil {
-		return nil, append(problems, manifest.Problem{Position: manifest.Position{File: name}, Text: err.Error()})
+		return nil, append(problems, manifest.Problem{Position: manifest.Position{File: name}, Problem: err.Error()})
 	}
 	typed := &v1alpha1.ClusterServiceVersion{}
 	if err := json.Unmarshal(asJSON, typed); err != nil && !e.texts(text, raw, typed) {
@@ -91,7 +91,7 @@ func read(name string, data []byte) (*existing, error) {
 }
 
 func (e *existing) at(node *yaml.Node, text string) manifest.Problem {
-	return manifest.Problem{Position: e.place(node), Text: text}
+	return manifest.Problem{Position: e.place(node), Problem: text}
 }
 
 func (e *existing) place(node *yaml.Node) manifest.Position {

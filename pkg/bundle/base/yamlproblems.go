@@ -22,14 +22,14 @@ func yamlProblems(name string, err error) manifest.Problems {
 	}
 	var problems manifest.Problems
 	for _, message := range messages {
-		problem := manifest.Problem{Position: manifest.Position{File: name}, Text: message}
+		problem := manifest.Problem{Position: manifest.Position{File: name}, Problem: message}
 		if line, text, ok := lineOf(message); ok {
-			problem.Line, problem.Text = line, text
+			problem.Line, problem.Problem = line, text
 			if byParser(text) {
 				problem.Line++ // the library counts these from 0
 			}
 		}
-		problem.Text = strings.TrimSuffix(problem.Text, " in type base.metadataFile")
+		problem.Problem = strings.TrimSuffix(problem.Problem, " in type base.metadataFile")
 		problems = append(problems, problem)
 	}
 	return problems

@@ -122,7 +122,7 @@ func repeated(sources []*Source) manifest.Problems {
 		}
 		other := sources[i-1]
 		if s.Package == other.Package && s.Name == other.Name {
-			problems = append(problems, manifest.Problem{Position: s.csv.Position, Text: fmt.Sprintf("bundle %s is given twice, also from %s", s.Name, other.csv.Position)})
+			problems = append(problems, manifest.Problem{Position: s.csv.Position, Problem: fmt.Sprintf("bundle %s is given twice, also from %s", s.Name, other.csv.Position)})
 		}
 	}
 	return problems
@@ -137,7 +137,7 @@ type adder struct {
 }
 
 func (a *adder) problem(at manifest.Position, format string, args ...any) {
-	a.problems = append(a.problems, manifest.Problem{Position: at, Text: fmt.Sprintf(format, args...)})
+	a.problems = append(a.problems, manifest.Problem{Position: at, Problem: fmt.Sprintf(format, args...)})
 }
 
 func (a *adder) addPackage(ctx context.Context, sources []*Source) error {

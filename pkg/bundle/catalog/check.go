@@ -52,7 +52,7 @@ type checker struct {
 }
 
 func (k *checker) problem(at manifest.Position, format string, args ...any) {
-	k.problems = append(k.problems, manifest.Problem{Position: at, Text: fmt.Sprintf(format, args...)})
+	k.problems = append(k.problems, manifest.Problem{Position: at, Problem: fmt.Sprintf(format, args...)})
 }
 
 func (k *checker) collectPackages(c *Catalog) {

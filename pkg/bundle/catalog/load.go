@@ -81,18 +81,18 @@ func Load(fsys fs.FS, dir string) (*Catalog, manifest.Problems) {
 	}
 	matcher, err := ignore.NewMatcher(fsys, ignoreFile)
 	if err != nil {
-		return c, manifest.Problems{{Position: at(ignoreFile), Text: cause(err).Error()}}
+		return c, manifest.Problems{{Position: at(ignoreFile), Problem: cause(err).Error()}}
 	}
 	err = fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
-			problems = append(problems, manifest.Problem{Position: at(name), Text: "cannot be read: " + cause(err).Error()})
+			problems = append(problems, manifest.Problem{Position: at(name), Problem: "cannot be read: " + cause(err).Error()})
 			return nil
 		}
 		if d.IsDir() || d.Name() == ignoreFile || matcher.Match(name, false) {
 			return nil
 		}
 		if info, err := fs.Stat(fsys, name); err == nil && !info.Mode().IsRegular() {
-			problems = append(problems, manifest.Problem{Position: at(name), Text: "is no regular file; name it in " + ignoreFile + ", or take it out of the catalog"})
+			problems = append(problems, manifest.Problem{Position: at(name), Problem: "is no regular file; name it in " + ignoreFile + ", or take it out of the catalog"})
 			return nil
 		}
 		data, err := safeyaml.ReadFile(fsys, name, maxFile)
@@ -101,14 +101,14 @@ func Load(fsys fs.FS, dir string) (*Catalog, manifest.Problems) {
 			return nil
 		}
 		if err != nil {
-			problems = append(problems, manifest.Problem{Position: at(name), Text: "cannot be read: " + cause(err).Error()})
+			problems = append(problems, manifest.Problem{Position: at(name), Problem: "cannot be read: " + cause(err).Error()})
 			return nil
 		}
 		problems = append(problems, c.read(name, data)...)
 		return nil
 	})
 	if err != nil {
-		problems = append(problems, manifest.Problem{Position: at(""), Text: cause(err).Error()})
+		problems = append(problems, manifest.Problem{Position: at(""), Problem: cause(err).Error()})
 	}
 	return c, problems
 }
@@ -119,7 +119,7 @@ func (c *Catalog) read(name string, data []byte) manifest.Problems {
 	c.files = append(c.files, f)
 	shown := path.Join(c.dir, name)
 	if bytes.IndexByte(data, 0) >= 0 {
-		return manifest.Problems{{Position: manifest.Position{File: shown}, Text: "holds binary data; name it in " + ignoreFile + ", or take it out of the catalog"}}
+		return manifest.Problems{{Position: manifest.Position{File: shown}, Problem: "holds binary data; name it in " + ignoreFile + ", or take it out of the catalog"}}
 	}
 	var (
 		docs     []manifest.Document
@@ -133,7 +133,7 @@ func (c *Catalog) read(name string, data []byte) manifest.Problems {
 	end, line := 0, 1 // of the document before
 	for _, doc := range docs {
 		if len(c.blobs)+len(problems) == maxBlobs {
-			return append(problems, manifest.Problem{Position: doc.Position, Text: fmt.Sprintf("is beyond the %d documents that are read of a catalog; split the catalog", maxBlobs)})
+			return append(problems, manifest.Problem{Position: doc.Position, Problem: fmt.Sprintf("is beyond the %d documents that are read of a catalog; split the catalog", maxBlobs)})
 		}
 		start := offset(data, doc, end, line)
 		end, line = start+len(doc.Data), doc.Line+bytes.Count(doc.Data, []byte("\n"))
@@ -176,7 +176,7 @@ func splitJSON(file string, data []byte) ([]manifest.Document, manifest.Problems
 			if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 				end = min(int(syntax.Offset), len(data))
 			}
-			return docs, manifest.Problems{{Position: manifest.Position{File: file, Line: line(end)}, Text: "is not valid JSON: " + err.Error()}}
+			return docs, manifest.Problems{{Position: manifest.Position{File: file, Line: line(end)}, Problem: "is not valid JSON: " + err.Error()}}
 		}
 		start := int(decoder.InputOffset()) - len(raw)
 		docs = append(docs, manifest.Document{Position: manifest.Position{File: file, Line: line(start)}, Data: raw})
@@ -187,7 +187,7 @@ func splitJSON(file string, data []byte) ([]manifest.Document, manifest.Problems
 // parse reads one document.
 func parse(doc manifest.Document) (*blob, *manifest.Problem) {
 	wrong := func(at manifest.Position, text string) (*blob, *manifest.Problem) {
-		return nil, &manifest.Problem{Position: at, Text: text}
+		return nil, &manifest.Problem{Position: at, Problem: text}
 	}
 	asJSON, err := safeyaml.ToJSON(doc.Data)
 	if err != nil {

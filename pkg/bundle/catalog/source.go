@@ -76,7 +76,7 @@ type reader struct {
 }
 
 func (r *reader) problem(at manifest.Position, format string, args ...any) {
-	r.problems = append(r.problems, manifest.Problem{Position: at, Text: fmt.Sprintf(format, args...)})
+	r.problems = append(r.problems, manifest.Problem{Position: at, Problem: fmt.Sprintf(format, args...)})
 }
 
 // files are the regular files of a folder that hold YAML or JSON, by name.

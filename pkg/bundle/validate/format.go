@@ -143,7 +143,7 @@ func (c *content) metadataWarning(name string, data []byte, err error) {
 	_, problems := manifest.Document{Position: at, Data: data}.Object()
 	for _, p := range problems {
 		if !p.Foreign {
-			at, text = p.Position, p.Text
+			at, text = p.Position, p.Problem
 		}
 	}
 	c.warn(at, "metadata-yaml", text+", and is passed over", "correct the YAML")

@@ -86,7 +86,7 @@ func (c *content) warn(at manifest.Position, rule, text, fix string) {
 // problems records what keeps a file from being read.
 func (c *content) problems(rule, fix string, problems manifest.Problems) {
 	for _, p := range problems {
-		c.findings = append(c.findings, Finding{Position: p.Position, Level: Error, Rule: rule, Text: p.Text, Fix: fix})
+		c.findings = append(c.findings, Finding{Position: p.Position, Level: Error, Rule: rule, Text: p.Problem, Fix: fix})
 	}
 }
 

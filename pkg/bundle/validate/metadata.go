@@ -171,7 +171,7 @@ func (c *content) yamlError(name string, data []byte, err error) {
 	_, problems := manifest.Document{Position: manifest.Position{File: c.show(name), Line: 1}, Data: data}.Object()
 	for _, p := range problems {
 		if !p.Foreign {
-			c.findings = append(c.findings, Finding{Position: p.Position, Level: Error, Rule: "metadata-yaml", Text: p.Text, Fix: "correct the YAML; annotations are a mapping of texts"})
+			c.findings = append(c.findings, Finding{Position: p.Position, Level: Error, Rule: "metadata-yaml", Text: p.Problem, Fix: "correct the YAML; annotations are a mapping of texts"})
 			return
 		}
 	}

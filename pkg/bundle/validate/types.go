@@ -19,19 +19,19 @@ import (
 func (c *content) decodeError(obj manifest.Object, err error) {
 	problems, ok := errors.AsType[manifest.Problems](err)
 	if !ok {
-		problems = manifest.Problems{{Position: obj.Position, Text: err.Error()}}
+		problems = manifest.Problems{{Position: obj.Position, Problem: err.Error()}}
 	}
 	for _, p := range problems {
 		finding := Finding{
 			Position: p.Position, Level: Error, Rule: "wrong-type", Object: describe(obj), Field: p.Field,
-			Text: strings.TrimPrefix(p.Text, obj.String()+": "), Fix: typeFix(p.Text),
+			Text: strings.TrimPrefix(p.Problem, obj.String()+": "), Fix: typeFix(p.Problem),
 		}
 		if at := strings.Index(finding.Text, " must be "); at >= 0 && p.Field != "" {
 			finding.Text = finding.Text[at+1:] // the field is named already, with its indices
 		}
 		// The version's own decoder says what it dislikes, and not where.
 		spec, _ := mapAt(obj.Fields, "spec")
-		if version, ok := spec["version"]; ok && p.Field == "" && obj.Kind() == csvKind && versionFault(p.Text) {
+		if version, ok := spec["version"]; ok && p.Field == "" && obj.Kind() == csvKind && versionFault(p.Problem) {
 			finding.Position, finding.Field = obj.Locate("spec", "version"), "spec.version"
 			finding.Text = "is empty"
 			if text, _ := version.(string); text != "" {
