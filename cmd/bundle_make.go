@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/bundle"
-	"github.com/operon-sdk/operon/pkg/listing"
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/manifest"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/worktree"
@@ -139,10 +139,10 @@ func readBase(tree *worktree.Tree, o *bundleOptions) (*manifest.Object, error) {
 
 // tellNotes prints notes on stderr. If strict is set, what is left out of the bundle is an error.
 func (a *app) tellNotes(notes []bundle.Note, strict bool) error {
-	if len(notes) > listing.Max { // the errors of --strict are among the first
+	if len(notes) > diag.MaxListed { // the errors of --strict are among the first
 		notes = slices.Concat(bundle.Dropped(notes), slices.DeleteFunc(slices.Clone(notes), func(n bundle.Note) bool { return n.Dropped }))
 	}
-	listed, rest := listing.Shorten(notes, "note")
+	listed, rest := diag.Shorten(notes, "note")
 	var lost []error
 	for _, n := range listed {
 		switch {

@@ -3,6 +3,7 @@ package cmd
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
 	"io/fs"
 	"path"
@@ -88,10 +89,10 @@ func (a *app) readStdin(mayBeEmpty bool) ([]manifest.Object, []bundle.Note, erro
 	objects, problems := manifest.Decode("stdin", data)
 	var notes []bundle.Note
 	own := slices.DeleteFunc(slices.Clone(problems), func(p manifest.Problem) bool {
-		if p.Foreign {
+		if errors.Is(p, manifest.ErrNotKubernetes) {
 			notes = append(notes, foreign(p))
 		}
-		return p.Foreign
+		return errors.Is(p, manifest.ErrNotKubernetes)
 	})
 	switch {
 	case len(objects) == 0 && len(own) == 0 && len(problems) > 0:
@@ -221,7 +222,7 @@ func (r *folderReader) file(p, name string, keep func(manifest.Object) bool) err
 	}
 	named := slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(name))
 	for _, problem := range problems {
-		if problem.Foreign || !named {
+		if errors.Is(problem, manifest.ErrNotKubernetes) || !named {
 			r.notes = append(r.notes, foreign(problem))
 			continue
 		}

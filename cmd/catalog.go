@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/operon-sdk/operon/pkg/bundle/catalog"
-	"github.com/operon-sdk/operon/pkg/listing"
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/manifest"
 	"github.com/operon-sdk/operon/pkg/project"
 )
@@ -59,7 +59,7 @@ catalog has problems, and 2 for wrong usage. Fields that OLM does not support ar
 
 // warn prints the first of some warnings, and the number of the others.
 func (a *app) warn(warnings manifest.Problems) {
-	first, rest := listing.Shorten(warnings, "warning")
+	first, rest := diag.Shorten(warnings, "warning")
 	for _, warning := range first {
 		a.warnf("%s", warning)
 	}

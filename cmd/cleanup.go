@@ -4,8 +4,9 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/operon-sdk/operon/pkg/olm/operator"
 	"github.com/spf13/cobra"
+
+	"github.com/operon-sdk/operon/pkg/olm/operator"
 )
 
 // cleanupOptions are the flags of cleanup.

@@ -10,9 +10,10 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/operon-sdk/operon/pkg/worktree"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 func newDocs(a *app) *cobra.Command {

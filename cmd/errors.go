@@ -11,7 +11,7 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/codegen"
 	"github.com/operon-sdk/operon/pkg/controlplane"
-	"github.com/operon-sdk/operon/pkg/project"
+	"github.com/operon-sdk/operon/pkg/diag"
 )
 
 // A usageError is an error in the command line. The exit code is 2.
@@ -23,6 +23,9 @@ type usageError struct {
 
 func (e *usageError) Error() string { return e.err.Error() }
 func (e *usageError) Unwrap() error { return e.err }
+
+// UsageError implements the interface that diag.IsUsage looks for.
+func (e *usageError) UsageError() bool { return true }
 
 // errStale means that --check found differences, which are on stdout.
 var errStale = errors.New("out of date")
@@ -41,7 +44,7 @@ func (a *app) report(err error) int {
 		return exitFailed // it has said why
 	}
 	code, hint := exitFailed, ""
-	if isUsage(err) {
+	if diag.IsUsage(err) {
 		code = exitUsage
 	}
 	if usage, ok := errors.AsType[*usageError](err); ok && usage.command != "" {
@@ -66,10 +69,7 @@ func (a *app) report(err error) int {
 	return code
 }
 
-// isUsage reports whether err is about the command line: an unknown command or flag, or a name or value that is not valid or
-// does not fit the project. The state of the project and of its surroundings, broken files included, is not.
-func isUsage(err error) bool { return is[*usageError](err) || is[project.Findings](err) }
-
+// is reports whether the tree of err contains an error of type E.
 func is[E error](err error) bool {
 	_, ok := errors.AsType[E](err)
 	return ok
@@ -107,7 +107,7 @@ func unknownCommand(c *cobra.Command, name string) error {
 			names = append(names, sub.Name())
 		}
 	}
-	if near, ok := project.Nearest(name, names); ok {
+	if near, ok := diag.Nearest(name, names); ok {
 		return usagef(c, "unknown command %q for %q; did you mean %q?", name, c.CommandPath(), near)
 	}
 	return usagef(c, "unknown command %q for %q; it has: %s", name, c.CommandPath(), strings.Join(names, ", "))

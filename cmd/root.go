@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/project"
 )
 
@@ -211,7 +212,7 @@ func (a *app) flagError(c *cobra.Command, err error) error {
 			names = append(names, f.Name)
 		}
 	})
-	if near, ok := project.Nearest(name, names); ok {
+	if near, ok := diag.Nearest(name, names); ok {
 		return usagef(c, "unknown flag --%s; did you mean --%s?", name, near)
 	}
 	return usagef(c, "unknown flag --%s", name)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/codegen"
 	"github.com/operon-sdk/operon/pkg/controlplane"
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/kube"
 	"github.com/operon-sdk/operon/pkg/local"
 	"github.com/operon-sdk/operon/pkg/project"
@@ -97,12 +98,12 @@ fields. Stack traces and fields that repeat others are left out.`,
 func (o *runLocalOptions) check() error {
 	var findings project.Findings
 	if planes := []string{planeAuto, planeEmbedded, planeKubeconfig}; !slices.Contains(planes, o.controlPlane) {
-		near, _ := project.Nearest(o.controlPlane, planes)
+		near, _ := diag.Nearest(o.controlPlane, planes)
 		findings = append(findings, project.Finding{Field: "--control-plane", Value: o.controlPlane,
 			Problem: "must be auto, embedded or kubeconfig", Suggestion: near})
 	}
 	if formats := []string{logsCompact, logsFull}; o.logs != "" && !slices.Contains(formats, o.logs) {
-		near, _ := project.Nearest(o.logs, formats)
+		near, _ := diag.Nearest(o.logs, formats)
 		findings = append(findings, project.Finding{Field: "--logs", Value: o.logs, Problem: "must be compact or full", Suggestion: near})
 	}
 	if o.controlPlane == planeEmbedded && o.kubeconfig != "" {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
@@ -72,7 +73,7 @@ func (o DeleteWebhookOptions) resolve(config *project.Config) (project.Resource,
 		}
 		for _, spoke := range o.Spokes {
 			if !slices.Contains(r.Webhooks.Spoke, spoke) {
-				near, _ := project.Nearest(spoke, r.Webhooks.Spoke)
+				near, _ := diag.Nearest(spoke, r.Webhooks.Spoke)
 				findings = append(findings, project.Finding{Field: "--spoke", Value: spoke, Suggestion: near,
 					Problem: fmt.Sprintf("is not converted to and from %s; %s", r.Version, versions)})
 			}

@@ -9,7 +9,7 @@ import (
 
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
-	"github.com/operon-sdk/operon/pkg/listing"
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/manifest"
 )
 
@@ -53,7 +53,7 @@ func (c Conflicts) Error() string {
 }
 
 // Unwrap returns the conflicts.
-func (c Conflicts) Unwrap() []error { return listing.Errors(c) }
+func (c Conflicts) Unwrap() []error { return diag.Errors(c) }
 
 // Edit is a value of a person that a bundle keeps instead of the one that is generated.
 type Edit struct {

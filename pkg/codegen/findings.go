@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/tools/go/packages"
 
-	"github.com/operon-sdk/operon/pkg/listing"
+	"github.com/operon-sdk/operon/pkg/diag"
 )
 
 // Errors whose causes are outside of the project.
@@ -53,10 +53,10 @@ func (f Finding) Error() string {
 // Findings are problems as one error, sorted by position and without duplicates.
 type Findings []Finding
 
-func (f Findings) Error() string { return listing.Lines(f, "finding") }
+func (f Findings) Error() string { return diag.Lines(f, "finding") }
 
 // Unwrap returns the findings.
-func (f Findings) Unwrap() []error { return listing.Errors(f) }
+func (f Findings) Unwrap() []error { return diag.Errors(f) }
 
 // tidy sorts findings by position and removes duplicates.
 func (f Findings) tidy() Findings {

@@ -181,14 +181,14 @@ func (d Document) content() (any, []byte, Problems) {
 
 // foreign tells that a document is YAML of something else than Kubernetes.
 func (d Document) foreign(text string) Problems {
-	return Problems{{Position: d.Position, Problem: text, Foreign: true}}
+	return Problems{{Position: d.Position, Problem: text, Err: ErrNotKubernetes}}
 }
 
 // Unbounded returns the problem for a file whose text is out of the bounds of safeyaml.
 func Unbounded(file string, err error) Problem {
 	problem := Problem{Position: Position{File: file}, Problem: err.Error()}
 	if bound, ok := errors.AsType[*safeyaml.Error](err); ok {
-		problem.Line, problem.Problem, problem.bound = bound.Line, bound.Problem, bound
+		problem.Line, problem.Problem, problem.Err = bound.Line, bound.Problem, bound
 	}
 	return problem
 }

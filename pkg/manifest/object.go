@@ -90,11 +90,11 @@ func (o Object) incomplete() Problems {
 		}
 	}
 	if len(missing) > 0 {
-		return Problems{{
-			Position: o.Position,
-			Problem:     "is no Kubernetes object, being without " + strings.Join(missing, " and "),
-			Foreign:  len(missing) == 2,
-		}}
+		problem := Problem{Position: o.Position, Problem: "is no Kubernetes object, being without " + strings.Join(missing, " and ")}
+		if len(missing) == 2 {
+			problem.Err = ErrNotKubernetes
+		}
+		return Problems{problem}
 	}
 	return o.metadata()
 }

@@ -3,6 +3,8 @@ package project
 import (
 	"fmt"
 	"strings"
+
+	"github.com/operon-sdk/operon/pkg/diag"
 )
 
 // CheckLicense validates --license.
@@ -22,7 +24,7 @@ func CheckLicense(license string) Findings {
 	case "", "no", "false", "off":
 		return one(field, license, problem, "none")
 	}
-	near, _ := Nearest(plain, []string{"apache2", "mit", "copyright", "none"})
+	near, _ := diag.Nearest(plain, []string{"apache2", "mit", "copyright", "none"})
 	return one(field, license, problem, near)
 }
 
@@ -87,7 +89,7 @@ func pluginFinding(key string) Finding {
 		f.Problem = fmt.Sprintf("%s projects are not supported, Operon writes operators in Go; %s", short, supported)
 	default:
 		f.Problem = "there is no such plugin; " + supported
-		f.Suggestion, _ = Nearest(key, []string{"go/v4", "deploy-image/v1-alpha", LayoutGoV4, keyImages})
+		f.Suggestion, _ = diag.Nearest(key, []string{"go/v4", "deploy-image/v1-alpha", LayoutGoV4, keyImages})
 	}
 	return f
 }

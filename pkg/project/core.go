@@ -1,6 +1,10 @@
 package project
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/operon-sdk/operon/pkg/diag"
+)
 
 // coreVersion is a version of a group that comes with Kubernetes, with the kinds that can be watched.
 type coreVersion struct {
@@ -105,7 +109,7 @@ func coreGroupNamed(group string) string {
 		}
 		names = append(names, v.group)
 	}
-	near, _ := Nearest(group, names)
+	near, _ := diag.Nearest(group, names)
 	return near
 }
 
@@ -124,7 +128,7 @@ func checkCore(versions []coreVersion, version, kind string) (coreVersion, Findi
 				return v, nil
 			}
 		}
-		near, _ := Nearest(kind, kinds)
+		near, _ := diag.Nearest(kind, kinds)
 		return v, one("--kind", kind, "Kubernetes has no such kind in "+group+"/"+version+" (it has "+strings.Join(kinds, ", ")+")", near)
 	}
 	suggestion := names[0]

@@ -209,7 +209,6 @@ func FuzzNames(f *testing.F) {
 			}
 			gvk = saved
 		}
-		Nearest(s, []string{"apache2", s + "x"})
 		remotePath(s)
 		remoteURL(s)
 		ProjectNameFromDir(s)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"go/token"
 	"strings"
+
+	"github.com/operon-sdk/operon/pkg/diag"
 )
 
 // longestKind keeps a kind's list type, the kind with "List" behind it, within the 63 characters that
@@ -147,7 +149,7 @@ func suggestVersion(s string) string {
 		case word == "b", word == "rc", word == "pre", word == "preview":
 			stage = "beta"
 		default:
-			near, ok := Nearest(word, []string{"alpha", "beta"})
+			near, ok := diag.Nearest(word, []string{"alpha", "beta"})
 			if !ok {
 				return ""
 			}

@@ -353,22 +353,6 @@ func TestCheckNumbers(t *testing.T) {
 	})
 }
 
-func TestNearest(t *testing.T) {
-	t.Parallel()
-	words := []string{"generate", "init", "create", "version"}
-	for word, want := range map[string]string{
-		"genreate": "generate", "inti": "init", "Create": "create", "verison": "version", "vers": "", "": "", "bundle": "", "ini": "init",
-		strings.Repeat("x", 1000): "",
-	} {
-		if got, ok := Nearest(word, words); got != want || ok != (want != "") {
-			t.Errorf("Nearest(%.20q) = %q, %v; want %q", word, got, ok, want)
-		}
-	}
-	if _, ok := Nearest("x", nil); ok {
-		t.Error("found something in nothing")
-	}
-}
-
 // A new kind has a plural that Kubernetes takes, also where the peers' rule for capitals fails.
 func TestDefaultPlural(t *testing.T) {
 	t.Parallel()

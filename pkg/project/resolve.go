@@ -7,6 +7,8 @@ import (
 
 	"golang.org/x/mod/module"
 	"golang.org/x/mod/semver"
+
+	"github.com/operon-sdk/operon/pkg/diag"
 )
 
 // ResourceOptions are the flags of create api and create webhook that name an API.
@@ -149,7 +151,7 @@ func nearestKind(c *Config, gvk GVK) string {
 			kinds = append(kinds, other.Kind)
 		}
 	}
-	near, _ := Nearest(gvk.Kind, kinds)
+	near, _ := diag.Nearest(gvk.Kind, kinds)
 	return near
 }
 

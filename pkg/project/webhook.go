@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/operon-sdk/operon/pkg/diag"
 )
 
 // WebhookOptions are the flags of create webhook. Of the ResourceOptions, API and Controller stay false.
@@ -157,7 +159,7 @@ func checkSpokes(c *Config, r Resource, o WebhookOptions) Findings {
 	}
 	var findings Findings
 	for i, spoke := range o.Spokes {
-		near, _ := Nearest(spoke, others)
+		near, _ := diag.Nearest(spoke, others)
 		switch {
 		case spoke == "":
 			findings = append(findings, one("--spoke", spoke, "must not contain an empty version", strings.Join(others, ","))...)

@@ -7,7 +7,7 @@ import (
 
 	sigsyaml "sigs.k8s.io/yaml"
 
-	"github.com/operon-sdk/operon/pkg/listing"
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/manifest"
 )
 
@@ -40,7 +40,7 @@ func (c Conflicts) Error() string {
 }
 
 // Unwrap returns the conflicts.
-func (c Conflicts) Unwrap() []error { return listing.Errors(c) }
+func (c Conflicts) Unwrap() []error { return diag.Errors(c) }
 
 // show is a value in one line.
 func show(value any) string {

@@ -48,7 +48,7 @@ func (c *Catalog) Warnings() manifest.Problems {
 				}
 				warnings = append(warnings, manifest.Problem{
 					Position: manifest.Position{File: b.File, Line: b.Line + key.Line - 1, Column: key.Column},
-					Problem:     fmt.Sprintf("%s is no field of %s, and OLM passes it over; the fields are %s", key.Value, b.meta.Schema, strings.Join(fields, ", ")),
+					Problem:  fmt.Sprintf("%s is no field of %s, and OLM passes it over; the fields are %s", key.Value, b.meta.Schema, strings.Join(fields, ", ")),
 				})
 			}
 		}

@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"path"
@@ -142,7 +143,7 @@ func (c *content) metadataWarning(name string, data []byte, err error) {
 	at, text := manifest.Position{File: c.show(name), Line: 1}, err.Error()
 	_, problems := manifest.Document{Position: at, Data: data}.Object()
 	for _, p := range problems {
-		if !p.Foreign {
+		if !errors.Is(p, manifest.ErrNotKubernetes) {
 			at, text = p.Position, p.Problem
 		}
 	}

@@ -94,7 +94,7 @@ func (c *content) loadFile(name string) {
 	obj, problems := docs[0].Object()
 	if problems != nil {
 		fix := "correct the YAML: each level is indented by the same number of blanks"
-		if problems[0].Foreign {
+		if errors.Is(problems[0], manifest.ErrNotKubernetes) {
 			fix = "take the file out of the bundle, or write a Kubernetes object with apiVersion, kind and metadata.name"
 		}
 		c.problems("not-an-object", fix, problems)

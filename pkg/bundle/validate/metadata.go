@@ -170,7 +170,7 @@ func (c *content) yamlError(name string, data []byte, err error) {
 	}
 	_, problems := manifest.Document{Position: manifest.Position{File: c.show(name), Line: 1}, Data: data}.Object()
 	for _, p := range problems {
-		if !p.Foreign {
+		if !errors.Is(p, manifest.ErrNotKubernetes) {
 			c.findings = append(c.findings, Finding{Position: p.Position, Level: Error, Rule: "metadata-yaml", Text: p.Problem, Fix: "correct the YAML; annotations are a mapping of texts"})
 			return
 		}

@@ -6,7 +6,7 @@ import (
 	"io"
 	"slices"
 
-	"github.com/operon-sdk/operon/pkg/listing"
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/sarif"
 )
 
@@ -53,12 +53,12 @@ func (w *Writer) Result(r Result) error {
 // text writes the findings. If it does not write all, it begins with the errors.
 func (w *Writer) text(r Result) error {
 	findings := r.Findings
-	if len(findings) > listing.Max {
+	if len(findings) > diag.MaxListed {
 		weight := map[Level]int{Error: 0, Warning: 1, Note: 2}
 		findings = slices.Clone(findings)
 		slices.SortStableFunc(findings, func(a, b Finding) int { return weight[a.Level] - weight[b.Level] })
 	}
-	first, rest := listing.Shorten(findings, "finding")
+	first, rest := diag.Shorten(findings, "finding")
 	for _, f := range first {
 		if _, err := fmt.Fprintln(w.out, f); err != nil {
 			return err

@@ -9,8 +9,8 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/operon-sdk/operon/pkg/codegen"
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/makefile"
-	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
@@ -137,7 +137,7 @@ func mapping(node *yaml.Node, allowed ...string) (map[string]*yaml.Node, error) 
 	for i := 0; i+1 < len(node.Content); i += 2 {
 		key := node.Content[i]
 		if !slices.Contains(allowed, key.Value) {
-			if near, ok := project.Nearest(key.Value, allowed); ok {
+			if near, ok := diag.Nearest(key.Value, allowed); ok {
 				return nil, invalid(key, "unknown key %q; did you mean %q?", key.Value, near)
 			}
 			return nil, invalid(key, "unknown key %q; known keys: %q", key.Value, allowed)

@@ -1,10 +1,10 @@
-package project
+package diag
 
 import "strings"
 
-// Nearest returns the candidate that word was most likely meant to be: the one with the fewest
-// insertions, deletions, replacements and swaps of neighbours, case aside. It reports false where even
-// the best differs in more than a third of the word. Of equally near candidates the first wins.
+// Nearest returns the candidate that a misspelled word most likely means: the one with the fewest insertions, deletions,
+// replacements and swaps of neighboring letters, ignoring case. It returns "" if that candidate differs in more than a third of
+// the word. Of several equally near candidates the first is returned.
 func Nearest(word string, candidates []string) (string, bool) {
 	lower := strings.ToLower(word)
 	best, bestDistance := "", -1
@@ -15,17 +15,17 @@ func Nearest(word string, candidates []string) (string, bool) {
 		}
 	}
 	limit := max(1, len([]rune(lower))/3)
-	if bestDistance < 0 || bestDistance > limit || len(word) == 0 {
+	if bestDistance < 0 || bestDistance > limit || word == "" {
 		return "", false
 	}
 	return best, true
 }
 
-// editDistance is the Damerau-Levenshtein distance of two words, in its restricted form that edits no
-// substring twice.
+// editDistance returns the optimal string alignment distance of two words: the Damerau-Levenshtein distance without repeated
+// edits of the same letters.
 func editDistance(a, b string) int {
 	x, y := []rune(a), []rune(b)
-	// Far apart in length is far apart; this also bounds the table for hostile input.
+	// Such words are never near. This also limits the size of the table.
 	if d := len(x) - len(y); d > 16 || d < -16 {
 		return max(d, -d)
 	}
