@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/operon-sdk/operon/pkg/codegen/calls"
-	"github.com/operon-sdk/operon/pkg/makefile"
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
@@ -64,7 +64,7 @@ func (a *app) followMakefile(c *cobra.Command, o *allOptions) error {
 }
 
 // takeFlags sets flags of bundle, and of its steps, that were parsed from a command of the Makefile.
-func (a *app) takeFlags(c *cobra.Command, flags *pflag.FlagSet, m *calls.Makefile, at makefile.Position, root string, o *allOptions) (err error) {
+func (a *app) takeFlags(c *cobra.Command, flags *pflag.FlagSet, m *calls.Makefile, at diag.Position, root string, o *allOptions) (err error) {
 	flags.Visit(func(f *pflag.Flag) {
 		value := f.Value.String()
 		own := c.Flags().Lookup(f.Name)

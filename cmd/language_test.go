@@ -60,7 +60,6 @@ func unrevised() map[string]bool {
 		"pkg/image":            true,
 		"pkg/kube":             true,
 		"pkg/local":            true,
-		"pkg/makefile":         true,
 		"pkg/manifest":         true,
 		"pkg/olm":              true,
 		"pkg/olm/operator":     true,
@@ -73,11 +72,8 @@ func unrevised() map[string]bool {
 // long lists the files that have more than maxLines lines and have not been split yet.
 func long() map[string]bool {
 	return map[string]bool{
-		"pkg/makefile/evaluate.go": true,
-		"pkg/makefile/expand.go":   true,
-		"pkg/makefile/parse.go":    true,
-		"pkg/project/config.go":    true,
-		"pkg/safeyaml/scan.go":     true,
+		"pkg/project/config.go": true,
+		"pkg/safeyaml/scan.go":  true,
 	}
 }
 

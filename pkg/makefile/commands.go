@@ -1,24 +1,25 @@
 package makefile
 
 import (
-	"path"
 	"slices"
 	"strings"
+
+	"github.com/operon-sdk/operon/pkg/diag"
 )
 
-// A Command is a line of a recipe as the shell gets it.
+// A Command is a line of a recipe as passed to the shell.
 type Command struct {
-	Position
+	diag.Position
 	// Target is the target whose recipe the line is part of.
 	Target string
-	// Text is the expanded line without the prefixes @, - and +. It may hold line ends.
+	// Text is the expanded line without the prefixes @, - and +. It may contain line breaks.
 	Text string
-	// Shell is the program that runs it: the value of $(SHELL).
+	// Shell is the program that runs the command: the value of $(SHELL).
 	Shell string
 }
 
-// Commands returns the commands that make runs for targets, in its order, as if no file were up to date: the recipes of
-// prerequisites come first, and each recipe occurs once. A prerequisite without a rule is a file.
+// Commands returns the commands that make runs for targets if no file is up to date, in the order of make: prerequisites
+// first, and each recipe once. A prerequisite without a rule is a file.
 func (m *Makefile) Commands(targets ...string) []Command {
 	var commands []Command
 	done := map[string]bool{}
@@ -28,22 +29,22 @@ func (m *Makefile) Commands(targets ...string) []Command {
 	return commands
 }
 
-// DependsOn reports whether making a target makes another one, or is the same.
+// DependsOn reports whether target is on or depends on it.
 func (m *Makefile) DependsOn(target, on string) bool {
-	seen := map[string]bool{}
-	var reach func(string, int) bool
-	reach = func(name string, depth int) bool {
+	visited := map[string]bool{}
+	var reaches func(string, int) bool
+	reaches = func(name string, depth int) bool {
 		if name == on {
 			return true
 		}
-		if seen[name] || depth >= maxDepth || len(seen) >= maxTargets {
+		if visited[name] || depth >= maxDepth || len(visited) >= maxTargets {
 			return false
 		}
-		seen[name] = true
+		visited[name] = true
 		prerequisites, _, _, _ := m.recipeOf(name)
-		return slices.ContainsFunc(prerequisites, func(next string) bool { return reach(next, depth+1) })
+		return slices.ContainsFunc(prerequisites, func(next string) bool { return reaches(next, depth+1) })
 	}
-	return reach(target, 0)
+	return reaches(target, 0)
 }
 
 // build appends the commands of a target and of its prerequisites.
@@ -52,7 +53,7 @@ func (m *Makefile) build(target string, done map[string]bool, commands *[]Comman
 		return
 	}
 	done[target] = true
-	prerequisites, normal, found, assignments := m.recipeOf(target)
+	prerequisites, normal, rules, assignments := m.recipeOf(target)
 	scope := map[string]*variable{}
 	m.scopes = append(m.scopes, scope)
 	defer func() { m.scopes = m.scopes[:len(m.scopes)-1] }()
@@ -63,23 +64,23 @@ func (m *Makefile) build(target string, done map[string]bool, commands *[]Comman
 	for _, name := range prerequisites {
 		m.build(name, done, commands)
 	}
-	for _, f := range found {
-		m.within(automatic(target, f.stem, normal), func() string {
-			m.recipe(target, f.rule, commands)
+	for _, r := range rules {
+		m.within(automatic(target, r.stem, normal), func() string {
+			m.recipe(target, r.rule, commands)
 			return ""
 		})
 	}
 }
 
-// found is a rule that applies to a target, with what the percent sign of its pattern stands for.
-type found struct {
+// A matchedRule is a rule that applies to a target, with the part of the target that % matches.
+type matchedRule struct {
 	*rule
 	stem string
 }
 
-// recipeOf collects what all rules say about a target: prerequisites in order, those that are not order-only, the rules
-// with recipes, and the assignments.
-func (m *Makefile) recipeOf(target string) (prerequisites, normal []string, rules []found, assignments []assignment) {
+// recipeOf returns the prerequisites of a target in order, those of them that are not order-only, the rules with recipes, and
+// the target-specific assignments.
+func (m *Makefile) recipeOf(target string) (prerequisites, normal []string, rules []matchedRule, assignments []assignment) {
 	add := func(r *rule, stem string) {
 		for i, names := range [][]string{r.prerequisites, r.orderOnly} {
 			for _, name := range names {
@@ -95,7 +96,7 @@ func (m *Makefile) recipeOf(target string) (prerequisites, normal []string, rule
 			}
 		}
 		if r.hasRecipe {
-			rules = append(rules, found{r, stem})
+			rules = append(rules, matchedRule{r, stem})
 		}
 	}
 	for _, r := range m.rules {
@@ -105,9 +106,9 @@ func (m *Makefile) recipeOf(target string) (prerequisites, normal []string, rule
 			}
 		}
 	}
-	// The rule with the recipe comes first.
-	own := slices.Clone(m.named[target])
-	slices.SortStableFunc(own, func(a, b *rule) int {
+	// The rule with the recipe is first.
+	explicit := slices.Clone(m.named[target])
+	slices.SortStableFunc(explicit, func(a, b *rule) int {
 		if a.hasRecipe == b.hasRecipe {
 			return 0
 		} else if a.hasRecipe {
@@ -115,7 +116,7 @@ func (m *Makefile) recipeOf(target string) (prerequisites, normal []string, rule
 		}
 		return 1
 	})
-	for _, r := range own {
+	for _, r := range explicit {
 		stem := ""
 		if r.stemOf != "" {
 			stem, _ = match(r.stemOf, target)
@@ -142,43 +143,15 @@ func (m *Makefile) recipeOf(target string) (prerequisites, normal []string, rule
 		}
 	}
 	if last := len(rules) - 1; last > 0 && !rules[last].double {
-		rules = rules[last:] // it overrides the others
+		rules = rules[last:] // the last rule overrides the others
 	}
 	return prerequisites, normal, rules, assignments
-}
-
-// automatic returns the automatic variables of a recipe.
-func automatic(target, stem string, normal []string) map[string]*variable {
-	unique := slices.Clone(normal)
-	for i := 0; i < len(unique); {
-		if slices.Contains(unique[:i], unique[i]) {
-			unique = slices.Delete(unique, i, i+1)
-		} else {
-			i++
-		}
-	}
-	first := ""
-	if len(normal) > 0 {
-		first = normal[0]
-	}
-	values := map[string]string{"@": target, "<": first, "^": strings.Join(unique, " "), "+": strings.Join(normal, " "), "?": strings.Join(unique, " "), "*": stem}
-	scope := map[string]*variable{}
-	for name, value := range values {
-		scope[name] = &variable{value: value, origin: "automatic"}
-		var dirs, files []string
-		for _, word := range strings.Fields(value) {
-			dirs, files = append(dirs, path.Dir(word)), append(files, path.Base(word))
-		}
-		scope[name+"D"] = &variable{value: strings.Join(dirs, " "), origin: "automatic"}
-		scope[name+"F"] = &variable{value: strings.Join(files, " "), origin: "automatic"}
-	}
-	return scope
 }
 
 // recipe appends the commands of a rule's recipe.
 func (m *Makefile) recipe(target string, r *rule, commands *[]Command) {
 	shell := m.variable("SHELL")
-	add := func(at Position, text string) {
+	add := func(at diag.Position, text string) {
 		text = strings.TrimLeft(text, "@-+ \t")
 		if strings.TrimSpace(text) != "" {
 			*commands = append(*commands, Command{Position: at, Target: target, Text: text, Shell: shell})
@@ -195,27 +168,9 @@ func (m *Makefile) recipe(target string, r *rule, commands *[]Command) {
 	}
 	for _, line := range r.recipe {
 		m.at = line.Position
-		// A variable may hold several lines.
+		// A variable may contain several lines.
 		for _, text := range splitLines(m.expand(line.text)) {
 			add(line.Position, text)
 		}
 	}
-}
-
-// splitLines divides text at line ends that no backslash precedes.
-func splitLines(text string) []string {
-	var lines []string
-	current := ""
-	for _, line := range strings.Split(text, "\n") {
-		current += line
-		if isContinued(line) {
-			current += "\n"
-			continue
-		}
-		lines, current = append(lines, current), ""
-	}
-	if current != "" {
-		lines = append(lines, current)
-	}
-	return lines
 }

@@ -155,7 +155,7 @@ func run(t *testing.T, dir, target string) string {
 		fmt.Fprintln(&b, c.Text)
 	}
 	for _, p := range m.Problems {
-		t.Errorf("%s: %s", p.Position, p.Message)
+		t.Errorf("%s: %s", p.Position, p.Problem)
 	}
 	return b.String()
 }
@@ -258,7 +258,7 @@ func TestProblems(t *testing.T) {
 		}
 		got := ""
 		if len(m.Problems) > 0 {
-			got = m.Problems[0].String() + ": " + m.Problems[0].Message
+			got = m.Problems[0].Error()
 		}
 		if got != want {
 			t.Errorf("%q: got %q, want %q", text, got, want)

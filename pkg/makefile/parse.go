@@ -1,5 +1,6 @@
-// Package makefile parses and evaluates makefiles of GNU make. It starts no process and reads no environment, so the same
-// files always give the same result: what $(shell ...) would print is unresolved unless the caller supplies it.
+// Package makefile parses and evaluates makefiles of GNU make. Evaluate returns a Makefile, whose Commands are those that make
+// would run. It starts no process and reads no environment: the output of $(shell ...) is unresolved unless the caller
+// supplies it.
 package makefile
 
 import (
@@ -14,11 +15,11 @@ type Kind int
 const (
 	// Blank is a line of white space.
 	Blank Kind = iota
-	// Comment is a line with nothing but a comment.
+	// Comment is a line that contains only a comment.
 	Comment
 	// Assignment sets a variable, by an operator or by define and endef.
 	Assignment
-	// Rule names targets and prerequisites. The recipe follows as statements of its own.
+	// Rule has targets and prerequisites. The lines of the recipe are separate statements.
 	Rule
 	// Recipe is a line of the recipe of the last rule.
 	Recipe
@@ -37,29 +38,28 @@ type Statement struct {
 	Kind Kind
 	// Line is the number of the first line, from 1.
 	Line int
-	// Text is the source, with line ends. The texts of all statements of a file are the file.
+	// Text is the source with line breaks. The concatenated texts of all statements are the file.
 	Text string
 
 	// Keyword is the directive of a Conditional, an Include or a Directive.
 	Keyword string
-	// Modifiers are those in front of an assignment: export, override, private, define.
+	// Modifiers precede an assignment: export, override, private, define.
 	Modifiers []string
-	// Targets are those of a rule, or of an assignment that is specific to targets. They are not expanded.
+	// Targets are those of a rule or of a target-specific assignment. They are not expanded.
 	Targets string
-	// Separator stands between targets and prerequisites: ":", "::" or "&:".
+	// Separator is between targets and prerequisites: ":", "::" or "&:".
 	Separator string
 	// Name and Operator are those of an assignment. The name is not expanded.
 	Name, Operator string
-	// Value is what is assigned, the prerequisites of a rule, the argument of a directive, the text of a recipe line without
+	// Value is the assigned value, the prerequisites of a rule, the argument of a directive, the text of a recipe line without
 	// the tab, or the expression. It is not expanded.
 	Value string
-	// Inline is the recipe that follows the prerequisites of a rule behind a semicolon, and HasInline reports whether there is
-	// one.
+	// Inline is the recipe after a semicolon in the line of a rule. HasInline reports whether there is a semicolon.
 	Inline    string
 	HasInline bool
 }
 
-// Parse divides a makefile into statements. It accepts every input: a line that make would refuse becomes an Expression.
+// Parse splits a makefile into statements. It accepts every input: a line that make rejects becomes an Expression.
 func Parse(data []byte) []Statement {
 	p := &parser{rest: strings.SplitAfter(string(data), "\n"), line: 1}
 	if last := len(p.rest) - 1; p.rest[last] == "" {
@@ -75,7 +75,7 @@ func Parse(data []byte) []Statement {
 type parser struct {
 	rest []string
 	line int
-	// inRule reports whether a line that starts with a tab belongs to a recipe.
+	// inRule is true if a line that starts with a tab belongs to a recipe.
 	inRule bool
 }
 
@@ -87,7 +87,7 @@ func (p *parser) take(n int) string {
 	return text
 }
 
-// logical returns how many lines the logical line at i spans.
+// logical returns the number of lines of the logical line at index i.
 func (p *parser) logical(i int) int {
 	n := 1
 	for i+n < len(p.rest) && isContinued(p.rest[i+n-1]) {
@@ -96,12 +96,7 @@ func (p *parser) logical(i int) int {
 	return n
 }
 
-func isContinued(line string) bool {
-	line = strings.TrimRight(line, "\r\n")
-	return (len(line)-len(strings.TrimRight(line, `\`)))%2 == 1
-}
-
-// next returns the statement at the start of the rest.
+// next removes the first statement of the rest and returns it.
 func (p *parser) next() Statement {
 	s := Statement{Line: p.line}
 	n := p.logical(0)
@@ -156,7 +151,7 @@ func isAssignment(word, argument string) bool {
 	return ok && operator != ""
 }
 
-// assignment fills in the name, operator and value of a line that isAssignment accepts.
+// assignment sets the name, operator and value of a statement from a line for which isAssignment is true.
 func (p *parser) assignment(s *Statement, code string) {
 	s.Kind = Assignment
 	for {
@@ -179,7 +174,7 @@ func (p *parser) assignment(s *Statement, code string) {
 	s.Name, s.Operator, s.Value = name, operator, value
 }
 
-// define reads the lines up to endef as the value, and returns how many lines the statement spans.
+// define sets the value to the lines up to endef and returns the number of lines of the statement.
 func (p *parser) define(s *Statement, n int) int {
 	depth := 1
 	var body strings.Builder
@@ -205,7 +200,7 @@ func (p *parser) define(s *Statement, n int) int {
 	return n
 }
 
-// rule fills in a rule, an assignment that is specific to targets, or an expression.
+// rule sets the fields of a rule, a target-specific assignment or an expression.
 func (p *parser) rule(s *Statement, code, line string) {
 	colon := indexOutside(code, ":")
 	if colon < 0 {
@@ -227,7 +222,7 @@ func (p *parser) rule(s *Statement, code, line string) {
 		p.assignment(s, rest)
 		return
 	}
-	// A recipe behind a semicolon may hold number signs, which start a comment elsewhere.
+	// Unlike other text, a recipe after a semicolon may contain number signs.
 	if semicolon := indexOutside(line, ";"); semicolon >= 0 && semicolon < len(line) {
 		s.Inline, s.HasInline = strings.TrimSpace(line[semicolon+1:]), true
 		if at := indexOutside(rest, ";"); at >= 0 {
@@ -235,145 +230,4 @@ func (p *parser) rule(s *Statement, code, line string) {
 		}
 	}
 	s.Value = strings.TrimSpace(rest)
-}
-
-// cutAssignment divides a line at its assignment operator. It reports false where a colon of a rule comes first or where
-// there is no operator.
-func cutAssignment(code string) (name, operator, value string, ok bool) {
-	at := indexOutside(code, ":=?+!")
-	for at >= 0 {
-		rest := code[at:]
-		for _, op := range []string{":::=", "::=", ":=", "?=", "+=", "!=", "="} {
-			if !strings.HasPrefix(rest, op) {
-				continue
-			}
-			name = strings.TrimSpace(code[:at])
-			if name == "" || strings.ContainsAny(withoutReferences(name), " \t#") {
-				return "", "", "", false
-			}
-			return name, op, strings.TrimLeft(rest[len(op):], " \t"), true
-		}
-		if rest[0] == ':' {
-			return "", "", "", false
-		}
-		next := indexOutside(rest[1:], ":=?+!")
-		if next < 0 {
-			break
-		}
-		at += 1 + next
-	}
-	return "", "", "", false
-}
-
-// withoutReferences returns text without the references to variables in it.
-func withoutReferences(text string) string {
-	var b strings.Builder
-	for i := 0; i < len(text); {
-		if n := referenceLength(text[i:]); n > 0 {
-			i += n
-			continue
-		}
-		b.WriteByte(text[i])
-		i++
-	}
-	return b.String()
-}
-
-// indexOutside returns the index of the first of some characters that is not part of a reference to a variable, or -1.
-func indexOutside(text, chars string) int {
-	for i := 0; i < len(text); {
-		if n := referenceLength(text[i:]); n > 0 {
-			i += n
-			continue
-		}
-		if strings.IndexByte(chars, text[i]) >= 0 {
-			return i
-		}
-		i++
-	}
-	return -1
-}
-
-// referenceLength is the length of the reference that text starts with, 0 if it starts with none.
-func referenceLength(text string) int {
-	if len(text) < 2 || text[0] != '$' {
-		return 0
-	}
-	open := text[1]
-	if open != '(' && open != '{' {
-		return 2
-	}
-	end := closing(text[1:])
-	if end < 0 {
-		return len(text)
-	}
-	return 1 + end + 1
-}
-
-// closing is the index of the bracket that closes the one that text starts with, or -1.
-func closing(text string) int {
-	open, end := text[0], byte(')')
-	if open == '{' {
-		end = '}'
-	}
-	depth := 0
-	for i := range len(text) {
-		switch text[i] {
-		case open:
-			depth++
-		case end:
-			if depth--; depth == 0 {
-				return i
-			}
-		}
-	}
-	return -1
-}
-
-// withoutComment returns a line up to the number sign that starts a comment. A backslash makes the sign a character.
-func withoutComment(line string) string {
-	var b strings.Builder
-	for i := range len(line) {
-		if line[i] != '#' {
-			b.WriteByte(line[i])
-			continue
-		}
-		if (len(line[:i])-len(strings.TrimRight(line[:i], `\`)))%2 == 0 {
-			break
-		}
-		before := strings.TrimSuffix(b.String(), `\`)
-		b.Reset()
-		b.WriteString(before + "#")
-	}
-	return b.String()
-}
-
-// joinLines returns a logical line as one line, with a space for each backslash and line end.
-func joinLines(text string) string {
-	lines := strings.Split(strings.TrimRight(text, "\r\n"), "\n")
-	for i, line := range lines {
-		line = strings.TrimRight(line, "\r")
-		if i > 0 {
-			line = strings.TrimLeft(line, " \t")
-		}
-		if i < len(lines)-1 {
-			line = strings.TrimRight(strings.TrimSuffix(line, `\`), " \t") + " "
-		}
-		lines[i] = line
-	}
-	return strings.Join(lines, "")
-}
-
-// recipeText returns the text of a recipe line as the shell gets it: the tab that starts a continued line is not part of it.
-func recipeText(text string) string {
-	text = strings.ReplaceAll(strings.TrimRight(text, "\r\n"), "\r\n", "\n")
-	return strings.ReplaceAll(text, "\\\n\t", "\\\n")
-}
-
-// cutWord divides text behind its first word.
-func cutWord(text string) (word, rest string) {
-	if i := strings.IndexAny(text, " \t"); i >= 0 {
-		return text[:i], strings.TrimLeft(text[i:], " \t")
-	}
-	return text, ""
 }

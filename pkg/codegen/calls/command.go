@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/codegen"
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/makefile"
 )
 
@@ -226,7 +227,7 @@ func (s *shell) script(name string, args []string) {
 	defer func() { s.depth-- }()
 	data := string(s.read(name))
 	first, _, _ := strings.Cut(data, "\n")
-	s.bash, s.inScript, s.at = strings.Contains(first, "bash"), true, makefile.Position{File: name, Line: 1}
+	s.bash, s.inScript, s.at = strings.Contains(first, "bash"), true, diag.Position{File: name, Line: 1}
 	s.arguments = append([]string{"./" + name}, args...)
 	if s.dir != "." && s.dir != "" {
 		s.arguments[0] = s.root + "/" + name

@@ -10,7 +10,6 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/codegen"
 	"github.com/operon-sdk/operon/pkg/diag"
-	"github.com/operon-sdk/operon/pkg/makefile"
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
@@ -151,8 +150,8 @@ func mapping(node *yaml.Node, allowed ...string) (map[string]*yaml.Node, error) 
 }
 
 // position returns the position of a node in ConfigFile.
-func position(node *yaml.Node) makefile.Position {
-	return makefile.Position{File: ConfigFile, Line: node.Line}
+func position(node *yaml.Node) diag.Position {
+	return diag.Position{File: ConfigFile, Line: node.Line}
 }
 
 // invalid returns a ConfigError at a node.

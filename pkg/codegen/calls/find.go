@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/codegen"
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/makefile"
 )
 
@@ -94,7 +95,7 @@ type finder struct {
 }
 
 // addNote adds a note, unless it already exists.
-func (f *finder) addNote(at makefile.Position, format string, args ...any) {
+func (f *finder) addNote(at diag.Position, format string, args ...any) {
 	text := fmt.Sprintf("%s: %s", at, fmt.Sprintf(format, args...))
 	if !slices.Contains(f.notes, text) {
 		f.notes = append(f.notes, text)
@@ -159,7 +160,7 @@ func (f *finder) makefile() error {
 	}
 	if len(f.calls) == 0 && !f.scaffolded {
 		for _, p := range m.Problems {
-			f.addNote(p.Position, "%s", p.Message)
+			f.addNote(p.Position, "%s", p.Problem)
 		}
 	}
 	return f.err
@@ -240,7 +241,7 @@ func (f *finder) goGenerate(dir string) {
 			continue
 		}
 		for _, m := range goGenerateLine.FindAllSubmatchIndex(data, -1) {
-			at := makefile.Position{File: name, Line: 1 + bytes.Count(data[:m[0]], []byte("\n"))}
+			at := diag.Position{File: name, Line: 1 + bytes.Count(data[:m[0]], []byte("\n"))}
 			s := &shell{finder: f, dir: path.Dir(name), at: at}
 			if args, ok := s.controllerGen(goGenerateWords(string(data[m[2]:m[3]]))); ok {
 				s.foreign = true

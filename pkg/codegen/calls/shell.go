@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/operon-sdk/operon/pkg/makefile"
+	"github.com/operon-sdk/operon/pkg/diag"
 )
 
 // A shell evaluates a script to find the calls of controller-gen in it. It evaluates all branches of conditions, and the body
@@ -14,7 +14,7 @@ import (
 type shell struct {
 	*finder
 	dir       string // relative to the project, of the current command
-	at        makefile.Position
+	at        diag.Position
 	variables map[string]string
 	arguments []string
 	bash      bool
