@@ -64,7 +64,6 @@ func unrevised() map[string]bool {
 		"pkg/olm":              true,
 		"pkg/olm/operator":     true,
 		"pkg/project":          true,
-		"pkg/safeyaml":         true,
 		"pkg/scorecard":        true,
 	}
 }
@@ -73,7 +72,6 @@ func unrevised() map[string]bool {
 func long() map[string]bool {
 	return map[string]bool{
 		"pkg/project/config.go": true,
-		"pkg/safeyaml/scan.go":  true,
 	}
 }
 

@@ -75,7 +75,7 @@ func (y *yamlParser) document(doc *yaml.Node, from int) (*Node, int) {
 		return n, end
 	}
 	if !y.kustomization {
-		if kind := ScalarOf(doc, "kind"); kind != "" {
+		if kind := safeyaml.ChildText(doc, "kind"); kind != "" {
 			n.Key = kind
 		}
 	}
@@ -254,12 +254,12 @@ func itemKey(n *yaml.Node) string {
 		return n.Value
 	case yaml.MappingNode:
 		for _, field := range []string{"name", "path", "containerPort", "port"} {
-			if value := ScalarOf(n, field); value != "" {
+			if value := safeyaml.ChildText(n, field); value != "" {
 				return value
 			}
 		}
 		for _, field := range []string{"source", "apiGroups", "nonResourceURLs", "target"} {
-			if at := FieldIndex(n, field); at >= 0 {
+			if at := safeyaml.ChildIndex(n, field); at >= 0 {
 				return field + " " + flatText(n.Content[at+1]) + " " + listText(n, "resources")
 			}
 		}
@@ -281,31 +281,10 @@ func flatText(n *yaml.Node) string {
 }
 
 func listText(n *yaml.Node, field string) string {
-	if at := FieldIndex(n, field); at >= 0 {
+	if at := safeyaml.ChildIndex(n, field); at >= 0 {
 		return flatText(n.Content[at+1])
 	}
 	return ""
-}
-
-// ScalarOf returns the value of a field of a mapping, or "" if it is not a scalar.
-func ScalarOf(mapping *yaml.Node, field string) string {
-	if at := FieldIndex(mapping, field); at >= 0 && mapping.Content[at+1].Kind == yaml.ScalarNode {
-		return mapping.Content[at+1].Value
-	}
-	return ""
-}
-
-// FieldIndex returns the index of the key of a field in the content of a mapping, or -1 if the node is not a mapping or
-// has no such field.
-func FieldIndex(mapping *yaml.Node, field string) int {
-	if mapping.Kind == yaml.MappingNode {
-		for i := 0; i+1 < len(mapping.Content); i += 2 {
-			if mapping.Content[i].Value == field {
-				return i
-			}
-		}
-	}
-	return -1
 }
 
 // alignRules copies the keys of rules of roles in ours to rules in theirs with other API groups but the same resources.

@@ -5,7 +5,6 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/operon-sdk/operon/pkg/merge"
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
@@ -25,14 +24,14 @@ func replaceDeprecated(text []byte) ([]byte, bool) {
 		{"patchesStrategicMerge", "patches", strategicPatch},
 		{"patchesJson6902", "patches", func(n *yaml.Node) *yaml.Node { return n }},
 	} {
-		at := merge.FieldIndex(root, move.from)
+		at := safeyaml.ChildIndex(root, move.from)
 		if at < 0 {
 			continue
 		}
 		found = true
 		items := root.Content[at+1].Content
 		root.Content = append(root.Content[:at:at], root.Content[at+2:]...)
-		list := merge.FieldIndex(root, move.to)
+		list := safeyaml.ChildIndex(root, move.to)
 		if list < 0 || root.Content[list+1].Kind != yaml.SequenceNode {
 			if list >= 0 {
 				root.Content = append(root.Content[:list:list], root.Content[list+2:]...)
@@ -44,7 +43,7 @@ func replaceDeprecated(text []byte) ([]byte, bool) {
 			root.Content[list+1].Content = append(root.Content[list+1].Content, move.item(item))
 		}
 	}
-	if at := merge.FieldIndex(root, "commonLabels"); at >= 0 && merge.FieldIndex(root, "labels") < 0 {
+	if at := safeyaml.ChildIndex(root, "commonLabels"); at >= 0 && safeyaml.ChildIndex(root, "labels") < 0 {
 		found = true
 		root.Content[at].Value = "labels"
 		selected := mapping(scalar("pairs"), root.Content[at+1], scalar("includeSelectors"), scalar("true"))

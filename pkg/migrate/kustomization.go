@@ -94,7 +94,7 @@ func (u *upgrader) references() map[string]bool {
 
 // addReferences records the references in a node: mappings with kind and name.
 func (u *upgrader) addReferences(node *yaml.Node) {
-	if kind, name := merge.ScalarOf(node, "kind"), merge.ScalarOf(node, "name"); kind != "" && name != "" {
+	if kind, name := safeyaml.ChildText(node, "kind"), safeyaml.ChildText(node, "name"); kind != "" && name != "" {
 		u.referred[kind+" "+name] = true
 	}
 	for _, child := range node.Content {

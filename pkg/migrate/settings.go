@@ -9,7 +9,6 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/operon-sdk/operon/pkg/merge"
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
@@ -76,17 +75,17 @@ func arguments(patch *yaml.Node) []string {
 		if patch == nil {
 			return nil
 		}
-		at := merge.FieldIndex(patch, step)
+		at := safeyaml.ChildIndex(patch, step)
 		if at < 0 {
 			return nil
 		}
 		patch = patch.Content[at+1]
 	}
 	for _, container := range patch.Content {
-		if merge.ScalarOf(container, "name") != "manager" {
+		if safeyaml.ChildText(container, "name") != "manager" {
 			continue
 		}
-		if at := merge.FieldIndex(container, "args"); at >= 0 {
+		if at := safeyaml.ChildIndex(container, "args"); at >= 0 {
 			for _, arg := range container.Content[at+1].Content {
 				args = append(args, arg.Value)
 			}

@@ -68,8 +68,8 @@ func (v *Verifier) sources() ([]source, error) {
 				break
 			}
 			object := document.Content[0]
-			if at := merge.FieldIndex(object, "metadata"); at >= 0 {
-				v.read = append(v.read, source{name, merge.ScalarOf(object, "kind"), merge.ScalarOf(object.Content[at+1], "name"), object, edited})
+			if at := safeyaml.ChildIndex(object, "metadata"); at >= 0 {
+				v.read = append(v.read, source{name, safeyaml.ChildText(object, "kind"), safeyaml.ChildText(object.Content[at+1], "name"), object, edited})
 			}
 		}
 	}
@@ -145,7 +145,7 @@ func linesAt(n *yaml.Node, path []step) []int {
 			}
 		}
 	case !path[0].item:
-		at := merge.FieldIndex(n, path[0].name)
+		at := safeyaml.ChildIndex(n, path[0].name)
 		if at < 0 {
 			return nil
 		}

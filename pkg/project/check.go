@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
 // shape is what the value of a key must look like.
@@ -34,7 +36,7 @@ func checkShapes(root *yaml.Node) error {
 	if err := checkVersion(root); err != nil {
 		return err
 	}
-	resources := child(root, "resources")
+	resources := safeyaml.Child(root, "resources")
 	if resources == nil {
 		return nil
 	}
@@ -48,7 +50,7 @@ func checkShapes(root *yaml.Node) error {
 
 // checkLayout verifies that the file names the layout of its project.
 func checkLayout(root *yaml.Node) error {
-	layout := child(root, "layout")
+	layout := safeyaml.Child(root, "layout")
 	if layout != nil && len(textsOf(layout)) > 0 {
 		return nil
 	}
@@ -68,23 +70,23 @@ func checkResource(item *yaml.Node) error {
 		return err
 	}
 	for _, key := range []string{"version", "kind"} {
-		if textOf(child(item, key)) == "" {
+		if textOf(safeyaml.Child(item, key)) == "" {
 			return at(item, "add it, or remove the resource", "a resource without %s", key)
 		}
 	}
-	if api := child(item, "api"); api != nil {
+	if api := safeyaml.Child(item, "api"); api != nil {
 		if err := checkKeys(api, map[string]shape{"crdVersion": text, "namespaced": truth}); err != nil {
 			return err
 		}
 	}
-	if controllers := child(item, "controllers"); controllers != nil {
+	if controllers := safeyaml.Child(item, "controllers"); controllers != nil {
 		for _, controller := range controllers.Content {
 			if err := checkKeys(controller, map[string]shape{"name": name}); err != nil {
 				return err
 			}
 		}
 	}
-	if webhooks := child(item, "webhooks"); webhooks != nil {
+	if webhooks := safeyaml.Child(item, "webhooks"); webhooks != nil {
 		return checkKeys(webhooks, map[string]shape{
 			"webhookVersion": text, "defaulting": truth, "validation": truth, "conversion": truth, "spoke": texts,
 			"defaultingPath": text, "validationPath": text,
@@ -95,7 +97,7 @@ func checkResource(item *yaml.Node) error {
 
 // checkVersion refuses project versions other than 3, each with the way out of it.
 func checkVersion(root *yaml.Node) error {
-	node := child(root, "version")
+	node := safeyaml.Child(root, "version")
 	if node == nil || textOf(node) == "" {
 		where := root
 		if node != nil {
@@ -189,19 +191,6 @@ func all(nodes []*yaml.Node, kind yaml.Kind) bool {
 		}
 	}
 	return true
-}
-
-// child returns the value of a mapping's key, nil where there is none or the node is no mapping.
-func child(node *yaml.Node, key string) *yaml.Node {
-	if node == nil || node.Kind != yaml.MappingNode {
-		return nil
-	}
-	for i := 0; i+1 < len(node.Content); i += 2 {
-		if node.Content[i].Kind == yaml.ScalarNode && node.Content[i].Value == key {
-			return node.Content[i+1]
-		}
-	}
-	return nil
 }
 
 // textOf is a scalar's text, empty for null, for anything else and for no node.

@@ -130,20 +130,20 @@ func (c *Config) Bytes() []byte {
 }
 
 // Domain is the domain of the project's API groups.
-func (c *Config) Domain() string { return textOf(child(c.root, "domain")) }
+func (c *Config) Domain() string { return textOf(safeyaml.Child(c.root, "domain")) }
 
 // Repo is the Go module path.
 func (c *Config) Repo() string {
 	if c.module != "" {
 		return c.module
 	}
-	return textOf(child(c.root, "repo"))
+	return textOf(safeyaml.Child(c.root, "repo"))
 }
 
 // FollowModule makes the config use the module path of go.mod where the file has another one, as after a change of the
 // module path: Go code imports the packages of go.mod's module. The file keeps its own form.
 func (c *Config) FollowModule(modulePath string) {
-	if modulePath != textOf(child(c.root, "repo")) {
+	if modulePath != textOf(safeyaml.Child(c.root, "repo")) {
 		c.module = modulePath
 	}
 }
@@ -159,7 +159,7 @@ func (c *Config) Copy() (*Config, error) {
 
 // readPath returns the import path that the file means by one of its own.
 func (c *Config) readPath(path string) string {
-	repo := textOf(child(c.root, "repo")) + "/"
+	repo := textOf(safeyaml.Child(c.root, "repo")) + "/"
 	inModule := strings.HasPrefix(c.module, repo) && strings.HasPrefix(path, c.module+"/")
 	if rest, own := strings.CutPrefix(path, repo); own && c.module != "" && !inModule {
 		return c.module + "/" + rest
@@ -178,26 +178,26 @@ func (c *Config) writtenPath(i int, path string) string {
 		}
 	}
 	if rest, own := strings.CutPrefix(path, c.module+"/"); own {
-		return textOf(child(c.root, "repo")) + "/" + rest
+		return textOf(safeyaml.Child(c.root, "repo")) + "/" + rest
 	}
 	return path
 }
 
 // ProjectName is the project's name, a DNS-1123 label.
-func (c *Config) ProjectName() string { return textOf(child(c.root, "projectName")) }
+func (c *Config) ProjectName() string { return textOf(safeyaml.Child(c.root, "projectName")) }
 
 // CLIVersion is the version of the kubebuilder that wrote the file last, empty where none did.
-func (c *Config) CLIVersion() string { return textOf(child(c.root, "cliVersion")) }
+func (c *Config) CLIVersion() string { return textOf(safeyaml.Child(c.root, "cliVersion")) }
 
 // Layout is the chain of plugins that the project was made with.
-func (c *Config) Layout() []string { return textsOf(child(c.root, "layout")) }
+func (c *Config) Layout() []string { return textsOf(safeyaml.Child(c.root, "layout")) }
 
 // ComponentConfig reports whether the manager reads its options from a file, as in layouts before LayoutGoV4.
-func (c *Config) ComponentConfig() bool { return truthOf(child(c.root, "componentConfig")) }
+func (c *Config) ComponentConfig() bool { return truthOf(safeyaml.Child(c.root, "componentConfig")) }
 
 // HasSDKPlugin reports whether PROJECT names a plugin of operator-sdk.
 func (c *Config) HasSDKPlugin() bool {
-	plugins := child(c.root, "plugins")
+	plugins := safeyaml.Child(c.root, "plugins")
 	if plugins == nil || plugins.Kind != yaml.MappingNode {
 		return false
 	}
@@ -210,21 +210,21 @@ func (c *Config) HasSDKPlugin() bool {
 }
 
 // MultiGroup tells that APIs live in api/<group>/<version>.
-func (c *Config) MultiGroup() bool { return truthOf(child(c.root, "multigroup")) }
+func (c *Config) MultiGroup() bool { return truthOf(safeyaml.Child(c.root, "multigroup")) }
 
 // SetMultiGroup records the layout of the API folders.
 func (c *Config) SetMultiGroup(on bool) error { return c.put([]any{"multigroup"}, truthOrNothing(on)) }
 
 // Namespaced tells that the manager watches one namespace.
 func (c *Config) Namespaced() bool {
-	return truthOf(child(c.root, "namespaced")) || truthOf(child(c.state(), "namespaced"))
+	return truthOf(safeyaml.Child(c.root, "namespaced")) || truthOf(safeyaml.Child(c.state(), "namespaced"))
 }
 
 // SetNamespaced records the manager's scope: in kubebuilder's key where the project has it or belongs to a
 // kubebuilder that knows it, else in Operon's own.
 func (c *Config) SetNamespaced(on bool) error {
 	own := []any{"plugins", keyState, "namespaced"}
-	if !c.readByNewer() && child(c.root, "namespaced") == nil {
+	if !c.readByNewer() && safeyaml.Child(c.root, "namespaced") == nil {
 		return c.put(own, truthOrNothing(on))
 	}
 	return c.whole(func() error {
@@ -236,7 +236,7 @@ func (c *Config) SetNamespaced(on bool) error {
 }
 
 // HasPlugin tells whether the file has an entry for a plugin.
-func (c *Config) HasPlugin(key string) bool { return child(child(c.root, "plugins"), key) != nil }
+func (c *Config) HasPlugin(key string) bool { return safeyaml.Child(c.root, "plugins", key) != nil }
 
 // PluginConfig decodes a plugin's entry into out by its json tags. It reports false where there is no entry.
 func (c *Config) PluginConfig(key string, out any) (bool, error) {
@@ -249,7 +249,7 @@ func (c *Config) PluginConfig(key string, out any) (bool, error) {
 		err = json.Unmarshal(data, out)
 	}
 	if err != nil {
-		return true, at(child(child(c.root, "plugins"), key), "correct it, or remove the entry", "the entry of plugin %s: %v", key, err)
+		return true, at(safeyaml.Child(c.root, "plugins", key), "correct it, or remove the entry", "the entry of plugin %s: %v", key, err)
 	}
 	return true, nil
 }
@@ -272,23 +272,23 @@ func (c *Config) SetPluginConfig(key string, value any) error {
 }
 
 // state is Operon's own entry.
-func (c *Config) state() *yaml.Node { return child(child(c.root, "plugins"), keyState) }
+func (c *Config) state() *yaml.Node { return safeyaml.Child(c.root, "plugins", keyState) }
 
 // readByNewer tells that operator-sdk 1.42 cannot read the file anyway, or that it belongs to a kubebuilder
 // that knows the newer keys: namespaced, controllers, module and webhook paths. kubebuilder v4.6, on which
 // operator-sdk 1.42 stands, writes cliVersion but refuses those.
 func (c *Config) readByNewer() bool {
-	if child(c.root, "namespaced") != nil || atLeast(c.CLIVersion(), 4, 15) {
+	if safeyaml.Child(c.root, "namespaced") != nil || atLeast(c.CLIVersion(), 4, 15) {
 		return true
 	}
-	resources := child(c.root, "resources")
+	resources := safeyaml.Child(c.root, "resources")
 	if resources == nil {
 		return false
 	}
 	return slices.ContainsFunc(resources.Content, func(item *yaml.Node) bool {
-		webhooks := child(item, "webhooks")
-		return child(item, "controllers") != nil || child(item, "module") != nil ||
-			child(webhooks, "defaultingPath") != nil || child(webhooks, "validationPath") != nil
+		webhooks := safeyaml.Child(item, "webhooks")
+		return safeyaml.Child(item, "controllers") != nil || safeyaml.Child(item, "module") != nil ||
+			safeyaml.Child(webhooks, "defaultingPath") != nil || safeyaml.Child(webhooks, "validationPath") != nil
 	})
 }
 

@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
 func mustParse(t *testing.T, text string) *Config {
@@ -120,7 +122,7 @@ func TestRootLayoutKeys(t *testing.T) {
 			t.Errorf("read back %+v, want %+v", got, r)
 		}
 	}
-	for _, item := range child(c.root, "resources").Content {
+	for _, item := range safeyaml.Child(c.root, "resources").Content {
 		for i := 0; i < len(item.Content); i += 2 {
 			if key := item.Content[i].Value; !strings.Contains(" controller domain group kind path version ", " "+key+" ") {
 				t.Errorf("PROJECT has the key %s, which kubebuilder v3 refuses:\n%s", key, c.Bytes())
@@ -504,7 +506,7 @@ func TestParseErrors(t *testing.T) {
 		{"empty", "", "PROJECT: the file is empty; restore"},
 		{"blank", " \n\n", "PROJECT: the file is empty; restore"},
 		{"comments", "# a\n", "PROJECT: the file holds only comments; restore"},
-		{"huge", tail + strings.Repeat("#\n", 300000), "PROJECT: the file has 600044 bytes, more than the 524288 that are read of it; restore"},
+		{"huge", tail + strings.Repeat("#\n", 300000), "PROJECT: the file has 600044 bytes, more than the limit of 524288; restore"},
 		{"text", "hello\n", `PROJECT:1:1: expected keys with values, found "hello"`},
 		{"list", "- a\n", "PROJECT:1:1: expected keys with values, found a list"},
 		{"no keys", "{}\n", "PROJECT:1:1: the file holds no keys"},

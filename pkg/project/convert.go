@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
 // AlphaFacts are what a PROJECT file of version 3-alpha does not say of a resource, and the code does.
@@ -29,7 +31,7 @@ func Convert(text []byte, name string, facts func(dir, kind string) (AlphaFacts,
 	if err != nil {
 		return nil, err
 	}
-	return convert(text, textOf(child(root, "version")), name, facts)
+	return convert(text, textOf(safeyaml.Child(root, "version")), name, facts)
 }
 
 // convert does so for one version.
@@ -38,7 +40,7 @@ func convert(text []byte, from, name string, facts func(dir, kind string) (Alpha
 	if err != nil {
 		return nil, err
 	}
-	version := child(root, "version")
+	version := safeyaml.Child(root, "version")
 	switch is := textOf(version); {
 	case is == ProjectVersion:
 		return text, nil
@@ -51,13 +53,13 @@ func convert(text []byte, from, name string, facts func(dir, kind string) (Alpha
 	version.SetString(ProjectVersion)
 	version.Style = yaml.DoubleQuotedStyle
 	convertLayout(root, name)
-	multi := truthOf(child(root, "multigroup"))
-	if items := child(root, "resources"); items != nil && items.Kind == yaml.SequenceNode {
+	multi := truthOf(safeyaml.Child(root, "multigroup"))
+	if items := safeyaml.Child(root, "resources"); items != nil && items.Kind == yaml.SequenceNode {
 		for _, item := range items.Content {
 			if item.Kind != yaml.MappingNode {
 				return nil, at(item, "correct it, or restore the file from version control", "expected a resource, found %s", describe(item))
 			}
-			if err := convertResource(item, textOf(child(root, "domain")), textOf(child(root, "repo")), multi, facts); err != nil {
+			if err := convertResource(item, textOf(safeyaml.Child(root, "domain")), textOf(safeyaml.Child(root, "repo")), multi, facts); err != nil {
 				return nil, err
 			}
 		}
@@ -77,14 +79,14 @@ func convert(text []byte, from, name string, facts func(dir, kind string) (Alpha
 
 // convertLayout makes the layout a list, and adds what version 2 does not know: the layout, and the project's name.
 func convertLayout(root *yaml.Node, name string) {
-	layout := child(root, "layout")
+	layout := safeyaml.Child(root, "layout")
 	switch {
 	case layout == nil:
 		insertKey(root, "layout", &yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{textNode(LayoutGoV2)}})
 	case layout.Kind == yaml.ScalarNode:
 		*layout = yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{textNode(layout.Value)}}
 	}
-	if textOf(child(root, "projectName")) == "" && name != "" {
+	if textOf(safeyaml.Child(root, "projectName")) == "" && name != "" {
 		take(root, "projectName")
 		insertKey(root, "projectName", textNode(name))
 	}
@@ -101,10 +103,10 @@ func insertKey(m *yaml.Node, key string, value *yaml.Node) {
 
 // convertResource completes one resource.
 func convertResource(item *yaml.Node, domain, repo string, multi bool, facts func(dir, kind string) (AlphaFacts, error)) error {
-	version, kind := textOf(child(item, "version")), textOf(child(item, "kind"))
+	version, kind := textOf(safeyaml.Child(item, "version")), textOf(safeyaml.Child(item, "kind"))
 	dir := path.Join("api", version)
 	if multi {
-		dir = path.Join("apis", textOf(child(item, "group")), version)
+		dir = path.Join("apis", textOf(safeyaml.Child(item, "group")), version)
 	}
 	known, err := facts(dir, kind)
 	if err != nil {

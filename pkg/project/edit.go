@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
 // A change to a PROJECT file is a change to its text: the parsed nodes only tell the lines that a value
@@ -49,7 +51,7 @@ func (c *Config) step(b block, path []any, i int, value any) (inner block, found
 	last := i == len(path)-1
 	switch key := path[i].(type) {
 	case string:
-		k := keyIndex(b.node, key)
+		k := safeyaml.ChildIndex(b.node, key)
 		switch {
 		case k < 0 && value == nil:
 			return block{}, false, true, nil
@@ -57,7 +59,7 @@ func (c *Config) step(b block, path []any, i int, value any) (inner block, found
 			return block{}, false, true, c.insertEntry(b, key, with(nil, path[i+1:], value))
 		case !last:
 			start, end := c.entryLines(b, k)
-			return block{b.node.Content[2*k+1], start, end}, true, false, nil
+			return block{b.node.Content[k+1], start, end}, true, false, nil
 		case value == nil && len(b.node.Content) == 2:
 			return block{}, false, true, c.dropEmptied(path[:i])
 		case value == nil:
@@ -110,7 +112,7 @@ func (c *Config) insertEntry(b block, key string, value any) error {
 	column := b.node.Content[0].Column - 1
 	lines := c.style().entry(column, key, value)
 	if place > 0 {
-		_, end := c.entryLines(b, place-1)
+		_, end := c.entryLines(b, 2*(place-1))
 		return c.splice(end, end, lines)
 	}
 	// The first key of a list's element stands behind the dash: the new one takes that place.
@@ -126,7 +128,7 @@ func (c *Config) insertEntry(b block, key string, value any) error {
 
 // replaceEntry writes an entry anew. A comment behind a single-line value stays there, others go above.
 func (c *Config) replaceEntry(b block, k int, value any) error {
-	key, old := b.node.Content[2*k], b.node.Content[2*k+1]
+	key, old := b.node.Content[k], b.node.Content[k+1]
 	column := key.Column - 1
 	start, end := c.entryLines(b, k)
 	prefix, _ := cut(c.lines[start], column)
@@ -150,7 +152,7 @@ func (c *Config) replaceEntry(b block, k int, value any) error {
 // removeEntry takes a key and its value away; behind a list's dash the next key moves up.
 func (c *Config) removeEntry(b block, k int) error {
 	start, end := c.entryLines(b, k)
-	column := b.node.Content[2*k].Column - 1
+	column := b.node.Content[k].Column - 1
 	prefix, _ := cut(c.lines[start], column)
 	if k > 0 || !strings.Contains(prefix, "-") {
 		return c.splice(start, end, nil)
@@ -173,16 +175,4 @@ func (c *Config) rewrite(path []any, value any) error {
 	}
 	start, end := c.root.Line-1, c.documentEnd()
 	return c.splice(start, end, append(c.comments(start, end, 0), c.style().entries(0, changed)...))
-}
-
-func keyIndex(m *yaml.Node, key string) int {
-	if m.Kind != yaml.MappingNode {
-		return -1
-	}
-	for i := 0; i < len(m.Content); i += 2 {
-		if m.Content[i].Kind == yaml.ScalarNode && m.Content[i].Value == key {
-			return i / 2
-		}
-	}
-	return -1
 }

@@ -83,13 +83,13 @@ func (c *Config) plainMapping(m *yaml.Node) bool {
 	return true
 }
 
-// entryLines are the lines of a mapping's k-th entry. Blank lines and comments that follow at the key's
+// entryLines are the lines of a mapping entry whose key is at index k. Blank lines and comments that follow at the key's
 // column or left of it belong to what comes after.
 func (c *Config) entryLines(b block, k int) (start, end int) {
-	key := b.node.Content[2*k]
+	key := b.node.Content[k]
 	start, end = key.Line-1, b.end
-	if 2*k+2 < len(b.node.Content) {
-		end = b.node.Content[2*k+2].Line - 1
+	if k+2 < len(b.node.Content) {
+		end = b.node.Content[k+2].Line - 1
 	}
 	return start, c.trim(start, end, key.Column-1)
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
 // put sets the value at a path of keys (string) and list positions (int), or takes it away when value is
@@ -107,7 +109,7 @@ func (c *Config) get(path []any) (any, bool) {
 	for _, step := range path {
 		switch s := step.(type) {
 		case string:
-			node = child(node, s)
+			node = safeyaml.Child(node, s)
 		case int:
 			if node.Kind != yaml.SequenceNode || s >= len(node.Content) {
 				return nil, false

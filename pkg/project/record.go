@@ -6,11 +6,13 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
 // Resources lists the resources in the file's order.
 func (c *Config) Resources() []Resource {
-	list := child(c.root, "resources")
+	list := safeyaml.Child(c.root, "resources")
 	if list == nil {
 		return nil
 	}
@@ -35,46 +37,46 @@ func (c *Config) resourceIndex(gvk GVK) int {
 
 func gvkOf(item *yaml.Node) GVK {
 	return GVK{
-		Group: textOf(child(item, "group")), Domain: textOf(child(item, "domain")),
-		Version: textOf(child(item, "version")), Kind: textOf(child(item, "kind")),
+		Group: textOf(safeyaml.Child(item, "group")), Domain: textOf(safeyaml.Child(item, "domain")),
+		Version: textOf(safeyaml.Child(item, "version")), Kind: textOf(safeyaml.Child(item, "kind")),
 	}
 }
 
 func (c *Config) resource(item *yaml.Node) Resource {
 	r := Resource{
 		GVK:      gvkOf(item),
-		Plural:   textOf(child(item, "plural")),
-		Path:     c.readPath(textOf(child(item, "path"))),
-		Module:   textOf(child(item, "module")),
-		Core:     truthOf(child(item, "core")),
-		External: truthOf(child(item, "external")),
+		Plural:   textOf(safeyaml.Child(item, "plural")),
+		Path:     c.readPath(textOf(safeyaml.Child(item, "path"))),
+		Module:   textOf(safeyaml.Child(item, "module")),
+		Core:     truthOf(safeyaml.Child(item, "core")),
+		External: truthOf(safeyaml.Child(item, "external")),
 	}
 	if r.Plural == "" {
 		r.Plural = RegularPlural(r.Kind)
 	}
-	if api := child(item, "api"); api != nil && len(api.Content) > 0 {
-		r.API = &API{CRDVersion: textOf(child(api, "crdVersion")), Namespaced: truthOf(child(api, "namespaced"))}
+	if api := safeyaml.Child(item, "api"); api != nil && len(api.Content) > 0 {
+		r.API = &API{CRDVersion: textOf(safeyaml.Child(api, "crdVersion")), Namespaced: truthOf(safeyaml.Child(api, "namespaced"))}
 	}
-	if w := child(item, "webhooks"); w != nil && len(w.Content) > 0 {
+	if w := safeyaml.Child(item, "webhooks"); w != nil && len(w.Content) > 0 {
 		r.Webhooks = &Webhooks{
-			WebhookVersion: textOf(child(w, "webhookVersion")),
-			Defaulting:     truthOf(child(w, "defaulting")),
-			Validation:     truthOf(child(w, "validation")),
-			Conversion:     truthOf(child(w, "conversion")),
-			Spoke:          textsOf(child(w, "spoke")),
-			DefaultingPath: textOf(child(w, "defaultingPath")),
-			ValidationPath: textOf(child(w, "validationPath")),
+			WebhookVersion: textOf(safeyaml.Child(w, "webhookVersion")),
+			Defaulting:     truthOf(safeyaml.Child(w, "defaulting")),
+			Validation:     truthOf(safeyaml.Child(w, "validation")),
+			Conversion:     truthOf(safeyaml.Child(w, "conversion")),
+			Spoke:          textsOf(safeyaml.Child(w, "spoke")),
+			DefaultingPath: textOf(safeyaml.Child(w, "defaultingPath")),
+			ValidationPath: textOf(safeyaml.Child(w, "validationPath")),
 		}
 	}
 	// controllers wins over controller where a person wrote both, as kubebuilder has it.
-	if named := child(item, "controllers"); named != nil {
+	if named := safeyaml.Child(item, "controllers"); named != nil {
 		for _, controller := range named.Content {
-			if name := textOf(child(controller, "name")); name != "" {
+			if name := textOf(safeyaml.Child(controller, "name")); name != "" {
 				r.Controllers = append(r.Controllers, name)
 			}
 		}
 	}
-	unnamed := len(r.Controllers) == 0 && truthOf(child(item, "controller"))
+	unnamed := len(r.Controllers) == 0 && truthOf(safeyaml.Child(item, "controller"))
 	if unnamed {
 		r.Controllers = []string{strings.ToLower(r.Kind)}
 	}
@@ -124,7 +126,7 @@ func (c *Config) RemoveImage(gvk GVK) error {
 func (c *Config) removeItem(path []any, gvk GVK) error {
 	node := c.root
 	for _, key := range path {
-		node = child(node, key.(string))
+		node = safeyaml.Child(node, key.(string))
 	}
 	i := indexOf(node, gvk)
 	if i < 0 {

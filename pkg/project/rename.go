@@ -6,6 +6,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
 // SetProjectName records another name of the project.
@@ -50,7 +52,7 @@ func (c *Config) RenameResource(from GVK, r Resource) error {
 	return c.whole(func() error {
 		for _, plugin := range []string{keyImages, keyState} {
 			list := []any{"plugins", plugin, "resources"}
-			if j := indexOf(child(child(child(c.root, "plugins"), plugin), "resources"), from); j >= 0 {
+			if j := indexOf(safeyaml.Child(c.root, "plugins", plugin, "resources"), from); j >= 0 {
 				if err := rename(list, j); err != nil {
 					return err
 				}

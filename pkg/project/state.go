@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
 // Image is the container that a controller made with --image runs, as given on the command line.
@@ -16,17 +18,17 @@ type Image struct {
 
 // Image returns the image of a kind's controller.
 func (c *Config) Image(gvk GVK) (Image, bool) {
-	items := child(child(child(c.root, "plugins"), keyImages), "resources")
+	items := safeyaml.Child(c.root, "plugins", keyImages, "resources")
 	i := indexOf(items, gvk)
 	if i < 0 {
 		return Image{}, false
 	}
-	options := child(items.Content[i], "options")
+	options := safeyaml.Child(items.Content[i], "options")
 	return Image{
-		Ref:       textOf(child(options, "image")),
-		Command:   textOf(child(options, "containerCommand")),
-		Port:      textOf(child(options, "containerPort")),
-		RunAsUser: textOf(child(options, "runAsUser")),
+		Ref:       textOf(safeyaml.Child(options, "image")),
+		Command:   textOf(safeyaml.Child(options, "containerCommand")),
+		Port:      textOf(safeyaml.Child(options, "containerPort")),
+		RunAsUser: textOf(safeyaml.Child(options, "runAsUser")),
 	}, true
 }
 
@@ -44,25 +46,25 @@ func (c *Config) SetImage(gvk GVK, image Image) error {
 // addState completes a resource with what Operon keeps in its own entry; controllers' names only where
 // the resource's entry gives none.
 func (c *Config) addState(r *Resource, unnamed bool) {
-	items := child(c.state(), "resources")
+	items := safeyaml.Child(c.state(), "resources")
 	i := indexOf(items, r.GVK)
 	if i < 0 {
 		return
 	}
 	item := items.Content[i]
-	if names := textsOf(child(item, "controllers")); unnamed && len(names) > 0 {
+	if names := textsOf(safeyaml.Child(item, "controllers")); unnamed && len(names) > 0 {
 		r.Controllers = names
 	}
-	r.Core = r.Core || truthOf(child(item, "core"))
-	r.External = r.External || truthOf(child(item, "external"))
+	r.Core = r.Core || truthOf(safeyaml.Child(item, "core"))
+	r.External = r.External || truthOf(safeyaml.Child(item, "external"))
 	if r.Module == "" {
-		r.Module = textOf(child(item, "module"))
+		r.Module = textOf(safeyaml.Child(item, "module"))
 	}
 	if r.Webhooks != nil && r.Webhooks.DefaultingPath == "" {
-		r.Webhooks.DefaultingPath = textOf(child(item, "defaultingPath"))
+		r.Webhooks.DefaultingPath = textOf(safeyaml.Child(item, "defaultingPath"))
 	}
 	if r.Webhooks != nil && r.Webhooks.ValidationPath == "" {
-		r.Webhooks.ValidationPath = textOf(child(item, "validationPath"))
+		r.Webhooks.ValidationPath = textOf(safeyaml.Child(item, "validationPath"))
 	}
 }
 
@@ -75,7 +77,7 @@ func (c *Config) putState(gvk GVK, fields []field) error {
 func (c *Config) putItem(path []any, gvk GVK, fields []field) error {
 	node := c.root
 	for _, key := range path {
-		node = child(node, key.(string))
+		node = safeyaml.Child(node, key.(string))
 	}
 	item := any(nil)
 	i := indexOf(node, gvk)

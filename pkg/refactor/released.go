@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
 // listFiles lists the files of the project without those of released bundles and catalogs: what clusters have installed
@@ -59,7 +61,7 @@ func (x *renamer) isCatalog(name string) bool {
 		if len(doc.Content) != 1 {
 			return false
 		}
-		schema := fieldOf(doc.Content[0], "schema")
+		schema := safeyaml.Child(doc.Content[0], "schema")
 		return schema != nil && strings.HasPrefix(schema.Value, "olm.")
 	})
 }

@@ -1,6 +1,7 @@
 package refactor
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"path"
@@ -164,12 +165,7 @@ func (y *yamlRenamer) scalar(key string, n *yaml.Node) {
 // mapping renames values whose meaning depends on other values of their mapping.
 func (y *yamlRenamer) mapping(n *yaml.Node) {
 	get := func(key string) *yaml.Node {
-		for i := 0; i+1 < len(n.Content); i += 2 {
-			if n.Content[i].Value == key {
-				return n.Content[i+1]
-			}
-		}
-		return &yaml.Node{}
+		return cmp.Or(safeyaml.Child(n, key), &yaml.Node{})
 	}
 	kind, name, version, group := get("kind"), get("name"), get("version"), get("group")
 	for _, api := range y.APIs {

@@ -145,8 +145,8 @@ func insertEnv(text string, block []string) (string, bool) {
 		return text, false
 	}
 	indent, at := container.Column-1, 0
-	if env := fieldOf(container, "env"); env == nil {
-		at = fieldOf(container, "name").Line
+	if env := safeyaml.Child(container, "env"); env == nil {
+		at = safeyaml.Child(container, "name").Line
 		block = append([]string{"env:"}, outdent(block)...)
 	} else {
 		if env.Kind != yaml.SequenceNode || env.Style&yaml.FlowStyle != 0 || len(env.Content) == 0 {
@@ -206,17 +206,17 @@ func managerContainer(text string) *yaml.Node {
 			continue
 		}
 		containers := doc.Content[0]
-		if kind := fieldOf(containers, "kind"); kind == nil || kind.Value != "Deployment" {
+		if kind := safeyaml.Child(containers, "kind"); kind == nil || kind.Value != "Deployment" {
 			continue
 		}
 		for _, field := range []string{"spec", "template", "spec", "containers"} {
-			containers = fieldOf(containers, field)
+			containers = safeyaml.Child(containers, field)
 		}
 		if containers == nil {
 			continue
 		}
 		for _, c := range containers.Content {
-			if name := fieldOf(c, "name"); name != nil && name.Value == "manager" {
+			if name := safeyaml.Child(c, "name"); name != nil && name.Value == "manager" {
 				if found != nil {
 					return nil
 				}
@@ -224,19 +224,6 @@ func managerContainer(text string) *yaml.Node {
 			}
 		}
 	}
-}
-
-// fieldOf returns the value of a field, or nil.
-func fieldOf(mapping *yaml.Node, name string) *yaml.Node {
-	if mapping == nil || mapping.Kind != yaml.MappingNode {
-		return nil
-	}
-	for i := 0; i+1 < len(mapping.Content); i += 2 {
-		if mapping.Content[i].Value == name {
-			return mapping.Content[i+1]
-		}
-	}
-	return nil
 }
 
 // outdent removes the indentation of the first line from all lines of a block.

@@ -1,6 +1,6 @@
-// Package safeyaml reads YAML and JSON that others wrote within bounds: go-yaml follows every alias, compares each key of
-// a mapping with each other one and reports every pair of equal ones, and what it builds takes a hundred times the memory
-// of the text.
+// Package safeyaml parses untrusted YAML and JSON within limits of size, nesting, values, keys and aliases. Check checks a text,
+// Unmarshal and Decoder check and parse it, ReadFile reads a file. go-yaml alone expands all aliases, compares each key of a
+// mapping with all others, and needs a hundred times the memory of the text.
 package safeyaml
 
 import (
@@ -8,34 +8,28 @@ import (
 	"cmp"
 	"encoding/binary"
 	"fmt"
-	"io"
-	"io/fs"
 	"unicode/utf16"
-
-	"go.yaml.in/yaml/v3"
-	sigsyaml "sigs.k8s.io/yaml"
 
 	"github.com/operon-sdk/operon/pkg/textdiff"
 )
 
-// The bounds of one text. No object that fits into etcd (1.5 MiB of JSON) comes near them.
+// The limits of one text. They are far above the needs of objects that fit into etcd (1.5 MiB of JSON).
 const (
 	// MaxSize is the size of a file in bytes.
 	MaxSize = 16 << 20
-	// MaxDepth is the number of indentations and brackets within each other. The objects may be twice as deep, since a list
-	// need not be indented.
+	// MaxDepth is the number of nested indentations and brackets. Objects can be twice as deep, as lists need no indentation.
 	MaxDepth = 150
-	// MaxNodes is the number of values, keys and collections, with aliases replaced by what they stand for.
+	// MaxNodes is the number of values, keys and collections after expanding aliases.
 	MaxNodes = 500_000
 	// MaxKeys is the number of keys of one mapping.
 	MaxKeys = 5000
-	// maxRepeated is the number of keys that their mapping has already, maxDirectives that of lines with %.
+	// maxRepeated is the number of repeated keys, maxDirectives the number of lines with %.
 	maxRepeated, maxDirectives = 100, 100
 )
 
-// Error is what is out of bounds in a text, or a merge conflict in it.
+// An Error reports a text that exceeds a limit or contains a merge conflict.
 type Error struct {
-	Line    int // 0 if it is the whole text
+	Line    int // 0 if the problem is the size
 	Problem string
 }
 
@@ -46,26 +40,26 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("line %d: %s", e.Line, e.Problem)
 }
 
-// Check returns an *Error if a text is out of bounds or holds a merge conflict. It says nothing of other faults: text that is not
-// YAML passes.
+// Check returns an *Error if a text exceeds a limit or contains a merge conflict. It does not report other errors: text that
+// is not YAML passes.
 func Check(data []byte) error { return new(Set).Check(data) }
 
-// A Set is texts that are read together, such as the files of a bundle. Besides each text, their sums are bounded.
+// A Set limits the sum of texts that are read together, such as the files of a bundle, in addition to each text.
 type Set struct {
-	// MaxSize and MaxNodes are the bounds of the sums. Zero is the bound of a single text.
+	// MaxSize and MaxNodes are the limits of the sums; the default is the limit of a single text.
 	MaxSize, MaxNodes int
 
 	size, nodes int
 }
 
-// Check is Check for the next text of the set.
+// Check checks the next text of the set like the function Check.
 func (t *Set) Check(data []byte) error {
 	if len(data) > MaxSize {
 		return TooLarge(int64(len(data)), MaxSize)
 	}
 	maxSize := cmp.Or(t.MaxSize, MaxSize)
 	if t.size += len(data); t.size > maxSize {
-		return &Error{Problem: fmt.Sprintf("has %d bytes together with the files before it, more than the %d that are read", t.size, maxSize)}
+		return &Error{Problem: fmt.Sprintf("has %d bytes together with the files before it, more than the limit of %d", t.size, maxSize)}
 	}
 	data, err := plainText(data)
 	if err != nil {
@@ -85,7 +79,7 @@ func (t *Set) Check(data []byte) error {
 	return nil
 }
 
-// plainText returns what go-yaml reads of a text as UTF-8, without the byte order mark and up to the first zero byte.
+// plainText returns the part of a text that go-yaml reads, as UTF-8: without byte order mark and up to the first zero byte.
 func plainText(data []byte) ([]byte, error) {
 	var order binary.ByteOrder
 	switch {
@@ -110,149 +104,4 @@ func plainText(data []byte) ([]byte, error) {
 		data = data[:end]
 	}
 	return data, nil
-}
-
-// TooLarge returns the error for a text of a size, of which no more than limit bytes are read.
-func TooLarge(size int64, limit int) *Error {
-	return &Error{Problem: fmt.Sprintf("has %d bytes, more than the %d that are read of it", size, limit)}
-}
-
-// ReadFile returns the content of a file of at most limit bytes. A larger one is not read, and gives an *Error. The file
-// system may be an fs.FS or an afero.Fs.
-func ReadFile[F fs.File](fsys interface{ Open(name string) (F, error) }, name string, limit int) ([]byte, error) {
-	file, err := fsys.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if info.Size() > int64(limit) {
-		return nil, &fs.PathError{Op: "read", Path: name, Err: TooLarge(info.Size(), limit)}
-	}
-	return readAll(file, limit, int(info.Size()))
-}
-
-// ReadAll reads at most limit bytes. More give an *Error.
-func ReadAll(r io.Reader, limit int) ([]byte, error) { return readAll(r, limit, 0) }
-
-// readAll reads at most limit bytes, of which there may be size.
-func readAll(r io.Reader, limit, size int) ([]byte, error) {
-	buffer := bytes.NewBuffer(make([]byte, 0, size+bytes.MinRead))
-	_, err := buffer.ReadFrom(io.LimitReader(r, int64(limit)+1))
-	if err == nil && buffer.Len() > limit {
-		return nil, &Error{Problem: fmt.Sprintf("has more than the %d bytes that are read of it", limit)}
-	}
-	return buffer.Bytes(), err
-}
-
-// checkNodes checks what only the parsed text shows. The text itself is within the bounds.
-func checkNodes(data []byte) error {
-	c := &counter{sizes: map[*yaml.Node]int{}}
-	for decoder := yaml.NewDecoder(bytes.NewReader(data)); ; {
-		var document yaml.Node
-		if decoder.Decode(&document) != nil {
-			return nil // at the end, or at a fault that readers report
-		}
-		size, err := c.count(&document)
-		if err != nil {
-			return err
-		}
-		if c.total += size; c.total > MaxNodes {
-			return &Error{Line: document.Line, Problem: fmt.Sprintf("holds more than %d values where its aliases are replaced by what they stand for", MaxNodes)}
-		}
-	}
-}
-
-// counter counts nodes where aliases are replaced by what they stand for.
-type counter struct {
-	total, repeated int
-	// sizes are those of anchored nodes; 0 marks one that is being counted.
-	sizes map[*yaml.Node]int
-}
-
-func (c *counter) count(node *yaml.Node) (int, error) {
-	if node.Kind == yaml.AliasNode {
-		size, ok := c.sizes[node.Alias]
-		if !ok || size == 0 {
-			return 0, &Error{Line: node.Line, Problem: fmt.Sprintf("the alias *%s stands within what it stands for", node.Value)}
-		}
-		return size, nil
-	}
-	if node.Anchor != "" {
-		c.sizes[node] = 0
-	}
-	size, keys := 1, map[string]bool{}
-	for i, child := range node.Content {
-		if node.Kind == yaml.MappingNode && i%2 == 0 {
-			if keys[child.Value] {
-				if c.repeated++; c.repeated > maxRepeated {
-					return 0, &Error{Line: child.Line, Problem: fmt.Sprintf("is the key %.40q again, and more than %d keys stand twice", child.Value, maxRepeated)}
-				}
-			}
-			keys[child.Value] = true
-		}
-		more, err := c.count(child)
-		if err != nil {
-			return 0, err
-		}
-		size = min(size+more, MaxNodes+1)
-	}
-	if node.Anchor != "" {
-		c.sizes[node] = size
-	}
-	return size, nil
-}
-
-// Unmarshal is yaml.Unmarshal of go-yaml, within the bounds.
-func Unmarshal(data []byte, into any) error {
-	if err := Check(data); err != nil {
-		return err
-	}
-	return yaml.Unmarshal(data, into)
-}
-
-// ToJSON is YAMLToJSON of sigs.k8s.io/yaml, within the bounds.
-func ToJSON(data []byte) ([]byte, error) {
-	if err := Check(data); err != nil {
-		return nil, err
-	}
-	return sigsyaml.YAMLToJSON(data)
-}
-
-// UnmarshalJSON is Unmarshal of sigs.k8s.io/yaml, within the bounds: the tags json of a type count.
-func UnmarshalJSON(data []byte, into any) error {
-	if err := Check(data); err != nil {
-		return err
-	}
-	return sigsyaml.Unmarshal(data, into)
-}
-
-// UnmarshalStrict is UnmarshalJSON that refuses unknown and repeated keys.
-func UnmarshalStrict(data []byte, into any) error {
-	if err := Check(data); err != nil {
-		return err
-	}
-	return sigsyaml.UnmarshalStrict(data, into)
-}
-
-// A Decoder reads the documents of a YAML stream, within the bounds.
-type Decoder struct {
-	*yaml.Decoder
-	err error
-}
-
-// NewDecoder returns a decoder of a whole stream. If that is out of bounds, Decode returns why.
-func NewDecoder(data []byte) *Decoder {
-	return &Decoder{Decoder: yaml.NewDecoder(bytes.NewReader(data)), err: Check(data)}
-}
-
-// Decode reads the next document; io.EOF is the end.
-func (d *Decoder) Decode(into any) error {
-	if d.err != nil {
-		return d.err
-	}
-	return d.Decoder.Decode(into)
 }

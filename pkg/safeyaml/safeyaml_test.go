@@ -42,7 +42,7 @@ func TestCheck(t *testing.T) {
 	t.Parallel()
 	const depth, keys = safeyaml.MaxDepth, safeyaml.MaxKeys
 	deep := fmt.Sprintf("is nested more than %d levels deep", depth)
-	many := fmt.Sprintf("holds more than %d values", safeyaml.MaxNodes)
+	many := fmt.Sprintf("contains more than %d values", safeyaml.MaxNodes)
 	wide := fmt.Sprintf("is a mapping of more than %d keys", keys)
 	for name, test := range map[string]struct{ within, beyond, want string }{
 		"flow sequences":    {strings.Repeat("[", depth) + strings.Repeat("]", depth), "a:\n  " + strings.Repeat("[", depth), "line 2: " + deep},
@@ -60,12 +60,12 @@ func TestCheck(t *testing.T) {
 		"keys":              {numbered(keys, "k%d: a\n"), numbered(keys+1, "k%d: a\n"), fmt.Sprintf("line %d: %s", keys+1, wide)},
 		"flow keys":         {"{" + numbered(keys-1, "k%d, ") + "a}", "{" + numbered(keys+1, "k%d: a, ") + "}", "line 1: " + wide},
 		"keys of mappings":  {numbered(20, "m%d:\n"+numbered(keys/2, "  k%d: a\n")), numbered(keys/2, "k%d: a\n") + "? a\n" + numbered(keys/2, "j%d: a\n"), wide},
-		"the same key":      {strings.Repeat("a: b\n", 100), "a:\n" + strings.Repeat("  b: c\n", 102), "line 103: is the key \"b\" again, and more than 100 keys stand twice"},
-		"a key of escapes":  {"{" + numbered(1000, "\"\\u0020%d\": a, ") + "}", "{" + strings.Repeat("\"\\u0061\": b, a: b, ", 60) + "}", "line 1: is the key \"a\" again, and more than 100 keys stand twice"},
+		"the same key":      {strings.Repeat("a: b\n", 100), "a:\n" + strings.Repeat("  b: c\n", 102), "line 103: repeats the key \"b\", and more than 100 keys are repeated"},
+		"a key of escapes":  {"{" + numbered(1000, "\"\\u0020%d\": a, ") + "}", "{" + strings.Repeat("\"\\u0061\": b, a: b, ", 60) + "}", "line 1: repeats the key \"a\", and more than 100 keys are repeated"},
 		"directives":        {numbered(100, "%%TAG !a%d! b\n") + "--- a\n", numbered(101, "%%TAG !a%d! b\n"), "line 101: has more than 100 directives"},
 		"billion laughs":    {laughs(5), laughs(9), many},
-		"alias of itself":   {"a: &a [b]\nc: *a\n", "a: &a\n- *a\n", "line 2: the alias *a stands within what it stands for"},
-		"size":              {strings.Repeat("a", safeyaml.MaxSize), strings.Repeat("a", safeyaml.MaxSize+1), fmt.Sprintf("has %d bytes, more than the %d that are read of it", safeyaml.MaxSize+1, safeyaml.MaxSize)},
+		"alias of itself":   {"a: &a [b]\nc: *a\n", "a: &a\n- *a\n", "line 2: alias *a refers to a collection that contains it"},
+		"size":              {strings.Repeat("a", safeyaml.MaxSize), strings.Repeat("a", safeyaml.MaxSize+1), fmt.Sprintf("has %d bytes, more than the limit of %d", safeyaml.MaxSize+1, safeyaml.MaxSize)},
 		"byte order marks":  {"\ufeffa: b", "\ufeff\ufeffa: b", "line 1: begins with two byte order marks"},
 		"binary after text": {"a: b\n\x00" + strings.Repeat("[", depth+1), strings.Repeat("[", depth+1) + "\x00", "line 1: " + deep},
 	} {
@@ -121,8 +121,8 @@ func TestSet(t *testing.T) {
 		set  safeyaml.Set
 		want string
 	}{
-		"size":   {safeyaml.Set{MaxSize: 20}, "has 24 bytes together with the files before it, more than the 20 that are read"},
-		"values": {safeyaml.Set{MaxNodes: 24}, "line 2: holds more than 24 values together with the files before it"},
+		"size":   {safeyaml.Set{MaxSize: 20}, "has 24 bytes together with the files before it, more than the limit of 20"},
+		"values": {safeyaml.Set{MaxNodes: 24}, "line 2: contains more than 24 values together with the files before it"},
 		"none":   {safeyaml.Set{}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/gosource"
+	"github.com/operon-sdk/operon/pkg/safeyaml"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
@@ -40,7 +41,7 @@ func findCRDs(tree *worktree.Tree) string {
 	}
 	found := ""
 	for _, doc := range scanYAML([]string{string(content)}, name).documents() {
-		resources := child(doc, "resources")
+		resources := safeyaml.Child(doc, "resources")
 		if resources == nil {
 			continue
 		}

@@ -24,23 +24,23 @@ func (y *yamlSyntax) findList(marker string) (insertionPoint, bool) {
 	}
 	for _, doc := range y.documents() {
 		if key != "" {
-			if list := child(doc, key); list != nil {
+			if list := safeyaml.Child(doc, key); list != nil {
 				return y.endOfList(list)
 			}
 			continue
 		}
-		containers := child(child(child(child(doc, "spec"), "template"), "spec"), "containers")
+		containers := safeyaml.Child(doc, "spec", "template", "spec", "containers")
 		if containers == nil {
 			continue
 		}
 		for _, c := range containers.Content {
-			if name := child(c, "name"); name == nil || name.Value != "manager" {
+			if name := safeyaml.Child(c, "name"); name == nil || name.Value != "manager" {
 				continue
 			}
-			if env := child(c, "env"); env != nil {
+			if env := safeyaml.Child(c, "env"); env != nil {
 				return y.endOfList(env)
 			}
-			if image := child(c, "image"); image != nil && c.Style&yaml.FlowStyle == 0 {
+			if image := safeyaml.Child(c, "image"); image != nil && c.Style&yaml.FlowStyle == 0 {
 				// The list follows the image, in the column of the container's keys.
 				return insertionPoint{line: image.Line, indent: strings.Repeat(" ", c.Content[0].Column-1), key: "env:"}, true
 			}
@@ -65,19 +65,6 @@ func (y *yamlSyntax) documents() []*yaml.Node {
 			docs = append(docs, doc.Content[0])
 		}
 	}
-}
-
-// child returns the value of a key in a mapping, or nil.
-func child(mapping *yaml.Node, key string) *yaml.Node {
-	if mapping == nil || mapping.Kind != yaml.MappingNode {
-		return nil
-	}
-	for i := 0; i+1 < len(mapping.Content); i += 2 {
-		if mapping.Content[i].Value == key {
-			return mapping.Content[i+1]
-		}
-	}
-	return nil
 }
 
 // endOf returns the insertion point after the last item of a block sequence.
@@ -132,13 +119,13 @@ func lacksLists(tree *worktree.Tree) bool {
 		return false
 	}
 	for _, doc := range scanYAML([]string{string(content)}, managerFile).documents() {
-		pod := child(child(child(doc, "spec"), "template"), "spec")
-		containers := child(pod, "containers")
+		pod := safeyaml.Child(doc, "spec", "template", "spec")
+		containers := safeyaml.Child(pod, "containers")
 		if containers == nil || len(containers.Content) == 0 {
 			continue
 		}
 		for _, list := range []*yaml.Node{
-			child(pod, "volumes"), child(containers.Content[0], "args"), child(containers.Content[0], "ports"), child(containers.Content[0], "volumeMounts"),
+			safeyaml.Child(pod, "volumes"), safeyaml.Child(containers.Content[0], "args"), safeyaml.Child(containers.Content[0], "ports"), safeyaml.Child(containers.Content[0], "volumeMounts"),
 		} {
 			if list == nil {
 				return true

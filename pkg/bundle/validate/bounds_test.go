@@ -23,7 +23,7 @@ func TestBounds(t *testing.T) {
 			found = append(found, fmt.Sprint(f.File, " ", f.Text))
 		}
 	}
-	if len(found) != 1 || !strings.HasSuffix(found[0], "manifests/zz1.yaml holds more than 500000 values together with the files before it") {
+	if len(found) != 1 || !strings.HasSuffix(found[0], "manifests/zz1.yaml contains more than 500000 values together with the files before it") {
 		t.Errorf("found %q", found)
 	}
 }
