@@ -140,7 +140,7 @@ func (a *app) runImageBuild(ctx context.Context, o *imageBuildOptions) error {
 	}
 	var floor []*image.Layer
 	if o.base == "" {
-		layer, err := image.Floor(at)
+		layer, err := image.BaseLayer(at)
 		if err != nil {
 			return err
 		}
@@ -159,7 +159,7 @@ func (a *app) runImageBuild(ctx context.Context, o *imageBuildOptions) error {
 	}
 	var img *image.Image
 	err = a.reportSlow(a.progressWriter(), "reading the base and packing the layers", func() (err error) {
-		img, err = a.imageOptions(dir, o.registryOptions).Make(ctx, recipe)
+		img, err = a.imageOptions(dir, o.registryOptions).Build(ctx, recipe)
 		return err
 	})
 	if err != nil {
@@ -220,7 +220,7 @@ func (a *app) managerLayers(binary string, at time.Time) ([]*image.Layer, error)
 		return nil, reason(err)
 	}
 	defer f.Close()
-	list, err := image.Materials(f, info.Size(), "operon", at)
+	list, err := image.SBOM(f, info.Size(), "operon", at)
 	if err != nil {
 		return nil, err
 	}

@@ -111,7 +111,7 @@ func (a *app) runImageBundle(ctx context.Context, o *imageBundleOptions) error {
 	for _, platform := range o.platforms {
 		made.Parts = append(made.Parts, image.Part{Platform: platform, Layers: []*image.Layer{layer}})
 	}
-	img, err := a.imageOptions(dir, o.registryOptions).Make(ctx, made)
+	img, err := a.imageOptions(dir, o.registryOptions).Build(ctx, made)
 	if err != nil {
 		return interrupted(ctx, err)
 	}
@@ -155,7 +155,7 @@ func (a *app) filesBelow(root string, c bundle.Copy) (files []image.File, proble
 		case info.IsDir():
 			files = append(files, image.File{Name: to + "/", Mode: 0o755})
 		case !info.Mode().IsRegular():
-			problem(shown, "is no plain file; put the file itself there")
+			problem(shown, "is not a regular file; put the file itself there")
 		default:
 			files = append(files, image.File{Name: to, Mode: 0o644, Size: info.Size(), Open: func() (io.ReadCloser, error) { return a.FS.Open(name) }})
 		}

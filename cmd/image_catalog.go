@@ -94,7 +94,7 @@ func (a *app) runImageCatalog(ctx context.Context, name string, o *imageCatalogO
 	for _, platform := range append(slices.Clone(o.platforms), "")[:max(len(o.platforms), 1)] {
 		made.Parts = append(made.Parts, image.Part{Platform: platform, Layers: []*image.Layer{layer}})
 	}
-	img, err := a.imageOptions(dir, o.registryOptions).Make(ctx, made)
+	img, err := a.imageOptions(dir, o.registryOptions).Build(ctx, made)
 	if err != nil {
 		return interrupted(ctx, err)
 	}

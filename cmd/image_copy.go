@@ -145,7 +145,7 @@ func (a *app) runImageLoad(ctx context.Context, from, to, registry string, o reg
 	for _, img := range images {
 		ref := to
 		if ref == "" {
-			if ref, err = image.Elsewhere(img.Name, registry); err != nil {
+			if ref, err = image.WithRegistry(img.Name, registry); err != nil {
 				findings = append(findings, project.Finding{Field: "--registry", Value: registry, Problem: err.Error()})
 			}
 		}

@@ -57,7 +57,6 @@ func unrevised() map[string]bool {
 		"pkg/bundle/catalog":   true,
 		"pkg/bundle/validate":  true,
 		"pkg/controlplane":     true,
-		"pkg/image":            true,
 		"pkg/kube":             true,
 		"pkg/local":            true,
 		"pkg/manifest":         true,

@@ -30,7 +30,7 @@ func (a *app) catalogImage(ctx context.Context, bundle operator.Bundle, o *runOp
 	}
 	recipe := catalogRecipe(o.indexImage)
 	recipe.Created, recipe.Author, recipe.Parts = at, "operon run", []image.Part{{Layers: []*image.Layer{layer}}}
-	made, err := a.imageOptions(dir, o.registryOptions).Make(ctx, recipe)
+	made, err := a.imageOptions(dir, o.registryOptions).Build(ctx, recipe)
 	if err != nil {
 		return "", fmt.Errorf("making the image of the catalog: %w", err)
 	}

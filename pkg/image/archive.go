@@ -14,36 +14,35 @@ import (
 	"strings"
 	"sync/atomic"
 
-	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 	"github.com/spf13/afero"
 )
 
-// archive is a tarball that holds images. It may be compressed.
+// archive is a tarball of images. It may be compressed.
 type archive struct {
 	ctx    context.Context
 	fs     afero.Fs
 	file   string
 	limits Limits
-	// links are entries that stand for others: docker saves a layer that two images share once.
+	// links maps entries that are links to their targets: docker saves a layer that two images share once.
 	links   map[string]string
 	entries map[string]section
-	// compressed reports whether offsets are not those of the file. Its entries are then read from memory, or by
-	// decompressing the tarball once more; kept is how much of it is in memory, total what was decompressed in all.
+	// compressed reports whether the file is compressed. Its entries are then read from memory, or by decompressing the
+	// tarball again. kept counts the bytes in memory, total the bytes that were decompressed.
 	compressed bool
 	kept       int64
 	total      atomic.Int64
 }
 
-// section is where the content of an entry is in the uncompressed tarball.
+// section is the position of an entry in the uncompressed tarball.
 type section struct {
 	offset, size int64
 	// content is nil for entries that are not in memory.
 	content []byte
 }
 
-// openArchive finds an image in a tarball: of an OCI layout, or of docker save.
-func openArchive(ctx context.Context, fsys afero.Fs, file, tag string, limits Limits) (*found, error) {
+// openArchive finds an image in a tarball of an OCI layout or of docker save.
+func openArchive(ctx context.Context, fsys afero.Fs, file, tag string, limits Limits) (*packedImage, error) {
 	a, err := scanArchive(ctx, fsys, file, limits)
 	switch {
 	case err != nil:
@@ -51,23 +50,21 @@ func openArchive(ctx context.Context, fsys afero.Fs, file, tag string, limits Li
 	case a.has("index.json"):
 		return openLayout(a, tag)
 	case a.has("manifest.json"):
-		return a.docker(tag)
+		return a.openSaved(tag)
 	}
-	return nil, errNoArchive()
+	return nil, errNotArchive
 }
 
-func errNoArchive() error {
-	return errors.New("is no image: the tarball has neither the manifest.json of docker save nor the index.json of an OCI layout; save one with 'docker save -o FILE IMAGE'")
-}
+var errNotArchive = errors.New("is not an image: the tarball contains neither the manifest.json of docker save nor the index.json of an OCI layout; save one with 'docker save -o FILE IMAGE'")
 
-// scanArchive reads a tarball once, and indexes it.
+// scanArchive reads a tarball and lists its entries.
 func scanArchive(ctx context.Context, fsys afero.Fs, file string, limits Limits) (*archive, error) {
 	info, err := fsys.Stat(file)
 	if err != nil {
 		return nil, withoutPath(err)
 	}
 	if !info.Mode().IsRegular() {
-		return nil, errors.New("is no plain file")
+		return nil, errors.New("is not a regular file")
 	}
 	a := &archive{ctx: ctx, fs: fsys, file: file, limits: limits, links: map[string]string{}, entries: map[string]section{}}
 	return a, a.index()
@@ -78,19 +75,20 @@ func (a *archive) has(name string) bool {
 	return ok
 }
 
-// scan reads the tarball up to the entry that visit takes. All scans together decompress no more than limits.Total.
-func (a *archive) scan(visit func(h *tar.Header, stream *bounded, content io.Reader) (done bool, err error)) (close func() error, err error) {
+// scan reads the tarball up to the entry for which visit returns true. All scans together decompress at most limits.Total
+// bytes.
+func (a *archive) scan(visit func(h *tar.Header, stream *limitedReader, content io.Reader) (done bool, err error)) (closeAll func() error, err error) {
 	f, err := a.fs.Open(a.file)
 	if err != nil {
 		return nil, withoutPath(err)
 	}
-	stream, end, err := unpacked(&metered{ctx: a.ctx, r: f}, a.limits, "the tarball")
+	stream, end, err := decompress(&meteredReader{ctx: a.ctx, r: f}, a.limits)
 	if err != nil {
 		f.Close()
 		return nil, err
 	}
 	stream.before = a.total.Load()
-	closeAll := func() error {
+	closeAll = func() error {
 		a.total.Add(stream.n)
 		end()
 		return f.Close()
@@ -103,11 +101,11 @@ func (a *archive) scan(visit func(h *tar.Header, stream *bounded, content io.Rea
 		case err == io.EOF:
 			return closeAll, nil
 		case err != nil && !errors.Is(err, tar.ErrInsecurePath):
-			err = fmt.Errorf("is no tarball that can be read: %w; save the image again", withoutPath(err))
+			err = fmt.Errorf("is not a readable tarball: %w; save the image again", withoutPath(err))
 		case count >= a.limits.Entries:
-			err = fmt.Errorf("has more than %d entries, which no image needs", a.limits.Entries)
-		case sparse(h):
-			err = fmt.Errorf("has the sparse file %q, which no image needs", cut(h.Name))
+			err = fmt.Errorf("has more than %d entries, more than an image may have", a.limits.Entries)
+		case isSparse(h):
+			err = fmt.Errorf("contains the sparse file %q, which is unsupported", truncate(h.Name))
 		default:
 			done, err = visit(h, stream, r)
 		}
@@ -121,17 +119,17 @@ func (a *archive) scan(visit func(h *tar.Header, stream *bounded, content io.Rea
 	}
 }
 
-// index lists the entries. Those of a compressed tarball are kept in memory, as far as the limits let them.
+// index lists the entries. Those of a compressed tarball are kept in memory within limits.Memory.
 func (a *archive) index() error {
 	names := 0
-	end, err := a.scan(func(h *tar.Header, stream *bounded, content io.Reader) (bool, error) {
+	end, err := a.scan(func(h *tar.Header, stream *limitedReader, content io.Reader) (bool, error) {
 		names += len(h.Name) + len(h.Linkname)
 		if len(h.Name) > maxName || names > maxNames {
-			return false, &LimitError{"has longer names than any image needs"}
+			return false, &LimitError{"has entry names that are too long"}
 		}
 		name := path.Clean(h.Name)
 		if strings.HasPrefix(h.Name, "/") || slices.Contains(strings.Split(h.Name, "/"), "..") {
-			return false, fmt.Errorf("has the entry %q, which leads out of the tarball's folder; save the image again", cut(h.Name))
+			return false, fmt.Errorf("contains the entry %q outside of its root directory; save the image again", truncate(h.Name))
 		}
 		switch h.Typeflag {
 		case tar.TypeReg:
@@ -161,6 +159,7 @@ func (a *archive) index() error {
 	return end()
 }
 
+// readCloser is a reader with its own close function.
 type readCloser struct {
 	io.Reader
 	close func() error
@@ -182,7 +181,7 @@ func (a *archive) open(name string) (io.ReadCloser, error) {
 	case e.content != nil:
 		return io.NopCloser(bytes.NewReader(e.content)), nil
 	case a.compressed:
-		return a.decompress(e)
+		return a.openCompressed(e)
 	}
 	f, err := a.fs.Open(a.file)
 	if err != nil {
@@ -191,17 +190,17 @@ func (a *archive) open(name string) (io.ReadCloser, error) {
 	return readCloser{io.NewSectionReader(f, e.offset, e.size), f.Close}, nil
 }
 
-// decompress reads an entry from the compressed tarball.
-func (a *archive) decompress(e section) (io.ReadCloser, error) {
+// openCompressed reads an entry of the compressed tarball.
+func (a *archive) openCompressed(e section) (io.ReadCloser, error) {
 	var content io.Reader
-	end, err := a.scan(func(_ *tar.Header, stream *bounded, r io.Reader) (bool, error) {
+	end, err := a.scan(func(_ *tar.Header, stream *limitedReader, r io.Reader) (bool, error) {
 		if stream.n == e.offset {
 			content = r
 		}
 		return content != nil, nil
 	})
 	if limit, ok := errors.AsType[*LimitError](err); ok {
-		return nil, fmt.Errorf("%w, read once for each of its large entries; decompress the tarball first", limit)
+		return nil, fmt.Errorf("%w, as it is read again for each large entry; decompress the tarball first", limit)
 	}
 	switch {
 	case err != nil:
@@ -213,6 +212,7 @@ func (a *archive) decompress(e section) (io.ReadCloser, error) {
 	return readCloser{content, end}, nil
 }
 
+// document reads an entry that is small enough for memory.
 func (a *archive) document(name string) ([]byte, error) {
 	r, err := a.open(name)
 	if err != nil {
@@ -221,7 +221,7 @@ func (a *archive) document(name string) ([]byte, error) {
 	return readDocument(printable(name), r)
 }
 
-// manifest reads what docker save lists.
+// manifest reads the manifest.json of docker save.
 func (a *archive) manifest() (tarball.Manifest, error) {
 	data, err := a.document("manifest.json")
 	if err != nil {
@@ -237,27 +237,23 @@ func (a *archive) manifest() (tarball.Manifest, error) {
 	return manifest, nil
 }
 
-// docker finds an image in a tarball of docker save.
-func (a *archive) docker(tag string) (*found, error) {
+// openSaved finds an image in a tarball of docker save.
+func (a *archive) openSaved(tag string) (*packedImage, error) {
 	manifest, err := a.manifest()
 	if err != nil {
 		return nil, err
 	}
-	chosen, err := chooseSaved(manifest, tag)
+	chosen, err := selectSaved(manifest, tag)
 	if err != nil {
 		return nil, err
 	}
-	data, err := a.document(chosen.Config)
+	config, err := a.config(chosen.Config)
 	if err != nil {
 		return nil, err
 	}
-	config, err := v1.ParseConfigFile(bytes.NewReader(data))
-	if err != nil {
-		return nil, fmt.Errorf("reading %s: %w", printable(chosen.Config), err)
-	}
-	f := &found{config: config}
+	p := &packedImage{config: config.parsed}
 	for _, layer := range chosen.Layers {
-		f.layers = append(f.layers, blob{name: printable(layer), open: func() (io.ReadCloser, error) {
+		p.layers = append(p.layers, blob{name: printable(layer), open: func() (io.ReadCloser, error) {
 			r, err := a.open(layer)
 			if errors.Is(err, fs.ErrNotExist) {
 				return nil, errors.New("is missing in the tarball; save the image again")
@@ -265,10 +261,10 @@ func (a *archive) docker(tag string) (*found, error) {
 			return r, err
 		}})
 	}
-	return f, nil
+	return p, nil
 }
 
-// manifestOnly is a tarball that holds manifest.json alone, for the library to read.
+// manifestOnly returns a tarball with only manifest.json, as required by tarball.LoadManifest.
 func manifestOnly(data []byte) (io.ReadCloser, error) {
 	if !json.Valid(data) {
 		return nil, errors.New("is not JSON")
@@ -284,25 +280,33 @@ func manifestOnly(data []byte) (io.ReadCloser, error) {
 	return io.NopCloser(&out), w.Close()
 }
 
-// chooseSaved takes an image of those that were saved together.
-func chooseSaved(saved tarball.Manifest, tag string) (tarball.Descriptor, error) {
+// selectSaved selects one of several saved images by its tag.
+func selectSaved(saved tarball.Manifest, tag string) (tarball.Descriptor, error) {
 	var names []string
 	for _, d := range saved {
 		names = append(names, d.RepoTags...)
 	}
-	fits := slices.Clone(saved)
+	matching := slices.Clone(saved)
 	if tag != "" {
-		fits = slices.DeleteFunc(fits, func(d tarball.Descriptor) bool {
+		matching = slices.DeleteFunc(matching, func(d tarball.Descriptor) bool {
 			return !slices.ContainsFunc(d.RepoTags, func(name string) bool { return name == tag || strings.HasSuffix(name, ":"+tag) })
 		})
 	}
 	switch {
 	case len(saved) == 0:
-		return tarball.Descriptor{}, fmt.Errorf("%w: the tarball lists no image", ErrNoBundle)
-	case len(fits) == 0:
-		return tarball.Descriptor{}, fmt.Errorf("holds no image %s; it has: %s", tag, listed(names))
-	case len(fits) > 1:
-		return tarball.Descriptor{}, fmt.Errorf("holds %d images; name one of them behind a colon: %s", len(fits), listed(names))
+		return tarball.Descriptor{}, fmt.Errorf("%w: the tarball contains no image", ErrNotBundle)
+	case len(matching) == 0:
+		return tarball.Descriptor{}, errNoImage(tag, names)
+	case len(matching) > 1:
+		return tarball.Descriptor{}, errSeveralImages(len(matching), names)
 	}
-	return fits[0], nil
+	return matching[0], nil
+}
+
+func errNoImage(tag string, names []string) error {
+	return fmt.Errorf("contains no image %s; it contains: %s", tag, joinNames(names))
+}
+
+func errSeveralImages(n int, names []string) error {
+	return fmt.Errorf("contains %d images; append the name of one after a colon: %s", n, joinNames(names))
 }

@@ -44,16 +44,16 @@ func (f countingFile) ReadAt(p []byte, at int64) (int, error) {
 	return n, err
 }
 
-// savedBundle is a tarball of docker save with a bundle of count layers behind padding bytes that do not compress.
+// savedBundle returns a tarball of docker save with padding bytes that do not compress, and a bundle of count layers.
 func savedBundle(t *testing.T, count, padding int) []byte {
 	t.Helper()
 	x := uint64(1)
-	noise := make([]byte, padding)
-	for i := range noise {
+	random := make([]byte, padding)
+	for i := range random {
 		x = x*6364136223846793005 + 1
-		noise[i] = byte(x >> 56)
+		random[i] = byte(x >> 56)
 	}
-	items := []item{file("padding", string(noise))}
+	items := []item{file("padding", string(random))}
 	config := v1.ConfigFile{RootFS: v1.RootFS{Type: "layers"}, Config: v1.Config{Labels: labels()}}
 	var names []string
 	for i := range count {
@@ -78,8 +78,7 @@ func savedBundle(t *testing.T, count, padding int) []byte {
 	return pack(t, items...)
 }
 
-// TestOpenTarballOnce verifies that the number of layers does not multiply what is read of a tarball, and
-// decompressed.
+// TestOpenTarballOnce checks that a tarball is read and decompressed a fixed number of times, whatever its number of layers.
 func TestOpenTarballOnce(t *testing.T) {
 	t.Parallel()
 	plain := savedBundle(t, 100, 1<<20)
@@ -100,7 +99,7 @@ func TestOpenTarballOnce(t *testing.T) {
 		{"plain", plain, image.Limits{}, ""},
 		{"compressed", compressed.Bytes(), image.Limits{}, ""},
 		{"compressed, kept in part", compressed.Bytes(), image.Limits{Memory: 100_000, Total: 128 << 20}, ""},
-		{"compressed, not kept", compressed.Bytes(), image.Limits{Memory: 1, Total: 16 << 20}, "unpacks to more than 16 MiB"},
+		{"compressed, not kept", compressed.Bytes(), image.Limits{Memory: 1, Total: 16 << 20}, "exceeds 16 MiB when decompressed"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -120,10 +119,10 @@ func TestOpenTarballOnce(t *testing.T) {
 				t.Fatal(err)
 			}
 			if files := list(t, b); strings.Count(files, "kind: List") != 100 {
-				t.Errorf("holds %s", files)
+				t.Errorf("bundle contains %s, want 100 lists", files)
 			}
 			if size := int64(len(test.content)); test.limits.Memory == 0 && read > 2*size {
-				t.Errorf("read %d bytes of a tarball of %d", read, size)
+				t.Errorf("read %d bytes of a tarball of %d, want at most twice its size", read, size)
 			}
 		})
 	}

@@ -12,44 +12,38 @@ import (
 // CatalogLabel names the directory of a file-based catalog in its image.
 const CatalogLabel = labelPrefix + "index.configs.v1"
 
-// databaseLabel names the database of an image of the format before file-based catalogs.
+// databaseLabel names the database of a catalog image in the format that preceded file-based catalogs.
 const databaseLabel = labelPrefix + "index.database.v1"
 
-// catalogLimits are the limits of catalog images, which hold many bundles and the program that serves them.
+// catalogLimits are the limits of catalog images, which contain many bundles and the program that serves them.
 var catalogLimits = Limits{File: 256 << 20, Bundle: 512 << 20, Total: 2 << 30}
 
-// OpenCatalog reads the file-based catalog of an image from where Open reads bundles. The file system starts at the
-// catalog's directory.
+// OpenCatalog reads the file-based catalog of an image in one of the locations that Open supports. The root of the file
+// system is the directory of the catalog.
 func OpenCatalog(ctx context.Context, ref string, o Options) (fs.FS, error) {
 	files, err := openCatalog(ctx, ref, o)
-	if err != nil && ctx.Err() != nil {
-		err = context.Cause(ctx)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("image %s: %w", withoutPassword(ref), err)
-	}
-	return files, nil
+	return files, imageError(ctx, ref, err)
 }
 
 func openCatalog(ctx context.Context, ref string, o Options) (fs.FS, error) {
 	limits := catalogLimits.orDefault()
-	found, err := o.find(ctx, ref, limits)
+	image, err := o.open(ctx, ref, limits)
 	if err != nil {
 		return nil, err
 	}
-	labels := found.config.Config.Labels
+	labels := image.config.Config.Labels
 	value, ok := labels[CatalogLabel]
 	switch {
 	case !ok && labels[databaseLabel] != "":
-		return nil, errors.New("is a catalog in a database, which is not supported; convert it with 'opm migrate'")
+		return nil, errors.New("is a catalog in the unsupported database format; convert it with 'opm migrate'")
 	case !ok:
 		return nil, fmt.Errorf("is not a catalog image: it has no label %s", CatalogLabel)
 	}
 	dir := path.Clean(strings.TrimPrefix(value, "/"))
 	if !fs.ValidPath(dir) || dir == "." {
-		return nil, fmt.Errorf("the label %s must name a directory of the image, and is %q", CatalogLabel, cut(value))
+		return nil, fmt.Errorf("the label %s must name a directory of the image, not %q", CatalogLabel, truncate(value))
 	}
-	files, err := unpackFolders(ctx, found, []string{dir}, limits)
+	files, err := unpackDirs(ctx, image, []string{dir}, limits)
 	if err != nil {
 		return nil, err
 	}

@@ -13,16 +13,16 @@ import (
 	"github.com/spf13/afero"
 )
 
-// registryConf is an entry of registries.conf, as containers-registries.conf(5) has it.
+// registryConf is an entry of registries.conf; see containers-registries.conf(5).
 type registryConf struct {
 	Prefix   string `toml:"prefix"`
 	Location string `toml:"location"`
 	Insecure bool   `toml:"insecure"`
 	Blocked  bool   `toml:"blocked"`
-	// ByDigestOnly keeps the mirrors for images that are named by digest.
+	// ByDigestOnly restricts the mirrors to references with a digest.
 	ByDigestOnly bool         `toml:"mirror-by-digest-only"`
 	Mirrors      []mirrorConf `toml:"mirror"`
-	// file names where the entry stands.
+	// file is the name of the file, for messages.
 	file string
 }
 
@@ -33,7 +33,7 @@ type mirrorConf struct {
 	For string `toml:"pull-from-mirror"`
 }
 
-// endpoint is where an image may be had.
+// endpoint is a location of an image.
 type endpoint struct {
 	ref      string
 	insecure bool
@@ -44,34 +44,34 @@ const (
 	confDir  = confFile + ".d"
 )
 
-// registriesConf reads registries.conf and what lies in the folders beside it. Of entries with the same
-// prefix the last one that is read counts.
+// registriesConf reads registries.conf and the files in the directories registries.conf.d. The last one of several entries
+// with the same prefix applies.
 func (s Settings) registriesConf() ([]registryConf, error) {
 	if s.FS == nil {
 		return nil, nil
 	}
 	var all []registryConf
-	add := func(p place) (found bool, err error) {
+	add := func(p configPath) (found bool, err error) {
 		data, found, err := s.read(p)
 		if !found || err != nil {
 			return false, err
 		}
-		entries, err := parseConf(p.shown, data)
+		entries, err := parseConf(p.display, data)
 		for _, e := range entries {
 			all = slices.DeleteFunc(all, func(old registryConf) bool { return old.Prefix == e.Prefix })
 			all = append(all, e)
 		}
 		return true, err
 	}
-	if p := s.named("CONTAINERS_REGISTRIES_CONF"); p.file != "" {
+	if p := s.fromVariable("CONTAINERS_REGISTRIES_CONF"); p.path != "" {
 		found, err := add(p)
 		if err == nil && !found {
-			err = fmt.Errorf("reading %s: %w", p.shown, fs.ErrNotExist)
+			err = fmt.Errorf("reading %s: %w", p.display, fs.ErrNotExist)
 		}
 		return all, err
 	}
-	user := s.below("XDG_CONFIG_HOME", ".config", confFile)
-	for _, p := range []place{user, {"/etc/" + confFile, "/etc/" + confFile}, {"/usr/share/" + confFile, "/usr/share/" + confFile}} {
+	user := s.inDir("XDG_CONFIG_HOME", ".config", confFile)
+	for _, p := range []configPath{user, {"/etc/" + confFile, "/etc/" + confFile}, {"/usr/share/" + confFile, "/usr/share/" + confFile}} {
 		found, err := add(p)
 		if err != nil {
 			return nil, err
@@ -80,19 +80,19 @@ func (s Settings) registriesConf() ([]registryConf, error) {
 			break
 		}
 	}
-	for _, dir := range []place{{"/usr/share/" + confDir, "/usr/share/" + confDir}, {"/etc/" + confDir, "/etc/" + confDir}, s.below("XDG_CONFIG_HOME", ".config", confDir)} {
-		if dir.file == "" {
+	for _, dir := range []configPath{{"/usr/share/" + confDir, "/usr/share/" + confDir}, {"/etc/" + confDir, "/etc/" + confDir}, s.inDir("XDG_CONFIG_HOME", ".config", confDir)} {
+		if dir.path == "" {
 			continue
 		}
-		entries, err := afero.ReadDir(s.FS, dir.file)
+		entries, err := afero.ReadDir(s.FS, dir.path)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("reading %s: %w", dir.shown, withoutPath(err))
+			return nil, fmt.Errorf("reading %s: %w", dir.display, withoutPath(err))
 		}
-		for _, entry := range entries { // by name
+		for _, entry := range entries { // sorted
 			if path.Ext(entry.Name()) != ".conf" {
 				continue
 			}
-			if _, err := add(place{filepath.Join(dir.file, entry.Name()), dir.shown + "/" + entry.Name()}); err != nil {
+			if _, err := add(configPath{filepath.Join(dir.path, entry.Name()), dir.display + "/" + entry.Name()}); err != nil {
 				return nil, err
 			}
 		}
@@ -100,27 +100,27 @@ func (s Settings) registriesConf() ([]registryConf, error) {
 	return all, nil
 }
 
-// parseConf reads one file. Of entries with the same prefix the first one counts.
-func parseConf(shown string, data []byte) ([]registryConf, error) {
+// parseConf parses one file. The first one of several entries with the same prefix applies.
+func parseConf(display string, data []byte) ([]registryConf, error) {
 	var conf struct {
 		Registry []registryConf `toml:"registry"`
 	}
 	meta, err := toml.Decode(string(data), &conf)
 	if parse, ok := errors.AsType[toml.ParseError](err); ok {
-		return nil, fmt.Errorf("%s:%d: %s; correct it", shown, parse.Position.Line, parse.Message)
+		return nil, fmt.Errorf("%s:%d: %s; correct it", display, parse.Position.Line, parse.Message)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w; correct it", shown, err)
+		return nil, fmt.Errorf("%s: %w; correct it", display, err)
 	}
 	if meta.IsDefined("registries") {
-		return nil, fmt.Errorf("%s: has the table [registries] of version 1, which podman reads no more; write [[registry]] with location", shown)
+		return nil, fmt.Errorf("%s: contains the table [registries] of the unsupported version 1; use [[registry]] with location", display)
 	}
 	var all []registryConf
 	for i := range conf.Registry {
 		r := &conf.Registry[i]
-		r.file = shown
+		r.file = display
 		if err := r.check(); err != nil {
-			return nil, fmt.Errorf("%s: [[registry]] %d: %w", shown, i+1, err)
+			return nil, fmt.Errorf("%s: [[registry]] %d: %w", display, i+1, err)
 		}
 		if !slices.ContainsFunc(all, func(o registryConf) bool { return o.Prefix == r.Prefix }) {
 			all = append(all, *r)
@@ -129,7 +129,7 @@ func parseConf(shown string, data []byte) ([]registryConf, error) {
 	return all, nil
 }
 
-// check completes an entry.
+// check completes and validates an entry.
 func (r *registryConf) check() error {
 	r.Prefix, r.Location = strings.TrimRight(r.Prefix, "/"), strings.TrimRight(r.Location, "/")
 	if r.Prefix == "" {
@@ -138,31 +138,31 @@ func (r *registryConf) check() error {
 	wildcard := strings.HasPrefix(r.Prefix, "*.")
 	switch {
 	case r.Prefix == "":
-		return errors.New("has neither prefix nor location; write location = \"registry.example.com\"")
+		return errors.New("prefix or location is required; write location = \"registry.example.com\"")
 	case r.Location == "" && !wildcard:
 		return fmt.Errorf("the prefix %q has no location; write location = %q", r.Prefix, r.Prefix)
 	case wildcard && strings.ContainsAny(r.Prefix, "/:@"):
-		return fmt.Errorf("the prefix %q has * together with a port or a path; name the host alone", r.Prefix)
+		return fmt.Errorf("the prefix %q has * together with a port or a path; use a host name only", r.Prefix)
 	case strings.Contains(r.Prefix+r.Location, "://"):
-		return errors.New("location and prefix are written without https://")
+		return errors.New("location and prefix must not contain a scheme such as https://")
 	}
 	for i := range r.Mirrors {
 		m := &r.Mirrors[i]
 		m.Location = strings.TrimRight(m.Location, "/")
 		switch {
 		case m.Location == "":
-			return errors.New("a mirror has no location")
+			return errors.New("the location of a mirror is required")
 		case strings.Contains(m.Location, "://"):
-			return fmt.Errorf("the mirror %s is written with a scheme; leave it out", withoutPassword(m.Location))
+			return fmt.Errorf("the mirror %s must not contain a scheme such as https://", withoutPassword(m.Location))
 		case !slices.Contains([]string{"", "all", "digest-only", "tag-only"}, m.For):
-			return fmt.Errorf("pull-from-mirror is %q; it must be all, digest-only or tag-only", m.For)
+			return fmt.Errorf("pull-from-mirror %q: must be all, digest-only or tag-only", m.For)
 		}
 	}
 	return nil
 }
 
-// matches gives the length of the part of a reference that a prefix stands for, 0 for none.
-func matches(ref, prefix string) int {
+// matchLength returns the length of the part of a reference that matches a prefix, or 0.
+func matchLength(ref, prefix string) int {
 	n := len(prefix)
 	if suffix, ok := strings.CutPrefix(prefix, "*"); ok {
 		host, _, _ := strings.Cut(ref, "/")
@@ -180,8 +180,8 @@ func matches(ref, prefix string) int {
 	return n
 }
 
-// endpoints are where registries.conf has an image looked for, in this order. The reference is complete:
-// with a host, docker.io being that of Docker Hub, and with a tag or a digest.
+// endpoints returns the locations of an image according to registries.conf, in the order in which they are tried. The
+// reference has a host, which is docker.io for Docker Hub, and a tag or a digest.
 func (s Settings) endpoints(ref string) ([]endpoint, error) {
 	all, err := s.registriesConf()
 	if err != nil {
@@ -189,7 +189,7 @@ func (s Settings) endpoints(ref string) ([]endpoint, error) {
 	}
 	var conf registryConf
 	for _, r := range all {
-		if matches(ref, r.Prefix) > 0 && len(r.Prefix) > len(conf.Prefix) {
+		if matchLength(ref, r.Prefix) > 0 && len(r.Prefix) > len(conf.Prefix) {
 			conf = r
 		}
 	}
@@ -199,17 +199,17 @@ func (s Settings) endpoints(ref string) ([]endpoint, error) {
 	if conf.Prefix == "" {
 		return []endpoint{{ref: ref}}, nil
 	}
-	rest := ref[matches(ref, conf.Prefix):]
+	rest := ref[matchLength(ref, conf.Prefix):]
 	digest := strings.Contains(ref, "@")
-	var found []endpoint
+	var endpoints []endpoint
 	for _, m := range conf.Mirrors {
 		if (conf.ByDigestOnly || m.For == "digest-only") && !digest || m.For == "tag-only" && digest {
 			continue
 		}
-		found = append(found, endpoint{m.Location + rest, m.Insecure})
+		endpoints = append(endpoints, endpoint{m.Location + rest, m.Insecure})
 	}
 	if conf.Location != "" {
 		ref = conf.Location + rest
 	}
-	return append(found, endpoint{ref, conf.Insecure}), nil
+	return append(endpoints, endpoint{ref, conf.Insecure}), nil
 }

@@ -28,7 +28,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/image"
 )
 
-// layerWith is a layer with one file.
+// layerWith returns a layer with a text.
 func layerWith(t testing.TB, text string) *image.Layer {
 	t.Helper()
 	layer, err := image.NewLayer("test", []image.File{image.Text("usr/share/b", 0o644, []byte(text)), image.Text("a", 0o555, []byte("a"))}, time.Unix(7, 0))
@@ -38,17 +38,17 @@ func layerWith(t testing.TB, text string) *image.Layer {
 	return layer
 }
 
-// twoPlatforms is an image for two platforms.
+// twoPlatforms returns an image for two platforms.
 func twoPlatforms(t testing.TB) *image.Image {
 	t.Helper()
-	made, err := image.Options{}.Make(t.Context(), image.Recipe{
+	img, err := image.Options{}.Build(t.Context(), image.Recipe{
 		Base: image.Scratch, User: "1:1", Entrypoint: []string{"/a"}, Labels: map[string]string{"k": "v"}, Created: time.Unix(7, 0).UTC(), Author: "test",
 		Parts: []image.Part{{Platform: "linux/amd64", Layers: []*image.Layer{layerWith(t, "amd")}}, {Platform: "linux/arm/v7", Layers: []*image.Layer{layerWith(t, "arm")}}},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return made
+	return img
 }
 
 func digestOfImage(t testing.TB, img *image.Image) string {
@@ -60,16 +60,16 @@ func digestOfImage(t testing.TB, img *image.Image) string {
 	return digest
 }
 
-// TestMake holds what a recipe becomes: the same digest each time, and what a container needs to start.
-func TestMake(t *testing.T) {
+// TestBuild checks that a recipe results in the same digest each time, and the content of the image.
+func TestBuild(t *testing.T) {
 	t.Parallel()
 	host := serve(t, unguarded)
-	made := twoPlatforms(t)
-	digest := digestOfImage(t, made)
+	img := twoPlatforms(t)
+	digest := digestOfImage(t, img)
 	if again := digestOfImage(t, twoPlatforms(t)); again != digest {
-		t.Errorf("made twice, it is %s and %s", digest, again)
+		t.Errorf("the second build has digest %s, want %s", again, digest)
 	}
-	pushed, err := image.Registries{}.Push(t.Context(), made, host+"/team/op:v1", nil)
+	pushed, err := image.Registries{}.Push(t.Context(), img, host+"/team/op:v1", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +90,7 @@ func TestMake(t *testing.T) {
 	}
 	layers, err := got.Layers()
 	if err != nil || len(layers) != 1 {
-		t.Fatalf("%d layers, %v", len(layers), err)
+		t.Fatalf("got %d layers (%v), want 1", len(layers), err)
 	}
 	content, err := layers[0].Uncompressed()
 	if err != nil {
@@ -106,7 +106,7 @@ func TestMake(t *testing.T) {
 			t.Fatal(err)
 		}
 		if h.ModTime.Unix() != 7 || h.Uname != "" {
-			t.Errorf("%s is of %s and of %q", h.Name, h.ModTime, h.Uname)
+			t.Errorf("%s has the time %s and the user %q", h.Name, h.ModTime, h.Uname)
 		}
 		entries = append(entries, h.Name)
 	}
@@ -115,8 +115,8 @@ func TestMake(t *testing.T) {
 	}
 }
 
-// TestMakeOnBase puts layers on images of a registry.
-func TestMakeOnBase(t *testing.T) {
+// TestBuildOnBase adds layers to base images of a registry.
+func TestBuildOnBase(t *testing.T) {
 	t.Parallel()
 	host := serve(t, unguarded)
 	base := twoPlatforms(t)
@@ -125,19 +125,19 @@ func TestMakeOnBase(t *testing.T) {
 	}
 	top := []*image.Layer{layerWith(t, "top")}
 	for platform, want := range map[string]string{
-		"": "", "linux/amd64": "", "linux/arm/v7": "", "linux/arm64": "the base is for linux/amd64, linux/arm/v7 only; name another one with --base",
+		"": "", "linux/amd64": "", "linux/arm/v7": "", "linux/arm64": "the base supports only linux/amd64, linux/arm/v7; give another one with --base",
 	} {
-		made, err := image.Options{}.Make(t.Context(), image.Recipe{Base: host + "/base:v1", Parts: []image.Part{{Platform: platform, Layers: top}}, Labels: map[string]string{}})
+		built, err := image.Options{}.Build(t.Context(), image.Recipe{Base: host + "/base:v1", Parts: []image.Part{{Platform: platform, Layers: top}}, Labels: map[string]string{}})
 		if want != "" || err != nil {
 			if want == "" || err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%q: got %v, want %q", platform, err, want)
 			}
 			continue
 		}
-		if _, err := (image.Registries{}).Push(t.Context(), made, host+"/made:v1", nil); err != nil {
+		if _, err := (image.Registries{}).Push(t.Context(), built, host+"/built:v1", nil); err != nil {
 			t.Fatal(err)
 		}
-		index, err := remote.Index(reference(t, host+"/made:v1"))
+		index, err := remote.Index(reference(t, host+"/built:v1"))
 		if (platform == "") != (err == nil) {
 			t.Fatalf("%q: %v", platform, err)
 		}
@@ -160,21 +160,21 @@ func TestMakeOnBase(t *testing.T) {
 			t.Errorf("got %+v", config)
 		}
 	}
-	if _, err := (image.Options{}).Make(t.Context(), image.Recipe{Base: host + "/none:v1", Parts: []image.Part{{Layers: top}}}); err == nil || !strings.Contains(err.Error(), "has no v1") {
+	if _, err := (image.Options{}).Build(t.Context(), image.Recipe{Base: host + "/none:v1", Parts: []image.Part{{Layers: top}}}); err == nil || !strings.Contains(err.Error(), "has no v1") {
 		t.Errorf("got %v", err)
 	}
 }
 
-// TestRoundTrips carries an image from place to place; its digest never changes.
+// TestRoundTrips copies an image between layouts, tarballs and a registry, and checks that its digest does not change.
 func TestRoundTrips(t *testing.T) {
 	t.Parallel()
 	host := serve(t, unguarded)
 	dir := t.TempDir()
 	disk := afero.NewOsFs()
 	o := image.Options{FS: disk, Dir: dir}
-	made := twoPlatforms(t)
-	digest := digestOfImage(t, made)
-	made.Name = "example.com/team/op:v1"
+	img := twoPlatforms(t)
+	digest := digestOfImage(t, img)
+	img.Name = "example.com/team/op:v1"
 	same := func(ref string) *image.Image {
 		t.Helper()
 		found, err := o.Images(t.Context(), ref)
@@ -192,7 +192,7 @@ func TestRoundTrips(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	must(image.WriteLayout(t.Context(), disk, filepath.Join(dir, "one"), []*image.Image{made}))
+	must(image.WriteLayout(t.Context(), disk, filepath.Join(dir, "one"), []*image.Image{img}))
 	must(image.WriteTarball(t.Context(), disk, filepath.Join(dir, "one.tar"), []*image.Image{same("one")}))
 	_, err := o.Push(t.Context(), same("one.tar"), host+"/team/op:v1", nil)
 	must(err)
@@ -201,13 +201,13 @@ func TestRoundTrips(t *testing.T) {
 	must(err)
 	same(host + "/elsewhere:v2")
 
-	// The tarball is one of docker save too.
+	// docker load reads the tarball, too.
 	saved, err := tarball.ImageFromPath(filepath.Join(dir, "one.tar"), nil)
 	must(err)
 	config, err := saved.ConfigFile()
 	must(err)
 	if config.Architecture != "amd64" {
-		t.Errorf("docker load would get %s", config.Architecture)
+		t.Errorf("docker load would load the platform %s, want amd64", config.Architecture)
 	}
 	again, err := tarball.LoadManifest(func() (io.ReadCloser, error) { return disk.Open(filepath.Join(dir, "one.tar")) })
 	must(err)
@@ -215,7 +215,7 @@ func TestRoundTrips(t *testing.T) {
 		t.Errorf("got %v", again)
 	}
 
-	// Into a layout that is there: the same name is replaced, another one stays.
+	// In an existing layout, the image with the same name is replaced and others are kept.
 	other := build(t, nil, zipped(t, pack(t, file("x", "y"))))
 	must(tarball.MultiRefWriteToFile(filepath.Join(dir, "docker.tar"), map[name.Reference]v1.Image{reference(t, "example.com/other:v1"): other}))
 	docker, err := o.Images(t.Context(), "docker.tar")
@@ -226,20 +226,20 @@ func TestRoundTrips(t *testing.T) {
 	all, err := o.Images(t.Context(), "one")
 	must(err)
 	if len(all) != 2 || all[1].Name != "example.com/other:v1" {
-		t.Errorf("got %d images", len(all))
+		t.Errorf("got %d images, want 2", len(all))
 	}
 	same("one:example.com/team/op:v1")
 	pushed, err := o.Push(t.Context(), docker[0], host+"/docker:v1", nil)
 	must(err)
 	if layers, err := remoteLayers(t, pushed); err != nil || layers != 1 {
-		t.Errorf("%d layers, %v", layers, err)
+		t.Errorf("got %d layers (%v), want 1", layers, err)
 	}
-	if _, err := o.Images(t.Context(), "one:example.com/no:v1"); err == nil || !strings.Contains(err.Error(), "holds no image example.com/no:v1; it has: example.com/team/op:v1, example.com/other:v1") {
+	if _, err := o.Images(t.Context(), "one:example.com/no:v1"); err == nil || !strings.Contains(err.Error(), "contains no image example.com/no:v1; it contains: example.com/team/op:v1, example.com/other:v1") {
 		t.Errorf("got %v", err)
 	}
 	must(disk.Mkdir(filepath.Join(dir, "notes"), 0o700))
 	must(afero.WriteFile(disk, filepath.Join(dir, "notes", "x"), []byte("x"), 0o600))
-	if err := image.WriteLayout(t.Context(), disk, filepath.Join(dir, "notes"), docker); err == nil || !strings.Contains(err.Error(), "a folder with something else in it") {
+	if err := image.WriteLayout(t.Context(), disk, filepath.Join(dir, "notes"), docker); err == nil || !strings.Contains(err.Error(), "a directory with other content") {
 		t.Errorf("got %v", err)
 	}
 	ended, end := context.WithCancel(t.Context())
@@ -252,7 +252,7 @@ func TestRoundTrips(t *testing.T) {
 	temps, err := filepath.Glob(filepath.Join(dir, ".new-*"))
 	must(err)
 	if len(left)+len(temps) > 0 {
-		t.Errorf("left behind: %v %v", left, temps)
+		t.Errorf("files remain: %v %v", left, temps)
 	}
 }
 
@@ -278,7 +278,7 @@ func remoteLayers(t *testing.T, ref string) (int, error) {
 	return len(layers), nil
 }
 
-// TestCopyRefused holds that what is damaged or leads elsewhere is not copied.
+// TestCopyRefused checks that damaged images and entries outside of the root are not copied.
 func TestCopyRefused(t *testing.T) {
 	t.Parallel()
 	memory := afero.NewMemMapFs()
@@ -289,14 +289,14 @@ func TestCopyRefused(t *testing.T) {
 		items []item
 		want  string
 	}{
-		"up":         {[]item{file("index.json", index), file("../evil", "x")}, `has the entry "../evil", which leads out of the tarball's folder`},
-		"up inside":  {[]item{file("blobs/../../evil", "x"), file("index.json", index)}, "leads out of the tarball's folder"},
-		"absolute":   {[]item{file("/etc/evil", "x"), file("manifest.json", "[]")}, "leads out of the tarball's folder"},
-		"damaged":    {[]item{file("index.json", index), file("blobs/sha256/"+strings.Repeat("0", 64), "{}")}, "does not fit its digest"},
+		"up":         {[]item{file("index.json", index), file("../evil", "x")}, `contains the entry "../evil" outside of its root directory`},
+		"up inside":  {[]item{file("blobs/../../evil", "x"), file("index.json", index)}, "outside of its root directory"},
+		"absolute":   {[]item{file("/etc/evil", "x"), file("manifest.json", "[]")}, "outside of its root directory"},
+		"damaged":    {[]item{file("index.json", index), file("blobs/sha256/"+strings.Repeat("0", 64), "{}")}, "does not match its digest"},
 		"incomplete": {[]item{file("index.json", index)}, "is missing; copy the image again"},
-		"empty":      {[]item{file("index.json", `{"manifests":[]}`)}, "holds no image"},
-		"none saved": {[]item{file("manifest.json", "[]")}, "holds no image"},
-		"no image":   {[]item{file("a", "b")}, "is no image: the tarball has neither"},
+		"empty":      {[]item{file("index.json", `{"manifests":[]}`)}, "contains no image"},
+		"none saved": {[]item{file("manifest.json", "[]")}, "contains no image"},
+		"no image":   {[]item{file("a", "b")}, "is not an image: the tarball contains neither"},
 	} {
 		file := "/" + strings.ReplaceAll(name, " ", "-") + ".tar"
 		if err := afero.WriteFile(memory, file, pack(t, c.items...), 0o600); err != nil {
@@ -310,19 +310,19 @@ func TestCopyRefused(t *testing.T) {
 			t.Errorf("%s: got %v, want %s", name, err, c.want)
 		}
 		if ok, _ := afero.Exists(memory, "/out"); ok {
-			t.Errorf("%s: something was written", name)
+			t.Errorf("%s: files were written", name)
 		}
 	}
 }
 
-// TestPushRefused holds what is said where a registry does not take an image, without what it says itself.
+// TestPushRefused checks the errors of pushes that a registry denies, which contain no text of the registry.
 func TestPushRefused(t *testing.T) {
 	t.Parallel()
 	guarded, tokens := serve(t, basic), serve(t, bearer)
 	down := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
 	down.Close()
 	gone := strings.TrimPrefix(down.URL, "http://")
-	made := twoPlatforms(t)
+	img := twoPlatforms(t)
 	login := func(host, password string) image.Settings {
 		return machine(t, map[string]string{"/home/me/.docker/config.json": loggedIn(host, "me", password)}, map[string]string{"HOME": "/home/me"})
 	}
@@ -333,11 +333,11 @@ func TestPushRefused(t *testing.T) {
 	}{
 		{"password", guarded + "/team/op:v1", login(guarded, "s3cret"), ""},
 		{"token", tokens + "/team/op:v1", login(tokens, "s3cret"), ""},
-		{"no password", guarded + "/team/op:v1", image.Settings{}, "pushing " + guarded + "/team/op:v1: " + guarded + " refuses the push (401); log in with 'docker login " + guarded + "' or 'podman login " + guarded + "' as somebody who may push to team/op"},
-		{"wrong password", guarded + "/team/op:v1", login(guarded, "s3cret2"), "refuses the push (401)"},
-		{"no token", tokens + "/team/op:v1", login(tokens, "s3cret2"), "refuses the push (401)"},
+		{"no password", guarded + "/team/op:v1", image.Settings{}, "pushing " + guarded + "/team/op:v1: " + guarded + " denied the push (401); log in with 'docker login " + guarded + "' or 'podman login " + guarded + "' as a user who may push to team/op"},
+		{"wrong password", guarded + "/team/op:v1", login(guarded, "s3cret2"), "denied the push (401)"},
+		{"no token", tokens + "/team/op:v1", login(tokens, "s3cret2"), "denied the push (401)"},
 		{"down", gone + "/op:v1", image.Settings{}, "the registry cannot be reached"},
-		{"digest", guarded + "/op@sha256:" + strings.Repeat("0", 64), image.Settings{}, "must have a tag and no digest"},
+		{"digest", guarded + "/op@sha256:" + strings.Repeat("0", 64), image.Settings{}, "must have a tag instead of a digest"},
 		{"blocked", "gone.invalid/op:v1", machine(t, map[string]string{"/etc/containers/registries.conf": "[[registry]]\nlocation=\"gone.invalid\"\nblocked=true"}, nil), "is blocked by /etc/containers/registries.conf"},
 		{"not to its mirror", gone + "/op:v1", machine(t, map[string]string{"/etc/containers/registries.conf": "[[registry]]\nprefix=\"" + gone + "\"\nlocation=\"" + guarded + "\"\nmirror=[{location=\"" + tokens + "\"}]"}, nil), gone + ": the registry cannot be reached"},
 	} {
@@ -345,13 +345,13 @@ func TestPushRefused(t *testing.T) {
 			t.Parallel()
 			registries := image.Registries{PlainHTTP: []string{guarded, tokens}, Settings: c.settings}
 			if before := registries.CheckPush(t.Context(), c.ref); c.name != "digest" && (before == nil) != (c.want == "") || before != nil && !strings.Contains(before.Error(), c.want) {
-				t.Errorf("asked before: %v", before)
+				t.Errorf("CheckPush: %v", before)
 			}
 			var done, all int64
-			_, err := registries.Push(t.Context(), made, c.ref, func(d, a int64) { done, all = d, a })
+			_, err := registries.Push(t.Context(), img, c.ref, func(d, a int64) { done, all = d, a })
 			if c.want == "" {
 				if err != nil || done != all || all == 0 {
-					t.Errorf("%d of %d bytes, %v", done, all, err)
+					t.Errorf("pushed %d of %d bytes: %v", done, all, err)
 				}
 				return
 			}
@@ -359,25 +359,25 @@ func TestPushRefused(t *testing.T) {
 				t.Errorf("got %v, want %s", err, c.want)
 			}
 			if err != nil && strings.Contains(err.Error(), "s3cret") {
-				t.Errorf("tells a secret: %v", err)
+				t.Errorf("error contains a secret: %v", err)
 			}
 		})
 	}
 }
 
-// TestFloor holds that a program finds certificates that it can read, a user, and a folder to write to.
-func TestFloor(t *testing.T) {
+// TestBaseLayer checks that the base layer contains readable certificates, a user, and a directory for temporary files.
+func TestBaseLayer(t *testing.T) {
 	t.Parallel()
-	floor, err := image.Floor(time.Unix(0, 0))
+	base, err := image.BaseLayer(time.Unix(0, 0))
 	if err != nil {
 		t.Fatal(err)
 	}
-	made, err := image.Options{}.Make(t.Context(), image.Recipe{Base: image.Scratch, Labels: map[string]string{}, Parts: []image.Part{{Platform: "linux/amd64", Layers: []*image.Layer{floor}}}})
+	built, err := image.Options{}.Build(t.Context(), image.Recipe{Base: image.Scratch, Labels: map[string]string{}, Parts: []image.Part{{Platform: "linux/amd64", Layers: []*image.Layer{base}}}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	host := serve(t, unguarded)
-	pushed, err := image.Registries{}.Push(t.Context(), made, host+"/floor:v1", nil)
+	pushed, err := image.Registries{}.Push(t.Context(), built, host+"/base:v1", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -404,7 +404,7 @@ func TestFloor(t *testing.T) {
 		}
 		pool := x509.NewCertPool()
 		if n := strings.Count(string(text), "BEGIN CERTIFICATE"); !pool.AppendCertsFromPEM(text) || n < 80 {
-			t.Errorf("%d certificates", n)
+			t.Errorf("got %d certificates", n)
 		}
 	}
 	if tmp := found["tmp"]; found["etc/passwd"] == nil || found["etc/ssl/certs/ca-certificates.crt"] == nil || tmp == nil || tmp.Mode&0o7777 != 0o1777 {
@@ -412,8 +412,8 @@ func TestFloor(t *testing.T) {
 	}
 }
 
-// TestMaterials holds the list of what this test is made of: valid SPDX, each time the same.
-func TestMaterials(t *testing.T) {
+// TestSBOM checks that the SBOM of this test is valid SPDX, and the same each time.
+func TestSBOM(t *testing.T) {
 	t.Parallel()
 	program, err := os.Open(os.Args[0])
 	if err != nil {
@@ -424,13 +424,13 @@ func TestMaterials(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	first, err := image.Materials(program, info.Size(), "test", time.Unix(0, 0))
+	first, err := image.SBOM(program, info.Size(), "test", time.Unix(0, 0))
 	if err != nil {
 		t.Fatal(err)
 	}
-	second, err := image.Materials(program, info.Size(), "test", time.Unix(0, 0))
+	second, err := image.SBOM(program, info.Size(), "test", time.Unix(0, 0))
 	if err != nil || !bytes.Equal(first, second) {
-		t.Errorf("it differs from time to time, %v", err)
+		t.Errorf("the second SBOM differs from the first one (%v)", err)
 	}
 	doc, err := spdxjson.Read(bytes.NewReader(first))
 	if err != nil {
@@ -442,10 +442,10 @@ func TestMaterials(t *testing.T) {
 	text := string(first)
 	for _, want := range []string{`"spdxVersion": "SPDX-2.3"`, `"created": "1970-01-01T00:00:00Z"`, `"name": "stdlib"`, `"relationshipType": "DESCRIBES"`} {
 		if !strings.Contains(text, want) {
-			t.Errorf("no %s in\n%s", want, text)
+			t.Errorf("SBOM lacks %s:\n%s", want, text)
 		}
 	}
-	if _, err := image.Materials(strings.NewReader("no program"), 10, "test", time.Unix(0, 0)); err == nil {
-		t.Error("anything is taken for a program")
+	if _, err := image.SBOM(strings.NewReader("no program"), 10, "test", time.Unix(0, 0)); err == nil {
+		t.Error("SBOM accepted a file that is not a program")
 	}
 }

@@ -16,21 +16,21 @@ import (
 	"github.com/google/go-containerregistry/pkg/name"
 )
 
-// credentialFiles is a keychain of the files of docker and podman, which have the same form. Each registry
-// is looked for in all of them: a file that has nothing to say of a registry does not hide the next one.
+// credentialFiles is a keychain of the files of docker and podman, which have the same format. The first file that contains a
+// registry applies to it.
 type credentialFiles struct{ Settings }
 
-// credentialError is a file of credentials that does not work. Its text holds no secret.
+// credentialError reports an invalid credentials file. Its text contains no secrets.
 type credentialError struct{ text string }
 
 func (e *credentialError) Error() string { return e.text }
 
-// Resolve finds the credentials for a repository.
+// Resolve returns the credentials for a repository.
 func (c credentialFiles) Resolve(target authn.Resource) (authn.Authenticator, error) {
 	return c.ResolveContext(context.Background(), target)
 }
 
-// ResolveContext finds the credentials for a repository.
+// ResolveContext returns the credentials for a repository.
 func (c credentialFiles) ResolveContext(ctx context.Context, target authn.Resource) (authn.Authenticator, error) {
 	for _, p := range c.authFiles() {
 		data, ok, err := c.read(p)
@@ -42,11 +42,11 @@ func (c credentialFiles) ResolveContext(ctx context.Context, target authn.Resour
 		}
 		file := configfile.New("")
 		if err := file.LoadFromReader(bytes.NewReader(data)); err != nil {
-			return nil, &credentialError{p.shown + " is no file of credentials"} // the cause may quote it
+			return nil, &credentialError{p.display + " is not a valid credentials file"} // the cause may contain a secret
 		}
 		auth, err := c.lookUp(ctx, file, target.String())
 		if err != nil {
-			return nil, &credentialError{p.shown + ": " + err.Error()}
+			return nil, &credentialError{p.display + ": " + err.Error()}
 		}
 		if auth != nil {
 			return authn.FromConfig(*auth), nil
@@ -55,19 +55,19 @@ func (c credentialFiles) ResolveContext(ctx context.Context, target authn.Resour
 	return authn.Anonymous, nil
 }
 
-// lookUp finds the credentials for a repository in one file: those of the longest path that it names. Nil
-// means that there are none.
+// lookUp returns the credentials for a repository in one file, those of the longest matching path. It returns nil if there
+// are none.
 func (c credentialFiles) lookUp(ctx context.Context, file *configfile.ConfigFile, repository string) (*authn.AuthConfig, error) {
 	for key := repository; key != ""; key = parent(key) {
-		for _, written := range spellings(key) {
-			if helper := file.CredentialHelpers[written]; helper != "" {
-				if auth, err := c.fromHelper(ctx, helper, written); auth != nil || err != nil {
+		for _, alternative := range alternativeKeys(key) {
+			if helper := file.CredentialHelpers[alternative]; helper != "" {
+				if auth, err := c.fromHelper(ctx, helper, alternative); auth != nil || err != nil {
 					return auth, err
 				}
 			}
-			there, ok := file.AuthConfigs[written]
-			auth := authn.AuthConfig{Username: there.Username, Password: there.Password, IdentityToken: there.IdentityToken, RegistryToken: there.RegistryToken}
-			if ok && auth != (authn.AuthConfig{}) { // docker leaves an empty entry for what a helper keeps
+			entry, ok := file.AuthConfigs[alternative]
+			auth := authn.AuthConfig{Username: entry.Username, Password: entry.Password, IdentityToken: entry.IdentityToken, RegistryToken: entry.RegistryToken}
+			if ok && auth != (authn.AuthConfig{}) { // docker writes an empty entry if a helper has the credentials
 				return &auth, nil
 			}
 		}
@@ -82,13 +82,13 @@ func (c credentialFiles) lookUp(ctx context.Context, file *configfile.ConfigFile
 	return c.fromHelper(ctx, file.CredentialsStore, host)
 }
 
-// parent is the path around another one, empty around a host.
+// parent returns the parent of a path, or "" for a host.
 func parent(key string) string {
 	return key[:max(strings.LastIndex(key, "/"), 0)]
 }
 
-// spellings are the ways in which files name a registry or a path in it.
-func spellings(key string) []string {
+// alternativeKeys returns the keys that credentials files use for a registry or a path in it.
+func alternativeKeys(key string) []string {
 	all := []string{key}
 	if host, rest, _ := strings.Cut(key, "/"); host == name.DefaultRegistry {
 		all = append(all, strings.TrimSuffix("docker.io/"+rest, "/"))
@@ -99,7 +99,7 @@ func spellings(key string) []string {
 	return append(all, "https://"+key, "https://"+key+"/", "http://"+key)
 }
 
-// fromHelper asks a program that keeps credentials. Nil means that it has none.
+// fromHelper returns the credentials of a credential helper, or nil if it has none.
 func (c credentialFiles) fromHelper(ctx context.Context, helper, host string) (*authn.AuthConfig, error) {
 	program := &helperProgram{name: "docker-credential-" + helper}
 	got, err := client.Get(func(args ...string) client.Program {
@@ -107,24 +107,24 @@ func (c credentialFiles) fromHelper(ctx context.Context, helper, host string) (*
 		return program
 	}, host)
 	switch {
-	case err == nil && got.Username == "<token>": // the helpers' protocol
+	case err == nil && got.Username == "<token>": // defined by the protocol of credential helpers
 		return &authn.AuthConfig{IdentityToken: got.Secret}, nil
 	case err == nil:
 		return &authn.AuthConfig{Username: got.Username, Password: got.Secret}, nil
 	case credentials.IsErrCredentialsNotFound(err):
 		return nil, nil
 	case errors.Is(program.err, fs.ErrNotExist):
-		return nil, fmt.Errorf("there is no program %s", program.name)
+		return nil, fmt.Errorf("program %s not found", program.name)
 	}
-	return nil, fmt.Errorf("the program %s fails", program.name) // what it prints may be a secret
+	return nil, fmt.Errorf("program %s failed", program.name) // its output may contain a secret
 }
 
-// helperProgram is a credential helper that shares no stream with this process.
+// helperProgram is a credential helper without access to the standard streams of this process.
 type helperProgram struct {
 	name string
 	run  func(in io.Reader, out io.Writer) error
 	in   io.Reader
-	// err is how the program ended; the client keeps only its text.
+	// err is the error of the program; the client returns only its text.
 	err error
 }
 

@@ -1,2 +1,4 @@
-// Package image knows container images and their registries, without Docker.
+// Package image builds, pushes, copies and reads container images without Docker. Options.Images finds an Image in a registry,
+// an OCI layout or a tarball, Options.Build makes one from a Recipe, and Registries.Push, WriteLayout and WriteTarball write
+// it. Open reads the files of a bundle from an image, OpenCatalog those of a catalog.
 package image

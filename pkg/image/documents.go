@@ -6,25 +6,23 @@ import (
 )
 
 const (
-	// maxListed bounds how many images an index may list, and how many layers an image may have that is copied.
+	// maxListed bounds the number of images in an index, and of layers in an image that is copied.
 	maxListed = 1000
-	// maxImages bounds how many images an OCI layout or a tarball may hold.
+	// maxImages bounds the number of images in an OCI layout or a tarball.
 	maxImages = 10_000
-	// maxDocuments bounds the manifests, indexes and configurations that are in memory at a time, in bytes.
+	// maxDocuments bounds the bytes of manifests, indexes and configurations in memory.
 	maxDocuments = 128 << 20
 )
 
-func errDocuments() error {
-	return &LimitError{"has manifests and configurations of more than " + size(maxDocuments)}
-}
+var errDocuments = &LimitError{"has manifests and configurations larger than " + formatSize(maxDocuments)}
 
-// A DocumentError is a manifest or an index that no builder writes.
+// A DocumentError reports an invalid manifest or index.
 type DocumentError struct{ text string }
 
 func (e *DocumentError) Error() string { return e.text + "; build and push the image again" }
 
-// checkDocument finds sizes in a manifest or an index that are impossible or exceed the limits. Whether it is a manifest or
-// an index at all is for its reader to find out. It may list no more than maxEntries images or layers.
+// checkDocument returns an error if a manifest or an index contains invalid sizes, or more than maxEntries images or layers.
+// Other errors are left to the parser of the document.
 func checkDocument(data []byte, maxEntries int) error {
 	type descriptor struct {
 		Digest string
@@ -37,15 +35,15 @@ func checkDocument(data []byte, maxEntries int) error {
 	if json.Unmarshal(data, &document) != nil {
 		return nil
 	}
-	check := func(in string, d descriptor, most int64) error {
+	check := func(in string, d descriptor, maxSize int64) error {
 		n, err := d.Size.Int64()
 		switch {
 		case d.Size == "":
 			return nil
 		case err != nil || n < 0:
-			return &DocumentError{fmt.Sprintf("its %s has the size %s for %s", in, printable(d.Size.String()), short(printable(d.Digest)))}
-		case n > most:
-			return &DocumentError{fmt.Sprintf("its %s has the size %d for %s, which may have at most %s", in, n, short(printable(d.Digest)), size(most))}
+			return &DocumentError{fmt.Sprintf("its %s has the size %s for %s", in, printable(d.Size.String()), shortDigest(printable(d.Digest)))}
+		case n > maxSize:
+			return &DocumentError{fmt.Sprintf("its %s has the size %d for %s, which may have at most %s", in, n, shortDigest(printable(d.Digest)), formatSize(maxSize))}
 		}
 		return nil
 	}

@@ -12,8 +12,8 @@ import (
 // all names of an image or a tarball.
 const maxName, maxPart, maxDepth, maxNames = 4096, 255, 100, 32 << 20
 
-// split takes a name apart. It refuses names that lead out of the image's root.
-func split(name string) ([]string, error) {
+// splitName splits the name of an entry. Names outside of the root of the image are an error.
+func splitName(name string) ([]string, error) {
 	switch {
 	case len(name) > maxName:
 		return nil, fmt.Errorf("has a name of more than %d bytes", maxName)
@@ -27,7 +27,7 @@ func split(name string) ([]string, error) {
 		switch {
 		case part == "" || part == ".":
 		case part == "..":
-			return nil, errors.New("has a path with .., which leads out of its folder; build the image again")
+			return nil, errors.New("has a path with ..; build the image again")
 		case len(part) > maxPart:
 			return nil, fmt.Errorf("has a name with more than %d bytes between two slashes", maxPart)
 		default:
@@ -35,17 +35,17 @@ func split(name string) ([]string, error) {
 		}
 	}
 	if len(parts) > maxDepth {
-		return nil, fmt.Errorf("lies in more than %d folders", maxDepth)
+		return nil, fmt.Errorf("is nested in more than %d directories", maxDepth)
 	}
 	return parts, nil
 }
 
-// linkTarget is where a symbolic link leads to, from the image's root on.
+// linkTarget returns the target of a symbolic link relative to the root of the image.
 func linkTarget(parents []string, target string) (string, error) {
 	if len(target) > maxName || target == "" || strings.ContainsRune(target, 0) {
-		return "", errors.New("is a symbolic link to nowhere")
+		return "", errors.New("is a symbolic link without a valid target")
 	}
-	// An absolute target starts at the root of the image, as it does in a container.
+	// An absolute target is relative to the root of the image, as in a container.
 	at := []string{}
 	if !strings.HasPrefix(target, "/") {
 		at = append(at, parents...)
@@ -54,7 +54,7 @@ func linkTarget(parents []string, target string) (string, error) {
 		switch {
 		case part == "" || part == ".":
 		case part == ".." && len(at) == 0:
-			return "", fmt.Errorf("is a symbolic link to %q, out of the image's root", cut(target))
+			return "", fmt.Errorf("is a symbolic link to %q, which is outside of the image", truncate(target))
 		case part == "..":
 			at = at[:len(at)-1]
 		default:
@@ -64,18 +64,18 @@ func linkTarget(parents []string, target string) (string, error) {
 	return path.Join(at...), nil
 }
 
-// cut shortens a name that somebody else chose.
-func cut(name string) string {
-	const longest = 200
-	if len(name) <= longest {
+// truncate truncates a foreign name for a message.
+func truncate(name string) string {
+	const maxLength = 200
+	if len(name) <= maxLength {
 		return name
 	}
-	return strings.ToValidUTF8(name[:longest], "") + "…"
+	return strings.ToValidUTF8(name[:maxLength], "") + "…"
 }
 
-// printable is a name that somebody else chose as it may be printed without quotes.
+// printable escapes and truncates a foreign name for a message without quotes.
 func printable(name string) string {
-	name = cut(name)
+	name = truncate(name)
 	if !strings.ContainsFunc(name, func(r rune) bool { return !strconv.IsPrint(r) }) {
 		return name
 	}
@@ -83,17 +83,17 @@ func printable(name string) string {
 	return quoted[1 : len(quoted)-1]
 }
 
-// listed lists the first of many names.
-func listed(names []string) string {
-	const most = 20
+// joinNames lists names for a message, truncated after 20.
+func joinNames(names []string) string {
+	const maxNames = 20
 	var b strings.Builder
-	for i, name := range names[:min(len(names), most)] {
+	for i, name := range names[:min(len(names), maxNames)] {
 		if i > 0 {
 			b.WriteString(", ")
 		}
 		b.WriteString(printable(name))
 	}
-	if more := len(names) - most; more > 0 {
+	if more := len(names) - maxNames; more > 0 {
 		fmt.Fprintf(&b, " and %d more", more)
 	}
 	return b.String()

@@ -18,7 +18,7 @@ import (
 	limit "github.com/operon-sdk/operon/pkg/transport"
 )
 
-// keychain remembers whether this machine has credentials for a registry, to explain a refusal.
+// keychain records whether credentials were used, to explain a denied request.
 type keychain struct {
 	authn.Keychain
 	used atomic.Bool
@@ -44,24 +44,24 @@ func (k *keychain) ResolveContext(ctx context.Context, target authn.Resource) (a
 	return auth, nil
 }
 
-// keyError is a file of credentials, or a program that keeps them, that does not work.
+// keyError reports a keychain that failed.
 type keyError struct{ err error }
 
 func (e *keyError) Error() string { return e.err.Error() }
 func (e *keyError) Unwrap() error { return e.err }
 
-// explain says what a registry's answer means and what to do. It repeats neither what the registry wrote
-// nor the addresses it redirects to: both may hold secrets.
+// explain describes the error of a registry and its fix. The result contains neither the registry's text nor the URLs of
+// redirects, as both may contain secrets.
 func (s source) explain(err error) error {
 	host := s.ref.Context().RegistryStr()
-	if _, ok := errors.AsType[*LimitError](err); ok || errors.Is(err, ErrNoBundle) {
+	if _, ok := errors.AsType[*LimitError](err); ok || errors.Is(err, ErrNotBundle) {
 		return err
 	}
-	if known, ok := errors.AsType[*credentialError](err); ok {
-		return fmt.Errorf("the credentials for %s cannot be read: %w; correct the file, or log in again with 'docker login %s' or 'podman login %s'", host, known, host, host)
+	if credential, ok := errors.AsType[*credentialError](err); ok {
+		return fmt.Errorf("cannot read the credentials for %s: %w; correct the file, or log in again with 'docker login %s' or 'podman login %s'", host, credential, host, host)
 	}
 	if _, ok := errors.AsType[*keyError](err); ok {
-		return fmt.Errorf("the credentials for %s cannot be read; see the config.json of docker, the auth.json of podman, and their credential helpers", host)
+		return fmt.Errorf("cannot read the credentials for %s; check the config.json of docker, the auth.json of podman, and their credential helpers", host)
 	}
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		if request, ok := errors.AsType[*url.Error](err); ok {
@@ -73,7 +73,7 @@ func (s source) explain(err error) error {
 		return fmt.Errorf("%s: %w", host, document)
 	}
 	if large, ok := errors.AsType[*limit.SizeError](err); ok {
-		return fmt.Errorf("%s: %w where a manifest, an index or a token was expected, which no registry sends; see whether that host is a registry", host, large)
+		return fmt.Errorf("%s: %w where a manifest, an index or a token is expected; check that the host is a registry", host, large)
 	}
 	switch refused, ok := errors.AsType[*plainCredentialsError](err); {
 	case ok && refused.address != "":
@@ -81,50 +81,50 @@ func (s source) explain(err error) error {
 	case ok && strings.Contains(err.Error(), httpResponse):
 		return fmt.Errorf("%s does not serve TLS, and %w", host, refused)
 	}
-	answer, ok := errors.AsType[*transport.Error](err)
-	// A private host is asked without TLS after that has failed, and has no good answer to it.
+	response, ok := errors.AsType[*transport.Error](err)
+	// A private host is contacted over plain HTTP after TLS has failed, and reports an irrelevant error then.
 	certificate, distrusted := errors.AsType[*tls.CertificateVerificationError](err)
 	switch {
 	case errors.Is(err, errPlainHTTP) && strings.Contains(err.Error(), httpResponse):
 		return fmt.Errorf("%s: %w: %w", host, ErrUnreachable, errPlainHTTP)
 	case distrusted:
 		return fmt.Errorf("%s: %w: %w", host, ErrUnreachable, &redactedError{unreachable(host, certificate), err})
-	case !ok && reached(err):
+	case !ok && !isNetworkError(err):
 		return fmt.Errorf("%s: %w", host, redact(err))
 	case !ok:
 		return fmt.Errorf("%s: %w: %w", host, ErrUnreachable, &redactedError{unreachable(host, err), err})
-	case s.pushing && (answer.StatusCode == http.StatusUnauthorized || answer.StatusCode == http.StatusForbidden):
-		return fmt.Errorf("%s refuses the push (%d); log in with 'docker login %s' or 'podman login %s' as somebody who may push to %s", host, answer.StatusCode, host, host, s.ref.Context().RepositoryStr())
-	case s.pushing && answer.StatusCode == http.StatusNotFound:
-		return fmt.Errorf("%s does not know %s; see whether the name is right, and create the repository there first where the registry asks for that", host, s.ref.Context().RepositoryStr())
-	case answer.StatusCode == http.StatusNotFound:
+	case s.pushing && (response.StatusCode == http.StatusUnauthorized || response.StatusCode == http.StatusForbidden):
+		return fmt.Errorf("%s denied the push (%d); log in with 'docker login %s' or 'podman login %s' as a user who may push to %s", host, response.StatusCode, host, host, s.ref.Context().RepositoryStr())
+	case s.pushing && response.StatusCode == http.StatusNotFound:
+		return fmt.Errorf("%s: repository %s not found; correct the name, or create the repository first if the registry requires that", host, s.ref.Context().RepositoryStr())
+	case response.StatusCode == http.StatusNotFound:
 		return fmt.Errorf("%s has no %s; push the image first, or correct the reference", host, s.ref.Identifier())
-	case (answer.StatusCode == http.StatusUnauthorized || answer.StatusCode == http.StatusForbidden) && s.keys.used.Load():
-		return fmt.Errorf("%s refuses access (%d) with the credentials that this machine has for it; renew them with 'docker login %s' or 'podman login %s', and see whether the image exists and may be read", host, answer.StatusCode, host, host)
-	case answer.StatusCode == http.StatusUnauthorized || answer.StatusCode == http.StatusForbidden:
-		return fmt.Errorf("%s refuses access (%d); log in with 'docker login %s' or 'podman login %s', and see whether the image exists", host, answer.StatusCode, host, host)
-	case answer.StatusCode == http.StatusTooManyRequests:
-		return fmt.Errorf("%s has had too many requests (429); wait, or log in with 'docker login %s' or 'podman login %s'", host, host, host)
+	case (response.StatusCode == http.StatusUnauthorized || response.StatusCode == http.StatusForbidden) && s.keys.used.Load():
+		return fmt.Errorf("%s denied access (%d) with the configured credentials; renew them with 'docker login %s' or 'podman login %s', and check that the image exists and may be read", host, response.StatusCode, host, host)
+	case response.StatusCode == http.StatusUnauthorized || response.StatusCode == http.StatusForbidden:
+		return fmt.Errorf("%s denied access (%d); log in with 'docker login %s' or 'podman login %s', and check that the image exists", host, response.StatusCode, host, host)
+	case response.StatusCode == http.StatusTooManyRequests:
+		return fmt.Errorf("%s received too many requests (429); wait, or log in with 'docker login %s' or 'podman login %s'", host, host, host)
 	}
-	return fmt.Errorf("%s answers %d %s; see whether that host is a registry and works", host, answer.StatusCode, http.StatusText(answer.StatusCode))
+	return fmt.Errorf("%s responded with %d %s; check that the host is a registry and works", host, response.StatusCode, http.StatusText(response.StatusCode))
 }
 
-// reached reports whether an error is not one of the network.
-func reached(err error) bool {
+// isNetworkError reports whether an error is one of the network.
+func isNetworkError(err error) bool {
 	_, request := errors.AsType[*url.Error](err)
 	_, network := errors.AsType[net.Error](err)
 	_, timeout := errors.AsType[*limit.TimeoutError](err)
-	return !request && !network && !timeout
+	return request || network || timeout
 }
 
-// httpResponse is how net/http reports a server that does not serve TLS.
+// httpResponse is the error of net/http for a server that does not serve TLS.
 const httpResponse = "server gave HTTP response to HTTPS client"
 
-// unreachable names the cause without addresses, and what to do about certificates.
+// unreachable describes the cause without secrets, and a fix.
 func unreachable(host string, err error) string {
 	text := withoutQueries(err)
 	if _, plain, ok := strings.Cut(text, httpResponse+"; "); ok {
-		text = plain // how plain HTTP failed, which the server does speak
+		text = plain // the error over plain HTTP, which the server supports
 	}
 	_, unknown := errors.AsType[x509.UnknownAuthorityError](err)
 	_, other := errors.AsType[x509.HostnameError](err)
@@ -135,14 +135,14 @@ func unreachable(host string, err error) string {
 	case strings.Contains(text, "--insecure-registry"):
 		return text
 	case missing:
-		return text + "; correct the host, or see whether this machine has a network"
+		return text + "; correct the host, or check the network of this machine"
 	case strings.Contains(text, "stopped after 10 redirects"):
-		return text + "; see whether that host is a registry"
+		return text + "; check that the host is a registry"
 	}
-	return text + "; see whether that host is a registry, works, and can be reached from here, and which proxy is set"
+	return text + "; check that the host is a registry, that it works and can be reached, and the proxy settings"
 }
 
-// A redactedError is an error with a text that holds no secrets.
+// A redactedError is an error whose text contains no secrets.
 type redactedError struct {
 	text string
 	err  error
@@ -153,8 +153,7 @@ func (e *redactedError) Unwrap() error { return e.err }
 
 func redact(err error) error { return &redactedError{withoutQueries(err), err} }
 
-// withoutQueries is an error's text whose addresses have neither queries nor user names: registries sign
-// addresses there.
+// withoutQueries returns the text of an error with neither queries nor user names in its URLs, as both may contain secrets.
 func withoutQueries(err error) string {
 	words := strings.Fields(err.Error())
 	for i, word := range words {
@@ -180,13 +179,13 @@ func withoutQueries(err error) string {
 	return strings.Join(words, " ")
 }
 
-// withoutPassword is a reference as it may be shown: people paste addresses with user and password.
+// withoutPassword returns a reference without the user and password that a pasted URL may contain.
 func withoutPassword(ref string) string {
 	at := strings.LastIndex(ref, "@")
-	if at < 0 || strings.Count(ref[:at], "@") == 0 && looksLikeDigest(ref[at+1:]) {
+	if at < 0 || strings.Count(ref[:at], "@") == 0 && isDigest(ref[at+1:]) {
 		return ref
 	}
-	if looksLikeDigest(ref[at+1:]) {
+	if isDigest(ref[at+1:]) {
 		return withoutPassword(ref[:at]) + ref[at:]
 	}
 	scheme := ""
@@ -196,7 +195,7 @@ func withoutPassword(ref string) string {
 	return scheme + "…@" + ref[at+1:]
 }
 
-func looksLikeDigest(text string) bool {
+func isDigest(text string) bool {
 	algorithm, hex, ok := strings.Cut(text, ":")
 	return ok && strings.HasPrefix(algorithm, "sha") && !strings.ContainsAny(hex, "/@:")
 }

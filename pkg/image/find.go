@@ -16,21 +16,21 @@ import (
 // maxDocument bounds manifests, indexes and configurations, in bytes.
 const maxDocument = 4 << 20
 
-// found is an image before its layers are read.
-type found struct {
+// A packedImage is the configuration of an image and its layers as they are stored.
+type packedImage struct {
 	config *v1.ConfigFile
 	digest string
 	layers []blob
 }
 
-// blob is a layer, as it is stored: packed or not.
+// blob is a layer, which may be compressed.
 type blob struct {
 	name string
 	open func() (io.ReadCloser, error)
 }
 
-// IsReference tells whether a text can name an image in a registry, so that asking one makes sense: a
-// mistyped path must not end as a question to Docker Hub.
+// IsReference reports whether a text can be the name of an image in a registry. A mistyped path is not one, so that no request
+// is sent to Docker Hub for it.
 func IsReference(ref string) bool {
 	if strings.HasPrefix(ref, "docker://") {
 		return true
@@ -47,13 +47,13 @@ func IsReference(ref string) bool {
 	return strings.ContainsAny(ref, ":@") || slash && (strings.Contains(host, ".") || host == "localhost")
 }
 
-// located is where a reference leads: to a registry, or to a file or folder.
+// located is the location of a reference: a registry, or a file or directory with a tag.
 type located struct {
 	remote, file, tag string
 	info              fs.FileInfo
 }
 
-// locate finds out where a reference leads.
+// locate determines the location of a reference.
 func (o Options) locate(ref string) (located, error) {
 	if rest, ok := strings.CutPrefix(ref, "docker://"); ok {
 		return located{remote: rest}, nil
@@ -71,13 +71,13 @@ func (o Options) locate(ref string) (located, error) {
 	case !errors.Is(err, fs.ErrNotExist):
 		return located{}, withoutPath(err)
 	case local != ref || !IsReference(ref):
-		return located{}, fmt.Errorf("%w here; name an OCI layout, a tarball, or an image as registry/name:tag", fs.ErrNotExist)
+		return located{}, fmt.Errorf("%w here; give an OCI layout, a tarball, or an image as registry/name:tag", fs.ErrNotExist)
 	}
 	return located{remote: ref}, nil
 }
 
-// find looks for an image where its reference says.
-func (o Options) find(ctx context.Context, ref string, limits Limits) (*found, error) {
+// open opens the image of a reference without reading its layers.
+func (o Options) open(ctx context.Context, ref string, limits Limits) (*packedImage, error) {
 	at, err := o.locate(ref)
 	switch {
 	case err != nil:
@@ -85,12 +85,12 @@ func (o Options) find(ctx context.Context, ref string, limits Limits) (*found, e
 	case at.remote != "":
 		return o.pull(ctx, at.remote)
 	case at.info.IsDir():
-		return openLayout(folder{fs: o.FS, dir: at.file}, at.tag)
+		return openLayout(directory{fs: o.FS, path: at.file}, at.tag)
 	}
 	return openArchive(ctx, o.FS, at.file, at.tag, limits)
 }
 
-// stat finds the file or folder that a reference names, with or without a tag or digest behind it.
+// stat finds the file or directory of a reference, which may be followed by a tag or digest.
 func (o Options) stat(ref string) (file, tag string, info fs.FileInfo, err error) {
 	if o.FS == nil || ref == "" {
 		return "", "", nil, fs.ErrNotExist
@@ -100,12 +100,12 @@ func (o Options) stat(ref string) (file, tag string, info fs.FileInfo, err error
 		if info, err = o.FS.Stat(o.path(file)); err == nil {
 			return o.path(file), tag, info, nil
 		}
-		// What is behind the last colon or at sign may be a tag: PATH:TAG, PATH:NAME:TAG, PATH@DIGEST.
-		cut := strings.LastIndexAny(file, ":@")
-		if cut <= 0 {
+		// The text after the last colon or at sign may be a tag: PATH:TAG, PATH:NAME:TAG, PATH@DIGEST.
+		i := strings.LastIndexAny(file, ":@")
+		if i <= 0 {
 			return "", "", nil, fs.ErrNotExist
 		}
-		file, tag = file[:cut], ref[cut+1:]
+		file, tag = file[:i], ref[i+1:]
 	}
 }
 
@@ -116,13 +116,13 @@ func (o Options) path(name string) string {
 	return filepath.Join(o.Dir, name)
 }
 
-// IsLayout tells whether a folder is an OCI layout.
+// IsLayout reports whether a directory is an OCI layout.
 func IsLayout(fsys afero.Fs, dir string) bool {
 	info, err := fsys.Stat(filepath.Join(dir, "oci-layout"))
 	return err == nil && info.Mode().IsRegular()
 }
 
-// withoutPath is an error of a file system without the path, which the caller knows and names shorter.
+// withoutPath returns an error of a file system without its path. The caller adds a shorter one.
 func withoutPath(err error) error {
 	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
 		return pathErr.Err
@@ -138,7 +138,7 @@ func readDocument(name string, r io.ReadCloser) ([]byte, error) {
 	case err != nil:
 		return nil, fmt.Errorf("reading %s: %w", name, withoutPath(err))
 	case len(data) > maxDocument:
-		return nil, fmt.Errorf("%s is larger than %s, which no image needs", name, size(maxDocument))
+		return nil, fmt.Errorf("%s is larger than the maximum of %s", name, formatSize(maxDocument))
 	}
 	return data, nil
 }

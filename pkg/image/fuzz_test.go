@@ -15,7 +15,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/image"
 )
 
-// FuzzLayer reads a layer of any bytes, on top of one that is right.
+// FuzzLayer reads a valid layer and a layer of arbitrary bytes.
 func FuzzLayer(f *testing.F) {
 	f.Add([]byte("x"))
 	f.Add([]byte{0x1f, 0x8b, 8, 0})
@@ -25,7 +25,7 @@ func FuzzLayer(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) { openLayers(t, below, data) })
 }
 
-// FuzzEntries reads layers of any entries, one on each line: a kind, a name, and what it links to or holds.
+// FuzzEntries reads layers of arbitrary entries, one per line: a kind, a name, and a target or content.
 func FuzzEntries(f *testing.F) {
 	f.Add("0manifests/b>b")
 	f.Add("0../x>\n0/y>")
@@ -70,7 +70,7 @@ func FuzzEntries(f *testing.F) {
 	})
 }
 
-// openLayers opens an image of docker save, and holds what is true of every bundle that opens.
+// openLayers opens an image of docker save, and checks the invariants of opened bundles.
 func openLayers(t *testing.T, layers ...[]byte) {
 	t.Helper()
 	if len(layers) > 20 {
@@ -93,7 +93,7 @@ func openLayers(t *testing.T, layers ...[]byte) {
 	b, err := image.Open(t.Context(), "/x.tar", image.Options{FS: memory, Limits: limits})
 	if err != nil {
 		if len(err.Error()) > 4000 {
-			t.Errorf("says too much: %d bytes", len(err.Error()))
+			t.Errorf("error has %d bytes", len(err.Error()))
 		}
 		return
 	}
@@ -104,25 +104,24 @@ func openLayers(t *testing.T, layers ...[]byte) {
 		}
 		top, _, _ := strings.Cut(name, "/")
 		if !fs.ValidPath(name) || top != "." && top != "manifests" && top != "metadata" && top != "tests" {
-			t.Errorf("holds %q", name)
+			t.Errorf("bundle contains %q", name)
 		}
 		if d.IsDir() {
 			return nil
 		}
 		if !d.Type().IsRegular() {
-			t.Errorf("%q is %s", name, d.Type())
+			t.Errorf("%q has type %s", name, d.Type())
 		}
 		data, err := fs.ReadFile(b.FS, name)
 		held += int64(len(data))
 		return err
 	})
 	if err != nil || held > limits.Bundle {
-		t.Errorf("%d bytes, %v", held, err)
+		t.Errorf("bundle has %d bytes (%v)", held, err)
 	}
 }
 
-// FuzzSettings reads files of credentials and of registries from any bytes: they may be refused, and no secret
-// gets into a message.
+// FuzzSettings reads credentials files and registries.conf of arbitrary bytes. Errors must not contain secrets.
 func FuzzSettings(f *testing.F) {
 	f.Add("[[registry]]\nprefix = \"*.gone.invalid\"\nblocked = true\n", `{"auths":{"gone.invalid":{"auth":"c2VjcmV0OnNlY3JldA=="}}}`)
 	f.Add("[[registry]]\nlocation = \"gone.invalid\"\nmirror = [{location = \"other.invalid\"}]\n", `{"auths":{"gone.invalid/team":{"auth":"c2VjcmV0OnNlY3JldA="}},"credHelpers":{}}`)
@@ -134,14 +133,14 @@ func FuzzSettings(f *testing.F) {
 		settings := machine(t, map[string]string{"/etc/containers/registries.conf": conf, "/home/me/.docker/config.json": auth}, map[string]string{"HOME": "/home/me"})
 		_, err := image.Registries{Settings: settings, Transport: nowhere{}}.Digest(t.Context(), "eu.gone.invalid/team/op:v1")
 		if err == nil {
-			t.Error("an image was found nowhere")
+			t.Error("Digest succeeded without a registry")
 		} else if strings.Contains(err.Error(), "c2VjcmV0") {
-			t.Errorf("tells a secret: %v", err)
+			t.Errorf("error contains a secret: %v", err)
 		}
 	})
 }
 
-// nowhere is a network without anybody in it.
+// nowhere is a network without servers.
 type nowhere struct{}
 
 func (nowhere) RoundTrip(*http.Request) (*http.Response, error) { return nil, errors.New("no network") }

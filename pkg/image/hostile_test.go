@@ -23,16 +23,16 @@ import (
 	"github.com/operon-sdk/operon/pkg/transport"
 )
 
-// quickly are limits that a test can wait for.
+// quickly has limits that are short enough for a test.
 var quickly = transport.Limits{
 	Connect: 500 * time.Millisecond, Document: 500 * time.Millisecond, Response: 500 * time.Millisecond,
 	Upload: 500 * time.Millisecond, Idle: 500 * time.Millisecond, Notice: 50 * time.Millisecond,
 }
 
-// TestHostileRegistries reads, copies and pushes images with registries that do not behave.
+// TestHostileRegistries reads, copies and pushes images with registries that stall, send without end or send invalid documents.
 func TestHostileRegistries(t *testing.T) {
 	t.Parallel()
-	// hang answers nothing until the client gives up.
+	// hang sends no response until the client cancels the request.
 	hang := func(_ http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		<-r.Context().Done()
@@ -65,12 +65,12 @@ func TestHostileRegistries(t *testing.T) {
 		push  bool
 		want  string
 	}{
-		{name: "no answer", path: "/v2/", serve: hang, want: "the registry cannot be reached: Get \"http://HOST/v2/\": HOST accepted the connection and did not respond within 500ms; see whether"},
+		{name: "no response", path: "/v2/", serve: hang, want: "the registry cannot be reached: Get \"http://HOST/v2/\": HOST accepted the connection and did not respond within 500ms; check that"},
 		{name: "no manifest", path: "/manifests/", serve: hang, want: "did not respond within 500ms"},
 		{name: "no blob", path: "/blobs/", serve: hang, want: "did not respond within 500ms"},
 		{name: "endless ping", path: "/v2/", serve: endless, want: "HOST: the response is larger than 4 MiB"},
 		{name: "endless manifest", path: "/manifests/", serve: endless, want: "HOST: the response is larger than 4 MiB"},
-		{name: "endless error", path: "/manifests/", serve: func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusTeapot); endless(w, r) }, want: "HOST answers 418"},
+		{name: "endless error", path: "/manifests/", serve: func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusTeapot); endless(w, r) }, want: "HOST responded with 418"},
 		{name: "endless token", path: "", serve: func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Path == "/token" {
 				endless(w, r)
@@ -80,14 +80,14 @@ func TestHostileRegistries(t *testing.T) {
 		}, want: "HOST: the response is larger than 4 MiB"},
 		{name: "redirects", path: "/manifests/", serve: func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, r.URL.Path+"a", http.StatusTemporaryRedirect)
-		}, want: "stopped after 10 redirects; see whether that host is a registry"},
+		}, want: "stopped after 10 redirects; check that the host is a registry"},
 		{name: "configuration of a negative size", path: "/manifests/", serve: manifest(`{"config":{"size":-1,"digest":"sha256:ab"}}`), want: "HOST: its manifest has the size -1 for sha256:ab; build and push"},
 		{name: "large configuration", path: "/manifests/", serve: manifest(`{"config":{"size":99999999,"digest":"sha256:ab"}}`), want: "its manifest has the size 99999999 for sha256:ab, which may have at most 4 MiB"},
 		{name: "layer of a negative size", path: "/manifests/", serve: manifest(`{"layers":[{"size":-1}]}`), want: "its manifest has the size -1"},
 		{name: "image of a negative size", path: "/manifests/", serve: index(-1), want: "its index has the size -1"},
 		{name: "many layers", path: "/manifests/", serve: manifest(`{"layers":[{}` + strings.Repeat(",{}", 1000) + `]}`), want: "its manifest lists 1001 layers, more than the 1000"},
 		{name: "many images", path: "/manifests/", serve: manifest(`{"manifests":[{}` + strings.Repeat(",{}", 1000) + `]}`), want: "its index lists 1001 images, more than the 1000"},
-		{name: "upload without answer", path: "/blobs/uploads/", serve: hang, push: true, want: "did not respond within 500ms"},
+		{name: "upload without response", path: "/blobs/uploads/", serve: hang, push: true, want: "did not respond within 500ms"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -124,13 +124,13 @@ func TestHostileRegistries(t *testing.T) {
 				t.Errorf("got %v, want %s", err, want)
 			}
 			if took := time.Since(start); took > 3*time.Second {
-				t.Errorf("took %s", took)
+				t.Errorf("request took %s", took)
 			}
 		})
 	}
 }
 
-// TestNegativeSizeInLayout checks that sizes in an OCI layout are checked as those of registries are.
+// TestNegativeSizeInLayout checks that sizes in an OCI layout are validated like those of registries.
 func TestNegativeSizeInLayout(t *testing.T) {
 	t.Parallel()
 	memory := afero.NewMemMapFs()
@@ -152,8 +152,8 @@ func TestNegativeSizeInLayout(t *testing.T) {
 	}
 }
 
-// TestWaitingIsReported checks that a slow registry is reported while it is waited for.
-func TestWaitingIsReported(t *testing.T) {
+// TestNotify checks that a slow request is reported.
+func TestNotify(t *testing.T) {
 	t.Parallel()
 	host := serve(t, func(h http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -176,12 +176,12 @@ func TestWaitingIsReported(t *testing.T) {
 	mu.Lock()
 	defer mu.Unlock()
 	if !slices.Contains(notices, host+" to respond") {
-		t.Errorf("got %q", notices)
+		t.Errorf("got notices %q", notices)
 	}
 }
 
 // TestCredentialsNeedTLS checks which servers receive credentials: the registry and the address that it names for tokens,
-// over TLS or where plain HTTP is allowed for that very host, and nobody that they redirect to.
+// over TLS or where plain HTTP is allowed for that very host, and no server that they redirect to.
 func TestCredentialsNeedTLS(t *testing.T) {
 	t.Parallel()
 	const found = "has no v1"
@@ -264,7 +264,7 @@ func TestCredentialsNeedTLS(t *testing.T) {
 			defer mu.Unlock()
 			for _, server := range []string{"registry", "realm"} {
 				if sent[server] != (server == c.sent) {
-					t.Errorf("credentials were sent to the %s: %t", server, sent[server])
+					t.Errorf("credentials sent to the %s: %t", server, sent[server])
 				}
 			}
 		})

@@ -21,13 +21,13 @@ const (
 	indexType    = "application/vnd.oci.image.index.v1+json"
 )
 
-// described is a descriptor of a blob, count times.
+// described returns count descriptors of a blob, as JSON.
 func described(blob, mediaType string, count int) string {
 	one := fmt.Sprintf(`{"mediaType":%q,"digest":%q,"size":%d}`, mediaType, digestOf([]byte(blob)), len(blob))
 	return strings.TrimSuffix(strings.Repeat(one+",", count), ",")
 }
 
-// layoutTar is a tarball of an OCI layout.
+// layoutTar returns a tarball of an OCI layout.
 func layoutTar(t testing.TB, manifests string, blobs ...string) []byte {
 	t.Helper()
 	items := []item{file("oci-layout", `{}`), file("index.json", `{"manifests":[`+manifests+`]}`)}
@@ -37,7 +37,7 @@ func layoutTar(t testing.TB, manifests string, blobs ...string) []byte {
 	return pack(t, items...)
 }
 
-// savedTar is a tarball of docker save with an entry for each configuration.
+// savedTar returns a tarball of docker save with an entry for each configuration.
 func savedTar(t testing.TB, entries ...map[string]any) []byte {
 	t.Helper()
 	manifest, err := json.Marshal(entries)
@@ -83,26 +83,26 @@ func TestHostileTarballs(t *testing.T) {
 		written, pushed string
 	}{
 		{name: "good", data: whole},
-		{name: "truncated in a header", data: whole[:1200], written: "is no tarball that can be read: unexpected EOF; save the image again"},
-		{name: "truncated in an entry", data: whole[:len(whole)-2048-1024], written: "is no tarball that can be read: unexpected EOF"},
+		{name: "truncated in a header", data: whole[:1200], written: "is not a readable tarball: unexpected EOF; save the image again"},
+		{name: "truncated in an entry", data: whole[:len(whole)-2048-1024], written: "is not a readable tarball: unexpected EOF"},
 		{name: "truncated gzip", data: zipBytes(t, whole)[:100], written: "unexpected EOF"},
-		{name: "path of another directory", data: pack(t, file("../evil", "x")), written: `has the entry "../evil", which leads out of the tarball's folder`},
+		{name: "path of another directory", data: pack(t, file("../evil", "x")), written: `contains the entry "../evil" outside of its root directory`},
 		{name: "configuration elsewhere", data: savedTar(t, with("Config", "../../../etc/passwd")), written: "its ../../../etc/passwd: file does not exist"},
 		{name: "layer elsewhere", data: savedTar(t, with("Layers", []string{"/etc/passwd"})), written: "its /etc/passwd: file does not exist"},
-		{name: "link elsewhere", data: pack(t, entry(tar.TypeSymlink, "manifest.json", "/etc/passwd")), written: "neither the manifest.json"},
-		{name: "sparse entry", data: sparseFile(t), written: `has the sparse file "manifests/s"`},
-		{name: "long name", data: pack(t, file(strings.Repeat("n", 5000), "")), written: "has longer names than any image needs"},
-		{name: "null", data: pack(t, file("manifest.json", "null")), written: "holds no image"},
+		{name: "link outside of the bundle", data: pack(t, entry(tar.TypeSymlink, "manifest.json", "/etc/passwd")), written: "neither the manifest.json"},
+		{name: "sparse entry", data: sparseFile(t), written: `contains the sparse file "manifests/s"`},
+		{name: "long name", data: pack(t, file(strings.Repeat("n", 5000), "")), written: "has entry names that are too long"},
+		{name: "null", data: pack(t, file("manifest.json", "null")), written: "contains no image"},
 		{name: "many images", data: savedTar(t, images...), written: "its manifest.json lists 10001 images, more than the 10000 that are supported"},
 		{name: "many layers", data: savedTar(t, with("Layers", make([]string, 1001))), written: "has 1001 layers, more than the 1000"},
 		{name: "too few layers", data: savedTar(t, with("Layers", []string{})), written: "its configuration has no layer"},
 		{name: "control characters", data: savedTar(t, with("Config", "\x1b[31m\nc")), written: `its \x1b[31m\nc: file does not exist`},
-		{name: "other layer", data: savedTar(t, with("Layers", []string{"c"})), written: "its content does not fit its digest"},
+		{name: "other layer", data: savedTar(t, with("Layers", []string{"c"})), written: "its content does not match its digest"},
 		{name: "indexes of indexes", data: layoutTar(t, described(third, indexType, 1), third, second, first, manifest, config), pushed: "lists more than 10000 images"},
-		{name: "deep index", data: layoutTar(t, described(deep, indexType, 1), blobs...), written: "which is no image", pushed: "has more than 3 indexes inside of each other"},
+		{name: "deep index", data: layoutTar(t, described(deep, indexType, 1), blobs...), written: "which is not an image", pushed: "has more than 3 nested indexes"},
 		{name: "negative size", data: layoutTar(t, described(negative, manifestType, 1), negative, config), written: "its manifest has the size -1 for sha256:"},
-		{name: "damaged manifest", data: bytes.Replace(layoutTar(t, described(manifest, manifestType, 1), manifest, config), []byte(`"schemaVersion":2`), []byte(`"schemaVersion":3`), 1), written: "its content does not fit its digest"},
-		{name: "layer without content", data: layoutTar(t, described(`{"layers":[{"mediaType":"x","size":9}]}`, manifestType, 1), `{"layers":[{"mediaType":"x","size":9}]}`), written: "is none of sha256"},
+		{name: "damaged manifest", data: bytes.Replace(layoutTar(t, described(manifest, manifestType, 1), manifest, config), []byte(`"schemaVersion":2`), []byte(`"schemaVersion":3`), 1), written: "its content does not match its digest"},
+		{name: "layer without content", data: layoutTar(t, described(`{"layers":[{"mediaType":"x","size":9}]}`, manifestType, 1), `{"layers":[{"mediaType":"x","size":9}]}`), written: "is not a valid sha256 digest"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -130,13 +130,13 @@ func TestHostileTarballs(t *testing.T) {
 				}
 			}
 			if took := time.Since(start); took > 5*time.Second {
-				t.Errorf("took %s", took)
+				t.Errorf("request took %s", took)
 			}
 		})
 	}
 }
 
-// FuzzTarball copies tarballs of any bytes, and reads bundles and catalogs from them.
+// FuzzTarball copies tarballs of arbitrary bytes, and reads bundles and catalogs from them.
 func FuzzTarball(f *testing.F) {
 	config := `{"config":{"Labels":{"operators.operatorframework.io.index.configs.v1":"/configs"}},"rootfs":{"type":"layers","diff_ids":[]}}`
 	manifest := `{"schemaVersion":2,"config":` + described(config, "application/vnd.oci.image.config.v1+json", 1) + `,"layers":[]}`

@@ -14,9 +14,8 @@ import (
 	"github.com/operon-sdk/operon/pkg/image"
 )
 
-// TestSkipVerifyIsNotPlainHTTP checks that a host whose certificate is not verified is contacted with TLS only, and
-// that the certificate of a host that may be contacted over plain HTTP is verified. No host that is refused
-// receives credentials.
+// TestSkipVerifyIsNotPlainHTTP checks that a host whose certificate is not verified is contacted with TLS only, and that
+// the certificate of a host that may be contacted over plain HTTP is verified. No other host receives credentials.
 func TestSkipVerifyIsNotPlainHTTP(t *testing.T) {
 	t.Parallel()
 	const reached, refused, untrusted = "has no v1", "plain HTTP is not allowed by --skip-tls-verify; give --use-http", "x509: "
@@ -74,7 +73,7 @@ func TestSkipVerifyIsNotPlainHTTP(t *testing.T) {
 				t.Errorf("got %v, want %q", err, c.want)
 			}
 			if sent := logins.Load() > 0; sent != (c.want == reached || c.redirect) {
-				t.Errorf("credentials were sent: %t", sent)
+				t.Errorf("credentials sent: %t", sent)
 			}
 			if n := redirected.Load(); n > 0 {
 				t.Errorf("%d requests were redirected to plain HTTP", n)

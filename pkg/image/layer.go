@@ -17,33 +17,33 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// File is a file or a folder of a layer.
+// A File is a file or a directory of a layer.
 type File struct {
-	// Name is its path from the image's root, without a slash before it; folders end in one.
+	// Name is the path relative to the root of the image. Names of directories end in a slash.
 	Name string
-	// Mode are its permissions; Owner is both its user and its group.
+	// Mode has the permissions. Owner is the ID of both user and group.
 	Mode  int64
 	Owner int
-	// Size and Open give the content of a file.
+	// Size is the length of the content of a file in bytes, Open returns the content.
 	Size int64
 	Open func() (io.ReadCloser, error)
 }
 
-// Text is a file whose content is in memory, owned by root.
+// Text returns a file with content in memory, owned by root.
 func Text(name string, mode int64, data []byte) File {
 	return File{Name: name, Mode: mode, Size: int64(len(data)), Open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil }}
 }
 
-// Layer is a part of an image, packed. The same files give the same bytes.
+// A Layer is a compressed layer of an image. The same files result in the same bytes.
 type Layer struct {
 	packed         []byte
 	digest, diffID v1.Hash
-	about          string
+	comment        string
 }
 
-// NewLayer packs files, in the order of their names, all of the same time. The folders around them are
-// added. What it is about goes into the image's history.
-func NewLayer(about string, files []File, at time.Time) (*Layer, error) {
+// NewLayer packs files in the order of their names, all with the same time, and adds their parent directories. The comment
+// is recorded in the history of the image.
+func NewLayer(comment string, files []File, at time.Time) (*Layer, error) {
 	var packed bytes.Buffer
 	plainSum, packedSum := sha256.New(), sha256.New()
 	z, err := gzip.NewWriterLevel(io.MultiWriter(&packed, packedSum), gzip.DefaultCompression)
@@ -51,10 +51,10 @@ func NewLayer(about string, files []File, at time.Time) (*Layer, error) {
 		return nil, err
 	}
 	w := tar.NewWriter(io.MultiWriter(z, plainSum))
-	files = withFolders(files)
+	files = withParents(files)
 	for i, f := range files {
 		if i > 0 && files[i-1].Name == f.Name {
-			return nil, fmt.Errorf("%s is there twice", f.Name)
+			return nil, fmt.Errorf("duplicate entry %s", f.Name)
 		}
 		if err := f.write(w, at); err != nil {
 			return nil, fmt.Errorf("packing %s: %w", f.Name, withoutPath(err))
@@ -67,20 +67,20 @@ func NewLayer(about string, files []File, at time.Time) (*Layer, error) {
 		return nil, err
 	}
 	hash := func(sum []byte) v1.Hash { return v1.Hash{Algorithm: "sha256", Hex: hex.EncodeToString(sum)} }
-	return &Layer{packed: packed.Bytes(), digest: hash(packedSum.Sum(nil)), diffID: hash(plainSum.Sum(nil)), about: about}, nil
+	return &Layer{packed: packed.Bytes(), digest: hash(packedSum.Sum(nil)), diffID: hash(plainSum.Sum(nil)), comment: comment}, nil
 }
 
-// withFolders adds the folders that names only imply, and sorts.
-func withFolders(files []File) []File {
-	there := map[string]bool{}
+// withParents adds parent directories and sorts the files.
+func withParents(files []File) []File {
+	exists := map[string]bool{}
 	for _, f := range files {
-		there[f.Name] = true
+		exists[f.Name] = true
 	}
 	all := slices.Clone(files)
 	for _, f := range files {
 		for dir := path.Dir(strings.TrimSuffix(f.Name, "/")); dir != "."; dir = path.Dir(dir) {
-			if name := dir + "/"; !there[name] {
-				there[name] = true
+			if name := dir + "/"; !exists[name] {
+				exists[name] = true
 				all = append(all, File{Name: name, Mode: 0o755})
 			}
 		}
@@ -105,24 +105,24 @@ func (f File) write(w *tar.Writer, at time.Time) error {
 	defer r.Close()
 	n, err := io.Copy(w, r)
 	if err == nil && n != f.Size {
-		err = fmt.Errorf("has %d bytes and had %d", n, f.Size)
+		err = fmt.Errorf("has %d bytes, want %d", n, f.Size)
 	}
 	return err
 }
 
-// stored is a layer as an image of a media type has it.
-type stored struct {
+// typedLayer is a Layer with a media type, as a v1.Layer.
+type typedLayer struct {
 	*Layer
 	mediaType types.MediaType
 }
 
-func (s stored) Digest() (v1.Hash, error)            { return s.digest, nil }
-func (s stored) DiffID() (v1.Hash, error)            { return s.diffID, nil }
-func (s stored) Size() (int64, error)                { return int64(len(s.packed)), nil }
-func (s stored) MediaType() (types.MediaType, error) { return s.mediaType, nil }
-func (s stored) Compressed() (io.ReadCloser, error) {
-	return io.NopCloser(bytes.NewReader(s.packed)), nil
+func (l typedLayer) Digest() (v1.Hash, error)            { return l.digest, nil }
+func (l typedLayer) DiffID() (v1.Hash, error)            { return l.diffID, nil }
+func (l typedLayer) Size() (int64, error)                { return int64(len(l.packed)), nil }
+func (l typedLayer) MediaType() (types.MediaType, error) { return l.mediaType, nil }
+func (l typedLayer) Compressed() (io.ReadCloser, error) {
+	return io.NopCloser(bytes.NewReader(l.packed)), nil
 }
-func (s stored) Uncompressed() (io.ReadCloser, error) {
-	return gzip.NewReader(bytes.NewReader(s.packed))
+func (l typedLayer) Uncompressed() (io.ReadCloser, error) {
+	return gzip.NewReader(bytes.NewReader(l.packed))
 }

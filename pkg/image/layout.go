@@ -17,27 +17,27 @@ import (
 	"github.com/spf13/afero"
 )
 
-// files are the files of an OCI layout or of a tarball, by their slash-separated names.
+// files gives access to the files of an OCI layout in a directory or a tarball, by their slash-separated names.
 type files interface {
 	open(name string) (io.ReadCloser, error)
 }
 
-// folder is a folder on disk.
-type folder struct {
-	fs  afero.Fs
-	dir string
+// directory is a directory of a file system.
+type directory struct {
+	fs   afero.Fs
+	path string
 }
 
-func (f folder) open(name string) (io.ReadCloser, error) {
-	file := filepath.Join(f.dir, filepath.FromSlash(name))
-	info, err := f.fs.Stat(file)
+func (d directory) open(name string) (io.ReadCloser, error) {
+	file := filepath.Join(d.path, filepath.FromSlash(name))
+	info, err := d.fs.Stat(file)
 	switch {
 	case err != nil:
 		return nil, withoutPath(err)
-	case !info.Mode().IsRegular(): // a pipe would not end
-		return nil, errors.New("is no plain file")
+	case !info.Mode().IsRegular(): // reading a pipe would block
+		return nil, errors.New("is not a regular file")
 	}
-	r, err := f.fs.Open(file)
+	r, err := d.fs.Open(file)
 	if err != nil {
 		return nil, withoutPath(err)
 	}
@@ -49,7 +49,7 @@ func readBlob(from files, digest v1.Hash) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return readDocument("the blob "+short(digest.String()), r)
+	return readDocument("the blob "+shortDigest(digest.String()), r)
 }
 
 // readManifest reads a manifest or an index.
@@ -61,40 +61,38 @@ func readManifest(from files, digest v1.Hash) ([]byte, error) {
 	return data, checkDocument(data, maxListed)
 }
 
-// openBlob opens what has a digest, and fails at its end where it has another one.
+// openBlob opens a blob. Reading to its end returns an error if the content does not match the digest.
 func openBlob(from files, digest v1.Hash) (io.ReadCloser, error) {
 	if raw, err := hex.DecodeString(digest.Hex); err != nil || digest.Algorithm != "sha256" || len(raw) != sha256.Size {
-		return nil, fmt.Errorf("the digest %q is none of sha256", digest)
+		return nil, fmt.Errorf("the digest %q is not a valid sha256 digest", digest)
 	}
 	r, err := from.open("blobs/sha256/" + digest.Hex)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("the blob %s is missing; copy the image again, with all of its blobs", short(digest.String()))
+		return nil, fmt.Errorf("the blob %s is missing; copy the image again, with all of its blobs", shortDigest(digest.String()))
 	}
 	if err != nil {
-		return nil, fmt.Errorf("the blob %s: %w", short(digest.String()), err)
+		return nil, fmt.Errorf("the blob %s: %w", shortDigest(digest.String()), err)
 	}
-	return &verified{ReadCloser: r, sum: newSum(), want: digest.Hex}, nil
+	return &verifiedReader{ReadCloser: r, sum: sha256.New(), want: digest.Hex}, nil
 }
 
-func newSum() hash.Hash { return sha256.New() }
-
-// verified is a stream with a digest.
-type verified struct {
+// verifiedReader is a stream with an expected digest.
+type verifiedReader struct {
 	io.ReadCloser
 	sum  hash.Hash
 	want string
 }
 
-func (v *verified) Read(p []byte) (int, error) {
+func (v *verifiedReader) Read(p []byte) (int, error) {
 	n, err := v.ReadCloser.Read(p)
 	v.sum.Write(p[:n])
 	if err == io.EOF && hex.EncodeToString(v.sum.Sum(nil)) != v.want {
-		return n, errors.New("its content does not fit its digest; it is damaged, copy the image again")
+		return n, errors.New("its content does not match its digest; copy the image again")
 	}
 	return n, err
 }
 
-// layoutImage is an image of a layout, as the library wants it.
+// layoutImage is an image of a layout as a partial.CompressedImageCore.
 type layoutImage struct {
 	from files
 	desc v1.Descriptor

@@ -1,6 +1,7 @@
 package image
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,11 +15,11 @@ import (
 
 const refName = "org.opencontainers.image.ref.name"
 
-// layoutIndexOf reads the list of images in an OCI layout.
-func layoutIndexOf(from files) (*v1.IndexManifest, error) {
+// readIndex reads the index.json of an OCI layout.
+func readIndex(from files) (*v1.IndexManifest, error) {
 	r, err := from.open("index.json")
 	if err != nil {
-		return nil, fmt.Errorf("is no OCI layout: its index.json: %w", err)
+		return nil, fmt.Errorf("is not an OCI layout: its index.json: %w", err)
 	}
 	data, err := readDocument("index.json", r)
 	if err == nil {
@@ -34,8 +35,8 @@ func layoutIndexOf(from files) (*v1.IndexManifest, error) {
 	return &index, nil
 }
 
-// called tells whether an image of a layout has a tag or digest.
-func called(d v1.Descriptor, tag string) bool {
+// hasName reports whether an image of a layout has a tag or digest.
+func hasName(d v1.Descriptor, tag string) bool {
 	name := d.Annotations[refName]
 	return d.Digest.String() == tag || name == tag || strings.HasSuffix(name, ":"+tag)
 }
@@ -47,15 +48,14 @@ func nameOf(d v1.Descriptor) string {
 	return d.Digest.String()
 }
 
-// openLayout finds an image in an OCI layout. The tag, or digest, says which where there are several.
-func openLayout(from files, tag string) (*found, error) {
-	index, err := layoutIndexOf(from)
+// openLayout finds an image in an OCI layout. The tag or digest is required if the layout contains several.
+func openLayout(from files, tag string) (*packedImage, error) {
+	index, err := readIndex(from)
 	if err != nil {
 		return nil, err
 	}
-	fail := func(err error) error { return err }
 	for depth := 0; ; depth++ {
-		chosen, err := choose(index.Manifests, tag)
+		chosen, err := selectImage(index.Manifests, tag)
 		if err != nil {
 			return nil, err
 		}
@@ -64,10 +64,10 @@ func openLayout(from files, tag string) (*found, error) {
 			if err != nil {
 				return nil, err
 			}
-			return fromImage(image, fail)
+			return newPackedImage(image, func(err error) error { return err })
 		}
 		if depth > maxNesting {
-			return nil, fmt.Errorf("%w: its index lists no image", ErrNoBundle)
+			return nil, fmt.Errorf("%w: its index contains no image", ErrNotBundle)
 		}
 		data, err := readManifest(from, chosen.Digest)
 		if err != nil {
@@ -75,23 +75,23 @@ func openLayout(from files, tag string) (*found, error) {
 		}
 		index = &v1.IndexManifest{}
 		if err := json.Unmarshal(data, index); err != nil {
-			return nil, fmt.Errorf("reading the index %s: %w", short(chosen.Digest.String()), err)
+			return nil, fmt.Errorf("reading the index %s: %w", shortDigest(chosen.Digest.String()), err)
 		}
-		tag = "" // an inner index lists one image for several platforms
+		tag = "" // an inner index contains one image for several platforms
 	}
 }
 
-// choose takes an image of a layout's index.
-func choose(all []v1.Descriptor, tag string) (v1.Descriptor, error) {
+// selectImage selects an image of a layout's index by its tag or digest.
+func selectImage(all []v1.Descriptor, tag string) (v1.Descriptor, error) {
 	candidates := imagesOf(all)
 	var names []string
 	for _, d := range candidates {
 		names = append(names, nameOf(d))
 	}
 	if tag != "" {
-		candidates = slices.DeleteFunc(candidates, func(d v1.Descriptor) bool { return !called(d, tag) })
+		candidates = slices.DeleteFunc(candidates, func(d v1.Descriptor) bool { return !hasName(d, tag) })
 		if len(candidates) == 0 {
-			return v1.Descriptor{}, fmt.Errorf("holds no image %s; it has: %s", tag, listed(names))
+			return v1.Descriptor{}, errNoImage(tag, names)
 		}
 	}
 	platforms := map[string]bool{}
@@ -102,16 +102,16 @@ func choose(all []v1.Descriptor, tag string) (v1.Descriptor, error) {
 	}
 	switch {
 	case len(candidates) == 0:
-		return v1.Descriptor{}, fmt.Errorf("%w: its index lists no image", ErrNoBundle)
+		return v1.Descriptor{}, fmt.Errorf("%w: its index contains no image", ErrNotBundle)
 	case len(candidates) > 1 && len(platforms) != len(candidates):
-		return v1.Descriptor{}, fmt.Errorf("holds %d images; name one of them behind a colon: %s", len(candidates), listed(names))
+		return v1.Descriptor{}, errSeveralImages(len(candidates), names)
 	}
-	return forPlatform(candidates), nil
+	return preferredDescriptor(candidates), nil
 }
 
-// layoutImages are the images of an OCI layout, or the one with a tag or digest.
+// layoutImages returns the images of an OCI layout, or those with a tag or digest.
 func layoutImages(from files, tag string) ([]*Image, error) {
-	index, err := layoutIndexOf(from)
+	index, err := readIndex(from)
 	if err != nil {
 		return nil, err
 	}
@@ -119,27 +119,27 @@ func layoutImages(from files, tag string) ([]*Image, error) {
 	var names []string
 	for _, d := range imagesOf(index.Manifests) {
 		names = append(names, nameOf(d))
-		if tag != "" && !called(d, tag) {
+		if tag != "" && !hasName(d, tag) {
 			continue
 		}
 		img := &Image{Name: d.Annotations[refName]}
 		if d.MediaType.IsIndex() {
 			img.index = layoutIndex{from, d}
-		} else if img.one, err = partial.CompressedToImage(layoutImage{from, d}); err != nil {
+		} else if img.single, err = partial.CompressedToImage(layoutImage{from, d}); err != nil {
 			return nil, err
 		}
 		images = append(images, img)
 	}
 	switch {
 	case len(names) == 0:
-		return nil, errors.New("holds no image")
+		return nil, errors.New("contains no image")
 	case len(images) == 0:
-		return nil, fmt.Errorf("holds no image %s; it has: %s", tag, listed(names))
+		return nil, errNoImage(tag, names)
 	}
 	return images, nil
 }
 
-// layoutIndex is an index of a layout, as the library wants it.
+// layoutIndex is an index of a layout as a v1.ImageIndex.
 type layoutIndex struct {
 	from files
 	desc v1.Descriptor
@@ -155,10 +155,11 @@ func (l layoutIndex) IndexManifest() (*v1.IndexManifest, error) {
 	if err != nil {
 		return nil, err
 	}
-	return v1.ParseIndexManifest(strings.NewReader(string(data)))
+	return v1.ParseIndexManifest(bytes.NewReader(data))
 }
 
-func (l layoutIndex) below(digest v1.Hash) (layoutImage, error) {
+// child returns an image or index that the index contains.
+func (l layoutIndex) child(digest v1.Hash) (layoutImage, error) {
 	m, err := l.IndexManifest()
 	if err != nil {
 		return layoutImage{}, err
@@ -168,18 +169,18 @@ func (l layoutIndex) below(digest v1.Hash) (layoutImage, error) {
 			return layoutImage{l.from, d}, nil
 		}
 	}
-	return layoutImage{}, fmt.Errorf("its index has no image %s", short(digest.String()))
+	return layoutImage{}, fmt.Errorf("its index has no image %s", shortDigest(digest.String()))
 }
 
 func (l layoutIndex) Image(digest v1.Hash) (v1.Image, error) {
-	found, err := l.below(digest)
+	child, err := l.child(digest)
 	if err != nil {
 		return nil, err
 	}
-	return partial.CompressedToImage(found)
+	return partial.CompressedToImage(child)
 }
 
 func (l layoutIndex) ImageIndex(digest v1.Hash) (v1.ImageIndex, error) {
-	found, err := l.below(digest)
-	return layoutIndex(found), err
+	child, err := l.child(digest)
+	return layoutIndex(child), err
 }

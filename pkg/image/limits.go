@@ -3,6 +3,7 @@ package image
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"fmt"
@@ -11,47 +12,40 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Limits bound what a bundle image may hold. They are far beyond what OLM takes, which is 1 MiB for a
-// bundle, and far below what hurts.
+// Limits bounds the content of an image. A field that is zero has its default, which is far above the 1 MiB that OLM accepts
+// for a bundle.
 type Limits struct {
-	// Layers and Entries count the layers of an image, and the files and folders of all of them.
+	// Layers and Entries bound the number of layers, and of files and directories in all layers.
 	Layers, Entries int
-	// File, Bundle and Total are bytes after decompression: of a file of the bundle, of all of its files,
-	// and of all layers. All reading of a compressed tarball around them takes no more than another Total.
+	// File, Bundle and Total bound bytes after decompression: of a file of the bundle, of all its files, and of all layers.
+	// A compressed tarball around the layers has another Total.
 	File, Bundle, Total int64
-	// Memory is bytes of a compressed tarball that are kept, so that it is decompressed only once.
+	// Memory bounds the bytes of a compressed tarball that are kept to avoid decompressing it again.
 	Memory int64
-	// Ratio is how many bytes one byte may become where there are more than RatioFrom of them.
+	// Ratio bounds the compression ratio of streams with more than RatioFrom bytes after decompression.
 	Ratio, RatioFrom int64
 }
 
 func (l Limits) orDefault() Limits {
 	return Limits{
-		Layers: orDefault(l.Layers, 128), Entries: orDefault(l.Entries, 50_000),
-		File: orDefault(l.File, 16<<20), Bundle: orDefault(l.Bundle, 64<<20), Total: orDefault(l.Total, 512<<20),
-		Memory: orDefault(l.Memory, 64<<20),
-		Ratio:  orDefault(l.Ratio, 200), RatioFrom: orDefault(l.RatioFrom, 4<<20),
+		Layers: cmp.Or(l.Layers, 128), Entries: cmp.Or(l.Entries, 50_000),
+		File: cmp.Or(l.File, 16<<20), Bundle: cmp.Or(l.Bundle, 64<<20), Total: cmp.Or(l.Total, 512<<20),
+		Memory: cmp.Or(l.Memory, 64<<20),
+		Ratio:  cmp.Or(l.Ratio, 200), RatioFrom: cmp.Or(l.RatioFrom, 4<<20),
 	}
 }
 
-func orDefault[N int | int64](n, otherwise N) N {
-	if n > 0 {
-		return n
-	}
-	return otherwise
-}
-
-// maxWindow is the memory that a zstd stream may ask for.
+// maxWindow bounds the memory that a zstd stream may require, in bytes.
 const maxWindow = 64 << 20
 
-// metered counts what is read, and ends with its context.
-type metered struct {
+// meteredReader counts the bytes that are read, and fails when its context ends.
+type meteredReader struct {
 	ctx context.Context
 	r   io.Reader
 	n   int64
 }
 
-func (m *metered) Read(p []byte) (int, error) {
+func (m *meteredReader) Read(p []byte) (int, error) {
 	if err := m.ctx.Err(); err != nil {
 		return 0, err
 	}
@@ -60,11 +54,11 @@ func (m *metered) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// unpacked is a stream without gzip or zstd around it. It fails where it becomes more than the limits let it.
-func unpacked(packed *metered, limits Limits, what string) (stream *bounded, end func(), err error) {
+// decompress returns a stream within limits of packed, which may be compressed with gzip or zstd. The caller calls end.
+func decompress(packed *meteredReader, limits Limits) (stream *limitedReader, end func(), err error) {
 	buffered := bufio.NewReader(packed)
-	magic, _ := buffered.Peek(4) // a shorter stream is read, and found out, by who wants it
-	b := &bounded{r: buffered, packed: packed, limits: limits, what: what}
+	magic, _ := buffered.Peek(4) // the reader of the stream reports a shorter one
+	b := &limitedReader{r: buffered, packed: packed, limits: limits}
 	switch {
 	case bytes.HasPrefix(magic, []byte{0x1f, 0x8b}):
 		z, err := gzip.NewReader(buffered)
@@ -84,37 +78,36 @@ func unpacked(packed *metered, limits Limits, what string) (stream *bounded, end
 	return b, func() {}, nil
 }
 
-// bounded is a stream after decompression.
-type bounded struct {
+// limitedReader is a stream after decompression.
+type limitedReader struct {
 	r      io.Reader
-	packed *metered
+	packed *meteredReader
 	limits Limits
-	what   string
-	// before is what earlier streams of the same image gave, n what this one did.
+	// before counts the bytes of earlier streams of the same image, n those of this one.
 	before, n int64
-	// decompresses reports whether r is another stream than packed.
+	// decompresses reports whether packed is compressed.
 	decompresses bool
 }
 
-func (b *bounded) Read(p []byte) (int, error) {
+func (b *limitedReader) Read(p []byte) (int, error) {
 	n, err := b.r.Read(p)
 	b.n += int64(n)
 	switch {
 	case b.before+b.n > b.limits.Total:
-		return 0, &LimitError{fmt.Sprintf("unpacks to more than %s", size(b.limits.Total))}
+		return 0, &LimitError{fmt.Sprintf("exceeds %s when decompressed", formatSize(b.limits.Total))}
 	case b.n > b.limits.RatioFrom && b.n/b.limits.Ratio > b.packed.n:
-		return 0, &LimitError{fmt.Sprintf("unpacks to more than %d times its size, as decompression bombs do", b.limits.Ratio)}
+		return 0, &LimitError{fmt.Sprintf("decompresses to more than %d times its size", b.limits.Ratio)}
 	}
 	return n, err
 }
 
-// LimitError is an image that is larger than a bundle may be.
+// A LimitError reports an image that exceeds Limits.
 type LimitError struct{ text string }
 
 func (e *LimitError) Error() string { return e.text }
 
-// size writes a number of bytes as people do.
-func size(n int64) string {
+// formatSize formats a number of bytes.
+func formatSize(n int64) string {
 	switch {
 	case n >= 1<<20 && n%(1<<20) == 0:
 		return fmt.Sprintf("%d MiB", n>>20)

@@ -40,7 +40,7 @@ func reference(t testing.TB, ref string) name.Reference {
 	return parsed
 }
 
-// serve starts a registry whose requests go through a guard.
+// serve starts a registry with a filter of requests.
 func serve(t *testing.T, guard func(http.Handler) http.Handler) (host string) {
 	t.Helper()
 	server := httptest.NewServer(guard(registry.New(registry.Logger(log.New(io.Discard, "", 0)))))
@@ -50,7 +50,7 @@ func serve(t *testing.T, guard func(http.Handler) http.Handler) (host string) {
 
 func unguarded(h http.Handler) http.Handler { return h }
 
-// basic lets in who knows the password.
+// basic requires basic authentication.
 func basic(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if user, password, _ := r.BasicAuth(); user != "me" || password != "s3cret" {
@@ -63,7 +63,7 @@ func basic(h http.Handler) http.Handler {
 	})
 }
 
-// bearer lets in who has a token, and gives one to who knows the password, as Docker Hub and Quay do.
+// bearer requires a token, and issues one for the password, as Docker Hub and Quay do.
 func bearer(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		user, password, _ := r.BasicAuth()
@@ -99,7 +99,7 @@ func TestOpen(t *testing.T) {
 	}
 	digest := hash.String()
 
-	// As buildx pushes it: an index with an attestation.
+	// An index with an attestation, as pushed by buildx.
 	index := mutate.AppendManifests(empty.Index,
 		mutate.IndexAddendum{Add: build(t, nil), Descriptor: v1.Descriptor{Platform: &v1.Platform{OS: "unknown", Architecture: "unknown"}, Annotations: map[string]string{"vnd.docker.reference.type": "attestation-manifest"}}},
 		mutate.IndexAddendum{Add: img, Descriptor: v1.Descriptor{Platform: &v1.Platform{OS: "linux", Architecture: "arm64"}}})
@@ -177,10 +177,10 @@ func TestOpen(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got := list(t, b); got != goodFiles {
-				t.Errorf("got %s", got)
+				t.Errorf("bundle contains %s", got)
 			}
 			if b.Digest != c.digest || b.Labels["operators.operatorframework.io.bundle.package.v1"] != "memcached" {
-				t.Errorf("digest %s, labels %v", b.Digest, b.Labels)
+				t.Errorf("bundle has digest %s and labels %v", b.Digest, b.Labels)
 			}
 		})
 	}
@@ -192,16 +192,16 @@ func TestOpen(t *testing.T) {
 		}
 	})
 	for ref, want := range map[string]string{
-		string(several):              "holds 2 images; name one of them behind a colon: ",
-		string(several) + ":v3":      "holds no image v3; it has: ",
-		two:                          "holds 2 images; name one of them behind a colon: ",
-		two + ":v3":                  "holds no image v3; it has: ",
-		string(several) + ":v2":      "is no bundle image: it has no labels",
-		dir:                          "is no OCI layout: its index.json: file does not exist",
-		filepath.Join(dir, "no.tar"): "name an OCI layout, a tarball, or an image",
-		"bundel":                     "name an OCI layout, a tarball, or an image",
-		"":                           "name an OCI layout, a tarball, or an image",
-		"oci:nowhere:v1":             "name an OCI layout, a tarball, or an image",
+		string(several):              "contains 2 images; append the name of one after a colon: ",
+		string(several) + ":v3":      "contains no image v3; it contains: ",
+		two:                          "contains 2 images; append the name of one after a colon: ",
+		two + ":v3":                  "contains no image v3; it contains: ",
+		string(several) + ":v2":      "is not a bundle image: it has no labels",
+		dir:                          "is not an OCI layout: its index.json: file does not exist",
+		filepath.Join(dir, "no.tar"): "give an OCI layout, a tarball, or an image",
+		"bundel":                     "give an OCI layout, a tarball, or an image",
+		"":                           "give an OCI layout, a tarball, or an image",
+		"oci:nowhere:v1":             "give an OCI layout, a tarball, or an image",
 	} {
 		o := onDisk()
 		o.Transport = noNetwork{t}
@@ -214,7 +214,7 @@ func TestOpen(t *testing.T) {
 type noNetwork struct{ t *testing.T }
 
 func (n noNetwork) RoundTrip(r *http.Request) (*http.Response, error) {
-	n.t.Errorf("asked %s", r.URL)
+	n.t.Errorf("unexpected request to %s", r.URL)
 	return nil, errors.New("no network")
 }
 
@@ -251,11 +251,11 @@ func TestOpenLabels(t *testing.T) {
 		{"none", nil, "it has no labels operators.operatorframework.io.bundle.*; build it from bundle.Dockerfile"},
 		{"no manifests", without("manifests.v1"), "the label operators.operatorframework.io.bundle.manifests.v1 is missing"},
 		{"no metadata", without("metadata.v1"), "the label operators.operatorframework.io.bundle.metadata.v1 is missing"},
-		{"out of the root", with("bundle.manifests.v1", "../manifests"), `must name a folder of the image, such as manifests/, and is "../manifests"`},
-		{"root", with("bundle.metadata.v1", "/"), "must name a folder of the image"},
-		{"empty", with("test.config.v1", ""), "must name a folder of the image"},
-		{"elsewhere", with("bundle.manifests.v1", "deploy/"), "names the folder deploy, which it does not hold"},
-		{"a file", with("bundle.manifests.v1", "etc/passwd"), "names the folder etc/passwd, which it does not hold"},
+		{"out of the root", with("bundle.manifests.v1", "../manifests"), `must name a directory of the image, such as manifests/, not "../manifests"`},
+		{"root", with("bundle.metadata.v1", "/"), "must name a directory of the image"},
+		{"empty", with("test.config.v1", ""), "must name a directory of the image"},
+		{"missing directory", with("bundle.manifests.v1", "deploy/"), "names the directory deploy, which the image does not contain"},
+		{"a file", with("bundle.manifests.v1", "etc/passwd"), "names the directory etc/passwd, which the image does not contain"},
 		{"absolute is fine", with("bundle.manifests.v1", "/manifests/"), ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -267,7 +267,7 @@ func TestOpenLabels(t *testing.T) {
 				}
 				return
 			}
-			if !errors.Is(err, image.ErrNoBundle) || !strings.Contains(err.Error(), c.want) {
+			if !errors.Is(err, image.ErrNotBundle) || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v, want %s", err, c.want)
 			}
 		})
@@ -314,7 +314,7 @@ func TestOpenRefused(t *testing.T) {
 	secure := httptest.NewTLSServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
 	t.Cleanup(secure.Close)
 
-	// Hosts of this machine may speak plain HTTP unasked, so others stand for them.
+	// Local hosts are contacted over plain HTTP without a flag, so others are used in their place.
 	dialer := &http.Transport{DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
 		switch address {
 		case "registry.test:443":
@@ -338,14 +338,14 @@ func TestOpenRefused(t *testing.T) {
 		want      string
 	}{
 		{"not there", open + "/op:v1", nil, open + " has no v1; push the image first, or correct the reference"},
-		{"no credentials", guarded + "/op:v1", keys{authn.Anonymous}, "refuses access (401); log in with 'docker login " + guarded + "' or 'podman login"},
-		{"wrong credentials", guarded + "/op:v1", keys{&authn.Basic{Username: "me", Password: "s3cret2"}}, "refuses access (401) with the credentials that this machine has for it; renew them with"},
-		{"no token", tokens + "/op:v1", keys{authn.Anonymous}, "refuses access (401); log in with"},
-		{"no token for these", tokens + "/op:v1", keys{&authn.Basic{Username: "me", Password: "s3cret2"}}, "with the credentials that this machine has"},
-		{"broken credentials", guarded + "/op:v1", brokenKeys{}, "the credentials for " + guarded + " cannot be read"},
-		{"forbidden", forbidden + "/op:v1", nil, "refuses access (403); log in"},
+		{"no credentials", guarded + "/op:v1", keys{authn.Anonymous}, "denied access (401); log in with 'docker login " + guarded + "' or 'podman login"},
+		{"wrong credentials", guarded + "/op:v1", keys{&authn.Basic{Username: "me", Password: "s3cret2"}}, "denied access (401) with the configured credentials; renew them with"},
+		{"no token", tokens + "/op:v1", keys{authn.Anonymous}, "denied access (401); log in with"},
+		{"no token for these", tokens + "/op:v1", keys{&authn.Basic{Username: "me", Password: "s3cret2"}}, "with the configured credentials"},
+		{"broken credentials", guarded + "/op:v1", brokenKeys{}, "cannot read the credentials for " + guarded},
+		{"forbidden", forbidden + "/op:v1", nil, "denied access (403); log in"},
 		{"too many", busy + "/op:v1", nil, "too many requests (429); wait"},
-		{"no registry", teapot + "/op:v1", nil, "answers 418"},
+		{"no registry", teapot + "/op:v1", nil, "responded with 418"},
 		{"down", gone + "/op:v1", nil, "the registry cannot be reached"},
 		{"redirected", redirected + "/op:v1", nil, "the registry cannot be reached"},
 		{"certificate", "registry.test/op:v1", nil, "--insecure-registry registry.test"},
@@ -365,10 +365,10 @@ func TestOpenRefused(t *testing.T) {
 			}
 			encoded := base64.StdEncoding.EncodeToString([]byte("me:s3cret"))
 			if strings.Contains(err.Error(), "s3cret") || strings.Contains(err.Error(), encoded) {
-				t.Errorf("tells a secret: %v", err)
+				t.Errorf("error contains a secret: %v", err)
 			}
 			if strings.Contains(err.Error(), "\n") {
-				t.Errorf("several lines: %v", err)
+				t.Errorf("error has several lines: %v", err)
 			}
 		})
 	}
@@ -390,7 +390,7 @@ func TestOpenInsecure(t *testing.T) {
 		with.SkipVerify = []string{"elsewhere"}
 		with.Settings = machine(t, map[string]string{"/etc/containers/registries.conf": "[[registry]]\nlocation = \"elsewhere\"\ninsecure = true\n"}, nil)
 		if _, err := image.Open(t.Context(), host+"/op:v1", image.Options{Registries: with}); err == nil {
-			t.Error("an unknown certificate is taken")
+			t.Error("an unknown certificate was accepted")
 		}
 		with.Settings = machine(t, map[string]string{"/etc/containers/registries.conf": "[[registry]]\nlocation = \"" + host + "\"\ninsecure = true\n"}, nil)
 		if _, err := image.Open(t.Context(), host+"/op:v1", image.Options{Registries: with}); err != nil {
@@ -443,6 +443,6 @@ func TestOpenReadOnly(t *testing.T) {
 		t.Errorf("got %v, %v", entries, err)
 	}
 	if _, err := fs.Stat(b.FS, "etc/passwd"); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("what is not of the bundle is kept: %v", err)
+		t.Errorf("a file outside of the bundle was kept: %v", err)
 	}
 }

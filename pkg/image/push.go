@@ -10,18 +10,22 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 )
 
-// Push puts an image into a registry, and gives its name there by digest. What the registry has already is
-// not sent again. progress may be nil; it hears of the bytes that are there, and of all.
+// Push pushes an image and returns its reference with a digest. Blobs that the registry contains are not sent. Progress, if
+// not nil, is called with the number of bytes that are complete, and of all bytes.
 func (r Registries) Push(ctx context.Context, img *Image, ref string, progress func(done, all int64)) (string, error) {
-	shown := withoutPassword(ref)
 	digest, err := r.push(ctx, img, ref, progress)
-	if ctx.Err() != nil {
-		return "", fmt.Errorf("pushing %s: %w", shown, context.Cause(ctx))
-	}
-	if err != nil {
-		return "", fmt.Errorf("pushing %s: %w", shown, err)
+	if err != nil || ctx.Err() != nil {
+		return "", pushError(ctx, ref, err)
 	}
 	return WithDigest(ref, digest), nil
+}
+
+// pushError adds the reference of an image to an error. The cause of an ended context replaces the error.
+func pushError(ctx context.Context, ref string, err error) error {
+	if ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	return fmt.Errorf("pushing %s: %w", withoutPassword(ref), err)
 }
 
 func (r Registries) push(ctx context.Context, img *Image, ref string, progress func(done, all int64)) (string, error) {
@@ -57,7 +61,7 @@ func (r Registries) push(ctx context.Context, img *Image, ref string, progress f
 	if img.index != nil {
 		err = remote.WriteIndex(to.ref, img.index, options...)
 	} else {
-		err = remote.Write(to.ref, img.one, options...)
+		err = remote.Write(to.ref, img.single, options...)
 	}
 	<-done
 	if err != nil {
@@ -66,11 +70,11 @@ func (r Registries) push(ctx context.Context, img *Image, ref string, progress f
 	return digest, nil
 }
 
-// countImages counts the images and indexes below an index, each as often as it is listed, as they are pushed. Counts that
-// are known are not determined again.
-func countImages(index v1.ImageIndex, depth int, known map[v1.Hash]int) (int, error) {
+// countImages counts the images and indexes in an index, each as often as it is listed, as all of them are pushed. The map
+// caches the counts.
+func countImages(index v1.ImageIndex, depth int, counts map[v1.Hash]int) (int, error) {
 	if depth > maxNesting {
-		return 0, &LimitError{fmt.Sprintf("has more than %d indexes inside of each other", maxNesting)}
+		return 0, &LimitError{fmt.Sprintf("has more than %d nested indexes", maxNesting)}
 	}
 	m, err := index.IndexManifest()
 	if err != nil {
@@ -78,7 +82,7 @@ func countImages(index v1.ImageIndex, depth int, known map[v1.Hash]int) (int, er
 	}
 	total := 0
 	for _, d := range m.Manifests {
-		count, ok := known[d.Digest]
+		count, ok := counts[d.Digest]
 		if !ok {
 			count = 1
 			if d.MediaType.IsIndex() {
@@ -86,11 +90,11 @@ func countImages(index v1.ImageIndex, depth int, known map[v1.Hash]int) (int, er
 				if err != nil {
 					return 0, err
 				}
-				if count, err = countImages(inner, depth+1, known); err != nil {
+				if count, err = countImages(inner, depth+1, counts); err != nil {
 					return 0, err
 				}
 			}
-			known[d.Digest] = count
+			counts[d.Digest] = count
 		}
 		if total += count; total > maxImages {
 			return 0, &LimitError{fmt.Sprintf("lists more than %d images", maxImages)}
@@ -99,14 +103,14 @@ func countImages(index v1.ImageIndex, depth int, known map[v1.Hash]int) (int, er
 	return total, nil
 }
 
-// destination is a registry that is pushed to: neither a mirror of it nor the place that registries.conf has it
-// read from.
+// destination returns the registry to push to, which is neither a mirror nor a location of registries.conf.
 func (r Registries) destination(name string) (source, error) {
 	ref, err := parseTag(name, r.PlainHTTP)
 	if err != nil {
 		return source{}, err
 	}
-	sources, err := r.withoutMirrors().sources(ref)
+	r.Mirrors = nil
+	sources, err := r.sources(ref)
 	if err != nil {
 		return source{}, err
 	}
@@ -118,45 +122,39 @@ func (r Registries) destination(name string) (source, error) {
 	return to, nil
 }
 
-func (r Registries) withoutMirrors() Registries {
-	r.Mirrors = nil
-	return r
-}
-
-// CheckPush tells whether a registry would take an image under a name, before work is done to make it. It
-// begins to send something, as that is the only way to know.
+// CheckPush returns an error unless a registry accepts an image with a reference. It starts an upload, as the protocol has no
+// other way to check that.
 func (r Registries) CheckPush(ctx context.Context, ref string) error {
 	to, err := r.destination(ref)
 	if err != nil {
-		return fmt.Errorf("pushing %s: %w", withoutPassword(ref), err)
+		return pushError(ctx, ref, err)
 	}
-	// The library asks for the credentials of a host, and they may be those of a path in it.
+	// The library resolves credentials of the host only; files may contain others for its paths.
 	auth, err := to.keys.ResolveContext(ctx, to.ref.Context())
 	if err == nil {
-		err = remote.CheckPushPermission(to.ref, known{auth}, bound{ctx, to.transport})
+		err = remote.CheckPushPermission(to.ref, fixedKeychain{auth}, contextTransport{ctx, to.transport})
 	}
-	switch {
-	case ctx.Err() != nil:
-		return fmt.Errorf("pushing %s: %w", ref, context.Cause(ctx))
-	case err != nil:
-		return fmt.Errorf("pushing %s: %w", ref, to.explain(err))
+	if err != nil {
+		return pushError(ctx, ref, to.explain(err))
 	}
 	return nil
 }
 
-// known is a keychain of credentials that have been found.
-type known struct{ authn.Authenticator }
+// fixedKeychain is a keychain with the same credentials for all registries.
+type fixedKeychain struct{ authn.Authenticator }
 
-func (k known) Resolve(authn.Resource) (authn.Authenticator, error) { return k.Authenticator, nil }
-
-// bound ends requests with a context.
-type bound struct {
-	ctx context.Context
-	to  http.RoundTripper
+func (k fixedKeychain) Resolve(authn.Resource) (authn.Authenticator, error) {
+	return k.Authenticator, nil
 }
 
-func (b bound) RoundTrip(r *http.Request) (*http.Response, error) {
+// contextTransport cancels requests when a context ends.
+type contextTransport struct {
+	ctx  context.Context
+	base http.RoundTripper
+}
+
+func (t contextTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(r.Context())
-	context.AfterFunc(b.ctx, func() { cancel(context.Cause(b.ctx)) })
-	return b.to.RoundTrip(r.WithContext(ctx))
+	context.AfterFunc(t.ctx, func() { cancel(context.Cause(t.ctx)) })
+	return t.base.RoundTrip(r.WithContext(ctx))
 }

@@ -16,47 +16,47 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// Scratch is the base that holds nothing.
+// Scratch is the empty base image.
 const Scratch = "scratch"
 
-// Recipe is what an image is made of.
+// A Recipe describes an image to build.
 type Recipe struct {
-	// Base is the image below the layers, or Scratch.
+	// Base is the reference of the base image, or Scratch.
 	Base string
-	// Parts are the images for the platforms. Several make an index.
+	// Parts are the images for single platforms. The result of several is an index.
 	Parts []Part
-	// User, Dir, Entrypoint and Cmd are how a container is started; those that are empty are the base's.
+	// User, Dir, Entrypoint and Cmd configure the start of a container. Empty ones are those of the base.
 	User, Dir       string
 	Entrypoint, Cmd []string
 	// Labels are added to those of the base.
 	Labels map[string]string
-	// Created is the time that the image bears.
+	// Created is the time of creation that is recorded in the image.
 	Created time.Time
-	// Author is the program that makes it.
+	// Author is the program that builds the image, for its history.
 	Author string
 }
 
-// Part is what a platform has.
+// A Part has the layers of an image for a platform.
 type Part struct {
-	// Platform is written as linux/arm64 or linux/arm/v7; empty is each platform of the base.
+	// Platform is OS/ARCH or OS/ARCH/VARIANT, such as linux/arm64 or linux/arm/v7. Empty means all platforms of the base.
 	Platform string
 	Layers   []*Layer
 }
 
-// CheckPlatform tells whether a text names a platform of containers.
+// CheckPlatform returns an error unless text is a platform of containers.
 func CheckPlatform(text string) error {
 	if !regexp.MustCompile(`^[a-z0-9]+/[a-z0-9]+(/v[0-9]+)?$`).MatchString(text) {
-		return errors.New("must be written as linux/amd64, or linux/arm/v7 with a variant")
+		return errors.New("must be OS/ARCH or OS/ARCH/VARIANT, such as linux/amd64 or linux/arm/v7")
 	}
 	return nil
 }
 
-// Make makes an image. The same recipe, on a base of the same digest, gives the same digest.
-func (o Options) Make(ctx context.Context, r Recipe) (*Image, error) {
+// Build builds an image. The same recipe with a base of the same digest results in the same digest.
+func (o Options) Build(ctx context.Context, r Recipe) (*Image, error) {
 	base := &Image{}
 	if r.Base != Scratch {
 		var err error
-		if base, err = o.one(ctx, r.Base); err != nil {
+		if base, err = o.image(ctx, r.Base); err != nil {
 			return nil, fmt.Errorf("the base: %w", err)
 		}
 	}
@@ -85,17 +85,17 @@ func (o Options) Make(ctx context.Context, r Recipe) (*Image, error) {
 		images = append(images, mutate.IndexAddendum{Add: img, Descriptor: v1.Descriptor{Platform: platform}})
 	}
 	if len(images) == 1 {
-		return &Image{one: images[0].Add.(v1.Image), fail: base.fail}, nil
+		return &Image{single: images[0].Add.(v1.Image), explainError: base.explainError}, nil
 	}
-	return &Image{index: mutate.AppendManifests(mutate.IndexMediaType(empty.Index, types.OCIImageIndex), images...), fail: base.fail}, nil
+	return &Image{index: mutate.AppendManifests(mutate.IndexMediaType(empty.Index, types.OCIImageIndex), images...), explainError: base.explainError}, nil
 }
 
-// image makes the image for a platform.
+// image builds the image for a platform.
 func (r Recipe) image(base *Image, part Part, platform *v1.Platform) (v1.Image, error) {
 	img := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
 	layerType := types.OCILayer
 	labels := maps.Clone(r.Labels)
-	if base.fetched() {
+	if !base.isEmpty() {
 		var err error
 		if img, err = base.forPlatform(platform); err != nil {
 			return nil, err
@@ -140,8 +140,8 @@ func (r Recipe) image(base *Image, part Part, platform *v1.Platform) (v1.Image, 
 	}
 	var added []mutate.Addendum
 	for _, layer := range part.Layers {
-		added = append(added, mutate.Addendum{Layer: stored{layer, layerType}, MediaType: layerType,
-			History: v1.History{Created: created, CreatedBy: r.Author, Comment: layer.about}})
+		added = append(added, mutate.Addendum{Layer: typedLayer{layer, layerType}, MediaType: layerType,
+			History: v1.History{Created: created, CreatedBy: r.Author, Comment: layer.comment}})
 	}
 	if img, err = mutate.Append(img, added...); err != nil {
 		return nil, base.explain(err)
@@ -156,13 +156,13 @@ func withLabels(old, more map[string]string) map[string]string {
 	return all
 }
 
-// platforms are those that an image is for.
+// platforms returns the platforms of an image.
 func (i *Image) platforms() ([]string, error) {
 	if i.index == nil {
-		if i.one == nil {
+		if i.single == nil {
 			return []string{"linux/amd64"}, nil
 		}
-		config, err := i.one.ConfigFile()
+		config, err := i.single.ConfigFile()
 		if err != nil {
 			return nil, i.explain(err)
 		}
@@ -179,22 +179,22 @@ func (i *Image) platforms() ([]string, error) {
 		}
 	}
 	if len(all) == 0 {
-		return nil, errors.New("its index names no platform")
+		return nil, errors.New("its index contains no platform")
 	}
 	return all, nil
 }
 
-// forPlatform finds the image that is for a platform.
+// forPlatform returns the image for a platform.
 func (i *Image) forPlatform(platform *v1.Platform) (v1.Image, error) {
 	if i.index == nil {
-		config, err := i.one.ConfigFile()
+		config, err := i.single.ConfigFile()
 		if err != nil {
 			return nil, i.explain(err)
 		}
-		if is := config.Platform(); is.OS != platform.OS || is.Architecture != platform.Architecture {
-			return nil, fmt.Errorf("the base is for %s only; name another one with --base, or leave the platform out", is)
+		if p := config.Platform(); p.OS != platform.OS || p.Architecture != platform.Architecture {
+			return nil, fmt.Errorf("the base supports only %s; give another one with --base, or leave out the platform", p)
 		}
-		return i.one, nil
+		return i.single, nil
 	}
 	m, err := i.index.IndexManifest()
 	if err != nil {
@@ -212,5 +212,5 @@ func (i *Image) forPlatform(platform *v1.Platform) (v1.Image, error) {
 		}
 	}
 	platforms, _ := i.platforms()
-	return nil, fmt.Errorf("the base is for %s only; name another one with --base, or leave the platform out", strings.Join(platforms, ", "))
+	return nil, fmt.Errorf("the base supports only %s; give another one with --base, or leave out the platform", strings.Join(platforms, ", "))
 }

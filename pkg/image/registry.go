@@ -10,134 +10,141 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 )
 
-// pull finds an image in a registry.
-func (r Registries) pull(ctx context.Context, ref string) (*found, error) {
+// pull fetches the image of a bundle or a catalog from a registry.
+func (r Registries) pull(ctx context.Context, ref string) (*packedImage, error) {
 	parsed, err := parse(ref, r.PlainHTTP)
 	if err != nil {
 		return nil, err
 	}
-	sources, err := r.sources(parsed)
+	return fetchFirst(r, parsed, func(s source) (*packedImage, error) {
+		img, err := s.fetch(ctx)
+		if err != nil {
+			return nil, err
+		}
+		preferred, err := img.preferred()
+		if err != nil {
+			return nil, s.explain(err)
+		}
+		return newPackedImage(preferred, s.explain)
+	})
+}
+
+// fetchImage fetches an image from a registry.
+func (r Registries) fetchImage(ctx context.Context, ref string) (*Image, error) {
+	parsed, err := parse(ref, r.PlainHTTP)
 	if err != nil {
 		return nil, err
 	}
-	var failures []error
-	for _, s := range sources {
-		image, err := s.get(ctx)
+	return fetchFirst(r, parsed, func(s source) (*Image, error) {
+		img, err := s.fetch(ctx)
 		if err == nil {
-			return image, nil
+			img.Name = parsed.Name()
 		}
-		failures = append(failures, err)
-	}
-	return nil, inOneLine(failures)
+		return img, err
+	})
 }
 
-// inOneLine joins what a mirror and its registry say.
-func inOneLine(failures []error) error {
-	joined := failures[0]
-	for _, err := range failures[1:] {
-		joined = fmt.Errorf("%w; %w", joined, err)
-	}
-	return joined
-}
-
-func (s source) get(ctx context.Context) (*found, error) {
-	ref, fail := s.ref, s.explain
-	got, err := remote.Get(ref, s.options(ctx)...)
+// fetch fetches the manifest or index of the image.
+func (s source) fetch(ctx context.Context) (*Image, error) {
+	got, err := remote.Get(s.ref, s.options(ctx)...)
 	if err != nil {
-		return nil, fail(err)
+		return nil, s.explain(err)
 	}
-	var image v1.Image
+	img := &Image{explainError: s.explain}
 	switch {
 	case got.MediaType.IsIndex():
-		index, err := got.ImageIndex()
-		if err != nil {
-			return nil, fail(err)
-		}
-		if image, err = fromIndex(index, 0); err != nil {
-			return nil, fail(err)
-		}
+		img.index, err = got.ImageIndex()
 	case got.MediaType.IsImage():
-		if image, err = got.Image(); err != nil {
-			return nil, fail(err)
-		}
+		img.single, err = got.Image()
 	default:
-		return nil, fmt.Errorf("%w: %s holds a %q under that name", ErrNoBundle, ref.Context().RegistryStr(), got.MediaType)
+		return nil, fmt.Errorf("%s has a %q under that name, not an image", s.ref.Context().RegistryStr(), got.MediaType)
 	}
-	return fromImage(image, fail)
+	if err != nil {
+		return nil, s.explain(err)
+	}
+	return img, nil
 }
 
-// fromImage lists the layers of an image; fail explains what its source says.
-func fromImage(image v1.Image, fail func(error) error) (*found, error) {
+// newPackedImage lists the layers of an image. Explain adds the source of the image to errors.
+func newPackedImage(image v1.Image, explain func(error) error) (*packedImage, error) {
 	m, err := image.Manifest()
 	if err != nil {
-		return nil, fail(err)
+		return nil, explain(err)
 	}
 	config, err := image.ConfigFile()
 	if err != nil {
-		return nil, fail(err)
+		return nil, explain(err)
 	}
 	digest, err := image.Digest()
 	if err != nil {
-		return nil, fail(err)
+		return nil, explain(err)
 	}
-	f := &found{config: config, digest: digest.String()}
+	p := &packedImage{config: config, digest: digest.String()}
 	for _, layer := range m.Layers {
 		if len(layer.URLs) > 0 || !layer.MediaType.IsDistributable() {
-			return nil, fmt.Errorf("%w: its layer %s is kept somewhere else, which no bundle needs", ErrNoBundle, short(layer.Digest.String()))
+			return nil, fmt.Errorf("%w: its layer %s is stored at another location, which is unsupported", ErrNotBundle, shortDigest(layer.Digest.String()))
 		}
-		f.layers = append(f.layers, blob{name: layer.Digest.String(), open: func() (io.ReadCloser, error) {
+		p.layers = append(p.layers, blob{name: layer.Digest.String(), open: func() (io.ReadCloser, error) {
 			l, err := image.LayerByDigest(layer.Digest)
 			if err != nil {
-				return nil, fail(err)
+				return nil, explain(err)
 			}
 			r, err := l.Compressed()
 			if err != nil {
-				return nil, fail(err)
+				return nil, explain(err)
 			}
 			return r, nil
 		}})
 	}
-	return f, nil
+	return p, nil
 }
 
-// maxNesting is how deep indexes may lie in indexes.
+// preferred returns the image for linux/amd64, or the first one of an index: bundles contain no programs, so that any
+// platform is suitable.
+func (i *Image) preferred() (v1.Image, error) {
+	if i.index == nil {
+		return i.single, nil
+	}
+	return preferredOf(i.index, 0)
+}
+
+// maxNesting is the maximum nesting of indexes.
 const maxNesting = 3
 
-// fromIndex takes the image of an index that fits: bundles hold no programs, so any platform will do,
-// and linux/amd64 is the one that exists everywhere.
-func fromIndex(index v1.ImageIndex, depth int) (v1.Image, error) {
+func preferredOf(index v1.ImageIndex, depth int) (v1.Image, error) {
 	m, err := index.IndexManifest()
 	if err != nil {
 		return nil, err
 	}
 	candidates := imagesOf(m.Manifests)
 	if len(candidates) == 0 || depth > maxNesting {
-		return nil, fmt.Errorf("%w: its index lists no image", ErrNoBundle)
+		return nil, fmt.Errorf("%w: its index contains no image", ErrNotBundle)
 	}
-	chosen := forPlatform(candidates)
+	chosen := preferredDescriptor(candidates)
 	if chosen.MediaType.IsIndex() {
 		inner, err := index.ImageIndex(chosen.Digest)
 		if err != nil {
 			return nil, err
 		}
-		return fromIndex(inner, depth+1)
+		return preferredOf(inner, depth+1)
 	}
 	return index.Image(chosen.Digest)
 }
 
-// imagesOf leaves out what builders add to an index, such as attestations.
-func imagesOf(all []v1.Descriptor) []v1.Descriptor {
-	return slices.DeleteFunc(slices.Clone(all), func(d v1.Descriptor) bool {
-		return d.Annotations["vnd.docker.reference.type"] != "" || d.Platform != nil && d.Platform.OS == "unknown" ||
-			!d.MediaType.IsImage() && !d.MediaType.IsIndex()
-	})
-}
-
-func forPlatform(candidates []v1.Descriptor) v1.Descriptor {
+// preferredDescriptor returns the descriptor for linux/amd64, or the first one.
+func preferredDescriptor(candidates []v1.Descriptor) v1.Descriptor {
 	for _, d := range candidates {
 		if d.Platform != nil && d.Platform.OS == "linux" && d.Platform.Architecture == "amd64" {
 			return d
 		}
 	}
 	return candidates[0]
+}
+
+// imagesOf returns the images and indexes in an index, without additions of builders such as attestations.
+func imagesOf(all []v1.Descriptor) []v1.Descriptor {
+	return slices.DeleteFunc(slices.Clone(all), func(d v1.Descriptor) bool {
+		return d.Annotations["vnd.docker.reference.type"] != "" || d.Platform != nil && d.Platform.OS == "unknown" ||
+			!d.MediaType.IsImage() && !d.MediaType.IsIndex()
+	})
 }

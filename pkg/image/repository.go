@@ -10,11 +10,10 @@ import (
 	"github.com/operon-sdk/operon/pkg/image/reference"
 )
 
-// CheckTag returns an error unless a repository and a tag make the name of an image. The error speaks of the one
-// that is wrong.
+// CheckTag returns an error unless a repository and a tag form a valid image reference.
 func CheckTag(repository, tag string) error {
 	if i := strings.LastIndexAny(repository, ":@"); i > strings.LastIndex(repository, "/") {
-		return fmt.Errorf("must be without tag and digest, such as %s", repository[:i])
+		return fmt.Errorf("must not have a tag or digest; use %s", repository[:i])
 	}
 	if err := reference.Check(repository); err != nil {
 		return err
@@ -25,28 +24,28 @@ func CheckTag(repository, tag string) error {
 	return nil
 }
 
-// CheckName tells whether a text names an image that can be written: with a tag, or with none, which is latest.
+// CheckName returns an error unless ref is a valid reference to push to. Without a tag, the tag is latest.
 func CheckName(ref string) error {
 	_, err := parseTag(ref, nil)
 	return err
 }
 
-// parseTag takes the name of an image apart that is to be written.
+// parseTag parses a reference to push to.
 func parseTag(ref string, plainHTTP []string) (name.Reference, error) {
 	parsed, err := parse(ref, plainHTTP)
 	if err != nil {
 		return nil, err
 	}
 	if _, ok := parsed.(name.Digest); ok {
-		return nil, errors.New("must have a tag and no digest, which follows from the image")
+		return nil, errors.New("must have a tag instead of a digest")
 	}
 	return parsed, nil
 }
 
-// Elsewhere is an image's name in another registry, which may be given with a path.
-func Elsewhere(ref, registry string) (string, error) {
+// WithRegistry returns an image reference with another registry, which may be followed by a path.
+func WithRegistry(ref, registry string) (string, error) {
 	if ref == "" {
-		return "", errors.New("cannot take an image that has no name; give it one: image load SOURCE IMAGE")
+		return "", errors.New("the image has no name; give one: image load SOURCE IMAGE")
 	}
 	parsed, err := parse(ref, nil)
 	if err != nil {
@@ -54,11 +53,11 @@ func Elsewhere(ref, registry string) (string, error) {
 	}
 	tag, ok := parsed.(name.Tag)
 	if !ok {
-		return "", fmt.Errorf("cannot take %s, which has no tag; give it one: image load SOURCE IMAGE", ref)
+		return "", fmt.Errorf("image %s has no tag; give a name with one: image load SOURCE IMAGE", ref)
 	}
 	moved := strings.TrimSuffix(registry, "/") + "/" + tag.RepositoryStr() + ":" + tag.TagStr()
 	if _, err := parse(moved, nil); err != nil {
-		return "", fmt.Errorf("makes no name of an image: %w", err)
+		return "", fmt.Errorf("is not a valid prefix of an image name: %w", err)
 	}
 	return moved, nil
 }

@@ -2,6 +2,7 @@ package image
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -13,21 +14,21 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// saved are the images in a tarball of docker save, or the one with a tag.
-func (a *archive) saved(tag string) ([]*Image, error) {
+// savedImages returns the images in a tarball of docker save, or the one with a tag.
+func (a *archive) savedImages(tag string) ([]*Image, error) {
 	all, err := a.manifest()
 	if err != nil {
 		return nil, err
 	}
 	if tag != "" {
-		chosen, err := chooseSaved(all, tag)
+		chosen, err := selectSaved(all, tag)
 		if err != nil {
 			return nil, err
 		}
 		all = tarball.Manifest{chosen}
 	}
 	if len(all) == 0 {
-		return nil, errors.New("holds no image")
+		return nil, errors.New("contains no image")
 	}
 	var images []*Image
 	configs := map[string]*savedConfig{}
@@ -43,34 +44,34 @@ func (a *archive) saved(tag string) ([]*Image, error) {
 			}
 			configs[d.Config] = config
 			if total += len(config.raw); total > maxDocuments {
-				return nil, errDocuments()
+				return nil, errDocuments
 			}
 		}
 		img, err := partial.UncompressedToImage(savedImage{a, d, config})
 		if err != nil {
 			return nil, err
 		}
-		one := &Image{one: img}
+		named := &Image{single: img}
 		if len(d.RepoTags) > 0 {
-			one.Name = d.RepoTags[0]
+			named.Name = d.RepoTags[0]
 		}
-		images = append(images, one)
+		images = append(images, named)
 	}
 	return images, nil
 }
 
-// savedImage is an image of docker save, as the library wants it. Its layers are packed again, so that its
-// digest is one of its own.
+// savedImage is an image of docker save as a partial.UncompressedImageCore. Its layers are compressed again, so that its
+// digest differs from that of the pushed image.
 type savedImage struct {
 	*archive
 	desc   tarball.Descriptor
 	config *savedConfig
 }
 
-// savedConfig is a configuration with the digests that it gives the layers.
+// savedConfig is the configuration of a saved image.
 type savedConfig struct {
-	raw     []byte
-	diffIDs []v1.Hash
+	raw    []byte
+	parsed *v1.ConfigFile
 }
 
 func (a *archive) config(name string) (*savedConfig, error) {
@@ -78,20 +79,20 @@ func (a *archive) config(name string) (*savedConfig, error) {
 	if err != nil {
 		return nil, err
 	}
-	config, err := v1.ParseConfigFile(bytes.NewReader(raw))
+	parsed, err := v1.ParseConfigFile(bytes.NewReader(raw))
 	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", printable(name), err)
 	}
-	return &savedConfig{raw, config.RootFS.DiffIDs}, nil
+	return &savedConfig{raw, parsed}, nil
 }
 
 func (s savedImage) RawConfigFile() ([]byte, error)      { return s.config.raw, nil }
 func (s savedImage) MediaType() (types.MediaType, error) { return types.DockerManifestSchema2, nil }
 func (s savedImage) LayerByDiffID(id v1.Hash) (partial.UncompressedLayer, error) {
-	if i := slices.Index(s.config.diffIDs, id); i >= 0 && i < len(s.desc.Layers) {
+	if i := slices.Index(s.config.parsed.RootFS.DiffIDs, id); i >= 0 && i < len(s.desc.Layers) {
 		return savedLayer{s.archive, s.desc.Layers[i], id}, nil
 	}
-	return nil, fmt.Errorf("its configuration has no layer %s", short(id.String()))
+	return nil, fmt.Errorf("its configuration has no layer %s", shortDigest(id.String()))
 }
 
 type savedLayer struct {
@@ -107,10 +108,10 @@ func (s savedLayer) Uncompressed() (io.ReadCloser, error) {
 	if err != nil {
 		return nil, fmt.Errorf("its %s: %w", printable(s.entry), err)
 	}
-	stream, end, err := unpacked(&metered{ctx: s.ctx, r: r}, s.limits, printable(s.entry))
+	stream, end, err := decompress(&meteredReader{ctx: s.ctx, r: r}, s.limits)
 	if err != nil {
 		r.Close()
 		return nil, err
 	}
-	return &verified{ReadCloser: readCloser{stream, func() error { end(); return r.Close() }}, sum: newSum(), want: s.id.Hex}, nil
+	return &verifiedReader{ReadCloser: readCloser{stream, func() error { end(); return r.Close() }}, sum: sha256.New(), want: s.id.Hex}, nil
 }

@@ -19,10 +19,10 @@ import (
 	spdx "github.com/spdx/tools-golang/spdx/v2/v2_3"
 )
 
-// Materials lists what a Go program was built of, as an SPDX document in JSON: its modules with their versions,
-// and the version of Go. Its time is given, and its name follows from the program's content, so that the same
-// program gives the same document.
-func Materials(program io.ReaderAt, size int64, by string, at time.Time) ([]byte, error) {
+// SBOM returns the modules of a Go program and the version of Go as an SPDX document in JSON. Creator is the name of the tool
+// for the document. The namespace of the document is derived from the content of the program, so that the same program and
+// time result in the same document.
+func SBOM(program io.ReaderAt, size int64, creator string, at time.Time) ([]byte, error) {
 	info, err := buildinfo.Read(program)
 	if err != nil {
 		return nil, fmt.Errorf("reading the modules of the program: %w", err)
@@ -32,7 +32,7 @@ func Materials(program io.ReaderAt, size int64, by string, at time.Time) ([]byte
 		return nil, err
 	}
 	digest := hex.EncodeToString(sum.Sum(nil))
-	if info.Main.Path == "" { // a program of the toolchain
+	if info.Main.Path == "" { // a program of the Go toolchain
 		info.Main.Path = info.Path
 	}
 	name := path.Base(info.Main.Path)
@@ -44,7 +44,7 @@ func Materials(program io.ReaderAt, size int64, by string, at time.Time) ([]byte
 		SPDXVersion: spdx.Version, DataLicense: spdx.DataLicense, SPDXIdentifier: "DOCUMENT", DocumentName: name,
 		DocumentNamespace: "https://spdx.org/spdxdocs/" + name + "-" + digest,
 		CreationInfo: &spdx.CreationInfo{
-			Creators: []common.Creator{{CreatorType: "Tool", Creator: by}}, Created: at.UTC().Format(time.RFC3339),
+			Creators: []common.Creator{{CreatorType: "Tool", Creator: creator}}, Created: at.UTC().Format(time.RFC3339),
 		},
 		Packages:      []*spdx.Package{main},
 		Relationships: []*spdx.Relationship{relation("DOCUMENT", common.TypeRelationshipDescribe, main.PackageSPDXIdentifier)},
@@ -67,18 +67,18 @@ func relation(from common.ElementID, kind string, to common.ElementID) *spdx.Rel
 	return &spdx.Relationship{RefA: common.DocElementID{ElementRefID: from}, RefB: common.DocElementID{ElementRefID: to}, Relationship: kind}
 }
 
-// identifiers counts how often an identifier was given.
+// identifiers counts the uses of each identifier.
 type identifiers map[string]int
 
-// module is a module as SPDX knows packages. What replaces it is what was built in.
+// module returns a module as an SPDX package. A replaced module is described by its replacement.
 func (ids identifiers) module(m *debug.Module) *spdx.Package {
 	source := ""
 	switch r := m.Replace; {
 	case r == nil:
-	case r.Version == "" || r.Version == "(devel)": // a folder, whose place says nothing elsewhere
-		source = "built from a folder that stands in for it"
+	case r.Version == "" || r.Version == "(devel)": // a local directory, whose path is meaningless on other machines
+		source = "replaced by a local directory"
 	default:
-		source = "stands in for " + m.Path + " " + m.Version
+		source = "replaces " + m.Path + " " + m.Version
 		m = r
 	}
 	id := "Module-" + strings.Trim(regexp.MustCompile(`[^A-Za-z0-9.]+`).ReplaceAllString(m.Path, "-"), "-.")

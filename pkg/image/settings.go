@@ -12,19 +12,19 @@ import (
 	"github.com/spf13/afero"
 )
 
-// Settings are the files in which docker and podman keep what they know of registries: credentials,
-// mirrors, which registries are blocked. The zero value has none.
+// Settings gives access to the configuration files of docker and podman: credentials, mirrors and blocked registries. The
+// zero value has none.
 type Settings struct {
-	// FS holds the files; its paths are absolute.
+	// FS contains the files; its paths are absolute.
 	FS afero.Fs
-	// Getenv looks up a variable of the environment.
+	// Getenv returns an environment variable.
 	Getenv func(key string) string
-	// Run runs a credential helper to its end. The error is fs.ErrNotExist where there is no such program.
+	// Run runs a credential helper. The error is fs.ErrNotExist if the program does not exist.
 	Run func(ctx context.Context, in io.Reader, out io.Writer, name string, args ...string) error
 }
 
-// place is a file, with a name for messages that holds no folder of this machine.
-type place struct{ file, shown string }
+// configPath is the path of a configuration file, and its form for messages, which contains no directory of this machine.
+type configPath struct{ path, display string }
 
 func (s Settings) env(key string) string {
 	if s.Getenv == nil {
@@ -33,59 +33,59 @@ func (s Settings) env(key string) string {
 	return s.Getenv(key)
 }
 
-// below gives a file in the folder that a variable names, or in one below the home folder.
-func (s Settings) below(variable, otherwise, file string) place {
+// inDir returns a file in the directory that a variable names, or in a directory of the home directory.
+func (s Settings) inDir(variable, otherwise, file string) configPath {
 	if dir := s.env(variable); dir != "" {
-		return place{filepath.Join(dir, filepath.FromSlash(file)), "$" + variable + "/" + file}
+		return configPath{filepath.Join(dir, filepath.FromSlash(file)), "$" + variable + "/" + file}
 	}
 	home := s.env("HOME")
 	if home == "" {
-		home = s.env("USERPROFILE") // where Windows has it
+		home = s.env("USERPROFILE") // Windows
 	}
 	if home == "" {
-		return place{}
+		return configPath{}
 	}
-	return place{filepath.Join(home, filepath.FromSlash(otherwise), filepath.FromSlash(file)), "~/" + otherwise + "/" + file}
+	return configPath{filepath.Join(home, filepath.FromSlash(otherwise), filepath.FromSlash(file)), "~/" + otherwise + "/" + file}
 }
 
-// named is the file that a variable names.
-func (s Settings) named(variable string) place {
+// fromVariable returns the file that a variable names.
+func (s Settings) fromVariable(variable string) configPath {
 	if file := s.env(variable); file != "" {
-		return place{file, "$" + variable}
+		return configPath{file, "$" + variable}
 	}
-	return place{}
+	return configPath{}
 }
 
-// authFiles are the files with credentials, those that a variable names first.
-func (s Settings) authFiles() []place {
-	files := []place{s.named("REGISTRY_AUTH_FILE"), s.below("DOCKER_CONFIG", ".docker", "config.json")}
+// authFiles returns the files with credentials. The file of REGISTRY_AUTH_FILE is the first one.
+func (s Settings) authFiles() []configPath {
+	files := []configPath{s.fromVariable("REGISTRY_AUTH_FILE"), s.inDir("DOCKER_CONFIG", ".docker", "config.json")}
 	if s.env("XDG_RUNTIME_DIR") != "" {
-		files = append(files, s.below("XDG_RUNTIME_DIR", "", "containers/auth.json"))
-	} else if id := os.Getuid(); id >= 0 { // Windows has no such numbers
+		files = append(files, s.inDir("XDG_RUNTIME_DIR", "", "containers/auth.json"))
+	} else if id := os.Getuid(); id >= 0 { // negative on Windows
 		name := fmt.Sprintf("/run/containers/%d/auth.json", id)
-		files = append(files, place{name, name})
+		files = append(files, configPath{name, name})
 	}
-	return append(files, s.below("XDG_CONFIG_HOME", ".config", "containers/auth.json"))
+	return append(files, s.inDir("XDG_CONFIG_HOME", ".config", "containers/auth.json"))
 }
 
-// read reads a file that need not exist.
-func (s Settings) read(p place) ([]byte, bool, error) {
-	if s.FS == nil || p.file == "" {
+// read reads a file and reports whether it exists.
+func (s Settings) read(p configPath) ([]byte, bool, error) {
+	if s.FS == nil || p.path == "" {
 		return nil, false, nil
 	}
-	info, err := s.FS.Stat(p.file)
+	info, err := s.FS.Stat(p.path)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && info.IsDir() {
 		return nil, false, nil
 	}
 	if err != nil {
-		return nil, false, fmt.Errorf("reading %s: %w", p.shown, withoutPath(err))
+		return nil, false, fmt.Errorf("reading %s: %w", p.display, withoutPath(err))
 	}
 	if !info.Mode().IsRegular() || info.Size() > maxDocument {
-		return nil, false, fmt.Errorf("%s is no plain file of at most %s", p.shown, size(maxDocument))
+		return nil, false, fmt.Errorf("%s is not a regular file of at most %s", p.display, formatSize(maxDocument))
 	}
-	data, err := afero.ReadFile(s.FS, p.file)
+	data, err := afero.ReadFile(s.FS, p.path)
 	if err != nil {
-		return nil, false, fmt.Errorf("reading %s: %w", p.shown, withoutPath(err))
+		return nil, false, fmt.Errorf("reading %s: %w", p.display, withoutPath(err))
 	}
 	return data, true, nil
 }

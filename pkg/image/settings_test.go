@@ -18,7 +18,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/image"
 )
 
-// machine is one whose files and variables a test names. Paths start at its root.
+// machine returns Settings with files and variables of a test. Paths start at the root.
 func machine(t *testing.T, files, variables map[string]string) image.Settings {
 	t.Helper()
 	memory := afero.NewMemMapFs()
@@ -33,13 +33,13 @@ func machine(t *testing.T, files, variables map[string]string) image.Settings {
 		}}
 }
 
-// loggedIn is a file of credentials.
+// loggedIn returns a credentials file.
 func loggedIn(key, user, password string) string {
 	return fmt.Sprintf(`{"auths":{%q:{"auth":%q}}}`, key, base64.StdEncoding.EncodeToString([]byte(user+":"+password)))
 }
 
-// TestCredentials reads credentials from each of the files of docker and podman, alone and beside others that
-// have nothing to say of the registry.
+// TestCredentials reads credentials from each of the files of docker and podman, with and without other files that do not
+// contain the registry.
 func TestCredentials(t *testing.T) {
 	t.Parallel()
 	host := serve(t, basic)
@@ -54,7 +54,7 @@ func TestCredentials(t *testing.T) {
 		return all
 	}
 	const docker, podman = "/home/me/.docker/config.json", "/home/me/.config/containers/auth.json"
-	const refused, wrong = "refuses access (401); log in with", "with the credentials that this machine has"
+	const refused, wrong = "denied access (401); log in with", "with the configured credentials"
 	for _, c := range []struct {
 		name             string
 		files, variables map[string]string
@@ -80,9 +80,9 @@ func TestCredentials(t *testing.T) {
 		{"by repository", map[string]string{podman: loggedIn(host+"/team/op", "me", "s3cret")}, home, ""},
 		{"by another path", map[string]string{podman: loggedIn(host+"/tea", "me", "s3cret")}, home, refused},
 		{"longest path first", map[string]string{podman: `{"auths":{"` + host + `":{"auth":"bWU6b2xk"},"` + host + `/team":{"auth":"bWU6czNjcmV0"}}}`}, home, ""},
-		{"broken", map[string]string{docker: `{"auths":"s3cret"`}, home, "the credentials for " + host + " cannot be read: ~/.docker/config.json is no file of credentials; correct the file"},
-		{"broken password", map[string]string{docker: `{"auths":{"x":{"auth":"s3cret"}}}`}, home, "~/.docker/config.json is no file of credentials"},
-		{"no helper", map[string]string{docker: `{"credsStore":"of-nobody"}`}, home, "~/.docker/config.json: there is no program docker-credential-of-nobody"},
+		{"broken", map[string]string{docker: `{"auths":"s3cret"`}, home, "cannot read the credentials for " + host + ": ~/.docker/config.json is not a valid credentials file; correct the file"},
+		{"broken password", map[string]string{docker: `{"auths":{"x":{"auth":"s3cret"}}}`}, home, "~/.docker/config.json is not a valid credentials file"},
+		{"no helper", map[string]string{docker: `{"credsStore":"of-nobody"}`}, home, "~/.docker/config.json: program docker-credential-of-nobody"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -91,13 +91,13 @@ func TestCredentials(t *testing.T) {
 				t.Errorf("got %v, want %q", err, c.want)
 			}
 			if err != nil && (strings.Contains(err.Error(), "s3cret") || strings.Contains(err.Error(), "/home/me")) {
-				t.Errorf("tells too much: %v", err)
+				t.Errorf("error contains a secret: %v", err)
 			}
 		})
 	}
 }
 
-// TestCredentialHelper reads credentials from a helper that is run as Settings.Run does.
+// TestCredentialHelper reads credentials from a credential helper.
 func TestCredentialHelper(t *testing.T) {
 	t.Parallel()
 	host := serve(t, basic)
@@ -130,8 +130,8 @@ func TestCredentialHelper(t *testing.T) {
 		`{"credHelpers":{"` + host + `":"vault"}}`:         "",
 		`{"credsStore":"vault"}`:                           "",
 		`{"credsStore":"vault","auths":{"x.test":{}}}`:     "",
-		`{"credHelpers":{"elsewhere.test":"vault"}}`:       "refuses access (401); log in",
-		`{"credHelpers":{"` + host + `":"vault-of-none"}}`: "there is no program docker-credential-vault-of-none",
+		`{"credHelpers":{"elsewhere.test":"vault"}}`:       "denied access (401); log in",
+		`{"credHelpers":{"` + host + `":"vault-of-none"}}`: "program docker-credential-vault-of-none",
 	} {
 		settings := machine(t, map[string]string{docker: config}, map[string]string{"HOME": "/home/me"})
 		_, err := image.Open(t.Context(), host+"/op:v1", image.Options{Registries: image.Registries{PlainHTTP: []string{host}, Settings: vault(settings)}})
@@ -141,13 +141,12 @@ func TestCredentialHelper(t *testing.T) {
 	}
 	settings := machine(t, map[string]string{docker: `{"credsStore":"vault"}`}, map[string]string{"HOME": "/home/me"})
 	_, err := image.Open(t.Context(), "broken.test/op:v1", image.Options{Registries: image.Registries{Settings: vault(settings)}})
-	if err == nil || !strings.Contains(err.Error(), "the program docker-credential-vault fails") || strings.Contains(err.Error(), "s3cret") {
+	if err == nil || !strings.Contains(err.Error(), "program docker-credential-vault failed") || strings.Contains(err.Error(), "s3cret") {
 		t.Errorf("got %v", err)
 	}
 }
 
-// TestRegistriesConf looks for images where registries.conf says. The registry lives in this process only, and
-// whatever else is asked for does not exist.
+// TestRegistriesConf reads images from the locations of registries.conf. Only one registry exists.
 func TestRegistriesConf(t *testing.T) {
 	t.Parallel()
 	host := serve(t, unguarded)
@@ -207,11 +206,11 @@ func TestRegistriesConf(t *testing.T) {
 		{"last of the folder wins", "gone.invalid/team/op:v1", map[string]string{etc + ".d/1.conf": location("gone.invalid", "x", "blocked = true"), etc + ".d/2.conf": location("gone.invalid", host, "")}, home, ""},
 		{"no TOML", "gone.invalid/team/op:v1", map[string]string{own: "a = 1\n[[registry\n"}, home, "~/.config/containers/registries.conf:3: "},
 		{"wrong type", "gone.invalid/team/op:v1", map[string]string{own: "[[registry]]\nlocation = 1\n"}, home, "~/.config/containers/registries.conf"},
-		{"no location", "gone.invalid/team/op:v1", map[string]string{own: "[[registry]]\n"}, home, "[[registry]] 1: has neither prefix nor location"},
+		{"no location", "gone.invalid/team/op:v1", map[string]string{own: "[[registry]]\n"}, home, "[[registry]] 1: prefix or location is required"},
 		{"prefix alone", "gone.invalid/team/op:v1", map[string]string{own: "[[registry]]\nprefix = \"x.test\""}, home, `the prefix "x.test" has no location`},
-		{"scheme", "gone.invalid/team/op:v1", map[string]string{own: location("x.test", "https://x.test", "")}, home, "without https://"},
+		{"scheme", "gone.invalid/team/op:v1", map[string]string{own: location("x.test", "https://x.test", "")}, home, "must not contain a scheme"},
 		{"mirror for what", "gone.invalid/team/op:v1", map[string]string{own: mirror("pull-from-mirror = \"x\"")}, home, "must be all, digest-only or tag-only"},
-		{"version 1", "gone.invalid/team/op:v1", map[string]string{own: "[registries.insecure]\nregistries = [\"x\"]"}, home, "table [registries] of version 1"},
+		{"version 1", "gone.invalid/team/op:v1", map[string]string{own: "[registries.insecure]\nregistries = [\"x\"]"}, home, "table [registries] of the unsupported version 1"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -221,7 +220,7 @@ func TestRegistriesConf(t *testing.T) {
 				t.Errorf("got %v, want %q", err, c.want)
 			}
 			if _, again := with.Digest(t.Context(), c.ref); !strings.HasSuffix(c.ref, digest) && (again == nil) != (err == nil) {
-				t.Errorf("its digest: %v", again)
+				t.Errorf("Digest: %v", again)
 			}
 		})
 	}

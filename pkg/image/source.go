@@ -18,16 +18,16 @@ import (
 	"github.com/operon-sdk/operon/pkg/transport"
 )
 
-// source is a place where an image may be: its registry, or a mirror of it.
+// source is a location of an image: its registry, or a mirror of it.
 type source struct {
 	ref       name.Reference
 	keys      *keychain
 	transport http.RoundTripper
-	// pushing tells that the image is not read, but written.
+	// pushing reports that the image is pushed, not read.
 	pushing bool
 }
 
-// sources are where an image may be: in the mirrors that the caller names, then where registries.conf says.
+// sources returns the locations of an image: those in r.Mirrors, then those of registries.conf.
 func (r Registries) sources(ref name.Reference) ([]source, error) {
 	rest := ref.Context().RepositoryStr() + ":" + ref.Identifier()
 	if _, ok := ref.(name.Digest); ok {
@@ -38,11 +38,11 @@ func (r Registries) sources(ref name.Reference) ([]source, error) {
 	if mirror, ok := r.Mirrors[host]; ok {
 		ends = append(ends, endpoint{ref: mirror + "/" + rest})
 	}
-	known := host
-	if known == name.DefaultRegistry {
-		known = "docker.io"
+	configuredHost := host
+	if configuredHost == name.DefaultRegistry {
+		configuredHost = "docker.io"
 	}
-	configured, err := r.Settings.endpoints(known + "/" + rest)
+	configured, err := r.Settings.endpoints(configuredHost + "/" + rest)
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +65,7 @@ func (s source) options(ctx context.Context) []remote.Option {
 	return []remote.Option{remote.WithContext(ctx), remote.WithAuthFromKeychain(s.keys), remote.WithTransport(s.transport)}
 }
 
-// digest asks for the digest of the image.
+// digest fetches the digest of the image.
 func (s source) digest(ctx context.Context) (string, error) {
 	options := s.options(ctx)
 	head, err := remote.Head(s.ref, options...)
@@ -88,7 +88,7 @@ func (r Registries) source(ref name.Reference) source {
 	return source{ref: ref, keys: keys, transport: r.transport(ref.Context().RegistryStr(), keys)}
 }
 
-// transport carries the requests about an image of a registry.
+// transport returns the transport of requests for an image of a registry.
 func (r Registries) transport(registry string, keys *keychain) http.RoundTripper {
 	base := r.Transport
 	if base == nil {
@@ -105,7 +105,7 @@ func (r Registries) transport(registry string, keys *keychain) http.RoundTripper
 		if skipping.TLSClientConfig == nil {
 			skipping.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12}
 		}
-		skipping.TLSClientConfig.InsecureSkipVerify = true // of the hosts that the user names only
+		skipping.TLSClientConfig.InsecureSkipVerify = true // only for hosts that the user has given
 		t.skipping = r.limited(skipping)
 	}
 	return t
@@ -123,11 +123,11 @@ func downloadsBlob(request *http.Request) bool {
 	return request.Method == http.MethodGet && strings.Contains(request.URL.Path, "/blobs/")
 }
 
-// registryTransport carries the requests about the images of a registry.
+// registryTransport sends the requests for the images of a registry. It does not verify the certificates of the hosts in
+// skipVerify.
 //
-// It does not verify the certificates of some hosts. It refuses plain HTTP, which the registry library tries with
-// private hosts, and to which registries redirect and name addresses for tokens, but for the hosts in plainHTTP: always
-// with tlsOnly, and else where credentials would be sent.
+// The registry library uses plain HTTP for private hosts, and registries may redirect to it or name such URLs for tokens. For
+// hosts that are not in plainHTTP, it is refused if credentials would be sent, or always with tlsOnly.
 type registryTransport struct {
 	registry              string
 	keys                  *keychain
@@ -143,11 +143,11 @@ func (t *registryTransport) RoundTrip(request *http.Request) (*http.Response, er
 		}
 		return nil, err
 	}
-	to := t.verifying
+	base := t.verifying
 	if slices.Contains(t.skipVerify, request.URL.Host) {
-		to = t.skipping
+		base = t.skipping
 	}
-	response, err := to.RoundTrip(request)
+	response, err := base.RoundTrip(request)
 	if err != nil || request.Method != http.MethodGet || response.StatusCode != http.StatusOK || !strings.Contains(request.URL.Path, "/manifests/") {
 		return response, err
 	}
@@ -179,7 +179,7 @@ func (t *registryTransport) checkPlainHTTP(request *http.Request) error {
 	return nil
 }
 
-// plainCredentialsError is a request that was not sent over plain HTTP because of the credentials in it.
+// plainCredentialsError reports a request that was not sent over plain HTTP because it contains credentials.
 type plainCredentialsError struct {
 	host string
 	// address is the URL of the request if it was not for the registry.

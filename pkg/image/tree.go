@@ -15,39 +15,40 @@ import (
 type kind int
 
 const (
-	plainFolder kind = iota
-	plainFile
-	symlink
+	directoryKind kind = iota
+	fileKind
+	symlinkKind
 )
 
-func (k kind) String() string { return [...]string{"folder", "file", "symbolic link"}[k] }
+func (k kind) String() string { return [...]string{"directory", "file", "symbolic link"}[k] }
 
-// node is a file or folder of an image.
+// node is a file, directory or symbolic link of an image.
 type node struct {
 	kind kind
-	// layer and entry say where it comes from; own tells that it has an entry, which folders need not.
+	// layer and entry are its origin. explicit reports that the layer has an entry for it; directories need none.
 	layer, entry string
-	own          bool
-	// data is the content of a file that is kept, target where a link leads to from the root.
+	explicit     bool
+	// data is the content of a file that is kept, target that of a link, relative to the root.
 	kept     bool
 	data     []byte
 	target   string
 	children map[string]*node
-	// opaque and removed tell a folder of a layer what to hide of the layers below.
+	// opaque and removed describe the files of lower layers that a directory of a layer hides.
 	opaque  bool
 	removed map[string]bool
 }
 
-func newFolder(kept bool) *node { return &node{kept: kept, children: map[string]*node{}} }
+func newDir(kept bool) *node { return &node{kept: kept, children: map[string]*node{}} }
 
-func (n *node) isFolder() bool { return n.kind == plainFolder }
+func (n *node) isDir() bool { return n.kind == directoryKind }
 
-func (n *node) refuse(err error) error {
+// layerError adds the origin of a node to an error.
+func (n *node) layerError(err error) error {
 	return &LayerError{Layer: n.layer, Entry: n.entry, Err: err}
 }
 
-// at finds what lies at a path, without following links.
-func (n *node) at(parts []string) *node {
+// lookup returns the node at a path, or nil. It does not follow links.
+func (n *node) lookup(parts []string) *node {
 	for _, part := range parts {
 		if n = n.children[part]; n == nil {
 			return nil
@@ -56,17 +57,18 @@ func (n *node) at(parts []string) *node {
 	return n
 }
 
-// merge puts a layer's folder on what the layers below have there; entry becomes the name of what cannot be.
+// merge applies a directory of a layer to that of the layers below. It sets entry to the name of the entry that causes an
+// error.
 func merge(lower, upper *node, entry *string) (*node, error) {
 	if lower == nil {
-		lower = newFolder(upper.kept)
+		lower = newDir(upper.kept)
 	}
 	for _, name := range slices.Sorted(maps.Keys(upper.children)) {
-		// A folder without an entry of its own continues what is below; behind a link that is elsewhere.
+		// A directory without an entry extends the one below, which must not be in another place because of a link.
 		child, below := upper.children[name], lower.children[name]
-		if below != nil && below.kind == symlink && child.isFolder() && !child.own && !upper.opaque && !upper.removed[name] {
-			*entry = child.first()
-			return nil, fmt.Errorf("lies behind the symbolic link %q of an earlier layer", below.entry)
+		if below != nil && below.kind == symlinkKind && child.isDir() && !child.explicit && !upper.opaque && !upper.removed[name] {
+			*entry = child.firstEntry()
+			return nil, fmt.Errorf("is below the symbolic link %q of an earlier layer", below.entry)
 		}
 	}
 	if upper.opaque {
@@ -76,12 +78,12 @@ func merge(lower, upper *node, entry *string) (*node, error) {
 		delete(lower.children, name)
 	}
 	for name, child := range upper.children {
-		if !child.isFolder() {
+		if !child.isDir() {
 			lower.children[name] = child
 			continue
 		}
 		below := lower.children[name]
-		if below != nil && !below.isFolder() {
+		if below != nil && !below.isDir() {
 			below = nil
 		}
 		merged, err := merge(below, child, entry)
@@ -93,35 +95,35 @@ func merge(lower, upper *node, entry *string) (*node, error) {
 	return lower, nil
 }
 
-// first is the name of an entry in a folder that has none of its own.
-func (n *node) first() string {
+// firstEntry returns the name of the first entry in a directory without an entry.
+func (n *node) firstEntry() string {
 	for _, name := range slices.Sorted(maps.Keys(n.children)) {
 		child := n.children[name]
-		if child.own {
+		if child.explicit {
 			return child.entry
 		}
-		if found := child.first(); found != "" {
+		if found := child.firstEntry(); found != "" {
 			return found
 		}
 	}
 	return ""
 }
 
-// files is the bundle as a file system.
+// files returns the kept files as a file system.
 func (u *unpacker) files() (fs.FS, error) {
 	memory := afero.NewBasePathFs(afero.NewMemMapFs(), "/")
-	for _, folder := range u.folders {
-		parts := strings.Split(folder, "/")
+	for _, dir := range u.dirs {
+		parts := strings.Split(dir, "/")
 		for i := range parts {
-			if at := u.root.at(parts[:i+1]); at != nil && at.kind == symlink {
-				return nil, at.refuse(fmt.Errorf("is a symbolic link to %q, and the folder %s of the bundle lies behind it; put the folder itself into the image", cut(at.target), folder))
+			if at := u.root.lookup(parts[:i+1]); at != nil && at.kind == symlinkKind {
+				return nil, at.layerError(fmt.Errorf("is a symbolic link to %q on the path of the bundle's directory %s; replace the link with the directory", truncate(at.target), dir))
 			}
 		}
-		at := u.root.at(parts)
-		if at == nil || !at.isFolder() {
+		at := u.root.lookup(parts)
+		if at == nil || !at.isDir() {
 			continue
 		}
-		if err := u.write(memory, folder, at); err != nil {
+		if err := u.write(memory, dir, at); err != nil {
 			return nil, err
 		}
 	}
@@ -133,7 +135,7 @@ func (u *unpacker) write(to afero.Fs, name string, n *node) error {
 		return err
 	}
 	switch n.kind {
-	case plainFolder:
+	case directoryKind:
 		if err := to.MkdirAll(name, 0o755); err != nil {
 			return err
 		}
@@ -143,33 +145,33 @@ func (u *unpacker) write(to afero.Fs, name string, n *node) error {
 			}
 		}
 		return nil
-	case symlink:
+	case symlinkKind:
 		file, err := u.follow(n)
 		if err != nil {
-			return n.refuse(fmt.Errorf("is a symbolic link %w", err))
+			return n.layerError(fmt.Errorf("is a symbolic link %w", err))
 		}
-		if err := u.hold(int64(len(file.data))); err != nil {
-			return n.refuse(err)
+		if err := u.count(int64(len(file.data))); err != nil {
+			return n.layerError(err)
 		}
 		n = file
 	}
 	return afero.WriteFile(to, name, n.data, 0o644)
 }
 
-// follow finds the file of the bundle that a link stands for.
+// follow returns the file of the bundle that is the target of a link.
 func (u *unpacker) follow(n *node) (*node, error) {
 	target := n.target
 	for range 40 {
-		at := u.root.at(strings.Split(n.target, "/"))
+		at := u.root.lookup(strings.Split(n.target, "/"))
 		switch {
 		case at == nil:
-			return nil, fmt.Errorf("to %q, which the image does not have", cut(target))
-		case at.isFolder() || !at.kept:
-			return nil, fmt.Errorf("to %q, which is no file of the bundle; put a copy of the file in its place", cut(target))
-		case at.kind == plainFile:
+			return nil, fmt.Errorf("to %q, which the image does not have", truncate(target))
+		case at.isDir() || !at.kept:
+			return nil, fmt.Errorf("to %q, which is not a file of the bundle; replace the link with a copy of the file", truncate(target))
+		case at.kind == fileKind:
 			return at, nil
 		}
 		n = at
 	}
-	return nil, errors.New("to itself; put the file in its place")
+	return nil, errors.New("to itself; replace it with the file")
 }

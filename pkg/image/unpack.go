@@ -9,13 +9,14 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
 
-// LayerError is a layer that is damaged, or that no bundle may have.
+// A LayerError reports a layer that is damaged, or that is not permitted in a bundle.
 type LayerError struct {
-	// Layer names the layer; Entry is the name of a file in it, empty where the layer is meant.
+	// Layer describes the layer. Entry is the name of a file in it; it is empty if the error is about the layer.
 	Layer, Entry string
 	Err          error
 }
@@ -24,34 +25,34 @@ func (e *LayerError) Error() string {
 	if e.Entry == "" {
 		return fmt.Sprintf("%s: %v", e.Layer, e.Err)
 	}
-	return fmt.Sprintf("%s, entry %q: %v", e.Layer, cut(e.Entry), e.Err)
+	return fmt.Sprintf("%s, entry %q: %v", e.Layer, truncate(e.Entry), e.Err)
 }
 
 func (e *LayerError) Unwrap() error { return e.Err }
 
-// The names by which a layer removes what is below it.
+// The names of entries that remove files of lower layers.
 const (
 	whiteout = ".wh."
 	opaque   = ".wh..wh..opq"
 )
 
-// unpacker puts the layers of an image on top of each other, in memory.
+// unpacker applies the layers of an image in memory.
 type unpacker struct {
 	ctx    context.Context
 	limits Limits
-	// folders are those whose files are kept; of the others only the names are.
-	folders []string
-	root    *node
-	// at names the layer that is being read.
-	at string
-	// entries, total and held count what Limits bound; names is the bytes of all names.
+	// dirs are the directories whose files are kept. Only the names of other files are.
+	dirs []string
+	root *node
+	// layerName describes the layer that is read.
+	layerName string
+	// entries, total and kept count entries and bytes for Limits. names counts the bytes of all names.
 	entries, names int
-	total, held    int64
+	total, kept    int64
 }
 
-// unpack adds a layer. Its content must have the digest that the image's configuration states.
+// unpack applies a layer, whose content must match the digest in the configuration of the image.
 func (u *unpacker) unpack(name string, layer blob, diffID string) (err error) {
-	u.at = name
+	u.layerName = name
 	entry := ""
 	defer func() {
 		if err != nil {
@@ -63,7 +64,7 @@ func (u *unpacker) unpack(name string, layer blob, diffID string) (err error) {
 		return err
 	}
 	defer packed.Close()
-	stream, end, err := unpacked(&metered{ctx: u.ctx, r: packed}, u.limits, name)
+	stream, end, err := decompress(&meteredReader{ctx: u.ctx, r: packed}, u.limits)
 	if err != nil {
 		return fmt.Errorf("cannot be unpacked: %w", err)
 	}
@@ -72,23 +73,23 @@ func (u *unpacker) unpack(name string, layer blob, diffID string) (err error) {
 	sum := sha256.New()
 	content := io.TeeReader(stream, sum)
 	defer func() { u.total += stream.n }()
-	if err := u.layer(content, &entry); err != nil {
+	if err := u.apply(content, &entry); err != nil {
 		return err
 	}
 	entry = ""
-	// The digest is of all there is, also of what follows the end of the tarball.
+	// The digest includes data after the end of the tarball.
 	if _, err := io.Copy(io.Discard, content); err != nil {
 		return readError(err)
 	}
 	if got := "sha256:" + hex.EncodeToString(sum.Sum(nil)); got != diffID {
-		return fmt.Errorf("its content does not fit the digest %s of the image's configuration; build and push the image again", short(diffID))
+		return fmt.Errorf("its content does not match the digest %s in the image's configuration; build and push the image again", shortDigest(diffID))
 	}
 	return nil
 }
 
-// layer reads a tarball on top of what there is; entry is the name that it is at.
-func (u *unpacker) layer(content io.Reader, entry *string) error {
-	upper := newFolder(false)
+// apply applies the tarball of a layer. It sets entry to the name of the current entry, for errors.
+func (u *unpacker) apply(content io.Reader, entry *string) error {
+	upper := newDir(false)
 	r := tar.NewReader(content)
 	for {
 		h, err := r.Next()
@@ -110,20 +111,20 @@ func (u *unpacker) layer(content io.Reader, entry *string) error {
 	}
 }
 
-// add puts an entry into the layer that is being read.
+// add adds an entry to the layer that is read.
 func (u *unpacker) add(upper *node, h *tar.Header, content io.Reader) error {
 	if u.entries++; u.entries > u.limits.Entries {
-		return u.tooMany()
+		return u.tooManyEntries()
 	}
 	if h.Typeflag == tar.TypeXGlobalHeader {
 		return nil
 	}
-	parts, err := split(h.Name)
+	parts, err := splitName(h.Name)
 	if err != nil {
 		return err
 	}
 	if u.names += len(h.Name) + len(h.Linkname); u.names > maxNames {
-		return &LimitError{"makes the names of all entries longer than " + size(maxNames)}
+		return &LimitError{"makes the names of all entries exceed " + formatSize(maxNames)}
 	}
 	if len(parts) == 0 {
 		if h.Typeflag != tar.TypeDir {
@@ -132,7 +133,7 @@ func (u *unpacker) add(upper *node, h *tar.Header, content io.Reader) error {
 		return nil
 	}
 	base, parents := parts[len(parts)-1], parts[:len(parts)-1]
-	dir, err := u.folder(upper, parents)
+	dir, err := u.parentDir(upper, parents)
 	if err != nil {
 		return err
 	}
@@ -142,10 +143,10 @@ func (u *unpacker) add(upper *node, h *tar.Header, content io.Reader) error {
 	}
 	if removed, ok := strings.CutPrefix(base, whiteout); ok {
 		switch {
-		case strings.HasPrefix(removed, whiteout): // what aufs keeps for itself
+		case strings.HasPrefix(removed, whiteout): // metadata of aufs
 			return nil
 		case removed == "" || removed == "." || removed == "..":
-			return errors.New("removes something outside of its folder")
+			return errors.New("removes a file outside of its directory")
 		}
 		if dir.removed == nil {
 			dir.removed = map[string]bool{}
@@ -154,51 +155,51 @@ func (u *unpacker) add(upper *node, h *tar.Header, content io.Reader) error {
 		return nil
 	}
 	name := path.Join(parts...)
-	kept := u.keeps(name)
+	kept := u.isKept(name)
 	if kept && (!utf8.ValidString(name) || strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == '\\' || r == 0x7f })) {
-		return errors.New(`has a name with a backslash, a control character or no UTF-8; rename the file`)
+		return errors.New(`has a name with a backslash, a control character or invalid UTF-8; rename the file`)
 	}
-	made := &node{layer: u.at, entry: h.Name, own: true, kept: kept}
+	added := &node{layer: u.layerName, entry: h.Name, explicit: true, kept: kept}
 	switch {
-	case sparse(h):
-		return errors.New("is a sparse file, which no bundle needs")
+	case isSparse(h):
+		return errors.New("is a sparse file, which is unsupported")
 	case h.Typeflag == tar.TypeDir:
-		if old := dir.children[base]; old != nil && old.isFolder() {
-			old.own = true
+		if old := dir.children[base]; old != nil && old.isDir() {
+			old.explicit = true
 			return nil
 		}
-		made.children = map[string]*node{}
+		added.children = map[string]*node{}
 	case h.Typeflag == tar.TypeReg:
-		made.kind = plainFile
+		added.kind = fileKind
 		if kept {
-			if made.data, err = u.content(h, content); err != nil {
+			if added.data, err = u.content(h, content); err != nil {
 				return err
 			}
 		}
 	case h.Typeflag == tar.TypeSymlink:
-		made.kind = symlink
-		if made.target, err = linkTarget(parents, h.Linkname); err != nil {
+		added.kind = symlinkKind
+		if added.target, err = linkTarget(parents, h.Linkname); err != nil {
 			return err
 		}
 	case h.Typeflag == tar.TypeLink:
-		target, err := split(h.Linkname)
+		target, err := splitName(h.Linkname)
 		if err != nil {
-			return fmt.Errorf("is a hard link to %q: %w", cut(h.Linkname), err)
+			return fmt.Errorf("is a hard link to %q: %w", truncate(h.Linkname), err)
 		}
-		same := upper.at(target)
+		same := upper.lookup(target)
 		if same == nil {
-			same = u.root.at(target)
+			same = u.root.lookup(target)
 		}
 		switch {
 		case same == nil && kept:
-			return fmt.Errorf("is a hard link to %q, which the image does not have", cut(h.Linkname))
-		case kept && (same.kind != plainFile || !same.kept):
-			return fmt.Errorf("is a hard link to %q, which is no file of the bundle; put a copy of the file in its place", cut(h.Linkname))
+			return fmt.Errorf("is a hard link to %q, which the image does not have", truncate(h.Linkname))
+		case kept && (same.kind != fileKind || !same.kept):
+			return fmt.Errorf("is a hard link to %q, which is not a file of the bundle; replace the link with a copy of the file", truncate(h.Linkname))
 		}
-		made.kind = plainFile
+		added.kind = fileKind
 		if kept {
-			made.data = same.data
-			if err := u.hold(int64(len(made.data))); err != nil {
+			added.data = same.data
+			if err := u.count(int64(len(added.data))); err != nil {
 				return err
 			}
 		}
@@ -207,21 +208,21 @@ func (u *unpacker) add(upper *node, h *tar.Header, content io.Reader) error {
 	case h.Typeflag == tar.TypeFifo:
 		return errors.New("is a named pipe; leave it out of the image")
 	default:
-		return fmt.Errorf("is of the unknown type %q; leave it out of the image", string(h.Typeflag))
+		return fmt.Errorf("has the unknown type %q; leave it out of the image", string(h.Typeflag))
 	}
-	if old := dir.children[base]; old != nil && old.isFolder() != made.isFolder() {
-		return errors.New("is a folder and a file in the same layer; build the image again")
+	if old := dir.children[base]; old != nil && old.isDir() != added.isDir() {
+		return errors.New("is a directory and a file in the same layer; build the image again")
 	}
-	dir.children[base] = made
+	dir.children[base] = added
 	return nil
 }
 
 // content reads a file of the bundle.
 func (u *unpacker) content(h *tar.Header, r io.Reader) ([]byte, error) {
 	if h.Size > u.limits.File {
-		return nil, &LimitError{fmt.Sprintf("has %d bytes, more than the %s that a file of a bundle may have", h.Size, size(u.limits.File))}
+		return nil, &LimitError{fmt.Sprintf("has %d bytes, more than the maximum of %s for a file of a bundle", h.Size, formatSize(u.limits.File))}
 	}
-	if err := u.hold(h.Size); err != nil {
+	if err := u.count(h.Size); err != nil {
 		return nil, err
 	}
 	data, err := io.ReadAll(r)
@@ -231,48 +232,44 @@ func (u *unpacker) content(h *tar.Header, r io.Reader) ([]byte, error) {
 	return data, nil
 }
 
-// hold counts bytes that are kept.
-func (u *unpacker) hold(n int64) error {
-	if u.held += n; u.held > u.limits.Bundle {
-		return &LimitError{fmt.Sprintf("makes the bundle larger than %s; OLM takes 1 MiB", size(u.limits.Bundle))}
+// count counts bytes that are kept.
+func (u *unpacker) count(n int64) error {
+	if u.kept += n; u.kept > u.limits.Bundle {
+		return &LimitError{fmt.Sprintf("makes the bundle larger than %s; OLM accepts 1 MiB", formatSize(u.limits.Bundle))}
 	}
 	return nil
 }
 
-func (u *unpacker) tooMany() error {
-	return &LimitError{fmt.Sprintf("is one more than the %d files and folders that an image may have", u.limits.Entries)}
+func (u *unpacker) tooManyEntries() error {
+	return &LimitError{fmt.Sprintf("exceeds the maximum of %d files and directories in an image", u.limits.Entries)}
 }
 
-func (u *unpacker) keeps(name string) bool {
-	for _, folder := range u.folders {
-		if name == folder || strings.HasPrefix(name, folder+"/") {
-			return true
-		}
-	}
-	return false
+func (u *unpacker) isKept(name string) bool {
+	return slices.ContainsFunc(u.dirs, func(dir string) bool { return name == dir || strings.HasPrefix(name, dir+"/") })
 }
 
-// folder finds a folder of the layer, and makes it where the layer only implies it.
-func (u *unpacker) folder(upper *node, parts []string) (*node, error) {
+// parentDir returns a directory of the layer. It adds directories without an entry.
+func (u *unpacker) parentDir(upper *node, parts []string) (*node, error) {
 	dir := upper
 	for i, part := range parts {
 		next := dir.children[part]
 		if next == nil {
 			if u.entries++; u.entries > u.limits.Entries {
-				return nil, u.tooMany()
+				return nil, u.tooManyEntries()
 			}
-			next = newFolder(u.keeps(path.Join(parts[:i+1]...)))
+			next = newDir(u.isKept(path.Join(parts[:i+1]...)))
 			dir.children[part] = next
 		}
-		if !next.isFolder() {
-			return nil, fmt.Errorf("lies behind %q, which is no folder but a %s", path.Join(parts[:i+1]...), next.kind)
+		if !next.isDir() {
+			return nil, fmt.Errorf("has the parent %q, which is a %s", path.Join(parts[:i+1]...), next.kind)
 		}
 		dir = next
 	}
 	return dir, nil
 }
 
-func sparse(h *tar.Header) bool {
+// isSparse reports whether an entry is a sparse file, whose content the tar reader expands.
+func isSparse(h *tar.Header) bool {
 	if h.Typeflag == tar.TypeGNUSparse {
 		return true
 	}
@@ -284,7 +281,7 @@ func sparse(h *tar.Header) bool {
 	return false
 }
 
-// readError says what is wrong with a stream, apart from the limits, which say it themselves.
+// readError describes the error of a damaged stream. Limits and ended contexts have descriptions of their own.
 func readError(err error) error {
 	if _, ok := errors.AsType[*LimitError](err); ok || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err

@@ -3,6 +3,7 @@ package image
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,32 +17,31 @@ import (
 	"github.com/spf13/afero"
 )
 
-// content is a blob: a manifest, a configuration or a layer.
-type content struct {
+// sizedBlob is a manifest, a configuration or a layer.
+type sizedBlob struct {
 	digest v1.Hash
 	size   int64
 	open   func() (io.ReadCloser, error)
 }
 
-func document(digest v1.Hash, data []byte) content {
-	return content{digest, int64(len(data)), func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil }}
+func documentBlob(digest v1.Hash, data []byte) sizedBlob {
+	return sizedBlob{digest, int64(len(data)), func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil }}
 }
 
-// contents lists what an image consists of: what is below comes first, so that nothing refers to what is not
-// there yet. The size of the documents is added to total.
-func (i *Image) contents(ctx context.Context, total *int64) ([]content, error) {
-	var all []content
-	seen := map[v1.Hash]bool{}
-	add := func(c content) {
-		if !seen[c.digest] {
-			seen[c.digest] = true
-			all = append(all, c)
+// blobs returns the blobs of an image, each after those that it refers to. The size of the documents is added to total.
+func (i *Image) blobs(ctx context.Context, total *int64) ([]sizedBlob, error) {
+	var all []sizedBlob
+	added := map[v1.Hash]bool{}
+	add := func(b sizedBlob) {
+		if !added[b.digest] {
+			added[b.digest] = true
+			all = append(all, b)
 		}
 	}
 	addDocument := func(digest v1.Hash, data []byte) error {
-		add(document(digest, data))
+		add(documentBlob(digest, data))
 		if *total += int64(len(data)); *total > maxDocuments {
-			return errDocuments()
+			return errDocuments
 		}
 		return ctx.Err()
 	}
@@ -54,13 +54,13 @@ func (i *Image) contents(ctx context.Context, total *int64) ([]content, error) {
 		}
 		for _, d := range m.Layers {
 			if len(d.URLs) > 0 || !d.MediaType.IsDistributable() {
-				return fmt.Errorf("its layer %s is kept somewhere else and cannot be copied", short(d.Digest.String()))
+				return fmt.Errorf("its layer %s is stored at another location and cannot be copied", shortDigest(d.Digest.String()))
 			}
 			layer, err := img.LayerByDigest(d.Digest)
 			if err != nil {
 				return err
 			}
-			add(content{d.Digest, d.Size, layer.Compressed})
+			add(sizedBlob{d.Digest, d.Size, layer.Compressed})
 		}
 		config, err := img.RawConfigFile()
 		if err != nil {
@@ -86,7 +86,7 @@ func (i *Image) contents(ctx context.Context, total *int64) ([]content, error) {
 		}
 		for _, d := range m.Manifests {
 			switch {
-			case seen[d.Digest]:
+			case added[d.Digest]:
 			case d.MediaType.IsImage():
 				img, err := index.Image(d.Digest)
 				if err == nil {
@@ -104,7 +104,7 @@ func (i *Image) contents(ctx context.Context, total *int64) ([]content, error) {
 					return err
 				}
 			default:
-				return fmt.Errorf("its index lists a %q, which is no image", d.MediaType)
+				return fmt.Errorf("its index contains a %q, which is not an image", d.MediaType)
 			}
 		}
 		data, err := index.RawManifest()
@@ -121,7 +121,7 @@ func (i *Image) contents(ctx context.Context, total *int64) ([]content, error) {
 	if i.index != nil {
 		err = visitIndex(i.index, 0)
 	} else {
-		err = visitImage(i.one)
+		err = visitImage(i.single)
 	}
 	if err != nil {
 		return nil, i.explain(err)
@@ -129,9 +129,8 @@ func (i *Image) contents(ctx context.Context, total *int64) ([]content, error) {
 	return all, nil
 }
 
-// WriteLayout puts images into a folder as an OCI layout, each under its name. What is in a layout already
-// stays, apart from an image of the same name. The index is written last, so that it never lists what is
-// not there.
+// WriteLayout writes images to an OCI layout, each under its name. An existing layout keeps its other images. The index is
+// written last, so that it never refers to missing blobs.
 func WriteLayout(ctx context.Context, fsys afero.Fs, dir string, images []*Image) error {
 	index := v1.IndexManifest{SchemaVersion: 2, MediaType: types.OCIImageIndex}
 	if err := CheckLayout(fsys, dir); err != nil {
@@ -144,7 +143,7 @@ func WriteLayout(ctx context.Context, fsys afero.Fs, dir string, images []*Image
 		if err == nil {
 			err = json.Unmarshal(data, &index)
 		}
-		if err != nil && !errors.Is(err, fs.ErrNotExist) { // it is written last
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // interrupted layouts have no index
 			return fmt.Errorf("reading its index.json: %w", withoutPath(err))
 		}
 	}
@@ -160,7 +159,7 @@ func WriteLayout(ctx context.Context, fsys afero.Fs, dir string, images []*Image
 	return err
 }
 
-// CheckLayout tells whether a folder can take an OCI layout: it is one, is empty, or is yet to be made.
+// CheckLayout returns an error unless a directory is an OCI layout, is empty or does not exist.
 func CheckLayout(fsys afero.Fs, dir string) error {
 	entries, err := afero.ReadDir(fsys, dir)
 	switch {
@@ -169,7 +168,7 @@ func CheckLayout(fsys afero.Fs, dir string) error {
 	case err != nil:
 		return withoutPath(err)
 	case len(entries) > 0 && !IsLayout(fsys, dir):
-		return errors.New("is a folder with something else in it; name a new folder or an OCI layout")
+		return errors.New("is a directory with other content; give a new directory or an OCI layout")
 	}
 	return nil
 }
@@ -179,32 +178,32 @@ func writeLayout(ctx context.Context, fsys afero.Fs, dir string, images []*Image
 	if err := fsys.MkdirAll(blobs, 0o755); err != nil {
 		return withoutPath(err)
 	}
-	put := func(name string, value any) error {
+	writeJSON := func(name string, value any) error {
 		return replace(fsys, filepath.Join(dir, name), func(w io.Writer) error { return json.NewEncoder(w).Encode(value) })
 	}
-	// What is interrupted from here on is known as a layout, and can be gone on with.
-	if err := put("oci-layout", layoutVersion()); err != nil {
+	// If the command is interrupted after this, the directory is a layout, and the command can be repeated.
+	if err := writeJSON("oci-layout", layoutVersion()); err != nil {
 		return err
 	}
 	for _, img := range images {
 		var total int64
-		all, err := img.contents(ctx, &total)
+		all, err := img.blobs(ctx, &total)
 		if err != nil {
 			return err
 		}
-		for _, c := range all {
+		for _, b := range all {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			name := filepath.Join(blobs, c.digest.Hex)
-			if info, err := fsys.Stat(name); err == nil && info.Size() == c.size {
+			name := filepath.Join(blobs, b.digest.Hex)
+			if info, err := fsys.Stat(name); err == nil && info.Size() == b.size {
 				continue
 			}
-			if err := replace(fsys, name, func(w io.Writer) error { return c.copyTo(ctx, w) }); err != nil {
+			if err := replace(fsys, name, func(w io.Writer) error { return b.copyTo(ctx, w) }); err != nil {
 				return img.explain(err)
 			}
 		}
-		d, err := img.described()
+		d, err := img.indexEntry()
 		if err != nil {
 			return err
 		}
@@ -213,13 +212,13 @@ func writeLayout(ctx context.Context, fsys afero.Fs, dir string, images []*Image
 		})
 		index.Manifests = append(index.Manifests, d)
 	}
-	return put("index.json", index)
+	return writeJSON("index.json", index)
 }
 
 func layoutVersion() map[string]string { return map[string]string{"imageLayoutVersion": "1.0.0"} }
 
-// described is the entry of an image in the index of a layout.
-func (i *Image) described() (v1.Descriptor, error) {
+// indexEntry returns the entry of an image in the index of a layout.
+func (i *Image) indexEntry() (v1.Descriptor, error) {
 	d, err := i.descriptor()
 	if i.Name != "" {
 		d.Annotations = map[string]string{refName: i.Name, "io.containerd.image.name": i.Name}
@@ -227,22 +226,22 @@ func (i *Image) described() (v1.Descriptor, error) {
 	return d, err
 }
 
-// copyTo writes a blob, and fails where it has another digest.
-func (c content) copyTo(ctx context.Context, w io.Writer) error {
-	r, err := c.open()
+// copyTo writes a blob, whose content must match its digest.
+func (b sizedBlob) copyTo(ctx context.Context, w io.Writer) error {
+	r, err := b.open()
 	if err != nil {
 		return err
 	}
-	v := &verified{ReadCloser: r, sum: newSum(), want: c.digest.Hex}
+	v := &verifiedReader{ReadCloser: r, sum: sha256.New(), want: b.digest.Hex}
 	defer v.Close()
-	n, err := io.Copy(w, &metered{ctx: ctx, r: v})
-	if err == nil && n != c.size {
-		err = fmt.Errorf("the blob %s has %d bytes and not %d; it is damaged", short(c.digest.String()), n, c.size)
+	n, err := io.Copy(w, &meteredReader{ctx: ctx, r: v})
+	if err == nil && n != b.size {
+		err = fmt.Errorf("the blob %s has %d bytes instead of %d; copy the image again", shortDigest(b.digest.String()), n, b.size)
 	}
 	return err
 }
 
-// replace writes a file that appears as a whole or not at all.
+// replace writes a file atomically.
 func replace(fsys afero.Fs, name string, write func(io.Writer) error) error {
 	f, err := afero.TempFile(fsys, filepath.Dir(name), ".new-")
 	if err != nil {

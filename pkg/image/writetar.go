@@ -16,47 +16,47 @@ import (
 	"github.com/spf13/afero"
 )
 
-// savedEntry is an entry of manifest.json, as docker load reads it.
+// savedEntry is an entry of the manifest.json of docker load.
 type savedEntry struct {
 	Config   string
 	RepoTags []string
 	Layers   []string
 }
 
-// WriteTarball writes images into a tarball. It is one of an OCI layout, and docker load reads it too: of an
-// index it takes the image for linux/amd64, or the first one.
+// WriteTarball writes images to a tarball of an OCI layout. docker load reads it, too: from an index it loads the image for
+// linux/amd64, or the first one.
 func WriteTarball(ctx context.Context, fsys afero.Fs, file string, images []*Image) error {
 	index := v1.IndexManifest{SchemaVersion: 2, MediaType: types.OCIImageIndex}
 	docker := []savedEntry{}
-	var blobs []content
+	var blobs []sizedBlob
 	var total int64
 	for _, img := range images {
-		all, err := img.contents(ctx, &total)
+		all, err := img.blobs(ctx, &total)
 		if err != nil {
 			return err
 		}
-		for _, c := range all {
-			if !slices.ContainsFunc(blobs, func(other content) bool { return other.digest == c.digest }) {
-				blobs = append(blobs, c)
+		for _, b := range all {
+			if !slices.ContainsFunc(blobs, func(other sizedBlob) bool { return other.digest == b.digest }) {
+				blobs = append(blobs, b)
 			}
 		}
-		d, err := img.described()
+		d, err := img.indexEntry()
 		if err != nil {
 			return err
 		}
 		index.Manifests = append(index.Manifests, d)
-		entry, err := img.saved()
+		entry, err := img.savedEntry()
 		if err != nil {
 			return img.explain(err)
 		}
 		docker = append(docker, entry)
 	}
 	if info, err := fsys.Stat(file); err == nil && !info.Mode().IsRegular() {
-		return errors.New("is no plain file")
+		return errors.New("is not a regular file")
 	}
-	return replace(fsys, file, func(to io.Writer) error {
-		w := tar.NewWriter(to)
-		entry := func(name string, size int64) error {
+	return replace(fsys, file, func(out io.Writer) error {
+		w := tar.NewWriter(out)
+		writeHeader := func(name string, size int64) error {
 			return w.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: 0o644, Size: size, ModTime: time.Unix(0, 0)})
 		}
 		for _, doc := range []struct {
@@ -67,18 +67,18 @@ func WriteTarball(ctx context.Context, fsys afero.Fs, file string, images []*Ima
 			if err != nil {
 				return err
 			}
-			if err := entry(doc.name, int64(len(data))); err != nil {
+			if err := writeHeader(doc.name, int64(len(data))); err != nil {
 				return err
 			}
 			if _, err := w.Write(data); err != nil {
 				return err
 			}
 		}
-		for _, c := range blobs {
-			if err := entry(path.Join("blobs/sha256", c.digest.Hex), c.size); err != nil {
+		for _, b := range blobs {
+			if err := writeHeader(path.Join("blobs/sha256", b.digest.Hex), b.size); err != nil {
 				return err
 			}
-			if err := c.copyTo(ctx, w); err != nil {
+			if err := b.copyTo(ctx, w); err != nil {
 				return err
 			}
 		}
@@ -86,14 +86,11 @@ func WriteTarball(ctx context.Context, fsys afero.Fs, file string, images []*Ima
 	})
 }
 
-// saved is what docker load reads of an image.
-func (i *Image) saved() (savedEntry, error) {
-	img := i.one
-	if i.index != nil {
-		var err error
-		if img, err = fromIndex(i.index, 0); err != nil {
-			return savedEntry{}, err
-		}
+// savedEntry returns the entry of an image for docker load.
+func (i *Image) savedEntry() (savedEntry, error) {
+	img, err := i.preferred()
+	if err != nil {
+		return savedEntry{}, err
 	}
 	m, err := img.Manifest()
 	if err != nil {

@@ -75,7 +75,7 @@ func validateRefusals() map[string]string {
 		"49-empty-manifests":            `bundle/manifests: error: holds no manifests`,
 		"50-manifests-missing":          `bundle/manifests: error: does not exist`,
 		"51-path-missing":               `nowhere: error: no such file or directory; `,
-		"52-path-is-file":               `bundle/metadata/annotations\.yaml: error: .*is no tarball that can be read`,
+		"52-path-is-file":               `bundle/metadata/annotations\.yaml: error: .*is not a readable tarball`,
 		"54-helm-chart":                 `bundle/manifests: error: is a Helm chart`,
 	}
 }

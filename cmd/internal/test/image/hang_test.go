@@ -53,7 +53,7 @@ func savedLayout(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	img, err := image.Options{}.Make(t.Context(), image.Recipe{Base: image.Scratch, Parts: []image.Part{{Platform: "linux/amd64", Layers: []*image.Layer{layer}}}})
+	img, err := image.Options{}.Build(t.Context(), image.Recipe{Base: image.Scratch, Parts: []image.Part{{Platform: "linux/amd64", Layers: []*image.Layer{layer}}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -129,7 +129,7 @@ func TestImageBuild(t *testing.T) {
 		t.Fatalf("got %+v", h)
 	}
 	list := files["usr/share/sbom/manager.spdx.json"]
-	for _, want := range []string{`"name": "example.com/newt"`, `"versionInfo": "v1.2.3"`, `"sourceInfo": "built from a folder that stands in for it"`, `"name": "stdlib"`, `"name": "github.com/example/pond"`} {
+	for _, want := range []string{`"name": "example.com/newt"`, `"versionInfo": "v1.2.3"`, `"sourceInfo": "replaced by a local directory"`, `"name": "stdlib"`, `"name": "github.com/example/pond"`} {
 		if !strings.Contains(list, want) {
 			t.Errorf("the list has no %s:\n%s", want, list)
 		}
@@ -225,19 +225,19 @@ func TestImageBuildRefused(t *testing.T) {
 		{"all at once", nil, "image build --push --platform linux,linux/amd64,linux/amd64 --label x --registry-mirror y", 2, `--registry-mirror "y": must be registry=mirror, such as docker.io=mirror.example.com
 error: --image is required with --push
 error: --label "x": must be KEY=VALUE, such as org.opencontainers.image.version=1.2.3
-error: --platform "linux": must be written as linux/amd64, or linux/arm/v7 with a variant
+error: --platform "linux": must be OS/ARCH or OS/ARCH/VARIANT, such as linux/amd64 or linux/arm/v7
 error: --platform "linux/amd64": is given twice
 `},
 		{"name", nil, "image build --push --image https://x/y", 2, `--image "https://x/y": must be an image reference such as registry.example.com/team/operator:v1, without https://; did you mean "x/y"?`},
 		{"no name", nil, "image build --push --image X", 2, `--image "X": must be in lower case before the tag`},
 		{"one letter", nil, "image build --push --image x.io/a:v1", 2, `--image "x.io/a:v1": repository must be between 2 and 255 characters`},
-		{"digest", nil, "image build --push --image x.io/aa@sha256:" + strings.Repeat("0", 64), 2, "must have a tag and no digest"},
+		{"digest", nil, "image build --push --image x.io/aa@sha256:" + strings.Repeat("0", 64), 2, "must have a tag instead of a digest"},
 		{"time", func(e *cmd.Env) { e.Environ = []string{"SOURCE_DATE_EPOCH=now"} }, "image build --tarball x.tar", 2, `SOURCE_DATE_EPOCH "now": must be a number of seconds`},
 		{"does not compile", run(errors.New("exit status 1"), "cmd/main.go:3: no"), "image build --tarball x.tar --platform " + arm, 1, "the manager does not build for linux/arm/v7: go build ./cmd:\ncmd/main.go:3: no\n"},
 		{"no go", run(fs.ErrNotExist, ""), "image build --tarball x.tar --platform " + arm, 1, "go command not found"},
-		{"refused", never, "image build --push --image " + host + "/op:v1", 1, "pushing " + host + "/op:v1: " + host + " refuses the push (401); log in with"},
-		{"no base", nil, "image build --tarball x.tar --base " + host + "/base:v1", 1, "the base: image " + host + "/base:v1: " + host + " refuses access (401)"},
-		{"folder", never, "image build --oci-layout cmd", 1, "--oci-layout cmd: is a folder with something else in it"},
+		{"refused", never, "image build --push --image " + host + "/op:v1", 1, "pushing " + host + "/op:v1: " + host + " denied the push (401); log in with"},
+		{"no base", nil, "image build --tarball x.tar --base " + host + "/base:v1", 1, "the base: image " + host + "/base:v1: " + host + " denied access (401)"},
+		{"folder", never, "image build --oci-layout cmd", 1, "--oci-layout cmd: is a directory with other content"},
 		{"old name alone", nil, "build", 2, "takes the name of one image"},
 		{"old flags", never, "build x.io/a:1 --image-builder podman --go-build-args=-v", 2, `--image-builder "podman": has no use: no other program builds the image; 'make docker-build CONTAINER_TOOL=…' lets one build the Dockerfile
 error: --go-build-args "-v": is said by the variable GOFLAGS`},

@@ -126,12 +126,12 @@ func TestBadImages(t *testing.T) {
 		{host + "/private/op:v1", "does not serve TLS, and credentials are not sent over plain HTTP", []string{"DOCKER_CONFIG=" + home}},
 		{host + "/none/op:v1", "has no v1; push the image first, or correct the reference", nil},
 		{gone + "/op:v1", "the registry cannot be reached", nil},
-		{host + "/private/op:v1", "refuses access (401); log in with 'docker login " + host + "'", nil},
-		{host + "/private/op:v1", "refuses access (401) with the credentials that this machine has for it; renew them", []string{"DOCKER_CONFIG=" + home}},
-		{host + "/nolabels/op:v1", "is no bundle image: it has no labels operators.operatorframework.io.bundle.*; build it from bundle.Dockerfile", nil},
-		{host + "/up/op:v1", `entry "manifests/../../evil": has a path with .., which leads out of its folder`, nil},
+		{host + "/private/op:v1", "denied access (401); log in with 'docker login " + host + "'", nil},
+		{host + "/private/op:v1", "denied access (401) with the configured credentials; renew them", []string{"DOCKER_CONFIG=" + home}},
+		{host + "/nolabels/op:v1", "is not a bundle image: it has no labels operators.operatorframework.io.bundle.*; build it from bundle.Dockerfile", nil},
+		{host + "/up/op:v1", `entry "manifests/../../evil": has a path with ..`, nil},
 		{host + "/absolute/op:v1", `entry "/etc/evil": has an absolute path`, nil},
-		{host + "/bomb/op:v1", `entry "manifests/big.yaml": unpacks to more than 200 times its size, as decompression bombs do`, nil},
+		{host + "/bomb/op:v1", `entry "manifests/big.yaml": decompresses to more than 200 times its size`, nil},
 	} {
 		if c.environ == nil {
 			refs, wants = append(refs, c.ref), append(wants, c.want)

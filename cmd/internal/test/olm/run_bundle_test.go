@@ -141,7 +141,7 @@ func TestRunBundle(t *testing.T) {
 	if strings.Contains(text, "kind: Deployment") || strings.Contains(text, "address:") {
 		t.Errorf("a catalog that is an image has a registry, too:\n%s", text)
 	}
-	clitest.CheckContains(t, operon(t, 2, "run", "bundle", bundle, "--push-catalog", "example.com/catalog@sha256:"+strings.Repeat("0", 64)), "--push-catalog", "must have a tag and no digest")
+	clitest.CheckContains(t, operon(t, 2, "run", "bundle", bundle, "--push-catalog", "example.com/catalog@sha256:"+strings.Repeat("0", 64)), "--push-catalog", "must have a tag instead of a digest")
 	// Nothing is pushed for a bundle that cannot be installed.
 	clitest.CheckContains(t, operon(t, 1, "run", "bundle", bundle, "-n", "nowhere", "--push-catalog", "example.com/catalog:v1"), "there is no namespace nowhere")
 

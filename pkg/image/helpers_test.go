@@ -36,7 +36,7 @@ func entry(kind byte, name, target string) item {
 	return item{tar.Header{Name: name, Typeflag: kind, Linkname: target, Mode: 0o755}, ""}
 }
 
-// pack makes a tarball.
+// pack returns a tarball.
 func pack(t testing.TB, items ...item) []byte {
 	t.Helper()
 	var out bytes.Buffer
@@ -74,7 +74,7 @@ func labels() map[string]string {
 	}
 }
 
-// build makes an image.
+// build returns an image.
 func build(t testing.TB, labels map[string]string, layers ...v1.Layer) v1.Image {
 	t.Helper()
 	img, err := mutate.AppendLayers(empty.Image, layers...)
@@ -87,7 +87,7 @@ func build(t testing.TB, labels map[string]string, layers ...v1.Layer) v1.Image 
 	return img
 }
 
-// good are the layers of a bundle as bundle.Dockerfile makes them, one for each COPY.
+// good returns the layers of a bundle as built from bundle.Dockerfile, one for each COPY.
 func good(t testing.TB) []v1.Layer {
 	return []v1.Layer{
 		zipped(t, pack(t, entry(tar.TypeDir, "manifests/", ""), file("manifests/csv.yaml", "kind: ClusterServiceVersion\n"))),
@@ -96,7 +96,7 @@ func good(t testing.TB) []v1.Layer {
 	}
 }
 
-// stored puts an image into an OCI layout of its own.
+// stored writes an image to a new OCI layout and returns its directory.
 func stored(t testing.TB, img v1.Image) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -112,7 +112,7 @@ func stored(t testing.TB, img v1.Image) string {
 
 func onDisk() image.Options { return image.Options{FS: afero.NewOsFs()} }
 
-// list gives the files of a bundle, with their content.
+// list lists the files of a bundle with their content.
 func list(t testing.TB, b *image.Bundle) string {
 	t.Helper()
 	var out strings.Builder

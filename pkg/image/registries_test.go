@@ -17,7 +17,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/image"
 )
 
-// push puts a random image into a registry and returns its digest.
+// push pushes a random image and returns its digest.
 func push(t *testing.T, ref string) string {
 	t.Helper()
 	img, err := random.Image(64, 1)
@@ -48,7 +48,7 @@ func TestDigest(t *testing.T) {
 		name, ref string
 		with      image.Registries
 		want      string
-		says      string
+		wantErr   string
 	}{
 		{"tag", host + "/team/op:1", image.Registries{}, want, ""},
 		{"digest", "example.com/op@" + want, image.Registries{}, want, ""},
@@ -58,19 +58,19 @@ func TestDigest(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := c.with.Digest(t.Context(), c.ref)
-			if got != c.want || (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) {
-				t.Errorf("got %q, %v; want %q, %q", got, err, c.want, c.says)
+			if got != c.want || (err == nil) != (c.wantErr == "") || err != nil && !strings.Contains(err.Error(), c.wantErr) {
+				t.Errorf("got %q, %v; want %q, %q", got, err, c.want, c.wantErr)
 			}
 		})
 	}
 	ended, end := context.WithCancel(t.Context())
 	end()
 	if _, err := (image.Registries{}).Digest(ended, host+"/team/op:1"); !errors.Is(err, context.Canceled) || errors.Is(err, image.ErrUnreachable) {
-		t.Errorf("a command that is interrupted gives %v", err)
+		t.Errorf("Digest with an ended context = %v, want its cause", err)
 	}
 	server.Close()
 	if _, err := (image.Registries{}).Digest(t.Context(), host+"/team/op:1"); !errors.Is(err, image.ErrUnreachable) {
-		t.Errorf("a registry that is down gives %v", err)
+		t.Errorf("Digest without a registry = %v, want ErrUnreachable", err)
 	}
 }
 
