@@ -134,7 +134,7 @@ func (a *app) generateAnew(ctx context.Context, tree *worktree.Tree, config *pro
 	}
 	tree.WriteFile(project.FileName, config.Bytes(), 0o644)
 	for _, r := range config.Resources() {
-		if _, err := a.requireModules(ctx, tree, r, r.Module, true); err != nil {
+		if _, err := a.at(tree.Root()).RequireModules(ctx, tree, r, r.Module, true); err != nil {
 			return err
 		}
 	}

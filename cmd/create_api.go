@@ -7,25 +7,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/operon-sdk/operon/pkg/codegen"
+	"github.com/operon-sdk/operon/pkg/action"
 	"github.com/operon-sdk/operon/pkg/project"
-	"github.com/operon-sdk/operon/pkg/scaffold"
-	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// apiOptions are the flags of create api.
-type apiOptions struct {
-	project.ResourceOptions
-	image   project.Image
-	plugins []string
-	// make and manifests ask for generated code and manifests.
-	make, manifests bool
-	// ssa asks for apply configurations.
-	ssa bool
-}
-
 func newCreateAPI(a *app) *cobra.Command {
-	var o apiOptions
+	var o action.CreateAPIOptions
 	c := &cobra.Command{
 		Use:   "api",
 		Short: "Add an API: types, manifests and a controller",
@@ -61,48 +48,50 @@ If --resource or --controller is not given, the command asks.`,
 	f.BoolVar(&o.Controller, "controller", true, "write a controller (default: ask)")
 	f.StringVar(&o.ControllerName, "controller-name", "", "`name` of the controller, for a second controller of a kind")
 	f.BoolVar(&o.Force, "force", false, "overwrite the types and the controller of an existing API")
-	f.BoolVar(&o.make, "make", true, "generate code and manifests afterwards")
-	f.BoolVar(&o.manifests, "manifests", true, "generate manifests afterwards; --make=false skips both code and manifests")
-	f.BoolVar(&o.ssa, "ssa", false, "generate apply configurations of the types, and use server-side apply in the controller")
+	f.BoolVar(&o.Generate, "make", true, "generate code and manifests afterwards")
+	f.BoolVar(&o.Manifests, "manifests", true, "generate manifests afterwards; --make=false skips both code and manifests")
+	f.BoolVar(&o.SSA, "ssa", false, "generate apply configurations of the types, and use server-side apply in the controller")
 	addExternal(f, &o.ResourceOptions)
-	f.StringVar(&o.image.Ref, "image", "", "`image` that the controller deploys")
-	f.StringVar(&o.image.Command, "image-container-command", "", "`command` of the container, as comma-separated words")
-	f.StringVar(&o.image.Port, "image-container-port", "", "`port` of the container")
-	f.StringVar(&o.image.RunAsUser, "run-as-user", "", "numeric `user` ID of the container")
+	f.StringVar(&o.Image.Ref, "image", "", "`image` that the controller deploys")
+	f.StringVar(&o.Image.Command, "image-container-command", "", "`command` of the container, as comma-separated words")
+	f.StringVar(&o.Image.Port, "image-container-port", "", "`port` of the container")
+	f.StringVar(&o.Image.RunAsUser, "run-as-user", "", "numeric `user` ID of the container")
 	a.addPlugins(f, "`plugins` to use; --image selects deploy-image/v1-alpha")
 	completeValues(c, "plugins", "go/v4", "deploy-image/v1-alpha")
 	return c
 }
 
-func (a *app) runCreateAPI(c *cobra.Command, o apiOptions) error {
-	root, config, done, err := a.beginWith(c.Context(), loadOlderProject)
-	if done || err != nil {
-		return err
-	}
-	o.plugins = a.plugins
-	if !o.API && !o.Controller {
-		return nothingToCreate(c)
-	}
-	if c.Flags().Changed("image") && o.image.Ref == "" {
-		return project.CheckImage("--image", o.image.Ref)
-	}
-	if err := a.askNames(config, &o.ResourceOptions); err != nil {
-		return err
-	}
-	if !c.Flags().Changed("namespaced") {
-		o.Namespaced = project.DefaultScope(config, o.ResourceOptions)
-	}
-	// What the flags get wrong is said before anything is asked.
-	if _, err := o.resolve(config); err != nil {
-		return err
-	}
-	if err := a.askParts(c, &o); err != nil {
-		return err
-	}
-	return a.create(c.Context(), root, a.apiCreation(o))
+func (a *app) runCreateAPI(c *cobra.Command, o action.CreateAPIOptions) error {
+	return a.runInProject(c.Context(), func(p *action.Project) (*action.Result, error) {
+		config, err := p.Load(action.RecentLayouts)
+		if err != nil {
+			return nil, err
+		}
+		o.Plugins = a.plugins
+		if !o.API && !o.Controller {
+			return nil, nothingToCreate(c)
+		}
+		if c.Flags().Changed("image") && o.Image.Ref == "" {
+			return nil, project.CheckImage("--image", o.Image.Ref)
+		}
+		if err := a.askNames(config, &o.ResourceOptions); err != nil {
+			return nil, err
+		}
+		if !c.Flags().Changed("namespaced") {
+			o.Namespaced = project.DefaultScope(config, o.ResourceOptions)
+		}
+		// Invalid flags are reported before the prompts.
+		if err := o.Check(config); err != nil {
+			return nil, err
+		}
+		if err := a.askParts(c, &o); err != nil {
+			return nil, err
+		}
+		return p.CreateAPI(c.Context(), o)
+	})
 }
 
-// askNames asks at a terminal for the group, version and kind that flags leave open.
+// askNames prompts for a missing group, version and kind at a terminal.
 func (a *app) askNames(config *project.Config, o *project.ResourceOptions) error {
 	if !a.InTerminal {
 		return nil
@@ -133,15 +122,15 @@ func (a *app) askNames(config *project.Config, o *project.ResourceOptions) error
 	return nil
 }
 
-// askParts asks what to write, unless the flags say so. An image needs both parts.
-func (a *app) askParts(c *cobra.Command, o *apiOptions) error {
+// askParts prompts for --resource and --controller unless they are given. An image needs both.
+func (a *app) askParts(c *cobra.Command, o *action.CreateAPIOptions) error {
 	type part struct {
 		flag, question string
 		value          *bool
 	}
 	var open []part
 	for _, p := range []part{{"resource", "Create Resource", &o.API}, {"controller", "Create Controller", &o.Controller}} {
-		if !c.Flags().Changed(p.flag) && !o.deployImage() {
+		if !c.Flags().Changed(p.flag) && !o.DeploysImage() {
 			open = append(open, p)
 		}
 	}
@@ -168,79 +157,4 @@ func (a *app) askParts(c *cobra.Command, o *apiOptions) error {
 
 func nothingToCreate(c *cobra.Command) error {
 	return usagef(c, "with neither --resource nor --controller there is nothing to create")
-}
-
-// deployImage tells whether the controller is to run an image.
-func (o *apiOptions) deployImage() bool {
-	plugins, _ := project.CheckPlugins(o.plugins)
-	return o.image.Ref != "" || plugins.DeployImage
-}
-
-// resolve validates all flags together and completes the resource that they name.
-func (o *apiOptions) resolve(config *project.Config) (project.Resource, error) {
-	_, findings := project.CheckPlugins(o.plugins)
-	resource, wrong := project.ResolveResource(config, o.ResourceOptions)
-	findings = append(findings, wrong...)
-	if o.ssa && !o.API {
-		findings = append(findings, project.Finding{Field: "--ssa", Value: "true", Problem: "is for types that the command writes; leave out --resource=false, or the flag"})
-	}
-	if o.ssa && o.deployImage() {
-		findings = append(findings, project.Finding{Field: "--ssa", Value: "true", Problem: "is not supported with --image"})
-	}
-	if o.deployImage() {
-		if !o.API {
-			findings = append(findings, project.Finding{Field: "--image", Value: o.image.Ref, Problem: "comes with types whose spec says how to run it; leave out --resource=false, or the image"})
-		}
-		if !o.Controller {
-			findings = append(findings, project.Finding{Field: "--image", Value: o.image.Ref, Problem: "needs the controller that runs it; leave out --controller=false"})
-		}
-		findings = append(findings, project.CheckImage("--image", o.image.Ref)...)
-		findings = append(findings, project.CheckPort(o.image.Port)...)
-		findings = append(findings, project.CheckRunAsUser(o.image.RunAsUser)...)
-	} else if o.image != (project.Image{}) {
-		findings = append(findings, project.Finding{Field: "--image", Problem: "is required with the other flags of the container"})
-	}
-	return resource, findings.Err()
-}
-
-// apiCreation is what create api does.
-func (a *app) apiCreation(o apiOptions) creation {
-	return creation{
-		load: loadOlderProject, resolve: o.resolve, module: o.ExternalModule, generate: o.parts(), edit: "edit the types and the controller",
-		write: func(tree *worktree.Tree, config *project.Config, r project.Resource, header string) (func(), error) {
-			data := a.apiData(config, r, header, apiParts{
-				api: o.API, controller: o.Controller, namespaced: o.Namespaced, controllerName: o.ControllerName, image: o.image, ssa: o.ssa,
-			})
-			report, err := scaffold.CreateAPI(tree, data, o.Force)
-			if err != nil {
-				return nil, err
-			}
-			if o.deployImage() {
-				if old, ok := config.Image(r.GVK); ok {
-					scaffold.ReplaceImage(tree, data, old.Ref)
-				}
-				if err := config.SetImage(r.GVK, o.image); err != nil {
-					return nil, err
-				}
-			}
-			return func() {
-				if len(report.Kept) > 0 {
-					a.notef("kept as they are: %s", strings.Join(report.Kept, ", "))
-				}
-			}, nil
-		},
-	}
-}
-
-// parts are the generators that --make and --manifests leave on.
-func (o *apiOptions) parts() codegen.Generators {
-	switch {
-	case !o.make:
-		return 0
-	case !o.manifests && o.ssa:
-		return codegen.Object | codegen.ApplyConfiguration // the controller does not compile without
-	case !o.manifests:
-		return codegen.Object
-	}
-	return codegen.All
 }

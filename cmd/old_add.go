@@ -7,9 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/operon-sdk/operon/pkg/action"
 	"github.com/operon-sdk/operon/pkg/project"
-	"github.com/operon-sdk/operon/pkg/scaffold"
-	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 // oldAPI is what the commands of old called an API.
@@ -85,9 +84,9 @@ func (a *app) runOldAddAPI(c *cobra.Command, o oldAPI, skip bool) error {
 	if err != nil {
 		return err
 	}
-	root, config, done, err := a.beginWith(c.Context(), loadOlderProject)
-	if done || err != nil {
-		return err
+	p, config, err := a.openProject(c.Context(), action.RecentLayouts)
+	if err != nil {
+		return unlessCompleted(err)
 	}
 	group, domain, err := splitGroup(config, full)
 	if err != nil {
@@ -103,20 +102,9 @@ func (a *app) runOldAddAPI(c *cobra.Command, o oldAPI, skip bool) error {
 	}
 	a.replaced(c, joinWords(slices.Concat([]string{a.program}, path, words)))
 	a.notef("note: the first API settles the project's domain, %s; today 'init --domain' does", domain)
-	api := apiOptions{make: !skip, manifests: true}
+	api := action.CreateAPIOptions{Domain: domain, Generate: !skip, Manifests: true}
 	api.Group, api.Version, api.Kind, api.API, api.Namespaced = group, version, o.kind, true, true
-	var next string
-	err = a.apply(c.Context(), root, func(tree *worktree.Tree) error {
-		if err := a.settleDomain(tree, domain); err != nil {
-			return err
-		}
-		next, err = a.createIn(c.Context(), tree, a.apiCreation(api))
-		return err
-	})
-	if err == nil && !a.dryRun {
-		a.nextf("%s", next)
-	}
-	return err
+	return a.printed(p.CreateAPI(c.Context(), api))
 }
 
 // splitGroup cuts a full group into the project's group and domain. Only a project without resources
@@ -136,60 +124,6 @@ func splitGroup(config *project.Config, full string) (group, domain string, err 
 		return "", "", wrong("the group must end in ." + config.Domain() + ", the domain of the project; APIs of another domain belong to a project of their own")
 	}
 	return group, domain, project.CheckDomain(domain).Err()
-}
-
-// settleDomain gives a project that has no resources yet another domain, in every line that init writes
-// it to. A line that somebody has changed is not one of those, and stays.
-func (a *app) settleDomain(tree *worktree.Tree, domain string) error {
-	config, err := loadOlderProject(tree)
-	if err != nil {
-		return err
-	}
-	was, err := a.asInit(config, config.Domain())
-	if err != nil {
-		return err
-	}
-	is, err := a.asInit(config, domain)
-	if err != nil {
-		return err
-	}
-	for name, before := range was {
-		old, next := strings.Split(string(before), "\n"), strings.Split(string(is[name]), "\n")
-		data, err := tree.ReadFile(name)
-		if err != nil || slices.Equal(old, next) || len(old) != len(next) {
-			continue // without the file there is nothing to change
-		}
-		text := strings.Split(string(data), "\n")
-		for i, line := range old {
-			for j := range text {
-				if line != next[i] && text[j] == line {
-					text[j] = next[i]
-				}
-			}
-		}
-		tree.WriteFile(name, []byte(strings.Join(text, "\n")), 0o644)
-	}
-	config, err = loadOlderProject(tree)
-	if err == nil && config.Domain() != domain {
-		err = fmt.Errorf("%s does not have its domain in a line of its own; write domain: %s into it", project.FileName, domain)
-	}
-	return err
-}
-
-// asInit is what init writes into a project of another domain.
-func (a *app) asInit(config *project.Config, domain string) (map[string][]byte, error) {
-	data := a.projectData(config, "")
-	data.Project.Domain = domain
-	rendered, err := scaffold.Render("init", data)
-	if err != nil {
-		return nil, err
-	}
-	written, err := project.New(project.Options{Domain: domain, Repo: config.Repo(), ProjectName: config.ProjectName()})
-	if err != nil {
-		return nil, err
-	}
-	rendered.Files[project.FileName] = written.Bytes()
-	return rendered.Files, nil
 }
 
 func newOldAddController(a *app) *cobra.Command {
@@ -215,9 +149,9 @@ func (a *app) runOldAddController(c *cobra.Command, o oldAPI, types string) erro
 	if err != nil {
 		return err
 	}
-	_, config, done, err := a.beginWith(c.Context(), loadOlderProject)
-	if done || err != nil {
-		return err
+	_, config, err := a.openProject(c.Context(), action.RecentLayouts)
+	if err != nil {
+		return unlessCompleted(err)
 	}
 	types, _, _ = strings.Cut(types, "=")
 	group, own := strings.CutSuffix(full, "."+config.Domain())

@@ -58,15 +58,30 @@ func (a *app) printMessage(m action.Message) {
 
 // runInProject runs a command in the project that the working directory is in, and prints its result.
 func (a *app) runInProject(ctx context.Context, run func(*action.Project) (*action.Result, error)) error {
-	dir, err := a.workDir()
-	if err != nil {
-		return err
-	}
-	p, err := action.Open(ctx, a.actions(), dir)
+	p, err := a.open(ctx)
 	if err != nil {
 		return unlessCompleted(err)
 	}
 	return a.printed(run(p))
+}
+
+// open opens the project that the working directory is in.
+func (a *app) open(ctx context.Context) (*action.Project, error) {
+	dir, err := a.workDir()
+	if err != nil {
+		return nil, err
+	}
+	return action.Open(ctx, a.actions(), dir)
+}
+
+// openProject is open for commands that use PROJECT before they run.
+func (a *app) openProject(ctx context.Context, layouts action.Layouts) (*action.Project, *project.Config, error) {
+	p, err := a.open(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	config, err := p.Load(layouts)
+	return p, config, err
 }
 
 // unlessCompleted returns nil for action.ErrCompleted, and other errors unchanged.

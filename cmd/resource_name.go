@@ -2,33 +2,10 @@ package cmd
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/project"
 )
-
-// fillNames fills in the version and the group of a kind that flags leave out, where the project has one only.
-func fillNames(config *project.Config, group, version *string, kind string) {
-	var matches []project.Resource
-	for _, r := range config.Resources() {
-		if r.Kind == kind && (*group == "" || r.Group == *group) && (*version == "" || r.Version == *version) {
-			matches = append(matches, r)
-		}
-	}
-	for _, f := range []struct {
-		value *string
-		of    func(project.Resource) string
-	}{
-		{group, func(r project.Resource) string { return r.Group }},
-		{version, func(r project.Resource) string { return r.Version }},
-	} {
-		differs := func(r project.Resource) bool { return f.of(r) != f.of(matches[0]) }
-		if *f.value == "" && len(matches) > 0 && !slices.ContainsFunc(matches, differs) {
-			*f.value = f.of(matches[0])
-		}
-	}
-}
 
 // missingAPI reports that the project has no API of these names, of which empty ones stand for any. If one differs in case or in
 // the domain of its group only, it is suggested.

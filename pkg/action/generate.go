@@ -96,13 +96,3 @@ func crdDirs(tree *worktree.Tree) ([]string, error) {
 	}
 	return codegen.CRDDirs(found.Calls)
 }
-
-// vendor updates the vendor directory of a project that has one to go.mod and the imports.
-func (p *Project) vendor(ctx context.Context, tree *worktree.Tree) error {
-	stale, err := scaffold.VendorStale(tree)
-	if err != nil || !stale {
-		return err
-	}
-	p.reportf(Progress, "updating the vendor directory")
-	return p.Go.Vendor(ctx, tree)
-}

@@ -1,0 +1,109 @@
+package action
+
+import (
+	"context"
+	"strings"
+
+	"github.com/operon-sdk/operon/pkg/codegen"
+	"github.com/operon-sdk/operon/pkg/project"
+	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/worktree"
+)
+
+// CreateAPIOptions are the options of CreateAPI.
+type CreateAPIOptions struct {
+	project.ResourceOptions
+	// Domain is the new domain of a project without APIs, or empty to keep it.
+	Domain string
+	// Image is the image that the controller deploys, or empty.
+	Image   project.Image
+	Plugins []string
+	// SSA generates apply configurations of the types, which the controller uses.
+	SSA bool
+	// Generate generates code and, with Manifests, manifests afterwards.
+	Generate, Manifests bool
+}
+
+// CreateAPI adds the types of an API, its manifests and a controller.
+func (p *Project) CreateAPI(ctx context.Context, o CreateAPIOptions) (*Result, error) {
+	return p.create(ctx, creation{
+		layouts: RecentLayouts, resolve: o.resolve, domain: o.Domain, module: o.ExternalModule,
+		generate: o.generators(), next: "edit the types and the controller",
+		write: func(tree *worktree.Tree, config *project.Config, r project.Resource, header string) (func(), error) {
+			data := p.apiData(config, r, header, apiParts{
+				api: o.API, controller: o.Controller, namespaced: o.Namespaced, controllerName: o.ControllerName, image: o.Image, ssa: o.SSA,
+			})
+			report, err := scaffold.CreateAPI(tree, data, o.Force)
+			if err != nil {
+				return nil, err
+			}
+			if o.DeploysImage() {
+				if old, ok := config.Image(r.GVK); ok {
+					scaffold.ReplaceImage(tree, data, old.Ref)
+				}
+				if err := config.SetImage(r.GVK, o.Image); err != nil {
+					return nil, err
+				}
+			}
+			return func() { p.reportKept(report) }, nil
+		},
+	})
+}
+
+// reportKept reports the existing files that a scaffold did not change.
+func (p *Project) reportKept(report *scaffold.Report) {
+	if len(report.Kept) > 0 {
+		p.reportf(Note, "kept as they are: %s", strings.Join(report.Kept, ", "))
+	}
+}
+
+// DeploysImage reports whether the controller deploys an image, which can be missing.
+func (o CreateAPIOptions) DeploysImage() bool {
+	plugins, _ := project.CheckPlugins(o.Plugins)
+	return o.Image.Ref != "" || plugins.DeployImage
+}
+
+// Check validates the options for a project.
+func (o CreateAPIOptions) Check(config *project.Config) error {
+	_, err := o.resolve(config)
+	return err
+}
+
+// resolve validates the options and returns the resource that they describe.
+func (o CreateAPIOptions) resolve(config *project.Config) (project.Resource, error) {
+	_, findings := project.CheckPlugins(o.Plugins)
+	resource, others := project.ResolveResource(config, o.ResourceOptions)
+	findings = append(findings, others...)
+	if o.SSA && !o.API {
+		findings = append(findings, project.Finding{Field: "--ssa", Value: "true", Problem: "is for types that the command writes; leave out --resource=false, or the flag"})
+	}
+	if o.SSA && o.DeploysImage() {
+		findings = append(findings, project.Finding{Field: "--ssa", Value: "true", Problem: "is not supported with --image"})
+	}
+	if o.DeploysImage() {
+		if !o.API {
+			findings = append(findings, project.Finding{Field: "--image", Value: o.Image.Ref, Problem: "comes with types whose spec says how to run it; leave out --resource=false, or the image"})
+		}
+		if !o.Controller {
+			findings = append(findings, project.Finding{Field: "--image", Value: o.Image.Ref, Problem: "needs the controller that runs it; leave out --controller=false"})
+		}
+		findings = append(findings, project.CheckImage("--image", o.Image.Ref)...)
+		findings = append(findings, project.CheckPort(o.Image.Port)...)
+		findings = append(findings, project.CheckRunAsUser(o.Image.RunAsUser)...)
+	} else if o.Image != (project.Image{}) {
+		findings = append(findings, project.Finding{Field: "--image", Problem: "is required with the other flags of the container"})
+	}
+	return resource, findings.Err()
+}
+
+func (o CreateAPIOptions) generators() codegen.Generators {
+	switch {
+	case !o.Generate:
+		return 0
+	case !o.Manifests && o.SSA:
+		return codegen.Object | codegen.ApplyConfiguration // the controller does not compile without
+	case !o.Manifests:
+		return codegen.Object
+	}
+	return codegen.All
+}
