@@ -61,7 +61,8 @@ func completeFlag(c *cobra.Command, flags *pflag.FlagSet, f *pflag.Flag, values 
 					offers[j] = typed[:i+1] + offers[j]
 				}
 			}
-			return uniqueSorted(offers), cobra.ShellCompDirectiveNoFileComp
+			slices.Sort(offers)
+			return slices.Compact(offers), cobra.ShellCompDirectiveNoFileComp
 		}
 	}
 	_ = c.RegisterFlagCompletionFunc(f.Name, complete)

@@ -49,9 +49,9 @@ operator-sdk 1.0. The first 'add api' sets the domain if --domain is not given.`
 		RunE:    func(c *cobra.Command, args []string) error { return a.runOldNew(c, args[0], o) },
 	}
 	f := c.Flags()
-	f.StringVar(&o.domain, "domain", provisionalDomain, "`domain` of the project's API groups")
-	f.StringVar(&o.repo, "repo", "", "Go module `path` (default: from GOPATH or the git remote)")
-	f.StringVar(&o.licenseFile, "header-file", "", "`file` with the header of Go files, a Go comment")
+	f.StringVar(&o.Domain, "domain", provisionalDomain, "`domain` of the project's API groups")
+	f.StringVar(&o.Repo, "repo", "", "Go module `path` (default: from GOPATH or the git remote)")
+	f.StringVar(&o.File, "header-file", "", "`file` with the header of Go files, a Go comment")
 	addRetired(c, retiredNew())
 	return c
 }
@@ -70,9 +70,9 @@ func (a *app) runOldNew(c *cobra.Command, name string, o initOptions) error {
 	if err != nil {
 		return err
 	}
-	words := slices.Concat([]string{a.program, "init", "--domain", o.domain}, given("repo", o.repo), given("license-file", o.licenseFile))
+	words := slices.Concat([]string{a.program, "init", "--domain", o.Domain}, given("repo", o.Repo), given("license-file", o.File))
 	a.notef("note: '%s' is now '%s' in a new directory", c.CommandPath(), joinWords(words))
-	o.projectName, o.license = name, "apache2"
+	o.ProjectName, o.License = name, "apache2"
 	err = a.initIn(c, root, o)
 	if err != nil && made {
 		_ = a.FS.Remove(root) // it stays where there is something in it

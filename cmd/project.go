@@ -5,8 +5,6 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/spf13/afero"
-
 	"github.com/operon-sdk/operon/pkg/action"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/worktree"
@@ -33,7 +31,7 @@ func (a *app) intactProject() (string, error) {
 // actions returns the configuration of pkg/action.
 func (a *app) actions() action.Config {
 	return action.Config{
-		FS: a.FS, Environ: a.Environ, Year: a.year(), Program: a.program, Versions: pinnedVersions(), Go: a.goTool(),
+		FS: a.FS, Dir: a.Dir, Environ: a.Environ, GOPATH: a.gopath(), Year: a.year(), Program: a.program, Versions: pinnedVersions(), Go: a.goTool(),
 		Build: a.Build, CacheDir: a.cache(""), DryRun: a.dryRun, Command: a.line, LockTimeout: a.lockTimeout, Now: a.Now,
 		Report: a.printMessage,
 		Step: func(description string, step func() error) error {
@@ -94,24 +92,38 @@ func unlessCompleted(err error) error {
 
 // printed prints the result of a command, or returns its error.
 func (a *app) printed(result *action.Result, err error) error {
-	switch {
-	case err != nil:
-		return unlessCompleted(err)
-	case result.DryRun:
-		err = a.printDiff(result.Changes)
-	default:
-		err = a.printChanges(result.Changes)
-	}
 	if err != nil {
+		return unlessCompleted(err)
+	}
+	if err := a.printResultChanges(result); err != nil {
 		return err
+	}
+	a.printNotes(result)
+	return nil
+}
+
+// printResultChanges prints the changed files of a command, or with --dry-run their diff.
+func (a *app) printResultChanges(result *action.Result) error {
+	if result.DryRun {
+		return a.printDiff(result.Changes)
+	}
+	return a.printChanges(result.Changes)
+}
+
+// printNotes prints the notes and the next steps of a command.
+func (a *app) printNotes(result *action.Result) {
+	if result.Remaining != nil {
+		a.printRemaining(result.Remaining)
 	}
 	for _, note := range result.Notes {
 		a.notef("%s", note)
 	}
+	if result.Unchanged != "" {
+		a.progressf("%s", result.Unchanged)
+	}
 	for _, step := range result.NextSteps {
 		a.nextf("%s", step)
 	}
-	return nil
 }
 
 // loadProject reads PROJECT and refuses layouts that current commands do not support.
@@ -201,23 +213,6 @@ func isOutside(rel string) bool { return rel == ".." || strings.HasPrefix(rel, "
 func (a *app) boilerplate(tree *worktree.Tree) (string, error) {
 	header, _, err := a.at(tree.Root()).Header(tree)
 	return header, err
-}
-
-// readGiven reads the header in the file of a flag, relative to the working directory.
-func (a *app) readGiven(name string) (string, error) {
-	path := a.absolute(name)
-	info, err := a.FS.Stat(path)
-	if err != nil {
-		return "", reason(err)
-	}
-	if !info.Mode().IsRegular() {
-		return "", errors.New("is not a regular file")
-	}
-	data, err := afero.ReadFile(a.FS, path)
-	if err != nil {
-		return "", reason(err)
-	}
-	return action.NormalizeHeader(data), nil
 }
 
 // reason returns the cause of an error without the absolute path that the file system added.

@@ -6,20 +6,12 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/operon-sdk/operon/pkg/action"
 	"github.com/operon-sdk/operon/pkg/project"
-	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// renameAPIOptions are the flags of rename api.
-type renameAPIOptions struct {
-	// from are the names of now, to the new ones; empty where not given.
-	from, to project.GVK
-	// plural is that of the new kind, empty for the regular one.
-	plural string
-}
-
 func newRenameAPI(a *app) *cobra.Command {
-	var o renameAPIOptions
+	var o action.RenameAPIOptions
 	c := &cobra.Command{
 		Use:   "api",
 		Short: "Rename a kind, group, version or the domain",
@@ -48,58 +40,34 @@ code, are listed for you to change.`,
   # Show what would change:
   %[1]s rename api --kind Memcached --to-kind Cachet --dry-run`, a.program),
 		Args: noArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return a.runRenameAPI(c, o) },
+		RunE: func(c *cobra.Command, _ []string) error {
+			if o.To == (project.GVK{}) && o.Plural == "" {
+				return usagef(c, "nothing to rename; give --to-kind, --to-group, --to-version, --to-domain or --to-plural")
+			}
+			return a.runInProject(c.Context(), func(p *action.Project) (*action.Result, error) { return p.RenameAPI(c.Context(), o) })
+		},
 	}
 	f := c.Flags()
 	a.addOffline(f)
 	a.addOutput(c, textOutput, jsonOutput)
 	f.SetNormalizeFunc(fromFlags)
-	f.StringVar(&o.from.Group, "group", "", "current `group` of the API, without the project's domain")
-	f.StringVar(&o.from.Version, "version", "", "current `version` of the API")
-	f.StringVar(&o.from.Kind, "kind", "", "current `kind` of the resource")
-	f.StringVar(&o.from.Domain, "domain", "", "current `domain` of the project")
-	f.StringVar(&o.to.Group, "to-group", "", "new `group`")
-	f.StringVar(&o.to.Version, "to-version", "", "new `version`")
-	f.StringVar(&o.to.Kind, "to-kind", "", "new `kind`")
-	f.StringVar(&o.to.Domain, "to-domain", "", "new `domain` of the project")
-	f.StringVar(&o.plural, "to-plural", "", "`plural` of the new kind (default: derived from --to-kind)")
+	f.StringVar(&o.From.Group, "group", "", "current `group` of the API, without the project's domain")
+	f.StringVar(&o.From.Version, "version", "", "current `version` of the API")
+	f.StringVar(&o.From.Kind, "kind", "", "current `kind` of the resource")
+	f.StringVar(&o.From.Domain, "domain", "", "current `domain` of the project")
+	f.StringVar(&o.To.Group, "to-group", "", "new `group`")
+	f.StringVar(&o.To.Version, "to-version", "", "new `version`")
+	f.StringVar(&o.To.Kind, "to-kind", "", "new `kind`")
+	f.StringVar(&o.To.Domain, "to-domain", "", "new `domain` of the project")
+	f.StringVar(&o.Plural, "to-plural", "", "`plural` of the new kind (default: derived from --to-kind)")
 	return c
 }
 
-// fromFlags lets --from-group mean --group, and so on.
+// fromFlags makes --from-group an alias of --group, and so on.
 func fromFlags(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 	switch name {
 	case "from-group", "from-version", "from-kind", "from-domain":
 		name = name[len("from-"):]
 	}
 	return pflag.NormalizedName(name)
-}
-
-func (a *app) runRenameAPI(c *cobra.Command, o renameAPIOptions) error {
-	if o.to == (project.GVK{}) && o.plural == "" {
-		return usagef(c, "nothing to rename; give --to-kind, --to-group, --to-version, --to-domain or --to-plural")
-	}
-	return a.runRename(c, renaming{
-		check: func(_ *worktree.Tree, config *project.Config) error {
-			_, err := o.resolve(config)
-			return err
-		},
-		change: func(config *project.Config) error {
-			renamed, err := o.resolve(config)
-			if err != nil {
-				return err
-			}
-			return renamed.record(config)
-		},
-		bundled: true,
-		notes:   []string{o.note()},
-	})
-}
-
-// note says what clusters have of the old names.
-func (o renameAPIOptions) note() string {
-	if o.to.Group+o.to.Kind+o.to.Domain+o.plural == "" {
-		return "a cluster whose CRD has the old version keeps objects in it; it takes the new CRD once they are stored in another version of both, or the old CRD is deleted with them"
-	}
-	return "objects in clusters are not touched: those of the old name stay, under a CRD that nothing serves; save and create them again by the new name"
 }

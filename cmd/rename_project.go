@@ -3,10 +3,8 @@ package cmd
 import (
 	"fmt"
 
+	"github.com/operon-sdk/operon/pkg/action"
 	"github.com/spf13/cobra"
-
-	"github.com/operon-sdk/operon/pkg/project"
-	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 func newRenameProject(a *app) *cobra.Command {
@@ -23,29 +21,10 @@ Objects deployed under the old name remain in the cluster: undeploy them first.`
   %[1]s rename project cachet-operator --dry-run`, a.program),
 		Args: oneName("NAME, the new name"),
 		RunE: func(c *cobra.Command, args []string) error {
-			name := args[0]
-			return a.runRename(c, renaming{
-				check:   func(_ *worktree.Tree, config *project.Config) error { return checkNewProject(config, name) },
-				change:  func(config *project.Config) error { return config.SetProjectName(name) },
-				bundled: true,
-				notes: []string{
-					"what is deployed in clusters keeps the old name and namespace; undeploy it with the old code before you deploy again",
-				},
-			})
+			return a.runInProject(c.Context(), func(p *action.Project) (*action.Result, error) { return p.RenameProject(c.Context(), args[0]) })
 		},
 	}
 	a.addOffline(c.Flags())
 	a.addOutput(c, textOutput, jsonOutput)
 	return c
-}
-
-func checkNewProject(config *project.Config, name string) error {
-	findings := project.CheckProjectName(name)
-	for i := range findings {
-		findings[i].Field = "NAME"
-	}
-	if name == config.ProjectName() {
-		findings = append(findings, project.Finding{Field: "NAME", Value: name, Problem: "is the project's name already"})
-	}
-	return findings.Err()
 }

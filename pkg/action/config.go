@@ -15,8 +15,12 @@ import (
 type Config struct {
 	// FS contains the project. Its paths are absolute.
 	FS afero.Fs
+	// Dir is the directory that relative paths in options are relative to.
+	Dir string
 	// Environ is the environment of code generation, as KEY=VALUE.
 	Environ []string
+	// GOPATH contains module paths of projects without go.mod; empty is unknown.
+	GOPATH string
 	// Year replaces YEAR in license headers; if empty, YEAR is removed.
 	Year string
 	// Program is the name of the command line in messages and generated files.

@@ -82,7 +82,7 @@ func (o CreateAPIOptions) resolve(config *project.Config) (project.Resource, err
 	}
 	if o.DeploysImage() {
 		if !o.API {
-			findings = append(findings, project.Finding{Field: "--image", Value: o.Image.Ref, Problem: "comes with types whose spec says how to run it; leave out --resource=false, or the image"})
+			findings = append(findings, project.Finding{Field: "--image", Value: o.Image.Ref, Problem: "comes with types whose spec configures it; leave out --resource=false, or the image"})
 		}
 		if !o.Controller {
 			findings = append(findings, project.Finding{Field: "--image", Value: o.Image.Ref, Problem: "needs the controller that runs it; leave out --controller=false"})

@@ -11,8 +11,8 @@ import (
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// DefaultHeaderFile contains the license header of Go files unless controller-gen is called with another file.
-const DefaultHeaderFile = "hack/boilerplate.go.txt"
+// defaultHeaderFile contains the license header of Go files unless controller-gen is called with another file.
+const defaultHeaderFile = "hack/boilerplate.go.txt"
 
 // Header returns the comment at the beginning of new Go files and the file that contains it. Both are empty if the project
 // has none.
@@ -35,20 +35,20 @@ func (p *Project) headerOf(tree *worktree.Tree, found []codegen.Call) (header, f
 	if err != nil {
 		return "", "", err
 	}
-	if header = NormalizeHeader([]byte(header)); !IsComment(header) {
+	if header = normalizeHeader([]byte(header)); !isComment(header) {
 		return "", "", fmt.Errorf("%s must hold a Go comment, /* … */ or lines that start with //; correct it, or make it an empty file for no header", file)
 	}
 	return header, file, nil
 }
 
-// NormalizeHeader returns a header without a byte order mark, carriage returns and surrounding white space.
-func NormalizeHeader(data []byte) string {
+// normalizeHeader returns a header without a byte order mark, carriage returns and surrounding white space.
+func normalizeHeader(data []byte) string {
 	text := strings.TrimPrefix(string(data), "\uFEFF")
 	return strings.TrimSpace(strings.ReplaceAll(text, "\r\n", "\n"))
 }
 
-// IsComment reports whether a header consists of Go comments.
-func IsComment(header string) bool {
+// isComment reports whether a header consists of Go comments.
+func isComment(header string) bool {
 	file, err := parser.ParseFile(token.NewFileSet(), "", header+"\n\npackage header\n\nvar end int\n", 0)
 	return err == nil && file.Name.Name == "header" && len(file.Decls) == 1
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/operon-sdk/operon/pkg/refactor"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
@@ -20,6 +21,10 @@ type Result struct {
 	DryRun bool
 	// Notes state what the command could not do or what the user must be aware of.
 	Notes []string
+	// Remaining lists where old names remain after a rename; nil for other commands.
+	Remaining *refactor.Remaining
+	// Unchanged is a message for commands that changed nothing, or empty.
+	Unchanged string
 	// NextSteps are the next steps of the user. A dry run has none.
 	NextSteps []string
 }

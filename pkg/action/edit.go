@@ -1,0 +1,245 @@
+package action
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/operon-sdk/operon/pkg/codegen"
+	"github.com/operon-sdk/operon/pkg/project"
+	"github.com/operon-sdk/operon/pkg/refactor"
+	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/worktree"
+)
+
+// EditOptions are the options of Edit. What is nil does not change.
+type EditOptions struct {
+	// Multigroup selects the layout with one directory per group.
+	Multigroup *bool
+	// Namespaced makes the manager watch one namespace.
+	Namespaced *bool
+	// License, LicenseFile and Owner select the header of Go files, as in LicenseOptions.
+	License, LicenseFile, Owner *string
+	Plugins                     []string
+	// Force leaves edited lines that Namespaced would change to the user.
+	Force bool
+	// NoVerify moves code with Multigroup without compiling it.
+	NoVerify bool
+}
+
+func (o EditOptions) changesHeader() bool {
+	return o.License != nil || o.LicenseFile != nil || o.Owner != nil
+}
+
+// IsEmpty reports whether the options change nothing.
+func (o EditOptions) IsEmpty() bool {
+	return o.Multigroup == nil && o.Namespaced == nil && !o.changesHeader()
+}
+
+// Edit changes the layout, the scope or the license header of the project.
+func (p *Project) Edit(ctx context.Context, o EditOptions) (*Result, error) {
+	config, err := p.Load(CurrentLayout)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.checkEdit(config, o).Err(); err != nil {
+		return nil, err
+	}
+	var notes []string
+	result, err := p.Update(ctx, func(tree *worktree.Tree) error {
+		notes, err = p.applyEdit(ctx, tree, o)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, note := range notes {
+		result.Notes = append(result.Notes, "to be changed by hand: "+note)
+	}
+	if len(result.Changes) == 0 {
+		result.Unchanged = "the project is that way already, nothing was changed"
+	} else {
+		result.nextf("review what changed, then 'make test'")
+	}
+	return result, nil
+}
+
+// checkEdit validates the options.
+func (p *Project) checkEdit(config *project.Config, o EditOptions) project.Findings {
+	findings := checkLayoutPlugins(o.Plugins)
+	if o.changesHeader() {
+		license := LicenseOptions{License: "apache2", File: deref(o.LicenseFile), Owner: deref(o.Owner)} // apache2 is valid
+		if o.License != nil {
+			license.License = *o.License
+		}
+		findings = append(findings, license.check(&p.Config)...)
+	}
+	if o.Namespaced != nil && *o.Namespaced {
+		for _, r := range config.Resources() {
+			if r.HasAPI() && !r.API.Namespaced {
+				findings = append(findings, project.Finding{Field: "--namespaced", Value: "true",
+					Problem: fmt.Sprintf("kind %s of %s/%s is cluster-scoped, and Roles of one namespace do not reach it", r.Kind, r.QualifiedGroup(), r.Version)})
+			}
+		}
+	}
+	if o.NoVerify && o.Multigroup == nil {
+		findings = append(findings, project.Finding{Field: "--no-verify", Value: "true", Problem: "is only valid with --multigroup"})
+	}
+	return findings
+}
+
+// checkLayoutPlugins validates plugins for a command that does not create APIs.
+func checkLayoutPlugins(names []string) project.Findings {
+	plugins, findings := project.CheckPlugins(names)
+	if plugins.DeployImage {
+		findings = append(findings, project.Finding{
+			Field: "--plugins", Value: "deploy-image/v1-alpha", Problem: "belongs to create api, as does --image; leave it out here",
+		})
+	}
+	return findings
+}
+
+func deref(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+// applyEdit makes all changes in the tree, including generated files. It returns the changes that are left to the user.
+func (p *Project) applyEdit(ctx context.Context, tree *worktree.Tree, o EditOptions) ([]string, error) {
+	config, err := Load(tree, CurrentLayout)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.checkEdit(config, o).Err(); err != nil {
+		return nil, err
+	}
+	header, headerFile, err := p.Header(tree)
+	if err != nil {
+		return nil, err
+	}
+	options := refactor.Options{Go: p.Go, NoVerify: o.NoVerify, Header: header, Program: p.Program}
+	var notes []string
+	if o.Namespaced != nil {
+		notes, err = p.setScope(ctx, tree, config, options, o)
+		if err != nil {
+			return nil, err
+		}
+	}
+	if o.Multigroup != nil {
+		if err := refactor.SetMultigroup(ctx, tree, config, *o.Multigroup, options); err != nil {
+			return nil, err
+		}
+		for _, r := range config.Resources() {
+			if !r.HasAPI() {
+				continue
+			}
+			if err := scaffold.MoveApply(tree, config.Repo(), strings.TrimPrefix(r.Path, config.Repo()+"/")); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if o.changesHeader() {
+		if headerFile == "" {
+			headerFile = defaultHeaderFile
+		}
+		if err := p.replaceHeader(tree, headerFile, o); err != nil {
+			return nil, err
+		}
+	}
+	tree.WriteFile(project.FileName, config.Bytes(), 0o644)
+	if _, err := scaffold.UpdateRequirements(tree); err != nil {
+		return nil, err
+	}
+	if changes, err := tree.Changes(); err != nil || len(changes) == 0 {
+		return notes, err
+	}
+	if err := p.vendor(ctx, tree); err != nil {
+		return nil, err
+	}
+	return notes, p.GenerateIn(ctx, tree, codegen.All)
+}
+
+// replaceHeader replaces the license header in the header file and in Go files.
+func (p *Project) replaceHeader(tree *worktree.Tree, file string, o EditOptions) error {
+	data, err := tree.ReadOptional(file)
+	if err != nil {
+		return err
+	}
+	current := normalizeHeader(data) // with YEAR
+	next, err := p.newHeader(current, o)
+	if err != nil {
+		return err
+	}
+	return refactor.ReplaceHeader(tree, file, current, next, p.Year)
+}
+
+// newHeader returns the header that the options select, with missing values taken from the current header.
+func (p *Project) newHeader(current string, o EditOptions) (string, error) {
+	if deref(o.LicenseFile) != "" {
+		return p.readHeader(*o.LicenseFile)
+	}
+	notice := refactor.Copyright(current)
+	license := deref(o.License)
+	if o.License == nil {
+		for _, name := range []string{"apache2", "mit", "copyright", "none"} {
+			text, err := scaffold.LicenseHeader(name, notice)
+			if err != nil {
+				return "", err
+			}
+			if strings.TrimSpace(text) == current {
+				license = name
+			}
+		}
+		if license == "none" {
+			license = "copyright"
+		}
+		if license == "" {
+			return "", project.Findings{{Field: "--owner", Value: deref(o.Owner), Problem: "needs --license too, as the present header is none that init writes"}}
+		}
+	}
+	if o.Owner != nil {
+		var year string
+		if strings.Contains(current, " YEAR") {
+			year = "YEAR"
+		}
+		notice = copyright(*o.Owner, year)
+	}
+	return scaffold.LicenseHeader(license, notice)
+}
+
+// setScope makes the manager watch one namespace or all of them. Places to change by hand are an error, unless Force leaves
+// them to the user.
+func (p *Project) setScope(
+	ctx context.Context, tree *worktree.Tree, config *project.Config, options refactor.Options, o EditOptions,
+) ([]string, error) {
+	var recorded []scaffold.Data
+	for _, r := range config.Resources() {
+		recorded = append(recorded, p.recordedData(config, r, options.Header)...)
+	}
+	before, err := refactor.ReadCode(tree)
+	if err != nil {
+		return nil, err
+	}
+	notes, err := refactor.SetScope(tree, before, config, *o.Namespaced, recorded, options)
+	if err != nil {
+		return nil, err
+	}
+	broken, err := refactor.NewErrors(ctx, tree, before, p.Go)
+	if err != nil {
+		return nil, err
+	}
+	if len(broken) > 0 && len(notes) == 0 {
+		return nil, fmt.Errorf("with the scaffold's changes merged in, code that was edited would not compile, nothing was written:\n%w", broken)
+	}
+	if len(notes) == 0 || o.Force {
+		for _, f := range broken {
+			notes = append(notes, f.Error())
+		}
+		return notes, nil
+	}
+	return nil, &scaffold.ContentError{Err: fmt.Errorf(
+		"these places were edited and cannot be changed for you, nothing was written:\n  %s\nchange them by hand afterwards: --force does all the rest",
+		strings.ReplaceAll(strings.Join(notes, "\n"), "\n", "\n  "))}
+}

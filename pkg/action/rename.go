@@ -1,0 +1,188 @@
+package action
+
+import (
+	"context"
+	"fmt"
+
+	"golang.org/x/mod/modfile"
+
+	"github.com/operon-sdk/operon/pkg/codegen"
+	"github.com/operon-sdk/operon/pkg/project"
+	"github.com/operon-sdk/operon/pkg/refactor"
+	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/worktree"
+)
+
+// A renaming describes what a rename command changes.
+type renaming struct {
+	// check validates the new names for a project.
+	check func(tree *worktree.Tree, config *project.Config) error
+	// change sets the new names in PROJECT.
+	change func(config *project.Config) error
+	// inBundle reports whether bundles contain the names.
+	inBundle bool
+	// note describes what the command cannot change.
+	note string
+}
+
+// RenameAPI renames a kind, a group, a version or the domain.
+func (p *Project) RenameAPI(ctx context.Context, o RenameAPIOptions) (*Result, error) {
+	note := "objects in clusters are not touched: those of the old name stay, under a CRD that nothing serves; save and create them again by the new name"
+	if o.To.Group+o.To.Kind+o.To.Domain+o.Plural == "" {
+		note = "a cluster whose CRD has the old version keeps objects in it; it takes the new CRD once they are stored in another version of both, or the old CRD is deleted with them"
+	}
+	return p.rename(ctx, renaming{
+		check: func(_ *worktree.Tree, config *project.Config) error {
+			_, err := o.resolve(config)
+			return err
+		},
+		change: func(config *project.Config) error {
+			renamed, err := o.resolve(config)
+			if err != nil {
+				return err
+			}
+			return renamed.record(config)
+		},
+		inBundle: true,
+		note:     note,
+	})
+}
+
+// RenameProject renames the project. Findings are about NAME.
+func (p *Project) RenameProject(ctx context.Context, name string) (*Result, error) {
+	return p.rename(ctx, renaming{
+		check: func(_ *worktree.Tree, config *project.Config) error {
+			findings := project.CheckProjectName(name)
+			for i := range findings {
+				findings[i].Field = "NAME"
+			}
+			if name == config.ProjectName() {
+				findings = append(findings, project.Finding{Field: "NAME", Value: name, Problem: "is the project's name already"})
+			}
+			return findings.Err()
+		},
+		change:   func(config *project.Config) error { return config.SetProjectName(name) },
+		inBundle: true,
+		note:     "what is deployed in clusters keeps the old name and namespace; undeploy it with the old code before you deploy again",
+	})
+}
+
+// RenameModule changes the module path. Findings are about MODULE.
+func (p *Project) RenameModule(ctx context.Context, path string) (*Result, error) {
+	return p.rename(ctx, renaming{
+		check:  func(tree *worktree.Tree, config *project.Config) error { return checkModule(tree, config, path) },
+		change: func(config *project.Config) error { return config.SetRepo(path) },
+		note:   "managers of before and after the change do not see each other's leader election; stop the old one before the new one starts",
+	})
+}
+
+// checkModule validates a new module path for a project.
+func checkModule(tree *worktree.Tree, config *project.Config, path string) error {
+	findings := project.CheckRepo(path)
+	for i := range findings {
+		findings[i].Field = "MODULE"
+	}
+	data, err := tree.ReadFile("go.mod")
+	if err != nil {
+		return fmt.Errorf("reading go.mod: %w", worktree.Cause(err))
+	}
+	mod, err := modfile.Parse("go.mod", data, nil)
+	if err != nil {
+		return &scaffold.ContentError{Err: fmt.Errorf("%w; correct it and run the command again", err)}
+	}
+	add := func(problem string) {
+		findings = append(findings, project.Finding{Field: "MODULE", Value: path, Problem: problem})
+	}
+	if mod.Module == nil {
+		add("cannot replace the module path of go.mod, which has no module line; add one with the project's import path")
+	}
+	if path == config.Repo() {
+		add("is the module path already")
+	}
+	for _, r := range mod.Require {
+		if r.Mod.Path == path {
+			add("is a module that go.mod requires")
+		}
+	}
+	return findings.Err()
+}
+
+// rename runs a rename command.
+func (p *Project) rename(ctx context.Context, r renaming) (*Result, error) {
+	config, err := p.Load(CurrentLayout)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.check(p.tree(), config); err != nil {
+		return nil, err
+	}
+	var remaining *refactor.Remaining
+	result, err := p.Update(ctx, func(tree *worktree.Tree) error {
+		remaining, err = p.applyRenaming(ctx, tree, r)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	result.Remaining = remaining
+	result.Notes = append(result.Notes, "note: "+r.note)
+	if r.inBundle && p.tree().Exists("bundle/manifests") {
+		result.Notes = append(result.Notes, fmt.Sprintf("note: bundle/ is as the old names made it; '%s bundle' makes it anew", p.Program))
+	}
+	result.nextf("review what changed, then 'make test'")
+	return result, nil
+}
+
+// applyRenaming makes all changes in the tree, including generated files. It returns where old names remain.
+func (p *Project) applyRenaming(ctx context.Context, tree *worktree.Tree, r renaming) (*refactor.Remaining, error) {
+	before, err := Load(tree, CurrentLayout)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.check(tree, before); err != nil {
+		return nil, err
+	}
+	header, _, err := p.Header(tree)
+	if err != nil {
+		return nil, err
+	}
+	after, err := before.Copy()
+	if err != nil {
+		return nil, err
+	}
+	if err := r.change(after); err != nil {
+		return nil, err
+	}
+	dirs, err := crdDirs(tree)
+	if err != nil {
+		return nil, err
+	}
+	plan, err := p.planRenaming(tree, before, after, header, dirs)
+	if err != nil {
+		return nil, err
+	}
+	type crd struct{ kind, file string }
+	var expected []crd
+	for _, api := range plan.APIs {
+		for _, dir := range dirs {
+			if tree.Exists(crdFile(dir, api[0])) {
+				expected = append(expected, crd{api[1].Kind, crdFile(dir, api[1])})
+			}
+		}
+	}
+	remaining, err := refactor.Rename(ctx, tree, plan, refactor.Options{Go: p.Go, Header: header, Program: p.Program})
+	if err != nil {
+		return nil, err
+	}
+	tree.WriteFile(project.FileName, after.Bytes(), 0o644)
+	if err := p.GenerateIn(ctx, tree, codegen.All); err != nil {
+		return nil, err
+	}
+	for _, c := range expected {
+		if !tree.Exists(c.file) {
+			return nil, &scaffold.ContentError{Err: fmt.Errorf(
+				"nothing was changed: the markers on type %s do not generate %s; give it the plural of that by +kubebuilder:resource:path, or name its plural with --to-plural", c.kind, c.file)}
+		}
+	}
+	return remaining, nil
+}

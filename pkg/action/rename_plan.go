@@ -1,0 +1,96 @@
+package action
+
+import (
+	"path"
+	"strings"
+
+	"github.com/operon-sdk/operon/pkg/project"
+	"github.com/operon-sdk/operon/pkg/refactor"
+	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/worktree"
+)
+
+// planRenaming returns the changes between two versions of PROJECT, which have the same resources in the same order. dirs are
+// the directories of CRDs.
+func (p *Project) planRenaming(tree *worktree.Tree, before, after *project.Config, header string, dirs []string) (refactor.Renaming, error) {
+	pairs, err := scaffold.RenderPairs(tree, p.recorded(before, header), p.recorded(after, header))
+	if err != nil {
+		return refactor.Renaming{}, err
+	}
+	from, to := before.ProjectName(), after.ProjectName()
+	plan := refactor.Renaming{
+		Pairs: pairs, Dirs: map[string]string{}, Packages: map[string]string{}, Aliases: map[string][2]string{},
+		Project: [2]string{from, to},
+	}
+	if before.Repo() != after.Repo() {
+		plan.Module = after.Repo()
+	}
+	if from != to {
+		plan.Files = map[string]string{
+			"bundle/manifests/" + from + ".clusterserviceversion.yaml": "bundle/manifests/" + to + ".clusterserviceversion.yaml",
+			".operon/bases/" + from + ".yaml":                          ".operon/bases/" + to + ".yaml",
+		}
+	}
+	for i, old := range before.Resources() {
+		renamed := after.Resources()[i]
+		planPackages(tree, &plan, before, after, old, renamed)
+		for _, dir := range dirs {
+			if file := crdFile(dir, apiName(old)); old.HasAPI() && file != crdFile(dir, apiName(renamed)) {
+				plan.Removed = append(plan.Removed, file)
+			}
+		}
+	}
+	return plan, nil
+}
+
+// recorded returns the data of the commands that created a project.
+func (p *Project) recorded(config *project.Config, header string) scaffold.Commands {
+	commands := scaffold.Commands{Init: p.ProjectData(config, header)}
+	for _, r := range config.Resources() {
+		commands.APIs = append(commands.APIs, p.recordedData(config, r, header)...)
+		commands.Webhooks = append(commands.Webhooks, p.recordedWebhooks(config, r, header)...)
+	}
+	return commands
+}
+
+// planPackages adds the packages of a resource to the plan.
+func planPackages(tree *worktree.Tree, plan *refactor.Renaming, before, after *project.Config, old, renamed project.Resource) {
+	move := func(from, to, pkg, newPkg string) {
+		if from != to {
+			plan.Dirs[from] = to
+		}
+		if pkg != newPkg {
+			plan.Packages[from] = newPkg
+		}
+	}
+	if from, ok := strings.CutPrefix(old.Path, before.Repo()+"/"); ok {
+		to := strings.TrimPrefix(renamed.Path, after.Repo()+"/")
+		move(from, to, old.Version, renamed.Version)
+		plan.Aliases[from] = [2]string{old.ImportAlias(), renamed.ImportAlias()}
+		if apply := (scaffold.Resource{Package: from}).ApplyPackage(); tree.Exists(apply) {
+			move(apply, scaffold.Resource{Package: to}.ApplyPackage(), old.Version, renamed.Version)
+			plan.Aliases[apply] = [2]string{old.ImportAlias() + "apply", renamed.ImportAlias() + "apply"}
+		}
+	}
+	inGroup := before.MultiGroup() && old.Group != ""
+	if old.HasController() && inGroup {
+		from := path.Join("internal/controller", old.Group)
+		move(from, path.Join("internal/controller", renamed.Group), old.PackageName(), renamed.PackageName())
+		plan.Aliases[from] = [2]string{old.PackageName() + "controller", renamed.PackageName() + "controller"}
+	}
+	if old.Webhooks != nil {
+		webhooks := func(r project.Resource) (dir, alias string) {
+			if inGroup {
+				return path.Join("internal/webhook", r.Group, r.Version), "webhook" + r.PackageName() + r.Version
+			}
+			return path.Join("internal/webhook", r.Version), "webhook" + r.Version
+		}
+		from, alias := webhooks(old)
+		to, newAlias := webhooks(renamed)
+		move(from, to, old.Version, renamed.Version)
+		plan.Aliases[from] = [2]string{alias, newAlias}
+	}
+	if old.GVK != renamed.GVK || old.Plural != renamed.Plural {
+		plan.APIs = append(plan.APIs, [2]refactor.APIName{apiName(old), apiName(renamed)})
+	}
+}
