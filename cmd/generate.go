@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/operon-sdk/operon/pkg/action"
 	"github.com/operon-sdk/operon/pkg/codegen"
 	"github.com/operon-sdk/operon/pkg/codegen/calls"
 	"github.com/operon-sdk/operon/pkg/local"
@@ -31,15 +32,18 @@ func newGenerate(a *app) *cobra.Command {
 				if err != nil {
 					return err
 				}
+				p := a.at(root)
 				switch {
 				case watch && (check || a.dryRun || a.structured()):
 					return usagef(c, "--watch writes at every change: leave out --check, --dry-run and --output")
 				case check:
-					return a.checkGenerated(c.Context(), root, what)
+					p.DryRun = true
+					result, err := p.Generate(c.Context(), what)
+					return a.checked(result, err, fmt.Sprintf("run '%s generate' and commit what it changes", a.program))
 				case watch:
-					return a.watchGenerated(c.Context(), root, what)
+					return a.watchGenerated(c.Context(), p, what)
 				}
-				return a.writeGenerated(c.Context(), root, what)
+				return a.printedGenerated(p.Generate(c.Context(), what))
 			},
 		}
 		a.addOffline(c.Flags())
@@ -91,41 +95,25 @@ To use other calls, write them to .operon/config.yaml:
 	return c
 }
 
-// writeGenerated brings the generated files of a project up to date.
-func (a *app) writeGenerated(ctx context.Context, root string, what codegen.Generators) error {
-	return a.applyGenerated(ctx, root, a.generateChange(ctx, what))
-}
-
-// generateChange returns the change that updates the generated files of a project.
-func (a *app) generateChange(ctx context.Context, what codegen.Generators) func(*worktree.Tree) error {
-	return func(tree *worktree.Tree) error {
-		if _, err := loadOlderProject(tree); err != nil {
-			return err
-		}
-		return a.generate(ctx, tree, what)
-	}
-}
-
-// watchGenerated does so again at every change, until it is interrupted. An error is a reason to wait
-// for the next change.
-func (a *app) watchGenerated(ctx context.Context, root string, what codegen.Generators) error {
+// watchGenerated generates after every change, until it is interrupted. After an error it waits for the next change.
+func (a *app) watchGenerated(ctx context.Context, p *action.Project, what codegen.Generators) error {
 	ctx, stop := untilInterrupted(ctx)
 	defer stop()
-	if _, err := loadOlderProject(worktree.NewTree(a.FS, root)); err != nil {
+	if _, err := p.Load(action.RecentLayouts); err != nil {
 		return err
 	}
-	watch, err := a.watch(root)
+	watch, err := a.watch(p.Root)
 	if err != nil {
 		return err
 	}
 	for {
-		if err := a.writeGenerated(ctx, root, what); err != nil && ctx.Err() == nil {
+		if err := a.printedGenerated(p.Generate(ctx, what)); err != nil && ctx.Err() == nil {
 			a.report(err)
 		}
 		a.progressf("waiting for changes; press Ctrl-C to stop")
 		changed, err := watch.Next(ctx)
 		if ctx.Err() != nil {
-			return nil // interrupted, which is how it ends
+			return nil // the user ends the command so
 		}
 		if err != nil {
 			return err
@@ -134,7 +122,7 @@ func (a *app) watchGenerated(ctx context.Context, root string, what codegen.Gene
 	}
 }
 
-// watch records the sources of a project, but not what its calls of controller-gen write.
+// watch returns a watch of the sources of a project, without the files that controller-gen writes.
 func (a *app) watch(root string) (*local.Watch, error) {
 	found, err := calls.Find(worktree.NewTree(a.FS, root))
 	if err != nil {
@@ -146,21 +134,6 @@ func (a *app) watch(root string) (*local.Watch, error) {
 // generate updates the generated files in a tree. It downloads the modules that are missing for that.
 func (a *app) generate(ctx context.Context, tree *worktree.Tree, what codegen.Generators) error {
 	return a.at(tree.Root()).GenerateIn(ctx, tree, what)
-}
-
-// checkGenerated prints the changes that generate would make, and fails if there are any.
-func (a *app) checkGenerated(ctx context.Context, root string, what codegen.Generators) error {
-	result, err := a.at(root).Preview(a.generateChange(ctx, what))
-	return a.checked(result, err, fmt.Sprintf("run '%s generate' and commit what it changes", a.program))
-}
-
-// crdDirs returns the directories that CRDs are generated in.
-func crdDirs(tree *worktree.Tree) ([]string, error) {
-	found, err := calls.Find(tree)
-	if err != nil {
-		return nil, err
-	}
-	return codegen.CRDDirs(found.Calls)
 }
 
 // cache returns a directory for caches of the user, or "" if the system has none.

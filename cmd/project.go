@@ -31,7 +31,7 @@ func (a *app) intactProject() (string, error) {
 // actions returns the configuration of pkg/action.
 func (a *app) actions() action.Config {
 	return action.Config{
-		FS: a.FS, Dir: a.Dir, Environ: a.Environ, GOPATH: a.gopath(), Year: a.year(), Program: a.program, Versions: pinnedVersions(), Go: a.goTool(),
+		FS: a.FS, Dir: a.Dir, Environ: a.Environ, GOPATH: a.gopath(), Year: a.year(), Program: a.program, Version: buildVersion().Version, Versions: pinnedVersions(), Go: a.goTool(),
 		Build: a.Build, CacheDir: a.cache(""), DryRun: a.dryRun, Command: a.line, LockTimeout: a.lockTimeout, Now: a.Now,
 		Report: a.printMessage,
 		Step: func(description string, step func() error) error {
@@ -90,16 +90,16 @@ func unlessCompleted(err error) error {
 	return err
 }
 
-// printed prints the result of a command, or returns its error.
+// printed prints the result of a command, if any, and returns its error.
 func (a *app) printed(result *action.Result, err error) error {
-	if err != nil {
+	if result == nil {
 		return unlessCompleted(err)
 	}
 	if err := a.printResultChanges(result); err != nil {
 		return err
 	}
 	a.printNotes(result)
-	return nil
+	return err
 }
 
 // printResultChanges prints the changed files of a command, or with --dry-run their diff.
@@ -126,35 +126,6 @@ func (a *app) printNotes(result *action.Result) {
 	}
 }
 
-// loadProject reads PROJECT and refuses layouts that current commands do not support.
-func loadProject(tree *worktree.Tree) (*project.Config, error) {
-	return action.Load(tree, action.CurrentLayout)
-}
-
-// loadOlderProject is loadProject for commands that support the previous layout, too.
-func loadOlderProject(tree *worktree.Tree) (*project.Config, error) {
-	return action.Load(tree, action.RecentLayouts)
-}
-
-// begin opens a project: it finds the root, recovers from an interrupted command and reads PROJECT. It reports done if that
-// was the same command and its work is complete.
-func (a *app) begin(ctx context.Context) (root string, config *project.Config, done bool, err error) {
-	return a.beginWith(ctx, loadProject)
-}
-
-func (a *app) beginWith(
-	ctx context.Context, load func(*worktree.Tree) (*project.Config, error),
-) (root string, config *project.Config, done bool, err error) {
-	if root, err = a.projectRoot(); err != nil {
-		return "", nil, false, err
-	}
-	if done, err = a.settle(ctx, root); done || err != nil {
-		return root, nil, done, err
-	}
-	config, err = load(worktree.NewTree(a.FS, root))
-	return root, config, false, err
-}
-
 // settle recovers from an interrupted command in root. It reports whether that was the same command and its work is complete.
 func (a *app) settle(ctx context.Context, root string) (done bool, err error) {
 	_, err = action.OpenAt(ctx, a.actions(), root)
@@ -169,11 +140,6 @@ func (a *app) at(root string) *action.Project {
 // apply runs change on the project at root as one transaction, and prints the changed files or, with --dry-run, their diff.
 func (a *app) apply(ctx context.Context, root string, change func(*worktree.Tree) error) error {
 	return a.printed(a.at(root).Update(ctx, change))
-}
-
-// applyOverConflicts is apply for a change that handles files with merge conflicts itself.
-func (a *app) applyOverConflicts(ctx context.Context, root string, change func(*worktree.Tree) error) error {
-	return a.printed(a.at(root).UpdateOverConflicts(ctx, change))
 }
 
 // applyGenerated is apply for a change of generated files, which may be up to date.
@@ -208,12 +174,6 @@ func (a *app) checked(result *action.Result, err error, fix string) error {
 
 // isOutside reports whether a slash-separated path relative to the project's root is outside of the project.
 func isOutside(rel string) bool { return rel == ".." || strings.HasPrefix(rel, "../") }
-
-// boilerplate returns the comment at the beginning of new Go files, or "" if the project has none.
-func (a *app) boilerplate(tree *worktree.Tree) (string, error) {
-	header, _, err := a.at(tree.Root()).Header(tree)
-	return header, err
-}
 
 // reason returns the cause of an error without the absolute path that the file system added.
 func reason(err error) error { return worktree.Cause(err) }

@@ -1,29 +1,19 @@
 package cmd
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
-	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/operon-sdk/operon/pkg/merge"
+	"github.com/operon-sdk/operon/pkg/action"
 	"github.com/operon-sdk/operon/pkg/migrate"
-	"github.com/operon-sdk/operon/pkg/project"
-	"github.com/operon-sdk/operon/pkg/refactor"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// upgradeOptions are the flags of upgrade.
-type upgradeOptions struct {
-	from, to, conflict, diff string
-	check, force             bool
-}
-
 func newUpgrade(a *app) *cobra.Command {
-	var o upgradeOptions
+	var o action.UpgradeOptions
+	var check bool
+	var diff string
 	c := &cobra.Command{
 		Use:   "upgrade",
 		Short: "Upgrade the project to the current scaffold",
@@ -71,107 +61,81 @@ nothing.`,
   # If the release that scaffolded the project is not detected:
   %[1]s upgrade --from operator-sdk-1.42`, a.program),
 		Args: noArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return a.runUpgrade(c, o) },
+		RunE: func(c *cobra.Command, _ []string) error {
+			p, err := a.open(c.Context())
+			switch {
+			case err != nil:
+				return unlessCompleted(err)
+			case diff != "":
+				return a.printed(p.CompareScaffold(diff, o))
+			case check:
+				preview, err := p.PreviewUpgrade(c.Context(), o)
+				if err != nil {
+					return err
+				}
+				return a.printUpgradePreview(preview)
+			}
+			return a.printed(p.Upgrade(c.Context(), o))
+		},
 	}
 	f := c.Flags()
 	a.addOffline(f)
 	a.addOutput(c, textOutput, jsonOutput)
-	f.StringVar(&o.from, "from", "", "`release` that scaffolded the project: operator-sdk-1.42, kubebuilder-4.15, or a version of either (default: detected)")
-	f.StringVar(&o.to, "to", "", "target `version` of Operon; must be this binary's version")
-	f.BoolVar(&o.check, "check", false, "write nothing; list the files to upgrade and exit with 1 if there are any (for CI)")
-	f.StringVar(&o.conflict, "conflict", "", "side that decides conflicts: the project's lines (ours) or the scaffold's (theirs)")
-	f.StringVar(&o.diff, "diff", "", "print how a `file` of the project differs from the current scaffold, and change nothing")
-	f.BoolVar(&o.force, "force", false, "upgrade even if kustomizations or code no longer build")
+	f.StringVar(&o.From, "from", "", "`release` that scaffolded the project: operator-sdk-1.42, kubebuilder-4.15, or a version of either (default: detected)")
+	f.StringVar(&o.To, "to", "", "target `version` of Operon; must be this binary's version")
+	f.BoolVar(&check, "check", false, "write nothing; list the files to upgrade and exit with 1 if there are any (for CI)")
+	f.StringVar(&o.Conflict, "conflict", "", "side that decides conflicts: the project's lines (ours) or the scaffold's (theirs)")
+	f.StringVar(&diff, "diff", "", "print how a `file` of the project differs from the current scaffold, and change nothing")
+	f.BoolVar(&o.Force, "force", false, "upgrade even if kustomizations or code no longer build")
 	completeValues(c, "conflict", "ours", "theirs")
 	completeValues(c, "from", "operator-sdk-1.42", "kubebuilder-4.15", "kubebuilder-3.15")
 	completeValues(c, "to", buildVersion().Version)
 	return c
 }
 
-func (a *app) runUpgrade(c *cobra.Command, o upgradeOptions) error {
-	root, _, done, err := a.beginWith(c.Context(), loadAnyProject)
-	if done || err != nil {
-		return err
-	}
-	known, err := o.scaffolds()
-	if err != nil {
-		return err
-	}
-	if o.diff != "" {
-		return a.diffScaffold(root, o.diff)
-	}
-	if o.check {
-		return a.checkUpgrade(c.Context(), root, known, o)
-	}
-	var result *upgraded
-	err = a.applyOverConflicts(c.Context(), root, func(tree *worktree.Tree) error {
-		result, err = a.upgrade(c.Context(), tree, known, o)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	return a.printUpgraded(result)
-}
-
-// scaffolds validates the flags together and gives the scaffolds that the project may come from.
-func (o *upgradeOptions) scaffolds() (*migrate.Fingerprints, error) {
-	known, err := migrate.ReadFingerprints()
-	if err != nil {
-		return nil, err
-	}
-	var findings project.Findings
-	if o.from != "" {
-		only := known.Named(o.from)
-		if only == nil {
-			findings = append(findings, project.Finding{Field: "--from", Value: o.from,
-				Problem: "unknown release; the nearest are " + strings.Join(known.Near(o.from), ", ")})
+// printUpgradePreview prints the changes that an upgrade would make, and fails if there are any.
+func (a *app) printUpgradePreview(preview *action.UpgradePreview) error {
+	a.result.changes, a.result.DryRun = preview.Changes, true
+	printf := func(format string, args ...any) error {
+		if a.structured() {
+			return nil
 		}
-		known = only
-	}
-	if version := buildVersion().Version; o.to != "" && strings.TrimPrefix(o.to, "v") != strings.TrimPrefix(version, "v") {
-		findings = append(findings, project.Finding{Field: "--to", Value: o.to,
-			Problem: fmt.Sprintf("this program writes the scaffold of its own version, %s; use the Operon of the version that you want", version)})
-	}
-	if _, ok := conflictSides()[o.conflict]; !ok {
-		findings = append(findings, project.Finding{Field: "--conflict", Value: o.conflict, Problem: "must be ours or theirs"})
-	}
-	return known, findings.Err()
-}
-
-func conflictSides() map[string]merge.Side {
-	return map[string]merge.Side{"": merge.Markers, "ours": merge.Ours, "theirs": merge.Theirs}
-}
-
-// diffScaffold prints how a file differs from the one that the current scaffold writes for the project.
-func (a *app) diffScaffold(root, name string) error {
-	tree := worktree.NewTree(a.FS, root)
-	config, err := loadAnyProject(tree)
-	if err != nil {
+		_, err := fmt.Fprintf(a.Out, format, args...)
 		return err
 	}
-	header, err := a.boilerplate(tree)
-	if err != nil {
-		return err
+	files := map[string]migrate.File{}
+	for _, f := range preview.Files {
+		files[f.Name] = f
 	}
-	if _, err := refactor.MoveToV4(tree, config); err != nil {
-		return err
+	for _, c := range preview.Changes {
+		note := ""
+		if f, ok := files[c.Path]; ok {
+			note = f.Describe()
+		}
+		added, removed := worktree.Count(c)
+		if err := printf("%s  %s  +%d -%d%s\n", c.Action(), c.Place(), added, removed, note); err != nil {
+			return err
+		}
+		delete(files, c.Path)
 	}
-	current, err := a.currentFiles(config, header, true)
-	if err != nil {
-		return err
+	for _, f := range preview.Files {
+		if _, ok := files[f.Name]; !ok {
+			continue
+		}
+		if err := printf("kept  %s%s\n", f.Name, f.Describe()); err != nil {
+			return err
+		}
 	}
-	given := name
-	if rel, err := filepath.Rel(root, a.absolute(name)); err == nil {
-		name = filepath.ToSlash(rel)
+	if preview.Obstacle != nil {
+		a.notef("%s", preview.Obstacle)
 	}
-	text, ok := current[name]
-	if !ok {
-		return project.Findings{{Field: "--diff", Value: given, Problem: "is not a file that the scaffold writes"}}.Err()
+	switch {
+	case len(preview.Changes) > 0:
+		return fmt.Errorf("%s out of date, as scaffolded by %s; run '%s upgrade'", countFiles(len(preview.Changes)), preview.From, a.program)
+	case preview.Conflicts > 0:
+		return fmt.Errorf("%w: settle the conflicts", action.ErrConflicts)
+	case preview.Obstacle == nil:
+		a.progressf("the project is up to date")
 	}
-	ours, err := tree.ReadFile(name)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("reading %s: %w", name, err)
-	}
-	return a.printDiff([]worktree.Change{{Path: name, Old: ours, New: text}})
+	return nil
 }

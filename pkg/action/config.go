@@ -2,6 +2,7 @@ package action
 
 import (
 	"fmt"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/afero"
@@ -25,6 +26,8 @@ type Config struct {
 	Year string
 	// Program is the name of the command line in messages and generated files.
 	Program string
+	// Version is the version of the program.
+	Version string
 	// Versions are the versions that projects are scaffolded with.
 	Versions scaffold.Versions
 	// Go runs the go command.
@@ -95,4 +98,13 @@ func (c *Config) lockOptions() worktree.LockOptions {
 			c.reportf(Warning, "this file system has no locks: run no two commands at once in this project")
 		},
 	}
+}
+
+// absolute returns a path of an option as an absolute path.
+func (c *Config) absolute(name string) string {
+	name = filepath.FromSlash(name)
+	if filepath.IsAbs(name) {
+		return filepath.Clean(name)
+	}
+	return filepath.Join(c.Dir, name)
 }

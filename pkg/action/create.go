@@ -85,7 +85,7 @@ func (p *Project) applyCreation(ctx context.Context, tree *worktree.Tree, c crea
 	}
 	tree.WriteFile(project.FileName, config.Bytes(), 0o644)
 	vendored := tree.Exists(scaffold.VendorList)
-	next, err := p.RequireModules(ctx, tree, resource, c.module, c.generate != 0 || vendored)
+	next, err := p.requireModules(ctx, tree, resource, c.module, c.generate != 0 || vendored)
 	if err == nil {
 		err = p.vendor(ctx, tree)
 	}

@@ -13,6 +13,16 @@ import (
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
+// Generate updates the generated files of the project.
+func (p *Project) Generate(ctx context.Context, what codegen.Generators) (*Result, error) {
+	return p.Update(ctx, func(tree *worktree.Tree) error {
+		if _, err := Load(tree, RecentLayouts); err != nil {
+			return err
+		}
+		return p.GenerateIn(ctx, tree, what)
+	})
+}
+
 // GenerateIn updates the generated files in a tree. It downloads modules that are missing for that.
 func (p *Project) GenerateIn(ctx context.Context, tree *worktree.Tree, what codegen.Generators) error {
 	var start time.Time

@@ -2,7 +2,6 @@ package action
 
 import (
 	"errors"
-	"path/filepath"
 	"strings"
 	"unicode"
 
@@ -56,10 +55,7 @@ func (o LicenseOptions) header(c *Config) (string, error) {
 
 // readHeader reads a header from a file.
 func (c *Config) readHeader(name string) (string, error) {
-	path := name
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(c.Dir, path)
-	}
+	path := c.absolute(name)
 	info, err := c.FS.Stat(path)
 	if err != nil {
 		return "", worktree.Cause(err)

@@ -1,7 +1,12 @@
 package action
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"strings"
 
 	"golang.org/x/mod/modfile"
 
@@ -17,13 +22,21 @@ const (
 	CurrentLayout Layouts = iota
 	// RecentLayouts are the current layout and the one before.
 	RecentLayouts
+	// UpgradableLayouts are all layouts and versions of PROJECT that Upgrade supports.
+	UpgradableLayouts
 )
 
-// Load reads PROJECT from a tree and checks the layout.
+// Load reads PROJECT from a tree and checks the layout. With UpgradableLayouts, PROJECT is converted to the current version.
 func Load(tree *worktree.Tree, layouts Layouts) (*project.Config, error) {
 	data, err := tree.ReadFile(project.FileName)
 	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", project.FileName, worktree.Cause(err))
+	}
+	if layouts == UpgradableLayouts {
+		data, err = project.Convert(data, formerName(tree), func(dir, kind string) (project.AlphaFacts, error) { return alphaFacts(tree, dir, kind) })
+		if err != nil {
+			return nil, err
+		}
 	}
 	config, err := project.Parse(data)
 	if err != nil {
@@ -32,8 +45,54 @@ func Load(tree *worktree.Tree, layouts Layouts) (*project.Config, error) {
 	if mod, err := tree.ReadFile("go.mod"); err == nil {
 		config.FollowModule(modfile.ModulePath(mod))
 	}
-	if layouts == RecentLayouts {
+	switch {
+	case layouts == RecentLayouts:
 		return config, config.CheckOlderLayout()
+	case layouts == UpgradableLayouts && config.OlderLayout():
+		return config, nil
 	}
 	return config, config.CheckLayout()
+}
+
+// formerName returns the name of a project whose PROJECT file contains none: the name prefix of its objects, or else the name of
+// its directory.
+func formerName(tree *worktree.Tree) string {
+	if text, err := tree.ReadFile("config/default/kustomization.yaml"); err == nil {
+		for line := range strings.Lines(string(text)) {
+			prefix, ok := strings.CutPrefix(line, "namePrefix:")
+			if name := strings.TrimSuffix(strings.Trim(prefix, " \t\r\n\"'"), "-"); ok && name != "" {
+				return name
+			}
+		}
+	}
+	return strings.ToLower(filepath.Base(tree.Root()))
+}
+
+// alphaFacts reads the facts about a kind that PROJECT of version 3-alpha does not contain from its code.
+func alphaFacts(tree *worktree.Tree, dir, kind string) (project.AlphaFacts, error) {
+	stem := strings.ToLower(kind)
+	controllers := "controllers"
+	if strings.HasPrefix(dir, "apis/") {
+		controllers = path.Join(controllers, path.Base(path.Dir(dir)))
+	}
+	facts := project.AlphaFacts{Controller: tree.Exists(path.Join(controllers, stem+"_controller.go")), Namespaced: true}
+	for _, name := range []string{stem + "_types.go", stem + "_webhook.go"} {
+		text, err := tree.ReadFile(path.Join(dir, name))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return facts, fmt.Errorf("reading %s: %w", path.Join(dir, name), worktree.Cause(err))
+		}
+		for line := range strings.Lines(string(text)) {
+			marker, isMarker := strings.CutPrefix(strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(line), "//")), "+kubebuilder:resource:")
+			if isMarker && strings.Contains(marker, "scope=Cluster") {
+				facts.Namespaced = false
+			}
+			method := strings.HasPrefix(line, "func (") && strings.Contains(line, "*"+kind+")")
+			facts.Defaulting = facts.Defaulting || method && strings.Contains(line, ") Default()")
+			facts.Validation = facts.Validation || method && strings.Contains(line, ") ValidateCreate()")
+		}
+	}
+	return facts, nil
 }

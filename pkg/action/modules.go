@@ -12,9 +12,9 @@ import (
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// RequireModules adds the module of an external API to go.mod and marks direct requirements. It returns the step that is left
+// requireModules adds the module of an external API to go.mod and marks direct requirements. It returns the step that is left
 // to the user, if any, also with an error. If fetch is false, a version of the module is added only if it is given.
-func (p *Project) RequireModules(ctx context.Context, tree *worktree.Tree, r project.Resource, module string, fetch bool) (next string, err error) {
+func (p *Project) requireModules(ctx context.Context, tree *worktree.Tree, r project.Resource, module string, fetch bool) (next string, err error) {
 	path, version, exact := strings.Cut(module, "@")
 	if exact {
 		if err := scaffold.AddRequirement(tree, path, version); err != nil {

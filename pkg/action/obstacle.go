@@ -1,4 +1,4 @@
-package cmd
+package action
 
 import (
 	"path"
@@ -7,9 +7,9 @@ import (
 	"github.com/operon-sdk/operon/pkg/codegen"
 )
 
-// obstacle is what raised requirements break.
+// An obstacle is an effect of new requirements that prevents changes of go.mod and code.
 type obstacle struct {
-	// broken names it: the code, code generation or go mod tidy.
+	// broken is what no longer works: the code, code generation or go mod tidy.
 	broken string
 	err    error
 }
@@ -18,16 +18,15 @@ func (o *obstacle) Error() string {
 	return "the new requirements break " + o.broken + ":\n" + o.err.Error()
 }
 
-// Unwrap returns what is wrong with it.
 func (o *obstacle) Unwrap() error { return o.err }
 
-// failure is what would go wrong if code and go.mod did not stay as they are.
+// failure describes the effect of the obstacle if go.mod and code changed.
 func (o *obstacle) failure() string { return "the new requirements would break " + o.broken }
 
-// problem returns what does not work with the new requirements, nil if everything does.
-func (u *upgraded) problem() *obstacle {
+// problem returns what does not work with the new requirements, or nil.
+func (u *upgrade) problem() *obstacle {
 	switch {
-	case u.untidy != nil: // what else there is may follow from that
+	case u.untidy != nil: // the other problems may follow from this one
 		return &obstacle{"go mod tidy", u.untidy}
 	case len(u.invalid) > 0:
 		return &obstacle{"code generation", u.invalid}
@@ -37,9 +36,9 @@ func (u *upgraded) problem() *obstacle {
 	return nil
 }
 
-// breaks reports whether something worked before that does not work with the new requirements. failing holds the directories
-// of the packages that did not compile.
-func (u *upgraded) breaks(failing map[string]bool) bool {
+// breaks reports whether a package that compiled before no longer compiles. failing contains the directories of the packages
+// that did not compile before.
+func (u *upgrade) breaks(failing map[string]bool) bool {
 	if u.untidy != nil {
 		return len(failing) == 0
 	}

@@ -1,7 +1,6 @@
-package cmd
+package action
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/spf13/afero"
@@ -12,23 +11,22 @@ import (
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// currentFiles scaffolds the project that PROJECT describes anew, in memory, with or without webhooks: what init and every
-// create command write.
-func (a *app) currentFiles(config *project.Config, header string, webhooks bool) (map[string][]byte, error) {
+// currentFiles returns the files of the current scaffold for a project, with or without webhooks.
+func (p *Project) currentFiles(config *project.Config, header string, webhooks bool) (map[string][]byte, error) {
 	tree := worktree.NewTree(afero.NewMemMapFs(), "/")
-	if err := a.rescaffold(tree, config, header, webhooks); err != nil {
+	if err := p.scaffoldAll(tree, config, header, webhooks); err != nil {
 		return nil, err
 	}
 	return tree.Overlay(), nil
 }
 
-// rescaffold writes a project into an empty tree, by what its PROJECT file records, with or without webhooks.
-func (a *app) rescaffold(tree *worktree.Tree, config *project.Config, header string, webhooks bool) error {
-	if _, err := scaffold.Init(tree, a.projectData(config, header)); err != nil {
+// scaffoldAll writes what Init and all create commands write for a project into an empty tree, with or without webhooks.
+func (p *Project) scaffoldAll(tree *worktree.Tree, config *project.Config, header string, webhooks bool) error {
+	if _, err := scaffold.Init(tree, p.ProjectData(config, header)); err != nil {
 		return err
 	}
 	for _, r := range config.Resources() {
-		for _, data := range a.recordedAPIs(config, r, header) {
+		for _, data := range p.recordedAPIs(config, r, header) {
 			if _, err := scaffold.CreateAPI(tree, data, true); err != nil {
 				return err
 			}
@@ -38,7 +36,7 @@ func (a *app) rescaffold(tree *worktree.Tree, config *project.Config, header str
 		return nil
 	}
 	for _, r := range config.Resources() {
-		for _, w := range a.recordedWebhooks(config, r, header) {
+		for _, w := range p.recordedWebhooks(config, r, header) {
 			if _, err := scaffold.CreateWebhook(tree, w.Data, w.Spokes, nil, true); err != nil {
 				return err
 			}
@@ -47,27 +45,27 @@ func (a *app) rescaffold(tree *worktree.Tree, config *project.Config, header str
 	return nil
 }
 
-// recordedAPIs gives the data of create api commands that make what a resource's entry in PROJECT says: the
-// types with the first controller, then one for each other.
-func (a *app) recordedAPIs(config *project.Config, r project.Resource, header string) []scaffold.Data {
+// recordedAPIs returns the data of the fewest create api commands that result in a resource of PROJECT: the types with the first
+// controller, then each other controller.
+func (p *Project) recordedAPIs(config *project.Config, r project.Resource, header string) []scaffold.Data {
 	image, _ := config.Image(r.GVK)
 	parts := apiParts{api: r.HasAPI(), namespaced: r.API == nil || r.API.Namespaced, image: image}
 	if len(r.Controllers) == 0 {
 		if !parts.api {
 			return nil
 		}
-		return []scaffold.Data{a.apiData(config, r, header, parts)}
+		return []scaffold.Data{p.apiData(config, r, header, parts)}
 	}
 	var all []scaffold.Data
 	for _, name := range r.Controllers {
 		parts.controller, parts.controllerName = true, name
-		all = append(all, a.apiData(config, r, header, parts))
+		all = append(all, p.apiData(config, r, header, parts))
 		parts.api, parts.image = false, project.Image{}
 	}
 	return all
 }
 
-// scaffoldNames are the names that the scaffold of a project holds.
+// scaffoldNames returns the names in the scaffold of a project.
 func scaffoldNames(config *project.Config) migrate.Names {
 	names := migrate.Names{Project: config.ProjectName(), Domain: config.Domain(), Repo: config.Repo()}
 	for _, r := range config.Resources() {
@@ -98,7 +96,7 @@ func layoutVersion(config *project.Config) string {
 	return ""
 }
 
-// scaffoldStage returns how far a project has come.
+// scaffoldStage returns the kinds of content that a project has.
 func scaffoldStage(config *project.Config) migrate.Content {
 	stage := migrate.NoAPI
 	for _, r := range config.Resources() {
@@ -108,9 +106,4 @@ func scaffoldStage(config *project.Config) migrate.Content {
 		}
 	}
 	return stage
-}
-
-func uniqueSorted(names []string) []string {
-	slices.SortFunc(names, strings.Compare)
-	return slices.Compact(names)
 }

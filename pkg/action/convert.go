@@ -1,0 +1,35 @@
+package action
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+
+	"github.com/operon-sdk/operon/pkg/project"
+	"github.com/operon-sdk/operon/pkg/worktree"
+)
+
+// ConvertAlpha converts a PROJECT file of version 3-alpha to version 3.
+func (p *Project) ConvertAlpha(ctx context.Context) (*Result, error) {
+	unchanged := ""
+	result, err := p.Update(ctx, func(tree *worktree.Tree) error {
+		text, err := tree.ReadFile(project.FileName)
+		if err != nil {
+			return fmt.Errorf("reading %s: %w", project.FileName, worktree.Cause(err))
+		}
+		converted, err := project.ConvertAlpha(text, func(dir, kind string) (project.AlphaFacts, error) { return alphaFacts(tree, dir, kind) })
+		if err != nil {
+			return err
+		}
+		if bytes.Equal(text, converted) {
+			unchanged = fmt.Sprintf("%s is of version 3 already, nothing was changed", project.FileName)
+		}
+		tree.WriteFile(project.FileName, converted, 0o644)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	result.Unchanged = unchanged
+	return result, nil
+}

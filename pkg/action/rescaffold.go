@@ -1,0 +1,110 @@
+package action
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"github.com/spf13/afero"
+
+	"github.com/operon-sdk/operon/pkg/codegen"
+	"github.com/operon-sdk/operon/pkg/project"
+	"github.com/operon-sdk/operon/pkg/refactor"
+	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/worktree"
+)
+
+// RescaffoldOptions are the options of Rescaffold.
+type RescaffoldOptions struct {
+	// InputDir is in the project; empty means Config.Dir.
+	InputDir string
+	// OutputDir is a new or empty directory.
+	OutputDir string
+	Plugins   []string
+	// ProjectVersion is the version of PROJECT.
+	ProjectVersion string
+}
+
+// Rescaffold creates a project in a new directory with the current templates, from PROJECT of another one.
+func Rescaffold(ctx context.Context, config Config, o RescaffoldOptions) (*Result, error) {
+	plugins, findings := project.CheckPlugins(o.Plugins)
+	if plugins.DeployImage {
+		findings = append(findings, project.Finding{Field: "--plugins", Value: "deploy-image/v1-alpha", Problem: "follows from PROJECT; leave it out"})
+	}
+	findings = append(findings, project.CheckProjectVersion(o.ProjectVersion)...)
+	if o.OutputDir == "" {
+		findings = append(findings, project.Finding{Field: "--output-dir", Problem: "is required: the new directory to write to"})
+	}
+	if err := findings.Err(); err != nil {
+		return nil, err
+	}
+	input, output := config.absolute(o.InputDir), config.absolute(o.OutputDir)
+	if ok, err := afero.DirExists(config.FS, input); err != nil || !ok {
+		return nil, project.Findings{{Field: "--input-dir", Value: filepath.ToSlash(o.InputDir), Problem: "no such directory"}}
+	}
+	root, err := project.FindRoot(config.FS, input)
+	if err != nil {
+		return nil, err
+	}
+	source := &Project{Config: config, Root: root}
+	tree := source.tree()
+	recorded, err := Load(tree, UpgradableLayouts)
+	if err != nil {
+		return nil, err
+	}
+	// The files of the project move in memory only, to where the current layout has the header.
+	if _, err := refactor.MoveToV4(tree, recorded); err != nil {
+		return nil, err
+	}
+	header, _, err := source.Header(tree)
+	if err != nil {
+		return nil, err
+	}
+	if err := config.checkEmpty(output, o.OutputDir); err != nil {
+		return nil, err
+	}
+	if !config.DryRun {
+		if err := config.FS.MkdirAll(output, 0o755); err != nil {
+			return nil, fmt.Errorf("making %s: %w", filepath.ToSlash(o.OutputDir), worktree.Cause(err))
+		}
+	}
+	p := &Project{Config: config, Root: output}
+	return p.Update(ctx, func(tree *worktree.Tree) error { return p.applyRescaffold(ctx, tree, recorded, header) })
+}
+
+// checkEmpty fails if a directory contains anything, or is a file.
+func (c *Config) checkEmpty(dir, given string) error {
+	info, err := c.FS.Stat(dir)
+	if err != nil {
+		return nil // creating it returns the problem
+	}
+	problem := "is not a directory"
+	if info.IsDir() {
+		names, err := afero.ReadDir(c.FS, dir)
+		if err != nil {
+			return fmt.Errorf("reading %s: %w", filepath.ToSlash(given), worktree.Cause(err))
+		}
+		if len(names) == 0 {
+			return nil
+		}
+		problem = "is not empty; give a new or an empty directory"
+	}
+	return project.Findings{{Field: "--output-dir", Value: filepath.ToSlash(given), Problem: problem}}
+}
+
+// applyRescaffold writes a project, including generated files, into an empty tree.
+func (p *Project) applyRescaffold(ctx context.Context, tree *worktree.Tree, config *project.Config, header string) error {
+	if err := p.scaffoldAll(tree, config, header, true); err != nil {
+		return err
+	}
+	tree.WriteFile(project.FileName, config.Bytes(), 0o644)
+	for _, r := range config.Resources() {
+		if _, err := p.requireModules(ctx, tree, r, r.Module, true); err != nil {
+			return err
+		}
+	}
+	if _, err := scaffold.UpdateRequirements(tree); err != nil {
+		return err
+	}
+	return p.GenerateIn(ctx, tree, codegen.All)
+}

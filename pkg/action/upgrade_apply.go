@@ -1,0 +1,245 @@
+package action
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+
+	"github.com/operon-sdk/operon/pkg/codegen"
+	"github.com/operon-sdk/operon/pkg/gotool"
+	"github.com/operon-sdk/operon/pkg/migrate"
+	"github.com/operon-sdk/operon/pkg/migrate/gocode"
+	"github.com/operon-sdk/operon/pkg/project"
+	"github.com/operon-sdk/operon/pkg/refactor"
+	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/worktree"
+)
+
+// An upgrade is the result of applyUpgrade.
+type upgrade struct {
+	files   *migrate.Result
+	changes []worktree.Change
+	// untidy is the reason why go.mod cannot be tidied, or nil.
+	untidy *gotool.Error
+	// invalid are the errors of code generation, broken those of the compiler.
+	invalid, broken codegen.Findings
+	// obstacle is the reason why go.mod and the code do not change, or nil.
+	obstacle *obstacle
+	// losses are objects that the project's kustomizations no longer build.
+	losses []migrate.Loss
+	// notes are about code that the user must check, though it may compile.
+	notes []gocode.Note
+}
+
+// applyUpgrade makes all changes in the tree, including generated files. If code that compiles would not compile with the new
+// requirements, go.mod and the code do not change.
+func (p *Project) applyUpgrade(ctx context.Context, tree *worktree.Tree, known *migrate.Fingerprints, o UpgradeOptions) (*upgrade, error) {
+	u, err := p.upgradeTree(ctx, tree, known, o, nil)
+	if err != nil || u.problem() == nil || o.Force {
+		return u, err
+	}
+	problem := u.problem()
+	refusal := fmt.Errorf("%w\nnothing was changed; correct it, or upgrade with --force and correct it then", problem)
+	failing, err := refactor.BrokenPackages(ctx, p.tree(), p.Go)
+	if err != nil {
+		return nil, refusal // it is unknown whether the code compiles
+	}
+	if !u.breaks(failing) {
+		return u, nil
+	}
+	tree.Reset()
+	if u, err = p.upgradeTree(ctx, tree, known, o, problem); err != nil {
+		return nil, err
+	}
+	if u.problem() != nil && u.breaks(failing) {
+		return nil, refusal
+	}
+	return u, nil
+}
+
+// upgradeTree makes all changes in the tree. With an obstacle, go.mod and Go code do not change, except for directories and
+// imports of the layout.
+func (p *Project) upgradeTree(
+	ctx context.Context, tree *worktree.Tree, known *migrate.Fingerprints, o UpgradeOptions, obstacle *obstacle,
+) (*upgrade, error) {
+	config, err := Load(tree, UpgradableLayouts)
+	if err != nil {
+		return nil, err
+	}
+	if err := scaffold.CheckModule(tree, config.Repo()); err != nil {
+		return nil, err
+	}
+	header, _, err := p.Header(tree)
+	if err != nil {
+		return nil, err
+	}
+	scaffoldedLayout, tool := layoutVersion(config), scaffoldTool(config)
+	layout, err := refactor.MoveToV4(tree, config)
+	if err != nil {
+		return nil, err
+	}
+	tree.WriteFile(project.FileName, config.Bytes(), 0o644)
+	u := &upgrade{obstacle: obstacle}
+	var current map[string][]byte
+	keepCode := ""
+	if obstacle == nil {
+		current, u.notes, err = p.moveWebhooks(tree, config, header)
+	} else {
+		keepCode = obstacle.failure()
+		current, err = p.currentFiles(config, header, true)
+	}
+	if err != nil {
+		return nil, err
+	}
+	plain, err := p.currentFiles(config, header, false)
+	if err != nil {
+		return nil, err
+	}
+	verifier := migrate.NewVerifier(p.tree())
+	files := func(layout string) (*migrate.Result, error) {
+		return migrate.Files(tree, current, migrate.Options{
+			Names: scaffoldNames(config), Fingerprints: known, CLIVersion: config.CLIVersion(), Tool: tool, Layout: layout,
+			Verifier: verifier, Content: scaffoldStage(config), Plain: plain, KeepCode: keepCode,
+			Side: conflictSides()[o.Conflict], Label: "operon " + p.Version,
+		})
+	}
+	if u.files, err = files(scaffoldedLayout); err != nil {
+		return nil, err
+	}
+	if u.files.Stayed {
+		// The kept manifests are those of another release in the current layout, which the next upgrade detects.
+		again, err := files(layoutVersion(config))
+		if err != nil {
+			return nil, err
+		}
+		u.files.Add(again)
+	}
+	if layout != nil {
+		if err := layout.UpdateTexts(); err != nil {
+			return nil, err
+		}
+	}
+	raised := false
+	if obstacle == nil {
+		if raised, err = u.raiseRequirements(tree, current); err != nil {
+			return nil, err
+		}
+	}
+	changes, err := tree.Changes()
+	if err != nil || len(changes) == 0 {
+		return u, err
+	}
+	if raised {
+		if err := p.tidy(ctx, tree, u); err != nil {
+			return nil, err
+		}
+	}
+	if obstacle == nil {
+		err = p.finishUpgrade(ctx, tree, u)
+	} else if layout != nil {
+		u.broken, err = refactor.Check(ctx, tree, p.Go)
+	}
+	if err != nil {
+		return nil, err
+	}
+	u.losses, err = verifier.Verify(tree, u.files.Resolved)
+	if err != nil && !o.Force {
+		return nil, fmt.Errorf("%w; nothing was changed, see %s upgrade --help for --force", err, p.Program)
+	}
+	if changes, err = tree.Changes(); err == nil {
+		u.changes = tree.Paired(changes)
+	}
+	return u, err
+}
+
+// moveWebhooks moves webhooks from the packages of the types to where the current scaffold has them. It returns the files of that
+// scaffold, which depend on the webhooks that are found.
+func (p *Project) moveWebhooks(
+	tree *worktree.Tree, config *project.Config, header string,
+) (current map[string][]byte, notes []gocode.Note, err error) {
+	found, err := gocode.FindWebhooks(tree, config)
+	if err != nil {
+		return nil, nil, err
+	}
+	if current, err = p.currentFiles(config, header, true); err != nil {
+		return nil, nil, err
+	}
+	notes, err = found.Move(current)
+	return current, notes, err
+}
+
+// raiseRequirements raises the requirements of go.mod to those of the current scaffold, and rewrites code for that. It reports
+// whether it changed requirements.
+func (u *upgrade) raiseRequirements(tree *worktree.Tree, current map[string][]byte) (bool, error) {
+	outdated, err := scaffold.NeedsBump(tree, current["go.mod"])
+	if err != nil {
+		return false, err
+	}
+	var notes []gocode.Note
+	if outdated {
+		notes, err = gocode.Rewrite(tree, current)
+	} else {
+		notes, err = gocode.RewriteAfterConflicts(tree)
+	}
+	if err != nil {
+		return false, err
+	}
+	u.notes = append(u.notes, notes...)
+	return scaffold.BumpRequirements(tree, current["go.mod"], current["go.sum"])
+}
+
+// finishUpgrade checks the code against the new requirements and generates code and manifests. Files with conflicts count as
+// resolved for the project's side. Go code with conflicts is not checked, as each side may need statements of the other.
+func (p *Project) finishUpgrade(ctx context.Context, tree *worktree.Tree, u *upgrade) error {
+	if u.untidy != nil {
+		return nil // the go command cannot determine which packages the code imports
+	}
+	for _, f := range u.files.Conflicts() {
+		name := f.Name
+		resolved, ok := u.files.Resolved[name]
+		if !ok || path.Ext(name) == ".go" {
+			return nil
+		}
+		marked, err := tree.ReadFile(name)
+		if err != nil {
+			return fmt.Errorf("reading %s: %w", name, err)
+		}
+		tree.WriteFile(name, resolved, 0o644)
+		defer tree.WriteFile(name, marked, 0o644)
+	}
+	unresolved, err := scaffold.UpdateRequirements(tree)
+	if err == nil && len(unresolved) > 0 {
+		err = p.tidy(ctx, tree, u)
+	}
+	if err == nil && u.untidy == nil {
+		err = p.vendor(ctx, tree)
+	}
+	if errors.As(err, &u.untidy) || u.untidy != nil {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	// The code may depend on generated files that do not exist yet.
+	err = p.GenerateIn(ctx, tree, codegen.All)
+	if errors.As(err, &u.invalid) {
+		return nil
+	}
+	if err == nil {
+		err = migrate.UpdateWebhookPatches(p.tree(), tree)
+	}
+	if err == nil {
+		u.broken, err = refactor.Check(ctx, tree, p.Go)
+	}
+	return err
+}
+
+// tidy tidies go.mod, unless the code of the project prevents that.
+func (p *Project) tidy(ctx context.Context, tree *worktree.Tree, u *upgrade) error {
+	err := p.Go.Tidy(ctx, tree)
+	if errors.As(err, &u.untidy) {
+		return nil
+	}
+	return err
+}

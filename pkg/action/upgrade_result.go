@@ -1,0 +1,69 @@
+package action
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/operon-sdk/operon/pkg/migrate"
+)
+
+// describe adds the notes and next steps of an upgrade to the result. Conflicts and problems with the new requirements are
+// returned as an error.
+func (u *upgrade) describe(result *Result, program string) error {
+	notef := func(format string, args ...any) { result.Notes = append(result.Notes, fmt.Sprintf(format, args...)) }
+	kept := map[string][]string{} // by the reason
+	for _, f := range u.files.Files {
+		if f.State == migrate.Kept {
+			kept[f.Note] = append(kept[f.Note], f.Name)
+		}
+	}
+	for _, f := range u.files.Files {
+		names := kept[f.Note]
+		switch {
+		case u.obstacle != nil && f.Failure == u.obstacle.failure(): // in the note about the obstacle
+		case f.State == migrate.Kept && names[0] != f.Name: // in the note about the first one
+		case f.Failure != "" && len(names) > 1:
+			notef("kept as they are: %s and %d more files, as otherwise %s", f.Name, len(names)-1, f.Failure)
+		case f.State == migrate.Kept:
+			for _, name := range names {
+				notef("kept as it is: %s %s", name, f.Note)
+			}
+		case len(f.Choices) > 0:
+			notef("yours stays where the scaffold changed, too: %s: %s", f.Name, strings.Join(f.Choices, ", "))
+		}
+	}
+	for _, n := range u.notes {
+		notef("%s", n)
+	}
+	for _, l := range u.losses {
+		notef("%s", l)
+	}
+	if u.obstacle != nil {
+		notef("go.mod, Go code and the manifests stay as they are: %s\ncorrect it and upgrade again, or upgrade with --force and correct it then", u.obstacle)
+	}
+	conflicts := u.files.Conflicts()
+	if len(u.changes) == 0 && len(conflicts) == 0 {
+		result.Unchanged = "nothing was changed"
+		if u.obstacle == nil {
+			result.Unchanged = "the project is up to date, nothing was changed"
+		}
+		return nil
+	}
+	next := fmt.Sprintf("'%s generate' and 'make test'", program)
+	if u.untidy != nil {
+		next = "'go mod tidy', " + next
+	}
+	if len(conflicts) > 0 {
+		var lines []string
+		for _, f := range conflicts {
+			lines = append(lines, "\n  "+f.Name)
+		}
+		return fmt.Errorf("%w: you and the scaffold have changed the same lines of%s\n"+
+			"choose between the lines marked there, then run %s", ErrConflicts, strings.Join(lines, ""), next)
+	}
+	if problem := u.problem(); problem != nil {
+		return fmt.Errorf("%w\ncorrect it, then run %s", problem, next)
+	}
+	result.nextf("review what changed, then 'make test'")
+	return nil
+}
