@@ -72,7 +72,7 @@ func (p *Project) applyCreation(ctx context.Context, tree *worktree.Tree, c crea
 	if err != nil {
 		return "", err
 	}
-	header, _, err := p.Header(tree)
+	header, _, err := p.header(tree)
 	if err != nil {
 		return "", err
 	}

@@ -22,7 +22,7 @@ func (p *Project) currentFiles(config *project.Config, header string, webhooks b
 
 // scaffoldAll writes what Init and all create commands write for a project into an empty tree, with or without webhooks.
 func (p *Project) scaffoldAll(tree *worktree.Tree, config *project.Config, header string, webhooks bool) error {
-	if _, err := scaffold.Init(tree, p.ProjectData(config, header)); err != nil {
+	if _, err := scaffold.Init(tree, p.projectData(config, header)); err != nil {
 		return err
 	}
 	for _, r := range config.Resources() {

@@ -19,8 +19,8 @@ type apiParts struct {
 	image project.Image
 }
 
-// ProjectData returns the data of templates that describes a project.
-func (p *Project) ProjectData(config *project.Config, header string) scaffold.Data {
+// projectData returns the data of templates that describes a project.
+func (p *Project) projectData(config *project.Config, header string) scaffold.Data {
 	return scaffold.Data{
 		Project: scaffold.Project{
 			Name: config.ProjectName(), Domain: config.Domain(), Repo: config.Repo(),
@@ -31,9 +31,9 @@ func (p *Project) ProjectData(config *project.Config, header string) scaffold.Da
 	}
 }
 
-// resourceData returns ProjectData with the fields that describe a resource.
+// resourceData returns projectData with the fields that describe a resource.
 func (p *Project) resourceData(config *project.Config, r project.Resource, header string) scaffold.Data {
-	data := p.ProjectData(config, header)
+	data := p.projectData(config, header)
 	data.Resource = scaffold.Resource{
 		Group: r.Group, Domain: r.Domain, QualifiedGroup: r.QualifiedGroup(),
 		Version: r.Version, Kind: r.Kind, Plural: r.Plural,

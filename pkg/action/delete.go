@@ -42,7 +42,7 @@ func (p *Project) delete(ctx context.Context, layouts Layouts, generate bool,
 		if err != nil {
 			return err
 		}
-		header, _, err := p.Header(tree)
+		header, _, err := p.header(tree)
 		if err != nil {
 			return err
 		}

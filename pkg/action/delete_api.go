@@ -110,7 +110,7 @@ func (p *Project) removeGenerated(
 		}
 	}
 	if !controllers && generate {
-		role, err := scaffold.InitialFile("config/rbac/role.yaml", p.ProjectData(config, header))
+		role, err := scaffold.InitialFile("config/rbac/role.yaml", p.projectData(config, header))
 		if err != nil {
 			return err
 		}

@@ -49,7 +49,7 @@ func (p *Project) setDomain(tree *worktree.Tree, domain string) error {
 
 // initialFiles returns the files that Init writes for a project with the given domain.
 func (p *Project) initialFiles(config *project.Config, domain string) (map[string][]byte, error) {
-	data := p.ProjectData(config, "")
+	data := p.projectData(config, "")
 	data.Project.Domain = domain
 	rendered, err := scaffold.Render("init", data)
 	if err != nil {

@@ -115,7 +115,7 @@ func (p *Project) applyEdit(ctx context.Context, tree *worktree.Tree, o EditOpti
 	if err := p.checkEdit(config, o).Err(); err != nil {
 		return nil, err
 	}
-	header, headerFile, err := p.Header(tree)
+	header, headerFile, err := p.header(tree)
 	if err != nil {
 		return nil, err
 	}

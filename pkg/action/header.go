@@ -14,9 +14,9 @@ import (
 // defaultHeaderFile contains the license header of Go files unless controller-gen is called with another file.
 const defaultHeaderFile = "hack/boilerplate.go.txt"
 
-// Header returns the comment at the beginning of new Go files and the file that contains it. Both are empty if the project
+// header returns the comment at the beginning of new Go files and the file that contains it. Both are empty if the project
 // has none.
-func (p *Project) Header(tree *worktree.Tree) (header, file string, err error) {
+func (p *Project) header(tree *worktree.Tree) (header, file string, err error) {
 	found, err := calls.Find(tree)
 	if err != nil {
 		return "", "", err
@@ -24,7 +24,7 @@ func (p *Project) Header(tree *worktree.Tree) (header, file string, err error) {
 	return p.headerOf(tree, found.Calls)
 }
 
-// headerOf is Header for a project whose calls of controller-gen are given.
+// headerOf is header for a project whose calls of controller-gen are given.
 func (p *Project) headerOf(tree *worktree.Tree, found []codegen.Call) (header, file string, err error) {
 	options := codegen.Options{Root: tree.Root(), Overlay: tree.Edits(), Calls: found, Year: p.Year, Env: p.Environ}
 	header, file, err = codegen.Header(options)

@@ -142,7 +142,7 @@ func (p *Project) applyRenaming(ctx context.Context, tree *worktree.Tree, r rena
 	if err := r.check(tree, before); err != nil {
 		return nil, err
 	}
-	header, _, err := p.Header(tree)
+	header, _, err := p.header(tree)
 	if err != nil {
 		return nil, err
 	}

@@ -45,7 +45,7 @@ func (p *Project) planRenaming(tree *worktree.Tree, before, after *project.Confi
 
 // recorded returns the data of the commands that created a project.
 func (p *Project) recorded(config *project.Config, header string) scaffold.Commands {
-	commands := scaffold.Commands{Init: p.ProjectData(config, header)}
+	commands := scaffold.Commands{Init: p.projectData(config, header)}
 	for _, r := range config.Resources() {
 		commands.APIs = append(commands.APIs, p.recordedData(config, r, header)...)
 		commands.Webhooks = append(commands.Webhooks, p.recordedWebhooks(config, r, header)...)

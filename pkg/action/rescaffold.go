@@ -56,7 +56,7 @@ func Rescaffold(ctx context.Context, config Config, o RescaffoldOptions) (*Resul
 	if _, err := refactor.MoveToV4(tree, recorded); err != nil {
 		return nil, err
 	}
-	header, _, err := source.Header(tree)
+	header, _, err := source.header(tree)
 	if err != nil {
 		return nil, err
 	}

@@ -39,7 +39,7 @@ func (r *Result) nextf(format string, args ...any) {
 // Update runs change as one transaction: it locks the project, and either writes all changes or none. It fails if files that
 // change reads contain merge conflicts.
 func (p *Project) Update(ctx context.Context, change func(*worktree.Tree) error) (*Result, error) {
-	return p.UpdateOverConflicts(ctx, withoutConflicts(change))
+	return p.updateOverConflicts(ctx, withoutConflicts(change))
 }
 
 // Preview returns the result that Update would have, without locking the project.
@@ -62,8 +62,8 @@ func withoutConflicts(change func(*worktree.Tree) error) func(*worktree.Tree) er
 	}
 }
 
-// UpdateOverConflicts is Update for a change that handles files with merge conflicts itself.
-func (p *Project) UpdateOverConflicts(ctx context.Context, change func(*worktree.Tree) error) (*Result, error) {
+// updateOverConflicts is Update for a change that handles files with merge conflicts itself.
+func (p *Project) updateOverConflicts(ctx context.Context, change func(*worktree.Tree) error) (*Result, error) {
 	if p.DryRun {
 		return p.preview(change)
 	}

@@ -37,7 +37,7 @@ func (p *Project) Upgrade(ctx context.Context, o UpgradeOptions) (*Result, error
 		return nil, err
 	}
 	var u *upgrade
-	result, err := p.UpdateOverConflicts(ctx, func(tree *worktree.Tree) error {
+	result, err := p.updateOverConflicts(ctx, func(tree *worktree.Tree) error {
 		u, err = p.applyUpgrade(ctx, tree, known, o)
 		return err
 	})
@@ -123,7 +123,7 @@ func (p *Project) CompareScaffold(file string, o UpgradeOptions) (*Result, error
 	if err != nil {
 		return nil, err
 	}
-	header, _, err := p.Header(tree)
+	header, _, err := p.header(tree)
 	if err != nil {
 		return nil, err
 	}

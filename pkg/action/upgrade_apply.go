@@ -70,7 +70,7 @@ func (p *Project) upgradeTree(
 	if err := scaffold.CheckModule(tree, config.Repo()); err != nil {
 		return nil, err
 	}
-	header, _, err := p.Header(tree)
+	header, _, err := p.header(tree)
 	if err != nil {
 		return nil, err
 	}

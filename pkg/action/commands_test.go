@@ -1,0 +1,165 @@
+package action
+
+import (
+	"context"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/spf13/afero"
+
+	"github.com/operon-sdk/operon/pkg/codegen"
+	"github.com/operon-sdk/operon/pkg/gotool"
+	"github.com/operon-sdk/operon/pkg/project"
+	"github.com/operon-sdk/operon/pkg/scaffold"
+)
+
+// startGo runs the go command in the environment of the test.
+func startGo(ctx context.Context, dir string, variables []string, out, errOut io.Writer, args ...string) error {
+	c := exec.CommandContext(ctx, "go", args...)
+	c.Dir, c.Env, c.Stdout, c.Stderr = dir, append(os.Environ(), variables...), out, errOut
+	return c.Run()
+}
+
+// capture redirects stdout and stderr of the process to a file. It returns a function that returns the content.
+func capture(t *testing.T) func() string {
+	t.Helper()
+	file, err := os.Create(filepath.Join(t.TempDir(), "output"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, errOut := os.Stdout, os.Stderr
+	os.Stdout, os.Stderr = file, file
+	restore := func() { os.Stdout, os.Stderr = out, errOut }
+	t.Cleanup(restore)
+	return func() string {
+		restore()
+		_ = file.Close()
+		data, err := os.ReadFile(file.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+}
+
+func apiOptions(generate bool) CreateAPIOptions {
+	o := CreateAPIOptions{Generate: generate, Manifests: true}
+	o.Group, o.Version, o.Kind = "cache", "v1alpha1", "Memcached"
+	o.API, o.Controller, o.Namespaced = true, true, true
+	return o
+}
+
+func initOptions() InitOptions {
+	return InitOptions{
+		LicenseOptions: LicenseOptions{License: "apache2"}, Domain: "example.com", Repo: "example.com/memcached-operator",
+		ProjectVersion: project.ProjectVersion,
+	}
+}
+
+// TestCommands runs commands one after the other on a project on disk. They must print nothing. The test is not parallel, as it
+// redirects stdout.
+func TestCommands(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compiles a project")
+	}
+	output := capture(t)
+	var messages []Message
+	config := Config{
+		FS: afero.NewOsFs(), Dir: filepath.Join(t.TempDir(), "memcached-operator"), Environ: os.Environ(), Program: "operon",
+		Version: "0.0.0", Versions: scaffold.Pinned(), Go: gotool.Go{Start: startGo, Offline: true, Progress: io.Discard},
+		Report: func(m Message) { messages = append(messages, m) },
+	}
+	if err := os.Mkdir(config.Dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	p, err := OpenAt(t.Context(), config, config.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	owner, yes := "Example", true
+	for _, step := range []struct {
+		name string
+		run  func() (*Result, error)
+		// changed is a file that the command changes.
+		changed string
+	}{
+		{"Init", func() (*Result, error) { return p.Init(t.Context(), initOptions()) }, "go.mod"},
+		{"CreateAPI", func() (*Result, error) { return p.CreateAPI(t.Context(), apiOptions(true)) }, "config/crd/bases/cache.example.com_memcacheds.yaml"},
+		{"CreateWebhook", func() (*Result, error) {
+			o := CreateWebhookOptions{Generate: true}
+			o.Group, o.Version, o.Kind, o.Defaulting = "cache", "v1alpha1", "Memcached", true
+			return p.CreateWebhook(t.Context(), o)
+		}, "config/webhook/manifests.yaml"},
+		{"Edit", func() (*Result, error) { return p.Edit(t.Context(), EditOptions{Multigroup: &yes, Owner: &owner}) }, "api/cache/v1alpha1/memcached_types.go"},
+		{"RenameAPI", func() (*Result, error) {
+			return p.RenameAPI(t.Context(), RenameAPIOptions{To: project.GVK{Kind: "Cachet"}})
+		}, "config/crd/bases/cache.example.com_cachets.yaml"},
+		{"DeleteAPI", func() (*Result, error) {
+			return p.DeleteAPI(t.Context(), DeleteAPIOptions{Kind: "Cachet", Generate: true})
+		}, "config/crd/bases/cache.example.com_cachets.yaml"},
+	} {
+		result, err := step.run()
+		if err != nil {
+			t.Fatalf("%s: %v", step.name, err)
+		}
+		if !slices.Contains(changedFiles(result), step.changed) {
+			t.Errorf("%s: %s did not change; changes: %v", step.name, step.changed, result.Changes)
+		}
+		if len(result.NextSteps) != 1 {
+			t.Errorf("%s: NextSteps = %q, want one", step.name, result.NextSteps)
+		}
+	}
+	if result, err := p.Generate(t.Context(), codegen.All); err != nil || len(result.Changes) > 0 {
+		t.Errorf("Generate = %+v, %v, want no changes", result, err)
+	}
+	if text := output(); text != "" {
+		t.Errorf("printed %q, want nothing", text)
+	}
+	if len(messages) == 0 {
+		t.Error("no messages were reported")
+	}
+}
+
+func changedFiles(r *Result) []string {
+	var names []string
+	for _, c := range r.Changes {
+		names = append(names, c.Path)
+	}
+	return names
+}
+
+// TestCommandsInMemory runs commands that need no compiler on a file system in memory.
+func TestCommandsInMemory(t *testing.T) {
+	t.Parallel()
+	config := Config{FS: afero.NewMemMapFs(), Dir: root, Program: "operon", Versions: scaffold.Pinned()}
+	if err := config.FS.MkdirAll(root, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	p, err := OpenAt(t.Context(), config, root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Init(t.Context(), initOptions()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Init(t.Context(), initOptions()); err == nil {
+		t.Error("Init in a project: no error")
+	}
+	if _, err := p.CreateAPI(t.Context(), apiOptions(false)); err != nil {
+		t.Fatal(err)
+	}
+	loaded, err := p.Load(CurrentLayout)
+	if err != nil || len(loaded.Resources()) != 1 {
+		t.Fatalf("Load = %v, %v, want one resource", loaded, err)
+	}
+	other := initOptions()
+	other.Domain, other.License, other.ProjectName = "Example", "gpl", "-"
+	p.Root = "/work/other"
+	if _, err := p.Init(t.Context(), other); len(err.(project.Findings)) != 3 {
+		t.Errorf("Init = %v, want findings about domain, license and name", err)
+	}
+}
