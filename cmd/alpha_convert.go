@@ -3,8 +3,9 @@ package cmd
 import (
 	"fmt"
 
-	"github.com/operon-sdk/operon/pkg/action"
 	"github.com/spf13/cobra"
+
+	"github.com/operon-sdk/operon/pkg/action"
 )
 
 func newConvertAlpha(a *app) *cobra.Command {

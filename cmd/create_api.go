@@ -156,5 +156,5 @@ func (a *app) askParts(c *cobra.Command, o *action.CreateAPIOptions) error {
 }
 
 func nothingToCreate(c *cobra.Command) error {
-	return usagef(c, "with neither --resource nor --controller there is nothing to create")
+	return usagef(c, "nothing to create; give --resource or --controller")
 }

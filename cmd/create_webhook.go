@@ -3,8 +3,9 @@ package cmd
 import (
 	"fmt"
 
-	"github.com/operon-sdk/operon/pkg/action"
 	"github.com/spf13/cobra"
+
+	"github.com/operon-sdk/operon/pkg/action"
 )
 
 func newCreateWebhook(a *app) *cobra.Command {
@@ -63,11 +64,11 @@ func (a *app) runCreateWebhook(c *cobra.Command, o action.CreateWebhookOptions, 
 		}
 		o.Plugins = a.plugins
 		if legacy {
-			return nil, usagef(c, "--legacy: webhooks beside the API types are not supported, current controller-runtime has no place for them; leave the flag out to get them in internal/webhook")
+			return nil, usagef(c, "--legacy: webhooks in the package of the API types are unsupported; leave the flag out to create them in internal/webhook")
 		}
 		o.Spokes = trimmed(o.Spokes)
 		if !o.Defaulting && !o.Validation && !o.Conversion && len(o.Spokes) == 0 {
-			return nil, usagef(c, "a webhook defaults, validates or converts: give --defaulting, --programmatic-validation or --conversion, or several of them")
+			return nil, usagef(c, "nothing to create; give --defaulting, --programmatic-validation or --conversion")
 		}
 		if o.ExternalPath == "" {
 			action.FillNames(config, &o.Group, &o.Version, o.Kind)

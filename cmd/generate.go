@@ -15,7 +15,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// manifestGenerators make what lies below config, and apply configurations as the manifests target of Makefiles does.
+// manifestGenerators generate the files below config, and apply configurations like the manifests target of Makefiles.
 const manifestGenerators = codegen.CRD | codegen.RBAC | codegen.Webhook | codegen.ApplyConfiguration
 
 func newGenerate(a *app) *cobra.Command {

@@ -10,13 +10,13 @@ import (
 	"github.com/operon-sdk/operon/pkg/codegen"
 )
 
-// oldGenerate are commands of the first versions of operator-sdk, which became others: they say so, and
-// do what they became.
+// oldGenerate returns the generate commands of the first versions of operator-sdk. They print and run the commands that replaced
+// them.
 func oldGenerate(a *app, generate func(use, short, long, example string, what codegen.Generators) *cobra.Command) []*cobra.Command {
-	old := func(use, today string, what codegen.Generators, flags []retired) *cobra.Command {
-		c := generate(use, "Generate files (now 'generate "+today+"')",
-			"Run 'generate "+today+"' under its name in the first versions of operator-sdk.",
-			fmt.Sprintf("  %s generate %s", a.program, today), what)
+	old := func(use, current string, what codegen.Generators, flags []retired) *cobra.Command {
+		c := generate(use, "Generate files (now 'generate "+current+"')",
+			"Run 'generate "+current+"' under its name in the first versions of operator-sdk.",
+			fmt.Sprintf("  %s generate %s", a.program, current), what)
 		c.Hidden = true
 		addRetired(c, flags)
 		run := c.RunE
@@ -24,7 +24,7 @@ func oldGenerate(a *app, generate func(use, short, long, example string, what co
 			if findings := retiredUsed(c, flags); len(findings) > 0 {
 				return findings
 			}
-			a.renamed(c, "generate "+today)
+			a.renamed(c, "generate "+current)
 			return run(c, args)
 		}
 		return c
@@ -36,19 +36,19 @@ func oldGenerate(a *app, generate func(use, short, long, example string, what co
 		Long:    "Run 'generate kustomize manifests', with its flags, under its name in the first versions of operator-sdk.",
 		Example: fmt.Sprintf("  %s generate kustomize manifests", a.program),
 		Hidden:  true,
-		// The flags are those of the command that it became.
+		// The flags are those of the current command.
 		DisableFlagParsing: true,
 		RunE: func(c *cobra.Command, args []string) error {
-			if slices.ContainsFunc(args, ofOldCSV) {
+			if slices.ContainsFunc(args, isGenCSVFlag) {
 				target, _, err := c.Root().Find([]string{"olm-catalog", "gen-csv"})
 				if err != nil {
 					return err
 				}
-				return a.runAs(c, target, args, func() {}) // it says what it became itself
+				return a.runAs(c, target, args, func() {}) // which prints the current command
 			}
 			target, _, err := c.Parent().Find([]string{"kustomize", "manifests"})
 			if err != nil || target.Name() != "manifests" || target.Parent().Name() != "kustomize" {
-				return usagef(c.Parent(), "'generate csv' became 'generate kustomize manifests', which this build lacks; '%s generate bundle' makes the CSV of a bundle from a base that is there", a.program)
+				return usagef(c.Parent(), "'generate csv' is now 'generate kustomize manifests', which is missing in this build; '%s generate bundle' generates the CSV of a bundle from an existing base", a.program)
 			}
 			return a.runAs(c, target, args, func() { a.renamed(c, "generate kustomize manifests") })
 		},
@@ -56,7 +56,7 @@ func oldGenerate(a *app, generate func(use, short, long, example string, what co
 	return []*cobra.Command{
 		old("k8s", "code", codegen.Object, nil),
 		old("crds", "manifests", manifestGenerators, crdVersion),
-		// The schemas that it made Go code of are in the CRDs.
+		// It generated Go code from schemas, which are now in the CRDs.
 		old("openapi", "manifests", manifestGenerators, crdVersion),
 		csv,
 	}
@@ -67,8 +67,8 @@ func (a *app) renamed(c *cobra.Command, name string) {
 	a.notef("note: '%s' is now '%s %s'", c.CommandPath(), a.program, name)
 }
 
-// ofOldCSV tells an argument of the generate csv that made a version's CSV, as olm-catalog gen-csv does.
-func ofOldCSV(arg string) bool {
+// isGenCSVFlag reports whether an argument is a flag of olm-catalog gen-csv, under its later name generate csv.
+func isGenCSVFlag(arg string) bool {
 	name, _, _ := strings.Cut(arg, "=")
 	return slices.Contains([]string{"--csv-version", "--csv-channel", "--from-version", "--update-crds", "--operator-name", "--make-manifests"}, name)
 }

@@ -37,19 +37,6 @@ func (a *app) printRemaining(remaining *refactor.Remaining) {
 		}
 		a.notef("%s:\n  %s%s", what, strings.Join(places, "\n  "), more)
 	}
-	list("these still say an old name, which may be meant; see for yourself", remaining.Places)
+	list("these still contain an old name; check whether that is intended", remaining.Places)
 	list("note: released bundles and catalogs keep the old names, under which they are installed; new releases have the new ones", remaining.Released)
-}
-
-// oneName requires one argument.
-func oneName(what string) cobra.PositionalArgs {
-	return func(c *cobra.Command, args []string) error {
-		switch len(args) {
-		case 1:
-			return nil
-		case 0:
-			return usagef(c, "%s is missing", what)
-		}
-		return usagef(c, "one name is enough, got %d", len(args))
-	}
 }

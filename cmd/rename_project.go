@@ -3,8 +3,9 @@ package cmd
 import (
 	"fmt"
 
-	"github.com/operon-sdk/operon/pkg/action"
 	"github.com/spf13/cobra"
+
+	"github.com/operon-sdk/operon/pkg/action"
 )
 
 func newRenameProject(a *app) *cobra.Command {
@@ -19,7 +20,7 @@ Objects deployed under the old name remain in the cluster: undeploy them first.`
 
   # Show what would change:
   %[1]s rename project cachet-operator --dry-run`, a.program),
-		Args: oneName("NAME, the new name"),
+		Args: oneArgument("NAME, the new name"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.runInProject(c.Context(), func(p *action.Project) (*action.Result, error) { return p.RenameProject(c.Context(), args[0]) })
 		},

@@ -3,8 +3,9 @@ package cmd
 import (
 	"fmt"
 
-	"github.com/operon-sdk/operon/pkg/action"
 	"github.com/spf13/cobra"
+
+	"github.com/operon-sdk/operon/pkg/action"
 )
 
 func newRenameRepo(a *app) *cobra.Command {
@@ -20,7 +21,7 @@ one from after it would both lead: stop the old one first.`,
 
   # Show what would change:
   %[1]s rename repo github.com/example/cachet-operator --dry-run`, a.program),
-		Args: oneName("MODULE, the new module path"),
+		Args: oneArgument("MODULE, the new module path"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.runInProject(c.Context(), func(p *action.Project) (*action.Result, error) { return p.RenameModule(c.Context(), args[0]) })
 		},

@@ -95,7 +95,7 @@ func (c *Config) lockOptions() worktree.LockOptions {
 			c.reportf(Progress, "waiting for %s, which is changing this project (%s)", holder, waited)
 		},
 		Unlocked: func() {
-			c.reportf(Warning, "this file system has no locks: run no two commands at once in this project")
+			c.reportf(Warning, "this file system does not support locks; do not run two commands at once in this project")
 		},
 	}
 }

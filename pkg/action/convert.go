@@ -22,7 +22,7 @@ func (p *Project) ConvertAlpha(ctx context.Context) (*Result, error) {
 			return err
 		}
 		if bytes.Equal(text, converted) {
-			unchanged = fmt.Sprintf("%s is of version 3 already, nothing was changed", project.FileName)
+			unchanged = fmt.Sprintf("%s already has version 3; nothing was changed", project.FileName)
 		}
 		tree.WriteFile(project.FileName, converted, 0o644)
 		return nil

@@ -75,17 +75,17 @@ func (o CreateAPIOptions) resolve(config *project.Config) (project.Resource, err
 	resource, others := project.ResolveResource(config, o.ResourceOptions)
 	findings = append(findings, others...)
 	if o.SSA && !o.API {
-		findings = append(findings, project.Finding{Field: "--ssa", Value: "true", Problem: "is for types that the command writes; leave out --resource=false, or the flag"})
+		findings = append(findings, project.Finding{Field: "--ssa", Value: "true", Problem: "requires types; leave out --resource=false or --ssa"})
 	}
 	if o.SSA && o.DeploysImage() {
 		findings = append(findings, project.Finding{Field: "--ssa", Value: "true", Problem: "is not supported with --image"})
 	}
 	if o.DeploysImage() {
 		if !o.API {
-			findings = append(findings, project.Finding{Field: "--image", Value: o.Image.Ref, Problem: "comes with types whose spec configures it; leave out --resource=false, or the image"})
+			findings = append(findings, project.Finding{Field: "--image", Value: o.Image.Ref, Problem: "requires types; leave out --resource=false or --image"})
 		}
 		if !o.Controller {
-			findings = append(findings, project.Finding{Field: "--image", Value: o.Image.Ref, Problem: "needs the controller that runs it; leave out --controller=false"})
+			findings = append(findings, project.Finding{Field: "--image", Value: o.Image.Ref, Problem: "requires a controller; leave out --controller=false"})
 		}
 		findings = append(findings, project.CheckImage("--image", o.Image.Ref)...)
 		findings = append(findings, project.CheckPort(o.Image.Port)...)

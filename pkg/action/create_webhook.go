@@ -39,7 +39,7 @@ func (p *Project) CreateWebhook(ctx context.Context, o CreateWebhookOptions) (*R
 			}
 			return func() {
 				if len(report.Missing) > 0 {
-					p.reportf(Warning, "config/default/kustomization.yaml lacks what webhooks need; add to it: %s", strings.Join(report.Missing, "; "))
+					p.reportf(Warning, "config/default/kustomization.yaml lacks entries for webhooks; add: %s", strings.Join(report.Missing, "; "))
 				}
 				if len(report.Skipped) > 0 {
 					p.reportf(Warning, "no end-to-end tests were added for the webhooks: %s", strings.Join(report.Skipped, "; "))

@@ -113,16 +113,16 @@ func (p *Project) applyDeletion(ctx context.Context, tree *worktree.Tree, config
 		}
 	}
 	if len(report.Lost) > 0 {
-		p.reportf(Warning, "deleted with what was edited there: %s", strings.Join(report.Lost, ", "))
+		p.reportf(Warning, "deleted with their edits: %s", strings.Join(report.Lost, ", "))
 	}
 	if len(report.Left) > 0 {
-		p.reportf(Warning, "these tests still expect the webhooks, take that out of them: %s", strings.Join(report.Left, ", "))
+		p.reportf(Warning, "these tests still expect the webhooks; edit them: %s", strings.Join(report.Left, ", "))
 	}
 	if complete && d.removed.Module != "" {
 		p.reportf(Warning, "go.mod still requires %s; 'go mod tidy' drops it if nothing else needs it", d.removed.Module)
 	}
 	if len(report.Kept) > 0 {
-		p.reportf(Note, "kept, as something else in config/default uses it: %s", strings.Join(report.Kept, ", "))
+		p.reportf(Note, "kept, as other files in config/default use it: %s", strings.Join(report.Kept, ", "))
 	}
 	return nil
 }

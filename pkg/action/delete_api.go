@@ -65,7 +65,7 @@ func (o DeleteAPIOptions) resolve(config *project.Config, program string) (proje
 	if !slices.Contains(r.Controllers, o.ControllerName) {
 		problem := "the project has no controller for the kind"
 		if r.HasController() {
-			problem = "is no controller of the kind; it has " + strings.Join(r.Controllers, ", ")
+			problem = "is not a controller of the kind; it has " + strings.Join(r.Controllers, ", ")
 		}
 		return r, project.Findings{{Field: "--controller-name", Value: o.ControllerName, Problem: problem}}
 	}
@@ -88,7 +88,7 @@ func checkNotConverted(config *project.Config, r project.Resource, program strin
 	if hub.Version != r.Version && len(hub.Webhooks.Spoke) > 1 {
 		command += " --spoke " + r.Version
 	}
-	return project.Findings{{Field: "--version", Value: r.Version, Problem: problem + "; take that away first: " + command}}
+	return project.Findings{{Field: "--version", Value: r.Version, Problem: problem + "; delete that first: " + command}}
 }
 
 // removeGenerated removes files that are no longer generated, and the marker of the stored version if only one version of the

@@ -57,7 +57,7 @@ func (p *Project) Edit(ctx context.Context, o EditOptions) (*Result, error) {
 		result.Notes = append(result.Notes, "to be changed by hand: "+note)
 	}
 	if len(result.Changes) == 0 {
-		result.Unchanged = "the project is that way already, nothing was changed"
+		result.Unchanged = "the project already has these settings; nothing was changed"
 	} else {
 		result.nextf("review what changed, then 'make test'")
 	}
@@ -196,7 +196,7 @@ func (p *Project) newHeader(current string, o EditOptions) (string, error) {
 			license = "copyright"
 		}
 		if license == "" {
-			return "", project.Findings{{Field: "--owner", Value: deref(o.Owner), Problem: "needs --license too, as the present header is none that init writes"}}
+			return "", project.Findings{{Field: "--owner", Value: deref(o.Owner), Problem: "requires --license, as the current header is not one that init writes"}}
 		}
 	}
 	if o.Owner != nil {

@@ -36,7 +36,7 @@ func (p *Project) headerOf(tree *worktree.Tree, found []codegen.Call) (header, f
 		return "", "", err
 	}
 	if header = normalizeHeader([]byte(header)); !isComment(header) {
-		return "", "", fmt.Errorf("%s must hold a Go comment, /* … */ or lines that start with //; correct it, or make it an empty file for no header", file)
+		return "", "", fmt.Errorf("%s must contain a Go comment, /* … */ or lines that start with //; correct it, or make it an empty file for no header", file)
 	}
 	return header, file, nil
 }

@@ -27,7 +27,7 @@ func (o LicenseOptions) check(c *Config) project.Findings {
 	var findings project.Findings
 	if strings.Contains(o.Owner, "*/") || strings.ContainsFunc(o.Owner, unicode.IsControl) {
 		findings = append(findings, project.Finding{
-			Field: "--owner", Value: o.Owner, Problem: "must be one line and must not hold */, as it is written in a comment",
+			Field: "--owner", Value: o.Owner, Problem: "must be one line without */",
 		})
 	}
 	if o.File == "" {
@@ -39,7 +39,7 @@ func (o LicenseOptions) check(c *Config) project.Findings {
 		findings = append(findings, project.Finding{Field: "--license-file", Value: o.File, Problem: err.Error()})
 	case !isComment(text):
 		findings = append(findings, project.Finding{
-			Field: "--license-file", Value: o.File, Problem: "must hold a Go comment, /* … */ or lines that start with //",
+			Field: "--license-file", Value: o.File, Problem: "must contain a Go comment, /* … */ or lines that start with //",
 		})
 	}
 	return findings

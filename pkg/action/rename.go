@@ -27,7 +27,7 @@ type renaming struct {
 
 // RenameAPI renames a kind, a group, a version or the domain.
 func (p *Project) RenameAPI(ctx context.Context, o RenameAPIOptions) (*Result, error) {
-	note := "objects in clusters are not touched: those of the old name stay, under a CRD that nothing serves; save and create them again by the new name"
+	note := "objects in clusters do not change: save those of the old name, and create them again with the new name"
 	if o.To.Group+o.To.Kind+o.To.Domain+o.Plural == "" {
 		note = "a cluster whose CRD has the old version keeps objects in it; it takes the new CRD once they are stored in another version of both, or the old CRD is deleted with them"
 	}
@@ -57,13 +57,13 @@ func (p *Project) RenameProject(ctx context.Context, name string) (*Result, erro
 				findings[i].Field = "NAME"
 			}
 			if name == config.ProjectName() {
-				findings = append(findings, project.Finding{Field: "NAME", Value: name, Problem: "is the project's name already"})
+				findings = append(findings, project.Finding{Field: "NAME", Value: name, Problem: "is already the project's name"})
 			}
 			return findings.Err()
 		},
 		change:   func(config *project.Config) error { return config.SetProjectName(name) },
 		inBundle: true,
-		note:     "what is deployed in clusters keeps the old name and namespace; undeploy it with the old code before you deploy again",
+		note:     "deployed objects keep the old name and namespace; undeploy it with the old code before you deploy again",
 	})
 }
 
@@ -97,7 +97,7 @@ func checkModule(tree *worktree.Tree, config *project.Config, path string) error
 		add("cannot replace the module path of go.mod, which has no module line; add one with the project's import path")
 	}
 	if path == config.Repo() {
-		add("is the module path already")
+		add("is already the module path")
 	}
 	for _, r := range mod.Require {
 		if r.Mod.Path == path {
@@ -127,7 +127,7 @@ func (p *Project) rename(ctx context.Context, r renaming) (*Result, error) {
 	result.Remaining = remaining
 	result.Notes = append(result.Notes, "note: "+r.note)
 	if r.inBundle && p.tree().Exists("bundle/manifests") {
-		result.Notes = append(result.Notes, fmt.Sprintf("note: bundle/ is as the old names made it; '%s bundle' makes it anew", p.Program))
+		result.Notes = append(result.Notes, fmt.Sprintf("note: bundle/ still has the old names; '%s bundle' updates it", p.Program))
 	}
 	result.nextf("review what changed, then 'make test'")
 	return result, nil

@@ -89,7 +89,7 @@ func (o RenameAPIOptions) checkNames(config *project.Config) project.Findings {
 	}
 	if o.From.Domain != "" && o.From.Domain != config.Domain() {
 		findings = append(findings, project.Finding{Field: "--domain", Value: o.From.Domain,
-			Problem: fmt.Sprintf("is not the project's domain, %s; a new one goes into --to-domain", config.Domain())})
+			Problem: fmt.Sprintf("is not the project's domain, %s; give the new one with --to-domain", config.Domain())})
 	}
 	return findings
 }
@@ -110,7 +110,7 @@ func (o RenameAPIOptions) complete(config *project.Config) (project.GVK, project
 	if len(own) == 0 && len(all) > 0 {
 		r := all[0]
 		return from, project.Findings{{Field: "--kind", Value: from.Kind,
-			Problem: fmt.Sprintf("%s comes with Kubernetes or from another module, which names it", r.GVK)}}
+			Problem: fmt.Sprintf("%s is an API of Kubernetes or of another module, and cannot be renamed", r.GVK)}}
 	}
 	if len(own) == 0 && (o.To.Domain == "" || o.From.Group+o.From.Version+o.From.Kind != "") {
 		return from, missingAPI(config, from)
@@ -157,7 +157,7 @@ func (o RenameAPIOptions) checkScope(config *project.Config) project.Findings {
 		{"--to-kind", o.From.Kind, o.To.Kind}, {"--to-domain", o.From.Domain, o.To.Domain},
 	} {
 		if q.to != "" && q.to == q.from {
-			add(q.flag, q.to, "is the name already")
+			add(q.flag, q.to, "is already the name")
 		}
 	}
 	for _, r := range config.Resources() {
@@ -241,7 +241,7 @@ func checkDirectories(config *project.Config, renamed renamedAPIs) project.Findi
 			}
 			if dir, shared := sharedDirectory(config, before, after, other); shared {
 				findings = append(findings, project.Finding{Field: field, Value: value,
-					Problem: fmt.Sprintf("%s would move, and it holds code of %s, which keeps its name", dir, other.GVK)})
+					Problem: fmt.Sprintf("%s would move, but contains code of %s, which is not renamed", dir, other.GVK)})
 			}
 		}
 		if before.Path == after.Path && before.Path != config.APIPath(before.Group, before.Version) && (before.Group != after.Group || before.Version != after.Version) {

@@ -67,7 +67,7 @@ func (p *Project) checkUpgrade(o UpgradeOptions) (*migrate.Fingerprints, error) 
 	}
 	if o.To != "" && strings.TrimPrefix(o.To, "v") != strings.TrimPrefix(p.Version, "v") {
 		findings = append(findings, project.Finding{Field: "--to", Value: o.To,
-			Problem: fmt.Sprintf("this program writes the scaffold of its own version, %s; use the Operon of the version that you want", p.Version)})
+			Problem: fmt.Sprintf("must be this binary's version, %s; use the binary of the target version", p.Version)})
 	}
 	if _, ok := conflictSides()[o.Conflict]; !ok {
 		findings = append(findings, project.Finding{Field: "--conflict", Value: o.Conflict, Problem: "must be ours or theirs"})

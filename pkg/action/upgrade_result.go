@@ -29,7 +29,7 @@ func (u *upgrade) describe(result *Result, program string) error {
 				notef("kept as it is: %s %s", name, f.Note)
 			}
 		case len(f.Choices) > 0:
-			notef("yours stays where the scaffold changed, too: %s: %s", f.Name, strings.Join(f.Choices, ", "))
+			notef("your version is kept where the scaffold changed, too: %s: %s", f.Name, strings.Join(f.Choices, ", "))
 		}
 	}
 	for _, n := range u.notes {
