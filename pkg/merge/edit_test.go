@@ -156,21 +156,21 @@ func TestRandomEdits(t *testing.T) {
 				}
 				merged, result, err := MergeFile(file.name, ours, file.theirs, base, options)
 				if err != nil {
-					t.Fatalf("seed %d: %v", seed, err)
+					t.Fatalf("seed %d: merge: %v", seed, err)
 				}
 				for _, text := range mine {
 					// A later edit may have deleted it.
 					if bytes.Contains(ours, []byte(text)) && !bytes.Contains(merged, []byte(text)) {
-						t.Errorf("seed %d: %q is lost in\n%s", seed, text, merged)
+						t.Errorf("seed %d: %q is missing in\n%s", seed, text, merged)
 					}
 				}
 				for _, s := range []Side{Ours, Theirs} {
 					if _, err := Parse(file.name, side(merged, s)); err != nil {
-						t.Errorf("seed %d: side %d: %v in\n%s", seed, s, err, merged)
+						t.Errorf("seed %d: side %d is invalid: %v\n%s", seed, s, err, merged)
 					}
 				}
 				if result.Reason != "" && !bytes.Equal(merged, ours) {
-					t.Errorf("seed %d: changed in spite of %q", seed, result.Reason)
+					t.Errorf("seed %d: changed, although the reason is %q", seed, result.Reason)
 				}
 				again := merged
 				if len(result.Conflicts) > 0 {

@@ -105,7 +105,7 @@ func edit(t *testing.T, text string, edits []string) string {
 	t.Helper()
 	for i := 0; i < len(edits); i += 2 {
 		if !strings.Contains(text, edits[i]) {
-			t.Fatalf("no %q in\n%s", edits[i], text)
+			t.Fatalf("%q not found in\n%s", edits[i], text)
 		}
 		text = strings.Replace(text, edits[i], edits[i+1], 1)
 	}
@@ -191,11 +191,11 @@ func TestMergeGoProgram(t *testing.T) {
 				t.Fatal(err)
 			}
 			if len(r.Conflicts) > 0 {
-				t.Errorf("conflicts %q", r.Conflicts)
+				t.Errorf("unexpected conflicts %q", r.Conflicts)
 			}
 			if c.want == nil {
 				if string(merged) != ours || r.Reason == "" {
-					t.Errorf("reason %q, merged\n%s", r.Reason, merged)
+					t.Errorf("got reason %q and\n%s", r.Reason, merged)
 				}
 				return
 			}
@@ -206,15 +206,15 @@ func TestMergeGoProgram(t *testing.T) {
 			for _, part := range c.want {
 				_, after, found := strings.Cut(rest, part)
 				if !found {
-					t.Fatalf("no %q, or not in its place, in\n%s", part, merged)
+					t.Fatalf("%q is missing or in the wrong order in\n%s", part, merged)
 				}
 				rest = after
 			}
 			if c.edits == nil && string(merged) != theirs {
-				t.Errorf("differs from the current program:\n%s", merged)
+				t.Errorf("got\n%s\nwant the current program", merged)
 			}
 			if formatted, err := format.Source(merged); err != nil || string(formatted) != string(merged) {
-				t.Errorf("not formatted: %v\n%s", err, merged)
+				t.Errorf("the result is not formatted: %v\n%s", err, merged)
 			}
 			again, _, err := MergeGo(merged, []byte(theirs), fileBase(t, "main.go", []byte(theirs)), Options{})
 			if err != nil || !slices.Equal(again, merged) {

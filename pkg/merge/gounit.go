@@ -184,11 +184,11 @@ func (s *goSource) statements(list []ast.Stmt) []*goUnit {
 
 // isErrorCheck reports whether a statement is "if err != nil {…}".
 func isErrorCheck(stmt ast.Stmt) bool {
-	is, ok := stmt.(*ast.IfStmt)
-	if !ok || is.Init != nil {
+	check, ok := stmt.(*ast.IfStmt)
+	if !ok || check.Init != nil {
 		return false
 	}
-	cond, ok := is.Cond.(*ast.BinaryExpr)
+	cond, ok := check.Cond.(*ast.BinaryExpr)
 	return ok && gosource.IsIdent(cond.X, "err") && gosource.IsIdent(cond.Y, "nil")
 }
 

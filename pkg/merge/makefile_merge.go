@@ -10,20 +10,20 @@ import (
 // mergeMakefile merges two Makefiles like Merge. Edited units are kept. Units that theirs no longer has are kept if the
 // user's rules refer to them, and so are those that theirs changed in a way that the user's rules could not use.
 func mergeMakefile(ours, theirs *Node, base Base, o Options) *Result {
-	held, files := map[string]bool{}, map[string]bool{}
-	base = heldBase{makefileBase{base, theirs}, theirs, held}
+	keep, files := map[string]bool{}, map[string]bool{}
+	base = keepBase{makefileBase{base, theirs}, theirs, keep}
 	options := o
 	options.IsChoice = func(_, _ *Node) bool { return true }
 	options.MayRemove = func(path []string, n *Node) bool {
-		return !held[n.Key] && (o.MayRemove == nil || o.MayRemove(path, n))
+		return !keep[n.Key] && (o.MayRemove == nil || o.MayRemove(path, n))
 	}
 	for {
 		r := Merge(ours, theirs, base, options)
 		maps.Copy(files, wordVariables(r.Root, theirs))
 		found := false
 		for _, n := range ours.Nodes {
-			if !held[n.Key] && (r.Root.child(n.Key) == nil && isReferred(n, r.Root) || files[n.Key] || hasAny(ruleFiles(n), files)) {
-				held[n.Key], found = true, true
+			if !keep[n.Key] && (r.Root.child(n.Key) == nil && isReferred(n, r.Root) || files[n.Key] || hasAny(ruleFiles(n), files)) {
+				keep[n.Key], found = true, true
 			}
 		}
 		if !found {
@@ -43,15 +43,15 @@ func hasAny(a, b map[string]bool) bool {
 	return false
 }
 
-// heldBase is a base in which units of ours to keep count as the user's.
-type heldBase struct {
+// A keepBase is a base in which units of ours to keep count as edited.
+type keepBase struct {
 	Base
 	theirs *Node
-	held   map[string]bool
+	keep   map[string]bool
 }
 
-func (b heldBase) Has(f Fact) bool {
-	if f.Part == HeadLines && len(f.Path) == 1 && b.held[f.Path[0]] {
+func (b keepBase) Has(f Fact) bool {
+	if f.Part == HeadLines && len(f.Path) == 1 && b.keep[f.Path[0]] {
 		n := find(b.theirs, f.Path)
 		return n != nil && slices.Equal(f.Lines, significant(n.Head))
 	}

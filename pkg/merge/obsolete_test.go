@@ -25,7 +25,7 @@ func TestObsoleteEntries(t *testing.T) {
 		isObsolete := func(path []string, _ *Node) bool { return slices.Contains(c.obsolete, path[len(path)-1]) }
 		got, _, err := MergeFile(name, []byte(edited+"vars:\n"+entry("A")+entry("B")), []byte(resources), base, Options{IsObsolete: isObsolete})
 		if err != nil || string(got) != c.want {
-			t.Errorf("%q: %v\n%s", c.obsolete, err, got)
+			t.Errorf("obsolete %q: got %v and\n%s", c.obsolete, err, got)
 		}
 	}
 }

@@ -253,12 +253,12 @@ ENTRYPOINT ["/manager"]
 func checkTree(t *testing.T, root *Node, text []byte) {
 	t.Helper()
 	if !bytes.Equal(root.Text(), text) {
-		t.Errorf("tree holds %q, want %q", root.Text(), text)
+		t.Errorf("Text() = %q, want %q", root.Text(), text)
 	}
 	paths := keyPaths(root)
 	slices.Sort(paths)
 	if unique := slices.Compact(slices.Clone(paths)); len(unique) != len(paths) {
-		t.Errorf("keys are not unique: %q", paths)
+		t.Errorf("duplicate keys: %q", paths)
 	}
 }
 

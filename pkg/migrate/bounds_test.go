@@ -4,8 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/operon-sdk/operon/pkg/worktree"
 	"github.com/spf13/afero"
+
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 // TestFilesBounds holds that a scaffolded file that is too large to be merged is refused, and a file of the user's is not.
@@ -24,7 +25,7 @@ func TestFilesBounds(t *testing.T) {
 		}
 		_, err := Files(tree, map[string][]byte{"config/manager/manager.yaml": []byte("a: b\n")}, options)
 		if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.HasPrefix(err.Error(), test.want)) {
-			t.Errorf("%s: %v; want %q", test.name, err, test.want)
+			t.Errorf("%s: got %v, want %q", test.name, err, test.want)
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package migrate
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"path"
@@ -12,6 +11,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/gosource"
 	"github.com/operon-sdk/operon/pkg/merge"
 	"github.com/operon-sdk/operon/pkg/safeyaml"
+	"github.com/operon-sdk/operon/pkg/textdiff"
 )
 
 // merged is the result of merging one file.
@@ -31,19 +31,13 @@ const oursLabel = "the project"
 
 // mergeFile merges one file.
 func mergeFile(name string, ours, theirs []byte, b merge.Base, o merge.Options) (*merged, error) {
-	crlf := bytes.Contains(ours, []byte("\r\n"))
-	if crlf {
-		ours = bytes.ReplaceAll(ours, []byte("\r\n"), []byte("\n"))
-	}
+	ours, crlf := textdiff.AllToLF(ours)
 	o.OursLabel = oursLabel
 	text, result, err := merge.MergeFile(name, ours, theirs, b, o)
 	if err != nil {
 		return nil, err
 	}
-	if crlf {
-		text = bytes.ReplaceAll(text, []byte("\n"), []byte("\r\n"))
-	}
-	m := &merged{text: text, conflicts: len(result.Conflicts), edited: result.Edited, reason: result.Reason}
+	m := &merged{text: textdiff.FromLF(text, crlf), conflicts: len(result.Conflicts), edited: result.Edited, reason: result.Reason}
 	for _, choice := range result.Choices {
 		m.choices = append(m.choices, strings.Join(choice, "."))
 	}
@@ -74,13 +68,13 @@ func checkSyntax(name string, text []byte) error {
 // duplicateKey returns an error for a key that a mapping has twice.
 func duplicateKey(node *yaml.Node) error {
 	if node.Kind == yaml.MappingNode {
-		seen := map[string]bool{}
+		keys := map[string]bool{}
 		for i := 0; i+1 < len(node.Content); i += 2 {
 			key := node.Content[i].Value
-			if seen[key] {
+			if keys[key] {
 				return fmt.Errorf("line %d: duplicate key %q", node.Content[i].Line, key)
 			}
-			seen[key] = true
+			keys[key] = true
 		}
 	}
 	for _, child := range node.Content {

@@ -133,18 +133,18 @@ func (f *Fingerprints) Only(wanted func(Release) bool) *Fingerprints {
 		}
 	}
 	for name, facts := range f.files {
-		left := map[uint64]*big.Int{}
+		remaining := map[uint64]*big.Int{}
 		for hash, set := range facts {
 			bits := new(big.Int)
 			for to, from := range indexes {
 				bits.SetBit(bits, to, set.Bit(from))
 			}
 			if bits.Sign() > 0 {
-				left[hash] = bits
+				remaining[hash] = bits
 			}
 		}
-		if len(left) > 0 {
-			only.files[name] = left
+		if len(remaining) > 0 {
+			only.files[name] = remaining
 		}
 	}
 	return only

@@ -65,10 +65,10 @@ func (u *upgrader) renameFlags() error {
 
 // undefinedFlag returns a flag that the second stream of objects passes to the manager, that no Go file of the project
 // has, and that is new there or was in a Go file before the upgrade. It returns "" if there is none.
-func undefinedFlag(tree *worktree.Tree, changes []worktree.Change, was, is []byte) (string, error) {
-	old := managerFlags(was)
+func undefinedFlag(tree *worktree.Tree, changes []worktree.Change, oldText, newText []byte) (string, error) {
+	old := managerFlags(oldText)
 	var suspects []string
-	for _, flag := range managerFlags(is) {
+	for _, flag := range managerFlags(newText) {
 		removed := func(c worktree.Change) bool {
 			name := strings.TrimPrefix(flag, "--")
 			return path.Ext(c.Path) == ".go" && hasFlag(string(c.Old), name) && !hasFlag(string(c.New), name)

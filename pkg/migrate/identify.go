@@ -64,13 +64,13 @@ func (u *upgrader) prefer(i, j int) bool {
 
 // ownFacts returns the facts of a file in the current scaffold.
 func (u *upgrader) ownFacts(name string) map[string]bool {
-	own := map[string]bool{}
+	current := map[string]bool{}
 	if text, ok := u.theirs[name]; ok {
 		for _, fact := range facts(name, text) {
-			own[factText(fact)] = true
+			current[factText(fact)] = true
 		}
 	}
-	return own
+	return current
 }
 
 // similar is the minimum share of units with which a file counts as written by the release.
@@ -88,8 +88,8 @@ func (u *upgrader) baseOf(name string) *base {
 	}
 	all := facts(name, u.ours[name])
 	if u.result.From != (Release{}) {
-		if own := u.releaseBase(name); share(all, own, similar) >= similar {
-			return own
+		if current := u.releaseBase(name); share(all, current, similar) >= similar {
+			return current
 		}
 	}
 	var best *base

@@ -62,8 +62,8 @@ func (u *upgrader) isObsolete(name string) bool {
 	if u.result.From == (Release{}) {
 		return false
 	}
-	if left, ok := u.carried[name]; ok {
-		return len(left) == 0
+	if settings, ok := u.carried[name]; ok {
+		return len(settings) == 0
 	}
 	return u.theirs[name] == nil && u.ours[name] != nil && u.unedited(name) &&
 		!slices.ContainsFunc(objectIDs(u.ours[name]), func(id string) bool { return u.references()[id] })

@@ -37,37 +37,37 @@ func pathText(path []step) string {
 }
 
 // lostFields returns the paths of fields and list items that a value no longer has. Changed values do not count.
-func lostFields(at []step, was, is any) [][]step {
+func lostFields(at []step, before, after any) [][]step {
 	var lost [][]step
-	switch was := was.(type) {
+	switch before := before.(type) {
 	case map[string]any:
-		is, ok := is.(map[string]any)
+		after, ok := after.(map[string]any)
 		if !ok {
 			return [][]step{at}
 		}
-		for _, key := range slices.Sorted(maps.Keys(was)) {
+		for _, key := range slices.Sorted(maps.Keys(before)) {
 			field := append(slices.Clip(at), step{name: key})
-			if value, ok := is[key]; ok && len(at) == 0 && key == "rules" && isRole(was) {
-				lost = append(lost, lostPermissions(field, was[key], value)...)
+			if value, ok := after[key]; ok && len(at) == 0 && key == "rules" && isRole(before) {
+				lost = append(lost, lostPermissions(field, before[key], value)...)
 			} else if ok {
-				lost = append(lost, lostFields(field, was[key], value)...)
+				lost = append(lost, lostFields(field, before[key], value)...)
 			} else {
 				lost = append(lost, field)
 			}
 		}
 	case []any:
-		is, _ := is.([]any)
-		for n, value := range was {
+		after, _ := after.([]any)
+		for n, value := range before {
 			name := itemName(value)
 			item := append(slices.Clip(at), step{name: name, item: true, index: n})
-			i := slices.IndexFunc(is, func(other any) bool { return itemName(other) == name })
-			if i < 0 && strings.HasPrefix(name, "map[") && n < len(is) {
+			i := slices.IndexFunc(after, func(other any) bool { return itemName(other) == name })
+			if i < 0 && strings.HasPrefix(name, "map[") && n < len(after) {
 				i = n // changed rather than removed
 			}
 			if i < 0 {
 				lost = append(lost, item)
 			} else {
-				lost = append(lost, lostFields(item, value, is[i])...)
+				lost = append(lost, lostFields(item, value, after[i])...)
 			}
 		}
 	}

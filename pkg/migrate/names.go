@@ -62,13 +62,13 @@ func newNormalizer(n Names) *normalizer {
 	for _, pairs := range [][]pair{all, slices.Concat(domain, rest), slices.Concat(repo, rest), rest} {
 		z.project = append(z.project, replacer(pairs))
 	}
-	seen := map[Resource]bool{}
+	found := map[Resource]bool{}
 	every := all
 	for _, r := range n.Resources {
-		if seen[r] {
+		if found[r] {
 			continue
 		}
-		seen[r] = true
+		found[r] = true
 		kind := r.kindPairs()
 		every = slices.Concat(every, kind, []pair{r.versionPair()})
 		plural := slices.DeleteFunc(slices.Clone(kind), func(p pair) bool { return p.token == "\x01k" })
@@ -81,7 +81,7 @@ func newNormalizer(n Names) *normalizer {
 				replacer(slices.Concat(names, []pair{r.versionPair()})))
 		}
 	}
-	if len(seen) > 1 { // facts about the order of units contain the names of several resources
+	if len(found) > 1 { // facts about the order of units contain the names of several resources
 		z.resources = append(z.resources, replacer(every))
 	}
 	return z

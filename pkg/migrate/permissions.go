@@ -34,14 +34,14 @@ func texts(list any) []string {
 
 // lostPermissions returns the paths of permissions that the rules of a role at a path no longer grant: verbs by
 // resource. The arrangement of rules does not matter.
-func lostPermissions(at []step, was, is any) [][]step {
-	current := rulesOf(is)
+func lostPermissions(at []step, before, after any) [][]step {
+	current := rulesOf(after)
 	first := map[string]int{} // resource or URL → index of the rule
 	lost := map[string][]string{}
-	check := func(number int, what string, one rule) {
-		for _, verb := range one.verbs {
-			one.verbs = []string{verb}
-			if slices.ContainsFunc(current, func(r rule) bool { return r.allows(one) }) || slices.Contains(lost[what], verb) {
+	check := func(number int, what string, single rule) {
+		for _, verb := range single.verbs {
+			single.verbs = []string{verb}
+			if slices.ContainsFunc(current, func(r rule) bool { return r.allows(single) }) || slices.Contains(lost[what], verb) {
 				continue
 			}
 			if lost[what] == nil {
@@ -50,7 +50,7 @@ func lostPermissions(at []step, was, is any) [][]step {
 			lost[what] = append(lost[what], verb)
 		}
 	}
-	for i, r := range rulesOf(was) {
+	for i, r := range rulesOf(before) {
 		for _, url := range r.urls {
 			check(i, url, rule{urls: []string{url}, verbs: r.verbs})
 		}
@@ -62,7 +62,7 @@ func lostPermissions(at []step, was, is any) [][]step {
 			}
 		}
 	}
-	items, _ := was.([]any)
+	items, _ := before.([]any)
 	var all [][]step
 	for _, what := range slices.Sorted(maps.Keys(lost)) {
 		text := what + ": " + strings.Join(lost[what], " ")
@@ -73,8 +73,8 @@ func lostPermissions(at []step, was, is any) [][]step {
 
 // allows reports whether a rule grants everything that another one does.
 func (r rule) allows(other rule) bool {
-	covers := func(have, want []string) bool {
-		return slices.Contains(have, "*") || !slices.ContainsFunc(want, func(text string) bool { return !slices.Contains(have, text) })
+	covers := func(granted, want []string) bool {
+		return slices.Contains(granted, "*") || !slices.ContainsFunc(want, func(text string) bool { return !slices.Contains(granted, text) })
 	}
 	named := len(r.names) == 0 || len(other.names) > 0 && covers(r.names, other.names)
 	return named && covers(r.groups, other.groups) && covers(r.resources, other.resources) && covers(r.urls, other.urls) && covers(r.verbs, other.verbs)

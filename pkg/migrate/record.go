@@ -85,8 +85,8 @@ type census struct {
 
 func (r *recorder) add(t Tree) {
 	z := newNormalizer(t.Names)
-	own, containing := r.censuses(t.Releases, t.Content, false), r.censuses(t.Containing, t.Content, true)
-	for _, c := range slices.Concat(own, containing) {
+	direct, containing := r.censuses(t.Releases, t.Content, false), r.censuses(t.Containing, t.Content, true)
+	for _, c := range slices.Concat(direct, containing) {
 		r.trees[c]++
 	}
 	for name, text := range t.Files {
@@ -99,7 +99,7 @@ func (r *recorder) add(t Tree) {
 		for _, fact := range facts(name, text) {
 			if fact.Part != merge.Exists {
 				for _, hash := range z.recorded(factText(fact)) {
-					for _, c := range slices.Concat(own, containing) {
+					for _, c := range slices.Concat(direct, containing) {
 						r.state(name, hash, c.release)
 					}
 				}
@@ -109,7 +109,7 @@ func (r *recorder) add(t Tree) {
 				if r.having[name][hash] == nil {
 					r.having[name][hash] = map[census]int{}
 				}
-				for _, c := range slices.Concat(own, containing) {
+				for _, c := range slices.Concat(direct, containing) {
 					r.having[name][hash][c]++
 				}
 			}

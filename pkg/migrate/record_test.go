@@ -51,7 +51,7 @@ func TestRecord(t *testing.T) {
 		}
 		layout := regexp.MustCompile(`go\.kubebuilder\.io/v(\d)`).FindStringSubmatch(get("layout"))
 		if layout == nil {
-			t.Fatalf("%s: layout %q", get("tree"), get("layout"))
+			t.Fatalf("%s: unknown layout %q", get("tree"), get("layout"))
 		}
 		plugin := "go/v" + layout[1]
 		if get("componentConfig") == "true" {
@@ -85,7 +85,7 @@ func TestRecord(t *testing.T) {
 			}
 			parts := strings.Split(gvk, "/")
 			if len(parts) != 3 {
-				t.Fatalf("%s: kind %q", get("tree"), kind)
+				t.Fatalf("%s: unknown kind %q", get("tree"), kind)
 			}
 			tree.Names.Resources = append(tree.Names.Resources, Resource{parts[0], parts[1], parts[2], project.DefaultPlural(parts[2])})
 		}

@@ -17,34 +17,34 @@ func (u *upgrader) remove() error {
 		}
 	}
 	// A kustomization that refers to others may be removed, and then these are removed as well.
-	gone := map[string]bool{}
+	removed := map[string]bool{}
 	var named namers
-	for again := true; again; {
-		again = false
+	for repeat := true; repeat; {
+		repeat = false
 		var err error
 		if named, err = u.namers(); err != nil {
 			return err
 		}
 		for _, name := range names {
-			left, carried := u.carried[name]
-			if gone[name] || len(left) > 0 || !carried && !u.unedited(name) || u.namesEdited(name) {
+			settings, carried := u.carried[name]
+			if removed[name] || len(settings) > 0 || !carried && !u.unedited(name) || u.namesEdited(name) {
 				continue
 			}
 			if named.of(name) == "" {
 				u.tree.Remove(name)
 				u.add(name, Removed, "")
-				gone[name], again = true, true
+				removed[name], repeat = true, true
 			}
 		}
 	}
 	for _, name := range names {
-		if gone[name] {
+		if removed[name] {
 			continue
 		}
-		left := u.carried[name]
+		settings := u.carried[name]
 		switch {
-		case len(left) > 0:
-			u.add(name, Kept, "sets "+strings.Join(left, ", ")+"; the scaffold no longer gives these to the manager")
+		case len(settings) > 0:
+			u.add(name, Kept, "sets "+strings.Join(settings, ", ")+"; the scaffold no longer gives these to the manager")
 		case !u.unedited(name):
 			u.add(name, Kept, "was edited; no longer part of the scaffold")
 		case u.namesEdited(name):

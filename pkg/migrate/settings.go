@@ -148,7 +148,7 @@ func (u *upgrader) moveProbes(address string) bool {
 
 // moveOptions moves the options of a ControllerManagerConfig, and records those that cannot be moved.
 func (u *upgrader) moveOptions(options map[string]any) {
-	var left []string
+	var lost []string
 	of := func(section string, carry func(key, value string) bool) {
 		values, ok := options[section].(map[string]any)
 		if !ok {
@@ -156,7 +156,7 @@ func (u *upgrader) moveOptions(options map[string]any) {
 		}
 		for key, value := range values {
 			if !carry(key, fmt.Sprint(value)) {
-				left = append(left, section+"."+key)
+				lost = append(lost, section+"."+key)
 			}
 		}
 	}
@@ -181,11 +181,11 @@ func (u *upgrader) moveOptions(options map[string]any) {
 	}
 	for key := range options {
 		if !slices.Contains([]string{"apiVersion", "kind", "metadata", "health", "metrics", "webhook", "leaderElection"}, key) {
-			left = append(left, key)
+			lost = append(lost, key)
 		}
 	}
-	slices.Sort(left)
-	u.carried[optionsFile] = left
+	slices.Sort(lost)
+	u.carried[optionsFile] = lost
 }
 
 // replaceInMain replaces a part of the current program.

@@ -90,18 +90,18 @@ func TestFiles(t *testing.T) {
 	delete(want, "api/v1/types.go") // a person's
 	for name, text := range want {
 		if out[name] != string(text) {
-			t.Errorf("%s:\n%s", name, out[name])
+			t.Errorf("%s: got\n%s", name, out[name])
 		}
 	}
 	if len(out) != len(want) || result.From.Version != "9.0" {
-		t.Errorf("%q from %s", slices.Sorted(maps.Keys(out)), result.From)
+		t.Errorf("got files %q from %s", slices.Sorted(maps.Keys(out)), result.From)
 	}
 	again := map[string][]byte{}
 	for name, text := range out {
 		again[name] = []byte(text)
 	}
 	if _, result := upgradeFiles(t, again, merge.Markers); len(result.Files) != 0 || result.From != (Release{}) {
-		t.Errorf("again: %v from %s", result.Files, result.From)
+		t.Errorf("second upgrade: got %v from %s", result.Files, result.From)
 	}
 }
 
@@ -136,23 +136,23 @@ func TestFilesEdited(t *testing.T) {
 	out, result := upgradeFiles(t, files, merge.Markers)
 	want := "# Makes mine.\nIMG ?= example.org/mine:v7\nTOOL ?= v2.0.0\n\nall: build\n\nbuild: vet\n\tgo build\n\nlint:\n\tlint .\n\ntest: vet\n\tgo test\n"
 	if out["Makefile"] != want {
-		t.Errorf("Makefile:\n%s", out["Makefile"])
+		t.Errorf("Makefile: got\n%s", out["Makefile"])
 	}
 	if !strings.Contains(out["README.md"], "I say what it does.") {
-		t.Errorf("README.md:\n%s", out["README.md"])
+		t.Errorf("README.md: got\n%s", out["README.md"])
 	}
 	if _, ok := out["config/manager/gone.yaml"]; ok {
-		t.Error("what a person removed came back")
+		t.Error("a unit that the user removed was added")
 	}
 	if _, ok := out["config/manager/other.yaml"]; ok {
-		t.Error("an object that the user replaced came back in another file")
+		t.Error("an object that the user replaced was added in another file")
 	}
 	if out["config/manager/kustomization.yaml"] != string(files["config/manager/kustomization.yaml"]) {
-		t.Errorf("config/manager/kustomization.yaml:\n%s", out["config/manager/kustomization.yaml"])
+		t.Errorf("config/manager/kustomization.yaml: got\n%s", out["config/manager/kustomization.yaml"])
 	}
 	for name, state := range map[string]State{"Makefile": Merged, "config/manager/old.yaml": Kept, "config/manager/new.yaml": Created} {
 		if !slices.ContainsFunc(result.Files, func(f File) bool { return f.Name == name && f.State == state }) {
-			t.Errorf("%s: %v", name, result.Files)
+			t.Errorf("%s: got %v", name, result.Files)
 		}
 	}
 }
@@ -181,7 +181,7 @@ func TestFilesCarriesObject(t *testing.T) {
 		t.Errorf("config/manager/moved.yaml was not removed:\n%s", text)
 	}
 	if got, want := out["config/manager/other.yaml"], string(files["config/manager/moved.yaml"]); got != want {
-		t.Errorf("config/manager/other.yaml:\n%s\nwant:\n%s", got, want)
+		t.Errorf("config/manager/other.yaml: got\n%s\nwant\n%s", got, want)
 	}
 }
 
@@ -191,7 +191,7 @@ func TestFilesKeepsComment(t *testing.T) {
 	files := made("mine")
 	files["config/manager/old.yaml"] = []byte("# Mine.\nkind: Old\nname: mine\n")
 	if out, _ := upgradeFiles(t, files, merge.Markers); out["config/manager/old.yaml"] != string(files["config/manager/old.yaml"]) {
-		t.Errorf("config/manager/old.yaml:\n%s", out["config/manager/old.yaml"])
+		t.Errorf("config/manager/old.yaml: got\n%s", out["config/manager/old.yaml"])
 	}
 }
 
@@ -203,7 +203,7 @@ func TestFilesKeepsSimilarLine(t *testing.T) {
 		files := made("mine")
 		files["Makefile"] = []byte(strings.Replace(string(files["Makefile"]), "\n"+line+"\n", "\n"+similar+"\n", 1))
 		if out, _ := upgradeFiles(t, files, merge.Ours); !strings.Contains(out["Makefile"], "\n"+similar+"\n") {
-			t.Errorf("%q is lost:\n%s", similar, out["Makefile"])
+			t.Errorf("%q is missing in\n%s", similar, out["Makefile"])
 		}
 	}
 }
@@ -218,7 +218,7 @@ func TestFilesInConflict(t *testing.T) {
 		files["Dockerfile"] = []byte(ours + "COPY . .\n")
 		out, result := upgradeFiles(t, files, side)
 		if out["Dockerfile"] != want+"COPY . .\n" || len(result.Conflicts()) > 0 != (side == merge.Markers) {
-			t.Errorf("side %d:\n%s\n%v", side, out["Dockerfile"], result.Files)
+			t.Errorf("side %d: got\n%s\n%v", side, out["Dockerfile"], result.Files)
 		}
 	}
 }
@@ -283,10 +283,10 @@ func TestFilesKeepsKustomization(t *testing.T) {
 			}
 			patch, err := tree.ReadFile("config/default/patch.yaml")
 			if err != nil || string(patch) != c.patch != c.kept {
-				t.Errorf("%v, patch:\n%s", err, patch)
+				t.Errorf("got %v and patch\n%s", err, patch)
 			}
 			if manager, err := tree.ReadFile("config/manager/manager.yaml"); err != nil || strings.Contains(string(manager), "image: current") == c.kept {
-				t.Errorf("%v, manager:\n%s", err, manager)
+				t.Errorf("got %v and manager\n%s", err, manager)
 			}
 		})
 	}
@@ -309,7 +309,7 @@ func TestFilesStraggler(t *testing.T) {
 	maps.Copy(project, old)
 	tree, result := upgradeProject(t, old, current, project)
 	if text, err := tree.ReadFile(kustomization); err != nil || string(text) != list+"- e.yaml\n" || result.From != (Release{}) {
-		t.Errorf("from %s: %v\n%s\n%v", result.From, err, text, result.Files)
+		t.Errorf("upgrade from %s: got %v\n%s\n%v", result.From, err, text, result.Files)
 	}
 }
 
@@ -325,7 +325,7 @@ func TestFilesKeepsGeneratorOptions(t *testing.T) {
 		project := map[string][]byte{kustomization: []byte(list + edited), "config/manager/a.yaml": object}
 		tree, _ := upgradeProject(t, old, current, project)
 		if text, err := tree.ReadFile(kustomization); err != nil || string(text) != want {
-			t.Errorf("%v\n%s\nwant\n%s", err, text, want)
+			t.Errorf("got %v\n%s\nwant\n%s", err, text, want)
 		}
 	}
 }
@@ -393,10 +393,10 @@ func TestCanAdd(t *testing.T) {
 			t.Fatal(err)
 		}
 		if text, err := tree.ReadFile(name); err != nil || string(text) != want || tree.Exists("config/certmanager/b.yaml") {
-			t.Errorf("%v, got\n%s\nwant\n%s", err, text, want)
+			t.Errorf("got %v\n%s\nwant\n%s", err, text, want)
 		}
 		if text, err := tree.ReadFile("config/manifests/kustomization.yaml"); err != nil || string(text) != "resources:\n- ../default\n" {
-			t.Errorf("%v, manifests:\n%s", err, text)
+			t.Errorf("got %v and manifests\n%s", err, text)
 		}
 	}
 }

@@ -121,15 +121,15 @@ func (v *Verifier) Verify(after *worktree.Tree, resolved map[string][]byte) ([]L
 		}
 	}
 	for _, name := range roots {
-		was, is, err := references(before, after, resolved, name)
+		oldText, newText, err := references(before, after, resolved, name)
 		if err != nil {
 			return nil, err
 		}
-		for _, file := range was {
+		for _, file := range oldText {
 			if before.Exists(file + "/kustomization.yaml") {
 				named[file] = true
 			}
-			if !slices.Contains(is, file) && after.Exists(file) && unchanged(before, after, file) {
+			if !slices.Contains(newText, file) && after.Exists(file) && unchanged(before, after, file) {
 				return nil, &kustomizationError{path.Dir(name), fmt.Errorf("%s would no longer name %s", name, file)}
 			}
 		}
@@ -137,22 +137,22 @@ func (v *Verifier) Verify(after *worktree.Tree, resolved map[string][]byte) ([]L
 	var losses []Loss
 	for _, name := range roots {
 		dir := path.Dir(name)
-		was, err := v.buildBefore(dir, old)
+		oldText, err := v.buildBefore(dir, old)
 		if err != nil {
 			continue // already failed before
 		}
-		is, err := manifest.BuildOver(before.Root(), dir, over)
+		newText, err := manifest.BuildOver(before.Root(), dir, over)
 		if err != nil {
 			return nil, &kustomizationError{dir, fmt.Errorf("%s would not build: %w", dir, errors.Unwrap(err))}
 		}
-		flag, err := undefinedFlag(after, changes, was, is)
+		flag, err := undefinedFlag(after, changes, oldText, newText)
 		if err != nil {
 			return nil, err
 		}
 		if flag != "" {
 			return nil, &kustomizationError{dir, fmt.Errorf("%s would start the manager with %s, which the project does not define", dir, flag)}
 		}
-		webhook, err := lostWebhook(after, was, is)
+		webhook, err := lostWebhook(after, oldText, newText)
 		if err != nil {
 			return nil, err
 		}
@@ -162,7 +162,7 @@ func (v *Verifier) Verify(after *worktree.Tree, resolved map[string][]byte) ([]L
 		if named[dir] {
 			continue
 		}
-		lost, err := v.compare(after, dir, was, is)
+		lost, err := v.compare(after, dir, oldText, newText)
 		if err != nil {
 			return nil, err
 		}
@@ -172,7 +172,7 @@ func (v *Verifier) Verify(after *worktree.Tree, resolved map[string][]byte) ([]L
 }
 
 // references returns the files and directories in a kustomization before and after.
-func references(before, after *worktree.Tree, resolved map[string][]byte, name string) (was, is []string, err error) {
+func references(before, after *worktree.Tree, resolved map[string][]byte, name string) (oldText, newText []string, err error) {
 	old, err := before.ReadFile(name)
 	if err != nil {
 		return nil, nil, fmt.Errorf("reading %s: %w", name, err)
@@ -222,8 +222,8 @@ func unchanged(before, after *worktree.Tree, name string) bool {
 }
 
 // compare returns what the first stream of objects has and the second does not. It is an error if the user wrote that.
-func (v *Verifier) compare(after *worktree.Tree, dir string, was, is []byte) ([]Loss, error) {
-	old, current := objects(was), objects(is)
+func (v *Verifier) compare(after *worktree.Tree, dir string, oldText, newText []byte) ([]Loss, error) {
+	old, current := objects(oldText), objects(newText)
 	var losses []Loss
 	for _, id := range slices.Sorted(maps.Keys(old)) {
 		other, ok := current[id]
@@ -233,16 +233,16 @@ func (v *Verifier) compare(after *worktree.Tree, dir string, was, is []byte) ([]
 		}
 		loss := Loss{Kustomization: dir, Object: id}
 		for _, at := range lost {
-			one := Loss{Kustomization: dir, Object: id}
+			found := Loss{Kustomization: dir, Object: id}
 			if len(at) > 0 {
-				one.Fields = []string{pathText(at)}
+				found.Fields = []string{pathText(at)}
 			}
 			if file, err := v.editedSource(after, id, at); err != nil {
 				return nil, err
 			} else if file != "" {
-				return nil, &kustomizationError{path.Dir(file), fmt.Errorf("%s, which is in %s", one.text("would no longer have"), file)}
+				return nil, &kustomizationError{path.Dir(file), fmt.Errorf("%s, which is in %s", found.text("would no longer have"), file)}
 			}
-			loss.Fields = append(loss.Fields, one.Fields...)
+			loss.Fields = append(loss.Fields, found.Fields...)
 		}
 		if len(lost) > 0 {
 			losses = append(losses, loss)

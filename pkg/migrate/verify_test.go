@@ -105,7 +105,7 @@ func TestReplaceDeprecated(t *testing.T) {
 		t.Errorf("got %t\n%s", ok, got)
 	}
 	if got, ok := replaceDeprecated([]byte("resources:\n- a.yaml\n")); ok {
-		t.Errorf("nothing is deprecated, got\n%s", got)
+		t.Errorf("without deprecated fields: got\n%s", got)
 	}
 }
 

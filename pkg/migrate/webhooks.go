@@ -33,15 +33,15 @@ func UpdateWebhookPatches(before, after *worktree.Tree) error {
 		if path.Ext(name) != ".yaml" || !before.Exists(name) {
 			continue
 		}
-		was, is, err := readBoth(before, after, name)
+		oldText, newText, err := readBoth(before, after, name)
 		if err != nil {
 			return err
 		}
-		if bytes.Equal(was, is) {
+		if bytes.Equal(oldText, newText) {
 			continue
 		}
-		ordered := webhookNames(is)
-		for kind, old := range webhookNames(was) {
+		ordered := webhookNames(newText)
+		for kind, old := range webhookNames(oldText) {
 			positions[kind] = map[string]string{}
 			for i, webhook := range old {
 				if to := slices.Index(ordered[kind], webhook); to >= 0 && to != i {
@@ -90,14 +90,14 @@ func UpdateWebhookPatches(before, after *worktree.Tree) error {
 	return nil
 }
 
-func readBoth(before, after *worktree.Tree, name string) (was, is []byte, err error) {
-	if was, err = before.ReadFile(name); err == nil {
-		is, err = after.ReadFile(name)
+func readBoth(before, after *worktree.Tree, name string) (oldText, newText []byte, err error) {
+	if oldText, err = before.ReadFile(name); err == nil {
+		newText, err = after.ReadFile(name)
 	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("reading %s: %w", name, err)
 	}
-	return was, is, nil
+	return oldText, newText, nil
 }
 
 // webhookNames returns the names of webhooks in a stream of objects, by the kind of their configuration.
@@ -118,7 +118,7 @@ func webhookNames(stream []byte) map[string][]string {
 }
 
 // lostWebhook returns a generated webhook that only the first stream of objects has, or "".
-func lostWebhook(after *worktree.Tree, was, is []byte) (string, error) {
+func lostWebhook(after *worktree.Tree, oldText, newText []byte) (string, error) {
 	generated, err := after.ReadFile("config/webhook/manifests.yaml")
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
@@ -126,8 +126,8 @@ func lostWebhook(after *worktree.Tree, was, is []byte) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("reading config/webhook/manifests.yaml: %w", err)
 	}
-	current, all := webhookNames(is), webhookNames(generated)
-	old := webhookNames(was)
+	current, all := webhookNames(newText), webhookNames(generated)
+	old := webhookNames(oldText)
 	for _, kind := range slices.Sorted(maps.Keys(old)) {
 		for _, name := range old[kind] {
 			if slices.Contains(all[kind], name) && len(current[kind]) > 0 && !slices.Contains(current[kind], name) {

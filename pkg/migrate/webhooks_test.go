@@ -4,8 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/operon-sdk/operon/pkg/worktree"
 	"github.com/spf13/afero"
+
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 // TestUpdateWebhookPatches sorts webhooks and expects patches to follow, but for one that removes webhooks.
@@ -39,7 +40,7 @@ func TestUpdateWebhookPatches(t *testing.T) {
 	files["config/default/kustomization.yaml"] = strings.Replace(files["config/default/kustomization.yaml"], "/0/y", "/1/y", 1)
 	for name, want := range files {
 		if got, err := after.ReadFile(name); err != nil || string(got) != want {
-			t.Errorf("%s: %v\n%s", name, err, got)
+			t.Errorf("%s: got %v\n%s", name, err, got)
 		}
 	}
 }

@@ -92,6 +92,6 @@ func TestFailingDownloads(t *testing.T) {
 		t.Fatal(err)
 	}
 	if failing, err := BrokenPackages(t.Context(), worktree.NewTree(afero.NewOsFs(), dir), g); err != nil || len(failing) > 0 {
-		t.Errorf("%v, %v", failing, err)
+		t.Errorf("got %v, %v", failing, err)
 	}
 }

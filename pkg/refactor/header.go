@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/gosource"
+	"github.com/operon-sdk/operon/pkg/textdiff"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
@@ -56,8 +57,8 @@ func ReplaceHeader(tree *worktree.Tree, file, old, header, year string) error {
 }
 
 func replaceHeader(src, old, header, year string) (string, bool) {
-	crlf := strings.Contains(src, "\r\n")
-	plain := strings.ReplaceAll(src, "\r\n", "\n")
+	lf, crlf := textdiff.AllToLF([]byte(src))
+	plain := string(lf)
 	at := packageClause(plain)
 	if at < 0 {
 		return src, false
@@ -84,10 +85,7 @@ func replaceHeader(src, old, header, year string) (string, bool) {
 		}
 		plain = plain[:m[0]] + withYear(header, year) + rest
 	}
-	if crlf {
-		plain = strings.ReplaceAll(plain, "\n", "\r\n")
-	}
-	return plain, true
+	return string(textdiff.FromLF([]byte(plain), crlf)), true
 }
 
 // withYear replaces YEAR in a header as controller-gen does, or removes it without a year.

@@ -2,7 +2,7 @@ package refactor
 
 import "testing"
 
-func TestReheader(t *testing.T) {
+func TestReplaceHeader(t *testing.T) {
 	t.Parallel()
 	const old, header = "// Copyright A.", "/*\nB\n*/"
 	for name, test := range map[string]struct{ src, old, header, want string }{
@@ -37,7 +37,7 @@ func TestCopyright(t *testing.T) {
 		"":                                  "",
 	} {
 		if got := Copyright(header); got != want {
-			t.Errorf("Copyright(%q) is %q, want %q", header, got, want)
+			t.Errorf("Copyright(%q) = %q, want %q", header, got, want)
 		}
 	}
 }
@@ -50,12 +50,12 @@ func TestScopeMarkers(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 	if got := setMarkerNamespace(narrow, "p-system", true); got != narrow {
-		t.Errorf("again: %s", got)
+		t.Errorf("second change: got %s", got)
 	}
 	if got := setMarkerNamespace(narrow, "p-system", false); got != wide {
-		t.Errorf("back: %s", got)
+		t.Errorf("inverse change: got %s", got)
 	}
 	if got := setMarkerNamespace(narrow, "other", false); got != narrow {
-		t.Errorf("another namespace: %s", got)
+		t.Errorf("other namespace: got %s", got)
 	}
 }

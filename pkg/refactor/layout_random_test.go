@@ -89,11 +89,11 @@ func TestToV4Random(t *testing.T) {
 		}
 		for name := range all(t, tree) {
 			if strings.HasPrefix(name, "controllers") || strings.HasPrefix(name, "apis") {
-				t.Errorf("seed %d: %s has not moved", seed, name)
+				t.Errorf("seed %d: %s was not moved", seed, name)
 			}
 		}
 	}
 	if moved < 50 {
-		t.Errorf("only %d projects compiled before", moved)
+		t.Errorf("%d projects compiled before the move, want at least 50", moved)
 	}
 }

@@ -106,12 +106,12 @@ func compareMoved(t *testing.T, files, want, got map[string]string) {
 	t.Helper()
 	for name, text := range want {
 		if got[name] != text {
-			t.Errorf("%s is\n%s\nand is to be\n%s", name, got[name], text)
+			t.Errorf("%s: got\n%s\nwant\n%s", name, got[name], text)
 		}
 	}
 	for name, text := range got {
 		if _, ok := want[name]; !ok && files[name] != text {
-			t.Errorf("%s should not be:\n%s", name, text)
+			t.Errorf("%s: unexpected file\n%s", name, text)
 		}
 	}
 }
@@ -148,15 +148,15 @@ func TestToV4Refuses(t *testing.T) {
 			tree := onDisk(t, files)
 			_, err := toV4(tree)
 			if err == nil {
-				t.Fatal("it was moved")
+				t.Fatal("got no error, want one")
 			}
 			for _, part := range c.want {
 				if !strings.Contains(err.Error(), part) {
-					t.Errorf("it says %q, not %q", err, part)
+					t.Errorf("got error %q, want %q", err, part)
 				}
 			}
 			if changes, err := tree.Changes(); err != nil || len(changes) > 0 {
-				t.Errorf("it changed %v (%v)", changes, err)
+				t.Errorf("got changes %v (%v), want none", changes, err)
 			}
 		})
 	}

@@ -59,18 +59,18 @@ func (l *Layout) replacements() []replacement {
 	add := func(docker bool, old, now string) {
 		all = append(all, replacement{regexp.MustCompile(`(?m)` + old), now, docker})
 	}
-	const before, behind = `(^/?|[\s"'=,:(\[{^!]|\./)`, `([\s"',:;)\]}$]|$)`
+	const before, after = `(^/?|[\s"'=,:(\[{^!]|\./)`, `([\s"',:;)\]}$]|$)`
 	for _, from := range slices.Sorted(maps.Keys(l.dirs)) {
 		to := l.dirs[from]
 		add(false, before+from+`/`, `${1}`+to+`/`)
-		add(false, `(^|[\s"'=,:(\[{])\./`+from+behind, `${1}./`+to+`${2}`)
+		add(false, `(^|[\s"'=,:(\[{])\./`+from+after, `${1}./`+to+`${2}`)
 		add(false, `(^|[\s"'=,:(\[{])`+regexp.QuoteMeta(path.Join(l.m.Path, from))+`([\s"',:;)\]}$./]|$)`, `${1}`+path.Join(l.m.Path, to)+`${2}`)
 		add(true, `^((?:COPY|ADD)\b.*[ \t])`+from+`([ \t]|\r?$)`, `${1}`+to+`${2}`)
 	}
 	if l.root {
 		for _, name := range slices.Sorted(maps.Keys(l.moves.files)) {
 			if to := l.moves.files[name][0].name; path.Dir(name) == "." {
-				add(false, `(\bgo (?:run|build|vet|test|install)\b.*[ \t](?:\./)?)`+regexp.QuoteMeta(name)+behind, `${1}`+to+`${2}`)
+				add(false, `(\bgo (?:run|build|vet|test|install)\b.*[ \t](?:\./)?)`+regexp.QuoteMeta(name)+after, `${1}`+to+`${2}`)
 				add(false, `^(!?/)`+regexp.QuoteMeta(name)+`([ \t]|\r?$)`, `${1}`+to+`${2}`)
 				add(true, `^((?:COPY|ADD)\b.*[ \t](?:\./)?)`+regexp.QuoteMeta(name)+`([ \t]|\r?$)`, `${1}`+to+`${2}`)
 			}

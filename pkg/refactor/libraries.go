@@ -43,7 +43,7 @@ func listLibraries(ctx context.Context, tree *worktree.Tree, g gotool.Go, flags 
 			}
 			for _, spec := range f.AST.Imports {
 				p := gosource.ImportPath(spec)
-				if _, own := m.DirOf(p); !own && p != "unsafe" && p != "C" {
+				if _, inModule := m.DirOf(p); !inModule && p != "unsafe" && p != "C" {
 					wanted[p] = true
 				}
 			}

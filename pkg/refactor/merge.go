@@ -15,20 +15,20 @@ type conflict struct {
 
 // merge applies the changes between base and other to ours, line by line. Changes of lines that differ in ours are left
 // out and returned.
-func merge(base, mine, other string) (string, []conflict) {
-	if mine == base {
+func merge(base, ours, other string) (string, []conflict) {
+	if ours == base {
 		return other, nil
 	}
-	b, m, o := lines(base), lines(mine), lines(other)
-	crlf := strings.Contains(mine, "\r\n")
-	toMine := textdiff.MatchLines(b, m) // base line → line of ours, or -1
+	b, m, o := lines(base), lines(ours), lines(other)
+	crlf := isCRLF(ours)
+	toOurs := textdiff.MatchLines(b, m) // base line → line of ours, or -1
 	var out []string
 	var conflicts []conflict
 	at := 0
-	foreign := !isDerived(b, toMine)
+	foreign := !isDerived(b, toOurs)
 	for _, h := range hunks(b, o) {
 		before, after := b[h.From:h.To], o[h.OtherFrom:h.OtherTo]
-		start, end, ok := place(toMine, h, len(m))
+		start, end, ok := place(toOurs, h, len(m))
 		if foreign || !ok || start < at {
 			if !isApplied(m, o, after, before) {
 				conflicts = append(conflicts, conflict{old: before, new: after})
@@ -40,23 +40,19 @@ func merge(base, mine, other string) (string, []conflict) {
 		at = end
 	}
 	out = append(out, m[at:]...)
-	text := strings.Join(out, "\n")
-	if crlf {
-		text = strings.ReplaceAll(text, "\n", "\r\n")
-	}
-	return text, conflicts
+	return joinLines(out, crlf), conflicts
 }
 
 // isDerived reports whether ours is derived from base. In the file of another tool, matching lines such as a single
 // brace do not determine the place of a change.
-func isDerived(base []string, toMine []int) bool {
+func isDerived(base []string, toOurs []int) bool {
 	all, found := 0, 0
 	for i, line := range base {
 		if len(strings.TrimSpace(line)) < 3 {
 			continue
 		}
 		all++
-		if toMine[i] >= 0 {
+		if toOurs[i] >= 0 {
 			found++
 		}
 	}
@@ -65,21 +61,24 @@ func isDerived(base []string, toMine []int) bool {
 
 // isApplied reports whether ours already contains a change. The removed lines may occur in other places too, or with other
 // alignment.
-func isApplied(mine, other, after, before []string) bool {
+func isApplied(ours, other, after, before []string) bool {
 	if len(after) > 0 {
-		return contains(mine, after)
+		return contains(ours, after)
 	}
 	before = mapped(before, singleSpaced)
-	return count(mapped(mine, singleSpaced), before) <= count(mapped(other, singleSpaced), before)
+	return count(mapped(ours, singleSpaced), before) <= count(mapped(other, singleSpaced), before)
 }
 
-func contains(whole, part []string) bool { return count(whole, part) > 0 }
+// isCRLF reports whether a text has lines that end in CRLF.
+func isCRLF(text string) bool { return strings.Contains(text, "\r\n") }
+
+func contains(text, part []string) bool { return count(text, part) > 0 }
 
 // count returns how often part occurs in lines.
-func count(whole, part []string) int {
+func count(text, part []string) int {
 	n := 0
-	for i := 0; i+len(part) <= len(whole); i++ {
-		if slices.Equal(whole[i:i+len(part)], part) {
+	for i := 0; i+len(part) <= len(text); i++ {
+		if slices.Equal(text[i:i+len(part)], part) {
 			n++
 		}
 	}
@@ -88,29 +87,38 @@ func count(whole, part []string) int {
 
 // place finds the lines of ours that a change replaces. They must be unchanged. For an insertion, one of the adjacent
 // lines must be.
-func place(toMine []int, h textdiff.Hunk, count int) (start, end int, ok bool) {
+func place(toOurs []int, h textdiff.Hunk, count int) (start, end int, ok bool) {
 	if h.From < h.To {
-		start = toMine[h.From]
+		start = toOurs[h.From]
 		if start < 0 {
 			return 0, 0, false
 		}
 		for i := h.From; i < h.To; i++ {
-			if toMine[i] != start+i-h.From {
+			if toOurs[i] != start+i-h.From {
 				return 0, 0, false
 			}
 		}
 		return start, start + h.To - h.From, true
 	}
-	if h.From > 0 && toMine[h.From-1] >= 0 {
-		return toMine[h.From-1] + 1, toMine[h.From-1] + 1, true
+	if h.From > 0 && toOurs[h.From-1] >= 0 {
+		return toOurs[h.From-1] + 1, toOurs[h.From-1] + 1, true
 	}
-	if h.To < len(toMine) && toMine[h.To] >= 0 {
-		return toMine[h.To], toMine[h.To], true
+	if h.To < len(toOurs) && toOurs[h.To] >= 0 {
+		return toOurs[h.To], toOurs[h.To], true
 	}
 	return 0, 0, count == 0
 }
 
+// lines returns the lines of a text without line ends.
 func lines(text string) []string { return strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n") }
+
+// joinLines is the inverse of lines.
+func joinLines(lines []string, crlf bool) string {
+	if crlf {
+		return strings.Join(lines, "\r\n")
+	}
+	return strings.Join(lines, "\n")
+}
 
 // hunks returns the differences of two texts.
 func hunks(a, b []string) []textdiff.Hunk {

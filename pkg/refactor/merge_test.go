@@ -35,7 +35,7 @@ func TestMergeRepeatedLines(t *testing.T) {
 	other := "alpha\nbravo\ncharlie\ndelta\nkept\n"
 	for mine, want := range map[string]int{"alpha\nbravo\ncharlie\nmine\nkept\n": 0, "golf\nkept\nhotel\nkept\n": 1} {
 		if _, conflicts := merge(base, mine, other); len(conflicts) != want {
-			t.Errorf("%q: %v, want %d conflicts", mine, conflicts, want)
+			t.Errorf("merge of %q: got conflicts %v, want %d", mine, conflicts, want)
 		}
 	}
 }
@@ -47,11 +47,11 @@ func FuzzMerge(f *testing.F) {
 	f.Add("", "x\n\n")
 	f.Fuzz(func(t *testing.T, a, b string) {
 		if got, conflicts := merge(a, a, b); got != b || len(conflicts) > 0 {
-			t.Errorf("merge(a, a, b) is %q with %d conflicts, want %q", got, len(conflicts), b)
+			t.Errorf("merge(a, a, b) = %q with %d conflicts, want %q", got, len(conflicts), b)
 		}
 		for _, h := range hunks(lines(a), lines(b)) {
 			if h.From > h.To || h.OtherFrom > h.OtherTo {
-				t.Errorf("hunk %v", h)
+				t.Errorf("invalid hunk %v", h)
 			}
 		}
 	})

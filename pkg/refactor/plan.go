@@ -220,8 +220,8 @@ func (p *plan) addOwners(from string, names []string, owners map[string]owner) {
 			}
 		}
 	}
-	for again := true; again; {
-		again = false
+	for repeat := true; repeat; {
+		repeat = false
 		for _, name := range names {
 			if _, known := owners[name]; known || path.Base(name) == "suite_test.go" {
 				continue
@@ -234,7 +234,7 @@ func (p *plan) addOwners(from string, names []string, owners map[string]owner) {
 			}
 			if len(found) == 1 {
 				for _, o := range found {
-					owners[name], again = o, true
+					owners[name], repeat = o, true
 				}
 			}
 		}

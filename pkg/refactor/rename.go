@@ -199,8 +199,8 @@ func (x *renamer) newPath(name string) string {
 
 // newImport returns the new import path of a package of the module.
 func (x *renamer) newImport(old string) string {
-	dir, own := x.m.DirOf(old)
-	if !own {
+	dir, inModule := x.m.DirOf(old)
+	if !inModule {
 		return old
 	}
 	module := x.m.Path

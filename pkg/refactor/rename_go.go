@@ -33,7 +33,7 @@ func (x *renamer) code() map[string][]byte {
 
 // renameFile returns a Go file with the new names.
 func (x *renamer) renameFile(f *gosource.File) (text []byte, changed bool) {
-	crlf := strings.Contains(string(f.Text), "\r\n")
+	crlf := isCRLF(string(f.Text))
 	starts := lineStarts(f.Text)
 	done := map[int]bool{} // replaced lines, counted from 1
 	var edits []edit
@@ -53,7 +53,7 @@ func (x *renamer) renameFile(f *gosource.File) (text []byte, changed bool) {
 			replacement = ""
 		}
 		if crlf {
-			replacement = strings.ReplaceAll(strings.ReplaceAll(replacement, "\r\n", "\n"), "\n", "\r\n")
+			replacement = joinLines(lines(replacement), true)
 		}
 		edits = append(edits, edit{From: from, To: to, Text: replacement})
 	}
@@ -128,8 +128,8 @@ func (x *renamer) nameOf(id *ast.Ident) string {
 func (x *renamer) renameUnbuilt(f *gosource.File, add func(ast.Node, string)) {
 	names := map[string]string{} // local names of packages of the module → directory
 	for _, spec := range f.AST.Imports {
-		dir, own := x.m.DirOf(gosource.ImportPath(spec))
-		if !own {
+		dir, inModule := x.m.DirOf(gosource.ImportPath(spec))
+		if !inModule {
 			continue
 		}
 		local, now := x.packageName(dir), x.Packages[dir]

@@ -37,12 +37,12 @@ func (x *renamer) findRemaining() (*Remaining, error) {
 			}
 			continue
 		}
-		said := lines(string(data))
+		content := lines(string(data))
 		var texts map[int]string
 		if path.Ext(name) == ".go" {
 			texts = goTexts(data, x.resources())
 		}
-		for i, line := range said {
+		for i, line := range content {
 			if texts != nil {
 				line = texts[i]
 			}
@@ -50,7 +50,7 @@ func (x *renamer) findRemaining() (*Remaining, error) {
 				line = strings.ReplaceAll(line, word, "")
 			}
 			if search.MatchString(line) {
-				remaining.Places = append(remaining.Places, fmt.Sprintf("%s:%d: %s", name, i+1, shorten(strings.TrimSpace(said[i]))))
+				remaining.Places = append(remaining.Places, fmt.Sprintf("%s:%d: %s", name, i+1, shorten(strings.TrimSpace(content[i]))))
 			}
 		}
 	}
@@ -60,16 +60,16 @@ func (x *renamer) findRemaining() (*Remaining, error) {
 
 // terms returns patterns of the old names, and the new names, which may contain old ones.
 func (x *renamer) terms() (old, now []string) {
-	add := func(was, is string) {
-		if was != is && was != "" {
-			old, now = append(old, regexp.QuoteMeta(was)), append(now, is)
+	add := func(oldName, newName string) {
+		if oldName != newName && oldName != "" {
+			old, now = append(old, regexp.QuoteMeta(oldName)), append(now, newName)
 		}
 	}
 	for _, api := range x.APIs {
-		was, is := api[0], api[1]
-		add(was.Kind, is.Kind)
-		add(was.Group, is.Group)
-		add(was.Group+"/"+was.Version, is.Group+"/"+is.Version)
+		oldName, newName := api[0], api[1]
+		add(oldName.Kind, newName.Kind)
+		add(oldName.Group, newName.Group)
+		add(oldName.Group+"/"+oldName.Version, newName.Group+"/"+newName.Version)
 	}
 	add(x.Project[0], x.Project[1])
 	module := x.m.Path

@@ -42,8 +42,8 @@ func (x *renamer) readChanges() error {
 
 // changesOf returns the changes of the lines of a file in order. A line counts as one of the scaffold in any place. If it has
 // several new forms, it must be at its place in the scaffold.
-func changesOf(mine string, pairs []scaffold.RenderedPair, code bool) []change {
-	text := lines(mine)
+func changesOf(ours string, pairs []scaffold.RenderedPair, code bool) []change {
+	text := lines(ours)
 	known, doubtful := map[string]string{}, map[string]bool{}
 	var blocks []change
 	learn := func(before, after string) {
@@ -64,13 +64,13 @@ func changesOf(mine string, pairs []scaffold.RenderedPair, code bool) []change {
 			}
 			continue
 		}
-		toMine := textdiff.MatchLines(before, text)
+		toOurs := textdiff.MatchLines(before, text)
 		for _, h := range hunks(before, after) {
 			if h.To-h.From == h.OtherTo-h.OtherFrom {
 				for i := range h.To - h.From {
 					learn(before[h.From+i], after[h.OtherFrom+i])
 				}
-			} else if start, end, ok := place(toMine, h, len(text)); ok && !t.Part {
+			} else if start, end, ok := place(toOurs, h, len(text)); ok && !t.Part {
 				blocks = append(blocks, change{start, end, after[h.OtherFrom:h.OtherTo]})
 			}
 		}
@@ -145,8 +145,8 @@ func lineKey(line string, code bool) string {
 }
 
 // applyChanges applies changes to a text.
-func applyChanges(mine string, changes []change) string {
-	text := lines(mine)
+func applyChanges(ours string, changes []change) string {
+	text := lines(ours)
 	var out []string
 	at := 0
 	for _, c := range changes {
@@ -156,9 +156,5 @@ func applyChanges(mine string, changes []change) string {
 		out = append(append(out, text[at:c.start]...), c.lines...)
 		at = c.end
 	}
-	joined := strings.Join(append(out, text[at:]...), "\n")
-	if strings.Contains(mine, "\r\n") {
-		joined = strings.ReplaceAll(joined, "\n", "\r\n")
-	}
-	return joined
+	return joinLines(append(out, text[at:]...), isCRLF(ours))
 }

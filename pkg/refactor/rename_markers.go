@@ -55,25 +55,25 @@ func (x *renamer) renameFields(marker string, list []string) string {
 	groups, resources, versions := value("groups"), value("resources"), value("versions")
 	oldGroups, oldResources := slices.Clone(groups), slices.Clone(resources)
 	for _, api := range x.APIs {
-		was, is := api[0], api[1]
-		if !slices.Contains(oldGroups, was.Group) {
+		before, after := api[0], api[1]
+		if !slices.Contains(oldGroups, before.Group) {
 			continue
 		}
-		groups = swap(groups, was.Group, is.Group)
-		resources = swapResource(resources, was.Plural, is.Plural)
-		if !slices.Contains(oldResources, was.Plural) || !slices.Contains(value("versions"), was.Version) {
+		groups = swap(groups, before.Group, after.Group)
+		resources = swapResource(resources, before.Plural, after.Plural)
+		if !slices.Contains(oldResources, before.Plural) || !slices.Contains(value("versions"), before.Version) {
 			continue
 		}
-		versions = swap(versions, was.Version, is.Version)
+		versions = swap(versions, before.Version, after.Version)
 		for _, prefix := range []string{"/mutate-", "/validate-"} {
-			if slices.Equal(value("path"), []string{webhookPath(prefix, was)}) {
-				set("path", webhookPath(prefix, is))
+			if slices.Equal(value("path"), []string{webhookPath(prefix, before)}) {
+				set("path", webhookPath(prefix, after))
 			}
 		}
 		for _, prefix := range []string{"m", "v"} {
 			name := func(a APIName) string { return prefix + strings.ToLower(a.Kind) + "-" + a.Version + ".kb.io" }
-			if slices.Equal(value("name"), []string{name(was)}) {
-				set("name", name(is))
+			if slices.Equal(value("name"), []string{name(before)}) {
+				set("name", name(after))
 			}
 		}
 	}

@@ -68,8 +68,8 @@ func (x *renamer) isOwn(obj types.Object) bool {
 		return false
 	}
 	p := strings.TrimSuffix(obj.Pkg().Path(), "_test")
-	_, own := x.m.DirOf(p)
-	return own
+	_, inModule := x.m.DirOf(p)
+	return inModule
 }
 
 // declared returns the package-level names by directory.
@@ -176,8 +176,8 @@ func (x *renamer) renameImports(f *gosource.File) {
 		return
 	}
 	for _, spec := range f.AST.Imports {
-		dir, own := x.m.DirOf(gosource.ImportPath(spec))
-		if !own {
+		dir, inModule := x.m.DirOf(gosource.ImportPath(spec))
+		if !inModule {
 			continue
 		}
 		if spec.Name == nil {

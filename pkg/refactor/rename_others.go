@@ -77,10 +77,10 @@ func replacePath(text []byte, before, from, to string) []byte {
 	if !bytes.Contains(text, []byte(from)) {
 		return text
 	}
-	whole := regexp.MustCompile(`(?m)` + before + regexp.QuoteMeta(from) + `([/.][\w.*/-]|[\s"',:;)\]}$]|/?$)`)
+	pattern := regexp.MustCompile(`(?m)` + before + regexp.QuoteMeta(from) + `([/.][\w.*/-]|[\s"',:;)\]}$]|/?$)`)
 	// Adjacent names share the separator, which a match consumes.
 	for range 2 {
-		text = whole.ReplaceAll(text, []byte("${1}"+strings.ReplaceAll(to, "$", "$$")+"${2}"))
+		text = pattern.ReplaceAll(text, []byte("${1}"+strings.ReplaceAll(to, "$", "$$")+"${2}"))
 	}
 	return text
 }

@@ -83,7 +83,7 @@ func (s *meanings) of(id *ast.Ident) string {
 	if obj.Pkg() == nil {
 		return "universe " + obj.Name()
 	}
-	if _, own := s.m.DirOf(strings.TrimSuffix(obj.Pkg().Path(), "_test")); !own {
+	if _, inModule := s.m.DirOf(strings.TrimSuffix(obj.Pkg().Path(), "_test")); !inModule {
 		return obj.Pkg().Path() + "." + obj.Name()
 	}
 	at := s.m.Fset.PositionFor(obj.Pos(), false)

@@ -68,8 +68,8 @@ func valuesOf(pairs []scaffold.RenderedPair) map[keyedValue]string {
 		}
 		if before.Kind == yaml.ScalarNode {
 			at := keyedValue{key, before.Value}
-			other, there := known[at]
-			doubtful[at] = doubtful[at] || there && other != after.Value
+			other, found := known[at]
+			doubtful[at] = doubtful[at] || found && other != after.Value
 			known[at] = after.Value
 			return
 		}

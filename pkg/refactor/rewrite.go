@@ -144,9 +144,9 @@ func applyEdits(f *gosource.File, edits []textdiff.Edit) (text []byte, changed b
 
 // rewriteImport rewrites an import of a moved package and the identifiers that it qualifies.
 func (r *rewriter) rewriteImport(f *gosource.File, spec *ast.ImportSpec) []edit {
-	dir, own := r.m.DirOf(gosource.ImportPath(spec))
+	dir, inModule := r.m.DirOf(gosource.ImportPath(spec))
 	targets := r.targets[dir]
-	if !own || len(targets) == 0 || len(targets) == 1 && targets[0] == dir {
+	if !inModule || len(targets) == 0 || len(targets) == 1 && targets[0] == dir {
 		return nil
 	}
 	explicit, local := "", r.before[dir]
@@ -201,14 +201,14 @@ func (r *rewriter) rewriteImport(f *gosource.File, spec *ast.ImportSpec) []edit 
 
 // localName returns the name by which a file imports a package after its move.
 func (r *rewriter) localName(f *gosource.File, dir, target, explicit, local string, split bool) string {
-	was, usual := r.moves.alias[dir], r.moves.alias[target]
+	current, usual := r.moves.alias[dir], r.moves.alias[target]
 	if usual == "" {
 		usual = r.after[target]
 	}
-	if was == "" {
-		was = r.before[dir]
+	if current == "" {
+		current = r.before[dir]
 	}
-	if explicit != "" && explicit != was && !split || usual == local {
+	if explicit != "" && explicit != current && !split || usual == local {
 		return local
 	}
 	name := usual

@@ -110,14 +110,14 @@ func changeScope(tree *worktree.Tree, name string, variants []variant, config *p
 	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", name, err)
 	}
-	mine := string(data)
+	content := string(data)
 	generated := name == "config/rbac/role.yaml"
 	var best string
 	var conflicts []conflict
 	for i, v := range variants {
-		merged, left := merge(v.old, mine, v.new)
-		if i == 0 || len(left) < len(conflicts) {
-			best, conflicts = merged, left
+		merged, remaining := merge(v.old, content, v.new)
+		if i == 0 || len(remaining) < len(conflicts) {
+			best, conflicts = merged, remaining
 		}
 	}
 	if len(conflicts) > 0 && generated {
@@ -126,7 +126,7 @@ func changeScope(tree *worktree.Tree, name string, variants []variant, config *p
 	best, conflicts = changeKinds(best, conflicts)
 	best, conflicts = placeChanges(name, best, conflicts)
 	if strings.HasPrefix(name, controllerDir+"/") && !strings.HasSuffix(name, "_test.go") {
-		marked := setMarkerNamespace(mine, config.ProjectName()+"-system", on)
+		marked := setMarkerNamespace(content, config.ProjectName()+"-system", on)
 		// Markers of the user are changed too.
 		best = setMarkerNamespace(best, config.ProjectName()+"-system", on)
 		conflicts = slices.DeleteFunc(conflicts, func(c conflict) bool { return onlyMarkers(c.old) && onlyMarkers(c.new) })
@@ -137,7 +137,7 @@ func changeScope(tree *worktree.Tree, name string, variants []variant, config *p
 	if strings.HasSuffix(name, "_test.go") {
 		// Tests of other tools may differ from those of the scaffold.
 		conflicts = slices.DeleteFunc(conflicts, func(c conflict) bool {
-			return !contains(lines(mine), c.old) || best == mine && len(c.old) == 0
+			return !contains(lines(content), c.old) || best == content && len(c.old) == 0
 		})
 	}
 	tree.WriteFile(name, []byte(best), 0o644)
@@ -154,15 +154,15 @@ func changeScope(tree *worktree.Tree, name string, variants []variant, config *p
 // changeKinds changes the kind of a role whose other rules differ from the scaffold, if the line is unique. It returns
 // the remaining conflicts.
 func changeKinds(text string, conflicts []conflict) (string, []conflict) {
-	var left []conflict
+	var remaining []conflict
 	for _, c := range conflicts {
 		if len(c.old) != 1 || len(c.new) != 1 || !strings.HasPrefix(c.old[0], "kind: ") || count(lines(text), c.old) != 1 {
-			left = append(left, c)
+			remaining = append(remaining, c)
 			continue
 		}
 		text = regexp.MustCompile(`(?m)^`+regexp.QuoteMeta(c.old[0])+`(\r?)$`).ReplaceAllString(text, c.new[0]+"${1}")
 	}
-	return text, left
+	return text, remaining
 }
 
 const rbacMarker = "+kubebuilder:rbac:"

@@ -108,8 +108,8 @@ func (p *goProgram) insertImports(text string, block []string) (string, bool) {
 		at := 0
 		best := ""
 		for _, spec := range p.AST.Imports {
-			if have := gosource.ImportPath(spec); gosource.IsStandard(have) == gosource.IsStandard(added) && have < added && have >= best && spec.Pos() > p.AST.Name.End() {
-				best, at = have, p.Line(spec.Pos())
+			if existing := gosource.ImportPath(spec); gosource.IsStandard(existing) == gosource.IsStandard(added) && existing < added && existing >= best && spec.Pos() > p.AST.Name.End() {
+				best, at = existing, p.Line(spec.Pos())
 			}
 		}
 		if at == 0 {

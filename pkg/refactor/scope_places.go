@@ -34,8 +34,8 @@ func placeChanges(name, text string, conflicts []conflict) (string, []conflict) 
 	default:
 		return text, conflicts
 	}
-	formatted, crlf := gosource.IsFormatted([]byte(text)), strings.Contains(text, "\r\n")
-	var left []conflict
+	formatted, crlf := gosource.IsFormatted([]byte(text)), isCRLF(text)
+	var remaining []conflict
 	// Imports come last here, because removing them depends on the other changes.
 	for _, c := range slices.Backward(conflicts) {
 		placed, ok := text, false
@@ -48,7 +48,7 @@ func placeChanges(name, text string, conflicts []conflict) (string, []conflict) 
 			placed, ok = changeCommand(text, c.old[0], c.new[0])
 		}
 		if !ok {
-			left = append([]conflict{c}, left...)
+			remaining = append([]conflict{c}, remaining...)
 			continue
 		}
 		text = placed
@@ -60,9 +60,9 @@ func placeChanges(name, text string, conflicts []conflict) (string, []conflict) 
 		text = string(source)
 	}
 	if crlf {
-		text = strings.ReplaceAll(strings.Join(lines(text), "\n"), "\n", "\r\n")
+		text = joinLines(lines(text), true)
 	}
-	return text, left
+	return text, remaining
 }
 
 // singleSpaced returns a line with single spaces: gofmt aligns values, and YAML lists have several styles of indentation.
@@ -176,10 +176,10 @@ func switchVariable(tree *worktree.Tree, on bool) bool {
 	}
 	name := "- name: " + scopeVariable
 	none := []string{`value: ""`}
-	own := []string{"valueFrom:", "  fieldRef:", "    fieldPath: metadata.namespace"}
-	before, after := own, none
+	reference := []string{"valueFrom:", "  fieldRef:", "    fieldPath: metadata.namespace"}
+	before, after := reference, none
 	if on {
-		before, after = none, own
+		before, after = none, reference
 	}
 	all := strings.Split(string(data), "\n")
 	from, to, ok := findBlock(all, append([]string{name}, before...))

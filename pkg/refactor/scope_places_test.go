@@ -46,19 +46,19 @@ func TestPlaceScope(t *testing.T) {
 			got, left := placeChanges(test.file, test.text, test.conflicts)
 			if test.want == "" {
 				if len(left) == 0 {
-					t.Errorf("all blocks are placed:\n%s", got)
+					t.Errorf("got no conflicts, want some:\n%s", got)
 				}
 				return
 			}
 			if got != test.want || len(left) > 0 {
-				t.Errorf("left %v, got:\n%s\nwant:\n%s", left, got, test.want)
+				t.Errorf("got conflicts %v and\n%s\nwant\n%s", left, got, test.want)
 			}
 			var back []conflict
 			for _, c := range test.conflicts {
 				back = append(back, conflict{old: c.new, new: c.old})
 			}
 			if got, left := placeChanges(test.file, got, back); got != test.text || len(left) > 0 {
-				t.Errorf("back: left %v, got:\n%s\nwant:\n%s", left, got, test.text)
+				t.Errorf("inverse: got conflicts %v and\n%s\nwant\n%s", left, got, test.text)
 			}
 		})
 	}

@@ -99,14 +99,14 @@ func (p *plan) updateTexts() error {
 			if !bytes.Contains(changed, []byte(from)) {
 				continue
 			}
-			whole := regexp.MustCompile(`(?m)(^|[\s"'=,:(\[{^]|\./)` + regexp.QuoteMeta(from) + `(/|[\s"',:;)\]}$]|$)`)
+			pattern := regexp.MustCompile(`(?m)(^|[\s"'=,:(\[{^]|\./)` + regexp.QuoteMeta(from) + `(/|[\s"',:;)\]}$]|$)`)
 			if strings.HasPrefix(from, controllerDir) {
 				// Of the common directory of controllers, only references to files are updated.
-				whole = regexp.MustCompile(`(?m)(^|[\s"'=,:(\[{^]|\./)` + regexp.QuoteMeta(from) + `(/\w+\.go)`)
+				pattern = regexp.MustCompile(`(?m)(^|[\s"'=,:(\[{^]|\./)` + regexp.QuoteMeta(from) + `(/\w+\.go)`)
 			}
 			// Adjacent names share the separator, which a match consumes.
 			for range 2 {
-				changed = whole.ReplaceAll(changed, []byte("${1}"+p.dirs[from]+"${2}"))
+				changed = pattern.ReplaceAll(changed, []byte("${1}"+p.dirs[from]+"${2}"))
 			}
 		}
 		if !bytes.Equal(changed, data) {
@@ -147,11 +147,11 @@ func updateDocs(tree *worktree.Tree, config *project.Config, wasMulti bool, o Op
 		if bytes.Equal(before.Files[name], after.Files[name]) {
 			continue
 		}
-		have, err := tree.ReadFile(name)
+		current, err := tree.ReadFile(name)
 		if err != nil {
 			continue // the file does not exist
 		}
-		merged, _ := merge(string(before.Files[name]), string(have), string(after.Files[name]))
+		merged, _ := merge(string(before.Files[name]), string(current), string(after.Files[name]))
 		tree.WriteFile(name, []byte(merged), 0o644)
 	}
 	return nil

@@ -1,20 +1,21 @@
 package scaffold
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
 	"slices"
 
-	"github.com/operon-sdk/operon/pkg/worktree"
 	"golang.org/x/mod/modfile"
 	"golang.org/x/mod/semver"
+
+	"github.com/operon-sdk/operon/pkg/textdiff"
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 // NeedsBump reports whether BumpRequirements would change go.mod.
 func NeedsBump(tree *worktree.Tree, mod []byte) (bool, error) {
-	_, mine, err := readGoMod(tree)
+	_, ours, err := readGoMod(tree)
 	if err != nil {
 		return false, err
 	}
@@ -22,16 +23,16 @@ func NeedsBump(tree *worktree.Tree, mod []byte) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("reading the scaffold's go.mod: %w", err)
 	}
-	return isLower(mine, theirs), nil
+	return isLower(ours, theirs), nil
 }
 
 // isLower reports whether a go.mod has a lower version of anything than that of the scaffold.
-func isLower(mine, theirs *modfile.File) bool {
-	if mine.Go == nil || semver.Compare(goSemver(mine.Go.Version), goSemver(theirs.Go.Version)) < 0 {
+func isLower(ours, theirs *modfile.File) bool {
+	if ours.Go == nil || semver.Compare(goSemver(ours.Go.Version), goSemver(theirs.Go.Version)) < 0 {
 		return true
 	}
 	wanted := versions(theirs)
-	return slices.ContainsFunc(mine.Require, func(r *modfile.Require) bool {
+	return slices.ContainsFunc(ours.Require, func(r *modfile.Require) bool {
 		version, known := wanted[r.Mod.Path]
 		return known && semver.Compare(r.Mod.Version, version) < 0
 	})
@@ -49,7 +50,7 @@ func versions(file *modfile.File) map[string]string {
 // BumpRequirements updates the requirements and the Go version of go.mod to those of a scaffold, given as its go.mod
 // and go.sum, if any of them is lower. Higher versions are kept. It reports whether it changed go.mod.
 func BumpRequirements(tree *worktree.Tree, mod, sums []byte) (raised bool, err error) {
-	have, mine, err := readGoMod(tree)
+	text, ours, err := readGoMod(tree)
 	if err != nil {
 		return false, err
 	}
@@ -57,22 +58,22 @@ func BumpRequirements(tree *worktree.Tree, mod, sums []byte) (raised bool, err e
 	if err != nil {
 		return false, fmt.Errorf("reading the scaffold's go.mod: %w", err)
 	}
-	if !isLower(mine, theirs) {
+	if !isLower(ours, theirs) {
 		return false, nil
 	}
-	wanted, used := versions(theirs), usedModules(tree, mine, theirs)
+	wanted, used := versions(theirs), usedModules(tree, ours, theirs)
 	same := true
-	for _, r := range mine.Require {
+	for _, r := range ours.Require {
 		version, known := wanted[r.Mod.Path]
 		same = same && (known && semver.Compare(r.Mod.Version, version) <= 0 || !known && !used(r))
 	}
-	if same && len(mine.Replace)+len(mine.Exclude) == 0 {
+	if same && len(ours.Replace)+len(ours.Exclude) == 0 {
 		// The project imports only packages that the scaffold imports, so the scaffold's requirements are complete.
-		if have, err = dropOthers(mine, have, wanted); err != nil {
+		if text, err = dropOthers(ours, text, wanted); err != nil {
 			return false, err
 		}
 	}
-	merged, err := mergeModule(goModFile, have, mod)
+	merged, err := mergeModule(goModFile, text, mod)
 	if err != nil {
 		return false, &ContentError{err}
 	}
@@ -118,8 +119,6 @@ func dropOthers(file *modfile.File, text []byte, wanted map[string]string) ([]by
 	if err != nil {
 		return nil, fmt.Errorf("formatting go.mod: %w", err)
 	}
-	if n := bytes.Count(text, []byte("\n")); n > 0 && bytes.Count(text, []byte("\r\n")) == n {
-		out = bytes.ReplaceAll(out, []byte("\n"), []byte("\r\n"))
-	}
-	return out, nil
+	_, crlf := textdiff.ToLF(text)
+	return textdiff.FromLF(out, crlf), nil
 }

@@ -19,7 +19,7 @@ require golang.org/x/net v0.55.0 // indirect
 
 // TestRaise raises the requirements of an old go.mod, which has one block and no indirect requirements. Those of a
 // project that imports nothing beyond the scaffold's modules become the scaffold's.
-func TestRaise(t *testing.T) {
+func TestBumpRequirements(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		name, require, code string

@@ -52,7 +52,7 @@ type rendering struct {
 // renderKept renders the output of the commands that are not undone, except for controllers and webhooks that the project has
 // in another place, as projects of older tools do.
 func renderKept(tree *worktree.Tree, apis []Data, webhooks []Webhooks) (*rendering, error) {
-	var there []Data
+	var remaining []Data
 	for _, data := range apis {
 		if err := data.Project.FindPaths(tree); err != nil {
 			return nil, err
@@ -61,10 +61,10 @@ func renderKept(tree *worktree.Tree, apis []Data, webhooks []Webhooks) (*renderi
 			data.Resource.Controller, data.Image = false, Image{}
 		}
 		if data.Resource.API || data.Resource.Controller {
-			there = append(there, data)
+			remaining = append(remaining, data)
 		}
 	}
-	return renderAll(tree, there, webhooks)
+	return renderAll(tree, remaining, webhooks)
 }
 
 func renderAll(tree *worktree.Tree, apis []Data, webhooks []Webhooks) (*rendering, error) {

@@ -136,20 +136,20 @@ func findLeftovers(tree *worktree.Tree, d Deletion) []string {
 		return nil
 	}
 	name := d.RemovedWebhooks[0].Project.Name
-	needed := func(is func(Webhooks) bool) bool { return slices.ContainsFunc(d.KeptWebhooks, is) }
-	var gone []string
+	needed := func(uses func(Webhooks) bool) bool { return slices.ContainsFunc(d.KeptWebhooks, uses) }
+	var removed []string
 	if len(d.KeptWebhooks) == 0 {
-		gone = append(gone, name+"-webhook-service", "webhook-server-cert")
+		removed = append(removed, name+"-webhook-service", "webhook-server-cert")
 	}
 	if !needed(func(w Webhooks) bool { return w.Webhook.Defaulting }) {
-		gone = append(gone, name+"-mutating-webhook-configuration")
+		removed = append(removed, name+"-mutating-webhook-configuration")
 	}
 	if !needed(func(w Webhooks) bool { return w.Webhook.Validation }) {
-		gone = append(gone, name+"-validating-webhook-configuration")
+		removed = append(removed, name+"-validating-webhook-configuration")
 	}
 	var places []string
 	for i, line := range strings.Split(string(content), "\n") {
-		if slices.ContainsFunc(gone, func(text string) bool { return strings.Contains(line, text) }) {
+		if slices.ContainsFunc(removed, func(text string) bool { return strings.Contains(line, text) }) {
 			places = append(places, fmt.Sprintf("%s:%d", tests, i+1))
 		}
 	}

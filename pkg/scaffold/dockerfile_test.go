@@ -4,8 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/operon-sdk/operon/pkg/worktree"
 	"github.com/spf13/afero"
+
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 // TestCopyWebhooks adds the line for webhooks where no other covers it, and removes it with the last of them.

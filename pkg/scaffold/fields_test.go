@@ -4,8 +4,9 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/operon-sdk/operon/pkg/worktree"
 	"github.com/spf13/afero"
+
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 func TestCompareFields(t *testing.T) {

@@ -11,10 +11,10 @@ import (
 	"golang.org/x/mod/semver"
 )
 
-// foreignModuleError reports a go.mod of another module than that of the project.
-type foreignModuleError struct{ have, want string }
+// otherModuleError reports a go.mod of another module than that of the project.
+type otherModuleError struct{ have, want string }
 
-func (e *foreignModuleError) Error() string {
+func (e *otherModuleError) Error() string {
 	if e.have == "" {
 		return fmt.Sprintf("it has no module line, the project would be %s", e.want)
 	}
@@ -32,7 +32,7 @@ func mergeModule(name string, have, want []byte) ([]byte, error) {
 // mergeRequirements updates the requirements and the go directive of ours that are lower than those of theirs. Other
 // requirements, replacements and comments are kept.
 func mergeRequirements(have, want []byte) ([]byte, error) {
-	mine, err := modfile.Parse("go.mod", have, nil)
+	file, err := modfile.Parse("go.mod", have, nil)
 	if err != nil {
 		return nil, fmt.Errorf("%w; correct the file, or remove it", err)
 	}
@@ -40,24 +40,24 @@ func mergeRequirements(have, want []byte) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the scaffold's go.mod: %w", err)
 	}
-	if mine.Module == nil || mine.Module.Mod.Path != scaffold.Module.Mod.Path {
-		foreign := &foreignModuleError{want: scaffold.Module.Mod.Path}
-		if mine.Module != nil {
-			foreign.have = mine.Module.Mod.Path
+	if file.Module == nil || file.Module.Mod.Path != scaffold.Module.Mod.Path {
+		other := &otherModuleError{want: scaffold.Module.Mod.Path}
+		if file.Module != nil {
+			other.have = file.Module.Mod.Path
 		}
-		return nil, foreign
+		return nil, other
 	}
-	if mine.Go == nil || semver.Compare(goSemver(mine.Go.Version), goSemver(scaffold.Go.Version)) < 0 {
-		if err := mine.AddGoStmt(scaffold.Go.Version); err != nil {
+	if file.Go == nil || semver.Compare(goSemver(file.Go.Version), goSemver(scaffold.Go.Version)) < 0 {
+		if err := file.AddGoStmt(scaffold.Go.Version); err != nil {
 			return nil, fmt.Errorf("raising the go version of go.mod: %w", err)
 		}
 	}
 	required := map[string]*modfile.Require{}
-	for _, r := range mine.Require {
+	for _, r := range file.Require {
 		required[r.Mod.Path] = r
 	}
-	bumpStaging(mine, scaffold)
-	all := append([]*modfile.Require(nil), mine.Require...)
+	bumpStaging(file, scaffold)
+	all := append([]*modfile.Require(nil), file.Require...)
 	for _, r := range scaffold.Require {
 		old, ok := required[r.Mod.Path]
 		switch {
@@ -67,9 +67,9 @@ func mergeRequirements(have, want []byte) ([]byte, error) {
 			old.Mod.Version = r.Mod.Version
 		}
 	}
-	mine.SetRequireSeparateIndirect(all)
-	mine.Cleanup()
-	out, err := mine.Format()
+	file.SetRequireSeparateIndirect(all)
+	file.Cleanup()
+	out, err := file.Format()
 	if err != nil {
 		return nil, fmt.Errorf("formatting go.mod: %w", err)
 	}

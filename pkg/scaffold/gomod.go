@@ -76,9 +76,9 @@ func CheckModule(tree *worktree.Tree, repo string) error {
 	if err != nil {
 		return err
 	}
-	if have := file.Module.Mod.Path; have != repo {
+	if current := file.Module.Mod.Path; current != repo {
 		return &ContentError{fmt.Errorf("go.mod:%d: the module is %s, but repo in PROJECT is %s; change one of them",
-			file.Module.Syntax.Start.Line, have, repo)}
+			file.Module.Syntax.Start.Line, current, repo)}
 	}
 	return nil
 }
@@ -122,10 +122,8 @@ func formatGoMod(file *modfile.File, old []byte) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("formatting go.mod: %w", err)
 	}
-	if n := bytes.Count(old, []byte("\n")); n > 0 && bytes.Count(old, []byte("\r\n")) == n {
-		out = bytes.ReplaceAll(out, []byte("\n"), []byte("\r\n"))
-	}
-	return out, nil
+	_, crlf := textdiff.ToLF(old)
+	return textdiff.FromLF(out, crlf), nil
 }
 
 // requirements marks the requirements that imports need as direct and all others as indirect.

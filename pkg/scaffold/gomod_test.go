@@ -9,8 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/operon-sdk/operon/pkg/worktree"
 	"github.com/spf13/afero"
+
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 const demoMod = `module github.com/example/op

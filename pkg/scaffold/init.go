@@ -72,7 +72,7 @@ func writeFiles(tree *worktree.Tree, files map[string][]byte, force bool, hint s
 			problems = append(problems, err)
 			continue
 		}
-		have, err := tree.ReadFile(name)
+		current, err := tree.ReadFile(name)
 		if errors.Is(err, fs.ErrNotExist) {
 			tree.WriteFile(name, want, worktree.FileMode)
 			continue
@@ -80,7 +80,7 @@ func writeFiles(tree *worktree.Tree, files map[string][]byte, force bool, hint s
 		if err != nil {
 			return nil, fmt.Errorf("reading %s: %w", name, worktree.Cause(err))
 		}
-		if bytes.Equal(have, want) {
+		if bytes.Equal(current, want) {
 			continue
 		}
 		switch policyFor(name) {
@@ -88,13 +88,13 @@ func writeFiles(tree *worktree.Tree, files map[string][]byte, force bool, hint s
 			report.Kept = append(report.Kept, name)
 		case shared:
 		case merge:
-			merged, err := mergeModule(name, have, want)
+			merged, err := mergeModule(name, current, want)
 			if err != nil {
-				var foreign *foreignModuleError
-				if !errors.As(err, &foreign) {
+				var other *otherModuleError
+				if !errors.As(err, &other) {
 					return nil, &ContentError{err}
 				}
-				conflicts = append(conflicts, fmt.Sprintf("%s (%s)", name, foreign))
+				conflicts = append(conflicts, fmt.Sprintf("%s (%s)", name, other))
 				continue
 			}
 			tree.WriteFile(name, merged, worktree.FileMode)

@@ -3,8 +3,9 @@ package scaffold
 import (
 	"testing"
 
-	"github.com/operon-sdk/operon/pkg/worktree"
 	"github.com/spf13/afero"
+
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 // BenchmarkInit renders and commits a new project.

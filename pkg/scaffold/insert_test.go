@@ -114,7 +114,7 @@ func TestInsertKeepsLayout(t *testing.T) {
 	}
 }
 
-func TestInsertFindsWhatIsThere(t *testing.T) {
+func TestInsertExisting(t *testing.T) {
 	t.Parallel()
 	inserted := mustInsert(t, mainGo, "main.go", mainBlocks)
 	for name, edit := range map[string]func(string) string{

@@ -142,8 +142,8 @@ func (g *goSyntax) declares(names []string) bool {
 				declared[id.Name] = true
 			}
 		case *ast.AssignStmt:
-			for _, left := range n.Lhs {
-				if id, ok := left.(*ast.Ident); ok {
+			for _, target := range n.Lhs {
+				if id, ok := target.(*ast.Ident); ok {
 					declared[id.Name] = true
 				}
 			}

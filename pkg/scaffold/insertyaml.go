@@ -103,10 +103,10 @@ func (y *yamlSyntax) has(item []string) bool {
 		}
 		return line
 	}
-	var have []string
+	var got []string
 	for _, line := range y.lines {
 		if line = plain(line); line != "" {
-			have = append(have, line)
+			got = append(got, line)
 		}
 	}
 	kept := want[:0]
@@ -115,7 +115,7 @@ func (y *yamlSyntax) has(item []string) bool {
 			kept = append(kept, line)
 		}
 	}
-	return contiguous(have, kept)
+	return contiguous(got, kept)
 }
 
 func (y *yamlSyntax) finish(text string) (string, error) {

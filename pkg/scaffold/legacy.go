@@ -10,9 +10,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/operon-sdk/operon/pkg/worktree"
 	"golang.org/x/mod/modfile"
 	"golang.org/x/mod/semver"
+
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 // eventsVersion is the first controller-runtime with recorders of the events.k8s.io API in managers and with webhooks

@@ -26,7 +26,7 @@ func (o *overlayFile) bytes() []byte {
 
 // disable is the reverse of enableWebhooks.
 func (o *overlayFile) disable(removed, kept []Webhooks) {
-	needed := func(is func(Webhooks) bool) bool { return slices.ContainsFunc(kept, is) }
+	needed := func(uses func(Webhooks) bool) bool { return slices.ContainsFunc(kept, uses) }
 	for _, w := range removed {
 		name := crdName(w.Data)
 		if w.Webhook.Conversion && !needed(func(s Webhooks) bool { return s.Webhook.Conversion && crdName(s.Data) == name }) {

@@ -31,8 +31,8 @@ type Commands struct {
 // same order.
 func RenderPairs(tree *worktree.Tree, old, now Commands) ([]RenderedPair, error) {
 	var all []RenderedPair
-	add := func(event string, was, is Data) error {
-		pairs, err := renderPair(event, was, is)
+	add := func(event string, oldData, newData Data) error {
+		pairs, err := renderPair(event, oldData, newData)
 		all = append(all, pairs...)
 		return err
 	}
@@ -41,55 +41,55 @@ func RenderPairs(tree *worktree.Tree, old, now Commands) ([]RenderedPair, error)
 			return nil, err
 		}
 	}
-	for i, was := range old.APIs {
-		is, err := adaptPair(tree, &was, now.APIs[i])
+	for i, oldData := range old.APIs {
+		newData, err := adaptPair(tree, &oldData, now.APIs[i])
 		if err != nil {
 			return nil, err
 		}
 		var events []string
-		if was.Resource.API {
+		if oldData.Resource.API {
 			events = append(events, "api")
 		}
-		if was.Resource.Controller {
+		if oldData.Resource.Controller {
 			events = append(events, "controller")
 		}
-		if was.Image.Ref != "" {
+		if oldData.Image.Ref != "" {
 			for _, event := range events {
 				events = append(events, event+"-image")
 			}
 		}
 		for _, event := range events {
-			if err := add(event, was, is); err != nil {
+			if err := add(event, oldData, newData); err != nil {
 				return nil, err
 			}
 		}
 	}
 	for i, w := range old.Webhooks {
-		is, err := adaptPair(tree, &w.Data, now.Webhooks[i].Data)
+		newData, err := adaptPair(tree, &w.Data, now.Webhooks[i].Data)
 		if err != nil {
 			return nil, err
 		}
-		was := w.Data
-		for _, event := range webhookEvents(was) {
-			if err := add(event, was, is); err != nil {
+		oldData := w.Data
+		for _, event := range webhookEvents(oldData) {
+			if err := add(event, oldData, newData); err != nil {
 				return nil, err
 			}
 		}
-		if was.Webhook.Conversion && (was.Webhook.Defaulting || was.Webhook.Validation) {
+		if oldData.Webhook.Conversion && (oldData.Webhook.Defaulting || oldData.Webhook.Validation) {
 			// Conversion may have been created before.
-			first, then := was, is
-			first.Webhook.Defaulting, first.Webhook.Validation = false, false
-			then.Webhook.Defaulting, then.Webhook.Validation = false, false
-			if err := add("webhook", first, then); err != nil {
+			oldConversion, newConversion := oldData, newData
+			oldConversion.Webhook.Defaulting, oldConversion.Webhook.Validation = false, false
+			newConversion.Webhook.Defaulting, newConversion.Webhook.Validation = false, false
+			if err := add("webhook", oldConversion, newConversion); err != nil {
 				return nil, err
 			}
 		}
 		for j, spoke := range w.Spokes {
-			was.Spoke, is.Spoke = spoke, now.Webhooks[i].Spokes[j]
+			oldData.Spoke, newData.Spoke = spoke, now.Webhooks[i].Spokes[j]
 			// Names of fields are not names of kinds. If the types cannot be read, the conversion counts as edited.
-			was.Spoke.Fields, _ = spokeFields(tree, was)
-			is.Spoke.Fields = was.Spoke.Fields
-			if err := add("spoke", was, is); err != nil {
+			oldData.Spoke.Fields, _ = spokeFields(tree, oldData)
+			newData.Spoke.Fields = oldData.Spoke.Fields
+			if err := add("spoke", oldData, newData); err != nil {
 				return nil, err
 			}
 		}
@@ -98,30 +98,30 @@ func RenderPairs(tree *worktree.Tree, old, now Commands) ([]RenderedPair, error)
 }
 
 // adaptPair adapts both to the project, in which the files with the new names do not exist yet.
-func adaptPair(tree *worktree.Tree, was *Data, is Data) (Data, error) {
-	usual := was.Image.EnvVar
-	if err := adapt(tree, was); err != nil {
-		return is, err
+func adaptPair(tree *worktree.Tree, oldData *Data, newData Data) (Data, error) {
+	usual := oldData.Image.EnvVar
+	if err := adapt(tree, oldData); err != nil {
+		return newData, err
 	}
-	p, q := &is.Project, was.Project
+	p, q := &newData.Project, oldData.Project
 	p.LegacyConditions, p.LegacyEvents, p.LegacyWebhooks = q.LegacyConditions, q.LegacyEvents, q.LegacyWebhooks
 	p.Paths, p.LegacyManifest, p.CRDs = q.Paths, q.LegacyManifest, q.CRDs
-	is.Resource.LegacySchemeBuilder = was.Resource.LegacySchemeBuilder
-	is.Resource.ControllerSuite, is.Resource.WebhookSuite = was.Resource.ControllerSuite, was.Resource.WebhookSuite
-	is.Resource.SSA, is.Resource.SSAPackage = was.Resource.SSA, was.Resource.SSAPackage
-	if was.Image.EnvVar != usual {
-		is.Image.EnvVar = was.Image.EnvVar // a name that the user chose is kept
+	newData.Resource.LegacySchemeBuilder = oldData.Resource.LegacySchemeBuilder
+	newData.Resource.ControllerSuite, newData.Resource.WebhookSuite = oldData.Resource.ControllerSuite, oldData.Resource.WebhookSuite
+	newData.Resource.SSA, newData.Resource.SSAPackage = oldData.Resource.SSA, oldData.Resource.SSAPackage
+	if oldData.Image.EnvVar != usual {
+		newData.Image.EnvVar = oldData.Image.EnvVar // a name that the user chose is kept
 	}
-	return is, nil
+	return newData, nil
 }
 
 // renderPair renders an event for both.
-func renderPair(event string, was, is Data) ([]RenderedPair, error) {
-	before, err := Render(event, was)
+func renderPair(event string, oldData, newData Data) ([]RenderedPair, error) {
+	before, err := Render(event, oldData)
 	if err != nil {
 		return nil, err
 	}
-	after, err := Render(event, is)
+	after, err := Render(event, newData)
 	if err != nil {
 		return nil, err
 	}
@@ -133,14 +133,14 @@ func renderPair(event string, was, is Data) ([]RenderedPair, error) {
 		}
 		name := strings.TrimPrefix(p, root+"/")
 		if into, ok := strings.CutSuffix(name, insertSuffix); ok {
-			from, to := outputPath(into, was), outputPath(into, is)
+			from, to := outputPath(into, oldData), outputPath(into, newData)
 			for _, marker := range slices.Sorted(maps.Keys(before.Inserts[from])) {
 				pairs = append(pairs, RenderedPair{From: from, To: to, Old: before.Inserts[from][marker], New: after.Inserts[to][marker], Part: true})
 			}
 			return nil
 		}
 		name = strings.TrimSuffix(name, templateSuffix)
-		from, to := outputPath(name, was), outputPath(name, is)
+		from, to := outputPath(name, oldData), outputPath(name, newData)
 		pairs = append(pairs, RenderedPair{From: from, To: to, Old: string(before.Files[from]), New: string(after.Files[to])})
 		return nil
 	})

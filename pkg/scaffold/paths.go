@@ -198,8 +198,8 @@ func findControllers(tree *worktree.Tree, p Project) string {
 	}
 	var dirs []string
 	for _, spec := range file.AST.Imports {
-		dir, own := strings.CutPrefix(gosource.ImportPath(spec), p.Repo+"/")
-		if !own || !declaresController(tree, dir) {
+		dir, local := strings.CutPrefix(gosource.ImportPath(spec), p.Repo+"/")
+		if !local || !declaresController(tree, dir) {
 			continue
 		}
 		if p.MultiGroup && slices.Contains([]string{"controller", "controllers"}, path.Base(path.Dir(dir))) {

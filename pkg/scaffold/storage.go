@@ -18,15 +18,15 @@ const storageMarker = "+kubebuilder:storageversion"
 // it. It marks the existing version, in which objects are stored already, unless a version has the marker.
 func markStorage(tree *worktree.Tree, data Data) error {
 	file := strings.ToLower(data.Resource.Kind) + "_types.go"
-	own := outputPath("api/GROUP/VERSION", data)
-	names, err := tree.Walk(path.Dir(own), nil)
+	dataDir := outputPath("api/GROUP/VERSION", data)
+	names, err := tree.Walk(path.Dir(dataDir), nil)
 	if err != nil {
 		return fmt.Errorf("looking for other versions of %s: %w", data.Resource.Kind, err)
 	}
 	var others []string
 	for _, name := range names {
 		version := path.Dir(name)
-		if path.Base(name) != file || path.Dir(version) != path.Dir(own) {
+		if path.Base(name) != file || path.Dir(version) != path.Dir(dataDir) {
 			continue
 		}
 		content, err := tree.ReadFile(name)
@@ -36,7 +36,7 @@ func markStorage(tree *worktree.Tree, data Data) error {
 		if strings.Contains(string(content), storageMarker) {
 			return nil
 		}
-		if version != own {
+		if version != dataDir {
 			others = append(others, name)
 		}
 	}
@@ -57,8 +57,8 @@ func markStorage(tree *worktree.Tree, data Data) error {
 // keepStorage copies the marker of the storage version to types that are about to be overwritten.
 func keepStorage(tree *worktree.Tree, files map[string][]byte, data Data) {
 	name := outputPath("api/GROUP/VERSION/KIND_types.go", data)
-	have, err := tree.ReadFile(name)
-	if err != nil || !strings.Contains(string(have), storageMarker) {
+	current, err := tree.ReadFile(name)
+	if err != nil || !strings.Contains(string(current), storageMarker) {
 		return
 	}
 	if marked, ok := insertStorageMarker(string(files[name]), data.Resource.Kind); ok {
@@ -108,7 +108,7 @@ func RemoveStorageMarker(tree *worktree.Tree, kind string, others []string) erro
 		}
 		line := regexp.MustCompile(`(?m)^//\s?` + regexp.QuoteMeta(storageMarker) + `\r?\n`)
 		without := line.ReplaceAll(content, nil)
-		if again, ok := insertStorageMarker(string(without), kind); ok && again == string(content) {
+		if marked, ok := insertStorageMarker(string(without), kind); ok && marked == string(content) {
 			tree.WriteFile(marked, without, worktree.FileMode)
 		}
 		return nil

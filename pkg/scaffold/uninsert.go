@@ -1,7 +1,6 @@
 package scaffold
 
 import (
-	"bytes"
 	"fmt"
 	"go/ast"
 	"maps"
@@ -10,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/gosource"
+	"github.com/operon-sdk/operon/pkg/textdiff"
 )
 
 // uninsert removes texts at markers from a file, except those that kept texts also contain. Texts that the user edited are
@@ -26,8 +26,8 @@ func uninsert(content []byte, name string, removed, kept map[string]map[string]b
 		names := compareImportNames(file, slices.Concat(slices.Collect(maps.Keys(removed[importsMarker])), slices.Collect(maps.Keys(kept[importsMarker])))...)
 		removed, kept = names.translateAll(removed), names.translateAll(kept)
 	}
-	crlf := bytes.Contains(content, []byte("\r\n"))
-	lines := strings.Split(strings.ReplaceAll(string(content), "\r\n", "\n"), "\n")
+	content, crlf := textdiff.AllToLF(content)
+	lines := strings.Split(string(content), "\n")
 	for _, marker := range slices.Sorted(maps.Keys(removed)) {
 		found := map[string]bool{} // by identity, because a text may have several forms
 		var missing []string
@@ -61,11 +61,7 @@ func uninsert(content []byte, name string, removed, kept map[string]map[string]b
 			lines = slices.Delete(lines, at, end)
 		}
 	}
-	text := strings.Join(lines, "\n")
-	if crlf {
-		text = strings.ReplaceAll(text, "\n", "\r\n")
-	}
-	return []byte(text), edited, nil
+	return textdiff.FromLF([]byte(strings.Join(lines, "\n")), crlf), edited, nil
 }
 
 // itemsOf splits a text at a marker into parts that can be removed separately: imports, list items, or the entire text.

@@ -7,8 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/operon-sdk/operon/pkg/worktree"
 	"golang.org/x/mod/module"
+
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 // VendorList is the file in the vendor directory that lists the vendored packages.

@@ -38,13 +38,13 @@ func CreateWebhook(tree *worktree.Tree, data Data, spokes []Spoke, existing []We
 	if err := adapt(tree, &data); err != nil {
 		return nil, err
 	}
-	have, err := renderKept(tree, nil, existing)
+	current, err := renderKept(tree, nil, existing)
 	if err != nil {
 		return nil, err
 	}
 	report := &WebhookReport{}
-	w := webhookWriter{existing: have.inserts, configured: map[string]bool{}, tree: tree, force: force, replaced: replacedBy(data), skipped: map[string]bool{}}
-	for name := range have.files {
+	w := webhookWriter{existing: current.inserts, configured: map[string]bool{}, tree: tree, force: force, replaced: replacedBy(data), skipped: map[string]bool{}}
+	for name := range current.files {
 		w.configured[name] = true
 	}
 	for _, event := range webhookEvents(data) {
@@ -184,7 +184,7 @@ func (w *webhookWriter) writeFile(name string, content []byte, data Data) error 
 	if err := w.tree.Blocked(name); err != nil {
 		return err
 	}
-	have, err := w.tree.ReadFile(name)
+	current, err := w.tree.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		if path.Base(name) == outputPath("KIND_webhook_test.go", data) && !bytes.Contains(content, []byte("Describe(")) {
 			return nil // conversion has its own test
@@ -198,7 +198,7 @@ func (w *webhookWriter) writeFile(name string, content []byte, data Data) error 
 	if path.Ext(name) != ".go" || policyFor(name) == shared {
 		return nil
 	}
-	merged, err := mergeDeclarations(name, have, content, func(declaration string) bool {
+	merged, err := mergeDeclarations(name, current, content, func(declaration string) bool {
 		return w.force && w.replaced[declaration]
 	})
 	if err != nil {
@@ -209,7 +209,7 @@ func (w *webhookWriter) writeFile(name string, content []byte, data Data) error 
 			return err
 		}
 	}
-	if !bytes.Equal(merged, have) {
+	if !bytes.Equal(merged, current) {
 		w.tree.WriteFile(name, merged, worktree.FileMode)
 	}
 	return nil

@@ -10,6 +10,11 @@ func ToLF(text []byte) (lf []byte, crlf bool) {
 	return bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")), true
 }
 
+// AllToLF converts all CRLF of a text to LF, and reports whether there were any.
+func AllToLF(text []byte) (lf []byte, crlf bool) {
+	return bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")), bytes.Contains(text, []byte("\r\n"))
+}
+
 // FromLF is the inverse of ToLF.
 func FromLF(text []byte, crlf bool) []byte {
 	if !crlf {

@@ -5,7 +5,7 @@ import "go/ast"
 // decoders replaces *admission.Decoder by admission.Decoder, which is an interface since v0.15.
 func decoders(f *source) {
 	ast.Inspect(f.AST, func(n ast.Node) bool {
-		if star, ok := n.(*ast.StarExpr); ok && f.is(star.X, admissionPackage, "Decoder") {
+		if star, ok := n.(*ast.StarExpr); ok && f.refersTo(star.X, admissionPackage, "Decoder") {
 			f.cut(star.Pos(), star.X.Pos())
 		}
 		return true
@@ -26,7 +26,7 @@ func withoutError(f *source) {
 				continue
 			}
 			call, ok := assign.Rhs[0].(*ast.CallExpr)
-			if !ok || !f.is(call.Fun, clientPackage, "ObjectKeyFromObject") && !f.is(call.Fun, admissionPackage, "NewDecoder") {
+			if !ok || !f.refersTo(call.Fun, clientPackage, "ObjectKeyFromObject") && !f.refersTo(call.Fun, admissionPackage, "NewDecoder") {
 				continue
 			}
 			err, ok := assign.Lhs[1].(*ast.Ident)

@@ -36,7 +36,7 @@ func builders(f *source) {
 
 // isWebhookBuilder reports whether a call starts a webhook builder of controller-runtime.
 func (f *source) isWebhookBuilder(call *ast.CallExpr) bool {
-	return f.is(call.Fun, runtimeModule, "NewWebhookManagedBy") || f.is(call.Fun, runtimeModule+"/pkg/builder", "WebhookManagedBy")
+	return f.refersTo(call.Fun, runtimeModule, "NewWebhookManagedBy") || f.refersTo(call.Fun, runtimeModule+"/pkg/builder", "WebhookManagedBy")
 }
 
 // chainOf returns the calls of a().b().c(), starting with a.

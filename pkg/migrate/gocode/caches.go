@@ -7,7 +7,7 @@ import "go/ast"
 func caches(f *source) {
 	ast.Inspect(f.AST, func(n ast.Node) bool {
 		call, ok := n.(*ast.CallExpr)
-		if !ok || len(call.Args) != 1 || !f.is(call.Fun, cachePackage, "MultiNamespacedCacheBuilder") {
+		if !ok || len(call.Args) != 1 || !f.refersTo(call.Fun, cachePackage, "MultiNamespacedCacheBuilder") {
 			return true
 		}
 		cache := f.use(cachePackage, "cache")

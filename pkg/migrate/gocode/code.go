@@ -143,7 +143,7 @@ func (p *program) indexFunctions() {
 }
 
 // dirOf returns the directory of a package of the project.
-func (p *program) dirOf(importPath string) (dir string, own bool) {
+func (p *program) dirOf(importPath string) (dir string, inModule bool) {
 	if importPath == p.module {
 		return ".", true
 	}

@@ -22,7 +22,7 @@ func TestCode(t *testing.T) {
 	t.Parallel()
 	archives, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(archives) == 0 {
-		t.Fatal("no archives", err)
+		t.Fatalf("got %d archives, %v; want at least one", len(archives), err)
 	}
 	for _, name := range archives {
 		t.Run(strings.TrimSuffix(filepath.Base(name), ".txtar"), func(t *testing.T) {
@@ -54,20 +54,20 @@ func TestCode(t *testing.T) {
 					wanted = text
 				}
 				if !bytes.Equal(after[file], wanted) {
-					t.Errorf("%s is\n%s", file, after[file])
+					t.Errorf("%s: got\n%s", file, after[file])
 				}
 			}
 			if !bytes.Equal(after["notes"], want["notes"]) {
-				t.Errorf("notes are\n%s", after["notes"])
+				t.Errorf("notes: got\n%s", after["notes"])
 			}
 			notes := after["notes"]
 			delete(after, "notes")
 			for file, text := range modernized(t, after, current) {
 				if file != "notes" && !bytes.Equal(text, after[file]) {
-					t.Errorf("again, %s is\n%s", file, text)
+					t.Errorf("second run: %s: got\n%s", file, text)
 				}
 				if file == "notes" && len(text) > len(notes) {
-					t.Errorf("again, notes are\n%s", text)
+					t.Errorf("second run: notes: got\n%s", text)
 				}
 			}
 			// The line ends of Windows stay.
@@ -77,7 +77,7 @@ func TestCode(t *testing.T) {
 			}
 			for file, text := range modernized(t, windows, current) {
 				if file != "notes" && !bytes.Equal(text, bytes.ReplaceAll(after[file], []byte("\n"), []byte("\r\n"))) {
-					t.Errorf("with the line ends of Windows, %s is\n%s", file, text)
+					t.Errorf("with CRLF: %s: got\n%s", file, text)
 				}
 			}
 		})

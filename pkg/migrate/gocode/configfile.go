@@ -57,7 +57,7 @@ func (f *source) readsConfigFile(stmt ast.Stmt) *ast.Ident {
 func (f *source) isConfigFile(chain []*ast.CallExpr) bool {
 	first := chain[0]
 	return len(chain) == 2 && method(chain[1]) == "AtPath" &&
-		(f.is(first.Fun, runtimeModule, "ConfigFile") || f.is(first.Fun, runtimeModule+"/pkg/config", "File"))
+		(f.refersTo(first.Fun, runtimeModule, "ConfigFile") || f.refersTo(first.Fun, runtimeModule+"/pkg/config", "File"))
 }
 
 // cutFlag removes the variable with the file name and its flag if nothing else uses it.
@@ -71,7 +71,7 @@ func (f *source) cutFlag(body *ast.BlockStmt, file *ast.Ident, read ast.Stmt) {
 				continue
 			}
 		case *ast.ExprStmt:
-			if call, ok := s.X.(*ast.CallExpr); ok && f.is(call.Fun, "flag", "StringVar") && len(call.Args) == 4 && f.Source(call.Args[0]) == "&"+file.Name {
+			if call, ok := s.X.(*ast.CallExpr); ok && f.refersTo(call.Fun, "flag", "StringVar") && len(call.Args) == 4 && f.Source(call.Args[0]) == "&"+file.Name {
 				flagged = s
 				continue
 			}

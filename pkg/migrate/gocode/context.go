@@ -24,12 +24,12 @@ func (f *source) addContext(t *ast.FuncType, body *ast.BlockStmt) {
 	}
 	name := ""
 	for _, stmt := range body.List {
-		made, ok := f.createdContext(stmt)
-		if !ok || made != "_" && name != "" {
+		created, ok := f.createdContext(stmt)
+		if !ok || created != "_" && name != "" {
 			continue
 		}
-		if made != "_" {
-			name = made
+		if created != "_" {
+			name = created
 		}
 		f.cutStatement(stmt)
 	}
@@ -69,7 +69,7 @@ func (f *source) createdContext(stmt ast.Stmt) (name string, ok bool) {
 		return "", false
 	}
 	call, ok := right.(*ast.CallExpr)
-	if !ok || !f.is(call.Fun, "context", "Background", "TODO") {
+	if !ok || !f.refersTo(call.Fun, "context", "Background", "TODO") {
 		return "", false
 	}
 	return left.(*ast.Ident).Name, true
@@ -78,8 +78,8 @@ func (f *source) createdContext(stmt ast.Stmt) (name string, ok bool) {
 // cutStatement removes a statement, with its line if nothing else is on it.
 func (f *source) cutStatement(stmt ast.Stmt) {
 	from, to := f.LineStart(stmt.Pos()), f.LineEnd(stmt.End())
-	before, behind := string(f.Text[from:f.Offset(stmt.Pos())]), string(f.Text[f.Offset(stmt.End()):to])
-	if strings.TrimSpace(before) == "" && strings.TrimSpace(behind) == "" {
+	before, after := string(f.Text[from:f.Offset(stmt.Pos())]), string(f.Text[f.Offset(stmt.End()):to])
+	if strings.TrimSpace(before) == "" && strings.TrimSpace(after) == "" {
 		f.cutLines(stmt.Pos(), stmt.End())
 		return
 	}
@@ -105,7 +105,7 @@ func isMentioned(n ast.Node, name string) bool {
 // contextIn returns an expression for a context: the parameter of the innermost function with one, or context.Background().
 func (f *source) contextIn(stack []ast.Node) string {
 	for i := len(stack) - 1; i >= 0; i-- {
-		if name := parameter(stack[i], func(t ast.Expr) bool { return f.is(t, "context", "Context") }); name != "" {
+		if name := parameter(stack[i], func(t ast.Expr) bool { return f.refersTo(t, "context", "Context") }); name != "" {
 			return name
 		}
 	}

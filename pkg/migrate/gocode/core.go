@@ -23,7 +23,7 @@ func cores(f *source) {
 			if !ok || inner.Type == nil {
 				continue
 			}
-			key, handler := f.Source(pair.Key), f.is(inner.Type, corePackage, "Handler")
+			key, handler := f.Source(pair.Key), f.refersTo(inner.Type, corePackage, "Handler")
 			core := func(name string) { f.rename(inner.Type, name) }
 			switch {
 			case handler && key == "Handler":
@@ -31,7 +31,7 @@ func cores(f *source) {
 				core("ProbeHandler")
 			case handler && (key == "PostStart" || key == "PreStop"):
 				core("LifecycleHandler")
-			case key == "Resources" && literal.Type != nil && f.is(literal.Type, corePackage, "PersistentVolumeClaimSpec") && f.is(inner.Type, corePackage, "ResourceRequirements"):
+			case key == "Resources" && literal.Type != nil && f.refersTo(literal.Type, corePackage, "PersistentVolumeClaimSpec") && f.refersTo(inner.Type, corePackage, "ResourceRequirements"):
 				core("VolumeResourceRequirements")
 			}
 		}

@@ -24,7 +24,7 @@ func events(f *source) {
 		case *ast.CompositeLit:
 			f.eventLiteral(n)
 		case *ast.CallExpr:
-			if len(n.Args) == 1 && f.is(n.Fun, predicatePackage, "NewPredicateFuncs") {
+			if len(n.Args) == 1 && f.refersTo(n.Fun, predicatePackage, "NewPredicateFuncs") {
 				f.filter(n.Args[0])
 			}
 		}
@@ -37,7 +37,7 @@ func renamedEventField(name string) string {
 }
 
 func (f *source) isEvent(e ast.Expr) bool {
-	return f.is(e, eventPackage, "CreateEvent", "UpdateEvent", "DeleteEvent", "GenericEvent")
+	return f.refersTo(e, eventPackage, "CreateEvent", "UpdateEvent", "DeleteEvent", "GenericEvent")
 }
 
 func (f *source) eventFunction(t *ast.FuncType, body *ast.BlockStmt) {
@@ -53,7 +53,7 @@ func (f *source) eventFunction(t *ast.FuncType, body *ast.BlockStmt) {
 			f.renameFields(body, name.Obj)
 		}
 	}
-	if len(params) == 0 || !f.is(params[len(params)-1].Type, queuePackage, "RateLimitingInterface") {
+	if len(params) == 0 || !f.refersTo(params[len(params)-1].Type, queuePackage, "RateLimitingInterface") {
 		return
 	}
 	switch {

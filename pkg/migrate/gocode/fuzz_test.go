@@ -31,11 +31,11 @@ func FuzzCode(f *testing.F) {
 		}
 		before, err := gosource.Parse("main.go", text)
 		if err != nil {
-			t.Fatalf("a file that is not valid Go was changed: %v", err)
+			t.Fatalf("changed a file that is not valid Go: %v", err)
 		}
 		file, err := gosource.Parse("main.go", after)
 		if err != nil {
-			t.Fatalf("%v\n%s", err, after)
+			t.Fatalf("the result is not valid Go: %v\n%s", err, after)
 		}
 		imports := map[string]int{}
 		for _, spec := range file.AST.Imports {
@@ -46,7 +46,7 @@ func FuzzCode(f *testing.F) {
 		}
 		for spec, n := range imports {
 			if n > 1 {
-				t.Errorf("imports %s %d times\n%s", spec, n, after)
+				t.Errorf("import %s occurs %d times in\n%s", spec, n, after)
 			}
 		}
 	})

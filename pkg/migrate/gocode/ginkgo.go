@@ -43,7 +43,7 @@ func specs(f *source) {
 
 // runSpecs replaces calls with reporters by RunSpecs.
 func (f *source) runSpecs(call *ast.CallExpr) {
-	if len(call.Args) != 3 || !f.is(call.Fun, ginkgo, "RunSpecsWithDefaultAndCustomReporters", "RunSpecsWithCustomReporters") {
+	if len(call.Args) != 3 || !f.refersTo(call.Fun, ginkgo, "RunSpecsWithDefaultAndCustomReporters", "RunSpecsWithCustomReporters") {
 		return
 	}
 	f.rename(call.Fun, "RunSpecs")
@@ -58,11 +58,11 @@ func (f *source) runSpecs(call *ast.CallExpr) {
 func (f *source) isPrinter(e ast.Expr) bool {
 	switch e := e.(type) {
 	case *ast.CompositeLit:
-		return e.Type != nil && f.is(e.Type, ginkgoPrinter, "NewlineReporter")
+		return e.Type != nil && f.refersTo(e.Type, ginkgoPrinter, "NewlineReporter")
 	case *ast.UnaryExpr:
 		return f.isPrinter(e.X)
 	case *ast.CallExpr:
-		return f.is(e.Fun, ginkgoPrinter, "NewProwReporter")
+		return f.refersTo(e.Fun, ginkgoPrinter, "NewProwReporter")
 	}
 	return false
 }
@@ -77,7 +77,7 @@ func nodes() []string {
 
 // node removes the channel and the timeout of a spec or container.
 func (f *source) node(call *ast.CallExpr) {
-	if !f.is(call.Fun, ginkgo, nodes()...) {
+	if !f.refersTo(call.Fun, ginkgo, nodes()...) {
 		return
 	}
 	body := -1
@@ -104,7 +104,7 @@ func (f *source) synchronous(fn *ast.FuncLit) {
 		return
 	}
 	last := list[len(list)-1]
-	if !f.is(last.Type, ginkgo, "Done") || len(last.Names) > 1 {
+	if !f.refersTo(last.Type, ginkgo, "Done") || len(last.Names) > 1 {
 		return
 	}
 	var closed []ast.Stmt

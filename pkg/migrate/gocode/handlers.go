@@ -15,7 +15,7 @@ func owners(f *source) {
 			return true
 		}
 		if mapper := f.field(unary, handlerPackage, "EnqueueRequestsFromMapFunc", "ToRequests"); mapper != nil {
-			if call, ok := mapper.(*ast.CallExpr); ok && f.is(call.Fun, handlerPackage, "ToRequestsFunc") && len(call.Args) == 1 {
+			if call, ok := mapper.(*ast.CallExpr); ok && f.refersTo(call.Fun, handlerPackage, "ToRequestsFunc") && len(call.Args) == 1 {
 				mapper = call.Args[0]
 			}
 			f.replaceRange(unary.Pos(), mapper.Pos(), f.use(handlerPackage, "handler")+".EnqueueRequestsFromMapFunc(")
@@ -53,11 +53,11 @@ func mappers(f *source) {
 				f.mapWithContext(n.Type, n.Body)
 			}
 		case *ast.CallExpr:
-			if len(n.Args) == 1 && f.is(n.Fun, handlerPackage, "EnqueueRequestsFromMapFunc", "MapFunc", "ToRequestsFunc") {
+			if len(n.Args) == 1 && f.refersTo(n.Fun, handlerPackage, "EnqueueRequestsFromMapFunc", "MapFunc", "ToRequestsFunc") {
 				f.mapper(n.Args[0])
 			}
 		case *ast.SelectorExpr:
-			if f.is(n, handlerPackage, "ToRequestsFunc") {
+			if f.refersTo(n, handlerPackage, "ToRequestsFunc") {
 				f.replace(n.Sel, "MapFunc")
 			}
 		}
@@ -99,13 +99,13 @@ func (f *source) isMapFunc(t *ast.FuncType) bool {
 	list, ok := t.Results.List[0].Type.(*ast.ArrayType)
 	param := t.Params.List[0].Type
 	return ok && list.Len == nil && f.isRuntime(list.Elt, "reconcile", "Request") &&
-		(f.is(param, clientPackage, "Object") || f.is(param, handlerPackage, "MapObject"))
+		(f.refersTo(param, clientPackage, "Object") || f.refersTo(param, handlerPackage, "MapObject"))
 }
 
 func (f *source) mapWithContext(t *ast.FuncType, body *ast.BlockStmt) {
 	f.addContext(t, body)
 	param := t.Params.List[0]
-	if !f.is(param.Type, handlerPackage, "MapObject") {
+	if !f.refersTo(param.Type, handlerPackage, "MapObject") {
 		return
 	}
 	f.replace(param.Type, f.use(clientPackage, "client")+".Object")

@@ -82,7 +82,7 @@ func leftovers(f *source) {
 				f.note(n.Name.Pos(), n.Name.Name+" is not called any more: give what it sets to the value where it is made")
 			}
 		case *ast.CallExpr:
-			if f.is(n.Fun, ginkgo2, "Measure", "FMeasure", "PMeasure", "XMeasure") {
+			if f.refersTo(n.Fun, ginkgo2, "Measure", "FMeasure", "PMeasure", "XMeasure") {
 				f.note(n.Pos(), "Measure does nothing in Ginkgo v2: write a spec with gomega/gmeasure")
 			}
 		case *ast.KeyValueExpr:
@@ -90,7 +90,7 @@ func leftovers(f *source) {
 				f.note(n.Pos(), "there is no lock "+lock+" for leaders any more: use \"leases\"")
 			}
 		case *ast.Field:
-			if n.Type != nil && f.is(n.Type, ginkgo2, "Done") {
+			if n.Type != nil && f.refersTo(n.Type, ginkgo2, "Done") {
 				f.note(n.Pos(), "Ginkgo v2 does not wait until done is closed: wait with Eventually")
 			}
 		}
@@ -106,13 +106,13 @@ func (f *source) isInjector(d *ast.FuncDecl) bool {
 	param := d.Type.Params.List[0].Type
 	switch d.Name.Name {
 	case "InjectClient":
-		return f.is(param, clientPackage, "Client")
+		return f.refersTo(param, clientPackage, "Client")
 	case "InjectAPIReader":
-		return f.is(param, clientPackage, "Reader")
+		return f.refersTo(param, clientPackage, "Reader")
 	case "InjectDecoder":
-		return f.is(param, admissionPackage, "Decoder")
+		return f.refersTo(param, admissionPackage, "Decoder")
 	case "InjectCache":
-		return f.is(param, cachePackage, "Cache")
+		return f.refersTo(param, cachePackage, "Cache")
 	case "InjectScheme", "InjectConfig", "InjectMapper", "InjectLogger":
 		return true
 	}

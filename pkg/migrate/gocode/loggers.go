@@ -16,11 +16,11 @@ func loggers(f *source) {
 		if !ok || method(call) != "SetupWithManager" {
 			return true
 		}
-		made, ok := call.Fun.(*ast.SelectorExpr).X.(*ast.ParenExpr)
+		receiver, ok := call.Fun.(*ast.SelectorExpr).X.(*ast.ParenExpr)
 		if !ok {
 			return true
 		}
-		unary, ok := made.X.(*ast.UnaryExpr)
+		unary, ok := receiver.X.(*ast.UnaryExpr)
 		if !ok {
 			return true
 		}
@@ -41,8 +41,8 @@ func loggers(f *source) {
 // hasLog reports whether a type of the project has a field Log for a logger.
 func (f *source) hasLog(e ast.Expr) bool {
 	from, typeName := f.named(e)
-	dir, own := f.program.dirOf(from)
-	if !own {
+	dir, inModule := f.program.dirOf(from)
+	if !inModule {
 		return false
 	}
 	for _, other := range f.program.files {
@@ -70,7 +70,7 @@ func (f *source) hasLog(e ast.Expr) bool {
 func (f *source) hasLogger(structure *ast.StructType) bool {
 	for _, field := range structure.Fields.List {
 		for _, name := range field.Names {
-			if name.Name == "Log" && f.is(field.Type, "github.com/go-logr/logr", "Logger") {
+			if name.Name == "Log" && f.refersTo(field.Type, "github.com/go-logr/logr", "Logger") {
 				return true
 			}
 		}

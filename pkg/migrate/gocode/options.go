@@ -173,7 +173,7 @@ func (f *source) addFields(literal *ast.CompositeLit, fields []field) {
 // namespaces returns the value of DefaultNamespaces for cache.MultiNamespacedCacheBuilder of a literal list.
 func (f *source) namespaces(e ast.Expr) (text string, ok bool) {
 	call, ok := e.(*ast.CallExpr)
-	if !ok || !f.is(call.Fun, cachePackage, "MultiNamespacedCacheBuilder") || len(call.Args) != 1 {
+	if !ok || !f.refersTo(call.Fun, cachePackage, "MultiNamespacedCacheBuilder") || len(call.Args) != 1 {
 		return "", false
 	}
 	list, ok := call.Args[0].(*ast.CompositeLit)
@@ -223,7 +223,7 @@ func (f *source) holdsOptions(e ast.Expr) bool {
 	if !ok || id.Obj == nil {
 		return false
 	}
-	is := func(t ast.Expr) bool {
+	isOptions := func(t ast.Expr) bool {
 		switch x := t.(type) {
 		case *ast.StarExpr:
 			t = x.X
@@ -237,11 +237,11 @@ func (f *source) holdsOptions(e ast.Expr) bool {
 	}
 	switch d := id.Obj.Decl.(type) {
 	case *ast.Field:
-		return is(d.Type)
+		return isOptions(d.Type)
 	case *ast.ValueSpec:
-		return is(d.Type) || len(d.Values) == 1 && is(d.Values[0])
+		return isOptions(d.Type) || len(d.Values) == 1 && isOptions(d.Values[0])
 	case *ast.AssignStmt:
-		return len(d.Lhs) == len(d.Rhs) && is(d.Rhs[0])
+		return len(d.Lhs) == len(d.Rhs) && isOptions(d.Rhs[0])
 	}
 	return false
 }
@@ -255,7 +255,7 @@ func (f *source) mapperProvider(e ast.Expr) {
 	f.insert(fn.Type.Params.List[0].End(), ", httpClient *"+f.use("net/http", "http")+".Client")
 	ast.Inspect(fn.Body, func(n ast.Node) bool {
 		call, ok := n.(*ast.CallExpr)
-		if ok && len(call.Args) == 1 && f.is(call.Fun, clientPackage+"/apiutil", "NewDynamicRESTMapper") {
+		if ok && len(call.Args) == 1 && f.refersTo(call.Fun, clientPackage+"/apiutil", "NewDynamicRESTMapper") {
 			f.insert(call.Args[0].End(), ", httpClient")
 		}
 		return true

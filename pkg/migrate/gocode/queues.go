@@ -11,7 +11,7 @@ func queues(f *source) {
 	ast.Inspect(f.AST, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.CompositeLit:
-			if n.Type == nil || !f.is(n.Type, runtimeModule+"/pkg/controller", "Options") {
+			if n.Type == nil || !f.refersTo(n.Type, runtimeModule+"/pkg/controller", "Options") {
 				return true
 			}
 			for _, element := range n.Elts {
@@ -22,7 +22,7 @@ func queues(f *source) {
 		case *ast.FuncDecl:
 			f.limiters(n)
 		case *ast.SelectorExpr:
-			if f.is(n, runtimeModule+"/pkg/ratelimiter", "RateLimiter") {
+			if f.refersTo(n, runtimeModule+"/pkg/ratelimiter", "RateLimiter") {
 				f.replace(n, f.use(queuePackage, "workqueue")+".TypedRateLimiter["+f.requestType()+"]")
 			}
 		}
@@ -32,7 +32,7 @@ func queues(f *source) {
 
 // limiters rewrites the results of a function that returns a rate limiter.
 func (f *source) limiters(fn *ast.FuncDecl) {
-	if fn.Body == nil || count(fn.Type.Results) != 1 || !f.is(fn.Type.Results.List[0].Type, runtimeModule+"/pkg/ratelimiter", "RateLimiter") {
+	if fn.Body == nil || count(fn.Type.Results) != 1 || !f.refersTo(fn.Type.Results.List[0].Type, runtimeModule+"/pkg/ratelimiter", "RateLimiter") {
 		return
 	}
 	ast.Inspect(fn.Body, func(n ast.Node) bool {
@@ -47,11 +47,11 @@ func (f *source) limiters(fn *ast.FuncDecl) {
 func (f *source) limiter(e ast.Expr) {
 	switch e := e.(type) {
 	case *ast.CallExpr:
-		from, made := f.named(e.Fun)
-		if from == queuePackage && strings.HasPrefix(made, "New") && strings.HasSuffix(made, "RateLimiter") && !strings.HasPrefix(made, "NewTyped") ||
-			from == queuePackage && made == "DefaultControllerRateLimiter" {
-			typed := "NewTyped" + strings.TrimPrefix(made, "New")
-			if made == "DefaultControllerRateLimiter" {
+		from, function := f.named(e.Fun)
+		if from == queuePackage && strings.HasPrefix(function, "New") && strings.HasSuffix(function, "RateLimiter") && !strings.HasPrefix(function, "NewTyped") ||
+			from == queuePackage && function == "DefaultControllerRateLimiter" {
+			typed := "NewTyped" + strings.TrimPrefix(function, "New")
+			if function == "DefaultControllerRateLimiter" {
 				typed = "DefaultTypedControllerRateLimiter"
 			}
 			f.rename(e.Fun, typed+"["+f.requestType()+"]")
@@ -60,7 +60,7 @@ func (f *source) limiter(e ast.Expr) {
 			f.limiter(arg)
 		}
 	case *ast.UnaryExpr:
-		if literal, ok := e.X.(*ast.CompositeLit); ok && f.is(literal.Type, queuePackage, "BucketRateLimiter") {
+		if literal, ok := e.X.(*ast.CompositeLit); ok && f.refersTo(literal.Type, queuePackage, "BucketRateLimiter") {
 			f.rename(literal.Type, "TypedBucketRateLimiter["+f.requestType()+"]")
 		}
 	}

@@ -37,7 +37,7 @@ func (f *source) isReconcile(t *ast.FuncType) bool {
 // isRuntime reports whether an expression is a name of a package of controller-runtime below pkg, or its alias in the
 // root package.
 func (f *source) isRuntime(e ast.Expr, pkg, name string) bool {
-	return f.is(e, runtimeModule+"/pkg/"+pkg, name) || f.is(e, runtimeModule, name)
+	return f.refersTo(e, runtimeModule+"/pkg/"+pkg, name) || f.refersTo(e, runtimeModule, name)
 }
 
 func count(fields *ast.FieldList) int {
@@ -68,7 +68,7 @@ func (f *source) canCall(name string) bool {
 		return true
 	}
 	for _, p := range f.imports {
-		if dir, own := f.program.dirOf(p); own && f.program.contextual[dir+"."+name] {
+		if dir, inModule := f.program.dirOf(p); inModule && f.program.contextual[dir+"."+name] {
 			return true
 		}
 	}

@@ -88,21 +88,21 @@ func calls(f *source) {
 func (f *source) call(call *ast.CallExpr) {
 	args := call.Args
 	switch {
-	case f.is(call.Fun, zapPackage, "Logger") && len(args) == 1:
+	case f.refersTo(call.Fun, zapPackage, "Logger") && len(args) == 1:
 		zap := f.use(zapPackage, "zap")
 		f.replaceRange(call.Pos(), args[0].Pos(), zap+".New("+zap+".UseDevMode(")
 		f.insert(args[0].End(), ")")
-	case f.is(call.Fun, zapPackage, "LoggerTo") && len(args) == 2:
+	case f.refersTo(call.Fun, zapPackage, "LoggerTo") && len(args) == 2:
 		zap := f.use(zapPackage, "zap")
 		f.replaceRange(call.Pos(), args[0].Pos(), zap+".New("+zap+".WriteTo(")
 		f.insert(args[0].End(), ")")
 		f.insert(args[1].Pos(), zap+".UseDevMode(")
 		f.insert(args[1].End(), ")")
-	case f.is(call.Fun, clientPackage, "MatchingField") && len(args) == 2:
+	case f.refersTo(call.Fun, clientPackage, "MatchingField") && len(args) == 2:
 		f.replaceRange(call.Pos(), args[0].Pos(), f.use(clientPackage, "client")+".MatchingFields{")
 		f.replaceRange(args[0].End(), args[1].Pos(), ": ")
 		f.replaceRange(args[1].End(), call.End(), "}")
-	case f.is(call.Fun, clientPackage+"/fake", "NewFakeClientWithScheme") && len(args) > 0:
+	case f.refersTo(call.Fun, clientPackage+"/fake", "NewFakeClientWithScheme") && len(args) > 0:
 		f.replaceRange(call.Pos(), args[0].Pos(), f.use(clientPackage+"/fake", "fake")+".NewClientBuilder().WithScheme(")
 		if len(args) == 1 {
 			f.replaceRange(args[0].End(), call.End(), ").Build()")
@@ -130,7 +130,7 @@ func (f *source) indexer(e ast.Expr) {
 }
 
 func (f *source) indexed(t *ast.FuncType) {
-	if count(t.Params) == 1 && count(t.Results) == 1 && f.is(t.Params.List[0].Type, "k8s.io/apimachinery/pkg/runtime", "Object") {
+	if count(t.Params) == 1 && count(t.Results) == 1 && f.refersTo(t.Params.List[0].Type, "k8s.io/apimachinery/pkg/runtime", "Object") {
 		f.replace(t.Params.List[0].Type, f.use(clientPackage, "client")+".Object")
 	}
 }
@@ -138,13 +138,13 @@ func (f *source) indexed(t *ast.FuncType) {
 func (f *source) literal(literal *ast.CompositeLit, stack []ast.Node) {
 	switch {
 	case literal.Type == nil:
-	case f.is(literal.Type, runtimeModule+"/pkg/log", "NullLogger") && len(literal.Elts) == 0:
+	case f.refersTo(literal.Type, runtimeModule+"/pkg/log", "NullLogger") && len(literal.Elts) == 0:
 		f.replace(literal, f.use("github.com/go-logr/logr", "logr")+".Discard()")
-	case f.is(literal.Type, zapPackage, "Options"):
+	case f.refersTo(literal.Type, zapPackage, "Options"):
 		f.renameKey(literal, "DestWritter", "DestWriter")
-	case f.is(literal.Type, runtimeModule+"/pkg/envtest", "WebhookInstallOptions"):
+	case f.refersTo(literal.Type, runtimeModule+"/pkg/envtest", "WebhookInstallOptions"):
 		f.renameKey(literal, "DirectoryPaths", "Paths")
-	case f.is(literal.Type, runtimeModule+"/pkg/webhook/conversion", "Webhook"):
+	case f.refersTo(literal.Type, runtimeModule+"/pkg/webhook/conversion", "Webhook"):
 		unary, ok := stack[len(stack)-1].(*ast.UnaryExpr)
 		if manager := f.managerIn(stack); ok && manager != "" {
 			f.replace(unary, f.use(runtimeModule+"/pkg/webhook/conversion", "conversion")+".NewWebhookHandler("+manager+".GetScheme(), "+manager+".GetConverterRegistry())")

@@ -18,7 +18,7 @@ func runnables(f *source) {
 				f.runWithContext(n.Type, n.Body)
 			}
 		case *ast.CallExpr:
-			if fn, ok := firstArg(n).(*ast.FuncLit); ok && f.is(n.Fun, runtimeModule+"/pkg/manager", "RunnableFunc") && f.isRunnable(fn.Type) {
+			if fn, ok := firstArg(n).(*ast.FuncLit); ok && f.refersTo(n.Fun, runtimeModule+"/pkg/manager", "RunnableFunc") && f.isRunnable(fn.Type) {
 				f.runWithContext(fn.Type, fn.Body)
 			}
 		}

@@ -112,8 +112,8 @@ func (f *source) importsPath(importPath string) bool {
 	})
 }
 
-// is reports whether an expression is one of the names of a package.
-func (f *source) is(e ast.Expr, importPath string, names ...string) bool {
+// refersTo reports whether an expression refers to one of the names of a package.
+func (f *source) refersTo(e ast.Expr, importPath string, names ...string) bool {
 	if id, ok := e.(*ast.Ident); ok {
 		return f.IsUnresolved(id) && slices.Contains(f.dots, importPath) && slices.Contains(names, id.Name)
 	}

@@ -18,7 +18,7 @@ func suites(f *source) {
 	}
 	var environment *ast.CompositeLit
 	ast.Inspect(f.AST, func(n ast.Node) bool {
-		if literal, ok := n.(*ast.CompositeLit); ok && literal.Type != nil && f.is(literal.Type, runtimeModule+"/pkg/envtest", "Environment") {
+		if literal, ok := n.(*ast.CompositeLit); ok && literal.Type != nil && f.refersTo(literal.Type, runtimeModule+"/pkg/envtest", "Environment") {
 			environment = literal
 		}
 		return true
@@ -26,15 +26,15 @@ func suites(f *source) {
 	if environment == nil || len(environment.Elts) == 0 {
 		return
 	}
-	var have ast.Expr
+	var value ast.Expr
 	for _, element := range environment.Elts {
 		if pair, ok := element.(*ast.KeyValueExpr); ok && f.Source(pair.Key) == "BinaryAssetsDirectory" {
-			have = pair.Value
+			value = pair.Value
 		}
 	}
 	switch {
-	case have != nil && strings.Contains(f.Source(have), ".GOARCH") && strings.Contains(f.Source(have), `"k8s"`):
-		f.replace(have, "binaryAssets()")
+	case value != nil && strings.Contains(f.Source(value), ".GOARCH") && strings.Contains(f.Source(value), `"k8s"`):
+		f.replace(value, "binaryAssets()")
 	case strings.Contains(string(f.Text), "BinaryAssetsDirectory") || strings.Contains(string(f.Text), "UseExistingCluster"):
 		return
 	default:

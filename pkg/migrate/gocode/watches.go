@@ -23,7 +23,7 @@ func watches(f *source) {
 		case name == "Watches" && len(call.Args) >= 2:
 			f.builderWatches(call)
 		case name == "WatchesRawSource" && len(call.Args) == 2:
-			if kind, ok := call.Args[0].(*ast.CallExpr); ok && f.is(kind.Fun, sourcePackage, "Kind") && len(kind.Args) == 2 {
+			if kind, ok := call.Args[0].(*ast.CallExpr); ok && f.refersTo(kind.Fun, sourcePackage, "Kind") && len(kind.Args) == 2 {
 				f.sourceWithHandler(kind, call, f.Source(kind.Args[0]), f.Source(kind.Args[1]))
 			}
 		case name == "Watch" && len(call.Args) >= 2:
@@ -36,7 +36,7 @@ func watches(f *source) {
 }
 
 func (f *source) isControllerBuilder(call *ast.CallExpr) bool {
-	return f.is(call.Fun, runtimeModule, "NewControllerManagedBy") || f.is(call.Fun, runtimeModule+"/pkg/builder", "ControllerManagedBy", "SimpleController")
+	return f.refersTo(call.Fun, runtimeModule, "NewControllerManagedBy") || f.refersTo(call.Fun, runtimeModule+"/pkg/builder", "ControllerManagedBy", "SimpleController")
 }
 
 // builderWatches rewrites Watches(&source.Kind{Type: &T{}}, …) and other sources that builders no longer accept.
@@ -69,7 +69,7 @@ func (f *source) controllerWatch(call *ast.CallExpr, stack []ast.Node) {
 		}
 		return
 	}
-	if kind, ok := call.Args[0].(*ast.CallExpr); ok && f.is(kind.Fun, sourcePackage, "Kind") && len(kind.Args) == 2 {
+	if kind, ok := call.Args[0].(*ast.CallExpr); ok && f.refersTo(kind.Fun, sourcePackage, "Kind") && len(kind.Args) == 2 {
 		f.sourceWithHandler(kind, call, f.Source(kind.Args[0]), f.Source(kind.Args[1]))
 	}
 }
@@ -96,7 +96,7 @@ func (f *source) fields(e ast.Expr, importPath, typeName string) map[string]ast.
 		e = unary.X
 	}
 	literal, ok := e.(*ast.CompositeLit)
-	if !ok || !f.is(literal.Type, importPath, typeName) {
+	if !ok || !f.refersTo(literal.Type, importPath, typeName) {
 		return nil
 	}
 	fields := map[string]ast.Expr{}

@@ -31,7 +31,7 @@ type webhook struct {
 	defaulter  *hookMethod
 	validators []*hookMethod
 	// given holds the builder methods by which the set-up adds webhooks of other types.
-	given   map[string]bool
+	options   map[string]bool
 	asserts []assertion
 	markers []*marker
 }
@@ -45,8 +45,8 @@ type hookMethod struct {
 }
 
 func (h *webhook) kind() string     { return h.resource.Kind }
-func (h *webhook) defaulting() bool { return h.defaulter != nil || h.given["WithDefaulter"] }
-func (h *webhook) validation() bool { return len(h.validators) > 0 || h.given["WithValidator"] }
+func (h *webhook) defaulting() bool { return h.defaulter != nil || h.options["WithDefaulter"] }
+func (h *webhook) validation() bool { return len(h.validators) > 0 || h.options["WithValidator"] }
 
 // newSetup returns the name of the current set-up function.
 func (h *webhook) newSetup() string { return "Setup" + h.kind() + "WebhookWithManager" }
@@ -125,11 +125,11 @@ func (w *Webhooks) record(config *project.Config) error {
 			}
 		}
 	}
-	have, err := w.tree.ReadFile(project.FileName)
+	current, err := w.tree.ReadFile(project.FileName)
 	if err != nil {
 		return fmt.Errorf("reading %s: %w", project.FileName, err)
 	}
-	if text := config.Bytes(); !bytes.Equal(text, have) {
+	if text := config.Bytes(); !bytes.Equal(text, current) {
 		w.tree.WriteFile(project.FileName, text, 0o644)
 	}
 	return nil
@@ -182,13 +182,13 @@ func (w *Webhooks) Move(current map[string][]byte) ([]Note, error) {
 func (w *Webhooks) move(h *webhook, current map[string][]byte) (bool, error) {
 	name := path.Join(h.pkg.target, strings.ToLower(h.kind())+"_webhook.go")
 	if w.tree.Exists(name) {
-		w.left(h, "there is "+name+" already")
+		w.leaveOut(h, "there is "+name+" already")
 		return false, nil
 	}
 	for _, other := range h.pkg.files {
 		for _, n := range h.pkg.names[other.Name] {
-			if h.setup.is(n) {
-				w.left(h, other.Name+" calls the function")
+			if h.setup.matches(n) {
+				w.leaveOut(h, other.Name+" calls the function")
 				return false, nil
 			}
 		}
@@ -202,7 +202,7 @@ func (w *Webhooks) move(h *webhook, current map[string][]byte) (bool, error) {
 		return false, fmt.Errorf("the current scaffold of %s is not valid Go", name)
 	}
 	if why := h.write(f); why != "" {
-		w.left(h, why)
+		w.leaveOut(h, why)
 		return false, nil
 	}
 	f.apply()
@@ -210,8 +210,8 @@ func (w *Webhooks) move(h *webhook, current map[string][]byte) (bool, error) {
 	return true, nil
 }
 
-// left records a note about webhooks that are not moved.
-func (w *Webhooks) left(h *webhook, why string) {
+// leaveOut adds a note about webhooks that are not moved.
+func (w *Webhooks) leaveOut(h *webhook, why string) {
 	f := h.setup.file
 	w.notes = append(w.notes, Note{File: f.Name, Line: f.Line(h.setup.decl.Pos()), Message: fmt.Sprintf(
 		"the webhooks of %s stay here: %s; set them up by hand, in the function %s of %s", h.kind(), why, h.newSetup(), h.pkg.target)})

@@ -149,7 +149,7 @@ func (pkg *apiPackage) isUnusedLog(f *source, spec *ast.ValueSpec) bool {
 		return false
 	}
 	call, ok := spec.Values[0].(*ast.CallExpr)
-	if !ok || method(call) != "WithName" || !f.is(call.Fun.(*ast.SelectorExpr).X, runtimeModule+"/pkg/log", "Log") {
+	if !ok || method(call) != "WithName" || !f.refersTo(call.Fun.(*ast.SelectorExpr).X, runtimeModule+"/pkg/log", "Log") {
 		return false
 	}
 	for _, uses := range pkg.names {

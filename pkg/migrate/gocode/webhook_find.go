@@ -23,8 +23,8 @@ type setup struct {
 	stays bool
 }
 
-// is reports whether an object is the function.
-func (s *setup) is(n named) bool {
+// matches reports whether an object is the function.
+func (s *setup) matches(n named) bool {
 	return n.file == s.file.Name && n.offset == s.name
 }
 
@@ -37,7 +37,7 @@ type assertion struct {
 
 // find returns the webhooks of a kind that are set up in the package of its type, or nil.
 func (w *Webhooks) find(pkg *apiPackage, r project.Resource) *webhook {
-	h := &webhook{pkg: pkg, resource: r, given: map[string]bool{}}
+	h := &webhook{pkg: pkg, resource: r, options: map[string]bool{}}
 	var setups []*setup
 	for _, f := range pkg.files {
 		for _, decl := range f.AST.Decls {
@@ -58,11 +58,11 @@ func (w *Webhooks) find(pkg *apiPackage, r project.Resource) *webhook {
 	}
 	h.setup = setups[0]
 	if len(setups) > 1 {
-		w.left(h, "they are set up in several places")
+		w.leaveOut(h, "they are set up in several places")
 		return nil
 	}
 	for _, call := range h.setup.chain {
-		h.given[method(call)] = true
+		h.options[method(call)] = true
 	}
 	validators := map[string]*hookMethod{}
 	pkg.methods(r.Kind, func(_ *source, decl *ast.FuncDecl) {
@@ -79,10 +79,10 @@ func (w *Webhooks) find(pkg *apiPackage, r project.Resource) *webhook {
 		h.validators = []*hookMethod{validators["ValidateCreate"], validators["ValidateUpdate"], validators["ValidateDelete"]}
 	}
 	// Webhooks of the builder take precedence over methods of the type.
-	if h.given["WithDefaulter"] {
+	if h.options["WithDefaulter"] {
 		h.defaulter = nil
 	}
-	if h.given["WithValidator"] {
+	if h.options["WithValidator"] {
 		h.validators = nil
 	}
 	return h
@@ -125,7 +125,7 @@ func assertions(f *source, decl *ast.GenDecl, kind string) []assertion {
 		if !ok || len(value.Names) != 1 || value.Names[0].Name != "_" || value.Type == nil || len(value.Values) != 1 {
 			continue
 		}
-		old := f.is(value.Type, webhookPackage, "Defaulter", "Validator") || f.is(value.Type, admissionPackage, "Defaulter", "Validator")
+		old := f.refersTo(value.Type, webhookPackage, "Defaulter", "Validator") || f.refersTo(value.Type, admissionPackage, "Defaulter", "Validator")
 		if old && gosource.IsIdent(objectOf(value.Values[0]), kind) {
 			found = append(found, assertion{f, decl, value})
 		}

@@ -20,13 +20,13 @@ const (
 // CRD with conversion needs, are kept.
 func (w *Webhooks) patches(config *project.Config) {
 	const name = crdFolder + "/" + kustomizationFile
-	have, err := w.tree.ReadFile(name)
+	current, err := w.tree.ReadFile(name)
 	if err != nil {
 		return // no CRDs
 	}
 	patch := regexp.MustCompile(`^- (?:path: )?(patches/cainjection_in_(.+)\.yaml)\s*$`)
 	selected := w.selectsCRDs()
-	lines := strings.SplitAfter(string(have), "\n")
+	lines := strings.SplitAfter(string(current), "\n")
 	for i, line := range lines {
 		found := patch.FindStringSubmatch(line)
 		if found == nil || !w.isPlainInjection(path.Join(crdFolder, found[1])) {
@@ -39,7 +39,7 @@ func (w *Webhooks) patches(config *project.Config) {
 			lines[i] = "#" + line
 		}
 	}
-	if text := strings.Join(lines, ""); text != string(have) {
+	if text := strings.Join(lines, ""); text != string(current) {
 		w.tree.WriteFile(name, []byte(text), 0o644)
 	}
 }

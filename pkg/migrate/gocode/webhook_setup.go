@@ -30,7 +30,7 @@ func (h *webhook) writeSetup(f *source, function *ast.FuncDecl, alias string) (w
 	switch {
 	case result == nil, s.decl.Type.Params.NumFields() != 1:
 		return why
-	case h.defaulter == nil && len(h.validators) == 0 && (h.given["WithDefaulter"] || h.given["WithValidator"]):
+	case h.defaulter == nil && len(h.validators) == 0 && (h.options["WithDefaulter"] || h.options["WithValidator"]):
 		// Arguments of the builder cannot and need not be moved.
 		s.stays = true
 		h.markers = nil

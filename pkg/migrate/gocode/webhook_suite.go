@@ -53,8 +53,8 @@ func (pkg *apiPackage) currentSuite(f *source, current []byte, p *program) ([]by
 			return true
 		})
 	}
-	have := dotImports(suite)
-	if !ok || text != "" && slices.ContainsFunc(dotImports(f), func(p string) bool { return !slices.Contains(have, p) }) {
+	imported := dotImports(suite)
+	if !ok || text != "" && slices.ContainsFunc(dotImports(f), func(p string) bool { return !slices.Contains(imported, p) }) {
 		return nil, false
 	}
 	suite.insert(suite.AST.FileEnd, text)

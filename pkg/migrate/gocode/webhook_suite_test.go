@@ -19,7 +19,7 @@ func TestRecordSuites(t *testing.T) {
 	}
 	files, err := filepath.Glob(filepath.Join(*suitesOf, "*"))
 	if err != nil || len(files) == 0 {
-		t.Fatal(files, err)
+		t.Fatalf("got files %v, %v", files, err)
 	}
 	var lines []string
 	for _, name := range files {

@@ -24,7 +24,7 @@ func TestWebhooks(t *testing.T) {
 	t.Parallel()
 	archives, err := filepath.Glob("testdata/webhooks/*.txtar")
 	if err != nil || len(archives) == 0 {
-		t.Fatal("no archives", err)
+		t.Fatalf("got %d archives, %v; want at least one", len(archives), err)
 	}
 	for _, name := range archives {
 		t.Run(strings.TrimSuffix(filepath.Base(name), ".txtar"), func(t *testing.T) {
@@ -34,12 +34,12 @@ func TestWebhooks(t *testing.T) {
 				t.Fatal(err)
 			}
 			before, current := map[string][]byte{"go.mod": []byte("module example.com/mine\n")}, map[string][]byte{}
-			given := &txtar.Archive{Comment: archive.Comment}
+			options := &txtar.Archive{Comment: archive.Comment}
 			for _, f := range archive.Files {
 				if path.Ext(f.Name) == ".want" || path.Ext(f.Name) == ".gone" || f.Name == "notes" {
 					continue
 				}
-				given.Files = append(given.Files, f)
+				options.Files = append(options.Files, f)
 				if inToday, ok := strings.CutPrefix(f.Name, "current/"); ok {
 					current[inToday] = f.Data
 				} else {
@@ -47,7 +47,7 @@ func TestWebhooks(t *testing.T) {
 				}
 			}
 			after, outcome := movedWebhooks(t, before, current)
-			got := txtar.Format(&txtar.Archive{Comment: given.Comment, Files: slices.Concat(given.Files, outcome)})
+			got := txtar.Format(&txtar.Archive{Comment: options.Comment, Files: slices.Concat(options.Files, outcome)})
 			if *update {
 				if err := os.WriteFile(name, got, 0o644); err != nil {
 					t.Fatal(err)
@@ -55,10 +55,10 @@ func TestWebhooks(t *testing.T) {
 				return
 			}
 			if want := txtar.Format(archive); !bytes.Equal(got, want) {
-				t.Errorf("with what came of it, the archive is\n%s", got)
+				t.Errorf("with the results, the archive is\n%s", got)
 			}
 			if _, again := movedWebhooks(t, after, current); slices.ContainsFunc(again, func(f txtar.File) bool { return f.Name != "notes" }) {
-				t.Errorf("again, it changes\n%s", txtar.Format(&txtar.Archive{Files: again}))
+				t.Errorf("second run: changed\n%s", txtar.Format(&txtar.Archive{Files: again}))
 			}
 			windows := map[string][]byte{}
 			for file, text := range before {
@@ -67,7 +67,7 @@ func TestWebhooks(t *testing.T) {
 			crlf, _ := movedWebhooks(t, windows, current)
 			for file, text := range after {
 				if !bytes.Equal(bytes.ReplaceAll(crlf[file], []byte("\r\n"), []byte("\n")), text) {
-					t.Errorf("with the line ends of Windows, %s is\n%s", file, crlf[file])
+					t.Errorf("with CRLF: %s: got\n%s", file, crlf[file])
 				}
 			}
 		})

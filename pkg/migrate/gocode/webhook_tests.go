@@ -127,7 +127,7 @@ func (pkg *apiPackage) setupOf(f *source, e ast.Expr) *webhook {
 	}
 	for _, h := range pkg.webhooks {
 		// One that stays is called as before, but not from another package.
-		if s := h.setup; !s.stays && s.is(pkg.of(f, id)) {
+		if s := h.setup; !s.stays && s.matches(pkg.of(f, id)) {
 			_, selects := e.(*ast.SelectorExpr)
 			if selects == (gosource.Receiver(s.decl) != "") {
 				return h
