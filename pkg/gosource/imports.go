@@ -30,6 +30,14 @@ func ImportPath(spec *ast.ImportSpec) string {
 	return p
 }
 
+// ImportSource returns the source of an import without comments: its name, if it has one, and its quoted path.
+func ImportSource(spec *ast.ImportSpec) string {
+	if spec.Name == nil {
+		return spec.Path.Value
+	}
+	return spec.Name.Name + " " + spec.Path.Value
+}
+
 // IsStandard reports whether an import path is that of a package of the standard library, by its form.
 func IsStandard(importPath string) bool {
 	first, _, _ := strings.Cut(importPath, "/")

@@ -67,15 +67,12 @@ func checkSyntax(name string, text []byte) error {
 
 // duplicateKey returns an error for a key that a mapping has twice.
 func duplicateKey(node *yaml.Node) error {
-	if node.Kind == yaml.MappingNode {
-		keys := map[string]bool{}
-		for i := 0; i+1 < len(node.Content); i += 2 {
-			key := node.Content[i].Value
-			if keys[key] {
-				return fmt.Errorf("line %d: duplicate key %q", node.Content[i].Line, key)
-			}
-			keys[key] = true
+	keys := map[string]bool{}
+	for key := range safeyaml.Fields(node) {
+		if keys[key.Value] {
+			return fmt.Errorf("line %d: duplicate key %q", key.Line, key.Value)
 		}
+		keys[key.Value] = true
 	}
 	for _, child := range node.Content {
 		if err := duplicateKey(child); err != nil {

@@ -115,8 +115,8 @@ func (y *yamlRenamer) node(key string, n *yaml.Node) {
 	case yaml.ScalarNode:
 		y.scalar(key, n)
 	case yaml.MappingNode:
-		for i := 0; i+1 < len(n.Content); i += 2 {
-			y.node(n.Content[i].Value, n.Content[i+1])
+		for key, value := range safeyaml.Fields(n) {
+			y.node(key.Value, value)
 		}
 		y.mapping(n)
 	default:

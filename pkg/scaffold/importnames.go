@@ -45,17 +45,9 @@ func (n importNames) compare(spec *ast.ImportSpec, name string, file *gosource.F
 		}
 	}
 	if other != nil {
-		n.specs[specLine(spec)] = specLine(other)
+		n.specs[gosource.ImportSource(spec)] = gosource.ImportSource(other)
 		n.names[name] = file.ImportName(other)
 	}
-}
-
-// specLine returns the source of an import.
-func specLine(spec *ast.ImportSpec) string {
-	if spec.Name == nil {
-		return spec.Path.Value
-	}
-	return spec.Name.Name + " " + spec.Path.Value
 }
 
 var qualifier = regexp.MustCompile(`(^|[^\w.])(\w+)\.`)

@@ -133,8 +133,7 @@ func mapping(node *yaml.Node, allowed ...string) (map[string]*yaml.Node, error) 
 		return nil, invalid(node, "must be a mapping with the keys %q", allowed)
 	}
 	values := map[string]*yaml.Node{}
-	for i := 0; i+1 < len(node.Content); i += 2 {
-		key := node.Content[i]
+	for key, value := range safeyaml.Fields(node) {
 		if !slices.Contains(allowed, key.Value) {
 			if near, ok := diag.Nearest(key.Value, allowed); ok {
 				return nil, invalid(key, "unknown key %q; did you mean %q?", key.Value, near)
@@ -144,7 +143,7 @@ func mapping(node *yaml.Node, allowed ...string) (map[string]*yaml.Node, error) 
 		if values[key.Value] != nil {
 			return nil, invalid(key, "duplicate key %q", key.Value)
 		}
-		values[key.Value] = node.Content[i+1]
+		values[key.Value] = value
 	}
 	return values, nil
 }

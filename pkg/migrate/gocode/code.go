@@ -8,9 +8,10 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/mod/modfile"
+
 	"github.com/operon-sdk/operon/pkg/gosource"
 	"github.com/operon-sdk/operon/pkg/worktree"
-	"golang.org/x/mod/modfile"
 )
 
 // A Note reports code that behaves differently or must be rewritten by hand.

@@ -8,9 +8,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/operon-sdk/operon/pkg/worktree"
 	"github.com/spf13/afero"
 	"golang.org/x/tools/txtar"
+
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 // update is a flag of this test: go test ./pkg/migrate/gocode -update writes what the rewrites make of the files.

@@ -5,8 +5,9 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/operon-sdk/operon/pkg/gosource"
 	"golang.org/x/tools/txtar"
+
+	"github.com/operon-sdk/operon/pkg/gosource"
 )
 
 // FuzzCode: whatever parses is rewritten into something that parses, and imports nothing twice.

@@ -55,18 +55,10 @@ func (f *source) usedImports() map[string]bool {
 	used := map[string]bool{}
 	for _, spec := range f.AST.Imports {
 		if names[f.ImportName(spec)] {
-			used[importKey(spec)] = true
+			used[gosource.ImportSource(spec)] = true
 		}
 	}
 	return used
-}
-
-// importKey identifies an import by its explicit name and its path.
-func importKey(spec *ast.ImportSpec) string {
-	if spec.Name == nil {
-		return spec.Path.Value
-	}
-	return spec.Name.Name + " " + spec.Path.Value
 }
 
 // addImports adds imports in order, each in the group with the most similar paths.
@@ -153,7 +145,7 @@ func (f *source) dropUnused(before map[string]bool) {
 		var unused []*ast.ImportSpec
 		for _, spec := range gen.Specs {
 			s := spec.(*ast.ImportSpec)
-			if key := importKey(s); before[key] && !now[key] {
+			if key := gosource.ImportSource(s); before[key] && !now[key] {
 				unused = append(unused, s)
 			}
 		}

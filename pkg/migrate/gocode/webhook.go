@@ -31,7 +31,7 @@ type webhook struct {
 	defaulter  *hookMethod
 	validators []*hookMethod
 	// given holds the builder methods by which the set-up adds webhooks of other types.
-	options   map[string]bool
+	options map[string]bool
 	asserts []assertion
 	markers []*marker
 }

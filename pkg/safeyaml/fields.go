@@ -1,0 +1,21 @@
+package safeyaml
+
+import (
+	"iter"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Fields yields the keys and values of a mapping. Other nodes, also nil, have none.
+func Fields(node *yaml.Node) iter.Seq2[*yaml.Node, *yaml.Node] {
+	return func(yield func(key, value *yaml.Node) bool) {
+		if node == nil || node.Kind != yaml.MappingNode {
+			return
+		}
+		for i := 0; i+1 < len(node.Content); i += 2 {
+			if !yield(node.Content[i], node.Content[i+1]) {
+				return
+			}
+		}
+	}
+}
