@@ -52,11 +52,11 @@ func (a *app) generateBase(ctx context.Context, tree *worktree.Tree, o kustomize
 			options.Known = append(options.Known, base.Kind{Group: r.QualifiedGroup(), Version: r.Version, Kind: r.Kind})
 		}
 		if options.Kinds, options.APIs, err = a.apis(ctx, tree, config, o.apisDir); err != nil {
-			_, other := base.Make(options) // whatever is wrong with the base is said along
+			_, other := base.Generate(options) // whatever is wrong with the base is said along
 			return nil, errors.Join(err, other)
 		}
 	}
-	result, err := base.Make(options)
+	result, err := base.Generate(options)
 	if err != nil {
 		return nil, err
 	}

@@ -134,7 +134,7 @@ func readBase(tree *worktree.Tree, o *bundleOptions) (*manifest.Object, error) {
 			return &objects[i], nil
 		}
 	}
-	return nil, manifest.Problems{{Position: manifest.Position{File: name}, Problem: "holds no ClusterServiceVersion; restore the base CSV, or delete the file to start from placeholders"}}
+	return nil, manifest.Problems{{Position: manifest.Position{File: name}, Problem: "has no ClusterServiceVersion; restore the base CSV, or delete the file to start from placeholders"}}
 }
 
 // tellNotes prints notes on stderr. If strict is set, what is left out of the bundle is an error.

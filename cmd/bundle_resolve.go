@@ -83,7 +83,7 @@ func (o *bundleOptions) complete(tree *worktree.Tree) error {
 	if err != nil {
 		return err
 	}
-	current := bundle.ReadCurrent(csv, annotations)
+	current := bundle.ReadPlacement(csv, annotations)
 	if o.version == "" {
 		o.version = laterVersion(current.Version, o.projectVersion)
 	}

@@ -47,7 +47,7 @@ func (o describeOptions) check() project.Findings {
 	}
 	for _, entry := range o.maintainers {
 		if _, email, ok := strings.Cut(entry, ":"); ok && !slices.Contains(wrong, entry) && base.CheckEmail(strings.TrimSpace(email)) != "" {
-			findings = append(findings, project.Finding{Field: "--maintainers", Value: entry, Problem: fmt.Sprintf("%q is no e-mail address", strings.TrimSpace(email))})
+			findings = append(findings, project.Finding{Field: "--maintainers", Value: entry, Problem: fmt.Sprintf("%q must be an e-mail address", strings.TrimSpace(email))})
 		}
 	}
 	if slices.Contains(o.keywords, "") {

@@ -186,7 +186,7 @@ func (a *app) generatePackage(ctx context.Context, tree *worktree.Tree, dir, lay
 	}
 	csv := o.pkg + ".v" + o.version
 	if len(wrong) == 0 {
-		pkg.Head(o.channel, csv, o.isDefault)
+		pkg.SetHead(o.channel, csv, o.isDefault)
 		wrong = pkg.CheckDefault()
 	}
 	if len(wrong) > 0 {
@@ -243,7 +243,7 @@ func readPackage(tree *worktree.Tree, name, pkg string) (*bundle.Package, manife
 
 // tellPackage says what the format has no place for.
 func (a *app) tellPackage(pkg *bundle.Package, csv string, made *bundle.Manifests) {
-	if len(pkg.HeadOf(csv)) == 0 {
+	if len(pkg.ChannelsOf(csv)) == 0 {
 		a.notef("note: no channel has %s at its head; --channel puts it there", csv)
 	}
 	if made.Scorecard != nil {
@@ -267,7 +267,7 @@ func (a *app) printPackage(made *bundle.Manifests, pkg *bundle.Package) error {
 
 // writePackage brings the version's folder and the package manifest up to date.
 func (a *app) writePackage(tree *worktree.Tree, made *bundle.Manifests, pkg *bundle.Package, o *packageOptions) (*bundle.Updated, error) {
-	u := bundle.Update{Dir: o.copyDir, Folder: ".", Manifests: made}
+	u := bundle.Update{Dir: o.copyDir, Subdir: ".", Manifests: made}
 	if o.objects {
 		var err error
 		if u.List, err = topFiles(tree, o.copyDir); err != nil {

@@ -88,7 +88,7 @@ func (a *app) runImageBundle(ctx context.Context, o *imageBundleOptions) error {
 	if err != nil {
 		return fmt.Errorf("reading %s: %w", o.file, reason(err))
 	}
-	recipe, problems := bundle.ReadDockerfile(filepath.ToSlash(o.file), text)
+	recipe, problems := bundle.ParseDockerfile(filepath.ToSlash(o.file), text)
 	var files []image.File
 	for _, c := range recipe.Copies {
 		found, wrong := a.filesBelow(filepath.Dir(file), c)

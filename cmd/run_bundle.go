@@ -214,6 +214,6 @@ func runnable(ctx context.Context, source *catalog.Source, ref, channel, replace
 	}
 	return operator.Bundle{
 		Package: source.Package, CSV: source.Name, Channel: channel, Image: ref, Catalog: content,
-		Modes: source.InstallModes(), Converts: source.Converts(),
+		Modes: source.InstallModes(), Converts: source.HasConversion(),
 	}, nil
 }

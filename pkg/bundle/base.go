@@ -9,16 +9,15 @@ import (
 	"github.com/operon-sdk/operon/pkg/bundle/base"
 )
 
-// defaultBase is the CSV that a bundle starts from where the project has no base of its own: it holds
-// placeholders for what only a person can know.
+// defaultBase returns the base CSV of a project that has none: its texts are placeholders.
 func defaultBase(name string) (*v1alpha1.ClusterServiceVersion, error) {
-	data, err := json.Marshal(base.Fresh(name))
+	data, err := json.Marshal(base.NewCSV(name))
 	if err != nil {
-		return nil, fmt.Errorf("making a base for %s: %w", name, err)
+		return nil, fmt.Errorf("creating a base CSV for %s: %w", name, err)
 	}
 	csv := &v1alpha1.ClusterServiceVersion{}
 	if err := json.Unmarshal(data, csv); err != nil {
-		return nil, fmt.Errorf("making a base for %s: %w", name, err)
+		return nil, fmt.Errorf("creating a base CSV for %s: %w", name, err)
 	}
 	return csv, nil
 }

@@ -14,32 +14,31 @@ import (
 const (
 	// olmCertPath is where OLM mounts the serving certificate of webhooks, as tls.crt and tls.key.
 	olmCertPath = "/tmp/k8s-webhook-server/serving-certs"
-	// scaffoldSecret is the Secret that the scaffolds of kubebuilder and operator-sdk mount, and that a
-	// cert-manager Certificate fills.
+	// scaffoldSecret is the Secret that scaffolded projects mount and a cert-manager Certificate issues.
 	scaffoldSecret = "webhook-server-cert"
-	// scaffoldMetricsSecret is the one for the metrics' endpoint.
+	// scaffoldMetricsSecret is the corresponding Secret of the metrics endpoint.
 	scaffoldMetricsSecret = "metrics-server-cert"
 	webhookCertArg        = "--webhook-cert-path="
 	metricsCertArg        = "--metrics-cert-path="
 )
 
-// leaveCerts takes what cert-manager would fill out of the deployments and CRDs: no Certificate is in
-// a bundle, so a volume of its Secret would keep the pods from starting. OLM mounts a serving
-// certificate of its own into the deployments of webhooks.
-func (w *webhooks) leaveCerts() {
+// removeCertificates removes from Deployments and CRDs what cert-manager would provide: a bundle has no Certificate, so a
+// volume of its Secret would keep the pods from starting. OLM mounts its own serving certificate into the Deployments of
+// webhooks.
+func (w *webhooks) removeCertificates() {
 	issued := w.issuedSecrets()
-	// The Certificates of the scaffolds may have names that are still to be filled in.
-	spared := map[string]bool{scaffoldSecret: true, scaffoldMetricsSecret: true}
+	// The names of scaffolded Certificates may still be kustomize placeholders.
+	optional := map[string]bool{scaffoldSecret: true, scaffoldMetricsSecret: true}
 	for i := range w.deployments {
-		w.leaveCertVolumes(&w.deployments[i], issued, spared)
+		w.removeCertVolumes(&w.deployments[i], issued, optional)
 	}
-	w.replaced = w.replacedIssuance(spared)
+	w.replaced = w.replacedIssuance(optional)
 	for i := range w.crds {
-		leaveInjection(w.collection, &w.crds[i])
+		removeInjection(w.collection, &w.crds[i])
 	}
 }
 
-// issuedSecrets are the Secrets that Certificates of the input would make.
+// issuedSecrets returns the names of the Secrets that the Certificates in the input would issue.
 func (c *collection) issuedSecrets() map[string]bool {
 	issued := map[string]bool{}
 	for _, o := range c.others {
@@ -52,34 +51,34 @@ func (c *collection) issuedSecrets() map[string]bool {
 	}
 	for _, o := range c.others {
 		if o.Kind() == kindSecret && o.Group() == "" {
-			delete(issued, o.Name()) // it is there
+			delete(issued, o.Name()) // the input has it
 		}
 	}
 	return issued
 }
 
-// leaveCertVolumes takes the volumes with certificates that nobody fills out of a deployment, with
-// their mounts and the arguments that lead there. It adds the Secrets that the pods can do without to spared.
-func (w *webhooks) leaveCertVolumes(d *read[appsv1.Deployment], issued, spared map[string]bool) {
+// removeCertVolumes removes the volumes of Secrets that nothing would create from a Deployment, with their mounts and
+// arguments. It adds the Secrets that the pods do not need to optional.
+func (w *webhooks) removeCertVolumes(d *decoded[appsv1.Deployment], issued, optional map[string]bool) {
 	pod := &d.value.Spec.Template.Spec
-	served := w.behind[d.Name()]
+	served := w.backends[d.Name()]
 	gone := map[string]bool{}
 	pod.Volumes = slices.DeleteFunc(pod.Volumes, func(v corev1.Volume) bool {
 		if v.Secret == nil || v.Secret.Optional != nil && *v.Secret.Optional {
 			return false
 		}
-		webhook := served && w.webhookVolume(pod, v)
+		webhook := served && w.isWebhookVolume(pod, v)
 		if !issued[v.Secret.SecretName] && !webhook {
 			return false
 		}
 		gone[v.Name] = true
-		replaced := webhook || metricsVolume(pod, v)
+		replaced := webhook || isMetricsVolume(pod, v)
 		if replaced {
-			spared[v.Secret.SecretName] = true
+			optional[v.Secret.SecretName] = true
 		}
 		w.note(Note{Position: d.Locate("spec", "template", "spec", "volumes"), Subject: d.String(), Dropped: !replaced,
-			Reason: fmt.Sprintf("mounts the Secret %s, which cert-manager fills and a bundle does not bring; the volume %s is left out with its mounts", v.Secret.SecretName, v.Name),
-			Advice: "nothing is to be done for webhooks, OLM mounts its own certificate"})
+			Reason: fmt.Sprintf("mounts the Secret %s, which cert-manager issues and a bundle cannot contain; the volume %s is left out with its mounts", v.Secret.SecretName, v.Name),
+			Advice: "no action is needed for webhooks: OLM mounts its own certificate"})
 		return true
 	})
 	if len(gone) == 0 {
@@ -90,13 +89,13 @@ func (w *webhooks) leaveCertVolumes(d *read[appsv1.Deployment], issued, spared m
 	}
 	for _, containers := range [][]corev1.Container{pod.InitContainers, pod.Containers} {
 		for i := range containers {
-			w.leaveMounts(d, &containers[i], gone, served)
+			w.removeCertMounts(d, &containers[i], gone, served)
 		}
 	}
 }
 
-// webhookVolume tells whether a volume is the one that a webhook server reads its certificate from.
-func (w *webhooks) webhookVolume(pod *corev1.PodSpec, v corev1.Volume) bool {
+// isWebhookVolume reports whether a webhook server reads its certificate from the volume.
+func (w *webhooks) isWebhookVolume(pod *corev1.PodSpec, v corev1.Volume) bool {
 	for _, o := range w.others {
 		if o.Kind() == kindSecret && o.Group() == "" && o.Name() == v.Secret.SecretName {
 			return false
@@ -115,8 +114,8 @@ func (w *webhooks) webhookVolume(pod *corev1.PodSpec, v corev1.Volume) bool {
 	return false
 }
 
-// metricsVolume tells whether a volume is one that the metrics' certificate is read from.
-func metricsVolume(pod *corev1.PodSpec, v corev1.Volume) bool {
+// isMetricsVolume reports whether the metrics endpoint reads its certificate from the volume.
+func isMetricsVolume(pod *corev1.PodSpec, v corev1.Volume) bool {
 	return slices.ContainsFunc(pod.Containers, func(c corev1.Container) bool {
 		return slices.ContainsFunc(c.VolumeMounts, func(m corev1.VolumeMount) bool {
 			return m.Name == v.Name && slices.Contains(c.Args, metricsCertArg+m.MountPath)
@@ -124,7 +123,8 @@ func metricsVolume(pod *corev1.PodSpec, v corev1.Volume) bool {
 	})
 }
 
-func (w *webhooks) leaveMounts(d *read[appsv1.Deployment], c *corev1.Container, gone map[string]bool, served bool) {
+// removeCertMounts removes the mounts of removed volumes from a container.
+func (w *webhooks) removeCertMounts(d *decoded[appsv1.Deployment], c *corev1.Container, gone map[string]bool, served bool) {
 	c.VolumeMounts = slices.DeleteFunc(c.VolumeMounts, func(m corev1.VolumeMount) bool {
 		if !gone[m.Name] {
 			return false
@@ -136,8 +136,8 @@ func (w *webhooks) leaveMounts(d *read[appsv1.Deployment], c *corev1.Container, 
 				return arg == metrics || strings.HasPrefix(arg, "--metrics-cert-name=") || strings.HasPrefix(arg, "--metrics-cert-key=")
 			})
 			w.note(Note{Position: d.Position, Subject: d.String(),
-				Reason: fmt.Sprintf("reads the certificate of its metrics from %s in container %s; the argument %s is left out, and the manager makes a certificate of its own", m.MountPath, c.Name, metrics),
-				Advice: "bring the Secret in another way if its certificate must be verified"})
+				Reason: fmt.Sprintf("reads its metrics certificate from %s in container %s; the argument %s is left out, and the manager generates its own certificate", m.MountPath, c.Name, metrics),
+				Advice: "provide the Secret in another way if its certificate must be verified"})
 		case served && m.MountPath != olmCertPath:
 			w.note(Note{Position: d.Position, Subject: d.String(),
 				Reason: fmt.Sprintf("has its webhook certificate at %s in container %s, OLM mounts it at %s", m.MountPath, c.Name, olmCertPath),
@@ -150,15 +150,15 @@ func (w *webhooks) leaveMounts(d *read[appsv1.Deployment], c *corev1.Container, 
 	}
 }
 
-// leaveInjection takes the annotations out that ask cert-manager for a certificate authority.
-func leaveInjection(c *collection, crd *read[apiextv1.CustomResourceDefinition]) {
+// removeInjection removes the annotations that request CA injection by cert-manager.
+func removeInjection(c *collection, crd *decoded[apiextv1.CustomResourceDefinition]) {
 	for _, key := range slices.Sorted(maps.Keys(crd.value.Annotations)) {
 		if !strings.HasPrefix(key, groupCerts+"/") {
 			continue
 		}
 		c.note(Note{Position: crd.Locate("metadata", "annotations", key), Subject: crd.String(),
-			Reason: fmt.Sprintf("has the annotation %s for cert-manager; it is left out, OLM writes the certificate authority of conversions", key),
-			Advice: "nothing is to be done"})
+			Reason: fmt.Sprintf("has the annotation %s for cert-manager; it is left out because OLM injects the CA for conversion webhooks", key),
+			Advice: "no action is needed"})
 		delete(crd.value.Annotations, key)
 	}
 }

@@ -19,36 +19,36 @@ import (
 	"github.com/operon-sdk/operon/pkg/manifest"
 )
 
-// read is an object with the Go type it was decoded into.
-type read[T any] struct {
+// A decoded is an object together with the Go type that it was decoded into.
+type decoded[T any] struct {
 	manifest.Object
 	value T
 }
 
-// collection is the input of a bundle, sorted by what becomes of it; each part in the input's order.
+// A collection is the input of a bundle, grouped by kind; each group is in input order.
 type collection struct {
-	csvs                []read[v1alpha1.ClusterServiceVersion]
-	roles               []read[rbacv1.Role]
-	clusterRoles        []read[rbacv1.ClusterRole]
-	roleBindings        []read[rbacv1.RoleBinding]
-	clusterRoleBindings []read[rbacv1.ClusterRoleBinding]
-	deployments         []read[appsv1.Deployment]
-	serviceAccounts     []read[corev1.ServiceAccount]
-	services            []read[corev1.Service]
-	crds                []read[apiextv1.CustomResourceDefinition]
-	oldCRDs             []read[apiextv1beta1.CustomResourceDefinition]
-	validating          []read[admissionv1.ValidatingWebhookConfiguration]
-	mutating            []read[admissionv1.MutatingWebhookConfiguration]
-	scorecards          []read[v1alpha3.Configuration]
+	csvs                []decoded[v1alpha1.ClusterServiceVersion]
+	roles               []decoded[rbacv1.Role]
+	clusterRoles        []decoded[rbacv1.ClusterRole]
+	roleBindings        []decoded[rbacv1.RoleBinding]
+	clusterRoleBindings []decoded[rbacv1.ClusterRoleBinding]
+	deployments         []decoded[appsv1.Deployment]
+	serviceAccounts     []decoded[corev1.ServiceAccount]
+	services            []decoded[corev1.Service]
+	crds                []decoded[apiextv1.CustomResourceDefinition]
+	oldCRDs             []decoded[apiextv1beta1.CustomResourceDefinition]
+	validating          []decoded[admissionv1.ValidatingWebhookConfiguration]
+	mutating            []decoded[admissionv1.MutatingWebhookConfiguration]
+	scorecards          []decoded[v1alpha3.Configuration]
 	others              []manifest.Object
-	// replaced are the objects of cert-manager whose work OLM or the manager does, by their string.
+	// replaced holds the cert-manager objects, by their string, that OLM or the manager makes unnecessary.
 	replaced map[string]bool
 
 	notes    []Note
 	problems manifest.Problems
-	// missingRoles are bindings of the operator's accounts to roles that the input lacks.
+	// missingRoles reports bindings of the operator's accounts to roles that the input lacks.
 	missingRoles manifest.Problems
-	// unavailable are images that no registry gives.
+	// unavailable reports images whose digest cannot be resolved.
 	unavailable manifest.Problems
 }
 
@@ -66,62 +66,62 @@ const (
 	kindSecret     = "Secret"
 )
 
-// collect decodes all objects and takes repetitions out.
+// collect decodes all objects and removes duplicates.
 func collect(objects []manifest.Object) *collection {
 	c := &collection{}
 	for _, o := range c.distinct(objects) {
 		c.add(o)
 	}
 	for i := 1; i < len(c.scorecards); i++ {
-		c.problem(c.scorecards[i].Position, "%s is a second scorecard configuration, after %s at %s; a bundle has one", c.scorecards[i], c.scorecards[0], c.scorecards[0].Position)
+		c.problem(c.scorecards[i].Position, "duplicate scorecard configuration %s, after %s at %s; a bundle has one", c.scorecards[i], c.scorecards[0], c.scorecards[0].Position)
 	}
 	return c
 }
 
-// Check finds what is wrong with objects one by one, without looking at what they mean together.
+// Check returns the problems of each object on its own, without those of their combination.
 func Check(objects []manifest.Object) manifest.Problems { return collect(objects).problems }
 
 func (c *collection) add(o manifest.Object) {
 	switch o.Group() + "/" + o.Kind() {
 	case groupOLM + "/" + kindCSV:
-		take(c, &c.csvs, o)
+		decode(c, &c.csvs, o)
 	case groupRBAC + "/" + kindRole:
-		take(c, &c.roles, o)
+		decode(c, &c.roles, o)
 	case groupRBAC + "/ClusterRole":
-		take(c, &c.clusterRoles, o)
+		decode(c, &c.clusterRoles, o)
 	case groupRBAC + "/RoleBinding":
-		take(c, &c.roleBindings, o)
+		decode(c, &c.roleBindings, o)
 	case groupRBAC + "/ClusterRoleBinding":
-		take(c, &c.clusterRoleBindings, o)
+		decode(c, &c.clusterRoleBindings, o)
 	case "apps/Deployment":
-		take(c, &c.deployments, o)
+		decode(c, &c.deployments, o)
 	case "/" + kindAccount:
-		take(c, &c.serviceAccounts, o)
+		decode(c, &c.serviceAccounts, o)
 	case "/Service":
-		take(c, &c.services, o)
+		decode(c, &c.services, o)
 	case groupCRD + "/" + kindCRD:
 		switch o.Version() {
 		case "v1":
-			take(c, &c.crds, o)
+			decode(c, &c.crds, o)
 		case "v1beta1":
-			take(c, &c.oldCRDs, o)
+			decode(c, &c.oldCRDs, o)
 		default:
-			c.problem(o.Locate("apiVersion"), "%s: there is no version %s of CRDs; use apiextensions.k8s.io/v1", o, o.Version())
+			c.problem(o.Locate("apiVersion"), "%s: unsupported CRD API version %s; use apiextensions.k8s.io/v1", o, o.Version())
 		}
 	case groupAdmission + "/ValidatingWebhookConfiguration":
-		take(c, &c.validating, o)
+		decode(c, &c.validating, o)
 	case groupAdmission + "/MutatingWebhookConfiguration":
-		take(c, &c.mutating, o)
+		decode(c, &c.mutating, o)
 	case groupScorecard + "/Configuration":
-		take(c, &c.scorecards, o)
+		decode(c, &c.scorecards, o)
 	default:
 		c.others = append(c.others, o)
 	}
 }
 
-// take decodes an object into its part of the collection, and notes the fields that its type does not know.
-func take[T any](c *collection, part *[]read[T], o manifest.Object) {
-	r := read[T]{Object: o}
+// decode decodes an object into a group of the collection and notes its unknown fields.
+func decode[T any](c *collection, part *[]decoded[T], o manifest.Object) {
+	r := decoded[T]{Object: o}
 	if err := o.Into(&r.value); err != nil {
 		if problems, ok := err.(manifest.Problems); ok {
 			c.problems = append(c.problems, problems...)
@@ -131,27 +131,28 @@ func take[T any](c *collection, part *[]read[T], o manifest.Object) {
 		return
 	}
 	if typed, ok := any(&r.value).(metav1.Object); ok {
-		o = named(o, typed)
+		o = withTypedName(o, typed)
 		r.Object = o
 	}
 	if o.Name() == "" {
-		c.problem(o.Position, "a %s has no metadata.name", o.Kind())
+		c.problem(o.Position, "%s: metadata.name is required", o.Kind())
 		return
 	}
 	if kept, err := manifest.Fields(r.value); err == nil {
-		c.noteLost(o, kept)
+		c.noteUnknown(o, kept)
 	}
 	*part = append(*part, r)
 }
 
-// named gives an object the name and the namespace that its Go type reads: YAML takes 1 or true for no text.
-func named(o manifest.Object, typed metav1.Object) manifest.Object {
+// withTypedName sets the name and namespace of an object to those that its Go type reads: YAML may read 1 or true where
+// text is meant.
+func withTypedName(o manifest.Object, typed metav1.Object) manifest.Object {
 	if o.Name() == typed.GetName() && o.Namespace() == typed.GetNamespace() {
 		return o
 	}
 	meta, _ := asMap(o.Fields["metadata"])
 	o.Fields, meta = maps.Clone(o.Fields), maps.Clone(meta)
-	if meta == nil { // under a key of other letter case
+	if meta == nil { // the key differs in letter case
 		meta = map[string]any{}
 	}
 	meta["name"] = typed.GetName()
@@ -162,22 +163,22 @@ func named(o manifest.Object, typed metav1.Object) manifest.Object {
 	return o
 }
 
-// noteLost notes the fields of an object that its Go type does not know.
-func (c *collection) noteLost(o manifest.Object, kept map[string]any) {
-	for _, path := range lost(o.Fields, kept, nil) {
+// noteUnknown notes the fields of an object that its Go type does not have.
+func (c *collection) noteUnknown(o manifest.Object, kept map[string]any) {
+	for _, path := range unknownFields(o.Fields, kept, nil) {
 		if path[0] == "status" {
 			continue
 		}
 		c.note(Note{
 			Position: o.Locate(path...), Subject: o.String(), Dropped: true,
-			Reason: fmt.Sprintf("has a field %s that Kubernetes does not know; it is not in the bundle", manifest.FieldPath(path)),
+			Reason: fmt.Sprintf("has a field %s that its API does not define; it is not in the bundle", manifest.FieldPath(path)),
 			Advice: "correct its name and place, or delete it",
 		})
 	}
 }
 
-// distinct takes out objects that are there twice. Two objects of one name that differ are a problem.
-// Custom resources are only examples, whose names do not matter; they are compared as a whole later.
+// distinct removes duplicate objects. Objects of the same name that differ are a problem. Custom resources are examples,
+// whose names do not matter: applyExamples compares them.
 func (c *collection) distinct(objects []manifest.Object) []manifest.Object {
 	custom := customKinds(objects)
 	first := map[string]manifest.Object{}
@@ -196,8 +197,8 @@ func (c *collection) distinct(objects []manifest.Object) []manifest.Object {
 		case reflect.DeepEqual(before.Fields, o.Fields):
 			c.note(Note{
 				Position: o.Position, Subject: o.String(),
-				Reason: fmt.Sprintf("is there twice, first at %s; it is taken once", before.Position),
-				Advice: "leave one of them out of the input",
+				Reason: fmt.Sprintf("is in the input twice, first at %s; the bundle includes it once", before.Position),
+				Advice: "remove one of them from the input",
 			})
 		default:
 			c.problem(o.Position, "%s is defined a second time and differently from %s; keep one of them", o, before.Position)
@@ -206,7 +207,7 @@ func (c *collection) distinct(objects []manifest.Object) []manifest.Object {
 	return kept
 }
 
-// customKinds are the group/kinds that CRDs of the input define.
+// customKinds returns the group/kinds that CRDs of the input define.
 func customKinds(objects []manifest.Object) map[string]bool {
 	kinds := map[string]bool{}
 	for _, o := range objects {

@@ -10,15 +10,15 @@ import (
 	"github.com/operon-sdk/operon/pkg/manifest"
 )
 
-// conversion is a CRD that a webhook converts.
+// A conversion is a CRD with a conversion webhook.
 type conversion struct {
 	crd      manifest.Object
 	endpoint endpoint
 	versions []string
 }
 
-// conversions makes one definition for all CRDs that the same Service converts at the same port and path.
-func (w *webhooks) conversions() {
+// applyConversions adds one definition for all CRDs that are converted at the same Service, port and path.
+func (w *webhooks) applyConversions() {
 	type place struct {
 		service string
 		port    int32
@@ -66,7 +66,7 @@ func (w *webhooks) conversions() {
 	}
 }
 
-// conversionCRDs lists the CRDs with a conversion webhook.
+// conversionCRDs returns the CRDs with a conversion webhook.
 func (w *webhooks) conversionCRDs() []conversion {
 	var all []conversion
 	add := func(o manifest.Object, found bool, service string, port *int32, path *string, versions []string) {

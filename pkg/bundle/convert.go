@@ -10,47 +10,46 @@ import (
 	"github.com/operon-sdk/operon/pkg/manifest"
 )
 
-// PackageVersion is one version of a package as the package manifest format keeps it: a folder of
-// manifests.
+// A PackageVersion is the manifests directory of one version in the package manifest format.
 type PackageVersion struct {
-	// Dir is the folder as a person names it, Files its files by name.
+	// Dir is the directory for messages and results. Files holds its files by name.
 	Dir   string
 	Files map[string][]byte
 }
 
-// Converted is the bundle of a version.
+// Converted is the bundle of one version.
 type Converted struct {
-	// Version is the name of the version's folder, CSV the name of its CSV.
+	// Version is the base name of the version's directory, CSV the name of its CSV.
 	Version, CSV string
-	// Channels are the channels that the bundle is in.
+	// Channels lists the channels of the bundle.
 	Channels []string
-	// Files are the bundle's files, relative to the folder with its Dockerfile.
+	// Files holds the bundle's files by path relative to the directory of its Dockerfile.
 	Files map[string][]byte
 }
 
-// convertedDir is the folder of a converted bundle beside its Dockerfile.
+// convertedDir is the directory of a converted bundle beside its Dockerfile.
 const convertedDir = "bundle"
 
-// versionFolder is a version on its way to a bundle.
-type versionFolder struct {
+// A versionDir is a PackageVersion with the roles of its files.
+type versionDir struct {
 	PackageVersion
 	csv       *manifest.Object
 	scorecard string
 	manifests []string
 }
 
-// Convert makes a bundle of each version of a package. Manifests are taken over byte for byte. A
-// version is in the channels whose head it is, or whose head it leads to by replaces; one that no
-// channel leads to is in the default channel. The error is manifest.Problems, all that is wrong.
+// Convert returns a bundle for each version of a package. Manifests are copied byte for byte. A bundle is in the channels
+// whose head is, or replaces directly or indirectly, its CSV; without any it is in the default channel. The error is a
+// manifest.Problems with every problem.
 func Convert(pkg *Package, versions []PackageVersion, builder string) ([]Converted, []Note, error) {
 	var (
 		notes    []Note
 		problems manifest.Problems
-		all      []*versionFolder
+		all      []*versionDir
 	)
-	byName := map[string]*versionFolder{}
+	byName := map[string]*versionDir{}
 	for _, v := range versions {
-		c := &versionFolder{PackageVersion: v}
+		c := &versionDir{PackageVersion: v}
 		more, wrong := c.read()
 		notes, problems = append(notes, more...), append(problems, wrong...)
 		if c.csv == nil {
@@ -58,20 +57,20 @@ func Convert(pkg *Package, versions []PackageVersion, builder string) ([]Convert
 		}
 		if other := byName[c.csv.Name()]; other != nil {
 			problems = append(problems, manifest.Problem{Position: c.csv.Locate("metadata", "name"),
-				Problem: fmt.Sprintf("the CSV %s is in %s too; each version has a name of its own", c.csv.Name(), other.Dir)})
+				Problem: fmt.Sprintf("the CSV %s is also in %s; each version needs a unique name", c.csv.Name(), other.Dir)})
 			continue
 		}
 		byName[c.csv.Name()] = c
 		all = append(all, c)
 	}
-	channels, more, wrong := membership(pkg, byName)
+	channels, more, wrong := channelsByCSV(pkg, byName)
 	notes, problems = append(notes, more...), append(problems, wrong...)
 	if pkg.Default() == "" {
 		problems = append(problems, manifest.Problem{Position: pkg.Locate(), Problem: "has no channel and no defaultChannel; name the channel that the bundles belong to"})
 	}
 	for _, p := range pkg.CheckDefault() {
 		notes = append(notes, Note{Position: p.Position, Subject: "the default channel " + pkg.DefaultChannelName,
-			Reason: "is none of the package's channels", Advice: "check its spelling"})
+			Reason: "is not one of the package's channels", Advice: "check its spelling"})
 	}
 	if len(problems) > 0 {
 		return nil, notes, problems
@@ -81,7 +80,7 @@ func Convert(pkg *Package, versions []PackageVersion, builder string) ([]Convert
 		in := channels[c.csv.Name()]
 		if len(in) == 0 {
 			in = []string{pkg.Default()}
-			notes = append(notes, Note{Subject: c.csv.Name(), Reason: "is led to by no channel of the package; it gets the default channel " + pkg.Default()})
+			notes = append(notes, Note{Subject: c.csv.Name(), Reason: "is in no upgrade path of a channel; it is added to the default channel " + pkg.Default()})
 		}
 		made, err := c.bundle(pkg, in, builder)
 		if err != nil {
@@ -92,8 +91,8 @@ func Convert(pkg *Package, versions []PackageVersion, builder string) ([]Convert
 	return bundles, notes, nil
 }
 
-// membership finds the channels of each CSV by following replaces from the heads.
-func membership(pkg *Package, byName map[string]*versionFolder) (map[string][]string, []Note, manifest.Problems) {
+// channelsByCSV returns the channels of each CSV, following spec.replaces from the heads.
+func channelsByCSV(pkg *Package, byName map[string]*versionDir) (map[string][]string, []Note, manifest.Problems) {
 	var (
 		notes    []Note
 		problems manifest.Problems
@@ -106,16 +105,16 @@ func membership(pkg *Package, byName map[string]*versionFolder) (map[string][]st
 			if c == nil {
 				if name == channel.CurrentCSVName {
 					notes = append(notes, Note{Position: pkg.Locate("channels", fmt.Sprint(i), "currentCSV"), Dropped: true,
-						Subject: "channel " + channel.Name, Reason: "has the head " + name + ", which no folder holds; no bundle is in the channel because of it",
-						Advice: "add the folder of that version, or correct the name"})
+						Subject: "channel " + channel.Name, Reason: "has the head " + name + ", which no directory contains; it adds no bundle to the channel",
+						Advice: "add the directory of that version, or correct the name"})
 				}
-				break // the rest of the chain was not kept
+				break // the rest of the chain is not in the package
 			}
 			seen[name] = true
 			channels[name] = append(channels[name], channel.Name)
 			if name = textAt(c.csv.Fields, "spec", "replaces"); seen[name] {
 				problem := manifest.Problem{Position: c.csv.Locate("spec", "replaces"),
-					Problem: fmt.Sprintf("%s replaces %s, which leads back to it; correct one of them", c.csv.Name(), name)}
+					Problem: fmt.Sprintf("%s replaces %s, which forms a cycle; correct one of them", c.csv.Name(), name)}
 				if !slices.ContainsFunc(problems, func(p manifest.Problem) bool { return p.Position == problem.Position }) {
 					problems = append(problems, problem)
 				}
@@ -126,15 +125,15 @@ func membership(pkg *Package, byName map[string]*versionFolder) (map[string][]st
 	return channels, notes, problems
 }
 
-// read finds out what the files of a version are.
-func (c *versionFolder) read() (notes []Note, problems manifest.Problems) {
+// read sorts the files of a version by their role.
+func (c *versionDir) read() (notes []Note, problems manifest.Problems) {
 	var objects []manifest.Object
 	for _, name := range slices.Sorted(maps.Keys(c.Files)) {
 		file := path.Join(c.Dir, name)
 		switch path.Ext(name) {
 		case ".yaml", ".yml", ".json":
 		default:
-			notes = append(notes, Note{Subject: file, Reason: "is no manifest and is not in the bundle", Dropped: true})
+			notes = append(notes, Note{Subject: file, Reason: "is not a manifest and is not in the bundle", Dropped: true})
 			continue
 		}
 		found, wrong := manifest.Decode(file, c.Files[name])
@@ -148,7 +147,7 @@ func (c *versionFolder) read() (notes []Note, problems manifest.Problems) {
 				continue
 			}
 			problems = append(problems, manifest.Problem{Position: found[1].Position,
-				Problem: fmt.Sprintf("is object 2 of %d in the file, and OLM reads the first one only; give each object a file of its own", len(found))})
+				Problem: fmt.Sprintf("is object 2 of %d in the file, and OLM reads only the first one; move each object to its own file", len(found))})
 			continue
 		}
 		o := found[0]
@@ -156,16 +155,16 @@ func (c *versionFolder) read() (notes []Note, problems manifest.Problems) {
 		case o.Kind() == kindCSV && o.Group() == groupOLM:
 			if c.csv != nil {
 				problems = append(problems, manifest.Problem{Position: o.Position,
-					Problem: fmt.Sprintf("is a second CSV in the folder, after %s; a version has one", c.csv.Position)})
+					Problem: fmt.Sprintf("is a second CSV in the directory, after %s; a version has one", c.csv.Position)})
 				continue
 			}
 			c.csv = &o
 		case o.Group() == groupScorecard && o.Kind() == "Configuration":
-			c.scorecard = name // Check tells of a second one
+			c.scorecard = name // collect reports duplicates
 			objects = append(objects, o)
 			continue
-		case !Supported(o.Kind()):
-			notes = append(notes, new(collection).leftOut(o))
+		case !IsSupported(o.Kind()):
+			notes = append(notes, new(collection).unsupportedNote(o))
 			continue
 		}
 		c.manifests = append(c.manifests, name)
@@ -183,7 +182,7 @@ func (c *versionFolder) read() (notes []Note, problems manifest.Problems) {
 		problems = append(problems, too...)
 	}
 	if len(found.problems) == 0 {
-		// The manifests are taken over as they are, so that nothing in them is lost.
+		// Manifests are copied unchanged, so nothing in them is dropped.
 		notes = append(notes, slices.DeleteFunc(found.notes, func(n Note) bool { return n.Dropped })...)
 	}
 	for _, crd := range found.oldCRDs {
@@ -192,19 +191,19 @@ func (c *versionFolder) read() (notes []Note, problems manifest.Problems) {
 	}
 	if c.csv == nil && len(problems) == 0 {
 		problems = append(problems, manifest.Problem{Position: manifest.Position{File: c.Dir},
-			Problem: "holds no ClusterServiceVersion; add the version's CSV, or move the folder elsewhere if it is none of a version"})
+			Problem: "has no ClusterServiceVersion; add the version's CSV, or move the directory if it is not a version"})
 	}
 	if c.csv != nil && len(problems) == 0 {
 		if version := textAt(c.csv.Fields, "spec", "version"); version != "" && version != strings.TrimPrefix(path.Base(c.Dir), "v") {
 			notes = append(notes, Note{Position: c.csv.Locate("spec", "version"), Subject: c.csv.Name(),
-				Reason: "is version " + version + " in a folder for " + path.Base(c.Dir)})
+				Reason: "is version " + version + " in a directory for " + path.Base(c.Dir)})
 		}
 	}
 	return notes, problems
 }
 
-// bundle lays the files of a version out as a bundle.
-func (c *versionFolder) bundle(pkg *Package, channels []string, builder string) (Converted, error) {
+// bundle returns the files of a version in the bundle layout.
+func (c *versionDir) bundle(pkg *Package, channels []string, builder string) (Converted, error) {
 	annotation := func(key, otherwise string) string {
 		if value := textAt(c.csv.Fields, "metadata", "annotations", key); value != "" {
 			return value
@@ -213,7 +212,7 @@ func (c *versionFolder) bundle(pkg *Package, channels []string, builder string) 
 	}
 	meta := Metadata{
 		Dir: convertedDir, Package: pkg.PackageName, Channels: strings.Join(channels, ","), DefaultChannel: pkg.Default(),
-		// Who made the operator stays on record, whoever made its bundle.
+		// The builder and layout describe how the operator was built, not how the bundle was converted.
 		Layout: annotation(annotationLayout, "unknown"), Builder: annotation(annotationBuilder, builder),
 		Scorecard: c.scorecard != "",
 	}

@@ -6,12 +6,12 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 )
 
-// definition is one served version of a CRD.
+// A definition is one served version of a CRD.
 type definition struct {
 	crd, group, version, kind string
 }
 
-// definitions are the served versions of all CRDs, in the order of the input, apiextensions v1 first.
+// definitions returns the served versions of all CRDs in input order, apiextensions.k8s.io/v1 first.
 func (c *collection) definitions() []definition {
 	var all []definition
 	for _, crd := range c.crds {
@@ -36,9 +36,9 @@ func (c *collection) definitions() []definition {
 	return all
 }
 
-// leaveRequired takes CRDs out of the collection that the base only requires: another operator brings
-// them, and OLM refuses a bundle that ships a CRD it does not own.
-func (c *collection) leaveRequired(base *v1alpha1.ClusterServiceVersion) {
+// removeRequired removes the CRDs that the base CSV only requires: another operator provides them, and OLM rejects a
+// bundle with a CRD that it does not own.
+func (c *collection) removeRequired(base *v1alpha1.ClusterServiceVersion) {
 	required := map[string]bool{}
 	for _, r := range base.Spec.CustomResourceDefinitions.Required {
 		required[r.Name] = true
@@ -49,12 +49,13 @@ func (c *collection) leaveRequired(base *v1alpha1.ClusterServiceVersion) {
 	if len(required) == 0 {
 		return
 	}
-	c.crds = leave(c, c.crds, required)
-	c.oldCRDs = leave(c, c.oldCRDs, required)
+	c.crds = removeCRDs(c, c.crds, required)
+	c.oldCRDs = removeCRDs(c, c.oldCRDs, required)
 }
 
-func leave[T any](c *collection, crds []read[T], required map[string]bool) []read[T] {
-	var kept []read[T]
+// removeCRDs returns the CRDs that are not required.
+func removeCRDs[T any](c *collection, crds []decoded[T], required map[string]bool) []decoded[T] {
+	var kept []decoded[T]
 	for _, crd := range crds {
 		if !required[crd.Name()] {
 			kept = append(kept, crd)
@@ -62,15 +63,15 @@ func leave[T any](c *collection, crds []read[T], required map[string]bool) []rea
 		}
 		c.note(Note{
 			Position: crd.Position, Subject: crd.String(), Dropped: true,
-			Reason: "is listed as required in the base CSV, so another operator brings it; it is left out of the bundle",
-			Advice: "leave it out of the input, or move the entry from required to owned",
+			Reason: "is listed as required in the base CSV, so another operator provides it; it is left out of the bundle",
+			Advice: "remove it from the input, or move the entry from required to owned",
 		})
 	}
 	return kept
 }
 
-// applyDefinitions makes the list of owned CRDs from the input. What the base says of an entry of the
-// same CRD, version and kind is kept.
+// applyDefinitions writes the owned CRDs of the input into the CSV. Entries of the base for the same CRD, version and kind
+// are kept.
 func (c *collection) applyDefinitions(csv *v1alpha1.ClusterServiceVersion, at source) {
 	key := func(name, version, kind string) string { return name + "/" + version + "/" + kind }
 	described := map[string]v1alpha1.CRDDescription{}
@@ -93,7 +94,7 @@ func (c *collection) applyDefinitions(csv *v1alpha1.ClusterServiceVersion, at so
 			c.note(Note{
 				Position: at.locate("spec", "customresourcedefinitions", "owned", fmt.Sprint(i)), Dropped: true,
 				Subject: fmt.Sprintf("the owned entry %s %s %s of the base CSV", o.Name, o.Version, o.Kind),
-				Reason:  "has no CRD with that name, served version and kind in the input; it is left out with its texts",
+				Reason:  "has no CRD with that name, served version and kind in the input; it is left out with its description",
 				Advice:  "add the CRD to the input, or delete the entry",
 			})
 		}

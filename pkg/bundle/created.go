@@ -6,7 +6,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/manifest"
 )
 
-// SetCreated writes the time that a CSV was made at.
+// SetCreated sets the createdAt annotation of a CSV, if it has annotations.
 func SetCreated(csv map[string]any, at time.Time) {
 	if meta, ok := csv["metadata"].(map[string]any); ok {
 		if annotations, ok := meta["annotations"].(map[string]any); ok {
@@ -15,7 +15,7 @@ func SetCreated(csv map[string]any, at time.Time) {
 	}
 }
 
-// CreatedAt reads the time of a CSV as it is written, empty where there is none.
+// CreatedAt returns the createdAt annotation of a CSV, or "" if there is none.
 func CreatedAt(csv []byte) string {
 	objects, _ := manifest.Decode("", csv)
 	if len(objects) != 1 {

@@ -2,13 +2,12 @@ package bundle
 
 import "github.com/operon-sdk/operon/pkg/manifest"
 
-// Current is what a bundle on disk says of its place in a catalog. What it does not say, or not in a form
-// that can be read, is empty.
-type Current struct{ Version, Channels, DefaultChannel string }
+// A Placement is the version and channels of a bundle on disk. Values that are missing or cannot be read are empty.
+type Placement struct{ Version, Channels, DefaultChannel string }
 
-// ReadCurrent reads it from a bundle's CSV and its annotations; nil stands for a file that does not exist.
-func ReadCurrent(csv, annotations []byte) Current {
-	var current Current
+// ReadPlacement reads a Placement from a CSV and annotations.yaml; nil means that the file does not exist.
+func ReadPlacement(csv, annotations []byte) Placement {
+	var current Placement
 	if objects, _ := manifest.Decode("", csv); len(objects) == 1 {
 		current.Version = textAt(objects[0].Fields, "spec", "version")
 	}

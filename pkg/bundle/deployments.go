@@ -7,15 +7,15 @@ import (
 )
 
 const (
-	// envWatchNamespace is where operators of operator-sdk read the namespaces to watch from.
+	// envWatchNamespace is the variable that lists the namespaces for the operator to watch.
 	envWatchNamespace = "WATCH_NAMESPACE"
-	// fieldTargetNamespaces is where OLM writes the namespaces of the OperatorGroup.
+	// fieldTargetNamespaces is the field in which OLM sets the target namespaces of the OperatorGroup.
 	fieldTargetNamespaces = "metadata.annotations['olm.targetNamespaces']"
 )
 
-// accountOf is the account that the pods of a deployment run under. serviceAccount is the old name of
-// serviceAccountName, which Kubernetes still honours.
-func accountOf(d read[appsv1.Deployment]) string {
+// accountOf returns the service account of a Deployment's pods. Kubernetes still honors serviceAccount, the old name of
+// serviceAccountName.
+func accountOf(d decoded[appsv1.Deployment]) string {
 	spec := d.value.Spec.Template.Spec
 	for _, name := range []string{spec.ServiceAccountName, spec.DeprecatedServiceAccount} {
 		if name != "" {
@@ -25,7 +25,7 @@ func accountOf(d read[appsv1.Deployment]) string {
 	return defaultAccount
 }
 
-// applyDeployments writes the deployments into the install strategy, in the order of the input.
+// applyDeployments writes the Deployments into the install strategy in input order.
 func (c *collection) applyDeployments(strategy *v1alpha1.StrategyDetailsDeployment) {
 	specs := []v1alpha1.StrategyDeploymentSpec{}
 	for _, d := range c.deployments {
@@ -45,7 +45,7 @@ func (c *collection) applyDeployments(strategy *v1alpha1.StrategyDetailsDeployme
 	strategy.DeploymentSpecs = specs
 }
 
-// watchTargets lets WATCH_NAMESPACE follow the OperatorGroup.
+// watchTargets sets WATCH_NAMESPACE to the target namespaces of the OperatorGroup.
 func watchTargets(env []corev1.EnvVar) {
 	for i := range env {
 		if env[i].Name == envWatchNamespace {

@@ -1,7 +1,6 @@
-// Package bundle makes an operator bundle in the registry+v1 format of the Operator Lifecycle Manager
-// (OLM): objects go in, and the ClusterServiceVersion (CSV), the other manifests, annotations.yaml and
-// bundle.Dockerfile come out. It reads and writes nothing itself.
+// Package bundle generates operator bundles in the registry+v1 format of the Operator Lifecycle Manager (OLM), and
+// converts package manifests to bundles. Generate turns an Input of Kubernetes objects into Manifests; an Update merges
+// them, annotations.yaml and bundle.Dockerfile with the files of an existing bundle. The package does no I/O of its own.
 //
-// The format of the bundle is operator-registry's docs/design/operator-bundle.md; what goes where is
-// what operator-sdk's generate bundle does, without what loses data or gives bundles that do not work.
+// The format is described in operator-registry's docs/design/operator-bundle.md.
 package bundle

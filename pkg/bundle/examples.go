@@ -9,11 +9,10 @@ import (
 	"github.com/operon-sdk/operon/pkg/manifest"
 )
 
-// annotationExamples holds samples of the owned kinds as a JSON list.
+// annotationExamples is the annotation that holds samples of the owned kinds as a JSON list.
 const annotationExamples = "alm-examples"
 
-// applyExamples writes the custom resources of the input into the CSV's examples. Where there are
-// none, what the base has stays.
+// applyExamples writes the custom resources of the input into the CSV's examples. Without any it keeps those of the base.
 func (c *collection) applyExamples(csv *v1alpha1.ClusterServiceVersion) error {
 	known := map[definition]bool{}
 	for _, d := range c.definitions() {
@@ -27,7 +26,7 @@ func (c *collection) applyExamples(csv *v1alpha1.ClusterServiceVersion) error {
 			rest = append(rest, o)
 			continue
 		}
-		if Supported(o.Kind()) {
+		if IsSupported(o.Kind()) {
 			rest = append(rest, o)
 		}
 		content, err := json.Marshal(o.Fields)

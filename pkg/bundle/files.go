@@ -10,10 +10,10 @@ import (
 	"github.com/operon-sdk/operon/pkg/manifest"
 )
 
-// Supported tells whether OLM takes a kind in a bundle, besides what becomes part of the CSV. OLM goes
-// by the kind alone; the list is that of operator-sdk, from operator-registry's supported_resources.go.
-// PodMonitor, which came later, is not on it: OLM of before refuses a whole bundle for it.
-func Supported(kind string) bool {
+// IsSupported reports whether OLM accepts a kind in a bundle as a manifest of its own. OLM checks the kind only, not the
+// group. The list is operator-registry's supported_resources.go without PodMonitor: older OLM rejects a bundle that has
+// it.
+func IsSupported(kind string) bool {
 	switch kind {
 	case kindCSV, kindCRD, kindSecret, "ClusterRole", "ClusterRoleBinding", "ConfigMap", kindAccount, "Service", kindRole, "RoleBinding",
 		"PrometheusRule", "ServiceMonitor", "PodDisruptionBudget", "PriorityClass", "VerticalPodAutoscaler",
@@ -23,41 +23,29 @@ func Supported(kind string) bool {
 	return false
 }
 
-// files writes what is left in the collection, and notes what OLM does not take.
-func (c *collection) files(out *Manifests) error {
-	f := &files{out: out, taken: map[string]manifest.Object{}, c: c}
+// writeFiles encodes the objects that are left in the collection and notes those that OLM does not accept.
+func (c *collection) writeFiles(out *Manifests) error {
+	f := &fileSet{out: out, taken: map[string]manifest.Object{}, c: c}
 	for _, o := range c.crds {
-		f.typed(crdFile(o.Object, o.value.Spec.Group, o.value.Spec.Names.Plural), o.Object, &o.value)
+		f.addTyped(crdFile(o.Object, o.value.Spec.Group, o.value.Spec.Names.Plural), o.Object, &o.value)
 	}
 	for _, o := range c.oldCRDs {
-		f.typed(crdFile(o.Object, o.value.Spec.Group, o.value.Spec.Names.Plural), o.Object, &o.value)
+		f.addTyped(crdFile(o.Object, o.value.Spec.Group, o.value.Spec.Names.Plural), o.Object, &o.value)
 	}
-	for _, o := range c.services {
-		f.typed(objectFile(o.Object), o.Object, &o.value)
-	}
+	addAll(f, c.services)
 	for _, o := range c.others {
-		if Supported(o.Kind()) {
+		if IsSupported(o.Kind()) {
 			f.add(objectFile(o), o, o.Fields)
 			c.noteSecret(o)
 			continue
 		}
-		c.note(c.leftOut(o))
+		c.note(c.unsupportedNote(o))
 	}
-	for _, o := range c.roles {
-		f.typed(objectFile(o.Object), o.Object, &o.value)
-	}
-	for _, o := range c.clusterRoles {
-		f.typed(objectFile(o.Object), o.Object, &o.value)
-	}
-	for _, o := range c.roleBindings {
-		f.typed(objectFile(o.Object), o.Object, &o.value)
-	}
-	for _, o := range c.clusterRoleBindings {
-		f.typed(objectFile(o.Object), o.Object, &o.value)
-	}
-	for _, o := range c.serviceAccounts {
-		f.typed(objectFile(o.Object), o.Object, &o.value)
-	}
+	addAll(f, c.roles)
+	addAll(f, c.clusterRoles)
+	addAll(f, c.roleBindings)
+	addAll(f, c.clusterRoleBindings)
+	addAll(f, c.serviceAccounts)
 	if len(c.scorecards) > 0 && f.err == nil {
 		out.Scorecard, f.err = manifest.Encode(c.scorecards[0].value)
 	}
@@ -67,16 +55,23 @@ func (c *collection) files(out *Manifests) error {
 	return f.err
 }
 
-// files gives each manifest its file name.
-type files struct {
+// A fileSet collects the manifests of a bundle by file name.
+type fileSet struct {
 	out   *Manifests
 	c     *collection
 	taken map[string]manifest.Object
 	err   error
 }
 
-// typed writes an object as its Go type holds it. creationTimestamp: null is what operator-sdk writes.
-func (f *files) typed(name string, o manifest.Object, value any) {
+// addAll adds objects under the names of objectFile.
+func addAll[T any](f *fileSet, objects []decoded[T]) {
+	for _, o := range objects {
+		f.addTyped(objectFile(o.Object), o.Object, &o.value)
+	}
+}
+
+// addTyped adds an object as its Go type encodes it, with creationTimestamp: null as operator-sdk writes it.
+func (f *fileSet) addTyped(name string, o manifest.Object, value any) {
 	fields, err := manifest.Fields(value)
 	if err != nil {
 		f.err = fmt.Errorf("writing %s: %w", o, err)
@@ -88,15 +83,15 @@ func (f *files) typed(name string, o manifest.Object, value any) {
 	f.add(name, o, fields)
 }
 
-func (f *files) add(name string, o manifest.Object, fields map[string]any) {
+// add adds an object without its namespace: OLM creates it in the namespace that the operator is installed in.
+func (f *fileSet) add(name string, o manifest.Object, fields map[string]any) {
 	if f.err != nil {
 		return
 	}
 	if strings.ContainsAny(name, `/\`) {
-		f.c.problem(o.Position, "%s: the name has a slash in it, which Kubernetes refuses; rename it", o)
+		f.c.problem(o.Position, "%s: the name contains a slash, which Kubernetes rejects; rename it", o)
 		return
 	}
-	// OLM creates the objects in the namespace that it installs the operator into.
 	fields = maps.Clone(fields)
 	if meta, ok := fields["metadata"].(map[string]any); ok {
 		meta = maps.Clone(meta)
@@ -109,7 +104,7 @@ func (f *files) add(name string, o manifest.Object, fields map[string]any) {
 		return
 	}
 	if other, ok := f.taken[name]; ok {
-		f.c.problem(o.Position, "%s and %s at %s have the same name in the namespace of the operator, so that one would overwrite the other; rename or leave out one of them", o, other, other.Position)
+		f.c.problem(o.Position, "%s and %s at %s have the same name in the operator's namespace, so that one would overwrite the other; rename or remove one of them", o, other, other.Position)
 		return
 	}
 	f.taken[name] = o
@@ -120,6 +115,7 @@ func (f *files) add(name string, o manifest.Object, fields map[string]any) {
 	f.out.Order = append(f.out.Order, name)
 }
 
+// crdFile returns the file name of a CRD: group and plural, as controller-gen writes it.
 func crdFile(o manifest.Object, group, plural string) string {
 	if group == "" || plural == "" {
 		return objectFile(o)
@@ -127,7 +123,7 @@ func crdFile(o manifest.Object, group, plural string) string {
 	return group + "_" + plural + ".yaml"
 }
 
-// objectFile is the file name of an object: name, group unless it is the core group, version, kind.
+// objectFile returns the file name of an object: name, group unless it is the core group, version and kind.
 func objectFile(o manifest.Object) string {
 	parts := []string{o.Name(), o.Group(), o.Version(), strings.ToLower(o.Kind())}
 	if o.Group() == "" {
@@ -136,8 +132,7 @@ func objectFile(o manifest.Object) string {
 	return strings.Join(parts, "_") + ".yaml"
 }
 
-// csvFields are the fields of a CSV as they are written: without status, without times of creation,
-// without a cleanup that is switched off.
+// csvFields returns the fields of a CSV to be written: without status, creation times and a disabled cleanup.
 func csvFields(csv *v1alpha1.ClusterServiceVersion) (map[string]any, error) {
 	fields, err := manifest.Fields(csv)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// FuzzDockerfile holds that what is read of a Dockerfile is found again in what is written from it.
+// FuzzDockerfile checks that values and extras of a Dockerfile survive writing.
 func FuzzDockerfile(f *testing.F) {
 	f.Add("FROM scratch\n\n# Ours.\nLABEL a=b c=\"d e\" \\\n  f=g\nLABEL old form\nCOPY x /y/\nRUN true \\\n  && false\n# end")
 	f.Add("LABEL 00000000000\\ \n0")
@@ -37,16 +37,16 @@ func FuzzDockerfile(f *testing.F) {
 		for _, e := range read.extras {
 			value, _ := read.values[e.key].(string)
 			if e.key == "" || strings.ContainsAny(e.key+value, "\\\"'\n\r\t") {
-				continue // kept as well as it goes
+				continue // best effort
 			}
 			if !reflect.DeepEqual(again.values[e.key], read.values[e.key]) {
-				t.Errorf("label %q was %q and is %q:\n%s", e.key, read.values[e.key], again.values[e.key], written)
+				t.Errorf("label %q = %q, after writing %q:\n%s", e.key, read.values[e.key], again.values[e.key], written)
 			}
 		}
 	})
 }
 
-// FuzzAnnotations holds the same of annotations.yaml.
+// FuzzAnnotations checks the same for annotations.yaml.
 func FuzzAnnotations(f *testing.F) {
 	f.Add("annotations:\n  # Mine.\n  a.example/b: \"1\"\n  c: |\n    two\n    lines\nmore: {d: e}\n")
 	meta := Metadata{Dir: "bundle", Package: "p", Channels: "alpha", Layout: "l", Builder: "b"}
@@ -71,18 +71,18 @@ func FuzzAnnotations(f *testing.F) {
 		}
 		for _, e := range read.extras {
 			if e.key != "" && !reflect.DeepEqual(again.values[e.key], read.values[e.key]) {
-				t.Errorf("%q was %q and is %q:\n%s", e.key, read.values[e.key], again.values[e.key], written)
+				t.Errorf("%q = %q, after writing %q:\n%s", e.key, read.values[e.key], again.values[e.key], written)
 			}
 		}
 	})
 }
 
-// FuzzRecipe holds that whatever a Dockerfile says, only what lies beside it is copied, and below the image's root.
-func FuzzRecipe(f *testing.F) {
+// FuzzParseDockerfile checks that sources are beside the Dockerfile and targets below the root of the image.
+func FuzzParseDockerfile(f *testing.F) {
 	f.Add("FROM scratch\nLABEL a=b \\\n c=\"d e\"\nCOPY bundle/manifests /manifests/\n")
 	f.Add("FROM x\nCOPY ../a /b\nADD a b\nCOPY a /..\nCOPY /etc/passwd x")
 	f.Fuzz(func(t *testing.T, text string) {
-		recipe, problems := ReadDockerfile("Dockerfile", []byte(text))
+		recipe, problems := ParseDockerfile("Dockerfile", []byte(text))
 		for _, c := range recipe.Copies {
 			if !filepath.IsLocal(c.From) || !filepath.IsLocal(c.To) || c.To == "." {
 				t.Errorf("copies %q to %q", c.From, c.To)
@@ -90,7 +90,7 @@ func FuzzRecipe(f *testing.F) {
 		}
 		for _, p := range problems {
 			if p.Line > strings.Count(text, "\n")+1 {
-				t.Errorf("%s lies behind the end", p)
+				t.Errorf("%s: position is beyond the end", p)
 			}
 		}
 	})

@@ -24,43 +24,43 @@ const (
 	annotationLayout  = "operators.operatorframework.io/project_layout"
 )
 
-// Input is what a bundle is made from.
+// Input is the source of a bundle.
 type Input struct {
-	// Package is the name of the operator's package. Version is the bundle's, without v; empty leaves
-	// name and version of the base alone.
+	// Package is the name of the operator's package. Version is the version of the bundle, without v; empty keeps the name
+	// and version of the base.
 	Package, Version string
-	// Replaces is the name of the CSV that this one replaces; empty leaves the base's alone.
+	// Replaces is the name of the CSV that this one replaces; empty keeps the value of the base.
 	Replaces string
-	// Layout is the project's layout, comma-separated, or unknown. Builder names this program.
+	// Layout is the comma-separated project layout, or unknown. Builder is the name and version of this program.
 	Layout, Builder string
-	// Objects are the manifests. A CSV among them is the base.
+	// Objects holds the manifests. A CSV among them is the base.
 	Objects []manifest.Object
-	// Base is the CSV to start from where Objects hold none; without, it starts from placeholders.
+	// Base is the base CSV if Objects holds none; nil means a base with placeholders.
 	Base *manifest.Object
-	// Pin gives an image reference by digest; nil leaves images as they are.
+	// Pin returns an image reference with its digest; nil keeps the references.
 	Pin func(ref string) (string, error)
-	// ServiceAccounts are accounts that no Deployment uses but whose permissions the CSV shall have.
+	// ServiceAccounts lists accounts that no Deployment uses but that get their permissions in the CSV.
 	ServiceAccounts []string
-	// ExistingRoles are names of roles that the operator's accounts are bound to and that clusters have.
+	// ExistingRoles lists roles that the operator's accounts are bound to and that exist in the cluster.
 	ExistingRoles []string
 }
 
-// Manifests are the objects of a bundle.
+// Manifests is the generated content of a bundle.
 type Manifests struct {
 	// CSV is the ClusterServiceVersion, without createdAt.
 	CSV map[string]any
-	// Name is the file name of the CSV, Files are the other manifests by file name.
+	// Name is the file name of the CSV. Files holds the other manifests by file name.
 	Name  string
 	Files map[string][]byte
-	// Order lists the names in Files in the order that the input gives.
+	// Order lists the names in Files in input order.
 	Order []string
-	// Scorecard is the scorecard's configuration, nil where the input has none.
+	// Scorecard is the scorecard configuration, nil if the input has none.
 	Scorecard []byte
-	// Notes are what a person should know.
+	// Notes lists what a user should check.
 	Notes []Note
 }
 
-// source is where the base came from.
+// A source is the object that the base CSV was decoded from, nil for placeholders.
 type source struct{ *manifest.Object }
 
 func (s source) locate(steps ...string) manifest.Position {
@@ -70,10 +70,10 @@ func (s source) locate(steps ...string) manifest.Position {
 	return s.Locate(steps...)
 }
 
-// ErrVersionRequired means that neither Input.Version nor a base CSV gives the version of the bundle.
-var ErrVersionRequired = errors.New("--version is required: there is no base CSV that has a version")
+// ErrVersionRequired reports that neither Input.Version nor a base CSV gives the version of the bundle.
+var ErrVersionRequired = errors.New("--version is required, because no base CSV has a version")
 
-// Generate makes the manifests of a bundle. The error holds all that is wrong with the input, as manifest.Problems and
+// Generate generates the manifests of a bundle. The error joins every problem of the input, as manifest.Problems and
 // ErrVersionRequired, or is a *MissingRolesError or an *UnavailableError.
 func Generate(in Input) (*Manifests, error) {
 	c := collect(in.Objects)
@@ -84,9 +84,9 @@ func Generate(in Input) (*Manifests, error) {
 	if len(c.problems) > 0 {
 		return nil, c.problems
 	}
-	c.leaveRequired(csv)
+	c.removeRequired(csv)
 	if len(c.deployments) == 0 {
-		c.noDeployment()
+		c.reportNoDeployment()
 	}
 	if csv.Annotations == nil {
 		csv.Annotations = map[string]string{}
@@ -100,8 +100,8 @@ func Generate(in Input) (*Manifests, error) {
 		strategy.StrategyName = v1alpha1.InstallStrategyNameDeployment
 	}
 	w := c.applyWebhooks(csv)
-	w.leaveCerts()
-	w.leaveServices()
+	w.removeCertificates()
+	w.removeServices()
 	if strategy.StrategyName == v1alpha1.InstallStrategyNameDeployment {
 		c.applyRBAC(&strategy.StrategySpec, in.ServiceAccounts, in.ExistingRoles)
 		c.applyDeployments(&strategy.StrategySpec)
@@ -111,7 +111,7 @@ func Generate(in Input) (*Manifests, error) {
 		return nil, err
 	}
 	if len(c.problems) == 0 {
-		c.check(csv, at)
+		c.validateCSV(csv, at)
 	}
 	switch {
 	case len(c.problems) > 0:
@@ -128,25 +128,25 @@ func Generate(in Input) (*Manifests, error) {
 	if out.CSV, err = csvFields(csv); err != nil {
 		return nil, err
 	}
-	if err := c.files(out); err != nil {
+	if err := c.writeFiles(out); err != nil {
 		return nil, err
 	}
 	out.Notes = c.notes
 	return out, nil
 }
 
-// CSVFile is the file name of a package's CSV.
+// CSVFile returns the file name of a package's CSV.
 func CSVFile(pkg string) string { return strings.ToLower(pkg) + ".clusterserviceversion.yaml" }
 
-// BaseFile is where a project keeps the base of its CSV, below the folder of the kustomization.
+// BaseFile returns the path of the base CSV in a kustomize directory.
 func BaseFile(kustomizeDir, pkg string) string {
 	return path.Join(kustomizeDir, "bases", pkg+".clusterserviceversion.yaml")
 }
 
-// base finds the CSV to start from and gives it the bundle's name and version.
+// base returns the base CSV with the name and version of the bundle.
 func (c *collection) base(in Input) (*v1alpha1.ClusterServiceVersion, source, error) {
 	if in.Base != nil && len(c.csvs) == 0 {
-		take(c, &c.csvs, *in.Base)
+		decode(c, &c.csvs, *in.Base)
 	}
 	csv, err := defaultBase(in.Package)
 	if err != nil {
@@ -159,16 +159,16 @@ func (c *collection) base(in Input) (*v1alpha1.ClusterServiceVersion, source, er
 		for i, other := range c.csvs {
 			places[i] = fmt.Sprintf("%s at %s", other.Name(), other.Position)
 		}
-		c.problem(c.csvs[1].Position, "there are %d ClusterServiceVersions in the input (%s); a bundle has one, leave the others out", len(places), strings.Join(places, ", "))
+		c.problem(c.csvs[1].Position, "the input has %d ClusterServiceVersions (%s); a bundle has one, remove the others", len(places), strings.Join(places, ", "))
 	case len(c.csvs) == 1:
 		base := c.csvs[0]
 		if !strings.HasPrefix(base.Name(), in.Package+".") {
-			c.problem(base.Locate("metadata", "name"), "the base CSV is named %s, which does not begin with %s.; rename it, or give its package with --package", base.Name(), in.Package)
+			c.problem(base.Locate("metadata", "name"), "the base CSV is named %s, which does not start with %s.; rename it, or set its package with --package", base.Name(), in.Package)
 			break
 		}
 		csv, at = &base.value, source{&base.Object}
 	case len(c.problems) == 0:
-		c.note(Note{Subject: "the bundle", Reason: "has no base CSV, so that its texts are placeholders",
+		c.note(Note{Subject: "the bundle", Reason: "has no base CSV; its descriptions are placeholders",
 			Advice: "write a base with 'generate kustomize manifests'"})
 	}
 	if in.Version == "" && at.Object == nil && len(c.csvs) == 0 {
@@ -178,7 +178,7 @@ func (c *collection) base(in Input) (*v1alpha1.ClusterServiceVersion, source, er
 		csv.Name = in.Package + ".v" + in.Version
 		version, err := semver.Parse(in.Version)
 		if err != nil {
-			c.problem(manifest.Position{File: "--version"}, "%q is no semantic version: %v", in.Version, err)
+			c.problem(manifest.Position{File: "--version"}, "%q must be a semantic version: %v", in.Version, err)
 		}
 		csv.Spec.Version.Version = version
 	}
@@ -188,53 +188,54 @@ func (c *collection) base(in Input) (*v1alpha1.ClusterServiceVersion, source, er
 	return csv, at, nil
 }
 
-func (c *collection) noDeployment() {
+// reportNoDeployment reports that the input has no Deployment.
+func (c *collection) reportNoDeployment() {
 	for _, o := range c.others {
 		if k := o.Kind(); o.Group() == "apps" && (k == "StatefulSet" || k == "DaemonSet") {
-			c.problem(o.Position, "the input holds no Deployment, and OLM installs nothing else: make a Deployment of %s", o)
+			c.problem(o.Position, "the input has no Deployment, and OLM runs nothing else; convert %s to a Deployment", o)
 			return
 		}
 	}
-	c.problem(manifest.Position{File: "input"}, "there is no Deployment in it: OLM would have nothing to run; give all manifests of the operator, as 'kustomize build config/manifests' prints them")
+	c.problem(manifest.Position{File: "input"}, "has no Deployment that OLM could run; pass all manifests of the operator, as 'kustomize build config/manifests' prints them")
 }
 
-// check runs operator-framework's validation of a CSV over the finished one.
-func (c *collection) check(csv *v1alpha1.ClusterServiceVersion, at source) {
+// validateCSV runs the CSV validation of operator-framework/api.
+func (c *collection) validateCSV(csv *v1alpha1.ClusterServiceVersion, at source) {
 	position := at.locate()
 	if at.Object != nil {
 		position = at.Position
 	}
 	for _, missing := range missingTexts(csv) {
-		c.problem(at.locate(missing...), "%s of the CSV is missing; write it into the base CSV", manifest.FieldPath(missing))
+		c.problem(at.locate(missing...), "%s of the CSV is required; set it in the base CSV", manifest.FieldPath(missing))
 	}
 	for _, result := range validation.ClusterServiceVersionValidator.Validate(csv) {
 		for _, e := range result.Errors {
 			if e.Type == apierrors.ErrorFieldMissing && len(c.problems) > 0 {
-				continue // named already
+				continue // missingTexts reported it
 			}
 			c.problem(position, "the CSV %s would not be valid: %s", csv.Name, e.Detail)
 		}
 		for _, e := range result.Warnings {
 			if e.Type == apierrors.ErrorInvalidOperation {
-				continue // without the name of the API; missingExamples gives it
+				continue // noteMissingExamples names the API, too
 			}
-			c.note(warning(csv, at, position, e.Detail))
+			c.note(newWarning(csv, at, position, e.Detail))
 		}
 	}
-	c.missingExamples(csv)
-	c.noteVersions(csv, position)
+	c.noteMissingExamples(csv)
+	c.noteVersionMismatch(csv, position)
 }
 
-// warning is the note of a warning of operator-framework's validation.
-func warning(csv *v1alpha1.ClusterServiceVersion, at source, position manifest.Position, detail string) Note {
+// newWarning returns the note for a warning of the CSV validation.
+func newWarning(csv *v1alpha1.ClusterServiceVersion, at source, position manifest.Position, detail string) Note {
 	if strings.Contains(detail, "minKubeVersion is not informed") {
-		return Note{Position: at.locate("spec"), Subject: csv.Name, Reason: "has no spec.minKubeVersion, so that OLM installs it on every version of Kubernetes",
-			Advice: "write the oldest version that it runs on into the base CSV"}
+		return Note{Position: at.locate("spec"), Subject: csv.Name, Reason: "has no spec.minKubeVersion, so OLM installs it on every Kubernetes version",
+			Advice: "set the oldest supported version in the base CSV"}
 	}
-	return Note{Position: position, Subject: csv.Name, Reason: "is doubtful: " + strings.TrimPrefix(detail, "("+csv.Name+") ")}
+	return Note{Position: position, Subject: csv.Name, Reason: "needs attention: " + strings.TrimPrefix(detail, "("+csv.Name+") ")}
 }
 
-// missingTexts are the required texts that a CSV lacks.
+// missingTexts returns the paths of required texts that a CSV lacks.
 func missingTexts(csv *v1alpha1.ClusterServiceVersion) [][]string {
 	var missing [][]string
 	for _, field := range []struct {
@@ -251,10 +252,10 @@ func missingTexts(csv *v1alpha1.ClusterServiceVersion) [][]string {
 	return missing
 }
 
-// missingExamples notes the owned kinds without a sample.
-func (c *collection) missingExamples(csv *v1alpha1.ClusterServiceVersion) {
+// noteMissingExamples notes the owned kinds without a sample.
+func (c *collection) noteMissingExamples(csv *v1alpha1.ClusterServiceVersion) {
 	var examples []metav1.TypeMeta
-	// Of what is no example, there is none.
+	// Invalid JSON has no examples.
 	_ = json.Unmarshal([]byte(csv.Annotations[annotationExamples]), &examples)
 	known := map[schema.GroupVersionKind]bool{}
 	for _, example := range examples {
@@ -269,10 +270,10 @@ func (c *collection) missingExamples(csv *v1alpha1.ClusterServiceVersion) {
 	}
 }
 
-// noteVersions notes that a CSV without --version kept a name that does not go with its version.
-func (c *collection) noteVersions(csv *v1alpha1.ClusterServiceVersion, at manifest.Position) {
+// noteVersionMismatch notes that a CSV generated without --version has a name and version that differ.
+func (c *collection) noteVersionMismatch(csv *v1alpha1.ClusterServiceVersion, at manifest.Position) {
 	if version := csv.Spec.Version.String(); !strings.HasSuffix(csv.Name, ".v"+version) {
-		c.note(Note{Position: at, Subject: csv.Name, Reason: "is the name of version " + version,
-			Advice: "give --version, so that name and version agree"})
+		c.note(Note{Position: at, Subject: csv.Name, Reason: "has a name that does not match its version " + version,
+			Advice: "set both with --version"})
 	}
 }

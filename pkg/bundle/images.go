@@ -11,12 +11,11 @@ import (
 	"github.com/operon-sdk/operon/pkg/manifest"
 )
 
-// relatedPrefix begins the names of variables that hold images the operator runs.
+// relatedPrefix is the prefix of variables that hold images which the operator deploys.
 const relatedPrefix = "RELATED_IMAGE_"
 
-// applyRelatedImages lists the images of RELATED_IMAGE_ variables in the CSV. What the base lists
-// besides stays. With pinned images those of all containers are listed too, so that a mirror of the
-// bundle can bring them along.
+// applyRelatedImages writes the images of RELATED_IMAGE_ variables into the CSV and keeps the other related images of the
+// base. With pinned images it adds those of all containers, so that a mirror of the bundle includes them.
 func (c *collection) applyRelatedImages(csv *v1alpha1.ClusterServiceVersion, pinned bool) {
 	found := c.relatedImages()
 	if pinned {
@@ -32,11 +31,11 @@ func (c *collection) applyRelatedImages(csv *v1alpha1.ClusterServiceVersion, pin
 	csv.Spec.RelatedImages = found
 }
 
-// related is an image that a container names in a variable.
+// A related is an image that a container names in a variable.
 type related struct{ name, image, container string }
 
-// relatedImages lists the images of RELATED_IMAGE_ variables in the order of the input: each image
-// once, under the variable's name, with the container's before it where a name stands for two images.
+// relatedImages returns the images of RELATED_IMAGE_ variables in input order. Each image is listed once under its
+// variable's name; if the name has two images, the container name is its prefix.
 func (c *collection) relatedImages() []v1alpha1.RelatedImage {
 	all := c.relatedVariables()
 	images, names := map[string][]string{}, map[string]int{}
@@ -52,7 +51,7 @@ func (c *collection) relatedImages() []v1alpha1.RelatedImage {
 		if others := images[r.image][1:]; len(others) > 0 {
 			c.note(Note{
 				Subject: "image " + r.image,
-				Reason:  fmt.Sprintf("is named %s and %s by RELATED_IMAGE_ variables; it is listed once, as %s", r.name, strings.Join(others, ", "), r.name),
+				Reason:  fmt.Sprintf("has the RELATED_IMAGE_ names %s and %s; it is listed once, as %s", r.name, strings.Join(others, ", "), r.name),
 				Advice:  "use one name for it",
 			})
 		}
@@ -65,7 +64,7 @@ func (c *collection) relatedImages() []v1alpha1.RelatedImage {
 	return list
 }
 
-// relatedVariables finds the variables, a name with the same image once.
+// relatedVariables returns the variables without duplicates.
 func (c *collection) relatedVariables() []related {
 	var all []related
 	seen := map[string]bool{}
@@ -83,7 +82,7 @@ func (c *collection) relatedVariables() []related {
 					continue
 				}
 				if env.ValueFrom != nil {
-					c.problem(d.Position, "%s, container %s: %s must have a value: an image that comes from a reference is not known when the bundle is made", d, container.Name, env.Name)
+					c.problem(d.Position, "%s, container %s: %s must have a value; an image from a reference is unknown when the bundle is generated", d, container.Name, env.Name)
 					continue
 				}
 				r := related{strings.ToLower(strings.ReplaceAll(suffix, "_", "-")), env.Value, where}
@@ -97,8 +96,8 @@ func (c *collection) relatedVariables() []related {
 	return all
 }
 
-// containerImages lists the images of containers that are not listed yet: under the container's name,
-// with the Deployment's before it where the name is taken.
+// containerImages returns the images of containers that are not listed yet, under the container's name; if the name is
+// taken, the Deployment name is its prefix.
 func (c *collection) containerImages(listed []v1alpha1.RelatedImage) []v1alpha1.RelatedImage {
 	images, names := map[string]bool{}, map[string]bool{}
 	for _, r := range listed {
@@ -122,11 +121,11 @@ func (c *collection) containerImages(listed []v1alpha1.RelatedImage) []v1alpha1.
 	return list
 }
 
-// annotationImage names the operator's image for catalogs.
+// annotationImage is the annotation with the operator image that catalogs show.
 const annotationImage = "containerImage"
 
-// pin replaces the images of all containers, of RELATED_IMAGE_ variables and of the base by the same
-// images by digest. All that cannot be found are problems.
+// pin replaces the images of all containers, RELATED_IMAGE_ variables and the base by references with digests. Images that
+// cannot be resolved are reported.
 func (c *collection) pin(csv *v1alpha1.ClusterServiceVersion, digest func(string) (string, error)) {
 	known := map[string]string{}
 	resolve := func(at manifest.Position, ref *string) {
@@ -138,7 +137,7 @@ func (c *collection) pin(csv *v1alpha1.ClusterServiceVersion, digest func(string
 			var err error
 			if pinned, err = digest(*ref); err != nil {
 				c.unavailable = append(c.unavailable, manifest.Problem{Position: at, Problem: fmt.Sprintf("--use-image-digests: %v", err)})
-				pinned = *ref // one problem an image
+				pinned = *ref // one problem for each image
 			}
 			known[*ref] = pinned
 		}
@@ -168,7 +167,7 @@ func (c *collection) pin(csv *v1alpha1.ClusterServiceVersion, digest func(string
 	}
 }
 
-// UnavailableError tells that nothing is wrong with the input, but that images which it names cannot be had.
+// UnavailableError reports that the input is valid but the digests of some images cannot be resolved.
 type UnavailableError struct{ problems manifest.Problems }
 
 func (e *UnavailableError) Error() string { return e.problems.Error() }

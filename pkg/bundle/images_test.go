@@ -10,8 +10,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/manifest"
 )
 
-// TestPin holds that every image that a bundle names is pinned, asked for once, and listed once; and that all that
-// cannot be are told.
+// TestPin checks that every image of a bundle is resolved, pinned and listed once, and that all failures are reported.
 func TestPin(t *testing.T) {
 	t.Parallel()
 	stream := `apiVersion: operators.coreos.com/v1alpha1
@@ -56,19 +55,19 @@ spec:
 	csv := string(encoded)
 	for _, name := range []string{"op", "more", "first", "pond"} {
 		if ref := "registry.example/" + name + ":1"; asked[ref] != 1 || strings.Contains(csv, ref) || strings.Count(csv, "image: registry.example/"+name+"@pinned\n    name") != 1 {
-			t.Errorf("%s was asked for %d times, or is not listed once by its digest:\n%s", ref, asked[ref], csv)
+			t.Errorf("%s was resolved %d times, or is not listed once by digest:\n%s", ref, asked[ref], csv)
 		}
 	}
 	for _, text := range []string{"containerImage: registry.example/op@pinned", "value: registry.example/pond@pinned"} {
 		if !strings.Contains(csv, text) {
-			t.Errorf("%q is not there:\n%s", text, csv)
+			t.Errorf("the CSV lacks %q:\n%s", text, csv)
 		}
 	}
 	in.Pin = func(ref string) (string, error) { return "", errors.New("cannot find " + ref) }
 	_, err = bundle.Generate(in)
 	for _, name := range []string{"op", "more", "first", "pond"} {
 		if text := "cannot find registry.example/" + name + ":1"; strings.Count(fmt.Sprint(err), text) != 1 {
-			t.Errorf("the error does not say %q once: %v", text, err)
+			t.Errorf("the error does not contain %q once: %v", text, err)
 		}
 	}
 }

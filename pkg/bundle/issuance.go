@@ -7,16 +7,15 @@ import (
 	"github.com/operon-sdk/operon/pkg/manifest"
 )
 
-// certManager tells whether an object is one of cert-manager.
-func certManager(o manifest.Object) bool {
+// isCertManager reports whether an object belongs to a cert-manager API.
+func isCertManager(o manifest.Object) bool {
 	return o.Group() == groupCerts || strings.HasSuffix(o.Group(), "."+groupCerts)
 }
 
-// replacedIssuance finds the objects of cert-manager that a bundle can do without, because others do their
-// work: OLM makes the certificates of webhooks, the manager that of its metrics. These are the Certificates
-// for Services of the input and for Secrets that are spared, and what issues nothing but those. Any other may
-// be for what the operator does.
-func (c *collection) replacedIssuance(spared map[string]bool) map[string]bool {
+// replacedIssuance returns the cert-manager objects, by their string, that a bundle does not need: OLM issues the
+// certificates of webhooks, and the manager that of its metrics. These are the Certificates for Services of the input and
+// for optional Secrets, and the issuers used by them alone. Any other may serve the operator itself.
+func (c *collection) replacedIssuance(optional map[string]bool) map[string]bool {
 	var certificates, issuers []manifest.Object
 	for _, o := range c.others {
 		switch {
@@ -29,15 +28,15 @@ func (c *collection) replacedIssuance(spared map[string]bool) map[string]bool {
 	}
 	replaced := map[string]bool{}
 	for _, o := range certificates {
-		if spared[textAt(o.Fields, "spec", "secretName")] || c.forServices(o) {
+		if optional[textAt(o.Fields, "spec", "secretName")] || c.isForServices(o) {
 			replaced[o.String()] = true
 		}
 	}
-	// An issuer may sign with a certificate of its own, which another issuer made.
+	// An issuer may sign with a certificate that another issuer issued.
 	for before := -1; before != len(replaced); {
 		before = len(replaced)
 		for _, issuer := range issuers {
-			issued := slices.DeleteFunc(slices.Clone(certificates), func(o manifest.Object) bool { return !issues(issuer, o) })
+			issued := slices.DeleteFunc(slices.Clone(certificates), func(o manifest.Object) bool { return !isIssuedBy(o, issuer) })
 			if len(issued) == 0 || slices.ContainsFunc(issued, func(o manifest.Object) bool { return !replaced[o.String()] }) {
 				continue
 			}
@@ -53,8 +52,8 @@ func (c *collection) replacedIssuance(spared map[string]bool) map[string]bool {
 	return replaced
 }
 
-// forServices tells whether a Certificate is for nothing but Services of the input.
-func (c *collection) forServices(certificate manifest.Object) bool {
+// isForServices reports whether all DNS names of a Certificate are those of Services in the input.
+func (c *collection) isForServices(certificate manifest.Object) bool {
 	spec, _ := asMap(certificate.Fields["spec"])
 	names, _ := spec["dnsNames"].([]any)
 	return len(names) > 0 && !slices.ContainsFunc(names, func(name any) bool {
@@ -64,8 +63,8 @@ func (c *collection) forServices(certificate manifest.Object) bool {
 	})
 }
 
-// issues tells whether a Certificate names an issuer.
-func issues(issuer, certificate manifest.Object) bool {
+// isIssuedBy reports whether a Certificate refers to an issuer.
+func isIssuedBy(certificate, issuer manifest.Object) bool {
 	kind := textAt(certificate.Fields, "spec", "issuerRef", "kind")
 	if kind == "" {
 		kind = "Issuer"

@@ -11,17 +11,15 @@ import (
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
-// ours tells whether an annotation or label of a bundle is one that the generator decides about.
-func ours(key string) bool {
+// isGenerated reports whether the generator sets an annotation or label of this key.
+func isGenerated(key string) bool {
 	return strings.HasPrefix(key, prefixBundle) || strings.HasPrefix(key, prefixMetrics) || strings.HasPrefix(key, prefixTest)
 }
 
-// metadataFile is annotations.yaml or bundle.Dockerfile as keys and values, with what a person wrote
-// around them.
-type metadataFile struct {
+// A metadataFile is annotations.yaml or bundle.Dockerfile as keys and values, with the texts that a user added.
+type labelFile struct {
 	values map[string]any
-	// extras are a person's texts for keys that are not generated, in the order of the file; those
-	// without a key stay always.
+	// extras holds the texts of keys that are not generated, in file order; those without a key are always kept.
 	extras []extra
 }
 
@@ -29,25 +27,25 @@ type extra struct {
 	key, text string
 }
 
-// HasMetadata tells whether a file holds the metadata of a bundle, which may be in a file of any name.
+// HasMetadata reports whether a file holds the metadata of a bundle; its name may be any.
 func HasMetadata(name string, text []byte) bool {
 	file, err := parseAnnotations(name, text)
 	return err == nil && len(file.values) > 0
 }
 
-// parseAnnotations reads annotations.yaml.
-func parseAnnotations(name string, text []byte) (metadataFile, error) {
-	f := metadataFile{values: map[string]any{}}
+// parseAnnotations parses annotations.yaml.
+func parseAnnotations(name string, text []byte) (labelFile, error) {
+	f := labelFile{values: map[string]any{}}
 	var doc yaml.Node
 	if err := safeyaml.Unmarshal(text, &doc); err != nil {
-		return f, manifest.Problems{{Position: manifest.Position{File: name}, Problem: "is not valid YAML: " + strings.TrimPrefix(err.Error(), "yaml: ") + "; correct it, or delete it to have it made anew"}}
+		return f, manifest.Problems{{Position: manifest.Position{File: name}, Problem: "is not valid YAML: " + strings.TrimPrefix(err.Error(), "yaml: ") + "; correct it, or delete it to regenerate it"}}
 	}
 	if len(doc.Content) == 0 {
 		return f, nil
 	}
 	top := doc.Content[0]
 	if top.Kind != yaml.MappingNode {
-		return f, manifest.Problems{{Position: manifest.Position{File: name, Line: top.Line, Column: top.Column}, Problem: "must be a mapping with the key annotations; correct it, or delete it to have it made anew"}}
+		return f, manifest.Problems{{Position: manifest.Position{File: name, Line: top.Line, Column: top.Column}, Problem: "must be a mapping with the key annotations; correct it, or delete it to regenerate it"}}
 	}
 	for i := 0; i+1 < len(top.Content); i += 2 {
 		key, value := top.Content[i], top.Content[i+1]
@@ -60,7 +58,7 @@ func parseAnnotations(name string, text []byte) (metadataFile, error) {
 		for j := 0; j+1 < len(value.Content); j += 2 {
 			k, v := value.Content[j], value.Content[j+1]
 			f.values[k.Value] = v.Value
-			if !ours(k.Value) {
+			if !isGenerated(k.Value) {
 				f.extras = append(f.extras, extra{key: k.Value, text: indent(entryText(k, v), "  ") + "\n"})
 			}
 		}
@@ -68,7 +66,7 @@ func parseAnnotations(name string, text []byte) (metadataFile, error) {
 	return f, nil
 }
 
-// entryText writes one entry of a mapping with the comments that belong to it.
+// entryText encodes an entry of a mapping with its comments.
 func entryText(key, value *yaml.Node) string {
 	k := *key
 	if template := strings.HasPrefix(k.HeadComment, "# Core bundle annotations.") || strings.HasPrefix(k.HeadComment, "# Annotations for testing."); template {
@@ -81,15 +79,15 @@ func entryText(key, value *yaml.Node) string {
 	return string(data)
 }
 
-// The keys of a Dockerfile that are no labels.
+// The keys of Dockerfile values that are not labels.
 const (
 	keyFrom = "FROM"
 	keyCopy = "COPY "
 )
 
-// parseDockerfile reads bundle.Dockerfile.
-func parseDockerfile(text []byte) metadataFile {
-	f := metadataFile{values: map[string]any{}}
+// parseDockerfile parses bundle.Dockerfile.
+func parseDockerfile(text []byte) labelFile {
+	f := labelFile{values: map[string]any{}}
 	comment := ""
 	add := func(key, text string) {
 		f.extras = append(f.extras, extra{key, comment + text})
@@ -103,17 +101,17 @@ func parseDockerfile(text []byte) metadataFile {
 		case trimmed == "":
 			comment = ""
 		case strings.HasPrefix(trimmed, "#"):
-			if !generatedComment(trimmed) {
+			if !isTemplateComment(trimmed) {
 				comment += instruction
 			}
 		case strings.EqualFold(word, "FROM"):
 			f.values[keyFrom] = rest
-		case strings.EqualFold(word, "COPY") && copied(rest) != "":
-			f.values[keyCopy+copied(rest)] = strings.Fields(rest)[0]
+		case strings.EqualFold(word, "COPY") && copyTarget(rest) != "":
+			f.values[keyCopy+copyTarget(rest)] = strings.Fields(rest)[0]
 		case strings.EqualFold(word, "LABEL"):
 			for _, l := range labelPairs(rest) {
 				f.values[l.Key] = l.Value
-				if !ours(l.Key) {
+				if !isGenerated(l.Key) {
 					add(l.Key, l.instruction())
 				}
 			}
@@ -127,7 +125,7 @@ func parseDockerfile(text []byte) metadataFile {
 	return f
 }
 
-// instructions cuts a Dockerfile into its instructions, comments and empty lines, each with its line ends.
+// instructions splits a Dockerfile into instructions, comments and empty lines, each with its line ends.
 func instructions(text string) []string {
 	var all []string
 	current := ""
@@ -149,26 +147,26 @@ func instructions(text string) []string {
 	return all
 }
 
-// generatedComment tells whether a comment is one of the template's.
-func generatedComment(line string) bool {
+// isTemplateComment reports whether the template of the Dockerfile has a comment.
+func isTemplateComment(line string) bool {
 	return slices.Contains([]string{"# Core bundle labels.", "# Labels for testing.", "# Copy files to locations specified by labels."}, line)
 }
 
-// copied is the target of a COPY of the template, empty for any other.
-func copied(rest string) string {
+// copyTarget returns the target of a COPY of the template, empty for any other.
+func copyTarget(rest string) string {
 	if fields := strings.Fields(rest); len(fields) == 2 && slices.Contains([]string{"/manifests/", "/metadata/", "/tests/scorecard/"}, fields[1]) {
 		return fields[1]
 	}
 	return ""
 }
 
-// pair is a label as written.
+// A pair is a label and its text in the file.
 type pair struct {
 	label
 	raw string
 }
 
-// labelPairs takes the arguments of a LABEL apart.
+// labelPairs parses the arguments of a LABEL instruction.
 func labelPairs(text string) []pair {
 	text = strings.ReplaceAll(text, "\\\n", " ")
 	var tokens []string
@@ -200,7 +198,7 @@ func labelPairs(text string) []pair {
 		token.WriteRune(r)
 	}
 	flush()
-	if len(tokens) > 0 && !strings.Contains(tokens[0], "=") { // LABEL key value, the old form
+	if len(tokens) > 0 && !strings.Contains(tokens[0], "=") { // LABEL key value, the legacy form
 		value := strings.Join(tokens[1:], " ")
 		return []pair{{label{unquote(tokens[0]), value}, tokens[0] + " " + value}}
 	}
@@ -212,11 +210,11 @@ func labelPairs(text string) []pair {
 	return pairs
 }
 
-// instruction writes a label as it was written, or in quotes where it would not be read as the same.
+// instruction returns the label as it was written, quoted if it would not be read back as the same label.
 func (p pair) instruction() string {
 	line := "LABEL " + p.raw + "\n"
 	if again := instructions(line); len(again) == 1 {
-		raw := strings.TrimSpace(p.raw) // as it is read again: white space of other kinds than a blank goes, too
+		raw := strings.TrimSpace(p.raw) // parseDockerfile trims all white space, not only blanks
 		if pairs := labelPairs(raw); len(pairs) == 1 && pairs[0].label == p.label && !strings.HasSuffix(raw, `\`) {
 			return line
 		}

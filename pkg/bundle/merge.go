@@ -13,12 +13,11 @@ import (
 	"github.com/operon-sdk/operon/pkg/manifest"
 )
 
-// Conflict is a value that a person edited in the bundle and that is generated differently now.
+// A Conflict is a value that was edited in the bundle and is also generated differently now.
 type Conflict struct {
-	// File is relative to the project; Field is the value's path or key.
+	// File is relative to the project. Field is the path or key of the value.
 	File, Field string
-	// Before and Now are what was and is generated, Disk is what the file has; empty where there is
-	// nothing.
+	// Before and Now are the values generated before and now, Disk is the edited one; empty means absent.
 	Before, Now, Disk string
 }
 
@@ -32,7 +31,7 @@ func (c Conflict) Error() string {
 		}
 		return s
 	}
-	return fmt.Sprintf("%s: %s was edited by hand and is generated differently now\n    edited:           %s\n    generated now:    %s\n    generated before: %s",
+	return fmt.Sprintf("%s: %s was edited and is also generated differently now\n    edited:           %s\n    generated now:    %s\n    generated before: %s",
 		c.File, c.Field, side(c.Disk), side(c.Now), side(c.Before))
 }
 
@@ -40,7 +39,7 @@ func indent(s, by string) string {
 	return by + strings.ReplaceAll(strings.TrimRight(s, "\n"), "\n", "\n"+by)
 }
 
-// Conflicts are all conflicts of one bundle.
+// Conflicts lists all conflicts of one bundle.
 type Conflicts []Conflict
 
 func (c Conflicts) Error() string {
@@ -49,17 +48,17 @@ func (c Conflicts) Error() string {
 		lines = append(lines, one.Error())
 	}
 	return strings.Join(lines, "\n") +
-		"\nnothing was written; to keep the edit, write it where the value is generated from (the base CSV, a manifest or a flag); to drop it, put the value generated before back into the file"
+		"\nnothing was written; to keep the edit, make it in the source of the value (the base CSV, a manifest or a flag); to discard it, restore the value generated before"
 }
 
-// Unwrap returns the conflicts.
+// Unwrap returns the conflicts as errors.
 func (c Conflicts) Unwrap() []error { return diag.Errors(c) }
 
-// Edit is a value of a person that a bundle keeps instead of the one that is generated.
+// An Edit is an edited value that a bundle keeps instead of the generated one.
 type Edit struct {
 	File string   `json:"file"`
 	Path []string `json:"path"`
-	// Generated is the value that the edit stands in for, nil where none is generated.
+	// Generated is the value that the edit replaces, nil if none is generated.
 	Generated any `json:"generated"`
 }
 
@@ -68,31 +67,31 @@ func ParseEdits(data []byte) ([]Edit, error) {
 	var record struct {
 		Edits []Edit `json:"edits"`
 	}
-	// Kubernetes' decoder keeps integers as they are.
+	// The Kubernetes decoder keeps integers as integers.
 	if err := utiljson.Unmarshal(data, &record); err != nil {
 		return nil, err
 	}
 	return record.Edits, nil
 }
 
-// missing stands for a field that is not there.
+// missing marks an absent value.
 type missing struct{}
 
-// merger merges one file.
+// A merger merges one file.
 type merger struct {
 	file string
-	// before knows what was generated; without, only additions of a person can be told.
+	// known reports whether the previously generated content is known. Without it only additions are recognized.
 	known     bool
 	edits     map[string]Edit
 	conflicts Conflicts
 	kept      []Edit
-	// additive tells whether something at a path that only the disk has is a person's, when it is not
-	// known what was generated before.
+	// additive reports whether a value that only the file has at a path is an addition of the user, if the
+	// previously generated content is unknown.
 	additive func(path []string) bool
 }
 
-// merge gives the value for a path from what was generated before, what is generated now and what the
-// file has. Mappings are merged key by key, lists of named items item by item, all else is a whole.
+// merge merges the values of a path: generated before, generated now and in the file. Mappings are merged by key and lists
+// of named items by name; any other value is replaced as one.
 func (m *merger) merge(path []string, before, now, disk any) any {
 	if reflect.DeepEqual(now, disk) {
 		return now
@@ -106,7 +105,7 @@ func (m *merger) merge(path []string, before, now, disk any) any {
 	if merged, ok := m.mergeNamed(path, before, now, disk); ok {
 		return merged
 	}
-	return m.mergeWhole(path, before, now, disk)
+	return m.mergeValue(path, before, now, disk)
 }
 
 func (m *merger) mergeMaps(path []string, before, now, disk map[string]any) any {
@@ -118,7 +117,7 @@ func (m *merger) mergeMaps(path []string, before, now, disk map[string]any) any 
 	}
 	merged := map[string]any{}
 	for _, key := range slices.Sorted(maps.Keys(keys)) {
-		value := m.merge(append(slices.Clone(path), key), get(before, key), get(now, key), get(disk, key))
+		value := m.merge(append(slices.Clone(path), key), lookup(before, key), lookup(now, key), lookup(disk, key))
 		if value != (any)(missing{}) {
 			merged[key] = value
 		}
@@ -126,8 +125,7 @@ func (m *merger) mergeMaps(path []string, before, now, disk map[string]any) any 
 	return merged
 }
 
-// mergeNamed merges lists whose items all have names, in the order of what is generated; items of a
-// person come after it.
+// mergeNamed merges lists whose items all have names, in generated order; added items follow.
 func (m *merger) mergeNamed(path []string, before, now, disk any) (any, bool) {
 	n, _, nOK := byName(now)
 	d, order, dOK := byName(disk)
@@ -148,7 +146,7 @@ func (m *merger) mergeNamed(path []string, before, now, disk any) (any, bool) {
 	}
 	var merged []any
 	for _, name := range names {
-		value := m.merge(append(slices.Clone(path), name), get(b, name), get(n, name), get(d, name))
+		value := m.merge(append(slices.Clone(path), name), lookup(b, name), lookup(n, name), lookup(d, name))
 		if value != (any)(missing{}) {
 			merged = append(merged, value)
 		}
@@ -159,7 +157,7 @@ func (m *merger) mergeNamed(path []string, before, now, disk any) (any, bool) {
 	return merged, true
 }
 
-// byName gives the items of a list by their names, if each has one of its own.
+// byName returns the items of a list by name; ok is false if names are missing or not unique.
 func byName(v any) (items map[string]any, order []string, ok bool) {
 	if v == (any)(missing{}) || v == nil {
 		return nil, nil, true
@@ -186,9 +184,8 @@ func nameOf(item any) string {
 	return name
 }
 
-// mergeWhole decides for a value that cannot be taken apart. Where it is not known what was generated before,
-// a recorded edit tells.
-func (m *merger) mergeWhole(path []string, before, now, disk any) any {
+// mergeValue merges a value as one. If the previously generated content is unknown, a recorded edit replaces it.
+func (m *merger) mergeValue(path []string, before, now, disk any) any {
 	if !m.known {
 		edit, ok := m.edits[pathKey(path)]
 		if !ok {
@@ -199,7 +196,7 @@ func (m *merger) mergeWhole(path []string, before, now, disk any) any {
 		}
 	}
 	switch {
-	case reflect.DeepEqual(before, disk): // nothing was edited, or the edit was taken back
+	case reflect.DeepEqual(before, disk): // not edited, or the edit was reverted
 		return now
 	case reflect.DeepEqual(before, now):
 		m.keep(path, now)
@@ -209,8 +206,7 @@ func (m *merger) mergeWhole(path []string, before, now, disk any) any {
 	return now
 }
 
-// mergeUnknown decides without knowing what was generated before: what only the disk has stays where people
-// add things; else what is generated now is right.
+// mergeUnknown merges without previously generated content: additions stay, any other value is the generated one.
 func (m *merger) mergeUnknown(path []string, now, disk any) any {
 	if now == (any)(missing{}) && m.additive != nil && m.additive(path) {
 		return disk
@@ -218,7 +214,7 @@ func (m *merger) mergeUnknown(path []string, now, disk any) any {
 	return now
 }
 
-// keep records an edit that stands in for something generated; additions are found again without.
+// keep records an edit that replaces a generated value. Additions need no record.
 func (m *merger) keep(path []string, generated any) {
 	edit := Edit{File: m.file, Path: slices.Clone(path), Generated: generated}
 	if generated == (any)(missing{}) {
@@ -252,12 +248,12 @@ func asMap(v any) (map[string]any, bool) {
 	return m, ok
 }
 
-func get(m map[string]any, key string) any {
+func lookup(m map[string]any, key string) any {
 	if v, ok := m[key]; ok {
 		return v
 	}
 	return missing{}
 }
 
-// pathKey is a path as a key of a map.
+// pathKey returns a path as a map key.
 func pathKey(path []string) string { return strings.Join(path, "\x00") }

@@ -10,7 +10,7 @@ import (
 	"github.com/operon-sdk/operon/templates"
 )
 
-// The files of a bundle, relative to its folder; the Dockerfile lies in the project's.
+// The files of a bundle, relative to its directory; the Dockerfile is in the project directory.
 const (
 	ManifestsDir    = "manifests"
 	AnnotationsFile = "metadata/annotations.yaml"
@@ -22,14 +22,14 @@ const (
 	prefixBundle  = "operators.operatorframework.io.bundle."
 	prefixMetrics = "operators.operatorframework.io.metrics."
 	prefixTest    = "operators.operatorframework.io.test."
-	// metricsBuilder names the program that made the metadata.
+	// metricsBuilder is the program that generated the metadata.
 	metricsBuilder = prefixMetrics + "builder"
 )
 
-// DefaultChannel is the channel of bundles and packages for which no other is chosen, as operator-sdk's.
+// DefaultChannel is the channel of bundles and packages without a configured one, as in operator-sdk.
 const DefaultChannel = "alpha"
 
-// The annotations of a bundle's metadata, which are labels of its image too.
+// The annotations of a bundle's metadata, which are also labels of its image.
 const (
 	MediaTypeLabel      = prefixBundle + "mediatype.v1"
 	ManifestsLabel      = prefixBundle + "manifests.v1"
@@ -37,27 +37,27 @@ const (
 	PackageLabel        = prefixBundle + "package.v1"
 	ChannelsLabel       = prefixBundle + "channels.v1"
 	DefaultChannelLabel = prefixBundle + "channel.default.v1"
-	// TestMediaTypeLabel and TestConfigLabel say that there is a configuration for scorecard, and in which folder.
+	// TestMediaTypeLabel and TestConfigLabel declare a scorecard configuration and its directory.
 	TestMediaTypeLabel = prefixTest + "mediatype.v1"
 	TestConfigLabel    = prefixTest + "config.v1"
 )
 
-// Metadata is what annotations.yaml and the labels of the bundle's image say.
+// Metadata is the content of annotations.yaml and of the labels of the bundle image.
 type Metadata struct {
-	// Dir is the bundle's folder as seen from the Dockerfile, separated by slashes.
+	// Dir is the slash-separated path of the bundle relative to the Dockerfile.
 	Dir string
-	// Package, Channels (comma-separated) and DefaultChannel (may be empty) place the bundle in a catalog.
+	// Package, Channels (comma-separated) and DefaultChannel (may be empty) are the bundle's place in a catalog.
 	Package, Channels, DefaultChannel string
 	// Layout and Builder are as in Input.
 	Layout, Builder string
-	// Scorecard tells that the bundle brings a configuration for scorecard tests.
+	// Scorecard reports whether the bundle has a scorecard configuration.
 	Scorecard bool
 }
 
-// label is an annotation of a bundle, and a label of its image.
+// A label is an annotation of a bundle and a label of its image.
 type label struct{ Key, Value string }
 
-// labels are the labels in the order in which they are written: the core ones, and those for tests.
+// labels returns the labels in file order: the core labels and those for tests.
 func (m Metadata) labels() (core, test []label) {
 	core = []label{
 		{MediaTypeLabel, "registry+v1"},
@@ -83,7 +83,7 @@ func (m Metadata) labels() (core, test []label) {
 	return core, test
 }
 
-// values are all keys of annotations.yaml, or of the Dockerfile with its other instructions.
+// values returns the keys and values of annotations.yaml, or of the Dockerfile including its other instructions.
 func (m Metadata) values(dockerfile bool) map[string]any {
 	values := map[string]any{}
 	core, test := m.labels()
@@ -102,21 +102,21 @@ func (m Metadata) values(dockerfile bool) map[string]any {
 	return values
 }
 
-// Annotations is the content of annotations.yaml.
+// Annotations returns the content of annotations.yaml.
 func (m Metadata) Annotations() ([]byte, error) {
 	return m.render("annotations.yaml", m.values(false), nil)
 }
 
-// Dockerfile is the content of bundle.Dockerfile.
+// Dockerfile returns the content of bundle.Dockerfile.
 func (m Metadata) Dockerfile() ([]byte, error) { return m.render(DockerfileName, m.values(true), nil) }
 
-// render writes a file with the values that it shall have, and a person's texts after them.
+// render executes a template with the given values and appends the texts of the user.
 func (m Metadata) render(name string, values map[string]any, extras []extra) ([]byte, error) {
 	text, err := fs.ReadFile(templates.FS, "bundle/"+name+".tmpl")
 	if err != nil {
 		return nil, err
 	}
-	// A checkout on Windows may have brought carriage returns into the templates.
+	// A checkout on Windows may add carriage returns to the templates.
 	tmpl, err := template.New(name).Option("missingkey=error").Funcs(templates.Funcs()).Parse(strings.ReplaceAll(string(text), "\r\n", "\n"))
 	if err != nil {
 		return nil, fmt.Errorf("template of %s: %w", name, err)

@@ -9,15 +9,14 @@ import (
 	"github.com/operon-sdk/operon/pkg/manifest"
 )
 
-// Note is something that a person should know about a bundle that could be made.
+// A Note is a finding about a bundle that was generated nevertheless.
 type Note struct {
 	manifest.Position
-	// Subject is the object or field that the note is about.
+	// Subject is the object or field of the note.
 	Subject string
-	// Reason says what happened, as the second half of a sentence; Advice what to do about it.
+	// Reason is the predicate of a sentence about Subject. Advice is what to do about it, "" for nothing.
 	Reason, Advice string
-	// Dropped tells that something of the input is lost: it is not in the bundle, and OLM puts nothing of
-	// its own in the place.
+	// Dropped reports whether a part of the input is missing from the bundle and OLM does not replace it.
 	Dropped bool
 }
 
@@ -33,31 +32,30 @@ func (n Note) String() string {
 	return b.String()
 }
 
-// Dropped are the notes about what is lost.
+// Dropped returns the notes about dropped input.
 func Dropped(notes []Note) []Note {
 	return slices.DeleteFunc(slices.Clone(notes), func(n Note) bool { return !n.Dropped })
 }
 
-// lost compares an object as read with what a Go type of Kubernetes made of it, and lists the fields
-// that have gone, as paths with their steps.
-func lost(read, kept any, at []string) [][]string {
+// unknownFields compares an object as read with its encoded Go type, and returns the paths of the fields that are lost.
+func unknownFields(read, kept any, at []string) [][]string {
 	var gone [][]string
 	switch read := read.(type) {
 	case map[string]any:
 		kept, ok := kept.(map[string]any)
 		if !ok && len(read) > 0 {
-			return nil // an empty value that stands for itself, or a value that was normalised
+			return nil // the Go type encodes the mapping in another form
 		}
 		for _, key := range slices.Sorted(maps.Keys(read)) {
 			path := append(slices.Clone(at), key)
 			value, there := kept[key]
 			if !there {
-				if !empty(read[key]) && !foldedIn(kept, key) {
+				if !isEmpty(read[key]) && !hasFold(kept, key) {
 					gone = append(gone, path)
 				}
 				continue
 			}
-			gone = append(gone, lost(read[key], value, path)...)
+			gone = append(gone, unknownFields(read[key], value, path)...)
 		}
 	case []any:
 		kept, ok := kept.([]any)
@@ -65,14 +63,14 @@ func lost(read, kept any, at []string) [][]string {
 			return nil
 		}
 		for i := range read {
-			gone = append(gone, lost(read[i], kept[i], append(slices.Clone(at), fmt.Sprint(i)))...)
+			gone = append(gone, unknownFields(read[i], kept[i], append(slices.Clone(at), fmt.Sprint(i)))...)
 		}
 	}
 	return gone
 }
 
-// foldedIn tells whether a key was taken for one that differs in letter case only.
-func foldedIn(kept map[string]any, key string) bool {
+// hasFold reports whether a mapping has a key that differs in letter case at most.
+func hasFold(kept map[string]any, key string) bool {
 	for other := range kept {
 		if strings.EqualFold(other, key) {
 			return true
@@ -81,8 +79,8 @@ func foldedIn(kept map[string]any, key string) bool {
 	return false
 }
 
-// empty tells whether a value is one that a Go type may leave out without losing anything.
-func empty(v any) bool {
+// isEmpty reports whether a Go type may omit a value without losing anything.
+func isEmpty(v any) bool {
 	switch v := v.(type) {
 	case nil:
 		return true
@@ -96,7 +94,7 @@ func empty(v any) bool {
 		return v == 0
 	case map[string]any:
 		for _, value := range v {
-			if !empty(value) {
+			if !isEmpty(value) {
 				return false
 			}
 		}

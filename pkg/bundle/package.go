@@ -14,27 +14,26 @@ import (
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
-// Package is a package manifest: the channels of a package and the CSV at the head of each. It is what
-// PACKAGE.package.yaml of operator-registry's package manifest format holds.
+// A Package is a package manifest: the channels of a package and the CSV at the head of each. It is the content of
+// PACKAGE.package.yaml in operator-registry's package manifest format.
 type Package struct {
 	manifests.PackageManifest
 
 	doc manifest.Document
-	// fields is the file as read, with keys that the format does not know.
+	// fields is the content of the file, including keys outside the format.
 	fields map[string]any
 	text   []byte
 }
 
-// PackageFile is the file name of a package manifest.
+// PackageFile returns the file name of a package manifest.
 func PackageFile(pkg string) string { return pkg + ".package.yaml" }
 
-// NewPackage is the manifest of a package without channels.
+// NewPackage returns the manifest of a package without channels.
 func NewPackage(name string) *Package {
 	return &Package{PackageManifest: manifests.PackageManifest{PackageName: name}, fields: map[string]any{}}
 }
 
-// ParsePackage reads a package manifest. The problems are all that is wrong with it; a default channel
-// that is not in the list is not among them, see CheckDefault.
+// ParsePackage reads a package manifest. It reports every problem except an unlisted default channel; see CheckDefault.
 func ParsePackage(file string, data []byte) (*Package, manifest.Problems) {
 	docs, problems := manifest.Documents(file, data)
 	if len(problems) > 0 {
@@ -54,7 +53,7 @@ func ParsePackage(file string, data []byte) (*Package, manifest.Problems) {
 	return p, nil
 }
 
-// Locate finds the place of a field in the file that the package was read from.
+// Locate returns the position of a field in the file that the package was read from.
 func (p *Package) Locate(steps ...string) manifest.Position { return p.doc.Locate(steps...) }
 
 func (p *Package) check() manifest.Problems {
@@ -63,7 +62,7 @@ func (p *Package) check() manifest.Problems {
 		problems = append(problems, manifest.Problem{Position: at, Problem: fmt.Sprintf(format, args...)})
 	}
 	if p.PackageName == "" {
-		add(p.Locate(), "packageName is missing; write the name of the package")
+		add(p.Locate(), "packageName is required")
 	}
 	seen := map[string]int{}
 	for i, c := range p.Channels {
@@ -72,30 +71,30 @@ func (p *Package) check() manifest.Problems {
 		case c.Name == "":
 			add(at("name"), "channels[%d] has no name", i)
 		case again:
-			add(at("name"), "channel %s is there twice, first at %s; keep one of them", c.Name, p.Locate("channels", strconv.Itoa(first), "name"))
+			add(at("name"), "duplicate channel %s, first at %s; keep one of them", c.Name, p.Locate("channels", strconv.Itoa(first), "name"))
 		default:
 			seen[c.Name] = i
 		}
 		if c.CurrentCSVName == "" {
-			add(at("currentCSV"), "channels[%d] has no currentCSV; write the name of the CSV at the channel's head", i)
+			add(at("currentCSV"), "channels[%d] has no currentCSV; set the name of the CSV at the channel's head", i)
 		}
 	}
 	if p.DefaultChannelName == "" && len(p.Channels) > 1 {
-		add(p.Locate(), "defaultChannel is missing, and there is more than one channel; name one of them")
+		add(p.Locate(), "defaultChannel is required, because there is more than one channel")
 	}
 	return problems
 }
 
-// CheckDefault tells whether the default channel is none of the package's channels.
+// CheckDefault reports a default channel that is not in the list of channels.
 func (p *Package) CheckDefault() manifest.Problems {
 	if p.DefaultChannelName == "" || slices.ContainsFunc(p.Channels, func(c manifests.PackageChannel) bool { return c.Name == p.DefaultChannelName }) {
 		return nil
 	}
 	return manifest.Problems{{Position: p.Locate("defaultChannel"),
-		Problem: fmt.Sprintf("defaultChannel: there is no channel %s in the list of channels", p.DefaultChannelName)}}
+		Problem: fmt.Sprintf("defaultChannel %s is not in the list of channels", p.DefaultChannelName)}}
 }
 
-// Default is the default channel: where none is named, the only one.
+// Default returns the default channel, which is the only channel if none is set.
 func (p *Package) Default() string {
 	if p.DefaultChannelName == "" && len(p.Channels) == 1 {
 		return p.Channels[0].Name
@@ -103,9 +102,10 @@ func (p *Package) Default() string {
 	return p.DefaultChannelName
 }
 
-// Head puts a CSV at the head of a channel, which becomes the default channel if it is the only one or
-// shall be it. Without a channel only a package that has none changes: its first channel is alpha.
-func (p *Package) Head(channel, csv string, isDefault bool) {
+// SetHead sets the CSV at the head of a channel and adds the channel if necessary. The channel becomes the default if it
+// is the only one or isDefault is set. An empty channel means alpha for a package without channels and no change for any
+// other.
+func (p *Package) SetHead(channel, csv string, isDefault bool) {
 	if channel == "" {
 		if len(p.Channels) > 0 {
 			return
@@ -114,7 +114,7 @@ func (p *Package) Head(channel, csv string, isDefault bool) {
 	}
 	i := slices.IndexFunc(p.Channels, func(c manifests.PackageChannel) bool { return c.Name == channel })
 	if i < 0 {
-		p.DefaultChannelName = p.Default() // the only channel was it without saying so
+		p.DefaultChannelName = p.Default() // implicit while there was one channel
 		i = len(p.Channels)
 		p.Channels = append(p.Channels, manifests.PackageChannel{Name: channel})
 	}
@@ -125,8 +125,8 @@ func (p *Package) Head(channel, csv string, isDefault bool) {
 	}
 }
 
-// HeadOf lists the channels that a CSV is the head of, in the order of the file.
-func (p *Package) HeadOf(csv string) []string {
+// ChannelsOf returns the channels whose head is a CSV, in file order.
+func (p *Package) ChannelsOf(csv string) []string {
 	var channels []string
 	for _, c := range p.Channels {
 		if c.CurrentCSVName == csv {
@@ -136,8 +136,8 @@ func (p *Package) HeadOf(csv string) []string {
 	return channels
 }
 
-// Bytes writes the package manifest. A file in which nothing changes stays as it was read; keys that the
-// format does not know stay in any case, comments unless the file is written with anchors.
+// Bytes returns the package manifest. Without changes it is the file as read. Keys outside the format are kept, and so are
+// comments unless the file has anchors.
 func (p *Package) Bytes() ([]byte, error) {
 	var before manifests.PackageManifest
 	if p.text != nil {
@@ -145,7 +145,7 @@ func (p *Package) Bytes() ([]byte, error) {
 			return p.text, nil
 		}
 		if bytes.Contains(p.text, []byte("#")) {
-			if text, ok := p.commented(); ok {
+			if text, ok := p.editInPlace(); ok {
 				return text, nil
 			}
 		}
@@ -168,9 +168,9 @@ func equalPackages(a, b manifests.PackageManifest) bool {
 	return a.PackageName == b.PackageName && a.DefaultChannelName == b.DefaultChannelName && slices.Equal(a.Channels, b.Channels)
 }
 
-// commented writes the changes into the file as it is, with its comments. It reports false where that
-// would not give the package.
-func (p *Package) commented() ([]byte, bool) {
+// editInPlace applies the changes to the text of the file, with its comments. It reports false if the result would differ
+// from the package.
+func (p *Package) editInPlace() ([]byte, bool) {
 	var doc yaml.Node
 	if err := safeyaml.Unmarshal(p.text, &doc); err != nil || bytes.ContainsAny(p.text, "&*") || len(doc.Content) == 0 {
 		return nil, false
@@ -206,7 +206,7 @@ func (p *Package) commented() ([]byte, bool) {
 	return b.Bytes(), len(problems) == 0 && equalPackages(written.PackageManifest, p.PackageManifest)
 }
 
-// child gives the value of a key of a mapping, which gets the key if it lacks it.
+// child returns the value of a key of a mapping and adds the key if necessary.
 func child(mapping *yaml.Node, key string, kind yaml.Kind) *yaml.Node {
 	for i := 0; i+1 < len(mapping.Content); i += 2 {
 		if mapping.Content[i].Value == key {
@@ -220,7 +220,7 @@ func child(mapping *yaml.Node, key string, kind yaml.Kind) *yaml.Node {
 	return value
 }
 
-// setText gives a key of a mapping a text, quoted where YAML would read something else.
+// setText sets a key of a mapping to a string, quoted if necessary.
 func setText(mapping *yaml.Node, key, text string) {
 	value := child(mapping, key, yaml.ScalarNode)
 	if value.Value != text {

@@ -10,8 +10,8 @@ import (
 	"github.com/operon-sdk/operon/pkg/manifest"
 )
 
-// FuzzPackage holds that a package manifest that can be read can be written with a new head, whose
-// channel then has it, that the other channels stay, and that problems have places.
+// FuzzPackage checks that every valid package manifest can be written with a new head, keeps its other channels, and that
+// problems have positions.
 func FuzzPackage(f *testing.F) {
 	f.Add([]byte("packageName: a\nchannels:\n- name: alpha\n  currentCSV: a.v1 # old\n"))
 	f.Add([]byte("# c\nchannels: []\npackageName: &x a\nmore: *x\n"))
@@ -20,41 +20,41 @@ func FuzzPackage(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		p, problems := bundle.ParsePackage("f", data)
 		for _, problem := range problems {
-			if problem.File != "f" || problem.Line > len(data)+1 { // YAML knows more ends of lines than one
-				t.Errorf("%s is not in the input", problem)
+			if problem.File != "f" || problem.Line > len(data)+1 { // YAML has several line terminators
+				t.Errorf("%s: position is not in the input", problem)
 			}
 		}
 		if p == nil {
 			return
 		}
 		if same, err := p.Bytes(); err != nil || !bytes.Equal(same, data) {
-			t.Errorf("unchanged, but written as %q, %v", same, err)
+			t.Errorf("Bytes() of an unchanged package = %q, %v", same, err)
 		}
 		before := slices.Clone(p.Channels)
-		p.Head("beta", "x.v1.2.3", false)
+		p.SetHead("beta", "x.v1.2.3", false)
 		text, err := p.Bytes()
 		if err != nil {
 			t.Fatal(err)
 		}
 		again, problems := bundle.ParsePackage("f", text)
 		if len(problems) > 0 {
-			t.Fatalf("written as\n%s\n%s", text, problems)
+			t.Fatalf("Bytes() =\n%s\n%s", text, problems)
 		}
 		if again.PackageName != p.PackageName || !slices.Equal(again.Channels, p.Channels) || again.DefaultChannelName != p.DefaultChannelName {
-			t.Errorf("%+v was written as\n%s", p.PackageManifest, text)
+			t.Errorf("Bytes() of %+v =\n%s", p.PackageManifest, text)
 		}
-		if !slices.Contains(again.HeadOf("x.v1.2.3"), "beta") {
+		if !slices.Contains(again.ChannelsOf("x.v1.2.3"), "beta") {
 			t.Errorf("beta has no head in\n%s", text)
 		}
 		for _, c := range before {
 			if c.Name != "beta" && !slices.Contains(again.Channels, c) {
-				t.Errorf("channel %s was lost in\n%s", c.Name, text)
+				t.Errorf("channel %s is missing in\n%s", c.Name, text)
 			}
 		}
 	})
 }
 
-// TestConvertChannels holds which channels a version is in.
+// TestConvertChannels checks the channels of each version.
 func TestConvertChannels(t *testing.T) {
 	t.Parallel()
 	csv := func(name, replaces string) bundle.PackageVersion {
@@ -83,12 +83,12 @@ func TestConvertChannels(t *testing.T) {
 
 	_, _, err = bundle.Convert(p, []bundle.PackageVersion{csv("a.v1", "a.v2"), csv("a.v2", "a.v1"), csv("a.v3", "a.v2"), {Dir: "p/a.v4", Files: csv("a.v3", "").Files}}, "test")
 	wrong, _ := err.(manifest.Problems)
-	if len(wrong) != 2 || !strings.Contains(err.Error(), "p/a.v4/csv.yaml:4:3: the CSV a.v3 is in p/a.v3 too") || !strings.Contains(err.Error(), "p/a.v1/csv.yaml:6:3: a.v1 replaces a.v2, which leads back to it") {
+	if len(wrong) != 2 || !strings.Contains(err.Error(), "p/a.v4/csv.yaml:4:3: the CSV a.v3 is also in p/a.v3") || !strings.Contains(err.Error(), "p/a.v1/csv.yaml:6:3: a.v1 replaces a.v2, which forms a cycle") {
 		t.Errorf("%v", err)
 	}
 }
 
-// TestConvertSizes holds that a version which no cluster takes is refused before a bundle is made of it.
+// TestConvertSizes checks that a version above the size limits is rejected.
 func TestConvertSizes(t *testing.T) {
 	t.Parallel()
 	p, problems := bundle.ParsePackage("p/a.package.yaml", []byte("packageName: a\nchannels:\n- {name: stable, currentCSV: a.v1}\n"))

@@ -15,15 +15,14 @@ import (
 	"github.com/operon-sdk/operon/pkg/manifest"
 )
 
-// defaultAccount is the account of pods that name none.
+// defaultAccount is the service account of pods that name none.
 const defaultAccount = "default"
 
-// accounts are the service accounts that the CSV creates, with the namespaces they are known to be in;
-// no namespace means that any will do.
+// accounts maps the service accounts that the CSV creates to the namespaces they are in; without namespaces any matches.
 type accounts map[string]map[string]bool
 
-// accounts finds the accounts of all deployments, and those that the caller adds.
-func (c *collection) accounts(extra []string) accounts {
+// findAccounts returns the accounts of all Deployments and the extra ones.
+func (c *collection) findAccounts(extra []string) accounts {
 	found := accounts{}
 	for _, d := range c.deployments {
 		found.add(accountOf(d), d.Namespace())
@@ -50,29 +49,29 @@ func (a accounts) add(name, namespace string) {
 	}
 }
 
-// has tells whether a subject of a binding is one of the accounts.
+// has reports whether a subject of a binding is one of the accounts.
 func (a accounts) has(s rbacv1.Subject) bool {
 	namespaces, ok := a[s.Name]
 	return ok && s.Kind == kindAccount && (s.Namespace == "" || len(namespaces) == 0 || namespaces[s.Namespace])
 }
 
-// grants collects what the accounts may do, each role once per account.
+// grants collects the rules of accounts, each role once per account.
 type grants struct {
-	rules map[string][]rbacv1.PolicyRule
-	given map[string]bool
+	rules   map[string][]rbacv1.PolicyRule
+	granted map[string]bool
 }
 
-func (g *grants) give(account, role string, rules []rbacv1.PolicyRule) {
+func (g *grants) add(account, role string, rules []rbacv1.PolicyRule) {
 	if g.rules == nil {
-		g.rules, g.given = map[string][]rbacv1.PolicyRule{}, map[string]bool{}
+		g.rules, g.granted = map[string][]rbacv1.PolicyRule{}, map[string]bool{}
 	}
-	if key := account + "\x00" + role; !g.given[key] {
-		g.given[key] = true
+	if key := account + "\x00" + role; !g.granted[key] {
+		g.granted[key] = true
 		g.rules[account] = append(g.rules[account], rules...)
 	}
 }
 
-// permissions are the grants in the form of a CSV, sorted by account.
+// permissions returns the grants as CSV permissions, sorted by account.
 func (g *grants) permissions() []v1alpha1.StrategyDeploymentPermissions {
 	permissions := []v1alpha1.StrategyDeploymentPermissions{}
 	for _, account := range slices.Sorted(maps.Keys(g.rules)) {
@@ -83,16 +82,15 @@ func (g *grants) permissions() []v1alpha1.StrategyDeploymentPermissions {
 	return permissions
 }
 
-// applyRBAC moves what is bound to the CSV's accounts into the install strategy. What is left in the
-// collection belongs into files of its own: roles that nobody bound to them, and bindings without the
-// CSV's accounts among their subjects. A role that is bound to one of the accounts is missing if it is neither in the
-// input nor existing.
+// applyRBAC moves the rules bound to the CSV's accounts into the install strategy. The collection keeps what becomes a
+// manifest of its own: roles without a binding to them, and bindings with other subjects. A role that is bound to one of
+// the accounts is missing if it is neither in the input nor existing.
 func (c *collection) applyRBAC(strategy *v1alpha1.StrategyDetailsDeployment, extra, existing []string) {
-	ours := c.accounts(extra)
+	own := c.findAccounts(extra)
 	var inNamespace, inCluster grants
 	moved, needed := map[string]bool{}, map[string]bool{}
 
-	// bind leaves the subjects that are not the CSV's, and reports whether nothing is left of a binding.
+	// bind removes the CSV's accounts from the subjects, and reports whether the binding can be removed.
 	bind := func(g *grants, at manifest.Object, ref rbacv1.RoleRef, subjects *[]rbacv1.Subject) (gone bool) {
 		if ref.APIGroup != "" && ref.APIGroup != groupRBAC {
 			return false
@@ -100,58 +98,58 @@ func (c *collection) applyRBAC(strategy *v1alpha1.StrategyDetailsDeployment, ext
 		role, ok := c.role(at, ref)
 		if !ok {
 			switch {
-			case !slices.ContainsFunc(*subjects, ours.has):
+			case !slices.ContainsFunc(*subjects, own.has):
 			case slices.Contains(existing, ref.Name) || isDefaultRole(ref):
 				c.noteForeignRole(at, ref)
 			default:
 				c.missingRoles = append(c.missingRoles, manifest.Problem{Position: at.Position, Problem: fmt.Sprintf(
-					"%s refers to the %s %s, which is not in the input, so that the bundle would lack permissions of the operator; "+
-						"add it to the input, or give --existing-roles %[3]s if clusters have it", at, ref.Kind, ref.Name)})
+					"%s refers to the %s %s, which is not in the input, so the operator would lack permissions; "+
+						"add it to the input, or set --existing-roles %[3]s if the cluster has it", at, ref.Kind, ref.Name)})
 			}
 			return false
 		}
 		if len(*subjects) == 0 {
 			c.note(Note{Position: at.Position, Subject: at.String(), Dropped: true,
-				Reason: "has no subjects, so that it gives nobody anything; it is left out",
+				Reason: "has no subjects and grants nothing; it is left out",
 				Advice: "add its subjects, or delete it"})
 			return true
 		}
 		*subjects = slices.DeleteFunc(*subjects, func(s rbacv1.Subject) bool {
-			if !ours.has(s) {
+			if !own.has(s) {
 				needed[role.id] = true
 				return false
 			}
-			g.give(s.Name, role.id, role.rules)
+			g.add(s.Name, role.id, role.rules)
 			moved[role.id], gone = true, true
 			return true
 		})
 		return gone && len(*subjects) == 0
 	}
 
-	c.roleBindings = leftOf(c.roleBindings, func(b *read[rbacv1.RoleBinding]) bool {
+	c.roleBindings = filterBindings(c.roleBindings, func(b *decoded[rbacv1.RoleBinding]) bool {
 		return bind(&inNamespace, b.Object, b.value.RoleRef, &b.value.Subjects)
 	})
-	c.clusterRoleBindings = leftOf(c.clusterRoleBindings, func(b *read[rbacv1.ClusterRoleBinding]) bool {
+	c.clusterRoleBindings = filterBindings(c.clusterRoleBindings, func(b *decoded[rbacv1.ClusterRoleBinding]) bool {
 		return bind(&inCluster, b.Object, b.value.RoleRef, &b.value.Subjects)
 	})
 
-	c.roles = slices.DeleteFunc(c.roles, func(r read[rbacv1.Role]) bool {
+	c.roles = slices.DeleteFunc(c.roles, func(r decoded[rbacv1.Role]) bool {
 		return moved[roleID(r.Object)] && !needed[roleID(r.Object)]
 	})
-	c.clusterRoles = slices.DeleteFunc(c.clusterRoles, func(r read[rbacv1.ClusterRole]) bool {
+	c.clusterRoles = slices.DeleteFunc(c.clusterRoles, func(r decoded[rbacv1.ClusterRole]) bool {
 		return moved[roleID(r.Object)] && !needed[roleID(r.Object)]
 	})
-	c.serviceAccounts = slices.DeleteFunc(c.serviceAccounts, func(a read[corev1.ServiceAccount]) bool {
-		_, ok := ours[a.Name()] // whatever its namespace: all land in the operator's, where OLM makes this one
+	c.serviceAccounts = slices.DeleteFunc(c.serviceAccounts, func(a decoded[corev1.ServiceAccount]) bool {
+		_, ok := own[a.Name()] // in any namespace: OLM creates the account in the operator's
 		return ok
 	})
 	strategy.Permissions = inNamespace.permissions()
 	strategy.ClusterPermissions = inCluster.permissions()
 }
 
-// leftOf gives the bindings that are not gone, each as bind leaves it.
-func leftOf[T any](bindings []read[T], bind func(*read[T]) (gone bool)) []read[T] {
-	var left []read[T]
+// filterBindings returns the bindings for which bind reports false, as changed by bind.
+func filterBindings[T any](bindings []decoded[T], bind func(*decoded[T]) (gone bool)) []decoded[T] {
+	var left []decoded[T]
 	for _, b := range bindings {
 		if !bind(&b) {
 			left = append(left, b)
@@ -160,7 +158,7 @@ func leftOf[T any](bindings []read[T], bind func(*read[T]) (gone bool)) []read[T
 	return left
 }
 
-// boundRole is what a binding refers to.
+// A boundRole is a role that a binding refers to.
 type boundRole struct {
 	id    string
 	rules []rbacv1.PolicyRule
@@ -168,10 +166,10 @@ type boundRole struct {
 
 func roleID(o manifest.Object) string { return o.Kind() + "/" + o.Namespace() + "/" + o.Name() }
 
-// role finds the role that a binding refers to: a Role of the binding's own namespace, or a ClusterRole.
+// role returns the role that a binding refers to: a Role of the binding's namespace, or a ClusterRole.
 func (c *collection) role(binding manifest.Object, ref rbacv1.RoleRef) (boundRole, bool) {
 	if ref.Kind == kindRole && binding.Kind() == "RoleBinding" {
-		for _, exact := range []bool{true, false} { // a namespace that is left open is any
+		for _, exact := range []bool{true, false} { // an empty namespace matches any
 			for _, r := range c.roles {
 				fits := r.Namespace() == binding.Namespace() || !exact && (r.Namespace() == "" || binding.Namespace() == "")
 				if r.Name() == ref.Name && fits {
@@ -190,19 +188,19 @@ func (c *collection) role(binding manifest.Object, ref rbacv1.RoleRef) (boundRol
 	return boundRole{}, false
 }
 
-// clusterRules are the rules of a ClusterRole. Those of an aggregated one are put together from the
-// input, sorted by name as the cluster does: the CSV has no place for an aggregation.
-func (c *collection) clusterRules(r read[rbacv1.ClusterRole]) []rbacv1.PolicyRule {
+// clusterRules returns the rules of a ClusterRole. A CSV cannot hold an aggregation, so the rules of aggregated roles are
+// collected from the input, sorted by role name as in a cluster.
+func (c *collection) clusterRules(r decoded[rbacv1.ClusterRole]) []rbacv1.PolicyRule {
 	if r.value.AggregationRule == nil {
 		return r.value.Rules
 	}
-	var parts []read[rbacv1.ClusterRole]
+	var parts []decoded[rbacv1.ClusterRole]
 	for _, other := range c.clusterRoles {
 		if other.Name() != r.Name() && aggregates(r.value.AggregationRule, other.value.Labels) {
 			parts = append(parts, other)
 		}
 	}
-	slices.SortFunc(parts, func(a, b read[rbacv1.ClusterRole]) int { return strings.Compare(a.Name(), b.Name()) })
+	slices.SortFunc(parts, func(a, b decoded[rbacv1.ClusterRole]) int { return strings.Compare(a.Name(), b.Name()) })
 	var (
 		rules []rbacv1.PolicyRule
 		names []string
@@ -218,11 +216,11 @@ func (c *collection) clusterRules(r read[rbacv1.ClusterRole]) []rbacv1.PolicyRul
 	n := Note{Position: r.Position, Subject: r.String()}
 	if len(parts) == 0 {
 		n.Dropped = true
-		n.Reason = "aggregates ClusterRoles, and none of the input fits its selectors, so that the operator gets no permission from it"
-		n.Advice = "write the rules into the ClusterRole itself, or add the ClusterRoles that it aggregates to the input"
+		n.Reason = "aggregates ClusterRoles, but its selectors match none of the input, so it grants the operator nothing"
+		n.Advice = "put the rules into the ClusterRole itself, or add the ClusterRoles that it aggregates to the input"
 	} else {
-		n.Reason = fmt.Sprintf("aggregates ClusterRoles; the rules that it has by the input, of %s, are written into the CSV", strings.Join(names, ", "))
-		n.Advice = "rules that a cluster would add later do not reach the operator"
+		n.Reason = fmt.Sprintf("aggregates ClusterRoles; the CSV contains the rules of those in the input: %s", strings.Join(names, ", "))
+		n.Advice = "rules that a cluster adds later are not granted to the operator"
 	}
 	if !slices.Contains(c.notes, n) {
 		c.note(n)
@@ -261,11 +259,11 @@ func (e *MissingRolesError) Error() string { return e.problems.Error() }
 // Unwrap returns the problems.
 func (e *MissingRolesError) Unwrap() error { return e.problems }
 
-// noteForeignRole says that a binding of the operator's account goes into the bundle as it is.
+// noteForeignRole notes that a binding of the operator's account becomes a manifest of the bundle.
 func (c *collection) noteForeignRole(binding manifest.Object, ref rbacv1.RoleRef) {
 	c.note(Note{
 		Position: binding.Position, Subject: binding.String(),
-		Reason: fmt.Sprintf("gives the operator's account the %s %s, which is not in the input; the binding is written as a manifest of its own", ref.Kind, ref.Name),
-		Advice: "make sure that its subject names no namespace that is not there at installation",
+		Reason: fmt.Sprintf("grants the operator's account the %s %s, which is not in the input; the binding becomes a manifest of its own", ref.Kind, ref.Name),
+		Advice: "make sure that its subject names no namespace that is missing at installation",
 	})
 }

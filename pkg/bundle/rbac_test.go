@@ -53,10 +53,10 @@ subjects: [{kind: ServiceAccount, name: %s}]
 		missing, ok := errors.AsType[*bundle.MissingRolesError](err)
 		want := fmt.Sprintf("refers to the %s %s, which is not in the input", c.kind, c.role)
 		if ok != c.missing || ok && !strings.Contains(missing.Error(), want) || !ok && err != nil {
-			t.Errorf("%+v: got %v", c, err)
+			t.Errorf("Generate(%+v) error = %v", c, err)
 		}
 		if err == nil && c.account == "op" && len(made.Notes) == 0 {
-			t.Errorf("%+v: there is no note", c)
+			t.Errorf("%+v: a note is missing", c)
 		}
 	}
 }

@@ -8,25 +8,25 @@ import (
 	"github.com/operon-sdk/operon/pkg/manifest"
 )
 
-// Copy is a file or folder that goes into an image.
+// A Copy is a COPY instruction: a file or directory for an image.
 type Copy struct {
 	manifest.Position
-	// From is relative to the Dockerfile's folder, To starts at the image's root; both are without slashes
-	// around them.
+	// From is relative to the directory of the Dockerfile, To to the root of the image. Neither starts nor ends
+	// with a slash.
 	From, To string
 }
 
-// Recipe is what a bundle's Dockerfile asks for.
-type Recipe struct {
+// A Dockerfile is the content of a bundle.Dockerfile.
+type Dockerfile struct {
 	From   string
 	Copies []Copy
 	Labels map[string]string
 }
 
-// ReadDockerfile reads the Dockerfile of a bundle called name. Such a file takes FROM, LABEL and COPY; anything
-// else needs a builder, and is a problem.
-func ReadDockerfile(name string, text []byte) (Recipe, manifest.Problems) {
-	r := Recipe{Labels: map[string]string{}}
+// ParseDockerfile parses the Dockerfile of a bundle. Any instruction but FROM, LABEL and COPY needs a builder and is a
+// problem.
+func ParseDockerfile(name string, text []byte) (Dockerfile, manifest.Problems) {
+	r := Dockerfile{Labels: map[string]string{}}
 	var problems manifest.Problems
 	line := 1
 	for _, instruction := range instructions(string(text)) {
@@ -46,21 +46,21 @@ func ReadDockerfile(name string, text []byte) (Recipe, manifest.Problems) {
 		case word == "COPY" || word == "ADD":
 			fields := strings.Fields(rest)
 			if len(fields) != 2 || strings.ContainsAny(rest, `"'[$*?\`) || strings.HasPrefix(rest, "-") || word == "ADD" {
-				problem("is none of the instructions that can be followed here: COPY FROM TO; build this image with docker or podman")
+				problem("is unsupported; use COPY FROM TO, or build this image with docker or podman")
 				continue
 			}
 			from, to := path.Clean(fields[0]), path.Clean("/"+fields[1])
 			if slices.Contains(strings.Split(from, "/"), "..") || path.IsAbs(from) || to == "/" {
-				problem("must copy from a folder beside the Dockerfile to one of the image")
+				problem("must copy from a directory beside the Dockerfile to one in the image")
 				continue
 			}
 			r.Copies = append(r.Copies, Copy{at, from, to[1:]})
 		default:
-			problem("has the instruction " + word + ", which needs a builder; build this image with docker or podman, or take the line out")
+			problem("has the instruction " + word + ", which needs a builder; build this image with docker or podman, or remove the line")
 		}
 	}
 	if len(problems) == 0 && (r.From == "" || len(r.Copies) == 0) {
-		problems = append(problems, manifest.Problem{Position: manifest.Position{File: name}, Problem: "needs FROM, LABEL and COPY; generate the bundle to have it written"})
+		problems = append(problems, manifest.Problem{Position: manifest.Position{File: name}, Problem: "needs FROM, LABEL and COPY; generate the bundle to create it"})
 	}
 	return r, problems
 }

@@ -14,17 +14,17 @@ import (
 )
 
 const (
-	// unpackLimit is what fits into the ConfigMap that OLM unpacks a bundle into: all manifests and
-	// metadata but annotations.yaml, each compressed and in base64 (operator-registry, pkg/configmap).
+	// unpackLimit is the size of the ConfigMap that OLM unpacks a bundle into: all manifests and metadata but
+	// annotations.yaml, each compressed and in base64 (operator-registry, pkg/configmap).
 	unpackLimit = 1 << 20
-	// objectLimit is the size from which on etcd refuses a request with an object, by its default.
+	// objectLimit is the default limit of etcd for a request with an object.
 	objectLimit = 3 << 19
-	// near is the share of a limit from which on it is worth a note, in percent.
-	near = 85
+	// nearLimit is the percentage of a limit above which a note is due.
+	nearLimit = 85
 )
 
-// CheckSizes compares a bundle with the limits of OLM and etcd. The files are those of the bundle, by
-// path relative to the project; dir is the bundle's folder.
+// CheckSizes compares a bundle with the limits of OLM and etcd. files holds the files of the bundle by path relative to
+// the project; dir is the bundle directory.
 func CheckSizes(dir string, files map[string][]byte) ([]Note, error) {
 	type sized struct {
 		name          string
@@ -36,9 +36,9 @@ func CheckSizes(dir string, files map[string][]byte) ([]Note, error) {
 		notes    []Note
 		problems manifest.Problems
 	)
-	// Compressing takes most of the time and is not needed for bundles that are small enough without it.
+	// Compression takes most of the time; bundles that fit without it need none.
 	pack := packedSize
-	if packedAtMost(files) <= unpackLimit*near/100 {
+	if packedAtMost(files) <= unpackLimit*nearLimit/100 {
 		pack = func([]byte) int { return 0 }
 	}
 	for _, name := range slices.Sorted(maps.Keys(files)) {
@@ -51,34 +51,34 @@ func CheckSizes(dir string, files map[string][]byte) ([]Note, error) {
 		switch size := objectSize(name, files[name]); {
 		case size > objectLimit:
 			problems = append(problems, manifest.Problem{Position: manifest.Position{File: name},
-				Problem: fmt.Sprintf("is an object of %s, and a cluster takes %s at most; shorten descriptions, take examples out, or split it", bytesOf(size), bytesOf(objectLimit))})
-		case size > objectLimit*near/100 || size > unpackLimit:
-			notes = append(notes, Note{Subject: name, Reason: fmt.Sprintf("is an object of %s; a cluster takes %s at most", bytesOf(size), bytesOf(objectLimit)),
+				Problem: fmt.Sprintf("is an object of %s, and a cluster accepts at most %s; shorten descriptions, remove examples, or split it", formatBytes(size), formatBytes(objectLimit))})
+		case size > objectLimit*nearLimit/100 || size > unpackLimit:
+			notes = append(notes, Note{Subject: name, Reason: fmt.Sprintf("is an object of %s; a cluster accepts at most %s", formatBytes(size), formatBytes(objectLimit)),
 				Advice: "shorten it before it grows"})
 		}
 	}
 	slices.SortStableFunc(all, func(a, b sized) int { return cmp.Compare(b.packed, a.packed) })
 	var largest []string
 	for _, f := range all[:min(3, len(all))] {
-		largest = append(largest, fmt.Sprintf("%s %s", path.Base(f.name), bytesOf(f.packed)))
+		largest = append(largest, fmt.Sprintf("%s %s", path.Base(f.name), formatBytes(f.packed)))
 	}
-	says := fmt.Sprintf("%s compressed (%s plain), and the ConfigMap that OLM unpacks it into takes %s; the largest are %s",
-		bytesOf(total.packed), bytesOf(total.plain), bytesOf(unpackLimit), strings.Join(largest, ", "))
+	summary := fmt.Sprintf("%s compressed (%s plain), and the ConfigMap that OLM unpacks it into holds %s; the largest are %s",
+		formatBytes(total.packed), formatBytes(total.plain), formatBytes(unpackLimit), strings.Join(largest, ", "))
 	switch {
 	case total.packed > unpackLimit:
 		problems = append(problems, manifest.Problem{Position: manifest.Position{File: dir},
-			Problem: "is a bundle of " + says + ": make them smaller, for instance with controller-gen's crd:maxDescLen=0 or a smaller icon"})
-	case total.packed > unpackLimit*near/100:
-		notes = append(notes, Note{Subject: dir, Reason: "is a bundle of " + says})
+			Problem: "is a bundle of " + summary + ": make them smaller, for instance with controller-gen's crd:maxDescLen=0 or a smaller icon"})
+	case total.packed > unpackLimit*nearLimit/100:
+		notes = append(notes, Note{Subject: dir, Reason: "is a bundle of " + summary})
 	}
 	return notes, problems.Err()
 }
 
-// packedSize is the size of a file in OLM's ConfigMap.
+// packedSize returns the size of a file in OLM's ConfigMap.
 func packedSize(data []byte) int {
 	var n counter
 	z := gzip.NewWriter(&n)
-	// Neither can fail: counting does not.
+	// A counter returns no error.
 	_, _ = z.Write(data)
 	_ = z.Close()
 	return base64.StdEncoding.EncodedLen(int(n))
@@ -94,8 +94,8 @@ func packedAtMost(files map[string][]byte) int {
 	return total
 }
 
-// objectSize is the size of a manifest's object as JSON. Only what may be too large is looked at: YAML
-// is hardly ever half as long as the JSON of the same object.
+// objectSize returns the size of a manifest's object as JSON. Small files are not decoded: YAML is hardly ever half as
+// long as its JSON.
 func objectSize(name string, data []byte) int {
 	if len(data) < unpackLimit/2 {
 		return len(data)
@@ -115,8 +115,8 @@ func (c *counter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// bytesOf writes a size for people, with the exact number.
-func bytesOf(n int) string {
+// formatBytes returns a size in a readable unit and in bytes.
+func formatBytes(n int) string {
 	if n < 1<<10 {
 		return fmt.Sprintf("%d bytes", n)
 	}

@@ -9,9 +9,9 @@ import (
 	"github.com/operon-sdk/operon/pkg/manifest"
 )
 
-// stale takes away manifests that were generated before and are not any more. Files of a person stay,
-// with a note where they would make the bundle invalid.
-func (u *Update) stale() error {
+// removeStale removes manifests that are not generated any more. Files of the user stay, with a note if they make the
+// bundle invalid.
+func (u *Update) removeStale() error {
 	for _, base := range u.List {
 		name := u.in(base)
 		if _, ok := u.files[name]; ok {
@@ -27,23 +27,23 @@ func (u *Update) stale() error {
 		before, known := u.Before[name]
 		edited := slices.ContainsFunc(u.Edits, func(e Edit) bool { return e.File == name })
 		switch {
-		case known && before == string(disk), !known && !edited && generatedFile(base, disk):
+		case known && before == string(disk), !known && !edited && isGeneratedFile(base, disk):
 			u.removed = append(u.removed, name)
-			u.notes = append(u.notes, Note{Subject: name, Reason: "was generated before and is not any more; it is removed"})
+			u.notes = append(u.notes, Note{Subject: name, Reason: "is no longer generated; removed"})
 		case known, edited:
-			u.notes = append(u.notes, Note{Subject: name, Reason: "was generated before and is not any more, but it was edited by hand; it stays",
+			u.notes = append(u.notes, Note{Subject: name, Reason: "is no longer generated but was edited; kept",
 				Advice: "delete it if it is not needed"})
 		case strings.HasSuffix(base, ".clusterserviceversion.yaml"):
-			u.notes = append(u.notes, Note{Subject: name, Reason: "is a second CSV, which makes the bundle invalid; it stays",
+			u.notes = append(u.notes, Note{Subject: name, Reason: "is a second CSV, which makes the bundle invalid; kept",
 				Advice: "delete it"})
 		}
 	}
 	return nil
 }
 
-// generatedFile tells by a file alone whether it was generated: it has the name that its object would
-// be given, and is a CRD, which a bundle must not hold without owning it, or is written as it would be.
-func generatedFile(base string, text []byte) bool {
+// isGeneratedFile reports whether a file was generated, by its content alone: it has the name derived from its object, and
+// is a CRD, which a bundle must own, or is encoded as Operon encodes it.
+func isGeneratedFile(base string, text []byte) bool {
 	objects, problems := manifest.Decode(base, text)
 	if len(problems) > 0 || len(objects) != 1 {
 		return false
@@ -58,18 +58,18 @@ func generatedFile(base string, text []byte) bool {
 		return false
 	}
 	encoded, err := manifest.Encode(o.Fields)
-	return err == nil && string(encoded) == string(text) && hasKey(o.Fields, "creationTimestamp")
+	return err == nil && string(encoded) == string(text) && hasMetadataKey(o.Fields, "creationTimestamp")
 }
 
-// hasKey tells whether metadata holds a key, be it null: creationTimestamp: null is the mark of what
-// went through a Go type, which people do not write.
-func hasKey(fields map[string]any, key string) bool {
+// hasMetadataKey reports whether metadata has a key, even if it is null: encoding a Go type adds creationTimestamp: null,
+// which users do not write.
+func hasMetadataKey(fields map[string]any, key string) bool {
 	meta, _ := asMap(fields["metadata"])
 	_, ok := meta[key]
 	return ok
 }
 
-// ManifestNames picks the names of manifests out of the files below a bundle's folder.
+// ManifestNames returns the names of the manifests among the files below a bundle directory.
 func ManifestNames(dir string, files []string) []string {
 	var names []string
 	for _, file := range files {

@@ -9,25 +9,24 @@ import (
 	"github.com/operon-sdk/operon/pkg/manifest"
 )
 
-// Update brings a bundle on disk up to date. What a person edited there stays: each value is merged
-// from what was generated before, what is generated now and what the file has.
+// An Update merges a generated bundle with the one on disk. Edits of the user stay: each value is merged from what was
+// generated before, what is generated now and what the file has.
 type Update struct {
-	// Dir is the bundle's folder, relative to the project and separated by slashes.
+	// Dir is the slash-separated bundle directory, relative to the project.
 	Dir string
-	// Folder is the folder of manifests below Dir, ManifestsDir when empty.
-	Folder string
-	// Manifests and Metadata are what is generated now; nil leaves the files alone.
+	// Subdir is the directory of the manifests below Dir, ManifestsDir if empty.
+	Subdir string
+	// Manifests and Metadata are what is generated now; nil keeps the files.
 	Manifests *Manifests
 	Metadata  *Metadata
-	// Read gives a file of the project, false where there is none. List gives the names of the files
-	// in the bundle's folder of manifests.
+	// Read returns a file of the project and whether it exists. List holds the names of the files in the
+	// manifests directory.
 	Read func(name string) ([]byte, bool, error)
 	List []string
-	// Before is what was generated before, nil where that is not known; Edits are what is then known
-	// of a person's edits.
+	// Before is what was generated before, nil if unknown. Edits lists the recorded edits for that case.
 	Before Record
 	Edits  []Edit
-	// Now is the time that a CSV bears that has changed.
+	// Now is the creation time of a changed CSV.
 	Now time.Time
 
 	files     map[string][]byte
@@ -39,33 +38,32 @@ type Update struct {
 	problems  manifest.Problems
 }
 
-// Record is what was generated, by file.
+// A Record maps files to their generated content.
 type Record map[string]string
 
-// Updated is what an update comes to.
+// Updated is the result of an Update.
 type Updated struct {
-	// Files are the contents that files shall have, Removed the files to take away.
+	// Files holds the new content of files, Removed the files to remove.
 	Files   map[string][]byte
 	Removed []string
-	// Generated is the record for the next time. Kept are the edits that stand in for something that
-	// is generated.
+	// Generated is the record for the next update. Kept lists the edits that replace generated values.
 	Generated Record
 	Kept      []Edit
-	// Created is the time in the CSV, empty where no CSV was made.
+	// Created is the creation time in the CSV, empty without a CSV.
 	Created string
 	Notes   []Note
 }
 
-// Run merges all files. The error is Conflicts, or manifest.Problems of files that cannot be read.
+// Run merges all files. The error is Conflicts, or manifest.Problems of files that cannot be parsed.
 func (u *Update) Run() (*Updated, error) {
 	u.files, u.generated = map[string][]byte{}, Record{}
 	if u.Manifests != nil {
-		if err := u.manifests(); err != nil {
+		if err := u.mergeManifests(); err != nil {
 			return nil, err
 		}
 	}
 	if u.Metadata != nil {
-		if err := u.metadata(); err != nil {
+		if err := u.mergeMetadata(); err != nil {
 			return nil, err
 		}
 	}
@@ -98,31 +96,31 @@ func (u *Update) Run() (*Updated, error) {
 }
 
 func (u *Update) in(name string) string {
-	if u.Folder == "" {
+	if u.Subdir == "" {
 		return path.Join(u.Dir, ManifestsDir, name)
 	}
-	return path.Join(u.Dir, u.Folder, name)
+	return path.Join(u.Dir, u.Subdir, name)
 }
 
-func (u *Update) manifests() error {
+func (u *Update) mergeManifests() error {
 	m := u.Manifests
-	if err := u.csv(u.in(m.Name)); err != nil {
+	if err := u.mergeCSV(u.in(m.Name)); err != nil {
 		return err
 	}
 	for _, name := range m.Order {
-		if err := u.manifest(u.in(name), m.Files[name]); err != nil {
+		if err := u.mergeManifest(u.in(name), m.Files[name]); err != nil {
 			return err
 		}
 	}
 	if m.Scorecard != nil {
-		if err := u.manifest(path.Join(u.Dir, ScorecardFile), m.Scorecard); err != nil {
+		if err := u.mergeManifest(path.Join(u.Dir, ScorecardFile), m.Scorecard); err != nil {
 			return err
 		}
 	}
-	return u.stale()
+	return u.removeStale()
 }
 
-// merger makes the merger for a file.
+// merger returns the merger for a file.
 func (u *Update) merger(name string, additive func([]string) bool) *merger {
 	m := &merger{file: name, additive: additive, edits: map[string]Edit{}}
 	_, m.known = u.Before[name]
@@ -139,24 +137,24 @@ func (u *Update) done(m *merger) {
 	u.conflicts = append(u.conflicts, m.conflicts...)
 }
 
-// fields reads a manifest of the bundle; nil where there is none, or none that can be merged.
+// fields decodes a manifest of the bundle; it reports problems and returns nil if that fails.
 func (u *Update) fields(name string, text []byte) map[string]any {
 	objects, problems := manifest.Decode(name, text)
 	if len(problems) > 0 {
 		for i := range problems {
-			problems[i].Problem += "; correct it, or delete the file to have it made anew"
+			problems[i].Problem += "; correct it, or delete the file to regenerate it"
 		}
 		u.problems = append(u.problems, problems...)
 		return nil
 	}
 	if len(objects) != 1 {
-		u.problems = append(u.problems, manifest.Problem{Position: manifest.Position{File: name}, Problem: fmt.Sprintf("holds %d objects instead of one; correct it, or delete the file to have it made anew", len(objects))})
+		u.problems = append(u.problems, manifest.Problem{Position: manifest.Position{File: name}, Problem: fmt.Sprintf("holds %d objects instead of one; correct it, or delete the file to regenerate it", len(objects))})
 		return nil
 	}
 	return objects[0].Fields
 }
 
-// before gives what was generated for a file, missing where that is not known.
+// before returns what was generated for a file, missing if unknown.
 func (u *Update) before(name string) any {
 	text, ok := u.Before[name]
 	if !ok {
@@ -169,9 +167,9 @@ func (u *Update) before(name string) any {
 	return objects[0].Fields
 }
 
-// manifest merges a manifest other than the CSV. Without knowing what was generated before or what was
-// edited, what is generated now is right.
-func (u *Update) manifest(name string, now []byte) error {
+// mergeManifest merges a manifest other than the CSV. If neither the previous content nor edits are known, the generated
+// manifest replaces the file.
+func (u *Update) mergeManifest(name string, now []byte) error {
 	u.generated[name] = string(now)
 	u.files[name] = now
 	disk, ok, err := u.Read(name)

@@ -9,15 +9,15 @@ import (
 	"github.com/operon-sdk/operon/pkg/manifest"
 )
 
-// csv merges the CSV. Its time stays unless something else changes, and so does the builder's name.
-func (u *Update) csv(name string) error {
+// mergeCSV merges the CSV. Its creation time and builder stay unless something else changes.
+func (u *Update) mergeCSV(name string) error {
 	now := u.Manifests.CSV
 	disk, ok, err := u.Read(name)
 	if err != nil {
 		return err
 	}
 	var onDisk map[string]any
-	if ok && len(bytes.TrimSpace(disk)) > 0 { // an empty file has nothing to keep
+	if ok && len(bytes.TrimSpace(disk)) > 0 {
 		onDisk = u.fields(name, disk)
 	}
 	if onDisk == nil {
@@ -38,7 +38,7 @@ func (u *Update) csv(name string) error {
 	merged := m.merge(nil, before, now, onDisk)
 	u.done(m)
 	u.noteReplaces(name, onDisk, now)
-	generated := maps.Clone(now) // merged may be now itself
+	generated := maps.Clone(now) // merged may be the same map
 	setAnnotation(generated, annotationBuilder, nowBuilder)
 	u.generated[name], err = encodeText(generated)
 	if err != nil {
@@ -61,7 +61,7 @@ func encodeText(v any) (string, error) {
 	return string(data), err
 }
 
-// additiveInCSV tells where people add to a committed CSV what no base has.
+// additiveInCSV reports whether users add values at this path of a committed CSV that no base has.
 func additiveInCSV(at []string) bool {
 	switch {
 	case len(at) == 3 && at[0] == "metadata":
@@ -74,15 +74,15 @@ func additiveInCSV(at []string) bool {
 	return false
 }
 
-// noteReplaces reminds of the upgrade edge when the version on disk is another.
+// noteReplaces notes a missing upgrade edge if the version on disk differs.
 func (u *Update) noteReplaces(name string, disk, now map[string]any) {
 	old, new := textAt(disk, "metadata", "name"), textAt(now, "metadata", "name")
 	if old == new || old == "" || textAt(now, "spec", "replaces") != "" || textAt(now, "metadata", "annotations", "olm.skipRange") != "" {
 		return
 	}
 	n := Note{Position: manifest.Position{File: name}, Subject: new,
-		Reason: fmt.Sprintf("replaces no version, although the bundle was %s before", old),
-		Advice: fmt.Sprintf("write spec.replaces: %s into the base CSV if that version was released", old)}
+		Reason: fmt.Sprintf("replaces no version, but the bundle was %s before", old),
+		Advice: fmt.Sprintf("set spec.replaces: %s in the base CSV if that version was released", old)}
 	if replaces := textAt(disk, "spec", "replaces"); replaces != "" {
 		n.Reason = fmt.Sprintf("keeps spec.replaces: %s of the bundle that was %s before", replaces, old)
 	}
@@ -97,7 +97,7 @@ func takeAnnotation(fields map[string]any, key string) string {
 	return value
 }
 
-// setAnnotation writes an annotation without changing the mappings that fields shares with others.
+// setAnnotation sets an annotation without changing mappings that fields shares with other objects.
 func setAnnotation(fields map[string]any, key, value string) {
 	meta, _ := asMap(fields["metadata"])
 	meta = maps.Clone(meta)

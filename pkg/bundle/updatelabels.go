@@ -9,27 +9,27 @@ import (
 	"github.com/operon-sdk/operon/pkg/manifest"
 )
 
-// metadata merges annotations.yaml and the Dockerfile.
-func (u *Update) metadata() error {
+// mergeMetadata merges annotations.yaml and the Dockerfile.
+func (u *Update) mergeMetadata() error {
 	annotations := path.Join(u.Dir, AnnotationsFile)
 	for _, f := range []struct {
 		name, template string
 		dockerfile     bool
 	}{{annotations, "annotations.yaml", false}, {DockerfileName, DockerfileName, true}} {
-		parse := func(text []byte) (metadataFile, error) {
+		parse := func(text []byte) (labelFile, error) {
 			if f.dockerfile {
 				return parseDockerfile(text), nil
 			}
 			return parseAnnotations(f.name, text)
 		}
-		if err := u.labels(f.name, f.template, u.Metadata.values(f.dockerfile), parse); err != nil {
+		if err := u.mergeLabels(f.name, f.template, u.Metadata.values(f.dockerfile), parse); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (u *Update) labels(name, template string, now map[string]any, parse func([]byte) (metadataFile, error)) error {
+func (u *Update) mergeLabels(name, template string, now map[string]any, parse func([]byte) (labelFile, error)) error {
 	plain, err := u.Metadata.render(template, now, nil)
 	if err != nil {
 		return err
@@ -55,7 +55,7 @@ func (u *Update) labels(name, template string, now map[string]any, parse func([]
 	builder, _ := onDisk.values[metricsBuilder].(string)
 	from := onDisk.values[keyFrom]
 	if from != nil {
-		now[keyFrom] = from // the template's never changes, so another is a person's
+		now[keyFrom] = from // the template never changes it, so it is an edit
 	}
 	for _, values := range []any{before, onDisk.values} {
 		if values, ok := asMap(values); ok {
@@ -68,7 +68,7 @@ func (u *Update) labels(name, template string, now map[string]any, parse func([]
 	nowBuilder := now[metricsBuilder]
 	delete(now, metricsBuilder)
 	m := u.merger(name, func(at []string) bool {
-		return len(at) == 1 && !ours(at[0]) && at[0] != keyFrom && !strings.HasPrefix(at[0], keyCopy)
+		return len(at) == 1 && !isGenerated(at[0]) && at[0] != keyFrom && !strings.HasPrefix(at[0], keyCopy)
 	})
 	merged, _ := asMap(m.merge(nil, before, now, onDisk.values))
 	u.done(m)

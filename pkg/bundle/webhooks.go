@@ -17,49 +17,48 @@ import (
 	"github.com/operon-sdk/operon/pkg/manifest"
 )
 
-// webhookPort is the port of a Service that a webhook means when it names none.
+// webhookPort is the Service port of webhooks that name none.
 const webhookPort int32 = 443
 
-// endpoint is where a webhook is served.
+// An endpoint is the Service, port and path of a webhook.
 type endpoint struct {
 	service string
 	port    int32
 	path    *string
 }
 
-// backend is the Deployment behind an endpoint, and the ports of the Service in front of it.
+// A backend is the Service and Deployment that serve an endpoint.
 type backend struct {
-	service    *read[corev1.Service]
-	deployment *read[appsv1.Deployment]
+	service    *decoded[corev1.Service]
+	deployment *decoded[appsv1.Deployment]
 	port       int32
 	target     *intstr.IntOrString
 }
 
-// webhooks builds the CSV's webhook definitions.
+// A webhooks builds the webhook definitions of the CSV.
 type webhooks struct {
 	*collection
 	definitions []v1alpha1.WebhookDescription
-	// served are the ports of Services that webhooks use, and behind the deployments that serve them.
-	served map[string]map[int32]bool
-	behind map[string]bool
+	// served holds the ports of Services that webhooks use, backends the Deployments that serve them.
+	served   map[string]map[int32]bool
+	backends map[string]bool
 }
 
-// applyWebhooks writes the webhook configurations, and the conversions of CRDs, into the CSV; where
-// there are none, what the base has stays. OLM makes the configurations, their Services and serving
-// certificates from it.
+// applyWebhooks writes the webhook configurations and the conversions of CRDs into the CSV; without any it keeps those of
+// the base. OLM creates the configurations, Services and serving certificates from them.
 func (c *collection) applyWebhooks(csv *v1alpha1.ClusterServiceVersion) *webhooks {
-	w := &webhooks{collection: c, served: map[string]map[int32]bool{}, behind: map[string]bool{}}
+	w := &webhooks{collection: c, served: map[string]map[int32]bool{}, backends: map[string]bool{}}
 	for _, config := range c.validating {
 		for i, hook := range config.value.Webhooks {
-			w.admission(config.Object, i, v1alpha1.ValidatingAdmissionWebhook, asMutating(hook))
+			w.addAdmission(config.Object, i, v1alpha1.ValidatingAdmissionWebhook, asMutating(hook))
 		}
 	}
 	for _, config := range c.mutating {
 		for i, hook := range config.value.Webhooks {
-			w.admission(config.Object, i, v1alpha1.MutatingAdmissionWebhook, hook)
+			w.addAdmission(config.Object, i, v1alpha1.MutatingAdmissionWebhook, hook)
 		}
 	}
-	w.conversions()
+	w.applyConversions()
 	slices.SortStableFunc(w.definitions, func(a, b v1alpha1.WebhookDescription) int {
 		return cmp.Compare(a.GenerateName, b.GenerateName)
 	})
@@ -69,7 +68,7 @@ func (c *collection) applyWebhooks(csv *v1alpha1.ClusterServiceVersion) *webhook
 	return w
 }
 
-// asMutating is a webhook that validates with the type of one that mutates, which has all of its fields.
+// asMutating returns a validating webhook as a mutating one, whose fields are a superset.
 func asMutating(hook admissionv1.ValidatingWebhook) admissionv1.MutatingWebhook {
 	return admissionv1.MutatingWebhook{
 		Name: hook.Name, ClientConfig: hook.ClientConfig, Rules: hook.Rules,
@@ -79,8 +78,8 @@ func asMutating(hook admissionv1.ValidatingWebhook) admissionv1.MutatingWebhook 
 	}
 }
 
-// admission makes a definition of a webhook.
-func (w *webhooks) admission(at manifest.Object, i int, kind v1alpha1.WebhookAdmissionType, hook admissionv1.MutatingWebhook) {
+// addAdmission adds the definition of an admission webhook.
+func (w *webhooks) addAdmission(at manifest.Object, i int, kind v1alpha1.WebhookAdmissionType, hook admissionv1.MutatingWebhook) {
 	d := v1alpha1.WebhookDescription{
 		Type:                    kind,
 		GenerateName:            hook.Name,
@@ -97,7 +96,7 @@ func (w *webhooks) admission(at manifest.Object, i int, kind v1alpha1.WebhookAdm
 	place := func(field ...string) manifest.Position {
 		return at.Locate(append([]string{"webhooks", fmt.Sprint(i)}, field...)...)
 	}
-	// OLM limits webhooks to the OperatorGroup's namespaces itself, and knows no match conditions.
+	// OLM limits webhooks to the namespaces of the OperatorGroup and does not support match conditions.
 	if namespaces := hook.NamespaceSelector; namespaces != nil && (len(namespaces.MatchLabels) > 0 || len(namespaces.MatchExpressions) > 0) {
 		w.note(Note{Position: place("namespaceSelector"), Subject: subject, Dropped: true,
 			Reason: "has a namespaceSelector; a CSV has no place for it, OLM selects the namespaces of the OperatorGroup",
@@ -110,7 +109,7 @@ func (w *webhooks) admission(at manifest.Object, i int, kind v1alpha1.WebhookAdm
 	}
 	service := hook.ClientConfig.Service
 	if service == nil {
-		w.problem(place("clientConfig"), "%s is called by a URL, which OLM does not support; serve it from a Deployment of the operator behind a Service, or leave it out of the input", subject)
+		w.problem(place("clientConfig"), "%s is called by URL, which OLM does not support; serve it from a Deployment of the operator behind a Service, or remove it from the input", subject)
 		return
 	}
 	e := endpoint{service.Name, webhookPort, service.Path}
@@ -123,27 +122,27 @@ func (w *webhooks) admission(at manifest.Object, i int, kind v1alpha1.WebhookAdm
 	}
 	if len(d.AdmissionReviewVersions) == 0 {
 		d.AdmissionReviewVersions = []string{"v1"}
-		w.note(Note{Position: place(), Subject: subject, Reason: "names no admissionReviewVersions; v1 is written", Advice: "name the versions that it understands"})
+		w.note(Note{Position: place(), Subject: subject, Reason: "has no admissionReviewVersions; v1 is used", Advice: "list the supported versions"})
 	}
 	if d.SideEffects == nil {
 		none := admissionv1.SideEffectClassNone
 		d.SideEffects = &none
-		w.note(Note{Position: place(), Subject: subject, Reason: "names no sideEffects; None is written", Advice: "name them: None or NoneOnDryRun"})
+		w.note(Note{Position: place(), Subject: subject, Reason: "has no sideEffects; None is used", Advice: "set None or NoneOnDryRun"})
 	}
 	d.DeploymentName, d.ContainerPort, d.TargetPort, d.WebhookPath = b.deployment.Name(), b.port, b.target, e.path
 	if slices.ContainsFunc(w.definitions, func(other v1alpha1.WebhookDescription) bool { return reflect.DeepEqual(other, d) }) {
-		w.note(Note{Position: place(), Subject: subject, Reason: "is there twice; it is taken once", Advice: "leave one of them out of the input"})
+		w.note(Note{Position: place(), Subject: subject, Reason: "is in the input twice; the bundle includes it once", Advice: "remove one of them from the input"})
 		return
 	}
 	w.definitions = append(w.definitions, d)
 }
 
-// backend finds the Service of an endpoint and the Deployment behind it. What cannot be found is a
-// problem: OLM refuses a webhook whose deployment the CSV does not have.
+// backend returns the Service of an endpoint and the Deployment behind it. OLM rejects a webhook without a Deployment in
+// the CSV, so a missing one is a problem.
 func (w *webhooks) backend(at manifest.Position, subject string, e endpoint) (backend, bool) {
 	service := w.service(e.service)
 	if service == nil {
-		w.problem(at, "%s is served by the Service %s, which is not in the input; add the Service, so that the Deployment behind it is known", subject, e.service)
+		w.problem(at, "%s is served by the Service %s, which is not in the input; add the Service", subject, e.service)
 		return backend{}, false
 	}
 	b := backend{service: service}
@@ -163,7 +162,7 @@ func (w *webhooks) backend(at manifest.Position, subject string, e endpoint) (ba
 		}
 	}
 	if b.deployment == nil {
-		w.problem(at, "%s is served by %s, whose selector fits no Deployment of the input; correct the selector or the labels of the pods", subject, service)
+		w.problem(at, "%s is served by %s, whose selector matches no Deployment of the input; correct the selector or the labels of the pods", subject, service)
 		return backend{}, false
 	}
 	for _, port := range spec.Ports {
@@ -178,22 +177,22 @@ func (w *webhooks) backend(at manifest.Position, subject string, e endpoint) (ba
 		break
 	}
 	if b.target == nil {
-		w.problem(at, "%s uses port %d of %s, which has no such port; it has %s", subject, e.port, service, portNames(spec.Ports))
+		w.problem(at, "%s uses port %d, which %s does not have; its ports: %s", subject, e.port, service, portNames(spec.Ports))
 		return backend{}, false
 	}
 	if b.target.Type == intstr.String && !hasPort(b.deployment.value, b.target.StrVal) {
-		w.problem(at, "%s: port %d of %s leads to the port named %s, which no container of %s has", subject, e.port, service, b.target.StrVal, b.deployment)
+		w.problem(at, "%s: the target of port %d of %s is the port %s, which no container of %s has", subject, e.port, service, b.target.StrVal, b.deployment)
 		return backend{}, false
 	}
 	if w.served[e.service] == nil {
 		w.served[e.service] = map[int32]bool{}
 	}
 	w.served[e.service][e.port] = true
-	w.behind[b.deployment.Name()] = true
+	w.backends[b.deployment.Name()] = true
 	return b, true
 }
 
-func (c *collection) service(name string) *read[corev1.Service] {
+func (c *collection) service(name string) *decoded[corev1.Service] {
 	for i := range c.services {
 		if c.services[i].Name() == name {
 			return &c.services[i]
@@ -219,9 +218,9 @@ func hasPort(d appsv1.Deployment, name string) bool {
 	})
 }
 
-// leaveServices takes the Services out that only serve webhooks: OLM makes its own for them.
-func (w *webhooks) leaveServices() {
-	w.services = slices.DeleteFunc(w.services, func(s read[corev1.Service]) bool {
+// removeServices removes the Services that only serve webhooks: OLM creates its own for them.
+func (w *webhooks) removeServices() {
+	w.services = slices.DeleteFunc(w.services, func(s decoded[corev1.Service]) bool {
 		ports := w.served[s.Name()]
 		if ports == nil {
 			return false
@@ -232,8 +231,8 @@ func (w *webhooks) leaveServices() {
 			}
 		}
 		w.note(Note{Position: s.Position, Subject: s.String(),
-			Reason: "serves webhooks only; OLM makes a Service of its own for them, so it is left out",
-			Advice: "nothing is to be done"})
+			Reason: "serves only webhooks; it is left out because OLM creates a Service for them",
+			Advice: "no action is needed"})
 		return true
 	})
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/manifest"
 )
 
-// operator is an operator with a webhook; the parts are put into it.
+// operator returns the manifests of an operator with a webhook and the given parts.
 func operator(servicePorts, args, mounts, volumes, more string) string {
 	return fmt.Sprintf(`apiVersion: v1
 kind: Service
@@ -48,7 +48,7 @@ webhooks:
 %s`, servicePorts, args, mounts, volumes, more)
 }
 
-// issued is a Certificate, and issuer what signs it.
+// issued is a Certificate and its issuer.
 func issued(name, dnsNames, signer string) string {
 	return fmt.Sprintf("---\napiVersion: cert-manager.io/v1\nkind: Certificate\nmetadata: {name: %[1]s}\nspec: {secretName: %[1]s, dnsNames: [%[2]s], issuerRef: {name: %[3]s}}\n", name, dnsNames, signer)
 }
@@ -66,7 +66,7 @@ func generate(t *testing.T, stream string) (*bundle.Manifests, error) {
 	return bundle.Generate(bundle.Input{Package: "op", Version: "1.0.0", Layout: "unknown", Builder: "test", Objects: objects})
 }
 
-// TestWebhooksUnderOLM holds what of a webhook server's set-up goes and what stays, and what is refused.
+// TestWebhooksUnderOLM checks which parts of a webhook setup are kept, removed and rejected.
 func TestWebhooksUnderOLM(t *testing.T) {
 	t.Parallel()
 	const (
@@ -91,7 +91,7 @@ spec:
 		name, stream string
 		has, hasNot  []string // of CSV and file names
 		notes        []string
-		lost         []string // subjects of what nothing replaces
+		dropped      []string // subjects of dropped objects
 		refused      string
 	}{
 		{
@@ -99,7 +99,7 @@ spec:
 			stream: operator(ports, "--webhook-cert-path=/tmp/k8s-webhook-server/serving-certs", certMount, certVolume, fmt.Sprintf(certificate, "webhook-server-cert")),
 			has:    []string{"--webhook-cert-path=", "containerPort: 443", "targetPort: serve", "deploymentName: op"},
 			hasNot: []string{"volumes:", "volumeMounts:", "hook_v1_service.yaml"},
-			notes:  []string{"mounts the Secret webhook-server-cert", "Certificate c is left out", "Service hook serves webhooks only"},
+			notes:  []string{"mounts the Secret webhook-server-cert", "Certificate c is left out", "Service hook serves only webhooks"},
 		},
 		{
 			name: "certificate of the metrics",
@@ -138,25 +138,25 @@ spec:
 		{
 			name:    "port that no container has",
 			stream:  operator("  - {port: 443, targetPort: wrong}", "", "", "", ""),
-			refused: "in:", // with a place
+			refused: "in:", // with a position
 		},
 		{
 			name:    "port that the Service has not",
 			stream:  operator("  - {port: 8080}", "", "", "", ""),
-			refused: "uses port 443 of Service hook, which has no such port; it has 8080",
+			refused: "uses port 443, which Service hook does not have; its ports: 8080",
 		},
 		{
 			name: "what a CSV has no place for",
 			stream: strings.Replace(operator(ports, "", "", "", ""), "  sideEffects: None\n",
 				"  sideEffects: None\n  namespaceSelector: {matchLabels: {a: b}}\n  matchConditions: [{name: c, expression: 'true'}]\n", 1),
-			notes: []string{"has a namespaceSelector", "has matchConditions"},
-			lost:  []string{"webhook v.example.com", "webhook v.example.com"},
+			notes:   []string{"has a namespaceSelector", "has matchConditions"},
+			dropped: []string{"webhook v.example.com", "webhook v.example.com"},
 		},
 		{
 			name:   "what a CSV requires",
 			stream: strings.NewReplacer("  sideEffects: None\n", "", "  admissionReviewVersions: [v1]\n", "").Replace(operator(ports, "", "", "", "")),
 			has:    []string{"sideEffects: None", "admissionReviewVersions:\n    - v1"},
-			notes:  []string{"names no sideEffects; None is written", "names no admissionReviewVersions; v1 is written"},
+			notes:  []string{"has no sideEffects; None is used", "has no admissionReviewVersions; v1 is used"},
 		},
 		{
 			name:   "conversion",
@@ -183,7 +183,7 @@ spec:
 		{
 			name:    "URL",
 			stream:  strings.Replace(operator(ports, "", "", "", ""), "service: {name: hook, namespace: x, path: /v}", "url: https://x.example", 1),
-			refused: "is called by a URL, which OLM does not support",
+			refused: "is called by URL, which OLM does not support",
 		},
 		{
 			name:   "certificates of Services",
@@ -195,21 +195,21 @@ spec:
 			stream: operator(ports, "", "", "", fmt.Sprintf(certificate, "webhook-server-cert")+strings.Replace(fmt.Sprintf(certificate, "metrics-server-cert"), "name: c", "name: d", 1)),
 		},
 		{
-			name:   "certificates of the operator's own",
-			stream: operator(ports, "", "", "", issued("hook", "hook.x.svc, other.example.com", "signer")+issued("mine", "hook.x.svc", "signer")+issuer("signer", "selfSigned: {}")+issuer("other", "selfSigned: {}")),
-			lost:   []string{"Certificate hook", "Issuer signer", "Issuer other"},
+			name:    "certificates of the operator's own",
+			stream:  operator(ports, "", "", "", issued("hook", "hook.x.svc, other.example.com", "signer")+issued("mine", "hook.x.svc", "signer")+issuer("signer", "selfSigned: {}")+issuer("other", "selfSigned: {}")),
+			dropped: []string{"Certificate hook", "Issuer signer", "Issuer other"},
 		},
 		{
-			name:   "volume of neither webhook nor metrics",
-			stream: operator(ports, "", "{name: tls, mountPath: /tls}", "{name: tls, secret: {secretName: own}}", issued("own", "own.example.com", "signer")),
-			lost:   []string{"Deployment op", "Certificate own"},
+			name:    "volume of neither webhook nor metrics",
+			stream:  operator(ports, "", "{name: tls, mountPath: /tls}", "{name: tls, secret: {secretName: own}}", issued("own", "own.example.com", "signer")),
+			dropped: []string{"Deployment op", "Certificate own"},
 		},
 		{
 			name: "namespaces",
 			stream: strings.Replace(operator(ports, "", "", "", "---\napiVersion: v1\nkind: Namespace\nmetadata: {name: ops}\n---\napiVersion: v1\nkind: Namespace\nmetadata: {name: others}\n"),
 				"kind: Deployment\nmetadata: {name: op}", "kind: Deployment\nmetadata: {name: op, namespace: ops}", 1),
-			notes: []string{"Namespace ops is left out", "Namespace others is left out"},
-			lost:  []string{"Namespace others"},
+			notes:   []string{"Namespace ops is left out", "Namespace others is left out"},
+			dropped: []string{"Namespace others"},
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -217,7 +217,7 @@ spec:
 			made, err := generate(t, c.stream)
 			if c.refused != "" {
 				if err == nil || !strings.Contains(err.Error(), c.refused) {
-					t.Errorf("got %v, want %q", err, c.refused)
+					t.Errorf("Generate() error = %v, want %q", err, c.refused)
 				}
 				return
 			}
@@ -234,26 +234,26 @@ spec:
 			}
 			for _, text := range c.has {
 				if !strings.Contains(all, text) {
-					t.Errorf("%q is not there:\n%s", text, all)
+					t.Errorf("the bundle lacks %q:\n%s", text, all)
 				}
 			}
 			for _, text := range c.hasNot {
 				if strings.Contains(all, text) {
-					t.Errorf("%q is there:\n%s", text, all)
+					t.Errorf("the bundle contains %q:\n%s", text, all)
 				}
 			}
 			notes := fmt.Sprint(made.Notes)
 			for _, text := range c.notes {
 				if !strings.Contains(notes, text) {
-					t.Errorf("no note says %q:\n%s", text, notes)
+					t.Errorf("no note contains %q:\n%s", text, notes)
 				}
 			}
-			var lost []string
+			var dropped []string
 			for _, n := range bundle.Dropped(made.Notes) {
-				lost = append(lost, n.Subject)
+				dropped = append(dropped, n.Subject)
 			}
-			if !slices.Equal(lost, c.lost) {
-				t.Errorf("lost: %q, want %q\n%s", lost, c.lost, notes)
+			if !slices.Equal(dropped, c.dropped) {
+				t.Errorf("dropped = %q, want %q\n%s", dropped, c.dropped, notes)
 			}
 		})
 	}

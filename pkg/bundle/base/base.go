@@ -1,5 +1,5 @@
-// Package base makes the base of a ClusterServiceVersion: what people say about their operator, and what the
-// markers in its API types tell about its kinds.
+// Package base generates the base of a ClusterServiceVersion (CSV) from the metadata of an operator and the markers of
+// its API types. Generate merges both with an existing base; Check validates one.
 package base
 
 import (
@@ -15,49 +15,48 @@ import (
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
-// Options say what a base is made of.
+// Options configures Generate.
 type Options struct {
-	// Package is the name of the operator's package. Required.
+	// Package is the name of the operator's package. It is required.
 	Package string
-	// Name and Base are the file that holds the base, and its content; nil where there is none yet.
+	// Name is the path of the base in messages, Base its content; nil if there is none.
 	Name string
 	Base []byte
-	// Metadata is what to set.
+	// Metadata is the metadata to set.
 	Metadata Metadata
-	// Replaces and SkipRange say what the next bundle is an upgrade of; empty leaves the base as it is.
+	// Replaces and SkipRange are the upgrade edges of the next bundle; empty keeps those of the base.
 	Replaces, SkipRange string
-	// Kinds are those to describe, of all Known ones of the project, and APIs the types in its code.
+	// Kinds lists the kinds to describe, Known all kinds of the project, and APIs the types in its code.
 	Kinds, Known []Kind
 	APIs         []codegen.API
-	// Record is what Result.Record was when Base was written, nil where that is not known.
+	// Record is the Result.Record of when Base was written, nil if unknown.
 	Record []byte
-	// Prefer settles conflicts between the base and the code.
+	// Prefer resolves conflicts between the base and the code.
 	Prefer Side
 }
 
-// Result is a base.
+// Result is a generated base.
 type Result struct {
 	// CSV is the content of the file.
 	CSV []byte
-	// Record is to be kept for the next time; nil where the code gave nothing.
+	// Record is the Options.Record of the next call; nil if the code describes no kind.
 	Record []byte
-	// Edited tells that the base describes kinds otherwise than the code: then the record is needed for the next
-	// time, since the base alone does not tell what was changed by hand.
+	// Edited reports whether the base describes kinds differently from the code. Only the record can then distinguish
+	// edits from outdated values.
 	Edited bool
-	// Notes tell of kinds that the code does not have, and of values in which base and code differ for a reason
-	// that is not known.
+	// Notes lists kinds that the code lacks, and differences between base and code of unknown origin.
 	Notes []string
 }
 
-// record is the form of Result.Record.
+// A record is the format of Result.Record.
 type record struct {
 	Owned []map[string]any `json:"owned"`
 }
 
-// Make makes a base. A base that is wrong is returned as manifest.Problems, one that was changed by hand where the
-// code changed as Conflicts.
-func Make(o Options) (*Result, error) {
-	from := &existing{name: o.Name, csv: Fresh(o.Package)}
+// Generate generates a base. The error is a manifest.Problems if the base is invalid, and Conflicts if the base was edited
+// where the code changed.
+func Generate(o Options) (*Result, error) {
+	from := &existing{name: o.Name, csv: NewCSV(o.Package)}
 	if o.Base != nil {
 		var err error
 		if from, err = read(o.Name, o.Base); err != nil {
@@ -67,7 +66,7 @@ func Make(o Options) (*Result, error) {
 	csv := from.csv
 	metadata := mapIn(csv, "metadata")
 	spec := mapIn(csv, "spec")
-	if text(metadata["name"]) == o.Package+".vX.Y.Z" { // what operator-sdk called bases once; no version has that form
+	if text(metadata["name"]) == o.Package+".vX.Y.Z" { // the name of bases of older operator-sdk versions
 		metadata["name"] = o.Package + ".v" + text(spec["version"])
 	}
 	o.Metadata.apply(spec)
@@ -83,7 +82,7 @@ func Make(o Options) (*Result, error) {
 		return nil, err
 	}
 	result := &Result{}
-	made := result.made(o)
+	made := result.describeKinds(o)
 	definitions := mapIn(spec, "customresourcedefinitions")
 	if err := result.merge(o, from, definitions, made, before); err != nil {
 		return nil, err
@@ -107,7 +106,7 @@ func Make(o Options) (*Result, error) {
 	return result, nil
 }
 
-// mapIn is a mapping in another, made where it is missing.
+// mapIn returns a mapping in another, and adds it if it is missing.
 func mapIn(m map[string]any, key string) map[string]any {
 	inner, ok := m[key].(map[string]any)
 	if !ok {
@@ -117,7 +116,7 @@ func mapIn(m map[string]any, key string) map[string]any {
 	return inner
 }
 
-// CheckRecord tells whether a record can be read.
+// CheckRecord reports whether a record is valid.
 func CheckRecord(data []byte) error {
 	_, err := readRecord(data)
 	return err
@@ -126,7 +125,7 @@ func CheckRecord(data []byte) error {
 func readRecord(data []byte) (map[Kind]map[string]any, error) {
 	var r record
 	if err := safeyaml.UnmarshalJSON(data, &r); err != nil {
-		return nil, fmt.Errorf("reading the record of what the code gave for the base: %w", err)
+		return nil, fmt.Errorf("reading the record of the generated base: %w", err)
 	}
 	entries := map[Kind]map[string]any{}
 	for _, entry := range r.Owned {
@@ -135,15 +134,15 @@ func readRecord(data []byte) (map[Kind]map[string]any, error) {
 	return entries, nil
 }
 
-// made describes the kinds of the project that the code has.
-func (r *Result) made(o Options) []generated {
+// describeKinds returns the entries of the kinds that the code has, and notes the others.
+func (r *Result) describeKinds(o Options) []generated {
 	var made []generated
 	for _, kind := range o.Kinds {
 		i := slices.IndexFunc(o.APIs, func(api codegen.API) bool {
 			return KindOf(api) == kind
 		})
 		if i < 0 {
-			r.Notes = append(r.Notes, missing(kind, o.APIs))
+			r.Notes = append(r.Notes, missingType(kind, o.APIs))
 			continue
 		}
 		made = append(made, describe(o.APIs[i]))
@@ -151,24 +150,24 @@ func (r *Result) made(o Options) []generated {
 	return made
 }
 
-// missing says why a kind of the project has no description.
-func missing(kind Kind, apis []codegen.API) string {
-	said := fmt.Sprintf("%s/%s %s of PROJECT is left out: ", kind.Group, kind.Version, kind.Kind)
+// missingType returns the note for a kind of the project without a description.
+func missingType(kind Kind, apis []codegen.API) string {
+	prefix := fmt.Sprintf("%s/%s %s of PROJECT is left out: ", kind.Group, kind.Version, kind.Kind)
 	for _, api := range apis {
 		switch {
 		case api.Kind != kind.Kind:
 		case api.Group == "":
-			return said + fmt.Sprintf("%s: the package of its type has no marker +groupName=%s", api.Position.File, kind.Group)
+			return prefix + fmt.Sprintf("%s: the package of its type has no marker +groupName=%s", api.Position.File, kind.Group)
 		case api.Group != kind.Group:
-			return said + fmt.Sprintf("%s: the package of its type says +groupName=%s", api.Position.File, api.Group)
+			return prefix + fmt.Sprintf("%s: the package of its type has +groupName=%s", api.Position.File, api.Group)
 		default:
-			return said + fmt.Sprintf("%s: its type is of version %s", api.Position.File, api.Version)
+			return prefix + fmt.Sprintf("%s: its type has version %s", api.Position.File, api.Version)
 		}
 	}
-	return said + fmt.Sprintf("no Go type %s was found", kind.Kind)
+	return prefix + fmt.Sprintf("no Go type %s was found", kind.Kind)
 }
 
-// merge brings the owned entries up to date.
+// merge merges the owned entries.
 func (r *Result) merge(o Options, from *existing, definitions map[string]any, made []generated, before map[Kind]map[string]any) error {
 	index := map[Kind]int{}
 	for i, one := range made {
@@ -187,7 +186,7 @@ func (r *Result) merge(o Options, from *existing, definitions map[string]any, ma
 		n, known := index[kind]
 		if !known {
 			if before[kind] != nil && reflect.DeepEqual(before[kind], disk) && !slices.Contains(o.Known, kind) {
-				r.Notes = append(r.Notes, fmt.Sprintf("%s/%s %s is taken out of %s, as the project does not have it any more", kind.Group, kind.Version, kind.Kind, from.name))
+				r.Notes = append(r.Notes, fmt.Sprintf("%s/%s %s is removed from %s, because the project no longer has it", kind.Group, kind.Version, kind.Kind, from.name))
 				continue
 			}
 			others[i] = disk
@@ -201,9 +200,9 @@ func (r *Result) merge(o Options, from *existing, definitions map[string]any, ma
 		last := before[kind]
 		switch {
 		case m.recorded:
-		case o.Prefer == InCode, o.Prefer == Neither && !byHand(made[n], disk):
-			// Nothing but names of its own speaks for changes by hand.
-			m.recorded, last = true, made[n].named(disk)
+		case o.Prefer == InCode, o.Prefer == Neither && !isEdited(made[n], disk):
+			// Only display names that no marker gives can be edits.
+			m.recorded, last = true, made[n].withDerivedNames(disk)
 		}
 		now := made[n].entry
 		made[n].entry = m.entry(last, now, disk, []any{"spec", "customresourcedefinitions", "owned", i})
@@ -214,15 +213,15 @@ func (r *Result) merge(o Options, from *existing, definitions map[string]any, ma
 	if len(conflicts) > 0 {
 		return conflicts
 	}
-	setOrDrop(definitions, "owned", arrange(made, others))
+	setOrDelete(definitions, "owned", sortEntries(made, others))
 	return nil
 }
 
-// note tells of differences whose origin is not known.
+// note notes differences of unknown origin.
 func (r *Result) note(kind Kind, m *merger, now, disk, merged map[string]any, known bool) {
 	name := fmt.Sprintf("%s/%s %s", kind.Group, kind.Version, kind.Kind)
 	if len(m.kept) > 0 {
-		r.Notes = append(r.Notes, fmt.Sprintf("%s in %s: kept what the base has and the code gives otherwise or not: %s; --prefer=code takes the code's",
+		r.Notes = append(r.Notes, fmt.Sprintf("%s in %s: kept values of the base that differ from the code: %s; --prefer=code replaces them",
 			name, m.from.name, strings.Join(m.kept, ", ")))
 	}
 	if known || len(m.kept) > 0 {
@@ -231,10 +230,10 @@ func (r *Result) note(kind Kind, m *merger, now, disk, merged map[string]any, kn
 	var changed []string
 	for _, key := range []string{"displayName", "description"} {
 		if disk[key] != nil && text(disk[key]) != text(now[key]) && text(merged[key]) == text(now[key]) {
-			changed = append(changed, fmt.Sprintf("%s, which was %s", key, show(disk[key])))
+			changed = append(changed, fmt.Sprintf("%s, which was %s", key, formatValue(disk[key])))
 		}
 	}
 	if len(changed) > 0 {
-		r.Notes = append(r.Notes, fmt.Sprintf("%s in %s: brought up to date with the code: %s; --prefer=base keeps what the base has", name, m.from.name, strings.Join(changed, ", ")))
+		r.Notes = append(r.Notes, fmt.Sprintf("%s in %s: updated from the code: %s; --prefer=base keeps the values of the base", name, m.from.name, strings.Join(changed, ", ")))
 	}
 }

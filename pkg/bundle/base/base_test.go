@@ -24,7 +24,7 @@ func TestDisplayName(t *testing.T) {
 	}
 }
 
-// api is a kind with one field.
+// api returns a kind with one field.
 func api(doc, fieldDoc string, markers ...codegen.FieldMarker) codegen.API {
 	return codegen.API{
 		Group: "cook.example.com", Version: "v1", Kind: "Stove", Plural: "stoves", Doc: doc,
@@ -46,18 +46,18 @@ func options(base, record []byte, apis ...codegen.API) Options {
 
 func made(t *testing.T, o Options) *Result {
 	t.Helper()
-	result, err := Make(o)
+	result, err := Generate(o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return result
 }
 
-// edited is a text with one replacement, which must be possible.
+// edited returns a text with one replacement and fails the test if the text lacks old.
 func edited(t *testing.T, text []byte, old, replacement string) []byte {
 	t.Helper()
 	if !strings.Contains(string(text), old) {
-		t.Fatalf("no %q in\n%s", old, text)
+		t.Fatalf("%q is not in the text:\n%s", old, text)
 	}
 	return []byte(strings.Replace(string(text), old, replacement, 1))
 }
@@ -68,7 +68,7 @@ const extra = `      displayName: Stove
         displayName: Ignite
 `
 
-// TestMergeThreeWay holds what becomes of an owned entry when a person and the code change it.
+// TestMergeThreeWay checks owned entries that a user or the code changed.
 func TestMergeThreeWay(t *testing.T) {
 	t.Parallel()
 	before := made(t, options(nil, nil, api("Stove cooks.", "How many.", shown)))
@@ -77,22 +77,22 @@ func TestMergeThreeWay(t *testing.T) {
 		now     codegen.API
 		prefer  Side
 		want    []string
-		gone    []string
-		fails   string
+		absent  []string
+		wantErr string
 	}{
 		"nothing changed": {"kind: Stove", "kind: Stove", api("Stove cooks.", "How many.", shown), "", []string{"description: Stove cooks."}, nil, ""},
 		"code changed":    {"kind: Stove", "kind: Stove", api("Stove bakes.", "How many.", shown), "", []string{"description: Stove bakes."}, []string{"cooks"}, ""},
 		"base changed": {"description: Stove cooks.", "description: By hand.", api("Stove cooks.", "More.", shown), "",
 			[]string{"description: By hand.", "description: More."}, nil, ""},
-		"both alike": {"description: Stove cooks.", "description: Stove bakes.", api("Stove bakes.", "How many.", shown), "", []string{"Stove bakes."}, nil, ""},
+		"both equal": {"description: Stove cooks.", "description: Stove bakes.", api("Stove bakes.", "How many.", shown), "", []string{"Stove bakes."}, nil, ""},
 		"both": {"description: Stove cooks.", "description: By hand.", api("Stove bakes.", "How many.", shown), "", nil, nil,
-			`base.yaml:13:20: spec.customresourcedefinitions.owned[0].description was changed by hand and in the code: the base has "By hand.", the code gives "Stove bakes."`},
-		"both, base":       {"description: Stove cooks.", "description: By hand.", api("Stove bakes.", "How many.", shown), InBase, []string{"By hand."}, []string{"bakes"}, ""},
-		"both, code":       {"description: Stove cooks.", "description: By hand.", api("Stove bakes.", "How many.", shown), InCode, []string{"Stove bakes."}, []string{"hand"}, ""},
-		"fields only here": {"      displayName: Stove\n", extra, api("Stove bakes.", "How many.", shown), "", []string{"path: ignite", "Stove bakes."}, nil, ""},
-		"marker gone":      {"kind: Stove", "kind: Stove", api("Stove cooks.", "How many."), "", nil, []string{"path: burners"}, ""},
-		"marker gone, descriptor edited": {"displayName: Flames", "displayName: Fire", api("Stove cooks.", "How many."), "", nil, nil,
-			"specDescriptors[0] was changed by hand and in the code"},
+			`base.yaml:13:20: spec.customresourcedefinitions.owned[0].description was edited in the base and changed in the code: base "By hand.", code "Stove bakes."`},
+		"both, base":     {"description: Stove cooks.", "description: By hand.", api("Stove bakes.", "How many.", shown), InBase, []string{"By hand."}, []string{"bakes"}, ""},
+		"both, code":     {"description: Stove cooks.", "description: By hand.", api("Stove bakes.", "How many.", shown), InCode, []string{"Stove bakes."}, []string{"hand"}, ""},
+		"added fields":   {"      displayName: Stove\n", extra, api("Stove bakes.", "How many.", shown), "", []string{"path: ignite", "Stove bakes."}, nil, ""},
+		"marker removed": {"kind: Stove", "kind: Stove", api("Stove cooks.", "How many."), "", nil, []string{"path: burners"}, ""},
+		"marker removed, descriptor edited": {"displayName: Flames", "displayName: Fire", api("Stove cooks.", "How many."), "", nil, nil,
+			"specDescriptors[0] was edited in the base and changed in the code"},
 		"descriptor edited": {"displayName: Flames", "displayName: Fire", api("Stove bakes.", "How many.", shown), "", []string{"displayName: Fire"}, nil, ""},
 		"descriptor added": {"        path: burners\n", "        path: burners\n      - path: hidden\n        value: 3\n", api("Stove bakes.", "More.", shown), "",
 			[]string{"path: hidden", "value: 3", "More."}, nil, ""},
@@ -105,10 +105,10 @@ func TestMergeThreeWay(t *testing.T) {
 			base := edited(t, before.CSV, test.old, test.by)
 			o := options(base, before.Record, test.now)
 			o.Prefer = test.prefer
-			result, err := Make(o)
-			if test.fails != "" {
-				if err == nil || !strings.Contains(err.Error(), test.fails) {
-					t.Fatalf("got %v, want %s", err, test.fails)
+			result, err := Generate(o)
+			if test.wantErr != "" {
+				if err == nil || !strings.Contains(err.Error(), test.wantErr) {
+					t.Fatalf("Generate() error = %v, want %s", err, test.wantErr)
 				}
 				return
 			}
@@ -117,48 +117,47 @@ func TestMergeThreeWay(t *testing.T) {
 			}
 			for _, want := range test.want {
 				if !strings.Contains(string(result.CSV), want) {
-					t.Errorf("no %q in\n%s", want, result.CSV)
+					t.Errorf("the CSV lacks %q:\n%s", want, result.CSV)
 				}
 			}
-			for _, gone := range test.gone {
-				if strings.Contains(string(result.CSV), gone) {
-					t.Errorf("%q in\n%s", gone, result.CSV)
+			for _, absent := range test.absent {
+				if strings.Contains(string(result.CSV), absent) {
+					t.Errorf("the CSV contains %q:\n%s", absent, result.CSV)
 				}
 			}
 			again := made(t, options(result.CSV, result.Record, test.now))
 			if string(again.CSV) != string(result.CSV) {
-				t.Errorf("the second time gives\n%s\nafter\n%s", again.CSV, result.CSV)
+				t.Errorf("the second Generate returned\n%s\nwant\n%s", again.CSV, result.CSV)
 			}
 		})
 	}
 }
 
-// TestMergeWithoutRecord holds that a base of another tool follows the code, but for what only a person can
-// have written.
+// TestMergeWithoutRecord checks that a base without a record is updated from the code except for apparent edits.
 func TestMergeWithoutRecord(t *testing.T) {
 	t.Parallel()
 	before := made(t, options(nil, nil, api("Stove cooks.", "How many.", shown)))
 	result := made(t, options(before.CSV, nil, api("Stove bakes.", "More.", shown)))
 	if text := string(result.CSV); !strings.Contains(text, "Stove bakes.") || !strings.Contains(text, "More.") {
-		t.Errorf("the code was not followed:\n%s", text)
+		t.Errorf("the CSV was not updated from the code:\n%s", text)
 	}
 	if len(result.Notes) != 1 || !strings.Contains(result.Notes[0], `description, which was "Stove cooks."`) {
-		t.Errorf("notes: %q", result.Notes)
+		t.Errorf("Notes = %q", result.Notes)
 	}
 	result = made(t, options(edited(t, before.CSV, "displayName: Stove\n", "displayName: My Stove\n"), nil, api("Stove bakes.", "More.", shown)))
 	if text := string(result.CSV); !strings.Contains(text, "Stove bakes.") || !strings.Contains(text, "My Stove") {
-		t.Errorf("the name was not kept, or the code not followed:\n%s", text)
+		t.Errorf("the edited name was not kept, or the description not updated:\n%s", text)
 	}
 	result = made(t, options(edited(t, before.CSV, "      displayName: Stove\n", extra), nil, api("Stove bakes.", "More.", shown)))
 	if text := string(result.CSV); !strings.Contains(text, "Stove cooks.") || !strings.Contains(text, "Ignite") {
-		t.Errorf("an entry changed by hand was not kept:\n%s", text)
+		t.Errorf("the edited entry was not kept:\n%s", text)
 	}
-	if len(result.Notes) != 1 || !strings.Contains(result.Notes[0], "kept what the base has") {
-		t.Errorf("notes: %q", result.Notes)
+	if len(result.Notes) != 1 || !strings.Contains(result.Notes[0], "kept values of the base") {
+		t.Errorf("Notes = %q", result.Notes)
 	}
 }
 
-// TestDeletedKind holds that the entry of a kind goes with the kind, unless somebody changed it.
+// TestDeletedKind checks that the entry of a deleted kind is removed unless it was edited.
 func TestDeletedKind(t *testing.T) {
 	t.Parallel()
 	before := made(t, options(nil, nil, api("Stove cooks.", "How many.", shown)))
@@ -167,19 +166,19 @@ func TestDeletedKind(t *testing.T) {
 		o.Kinds = nil
 		result := made(t, o)
 		if got := strings.Contains(string(result.CSV), "kind: Stove"); got != stays {
-			t.Errorf("%s: stays: %t\n%s", text, got, result.CSV)
+			t.Errorf("%s: entry kept = %t\n%s", text, got, result.CSV)
 		}
 		if string(result.Record) != "owned: []\n" {
-			t.Errorf("record: %s", result.Record)
+			t.Errorf("Record = %q", result.Record)
 		}
-		o.Known = []Kind{{"cook.example.com", "v1", "Stove"}} // its types cannot be read just now
+		o.Known = []Kind{{"cook.example.com", "v1", "Stove"}} // the type is missing in the code
 		if result = made(t, o); !strings.Contains(string(result.CSV), "kind: Stove") || result.Record != nil {
-			t.Errorf("a known kind was taken out:\n%s", result.CSV)
+			t.Errorf("a known kind was removed:\n%s", result.CSV)
 		}
 	}
 }
 
-// TestOwnedOrder holds the places of entries that the code does not give.
+// TestOwnedOrder checks the order of entries that are only in the base.
 func TestOwnedOrder(t *testing.T) {
 	t.Parallel()
 	base := []byte(`apiVersion: operators.coreos.com/v1alpha1
@@ -214,7 +213,7 @@ spec:
 	}
 }
 
-// TestKeepsUnknownAndComments holds that fields that the Go type of a CSV does not know, and comments, stay.
+// TestKeepsUnknownAndComments checks that unknown fields and comments are kept.
 func TestKeepsUnknownAndComments(t *testing.T) {
 	t.Parallel()
 	base := `# Our operator.
@@ -251,28 +250,28 @@ spec:
 		"  futureField:\n    deep:\n    - 1\n    - 100000000\n", "  # Ana is on call.\n  - email: ana@example.com\n    name: Ana\n", "      - hint: x # deep\n", "colour: red\n", "# The end.\n",
 	} {
 		if !strings.Contains(got, want) {
-			t.Errorf("no %q in\n%s", want, got)
+			t.Errorf("%q is missing in\n%s", want, got)
 		}
 	}
 	if again := string(made(t, options([]byte(got), nil)).CSV); again != got {
-		t.Errorf("the second time gives\n%s\nafter\n%s", again, got)
+		t.Errorf("the second Generate returned\n%s\nwant\n%s", again, got)
 	}
 }
 
-// TestProblems holds what is said about a base that cannot be read.
+// TestProblems checks the problems of invalid bases.
 func TestProblems(t *testing.T) {
 	t.Parallel()
 	const head = "apiVersion: operators.coreos.com/v1alpha1\nkind: ClusterServiceVersion\n"
 	for text, want := range map[string]string{
 		head + "spec:\n  displayName: [ x\n  icon:\n":                "base.yaml:4: ",
-		head + "spec:\n  keywords: x\n  replaces: [1]\n":             "base.yaml:4:13: spec.keywords: must be a list, not string\nbase.yaml:5:13: spec.replaces: must be a text; put it into quotes if it is one, not array",
+		head + "spec:\n  keywords: x\n  replaces: [1]\n":             "base.yaml:4:13: spec.keywords: must be a list, not string\nbase.yaml:5:13: spec.replaces: must be a text, not array",
 		head + "spec:\n  maintainers:\n  - name: a\n  - name: 7.0\n": "base.yaml:6:11: spec.maintainers.name: must be a text",
-		head + "spec:\n  maturity: yes\n  minKubeVersion: 1.20\n":    "base.yaml:4:13: spec.maturity: must be a text; put it into quotes if it is one, not bool\nbase.yaml:5:19: spec.minKubeVersion: must be a text",
+		head + "spec:\n  maturity: yes\n  minKubeVersion: 1.20\n":    "base.yaml:4:13: spec.maturity: must be a text, not bool; quote it\nbase.yaml:5:19: spec.minKubeVersion: must be a text",
 		head + "spec:\n  version: one\n":                             "base.yaml:4:12: spec.version: ",
-		head + "spec:\n  maturity: a\n  maturity: b\n":               "base.yaml:5:3: the key maturity stands in line 4 already",
-		head + "---\n" + head:                                        "base.yaml:4:1: there is a second object",
-		"kind: ConfigMap\n":                                          "base.yaml:1:7: the file must hold an object of kind ClusterServiceVersion",
-		"- a\n":                                                      "base.yaml:1:1: the file must hold an object",
+		head + "spec:\n  maturity: a\n  maturity: b\n":               "base.yaml:5:3: duplicate key maturity, first on line 4",
+		head + "---\n" + head:                                        "base.yaml:4:1: unexpected second object",
+		"kind: ConfigMap\n":                                          "base.yaml:1:7: the file must contain an object of kind ClusterServiceVersion",
+		"- a\n":                                                      "base.yaml:1:1: the file must contain an object",
 		"":                                                           "base.yaml: the file is empty",
 		"# nothing\n---\n":                                           "base.yaml: the file is empty",
 		head + "spec:\n\tdisplayName: x\n":                           "base.yaml:4: ",
@@ -280,9 +279,9 @@ func TestProblems(t *testing.T) {
 		"\x00\x01\x02":                                               "base.yaml: ",
 		head + "spec:\n  apiservicedefinitions:\n    owned:\n    - name: a\n    - group: yes\n": "base.yaml:7:14: spec.apiservicedefinitions.owned.group: must be a text",
 	} {
-		_, err := Make(options([]byte(text), nil))
+		_, err := Generate(options([]byte(text), nil))
 		if problems, ok := err.(manifest.Problems); !ok || !strings.HasPrefix(problems.Error(), want) { //nolint:errorlint // the type itself
-			t.Errorf("%q: got %v, want %s", text, err, want)
+			t.Errorf("error for %q = %v, want %s", text, err, want)
 		}
 	}
 	for _, text := range []string{"\uFEFF" + head + "spec: {displayName: x}\n", strings.ReplaceAll(head+"spec: {displayName: x}\n", "\n", "\r\n"), "---\n" + head + "spec: {displayName: x}\n---\n", "# x\n---\n---\n" + head + "spec: {displayName: x}\n"} {
@@ -292,7 +291,7 @@ func TestProblems(t *testing.T) {
 	}
 }
 
-// TestNumbersAsTexts holds that numbers are taken where texts belong, as long as they stay what they are.
+// TestNumbersAsTexts checks that numbers are accepted as texts if conversion does not change them.
 func TestNumbersAsTexts(t *testing.T) {
 	t.Parallel()
 	csv := string(made(t, options([]byte(`kind: ClusterServiceVersion
@@ -306,12 +305,12 @@ spec:
 `), nil)).CSV)
 	for _, want := range []string{"    open: \"true\"\n    size: \"5\"\n", "  future: 1\n", "  - \"1\"\n  - a\n", "  maturity: \"2\"\n", "  minKubeVersion: \"1.29\"\n"} {
 		if !strings.Contains(csv, want) {
-			t.Errorf("no %q in\n%s", want, csv)
+			t.Errorf("%q is missing in\n%s", want, csv)
 		}
 	}
 }
 
-// TestSamePathTwice holds that two fields of one path are no conflict where only the code changed.
+// TestSamePathTwice checks that two fields of one path are no conflict if only the code changed.
 func TestSamePathTwice(t *testing.T) {
 	t.Parallel()
 	both := func(markers ...codegen.FieldMarker) codegen.API {
@@ -326,12 +325,12 @@ func TestSamePathTwice(t *testing.T) {
 	}
 	fewer := both(codegen.FieldMarker{Type: "spec"})
 	fewer.Spec = fewer.Spec[:1]
-	if _, err := Make(options(before.CSV, nil, fewer)); err != nil {
+	if _, err := Generate(options(before.CSV, nil, fewer)); err != nil {
 		t.Error(err)
 	}
 }
 
-// TestMetadata holds the form of the file with metadata, and that only what it says is set.
+// TestMetadata checks the format of metadata files and that only their fields are set.
 func TestMetadata(t *testing.T) {
 	t.Parallel()
 	m, icon, err := ParseMetadata("m.yaml", []byte("displayName: D\nprovider: {name: P}\nkeywords: [a, b]\nmaintainers:\n- {name: Ana, email: ana@example.com}\nicon: logo.svg\n"))
@@ -343,37 +342,37 @@ func TestMetadata(t *testing.T) {
 	text := string(made(t, o).CSV)
 	for _, want := range []string{"displayName: D\n", "  provider:\n    name: P\n  version", "- a\n  - b\n", "email: ana@example.com", "description: Stove Operator description. TODO.", "url: https://stove-operator.domain"} {
 		if !strings.Contains(text, want) {
-			t.Errorf("no %q in\n%s", want, text)
+			t.Errorf("%q is missing in\n%s", want, text)
 		}
 	}
 	for text, want := range map[string]string{
 		"displayname: x\nkeyword: y\n": "m.yaml:1: field displayname not found\nm.yaml:2: field keyword not found",
 		"keywords: 3\n":                "m.yaml:1: cannot unmarshal",
 		"a: [\n":                       "m.yaml:2: ",
-		"maintainers:\n- {name: a, email: b}\n- {email: a@b}\n":   "m.yaml:2:20: maintainers[0].email is no e-mail address\nm.yaml:3:3: maintainers[1].name is missing",
+		"maintainers:\n- {name: a, email: b}\n- {email: a@b}\n":   "m.yaml:2:20: maintainers[0].email must be an e-mail address\nm.yaml:3:3: maintainers[1].name is missing",
 		"links:\n- {name: a, url: b}\nminKubeVersion: \"1.29\"\n": "m.yaml:2:18: links[0].url must be a URL such as https://example.com\nm.yaml:3:17: minKubeVersion must have the form 1.29.0",
 	} {
 		if _, _, err := ParseMetadata("m.yaml", []byte(text)); err == nil || !strings.HasPrefix(err.Error(), want) {
-			t.Errorf("%q: got %v, want %s", text, err, want)
+			t.Errorf("error for %q = %v, want %s", text, err, want)
 		}
 	}
 }
 
-// FuzzRead holds that no base makes it panic, and that what it writes it can read.
+// FuzzRead checks that Generate does not panic on any base and can read its own output.
 func FuzzRead(f *testing.F) {
 	f.Add([]byte("kind: ClusterServiceVersion\nspec:\n  displayName: x # y\n  # z\n  keywords: [a]\n"))
 	f.Add([]byte("# a\nkind: ClusterServiceVersion\nmetadata: {name: stove-operator.vX.Y.Z}\nspec: {customresourcedefinitions: {owned: [{kind: Stove, name: stoves.cook.example.com, version: v1, x: y}, 3]}}\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		result, err := Make(options(data, nil, api("Stove cooks.", "How many.", shown)))
+		result, err := Generate(options(data, nil, api("Stove cooks.", "How many.", shown)))
 		if err != nil {
 			return
 		}
-		again, err := Make(options(result.CSV, nil, api("Stove cooks.", "How many.", shown)))
+		again, err := Generate(options(result.CSV, nil, api("Stove cooks.", "How many.", shown)))
 		if err != nil {
 			t.Fatalf("%v\n%q\n%s", err, data, result.CSV)
 		}
 		if string(again.CSV) != string(result.CSV) {
-			t.Fatalf("the second time differs for %q:\n%s\n%s", data, result.CSV, again.CSV)
+			t.Fatalf("the second Generate for %q returned\n%s\nwant\n%s", data, result.CSV, again.CSV)
 		}
 	})
 }

@@ -11,39 +11,39 @@ import (
 	"github.com/operon-sdk/operon/pkg/manifest"
 )
 
-// Conflict is a value that a person changed in the base while the code changed it, too.
+// A Conflict is a value that was edited in the base and also changed in the code.
 type Conflict struct {
-	// Position is where the base has the value, or what is around it.
+	// Position is the value in the base, or its nearest parent.
 	manifest.Position
 	// Field is the value's path in the CSV.
 	Field string
-	// Base and Code are the two values; nothing where a side took it away.
+	// Base and Code are the two values, nil if removed.
 	Base, Code any
 }
 
-// Error shows both sides.
+// Error describes both values.
 func (c Conflict) Error() string {
-	return fmt.Sprintf("%s: %s was changed by hand and in the code: the base has %s, the code gives %s",
-		c.Position, c.Field, show(c.Base), show(c.Code))
+	return fmt.Sprintf("%s: %s was edited in the base and changed in the code: base %s, code %s",
+		c.Position, c.Field, formatValue(c.Base), formatValue(c.Code))
 }
 
 // Conflicts is the error of a base that cannot be merged.
 type Conflicts []Conflict
 
-// Error lists the conflicts, one a line, and says what can be done.
+// Error lists the conflicts, one per line, and the ways to resolve them.
 func (c Conflicts) Error() string {
 	lines := make([]string, len(c), len(c)+1)
 	for i, conflict := range c {
 		lines[i] = conflict.Error()
 	}
-	return strings.Join(append(lines, "make both alike, or choose with --prefer=base or --prefer=code; nothing was written"), "\n")
+	return strings.Join(append(lines, "nothing was written; make both values equal, or choose with --prefer=base or --prefer=code"), "\n")
 }
 
-// Unwrap returns the conflicts.
+// Unwrap returns the conflicts as errors.
 func (c Conflicts) Unwrap() []error { return diag.Errors(c) }
 
-// show is a value in one line.
-func show(value any) string {
+// formatValue returns a value on one line.
+func formatValue(value any) string {
 	switch value := value.(type) {
 	case nil:
 		return "nothing"

@@ -6,8 +6,8 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 )
 
-// Fresh is the CSV of a package that has none yet. Its texts say that they wait for a person's.
-func Fresh(name string) map[string]any {
+// NewCSV returns the base CSV of a package without one. Its texts are placeholders.
+func NewCSV(name string) map[string]any {
 	display := DisplayName(name)
 	return map[string]any{
 		"apiVersion": v1alpha1.ClusterServiceVersionAPIVersion,

@@ -8,31 +8,30 @@ import (
 	"strings"
 )
 
-// Side is who wins where the base and the code were both changed.
+// A Side is the source of a value that both the base and the code changed.
 type Side string
 
-// The sides. Neither makes a conflict an error.
+// The sides. With Neither a conflict is an error.
 const (
 	Neither Side = ""
 	InBase  Side = "base"
 	InCode  Side = "code"
 )
 
-// merger merges the owned entry of one kind.
+// A merger merges the owned entry of one kind.
 type merger struct {
 	from   *existing
 	prefer Side
-	// before is what the code gave when the base was last written. Where that is not known, what only one side
-	// has is taken, and what the base has wins.
+	// recorded reports whether the entry generated before is known. If not, values of one side only are kept, and
+	// values of the base take precedence.
 	recorded bool
 
 	conflicts Conflicts
-	// kept are the fields in which the base was preferred to the code.
+	// kept lists the fields of the base that differ from the code.
 	kept []string
 }
 
-// keyOf tells the elements of a list apart, for the lists of an entry in which an element stands for itself. It is
-// nil for every other field.
+// keyOf returns the function that identifies the elements of a list in an owned entry, nil for any other field.
 func keyOf(field string) func(map[string]any) string {
 	switch field {
 	case "resources":
@@ -45,18 +44,18 @@ func keyOf(field string) func(map[string]any) string {
 	return nil
 }
 
-// ofEntries tells the fields of an owned entry that the code gives.
-func ofEntries(field string) bool {
-	return identifies(field) || field == "description" || field == "displayName" || keyOf(field) != nil
+// isEntryField reports whether the code generates a field of an owned entry.
+func isEntryField(field string) bool {
+	return isIdentity(field) || field == "description" || field == "displayName" || keyOf(field) != nil
 }
 
-// ofDescriptors tells the fields of a descriptor that the code gives.
-func ofDescriptors(field string) bool {
+// isDescriptorField reports whether the code generates a field of a descriptor.
+func isDescriptorField(field string) bool {
 	return field == "description" || field == "displayName" || field == "path" || field == "x-descriptors"
 }
 
-// identifies tells the fields that make an entry the one of a kind. The code knows them best.
-func identifies(field string) bool { return field == "kind" || field == "name" || field == "version" }
+// isIdentity reports whether a field identifies the kind of an entry. The code takes precedence for these.
+func isIdentity(field string) bool { return field == "kind" || field == "name" || field == "version" }
 
 // entry merges an owned entry; at is its path in the base.
 func (m *merger) entry(before, now, disk map[string]any, at []any) map[string]any {
@@ -65,9 +64,9 @@ func (m *merger) entry(before, now, disk map[string]any, at []any) map[string]an
 		here := append(slices.Clone(at), key)
 		var merged any
 		switch {
-		case identifies(key):
+		case isIdentity(key):
 			merged = now[key]
-		case !ofEntries(key):
+		case !isEntryField(key):
 			merged = disk[key]
 		case keyOf(key) != nil:
 			merged = m.list(keyOf(key), before[key], now[key], disk[key], here)
@@ -81,7 +80,7 @@ func (m *merger) entry(before, now, disk map[string]any, at []any) map[string]an
 	return out
 }
 
-// list merges lists whose elements have keys: in the order of the code, then what only the base has.
+// list merges lists whose elements have keys: those of the code in its order, then those of the base only.
 func (m *merger) list(key func(map[string]any) string, before, now, disk any, at []any) any {
 	b, n, d := byKey(key, before), byKey(key, now), byKey(key, disk)
 	var out []any
@@ -93,7 +92,7 @@ func (m *merger) list(key func(map[string]any) string, before, now, disk any, at
 		} else if b.items[k] == nil || !reflect.DeepEqual(b.items[k], n.items[k]) {
 			out = append(out, n.items[k])
 		}
-		// Otherwise it was taken out by hand, and the code has nothing new to say.
+		// Otherwise it was removed from the base and has not changed in the code.
 	}
 	for _, k := range d.order {
 		if n.items[k] != nil {
@@ -121,7 +120,7 @@ func (m *merger) list(key func(map[string]any) string, before, now, disk any, at
 func (m *merger) fields(before, now, disk map[string]any, at []any) map[string]any {
 	out := map[string]any{}
 	for _, key := range union(before, now, disk) {
-		if _, descriptor := disk["path"]; descriptor && !ofDescriptors(key) {
+		if _, descriptor := disk["path"]; descriptor && !isDescriptorField(key) {
 			out[key] = disk[key]
 			continue
 		}
@@ -167,7 +166,7 @@ func (m *merger) conflict(now, disk any, at []any) any {
 	return disk
 }
 
-// fieldName writes a path as spec.owned[0].kind.
+// fieldName formats a path as spec.owned[0].kind.
 func fieldName(path []any) string {
 	var b strings.Builder
 	for _, step := range path {
@@ -211,18 +210,18 @@ func byKey(key func(map[string]any) string, list any) keyed {
 		}
 		name := key(m)
 		for n := 2; k.items[name] != nil; n++ {
-			name = fmt.Sprintf("%s#%d", key(m), n) // the same key again: its elements are paired in their order
+			name = fmt.Sprintf("%s#%d", key(m), n) // elements with equal keys are paired in order
 		}
 		k.order, k.items[name], k.index[name] = append(k.order, name), m, i
 	}
 	return k
 }
 
-// byHand tells that an owned entry holds what no code ever gave: then a difference to the code is rather
-// the work of a person than a sign of age.
-func byHand(now generated, disk map[string]any) bool {
+// isEdited reports whether an owned entry has values that no code generates: other differences are then more likely edits
+// than outdated values.
+func isEdited(now generated, disk map[string]any) bool {
 	for key := range disk {
-		if !ofEntries(key) {
+		if !isEntryField(key) {
 			return true
 		}
 	}
@@ -237,11 +236,11 @@ func byHand(now generated, disk map[string]any) bool {
 		made := byKey(keyOf(list), now.entry[list])
 		for path, descriptor := range byKey(keyOf(list), disk[list]).items {
 			for key := range descriptor {
-				if !ofDescriptors(key) {
+				if !isDescriptorField(key) {
 					return true
 				}
 			}
-			// A field without a marker may have had one once, but then its comment came along.
+			// The field may have lost its marker, but then its description is the comment.
 			if doc, ok := fields[path]; ok && made.items[path] == nil && text(descriptor["description"]) != doc {
 				return true
 			}
@@ -250,9 +249,9 @@ func byHand(now generated, disk map[string]any) bool {
 	return false
 }
 
-// named is what the code may have given before, as far as an entry of the base tells: the entry, but for names
-// that differ from those which the code derives. Whoever wants such a name writes it here.
-func (g generated) named(disk map[string]any) map[string]any {
+// withDerivedNames estimates what the code generated before: the entry of the base, but with the derived display names of
+// the code, so that edited ones count as edits of the base.
+func (g generated) withDerivedNames(disk map[string]any) map[string]any {
 	before := maps.Clone(disk)
 	if g.derived[""] && disk["displayName"] != nil {
 		before["displayName"] = g.entry["displayName"]
@@ -263,7 +262,7 @@ func (g generated) named(disk map[string]any) map[string]any {
 		items = slices.Clone(items)
 		there := byKey(keyOf(list), disk[list])
 		for key, descriptor := range there.items {
-			// Where a path is there twice, each is compared with its like.
+			// Repeated paths are compared in order.
 			if now.items[key] != nil && descriptor["displayName"] != nil && g.derived[list+text(descriptor["path"])] {
 				descriptor = maps.Clone(descriptor)
 				descriptor["displayName"] = now.items[key]["displayName"]

@@ -16,30 +16,30 @@ import (
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
-// Metadata is what a person says about an operator. Empty fields leave the base as it is.
+// Metadata is the user-provided description of an operator. Empty fields keep the values of the base.
 type Metadata struct {
 	DisplayName, Description, ProviderName, ProviderURL string
 	Keywords                                            []string
 	Maintainers                                         []Maintainer
 	Links                                               []Link
-	// Maturity is a word such as alpha or stable, MinKubeVersion a version such as 1.29.0.
+	// Maturity is a level such as alpha or stable, MinKubeVersion a version such as 1.29.0.
 	Maturity, MinKubeVersion string
 	Icon                     *Icon
 }
 
-// Maintainer is a person or an organization that looks after an operator.
+// A Maintainer is a user or organization that maintains an operator.
 type Maintainer struct{ Name, Email string }
 
-// Link is a page about an operator.
+// A Link is a web page about an operator.
 type Link struct{ Name, URL string }
 
-// Icon is a picture.
+// An Icon is the image that catalogs show.
 type Icon struct {
 	Data      []byte
 	MediaType string
 }
 
-// SplitList divides an answer at its commas.
+// SplitList splits a text at its commas.
 func SplitList(text string) []string {
 	parts := strings.Split(text, ",")
 	for i, part := range parts {
@@ -48,7 +48,7 @@ func SplitList(text string) []string {
 	return parts
 }
 
-// ParseMaintainers reads entries of the form name:email and returns those that are none as well.
+// ParseMaintainers parses entries of the form name:email, and returns invalid entries separately.
 func ParseMaintainers(entries []string) (maintainers []Maintainer, wrong []string) {
 	for _, entry := range entries {
 		name, email, ok := strings.Cut(entry, ":")
@@ -62,8 +62,8 @@ func ParseMaintainers(entries []string) (maintainers []Maintainer, wrong []strin
 	return maintainers, wrong
 }
 
-// ParseAddress reads an e-mail address with or without a name: ana@example.com, or Ana <ana@example.com>. The name
-// of one without is the part before the @.
+// ParseAddress parses an e-mail address with or without a name: ana@example.com, or Ana <ana@example.com>. The default
+// name is the part before the @.
 func ParseAddress(text string) (name, email string, ok bool) {
 	address, err := mail.ParseAddress(text)
 	if err != nil {
@@ -75,15 +75,15 @@ func ParseAddress(text string) (name, email string, ok bool) {
 	return name, email, true
 }
 
-// CheckEmail says what is wrong with an address, or nothing.
+// CheckEmail returns the problem of an e-mail address, or "".
 func CheckEmail(address string) string {
 	if _, err := mail.ParseAddress(address); err != nil {
-		return "is no e-mail address"
+		return "must be an e-mail address"
 	}
 	return ""
 }
 
-// CheckURL says what is wrong with the address of a page, or nothing.
+// CheckURL returns the problem of a page address, or "".
 func CheckURL(address string) string {
 	if u, err := url.Parse(address); err != nil || u.Scheme == "" || u.Host == "" && u.Scheme != "mailto" {
 		return "must be a URL such as https://example.com"
@@ -91,29 +91,29 @@ func CheckURL(address string) string {
 	return ""
 }
 
-// CheckKubeVersion says what is wrong with the version of Kubernetes that an operator needs, or nothing.
+// CheckKubeVersion returns the problem of a minimum Kubernetes version, or "".
 func CheckKubeVersion(version string) string {
 	parts := strings.Split(version, ".")
 	numbers := !slices.ContainsFunc(parts, func(part string) bool { return part == "" || strings.Trim(part, "0123456789") != "" })
-	if len(parts) != 3 || !numbers { // the only form that OLM takes
+	if len(parts) != 3 || !numbers { // the only form that OLM accepts
 		return "must have the form 1.29.0"
 	}
 	return ""
 }
 
-// NewIcon makes an icon of a file's name and content.
+// NewIcon returns an icon from the name and content of a file.
 func NewIcon(name string, data []byte) (*Icon, error) {
 	mediaType := iconType(name)
 	switch {
 	case mediaType == "":
-		return nil, fmt.Errorf("catalogs show .svg, .png, .jpg and .gif files only")
+		return nil, fmt.Errorf("must be a .svg, .png, .jpg or .gif file")
 	case len(data) == 0:
-		return nil, fmt.Errorf("the file is empty")
+		return nil, fmt.Errorf("must not be empty")
 	}
 	return &Icon{Data: data, MediaType: mediaType}, nil
 }
 
-// iconType is the media type of a picture that catalogs show, by the ending of its file; empty for any other.
+// iconType returns the media type of an image by its file extension; empty if catalogs cannot show it.
 func iconType(name string) string {
 	switch strings.ToLower(path.Ext(name)) {
 	case ".svg":
@@ -128,7 +128,7 @@ func iconType(name string) string {
 	return ""
 }
 
-// metadataFile is the form of the file that --metadata-file names.
+// A metadataFile is the format of the file for --metadata-file.
 type metadataFile struct {
 	DisplayName    string       `yaml:"displayName"`
 	Description    string       `yaml:"description"`
@@ -151,8 +151,8 @@ type fileOfName struct {
 	Email string `yaml:"email"`
 }
 
-// ParseMetadata reads a file with metadata, whose keys are those of a CSV's spec. It returns the name of
-// the file that the icon is in, too. The error names lines.
+// ParseMetadata parses a metadata file, whose keys are those of a CSV's spec, and returns the path of the icon, too. The
+// error contains positions.
 func ParseMetadata(name string, data []byte) (Metadata, string, error) {
 	var f metadataFile
 	data = bytes.TrimPrefix(data, []byte("\uFEFF"))
@@ -177,7 +177,7 @@ func ParseMetadata(name string, data []byte) (Metadata, string, error) {
 	return m, f.Icon, nil
 }
 
-// check finds values that no catalog takes.
+// check returns the values that catalogs do not accept.
 func (f metadataFile) check(name string, data []byte) manifest.Problems {
 	file := &existing{name: name}
 	var document yaml.Node
@@ -222,7 +222,7 @@ func (f metadataFile) check(name string, data []byte) manifest.Problems {
 	return problems
 }
 
-// apply sets what is given in a CSV's spec.
+// apply sets the given metadata in a CSV's spec.
 func (m Metadata) apply(spec map[string]any) {
 	for key, value := range map[string]string{
 		"displayName": m.DisplayName, "description": m.Description, "maturity": m.Maturity, "minKubeVersion": m.MinKubeVersion,
@@ -232,10 +232,10 @@ func (m Metadata) apply(spec map[string]any) {
 		}
 	}
 	if m.ProviderName != "" {
-		spec["provider"] = link("name", m.ProviderName, "url", m.ProviderURL)
+		spec["provider"] = mapOf("name", m.ProviderName, "url", m.ProviderURL)
 	} else if m.ProviderURL != "" {
 		provider, _ := spec["provider"].(map[string]any)
-		spec["provider"] = link("name", text(provider["name"]), "url", m.ProviderURL)
+		spec["provider"] = mapOf("name", text(provider["name"]), "url", m.ProviderURL)
 	}
 	if m.Keywords != nil {
 		list := make([]any, len(m.Keywords))
@@ -247,23 +247,23 @@ func (m Metadata) apply(spec map[string]any) {
 	if m.Maintainers != nil {
 		list := make([]any, len(m.Maintainers))
 		for i, one := range m.Maintainers {
-			list[i] = link("name", one.Name, "email", one.Email)
+			list[i] = mapOf("name", one.Name, "email", one.Email)
 		}
-		setOrDrop(spec, "maintainers", list)
+		setOrDelete(spec, "maintainers", list)
 	}
 	if m.Links != nil {
 		list := make([]any, len(m.Links))
 		for i, one := range m.Links {
-			list[i] = link("name", one.Name, "url", one.URL)
+			list[i] = mapOf("name", one.Name, "url", one.URL)
 		}
-		setOrDrop(spec, "links", list)
+		setOrDelete(spec, "links", list)
 	}
 	if m.Icon != nil {
 		spec["icon"] = []any{map[string]any{"base64data": base64.StdEncoding.EncodeToString(m.Icon.Data), "mediatype": m.Icon.MediaType}}
 	}
 }
 
-func setOrDrop(m map[string]any, key string, list []any) {
+func setOrDelete(m map[string]any, key string, list []any) {
 	if len(list) == 0 {
 		delete(m, key)
 		return
@@ -271,8 +271,8 @@ func setOrDrop(m map[string]any, key string, list []any) {
 	m[key] = list
 }
 
-// link is a map of those of two entries that say something.
-func link(key, value, otherKey, otherValue string) map[string]any {
+// mapOf returns a map of two entries without empty values.
+func mapOf(key, value, otherKey, otherValue string) map[string]any {
 	m := map[string]any{}
 	if value != "" {
 		m[key] = value
@@ -283,7 +283,7 @@ func link(key, value, otherKey, otherValue string) map[string]any {
 	return m
 }
 
-// text is a value that is a string, or nothing.
+// text returns a value that is a string, or "".
 func text(value any) string {
 	s, _ := value.(string)
 	return s

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -15,35 +16,35 @@ import (
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
-// texts reads a base once more, with numbers and truths as texts where the type wants texts, as operator-sdk does.
-// It tells whether that gives every text as it is written: 1 and 1.29 are taken, 1.30 and yes would become others.
-func (e *existing) texts(data []byte, raw map[string]any, into *v1alpha1.ClusterServiceVersion) bool {
+// decodeTexts decodes a base with numbers and booleans as texts where the type requires texts, as operator-sdk does. It
+// reports whether every such text equals the file: 1 and 1.29 are accepted, 1.30 and yes would change.
+func (e *existing) decodeTexts(data []byte, raw map[string]any, into *v1alpha1.ClusterServiceVersion) bool {
 	typed := &v1alpha1.ClusterServiceVersion{}
 	if err := safeyaml.UnmarshalJSON(data, typed); err != nil {
 		return false
 	}
 	read, err := runtime.DefaultUnstructuredConverter.ToUnstructured(typed)
-	if err != nil || !e.asWritten(raw, read) {
+	if err != nil || !e.isAsWritten(raw, read) {
 		return false
 	}
 	*into = *typed
 	return true
 }
 
-// asWritten tells whether values that became texts are the texts of the file.
-func (e *existing) asWritten(raw, read any, path ...any) bool {
+// isAsWritten reports whether values that became texts equal the texts of the file.
+func (e *existing) isAsWritten(raw, read any, path ...any) bool {
 	switch raw := raw.(type) {
 	case map[string]any:
 		read, _ := read.(map[string]any)
 		for key, value := range raw {
-			if !e.asWritten(value, read[key], append(slices.Clone(path), key)...) {
+			if !e.isAsWritten(value, read[key], append(slices.Clone(path), key)...) {
 				return false
 			}
 		}
 	case []any:
 		read, _ := read.([]any)
 		for i, value := range raw[:min(len(raw), len(read))] {
-			if !e.asWritten(value, read[i], append(slices.Clone(path), i)...) {
+			if !e.isAsWritten(value, read[i], append(slices.Clone(path), i)...) {
 				return false
 			}
 		}
@@ -56,9 +57,9 @@ func (e *existing) asWritten(raw, read any, path ...any) bool {
 	return true
 }
 
-// misfits finds everything that is not of the form of a CSV. The decoder stops at the first error, so it
-// is given the parts one by one.
-func (e *existing) misfits(raw map[string]any, whole error) manifest.Problems {
+// typeProblems returns every value that does not fit the type of a CSV. The decoder stops at the first error, so it
+// decodes the fields one by one.
+func (e *existing) typeProblems(raw map[string]any, decodeErr error) manifest.Problems {
 	var problems manifest.Problems
 	for _, part := range []string{"metadata", "spec"} {
 		fields, ok := raw[part].(map[string]any)
@@ -71,18 +72,18 @@ func (e *existing) misfits(raw map[string]any, whole error) manifest.Problems {
 				continue
 			}
 			if err := json.Unmarshal(data, &v1alpha1.ClusterServiceVersion{}); err != nil {
-				problems = append(problems, e.misfit(err, part, key))
+				problems = append(problems, e.typeProblem(err, part, key))
 			}
 		}
 	}
 	if len(problems) == 0 {
-		problems = append(problems, e.misfit(whole))
+		problems = append(problems, e.typeProblem(decodeErr))
 	}
 	slices.SortFunc(problems, func(a, b manifest.Problem) int { return a.Line - b.Line })
 	return problems
 }
 
-func (e *existing) misfit(err error, path ...any) manifest.Problem {
+func (e *existing) typeProblem(err error, path ...any) manifest.Problem {
 	node := e.find(path...)
 	names := make([]string, 0, len(path))
 	for _, step := range path {
@@ -91,9 +92,12 @@ func (e *existing) misfit(err error, path ...any) manifest.Problem {
 	message := err.Error()
 	if typed, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		names = strings.Split(typed.Field, ".")
-		message = fmt.Sprintf("must be %s, not %s", form(typed.Type.Kind().String()), typed.Value)
+		message = fmt.Sprintf("must be %s, not %s", formName(typed.Type.Kind().String()), typed.Value)
+		if typed.Type.Kind() == reflect.String && (typed.Value == "bool" || strings.HasPrefix(typed.Value, "number")) {
+			message += "; quote it"
+		}
 		for n := len(names); n > 0; n-- {
-			if found := anywhere(e.root, names[:n], typed.Value); found != nil {
+			if found := findField(e.root, names[:n], typed.Value); found != nil {
 				node = found
 				break
 			}
@@ -105,9 +109,8 @@ func (e *existing) misfit(err error, path ...any) manifest.Problem {
 	return e.at(node, strings.Join(names, ".")+": "+message)
 }
 
-// anywhere is the first node at a path in which the indices of lists are left out, one of the form that the
-// decoder found there rather than another.
-func anywhere(node *yaml.Node, names []string, form string) *yaml.Node {
+// findField returns the first node at a path without list indices, preferably one of the form that the decoder reported.
+func findField(node *yaml.Node, names []string, form string) *yaml.Node {
 	switch {
 	case node == nil:
 		return nil
@@ -116,7 +119,7 @@ func anywhere(node *yaml.Node, names []string, form string) *yaml.Node {
 	case node.Kind == yaml.SequenceNode:
 		var first *yaml.Node
 		for _, item := range node.Content {
-			if found := anywhere(item, names, form); found != nil {
+			if found := findField(item, names, form); found != nil {
 				if first == nil || formOf(found) == form && formOf(first) != form {
 					first = found
 				}
@@ -129,10 +132,10 @@ func anywhere(node *yaml.Node, names []string, form string) *yaml.Node {
 	case len(names) == 0:
 		return node
 	}
-	return anywhere(valueOf(node, names[0]), names[1:], form)
+	return findField(valueOf(node, names[0]), names[1:], form)
 }
 
-// formOf is the form of a node as the JSON decoder calls it.
+// formOf returns the form of a node in the words of the JSON decoder.
 func formOf(node *yaml.Node) string {
 	switch {
 	case node.Kind == yaml.MappingNode:
@@ -147,8 +150,8 @@ func formOf(node *yaml.Node) string {
 	return "string"
 }
 
-// form names a kind of Go types as YAML does.
-func form(kind string) string {
+// formName returns the YAML name of a Go kind.
+func formName(kind string) string {
 	switch {
 	case kind == "slice" || kind == "array":
 		return "a list"
@@ -159,7 +162,7 @@ func form(kind string) string {
 	case kind == "bool":
 		return "true or false"
 	case kind == "string":
-		return "a text; put it into quotes if it is one"
+		return "a text"
 	}
 	return "a " + kind
 }

@@ -5,18 +5,18 @@ import (
 	"unicode"
 )
 
-// DisplayName makes a title of a name: of a package such as memcached-operator, or of a kind or field such
-// as maxHeat. Abbreviations stay in one piece: HTTPCache is HTTP Cache.
+// DisplayName returns a title for a name: of a package such as memcached-operator, or of a kind or field such as maxHeat.
+// Abbreviations stay together: HTTPCache becomes HTTP Cache.
 func DisplayName(name string) string {
 	words := strings.FieldsFunc(name, func(r rune) bool { return strings.ContainsRune(".-_ ", r) || unicode.IsSpace(r) })
 	for i, word := range words {
-		words[i] = title(strings.Join(humps([]rune(word)), " "))
+		words[i] = title(strings.Join(splitCamelCase([]rune(word)), " "))
 	}
 	return strings.Join(words, " ")
 }
 
-// humps divides a word before its upper-case letters, and between an abbreviation and the word after it.
-func humps(word []rune) []string {
+// splitCamelCase splits a word before its upper-case letters, and between an abbreviation and the next word.
+func splitCamelCase(word []rune) []string {
 	var parts []string
 	start := 0
 	for i := 1; i < len(word); i++ {
@@ -34,7 +34,7 @@ func humps(word []rune) []string {
 	return append(parts, string(word[start:]))
 }
 
-// title makes the first letter of every word upper case, also behind digits.
+// title capitalizes the first letter of every word, also after digits.
 func title(text string) string {
 	pending := true
 	return strings.Map(func(r rune) rune {

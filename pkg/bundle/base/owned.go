@@ -11,13 +11,13 @@ import (
 	"github.com/operon-sdk/operon/pkg/codegen"
 )
 
-// Kind names a kind of an API.
+// A Kind identifies a kind of an API.
 type Kind struct{ Group, Version, Kind string }
 
-// KindOf is the kind that a type declares.
+// KindOf returns the kind that a type declares.
 func KindOf(api codegen.API) Kind { return Kind{api.Group, api.Version, api.Kind} }
 
-// kindOf is the kind that an owned entry is about.
+// kindOf returns the kind of an owned entry.
 func kindOf(entry map[string]any) Kind {
 	name := text(entry["name"])
 	if _, group, ok := strings.Cut(name, "."); ok {
@@ -26,16 +26,16 @@ func kindOf(entry map[string]any) Kind {
 	return Kind{Group: name, Version: text(entry["version"]), Kind: text(entry["kind"])}
 }
 
-// generated is an owned entry as the code gives it.
+// A generated is an owned entry from the code.
 type generated struct {
 	api   codegen.API
 	entry map[string]any
 	order int
-	// derived holds the display names that no marker gives: of the kind by "", of fields by list and path.
+	// derived reports the display names that no marker gives: of the kind by "", of fields by list and path.
 	derived map[string]bool
 }
 
-// describe makes the owned entry of a kind.
+// describe returns the owned entry of a kind.
 func describe(api codegen.API) generated {
 	entry := map[string]any{
 		"displayName": DisplayName(api.Kind),
@@ -69,7 +69,7 @@ func describe(api codegen.API) generated {
 		"specDescriptors":   g.descriptors(api.Spec, "spec"),
 		"statusDescriptors": g.descriptors(api.Status, "status"),
 	} {
-		setOrDrop(entry, key, list)
+		setOrDelete(entry, key, list)
 	}
 	return g
 }
@@ -83,7 +83,7 @@ func compareResources(a, b any) int {
 	)
 }
 
-// descriptors makes the descriptors of the fields that are marked with a type.
+// descriptors returns the descriptors of the fields with a marker of a type.
 func (g *generated) descriptors(fields []codegen.APIField, kind string) []any {
 	type ordered struct {
 		order      int
@@ -121,7 +121,7 @@ func (g *generated) descriptors(fields []codegen.APIField, kind string) []any {
 		if field.Doc != "" {
 			one.descriptor["description"] = field.Doc
 		}
-		setOrDrop(one.descriptor, "x-descriptors", x)
+		setOrDelete(one.descriptor, "x-descriptors", x)
 		list = append(list, one)
 	}
 	slices.SortStableFunc(list, func(a, b ordered) int {
@@ -134,10 +134,9 @@ func (g *generated) descriptors(fields []codegen.APIField, kind string) []any {
 	return out
 }
 
-// arrange puts the entries that the code gives and those that only the base has in one order: by the order
-// that markers ask for, where an entry of the base stands for its place there; then by name, kind and version,
-// newest first.
-func arrange(made []generated, others map[int]map[string]any) []any {
+// sortEntries sorts the entries of the code and those of the base only: by the order in markers, or the index in the base;
+// then by name, kind and version, newest first.
+func sortEntries(made []generated, others map[int]map[string]any) []any {
 	slices.SortStableFunc(made, func(a, b generated) int {
 		return cmp.Or(
 			cmp.Compare(a.order, b.order),

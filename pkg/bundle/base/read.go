@@ -17,20 +17,20 @@ import (
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
-// existing is a base as it stands in a file.
+// An existing is the content of a base file.
 type existing struct {
 	name string
 	root *yaml.Node
 	csv  map[string]any
 }
 
-// Check tells what is wrong with a base, as manifest.Problems.
+// Check validates a base. The error is a manifest.Problems.
 func Check(name string, data []byte) error {
 	_, err := read(name, data)
 	return err
 }
 
-// read reads a base. It has the form that the Go type of a CSV gives it, and besides whatever that does not know.
+// read parses a base, which has the fields of the Go type of a CSV and any unknown ones.
 func read(name string, data []byte) (*existing, error) {
 	data = bytes.TrimPrefix(data, []byte("\uFEFF"))
 	e := &existing{name: name}
@@ -49,22 +49,22 @@ func read(name string, data []byte) (*existing, error) {
 			continue
 		}
 		if e.root != nil {
-			return nil, manifest.Problems{e.at(node, "there is a second object; the file must hold the ClusterServiceVersion alone")}
+			return nil, manifest.Problems{e.at(node, "unexpected second object; the file must contain one ClusterServiceVersion")}
 		}
 		e.root = node
 	}
 	if e.root == nil {
-		return nil, manifest.Problems{{Position: manifest.Position{File: name}, Problem: "the file is empty; remove it for a new base, or restore it"}}
+		return nil, manifest.Problems{{Position: manifest.Position{File: name}, Problem: "the file is empty; remove it to generate a new base, or restore it"}}
 	}
 	if kind := e.find("kind"); e.root.Kind != yaml.MappingNode || kind == nil || kind.Value != v1alpha1.ClusterServiceVersionKind {
 		at := e.root
 		if kind != nil {
 			at = kind
 		}
-		return nil, manifest.Problems{e.at(at, "the file must hold an object of kind "+v1alpha1.ClusterServiceVersionKind)}
+		return nil, manifest.Problems{e.at(at, "the file must contain an object of kind "+v1alpha1.ClusterServiceVersionKind)}
 	}
 	problems := e.duplicates(e.root)
-	// The library takes the first document, which may be an empty one before this.
+	// The decoder reads the first document, which may be empty.
 	text := bytes.Join(bytes.SplitAfter(data, []byte("\n"))[e.root.Line-1:], nil)
 	asJSON, err := safeyaml.ToJSON(text)
 	if err != nil {
@@ -75,8 +75,8 @@ func read(name string, data []byte) (*existing, error) {
 		return nil, append(problems, manifest.Problem{Position: manifest.Position{File: name}, Problem: err.Error()})
 	}
 	typed := &v1alpha1.ClusterServiceVersion{}
-	if err := json.Unmarshal(asJSON, typed); err != nil && !e.texts(text, raw, typed) {
-		problems = append(problems, e.misfits(raw, err)...)
+	if err := json.Unmarshal(asJSON, typed); err != nil && !e.decodeTexts(text, raw, typed) {
+		problems = append(problems, e.typeProblems(raw, err)...)
 	}
 	if len(problems) > 0 {
 		return nil, problems
@@ -98,7 +98,7 @@ func (e *existing) place(node *yaml.Node) manifest.Position {
 	return manifest.Position{File: e.name, Line: node.Line, Column: node.Column}
 }
 
-// find is the node at a path, or that of the nearest parent where there is none.
+// find returns the node at a path, nil if there is none.
 func (e *existing) find(path ...any) *yaml.Node {
 	node := e.root
 	for _, step := range path {
@@ -131,14 +131,14 @@ func valueOf(node *yaml.Node, key string) *yaml.Node {
 	return nil
 }
 
-// duplicates finds keys that a mapping holds twice, of which all but one would be lost.
+// duplicates reports duplicate keys of mappings.
 func (e *existing) duplicates(node *yaml.Node) manifest.Problems {
 	var problems manifest.Problems
 	seen := map[string]int{}
 	for i, child := range node.Content {
 		if node.Kind == yaml.MappingNode && i%2 == 0 {
 			if line, ok := seen[child.Value]; ok {
-				problems = append(problems, e.at(child, fmt.Sprintf("the key %s stands in line %d already", child.Value, line)))
+				problems = append(problems, e.at(child, fmt.Sprintf("duplicate key %s, first on line %d", child.Value, line)))
 			}
 			seen[child.Value] = child.Line
 		}

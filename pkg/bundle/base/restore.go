@@ -8,12 +8,11 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 )
 
-// restore gives a CSV that went through its Go type back what the type does not know, so that fields of
-// later versions, and misspelt ones, are there for somebody to see.
+// restore adds the fields to a decoded CSV that its Go type does not have, so that newer and misspelled fields are kept.
 func restore(csv, raw map[string]any) {
 	known := reflect.TypeFor[v1alpha1.ClusterServiceVersion]()
 	restoreFields(known, raw, csv)
-	// The type writes this one whether it was there or not.
+	// The type encodes this field even if it is unset.
 	if spec, ok := csv["spec"].(map[string]any); ok {
 		if rawSpec, _ := raw["spec"].(map[string]any); rawSpec["cleanup"] == nil {
 			delete(spec, "cleanup")
@@ -31,22 +30,22 @@ func restoreValue(t reflect.Type, raw, out any) {
 	switch t.Kind() {
 	case reflect.Struct:
 		raw, ok := raw.(map[string]any)
-		out, alike := out.(map[string]any)
-		if ok && alike {
+		out, sameForm := out.(map[string]any)
+		if ok && sameForm {
 			restoreFields(t, raw, out)
 		}
 	case reflect.Map:
 		raw, ok := raw.(map[string]any)
-		out, alike := out.(map[string]any)
-		if ok && alike {
+		out, sameForm := out.(map[string]any)
+		if ok && sameForm {
 			for key, value := range raw {
 				restoreValue(t.Elem(), value, out[key])
 			}
 		}
 	case reflect.Slice:
 		raw, ok := raw.([]any)
-		out, alike := out.([]any)
-		if ok && alike && len(raw) == len(out) {
+		out, sameForm := out.([]any)
+		if ok && sameForm && len(raw) == len(out) {
 			for i, value := range raw {
 				restoreValue(t.Elem(), value, out[i])
 			}
@@ -66,9 +65,9 @@ func restoreFields(t reflect.Type, raw, out map[string]any) {
 	}
 }
 
-// fieldOf is the name and type of the field that the JSON decoder would choose for a key.
+// fieldOf returns the name and type of the field that the JSON decoder would choose for a key.
 func fieldOf(t reflect.Type, key string) (string, reflect.Type) {
-	var alike string
+	var sameForm string
 	var found reflect.Type
 	for i := range t.NumField() {
 		field := t.Field(i)
@@ -83,7 +82,7 @@ func fieldOf(t reflect.Type, key string) (string, reflect.Type) {
 					if name == key {
 						return name, typ
 					}
-					alike, found = name, typ
+					sameForm, found = name, typ
 				}
 			}
 			continue
@@ -92,8 +91,8 @@ func fieldOf(t reflect.Type, key string) (string, reflect.Type) {
 			return name, field.Type
 		}
 		if name != "" && name != "-" && strings.EqualFold(name, key) && found == nil {
-			alike, found = name, field.Type
+			sameForm, found = name, field.Type
 		}
 	}
-	return alike, found
+	return sameForm, found
 }

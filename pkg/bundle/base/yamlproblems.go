@@ -11,7 +11,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
-// yamlProblems places the errors of the YAML library.
+// yamlProblems converts errors of the YAML library to problems with positions.
 func yamlProblems(name string, err error) manifest.Problems {
 	if _, ok := errors.AsType[*safeyaml.Error](err); ok {
 		return manifest.Problems{manifest.Unbounded(name, err)}
@@ -23,10 +23,10 @@ func yamlProblems(name string, err error) manifest.Problems {
 	var problems manifest.Problems
 	for _, message := range messages {
 		problem := manifest.Problem{Position: manifest.Position{File: name}, Problem: message}
-		if line, text, ok := lineOf(message); ok {
+		if line, text, ok := cutLine(message); ok {
 			problem.Line, problem.Problem = line, text
-			if byParser(text) {
-				problem.Line++ // the library counts these from 0
+			if isParserMessage(text) {
+				problem.Line++ // the parser counts from 0
 			}
 		}
 		problem.Problem = strings.TrimSuffix(problem.Problem, " in type base.metadataFile")
@@ -35,8 +35,8 @@ func yamlProblems(name string, err error) manifest.Problems {
 	return problems
 }
 
-// lineOf finds the line in a message of the YAML library, such as "line 3: did not find expected key".
-func lineOf(message string) (line int, text string, ok bool) {
+// cutLine splits a message of the YAML library, such as "line 3: did not find expected key", at its line number.
+func cutLine(message string) (line int, text string, ok bool) {
 	_, rest, ok := strings.Cut(message, "line ")
 	if !ok {
 		return 0, "", false
@@ -49,14 +49,14 @@ func lineOf(message string) (line int, text string, ok bool) {
 	return line, text, err == nil
 }
 
-// byParser tells the messages of the YAML library's parser from those of its scanner.
-func byParser(text string) bool {
-	missing, ok := strings.CutPrefix(text, "did not find expected ")
+// isParserMessage reports whether a message is from the YAML library's parser, not from its scanner.
+func isParserMessage(text string) bool {
+	missingType, ok := strings.CutPrefix(text, "did not find expected ")
 	if !ok {
 		return false
 	}
 	for _, what := range []string{"node content", "',' or ']'", "',' or '}'", "key", "'-' indicator", "<"} {
-		if strings.HasPrefix(missing, what) {
+		if strings.HasPrefix(missingType, what) {
 			return true
 		}
 	}

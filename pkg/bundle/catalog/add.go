@@ -15,7 +15,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/manifest"
 )
 
-// Format is how new files of a catalog are written.
+// A Format is the format of new catalog files.
 type Format string
 
 // The formats of catalogs.
@@ -24,37 +24,37 @@ const (
 	JSON Format = "json"
 )
 
-// Template says where the upgrades of a channel come from.
+// A Template determines the upgrade edges of channels.
 type Template string
 
-// Basic takes them from the CSVs: replaces, skips and the annotation olm.skipRange. Semver makes them,
-// and the channels, of the versions.
+// Basic uses the edges of the CSVs: replaces, skips and the annotation olm.skipRange. Semver derives edges and channels
+// from the versions.
 const (
 	Basic  Template = "basic"
 	Semver Template = "semver"
 )
 
-// Options say how bundles are added.
+// Options configures Add.
 type Options struct {
-	// Channels that the bundles go into; without any those that each bundle's annotations name.
+	// Channels lists the channels of the bundles; empty means those of each bundle's annotations.
 	Channels []string
-	// DefaultChannel of the package; empty keeps the package's, or takes the bundle's.
+	// DefaultChannel is the default channel of the package; empty means the existing one, or else the bundle's.
 	DefaultChannel string
 	Template       Template
-	// Format is that of new files. FormatGiven refuses to add to files of the other one.
+	// Format is the format of new files. FormatGiven makes it an error to add to files in the other format.
 	Format      Format
 	FormatGiven bool
 }
 
-// Added is what Add did besides the files.
+// Added is the result of Add.
 type Added struct {
-	// Files are the changed files by their path in the catalog's folder.
+	// Files holds the changed files by their path in the catalog directory.
 	Files map[string][]byte
-	// Notes say what of the bundles did not go in because the catalog says otherwise.
+	// Notes lists values of the bundles that existing values of the catalog override.
 	Notes []string
 }
 
-// Image is the image that the catalog has for a bundle already.
+// Image returns the image of a bundle in the catalog, or "".
 func (c *Catalog) Image(pkg, name string) string {
 	if b := c.find(pkg, func(b *blob) bool { return b.bundle != nil && b.bundle.Name == name }); b != nil {
 		return b.bundle.Image
@@ -62,7 +62,7 @@ func (c *Catalog) Image(pkg, name string) string {
 	return ""
 }
 
-// find gives the first blob of a package that matches.
+// find returns the first blob of a package that matches.
 func (c *Catalog) find(pkg string, match func(*blob) bool) *blob {
 	for _, b := range c.blobs {
 		if b.meta.Package == pkg && match(b) {
@@ -85,15 +85,14 @@ func (c *Catalog) channelBlob(pkg, name string) *blob {
 	return c.find(pkg, func(b *blob) bool { return b.channel != nil && b.channel.Name == name })
 }
 
-// Add puts bundles, which have their images, into the catalog. What is there stays to the byte but for
-// the channels that the bundles join and bundles of the same name. Problems mean that the catalog would
-// not be served.
+// Add adds bundles, which must have images. Existing content stays byte for byte except for the channels that the bundles
+// addToChannels and bundles of the same name. The error is a manifest.Problems if OLM would not serve the result.
 func (c *Catalog) Add(ctx context.Context, sources []*Source, o Options) (*Added, error) {
 	sources = slices.Clone(sources)
 	slices.SortStableFunc(sources, func(a, b *Source) int {
 		return cmp.Or(strings.Compare(a.Package, b.Package), a.Version.Compare(b.Version), strings.Compare(a.Name, b.Name))
 	})
-	if problems := repeated(sources); len(problems) > 0 {
+	if problems := duplicates(sources); len(problems) > 0 {
 		return nil, problems
 	}
 	a := &adder{Catalog: c, o: o, added: &Added{Files: map[string][]byte{}}}
@@ -113,8 +112,8 @@ func (c *Catalog) Add(ctx context.Context, sources []*Source, o Options) (*Added
 	return a.added, a.write()
 }
 
-// repeated finds bundles that are given twice.
-func repeated(sources []*Source) manifest.Problems {
+// duplicates returns bundles that are given twice.
+func duplicates(sources []*Source) manifest.Problems {
 	var problems manifest.Problems
 	for i, s := range sources {
 		if i == 0 {
@@ -122,13 +121,13 @@ func repeated(sources []*Source) manifest.Problems {
 		}
 		other := sources[i-1]
 		if s.Package == other.Package && s.Name == other.Name {
-			problems = append(problems, manifest.Problem{Position: s.csv.Position, Problem: fmt.Sprintf("bundle %s is given twice, also from %s", s.Name, other.csv.Position)})
+			problems = append(problems, manifest.Problem{Position: s.csv.Position, Problem: fmt.Sprintf("duplicate bundle %s, also from %s", s.Name, other.csv.Position)})
 		}
 	}
 	return problems
 }
 
-// adder adds the bundles of one package after the other.
+// An adder adds bundles, package by package.
 type adder struct {
 	*Catalog
 	o        Options
@@ -142,41 +141,41 @@ func (a *adder) problem(at manifest.Position, format string, args ...any) {
 
 func (a *adder) addPackage(ctx context.Context, sources []*Source) error {
 	newest := sources[len(sources)-1]
-	home := a.home(newest.Package)
+	target := a.packageFile(newest.Package)
 	pkg := a.packageBlob(newest.Package)
 	if pkg == nil {
 		pkg = &blob{
-			Document: manifest.Document{Position: newest.csv.Position}, file: home, changed: true,
+			Document: manifest.Document{Position: newest.csv.Position}, file: target, changed: true,
 			pkg:  &declcfg.Package{Schema: declcfg.SchemaPackage, Name: newest.Package, Description: newest.typed.Spec.Description, Icon: newest.icon()},
 			meta: &declcfg.Meta{Schema: declcfg.SchemaPackage, Name: newest.Package},
 		}
 		a.blobs = append(a.blobs, pkg)
 	}
-	if wanted := a.o.Format == JSON; a.o.FormatGiven && home.json != wanted {
-		a.problem(manifest.Position{File: path.Join(a.dir, home.name)}, "is not written as %s; leave the format out, or convert the file", strings.ToUpper(string(a.o.Format)))
+	if wanted := a.o.Format == JSON; a.o.FormatGiven && target.json != wanted {
+		a.problem(manifest.Position{File: path.Join(a.dir, target.name)}, "is not a %s file; omit the format, or convert the file", strings.ToUpper(string(a.o.Format)))
 	}
 	for _, s := range sources {
-		if err := a.addBundle(home, s); err != nil {
+		if err := a.addBundle(target, s); err != nil {
 			return err
 		}
 	}
 	var fallback string
 	if a.o.Template == Semver {
 		var err error
-		if fallback, err = a.semver(ctx, home, sources); err != nil {
+		if fallback, err = a.applySemver(ctx, target, sources); err != nil {
 			return err
 		}
 	} else {
 		for _, s := range sources {
-			a.join(home, s)
+			a.addToChannels(target, s)
 		}
 		fallback = a.fallback(newest)
 	}
 	return a.setDefault(pkg, newest, fallback)
 }
 
-// home is the file that new blobs of a package go to: that of its olm.package, or a new one.
-func (a *adder) home(pkg string) *file {
+// packageFile returns the file for new blobs of a package: the file of its olm.package, or a new one.
+func (a *adder) packageFile(pkg string) *file {
 	if b := a.packageBlob(pkg); b != nil {
 		return b.file
 	}
@@ -191,17 +190,17 @@ func (a *adder) home(pkg string) *file {
 	return f
 }
 
-// addBundle adds a bundle, or brings that of the same name up to date.
-func (a *adder) addBundle(home *file, s *Source) error {
+// addBundle adds a bundle or replaces the one with the same name.
+func (a *adder) addBundle(target *file, s *Source) error {
 	meta, err := metaOf(s.bundle)
 	if err != nil {
 		return err
 	}
 	b := a.find(s.Package, func(b *blob) bool { return b.bundle != nil && b.bundle.Name == s.Name })
 	if b == nil {
-		b = &blob{Document: manifest.Document{Position: s.csv.Position}, file: home}
+		b = &blob{Document: manifest.Document{Position: s.csv.Position}, file: target}
 		a.blobs = append(a.blobs, b)
-	} else if same(b.meta.Blob, meta.Blob) {
+	} else if equalJSON(b.meta.Blob, meta.Blob) {
 		return nil
 	}
 	bundle := s.bundle
@@ -219,8 +218,8 @@ func metaOf(v any) (*declcfg.Meta, error) {
 	return meta, meta.UnmarshalJSON(data)
 }
 
-// same tells whether two JSON texts say the same.
-func same(a, b []byte) bool {
+// equalJSON reports whether two JSON texts have equal values.
+func equalJSON(a, b []byte) bool {
 	var x, y any
 	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)
 }

@@ -8,10 +8,9 @@ import (
 	"github.com/operator-framework/operator-registry/alpha/declcfg"
 )
 
-// Alone is a catalog of this bundle alone, in one channel, as YAML. Replaces is the version that the
-// bundle upgrades from, and empty for none: what the CSV says of other versions does not count, because
-// they are not there. The image may be empty: the catalog then holds all manifests, and nobody pulls
-// the bundle.
+// Alone returns a YAML catalog of this bundle only, in one channel. replaces is the version that the bundle upgrades from,
+// "" for none; other upgrade edges of the CSV are dropped, because their versions are not in the catalog. An empty image
+// is for catalogs whose bundle is never pulled: the catalog then holds all manifests.
 func (s *Source) Alone(ctx context.Context, image, channel, replaces string) ([]byte, error) {
 	if err := s.SetImage(image, image == ""); err != nil {
 		return nil, err
@@ -32,7 +31,8 @@ func (s *Source) Alone(ctx context.Context, image, channel, replaces string) ([]
 	return nil, nil
 }
 
-// InstallModes are those that the CSV supports: OwnNamespace, SingleNamespace, MultiNamespace, AllNamespaces.
+// InstallModes returns the supported install modes of the CSV: OwnNamespace, SingleNamespace, MultiNamespace,
+// AllNamespaces.
 func (s *Source) InstallModes() []string {
 	var modes []string
 	for _, mode := range s.typed.Spec.InstallModes {
@@ -43,8 +43,9 @@ func (s *Source) InstallModes() []string {
 	return modes
 }
 
-// Converts tells that the CSV has conversion webhooks, which OLM takes of operators for all namespaces only.
-func (s *Source) Converts() bool {
+// HasConversion reports whether the CSV has conversion webhooks, which OLM accepts only for the install mode
+// AllNamespaces.
+func (s *Source) HasConversion() bool {
 	for _, webhook := range s.typed.Spec.WebhookDefinitions {
 		if webhook.Type == v1alpha1.ConversionWebhook {
 			return true

@@ -25,7 +25,7 @@ func updating() bool {
 
 var _ = flag.Bool("update", false, "rewrite the goldens")
 
-// add adds bundles to the catalog in files, and puts what changes into them.
+// add adds bundles to the catalog in files and updates files.
 func add(t *testing.T, files fstest.MapFS, o Options, sources ...*Source) (*Added, error) {
 	t.Helper()
 	c, problems := Load(files, "catalog")
@@ -54,7 +54,7 @@ func mustAdd(t *testing.T, files fstest.MapFS, o Options, sources ...*Source) *A
 	return added
 }
 
-// served loads a catalog as opm does.
+// served loads a catalog like opm.
 func served(t *testing.T, files fs.FS) *declcfg.DeclarativeConfig {
 	t.Helper()
 	config, err := declcfg.LoadFS(context.Background(), files)
@@ -84,12 +84,12 @@ func golden(t *testing.T, name string, got []byte) {
 		t.Fatal(err)
 	}
 	if string(got) != string(want) {
-		t.Errorf("%s differs:\n%s", name, got)
+		t.Errorf("content differs from %s:\n%s", name, got)
 	}
 }
 
-// TestCatalogs holds what catalogs look like, that opm serves them, that a second run changes nothing,
-// and that bundles added one by one give the same as all at once.
+// TestCatalogs compares catalogs with golden files and checks that opm serves them, that a second run changes nothing, and
+// that adding bundles one by one has the same result as adding them together.
 func TestCatalogs(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -120,15 +120,15 @@ func TestCatalogs(t *testing.T) {
 			slices.Reverse(all)
 			mustAdd(t, shuffled, c.o, all...)
 			if !reflect.DeepEqual(once, shuffled) {
-				t.Error("the order of the bundles makes a difference")
+				t.Error("the result depends on the order of the bundles")
 			}
 			again := mustAdd(t, once, c.o, all...)
 			if len(again.Files) > 0 || len(again.Notes) > 0 {
-				t.Errorf("the second run changes %v and notes %v", slices.Collect(maps.Keys(again.Files)), again.Notes)
+				t.Errorf("the second run changed %v and noted %v", slices.Collect(maps.Keys(again.Files)), again.Notes)
 			}
 			config := served(t, once)
 			if other := served(t, steps); len(other.Bundles) != len(config.Bundles) || !reflect.DeepEqual(entriesOf(config), entriesOf(other)) {
-				t.Errorf("one by one gives other channels:\n%v\n%v", entriesOf(config), entriesOf(other))
+				t.Errorf("adding one by one gave other channels:\n%v\n%v", entriesOf(config), entriesOf(other))
 			}
 			for name, f := range once {
 				golden(t, c.name+"/"+name, f.Data)
@@ -152,7 +152,7 @@ func entriesOf(c *declcfg.DeclarativeConfig) map[string][]declcfg.ChannelEntry {
 	return entries
 }
 
-// handMade is a catalog as a person writes it.
+// handMade is a handwritten catalog.
 const handMade = `# Our catalog.
 schema: olm.package
 name: newt
@@ -178,7 +178,7 @@ properties: [{type: olm.package, value: {packageName: newt, version: 0.1.0}}]
 schema: pond.notes
 text: [ 1,2 ]`
 
-// TestKeep holds that what a person wrote into a catalog stays as it is.
+// TestKeep checks that handwritten content is kept.
 func TestKeep(t *testing.T) {
 	t.Parallel()
 	files := fstest.MapFS{
@@ -188,7 +188,7 @@ func TestKeep(t *testing.T) {
 	}
 	added := mustAdd(t, files, Options{}, newt(t, "0.2.0", "  replaces: newt.v0.1.0"))
 	if names := slices.Collect(maps.Keys(added.Files)); !slices.Equal(names, []string{"newt.yaml"}) {
-		t.Errorf("changed %v", names)
+		t.Errorf("changed files = %v", names)
 	}
 	golden(t, "keep/newt.yaml", files["newt.yaml"].Data)
 	config := served(t, files)
@@ -198,27 +198,27 @@ func TestKeep(t *testing.T) {
 	before, _, _ := strings.Cut(handMade, "# Everything.")
 	_, after, _ := strings.Cut(handMade, "x-owner")
 	if text := string(files["newt.yaml"].Data); !strings.HasPrefix(text, before) || !strings.Contains(text, after) || !strings.Contains(text, "entries:\n  # The first one.\n  - name: newt.v0.1.0\n    skipRange: \"<0.1.0\"\n") {
-		t.Error("what a person wrote has changed")
+		t.Error("handwritten content has changed")
 	}
 
-	// An entry that was edited stays, and the difference is told.
+	// An edited entry is kept with a note.
 	text := strings.Replace(string(files["newt.yaml"].Data), "replaces: newt.v0.1.0", "skips: [newt.v0.1.0]", 1)
 	files["newt.yaml"] = &fstest.MapFile{Data: []byte(text)}
 	added = mustAdd(t, files, Options{Channels: []string{"beta"}}, newt(t, "0.2.0", "  replaces: newt.v0.1.0"))
 	if len(added.Files) != 0 && len(added.Notes) != 1 {
-		t.Errorf("files %v, notes %q", added.Files, added.Notes)
+		t.Errorf("Files = %v, Notes = %q", added.Files, added.Notes)
 	}
-	// The bundle itself follows its folder.
+	// The bundle blob is updated from its directory.
 	s := newt(t, "0.2.0", "")
 	if err := s.SetImage("quay.io/pond/newt-bundle:other", false); err != nil {
 		t.Fatal(err)
 	}
 	if added = mustAdd(t, files, Options{Channels: []string{"beta"}}, s); !strings.Contains(string(added.Files["newt.yaml"]), "newt-bundle:other") {
-		t.Error("the bundle stays as it was")
+		t.Error("the bundle was not updated")
 	}
 }
 
-// TestKeepJSON holds that fields that are not known stay in JSON too.
+// TestKeepJSON checks that unknown fields are kept in JSON.
 func TestKeepJSON(t *testing.T) {
 	t.Parallel()
 	files := fstest.MapFS{}
@@ -232,29 +232,29 @@ func TestKeepJSON(t *testing.T) {
 	}
 	served(t, files)
 	c, _ := Load(files, "catalog")
-	if _, err := c.Add(t.Context(), []*Source{newt(t, "0.2.0", "  replaces: newt.v0.1.0")}, Options{Format: YAML, FormatGiven: true}); err == nil || !strings.Contains(err.Error(), "catalog/newt/catalog.json: is not written as YAML") {
+	if _, err := c.Add(t.Context(), []*Source{newt(t, "0.2.0", "  replaces: newt.v0.1.0")}, Options{Format: YAML, FormatGiven: true}); err == nil || !strings.Contains(err.Error(), "catalog/newt/catalog.json: is not a YAML file") {
 		t.Errorf("%v", err)
 	}
 }
 
-// TestRefuseUpgrades holds that bundles whose upgrades do not fit are refused at their CSVs.
-func TestRefuseUpgrades(t *testing.T) {
+// TestInvalidUpgrades checks that upgrade problems are reported at the CSVs.
+func TestInvalidUpgrades(t *testing.T) {
 	t.Parallel()
 	at := "bundle/manifests/newt.clusterserviceversion.yaml:1"
 	for _, c := range []struct {
 		name    string
 		o       Options
 		sources []*Source
-		says    []string
+		want    []string
 	}{
 		{"two heads", Options{Channels: []string{"a"}}, []*Source{newt(t, "0.1.0", ""), newt(t, "0.2.0", "")}, []string{at, "channel a has 2 heads: newt.v0.1.0, newt.v0.2.0"}},
 		{"circle", Options{Channels: []string{"a", "b"}}, []*Source{newt(t, "0.1.0", "  replaces: newt.v0.2.0"), newt(t, "0.2.0", "  replaces: newt.v0.1.0")},
-			[]string{at, "channel a: the upgrades go in a circle: newt.v0.1.0 replaces newt.v0.2.0 replaces newt.v0.1.0", "channel b: "}},
+			[]string{at, "channel a: the upgrades form a cycle: newt.v0.1.0 replaces newt.v0.2.0 replaces newt.v0.1.0", "channel b: "}},
 		{"stranded", Options{Channels: []string{"a"}}, []*Source{newt(t, "0.1.0", ""), newt(t, "0.2.0", "  replaces: newt.v0.1.0"), newt(t, "0.3.0", "  skips: [newt.v0.2.0]")},
-			[]string{"no upgrade leads from newt.v0.1.0 to the head newt.v0.3.0"}},
-		{"twice", Options{}, []*Source{newt(t, "0.1.0", ""), newt(t, "0.1.0", "")}, []string{"bundle newt.v0.1.0 is given twice"}},
-		{"default", Options{Channels: []string{"x", "y"}}, []*Source{newt(t, "0.1.0", "")}, []string{"name it with --default-channel"}},
-		{"unknown default", Options{DefaultChannel: "z"}, []*Source{newt(t, "0.1.0", "")}, []string{`--default-channel "z" is no channel`}},
+			[]string{"no upgrade path from newt.v0.1.0 to the head newt.v0.3.0"}},
+		{"twice", Options{}, []*Source{newt(t, "0.1.0", ""), newt(t, "0.1.0", "")}, []string{"duplicate bundle newt.v0.1.0"}},
+		{"default", Options{Channels: []string{"x", "y"}}, []*Source{newt(t, "0.1.0", "")}, []string{"set --default-channel"}},
+		{"unknown default", Options{DefaultChannel: "z"}, []*Source{newt(t, "0.1.0", "")}, []string{`--default-channel "z": not a channel`}},
 		{"semver channels", Options{Template: Semver}, []*Source{newt(t, "0.1.0", "")}, []string{"candidate, fast, stable"}},
 		{"semver build", Options{Template: Semver, Channels: []string{"fast"}}, []*Source{newt(t, "0.1.0", ""), newt(t, "0.1.0+1", "")}, []string{at, "build metadata"}},
 	} {
@@ -263,18 +263,18 @@ func TestRefuseUpgrades(t *testing.T) {
 			files := fstest.MapFS{}
 			_, err := add(t, files, c.o, c.sources...)
 			if err == nil || len(files) > 0 {
-				t.Fatal("is accepted")
+				t.Fatal("Add() succeeded, want an error")
 			}
-			for _, text := range c.says {
+			for _, text := range c.want {
 				if !strings.Contains(err.Error(), text) {
-					t.Errorf("does not say %q:\n%v", text, err)
+					t.Errorf("the error does not contain %q:\n%v", text, err)
 				}
 			}
 		})
 	}
 }
 
-// TestMany holds that a long history is added within a generous bound of time.
+// TestMany checks that adding a long history takes a limited time.
 func TestMany(t *testing.T) {
 	t.Parallel()
 	files := fstest.MapFS{}
@@ -294,6 +294,6 @@ func TestMany(t *testing.T) {
 		t.Logf("300 bundles in %s", took)
 	}
 	if config := served(t, files); len(config.Bundles) != 300 {
-		t.Errorf("%d bundles", len(config.Bundles))
+		t.Errorf("got %d bundles", len(config.Bundles))
 	}
 }

@@ -12,44 +12,44 @@ import (
 	"github.com/operon-sdk/operon/pkg/manifest"
 )
 
-// join puts a bundle into its channels.
-func (a *adder) join(home *file, s *Source) {
+// addToChannels adds a bundle to its channels.
+func (a *adder) addToChannels(target *file, s *Source) {
 	channels := a.o.Channels
 	if len(channels) == 0 {
 		channels = s.Channels
 	}
 	if len(channels) == 0 {
-		a.problem(s.csv.Position, "the annotations of bundle %s name no channel; name one with --channel", s.Name)
+		a.problem(s.csv.Position, "the annotations of bundle %s list no channel; set one with --channel", s.Name)
 	}
 	for _, name := range channels {
 		b := a.channelBlob(s.Package, name)
 		if b == nil {
-			b = a.newChannel(home, s, name)
+			b = a.newChannel(target, s, name)
 		}
 		i := slices.IndexFunc(b.channel.Entries, func(e declcfg.ChannelEntry) bool { return e.Name == s.Name })
 		if i >= 0 {
-			if there := b.channel.Entries[i]; !reflect.DeepEqual(normal(there), normal(s.entry)) && b.origin[s.Name] == (manifest.Position{}) {
-				a.added.Notes = append(a.added.Notes, fmt.Sprintf("%s: kept as it is: entry %s of channel %s has %s, its CSV %s; delete the entry to take what the CSV says",
-					b.place(i, "name"), s.Name, name, edges(there), edges(s.entry)))
+			if there := b.channel.Entries[i]; !reflect.DeepEqual(normalize(there), normalize(s.entry)) && b.origin[s.Name] == (manifest.Position{}) {
+				a.added.Notes = append(a.added.Notes, fmt.Sprintf("%s: entry %s of channel %s was kept: it has %s, but the CSV has %s; delete the entry to use the CSV",
+					b.entryPosition(i, "name"), s.Name, name, describeEdges(there), describeEdges(s.entry)))
 			}
 			continue
 		}
 		b.channel.Entries = append(b.channel.Entries, s.entry)
-		b.come(s)
+		b.setOrigin(s)
 		b.changed = true
 	}
 }
 
-// normal is an entry without what makes no difference.
-func normal(e declcfg.ChannelEntry) declcfg.ChannelEntry {
+// normalize returns an entry without distinctions that have no effect.
+func normalize(e declcfg.ChannelEntry) declcfg.ChannelEntry {
 	if len(e.Skips) == 0 {
 		e.Skips = nil
 	}
 	return e
 }
 
-// edges says what an entry upgrades from.
-func edges(e declcfg.ChannelEntry) string {
+// describeEdges returns the upgrade edges of an entry as text.
+func describeEdges(e declcfg.ChannelEntry) string {
 	var parts []string
 	if e.Replaces != "" {
 		parts = append(parts, "replaces "+e.Replaces)
@@ -66,17 +66,17 @@ func edges(e declcfg.ChannelEntry) string {
 	return strings.Join(parts, ", ")
 }
 
-// come remembers which CSV an entry is from.
-func (b *blob) come(s *Source) {
+// setOrigin records the CSV of a channel entry.
+func (b *blob) setOrigin(s *Source) {
 	if b.origin == nil {
 		b.origin = map[string]manifest.Position{}
 	}
 	b.origin[s.Name] = s.csv.Position
 }
 
-func (a *adder) newChannel(home *file, s *Source, name string) *blob {
+func (a *adder) newChannel(target *file, s *Source, name string) *blob {
 	b := &blob{
-		Document: manifest.Document{Position: s.csv.Position}, file: home,
+		Document: manifest.Document{Position: s.csv.Position}, file: target,
 		channel: &declcfg.Channel{Schema: declcfg.SchemaChannel, Name: name, Package: s.Package},
 		meta:    &declcfg.Meta{Schema: declcfg.SchemaChannel, Name: name, Package: s.Package},
 	}
@@ -84,7 +84,7 @@ func (a *adder) newChannel(home *file, s *Source, name string) *blob {
 	return b
 }
 
-// fallback is the default channel of a package that has none yet, empty where none stands out.
+// fallback returns the default channel for a package without one, "" if there is no obvious one.
 func (a *adder) fallback(newest *Source) string {
 	if newest.DefaultChannel != "" && a.channelBlob(newest.Package, newest.DefaultChannel) != nil {
 		return newest.DefaultChannel
@@ -101,7 +101,7 @@ func (a *adder) fallback(newest *Source) string {
 	return ""
 }
 
-// anyChannel is one channel of a package, or nothing.
+// anyChannel returns a channel of a package, or "".
 func (a *adder) anyChannel(pkg string) string {
 	if b := a.find(pkg, func(b *blob) bool { return b.channel != nil }); b != nil {
 		return b.channel.Name
@@ -116,12 +116,12 @@ func (a *adder) setDefault(b *blob, newest *Source, fallback string) (err error)
 		want = fallback
 	}
 	if want == "" {
-		a.problem(newest.csv.Position, "package %s has several channels, and neither its catalog nor the bundle's annotations name the default one; name it with --default-channel", newest.Package)
-		b.pkg.DefaultChannel = a.anyChannel(newest.Package) // one finding is enough; nothing is written
+		a.problem(newest.csv.Position, "package %s has several channels but no default in the catalog or the bundle's annotations; set --default-channel", newest.Package)
+		b.pkg.DefaultChannel = a.anyChannel(newest.Package) // avoids a second finding; nothing is written
 		return nil
 	}
 	if a.o.DefaultChannel != "" && a.channelBlob(newest.Package, want) == nil {
-		a.problem(newest.csv.Position, "--default-channel %q is no channel of package %s", want, newest.Package)
+		a.problem(newest.csv.Position, "--default-channel %q: not a channel of package %s", want, newest.Package)
 		return nil
 	}
 	if b.end > 0 && b.pkg.DefaultChannel == want {

@@ -15,8 +15,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/manifest"
 )
 
-// Check finds everything that keeps OLM from serving the catalog: what opm validate refuses, all of it
-// at once and with its place.
+// Check reports everything that prevents OLM from serving the catalog: all that opm validate rejects, with positions.
 func (c *Catalog) Check() manifest.Problems {
 	k := &checker{packages: map[string]*packageBlobs{}}
 	k.collectPackages(c)
@@ -25,7 +24,7 @@ func (c *Catalog) Check() manifest.Problems {
 		k.checkPackage(k.packages[name])
 	}
 	if len(k.problems) == 0 {
-		// The rules that are not looked at above, and those that are new in operator-registry.
+		// This covers the rules not checked above, and new ones of operator-registry.
 		if _, err := declcfg.ConvertToModel(c.config()); err != nil {
 			k.problem(manifest.Position{File: c.dir}, "%v", err)
 		}
@@ -39,7 +38,7 @@ func (c *Catalog) Check() manifest.Problems {
 	return k.problems
 }
 
-// packageBlobs is a package with what belongs to it.
+// A packageBlobs is a package with its channels and bundles.
 type packageBlobs struct {
 	blob     *blob
 	channels map[string]*blob
@@ -66,7 +65,7 @@ func (k *checker) collectPackages(c *Catalog) {
 			k.problem(b.Position, "olm.package has no name")
 			continue
 		case other != nil:
-			k.problem(b.Locate("name"), "package %s is there twice, also at %s", name, other.blob.Position)
+			k.problem(b.Locate("name"), "duplicate package %s, also at %s", name, other.blob.Position)
 			continue
 		}
 		if wrong := validation.IsDNS1123Label(name); len(wrong) > 0 {
@@ -76,7 +75,7 @@ func (k *checker) collectPackages(c *Catalog) {
 	}
 }
 
-// owner finds the package that a blob names.
+// owner returns the package of a blob.
 func (k *checker) owner(b *blob, what, pkg string) *packageBlobs {
 	if p := k.packages[pkg]; p != nil {
 		return p
@@ -84,32 +83,32 @@ func (k *checker) owner(b *blob, what, pkg string) *packageBlobs {
 	if pkg == "" {
 		k.problem(b.Position, "%s has no package", what)
 	} else {
-		k.problem(b.Locate("package"), "%s is of package %s, of which there is no olm.package", what, pkg)
+		k.problem(b.Locate("package"), "%s has the package %s, which has no olm.package", what, pkg)
 	}
 	return nil
 }
 
-// collect puts the channels and bundles into their packages.
+// collect assigns the channels and bundles to their packages.
 func (k *checker) collect(c *Catalog) {
 	for _, b := range c.blobs {
 		switch {
 		case b.channel != nil:
-			k.keep(b, "channel", b.channel.Name, b.channel.Package, func(p *packageBlobs) map[string]*blob { return p.channels })
+			k.add(b, "channel", b.channel.Name, b.channel.Package, func(p *packageBlobs) map[string]*blob { return p.channels })
 		case b.bundle != nil:
-			k.keep(b, "bundle", b.bundle.Name, b.bundle.Package, func(p *packageBlobs) map[string]*blob { return p.bundles })
+			k.add(b, "bundle", b.bundle.Name, b.bundle.Package, func(p *packageBlobs) map[string]*blob { return p.bundles })
 		}
 	}
 }
 
-// keep puts a blob into its package, among those of its kind.
-func (k *checker) keep(b *blob, kind, name, pkg string, among func(*packageBlobs) map[string]*blob) {
+// add adds a blob to its package, in the map that among selects.
+func (k *checker) add(b *blob, kind, name, pkg string, among func(*packageBlobs) map[string]*blob) {
 	p := k.owner(b, kind+" "+name, pkg)
 	switch {
 	case name == "":
 		k.problem(b.Position, "olm.%s has no name", kind)
 	case p == nil:
 	case among(p)[name] != nil:
-		k.problem(b.Locate("name"), "%s %s of package %s is there twice, also at %s", kind, name, pkg, among(p)[name].Position)
+		k.problem(b.Locate("name"), "duplicate %s %s of package %s, also at %s", kind, name, pkg, among(p)[name].Position)
 	default:
 		among(p)[name] = b
 	}
@@ -143,7 +142,7 @@ func (k *checker) checkPackage(p *packageBlobs) {
 	}
 }
 
-// checkBundle gives the version of a bundle, with its release, or nothing.
+// checkBundle checks a bundle and returns its version with its release, or "".
 func (k *checker) checkBundle(b *blob) string {
 	bundle := b.bundle
 	inline := slices.ContainsFunc(bundle.Properties, func(p property.Property) bool { return p.Type == property.TypeBundleObject })
@@ -169,7 +168,7 @@ func (k *checker) checkBundle(b *blob) string {
 	}
 	own := props.Packages[0]
 	if own.PackageName != bundle.Package {
-		k.problem(b.Locate("package"), "bundle %s is of package %s, its olm.package property says %s", bundle.Name, bundle.Package, own.PackageName)
+		k.problem(b.Locate("package"), "bundle %s has the package %s, but its olm.package property has %s", bundle.Name, bundle.Package, own.PackageName)
 	}
 	if _, err := semver.Parse(own.Version); err != nil {
 		k.problem(b.Locate("properties"), "bundle %s: version %q is not a semantic version", bundle.Name, own.Version)
@@ -178,8 +177,8 @@ func (k *checker) checkBundle(b *blob) string {
 	return strings.TrimSuffix(own.Version+"-"+own.Release, "-")
 }
 
-// place is where an entry of a channel comes from.
-func (b *blob) place(i int, field string) manifest.Position {
+// entryPosition returns the position of a field of a channel entry, or of the CSV that the entry is from.
+func (b *blob) entryPosition(i int, field string) manifest.Position {
 	if at, ok := b.origin[b.channel.Entries[i].Name]; ok {
 		return at
 	}
@@ -196,21 +195,21 @@ func (k *checker) checkChannel(p *packageBlobs, b *blob, used map[string]bool) {
 	for i, e := range channel.Entries {
 		used[e.Name] = true
 		if first, ok := index[e.Name]; ok {
-			k.problem(b.place(i, "name"), "channel %s has the entry %s twice, also at %s", channel.Name, e.Name, b.place(first, "name"))
+			k.problem(b.entryPosition(i, "name"), "channel %s: duplicate entry %s, also at %s", channel.Name, e.Name, b.entryPosition(first, "name"))
 			sound = false
 			continue
 		}
 		index[e.Name] = i
 		if p.bundles[e.Name] == nil {
-			k.problem(b.place(i, "name"), "channel %s has the entry %s, of which there is no olm.bundle", channel.Name, e.Name)
+			k.problem(b.entryPosition(i, "name"), "channel %s: entry %s has no olm.bundle", channel.Name, e.Name)
 		}
 		if e.SkipRange != "" {
 			if _, err := semver.ParseRange(e.SkipRange); err != nil {
-				k.problem(b.place(i, "skipRange"), "skipRange %q of entry %s must be a range of versions such as >=1.0.0 <1.2.3", e.SkipRange, e.Name)
+				k.problem(b.entryPosition(i, "skipRange"), "skipRange %q of entry %s must be a range of versions such as >=1.0.0 <1.2.3", e.SkipRange, e.Name)
 			}
 		}
 		if slices.Contains(e.Skips, "") {
-			k.problem(b.place(i, "skips"), "skips of entry %s has an empty name", e.Name)
+			k.problem(b.entryPosition(i, "skips"), "skips of entry %s has an empty name", e.Name)
 		}
 	}
 	if sound {
@@ -218,11 +217,11 @@ func (k *checker) checkChannel(p *packageBlobs, b *blob, used map[string]bool) {
 	}
 }
 
-// checkGraph holds that every bundle of a channel can be upgraded to its one head.
+// checkGraph checks that every bundle of a channel can be upgraded to its single head.
 func (k *checker) checkGraph(b *blob, index map[string]int) {
 	g := newGraph(b.channel)
 	for _, cycle := range g.cycles() {
-		k.problem(b.place(index[cycle[0]], "replaces"), "channel %s: the upgrades go in a circle: %s; leave out one of these replaces", b.channel.Name, strings.Join(append(cycle, cycle[0]), " replaces "))
+		k.problem(b.entryPosition(index[cycle[0]], "replaces"), "channel %s: the upgrades form a cycle: %s; remove one of these replaces", b.channel.Name, strings.Join(append(cycle, cycle[0]), " replaces "))
 	}
 	heads := g.heads()
 	switch {
@@ -236,10 +235,10 @@ func (k *checker) checkGraph(b *blob, index map[string]int) {
 		for _, head := range heads {
 			last = max(last, index[head])
 		}
-		k.problem(b.place(last, "name"), "channel %s has %d heads: %s; let one replace the other (spec.replaces of its CSV, or replaces of its entry), or skip it", b.channel.Name, len(heads), strings.Join(heads, ", "))
+		k.problem(b.entryPosition(last, "name"), "channel %s has %d heads: %s; let one replace the other (spec.replaces of its CSV, or replaces of its entry), or skip it", b.channel.Name, len(heads), strings.Join(heads, ", "))
 		return
 	}
 	for _, name := range g.stranded(heads[0]) {
-		k.problem(b.place(index[name], "name"), "channel %s: no upgrade leads from %s to the head %s; let an entry on the way replace or skip it", b.channel.Name, name, heads[0])
+		k.problem(b.entryPosition(index[name], "name"), "channel %s: no upgrade path from %s to the head %s; let an entry of the path replace or skip it", b.channel.Name, name, heads[0])
 	}
 }

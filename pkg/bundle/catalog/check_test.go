@@ -11,7 +11,7 @@ import (
 	"github.com/operator-framework/operator-registry/alpha/property"
 )
 
-// TestCheck holds that all faults of a catalog are found with their lines.
+// TestCheck checks that all problems of a catalog are reported with their lines.
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	text := `schema: olm.package
@@ -58,14 +58,14 @@ name: nothing
 	for _, want := range []string{
 		"cat/c.yaml:2:1: package name \"Newt_\"", "cat/c.yaml:1: package Newt_ has no channel",
 		"cat/c.yaml:5: package newt has no defaultChannel; name one of its channels: a",
-		"cat/c.yaml:14:3: channel a has the entry newt.v1 twice, also at cat/c.yaml:12:3", "cat/c.yaml:13:3: skipRange \"later\"",
-		"cat/c.yaml:15:3: channel a has the entry newt.v2, of which there is no olm.bundle", "cat/c.yaml:16:3: skips of entry newt.v2 has an empty name",
-		"cat/c.yaml:19:1: channel a is of package toad", "package newt, its olm.package property says frog", "version \"1\" is not a semantic version",
+		"cat/c.yaml:14:3: channel a: duplicate entry newt.v1, also at cat/c.yaml:12:3", "cat/c.yaml:13:3: skipRange \"later\"",
+		"cat/c.yaml:15:3: channel a: entry newt.v2 has no olm.bundle", "cat/c.yaml:16:3: skips of entry newt.v2 has an empty name",
+		"cat/c.yaml:19:1: channel a has the package toad", "package newt, but its olm.package property has frog", "version \"1\" is not a semantic version",
 		"cat/c.yaml:31: bundle newt.v3 is in no channel", "bundle newt.v3 has no image", "newt.v3 has 0 olm.package properties",
-		"cat/c.yaml:36:1: name of the blob must be a text", "cat/c.yaml:26:1: image \"UPPER\"", "cat/c.yaml:38: has no schema", "cat/d.json:2: is not valid JSON", "cat/e.txt:1: is no blob", "cat/f.yaml:",
+		"cat/c.yaml:36:1: name of the blob must be a string", "cat/c.yaml:26:1: image \"UPPER\"", "cat/c.yaml:38: has no schema", "cat/d.json:2: is not valid JSON", "cat/e.txt:1: is not a catalog blob", "cat/f.yaml:",
 	} {
 		if !strings.Contains(all.Error(), want) {
-			t.Errorf("does not say %q", want)
+			t.Errorf("no problem contains %q", want)
 		}
 	}
 	if t.Failed() {
@@ -73,8 +73,7 @@ name: nothing
 	}
 }
 
-// TestSameVerdict holds, on random channels, that our verdict is operator-registry's, and that drawing
-// ends whatever the channel.
+// TestSameVerdict compares Check with operator-registry on random channels, and checks that drawing ends.
 func TestSameVerdict(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(4, 2))
@@ -110,14 +109,14 @@ func TestSameVerdict(t *testing.T) {
 		_, err := declcfg.ConvertToModel(config)
 		found := c.Check()
 		if (err == nil) != (len(found) == 0) {
-			t.Fatalf("opm says %v, we say %v of\n%s", err, found, text.String())
+			t.Fatalf("opm error = %v, Check() = %v for\n%s", err, found, text.String())
 		}
 		if err != nil && strings.Contains(found.Error(), "c: ") {
-			t.Fatalf("only operator-registry finds it: %v", found)
+			t.Fatalf("only operator-registry reports %v", found)
 		}
 		verdicts[err == nil]++
 		if heads := newGraph(&channel).heads(); err == nil && len(heads) != 1 {
-			t.Fatalf("heads %v", heads)
+			t.Fatalf("heads = %v", heads)
 		}
 		drawn := c.Text()
 		for _, e := range channel.Entries {
@@ -127,6 +126,6 @@ func TestSameVerdict(t *testing.T) {
 		}
 	}
 	if verdicts[true] < 50 || verdicts[false] < 50 {
-		t.Errorf("verdicts %v", verdicts)
+		t.Errorf("verdicts = %v", verdicts)
 	}
 }

@@ -1,4 +1,4 @@
-// Package catalog makes, checks and draws file-based catalogs: the packages, channels and bundles that
-// the Operator Lifecycle Manager offers. Formats and rules are those of operator-registry's
-// alpha/declcfg; what people wrote into a catalog stays as they wrote it, to the byte.
+// Package catalog creates, validates and draws file-based catalogs: the packages, channels and bundles that the Operator
+// Lifecycle Manager offers. Load reads a Catalog, ReadBundle a Source, and Catalog.Add adds sources and keeps the rest of
+// the files byte for byte. Formats and rules are those of operator-registry's alpha/declcfg.
 package catalog

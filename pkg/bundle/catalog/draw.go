@@ -12,7 +12,7 @@ import (
 	"github.com/operator-framework/operator-registry/alpha/property"
 )
 
-// channels are the catalog's channels, sorted by package and name.
+// channels returns the catalog's channels, sorted by package and name.
 func (c *Catalog) channels() []declcfg.Channel {
 	channels := c.config().Channels
 	slices.SortStableFunc(channels, func(a, b declcfg.Channel) int {
@@ -21,7 +21,7 @@ func (c *Catalog) channels() []declcfg.Channel {
 	return channels
 }
 
-// versions are those of the catalog's bundles, by name, as far as they can be told.
+// versions returns the valid versions of the catalog's bundles by name.
 func (c *Catalog) versions() map[string]semver.Version {
 	versions := map[string]semver.Version{}
 	for _, b := range c.config().Bundles {
@@ -36,7 +36,7 @@ func (c *Catalog) versions() map[string]semver.Version {
 	return versions
 }
 
-// Text draws the upgrades of every channel for a terminal: the head on top, below it what it replaces.
+// Text draws the upgrades of every channel for a terminal, from the head down to what it replaces.
 func (c *Catalog) Text() string {
 	defaults := map[string]string{}
 	for _, b := range c.blobs {
@@ -63,7 +63,7 @@ func (c *Catalog) Text() string {
 	return out.String()
 }
 
-// drawing is a channel in the course of being drawn.
+// A drawing is the state of drawing a channel.
 type drawing struct {
 	*graph
 	out      *strings.Builder
@@ -78,22 +78,22 @@ func (d *drawing) channel() {
 		if len(heads) > 1 {
 			mark = " (one of several heads)"
 		}
-		d.chainFrom(head, mark)
+		d.drawChain(head, mark)
 	}
-	// What no chain from a head reaches: skipped bundles, and the faults of a bad catalog.
+	// The rest is reached by no head: skipped bundles and errors of the catalog.
 	for _, e := range d.byVersion() {
 		if d.drawn[e.Name] {
 			continue
 		}
 		mark := " (skipped)"
 		if !d.skipped[e.Name] {
-			mark = " (no upgrade leads to a head)"
+			mark = " (no upgrade path to a head)"
 		}
-		d.chainFrom(e.Name, mark)
+		d.drawChain(e.Name, mark)
 	}
 }
 
-// byVersion are the entries, the newest first.
+// byVersion returns the entries, newest first.
 func (d *drawing) byVersion() []declcfg.ChannelEntry {
 	entries := slices.Clone(d.entries)
 	slices.SortStableFunc(entries, func(a, b declcfg.ChannelEntry) int {
@@ -102,8 +102,8 @@ func (d *drawing) byVersion() []declcfg.ChannelEntry {
 	return entries
 }
 
-// chainFrom draws an entry and what it replaces, down to one that is drawn already.
-func (d *drawing) chainFrom(name, mark string) {
+// drawChain draws an entry and what it replaces, down to one that is already drawn.
+func (d *drawing) drawChain(name, mark string) {
 	for {
 		e, there := d.by[name]
 		if !there {
@@ -138,7 +138,7 @@ func (d *drawing) chainFrom(name, mark string) {
 	}
 }
 
-// inRange names the entries of the channel that a skipRange covers.
+// inRange lists the entries of the channel that a skipRange covers.
 func (d *drawing) inRange(e declcfg.ChannelEntry) string {
 	within, err := semver.ParseRange(e.SkipRange)
 	if err != nil {
@@ -156,11 +156,11 @@ func (d *drawing) inRange(e declcfg.ChannelEntry) string {
 	return ": " + strings.Join(names, ", ")
 }
 
-// Mermaid draws the upgrades as a Mermaid flow chart, as opm does.
+// Mermaid draws the upgrades as a Mermaid flow chart like opm.
 func (c *Catalog) Mermaid() (string, error) {
 	config := c.config()
 	versions := c.versions()
-	// The writer fails at bundles without a version, and complains about ranges on the process's stderr.
+	// The writer fails on bundles without a version and prints errors about ranges to stderr.
 	config.Bundles = slices.DeleteFunc(config.Bundles, func(b declcfg.Bundle) bool { _, ok := versions[b.Name]; return !ok })
 	config.Channels = c.channels()
 	for i := range config.Channels {

@@ -13,7 +13,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
-// encode writes a new document in the format of its file, as opm does.
+// encode encodes a new document in the format of its file, like opm.
 func encode(f *file, v any) ([]byte, error) {
 	if !f.json {
 		return manifest.Encode(v)
@@ -26,8 +26,7 @@ func encode(f *file, v any) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// editEntries sets the entries of a channel in its text. Those that are in it already and say the same
-// stay as they are written.
+// editEntries sets the entries of a channel in its text. Unchanged entries keep their text.
 func editEntries(f *file, text []byte, entries []declcfg.ChannelEntry) ([]byte, error) {
 	return edit(f, text, func(root *yaml.Node) error {
 		list := field(root, "entries")
@@ -38,15 +37,15 @@ func editEntries(f *file, text []byte, entries []declcfg.ChannelEntry) ([]byte, 
 		if len(list.Content) == 0 {
 			list.Style = 0
 		}
-		there := map[string]*yaml.Node{}
+		existing := map[string]*yaml.Node{}
 		for _, item := range list.Content {
 			if name := field(item, "name"); name != nil {
-				there[name.Value] = item
+				existing[name.Value] = item
 			}
 		}
 		list.Content = nil
 		for _, e := range entries {
-			if item := there[e.Name]; item != nil && says(item, e) {
+			if item := existing[e.Name]; item != nil && isEntry(item, e) {
 				list.Content = append(list.Content, item)
 				continue
 			}
@@ -64,8 +63,8 @@ func editEntries(f *file, text []byte, entries []declcfg.ChannelEntry) ([]byte, 
 	})
 }
 
-// says tells whether a written entry is one that is wanted.
-func says(item *yaml.Node, e declcfg.ChannelEntry) bool {
+// isEntry reports whether a node has the value of an entry.
+func isEntry(item *yaml.Node, e declcfg.ChannelEntry) bool {
 	var fields any
 	if err := item.Decode(&fields); err != nil {
 		return false
@@ -74,23 +73,23 @@ func says(item *yaml.Node, e declcfg.ChannelEntry) bool {
 	if err != nil {
 		return false
 	}
-	var there declcfg.ChannelEntry
-	if err := json.Unmarshal(written, &there); err != nil {
+	var existing declcfg.ChannelEntry
+	if err := json.Unmarshal(written, &existing); err != nil {
 		return false
 	}
-	a, err := json.Marshal(normal(there))
+	a, err := json.Marshal(normalize(existing))
 	if err != nil {
 		return false
 	}
-	b, err := json.Marshal(normal(e))
+	b, err := json.Marshal(normalize(e))
 	return err == nil && bytes.Equal(a, b)
 }
 
-// editText sets a field of a document to a text.
+// editText sets a field of a document to a string.
 func editText(f *file, text []byte, key, value string) ([]byte, error) {
 	return edit(f, text, func(root *yaml.Node) error {
-		if there := field(root, key); there != nil && there.Kind == yaml.ScalarNode {
-			there.SetString(value)
+		if existing := field(root, key); existing != nil && existing.Kind == yaml.ScalarNode {
+			existing.SetString(value)
 			return nil
 		}
 		node := &yaml.Node{}
@@ -123,14 +122,14 @@ func setField(node *yaml.Node, key string, value *yaml.Node) {
 	node.Content = append(node.Content, name, value)
 }
 
-// edit changes a document through its nodes, which keeps order, comments and further fields.
+// edit changes a document through its nodes and keeps order, comments and other fields.
 func edit(f *file, text []byte, change func(root *yaml.Node) error) ([]byte, error) {
 	var doc yaml.Node
 	if err := safeyaml.Unmarshal(text, &doc); err != nil {
 		return nil, err
 	}
 	if len(doc.Content) == 0 || doc.Content[0].Kind != yaml.MappingNode {
-		return nil, fmt.Errorf("is no mapping")
+		return nil, fmt.Errorf("must be a mapping")
 	}
 	if err := change(doc.Content[0]); err != nil {
 		return nil, err
@@ -155,12 +154,12 @@ func edit(f *file, text []byte, change func(root *yaml.Node) error) ([]byte, err
 	return b.Bytes(), encoder.Close()
 }
 
-// indented matches documents whose entries are indented below their key.
+// indented matches documents whose list items are indented below their key.
 func indented() *regexp.Regexp {
 	return regexp.MustCompile(`(?m)^entries:[^\n]*\n(?:[ \t]*(?:#[^\n]*)?\n)*[ \t]+-`)
 }
 
-// writeJSON writes a node with its fields in their order.
+// writeJSON encodes a node with its fields in order.
 func writeJSON(b *bytes.Buffer, node *yaml.Node) error {
 	open, end := byte('['), byte(']')
 	switch node.Kind {

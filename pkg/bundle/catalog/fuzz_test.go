@@ -5,7 +5,7 @@ import (
 	"testing/fstest"
 )
 
-// FuzzLoad holds that no file brings the reader down.
+// FuzzLoad checks that no file makes Load panic.
 func FuzzLoad(f *testing.F) {
 	f.Add([]byte(handMade))
 	f.Add([]byte(`{"schema":"olm.channel","name":"a","entries":[{"name":"x","replaces":"x"}]}`))
@@ -19,13 +19,13 @@ func FuzzLoad(f *testing.F) {
 		_, _ = c.Mermaid()
 		for _, b := range c.blobs {
 			if b.start < 0 || b.end > len(data) || string(data[b.start:b.end]) != string(b.Data) {
-				t.Fatalf("the text of %s is not where it is said to be", b.Position)
+				t.Fatalf("the text of %s is not at its offset", b.Position)
 			}
 		}
 	})
 }
 
-// FuzzReadBundle holds that no bundle brings the reader down, and that what it accepts can be added.
+// FuzzReadBundle checks that no bundle makes ReadBundle panic, and that accepted bundles can be added.
 func FuzzReadBundle(f *testing.F) {
 	const csv, notes = "manifests/newt.clusterserviceversion.yaml", "metadata/annotations.yaml"
 	good := bundleFS("0.2.0", "  replaces: newt.v0.1.0\n  skips: [newt.v0.1.1] #range")
@@ -37,7 +37,7 @@ func FuzzReadBundle(f *testing.F) {
 		s, problems := ReadBundle(files, "b")
 		if s == nil {
 			if len(problems) == 0 {
-				t.Fatal("neither a bundle nor a problem")
+				t.Fatal("ReadBundle() returned neither a bundle nor a problem")
 			}
 			return
 		}

@@ -6,7 +6,7 @@ import (
 	"github.com/operator-framework/operator-registry/alpha/declcfg"
 )
 
-// graph is how the entries of a channel follow each other.
+// A graph holds the upgrade edges of a channel.
 type graph struct {
 	entries []declcfg.ChannelEntry
 	by      map[string]declcfg.ChannelEntry
@@ -24,7 +24,7 @@ func newGraph(c *declcfg.Channel) *graph {
 	return g
 }
 
-// heads are the entries that no other one replaces or skips, sorted.
+// heads returns the entries that no other one replaces or skips, sorted.
 func (g *graph) heads() []string {
 	incoming := map[string]bool{}
 	for _, e := range g.entries {
@@ -40,7 +40,7 @@ func (g *graph) heads() []string {
 	return heads
 }
 
-// chain follows replaces from an entry to the last one that is in the channel, or to the first repetition.
+// chain follows replaces from an entry to the last one in the channel, or to the first repetition.
 func (g *graph) chain(from string) []string {
 	var names []string
 	followed := map[string]bool{}
@@ -54,31 +54,31 @@ func (g *graph) chain(from string) []string {
 	return names
 }
 
-// cycles are the circles of replaces, each from its first name on, sorted. A circle with a skipped entry
-// is none: upgrades do not lead there.
+// cycles returns the cycles of replaces, each from its first name on, sorted. Cycles with a skipped entry do not count: no
+// upgrade reaches them.
 func (g *graph) cycles() [][]string {
-	const walking, done = 1, 2
+	const active, done = 1, 2
 	state := map[string]int{}
 	var cycles [][]string
 	for _, e := range g.entries {
-		var way []string
+		var path []string
 		name := e.Name
 		for state[name] == 0 {
 			if _, ok := g.by[name]; !ok {
 				break
 			}
-			state[name] = walking
-			way = append(way, name)
+			state[name] = active
+			path = append(path, name)
 			name = g.by[name].Replaces
 		}
-		if state[name] == walking {
-			cycle := slices.Clone(way[slices.Index(way, name):])
+		if state[name] == active {
+			cycle := slices.Clone(path[slices.Index(path, name):])
 			if !slices.ContainsFunc(cycle, func(n string) bool { return g.skipped[n] }) {
 				first := slices.Index(cycle, slices.Min(cycle))
 				cycles = append(cycles, slices.Concat(cycle[first:], cycle[:first]))
 			}
 		}
-		for _, name := range way {
+		for _, name := range path {
 			state[name] = done
 		}
 	}
@@ -86,8 +86,7 @@ func (g *graph) cycles() [][]string {
 	return cycles
 }
 
-// stranded are the entries from which no upgrade leads to the head, sorted. The chain of replaces ends
-// at an entry that is skipped, as it does for opm.
+// stranded returns the entries without an upgrade path to the head, sorted. As in opm, a chain ends at a skipped entry.
 func (g *graph) stranded(head string) []string {
 	reached := map[string]bool{}
 	for _, name := range g.chain(head) {

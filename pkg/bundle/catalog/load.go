@@ -16,27 +16,27 @@ import (
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
-// Catalog is a folder of file-based catalogs, with the place of everything in it.
+// A Catalog is a directory of file-based catalogs with the position of its content.
 type Catalog struct {
 	dir   string
 	files []*file
-	// blobs are in the order of the files and of what is in them.
+	// blobs are in the order of the files and their documents.
 	blobs []*blob
 }
 
-// file is one file of a catalog.
+// A file is one file of a catalog.
 type file struct {
-	name string // relative to the catalog's folder
+	name string // relative to the catalog directory
 	data []byte
 	json bool
 }
 
-// blob is one document of a catalog. One of pkg, channel, bundle and deprecations is set, or none for
-// a schema of others.
+// A blob is one document of a catalog. At most one of pkg, channel, bundle and deprecations is set, none for other
+// schemas.
 type blob struct {
 	manifest.Document
 	file *file
-	// start and end are the bytes of the file that hold the document; both are 0 for one to come.
+	// start and end delimit the document in the file; both are 0 for a new one.
 	start, end int
 
 	meta         *declcfg.Meta
@@ -44,15 +44,15 @@ type blob struct {
 	channel      *declcfg.Channel
 	bundle       *declcfg.Bundle
 	deprecations *declcfg.Deprecation
-	// origin is the place of the CSV that an entry of the channel comes from, by the entry's name.
+	// origin maps the names of channel entries to the positions of their CSVs.
 	origin map[string]manifest.Position
-	// locator is that of the document from the first finding on: a catalog may have thousands of them.
+	// locator is set by the first finding: a catalog may have thousands of documents.
 	locator func(path ...string) manifest.Position
-	// changed tells that Data is not what the file holds.
+	// changed reports whether Data differs from the file.
 	changed bool
 }
 
-// Locate finds the place of a field within the document, as manifest.Document.Locate does.
+// Locate returns the position of a field like manifest.Document.Locate.
 func (b *blob) Locate(path ...string) manifest.Position {
 	if b.locator == nil {
 		b.locator = b.Locator()
@@ -60,18 +60,18 @@ func (b *blob) Locate(path ...string) manifest.Position {
 	return b.locator(path...)
 }
 
-// maxFile is the limit of a file in bytes. Catalogs of hundreds of operators with all their versions have a file for each
-// operator; safeyaml bounds each document of it.
+// maxFile is the maximum size of a file in bytes. Catalogs of hundreds of operators have a file for each operator;
+// safeyaml limits each document of it.
 const maxFile = 128 << 20
 
-// maxBlobs is the limit of documents in a catalog. Those of the largest public catalogs have some ten thousand.
+// maxBlobs is the maximum number of documents in a catalog. The largest public catalogs have some ten thousand.
 const maxBlobs = 200_000
 
-// ignoreFile lists what of a catalog's folder is no part of the catalog.
+// ignoreFile lists the files of the directory that are not part of the catalog.
 const ignoreFile = ".indexignore"
 
-// Load reads a catalog, as opm does: every file that .indexignore does not name. The name dir stands
-// for the folder in messages. A folder that does not exist is an empty catalog.
+// Load reads a catalog like opm: every file that .indexignore does not exclude. dir is the directory in messages. If it
+// does not exist, the catalog is empty.
 func Load(fsys fs.FS, dir string) (*Catalog, manifest.Problems) {
 	c := &Catalog{dir: dir}
 	var problems manifest.Problems
@@ -92,7 +92,7 @@ func Load(fsys fs.FS, dir string) (*Catalog, manifest.Problems) {
 			return nil
 		}
 		if info, err := fs.Stat(fsys, name); err == nil && !info.Mode().IsRegular() {
-			problems = append(problems, manifest.Problem{Position: at(name), Problem: "is no regular file; name it in " + ignoreFile + ", or take it out of the catalog"})
+			problems = append(problems, manifest.Problem{Position: at(name), Problem: "is not a regular file; list it in " + ignoreFile + ", or remove it from the catalog"})
 			return nil
 		}
 		data, err := safeyaml.ReadFile(fsys, name, maxFile)
@@ -113,13 +113,13 @@ func Load(fsys fs.FS, dir string) (*Catalog, manifest.Problems) {
 	return c, problems
 }
 
-// read takes the documents of one file.
+// read adds the documents of one file.
 func (c *Catalog) read(name string, data []byte) manifest.Problems {
 	f := &file{name: name, data: data, json: bytes.HasPrefix(bytes.TrimSpace(data), []byte("{"))}
 	c.files = append(c.files, f)
 	shown := path.Join(c.dir, name)
 	if bytes.IndexByte(data, 0) >= 0 {
-		return manifest.Problems{{Position: manifest.Position{File: shown}, Problem: "holds binary data; name it in " + ignoreFile + ", or take it out of the catalog"}}
+		return manifest.Problems{{Position: manifest.Position{File: shown}, Problem: "contains binary data; list it in " + ignoreFile + ", or remove it from the catalog"}}
 	}
 	var (
 		docs     []manifest.Document
@@ -130,10 +130,10 @@ func (c *Catalog) read(name string, data []byte) manifest.Problems {
 	} else {
 		docs = manifest.Split(shown, data)
 	}
-	end, line := 0, 1 // of the document before
+	end, line := 0, 1 // of the previous document
 	for _, doc := range docs {
 		if len(c.blobs)+len(problems) == maxBlobs {
-			return append(problems, manifest.Problem{Position: doc.Position, Problem: fmt.Sprintf("is beyond the %d documents that are read of a catalog; split the catalog", maxBlobs)})
+			return append(problems, manifest.Problem{Position: doc.Position, Problem: fmt.Sprintf("exceeds the limit of %d documents; split the catalog", maxBlobs)})
 		}
 		start := offset(data, doc, end, line)
 		end, line = start+len(doc.Data), doc.Line+bytes.Count(doc.Data, []byte("\n"))
@@ -149,7 +149,7 @@ func (c *Catalog) read(name string, data []byte) manifest.Problems {
 	return problems
 }
 
-// offset returns where a document's text begins in its file, at or after a place that is in a line.
+// offset returns the start of a document in its file, searching from a position on a line.
 func offset(data []byte, doc manifest.Document, at, line int) int {
 	for ; line < doc.Line; line++ {
 		at += bytes.IndexByte(data[at:], '\n') + 1
@@ -157,11 +157,11 @@ func offset(data []byte, doc manifest.Document, at, line int) int {
 	return at + bytes.Index(data[at:], doc.Data)
 }
 
-// splitJSON cuts a stream of JSON objects.
+// splitJSON splits a stream of JSON objects.
 func splitJSON(file string, data []byte) ([]manifest.Document, manifest.Problems) {
 	var docs []manifest.Document
 	decoder := json.NewDecoder(bytes.NewReader(data))
-	counted, lines := 0, 1 // the line at what was counted
+	counted, lines := 0, 1 // the line of the offset counted
 	line := func(at int) int {
 		if at > counted {
 			lines += bytes.Count(data[counted:at], []byte("\n"))
@@ -184,7 +184,7 @@ func splitJSON(file string, data []byte) ([]manifest.Document, manifest.Problems
 	return docs, nil
 }
 
-// parse reads one document.
+// parse decodes one document.
 func parse(doc manifest.Document) (*blob, *manifest.Problem) {
 	wrong := func(at manifest.Position, text string) (*blob, *manifest.Problem) {
 		return nil, &manifest.Problem{Position: at, Problem: text}
@@ -192,34 +192,34 @@ func parse(doc manifest.Document) (*blob, *manifest.Problem) {
 	asJSON, err := safeyaml.ToJSON(doc.Data)
 	if err != nil {
 		_, problems := manifest.Decode(doc.File, doc.Data)
-		if len(problems) > 0 { // which knows the line
+		if len(problems) > 0 { // with the line
 			problems[0].Line += doc.Line - 1
 			return nil, &problems[0]
 		}
-		return wrong(doc.Position, plain(err))
+		return wrong(doc.Position, plainError(err))
 	}
 	var meta declcfg.Meta
 	if !bytes.HasPrefix(asJSON, []byte("{")) {
-		return wrong(doc.Position, "is no blob of a catalog; name the file in "+ignoreFile+", or take it out of the catalog")
+		return wrong(doc.Position, "is not a catalog blob; list the file in "+ignoreFile+", or remove it from the catalog")
 	}
 	var fields map[string]any
 	if err := json.Unmarshal(asJSON, &fields); err != nil {
-		return wrong(doc.Position, plain(err))
+		return wrong(doc.Position, plainError(err))
 	}
 	for _, key := range []string{"schema", "package", "name"} {
 		if _, ok := fields[key].(string); !ok && fields[key] != nil {
-			return wrong(doc.Locate(key), key+" of the blob must be a text")
+			return wrong(doc.Locate(key), key+" of the blob must be a string")
 		}
 	}
 	if err := meta.UnmarshalJSON(asJSON); err != nil {
 		return wrong(doc.Position, err.Error())
 	}
 	if meta.Schema == "" {
-		return wrong(doc.Position, "has no schema, such as olm.package, olm.channel or olm.bundle; name files of other things in "+ignoreFile)
+		return wrong(doc.Position, "has no schema, such as olm.package, olm.channel or olm.bundle; list other files in "+ignoreFile)
 	}
 	config, err := declcfg.LoadSlice([]*declcfg.Meta{&meta})
 	if err != nil {
-		if typed, ok := mistyped(&meta); ok {
+		if typed, ok := typeError(&meta); ok {
 			return wrong(doc.Locate(strings.Split(typed.Field, ".")...), fmt.Sprintf("%s of the %s must be %s, not %s", typed.Field, meta.Schema, typed.Type, typed.Value))
 		}
 		return wrong(doc.Position, err.Error())
@@ -238,8 +238,8 @@ func parse(doc manifest.Document) (*blob, *manifest.Problem) {
 	return b, nil
 }
 
-// mistyped finds the field that has not the type it should: declcfg's error is a text.
-func mistyped(meta *declcfg.Meta) (*json.UnmarshalTypeError, bool) {
+// typeError returns the field of the wrong type; the error of declcfg is only text.
+func typeError(meta *declcfg.Meta) (*json.UnmarshalTypeError, bool) {
 	var target any
 	switch meta.Schema {
 	case declcfg.SchemaPackage:
@@ -254,10 +254,10 @@ func mistyped(meta *declcfg.Meta) (*json.UnmarshalTypeError, bool) {
 	return errors.AsType[*json.UnmarshalTypeError](json.Unmarshal(meta.Blob, target))
 }
 
-// Empty tells that there is nothing in the catalog.
+// Empty reports whether the catalog has no content.
 func (c *Catalog) Empty() bool { return len(c.blobs) == 0 }
 
-// config is the catalog as operator-registry has it.
+// config returns the catalog as the type of operator-registry.
 func (c *Catalog) config() declcfg.DeclarativeConfig {
 	var config declcfg.DeclarativeConfig
 	for _, b := range c.blobs {

@@ -12,8 +12,8 @@ import (
 	"github.com/operator-framework/operator-registry/pkg/registry"
 )
 
-// SetImage gives the bundle its image, and makes its blob as opm render does: with the CSV's metadata,
-// or where objects is set with all of its manifests, for an OLM that does not know the former.
+// SetImage sets the image of the bundle and renders its blob like opm render: with the CSV's metadata or, if objects is
+// set, with all of its manifests for OLM versions that do not support the metadata.
 func (s *Source) SetImage(image string, objects bool) error {
 	s.registry.BundleImage = image
 	manifests, props, err := registry.ObjectsAndPropertiesFromBundle(s.registry)
@@ -36,7 +36,7 @@ func (s *Source) SetImage(image string, objects bool) error {
 		}
 		last = append(last, *p)
 	}
-	related, err := s.related(image)
+	related, err := s.relatedImages(image)
 	if err != nil {
 		return err
 	}
@@ -45,7 +45,7 @@ func (s *Source) SetImage(image string, objects bool) error {
 		Properties: append(first, last...), RelatedImages: related,
 	}
 	if objects {
-		s.bundle.Objects = manifests // which is not written, but lets a bundle do without an image
+		s.bundle.Objects = manifests // not encoded, but makes the image optional
 	}
 	return nil
 }
@@ -68,9 +68,9 @@ func metadataOf(csv *v1alpha1.ClusterServiceVersion) *property.CSVMetadata {
 	}
 }
 
-// related are the images that a mirror of the catalog needs, sorted: those that the CSV lists, the
-// bundle's own and those of its deployments.
-func (s *Source) related(image string) ([]declcfg.RelatedImage, error) {
+// relatedImages returns the images that a mirror of the catalog needs, sorted: those listed in the CSV, the bundle image
+// and those of the Deployments.
+func (s *Source) relatedImages(image string) ([]declcfg.RelatedImage, error) {
 	var images []declcfg.RelatedImage
 	add := func(name, ref string) {
 		if ref != "" && !slices.ContainsFunc(images, func(i declcfg.RelatedImage) bool { return i.Image == ref }) {
@@ -96,7 +96,7 @@ func (s *Source) related(image string) ([]declcfg.RelatedImage, error) {
 	return images, nil
 }
 
-// icon is the CSV's first icon.
+// icon returns the CSV's first icon, nil if it has none.
 func (s *Source) icon() *declcfg.Icon {
 	csv, err := s.registry.ClusterServiceVersion()
 	if err != nil {

@@ -14,10 +14,10 @@ import (
 	"github.com/operon-sdk/operon/pkg/manifest"
 )
 
-// Archetypes are the names that channels of the semver template begin with.
+// Archetypes returns the name prefixes of channels of the semver template.
 func Archetypes() []string { return []string{"candidate", "fast", "stable"} }
 
-// archetype is the beginning of the name of a channel that the semver template made, or empty.
+// archetype returns the prefix of a channel of the semver template, "" for any other channel.
 func archetype(channel string) string {
 	if m := regexp.MustCompile(`^(candidate|fast|stable)-v\d+(\.\d+)?$`).FindStringSubmatch(channel); m != nil {
 		return m[1]
@@ -25,9 +25,9 @@ func archetype(channel string) string {
 	return ""
 }
 
-// semver makes the channels of a package anew from the versions of its bundles: those that its channels
-// of this kind hold, and the new ones. It gives the default channel.
-func (a *adder) semver(ctx context.Context, home *file, sources []*Source) (string, error) {
+// applySemver generates the channels of a package from the versions of its bundles: those in its existing semver channels
+// and the new ones. It returns the default channel.
+func (a *adder) applySemver(ctx context.Context, target *file, sources []*Source) (string, error) {
 	pkg := sources[0].Package
 	t := &semverInput{schema: "olm.semver", members: map[string][]string{}}
 	for _, b := range a.blobs {
@@ -54,7 +54,7 @@ func (a *adder) semver(ctx context.Context, home *file, sources []*Source) (stri
 			channels = slices.DeleteFunc(slices.Clone(s.Channels), func(c string) bool { return !slices.Contains(Archetypes(), c) })
 		}
 		if len(channels) == 0 {
-			a.problem(s.csv.Position, "the annotations of bundle %s name none of the channels that the semver template makes: %s; name them with --channel", s.Name, strings.Join(Archetypes(), ", "))
+			a.problem(s.csv.Position, "the annotations of bundle %s list no channel of the semver template (%s); set one with --channel", s.Name, strings.Join(Archetypes(), ", "))
 		}
 		for _, c := range channels {
 			t.add(c, s.Name)
@@ -73,11 +73,11 @@ func (a *adder) semver(ctx context.Context, home *file, sources []*Source) (stri
 	if err != nil {
 		return "", err
 	}
-	// The template finds bundles by their image; their names serve as such.
+	// The template identifies bundles by image; here, by name.
 	render := func(_ context.Context, name string) (*declcfg.DeclarativeConfig, error) {
 		bundle, ok := bundles[name]
 		if !ok {
-			return nil, fmt.Errorf("channels have the entry %s, of which there is no olm.bundle", name)
+			return nil, fmt.Errorf("channel entry %s has no olm.bundle", name)
 		}
 		copied := *bundle
 		copied.Image = name
@@ -94,12 +94,12 @@ func (a *adder) semver(ctx context.Context, home *file, sources []*Source) (stri
 			continue
 		}
 		if b == nil {
-			b = a.newChannel(home, sources[len(sources)-1], channel.Name)
+			b = a.newChannel(target, sources[len(sources)-1], channel.Name)
 		}
 		b.channel.Entries = channel.Entries
 		for _, e := range channel.Entries {
 			if s := from[e.Name]; s != nil {
-				b.come(s)
+				b.setOrigin(s)
 			}
 		}
 		b.changed = true
@@ -108,10 +108,10 @@ func (a *adder) semver(ctx context.Context, home *file, sources []*Source) (stri
 }
 
 func equalEntries(a, b []declcfg.ChannelEntry) bool {
-	return slices.EqualFunc(a, b, func(x, y declcfg.ChannelEntry) bool { return edges(x) == edges(y) && x.Name == y.Name })
+	return slices.EqualFunc(a, b, func(x, y declcfg.ChannelEntry) bool { return describeEdges(x) == describeEdges(y) && x.Name == y.Name })
 }
 
-// semverInput is the input of operator-registry's semver template.
+// A semverInput is the input of operator-registry's semver template.
 type semverInput struct {
 	schema       string
 	minor, major bool

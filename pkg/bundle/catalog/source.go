@@ -20,12 +20,12 @@ import (
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
-// Source is a bundle that goes into a catalog.
+// A Source is a bundle to add to a catalog.
 type Source struct {
-	// Name, Package and Version identify it.
+	// Name, Package and Version identify the bundle.
 	Name, Package string
 	Version       semver.Version
-	// Channels and DefaultChannel are what its annotations say; both may be empty.
+	// Channels and DefaultChannel are from its annotations; both may be empty.
 	Channels       []string
 	DefaultChannel string
 
@@ -36,10 +36,10 @@ type Source struct {
 	bundle   declcfg.Bundle
 }
 
-// CSV is the place of the bundle's CSV, for messages.
+// CSV returns the position of the bundle's CSV.
 func (s *Source) CSV() manifest.Position { return s.csv.Position }
 
-// Image is the image that the catalog names for the bundle.
+// Image returns the image that the catalog has for the bundle.
 func (s *Source) Image() string { return s.bundle.Image }
 
 const (
@@ -47,11 +47,11 @@ const (
 	metadataDir  = "metadata"
 )
 
-// ReadBundle reads the folder of a bundle. The name dir stands for it in messages.
+// ReadBundle reads a bundle directory. dir is its name in messages.
 func ReadBundle(fsys fs.FS, dir string) (*Source, manifest.Problems) {
 	r := &reader{fs: fsys, dir: dir, s: &Source{}}
-	r.manifests()
-	r.metadata()
+	r.readManifests()
+	r.readMetadata()
 	if len(r.problems) == 0 {
 		r.finish()
 	}
@@ -61,7 +61,7 @@ func ReadBundle(fsys fs.FS, dir string) (*Source, manifest.Problems) {
 	return r.s, nil
 }
 
-// reader collects what is wrong with a bundle while it reads it.
+// A reader reads a bundle and collects its problems.
 type reader struct {
 	fs       fs.FS
 	dir      string
@@ -71,7 +71,7 @@ type reader struct {
 	depends  []*registry.Dependency
 	props    []registry.Property
 	problems manifest.Problems
-	// read is what was read of the bundle.
+	// read limits the total size of the files.
 	read safeyaml.Set
 }
 
@@ -79,10 +79,10 @@ func (r *reader) problem(at manifest.Position, format string, args ...any) {
 	r.problems = append(r.problems, manifest.Problem{Position: at, Problem: fmt.Sprintf(format, args...)})
 }
 
-// files are the regular files of a folder that hold YAML or JSON, by name.
-func (r *reader) files(folder string) map[string][]byte {
-	at := manifest.Position{File: path.Join(r.dir, folder)}
-	entries, err := fs.ReadDir(r.fs, folder)
+// files returns the YAML and JSON files of a directory by name.
+func (r *reader) files(subdir string) map[string][]byte {
+	at := manifest.Position{File: path.Join(r.dir, subdir)}
+	entries, err := fs.ReadDir(r.fs, subdir)
 	if err != nil {
 		text := "cannot be read: " + cause(err).Error()
 		if errors.Is(err, fs.ErrNotExist) {
@@ -93,13 +93,13 @@ func (r *reader) files(folder string) map[string][]byte {
 	}
 	files := map[string][]byte{}
 	for _, e := range entries {
-		name := path.Join(folder, e.Name())
+		name := path.Join(subdir, e.Name())
 		if strings.HasPrefix(e.Name(), ".") || !slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(name)) {
 			continue
 		}
 		if !e.Type().IsRegular() {
 			if !e.IsDir() {
-				r.problem(manifest.Position{File: path.Join(r.dir, name)}, "is no regular file; put the manifest itself into the bundle")
+				r.problem(manifest.Position{File: path.Join(r.dir, name)}, "is not a regular file; put the manifest itself into the bundle")
 			}
 			continue
 		}
@@ -120,7 +120,7 @@ func (r *reader) files(folder string) map[string][]byte {
 	return files
 }
 
-// cause is an error of the file system without its path.
+// cause returns an error of the file system without its path.
 func cause(err error) error {
 	if pe, ok := errors.AsType[*fs.PathError](err); ok {
 		return pe.Err
@@ -128,8 +128,8 @@ func cause(err error) error {
 	return err
 }
 
-// manifests reads the objects and finds the CSV among them.
-func (r *reader) manifests() {
+// readManifests reads the objects and the CSV among them.
+func (r *reader) readManifests() {
 	var csvs []manifest.Object
 	files := r.files(manifestsDir)
 	for _, name := range slices.Sorted(maps.Keys(files)) {
@@ -146,15 +146,15 @@ func (r *reader) manifests() {
 	case files == nil || len(csvs) == 0 && len(r.problems) > 0:
 		return
 	case len(csvs) == 0:
-		r.problem(manifest.Position{File: path.Join(r.dir, manifestsDir)}, "holds no ClusterServiceVersion; generate the bundle first")
+		r.problem(manifest.Position{File: path.Join(r.dir, manifestsDir)}, "has no ClusterServiceVersion; generate the bundle first")
 		return
 	case len(csvs) > 1:
-		r.problem(csvs[1].Position, "is a second ClusterServiceVersion beside the one at %s; a bundle has one", csvs[0].Position)
+		r.problem(csvs[1].Position, "is a second ClusterServiceVersion, after %s; a bundle has one", csvs[0].Position)
 		return
 	}
 	r.s.csv = csvs[0]
-	if !r.upgrades() {
-		return // the Go type would say the same of the version, without its place
+	if !r.checkUpgrades() {
+		return // decoding would report the version again, without its position
 	}
 	if err := csvs[0].Into(&r.s.typed); err != nil {
 		if problems, ok := errors.AsType[manifest.Problems](err); ok {
@@ -165,13 +165,12 @@ func (r *reader) manifests() {
 	}
 }
 
-// upgrades checks what the CSV says of its version and of those before it. It reports false for a version
-// that is none.
-func (r *reader) upgrades() bool {
+// checkUpgrades checks the version and upgrade edges of the CSV. It reports false if the version is invalid.
+func (r *reader) checkUpgrades() bool {
 	s, csv := r.s, r.s.csv
 	s.Name = csv.Name()
 	if s.Name == "" {
-		r.problem(csv.Locate("metadata", "name"), "metadata.name of the CSV is missing")
+		r.problem(csv.Locate("metadata", "name"), "metadata.name of the CSV is required")
 	}
 	spec, _ := csv.Fields["spec"].(map[string]any)
 	version := ""
@@ -184,7 +183,7 @@ func (r *reader) upgrades() bool {
 	}
 	s.Version = v
 	if spec["replaces"] == s.Name && s.Name != "" {
-		r.problem(csv.Locate("spec", "replaces"), "spec.replaces names the bundle itself; name the version before it")
+		r.problem(csv.Locate("spec", "replaces"), "spec.replaces is the bundle itself; set the previous version")
 	}
 	skips, _ := spec["skips"].([]any)
 	for i, skip := range skips {
@@ -202,11 +201,11 @@ func (r *reader) upgrades() bool {
 	return err == nil
 }
 
-// skipRange is the annotation of a CSV that names the versions it upgrades from.
+// skipRange is the CSV annotation with the range of versions that it upgrades from.
 const skipRange = "olm.skipRange"
 
-// metadata reads the annotations, dependencies and properties, which opm takes from any file.
-func (r *reader) metadata() {
+// readMetadata reads the annotations, dependencies and properties, which opm accepts in any file.
+func (r *reader) readMetadata() {
 	files := r.files(metadataDir)
 	found := false
 	for _, name := range slices.Sorted(maps.Keys(files)) {
@@ -217,7 +216,7 @@ func (r *reader) metadata() {
 				Properties   []registry.Property    `json:"properties"`
 			}
 			if err := safeyaml.UnmarshalJSON(doc.Data, &content); err != nil {
-				r.problem(doc.Position, "%s", plain(err))
+				r.problem(doc.Position, "%s", plainError(err))
 				continue
 			}
 			if content.Annotations != nil && !found {
@@ -241,12 +240,12 @@ func (r *reader) metadata() {
 		}
 	}
 	if files != nil && !found {
-		r.problem(manifest.Position{File: path.Join(r.dir, metadataDir)}, "holds no annotations, which name the package and its channels; generate the bundle's metadata")
+		r.problem(manifest.Position{File: path.Join(r.dir, metadataDir)}, "has no annotations, which are required for the package and its channels; generate the bundle's metadata")
 	}
 }
 
-// plain is an error of the YAML library in words for people.
-func plain(err error) string {
+// plainError returns an error of the YAML library without internal prefixes.
+func plainError(err error) string {
 	text := err.Error()
 	for _, prefix := range []string{"error converting YAML to JSON: ", "error unmarshaling JSON: ", "while decoding JSON: ", "json: ", "yaml: "} {
 		text = strings.TrimPrefix(text, prefix)
@@ -263,7 +262,7 @@ func (r *reader) annotations(doc manifest.Document, values map[string]string) {
 		DefaultChannelName: values[annotation+"channel.default.v1"],
 	}
 	if r.notes.PackageName == "" {
-		r.problem(doc.Locate("annotations", annotation+"package.v1"), "%spackage.v1 is missing: it names the package", annotation)
+		r.problem(doc.Locate("annotations", annotation+"package.v1"), "%spackage.v1 is required", annotation)
 	}
 	r.s.Package, r.s.DefaultChannel = r.notes.PackageName, r.notes.DefaultChannelName
 	for channel := range strings.SplitSeq(r.notes.Channels, ",") {
@@ -273,7 +272,7 @@ func (r *reader) annotations(doc manifest.Document, values map[string]string) {
 	}
 }
 
-// finish checks what the parts say of each other, and makes the catalog's view of the bundle.
+// finish checks the parts against each other and sets the entry and the bundle of the source.
 func (r *reader) finish() {
 	s, csv := r.s, r.s.csv
 	s.entry = declcfg.ChannelEntry{Name: s.Name, Replaces: s.typed.Spec.Replaces, Skips: s.typed.Spec.Skips, SkipRange: s.typed.Annotations[skipRange]}
@@ -285,7 +284,7 @@ func (r *reader) finish() {
 	}
 }
 
-// properties are those of properties.yaml and of the CSV's annotation olm.properties.
+// properties returns the properties of properties.yaml and of the CSV annotation olm.properties.
 func (r *reader) properties() []registry.Property {
 	all := r.props
 	if text := r.s.typed.Annotations["olm.properties"]; text != "" {

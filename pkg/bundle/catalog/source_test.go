@@ -19,7 +19,7 @@ import (
 	"github.com/operon-sdk/operon/testdata/cases"
 )
 
-// bundleFS is a small bundle with a CRD that it owns, one that it needs, and a dependency.
+// bundleFS returns a small bundle with an owned CRD, a required CRD and a dependency.
 func bundleFS(version, upgrades string, more ...string) fstest.MapFS {
 	files := fstest.MapFS{}
 	put := func(name, text string) { files[name] = &fstest.MapFile{Data: []byte(text), Mode: 0o644} }
@@ -97,7 +97,7 @@ spec:
 	return files
 }
 
-// upgradeAnnotation takes the skipRange out of the upgrades, which is an annotation.
+// upgradeAnnotation returns the annotation for a skipRange among the upgrades.
 func upgradeAnnotation(upgrades string) string {
 	if strings.Contains(upgrades, "#range") {
 		return "    olm.skipRange: '>=0.1.0 <0.2.0'\n"
@@ -122,7 +122,7 @@ func newt(t *testing.T, version, upgrades string) *Source {
 	return source(t, bundleFS(version, upgrades), "bundle")
 }
 
-// TestRender holds that a bundle's blob is what opm render makes of its folder.
+// TestRender checks that a bundle's blob equals the output of opm render.
 func TestRender(t *testing.T) {
 	t.Parallel()
 	recorded, err := cases.All("bundle")
@@ -143,12 +143,12 @@ func TestRender(t *testing.T) {
 		s, problems := ReadBundle(os.DirFS(dir), "bundle")
 		if err != nil {
 			if len(problems) == 0 {
-				t.Errorf("%s: opm refuses it: %v", dir, err)
+				t.Errorf("%s: opm error = %v", dir, err)
 			}
 			continue
 		}
 		if len(problems) > 0 {
-			t.Logf("%s: refused: %v", dir, problems)
+			t.Logf("%s: rejected: %v", dir, problems)
 			continue
 		}
 		_, want, err := registry.ObjectsAndPropertiesFromBundle(input.Bundle)
@@ -160,7 +160,7 @@ func TestRender(t *testing.T) {
 		}
 		compared++
 		if got := sorted(s.bundle.Properties); !slices.Equal(got, sorted(want)) {
-			t.Errorf("%s: properties\n%s\nopm has\n%s", dir, got, sorted(want))
+			t.Errorf("%s: properties =\n%s\nwant those of opm:\n%s", dir, got, sorted(want))
 		}
 		if err := s.SetImage("quay.io/x/y:1", false); err != nil {
 			t.Fatal(err)
@@ -168,11 +168,11 @@ func TestRender(t *testing.T) {
 		want = slices.DeleteFunc(want, func(p property.Property) bool { return p.Type == property.TypeBundleObject })
 		want = append(want, property.MustBuildCSVMetadata(s.typed))
 		if got := sorted(s.bundle.Properties); !slices.Equal(got, sorted(want)) {
-			t.Errorf("%s: properties\n%s\nopm has\n%s", dir, got, sorted(want))
+			t.Errorf("%s: properties =\n%s\nwant those of opm:\n%s", dir, got, sorted(want))
 		}
 	}
 	if compared < 30 {
-		t.Errorf("compared %d bundles only", compared)
+		t.Errorf("compared only %d bundles", compared)
 	}
 }
 
@@ -185,8 +185,8 @@ func sorted(props []property.Property) []string {
 	return texts
 }
 
-// TestRefuse holds that bad bundles and bad upgrades are named with their place, all at once.
-func TestRefuse(t *testing.T) {
+// TestReadBundleProblems checks that all problems of bundles and upgrades are reported with positions.
+func TestReadBundleProblems(t *testing.T) {
 	t.Parallel()
 	const csv, notes = "manifests/newt.clusterserviceversion.yaml", "metadata/annotations.yaml"
 	without := func(name string) fstest.MapFS {
@@ -197,15 +197,15 @@ func TestRefuse(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		files fs.FS
-		says  []string
+		want  []string
 	}{
 		{"empty", fstest.MapFS{}, []string{"b/manifests: no such directory", "b/metadata: no such directory"}},
-		{"no CSV", without(csv), []string{"b/manifests: holds no ClusterServiceVersion"}},
-		{"no annotations", without(notes), []string{"b/metadata: holds no annotations"}},
+		{"no CSV", without(csv), []string{"b/manifests: has no ClusterServiceVersion"}},
+		{"no annotations", without(notes), []string{"b/metadata: has no annotations"}},
 		{"no CRD", without("manifests/pond.example_newts.yaml"), []string{"b/" + csv + ":", "pond.example/v1/Newt", "put the CRD's manifest"}},
-		{"several", bundleFS("0.1", "  replaces: newt.v0.1\n  skips: [\"\"]", notes+"|package.v1: newt", "package.v1: \"\""), []string{notes + ":2:", "package.v1 is missing"}},
+		{"several", bundleFS("0.1", "  replaces: newt.v0.1\n  skips: [\"\"]", notes+"|package.v1: newt", "package.v1: \"\""), []string{notes + ":2:", "package.v1 is required"}},
 		{"versions", bundleFS("0.1", "  replaces: newt.v0.1\n  skips: [\"\"]"), []string{
-			csv + ":10:", `spec.version "0.1" must be`, csv + ":11:", "spec.replaces names the bundle itself", csv + ":12:", "spec.skips[0]",
+			csv + ":10:", `spec.version "0.1" must be`, csv + ":11:", "spec.replaces is the bundle itself", csv + ":12:", "spec.skips[0]",
 		}},
 		{"range", bundleFS("0.1.0", "", csv+"|capabilities: Basic Install", "olm.skipRange: 'a to b'"), []string{csv + ":6:", "olm.skipRange \"a to b\""}},
 		{"YAML", bundleFS("0.1.0", "", csv+"|spec:", "spec: ]", notes+"|annotations:", "annotations: ["), []string{"b/" + csv + ":", "b/" + notes + ":"}},
@@ -216,19 +216,19 @@ func TestRefuse(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			_, problems := ReadBundle(c.files, "b")
-			for _, text := range c.says {
+			for _, text := range c.want {
 				if !strings.Contains(problems.Error(), text) {
-					t.Errorf("does not say %q:\n%v", text, problems)
+					t.Errorf("no problem contains %q:\n%v", text, problems)
 				}
 			}
 			if len(problems) == 0 {
-				t.Error("is accepted")
+				t.Error("ReadBundle() reported no problem")
 			}
 		})
 	}
 }
 
-// TestMetaIsJSON keeps the blobs comparable: an added bundle is the JSON that operator-registry reads.
+// TestMetaIsJSON checks that the blob of an added bundle is the JSON that operator-registry reads.
 func TestMetaIsJSON(t *testing.T) {
 	t.Parallel()
 	s := newt(t, "0.1.0", "")

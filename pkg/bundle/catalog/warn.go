@@ -12,8 +12,8 @@ import (
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
-// known are the fields of a schema's blobs, and those of the items of its entries.
-func known(schema string) (fields, entries []string) {
+// knownFields returns the fields of blobs of a schema, and those of the items of its entries.
+func knownFields(schema string) (fields, entries []string) {
 	switch schema {
 	case declcfg.SchemaPackage:
 		return []string{"schema", "name", "defaultChannel", "icon", "description", "properties"}, nil
@@ -27,11 +27,11 @@ func known(schema string) (fields, entries []string) {
 	return nil, nil
 }
 
-// Warnings are fields that OLM passes over in silence, such as a misspelt replaces.
+// Warnings returns fields that OLM ignores silently, such as a misspelled replaces.
 func (c *Catalog) Warnings() manifest.Problems {
 	var warnings manifest.Problems
 	for _, b := range c.blobs {
-		fields, entries := known(b.meta.Schema)
+		fields, entries := knownFields(b.meta.Schema)
 		if fields == nil {
 			continue
 		}
@@ -42,13 +42,13 @@ func (c *Catalog) Warnings() manifest.Problems {
 		unknown := func(node *yaml.Node, fields []string) {
 			for i := 0; node.Kind == yaml.MappingNode && i+1 < len(node.Content); i += 2 {
 				key := node.Content[i]
-				// Keys are not case-sensitive to opm, and x- is what people begin their own with.
+				// opm ignores the case of keys, and x- is the prefix of custom fields.
 				if slices.ContainsFunc(fields, func(f string) bool { return strings.EqualFold(f, key.Value) }) || strings.HasPrefix(key.Value, "x-") || key.Value == "<<" {
 					continue
 				}
 				warnings = append(warnings, manifest.Problem{
 					Position: manifest.Position{File: b.File, Line: b.Line + key.Line - 1, Column: key.Column},
-					Problem:  fmt.Sprintf("%s is no field of %s, and OLM passes it over; the fields are %s", key.Value, b.meta.Schema, strings.Join(fields, ", ")),
+					Problem:  fmt.Sprintf("unknown field %s of %s, which OLM ignores; the fields are %s", key.Value, b.meta.Schema, strings.Join(fields, ", ")),
 				})
 			}
 		}

@@ -7,8 +7,7 @@ import (
 	"strings"
 )
 
-// setEntries writes the entries of a channel: into its text where there is one, so that comments and
-// further fields stay.
+// setEntries encodes the entries of a channel, in its existing text if existing is one, to keep comments and other fields.
 func (b *blob) setEntries() (err error) {
 	if b.end == 0 {
 		b.Data, err = encode(b.file, b.channel)
@@ -21,7 +20,7 @@ func (b *blob) setEntries() (err error) {
 	return nil
 }
 
-// write makes the changed files.
+// write assembles the changed files.
 func (a *adder) write() error {
 	for _, b := range a.blobs {
 		if b.channel != nil && b.changed {
@@ -31,30 +30,30 @@ func (a *adder) write() error {
 		}
 	}
 	for _, f := range a.files {
-		var there, come []*blob
+		var existing, added []*blob
 		for _, b := range a.blobs {
 			switch {
 			case b.file != f || !b.changed:
 			case b.end > 0:
-				there = append(there, b)
+				existing = append(existing, b)
 			default:
-				come = append(come, b)
+				added = append(added, b)
 			}
 		}
-		if len(there)+len(come) == 0 {
+		if len(existing)+len(added) == 0 {
 			continue
 		}
 		data := bytes.Clone(f.data)
-		slices.SortFunc(there, func(x, y *blob) int { return y.start - x.start })
-		for _, b := range there {
+		slices.SortFunc(existing, func(x, y *blob) int { return y.start - x.start })
+		for _, b := range existing {
 			text := b.Data
 			if bytes.HasSuffix(text, []byte("\n")) && !bytes.HasSuffix(f.data[b.start:b.end], []byte("\n")) {
 				text = bytes.TrimSuffix(text, []byte("\n"))
 			}
 			data = slices.Concat(data[:b.start], text, data[b.end:])
 		}
-		slices.SortStableFunc(come, inOrder)
-		for _, b := range come {
+		slices.SortStableFunc(added, compareNew)
+		for _, b := range added {
 			if len(data) > 0 && !bytes.HasSuffix(data, []byte("\n")) {
 				data = append(data, '\n')
 			}
@@ -70,8 +69,8 @@ func (a *adder) write() error {
 	return nil
 }
 
-// inOrder is the order of new blobs: the package, its channels by name, its bundles as they came.
-func inOrder(a, b *blob) int {
+// compareNew orders new blobs: the package, its channels by name, its bundles in given order.
+func compareNew(a, b *blob) int {
 	rank := func(b *blob) int {
 		switch {
 		case b.pkg != nil:

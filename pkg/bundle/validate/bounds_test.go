@@ -9,7 +9,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/bundle/validate"
 )
 
-// TestBounds holds that the manifests of a bundle are bounded together.
+// TestBounds checks that the limits apply to all manifests of a bundle together.
 func TestBounds(t *testing.T) {
 	t.Parallel()
 	files := good(t)
@@ -24,6 +24,6 @@ func TestBounds(t *testing.T) {
 		}
 	}
 	if len(found) != 1 || !strings.HasSuffix(found[0], "manifests/zz1.yaml contains more than 500000 values together with the files before it") {
-		t.Errorf("found %q", found)
+		t.Errorf("rules = %q", found)
 	}
 }

@@ -13,12 +13,12 @@ import (
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
-// checkDependencies checks the entries of a file of dependencies.
+// checkDependencies checks the entries of a dependencies file.
 func (c *content) checkDependencies(name string, data []byte, file registry.DependenciesFile) []Finding {
 	var out []Finding
 	obj := manifest.Document{Position: manifest.Position{File: c.show(name), Line: 1}, Data: data}
 	var doc yaml.Node
-	_ = safeyaml.Unmarshal(obj.Data, &doc) // it could be read above
+	_ = safeyaml.Unmarshal(obj.Data, &doc) // the caller decoded it before
 	for i, dependency := range file.Dependencies {
 		for _, err := range DependencyErrors(dependency) {
 			at := obj.Position
@@ -45,7 +45,7 @@ func (c *content) checkDependencies(name string, data []byte, file registry.Depe
 	return out
 }
 
-// DependencyErrors are what is wrong with a dependency of a bundle, in the words of operator-registry.
+// DependencyErrors returns the errors of operator-registry for a dependency of a bundle.
 func DependencyErrors(d registry.Dependency) []error {
 	broken := []error{fmt.Errorf("couldn't parse dependency of type %s", d.GetType())}
 	if !slices.Contains([]string{registry.GVKType, registry.PackageType, registry.LabelType, registry.ConstraintType}, d.GetType()) || !json.Valid([]byte(d.GetValue())) {

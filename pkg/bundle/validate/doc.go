@@ -1,3 +1,3 @@
-// Package validate tells what is wrong with an operator bundle: faults of its files, what the validators
-// of operator-framework find, and rules of our own. It reads bundles through fs.FS and prints nothing.
+// Package validate checks operator bundles: their files, the validators of operator-framework/api, and additional rules.
+// Bundle and Bundles read a Source through fs.FS and return a Result of Findings, which a Writer encodes.
 package validate

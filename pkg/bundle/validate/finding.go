@@ -7,19 +7,19 @@ import (
 	"github.com/operon-sdk/operon/pkg/manifest"
 )
 
-// Level says how much a finding weighs.
+// A Level is the severity of a finding.
 type Level string
 
 const (
-	// Error is what keeps a bundle from being valid.
+	// Error makes a bundle invalid.
 	Error Level = "error"
-	// Warning should be corrected; --strict makes it an error.
+	// Warning should be fixed; --strict makes it an error.
 	Warning Level = "warning"
-	// Note is a hint, whatever is asked for.
+	// Note is a hint, also with --strict.
 	Note Level = "note"
 )
 
-// Finding is one thing that is wrong with a bundle.
+// A Finding is a problem of a bundle.
 type Finding struct {
 	manifest.Position
 	Level Level
@@ -27,29 +27,29 @@ type Finding struct {
 	Rule string
 	// Object is the object as in "Service smtp", empty for files without one.
 	Object string
-	// Field is the path within the object, such as spec.icon[0].mediatype; empty for the whole of it.
+	// Field is the path within the object, such as spec.icon[0].mediatype; empty for the object itself.
 	Field string
-	// Text says what is wrong.
+	// Text describes the problem.
 	Text string
-	// Fix says what to write instead.
+	// Fix describes how to solve it.
 	Fix string
-	// Message is the finding in the words of operator-sdk, empty for what operator-sdk does not find.
+	// Message is the message of operator-sdk, empty if operator-sdk does not report the problem.
 	Message string
 }
 
-// Result is all that was found in one bundle.
+// A Result holds the findings of one bundle.
 type Result struct {
-	// Bundle is the bundle as the caller named it.
+	// Bundle is the name of the bundle given by the caller.
 	Bundle   string
 	Findings []Finding
-	// Unread is why the bundle could not be read, nil for one that was. The finding is the only one then.
+	// Unread is the error that prevented reading the bundle, nil if there is none. It is then the only finding.
 	Unread error
 }
 
-// Passed tells whether no finding is an error.
+// Passed reports whether no finding is an error.
 func (r Result) Passed() bool { return r.Count(Error) == 0 }
 
-// Count counts the findings of a level.
+// Count returns the number of findings of a level.
 func (r Result) Count(level Level) int {
 	n := 0
 	for _, f := range r.Findings {
@@ -60,7 +60,7 @@ func (r Result) Count(level Level) int {
 	return n
 }
 
-// String gives the finding as text: the place, what is wrong, and the fix on a line of its own.
+// String returns the position and text of the finding, and the fix on a line of its own.
 func (f Finding) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s: ", f.Position, f.Level)

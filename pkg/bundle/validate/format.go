@@ -15,7 +15,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
-// formatMessage is a fault of the format as operator-sdk says it.
+// formatMessage returns the message of operator-sdk for a problem of the format.
 func (c *content) formatMessage(text string) string {
 	return "error validating format in " + c.shown + ": Bundle validation errors: " + text
 }
@@ -33,7 +33,7 @@ func (c *content) checkFormat() []Finding {
 		}
 		missing = true
 		add(manifest.Position{File: c.show(dir)}, dir+"-missing", "", "Unable to locate "+dir+" directory",
-			"there is no such directory in the bundle", "the files of a bundle lie in the directories manifests and metadata")
+			"there is no such directory in the bundle", "put the files of the bundle in the directories manifests and metadata")
 	}
 	if missing {
 		return out
@@ -53,8 +53,8 @@ func (c *content) checkFormat() []Finding {
 	return append(out, dependencies...)
 }
 
-// checkOtherDirectory checks the directory manifests of a bundle whose annotations name another one: the
-// media type goes by what lies there.
+// checkOtherDirectory checks the directory manifests of a bundle whose annotations name a different one. operator-sdk
+// derives the media type from it.
 func (c *content) checkOtherDirectory(add func(at manifest.Position, rule, field, message, text, fix string)) {
 	const dir = "manifests"
 	entries := slices.DeleteFunc(c.list(dir), fs.DirEntry.IsDir)
@@ -62,7 +62,7 @@ func (c *content) checkOtherDirectory(add func(at manifest.Position, rule, field
 	case len(entries) == 0:
 		c.mediaType = ""
 		add(manifest.Position{File: c.show(dir)}, "manifests-missing", "", fmt.Sprintf("The directory %s contains no yaml files", c.show(dir)),
-			"holds no manifests, which lie in "+c.show(c.manifestsDir), "move them here, and write manifests/ in the annotation "+bundle.ManifestsLabel)
+			"has no manifests; they are in "+c.show(c.manifestsDir), "move them here, and set the annotation "+bundle.ManifestsLabel+" to manifests/")
 		return
 	case c.isChart(dir):
 		c.mediaType = helmType
@@ -82,7 +82,7 @@ func (c *content) checkOtherDirectory(add func(at manifest.Position, rule, field
 	}
 }
 
-// metadataFiles reads the directory metadata: its annotations, and what is wrong with its dependencies.
+// metadataFiles reads the directory metadata. It returns the annotations and the findings about dependencies.
 func (c *content) metadataFiles() (*metadata, []Finding) {
 	var (
 		found     *metadata
@@ -98,12 +98,12 @@ func (c *content) metadataFiles() (*metadata, []Finding) {
 		data, ok := c.read(name)
 		if ok {
 			if problems := manifest.Unreadable(c.show(name), data); problems != nil {
-				c.problems("metadata-yaml", "take the file out of the bundle, or save it as UTF-8 text", problems)
+				c.problems("metadata-yaml", "remove the file from the bundle, or save it as UTF-8 text", problems)
 				ok = false
 			}
 		}
 		if !ok {
-			// What is wrong with a file that nothing needs is no reason to refuse the bundle.
+			// Problems of an unused file do not make the bundle invalid.
 			for i := before; i < len(c.findings); i++ {
 				c.findings[i].Level = Warning
 			}
@@ -115,7 +115,7 @@ func (c *content) metadataFiles() (*metadata, []Finding) {
 				if startsEmpty(data) {
 					findings = append(findings, Finding{
 						Position: manifest.Position{File: c.show(name), Line: 1}, Level: Error, Rule: "leading-document",
-						Text: "begins with a document that is empty but for comments, and OLM reads the first one only", Fix: "take the line --- out",
+						Text: "starts with a document without content, and OLM reads only the first document", Fix: "remove the line ---",
 						Message: c.formatMessage("Could not find annotations file"),
 					})
 				}
@@ -138,7 +138,7 @@ func (c *content) metadataFiles() (*metadata, []Finding) {
 	return found, findings
 }
 
-// metadataWarning records a file of the metadata that OLM passes over since it is broken.
+// metadataWarning records an invalid metadata file that OLM ignores.
 func (c *content) metadataWarning(name string, data []byte, err error) {
 	at, text := manifest.Position{File: c.show(name), Line: 1}, err.Error()
 	_, problems := manifest.Document{Position: at, Data: data}.Object()
@@ -147,15 +147,15 @@ func (c *content) metadataWarning(name string, data []byte, err error) {
 			at, text = p.Position, p.Problem
 		}
 	}
-	c.warn(at, "metadata-yaml", text+", and is passed over", "correct the YAML")
+	c.warn(at, "metadata-yaml", text+"; the file is ignored", "correct the YAML")
 }
 
-// checkAnnotations checks the annotations that every bundle has.
+// checkAnnotations checks the annotations required in every bundle.
 func (c *content) checkAnnotations() []Finding {
 	var out []Finding
 	add := func(key, message, text, fix string) {
 		out = append(out, Finding{
-			Position: c.place(key), Level: Error, Rule: "annotations", Field: manifest.FieldPath([]string{"annotations", key}),
+			Position: c.position(key), Level: Error, Rule: "annotations", Field: manifest.FieldPath([]string{"annotations", key}),
 			Text: text, Fix: fix, Message: c.formatMessage(message),
 		})
 	}
@@ -167,12 +167,12 @@ func (c *content) checkAnnotations() []Finding {
 		value, ok := c.metadata.values[key]
 		switch {
 		case !ok && key != bundle.DefaultChannelLabel:
-			add(key, fmt.Sprintf("Missing annotation %q", key), "the annotation is missing", fmt.Sprintf("write %s: %s", key, fixes[key]))
+			add(key, fmt.Sprintf("Missing annotation %q", key), "the annotation is missing", fmt.Sprintf("set %s: %s", key, fixes[key]))
 		case key == bundle.MediaTypeLabel && value != c.mediaType:
 			add(key, fmt.Sprintf("Expecting annotation %q to have value %q instead of %q", key, c.mediaType, value),
-				fmt.Sprintf("is %q, but the manifests are of the type %s", value, c.mediaType), fmt.Sprintf("write %s: %s", key, c.mediaType))
+				fmt.Sprintf("is %q, but the manifests are of the type %s", value, c.mediaType), fmt.Sprintf("set %s: %s", key, c.mediaType))
 		case (key == bundle.ChannelsLabel || key == bundle.DefaultChannelLabel && ok) && value == "":
-			add(key, fmt.Sprintf("Expecting annotation %q to have non-empty value", key), "is empty", "name a channel, or take the annotation out where it is the default's")
+			add(key, fmt.Sprintf("Expecting annotation %q to have non-empty value", key), "is empty", "set a channel, or remove the annotation if it is the default channel")
 		}
 	}
 	return out

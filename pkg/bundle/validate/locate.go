@@ -13,7 +13,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/manifest"
 )
 
-// goFields are the fields that the validators name as in Go.
+// goFields maps the Go names of fields in messages of the validators to their paths.
 func goFields() map[string]string {
 	return map[string]string{
 		"Spec.InstallStrategy":                              "spec.install",
@@ -28,14 +28,14 @@ func goFields() map[string]string {
 	}
 }
 
-// locate finds the place that a message is about, and what to write there instead.
+// locate sets the position, the rule and the fix for a message.
 func (c *content) locate(f *Finding, err apierrors.Error) {
 	f.Object, f.Position = describe(c.csv), c.csv.Position
 	if c.locateObject(f, err) {
 		return
 	}
 	if path, ok := goFields()[err.Field]; ok {
-		f.Rule, f.Text, f.Fix = "required-field", "is missing", "write the field"
+		f.Rule, f.Text, f.Fix = "required-field", "is missing", "add the field"
 		c.at(f, path)
 		return
 	}
@@ -67,7 +67,7 @@ func (c *content) locate(f *Finding, err apierrors.Error) {
 	}
 }
 
-// at sets the place of a finding in the CSV.
+// at sets the position of a finding in the CSV.
 func (c *content) at(f *Finding, path string) {
 	f.Field = path
 	if path != "" {
@@ -75,7 +75,7 @@ func (c *content) at(f *Finding, path string) {
 	}
 }
 
-// narrow finds the item of a list that holds a value: the owned CRD of a name, the link of a URL.
+// narrow returns the path of the list item with a value: the owned CRD of a name, the link of a URL.
 func (c *content) narrow(path, value string) string {
 	key := map[string]string{
 		"spec.customresourcedefinitions.owned": "name", "spec.customresourcedefinitions.required": "name",
@@ -110,7 +110,7 @@ func (c *content) narrow(path, value string) string {
 	return path
 }
 
-// locateObject finds the object that a message about the whole bundle means.
+// locateObject sets the position of a message that concerns the bundle, and reports whether it did.
 func (c *content) locateObject(f *Finding, err apierrors.Error) bool {
 	gvk, isGVK := err.BadValue.(schema.GroupVersionKind)
 	switch {
@@ -126,7 +126,7 @@ func (c *content) locateObject(f *Finding, err apierrors.Error) bool {
 		f.Fix = "correct name, version and kind of the entry, or add the CRD's manifest"
 		c.at(f, path)
 	case isGVK && (strings.HasPrefix(err.Detail, "CRD ") || strings.HasPrefix(err.Detail, "duplicate CRD")):
-		f.Rule, f.Text, f.Fix = "owned-crds", fmt.Sprintf("%s is not listed in spec.customresourcedefinitions.owned", kindName(gvk)), "list it there, or take the CRD out of the bundle"
+		f.Rule, f.Text, f.Fix = "owned-crds", fmt.Sprintf("%s is not listed in spec.customresourcedefinitions.owned", kindName(gvk)), "list it there, or remove the CRD from the bundle"
 		if strings.HasPrefix(err.Detail, "duplicate") {
 			f.Text, f.Fix = fmt.Sprintf("%s is defined twice", kindName(gvk)), "keep the CRD of apiextensions.k8s.io/v1"
 		}
@@ -142,8 +142,8 @@ func (c *content) locateObject(f *Finding, err apierrors.Error) bool {
 		return false
 	case strings.HasPrefix(err.Detail, "invalid service account"):
 		name := fmt.Sprint(err.BadValue)
-		f.Rule, f.Text = "service-account", "OLM makes the ServiceAccounts that the deployments of the ClusterServiceVersion use, and fails when the bundle holds one of them"
-		f.Fix = "take the file out of the bundle"
+		f.Rule, f.Text = "service-account", "OLM creates the ServiceAccounts of the deployments in the ClusterServiceVersion, and fails if the bundle contains one of them"
+		f.Fix = "remove the file from the bundle"
 		c.atObject(f, "ServiceAccount", name, "metadata", "name")
 	case strings.Contains(err.Detail, "were deprecated and removed in") && strings.HasPrefix(err.Detail, "this bundle is using APIs"):
 		c.locateRemoved(f)
@@ -157,7 +157,7 @@ func kindName(gvk schema.GroupVersionKind) string {
 	return fmt.Sprintf("%s %s", gvk.Kind, gvk.GroupVersion())
 }
 
-// atObject sets the place of a finding in an object of a kind and name.
+// atObject sets the position of a finding in an object of a kind and name, and reports whether there is one.
 func (c *content) atObject(f *Finding, kind, name string, path ...string) bool {
 	for _, obj := range c.objects {
 		if (obj.Kind() == kind || kind == "CRD" && obj.Kind() == crdKind) && obj.Name() == name {
@@ -168,7 +168,7 @@ func (c *content) atObject(f *Finding, kind, name string, path ...string) bool {
 	return false
 }
 
-// locateRemoved finds the first object of an API that a version of Kubernetes does not have any more.
+// locateRemoved sets the position to the first object of an API that a version of Kubernetes removed.
 func (c *content) locateRemoved(f *Finding) {
 	f.Rule = "removed-api"
 	f.Fix = "move to the API that replaced it: https://kubernetes.io/docs/reference/using-api/deprecation-guide/"
@@ -177,22 +177,22 @@ func (c *content) locateRemoved(f *Finding) {
 		version = "Kubernetes " + m[1]
 	}
 	_, list, _ := strings.Cut(f.Text, "Migrate the API(s) for ")
-	f.Text = fmt.Sprintf("uses APIs that %s does not have any more: %s", version, list)
+	f.Text = fmt.Sprintf("uses APIs that were removed in %s: %s", version, list)
 	m := c.phrases().removedList.FindStringSubmatch(list)
 	if m == nil || c.atObject(f, m[1], m[2], "apiVersion") {
 		return
 	}
-	if place := c.phrases().removedCSV.FindStringSubmatch(m[2]); place != nil {
-		switch place[1] {
+	if position := c.phrases().removedCSV.FindStringSubmatch(m[2]); position != nil {
+		switch position[1] {
 		case "CustomResourceDefinitions":
-			c.at(f, fmt.Sprintf("spec.customresourcedefinitions.%s[%s].resources[%s]", strings.ToLower(place[2]), place[4], place[6]))
+			c.at(f, fmt.Sprintf("spec.customresourcedefinitions.%s[%s].resources[%s]", strings.ToLower(position[2]), position[4], position[6]))
 		case "InstallStrategy":
-			c.at(f, fmt.Sprintf("spec.install.spec.%s[%s].rules[%s]", strings.ToLower(place[3][:1])+place[3][1:], place[4], place[6]))
+			c.at(f, fmt.Sprintf("spec.install.spec.%s[%s].rules[%s]", strings.ToLower(position[3][:1])+position[3][1:], position[4], position[6]))
 		}
 	}
 }
 
-// explainExample finds the line of a fault in the JSON of the examples.
+// explainExample sets the line of a syntax error in the JSON of the examples.
 func (c *content) explainExample(f *Finding, err apierrors.Error) {
 	if f.Rule != "examples" || !strings.HasPrefix(err.Detail, "invalid example") {
 		return
@@ -208,14 +208,14 @@ func (c *content) explainExample(f *Finding, err apierrors.Error) {
 	}
 	before := examples[:min(int(syntax.Offset), len(examples))]
 	line := 1 + strings.Count(before, "\n")
-	f.Text = "is no JSON in line " + strconv.Itoa(line) + " of the text: " + syntax.Error()
+	f.Text = "is not valid JSON in line " + strconv.Itoa(line) + " of the text: " + syntax.Error()
 	if isBlock(c.csv, f.Position) {
 		f.Position.Line += line
 		f.Position.Column = 0
 	}
 }
 
-// isBlock tells whether the value of a key is a block of lines, so that each of its lines is one of the file.
+// isBlock reports whether a value is a literal block, so that each of its lines is one of the file.
 func isBlock(obj manifest.Object, at manifest.Position) bool {
 	lines := strings.Split(string(obj.Data()), "\n")
 	i := at.Line - obj.Line

@@ -16,12 +16,12 @@ import (
 
 const annotationsFile = "metadata/annotations.yaml"
 
-// metadata are the annotations of a bundle.
+// A metadata holds the annotations of a bundle.
 type metadata struct {
-	// file is where they stand, relative to the bundle; empty without any.
+	// file is their path relative to the bundle, empty without annotations.
 	file   string
 	values map[string]string
-	// root is the file's YAML, for the places of keys.
+	// root is the YAML of the file, for positions.
 	root *yaml.Node
 }
 
@@ -29,8 +29,8 @@ func (m metadata) channels() []string {
 	return strings.FieldsFunc(m.values[bundle.ChannelsLabel], func(r rune) bool { return r == ',' })
 }
 
-// place is where an annotation stands, or where it would.
-func (c *content) place(key string) manifest.Position {
+// position returns the position of an annotation, or of the nearest existing parent.
+func (c *content) position(key string) manifest.Position {
 	at := manifest.Position{File: c.show(c.metadata.file), Line: 1}
 	if c.metadata.root == nil {
 		return at
@@ -52,7 +52,7 @@ func (c *content) place(key string) manifest.Position {
 	return at
 }
 
-// annotations reads the annotations of a file; nil for a file without any.
+// annotations decodes the annotations of a file, nil if there are none.
 func (c *content) annotations(name string, data []byte) (metadata, error) {
 	var file struct {
 		Annotations map[string]string `json:"annotations"`
@@ -69,7 +69,7 @@ func (c *content) annotations(name string, data []byte) (metadata, error) {
 	return m, nil
 }
 
-// loadMetadata finds the annotations: in their file, or else in any file of the bundle.
+// loadMetadata reads the annotations from their file, or else from any file of the bundle.
 func (c *content) loadMetadata() {
 	c.manifestsDir = "manifests"
 	if _, err := fs.Stat(c.fsys, annotationsFile); err == nil || !errors.Is(err, fs.ErrNotExist) {
@@ -89,15 +89,15 @@ func (c *content) loadMetadata() {
 	}
 	if len(c.metadata.values) == 0 {
 		c.bad("metadata/annotations.yaml", 0, "annotations-missing", "there are no annotations of the bundle",
-			"make them with 'operon generate bundle --metadata'")
+			"generate them with 'operon generate bundle --metadata'")
 		return
 	}
 	if dir, ok := c.metadata.values[bundle.ManifestsLabel]; ok {
-		// A path from the root of the image is one from the root of the bundle.
+		// The root of the image is the root of the bundle.
 		if dir = path.Clean(strings.TrimLeft(dir, "/")); !fs.ValidPath(dir) {
 			c.findings = append(c.findings, Finding{
-				Position: c.place(bundle.ManifestsLabel), Level: Error, Rule: "manifests-missing", Field: manifest.FieldPath([]string{"annotations", bundle.ManifestsLabel}),
-				Text: fmt.Sprintf("%q lies outside of the bundle", c.metadata.values[bundle.ManifestsLabel]), Fix: "write manifests/",
+				Position: c.position(bundle.ManifestsLabel), Level: Error, Rule: "manifests-missing", Field: manifest.FieldPath([]string{"annotations", bundle.ManifestsLabel}),
+				Text: fmt.Sprintf("%q is outside of the bundle", c.metadata.values[bundle.ManifestsLabel]), Fix: "set manifests/",
 			})
 			return
 		}
@@ -105,7 +105,7 @@ func (c *content) loadMetadata() {
 	}
 }
 
-// searchMetadata takes the annotations of the first file that has any.
+// searchMetadata reads the annotations of the first file that has any.
 func (c *content) searchMetadata() {
 	n := 0
 	err := fs.WalkDir(c.fsys, ".", func(name string, d fs.DirEntry, err error) error {
@@ -133,7 +133,7 @@ func (c *content) searchMetadata() {
 	}
 }
 
-// wrongAnnotations records what of a file's annotations is no text; false means that all are.
+// wrongAnnotations records annotations that are not texts, and reports whether there are any.
 func (c *content) wrongAnnotations(name string, data []byte) bool {
 	var doc yaml.Node
 	if safeyaml.Unmarshal(data, &doc) != nil || len(doc.Content) == 0 {
@@ -149,7 +149,7 @@ func (c *content) wrongAnnotations(name string, data []byte) bool {
 	annotations := child(&doc, "annotations")
 	switch {
 	case doc.Content[0].Kind != yaml.MappingNode:
-		add(doc.Content[0], "must be a mapping that holds annotations")
+		add(doc.Content[0], "must be a mapping with the key annotations")
 	case annotations != nil && annotations.Kind == yaml.MappingNode:
 		for i := 0; i+1 < len(annotations.Content); i += 2 {
 			key, value := annotations.Content[i], annotations.Content[i+1]
@@ -163,7 +163,7 @@ func (c *content) wrongAnnotations(name string, data []byte) bool {
 	return len(c.findings) > before
 }
 
-// yamlError records that a file of the metadata is no YAML, or not of the right types.
+// yamlError records that a metadata file is not valid YAML or has wrong types.
 func (c *content) yamlError(name string, data []byte, err error) {
 	if c.wrongAnnotations(name, data) {
 		return
@@ -178,7 +178,7 @@ func (c *content) yamlError(name string, data []byte, err error) {
 	c.bad(name, 1, "metadata-yaml", strings.TrimPrefix(err.Error(), "error unmarshaling JSON: while decoding JSON: json: "), "annotations are a mapping of texts: put values in quotes")
 }
 
-// child is a value of the mapping that a document or a node is.
+// child returns a value of a mapping or of a document's mapping, nil if there is none.
 func child(node *yaml.Node, key string) *yaml.Node {
 	if node.Kind == yaml.DocumentNode && len(node.Content) > 0 {
 		node = node.Content[0]

@@ -12,20 +12,20 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// Optional is a validator that runs when it is selected.
+// An Optional is a validator that runs if selected.
 type Optional struct {
 	Name string
-	// Suite is the suite that it belongs to, empty without one.
+	// Suite is the suite of the validator, empty without one.
 	Suite       string
 	Description string
-	// parts are the validators that it is made of, categories standing for the one that we choose.
+	// parts lists the upstream validators that it runs.
 	parts []interfaces.Validator
-	// categories tells that the categories are checked after parts.
+	// categories reports whether checkCategories runs after parts.
 	categories bool
 	deprecated string
 }
 
-// Labels are what selectors choose by.
+// Labels returns the labels for selectors.
 func (o Optional) Labels() labels.Set {
 	set := labels.Set{"name": o.Name}
 	if o.Suite != "" {
@@ -36,12 +36,12 @@ func (o Optional) Labels() labels.Set {
 
 const suite = "operatorframework"
 
-// Optionals are the optional validators, in the order in which they run.
+// Optionals returns the optional validators in the order in which they run.
 func Optionals() []Optional {
 	return []Optional{
-		{Name: "operatorhubv2", Suite: suite, Description: "What OperatorHub.io asks for: provider, maintainers, links, version, icon",
+		{Name: "operatorhubv2", Suite: suite, Description: "Requirements of OperatorHub.io: provider, maintainers, links, version, icon",
 			parts: []interfaces.Validator{apivalidation.OperatorHubV2Validator}},
-		{Name: "capabilities", Suite: suite, Description: "The capability level is one that OperatorHub.io knows",
+		{Name: "capabilities", Suite: suite, Description: "The capability level is one of OperatorHub.io",
 			parts: []interfaces.Validator{apivalidation.StandardCapabilitiesValidator}},
 		{Name: "categories", Suite: suite, Description: "The categories are those of OperatorHub.io, or of the file in OPERATOR_BUNDLE_CATEGORIES", categories: true},
 		{Name: "operatorhub", Description: "Deprecated: operatorhubv2, capabilities and categories in one",
@@ -54,12 +54,12 @@ func Optionals() []Optional {
 			parts: []interfaces.Validator{apivalidation.AlphaDeprecatedAPIsValidator}},
 		{Name: "good-practices", Suite: suite, Description: "Good practices: resource requests, descriptions, permissions, names",
 			parts: []interfaces.Validator{apivalidation.GoodPracticesValidator}},
-		{Name: multiarch, Description: "(alpha) Labels, node affinity and images agree on platforms; container-tools: docker (which none stands for too) or podman",
+		{Name: multiarch, Description: "(alpha) Labels, node affinity and images agree on platforms; container-tools: docker (also none) or podman",
 			parts: []interfaces.Validator{apivalidation.MultipleArchitecturesValidator}},
 	}
 }
 
-// Selects tells whether a selector chooses any optional validator.
+// Selects reports whether a selector matches any optional validator.
 func Selects(selector labels.Selector) bool {
 	return slices.ContainsFunc(Optionals(), func(o Optional) bool { return selector.Matches(o.Labels()) })
 }
@@ -101,15 +101,15 @@ func (c *content) checkOptional(o Options) []Finding {
 	return out
 }
 
-// multiarch is the validator that asks a container tool.
+// multiarch is the validator that runs a container tool.
 const multiarch = "multiarch"
 
-// containerTool leaves the name of the tool out where it is the default: the library would log it.
+// containerTool removes the default tool from the values, because the library would log it.
 func containerTool(values map[string]string) (map[string]string, error) {
 	const key = "container-tools"
 	values = maps.Clone(values)
 	switch tool := strings.ToLower(values[key]); tool {
-	case "", "docker", "none": // none stands for the default, as in operator-sdk
+	case "", "docker", "none": // none is the default, as in operator-sdk
 		delete(values, key)
 	case "podman":
 	default:
@@ -118,8 +118,8 @@ func containerTool(values map[string]string) (map[string]string, error) {
 	return values, nil
 }
 
-// checkCategories checks the categories against own ones. The library would read theirs from the
-// environment of the process.
+// checkCategories checks the categories against custom ones. The library would read these from the environment of the
+// process.
 func (c *content) checkCategories(o Options) apierrors.ManifestResult {
 	var result apierrors.ManifestResult
 	if o.Categories == nil && o.CategoriesErr == nil {

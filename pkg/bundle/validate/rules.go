@@ -14,7 +14,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/manifest"
 )
 
-// checkRules runs the rules of our own: what is known to go wrong with a bundle that the validators pass.
+// checkRules runs additional rules for problems that the validators do not report.
 func (c *content) checkRules(o Options) []Finding {
 	if c.mediaType == helmType {
 		return nil
@@ -52,24 +52,24 @@ func (c *content) own(obj manifest.Object, rule, field, text, fix string) {
 // ownAnnotation records a finding about an annotation of the metadata.
 func (c *content) ownAnnotation(level Level, rule, key, text, fix string) {
 	c.findings = append(c.findings, Finding{
-		Position: c.place(key), Level: level, Rule: rule, Field: manifest.FieldPath([]string{"annotations", key}), Text: text, Fix: fix,
+		Position: c.position(key), Level: level, Rule: rule, Field: manifest.FieldPath([]string{"annotations", key}), Text: text, Fix: fix,
 	})
 }
 
-// ruleNames checks that name, version and package belong together, and what the CSV replaces.
+// ruleNames checks that name, version and package match, and what the CSV replaces.
 func (c *content) ruleNames() {
 	spec := c.api.CSV.Spec
 	name, pkg := c.api.CSV.Name, c.metadata.values[bundle.PackageLabel]
 	version, _ := textAt(c.csv.Fields, "spec", "version")
 	suggested := spec.Version.String()
-	if spec.Version.Version.Equals(semver.Version{}) { // as for a version that is missing or cannot be parsed
+	if spec.Version.Version.Equals(semver.Version{}) { // missing or invalid
 		suggested = "1.2.0"
 	}
 	switch _, err := semver.Parse(version); {
 	case version == "":
 		c.own(c.csv, "csv-version", "spec.version", "is missing", "write the version of the bundle, such as 1.2.0")
 	case err != nil:
-		c.own(c.csv, "csv-version", "spec.version", fmt.Sprintf("%q is no semantic version", version), "write MAJOR.MINOR.PATCH, such as "+suggested)
+		c.own(c.csv, "csv-version", "spec.version", fmt.Sprintf("%q is not a semantic version", version), "write MAJOR.MINOR.PATCH, such as "+suggested)
 	}
 	if _, ok := c.metadata.values[bundle.PackageLabel]; ok && pkg == "" {
 		c.ownAnnotation(Warning, "package", bundle.PackageLabel, "is empty", "write the name of the package")
@@ -85,15 +85,15 @@ func (c *content) ruleNames() {
 		c.own(c.csv, "package", "metadata.name", fmt.Sprintf("begins with %q, but the package is %q", base, pkg), fmt.Sprintf("name the CSV %s.v%s, or correct the annotation %s", pkg, suggested, bundle.PackageLabel))
 	}
 	if spec.Replaces != "" && spec.Replaces == name {
-		c.own(c.csv, "replaces", "spec.replaces", "the ClusterServiceVersion replaces itself", "name the version before this one, or take the line out")
+		c.own(c.csv, "replaces", "spec.replaces", "the ClusterServiceVersion replaces itself", "set the previous version, or remove the line")
 	}
 	for i, skip := range spec.Skips {
 		field := fmt.Sprintf("spec.skips[%d]", i)
 		switch {
 		case skip == name:
-			c.own(c.csv, "replaces", field, "the ClusterServiceVersion skips itself", "take the line out")
+			c.own(c.csv, "replaces", field, "the ClusterServiceVersion skips itself", "remove the line")
 		case !strings.Contains(skip, ".v") || strings.ContainsAny(skip, " _") || strings.ToLower(skip) != skip:
-			c.own(c.csv, "replaces", field, fmt.Sprintf("%q is no name of a ClusterServiceVersion", skip), "write <package>.v<version>")
+			c.own(c.csv, "replaces", field, fmt.Sprintf("%q is not a valid ClusterServiceVersion name", skip), "write <package>.v<version>")
 		}
 	}
 	const skipRange = `metadata.annotations["olm.skipRange"]`
@@ -101,15 +101,15 @@ func (c *content) ruleNames() {
 		inRange, err := semver.ParseRange(value)
 		switch {
 		case err != nil:
-			c.own(c.csv, "replaces", skipRange, fmt.Sprintf("%q is no range of versions", value), "write a range such as '>=1.0.0 <1.2.0'")
+			c.own(c.csv, "replaces", skipRange, fmt.Sprintf("%q is not a version range", value), "write a range such as '>=1.0.0 <1.2.0'")
 		case version != "" && inRange(spec.Version.Version):
-			c.own(c.csv, "replaces", skipRange, fmt.Sprintf("the range %s holds the version itself", value), "end it with <"+spec.Version.String())
+			c.own(c.csv, "replaces", skipRange, fmt.Sprintf("the range %s includes the version itself", value), "end it with <"+spec.Version.String())
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(c.api.CSV.Annotations)) {
 		for _, known := range []string{"alm-examples", "olm.skipRange", "capabilities", "categories", "containerImage", "createdAt", "support", "repository"} {
 			if key != known && strings.EqualFold(key, known) && known != "olm.skipRange" {
-				c.own(c.csv, "annotation-case", manifest.FieldPath([]string{"metadata", "annotations", key}), "the name is known in another case only", "write "+known)
+				c.own(c.csv, "annotation-case", manifest.FieldPath([]string{"metadata", "annotations", key}), "the annotation is case-sensitive", "write "+known)
 			}
 		}
 	}
@@ -121,15 +121,15 @@ func (c *content) ruleChannels() {
 	for _, channel := range channels {
 		switch trimmed := strings.TrimSpace(channel); {
 		case trimmed != channel || trimmed == "" || strings.ContainsAny(trimmed, " \t/"):
-			c.ownAnnotation(Warning, "channel-name", bundle.ChannelsLabel, fmt.Sprintf("%q is no name of a channel", channel), "write names without blanks, and commas alone between them")
+			c.ownAnnotation(Warning, "channel-name", bundle.ChannelsLabel, fmt.Sprintf("%q is not a valid channel name", channel), "write names without spaces, separated by commas only")
 		case trimmed != bundle.DefaultChannel && !strings.HasPrefix(trimmed, "stable") && !strings.HasPrefix(trimmed, "fast") && !strings.HasPrefix(trimmed, "candidate"):
-			c.ownAnnotation(Note, "channel-name", bundle.ChannelsLabel, fmt.Sprintf("%q does not say how mature its bundles are", channel),
-				"the convention is to begin with candidate, fast or stable: https://olm.operatorframework.io/docs/best-practices/channel-naming")
+			c.ownAnnotation(Note, "channel-name", bundle.ChannelsLabel, fmt.Sprintf("%q does not indicate the maturity of its bundles", channel),
+				"the convention is the prefix candidate, fast or stable: https://olm.operatorframework.io/docs/best-practices/channel-naming")
 		}
 	}
 	if d := c.metadata.values[bundle.DefaultChannelLabel]; d != "" && len(channels) > 0 && !slices.Contains(channels, d) {
-		c.ownAnnotation(Warning, "default-channel", bundle.DefaultChannelLabel, fmt.Sprintf("%q is none of the channels %s", d, strings.Join(channels, ", ")),
-			"name one of them, unless another bundle of the package is in that channel")
+		c.ownAnnotation(Warning, "default-channel", bundle.DefaultChannelLabel, fmt.Sprintf("%q is not one of the channels %s", d, strings.Join(channels, ", ")),
+			"set one of them, unless another bundle of the package is in that channel")
 	}
 }
 
@@ -140,7 +140,7 @@ func (c *content) ruleInstallModes() {
 		switch mode.Type {
 		case v1alpha1.InstallModeTypeOwnNamespace, v1alpha1.InstallModeTypeSingleNamespace, v1alpha1.InstallModeTypeMultiNamespace, v1alpha1.InstallModeTypeAllNamespaces:
 		default:
-			c.own(c.csv, "install-modes", field, fmt.Sprintf("%q is no install mode", mode.Type), "write OwnNamespace, SingleNamespace, MultiNamespace or AllNamespaces")
+			c.own(c.csv, "install-modes", field, fmt.Sprintf("%q is not an install mode", mode.Type), "write OwnNamespace, SingleNamespace, MultiNamespace or AllNamespaces")
 		}
 		if seen[mode.Type] {
 			c.own(c.csv, "install-modes", field, fmt.Sprintf("%s is listed twice", mode.Type), "list each install mode once")
@@ -149,7 +149,7 @@ func (c *content) ruleInstallModes() {
 	}
 }
 
-// ruleTexts finds texts that a scaffold left for the author to fill in.
+// ruleTexts finds placeholders of the scaffold.
 func (c *content) ruleTexts() {
 	var visit func(value any, path []string)
 	visit = func(value any, path []string) {
@@ -167,7 +167,7 @@ func (c *content) ruleTexts() {
 			}
 		case string:
 			if left := placeholder(v); left != "" {
-				c.own(c.csv, "placeholder", manifest.FieldPath(path), fmt.Sprintf("still holds the placeholder %q", left), "write the real text")
+				c.own(c.csv, "placeholder", manifest.FieldPath(path), fmt.Sprintf("still contains the placeholder %q", left), "replace it")
 			}
 		}
 	}
@@ -178,11 +178,11 @@ func (c *content) ruleTexts() {
 		visit(spec, []string{"spec"})
 	}
 	if c.api.CSV.Spec.Description == "" {
-		c.own(c.csv, "description", "spec.description", "is missing", "say in Markdown what the operator does")
+		c.own(c.csv, "description", "spec.description", "is missing", "describe the operator in Markdown")
 	}
 }
 
-// placeholder is what a text still holds of a scaffold's.
+// placeholder returns a placeholder that a text contains, or "".
 func placeholder(text string) string {
 	for _, left := range []string{"your.domain", "Your Name", "your@email.com", "TODO", "FIXME"} {
 		if strings.Contains(text, left) {
@@ -192,17 +192,17 @@ func placeholder(text string) string {
 	return ""
 }
 
-// ruleSize checks the limits that hold for what is not compressed.
+// ruleSize checks the limits for uncompressed objects.
 func (c *content) ruleSize() {
 	for _, obj := range c.objects {
 		if n := len(obj.Data()); n > 1<<20 {
-			c.own(obj, "size", "", fmt.Sprintf("has %d bytes, and a cluster stores objects of about 1.5 MiB at most, once it has added its own fields", n),
+			c.own(obj, "size", "", fmt.Sprintf("has %d bytes; a cluster stores objects of at most 1.5 MiB, including fields that it adds", n),
 				"shorten descriptions and examples")
 		}
 	}
 }
 
-// ruleRemovedAPIs checks the APIs against the Kubernetes versions that the CSV states.
+// ruleRemovedAPIs checks the APIs against the Kubernetes versions of the CSV.
 func (c *content) ruleRemovedAPIs(o Options) {
 	for _, result := range apivalidation.AlphaDeprecatedAPIsValidator.Validate(c.api, o.Values) {
 		for _, f := range c.convert("removed-api", result) {

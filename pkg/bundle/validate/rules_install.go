@@ -16,11 +16,11 @@ import (
 	"github.com/operon-sdk/operon/pkg/manifest"
 )
 
-// ruleIcon checks the icon, which the default validators leave alone.
+// ruleIcon checks the icon, which the default validators ignore.
 func (c *content) ruleIcon() {
 	icons := c.api.CSV.Spec.Icon
 	if len(icons) == 0 {
-		c.own(c.csv, "icon", "spec.icon", "is missing, and consoles show the operator without a picture", "add an icon with base64data and mediatype; an SVG of a few lines will do")
+		c.own(c.csv, "icon", "spec.icon", "is missing, so consoles show no icon", "add an icon with base64data and mediatype; a small SVG is enough")
 		return
 	}
 	for i, icon := range icons {
@@ -29,19 +29,19 @@ func (c *content) ruleIcon() {
 		case icon.Data == "":
 			c.own(c.csv, "icon", field+".base64data", "is empty", "write the icon's bytes in base64: base64 -w0 icon.svg")
 		case err != nil:
-			c.own(c.csv, "icon", field+".base64data", "is no base64", "write the icon's bytes in base64: base64 -w0 icon.svg")
+			c.own(c.csv, "icon", field+".base64data", "is not valid base64", "write the icon's bytes in base64: base64 -w0 icon.svg")
 		case icon.MediaType == "image/png" && !strings.HasPrefix(string(data), "\x89PNG"),
 			icon.MediaType == "image/gif" && !strings.HasPrefix(string(data), "GIF"),
 			icon.MediaType == "image/jpeg" && !strings.HasPrefix(string(data), "\xff\xd8"),
 			icon.MediaType == "image/svg+xml" && !strings.Contains(string(data), "<svg"):
-			c.own(c.csv, "icon", field+".mediatype", "does not fit the data, which is no "+icon.MediaType, "write the media type that the data has")
+			c.own(c.csv, "icon", field+".mediatype", "does not match the data, which is not "+icon.MediaType, "set the media type of the data")
 		case icon.MediaType == "":
 			c.own(c.csv, "icon", field+".mediatype", "is missing", "write image/svg+xml or what the data is")
 		}
 	}
 }
 
-// container is a container of a deployment, with its place.
+// A container is a container of a Deployment with its path.
 type container struct {
 	corev1.Container
 	field string
@@ -49,7 +49,7 @@ type container struct {
 
 const deploymentsField = "spec.install.spec.deployments"
 
-// containers are those of a deployment, in order.
+// containers returns the containers of a Deployment in order.
 func containers(i int, spec v1alpha1.StrategyDeploymentSpec) []container {
 	var out []container
 	pod := spec.Spec.Template.Spec
@@ -64,7 +64,7 @@ func containers(i int, spec v1alpha1.StrategyDeploymentSpec) []container {
 	return out
 }
 
-// ruleImages checks that images say which they are.
+// ruleImages checks that image references are unambiguous.
 func (c *content) ruleImages() {
 	check := func(image, field string) {
 		name, digest, pinned := strings.Cut(image, "@")
@@ -75,11 +75,11 @@ func (c *content) ruleImages() {
 		switch {
 		case pinned && digest != "":
 		case image == "controller:latest" || name == "controller":
-			c.own(c.csv, "image-placeholder", field, fmt.Sprintf("%q is the image that the scaffold stands in with", image), "give the image of the operator: make bundle IMG=registry/repository:tag")
+			c.own(c.csv, "image-placeholder", field, fmt.Sprintf("%q is the placeholder image of the scaffold", image), "set the image of the operator: make bundle IMG=registry/repository:tag")
 		case tag == "":
 			c.own(c.csv, "image-tag", field, fmt.Sprintf("%q has neither tag nor digest", image), "write "+image+":<version>, or pin it by digest")
 		case tag == "latest":
-			c.own(c.csv, "image-latest", field, fmt.Sprintf("%q is another image every day", image), "write the tag of a version, or pin the image by digest")
+			c.own(c.csv, "image-latest", field, fmt.Sprintf("%q changes with every release", image), "write the tag of a version, or pin the image by digest")
 		}
 	}
 	for i, deployment := range c.api.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
@@ -109,10 +109,10 @@ func (c *content) rulePermissions() {
 		for i, permission := range group.list {
 			field := fmt.Sprintf("spec.install.spec.%s[%d]", group.name, i)
 			if permission.ServiceAccountName == "" {
-				c.own(c.csv, "permissions", field+".serviceAccountName", "is missing, and nobody gets the permissions", "name the service account of the deployment")
+				c.own(c.csv, "permissions", field+".serviceAccountName", "is missing, so the permissions have no effect", "set the service account of the deployment")
 			}
 			if len(permission.Rules) == 0 {
-				c.own(c.csv, "permissions", field+".rules", "there are no rules", "take the entry out, or list the rules")
+				c.own(c.csv, "permissions", field+".rules", "there are no rules", "remove the entry, or list the rules")
 			}
 			c.rules(c.csv, field+".rules", permission.Rules)
 		}
@@ -125,15 +125,15 @@ func (c *content) rulePermissions() {
 	}
 }
 
-// rules checks rules of access.
+// rules checks RBAC rules.
 func (c *content) rules(obj manifest.Object, field string, rules []rbacv1.PolicyRule) {
 	for i, rule := range rules {
 		at := fmt.Sprintf("%s[%d]", field, i)
 		if len(rule.Verbs) == 0 {
-			c.own(obj, "permissions", at+".verbs", "there are no verbs, so that the rule permits nothing", "list what the operator does: get, list, watch, create, update, patch, delete")
+			c.own(obj, "permissions", at+".verbs", "there are no verbs, so the rule permits nothing", "list what the operator does: get, list, watch, create, update, patch, delete")
 		}
 		if len(rule.NonResourceURLs) > 0 && len(rule.Resources) > 0 {
-			c.own(obj, "permissions", at, "a rule is about resources or about nonResourceURLs, never both", "write two rules")
+			c.own(obj, "permissions", at, "a rule cannot have both resources and nonResourceURLs", "split the rule")
 		}
 		if len(rule.NonResourceURLs) == 0 && len(rule.Resources) == 0 {
 			c.own(obj, "permissions", at+".resources", "there are no resources", "list the resources")
@@ -143,17 +143,17 @@ func (c *content) rules(obj manifest.Object, field string, rules []rbacv1.Policy
 			values []string
 		}{{"apiGroups", rule.APIGroups}, {"resources", rule.Resources}, {"verbs", rule.Verbs}} {
 			if slices.Contains(part.values, "*") {
-				c.own(obj, "rbac-wildcard", at+"."+part.name, "the wildcard permits all that there is and will be", "list the "+part.name+" that the operator needs")
+				c.own(obj, "rbac-wildcard", at+"."+part.name, "the wildcard permits everything", "list the "+part.name+" that the operator needs")
 			}
 		}
 	}
 }
 
-// ruleAccounts finds permissions that no pod gets, and accounts that nothing uses.
+// ruleAccounts finds permissions without a pod, and unused accounts.
 func (c *content) ruleAccounts() {
 	strategy := c.api.CSV.Spec.InstallStrategy.StrategySpec
 	if len(strategy.DeploymentSpecs) == 0 {
-		return // which is said elsewhere
+		return // ruleDeployments reports it
 	}
 	used := map[string]bool{}
 	for _, deployment := range strategy.DeploymentSpecs {
@@ -179,8 +179,8 @@ func (c *content) ruleAccounts() {
 		for i, permission := range group.list {
 			if name := permission.ServiceAccountName; name != "" && !used[name] && !accounts[name] {
 				c.own(c.csv, "permissions-unused", fmt.Sprintf("spec.install.spec.%s[%d].serviceAccountName", group.name, i),
-					fmt.Sprintf("no deployment runs under the service account %q, so that no pod of the operator gets the permissions", name),
-					"name the account of the deployment: "+strings.Join(slices.Sorted(maps.Keys(used)), ", "))
+					fmt.Sprintf("no deployment uses the service account %q, so no pod of the operator gets the permissions", name),
+					"set the account of the deployment: "+strings.Join(slices.Sorted(maps.Keys(used)), ", "))
 			}
 			accounts["\x00"+permission.ServiceAccountName] = true
 		}
@@ -198,22 +198,22 @@ func (c *content) ruleAccounts() {
 	}
 	for _, obj := range c.objects {
 		if name := obj.Name(); obj.Kind() == "ServiceAccount" && !bound[name] && !used[name] && !accounts["\x00"+name] {
-			c.own(obj, "service-account-unused", "metadata.name", "no deployment, permission or binding of the bundle uses the service account", "take the file out, or bind a role to it")
+			c.own(obj, "service-account-unused", "metadata.name", "no deployment, permission or binding of the bundle uses the service account", "remove the file, or bind a role to it")
 		}
 	}
 }
 
-// ruleDeployments checks that the deployments can be made.
+// ruleDeployments checks that the Deployments can be created.
 func (c *content) ruleDeployments() {
 	deployments := c.api.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs
 	if deployments != nil && len(deployments) == 0 {
-		c.own(c.csv, "deployments", deploymentsField, "the list is empty, and nothing would be installed", "add the operator's Deployment to what the bundle is made from")
+		c.own(c.csv, "deployments", deploymentsField, "the list is empty, so nothing would be installed", "add the operator's Deployment to the input of the bundle")
 	}
 	names := map[string]bool{}
 	for i, deployment := range deployments {
 		field := fmt.Sprintf("%s[%d]", deploymentsField, i)
 		if names[deployment.Name] {
-			c.own(c.csv, "deployments", field+".name", fmt.Sprintf("there are two deployments %q, and a namespace holds one", deployment.Name), "give each a name of its own")
+			c.own(c.csv, "deployments", field+".name", fmt.Sprintf("duplicate deployment %q", deployment.Name), "give each a unique name")
 		}
 		names[deployment.Name] = true
 		selector, err := metav1.LabelSelectorAsSelector(deployment.Spec.Selector)
@@ -234,35 +234,35 @@ func (c *content) ruleDeployments() {
 				c.own(c.csv, "deployments", item.field+".image", "is missing", "write the image of the container")
 			}
 			if seen[item.Name] {
-				c.own(c.csv, "deployments", item.field+".name", fmt.Sprintf("there are two containers %q in the pod", item.Name), "give each a name of its own")
+				c.own(c.csv, "deployments", item.field+".name", fmt.Sprintf("duplicate container %q in the pod", item.Name), "give each a unique name")
 			}
 			seen[item.Name] = true
 		}
 		for j, volume := range deployment.Spec.Template.Spec.Volumes {
 			if volume.Secret != nil && len(c.api.CSV.Spec.WebhookDefinitions) > 0 && (volume.Name == "cert" || strings.HasSuffix(volume.Name, "-certs")) && strings.Contains(volume.Secret.SecretName, "cert") {
 				c.own(c.csv, "certificates", fmt.Sprintf("%s.spec.template.spec.volumes[%d]", field, j),
-					"mounts a certificate that cert-manager would make; OLM mounts its own, and the pod never starts without the Secret", "take the volume and its mounts out, or generate the bundle again")
+					"mounts a certificate of cert-manager; OLM mounts its own, and the pod does not start without the Secret", "remove the volume and its mounts, or generate the bundle again")
 			}
 		}
 	}
 }
 
-// ruleWebhooks checks the webhook definitions, which OLM uses as they are.
+// ruleWebhooks checks the webhook definitions, which OLM uses unchanged.
 func (c *content) ruleWebhooks() {
 	spec := c.api.CSV.Spec
 	names := map[string]bool{}
 	for i, webhook := range spec.WebhookDefinitions {
 		field := fmt.Sprintf("spec.webhookdefinitions[%d]", i)
 		if !slices.ContainsFunc(spec.InstallStrategy.StrategySpec.DeploymentSpecs, func(d v1alpha1.StrategyDeploymentSpec) bool { return d.Name == webhook.DeploymentName }) {
-			c.own(c.csv, "webhooks", field+".deploymentName", fmt.Sprintf("there is no deployment %q", webhook.DeploymentName), "name the deployment that serves the webhook")
+			c.own(c.csv, "webhooks", field+".deploymentName", fmt.Sprintf("there is no deployment %q", webhook.DeploymentName), "set the deployment that serves the webhook")
 		}
 		if names[webhook.GenerateName] {
-			c.own(c.csv, "webhooks", field+".generateName", fmt.Sprintf("%q is the name of another webhook too", webhook.GenerateName), "give each webhook a name of its own")
+			c.own(c.csv, "webhooks", field+".generateName", fmt.Sprintf("duplicate webhook name %q", webhook.GenerateName), "give each webhook a unique name")
 		}
 		names[webhook.GenerateName] = true
 		for j, crd := range webhook.ConversionCRDs {
 			if !slices.ContainsFunc(spec.CustomResourceDefinitions.Owned, func(o v1alpha1.CRDDescription) bool { return o.Name == crd }) {
-				c.own(c.csv, "webhooks", fmt.Sprintf("%s.conversionCRDs[%d]", field, j), fmt.Sprintf("the operator does not own a CRD %q", crd), "name an owned CRD")
+				c.own(c.csv, "webhooks", fmt.Sprintf("%s.conversionCRDs[%d]", field, j), fmt.Sprintf("the operator does not own the CRD %q", crd), "set an owned CRD")
 			}
 		}
 		if webhook.SideEffects == nil {

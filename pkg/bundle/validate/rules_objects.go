@@ -21,13 +21,13 @@ import (
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
-// ruleObjects checks the objects beside the CSV: doubles, and what OLM's documentation advises against.
+// ruleObjects checks the objects besides the CSV for duplicates and against the advice of the OLM documentation.
 func (c *content) ruleObjects() {
 	first := map[string]manifest.Object{}
 	for i, obj := range c.objects {
 		key := obj.Group() + "/" + obj.Kind() + "/" + obj.Name()
 		if before, ok := first[key]; ok && obj.Name() != "" && obj.Kind() != crdKind {
-			c.own(obj, "duplicate-object", "metadata.name", fmt.Sprintf("the object is in %s too; one of them overwrites the other", before.Position), "keep one of the two")
+			c.own(obj, "duplicate-object", "metadata.name", fmt.Sprintf("the object is also in %s; one of them overwrites the other", before.Position), "keep one of the two")
 		} else {
 			first[key] = obj
 		}
@@ -36,12 +36,12 @@ func (c *content) ruleObjects() {
 		}
 		for _, result := range apivalidation.ObjectValidator.Validate(c.api.Objects[i]) {
 			for _, err := range slices.Concat(result.Warnings, result.Errors) {
-				path, fix := "rules", "take the permission out, or name the objects that the operator owns in resourceNames"
+				path, fix := "rules", "remove the permission, or list the objects that the operator owns in resourceNames"
 				switch obj.Kind() {
 				case "PriorityClass":
 					path, fix = "globalDefault", "write globalDefault: false"
 				case "PodDisruptionBudget":
-					path, fix = "spec."+strings.SplitN(err.Detail, " ", 2)[0], "write maxUnavailable: 1, or a minAvailable below 100%: else no node can be drained"
+					path, fix = "spec."+strings.SplitN(err.Detail, " ", 2)[0], "write maxUnavailable: 1, or a minAvailable below 100%; otherwise nodes cannot be drained"
 				}
 				c.own(obj, "object-advice", path, err.Detail, fix)
 			}
@@ -49,7 +49,7 @@ func (c *content) ruleObjects() {
 	}
 }
 
-// ruleFields finds fields of the CSV that nothing reads, being misspelt for the most part.
+// ruleFields finds unknown fields of the CSV, most of them misspelled.
 func (c *content) ruleFields() {
 	data, err := safeyaml.ToJSON(c.csv.Data())
 	if err != nil {
@@ -61,12 +61,12 @@ func (c *content) ruleFields() {
 	}
 	for _, err := range strict {
 		if unknown, ok := errors.AsType[kjson.FieldError](err); ok {
-			c.own(c.csv, "unknown-field", unknown.FieldPath(), "OLM knows no such field, and passes it over", "correct the spelling, or take it out")
+			c.own(c.csv, "unknown-field", unknown.FieldPath(), "unknown field, which OLM ignores", "correct the spelling, or remove it")
 		}
 	}
 }
 
-// ruleSchemas checks the schemas of the CRDs as an API server does, and the examples against them.
+// ruleSchemas checks the schemas of the CRDs like an API server, and the examples against them.
 func (c *content) ruleSchemas() {
 	crds := slices.DeleteFunc(slices.Clone(c.crds), func(o manifest.Object) bool { return o.APIVersion() != "apiextensions.k8s.io/v1" })
 	for i, crd := range c.api.V1CRDs {
@@ -82,19 +82,19 @@ func (c *content) ruleSchemas() {
 				sound = false
 				text := c.phrases().goValue.ReplaceAllString(err.ErrorBody(), "Invalid value: ")
 				at := err.Field
-				if rest, ok := strings.CutPrefix(at, "spec.validation."); ok { // where all versions have one schema
+				if rest, ok := strings.CutPrefix(at, "spec.validation."); ok { // all versions share one schema
 					at = "spec.versions[0].schema." + rest
 				}
 				c.own(crds[i], "crd-schema", at, text, "correct the Go type or its markers, and generate the CRD with 'operon generate manifests'")
 			}
 		}
-		if sound { // schemas with faults make the library panic
+		if sound { // the library panics on invalid schemas
 			c.ruleExamples(crds[i], &internal)
 		}
 	}
 }
 
-// ruleExamples checks the examples of a CRD's versions against their schemas.
+// ruleExamples checks the examples against the schemas of a CRD.
 func (c *content) ruleExamples(obj manifest.Object, crd *apiextensions.CustomResourceDefinition) {
 	var examples []map[string]any
 	if json.Unmarshal([]byte(c.api.CSV.Annotations["alm-examples"]), &examples) != nil {
@@ -118,7 +118,7 @@ func (c *content) ruleExamples(obj manifest.Object, crd *apiextensions.CustomRes
 			}
 			for _, err := range schemavalidation.ValidateCustomResource(field.NewPath("alm-examples").Index(i), example, validator) {
 				c.own(c.csv, "sample-invalid", "metadata.annotations.alm-examples",
-					fmt.Sprintf("the example of %s does not fit the schema in %s: %s", crd.Spec.Names.Kind, obj.File, err.Error()),
+					fmt.Sprintf("the example of %s does not match the schema in %s: %s", crd.Spec.Names.Kind, obj.File, err.Error()),
 					"correct the sample in config/samples, and generate the bundle again")
 			}
 		}

@@ -15,7 +15,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
-// decodeError records that an object does not fit its type.
+// decodeError records that an object does not match its type.
 func (c *content) decodeError(obj manifest.Object, err error) {
 	problems, ok := errors.AsType[manifest.Problems](err)
 	if !ok {
@@ -27,15 +27,15 @@ func (c *content) decodeError(obj manifest.Object, err error) {
 			Text: strings.TrimPrefix(p.Problem, obj.String()+": "), Fix: typeFix(p.Problem),
 		}
 		if at := strings.Index(finding.Text, " must be "); at >= 0 && p.Field != "" {
-			finding.Text = finding.Text[at+1:] // the field is named already, with its indices
+			finding.Text = finding.Text[at+1:] // Field has the path with indices
 		}
-		// The version's own decoder says what it dislikes, and not where.
+		// The error of the version decoder has no position.
 		spec, _ := mapAt(obj.Fields, "spec")
-		if version, ok := spec["version"]; ok && p.Field == "" && obj.Kind() == csvKind && versionFault(p.Problem) {
+		if version, ok := spec["version"]; ok && p.Field == "" && obj.Kind() == csvKind && isVersionError(p.Problem) {
 			finding.Position, finding.Field = obj.Locate("spec", "version"), "spec.version"
 			finding.Text = "is empty"
 			if text, _ := version.(string); text != "" {
-				finding.Text = fmt.Sprintf("%q is no semantic version: %s", text, finding.Text)
+				finding.Text = fmt.Sprintf("%q is not a semantic version: %s", text, finding.Text)
 			}
 			finding.Rule, finding.Fix = "csv-version", "write MAJOR.MINOR.PATCH, such as 1.2.0"
 		}
@@ -43,12 +43,12 @@ func (c *content) decodeError(obj manifest.Object, err error) {
 	}
 }
 
-// typeFix says what to write instead of a value of a wrong type.
+// typeFix returns the fix for a value of a wrong type.
 func typeFix(text string) string {
 	for _, fix := range []struct{ kind, fix string }{
 		{"must be true or false", "write true or false without quotes"},
-		{"must be a text", "put the value into quotes"},
-		{"must be a list", "write a list: each value on a line of its own that begins with '- '"},
+		{"must be a text", "quote the value"},
+		{"must be a list", "write a list: each value on its own line after '- '"},
 		{"must be a mapping", "write a mapping: lines 'key: value', indented"},
 		{"must be a number", "write a number without quotes"},
 	} {
@@ -59,8 +59,8 @@ func typeFix(text string) string {
 	return "correct the value; 'kubectl explain' shows the type of each field"
 }
 
-// versionFault tells the errors of the semver library from those of the JSON decoder.
-func versionFault(text string) bool {
+// isVersionError reports whether an error is from the semver library, not from the JSON decoder.
+func isVersionError(text string) bool {
 	for _, part := range []string{"version", "Version", "patch number", "minor number", "major number", "Major", "Minor", "Patch", "strconv.ParseUint", "uild meta", "rerelease"} {
 		if strings.Contains(text, part) && !strings.Contains(text, "must be") {
 			return true
@@ -69,9 +69,9 @@ func versionFault(text string) bool {
 	return false
 }
 
-// withoutRelease reads a CSV that is at fault in its release alone: a field that is newer than operator-sdk,
-// which passes it over.
-func (c *content) withoutRelease(obj manifest.Object, csv *v1alpha1.ClusterServiceVersion) bool {
+// decodeWithoutRelease decodes a CSV whose only problem is spec.release, a field that is newer than operator-sdk and
+// ignored by it.
+func (c *content) decodeWithoutRelease(obj manifest.Object, csv *v1alpha1.ClusterServiceVersion) bool {
 	spec, _ := mapAt(obj.Fields, "spec")
 	if _, ok := spec["release"]; !ok {
 		return false
@@ -87,17 +87,17 @@ func (c *content) withoutRelease(obj manifest.Object, csv *v1alpha1.ClusterServi
 	if safeyaml.UnmarshalJSON(data, csv) != nil {
 		return false
 	}
-	c.own(obj, "release", "spec.release", "is no release: identifiers of letters, digits and hyphens with dots between them, at most 20 characters in all", "write a release such as 1, or take the line out")
+	c.own(obj, "release", "spec.release", "must be a release: dot-separated identifiers of letters, digits and hyphens, at most 20 characters", "set a release such as 1, or remove the line")
 	return true
 }
 
-// isMapping tells whether a document is YAML, and a mapping.
+// isMapping reports whether a document is a YAML mapping.
 func isMapping(data []byte) bool {
 	var fields map[string]any
 	return safeyaml.UnmarshalJSON(data, &fields) == nil && fields != nil
 }
 
-// duplicateKeys finds keys that a mapping has twice; the last one counts, and the first is lost.
+// duplicateKeys finds duplicate keys of mappings; the last one counts.
 func (c *content) duplicateKeys(doc manifest.Document) {
 	var root yaml.Node
 	if safeyaml.Unmarshal(doc.Data, &root) != nil {
@@ -128,7 +128,7 @@ func (c *content) duplicateKeys(doc manifest.Document) {
 					c.findings = append(c.findings, Finding{
 						Position: manifest.Position{File: doc.File, Line: doc.Line + key.Line - 1, Column: key.Column},
 						Level:    Warning, Rule: "duplicate-key", Field: manifest.FieldPath(append(slices.Clip(at), key.Value)),
-						Text: fmt.Sprintf("the key stands in line %d already; the last one counts", doc.Line+line-1),
+						Text: fmt.Sprintf("duplicate key, first on line %d; the last one counts", doc.Line+line-1),
 						Fix:  "keep one of the two",
 					})
 				}

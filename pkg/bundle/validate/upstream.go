@@ -17,7 +17,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/manifest"
 )
 
-// checkContent runs the validators that every bundle passes.
+// checkContent runs the validators for all bundles.
 func (c *content) checkContent() []Finding {
 	if c.mediaType == helmType {
 		return nil
@@ -26,7 +26,7 @@ func (c *content) checkContent() []Finding {
 	c.api.Package = c.metadata.values[bundle.PackageLabel]
 	for _, result := range apivalidation.BundleValidator.Validate(c.api) {
 		for _, f := range c.convert("bundle", result) {
-			// These came with versions of the validators after operator-sdk's, and OLM installs such bundles.
+			// These rules are newer than operator-sdk, and OLM installs such bundles.
 			if f.Rule == "related-images" || f.Rule == "release" {
 				f.Level, f.Message = Warning, ""
 			}
@@ -37,7 +37,7 @@ func (c *content) checkContent() []Finding {
 		out = append(out, c.convert("csv", result)...)
 	}
 	out = append(out, c.checkObjects()...)
-	// The validator fills defaults in, v1beta1 before v1 as everywhere.
+	// The validator sets defaults, so it gets copies; v1beta1 comes first, as in operator-sdk.
 	betas := slices.DeleteFunc(slices.Clone(c.crds), func(o manifest.Object) bool { return o.APIVersion() != "apiextensions.k8s.io/v1beta1" })
 	for i, crd := range c.api.V1beta1CRDs {
 		for _, result := range apivalidation.CustomResourceDefinitionValidator.Validate(crd.DeepCopy()) {
@@ -53,7 +53,7 @@ func (c *content) checkContent() []Finding {
 	return out
 }
 
-// checkObjects checks the objects beside the CSV and the CRDs.
+// checkObjects checks the objects besides the CSV and the CRDs.
 func (c *content) checkObjects() []Finding {
 	var out []Finding
 	for i, obj := range c.objects {
@@ -61,14 +61,14 @@ func (c *content) checkObjects() []Finding {
 			continue
 		}
 		u := c.api.Objects[i]
-		if !bundle.Supported(obj.Kind()) && c.mediaType == registryType {
-			fix := "take it out of the bundle, and let the operator make it if it needs it"
+		if !bundle.IsSupported(obj.Kind()) && c.mediaType == registryType {
+			fix := "remove it from the bundle, and let the operator create it if necessary"
 			if obj.Kind() == "Deployment" {
-				fix = "put its spec into spec.install.spec.deployments of the ClusterServiceVersion, and take the file out of the bundle"
+				fix = "move its spec to spec.install.spec.deployments of the ClusterServiceVersion, and remove the file"
 			}
 			out = append(out, Finding{
 				Position: obj.Locate("kind"), Level: Error, Rule: "unsupported-kind", Object: describe(obj), Field: "kind",
-				Text: fmt.Sprintf("OLM takes no %s (%s) in a bundle", obj.Kind(), obj.APIVersion()), Fix: fix,
+				Text: fmt.Sprintf("OLM does not accept the kind %s (%s) in a bundle", obj.Kind(), obj.APIVersion()), Fix: fix,
 				Message: apierrors.ErrInvalidBundle("unsupported media type "+c.mediaType+" for bundle object", u.GroupVersionKind()).Error(),
 			})
 			continue
@@ -82,7 +82,7 @@ func (c *content) checkObjects() []Finding {
 				Message: apierrors.ErrFailedValidation("error validating object: "+sdkWords(err.Error()), obj.Name()).Error(),
 			}
 			path := manifest.Steps(err.Field)
-			// A bad label is named by its map only; the map's key is the value at fault.
+			// The error of a label only has the path of its map; BadValue is the key or value.
 			if bad, ok := err.BadValue.(string); ok && len(path) > 0 && (path[len(path)-1] == "labels" || path[len(path)-1] == "annotations") {
 				if values, ok := mapAt(obj.Fields, path...); ok {
 					for _, key := range slices.Sorted(maps.Keys(values)) {
@@ -97,13 +97,13 @@ func (c *content) checkObjects() []Finding {
 			finding.Position = obj.Locate(path...)
 			switch {
 			case err.Field == "metadata.namespace":
-				finding.Text, finding.Fix = "objects of a bundle have no namespace: OLM puts them where the operator is installed", "take the line out"
+				finding.Text, finding.Fix = "objects of a bundle have no namespace: OLM creates them in that of the operator", "remove the line"
 			case err.Field == "metadata.name":
 				finding.Fix = "give the object a name"
 			case strings.HasPrefix(err.Field, "metadata.ownerReferences"):
-				finding.Fix = "take the owner references out: OLM sets them"
+				finding.Fix = "remove the owner references: OLM sets them"
 			case strings.HasPrefix(err.Field, "metadata.labels"), strings.HasPrefix(err.Field, "metadata.annotations"):
-				finding.Fix = "write letters, digits, '-', '_' and '.', at most 63 of them, beginning and ending with a letter or digit"
+				finding.Fix = "write letters, digits, '-', '_' and '.', at most 63 of them, starting and ending with a letter or digit"
 			}
 			out = append(out, finding)
 		}
@@ -111,7 +111,7 @@ func (c *content) checkObjects() []Finding {
 	return out
 }
 
-// mapAt is the mapping at a path.
+// mapAt returns the mapping at a path.
 func mapAt(fields map[string]any, path ...string) (map[string]any, bool) {
 	for _, key := range path {
 		next, ok := fields[key].(map[string]any)
@@ -123,7 +123,7 @@ func mapAt(fields map[string]any, path ...string) (map[string]any, bool) {
 	return fields, true
 }
 
-// convertCRD makes findings of what the validator of CRDs says, which is in terms of Go types.
+// convertCRD converts the results of the CRD validator, which use Go names, to findings.
 func (c *content) convertCRD(obj manifest.Object, result apierrors.ManifestResult) []Finding {
 	var out []Finding
 	for _, err := range result.Errors {
@@ -142,7 +142,7 @@ func (c *content) convertCRD(obj manifest.Object, result apierrors.ManifestResul
 			finding.Text = "apiextensions.k8s.io/v1beta1 keeps unknown fields unless spec.preserveUnknownFields is false, and Kubernetes 1.22 dropped the version"
 			finding.Fix = "write the CRD in apiextensions.k8s.io/v1, as 'operon generate manifests' does"
 		case err.Field == "spec.preserveUnknownFields":
-			finding.Fix = "take the line out, and write x-kubernetes-preserve-unknown-fields: true at the schema that needs it"
+			finding.Fix = "remove the line, and write x-kubernetes-preserve-unknown-fields: true at the schema that needs it"
 		case err.Field == "metadata.name":
 			finding.Fix = "name the CRD <plural>.<group>"
 		case err.Field == "spec.scope":
@@ -159,7 +159,7 @@ func (c *content) convertCRD(obj manifest.Object, result apierrors.ManifestResul
 	return out
 }
 
-// convert makes findings of what a validator says about the bundle.
+// convert converts the results of a validator to findings.
 func (c *content) convert(rule string, result apierrors.ManifestResult) []Finding {
 	warnings := slices.DeleteFunc(slices.Clone(result.Warnings), func(w apierrors.Error) bool {
 		return slices.ContainsFunc(result.Errors, func(e apierrors.Error) bool {
@@ -173,27 +173,26 @@ func (c *content) convert(rule string, result apierrors.ManifestResult) []Findin
 	}{{Warning, warnings}, {Error, result.Errors}} {
 		var findings []Finding
 		for _, err := range group.errs {
-			err.Detail = sdkWords(c.orderedAPIs(err.Detail))
+			err.Detail = sdkWords(c.sortAPIs(err.Detail))
 			finding := Finding{Level: group.level, Rule: rule, Text: cleanDetail(err.Detail, c.csv.Name()), Message: err.Error()}
 			c.locate(&finding, err)
 			findings = append(findings, finding)
 		}
-		c.settle(findings)
+		c.sortFindings(findings)
 		out = append(out, findings...)
 	}
 	return out
 }
 
-// settle brings findings into an order that the validators leave to their maps: neighbours that say the
-// same of different things.
-func (c *content) settle(findings []Finding) {
+// sortFindings sorts adjacent findings of one kind, whose order in the validators depends on maps.
+func (c *content) sortFindings(findings []Finding) {
 	for start := 0; start < len(findings); {
 		end := start + 1
 		if !slices.Contains([]string{"examples", "owned-crds", "annotation-case", "properties"}, findings[start].Rule) {
 			start = end
 			continue
 		}
-		for end < len(findings) && c.alike(findings[start]) == c.alike(findings[end]) {
+		for end < len(findings) && c.findingKind(findings[start]) == c.findingKind(findings[end]) {
 			end++
 		}
 		slices.SortStableFunc(findings[start:end], func(a, b Finding) int {
@@ -203,12 +202,13 @@ func (c *content) settle(findings []Finding) {
 	}
 }
 
-func (c *content) alike(f Finding) string {
+// findingKind returns a text that is equal for findings of one kind.
+func (c *content) findingKind(f Finding) string {
 	return f.Rule + c.phrases().quoted.ReplaceAllString(f.Text, "")
 }
 
-// orderedAPIs sorts the list of a message about removed APIs, which comes in random order.
-func (c *content) orderedAPIs(detail string) string {
+// sortAPIs sorts the list of a message about removed APIs, whose order is random.
+func (c *content) sortAPIs(detail string) string {
 	list := c.phrases().apiLists.FindString(detail)
 	if strings.Count(list, "])") < 2 {
 		return detail
@@ -225,13 +225,13 @@ func (c *content) orderedAPIs(detail string) string {
 	return strings.Replace(detail, list, strings.Join(parts, "]),")+end, 1)
 }
 
-// sdkWords gives a message of Kubernetes as the version has it that operator-sdk is built with.
+// sdkWords converts a message of Kubernetes to the wording of the version in operator-sdk.
 func sdkWords(message string) string {
 	return strings.NewReplacer("must be no more than 63 bytes", "must be no more than 63 characters",
 		"must be no more than 253 bytes", "must be no more than 253 characters").Replace(message)
 }
 
-// cleanDetail takes out what the finding says elsewhere.
+// cleanDetail removes what other fields of the finding contain.
 func cleanDetail(detail, csv string) string {
 	detail = strings.TrimPrefix(detail, "("+csv+") ")
 	detail = strings.ReplaceAll(detail, "csv.Spec.minKubeVersion is not informed", "spec.minKubeVersion is missing")

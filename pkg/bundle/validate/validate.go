@@ -13,35 +13,36 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// Options say what is checked.
+// Options configures the checks.
 type Options struct {
-	// Selector chooses optional validators by their labels; nil or empty chooses none.
+	// Selector selects optional validators by their labels; nil or empty selects none.
 	Selector labels.Selector
 	// Values are passed to the optional validators: k8s-version, index-path, container-tools.
 	Values map[string]string
-	// Categories replace the standard categories, where they are not nil.
+	// Categories replaces the standard categories unless it is nil.
 	Categories []string
-	// CategoriesErr is why Categories could not be read: a finding about bundles that have categories.
+	// CategoriesErr is the error of reading Categories: a finding for bundles with categories.
 	CategoriesErr error
-	// Strict makes errors of warnings.
+	// Strict converts warnings to errors.
 	Strict bool
-	// External runs a program's checks of a bundle; nil runs none.
+	// External runs external validators for a bundle; nil runs none.
 	External func(ctx context.Context, bundle string) ([]apierrors.ManifestResult, error)
-	// Rename replaces texts in what validators say: absolute paths by those that the caller knows.
+	// Rename replaces absolute paths in messages of validators by those of the caller.
 	Rename *strings.Replacer
 }
 
-// Source is a bundle to check: its files, and how the caller names it.
+// A Source is a bundle to check.
 type Source struct {
+	// FS holds the files of the bundle, Name is its name in messages.
 	FS   fs.FS
 	Name string
-	// Close ends the use of FS; nil where there is nothing to end.
+	// Close releases FS; nil means that it needs no release.
 	Close func() error
-	// Err is why there are no files; it is the only finding then.
+	// Err is the only finding if the files are not available.
 	Err *Finding
 }
 
-// Bundle checks one bundle. An error is one of the programs that Options.External runs.
+// Bundle checks one bundle. Its error is one of Options.External.
 func Bundle(ctx context.Context, source Source, o Options) (Result, error) {
 	return check(ctx, source, o, sync.OnceValue(newPhrasebook))
 }
@@ -81,7 +82,7 @@ func check(ctx context.Context, source Source, o Options, phrases func() *phrase
 	return Result{Bundle: source.Name, Findings: tidy(findings, o.Strict)}, nil
 }
 
-// tidy drops repeated findings and applies --strict.
+// tidy removes repeated findings and applies --strict.
 func tidy(findings []Finding, strict bool) []Finding {
 	type key struct {
 		at                manifestKey
@@ -115,8 +116,8 @@ type manifestKey struct {
 	line, column int
 }
 
-// Bundles checks many bundles at once and hands each result over as soon as it and all before it are
-// there. It stops at the first error of emit or of a check.
+// Bundles checks many bundles in parallel and calls emit with the results in order, each as soon as possible. It stops at
+// the first error of emit or of a check.
 func Bundles(ctx context.Context, sources []func() Source, o Options, emit func(Result) error) error {
 	type answer struct {
 		result Result
@@ -126,7 +127,7 @@ func Bundles(ctx context.Context, sources []func() Source, o Options, emit func(
 	defer cancel()
 	phrases := sync.OnceValue(newPhrasebook)
 	workers := min(runtime.GOMAXPROCS(0), len(sources))
-	// Each source has a channel of its own, so that nobody waits for the order but the one who prints.
+	// Each source has its own channel, so that only emit waits for the order.
 	answers := make([]chan answer, len(sources))
 	for i := range answers {
 		answers[i] = make(chan answer, 1)

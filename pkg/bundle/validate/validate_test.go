@@ -27,7 +27,7 @@ const (
 	crdFile = "manifests/sea.otters.example_otters.yaml"
 )
 
-// good is the recorded bundle without any fault.
+// good returns the recorded bundle without problems.
 func good(t *testing.T) fstest.MapFS {
 	t.Helper()
 	c, err := cases.Read("validate/01-good")
@@ -37,12 +37,12 @@ func good(t *testing.T) fstest.MapFS {
 	return c.FS("tree/bundle")
 }
 
-// edit replaces text in a file, which must hold it.
+// edit replaces text in a file and fails the test if the file lacks it.
 func edit(t *testing.T, files fstest.MapFS, name, from, to string) {
 	t.Helper()
 	before := string(files[name].Data)
 	if !strings.Contains(before, from) {
-		t.Fatalf("%s does not hold %q", name, from)
+		t.Fatalf("%s does not contain %q", name, from)
 	}
 	files[name] = &fstest.MapFile{Data: []byte(strings.Replace(before, from, to, 1))}
 }
@@ -63,8 +63,8 @@ func TestGoodBundle(t *testing.T) {
 	}
 }
 
-// TestRules makes one fault at a time in a good bundle: each has one finding, a warning that --strict
-// makes an error, with its place, field and fix.
+// TestRules makes one mistake at a time in a good bundle. Each must have one finding with position, field and fix: a
+// warning that --strict makes an error.
 func TestRules(t *testing.T) {
 	t.Parallel()
 	const image = "registry.otters.example/otter-operator:1.2.0\n                name"
@@ -112,10 +112,10 @@ func TestRules(t *testing.T) {
 				}
 			}
 			if !found || !result.Passed() {
-				t.Errorf("found %v", result.Findings)
+				t.Errorf("Findings = %v", result.Findings)
 			}
 			if check(t, files, validate.Options{Strict: true}).Passed() {
-				t.Error("--strict passes")
+				t.Error("Passed() = true with --strict")
 			}
 		})
 	}
@@ -141,13 +141,13 @@ func TestObjectRules(t *testing.T) {
 			}
 			result := check(t, files, validate.Options{})
 			if len(result.Findings) != 1 || result.Findings[0].Rule != test.rule || result.Findings[0].Level != validate.Warning {
-				t.Errorf("found %v", result.Findings)
+				t.Errorf("Findings = %v", result.Findings)
 			}
 		})
 	}
 }
 
-// TestBadFiles makes files that cannot be read; the others are looked at all the same.
+// TestBadFiles checks unreadable files; the others are checked nevertheless.
 func TestBadFiles(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
@@ -156,13 +156,13 @@ func TestBadFiles(t *testing.T) {
 		"binary":    {"manifests/x.yaml", "\x00\x01\x02", "binary data"},
 		"not utf8":  {"manifests/x.yaml", "a: \xff\xfe\n", "not UTF-8"},
 		"utf16":     {"manifests/x.yaml", "\xff\xfea\x00", "UTF-16"},
-		"huge":      {"manifests/x.yaml", strings.Repeat("# a line\n", 1<<20), "more than the"},
+		"huge":      {"manifests/x.yaml", strings.Repeat("# a line\n", 1<<20), "and the limit is"},
 		"tabs":      {"manifests/x.yaml", "a:\n\tb: c\n", "never by tabs"},
-		"empty":     {"manifests/x.yaml", "\n# nothing\n", "holds no object"},
+		"empty":     {"manifests/x.yaml", "\n# nothing\n", "has no object"},
 		"list":      {"manifests/x.yaml", "- a\n", "it is a list"},
-		"leading":   {"manifests/x.yaml", "# comment\n---\nkind: ConfigMap\n", "the first one only"},
-		"directive": {"manifests/x.yaml", "%YAML 1.2\n---\nkind: ConfigMap\n", "a directive of YAML"},
-		"versions":  {"manifests/x.yaml", "apiVersion: a/b/c\nkind: ConfigMap\n", "no group and version"},
+		"leading":   {"manifests/x.yaml", "# comment\n---\nkind: ConfigMap\n", "only the first document"},
+		"directive": {"manifests/x.yaml", "%YAML 1.2\n---\nkind: ConfigMap\n", "a YAML directive"},
+		"versions":  {"manifests/x.yaml", "apiVersion: a/b/c\nkind: ConfigMap\n", "not a group and version"},
 		"nested":    {"manifests/more/x.yaml", "kind: ConfigMap\n", "directory among the manifests"},
 		"hidden":    {"manifests/.x.yaml", "kind: ConfigMap\n", "hidden file"},
 	}
@@ -175,13 +175,13 @@ func TestBadFiles(t *testing.T) {
 			result := check(t, files, validate.Options{})
 			text := fmt.Sprint(result.Findings)
 			if result.Count(validate.Error) != 2 || !strings.Contains(text, test.says) || !strings.Contains(text, "z.yaml") {
-				t.Errorf("found %v", result.Findings)
+				t.Errorf("Findings = %v", result.Findings)
 			}
 		})
 	}
 }
 
-// TestToleratedFiles reads what editors of other systems write.
+// TestToleratedFiles checks files in the forms of editors on other systems.
 func TestToleratedFiles(t *testing.T) {
 	t.Parallel()
 	files := good(t)
@@ -194,7 +194,7 @@ func TestToleratedFiles(t *testing.T) {
 	}
 }
 
-// TestSymlink refuses a link out of the bundle and follows one within.
+// TestSymlink checks that links out of the bundle are rejected and others followed.
 func TestSymlink(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -218,11 +218,11 @@ func TestSymlink(t *testing.T) {
 	defer root.Close()
 	result := check(t, root.FS(), validate.Options{})
 	if len(result.Findings) != 1 || result.Findings[0].Rule != "symlink" || result.Passed() {
-		t.Errorf("found %v", result.Findings)
+		t.Errorf("Findings = %v", result.Findings)
 	}
 }
 
-// TestBundles checks many bundles at once: results come in the order of the arguments, as they are ready.
+// TestBundles checks many bundles at once: results are emitted in order, each as soon as it is ready.
 func TestBundles(t *testing.T) {
 	t.Parallel()
 	const n = 60
@@ -248,7 +248,7 @@ func TestBundles(t *testing.T) {
 		return nil
 	})
 	if err != nil || next != n || !early {
-		t.Errorf("%v after %d, early: %v", err, next, early)
+		t.Errorf("Bundles() = %v after %d results, early = %v", err, next, early)
 	}
 	stop := errors.New("stop")
 	if err := validate.Bundles(t.Context(), sources[:3], validate.Options{}, func(validate.Result) error { return stop }); !errors.Is(err, stop) {
@@ -261,7 +261,7 @@ func TestBundles(t *testing.T) {
 	}
 }
 
-// TestFormats holds the shapes of the machine-readable formats.
+// TestFormats checks the machine-readable formats.
 func TestFormats(t *testing.T) {
 	t.Parallel()
 	bad := good(t)
@@ -328,13 +328,13 @@ func TestFormats(t *testing.T) {
 	if err := json.Unmarshal(write(validate.SARIF, results...), &sarif); err != nil || sarif.Version != "2.1.0" || len(sarif.Runs) != 1 || len(sarif.Runs[0].Results) != 1 {
 		t.Fatalf("%v %+v", err, sarif)
 	}
-	place := sarif.Runs[0].Results[0].Locations[0].PhysicalLocation
-	if place.ArtifactLocation.URI != "bundle/"+csvFile || place.Region.StartLine == 0 || sarif.Runs[0].Tool.Driver.Rules[0].ID != "required-field" {
-		t.Errorf("%+v", place)
+	position := sarif.Runs[0].Results[0].Locations[0].PhysicalLocation
+	if position.ArtifactLocation.URI != "bundle/"+csvFile || position.Region.StartLine == 0 || sarif.Runs[0].Tool.Driver.Rules[0].ID != "required-field" {
+		t.Errorf("%+v", position)
 	}
 }
 
-// TestOptional runs a suite over a fault that only it finds.
+// TestOptional runs a suite on a problem that only it reports.
 func TestOptional(t *testing.T) {
 	t.Parallel()
 	selector, err := labels.Parse("suite=operatorframework")
@@ -344,15 +344,15 @@ func TestOptional(t *testing.T) {
 	files := good(t)
 	edit(t, files, csvFile, "    name: Otter Team\n    url: https://otters.example\n  version", "    url: https://otters.example\n  version")
 	if !check(t, files, validate.Options{}).Passed() {
-		t.Error("the default suite finds it")
+		t.Error("the default validators report the problem")
 	}
 	result := check(t, files, validate.Options{Selector: selector})
 	if len(result.Findings) != 1 || result.Findings[0].Field != "spec.provider.name" || result.Passed() {
-		t.Errorf("found %v", result.Findings)
+		t.Errorf("Findings = %v", result.Findings)
 	}
 }
 
-// TestEmptyIcons holds that an empty list of icons is a missing icon, to the suite as well.
+// TestEmptyIcons checks that an empty list of icons counts as missing, also in the suite.
 func TestEmptyIcons(t *testing.T) {
 	t.Parallel()
 	selector, err := labels.Parse("suite=operatorframework")
@@ -363,12 +363,12 @@ func TestEmptyIcons(t *testing.T) {
 	edit(t, files, csvFile, "  icon:\n  - base64data: PHN2ZyB4bWxucz0iaHR0cDovL3d3dy53My5vcmcvMjAwMC9zdmciLz4=\n    mediatype: image/svg+xml", "  icon: []")
 	result := check(t, files, validate.Options{Selector: selector})
 	if len(result.Findings) != 2 || result.Findings[0].Message == "" || result.Count(validate.Warning) != 2 {
-		t.Errorf("found %v", result.Findings)
+		t.Errorf("Findings = %v", result.Findings)
 	}
 }
 
-// TestSarifPlaces holds that places are URIs.
-func TestSarifPlaces(t *testing.T) {
+// TestSarifPositions checks that files are URIs.
+func TestSarifPositions(t *testing.T) {
 	t.Parallel()
 	var b bytes.Buffer
 	w := validate.NewWriter(&b, validate.SARIF)
@@ -384,7 +384,7 @@ func TestSarifPlaces(t *testing.T) {
 	}
 }
 
-// FuzzBundle feeds broken manifests and annotations; nothing may panic.
+// FuzzBundle checks that invalid manifests and annotations cause no panic.
 func FuzzBundle(f *testing.F) {
 	f.Add([]byte("kind: ClusterServiceVersion\napiVersion: operators.coreos.com/v1alpha1\nspec:\n  icon: [{}]\n"), []byte("annotations: {a: b}\n"))
 	f.Add([]byte("kind: CustomResourceDefinition\napiVersion: apiextensions.k8s.io/v1\n"), []byte("annotations:\n  operators.operatorframework.io.bundle.manifests.v1: ../x\n"))
@@ -399,7 +399,7 @@ func FuzzBundle(f *testing.F) {
 	})
 }
 
-// TestWrongTypes holds that the field at fault is named with its index and line, one of the metadata too.
+// TestWrongTypes checks that findings about types have a path with indices and a line, also in metadata.
 func TestWrongTypes(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ file, from, to, field, says string }{
@@ -417,7 +417,7 @@ func TestWrongTypes(t *testing.T) {
 			edit(t, files, test.file, test.from, test.to)
 			findings := check(t, files, validate.Options{}).Findings
 			if len(findings) != 1 {
-				t.Fatalf("found %v", findings)
+				t.Fatalf("findings = %v", findings)
 			}
 			if f := findings[0]; f.Field != test.field || f.Line == 0 || !strings.Contains(f.Text, test.says) || f.Fix == "" {
 				t.Errorf("%+v", f)
@@ -426,8 +426,7 @@ func TestWrongTypes(t *testing.T) {
 	}
 }
 
-// TestMetadataFiles holds that files of the metadata that nothing needs are warned of, and keep no bundle
-// from being valid.
+// TestMetadataFiles checks that unused metadata files cause warnings but no errors.
 func TestMetadataFiles(t *testing.T) {
 	t.Parallel()
 	for name, data := range map[string]string{
@@ -442,8 +441,8 @@ func TestMetadataFiles(t *testing.T) {
 	}
 }
 
-// TestEveryFinding holds over all recorded bundles that a finding has a rule, a text and a fix, and its
-// place and field wherever it is about something within a file.
+// TestEveryFinding checks on all recorded bundles that findings have a rule, a text and a fix, and position and field if
+// they concern a part of a file.
 func TestEveryFinding(t *testing.T) {
 	t.Parallel()
 	recorded, err := cases.All("validate")
@@ -458,12 +457,12 @@ func TestEveryFinding(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// whole are the rules about a file or a directory as such.
-	whole := map[string]bool{
+	// fileRules are the rules about files and directories.
+	fileRules := map[string]bool{
 		"annotations-missing": true, "manifests-missing": true, "metadata-missing": true, "csv-missing": true, "helm-chart": true,
 		"hidden-file": true, "nested-directory": true, "empty-file": true,
 	}
-	// document are the rules about all of an object or of a document.
+	// document are the rules about objects and documents.
 	document := map[string]bool{
 		"csv-twice": true, "not-yaml": true, "not-an-object": true, "leading-document": true, "further-document": true,
 		"metadata-yaml": true, "size": true, "operatorhub": true, "k8s-version": true,
@@ -477,17 +476,17 @@ func TestEveryFinding(t *testing.T) {
 		for _, f := range result.Findings {
 			switch {
 			case f.Rule == "" || f.Text == "" || f.Fix == "" || f.File == "":
-				t.Errorf("%s: incomplete: %+v", name, f)
-			case !whole[f.Rule] && (f.Line == 0 || f.Column == 0):
-				t.Errorf("%s: no place: %s", name, f)
-			case !whole[f.Rule] && !document[f.Rule] && f.Field == "":
+				t.Errorf("%s: incomplete finding: %+v", name, f)
+			case !fileRules[f.Rule] && (f.Line == 0 || f.Column == 0):
+				t.Errorf("%s: no position: %s", name, f)
+			case !fileRules[f.Rule] && !document[f.Rule] && f.Field == "":
 				t.Errorf("%s: no field: %s", name, f)
 			}
 		}
 	}
 }
 
-// TestExamplesInOrder holds that APIs without an example are listed in the same order each time.
+// TestExamplesInOrder checks that APIs without an example are listed in a stable order.
 func TestExamplesInOrder(t *testing.T) {
 	t.Parallel()
 	files := good(t)
@@ -511,7 +510,7 @@ func TestExamplesInOrder(t *testing.T) {
 	}
 	for range 5 {
 		if got := texts(); !slices.Equal(got, want) {
-			t.Fatalf("got %q, before it was %q", got, want)
+			t.Fatalf("findings = %q, before %q", got, want)
 		}
 	}
 }

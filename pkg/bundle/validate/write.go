@@ -10,7 +10,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/sarif"
 )
 
-// The formats of results.
+// The output formats.
 const (
 	Text       = "text"
 	JSON       = "json"
@@ -18,25 +18,25 @@ const (
 	SARIF      = "sarif"
 )
 
-// Formats are all formats of results.
+// Formats returns all output formats.
 func Formats() []string { return []string{Text, JSONAlpha1, JSON, SARIF} }
 
-// Writer writes the results of one call: Result for each bundle, and Close after the last one.
+// A Writer writes the results of one call: Result for each bundle, then Close.
 type Writer struct {
 	out    io.Writer
 	format string
-	// results are those that a format needs all together.
+	// results collects the results for formats that write all at once.
 	results []Result
 	n       int
 	passed  bool
 }
 
-// NewWriter gives a Writer of one of Formats.
+// NewWriter returns a Writer for one of Formats.
 func NewWriter(out io.Writer, format string) *Writer {
 	return &Writer{out: out, format: format, passed: true}
 }
 
-// Result writes what was found in a bundle; text and json are written at once.
+// Result writes the findings of a bundle; text and json are written immediately.
 func (w *Writer) Result(r Result) error {
 	w.n++
 	w.passed = w.passed && r.Passed()
@@ -50,7 +50,7 @@ func (w *Writer) Result(r Result) error {
 	return nil
 }
 
-// text writes the findings. If it does not write all, it begins with the errors.
+// text writes the findings, errors first if it shortens the list.
 func (w *Writer) text(r Result) error {
 	findings := r.Findings
 	if len(findings) > diag.MaxListed {
@@ -72,7 +72,7 @@ func (w *Writer) text(r Result) error {
 	return nil
 }
 
-// Close writes what comes after all results.
+// Close writes the end of the output.
 func (w *Writer) Close() error {
 	switch w.format {
 	case JSON:
@@ -125,8 +125,8 @@ func (w *Writer) json(r Result) error {
 	return err
 }
 
-// alpha1 writes the format of operator-sdk, in its words. What it would not find is left out unless it
-// decides the verdict: scripts that read the format count on what they know.
+// alpha1 writes the format of operator-sdk with its messages. Findings that operator-sdk does not report are omitted
+// unless they are errors: scripts rely on known messages.
 func (w *Writer) alpha1() error {
 	type output struct {
 		Type    string `json:"type"`

@@ -125,7 +125,7 @@ func TestBundleTwice(t *testing.T) {
 		t.Errorf("SOURCE_DATE_EPOCH alone changed something:\n%s", out)
 	}
 	_, errOut := p.must(t, "--version", "0.3.0")
-	if text := newtCSV + ": newt-operator.v0.3.0 replaces no version, although the bundle was newt-operator.v0.2.0 before"; !strings.Contains(errOut, text) {
+	if text := newtCSV + ": newt-operator.v0.3.0 replaces no version, but the bundle was newt-operator.v0.2.0 before"; !strings.Contains(errOut, text) {
 		t.Errorf("stderr does not say %q:\n%s", text, errOut)
 	}
 	if created := "2023-11-14T22:13:20Z"; !strings.Contains(p.file(t, newtCSV), created) {
@@ -286,9 +286,9 @@ func TestBundleStale(t *testing.T) {
 			t.Errorf("clone %v: %s went, or %s:\n%s", clone, basin, clitest.SortedKeys(clitest.ReadTree(t, p.dir)), out)
 		}
 		for _, text := range []string{
-			bath + " was generated before and is not any more; it is removed",
-			basin + " was generated before and is not any more, but it was edited by hand; it stays",
-			"other.clusterserviceversion.yaml is a second CSV, which makes the bundle invalid; it stays",
+			bath + " is no longer generated; removed",
+			basin + " is no longer generated but was edited; kept",
+			"other.clusterserviceversion.yaml is a second CSV, which makes the bundle invalid; kept",
 		} {
 			if !strings.Contains(errOut, "note: ") || !strings.Contains(errOut, text) {
 				t.Errorf("clone %v: stderr does not say %q:\n%s", clone, text, errOut)
@@ -353,10 +353,10 @@ func TestBundleSizes(t *testing.T) {
 		name, text, says string
 		code             int
 	}{
-		{"unpack", noise(1100 << 10), `bundle: is a bundle of 1\.\d\d MiB \(\d{7} bytes\) compressed \(1\.\d\d MiB \(\d{7} bytes\) plain\), and the ConfigMap .* takes 1\.00 MiB \(1048576 bytes\); the largest are large_v1_configmap.yaml`, 1},
+		{"unpack", noise(1100 << 10), `bundle: is a bundle of 1\.\d\d MiB \(\d{7} bytes\) compressed \(1\.\d\d MiB \(\d{7} bytes\) plain\), and the ConfigMap .* holds 1\.00 MiB \(1048576 bytes\); the largest are large_v1_configmap.yaml`, 1},
 		{"near", noise(900 << 10), `note: bundle is a bundle of .*KiB`, 0},
-		{"near etcd", strings.Repeat("the same again ", 92000), `note: bundle/manifests/large_v1_configmap.yaml is an object of 1\.\d\d MiB \(\d{7} bytes\); a cluster takes 1\.50 MiB`, 0},
-		{"etcd", strings.Repeat("the same again ", 110000), `large_v1_configmap.yaml: is an object of 1\.57 MiB \(\d{7} bytes\), and a cluster takes 1\.50 MiB`, 1},
+		{"near etcd", strings.Repeat("the same again ", 92000), `note: bundle/manifests/large_v1_configmap.yaml is an object of 1\.\d\d MiB \(\d{7} bytes\); a cluster accepts at most 1\.50 MiB`, 0},
+		{"etcd", strings.Repeat("the same again ", 110000), `large_v1_configmap.yaml: is an object of 1\.57 MiB \(\d{7} bytes\), and a cluster accepts at most 1\.50 MiB`, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

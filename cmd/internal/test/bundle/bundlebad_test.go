@@ -31,7 +31,7 @@ func TestBundleBadInput(t *testing.T) {
 		{name: "flags and manifests", args: "--version v1 --channels alpha,,beta --output-dir ../x", stdin: func(good string) string { return good + service + "spec:\n  ports: none\n" }, files: map[string]string{newtBase: "kind: [\n"}, says: []string{
 			`--version "v1"`, "has an empty channel", `--output-dir "../x"`, "spec.ports must be a list", newtBase + ":1",
 		}},
-		{name: "flags and what manifests mean", args: "--version 1.0 --package newt-operator", stdin: func(string) string { return service }, says: []string{`--version "1.0"`, "there is no Deployment in it"}},
+		{name: "flags and what manifests mean", args: "--version 1.0 --package newt-operator", stdin: func(string) string { return service }, says: []string{`--version "1.0"`, "has no Deployment that OLM could run"}},
 		{name: "a package's name and manifests", args: "--version 1.0.0 --package Newts", stdin: func(good string) string { return good + service + service + "spec:\n  type: NodePort\n" }, says: []string{`--package "Newts"`, "is defined a second time"}},
 		{name: "flags and no input", args: "--version 1.0", stdin: func(string) string { return "" }, files: map[string]string{"config/manifests": ""}, says: []string{`--version "1.0"`, `--input-dir is required`}},
 		{name: "flags without a project", args: "--version 1.0", files: map[string]string{"PROJECT": ""}, says: []string{`--version "1.0"`, "there is no PROJECT file", "name its package with --package"}},
@@ -52,22 +52,22 @@ func TestBundleBadInput(t *testing.T) {
 		{name: "CRD", stdin: func(good string) string {
 			return good + "---\napiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata:\n  name: a.b.c\nspec:\n  group: 7\n  versions: v1\n" +
 				"---\napiVersion: apiextensions.k8s.io/v2\nkind: CustomResourceDefinition\nmetadata:\n  name: d.b.c\n"
-		}, says: []string{"CustomResourceDefinition a.b.c: spec.versions must be a list", "there is no version v2 of CRDs"}},
+		}, says: []string{"CustomResourceDefinition a.b.c: spec.versions must be a list", "unsupported CRD API version v2"}},
 		{name: "duplicates", stdin: func(good string) string { return good + service + service + "spec:\n  type: NodePort\n" }, says: []string{"is defined a second time and differently from stdin:"}},
 		{name: "a name that is a path", stdin: func(good string) string {
 			return good + "---\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: ../../up\n"
-		}, says: []string{"ConfigMap ../../up: the name has a slash in it"}},
+		}, says: []string{"ConfigMap ../../up: the name contains a slash"}},
 		{name: "package", args: "--version 1.0.0 --package a..b", says: []string{`--package "a..b"`}},
 		{name: "binary", stdin: func(good string) string { return good + "\x00\x01" }, says: []string{"holds binary data"}},
 		{name: "not UTF-8", stdin: func(good string) string { return good + "# \xff\n" }, says: []string{"is not UTF-8 text"}},
 		{name: "UTF-16", stdin: func(string) string { return "\xff\xfea\x00" }, says: []string{"stdin:1: is UTF-16"}},
-		{name: "no Deployment but a StatefulSet", stdin: func(good string) string { return strings.Replace(good, "kind: Deployment", "kind: StatefulSet", 1) }, says: []string{"make a Deployment of StatefulSet newt-operator/newt-operator"}},
+		{name: "no Deployment but a StatefulSet", stdin: func(good string) string { return strings.Replace(good, "kind: Deployment", "kind: StatefulSet", 1) }, says: []string{"convert StatefulSet newt-operator/newt-operator"}},
 		{name: "image by reference", stdin: func(good string) string {
 			return strings.Replace(good, "        image: registry.example/newt-operator:0.2.0\n", "        image: registry.example/newt-operator:0.2.0\n        env: [{name: RELATED_IMAGE_POND, valueFrom: {fieldRef: {fieldPath: metadata.name}}}]\n", 1)
 		}, says: []string{"container manager: RELATED_IMAGE_POND must have a value"}},
-		{name: "no Deployment", stdin: func(string) string { return service }, says: []string{"there is no Deployment in it"}},
+		{name: "no Deployment", stdin: func(string) string { return service }, says: []string{"has no Deployment that OLM could run"}},
 		{name: "broken base", files: map[string]string{newtBase: "apiVersion: operators.coreos.com/v1alpha1\nkind: [\n"}, says: []string{newtBase + ":2: is not valid YAML"}},
-		{name: "base without CSV", files: map[string]string{newtBase: "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n"}, says: []string{newtBase + ": holds no ClusterServiceVersion"}},
+		{name: "base without CSV", files: map[string]string{newtBase: "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n"}, says: []string{newtBase + ": has no ClusterServiceVersion"}},
 		{name: "broken files on disk", files: map[string]string{
 			newtCSV: "<<<<<<< ours\na: b\n", annotationsFile: "annotations: [\n",
 		}, says: []string{newtCSV + ":", annotationsFile + ": is not valid YAML"}},

@@ -32,20 +32,20 @@ func TestBundleTells(t *testing.T) {
 		{name: "values", files: map[string]string{"values.yaml": "replicas: 1\n"}, says: "deploy/values.yaml:1: the document is no Kubernetes object", lost: true},
 		{name: "link to a folder", files: map[string]string{"link": "->.."}, says: "deploy/link is no regular file and was not read", lost: true},
 		{name: "document", more: "---\nreplicas: 1\n", says: "the document is no Kubernetes object, being without apiVersion and kind, and was not read; leave it out", lost: true},
-		{name: "twice", more: "---\n" + config + "---\n" + config, says: "ConfigMap bath is there twice, first at stdin:", lost: false},
-		{name: "unknown field", more: "---\napiVersion: v1\nkind: Service\nmetadata:\n  name: bath\nspec:\n  prots: []\n  porst: {a: 1}\n", says: "Service bath has a field spec.porst that Kubernetes does not know", lost: true},
+		{name: "twice", more: "---\n" + config + "---\n" + config, says: "ConfigMap bath is in the input twice, first at stdin:", lost: false},
+		{name: "unknown field", more: "---\napiVersion: v1\nkind: Service\nmetadata:\n  name: bath\nspec:\n  prots: []\n  porst: {a: 1}\n", says: "Service bath has a field spec.porst that its API does not define", lost: true},
 		{name: "annotations", more: "---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: more, annotations: {a: b}}\nspec:\n  selector: {matchLabels: {a: b}}\n  template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: registry.example/c:1}]}}\n",
 			says: "Deployment more has annotations of its own; a CSV has no place for them", lost: true},
 		{name: "owned without CRD", base: base("    owned:\n    - {kind: Toad, name: toads.pond.newts.example, version: v1}\n"), says: "the owned entry toads.pond.newts.example v1 Toad of the base CSV has no CRD", lost: true},
 		{name: "required", base: base("    required:\n    - {kind: Newt, name: newts.pond.newts.example, version: v1}\n"), says: "CustomResourceDefinition newts.pond.newts.example is listed as required", lost: true},
-		{name: "name of another version", base: base("    owned: []\n") + "  version: 1.2.3\n", says: "newt-operator.v0.0.0 is the name of version 1.2.3; give --version"},
-		{name: "no base", base: "-", says: "the bundle has no base CSV, so that its texts are placeholders"},
-		{name: "Secret", more: "---\napiVersion: v1\nkind: Secret\nmetadata: {name: key}\nstringData: {a: b}\n", says: "Secret key goes into the bundle with its content"},
+		{name: "name of another version", base: base("    owned: []\n") + "  version: 1.2.3\n", says: "newt-operator.v0.0.0 has a name that does not match its version 1.2.3; set both with --version"},
+		{name: "no base", base: "-", says: "the bundle has no base CSV; its descriptions are placeholders"},
+		{name: "Secret", more: "---\napiVersion: v1\nkind: Secret\nmetadata: {name: key}\nstringData: {a: b}\n", says: "Secret key is in the bundle with its content"},
 		{name: "no example", says: "pond.newts.example v1 Newt has no example in the bundle"},
 		{name: "minKubeVersion", says: "newt-operator.v1.0.0 has no spec.minKubeVersion"},
 		{name: "image under two names", more: "---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: more}\nspec:\n  selector: {matchLabels: {a: b}}\n  template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: registry.example/c:1, " +
 			"env: [{name: RELATED_IMAGE_A, value: registry.example/d:1}, {name: RELATED_IMAGE_B, value: registry.example/d:1}]}]}}\n",
-			says: "image registry.example/d:1 is named a and b by RELATED_IMAGE_ variables; it is listed once, as a"},
+			says: "image registry.example/d:1 has the RELATED_IMAGE_ names a and b; it is listed once, as a"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

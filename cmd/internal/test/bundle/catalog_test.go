@@ -70,7 +70,7 @@ func TestCatalogLinks(t *testing.T) {
 	}
 	clitest.Symlink(t, secret, filepath.Join(p.dir, "bundle", "manifests", "link.yaml"))
 	code, _, errOut := p.catalog(t, disk, "", "generate", "catalog", "--image", "quay.io/a/b:1")
-	if code != 1 || !strings.Contains(errOut, "bundle/manifests/link.yaml: is no regular file") {
+	if code != 1 || !strings.Contains(errOut, "bundle/manifests/link.yaml: is not a regular file") {
 		t.Errorf("exit code %d\n%s", code, errOut)
 	}
 	if err := os.MkdirAll(filepath.Join(p.dir, "catalog"), 0o755); err != nil {

@@ -54,15 +54,15 @@ func validateDifferences() []validateDifference {
 // prints instead, with file and line, also as JSON.
 func validateRefusals() map[string]string {
 	return map[string]string{
-		"02-csv-missing":                `bundle/manifests: error: holds no ClusterServiceVersion`,
+		"02-csv-missing":                `bundle/manifests: error: has no ClusterServiceVersion`,
 		"03-csv-twice":                  `zz-second\.clusterserviceversion\.yaml:1:1: error: .* the first one is in bundle/manifests/otter-operator`,
 		"06-api-version-three-parts":    `manifests/a\.yaml:1:1: error: ConfigMap a: apiVersion: "a/b/c" is no`,
-		"07-yaml-directive":             `manifests/a\.yaml:1:1: error: begins with a directive`,
-		"08-csv-second-document-broken": `clusterserviceversion\.yaml:101:1: error: is a further document`,
+		"07-yaml-directive":             `manifests/a\.yaml:1:1: error: starts with a YAML directive`,
+		"08-csv-second-document-broken": `clusterserviceversion\.yaml:101:1: error: is an additional document`,
 		"04-csv-yaml-error":             `otter-operator\.clusterserviceversion\.yaml:24:1: error: is not valid YAML: .*tab`,
 		"05-csv-yaml-error-in-crd":      `sea\.otters\.example_otters\.yaml:6:1: error: is not valid YAML`,
 		"06-csv-wrong-type":             `otter-operator\.clusterserviceversion\.yaml:84:5: error: .*spec\.installModes\[3\]\.supported: must be true or false`,
-		"07-csv-bad-version":            `yaml:99:3: error: .*spec\.version: "1\.2\.x" is no semantic version`,
+		"07-csv-bad-version":            `yaml:99:3: error: .*spec\.version: "1\.2\.x" is not a semantic version`,
 		"17-annotations-missing":        `bundle/metadata/annotations\.yaml: error: there are no annotations`,
 		"18-metadata-dir-missing":       `bundle/metadata/annotations\.yaml: error: there are no annotations`,
 		"27-annotations-yaml-error":     `bundle/metadata/annotations\.yaml:7:1: error: is not valid YAML`,
@@ -72,7 +72,7 @@ func validateRefusals() map[string]string {
 		"46-nested-directory":           `bundle/manifests/more: error: is a directory`,
 		"47-hidden-file":                `(?s)\.DS_Store: error: is a hidden file.*\.cache: error: is a directory`,
 		"48-empty-directory":            `(?s)no annotations.*bundle/manifests: error: does not exist`,
-		"49-empty-manifests":            `bundle/manifests: error: holds no manifests`,
+		"49-empty-manifests":            `bundle/manifests: error: has no manifests`,
 		"50-manifests-missing":          `bundle/manifests: error: does not exist`,
 		"51-path-missing":               `nowhere: error: no such file or directory; `,
 		"52-path-is-file":               `bundle/metadata/annotations\.yaml: error: .*is not a readable tarball`,
