@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// newBuild is a command of the first versions of operator-sdk, which became image build.
+// newBuild returns the command build of the first versions of operator-sdk, which runs image build.
 func newBuild(a *app) *cobra.Command {
 	var o imageBuildOptions
 	c := &cobra.Command{
@@ -21,7 +21,7 @@ func newBuild(a *app) *cobra.Command {
 			case len(args) == 1 && o.image == "":
 				o.image = args[0]
 			case len(args) > 0 || o.image == "":
-				return usagef(c, "%s takes the name of one image", c.CommandPath())
+				return usagef(c, "%s takes one argument: the name of the image", c.CommandPath())
 			}
 			if findings := retiredUsed(c, retiredBuild()); len(findings) > 0 {
 				return findings
@@ -38,22 +38,22 @@ func newBuild(a *app) *cobra.Command {
 	return c
 }
 
-// keptImages is the folder of a project that 'make image-build' keeps images in.
+// keptImages is the directory in a project that 'make image-build' writes images to.
 const keptImages = "bin/image"
 
-// retiredBuild are the flags of build that have no meaning today.
+// retiredBuild are the flags of build that are no longer supported.
 func retiredBuild() []retired {
 	return []retired{
-		{name: "image-builder", today: "has no use: no other program builds the image; 'make docker-build CONTAINER_TOOL=…' lets one build the Dockerfile"},
-		{name: "image-build-args", today: "is said by --base and --label; 'make docker-build' builds the Dockerfile"},
-		{name: "go-build-args", today: "is said by the variable GOFLAGS"},
-		{name: "enable-tests", today: "is done by 'make test' before", boolean: true, fine: []string{"false"}},
-		{name: "test-location", today: "is done by 'make test' before"},
-		{name: "namespaced-manifest", today: "is done by 'make test' before"},
+		{name: "image-builder", instead: "is not needed: no other program builds the image; to build the Dockerfile, run 'make docker-build CONTAINER_TOOL=…'"},
+		{name: "image-build-args", instead: "is replaced by --base and --label; 'make docker-build' builds the Dockerfile"},
+		{name: "go-build-args", instead: "is replaced by the variable GOFLAGS"},
+		{name: "enable-tests", instead: "is replaced by 'make test' before the build", boolean: true, fine: []string{"false"}},
+		{name: "test-location", instead: "is replaced by 'make test' before the build"},
+		{name: "namespaced-manifest", instead: "is replaced by 'make test' before the build"},
 	}
 }
 
-// buildAndKeep builds an image that nothing is said of but its name, where Docker kept it.
+// buildAndKeep builds an image without another destination, and keeps it in the project.
 func (a *app) buildAndKeep(c *cobra.Command, o *imageBuildOptions) error {
 	root, err := a.intactProject()
 	if err != nil {
@@ -68,7 +68,7 @@ func (a *app) buildAndKeep(c *cobra.Command, o *imageBuildOptions) error {
 		return err
 	}
 	o.layout = filepath.ToSlash(layout)
-	a.replaced(c, joinWords([]string{a.program, "image", "build", "--image", o.image, "--oci-layout", o.layout}))
+	a.noteReplacement(c, joinWords([]string{a.program, "image", "build", "--image", o.image, "--oci-layout", o.layout}))
 	if err := a.runImageBuild(c.Context(), o); err != nil || a.dryRun {
 		return err
 	}

@@ -29,7 +29,7 @@ func oldGenerate(a *app, generate func(use, short, long, example string, what co
 		}
 		return c
 	}
-	crdVersion := []retired{{name: "crd-version", today: "must be v1", fine: []string{"v1"}}}
+	crdVersion := []retired{{name: "crd-version", instead: "must be v1", fine: []string{"v1"}}}
 	csv := &cobra.Command{
 		Use:     "csv",
 		Short:   "Generate the base of the CSV (now 'kustomize manifests')",

@@ -8,8 +8,8 @@ import (
 	"github.com/operon-sdk/operon/pkg/project"
 )
 
-// oldCommands are commands of operator-sdk before 1.0, which tutorials still have. They do on today's
-// layout what they meant, say what replaced them, and stay out of the help of other commands.
+// oldCommands returns the commands of operator-sdk before 1.0 that tutorials contain. They run on the current layout, print the
+// command that replaced them, and are hidden in help.
 func oldCommands(a *app) []*cobra.Command {
 	commands := []*cobra.Command{
 		newOldNew(a), newOldAdd(a), newOldUp(a), newOldCatalog(a), newOldMigrate(a), newOldPrintDeps(a), newOldTest(a),
@@ -20,56 +20,56 @@ func oldCommands(a *app) []*cobra.Command {
 	return commands
 }
 
-// retired is a flag that a command of old had and that has no meaning today.
+// A retired is a flag that an old command had and that is no longer supported.
 type retired struct {
 	name string
-	// today is what one does instead, as the second half of a sentence.
-	today string
-	// boolean tells that the flag took no value.
+	// instead describes the replacement, after the name of the flag.
+	instead string
+	// boolean reports whether the flag needs no value.
 	boolean bool
-	// fine are the values that ask for what happens anyway.
+	// fine are the values that are the current behavior.
 	fine []string
 }
 
-// addRetired lets a command parse the flags that it had.
+// addRetired adds retired flags to a command.
 func addRetired(c *cobra.Command, flags []retired) {
 	for _, r := range flags {
 		if r.boolean {
-			c.Flags().Bool(r.name, false, r.today)
+			c.Flags().Bool(r.name, false, r.instead)
 		} else {
-			c.Flags().String(r.name, "", r.today)
+			c.Flags().String(r.name, "", r.instead)
 		}
 		_ = c.Flags().MarkHidden(r.name) // the only error is a flag that does not exist
 	}
 }
 
-// retiredUsed finds the flags that were given and say what cannot be done.
+// retiredUsed returns findings for the given flags, except for those with the current behavior.
 func retiredUsed(c *cobra.Command, flags []retired) project.Findings {
 	var findings project.Findings
 	for _, r := range flags {
 		f := c.Flags().Lookup(r.name)
 		if f.Changed && !slices.Contains(r.fine, f.Value.String()) {
-			findings = append(findings, project.Finding{Field: "--" + r.name, Value: f.Value.String(), Problem: r.today})
+			findings = append(findings, project.Finding{Field: "--" + r.name, Value: f.Value.String(), Problem: r.instead})
 		}
 	}
 	return findings
 }
 
-// replaced says which command does today what the called one did.
-func (a *app) replaced(c *cobra.Command, line string) {
+// noteReplacement prints the command that replaced the called one.
+func (a *app) noteReplacement(c *cobra.Command, line string) {
 	a.notef("note: '%s' is now '%s'", c.CommandPath(), line)
 }
 
-// runToday says which command replaced the called one, and runs it.
-func (a *app) runToday(c *cobra.Command, path []string, args ...string) error {
+// runReplacement prints and runs the command that replaced the called one.
+func (a *app) runReplacement(c *cobra.Command, path []string, args ...string) error {
 	target, _, err := c.Root().Find(path)
 	if err != nil {
 		return err
 	}
-	return a.runAs(c, target, args, func() { a.replaced(c, joinWords(slices.Concat([]string{a.program}, path, args))) })
+	return a.runAs(c, target, args, func() { a.noteReplacement(c, joinWords(slices.Concat([]string{a.program}, path, args))) })
 }
 
-// runAs runs a command with arguments in the place of the one that was called, and notes that before.
+// runAs runs target with arguments in place of the called command c. It calls note before.
 func (a *app) runAs(c, target *cobra.Command, args []string, note func()) error {
 	target.InitDefaultHelpFlag()
 	if err := target.ParseFlags(args); err != nil {
@@ -87,7 +87,7 @@ func (a *app) runAs(c, target *cobra.Command, args []string, note func()) error 
 	return target.RunE(target, args)
 }
 
-// given is a flag and its value as words of a command, none where the value is empty.
+// given returns a flag with its value as arguments, or none if the value is empty.
 func given(flag, value string) []string {
 	if value == "" {
 		return nil

@@ -11,9 +11,9 @@ import (
 	"github.com/operon-sdk/operon/pkg/project"
 )
 
-// oldAPI is what the commands of old called an API.
+// An oldAPI identifies an API in the flags of old commands.
 type oldAPI struct {
-	// apiVersion is the full group and the version: cache.example.com/v1alpha1.
+	// apiVersion is the qualified group and the version: cache.example.com/v1alpha1.
 	apiVersion, kind string
 }
 
@@ -22,11 +22,11 @@ func (o *oldAPI) addTo(c *cobra.Command) {
 	c.Flags().StringVar(&o.kind, "kind", "", "`kind` of the resource, such as Memcached")
 }
 
-// parse finds the full group and the version.
+// parse returns the qualified group and the version. findings are those about other flags.
 func (o *oldAPI) parse(findings project.Findings) (group, version string, err error) {
 	group, version, ok := strings.Cut(o.apiVersion, "/")
 	if !ok && o.apiVersion != "" {
-		group, version = "", o.apiVersion // as Kubernetes writes its oldest group
+		group, version = "", o.apiVersion // the core group of Kubernetes
 	}
 	if version == "" || strings.Contains(version, "/") {
 		findings = append(findings, project.Finding{Field: "--api-version", Value: o.apiVersion, Problem: "must be the full group and the version, such as cache.example.com/v1alpha1"})
@@ -37,15 +37,15 @@ func (o *oldAPI) parse(findings project.Findings) (group, version string, err er
 	return group, version, findings.Err()
 }
 
-// retiredAdd are the flags of add api and add crd that have no meaning today.
+// retiredAdd are the flags of add api and add crd that are no longer supported.
 func retiredAdd() []retired {
-	notGo := "belongs to operators in Ansible or Helm; this program makes operators in Go"
+	notGo := "is for Ansible and Helm operators, which are unsupported"
 	return []retired{
-		{name: "crd-version", today: "must be v1", fine: []string{"v1"}},
-		{name: "generate-playbook", today: notGo, boolean: true, fine: []string{"false"}},
-		{name: "helm-chart", today: notGo},
-		{name: "helm-chart-repo", today: notGo},
-		{name: "helm-chart-version", today: notGo},
+		{name: "crd-version", instead: "must be v1", fine: []string{"v1"}},
+		{name: "generate-playbook", instead: notGo, boolean: true, fine: []string{"false"}},
+		{name: "helm-chart", instead: notGo},
+		{name: "helm-chart-repo", instead: notGo},
+		{name: "helm-chart-version", instead: notGo},
 	}
 }
 
@@ -98,30 +98,30 @@ func (a *app) runOldAddAPI(c *cobra.Command, o oldAPI, skip bool) error {
 	}
 	path := []string{"create", "api"}
 	if domain == config.Domain() {
-		return a.runToday(c, path, words...)
+		return a.runReplacement(c, path, words...)
 	}
-	a.replaced(c, joinWords(slices.Concat([]string{a.program}, path, words)))
-	a.notef("note: the first API settles the project's domain, %s; today 'init --domain' does", domain)
+	a.noteReplacement(c, joinWords(slices.Concat([]string{a.program}, path, words)))
+	a.notef("note: the first API sets the project's domain, %s; use 'init --domain' instead", domain)
 	api := action.CreateAPIOptions{Domain: domain, Generate: !skip, Manifests: true}
 	api.Group, api.Version, api.Kind, api.API, api.Namespaced = group, version, o.kind, true, true
 	return a.printed(p.CreateAPI(c.Context(), api))
 }
 
-// splitGroup cuts a full group into the project's group and domain. Only a project without resources
-// takes another domain.
+// splitGroup splits a qualified group into group and domain. The domain must be that of the project, unless the project has no
+// resources.
 func splitGroup(config *project.Config, full string) (group, domain string, err error) {
 	if group, ok := strings.CutSuffix(full, "."+config.Domain()); ok {
 		return group, config.Domain(), nil
 	}
-	wrong := func(problem string) error {
+	invalid := func(problem string) error {
 		return project.Findings{{Field: "--api-version", Value: full, Problem: problem}}
 	}
 	group, domain, ok := strings.Cut(full, ".")
 	switch {
 	case !ok:
-		return "", "", wrong("the group must be a full one, such as cache." + config.Domain())
+		return "", "", invalid("the group must be a full one, such as cache." + config.Domain())
 	case len(config.Resources()) > 0:
-		return "", "", wrong("the group must end in ." + config.Domain() + ", the domain of the project; APIs of another domain belong to a project of their own")
+		return "", "", invalid("the group must end in ." + config.Domain() + ", the domain of the project; APIs of another domain belong to a project of their own")
 	}
 	return group, domain, project.CheckDomain(domain).Err()
 }
@@ -170,7 +170,7 @@ func (a *app) runOldAddController(c *cobra.Command, o oldAPI, types string) erro
 		external = []string{"--external-api-path", types, "--external-api-domain", domain}
 	}
 	words := []string{"--group", group, "--version", version, "--kind", o.kind, "--resource=false", "--controller"}
-	return a.runToday(c, []string{"create", "api"}, append(words, external...)...)
+	return a.runReplacement(c, []string{"create", "api"}, append(words, external...)...)
 }
 
 func newOldAddCRD(a *app) *cobra.Command {
@@ -185,7 +185,7 @@ func newOldAddCRD(a *app) *cobra.Command {
 			if findings := retiredUsed(c, retiredAdd()); len(findings) > 0 {
 				return findings
 			}
-			return a.runToday(c, []string{"generate", "manifests"})
+			return a.runReplacement(c, []string{"generate", "manifests"})
 		},
 	}
 	o.addTo(c)

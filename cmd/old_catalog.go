@@ -10,18 +10,18 @@ import (
 	"github.com/operon-sdk/operon/pkg/project"
 )
 
-// retiredCSV are the flags of olm-catalog gen-csv and generate csv that have no meaning today.
+// retiredCSV are the flags of olm-catalog gen-csv and generate csv that are no longer supported.
 func retiredCSV() []retired {
-	const sources = "is not needed: the project's kustomization is built; 'generate bundle --deploy-dir … --crds-dir …' reads folders"
+	const sources = "is not needed: the project's kustomization is built; 'generate bundle --deploy-dir … --crds-dir …' reads directories"
 	return []retired{
-		{name: "update-crds", today: "is what happens anyway", boolean: true, fine: []string{"true", "false"}},
-		{name: "make-manifests", today: "is what happens anyway", boolean: true, fine: []string{"true"}},
-		{name: "csv-config", today: "is read no more: 'bundle' has a flag for each text, and --metadata-file for all of them"},
-		{name: "deploy-dir", today: sources},
-		{name: "crd-dir", today: sources},
-		{name: "apis-dir", today: sources},
-		{name: "include", today: sources},
-		{name: "output-dir", today: "is --output-dir of 'bundle'"},
+		{name: "update-crds", instead: "is the default behavior", boolean: true, fine: []string{"true", "false"}},
+		{name: "make-manifests", instead: "is the default behavior", boolean: true, fine: []string{"true"}},
+		{name: "csv-config", instead: "is no longer read: 'bundle' has a flag for each text, and --metadata-file for all of them"},
+		{name: "deploy-dir", instead: sources},
+		{name: "crd-dir", instead: sources},
+		{name: "apis-dir", instead: sources},
+		{name: "include", instead: sources},
+		{name: "output-dir", instead: "is --output-dir of 'bundle'"},
 	}
 }
 
@@ -77,7 +77,7 @@ func (a *app) runOldGenCSV(c *cobra.Command, o oldCSV) error {
 		findings = append(findings, project.Finding{Field: "--csv-version", Problem: "is required, such as 0.0.1"})
 	}
 	if o.isDefault && o.channel == "" {
-		findings = append(findings, project.Finding{Field: "--default-channel", Value: "true", Problem: "needs --csv-channel, the channel that it means"})
+		findings = append(findings, project.Finding{Field: "--default-channel", Value: "true", Problem: "requires --csv-channel"})
 	}
 	if len(findings) > 0 {
 		return findings
@@ -100,5 +100,5 @@ func (a *app) runOldGenCSV(c *cobra.Command, o oldCSV) error {
 	if c.Flags().Changed("interactive") {
 		words = append(words, fmt.Sprintf("--interactive=%t", o.interactive))
 	}
-	return a.runToday(c, []string{"bundle"}, words...)
+	return a.runReplacement(c, []string{"bundle"}, words...)
 }

@@ -6,10 +6,10 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// newOldMigrate is a command that put Go source into operators in Ansible or Helm. What is called a
-// migration today is upgrade.
+// newOldMigrate returns the command migrate, which added Go source to Ansible and Helm operators. It runs upgrade, which migrates
+// projects of other layouts.
 func newOldMigrate(a *app) *cobra.Command {
-	const today = "upgrade"
+	const current = "upgrade"
 	c := &cobra.Command{
 		Use:   "migrate",
 		Short: "Upgrade the project (now 'upgrade')",
@@ -19,19 +19,19 @@ migrate added Go source to Ansible and Helm operators, which is not supported.`,
 		Args:    noArgs,
 	}
 	retiredFlags := []retired{
-		{name: "header-file", today: "has no use: the project's hack/boilerplate.go.txt is the header"},
-		{name: "repo", today: "has no use: go.mod says it"},
-		{name: "dep-manager", today: "must be modules: projects are Go modules", fine: []string{"modules"}},
+		{name: "header-file", instead: "is not needed: the header is in hack/boilerplate.go.txt"},
+		{name: "repo", instead: "is not needed: go.mod contains it"},
+		{name: "dep-manager", instead: "must be modules: projects are Go modules", fine: []string{"modules"}},
 	}
 	addRetired(c, retiredFlags)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		if findings := retiredUsed(c, retiredFlags); len(findings) > 0 {
 			return findings
 		}
-		if target, _, err := c.Root().Find([]string{today}); err == nil && target.Name() == today {
-			return a.runToday(c, []string{today})
+		if target, _, err := c.Root().Find([]string{current}); err == nil && target.Name() == current {
+			return a.runReplacement(c, []string{current})
 		}
-		return usagef(c, "'%s' is '%s %s' today, which this build lacks", c.CommandPath(), a.program, today)
+		return usagef(c, "'%s' is now '%s %s', which is missing in this build", c.CommandPath(), a.program, current)
 	}
 	return c
 }

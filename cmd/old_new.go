@@ -11,29 +11,29 @@ import (
 	"github.com/operon-sdk/operon/pkg/project"
 )
 
-// provisionalDomain is the domain of a project whose first API is still to say which it is: the commands
-// of old took it from --api-version.
+// provisionalDomain is the domain of a project until its first API is created: old commands take the domain from
+// --api-version.
 const provisionalDomain = "example.com"
 
-// retiredNew are the flags of new that have no meaning today.
+// retiredNew are the flags of new that are no longer supported.
 func retiredNew() []retired {
-	notGo := "belongs to operators in Ansible or Helm; this program makes operators in Go"
+	notGo := "is for Ansible and Helm operators, which are unsupported"
 	return []retired{
-		{name: "type", today: "must be go: " + notGo[len("belongs to operators in Ansible or Helm; "):], fine: []string{"go"}},
-		{name: "dep-manager", today: "must be modules: projects are Go modules", fine: []string{"modules"}},
-		{name: "git-init", today: "is done by 'git init' in the new folder", boolean: true, fine: []string{"false"}},
-		{name: "skip-git-init", today: "is what happens anyway", boolean: true, fine: []string{"true"}},
-		{name: "skip-validation", today: "has no use: the project is complete as it is written", boolean: true, fine: []string{"true", "false"}},
-		{name: "vendor", today: "is done by 'go mod vendor' in the new folder", boolean: true, fine: []string{"false"}},
-		{name: "make-manifests", today: "is done by 'generate manifests' once there is an API", boolean: true, fine: []string{"false"}},
-		{name: "cluster-scoped", today: "must be true: without it, 'init --namespaced' makes a manager for one namespace", boolean: true, fine: []string{"true"}},
-		{name: "api-version", today: notGo + ", where 'create api' adds an API to a project"},
-		{name: "kind", today: notGo + ", where 'create api' adds an API to a project"},
-		{name: "crd-version", today: "must be v1", fine: []string{"v1"}},
-		{name: "generate-playbook", today: notGo, boolean: true, fine: []string{"false"}},
-		{name: "helm-chart", today: notGo},
-		{name: "helm-chart-repo", today: notGo},
-		{name: "helm-chart-version", today: notGo},
+		{name: "type", instead: "must be go: Ansible and Helm operators are unsupported", fine: []string{"go"}},
+		{name: "dep-manager", instead: "must be modules: projects are Go modules", fine: []string{"modules"}},
+		{name: "git-init", instead: "is done by 'git init' in the new directory", boolean: true, fine: []string{"false"}},
+		{name: "skip-git-init", instead: "is the default behavior", boolean: true, fine: []string{"true"}},
+		{name: "skip-validation", instead: "is not needed: the new project is complete", boolean: true, fine: []string{"true", "false"}},
+		{name: "vendor", instead: "is done by 'go mod vendor' in the new directory", boolean: true, fine: []string{"false"}},
+		{name: "make-manifests", instead: "is done by 'generate manifests' after the first API is created", boolean: true, fine: []string{"false"}},
+		{name: "cluster-scoped", instead: "must be true; use 'init --namespaced' for a manager of one namespace", boolean: true, fine: []string{"true"}},
+		{name: "api-version", instead: notGo + "; use 'create api' in the new project"},
+		{name: "kind", instead: notGo + "; use 'create api' in the new project"},
+		{name: "crd-version", instead: "must be v1", fine: []string{"v1"}},
+		{name: "generate-playbook", instead: notGo, boolean: true, fine: []string{"false"}},
+		{name: "helm-chart", instead: notGo},
+		{name: "helm-chart-repo", instead: notGo},
+		{name: "helm-chart-version", instead: notGo},
 	}
 }
 
@@ -66,7 +66,7 @@ func (a *app) runOldNew(c *cobra.Command, name string, o initOptions) error {
 		return err
 	}
 	root := filepath.Join(dir, name)
-	made, err := a.newFolder(root, name)
+	created, err := a.createDirectory(root, name)
 	if err != nil {
 		return err
 	}
@@ -74,14 +74,14 @@ func (a *app) runOldNew(c *cobra.Command, name string, o initOptions) error {
 	a.notef("note: '%s' is now '%s' in a new directory", c.CommandPath(), joinWords(words))
 	o.ProjectName, o.License = name, "apache2"
 	err = a.initIn(c, root, o)
-	if err != nil && made {
-		_ = a.FS.Remove(root) // it stays where there is something in it
+	if err != nil && created {
+		_ = a.FS.Remove(root) // fails unless it is empty
 	}
 	return err
 }
 
-// newFolder makes the folder of a project, unless it is there and empty.
-func (a *app) newFolder(root, name string) (made bool, err error) {
+// createDirectory creates the directory of a project, unless it exists and is empty.
+func (a *app) createDirectory(root, name string) (created bool, err error) {
 	if exists, err := afero.DirExists(a.FS, root); err != nil || exists {
 		empty, err := afero.IsEmpty(a.FS, root)
 		if err == nil && !empty {
@@ -93,7 +93,7 @@ func (a *app) newFolder(root, name string) (made bool, err error) {
 		return false, nil
 	}
 	if err := a.FS.Mkdir(root, 0o755); err != nil {
-		return false, fmt.Errorf("making the folder %s: %w", name, reason(err))
+		return false, fmt.Errorf("creating the directory %s: %w", name, reason(err))
 	}
 	return true, nil
 }

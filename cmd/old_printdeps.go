@@ -10,10 +10,10 @@ import (
 	"github.com/operon-sdk/operon/pkg/scaffold"
 )
 
-// newOldPrintDeps is a command that printed the modules that a scaffolded project requires.
+// newOldPrintDeps returns the command print-deps, which prints the modules that a new project requires.
 func newOldPrintDeps(a *app) *cobra.Command {
 	var file bool
-	flags := []retired{{name: "dep-manager", today: "must be modules: projects are Go modules", fine: []string{"modules"}}}
+	flags := []retired{{name: "dep-manager", instead: "must be modules: projects are Go modules", fine: []string{"modules"}}}
 	c := &cobra.Command{
 		Use:   "print-deps",
 		Short: "Print the modules that a new project requires",
@@ -32,7 +32,7 @@ go command lists those that it requires.`,
 			if err != nil {
 				return err
 			}
-			a.replaced(c, "go list -m all")
+			a.noteReplacement(c, "go list -m all")
 			return a.printDeps(rendered.Files["go.mod"], file)
 		},
 	}
@@ -41,8 +41,9 @@ go command lists those that it requires.`,
 	return c
 }
 
-func (a *app) printDeps(text []byte, whole bool) error {
-	if whole {
+// printDeps prints the direct requirements of a go.mod, or all of it as a file.
+func (a *app) printDeps(text []byte, asFile bool) error {
+	if asFile {
 		_, err := a.Out.Write(text)
 		return err
 	}

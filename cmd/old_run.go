@@ -9,19 +9,19 @@ import (
 	"github.com/operon-sdk/operon/pkg/project"
 )
 
-// oldRun are the flags of up local and of run --local.
+// oldRun contains the flags of up local and run --local.
 type oldRun struct {
 	namespace, watch, kubeconfig string
 }
 
-// retiredRun are those of their flags that have no meaning today.
+// retiredRun returns the flags of up local and run --local that are no longer supported.
 func retiredRun() []retired {
 	const manager = "start the manager yourself, after 'make install': go run ./cmd and the flags"
 	return []retired{
-		{name: "operator-namespace", today: "has no use: the manager elects no leader unless --leader-elect is given; " + manager},
-		{name: "operator-flags", today: "cannot be passed on; " + manager},
-		{name: "go-ldflags", today: "is said by the variable GOFLAGS: GOFLAGS=-ldflags=…"},
-		{name: "enable-delve", today: "is done by the debugger, after 'make install': dlv debug ./cmd", boolean: true, fine: []string{"false"}},
+		{name: "operator-namespace", instead: "is not needed: the manager elects no leader without --leader-elect; " + manager},
+		{name: "operator-flags", instead: "cannot be passed on; " + manager},
+		{name: "go-ldflags", instead: "is replaced by the variable GOFLAGS: GOFLAGS=-ldflags=…"},
+		{name: "enable-delve", instead: "is replaced by 'dlv debug ./cmd', after 'make install'", boolean: true, fine: []string{"false"}},
 	}
 }
 
@@ -36,11 +36,11 @@ func (o *oldRun) addTo(c *cobra.Command) {
 	addRetired(c, retiredRun())
 }
 
-// run does what run local does.
+// run runs run local.
 func (o *oldRun) run(a *app, c *cobra.Command) error {
 	findings := retiredUsed(c, retiredRun())
 	if o.namespace != "" && o.watch != "" && o.namespace != o.watch {
-		findings = append(findings, project.Finding{Field: "--watch-namespace", Value: o.watch, Problem: "is another name of --namespace, which says " + o.namespace})
+		findings = append(findings, project.Finding{Field: "--watch-namespace", Value: o.watch, Problem: "is an alias of --namespace, which is " + o.namespace})
 	}
 	if len(findings) > 0 {
 		return findings
@@ -49,7 +49,7 @@ func (o *oldRun) run(a *app, c *cobra.Command) error {
 	if o.namespace == "" {
 		namespace = given("namespace", o.watch)
 	}
-	return a.runToday(c, []string{"run", "local"}, slices.Concat(namespace, given("kubeconfig", o.kubeconfig))...)
+	return a.runReplacement(c, []string{"run", "local"}, slices.Concat(namespace, given("kubeconfig", o.kubeconfig))...)
 }
 
 func newOldUp(a *app) *cobra.Command {
@@ -78,7 +78,7 @@ before operator-sdk 1.0. The CRDs are installed too.`,
 	return c
 }
 
-// addOldRun lets run --local do what run local does.
+// addOldRun adds run --local, which runs run local.
 func addOldRun(a *app, c *cobra.Command) {
 	var o oldRun
 	var local, olm bool
@@ -93,22 +93,22 @@ func addOldRun(a *app, c *cobra.Command) {
 		case local:
 			return o.run(a, c)
 		case olm:
-			return usagef(c, "'%s --olm' is '%[2]s run packagemanifests' today, and '%[2]s run bundle' for a bundle", c.CommandPath(), a.program)
+			return usagef(c, "'%s --olm' is now '%[2]s run packagemanifests', or '%[2]s run bundle' for a bundle", c.CommandPath(), a.program)
 		case c.Flags().NFlag() > 0 && slices.ContainsFunc([]string{"namespace", "watch-namespace", "kubeconfig"}, c.Flags().Changed):
-			return usagef(c, "what is to run? '%[1]s run local' runs the manager on this machine, '%[1]s run bundle' an operator in a cluster", a.program)
+			return usagef(c, "give a command: '%[1]s run local' runs the manager on this machine, '%[1]s run bundle' runs an operator in a cluster", a.program)
 		}
 		return showHelp(c, args)
 	}
-	// The flags are not those of the sub-commands, which would not see them.
+	// Sub-commands do not have these flags and would ignore them.
 	c.PersistentPreRunE = func(sub *cobra.Command, _ []string) error {
 		if sub == c {
 			return a.prepare(sub)
 		}
 		for _, name := range []string{"local", "olm", "namespace", "watch-namespace", "kubeconfig"} {
 			if c.Flags().Changed(name) {
-				return usagef(sub, "--%s goes after '%s'", name, sub.Name())
+				return usagef(sub, "--%s must be given after '%s'", name, sub.Name())
 			}
 		}
-		return a.prepare(sub) // which the root command's hook does for the others
+		return a.prepare(sub) // as the hook of the root command, which this one replaces
 	}
 }

@@ -15,26 +15,26 @@ import (
 	"github.com/operon-sdk/operon/pkg/project"
 )
 
-// retiredTest are the flags of test local that have no meaning today.
+// retiredTest are the flags of test local that are no longer supported.
 func retiredTest() []retired {
-	const manifests = "has no use: the tests deploy with 'make deploy', or start an API server of their own"
-	const namespace = "is for the tests to say: they are the project's own"
+	const manifests = "is not needed: the tests deploy with 'make deploy', or start their own API server"
+	const namespace = "is set in the tests of the project"
 	return []retired{
-		{name: "up-local", today: "is done by 'run local' in another terminal", boolean: true, fine: []string{"false"}},
-		{name: "local-operator-flags", today: "is done by 'go run ./cmd' and the flags in another terminal"},
-		{name: "image", today: "is the IMG of 'make deploy', which the tests call"},
-		{name: "global-manifest", today: manifests},
-		{name: "namespaced-manifest", today: manifests},
-		{name: "no-setup", today: "is what happens anyway", boolean: true, fine: []string{"true", "false"}},
-		{name: "skip-cleanup-error", today: "is what happens anyway", boolean: true, fine: []string{"true", "false"}},
-		{name: "namespace", today: namespace},
-		{name: "operator-namespace", today: namespace},
-		{name: "watch-namespace", today: namespace},
-		{name: "molecule-test-flags", today: "belongs to operators in Ansible"},
+		{name: "up-local", instead: "is replaced by 'run local' in another terminal", boolean: true, fine: []string{"false"}},
+		{name: "local-operator-flags", instead: "is replaced by 'go run ./cmd' with the flags, in another terminal"},
+		{name: "image", instead: "is the IMG of 'make deploy', which the tests call"},
+		{name: "global-manifest", instead: manifests},
+		{name: "namespaced-manifest", instead: manifests},
+		{name: "no-setup", instead: "is the default behavior", boolean: true, fine: []string{"true", "false"}},
+		{name: "skip-cleanup-error", instead: "is the default behavior", boolean: true, fine: []string{"true", "false"}},
+		{name: "namespace", instead: namespace},
+		{name: "operator-namespace", instead: namespace},
+		{name: "watch-namespace", instead: namespace},
+		{name: "molecule-test-flags", instead: "is for Ansible operators, which are unsupported"},
 	}
 }
 
-// oldTest are the flags of test local.
+// oldTest contains the flags of test local.
 type oldTest struct {
 	kubeconfig, flags string
 	debug             bool
@@ -77,7 +77,7 @@ func (a *app) runOldTest(c *cobra.Command, args []string, o oldTest) error {
 		}
 	}
 	if len(args) > 1 {
-		findings = append(findings, project.Finding{Field: "DIR", Value: strings.Join(args, " "), Problem: "must be one folder"})
+		findings = append(findings, project.Finding{Field: "DIR", Value: strings.Join(args, " "), Problem: "must be one directory"})
 	}
 	if len(findings) > 0 {
 		return findings
@@ -86,24 +86,24 @@ func (a *app) runOldTest(c *cobra.Command, args []string, o oldTest) error {
 	if err != nil {
 		return err
 	}
-	folder := ""
+	testDir := ""
 	if len(args) == 1 {
-		if folder, err = a.testFolder(root, args[0]); err != nil {
+		if testDir, err = a.testDirectory(root, args[0]); err != nil {
 			return err
 		}
 	}
 	words := []string{"test"}
-	e2e := path.Base(folder) == "e2e"
+	e2e := path.Base(testDir) == "e2e"
 	if e2e {
 		words = append(words, "-tags=e2e", "-count=1", "-timeout=0")
-		a.replaced(c, "make test-e2e")
+		a.noteReplacement(c, "make test-e2e")
 	} else {
-		a.replaced(c, "make test")
+		a.noteReplacement(c, "make test")
 	}
 	if o.debug {
 		words = append(words, "-v")
 	}
-	words = append(append(words, more...), "./"+path.Join(folder, "..."))
+	words = append(append(words, more...), "./"+path.Join(testDir, "..."))
 	if a.dryRun {
 		a.progressf("would run: %s", joinWords(append([]string{"go"}, words...)))
 		return nil
@@ -123,31 +123,31 @@ func (a *app) runOldTest(c *cobra.Command, args []string, o oldTest) error {
 	case errors.Is(err, codegen.ErrGoMissing), is[*codegen.EnvironmentError](err):
 		return err
 	}
-	return fmt.Errorf("the tests did not pass: go %s: %w", joinWords(words), reason(err))
+	return fmt.Errorf("the tests failed: go %s: %w", joinWords(words), reason(err))
 }
 
-// testFolder is the folder of tests as seen from the project's root.
-func (a *app) testFolder(root, name string) (string, error) {
+// testDirectory returns the directory of tests, relative to the project's root.
+func (a *app) testDirectory(root, name string) (string, error) {
 	dir, err := a.workDir()
 	if err != nil {
 		return "", err
 	}
 	given := name
 	name = strings.TrimSuffix(strings.TrimSuffix(name, "..."), "/")
-	folder, err := fromRoot(root, dir, filepath.FromSlash(name))
+	testDir, err := fromRoot(root, dir, filepath.FromSlash(name))
 	if err != nil {
 		return "", err
 	}
-	if folder == ".." || strings.HasPrefix(folder, "../") {
-		return "", project.Findings{{Field: "DIR", Value: given, Problem: "lies outside of the project"}}
+	if isOutside(testDir) {
+		return "", project.Findings{{Field: "DIR", Value: given, Problem: "is outside of the project"}}
 	}
-	if info, err := a.FS.Stat(filepath.Join(root, filepath.FromSlash(folder))); err != nil || !info.IsDir() {
+	if info, err := a.FS.Stat(filepath.Join(root, filepath.FromSlash(testDir))); err != nil || !info.IsDir() {
 		return "", project.Findings{{Field: "DIR", Value: given, Problem: "no such directory"}}
 	}
-	return folder, nil
+	return testDir, nil
 }
 
-// testVariables are the variables that tell tests where their API server is.
+// testVariables returns the environment variables that configure the API server of tests.
 func (a *app) testVariables(ctx context.Context, e2e bool, kubeconfig string) ([]string, error) {
 	var variables []string
 	if kubeconfig != "" {

@@ -238,9 +238,9 @@ error: --platform "linux/amd64": is given twice
 		{"refused", never, "image build --push --image " + host + "/op:v1", 1, "pushing " + host + "/op:v1: " + host + " denied the push (401); log in with"},
 		{"no base", nil, "image build --tarball x.tar --base " + host + "/base:v1", 1, "the base: image " + host + "/base:v1: " + host + " denied access (401)"},
 		{"folder", never, "image build --oci-layout cmd", 1, "--oci-layout cmd: is a directory with other content"},
-		{"old name alone", nil, "build", 2, "takes the name of one image"},
-		{"old flags", never, "build x.io/a:1 --image-builder podman --go-build-args=-v", 2, `--image-builder "podman": has no use: no other program builds the image; 'make docker-build CONTAINER_TOOL=…' lets one build the Dockerfile
-error: --go-build-args "-v": is said by the variable GOFLAGS`},
+		{"old name alone", nil, "build", 2, "takes one argument: the name of the image"},
+		{"old flags", never, "build x.io/a:1 --image-builder podman --go-build-args=-v", 2, `--image-builder "podman": is not needed: no other program builds the image; to build the Dockerfile, run 'make docker-build CONTAINER_TOOL=…'
+error: --go-build-args "-v": is replaced by the variable GOFLAGS`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
