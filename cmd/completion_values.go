@@ -18,8 +18,8 @@ import (
 // user has typed.
 type completer func(c *cobra.Command, args []string) []string
 
-// completeAll decides for all flags and arguments of a command and its sub-commands what shells offer. Flags and arguments
-// of which nothing is known offer nothing, and not the files of the directory.
+// completeAll sets the completion of all flags and arguments of a command and its sub-commands. Those without known values offer
+// nothing, not even the files of the directory.
 func (a *app) completeAll(c *cobra.Command) {
 	values := a.flagValues()
 	for _, flags := range []*pflag.FlagSet{c.Flags(), c.PersistentFlags()} {
@@ -36,7 +36,7 @@ func (a *app) completeAll(c *cobra.Command) {
 // fileExtensions are the extensions of the files that flags name. Other flags take files with any.
 var fileExtensions = map[string][]string{"icon": {"svg", "png"}, "metadata-file": {"yaml", "yml", "json"}, "config": {"yaml", "yml"}}
 
-// completeFlag decides what shells offer for a flag, by the name of its value or by its own.
+// completeFlag sets the completion of a flag by the name of its value, or by that of the flag.
 func completeFlag(c *cobra.Command, flags *pflag.FlagSet, f *pflag.Flag, values map[string]completer) {
 	if _, ok := c.GetFlagCompletionFunc(f.Name); ok {
 		return
@@ -68,7 +68,7 @@ func completeFlag(c *cobra.Command, flags *pflag.FlagSet, f *pflag.Flag, values 
 	_ = c.RegisterFlagCompletionFunc(f.Name, complete)
 }
 
-// argumentPaths returns the completion of arguments whose names in a usage line say that they are paths.
+// argumentPaths returns the completion of arguments that are paths, according to their names in a usage line.
 func argumentPaths(use string) cobra.CompletionFunc {
 	_, arguments, _ := strings.Cut(use, " ")
 	first, _, _ := strings.Cut(strings.Trim(arguments, "[]"), " ")

@@ -22,8 +22,8 @@ func untilInterrupted(ctx context.Context) (context.Context, context.CancelFunc)
 	return signal.NotifyContext(ctx, EndSignals()...)
 }
 
-// hurry is closed when the program is asked once more, while it is ending.
-func hurry() (done <-chan struct{}, stop context.CancelFunc) {
+// secondInterrupt returns a channel that is closed when the program is asked to end again, while it ends.
+func secondInterrupt() (done <-chan struct{}, stop context.CancelFunc) {
 	ctx, stop := untilInterrupted(context.Background())
 	return ctx.Done(), stop
 }

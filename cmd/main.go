@@ -14,14 +14,14 @@ import (
 	"github.com/operon-sdk/operon/pkg/tempdir"
 )
 
-// The exit codes of every command.
+// The exit codes of all commands.
 const (
 	exitOK     = 0
-	exitFailed = 1 // it could not be done
-	exitUsage  = 2 // it was asked for wrongly
+	exitFailed = 1 // the command failed
+	exitUsage  = 2 // the command line is invalid
 )
 
-// Main runs the command that args name, args[0] being the program, and returns its exit code.
+// Main runs the command in args, where args[0] is the program, and returns its exit code.
 func Main(ctx context.Context, env *Env, args []string) int {
 	arguments := args[min(1, len(args)):]
 	a := &app{Env: env, result: &result{}, interrupted: ctx.Done(), program: programName(args), called: calledName(args), args: arguments}
@@ -29,7 +29,7 @@ func Main(ctx context.Context, env *Env, args []string) int {
 	tempdir.Sweep(a.Getenv("TMPDIR"))
 	root := newRoot(a)
 	if len(args) > 0 && path.Base(filepath.ToSlash(args[0])) == scorecard.Program {
-		arguments = append([]string{scorecard.Program}, arguments...) // the name that tests call their program by
+		arguments = append([]string{scorecard.Program}, arguments...) // the name of the program in test images
 	}
 	root.SetArgs(arguments)
 	called, err := root.ExecuteContextC(ctx)
@@ -52,12 +52,12 @@ func calledName(args []string) string {
 	if len(args) == 0 {
 		return ""
 	}
-	// A path of Windows may come with either separator.
+	// Paths on Windows have either separator.
 	return strings.TrimSuffix(filepath.Base(strings.ReplaceAll(args[0], `\`, "/")), ".exe")
 }
 
-// programName is what the user called the program by: through a link named operator-sdk, help and
-// hints speak of operator-sdk.
+// programName returns the name of the program in help and hints: that of a link named operator-sdk, if it was called through
+// one.
 func programName(args []string) string {
 	if name := calledName(args); name == "operator-sdk" {
 		return name

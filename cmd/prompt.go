@@ -12,9 +12,9 @@ import (
 	"github.com/operon-sdk/operon/pkg/project"
 )
 
-// A Prompter asks the user for what flags leave open.
+// A Prompter asks the user for values of missing flags.
 type Prompter interface {
-	// Confirm asks a question with the answers yes and no, of which an empty answer is the suggested one.
+	// Confirm asks a yes-or-no question. An empty answer is the suggestion.
 	Confirm(question string, suggestion bool) (bool, error)
 	// Input asks for a line of text.
 	Input(question Question) (string, error)
@@ -26,9 +26,9 @@ type Question struct {
 	Text string
 	// Example is a possible answer.
 	Example string
-	// Default is the answer if the user gives none. If it is empty, Check decides whether the answer may be.
+	// Default replaces an empty answer. If it is empty, Check decides whether the answer may be empty.
 	Default string
-	// Check returns what is wrong with an answer; then the question is asked again. If nil, all answers are valid.
+	// Check returns an error for an invalid answer, and the question is asked again. If nil, all answers are valid.
 	// A suggestion among findings becomes the default.
 	Check func(answer string) error
 }
@@ -41,7 +41,7 @@ func (q Question) String() string {
 	return fmt.Sprintf("%s (example: %s)", q.Text, q.Example)
 }
 
-// errNoAnswer is the error for a question that input ends before.
+// errNoAnswer means that the input ended before the answer.
 var errNoAnswer = errors.New("no input")
 
 // invalidAnswer is the error for an answer that is neither yes nor no.
@@ -49,7 +49,7 @@ type invalidAnswer string
 
 func (e invalidAnswer) Error() string { return "invalid answer" }
 
-// errBadAnswers is the error for a question that input has no valid answer to.
+// errBadAnswers means that the input has no valid answer.
 var errBadAnswers = errors.New("no valid input")
 
 const (
@@ -60,7 +60,7 @@ const (
 )
 
 // prompt returns the prompter of the Env. The default asks with survey at a terminal that can move its cursor, and line by
-// line elsewhere. Questions go to stderr, or to stdout if only that is a terminal.
+// line otherwise. Questions go to stderr, or to stdout if only that is a terminal.
 func (a *app) prompt() Prompter {
 	if a.Prompter != nil {
 		return a.Prompter
@@ -139,7 +139,7 @@ func (p *prompter) Input(q Question) (string, error) {
 	return "", fmt.Errorf("%w for prompt %q", errBadAnswers, q.Text)
 }
 
-// refusal returns what is wrong with an answer, without the flag that findings are about.
+// refusal returns the problem of an answer, without the flag in findings.
 func refusal(answer string, err error) string {
 	findings, ok := errors.AsType[project.Findings](err)
 	switch {

@@ -144,7 +144,7 @@ func (r *localRun) restart(ctx context.Context) error {
 
 // close ends everything in order: the manager, what leads to it, the control plane, the files.
 func (r *localRun) close() error {
-	hurried, stop := hurry()
+	hurried, stop := secondInterrupt()
 	defer stop()
 	var errs []error
 	if r.running {

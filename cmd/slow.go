@@ -9,15 +9,15 @@ import (
 	"time"
 )
 
-// slowAfter is how long a step may take before it is reported, unless Env.SlowAfter says otherwise.
+// slowAfter is the default of Env.SlowAfter.
 const slowAfter = 2 * time.Second
 
-// reportSlow runs a step, and prints what it does on w if it takes long. It does not write after it has returned.
-func (a *app) reportSlow(w io.Writer, what string, step func() error) error {
+// reportSlow runs a step, and prints its description on w if it takes long. It does not write after it has returned.
+func (a *app) reportSlow(w io.Writer, description string, step func() error) error {
 	printed := make(chan struct{})
 	timer := time.AfterFunc(cmp.Or(a.SlowAfter, slowAfter), func() {
 		defer close(printed)
-		fmt.Fprintln(w, what)
+		fmt.Fprintln(w, description)
 	})
 	err := step()
 	if !timer.Stop() {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// splitWords cuts a command line into its words as a POSIX shell does: at white space, with quotes and
-// backslashes. It runs no shell, so what only a shell could do, it refuses rather than passes on as text.
+// splitWords splits a command line into words like a POSIX shell: at white space, with quotes and backslashes. It returns an error
+// for syntax that requires a shell, as none is run.
 func splitWords(line string) ([]string, error) {
 	var (
 		words []string
@@ -30,7 +30,7 @@ func splitWords(line string) ([]string, error) {
 			}
 			i++
 			if quote == '"' && !strings.ContainsRune("\\\"$`", text[i]) {
-				word.WriteRune('\\') // in double quotes it stands for itself before anything else
+				word.WriteRune('\\') // in double quotes, it is literal before other characters
 			}
 			word.WriteRune(text[i])
 			begun = true
@@ -59,22 +59,22 @@ func splitWords(line string) ([]string, error) {
 		begun = true
 	}
 	if quote != 0 {
-		return nil, fmt.Errorf("has a %c without the one that closes it", quote)
+		return nil, fmt.Errorf("has an unclosed %c", quote)
 	}
 	if begun {
 		words = append(words, word.String())
 	}
 	if len(words) == 0 || words[0] == "" {
-		return nil, errors.New("names no program")
+		return nil, errors.New("has no program")
 	}
 	return words, nil
 }
 
 func needsShell(r rune) error {
-	return fmt.Errorf("has a %c, which only a shell understands, and none is run; quote it, or write a script", r)
+	return fmt.Errorf("has a %c, which requires a shell; quote it, or use a script", r)
 }
 
-// joinWords writes words so that splitWords, and a shell, give them back.
+// joinWords is the inverse of splitWords. It quotes words where a shell requires it.
 func joinWords(words []string) string {
 	quoted := make([]string, len(words))
 	for i, word := range words {

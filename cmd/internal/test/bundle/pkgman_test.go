@@ -48,11 +48,11 @@ func TestPkgmanToBundleBuilds(t *testing.T) {
 		{name: "no such program", build: "nope x", fails: func(string) error { return fs.ErrNotExist }, code: 1,
 			ran: []string{"bundle-1.0.0|nope|x|" + image + ":1.0.0"}, says: "error: there is no program nope to build images with; the bundles are written"},
 		{name: "dry run", dryRun: true, says: "would run in bundle-1.1.0: docker build"},
-		{name: "variable", build: "docker build $HOME", code: 2, says: "has a $, which only a shell understands"},
+		{name: "variable", build: "docker build $HOME", code: 2, says: "has a $, which requires a shell"},
 		{name: "variable in quotes", build: `docker "$HOME"`, code: 2, says: "has a $"},
 		{name: "pipe", build: "docker build . | cat", code: 2, says: "has a |"},
 		{name: "pattern", build: "docker build x*", code: 2, says: "has a *"},
-		{name: "nothing", build: " ", code: 2, says: "names no program"},
+		{name: "nothing", build: " ", code: 2, says: "has no program"},
 		{name: "backslash", build: `a \`, code: 2, says: "ends in a backslash"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
