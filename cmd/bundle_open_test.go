@@ -83,7 +83,7 @@ func TestOpenBundle(t *testing.T) {
 		"bundel":              "no such file or directory; 'operon generate bundle' writes a bundle",
 		"./bundel.tar":        "no such file or directory",
 		"bundle/no":           "no such file or directory",
-		"bundle.tar:v2":       "contains no image v2; it has: op:v1",
+		"bundle.tar:v2":       "contains no image v2; it contains: op:v1",
 		"registry.test/op:v1": "registry.test: the registry cannot be reached",
 	} {
 		if _, err := a.openBundle(t.Context(), dir, arg, a.registries(registryOptions{})); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), dir) {
