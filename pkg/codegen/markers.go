@@ -133,19 +133,17 @@ func (s *syntax) markerFinding(pkg *parsedPackage, err error) Finding {
 
 // inField reports whether a comment documents a field.
 func inField(trees []*ast.File, pos token.Pos) bool {
-	found := false
 	for _, tree := range trees {
 		if pos < tree.FileStart || pos > tree.FileEnd {
 			continue
 		}
-		ast.Inspect(tree, func(n ast.Node) bool {
+		for n := range ast.Preorder(tree) {
 			if field, ok := n.(*ast.Field); ok && field.Doc != nil && field.Doc.Pos() <= pos && pos < field.Doc.End() {
-				found = true
+				return true
 			}
-			return !found
-		})
+		}
 	}
-	return found
+	return false
 }
 
 // markerAt returns the marker in the comment at a position, and its own position.

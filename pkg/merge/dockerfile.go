@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// ParseDockerfile splits a Dockerfile into its stages, and these into instructions. Instructions before the first stage
+// parseDockerfile splits a Dockerfile into its stages, and these into instructions. Instructions before the first stage
 // are units of the file.
-func ParseDockerfile(text []byte) (*Node, error) {
+func parseDockerfile(text []byte) (*Node, error) {
 	lines := splitLines(text)
 	root := &Node{Container: true}
 	stage := root

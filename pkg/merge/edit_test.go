@@ -93,8 +93,8 @@ func change(r *rand.Rand, name string, text []byte, n int) ([]byte, string) {
 		head[0] = strings.TrimRight(line, `\`+" ") + " # " + mine + "\n"
 		if path.Ext(name) == ".go" {
 			head[0] = line + " // " + mine + "\n"
-		} else if strings.HasSuffix(line, `\`) {
-			head[0] = strings.TrimSuffix(line, `\`) + mine + ` \` + "\n"
+		} else if before, ok := strings.CutSuffix(line, `\`); ok {
+			head[0] = before + mine + ` \` + "\n"
 		}
 		parent.Nodes[i].Head = head
 	default:

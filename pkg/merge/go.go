@@ -12,10 +12,10 @@ import (
 	"github.com/operon-sdk/operon/pkg/textdiff"
 )
 
-// ParseGo splits a Go file into its package clause, imports and declarations. The functions main and init are
+// parseGo splits a Go file into its package clause, imports and declarations. The functions main and init are
 // containers of statements, and statements with a struct literal over several lines are containers of its fields.
 // Comments with a scaffold marker are units.
-func ParseGo(text []byte) (*Node, error) {
+func parseGo(text []byte) (*Node, error) {
 	s, err := parseSource(text)
 	if err != nil {
 		return nil, err
@@ -23,8 +23,8 @@ func ParseGo(text []byte) (*Node, error) {
 	return s.tree(splitLines(text)), nil
 }
 
-// GoFacts returns the facts of a Go file, with import paths for packages and without the license header.
-func GoFacts(text []byte) ([]Fact, error) {
+// goFacts returns the facts of a Go file, with import paths for packages and without the license header.
+func goFacts(text []byte) ([]Fact, error) {
 	s, err := parseSource(text)
 	if err != nil {
 		return nil, err

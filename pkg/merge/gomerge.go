@@ -10,10 +10,10 @@ import (
 	"github.com/operon-sdk/operon/pkg/gosource"
 )
 
-// MergeGo merges two versions of a Go file like Merge, and returns the merged text. Local names of packages may differ,
+// mergeGo merges two versions of a Go file like mergeNodes, and returns the merged text. Local names of packages may differ,
 // and settings that are fields in theirs may be variables in ours. Ours is kept unchanged, with a reason in the result,
 // if the merge would not compile or would lose an edit of a statement that theirs no longer has.
-func MergeGo(ours, theirs []byte, base Base, o Options) ([]byte, *Result, error) {
+func mergeGo(ours, theirs []byte, base Base, o Options) ([]byte, *Result, error) {
 	g := &goMerge{text: ours, base: base, o: o}
 	var err error
 	if g.ours, err = parseSource(joinImports(ours)); err != nil {
@@ -44,7 +44,7 @@ func MergeGo(ours, theirs []byte, base Base, o Options) ([]byte, *Result, error)
 
 // keep returns ours unchanged.
 func (g *goMerge) keep(reason string) ([]byte, *Result, error) {
-	root, err := ParseGo(g.text)
+	root, err := parseGo(g.text)
 	return g.text, &Result{Root: root, Kept: [][]string{nil}, Edited: true, Reason: reason}, err
 }
 
@@ -68,7 +68,7 @@ func (g *goMerge) merge(side Side) ([]byte, *Result) {
 	}
 	base := &goBase{g.base, g.settings}
 	alignSetup(ours, theirs, base)
-	r := Merge(ours, theirs, base, o)
+	r := mergeNodes(ours, theirs, base, o)
 	r.Reason = lostEdit(ours, theirs, r, base)
 	r.Root = cloneNode(r.Root)
 	g.restoreImports(r.Root, ours, theirs)
@@ -81,7 +81,7 @@ func (g *goMerge) merge(side Side) ([]byte, *Result) {
 		if formatted, err := format.Source(text); err == nil && gosource.IsFormatted(g.text) {
 			text = formatted
 		}
-		if root, err := ParseGo(text); err == nil {
+		if root, err := parseGo(text); err == nil {
 			r.Root = root
 		}
 	}

@@ -186,7 +186,7 @@ func TestMergeGoProgram(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			ours := edit(t, oldProgram, c.edits)
-			merged, r, err := MergeGo([]byte(ours), []byte(theirs), fileBase(t, "main.go", []byte(oldProgram)), Options{})
+			merged, r, err := mergeGo([]byte(ours), []byte(theirs), fileBase(t, "main.go", []byte(oldProgram)), Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -216,7 +216,7 @@ func TestMergeGoProgram(t *testing.T) {
 			if formatted, err := format.Source(merged); err != nil || string(formatted) != string(merged) {
 				t.Errorf("the result is not formatted: %v\n%s", err, merged)
 			}
-			again, _, err := MergeGo(merged, []byte(theirs), fileBase(t, "main.go", []byte(theirs)), Options{})
+			again, _, err := mergeGo(merged, []byte(theirs), fileBase(t, "main.go", []byte(theirs)), Options{})
 			if err != nil || !slices.Equal(again, merged) {
 				t.Errorf("second merge: %v\n%s", err, again)
 			}
@@ -233,7 +233,7 @@ func TestMergeGoHeader(t *testing.T) {
 		"//go:build mine\n\npackage x\n\nvar a = 1\n": "//go:build mine\n\n// Package x is x.\npackage x\n\nvar a = 2\n",
 		"package x\n\nvar a = 1\n":                    "// Package x is x.\npackage x\n\nvar a = 2\n",
 	} {
-		merged, r, err := MergeGo([]byte(ours), []byte(theirs), fileBase(t, "x.go", []byte(base)), Options{})
+		merged, r, err := mergeGo([]byte(ours), []byte(theirs), fileBase(t, "x.go", []byte(base)), Options{})
 		if err != nil || string(merged) != want || r.Edited {
 			t.Errorf("%q: got %q, edited %t, %v, want %q", ours, merged, r.Edited, err, want)
 		}
@@ -251,7 +251,7 @@ func TestMergeGoConstraint(t *testing.T) {
 		{untagged, "//go:build mine\n\n// Mine.\n\npackage x\n", tagged, "//go:build mine\n\n// Mine.\n\npackage x\n"},
 		{tagged, "//go:build e2e\n\n// Mine.\n\npackage x\n", untagged, "// Mine.\n\npackage x\n"},
 	} {
-		merged, _, err := MergeGo([]byte(c.ours), []byte(c.theirs), fileBase(t, "x.go", []byte(c.base)), Options{})
+		merged, _, err := mergeGo([]byte(c.ours), []byte(c.theirs), fileBase(t, "x.go", []byte(c.base)), Options{})
 		if err != nil || string(merged) != c.want {
 			t.Errorf("%q: got %q, %v, want %q", c.ours, merged, err, c.want)
 		}
@@ -267,7 +267,7 @@ func TestMergeGoConflict(t *testing.T) {
 		{"package x\n\nvar _ = D(\"x\", a)\n", "package x\n\nvar _ = D(\"x\", mine)\n", "package x\n\nvar _ = D(\"x\", b)\n", "package x\n\nvar _ = D(\"x\", mine)\n"},
 		{"package x\n", "package x\n\nfunc f() { mine() }\n", after, "package x\n\nfunc f() { mine() }\n"},
 	} {
-		merged, r, err := MergeGo([]byte(c.ours), []byte(c.theirs), fileBase(t, "x.go", []byte(c.base)), Options{OursLabel: "ours", TheirsLabel: "theirs"})
+		merged, r, err := mergeGo([]byte(c.ours), []byte(c.theirs), fileBase(t, "x.go", []byte(c.base)), Options{OursLabel: "ours", TheirsLabel: "theirs"})
 		if err != nil || string(merged) != c.want || (r.Reason != "") != (c.want == c.ours) {
 			t.Errorf("%q: got %q, reason %q, %v, want %q", c.ours, merged, r.Reason, err, c.want)
 		}

@@ -2,8 +2,8 @@ package merge
 
 import "strings"
 
-// ParseLines splits an ignore file into its patterns. A comment belongs to the pattern after it.
-func ParseLines(text []byte) *Node {
+// parseLines splits an ignore file into its patterns. A comment belongs to the pattern after it.
+func parseLines(text []byte) *Node {
 	root := &Node{Container: true, Splittable: true}
 	var lead []string
 	for _, line := range splitLines(text) {

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// ParseMakefile splits a Makefile into variables, rules with their recipes, definitions, conditionals and includes. A
+// parseMakefile splits a Makefile into variables, rules with their recipes, definitions, conditionals and includes. A
 // conditional is one unit with its contents. A .PHONY line belongs to the following rule that it names.
-func ParseMakefile(text []byte) (*Node, error) {
+func parseMakefile(text []byte) (*Node, error) {
 	p := &makefile{lines: splitLines(text)}
 	root := &Node{Container: true}
 	start := p.headEnd()

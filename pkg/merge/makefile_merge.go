@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// mergeMakefile merges two Makefiles like Merge. Edited units are kept. Units that theirs no longer has are kept if the
+// mergeMakefile merges two Makefiles like mergeNodes. Edited units are kept. Units that theirs no longer has are kept if the
 // user's rules refer to them, and so are those that theirs changed in a way that the user's rules could not use.
 func mergeMakefile(ours, theirs *Node, base Base, o Options) *Result {
 	keep, files := map[string]bool{}, map[string]bool{}
@@ -18,7 +18,7 @@ func mergeMakefile(ours, theirs *Node, base Base, o Options) *Result {
 		return !keep[n.Key] && (o.MayRemove == nil || o.MayRemove(path, n))
 	}
 	for {
-		r := Merge(ours, theirs, base, options)
+		r := mergeNodes(ours, theirs, base, options)
 		maps.Copy(files, wordVariables(r.Root, theirs))
 		found := false
 		for _, n := range ours.Nodes {
@@ -179,7 +179,7 @@ func makeNames(n *Node) map[string]bool {
 		} else if m := makeVariable.FindStringSubmatch(line); m != nil {
 			names["$"+m[1]] = true
 		} else {
-			for _, target := range strings.Fields(ruleTargets(line)) {
+			for target := range strings.FieldsSeq(ruleTargets(line)) {
 				names[target] = true
 			}
 		}
@@ -195,14 +195,14 @@ func makeReferences(n *Node) map[string]bool {
 			names["$"+m[1]] = true
 		}
 		for _, m := range makeSubmake.FindAllStringSubmatch(line, -1) {
-			for _, target := range strings.Fields(m[1]) {
+			for target := range strings.FieldsSeq(m[1]) {
 				names[target] = true
 			}
 		}
 		if ruleTargets(line) != "" {
 			_, after, _ := strings.Cut(line, ":")
 			after, _, _ = strings.Cut(after, "#")
-			for _, target := range strings.Fields(strings.TrimSuffix(strings.TrimRight(after, "\n"), `\`)) {
+			for target := range strings.FieldsSeq(strings.TrimSuffix(strings.TrimRight(after, "\n"), `\`)) {
 				names[target] = true
 			}
 		}

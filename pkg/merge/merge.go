@@ -49,10 +49,10 @@ type Result struct {
 	Reason string
 }
 
-// Merge merges ours and theirs against the base. It does not change the trees. Units of ours that the base does not
+// mergeNodes merges ours and theirs against the base. It does not change the trees. Units of ours that the base does not
 // have belong to the user and are kept. Units of the base that ours lacks were removed by the user and are not added
 // again. All others become those of theirs, at their place in ours.
-func Merge(ours, theirs *Node, base Base, o Options) *Result {
+func mergeNodes(ours, theirs *Node, base Base, o Options) *Result {
 	m := &merger{o: o, base: WithOptions(base), strict: base}
 	r := &Result{Edited: !isUnedited(base, ours, nil) || m.lacks(ours, theirs, nil)}
 	m.result = r

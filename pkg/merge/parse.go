@@ -11,23 +11,23 @@ func Parse(name string, text []byte) (*Node, error) {
 	text = endLine(text)
 	switch formatOf(name) {
 	case formatGo:
-		return ParseGo(text)
+		return parseGo(text)
 	case formatYAML:
-		return ParseYAML(name, text)
+		return parseYAML(name, text)
 	case formatMakefile:
-		return ParseMakefile(text)
+		return parseMakefile(text)
 	case formatDockerfile:
-		return ParseDockerfile(text)
+		return parseDockerfile(text)
 	case formatLines:
-		return ParseLines(text), nil
+		return parseLines(text), nil
 	}
 	return ParseOpaque(text), nil
 }
 
-// FileFacts returns the facts of a file. For Go files, see GoFacts.
+// FileFacts returns the facts of a file. For Go files, see goFacts.
 func FileFacts(name string, text []byte) ([]Fact, error) {
 	if formatOf(name) == formatGo {
-		return GoFacts(endLine(text))
+		return goFacts(endLine(text))
 	}
 	root, err := Parse(name, text)
 	if err != nil {
@@ -39,10 +39,10 @@ func FileFacts(name string, text []byte) ([]Fact, error) {
 	return Facts(root), nil
 }
 
-// MergeFile merges two versions of a file against the base; see Merge and MergeGo.
+// MergeFile merges two versions of a file against the base; see mergeNodes and mergeGo.
 func MergeFile(name string, ours, theirs []byte, base Base, o Options) ([]byte, *Result, error) {
 	if formatOf(name) == formatGo {
-		return MergeGo(endLine(ours), endLine(theirs), base, o)
+		return mergeGo(endLine(ours), endLine(theirs), base, o)
 	}
 	oursRoot, err := Parse(name, ours)
 	if err != nil {
@@ -59,14 +59,14 @@ func MergeFile(name string, ours, theirs []byte, base Base, o Options) ([]byte, 
 	case formatDockerfile:
 		bumpGoImages(oursRoot, theirsRoot, base)
 		o.IsChoice = isInstructionChoice
-		r = Merge(oursRoot, theirsRoot, base, o)
+		r = mergeNodes(oursRoot, theirsRoot, base, o)
 	case formatYAML:
 		alignRules(oursRoot, theirsRoot)
 		o.IsChoice = isFieldChoice
-		r = Merge(oursRoot, theirsRoot, base, o)
-		FinishYAML(name, r.Root)
+		r = mergeNodes(oursRoot, theirsRoot, base, o)
+		finishYAML(r.Root, isKustomization(name))
 	default:
-		r = Merge(oursRoot, theirsRoot, base, o)
+		r = mergeNodes(oursRoot, theirsRoot, base, o)
 	}
 	return r.Root.Text(), r, nil
 }

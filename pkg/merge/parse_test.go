@@ -268,12 +268,12 @@ func FuzzParseGo(f *testing.F) {
 	f.Add([]byte("/* a */ package /* b\n */ x // c\n\nfunc init() {\n\tx := T{ // d\n\t\tA: 1, /* e\n\t\t*/ B: 2,\n\t}\n}\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		text = endLine(text)
-		root, err := ParseGo(text)
+		root, err := parseGo(text)
 		if err != nil || bytes.ContainsRune(text, '\r') {
 			return
 		}
 		checkTree(t, root, text)
-		if _, err := GoFacts(text); err != nil {
+		if _, err := goFacts(text); err != nil {
 			t.Error(err)
 		}
 	})

@@ -12,10 +12,10 @@ import (
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
-// ParseYAML parses a YAML file. Units are documents, fields and list items and, in a kustomization, commented entries;
+// parseYAML parses a YAML file. Units are documents, fields and list items and, in a kustomization, commented entries;
 // see Node.Off. It is an error if the file cannot be decoded or its lines do not divide into units. Parts with anchors,
 // aliases or flow style are leaves.
-func ParseYAML(name string, text []byte) (*Node, error) {
+func parseYAML(name string, text []byte) (*Node, error) {
 	y := &yamlParser{lines: splitLines(text), kustomization: isKustomization(name)}
 	root := &Node{Container: true}
 	decoder := safeyaml.NewDecoder([]byte(strings.Join(y.lines, "")))
@@ -235,12 +235,7 @@ func hasAlias(n *yaml.Node) bool {
 	if n.Kind == yaml.AliasNode || n.Anchor != "" {
 		return true
 	}
-	for _, child := range n.Content {
-		if hasAlias(child) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(n.Content, hasAlias)
 }
 
 // itemKey returns the identifier of a list item: a flag by its name, an object by its name, a file by its path, a rule

@@ -2,12 +2,8 @@ package merge
 
 import "strings"
 
-// FinishYAML corrects the form of a merged YAML file with units of different texts: the dashes of list items, formerly
+// finishYAML corrects the form of a merged YAML file with units of different texts: the dashes of list items, formerly
 // empty lists, and patches of a kustomization that older ones list by file name only.
-func FinishYAML(name string, root *Node) {
-	finishYAML(root, isKustomization(name))
-}
-
 func finishYAML(n *Node, kustomization bool) {
 	if n.Item {
 		for i, child := range n.Nodes {

@@ -90,7 +90,7 @@ func (y *yamlParser) switchedOn(field string, start, end int) *Node {
 	for _, line := range y.lines[start:end] {
 		text += strings.Replace(line, "#", "", 1)
 	}
-	root, err := ParseYAML("kustomization.yaml", []byte(text))
+	root, err := parseYAML("kustomization.yaml", []byte(text))
 	if err != nil || len(root.Nodes) != 1 || len(root.Nodes[0].Nodes) != 1 {
 		return nil
 	}

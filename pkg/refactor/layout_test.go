@@ -2,6 +2,7 @@ package refactor
 
 import (
 	"errors"
+	"maps"
 	"path"
 	"path/filepath"
 	"strings"
@@ -142,9 +143,7 @@ func TestToV4Refuses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			files := map[string]string{c.file: c.text}
-			for name, text := range base {
-				files[name] = text
-			}
+			maps.Copy(files, base)
 			tree := onDisk(t, files)
 			_, err := toV4(tree)
 			if err == nil {
@@ -162,9 +161,7 @@ func TestToV4Refuses(t *testing.T) {
 	}
 	// Programs and tools that are run by name are no packages in the way.
 	files := map[string]string{"cmd/gen.go": "//go:build ignore\n\npackage main\n", "cmd/tool/main.go": "package main\n"}
-	for name, text := range base {
-		files[name] = text
-	}
+	maps.Copy(files, base)
 	if _, err := toV4(onDisk(t, files)); err != nil {
 		t.Error(err)
 	}

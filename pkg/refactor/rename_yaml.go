@@ -240,7 +240,7 @@ func scalarEdit(data []byte, n *yaml.Node, value string) (edit, bool) {
 		value = templates.YAML(value)
 	}
 	var words []string
-	for _, word := range strings.Fields(n.Value) {
+	for word := range strings.FieldsSeq(n.Value) {
 		words = append(words, regexp.QuoteMeta(word))
 	}
 	found := regexp.MustCompile(`^` + strings.Join(words, `\s+`)).FindIndex(data[at:])

@@ -233,19 +233,14 @@ func (r *rewriter) declares(f *gosource.File, name string) bool {
 
 // mentions reports whether a name is used in a file.
 func mentions(file *ast.File, name string) bool {
-	found := false
-	ast.Inspect(file, func(n ast.Node) bool {
+	for n := range ast.Preorder(file) {
 		if id, ok := n.(*ast.Ident); ok && id.Name == name && id != file.Name {
-			found = true
-		}
-		return !found
-	})
-	for _, spec := range file.Imports {
-		if spec.Name == nil && path.Base(gosource.ImportPath(spec)) == name {
 			return true
 		}
 	}
-	return found
+	return slices.ContainsFunc(file.Imports, func(spec *ast.ImportSpec) bool {
+		return spec.Name == nil && path.Base(gosource.ImportPath(spec)) == name
+	})
 }
 
 // joinSpecs joins import specs that replace one.

@@ -44,15 +44,14 @@ func (r *rewriter) setsUpOther(f *gosource.File, stmt ast.Stmt, d destination) b
 	default:
 		return false
 	}
-	found := false
-	ast.Inspect(stmt, func(n ast.Node) bool {
+	for n := range ast.Preorder(stmt) {
 		if id, ok := n.(*ast.Ident); ok && f.IsUnresolved(id) && webhookSetup.MatchString(id.Name) {
-			target := r.symbols[f.Dir()][id.Name]
-			found = found || target != "" && target != d.dir()
+			if target := r.symbols[f.Dir()][id.Name]; target != "" && target != d.dir() {
+				return true
+			}
 		}
-		return !found
-	})
-	return found
+	}
+	return false
 }
 
 // checksError reports whether a statement is an assertion about err, such as Expect(err).NotTo(HaveOccurred()).
@@ -60,15 +59,12 @@ func checksError(stmt ast.Stmt) bool {
 	if _, ok := stmt.(*ast.ExprStmt); !ok {
 		return false
 	}
-	found := false
-	ast.Inspect(stmt, func(n ast.Node) bool {
-		if call, ok := n.(*ast.CallExpr); ok && len(call.Args) == 1 {
-			arg, ok := call.Args[0].(*ast.Ident)
-			found = found || ok && arg.Name == "err"
+	for n := range ast.Preorder(stmt) {
+		if call, ok := n.(*ast.CallExpr); ok && len(call.Args) == 1 && gosource.IsIdent(call.Args[0], "err") {
+			return true
 		}
-		return !found
-	})
-	return found
+	}
+	return false
 }
 
 // cutLines removes the lines of statements, and the empty line before them if one follows.

@@ -88,7 +88,7 @@ func uncommentLine(lines []string, expression string) []string {
 
 // uncommentBlock uncomments the matching line and the indented lines after it.
 func uncommentBlock(lines []string, first *regexp.Regexp) []string {
-	for i := 0; i < len(lines); i++ {
+	for i := range lines {
 		if !first.MatchString(lines[i]) {
 			continue
 		}

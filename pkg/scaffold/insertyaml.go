@@ -72,7 +72,7 @@ func (y *yamlSyntax) missing(marker, text string) ([]string, error) {
 // yamlItems splits a text into its top-level list items.
 func yamlItems(text string) [][]string {
 	var items [][]string
-	for _, line := range strings.Split(text, "\n") {
+	for line := range strings.SplitSeq(text, "\n") {
 		if len(items) == 0 || strings.HasPrefix(line, "- ") {
 			items = append(items, nil)
 		}

@@ -72,7 +72,7 @@ func itemsOf(name, marker, text string) [][]string {
 	}
 	if marker == importsMarker {
 		var items [][]string
-		for _, line := range strings.Split(text, "\n") {
+		for line := range strings.SplitSeq(text, "\n") {
 			if strings.TrimSpace(line) != "" {
 				items = append(items, []string{strings.TrimSpace(line)})
 			}

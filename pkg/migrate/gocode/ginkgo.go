@@ -145,12 +145,10 @@ func closes(stmt ast.Stmt, done *ast.Object) bool {
 }
 
 func refers(n ast.Node, object *ast.Object) bool {
-	found := false
-	ast.Inspect(n, func(n ast.Node) bool {
+	for n := range ast.Preorder(n) {
 		if id, ok := n.(*ast.Ident); ok && id.Obj != nil && id.Obj == object {
-			found = true
+			return true
 		}
-		return !found
-	})
-	return found
+	}
+	return false
 }

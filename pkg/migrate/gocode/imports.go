@@ -36,14 +36,12 @@ func (f *source) isTaken(name string) bool {
 	if f.imports[name] != "" || slices.ContainsFunc(f.added, func(s addedImport) bool { return s.name == name }) {
 		return true
 	}
-	found := false
-	ast.Inspect(f.AST, func(n ast.Node) bool {
+	for n := range ast.Preorder(f.AST) {
 		if id, ok := n.(*ast.Ident); ok && id.Name == name && id.Obj != nil {
-			found = true
+			return true
 		}
-		return !found
-	})
-	return found
+	}
+	return false
 }
 
 // usedImports returns the keys of the imports that something in the file refers to.

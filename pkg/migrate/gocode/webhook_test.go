@@ -2,6 +2,7 @@ package gocode
 
 import (
 	"bytes"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -101,9 +102,7 @@ func movedWebhooks(t *testing.T, files, current map[string][]byte) (after map[st
 		t.Fatal(err)
 	}
 	after = map[string][]byte{}
-	for name, text := range files {
-		after[name] = text
-	}
+	maps.Copy(after, files)
 	for _, c := range changes {
 		if c.New == nil {
 			delete(after, c.Path)
@@ -127,9 +126,7 @@ func movedWebhooks(t *testing.T, files, current map[string][]byte) (after map[st
 func currentWebhooks(t *testing.T, config *project.Config, more map[string][]byte) map[string][]byte {
 	t.Helper()
 	files := map[string][]byte{}
-	for name, text := range more {
-		files[name] = text
-	}
+	maps.Copy(files, more)
 	for _, r := range config.Resources() {
 		if r.Webhooks == nil {
 			continue
