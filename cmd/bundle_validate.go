@@ -182,7 +182,7 @@ func (a *app) optionalOptions(o validateOptions) (chosen validate.Options, findi
 	if o.selector != "" {
 		selector, err := labels.Parse(o.selector)
 		if err != nil {
-			findings = append(findings, project.Finding{Field: "--select-optional", Value: o.selector, Problem: "is no label selector: " + err.Error()})
+			findings = append(findings, project.Finding{Field: "--select-optional", Value: o.selector, Problem: "is not a valid label selector: " + err.Error()})
 		}
 		chosen.Selector = selector
 	}

@@ -33,7 +33,7 @@ if there is nothing to remove.`,
 
   # Only the operator:
   %[1]s cleanup memcached-operator --delete-all=false`, a.program),
-		Args: oneArgument("the package, as the bundle's annotations name it"),
+		Args: oneArgument("the package in the bundle's annotations"),
 		RunE: func(c *cobra.Command, args []string) error { return a.cleanup(c.Context(), args[0], o) },
 		ValidArgsFunction: func(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			return a.projectName(c, args), cobra.ShellCompDirectiveNoFileComp
@@ -53,7 +53,7 @@ func (a *app) cleanup(ctx context.Context, pkg string, o *cleanupOptions) error 
 	}
 	ctx, stop := o.limited(ctx)
 	defer stop()
-	client, err := a.connectIn(ctx, &o.operatorOptions)
+	client, err := a.connectIn(ctx, &o.operatorOptions, a.connect)
 	if err != nil {
 		return err
 	}
@@ -61,17 +61,18 @@ func (a *app) cleanup(ctx context.Context, pkg string, o *cleanupOptions) error 
 	options := operator.CleanupOptions{
 		Client: client, Namespace: namespace, Package: pkg, DeleteCRDs: o.all || o.crds, DeleteGroups: o.all || o.groups, DryRun: a.dryRun,
 	}
-	progress := a.operatorProgress()
-	options.Progress = progress.tell
-	removed, err := operator.Cleanup(ctx, options)
-	progress.end()
+	var removed int
+	err = a.runOperator(ctx, &options.Reporter, func() (err error) {
+		removed, err = operator.Cleanup(ctx, options)
+		return err
+	})
 	switch {
 	case err != nil:
-		return failedRun(ctx, err)
+		return err
 	case removed == 0:
-		a.progressf("there is nothing of the package %s in the namespace %s", pkg, namespace)
+		a.progressf("nothing of the package %s found in the namespace %s", pkg, namespace)
 	case !a.dryRun:
-		a.progressf("the operator of the package %s is removed", pkg)
+		a.progressf("removed the operator of the package %s", pkg)
 	}
 	return nil
 }

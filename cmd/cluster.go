@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"path/filepath"
 	"strings"
 
@@ -45,10 +44,10 @@ func (a *app) kubeconfigFiles(given string) (files []namedFile, home bool) {
 	return []namedFile{{filepath.Join(dir, ".kube", "config"), "~/.kube/config"}}, true
 }
 
-// podFolder is where a cluster puts the files of a pod's service account.
-const podFolder = "/var/run/secrets/kubernetes.io/serviceaccount"
+// podDir is the directory of the files of a pod's service account.
+const podDir = "/var/run/secrets/kubernetes.io/serviceaccount"
 
-// pod is what the cluster has told this program, if it runs in a pod.
+// pod returns the pod that this program runs in, if it runs in one.
 func (a *app) pod() (pod kube.Pod, inside bool) {
 	pod = kube.Pod{
 		Host: a.Getenv("KUBERNETES_SERVICE_HOST"), Port: a.Getenv("KUBERNETES_SERVICE_PORT"), Dir: a.PodDir, Namespace: a.Getenv("POD_NAMESPACE"),
@@ -60,12 +59,12 @@ func (a *app) pod() (pod kube.Pod, inside bool) {
 	return pod, err == nil
 }
 
-// errNoKubeconfig tells that nothing names a cluster.
+// errNoKubeconfig means that there is neither a kubeconfig nor a pod.
 var errNoKubeconfig = errors.New("there is no kubeconfig: give --kubeconfig, or set KUBECONFIG")
 
-// named makes a client of what names the user's cluster: kubeconfig files, and without any the pod that the
-// program runs in. It opens no connection.
-func (a *app) named(given string) (*kube.Client, error) {
+// newClient returns a client for the cluster of the kubeconfig files or, without any, of the pod that the program runs in. It
+// opens no connection.
+func (a *app) newClient(given string) (*kube.Client, error) {
 	files, home := a.kubeconfigFiles(given)
 	if !home {
 		return load(files)
@@ -106,17 +105,17 @@ func withGivenNames(err error, files []namedFile) error {
 	return &rewrittenError{text, err}
 }
 
-// openCluster connects to the cluster that kubeconfig files name, and says which it is.
+// openCluster connects to the cluster of kubeconfig files.
 func (a *app) openCluster(ctx context.Context, files []namedFile) (*kube.Client, error) {
 	cluster, err := load(files)
 	if err != nil {
 		return nil, err
 	}
-	return cluster, a.greet(ctx, cluster)
+	return cluster, a.checkConnection(ctx, cluster)
 }
 
-// greet waits until a cluster answers, and says which it is.
-func (a *app) greet(ctx context.Context, cluster *kube.Client) error {
+// checkConnection waits for the response of a cluster and prints which one it is.
+func (a *app) checkConnection(ctx context.Context, cluster *kube.Client) error {
 	version, err := cluster.Ping(ctx, reachTimeout)
 	if err != nil {
 		return err
@@ -129,33 +128,32 @@ func (a *app) greet(ctx context.Context, cluster *kube.Client) error {
 	return nil
 }
 
-// connect connects to the user's cluster, which there must be.
+// connect connects to the user's cluster.
 func (a *app) connect(ctx context.Context, given string) (*kube.Client, error) {
-	cluster, err := a.named(given)
+	cluster, err := a.newClient(given)
 	if errors.Is(err, errNoKubeconfig) {
 		return nil, err
 	}
 	if err == nil {
-		err = a.greet(ctx, cluster)
+		err = a.checkConnection(ctx, cluster)
 	}
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, errInterrupted
 		}
 		if cluster != nil && cluster.Context == "" {
-			return nil, fmt.Errorf("%w\nthis pod's service account was used, since there is no kubeconfig; --kubeconfig names another cluster", err)
+			return nil, fmt.Errorf("%w\nthis pod's service account was used, since there is no kubeconfig; --kubeconfig selects another cluster", err)
 		}
-		return nil, fmt.Errorf("%w\ncorrect the kubeconfig, or choose another with --kubeconfig", err)
+		return nil, fmt.Errorf("%w\ncorrect the kubeconfig, or choose another one with --kubeconfig", err)
 	}
 	return cluster, nil
 }
 
-// checkContainers returns an error if containers do not run in the cluster: it is that of run local. A cluster that does not
-// list its nodes to the user is another one.
-func checkContainers(ctx context.Context, cluster *kube.Client) error {
-	nodes, err := cluster.ListNames(ctx, kube.Resource{APIVersion: "v1", Name: "nodes", Kind: "Node"}, "", url.Values{"labelSelector": {controlplane.SimulatedLabel}})
-	if err != nil || len(nodes) == 0 {
-		return nil
+// connectWithNodes connects to the user's cluster, whose nodes must run containers: that of run local only simulates them.
+func (a *app) connectWithNodes(ctx context.Context, given string) (*kube.Client, error) {
+	cluster, err := a.connect(ctx, given)
+	if err == nil && controlplane.IsSimulated(ctx, cluster) {
+		return nil, fmt.Errorf("containers do not run in the cluster at %s: 'run local' has started it with a simulated node; choose a cluster whose nodes run containers with --kubeconfig", cluster.URL)
 	}
-	return fmt.Errorf("containers do not run in the cluster at %s: 'run local' has started it with a simulated node; choose a cluster whose nodes run containers with --kubeconfig", cluster.URL)
+	return cluster, err
 }

@@ -11,10 +11,10 @@ import (
 	"github.com/operon-sdk/operon/pkg/project"
 )
 
-// clusterTimeout is how long a command about OLM and its operators takes at most unless it is told otherwise.
+// clusterTimeout is the default timeout of commands for OLM and its operators.
 const clusterTimeout = 2 * time.Minute
 
-// clusterOptions are the flags of all commands about OLM and its operators.
+// clusterOptions are the flags of all commands for OLM and its operators.
 type clusterOptions struct {
 	kubeconfig string
 	timeout    time.Duration
@@ -26,25 +26,25 @@ func (o *clusterOptions) add(c *cobra.Command) {
 	flags.DurationVar(&o.timeout, "timeout", clusterTimeout, "maximum `duration` of the command")
 }
 
-// check returns what is wrong with the flags.
+// check returns the findings about the flags.
 func (o *clusterOptions) check() project.Findings {
 	if o.timeout > 0 {
 		return nil
 	}
-	return project.Findings{{Field: "--timeout", Value: o.timeout.String(), Problem: "must be more than nothing, like 5m"}}
+	return project.Findings{{Field: "--timeout", Value: o.timeout.String(), Problem: "must be greater than zero, such as 5m"}}
 }
 
-// limited is ctx until it is interrupted or its time is up.
+// limited returns a context that ends on an interrupt and after the timeout.
 func (o *clusterOptions) limited(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, stop := untilInterrupted(ctx)
 	ctx, cancel := context.WithTimeoutCause(ctx, o.timeout, fmt.Errorf("not done within %s", o.timeout))
 	return ctx, func() { cancel(); stop() }
 }
 
-// checkNamespace returns what is wrong with a namespace that a flag names.
+// checkNamespace returns the findings about the namespace in a flag.
 func checkNamespace(flag, namespace string) project.Findings {
 	if len(validation.IsDNS1123Label(namespace)) == 0 {
 		return nil
 	}
-	return project.Findings{{Field: flag, Value: namespace, Problem: "must consist of lower-case letters, digits and dashes, and be no longer than 63"}}
+	return project.Findings{{Field: flag, Value: namespace, Problem: "must consist of at most 63 lower-case letters, digits and dashes"}}
 }

@@ -101,7 +101,7 @@ func System() (*Env, error) {
 		Environ:     os.Environ(),
 		CacheDir:    cache,
 		Build:       thisBuild(),
-		PodDir:      podFolder,
+		PodDir:      podDir,
 		Now:         time.Now,
 		HTTP:        http.DefaultTransport,
 		Run:         run,

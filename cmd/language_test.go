@@ -48,18 +48,12 @@ var avoided = []struct{ pattern, instead string }{
 func unrevised() map[string]bool {
 	return map[string]bool{
 		".":                    true,
-		"docs":                 true,
-		"docs/reference":       true,
 		"cmd":                  true,
 		"cmd/internal/clitest": true,
 		"pkg/controlplane":     true,
-		"pkg/kube":             true,
 		"pkg/local":            true,
 		"pkg/manifest":         true,
-		"pkg/olm":              true,
-		"pkg/olm/operator":     true,
 		"pkg/project":          true,
-		"pkg/scorecard":        true,
 	}
 }
 

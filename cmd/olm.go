@@ -31,7 +31,7 @@ func newOLM(a *app) *cobra.Command {
 	return c
 }
 
-// olmOptions are the flags that all commands about OLM have.
+// olmOptions are the flags of all olm commands.
 type olmOptions struct {
 	clusterOptions
 	version, namespace string
@@ -44,7 +44,7 @@ func (o *olmOptions) add(c *cobra.Command, namespaceUsage, versionUsage, version
 	flags.StringVar(&o.version, "version", version, versionUsage)
 }
 
-// check returns what is wrong with the flags, and writes the version as OLM does.
+// check returns the findings about the flags, and converts the version to OLM's spelling.
 func (o *olmOptions) check() project.Findings {
 	var findings project.Findings
 	if o.version != "" {
@@ -57,26 +57,26 @@ func (o *olmOptions) check() project.Findings {
 	return append(append(findings, checkNamespace("--olm-namespace", o.namespace)...), o.clusterOptions.check()...)
 }
 
-// orInterrupted is err, unless somebody has interrupted the command.
+// orInterrupted returns err, or an error that the command was interrupted.
 func orInterrupted(ctx context.Context, err error) error {
 	if errors.Is(ctx.Err(), context.Canceled) {
-		return fmt.Errorf("%w; run it again to go on from there", errInterrupted)
+		return fmt.Errorf("%w; run it again to continue", errInterrupted)
 	}
 	return err
 }
 
-// opened connects to the cluster and finds its OLM, which must be the one that the flags name if there is any.
-func (a *app) opened(ctx context.Context, o *olmOptions) (*kube.Client, *olm.Installation, error) {
+// findOLM connects to the cluster and reads its installation of OLM, whose version must be the one of the flags.
+func (a *app) findOLM(ctx context.Context, o *olmOptions) (*kube.Client, *olm.Installation, error) {
 	cluster, err := a.connect(ctx, o.kubeconfig)
 	if err != nil {
 		return nil, nil, err
 	}
 	found, err := olm.Find(ctx, cluster, o.namespace)
 	if err == nil {
-		err = found.Elsewhere()
+		err = found.CheckNamespace()
 	}
 	if err == nil && found.Present {
-		err = o.agrees(found)
+		err = o.checkInstalled(found)
 	}
 	if err != nil {
 		return nil, nil, err
@@ -84,21 +84,22 @@ func (a *app) opened(ctx context.Context, o *olmOptions) (*kube.Client, *olm.Ins
 	return cluster, found, nil
 }
 
-// agrees refuses a version that is not the one installed.
-func (o *olmOptions) agrees(found *olm.Installation) error {
+// checkInstalled returns an error if the version of the flags is not the installed one.
+func (o *olmOptions) checkInstalled(found *olm.Installation) error {
 	if o.version == "" || o.version == olm.Latest || found.Version == "" || strings.TrimPrefix(o.version, "v") == strings.TrimPrefix(found.Version, "v") {
 		return nil
 	}
-	return fmt.Errorf("OLM %s is installed (says %s), not %s; leave --version out to take what is there", found.Version, found.Source, o.version)
+	return fmt.Errorf("OLM %s is installed according to %s, not %s; leave out --version to use the installed version", found.Version, found.Source, o.version)
 }
 
-// olmProgress prints the steps of a change, on a terminal with what is waited for in the last line.
+// olmProgress prints the steps of an operation. At a terminal, the last line is what the operation waits for.
 type olmProgress struct {
 	*app
 	open bool
 }
 
-func (p *olmProgress) tell(e olm.Event) {
+// report prints a step.
+func (p *olmProgress) report(e olm.Event) {
 	if p.quiet {
 		return
 	}
@@ -114,7 +115,7 @@ func (p *olmProgress) tell(e olm.Event) {
 	fmt.Fprintln(p.Err, e.Message)
 }
 
-// end leaves the last line as it is.
+// end completes the last line.
 func (p *olmProgress) end() {
 	if p.open {
 		fmt.Fprintln(p.Err)
@@ -122,7 +123,7 @@ func (p *olmProgress) end() {
 	}
 }
 
-// printRows prints objects in the columns of operator-sdk's table; wide adds two.
+// printRows prints objects with the columns of operator-sdk; wide adds two.
 func printRows(w io.Writer, rows []olm.Row, wide bool) error {
 	table := tabwriter.NewWriter(w, 8, 4, 4, ' ', 0)
 	header := "NAME\tNAMESPACE\tKIND\tSTATUS"

@@ -51,7 +51,7 @@ status' shows its state.`, olm.DefaultVersion),
   # Another version, with the checksums of its files:
   %[1]s olm install --version 0.45.0 --sha256 crds.yaml=DIGEST,olm.yaml=DIGEST
 
-  # Print the objects for someone else to apply:
+  # Print the objects instead of applying them:
   %[1]s olm install --dry-run -o yaml | kubectl apply --server-side -f -`, a.program),
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return a.olmInstall(c.Context(), o) },
@@ -69,14 +69,14 @@ status' shows its state.`, olm.DefaultVersion),
 	return c
 }
 
-// check returns what is wrong with the flags.
+// check returns the findings about the flags as an error.
 func (o *olmInstallOptions) check(dryRun bool) error {
 	findings := o.olmOptions.check()
 	add := func(flag, value, problem string) {
 		findings = append(findings, project.Finding{Field: flag, Value: value, Problem: problem})
 	}
 	if o.version == "" && len(findings) == 0 {
-		add("--version", "", "names no version, like 0.46.0 or latest")
+		add("--version", "", "must be a version such as 0.46.0, or latest")
 	}
 	if o.sha256 != "" {
 		var err error
@@ -88,7 +88,7 @@ func (o *olmInstallOptions) check(dryRun bool) error {
 	}
 	registry := regexp.MustCompile(`^[a-zA-Z0-9]([a-zA-Z0-9.-]*[a-zA-Z0-9])?(:[0-9]+)?(/[a-z0-9._/-]+)?$`)
 	if o.registry != "" && !registry.MatchString(o.registry) {
-		add("--image-registry", o.registry, "must be a host, with a port and a path if need be, and without https://")
+		add("--image-registry", o.registry, "must be a host with an optional port and path, without https://")
 	}
 	if o.image != "" {
 		findings = append(findings, project.CheckImage("--olm-image", o.image)...)
@@ -100,10 +100,10 @@ func (o *olmInstallOptions) check(dryRun bool) error {
 	case !slices.Contains([]string{"", "yaml", "json"}, o.output):
 		add("-o", o.output, "must be yaml or json")
 	case o.output != "" && !dryRun:
-		add("-o", o.output, "prints what would be applied, and needs --dry-run")
+		add("-o", o.output, "requires --dry-run")
 	}
 	if o.namespace == olm.OperatorsNamespace {
-		add("--olm-namespace", o.namespace, "is where OLM installs operators for the whole cluster; OLM itself needs one of its own")
+		add("--olm-namespace", o.namespace, "is the namespace of operators for the whole cluster; OLM needs another one")
 	}
 	return findings.Err()
 }
@@ -114,7 +114,7 @@ func (a *app) olmInstall(ctx context.Context, o *olmInstallOptions) error {
 	}
 	ctx, stop := o.limited(ctx)
 	defer stop()
-	release, err := olm.Get(ctx, a.limitedHTTP(), o.version, o.pinned)
+	release, err := olm.Fetch(ctx, a.limitedHTTP(), o.version, o.pinned)
 	if err != nil {
 		return err
 	}
@@ -125,16 +125,13 @@ func (a *app) olmInstall(ctx context.Context, o *olmInstallOptions) error {
 	if a.dryRun {
 		return a.printRelease(release, cmp.Or(o.output, "yaml"))
 	}
-	cluster, err := a.connect(ctx, o.kubeconfig)
-	if err == nil {
-		err = checkContainers(ctx, cluster)
-	}
+	cluster, err := a.connectWithNodes(ctx, o.kubeconfig)
 	if err != nil {
 		return err
 	}
 	progress := &olmProgress{app: a}
 	err = olm.Install(ctx, olm.InstallOptions{
-		Client: cluster, Release: release, Namespace: o.namespace, Upgrade: o.upgrade, Reporter: olm.Reporter{Progress: progress.tell},
+		Client: cluster, Release: release, Namespace: o.namespace, Upgrade: o.upgrade, Reporter: olm.Reporter{Progress: progress.report},
 	})
 	progress.end()
 	if err != nil {
@@ -148,7 +145,7 @@ func (a *app) olmInstall(ctx context.Context, o *olmInstallOptions) error {
 	return printRows(a.Out, rows, false)
 }
 
-// printRelease prints what would be applied.
+// printRelease prints the objects that would be applied.
 func (a *app) printRelease(release *olm.Release, format string) error {
 	objects := release.All()
 	if format == "json" {

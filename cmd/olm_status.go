@@ -42,13 +42,13 @@ healthy. Catalogs are listed, but OLM does not need them.`,
 	return c
 }
 
-// errOLMMissing tells that there is nothing to look at.
+// errOLMMissing means that OLM is not installed.
 var errOLMMissing = errors.New("OLM is not installed")
 
 func (a *app) olmStatus(ctx context.Context, o *olmOptions, output string) error {
 	ctx, stop := o.limited(ctx)
 	defer stop()
-	cluster, found, err := a.opened(ctx, o)
+	cluster, found, err := a.findOLM(ctx, o)
 	if err != nil {
 		return err
 	}
@@ -73,13 +73,13 @@ func (a *app) olmStatus(ctx context.Context, o *olmOptions, output string) error
 		return err
 	}
 	if !status.Healthy {
-		return fmt.Errorf("OLM does not work as it should:\n  %s\n'%s olm install' repairs what is missing or changed",
+		return fmt.Errorf("OLM is not healthy:\n  %s\n'%s olm install' repairs what is missing or changed",
 			strings.Join(status.Problems(), "\n  "), a.program)
 	}
 	return nil
 }
 
-// installedRelease is the release that a cluster says it has, or the version asked for.
+// installedRelease returns the release of the installed version or, if that is unknown, of the flags.
 func (a *app) installedRelease(ctx context.Context, o *olmOptions, found *olm.Installation) (*olm.Release, error) {
 	version := found.Version
 	if version == "" {
@@ -87,11 +87,11 @@ func (a *app) installedRelease(ctx context.Context, o *olmOptions, found *olm.In
 	}
 	if version == "" {
 		version = olm.DefaultVersion
-		a.progressf("nothing in the cluster says which version it is: it is compared with %s; --version names another", version)
+		a.progressf("the installed version is unknown: comparing with %s; --version selects another one", version)
 	}
-	release, err := olm.Get(ctx, a.limitedHTTP(), version, nil)
+	release, err := olm.Fetch(ctx, a.limitedHTTP(), version, nil)
 	if err != nil && version != olm.DefaultVersion && ctx.Err() == nil {
-		a.progressf("%v\nit is compared with %s instead, without differences", err, olm.DefaultVersion)
+		a.progressf("%v\ncomparing with the objects of %s instead, without their fields", err, olm.DefaultVersion)
 		release, err = olm.Embedded()
 		release = release.NamesOnly()
 	}
@@ -104,7 +104,7 @@ func (a *app) installedRelease(ctx context.Context, o *olmOptions, found *olm.In
 
 func (a *app) printStatus(status *olm.Status, wide bool) error {
 	if status.Source != "" {
-		a.progressf("OLM %s in the namespace %s, says %s", status.Version, status.Namespace, status.Source)
+		a.progressf("OLM %s in the namespace %s, according to %s", status.Version, status.Namespace, status.Source)
 	}
 	for _, contradiction := range status.Contradictions {
 		a.progressf("%s: an upgrade was interrupted, or --olm-image was given", contradiction)
@@ -119,15 +119,15 @@ func (a *app) printStatus(status *olm.Status, wide bool) error {
 			a.progressf("%s: %s", name, row.Reason)
 		}
 		for _, d := range row.Differences {
-			a.progressf("%s differs: %s is %s, the release has %s", name, d.Path, orNothing(d.Cluster), orNothing(d.Release))
+			a.progressf("%s differs: %s is %s, the release has %s", name, d.Path, orAbsent(d.Cluster), orAbsent(d.Release))
 		}
 	}
 	return nil
 }
 
-func orNothing(value string) string {
+func orAbsent(value string) string {
 	if value == "" {
-		return "not there"
+		return "absent"
 	}
 	return value
 }

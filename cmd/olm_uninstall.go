@@ -12,8 +12,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/olm"
 )
 
-// finalizerGrace is how long something that is deleted may take before its finalizers are taken away; of little
-// time it may take a part.
+// finalizerGrace is the time after which finalizers of deleted objects are removed, at most the timeout divided by gracePart.
 const finalizerGrace, gracePart = 20 * time.Second, 8
 
 func newOLMUninstall(a *app) *cobra.Command {
@@ -49,7 +48,7 @@ what blocks them.`,
 func (a *app) olmUninstall(ctx context.Context, o *olmOptions, force bool) error {
 	ctx, stop := o.limited(ctx)
 	defer stop()
-	cluster, found, err := a.opened(ctx, o)
+	cluster, found, err := a.findOLM(ctx, o)
 	if err != nil {
 		return err
 	}
@@ -62,16 +61,16 @@ func (a *app) olmUninstall(ctx context.Context, o *olmOptions, force bool) error
 		return err
 	}
 	if a.dryRun {
-		a.progressf("OLM %s goes, with the namespaces %s", found.Version, strings.Join(found.Namespaces(), " and "))
+		a.progressf("OLM %s and the namespaces %s will be deleted", found.Version, strings.Join(found.Namespaces(), " and "))
 		_, err := fmt.Fprint(a.Out, joinLines(data.Lines()))
 		return err
 	}
-	if err := a.consent(data, force); err != nil {
+	if err := a.confirmDataLoss(data, force); err != nil {
 		return err
 	}
 	progress := &olmProgress{app: a}
 	err = olm.Uninstall(ctx, olm.UninstallOptions{
-		Client: cluster, Found: found, Data: data, Grace: min(finalizerGrace, o.timeout/gracePart), Reporter: olm.Reporter{Progress: progress.tell},
+		Client: cluster, Found: found, Data: data, Grace: min(finalizerGrace, o.timeout/gracePart), Reporter: olm.Reporter{Progress: progress.report},
 	})
 	progress.end()
 	if err != nil {
@@ -81,8 +80,8 @@ func (a *app) olmUninstall(ctx context.Context, o *olmOptions, force bool) error
 	return nil
 }
 
-// consent asks whether what users have may go, where nobody has said so with --force.
-func (a *app) consent(data *olm.UserData, force bool) error {
+// confirmDataLoss asks whether objects of users may be deleted, unless --force is given.
+func (a *app) confirmDataLoss(data *olm.UserData, force bool) error {
 	if data.Empty() {
 		return nil
 	}
@@ -92,7 +91,7 @@ func (a *app) consent(data *olm.UserData, force bool) error {
 		return nil
 	}
 	if !a.InTerminal || !a.OutTerminal {
-		return fmt.Errorf("users would lose what they have, and nothing was removed:\n%srun it with --force to remove all of it", lines)
+		return fmt.Errorf("users would lose these objects, and nothing was removed:\n%sgive --force to remove all of them", lines)
 	}
 	fmt.Fprint(a.Err, lines)
 	remove, err := a.prompt().Confirm("Remove OLM and all of this?", false)

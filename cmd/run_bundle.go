@@ -3,8 +3,6 @@ package cmd
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
-	"encoding/base64"
 	"fmt"
 	"net/http"
 	"path/filepath"
@@ -33,7 +31,7 @@ operator's own image does.
 
 If the installation fails, the causes are printed: states of OLM's objects, events and lines of
 logs. That is when --timeout expires, or earlier if waiting cannot help: an image does not exist or
-cannot be pulled, a container ended four times, OLM found no way to install the bundle for 20
+cannot be pulled, a container ended four times, OLM could not resolve the dependencies for 20
 seconds, the operator is not permitted to read its custom resources. Running the command again
 continues an interrupted installation, and 'cleanup' removes everything that it created except the
 image of --push-catalog.`,
@@ -49,9 +47,9 @@ image of --push-catalog.`,
   # With the catalog as an image instead of ConfigMaps:
   %[1]s run bundle ./bundle --push-catalog quay.io/example/memcached-operator-catalog:test
 
-  # Print the objects for someone else to apply:
+  # Print the objects instead of applying them:
   %[1]s run bundle ./bundle -n memcached --dry-run -o yaml`, a.program),
-		Args: oneArgument("an image, a bundle's folder or an OCI layout"),
+		Args: oneArgument("an image, a bundle directory or an OCI layout"),
 		RunE: func(c *cobra.Command, args []string) error { return a.runBundleImage(c.Context(), args[0], o) },
 	}
 	o.addServing(c)
@@ -67,7 +65,7 @@ func (a *app) runBundleImage(ctx context.Context, arg string, o *runOptions) err
 	}
 	ctx, stop := o.limited(ctx)
 	defer stop()
-	client, namespace, err := a.reached(ctx, &o.operatorOptions)
+	client, namespace, err := a.connectOrDryRun(ctx, &o.operatorOptions)
 	if err != nil {
 		return err
 	}
@@ -76,7 +74,7 @@ func (a *app) runBundleImage(ctx context.Context, arg string, o *runOptions) err
 		return err
 	}
 	a.progressf("Creating a File-Based Catalog of the bundle %q", arg)
-	bundle, err := runnable(ctx, source, ref, operator.Channel, "")
+	bundle, err := operator.NewBundle(ctx, source, ref, operator.Channel, "")
 	if err != nil {
 		return err
 	}
@@ -84,30 +82,22 @@ func (a *app) runBundleImage(ctx context.Context, arg string, o *runOptions) err
 	return a.install(ctx, client, namespace, bundle, mode, o)
 }
 
-// install gives a bundle to OLM, or prints what it would give.
+// install installs a bundle with OLM or, in a dry run, prints the objects.
 func (a *app) install(ctx context.Context, client *kube.Client, namespace string, bundle operator.Bundle, mode operator.InstallMode, o *runOptions) error {
 	options := operator.RunOptions{Client: client, Namespace: namespace, Bundle: bundle, Mode: mode, Serving: o.serving(a), CleanUp: o.cleanUp}
-	a.asImage(&options, o)
+	a.pushCatalogTo(&options, o)
 	if a.dryRun {
 		objects, err := operator.Objects(options)
 		if err != nil {
 			return err
 		}
-		a.progressf("the subscription waits until somebody approves its InstallPlan, which the command does by itself")
+		a.progressf("the InstallPlan of the Subscription must be approved, which this command does automatically")
 		return a.printObjects(objects, o.output)
 	}
-	var err error
-	if options.Serving.AnyUser, err = ownUsers(ctx, client, namespace); err != nil {
-		return err
-	}
-	progress := a.operatorProgress()
-	options.Progress = progress.tell
-	err = operator.Run(ctx, options)
-	progress.end()
-	return failedRun(ctx, err)
+	return a.runOperator(ctx, &options.Reporter, func() error { return operator.Run(ctx, options) })
 }
 
-// runSource reads a bundle, and gives the image that nodes pull it from, if there is one.
+// runSource reads a bundle. The returned image is the one that nodes pull; empty if the catalog must contain the manifests.
 func (a *app) runSource(ctx context.Context, client *kube.Client, namespace, arg string, o *runOptions) (*catalog.Source, string, error) {
 	dir, err := a.workDir()
 	if err != nil {
@@ -132,7 +122,7 @@ func (a *app) runSource(ctx context.Context, client *kube.Client, namespace, arg
 	return source, strings.TrimPrefix(arg, "docker://"), nil
 }
 
-// onDisk tells that an argument names a file or folder, as it does before it names an image.
+// onDisk reports whether an argument is the name of a file or directory, which has precedence over an image.
 func (a *app) onDisk(dir, arg string) bool {
 	for _, prefix := range []string{"oci:", "oci-archive:", "docker-archive:"} {
 		if strings.HasPrefix(arg, prefix) {
@@ -153,7 +143,7 @@ func (a *app) onDisk(dir, arg string) bool {
 	}
 }
 
-// bundleRegistries is how the registry of a bundle is reached.
+// bundleRegistries returns the settings of the registry of a bundle.
 func (a *app) bundleRegistries(ctx context.Context, client *kube.Client, namespace, arg string, o *runOptions) (image.Registries, error) {
 	registries := a.registries(o.registryOptions)
 	if host := registryOf(arg); host != "" {
@@ -167,26 +157,13 @@ func (a *app) bundleRegistries(ctx context.Context, client *kube.Client, namespa
 	if o.caSecret == "" || client == nil {
 		return registries, nil
 	}
-	secret, err := client.Get(ctx, kube.Named("v1", "Secret", namespace, o.caSecret))
+	pool, err := operator.ReadCertPool(ctx, client, namespace, o.caSecret)
 	if err != nil {
-		return registries, err
-	}
-	if secret == nil {
-		return registries, fmt.Errorf("--ca-secret-name: there is no secret %s/%s", namespace, o.caSecret)
-	}
-	data, _ := secret.Object["data"].(map[string]any)
-	text, _ := data["cert.pem"].(string)
-	pem, err := base64.StdEncoding.DecodeString(text)
-	pool, _ := x509.SystemCertPool() // without one, the secret's certificates are all there are
-	if pool == nil {
-		pool = x509.NewCertPool()
-	}
-	if err != nil || !pool.AppendCertsFromPEM(pem) {
-		return registries, fmt.Errorf("--ca-secret-name: the secret %s/%s has no certificates under the key cert.pem", namespace, o.caSecret)
+		return registries, fmt.Errorf("--ca-secret-name: %w", err)
 	}
 	transport, ok := a.HTTP.(*http.Transport)
 	if !ok {
-		return registries, nil // a test's, which knows whom to trust
+		return registries, nil // of a test
 	}
 	transport = transport.Clone()
 	if transport.TLSClientConfig == nil {
@@ -197,23 +174,11 @@ func (a *app) bundleRegistries(ctx context.Context, client *kube.Client, namespa
 	return registries, nil
 }
 
-// registryOf is the host in the name of an image, empty where there is none.
+// registryOf returns the host in the name of an image; empty if there is none.
 func registryOf(arg string) string {
 	host, _, found := strings.Cut(strings.TrimPrefix(arg, "docker://"), "/")
 	if !found {
 		return ""
 	}
 	return host
-}
-
-// runnable makes of a bundle what OLM can be given.
-func runnable(ctx context.Context, source *catalog.Source, ref, channel, replaces string) (operator.Bundle, error) {
-	content, err := source.Alone(ctx, ref, channel, replaces)
-	if err != nil {
-		return operator.Bundle{}, err
-	}
-	return operator.Bundle{
-		Package: source.Package, CSV: source.Name, Channel: channel, Image: ref, Catalog: content,
-		Modes: source.InstallModes(), Converts: source.HasConversion(),
-	}, nil
 }

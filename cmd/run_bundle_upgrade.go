@@ -26,7 +26,7 @@ catalog does not change.`,
 
   # An image:
   %[1]s run bundle-upgrade quay.io/example/memcached-operator-bundle:v0.0.2 -n memcached`, a.program),
-		Args: oneArgument("an image, a bundle's folder or an OCI layout"),
+		Args: oneArgument("an image, a bundle directory or an OCI layout"),
 		RunE: func(c *cobra.Command, args []string) error { return a.runBundleUpgrade(c.Context(), args[0], o) },
 	}
 	o.addServing(c)
@@ -41,10 +41,7 @@ func (a *app) runBundleUpgrade(ctx context.Context, arg string, o *runOptions) e
 	}
 	ctx, stop := o.limited(ctx)
 	defer stop()
-	client, err := a.connectIn(ctx, &o.operatorOptions)
-	if err == nil {
-		err = checkContainers(ctx, client)
-	}
+	client, err := a.connectIn(ctx, &o.operatorOptions, a.connectWithNodes)
 	if err != nil {
 		return err
 	}
@@ -57,31 +54,20 @@ func (a *app) runBundleUpgrade(ctx context.Context, arg string, o *runOptions) e
 	if err != nil {
 		return err
 	}
-	former := installed.CSV
-	if former == source.Name {
-		former = "" // an upgrade that was interrupted after OLM took it
-	}
-	bundle, err := runnable(ctx, source, ref, installed.Channel, former)
+	bundle, err := operator.NewBundle(ctx, source, ref, installed.Channel, installed.Replaces(source.Name))
 	if err != nil {
 		return err
 	}
 	a.progressf("Generated a valid Upgraded File-Based Catalog")
 	options := operator.RunOptions{Client: client, Namespace: namespace, Bundle: bundle, Serving: o.serving(a)}
-	a.asImage(&options, o)
-	if options.Serving.AnyUser, err = ownUsers(ctx, client, namespace); err != nil {
-		return err
-	}
+	a.pushCatalogTo(&options, o)
 	if a.dryRun {
 		objects, err := operator.UpgradeObjects(ctx, options, installed)
 		if err != nil {
 			return err
 		}
-		a.progressf("the subscription %s would be turned to the catalog, from %s", installed.Subscription, installed.CSV)
+		a.progressf("the Subscription %s would be changed to the catalog, to replace %s", installed.Subscription, installed.CSV)
 		return a.printObjects(objects, o.output)
 	}
-	progress := a.operatorProgress()
-	options.Progress = progress.tell
-	err = operator.Upgrade(ctx, options, installed)
-	progress.end()
-	return failedRun(ctx, err)
+	return a.runOperator(ctx, &options.Reporter, func() error { return operator.Upgrade(ctx, options, installed) })
 }

@@ -72,7 +72,7 @@ func (r *localRun) permitted(ctx context.Context) error {
 	if slices.ContainsFunc(r.o.config.Resources(), project.Resource.HasAPI) {
 		allowed, err := r.cluster.Allowed(ctx, "patch", "apiextensions.k8s.io", "customresourcedefinitions")
 		if err == nil && !allowed { // without an answer, the attempt tells
-			return errors.New("the cluster refuses this user: to patch customresourcedefinitions.apiextensions.k8s.io is forbidden; ask for the rights, or use --control-plane embedded")
+			return errors.New("the cluster rejects this user: to patch customresourcedefinitions.apiextensions.k8s.io is forbidden; ask for the rights, or use --control-plane embedded")
 		}
 	}
 	if r.o.namespace == "" {

@@ -16,7 +16,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/project"
 )
 
-// operatorOptions are the flags of all commands that give operators to OLM, and take them away.
+// operatorOptions are the flags of all commands that install or remove operators with OLM.
 type operatorOptions struct {
 	clusterOptions
 	namespace string
@@ -79,7 +79,7 @@ func (o *runOptions) addPulling(c *cobra.Command) {
 	flags.BoolVar(&o.useHTTP, "use-http", false, "read the bundle over plain HTTP if the registry does not serve TLS")
 	flags.BoolVar(&o.skipTLS, "skip-tls", false, "like --use-http")
 	_ = flags.MarkHidden("skip-tls") // the only error is a flag that does not exist
-	flags.String("mode", "", "of no effect: how bundles went into catalogs of old")
+	flags.String("mode", "", "no effect: update mode of index images")
 	_ = flags.MarkHidden("mode")
 }
 
@@ -89,7 +89,7 @@ func (o *runOptions) addMode(c *cobra.Command) {
 	completeValues(c, "install-mode", operator.Modes()...)
 }
 
-// check finds everything that is wrong with the flags.
+// check returns the findings about the flags, and the install mode.
 func (o *runOptions) check(dryRun bool) (project.Findings, operator.InstallMode) {
 	findings := append(o.operatorOptions.check(), o.registryOptions.check()...)
 	add := func(flag, value, problem string) {
@@ -118,16 +118,16 @@ func (o *runOptions) check(dryRun bool) (project.Findings, operator.InstallMode)
 		}
 	}
 	if o.output != "" && !dryRun {
-		add("-o", o.output, "prints what would be applied, and needs --dry-run")
+		add("-o", o.output, "requires --dry-run")
 	}
 	for _, name := range []struct{ flag, value string }{{"--pull-secret-name", o.pullSecret}, {"--ca-secret-name", o.caSecret}, {"--service-account", o.account}} {
 		if name.value != "" && len(validation.IsDNS1123Subdomain(name.value)) > 0 {
-			add(name.flag, name.value, "can be no name of an object")
+			add(name.flag, name.value, "is not a valid object name")
 		}
 	}
 	for label, value := range o.selector {
 		if len(validation.IsQualifiedName(label))+len(validation.IsValidLabelValue(value)) > 0 {
-			add("--node-selector", label+"="+value, "is no label with a value")
+			add("--node-selector", label+"="+value, "must be label=value")
 		}
 	}
 	for _, v := range o.env {
@@ -139,7 +139,7 @@ func (o *runOptions) check(dryRun bool) (project.Findings, operator.InstallMode)
 	return findings, mode
 }
 
-// serving is what the flags say of the catalog and its pods.
+// serving returns the settings of the catalog and its pods.
 func (o *runOptions) serving(a *app) operator.Serving {
 	s := operator.Serving{
 		IndexImage: o.indexImage, DecompressionImage: o.decompression, PullPolicy: o.pullPolicy, PullSecret: o.pullSecret,
@@ -155,39 +155,35 @@ func (o *runOptions) serving(a *app) operator.Serving {
 	return s
 }
 
-// reached is a cluster with the namespace that a command works in. A dry run takes the namespace from the
-// kubeconfig if there is one, and asks no cluster.
-func (a *app) reached(ctx context.Context, o *operatorOptions) (*kube.Client, string, error) {
+// connectOrDryRun connects to the cluster and returns the namespace of the operator. A dry run does not connect.
+func (a *app) connectOrDryRun(ctx context.Context, o *operatorOptions) (*kube.Client, string, error) {
 	if a.dryRun {
 		namespace := o.namespace
 		if namespace == "" {
 			namespace = "default"
-			if client, err := a.named(o.kubeconfig); err == nil {
+			if client, err := a.newClient(o.kubeconfig); err == nil {
 				namespace = client.Namespace
 			}
 		}
 		return nil, namespace, nil
 	}
-	client, err := a.connectIn(ctx, o)
-	if err == nil {
-		err = checkContainers(ctx, client)
-	}
+	client, err := a.connectIn(ctx, o, a.connectWithNodes)
 	if err != nil {
 		return nil, "", err
 	}
 	return client, client.Namespace, nil
 }
 
-// connectIn connects to the cluster, with the namespace of the flags if they name one.
-func (a *app) connectIn(ctx context.Context, o *operatorOptions) (*kube.Client, error) {
-	client, err := a.connect(ctx, o.kubeconfig)
+// connectIn connects to the cluster with the given function, and sets the namespace of the flags.
+func (a *app) connectIn(ctx context.Context, o *operatorOptions, connect func(context.Context, string) (*kube.Client, error)) (*kube.Client, error) {
+	client, err := connect(ctx, o.kubeconfig)
 	if err == nil && o.namespace != "" {
 		client.Namespace = o.namespace
 	}
 	return client, err
 }
 
-// oneArgument wants exactly one, and says what it is.
+// oneArgument requires exactly one argument; what describes it in the error.
 func oneArgument(what string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) == 1 {
@@ -197,30 +193,19 @@ func oneArgument(what string) cobra.PositionalArgs {
 	}
 }
 
-// printObjects prints what would be applied.
+// printObjects prints the objects that would be applied.
 func (a *app) printObjects(objects []*kube.Object, format string) error {
 	return a.printRelease(&olm.Release{Objects: objects}, cmp.Or(format, "yaml"))
 }
 
-// uidRange is OpenShift's annotation of namespaces whose pods get a user of their own.
-const uidRange = "openshift.io/sa.scc.uid-range"
-
-// ownUsers tells that a namespace gives pods their users by itself.
-func ownUsers(ctx context.Context, client *kube.Client, namespace string) (bool, error) {
-	found, err := client.Get(ctx, kube.Named("v1", "Namespace", "", namespace))
-	if err != nil || found == nil {
-		return false, err
-	}
-	return found.GetAnnotations()[uidRange] != "", nil
-}
-
-// operatorProgress tells the steps of a run.
-func (a *app) operatorProgress() *olmProgress { return &olmProgress{app: a} }
-
-// failedRun adds to an error of a command that was interrupted.
-func failedRun(ctx context.Context, err error) error {
+// runOperator calls run, which reports its steps through reporter, and explains an interruption.
+func (a *app) runOperator(ctx context.Context, reporter *olm.Reporter, run func() error) error {
+	progress := &olmProgress{app: a}
+	reporter.Progress = progress.report
+	err := run()
+	progress.end()
 	if err != nil && ctx.Err() != nil && context.Cause(ctx) == context.Canceled {
-		return fmt.Errorf("%w\nthe command was interrupted; run it again to go on", err)
+		return fmt.Errorf("%w\nthe command was interrupted; run it again to continue", err)
 	}
 	return err
 }

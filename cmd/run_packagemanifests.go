@@ -11,6 +11,7 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/bundle"
 	"github.com/operon-sdk/operon/pkg/bundle/catalog"
+	"github.com/operon-sdk/operon/pkg/olm/operator"
 	"github.com/operon-sdk/operon/pkg/project"
 )
 
@@ -25,7 +26,7 @@ bundle' installs a bundle. The directory is packagemanifests unless another one 
 		Example: fmt.Sprintf("  %[1]s run packagemanifests ./packagemanifests --version 0.0.1", a.program),
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) > 1 {
-				return usagef(c, "%s takes one argument: the folder of the package manifests", c.CommandPath())
+				return usagef(c, "%s takes one argument: the directory of the package manifests", c.CommandPath())
 			}
 			return nil
 		},
@@ -54,18 +55,18 @@ func (a *app) runPackageManifests(ctx context.Context, dir, version string, o *r
 	}
 	ctx, stop := o.limited(ctx)
 	defer stop()
-	client, namespace, err := a.reached(ctx, &o.operatorOptions)
+	client, namespace, err := a.connectOrDryRun(ctx, &o.operatorOptions)
 	if err != nil {
 		return err
 	}
-	made, err := runnable(ctx, source, "", channel, "")
+	bundle, err := operator.NewBundle(ctx, source, "", channel, "")
 	if err != nil {
 		return err
 	}
-	return a.install(ctx, client, namespace, made, mode, o)
+	return a.install(ctx, client, namespace, bundle, mode, o)
 }
 
-// packageSource reads one version of a package, as the bundle that it would be, and names its channel.
+// packageSource reads one version of a package as a bundle, and returns its channel.
 func (a *app) packageSource(dir, version string) (*catalog.Source, string, error) {
 	root, err := a.workDir()
 	if err != nil {
@@ -104,12 +105,12 @@ func (a *app) packageSource(dir, version string) (*catalog.Source, string, error
 				return source, c.Name, nil
 			}
 		}
-		return nil, "", project.Findings{{Field: "--version", Value: version, Problem: fmt.Sprintf("is the head of no channel of the package; %s is not in its package manifest", b.CSV)}}
+		return nil, "", project.Findings{{Field: "--version", Value: version, Problem: fmt.Sprintf("must be the head of a channel; %s is not in the package manifest", b.CSV)}}
 	}
-	return nil, "", project.Findings{{Field: "--version", Value: version, Problem: "is not there; there are " + strings.Join(known, ", ")}}
+	return nil, "", project.Findings{{Field: "--version", Value: version, Problem: "not found; the versions are " + strings.Join(known, ", ")}}
 }
 
-// convertedSource is a converted bundle as catalogs take it.
+// convertedSource reads a converted bundle.
 func convertedSource(b bundle.Converted, dir string) (*catalog.Source, error) {
 	memory := afero.NewMemMapFs()
 	for name, content := range b.Files {

@@ -10,8 +10,8 @@ import (
 	"github.com/operon-sdk/operon/pkg/olm/operator"
 )
 
-// catalogImage makes the image of a bundle's catalog and pushes it where --push-catalog says. It returns what OLM pulls it by,
-// which is another name for another content: OLM serves an image that it knows on.
+// catalogImage builds the image of a bundle's catalog, pushes it to --push-catalog and returns its name with the digest: OLM does
+// not pull a changed image of the same name again.
 func (a *app) catalogImage(ctx context.Context, bundle operator.Bundle, o *runOptions) (string, error) {
 	dir, err := a.workDir()
 	if err != nil {
@@ -32,7 +32,7 @@ func (a *app) catalogImage(ctx context.Context, bundle operator.Bundle, o *runOp
 	recipe.Created, recipe.Author, recipe.Parts = at, "operon run", []image.Part{{Layers: []*image.Layer{layer}}}
 	made, err := a.imageOptions(dir, o.registryOptions).Build(ctx, recipe)
 	if err != nil {
-		return "", fmt.Errorf("making the image of the catalog: %w", err)
+		return "", fmt.Errorf("building the image of the catalog: %w", err)
 	}
 	made.Name = o.pushCatalog
 	digest, err := made.Digest()
@@ -45,13 +45,13 @@ func (a *app) catalogImage(ctx context.Context, bundle operator.Bundle, o *runOp
 	return image.WithDigest(o.pushCatalog, digest), nil
 }
 
-// asImage lets the catalog be served as an image, if the flags say so.
-func (a *app) asImage(options *operator.RunOptions, o *runOptions) {
+// pushCatalogTo sets the options to serve the catalog from an image, if --push-catalog is given.
+func (a *app) pushCatalogTo(options *operator.RunOptions, o *runOptions) {
 	switch {
 	case o.pushCatalog == "":
 	case a.dryRun:
 		options.Serving.CatalogImage = o.pushCatalog
-		a.progressf("the image %s of the catalog would be pushed, and be named by its digest", o.pushCatalog)
+		a.progressf("the image %s of the catalog would be pushed and referenced by its digest", o.pushCatalog)
 	default:
 		options.PushCatalog = func(ctx context.Context) (string, error) { return a.catalogImage(ctx, options.Bundle, o) }
 	}

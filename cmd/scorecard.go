@@ -102,7 +102,7 @@ func (o *scorecardOptions) check() (labels.Selector, error) {
 	}
 	selector, err := labels.Parse(o.selector)
 	if err != nil {
-		add("--selector", o.selector, "is no label selector: "+err.Error())
+		add("--selector", o.selector, "is not a valid label selector: "+err.Error())
 	}
 	if !slices.Contains(scorecard.Formats(), o.output) {
 		add("--output", o.output, "must be one of "+strings.Join(scorecard.Formats(), ", "))
@@ -111,13 +111,13 @@ func (o *scorecardOptions) check() (labels.Selector, error) {
 		add("--pod-security", o.podSecurity, "must be restricted or legacy")
 	}
 	if o.waitTime <= 0 {
-		add("--wait-time", o.waitTime.String(), "must be more than nothing, like 2m")
+		add("--wait-time", o.waitTime.String(), "must be greater than zero, such as 2m")
 	}
 	if o.namespace != "" && len(validation.IsDNS1123Label(o.namespace)) > 0 {
-		add("--namespace", o.namespace, "must consist of lower-case letters, digits and dashes, and be no longer than 63")
+		add("--namespace", o.namespace, "must consist of at most 63 lower-case letters, digits and dashes")
 	}
 	if len(validation.IsDNS1123Subdomain(o.serviceAccount)) > 0 {
-		add("--service-account", o.serviceAccount, "is no name of a service account")
+		add("--service-account", o.serviceAccount, "is not a valid service account name")
 	}
 	for _, given := range []struct{ flag, value string }{{"--untar-image", o.untarImage}, {"--storage-image", o.storageImage}} {
 		findings = append(findings, project.CheckImage(given.flag, given.value)...)

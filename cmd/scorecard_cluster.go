@@ -21,10 +21,7 @@ const cleanTimeout = 30 * time.Second
 func (a *app) scorecardInCluster(ctx context.Context, dir string, bundle scorecard.Bundle, stages []v1alpha3.StageConfiguration, o scorecardOptions) error {
 	ctx, stop := untilInterrupted(ctx)
 	defer stop()
-	client, err := a.connect(ctx, o.kubeconfig)
-	if err == nil {
-		err = checkContainers(ctx, client)
-	}
+	client, err := a.connectWithNodes(ctx, o.kubeconfig)
 	if err != nil {
 		return fmt.Errorf("%w\n--local runs the built-in tests without a cluster", err)
 	}
@@ -42,7 +39,7 @@ func (a *app) scorecardInCluster(ctx context.Context, dir string, bundle scoreca
 			Namespace: o.namespace, ServiceAccount: o.serviceAccount, UntarImage: o.untarImage, StorageImage: o.storageImage,
 			Restricted: o.podSecurity == podRestricted, Wait: o.waitTime,
 		},
-		Tell: func(e scorecard.Event) {
+		Progress: func(e scorecard.Event) {
 			lines.Lock()
 			defer lines.Unlock()
 			if e.Log {
@@ -86,7 +83,7 @@ func (a *app) scorecardInCluster(ctx context.Context, dir string, bundle scoreca
 // scorecardClean deletes what was made. A second request to end leaves it.
 func (a *app) scorecardClean(ctx context.Context, cluster *scorecard.Cluster, skip bool) error {
 	if skip {
-		a.progressf("%s", cluster.Remains())
+		a.progressf("%s", cluster.Remaining())
 		return nil
 	}
 	ctx, stop := untilInterrupted(context.WithoutCancel(ctx))

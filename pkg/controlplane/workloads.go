@@ -3,6 +3,7 @@ package controlplane
 import (
 	"context"
 	"fmt"
+	"net/url"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -90,4 +91,12 @@ func (cp *ControlPlane) StartServer(name string, args []string, o StartOptions) 
 		cp.end.Do(func() { close(cp.done) })
 	}()
 	return nil
+}
+
+// IsSimulated reports whether the nodes of a cluster do not run containers. It is false if the user must not list nodes, as
+// nothing restricts the user of Start.
+func IsSimulated(ctx context.Context, client *kube.Client) bool {
+	query := url.Values{"labelSelector": {SimulatedLabel}}
+	nodes, err := client.ListNames(ctx, kube.Resource{APIVersion: "v1", Name: "nodes", Kind: "Node"}, "", query)
+	return err == nil && len(nodes) > 0
 }

@@ -1,7 +1,7 @@
 package kube
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,15 +12,19 @@ import (
 	"strings"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// Manager is the name under which Operon owns the fields that it applies.
+// Manager is the field manager of Apply.
 const Manager = "operon"
 
-// The media types of the patches that a server takes.
+// The media types of patches.
 const (
 	ApplyPatch = "application/apply-patch+yaml"
 	MergePatch = "application/merge-patch+json"
@@ -28,33 +32,31 @@ const (
 
 // Client is a connection to one API server.
 type Client struct {
-	// URL is the server's address, without a slash at the end.
+	// URL is the server's address, without a trailing slash.
 	URL string
-	// Context is the kubeconfig's context, empty where there is none, as in a pod.
+	// Context is the kubeconfig's context; empty in a pod.
 	Context string
-	// Namespace is what the kubeconfig's context names, or default, and in a pod its own.
+	// Namespace is that of the kubeconfig's context (default: default), or of the pod.
 	Namespace string
 
-	http *http.Client
-	// settings make further connections.
+	rest     *rest.RESTClient
 	settings *rest.Config
 }
 
-// ErrNoKubeconfig tells that there is no kubeconfig, or none with a cluster in it.
+// ErrNoKubeconfig means that there is no kubeconfig, or none with a cluster.
 var ErrNoKubeconfig = errors.New("there is no kubeconfig")
 
-// ConfigError is a kubeconfig that cannot be used.
+// A ConfigError reports an invalid kubeconfig.
 type ConfigError struct{ Err error }
 
 func (e *ConfigError) Error() string { return fmt.Sprintf("reading the kubeconfig: %v", e.Err) }
 func (e *ConfigError) Unwrap() error { return e.Err }
 
-// Load makes a client from kubeconfig files, which are merged as kubectl merges them: the first that
-// says something wins. It opens no connection.
+// Load returns a client for the current context of kubeconfig files, which are merged as by kubectl. A single file must exist; of
+// several, some may be missing. It opens no connection.
 func Load(files ...string) (*Client, error) {
 	rules := &clientcmd.ClientConfigLoadingRules{Precedence: files}
 	if len(files) == 1 {
-		// A single file must be there; of a list, some may be missing.
 		rules = &clientcmd.ClientConfigLoadingRules{ExplicitPath: files[0]}
 	}
 	raw, err := rules.Load()
@@ -65,7 +67,7 @@ func Load(files ...string) (*Client, error) {
 		return nil, ErrNoKubeconfig
 	}
 	if raw.CurrentContext == "" {
-		return nil, &ConfigError{Err: errors.New("it has no current-context; choose one with 'kubectl config use-context'")}
+		return nil, &ConfigError{Err: errors.New("current-context is required; set it with 'kubectl config use-context'")}
 	}
 	config := clientcmd.NewNonInteractiveClientConfig(*raw, "", &clientcmd.ConfigOverrides{}, nil)
 	settings, err := config.ClientConfig()
@@ -84,7 +86,7 @@ func Load(files ...string) (*Client, error) {
 	return client, nil
 }
 
-// New makes a client from a kubeconfig's text.
+// New returns a client for the content of a kubeconfig. It opens no connection.
 func New(kubeconfig []byte) (*Client, error) {
 	settings, err := clientcmd.RESTConfigFromKubeConfig(kubeconfig)
 	if err != nil {
@@ -98,51 +100,42 @@ func New(kubeconfig []byte) (*Client, error) {
 	return client, nil
 }
 
+// newClient returns a client that leaves the speed of requests to the server.
 func newClient(settings *rest.Config) (*Client, error) {
-	settings.UserAgent = Manager
-	server, _, err := rest.DefaultServerURL(settings.Host, "", schema.GroupVersion{}, true)
+	scheme := runtime.NewScheme()
+	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"}) // for errors, which are decoded as metav1.Status
+	settings.UserAgent, settings.QPS, settings.WarningHandler = Manager, -1, rest.NoWarnings{}
+	settings.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
+	client, err := rest.UnversionedRESTClientFor(settings)
 	if err != nil {
 		return nil, err
 	}
-	transport, err := rest.HTTPClientFor(settings)
-	if err != nil {
-		return nil, err
+	return &Client{URL: strings.TrimRight(client.Get().AbsPath().URL().String(), "/"), rest: client, settings: settings}, nil
+}
+
+// errorCode returns the HTTP status of a server's error response; 0 for other errors.
+func errorCode(err error) int {
+	status, ok := errors.AsType[*apierrors.StatusError](err)
+	if !ok {
+		return 0
 	}
-	return &Client{URL: strings.TrimRight(server.String(), "/"), http: transport, settings: settings}, nil
-}
-
-// StatusError is a server's refusal.
-type StatusError struct {
-	// Code is the HTTP status, Reason Kubernetes' word for it, like NotFound.
-	Code   int
-	Reason string
-	// Message is the server's explanation.
-	Message string
-}
-
-func (e *StatusError) Error() string {
-	if e.Message != "" {
-		return e.Message
-	}
-	return fmt.Sprintf("the server answers %d %s", e.Code, http.StatusText(e.Code))
-}
-
-// IsNotFound tells that an object, or its kind, is not there.
-func IsNotFound(err error) bool { return hasCode(err, http.StatusNotFound) }
-
-// IsConflict tells that an object exists already, or has changed meanwhile.
-func IsConflict(err error) bool { return hasCode(err, http.StatusConflict) }
-
-// IsForbidden tells that the user lacks rights, or is not known at all.
-func IsForbidden(err error) bool {
-	return hasCode(err, http.StatusForbidden) || hasCode(err, http.StatusUnauthorized)
+	return int(status.Status().Code)
 }
 
 // IsStatus reports whether the server rejected a request, as opposed to a failed connection.
-func IsStatus(err error) bool {
-	_, ok := errors.AsType[*StatusError](err)
-	return ok
-}
+func IsStatus(err error) bool { return errorCode(err) != 0 }
+
+// IsServerError reports whether the server failed to handle a request.
+func IsServerError(err error) bool { return errorCode(err) >= http.StatusInternalServerError }
+
+// IsNotFound reports whether an object or its kind does not exist.
+func IsNotFound(err error) bool { return errorCode(err) == http.StatusNotFound }
+
+// IsConflict reports whether an object already exists, or was changed concurrently.
+func IsConflict(err error) bool { return errorCode(err) == http.StatusConflict }
+
+// IsForbidden reports whether the user lacks permissions or is not authenticated.
+func IsForbidden(err error) bool { return apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) }
 
 // Brief returns the text of an error on one line of at most 300 bytes: a server may list all missing permissions.
 func Brief(err error) string {
@@ -154,14 +147,9 @@ func Brief(err error) string {
 	return text
 }
 
-func hasCode(err error, code int) bool {
-	status, ok := errors.AsType[*StatusError](err)
-	return ok && status.Code == code
-}
-
-// Ping asks the server for its version, like v1.36.3, and waits for the answer no longer than timeout.
+// Ping returns the server's version, such as v1.36.3. It fails if there is no response within timeout.
 func (c *Client) Ping(ctx context.Context, timeout time.Duration) (version string, err error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("no answer within %s", timeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("no response within %s", timeout))
 	defer cancel()
 	var info struct {
 		GitVersion string `json:"gitVersion"`
@@ -171,14 +159,14 @@ func (c *Client) Ping(ctx context.Context, timeout time.Duration) (version strin
 			err = cause
 		}
 		if IsForbidden(err) {
-			return "", fmt.Errorf("the cluster at %s does not know this user: %w; log in again", c.URL, err)
+			return "", fmt.Errorf("the cluster at %s rejects this user: %w; log in again", c.URL, err)
 		}
 		return "", fmt.Errorf("the cluster at %s cannot be reached: %w", c.URL, rootCause(err))
 	}
 	return info.GitVersion, nil
 }
 
-// rootCause leaves out what net/http says about the request.
+// rootCause returns err without the description of the request by net/http.
 func rootCause(err error) error {
 	if e, ok := errors.AsType[*url.Error](err); ok {
 		return e.Err
@@ -186,8 +174,8 @@ func rootCause(err error) error {
 	return err
 }
 
-// Do sends a request with a JSON body and decodes the answer into out; either may be nil. A refusal
-// is a *StatusError.
+// Do sends a request with a JSON body and decodes the response into out; both may be nil. An error response is a
+// *apierrors.StatusError.
 func (c *Client) Do(ctx context.Context, method, path, mediaType string, body, out any) error {
 	stream, err := c.open(ctx, method, path, mediaType, body, "")
 	if err != nil {
@@ -199,59 +187,25 @@ func (c *Client) Do(ctx context.Context, method, path, mediaType string, body, o
 		return err
 	}
 	if err := json.NewDecoder(stream).Decode(out); err != nil {
-		return fmt.Errorf("reading the answer to %s %s: %w", method, path, err)
+		return fmt.Errorf("reading the response to %s %s: %w", method, path, err)
 	}
 	return nil
 }
 
-// Watch opens a stream of JSON documents, which ends with ctx or when the server likes.
+// Watch opens a stream of JSON documents, which ctx or the server ends.
 func (c *Client) Watch(ctx context.Context, path string) (io.ReadCloser, error) {
 	return c.open(ctx, http.MethodGet, path, "", nil, "")
 }
 
-// open sends a request; accept is what it wants but any JSON.
+// open sends a request. mediaType is that of the body, accept that of the response (default: JSON).
 func (c *Client) open(ctx context.Context, method, path, mediaType string, body any, accept string) (io.ReadCloser, error) {
-	var content io.Reader
+	request := c.rest.Verb(method).RequestURI(path).SetHeader("Accept", cmp.Or(accept, runtime.ContentTypeJSON))
 	if body != nil {
 		data, err := json.Marshal(body)
 		if err != nil {
 			return nil, err
 		}
-		content = bytes.NewReader(data)
+		request.Body(data).SetHeader("Content-Type", cmp.Or(mediaType, runtime.ContentTypeJSON))
 	}
-	request, err := http.NewRequestWithContext(ctx, method, c.URL+path, content)
-	if err != nil {
-		return nil, err
-	}
-	if accept == "" {
-		accept = "application/json"
-	}
-	request.Header.Set("Accept", accept)
-	if body != nil {
-		if mediaType == "" {
-			mediaType = "application/json"
-		}
-		request.Header.Set("Content-Type", mediaType)
-	}
-	response, err := c.http.Do(request)
-	if err != nil {
-		return nil, err
-	}
-	if response.StatusCode >= http.StatusBadRequest {
-		defer func() { _ = response.Body.Close() }()
-		return nil, refusal(response)
-	}
-	return response.Body, nil
-}
-
-func refusal(response *http.Response) error {
-	e := &StatusError{Code: response.StatusCode}
-	data, _ := io.ReadAll(io.LimitReader(response.Body, 1<<20)) // what cannot be read, the code stands for
-	var status struct{ Reason, Message string }
-	if json.Unmarshal(data, &status) == nil {
-		e.Reason, e.Message = status.Reason, status.Message
-	} else if text := strings.TrimSpace(string(data)); len(text) < 300 {
-		e.Message = text
-	}
-	return e
+	return request.Stream(ctx)
 }

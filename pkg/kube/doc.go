@@ -1,4 +1,4 @@
-// Package kube talks to a Kubernetes API server: a kubeconfig becomes a small client that reads,
-// applies, deletes and watches objects as plain JSON. It knows no types of its own, so that every
-// version of a server and every custom resource is served alike.
+// Package kube reads, applies, deletes and watches the objects of a Kubernetes cluster without Go types for them, so that it supports
+// all versions of servers and all custom resources. Load and LoadPod return a Client. ExplainWorkload and PermanentFailure find out
+// why a workload is not ready.
 package kube

@@ -13,28 +13,27 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// Cause is why a workload is not ready.
+// A Cause describes why a workload is not ready.
 type Cause struct {
-	// Lines tell it: conditions, states of pods and containers, events, last lines of logs.
+	// Lines are conditions, states of pods and containers, events, and last lines of logs.
 	Lines []string
-	// Images are those that could not be pulled; Unscheduled, Crashed and Refused tell of pods that no node
-	// takes, that end, and that the cluster does not let in.
+	// Images could not be pulled. Unscheduled, Crashed and Refused report whether pods have no node, exit, or are rejected by the
+	// cluster.
 	Images                        []string
 	Unscheduled, Crashed, Refused bool
 }
 
 const (
-	// mostPods and mostEvents bound what is told of one workload.
-	mostPods   = 3
-	mostEvents = 3
-	// Of a container's log the last logLines are told, and of the readLines up to them mostOlder that look like a cause.
+	// maxPods and maxEvents limit the description of one workload.
+	maxPods   = 3
+	maxEvents = 3
+	// The last readLines of a log are read. The last logLines of them are printed, after at most maxOlder that look like causes.
 	logLines  = 8
-	mostOlder = 3
+	maxOlder  = 3
 	readLines = 100
 )
 
-// ExplainWorkload tells why the pods of a Deployment are not ready. It tells what it finds: that
-// something cannot be read is no error, but a line less.
+// ExplainWorkload describes why the pods of a Deployment are not ready, as far as it can be read.
 func (c *Client) ExplainWorkload(ctx context.Context, o *Object) *Cause {
 	cause := &Cause{}
 	for _, condition := range Conditions(o) {
@@ -57,7 +56,7 @@ func (c *Client) ExplainWorkload(ctx context.Context, o *Object) *Cause {
 func (c *Client) ExplainPods(ctx context.Context, cause *Cause, namespace string, query url.Values) {
 	pods, err := c.List(ctx, Resource{APIVersion: "v1", Name: "pods", Kind: "Pod"}, namespace, query)
 	if err != nil {
-		cause.add("its pods cannot be read: %v", err)
+		cause.add("cannot read its pods: %v", err)
 		return
 	}
 	if len(pods) == 0 {
@@ -68,12 +67,12 @@ func (c *Client) ExplainPods(ctx context.Context, cause *Cause, namespace string
 		}
 		return
 	}
-	told := 0
+	explained := 0
 	for _, pod := range pods {
-		if podReady(pod) || told == mostPods {
+		if podReady(pod) || explained == maxPods {
 			continue
 		}
-		told++
+		explained++
 		c.explainPod(ctx, cause, pod)
 	}
 }
@@ -88,7 +87,7 @@ func (c *Client) explainPod(ctx context.Context, cause *Cause, pod *Object) {
 	images := len(cause.Images)
 	for _, condition := range Conditions(pod) {
 		if condition.Type == "PodScheduled" && condition.Status == "False" {
-			cause.add("  no node takes it: %s", condition.text())
+			cause.add("  no node accepts it: %s", condition.text())
 			cause.Unscheduled = true
 		}
 	}
@@ -100,7 +99,7 @@ func (c *Client) explainPod(ctx context.Context, cause *Cause, pod *Object) {
 			}
 		}
 	}
-	if len(cause.Images) == images { // else they say the same again
+	if len(cause.Images) == images { // otherwise events repeat it
 		c.events(ctx, cause, pod)
 	}
 }
@@ -112,16 +111,16 @@ func (c *Client) explainContainer(ctx context.Context, cause *Cause, pod *Object
 		return
 	}
 	if reason := text("state", "waiting", "reason"); reason != "" {
-		cause.add("  container %s waits: %s", name, Condition{Reason: reason, Message: text("state", "waiting", "message")}.text())
+		cause.add("  container %s is waiting: %s", name, Condition{Reason: reason, Message: text("state", "waiting", "message")}.text())
 		if strings.Contains(reason, "ImagePull") || strings.Contains(reason, "InvalidImageName") {
 			cause.Images = append(cause.Images, image)
-			return // nothing has run yet
+			return // it has no log
 		}
 	}
 	for _, state := range []string{"state", "lastState"} {
 		if _, found, _ := unstructured.NestedMap(status, state, "terminated"); found {
 			code, _, _ := unstructured.NestedInt64(status, state, "terminated", "exitCode")
-			cause.add("  container %s ended with code %d: %s", name, code,
+			cause.add("  container %s exited with code %d: %s", name, code,
 				Condition{Reason: text(state, "terminated", "reason"), Message: text(state, "terminated", "message")}.text())
 			cause.Crashed = true
 			break
@@ -131,7 +130,7 @@ func (c *Client) explainContainer(ctx context.Context, cause *Cause, pod *Object
 	c.log(ctx, cause, pod, name, restarts > 0)
 }
 
-// log adds the last lines that a container wrote; of one that was restarted, those before it ended.
+// log adds the last lines of a container's log; of a restarted container, those before the restart.
 func (c *Client) log(ctx context.Context, cause *Cause, pod *Object, container string, previous bool) {
 	query := url.Values{"container": {container}, "tailLines": {fmt.Sprint(readLines)}, "limitBytes": {"65536"}}
 	if previous {
@@ -148,25 +147,25 @@ func (c *Client) log(ctx context.Context, cause *Cause, pod *Object, container s
 		return
 	}
 	cause.add("  from its log:")
-	for _, line := range tellingLines(string(text)) {
+	for _, line := range relevantLines(string(text)) {
 		cause.add("    %s", line)
 	}
 }
 
-// tellingLines are the last lines of a log, after older ones that look like a cause: a program that does not know one of
-// its flags, for example, says so before it lists all of them.
-func tellingLines(text string) []string {
+// relevantLines returns the last lines of a log, after older ones that look like causes: a program that rejects one of its flags
+// prints that before its usage, for example.
+func relevantLines(text string) []string {
 	lines := strings.Split(strings.TrimRight(strings.ReplaceAll(text, "\r", ""), "\n"), "\n")
 	end := max(0, len(lines)-logLines)
-	var told []string
+	var relevant []string
 	for _, line := range lines[:end] {
 		lower := strings.ToLower(line)
-		if len(told) < mostOlder && slices.ContainsFunc([]string{"error", "fatal", "panic", "fail", "flag provided", "unknown", "forbidden", "no such"},
+		if len(relevant) < maxOlder && slices.ContainsFunc([]string{"error", "fatal", "panic", "fail", "flag provided", "unknown", "forbidden", "no such"},
 			func(word string) bool { return strings.Contains(lower, word) }) {
-			told = append(told, line)
+			relevant = append(relevant, line)
 		}
 	}
-	return append(told, lines[end:]...)
+	return append(relevant, lines[end:]...)
 }
 
 // events adds the newest warnings about an object.
@@ -177,8 +176,8 @@ func (c *Client) events(ctx context.Context, cause *Cause, o *Object) {
 		return
 	}
 	slices.SortStableFunc(events, func(a, b *Object) int { return strings.Compare(eventTime(a), eventTime(b)) })
-	if len(events) > mostEvents {
-		events = events[len(events)-mostEvents:]
+	if len(events) > maxEvents {
+		events = events[len(events)-maxEvents:]
 	}
 	for _, event := range events {
 		text := func(field string) string { s, _, _ := unstructured.NestedString(event.Object, field); return s }

@@ -7,15 +7,15 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// Health tells whether an object has become what it is to be.
+// Health reports whether an object is ready.
 type Health struct {
 	Ready bool
-	// Reason says what is missing, in a few words.
+	// Reason describes what is missing; empty if Ready.
 	Reason string
 }
 
-// HealthOf reads the health from the status of a Deployment, CustomResourceDefinition, APIService or
-// Namespace. Objects of other kinds are healthy by being there.
+// HealthOf returns the health of a Deployment, CustomResourceDefinition or APIService from its status. Other objects are ready if
+// they are not being deleted.
 func HealthOf(o *Object) Health {
 	if stamp := o.GetDeletionTimestamp(); stamp != nil {
 		return Health{Reason: "is being deleted"}
@@ -31,10 +31,10 @@ func HealthOf(o *Object) Health {
 	return Health{Ready: true}
 }
 
-// deploymentHealth is what `kubectl rollout status` waits for.
+// deploymentHealth checks what kubectl rollout status waits for.
 func deploymentHealth(o *Object) Health {
 	number := func(fields ...string) int64 {
-		n, _, _ := unstructured.NestedInt64(o.Object, fields...) // what is missing is 0
+		n, _, _ := unstructured.NestedInt64(o.Object, fields...) // 0 if missing
 		return n
 	}
 	wanted, found, _ := unstructured.NestedInt64(o.Object, "spec", "replicas")
@@ -44,11 +44,11 @@ func deploymentHealth(o *Object) Health {
 	status := func(name string) int64 { return number("status", name) }
 	switch {
 	case status("observedGeneration") < o.GetGeneration():
-		return Health{Reason: "its newest version has not been looked at yet"}
+		return Health{Reason: "its newest generation is not observed yet"}
 	case status("updatedReplicas") < wanted:
 		return Health{Reason: fmt.Sprintf("%d of %d replicas are updated", status("updatedReplicas"), wanted)}
 	case status("replicas") > status("updatedReplicas"):
-		return Health{Reason: fmt.Sprintf("%d old replicas are still there", status("replicas")-status("updatedReplicas"))}
+		return Health{Reason: fmt.Sprintf("%d old replicas still exist", status("replicas")-status("updatedReplicas"))}
 	case status("availableReplicas") < wanted:
 		return Health{Reason: fmt.Sprintf("%d of %d updated replicas are available", status("availableReplicas"), wanted)}
 	}
@@ -82,7 +82,7 @@ func (c Condition) text() string {
 	return c.Reason + ": " + text
 }
 
-// Conditions are an object's, as far as they can be read.
+// Conditions returns the valid conditions of an object.
 func Conditions(o *Object) []Condition {
 	list, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
 	var conditions []Condition

@@ -33,9 +33,9 @@ items:
 	}
 	for text, want := range map[string]string{
 		"a: {":      "line 1",
-		"---\na: b": "line 2: an object needs apiVersion and kind",
-		"- a\n":     "line 1: an object is needed",
-		"just text": "line 1: an object is needed",
+		"---\na: b": "line 2: apiVersion and kind are required",
+		"- a\n":     "line 1: must be an object",
+		"just text": "line 1: must be an object",
 	} {
 		if _, err := Decode([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: got %v, want %q", text, err, want)
@@ -70,28 +70,29 @@ func TestLoad(t *testing.T) {
 		t.Errorf("got %+v, %v", client, err)
 	}
 	if _, err := Load(empty); !errors.Is(err, ErrNoKubeconfig) {
-		t.Errorf("empty: %v", err)
+		t.Errorf("Load of an empty file: %v, want ErrNoKubeconfig", err)
 	}
 	for _, files := range [][]string{{missing}, {broken}, {good, broken}} {
 		if _, err := Load(files...); err == nil {
-			t.Errorf("%v: no error", files)
+			t.Errorf("Load(%v) succeeded", files)
 		} else if _, ok := errors.AsType[*ConfigError](err); !ok {
-			t.Errorf("%v: %v is no *ConfigError", files, err)
+			t.Errorf("Load(%v) = %v, want a *ConfigError", files, err)
 		}
 	}
 	if _, err := New([]byte("a: {")); err == nil {
-		t.Error("New takes a broken kubeconfig")
+		t.Error("New succeeded with an invalid kubeconfig")
 	}
 }
 
-// TestRefusals holds what is made of a server's errors; what it does right, tests on a real one hold.
-func TestRefusals(t *testing.T) {
+// TestErrors checks the errors of a server. Tests of commands check its results.
+func TestErrors(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/status":
+			w.Header().Set("Content-Type", "application/json")
 			w.WriteHeader(http.StatusForbidden)
-			fmt.Fprint(w, `{"kind":"Status","reason":"Forbidden","message":"u must not"}`)
+			fmt.Fprint(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","message":"u must not","code":403}`)
 		case "/text":
 			w.WriteHeader(http.StatusBadGateway)
 			fmt.Fprint(w, "no backend\n")
@@ -115,24 +116,24 @@ func TestRefusals(t *testing.T) {
 	if err := get("/status"); !IsForbidden(err) || IsNotFound(err) || err.Error() != "u must not" {
 		t.Errorf("/status: %v", err)
 	}
-	if err := get("/text"); err == nil || err.Error() != "no backend" {
+	if err := get("/text"); err == nil || !strings.Contains(err.Error(), `"no backend"`) {
 		t.Errorf("/text: %v", err)
 	}
-	if err := get("/nothing"); !IsNotFound(err) || err.Error() != "the server answers 404 Not Found" {
+	if err := get("/nothing"); !IsNotFound(err) || err.Error() != "the server could not find the requested resource" {
 		t.Errorf("/nothing: %v", err)
 	}
 	if err := get("/torn"); err == nil || !strings.Contains(err.Error(), "GET /torn") {
 		t.Errorf("/torn: %v", err)
 	}
-	if _, err := client.Ping(t.Context(), 50*time.Millisecond); err == nil || !strings.Contains(err.Error(), "no answer within 50ms") {
+	if _, err := client.Ping(t.Context(), 50*time.Millisecond); err == nil || !strings.Contains(err.Error(), "no response within 50ms") {
 		t.Errorf("silent server: %v", err)
 	}
 }
 
-// TestExplain holds what is told of a crashed container, which no simulated node has: its last lines above all.
+// TestExplain checks the description of a crashed container, which no simulated node has.
 func TestExplain(t *testing.T) {
 	t.Parallel()
-	asked := ""
+	logQuery := ""
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/api/v1/namespaces/a/pods":
@@ -140,7 +141,7 @@ func TestExplain(t *testing.T) {
 {"name":"c","image":"i","ready":false,"restartCount":3,"state":{"waiting":{"reason":"CrashLoopBackOff","message":"back-off"}},
 "lastState":{"terminated":{"exitCode":1,"reason":"Error"}}}]}}]}`)
 		case "/api/v1/namespaces/a/pods/p/log":
-			asked = r.URL.RawQuery
+			logQuery = r.URL.RawQuery
 			fmt.Fprint(w, "first\nlast\r\n")
 		case "/api/v1/namespaces/a/events":
 			fmt.Fprint(w, `{"kind":"EventList","items":[{"reason":"Late","message":"two","lastTimestamp":"2026-01-02T00:00:00Z"},
@@ -162,8 +163,8 @@ status: {conditions: [{type: Available, status: "False", reason: Few, message: t
 	cause := client.ExplainWorkload(t.Context(), objects[0])
 	want := `condition Available=False: Few: too few
 pod p is Running
-  container c waits: CrashLoopBackOff: back-off
-  container c ended with code 1: Error
+  container c is waiting: CrashLoopBackOff: back-off
+  container c exited with code 1: Error
   from its log:
     first
     last
@@ -172,17 +173,17 @@ pod p is Running
 	if got := strings.Join(cause.Lines, "\n"); got != want || !cause.Crashed || cause.Refused || cause.Unscheduled || len(cause.Images) > 0 {
 		t.Errorf("%+v\n%s", cause, got)
 	}
-	if !strings.Contains(asked, "previous=true") || !strings.Contains(asked, "tailLines=100") {
-		t.Errorf("the log was asked for by %s", asked)
+	if !strings.Contains(logQuery, "previous=true") || !strings.Contains(logQuery, "tailLines=100") {
+		t.Errorf("the query of the log is %q", logQuery)
 	}
 }
 
 func TestHealth(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		`kind: Deployment, metadata: {generation: 2}, status: {observedGeneration: 1}`:                        "its newest version has not been looked at yet",
+		`kind: Deployment, metadata: {generation: 2}, status: {observedGeneration: 1}`:                        "its newest generation is not observed yet",
 		`kind: Deployment, spec: {replicas: 2}, status: {updatedReplicas: 1}`:                                 "1 of 2 replicas are updated",
-		`kind: Deployment, status: {updatedReplicas: 1, replicas: 3}`:                                         "2 old replicas are still there",
+		`kind: Deployment, status: {updatedReplicas: 1, replicas: 3}`:                                         "2 old replicas still exist",
 		`kind: Deployment, status: {updatedReplicas: 1, replicas: 1}`:                                         "0 of 1 updated replicas are available",
 		`kind: Deployment, status: {updatedReplicas: 1, replicas: 1, availableReplicas: 1}`:                   "",
 		`kind: Deployment, spec: {replicas: 0}`:                                                               "",
@@ -196,7 +197,7 @@ func TestHealth(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		o, err := objects[0].MarshalJSON() // as a server sends it
+		o, err := objects[0].MarshalJSON() // like a server
 		if err != nil {
 			t.Fatal(err)
 		}

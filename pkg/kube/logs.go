@@ -7,12 +7,12 @@ import (
 	"net/url"
 )
 
-// PodPath is where the server keeps a pod.
+// PodPath returns the path of a pod on the server.
 func PodPath(namespace, name string) string {
 	return "/api/v1/namespaces/" + url.PathEscape(namespace) + "/pods/" + url.PathEscape(name)
 }
 
-// Logs opens what a container has written. Followed, it stays open until the container ends.
+// Logs opens the log of a container. With follow, it stays open until the container exits.
 func (c *Client) Logs(ctx context.Context, namespace, pod, container string, follow bool) (io.ReadCloser, error) {
 	query := url.Values{"container": {container}}
 	if follow {

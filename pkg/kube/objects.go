@@ -10,6 +10,9 @@ import (
 	"strings"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -20,7 +23,7 @@ import (
 // Object is a Kubernetes object of any kind.
 type Object = unstructured.Unstructured
 
-// Decode reads a stream of YAML documents. Empty documents are left out, lists are taken apart.
+// Decode parses a stream of YAML documents. It skips empty documents and returns the items of lists.
 func Decode(data []byte) ([]*Object, error) {
 	var objects []*Object
 	decoder := safeyaml.NewDecoder(data)
@@ -40,14 +43,14 @@ func Decode(data []byte) ([]*Object, error) {
 			line = node.Content[0].Line
 		}
 		if err := safeyaml.UnmarshalJSON(text, &content); err != nil {
-			return nil, fmt.Errorf("line %d: an object is needed", line)
+			return nil, fmt.Errorf("line %d: must be an object", line)
 		}
 		if len(content) == 0 {
 			continue
 		}
 		object := &Object{Object: content}
 		if object.GetKind() == "" || object.GetAPIVersion() == "" {
-			return nil, fmt.Errorf("line %d: an object needs apiVersion and kind", line)
+			return nil, fmt.Errorf("line %d: apiVersion and kind are required", line)
 		}
 		if !object.IsList() {
 			objects = append(objects, object)
@@ -62,21 +65,20 @@ func Decode(data []byte) ([]*Object, error) {
 	}
 }
 
-// Name is how people call an object: memcached/sample.
+// Name returns kind/name of an object: memcached/sample.
 func Name(o *Object) string { return strings.ToLower(o.GetKind()) + "/" + o.GetName() }
 
-// Path is where the server keeps an object. An object of a namespaced kind without a namespace gets
-// the one given.
+// Path returns the path of an object on the server. It sets the namespace of an object of a namespaced kind without one.
 func (c *Client) Path(ctx context.Context, o *Object, namespace string) (string, error) {
-	folder, err := c.folder(ctx, o, namespace)
+	dir, err := c.kindPath(ctx, o, namespace)
 	if err != nil {
 		return "", err
 	}
-	return folder + "/" + url.PathEscape(o.GetName()), nil
+	return dir + "/" + url.PathEscape(o.GetName()), nil
 }
 
-// folder is the path of an object's kind, in its namespace.
-func (c *Client) folder(ctx context.Context, o *Object, namespace string) (string, error) {
+// kindPath returns the path of an object's kind in its namespace.
+func (c *Client) kindPath(ctx context.Context, o *Object, namespace string) (string, error) {
 	root := versionPath(o.GetAPIVersion())
 	var list struct {
 		Resources []struct {
@@ -85,7 +87,7 @@ func (c *Client) folder(ctx context.Context, o *Object, namespace string) (strin
 		}
 	}
 	if err := c.Do(ctx, http.MethodGet, root, "", nil, &list); err != nil && !IsNotFound(err) {
-		return "", fmt.Errorf("finding the kind %s of %s: %w", o.GetKind(), o.GetAPIVersion(), err)
+		return "", fmt.Errorf("reading the resources of %[2]s: %[3]w", o.GetKind(), o.GetAPIVersion(), err)
 	}
 	for _, r := range list.Resources {
 		if r.Kind != o.GetKind() || strings.Contains(r.Name, "/") {
@@ -99,30 +101,30 @@ func (c *Client) folder(ctx context.Context, o *Object, namespace string) (strin
 		}
 		return root + "/namespaces/" + url.PathEscape(o.GetNamespace()) + "/" + r.Name, nil
 	}
-	return "", &StatusError{Code: http.StatusNotFound, Reason: "NotFound",
-		Message: fmt.Sprintf("the cluster has no kind %s in %s", o.GetKind(), o.GetAPIVersion())}
+	notFound := apierrors.NewNotFound(schema.GroupResource{}, o.GetKind())
+	notFound.ErrStatus.Message = fmt.Sprintf("kind %s of %s not found in the cluster", o.GetKind(), o.GetAPIVersion())
+	return "", notFound
 }
 
-// Apply brings an object into the cluster as `kubectl apply --server-side` does, and takes over fields
-// that others own.
+// Apply applies an object like kubectl apply --server-side --force-conflicts.
 func (c *Client) Apply(ctx context.Context, o *Object, namespace string) error {
 	return c.apply(ctx, o, namespace, "")
 }
 
-// Check asks the cluster whether it would take what Apply sends, and changes nothing.
+// Check is a dry run of Apply.
 func (c *Client) Check(ctx context.Context, o *Object, namespace string) error {
 	return c.apply(ctx, o, namespace, "&dryRun=All")
 }
 
-func (c *Client) apply(ctx context.Context, o *Object, namespace, how string) error {
+func (c *Client) apply(ctx context.Context, o *Object, namespace, query string) error {
 	path, err := c.Path(ctx, o, namespace)
 	if err != nil {
 		return err
 	}
-	return c.Do(ctx, http.MethodPatch, path+"?force=true&fieldValidation=Strict&fieldManager="+Manager+how, ApplyPatch, o.Object, nil)
+	return c.Do(ctx, http.MethodPatch, path+"?force=true&fieldValidation=Strict&fieldManager="+Manager+query, ApplyPatch, o.Object, nil)
 }
 
-// Allowed tells whether the user may do something with all objects of a resource in the cluster.
+// Allowed reports whether the user has a permission for all objects of a resource.
 func (c *Client) Allowed(ctx context.Context, verb, group, resource string) (bool, error) {
 	review := map[string]any{
 		"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview",
@@ -133,7 +135,7 @@ func (c *Client) Allowed(ctx context.Context, verb, group, resource string) (boo
 	return answer.Status.Allowed, err
 }
 
-// Delete removes an object; one that is not there is no error.
+// Delete deletes an object. It is not an error if the object does not exist.
 func (c *Client) Delete(ctx context.Context, o *Object, namespace string) error {
 	path, err := c.Path(ctx, o, namespace)
 	if err == nil {
@@ -145,7 +147,7 @@ func (c *Client) Delete(ctx context.Context, o *Object, namespace string) error 
 	return err
 }
 
-// WaitEstablished waits until the API server serves a custom resource definition, or refuses its names.
+// WaitEstablished waits until the API server serves a custom resource definition. It is an error if its names are taken.
 func (c *Client) WaitEstablished(ctx context.Context, name string, timeout time.Duration) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("not served within %s", timeout))
 	defer cancel()

@@ -10,18 +10,18 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Pod is what a cluster tells the programs that run in it.
+// A Pod describes the pod that the program runs in.
 type Pod struct {
 	// Host and Port are the API server's, from KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT.
 	Host, Port string
-	// Dir is the folder with the service account's files: token, ca.crt and namespace.
+	// Dir is the directory of the service account's files: token, ca.crt and namespace.
 	Dir string
-	// Namespace is the one to work in; empty is the service account's.
+	// Namespace is that of the client; empty for the service account's.
 	Namespace string
 }
 
-// LoadPod makes a client for the cluster that the program runs in. It opens no connection. The token is read
-// again while the client is in use, since clusters replace it.
+// LoadPod returns a client for the cluster that the program runs in. It opens no connection. The client reads the token again, as
+// clusters replace it.
 func LoadPod(p Pod) (*Client, error) {
 	token := filepath.Join(p.Dir, "token")
 	if _, err := os.ReadFile(token); err != nil {

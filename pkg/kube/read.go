@@ -3,7 +3,6 @@ package kube
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -14,17 +13,17 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
 
-// Resource is a kind of objects as the server's paths name it.
+// A Resource is a kind of objects as in the paths of a server.
 type Resource struct {
-	// APIVersion is the group and version, like apps/v1, Name the plural, like deployments.
+	// APIVersion is the group and version, such as apps/v1. Name is the plural, such as deployments.
 	APIVersion, Name string
-	// Kind is what an object of it calls itself; Resources fills it in.
+	// Kind is the kind of its objects.
 	Kind string
-	// Namespaced tells that its objects live in namespaces.
+	// Namespaced reports whether its objects have namespaces.
 	Namespaced bool
 }
 
-// Group is the API group, empty for the core.
+// Group returns the API group; empty for the core group.
 func (r Resource) Group() string {
 	group, _, found := strings.Cut(r.APIVersion, "/")
 	if !found {
@@ -48,7 +47,7 @@ func versionPath(apiVersion string) string {
 	return "/api/" + apiVersion
 }
 
-// Get reads the object that has o's kind, namespace and name; nil means that there is none, or no such kind.
+// Get reads the object with the kind, namespace and name of o. It returns nil if the object or its kind does not exist.
 func (c *Client) Get(ctx context.Context, o *Object) (*Object, error) {
 	path, err := c.Path(ctx, o, o.GetNamespace())
 	if err == nil {
@@ -63,7 +62,7 @@ func (c *Client) Get(ctx context.Context, o *Object) (*Object, error) {
 	return nil, fmt.Errorf("reading %s: %w", FullName(o), err)
 }
 
-// Named makes a reference to an object, for Get and Delete.
+// Named returns a reference to an object, for Get and Delete.
 func Named(apiVersion, kind, namespace, name string) *Object {
 	o := &Object{Object: map[string]any{"apiVersion": apiVersion, "kind": kind}}
 	o.SetName(name)
@@ -73,7 +72,7 @@ func Named(apiVersion, kind, namespace, name string) *Object {
 	return o
 }
 
-// FullName is how people call an object, with its namespace: deployment olm/olm-operator.
+// FullName returns the kind, namespace and name of an object: deployment olm/olm-operator.
 func FullName(o *Object) string {
 	name := o.GetName()
 	if o.GetNamespace() != "" {
@@ -82,16 +81,16 @@ func FullName(o *Object) string {
 	return strings.ToLower(o.GetKind()) + " " + name
 }
 
-// pageSize is how many objects a list asks for at a time.
+// pageSize is the number of objects in one response of List.
 const pageSize = 500
 
-// List reads all objects of a resource, of one namespace or, where that is empty, of all. Query narrows
-// it down, as labelSelector or fieldSelector do. A resource that the cluster does not have has no objects.
+// List reads the objects of a resource in a namespace, or in all if it is empty. query can contain labelSelector and
+// fieldSelector. A resource that does not exist has no objects.
 func (c *Client) List(ctx context.Context, r Resource, namespace string, query url.Values) ([]*Object, error) {
 	return c.list(ctx, r, namespace, query, "")
 }
 
-// ListNames is List without the objects' specs and statuses, which can be large. It needs r.Kind.
+// ListNames is like List, but reads only the metadata. It requires r.Kind.
 func (c *Client) ListNames(ctx context.Context, r Resource, namespace string, query url.Values) ([]*Object, error) {
 	return c.list(ctx, r, namespace, query, "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1")
 }
@@ -123,7 +122,7 @@ func (c *Client) list(ctx context.Context, r Resource, namespace string, query u
 			if err != nil {
 				return nil, err
 			}
-			o.SetAPIVersion(r.APIVersion) // items of lists do not say what they are, or that they are metadata
+			o.SetAPIVersion(r.APIVersion) // items of lists lack their kind, or have that of metadata
 			if o.SetKind(r.Kind); r.Kind == "" {
 				o.SetKind(strings.TrimSuffix(page.Kind, "List"))
 			}
@@ -136,7 +135,7 @@ func (c *Client) list(ctx context.Context, r Resource, namespace string, query u
 	}
 }
 
-// decodeObject keeps whole numbers whole, as what reads objects expects it.
+// decodeObject decodes integers as int64, as unstructured requires.
 func decodeObject(text []byte) (*Object, error) {
 	o := &Object{}
 	return o, utiljson.Unmarshal(text, &o.Object)
@@ -147,8 +146,8 @@ func decodeAll(stream io.ReadCloser, out any) error {
 	return json.NewDecoder(stream).Decode(out)
 }
 
-// Resources lists what the cluster has that can be listed and deleted, in the versions that it prefers.
-// Unserved are groups that it should have and cannot ask for: their API servers do not answer.
+// Resources returns the resources that can be listed and deleted, in their preferred versions. unserved are the versions whose API
+// servers are unavailable.
 func (c *Client) Resources(ctx context.Context) (resources []Resource, unserved []string, err error) {
 	var groups struct {
 		Groups []struct {
@@ -157,7 +156,7 @@ func (c *Client) Resources(ctx context.Context) (resources []Resource, unserved 
 		}
 	}
 	if err := c.Do(ctx, http.MethodGet, "/apis", "", nil, &groups); err != nil {
-		return nil, nil, fmt.Errorf("finding the cluster's kinds: %w", err)
+		return nil, nil, fmt.Errorf("reading the cluster's API groups: %w", err)
 	}
 	versions := []string{"v1"}
 	for _, group := range groups.Groups {
@@ -165,12 +164,12 @@ func (c *Client) Resources(ctx context.Context) (resources []Resource, unserved 
 	}
 	for _, version := range versions {
 		found, err := c.resources(ctx, version)
-		if status, ok := errors.AsType[*StatusError](err); ok && status.Code >= http.StatusInternalServerError {
+		if errorCode(err) >= http.StatusInternalServerError {
 			unserved = append(unserved, version)
 			continue
 		}
 		if err != nil && !IsNotFound(err) {
-			return nil, nil, fmt.Errorf("finding the kinds of %s: %w", version, err)
+			return nil, nil, fmt.Errorf("reading the resources of %s: %w", version, err)
 		}
 		resources = append(resources, found...)
 	}

@@ -30,11 +30,12 @@ func RetryIf(ctx context.Context, do func() error, retriable func(error) bool) e
 // IsTransient reports whether a request that failed with err may succeed when repeated: the server is starting, overloaded or
 // unreachable, or the object was changed concurrently.
 func IsTransient(err error) bool {
-	status, ok := errors.AsType[*StatusError](err)
-	if !ok {
+	switch code := errorCode(err); {
+	case code == 0:
 		return !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
+	default:
+		return code >= http.StatusInternalServerError || code == http.StatusTooManyRequests || code == http.StatusConflict
 	}
-	return status.Code >= http.StatusInternalServerError || status.Code == http.StatusTooManyRequests || status.Code == http.StatusConflict
 }
 
 // Pause waits half a second, the interval of polling. It reports whether ctx has not ended.

@@ -2,20 +2,21 @@ package kube
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"reflect"
 	"strings"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/util/csaupgrade"
 )
 
-// Change is what Bring did to an object.
+// Change is the effect of ApplyOrRecreate on an object.
 type Change string
 
-// The changes that Bring makes.
+// The values of Change.
 const (
 	Created   Change = "created"
 	Updated   Change = "updated"
@@ -23,10 +24,9 @@ const (
 	Unchanged Change = "unchanged"
 )
 
-// Bring applies an object and makes it as it would be had nobody else applied it before: fields that
-// formerManagers have set and the object does not have any more are removed, and an object whose fields
-// cannot be changed is made anew.
-func (c *Client) Bring(ctx context.Context, o *Object, formerManagers ...string) (Change, error) {
+// ApplyOrRecreate applies an object. It removes fields that formerManagers set and the object does not have, and recreates an
+// object whose fields are immutable.
+func (c *Client) ApplyOrRecreate(ctx context.Context, o *Object, formerManagers ...string) (Change, error) {
 	before, err := c.Get(ctx, o)
 	if err != nil {
 		return "", err
@@ -51,7 +51,7 @@ func (c *Client) Bring(ctx context.Context, o *Object, formerManagers ...string)
 	if err != nil || after == nil {
 		return Updated, err
 	}
-	for _, o := range []*Object{before, after} { // who owns what is nothing that a person sees
+	for _, o := range []*Object{before, after} { // managed fields are not a visible change
 		o.SetManagedFields(nil)
 		o.SetResourceVersion("")
 	}
@@ -61,20 +61,18 @@ func (c *Client) Bring(ctx context.Context, o *Object, formerManagers ...string)
 	return Updated, nil
 }
 
-// IsImmutable tells that an object must be made anew to be changed like this.
+// IsImmutable reports whether a change was rejected because the object must be recreated for it.
 func IsImmutable(err error) bool {
-	status, ok := errors.AsType[*StatusError](err)
-	return ok && status.Code == http.StatusUnprocessableEntity &&
-		(strings.Contains(status.Message, "field is immutable") || strings.Contains(status.Message, "cannot change roleRef"))
+	return errorCode(err) == http.StatusUnprocessableEntity &&
+		(strings.Contains(err.Error(), "field is immutable") || strings.Contains(err.Error(), "cannot change roleRef"))
 }
 
-// IsBeingDeleted tells that an object cannot be made, because its namespace is being deleted.
+// IsBeingDeleted reports whether an object was rejected because its namespace is being deleted.
 func IsBeingDeleted(err error) bool {
-	return hasCode(err, http.StatusForbidden) && strings.Contains(err.Error(), "because it is being terminated")
+	return apierrors.IsForbidden(err) && strings.Contains(err.Error(), "because it is being terminated")
 }
 
-// adopt makes fields that former managers have set Operon's own, so that the next Apply removes those
-// which it does not have.
+// adopt makes Operon the manager of the fields of former managers, so that the next Apply removes those that it does not set.
 func (c *Client) adopt(ctx context.Context, o *Object, formerManagers []string) error {
 	if len(formerManagers) == 0 {
 		return nil
@@ -96,17 +94,17 @@ func (c *Client) adopt(ctx context.Context, o *Object, formerManagers []string) 
 		return err
 	}
 	if err := c.Do(ctx, http.MethodPatch, path, "application/json-patch+json", rawJSON(patch), nil); err != nil {
-		return fmt.Errorf("taking over the fields of %s: %w", FullName(o), err)
+		return fmt.Errorf("taking ownership of the fields of %s: %w", FullName(o), err)
 	}
 	return nil
 }
 
-// rawJSON is sent as it is.
+// rawJSON is marshaled unchanged.
 type rawJSON []byte
 
 func (r rawJSON) MarshalJSON() ([]byte, error) { return r, nil }
 
-// DropFinalizers lets an object that is being deleted go, without what its finalizers wait for.
+// DropFinalizers removes the finalizers of an object. It is not an error if the object does not exist.
 func (c *Client) DropFinalizers(ctx context.Context, o *Object) error {
 	path, err := c.Path(ctx, o, o.GetNamespace())
 	if err == nil {

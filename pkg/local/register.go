@@ -81,8 +81,7 @@ func (s *Session) takeEffect(ctx context.Context, configuration *kube.Object, nu
 	defer ticker.Stop()
 	for {
 		err := s.o.Cluster.Do(waiting, http.MethodPost, path, "", probe.Object, nil)
-		refused, ok := errors.AsType[*kube.StatusError](err)
-		if ok && (strings.Contains(refused.Message, webhook) || refused.Code < http.StatusInternalServerError) {
+		if kube.IsStatus(err) && (strings.Contains(err.Error(), webhook) || !kube.IsServerError(err)) {
 			return nil // it is in effect, or this user cannot tell
 		}
 		select {

@@ -96,7 +96,7 @@ func (s *Session) Install(ctx context.Context) (names []string, err error) {
 // explain adds what to do about a refusal.
 func explain(err error) error {
 	if kube.IsForbidden(err) {
-		return fmt.Errorf("the cluster refuses this user: %w; ask for the rights, or use --control-plane embedded", err)
+		return fmt.Errorf("the cluster rejects this user: %w; ask for the rights, or use --control-plane embedded", err)
 	}
 	return err
 }

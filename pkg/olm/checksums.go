@@ -15,7 +15,7 @@ const (
 // Checksums are the SHA-256 digests of the files of a release, in hexadecimal.
 type Checksums struct{ CRDs, OLM string }
 
-// ParseChecksums reads what String writes.
+// ParseChecksums parses the format of String.
 func ParseChecksums(text string) (*Checksums, error) {
 	c := &Checksums{}
 	for part := range strings.SplitSeq(text, ",") {
@@ -42,18 +42,18 @@ func errChecksums() error {
 	return fmt.Errorf("must be %s=DIGEST,%s=DIGEST with SHA-256 digests in hexadecimal", crdsFile, olmFile)
 }
 
-// String formats the checksums as the flag --sha256 takes them.
+// String formats the checksums as a value of the flag --sha256.
 func (c Checksums) String() string { return crdsFile + "=" + c.CRDs + "," + olmFile + "=" + c.OLM }
 
 // ChecksumError reports that a file of a release is not the one that is pinned.
 type ChecksumError struct{ Version, File, Got, Want string }
 
 func (e *ChecksumError) Error() string {
-	return fmt.Sprintf("OLM %s: %s has the SHA-256 digest %s, but %s is pinned; it was changed or damaged: find out why before you pin other digests with --sha256",
+	return fmt.Sprintf("OLM %s: %s has the SHA-256 digest %s, but %s is pinned; the file was changed or damaged: find out why before pinning another digest with --sha256",
 		e.Version, e.File, e.Got, e.Want)
 }
 
-// verify compares the release's checksums with those that are pinned, or known for its version where pinned is nil.
+// verify compares the release's checksums with the pinned ones, or with those of publishedChecksums if pinned is nil.
 func (r *Release) verify(pinned *Checksums) error {
 	if known, ok := publishedChecksums()[r.Version]; ok && pinned == nil {
 		pinned = &known

@@ -9,37 +9,37 @@ import (
 	"github.com/operon-sdk/operon/pkg/kube"
 )
 
-// NoCatalog as Settings.Catalog leaves the public catalog out.
+// NoCatalog is the value of Settings.Catalog that omits the public catalog.
 const NoCatalog = "none"
 
-// Settings are what a release can be made to differ in.
+// Settings adapt a release to a cluster.
 type Settings struct {
-	// Namespace is where OLM runs; empty is DefaultNamespace.
+	// Namespace is that of OLM; empty is DefaultNamespace.
 	Namespace string
-	// Registry takes the place of every image's registry, and may end in a path: mirror.example.com/quay.
+	// Registry replaces the registry of all images and may contain a path: mirror.example.com/quay.
 	Registry string
-	// Image is OLM's own image, Catalog that of the public catalog, or NoCatalog. Registry does not change them.
+	// Image replaces OLM's image, Catalog that of the public catalog unless it is NoCatalog. Registry does not apply to them.
 	Image, Catalog string
 }
 
-// Customize makes the release as the settings say. It is called once.
+// Customize applies settings to the release. Call it once.
 func (r *Release) Customize(s Settings) {
 	if s.Catalog == NoCatalog {
 		r.Objects = slices.DeleteFunc(r.Objects, func(o *kube.Object) bool { return o.GetKind() == CatalogSourceKind })
 	}
 	for _, o := range r.Objects {
 		if s.Namespace != "" && s.Namespace != DefaultNamespace {
-			move(o, s.Namespace)
+			moveNamespace(o, s.Namespace)
 		}
-		for _, c := range containers(o) {
-			s.container(c)
+		for _, c := range containersOf(o) {
+			s.customizeContainer(c)
 		}
 		if o.GetKind() != CatalogSourceKind {
 			continue
 		}
 		if spec, ok := o.Object["spec"].(map[string]any); ok {
 			if image, ok := spec["image"].(string); ok {
-				spec["image"] = s.mirrored(image)
+				spec["image"] = s.mirrorImage(image)
 			}
 			if s.Catalog != "" && o.GetName() == defaultCatalog {
 				spec["image"] = s.Catalog
@@ -48,10 +48,10 @@ func (r *Release) Customize(s Settings) {
 	}
 }
 
-// container replaces the images that one of OLM's containers runs and names in its arguments.
-func (s Settings) container(c map[string]any) {
+// customizeContainer replaces the images that one of OLM's containers runs and passes on in its arguments.
+func (s Settings) customizeContainer(c map[string]any) {
 	if image, ok := c["image"].(string); ok {
-		c["image"] = s.own(image)
+		c["image"] = s.olmImage(image)
 	}
 	args, _ := c["args"].([]any)
 	for i, arg := range args {
@@ -62,23 +62,23 @@ func (s Settings) container(c map[string]any) {
 		name, value, found := strings.Cut(text, "=")
 		switch {
 		case found && strings.HasPrefix(name, "-"):
-			args[i] = name + "=" + s.mirrored(value)
+			args[i] = name + "=" + s.mirrorImage(value)
 		case i > 0 && args[i-1] == "--util-image" || i > 0 && args[i-1] == "-util-image":
-			args[i] = s.own(text)
+			args[i] = s.olmImage(text)
 		}
 	}
 }
 
-// own is what OLM's own image becomes.
-func (s Settings) own(image string) string {
+// olmImage returns the image that replaces one of OLM's own.
+func (s Settings) olmImage(image string) string {
 	if s.Image != "" {
 		return s.Image
 	}
-	return s.mirrored(image)
+	return s.mirrorImage(image)
 }
 
-// mirrored is an image in the registry of the settings. What is no image stays.
-func (s Settings) mirrored(image string) string {
+// mirrorImage moves an image to the registry of the settings. It returns a text that is not an image unchanged.
+func (s Settings) mirrorImage(image string) string {
 	host, path, found := strings.Cut(image, "/")
 	if s.Registry == "" || !found || !strings.ContainsAny(host, ".:") {
 		return image
@@ -86,8 +86,8 @@ func (s Settings) mirrored(image string) string {
 	return strings.TrimRight(s.Registry, "/") + "/" + path
 }
 
-// containers are those of a Deployment, and of the Deployments of a ClusterServiceVersion.
-func containers(o *kube.Object) []map[string]any {
+// containersOf returns the containers of a Deployment, or of the Deployments of a ClusterServiceVersion.
+func containersOf(o *kube.Object) []map[string]any {
 	var templates []any
 	switch o.GetKind() {
 	case "Deployment":
@@ -109,8 +109,8 @@ func containers(o *kube.Object) []map[string]any {
 	return found
 }
 
-// move makes an object that belongs into OLM's usual namespace belong into another.
-func move(o *kube.Object, namespace string) {
+// moveNamespace moves an object of DefaultNamespace to another namespace.
+func moveNamespace(o *kube.Object, namespace string) {
 	switch {
 	case o.GetKind() == "Namespace" && o.GetName() == DefaultNamespace:
 		o.SetName(namespace)
@@ -135,7 +135,7 @@ func move(o *kube.Object, namespace string) {
 		// The object has a spec of the right kind, or it would have no targets.
 		_ = unstructured.SetNestedStringSlice(o.Object, targets, "spec", "targetNamespaces")
 	}
-	for _, c := range containers(o) {
+	for _, c := range containersOf(o) {
 		for _, field := range []string{"args", "command"} {
 			args, _ := c[field].([]any)
 			for i := 1; i < len(args); i++ {

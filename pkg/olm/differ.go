@@ -9,32 +9,32 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// Difference is a field that an object in a cluster has otherwise than its release.
+// A Difference is a field in which an object of a cluster differs from its release.
 type Difference struct {
-	// Path is the field, like spec.template.spec.containers[olm-operator].image.
+	// Path is the path of the field, such as spec.template.spec.containers[olm-operator].image.
 	Path string `json:"path"`
-	// Cluster and Release are the values, as JSON; empty is none.
+	// Cluster and Release are the values, as JSON; empty if absent.
 	Cluster string `json:"cluster,omitempty"`
 	Release string `json:"release,omitempty"`
 }
 
-// mostValue is how much of a value is shown.
-const mostValue = 120
+// maxValueLength is the length to which values are cut, in bytes.
+const maxValueLength = 120
 
-// Differences are the fields of a release's object that the cluster's has otherwise. What the cluster's has
-// beside them, be it by defaults or by others, is none.
+// Differences returns the fields of a release's object that differ in the cluster. It ignores additional fields in the cluster:
+// they are defaults, or set by others.
 func Differences(release, cluster map[string]any) []Difference {
 	var found []Difference
-	differ("", release, cluster, &found)
+	compareValues("", release, cluster, &found)
 	return found
 }
 
-func differ(path string, release, cluster any, found *[]Difference) {
+func compareValues(path string, release, cluster any, found *[]Difference) {
 	switch want := release.(type) {
 	case map[string]any:
 		have, ok := cluster.(map[string]any)
-		if !ok && (cluster != nil || !empty(want)) {
-			report(path, release, cluster, found)
+		if !ok && (cluster != nil || !isEmpty(want)) {
+			addDifference(path, release, cluster, found)
 			return
 		}
 		keys := make([]string, 0, len(want))
@@ -47,47 +47,47 @@ func differ(path string, release, cluster any, found *[]Difference) {
 			if path != "" {
 				below = path + "." + key
 			}
-			differ(below, want[key], have[key], found)
+			compareValues(below, want[key], have[key], found)
 		}
 	case []any:
 		have, ok := cluster.([]any)
 		if !ok && (cluster != nil || len(want) > 0) {
-			report(path, release, cluster, found)
+			addDifference(path, release, cluster, found)
 			return
 		}
-		differLists(path, want, have, found)
+		compareLists(path, want, have, found)
 	default:
-		if !equal(release, cluster) {
-			report(path, release, cluster, found)
+		if !equalScalars(release, cluster) {
+			addDifference(path, release, cluster, found)
 		}
 	}
 }
 
-// differLists compares items of the same name, where they have names, and else those in the same place.
-func differLists(path string, want, have []any, found *[]Difference) {
-	names, named := namesOf(want)
-	others, othersNamed := namesOf(have)
+// compareLists compares items by name if all have one, otherwise by position.
+func compareLists(path string, want, have []any, found *[]Difference) {
+	names, named := itemNames(want)
+	others, othersNamed := itemNames(have)
 	if named && othersNamed {
 		for i, name := range names {
 			var other any
 			if j := slices.Index(others, name); j >= 0 {
 				other = have[j]
 			}
-			differ(path+"["+name+"]", want[i], other, found)
+			compareValues(path+"["+name+"]", want[i], other, found)
 		}
 		return
 	}
 	if len(want) != len(have) {
-		report(path, want, have, found)
+		addDifference(path, want, have, found)
 		return
 	}
 	for i := range want {
-		differ(path+"["+strconv.Itoa(i)+"]", want[i], have[i], found)
+		compareValues(path+"["+strconv.Itoa(i)+"]", want[i], have[i], found)
 	}
 }
 
-// namesOf reports false where items lack names, or share them.
-func namesOf(list []any) ([]string, bool) {
+// itemNames returns the names of items. It reports false if names are missing or not unique.
+func itemNames(list []any) ([]string, bool) {
 	var names []string
 	for _, item := range list {
 		m, _ := item.(map[string]any)
@@ -100,10 +100,10 @@ func namesOf(list []any) ([]string, bool) {
 	return names, len(names) > 0
 }
 
-// equal tells that two scalars are the same to Kubernetes: an absent value is an empty one, and 0.5 of a
-// processor are 500m.
-func equal(a, b any) bool {
-	if a == b || empty(a) && empty(b) {
+// equalScalars reports whether two scalars are equal for Kubernetes: an absent value equals an empty one, and 0.5 of a CPU
+// equals 500m.
+func equalScalars(a, b any) bool {
+	if a == b || isEmpty(a) && isEmpty(b) {
 		return true
 	}
 	x, y := fmt.Sprint(a), fmt.Sprint(b)
@@ -118,7 +118,7 @@ func equal(a, b any) bool {
 	return err == nil && p.Cmp(q) == 0
 }
 
-func empty(v any) bool {
+func isEmpty(v any) bool {
 	switch v := v.(type) {
 	case nil:
 		return true
@@ -128,7 +128,7 @@ func empty(v any) bool {
 		return !v
 	case map[string]any:
 		for _, value := range v {
-			if !empty(value) {
+			if !isEmpty(value) {
 				return false
 			}
 		}
@@ -139,11 +139,12 @@ func empty(v any) bool {
 	return fmt.Sprint(v) == "0"
 }
 
-func report(path string, release, cluster any, found *[]Difference) {
-	*found = append(*found, Difference{Path: path, Release: shown(release), Cluster: shown(cluster)})
+// addDifference records the values of a field that differs.
+func addDifference(path string, release, cluster any, found *[]Difference) {
+	*found = append(*found, Difference{Path: path, Release: formatValue(release), Cluster: formatValue(cluster)})
 }
 
-func shown(v any) string {
+func formatValue(v any) string {
 	if v == nil {
 		return ""
 	}
@@ -151,8 +152,8 @@ func shown(v any) string {
 	if err != nil {
 		return fmt.Sprint(v)
 	}
-	if len(text) > mostValue {
-		return string([]rune(string(text[:mostValue]))) + " …"
+	if len(text) > maxValueLength {
+		return string([]rune(string(text[:maxValueLength]))) + " …"
 	}
 	return string(text)
 }

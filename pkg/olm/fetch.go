@@ -15,23 +15,23 @@ import (
 	"github.com/operon-sdk/operon/pkg/kube"
 )
 
-// releases is where OLM is published.
+// releases is the URL of OLM's releases.
 const releases = "https://github.com/operator-framework/operator-lifecycle-manager/releases"
 
-// Latest stands for the newest release that is published.
+// Latest is the version of the newest published release.
 const Latest = "latest"
 
-// mostManifest bounds what is read of a release's file; the CRDs of v0.46.0 have 1.2 MB.
-const mostManifest = 32 << 20
+// maxManifestSize limits the size of a release's file in bytes; the CRDs of v0.46.0 have 1.2 MB.
+const maxManifestSize = 32 << 20
 
-// Canonical writes a version as OLM's releases do: v0.46.0, and 0.16.1 without the v before 0.17.
+// Canonical returns a version as OLM's releases spell it: v0.46.0, but 0.16.1 before v0.17.
 func Canonical(version string) (string, error) {
 	if version == Latest {
 		return version, nil
 	}
 	v := "v" + strings.TrimPrefix(version, "v")
 	if !semver.IsValid(v) || semver.Canonical(v) != v {
-		return "", errors.New("is no version like 0.46.0")
+		return "", errors.New("must be a version such as 0.46.0")
 	}
 	if semver.Compare(v, "v0.17.0") < 0 {
 		return v[1:], nil
@@ -39,22 +39,22 @@ func Canonical(version string) (string, error) {
 	return v, nil
 }
 
-// sameVersion compares with and without the v.
+// sameVersion reports whether versions are equal, with or without v.
 func sameVersion(a, b string) bool { return strings.TrimPrefix(a, "v") == strings.TrimPrefix(b, "v") }
 
-// Older tells that version a came before b.
+// Older reports whether version a precedes b, with or without v.
 func Older(a, b string) bool {
 	return semver.Compare("v"+strings.TrimPrefix(a, "v"), "v"+strings.TrimPrefix(b, "v")) < 0
 }
 
-// Get returns the release of a version as Canonical writes it: from the program, or over transport from where OLM is
-// published. A downloaded release must have the checksums that are pinned, or known where pinned is nil; otherwise the
-// error is a *ChecksumError. Releases without known checksums are not Pinned.
-func Get(ctx context.Context, transport http.RoundTripper, version string, pinned *Checksums) (*Release, error) {
+// Fetch returns the release of a version as Canonical spells it. DefaultVersion is part of the program; others are downloaded
+// through transport and verified with the pinned checksums, or with published ones if pinned is nil. The error is a
+// *ChecksumError if they differ. Releases without known checksums are not Pinned.
+func Fetch(ctx context.Context, transport http.RoundTripper, version string, pinned *Checksums) (*Release, error) {
 	if version == DefaultVersion {
 		return Embedded()
 	}
-	r, err := fetch(ctx, transport, version, pinned)
+	r, err := download(ctx, transport, version, pinned)
 	if _, ok := errors.AsType[*ChecksumError](err); ok {
 		return nil, err
 	}
@@ -64,7 +64,7 @@ func Get(ctx context.Context, transport http.RoundTripper, version string, pinne
 	return r, nil
 }
 
-func fetch(ctx context.Context, transport http.RoundTripper, version string, pinned *Checksums) (*Release, error) {
+func download(ctx context.Context, transport http.RoundTripper, version string, pinned *Checksums) (*Release, error) {
 	base := releases + "/download/" + version
 	if version == Latest {
 		base = releases + "/latest/download"
@@ -72,18 +72,18 @@ func fetch(ctx context.Context, transport http.RoundTripper, version string, pin
 	client := &http.Client{Transport: transport, CheckRedirect: func(r *http.Request, via []*http.Request) error {
 		switch {
 		case r.URL.Scheme != "https":
-			return fmt.Errorf("it leads to %s, which is not encrypted", r.URL.Redacted())
+			return fmt.Errorf("redirects to the non-HTTPS URL %s", r.URL.Redacted())
 		case len(via) > 5:
-			return errors.New("it leads from address to address")
+			return errors.New("too many redirects")
 		}
 		return nil
 	}}
 	r := &Release{Version: version}
-	crds, err := fetchFile(ctx, client, base+"/"+crdsFile)
+	crds, err := downloadFile(ctx, client, base+"/"+crdsFile)
 	if err != nil {
 		return nil, err
 	}
-	objects, err := fetchFile(ctx, client, base+"/"+olmFile)
+	objects, err := downloadFile(ctx, client, base+"/"+olmFile)
 	if err != nil {
 		return nil, err
 	}
@@ -100,10 +100,10 @@ func fetch(ctx context.Context, transport http.RoundTripper, version string, pin
 	if err := r.check(); err != nil {
 		return nil, err
 	}
-	return r, r.verify(pinned) // once more, as check finds the version of the latest release
+	return r, r.verify(pinned) // again, as check sets the version of the latest release
 }
 
-func fetchFile(ctx context.Context, client *http.Client, address string) ([]byte, error) {
+func downloadFile(ctx context.Context, client *http.Client, address string) ([]byte, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return nil, err
@@ -115,47 +115,47 @@ func fetchFile(ctx context.Context, client *http.Client, address string) ([]byte
 	defer func() { _ = response.Body.Close() }()
 	switch {
 	case response.StatusCode == http.StatusNotFound:
-		return nil, fmt.Errorf("there is no %s; see %s for the versions there are", address, releases)
+		return nil, fmt.Errorf("%s not found; see %s for the available versions", address, releases)
 	case response.StatusCode != http.StatusOK:
-		return nil, fmt.Errorf("%s answers %s", address, response.Status)
+		return nil, fmt.Errorf("%s returned %s", address, response.Status)
 	}
-	text, err := io.ReadAll(io.LimitReader(response.Body, mostManifest+1))
+	text, err := io.ReadAll(io.LimitReader(response.Body, maxManifestSize+1))
 	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", address, err)
 	}
-	if len(text) > mostManifest {
-		return nil, fmt.Errorf("%s has more than %d MB, which no release of OLM needs", address, mostManifest>>20)
+	if len(text) > maxManifestSize {
+		return nil, fmt.Errorf("%s is larger than %d MB, the limit for a file of OLM", address, maxManifestSize>>20)
 	}
 	return text, nil
 }
 
-// check holds that what was fetched is OLM, and fills in the version that it says it has.
+// check verifies that the files belong to OLM, and sets the version of the latest release.
 func (r *Release) check() error {
 	for _, crd := range r.CRDs {
 		if crd.GetKind() != kube.CRDKind || !strings.HasSuffix(crd.GetName(), "."+Group) {
-			return fmt.Errorf("crds.yaml holds the %s, which is no part of OLM", kube.FullName(crd))
+			return fmt.Errorf("crds.yaml contains the %s, which is not part of OLM", kube.FullName(crd))
 		}
 	}
-	csv := r.find(CSVKind, packageServer)
-	if csv == nil || r.find("Deployment", olmOperator) == nil || r.find("Deployment", catalogOperator) == nil || len(r.CRDs) == 0 {
-		return errors.New("its files hold no olm-operator, catalog-operator and packageserver: this is no release of OLM")
+	csv := r.object(CSVKind, packageServer)
+	if csv == nil || r.object("Deployment", olmOperator) == nil || r.object("Deployment", catalogOperator) == nil || len(r.CRDs) == 0 {
+		return errors.New("not a release of OLM: its files must contain olm-operator, catalog-operator, packageserver and CRDs")
 	}
 	if spec, ok := csv.Object["spec"].(map[string]any); ok {
 		if version, ok := spec["version"].(string); ok {
-			spec["version"] = strings.TrimPrefix(version, "v") // as OLM itself writes it when it looks at it first
+			spec["version"] = strings.TrimPrefix(version, "v") // as OLM writes it
 		}
 	}
 	if r.Version == Latest {
 		r.Version = versionOf(csv)
 		if r.Version == "" {
-			return errors.New("it does not say which version it is")
+			return errors.New("the files of the release do not contain its version")
 		}
 	}
 	return nil
 }
 
-// find gives the release's object of a kind and name, nil if it has none.
-func (r *Release) find(kind, name string) *kube.Object {
+// object returns the object of a kind and name; nil if the release has none.
+func (r *Release) object(kind, name string) *kube.Object {
 	i := slices.IndexFunc(r.Objects, func(o *kube.Object) bool { return o.GetKind() == kind && o.GetName() == name })
 	if i < 0 {
 		return nil

@@ -13,23 +13,23 @@ import (
 	"github.com/operon-sdk/operon/pkg/kube"
 )
 
-// Installation is what a cluster holds of OLM.
+// An Installation describes OLM in a cluster.
 type Installation struct {
-	// Namespace is where OLM runs, or was looked for.
+	// Namespace is the namespace in which OLM was searched.
 	Namespace string
-	// Present tells that there is anything of OLM, if only a remainder.
+	// Present reports whether any part of OLM exists.
 	Present bool
-	// Version is the one that it says it has, empty where it does not say; Source is what says so.
+	// Version is the installed version, empty if unknown. Source names the object that states it.
 	Version, Source string
-	// Contradictions are parts that say they are of other versions.
+	// Contradictions describe objects that state other versions.
 	Contradictions []string
 
 	crds []*kube.Object
-	// elsewhere is the namespace of another OLM.
-	elsewhere string
+	// otherNamespace is the namespace of another installation.
+	otherNamespace string
 }
 
-// Find reads what a cluster holds of OLM. It is no error that there is none.
+// Find reads the installation of OLM in a namespace. It is not an error if there is none.
 func Find(ctx context.Context, client *kube.Client, namespace string) (*Installation, error) {
 	found, err := find(ctx, client, namespace)
 	return found, ExplainForbidden(err)
@@ -63,8 +63,8 @@ func find(ctx context.Context, client *kube.Client, namespace string) (*Installa
 		running = append(running, list...)
 	}
 	for _, d := range running {
-		if d.GetNamespace() != namespace && usesImage(d) {
-			found.elsewhere = d.GetNamespace()
+		if d.GetNamespace() != namespace && runsOLM(d) {
+			found.otherNamespace = d.GetNamespace()
 		}
 	}
 	running = slices.DeleteFunc(running, func(d *kube.Object) bool { return d.GetNamespace() != namespace })
@@ -75,36 +75,37 @@ func find(ctx context.Context, client *kube.Client, namespace string) (*Installa
 		return nil, err
 	}
 	if csv != nil {
-		found.says(versionOf(csv), "the packageserver ClusterServiceVersion")
+		found.addVersion(versionOf(csv), "the packageserver ClusterServiceVersion")
 	}
 	for _, d := range running {
-		found.says(imageVersion(d), "the image of deployment "+namespace+"/"+d.GetName())
+		found.addVersion(imageVersion(d), "the image of deployment "+namespace+"/"+d.GetName())
 	}
 	return found, nil
 }
 
-// Elsewhere is the error of an OLM that runs in another namespace, where two would undo each other's work.
-func (i *Installation) Elsewhere() error {
+// CheckNamespace returns an error if OLM runs in another namespace: two installations would overwrite each other's changes.
+func (i *Installation) CheckNamespace() error {
 	switch {
-	case i.elsewhere == "":
+	case i.otherNamespace == "":
 		return nil
-	case strings.HasPrefix(i.elsewhere, "openshift-"):
-		return fmt.Errorf("OLM in the namespace %s is part of this OpenShift cluster, which looks after it itself", i.elsewhere)
+	case strings.HasPrefix(i.otherNamespace, "openshift-"):
+		return fmt.Errorf("OLM in the namespace %s is part of this OpenShift cluster, which manages it", i.otherNamespace)
 	}
-	return fmt.Errorf("OLM runs in the namespace %s; give --olm-namespace %[1]s", i.elsewhere)
+	return fmt.Errorf("OLM runs in the namespace %s; give --olm-namespace %[1]s", i.otherNamespace)
 }
 
-func (i *Installation) says(version, source string) {
+// addVersion records the version that an object states.
+func (i *Installation) addVersion(version, source string) {
 	switch {
 	case version == "":
 	case i.Version == "":
 		i.Version, i.Source = version, source
 	case !sameVersion(i.Version, version):
-		i.Contradictions = append(i.Contradictions, fmt.Sprintf("%s says %s", source, version))
+		i.Contradictions = append(i.Contradictions, fmt.Sprintf("%s according to %s", version, source))
 	}
 }
 
-// versionOf is the version that a packageserver ClusterServiceVersion says it is of.
+// versionOf returns the version of OLM in the packageserver ClusterServiceVersion; empty if unknown.
 func versionOf(csv *kube.Object) string {
 	version := csv.GetLabels()[versionLabel]
 	if version == "" {
@@ -117,9 +118,9 @@ func versionOf(csv *kube.Object) string {
 	return canonical
 }
 
-// imageVersion is the version in the tag of a Deployment's image; releases have digests there instead.
+// imageVersion returns the version in the tag of a Deployment's image; empty for images with digests, as in releases.
 func imageVersion(deployment *kube.Object) string {
-	for _, c := range containers(deployment) {
+	for _, c := range containersOf(deployment) {
 		image, _ := c["image"].(string)
 		image, _, _ = strings.Cut(image, "@")
 		tag := image[strings.LastIndex(image, ":")+1:]
@@ -130,9 +131,9 @@ func imageVersion(deployment *kube.Object) string {
 	return ""
 }
 
-// usesImage tells that a Deployment runs OLM, and not something else of that name.
-func usesImage(deployment *kube.Object) bool {
-	for _, c := range containers(deployment) {
+// runsOLM reports whether a Deployment runs OLM, not another program of that name.
+func runsOLM(deployment *kube.Object) bool {
+	for _, c := range containersOf(deployment) {
 		if command, ok := c["command"].([]any); ok && len(command) > 0 && (command[0] == "/bin/olm" || command[0] == "/bin/catalog") {
 			return true
 		}

@@ -10,12 +10,12 @@ import (
 	"github.com/operon-sdk/operon/pkg/kube"
 )
 
-// state is how one object of a release does in a cluster.
+// state is the state of an object of a release in a cluster.
 type state struct {
 	kube.Health
-	// live is nil where it is missing.
+	// live is the object in the cluster; nil if it is missing.
 	live *kube.Object
-	// parts are objects that OLM makes of it, as far as there are any, with their health.
+	// parts are the objects that OLM creates for it.
 	parts []part
 }
 
@@ -24,7 +24,7 @@ type part struct {
 	wanted, live *kube.Object
 }
 
-// inspect looks an object of a release up and judges it.
+// inspect reads the state of an object of a release.
 func inspect(ctx context.Context, client *kube.Client, wanted *kube.Object) (state, error) {
 	live, err := client.Get(ctx, wanted)
 	if err != nil {
@@ -40,7 +40,7 @@ func inspect(ctx context.Context, client *kube.Client, wanted *kube.Object) (sta
 	switch wanted.GetKind() {
 	case "Deployment":
 		if replicas, _, _ := unstructured.NestedInt64(live.Object, "spec", "replicas"); replicas == 0 {
-			s.Health = kube.Health{Reason: "it is scaled to 0 replicas"}
+			s.Health = kube.Health{Reason: "scaled to 0 replicas"}
 		}
 	case CatalogSourceKind:
 		s.Health = CatalogHealth(live)
@@ -57,23 +57,23 @@ func CatalogHealth(catalog *kube.Object) kube.Health {
 	case last == "READY":
 		return kube.Health{Ready: true}
 	case last != "":
-		return kube.Health{Reason: "its pod does not answer yet: " + last}
+		return kube.Health{Reason: "its pod does not respond yet: " + last}
 	}
 	if message := kube.StringAt(catalog.Object, "status", "message"); message != "" {
 		return kube.Health{Reason: message}
 	}
-	return kube.Health{Reason: "catalog-operator has not looked at it yet"}
+	return kube.Health{Reason: "not processed by catalog-operator yet"}
 }
 
-// packageServer judges the packageserver by its ClusterServiceVersion and what OLM makes of that: a
-// Deployment, and an API service which is of use only once the API server reaches it.
+// packageServer adds the health of what OLM creates for the packageserver's ClusterServiceVersion: a Deployment, and an API
+// service, which works only once the API server reaches it.
 func (s *state) packageServer(ctx context.Context, client *kube.Client) error {
 	phase, _, _ := unstructured.NestedString(s.live.Object, "status", "phase")
 	s.Ready = phase == "Succeeded"
 	switch {
 	case s.Ready:
 	case phase == "":
-		s.Reason = "olm-operator has not looked at it yet"
+		s.Reason = "not processed by olm-operator yet"
 	default:
 		s.Reason = "its phase is " + phase
 		if message := kube.StringAt(s.live.Object, "status", "message"); message != "" {
@@ -91,21 +91,21 @@ func (s *state) packageServer(ctx context.Context, client *kube.Client) error {
 		p := part{wanted: wanted, live: live, Health: kube.Health{Reason: "is missing"}}
 		if live != nil {
 			p.Health = kube.HealthOf(live)
-			if different := behind(s.live, live); p.Ready && len(different) > 0 {
-				p.Health = kube.Health{Reason: "olm-operator has not brought it up to date yet: " + different[0].Path + " differs"}
+			if different := outdatedFields(s.live, live); p.Ready && len(different) > 0 {
+				p.Health = kube.Health{Reason: "not updated by olm-operator yet: " + different[0].Path + " differs"}
 			}
 		}
 		s.parts = append(s.parts, p)
 	}
-	if reason := s.whole(); s.Ready && reason != "" {
+	if reason := s.summary(); s.Ready && reason != "" {
 		s.Health = kube.Health{Reason: reason}
 	}
 	return nil
 }
 
-// whole is the reason with all parts that are not ready, unless it names them already: which of them olm-operator
-// has looked at last, is chance.
-func (s *state) whole() string {
+// summary returns the reason with all parts that are not ready. The reason can name one of them already, depending on which
+// olm-operator processed last.
+func (s *state) summary() string {
 	reason := s.Reason
 	for _, p := range s.parts {
 		if p.Ready || strings.Contains(reason, p.wanted.GetName()) {
@@ -119,9 +119,9 @@ func (s *state) whole() string {
 	return reason
 }
 
-// behind are the fields that a ClusterServiceVersion has otherwise than its Deployment. Right after an upgrade
-// both may still be ready as they were before.
-func behind(csv, deployment *kube.Object) []Difference {
+// outdatedFields returns the fields in which a Deployment differs from its ClusterServiceVersion. Right after an upgrade both
+// can still be ready in the former version.
+func outdatedFields(csv, deployment *kube.Object) []Difference {
 	list := kube.ListAt(csv.Object, "spec", "install", "spec", "deployments")
 	for _, item := range list {
 		if kube.ValueAt(item, "name") == deployment.GetName() {

@@ -9,13 +9,13 @@ import (
 	"github.com/operon-sdk/operon/pkg/kube"
 )
 
-// InstallOptions tell Install what to do.
+// InstallOptions are the options of Install.
 type InstallOptions struct {
 	Client *kube.Client
-	// Release is what to install, customized already; Namespace is where OLM runs in it.
+	// Release is installed as it is, after Customize; Namespace is the one of OLM in it.
 	Release   *Release
 	Namespace string
-	// Upgrade permits to replace an older version.
+	// Upgrade permits replacing an older version.
 	Upgrade bool
 
 	Reporter
@@ -31,17 +31,16 @@ func Refusef(format string, args ...any) error {
 	return &RefusedError{Problem: fmt.Sprintf(format, args...)}
 }
 
-// Install brings a release into the cluster and waits until OLM works, or ctx ends. It does not wait for
-// catalogs: their images are large, clusters may not reach them, and OLM works without. What is there already
-// is repaired; what is there of an older version is replaced, given Upgrade. An installation that was
-// interrupted is completed. Before it changes anything it asks the cluster whether it may.
+// Install applies a release and waits until OLM is ready or ctx ends. It repairs existing objects, completes an interrupted
+// installation, and replaces an older version if Upgrade is set. A dry run verifies first that the cluster accepts all objects.
+// It does not wait for catalogs: their images are large, and OLM works without them.
 func Install(ctx context.Context, o InstallOptions) error {
 	in := &installation{InstallOptions: o}
 	found, err := Find(ctx, o.Client, o.Namespace)
 	if err != nil {
 		return err
 	}
-	if err := in.permitted(found); err != nil {
+	if err := in.checkVersion(found); err != nil {
 		return err
 	}
 	if err := in.waitDeleted(ctx); err != nil {
@@ -51,7 +50,7 @@ func Install(ctx context.Context, o InstallOptions) error {
 		return err
 	}
 	for _, crd := range o.Release.CRDs {
-		if err := in.bring(ctx, crd); err != nil {
+		if err := in.apply(ctx, crd); err != nil {
 			return err
 		}
 	}
@@ -59,7 +58,7 @@ func Install(ctx context.Context, o InstallOptions) error {
 		return err
 	}
 	for _, object := range o.Release.Objects {
-		if err := in.bring(ctx, object); err != nil {
+		if err := in.apply(ctx, object); err != nil {
 			return err
 		}
 	}
@@ -69,7 +68,7 @@ func Install(ctx context.Context, o InstallOptions) error {
 	if err := in.waitReady(ctx, in.workloads()); err != nil {
 		return err
 	}
-	in.tellCatalogs(ctx)
+	in.reportCatalogs(ctx)
 	return nil
 }
 
@@ -77,22 +76,22 @@ type installation struct {
 	InstallOptions
 }
 
-// permitted refuses to install beside another OLM, over a newer one, and over an older one unless asked to.
-func (in *installation) permitted(found *Installation) error {
-	if err := found.Elsewhere(); err != nil {
+// checkVersion returns an error if OLM exists in another namespace, or in a version that must not be replaced.
+func (in *installation) checkVersion(found *Installation) error {
+	if err := found.CheckNamespace(); err != nil {
 		return Refusef("%v", err)
 	}
 	version := in.Release.Version
 	switch {
 	case found.Version == "" || sameVersion(found.Version, version):
 		if found.Present {
-			in.Reportf("OLM is in the cluster already; what is missing or differs is repaired")
+			in.Reportf("OLM is already installed; repairing what is missing or differs")
 		}
 	case Older(version, found.Version):
-		return Refusef("OLM %s is installed (says %s), which is newer than %s; OLM cannot go back: remove it with 'olm uninstall' first",
+		return Refusef("OLM %s is installed according to %s, which is newer than %s; OLM cannot be downgraded: remove it with 'olm uninstall' first",
 			found.Version, found.Source, version)
 	case !in.Upgrade:
-		return Refusef("OLM %s is installed (says %s); --upgrade replaces it with %s and keeps the operators",
+		return Refusef("OLM %s is installed according to %s; --upgrade replaces it with %s and keeps the operators",
 			found.Version, found.Source, version)
 	default:
 		in.Reportf("upgrading OLM from %s to %s", found.Version, version)
@@ -100,40 +99,40 @@ func (in *installation) permitted(found *Installation) error {
 	return nil
 }
 
-// check asks the cluster whether it would take every object, as far as it can tell beforehand.
+// check verifies with a dry run that the cluster accepts all objects.
 func (in *installation) check(ctx context.Context) error {
 	var forbidden, refused []string
 	for _, object := range in.Release.All() {
 		err := kube.Retry(ctx, func() error { return in.Client.Check(ctx, object, object.GetNamespace()) })
 		switch {
 		case err == nil, kube.IsNotFound(err), kube.IsImmutable(err), kube.IsBeingDeleted(err):
-			// Its namespace or its kind comes with the installation, or it is made anew.
+			// Its namespace or kind is part of the release, or it will be recreated.
 		case kube.IsForbidden(err):
 			forbidden = append(forbidden, fmt.Sprintf("  %s: %s", kube.FullName(object), kube.Brief(err)))
 		case kube.IsStatus(err):
 			refused = append(refused, fmt.Sprintf("  %s: %s", kube.FullName(object), kube.Brief(err)))
 		default:
-			return in.stopped(ctx, fmt.Errorf("asking the cluster about %s: %w", kube.FullName(object), err))
+			return in.stopped(ctx, fmt.Errorf("dry run of %s: %w", kube.FullName(object), err))
 		}
 	}
 	if len(forbidden) > 0 {
-		return Refusef("the cluster refuses this user %d of %d objects, and nothing was changed:\n%s\nOLM needs cluster-admin: ask for it, or give an administrator the output of 'olm install --dry-run -o yaml'",
+		return Refusef("the cluster forbids this user %d of %d objects, and nothing was changed:\n%s\nOLM needs cluster-admin: request it, or give an administrator the output of 'olm install --dry-run -o yaml'",
 			len(forbidden)+len(refused), len(in.Release.All()), strings.Join(append(forbidden, refused...), "\n"))
 	}
 	if len(refused) > 0 {
-		return Refusef("the cluster does not take %d of %d objects, and nothing was changed:\n%s",
+		return Refusef("the cluster rejects %d of %d objects, and nothing was changed:\n%s",
 			len(refused), len(in.Release.All()), strings.Join(refused, "\n"))
 	}
 	return nil
 }
 
-// waitDeleted waits for what is just being deleted: objects cannot be made inside or in place of it.
+// waitDeleted waits for namespaces and definitions that are being deleted, which would reject new objects.
 func (in *installation) waitDeleted(ctx context.Context) error {
 	for _, object := range in.Release.All() {
 		if object.GetKind() != "Namespace" && object.GetKind() != kube.CRDKind {
 			continue
 		}
-		var deleted *kube.Object // as it was read last; the time may be up during a read
+		var deleted *kube.Object // as last read; ctx may end during a read
 		for {
 			live, err := in.Client.Get(ctx, object)
 			if err != nil && (deleted == nil || ctx.Err() == nil) {
@@ -147,7 +146,7 @@ func (in *installation) waitDeleted(ctx context.Context) error {
 			}
 			in.Waitf("waiting for %s, which is being deleted", kube.FullName(object))
 			if !kube.Pause(ctx) {
-				return fmt.Errorf("%s is being deleted since %s and does not go (%w)%s\n'olm uninstall' removes what holds it; then install again",
+				return fmt.Errorf("%s is being deleted since %s and still exists (%w)%s\n'olm uninstall' removes what delays it; then install again",
 					kube.FullName(object), deleted.GetDeletionTimestamp().UTC().Format(time.RFC3339), context.Cause(ctx), remaining(ctx, in.Client, deleted))
 			}
 		}
@@ -155,23 +154,23 @@ func (in *installation) waitDeleted(ctx context.Context) error {
 	return nil
 }
 
-// formerInstallers are the names under which others that install OLM own its fields.
-func formerInstallers(o *kube.Object) []string {
+// formerManagers returns the field managers of other tools that install OLM.
+func formerManagers(o *kube.Object) []string {
 	switch o.GetKind() {
 	case "Namespace", "OLMConfig", "OperatorGroup", CatalogSourceKind:
-		return nil // where users keep settings of their own
+		return nil // users edit these
 	}
 	return []string{"operator-sdk", "kubectl", "kubectl-create", "kubectl-client-side-apply", "kubectl-replace"}
 }
 
-// bring applies an object, and again where the cluster was not ready for it.
-func (in *installation) bring(ctx context.Context, object *kube.Object) error {
+// apply applies an object, and repeats after transient errors.
+func (in *installation) apply(ctx context.Context, object *kube.Object) error {
 	var change kube.Change
 	err := kube.RetryIf(ctx, func() (err error) {
-		change, err = in.Client.Bring(ctx, object, formerInstallers(object)...)
+		change, err = in.Client.ApplyOrRecreate(ctx, object, formerManagers(object)...)
 		return err
 	}, func(err error) bool {
-		return kube.IsTransient(err) || kube.IsNotFound(err) // of several API servers, not all know the new kinds at once
+		return kube.IsTransient(err) || kube.IsNotFound(err) // not all of several API servers serve new kinds at once
 	})
 	if err != nil {
 		return in.stopped(ctx, fmt.Errorf("applying %s: %w", kube.FullName(object), err))
@@ -180,23 +179,23 @@ func (in *installation) bring(ctx context.Context, object *kube.Object) error {
 	return nil
 }
 
-// stopped adds to an error what to do; errors of a context that has ended say why it has.
+// stopped adds the remedy to an error, and the cause if ctx has ended.
 func (in *installation) stopped(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		err = fmt.Errorf("%w (%v)", context.Cause(ctx), err)
 	}
-	return fmt.Errorf("%w; correct it and install again: what is installed stays, and the rest follows", ExplainForbidden(err))
+	return fmt.Errorf("%w; fix the cause and install again to continue", ExplainForbidden(err))
 }
 
-// ExplainForbidden adds to err which permissions are missing, if the cluster refused the user.
+// ExplainForbidden adds to err that permissions are missing, if the cluster rejected the user.
 func ExplainForbidden(err error) error {
 	if kube.IsForbidden(err) {
-		return fmt.Errorf("the cluster refuses this user: %w; OLM needs cluster-admin", err)
+		return fmt.Errorf("the cluster rejects this user: %w; OLM needs cluster-admin", err)
 	}
 	return err
 }
 
-// workloads are the release's objects that OLM works through.
+// workloads returns the objects of the release that run OLM.
 func (in *installation) workloads() []*kube.Object {
 	var objects []*kube.Object
 	for _, object := range in.Release.Objects {
@@ -207,19 +206,19 @@ func (in *installation) workloads() []*kube.Object {
 	return objects
 }
 
-// tellCatalogs tells how catalogs do that are not ready yet. What cannot be read is not told.
-func (in *installation) tellCatalogs(ctx context.Context) {
+// reportCatalogs reports the catalogs that are not ready yet, as far as they can be read.
+func (in *installation) reportCatalogs(ctx context.Context) {
 	for _, object := range in.Release.Objects {
 		if object.GetKind() != CatalogSourceKind {
 			continue
 		}
 		if state, err := inspect(ctx, in.Client, object); err == nil && !state.Ready {
-			in.Reportf("%s is not ready yet: %s; OLM works without it, and 'olm status' tells how it does", kube.FullName(object), state.Reason)
+			in.Reportf("%s is not ready yet: %s; OLM works without it, and 'olm status' shows its state", kube.FullName(object), state.Reason)
 		}
 	}
 }
 
-// waitReady waits until objects are ready, one after the other.
+// waitReady waits until all objects are ready.
 func (in *installation) waitReady(ctx context.Context, objects []*kube.Object) error {
 	for i, object := range objects {
 		for {

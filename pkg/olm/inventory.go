@@ -9,78 +9,78 @@ import (
 	"github.com/operon-sdk/operon/pkg/kube"
 )
 
-// UserData is what a cluster holds of its users that goes, or changes, with OLM.
+// UserData lists what users lose when OLM is uninstalled.
 type UserData struct {
-	// Operators are ClusterServiceVersions, by namespace and name, with the kinds that they serve.
+	// Operators are those of ClusterServiceVersions, with the kinds that they serve.
 	Operators []Operator
-	// Subscriptions and Catalogs are those of users, by namespace and name.
+	// Subscriptions and Catalogs are those of users, as namespace/name.
 	Subscriptions, Catalogs []string
-	// Contents are other objects in the namespaces that go.
+	// Contents are other objects in the namespaces that are deleted.
 	Contents []string
 
 	csvs []*kube.Object
 }
 
-// Operator is one that OLM has installed.
+// An Operator was installed by OLM.
 type Operator struct {
 	Namespace, Name string
 	Kinds           []Served
 }
 
-// Served is a kind of custom resources that an operator serves.
+// Served is a kind of custom resources of an operator.
 type Served struct {
-	// CRD is its definition, like memcacheds.cache.example.com.
+	// CRD is the name of its definition, such as memcacheds.cache.example.com.
 	CRD string
-	// Going are resources in namespaces that go; Staying are others, which nobody serves any more.
-	Going, Staying []string
+	// Deleted are the resources in namespaces that are deleted; Kept are others, which will have no operator.
+	Deleted, Kept []string
 
-	going []*kube.Object
+	deleted []*kube.Object
 }
 
-// Empty tells that no user loses anything.
+// Empty reports whether users lose nothing.
 func (u *UserData) Empty() bool {
 	return len(u.Operators)+len(u.Subscriptions)+len(u.Catalogs)+len(u.Contents) == 0
 }
 
-// mostNames is how many objects are told by name.
-const mostNames = 5
+// maxNames is the maximum number of objects in an enumeration.
+const maxNames = 5
 
-// Lines say what goes, for people.
+// Lines describes the loss.
 func (u *UserData) Lines() []string {
 	var lines []string
 	for _, operator := range u.Operators {
-		lines = append(lines, fmt.Sprintf("operator %s/%s goes, with its deployments and rights", operator.Namespace, operator.Name))
+		lines = append(lines, fmt.Sprintf("operator %s/%s will be deleted with its deployments and permissions", operator.Namespace, operator.Name))
 		for _, kind := range operator.Kinds {
-			if len(kind.Going) > 0 {
-				lines = append(lines, fmt.Sprintf("  %s: %d go with their namespace: %s", kind.CRD, len(kind.Going), enumerate(kind.Going)))
+			if len(kind.Deleted) > 0 {
+				lines = append(lines, fmt.Sprintf("  %s: %d will be deleted with their namespace: %s", kind.CRD, len(kind.Deleted), enumerate(kind.Deleted)))
 			}
-			if len(kind.Staying) > 0 {
-				lines = append(lines, fmt.Sprintf("  %s: %d stay, and no operator serves them any more: %s", kind.CRD, len(kind.Staying), enumerate(kind.Staying)))
+			if len(kind.Kept) > 0 {
+				lines = append(lines, fmt.Sprintf("  %s: %d will be kept without an operator: %s", kind.CRD, len(kind.Kept), enumerate(kind.Kept)))
 			}
-			if len(kind.Going)+len(kind.Staying) == 0 {
-				lines = append(lines, fmt.Sprintf("  %s: the definition stays; there are no resources", kind.CRD))
+			if len(kind.Deleted)+len(kind.Kept) == 0 {
+				lines = append(lines, fmt.Sprintf("  %s: the definition will be kept; it has no resources", kind.CRD))
 			}
 		}
 	}
 	for _, list := range []struct {
-		what  string
-		names []string
-	}{{"subscription %s goes", u.Subscriptions}, {"catalog %s goes", u.Catalogs}, {"%s goes with its namespace", u.Contents}} {
+		format string
+		names  []string
+	}{{"subscription %s will be deleted", u.Subscriptions}, {"catalog %s will be deleted", u.Catalogs}, {"%s will be deleted with its namespace", u.Contents}} {
 		for _, name := range list.names {
-			lines = append(lines, fmt.Sprintf(list.what, name))
+			lines = append(lines, fmt.Sprintf(list.format, name))
 		}
 	}
 	return lines
 }
 
 func enumerate(names []string) string {
-	if len(names) <= mostNames {
+	if len(names) <= maxNames {
 		return strings.Join(names, ", ")
 	}
-	return fmt.Sprintf("%s and %d more", strings.Join(names[:mostNames], ", "), len(names)-mostNames)
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:maxNames], ", "), len(names)-maxNames)
 }
 
-// Inventory finds what users lose when OLM is uninstalled.
+// Inventory reads what users lose when OLM is uninstalled.
 func Inventory(ctx context.Context, client *kube.Client, found *Installation) (*UserData, error) {
 	data := &UserData{}
 	csvs, err := client.List(ctx, ResourceOf("clusterserviceversions", CSVKind), "", nil)
@@ -133,7 +133,7 @@ func ResourceOf(name, kind string) kube.Resource {
 	return kube.Resource{APIVersion: V1Alpha1, Name: name, Kind: kind, Namespaced: true}
 }
 
-// Namespaces are those that come and go with OLM.
+// Namespaces returns the namespaces that are created and deleted with OLM.
 func (i *Installation) Namespaces() []string {
 	return []string{OperatorsNamespace, i.Namespace}
 }
@@ -150,17 +150,17 @@ func servedKind(ctx context.Context, client *kube.Client, description any, names
 	for _, o := range objects {
 		name := strings.TrimPrefix(o.GetNamespace()+"/"+o.GetName(), "/")
 		if slices.Contains(namespaces, o.GetNamespace()) {
-			served.Going = append(served.Going, name)
-			served.going = append(served.going, o)
+			served.Deleted = append(served.Deleted, name)
+			served.deleted = append(served.deleted, o)
 		} else {
-			served.Staying = append(served.Staying, name)
+			served.Kept = append(served.Kept, name)
 		}
 	}
 	return served, nil
 }
 
-// contents are the objects in the namespaces that go which neither OLM nor Kubernetes has made, and which
-// the operators do not serve.
+// contents returns the objects in the namespaces of OLM that neither OLM nor Kubernetes created, without custom resources of
+// operators.
 func contents(ctx context.Context, client *kube.Client, found *Installation, operators []Operator) ([]string, error) {
 	objects, err := embeddedObjects()
 	if err != nil {
@@ -183,7 +183,7 @@ func contents(ctx context.Context, client *kube.Client, found *Installation, ope
 				return nil, err
 			}
 			for _, o := range objects {
-				if !ownedByOthers(o) && !release.has(o) {
+				if !isManaged(o) && !release.has(o) {
 					names = append(names, kube.FullName(o))
 				}
 			}
@@ -199,8 +199,8 @@ func isServed(operators []Operator, r kube.Resource) bool {
 	})
 }
 
-// ownedByOthers tells objects that come and go with something else.
-func ownedByOthers(o *kube.Object) bool {
+// isManaged reports whether an object is created and deleted with another one.
+func isManaged(o *kube.Object) bool {
 	labels := o.GetLabels()
 	_, olm := labels["olm.owner"]
 	if olm || labels["olm.managed"] == "true" || len(o.GetOwnerReferences()) > 0 {
@@ -219,7 +219,7 @@ func ownedByOthers(o *kube.Object) bool {
 	return false
 }
 
-// has tells that the release has an object of this kind and name.
+// has reports whether the release has an object of this kind and name.
 func (r *Release) has(o *kube.Object) bool {
 	return slices.ContainsFunc(r.Objects, func(own *kube.Object) bool {
 		return own.GetKind() == o.GetKind() && own.GetNamespace() == o.GetNamespace() && own.GetName() == o.GetName()

@@ -15,14 +15,14 @@ import (
 )
 
 const (
-	// DefaultVersion is the version whose objects are in the program.
+	// DefaultVersion is the version whose objects are part of the program.
 	DefaultVersion = "v0.46.0"
-	// DefaultNamespace is where OLM runs unless it is told otherwise.
+	// DefaultNamespace is the default namespace of OLM.
 	DefaultNamespace = "olm"
-	// OperatorsNamespace is where operators for the whole cluster are installed.
+	// OperatorsNamespace is the namespace of operators for the whole cluster.
 	OperatorsNamespace = "operators"
 
-	// opmVersion is operator-registry's version that DefaultVersion is made for.
+	// opmVersion is the version of operator-registry for DefaultVersion.
 	opmVersion = "v1.73.0"
 	imageName  = "quay.io/operator-framework/olm"
 
@@ -40,25 +40,25 @@ const (
 	versionLabel      = "olm.version"
 )
 
-// Release is what a version of OLM consists of.
+// A Release holds the objects of a version of OLM.
 type Release struct {
-	// Version is like v0.46.0.
+	// Version is spelled as by Canonical, such as v0.46.0.
 	Version string
-	// CRDs are its custom resource definitions, Objects the rest, in the order in which they are to be applied.
+	// CRDs are its custom resource definitions, Objects the others, in the order in which they are applied.
 	CRDs, Objects []*kube.Object
-	// Checksums are those of the files that it was downloaded in; nil for a release that is part of the program.
+	// Checksums are those of the downloaded files; nil for the release that is part of the program.
 	Checksums *Checksums
 	// Pinned reports whether Checksums were compared with known ones.
 	Pinned bool
 
-	// namesOnly tells that another version may have other objects.
+	// namesOnly reports whether the installed version can have other objects.
 	namesOnly bool
 }
 
-// All are the objects of a release in the order in which they are to be applied.
+// All returns all objects in the order in which they are applied.
 func (r *Release) All() []*kube.Object { return slices.Concat(r.CRDs, r.Objects) }
 
-// Embedded is the release of DefaultVersion, made from what is in the program.
+// Embedded returns the release of DefaultVersion, which is part of the program.
 func Embedded() (*Release, error) {
 	objects, err := embeddedObjects()
 	if err != nil {
@@ -81,10 +81,10 @@ func Embedded() (*Release, error) {
 	return r, nil
 }
 
-// embeddedObjects are the objects of DefaultVersion but its CRDs, which are large.
+// embeddedObjects returns the objects of DefaultVersion without its CRDs, which are large.
 func embeddedObjects() ([]*kube.Object, error) {
-	const folder = "olm"
-	entries, err := fs.ReadDir(templates.FS, folder)
+	const dir = "olm"
+	entries, err := fs.ReadDir(templates.FS, dir)
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +93,7 @@ func embeddedObjects() ([]*kube.Object, error) {
 		DefaultVersion, DefaultVersion[1:], imageName + ":" + DefaultVersion, "quay.io/operator-framework/opm:" + opmVersion,
 	}
 	for _, entry := range entries {
-		t, err := template.ParseFS(templates.FS, folder+"/"+entry.Name())
+		t, err := template.ParseFS(templates.FS, dir+"/"+entry.Name())
 		if err != nil {
 			return nil, err
 		}
@@ -103,15 +103,14 @@ func embeddedObjects() ([]*kube.Object, error) {
 		}
 		objects, err := kube.Decode(text.Bytes())
 		if err != nil {
-			return nil, fmt.Errorf("templates/%s/%s: %w", folder, entry.Name(), err)
+			return nil, fmt.Errorf("templates/%s/%s: %w", dir, entry.Name(), err)
 		}
 		all = append(all, objects...)
 	}
 	return all, nil
 }
 
-// NamesOnly is the release without what its objects say, to look for them where the installed version's are not
-// known, and compare nothing.
+// NamesOnly returns the release without the contents of its objects, for an installed version whose objects are unknown.
 func (r *Release) NamesOnly() *Release {
 	names := func(objects []*kube.Object) []*kube.Object {
 		var short []*kube.Object

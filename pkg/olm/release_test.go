@@ -108,7 +108,7 @@ func (s site) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-func TestGet(t *testing.T) {
+func TestFetch(t *testing.T) {
 	t.Parallel()
 	embedded, err := Embedded()
 	if err != nil {
@@ -124,43 +124,43 @@ func TestGet(t *testing.T) {
 	crds, objects := strings.TrimSuffix(stream(embedded.CRDs), "]"), strings.TrimSuffix(stream(embedded.Objects), "]")
 	const at = releases + "/download/v0.45.0/"
 	good := site{at + "crds.yaml": crds, at + "olm.yaml": objects}
-	r, err := Get(t.Context(), good, "v0.45.0", nil)
+	r, err := Fetch(t.Context(), good, "v0.45.0", nil)
 	if err != nil || text(t, r.CRDs) != text(t, embedded.CRDs) || text(t, r.Objects) != text(t, embedded.Objects) {
 		t.Errorf("fetching: %v", err)
 	}
 	elsewhere := "https://objects.example.com/"
 	latest := site{releases + "/latest/download/crds.yaml": elsewhere + "c", releases + "/latest/download/olm.yaml": elsewhere + "o", elsewhere + "c": crds, elsewhere + "o": objects}
-	if r, err := Get(t.Context(), latest, Latest, nil); err != nil || r.Version != "v0.46.0" {
+	if r, err := Fetch(t.Context(), latest, Latest, nil); err != nil || r.Version != "v0.46.0" {
 		t.Errorf("the latest: %v", err)
 	}
-	if _, err := Get(t.Context(), nil, DefaultVersion, nil); err != nil {
+	if _, err := Fetch(t.Context(), nil, DefaultVersion, nil); err != nil {
 		t.Errorf("the version in the program needs a network: %v", err)
 	}
 	for name, bad := range map[string]struct {
 		site site
 		want string
 	}{
-		"missing":         {site{}, "there is no " + at + "crds.yaml"},
-		"half":            {site{at + "crds.yaml": crds}, "there is no " + at + "olm.yaml"},
+		"missing":         {site{}, at + "crds.yaml not found"},
+		"half":            {site{at + "crds.yaml": crds}, at + "olm.yaml not found"},
 		"no YAML":         {site{at + "crds.yaml": "<html>\n a: b", at + "olm.yaml": objects}, at + "crds.yaml: "},
-		"other objects":   {site{at + "crds.yaml": "{apiVersion: v1, kind: Secret, metadata: {name: a}}", at + "olm.yaml": objects}, "crds.yaml holds the secret a, which is no part of OLM"},
-		"not OLM":         {site{at + "crds.yaml": crds, at + "olm.yaml": "{apiVersion: v1, kind: Secret, metadata: {name: a}}"}, "this is no release of OLM"},
-		"not encrypted":   {site{at + "crds.yaml": "http://objects.example.com/c"}, "it leads to http://objects.example.com/c, which is not encrypted"},
-		"running circles": {site{at + "crds.yaml": at + "crds.yaml"}, "it leads from address to address"},
-		"too large":       {site{at + "crds.yaml": strings.Repeat("#", mostManifest+1)}, "has more than 32 MB"},
+		"other objects":   {site{at + "crds.yaml": "{apiVersion: v1, kind: Secret, metadata: {name: a}}", at + "olm.yaml": objects}, "crds.yaml contains the secret a, which is not part of OLM"},
+		"not OLM":         {site{at + "crds.yaml": crds, at + "olm.yaml": "{apiVersion: v1, kind: Secret, metadata: {name: a}}"}, "not a release of OLM"},
+		"not encrypted":   {site{at + "crds.yaml": "http://objects.example.com/c"}, "redirects to the non-HTTPS URL http://objects.example.com/c"},
+		"running circles": {site{at + "crds.yaml": at + "crds.yaml"}, "too many redirects"},
+		"too large":       {site{at + "crds.yaml": strings.Repeat("#", maxManifestSize+1)}, "is larger than 32 MB"},
 	} {
-		if _, err := Get(t.Context(), bad.site, "v0.45.0", nil); err == nil || !strings.Contains(err.Error(), bad.want) || !strings.Contains(err.Error(), "need no network") {
+		if _, err := Fetch(t.Context(), bad.site, "v0.45.0", nil); err == nil || !strings.Contains(err.Error(), bad.want) || !strings.Contains(err.Error(), "need no network") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	refused := &url.Error{Err: fmt.Errorf("no route")}
-	if _, err := Get(t.Context(), failing{refused}, "v0.45.0", nil); err == nil || !strings.Contains(err.Error(), "no route") {
+	if _, err := Fetch(t.Context(), failing{refused}, "v0.45.0", nil); err == nil || !strings.Contains(err.Error(), "no route") {
 		t.Errorf("without network: %v", err)
 	}
 }
 
 // TestGetVerified verifies that releases with known or given checksums are refused with any other bytes.
-func TestGetVerified(t *testing.T) {
+func TestFetchVerified(t *testing.T) {
 	t.Parallel()
 	embedded, err := Embedded()
 	if err != nil {
@@ -197,7 +197,7 @@ func TestGetVerified(t *testing.T) {
 		if test.version == Latest {
 			folder = releases + "/latest/download/"
 		}
-		r, err := Get(t.Context(), site{folder + crdsFile: test.crds, folder + olmFile: test.objects}, test.version, test.pinned)
+		r, err := Fetch(t.Context(), site{folder + crdsFile: test.crds, folder + olmFile: test.objects}, test.version, test.pinned)
 		got, _ := errors.AsType[*ChecksumError](err)
 		switch {
 		case test.want == nil && (err != nil || !r.Pinned):
@@ -206,7 +206,7 @@ func TestGetVerified(t *testing.T) {
 			t.Errorf("%s: got %v, want %v", name, err, test.want)
 		}
 	}
-	if r, err := Get(t.Context(), site{releases + "/download/v0.45.0/crds.yaml": crds, releases + "/download/v0.45.0/olm.yaml": objects}, "v0.45.0", nil); err != nil || r.Pinned || *r.Checksums != *served {
+	if r, err := Fetch(t.Context(), site{releases + "/download/v0.45.0/crds.yaml": crds, releases + "/download/v0.45.0/olm.yaml": objects}, "v0.45.0", nil); err != nil || r.Pinned || *r.Checksums != *served {
 		t.Errorf("a release without known checksums: %v", err)
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/operon-sdk/operon/pkg/kube"
 )
 
-// all removes every object of a resource.
-func (r *removal) all(ctx context.Context, resource kube.Resource, grace time.Duration) error {
+// removeAll removes all objects of a resource.
+func (r *removal) removeAll(ctx context.Context, resource kube.Resource, grace time.Duration) error {
 	objects, err := r.Client.ListNames(ctx, resource, "", nil)
 	if err != nil {
 		return err
@@ -18,8 +18,7 @@ func (r *removal) all(ctx context.Context, resource kube.Resource, grace time.Du
 	return r.remove(ctx, objects, grace)
 }
 
-// remove deletes objects and waits until they are gone. Those that are not after grace lose their
-// finalizers.
+// remove deletes objects and waits for their deletion. After grace, it removes the finalizers of the remaining ones.
 func (r *removal) remove(ctx context.Context, objects []*kube.Object, grace time.Duration) error {
 	var left []*kube.Object
 	for _, o := range objects {
@@ -35,35 +34,35 @@ func (r *removal) remove(ctx context.Context, objects []*kube.Object, grace time
 		}
 		left = append(left, o)
 	}
-	patience, cancel := context.WithTimeout(ctx, grace)
+	graceful, cancel := context.WithTimeout(ctx, grace)
 	defer cancel()
 	for dropped := false; ; {
-		still, err := r.gone(ctx, left)
+		remaining, err := r.remainingOf(ctx, left)
 		if err != nil && ctx.Err() == nil {
 			return err
 		}
 		if err == nil {
-			left = still
+			left = remaining
 		}
 		if len(left) == 0 {
 			return nil
 		}
-		if patience.Err() != nil && ctx.Err() == nil && !dropped {
+		if graceful.Err() != nil && ctx.Err() == nil && !dropped {
 			dropped = true
-			if err := r.drop(ctx, left); err != nil {
+			if err := r.dropFinalizers(ctx, left); err != nil {
 				return err
 			}
 			continue
 		}
-		r.Waitf("waiting for %s to go", kube.FullName(left[0]))
+		r.Waitf("waiting for the deletion of %s", kube.FullName(left[0]))
 		if !kube.Pause(ctx) {
-			return r.doesNotGo(ctx, left)
+			return r.notDeletedError(ctx, left)
 		}
 	}
 }
 
-// gone gives those objects that are still there, and says which are not.
-func (r *removal) gone(ctx context.Context, objects []*kube.Object) ([]*kube.Object, error) {
+// remainingOf returns the objects that still exist, and reports those that do not.
+func (r *removal) remainingOf(ctx context.Context, objects []*kube.Object) ([]*kube.Object, error) {
 	var left []*kube.Object
 	for _, o := range objects {
 		live, err := r.Client.Get(ctx, o)
@@ -79,14 +78,14 @@ func (r *removal) gone(ctx context.Context, objects []*kube.Object) ([]*kube.Obj
 	return left, nil
 }
 
-// drop takes the finalizers away from objects that are being deleted, and from the resources of definitions.
-func (r *removal) drop(ctx context.Context, objects []*kube.Object) error {
+// dropFinalizers removes the finalizers of objects that are being deleted, and of the resources of definitions.
+func (r *removal) dropFinalizers(ctx context.Context, objects []*kube.Object) error {
 	for _, o := range objects {
 		live, err := r.Client.Get(ctx, o)
 		if err != nil {
 			return err
 		}
-		// Kubernetes' own finalizers do work that must be done, and end.
+		// Finalizers of Kubernetes do necessary work, and end.
 		if live == nil || len(live.GetFinalizers()) == 0 || live.GetKind() == "Namespace" {
 			continue
 		}
@@ -96,7 +95,7 @@ func (r *removal) drop(ctx context.Context, objects []*kube.Object) error {
 			}
 			continue
 		}
-		r.Reportf("nobody removes the finalizer %s of %s; it goes without", strings.Join(live.GetFinalizers(), ", "), kube.FullName(o))
+		r.Reportf("removing the finalizer %s of %s, which its controller does not remove", strings.Join(live.GetFinalizers(), ", "), kube.FullName(o))
 		if err := r.Client.DropFinalizers(ctx, live); err != nil {
 			return fmt.Errorf("removing the finalizers of %s: %w", kube.FullName(o), err)
 		}

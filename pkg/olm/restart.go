@@ -10,9 +10,8 @@ import (
 	"github.com/operon-sdk/operon/pkg/kube"
 )
 
-// restart deletes pods that run as a service account which was made anew after they were: the cluster knows
-// their tokens no more, and nothing about their Deployments says so. Others take their place. That this may meet a
-// pod which the node has given a new token since does no harm.
+// restart deletes the pods of a service account that was recreated after them: their tokens are invalid, which the status of
+// their Deployments does not show. Deleting a pod whose token was renewed since does no harm.
 func (in *installation) restart(ctx context.Context) error {
 	for _, account := range in.Release.Objects {
 		if account.GetKind() != "ServiceAccount" {
@@ -35,7 +34,7 @@ func (in *installation) restart(ctx context.Context) error {
 	return nil
 }
 
-// waitRestarted waits until pods are gone, so that nobody takes them for what is to take their place.
+// waitRestarted waits for the deletion of pods, so that they are not mistaken for their successors.
 func (in *installation) waitRestarted(ctx context.Context, account *kube.Object, pods []*kube.Object) error {
 	for len(pods) > 0 {
 		left, err := in.outdated(ctx, account)
@@ -48,15 +47,15 @@ func (in *installation) waitRestarted(ctx context.Context, account *kube.Object,
 		if len(pods) == 0 {
 			return nil
 		}
-		in.Waitf("waiting for %s to go", kube.FullName(pods[0]))
+		in.Waitf("waiting for the deletion of %s", kube.FullName(pods[0]))
 		if !kube.Pause(ctx) {
-			return in.stopped(ctx, fmt.Errorf("%s does not go, perhaps because its node does not answer: %w", kube.FullName(pods[0]), context.Cause(ctx)))
+			return in.stopped(ctx, fmt.Errorf("%s was not deleted, possibly because its node does not respond: %w", kube.FullName(pods[0]), context.Cause(ctx)))
 		}
 	}
 	return nil
 }
 
-// outdated are the pods of Deployments that run as an earlier service account of the same name.
+// outdated returns the pods of Deployments that are older than their service account.
 func (in *installation) outdated(ctx context.Context, account *kube.Object) ([]*kube.Object, error) {
 	var live *kube.Object
 	var pods []*kube.Object
@@ -72,10 +71,10 @@ func (in *installation) outdated(ctx context.Context, account *kube.Object) ([]*
 		return nil, err
 	}
 	var found []*kube.Object
-	made := live.GetCreationTimestamp()
+	created := live.GetCreationTimestamp()
 	for _, pod := range pods {
 		controller, stamp := metav1.GetControllerOf(pod), pod.GetCreationTimestamp()
-		if controller != nil && controller.Kind == "ReplicaSet" && stamp.Before(&made) {
+		if controller != nil && controller.Kind == "ReplicaSet" && stamp.Before(&created) {
 			found = append(found, pod)
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/kube"
 )
 
-// The words of Row.Status. The first is the one that operator-sdk uses.
+// The values of Row.Status. The first is that of operator-sdk.
 const (
 	StatusInstalled = "Installed"
 	StatusMissing   = "Missing"
@@ -16,31 +16,31 @@ const (
 	StatusUnknown   = "Unknown"
 )
 
-// Row is one object of a release in a cluster. Its JSON keys are part of `olm status`.
+// A Row describes an object of a release in a cluster. It is part of the output of olm status.
 type Row struct {
 	Name      string `json:"name"`
 	Namespace string `json:"namespace,omitempty"`
 	Kind      string `json:"kind"`
 	Status    string `json:"status"`
-	// Reason says what is missing, unless Status is StatusInstalled.
+	// Reason describes what is missing, unless Status is StatusInstalled.
 	Reason string `json:"reason,omitempty"`
-	// Differences are what the cluster's object has otherwise than the release.
+	// Differences are the fields that differ from the release.
 	Differences []Difference `json:"differences,omitempty"`
 }
 
-// Status is what a cluster has of a release.
+// Status compares a cluster with a release.
 type Status struct {
 	Version string `json:"version"`
-	// Source is what says which version it is.
+	// Source is the object that states the version.
 	Source         string   `json:"versionSource,omitempty"`
 	Contradictions []string `json:"contradictions,omitempty"`
 	Namespace      string   `json:"namespace"`
-	// Healthy tells that all of OLM is there and works; catalogs are not part of that.
+	// Healthy reports whether all objects except catalogs exist and are ready.
 	Healthy bool  `json:"healthy"`
 	Objects []Row `json:"objects"`
 }
 
-// Examine compares a cluster with a release, customized as it was when installed as far as that is known.
+// Examine compares a cluster with a release, which was customized as when it was installed as far as possible.
 func Examine(ctx context.Context, client *kube.Client, found *Installation, release *Release) (*Status, error) {
 	status := &Status{
 		Version: found.Version, Source: found.Source, Contradictions: found.Contradictions,
@@ -62,15 +62,15 @@ func Examine(ctx context.Context, client *kube.Client, found *Installation, rele
 		switch {
 		case s.live == nil && optional:
 			row.Status, row.Reason = StatusLeftOut, "the catalog is not installed"
-		case s.live == nil && release.namesOnly && !essential(wanted):
-			row.Status, row.Reason = StatusUnknown, "it is missing, and the installed version may have none"
+		case s.live == nil && release.namesOnly && !isEssential(wanted):
+			row.Status, row.Reason = StatusUnknown, "missing, but the installed version may not have it"
 			optional = true
 		case s.live == nil:
 			row.Status, row.Reason = StatusMissing, ""
 		case s.live.GetDeletionTimestamp() != nil:
 			row.Status = StatusDeleting
 		case !s.Ready:
-			row.Status, row.Reason = StatusNotReady, s.whole()
+			row.Status, row.Reason = StatusNotReady, s.summary()
 		}
 		if s.live != nil {
 			row.Differences = Differences(wanted.Object, s.live.Object)
@@ -83,8 +83,8 @@ func Examine(ctx context.Context, client *kube.Client, found *Installation, rele
 	return status, nil
 }
 
-// essential tells objects that every version of OLM has.
-func essential(o *kube.Object) bool {
+// isEssential reports whether all versions of OLM have an object.
+func isEssential(o *kube.Object) bool {
 	switch o.GetKind() {
 	case "Namespace", "Deployment", CSVKind, "ServiceAccount":
 		return true
@@ -92,7 +92,7 @@ func essential(o *kube.Object) bool {
 	return false
 }
 
-// Problems are lines about what is not as it should be; none where all is well. Catalogs are not part of that.
+// Problems describes the unhealthy objects except catalogs, one line each.
 func (s *Status) Problems() []string {
 	var lines []string
 	for _, row := range s.Objects {

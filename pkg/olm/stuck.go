@@ -9,10 +9,10 @@ import (
 	"github.com/operon-sdk/operon/pkg/kube"
 )
 
-// namespaces deletes OLM's namespaces, and frees those that are stuck: objects in them that wait for operators
-// that are gone lose their finalizers, and pods of nodes that are gone are given up.
+// namespaces deletes OLM's namespaces. After grace, it removes the finalizers of objects in them, whose operators are deleted,
+// and deletes pods whose nodes do not respond.
 func (r *removal) namespaces(ctx context.Context) error {
-	patience, cancel := context.WithTimeout(ctx, r.Grace)
+	graceful, cancel := context.WithTimeout(ctx, r.Grace)
 	defer cancel()
 	var left []*kube.Object
 	for _, name := range r.Found.Namespaces() {
@@ -24,8 +24,8 @@ func (r *removal) namespaces(ctx context.Context) error {
 		if live == nil {
 			continue
 		}
-		if live.GetDeletionTimestamp() != nil { // it has had its time
-			if err := r.free(ctx, name, false); err != nil {
+		if live.GetDeletionTimestamp() != nil { // since an earlier command
+			if err := r.freeNamespace(ctx, name, false); err != nil {
 				return err
 			}
 		}
@@ -35,37 +35,36 @@ func (r *removal) namespaces(ctx context.Context) error {
 		left = append(left, live)
 	}
 	for {
-		still, err := r.gone(ctx, left)
+		remaining, err := r.remainingOf(ctx, left)
 		if err == nil {
-			if left = still; len(left) == 0 {
+			if left = remaining; len(left) == 0 {
 				return nil
 			}
-			if patience.Err() != nil {
-				err = r.freeAll(ctx, left)
+			if graceful.Err() != nil {
+				err = r.freeNamespaces(ctx, left)
 			}
 		}
 		if err != nil && ctx.Err() == nil {
 			return err
 		}
-		r.Waitf("waiting for %s to go", kube.FullName(left[0]))
+		r.Waitf("waiting for the deletion of %s", kube.FullName(left[0]))
 		if !kube.Pause(ctx) {
-			return r.stuck(ctx, left[0])
+			return r.stuckError(ctx, left[0])
 		}
 	}
 }
 
-func (r *removal) freeAll(ctx context.Context, namespaces []*kube.Object) error {
+func (r *removal) freeNamespaces(ctx context.Context, namespaces []*kube.Object) error {
 	for _, namespace := range namespaces {
-		if err := r.free(ctx, namespace.GetName(), true); err != nil {
+		if err := r.freeNamespace(ctx, namespace.GetName(), true); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// free lets go what a namespace that is being deleted still holds. Pods take their time, which not even a
-// namespace that has been deleted for long tells of.
-func (r *removal) free(ctx context.Context, namespace string, pods bool) error {
+// freeNamespace removes what delays the deletion of a namespace. Pods are deleted only if their nodes had time to stop them.
+func (r *removal) freeNamespace(ctx context.Context, namespace string, pods bool) error {
 	resources, _, err := r.Client.Resources(ctx)
 	if err != nil {
 		return err
@@ -90,20 +89,20 @@ func (r *removal) free(ctx context.Context, namespace string, pods bool) error {
 			if !pods {
 				continue
 			}
-			r.Reportf("the node of %s does not stop it; it is given up", kube.FullName(o))
-			if err := r.giveUp(ctx, o); err != nil {
+			r.Reportf("deleting %s without waiting for its node", kube.FullName(o))
+			if err := r.forceDelete(ctx, o); err != nil {
 				return err
 			}
 		}
-		if err := r.drop(ctx, waiting); err != nil {
+		if err := r.dropFinalizers(ctx, waiting); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// giveUp deletes a pod without waiting for its node.
-func (r *removal) giveUp(ctx context.Context, pod *kube.Object) error {
+// forceDelete deletes a pod without waiting for its node.
+func (r *removal) forceDelete(ctx context.Context, pod *kube.Object) error {
 	path, err := r.Client.Path(ctx, pod, pod.GetNamespace())
 	if err == nil {
 		err = r.Client.Do(ctx, http.MethodDelete, path, "", map[string]any{
@@ -117,21 +116,21 @@ func (r *removal) giveUp(ctx context.Context, pod *kube.Object) error {
 	return err
 }
 
-// stuck says why a namespace does not go, after ctx has ended.
-func (r *removal) stuck(ctx context.Context, namespace *kube.Object) error {
-	looking, cancel := DiagnosisContext(ctx)
+// stuckError explains why a namespace was not deleted, after ctx has ended.
+func (r *removal) stuckError(ctx context.Context, namespace *kube.Object) error {
+	diagnosis, cancel := DiagnosisContext(ctx)
 	defer cancel()
 	var text strings.Builder
 	text.WriteString(remaining(ctx, r.Client, namespace))
-	services, err := r.Client.List(looking, kube.Resource{APIVersion: "apiregistration.k8s.io/v1", Name: "apiservices", Kind: "APIService"}, "", nil)
+	services, err := r.Client.List(diagnosis, kube.Resource{APIVersion: "apiregistration.k8s.io/v1", Name: "apiservices", Kind: "APIService"}, "", nil)
 	if err != nil {
-		services = nil // what the namespace says has to do
+		services = nil // the conditions of the namespace must suffice
 	}
 	for _, service := range services {
 		if health := kube.HealthOf(service); !health.Ready {
-			fmt.Fprintf(&text, "\n  apiservice %s does not answer (%s), and Kubernetes deletes no namespace meanwhile: repair its pods, or 'kubectl delete apiservice %[1]s'",
+			fmt.Fprintf(&text, "\n  apiservice %s is not available (%s), which prevents the deletion of all namespaces: repair its pods, or 'kubectl delete apiservice %[1]s'",
 				service.GetName(), health.Reason)
 		}
 	}
-	return fmt.Errorf("%s does not go: %w%s", kube.FullName(namespace), context.Cause(ctx), text.String())
+	return fmt.Errorf("%s was not deleted: %w%s", kube.FullName(namespace), context.Cause(ctx), text.String())
 }

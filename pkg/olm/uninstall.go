@@ -13,13 +13,13 @@ import (
 	"github.com/operon-sdk/operon/pkg/kube"
 )
 
-// UninstallOptions tell Uninstall what to do.
+// UninstallOptions are the options of Uninstall.
 type UninstallOptions struct {
 	Client *kube.Client
-	// Found is what Find found, Data what Inventory found, and the users of it agree to lose.
+	// Found is the result of Find, Data that of Inventory, which the user agreed to lose.
 	Found *Installation
 	Data  *UserData
-	// Grace is how long something that is deleted may take, before what its finalizers wait for is given up.
+	// Grace is the time after which finalizers of deleted objects are removed.
 	Grace time.Duration
 
 	Reporter
@@ -29,13 +29,12 @@ type removal struct {
 	UninstallOptions
 }
 
-// Uninstall removes OLM, and what Data tells of, until nothing is left or ctx ends. The order is one in which
-// nothing waits for what is gone already: first what makes OLM install more, then operators while OLM can
-// still clean up after them, the API service before the namespaces that Kubernetes cannot delete while it does
-// not answer, and definitions when nothing of their kind has finalizers any more. The cluster role comes last: as long as
-// it is there, a further run finds that there is something left to do.
+// Uninstall removes OLM and Data, until nothing remains or ctx ends. Nothing is deleted before objects whose deletion needs it:
+// subscriptions come first, then operators while OLM can clean up after them, the API service before the namespaces, which
+// Kubernetes cannot delete while it is unavailable, and definitions after the finalizers of their resources. The cluster role
+// comes last: while it exists, the next run continues.
 func Uninstall(ctx context.Context, o UninstallOptions) error {
-	if err := o.Found.Elsewhere(); err != nil {
+	if err := o.Found.CheckNamespace(); err != nil {
 		return Refusef("%v", err)
 	}
 	r := &removal{UninstallOptions: o}
@@ -47,22 +46,22 @@ func Uninstall(ctx context.Context, o UninstallOptions) error {
 			if ctx.Err() != nil && !errors.Is(err, context.Cause(ctx)) {
 				err = fmt.Errorf("%w (%v)", context.Cause(ctx), err)
 			}
-			return fmt.Errorf("%w; uninstall again to go on from here", ExplainForbidden(err))
+			return fmt.Errorf("%w; uninstall again to continue", ExplainForbidden(err))
 		}
 	}
 	return nil
 }
 
 func (r *removal) subscriptions(ctx context.Context) error {
-	return r.all(ctx, ResourceOf("subscriptions", "Subscription"), r.Grace)
+	return r.removeAll(ctx, ResourceOf("subscriptions", "Subscription"), r.Grace)
 }
 
-// resources deletes custom resources in the namespaces that go, while their operators can still look after them.
+// resources deletes custom resources in the namespaces of OLM while their operators can handle finalizers.
 func (r *removal) resources(ctx context.Context) error {
 	var objects []*kube.Object
 	for _, operator := range r.Data.Operators {
 		for _, kind := range operator.Kinds {
-			objects = append(objects, kind.going...)
+			objects = append(objects, kind.deleted...)
 		}
 	}
 	return r.remove(ctx, objects, r.Grace)
@@ -76,16 +75,15 @@ func (r *removal) operators(ctx context.Context) error {
 		return err
 	}
 	if live == nil || !kube.HealthOf(live).Ready {
-		grace = 0 // nobody is there to take their finalizers away
+		grace = 0 // olm-operator will not remove their finalizers
 	}
 	if err := r.remove(ctx, r.Data.csvs, grace); err != nil {
 		return err
 	}
-	return r.all(ctx, ResourceOf("clusterserviceversions", CSVKind), grace)
+	return r.removeAll(ctx, ResourceOf("clusterserviceversions", CSVKind), grace)
 }
 
-// packagesAPI deletes the API services of OLM and of operators: one that does not answer keeps Kubernetes
-// from deleting namespaces.
+// packagesAPI deletes the API services of OLM and of operators: Kubernetes does not delete namespaces while one is unavailable.
 func (r *removal) packagesAPI(ctx context.Context) error {
 	services, err := r.Client.ListNames(ctx, kube.Resource{APIVersion: "apiregistration.k8s.io/v1", Name: "apiservices", Kind: "APIService"}, "", nil)
 	if err != nil {
@@ -98,7 +96,7 @@ func (r *removal) packagesAPI(ctx context.Context) error {
 	return r.remove(ctx, services, r.Grace)
 }
 
-// deployments deletes what would make anew what is deleted next.
+// deployments deletes the controllers, which would recreate other objects.
 func (r *removal) deployments(ctx context.Context) error {
 	var objects []*kube.Object
 	for _, name := range []string{olmOperator, catalogOperator, packageServer} {
@@ -107,7 +105,7 @@ func (r *removal) deployments(ctx context.Context) error {
 	return r.remove(ctx, objects, r.Grace)
 }
 
-// finalizers takes them away from what there is of OLM's kinds: who would have done so is gone.
+// finalizers removes the finalizers of OLM's kinds, whose controllers are deleted.
 func (r *removal) finalizers(ctx context.Context) error {
 	resources, _, err := r.Client.Resources(ctx)
 	if err != nil {
@@ -129,7 +127,7 @@ func (r *removal) finalizers(ctx context.Context) error {
 	return nil
 }
 
-// leftovers deletes what OLM has made for operators outside of their namespaces, where no owner takes it along.
+// leftovers deletes what OLM created for operators outside of their namespaces, where objects have no owners.
 func (r *removal) leftovers(ctx context.Context) error {
 	rbac, admission := "rbac.authorization.k8s.io/v1", "admissionregistration.k8s.io/v1"
 	for _, selector := range []string{"olm.owner", "olm.managed=true"} {
@@ -155,7 +153,7 @@ func (r *removal) leftovers(ctx context.Context) error {
 	return r.namespaceLabels(ctx)
 }
 
-// namespaceLabels takes the labels away by which OperatorGroups select namespaces.
+// namespaceLabels removes the labels by which OperatorGroups select namespaces.
 func (r *removal) namespaceLabels(ctx context.Context) error {
 	namespaces, err := r.Client.ListNames(ctx, kube.Resource{APIVersion: "v1", Name: "namespaces", Kind: "Namespace"}, "", nil)
 	if err != nil {

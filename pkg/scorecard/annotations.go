@@ -13,18 +13,17 @@ import (
 )
 
 const (
-	manifestsFolder = "manifests"
-	metadataFolder  = "metadata"
+	manifestsDir    = "manifests"
+	metadataDir     = "metadata"
 	annotationsFile = "annotations.yaml"
 )
 
-// ErrNoMetadata tells that a folder is no bundle.
-var ErrNoMetadata = errors.New("there are no annotations of a bundle, neither in " + metadataFolder + "/" + annotationsFile + " nor elsewhere")
+// ErrNoMetadata means that a directory is not a bundle.
+var ErrNoMetadata = errors.New("annotations of a bundle not found, neither in " + metadataDir + "/" + annotationsFile + " nor in other files")
 
-// findAnnotations reads the annotations of a bundle from their file or, if that has none, from the
-// first file that has any.
+// findAnnotations reads the annotations of a bundle from their file or, if it has none, from the first file that has any.
 func findAnnotations(fsys fs.FS) (map[string]string, error) {
-	found, err := readAnnotations(fsys, path.Join(metadataFolder, annotationsFile))
+	found, err := readAnnotations(fsys, path.Join(metadataDir, annotationsFile))
 	if len(found) > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return found, err
 	}
@@ -35,7 +34,7 @@ func findAnnotations(fsys fs.FS) (map[string]string, error) {
 		if d.IsDir() {
 			return nil
 		}
-		if found, _ = readAnnotations(fsys, name); len(found) > 0 { // what cannot be read has none
+		if found, _ = readAnnotations(fsys, name); len(found) > 0 { // unreadable files have none
 			return fs.SkipAll
 		}
 		return nil
@@ -60,15 +59,14 @@ func readAnnotations(fsys fs.FS, name string) (map[string]string, error) {
 	return file.Annotations, nil
 }
 
-// maxFile is far beyond what a cluster takes, and far below what hurts.
+// maxFile is the maximum size of a file in bytes; clusters accept far less.
 const maxFile = 8 << 20
 
 func readFile(fsys fs.FS, name string) ([]byte, error) {
 	return safeyaml.ReadFile(fsys, name, maxFile)
 }
 
-// decode decodes the first document of a file, as operator-framework does, which looks at as many bytes as given to find out
-// whether it is JSON.
+// decode decodes the first document of a file like operator-framework, which reads size bytes to detect JSON.
 func decode(data []byte, size int, into any) error {
 	if err := safeyaml.Check(data); err != nil {
 		return err

@@ -15,10 +15,10 @@ import (
 	"time"
 )
 
-// maxConfigMap is what an API server takes of a ConfigMap's content.
+// maxConfigMap is the maximum size of a ConfigMap's content in bytes.
 const maxConfigMap = 1 << 20
 
-// archive packs a bundle for the pods. The same bundle gives the same bytes.
+// archive packs a bundle for the pods. The result depends only on the bundle.
 func archive(b Bundle) ([]byte, error) {
 	var buffer bytes.Buffer
 	packed := gzip.NewWriter(&buffer)
@@ -47,13 +47,13 @@ func archive(b Bundle) ([]byte, error) {
 		return nil, fmt.Errorf("packing the bundle %s: %w", b.Name, err)
 	}
 	if buffer.Len() > maxConfigMap {
-		return nil, fmt.Errorf("the bundle %s has %d bytes when compressed, and a ConfigMap for its tests takes no more than %d; take out what is neither a manifest nor metadata",
+		return nil, fmt.Errorf("the bundle %s has %d bytes when compressed; the maximum of its ConfigMap is %d; remove files that are neither manifests nor metadata",
 			b.Name, buffer.Len(), maxConfigMap)
 	}
 	return buffer.Bytes(), nil
 }
 
-// outputLimits bound the files of a test: how many entries the archive of them has, and the bytes of each and of all.
+// outputLimits limits the output files of a test: the entries of their archive, and the size of each and of all in bytes.
 type outputLimits struct {
 	entries     int
 	file, total int64
@@ -63,10 +63,10 @@ func maxOutput() outputLimits {
 	return outputLimits{entries: 10_000, file: 256 << 20, total: 1 << 30}
 }
 
-// unpack writes the files of a tar stream below dir in root, without the directory mount that they were in. Links and
-// devices are left out. It reads the stream to its end.
+// unpack writes the files of a tar stream below dir in root, without their parent directory mount. It skips links and devices, and
+// reads the stream to its end.
 func unpack(stream io.Reader, root *os.Root, dir, mount string, limits outputLimits) error {
-	// Headers and padding are bounded, too.
+	// Headers and padding count, too.
 	limited := &io.LimitedReader{R: stream, N: limits.total + int64(limits.entries)<<12}
 	reader := tar.NewReader(limited)
 	inside := strings.Trim(path.Clean(mount), "/")
@@ -78,7 +78,7 @@ func unpack(stream io.Reader, root *os.Root, dir, mount string, limits outputLim
 		}
 		switch {
 		case limited.N <= 0:
-			return fmt.Errorf("the test's files have more than %d MiB", limits.total>>20)
+			return fmt.Errorf("the test's files are larger than %d MiB", limits.total>>20)
 		case header == nil || err != nil:
 			return err
 		case count >= limits.entries:
@@ -86,13 +86,13 @@ func unpack(stream io.Reader, root *os.Root, dir, mount string, limits outputLim
 		case header.Size > limits.file:
 			return fmt.Errorf("the test's file %q has %d bytes; the maximum is %d", header.Name, header.Size, limits.file)
 		case header.Size > limits.total-total:
-			return fmt.Errorf("the test's files have more than %d MiB", limits.total>>20)
+			return fmt.Errorf("the test's files are larger than %d MiB", limits.total>>20)
 		}
 		total += header.Size
 		name := strings.TrimPrefix(path.Clean("/"+header.Name), "/")
 		rest, ok := strings.CutPrefix(name+"/", inside+"/")
 		if rest = strings.TrimSuffix(rest, "/"); !ok || rest != "" && !filepath.IsLocal(filepath.FromSlash(rest)) {
-			return fmt.Errorf("the test's files hold %q, which is not in %s", header.Name, mount)
+			return fmt.Errorf("the test's files contain %q, which is not in %s", header.Name, mount)
 		}
 		target := filepath.Join(dir, filepath.FromSlash(rest))
 		switch header.Typeflag {
@@ -107,7 +107,7 @@ func unpack(stream io.Reader, root *os.Root, dir, mount string, limits outputLim
 	}
 }
 
-// writeFile writes a file and the directories that it is in.
+// writeFile writes a file and creates its parent directories.
 func writeFile(root *os.Root, name string, content io.Reader) error {
 	if err := root.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return err

@@ -18,16 +18,16 @@ import (
 	"github.com/operon-sdk/operon/pkg/bundle"
 )
 
-// Program is the program of the images that hold the built-in tests: the first word of an entry point.
+// Program is the name of the program in images of the built-in tests, the first word of their entry points.
 const Program = "scorecard-test"
 
-// Bundle is what is tested: its files, and how messages call it.
+// A Bundle is the tested bundle: its files, and its name in messages.
 type Bundle struct {
 	FS   fs.FS
 	Name string
 }
 
-// check is one built-in test. It adds to a result that passes.
+// check is a built-in test. run changes a result whose state is pass.
 type check struct {
 	name string
 	run  func(Bundle, *apimanifests.Bundle, *v1alpha3.TestResult)
@@ -44,7 +44,7 @@ func checks() []check {
 	}
 }
 
-// BuiltIns are the names of the built-in tests.
+// BuiltIns returns the names of the built-in tests.
 func BuiltIns() []string {
 	var names []string
 	for _, c := range checks() {
@@ -53,7 +53,7 @@ func BuiltIns() []string {
 	return names
 }
 
-// IsBuiltIn tells whether a test is one that needs no image: one whose entry point is Program.
+// IsBuiltIn reports whether a test is built in: its entry point is Program.
 func IsBuiltIn(test v1alpha3.TestConfiguration) bool {
 	return len(test.Entrypoint) > 0 && path.Base(test.Entrypoint[0]) == Program
 }
@@ -61,7 +61,7 @@ func IsBuiltIn(test v1alpha3.TestConfiguration) bool {
 // Local runs built-in tests in this process.
 type Local struct{ Bundle Bundle }
 
-// RunTest runs one test.
+// RunTest runs a built-in test.
 func (l Local) RunTest(_ context.Context, test v1alpha3.TestConfiguration) v1alpha3.TestStatus {
 	name := ""
 	if len(test.Entrypoint) > 1 {
@@ -70,7 +70,7 @@ func (l Local) RunTest(_ context.Context, test v1alpha3.TestConfiguration) v1alp
 	return BuiltIn(l.Bundle, name)
 }
 
-// BuiltIn runs a built-in test. A name that there is not is a failed test, which names those that there are.
+// BuiltIn runs a built-in test. An unknown name is a failed test.
 func BuiltIn(b Bundle, name string) v1alpha3.TestStatus {
 	for _, c := range checks() {
 		if c.name == name {
@@ -82,21 +82,21 @@ func BuiltIn(b Bundle, name string) v1alpha3.TestStatus {
 	return v1alpha3.TestStatus{Results: []v1alpha3.TestResult{result}}
 }
 
-// loaded is a bundle with what load says of it.
+// loaded is a bundle with the results of load.
 type loaded struct {
 	Bundle
 	content *apimanifests.Bundle
-	passed  []string
+	skipped []string
 	err     error
 }
 
 func read(b Bundle) loaded {
 	l := loaded{Bundle: b}
-	l.content, l.passed, l.err = load(b, ".")
+	l.content, l.skipped, l.err = load(b, ".")
 	return l
 }
 
-// result is what a test says of a bundle.
+// result runs the test on a bundle.
 func (c check) result(l loaded) v1alpha3.TestResult {
 	result := v1alpha3.TestResult{Name: c.name, State: v1alpha3.PassState}
 	if l.err == nil {
@@ -104,7 +104,7 @@ func (c check) result(l loaded) v1alpha3.TestResult {
 		return result
 	}
 	fail(&result, "%s", l.err)
-	for _, line := range l.passed {
+	for _, line := range l.skipped {
 		logf(&result, "%s\n", line)
 	}
 	return result
@@ -123,7 +123,7 @@ func logf(r *v1alpha3.TestResult, format string, args ...any) {
 	r.Log += fmt.Sprintf(format, args...)
 }
 
-// examples are the custom resources of the annotation alm-examples.
+// examples returns the custom resources of the annotation alm-examples.
 func examples(b *apimanifests.Bundle) (list []unstructured.Unstructured, err error) {
 	text := b.CSV.GetAnnotations()["alm-examples"]
 	if text == "" {
@@ -135,14 +135,14 @@ func examples(b *apimanifests.Bundle) (list []unstructured.Unstructured, err err
 	return list, nil
 }
 
-// part is the spec or status of a custom resource; nil where it has none. One that is no mapping is an error.
+// part returns the spec or status of a custom resource; nil if it has none. It must be a mapping.
 func part(cr unstructured.Unstructured, name string) (map[string]any, error) {
 	if cr.Object[name] == nil {
 		return nil, nil
 	}
 	fields, ok := cr.Object[name].(map[string]any)
 	if !ok {
-		return nil, fmt.Errorf("the %s of %s %s in alm-examples is no mapping", name, cr.GetKind(), cr.GetName())
+		return nil, fmt.Errorf("the %s of %s %s in alm-examples must be a mapping", name, cr.GetKind(), cr.GetName())
 	}
 	if fields == nil {
 		return map[string]any{}, nil
@@ -150,27 +150,27 @@ func part(cr unstructured.Unstructured, name string) (map[string]any, error) {
 	return fields, nil
 }
 
-// checkBundle runs the validators that every bundle has to pass.
+// checkBundle runs the validators for all bundles.
 func checkBundle(b Bundle, _ *apimanifests.Bundle, r *v1alpha3.TestResult) {
 	format := &formatCheck{Bundle: b}
 	if err := format.run(); err != nil {
 		fail(r, "%s", err)
 	}
 	r.Log = format.log.String()
-	folder := manifestsFolder
+	dir := manifestsDir
 	annotations, err := findAnnotations(b.FS)
 	if err != nil && !errors.Is(err, ErrNoMetadata) {
 		fail(r, "%s", err)
 		return
 	}
 	if named, ok := annotations[bundle.ManifestsLabel]; ok {
-		folder = path.Clean(named)
+		dir = path.Clean(named)
 	}
-	if !fs.ValidPath(folder) {
-		fail(r, "annotation %q names %q, which is no directory of the bundle", bundle.ManifestsLabel, annotations[bundle.ManifestsLabel])
+	if !fs.ValidPath(dir) {
+		fail(r, "annotation %q: %q must be a directory of the bundle", bundle.ManifestsLabel, annotations[bundle.ManifestsLabel])
 		return
 	}
-	content, _, err := load(b, folder)
+	content, _, err := load(b, dir)
 	if err != nil {
 		fail(r, "%s", err)
 		return
@@ -182,7 +182,7 @@ func checkBundle(b Bundle, _ *apimanifests.Bundle, r *v1alpha3.TestResult) {
 	for _, crd := range content.V1beta1CRDs {
 		objects = append(objects, crd)
 	}
-	// Some messages hold values as Go prints them, with addresses that differ from run to run.
+	// Some messages contain pointers, which differ between runs.
 	address := regexp.MustCompile(`\b0x[0-9a-f]{6,}\b`)
 	for _, result := range apivalidation.DefaultBundleValidators.Validate(objects...) {
 		for _, err := range result.Errors {

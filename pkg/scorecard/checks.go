@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// checkSpec looks for examples without a spec.
+// checkSpec reports examples without a spec.
 func checkSpec(_ Bundle, b *apimanifests.Bundle, r *v1alpha3.TestResult) {
 	crs, err := examples(b)
 	if err != nil {
@@ -28,7 +28,7 @@ func checkSpec(_ Bundle, b *apimanifests.Bundle, r *v1alpha3.TestResult) {
 	}
 }
 
-// checkResources looks for owned CRDs that do not say which objects they lead to.
+// checkResources reports owned CRDs without resources.
 func checkResources(_ Bundle, b *apimanifests.Bundle, r *v1alpha3.TestResult) {
 	logf(r, "Loaded ClusterServiceVersion: %s\n", b.CSV.GetName())
 	for _, owned := range b.CSV.Spec.CustomResourceDefinitions.Owned {
@@ -39,30 +39,30 @@ func checkResources(_ Bundle, b *apimanifests.Bundle, r *v1alpha3.TestResult) {
 	}
 }
 
-// broken ends a test that cannot be carried out.
-func broken(r *v1alpha3.TestResult, err error) {
+// abort sets the result of a test that cannot run.
+func abort(r *v1alpha3.TestResult, err error) {
 	r.Errors = append(r.Errors, err.Error())
 	r.State = v1alpha3.ErrorState
 }
 
-// checkSchemas looks for fields of examples that the schemas of the CRDs do not have.
+// checkSchemas reports fields of examples that are missing in the schemas of the CRDs.
 func checkSchemas(_ Bundle, b *apimanifests.Bundle, r *v1alpha3.TestResult) {
 	crs, err := examples(b)
 	if err != nil {
-		broken(r, err)
+		abort(r, err)
 		return
 	}
 	logf(r, "Loaded %d Custom Resources from alm-examples\n", len(crs))
 	crds := slices.Clone(b.V1CRDs)
 	for _, beta := range b.V1beta1CRDs {
-		crd, err := stable(beta)
+		crd, err := toV1(beta)
 		if err != nil {
-			broken(r, err)
+			abort(r, err)
 			return
 		}
 		crds = append(crds, crd)
 	}
-	// operator-sdk writes the objects out, with the addresses of their parts in memory.
+	// operator-sdk prints the objects with pointers.
 	names := make([]string, 0, len(crds))
 	for _, crd := range crds {
 		names = append(names, crd.Name)
@@ -73,7 +73,8 @@ func checkSchemas(_ Bundle, b *apimanifests.Bundle, r *v1alpha3.TestResult) {
 	}
 }
 
-func stable(beta *apiextensionsv1beta1.CustomResourceDefinition) (*apiextensionsv1.CustomResourceDefinition, error) {
+// toV1 converts a v1beta1 CRD.
+func toV1(beta *apiextensionsv1beta1.CustomResourceDefinition) (*apiextensionsv1.CustomResourceDefinition, error) {
 	var internal apiextensions.CustomResourceDefinition
 	if err := apiextensionsv1beta1.Convert_v1beta1_CustomResourceDefinition_To_apiextensions_CustomResourceDefinition(beta, &internal, nil); err != nil {
 		return nil, err
@@ -119,16 +120,16 @@ func checkSchema(cr unstructured.Unstructured, crds []*apiextensionsv1.CustomRes
 	}
 }
 
-// conventions is where Kubernetes explains spec and status.
+// conventions is the documentation of spec and status.
 const conventions = "https://github.com/kubernetes/community/blob/master/contributors/devel/sig-architecture/api-conventions.md#spec-and-status"
 
-// markers is where the markers are explained that descriptors are made from.
+// markers is the documentation of the markers for descriptors.
 const markers = "https://sdk.operatorframework.io/docs/building-operators/golang/references/markers/"
 
-// checkStatusDescriptors looks for examples with a status that no descriptor explains.
+// checkStatusDescriptors reports examples whose status has no descriptors.
 func checkStatusDescriptors(_ Bundle, b *apimanifests.Bundle, r *v1alpha3.TestResult) {
-	for _, cr := range described(b, r) {
-		owned := ownedBy(b, cr, r)
+	for _, cr := range loadExamples(b, r) {
+		owned := descriptionOf(b, cr, r)
 		if owned == nil {
 			continue
 		}
@@ -147,27 +148,27 @@ func checkStatusDescriptors(_ Bundle, b *apimanifests.Bundle, r *v1alpha3.TestRe
 	}
 }
 
-// checkSpecDescriptors looks for fields of the examples' specs that no descriptor explains.
+// checkSpecDescriptors reports fields of the examples' specs without descriptors.
 func checkSpecDescriptors(_ Bundle, b *apimanifests.Bundle, r *v1alpha3.TestResult) {
-	for _, cr := range described(b, r) {
+	for _, cr := range loadExamples(b, r) {
 		spec, err := part(cr, "spec")
 		if err != nil {
 			fail(r, "%s", err)
 			continue
 		}
 		if spec == nil {
-			// operator-sdk names no error here, so that the log has to say it.
+			// operator-sdk reports no error here, so the log must.
 			r.State = v1alpha3.FailState
 			logf(r, "%s %s in alm-examples has no spec\n", cr.GetKind(), cr.GetName())
 			continue
 		}
-		owned := ownedBy(b, cr, r)
+		owned := descriptionOf(b, cr, r)
 		if owned == nil {
 			continue
 		}
 		for _, field := range slices.Sorted(maps.Keys(spec)) {
-			explains := func(d v1alpha1.SpecDescriptor) bool { return d.Path == field }
-			if !slices.ContainsFunc(owned.SpecDescriptors, explains) {
+			describes := func(d v1alpha1.SpecDescriptor) bool { return d.Path == field }
+			if !slices.ContainsFunc(owned.SpecDescriptors, describes) {
 				fail(r, "%s does not have a spec descriptor", field)
 				suggest(r, "Add a spec descriptor for %s", field)
 			}
@@ -175,20 +176,20 @@ func checkSpecDescriptors(_ Bundle, b *apimanifests.Bundle, r *v1alpha3.TestResu
 	}
 }
 
-// described are the examples whose descriptors are looked at.
-func described(b *apimanifests.Bundle, r *v1alpha3.TestResult) []unstructured.Unstructured {
+// loadExamples returns the examples and adds them to the log.
+func loadExamples(b *apimanifests.Bundle, r *v1alpha3.TestResult) []unstructured.Unstructured {
 	logf(r, "Loaded ClusterServiceVersion: %s\n", b.CSV.GetName())
 	crs, err := examples(b)
 	if err != nil {
-		broken(r, err)
+		abort(r, err)
 		return nil
 	}
 	logf(r, "Loaded %d Custom Resources from alm-examples\n", len(crs))
 	return crs
 }
 
-// ownedBy is how the CSV describes the kind of an example. The test fails when it does not.
-func ownedBy(b *apimanifests.Bundle, cr unstructured.Unstructured, r *v1alpha3.TestResult) *v1alpha1.CRDDescription {
+// descriptionOf returns the CSV's description of the kind of an example. The test fails if there is none.
+func descriptionOf(b *apimanifests.Bundle, cr unstructured.Unstructured, r *v1alpha3.TestResult) *v1alpha1.CRDDescription {
 	gvk := cr.GroupVersionKind()
 	for i, owned := range b.CSV.Spec.CustomResourceDefinitions.Owned {
 		if owned.Kind == gvk.Kind && owned.Version == gvk.Version {

@@ -15,13 +15,13 @@ import (
 )
 
 const (
-	// mediaType is the only kind of configuration that there is.
+	// mediaType is the only supported type of configuration.
 	mediaType        = "scorecard+v1"
 	defaultConfigDir = "tests/scorecard"
 	configFile       = "config.yaml"
 )
 
-// ConfigPath is where a bundle has its configuration, relative to the bundle.
+// ConfigPath returns the path of the bundle's configuration in the bundle.
 func ConfigPath(fsys fs.FS) (string, error) {
 	annotations, err := findAnnotations(fsys)
 	if err != nil {
@@ -33,21 +33,21 @@ func ConfigPath(fsys fs.FS) (string, error) {
 	}
 	name := path.Join(dir, configFile)
 	if !fs.ValidPath(name) {
-		return "", fmt.Errorf("the annotation %s names %q, which is no folder of the bundle", bundle.TestConfigLabel, annotations[bundle.TestConfigLabel])
+		return "", fmt.Errorf("annotation %s: %q must be a directory of the bundle", bundle.TestConfigLabel, annotations[bundle.TestConfigLabel])
 	}
 	return name, nil
 }
 
-// ParseConfig reads a configuration. Unknown tells what of it nobody reads, misspelt keys for one.
+// ParseConfig parses a configuration. unknown describes keys that have no effect, such as misspelled ones.
 func ParseConfig(data []byte) (config v1alpha3.Configuration, unknown error, err error) {
 	if err := safeyaml.UnmarshalJSON(data, &config); err != nil {
-		return config, nil, fmt.Errorf("is no scorecard configuration: %w", plain(err))
+		return config, nil, fmt.Errorf("is not a scorecard configuration: %w", plain(err))
 	}
 	if config.Kind != "" && config.Kind != v1alpha3.ConfigurationKind {
-		return config, nil, fmt.Errorf("is no scorecard configuration: its kind is %s, not %s", config.Kind, v1alpha3.ConfigurationKind)
+		return config, nil, fmt.Errorf("is not a scorecard configuration: its kind is %s, not %s", config.Kind, v1alpha3.ConfigurationKind)
 	}
 	if version := v1alpha3.GroupVersion.String(); config.APIVersion != "" && config.APIVersion != version {
-		return config, nil, fmt.Errorf("has the apiVersion %s; only %s can be run", config.APIVersion, version)
+		return config, nil, fmt.Errorf("has the apiVersion %s; only %s is supported", config.APIVersion, version)
 	}
 	var strict v1alpha3.Configuration
 	if err := safeyaml.UnmarshalStrict(data, &strict); err != nil {
@@ -56,7 +56,7 @@ func ParseConfig(data []byte) (config v1alpha3.Configuration, unknown error, err
 	return config, unknown, nil
 }
 
-// plain is an error of the YAML library without how it came about.
+// plain removes the prefixes of the YAML library from an error.
 func plain(err error) error {
 	if _, ok := errors.AsType[*safeyaml.Error](err); ok {
 		return err
@@ -68,8 +68,7 @@ func plain(err error) error {
 	return errors.New(text)
 }
 
-// Select leaves the tests whose labels match, in their stages, and completes them with the defaults of
-// the configuration. Stages without tests are left out.
+// Select returns the tests whose labels match, in their stages, without empty stages.
 func Select(config v1alpha3.Configuration, selector labels.Selector) []v1alpha3.StageConfiguration {
 	var stages []v1alpha3.StageConfiguration
 	for _, stage := range config.Stages {
@@ -86,7 +85,7 @@ func Select(config v1alpha3.Configuration, selector labels.Selector) []v1alpha3.
 	return stages
 }
 
-// List is the tests of stages, without results.
+// List returns the tests of stages without results.
 func List(stages []v1alpha3.StageConfiguration) v1alpha3.TestList {
 	list := v1alpha3.NewTestList()
 	for _, stage := range stages {
@@ -99,7 +98,7 @@ func List(stages []v1alpha3.StageConfiguration) v1alpha3.TestList {
 	return list
 }
 
-// TestName is how messages call a test: by its label, its entry point or its image.
+// TestName returns the name of a test in messages: its label, its entry point or its image.
 func TestName(test v1alpha3.TestConfiguration) string {
 	switch {
 	case test.Labels["test"] != "":

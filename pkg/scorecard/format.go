@@ -22,8 +22,8 @@ const (
 	plainType    = "plain+v0"
 )
 
-// formatCheck checks the layout of a bundle and its metadata as opm does. Its words are opm's, since
-// results are compared; so are the lines of its log, without the time.
+// formatCheck validates the layout of a bundle and its metadata like opm. Its messages and log lines are those of opm, without the
+// time, as users compare results.
 type formatCheck struct {
 	Bundle
 	log  strings.Builder
@@ -38,14 +38,14 @@ func (f *formatCheck) failf(format string, args ...any) {
 	f.errs = append(f.errs, fmt.Errorf(format, args...))
 }
 
-// run returns all that is wrong as one error.
+// run returns all problems as one error.
 func (f *formatCheck) run() error {
-	for _, folder := range []string{manifestsFolder, metadataFolder} {
-		if info, err := fs.Lstat(f.FS, folder); err == nil && info.IsDir() {
-			f.logf("Found " + folder + " directory")
+	for _, dir := range []string{manifestsDir, metadataDir} {
+		if info, err := fs.Lstat(f.FS, dir); err == nil && info.IsDir() {
+			f.logf("Found " + dir + " directory")
 			continue
 		}
-		f.failf("Unable to locate %s directory", folder)
+		f.failf("Unable to locate %s directory", dir)
 	}
 	if len(f.errs) == 0 {
 		f.logf("Getting mediaType info from manifests directory")
@@ -65,16 +65,16 @@ func (f *formatCheck) run() error {
 	return errors.New("Bundle validation errors: " + strings.Join(texts, ","))
 }
 
-// mediaType tells what the manifests are.
+// mediaType returns the media type of the manifests.
 func (f *formatCheck) mediaType() (string, error) {
-	entries, _ := fs.ReadDir(f.FS, manifestsFolder) // without an answer, there are no files
+	entries, _ := fs.ReadDir(f.FS, manifestsDir) // on failure, there are no files
 	found, files := plainType, 0
 	for _, entry := range entries {
 		if entry.IsDir() {
 			continue
 		}
 		files++
-		name := path.Join(manifestsFolder, entry.Name())
+		name := path.Join(manifestsDir, entry.Name())
 		data, err := readFile(f.FS, name)
 		if err != nil {
 			return "", fmt.Errorf("Unable to read file %s in bundle", path.Join(f.Name, name))
@@ -85,23 +85,23 @@ func (f *formatCheck) mediaType() (string, error) {
 		}
 	}
 	if files == 0 {
-		return "", fmt.Errorf("The directory %s contains no yaml files", path.Join(f.Name, manifestsFolder))
+		return "", fmt.Errorf("The directory %s contains no yaml files", path.Join(f.Name, manifestsDir))
 	}
 	var chart struct{ Name string }
-	if data, err := readFile(f.FS, path.Join(manifestsFolder, "Chart.yaml")); err == nil && safeyaml.UnmarshalJSON(data, &chart) == nil && chart.Name != "" {
+	if data, err := readFile(f.FS, path.Join(manifestsDir, "Chart.yaml")); err == nil && safeyaml.UnmarshalJSON(data, &chart) == nil && chart.Name != "" {
 		found = helmType
 	}
 	return found, nil
 }
 
-// metadata checks the annotations and dependencies, which are in the first files that have any.
+// metadata validates the annotations and dependencies, which are those of the first files that have any.
 func (f *formatCheck) metadata(mediaType string) {
-	entries, err := fs.ReadDir(f.FS, metadataFolder)
+	entries, err := fs.ReadDir(f.FS, metadataDir)
 	if err != nil {
 		f.errs = append(f.errs, err)
 	}
 	read := func(entry fs.DirEntry, into any) error {
-		data, err := readFile(f.FS, path.Join(metadataFolder, entry.Name()))
+		data, err := readFile(f.FS, path.Join(metadataDir, entry.Name()))
 		if err != nil {
 			return err
 		}

@@ -26,31 +26,30 @@ const (
 	crdKind = "CustomResourceDefinition"
 )
 
-// loader reads a bundle as the library of operator-framework does, from any file system: what it finds
-// and what it says decide the built-in tests.
+// loader reads a bundle from any file system like the library of operator-framework, whose results and errors are those of the
+// built-in tests.
 type loader struct {
 	fsys fs.FS
-	// shown is how messages call the bundle's root.
-	shown       string
+	// name is that of the bundle's root in messages.
+	name        string
 	bundle      *apimanifests.Bundle
 	found       bool
 	annotations apimanifests.AnnotationsFile
 	errs        []error
-	// passed are files that hold no object, and why.
-	passed []string
+	// skipped describes files that contain no object.
+	skipped []string
 }
 
-// load reads the bundle of a folder and those below it. With an error, passed tells of files that were
-// passed over.
-func load(b Bundle, folder string) (bundle *apimanifests.Bundle, passed []string, err error) {
-	l := &loader{fsys: b.FS, shown: b.Name}
+// load reads the bundle in a directory and its subdirectories. skipped describes files that contain no object.
+func load(b Bundle, dir string) (bundle *apimanifests.Bundle, skipped []string, err error) {
+	l := &loader{fsys: b.FS, name: b.Name}
 	var files []string
-	err = fs.WalkDir(b.FS, folder, func(name string, d fs.DirEntry, err error) error {
+	err = fs.WalkDir(b.FS, dir, func(name string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			l.failed(name, err)
 			return nil
-		case d.IsDir() && name != folder && strings.HasPrefix(d.Name(), "."):
+		case d.IsDir() && name != dir && strings.HasPrefix(d.Name(), "."):
 			return fs.SkipDir
 		case !d.IsDir():
 			files = append(files, name)
@@ -66,14 +65,15 @@ func load(b Bundle, folder string) (bundle *apimanifests.Bundle, passed []string
 	l.complete(files)
 	switch {
 	case !l.found:
-		l.errs = append(l.errs, fmt.Errorf("unable to find a csv in bundle directory %s", l.show(folder)))
+		l.errs = append(l.errs, fmt.Errorf("unable to find a csv in bundle directory %s", l.show(dir)))
 	case l.bundle == nil:
-		l.errs = append(l.errs, fmt.Errorf("unable to load bundle from directory %s", l.show(folder)))
+		l.errs = append(l.errs, fmt.Errorf("unable to load bundle from directory %s", l.show(dir)))
 	}
-	return l.bundle, l.passed, utilerrors.NewAggregate(l.errs)
+	return l.bundle, l.skipped, utilerrors.NewAggregate(l.errs)
 }
 
-func (l *loader) show(name string) string { return path.Join(l.shown, name) }
+// show returns the name of a file in messages.
+func (l *loader) show(name string) string { return path.Join(l.name, name) }
 
 // failed records that a file cannot be read.
 func (l *loader) failed(name string, err error) {
@@ -83,14 +83,14 @@ func (l *loader) failed(name string, err error) {
 	l.errs = append(l.errs, fmt.Errorf("unable to load file %s: %w", l.show(name), err))
 }
 
-// complete puts in what the annotations and the sizes of all files say.
+// complete sets the fields from annotations, and the sizes of all files.
 func (l *loader) complete(files []string) {
 	if l.bundle == nil {
 		return
 	}
-	// As that library packs each file; a packer is made once, since it is large.
+	// The library compresses each file. One writer suffices, as it is large.
 	var buffer bytes.Buffer
-	packer := gzip.NewWriter(&buffer)
+	writer := gzip.NewWriter(&buffer)
 	for _, name := range files {
 		data, err := readFile(l.fsys, name)
 		if err != nil {
@@ -98,12 +98,12 @@ func (l *loader) complete(files []string) {
 			return
 		}
 		buffer.Reset()
-		packer.Reset(&buffer)
-		if _, err := packer.Write(data); err != nil {
+		writer.Reset(&buffer)
+		if _, err := writer.Write(data); err != nil {
 			l.failed(name, err)
 			return
 		}
-		if err := packer.Close(); err != nil {
+		if err := writer.Close(); err != nil {
 			l.failed(name, err)
 			return
 		}
@@ -115,7 +115,7 @@ func (l *loader) complete(files []string) {
 	l.bundle.Package = l.annotations.Annotations.PackageName
 }
 
-// file takes the annotations of a file or, if it is a ClusterServiceVersion, the bundle beside it.
+// file reads the annotations of a file or, if it is a ClusterServiceVersion, the bundle in its directory.
 func (l *loader) file(name string) {
 	data, err := readFile(l.fsys, name)
 	if err != nil {
@@ -132,8 +132,8 @@ func (l *loader) file(name string) {
 	}
 	var o unstructured.Unstructured
 	if err := decode(data, 30, &o); err != nil {
-		if path.Dir(name) == manifestsFolder {
-			l.passed = append(l.passed, fmt.Sprintf("%s: %v", l.show(name), plain(err)))
+		if path.Dir(name) == manifestsDir {
+			l.skipped = append(l.skipped, fmt.Sprintf("%s: %v", l.show(name), plain(err)))
 		}
 		return
 	}
@@ -141,7 +141,7 @@ func (l *loader) file(name string) {
 		return
 	}
 	l.found = true
-	bundle, err := l.folder(o.GetName(), path.Dir(name))
+	bundle, err := l.directory(o.GetName(), path.Dir(name))
 	if err != nil {
 		err = fmt.Errorf("error loading objs in directory: %w", err)
 	}
@@ -154,9 +154,9 @@ func (l *loader) file(name string) {
 	}
 }
 
-// folder reads the objects of a folder that a ClusterServiceVersion is in.
-func (l *loader) folder(csv, folder string) (*apimanifests.Bundle, error) {
-	entries, err := fs.ReadDir(l.fsys, folder)
+// directory reads the objects in the directory of a ClusterServiceVersion.
+func (l *loader) directory(csv, dir string) (*apimanifests.Bundle, error) {
+	entries, err := fs.ReadDir(l.fsys, dir)
 	if err != nil {
 		return nil, err
 	}
@@ -166,7 +166,7 @@ func (l *loader) folder(csv, folder string) (*apimanifests.Bundle, error) {
 	)
 	bundle := &apimanifests.Bundle{Name: csv}
 	for _, entry := range entries {
-		name := path.Join(folder, entry.Name())
+		name := path.Join(dir, entry.Name())
 		switch {
 		case entry.IsDir():
 			errs = append(errs, fmt.Errorf("bundle manifests dir contains directory: %s", l.show(name)))
@@ -189,15 +189,15 @@ func (l *loader) folder(csv, folder string) (*apimanifests.Bundle, error) {
 			continue
 		}
 		bundle.Objects = append(bundle.Objects, o)
-		if err := typed(bundle, o, entry.Name(), data); err != nil {
+		if err := addTyped(bundle, o, entry.Name(), data); err != nil {
 			return nil, err
 		}
 	}
 	return bundle, utilerrors.NewAggregate(errs)
 }
 
-// typed puts an object that the bundle has a place for there.
-func typed(bundle *apimanifests.Bundle, o *unstructured.Unstructured, file string, data []byte) error {
+// addTyped adds ClusterServiceVersions and CRDs to the typed fields of the bundle.
+func addTyped(bundle *apimanifests.Bundle, o *unstructured.Unstructured, file string, data []byte) error {
 	decode := func(what string, into any) error {
 		if err := yaml.NewYAMLToJSONDecoder(bytes.NewReader(data)).Decode(into); err != nil {
 			return fmt.Errorf("unable to parse %s %s: %w", what, file, err)

@@ -7,16 +7,16 @@ import (
 	"github.com/operator-framework/api/pkg/apis/scorecard/v1alpha3"
 )
 
-// The images that operator-sdk takes, by their digests.
+// The images of operator-sdk, by digest.
 const (
 	StorageImage = "quay.io/operator-framework/scorecard-storage@sha256:a3bfda71281393c7794cabdd39c563fb050d3020fd0b642ea164646bdd39a0e2"
 	UntarImage   = "quay.io/operator-framework/scorecard-untar@sha256:2e728c5e67a7f4dec0df157a322dd5671212e8ae60f69137463bd4fdfbff8747"
 )
 
-// PodBundle is where test images find the bundle.
+// PodBundle is the path of the bundle in test images.
 const PodBundle = "/bundle"
 
-// The containers of a test's pod, as operator-sdk names them.
+// The containers of a test's pod, as in operator-sdk.
 const (
 	testContainer    = "scorecard-test"
 	untarContainer   = "scorecard-untar"
@@ -30,19 +30,19 @@ const (
 	storageMount = "scorecard-storage"
 )
 
-// PodOptions say how the pods of tests are made.
+// PodOptions are settings of the pods of tests.
 type PodOptions struct {
 	Namespace, ServiceAccount string
 	UntarImage, StorageImage  string
-	// Restricted makes pods that the Pod Security Standard restricted lets in.
+	// Restricted makes pods comply with the Pod Security Standard restricted.
 	Restricted bool
-	// Wait is how long tests may take, and files of theirs must be there.
+	// Wait is the maximum time for all tests.
 	Wait time.Duration
 }
 
 type fields = map[string]any
 
-// pod is the pod of a test. The ConfigMap that holds the bundle owns it, so that it goes with it.
+// pod returns the pod of a test. Its owner is the ConfigMap of the bundle, so that it is deleted with it.
 func pod(name, configMap, uid string, test v1alpha3.TestConfiguration, o PodOptions) fields {
 	container := fields{
 		"name": testContainer, "image": test.Image, "imagePullPolicy": "IfNotPresent",

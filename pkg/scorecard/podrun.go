@@ -15,20 +15,20 @@ import (
 	"time"
 
 	"github.com/operator-framework/api/pkg/apis/scorecard/v1alpha3"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/operon-sdk/operon/pkg/kube"
 )
 
-// podRun is one test on its way.
+// podRun is the run of a test as a pod.
 type podRun struct {
 	*Cluster
 	test v1alpha3.TestConfiguration
-	// name is the pod's.
-	name string
-	told string
+	// name is that of the pod, reported the last step.
+	name, reported string
 }
 
-// podState is what is read of a pod.
+// podState is the relevant state of a pod.
 type podState struct {
 	Status struct {
 		Phase, Reason, Message                   string
@@ -48,19 +48,20 @@ type containerState struct {
 	}
 }
 
-// maxLog bounds what is read of a test's log.
+// maxLog limits a test's log in bytes.
 const maxLog = 16 << 20
 
-// explainTime is how long it may take to find out why a pod does not run.
-const explainTime = 5 * time.Second
+// diagnosisTime is the maximum time for the diagnosis of a pod.
+const diagnosisTime = 5 * time.Second
 
-// pollInterval is how often a pod is looked at.
+// pollInterval is the time between two reads of a pod.
 const pollInterval = 300 * time.Millisecond
 
-func (r *podRun) tell(text string) {
-	if text != r.told {
-		r.told = text
-		r.Tell(Event{Test: TestName(r.test), Text: text})
+// report reports a step, unless it was reported last.
+func (r *podRun) report(text string) {
+	if text != r.reported {
+		r.reported = text
+		r.Progress(Event{Test: TestName(r.test), Text: text})
 	}
 }
 
@@ -68,45 +69,43 @@ func (r *podRun) run(ctx context.Context) v1alpha3.TestStatus {
 	if ctx.Err() != nil {
 		return failed("", fmt.Sprintf("did not run: %v", context.Cause(ctx)))
 	}
-	if err := r.Client.Do(ctx, http.MethodPost, r.folder("pods"), "", pod(r.name, r.configMap, r.uid, r.test, r.PodOptions), nil); err != nil {
-		text := fmt.Sprintf("the pod cannot be made: %v", cause(ctx, err))
+	if err := r.Client.Do(ctx, http.MethodPost, r.path("pods"), "", pod(r.name, r.configMap, r.uid, r.test, r.PodOptions), nil); err != nil {
+		text := fmt.Sprintf("cannot create the pod: %v", cause(ctx, err))
 		if kube.IsForbidden(err) && strings.Contains(err.Error(), "PodSecurity") && !r.Restricted {
-			text += "; --pod-security restricted makes pods that are let in"
+			text += "; give --pod-security restricted"
 		}
 		return failed("", text)
 	}
-	r.tell("pod " + r.name + " is made")
+	r.report("created pod " + r.name)
 	ended, err := r.wait(ctx)
 	if err != nil {
 		return r.explain(ctx, err)
 	}
 	if err := r.gather(ctx); err != nil {
-		return r.explain(ctx, fmt.Errorf("its files cannot be fetched: %w", cause(ctx, err)))
+		return r.explain(ctx, fmt.Errorf("cannot fetch its files: %w", cause(ctx, err)))
 	}
 	return r.status(ctx, ended)
 }
 
-// wait waits until the test has ended, while its log is shown. An error tells why it never will.
+// wait waits until the test has exited and reports its log. It is an error if the pod cannot run.
 func (r *podRun) wait(ctx context.Context) (containerState, error) {
 	following, stop := context.WithCancel(ctx)
-	shown := make(chan struct{})
+	followed := make(chan struct{})
 	started := false
 	defer func() {
 		if started {
 			// The log ends shortly after the container, if the connection holds.
-			timer := time.AfterFunc(explainTime, stop)
-			<-shown
+			timer := time.AfterFunc(diagnosisTime, stop)
+			<-followed
 			timer.Stop()
 		}
 		stop()
 	}()
-	for {
+	var result containerState
+	err := wait.PollUntilContextCancel(ctx, pollInterval, true, func(ctx context.Context) (bool, error) {
 		var state podState
 		if err := r.Client.Do(ctx, http.MethodGet, kube.PodPath(r.Namespace, r.name), "", nil, &state); err != nil {
-			if ctx.Err() != nil {
-				return containerState{}, noResult(ctx)
-			}
-			return containerState{}, fmt.Errorf("the pod cannot be looked at: %w", err)
+			return false, fmt.Errorf("cannot read the pod: %w", err)
 		}
 		for _, c := range state.Status.ContainerStatuses {
 			if c.Name != testContainer {
@@ -114,41 +113,44 @@ func (r *podRun) wait(ctx context.Context) (containerState, error) {
 			}
 			if !started && (c.State.Running != nil || c.State.Terminated != nil) {
 				started = true
-				r.tell("runs")
+				r.report("running")
 				go func() {
-					defer close(shown)
+					defer close(followed)
 					r.follow(following)
 				}()
 			}
 			if c.State.Terminated != nil {
-				return c, nil
+				result = c
+				return true, nil
 			}
 		}
-		if why := hopeless(state); why != "" {
-			return containerState{}, fmt.Errorf("the pod cannot run: %s", why)
+		if reason := permanentFailure(state); reason != "" {
+			return false, fmt.Errorf("the pod cannot run: %s", reason)
 		}
-		if pause(ctx, pollInterval) != nil {
-			return containerState{}, noResult(ctx)
-		}
+		return false, nil
+	})
+	if err != nil && ctx.Err() != nil {
+		err = noResult(ctx)
 	}
+	return result, err
 }
 
-// noResult is the error of a test that had not ended when ctx did.
+// noResult returns the error of a test that was running when ctx ended.
 func noResult(ctx context.Context) error {
-	return fmt.Errorf("there is no result: %w", context.Cause(ctx))
+	return fmt.Errorf("no result: %w", context.Cause(ctx))
 }
 
-// hopeless tells why a pod will never run its test, in a word; empty for one that may.
-func hopeless(state podState) string {
-	final := []string{"ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "CreateContainerConfigError", "CreateContainerError"}
+// permanentFailure returns why a pod will never run its test; empty if it may.
+func permanentFailure(state podState) string {
+	permanent := []string{"ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "CreateContainerConfigError", "CreateContainerError"}
 	for _, c := range slices.Concat(state.Status.InitContainerStatuses, state.Status.ContainerStatuses) {
-		if w := c.State.Waiting; w != nil && (slices.Contains(final, w.Reason) || w.Reason == "ErrImagePull" && strings.Contains(w.Message, "not found")) {
+		if w := c.State.Waiting; w != nil && (slices.Contains(permanent, w.Reason) || w.Reason == "ErrImagePull" && strings.Contains(w.Message, "not found")) {
 			return fmt.Sprintf("container %s: %s", c.Name, w.Reason)
 		}
 	}
 	for _, c := range state.Status.InitContainerStatuses {
 		if t := c.State.Terminated; t != nil && t.ExitCode != 0 {
-			return fmt.Sprintf("container %s, which unpacks the bundle, ended with code %d", c.Name, t.ExitCode)
+			return fmt.Sprintf("container %s, which unpacks the bundle, exited with code %d", c.Name, t.ExitCode)
 		}
 	}
 	if state.Status.Phase == "Failed" {
@@ -157,11 +159,11 @@ func hopeless(state podState) string {
 	return ""
 }
 
-// follow shows what the test writes, up to its result.
+// follow reports the lines of the log, up to the result.
 func (r *podRun) follow(ctx context.Context) {
 	stream, err := r.Client.Logs(ctx, r.Namespace, r.name, testContainer, true)
 	if err != nil {
-		return // status reads the log again, and tells
+		return // status reads the log again and reports the error
 	}
 	defer func() { _ = stream.Close() }()
 	lines := bufio.NewReader(io.LimitReader(stream, maxLog))
@@ -172,7 +174,7 @@ func (r *podRun) follow(ctx context.Context) {
 			return
 		}
 		if line = strings.TrimRight(line, "\r\n"); line != "" {
-			r.Tell(Event{Test: TestName(r.test), Text: line, Log: true})
+			r.Progress(Event{Test: TestName(r.test), Text: line, Log: true})
 		}
 		if err != nil {
 			return
@@ -180,9 +182,9 @@ func (r *podRun) follow(ctx context.Context) {
 	}
 }
 
-// explain is the result of a test that gave none: why, and what the cluster says about its pod.
+// explain returns the result of a test without one: the reason, and the state of its pod.
 func (r *podRun) explain(ctx context.Context, why error) v1alpha3.TestStatus {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), explainTime)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), diagnosisTime)
 	defer cancel()
 	found := &kube.Cause{}
 	r.Client.ExplainPods(ctx, found, r.Namespace, url.Values{"fieldSelector": {"metadata.name=" + r.name}})
@@ -190,7 +192,7 @@ func (r *podRun) explain(ctx context.Context, why error) v1alpha3.TestStatus {
 	for _, line := range found.Lines {
 		texts = append(texts, strings.TrimSpace(line))
 	}
-	// What it has written so far may say more.
+	// The log so far can contain the cause.
 	log := ""
 	if stream, err := r.Client.Logs(ctx, r.Namespace, r.name, testContainer, false); err == nil {
 		data, _ := io.ReadAll(io.LimitReader(stream, maxLog))
@@ -200,29 +202,29 @@ func (r *podRun) explain(ctx context.Context, why error) v1alpha3.TestStatus {
 	return failed(log, texts...)
 }
 
-// status reads the result from the log.
+// status returns the result in the log.
 func (r *podRun) status(ctx context.Context, ended containerState) v1alpha3.TestStatus {
 	stream, err := r.Client.Logs(ctx, r.Namespace, r.name, testContainer, false)
 	if err != nil {
-		return failed("", fmt.Sprintf("its log cannot be read: %v", cause(ctx, err)))
+		return failed("", fmt.Sprintf("cannot read its log: %v", cause(ctx, err)))
 	}
 	defer func() { _ = stream.Close() }()
 	log, err := io.ReadAll(io.LimitReader(stream, maxLog))
 	if err != nil {
-		return failed(string(log), fmt.Sprintf("its log cannot be read: %v", cause(ctx, err)))
+		return failed(string(log), fmt.Sprintf("cannot read its log: %v", cause(ctx, err)))
 	}
 	var status v1alpha3.TestStatus
 	if err := json.Unmarshal(log, &status); err != nil {
-		how := fmt.Sprintf("it ended with code %d", ended.State.Terminated.ExitCode)
+		how := fmt.Sprintf("it exited with code %d", ended.State.Terminated.ExitCode)
 		if reason := ended.State.Terminated.Reason; reason != "" && reason != "Completed" && reason != "Error" {
 			how += ", " + strings.TrimSuffix(reason+": "+ended.State.Terminated.Message, ": ")
 		}
-		return failed(string(log), fmt.Sprintf("its output is no result of a test (%v); %s", err, how))
+		return failed(string(log), fmt.Sprintf("its output is not a test result (%v); %s", err, how))
 	}
 	return status
 }
 
-// gather fetches the files of a test that has a storage.
+// gather fetches the output files of a test with storage.
 func (r *podRun) gather(ctx context.Context) error {
 	mount := r.test.Storage.Spec.MountPath.Path
 	if mount == "" {

@@ -32,7 +32,7 @@ func TestHopeless(t *testing.T) {
 		`{"phase":"Pending","containerStatuses":[{"name":"scorecard-test","state":{"waiting":{"reason":"ImagePullBackOff"}}}]}`:                             "container scorecard-test: ImagePullBackOff",
 		`{"phase":"Pending","initContainerStatuses":[{"name":"scorecard-untar","state":{"waiting":{"reason":"CreateContainerConfigError"}}}]}`:              "container scorecard-untar: CreateContainerConfigError",
 		`{"phase":"Running","containerStatuses":[{"name":"scorecard-gather","state":{"waiting":{"reason":"InvalidImageName"}}}]}`:                           "container scorecard-gather: InvalidImageName",
-		`{"phase":"Pending","initContainerStatuses":[{"name":"scorecard-untar","state":{"terminated":{"exitCode":2}}}]}`:                                    "container scorecard-untar, which unpacks the bundle, ended with code 2",
+		`{"phase":"Pending","initContainerStatuses":[{"name":"scorecard-untar","state":{"terminated":{"exitCode":2}}}]}`:                                    "container scorecard-untar, which unpacks the bundle, exited with code 2",
 		`{"phase":"Running","initContainerStatuses":[{"name":"scorecard-untar","state":{"terminated":{"exitCode":0}}}]}`:                                    "",
 		`{"phase":"Failed","reason":"Evicted","message":"The node was low on memory."}`:                                                                     "Evicted: The node was low on memory.",
 		`{"phase":"Running","containerStatuses":[{"name":"scorecard-test","state":{"running":{}}},{"name":"x","state":{"waiting":{"reason":"Starting"}}}]}`: "",
@@ -41,7 +41,7 @@ func TestHopeless(t *testing.T) {
 		if err := json.Unmarshal([]byte(`{"status":`+status+`}`), &state); err != nil {
 			t.Fatal(err)
 		}
-		if got := hopeless(state); got != want {
+		if got := permanentFailure(state); got != want {
 			t.Errorf("%s: got %q, want %q", status, got, want)
 		}
 	}
@@ -148,8 +148,8 @@ func TestUnpackLimits(t *testing.T) {
 		{"as many as permitted", packEntries(t, fileEntry("out/a", 1<<20), fileEntry("out/b", 1<<20), fileEntry("out/c", 0)), ""},
 		{"entries", packEntries(t, fileEntry("out/a", 0), fileEntry("out/b", 0), fileEntry("out/c", 0), fileEntry("out/d", 0)), "the test's files are more than 3"},
 		{"file", packEntries(t, fileEntry("out/a", 1<<20+1)), `the test's file "out/a" has 1048577 bytes; the maximum is 1048576`},
-		{"total", packEntries(t, fileEntry("out/a", 1<<20), fileEntry("out/b", 1<<20), fileEntry("out/c", 1)), "the test's files have more than 2 MiB"},
-		{"padding", endless, "the test's files have more than 2 MiB"},
+		{"total", packEntries(t, fileEntry("out/a", 1<<20), fileEntry("out/b", 1<<20), fileEntry("out/c", 1)), "the test's files are larger than 2 MiB"},
+		{"padding", endless, "the test's files are larger than 2 MiB"},
 	} {
 		root, _ := openRoot(t)
 		switch err := unpack(test.stream, root, ".", "/out", limits); {
@@ -180,7 +180,7 @@ func TestArchiveTooLarge(t *testing.T) {
 		t.Errorf("the same bundle gives other bytes: %v", err)
 	}
 	_, err = archive(Bundle{Name: "b", FS: fstest.MapFS{"manifests/a": {Data: random(2 << 20)}}})
-	if err == nil || !strings.Contains(err.Error(), "a ConfigMap for its tests takes no more than 1048576") {
+	if err == nil || !strings.Contains(err.Error(), "the maximum of its ConfigMap is 1048576") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -219,9 +219,9 @@ func TestTimeIsUpDuringRequest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &Cluster{Client: client, Tell: func(Event) {}}
+	c := &Cluster{Client: client, Progress: func(Event) {}}
 	status := c.RunTest(ctx, v1alpha3.TestConfiguration{})
-	if want := []string{"there is no result: the time is up", "it has no pods"}; len(status.Results) != 1 || !slices.Equal(status.Results[0].Errors, want) {
+	if want := []string{"no result: the time is up", "it has no pods"}; len(status.Results) != 1 || !slices.Equal(status.Results[0].Errors, want) {
 		t.Errorf("got %+v, want one result with %q", status.Results, want)
 	}
 }

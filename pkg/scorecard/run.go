@@ -7,13 +7,12 @@ import (
 	"github.com/operator-framework/api/pkg/apis/scorecard/v1alpha3"
 )
 
-// Runner runs one test. What keeps a test from running is its result.
+// A Runner runs tests. The result of a test that cannot run is the error.
 type Runner interface {
 	RunTest(ctx context.Context, test v1alpha3.TestConfiguration) v1alpha3.TestStatus
 }
 
-// Run runs stages one after the other, the tests of a parallel one at the same time. Results are in the
-// order of the configuration.
+// Run runs the tests of stages in order, those of a parallel stage concurrently. Results have the order of the configuration.
 func Run(ctx context.Context, stages []v1alpha3.StageConfiguration, runner Runner) v1alpha3.TestList {
 	list := List(stages)
 	next := 0
@@ -34,7 +33,7 @@ func Run(ctx context.Context, stages []v1alpha3.StageConfiguration, runner Runne
 	return list
 }
 
-// Passed tells whether all results are good.
+// Passed reports whether all tests have passed.
 func Passed(list v1alpha3.TestList) bool {
 	for _, test := range list.Items {
 		for _, result := range test.Status.Results {
@@ -46,7 +45,7 @@ func Passed(list v1alpha3.TestList) bool {
 	return true
 }
 
-// failed is the result of a test that gave none.
+// failed returns the result of a test that returned none.
 func failed(log string, errs ...string) v1alpha3.TestStatus {
 	return v1alpha3.TestStatus{Results: []v1alpha3.TestResult{{State: v1alpha3.FailState, Errors: errs, Log: log}}}
 }

@@ -18,7 +18,7 @@ const (
 	XUnit = "xunit"
 )
 
-// Formats are all formats, the default first.
+// Formats returns all formats, the default first.
 func Formats() []string { return []string{Text, JSON, XUnit} }
 
 // Write writes results in one of Formats.
@@ -46,7 +46,7 @@ func Write(out io.Writer, format string, list v1alpha3.TestList) error {
 	return nil
 }
 
-// text is a test as people read it, ended by a line break.
+// text formats a test with its results.
 func text(test v1alpha3.Test) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\nImage:      %s\n", strings.Repeat("-", 80), test.Spec.Image)

@@ -80,9 +80,9 @@ func suite(i int, test v1alpha3.Test) xunitSuite {
 			kind = "error"
 		}
 		if kind != "" {
-			// A message is XML already: its line breaks and quotes stay as they are.
+			// Message is inner XML, with unchanged line breaks and quotes.
 			escape := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
-			c.Fault = &xunitFault{XMLName: xml.Name{Local: kind}, Type: kind, Message: escape.Replace(visible(strings.Join(result.Errors, "\n")))}
+			c.Fault = &xunitFault{XMLName: xml.Name{Local: kind}, Type: kind, Message: escape.Replace(validXML(strings.Join(result.Errors, "\n")))}
 		}
 		s.Tests++
 		s.Cases = append(s.Cases, c)
@@ -90,8 +90,8 @@ func suite(i int, test v1alpha3.Test) xunitSuite {
 	return s
 }
 
-// visible replaces what XML cannot hold.
-func visible(s string) string {
+// validXML replaces characters that are not valid in XML.
+func validXML(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' && r != '\n' && r != '\t' || r == 0xFFFE || r == 0xFFFF {
 			return '\uFFFD'

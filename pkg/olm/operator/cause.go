@@ -10,9 +10,9 @@ import (
 	"github.com/operon-sdk/operon/pkg/olm"
 )
 
-// InstallError tells why an operator was not installed.
+// InstallError reports why an operator was not installed.
 type InstallError struct {
-	// Err is what did not happen, Cause why the wait ended where it was the time.
+	// Err is the failed step. Cause is the cause of the context, if that has ended.
 	Err, Cause error
 	olm.Diagnosis
 }
@@ -27,27 +27,28 @@ func (e *InstallError) Error() string {
 	return e.Text(first)
 }
 
-// failed finds out why something did not happen, also after ctx has ended.
+// failed adds the causes to the error of a step. ctx may have ended.
 func (r *run) failed(ctx context.Context, err error) error {
-	looking, cancel := olm.DiagnosisContext(ctx)
+	cause := context.Cause(ctx)
+	ctx, cancel := olm.DiagnosisContext(ctx)
 	defer cancel()
-	e := &InstallError{Err: err, Cause: context.Cause(ctx)}
-	r.registryCause(looking, e)
+	e := &InstallError{Err: err, Cause: cause}
+	r.registryCause(ctx, e)
 	if len(e.Problems) == 0 {
-		r.catalogCause(looking, e)
-		r.subscriptionCause(looking, e)
-		r.operatorCause(looking, e)
+		r.catalogCause(ctx, e)
+		r.subscriptionCause(ctx, e)
+		r.operatorCause(ctx, e)
 	}
 	if e.Cause != nil && len(e.Problems) == 0 {
-		e.Advise("give it more time with --timeout, and look at 'kubectl get events --namespace %s'", r.Namespace)
+		e.Advise("give a longer --timeout, and see 'kubectl get events --namespace %s'", r.Namespace)
 	}
 	if !r.CleanUp {
-		e.Advise("the same command goes on from here once the cause is removed; 'cleanup %s' removes what there is", r.Bundle.Package)
+		e.Advise("run the command again to continue after fixing the cause; 'cleanup %s' removes the created objects", r.Bundle.Package)
 	}
 	return e
 }
 
-// registryCause tells of the registry's pod.
+// registryCause explains why the registry's pod is not ready.
 func (r *run) registryCause(ctx context.Context, e *InstallError) {
 	if r.Serving.CatalogImage != "" {
 		return
@@ -61,17 +62,17 @@ func (r *run) registryCause(ctx context.Context, e *InstallError) {
 	}
 }
 
-// explain tells why a deployment's pods are not ready; flag is what names another image.
+// explain describes why the pods of a deployment are not ready. flag is the setting of their images.
 func (e *InstallError) explain(ctx context.Context, r *run, live *kube.Object, reason, flag string) {
 	cause := e.ExplainDeployment(ctx, r.Client, live,
-		"push it to where they pull from, give a --pull-secret-name, or name another image: "+flag, "free resources, no taints, the labels of --node-selector")
+		"push it to a registry that they can reach, give --pull-secret-name, or set another image with "+flag, "free resources, no taints, the labels of --node-selector")
 	e.AddProblem(kube.FullName(live), reason, cause.Lines...)
 	if cause.Crashed {
-		e.Advise("the log above says why %s ends", kube.FullName(live))
+		e.Advise("the log above shows why %s exits", kube.FullName(live))
 	}
 }
 
-// catalogCause tells of OLM's connection to the catalog.
+// catalogCause explains why OLM cannot read the catalog.
 func (r *run) catalogCause(ctx context.Context, e *InstallError) {
 	live, err := r.Client.Get(ctx, kube.Named(olm.V1Alpha1, olm.CatalogSourceKind, r.Namespace, CatalogName(r.Bundle.Package)))
 	if err != nil || live == nil {
@@ -82,7 +83,7 @@ func (r *run) catalogCause(ctx context.Context, e *InstallError) {
 		cause := &kube.Cause{}
 		r.Client.ExplainPods(ctx, cause, r.Namespace, catalogPods(live))
 		for _, image := range cause.Images {
-			e.Advise("the nodes cannot pull the catalog %s: name it by a registry that they reach, or give a --pull-secret-name", image)
+			e.Advise("the nodes cannot pull the catalog %s: push it to a registry that they can reach, or give --pull-secret-name", image)
 		}
 		if len(cause.Lines) > 0 {
 			e.AddProblem(kube.FullName(live), "its pod is not ready", cause.Lines...)
@@ -91,11 +92,11 @@ func (r *run) catalogCause(ctx context.Context, e *InstallError) {
 	}
 	if !health.Ready {
 		e.AddProblem(kube.FullName(live), health.Reason)
-		e.Advise("catalog-operator must reach the registry's service on port %d: look for network policies, and at its log", grpcPort)
+		e.Advise("catalog-operator must reach the registry's service on port %d: check network policies and its log", grpcPort)
 	}
 }
 
-// subscriptionCause tells what OLM says of the subscription, its InstallPlan and the unpacking of the bundle.
+// subscriptionCause describes the state of the Subscription, its InstallPlan and the unpacking of the bundle.
 func (r *run) subscriptionCause(ctx context.Context, e *InstallError) {
 	live, err := r.Client.Get(ctx, kube.Named(olm.V1Alpha1, "Subscription", r.Namespace, r.subscription))
 	if err != nil || live == nil {
@@ -109,9 +110,9 @@ func (r *run) subscriptionCause(ctx context.Context, e *InstallError) {
 		unpacking = unpacking || strings.HasPrefix(c.Type, "BundleUnpack")
 		e.AddProblem(kube.FullName(live), strings.TrimRight(strings.Join([]string{c.Type, c.Reason, c.Message}, ": "), ": "))
 		if namespace, name := brokenCatalog(c.Message); c.Type == "ResolutionFailed" && name != "" && name != CatalogName(r.Bundle.Package) {
-			e.Advise("OLM installs nothing while catalogsource %s/%s does not answer: mend it, or 'kubectl --namespace %[1]s delete catalogsource %s'", namespace, name)
+			e.Advise("OLM installs nothing while catalogsource %s/%s does not respond: repair it, or 'kubectl --namespace %[1]s delete catalogsource %s'", namespace, name)
 		} else if c.Type == "ResolutionFailed" {
-			e.Advise("OLM finds no way to install it together with what is there: see the message, and dependencies.yaml of the bundle")
+			e.Advise("OLM cannot install it together with the installed operators: see the message, and dependencies.yaml of the bundle")
 		}
 	}
 	if unpacking {
@@ -135,8 +136,8 @@ func (r *run) subscriptionCause(ctx context.Context, e *InstallError) {
 	e.AddProblem(kube.FullName(plan), fmt.Sprintf("its phase is %s: %s", phase, planMessage(plan)), lines...)
 }
 
-// brokenCatalog is the CatalogSource that a message of OLM's resolver names as one that does not answer, if any.
-// A single one keeps OLM from resolving anything in the namespaces that it serves.
+// brokenCatalog returns the CatalogSource that does not respond according to a message of OLM's resolver. One such catalog
+// prevents all installations in the namespaces that it serves.
 func brokenCatalog(message string) (namespace, name string) {
 	_, rest, found := strings.Cut(message, "error using catalogsource ")
 	if !found {
@@ -147,7 +148,7 @@ func brokenCatalog(message string) (namespace, name string) {
 	return namespace, name
 }
 
-// unpackCause tells of the jobs with which OLM reads bundle images.
+// unpackCause describes OLM's jobs that unpack bundle images.
 func (r *run) unpackCause(ctx context.Context, e *InstallError) {
 	jobs, err := r.Client.List(ctx, jobs(), r.Namespace, url.Values{"labelSelector": {unpackLabel}})
 	if err != nil {
@@ -159,28 +160,28 @@ func (r *run) unpackCause(ctx context.Context, e *InstallError) {
 		}
 		cause := &kube.Cause{}
 		r.Client.ExplainPods(ctx, cause, r.Namespace, url.Values{"labelSelector": {"job-name=" + job.GetName()}})
-		e.AddProblem(kube.FullName(job), "it has not unpacked the bundle", cause.Lines...)
+		e.AddProblem(kube.FullName(job), "the bundle is not unpacked", cause.Lines...)
 		for _, image := range cause.Images {
 			if image == r.Bundle.Image {
-				e.Advise("the nodes cannot pull the bundle %s: push it to where they pull from, or give a --pull-secret-name; given as a folder, it is pulled by nobody", image)
+				e.Advise("the nodes cannot pull the bundle %s: push it to a registry that they can reach, or give --pull-secret-name; a bundle directory needs no registry", image)
 				continue
 			}
-			e.Advise("the nodes cannot pull %s, which OLM unpacks bundles with: push it to where they pull from, or install OLM with --image-registry; a bundle given as a folder needs no unpacking", image)
+			e.Advise("the nodes cannot pull %s, with which OLM unpacks bundles: push it to a registry that they can reach, or install OLM with --image-registry; a bundle directory needs no unpacking", image)
 		}
 	}
 }
 
-// operatorCause tells of the ClusterServiceVersion and its deployments.
+// operatorCause describes the state of the ClusterServiceVersion and its deployments.
 func (r *run) operatorCause(ctx context.Context, e *InstallError) {
 	csv, err := r.Client.Get(ctx, kube.Named(olm.V1Alpha1, olm.CSVKind, r.Namespace, r.Bundle.CSV))
 	if err != nil || csv == nil {
 		return
 	}
 	text := func(field string) string { return kube.StringAt(csv.Object, "status", field) }
-	lines := append(olm.UnmetRequirements(csv), dependents(csv)...)
+	lines := append(olm.UnmetRequirements(csv), missingPermissions(csv)...)
 	e.AddProblem(kube.FullName(csv), strings.TrimRight(strings.Join([]string{"its phase is " + text("phase"), text("reason"), text("message")}, ": "), ": "), lines...)
 	if text("reason") == "RequirementsNotMet" {
-		e.Advise("put what is missing into the bundle, or install what brings it, such as the CRDs that the operator requires")
+		e.Advise("add what is missing to the bundle, or install what provides it, such as CRDs that the operator requires")
 	}
 	for _, name := range deploymentsOf(csv) {
 		live, err := r.Client.Get(ctx, kube.Named("apps/v1", "Deployment", r.Namespace, name))
@@ -188,13 +189,13 @@ func (r *run) operatorCause(ctx context.Context, e *InstallError) {
 			continue
 		}
 		if health := kube.HealthOf(live); !health.Ready {
-			e.explain(ctx, r, live, health.Reason, "the image in the bundle's ClusterServiceVersion")
+			e.explain(ctx, r, live, health.Reason, "the bundle's ClusterServiceVersion")
 		}
 	}
 }
 
-// dependents are the rights that a ClusterServiceVersion asks for and misses.
-func dependents(csv *kube.Object) []string {
+// missingPermissions describes the permissions that a ClusterServiceVersion requires and does not have.
+func missingPermissions(csv *kube.Object) []string {
 	list := kube.ListAt(csv.Object, "status", "requirementStatus")
 	var lines []string
 	for _, item := range list {

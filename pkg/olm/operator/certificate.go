@@ -7,19 +7,18 @@ import (
 	"github.com/operon-sdk/operon/pkg/kube"
 )
 
-// certified tells whether the operator of a ClusterServiceVersion that has succeeded keeps its certificate. After an
-// upgrade, OLM leaves the former version's to the new one, although it still belongs to the former
-// ClusterServiceVersion and goes with it a moment later. Then OLM makes another one and restarts the operator, and
-// meanwhile no webhook of it can be called.
-func (r *run) certified(ctx context.Context, csv *kube.Object) bool {
+// hasOwnCertificate reports whether the certificate of an installed operator belongs to its ClusterServiceVersion. After an
+// upgrade, OLM uses the certificate of the former ClusterServiceVersion until that is deleted. Then OLM creates another one and
+// restarts the operator, and its webhooks are unavailable in between.
+func (r *run) hasOwnCertificate(ctx context.Context, csv *kube.Object) bool {
 	if r.former == "" {
 		return true
 	}
-	servers := certifiedDeployments(csv)
+	servers := certificateDeployments(csv)
 	for _, deployment := range servers {
 		secret, err := r.Client.Get(ctx, kube.Named("v1", "Secret", r.Namespace, deployment+"-service-cert"))
 		if err != nil && !kube.IsTransient(err) {
-			return true // the user may not look
+			return true // the user must not read secrets
 		}
 		if err != nil || secret == nil {
 			return false
@@ -35,13 +34,13 @@ func (r *run) certified(ctx context.Context, csv *kube.Object) bool {
 	if len(servers) == 0 {
 		return true
 	}
-	// The certificate may have been made after csv was read.
-	now, err := r.Client.Get(ctx, csv)
-	return err == nil && now != nil && kube.ValueAt(now.Object, "status", "phase") == "Succeeded"
+	// The certificate may have been created after csv was read.
+	current, err := r.Client.Get(ctx, csv)
+	return err == nil && current != nil && kube.ValueAt(current.Object, "status", "phase") == "Succeeded"
 }
 
-// certifiedDeployments are the Deployments of a ClusterServiceVersion for which OLM makes certificates, sorted.
-func certifiedDeployments(csv *kube.Object) []string {
+// certificateDeployments returns the names of the Deployments for which OLM creates certificates, sorted.
+func certificateDeployments(csv *kube.Object) []string {
 	var names []string
 	for _, fields := range [][]string{{"spec", "webhookdefinitions"}, {"spec", "apiservicedefinitions", "owned"}} {
 		list := kube.ListAt(csv.Object, fields...)

@@ -13,48 +13,48 @@ import (
 	"github.com/operon-sdk/operon/pkg/olm"
 )
 
-// cleanUpTime is how long the removal of a failed run may take.
+// cleanUpTime is the maximum time for the removal after a failure.
 const cleanUpTime = 3 * time.Minute
 
-// CleanupOptions tell Cleanup what to do.
+// CleanupOptions are the options of Cleanup.
 type CleanupOptions struct {
 	Client             *kube.Client
 	Namespace, Package string
-	// DeleteCRDs takes the operator's definitions along, with all of their custom resources.
+	// DeleteCRDs deletes the operator's CRDs with all custom resources.
 	DeleteCRDs bool
-	// DeleteGroups takes the OperatorGroup along if a run has made it and nothing else needs it.
+	// DeleteGroups deletes the OperatorGroup if Run created it and no other Subscription needs it.
 	DeleteGroups bool
-	// DryRun tells what would go, and removes nothing.
+	// DryRun reports what would be deleted, and deletes nothing.
 	DryRun bool
 
 	olm.Reporter
 }
 
-// cleanup is one removal.
+// cleanup is one call of Cleanup.
 type cleanup struct {
 	CleanupOptions
 	removed int
 }
 
-// Cleanup removes an operator that was installed from a package, with everything that Run has made, and
-// counts what it has removed. What others have made stays, such as a catalog or an OperatorGroup of the
-// user's. The order: the subscription, so that nothing is installed again; custom resources, while the
-// operator can still do what their finalizers wait for; their definitions; the ClusterServiceVersion, with
-// which OLM takes all it made for it; the catalog; the OperatorGroup. A removal that was interrupted is completed.
+// Cleanup removes the operator of a package with everything that Run created, and returns the number of deleted objects. It keeps
+// other objects, such as catalogs and OperatorGroups of the user, and completes an interrupted removal.
+//
+// The order is: the Subscription, so that nothing is installed again; custom resources, while the operator can handle their
+// finalizers; their definitions; the ClusterServiceVersion, with which OLM deletes what it created; the catalog; the OperatorGroup.
 func Cleanup(ctx context.Context, o CleanupOptions) (removed int, err error) {
 	c := &cleanup{CleanupOptions: o}
-	err = c.all(ctx)
+	err = c.removeAll(ctx)
 	if err != nil && ctx.Err() != nil && !errors.Is(err, context.Cause(ctx)) {
 		err = fmt.Errorf("%w (%v)", context.Cause(ctx), err)
 	}
 	if err != nil {
-		err = fmt.Errorf("%w; clean up again to go on from here", olm.ExplainForbidden(err))
+		err = fmt.Errorf("%w; clean up again to continue", olm.ExplainForbidden(err))
 	}
 	return c.removed, err
 }
 
-func (c *cleanup) all(ctx context.Context) error {
-	subscription, err := subscriptionOf(ctx, c.Client, c.Namespace, c.Package)
+func (c *cleanup) removeAll(ctx context.Context) error {
+	subscription, err := findSubscription(ctx, c.Client, c.Namespace, c.Package)
 	if err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func (c *cleanup) all(ctx context.Context) error {
 	return c.groups(ctx)
 }
 
-// componentLabel is what OLM puts on everything that belongs to an operator.
+// componentLabel is the label with which OLM marks all objects of an operator.
 func (c *cleanup) componentLabel() string {
 	return olm.Group + "/" + c.componentName()
 }
@@ -104,7 +104,7 @@ func (c *cleanup) componentName() string {
 	return name
 }
 
-// csvs are the ClusterServiceVersions of the package: those that OLM has marked, and that the subscription names.
+// csvs returns the ClusterServiceVersions of the package: those that OLM marked, and those of the Subscription.
 func (c *cleanup) csvs(ctx context.Context, subscription *kube.Object) ([]*kube.Object, error) {
 	all, err := c.Client.List(ctx, olm.ResourceOf("clusterserviceversions", olm.CSVKind), c.Namespace, nil)
 	if err != nil {
@@ -124,7 +124,7 @@ func (c *cleanup) csvs(ctx context.Context, subscription *kube.Object) ([]*kube.
 	}), nil
 }
 
-// catalog removes the catalog and its registry, if a run has made them.
+// catalog removes the catalog and its registry, if Run created them.
 func (c *cleanup) catalog(ctx context.Context) error {
 	name := CatalogName(c.Package)
 	live, err := c.Client.Get(ctx, kube.Named(olm.V1Alpha1, olm.CatalogSourceKind, c.Namespace, name))
@@ -132,7 +132,7 @@ func (c *cleanup) catalog(ctx context.Context) error {
 		return err
 	}
 	var objects []*kube.Object
-	if live != nil && (isOurs(live, c.Package) || kube.ValueAt(live.Object, "spec", "publisher") == "operator-sdk") {
+	if live != nil && (isManaged(live, c.Package) || kube.ValueAt(live.Object, "spec", "publisher") == "operator-sdk") {
 		objects = append(objects, live)
 	}
 	query := url.Values{"labelSelector": {managerLabel + "=" + kube.Manager + "," + packageLabel + "=" + labelValue(c.Package)}}
@@ -150,7 +150,7 @@ func (c *cleanup) catalog(ctx context.Context) error {
 	return c.remove(ctx, objects...)
 }
 
-// component removes OLM's record of the operator, which OLM makes again for as long as anything is marked.
+// component removes OLM's Operator object, which OLM recreates while any object is marked.
 func (c *cleanup) component(ctx context.Context) error {
 	record := kube.Named(olm.Group+"/v1", "Operator", "", c.componentName())
 	live, err := c.Client.Get(ctx, record)
@@ -163,23 +163,23 @@ func (c *cleanup) component(ctx context.Context) error {
 	return c.remove(ctx, live)
 }
 
-// remove deletes objects, and waits until they are gone.
+// remove deletes objects and waits for their deletion.
 func (c *cleanup) remove(ctx context.Context, objects ...*kube.Object) error {
 	if c.DryRun {
 		for _, o := range objects {
-			c.Reportf("%s goes", kube.FullName(o))
+			c.Reportf("%s would be deleted", kube.FullName(o))
 			c.removed++
 		}
 		return nil
 	}
 	for _, o := range objects {
 		remove := func() error { return c.Client.Delete(ctx, o, o.GetNamespace()) }
-		if err := c.converting(ctx, func() error { return kube.Retry(ctx, remove) }); err != nil {
+		if err := c.awaitConversion(ctx, func() error { return kube.Retry(ctx, remove) }); err != nil {
 			return fmt.Errorf("deleting %s: %w", kube.FullName(o), err)
 		}
 	}
 	for _, o := range objects {
-		why := ""
+		held := ""
 		for {
 			live, err := c.Client.Get(ctx, o)
 			if err != nil && !kube.IsTransient(err) && ctx.Err() == nil {
@@ -191,14 +191,14 @@ func (c *cleanup) remove(ctx context.Context, objects ...*kube.Object) error {
 				break
 			}
 			if err == nil {
-				why = ""
+				held = ""
 				if len(live.GetFinalizers()) > 0 {
-					why = ", held by " + strings.Join(live.GetFinalizers(), ", ")
+					held = ", which has the finalizers " + strings.Join(live.GetFinalizers(), ", ")
 				}
 			}
-			c.Waitf("waiting for %s to go%s", kube.FullName(o), why)
+			c.Waitf("waiting for the deletion of %s%s", kube.FullName(o), held)
 			if !kube.Pause(ctx) {
-				return fmt.Errorf("%s does not go%s: %w", kube.FullName(o), why, context.Cause(ctx))
+				return fmt.Errorf("%s was not deleted: %w%s", kube.FullName(o), context.Cause(ctx), held)
 			}
 		}
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/operon-sdk/operon/pkg/olm"
 )
 
-// definitions deletes the custom resources of the operator, and waits for its finalizers, and then their
-// definitions. Those that another operator serves too stay, with their resources.
+// definitions deletes the custom resources of the operator, waits for its finalizers, and then deletes their definitions. It
+// keeps definitions that another operator owns, too, with their resources.
 func (c *cleanup) definitions(ctx context.Context, csvs []*kube.Object) error {
 	names, err := c.owned(ctx, csvs)
 	if err != nil {
@@ -27,12 +27,12 @@ func (c *cleanup) definitions(ctx context.Context, csvs []*kube.Object) error {
 		if crd == nil {
 			continue
 		}
-		others, err := c.servedElsewhere(ctx, name)
+		other, err := c.otherOwner(ctx, name)
 		if err != nil {
 			return err
 		}
-		if others != "" {
-			c.Reportf("kept %s, which %s serves too", kube.FullName(crd), others)
+		if other != "" {
+			c.Reportf("kept %s, which %s owns, too", kube.FullName(crd), other)
 			continue
 		}
 		crds = append(crds, crd)
@@ -46,15 +46,15 @@ func (c *cleanup) definitions(ctx context.Context, csvs []*kube.Object) error {
 		resources = append(resources, found...)
 	}
 	if err := c.remove(ctx, resources...); err != nil {
-		if ctx.Err() != nil && len(csvs) > 0 && !notConverted(err) {
-			return fmt.Errorf("%w\nthe operator %s still runs, and its finalizers hold them: its log says why; 'kubectl patch' can take the finalizers away", err, csvs[0].GetName())
+		if ctx.Err() != nil && len(csvs) > 0 && !isConversionError(err) {
+			return fmt.Errorf("%w\nthe operator %s still runs and has not removed its finalizers: see its log; 'kubectl patch' can remove the finalizers", err, csvs[0].GetName())
 		}
 		return err
 	}
 	return c.remove(ctx, crds...)
 }
 
-// owned are the definitions of the operator: what the ClusterServiceVersions say, and what OLM has marked.
+// owned returns the definitions of the operator: those of the ClusterServiceVersions, and those that OLM marked.
 func (c *cleanup) owned(ctx context.Context, csvs []*kube.Object) ([]string, error) {
 	var names []string
 	for _, csv := range csvs {
@@ -65,7 +65,7 @@ func (c *cleanup) owned(ctx context.Context, csvs []*kube.Object) ([]string, err
 		return nil, err
 	}
 	for _, crd := range marked {
-		// OLM marks what an operator requires, too.
+		// OLM marks required definitions, too.
 		if len(csvs) == 0 || slices.Contains(names, crd.GetName()) {
 			names = append(names, crd.GetName())
 		}
@@ -74,7 +74,7 @@ func (c *cleanup) owned(ctx context.Context, csvs []*kube.Object) ([]string, err
 	return slices.Compact(names), nil
 }
 
-// ownedBy are the definitions that a ClusterServiceVersion calls its own, one for each version of a kind.
+// ownedBy returns the owned definitions of a ClusterServiceVersion, once for each version of a kind.
 func ownedBy(csv *kube.Object) []string {
 	var names []string
 	list := kube.ListAt(csv.Object, "spec", "customresourcedefinitions", "owned")
@@ -86,8 +86,8 @@ func ownedBy(csv *kube.Object) []string {
 	return names
 }
 
-// servedElsewhere names another operator that serves a definition, or nothing.
-func (c *cleanup) servedElsewhere(ctx context.Context, crd string) (string, error) {
+// otherOwner returns the name of another operator that owns a definition; empty if there is none.
+func (c *cleanup) otherOwner(ctx context.Context, crd string) (string, error) {
 	all, err := c.Client.List(ctx, olm.ResourceOf("clusterserviceversions", olm.CSVKind), "", nil)
 	if err != nil {
 		return "", err
@@ -104,36 +104,36 @@ func (c *cleanup) servedElsewhere(ctx context.Context, crd string) (string, erro
 	return "", nil
 }
 
-// resources are the custom resources of a definition, in all namespaces.
+// resources returns the custom resources of a definition in all namespaces.
 func (c *cleanup) resources(ctx context.Context, crd *kube.Object) ([]*kube.Object, error) {
 	var found []*kube.Object
-	err := c.converting(ctx, func() (err error) {
+	err := c.awaitConversion(ctx, func() (err error) {
 		found, err = c.Client.ListNames(ctx, kube.DefinedBy(crd), "", nil)
 		return err
 	})
 	return found, err
 }
 
-// converting repeats a request for as long as the operator does not convert custom resources that are stored in another
-// version. It may be about to restart.
-func (c *cleanup) converting(ctx context.Context, do func() error) error {
+// awaitConversion repeats a request while the operator does not convert custom resources that are stored in another version,
+// which happens during a restart.
+func (c *cleanup) awaitConversion(ctx context.Context, do func() error) error {
 	var failed error // the last failed conversion
 	for {
 		err := do()
 		switch {
-		case notConverted(err):
+		case isConversionError(err):
 			failed = err
 			c.Waitf("waiting for the operator to convert custom resources: %v", err)
 		case failed == nil || ctx.Err() == nil:
 			return err
 		}
 		if !kube.Pause(ctx) {
-			return fmt.Errorf("%w\nthe operator does not convert custom resources, and its log may say why; with its ClusterServiceVersion OLM takes the conversion back: delete that if the operator cannot be mended", failed)
+			return fmt.Errorf("%w\nthe operator does not convert custom resources; see its log. If it cannot be repaired, delete its ClusterServiceVersion: OLM then removes the conversion", failed)
 		}
 	}
 }
 
-// notConverted tells an API server's error that it could not convert an object.
-func notConverted(err error) bool {
+// isConversionError reports whether the API server could not convert an object.
+func isConversionError(err error) bool {
 	return err != nil && strings.Contains(err.Error(), "conversion webhook")
 }

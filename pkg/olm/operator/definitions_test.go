@@ -65,7 +65,7 @@ func TestCleanupAwaitsConversion(t *testing.T) {
 			}
 		}
 		_, err = c.resources(ctx, crd)
-		if err == nil || !strings.Contains(err.Error(), "with its ClusterServiceVersion OLM takes the conversion back") {
+		if err == nil || !strings.Contains(err.Error(), "OLM then removes the conversion") {
 			t.Errorf("time up during a request: %t; got error %v", during, err)
 		}
 	}

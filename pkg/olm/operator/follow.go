@@ -15,7 +15,7 @@ import (
 // follow approves the InstallPlan and waits until the ClusterServiceVersion is installed.
 func (r *run) follow(ctx context.Context) error {
 	name := kube.Named(olm.V1Alpha1, olm.CSVKind, r.Namespace, r.Bundle.CSV)
-	approved, seen := false, ""
+	approved, lastPhase := false, ""
 	for {
 		csv, err := r.Client.Get(ctx, name)
 		if err != nil && !kube.IsTransient(err) && ctx.Err() == nil {
@@ -25,21 +25,21 @@ func (r *run) follow(ctx context.Context) error {
 		case err != nil:
 		case csv != nil:
 			phase := kube.StringAt(csv.Object, "status", "phase")
-			if phase == "Succeeded" && !r.certified(ctx, csv) {
+			if phase == "Succeeded" && !r.hasOwnCertificate(ctx, csv) {
 				r.Waitf("waiting for OLM to renew the certificate of the operator's webhooks")
 				break
 			}
-			if phase != "" && phase != seen {
+			if phase != "" && phase != lastPhase {
 				r.Reportf("  Found ClusterServiceVersion %q phase: %s", r.Namespace+"/"+r.Bundle.CSV, phase)
-				seen = phase
+				lastPhase = phase
 			}
 			if phase == "Succeeded" {
-				return r.sees(ctx, csv)
+				return r.checkPermissions(ctx, csv)
 			}
-			if reason := hopeless(csv); reason != "" {
+			if reason := permanentFailure(csv); reason != "" {
 				return r.failed(ctx, fmt.Errorf("OLM does not install %s: %s", r.Bundle.CSV, reason))
 			}
-			if reason := r.hopelessOperator(ctx, csv); reason != "" {
+			if reason := r.operatorFailure(ctx, csv); reason != "" {
 				return r.failed(ctx, fmt.Errorf("the operator does not start: %s", reason))
 			}
 		default:
@@ -48,13 +48,13 @@ func (r *run) follow(ctx context.Context) error {
 			}
 		}
 		if !kube.Pause(ctx) {
-			return r.failed(ctx, r.missing(csv, approved))
+			return r.failed(ctx, r.timeoutError(csv, approved))
 		}
 	}
 }
 
-// missing says what the wait ended without.
-func (r *run) missing(csv *kube.Object, approved bool) error {
+// timeoutError describes what was missing when the wait ended.
+func (r *run) timeoutError(csv *kube.Object, approved bool) error {
 	switch {
 	case csv != nil:
 		phase := kube.StringAt(csv.Object, "status", "phase")
@@ -63,12 +63,12 @@ func (r *run) missing(csv *kube.Object, approved bool) error {
 		}
 		return fmt.Errorf("ClusterServiceVersion %s/%s did not reach the phase Succeeded; it is %s", r.Namespace, r.Bundle.CSV, phase)
 	case approved:
-		return fmt.Errorf("OLM made no ClusterServiceVersion %s/%s of its InstallPlan", r.Namespace, r.Bundle.CSV)
+		return fmt.Errorf("OLM did not create ClusterServiceVersion %s/%s from its InstallPlan", r.Namespace, r.Bundle.CSV)
 	}
-	return fmt.Errorf("OLM made no InstallPlan for the subscription %s/%s", r.Namespace, r.subscription)
+	return fmt.Errorf("OLM did not create an InstallPlan for the Subscription %s/%s", r.Namespace, r.subscription)
 }
 
-// plan looks for the InstallPlan that brings the ClusterServiceVersion, and approves it.
+// plan approves the InstallPlan with the ClusterServiceVersion, if it exists.
 func (r *run) plan(ctx context.Context, approved *bool) error {
 	subscription, err := r.Client.Get(ctx, kube.Named(olm.V1Alpha1, "Subscription", r.Namespace, r.subscription))
 	if err != nil && !kube.IsTransient(err) && ctx.Err() == nil {
@@ -78,11 +78,11 @@ func (r *run) plan(ctx context.Context, approved *bool) error {
 		return nil
 	}
 	if subscription == nil {
-		return fmt.Errorf("the subscription %s/%s was deleted meanwhile", r.Namespace, r.subscription)
+		return fmt.Errorf("the Subscription %s/%s was deleted by another process", r.Namespace, r.subscription)
 	}
 	plan, err := r.planOf(ctx, subscription)
 	if err != nil {
-		return nil // it is looked at again
+		return nil // the next read may succeed
 	}
 	if plan == nil {
 		for _, c := range kube.Conditions(subscription) {
@@ -90,10 +90,10 @@ func (r *run) plan(ctx context.Context, approved *bool) error {
 				return r.failed(ctx, fmt.Errorf("OLM cannot unpack the bundle: %s", strings.TrimPrefix(c.Reason+": "+c.Message, ": ")))
 			}
 		}
-		if reason := r.hopelessPlan(ctx, subscription); reason != "" {
+		if reason := r.planFailure(ctx, subscription); reason != "" {
 			return r.failed(ctx, errors.New(reason))
 		}
-		r.Waitf("waiting for OLM's InstallPlan%s", stateOf(subscription))
+		r.Waitf("waiting for OLM's InstallPlan%s", subscriptionState(subscription))
 		return nil
 	}
 	if phase := kube.StringAt(plan.Object, "status", "phase"); phase == "Failed" {
@@ -119,8 +119,8 @@ func (r *run) plan(ctx context.Context, approved *bool) error {
 	return nil
 }
 
-// stateOf is what OLM says of a subscription that has no plan yet.
-func stateOf(subscription *kube.Object) string {
+// subscriptionState describes the state of a Subscription without an InstallPlan.
+func subscriptionState(subscription *kube.Object) string {
 	for _, c := range kube.Conditions(subscription) {
 		if c.Status == "True" && c.Type != "CatalogSourcesUnhealthy" {
 			return fmt.Sprintf(": %s", strings.Trim(c.Type+" "+c.Reason, " "))
@@ -129,7 +129,7 @@ func stateOf(subscription *kube.Object) string {
 	return ""
 }
 
-// planOf finds the InstallPlan of a subscription that has the bundle in it, nil where there is none yet.
+// planOf returns the InstallPlan of a Subscription that contains the bundle; nil if there is none yet.
 func (r *run) planOf(ctx context.Context, subscription *kube.Object) (*kube.Object, error) {
 	name := kube.StringAt(subscription.Object, "status", "installPlanRef", "name")
 	if name == "" {
@@ -146,7 +146,7 @@ func (r *run) planOf(ctx context.Context, subscription *kube.Object) (*kube.Obje
 	return plan, nil
 }
 
-// planMessage is why an InstallPlan failed.
+// planMessage returns the reason of a failed InstallPlan.
 func planMessage(plan *kube.Object) string {
 	for _, c := range kube.Conditions(plan) {
 		if c.Status == "False" && c.Message != "" {
@@ -155,7 +155,7 @@ func planMessage(plan *kube.Object) string {
 	}
 	message := kube.StringAt(plan.Object, "status", "message")
 	if message == "" {
-		return "OLM does not say why"
+		return "OLM gives no reason"
 	}
 	return message
 }

@@ -20,7 +20,7 @@ func TestTimeUpInARequest(t *testing.T) {
 		wait func(context.Context, *run) error
 		want string
 	}{
-		"follow": {func(ctx context.Context, r *run) error { return r.follow(ctx) }, "OLM made no InstallPlan for the subscription mem/sub (time is up)"},
+		"follow": {func(ctx context.Context, r *run) error { return r.follow(ctx) }, "OLM did not create an InstallPlan for the Subscription mem/sub (time is up)"},
 		"catalog": {func(ctx context.Context, r *run) error {
 			return r.waitCatalog(ctx, kube.Named(olm.V1Alpha1, olm.CatalogSourceKind, "mem", "c"))
 		}, "OLM does not read the catalog (time is up)"},

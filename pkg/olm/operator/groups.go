@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	// patience is how many looks, half a second apart, OLM gets to remove the roles of an OperatorGroup by itself.
-	patience = 6
-	// quiet is how many looks in a row must find none: OLM makes them again if it was looking at the OperatorGroup while that went.
-	quiet = 4
+	// graceReads is the number of reads, half a second apart, in which OLM can remove the roles of an OperatorGroup.
+	graceReads = 6
+	// stableReads is the number of consecutive reads without roles: OLM may recreate them when the OperatorGroup is deleted.
+	stableReads = 4
 )
 
-// groups removes the OperatorGroup of a run once no subscription of the namespace needs it.
+// groups removes the OperatorGroup of Run if no Subscription of the namespace needs it.
 func (c *cleanup) groups(ctx context.Context) error {
 	others, err := c.Client.ListNames(ctx, olm.ResourceOf("subscriptions", "Subscription"), c.Namespace, nil)
 	if err != nil {
@@ -36,35 +36,36 @@ func (c *cleanup) groups(ctx context.Context) error {
 	if err := c.remove(ctx, live); err != nil || c.DryRun {
 		return err
 	}
-	return c.groupRoles(ctx, quiet)
+	return c.groupRoles(ctx, stableReads)
 }
 
-// groupRoles removes the roles of an OperatorGroup that is gone, which OLM forgets at times.
-func (c *cleanup) groupRoles(ctx context.Context, quiet int) error {
+// groupRoles removes the roles of a deleted OperatorGroup, which OLM does not always remove. It ends after the given number of
+// consecutive reads without roles.
+func (c *cleanup) groupRoles(ctx context.Context, reads int) error {
 	query := url.Values{"labelSelector": {fmt.Sprintf("olm.owner=%s,olm.owner.kind=OperatorGroup,olm.owner.namespace=%s", groupName, c.Namespace)}}
 	roles := kube.Resource{APIVersion: "rbac.authorization.k8s.io/v1", Name: "clusterroles", Kind: "ClusterRole"}
-	for there, none := 0, 0; ; {
+	for present, absent := 0, 0; ; {
 		found, err := c.Client.ListNames(ctx, roles, "", query)
 		switch {
 		case kube.IsForbidden(err):
-			return nil // who may not see them has not made them either
+			return nil // a user who must not list them has not created them
 		case err != nil && !kube.IsTransient(err) && ctx.Err() == nil:
 			return err
 		case err == nil && len(found) == 0:
-			there, none = 0, none+1
+			present, absent = 0, absent+1
 		case err == nil:
-			there, none = there+1, 0
+			present, absent = present+1, 0
 		}
-		if none >= quiet {
+		if absent >= reads {
 			return nil
 		}
-		if there > patience || there > 0 && c.DryRun {
+		if present > graceReads || present > 0 && c.DryRun {
 			if err := c.remove(ctx, found...); err != nil || c.DryRun {
 				return err
 			}
 		}
 		if !kube.Pause(ctx) {
-			return fmt.Errorf("the roles of the OperatorGroup %s/%s do not go: %w", c.Namespace, groupName, context.Cause(ctx))
+			return fmt.Errorf("the roles of the OperatorGroup %s/%s were not deleted: %w", c.Namespace, groupName, context.Cause(ctx))
 		}
 	}
 }

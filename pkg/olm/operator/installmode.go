@@ -12,7 +12,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/olm"
 )
 
-// InstallMode says which namespaces an operator watches. The zero value leaves it open.
+// An InstallMode selects the namespaces that an operator watches. The zero value selects the default.
 type InstallMode struct {
 	// Type is one of Modes.
 	Type string
@@ -28,12 +28,12 @@ const (
 	MultiNamespace  = "MultiNamespace"
 )
 
-// Modes are the types of install modes.
+// Modes returns the types of install modes.
 func Modes() []string {
 	return []string{AllNamespaces, OwnNamespace, SingleNamespace, MultiNamespace}
 }
 
-// ParseInstallMode reads TYPE or TYPE=namespace,namespace.
+// ParseInstallMode parses TYPE or TYPE=namespace,namespace.
 func ParseInstallMode(text string) (InstallMode, error) {
 	if text == "" {
 		return InstallMode{}, nil
@@ -44,7 +44,7 @@ func ParseInstallMode(text string) (InstallMode, error) {
 		for namespace := range strings.SplitSeq(list, ",") {
 			namespace = strings.TrimSpace(namespace)
 			if len(validation.IsDNS1123Label(namespace)) > 0 {
-				return InstallMode{}, fmt.Errorf("%q can be no namespace", namespace)
+				return InstallMode{}, fmt.Errorf("%q is not a valid namespace", namespace)
 			}
 			mode.Namespaces = append(mode.Namespaces, namespace)
 		}
@@ -54,15 +54,15 @@ func ParseInstallMode(text string) (InstallMode, error) {
 	switch kind {
 	case AllNamespaces, OwnNamespace:
 		if given {
-			return InstallMode{}, fmt.Errorf("%s takes no namespaces", kind)
+			return InstallMode{}, fmt.Errorf("%s must not have namespaces", kind)
 		}
 	case SingleNamespace:
 		if len(mode.Namespaces) != 1 {
-			return InstallMode{}, fmt.Errorf("takes one namespace, as %s=NAMESPACE", kind)
+			return InstallMode{}, fmt.Errorf("must have one namespace, as %s=NAMESPACE", kind)
 		}
 	case MultiNamespace:
 		if len(mode.Namespaces) == 0 {
-			return InstallMode{}, fmt.Errorf("takes namespaces, as %s=ONE,TWO", kind)
+			return InstallMode{}, fmt.Errorf("must have namespaces, as %s=ONE,TWO", kind)
 		}
 	default:
 		return InstallMode{}, fmt.Errorf("must be one of %s", strings.Join(Modes(), ", "))
@@ -77,7 +77,7 @@ func (m InstallMode) String() string {
 	return m.Type + "=" + strings.Join(m.Namespaces, ",")
 }
 
-// Targets are the namespaces of the OperatorGroup for a bundle, none for all.
+// Targets returns the target namespaces of the OperatorGroup for a bundle; none means all. namespace is that of the operator.
 func (m InstallMode) Targets(b Bundle, namespace string) ([]string, error) {
 	if len(b.Modes) == 0 {
 		return nil, olm.Refusef("%s supports no install mode; set one in spec.installModes of the ClusterServiceVersion", b.CSV)
@@ -90,7 +90,7 @@ func (m InstallMode) Targets(b Bundle, namespace string) ([]string, error) {
 		case slices.Contains(b.Modes, OwnNamespace):
 			kind = OwnNamespace
 		default:
-			return nil, olm.Refusef("%s supports %s only; say which namespaces it watches: --install-mode %s=NAMESPACE",
+			return nil, olm.Refusef("%s supports only %s; give the namespaces that it watches, as --install-mode %s=NAMESPACE",
 				b.CSV, strings.Join(b.Modes, " and "), b.Modes[0])
 		}
 	}
@@ -98,10 +98,10 @@ func (m InstallMode) Targets(b Bundle, namespace string) ([]string, error) {
 		return nil, olm.Refusef("%s is the operator's own namespace; that is --install-mode %s", namespace, OwnNamespace)
 	}
 	if !slices.Contains(b.Modes, kind) {
-		return nil, olm.Refusef("%s does not support the install mode %s, but %s", b.CSV, kind, strings.Join(b.Modes, ", "))
+		return nil, olm.Refusef("%s does not support the install mode %s; it supports %s", b.CSV, kind, strings.Join(b.Modes, ", "))
 	}
 	if b.Converts && kind != AllNamespaces {
-		return nil, olm.Refusef("%s has conversion webhooks, which OLM takes with the install mode %s only", b.CSV, AllNamespaces)
+		return nil, olm.Refusef("%s has conversion webhooks, for which OLM requires the install mode %s", b.CSV, AllNamespaces)
 	}
 	switch kind {
 	case OwnNamespace:
@@ -112,7 +112,7 @@ func (m InstallMode) Targets(b Bundle, namespace string) ([]string, error) {
 	return m.Namespaces, nil
 }
 
-// modeOf is the install mode that an OperatorGroup in a namespace asks operators for.
+// modeOf returns the install mode of an OperatorGroup with the given targets in a namespace.
 func modeOf(targets []string, namespace string) string {
 	switch {
 	case len(targets) == 0:
@@ -125,8 +125,7 @@ func modeOf(targets []string, namespace string) string {
 	return MultiNamespace
 }
 
-// group finds the OperatorGroup of the namespace, nil where there is none, and the namespaces that the
-// operator is to watch.
+// group returns the OperatorGroup of the namespace, nil if there is none, and the namespaces that the operator will watch.
 func (r *run) group(ctx context.Context) (targets []string, found *kube.Object, err error) {
 	groups, err := r.Client.List(ctx, kube.Resource{APIVersion: groupVersion, Name: "operatorgroups", Kind: "OperatorGroup"}, r.Namespace, nil)
 	if err != nil {
@@ -142,11 +141,11 @@ func (r *run) group(ctx context.Context) (targets []string, found *kube.Object, 
 		for _, g := range groups {
 			names = append(names, g.GetName())
 		}
-		return nil, nil, olm.Refusef("the namespace %s has %d OperatorGroups (%s), and OLM installs nothing then; delete all but one",
+		return nil, nil, olm.Refusef("the namespace %s has %d OperatorGroups (%s), with which OLM installs nothing; delete all but one",
 			r.Namespace, len(groups), strings.Join(names, ", "))
 	}
-	there := kube.ListAt(groups[0].Object, "spec", "targetNamespaces")
-	for _, item := range there {
+	existing := kube.ListAt(groups[0].Object, "spec", "targetNamespaces")
+	for _, item := range existing {
 		if name, ok := item.(string); ok {
 			targets = append(targets, name)
 		}
@@ -154,7 +153,7 @@ func (r *run) group(ctx context.Context) (targets []string, found *kube.Object, 
 	slices.Sort(targets)
 	mode := modeOf(targets, r.Namespace)
 	if kube.ValueAt(groups[0].Object, "spec", "selector") != nil {
-		return targets, groups[0], nil // its namespaces change with their labels
+		return targets, groups[0], nil // its targets depend on labels of namespaces
 	}
 	if r.Mode.Type != "" {
 		wanted, err := r.Mode.Targets(r.Bundle, r.Namespace)
@@ -162,13 +161,13 @@ func (r *run) group(ctx context.Context) (targets []string, found *kube.Object, 
 			return nil, nil, err
 		}
 		if !slices.Equal(wanted, targets) {
-			return nil, nil, olm.Refusef("%s of the namespace is for %s, not for %s; leave --install-mode out to take it, or choose another namespace",
+			return nil, nil, olm.Refusef("%s of the namespace has the install mode %s, not %s; leave out --install-mode to use it, or choose another namespace",
 				kube.FullName(groups[0]), InstallMode{Type: mode, Namespaces: targets}, r.Mode)
 		}
 		return targets, groups[0], nil
 	}
 	if !slices.Contains(r.Bundle.Modes, mode) {
-		return nil, nil, olm.Refusef("%s of the namespace is for %s, which %s does not support, but %s; choose another namespace",
+		return nil, nil, olm.Refusef("%s of the namespace has the install mode %s, but %s supports only %s; choose another namespace",
 			kube.FullName(groups[0]), InstallMode{Type: mode, Namespaces: targets}, r.Bundle.CSV, strings.Join(r.Bundle.Modes, ", "))
 	}
 	if _, err := (InstallMode{Type: mode, Namespaces: targets}).Targets(r.Bundle, r.Namespace); err != nil {

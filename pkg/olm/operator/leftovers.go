@@ -9,21 +9,21 @@ import (
 	"github.com/operon-sdk/operon/pkg/olm"
 )
 
-// leftover is an object that OLM has made for an operator and does not take along.
+// leftover is an object that OLM created for an operator and does not delete with it.
 type leftover struct{ APIVersion, Kind, Namespace, Name string }
 
-// recordName is the ConfigMap that keeps the list of leftovers while a removal is under way: where the list
-// comes from is gone before they are.
+// recordName is the name of the ConfigMap with the list of leftovers during a removal: the objects from which the list is read
+// are deleted first.
 func (c *cleanup) recordName() string { return CatalogName(c.Package) + "-cleanup" }
 
-// leftovers finds what OLM will leave: objects outside of namespaces that the bundle brought as they are,
-// and the role binding for reading the configuration of authentication, which OLM makes for webhooks.
+// leftovers returns what OLM will not delete: cluster-scoped manifests of the bundle, and the role binding for the configuration
+// of authentication, which OLM creates for webhooks.
 func (c *cleanup) leftovers(ctx context.Context, csvs []*kube.Object) ([]leftover, error) {
 	list, err := c.recorded(ctx)
 	if err != nil || len(csvs) == 0 {
 		return list, err
 	}
-	shared, err := c.installedElsewhere(ctx, csvs)
+	shared, err := c.installedInOther(ctx, csvs)
 	if err != nil || shared {
 		return nil, err
 	}
@@ -35,7 +35,7 @@ func (c *cleanup) leftovers(ctx context.Context, csvs []*kube.Object) ([]leftove
 		steps := kube.ListAt(plan.Object, "status", "plan")
 		for _, step := range steps {
 			text := func(fields ...string) string { return kube.StringAt(step, fields...) }
-			// A catalog of a run has nothing but versions of the operator, also those before an upgrade.
+			// A catalog of Run contains only versions of the operator, also those before an upgrade.
 			own := text("resource", "sourceName") == CatalogName(c.Package) && text("resource", "sourceNamespace") == c.Namespace ||
 				slices.ContainsFunc(csvs, func(csv *kube.Object) bool { return csv.GetName() == text("resolving") })
 			if !own {
@@ -50,8 +50,8 @@ func (c *cleanup) leftovers(ctx context.Context, csvs []*kube.Object) ([]leftove
 			if err != nil {
 				return nil, err
 			}
-			// What is older than the plan was there before. The step's status does not tell: after a conflict
-			// OLM finds what it has made itself.
+			// Objects older than the plan existed before. The step's status does not show that: after a conflict, OLM finds the
+			// objects that it created itself.
 			created := plan.GetCreationTimestamp()
 			if live != nil && !live.GetCreationTimestamp().Time.Before(created.Time) {
 				list = append(list, l)
@@ -81,7 +81,7 @@ func (c *cleanup) leftovers(ctx context.Context, csvs []*kube.Object) ([]leftove
 	return own, c.record(ctx, own)
 }
 
-// leftoverObject is the object if it is there, is OLM's, and does not go with another.
+// leftoverObject returns the object if it exists, was created by OLM and has no owner.
 func (c *cleanup) leftoverObject(ctx context.Context, l leftover) (*kube.Object, error) {
 	if l.Kind == kube.CRDKind || l.Kind == olm.CSVKind || l.Kind == "" {
 		return nil, nil
@@ -90,19 +90,19 @@ func (c *cleanup) leftoverObject(ctx context.Context, l leftover) (*kube.Object,
 	if err != nil || live == nil {
 		return nil, err
 	}
-	// OLM's label olm.owner says nothing: some that have it stay.
+	// The label olm.owner is not sufficient: some objects with it are not deleted.
 	if len(live.GetOwnerReferences()) > 0 || live.GetLabels()["olm.managed"] != "true" {
 		return nil, nil
 	}
 	subjects, bound := kube.ValueAt(live.Object, "subjects").([]any)
 	if l.Namespace != c.Namespace && bound && !slices.ContainsFunc(subjects, func(s any) bool { return kube.ValueAt(s, "namespace") == c.Namespace }) {
-		return nil, nil // that of the same operator in another namespace
+		return nil, nil // of the same operator in another namespace
 	}
 	return live, nil
 }
 
-// installedElsewhere tells that another namespace has the same operator, which shares what is outside of namespaces.
-func (c *cleanup) installedElsewhere(ctx context.Context, csvs []*kube.Object) (bool, error) {
+// installedInOther reports whether the operator is installed in another namespace, too, and shares cluster-scoped objects.
+func (c *cleanup) installedInOther(ctx context.Context, csvs []*kube.Object) (bool, error) {
 	all, err := c.Client.ListNames(ctx, olm.ResourceOf("clusterserviceversions", olm.CSVKind), "", nil)
 	if err != nil {
 		return false, err
@@ -113,20 +113,21 @@ func (c *cleanup) installedElsewhere(ctx context.Context, csvs []*kube.Object) (
 	}), nil
 }
 
-// recorded is the list that an interrupted removal has left.
+// recorded returns the list of an interrupted removal.
 func (c *cleanup) recorded(ctx context.Context) ([]leftover, error) {
 	live, err := c.Client.Get(ctx, kube.Named("v1", "ConfigMap", c.Namespace, c.recordName()))
-	if err != nil || live == nil || !isOurs(live, c.Package) {
+	if err != nil || live == nil || !isManaged(live, c.Package) {
 		return nil, err
 	}
 	var list []leftover
 	text := kube.StringAt(live.Object, "data", "leftovers")
 	if err := json.Unmarshal([]byte(text), &list); err != nil {
-		return nil, nil // not written by this version; there is nothing to learn from it
+		return nil, nil // written by another version
 	}
 	return list, nil
 }
 
+// record stores the list for the case of an interruption.
 func (c *cleanup) record(ctx context.Context, list []leftover) error {
 	if len(list) == 0 || c.DryRun {
 		return nil
@@ -141,7 +142,7 @@ func (c *cleanup) record(ctx context.Context, list []leftover) error {
 	return kube.Retry(ctx, func() error { return c.Client.Apply(ctx, m, c.Namespace) })
 }
 
-// removeLeftovers deletes what is left, and the record of it.
+// removeLeftovers deletes the leftovers and their record.
 func (c *cleanup) removeLeftovers(ctx context.Context, list []leftover) error {
 	for _, l := range list {
 		live, err := c.leftoverObject(ctx, l)

@@ -15,42 +15,40 @@ import (
 	"github.com/operon-sdk/operon/templates"
 )
 
-// Serving says how the catalog is served, and what its pods and the operator's need of the cluster.
+// Serving are settings of the catalog, its pods and the operator's pods.
 type Serving struct {
-	// IndexImage has opm, DecompressionImage has sh, cat and gzip and is used for large catalogs only.
+	// IndexImage contains opm. DecompressionImage contains sh, cat and gzip; it is used only for large catalogs.
 	IndexImage, DecompressionImage string
-	// CatalogImage is an image with the catalog in it, which OLM serves by itself; empty for a registry of ours.
+	// CatalogImage is an image that contains the catalog and is served by OLM; empty to serve the catalog from ConfigMaps.
 	CatalogImage string
-	// PullPolicy is that of the registry's pod, PullSecret names a secret for all pulls.
+	// PullPolicy is that of the registry's pod, PullSecret the name of a secret for all images.
 	PullPolicy, PullSecret string
-	// ServiceAccount is that of the registry's pod; empty is the default one.
+	// ServiceAccount is that of the registry's pod; empty for the default one.
 	ServiceAccount string
-	// Legacy leaves the security context out, for clusters older than the Pod Security Standards.
+	// Legacy omits the security context, for clusters without Pod Security Standards.
 	Legacy bool
-	// AnyUser leaves the user's number to the cluster, as OpenShift wants it.
-	AnyUser bool
-	// NodeSelector and Env are for the registry's pod and the operator's.
+	// NodeSelector and Env apply to the pods of the registry and the operator.
 	NodeSelector map[string]string
 	Env          []EnvVar
 }
 
-// EnvVar is a variable of containers.
+// EnvVar is an environment variable of containers.
 type EnvVar struct{ Name, Value string }
 
 const (
 	groupVersion  = olm.Group + "/v1"
 	registryLabel = "operon/registry"
-	// packageLabel and managerLabel mark what a run has made.
+	// packageLabel and managerLabel mark the objects of Run.
 	packageLabel = "operon/package"
 	managerLabel = "app.kubernetes.io/managed-by"
-	// groupName is what operator-sdk calls the OperatorGroup, and takes as its own when it cleans up.
+	// groupName is the name of the OperatorGroup, as in operator-sdk, whose cleanup deletes it.
 	groupName = "operator-sdk-og"
 	grpcPort  = 50051
 )
 
-// objectSet are what a run makes.
+// objectSet are the objects of a run.
 type objectSet struct {
-	// registry are the objects that serve the catalog, among them the deployment; there are none with a catalog image.
+	// registry are the objects that serve the catalog, with deployment; none with a catalog image.
 	registry                     []*kube.Object
 	deployment                   *kube.Object
 	catalog, group, subscription *kube.Object
@@ -60,7 +58,7 @@ func (o *objectSet) all() []*kube.Object {
 	return append(slices.Clone(o.registry), o.catalog, o.group, o.subscription)
 }
 
-// Objects are what Run would apply, in order, for an OperatorGroup that is not there yet.
+// Objects returns the objects that Run would apply in a namespace without an OperatorGroup, in order.
 func Objects(o RunOptions) ([]*kube.Object, error) {
 	targets, err := o.Mode.Targets(o.Bundle, o.Namespace)
 	if err != nil {
@@ -74,33 +72,33 @@ func Objects(o RunOptions) ([]*kube.Object, error) {
 	return objects.all(), nil
 }
 
-// subscriptionName is as operator-sdk forms it.
+// subscriptionName returns the name of the Subscription, as in operator-sdk.
 func subscriptionName(csv string) string {
 	return shorten(strings.ReplaceAll(strings.ToLower(csv), ".", "-"), "-sub")
 }
 
-// CatalogName is the CatalogSource of a package, as operator-sdk calls it.
+// CatalogName returns the name of the CatalogSource of a package, as in operator-sdk.
 func CatalogName(pkg string) string {
 	return shorten(strings.ReplaceAll(strings.ToLower(pkg), ".", "-"), "-catalog")
 }
 
-// shorten joins a name and its end so that it fits where names are short, and stays one of its own.
-func shorten(name, end string) string {
-	const most = 63 - len("-registry-12345678")
-	if len(name)+len(end) <= most {
-		return name + end
+// shorten appends a suffix to a name. A long name is cut and made unique with a hash.
+func shorten(name, suffix string) string {
+	const limit = 63 - len("-registry-12345678")
+	if len(name)+len(suffix) <= limit {
+		return name + suffix
 	}
 	sum := sha256.Sum256([]byte(name))
-	return strings.TrimRight(name[:most-len(end)-9], "-") + "-" + hex.EncodeToString(sum[:4]) + end
+	return strings.TrimRight(name[:limit-len(suffix)-9], "-") + "-" + hex.EncodeToString(sum[:4]) + suffix
 }
 
-// isOurs tells what a run for a package has made.
-func isOurs(o *kube.Object, pkg string) bool {
+// isManaged reports whether Run for a package created an object.
+func isManaged(o *kube.Object, pkg string) bool {
 	labels := o.GetLabels()
 	return labels[managerLabel] == kube.Manager && labels[packageLabel] == labelValue(pkg)
 }
 
-// labelValue is a package's name as a label holds it.
+// labelValue returns the name of a package as the value of a label.
 func labelValue(pkg string) string {
 	if len(pkg) <= 63 {
 		return pkg
@@ -108,7 +106,7 @@ func labelValue(pkg string) string {
 	return shorten(pkg, "")
 }
 
-// objects makes them from the templates.
+// objects renders the objects from the templates.
 func (r *run) objects(targets []string) (*objectSet, error) {
 	catalog := CatalogName(r.Bundle.Package)
 	sum := sha256.Sum256(r.Bundle.Catalog)
@@ -144,7 +142,7 @@ func (r *run) objects(targets []string) (*objectSet, error) {
 	}
 	r.catalogSettings(o.catalog)
 	if len(targets) > 0 {
-		setAt(o.group, stringsOf(targets), "spec", "targetNamespaces")
+		setAt(o.group, anySlice(targets), "spec", "targetNamespaces")
 	}
 	if config := r.operatorConfig(); len(config) > 0 {
 		setAt(o.subscription, config, "spec", "config")
@@ -155,13 +153,13 @@ func (r *run) objects(targets []string) (*objectSet, error) {
 	return o, nil
 }
 
-// registryName is that of the registry. It changes with the catalog: OLM keeps what it has read from an address.
+// registryName returns the name of the registry. It depends on the catalog, since OLM caches what it reads from an address.
 func (r *run) registryName() string {
 	sum := sha256.Sum256(r.Bundle.Catalog)
 	return CatalogName(r.Bundle.Package) + "-registry-" + hex.EncodeToString(sum[:4])
 }
 
-// render makes the objects of one template of the run folder.
+// render returns the objects of a template in the directory run.
 func render(file string, values map[string]string) ([]*kube.Object, error) {
 	text, err := renderText(file, values)
 	if err != nil {
@@ -174,6 +172,7 @@ func render(file string, values map[string]string) ([]*kube.Object, error) {
 	return objects, nil
 }
 
+// renderText executes a template in the directory run.
 func renderText(file string, values map[string]string) ([]byte, error) {
 	name := file + ".yaml.tmpl"
 	t, err := template.New(name).Funcs(templates.Funcs()).ParseFS(templates.FS, "run/"+name)
@@ -187,7 +186,7 @@ func renderText(file string, values map[string]string) ([]byte, error) {
 	return text.Bytes(), nil
 }
 
-// setAt sets a field of an object; what leads there is made.
+// setAt sets a field of an object and creates its parents.
 func setAt(o *kube.Object, value any, fields ...string) {
 	m := o.Object
 	for _, field := range fields[:len(fields)-1] {
@@ -201,7 +200,7 @@ func setAt(o *kube.Object, value any, fields ...string) {
 	m[fields[len(fields)-1]] = value
 }
 
-// decodeMap reads a template that is a part of an object.
+// decodeMap decodes a template that is part of an object.
 func decodeMap(text []byte) (map[string]any, error) {
 	content := map[string]any{}
 	return content, safeyaml.UnmarshalJSON(text, &content)

@@ -9,23 +9,22 @@ import (
 	"github.com/operon-sdk/operon/pkg/kube"
 )
 
-// hopeless is why a ClusterServiceVersion will not be installed however long one waits, or nothing. OLM
-// tries again after other failures.
-func hopeless(csv *kube.Object) string {
+// permanentFailure returns why OLM will never install a ClusterServiceVersion; empty if it may. OLM retries after other failures.
+func permanentFailure(csv *kube.Object) string {
 	phase := kube.StringAt(csv.Object, "status", "phase")
 	reason := kube.StringAt(csv.Object, "status", "reason")
 	message := kube.StringAt(csv.Object, "status", "message")
-	final := []string{"UnsupportedOperatorGroup", "InvalidInstallModes", "InvalidStrategy", "OwnerConflict", "InterOperatorGroupOwnerConflict",
+	permanent := []string{"UnsupportedOperatorGroup", "InvalidInstallModes", "InvalidStrategy", "OwnerConflict", "InterOperatorGroupOwnerConflict",
 		"CannotModifyStaticOperatorGroupProvidedAPIs", "TooManyOperatorGroups", "NoOperatorGroup", "InvalidWebhookDescription"}
-	if phase == "Failed" && slices.Contains(final, reason) {
+	if phase == "Failed" && slices.Contains(permanent, reason) {
 		return strings.TrimSuffix(reason+": "+message, ": ")
 	}
 	return ""
 }
 
-// hopelessOperator is why the deployments of a ClusterServiceVersion will not become ready, or nothing. It
-// looks at them while OLM waits for them: before, they are those of the version that is replaced.
-func (r *run) hopelessOperator(ctx context.Context, csv *kube.Object) string {
+// operatorFailure returns why the deployments of a ClusterServiceVersion will never become ready; empty if they may. Before OLM
+// waits for them, they belong to the replaced version.
+func (r *run) operatorFailure(ctx context.Context, csv *kube.Object) string {
 	if phase := kube.StringAt(csv.Object, "status", "phase"); phase != "Installing" && phase != "Failed" {
 		return ""
 	}
@@ -34,14 +33,14 @@ func (r *run) hopelessOperator(ctx context.Context, csv *kube.Object) string {
 		if err != nil || live == nil {
 			continue
 		}
-		if reason := r.Client.Hopeless(ctx, live); reason != "" {
+		if reason := r.Client.PermanentFailure(ctx, live); reason != "" {
 			return reason
 		}
 	}
 	return ""
 }
 
-// deploymentsOf are the names of a ClusterServiceVersion's deployments.
+// deploymentsOf returns the names of a ClusterServiceVersion's deployments.
 func deploymentsOf(csv *kube.Object) []string {
 	list := kube.ListAt(csv.Object, "spec", "install", "spec", "deployments")
 	var names []string
@@ -53,13 +52,13 @@ func deploymentsOf(csv *kube.Object) []string {
 	return names
 }
 
-// settled is how many looks in a row, half a second apart, must find OLM without a way to install the bundle:
-// it looks for one before it has read all catalogs, too.
-const settled = 40
+// unresolvedReads is the number of consecutive reads, half a second apart, after which an unresolved Subscription is a permanent
+// failure: OLM resolves before it has read all catalogs, too.
+const unresolvedReads = 40
 
-// hopelessPlan is why there will be no InstallPlan, or nothing.
-func (r *run) hopelessPlan(ctx context.Context, subscription *kube.Object) string {
-	if reason := r.hopelessUnpacking(ctx); reason != "" {
+// planFailure returns why OLM will never create an InstallPlan; empty if it may.
+func (r *run) planFailure(ctx context.Context, subscription *kube.Object) string {
+	if reason := r.unpackFailure(ctx); reason != "" {
 		return "OLM cannot read the bundle: " + reason
 	}
 	message := ""
@@ -75,14 +74,14 @@ func (r *run) hopelessPlan(ctx context.Context, subscription *kube.Object) strin
 		r.unresolved = 0
 		return ""
 	}
-	if r.unresolved++; r.unresolved < settled {
+	if r.unresolved++; r.unresolved < unresolvedReads {
 		return ""
 	}
-	return "OLM finds no way to install the bundle"
+	return "OLM cannot resolve the dependencies of the bundle"
 }
 
-// hopelessUnpacking is why the job that reads the bundle's image will not do so, or nothing.
-func (r *run) hopelessUnpacking(ctx context.Context) string {
+// unpackFailure returns why the job that unpacks the bundle's image will never succeed; empty if it may.
+func (r *run) unpackFailure(ctx context.Context) string {
 	if r.Bundle.Image == "" {
 		return ""
 	}
@@ -93,9 +92,9 @@ func (r *run) hopelessUnpacking(ctx context.Context) string {
 	for _, job := range jobs {
 		containers := kube.ListAt(job.Object, "spec", "template", "spec", "initContainers")
 		if !slices.ContainsFunc(containers, func(c any) bool { return kube.ValueAt(c, "image") == r.Bundle.Image }) {
-			continue // another bundle's
+			continue // of another bundle
 		}
-		if reason := r.Client.HopelessPods(ctx, r.Namespace, url.Values{"labelSelector": {"job-name=" + job.GetName()}}); reason != "" {
+		if reason := r.Client.PermanentPodFailure(ctx, r.Namespace, url.Values{"labelSelector": {"job-name=" + job.GetName()}}); reason != "" {
 			return reason
 		}
 	}

@@ -11,44 +11,43 @@ import (
 	"github.com/operon-sdk/operon/pkg/kube"
 )
 
-// sees makes sure that an installed operator may watch the APIs that it owns: OLM calls one installed whose pods are
-// ready, and they are although they may not. An operator that leaves an API to its operands is told of, and
-// passes.
-func (r *run) sees(ctx context.Context, csv *kube.Object) error {
+// checkPermissions returns an error if an installed operator must not watch any of the APIs that it owns: its pods are ready
+// nevertheless, which is all that OLM verifies. Single missing APIs are reported, as operands may serve them.
+func (r *run) checkPermissions(ctx context.Context, csv *kube.Object) error {
 	accounts := accountsOf(csv)
 	owned := ownedBy(csv)
 	if len(accounts) == 0 || len(owned) == 0 {
 		return nil
 	}
 	namespace, _, _ := strings.Cut(csv.GetAnnotations()["olm.targetNamespaces"], ",")
-	var blind []string
+	var missing []string
 	for _, name := range owned {
-		seen, err := r.watched(ctx, accounts, namespace, name)
+		permitted, err := r.mayWatch(ctx, accounts, namespace, name)
 		if err != nil {
-			return nil // the user may not ask
+			return nil // the user must not create reviews
 		}
-		if !seen && !slices.Contains(blind, name) {
-			blind = append(blind, name)
+		if !permitted && !slices.Contains(missing, name) {
+			missing = append(missing, name)
 		}
 	}
-	if len(blind) == 0 {
+	if len(missing) == 0 {
 		return nil
 	}
-	problem := fmt.Sprintf("its service account %s may not list and watch %s", strings.Join(accounts, ", "), strings.Join(blind, ", "))
-	if len(blind) < len(owned) {
-		r.Reportf("the operator does not see all of its custom resources: %s", problem)
+	problem := fmt.Sprintf("its service account %s must not list and watch %s", strings.Join(accounts, ", "), strings.Join(missing, ", "))
+	if len(missing) < len(owned) {
+		r.Reportf("the operator is not permitted to read all of its custom resources: %s", problem)
 		return nil
 	}
-	e := &InstallError{Err: errors.New("OLM has installed the operator, but it cannot work: it sees none of its custom resources")}
+	e := &InstallError{Err: errors.New("OLM has installed the operator, but it is not permitted to read its custom resources")}
 	e.AddProblem(kube.FullName(csv), problem)
-	e.Advise("put the rights into the bundle: +kubebuilder:rbac markers of the controllers, 'generate' and 'bundle', or clusterPermissions of the ClusterServiceVersion")
+	e.Advise("add permissions to the bundle: +kubebuilder:rbac markers of the controllers, 'generate' and 'bundle', or clusterPermissions of the ClusterServiceVersion")
 	if !r.CleanUp {
-		e.Advise("'cleanup %s' removes what there is", r.Bundle.Package)
+		e.Advise("'cleanup %s' removes the created objects", r.Bundle.Package)
 	}
 	return e
 }
 
-// accountsOf are the service accounts of a ClusterServiceVersion's deployments.
+// accountsOf returns the service accounts of a ClusterServiceVersion's deployments.
 func accountsOf(csv *kube.Object) []string {
 	list := kube.ListAt(csv.Object, "spec", "install", "spec", "deployments")
 	var accounts []string
@@ -63,9 +62,9 @@ func accountsOf(csv *kube.Object) []string {
 	return slices.Compact(accounts)
 }
 
-// watched tells whether one of the accounts may list and watch the resources of a definition, in a namespace or, where
-// that is empty, in all. Rights that were just given take the cluster a moment.
-func (r *run) watched(ctx context.Context, accounts []string, namespace, definition string) (bool, error) {
+// mayWatch reports whether one of the accounts may list and watch the resources of a definition in a namespace, or in all if it
+// is empty. It repeats the request, as new permissions take a moment to apply.
+func (r *run) mayWatch(ctx context.Context, accounts []string, namespace, definition string) (bool, error) {
 	plural, group, _ := strings.Cut(definition, ".")
 	for range 3 {
 		for _, account := range accounts {
@@ -85,7 +84,7 @@ func (r *run) watched(ctx context.Context, accounts []string, namespace, definit
 	return false, nil
 }
 
-// may asks the cluster whether a service account has a right.
+// may reports whether a service account has a permission.
 func (r *run) may(ctx context.Context, account, verb, namespace, group, resource string) (bool, error) {
 	var answer struct{ Status struct{ Allowed bool } }
 	err := kube.Retry(ctx, func() error {

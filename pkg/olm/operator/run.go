@@ -9,51 +9,37 @@ import (
 	"github.com/operon-sdk/operon/pkg/olm"
 )
 
-// Channel is the channel of a catalog that holds one bundle to try out.
-const Channel = "operator-sdk-run-bundle"
-
-// Bundle is a bundle that can be given to OLM.
-type Bundle struct {
-	// Package and CSV are its names, Channel is where the catalog has it.
-	Package, CSV, Channel string
-	// Image is where nodes pull the bundle from; empty where the catalog holds its manifests.
-	Image string
-	// Catalog is a file-based catalog with the bundle, as YAML.
-	Catalog []byte
-	// Modes are the install modes that its ClusterServiceVersion supports; Converts tells of conversion webhooks.
-	Modes    []string
-	Converts bool
-}
-
-// RunOptions tell Run and Upgrade what to do.
+// RunOptions are the options of Run and Upgrade.
 type RunOptions struct {
 	Client    *kube.Client
 	Namespace string
 	Bundle    Bundle
 	Mode      InstallMode
 	Serving   Serving
-	// PushCatalog makes an image of the catalog and names it, for Serving; nil is for a registry of ours. It
-	// is called once it is sure that the bundle can be installed here.
+	// PushCatalog pushes an image of the catalog and returns its name; nil serves the catalog from ConfigMaps. It is called after
+	// all other checks.
 	PushCatalog func(context.Context) (image string, err error)
-	// CleanUp removes what was made when it does not work out.
+	// CleanUp removes all created objects after a failure.
 	CleanUp bool
 
 	olm.Reporter
 }
 
-// run is one attempt to bring an operator to OLM.
+// run is one installation or upgrade.
 type run struct {
 	RunOptions
-	// groupMade tells that the OperatorGroup is this run's, deployment is the registry as it was brought.
-	groupMade bool
-	// subscription is its name, former the ClusterServiceVersion that is replaced.
+	// groupCreated reports whether this run created the OperatorGroup.
+	groupCreated bool
+	// subscription is the name of the Subscription, former that of the replaced ClusterServiceVersion.
 	subscription, former string
-	// unresolved counts how often in a row OLM saw no way to install the bundle.
+	// anyUser reports whether the namespace assigns user IDs to pods, as in OpenShift.
+	anyUser bool
+	// unresolved counts consecutive reads in which OLM could not resolve the Subscription.
 	unresolved int
 }
 
-// Run installs the operator of a bundle through OLM and waits until it works, or ctx ends. A run that
-// was interrupted is completed. Before it changes anything it asks whether it may.
+// Run installs the operator of a bundle with OLM and waits until it is ready or ctx ends. It completes an interrupted run. A dry
+// run verifies first that the cluster accepts all objects.
 func Run(ctx context.Context, o RunOptions) error {
 	r := &run{RunOptions: o, subscription: subscriptionName(o.Bundle.CSV)}
 	targets, group, err := r.prepare(ctx)
@@ -64,58 +50,71 @@ func Run(ctx context.Context, o RunOptions) error {
 	return r.finish(ctx, err)
 }
 
-// finish adds what to do to an error, and removes what was made if that is wanted.
+// finish removes all created objects after an error, if CleanUp is set.
 func (r *run) finish(ctx context.Context, err error) error {
 	if err == nil || !r.CleanUp {
 		return err
 	}
-	rest, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanUpTime)
+	cleanupCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanUpTime)
 	defer cancel()
-	r.Reportf("removing what was made, as --cleanup-on-failure says")
-	_, failed := Cleanup(rest, CleanupOptions{
-		Client: r.Client, Namespace: r.Namespace, Package: r.Bundle.Package, DeleteCRDs: true, DeleteGroups: r.groupMade, Reporter: r.Reporter,
+	r.Reportf("removing all created objects, because of --cleanup-on-failure")
+	_, failed := Cleanup(cleanupCtx, CleanupOptions{
+		Client: r.Client, Namespace: r.Namespace, Package: r.Bundle.Package, DeleteCRDs: true, DeleteGroups: r.groupCreated, Reporter: r.Reporter,
 	})
 	if failed != nil {
-		return fmt.Errorf("%w\nand it could not be removed: %v", err, failed)
+		return fmt.Errorf("%w\ncannot remove the created objects: %v", err, failed)
 	}
 	return err
 }
 
-// prepare finds out whether the bundle can be installed here.
+// prepare verifies that the bundle can be installed in the namespace.
 func (r *run) prepare(ctx context.Context) (targets []string, group *kube.Object, err error) {
-	if err := present(ctx, r.Client, r.Namespace); err != nil {
+	if err := checkCluster(ctx, r.Client, r.Namespace); err != nil {
 		return nil, nil, err
 	}
-	if err := r.unclaimed(ctx); err != nil {
+	if err := r.checkInstalled(ctx); err != nil {
 		return nil, nil, err
 	}
-	if err := r.ownCatalog(ctx); err != nil {
+	if err := r.checkCatalog(ctx); err != nil {
+		return nil, nil, err
+	}
+	if err := r.readNamespace(ctx); err != nil {
 		return nil, nil, err
 	}
 	return r.group(ctx)
 }
 
-// present refuses to work without OLM or without the namespace.
-func present(ctx context.Context, client *kube.Client, namespace string) error {
+// uidRange is OpenShift's annotation of namespaces that assign user IDs to pods.
+const uidRange = "openshift.io/sa.scc.uid-range"
+
+// readNamespace sets anyUser.
+func (r *run) readNamespace(ctx context.Context) error {
+	namespace, err := r.Client.Get(ctx, kube.Named("v1", "Namespace", "", r.Namespace))
+	r.anyUser = namespace != nil && namespace.GetAnnotations()[uidRange] != ""
+	return err
+}
+
+// checkCluster returns an error if OLM or the namespace does not exist.
+func checkCluster(ctx context.Context, client *kube.Client, namespace string) error {
 	crd, err := client.Get(ctx, kube.Named(kube.CRDVersion, kube.CRDKind, "", "subscriptions."+olm.Group))
 	if err != nil {
 		return olm.ExplainForbidden(err)
 	}
 	if crd == nil {
-		return olm.Refusef("OLM is not in the cluster; 'olm install' brings it there")
+		return olm.Refusef("OLM is not installed; 'olm install' installs it")
 	}
 	found, err := client.Get(ctx, kube.Named("v1", "Namespace", "", namespace))
 	if err != nil {
 		return olm.ExplainForbidden(err)
 	}
 	if found == nil {
-		return olm.Refusef("there is no namespace %s; 'kubectl create namespace %[1]s' makes it", namespace)
+		return olm.Refusef("namespace %s not found; 'kubectl create namespace %[1]s' creates it", namespace)
 	}
 	return nil
 }
 
-// subscriptionOf finds the subscription to a package in a namespace, nil where there is none.
-func subscriptionOf(ctx context.Context, client *kube.Client, namespace, pkg string) (*kube.Object, error) {
+// findSubscription returns the Subscription to a package in a namespace; nil if there is none.
+func findSubscription(ctx context.Context, client *kube.Client, namespace, pkg string) (*kube.Object, error) {
 	all, err := client.List(ctx, olm.ResourceOf("subscriptions", "Subscription"), namespace, nil)
 	if err != nil {
 		return nil, olm.ExplainForbidden(err)
@@ -128,9 +127,9 @@ func subscriptionOf(ctx context.Context, client *kube.Client, namespace, pkg str
 	return nil, nil
 }
 
-// unclaimed refuses a package that is installed already, unless by an interrupted run of the same version.
-func (r *run) unclaimed(ctx context.Context) error {
-	subscription, err := subscriptionOf(ctx, r.Client, r.Namespace, r.Bundle.Package)
+// checkInstalled returns an error if the package is already installed, unless by an interrupted run of the same version.
+func (r *run) checkInstalled(ctx context.Context) error {
+	subscription, err := findSubscription(ctx, r.Client, r.Namespace, r.Bundle.Package)
 	if err != nil {
 		return err
 	}
@@ -140,28 +139,28 @@ func (r *run) unclaimed(ctx context.Context) error {
 			return err
 		}
 		if csv != nil && csv.GetLabels()["olm.copiedFrom"] != "" {
-			return olm.Refusef("%s is installed for all namespaces already, in the namespace %s; 'cleanup %s' there removes it", r.Bundle.CSV, csv.GetLabels()["olm.copiedFrom"], r.Bundle.Package)
+			return olm.Refusef("%s is already installed for all namespaces, in the namespace %s; 'cleanup %s' there removes it", r.Bundle.CSV, csv.GetLabels()["olm.copiedFrom"], r.Bundle.Package)
 		}
 		if csv != nil {
-			return olm.Refusef("%s is in the namespace already, and no subscription belongs to it; 'cleanup %s' removes it", kube.FullName(csv), r.Bundle.Package)
+			return olm.Refusef("%s already exists in the namespace without a Subscription; 'cleanup %s' removes it", kube.FullName(csv), r.Bundle.Package)
 		}
 		return nil
 	}
 	installed := kube.StringAt(subscription.Object, "status", "installedCSV")
-	if isOurs(subscription, r.Bundle.Package) && kube.ValueAt(subscription.Object, "spec", "startingCSV") == r.Bundle.CSV && (installed == "" || installed == r.Bundle.CSV) {
-		r.Reportf("%s is there already, of a run before; it is completed", kube.FullName(subscription))
+	if isManaged(subscription, r.Bundle.Package) && kube.ValueAt(subscription.Object, "spec", "startingCSV") == r.Bundle.CSV && (installed == "" || installed == r.Bundle.CSV) {
+		r.Reportf("%s already exists from an earlier run; completing it", kube.FullName(subscription))
 		r.subscription = subscription.GetName()
 		return nil
 	}
-	what := "is not installed yet"
+	state := "has not installed it yet"
 	if installed != "" {
-		what = "has installed " + installed
+		state = "has installed " + installed
 	}
-	return olm.Refusef("%s subscribes to the package %s already, and %s; 'run bundle-upgrade' replaces it, 'cleanup %[2]s' removes it",
-		kube.FullName(subscription), r.Bundle.Package, what)
+	return olm.Refusef("%s already subscribes to the package %s and %s; 'run bundle-upgrade' replaces it, 'cleanup %[2]s' removes it",
+		kube.FullName(subscription), r.Bundle.Package, state)
 }
 
-// install brings the objects into the cluster, one after the other, and waits.
+// install applies the objects and waits until the operator is ready.
 func (r *run) install(ctx context.Context, targets []string, group *kube.Object) error {
 	if err := r.push(ctx); err != nil {
 		return err
@@ -174,16 +173,16 @@ func (r *run) install(ctx context.Context, targets []string, group *kube.Object)
 		return err
 	}
 	if group == nil {
-		if err := r.bring(ctx, objects.group); err != nil {
+		if err := r.apply(ctx, objects.group); err != nil {
 			return err
 		}
-		r.groupMade = true
+		r.groupCreated = true
 		r.Reportf("OperatorGroup %q created", objects.group.GetName())
 	}
 	if err := r.serve(ctx, objects); err != nil {
 		return err
 	}
-	if err := r.bring(ctx, objects.subscription); err != nil {
+	if err := r.apply(ctx, objects.subscription); err != nil {
 		return err
 	}
 	r.Reportf("Created Subscription: %s", objects.subscription.GetName())
@@ -194,9 +193,9 @@ func (r *run) install(ctx context.Context, targets []string, group *kube.Object)
 	return nil
 }
 
-// bring applies an object, and again where the cluster was not ready for it.
-func (r *run) bring(ctx context.Context, object *kube.Object) error {
-	err := kube.Retry(ctx, func() error { _, err := r.Client.Bring(ctx, object); return err })
+// apply applies an object, and repeats after transient errors.
+func (r *run) apply(ctx context.Context, object *kube.Object) error {
+	err := kube.Retry(ctx, func() error { _, err := r.Client.ApplyOrRecreate(ctx, object); return err })
 	if err == nil {
 		return nil
 	}
@@ -206,7 +205,7 @@ func (r *run) bring(ctx context.Context, object *kube.Object) error {
 	return fmt.Errorf("applying %s: %w", kube.FullName(object), err)
 }
 
-// check asks the cluster whether it would take every object.
+// check verifies with a dry run that the cluster accepts all objects.
 func (r *run) check(ctx context.Context, objects *objectSet) error {
 	var refused []string
 	for _, object := range objects.all() {
@@ -216,11 +215,11 @@ func (r *run) check(ctx context.Context, objects *objectSet) error {
 		case kube.IsStatus(err):
 			refused = append(refused, fmt.Sprintf("  %s: %s", kube.FullName(object), kube.Brief(err)))
 		default:
-			return fmt.Errorf("asking the cluster about %s: %w", kube.FullName(object), err)
+			return fmt.Errorf("dry run of %s: %w", kube.FullName(object), err)
 		}
 	}
 	if len(refused) > 0 {
-		return olm.Refusef("the cluster does not take what is needed, and nothing was changed:\n%s", strings.Join(refused, "\n"))
+		return olm.Refusef("the cluster rejects these objects, and nothing was changed:\n%s", strings.Join(refused, "\n"))
 	}
 	return nil
 }

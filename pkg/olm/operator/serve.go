@@ -11,7 +11,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/olm"
 )
 
-// push pushes the catalog, if it is to be served as an image.
+// push pushes the image of the catalog, if it is served from one.
 func (r *run) push(ctx context.Context) (err error) {
 	if r.PushCatalog != nil {
 		r.Serving.CatalogImage, err = r.PushCatalog(ctx)
@@ -19,10 +19,10 @@ func (r *run) push(ctx context.Context) (err error) {
 	return err
 }
 
-// serve makes the catalog available to OLM.
+// serve applies the catalog and its registry and waits until OLM has read the catalog.
 func (r *run) serve(ctx context.Context, o *objectSet) error {
 	for _, object := range o.registry {
-		if err := r.bring(ctx, object); err != nil {
+		if err := r.apply(ctx, object); err != nil {
 			return err
 		}
 	}
@@ -31,7 +31,7 @@ func (r *run) serve(ctx context.Context, o *objectSet) error {
 			return err
 		}
 	}
-	if err := r.bring(ctx, o.catalog); err != nil {
+	if err := r.apply(ctx, o.catalog); err != nil {
 		return err
 	}
 	r.Reportf("Created CatalogSource: %s", o.catalog.GetName())
@@ -41,10 +41,10 @@ func (r *run) serve(ctx context.Context, o *objectSet) error {
 	if err := r.waitCatalog(ctx, o.catalog); err != nil {
 		return err
 	}
-	return r.dropFormer(ctx, o)
+	return r.removeFormer(ctx, o)
 }
 
-// adopt makes the registry's objects belong to the catalog, so that they go with it, whoever deletes it.
+// adopt sets the catalog as the owner of the registry's objects, so that they are deleted with it.
 func (r *run) adopt(ctx context.Context, o *objectSet) error {
 	live, err := r.Client.Get(ctx, o.catalog)
 	if err != nil || live == nil {
@@ -53,15 +53,15 @@ func (r *run) adopt(ctx context.Context, o *objectSet) error {
 	for _, object := range o.registry {
 		owner := map[string]any{"apiVersion": olm.V1Alpha1, "kind": olm.CatalogSourceKind, "name": live.GetName(), "uid": string(live.GetUID())}
 		object.Object["metadata"].(map[string]any)["ownerReferences"] = []any{owner}
-		if err := r.bring(ctx, object); err != nil {
+		if err := r.apply(ctx, object); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// waitCatalog waits until OLM has read the catalog from where it is now: what it knows of a former one of
-// the same name must not be installed.
+// waitCatalog waits until OLM has read the catalog from its current address: bundles of a former catalog of the same name must
+// not be installed.
 func (r *run) waitCatalog(ctx context.Context, catalog *kube.Object) error {
 	address := kube.StringAt(catalog.Object, "spec", "address")
 	for {
@@ -89,8 +89,8 @@ func (r *run) waitCatalog(ctx context.Context, catalog *kube.Object) error {
 	}
 }
 
-// servedImage tells whether a pod of OLM's serves the catalog's image, and not a former one, or why there will be none.
-func (r *run) servedImage(ctx context.Context, catalog *kube.Object) (served bool, hopeless string) {
+// servedImage reports whether a pod of OLM serves the catalog's image, not a former one, or why none ever will.
+func (r *run) servedImage(ctx context.Context, catalog *kube.Object) (served bool, failure string) {
 	pods, err := r.Client.List(ctx, kube.Pods(), r.Namespace, catalogPods(catalog))
 	if err != nil {
 		return false, ""
@@ -100,19 +100,19 @@ func (r *run) servedImage(ctx context.Context, catalog *kube.Object) (served boo
 		ofImage := slices.ContainsFunc(containers, func(c any) bool { return kube.ValueAt(c, "image") == r.Serving.CatalogImage })
 		if ofImage && pod.GetDeletionTimestamp() == nil {
 			return slices.ContainsFunc(kube.Conditions(pod), func(c kube.Condition) bool { return c.Type == "Ready" && c.Status == "True" }),
-				kube.HopelessPod(pod)
+				kube.PodFailure(pod)
 		}
 	}
 	return false, ""
 }
 
-// catalogPods selects the pods that OLM makes for a catalog's image.
+// catalogPods selects the pods that OLM creates for a catalog's image.
 func catalogPods(catalog *kube.Object) url.Values {
 	return url.Values{"labelSelector": {"olm.catalogSource=" + catalog.GetName()}}
 }
 
-// dropFormer removes the registry of a former catalog.
-func (r *run) dropFormer(ctx context.Context, o *objectSet) error {
+// removeFormer removes the registry of a former catalog.
+func (r *run) removeFormer(ctx context.Context, o *objectSet) error {
 	query := url.Values{"labelSelector": {managerLabel + "=" + kube.Manager + "," + packageLabel + "=" + labelValue(r.Bundle.Package)}}
 	for _, resource := range registryResources() {
 		found, err := r.Client.ListNames(ctx, resource, r.Namespace, query)
@@ -133,7 +133,7 @@ func (r *run) dropFormer(ctx context.Context, o *objectSet) error {
 	return nil
 }
 
-// registryResources are the kinds of what serves a catalog.
+// registryResources returns the resources of the registry.
 func registryResources() []kube.Resource {
 	return []kube.Resource{kube.Deployments(), {APIVersion: "v1", Name: "services", Kind: "Service"}, {APIVersion: "v1", Name: "configmaps", Kind: "ConfigMap"}}
 }
@@ -151,7 +151,7 @@ func (r *run) waitRegistry(ctx context.Context, deployment *kube.Object) error {
 				r.Reportf("Created registry pod: %s", r.podOf(ctx, live))
 				return nil
 			}
-			if reason := r.Client.Hopeless(ctx, live); reason != "" {
+			if reason := r.Client.PermanentFailure(ctx, live); reason != "" {
 				return r.failed(ctx, fmt.Errorf("the registry that serves the catalog does not start: %s", reason))
 			}
 			r.Waitf("waiting for the registry pod: %s", health.Reason)
@@ -162,7 +162,7 @@ func (r *run) waitRegistry(ctx context.Context, deployment *kube.Object) error {
 	}
 }
 
-// podOf is the name of a pod of the registry.
+// podOf returns the name of the registry's newest pod.
 func (r *run) podOf(ctx context.Context, deployment *kube.Object) string {
 	pods, err := r.Client.ListNames(ctx, kube.Pods(), r.Namespace,
 		map[string][]string{"labelSelector": {registryLabel + "=" + deployment.GetName()}})

@@ -7,11 +7,11 @@ import (
 	"github.com/operon-sdk/operon/pkg/kube"
 )
 
-// podSettings puts into the registry's pod what the flags say.
+// podSettings applies the settings to the registry's pod.
 func (r *run) podSettings(deployment *kube.Object) {
 	s := r.Serving
 	pod := kube.ValueAt(deployment.Object, "spec", "template", "spec").(map[string]any)
-	if s.AnyUser {
+	if r.anyUser {
 		delete(pod["securityContext"].(map[string]any), "runAsUser")
 	}
 	lists := []string{"containers", "initContainers"}
@@ -41,7 +41,7 @@ func (r *run) podSettings(deployment *kube.Object) {
 	}
 }
 
-// catalogSettings says where OLM finds the catalog, and how it pulls the bundle.
+// catalogSettings sets the address of the catalog, and how OLM pulls the bundle.
 func (r *run) catalogSettings(catalog *kube.Object) {
 	s := r.Serving
 	if s.CatalogImage != "" {
@@ -49,7 +49,7 @@ func (r *run) catalogSettings(catalog *kube.Object) {
 	} else {
 		setAt(catalog, fmt.Sprintf("%s.%s.svc:%d", r.registryName(), r.Namespace, grpcPort), "spec", "address")
 		if r.Bundle.Image != "" {
-			// What operator-sdk looks for when it upgrades what another run has installed.
+			// operator-sdk reads this to upgrade the operator.
 			injected, err := json.Marshal([]map[string]string{{"imageTag": r.Bundle.Image, "mode": "replaces"}})
 			if err == nil {
 				catalog.SetAnnotations(map[string]string{
@@ -67,7 +67,7 @@ func (r *run) catalogSettings(catalog *kube.Object) {
 	}
 }
 
-// operatorConfig is what the subscription hands to the operator's pods.
+// operatorConfig returns the settings of the Subscription for the operator's pods.
 func (r *run) operatorConfig() map[string]any {
 	config := map[string]any{}
 	if len(r.Serving.NodeSelector) > 0 {
@@ -95,7 +95,8 @@ func selectorOf(labels map[string]string) map[string]any {
 	return selector
 }
 
-func stringsOf(list []string) []any {
+// anySlice returns strings as they are in unstructured objects.
+func anySlice(list []string) []any {
 	var items []any
 	for _, item := range list {
 		items = append(items, item)

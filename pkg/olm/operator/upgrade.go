@@ -9,25 +9,25 @@ import (
 	"github.com/operon-sdk/operon/pkg/olm"
 )
 
-// Installed is an operator that OLM has installed from a package.
+// Installed is an operator that OLM installed from a package.
 type Installed struct {
-	// Subscription is its name, CSV what it has installed, Channel where its upgrades come from.
+	// Subscription and CSV are the names of its Subscription and ClusterServiceVersion, Channel that of its upgrades.
 	Subscription, CSV, Channel string
-	// Catalog is the CatalogSource of the upgrades, with its namespace.
+	// Catalog is the CatalogSource of the upgrades, as namespace/name.
 	Catalog string
 }
 
-// FindInstalled finds the operator of a package in a namespace, however it was installed.
+// FindInstalled returns the operator of a package in a namespace, no matter how it was installed.
 func FindInstalled(ctx context.Context, client *kube.Client, namespace, pkg string) (*Installed, error) {
-	if err := present(ctx, client, namespace); err != nil {
+	if err := checkCluster(ctx, client, namespace); err != nil {
 		return nil, err
 	}
-	live, err := subscriptionOf(ctx, client, namespace, pkg)
+	live, err := findSubscription(ctx, client, namespace, pkg)
 	if err != nil {
 		return nil, err
 	}
 	if live == nil {
-		return nil, olm.Refusef("no subscription of the namespace %s is to the package %s, so there is nothing to upgrade; 'run bundle' installs it", namespace, pkg)
+		return nil, olm.Refusef("no Subscription to the package %[2]s in the namespace %[1]s; 'run bundle' installs it", namespace, pkg)
 	}
 	text := func(fields ...string) string { return kube.StringAt(live.Object, fields...) }
 	i := &Installed{
@@ -35,7 +35,7 @@ func FindInstalled(ctx context.Context, client *kube.Client, namespace, pkg stri
 		Catalog: text("spec", "sourceNamespace") + "/" + text("spec", "source"),
 	}
 	if i.CSV == "" {
-		return nil, olm.Refusef("%s has installed nothing yet, so there is nothing to upgrade; 'run bundle' completes what it has begun", kube.FullName(live))
+		return nil, olm.Refusef("%s has installed nothing yet; 'run bundle' completes the installation", kube.FullName(live))
 	}
 	if i.Channel == "" {
 		i.Channel = Channel
@@ -43,15 +43,24 @@ func FindInstalled(ctx context.Context, client *kube.Client, namespace, pkg stri
 	return i, nil
 }
 
-// Upgrade replaces an installed operator by the one of a bundle, whose catalog must say that it replaces it,
-// and waits until it works, or ctx ends. An upgrade that was interrupted is completed. A catalog that
-// others use too stays as it is: the subscription gets one of its own.
+// Replaces returns the ClusterServiceVersion that an upgrade to the given one replaces; empty if OLM has already replaced it in an
+// interrupted upgrade.
+func (i *Installed) Replaces(csv string) string {
+	if i.CSV == csv {
+		return ""
+	}
+	return i.CSV
+}
+
+// Upgrade replaces an installed operator by the one of a bundle, whose catalog must contain it as the replacement, and waits until
+// it is ready or ctx ends. It completes an interrupted upgrade. The Subscription is changed to a catalog of its own, as other
+// Subscriptions may use the current one.
 func Upgrade(ctx context.Context, o RunOptions, installed *Installed) error {
-	o.CleanUp = false // it would take the custom resources along
+	o.CleanUp = false // it would delete the custom resources
 	r := &run{RunOptions: o, subscription: installed.Subscription, former: installed.CSV}
 	r.Reportf("Found existing subscription with name %s and namespace %s", installed.Subscription, r.Namespace)
 	if installed.CSV == r.Bundle.CSV {
-		r.Reportf("%s is installed already", r.Bundle.CSV)
+		r.Reportf("%s is already installed", r.Bundle.CSV)
 		return r.follow(ctx)
 	}
 	objects, err := r.upgradeObjects(ctx)
@@ -71,7 +80,7 @@ func Upgrade(ctx context.Context, o RunOptions, installed *Installed) error {
 	return nil
 }
 
-// UpgradeObjects are what Upgrade would apply before it turns the subscription to them.
+// UpgradeObjects returns the objects that Upgrade would apply before it changes the Subscription.
 func UpgradeObjects(ctx context.Context, o RunOptions, installed *Installed) ([]*kube.Object, error) {
 	r := &run{RunOptions: o, subscription: installed.Subscription, former: installed.CSV}
 	objects, err := r.upgradeObjects(ctx)
@@ -82,7 +91,10 @@ func UpgradeObjects(ctx context.Context, o RunOptions, installed *Installed) ([]
 }
 
 func (r *run) upgradeObjects(ctx context.Context) (*objectSet, error) {
-	if err := r.ownCatalog(ctx); err != nil {
+	if err := r.checkCatalog(ctx); err != nil {
+		return nil, err
+	}
+	if err := r.readNamespace(ctx); err != nil {
 		return nil, err
 	}
 	targets, _, err := r.group(ctx)
@@ -95,20 +107,20 @@ func (r *run) upgradeObjects(ctx context.Context) (*objectSet, error) {
 	return r.objects(targets)
 }
 
-// ownCatalog refuses to take the place of a CatalogSource that neither a run nor operator-sdk has made.
-func (r *run) ownCatalog(ctx context.Context) error {
+// checkCatalog returns an error if the CatalogSource exists and was created neither by Run nor by operator-sdk.
+func (r *run) checkCatalog(ctx context.Context) error {
 	live, err := r.Client.Get(ctx, kube.Named(olm.V1Alpha1, olm.CatalogSourceKind, r.Namespace, CatalogName(r.Bundle.Package)))
-	if err != nil || live == nil || isOurs(live, r.Bundle.Package) || kube.ValueAt(live.Object, "spec", "publisher") == "operator-sdk" {
+	if err != nil || live == nil || isManaged(live, r.Bundle.Package) || kube.ValueAt(live.Object, "spec", "publisher") == "operator-sdk" {
 		return err
 	}
-	return olm.Refusef("%s is not of this command, which would take its place; delete or rename it, or choose another namespace", kube.FullName(live))
+	return olm.Refusef("%s was not created by this command, which would replace it; delete or rename it, or choose another namespace", kube.FullName(live))
 }
 
-// subscribe turns the subscription to the catalog of the upgrade.
+// subscribe changes the Subscription to the catalog of the upgrade.
 func (r *run) subscribe(ctx context.Context, o *objectSet, installed *Installed) error {
 	wanted := r.Namespace + "/" + o.catalog.GetName()
 	if installed.Catalog != wanted {
-		r.Reportf("the subscription %s takes its upgrades from the CatalogSource %s now, instead of %s", installed.Subscription, wanted, installed.Catalog)
+		r.Reportf("changing the CatalogSource of the Subscription %s to %s, from %s", installed.Subscription, wanted, installed.Catalog)
 	}
 	patch := map[string]any{"spec": map[string]any{"source": o.catalog.GetName(), "sourceNamespace": r.Namespace, "channel": r.Bundle.Channel}}
 	path, err := r.Client.Path(ctx, kube.Named(olm.V1Alpha1, "Subscription", r.Namespace, installed.Subscription), r.Namespace)
@@ -116,7 +128,7 @@ func (r *run) subscribe(ctx context.Context, o *objectSet, installed *Installed)
 		err = kube.Retry(ctx, func() error { return r.Client.Do(ctx, http.MethodPatch, path, kube.MergePatch, patch, nil) })
 	}
 	if err != nil {
-		return fmt.Errorf("changing the subscription %s/%s: %w", r.Namespace, installed.Subscription, olm.ExplainForbidden(err))
+		return fmt.Errorf("changing the Subscription %s/%s: %w", r.Namespace, installed.Subscription, olm.ExplainForbidden(err))
 	}
 	return nil
 }

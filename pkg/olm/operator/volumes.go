@@ -9,16 +9,16 @@ import (
 	"github.com/operon-sdk/operon/pkg/kube"
 )
 
-// maxMap is how much of a catalog one ConfigMap takes: a cluster takes 1 MiB of it, names included.
-const maxMap = 1000 << 10
+// maxMapSize is the maximum size of a part of a catalog: clusters limit ConfigMaps to 1 MiB, names included.
+const maxMapSize = 1000 << 10
 
-// volumes puts the catalog into ConfigMaps and mounts them: as it is where one suffices, and otherwise
-// compressed and cut into pieces, which a container puts together before the registry starts.
+// volumes returns ConfigMaps with the catalog and mounts them. A catalog that is too large for one ConfigMap is compressed and
+// split; an init container assembles it.
 func (r *run) volumes(deployment *kube.Object, values map[string]string) ([]*kube.Object, error) {
 	pod := kube.ValueAt(deployment.Object, "spec", "template", "spec").(map[string]any)
 	volumes := pod["volumes"].([]any)
 	name := values["Registry"]
-	if len(r.Bundle.Catalog) <= maxMap {
+	if len(r.Bundle.Catalog) <= maxMapSize {
 		m := kube.Named("v1", "ConfigMap", r.Namespace, name)
 		m.Object["data"] = map[string]any{"catalog.yaml": string(r.Bundle.Catalog)}
 		source := map[string]any{"name": name}
@@ -32,7 +32,7 @@ func (r *run) volumes(deployment *kube.Object, values map[string]string) ([]*kub
 	var maps []*kube.Object
 	var sources []any
 	for i := 0; len(packed) > 0; i++ {
-		n := min(len(packed), maxMap)
+		n := min(len(packed), maxMapSize)
 		m := kube.Named("v1", "ConfigMap", r.Namespace, fmt.Sprintf("%s-%d", name, i+1))
 		m.Object["binaryData"] = map[string]any{fmt.Sprintf("catalog.yaml.gz.%04d", i): base64.StdEncoding.EncodeToString(packed[:n])}
 		maps = append(maps, m)
@@ -54,7 +54,7 @@ func (r *run) volumes(deployment *kube.Object, values map[string]string) ([]*kub
 	return maps, nil
 }
 
-// compress packs a text; the same text gives the same bytes.
+// compress returns a text compressed with gzip. The result depends only on the text.
 func compress(text []byte) ([]byte, error) {
 	var packed bytes.Buffer
 	w, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)

@@ -168,7 +168,7 @@ func (b *bench) testNoRights(t *testing.T) {
 	b.run(t, b.root, "kubectl", "--kubeconfig", config, "config", "set-credentials", "nobody", "--token", token)
 	b.run(t, b.root, "kubectl", "--kubeconfig", config, "config", "set-context", "--current", "--user", "nobody")
 	out := b.runOperon(t, 1, append(installArgs(), "--kubeconfig", config)...)
-	if !strings.Contains(out, "the cluster refuses this user") || strings.Contains(out, token) {
+	if !strings.Contains(out, "the cluster rejects this user") || strings.Contains(out, token) {
 		t.Errorf("missing rights are not told:\n%s", out)
 	}
 	b.run(t, b.root, "kubectl", "delete", "serviceaccount", "nobody")

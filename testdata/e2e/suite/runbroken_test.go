@@ -33,19 +33,19 @@ func (b *bench) testBrokenBundles(t *testing.T) {
 		},
 		{
 			"crash", replace("- --leader-elect\n", "- --no-such-flag\n"), nil,
-			[]string{"the operator does not start: pod ", "container manager has ended ", "times, with code 2", "flag provided but not defined: -no-such-flag"},
+			[]string{"the operator does not start: pod ", "container manager has exited ", "times, with code 2", "flag provided but not defined: -no-such-flag"},
 		},
 		{
 			"crd", replace("    owned:\n", "    required:\n    - {name: things.nowhere.example.com, version: v1, kind: Thing}\n    owned:\n"), nil,
-			[]string{"OLM finds no way to install the bundle", "nowhere.example.com", "ConstraintsNotSatisfiable"},
+			[]string{"OLM cannot resolve the dependencies of the bundle", "nowhere.example.com", "ConstraintsNotSatisfiable"},
 		},
 		{
 			"rights", replace("          - memcacheds\n          verbs:\n          - get\n          - list\n", "          - memcacheds\n          verbs:\n          - get\n"), nil,
-			[]string{"but it cannot work", "may not list and watch memcacheds.rights.example.com"},
+			[]string{"but it is not permitted to read its custom resources", "must not list and watch memcacheds.rights.example.com"},
 		},
 		{
 			"mode", replace("supported: true", "supported: true"), []string{"--install-mode", "OwnNamespace"},
-			[]string{"does not support the install mode OwnNamespace, but AllNamespaces"},
+			[]string{"does not support the install mode OwnNamespace; it supports AllNamespaces"},
 		},
 		{
 			"index", replace("supported: true", "supported: true"), []string{"--index-image", nowhere},

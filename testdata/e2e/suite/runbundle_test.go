@@ -87,7 +87,7 @@ func (b *bench) testLifeOfBundle(t *testing.T) {
 	b.killAt(t, `subscription "memcached-operator-v0-0-1-sub" deleted`, cleanup...)
 	b.killAt(t, `clusterserviceversion "memcached-operator.v0.0.2" deleted`, cleanup...)
 	b.says(t, b.runOperon(t, 0, cleanup...), "the operator of the package memcached-operator is removed")
-	b.says(t, b.runOperon(t, 0, cleanup...), "there is nothing of the package memcached-operator")
+	b.says(t, b.runOperon(t, 0, cleanup...), "nothing of the package memcached-operator found")
 	b.run(t, dir, "kubectl", "delete", "namespace", "memcached")
 	b.backTo(t, before)
 	// kubectl keeps in mind for hours that v1beta1 is preferred; this command looks again.

@@ -110,8 +110,8 @@ func (b *bench) testBuiltIns(t *testing.T, dir string) {
 	if pods != local {
 		t.Errorf("in pods:\n%s\nwithout:\n%s\n%s", pods, local, errOut)
 	}
-	if n := strings.Count(errOut, " is made\n"); n != strings.Count(local, `"entrypoint"`) || n == 0 {
-		t.Errorf("%d pods were made\n%s", n, errOut)
+	if n := strings.Count(errOut, ": created pod "); n != strings.Count(local, `"entrypoint"`) || n == 0 {
+		t.Errorf("%d pods were created\n%s", n, errOut)
 	}
 }
 
@@ -130,7 +130,7 @@ func (b *bench) testOwn(t *testing.T, dir, config string) {
 	if text := string(read(t, filepath.Join(dir, "seen", "own", "failing", "deep", "report.txt"))); text != "what was seen\n" {
 		t.Errorf("its file: %q", text)
 	}
-	if !strings.Contains(strings.Join(babbling.Errors, ""), "its output is no result of a test") || !strings.Contains(babbling.Log, `invalid duration "longs"`) {
+	if !strings.Contains(strings.Join(babbling.Errors, ""), "its output is not a test result") || !strings.Contains(babbling.Log, `invalid duration "longs"`) {
 		t.Errorf("the test that ends without a result: %+v", babbling)
 	}
 	told := strings.Join(missing.Errors, "\n")
@@ -159,15 +159,15 @@ func (b *bench) killScorecard(t *testing.T, dir, config string) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	made := false
-	for s := bufio.NewScanner(lines); !made && s.Scan(); {
-		made = strings.HasSuffix(s.Text(), " is made")
+	created := false
+	for s := bufio.NewScanner(lines); !created && s.Scan(); {
+		created = strings.Contains(s.Text(), ": created pod ")
 	}
 	if err := cmd.Process.Kill(); err != nil {
 		t.Error(err)
 	}
-	if err := cmd.Wait(); !made || err == nil {
-		t.Fatalf("no pod was made before the kill: %v", err)
+	if err := cmd.Wait(); !created || err == nil {
+		t.Fatalf("no pod was created before the kill: %v", err)
 	}
 	if b.noPods(t) == nil {
 		t.Error("a killed run leaves nothing, so that the next one has nothing to delete")

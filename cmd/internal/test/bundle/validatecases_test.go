@@ -86,7 +86,7 @@ func validateCalls() map[string]string {
 		"53-bad-calls/1":           `name the bundle's directory`,
 		"53-bad-calls/3":           `--output "yaml": must be one of text, json-alpha1, json, sarif`,
 		"53-bad-calls/4":           `--select-optional "name=no-such": selects none`,
-		"53-bad-calls/5":           `--select-optional "name=\(": is no label selector`,
+		"53-bad-calls/5":           `--select-optional "name=\(": is not a valid label selector`,
 		"53-bad-calls/6":           `--optional-values "k8s-version": must be key=value`,
 		"53-bad-calls/7":           `--image-builder "buildah": must be docker, podman or none`,
 		"89-external-validators/3": `the validator \./ext/nojson\.sh prints no result`,

@@ -30,7 +30,7 @@ func TestValidateFlags(t *testing.T) {
 		{"./bundle --optional-values k8s-version=1.30,a=b,c", 2, `--optional-values "c": must be key=value`},
 		{"./bundle --optional-values=", 2, `--optional-values must be key=value`},
 		{"--list-optional --optional-values x", 2, `--optional-values "x": must be key=value`},
-		{"--list-optional --select-optional name=(", 2, `is no label selector`},
+		{"--list-optional --select-optional name=(", 2, `is not a valid label selector`},
 		{"--list-optional -o foo", 0, "alpha-deprecated-apis"},
 		{"./bundle --select-optional name=multiarch --optional-values container-tools=crane", 1, "container-tools=docker"},
 	} {

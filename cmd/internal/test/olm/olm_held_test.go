@@ -72,9 +72,9 @@ func (c *olmCluster) definitionsHeld(t *testing.T) {
 			c.Apply(t, `{apiVersion: operators.coreos.com/v1, kind: Operator, metadata: {name: late, finalizers: [example.com/wait]}}`)
 		}
 	})
-	clitest.CheckContains(t, told, "nobody removes the finalizer example.com/wait of operator late; it goes without\n", "waiting for customresourcedefinition "+held+" to go\n")
-	clitest.CheckContains(t, fmt.Sprint(err), "customresourcedefinition "+held+" does not go: that is enough\n",
-		"\n  there are no resources of it any more\n  nobody removes its finalizer example.com/never; 'kubectl edit' of the customresourcedefinition does; uninstall again")
+	clitest.CheckContains(t, told, "removing the finalizer example.com/wait of operator late, which its controller does not remove\n", "waiting for the deletion of customresourcedefinition "+held+"\n")
+	clitest.CheckContains(t, fmt.Sprint(err), "customresourcedefinition "+held+" was not deleted: that is enough\n",
+		"\n  no resources of it remain\n  its finalizer example.com/never is not removed; remove it with 'kubectl edit' of the customresourcedefinition; uninstall again")
 	crd := c.Get(t, "apiextensions.k8s.io/v1", "CustomResourceDefinition", "", held)
 	if crd.GetAnnotations()["operon/removal"] == "" {
 		t.Error("the cluster was not made to look again")
@@ -99,8 +99,8 @@ scope: Cluster, names: {plural: operators, singular: operator, kind: Operator}, 
 			cancel(errors.New("that is enough"))
 		}
 	}}})
-	clitest.CheckContains(t, fmt.Sprint(err), "customresourcedefinition operators.operators.coreos.com is being deleted since", "does not go (that is enough)\n",
-		"\n  resources of it are left: left (held by example.com/wait)\n'olm uninstall' removes what holds it")
+	clitest.CheckContains(t, fmt.Sprint(err), "customresourcedefinition operators.operators.coreos.com is being deleted since", "still exists (that is enough)\n",
+		"\n  remaining resources: left (finalizers example.com/wait)\n'olm uninstall' removes what delays it")
 }
 
 // uninstallUntil uninstalls until it has told done, with somebody who listens; it gives what was told.

@@ -61,7 +61,7 @@ func TestOLM(t *testing.T) {
 			nobody := c.KubeconfigAs(t, "nobody")
 			for _, args := range [][]string{{"install"}, {"status"}, {"uninstall"}} {
 				code, _, errOut := c.operonAs(nobody, args...)
-				if code != 1 || !strings.Contains(errOut, `the cluster refuses this user: listing customresourcedefinitions: customresourcedefinitions.apiextensions.k8s.io is forbidden: User "nobody"`) {
+				if code != 1 || !strings.Contains(errOut, `the cluster rejects this user: listing customresourcedefinitions: customresourcedefinitions.apiextensions.k8s.io is forbidden: User "nobody"`) {
 					t.Errorf("olm %s: %d\n%s", args[0], code, errOut)
 				}
 			}
@@ -71,7 +71,7 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: reader},
 {apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: reader}, rules: [{apiGroups: ["*"], resources: ["*"], verbs: [get, list]}]}`)
 			c.Try(t, func() error { // rights take a moment
 				code, _, errOut := c.operonAs(c.KubeconfigAs(t, "reader"), "install")
-				for _, text := range []string{"the cluster refuses this user 24 of 29 objects, and nothing was changed:", "  deployment olm/olm-operator: ", "OLM needs cluster-admin"} {
+				for _, text := range []string{"the cluster forbids this user 24 of 29 objects, and nothing was changed:", "  deployment olm/olm-operator: ", "OLM needs cluster-admin"} {
 					if code != 1 || !strings.Contains(errOut, text) {
 						return fmt.Errorf("%d, want %q in\n%s", code, text, errOut)
 					}
@@ -85,12 +85,12 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: reader},
 		{"install is killed", func(t *testing.T) {
 			c.killedAt(t, "PATCH", "/apis/networking.k8s.io/v1/namespaces/olm/networkpolicies/packageserver", "install")
 			_, errOut := c.must(t, 1, "status")
-			clitest.CheckContains(t, errOut, "nothing in the cluster says which version it is", "deployment olm/olm-operator is missing")
+			clitest.CheckContains(t, errOut, "the installed version is unknown", "deployment olm/olm-operator is missing")
 		}},
 		{"install completes it", func(t *testing.T) {
 			out, errOut := c.must(t, 0, "install")
 			clitest.CheckContains(t, errOut, "unchanged networkpolicy olm/catalog-operator", "created networkpolicy olm/packageserver", "deployment olm/olm-operator is ready", "clusterserviceversion olm/packageserver is ready", "OLM v0.46.0 is installed",
-				"catalogsource olm/operatorhubio-catalog is not ready yet: catalog-operator has not looked at it yet; OLM works without it, and 'olm status' tells how it does\n")
+				"catalogsource olm/operatorhubio-catalog is not ready yet: not processed by catalog-operator yet; OLM works without it, and 'olm status' shows its state\n")
 			tutorial := strings.Split(tutorialTable(t), "\n")
 			for _, line := range tutorial {
 				clitest.CheckContains(t, out, line+"\n")
@@ -101,7 +101,7 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: reader},
 		}},
 		{"status", func(t *testing.T) {
 			out, errOut := c.must(t, 0, "status")
-			clitest.CheckContains(t, errOut, "OLM v0.46.0 in the namespace olm, says the packageserver ClusterServiceVersion")
+			clitest.CheckContains(t, errOut, "OLM v0.46.0 in the namespace olm, according to the packageserver ClusterServiceVersion")
 			if lost, _ := c.must(t, 0, "uninstall", "--dry-run"); lost != "" {
 				t.Errorf("users would lose\n%s", lost)
 			}
@@ -116,13 +116,13 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: reader},
 				t.Errorf("%v: %s", err, out)
 			}
 			_, errOut = c.must(t, 1, "status", "--version", "0.45.0")
-			clitest.CheckContains(t, errOut, "OLM v0.46.0 is installed (says the packageserver ClusterServiceVersion), not v0.45.0")
+			clitest.CheckContains(t, errOut, "OLM v0.46.0 is installed according to the packageserver ClusterServiceVersion, not v0.45.0")
 			_, errOut = c.must(t, 1, "status", "--olm-namespace", "other")
 			clitest.CheckContains(t, errOut, "OLM runs in the namespace olm; give --olm-namespace olm")
 		}},
 		{"install again", func(t *testing.T) {
 			_, errOut := c.must(t, 0, "install")
-			if clitest.CheckContains(t, errOut, "OLM is in the cluster already"); strings.Count(errOut, "\nunchanged ") != 29 {
+			if clitest.CheckContains(t, errOut, "OLM is already installed"); strings.Count(errOut, "\nunchanged ") != 29 {
 				t.Error(errOut)
 			}
 			out, _ := c.must(t, 0, "install", "--dry-run", "-o", "yaml")
@@ -131,7 +131,7 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: reader},
 				t.Fatal(len(objects), err)
 			}
 			for _, o := range objects {
-				if change, err := c.Client.Bring(t.Context(), o); err != nil || change != kube.Unchanged {
+				if change, err := c.Client.ApplyOrRecreate(t.Context(), o); err != nil || change != kube.Unchanged {
 					t.Errorf("applying the output of --dry-run: %s %s %v", change, kube.FullName(o), err)
 				}
 			}
@@ -183,18 +183,18 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: reader},
 "imageID":"","ready":false,"restartCount":0,"state":{"waiting":{"reason":"ImagePullBackOff","message":"Back-off pulling it"}}}]}}`)
 			_, errOut := c.must(t, 1, "install", "--timeout", "12s")
 			clitest.CheckContains(t, errOut, "error: OLM is not ready: not done within 12s\ndeployment olm/catalog-operator: 0 of 1 updated replicas are available\n",
-				"    no node takes it: Unschedulable: 0/1 nodes are available: 1 node(s) were unschedulable.",
-				"    container catalog-operator waits: ImagePullBackOff: Back-off pulling it\n",
-				"- the nodes cannot pull quay.io/operator-framework/olm:v0.46.0: give --image-registry with a registry that they reach and that has it, or --olm-image\n",
+				"    no node accepts it: Unschedulable: 0/1 nodes are available: 1 node(s) were unschedulable.",
+				"    container catalog-operator is waiting: ImagePullBackOff: Back-off pulling it\n",
+				"- the nodes cannot pull quay.io/operator-framework/olm:v0.46.0: give --image-registry with a registry that they can reach and that has it, or --olm-image\n",
 				"- add a node that accepts the pods to the cluster: Linux",
-				"- run 'olm install' again to go on from here")
+				"- run 'olm install' again to continue")
 			c.Patch(t, nodes[0], "", `{"spec":{"unschedulable":null}}`)
 			c.must(t, 0, "install")
 		}},
 		{"an older release", func(t *testing.T) {
 			objects := c.serveRelease(t, "v0.40.0")
 			_, errOut := c.must(t, 1, "install", "--version", "0.39.0")
-			clitest.CheckContains(t, errOut, "fetching OLM v0.39.0: there is no https://github.com/operator-framework/operator-lifecycle-manager/releases/download/v0.39.0/crds.yaml")
+			clitest.CheckContains(t, errOut, "fetching OLM v0.39.0: https://github.com/operator-framework/operator-lifecycle-manager/releases/download/v0.39.0/crds.yaml not found")
 			out, _ := c.must(t, 0, "install", "--dry-run", "--version", "0.40.0", "--image-registry", "mirror.example.com/quay")
 			clitest.CheckContains(t, out, `image: mirror.example.com/quay/operator-framework/olm:v0.40.0`)
 			// Another program has installed it, with what the new release does not have any more, and with what
@@ -223,7 +223,7 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: reader},
 		}},
 		{"upgrade", func(t *testing.T) {
 			_, out, errOut := c.operon("status") // its pods may not be ready yet
-			clitest.CheckContains(t, errOut, "OLM v0.40.0 in the namespace olm", `clusterrole aggregate-olm-edit differs: metadata.labels.rbac.authorization.k8s.io/aggregate-to-edit is not there, the release has "true"`)
+			clitest.CheckContains(t, errOut, "OLM v0.40.0 in the namespace olm", `clusterrole aggregate-olm-edit differs: metadata.labels.rbac.authorization.k8s.io/aggregate-to-edit is absent, the release has "true"`)
 			clitest.CheckContains(t, out, "operatorhubio-catalog                           olm          CatalogSource               LeftOut\n")
 			published := c.http
 			c.Delete(t, "networking.k8s.io/v1", "NetworkPolicy", "olm", "packageserver")
@@ -231,14 +231,14 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: reader},
 			c.Try(t, func() error {
 				code, out, errOut := c.operon("status")
 				if code != 0 || !strings.Contains(out, "packageserver                                   olm          NetworkPolicy               Unknown\n") || strings.Contains(errOut, "differs") ||
-					!strings.Contains(errOut, "no route; the objects of v0.46.0 are part of this program and need no network\nit is compared with v0.46.0 instead, without differences") {
+					!strings.Contains(errOut, "no route; the objects of v0.46.0 are part of this program and need no network\ncomparing with the objects of v0.46.0 instead, without their fields") {
 					return fmt.Errorf("%d\n%s%s", code, out, errOut)
 				}
 				return nil
 			})
 			c.http = published
 			_, errOut = c.must(t, 1, "install")
-			clitest.CheckContains(t, errOut, "OLM v0.40.0 is installed (says the packageserver ClusterServiceVersion); --upgrade replaces it with v0.46.0 and keeps the operators")
+			clitest.CheckContains(t, errOut, "OLM v0.40.0 is installed according to the packageserver ClusterServiceVersion; --upgrade replaces it with v0.46.0 and keeps the operators")
 			_, errOut = c.must(t, 0, "install", "--upgrade")
 			clitest.CheckContains(t, errOut, "upgrading OLM from v0.40.0 to v0.46.0", "replaced deployment olm/catalog-operator", "updated deployment olm/olm-operator",
 				"updated clusterrole aggregate-olm-edit", "created catalogsource olm/operatorhubio-catalog", "OLM v0.46.0 is installed")
@@ -256,7 +256,7 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: reader},
 				t.Error("what the older release has set stays")
 			}
 			_, errOut = c.must(t, 1, "install", "--version", "0.40.0", "--upgrade")
-			clitest.CheckContains(t, errOut, "OLM v0.46.0 is installed (says the packageserver ClusterServiceVersion), which is newer than v0.40.0")
+			clitest.CheckContains(t, errOut, "OLM v0.46.0 is installed according to the packageserver ClusterServiceVersion, which is newer than v0.40.0")
 		}},
 		{"an API service that does not answer", func(t *testing.T) {
 			service := kube.Named("apiregistration.k8s.io/v1", "APIService", "", "v1.packages.operators.coreos.com")
@@ -276,14 +276,14 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: reader},
 		{"uninstall with an operator", func(t *testing.T) {
 			c.installOperator(t)
 			_, errOut := c.must(t, 1, "uninstall")
-			lines := `users would lose what they have, and nothing was removed:
-operator operators/memcached-operator.v0.0.1 goes, with its deployments and rights
-  memcacheds.cache.example.com: 1 go with their namespace: operators/going
-  memcacheds.cache.example.com: 1 stay, and no operator serves them any more: default/staying
-subscription operators/memcached-operator goes
-catalog olm/mine goes
-configmap operators/mine goes with its namespace
-run it with --force to remove all of it
+			lines := `users would lose these objects, and nothing was removed:
+operator operators/memcached-operator.v0.0.1 will be deleted with its deployments and permissions
+  memcacheds.cache.example.com: 1 will be deleted with their namespace: operators/going
+  memcacheds.cache.example.com: 1 will be kept without an operator: default/staying
+subscription operators/memcached-operator will be deleted
+catalog olm/mine will be deleted
+configmap operators/mine will be deleted with its namespace
+give --force to remove all of them
 `
 			clitest.CheckContains(t, errOut, lines)
 			out, _ := c.must(t, 0, "uninstall", "--dry-run")
@@ -303,7 +303,7 @@ run it with --force to remove all of it
 			c.Apply(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: stuck, namespace: olm, finalizers: [example.com/never]}}`)
 			c.Delete(t, "v1", "Namespace", "", "olm")
 			_, errOut := c.must(t, 1, "install", "--timeout", "5s")
-			clitest.CheckContains(t, errOut, "namespace olm is being deleted since", "does not go (not done within 5s)", "'olm uninstall' removes what holds it; then install again")
+			clitest.CheckContains(t, errOut, "namespace olm is being deleted since", "still exists (not done within 5s)", "'olm uninstall' removes what delays it; then install again")
 		}},
 		{"uninstall with another API service that does not answer", func(t *testing.T) {
 			c.Apply(t, `{apiVersion: apiregistration.k8s.io/v1, kind: APIService, metadata: {name: v1.other.example.com}, spec: {group: other.example.com, version: v1,
@@ -312,9 +312,9 @@ groupPriorityMinimum: 10, versionPriority: 10, service: {name: gone, namespace: 
 			if code != 1 {
 				t.Errorf("exit code %d", code)
 			}
-			clitest.CheckContains(t, text, "nobody removes the finalizer example.com/wait of memcached operators/going; it goes without", "nobody removes the finalizer example.com/never of configmap olm/stuck; it goes without",
-				"deleted apiservice v1.packages.operators.coreos.com", " does not go: not done within 16s\n  NamespaceDeletionDiscoveryFailure: ",
-				"\n  apiservice v1.other.example.com does not answer (ServiceNotFound: ", "'kubectl delete apiservice v1.other.example.com'; uninstall again to go on from here")
+			clitest.CheckContains(t, text, "removing the finalizer example.com/wait of memcached operators/going, which its controller does not remove", "removing the finalizer example.com/never of configmap olm/stuck, which its controller does not remove",
+				"deleted apiservice v1.packages.operators.coreos.com", " was not deleted: not done within 16s\n  NamespaceDeletionDiscoveryFailure: ",
+				"\n  apiservice v1.other.example.com is not available (ServiceNotFound: ", "'kubectl delete apiservice v1.other.example.com'; uninstall again to continue")
 			c.Delete(t, "apiregistration.k8s.io/v1", "APIService", "", "v1.other.example.com")
 		}},
 		{"definitions that are held", c.definitionsHeld},
@@ -439,7 +439,7 @@ func (c *olmCluster) serveRelease(t *testing.T, version string) []*kube.Object {
 		}
 		return &http.Response{StatusCode: code, Status: http.StatusText(code), Body: io.NopCloser(strings.NewReader(text)), Request: r}, nil
 	})
-	older, err := olm.Get(t.Context(), c.http, version, nil)
+	older, err := olm.Fetch(t.Context(), c.http, version, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

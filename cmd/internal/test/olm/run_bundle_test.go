@@ -42,7 +42,7 @@ func TestRunBundle(t *testing.T) {
 		}
 		return o.String() + e.String()
 	}
-	clitest.CheckContains(t, operon(t, 1, "run", "bundle", bundle), "OLM is not in the cluster; 'olm install' brings it there")
+	clitest.CheckContains(t, operon(t, 1, "run", "bundle", bundle), "OLM is not installed; 'olm install' installs it")
 	release, err := olm.Embedded()
 	if err != nil {
 		t.Fatal(err)
@@ -73,14 +73,14 @@ func TestRunBundle(t *testing.T) {
 		args        []string
 		want        string
 	}{
-		{"no namespace", "", []string{"run", "bundle", bundle, "-n", "nowhere"}, "there is no namespace nowhere; 'kubectl create namespace nowhere' makes it"},
+		{"no namespace", "", []string{"run", "bundle", bundle, "-n", "nowhere"}, "namespace nowhere not found; 'kubectl create namespace nowhere' creates it"},
 		{"own namespace as single", "", []string{"run", "bundle", bundle, "-n", "mem", "--install-mode", "SingleNamespace=mem"}, "mem is the operator's own namespace; that is --install-mode OwnNamespace"},
-		{"two groups", meta + "a}\n---\n" + meta + "b}\n", []string{"run", "bundle", bundle, "-n", "mem"}, "has 2 OperatorGroups (a, b), and OLM installs nothing then"},
-		{"group of others", meta + "a}\nspec: {targetNamespaces: [default]}\n", []string{"run", "bundle", bundle, "-n", "mem", "--install-mode", "AllNamespaces"}, "operatorgroup mem/a of the namespace is for SingleNamespace=default, not for AllNamespaces"},
-		{"subscribed", other, []string{"run", "bundle", bundle, "-n", "mem"}, "subscription mem/mine subscribes to the package memcached-operator already, and is not installed yet"},
+		{"two groups", meta + "a}\n---\n" + meta + "b}\n", []string{"run", "bundle", bundle, "-n", "mem"}, "has 2 OperatorGroups (a, b), with which OLM installs nothing"},
+		{"group of others", meta + "a}\nspec: {targetNamespaces: [default]}\n", []string{"run", "bundle", bundle, "-n", "mem", "--install-mode", "AllNamespaces"}, "operatorgroup mem/a of the namespace has the install mode SingleNamespace=default, not AllNamespaces"},
+		{"subscribed", other, []string{"run", "bundle", bundle, "-n", "mem"}, "subscription mem/mine already subscribes to the package memcached-operator and has not installed it yet"},
 		{"not installed", other, []string{"run", "bundle-upgrade", bundle, "-n", "mem"}, "subscription mem/mine has installed nothing yet"},
-		{"catalog of others", mine, []string{"run", "bundle", bundle, "-n", "mem"}, "catalogsource mem/memcached-operator-catalog is not of this command"},
-		{"nothing to upgrade", "", []string{"run", "bundle-upgrade", bundle, "-n", "mem"}, "no subscription of the namespace mem is to the package memcached-operator"},
+		{"catalog of others", mine, []string{"run", "bundle", bundle, "-n", "mem"}, "catalogsource mem/memcached-operator-catalog was not created by this command"},
+		{"nothing to upgrade", "", []string{"run", "bundle-upgrade", bundle, "-n", "mem"}, "no Subscription to the package memcached-operator in the namespace mem"},
 	} {
 		if row.there != "" {
 			c.Apply(t, row.there)
@@ -105,8 +105,8 @@ func TestRunBundle(t *testing.T) {
 	text := operon(t, 1, "run", "bundle", bundle, "-n", "mem", "--timeout", "15s")
 	clitest.CheckContains(t, text, "Created registry pod: memcached-operator-catalog-registry-", "Created CatalogSource: memcached-operator-catalog",
 		`OperatorGroup "operator-sdk-og" created`, "Created Subscription: memcached-operator-v0-0-1-sub",
-		"OLM made no InstallPlan for the subscription mem/memcached-operator-v0-0-1-sub (not done within 15s)",
-		"'cleanup memcached-operator' removes what there is")
+		"OLM did not create an InstallPlan for the Subscription mem/memcached-operator-v0-0-1-sub (not done within 15s)",
+		"'cleanup memcached-operator' removes the created objects")
 	maps, err := c.Client.List(c.Context(), kube.Resource{APIVersion: "v1", Name: "configmaps", Kind: "ConfigMap"}, "mem",
 		url.Values{"labelSelector": {"operon/package=memcached-operator"}})
 	if err != nil || len(maps) != 1 {
@@ -119,8 +119,8 @@ func TestRunBundle(t *testing.T) {
 			t.Errorf("the ConfigMap belongs to %v, want the CatalogSource", owners)
 		}
 	}
-	clitest.CheckContains(t, operon(t, 1, "run", "bundle", bundle, "-n", "mem", "--timeout", "3s"), "is there already, of a run before; it is completed")
-	clitest.CheckContains(t, operon(t, 0, "--dry-run", "cleanup", "memcached-operator", "-n", "mem"), "subscription mem/memcached-operator-v0-0-1-sub goes")
+	clitest.CheckContains(t, operon(t, 1, "run", "bundle", bundle, "-n", "mem", "--timeout", "3s"), "already exists from an earlier run; completing it")
+	clitest.CheckContains(t, operon(t, 0, "--dry-run", "cleanup", "memcached-operator", "-n", "mem"), "subscription mem/memcached-operator-v0-0-1-sub would be deleted")
 	c.Apply(t, mine[:strings.Index(mine, "name: memc")]+"name: other}\nspec: {sourceType: grpc, image: example.com/c:v1}\n")
 	text = operon(t, 0, "cleanup", "memcached-operator", "-n", "mem")
 	for _, deleted := range []string{
@@ -129,7 +129,7 @@ func TestRunBundle(t *testing.T) {
 	} {
 		clitest.CheckContains(t, text, deleted)
 	}
-	clitest.CheckContains(t, operon(t, 0, "cleanup", "memcached-operator", "-n", "mem"), "there is nothing of the package memcached-operator in the namespace mem")
+	clitest.CheckContains(t, operon(t, 0, "cleanup", "memcached-operator", "-n", "mem"), "nothing of the package memcached-operator found in the namespace mem")
 	if c.Get(t, "operators.coreos.com/v1alpha1", "CatalogSource", "mem", "other") == nil {
 		t.Error("cleanup has removed a catalog of others")
 	}
@@ -143,11 +143,11 @@ func TestRunBundle(t *testing.T) {
 	}
 	clitest.CheckContains(t, operon(t, 2, "run", "bundle", bundle, "--push-catalog", "example.com/catalog@sha256:"+strings.Repeat("0", 64)), "--push-catalog", "must have a tag instead of a digest")
 	// Nothing is pushed for a bundle that cannot be installed.
-	clitest.CheckContains(t, operon(t, 1, "run", "bundle", bundle, "-n", "nowhere", "--push-catalog", "example.com/catalog:v1"), "there is no namespace nowhere")
+	clitest.CheckContains(t, operon(t, 1, "run", "bundle", bundle, "-n", "nowhere", "--push-catalog", "example.com/catalog:v1"), "namespace nowhere not found")
 
 	// A failed run takes away what it has made, and waits for no image that cannot be had.
 	clitest.CheckContains(t, operon(t, 1, "run", "bundle", bundle, "-n", "mem", "--timeout", "5s", "--cleanup-on-failure"),
-		"removing what was made", `operatorgroup "operator-sdk-og" deleted`)
+		"removing all created objects", `operatorgroup "operator-sdk-og" deleted`)
 	c.Try(t, func() error { return c.sameAs(t, before) })
 	if _, err := os.Stat(filepath.Join(c.dir, "bundle")); err == nil {
 		t.Error("something was written to the working directory")

@@ -218,7 +218,7 @@ func TestRunLocalRefused(t *testing.T) {
 		{"unreachable", "cannot be reached: dial tcp 127.0.0.1:1: connect: connection refused", nil, []string{"--kubeconfig", "unreachable"}},
 		{"none", "there is no kubeconfig", home(t, ""), []string{"--control-plane", "kubeconfig"}},
 		{"no answer", "cannot be reached: ", nil, []string{"--kubeconfig", "silent"}},
-		{"unknown user", "does not know this user: Unauthorized; log in again", nil, []string{"--kubeconfig", "stranger"}},
+		{"unknown user", "rejects this user: Unauthorized; log in again", nil, []string{"--kubeconfig", "stranger"}},
 		{"without rights", "to patch customresourcedefinitions.apiextensions.k8s.io is forbidden", nil, []string{"--kubeconfig", c.KubeconfigAs("default:nobody")}},
 		{"namespace", `no such namespace`, nil, []string{"--kubeconfig", c.KubeconfigPath(), "--namespace", "elsewhere"}},
 	} {

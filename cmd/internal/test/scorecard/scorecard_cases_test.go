@@ -186,7 +186,7 @@ func TestScorecardAsOperatorSDK(t *testing.T) {
 func compareRecorded(t *testing.T, want recordedResult, got v1alpha3.TestResult) {
 	t.Helper()
 	if want.Ended == "panic" { // there it is a stack trace that is no JSON
-		if said := strings.Join(got.Errors, ""); got.State == v1alpha3.FailState && !strings.HasSuffix(said, "is no mapping") ||
+		if said := strings.Join(got.Errors, ""); got.State == v1alpha3.FailState && !strings.HasSuffix(said, "must be a mapping") ||
 			got.State == v1alpha3.PassState && !slices.Contains(got.Suggestions, "Add CRD validation for Otter/v1") {
 			t.Errorf("%s: got %s %q %q", got.Name, got.State, got.Errors, got.Suggestions)
 		}

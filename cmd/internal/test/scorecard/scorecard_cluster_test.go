@@ -78,7 +78,7 @@ func TestScorecardInCluster(t *testing.T) {
 				t.Errorf("got %q, want %q", states, want)
 			}
 			four := list.Items[3].Status.Results[0]
-			if !strings.Contains(four.Errors[0], "its output is no result of a test (invalid character 'b'") || four.Log != "babble\nbabble\n" {
+			if !strings.Contains(four.Errors[0], "its output is not a test result (invalid character 'b'") || four.Log != "babble\nbabble\n" {
 				t.Errorf("got %q, %q", four.Errors, four.Log)
 			}
 			clitest.CheckContains(t, errOut, "one | starting\n", "one: pass\n", "four | babble\n", "tests have failed: 2 of 4: two, four",
@@ -95,7 +95,7 @@ func TestScorecardInCluster(t *testing.T) {
 			c.schedulable(t, false)
 			defer c.schedulable(t, true)
 			code, out, errOut := run(t, t.Context(), "-n", "tests", "-w", "4s")
-			clitest.CheckContains(t, out, "there is no result: the time is up: --wait-time is 4s", "no node takes it: Unschedulable", "did not run: the time is up")
+			clitest.CheckContains(t, out, "no result: the time is up: --wait-time is 4s", "no node accepts it: Unschedulable", "did not run: the time is up")
 			if clitest.CheckContains(t, errOut, "the tests did not end within 4s; --wait-time gives them longer"); code != 1 {
 				t.Errorf("exit code %d\n%s", code, errOut)
 			}
@@ -135,7 +135,7 @@ func TestScorecardInCluster(t *testing.T) {
 {apiVersion: v1, kind: Pod, metadata: {name: %[1]s, namespace: swept, labels: {app: scorecard-test, testrun: %[1]s}}, spec: {serviceAccountName: tester, containers: [{name: t, image: "registry.test/t:v1"}]}}`, name, limit))
 			}
 			code, out, errOut := run(t, t.Context(), "-n", "swept", "-w", "1m", "-l", "test=one")
-			if clitest.CheckContains(t, errOut, "killed: deleted, with its pods: it is of a run that was killed\n"); code != 0 || strings.Count(errOut, "deleted") != 1 {
+			if clitest.CheckContains(t, errOut, "killed: deleted with its pods, which a killed run created\n"); code != 0 || strings.Count(errOut, "deleted") != 1 {
 				t.Errorf("%d\n%s%s", code, out, errOut)
 			}
 			c.Try(t, func() error { // the pod has its grace period
@@ -148,20 +148,20 @@ func TestScorecardInCluster(t *testing.T) {
 		}},
 		{"no such namespace", func(t *testing.T) {
 			code, out, errOut := run(t, t.Context(), "-n", "nowhere")
-			if clitest.CheckContains(t, errOut, "the cluster has no namespace nowhere; make it with"); code != 1 || out != "" {
+			if clitest.CheckContains(t, errOut, "namespace nowhere not found; create it with"); code != 1 || out != "" {
 				t.Errorf("%d\n%s", code, out)
 			}
 		}},
 		{"no such service account", func(t *testing.T) {
 			code, out, _ := run(t, t.Context(), "-l", "test=one")
-			if clitest.CheckContains(t, out, "the pod cannot be made: ", `serviceaccount "tester" not found`); code != 1 {
+			if clitest.CheckContains(t, out, "cannot create the pod: ", `serviceaccount "tester" not found`); code != 1 {
 				t.Error(code)
 			}
 			c.empty(t, "default")
 		}},
 		{"pods are not let in", func(t *testing.T) {
 			code, out, _ := run(t, t.Context(), "-n", "strict", "-l", "test=three")
-			if clitest.CheckContains(t, out, `violates PodSecurity "restricted:latest"`, "; --pod-security restricted makes pods that are let in"); code != 1 {
+			if clitest.CheckContains(t, out, `violates PodSecurity "restricted:latest"`, "; give --pod-security restricted"); code != 1 {
 				t.Error(code)
 			}
 			if code, out, errOut := run(t, t.Context(), "-n", "strict", "-l", "test=three", "--pod-security", "restricted", "-w", "1m"); code != 0 {
@@ -171,7 +171,7 @@ func TestScorecardInCluster(t *testing.T) {
 		}},
 		{"files cannot be fetched", func(t *testing.T) {
 			code, out, _ := run(t, t.Context(), "-n", "tests", "-l", "test=three", "-w", "1m", "-b", "registry.test/broken:v1")
-			if clitest.CheckContains(t, out, "its files cannot be fetched: command terminated with exit code 2: tar: no such thing"); code != 1 {
+			if clitest.CheckContains(t, out, "cannot fetch its files: command terminated with exit code 2: tar: no such thing"); code != 1 {
 				t.Error(code)
 			}
 			c.empty(t, "tests")

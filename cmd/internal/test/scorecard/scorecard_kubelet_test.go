@@ -5,6 +5,8 @@ package scorecard
 import (
 	"archive/tar"
 	"bytes"
+	"crypto/sha1"
+	"encoding/base64"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -103,12 +105,12 @@ func (c *scorecardCluster) log(w http.ResponseWriter, r *http.Request, pod strin
 		"babbling": "babble\nbabble\n",
 	}[object.Spec.Containers[0].Command[0]]
 	if r.URL.Query().Get("follow") == "true" && strings.HasPrefix(text, "{") {
-		text = "starting\n" + text // what goes to stderr is not told apart, so that a test has to end before it says this
+		text = "starting\n" + text // logs do not separate stderr
 	}
 	_, _ = io.WriteString(w, text)
 }
 
-// exec answers as a container's tar would, over a WebSocket.
+// exec responds like tar in a container, over a WebSocket.
 func (c *scorecardCluster) exec(t *testing.T, w http.ResponseWriter, r *http.Request, pod string) {
 	query := r.URL.Query()
 	if want := []string{"tar", "cf", "-", "/out"}; !slices.Equal(query["command"], want) || query.Get("container") != "scorecard-gather" || r.Header.Get("Upgrade") != "websocket" {
@@ -133,7 +135,9 @@ func (c *scorecardCluster) exec(t *testing.T, w http.ResponseWriter, r *http.Req
 		}
 		return append(data, payload...)
 	}
-	stream := []byte("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Protocol: v4.channel.k8s.io\r\n\r\n")
+	accept := sha1.Sum([]byte(r.Header.Get("Sec-WebSocket-Key") + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"))
+	stream := fmt.Appendf(nil, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"+
+		"Sec-WebSocket-Protocol: v4.channel.k8s.io\r\nSec-WebSocket-Accept: %s\r\n\r\n", base64.StdEncoding.EncodeToString(accept[:]))
 	stream = append(stream, frame(0x82, "\x01")...) // servers open each channel with an empty message
 	if strings.Contains(object.Spec.Containers[1].Image, "broken") {
 		stream = append(stream, frame(0x82, "\x02tar: no such thing\n")...)
@@ -162,12 +166,13 @@ func (c *scorecardCluster) exec(t *testing.T, w http.ResponseWriter, r *http.Req
 		stream = append(stream, frame(0x80, text[700:])...)
 		stream = append(stream, frame(0x82, "\x03"+`{"status":"Success"}`)...)
 	}
+	stream = append(stream, frame(0x88, "\x03\xe8")...) // closes the connection normally
 	if _, err := connection.Write(stream); err != nil {
 		t.Error(err)
 	}
 }
 
-// requests replaces what is remembered.
+// requests replaces the recorded requests.
 func (c *scorecardCluster) requests(history []scorecardRequest) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

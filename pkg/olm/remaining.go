@@ -11,32 +11,31 @@ import (
 	"github.com/operon-sdk/operon/pkg/kube"
 )
 
-// definitionFinalizer is Kubernetes' own on definitions; it goes when the last resource has gone.
+// definitionFinalizer is Kubernetes' finalizer of definitions, which is removed after the last resource.
 const definitionFinalizer = "customresourcecleanup.apiextensions.k8s.io"
 
-// doesNotGo says why objects are still there, after ctx has ended.
-func (r *removal) doesNotGo(ctx context.Context, left []*kube.Object) error {
+// notDeletedError explains why objects still exist, after ctx has ended.
+func (r *removal) notDeletedError(ctx context.Context, left []*kube.Object) error {
 	var text strings.Builder
 	for i, o := range left {
-		if i == mostNames {
+		if i == maxNames {
 			fmt.Fprintf(&text, "\nand %d more", len(left)-i)
 			break
 		}
 		if i > 0 {
-			fmt.Fprintf(&text, "\n%s does not go either", kube.FullName(o))
+			fmt.Fprintf(&text, "\n%s was not deleted either", kube.FullName(o))
 		}
 		text.WriteString(remaining(ctx, r.Client, o))
 	}
-	return fmt.Errorf("%s does not go: %w%s", kube.FullName(left[0]), context.Cause(ctx), text.String())
+	return fmt.Errorf("%s was not deleted: %w%s", kube.FullName(left[0]), context.Cause(ctx), text.String())
 }
 
-// remaining is what keeps an object that is being deleted, a line each: what the cluster says of a namespace or
-// definition, the resources of a definition, and finalizers. It looks even if ctx has ended; what cannot be read
-// is a line less.
+// remaining describes what delays the deletion of an object, one line each: conditions of a namespace or definition, the
+// resources of a definition, and finalizers. It omits what cannot be read. ctx may have ended.
 func remaining(ctx context.Context, client *kube.Client, o *kube.Object) string {
-	looking, cancel := DiagnosisContext(ctx)
+	ctx, cancel := DiagnosisContext(ctx)
 	defer cancel()
-	live, err := client.Get(looking, o)
+	live, err := client.Get(ctx, o)
 	if err != nil || live == nil {
 		return ""
 	}
@@ -47,11 +46,11 @@ func remaining(ctx context.Context, client *kube.Client, o *kube.Object) string 
 		}
 	}
 	if live.GetKind() == kube.CRDKind {
-		text.WriteString(remainingResources(looking, client, live))
+		text.WriteString(remainingResources(ctx, client, live))
 	}
 	for _, finalizer := range live.GetFinalizers() {
 		if finalizer != definitionFinalizer {
-			fmt.Fprintf(&text, "\n  nobody removes its finalizer %s; 'kubectl edit' of the %s does", finalizer, strings.ToLower(live.GetKind()))
+			fmt.Fprintf(&text, "\n  its finalizer %s is not removed; remove it with 'kubectl edit' of the %s", finalizer, strings.ToLower(live.GetKind()))
 		}
 	}
 	return text.String()
@@ -60,34 +59,34 @@ func remaining(ctx context.Context, client *kube.Client, o *kube.Object) string 
 func remainingResources(ctx context.Context, client *kube.Client, crd *kube.Object) string {
 	objects, err := client.ListNames(ctx, kube.DefinedBy(crd), "", nil)
 	if err != nil {
-		return "\n  its resources cannot be listed: " + err.Error()
+		return "\n  cannot list its resources: " + err.Error()
 	}
 	if len(objects) == 0 {
-		return "\n  there are no resources of it any more"
+		return "\n  no resources of it remain"
 	}
 	var names []string
 	for _, o := range objects {
 		name := strings.TrimPrefix(o.GetNamespace()+"/"+o.GetName(), "/")
 		if len(o.GetFinalizers()) > 0 {
-			name += " (held by " + strings.Join(o.GetFinalizers(), ", ") + ")"
+			name += " (finalizers " + strings.Join(o.GetFinalizers(), ", ") + ")"
 		}
 		names = append(names, name)
 	}
-	return "\n  resources of it are left: " + enumerate(names)
+	return "\n  remaining resources: " + enumerate(names)
 }
 
-// removalNote is an annotation that says nothing; see freeDefinition.
+// removalNote is an annotation without meaning; see freeDefinition.
 const removalNote = "operon/removal"
 
-// freeDefinition lets go the resources that keep a definition, and has the cluster look at it again: the
-// controller that completes its removal gives up when two of its own updates meet, until something else changes.
+// freeDefinition removes the finalizers of the resources of a definition and changes the definition: the controller that
+// completes its removal stops after a conflict of its own updates until something changes.
 func (r *removal) freeDefinition(ctx context.Context, crd *kube.Object) error {
 	objects, err := r.Client.ListNames(ctx, kube.DefinedBy(crd), "", nil)
 	if err != nil {
 		return err
 	}
 	objects = slices.DeleteFunc(objects, func(o *kube.Object) bool { return o.GetDeletionTimestamp() == nil })
-	if err := r.drop(ctx, objects); err != nil {
+	if err := r.dropFinalizers(ctx, objects); err != nil {
 		return err
 	}
 	var note any = "true"

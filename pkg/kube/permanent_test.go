@@ -8,7 +8,7 @@ import (
 	sigsyaml "sigs.k8s.io/yaml"
 )
 
-func TestHopelessPod(t *testing.T) {
+func TestPodFailure(t *testing.T) {
 	t.Parallel()
 	const (
 		backOff = "state: {waiting: {reason: ImagePullBackOff, message: 'Back-off pulling image \"a/b:c\": ErrImagePull: "
@@ -20,7 +20,7 @@ func TestHopelessPod(t *testing.T) {
 		{"registry away", "", backOff + "dial tcp: connection refused'}}", ""},
 		{"first attempt", "", "state: {waiting: {reason: ErrImagePull, message: not found}}", ""},
 		{"bad name", "", "state: {waiting: {reason: InvalidImageName}}", "the image a/b:c of container m cannot be pulled"},
-		{"ended four times", "", loop + "2}}, restartCount: 3", "container m has ended 4 times, with code 2"},
+		{"ended four times", "", loop + "2}}, restartCount: 3", "container m has exited 4 times, with code 2"},
 		{"ended three times", "", loop + "2}}, restartCount: 2", ""},
 		{"ended well", "", loop + "0}}, restartCount: 9", ""},
 		{"runs again", "", "state: {running: {}}, lastState: {terminated: {exitCode: 2}}, restartCount: 9", ""},
@@ -37,7 +37,7 @@ func TestHopelessPod(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if got := HopelessPod(pod); strings.TrimPrefix(got, "pod p: ") != row.want {
+				if got := PodFailure(pod); strings.TrimPrefix(got, "pod p: ") != row.want {
 					t.Errorf("%s: %q, want %q", list, got, row.want)
 				}
 			}
@@ -45,7 +45,7 @@ func TestHopelessPod(t *testing.T) {
 	}
 }
 
-func TestTellingLines(t *testing.T) {
+func TestRelevantLines(t *testing.T) {
 	t.Parallel()
 	usage := strings.Repeat("  -x value\n", 20)
 	for _, row := range []struct {
@@ -58,7 +58,7 @@ func TestTellingLines(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
-			if got := tellingLines(row.log); !slices.Equal(got, row.want) {
+			if got := relevantLines(row.log); !slices.Equal(got, row.want) {
 				t.Errorf("%q, want %q", got, row.want)
 			}
 		})

@@ -12,16 +12,16 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// mostRestarts is how often a container may end with an error before nobody waits for it any longer; that is after about half a
-// minute. Fewer are common where a program waits for another by ending.
-const mostRestarts = 3
+// maxRestarts is the number of restarts after which a failing container is a permanent failure, after about half a minute. Fewer
+// are common in programs that exit until another one is ready.
+const maxRestarts = 3
 
-// Hopeless is why the newest pods of a Deployment will not become ready however long one waits, or nothing: the registry
-// says that there is no such image or that it may not be had, or a container keeps ending. What cannot be read gives no reason.
-func (c *Client) Hopeless(ctx context.Context, deployment *Object) string {
-	seen, _, _ := unstructured.NestedInt64(deployment.Object, "status", "observedGeneration")
+// PermanentFailure returns why the newest pods of a Deployment will never become ready: the registry does not have the image or
+// denies access, or a container keeps failing. It returns "" if they may, or if they cannot be read.
+func (c *Client) PermanentFailure(ctx context.Context, deployment *Object) string {
+	observed, _, _ := unstructured.NestedInt64(deployment.Object, "status", "observedGeneration")
 	match, _, _ := unstructured.NestedStringMap(deployment.Object, "spec", "selector", "matchLabels")
-	if seen < deployment.GetGeneration() || len(match) == 0 {
+	if observed < deployment.GetGeneration() || len(match) == 0 {
 		return ""
 	}
 	query := url.Values{"labelSelector": {labels.SelectorFromSet(match).String()}}
@@ -30,15 +30,15 @@ func (c *Client) Hopeless(ctx context.Context, deployment *Object) string {
 		return ""
 	}
 	newest := slices.MaxFunc(sets, func(a, b *Object) int { return revision(a) - revision(b) })
-	return c.hopeless(ctx, deployment.GetNamespace(), query, newest.GetName())
+	return c.podFailure(ctx, deployment.GetNamespace(), query, newest.GetName())
 }
 
-// HopelessPods is as Hopeless, of the pods that query selects.
-func (c *Client) HopelessPods(ctx context.Context, namespace string, query url.Values) string {
-	return c.hopeless(ctx, namespace, query, "")
+// PermanentPodFailure is like PermanentFailure for the pods that query selects.
+func (c *Client) PermanentPodFailure(ctx context.Context, namespace string, query url.Values) string {
+	return c.podFailure(ctx, namespace, query, "")
 }
 
-// revision counts the ReplicaSets of a Deployment.
+// revision returns the position of a ReplicaSet in the history of its Deployment.
 func revision(set *Object) int {
 	n, err := strconv.Atoi(set.GetAnnotations()["deployment.kubernetes.io/revision"])
 	if err != nil {
@@ -47,8 +47,8 @@ func revision(set *Object) int {
 	return n
 }
 
-// hopeless looks at the pods of an owner, or of all where it is empty.
-func (c *Client) hopeless(ctx context.Context, namespace string, query url.Values, owner string) string {
+// podFailure returns the permanent failure of the pods of an owner, or of all pods if it is empty.
+func (c *Client) podFailure(ctx context.Context, namespace string, query url.Values, owner string) string {
 	pods, err := c.List(ctx, Resource{APIVersion: "v1", Name: "pods", Kind: "Pod"}, namespace, query)
 	if err != nil {
 		return ""
@@ -58,15 +58,15 @@ func (c *Client) hopeless(ctx context.Context, namespace string, query url.Value
 		if owner != "" && (len(owners) == 0 || owners[0].Name != owner) {
 			continue
 		}
-		if reason := HopelessPod(pod); reason != "" {
+		if reason := PodFailure(pod); reason != "" {
 			return reason
 		}
 	}
 	return ""
 }
 
-// HopelessPod is as Hopeless, of one pod.
-func HopelessPod(pod *Object) string {
+// PodFailure is like PermanentFailure for one pod.
+func PodFailure(pod *Object) string {
 	if pod.GetDeletionTimestamp() != nil {
 		return ""
 	}
@@ -74,7 +74,7 @@ func HopelessPod(pod *Object) string {
 		statuses, _, _ := unstructured.NestedSlice(pod.Object, "status", list)
 		for _, item := range statuses {
 			if status, ok := item.(map[string]any); ok {
-				if reason := hopelessContainer(status); reason != "" {
+				if reason := containerFailure(status); reason != "" {
 					return fmt.Sprintf("pod %s: %s", pod.GetName(), reason)
 				}
 			}
@@ -83,21 +83,21 @@ func HopelessPod(pod *Object) string {
 	return ""
 }
 
-func hopelessContainer(status map[string]any) string {
+func containerFailure(status map[string]any) string {
 	text := func(fields ...string) string { s, _, _ := unstructured.NestedString(status, fields...); return s }
 	number := func(fields ...string) int64 { n, _, _ := unstructured.NestedInt64(status, fields...); return n }
 	restarts, code := number("restartCount"), number("lastState", "terminated", "exitCode")
 	switch reason := text("state", "waiting", "reason"); {
-	case reason == "InvalidImageName", reason == "ErrImageNeverPull", reason == "ImagePullBackOff" && isFinal(text("state", "waiting", "message")):
+	case reason == "InvalidImageName", reason == "ErrImageNeverPull", reason == "ImagePullBackOff" && isRegistryError(text("state", "waiting", "message")):
 		return fmt.Sprintf("the image %s of container %s cannot be pulled", text("image"), text("name"))
-	case reason == "CrashLoopBackOff" && restarts >= mostRestarts && code != 0:
-		return fmt.Sprintf("container %s has ended %d times, with code %d", text("name"), restarts+1, code)
+	case reason == "CrashLoopBackOff" && restarts >= maxRestarts && code != 0:
+		return fmt.Sprintf("container %s has exited %d times, with code %d", text("name"), restarts+1, code)
 	}
 	return ""
 }
 
-// isFinal tells a registry's answer, which stays the same, from a registry that was not reached.
-func isFinal(message string) bool {
+// isRegistryError reports whether a message is a response of a registry, not a failed connection.
+func isRegistryError(message string) bool {
 	message = strings.ToLower(message)
 	return slices.ContainsFunc([]string{"not found", "manifest unknown", "name unknown", "unauthorized", "access denied", "denied:", "forbidden", "no match for platform"},
 		func(word string) bool { return strings.Contains(message, word) })
