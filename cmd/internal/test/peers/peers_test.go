@@ -12,14 +12,14 @@ import (
 	"github.com/operon-sdk/operon/cmd/internal/clitest"
 )
 
-// TestKubebuilder hands a project from one to the other after every step from init to groups. Each
-// continues what the other wrote, in the same files.
+// TestKubebuilder runs commands of Operon and kubebuilder in turn on one project, from init to several groups. Each continues
+// the files of the other.
 func TestKubebuilder(t *testing.T) {
 	t.Parallel()
-	program := clitest.BuildPeer(t, "bench/peers", "sigs.k8s.io/kubebuilder/v4")
+	peer := clitest.BuildPeer(t, "bench/peers", "sigs.k8s.io/kubebuilder/v4")
 	const api, webhook = " create api --group %s --version %s --kind %s --resource --controller", " create webhook --group %s --version %s --kind %s"
-	of := func(who, command, group, version, kind, more string) string {
-		return who + fmt.Sprintf(command, group, version, kind) + " " + more
+	of := func(program, command, group, version, kind, more string) string {
+		return program + fmt.Sprintf(command, group, version, kind) + " " + more
 	}
 	for name, commands := range map[string][]string{
 		"begins": {
@@ -78,17 +78,17 @@ func TestKubebuilder(t *testing.T) {
 			if err := os.Mkdir(dir, 0o755); err != nil {
 				t.Fatal(err)
 			}
-			takeTurns(t, program, dir, commands)
+			takeTurns(t, peer, dir, commands)
 		})
 	}
 }
 
-// takeTurns runs commands of Operon and of a peer in turn, and holds after each that the project is whole.
+// takeTurns runs commands of Operon and of a peer, and checks the project after each.
 func takeTurns(t *testing.T, program, dir string, commands []string) {
 	t.Helper()
 	for i, command := range commands {
-		who, args, _ := strings.Cut(command, " ")
-		switch who {
+		name, args, _ := strings.Cut(command, " ")
+		switch name {
 		case "test":
 			var wanted []string
 			for _, pkg := range strings.Fields(args) {
@@ -118,8 +118,8 @@ func takeTurns(t *testing.T, program, dir string, commands []string) {
 	}
 }
 
-// TestOperatorSDKReads holds that operator-sdk 1.42 reads the PROJECT file of whatever Operon makes, as long
-// as nobody asks for what only newer peers know: its reader refuses every key that it does not know.
+// TestOperatorSDKReads checks that operator-sdk 1.42 reads the PROJECT files of Operon, unless features of newer peers are used:
+// it rejects unknown keys.
 func TestOperatorSDKReads(t *testing.T) {
 	t.Parallel()
 	program := clitest.BuildPeer(t, "peers/operator-sdk-1.42", "sigs.k8s.io/kubebuilder/v4")
@@ -143,20 +143,20 @@ func TestOperatorSDKReads(t *testing.T) {
 		"delete api --group ship --version v1 --kind Frigate",
 	} {
 		clitest.MustRun(t, dir, strings.Fields(command)...)
-		// Editing reads PROJECT, writes it anew, and touches the Dockerfile besides.
+		// edit reads and rewrites PROJECT, and requires a Dockerfile.
 		theirs := t.TempDir()
 		ours := clitest.ReadFile(t, filepath.Join(dir, "PROJECT"))
 		clitest.WriteFile(t, filepath.Join(theirs, "PROJECT"), ours)
 		clitest.WriteFile(t, filepath.Join(theirs, "Dockerfile"), clitest.ReadFile(t, filepath.Join(dir, "Dockerfile")))
 		clitest.RunPeer(t, program, theirs, "edit", fmt.Sprintf("--multigroup=%t", strings.Contains(ours, "multigroup: true")))
 		if got := clitest.ReadFile(t, filepath.Join(theirs, "PROJECT")); got != ours {
-			t.Errorf("after %s, operator-sdk makes of PROJECT\n%s\nwhich was\n%s", command, got, ours)
+			t.Errorf("after %s: PROJECT written by operator-sdk =\n%s\nwant\n%s", command, got, ours)
 		}
 	}
 }
 
-// TestOlderLayout continues projects of the last kubebuilder that has main.go and the controllers at the
-// root, with the controller-runtime of its days, and hands them back to it.
+// TestOlderLayout runs commands of Operon and of the last kubebuilder with main.go and controllers in the root directory in turn,
+// with the controller-runtime of that release.
 func TestOlderLayout(t *testing.T) {
 	t.Parallel()
 	program := clitest.BuildPeer(t, "peers/kubebuilder-3", "sigs.k8s.io/kubebuilder/v3/cmd")
@@ -191,14 +191,14 @@ func TestOlderLayout(t *testing.T) {
 			if name == "groups" {
 				clitest.RunPeer(t, program, dir, "edit", "--multigroup=true")
 			}
-			// Its controller-runtime is older than all that the machine may have by now.
+			// The module cache may not contain its old controller-runtime.
 			clitest.RunGo(t, dir, nil, "mod", "download")
 			takeTurns(t, program, dir, commands)
 			files := clitest.ReadTree(t, dir)
-			for _, folder := range []string{"cmd/", "internal/"} {
+			for _, dir := range []string{"cmd/", "internal/"} {
 				for file := range files {
-					if strings.HasPrefix(file, folder) {
-						t.Errorf("%s does not belong to the layout", file)
+					if strings.HasPrefix(file, dir) {
+						t.Errorf("%s is not part of the layout", file)
 					}
 				}
 			}
@@ -213,7 +213,7 @@ func TestOlderLayout(t *testing.T) {
 	}
 }
 
-// TestEditNamespaced turns projects of kubebuilder to the other scope and back, which gives the same bytes.
+// TestEditNamespaced changes the scope of kubebuilder projects and reverts it, with the same files as before.
 func TestEditNamespaced(t *testing.T) {
 	t.Parallel()
 	program := clitest.BuildPeer(t, "bench/peers", "sigs.k8s.io/kubebuilder/v4")
@@ -263,7 +263,7 @@ func TestEditNamespaced(t *testing.T) {
 	}
 }
 
-// checkScope checks a project whose manager has this variable and this kind of role.
+// checkScope checks a project whose manager must have the given variable and kind of role.
 func checkScope(t *testing.T, dir, manager, role string) {
 	t.Helper()
 	clitest.CheckFormat(t, dir)
@@ -277,13 +277,12 @@ func checkScope(t *testing.T, dir, manager, role string) {
 		"config/rbac/role_binding.yaml": "\n  kind: " + role + "\n",
 	} {
 		if !strings.Contains(files[name], want) {
-			t.Errorf("%s lacks %q:\n%s", name, want, files[name])
+			t.Errorf("%s does not contain %q:\n%s", name, want, files[name])
 		}
 	}
 }
 
-// TestDeleteFirstAPI creates and deletes the first API of a project of kubebuilder, whose lists of CRDs and samples come
-// and go with it.
+// TestDeleteFirstAPI creates and deletes the first API of a kubebuilder project, and the lists of CRDs and samples with it.
 func TestDeleteFirstAPI(t *testing.T) {
 	t.Parallel()
 	program := clitest.BuildPeer(t, "bench/peers", "sigs.k8s.io/kubebuilder/v4")
@@ -300,7 +299,7 @@ func TestDeleteFirstAPI(t *testing.T) {
 		t.Error(err)
 	}
 	clitest.MustRun(t, dir, strings.Fields("delete"+memcached)...)
-	// The role is generated. That of init is not what the generator makes without markers.
+	// The role is generated. That of init differs from the one generated without markers.
 	const role = "config/rbac/role.yaml"
 	clitest.WriteFiles(t, dir, map[string]string{role: clitest.ReadFile(t, filepath.Join(before, role))})
 	clitest.CompareTrees(t, before, dir)

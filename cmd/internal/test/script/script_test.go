@@ -10,8 +10,7 @@ import (
 	"github.com/operon-sdk/operon/cmd/internal/clitest"
 )
 
-// TestScript runs testdata/script/*.txtar: for every command and every bad input what it prints, the
-// code it exits with and the files it leaves.
+// TestScript runs testdata/script/*.txtar, which check output, exit code and files of all commands, also with invalid input.
 func TestScript(t *testing.T) {
 	t.Parallel()
 	if err := clitest.DownloadModules(); err != nil {
@@ -24,8 +23,8 @@ func TestScript(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: clitest.Testdata("script"),
 		Setup: func(env *testscript.Env) error {
-			clitest.SetGoVariables(t, env) // nothing else of the machine serves the scripts
-			// The folder with nothing but operon in it.
+			clitest.SetGoVariables(t, env) // scripts use nothing else of the machine
+			// The directory that contains only operon.
 			env.Setenv("OPERON_DIR", filepath.SplitList(env.Getenv("PATH"))[0])
 			env.Setenv("REAL_HOME", home)
 			env.Setenv("XDG_CACHE_HOME", filepath.Join(env.WorkDir, ".cache"))

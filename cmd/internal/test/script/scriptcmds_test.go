@@ -13,7 +13,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// exitCode runs a program and asserts its exit code: exitcode 2 operon init.
+// exitCode runs a program and checks its exit code: exitcode 2 operon init.
 func exitCode(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: exitcode N program [args...]")
@@ -34,7 +34,7 @@ func exitCode(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// snapshot remembers a folder for unchanged: snapshot DIR.
+// snapshot records a directory for unchanged: snapshot DIR.
 func snapshot(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: snapshot DIR")
@@ -44,7 +44,7 @@ func snapshot(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv("SNAPSHOT_"+filepath.Base(args[0]), sum)
 }
 
-// unchanged asserts that not one byte, mode or name below a folder differs from its snapshot.
+// unchanged checks that contents, modes and names in a directory are those of its snapshot.
 func unchanged(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) != 1 {
 		ts.Fatalf("usage: unchanged DIR")
@@ -57,6 +57,7 @@ func unchanged(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
+// treeSum returns a hash of the names, modes and contents in a directory.
 func treeSum(root string) (string, error) {
 	h := sha256.New()
 	err := filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
@@ -83,7 +84,7 @@ func treeSum(root string) (string, error) {
 	return fmt.Sprintf("%x", h.Sum(nil)), err
 }
 
-// condition knows [root]: some refusals, such as a read-only folder, do not stop root.
+// condition supports [root], as read-only directories do not prevent writes of root.
 func condition(cond string) (bool, error) {
 	if cond == "root" {
 		return os.Geteuid() == 0, nil

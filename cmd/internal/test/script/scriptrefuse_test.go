@@ -16,16 +16,15 @@ import (
 	"github.com/spf13/afero"
 )
 
-// leaks matches what only a programmer understands: stack traces, names of Go types and functions,
-// slips of formatting.
+// leaks matches internals in messages: stack traces, names of Go types and functions, formatting errors.
 var leaks = regexp.MustCompile(`goroutine |panic:|\*[a-z]+\.[A-Z]|strconv\.|%!|<nil>|\.tmpl`)
 
-// prompts matches prompts and refused answers before an error.
+// prompts matches prompts and messages about invalid answers before an error.
 var prompts = regexp.MustCompile(`^(.* (\[Y/n\]|\(example: .*\)( \[.*\])?):\n|".*": must be y or n\n|an answer is required\n)+`)
 
-// refuse runs a program that must refuse: refuse CODE REGEXP PROGRAM [ARGS...]. It asserts the exit
-// code, that stderr matches the expression, that everything is printed once, on stderr, without internal names and paths of
-// the machine, and that not one byte in the script's directory changed.
+// refuse runs a program that must fail: refuse CODE REGEXP PROGRAM [ARGS...]. It checks the exit code, that stderr matches the
+// expression, that each line is printed once, on stderr, without internal names and paths of the machine, and that no file in the
+// script's directory changed.
 func refuse(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 3 {
 		ts.Fatalf("usage: refuse CODE REGEXP PROGRAM [ARGS...]")
@@ -55,29 +54,29 @@ func refuse(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	for _, path := range []string{work, os.TempDir() + string(filepath.Separator)} {
 		if strings.Contains(stderr, path) {
-			ts.Fatalf("stderr names %s, a path of this machine", path)
+			ts.Fatalf("stderr contains %s, a path of this machine", path)
 		}
 	}
 	if m := leaks.FindString(stderr); m != "" {
-		ts.Fatalf("stderr holds %q", m)
+		ts.Fatalf("stderr contains %q", m)
 	}
-	said := map[string]bool{}
+	printed := map[string]bool{}
 	for line := range strings.Lines(stderr) {
-		// What is indented belongs to the line above it.
-		if said[line] && !strings.HasPrefix(line, " ") {
-			ts.Fatalf("stderr says twice: %s", line)
+		// Indented lines belong to the line above.
+		if printed[line] && !strings.HasPrefix(line, " ") {
+			ts.Fatalf("stderr contains twice: %s", line)
 		}
-		said[line] = true
+		printed[line] = true
 	}
 	if stdout != "" {
-		ts.Fatalf("stdout must be empty, but has %q", stdout)
+		ts.Fatalf("stdout = %q, want nothing", stdout)
 	}
 	if scriptSum(ts, work) != before {
-		ts.Fatalf("something below the script's folder changed")
+		ts.Fatalf("files in the directory of the script changed")
 	}
 }
 
-// scriptSum is the sum of a script's folder without the caches.
+// scriptSum returns the hash of a script's directory without the caches.
 func scriptSum(ts *testscript.TestScript, work string) string {
 	entries, err := os.ReadDir(work)
 	ts.Check(err)
@@ -94,7 +93,7 @@ func scriptSum(ts *testscript.TestScript, work string) string {
 	return sums.String()
 }
 
-// mode asserts the access rights of files and folders: mode 0644 FILE...
+// mode checks the permissions of files and directories: mode 0644 FILE...
 func mode(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: mode 0644 FILE...")

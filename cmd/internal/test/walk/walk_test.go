@@ -16,15 +16,15 @@ import (
 )
 
 var (
-	walkSeed  = flag.Uint64("walk.seed", 0, "TestWalk: the first seed of the walks")
-	walkCount = flag.Int("walk.count", 1, "TestWalk: how many walks from -walk.seed on")
-	walkBuild = flag.Bool("walk.build", true, "TestWalk: compile projects; the rest takes a third of the time")
-	walkSteps = flag.Int("walk.steps", 10, "TestWalk: steps of a walk")
+	walkSeed  = flag.Uint64("walk.seed", 0, "TestWalk: the first seed")
+	walkCount = flag.Int("walk.count", 1, "TestWalk: number of sequences, from -walk.seed on")
+	walkBuild = flag.Bool("walk.build", true, "TestWalk: compile projects, which takes two thirds of the time")
+	walkSteps = flag.Int("walk.steps", 10, "TestWalk: steps of a sequence")
 )
 
-// TestWalk walks through random sequences of commands. After each the project must be as good as a fresh
-// one, refused commands must change nothing, and what takes another back must leave no trace. A failure
-// prints the shortest sequence found that fails; go test ./cmd/internal/test/walk -run TestWalk -walk.seed N repeats it.
+// TestWalk runs random sequences of commands. After each command the project must be consistent, failed commands must change
+// nothing, and commands that undo others must restore all files. A failure prints the shortest sequence found that fails.
+// go test ./cmd/internal/test/walk -run TestWalk -walk.seed N repeats it.
 func TestWalk(t *testing.T) {
 	t.Parallel()
 	clitest.SkipIfShort(t, "it runs hundreds of commands")
@@ -39,7 +39,7 @@ func TestWalk(t *testing.T) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			first, steps := newWalk(seed, *walkSteps)
-			failed, problems := walkThrough(t, first, steps)
+			failed, problems := runSteps(t, first, steps)
 			if len(problems) == 0 {
 				return
 			}
@@ -49,7 +49,7 @@ func TestWalk(t *testing.T) {
 	}
 }
 
-// transcript is a walk as a person types it.
+// transcript returns the commands of a sequence, one per line.
 func transcript(m *walkModel, steps []step) string {
 	m = m.clone()
 	lines := []string{m.fresh()}
@@ -67,46 +67,46 @@ func transcript(m *walkModel, steps []step) string {
 	return "  operon " + strings.Join(lines, "\n  operon ")
 }
 
-// shorten drops steps one by one, the last ones first, while the walk still fails in the same way.
+// shorten removes steps one by one, from the last to the first, as long as the sequence fails with the same kind of problem.
 func shorten(t *testing.T, first *walkModel, steps []step, problems []string) (*walkModel, []step, []string) {
 	kind, _, _ := strings.Cut(problems[0], ":")
 	for deadline, i := time.Now().Add(4*time.Minute), len(steps)-2; i >= 0 && time.Now().Before(deadline); i-- {
-		fewer := append(append([]step{}, steps[:i]...), steps[i+1:]...)
-		for j := range fewer[:len(fewer)-1] {
-			fewer[j].dry, fewer[j].whole = false, false
+		shorter := append(append([]step{}, steps[:i]...), steps[i+1:]...)
+		for j := range shorter[:len(shorter)-1] {
+			shorter[j].dry, shorter[j].build = false, false
 		}
-		failed, now := walkThrough(t, first, fewer)
+		failed, now := runSteps(t, first, shorter)
 		if len(now) == 0 {
 			continue
 		}
-		if again, _, _ := strings.Cut(now[0], ":"); again == kind {
-			steps, problems = fewer[:failed+1], now
+		if repeat, _, _ := strings.Cut(now[0], ":"); repeat == kind {
+			steps, problems = shorter[:failed+1], now
 			i = min(i, len(steps)-1)
 		}
 	}
 	return first, steps, problems
 }
 
-// stroll is a walk under way.
-type stroll struct {
+// A runner runs a sequence of commands.
+type runner struct {
 	tb         testing.TB
 	dir, cache string
 	m          *walkModel
 }
 
-// walkThrough does the steps and returns the one that failed, and why.
-func walkThrough(t *testing.T, first *walkModel, steps []step) (failed int, problems []string) {
+// runSteps runs the steps and returns the index of the one that failed, with the problems.
+func runSteps(t *testing.T, first *walkModel, steps []step) (failed int, problems []string) {
 	dir, err := os.MkdirTemp(t.TempDir(), "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &stroll{dir: filepath.Join(dir, "walk"), cache: filepath.Join(dir, "cache"), m: first.clone()}
+	s := &runner{dir: filepath.Join(dir, "walk"), cache: filepath.Join(dir, "cache"), m: first.clone()}
 	if err := os.Mkdir(s.dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	defer os.RemoveAll(dir) //nolint:errcheck // the test's folder goes anyway
+	defer os.RemoveAll(dir) //nolint:errcheck // t.TempDir removes it, too
 	for i, next := range steps {
-		problems := trying(t, func(tb testing.TB) {
+		problems := collectFailures(t, func(tb testing.TB) {
 			s.tb = tb
 			if i == 0 {
 				s.run(0, first.fresh())
@@ -120,74 +120,74 @@ func walkThrough(t *testing.T, first *walkModel, steps []step) (failed int, prob
 	return 0, nil
 }
 
-// run runs a command and holds it to an exit code.
-func (s *stroll) run(want int, line string) {
+// run runs a command and checks its exit code.
+func (s *runner) run(want int, line string) {
 	code, out, errOut := clitest.Run(s.tb, s.dir, s.cache, strings.Fields(line)...)
 	if code != want {
-		s.tb.Fatalf("exit code: operon %s: %d, want %d\n%s%s", line, code, want, out, errOut)
+		s.tb.Fatalf("exit code: operon %s = %d, want %d\n%s%s", line, code, want, out, errOut)
 	}
 }
 
-func (s *stroll) step(next step) {
+func (s *runner) step(next step) {
 	before := clitest.ReadTree(s.tb, s.dir)
 	line := next.line(s.m)
 	if !next.allowed(s.m) {
 		s.run(2, line)
-		s.unchanged(before, "was refused")
+		s.unchanged(before, "failed")
 		return
 	}
 	if next.dry {
 		s.run(0, line+" --dry-run")
-		s.unchanged(before, "was run with --dry-run")
+		s.unchanged(before, "ran with --dry-run")
 	}
 	s.run(0, line)
 	s.check()
 	switch {
 	case next.same:
-		s.unchanged(before, "wrote the same again")
+		s.unchanged(before, "rewrote the same files")
 	case next.undo != "":
 		s.run(0, next.undo)
-		s.unchanged(before, "was taken back by operon "+next.undo)
+		s.unchanged(before, "was undone by operon "+next.undo)
 	default:
-		s.again(line)
+		s.repeat(line)
 		next.apply(s.m)
 	}
-	if next.whole && *walkBuild {
-		s.checkWhole()
+	if next.build && *walkBuild {
+		s.checkBuild()
 	}
-	if next.fresh != "" && len(s.m.things) == 0 { // else the walk was shortened
-		s.checkFresh(s.m.fresh())
+	if next.fresh != "" && len(s.m.resources) == 0 { // otherwise the sequence was shortened
+		s.checkInitial(s.m.fresh())
 	}
 }
 
-// again runs a command a second time: there is nothing to create, delete or edit any more.
-func (s *stroll) again(line string) {
+// repeat runs a command a second time, when nothing remains to create, delete or edit.
+func (s *runner) repeat(line string) {
 	before := clitest.ReadTree(s.tb, s.dir)
 	code := 2
 	if strings.HasPrefix(line, "edit ") {
 		code = 0
 	}
 	s.run(code, line)
-	s.unchanged(before, "was run a second time")
+	s.unchanged(before, "ran a second time")
 }
 
-func (s *stroll) unchanged(before map[string]string, what string) {
+func (s *runner) unchanged(before map[string]string, what string) {
 	after := clitest.ReadTree(s.tb, s.dir)
 	for _, name := range clitest.SortedKeys(before) {
 		if now, ok := after[name]; !ok {
-			s.tb.Errorf("trace: %s is gone after the last command %s", name, what)
+			s.tb.Errorf("trace: %s does not exist after the last command %s", name, what)
 		} else if now != before[name] {
-			s.tb.Errorf("trace: %s is another after the last command %s:\n%s", name, what, firstDifference(before[name], now))
+			s.tb.Errorf("trace: %s differs after the last command %s:\n%s", name, what, firstDifference(before[name], now))
 		}
 	}
 	for _, name := range clitest.SortedKeys(after) {
 		if _, ok := before[name]; !ok {
-			s.tb.Errorf("trace: %s is there after the last command %s", name, what)
+			s.tb.Errorf("trace: %s exists after the last command %s", name, what)
 		}
 	}
 }
 
-// firstDifference shows the first line in which two texts differ.
+// firstDifference returns the first line in which two texts differ.
 func firstDifference(before, after string) string {
 	a, b := strings.Split(before, "\n"), strings.Split(after, "\n")
 	for i := range min(len(a), len(b)) {
@@ -198,8 +198,8 @@ func firstDifference(before, after string) string {
 	return fmt.Sprintf("%d lines, were %d", len(b), len(a))
 }
 
-// check holds what is cheap to tell of a project.
-func (s *stroll) check() {
+// check runs the checks of a project that need no compiler.
+func (s *runner) check() {
 	clitest.CheckFormat(s.tb, s.dir)
 	clitest.CheckOverlays(s.tb, s.dir)
 	data, err := os.ReadFile(filepath.Join(s.dir, "PROJECT"))
@@ -209,48 +209,48 @@ func (s *stroll) check() {
 	if config, err := project.Parse(data); err != nil {
 		s.tb.Errorf("PROJECT: %v", err)
 	} else if !bytes.Equal(config.Bytes(), data) {
-		s.tb.Error("PROJECT: is another when read and written")
+		s.tb.Error("PROJECT: differs after Parse and Bytes")
 	}
 	s.run(0, "generate --check")
 }
 
-// checkWhole holds what takes a compiler.
-func (s *stroll) checkWhole() {
+// checkBuild runs the checks of a project that need a compiler.
+func (s *runner) checkBuild() {
 	clitest.CheckCompiles(s.tb, s.dir)
 	clitest.CheckControllerGen(s.tb, s.dir)
 }
 
-// checkFresh holds that the project is what an init gives.
-func (s *stroll) checkFresh(line string) {
+// checkInitial checks that the project is the result of an init command.
+func (s *runner) checkInitial(line string) {
 	other := *s
 	other.dir = filepath.Join(s.tb.TempDir(), "walk")
 	if err := os.Mkdir(other.dir, 0o755); err != nil {
 		s.tb.Fatal(err)
 	}
 	other.run(0, line)
-	s.unchanged(clitest.ReadTree(s.tb, other.dir), "deleted all, compared with operon "+line)
+	s.unchanged(clitest.ReadTree(s.tb, other.dir), "deleted the last resource, compared with operon "+line)
 }
 
-// trial collects what fails instead of ending the test.
-type trial struct {
+// A failureRecorder collects failures instead of failing the test.
+type failureRecorder struct {
 	testing.TB
 	problems []string
 }
 
-func (r *trial) Errorf(format string, args ...any) {
+func (r *failureRecorder) Errorf(format string, args ...any) {
 	r.problems = append(r.problems, fmt.Sprintf(format, args...))
 }
-func (r *trial) Error(args ...any) { r.Errorf("%s", fmt.Sprint(args...)) }
-func (r *trial) Failed() bool      { return len(r.problems) > 0 }
-func (r *trial) Fatal(args ...any) { r.Error(args...); runtime.Goexit() }
-func (r *trial) Fatalf(format string, args ...any) {
+func (r *failureRecorder) Error(args ...any) { r.Errorf("%s", fmt.Sprint(args...)) }
+func (r *failureRecorder) Failed() bool      { return len(r.problems) > 0 }
+func (r *failureRecorder) Fatal(args ...any) { r.Error(args...); runtime.Goexit() }
+func (r *failureRecorder) Fatalf(format string, args ...any) {
 	r.Errorf(format, args...)
 	runtime.Goexit()
 }
 
-// trying runs checks and returns what failed.
-func trying(tb testing.TB, checks func(testing.TB)) []string {
-	r := &trial{TB: tb}
+// collectFailures runs checks and returns their failures.
+func collectFailures(tb testing.TB, checks func(testing.TB)) []string {
+	r := &failureRecorder{TB: tb}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

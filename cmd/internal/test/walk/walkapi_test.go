@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// apiCommand is create api.
-type apiCommand struct {
+// A createAPICommand is create api.
+type createAPICommand struct {
 	name
 	resource, controller, cluster   bool
 	plural, controllerName, imageOf string
 }
 
-func (c apiCommand) line(*walkModel) string {
+func (c createAPICommand) line(*walkModel) string {
 	line := "create api" + c.name.String()
 	for _, f := range []struct {
 		flag  string
@@ -34,12 +34,12 @@ func (c apiCommand) line(*walkModel) string {
 	return line + c.flags
 }
 
-// pluralOrSibling is the plural that the kind gets; without a flag that of its other versions.
-func (c apiCommand) pluralOrSibling(m *walkModel) string {
+// pluralOf returns the plural of the new version: that of the flag, or else that of other versions.
+func (c createAPICommand) pluralOf(m *walkModel) string {
 	if c.plural != "" {
 		return c.plural
 	}
-	for _, t := range m.things {
+	for _, t := range m.resources {
 		if t.group == c.group && t.kind == c.kind {
 			return t.plural
 		}
@@ -47,13 +47,13 @@ func (c apiCommand) pluralOrSibling(m *walkModel) string {
 	return ""
 }
 
-func (c apiCommand) allowed(m *walkModel) bool {
-	have := m.find(c.group, c.version, c.kind)
+func (c createAPICommand) allowed(m *walkModel) bool {
+	existing := m.find(c.group, c.version, c.kind)
 	if c.resource {
-		if c.foreign || have != nil || c.cluster && m.scoped {
+		if c.external || existing != nil || c.cluster && m.scoped {
 			return false
 		}
-		for _, t := range m.things {
+		for _, t := range m.resources {
 			if !t.own || t.group == c.group && t.kind != c.kind {
 				continue
 			}
@@ -61,12 +61,12 @@ func (c apiCommand) allowed(m *walkModel) bool {
 				if !m.multi {
 					return false
 				}
-			} else if t.cluster != c.cluster || t.plural != c.pluralOrSibling(m) {
+			} else if t.cluster != c.cluster || t.plural != c.pluralOf(m) {
 				return false
 			}
 		}
 	} else {
-		if !c.foreign && have == nil || have != nil && c.plural != "" && c.plural != have.plural {
+		if !c.external && existing == nil || existing != nil && c.plural != "" && c.plural != existing.plural {
 			return false
 		}
 	}
@@ -76,17 +76,17 @@ func (c apiCommand) allowed(m *walkModel) bool {
 		!c.resource && !c.controller:
 		return false
 	case c.controller:
-		return c.controllerAllowed(m, have)
+		return c.controllerAllowed(m, existing)
 	}
 	return true
 }
 
-// controllerAllowed compares the identifier that the controller gets with those of its package.
-func (c apiCommand) controllerAllowed(m *walkModel, have *thing) bool {
-	if c.controllerName == "" && have != nil && len(have.controllers) > 0 {
+// controllerAllowed reports whether the identifier of the controller is new in its package.
+func (c createAPICommand) controllerAllowed(m *walkModel, existing *resourceModel) bool {
+	if c.controllerName == "" && existing != nil && len(existing.controllers) > 0 {
 		return false
 	}
-	for _, t := range m.things {
+	for _, t := range m.resources {
 		if m.multi && t.group != c.group {
 			continue
 		}
@@ -101,26 +101,26 @@ func (c apiCommand) controllerAllowed(m *walkModel, have *thing) bool {
 
 func identifierOf(controller string) string { return strings.ReplaceAll(controller, "-", "") }
 
-func (c apiCommand) controllerOf() string {
+func (c createAPICommand) controllerOf() string {
 	if c.controllerName != "" {
 		return c.controllerName
 	}
 	return strings.ToLower(c.kind)
 }
 
-func (c apiCommand) apply(m *walkModel) {
-	plural := c.pluralOrSibling(m)
+func (c createAPICommand) apply(m *walkModel) {
+	plural := c.pluralOf(m)
 	t := m.ensure(c.name)
 	if c.resource {
-		t.own, t.cluster, t.plural, t.again = true, c.cluster, plural, c.line(m)
+		t.own, t.cluster, t.plural, t.repeat = true, c.cluster, plural, c.line(m)
 	}
 	if c.controller {
 		t.controllers = append(t.controllers, c.controllerOf())
 	}
 }
 
-// undo is the command that takes away what this one made in m.
-func (c apiCommand) undo(m *walkModel) string {
+// undo returns the command that reverts this one.
+func (c createAPICommand) undo(m *walkModel) string {
 	line := "delete api" + c.name.String()
 	if m.find(c.group, c.version, c.kind) != nil {
 		line += " --controller-name " + c.controllerOf()
@@ -128,13 +128,13 @@ func (c apiCommand) undo(m *walkModel) string {
 	return line
 }
 
-// deleteCommand is delete api.
-type deleteCommand struct {
+// A deleteAPICommand is delete api.
+type deleteAPICommand struct {
 	name
 	controllerName string
 }
 
-func (c deleteCommand) line(*walkModel) string {
+func (c deleteAPICommand) line(*walkModel) string {
 	line := "delete api" + c.name.String()
 	if c.controllerName != "" {
 		line += " --controller-name " + c.controllerName
@@ -142,24 +142,24 @@ func (c deleteCommand) line(*walkModel) string {
 	return line
 }
 
-func (c deleteCommand) allowed(m *walkModel) bool {
-	have := m.find(c.group, c.version, c.kind)
+func (c deleteAPICommand) allowed(m *walkModel) bool {
+	existing := m.find(c.group, c.version, c.kind)
 	switch {
-	case have == nil:
+	case existing == nil:
 		return false
 	case c.controllerName != "":
-		return slices.Contains(have.controllers, c.controllerName)
+		return slices.Contains(existing.controllers, c.controllerName)
 	}
-	return len(have.spokes) == 0 && !m.isSpoke(have)
+	return len(existing.spokes) == 0 && !m.isSpoke(existing)
 }
 
-func (c deleteCommand) apply(m *walkModel) {
+func (c deleteAPICommand) apply(m *walkModel) {
 	t := m.find(c.group, c.version, c.kind)
-	t.again = "" // it would make what goes again
+	t.repeat = "" // it would create deleted parts
 	if c.controllerName == "" {
 		t.own, t.controllers, t.defaulting, t.validation = false, nil, false, false
 	} else {
 		t.controllers = slices.DeleteFunc(t.controllers, func(name string) bool { return name == c.controllerName })
 	}
-	m.forget(t)
+	m.removeIfEmpty(t)
 }

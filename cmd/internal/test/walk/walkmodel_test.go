@@ -4,39 +4,39 @@ import (
 	"slices"
 )
 
-// walkModel is what a walk knows of its project: enough to tell which commands must work.
+// A walkModel is the state of a project that determines which commands must succeed.
 type walkModel struct {
 	multi, scoped  bool
 	license, owner string
-	things         []*thing
+	resources      []*resourceModel
 }
 
-// thing is a group, version and kind that the project has something for.
-type thing struct {
+// A resourceModel is a resource of the project.
+type resourceModel struct {
 	group, version, kind string
-	// own types are the project's, others come from Kubernetes or another module.
+	// own reports whether the types are in the project, and not from Kubernetes or another module.
 	own, cluster           bool
 	plural                 string
 	controllers            []string
 	defaulting, validation bool
 	spokes                 []string // of a hub
-	// again is the command that made the types.
-	again string
+	// repeat is the command that created the types.
+	repeat string
 }
 
 func (m *walkModel) clone() *walkModel {
 	c := *m
-	c.things = nil
-	for _, t := range m.things {
+	c.resources = nil
+	for _, t := range m.resources {
 		copied := *t
 		copied.controllers, copied.spokes = slices.Clone(t.controllers), slices.Clone(t.spokes)
-		c.things = append(c.things, &copied)
+		c.resources = append(c.resources, &copied)
 	}
 	return &c
 }
 
-func (m *walkModel) find(group, version, kind string) *thing {
-	for _, t := range m.things {
+func (m *walkModel) find(group, version, kind string) *resourceModel {
+	for _, t := range m.resources {
 		if t.group == group && t.version == version && t.kind == kind {
 			return t
 		}
@@ -44,56 +44,56 @@ func (m *walkModel) find(group, version, kind string) *thing {
 	return nil
 }
 
-// ensure finds a thing, or adds it.
-func (m *walkModel) ensure(n name) *thing {
+// ensure returns a resource, which it adds if it does not exist.
+func (m *walkModel) ensure(n name) *resourceModel {
 	t := m.find(n.group, n.version, n.kind)
 	if t == nil {
-		t = &thing{group: n.group, version: n.version, kind: n.kind}
-		m.things = append(m.things, t)
+		t = &resourceModel{group: n.group, version: n.version, kind: n.kind}
+		m.resources = append(m.resources, t)
 	}
 	return t
 }
 
-// groups are the groups that have code in the project.
+// groups returns the groups with code in the project.
 func (m *walkModel) groups() map[string]bool {
 	groups := map[string]bool{}
-	for _, t := range m.things {
+	for _, t := range m.resources {
 		groups[t.group] = true
 	}
 	return groups
 }
 
-func (t *thing) name() name { return name{group: t.group, version: t.version, kind: t.kind} }
+func (t *resourceModel) name() name { return name{group: t.group, version: t.version, kind: t.kind} }
 
-func (t *thing) hasWebhooks() bool { return t.defaulting || t.validation || len(t.spokes) > 0 }
+func (t *resourceModel) hasWebhooks() bool { return t.defaulting || t.validation || len(t.spokes) > 0 }
 
-// isSpoke tells whether another version of the kind converts to and from this one.
-func (m *walkModel) isSpoke(t *thing) bool {
-	return slices.ContainsFunc(m.things, func(hub *thing) bool {
+// isSpoke reports whether another version of the kind converts to and from this one.
+func (m *walkModel) isSpoke(t *resourceModel) bool {
+	return slices.ContainsFunc(m.resources, func(hub *resourceModel) bool {
 		return hub.group == t.group && hub.kind == t.kind && slices.Contains(hub.spokes, t.version)
 	})
 }
 
-// forget drops a thing of which nothing is left.
-func (m *walkModel) forget(t *thing) {
+// removeIfEmpty removes a resource without types, controllers and webhooks.
+func (m *walkModel) removeIfEmpty(t *resourceModel) {
 	if !t.own && len(t.controllers) == 0 && !t.hasWebhooks() {
-		m.things = slices.DeleteFunc(m.things, func(other *thing) bool { return other == t })
+		m.resources = slices.DeleteFunc(m.resources, func(other *resourceModel) bool { return other == t })
 	}
 }
 
-// name names a kind on the command line.
+// A name contains the flags that identify a kind.
 type name struct {
 	group, version, kind string
-	// foreign kinds have types elsewhere; flags say where, unless they are Kubernetes' own.
-	foreign bool
-	flags   string
+	// external reports whether the types are external. flags are those that name their package, unless they are from Kubernetes.
+	external bool
+	flags    string
 }
 
 func (n name) String() string {
 	return " --group " + n.group + " --version " + n.version + " --kind " + n.kind
 }
 
-// editCommand is edit, with one flag that asks for one thing.
+// An editCommand is edit with one setting.
 type editCommand struct {
 	flag, value, owner string
 }
@@ -111,7 +111,7 @@ func (c editCommand) allowed(m *walkModel) bool {
 	case "multigroup=false":
 		return !m.multi || len(m.groups()) < 2
 	case "namespaced=true":
-		return !slices.ContainsFunc(m.things, func(t *thing) bool { return t.cluster })
+		return !slices.ContainsFunc(m.resources, func(t *resourceModel) bool { return t.cluster })
 	}
 	return true
 }
@@ -124,13 +124,13 @@ func (c editCommand) apply(m *walkModel) {
 		m.scoped = c.value == "true"
 	case "license":
 		m.license = c.value
-		if c.owner != "" { // else the notice stays
+		if c.owner != "" { // otherwise the notice is kept
 			m.owner = c.owner
 		}
 	}
 }
 
-// fresh is the init that gives the project that is left when all things are gone.
+// fresh returns the init command that creates the project as it is without resources.
 func (m *walkModel) fresh() string {
 	line := "init --domain example.com --repo example.com/walk --project-name walk --license " + m.license
 	if m.owner != "" {

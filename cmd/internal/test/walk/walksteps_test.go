@@ -6,34 +6,34 @@ import (
 	"strings"
 )
 
-// command is one of a walk's commands. allowed is what the model makes of it, apply what it changes.
+// A command is a command of a sequence. allowed reports whether it must succeed, apply changes the model.
 type command interface {
 	line(*walkModel) string
 	allowed(*walkModel) bool
 	apply(*walkModel)
 }
 
-// step is a command of a walk with what is looked at around it.
+// A step is a command of a sequence, with checks.
 type step struct {
 	command
-	// undo is a command that takes back what this one did; the walk goes on from where it was.
+	// undo is a command that reverts this one, or empty.
 	undo string
-	// same holds that the command changes nothing, as --force does not on what nobody edited.
+	// same checks that the command changes nothing, such as --force on files without edits.
 	same bool
-	// dry runs it with --dry-run first, whole builds the project afterwards.
-	dry, whole bool
-	// fresh is the init whose project this step must end at.
+	// dry runs it with --dry-run first, build builds the project afterwards.
+	dry, build bool
+	// fresh is the init command that creates the project as it must be after this step, or empty.
 	fresh string
 }
 
-// walker draws the steps of a walk.
+// A walker selects steps at random.
 type walker struct {
 	*rand.Rand
 	groups, kinds []string
 	m             *walkModel
 }
 
-// newWalk draws a whole walk: an init, n steps and, often, the way back to the beginning.
+// newWalk returns a random sequence: an init, n steps and, often, the deletion of all resources.
 func newWalk(seed uint64, n int) (first *walkModel, steps []step) {
 	w := &walker{Rand: rand.New(rand.NewPCG(seed, 0)), m: &walkModel{license: "apache2"}}
 	w.m.multi, w.m.scoped = w.chance(40), w.chance(30)
@@ -51,7 +51,7 @@ func newWalk(seed uint64, n int) (first *walkModel, steps []step) {
 			s.apply(w.m)
 		}
 	}
-	steps[len(steps)-1].whole = true
+	steps[len(steps)-1].build = true
 	if back := w.back(); len(back) > 0 {
 		back[len(back)-1].fresh = w.m.fresh()
 		steps = append(steps, back...)
@@ -63,7 +63,7 @@ func (w *walker) chance(percent int) bool { return w.IntN(100) < percent }
 
 func (w *walker) one(of ...string) string { return of[w.IntN(len(of))] }
 
-// some draws several different texts.
+// some returns n different texts.
 func (w *walker) some(n int, of ...string) []string {
 	var drawn []string
 	for _, i := range w.Perm(len(of))[:n] {
@@ -72,7 +72,7 @@ func (w *walker) some(n int, of ...string) []string {
 	return drawn
 }
 
-// step draws a command that is allowed most of the time.
+// step returns a command, which must succeed in most cases.
 func (w *walker) step() step {
 	var c command
 	refusable := w.chance(15)
@@ -81,7 +81,7 @@ func (w *walker) step() step {
 		case n < 50:
 			c = w.api()
 		case n < 74:
-			c = w.hook()
+			c = w.webhook()
 		case n < 87:
 			c = w.edit()
 		default:
@@ -91,18 +91,18 @@ func (w *walker) step() step {
 			break
 		}
 	}
-	s := step{command: c, dry: w.chance(8), whole: w.chance(5)}
+	s := step{command: c, dry: w.chance(8), build: w.chance(5)}
 	if !c.allowed(w.m) {
 		return s
 	}
 	switch c := c.(type) {
-	case apiCommand:
+	case createAPICommand:
 		if w.chance(35) {
 			s.undo = c.undo(w.m)
-		} else if have := w.m.find(c.group, c.version, c.kind); have != nil && have.again != "" && w.chance(50) {
+		} else if existing := w.m.find(c.group, c.version, c.kind); existing != nil && existing.repeat != "" && w.chance(50) {
 			return step{command: forceCommand{c.name}, same: true}
 		}
-	case hookCommand:
+	case createWebhookCommand:
 		if w.chance(35) {
 			s.undo = c.undo(w.m)
 		}
@@ -114,26 +114,26 @@ func (w *walker) step() step {
 	return s
 }
 
-// forceCommand makes the types of a kind again as they were made.
+// A forceCommand rewrites the types of a kind with the command that created them.
 type forceCommand struct{ name }
 
-func (c forceCommand) again(m *walkModel) string {
-	if have := m.find(c.group, c.version, c.kind); have != nil && have.again != "" {
-		return have.again + " --force"
+func (c forceCommand) repeat(m *walkModel) string {
+	if existing := m.find(c.group, c.version, c.kind); existing != nil && existing.repeat != "" {
+		return existing.repeat + " --force"
 	}
-	return "generate --check" // the walk was shortened
+	return "generate --check" // the sequence was shortened
 }
 
-func (c forceCommand) line(m *walkModel) string { return c.again(m) }
+func (c forceCommand) line(m *walkModel) string { return c.repeat(m) }
 func (c forceCommand) allowed(*walkModel) bool  { return true }
 func (c forceCommand) apply(*walkModel)         {}
 
-// undoEdit is the edit that goes back, where there is a way.
+// undoEdit returns the edit command that reverts another one, or "".
 func (w *walker) undoEdit(c editCommand) string {
 	was := map[string]bool{"multigroup": w.m.multi, "namespaced": w.m.scoped}
 	if c.flag == "license" {
 		if c.owner != "" && w.m.owner == "" && w.m.license != "none" {
-			return "" // no flag takes an owner away
+			return "" // no flag removes an owner
 		}
 		return editCommand{flag: "license", value: w.m.license, owner: w.m.owner}.line(w.m)
 	}
@@ -146,24 +146,24 @@ func (w *walker) undoEdit(c editCommand) string {
 	return back.line(after)
 }
 
-// name draws a kind, more often one that is there.
+// name returns a kind, preferably an existing one.
 func (w *walker) name() name {
 	switch n := w.IntN(100); {
-	case n < 45 && len(w.m.things) > 0:
-		t := w.m.things[w.IntN(len(w.m.things))]
-		n := name{group: t.group, version: t.version, kind: t.kind, foreign: !t.own}
+	case n < 45 && len(w.m.resources) > 0:
+		t := w.m.resources[w.IntN(len(w.m.resources))]
+		n := name{group: t.group, version: t.version, kind: t.kind, external: !t.own}
 		if t.kind == "CustomResourceDefinition" {
 			n = customResourceDefinition()
 		}
 		return n
 	case n < 60:
 		return [...]name{
-			{group: "apps", version: "v1", kind: "Deployment", foreign: true},
-			{group: "core", version: "v1", kind: "Pod", foreign: true},
-			{group: "core", version: "v1", kind: "Namespace", foreign: true},
-			{group: "networking", version: "v1", kind: "Ingress", foreign: true},
-			{group: "batch", version: "v1", kind: "Job", foreign: true},
-			{group: "rbac.authorization", version: "v1", kind: "Role", foreign: true},
+			{group: "apps", version: "v1", kind: "Deployment", external: true},
+			{group: "core", version: "v1", kind: "Pod", external: true},
+			{group: "core", version: "v1", kind: "Namespace", external: true},
+			{group: "networking", version: "v1", kind: "Ingress", external: true},
+			{group: "batch", version: "v1", kind: "Job", external: true},
+			{group: "rbac.authorization", version: "v1", kind: "Role", external: true},
 			customResourceDefinition(),
 		}[w.IntN(7)]
 	}
@@ -176,13 +176,13 @@ func customResourceDefinition() name {
 }
 
 func (w *walker) api() command {
-	c := apiCommand{name: w.name(), controller: w.chance(75)}
-	c.resource = !c.foreign && w.m.find(c.group, c.version, c.kind) == nil
-	if w.m.find(c.group, c.version, c.kind) != nil && !c.resource || c.foreign {
+	c := createAPICommand{name: w.name(), controller: w.chance(75)}
+	c.resource = !c.external && w.m.find(c.group, c.version, c.kind) == nil
+	if w.m.find(c.group, c.version, c.kind) != nil && !c.resource || c.external {
 		c.controller = true
 	}
 	if c.resource {
-		for _, t := range w.m.things {
+		for _, t := range w.m.resources {
 			if t.group == c.group && t.kind == c.kind {
 				c.cluster = t.cluster // versions share the scope
 			}
@@ -204,17 +204,17 @@ func (w *walker) api() command {
 			c.controllerName = w.one("extra", "a-test", "suite", "redis-backup", "linux", "x-2")
 		}
 	}
-	if w.chance(3) && !c.foreign { // the project may have an API of such a name too
+	if w.chance(3) && !c.external { // the project may have an API of this name
 		c.resource = !c.resource
 	}
 	return c
 }
 
-func (w *walker) hook() command {
-	c := hookCommand{name: w.name(), defaulting: w.chance(50), validation: w.chance(50)}
-	if !c.foreign && w.chance(50) {
+func (w *walker) webhook() command {
+	c := createWebhookCommand{name: w.name(), defaulting: w.chance(50), validation: w.chance(50)}
+	if !c.external && w.chance(50) {
 		c.conversion = true
-		for _, t := range w.m.things {
+		for _, t := range w.m.resources {
 			if t.group == c.group && t.kind == c.kind && t.version != c.version && w.chance(75) {
 				c.spokes = append(c.spokes, t.version)
 			}
@@ -238,42 +238,42 @@ func (w *walker) edit() command {
 
 func (w *walker) delete() command {
 	if w.chance(50) {
-		return w.unhook()
+		return w.deleteWebhook()
 	}
-	c := deleteCommand{name: w.name()}
-	if have := w.m.find(c.group, c.version, c.kind); have != nil && len(have.controllers) > 0 && w.chance(50) {
-		c.controllerName = have.controllers[w.IntN(len(have.controllers))]
+	c := deleteAPICommand{name: w.name()}
+	if existing := w.m.find(c.group, c.version, c.kind); existing != nil && len(existing.controllers) > 0 && w.chance(50) {
+		c.controllerName = existing.controllers[w.IntN(len(existing.controllers))]
 	}
 	return c
 }
 
-func (w *walker) unhook() command {
-	c := unhookCommand{name: w.name(), defaulting: w.chance(40), validation: w.chance(40)}
-	if have := w.m.find(c.group, c.version, c.kind); have != nil && len(have.spokes) > 0 && w.chance(50) {
+func (w *walker) deleteWebhook() command {
+	c := deleteWebhookCommand{name: w.name(), defaulting: w.chance(40), validation: w.chance(40)}
+	if existing := w.m.find(c.group, c.version, c.kind); existing != nil && len(existing.spokes) > 0 && w.chance(50) {
 		c.conversion = true
 		if w.chance(50) {
-			c.spokes = have.spokes[:1:1]
+			c.spokes = existing.spokes[:1:1]
 		}
 	}
 	return c
 }
 
-// back deletes all that is there, in any order.
+// back returns steps that delete all resources, in random order.
 func (w *walker) back() []step {
 	var steps []step
 	do := func(c command) {
 		steps = append(steps, step{command: c})
 		c.apply(w.m)
 	}
-	things := w.m.clone().things
-	for _, i := range w.Perm(len(things)) {
-		if t := things[i]; t.hasWebhooks() {
-			do(unhookCommand{name: t.name()})
+	resources := w.m.clone().resources
+	for _, i := range w.Perm(len(resources)) {
+		if t := resources[i]; t.hasWebhooks() {
+			do(deleteWebhookCommand{name: t.name()})
 		}
 	}
-	things = w.m.clone().things
-	for _, i := range w.Perm(len(things)) {
-		do(deleteCommand{name: things[i].name()})
+	resources = w.m.clone().resources
+	for _, i := range w.Perm(len(resources)) {
+		do(deleteAPICommand{name: resources[i].name()})
 	}
 	return steps
 }

@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// hookCommand is create webhook.
-type hookCommand struct {
+// A createWebhookCommand is create webhook.
+type createWebhookCommand struct {
 	name
 	defaulting, validation, conversion bool
 	spokes                             []string
 	path                               string
 }
 
-func (c hookCommand) line(*walkModel) string {
+func (c createWebhookCommand) line(*walkModel) string {
 	line := "create webhook" + c.name.String()
 	if c.defaulting {
 		line += " --defaulting"
@@ -33,20 +33,20 @@ func (c hookCommand) line(*walkModel) string {
 	return line + c.flags
 }
 
-func (c hookCommand) allowed(m *walkModel) bool {
-	have := m.find(c.group, c.version, c.kind)
+func (c createWebhookCommand) allowed(m *walkModel) bool {
+	existing := m.find(c.group, c.version, c.kind)
 	switch {
-	case have == nil && !c.foreign,
+	case existing == nil && !c.external,
 		!c.defaulting && !c.validation && !c.conversion,
-		have != nil && (c.defaulting && have.defaulting || c.validation && have.validation),
+		existing != nil && (c.defaulting && existing.defaulting || c.validation && existing.validation),
 		len(c.spokes) > 0 && !c.conversion:
 		return false
 	}
-	return !c.conversion || c.conversionAllowed(m, have)
+	return !c.conversion || c.conversionAllowed(m, existing)
 }
 
-func (c hookCommand) conversionAllowed(m *walkModel, have *thing) bool {
-	if c.foreign || len(c.spokes) == 0 {
+func (c createWebhookCommand) conversionAllowed(m *walkModel, existing *resourceModel) bool {
+	if c.external || len(c.spokes) == 0 {
 		return false
 	}
 	isNew := false
@@ -55,14 +55,14 @@ func (c hookCommand) conversionAllowed(m *walkModel, have *thing) bool {
 		if other == nil || spoke == c.version || slices.Contains(c.spokes[:i], spoke) {
 			return false
 		}
-		isNew = isNew || !slices.Contains(have.spokes, spoke)
+		isNew = isNew || !slices.Contains(existing.spokes, spoke)
 	}
-	return isNew && !slices.ContainsFunc(m.things, func(t *thing) bool {
+	return isNew && !slices.ContainsFunc(m.resources, func(t *resourceModel) bool {
 		return t.group == c.group && t.kind == c.kind && t.version != c.version && len(t.spokes) > 0
 	})
 }
 
-func (c hookCommand) apply(m *walkModel) {
+func (c createWebhookCommand) apply(m *walkModel) {
 	t := m.ensure(c.name)
 	t.defaulting, t.validation = t.defaulting || c.defaulting, t.validation || c.validation
 	for _, spoke := range c.spokes {
@@ -72,43 +72,43 @@ func (c hookCommand) apply(m *walkModel) {
 	}
 }
 
-// unhookCommand is delete webhook; without a kind of webhooks, of all.
-type unhookCommand struct {
+// A deleteWebhookCommand is delete webhook. Without a type of webhooks it deletes all.
+type deleteWebhookCommand struct {
 	name
 	defaulting, validation, conversion bool
 	spokes                             []string
 }
 
-func (c unhookCommand) line(m *walkModel) string {
-	line := hookCommand{name: c.name, defaulting: c.defaulting, validation: c.validation, conversion: c.conversion, spokes: c.spokes}.line(m)
+func (c deleteWebhookCommand) line(m *walkModel) string {
+	line := createWebhookCommand{name: c.name, defaulting: c.defaulting, validation: c.validation, conversion: c.conversion, spokes: c.spokes}.line(m)
 	return "delete" + strings.TrimSuffix(strings.TrimPrefix(line, "create"), c.flags)
 }
 
-func (c unhookCommand) allowed(m *walkModel) bool {
-	have := m.find(c.group, c.version, c.kind)
-	if have == nil || !have.hasWebhooks() || c.defaulting && !have.defaulting || c.validation && !have.validation {
+func (c deleteWebhookCommand) allowed(m *walkModel) bool {
+	existing := m.find(c.group, c.version, c.kind)
+	if existing == nil || !existing.hasWebhooks() || c.defaulting && !existing.defaulting || c.validation && !existing.validation {
 		return false
 	}
-	unknown := func(spoke string) bool { return !slices.Contains(have.spokes, spoke) }
-	return (!c.conversion || len(have.spokes) > 0) && (c.conversion || len(c.spokes) == 0) && !slices.ContainsFunc(c.spokes, unknown)
+	unknown := func(spoke string) bool { return !slices.Contains(existing.spokes, spoke) }
+	return (!c.conversion || len(existing.spokes) > 0) && (c.conversion || len(c.spokes) == 0) && !slices.ContainsFunc(c.spokes, unknown)
 }
 
-func (c unhookCommand) apply(m *walkModel) {
+func (c deleteWebhookCommand) apply(m *walkModel) {
 	t := m.find(c.group, c.version, c.kind)
 	all := !c.defaulting && !c.validation && !c.conversion
 	t.defaulting, t.validation = t.defaulting && !c.defaulting && !all, t.validation && !c.validation && !all
 	t.spokes = slices.DeleteFunc(t.spokes, func(spoke string) bool {
 		return all || c.conversion && (len(c.spokes) == 0 || slices.Contains(c.spokes, spoke))
 	})
-	m.forget(t)
+	m.removeIfEmpty(t)
 }
 
-// undo is the command that takes away what this one made in m.
-func (c hookCommand) undo(m *walkModel) string {
-	back := unhookCommand{c.name, c.defaulting, c.validation, c.conversion, nil}
-	if have := m.find(c.group, c.version, c.kind); have != nil {
+// undo returns the command that reverts this one.
+func (c createWebhookCommand) undo(m *walkModel) string {
+	back := deleteWebhookCommand{c.name, c.defaulting, c.validation, c.conversion, nil}
+	if existing := m.find(c.group, c.version, c.kind); existing != nil {
 		for _, spoke := range c.spokes {
-			if len(have.spokes) > 0 && !slices.Contains(have.spokes, spoke) {
+			if len(existing.spokes) > 0 && !slices.Contains(existing.spokes, spoke) {
 				back.spokes = append(back.spokes, spoke)
 			}
 		}
