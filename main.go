@@ -1,4 +1,4 @@
-// Operon takes an operator author from an empty folder to an operator running under OLM.
+// Operon creates, builds and publishes Kubernetes operators, and runs them under OLM.
 package main
 
 import (

@@ -64,7 +64,7 @@ func (a *app) writeManPages(c *cobra.Command, dir string) error {
 				return err
 			}
 			if old != nil && !bytes.HasPrefix(old, []byte(a.manMark())) {
-				problems = append(problems, fmt.Errorf("%s: not written by '%s'; remove it or name another directory", path.Join(filepath.ToSlash(dir), path.Base(name)), c.CommandPath()))
+				problems = append(problems, fmt.Errorf("%s: not written by '%s'; remove it or give another directory", path.Join(filepath.ToSlash(dir), path.Base(name)), c.CommandPath()))
 				continue
 			}
 			tree.WriteFile(name, []byte(a.manMark()+manPage(page, date)), 0o644)

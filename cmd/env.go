@@ -22,37 +22,36 @@ import (
 	"github.com/operon-sdk/operon/pkg/controlplane"
 )
 
-// Env carries everything a command may touch. Nothing in Operon is global: tests build an Env with
-// buffers, a fixed clock and a file system of their own.
+// Env is the environment of a command, which accesses the process and the machine only through it. Tests create one with
+// buffers, a fixed clock and their own file system.
 type Env struct {
 	In       io.Reader
 	Out, Err io.Writer
-	// InTerminal, OutTerminal and ErrTerminal tell whether a person sits at the other end.
+	// InTerminal, OutTerminal and ErrTerminal report whether the streams are terminals.
 	InTerminal, OutTerminal, ErrTerminal bool
-	// InPipe tells that a program writes into In, InFile that In is a regular file.
+	// InPipe reports whether In is a pipe, InFile whether it is a regular file.
 	InPipe, InFile bool
 	// Dir is the working directory, absolute.
 	Dir string
-	// FS holds the project; its paths are absolute.
+	// FS contains the project; its paths are absolute.
 	FS afero.Fs
-	// Environ is the process environment, as os.Environ gives it.
+	// Environ is the environment of the process, as of os.Environ.
 	Environ []string
-	// CacheDir is the user's cache folder, or empty where the system names none.
+	// CacheDir is the user's cache directory, or empty if there is none.
 	CacheDir string
 	// Build identifies this build of the program. If it is empty, results that depend on the build are not cached.
 	Build string
-	// PodDir is the folder of the service account's files in a pod, or empty; it need not be there.
+	// PodDir is the directory of the service account's files in a pod, or empty. It need not exist.
 	PodDir string
 	// Now is the clock.
 	Now func() time.Time
-	// SlowAfter is how long a step of a command may take before it is reported; zero is 2 seconds.
+	// SlowAfter is the time after which a step of a command is reported; zero is 2 seconds.
 	SlowAfter time.Duration
-	// Prompter asks the user; nil makes one from In, Out and Err.
+	// Prompter prompts the user; nil is one for In, Out and Err.
 	Prompter Prompter
-	// HTTP carries requests of the few commands that use a network.
+	// HTTP sends requests.
 	HTTP http.RoundTripper
-	// Run runs a program to its end, without a shell. The error is fs.ErrNotExist where PATH has no such
-	// program.
+	// Run runs a program without a shell. The error is fs.ErrNotExist if the program is not found.
 	Run func(ctx context.Context, command Command) error
 }
 
@@ -60,7 +59,7 @@ type Env struct {
 type Command struct {
 	// Dir is the working directory; empty is that of the process.
 	Dir string
-	// Environ is the complete environment, as KEY=VALUE. The last value of a variable counts.
+	// Environ is the complete environment, as KEY=VALUE. The last value of a variable applies.
 	Environ []string
 	// In, Out and Err are the standard streams; nil is the null device.
 	In       io.Reader
@@ -73,13 +72,13 @@ type Command struct {
 	Tied bool
 }
 
-// System is the Env of a real process.
+// System returns the Env of this process.
 func System() (*Env, error) {
 	dir, err := os.Getwd()
 	if err != nil {
 		return nil, err
 	}
-	// Without a home folder there is no cache, and everything works without one.
+	// Without a home directory there is no cache, which is optional.
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		cache = ""
@@ -109,8 +108,7 @@ func System() (*Env, error) {
 }
 
 // thisBuild identifies this build by its version and commit, and by the size and time of its file, since builds of a
-// modified tree have the same version and commit.
-// It returns an empty string if the file cannot be found.
+// modified tree have the same version and commit. It returns an empty string if the file cannot be found.
 func thisBuild() string {
 	file, err := os.Executable()
 	if err != nil {
@@ -124,7 +122,7 @@ func thisBuild() string {
 	return fmt.Sprintf("%s %s %d %d", version.Version, version.Commit, info.Size(), info.ModTime().UnixNano())
 }
 
-// Getenv returns the last value of an environment variable, or nothing.
+// Getenv returns the last value of an environment variable, or "".
 func (e *Env) Getenv(key string) string { return getenv(e.Environ, key) }
 
 func getenv(environ []string, key string) string {
@@ -158,12 +156,12 @@ func run(ctx context.Context, command Command) error {
 	}
 	c := exec.CommandContext(ctx, name, command.Args...)
 	c.Args[0] = command.Name
-	c.Dir, c.Env = command.Dir, append([]string{}, command.Environ...) // nil would be that of the process
+	c.Dir, c.Env = command.Dir, append([]string{}, command.Environ...) // nil would be the environment of the process
 	c.Stdin, c.Stdout, c.Stderr = command.In, command.Out, command.Err
 	return c.Run()
 }
 
-// lookPath finds a program in the PATH of environ, where exec.LookPath uses that of the process.
+// lookPath finds a program in the PATH of environ. exec.LookPath uses the PATH of the process.
 func lookPath(environ []string, name string) (string, error) {
 	if filepath.Base(name) != name {
 		return name, nil
@@ -186,7 +184,7 @@ func (a *app) runGo(ctx context.Context, dir string, variables []string, out, er
 	if err != nil {
 		return err
 	}
-	defer func() { _ = temp.Remove() }() // a later command removes what is left
+	defer func() { _ = temp.Remove() }() // a later command removes what remains
 	environ = append(environ, temp.Variable())
 	err = a.Run(ctx, Command{Dir: dir, Environ: environ, Out: out, Err: errOut, Name: "go", Args: args, Tied: true})
 	if errors.Is(err, fs.ErrNotExist) {

@@ -96,7 +96,7 @@ func helpText(c *cobra.Command, width int) string {
 	return b.String()
 }
 
-// commandDescription returns the long description of a command, or the short one where it has no other.
+// commandDescription returns the long description of a command, or else the short one.
 func commandDescription(c *cobra.Command) string {
 	if c.Long != "" {
 		return strings.TrimSpace(c.Long)

@@ -28,7 +28,7 @@ func newImage(a *app) *cobra.Command {
 	return c
 }
 
-// targetOptions are the flags that say where an image goes.
+// targetOptions are the flags for the destination of an image.
 type targetOptions struct {
 	image, tarball, layout string
 	push                   bool
@@ -43,7 +43,7 @@ func (o *targetOptions) addTo(f *pflag.FlagSet) {
 	o.registryOptions.addTo(f)
 }
 
-// check finds what is wrong with the flags.
+// check validates the flags.
 func (o *targetOptions) check() (findings project.Findings) {
 	findings = o.registryOptions.check()
 	add := func(flag, value, problem string) {
@@ -80,8 +80,8 @@ func (a *app) checkSourceImage(flag, dir, ref string) project.Findings {
 	return project.CheckImage(flag, strings.TrimPrefix(ref, "docker://"))
 }
 
-// ready finds out whether an image can be brought to where the flags say, before it is made.
-func (a *app) ready(ctx context.Context, dir string, o *targetOptions) error {
+// checkTarget returns an error if an image cannot be written or pushed to its destination, before it is built.
+func (a *app) checkTarget(ctx context.Context, dir string, o *targetOptions) error {
 	if o.layout != "" {
 		if err := image.CheckLayout(a.FS, absolute(dir, o.layout)); err != nil {
 			return fmt.Errorf("--oci-layout %s: %w", o.layout, err)
@@ -93,8 +93,8 @@ func (a *app) ready(ctx context.Context, dir string, o *targetOptions) error {
 	return nil
 }
 
-// deliver brings an image to where the flags say.
-func (a *app) deliver(ctx context.Context, dir string, img *image.Image, o *targetOptions) error {
+// writeImage writes and pushes an image to its destination.
+func (a *app) writeImage(ctx context.Context, dir string, img *image.Image, o *targetOptions) error {
 	img.Name = o.image
 	digest, err := img.Digest()
 	if err != nil {
@@ -109,7 +109,7 @@ func (a *app) deliver(ctx context.Context, dir string, img *image.Image, o *targ
 	return nil
 }
 
-// writeImages writes images to the file and the folder that flags name, if any.
+// writeImages writes images to a tarball and an OCI layout, if given.
 func (a *app) writeImages(ctx context.Context, dir string, images []*image.Image, tarball, layout, what string) error {
 	if layout != "" {
 		err := a.reportSlow(a.progressWriter(), "writing "+filepath.ToSlash(layout), func() error {
@@ -118,7 +118,7 @@ func (a *app) writeImages(ctx context.Context, dir string, images []*image.Image
 		if err != nil {
 			return fmt.Errorf("--oci-layout %s: %w", layout, reason(err))
 		}
-		if err := a.delivered("wrote", filepath.ToSlash(layout), what); err != nil {
+		if err := a.printWritten("wrote", filepath.ToSlash(layout), what); err != nil {
 			return err
 		}
 	}
@@ -129,12 +129,12 @@ func (a *app) writeImages(ctx context.Context, dir string, images []*image.Image
 		if err != nil {
 			return fmt.Errorf("--tarball %s: %w", tarball, reason(err))
 		}
-		return a.delivered("wrote", filepath.ToSlash(tarball), what)
+		return a.printWritten("wrote", filepath.ToSlash(tarball), what)
 	}
 	return nil
 }
 
-// pushImage pushes an image, with its progress where a person looks on.
+// pushImage pushes an image. At a terminal it prints the progress.
 func (a *app) pushImage(ctx context.Context, img *image.Image, ref string, registries image.Registries) error {
 	var progress func(done, all int64)
 	if a.ErrTerminal && !a.quiet {
@@ -153,19 +153,19 @@ func (a *app) pushImage(ctx context.Context, img *image.Image, ref string, regis
 	if err != nil {
 		return err
 	}
-	return a.delivered("pushed", pushed, "")
+	return a.printWritten("pushed", pushed, "")
 }
 
-// delivered says on stdout where an image is now.
-func (a *app) delivered(verb, where, what string) error {
-	if what != "" {
-		where += "  " + what
+// printWritten prints the location of a written image.
+func (a *app) printWritten(verb, location, digest string) error {
+	if digest != "" {
+		location += "  " + digest
 	}
-	_, err := fmt.Fprintf(a.Out, "%-8s %s\n", verb, where)
+	_, err := fmt.Fprintf(a.Out, "%-8s %s\n", verb, location)
 	return err
 }
 
-// absolute is a path as it was given, from a folder on.
+// absolute returns a path that may be relative to a directory as an absolute one.
 func absolute(dir, name string) string {
 	if filepath.IsAbs(name) {
 		return name
@@ -173,7 +173,7 @@ func absolute(dir, name string) string {
 	return filepath.Join(dir, name)
 }
 
-// imageTime is the time that images bear: SOURCE_DATE_EPOCH, or the beginning of 1970.
+// imageTime returns the time of creation of images: SOURCE_DATE_EPOCH, or the beginning of 1970.
 func (a *app) imageTime() (time.Time, error) {
 	at, given, err := a.sourceDate()
 	if !given {
@@ -182,13 +182,13 @@ func (a *app) imageTime() (time.Time, error) {
 	return at, err
 }
 
-// imageOptions is how images are read.
+// imageOptions returns the options for access to images.
 func (a *app) imageOptions(dir string, o registryOptions) image.Options {
 	return image.Options{Registries: a.registries(o), FS: a.FS, Dir: dir}
 }
 
-// labelsOf reads flags of the form KEY=VALUE into the labels of an image.
-func labelsOf(given []string, labels map[string]string) (findings project.Findings) {
+// addLabels adds flags of the form KEY=VALUE to the labels of an image.
+func addLabels(given []string, labels map[string]string) (findings project.Findings) {
 	for _, pair := range given {
 		key, value, ok := strings.Cut(pair, "=")
 		if !ok || key == "" {
@@ -200,7 +200,7 @@ func labelsOf(given []string, labels map[string]string) (findings project.Findin
 	return findings
 }
 
-// interrupted tells a command that was ended from one that failed.
+// interrupted replaces the error of an interrupted command with errInterrupted.
 func interrupted(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		return errInterrupted

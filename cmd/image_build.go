@@ -28,8 +28,8 @@ type imageBuildOptions struct {
 	platforms, labels []string
 }
 
-// materialsFile is where the image lists what its program is made of.
-const materialsFile = "usr/share/sbom/manager.spdx.json"
+// sbomFile is the path of the SBOM in the image.
+const sbomFile = "usr/share/sbom/manager.spdx.json"
 
 func newImageBuild(a *app) *cobra.Command {
 	var o imageBuildOptions
@@ -41,7 +41,7 @@ file or directory. The Dockerfile is not read.
 
 The manager is linked statically and contains no local paths; set GOFLAGS for more flags of 'go
 build'. It is one layer, /manager, and runs as user 65532. A second layer lists its modules as an
-SPDX document: /` + materialsFile + `. The same source gives the same digest on every
+SPDX document: /` + sbomFile + `. The same source gives the same digest on every
 machine with the same Go version: all files and the image have the time of SOURCE_DATE_EPOCH, or of
 1970.
 
@@ -78,9 +78,9 @@ func (o *imageBuildOptions) addTo(c *cobra.Command) {
 	f.StringArrayVar(&o.labels, "label", nil, "`key=value` label of the image; repeat for more")
 }
 
-// check completes the flags, and finds what is wrong with them.
+// check completes and validates the flags.
 func (o *imageBuildOptions) check(labels map[string]string) project.Findings {
-	findings := append(o.targetOptions.check(), labelsOf(o.labels, labels)...)
+	findings := append(o.targetOptions.check(), addLabels(o.labels, labels)...)
 	if len(o.platforms) == 0 {
 		o.platforms = []string{"linux/" + runtime.GOARCH}
 	}
@@ -126,25 +126,25 @@ func (a *app) runImageBuild(ctx context.Context, o *imageBuildOptions) error {
 	}
 	ctx, stop := untilInterrupted(ctx)
 	defer stop()
-	if err := a.ready(ctx, dir, &o.targetOptions); err != nil {
+	if err := a.checkTarget(ctx, dir, &o.targetOptions); err != nil {
 		return interrupted(ctx, err)
 	}
 	temp, err := tempdir.New(a.Getenv("TMPDIR"), "image")
 	if err != nil {
 		return err
 	}
-	defer func() { _ = temp.Remove() }() // a later command removes what is left
+	defer func() { _ = temp.Remove() }() // a later command removes what remains
 	recipe := image.Recipe{
 		Base: o.base, User: fmt.Sprintf("%d:%d", image.NonRoot, image.NonRoot), Entrypoint: []string{"/manager"}, Dir: "/",
 		Labels: labels, Created: at, Author: "operon image build",
 	}
-	var floor []*image.Layer
+	var base []*image.Layer
 	if o.base == "" {
 		layer, err := image.BaseLayer(at)
 		if err != nil {
 			return err
 		}
-		recipe.Base, floor = image.Scratch, []*image.Layer{layer}
+		recipe.Base, base = image.Scratch, []*image.Layer{layer}
 	}
 	for i, platform := range o.platforms {
 		binary := filepath.Join(temp.Path, fmt.Sprintf("manager-%d", i))
@@ -155,7 +155,7 @@ func (a *app) runImageBuild(ctx context.Context, o *imageBuildOptions) error {
 		if err != nil {
 			return fmt.Errorf("the manager for %s: %w", platform, err)
 		}
-		recipe.Parts = append(recipe.Parts, image.Part{Platform: platform, Layers: append(slices.Clone(floor), layers...)})
+		recipe.Parts = append(recipe.Parts, image.Part{Platform: platform, Layers: append(slices.Clone(base), layers...)})
 	}
 	var img *image.Image
 	err = a.reportSlow(a.progressWriter(), "reading the base and packing the layers", func() (err error) {
@@ -165,11 +165,11 @@ func (a *app) runImageBuild(ctx context.Context, o *imageBuildOptions) error {
 	if err != nil {
 		return interrupted(ctx, err)
 	}
-	return interrupted(ctx, a.deliver(ctx, dir, img, &o.targetOptions))
+	return interrupted(ctx, a.writeImage(ctx, dir, img, &o.targetOptions))
 }
 
 // compile builds the manager for a platform.
-func (a *app) compile(ctx context.Context, root, pkg, platform, to string) error {
+func (a *app) compile(ctx context.Context, root, pkg, platform, binary string) error {
 	parts := strings.Split(platform, "/")
 	variables := []string{"CGO_ENABLED=0", "GOOS=" + parts[0], "GOARCH=" + parts[1]}
 	if len(parts) == 3 {
@@ -180,13 +180,13 @@ func (a *app) compile(ctx context.Context, root, pkg, platform, to string) error
 			variables = append(variables, "GOAMD64="+variant)
 		}
 	}
-	args := []string{"build", "-trimpath", "-buildvcs=false", "-o", to}
+	args := []string{"build", "-trimpath", "-buildvcs=false", "-o", binary}
 	if !strings.Contains(a.Getenv("GOFLAGS"), "-ldflags") {
-		args = append(args, "-ldflags=-s -w") // a debugger's tables are half of the image
+		args = append(args, "-ldflags=-s -w") // debug information is half of the image
 	}
 	a.progressf("compiling %s for %s", pkg, platform)
-	var said bytes.Buffer
-	err := a.runGo(ctx, root, variables, &said, &said, append(args, pkg)...)
+	var output bytes.Buffer
+	err := a.runGo(ctx, root, variables, &output, &output, append(args, pkg)...)
 	switch {
 	case err == nil:
 		return nil
@@ -195,14 +195,14 @@ func (a *app) compile(ctx context.Context, root, pkg, platform, to string) error
 	case errors.Is(err, codegen.ErrGoMissing), is[*codegen.EnvironmentError](err):
 		return err
 	}
-	text := strings.TrimSpace(said.String())
+	text := strings.TrimSpace(output.String())
 	if text == "" {
 		text = reason(err).Error()
 	}
 	return fmt.Errorf("the manager does not build for %s: go build %s:\n%s", platform, pkg, text)
 }
 
-// managerLayers are the layers with the manager, and with the list of what it is made of.
+// managerLayers returns a layer with the manager, and one with its SBOM.
 func (a *app) managerLayers(binary string, at time.Time) ([]*image.Layer, error) {
 	info, err := a.FS.Stat(binary)
 	if err != nil {
@@ -220,10 +220,10 @@ func (a *app) managerLayers(binary string, at time.Time) ([]*image.Layer, error)
 		return nil, reason(err)
 	}
 	defer f.Close()
-	list, err := image.SBOM(f, info.Size(), "operon", at)
+	doc, err := image.SBOM(f, info.Size(), "operon", at)
 	if err != nil {
 		return nil, err
 	}
-	materials, err := image.NewLayer("what the manager is made of", []image.File{image.Text(materialsFile, 0o444, list)}, at)
-	return []*image.Layer{program, materials}, err
+	sbom, err := image.NewLayer("the SBOM of the manager", []image.File{image.Text(sbomFile, 0o444, doc)}, at)
+	return []*image.Layer{program, sbom}, err
 }

@@ -91,8 +91,8 @@ func (a *app) runImageBundle(ctx context.Context, o *imageBundleOptions) error {
 	recipe, problems := bundle.ParseDockerfile(filepath.ToSlash(o.file), text)
 	var files []image.File
 	for _, c := range recipe.Copies {
-		found, wrong := a.filesBelow(filepath.Dir(file), c)
-		files, problems = append(files, found...), append(problems, wrong...)
+		found, invalid := a.filesToCopy(filepath.Dir(file), c)
+		files, problems = append(files, found...), append(problems, invalid...)
 	}
 	if len(problems) > 0 {
 		return problems
@@ -102,23 +102,23 @@ func (a *app) runImageBundle(ctx context.Context, o *imageBundleOptions) error {
 		return fmt.Errorf("the bundle: %w", err)
 	}
 	if a.dryRun {
-		a.progressf("would make an image of %d files", len(files))
+		a.progressf("would build an image of %d files", len(files))
 		return nil
 	}
 	ctx, stop := untilInterrupted(ctx)
 	defer stop()
-	made := image.Recipe{Base: recipe.From, Labels: recipe.Labels, Created: at, Author: "operon image bundle"}
+	result := image.Recipe{Base: recipe.From, Labels: recipe.Labels, Created: at, Author: "operon image bundle"}
 	for _, platform := range o.platforms {
-		made.Parts = append(made.Parts, image.Part{Platform: platform, Layers: []*image.Layer{layer}})
+		result.Parts = append(result.Parts, image.Part{Platform: platform, Layers: []*image.Layer{layer}})
 	}
-	img, err := a.imageOptions(dir, o.registryOptions).Build(ctx, made)
+	img, err := a.imageOptions(dir, o.registryOptions).Build(ctx, result)
 	if err != nil {
 		return interrupted(ctx, err)
 	}
-	return interrupted(ctx, a.deliver(ctx, dir, img, &o.targetOptions))
+	return interrupted(ctx, a.writeImage(ctx, dir, img, &o.targetOptions))
 }
 
-// checkPlatforms finds what is wrong with flags that name platforms.
+// checkPlatforms validates the platforms of flags.
 func checkPlatforms(platforms []string) (findings project.Findings) {
 	for i, p := range platforms {
 		problem := ""
@@ -134,9 +134,9 @@ func checkPlatforms(platforms []string) (findings project.Findings) {
 	return findings
 }
 
-// filesBelow are the files that a line of a Dockerfile copies. Links are refused: what they lead to may lie
-// anywhere.
-func (a *app) filesBelow(root string, c bundle.Copy) (files []image.File, problems manifest.Problems) {
+// filesToCopy returns the files that a COPY line of a Dockerfile copies. Links are an error, as their targets may be outside of
+// the directory.
+func (a *app) filesToCopy(root string, c bundle.Copy) (files []image.File, problems manifest.Problems) {
 	start := filepath.Join(root, filepath.FromSlash(c.From))
 	problem := func(at manifest.Position, format string, args ...any) {
 		problems = append(problems, manifest.Problem{Position: at, Problem: fmt.Sprintf(format, args...)})
@@ -155,7 +155,7 @@ func (a *app) filesBelow(root string, c bundle.Copy) (files []image.File, proble
 		case info.IsDir():
 			files = append(files, image.File{Name: to + "/", Mode: 0o755})
 		case !info.Mode().IsRegular():
-			problem(shown, "is not a regular file; put the file itself there")
+			problem(shown, "is not a regular file; replace it with one")
 		default:
 			files = append(files, image.File{Name: to, Mode: 0o644, Size: info.Size(), Open: func() (io.ReadCloser, error) { return a.FS.Open(name) }})
 		}
@@ -163,11 +163,11 @@ func (a *app) filesBelow(root string, c bundle.Copy) (files []image.File, proble
 	})
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		problem(c.Position, "copies %s, which does not exist", c.From)
+		problem(c.Position, "%s not found", c.From)
 	case err != nil:
-		problem(manifest.Position{File: c.From}, "cannot be read: %v", reason(err))
+		problem(manifest.Position{File: c.From}, "cannot read the file: %v", reason(err))
 	case len(files) == 1 && !strings.HasSuffix(files[0].Name, "/"):
-		files[0].Name = c.To // a file is copied under the name that the line gives
+		files[0].Name = c.To // COPY gives the name of a single file
 	}
 	return files, problems
 }

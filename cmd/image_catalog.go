@@ -39,7 +39,7 @@ and for catalogs that OLM serves with its own opm.`,
 		Example: fmt.Sprintf(`  %[1]s image catalog --image registry.example.com/memcached-operator-catalog:v0.0.1 --push`, a.program),
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) > 1 {
-				return usagef(c, "%s takes the folder of one catalog, but got %d arguments", c.CommandPath(), len(args))
+				return usagef(c, "%s takes the directory of one catalog, but got %d arguments", c.CommandPath(), len(args))
 			}
 			return nil
 		},
@@ -75,7 +75,7 @@ func (a *app) runImageCatalog(ctx context.Context, name string, o *imageCatalogO
 	if problems = append(problems, loaded.Check()...); len(problems) > 0 {
 		return problems
 	}
-	files, problems := a.filesBelow(absolute(dir, name), bundle.Copy{From: ".", To: configsDir})
+	files, problems := a.filesToCopy(absolute(dir, name), bundle.Copy{From: ".", To: configsDir})
 	if len(problems) > 0 {
 		return problems
 	}
@@ -84,24 +84,24 @@ func (a *app) runImageCatalog(ctx context.Context, name string, o *imageCatalogO
 		return fmt.Errorf("%s: %w", filepath.ToSlash(name), err)
 	}
 	if a.dryRun {
-		a.progressf("would make an image of %d files", len(files))
+		a.progressf("would build an image of %d files", len(files))
 		return nil
 	}
 	ctx, stop := untilInterrupted(ctx)
 	defer stop()
-	made := catalogRecipe(o.base)
-	made.Created, made.Author = at, "operon image catalog"
+	recipe := catalogRecipe(o.base)
+	recipe.Created, recipe.Author = at, "operon image catalog"
 	for _, platform := range append(slices.Clone(o.platforms), "")[:max(len(o.platforms), 1)] {
-		made.Parts = append(made.Parts, image.Part{Platform: platform, Layers: []*image.Layer{layer}})
+		recipe.Parts = append(recipe.Parts, image.Part{Platform: platform, Layers: []*image.Layer{layer}})
 	}
-	img, err := a.imageOptions(dir, o.registryOptions).Build(ctx, made)
+	img, err := a.imageOptions(dir, o.registryOptions).Build(ctx, recipe)
 	if err != nil {
 		return interrupted(ctx, err)
 	}
-	return interrupted(ctx, a.deliver(ctx, dir, img, &o.targetOptions))
+	return interrupted(ctx, a.writeImage(ctx, dir, img, &o.targetOptions))
 }
 
-// catalogRecipe is of an image that serves its catalog with the base's opm, if it has one.
+// catalogRecipe returns the recipe of an image that serves its catalog with the opm of the base, if there is one.
 func catalogRecipe(base string) image.Recipe {
 	r := image.Recipe{Base: base, Labels: map[string]string{image.CatalogLabel: "/" + configsDir}}
 	if base != image.Scratch {

@@ -69,7 +69,7 @@ func (a *app) runImageSave(ctx context.Context, refs []string, o *targetOptions)
 	return interrupted(ctx, a.writeImages(ctx, dir, images, o.tarball, o.layout, what))
 }
 
-// findImages finds all images that references name; the error tells of each that is not there.
+// findImages finds the images of all references. The error contains those of all references.
 func (a *app) findImages(ctx context.Context, dir string, refs []string, o registryOptions) ([]*image.Image, error) {
 	var images []*image.Image
 	var failures []error
@@ -139,7 +139,7 @@ func (a *app) runImageLoad(ctx context.Context, from, to, registry string, o reg
 		return interrupted(ctx, err)
 	}
 	if to != "" && len(images) > 1 {
-		return project.Findings{{Field: "SOURCE", Value: from, Problem: fmt.Sprintf("holds %d images (%s); name one behind a colon, or push all with --registry", len(images), image.Names(images))}}
+		return project.Findings{{Field: "SOURCE", Value: from, Problem: fmt.Sprintf("contains %d images (%s); append the name of one after a colon, or push all with --registry", len(images), image.Names(images))}}
 	}
 	var refs []string
 	for _, img := range images {

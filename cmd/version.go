@@ -21,7 +21,7 @@ const release = "v0.1.0-dev"
 // -X flag. They are empty in other builds, which buildSource identifies by what the go command records.
 var commit, commitDate string
 
-// unknown stands for a commit or date that a build does not record.
+// unknown replaces a commit or date that a build does not record.
 const unknown = "unknown"
 
 // versionInfo is the output of version; its JSON keys are part of the command's interface.
@@ -68,6 +68,7 @@ func (a *app) printVersion() error {
 	return err
 }
 
+// buildVersion returns the version of this build.
 func buildVersion() versionInfo {
 	build, ok := debug.ReadBuildInfo()
 	if !ok {
