@@ -12,8 +12,8 @@ import (
 	"github.com/operon-sdk/operon/cmd/internal/clitest"
 )
 
-// replay runs a golden project's commands in a new directory of that name and returns the directory. What is
-// not a command of operon is one of the shell: a user's edits are patches in NAME.edits.
+// replay runs the commands of a golden project in a new directory of that name, and returns the directory. Other commands than
+// operon run in the shell: edits of a user are patches in NAME.edits.
 func replay(t *testing.T, name string) string {
 	t.Helper()
 	script, err := os.ReadFile(clitest.Testdata(name + ".commands"))
@@ -41,7 +41,7 @@ func replay(t *testing.T, name string) string {
 	return dir
 }
 
-// shell runs a line as a user with the usual umask would, outside of any repository.
+// shell runs a line with the usual umask, outside of any repository.
 func shell(t *testing.T, dir, line string) {
 	t.Helper()
 	c := exec.Command("sh", "-c", "umask 022\n"+line)
@@ -52,7 +52,7 @@ func shell(t *testing.T, dir, line string) {
 	}
 }
 
-// TestGolden replays the commands of every golden project and compares the trees, both ways.
+// TestGolden replays the commands of all golden projects and compares the trees.
 func TestGolden(t *testing.T) {
 	t.Parallel()
 	for _, name := range clitest.GoldenProjects(t) {
@@ -78,7 +78,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// TestGoldenBuilds compiles, vets and checks the go.mod of every golden project.
+// TestGoldenBuilds compiles and vets all golden projects, and checks their go.mod.
 func TestGoldenBuilds(t *testing.T) {
 	t.Parallel()
 	clitest.SkipIfShort(t, "it compiles projects")
@@ -91,7 +91,7 @@ func TestGoldenBuilds(t *testing.T) {
 	}
 }
 
-// checkModes checks that the scaffold has 0644 for files and 0755 for directories, whatever the umask.
+// checkModes checks that files have mode 0644 and directories 0755, independent of the umask.
 func checkModes(t testing.TB, dir string) {
 	t.Helper()
 	clitest.WalkTree(t, dir, func(p string, d fs.DirEntry) {

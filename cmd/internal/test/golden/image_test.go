@@ -7,8 +7,8 @@ import (
 	"github.com/operon-sdk/operon/cmd/internal/clitest"
 )
 
-// TestImagesOfOneKind gives images to kinds of one name in two groups and in two versions: each controller
-// gets its own environment variable, and written again keeps it, and the version that is stored.
+// TestImagesOfOneKind creates APIs with images for kinds of the same name in two groups and two versions. Each controller has its
+// own environment variable, and keeps it and the stored version when it is rewritten.
 func TestImagesOfOneKind(t *testing.T) {
 	t.Parallel()
 	const third = " --group ship --version v2 --kind Memcached --controller-name second --image third:1"

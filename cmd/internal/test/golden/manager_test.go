@@ -18,14 +18,14 @@ import (
 	"github.com/operon-sdk/operon/pkg/controlplane"
 )
 
-// managedCluster is a cluster with the manager of a project.
+// A managedCluster is a cluster with the manager of a project.
 type managedCluster struct {
 	*clitest.Cluster
-	// log is what the manager writes.
+	// log is the output of the manager.
 	log clitest.Buffer
 }
 
-// logs waits until the manager has written a text.
+// logs waits until the output of the manager contains a text.
 func (c *managedCluster) logs(want string) {
 	c.T.Helper()
 	for deadline := time.Now().Add(time.Minute); !strings.Contains(c.log.String(), want); time.Sleep(100 * time.Millisecond) {
@@ -35,7 +35,7 @@ func (c *managedCluster) logs(want string) {
 	}
 }
 
-// startManager builds a project's manager and runs it with no more rights than its manifests give it.
+// startManager builds the manager of a project and runs it with the permissions in its manifests.
 func (c *managedCluster) startManager(dir, serviceAccount string, args ...string) {
 	c.T.Helper()
 	manager := clitest.BuildProgram(c.T, dir, "./cmd")
@@ -56,8 +56,8 @@ func (c *managedCluster) startManager(dir, serviceAccount string, args ...string
 	})
 }
 
-// deploy applies a project's config/default and runs its manager here. The test plays cert-manager and
-// the network: the API server calls the webhooks at a port of this machine.
+// deploy applies config/default of a project and runs its manager on this machine. It replaces cert-manager and the network: the
+// API server calls the webhooks at a local port.
 func (c *managedCluster) deploy(dir, serviceAccount string) {
 	c.T.Helper()
 	port := clitest.SetFreeWebhookPort(c.T, dir)
@@ -99,8 +99,8 @@ func (c *managedCluster) deploy(dir, serviceAccount string) {
 	}
 }
 
-// TestMemcachedManager runs the golden memcached operator against a real API server, as the service
-// account that its own manifests make: default, reject, create, scale, recover, fail, delete.
+// TestMemcachedManager runs the golden memcached operator on a real API server, with the service account of its manifests:
+// default, reject, create, scale, recover, fail, delete.
 func TestMemcachedManager(t *testing.T) {
 	t.Parallel()
 	dir := clitest.CopyGolden(t, "memcached-operator")
@@ -117,11 +117,11 @@ func TestMemcachedManager(t *testing.T) {
 	c.Eventually("True", "get", object, "-o", condition("Progressing"))
 	c.Eventually("False", "get", object, "-o", condition("Available"))
 
-	// Default: the sample does not say how much memory.
+	// Default: the sample has no memory size.
 	c.Eventually("64", "get", object, "-o", "jsonpath={.spec.memoryMegabytes}")
 	many := "apiVersion: cache.example.com/v1alpha1\nkind: Memcached\nmetadata: {name: many}\nspec: {size: 100}\n"
 	if memory := c.Must(many, "create", "--dry-run=server", "-f", "-", "-o", "jsonpath={.spec.memoryMegabytes}"); memory != "10" {
-		t.Errorf("a hundred pods get %s MB each, want 10", memory)
+		t.Errorf("memory of each of 100 pods = %s MB, want 10", memory)
 	}
 
 	// Reject.
@@ -135,7 +135,7 @@ func TestMemcachedManager(t *testing.T) {
 
 	// Warn, and allow the other port without pods.
 	if out := c.Must("", "patch", object, "--type=merge", "-p", `{"spec":{"size":0}}`); !strings.Contains(out, "Warning: spec.size is 0: no pods run") {
-		t.Errorf("there is no warning about size 0: %s", out)
+		t.Errorf("no warning about size 0: %s", out)
 	}
 	c.Eventually("0", "get", deployment, "-o", "jsonpath={.spec.replicas}")
 	c.Must("", "patch", object, "--type=merge", "-p", `{"spec":{"containerPort":11212,"memoryMegabytes":128}}`)
@@ -146,7 +146,7 @@ func TestMemcachedManager(t *testing.T) {
 	c.Must("", "patch", object, "--type=merge", "-p", `{"spec":{"size":3}}`)
 	c.Eventually("3", "get", deployment, "-o", "jsonpath={.spec.replicas}")
 
-	// There is no kubelet here: the test makes the pod and the Deployment's status that one would.
+	// Without a kubelet, the test creates the pod and the status of the Deployment.
 	labels := c.Must("", "get", deployment, "-o", "jsonpath={.spec.template.metadata.labels}")
 	c.Must(fmt.Sprintf(`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"memcached-sample-0","namespace":"default","labels":%s},`+
 		`"spec":{"automountServiceAccountToken":false,"containers":[{"name":"memcached","image":"memcached"}]}}`, labels), "apply", "--validate=false", "-f", "-")
@@ -157,7 +157,7 @@ func TestMemcachedManager(t *testing.T) {
 	c.Eventually("True", "get", object, "-o", condition("Available"))
 	c.Eventually("False", "get", object, "-o", condition("Progressing"))
 
-	// Repair what somebody else changed.
+	// Revert changes of other clients.
 	c.Must("", "patch", deployment, "--type=merge", "-p", `{"spec":{"replicas":7}}`)
 	c.Eventually("3", "get", deployment, "-o", "jsonpath={.spec.replicas}")
 
@@ -167,7 +167,7 @@ func TestMemcachedManager(t *testing.T) {
 	c.Eventually("True", "get", object, "-o", condition("Degraded"))
 	c.Eventually("FailedCreate", "get", object, "-o", `jsonpath={.status.conditions[?(@.type=="Degraded")].reason}`)
 
-	// Delete: nothing holds the object.
+	// Delete: no finalizer prevents it.
 	c.Must("", "delete", object, "--timeout=30s")
 	events := c.Must("", "get", "events", "-o", "jsonpath={.items[*].reason}")
 	for _, reason := range []string{"Created", "Updated"} {
@@ -177,7 +177,7 @@ func TestMemcachedManager(t *testing.T) {
 	}
 }
 
-// TestGoldenTests runs the golden projects' own tests on a real API server.
+// TestGoldenTests runs the tests of the golden projects on a real API server.
 func TestGoldenTests(t *testing.T) {
 	t.Parallel()
 	clitest.SkipIfShort(t, "it runs the tests of projects")

@@ -13,10 +13,10 @@ import (
 	"github.com/operon-sdk/operon/pkg/manifest"
 )
 
-// buildObjects are the objects of a project's kustomization.
-func buildObjects(t *testing.T, dir, folder string) []*kube.Object {
+// buildObjects builds a kustomization of a project.
+func buildObjects(t *testing.T, dir, kustomization string) []*kube.Object {
 	t.Helper()
-	data, err := manifest.Build(dir, folder)
+	data, err := manifest.Build(dir, kustomization)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,7 +27,7 @@ func buildObjects(t *testing.T, dir, folder string) []*kube.Object {
 	return objects
 }
 
-// clientConfigs are the places in an object that tell an API server how to call a webhook.
+// clientConfigs returns the fields of an object that configure how an API server calls a webhook.
 func clientConfigs(o *kube.Object) (configs []map[string]any) {
 	if config, ok := at(o.Object, "spec", "conversion", "webhook", "clientConfig").(map[string]any); ok {
 		configs = append(configs, config)
@@ -41,14 +41,14 @@ func clientConfigs(o *kube.Object) (configs []map[string]any) {
 	return configs
 }
 
-// at follows keys into an object; what is not there is nil.
+// at returns the field at a path of keys, or nil.
 func at(value any, keys ...string) any {
 	object, _ := value.(map[string]any)
 	found, _, _ := unstructured.NestedFieldNoCopy(object, keys...)
 	return found
 }
 
-// one finds the object of a kind whose name ends with a text.
+// one returns the object of a kind whose name has a suffix.
 func one(t *testing.T, objects []*kube.Object, kind, suffix string) *kube.Object {
 	t.Helper()
 	for _, o := range objects {
@@ -56,39 +56,39 @@ func one(t *testing.T, objects []*kube.Object, kind, suffix string) *kube.Object
 			return o
 		}
 	}
-	t.Fatalf("there is no %s whose name ends with %s", kind, suffix)
+	t.Fatalf("no %s has a name that ends with %s", kind, suffix)
 	return nil
 }
 
-// checkCertificate holds that a certificate is for a service, and that its issuer is there.
+// checkCertificate checks that a certificate is for a service, and that its issuer exists.
 func checkCertificate(t *testing.T, objects []*kube.Object, certificate, service *kube.Object) {
 	t.Helper()
 	host := service.GetName() + "." + service.GetNamespace() + ".svc"
 	if got, want := fmt.Sprint(at(certificate.Object, "spec", "dnsNames")), fmt.Sprint([]string{host, host + ".cluster.local"}); got != want {
-		t.Errorf("%s is for %s, want %s", kube.Name(certificate), got, want)
+		t.Errorf("%s has DNS names %s, want %s", kube.Name(certificate), got, want)
 	}
 	issuer := one(t, objects, "Issuer", "-selfsigned-issuer").GetName()
 	if got := at(certificate.Object, "spec", "issuerRef", "name"); got != issuer {
-		t.Errorf("%s is signed by %v, want %s", kube.Name(certificate), got, issuer)
+		t.Errorf("%s has issuer %v, want %s", kube.Name(certificate), got, issuer)
 	}
 }
 
-// TestWebhookManifests holds that what a cluster or a bundle gets of webhooks fits together: the API server
-// finds the service, the service the pods, cert-manager the names, and the pods the certificate. OLM brings
-// certificates of its own, and would not start a pod that waits for those of cert-manager.
+// TestWebhookManifests checks references between the objects of webhooks in clusters and bundles: from the API server to the
+// service, from the service to the pods, from cert-manager to the names, and from the pods to the certificate. OLM mounts its own
+// certificates, and a pod that waits for those of cert-manager would not start.
 func TestWebhookManifests(t *testing.T) {
 	t.Parallel()
 	for name, calls := range map[string]int{"memcached-operator": 2, "multigroup-operator": 3} {
 		dir := clitest.Testdata(name)
-		for _, folder := range []string{"config/default", "config/manifests"} {
-			t.Run(path.Join(name, folder), func(t *testing.T) {
-				checkWebhookManifests(t, buildObjects(t, dir, folder), calls, folder == "config/default")
+		for _, kustomization := range []string{"config/default", "config/manifests"} {
+			t.Run(path.Join(name, kustomization), func(t *testing.T) {
+				checkWebhookManifests(t, buildObjects(t, dir, kustomization), calls, kustomization == "config/default")
 			})
 		}
 	}
 }
 
-// checkWebhookManifests holds it of objects that call webhooks so many times, in pods with a certificate or without.
+// checkWebhookManifests checks objects with the given number of webhook calls, whose pods mount a certificate or not.
 func checkWebhookManifests(t *testing.T, objects []*kube.Object, calls int, mounted bool) {
 	t.Helper()
 	service := one(t, objects, "Service", "-webhook-service")
@@ -104,12 +104,12 @@ func checkWebhookManifests(t *testing.T, objects []*kube.Object, calls int, moun
 			}
 			want := certificate.GetNamespace() + "/" + certificate.GetName()
 			if got := o.GetAnnotations()["cert-manager.io/inject-ca-from"]; got != want {
-				t.Errorf("%s takes the CA of %q, want %q", kube.Name(o), got, want)
+				t.Errorf("%s has the CA of %q, want %q", kube.Name(o), got, want)
 			}
 		}
 	}
 	if called != calls {
-		t.Errorf("%d webhooks are called, want %d", called, calls)
+		t.Errorf("got %d webhook calls, want %d", called, calls)
 	}
 	checkCertificate(t, objects, certificate, service)
 	checkCertificate(t, objects, one(t, objects, "Certificate", "-metrics-certs"), one(t, objects, "Service", "-metrics-service"))
@@ -124,15 +124,15 @@ func checkWebhookManifests(t *testing.T, objects []*kube.Object, calls int, moun
 	container := at(pod, "spec", "containers").([]any)[0]
 	port := at(service.Object, "spec", "ports").([]any)[0]
 	if text := fmt.Sprint(at(container, "ports")); !strings.Contains(text, fmt.Sprintf("containerPort:%v ", at(port, "targetPort"))) {
-		t.Errorf("the service calls port %v, the container has %s", at(port, "targetPort"), text)
+		t.Errorf("target port of the service = %v, the container has %s", at(port, "targetPort"), text)
 	}
 	const certs = "/tmp/k8s-webhook-server/serving-certs"
 	if args := fmt.Sprint(at(container, "args")); !strings.Contains(args, "--webhook-cert-path="+certs) {
-		t.Errorf("the manager looks for its certificate elsewhere: %s", args)
+		t.Errorf("the manager has another path of the certificate: %s", args)
 	}
 	volumes, mounts := fmt.Sprint(at(pod, "spec", "volumes")), fmt.Sprint(at(container, "volumeMounts"))
 	secret := fmt.Sprint(at(certificate.Object, "spec", "secretName"))
 	if strings.Contains(volumes, "secretName:"+secret) != mounted || strings.Contains(mounts, certs) != mounted {
-		t.Errorf("volumes are %s, mounts %s; the certificate is to be among them: %t", volumes, mounts, mounted)
+		t.Errorf("volumes %s, mounts %s; want the certificate among them: %t", volumes, mounts, mounted)
 	}
 }

@@ -8,9 +8,8 @@ import (
 	"github.com/operon-sdk/operon/pkg/manifest"
 )
 
-// TestMultigroupManager runs the golden operator of several groups against a real API server, as the service
-// account that its own manifests make: convert, default and reject in both versions, and reconcile by every
-// controller.
+// TestMultigroupManager runs the golden operator with several groups on a real API server, with the service account of its
+// manifests: convert, default and reject in both versions, and reconcile with all controllers.
 func TestMultigroupManager(t *testing.T) {
 	t.Parallel()
 	dir := clitest.CopyGolden(t, "multigroup-operator")
@@ -21,11 +20,11 @@ func TestMultigroupManager(t *testing.T) {
 	is := func(want, resource, name, path string) {
 		t.Helper()
 		if got := c.Must("", "get", resource, name, "-o", "jsonpath="+path); got != want {
-			t.Errorf("%s of %s %s is %s, want %s", path, resource, name, got, want)
+			t.Errorf("%s of %s %s = %s, want %s", path, resource, name, got, want)
 		}
 	}
 
-	// The samples: vessel-old is of v1, vessel-sample of v2, which is what is stored.
+	// The samples: vessel-old has version v1, vessel-sample v2, the stored version.
 	samples, err := manifest.Build(dir, "config/samples")
 	if err != nil {
 		t.Fatal(err)
@@ -33,7 +32,7 @@ func TestMultigroupManager(t *testing.T) {
 	c.Must(string(samples), "apply", "-f", "-")
 	is(`["v2"]`, "crd", "vessels.fleet.example.org", "{.status.storedVersions}")
 
-	// Convert, and default where a field was left open.
+	// Convert, and default empty fields.
 	const kept = `{.metadata.annotations.fleet\.example\.org/flag}`
 	is(`{"crew":{"captain":"Asta","size":7},"tonnage":120}`, v2, "vessel-old", "{.spec}")
 	is(`{"captain":"Asta","crew":7,"tonnage":120}`, v1, "vessel-old", "{.spec}")
@@ -42,17 +41,17 @@ func TestMultigroupManager(t *testing.T) {
 	is("flag-sample", v1, "vessel-sample", kept)
 	is("", v2, "vessel-sample", kept)
 
-	// A change in v1 keeps what only v2 has, and goes the way back.
+	// A change in v1 keeps fields of v2, and is converted to v2.
 	c.Must("", "patch", v1, "vessel-sample", "--type=merge", "-p", `{"spec":{"captain":"Siv","crew":3}}`)
 	is(`{"crew":{"captain":"Siv","size":3},"flag":"flag-sample","tonnage":90}`, v2, "vessel-sample", "{.spec}")
 	is(`{"captain":"Siv","crew":3,"tonnage":90}`, v1, "vessel-sample", "{.spec}")
 
-	// The webhooks of v2 see what is written in v1 too.
+	// The webhooks of v2 are called for objects of v1, too.
 	skiff := func(version, spec string) string {
 		return fmt.Sprintf("apiVersion: fleet.example.org/%s\nkind: Vessel\nmetadata: {name: skiff}\nspec: {%s}\n", version, spec)
 	}
 	if spec := c.Must(skiff("v1", "tonnage: 5"), "create", "--dry-run=server", "-f", "-", "-o", "jsonpath={.spec}"); spec != `{"crew":1,"tonnage":5}` {
-		t.Errorf("the defaults of v1 make %s", spec)
+		t.Errorf("spec with the defaults of v1 = %s", spec)
 	}
 	const crowded = `The Vessel "skiff" is invalid: spec.crew.size: Invalid value: 6: a vessel of 5 tons takes 5 people at most`
 	c.MustRefuse(crowded, skiff("v1", "tonnage: 5, crew: 6"), "create", "-f", "-")
@@ -79,7 +78,7 @@ func TestMultigroupManager(t *testing.T) {
 	c.Must("", "delete", "flag", "flag-sample")
 	reason("FlagUnknown", v2, "vessel-old", "Inspected")
 
-	// The controllers of kinds that others define.
+	// The controllers of external kinds.
 	c.Must(`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"sailor"},`+
 		`"spec":{"automountServiceAccountToken":false,"containers":[{"name":"sailor","image":"sailor"}]}}`, "apply", "--validate=false", "-f", "-")
 	c.logs("Read Pod")

@@ -15,7 +15,7 @@ import (
 	"github.com/operon-sdk/operon/cmd/internal/clitest"
 )
 
-// TestOtherUser checks that another user, with another umask and home directory, gets the same bytes and modes.
+// TestOtherUser checks that projects do not depend on the user, umask and home directory.
 func TestOtherUser(t *testing.T) {
 	t.Parallel()
 	base, program := clitest.ShareProgram(t)
@@ -30,7 +30,7 @@ func TestOtherUser(t *testing.T) {
 	}
 }
 
-// scaffoldAs returns a project that a user has made in dir.
+// scaffoldAs creates a project in dir as another user.
 func scaffoldAs(t *testing.T, program, dir string, uid int, umask string) string {
 	t.Helper()
 	project := filepath.Join(dir, "project")

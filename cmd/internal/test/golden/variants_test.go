@@ -9,7 +9,7 @@ import (
 	"github.com/operon-sdk/operon/cmd/internal/clitest"
 )
 
-// TestControllerGenAgrees compares the generated files of every golden project with controller-gen's.
+// TestControllerGenAgrees compares the generated files of all golden projects with those of controller-gen.
 func TestControllerGenAgrees(t *testing.T) {
 	t.Parallel()
 	clitest.SkipIfShort(t, "it builds controller-gen")
@@ -21,8 +21,8 @@ func TestControllerGenAgrees(t *testing.T) {
 	}
 }
 
-// TestVariants makes projects of every shape, and holds after each command that the project is
-// gofmt-clean and its overlays build, and at the end that it compiles, vets and is tidy.
+// TestVariants creates projects with all kinds of content. After each command, the project must be formatted and its overlays
+// build; at the end it must compile, vet and be tidy.
 func TestVariants(t *testing.T) {
 	t.Parallel()
 	const create = "create api --resource --controller "
@@ -56,8 +56,8 @@ func TestVariants(t *testing.T) {
 	})
 }
 
-// makeVariants makes projects and holds that they are whole at every step, build, and generate what
-// controller-gen does.
+// makeVariants creates projects and checks them after each command. At the end they must build, and generate the same files as
+// controller-gen.
 func makeVariants(t *testing.T, variants map[string][]string) {
 	t.Helper()
 	for name, commands := range variants {
@@ -77,11 +77,11 @@ func makeVariants(t *testing.T, variants map[string][]string) {
 				}
 			}
 			clitest.CheckCompiles(t, dir)
-			if !strings.Contains(commands[0], "--namespaced") { // controller-gen is not told of the namespace here
+			if !strings.Contains(commands[0], "--namespaced") { // controller-gen is called without the namespace here
 				clitest.CheckControllerGen(t, dir)
 			}
 			if out := clitest.MustRun(t, dir, "generate"); out != "" {
-				t.Errorf("generate changes a fresh project:\n%s", out)
+				t.Errorf("generate changes a new project:\n%s", out)
 			}
 		})
 	}

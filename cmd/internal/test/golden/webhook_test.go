@@ -9,7 +9,7 @@ import (
 	"github.com/operon-sdk/operon/cmd/internal/clitest"
 )
 
-// webhookVariants are projects with webhooks of every shape, and the commands that make them.
+// webhookVariants are the commands that create projects with all kinds of webhooks.
 func webhookVariants() map[string][]string {
 	const create = "create api --resource --controller "
 	return map[string][]string{
@@ -48,16 +48,16 @@ func webhookVariants() map[string][]string {
 	}
 }
 
-// TestWebhookVariants holds after each command that the project is gofmt-clean, tidy and its overlays build,
-// and at the end that it compiles, vets, and that controller-gen generates the same.
+// TestWebhookVariants checks after each command that the project is formatted and tidy and that its overlays build, and at the end
+// that it compiles, vets, and generates the same files as controller-gen.
 func TestWebhookVariants(t *testing.T) {
 	t.Parallel()
-	clitest.SkipIfShort(t, "it makes many projects to compile them")
+	clitest.SkipIfShort(t, "it compiles many projects")
 	makeVariants(t, webhookVariants())
 }
 
-// TestWebhooksAtWork fills in webhooks as a person would and has the API server call them: the project's own
-// tests, those of the scaffold among them, must see defaults, rejections and conversions.
+// TestWebhooksAtWork implements webhooks as a user does. The tests of the project, which include those of the scaffold, must observe
+// defaults, rejections and conversions of the API server.
 func TestWebhooksAtWork(t *testing.T) {
 	t.Parallel()
 	clitest.SkipIfShort(t, "it runs the tests of a project")
@@ -103,7 +103,7 @@ var _ = Describe("Memcached validation webhook"`)
 	clitest.CheckProjectTests(t, dir, []string{"-v", "./api/...", "./internal/webhook/..."},
 		"ok  \texample.com/work/api/v1alpha1", "ok  \texample.com/work/internal/webhook/v1\t", "ok  \texample.com/work/internal/webhook/v1alpha1")
 
-	// A conversion that loses what it carried over is caught by the test of the scaffold.
+	// The test of the scaffold fails if a conversion loses a field.
 	lossy := filepath.Join(dir, "api", "v1alpha1", "memcached_conversion.go")
 	clitest.Substitute(t, lossy, "\tdst.Spec.Foo = o.Spec.Foo\n", "")
 	c := clitest.GoCommand(dir, "test", "-vet=off", "./api/v1alpha1")
@@ -112,7 +112,7 @@ var _ = Describe("Memcached validation webhook"`)
 	}
 }
 
-// TestForceKeepsTheUsersCode adds and rewrites webhooks in a file that a person has edited.
+// TestForceKeepsTheUsersCode adds and rewrites webhooks in an edited file.
 func TestForceKeepsTheUsersCode(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "kept")
@@ -142,24 +142,24 @@ func TestForceKeepsTheUsersCode(t *testing.T) {
 		}
 	}
 	if !strings.HasPrefix(clitest.ReadFile(t, test), wantTest) {
-		t.Errorf("the user's tests are not what they were:\n%s", clitest.ReadFile(t, test))
+		t.Errorf("the tests of the user changed:\n%s", clitest.ReadFile(t, test))
 	}
 	for _, part := range []string{"type MemcachedCustomValidator", "WithValidator(&MemcachedCustomValidator{})", "WithDefaulter("} {
 		if strings.Count(got, part) != 1 {
-			t.Errorf("%s is there %d times:\n%s", part, strings.Count(got, part), got)
+			t.Errorf("%s exists %d times:\n%s", part, strings.Count(got, part), got)
 		}
 	}
 
 	clitest.MustRun(t, dir, strings.Fields(create+"--defaulting --force")...)
 	got = clitest.ReadFile(t, name)
 	if strings.Contains(got, "// mine") || !strings.Contains(got, "func defaults()") {
-		t.Errorf("--force writes the defaulter again, and nothing else:\n%s", got)
+		t.Errorf("--force must rewrite the defaulter and nothing else:\n%s", got)
 	}
 	for _, p := range []string{"/first", "/second"} {
 		clitest.MustRun(t, dir, strings.Fields(create+"--defaulting --force --defaulting-path "+p)...)
 		got = clitest.ReadFile(t, name)
 		if strings.Count(got, "WithDefaulterCustomPath(") != 1 || strings.Count(got, p) != 2 {
-			t.Errorf("the path %s is to be in the chain and in the marker:\n%s", p, got)
+			t.Errorf("the path %s must be in the builder and in the marker:\n%s", p, got)
 		}
 	}
 	clitest.MustRun(t, dir, strings.Fields(create+"--defaulting --force")...)

@@ -8,7 +8,7 @@ import (
 )
 
 // TestChangesAtATerminal checks that many changes are counted by directory at a terminal, few are listed, and a command
-// without changes says that everything is up to date.
+// without changes reports that everything is up to date.
 func TestChangesAtATerminal(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

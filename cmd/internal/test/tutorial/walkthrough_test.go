@@ -16,9 +16,9 @@ import (
 	"github.com/operon-sdk/operon/pkg/controlplane"
 )
 
-// TestWalkthrough replays what tutorials for operator-sdk and kubebuilder have their readers type, in their
-// order and with their edits, on a real API server. A line that takes a node stands in the script as "# node:",
-// with what does it instead. The introductions among them have no commands.
+// TestWalkthrough runs the commands of tutorials for operator-sdk and kubebuilder, in their order and with their edits, on a real
+// API server. Commands that require a node are comments that begin with "# node:", followed by their replacement. Introductions have
+// no commands.
 func TestWalkthrough(t *testing.T) {
 	t.Parallel()
 	clitest.SkipIfShort(t, "it starts control planes")
@@ -55,17 +55,17 @@ func walkthroughEnv(t *testing.T, env *testscript.Env) error {
 	return nil
 }
 
-// programKey is where a script keeps the program that it has started.
+// programKey is the key of the program that a script has started.
 type programKey struct{}
 
-// runningProgram is a program that runs until it is interrupted.
+// A runningProgram runs until it is interrupted.
 type runningProgram struct {
 	clitest.Buffer
 	c    *exec.Cmd
 	done chan struct{}
 }
 
-// startPlane starts an API server, which kubectl and everything else of the script use from then on.
+// startPlane starts an API server, which all later commands of the script use.
 func startPlane(ts *testscript.TestScript, _ bool, _ []string) {
 	assets, err := clitest.ControlPlaneAssets()
 	ts.Check(err)
@@ -76,7 +76,7 @@ func startPlane(ts *testscript.TestScript, _ bool, _ []string) {
 	ts.Setenv("PATH", ts.Getenv("PATH")+string(os.PathListSeparator)+assets.Dir)
 }
 
-// startProgram leaves a program running: start PROGRAM [ARGS...].
+// startProgram starts a program: start PROGRAM [ARGS...].
 func startProgram(ts *testscript.TestScript, _ bool, args []string) {
 	p := ts.Value(programKey{}).(*runningProgram)
 	path := ""
@@ -93,7 +93,7 @@ func startProgram(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(p.c.Start())
 	done := p.done
 	go func() {
-		_ = p.c.Wait() // its exit code tells
+		_ = p.c.Wait() // the exit code is checked
 		close(done)
 	}()
 	ts.Defer(func() {
@@ -120,7 +120,7 @@ func awaitOutput(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// interruptProgram does what Ctrl-C does: the program must end well.
+// interruptProgram interrupts the program like Ctrl-C. It must end with exit code 0.
 func interruptProgram(ts *testscript.TestScript, _ bool, _ []string) {
 	p := ts.Value(programKey{}).(*runningProgram)
 	ts.Check(p.c.Process.Signal(os.Interrupt))
@@ -134,7 +134,7 @@ func interruptProgram(ts *testscript.TestScript, _ bool, _ []string) {
 	}
 }
 
-// eventually runs a program until what it prints is as wanted: eventually TEXT PROGRAM [ARGS...].
+// eventually runs a program until its output is a text: eventually TEXT PROGRAM [ARGS...].
 func eventually(ts *testscript.TestScript, _ bool, args []string) {
 	for deadline := time.Now().Add(5 * time.Minute); ; time.Sleep(200 * time.Millisecond) {
 		err := ts.Exec(args[1], args[2:]...)
