@@ -53,15 +53,12 @@ func unrevised() map[string]bool {
 		"pkg/controlplane":     true,
 		"pkg/local":            true,
 		"pkg/manifest":         true,
-		"pkg/project":          true,
 	}
 }
 
 // long lists the files that have more than maxLines lines and have not been split yet.
 func long() map[string]bool {
-	return map[string]bool{
-		"pkg/project/config.go": true,
-	}
+	return map[string]bool{}
 }
 
 const maxLines = 350

@@ -61,7 +61,7 @@ func layers() map[string][]string {
 		"pkg/migrate/gocode":  {"pkg/gosource", "pkg/project", "pkg/textdiff", "pkg/worktree"},
 		"pkg/olm":             {"pkg/kube", "pkg/safeyaml", "templates"},
 		"pkg/olm/operator":    {"pkg/bundle/catalog", "pkg/kube", "pkg/olm", "pkg/safeyaml", "templates"},
-		"pkg/project":         {"pkg/diag", "pkg/image/reference", "pkg/safeyaml", "pkg/textdiff"},
+		"pkg/project":         {"pkg/diag", "pkg/image/reference", "pkg/safeyaml"},
 		"pkg/refactor": {
 			"pkg/codegen", "pkg/gosource", "pkg/gotool", "pkg/project", "pkg/safeyaml", "pkg/scaffold",
 			"pkg/tempdir", "pkg/textdiff", "pkg/worktree", "templates",

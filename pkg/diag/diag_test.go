@@ -26,7 +26,7 @@ func TestPosition(t *testing.T) {
 func TestFindingError(t *testing.T) {
 	t.Parallel()
 	for want, f := range map[string]diag.Finding{
-		"a.yaml:2: is empty":                          {Position: diag.Position{File: "a.yaml", Line: 2}, Field: "spec", Problem: "is empty", Fix: "write it"},
+		"a.yaml:2: is empty; write it":                {Position: diag.Position{File: "a.yaml", Line: 2}, Field: "spec", Problem: "is empty", Fix: "write it"},
 		"no module":                                   {Problem: "no module"},
 		"--kind is required":                          {Field: "--kind", Problem: "is required"},
 		`--kind is required; for example "App"`:       {Field: "--kind", Problem: "is required", Suggestion: "App"},

@@ -61,16 +61,18 @@ type Finding struct {
 	Problem string
 	// Suggestion is a valid value, or empty.
 	Suggestion string
-	// Fix is a sentence about how to correct the problem, or empty.
+	// Fix is how to correct the problem, or empty.
 	Fix string
 	// Err is the cause, or nil.
 	Err error
 }
 
-// Error returns the position and the problem of a place in a file, or else the field, the value, the problem and the suggestion.
-// Empty parts are omitted.
+// Error returns position, problem and fix if the finding is about a file, or else field, value, problem and suggestion. Empty
+// parts are omitted.
 func (f Finding) Error() string {
 	switch {
+	case f.File != "" && f.Fix != "":
+		return f.Position.String() + ": " + f.Problem + "; " + f.Fix
 	case f.File != "":
 		return f.Position.String() + ": " + f.Problem
 	case f.Field == "":

@@ -1,6 +1,7 @@
 package project
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -9,13 +10,13 @@ import (
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
-// shape is what the value of a key must look like.
+// A shape is the required form of a value.
 type shape int
 
 const (
 	anything shape = iota
 	text
-	// name is a text that is part of the names of files and directories, importPath one of Go packages.
+	// name is part of the names of files and directories, importPath of import paths.
 	name
 	importPath
 	truth
@@ -25,7 +26,7 @@ const (
 	mappings
 )
 
-// checkShapes verifies that the keys which Operon reads hold what it expects. Unknown keys pass.
+// checkShapes validates the form of the keys that Operon reads. Unknown keys are accepted.
 func checkShapes(root *yaml.Node) error {
 	if err := checkKeys(root, map[string]shape{
 		"version": text, "domain": name, "repo": importPath, "projectName": name, "cliVersion": text,
@@ -48,20 +49,17 @@ func checkShapes(root *yaml.Node) error {
 	return nil
 }
 
-// checkLayout verifies that the file names the layout of its project.
+// checkLayout verifies that the file has a layout.
 func checkLayout(root *yaml.Node) error {
 	layout := safeyaml.Child(root, "layout")
 	if layout != nil && len(textsOf(layout)) > 0 {
 		return nil
 	}
-	where := root
-	if layout != nil {
-		where = layout
-	}
-	return at(where, "add `layout:` with the line `- "+LayoutGoV4+"` below it, or restore the file from version control",
+	return findingAt(cmp.Or(layout, root), "add `layout:` with the line `- "+LayoutGoV4+"` below it, or restore the file from version control",
 		"the layout is missing")
 }
 
+// checkResource validates the form of a resource.
 func checkResource(item *yaml.Node) error {
 	if err := checkKeys(item, map[string]shape{
 		"group": name, "domain": name, "version": name, "kind": name, "plural": name, "path": importPath, "module": importPath,
@@ -71,7 +69,7 @@ func checkResource(item *yaml.Node) error {
 	}
 	for _, key := range []string{"version", "kind"} {
 		if textOf(safeyaml.Child(item, key)) == "" {
-			return at(item, "add it, or remove the resource", "a resource without %s", key)
+			return findingAt(item, "add it, or remove the resource", "a resource without %s", key)
 		}
 	}
 	if api := safeyaml.Child(item, "api"); api != nil {
@@ -95,15 +93,11 @@ func checkResource(item *yaml.Node) error {
 	return nil
 }
 
-// checkVersion refuses project versions other than 3, each with the way out of it.
+// checkVersion rejects project versions other than 3.
 func checkVersion(root *yaml.Node) error {
 	node := safeyaml.Child(root, "version")
 	if node == nil || textOf(node) == "" {
-		where := root
-		if node != nil {
-			where = node
-		}
-		return at(where, `add the line version: "3", or restore the file from version control`, "the project version is missing")
+		return findingAt(cmp.Or(node, root), `add the line version: "3", or restore the file from version control`, "the project version is missing")
 	}
 	if problem, hint := projectVersionProblem(textOf(node)); problem != "" {
 		switch textOf(node) {
@@ -112,42 +106,43 @@ func checkVersion(root *yaml.Node) error {
 		case "3-alpha":
 			hint = "run upgrade, or convert the file alone with `alpha config-3alpha-to-3`"
 		}
-		return at(node, hint, "%s", problem)
+		return findingAt(node, hint, "%s", problem)
 	}
 	return nil
 }
 
+// checkKeys validates the values of a mapping.
 func checkKeys(node *yaml.Node, shapes map[string]shape) error {
 	const hint = "correct it, or restore the file from version control"
 	if node.Kind == yaml.ScalarNode && node.Tag == "!!null" {
 		return nil
 	}
 	if node.Kind != yaml.MappingNode {
-		return at(node, hint, "expected keys with values, found %s", describe(node))
+		return findingAt(node, hint, "expected keys with values, found %s", describe(node))
 	}
 	for i := 0; i+1 < len(node.Content); i += 2 {
 		key, value := node.Content[i], node.Content[i+1]
 		if key.Kind != yaml.ScalarNode {
-			return at(key, hint, "expected a key, found %s", describe(key))
+			return findingAt(key, hint, "expected a key, found %s", describe(key))
 		}
 		if key.Tag == "!!merge" {
-			return at(key, "write the keys out", "merge keys are not supported in %s", FileName)
+			return findingAt(key, "write the keys out", "merge keys are not supported in %s", FileName)
 		}
 		want := shapes[key.Value]
 		if want == anything || value.Kind == yaml.ScalarNode && value.Tag == "!!null" {
 			continue
 		}
 		if value.Kind == yaml.AliasNode {
-			return at(value, "write the value out", "key %q holds an alias (*%s)", key.Value, value.Value)
+			return findingAt(value, "write the value out", "the value of key %q is an alias (*%s)", key.Value, value.Value)
 		}
 		if problem := want.mismatch(value); problem != "" {
-			return at(value, hint, "key %q: expected %s, found %s", key.Value, problem, describe(value))
+			return findingAt(value, hint, "key %q: expected %s, found %s", key.Value, problem, describe(value))
 		}
 	}
 	return nil
 }
 
-// mismatch names what was expected where the value is something else.
+// mismatch returns the expected form if a value does not have it.
 func (s shape) mismatch(value *yaml.Node) string {
 	switch s {
 	case text, name, importPath:
@@ -169,7 +164,7 @@ func (s shape) mismatch(value *yaml.Node) string {
 		if s == textOrTexts && value.Kind == yaml.ScalarNode {
 			return ""
 		}
-		if value.Kind != yaml.SequenceNode || !all(value.Content, yaml.ScalarNode) {
+		if value.Kind != yaml.SequenceNode || !haveKind(value.Content, yaml.ScalarNode) {
 			return "a list of texts"
 		}
 	case mapping:
@@ -177,23 +172,19 @@ func (s shape) mismatch(value *yaml.Node) string {
 			return "keys with values"
 		}
 	case mappings:
-		if value.Kind != yaml.SequenceNode || !all(value.Content, yaml.MappingNode) {
+		if value.Kind != yaml.SequenceNode || !haveKind(value.Content, yaml.MappingNode) {
 			return "a list of keys with values"
 		}
 	}
 	return ""
 }
 
-func all(nodes []*yaml.Node, kind yaml.Kind) bool {
-	for _, n := range nodes {
-		if n.Kind != kind {
-			return false
-		}
-	}
-	return true
+// haveKind reports whether all nodes are of a kind.
+func haveKind(nodes []*yaml.Node, kind yaml.Kind) bool {
+	return !slices.ContainsFunc(nodes, func(n *yaml.Node) bool { return n.Kind != kind })
 }
 
-// textOf is a scalar's text, empty for null, for anything else and for no node.
+// textOf returns the text of a scalar, or "" if the node is null, nil or not a scalar.
 func textOf(node *yaml.Node) string {
 	if node == nil || node.Kind != yaml.ScalarNode || node.Tag == "!!null" {
 		return ""
@@ -201,7 +192,7 @@ func textOf(node *yaml.Node) string {
 	return strings.TrimSpace(node.Value)
 }
 
-// textsOf are the texts of a list; a single text stands for a list of one.
+// textsOf returns the texts of a list. A scalar is a list of one text.
 func textsOf(node *yaml.Node) []string {
 	if node == nil {
 		return nil
@@ -221,7 +212,8 @@ func textsOf(node *yaml.Node) []string {
 	return list
 }
 
-func truthOf(node *yaml.Node) bool {
+// boolOf reports whether a node is true.
+func boolOf(node *yaml.Node) bool {
 	var b bool
 	return node != nil && node.Kind == yaml.ScalarNode && node.Decode(&b) == nil && b
 }

@@ -14,7 +14,7 @@ func CheckLicense(license string) Findings {
 	case "apache2", "mit", "copyright", "none":
 		return nil
 	}
-	problem := "must be apache2, mit or none, or copyright for the notice alone; for another licence give its header with --license-file"
+	problem := "must be apache2, mit or none, or copyright for the notice alone; for another license give its header with --license-file"
 	plain := strings.NewReplacer("-", "", "_", "", ".", "", " ", "").Replace(strings.ToLower(license))
 	switch plain {
 	case "apache", "apache20", "apachev2", "apachelicense20", "asl2", "al2", "apl2":
@@ -30,18 +30,18 @@ func CheckLicense(license string) Findings {
 
 // Plugins are the plugins that --plugins selected.
 type Plugins struct {
-	// DeployImage tells that create api makes a controller for an image.
+	// DeployImage makes create api scaffold a controller for an image.
 	DeployImage bool
 }
 
-// CheckPlugins validates --plugins and tells what it selects. Keys may be short (go/v4), full
-// (go.kubebuilder.io/v4) and without a version; elements may hold several, separated by commas.
+// CheckPlugins validates --plugins and returns the selected plugins. Keys can be short (go/v4), full (go.kubebuilder.io/v4) and
+// without version. Elements can contain several keys, separated by commas.
 func CheckPlugins(keys []string) (Plugins, Findings) {
 	var (
 		plugins                 Plugins
 		findings                Findings
 		layout, base, kustomize bool
-		// parts are given plugins that write only a part of a Go project.
+		// parts are plugins that scaffold only a part of a Go project.
 		parts []string
 	)
 	for _, element := range keys {
@@ -74,6 +74,7 @@ func CheckPlugins(keys []string) (Plugins, Findings) {
 	return plugins, findings
 }
 
+// pluginFinding returns the problem of an unsupported plugin.
 func pluginFinding(key string) Finding {
 	const supported = "go/v4 and deploy-image/v1-alpha are supported"
 	f := Finding{Field: "--plugins", Value: key}
@@ -86,9 +87,9 @@ func pluginFinding(key string) Finding {
 	case short == "grafana", short == "autoupdate", short == "helm" && (name == "helm.kubebuilder.io" || strings.HasSuffix(version, "-alpha")):
 		f.Problem = fmt.Sprintf("the %s plugin of kubebuilder is not supported; add it with 'kubebuilder edit', which can read the project; %s", short, supported)
 	case short == "helm", short == "ansible", short == "quarkus", short == "java":
-		f.Problem = fmt.Sprintf("%s projects are not supported, Operon writes operators in Go; %s", short, supported)
+		f.Problem = fmt.Sprintf("%s projects are not supported; %s", short, supported)
 	default:
-		f.Problem = "there is no such plugin; " + supported
+		f.Problem = "plugin not found; " + supported
 		f.Suggestion, _ = diag.Nearest(key, []string{"go/v4", "deploy-image/v1-alpha", LayoutGoV4, keyImages})
 	}
 	return f
@@ -110,7 +111,7 @@ func CheckProjectVersion(version string) Findings {
 	return one("--project-version", version, problem+"; "+hint, suggestion)
 }
 
-// projectVersionProblem tells why a version of the PROJECT format cannot be worked with, and what to do.
+// projectVersionProblem returns why a version of the PROJECT format is not supported, and what to do.
 func projectVersionProblem(version string) (problem, hint string) {
 	switch version {
 	case ProjectVersion:

@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// collisions finds what of a new resource the project has already, under the same or a confusable name.
-// r does not have the options' API and controller yet.
+// collisions reports names of a new resource that conflict with existing ones. r does not include the API and controller of the
+// options yet.
 func collisions(c *Config, r Resource, o ResourceOptions) Findings {
 	var findings Findings
 	if o.API && r.HasAPI() && !o.Force {
-		findings = append(findings, one("--kind", o.Kind, fmt.Sprintf("API %s already exists; pass --force to write it again", r.GVK), "")...)
+		findings = append(findings, one("--kind", o.Kind, fmt.Sprintf("API %s already exists; pass --force to overwrite it", r.GVK), "")...)
 	}
 	for _, other := range c.Resources() {
 		if other.GVK == r.GVK {
@@ -23,7 +23,7 @@ func collisions(c *Config, r Resource, o ResourceOptions) Findings {
 		}
 		if !r.Core && !other.Core && r.Path != "" && other.Path != "" && r.Path != other.Path && r.ImportAlias() == other.ImportAlias() {
 			findings = append(findings, one("--group", o.Group,
-				fmt.Sprintf("Go code would import it as %s, which stands for group %s already", r.ImportAlias(), other.QualifiedGroup()), "")...)
+				fmt.Sprintf("Go code would import it as %s, which already is group %s", r.ImportAlias(), other.QualifiedGroup()), "")...)
 		}
 	}
 	if o.Controller {
@@ -32,7 +32,7 @@ func collisions(c *Config, r Resource, o ResourceOptions) Findings {
 	return distinct(findings)
 }
 
-// apiCollisions compares the names of a new API with those of another resource.
+// apiCollisions reports conflicts of the names of a new API with those of another resource.
 func apiCollisions(c *Config, r, other Resource, o ResourceOptions) Findings {
 	if other.QualifiedGroup() != r.QualifiedGroup() {
 		return groupCollisions(c, r, other, o)
@@ -42,30 +42,30 @@ func apiCollisions(c *Config, r, other Resource, o ResourceOptions) Findings {
 	}
 	var findings Findings
 	if strings.EqualFold(other.Kind, r.Kind) {
-		return one("--kind", o.Kind, fmt.Sprintf("differs from kind %s of %s/%s in case only, and both would have the same file and resource names",
+		return one("--kind", o.Kind, fmt.Sprintf("differs from kind %s of %s/%s only in case; both would have the same file and resource names",
 			other.Kind, other.QualifiedGroup(), other.Version), other.Kind)
 	}
-	// Kubernetes wants kinds and list kinds of a group to be distinct; Go the types of a package.
+	// Kinds and list kinds of a group must be distinct in Kubernetes, types of a package in Go.
 	suffixes := []string{"List"}
 	if other.Version == r.Version && other.HasAPI() {
 		suffixes = append(suffixes, "Spec", "Status")
 	}
 	for _, suffix := range suffixes {
 		if r.Kind == other.Kind+suffix {
-			findings = append(findings, one("--kind", o.Kind, fmt.Sprintf("is the name of a type that belongs to kind %s", other.Kind), "")...)
+			findings = append(findings, one("--kind", o.Kind, fmt.Sprintf("is the name of a type of kind %s", other.Kind), "")...)
 		}
 		if other.Kind == r.Kind+suffix {
-			findings = append(findings, one("--kind", o.Kind, fmt.Sprintf("needs a type %s, which is a kind of the project already", other.Kind), "")...)
+			findings = append(findings, one("--kind", o.Kind, fmt.Sprintf("needs a type %s, which already is a kind of the project", other.Kind), "")...)
 		}
 	}
-	// Plural and singular names share one space in Kubernetes; the singular is the lower-case kind.
+	// Plural and singular names of a group must be distinct in Kubernetes. The singular is the lower-case kind.
 	field, value := "--kind", o.Kind
 	if o.Plural != "" {
 		field, value = "--plural", o.Plural
 	}
 	switch singular := strings.ToLower(r.Kind); {
 	case r.Plural == other.Plural:
-		findings = append(findings, one(field, value, fmt.Sprintf("plural %s is kind %s's already; choose another with --plural", r.Plural, other.Kind), "")...)
+		findings = append(findings, one(field, value, fmt.Sprintf("plural %s is already used by kind %s; choose another with --plural", r.Plural, other.Kind), "")...)
 	case r.Plural == strings.ToLower(other.Kind):
 		findings = append(findings, one(field, value, fmt.Sprintf("plural %s is the singular of kind %s; choose another with --plural", r.Plural, other.Kind), "")...)
 	case singular == other.Plural:
@@ -74,7 +74,7 @@ func apiCollisions(c *Config, r, other Resource, o ResourceOptions) Findings {
 	return findings
 }
 
-// groupCollisions compares a new API with one of another group.
+// groupCollisions reports conflicts of a new API with one of another group.
 func groupCollisions(c *Config, r, other Resource, o ResourceOptions) Findings {
 	if !other.HasAPI() {
 		return nil
@@ -84,14 +84,15 @@ func groupCollisions(c *Config, r, other Resource, o ResourceOptions) Findings {
 			FileName, other.Kind, domainText(other.Domain), r.Domain), "")
 	}
 	if !c.MultiGroup() {
-		return one("--group", o.Group, fmt.Sprintf("the project has group %s already, and several only after `edit --multigroup`", cmp.Or(other.Group, other.Domain)), other.Group)
+		return one("--group", o.Group, fmt.Sprintf("the project has group %s; run `edit --multigroup` before adding another", cmp.Or(other.Group, other.Domain)), other.Group)
 	}
 	if r.PackageName() == other.PackageName() {
-		return one("--group", o.Group, fmt.Sprintf("its Go package %s would be named like that of group %s", r.PackageName(), other.Group), "")
+		return one("--group", o.Group, fmt.Sprintf("its Go package %s would have the name of the package of group %s", r.PackageName(), other.Group), "")
 	}
 	return nil
 }
 
+// domainText returns a domain for messages.
 func domainText(domain string) string {
 	if domain == "" {
 		return "no domain"
@@ -99,24 +100,24 @@ func domainText(domain string) string {
 	return "domain " + domain
 }
 
-// versionCollisions compares a new version of a kind with another one: a CustomResourceDefinition has one
-// plural and one scope for all of them.
+// versionCollisions reports conflicts of a new version of a kind with another one: all versions in a CustomResourceDefinition
+// have the same plural and scope.
 func versionCollisions(r, other Resource, o ResourceOptions) Findings {
 	if !other.HasAPI() {
 		return nil
 	}
 	var findings Findings
 	if r.Plural != other.Plural {
-		findings = append(findings, one("--plural", r.Plural, fmt.Sprintf("version %s of the kind has plural %s, and all versions share one", other.Version, other.Plural), other.Plural)...)
+		findings = append(findings, one("--plural", r.Plural, fmt.Sprintf("version %s of the kind has plural %s; all versions share one", other.Version, other.Plural), other.Plural)...)
 	}
 	if o.Namespaced != other.API.Namespaced {
 		findings = append(findings, one("--namespaced", fmt.Sprint(o.Namespaced),
-			fmt.Sprintf("version %s of the kind has the other scope, and all versions share one", other.Version), fmt.Sprint(other.API.Namespaced))...)
+			fmt.Sprintf("version %s of the kind has the other scope; all versions share one", other.Version), fmt.Sprint(other.API.Namespaced))...)
 	}
 	return findings
 }
 
-// controllerCollisions finds controllers that have a new one's name, file or Go type.
+// controllerCollisions reports controllers with the name, file or Go type of a new one.
 func controllerCollisions(c *Config, r Resource, o ResourceOptions) Findings {
 	field, value, name := "--controller-name", o.ControllerName, o.ControllerName
 	if name == "" {
@@ -129,7 +130,7 @@ func controllerCollisions(c *Config, r Resource, o ResourceOptions) Findings {
 		if o.Force {
 			return nil
 		}
-		return one(field, value, fmt.Sprintf("the project has a controller for it (%s); name another one with --controller-name, or pass --controller=false",
+		return one(field, value, fmt.Sprintf("the project has a controller for it (%s); name another with --controller-name, or pass --controller=false",
 			strings.Join(r.Controllers, ", ")), "")
 	}
 	var findings Findings
@@ -151,10 +152,10 @@ func controllerCollisions(c *Config, r Resource, o ResourceOptions) Findings {
 	return findings
 }
 
-// fileName is the beginning of a controller's file name.
+// fileName returns the beginning of the file name of a controller.
 func fileName(controller string) string { return strings.ReplaceAll(controller, "-", "_") }
 
-// distinct leaves out findings that say the same again, as several versions of a kind make them do.
+// distinct removes repeated findings, which several versions of a kind can cause.
 func distinct(findings Findings) Findings {
 	var out Findings
 	for _, f := range findings {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
@@ -493,9 +494,9 @@ func TestPluginConfig(t *testing.T) {
 	if ok, err := c.PluginConfig("no", &out); ok || err != nil {
 		t.Errorf("got %v, %v", ok, err)
 	}
-	var parseError *ParseError
-	if _, err := c.PluginConfig("e.f/v1", &out); !errors.As(err, &parseError) || parseError.Line != 7 {
-		t.Errorf("got %v", err)
+	_, err := c.PluginConfig("e.f/v1", &out)
+	if finding, ok := errors.AsType[diag.Finding](err); !ok || finding.Line != 7 {
+		t.Errorf("PluginConfig: error %v, want one of line 7", err)
 	}
 }
 
@@ -505,11 +506,11 @@ func TestParseErrors(t *testing.T) {
 	for _, test := range []struct{ name, text, want string }{
 		{"empty", "", "PROJECT: the file is empty; restore"},
 		{"blank", " \n\n", "PROJECT: the file is empty; restore"},
-		{"comments", "# a\n", "PROJECT: the file holds only comments; restore"},
+		{"comments", "# a\n", "PROJECT: the file contains only comments; restore"},
 		{"huge", tail + strings.Repeat("#\n", 300000), "PROJECT: the file has 600044 bytes, more than the limit of 524288; restore"},
 		{"text", "hello\n", `PROJECT:1:1: expected keys with values, found "hello"`},
 		{"list", "- a\n", "PROJECT:1:1: expected keys with values, found a list"},
-		{"no keys", "{}\n", "PROJECT:1:1: the file holds no keys"},
+		{"no keys", "{}\n", "PROJECT:1:1: the file contains no keys"},
 		{"tab", "domain: a\n\tb: c\n", "PROJECT:2:1: not valid YAML: "},
 		{"quote", "a: b\ndomain: \"example.com\n" + tail, "PROJECT:2:9: not valid YAML: "},
 		{"bracket", "a: b\nlayout: [a, b\nversion: \"3\"\n", "PROJECT:2:9: not valid YAML: "},
@@ -546,16 +547,16 @@ func TestParseErrors(t *testing.T) {
 		{"path as version", "resources:\n- kind: A\n  version: ..\n" + tail, `PROJECT:3:12: key "version": expected a name in one line, without path separators, found ".."`},
 		{"path out of the module", "resources:\n- kind: A\n  version: v1\n  path: a.b/c/../../..\n" + tail, `PROJECT:4:9: key "path": expected the import path of a Go package, found "a.b/c/../../.."`},
 		{"kind of two lines", "resources:\n- kind: \"A\\nB\"\n  version: v1\n" + tail, `PROJECT:2:9: key "kind": expected a name in one line, without path separators, found "A\nB"`},
-		{"escape sequence", "repo: \"\\e[31mred\"\n" + tail, `PROJECT:1:7: the value "\x1b[31mred" holds a control character (U+001B); remove it`},
-		{"text from right to left", "plugins:\n  a: {\"b\\u202ec\": d}\n" + tail, `PROJECT:2:7: the value "b\u202ec" holds a control character (U+202E); remove it`},
+		{"escape sequence", "repo: \"\\e[31mred\"\n" + tail, `PROJECT:1:7: the value "\x1b[31mred" contains a control character (U+001B); remove it`},
+		{"text from right to left", "plugins:\n  a: {\"b\\u202ec\": d}\n" + tail, `PROJECT:2:7: the value "b\u202ec" contains a control character (U+202E); remove it`},
 		{"deep", "plugins: " + strings.Repeat("[", 300) + "\n" + tail, "PROJECT:1:1: the file is nested more than 150 levels deep; restore"},
-		{"alias in use", "x: &x a\ndomain: *x\n" + tail, `PROJECT:2:9: key "domain" holds an alias (*x); write the value out`},
+		{"alias in use", "x: &x a\ndomain: *x\n" + tail, `PROJECT:2:9: the value of key "domain" is an alias (*x); write the value out`},
 		{"plugins", "plugins: []\n" + tail, `PROJECT:1:10: key "plugins": expected keys with values, found a list`},
 	} {
 		_, err := Parse([]byte(test.text))
-		var parseError *ParseError
-		if !errors.As(err, &parseError) || !strings.HasPrefix(err.Error(), test.want) || parseError.Hint == "" {
-			t.Errorf("%s: got %v, want %s", test.name, err, test.want)
+		finding, ok := errors.AsType[diag.Finding](err)
+		if !ok || finding.File != FileName || !strings.HasPrefix(err.Error(), test.want) || !strings.Contains(err.Error(), "; ") {
+			t.Errorf("%s: error %v, want %s with a fix", test.name, err, test.want)
 		}
 		if _, err := Parse([]byte(byteOrderMark + strings.ReplaceAll(test.text, "\n", "\r\n"))); err == nil {
 			t.Errorf("%s with CRLF: no error", test.name)
@@ -569,11 +570,11 @@ func TestLayout(t *testing.T) {
 		"go.kubebuilder.io/v4":                                            "",
 		"[helm.kubebuilder.io/v1-alpha, go.kubebuilder.io/v4]":            "",
 		"[kustomize.common.kubebuilder.io/v2, base.go.kubebuilder.io/v4]": "",
-		"go.kubebuilder.io/v3":                                            "PROJECT: layout go.kubebuilder.io/v3: generate, create api, delete api and run local work on it, all else needs go.kubebuilder.io/v4; run upgrade",
+		"go.kubebuilder.io/v3":                                            "PROJECT: layout go.kubebuilder.io/v3: only generate, create api, delete api and run local support it, other commands need go.kubebuilder.io/v4; run upgrade",
 		"go.kubebuilder.io/v2":                                            "PROJECT: layout go.kubebuilder.io/v2: Go projects of layout v2 must be moved to go.kubebuilder.io/v4 first; run upgrade",
 		"helm.sdk.operatorframework.io/v1":                                "PROJECT: layout helm.sdk.operatorframework.io/v1: helm operators have no Go code",
 		"ansible.sdk.operatorframework.io/v1":                             "PROJECT: layout ansible.sdk.operatorframework.io/v1: ansible operators have no Go code",
-		"[quarkus.javaoperatorsdk.io/v1-beta]":                            "PROJECT: layout quarkus.javaoperatorsdk.io/v1-beta: this command works on Go projects (go.kubebuilder.io/v4) only",
+		"[quarkus.javaoperatorsdk.io/v1-beta]":                            "PROJECT: layout quarkus.javaoperatorsdk.io/v1-beta: this command supports only Go projects (go.kubebuilder.io/v4)",
 	} {
 		config := mustParse(t, "layout: "+layout+"\nversion: \"3\"\n")
 		err := config.CheckLayout()

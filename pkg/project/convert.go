@@ -11,21 +11,21 @@ import (
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
-// AlphaFacts are what a PROJECT file of version 3-alpha does not say of a resource, and the code does.
+// AlphaFacts are facts about a resource that a PROJECT file of version 3-alpha does not contain and the code does.
 type AlphaFacts struct {
 	Controller, Namespaced             bool
 	Defaulting, Validation, Conversion bool
 }
 
-// ConvertAlpha turns a PROJECT file of version 3-alpha into one of version 3. facts tells about a resource, by its
-// folder in the API and its kind. A file of version 3 comes back as it is.
+// ConvertAlpha converts a PROJECT file from version 3-alpha to 3. facts returns facts about a resource, given the directory of
+// its types and its kind. A file of version 3 is returned unchanged.
 func ConvertAlpha(text []byte, facts func(dir, kind string) (AlphaFacts, error)) ([]byte, error) {
 	return convert(text, "3-alpha", "", facts)
 }
 
-// Convert turns a PROJECT file of version 2 or 3-alpha into one of version 3. name is that of the project, which version
-// 2 does not say, as it does not say the layout. facts tells about a resource, by its folder in the API and its kind.
-// A file of version 3 comes back as it is.
+// Convert converts a PROJECT file from version 2 or 3-alpha to 3. name is the name of the project, which version 2 does not
+// contain. facts returns facts about a resource, given the directory of its types and its kind. A file of version 3 is returned
+// unchanged.
 func Convert(text []byte, name string, facts func(dir, kind string) (AlphaFacts, error)) ([]byte, error) {
 	root, err := readDocument(bytes.TrimPrefix(text, []byte(byteOrderMark)))
 	if err != nil {
@@ -34,17 +34,17 @@ func Convert(text []byte, name string, facts func(dir, kind string) (AlphaFacts,
 	return convert(text, textOf(safeyaml.Child(root, "version")), name, facts)
 }
 
-// convert does so for one version.
+// convert converts a file of version from.
 func convert(text []byte, from, name string, facts func(dir, kind string) (AlphaFacts, error)) ([]byte, error) {
 	root, err := readDocument(bytes.TrimPrefix(text, []byte(byteOrderMark)))
 	if err != nil {
 		return nil, err
 	}
 	version := safeyaml.Child(root, "version")
-	switch is := textOf(version); {
-	case is == ProjectVersion:
+	switch current := textOf(version); {
+	case current == ProjectVersion:
 		return text, nil
-	case is == from && (is == "2" || is == "3-alpha"):
+	case current == from && (current == "2" || current == "3-alpha"):
 	default:
 		if err := checkVersion(root); err != nil {
 			return nil, err
@@ -53,11 +53,11 @@ func convert(text []byte, from, name string, facts func(dir, kind string) (Alpha
 	version.SetString(ProjectVersion)
 	version.Style = yaml.DoubleQuotedStyle
 	convertLayout(root, name)
-	multi := truthOf(safeyaml.Child(root, "multigroup"))
+	multi := boolOf(safeyaml.Child(root, "multigroup"))
 	if items := safeyaml.Child(root, "resources"); items != nil && items.Kind == yaml.SequenceNode {
 		for _, item := range items.Content {
 			if item.Kind != yaml.MappingNode {
-				return nil, at(item, "correct it, or restore the file from version control", "expected a resource, found %s", describe(item))
+				return nil, findingAt(item, "correct it, or restore the file from version control", "expected a resource, found %s", describe(item))
 			}
 			if err := convertResource(item, textOf(safeyaml.Child(root, "domain")), textOf(safeyaml.Child(root, "repo")), multi, facts); err != nil {
 				return nil, err
@@ -77,7 +77,8 @@ func convert(text []byte, from, name string, facts func(dir, kind string) (Alpha
 	return out.Bytes(), err
 }
 
-// convertLayout makes the layout a list, and adds what version 2 does not know: the layout, and the project's name.
+// convertLayout converts the layout to a list, and adds the layout and the name of the project if they are missing, as in
+// version 2.
 func convertLayout(root *yaml.Node, name string) {
 	layout := safeyaml.Child(root, "layout")
 	switch {
@@ -92,7 +93,7 @@ func convertLayout(root *yaml.Node, name string) {
 	}
 }
 
-// insertKey adds a key at its alphabetical place.
+// insertKey adds a key in alphabetical order.
 func insertKey(m *yaml.Node, key string, value *yaml.Node) {
 	i := 0
 	for i < len(m.Content) && m.Content[i].Value < key {
@@ -108,28 +109,28 @@ func convertResource(item *yaml.Node, domain, repo string, multi bool, facts fun
 	if multi {
 		dir = path.Join("apis", textOf(safeyaml.Child(item, "group")), version)
 	}
-	known, err := facts(dir, kind)
+	resource, err := facts(dir, kind)
 	if err != nil {
 		return err
 	}
 	crd, webhook := take(item, "crdVersion"), take(item, "webhookVersion")
 	if crd == "" {
-		crd = "v1beta1" // which is what it stood for
+		crd = "v1beta1" // the default of these versions
 	}
 	api := pairsOf("crdVersion", textNode(crd))
-	if known.Namespaced {
+	if resource.Namespaced {
 		api.Content = append(api.Content, pairsOf("namespaced", trueNode()).Content...)
 	}
 	item.Content = append(item.Content, pairsOf("api", api, "domain", textNode(domain), "path", textNode(path.Join(repo, dir))).Content...)
-	if known.Controller {
+	if resource.Controller {
 		item.Content = append(item.Content, pairsOf("controller", trueNode()).Content...)
 	}
-	if known.Defaulting || known.Validation || known.Conversion || webhook != "" {
+	if resource.Defaulting || resource.Validation || resource.Conversion || webhook != "" {
 		if webhook == "" {
 			webhook = "v1beta1"
 		}
 		hooks := pairsOf("webhookVersion", textNode(webhook))
-		for key, on := range map[string]bool{"conversion": known.Conversion, "defaulting": known.Defaulting, "validation": known.Validation} {
+		for key, on := range map[string]bool{"conversion": resource.Conversion, "defaulting": resource.Defaulting, "validation": resource.Validation} {
 			if on {
 				hooks.Content = append(hooks.Content, pairsOf(key, trueNode()).Content...)
 			}
@@ -141,13 +142,15 @@ func convertResource(item *yaml.Node, domain, repo string, multi bool, facts fun
 	return nil
 }
 
+// textNode returns a scalar.
 func textNode(text string) *yaml.Node {
 	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: text}
 }
 
+// trueNode returns the scalar true.
 func trueNode() *yaml.Node { return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!bool", Value: "true"} }
 
-// pairsOf makes keys with values of keys and nodes in turn.
+// pairsOf returns a mapping of alternating keys and nodes.
 func pairsOf(pairs ...any) *yaml.Node {
 	m := &yaml.Node{Kind: yaml.MappingNode}
 	for _, p := range pairs {
@@ -160,19 +163,18 @@ func pairsOf(pairs ...any) *yaml.Node {
 	return m
 }
 
-// take removes a key and returns its text.
+// take removes a key from a mapping and returns the text of its value.
 func take(m *yaml.Node, key string) string {
-	for i := 0; i+1 < len(m.Content); i += 2 {
-		if m.Content[i].Value == key {
-			value := textOf(m.Content[i+1])
-			m.Content = append(m.Content[:i:i], m.Content[i+2:]...)
-			return value
-		}
+	i := safeyaml.ChildIndex(m, key)
+	if i < 0 {
+		return ""
 	}
-	return ""
+	value := textOf(m.Content[i+1])
+	m.Content = append(m.Content[:i:i], m.Content[i+2:]...)
+	return value
 }
 
-// sortKeys puts keys into the order that all tools write.
+// sortKeys sorts the keys of a mapping, as all tools write them.
 func sortKeys(m *yaml.Node) {
 	for i := 2; i+1 < len(m.Content); i += 2 {
 		for j := i; j > 0 && strings.Compare(m.Content[j].Value, m.Content[j-2].Value) < 0; j -= 2 {

@@ -6,26 +6,26 @@ import (
 	"strings"
 )
 
-// LayoutGoV2 is the layout of kubebuilder v2 and operator-sdk 1.0 to 1.2. Its folders are those of LayoutGoV3.
+// LayoutGoV2 is the layout of kubebuilder v2 and operator-sdk 1.0 to 1.2. It has the directories of LayoutGoV3.
 const LayoutGoV2 = "go.kubebuilder.io/v2"
 
-// keyOldPlugin is where operator-sdk 1.0 to 1.2 recorded what keyManifests and keyScorecard stand for.
+// keyOldPlugin is the plugin key of operator-sdk 1.0 to 1.2 for the features of keyManifests and keyScorecard.
 const keyOldPlugin = "go.sdk.operatorframework.io/v2-alpha"
 
-// OlderLayout tells that the project has the folders of a layout before LayoutGoV4.
+// OlderLayout reports whether the project has the directories of a layout before LayoutGoV4.
 func (c *Config) OlderLayout() bool {
 	return c.RootLayout() || hasLayout(c.Layout(), LayoutGoV2) || hasLayout(c.Layout(), LayoutGoV4Alpha)
 }
 
-// HasAPIs tells whether types of the project are below one of its folders.
-func (c *Config) HasAPIs(folder string) bool {
+// HasAPIs reports whether types of the project are below a directory.
+func (c *Config) HasAPIs(dir string) bool {
 	return slices.ContainsFunc(c.Resources(), func(r Resource) bool {
-		return strings.HasPrefix(r.Path, path.Join(c.Repo(), folder)+"/")
+		return strings.HasPrefix(r.Path, path.Join(c.Repo(), dir)+"/")
 	})
 }
 
-// MoveToV4 records that the project has the layout go/v4 now: in the chain of plugins, in the paths of what was in
-// apis, and in the versions of CRDs and webhook configurations, of which only v1 is left.
+// MoveToV4 records that the project has the layout go/v4: in the chain of plugins, in import paths below apis, and in the
+// versions of CRDs and webhook configurations, of which only v1 is supported.
 func (c *Config) MoveToV4() error {
 	var chain []any
 	for _, plugin := range c.Layout() {
@@ -40,11 +40,11 @@ func (c *Config) MoveToV4() error {
 		}
 		chain = append(chain, plugin)
 	}
-	return c.whole(func() error {
+	return c.atomically(func() error {
 		if err := c.put([]any{"layout"}, chain); err != nil {
 			return err
 		}
-		// Options of the manager in a file are no choice of a project any more.
+		// The layout does not support options of the manager in a file.
 		if err := c.put([]any{"componentConfig"}, nil); err != nil {
 			return err
 		}

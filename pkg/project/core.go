@@ -6,22 +6,22 @@ import (
 	"github.com/operon-sdk/operon/pkg/diag"
 )
 
-// coreVersion is a version of a group that comes with Kubernetes, with the kinds that can be watched.
+// A coreVersion is a version of an API group of Kubernetes with the kinds that can be watched.
 type coreVersion struct {
-	// group and domain are as in PROJECT; package is below k8s.io/api unless it has a dot in its first part.
+	// group and domain are as in PROJECT. pkg is the package below k8s.io/api if it is not the group, or an import path.
 	group, domain, pkg, version string
 	// kinds are separated by spaces.
 	kinds string
 }
 
-// Package path of the module that a group's types come from.
+// The import paths of types.
 const (
 	modulePathAPI        = "k8s.io/api/"
 	apiextensionsPackage = "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 )
 
 // coreVersions lists the types of k8s.io/api and of CustomResourceDefinition in the version that scaffolded
-// projects require; the newest stable version of each group comes first. It is never written to.
+// projects require. The newest stable version of each group is first. It is constant.
 var coreVersions = []coreVersion{
 	{"admissionregistration", "k8s.io", "", "v1", "MutatingAdmissionPolicy MutatingAdmissionPolicyBinding MutatingWebhookConfiguration ValidatingAdmissionPolicy ValidatingAdmissionPolicyBinding ValidatingWebhookConfiguration"},
 	{"admissionregistration", "k8s.io", "", "v1beta1", "MutatingAdmissionPolicy MutatingAdmissionPolicyBinding MutatingWebhookConfiguration ValidatingAdmissionPolicy ValidatingAdmissionPolicyBinding ValidatingWebhookConfiguration"},
@@ -77,7 +77,7 @@ var coreVersions = []coreVersion{
 	{"storagemigration", "k8s.io", "", "v1beta1", "StorageVersionMigration"},
 }
 
-// path is the import path of the types.
+// path returns the import path of the types.
 func (v coreVersion) path() string {
 	switch {
 	case v.pkg == "":
@@ -88,7 +88,7 @@ func (v coreVersion) path() string {
 	return modulePathAPI + v.pkg + "/" + v.version
 }
 
-// coreGroup returns the versions of a group that comes with Kubernetes, none for another group.
+// coreGroup returns the versions of a group of Kubernetes.
 func coreGroup(group string) []coreVersion {
 	var versions []coreVersion
 	for _, v := range coreVersions {
@@ -99,8 +99,8 @@ func coreGroup(group string) []coreVersion {
 	return versions
 }
 
-// coreGroupNamed finds the short name of a Kubernetes group that was written in another way: in full
-// (networking.k8s.io) or by its package (rbac).
+// coreGroupNamed returns the group of Kubernetes that a name probably means: the qualified name (networking.k8s.io), the package
+// (rbac) or a misspelled group.
 func coreGroupNamed(group string) string {
 	var names []string
 	for _, v := range coreVersions {
@@ -113,7 +113,7 @@ func coreGroupNamed(group string) string {
 	return near
 }
 
-// checkCore verifies that Kubernetes has a version and a kind in one of its groups.
+// checkCore verifies that a group of Kubernetes has a version and a kind.
 func checkCore(versions []coreVersion, version, kind string) (coreVersion, Findings) {
 	group := versions[0].group
 	var names []string

@@ -10,17 +10,16 @@ import (
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
-// A change to a PROJECT file is a change to its text: the parsed nodes only tell the lines that a value
-// stands on. Writing the nodes out again would lose blank lines, quotes and the layout of lists, and with
-// them a person's clean diff.
+// A change edits the text of the file at the lines of the parsed nodes. Encoding the nodes would lose blank lines, quotes and the
+// style of lists.
 
-// block is a mapping or list in block style, and the lines that hold its entries.
+// A block is a mapping or list in block style with the lines of its entries.
 type block struct {
 	node       *yaml.Node
 	start, end int
 }
 
-// putText finds the innermost block on the path and changes its lines.
+// putText changes the lines of the innermost block on the path.
 func (c *Config) putText(path []any, value any) error {
 	if !c.plainMapping(c.root) {
 		return c.rewrite(path, value)
@@ -37,16 +36,16 @@ func (c *Config) putText(path []any, value any) error {
 			continue
 		}
 		if found && !last {
-			// Flow style, an alias or an empty value: the entry as a whole is written anew.
-			whole, _ := c.get(path[:i+1])
-			return c.putText(path[:i+1], with(whole, path[i+1:], value))
+			// Flow style, an alias or an empty value: the complete entry is replaced.
+			entry, _ := c.get(path[:i+1])
+			return c.putText(path[:i+1], with(entry, path[i+1:], value))
 		}
 	}
 	return nil
 }
 
-// step looks up path[i] in a block. It returns the lines of that entry's value, or has done the change
-// where the path ends here or the entry is missing.
+// step finds path[i] in a block and returns the block of its value. If the path ends here or the entry is missing, it makes the
+// change instead, and done is true.
 func (c *Config) step(b block, path []any, i int, value any) (inner block, found, done bool, err error) {
 	last := i == len(path)-1
 	switch key := path[i].(type) {
@@ -91,7 +90,7 @@ func (c *Config) step(b block, path []any, i int, value any) (inner block, found
 	return block{}, false, true, fmt.Errorf("%s: bad path", FileName)
 }
 
-// dropEmptied takes away what would be an empty map or list, as the peers leave those out.
+// dropEmptied removes a mapping or list that would become empty, as the peers do.
 func (c *Config) dropEmptied(path []any) error {
 	if len(path) == 0 {
 		return fmt.Errorf("%s: the last key cannot be removed", FileName)
@@ -99,7 +98,7 @@ func (c *Config) dropEmptied(path []any) error {
 	return c.putText(path, nil)
 }
 
-// insertEntry adds a key to a mapping: at its alphabetical place, or last where the keys are in another order.
+// insertEntry adds a key to a mapping: in alphabetical order, or last if the keys are not sorted.
 func (c *Config) insertEntry(b block, key string, value any) error {
 	var keys []string
 	for i := 0; i < len(b.node.Content); i += 2 {
@@ -115,18 +114,18 @@ func (c *Config) insertEntry(b block, key string, value any) error {
 		_, end := c.entryLines(b, 2*(place-1))
 		return c.splice(end, end, lines)
 	}
-	// The first key of a list's element stands behind the dash: the new one takes that place.
+	// The first key of a list item follows the dash, which the new key does now.
 	first := b.node.Content[0].Line - 1
 	prefix, rest := cut(c.lines[first], column)
 	if b.node != c.root && first > b.start && strings.Trim(prefix, " ") == "" {
-		// Above the comments that are about the present first key. In the root those are the file's header.
+		// Insert before the comments of the first key. In the root they are the header of the file.
 		return c.splice(b.start+1, b.start+1, lines)
 	}
 	lines[0] = prefix + lines[0][column:]
 	return c.splice(first, first+1, append(lines, strings.Repeat(" ", column)+rest))
 }
 
-// replaceEntry writes an entry anew. A comment behind a single-line value stays there, others go above.
+// replaceEntry replaces an entry. A comment after a single-line value is kept there, others are moved above.
 func (c *Config) replaceEntry(b block, k int, value any) error {
 	key, old := b.node.Content[k], b.node.Content[k+1]
 	column := key.Column - 1
@@ -143,13 +142,13 @@ func (c *Config) replaceEntry(b block, k int, value any) error {
 		above = above[1:]
 	}
 	if strings.ContainsAny(prefix, "-") {
-		// Behind a list's dash nothing can stand above.
+		// Comments cannot be above the first key of a list item.
 		return c.splice(start, end, append(lines, above...))
 	}
 	return c.splice(start, end, append(above, lines...))
 }
 
-// removeEntry takes a key and its value away; behind a list's dash the next key moves up.
+// removeEntry removes a key and its value. After the dash of a list item, the next key moves up.
 func (c *Config) removeEntry(b block, k int) error {
 	start, end := c.entryLines(b, k)
 	column := b.node.Content[k].Column - 1
@@ -163,15 +162,15 @@ func (c *Config) removeEntry(b block, k int) error {
 	return c.splice(start, next+1, append(lines, prefix+rest))
 }
 
-// rewrite writes the whole document in block style, for files in flow style (JSON).
+// rewrite encodes the document in block style, for files in flow style (JSON).
 func (c *Config) rewrite(path []any, value any) error {
-	var whole map[string]any
-	if err := c.root.Decode(&whole); err != nil {
+	var document map[string]any
+	if err := c.root.Decode(&document); err != nil {
 		return fmt.Errorf("%s: %w", FileName, err)
 	}
-	changed, ok := with(whole, path, value).(map[string]any)
+	changed, ok := with(document, path, value).(map[string]any)
 	if !ok {
-		return fmt.Errorf("%s: nothing would be left", FileName)
+		return fmt.Errorf("%s: the change would remove all keys", FileName)
 	}
 	start, end := c.root.Line-1, c.documentEnd()
 	return c.splice(start, end, append(c.comments(start, end, 0), c.style().entries(0, changed)...))

@@ -8,12 +8,10 @@ import (
 	"github.com/operon-sdk/operon/pkg/diag"
 )
 
-// longestKind keeps a kind's list type, the kind with "List" behind it, within the 63 characters that
-// Kubernetes allows.
+// longestKind is the maximum length of a kind: Kubernetes allows 63 characters for its list type, the kind with suffix List.
 const longestKind = longestLabel - len("List")
 
-// CheckGroup validates --group of an API of the project in its domain. An empty group stands for the
-// domain alone.
+// CheckGroup validates --group of an API of the project in its domain. The API group of an empty group is the domain.
 func CheckGroup(group, domain string) Findings {
 	findings := checkGroup(group, domain)
 	for i, f := range findings {
@@ -29,9 +27,9 @@ func checkGroup(group, domain string) Findings {
 	if group == "" {
 		switch {
 		case domain == "":
-			return one(field, group, required+", as the project has no domain", "")
+			return one(field, group, required+": the project has no domain", "")
 		case !strings.Contains(domain, "."):
-			return one(field, group, fmt.Sprintf("%s, as the name of an API group must contain a dot and the domain is %q", required, domain), "")
+			return one(field, group, fmt.Sprintf("%s: the name of an API group must contain a dot and the domain is %q", required, domain), "")
 		}
 		return groupPackageProblem(field, group, domain)
 	}
@@ -49,33 +47,32 @@ func checkGroup(group, domain string) Findings {
 		return one(field, group, problem, suggestion)
 	}
 	if domain == "" && !strings.Contains(group, ".") {
-		return one(field, group, "must contain a dot, as the project has no domain and Kubernetes wants one in an API group", "")
+		return one(field, group, "must contain a dot: the project has no domain, and Kubernetes requires a dot in an API group", "")
 	}
 	if qualified := (GVK{Group: group, Domain: domain}).QualifiedGroup(); len(qualified) > longestSubdomain {
-		return one(field, group, fmt.Sprintf("makes the API group %d characters long, Kubernetes allows %d", len(qualified), longestSubdomain), "")
+		return one(field, group, fmt.Sprintf("makes the API group %d characters long; Kubernetes allows %d", len(qualified), longestSubdomain), "")
 	}
 	return groupPackageProblem(field, group, domain)
 }
 
-// groupPackageProblem finds groups that Kubernetes takes but no Go package can be named after.
+// groupPackageProblem rejects groups that are valid in Kubernetes but not as the name of a Go package.
 func groupPackageProblem(field, group, domain string) Findings {
 	name := (Resource{GVK: GVK{Group: group, Domain: domain}}).PackageName()
 	switch {
 	case !isLower(name[0]):
 		suggestion := strings.TrimLeft(group, "0123456789-.")
-		return one(field, group, fmt.Sprintf("must start with a letter, as Go code imports it as %s…", name), suggestion)
+		return one(field, group, fmt.Sprintf("must start with a letter: Go code imports it as %s…", name), suggestion)
 	case token.IsKeyword(name):
-		return one(field, group, "is a keyword of Go, which no package can be named after", name+"s")
+		return one(field, group, "is a keyword of Go and cannot be the name of a package", name+"s")
 	case name == "main":
 		return one(field, group, "is the name of Go's main package, which cannot be imported", "")
 	case group == "internal", group == "vendor", group == "testdata":
-		return one(field, group, "is a folder name that has a meaning of its own in Go", "")
+		return one(field, group, "is a directory name with a special meaning in Go", "")
 	}
 	return nil
 }
 
-// CheckVersion validates --version of an API of the project: v1, v2beta3, by the rule that Kubernetes
-// orders versions by.
+// CheckVersion validates --version of an API of the project: v1, v2beta3, in the form that Kubernetes sorts by priority.
 func CheckVersion(version string) Findings {
 	const field = "--version"
 	if version == "" {
@@ -84,11 +81,11 @@ func CheckVersion(version string) Findings {
 	if isVersion(version) && len(version) <= longestLabel {
 		return nil
 	}
-	return one(field, version, "must be v and a number, with alpha or beta and a number behind it for a version that may change (v1, v1beta1, v1alpha1)",
+	return one(field, version, "must be v and a number, followed by alpha or beta and a number if it may change (v1, v1beta1, v1alpha1)",
 		suggestVersion(version))
 }
 
-// isVersion is ^v[1-9][0-9]*((alpha|beta)[1-9][0-9]*)?$.
+// isVersion reports whether s matches ^v[1-9][0-9]*((alpha|beta)[1-9][0-9]*)?$.
 func isVersion(s string) bool {
 	rest, ok := strings.CutPrefix(s, "v")
 	if !ok {
@@ -107,7 +104,7 @@ func isVersion(s string) bool {
 	return false
 }
 
-// positive splits leading decimal digits without a leading zero off.
+// positive splits s after a leading positive decimal number without leading zero.
 func positive(s string) (digits, rest string) {
 	i := 0
 	for i < len(s) && isDigit(s[i]) {
@@ -119,7 +116,7 @@ func positive(s string) (digits, rest string) {
 	return s[:i], s[i:]
 }
 
-// suggestVersion reads what was meant: v1beta gives v1beta1, 1 and V1 and v1.0 give v1.
+// suggestVersion returns the version that s probably means: v1beta1 for v1beta; v1 for 1, V1 and v1.0.
 func suggestVersion(s string) string {
 	s = strings.ToLower(strings.TrimSpace(s))
 	number := func() string {
@@ -164,8 +161,8 @@ func suggestVersion(s string) string {
 	return out
 }
 
-// CheckKind validates --kind of an API of the project: an exported Go identifier in ASCII letters and
-// digits, short enough for what Kubernetes derives from it.
+// CheckKind validates --kind of an API of the project: an exported Go identifier of ASCII letters and digits, short enough for
+// the names that Kubernetes derives from it.
 func CheckKind(kind string) Findings {
 	const field = "--kind"
 	if problem := kindProblem(kind); problem != "" {
@@ -177,11 +174,12 @@ func CheckKind(kind string) Findings {
 	}
 	switch kind {
 	case "GroupVersion", "SchemeBuilder", "AddToScheme":
-		return one(field, kind, "is an identifier that every API package declares", kind+"Config")
+		return one(field, kind, "is an identifier that each API package declares", kind+"Config")
 	}
 	return nil
 }
 
+// kindProblem returns the problem of a kind, or "".
 func kindProblem(kind string) string {
 	if kind == "" {
 		return required
@@ -198,7 +196,7 @@ func kindProblem(kind string) string {
 		return "must start with an upper-case letter"
 	}
 	if len(kind) > longestKind {
-		return fmt.Sprintf("must not be longer than %d characters (it has %d), as Kubernetes allows %d for its list type %sList",
+		return fmt.Sprintf("must not be longer than %d characters (it has %d): Kubernetes allows %d for its list type %sList",
 			longestKind, len(kind), longestLabel, kind)
 	}
 	if plural := defaultPlural(kind); nameLabelProblem(plural) != "" {
@@ -207,7 +205,7 @@ func kindProblem(kind string) string {
 	return ""
 }
 
-// suggestKind puts words together in upper camel case: mem-cached gives MemCached.
+// suggestKind joins words in upper camel case: MemCached for mem-cached.
 func suggestKind(s string) string {
 	var b strings.Builder
 	up := true
@@ -241,8 +239,8 @@ func CheckPlural(plural string) Findings {
 	return nil
 }
 
-// CheckControllerName validates --controller-name: a DNS label that starts with a letter, since it becomes
-// a file name, a Go identifier and a metrics label.
+// CheckControllerName validates --controller-name: a DNS label that starts with a letter, because it is used in file names, Go
+// identifiers and metrics labels.
 func CheckControllerName(name string) Findings {
 	if problem := nameLabelProblem(name); problem != "" {
 		suggestion := suggestLabel(kebab(name))
@@ -254,7 +252,7 @@ func CheckControllerName(name string) Findings {
 	return nil
 }
 
-// kebab separates camel case with dashes: CaptainBackup gives captain-backup.
+// kebab converts camel case to kebab case: captain-backup for CaptainBackup.
 func kebab(s string) string {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {

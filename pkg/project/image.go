@@ -8,7 +8,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/image/reference"
 )
 
-// CheckImage validates the image reference that a flag gives.
+// CheckImage validates the image reference in a flag.
 func CheckImage(flag, ref string) Findings {
 	if err := reference.Check(ref); err != nil {
 		return one(flag, ref, err.Error(), reference.Suggest(ref))
@@ -16,7 +16,7 @@ func CheckImage(flag, ref string) Findings {
 	return nil
 }
 
-// CheckPort validates --image-container-port; empty means that none was given.
+// CheckPort validates --image-container-port, which may be empty.
 func CheckPort(port string) Findings {
 	if port == "" {
 		return nil
@@ -27,8 +27,7 @@ func CheckPort(port string) Findings {
 	return nil
 }
 
-// CheckRunAsUser validates --run-as-user: a user's number, as restricted pod security lets no one run as root.
-// Empty means that none was given.
+// CheckRunAsUser validates --run-as-user: a user ID other than root, as restricted pod security requires. It may be empty.
 func CheckRunAsUser(user string) Findings {
 	const field = "--run-as-user"
 	if user == "" {

@@ -16,10 +16,9 @@ import (
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
-// InferRepo finds the Go module path for the folder dir (an absolute path), for people who give no --repo:
-// from its go.mod, from its place below a folder of gopath (GOPATH's value, a list), or from the address
-// of the git remote, in that order. It reads files only. A go.mod that cannot be read is an error, not
-// passed over, since init would meet it again.
+// InferRepo returns the Go module path for the directory dir (an absolute path): from its go.mod, from its path below a directory
+// of gopath (the value of GOPATH, a list), or from the URL of the git remote, in this order. It only reads files. A go.mod that
+// cannot be read is an error, because init would fail, too.
 func InferRepo(fsys afero.Fs, dir, gopath string) (string, error) {
 	if repo, err := repoFromGoMod(fsys, dir); repo != "" || err != nil {
 		return repo, err
@@ -31,11 +30,11 @@ func InferRepo(fsys afero.Fs, dir, gopath string) (string, error) {
 	if repo != "" && repoProblem(repo) == "" {
 		return repo, nil
 	}
-	cause := "there is no go.mod here, the folder is not below GOPATH's src, and there is no git remote"
+	cause := "the directory has no go.mod, is not below src in GOPATH, and has no git remote"
 	if remote != "" {
-		cause = fmt.Sprintf("there is no go.mod here, and the git remote %q gives none", remote)
+		cause = fmt.Sprintf("the directory has no go.mod, and the git remote %q is not usable", remote)
 	}
-	return "", fmt.Errorf("the Go module path is not known: %s; name it with --repo, such as --repo github.com/example/%s", cause, exampleName(dir))
+	return "", fmt.Errorf("cannot determine the Go module path: %s; give it with --repo, such as --repo github.com/example/%s", cause, exampleName(dir))
 }
 
 func exampleName(dir string) string {
@@ -64,7 +63,7 @@ func repoFromGoMod(fsys afero.Fs, dir string) (string, error) {
 	return file.Module.Mod.Path, nil
 }
 
-// readRegular reads a file, and refuses pipes and devices, which might never end.
+// readRegular reads a regular file. Pipes and devices are errors, as reading them might not end.
 func readRegular(fsys afero.Fs, name string) ([]byte, error) {
 	if info, err := fsys.Stat(name); err == nil && !info.IsDir() && !info.Mode().IsRegular() {
 		return nil, errors.New("it is not a regular file; move it away")
@@ -88,8 +87,8 @@ func repoFromGopath(dir, gopath string) string {
 	return ""
 }
 
-// repoFromGit returns the address of the work tree's remote and the module path it gives, with the path of
-// dir inside the work tree behind it.
+// repoFromGit returns the URL of the remote of the work tree, and the module path of that URL and the path of dir in the work
+// tree.
 func repoFromGit(fsys afero.Fs, dir string) (remote, repo string) {
 	for at := filepath.Clean(dir); ; {
 		if config := gitConfig(fsys, filepath.Join(at, ".git")); config != nil {
@@ -109,8 +108,8 @@ func repoFromGit(fsys afero.Fs, dir string) (remote, repo string) {
 	}
 }
 
-// gitConfig reads the configuration of the repository that .git is, or leads to: in a worktree or a
-// submodule it is a file with the line "gitdir: PATH", and a worktree's folder names the main one in commondir.
+// gitConfig reads the configuration of a repository. In worktrees and submodules, .git is a file with the line "gitdir: PATH", and
+// the git directory of a worktree has a file commondir with the path of the main one.
 func gitConfig(fsys afero.Fs, git string) []byte {
 	if info, err := fsys.Stat(git); err != nil {
 		return nil
@@ -143,7 +142,7 @@ func resolve(base, target string) string {
 	return filepath.Join(base, target)
 }
 
-// remoteURL returns the address of the remote origin in a git configuration, or of the only remote there is.
+// remoteURL returns the URL of remote origin in a git configuration, or of the only remote.
 func remoteURL(config string) string {
 	urls := map[string]string{}
 	remote := ""
@@ -173,7 +172,7 @@ func remoteURL(config string) string {
 	return ""
 }
 
-// gitValue reads a value of a git configuration: quoted, or up to a comment.
+// gitValue parses a value of a git configuration, which is quoted or ends at a comment.
 func gitValue(s string) string {
 	s = strings.TrimSpace(s)
 	if strings.HasPrefix(s, `"`) {
@@ -188,8 +187,8 @@ func gitValue(s string) string {
 	return strings.TrimSpace(s)
 }
 
-// remotePath turns a git address into an import path: https://user@host:8443/owner/name.git,
-// ssh://git@host:22/owner/name, git@host:owner/name.git. It is empty for paths on disk.
+// remotePath converts a git URL to an import path: https://user@host:8443/owner/name.git, ssh://git@host:22/owner/name,
+// git@host:owner/name.git. It returns "" for paths on disk.
 func remotePath(address string) string {
 	host, name := "", ""
 	if strings.Contains(address, "://") {
@@ -200,7 +199,7 @@ func remotePath(address string) string {
 		host, name = u.Hostname(), u.Path
 	} else if before, after, ok := strings.Cut(address, ":"); ok {
 		host, name = before[strings.LastIndexByte(before, '@')+1:], after
-		// C:\work and ./a:b are paths, as git has it.
+		// As in git, C:\work and ./a:b are paths.
 		if strings.ContainsAny(before, `/\`) || len(before) < 2 || strings.HasPrefix(after, `\`) {
 			return ""
 		}
@@ -212,7 +211,7 @@ func remotePath(address string) string {
 	return strings.ToLower(host) + "/" + name
 }
 
-// withoutCredentials makes an address fit to be shown.
+// withoutCredentials returns a URL without credentials, for messages.
 func withoutCredentials(address string) string {
 	scheme, rest, ok := strings.Cut(address, "://")
 	if !ok {

@@ -8,8 +8,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// comments returns the comments on lines from start to end, one a line at the given column. Lines of block
-// and quoted text that look like comments do not count.
+// comments returns the comments on lines from start to end, one per line at the given column. Block scalars and quoted texts can
+// contain lines that look like comments, which are not included.
 func (c *Config) comments(start, end, column int) []string {
 	var found []string
 	var walk func(n *yaml.Node)
@@ -49,7 +49,7 @@ func (c *Config) splice(start, end int, with []string) error {
 	return c.load([]byte(strings.Join(lines, "")))
 }
 
-// plain tells whether a block can be changed line by line.
+// plain reports whether a block can be changed by line.
 func (c *Config) plain(b block) bool {
 	switch b.node.Kind {
 	case yaml.MappingNode:
@@ -60,6 +60,7 @@ func (c *Config) plain(b block) bool {
 	return false
 }
 
+// plainMapping reports whether a mapping is in block style with one key per line.
 func (c *Config) plainMapping(m *yaml.Node) bool {
 	if m.Style&yaml.FlowStyle != 0 || len(m.Content) == 0 {
 		return false
@@ -83,8 +84,8 @@ func (c *Config) plainMapping(m *yaml.Node) bool {
 	return true
 }
 
-// entryLines are the lines of a mapping entry whose key is at index k. Blank lines and comments that follow at the key's
-// column or left of it belong to what comes after.
+// entryLines returns the lines of a mapping entry, whose key is at index k. Blank lines and comments after it that are not
+// indented further than the key belong to the next entry.
 func (c *Config) entryLines(b block, k int) (start, end int) {
 	key := b.node.Content[k]
 	start, end = key.Line-1, b.end
@@ -94,7 +95,7 @@ func (c *Config) entryLines(b block, k int) (start, end int) {
 	return start, c.trim(start, end, key.Column-1)
 }
 
-// dashes are the lines with the dashes of a list's elements.
+// dashes returns the lines of the dashes of a list.
 func (c *Config) dashes(b block) []int {
 	var found []int
 	for i := max(b.start, b.node.Line-1); i < b.end && i < len(c.lines); i++ {
@@ -107,6 +108,7 @@ func (c *Config) dashes(b block) []int {
 	return found
 }
 
+// itemLines returns the lines of a list item.
 func (c *Config) itemLines(b block, dashes []int, i int) (start, end int) {
 	start, end = dashes[i], b.end
 	if i+1 < len(dashes) {
@@ -115,6 +117,7 @@ func (c *Config) itemLines(b block, dashes []int, i int) (start, end int) {
 	return start, c.trim(start, end, b.node.Column-1)
 }
 
+// trim returns end without preceding blank lines and comments up to a column.
 func (c *Config) trim(start, end, column int) int {
 	for ; end > start+1; end-- {
 		line := strings.TrimRight(c.lines[end-1], " \t\r\n")
@@ -126,7 +129,7 @@ func (c *Config) trim(start, end, column int) int {
 	return end
 }
 
-// documentEnd is the line after the document: that of an end marker, or of the file's end.
+// documentEnd returns the line after the document: that of an end marker, or the end of the file.
 func (c *Config) documentEnd() int {
 	for i := c.root.Line; i < len(c.lines); i++ {
 		if strings.HasPrefix(c.lines[i], "...") || strings.HasPrefix(c.lines[i], "---") {
@@ -136,7 +139,7 @@ func (c *Config) documentEnd() int {
 	return len(c.lines)
 }
 
-// style is the layout that new lines follow: that of the file.
+// style returns the style of the file, for new lines.
 func (c *Config) style() yamlStyle {
 	s := yamlStyle{eol: "\n"}
 	if len(c.lines) > 0 && strings.HasSuffix(c.lines[0], "\r\n") {
@@ -152,7 +155,7 @@ func (c *Config) style() yamlStyle {
 	return s
 }
 
-// cut splits a line after so many characters.
+// cut splits a line after a number of characters.
 func cut(line string, characters int) (before, after string) {
 	i := 0
 	for ; characters > 0 && i < len(line); characters-- {
@@ -162,7 +165,7 @@ func cut(line string, characters int) (before, after string) {
 	return line[:i], line[i:]
 }
 
-// splitLines splits a text where YAML counts lines, each with its line end.
+// splitLines splits a text into the lines of YAML, with their line breaks.
 func splitLines(text []byte) []string {
 	var lines []string
 	start := 0
@@ -182,8 +185,8 @@ func splitLines(text []byte) []string {
 	return lines
 }
 
-// breakAt is the length of the line break that text starts with, 0 where it starts with none. YAML 1.1
-// breaks lines at carriage returns, next line (U+0085), line and paragraph separators, too.
+// breakAt returns the length of the line break that text starts with, or 0. Line breaks of YAML 1.1 include carriage returns, next
+// line (U+0085), line and paragraph separators.
 func breakAt(text []byte) int {
 	switch {
 	case len(text) > 1 && text[0] == '\r' && text[1] == '\n':
@@ -198,6 +201,7 @@ func breakAt(text []byte) int {
 	return 0
 }
 
+// endsLine reports whether a line ends with a line break.
 func endsLine(line string) bool {
 	for i := max(0, len(line)-3); i < len(line); i++ {
 		if n := breakAt([]byte(line[i:])); n > 0 && i+n == len(line) {

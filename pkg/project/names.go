@@ -8,14 +8,13 @@ import (
 const (
 	longestLabel     = 63
 	longestSubdomain = 253
-	// longestProjectName leaves room in a Service's name, at most 63 characters, for the longest suffix that
-	// config/default gives one.
+	// longestProjectName is the maximum length of a Service without the longest suffix in config/default.
 	longestProjectName = longestLabel - len(metricsServiceSuffix)
 
 	metricsServiceSuffix = "-controller-manager-metrics-service"
 )
 
-// CheckDomain validates --domain: a DNS subdomain (RFC 1123), as the second part of API groups.
+// CheckDomain validates --domain: a DNS subdomain (RFC 1123), the second part of API groups.
 func CheckDomain(domain string) Findings {
 	const field = "--domain"
 	if domain == "" {
@@ -27,8 +26,7 @@ func CheckDomain(domain string) Findings {
 	return nil
 }
 
-// CheckProjectName validates --project-name: a DNS label (RFC 1123) that leaves room for the names which
-// the deployment derives from it.
+// CheckProjectName validates --project-name: a DNS label (RFC 1123), short enough for the names of objects that begin with it.
 func CheckProjectName(name string) Findings {
 	const field = "--project-name"
 	if name == "" {
@@ -36,7 +34,7 @@ func CheckProjectName(name string) Findings {
 	}
 	problem := labelProblem(name)
 	if len(name) > longestProjectName && (problem == "" || len(name) > longestLabel) {
-		problem = fmt.Sprintf("must not be longer than %d characters (it has %d), as Kubernetes refuses a Service named %s%s",
+		problem = fmt.Sprintf("must not be longer than %d characters (it has %d): Kubernetes rejects a Service named %s%s",
 			longestProjectName, len(name), name, metricsServiceSuffix)
 	}
 	if problem == "" {
@@ -52,7 +50,7 @@ func CheckProjectName(name string) Findings {
 	return one(field, name, problem, suggestion)
 }
 
-// CheckPackageName validates --package: a DNS subdomain (RFC 1123), as the names of CSVs begin with it.
+// CheckPackageName validates --package: a DNS subdomain (RFC 1123), because the names of CSVs begin with it.
 func CheckPackageName(name string) Findings {
 	if problem := subdomainProblem(name); problem != "" {
 		return one("--package", name, problem, suggestSubdomain(name))
@@ -77,8 +75,7 @@ func ProjectNameFromDir(base string) (string, Findings) {
 	return "", Findings{f}
 }
 
-// labelProblem tells why s is no DNS label of RFC 1123: at most 63 of a-z, 0-9 and -, letters or digits
-// at both ends. It is empty where s is one.
+// labelProblem returns why s is not a DNS label of RFC 1123, or "": at most 63 of a-z, 0-9 and -, letters or digits at both ends.
 func labelProblem(s string) string {
 	if s == "" {
 		return required
@@ -95,7 +92,7 @@ func labelProblem(s string) string {
 	return ""
 }
 
-// nameLabelProblem is labelProblem for RFC 1035, which wants a letter first.
+// nameLabelProblem is labelProblem for RFC 1035, which requires a letter first.
 func nameLabelProblem(s string) string {
 	if problem := labelProblem(s); problem != "" {
 		return problem
@@ -106,7 +103,7 @@ func nameLabelProblem(s string) string {
 	return ""
 }
 
-// subdomainProblem tells why s is no DNS subdomain of RFC 1123.
+// subdomainProblem returns why s is not a DNS subdomain of RFC 1123, or "".
 func subdomainProblem(s string) string {
 	switch {
 	case s == "":
@@ -132,7 +129,7 @@ func subdomainProblem(s string) string {
 	return ""
 }
 
-// characterProblem names the first character that is neither a lower-case letter, a digit nor one of more.
+// characterProblem returns the problem of the first character that is not a lower-case letter, a digit or one of more.
 func characterProblem(s, more, allowed string) string {
 	for _, r := range s {
 		switch {
@@ -150,11 +147,11 @@ func characterProblem(s, more, allowed string) string {
 	return ""
 }
 
-// suggestSubdomain makes a DNS subdomain of what a person may have meant by s, empty where that fails.
+// suggestSubdomain returns the DNS subdomain that s probably means, or "".
 func suggestSubdomain(s string) string {
 	s = strings.ToLower(strings.TrimSpace(s))
 	if strings.ContainsFunc(s, func(r rune) bool { return r > 0x7F }) {
-		// Leaving letters out would suggest another name.
+		// Omitting letters would suggest another name.
 		return ""
 	}
 	if _, rest, ok := strings.Cut(s, "://"); ok {
@@ -173,7 +170,7 @@ func suggestSubdomain(s string) string {
 	for part := range strings.SplitSeq(s, ".") {
 		suggestion := suggestLabel(part)
 		if suggestion == "" && strings.ContainsFunc(part, func(r rune) bool { return r > 0x7F }) {
-			return "" // what is left would be another domain
+			return "" // the other parts are another domain
 		}
 		if suggestion != "" {
 			parts = append(parts, suggestion)
@@ -186,7 +183,7 @@ func suggestSubdomain(s string) string {
 	return s
 }
 
-// suggestLabel makes a DNS label of s, empty where nothing sensible is left.
+// suggestLabel returns the DNS label that s probably means, or "".
 func suggestLabel(s string) string {
 	var b strings.Builder
 	for _, r := range strings.ToLower(strings.TrimSpace(s)) {

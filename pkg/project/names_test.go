@@ -38,7 +38,7 @@ func TestFindings(t *testing.T) {
 	t.Parallel()
 	findings := slices.Concat(CheckKind("memcached"), CheckVersion("v1beta"), CheckPort("x"))
 	const want = `--kind "memcached": must start with an upper-case letter; did you mean "Memcached"?
---version "v1beta": must be v and a number, with alpha or beta and a number behind it for a version that may change (v1, v1beta1, v1alpha1); did you mean "v1beta1"?
+--version "v1beta": must be v and a number, followed by alpha or beta and a number if it may change (v1, v1beta1, v1alpha1); did you mean "v1beta1"?
 --image-container-port "x": must be a number from 1 to 65535`
 	if got := findings.Err().Error(); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
@@ -95,7 +95,7 @@ func TestCheckProjectName(t *testing.T) {
 		{"my.op", "must consist of", "my-op"},
 		{"my op", "must not contain spaces", "my-op"},
 		{"-op-", "must start and end", "op"},
-		{strings.Repeat("a", 29), "must not be longer than 28 characters (it has 29), as Kubernetes refuses a Service named " + strings.Repeat("a", 29) + "-controller-manager-metrics-service", strings.Repeat("a", 28)},
+		{strings.Repeat("a", 29), "must not be longer than 28 characters (it has 29): Kubernetes rejects a Service named " + strings.Repeat("a", 29) + "-controller-manager-metrics-service", strings.Repeat("a", 28)},
 		{strings.Repeat("a", 64), "must not be longer than 28 characters", strings.Repeat("a", 28)},
 		{"größe", "must consist of", ""},
 	})
@@ -131,27 +131,27 @@ func TestCheckRepo(t *testing.T) {
 		{"example.com", "", ""},
 		{"", "is required", ""},
 		{"https://github.com/example/x.git", "must be a Go module path, not a URL", "github.com/example/x"},
-		{"git@github.com:example/x.git", "must be a Go module path, not an address", "github.com/example/x"},
-		{"github.com/example/x.git", "must be a Go module path, which has no .git", "github.com/example/x"},
+		{"git@github.com:example/x.git", "must be a Go module path, not a git URL", "github.com/example/x"},
+		{"github.com/example/x.git", "must be a Go module path, without .git", "github.com/example/x"},
 		{"github.com/example/my op", "must not contain spaces", "github.com/example/my-op"},
-		{"github.com/example/x/", "is no Go module path: trailing slash", "github.com/example/x"},
-		{"github.com//x", "is no Go module path: double slash", "github.com/x"},
-		{"github.com/../x", "is no Go module path: invalid path element \"..\"", "github.com/x"},
+		{"github.com/example/x/", "is not a valid Go module path: trailing slash", "github.com/example/x"},
+		{"github.com//x", "is not a valid Go module path: double slash", "github.com/x"},
+		{"github.com/../x", "is not a valid Go module path: invalid path element \"..\"", "github.com/x"},
 		{"../x", "must be a Go module path, not a path on disk", "x"},
 		{"/x/y", "must be a Go module path, not a path on disk", "x/y"},
 		{"example.com/x/v1", suffix, "example.com/x"},
 		{"example.com/x/v1.2", suffix, "example.com/x"},
 		{"app/v1", suffix, "app"},
 		{"gopkg.in/x", "must end in a version", ""},
-		{"Example.com/x", "is no Go module path: invalid char 'E' in first path element", ""},
-		{"example.com/x?y", "is no Go module path: invalid char '?'", ""},
-		{"example.com/größe", "is no Go module path: invalid char 'ö'", ""},
-		{"example.com/con", "is no Go module path: \"con\" disallowed", ""},
-		{"fmt", "must not start with fmt, which is Go's own", ""},
+		{"Example.com/x", "is not a valid Go module path: invalid char 'E' in first path element", ""},
+		{"example.com/x?y", "is not a valid Go module path: invalid char '?'", ""},
+		{"example.com/größe", "is not a valid Go module path: invalid char 'ö'", ""},
+		{"example.com/con", "is not a valid Go module path: \"con\" disallowed", ""},
+		{"fmt", "must not start with fmt, which is reserved by Go", ""},
 		{"net/http", "must not start with net", ""},
 		{"cmd", "must not start with cmd", ""},
 		{"main", "must not start with main", ""},
-		{"-x", "is no Go module path: leading dash", ""},
+		{"-x", "is not a valid Go module path: leading dash", ""},
 	})
 }
 
@@ -193,12 +193,12 @@ func TestCheckGroup(t *testing.T) {
 		{"cache.", "must not start or end with a dot", "cache"},
 		{"cache/v1", "must consist of", "cache"},
 		{"../x", "must not start or end with a dot", ""},
-		{"3scale", "must start with a letter, as Go code imports it as 3scale…", "scale"},
+		{"3scale", "must start with a letter: Go code imports it as 3scale…", "scale"},
 		{"import", "is a keyword of Go", "imports"},
 		{"go-to", "is a keyword of Go", "gotos"},
 		{"main", "is the name of Go's main package", ""},
-		{"internal", "is a folder name that has a meaning", ""},
-		{"vendor", "is a folder name that has a meaning", ""},
+		{"internal", "is a directory name", ""},
+		{"vendor", "is a directory name", ""},
 		{"größe", "must consist of", ""},
 		{strings.Repeat("a", 64), `part "` + strings.Repeat("a", 64) + `" must not be longer`, strings.Repeat("a", 63)},
 		{strings.Repeat("a.", 121) + "a", "makes the API group 255 characters long", ""},
@@ -206,11 +206,11 @@ func TestCheckGroup(t *testing.T) {
 	checkNames(t, "--group", func(s string) Findings { return CheckGroup(s, "") }, []nameCase{
 		{"cache.example.com", "", ""},
 		{"cache", "must contain a dot", ""},
-		{"", "is required, as the project has no domain", ""},
+		{"", "is required: the project has no domain", ""},
 	})
 	checkNames(t, "--group", func(s string) Findings { return CheckGroup(s, "local") }, []nameCase{
 		{"cache", "", ""},
-		{"", "is required, as the name of an API group must contain a dot", ""},
+		{"", "is required: the name of an API group must contain a dot", ""},
 	})
 }
 
@@ -264,7 +264,7 @@ func TestCheckKind(t *testing.T) {
 		{"Größe", "must consist of ASCII letters and digits, not 'ö'", ""},
 		{"../X", "must consist of", "X"},
 		{"42", "must start with an upper-case letter", ""},
-		{"GroupVersion", "is an identifier that every API package declares", "GroupVersionConfig"},
+		{"GroupVersion", "is an identifier that each API package declares", "GroupVersionConfig"},
 		{"K" + strings.Repeat("a", 59), "must not be longer than 59 characters (it has 60)", ""},
 	})
 }
@@ -319,9 +319,9 @@ func TestCheckPlugins(t *testing.T) {
 		{"helm.sdk.operatorframework.io/v1", "helm projects are not supported", ""},
 		{"ansible", "ansible projects are not supported", ""},
 		{"grafana/v1-alpha", "the grafana plugin of kubebuilder is not supported", ""},
-		{"deploy-iamge/v1-alpha", "there is no such plugin", "deploy-image/v1-alpha"},
-		{"go4", "there is no such plugin", ""},
-		{"nonsense", "there is no such plugin", ""},
+		{"deploy-iamge/v1-alpha", "plugin not found", "deploy-image/v1-alpha"},
+		{"go4", "plugin not found", ""},
+		{"nonsense", "plugin not found", ""},
 		{"", "a plugin must not be empty", ""},
 	})
 	if p, f := CheckPlugins([]string{"go/v4,deploy-image/v1-alpha"}); !p.DeployImage || f != nil {

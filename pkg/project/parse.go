@@ -12,57 +12,39 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/safeyaml"
-	"github.com/operon-sdk/operon/pkg/textdiff"
 )
 
-// ParseError says where and why a PROJECT file cannot be read.
-type ParseError struct {
-	// Line and Column count from 1; 0 is the whole file or the whole line.
-	Line, Column int
-	// Problem is the cause, Hint what to do about it.
-	Problem, Hint string
-	// bound is set if the text is out of the bounds of safeyaml.
-	bound *safeyaml.Error
+// maxBytes is more than a thousand resources need. Larger files can take minutes to parse.
+const maxBytes = 512 << 10
+
+const restoreFix = "restore the file from version control, or create a project with init"
+
+// finding returns a problem of a line of PROJECT. Line and column 0 mean the file or the line.
+func finding(line, column int, problem, fix string) diag.Finding {
+	return diag.Finding{Position: diag.Position{File: FileName, Line: line, Column: column}, Problem: problem, Fix: fix}
 }
 
-// Unwrap returns the bound that the file exceeds, if that is the problem.
-func (e *ParseError) Unwrap() error {
-	if e.bound == nil {
-		return nil
-	}
-	return e.bound
+// findingAt returns a problem of a node of PROJECT.
+func findingAt(node *yaml.Node, fix, format string, args ...any) error {
+	return finding(node.Line, node.Column, fmt.Sprintf(format, args...), fix)
 }
 
-// Error gives the error in the form file:line:column: problem; hint.
-func (e *ParseError) Error() string {
-	where := FileName
-	if e.Line > 0 {
-		where += ":" + strconv.Itoa(e.Line)
-	}
-	if e.Column > 0 {
-		where += ":" + strconv.Itoa(e.Column)
-	}
-	return where + ": " + e.Problem + "; " + e.Hint
-}
-
-// mostBytes is more than a thousand resources need; YAML of other files may take minutes to parse.
-const mostBytes = 512 << 10
-
-const restoreHint = "restore the file from version control, or create a project with init"
-
-func at(node *yaml.Node, hint, format string, args ...any) error {
-	return &ParseError{Line: node.Line, Column: node.Column, Problem: fmt.Sprintf(format, args...), Hint: hint}
+// limitFinding returns the problem of a file that safeyaml rejects.
+func limitFinding(limit *safeyaml.Error, column int) diag.Finding {
+	f := finding(limit.Line, column, "the file "+limit.Problem, restoreFix)
+	f.Err = limit
+	return f
 }
 
 // readDocument parses the one YAML document of a PROJECT file and returns its mapping.
 func readDocument(text []byte) (*yaml.Node, error) {
 	if len(bytes.TrimSpace(text)) == 0 {
-		return nil, &ParseError{Problem: "the file is empty", Hint: restoreHint}
+		return nil, finding(0, 0, "the file is empty", restoreFix)
 	}
-	if len(text) > mostBytes {
-		bound := safeyaml.TooLarge(int64(len(text)), mostBytes)
-		return nil, &ParseError{Problem: "the file " + bound.Problem, Hint: restoreHint, bound: bound}
+	if len(text) > maxBytes {
+		return nil, limitFinding(safeyaml.TooLarge(int64(len(text)), maxBytes), 0)
 	}
 	if err := checkEncoding(text); err != nil {
 		return nil, err
@@ -70,22 +52,22 @@ func readDocument(text []byte) (*yaml.Node, error) {
 	decoder := safeyaml.NewDecoder(text)
 	var document yaml.Node
 	if err := decoder.Decode(&document); errors.Is(err, io.EOF) {
-		return nil, &ParseError{Problem: "the file holds only comments", Hint: restoreHint}
+		return nil, finding(0, 0, "the file contains only comments", restoreFix)
 	} else if err != nil {
 		return nil, syntaxError(text, err)
 	}
 	var next yaml.Node
 	if err := decoder.Decode(&next); err == nil {
-		return nil, at(&next, "keep the first one only", "a second YAML document starts here")
+		return nil, findingAt(&next, "keep only the first one", "a second YAML document starts here")
 	} else if !errors.Is(err, io.EOF) {
 		return nil, syntaxError(text, err)
 	}
 	root := document.Content[0]
 	if root.Kind != yaml.MappingNode {
-		return nil, at(root, restoreHint, "expected keys with values, found %s", describe(root))
+		return nil, findingAt(root, restoreFix, "expected keys with values, found %s", describe(root))
 	}
 	if len(root.Content) == 0 {
-		return nil, at(root, restoreHint, "the file holds no keys")
+		return nil, findingAt(root, restoreFix, "the file contains no keys")
 	}
 	if err := checkMappings(root); err != nil {
 		return nil, err
@@ -93,21 +75,21 @@ func readDocument(text []byte) (*yaml.Node, error) {
 	return root, nil
 }
 
-// checkEncoding refuses what is not UTF-8, before the YAML parser gives it another meaning.
+// checkEncoding rejects text that is not UTF-8, which the YAML parser would misinterpret.
 func checkEncoding(text []byte) error {
 	if bytes.HasPrefix(text, []byte{0xFF, 0xFE}) || bytes.HasPrefix(text, []byte{0xFE, 0xFF}) {
-		return &ParseError{Line: 1, Column: 1, Problem: "the file is in UTF-16", Hint: "save it as UTF-8"}
+		return finding(1, 1, "the file is in UTF-16", "save it as UTF-8")
 	}
 	line, column := 1, 1
 	for rest := text; len(rest) > 0; {
 		r, size := utf8.DecodeRune(rest)
 		switch {
 		case r == utf8.RuneError && size == 1:
-			return &ParseError{Line: line, Column: column, Problem: "the file is not valid UTF-8", Hint: "save it as UTF-8"}
+			return finding(line, column, "the file is not valid UTF-8", "save it as UTF-8")
 		case r == '\n':
 			line, column = line+1, 0
 		case r < ' ' && r != '\t' && r != '\r' || r == 0x7F:
-			return &ParseError{Line: line, Column: column, Problem: fmt.Sprintf("a control character (%U)", r), Hint: "remove it"}
+			return finding(line, column, fmt.Sprintf("a control character (%U)", r), "remove it")
 		}
 		column++
 		rest = rest[size:]
@@ -115,25 +97,25 @@ func checkEncoding(text []byte) error {
 	return nil
 }
 
-// checkMappings looks, at any depth, for control characters, which an escape in quotes may stand for, for keys given twice,
-// which YAML forbids and node decoding lets pass, and for keys that are no text: the readers of the peers refuse those, too.
+// checkMappings rejects repeated keys, which decoding into nodes accepts, keys that are not text, and control characters, which
+// can be escaped. The peers reject them, too.
 func checkMappings(node *yaml.Node) error {
 	if node.Kind == yaml.MappingNode {
-		seen := map[string]*yaml.Node{}
+		keys := map[string]*yaml.Node{}
 		for i := 0; i+1 < len(node.Content); i += 2 {
 			key := node.Content[i]
 			if key.Kind != yaml.ScalarNode || key.ShortTag() == "!!null" {
-				return at(key, "remove it, or give the value a name", "a key must be a name, found %s", describe(key))
+				return findingAt(key, "remove it, or give the value a name", "a key must be a name, found %s", describe(key))
 			}
-			if first, ok := seen[key.Value]; ok {
-				return at(key, "remove one of the two", "key %q is given twice, first in line %d", key.Value, first.Line)
+			if first, ok := keys[key.Value]; ok {
+				return findingAt(key, "remove one of the two", "key %q is given twice, first in line %d", key.Value, first.Line)
 			}
-			seen[key.Value] = key
+			keys[key.Value] = key
 		}
 	}
-	if i := strings.IndexFunc(node.Value, unprintable); i >= 0 {
+	if i := strings.IndexFunc(node.Value, isControl); i >= 0 {
 		r, _ := utf8.DecodeRuneInString(node.Value[i:])
-		return at(node, "remove it", "the value %.60q holds a control character (%U)", node.Value, r)
+		return findingAt(node, "remove it", "the value %.60q contains a control character (%U)", node.Value, r)
 	}
 	for _, child := range node.Content {
 		if err := checkMappings(child); err != nil {
@@ -143,18 +125,17 @@ func checkMappings(node *yaml.Node) error {
 	return nil
 }
 
-// unprintable reports whether a character of a value may change what a terminal shows of it.
-func unprintable(r rune) bool {
+// isControl reports whether a character is a control or format character, which can change what a terminal displays.
+func isControl(r rune) bool {
 	return r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Cf, r))
 }
 
-// syntaxError adds the column to an error of the YAML parser, which tells at most the line.
+// syntaxError adds the column to an error of the YAML parser, which has at most the line.
 func syntaxError(text []byte, err error) error {
-	if bound, ok := errors.AsType[*safeyaml.Error](err); ok && len(textdiff.Conflicts(text)) > 0 {
-		problem, hint, _ := strings.Cut(bound.Problem, "; ")
-		return &ParseError{Line: bound.Line, Problem: problem, Hint: hint, bound: bound}
+	if limit, ok := errors.AsType[*safeyaml.Error](err); ok && limit.Conflict {
+		return diag.Finding{Position: diag.Position{File: FileName, Line: limit.Line}, Problem: limit.Problem, Err: limit}
 	} else if ok {
-		return &ParseError{Line: bound.Line, Column: 1, Problem: "the file " + bound.Problem, Hint: restoreHint, bound: bound}
+		return limitFinding(limit, 1)
 	}
 	problem := strings.TrimPrefix(err.Error(), "yaml: ")
 	reported := 1
@@ -166,14 +147,14 @@ func syntaxError(text []byte, err error) error {
 		}
 	}
 	line, column := locateError(text, reported)
-	return &ParseError{Line: line, Column: column, Problem: "not valid YAML: " + problem, Hint: "correct it there, or restore the file from version control"}
+	return finding(line, column, "not valid YAML: "+problem, "correct it, or restore the file from version control")
 }
 
-// locateError finds where text stops being the beginning of valid YAML: one past the longest beginning
-// that parses. For an unclosed quote or bracket that is where it opens, which is what a person looks for.
+// locateError returns the position after the longest valid prefix of a text. For an unclosed quote or bracket that is where it
+// opens.
 func locateError(text []byte, reported int) (line, column int) {
-	// The search parses once a line of the file and once a character of the line; this many bytes of YAML
-	// take some hundredths of a second, and a PROJECT file of a hundred resources needs less.
+	// The search parses once per line of the file and per character of one line. Parsing so many bytes takes less than 0.1 s,
+	// and is enough for a hundred resources.
 	budget := 1 << 20
 	parses := func(text string) bool {
 		budget -= len(text)
@@ -202,6 +183,7 @@ func locateError(text []byte, reported int) (line, column int) {
 	return good + 1, k + 1
 }
 
+// isYAML reports whether a text is a valid YAML stream.
 func isYAML(text string) bool {
 	decoder := safeyaml.NewDecoder([]byte(text))
 	for {
@@ -215,7 +197,7 @@ func isYAML(text string) bool {
 	}
 }
 
-// describe names a node's kind for people.
+// describe returns the kind or value of a node for messages.
 func describe(node *yaml.Node) string {
 	switch node.Kind {
 	case yaml.MappingNode:

@@ -12,26 +12,24 @@ import (
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
-// put sets the value at a path of keys (string) and list positions (int), or takes it away when value is
-// nil; a list position one past the end appends. Missing keys on the way are added, in alphabetical order
-// where the file keeps that. Nothing changes on an error.
+// put sets the value at a path of keys (string) and list indices (int). Nil removes it, an index after the end appends. Missing
+// keys are added, in alphabetical order if the file is sorted. On an error nothing changes.
 func (c *Config) put(path []any, value any) error {
-	current, there := c.get(path)
-	if there == (value != nil) && (value == nil || same(current, value)) {
+	current, exists := c.get(path)
+	if exists == (value != nil) && (value == nil || same(current, value)) {
 		return nil
 	}
 	return c.checked(path, value)
 }
 
-// checked changes the text and reads it back, to be sure that it says what it is to say and that nothing
-// else changed its meaning.
+// checked changes the text and parses it, to verify that exactly the value at the path has changed.
 func (c *Config) checked(path []any, value any) error {
-	return c.whole(func() error {
+	return c.atomically(func() error {
 		old, _ := c.get(nil)
 		if err := c.putText(path, value); err != nil {
 			return err
 		}
-		// A file with keys that are no texts decodes to another type, which with does not know.
+		// A file with keys that are not strings decodes to another type, which function with does not support.
 		if _, ok := old.(map[string]any); !ok {
 			return nil
 		}
@@ -42,13 +40,13 @@ func (c *Config) checked(path []any, value any) error {
 	})
 }
 
+// unchangeable returns the error for a value that cannot be edited.
 func unchangeable(path []any) error {
-	return &ParseError{Problem: fmt.Sprintf("%s cannot be changed in the way the file is written", pathName(path)),
-		Hint: "write the file in block style, one key a line"}
+	return finding(0, 0, fmt.Sprintf("cannot edit %s in the style of the file", pathName(path)), "write the file in block style, one key per line")
 }
 
-// whole does several changes or, where one fails, none.
-func (c *Config) whole(changes func() error) error {
+// atomically makes several changes, or none if one fails.
+func (c *Config) atomically(changes func() error) error {
 	before := *c
 	if err := changes(); err != nil {
 		*c = before
@@ -57,8 +55,7 @@ func (c *Config) whole(changes func() error) error {
 	return nil
 }
 
-// putDeep is put, but goes into maps and lists that are there already, so that the lines of what stays
-// as it is stay too.
+// putDeep is put for each value of existing mappings and lists, so that lines of unchanged values are kept.
 func (c *Config) putDeep(path []any, value any) error {
 	current, ok := c.get(path)
 	if !ok {
@@ -66,8 +63,8 @@ func (c *Config) putDeep(path []any, value any) error {
 	}
 	switch want := value.(type) {
 	case map[string]any:
-		have, ok := current.(map[string]any)
-		if !ok || len(have) == 0 || len(want) == 0 {
+		existing, ok := current.(map[string]any)
+		if !ok || len(existing) == 0 || len(want) == 0 {
 			break
 		}
 		for _, key := range slices.Sorted(maps.Keys(want)) {
@@ -75,8 +72,8 @@ func (c *Config) putDeep(path []any, value any) error {
 				return err
 			}
 		}
-		for _, key := range slices.Sorted(maps.Keys(have)) {
-			if _, stays := want[key]; !stays {
+		for _, key := range slices.Sorted(maps.Keys(existing)) {
+			if _, ok := want[key]; !ok {
 				if err := c.put(join(path, key), nil); err != nil {
 					return err
 				}
@@ -84,8 +81,8 @@ func (c *Config) putDeep(path []any, value any) error {
 		}
 		return nil
 	case []any:
-		have, ok := current.([]any)
-		if !ok || len(have) == 0 || len(want) == 0 {
+		existing, ok := current.([]any)
+		if !ok || len(existing) == 0 || len(want) == 0 {
 			break
 		}
 		for i, item := range want {
@@ -93,7 +90,7 @@ func (c *Config) putDeep(path []any, value any) error {
 				return err
 			}
 		}
-		for i := len(have) - 1; i >= len(want); i-- {
+		for i := len(existing) - 1; i >= len(want); i-- {
 			if err := c.put(join(path, i), nil); err != nil {
 				return err
 			}
@@ -103,7 +100,7 @@ func (c *Config) putDeep(path []any, value any) error {
 	return c.put(path, value)
 }
 
-// get returns the value at a path as YAML decodes it.
+// get returns the decoded value at a path.
 func (c *Config) get(path []any) (any, bool) {
 	node := c.root
 	for _, step := range path {
@@ -127,14 +124,14 @@ func (c *Config) get(path []any) (any, bool) {
 	return value, true
 }
 
-// with returns a value in which the one at path is set to another, or taken away when that is nil.
-func with(whole any, path []any, value any) any {
+// with returns a document in which the value at a path is replaced, or removed if it is nil.
+func with(document any, path []any, value any) any {
 	if len(path) == 0 {
 		return value
 	}
 	switch step := path[0].(type) {
 	case string:
-		old, _ := whole.(map[string]any)
+		old, _ := document.(map[string]any)
 		m := maps.Clone(old)
 		if m == nil {
 			m = map[string]any{}
@@ -149,7 +146,7 @@ func with(whole any, path []any, value any) any {
 		}
 		return m
 	case int:
-		old, _ := whole.([]any)
+		old, _ := document.([]any)
 		list := slices.Clone(old)
 		if step >= len(list) {
 			return append(list, with(nil, path[1:], value))
@@ -164,17 +161,19 @@ func with(whole any, path []any, value any) any {
 		}
 		return list
 	}
-	return whole
+	return document
 }
 
-// same compares two values as YAML would read them back.
+// same reports whether two values are equal after encoding them as YAML.
 func same(a, b any) bool {
 	return reflect.DeepEqual(a, b) ||
 		slices.Equal(yamlStyle{}.entry(0, "x", a), yamlStyle{}.entry(0, "x", b))
 }
 
+// join returns a path with another step.
 func join(path []any, step any) []any { return append(slices.Clone(path), step) }
 
+// pathName returns a path for messages.
 func pathName(path []any) string {
 	var b strings.Builder
 	for _, step := range path {

@@ -10,7 +10,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
-// Resources lists the resources in the file's order.
+// Resources returns the resources in the order of the file.
 func (c *Config) Resources() []Resource {
 	list := safeyaml.Child(c.root, "resources")
 	if list == nil {
@@ -23,7 +23,7 @@ func (c *Config) Resources() []Resource {
 	return resources
 }
 
-// Resource returns the resource of that group, version and kind.
+// Resource returns the resource of a group, version and kind.
 func (c *Config) Resource(gvk GVK) (Resource, bool) {
 	if i := c.resourceIndex(gvk); i >= 0 {
 		return c.Resources()[i], true
@@ -35,6 +35,7 @@ func (c *Config) resourceIndex(gvk GVK) int {
 	return slices.IndexFunc(c.Resources(), func(r Resource) bool { return r.GVK == gvk })
 }
 
+// gvkOf returns the group, version and kind of a resource.
 func gvkOf(item *yaml.Node) GVK {
 	return GVK{
 		Group: textOf(safeyaml.Child(item, "group")), Domain: textOf(safeyaml.Child(item, "domain")),
@@ -48,27 +49,27 @@ func (c *Config) resource(item *yaml.Node) Resource {
 		Plural:   textOf(safeyaml.Child(item, "plural")),
 		Path:     c.readPath(textOf(safeyaml.Child(item, "path"))),
 		Module:   textOf(safeyaml.Child(item, "module")),
-		Core:     truthOf(safeyaml.Child(item, "core")),
-		External: truthOf(safeyaml.Child(item, "external")),
+		Core:     boolOf(safeyaml.Child(item, "core")),
+		External: boolOf(safeyaml.Child(item, "external")),
 	}
 	if r.Plural == "" {
 		r.Plural = RegularPlural(r.Kind)
 	}
 	if api := safeyaml.Child(item, "api"); api != nil && len(api.Content) > 0 {
-		r.API = &API{CRDVersion: textOf(safeyaml.Child(api, "crdVersion")), Namespaced: truthOf(safeyaml.Child(api, "namespaced"))}
+		r.API = &API{CRDVersion: textOf(safeyaml.Child(api, "crdVersion")), Namespaced: boolOf(safeyaml.Child(api, "namespaced"))}
 	}
 	if w := safeyaml.Child(item, "webhooks"); w != nil && len(w.Content) > 0 {
 		r.Webhooks = &Webhooks{
 			WebhookVersion: textOf(safeyaml.Child(w, "webhookVersion")),
-			Defaulting:     truthOf(safeyaml.Child(w, "defaulting")),
-			Validation:     truthOf(safeyaml.Child(w, "validation")),
-			Conversion:     truthOf(safeyaml.Child(w, "conversion")),
+			Defaulting:     boolOf(safeyaml.Child(w, "defaulting")),
+			Validation:     boolOf(safeyaml.Child(w, "validation")),
+			Conversion:     boolOf(safeyaml.Child(w, "conversion")),
 			Spoke:          textsOf(safeyaml.Child(w, "spoke")),
 			DefaultingPath: textOf(safeyaml.Child(w, "defaultingPath")),
 			ValidationPath: textOf(safeyaml.Child(w, "validationPath")),
 		}
 	}
-	// controllers wins over controller where a person wrote both, as kubebuilder has it.
+	// As in kubebuilder, controllers has precedence over controller.
 	if named := safeyaml.Child(item, "controllers"); named != nil {
 		for _, controller := range named.Content {
 			if name := textOf(safeyaml.Child(controller, "name")); name != "" {
@@ -76,7 +77,7 @@ func (c *Config) resource(item *yaml.Node) Resource {
 			}
 		}
 	}
-	unnamed := len(r.Controllers) == 0 && truthOf(safeyaml.Child(item, "controller"))
+	unnamed := len(r.Controllers) == 0 && boolOf(safeyaml.Child(item, "controller"))
 	if unnamed {
 		r.Controllers = []string{strings.ToLower(r.Kind)}
 	}
@@ -84,15 +85,15 @@ func (c *Config) resource(item *yaml.Node) Resource {
 	return r
 }
 
-// AddResource appends a resource; there must be none of its group, version and kind.
+// AddResource appends a resource with a new group, version and kind.
 func (c *Config) AddResource(r Resource) error {
 	if _, ok := c.Resource(r.GVK); ok {
-		return fmt.Errorf("%s: resource %s is there already", FileName, r.GVK)
+		return fmt.Errorf("%s: resource %s already exists", FileName, r.GVK)
 	}
 	return c.writeResource(len(c.Resources()), r)
 }
 
-// UpdateResource makes the entry of a resource say what r says, or adds it. Keys that Operon does not know stay.
+// UpdateResource replaces the values of a resource, or adds it. Unknown keys are kept.
 func (c *Config) UpdateResource(r Resource) error {
 	if i := c.resourceIndex(r.GVK); i >= 0 {
 		return c.writeResource(i, r)
@@ -100,13 +101,13 @@ func (c *Config) UpdateResource(r Resource) error {
 	return c.AddResource(r)
 }
 
-// RemoveResource takes a resource away, with what plugins keep about it.
+// RemoveResource removes a resource, also from the entries of plugins.
 func (c *Config) RemoveResource(gvk GVK) error {
 	i := c.resourceIndex(gvk)
 	if i < 0 {
-		return fmt.Errorf("%s: there is no resource %s", FileName, gvk)
+		return fmt.Errorf("%s: resource %s not found", FileName, gvk)
 	}
-	return c.whole(func() error {
+	return c.atomically(func() error {
 		if err := c.RemoveImage(gvk); err != nil {
 			return err
 		}
@@ -117,12 +118,12 @@ func (c *Config) RemoveResource(gvk GVK) error {
 	})
 }
 
-// RemoveImage takes the image of a kind's controller away.
+// RemoveImage removes the image of the controller of a kind.
 func (c *Config) RemoveImage(gvk GVK) error {
 	return c.removeItem([]any{"plugins", keyImages, "resources"}, gvk)
 }
 
-// removeItem takes the element about gvk out of a plugin's list, and the list with its last one.
+// removeItem removes the item of gvk from the list of a plugin, and the list if it becomes empty.
 func (c *Config) removeItem(path []any, gvk GVK) error {
 	node := c.root
 	for _, key := range path {
@@ -135,14 +136,14 @@ func (c *Config) removeItem(path []any, gvk GVK) error {
 	return c.put(join(path, i), nil)
 }
 
-// field is a key of a resource's entry with the value it is to have; nil means that it is to be absent.
+// A field is the new value of a key of a resource; nil removes the key.
 type field struct {
 	path  []any
 	value any
 }
 
 func (c *Config) writeResource(i int, r Resource) error {
-	fields, own := c.fields(i, r)
+	fields, state := c.fields(i, r)
 	if i == len(c.Resources()) {
 		item := any(nil)
 		for _, f := range fields {
@@ -150,29 +151,29 @@ func (c *Config) writeResource(i int, r Resource) error {
 		}
 		fields = []field{{nil, item}}
 	}
-	return c.whole(func() error {
+	return c.atomically(func() error {
 		for _, f := range fields {
 			if err := c.put(append([]any{"resources", i}, f.path...), f.value); err != nil {
 				return err
 			}
 		}
-		return c.putState(r.GVK, own)
+		return c.putState(r.GVK, state)
 	})
 }
 
-// fields are the entry of a resource. What operator-sdk's reader would refuse is left out in projects it can
-// read, and comes back as own; so does what the peers of the layout before would refuse.
-func (c *Config) fields(i int, r Resource) (fields []field, own []field) {
+// fields returns the entry of a resource. Values that operator-sdk or the peers of an older layout would reject are in state
+// instead, the entry of Operon.
+func (c *Config) fields(i int, r Resource) (fields []field, state []field) {
 	set := func(value any, path ...any) { fields = append(fields, field{path, value}) }
-	newer := c.readByNewer()
-	ownUnless := func(known bool, value any, path ...any) {
-		if _, there := c.get(append([]any{"resources", i}, path...)); known || there {
+	newer := c.allowsNewKeys()
+	stateUnless := func(supported bool, value any, path ...any) {
+		if _, exists := c.get(append([]any{"resources", i}, path...)); supported || exists {
 			set(value, path...)
 			value = nil
 		}
-		own = append(own, field{path[len(path)-1:], value})
+		state = append(state, field{path[len(path)-1:], value})
 	}
-	newerKey := func(value any, path ...any) { ownUnless(newer, value, path...) }
+	newerKey := func(value any, path ...any) { stateUnless(newer, value, path...) }
 
 	api, webhooks := r.API, r.Webhooks
 	if api == nil {
@@ -181,34 +182,34 @@ func (c *Config) fields(i int, r Resource) (fields []field, own []field) {
 	if webhooks == nil {
 		webhooks = &Webhooks{}
 	}
-	set(textOrNothing(r.Group), "group")
-	set(textOrNothing(r.Domain), "domain")
+	set(textOrNil(r.Group), "group")
+	set(textOrNil(r.Domain), "domain")
 	set(r.Version, "version")
 	set(r.Kind, "kind")
 	if _, written := c.get([]any{"resources", i, "plural"}); written || r.Plural != RegularPlural(r.Kind) {
-		set(textOrNothing(r.Plural), "plural")
+		set(textOrNil(r.Plural), "plural")
 	}
-	set(textOrNothing(c.writtenPath(i, r.Path)), "path")
-	ownUnless(!c.RootLayout(), truthOrNothing(r.Core), "core")
-	ownUnless(!c.RootLayout(), truthOrNothing(r.External), "external")
-	set(textOrNothing(api.CRDVersion), "api", "crdVersion")
-	set(truthOrNothing(api.Namespaced), "api", "namespaced")
-	set(textOrNothing(webhooks.WebhookVersion), "webhooks", "webhookVersion")
-	set(truthOrNothing(webhooks.Defaulting), "webhooks", "defaulting")
-	set(truthOrNothing(webhooks.Validation), "webhooks", "validation")
-	set(truthOrNothing(webhooks.Conversion), "webhooks", "conversion")
+	set(textOrNil(c.writtenPath(i, r.Path)), "path")
+	stateUnless(!c.RootLayout(), boolOrNil(r.Core), "core")
+	stateUnless(!c.RootLayout(), boolOrNil(r.External), "external")
+	set(textOrNil(api.CRDVersion), "api", "crdVersion")
+	set(boolOrNil(api.Namespaced), "api", "namespaced")
+	set(textOrNil(webhooks.WebhookVersion), "webhooks", "webhookVersion")
+	set(boolOrNil(webhooks.Defaulting), "webhooks", "defaulting")
+	set(boolOrNil(webhooks.Validation), "webhooks", "validation")
+	set(boolOrNil(webhooks.Conversion), "webhooks", "conversion")
 	set(list(webhooks.Spoke), "webhooks", "spoke")
-	newerKey(textOrNothing(webhooks.DefaultingPath), "webhooks", "defaultingPath")
-	newerKey(textOrNothing(webhooks.ValidationPath), "webhooks", "validationPath")
-	newerKey(textOrNothing(r.Module), "module")
+	newerKey(textOrNil(webhooks.DefaultingPath), "webhooks", "defaultingPath")
+	newerKey(textOrNil(webhooks.ValidationPath), "webhooks", "validationPath")
+	newerKey(textOrNil(r.Module), "module")
 
 	_, named := c.get([]any{"resources", i, "controllers"})
 	plain := len(r.Controllers) == 1 && r.Controllers[0] == strings.ToLower(r.Kind) && !named
 	switch {
 	case len(r.Controllers) == 0 || plain:
-		set(truthOrNothing(plain), "controller")
+		set(boolOrNil(plain), "controller")
 		set(nil, "controllers")
-		own = append(own, field{[]any{"controllers"}, nil})
+		state = append(state, field{[]any{"controllers"}, nil})
 	case newer || named:
 		var names []any
 		for _, name := range r.Controllers {
@@ -216,22 +217,23 @@ func (c *Config) fields(i int, r Resource) (fields []field, own []field) {
 		}
 		set(nil, "controller")
 		set(names, "controllers")
-		own = append(own, field{[]any{"controllers"}, nil})
+		state = append(state, field{[]any{"controllers"}, nil})
 	default:
 		set(true, "controller")
-		own = append(own, field{[]any{"controllers"}, list(r.Controllers)})
+		state = append(state, field{[]any{"controllers"}, list(r.Controllers)})
 	}
-	return fields, own
+	return fields, state
 }
 
-func textOrNothing(s string) any {
+// textOrNil returns nil instead of "", which is not written.
+func textOrNil(s string) any {
 	if s == "" {
 		return nil
 	}
 	return s
 }
 
-// list turns texts into what YAML decodes a list to, nil where there are none.
+// list converts texts to a decoded YAML list, or nil if there are none.
 func list(texts []string) any {
 	if len(texts) == 0 {
 		return nil

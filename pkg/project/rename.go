@@ -10,14 +10,14 @@ import (
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
-// SetProjectName records another name of the project.
+// SetProjectName changes the name of the project.
 func (c *Config) SetProjectName(name string) error { return c.put([]any{"projectName"}, name) }
 
-// SetRepo records another module path, for the project and for the types in it.
+// SetRepo changes the module path of the project, also in the import paths of its types.
 func (c *Config) SetRepo(repo string) error {
 	old, resources := c.Repo(), c.Resources()
 	c.module = ""
-	return c.whole(func() error {
+	return c.atomically(func() error {
 		if err := c.put([]any{"repo"}, repo); err != nil {
 			return err
 		}
@@ -33,23 +33,22 @@ func (c *Config) SetRepo(repo string) error {
 	})
 }
 
-// SetDomain records another domain of the project. Its resources keep theirs.
+// SetDomain changes the domain of the project, but not of its resources.
 func (c *Config) SetDomain(domain string) error { return c.put([]any{"domain"}, domain) }
 
-// RenameResource gives the resource of one group, version and kind the names that r has, and all else that r
-// says. What plugins keep about it follows.
+// RenameResource replaces the resource of a group, version and kind by r, also in the entries of plugins.
 func (c *Config) RenameResource(from GVK, r Resource) error {
 	i := c.resourceIndex(from)
 	identity := map[string]string{"group": r.Group, "domain": r.Domain, "version": r.Version, "kind": r.Kind}
 	rename := func(list []any, i int) error {
 		for _, key := range slices.Sorted(maps.Keys(identity)) {
-			if err := c.put(append(join(list, i), key), textOrNothing(identity[key])); err != nil {
+			if err := c.put(append(join(list, i), key), textOrNil(identity[key])); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
-	return c.whole(func() error {
+	return c.atomically(func() error {
 		for _, plugin := range []string{keyImages, keyState} {
 			list := []any{"plugins", plugin, "resources"}
 			if j := indexOf(safeyaml.Child(c.root, "plugins", plugin, "resources"), from); j >= 0 {
@@ -61,7 +60,7 @@ func (c *Config) RenameResource(from GVK, r Resource) error {
 		if err := rename([]any{"resources"}, i); err != nil {
 			return err
 		}
-		// A plural that is the rule for the new kind needs no mention.
+		// A regular plural is not written.
 		if r.Plural == RegularPlural(r.Kind) {
 			if err := c.put([]any{"resources", i, "plural"}, nil); err != nil {
 				return err
@@ -71,8 +70,8 @@ func (c *Config) RenameResource(from GVK, r Resource) error {
 	})
 }
 
-// CheckRenamed finds names that a renamed resource of c shares with another one: kinds, plurals, groups,
-// packages, controllers and import names. Fields are those of the flags that give the new names.
+// CheckRenamed reports conflicts of a renamed resource with others: of kinds, plurals, groups, packages, controllers and import
+// aliases. The fields of the findings are the flags of the new names.
 func CheckRenamed(c *Config, r Resource) Findings {
 	var findings Findings
 	o := ResourceOptions{Group: r.Group, Version: r.Version, Kind: r.Kind, API: true, Force: true}
@@ -84,7 +83,7 @@ func CheckRenamed(c *Config, r Resource) Findings {
 		findings = append(findings, apiCollisions(c, r, other, o)...)
 		if !other.Core && r.Path != other.Path && other.Path != "" && r.ImportAlias() == other.ImportAlias() {
 			findings = append(findings, one("--group", r.Group,
-				fmt.Sprintf("Go code would import it as %s, which stands for group %s already", r.ImportAlias(), other.QualifiedGroup()), "")...)
+				fmt.Sprintf("Go code would import it as %s, which already is group %s", r.ImportAlias(), other.QualifiedGroup()), "")...)
 		}
 		for _, name := range r.Controllers {
 			for _, taken := range other.Controllers {
@@ -93,7 +92,7 @@ func CheckRenamed(c *Config, r Resource) Findings {
 				sameType := samePackage && strings.EqualFold(other.ReconcilerName(taken), r.ReconcilerName(name))
 				if sameFile || sameType || other.ControllerName(taken, c.MultiGroup()) == r.ControllerName(name, c.MultiGroup()) {
 					findings = append(findings, one("--kind", r.Kind,
-						fmt.Sprintf("controller %s of %s has the file, type or name that the renamed kind's would have", taken, other.GVK), "")...)
+						fmt.Sprintf("controller %s of %s has the file, type or name of that of the renamed kind", taken, other.GVK), "")...)
 				}
 			}
 		}

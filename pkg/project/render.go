@@ -9,16 +9,16 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// yamlStyle is how a file is laid out beyond what YAML asks for.
+// yamlStyle is the formatting style of a file.
 type yamlStyle struct {
-	// eol ends each line.
+	// eol is the line break.
 	eol string
-	// indentLists sets a key's list two columns in; the peers leave it in the key's column.
+	// indentLists indents lists by two columns. The peers do not.
 	indentLists bool
 }
 
-// entry renders a key with its value at an indentation, keys sorted as the peers sort them. Values are
-// what YAML decodes to: map[string]any, []any and scalars.
+// entry renders a key with its value at an indentation, with sorted keys. Values are decoded YAML: map[string]any, []any and
+// scalars.
 func (s yamlStyle) entry(indent int, key string, value any) []string {
 	pad := strings.Repeat(" ", indent)
 	head := pad + scalar(key) + ":"
@@ -76,7 +76,7 @@ func (s yamlStyle) item(indent int, value any) []string {
 	return lines
 }
 
-// scalar renders a text, number or truth value on one line, quoted where YAML needs it.
+// scalar renders a string, number or boolean on one line, quoted if necessary.
 func scalar(value any) string {
 	if s, ok := value.(string); ok && strings.ContainsAny(s, "\n\r\t\u0085\u2028\u2029") {
 		value = &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Style: yaml.DoubleQuotedStyle, Value: s}

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/mod/module"
 )
 
-// CheckRepo validates --repo: a Go module path. A first part without a dot is fine as long as it is none
-// of the standard library's (go mod init app).
+// CheckRepo validates --repo: a Go module path. As for go mod init, its first part needs no dot, unless it is one of the standard
+// library.
 func CheckRepo(repo string) Findings {
 	const field = "--repo"
 	problem := repoProblem(repo)
@@ -23,6 +23,7 @@ func CheckRepo(repo string) Findings {
 	return one(field, repo, problem, suggestion)
 }
 
+// repoProblem returns why a text is not a Go module path, or "".
 func repoProblem(repo string) string {
 	switch {
 	case repo == "":
@@ -30,13 +31,13 @@ func repoProblem(repo string) string {
 	case strings.Contains(repo, "://"):
 		return "must be a Go module path, not a URL"
 	case strings.HasPrefix(repo, "git@"):
-		return "must be a Go module path, not an address for git"
+		return "must be a Go module path, not a git URL"
 	case strings.ContainsAny(repo, " \t"):
 		return "must not contain spaces"
 	case strings.HasPrefix(repo, "/"), strings.HasPrefix(repo, "./"), strings.HasPrefix(repo, "../"):
 		return "must be a Go module path, not a path on disk"
 	case strings.HasSuffix(repo, ".git"):
-		return "must be a Go module path, which has no .git at its end"
+		return "must be a Go module path, without .git at the end"
 	}
 	first, _, _ := strings.Cut(repo, "/")
 	if strings.Contains(first, ".") {
@@ -52,13 +53,14 @@ func repoProblem(repo string) string {
 		return versionSuffixProblem
 	}
 	if slices.Contains(standardPackages, first) {
-		return "must not start with " + first + ", which is Go's own"
+		return "must not start with " + first + ", which is reserved by Go"
 	}
 	return ""
 }
 
-const versionSuffixProblem = "must not end in that version: a module path ends in /v2 or later, or in no version"
+const versionSuffixProblem = "must not end in that version: a module path ends in /v2 or later, or without version"
 
+// pathProblem returns the problem of a path that package module rejects.
 func pathProblem(repo string, err error) string {
 	if invalid, ok := errors.AsType[*module.InvalidPathError](err); ok {
 		err = invalid.Err
@@ -69,10 +71,10 @@ func pathProblem(repo string, err error) string {
 		}
 		return versionSuffixProblem
 	}
-	return "is no Go module path: " + err.Error()
+	return "is not a valid Go module path: " + err.Error()
 }
 
-// suggestRepo makes a module path of the address of a repository, or of a path with small mistakes.
+// suggestRepo returns the module path that a repository URL or an invalid path probably means.
 func suggestRepo(s string) string {
 	s = strings.TrimSpace(s)
 	if path := remotePath(s); path != "" {
@@ -93,8 +95,8 @@ func suggestRepo(s string) string {
 	return strings.Join(parts, "/")
 }
 
-// standardPackages are the first parts of the standard library's import paths, and the words that the go
-// command reads as patterns. As a variable it is never written to.
+// standardPackages are the first parts of import paths of the standard library, and words that are patterns of the go command. It
+// is constant.
 var standardPackages = []string{
 	"all", "archive", "bufio", "builtin", "bytes", "cmd", "cmp", "compress", "container", "context", "crypto",
 	"database", "debug", "embed", "encoding", "errors", "expvar", "flag", "fmt", "go", "hash", "html", "image", "index",

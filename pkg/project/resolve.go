@@ -1,6 +1,7 @@
 package project
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,21 +12,20 @@ import (
 	"github.com/operon-sdk/operon/pkg/diag"
 )
 
-// ResourceOptions are the flags of create api and create webhook that name an API.
+// ResourceOptions are the flags of create api and create webhook that identify an API.
 type ResourceOptions struct {
 	Group, Version, Kind, Plural string
-	// API and Controller tell what to make: the Go types, a controller. Namespaced is the scope of new types.
+	// API and Controller select what to create: Go types, a controller. Namespaced is the scope of new types.
 	API, Controller, Namespaced bool
-	// ControllerName names the controller; empty for the kind's lower-case name.
+	// ControllerName is the name of the controller (default: the lower-case kind).
 	ControllerName string
-	// ExternalPath, ExternalDomain and ExternalModule say where types of others come from.
+	// ExternalPath, ExternalDomain and ExternalModule are the origin of types of another module.
 	ExternalPath, ExternalDomain, ExternalModule string
-	// Force makes again what is there already.
+	// Force allows existing APIs and controllers.
 	Force bool
 }
 
-// DefaultScope reports whether the API that the options name is namespaced unless the user says so: all versions of a
-// kind share one scope.
+// DefaultScope reports whether the API of the options is namespaced by default: all versions of a kind have the same scope.
 func DefaultScope(c *Config, o ResourceOptions) bool {
 	own := GVK{Group: o.Group, Domain: c.Domain(), Kind: o.Kind}
 	for _, r := range c.Resources() {
@@ -36,31 +36,30 @@ func DefaultScope(c *Config, o ResourceOptions) bool {
 	return true
 }
 
-// ResolveResource computes the resource that the options mean in the project, as PROJECT is to record it:
-// an API of the project, one that comes with Kubernetes, or one from another module. What is recorded
-// already is kept, the new API and controller added to it. The findings name everything that is wrong with
-// the options, and every collision with what the project has.
+// ResolveResource returns the resource of the options, as it will be recorded in PROJECT: an API of the project, of Kubernetes or of
+// another module. The new API and controller are added to an existing resource. The findings are all problems of the options and
+// all conflicts with existing resources.
 func ResolveResource(c *Config, o ResourceOptions) (Resource, Findings) {
 	r, findings := resolveOrigin(c, o)
 	if o.Plural != "" {
 		findings = append(findings, CheckPlural(o.Plural)...)
-		if known, there := c.Resource(r.GVK); there && known.Plural != o.Plural && !(o.API && o.Force) {
-			findings = append(findings, one("--plural", o.Plural, "the project records another plural for the kind", known.Plural)...)
+		if recorded, ok := c.Resource(r.GVK); ok && recorded.Plural != o.Plural && !(o.API && o.Force) {
+			findings = append(findings, one("--plural", o.Plural, "the kind has another plural in PROJECT", recorded.Plural)...)
 		}
 		r.Plural = o.Plural
 	}
 	if o.ControllerName != "" {
 		findings = append(findings, CheckControllerName(o.ControllerName)...)
 		if !o.Controller {
-			findings = append(findings, one("--controller-name", o.ControllerName, "names a controller, but --controller=false asks for none", "")...)
+			findings = append(findings, one("--controller-name", o.ControllerName, "cannot be combined with --controller=false", "")...)
 		}
 	}
 	if o.API && !o.Namespaced && c.Namespaced() {
 		findings = append(findings, one("--namespaced", "false",
-			"the project's manager watches one namespace, and its Roles do not reach cluster-scoped kinds; leave the flag out", "")...)
+			"the manager of the project watches one namespace, and its Roles do not allow access to cluster-scoped kinds; omit the flag", "")...)
 	}
 	if len(findings) > 0 {
-		// Collisions of names that are wrong would only be noise.
+		// Conflicts of invalid names are not relevant.
 		return r, findings
 	}
 	findings = collisions(c, r, o)
@@ -79,62 +78,60 @@ func ResolveResource(c *Config, o ResourceOptions) (Resource, Findings) {
 	return r, findings
 }
 
-// resolveOrigin finds out whose API the options mean, and validates its names by the rules of its origin.
+// resolveOrigin returns the API of the options, and validates its names by the rules of its origin.
 func resolveOrigin(c *Config, o ResourceOptions) (Resource, Findings) {
 	own := GVK{Group: o.Group, Domain: c.Domain(), Version: o.Version, Kind: o.Kind}
-	recorded, there := c.Resource(own)
+	recorded, exists := c.Resource(own)
 	if o.API {
 		findings := slices.Concat(externalMisuse(o), CheckGroup(o.Group, c.Domain()), CheckVersion(o.Version), CheckKind(o.Kind))
 		r := recorded
-		if !there {
+		if !exists {
 			r = Resource{GVK: own, Plural: pluralOf(c, own)}
 		}
 		r.Path = c.APIPath(o.Group, o.Version)
 		return r, findings
 	}
-	if there && recorded.HasAPI() {
+	if exists && recorded.HasAPI() {
 		return recorded, externalMisuse(o)
 	}
 	if hasExternal(o) {
 		return resolveExternal(c, o)
 	}
-	for _, known := range c.Resources() {
-		sameName := known.Group == o.Group && known.Version == o.Version && known.Kind == o.Kind
-		if sameName && known.External {
-			return known, nil
+	for _, other := range c.Resources() {
+		if other.External && other.Group == o.Group && other.Version == o.Version && other.Kind == o.Kind {
+			return other, nil
 		}
 	}
 	if versions := coreGroup(o.Group); versions != nil {
 		v, findings := checkCore(versions, o.Version, o.Kind)
 		r := Resource{GVK: GVK{Group: o.Group, Domain: versions[0].domain, Version: o.Version, Kind: o.Kind}}
-		if known, ok := c.Resource(r.GVK); ok {
-			// Recorded by a peer it may have a path that does not exist.
-			known.Path = v.path()
-			return known, findings
+		if recorded, ok := c.Resource(r.GVK); ok {
+			recorded.Path = v.path() // a peer may have recorded a path that does not exist
+			return recorded, findings
 		}
 		r.Core, r.Path, r.Plural = true, v.path(), RegularPlural(o.Kind)
 		if o.Plural != "" && o.Plural != r.Plural {
-			findings = append(findings, one("--plural", o.Plural, "is not the plural of Kubernetes' own kind", r.Plural)...)
+			findings = append(findings, one("--plural", o.Plural, "is not the plural of the kind in Kubernetes", r.Plural)...)
 		}
 		return r, findings
 	}
 	findings := slices.Concat(CheckGroup(o.Group, c.Domain()), CheckVersion(o.Version), CheckKind(o.Kind))
-	if there && len(findings) == 0 {
+	if exists && len(findings) == 0 {
 		return recorded, nil
 	}
 	if near := coreGroupNamed(o.Group); near != "" {
 		findings = slices.DeleteFunc(findings, func(f Finding) bool { return f.Field == "--group" })
-		findings = append(findings, one("--group", o.Group, "is neither a group of the project nor, in this form, one of Kubernetes", near)...)
+		findings = append(findings, one("--group", o.Group, "is not a group of the project or of Kubernetes", near)...)
 	} else if len(findings) == 0 {
 		f := Finding{Field: "--kind", Value: o.Kind}
-		f.Problem = fmt.Sprintf("the project has no API %s; create it with --resource, or say where its Go types are with --external-api-path", own)
+		f.Problem = fmt.Sprintf("the project has no API %s; create it with --resource, or give the import path of its Go types with --external-api-path", own)
 		f.Suggestion = nearestKind(c, own)
 		findings = append(findings, f)
 	}
 	return Resource{GVK: own, Plural: RegularPlural(o.Kind)}, findings
 }
 
-// pluralOf is the plural that the kind has in another version, or the regular one.
+// pluralOf returns the plural of another version of a kind, or the default one.
 func pluralOf(c *Config, gvk GVK) string {
 	for _, other := range c.Resources() {
 		if other.QualifiedGroup() == gvk.QualifiedGroup() && other.Kind == gvk.Kind {
@@ -144,6 +141,7 @@ func pluralOf(c *Config, gvk GVK) string {
 	return defaultPlural(gvk.Kind)
 }
 
+// nearestKind returns the kind of the project that a misspelled one probably means.
 func nearestKind(c *Config, gvk GVK) string {
 	var kinds []string
 	for _, other := range c.Resources() {
@@ -159,21 +157,20 @@ func hasExternal(o ResourceOptions) bool {
 	return o.ExternalPath != "" || o.ExternalDomain != "" || o.ExternalModule != ""
 }
 
-// externalMisuse finds flags for types of others where the project has the types itself.
+// externalMisuse reports flags for types of other modules if the project has the types.
 func externalMisuse(o ResourceOptions) Findings {
 	var findings Findings
 	for _, flag := range []struct{ name, value string }{
 		{"--external-api-path", o.ExternalPath}, {"--external-api-domain", o.ExternalDomain}, {"--external-api-module", o.ExternalModule},
 	} {
 		if flag.value != "" {
-			findings = append(findings, one(flag.name, flag.value, "is for APIs of another module, but the project holds this one; leave it out, or pass --resource=false", "")...)
+			findings = append(findings, one(flag.name, flag.value, "is for APIs of another module, but this one is part of the project; omit it, or pass --resource=false", "")...)
 		}
 	}
 	return findings
 }
 
-// resolveExternal validates an API of another module. Its names follow that module's taste, so only what
-// Kubernetes and generated code need is demanded of them.
+// resolveExternal validates an API of another module. Its names need to be valid only for Kubernetes and generated code.
 func resolveExternal(c *Config, o ResourceOptions) (Resource, Findings) {
 	var findings Findings
 	r := Resource{
@@ -192,7 +189,7 @@ func resolveExternal(c *Config, o ResourceOptions) (Resource, Findings) {
 	} else if problem := importPathProblem(o.ExternalPath); problem != "" {
 		findings = append(findings, one("--external-api-path", o.ExternalPath, problem, "")...)
 	} else if o.ExternalPath == c.Repo() || strings.HasPrefix(o.ExternalPath, c.Repo()+"/") {
-		findings = append(findings, one("--external-api-path", o.ExternalPath, "is a package of this project; leave it out", "")...)
+		findings = append(findings, one("--external-api-path", o.ExternalPath, "is a package of this project; omit it", "")...)
 	}
 	if o.ExternalDomain != "" {
 		if problem := subdomainProblem(o.ExternalDomain); problem != "" {
@@ -208,25 +205,24 @@ func resolveExternal(c *Config, o ResourceOptions) (Resource, Findings) {
 	case o.Group != "" && subdomainProblem(o.Group) != "":
 		findings = append(findings, one("--group", o.Group, subdomainProblem(o.Group), suggestSubdomain(o.Group))...)
 	case !isLower((r.PackageName() + "0")[0]) && len(findings) == 0:
-		findings = append(findings, one("--group", o.Group, "must start with a letter, as Go code imports it as "+r.ImportAlias(), "")...)
+		findings = append(findings, one("--group", o.Group, "must start with a letter: Go code imports it as "+r.ImportAlias(), "")...)
 	}
 	if problem := nameLabelProblem(o.Version); problem != "" || strings.Contains(o.Version, "-") {
 		if problem == "" {
-			problem = "must not contain '-', as Go code imports the types as " + r.ImportAlias()
+			problem = "must not contain '-': Go code imports the types as " + r.ImportAlias()
 		}
 		findings = append(findings, one("--version", o.Version, problem, suggestVersion(o.Version))...)
 	}
 	findings = append(findings, CheckKind(o.Kind)...)
-	if known, ok := c.Resource(r.GVK); ok && len(findings) == 0 {
-		known.Path, known.External = r.Path, true
-		if r.Module != "" {
-			known.Module = r.Module
-		}
-		return known, nil
+	if recorded, ok := c.Resource(r.GVK); ok && len(findings) == 0 {
+		recorded.Path, recorded.External = r.Path, true
+		recorded.Module = cmp.Or(r.Module, recorded.Module)
+		return recorded, nil
 	}
 	return r, findings
 }
 
+// importPathProblem returns why a text is not a Go import path, or "".
 func importPathProblem(p string) string {
 	if strings.Contains(p, "://") {
 		return "must be a Go import path, not a URL"
@@ -237,7 +233,7 @@ func importPathProblem(p string) string {
 	return ""
 }
 
-// moduleProblem checks PATH or PATH@VERSION, of which the package at importPath must be part.
+// moduleProblem returns why a text is not PATH or PATH@VERSION of the module of importPath, or "".
 func moduleProblem(m, importPath string) string {
 	if m == "" {
 		return ""
@@ -251,12 +247,12 @@ func moduleProblem(m, importPath string) string {
 	}
 	if pinned {
 		if _, major, ok := module.SplitPathVersion(p); ok && module.CheckPathMajor(version, major) != nil {
-			return fmt.Sprintf("version %q does not fit the module path: from v2 on the path ends in the major version, as in %s/%s",
+			return fmt.Sprintf("version %q does not fit the module path: from v2 on, the path ends in the major version, as in %s/%s",
 				version, strings.TrimSuffix(p, major), semver.Major(version))
 		}
 	}
 	if importPath != "" && importPath != p && !strings.HasPrefix(importPath, p+"/") {
-		return "does not hold the package of --external-api-path"
+		return "does not contain the package of --external-api-path"
 	}
 	return ""
 }

@@ -99,19 +99,19 @@ func TestResolveFindings(t *testing.T) {
 		{"all at once", nil, ResourceOptions{Group: "Cache", Version: "v1beta", Kind: "memcached", Plural: "A", API: true, Controller: true, ControllerName: "B"}, []string{
 			`--group "Cache": must be in lower case; did you mean "cache"?`, `--version "v1beta": `, `--kind "memcached": `, `--plural "A": `, `--controller-name "B": `}},
 		{"exists", []Resource{mem}, cache("Memcached"), []string{`--kind "Memcached": API cache.example.com/v1alpha1 Memcached already exists; pass --force`}},
-		{"case", []Resource{mem}, cache("MemCached"), []string{`--kind "MemCached": differs from kind Memcached of cache.example.com/v1alpha1 in case only`}},
-		{"list", []Resource{mem}, cache("MemcachedList"), []string{`--kind "MemcachedList": is the name of a type that belongs to kind Memcached`}},
+		{"case", []Resource{mem}, cache("MemCached"), []string{`--kind "MemCached": differs from kind Memcached of cache.example.com/v1alpha1 only in case`}},
+		{"list", []Resource{mem}, cache("MemcachedList"), []string{`--kind "MemcachedList": is the name of a type of kind Memcached`}},
 		{"list of another version", []Resource{mem}, change(cache("MemcachedList"), func(o *ResourceOptions) { o.Version = "v1" }), []string{`--kind "MemcachedList": is the name of a type`}},
 		{"before list", []Resource{api("cache", "v1", "MemcachedList")}, cache("Memcached"), []string{`--kind "Memcached": needs a type MemcachedList`}},
 		{"spec", []Resource{mem}, cache("MemcachedSpec"), []string{`--kind "MemcachedSpec": is the name of a type`}},
 		{"before status", []Resource{api("cache", "v1alpha1", "MemcachedStatus")}, cache("Memcached"), []string{`--kind "Memcached": needs a type MemcachedStatus`}},
-		{"plural", []Resource{mem}, change(cache("Redis"), func(o *ResourceOptions) { o.Plural = "memcacheds" }), []string{`--plural "memcacheds": plural memcacheds is kind Memcached's already`}},
+		{"plural", []Resource{mem}, change(cache("Redis"), func(o *ResourceOptions) { o.Plural = "memcacheds" }), []string{`--plural "memcacheds": plural memcacheds is already used by kind Memcached`}},
 		{"plural is a singular", []Resource{mem}, change(cache("Redis"), func(o *ResourceOptions) { o.Plural = "memcached" }), []string{`--plural "memcached": plural memcached is the singular of kind Memcached`}},
-		{"regular plural", []Resource{person}, change(cache("Human"), func(o *ResourceOptions) { o.Plural = "people" }), []string{`--plural "people": plural people is kind Person's`}},
+		{"regular plural", []Resource{person}, change(cache("Human"), func(o *ResourceOptions) { o.Plural = "people" }), []string{`--plural "people": plural people is already used by kind Person`}},
 		{"singular is a plural", []Resource{person}, change(cache("People"), func(o *ResourceOptions) { o.Plural = "peoples" }), []string{`--kind "People": its singular people is the plural of kind Person`}},
 		{"plural of versions", []Resource{mem}, change(cache("Memcached"), func(o *ResourceOptions) { o.Version, o.Plural = "v1", "memories" }), []string{`--plural "memories": version v1alpha1 of the kind has plural memcacheds`}},
-		{"scope of versions", []Resource{mem}, change(cache("Memcached"), func(o *ResourceOptions) { o.Version, o.Namespaced = "v1", false }), []string{`--namespaced "false": version v1alpha1 of the kind has the other scope, and all versions share one; did you mean "true"?`}},
-		{"second group", []Resource{mem}, change(cache("Redis"), func(o *ResourceOptions) { o.Group = "store" }), []string{`--group "store": the project has group cache already, and several only after`}},
+		{"scope of versions", []Resource{mem}, change(cache("Memcached"), func(o *ResourceOptions) { o.Version, o.Namespaced = "v1", false }), []string{`--namespaced "false": version v1alpha1 of the kind has the other scope; all versions share one; did you mean "true"?`}},
+		{"second group", []Resource{mem}, change(cache("Redis"), func(o *ResourceOptions) { o.Group = "store" }), []string{`--group "store": the project has group cache; run `}},
 		{"has a controller", []Resource{mem}, ResourceOptions{Group: "cache", Version: "v1alpha1", Kind: "Memcached", Controller: true}, []string{`--kind "Memcached": the project has a controller for it (memcached); name another`}},
 		{"controller of another version", []Resource{mem}, change(cache("Memcached"), func(o *ResourceOptions) { o.Version, o.Controller = "v1", true }),
 			[]string{`--kind "Memcached": controller memcached of cache.example.com/v1alpha1 Memcached has the same file, type or name; name this one`}},
@@ -119,19 +119,19 @@ func TestResolveFindings(t *testing.T) {
 			[]string{`--controller-name "memcached": controller memcached of cache.example.com/v1alpha1 Memcached has`}},
 		{"controller name gives the same type", []Resource{mem}, change(cache("Redis"), func(o *ResourceOptions) { o.Controller, o.ControllerName = true, "mem-cached" }),
 			[]string{`--controller-name "mem-cached": controller memcached of`}},
-		{"controller name without a controller", nil, change(cache("Redis"), func(o *ResourceOptions) { o.ControllerName = "x" }), []string{`--controller-name "x": names a controller, but`}},
+		{"controller name without a controller", nil, change(cache("Redis"), func(o *ResourceOptions) { o.ControllerName = "x" }), []string{`--controller-name "x": cannot be combined with --controller=false`}},
 		{"core version", nil, ResourceOptions{Group: "apps", Version: "v2", Kind: "Deployment", Controller: true}, []string{`--version "v2": Kubernetes has group apps in v1, v1beta2, v1beta1; did you mean "v1"?`}},
 		{"core kind", nil, ResourceOptions{Group: "apps", Version: "v1", Kind: "Deploymnet", Controller: true}, []string{`--kind "Deploymnet": Kubernetes has no such kind in apps/v1 (it has ControllerRevision, DaemonSet, Deployment, ReplicaSet, StatefulSet); did you mean "Deployment"?`}},
-		{"core group in full", nil, ResourceOptions{Group: "networking.k8s.io", Version: "v1", Kind: "Ingress", Controller: true}, []string{`--group "networking.k8s.io": is neither a group of the project nor, in this form, one of Kubernetes; did you mean "networking"?`}},
-		{"core group by package", nil, ResourceOptions{Group: "rbac", Version: "v1", Kind: "Role", Controller: true}, []string{`--group "rbac": is neither a group of the project nor, in this form, one of Kubernetes; did you mean "rbac.authorization"?`}},
-		{"no such API", []Resource{mem}, ResourceOptions{Group: "cache", Version: "v1alpha1", Kind: "Memcachd", Controller: true}, []string{`--kind "Memcachd": the project has no API cache.example.com/v1alpha1 Memcachd; create it with --resource, or say where its Go types are with --external-api-path; did you mean "Memcached"?`}},
+		{"core group in full", nil, ResourceOptions{Group: "networking.k8s.io", Version: "v1", Kind: "Ingress", Controller: true}, []string{`--group "networking.k8s.io": is not a group of the project or of Kubernetes; did you mean "networking"?`}},
+		{"core group by package", nil, ResourceOptions{Group: "rbac", Version: "v1", Kind: "Role", Controller: true}, []string{`--group "rbac": is not a group of the project or of Kubernetes; did you mean "rbac.authorization"?`}},
+		{"no such API", []Resource{mem}, ResourceOptions{Group: "cache", Version: "v1alpha1", Kind: "Memcachd", Controller: true}, []string{`--kind "Memcachd": the project has no API cache.example.com/v1alpha1 Memcachd; create it with --resource, or give the import path of its Go types with --external-api-path; did you mean "Memcached"?`}},
 		{"external flags with an API", nil, change(cache("Redis"), func(o *ResourceOptions) { o.ExternalPath, o.ExternalDomain = "a.b/c", "io" }), []string{
 			`--external-api-path "a.b/c": is for APIs of another module`, `--external-api-domain "io": is for APIs of another module`}},
 		{"external without path", nil, ResourceOptions{Group: "a", Version: "v1", Kind: "B", ExternalDomain: "io"}, []string{`--external-api-domain "io": needs --external-api-path`}},
 		{"external badly", nil, ResourceOptions{Group: "A", Version: "1", Kind: "b", ExternalPath: "https://a.b/c", ExternalDomain: "i_o", ExternalModule: "a.b@latest"}, []string{
 			`--external-api-path "https://a.b/c": must be a Go import path, not a URL`, `--external-api-domain "i_o": must consist of`,
 			`--external-api-module "a.b@latest": version "latest" must be an exact version`, `--group "A": must be in lower case`, `--version "1": must start with a letter; did you mean "v1"?`, `--kind "b": `}},
-		{"external of another module", nil, ResourceOptions{Group: "a", Version: "v1", Kind: "B", ExternalPath: "a.b/c/v1", ExternalModule: "a.b/d"}, []string{`--external-api-module "a.b/d": does not hold the package`}},
+		{"external of another module", nil, ResourceOptions{Group: "a", Version: "v1", Kind: "B", ExternalPath: "a.b/c/v1", ExternalModule: "a.b/d"}, []string{`--external-api-module "a.b/d": does not contain the package`}},
 		{"external is own", nil, ResourceOptions{Group: "a", Version: "v1", Kind: "B", ExternalPath: "github.com/example/memcached-operator/api/v1"}, []string{`--external-api-path "github.com/example/memcached-operator/api/v1": is a package of this project`}},
 	} {
 		_, findings := ResolveResource(withResources(t, test.have...), test.o)
@@ -161,8 +161,8 @@ func TestResolveMultiGroup(t *testing.T) {
 		t.Errorf("a kind of another group: %v", findings)
 	}
 	o.Group = "mycache"
-	if _, findings := ResolveResource(c, o); len(findings) != 2 || !strings.Contains(findings.Error(), "would import it as mycachev1, which stands for group my-cache.example.com already") ||
-		!strings.Contains(findings.Error(), "its Go package mycache would be named like that of group my-cache") {
+	if _, findings := ResolveResource(c, o); len(findings) != 2 || !strings.Contains(findings.Error(), "would import it as mycachev1, which already is group my-cache.example.com") ||
+		!strings.Contains(findings.Error(), "its Go package mycache would have the name of the package of group my-cache") {
 		t.Errorf("got %v", findings)
 	}
 	o.Group, o.Version, o.Kind, o.ControllerName = "my", "v1", "Other", "cache-memcached"

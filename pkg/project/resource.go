@@ -8,12 +8,12 @@ import (
 	"sigs.k8s.io/kubebuilder/v3/pkg/model/resource"
 )
 
-// GVK names an API. Group and Domain together are Kubernetes' group.
+// A GVK identifies an API. Group and Domain are the parts of the API group.
 type GVK struct {
 	Group, Domain, Version, Kind string
 }
 
-// QualifiedGroup is the group as Kubernetes knows it: cache.example.com, or core for the legacy core group.
+// QualifiedGroup returns the API group: cache.example.com, or core for the legacy core group.
 func (g GVK) QualifiedGroup() string {
 	switch {
 	case g.Domain == "":
@@ -24,10 +24,10 @@ func (g GVK) QualifiedGroup() string {
 	return g.Group + "." + g.Domain
 }
 
-// String is group/version, kind: for people.
+// String returns "GROUP/VERSION KIND".
 func (g GVK) String() string { return g.QualifiedGroup() + "/" + g.Version + " " + g.Kind }
 
-// API tells that the project holds an API's Go types.
+// API describes Go types in the project.
 type API struct {
 	// CRDVersion is the version of CustomResourceDefinition, v1.
 	CRDVersion string
@@ -35,43 +35,42 @@ type API struct {
 	Namespaced bool
 }
 
-// Webhooks tells which webhooks the project has for a kind.
+// Webhooks describes the webhooks of a kind.
 type Webhooks struct {
 	// WebhookVersion is the version of the webhook configuration, v1.
 	WebhookVersion                     string
 	Defaulting, Validation, Conversion bool
 	// Spoke lists the versions that convert to and from this one, the hub.
 	Spoke []string
-	// DefaultingPath and ValidationPath are served instead of the default paths.
+	// DefaultingPath and ValidationPath replace the default paths.
 	DefaultingPath, ValidationPath string
 }
 
-// Resource is one API that the project defines or controls.
+// A Resource is an API that the project defines or controls.
 type Resource struct {
 	GVK
-	// Plural is the resource's name in URLs and RBAC rules, lower case.
+	// Plural is the name of the resource in URLs and RBAC rules, in lower case.
 	Plural string
-	// Path is the import path of the Go types, empty where the project has none.
+	// Path is the import path of the Go types, or "".
 	Path string
-	// API is nil for types that live elsewhere, Webhooks where there are none.
+	// API is nil if the types are not in the project, Webhooks if there are none.
 	API      *API
 	Webhooks *Webhooks
-	// Controllers are the names of the project's controllers for the kind. A controller that was given no name
-	// has the lower-case kind's.
+	// Controllers are the names of the controllers of the kind. The default name is the lower-case kind.
 	Controllers []string
-	// Core types come from Kubernetes, External ones from another module, whose path and version Module holds
-	// where it was given: github.com/cert-manager/cert-manager@v1.18.2.
+	// Core types are part of Kubernetes, External ones of another module. Module is its path and version, such as
+	// github.com/cert-manager/cert-manager@v1.18.2, or "".
 	Core, External bool
 	Module         string
 }
 
-// HasAPI tells whether the project holds the types.
+// HasAPI reports whether the types are in the project.
 func (r Resource) HasAPI() bool { return r.API != nil && r.API.CRDVersion != "" }
 
-// HasController tells whether the project has a controller for the kind.
+// HasController reports whether the project has a controller of the kind.
 func (r Resource) HasController() bool { return len(r.Controllers) > 0 }
 
-// PackageName is the Go package name that stands for the group: sea-creatures gives seacreatures.
+// PackageName returns the Go package name of the group: seacreatures for sea-creatures.
 func (r Resource) PackageName() string {
 	if r.Group == "" {
 		return identifier(r.Domain)
@@ -79,8 +78,8 @@ func (r Resource) PackageName() string {
 	return identifier(r.Group)
 }
 
-// ImportAlias is the name that Go files import Path by: cachev1alpha1. Project APIs whose alias generated
-// files use for something else, such as group apps in version v1, get a longer one: appsv1api.
+// ImportAlias returns the import alias of Path in Go files: cachev1alpha1. If generated files use that alias for another package,
+// such as group apps in version v1, it is longer: appsv1api.
 func (r Resource) ImportAlias() string {
 	alias := r.PackageName() + r.Version
 	if r.Core || r.External {
@@ -93,11 +92,11 @@ func (r Resource) ImportAlias() string {
 	return alias
 }
 
-// FileStem is the beginning of file names about the kind: memcached.
+// FileStem returns the beginning of file names of the kind: memcached.
 func (r Resource) FileStem() string { return strings.ToLower(r.Kind) }
 
-// ReconcilerName is the Go identifier before "Reconciler" of a controller: Memcached for the one that has the
-// kind's name, CaptainBackup for captain-backup.
+// ReconcilerName returns the Go identifier of a controller without suffix Reconciler: Memcached for the default name,
+// CaptainBackup for captain-backup.
 func (r Resource) ReconcilerName(controller string) string {
 	if controller == "" || controller == strings.ToLower(r.Kind) {
 		return r.Kind
@@ -111,8 +110,8 @@ func (r Resource) ReconcilerName(controller string) string {
 	return b.String()
 }
 
-// ControllerName is the name of a controller in logs and metrics, unique in the manager: the name itself,
-// in multigroup projects with the group before it.
+// ControllerName returns the name of a controller in logs and metrics, which is unique in the manager: in multigroup projects it
+// is prefixed by the group.
 func (r Resource) ControllerName(controller string, multiGroup bool) string {
 	if controller == "" {
 		controller = strings.ToLower(r.Kind)
@@ -123,11 +122,11 @@ func (r Resource) ControllerName(controller string, multiGroup bool) string {
 	return controller
 }
 
-// CRDPlural is the plural that the generator of CRDs gives a kind without a marker that names one. Kinds
-// with several capitals at the end differ: DNS has the regular plural dnsDNSes and this one dnses.
+// CRDPlural returns the plural of a kind in generated CRDs without a marker. It differs from the regular one for kinds that end in
+// several capitals: DNS has the regular plural dnsDNSes and this plural dnses.
 func CRDPlural(kind string) string { return strings.ToLower(flect.Pluralize(kind)) }
 
-// defaultPlural is the regular plural where Kubernetes takes it, else that of CRDs.
+// defaultPlural returns the regular plural if it is valid in Kubernetes, or else the plural of CRDs.
 func defaultPlural(kind string) string {
 	if plural := RegularPlural(kind); nameLabelProblem(plural) == "" {
 		return plural
@@ -135,10 +134,10 @@ func defaultPlural(kind string) string {
 	return CRDPlural(kind)
 }
 
-// RegularPlural is the plural of a kind by the rules of English, as both peers form it.
+// RegularPlural returns the English plural of a kind, like both peers.
 func RegularPlural(kind string) string { return resource.RegularPlural(kind) }
 
-// APIPath is the import path of the types of an API of the project.
+// APIPath returns the import path of the types of an API of the project.
 func (c *Config) APIPath(group, version string) string {
 	if c.MultiGroup() && group != "" {
 		root := "api"

@@ -9,14 +9,14 @@ import (
 	"github.com/spf13/afero"
 )
 
-// ErrNotAProject tells that neither a folder nor any above it holds a PROJECT file.
-var ErrNotAProject = errors.New("not a project: there is no " + FileName +
-	" file in this folder or any above it; go to a project's folder, name it with -C, or create one with init")
+// ErrNotAProject reports that neither a directory nor its parents contain a PROJECT file.
+var ErrNotAProject = errors.New("not a project: no " + FileName +
+	" file in this directory or its parents; change to the directory of a project, give it with -C, or create a project with init")
 
-// FindRoot returns the nearest folder with a PROJECT file, from the absolute path dir upwards. The error
-// wraps ErrNotAProject where there is none.
+// FindRoot returns the nearest directory with a PROJECT file: dir, an absolute path, or one of its parents. The error wraps
+// ErrNotAProject if there is none.
 func FindRoot(fsys afero.Fs, dir string) (string, error) {
-	var folder string
+	var directory string // the first PROJECT that is a directory
 	for at := filepath.Clean(dir); ; {
 		isFile, err := projectFileIn(fsys, at)
 		switch {
@@ -25,8 +25,8 @@ func FindRoot(fsys afero.Fs, dir string) (string, error) {
 		case isFile:
 			return at, nil
 		}
-		if info, err := fsys.Stat(filepath.Join(at, FileName)); err == nil && info.IsDir() && folder == "" {
-			folder = relative(dir, at)
+		if info, err := fsys.Stat(filepath.Join(at, FileName)); err == nil && info.IsDir() && directory == "" {
+			directory = relative(dir, at)
 		}
 		parent := filepath.Dir(at)
 		if parent == at {
@@ -34,14 +34,13 @@ func FindRoot(fsys afero.Fs, dir string) (string, error) {
 		}
 		at = parent
 	}
-	if folder != "" {
-		// On a file system that ignores case this may well be a folder of other meaning: only a remark.
-		return "", fmt.Errorf("%w (%s is a folder, not a file)", ErrNotAProject, folder)
+	if directory != "" {
+		return "", fmt.Errorf("%w (%s is a directory)", ErrNotAProject, directory)
 	}
 	return "", ErrNotAProject
 }
 
-// projectFileIn tells whether a folder holds a PROJECT file; what exists but cannot be looked at is an error.
+// projectFileIn reports whether a directory contains a PROJECT file. A file without access is an error.
 func projectFileIn(fsys afero.Fs, dir string) (bool, error) {
 	name := filepath.Join(dir, FileName)
 	info, err := fsys.Stat(name)
@@ -53,13 +52,13 @@ func projectFileIn(fsys afero.Fs, dir string) (bool, error) {
 	}
 	if links, ok := fsys.(afero.Lstater); ok {
 		if _, used, err := links.LstatIfPossible(name); used && err == nil {
-			return false, errors.New("the symbolic link leads to no file; restore the file, or remove the link")
+			return false, errors.New("the symbolic link is broken; restore the file, or remove the link")
 		}
 	}
 	return false, nil
 }
 
-// Load reads the PROJECT file of the folder root.
+// Load reads the PROJECT file of the directory root.
 func Load(fsys afero.Fs, root string) (*Config, error) {
 	data, err := readProject(fsys, root)
 	if err != nil {
@@ -68,8 +67,7 @@ func Load(fsys afero.Fs, root string) (*Config, error) {
 	return Parse(data)
 }
 
-// LoadWithoutLayout reads the PROJECT of a folder, which may lack the layout, for commands that change
-// nothing of what a layout arranges.
+// LoadWithoutLayout reads a PROJECT file that may have no layout, for commands that do not depend on it.
 func LoadWithoutLayout(fsys afero.Fs, root string) (*Config, error) {
 	data, err := readProject(fsys, root)
 	if err != nil {
@@ -81,7 +79,7 @@ func LoadWithoutLayout(fsys afero.Fs, root string) (*Config, error) {
 func readProject(fsys afero.Fs, root string) ([]byte, error) {
 	name := filepath.Join(root, FileName)
 	if info, err := fsys.Stat(name); err == nil && info.IsDir() {
-		return nil, fmt.Errorf("%s is a folder, not a file; rename it, or create the project elsewhere", FileName)
+		return nil, fmt.Errorf("%s is a directory; rename it, or create the project in another directory", FileName)
 	}
 	data, err := readRegular(fsys, name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -93,7 +91,7 @@ func readProject(fsys afero.Fs, root string) ([]byte, error) {
 	return data, nil
 }
 
-// relative names the PROJECT of the folder at as seen from dir, for messages without absolute paths.
+// relative returns the path of PROJECT in directory at, relative to dir.
 func relative(dir, at string) string {
 	rel, err := filepath.Rel(dir, filepath.Join(at, FileName))
 	if err != nil {
@@ -102,7 +100,7 @@ func relative(dir, at string) string {
 	return filepath.ToSlash(rel)
 }
 
-// reason strips the absolute path that the file system put around an error.
+// reason returns an error of the file system without the absolute path.
 func reason(err error) error {
 	if pe, ok := errors.AsType[*fs.PathError](err); ok {
 		return pe.Err

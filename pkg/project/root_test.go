@@ -41,18 +41,18 @@ func TestFindRoot(t *testing.T) {
 	if root, err := FindRoot(disk, sub); root != dir || err != nil {
 		t.Errorf("got %s, %v", root, err)
 	}
-	if _, err := Load(disk, sub); err == nil || !strings.Contains(err.Error(), "PROJECT is a folder, not a file") {
+	if _, err := Load(disk, sub); err == nil || !strings.Contains(err.Error(), "PROJECT is a directory") {
 		t.Errorf("got %v", err)
 	}
 	check(t, os.Remove(filepath.Join(dir, FileName)))
-	if _, err := FindRoot(disk, sub); !errors.Is(err, ErrNotAProject) || !strings.HasSuffix(err.Error(), "(PROJECT is a folder, not a file)") {
+	if _, err := FindRoot(disk, sub); !errors.Is(err, ErrNotAProject) || !strings.HasSuffix(err.Error(), "(PROJECT is a directory)") {
 		t.Errorf("got %v", err)
 	}
 	if _, err := Load(disk, dir); !errors.Is(err, ErrNotAProject) {
 		t.Errorf("got %v", err)
 	}
 	if err := os.Symlink("nowhere", filepath.Join(dir, FileName)); err == nil {
-		if _, err := FindRoot(disk, filepath.Join(dir, "api")); err == nil || err.Error() != "../PROJECT: the symbolic link leads to no file; restore the file, or remove the link" {
+		if _, err := FindRoot(disk, filepath.Join(dir, "api")); err == nil || err.Error() != "../PROJECT: the symbolic link is broken; restore the file, or remove the link" {
 			t.Errorf("got %v", err)
 		}
 	}
@@ -102,7 +102,7 @@ func TestInferRepo(t *testing.T) {
 	base := t.TempDir()
 	dir := filepath.Join(base, "src", "example.com", "My-App")
 	check(t, os.MkdirAll(dir, 0o755))
-	infer(dir, "", "the Go module path is not known: there is no go.mod here, the folder is not below GOPATH's src, and there is no git remote; name it with --repo, such as --repo github.com/example/my-app")
+	infer(dir, "", "cannot determine the Go module path: the directory has no go.mod, is not below src in GOPATH, and has no git remote; give it with --repo, such as --repo github.com/example/my-app")
 	write(t, dir, ".git", "config", remote("https://me:secret@git.example.com:8443/o/app.git"))
 	infer(dir, "", "git.example.com/o/app")
 	sub := filepath.Join(dir, "sub", "x")
@@ -125,9 +125,9 @@ func TestInferRepo(t *testing.T) {
 	write(t, base, "main", "s", ".git", "gitdir: ../.git/modules/s\n")
 	infer(filepath.Join(base, "main", "s"), "", "github.com/o/sub")
 	write(t, base, "broken", ".git", "nonsense")
-	infer(filepath.Join(base, "broken"), "", "the Go module path is not known")
+	infer(filepath.Join(base, "broken"), "", "cannot determine the Go module path")
 	write(t, base, "local", ".git", "config", remote("https://me:secret@/srv"))
-	infer(filepath.Join(base, "local"), "", "the Go module path is not known: there is no go.mod here, and the git remote \"https://")
+	infer(filepath.Join(base, "local"), "", "cannot determine the Go module path: the directory has no go.mod, and the git remote \"https://")
 	if _, err := InferRepo(disk, filepath.Join(base, "local"), ""); strings.Contains(err.Error(), "secret") {
 		t.Errorf("credentials in %v", err)
 	}

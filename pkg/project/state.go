@@ -8,15 +8,15 @@ import (
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
-// Image is the container that a controller made with --image runs, as given on the command line.
+// An Image is the container of a controller that was created with --image, with the values of the flags.
 type Image struct {
-	// Ref is the image reference, Command the comma-separated argument vector.
+	// Ref is the image reference, Command the comma-separated command.
 	Ref, Command string
-	// Port and RunAsUser are decimal numbers; empty where not given.
+	// Port and RunAsUser are decimal numbers or empty.
 	Port, RunAsUser string
 }
 
-// Image returns the image of a kind's controller.
+// Image returns the image of the controller of a kind.
 func (c *Config) Image(gvk GVK) (Image, bool) {
 	items := safeyaml.Child(c.root, "plugins", keyImages, "resources")
 	i := indexOf(items, gvk)
@@ -32,19 +32,18 @@ func (c *Config) Image(gvk GVK) (Image, bool) {
 	}, true
 }
 
-// SetImage records the image of a kind's controller where both peers' deploy-image plugin does.
+// SetImage records the image of the controller of a kind in the entry of the deploy-image plugin of both peers.
 func (c *Config) SetImage(gvk GVK, image Image) error {
 	path := []any{"plugins", keyImages, "resources"}
 	return c.putItem(path, gvk, []field{
-		{[]any{"options", "image"}, textOrNothing(image.Ref)},
-		{[]any{"options", "containerCommand"}, textOrNothing(image.Command)},
-		{[]any{"options", "containerPort"}, textOrNothing(image.Port)},
-		{[]any{"options", "runAsUser"}, textOrNothing(image.RunAsUser)},
+		{[]any{"options", "image"}, textOrNil(image.Ref)},
+		{[]any{"options", "containerCommand"}, textOrNil(image.Command)},
+		{[]any{"options", "containerPort"}, textOrNil(image.Port)},
+		{[]any{"options", "runAsUser"}, textOrNil(image.RunAsUser)},
 	})
 }
 
-// addState completes a resource with what Operon keeps in its own entry; controllers' names only where
-// the resource's entry gives none.
+// addState adds the values in the entry of Operon to a resource. unnamed reports whether the resource has no controllers key.
 func (c *Config) addState(r *Resource, unnamed bool) {
 	items := safeyaml.Child(c.state(), "resources")
 	i := indexOf(items, r.GVK)
@@ -55,8 +54,8 @@ func (c *Config) addState(r *Resource, unnamed bool) {
 	if names := textsOf(safeyaml.Child(item, "controllers")); unnamed && len(names) > 0 {
 		r.Controllers = names
 	}
-	r.Core = r.Core || truthOf(safeyaml.Child(item, "core"))
-	r.External = r.External || truthOf(safeyaml.Child(item, "external"))
+	r.Core = r.Core || boolOf(safeyaml.Child(item, "core"))
+	r.External = r.External || boolOf(safeyaml.Child(item, "external"))
 	if r.Module == "" {
 		r.Module = textOf(safeyaml.Child(item, "module"))
 	}
@@ -68,12 +67,12 @@ func (c *Config) addState(r *Resource, unnamed bool) {
 	}
 }
 
+// putState sets fields of a resource in the entry of Operon.
 func (c *Config) putState(gvk GVK, fields []field) error {
 	return c.putItem([]any{"plugins", keyState, "resources"}, gvk, fields)
 }
 
-// putItem sets fields of the element of a plugin's list that is about gvk. An element that would say nothing
-// is not added, and one that came to say nothing removed.
+// putItem sets fields of the item of gvk in the list of a plugin. An item without other fields is not added, or removed.
 func (c *Config) putItem(path []any, gvk GVK, fields []field) error {
 	node := c.root
 	for _, key := range path {
@@ -92,10 +91,10 @@ func (c *Config) putItem(path []any, gvk GVK, fields []field) error {
 	for _, f := range fields {
 		item = with(item, f.path, f.value)
 	}
-	said, _ := item.(map[string]any)
+	values, _ := item.(map[string]any)
 	identity := map[string]any{"group": gvk.Group, "domain": gvk.Domain, "version": gvk.Version, "kind": gvk.Kind}
 	empty := true
-	for key := range said {
+	for key := range values {
 		if _, ok := identity[key]; !ok {
 			empty = false
 		}
@@ -105,13 +104,13 @@ func (c *Config) putItem(path []any, gvk GVK, fields []field) error {
 	}
 	for key, value := range identity {
 		if value != "" {
-			said[key] = value
+			values[key] = value
 		}
 	}
-	return c.whole(func() error { return c.putDeep(join(path, i), said) })
+	return c.atomically(func() error { return c.putDeep(join(path, i), values) })
 }
 
-// indexOf finds the element of a list that is about gvk.
+// indexOf returns the index of the item of gvk in a list, or -1.
 func indexOf(items *yaml.Node, gvk GVK) int {
 	if items == nil || items.Kind != yaml.SequenceNode {
 		return -1

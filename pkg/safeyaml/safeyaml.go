@@ -31,6 +31,8 @@ const (
 type Error struct {
 	Line    int // 0 if the problem is the size
 	Problem string
+	// Conflict is true if the problem is a merge conflict.
+	Conflict bool
 }
 
 func (e *Error) Error() string {
@@ -66,7 +68,7 @@ func (t *Set) Check(data []byte) error {
 		return err
 	}
 	if conflicts := textdiff.Conflicts(data); len(conflicts) > 0 {
-		return &Error{Line: conflicts[0].First, Problem: textdiff.ConflictProblem(conflicts)}
+		return &Error{Line: conflicts[0].First, Problem: textdiff.ConflictProblem(conflicts), Conflict: true}
 	}
 	s := scanner{data: data, before: t.nodes, most: min(t.nodes+MaxNodes, cmp.Or(t.MaxNodes, MaxNodes))}
 	if err := s.scan(); err != nil {

@@ -34,7 +34,7 @@ func TestBundleBadInput(t *testing.T) {
 		{name: "flags and what manifests mean", args: "--version 1.0 --package newt-operator", stdin: func(string) string { return service }, says: []string{`--version "1.0"`, "has no Deployment that OLM could run"}},
 		{name: "a package's name and manifests", args: "--version 1.0.0 --package Newts", stdin: func(good string) string { return good + service + service + "spec:\n  type: NodePort\n" }, says: []string{`--package "Newts"`, "is defined a second time"}},
 		{name: "flags and no input", args: "--version 1.0", stdin: func(string) string { return "" }, files: map[string]string{"config/manifests": ""}, says: []string{`--version "1.0"`, `--input-dir is required`}},
-		{name: "flags without a project", args: "--version 1.0", files: map[string]string{"PROJECT": ""}, says: []string{`--version "1.0"`, "there is no PROJECT file", "name its package with --package"}},
+		{name: "flags without a project", args: "--version 1.0", files: map[string]string{"PROJECT": ""}, says: []string{`--version "1.0"`, "no PROJECT file", "name its package with --package"}},
 		{name: "a project without a name", args: "--version 1.0", files: map[string]string{"PROJECT": "domain: example.com\nlayout:\n- go.kubebuilder.io/v4\nrepo: example.com/newts\nversion: \"3\"\n"}, says: []string{`--version "1.0"`, `--package is required`}},
 		{name: "version with build metadata", args: "--version 1.0.0+b", says: []string{"has build metadata"}},
 		{name: "no version", args: "--package lizard-operator", says: []string{"--version is required"}},

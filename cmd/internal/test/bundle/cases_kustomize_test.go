@@ -49,7 +49,7 @@ func kustomizeDifferences() map[string]caseDifference {
 		"24-package-flag":        {says: `--package "iron-bolt_operator\.x": Kubernetes will refuse`},
 		"28-apis-dir-missing":    {says: `directory api not found`},
 		"30-positional-argument": {says: `takes no arguments, but got "config/manifests"`},
-		"31-project-missing":     {says: `there is no PROJECT file`},
+		"31-project-missing":     {says: `no PROJECT file`},
 		"35-go-syntax-error":     {says: `bolt_types\.go:23:22: expected ';'(.|\n)*bolt_types\.go:23:22: expected '}'`},
 		"36-go-type-not-found":   {says: `iron\.bolts\.example/v1 Nut of PROJECT is left out: no Go type Nut`},
 		"37-go-no-status":        {files: true, exit: true, reason: "a kind needs no status"},

@@ -1,0 +1,128 @@
+package project
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/operon-sdk/operon/pkg/safeyaml"
+)
+
+// A LayoutError reports that a command does not support the layout of a project.
+type LayoutError struct {
+	Layout []string
+}
+
+// Error returns the layout and how to proceed.
+func (e *LayoutError) Error() string {
+	layout := strings.Join(e.Layout, ",")
+	reason := "this command supports only Go projects (" + LayoutGoV4 + ")"
+	switch name, version, _ := strings.Cut(e.Layout[0], "/"); {
+	case hasLayout(e.Layout, LayoutGoV3):
+		reason = fmt.Sprintf("only generate, create api, delete api and run local support it, other commands need %s; run upgrade, which moves the project to that layout", LayoutGoV4)
+	case strings.HasSuffix(name, "go.kubebuilder.io"):
+		reason = fmt.Sprintf("Go projects of layout %s must be moved to %s first; run upgrade, which does that", version, LayoutGoV4)
+	case strings.HasPrefix(name, "helm.sdk."), strings.HasPrefix(name, "ansible.sdk."):
+		reason = fmt.Sprintf("%s operators have no Go code to scaffold or generate; use operator-sdk for this step",
+			name[:strings.Index(name, ".")])
+	}
+	return fmt.Sprintf("%s: layout %s: %s", FileName, layout, reason)
+}
+
+// CheckLayout returns a *LayoutError unless the project has the layout that Operon scaffolds.
+func (c *Config) CheckLayout() error {
+	if layout := c.Layout(); !hasLayout(layout, LayoutGoV4) && !hasLayout(layout, LayoutGoV4Alpha) {
+		return &LayoutError{Layout: layout}
+	}
+	return nil
+}
+
+// CheckOlderLayout is CheckLayout that also accepts LayoutGoV3.
+func (c *Config) CheckOlderLayout() error {
+	if c.RootLayout() {
+		return nil
+	}
+	return c.CheckLayout()
+}
+
+// RootLayout reports whether main.go and the controllers are at the root, as in LayoutGoV3.
+func (c *Config) RootLayout() bool { return hasLayout(c.Layout(), LayoutGoV3) }
+
+// hasLayout reports whether a chain of plugins contains a layout or its base plugin.
+func hasLayout(chain []string, layout string) bool {
+	return slices.Contains(chain, layout) || slices.Contains(chain, "base."+layout)
+}
+
+// Layout is the chain of plugins of the project.
+func (c *Config) Layout() []string { return textsOf(safeyaml.Child(c.root, "layout")) }
+
+// ComponentConfig reports whether the manager reads its options from a file, as in layouts before LayoutGoV4.
+func (c *Config) ComponentConfig() bool { return boolOf(safeyaml.Child(c.root, "componentConfig")) }
+
+// MultiGroup reports whether APIs are in api/GROUP/VERSION.
+func (c *Config) MultiGroup() bool { return boolOf(safeyaml.Child(c.root, "multigroup")) }
+
+// SetMultiGroup records whether APIs are in api/GROUP/VERSION.
+func (c *Config) SetMultiGroup(on bool) error { return c.put([]any{"multigroup"}, boolOrNil(on)) }
+
+// Namespaced reports whether the manager watches one namespace.
+func (c *Config) Namespaced() bool {
+	return boolOf(safeyaml.Child(c.root, "namespaced")) || boolOf(safeyaml.Child(c.state(), "namespaced"))
+}
+
+// SetNamespaced records the scope of the manager: in the key of kubebuilder if the project has it or was written by a version
+// that supports it, or else in the entry of Operon.
+func (c *Config) SetNamespaced(on bool) error {
+	stateKey := []any{"plugins", keyState, "namespaced"}
+	if !c.allowsNewKeys() && safeyaml.Child(c.root, "namespaced") == nil {
+		return c.put(stateKey, boolOrNil(on))
+	}
+	return c.atomically(func() error {
+		if err := c.put([]any{"namespaced"}, boolOrNil(on)); err != nil {
+			return err
+		}
+		return c.put(stateKey, nil)
+	})
+}
+
+// allowsNewKeys reports whether the keys namespaced, controllers, module and webhook paths can be used: the file already has one
+// of them, or was written by a kubebuilder that supports them. kubebuilder v4.6, the base of operator-sdk 1.42, rejects them.
+func (c *Config) allowsNewKeys() bool {
+	if safeyaml.Child(c.root, "namespaced") != nil || atLeast(c.CLIVersion(), 4, 15) {
+		return true
+	}
+	resources := safeyaml.Child(c.root, "resources")
+	if resources == nil {
+		return false
+	}
+	return slices.ContainsFunc(resources.Content, func(item *yaml.Node) bool {
+		webhooks := safeyaml.Child(item, "webhooks")
+		return safeyaml.Child(item, "controllers") != nil || safeyaml.Child(item, "module") != nil ||
+			safeyaml.Child(webhooks, "defaultingPath") != nil || safeyaml.Child(webhooks, "validationPath") != nil
+	})
+}
+
+// atLeast reports whether a version such as 4.15.0 or v4.15.0-rc.0 is at least major.minor.
+func atLeast(version string, major, minor int) bool {
+	var x, y int
+	if n, _ := fmt.Sscanf(strings.TrimPrefix(version, "v"), "%d.%d", &x, &y); n < 2 {
+		return false
+	}
+	return x > major || x == major && y >= minor
+}
+
+// HasSDKPlugin reports whether PROJECT names a plugin of operator-sdk.
+func (c *Config) HasSDKPlugin() bool {
+	plugins := safeyaml.Child(c.root, "plugins")
+	if plugins == nil || plugins.Kind != yaml.MappingNode {
+		return false
+	}
+	for i := 0; i < len(plugins.Content); i += 2 {
+		if strings.Contains(plugins.Content[i].Value, "sdk.operatorframework.io/") {
+			return true
+		}
+	}
+	return false
+}
