@@ -15,7 +15,7 @@ func bundleDifferences() map[string]bundleDifference {
 		"13-rbac-role-and-clusterrole-alike": {reason: "a ClusterRole is not the Role that looks like it"},
 		"14-rbac-aggregated-clusterrole":     {reason: "the rules that the role aggregates reach the CSV"},
 		"16-required-crds":                   {reason: "a required CRD is not owned"},
-		"19-webhooks-odd-services":           {refused: `(?s)wrongport.*gate-guard-service.*no selector.*fits no Deployment.*ExternalName.*URL`, reason: "OLM refuses webhooks without a Deployment behind them"},
+		"19-webhooks-odd-services":           {refused: `(?s)wrongport.*gate-guard-service.*no selector.*matches no Deployment.*ExternalName.*URL`, reason: "OLM refuses webhooks without a Deployment behind them"},
 		"23-duplicate-objects":               {refused: `ConfigMap other/pulse-config and ConfigMap pulse-config at stdin:\d+ have the same name`, reason: "a namespace holds one object of a name"},
 		"24-list-of-objects":                 {reason: "a List is unpacked"},
 		"26-regenerate-overwrite":            {reason: "hand-made annotations and labels stay, and manifests that are no longer generated are removed"},
