@@ -249,7 +249,7 @@ func isSameDir(a, b string) bool {
 	return err == nil && os.SameFile(x, y)
 }
 
-// outputRule makes the directories of an output rule absolute, and replaces stdout.
+// outputRule returns an output rule with absolute directories and the stdout of c.
 func (c *controllerGen) outputRule(rule genall.OutputRule) genall.OutputRule {
 	abs := func(dir genall.OutputToDirectory) genall.OutputToDirectory {
 		if filepath.IsAbs(string(dir)) {

@@ -117,15 +117,15 @@ func (p positions) file(abs string) string {
 	return filepath.Base(abs)
 }
 
-// relativeTo makes paths in a message relative to the root.
-func (p positions) relativeTo(message string) string {
+// relativePaths makes paths in a message relative to the root.
+func (p positions) relativePaths(message string) string {
 	message = strings.ReplaceAll(message, p.root+string(filepath.Separator), "")
 	return strings.ReplaceAll(message, p.root, ".")
 }
 
 // finding returns the finding for a message at a position: file:line:column, file:line, or importpath:-.
 func (p positions) finding(pos, message string) Finding {
-	f := Finding{Message: p.relativeTo(lineBreak.ReplaceAllString(strings.TrimSpace(message), " "))}
+	f := Finding{Message: p.relativePaths(lineBreak.ReplaceAllString(strings.TrimSpace(message), " "))}
 	numbers := make([]int, 0, 2)
 	for len(numbers) < 2 {
 		i := strings.LastIndexByte(pos, ':')

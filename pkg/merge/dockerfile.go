@@ -51,7 +51,7 @@ func instructionEnd(lines []string, i int) int {
 	for ; i < len(lines); i++ {
 		text := strings.TrimRight(lines[i], " \t\r\n")
 		if i > first && isDockerComment(lines[i]) {
-			continue // comments and blank lines do not end an instruction that goes on
+			continue // comments and blank lines do not end an instruction that continues
 		}
 		if !strings.HasSuffix(text, `\`) {
 			i++

@@ -65,7 +65,7 @@ func sortNotes(notes []Note) []Note {
 	return slices.Compact(notes)
 }
 
-// rewrite applies rewrites to all files in order. Each rewrite sees the results of the preceding ones.
+// rewrite applies rewrites to all files in order. Each rewrite applies to the results of the preceding ones.
 func (p *program) rewrite(tree *worktree.Tree, rewrites []func(*source)) []Note {
 	for _, rewrite := range rewrites {
 		p.indexFunctions()

@@ -30,7 +30,7 @@ type webhook struct {
 	// defaulter is the method of the type. validators are those for creation, update and deletion, all or none.
 	defaulter  *hookMethod
 	validators []*hookMethod
-	// given holds the builder methods by which the set-up adds webhooks of other types.
+	// options holds the builder methods by which the set-up adds webhooks of other types.
 	options map[string]bool
 	asserts []assertion
 	markers []*marker
