@@ -2,7 +2,6 @@ package merge
 
 import (
 	"errors"
-	"io"
 	"path"
 	"slices"
 	"strings"
@@ -18,25 +17,16 @@ import (
 func parseYAML(name string, text []byte) (*Node, error) {
 	y := &yamlParser{lines: splitLines(text), kustomization: isKustomization(name)}
 	root := &Node{Container: true}
-	decoder := safeyaml.NewDecoder([]byte(strings.Join(y.lines, "")))
-	var docs []*yaml.Node
-	for {
-		var doc yaml.Node
-		err := decoder.Decode(&doc)
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return nil, err
-		}
-		if len(doc.Content) == 1 && doc.Content[0].Tag != "!!null" {
-			docs = append(docs, doc.Content[0])
-		}
+	docs, err := safeyaml.Documents[yaml.Node]([]byte(strings.Join(y.lines, "")))
+	if err != nil {
+		return nil, err
 	}
 	at := 0
 	for _, doc := range docs {
-		n, end := y.document(doc, at)
-		root.Nodes, at = append(root.Nodes, n), end
+		if len(doc.Content) == 1 && doc.Content[0].Tag != "!!null" {
+			n, end := y.document(doc.Content[0], at)
+			root.Nodes, at = append(root.Nodes, n), end
+		}
 	}
 	root.Tail = y.lines[at:]
 	number(root.Nodes)

@@ -2,7 +2,6 @@ package migrate
 
 import (
 	"fmt"
-	"io"
 	"path"
 	"strings"
 
@@ -50,17 +49,13 @@ func checkSyntax(name string, text []byte) error {
 	case ".go":
 		return gosource.CheckSyntax(name, text)
 	case ".yaml", ".yml":
-		for decoder := safeyaml.NewDecoder(text); ; {
-			var node yaml.Node
-			if err := decoder.Decode(&node); err == io.EOF {
-				return nil
-			} else if err != nil {
-				return err
-			}
-			if err := duplicateKey(&node); err != nil {
+		nodes, err := safeyaml.Documents[yaml.Node](text)
+		for _, node := range nodes {
+			if err := duplicateKey(node); err != nil {
 				return err
 			}
 		}
+		return err
 	}
 	return nil
 }

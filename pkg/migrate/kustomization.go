@@ -84,9 +84,9 @@ func (u *upgrader) references() map[string]bool {
 		if err != nil || !isManifest(name) || u.unedited(name) {
 			continue
 		}
-		var node yaml.Node
-		for decoder := safeyaml.NewDecoder(text); decoder.Decode(&node) == nil; {
-			u.addReferences(&node)
+		nodes, _ := safeyaml.Documents[yaml.Node](text)
+		for _, node := range nodes {
+			u.addReferences(node)
 		}
 	}
 	return u.referred
@@ -213,14 +213,14 @@ func (u *upgrader) displacing(name string) string {
 		if err != nil || u.isObsolete(file) {
 			continue
 		}
-		var object struct {
+		objects, _ := safeyaml.Documents[struct {
 			Spec struct {
 				Template struct {
 					Spec struct{ Containers []struct{ Name string } }
 				}
 			}
-		}
-		for decoder := safeyaml.NewDecoder(text); decoder.Decode(&object) == nil; {
+		}](text)
+		for _, object := range objects {
 			if containers := object.Spec.Template.Spec.Containers; len(containers) > 0 && containers[0].Name != "manager" {
 				return file
 			}
@@ -254,17 +254,14 @@ func isManifest(name string) bool {
 // objectIDs returns kind and name of the objects in a manifest. Namespaces are ignored, because users change them.
 func objectIDs(text []byte) []string {
 	var ids []string
-	decoder := safeyaml.NewDecoder(text)
-	for {
-		var object struct {
-			Kind     string
-			Metadata struct{ Name string }
-		}
-		if decoder.Decode(&object) != nil {
-			return ids
-		}
+	objects, _ := safeyaml.Documents[struct {
+		Kind     string
+		Metadata struct{ Name string }
+	}](text)
+	for _, object := range objects {
 		if object.Kind != "" && object.Metadata.Name != "" {
 			ids = append(ids, object.Kind+" "+object.Metadata.Name)
 		}
 	}
+	return ids
 }

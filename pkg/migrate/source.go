@@ -62,11 +62,8 @@ func (v *Verifier) sources() ([]source, error) {
 			root = merge.ParseOpaque(text)
 		}
 		edited := merge.UnknownLines(root, v.base(name))
-		for decoder := safeyaml.NewDecoder(text); ; {
-			var document yaml.Node
-			if decoder.Decode(&document) != nil {
-				break
-			}
+		documents, _ := safeyaml.Documents[yaml.Node](text)
+		for _, document := range documents {
 			object := document.Content[0]
 			if at := safeyaml.ChildIndex(object, "metadata"); at >= 0 {
 				v.read = append(v.read, source{name, safeyaml.ChildText(object, "kind"), safeyaml.ChildText(object.Content[at+1], "name"), object, edited})

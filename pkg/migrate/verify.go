@@ -254,13 +254,11 @@ func (v *Verifier) compare(after *worktree.Tree, dir string, oldText, newText []
 // objects returns the objects of a stream by kind and name.
 func objects(stream []byte) map[string]any {
 	all := map[string]any{}
-	decoder := safeyaml.NewDecoder(stream)
-	for {
-		var object map[string]any
-		if decoder.Decode(&object) != nil {
-			return all
-		}
+	documents, _ := safeyaml.Documents[map[string]any](stream)
+	for _, document := range documents {
+		object := *document
 		metadata, _ := object["metadata"].(map[string]any)
 		all[fmt.Sprintf("%v %v", object["kind"], metadata["name"])] = object
 	}
+	return all
 }

@@ -103,18 +103,16 @@ func readBoth(before, after *worktree.Tree, name string) (oldText, newText []byt
 // webhookNames returns the names of webhooks in a stream of objects, by the kind of their configuration.
 func webhookNames(stream []byte) map[string][]string {
 	all := map[string][]string{}
-	for decoder := safeyaml.NewDecoder(stream); ; {
-		var object struct {
-			Kind     string
-			Webhooks []struct{ Name string }
-		}
-		if decoder.Decode(&object) != nil {
-			return all
-		}
+	objects, _ := safeyaml.Documents[struct {
+		Kind     string
+		Webhooks []struct{ Name string }
+	}](stream)
+	for _, object := range objects {
 		for _, webhook := range object.Webhooks {
 			all[object.Kind] = append(all[object.Kind], webhook.Name)
 		}
 	}
+	return all
 }
 
 // lostWebhook returns a generated webhook that only the first stream of objects has, or "".

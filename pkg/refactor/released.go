@@ -56,7 +56,7 @@ func (x *renamer) isCatalog(name string) bool {
 	if err != nil || !bytes.Contains(data, []byte("olm.")) {
 		return false
 	}
-	docs, err := documents(data)
+	docs, err := safeyaml.Documents[yaml.Node](data)
 	return err == nil && slices.ContainsFunc(docs, func(doc *yaml.Node) bool {
 		if len(doc.Content) != 1 {
 			return false

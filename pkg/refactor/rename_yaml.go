@@ -2,8 +2,6 @@ package refactor
 
 import (
 	"cmp"
-	"errors"
-	"io"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -23,7 +21,7 @@ import (
 // renamed APIs, the files in a kustomization, and values that the scaffold wrote. Other bytes are kept, and so is a
 // file that is not valid YAML.
 func (x *renamer) renameManifest(name string, data []byte, pairs []scaffold.RenderedPair) []byte {
-	docs, err := documents(data)
+	docs, err := safeyaml.Documents[yaml.Node](data)
 	if err != nil {
 		return data
 	}
@@ -38,21 +36,6 @@ func (x *renamer) renameManifest(name string, data []byte, pairs []scaffold.Rend
 		}
 	}
 	return textdiff.Apply(data, edits)
-}
-
-func documents(data []byte) ([]*yaml.Node, error) {
-	var docs []*yaml.Node
-	for decoder := safeyaml.NewDecoder(data); ; {
-		var doc yaml.Node
-		err := decoder.Decode(&doc)
-		if errors.Is(err, io.EOF) {
-			return docs, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		docs = append(docs, &doc)
-	}
 }
 
 // A keyedValue is a value with its key.
@@ -85,8 +68,8 @@ func valuesOf(pairs []scaffold.RenderedPair) map[keyedValue]string {
 		}
 	}
 	for _, t := range pairs {
-		before, err := documents([]byte(t.Old))
-		after, otherErr := documents([]byte(t.New))
+		before, err := safeyaml.Documents[yaml.Node]([]byte(t.Old))
+		after, otherErr := safeyaml.Documents[yaml.Node]([]byte(t.New))
 		if t.Part || err != nil || otherErr != nil || len(before) != len(after) {
 			continue
 		}

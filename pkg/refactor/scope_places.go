@@ -196,27 +196,17 @@ func switchVariable(tree *worktree.Tree, on bool) bool {
 // managerContainer returns the container manager of the only Deployment of a manifest, or nil.
 func managerContainer(text string) *yaml.Node {
 	var found *yaml.Node
-	decoder := safeyaml.NewDecoder([]byte(text))
-	for {
-		var doc yaml.Node
-		if err := decoder.Decode(&doc); err != nil {
-			return found
-		}
+	docs, _ := safeyaml.Documents[yaml.Node]([]byte(text))
+	for _, doc := range docs {
 		if len(doc.Content) == 0 {
 			continue
 		}
-		containers := doc.Content[0]
-		if kind := safeyaml.Child(containers, "kind"); kind == nil || kind.Value != "Deployment" {
-			continue
-		}
-		for _, field := range []string{"spec", "template", "spec", "containers"} {
-			containers = safeyaml.Child(containers, field)
-		}
-		if containers == nil {
+		containers := safeyaml.Child(doc.Content[0], "spec", "template", "spec", "containers")
+		if containers == nil || safeyaml.ChildText(doc.Content[0], "kind") != "Deployment" {
 			continue
 		}
 		for _, c := range containers.Content {
-			if name := safeyaml.Child(c, "name"); name != nil && name.Value == "manager" {
+			if safeyaml.ChildText(c, "name") == "manager" {
 				if found != nil {
 					return nil
 				}
@@ -224,6 +214,7 @@ func managerContainer(text string) *yaml.Node {
 			}
 		}
 	}
+	return found
 }
 
 // outdent removes the indentation of the first line from all lines of a block.

@@ -1,6 +1,8 @@
 package safeyaml
 
 import (
+	"errors"
+	"io"
 	"iter"
 
 	"go.yaml.in/yaml/v3"
@@ -17,5 +19,21 @@ func Fields(node *yaml.Node) iter.Seq2[*yaml.Node, *yaml.Node] {
 				return
 			}
 		}
+	}
+}
+
+// Documents decodes the documents of a YAML stream into values of a type. With an error, it returns the documents before it.
+func Documents[T any](data []byte) ([]*T, error) {
+	var documents []*T
+	for decoder := NewDecoder(data); ; {
+		document := new(T)
+		err := decoder.Decode(document)
+		if errors.Is(err, io.EOF) {
+			return documents, nil
+		}
+		if err != nil {
+			return documents, err
+		}
+		documents = append(documents, document)
 	}
 }

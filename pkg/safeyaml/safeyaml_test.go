@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"go.yaml.in/yaml/v3"
+
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
@@ -138,5 +140,45 @@ func TestSet(t *testing.T) {
 				t.Errorf("got %v, want %s", err, test.want)
 			}
 		})
+	}
+}
+
+// TestDocuments checks streams with and without an error after the first document.
+func TestDocuments(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]struct {
+		count int
+		fails bool
+	}{
+		"":                    {0, false},
+		"a: 1\n---\na: 2\n":   {2, false},
+		"a: 1\n---\n[\n":      {1, true},
+		"a: 1\n---\na: [b]\n": {1, true},
+	} {
+		got, err := safeyaml.Documents[struct{ A int }]([]byte(text))
+		if len(got) != want.count || (err != nil) != want.fails || want.count > 0 && got[0].A != 1 {
+			t.Errorf("Documents(%q) = %d documents, %v; want %d, error %t", text, len(got), err, want.count, want.fails)
+		}
+	}
+}
+
+// TestFields checks the keys of a mapping, and that other nodes have none.
+func TestFields(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{"b: 1\na: 2\n": "b=1 a=2", "[b, 1]\n": "", "x\n": ""} {
+		nodes, err := safeyaml.Documents[yaml.Node]([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for key, value := range safeyaml.Fields(nodes[0].Content[0]) {
+			got = append(got, key.Value+"="+value.Value)
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("Fields of %q: got %q, want %q", text, got, want)
+		}
+	}
+	for range safeyaml.Fields(nil) {
+		t.Error("Fields(nil) yields a key")
 	}
 }

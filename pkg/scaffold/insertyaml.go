@@ -1,9 +1,7 @@
 package scaffold
 
 import (
-	"errors"
 	"fmt"
-	"io"
 	"regexp"
 	"strings"
 
@@ -132,14 +130,6 @@ func yamlError(text string) (err error) {
 			err = fmt.Errorf("%v", p)
 		}
 	}()
-	dec := safeyaml.NewDecoder([]byte(text))
-	for {
-		var doc yaml.Node
-		if err := dec.Decode(&doc); err != nil {
-			if errors.Is(err, io.EOF) {
-				return nil
-			}
-			return err
-		}
-	}
+	_, err = safeyaml.Documents[yaml.Node]([]byte(text))
+	return err
 }

@@ -1,8 +1,6 @@
 package scaffold
 
 import (
-	"errors"
-	"io"
 	"slices"
 	"strings"
 
@@ -51,20 +49,17 @@ func (y *yamlSyntax) findList(marker string) (insertionPoint, bool) {
 
 // documents returns the mappings in the documents of the file.
 func (y *yamlSyntax) documents() []*yaml.Node {
+	all, err := safeyaml.Documents[yaml.Node]([]byte(strings.Join(y.lines, "")))
+	if err != nil {
+		return nil
+	}
 	var docs []*yaml.Node
-	dec := safeyaml.NewDecoder([]byte(strings.Join(y.lines, "")))
-	for {
-		var doc yaml.Node
-		if err := dec.Decode(&doc); err != nil {
-			if !errors.Is(err, io.EOF) {
-				return nil
-			}
-			return docs
-		}
+	for _, doc := range all {
 		if len(doc.Content) == 1 {
 			docs = append(docs, doc.Content[0])
 		}
 	}
+	return docs
 }
 
 // endOf returns the insertion point after the last item of a block sequence.
