@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/image"
-	"github.com/operon-sdk/operon/pkg/manifest"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
@@ -37,7 +37,7 @@ func (a *app) readImages(tree *worktree.Tree, o *bundleOptions) (*lockedImages, 
 		return l, err
 	}
 	if err := json.Unmarshal(data, &l.known); err != nil {
-		return nil, manifest.Problems{{Position: manifest.Position{File: imagesFile}, Problem: "must map image references to digests: " + err.Error() + "; restore it from version control, or delete it"}}
+		return nil, diag.Findings{{Position: diag.Position{File: imagesFile}, Problem: "must map image references to digests: " + err.Error() + "; restore it from version control, or delete it"}}
 	}
 	return l, nil
 }

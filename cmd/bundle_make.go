@@ -35,7 +35,7 @@ func (a *app) bundleProject(dir string, o *bundleOptions) (root, layout string, 
 		o.pkg = config.ProjectName()
 	}
 	if o.pkg == "" {
-		return "", "", project.Findings{{Field: "--package", Problem: "is required: PROJECT has no projectName"}}
+		return "", "", diag.Findings{{Field: "--package", Problem: "is required: PROJECT has no projectName"}}
 	}
 	return root, strings.Join(config.Layout(), ","), nil
 }
@@ -47,12 +47,12 @@ func (a *app) readInput(tree *worktree.Tree, dir, layout string, o *bundleOption
 		ServiceAccounts: o.accounts, ExistingRoles: o.existingRoles, Replaces: o.replaces,
 	}
 	objects, notes, err := a.bundleInput(tree, dir, o)
-	problems, ok := err.(manifest.Problems)
+	problems, ok := err.(diag.Findings)
 	if err != nil && !ok {
 		return input, nil, err
 	}
 	base, err := readBase(tree, o)
-	if wrong, ok := err.(manifest.Problems); ok {
+	if wrong, ok := err.(diag.Findings); ok {
 		problems = append(problems, wrong...)
 	} else if err != nil {
 		return input, nil, err
@@ -85,8 +85,8 @@ func (a *app) faults(tree *worktree.Tree, dir, layout string, o bundleOptions) e
 }
 
 // asFindings takes findings out of an error, and leaves any other.
-func asFindings(err error) (project.Findings, error) {
-	if findings, ok := errors.AsType[project.Findings](err); ok {
+func asFindings(err error) (diag.Findings, error) {
+	if findings, ok := errors.AsType[diag.Findings](err); ok {
 		return findings, nil
 	}
 	return nil, err
@@ -134,7 +134,7 @@ func readBase(tree *worktree.Tree, o *bundleOptions) (*manifest.Object, error) {
 			return &objects[i], nil
 		}
 	}
-	return nil, manifest.Problems{{Position: manifest.Position{File: name}, Problem: "has no ClusterServiceVersion; restore the base CSV, or delete the file to start from placeholders"}}
+	return nil, diag.Findings{{Position: diag.Position{File: name}, Problem: "has no ClusterServiceVersion; restore the base CSV, or delete the file to start from placeholders"}}
 }
 
 // tellNotes prints notes on stderr. If strict is set, what is left out of the bundle is an error.

@@ -17,8 +17,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/image"
-	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/transport"
 )
 
@@ -83,14 +83,14 @@ func (o *registryOptions) addHosts(f *pflag.FlagSet) {
 }
 
 // check finds what is wrong with the flags.
-func (o *registryOptions) check() (findings project.Findings) {
+func (o *registryOptions) check() (findings diag.Findings) {
 	for _, pair := range o.mirrors {
 		if from, to, ok := strings.Cut(pair, "="); !ok || from == "" || to == "" {
-			findings = append(findings, project.Finding{Field: "--registry-mirror", Value: pair, Problem: "must be registry=mirror, such as docker.io=mirror.example.com"})
+			findings = append(findings, diag.Finding{Field: "--registry-mirror", Value: pair, Problem: "must be registry=mirror, such as docker.io=mirror.example.com"})
 		}
 	}
 	if o.total < 0 {
-		findings = append(findings, project.Finding{Field: "--timeout", Value: o.total.String(), Problem: "must not be negative"})
+		findings = append(findings, diag.Finding{Field: "--timeout", Value: o.total.String(), Problem: "must not be negative"})
 	}
 	return findings
 }

@@ -14,13 +14,13 @@ import (
 	"github.com/spf13/afero"
 
 	"github.com/operon-sdk/operon/pkg/bundle"
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/manifest"
-	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// bundleInput reads the manifests that a bundle is made from. An error of manifest.Problems, which may
+// bundleInput reads the manifests that a bundle is made from. An error of diag.Findings, which may
 // be empty, leaves the objects that could be read.
 func (a *app) bundleInput(tree *worktree.Tree, dir string, o *bundleOptions) ([]manifest.Object, []bundle.Note, error) {
 	r := &folderReader{fs: a.FS, dir: dir}
@@ -73,7 +73,7 @@ func isCRD(o manifest.Object) bool { return o.Kind() == "CustomResourceDefinitio
 // scripts pass on to everything they call, is none.
 func (a *app) withStdin(r *folderReader) ([]manifest.Object, []bundle.Note, error) {
 	objects, notes, err := a.readStdin(true)
-	problems, ok := err.(manifest.Problems)
+	problems, ok := err.(diag.Findings)
 	if err != nil && !ok {
 		return nil, nil, err
 	}
@@ -88,7 +88,7 @@ func (a *app) readStdin(mayBeEmpty bool) ([]manifest.Object, []bundle.Note, erro
 	}
 	objects, problems := manifest.Decode("stdin", data)
 	var notes []bundle.Note
-	own := slices.DeleteFunc(slices.Clone(problems), func(p manifest.Problem) bool {
+	own := slices.DeleteFunc(slices.Clone(problems), func(p diag.Finding) bool {
 		if errors.Is(p, manifest.ErrNotKubernetes) {
 			notes = append(notes, foreign(p))
 		}
@@ -98,14 +98,14 @@ func (a *app) readStdin(mayBeEmpty bool) ([]manifest.Object, []bundle.Note, erro
 	case len(objects) == 0 && len(own) == 0 && len(problems) > 0:
 		own = problems
 	case len(objects) == 0 && len(own) == 0 && !mayBeEmpty:
-		own = manifest.Problems{{Position: manifest.Position{File: "stdin"},
+		own = diag.Findings{{Position: diag.Position{File: "stdin"},
 			Problem: "is empty: the command on the left of the pipe printed nothing; see what it says on its own"}}
 	}
 	return objects, notes, own
 }
 
 // foreign is the note about a document that is no Kubernetes object.
-func foreign(p manifest.Problem) bundle.Note {
+func foreign(p diag.Finding) bundle.Note {
 	return bundle.Note{Position: p.Position, Subject: "the document", Reason: p.Problem + ", and was not read", Advice: "leave it out of the input", Dropped: true}
 }
 
@@ -118,14 +118,14 @@ func (a *app) buildManifests(tree *worktree.Tree, o *bundleOptions) ([]manifest.
 				return nil, err
 			}
 			if o.image != "" && !bytes.Contains(data, []byte(o.image)) {
-				return nil, project.Findings{{Field: "--image", Value: o.image, Problem: fmt.Sprintf(
+				return nil, diag.Findings{{Field: "--image", Value: o.image, Problem: fmt.Sprintf(
 					"reaches no container: nothing that %s builds has the image %s, which stands for the manager's in %s", o.kustomizeDir, managerImage, managerDir)}}
 			}
 			objects, problems := manifest.Decode(o.kustomizeDir, data)
 			return objects, problems.Err()
 		}
 	}
-	return nil, project.Findings{{Field: "--input-dir", Problem: fmt.Sprintf(
+	return nil, diag.Findings{{Field: "--input-dir", Problem: fmt.Sprintf(
 		"is required: stdin is empty, and %s has no kustomization.yaml; pipe in the manifests of the operator, or give their directory", cmp.Or(o.kustomizeName, o.kustomizeDir))}}
 }
 
@@ -135,7 +135,7 @@ type folderReader struct {
 	dir      string // that relative folders are in
 	objects  []manifest.Object
 	notes    []bundle.Note
-	problems manifest.Problems
+	problems diag.Findings
 }
 
 func (r *folderReader) abs(name string) string {
@@ -185,7 +185,7 @@ func (r *folderReader) walk(folder string, keep func(manifest.Object) bool, deep
 		return r.file(p, name, keep)
 	})
 	if err != nil {
-		r.problems = append(r.problems, manifest.Problem{Position: manifest.Position{File: filepath.ToSlash(folder)}, Problem: strings.TrimPrefix(err.Error(), "reading "+filepath.ToSlash(folder)+": ")})
+		r.problems = append(r.problems, diag.Finding{Position: diag.Position{File: filepath.ToSlash(folder)}, Problem: strings.TrimPrefix(err.Error(), "reading "+filepath.ToSlash(folder)+": ")})
 	}
 }
 
@@ -209,12 +209,12 @@ func (r *folderReader) file(p, name string, keep func(manifest.Object) bool) err
 	}
 	var (
 		objects  []manifest.Object
-		problems manifest.Problems
+		problems diag.Findings
 	)
 	data, err := safeyaml.ReadFile(r.fs, p, safeyaml.MaxSize)
 	switch {
 	case is[*safeyaml.Error](err):
-		problems = manifest.Problems{manifest.Unbounded(name, err)}
+		problems = diag.Findings{manifest.Unbounded(name, err)}
 	case err != nil:
 		return fmt.Errorf("reading %s: %w", name, reason(err))
 	default:

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/operon-sdk/operon/pkg/bundle"
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/manifest"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
@@ -28,7 +29,7 @@ func readEdits(tree *worktree.Tree) ([]bundle.Edit, error) {
 	}
 	edits, err := bundle.ParseEdits(data)
 	if err != nil {
-		return nil, manifest.Problems{{Position: manifest.Position{File: editsFile}, Problem: "is no valid JSON: " + err.Error() + "; restore it from version control, or delete it to forget which values of the bundle were edited by hand"}}
+		return nil, diag.Findings{{Position: diag.Position{File: editsFile}, Problem: "is no valid JSON: " + err.Error() + "; restore it from version control, or delete it to forget which values of the bundle were edited by hand"}}
 	}
 	return edits, nil
 }

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/operon-sdk/operon/pkg/bundle"
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
@@ -32,12 +33,12 @@ func (a *app) resolveBundle(c *cobra.Command, tree *worktree.Tree, dir string, c
 			o.base.apisDir = "apis"
 		}
 	}
-	var findings project.Findings
+	var findings diag.Findings
 	add := func(flag, value, problem string) {
-		findings = append(findings, project.Finding{Field: flag, Value: value, Problem: problem})
+		findings = append(findings, diag.Finding{Field: flag, Value: value, Problem: problem})
 	}
 	note := func(err error) error {
-		more, ok := errors.AsType[project.Findings](err)
+		more, ok := errors.AsType[diag.Findings](err)
 		findings = append(findings, more...)
 		if ok {
 			return nil

@@ -19,9 +19,8 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/operon-sdk/operon/pkg/bundle/validate"
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/image"
-	"github.com/operon-sdk/operon/pkg/manifest"
-	"github.com/operon-sdk/operon/pkg/project"
 )
 
 // validateOptions are the flags of bundle validate.
@@ -178,11 +177,11 @@ func (a *app) summarize(r validate.Result, format string) {
 }
 
 // optionalOptions reads the flags about optional validators.
-func (a *app) optionalOptions(o validateOptions) (chosen validate.Options, findings project.Findings) {
+func (a *app) optionalOptions(o validateOptions) (chosen validate.Options, findings diag.Findings) {
 	if o.selector != "" {
 		selector, err := labels.Parse(o.selector)
 		if err != nil {
-			findings = append(findings, project.Finding{Field: "--select-optional", Value: o.selector, Problem: "is not a valid label selector: " + err.Error()})
+			findings = append(findings, diag.Finding{Field: "--select-optional", Value: o.selector, Problem: "is not a valid label selector: " + err.Error()})
 		}
 		chosen.Selector = selector
 	}
@@ -198,7 +197,7 @@ func (a *app) optionalOptions(o validateOptions) (chosen validate.Options, findi
 		for _, pair := range pairs {
 			key, value, ok := strings.Cut(pair, "=")
 			if !ok {
-				findings = append(findings, project.Finding{Field: "--optional-values", Value: pair, Problem: "must be key=value, such as k8s-version=1.30"})
+				findings = append(findings, diag.Finding{Field: "--optional-values", Value: pair, Problem: "must be key=value, such as k8s-version=1.30"})
 				continue
 			}
 			chosen.Values[key] = value
@@ -212,7 +211,7 @@ func (a *app) validateOptions(dir string, o validateOptions) (validate.Options, 
 	options := validate.Options{Values: map[string]string{}, Strict: o.strict}
 	findings := o.registryOptions.check()
 	add := func(flag, value, problem string) {
-		findings = append(findings, project.Finding{Field: flag, Value: value, Problem: problem})
+		findings = append(findings, diag.Finding{Field: flag, Value: value, Problem: problem})
 	}
 	if !slices.Contains(validate.Formats(), o.output) {
 		add("--output", o.output, "must be one of "+strings.Join(validate.Formats(), ", "))
@@ -274,7 +273,7 @@ func (a *app) bundleSource(ctx context.Context, dir, arg string, registries imag
 		return validate.Source{Name: opened.Name, FS: opened.FS, Close: opened.Close}
 	}
 	shown := filepath.ToSlash(arg)
-	problem := &validate.Finding{Position: manifest.Position{File: shown}, Level: validate.Error, Rule: "bundle", Text: strings.TrimPrefix(strings.TrimPrefix(err.Error(), "image "), shown+": ")}
+	problem := &validate.Finding{Position: diag.Position{File: shown}, Level: validate.Error, Rule: "bundle", Text: strings.TrimPrefix(strings.TrimPrefix(err.Error(), "image "), shown+": ")}
 	return validate.Source{Name: shown, Err: problem}
 }
 

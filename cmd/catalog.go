@@ -8,8 +8,6 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/bundle/catalog"
 	"github.com/operon-sdk/operon/pkg/diag"
-	"github.com/operon-sdk/operon/pkg/manifest"
-	"github.com/operon-sdk/operon/pkg/project"
 )
 
 func newCatalog(a *app) *cobra.Command {
@@ -58,7 +56,7 @@ catalog has problems, and 2 for wrong usage. Fields that OLM does not support ar
 }
 
 // warn prints the first of some warnings, and the number of the others.
-func (a *app) warn(warnings manifest.Problems) {
+func (a *app) warn(warnings diag.Findings) {
 	first, rest := diag.Shorten(warnings, "warning")
 	for _, warning := range first {
 		a.warnf("%s", warning)
@@ -81,7 +79,7 @@ with problems is drawn too; the problems are listed on stderr.`,
 		Args: oneFolder,
 		RunE: func(c *cobra.Command, args []string) error {
 			if output != "text" && output != "mermaid" {
-				return project.Findings{{Field: "--output", Value: output, Problem: "must be text or mermaid"}}
+				return diag.Findings{{Field: "--output", Value: output, Problem: "must be text or mermaid"}}
 			}
 			loaded, problems, err := a.loadCatalog(args[0])
 			if err != nil {
@@ -115,7 +113,7 @@ func oneFolder(c *cobra.Command, args []string) error {
 }
 
 // loadCatalog reads the catalog in a folder that an argument names. Its problems are part of the catalog.
-func (a *app) loadCatalog(name string) (*catalog.Catalog, manifest.Problems, error) {
+func (a *app) loadCatalog(name string) (*catalog.Catalog, diag.Findings, error) {
 	abs := a.absolute(name)
 	info, err := a.FS.Stat(abs)
 	if err != nil || !info.IsDir() {

@@ -11,9 +11,8 @@ import (
 	"github.com/spf13/afero"
 
 	"github.com/operon-sdk/operon/pkg/bundle/catalog"
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/image"
-	"github.com/operon-sdk/operon/pkg/manifest"
-	"github.com/operon-sdk/operon/pkg/project"
 )
 
 // folder is a folder of the disk as a file system of its own.
@@ -23,14 +22,14 @@ func (a *app) folder(dir string) fs.FS {
 
 // catalogSources reads the bundles and gives them their images. The error holds everything that is wrong with
 // them, together with problems.
-func (a *app) catalogSources(ctx context.Context, root, dir string, there *catalog.Catalog, o *catalogOptions, problems manifest.Problems) ([]*catalog.Source, error) {
+func (a *app) catalogSources(ctx context.Context, root, dir string, there *catalog.Catalog, o *catalogOptions, problems diag.Findings) ([]*catalog.Source, error) {
 	bundles := o.bundles
 	if len(bundles) == 0 {
 		bundles, dir = []string{defaultBundleDir}, root
 	}
 	var (
 		sources  []*catalog.Source
-		findings project.Findings
+		findings diag.Findings
 		failures []error
 	)
 	for _, given := range bundles {
@@ -38,7 +37,7 @@ func (a *app) catalogSources(ctx context.Context, root, dir string, there *catal
 		opened, err := a.openBundle(ctx, dir, name, a.registries(o.registryOptions))
 		switch {
 		case is[*usageError](err):
-			findings = append(findings, project.Finding{Field: "--bundle", Value: name, Problem: err.Error()})
+			findings = append(findings, diag.Finding{Field: "--bundle", Value: name, Problem: err.Error()})
 			continue
 		case err != nil:
 			failures = append(failures, err)
@@ -56,12 +55,12 @@ func (a *app) catalogSources(ctx context.Context, root, dir string, there *catal
 		if ref == "" {
 			var err error
 			if ref, err = bundleImage(s, there, o); err != nil {
-				findings = append(findings, project.Finding{Field: "--image", Value: o.image, Problem: fmt.Sprintf("%v, or give it as --bundle %s=IMAGE", err, name)})
+				findings = append(findings, diag.Finding{Field: "--image", Value: o.image, Problem: fmt.Sprintf("%v, or give it as --bundle %s=IMAGE", err, name)})
 				continue
 			}
 		}
 		if err := s.SetImage(ref, o.bundleObjects); err != nil {
-			problems = append(problems, manifest.Problem{Position: s.CSV(), Problem: err.Error()})
+			problems = append(problems, diag.Finding{Position: s.CSV(), Problem: err.Error()})
 			continue
 		}
 		sources = append(sources, s)
@@ -70,7 +69,7 @@ func (a *app) catalogSources(ctx context.Context, root, dir string, there *catal
 		images := map[string]bool{}
 		for _, s := range sources {
 			if images[s.Image()] {
-				findings = append(findings, project.Finding{Field: "--image", Value: o.image, Problem: "would be the image of several bundles; put {{.Version}} into it, or give each as --bundle DIR=IMAGE"})
+				findings = append(findings, diag.Finding{Field: "--image", Value: o.image, Problem: "would be the image of several bundles; put {{.Version}} into it, or give each as --bundle DIR=IMAGE"})
 				break
 			}
 			images[s.Image()] = true

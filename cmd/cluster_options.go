@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"github.com/operon-sdk/operon/pkg/project"
+	"github.com/operon-sdk/operon/pkg/diag"
 )
 
 // clusterTimeout is the default timeout of commands for OLM and its operators.
@@ -27,11 +27,11 @@ func (o *clusterOptions) add(c *cobra.Command) {
 }
 
 // check returns the findings about the flags.
-func (o *clusterOptions) check() project.Findings {
+func (o *clusterOptions) check() diag.Findings {
 	if o.timeout > 0 {
 		return nil
 	}
-	return project.Findings{{Field: "--timeout", Value: o.timeout.String(), Problem: "must be greater than zero, such as 5m"}}
+	return diag.Findings{{Field: "--timeout", Value: o.timeout.String(), Problem: "must be greater than zero, such as 5m"}}
 }
 
 // limited returns a context that ends on an interrupt and after the timeout.
@@ -42,9 +42,9 @@ func (o *clusterOptions) limited(ctx context.Context) (context.Context, context.
 }
 
 // checkNamespace returns the findings about the namespace in a flag.
-func checkNamespace(flag, namespace string) project.Findings {
+func checkNamespace(flag, namespace string) diag.Findings {
 	if len(validation.IsDNS1123Label(namespace)) == 0 {
 		return nil
 	}
-	return project.Findings{{Field: flag, Value: namespace, Problem: "must consist of at most 63 lower-case letters, digits and dashes"}}
+	return diag.Findings{{Field: flag, Value: namespace, Problem: "must consist of at most 63 lower-case letters, digits and dashes"}}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/operon-sdk/operon/pkg/bundle/base"
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
@@ -39,25 +40,25 @@ func (o *describeOptions) addTo(f *pflag.FlagSet) {
 }
 
 // check finds what is wrong with the flags alone.
-func (o describeOptions) check() project.Findings {
-	var findings project.Findings
+func (o describeOptions) check() diag.Findings {
+	var findings diag.Findings
 	_, wrong := base.ParseMaintainers(o.maintainers)
 	for _, entry := range wrong {
-		findings = append(findings, project.Finding{Field: "--maintainers", Value: entry, Problem: "must have the form name:email"})
+		findings = append(findings, diag.Finding{Field: "--maintainers", Value: entry, Problem: "must have the form name:email"})
 	}
 	for _, entry := range o.maintainers {
 		if _, email, ok := strings.Cut(entry, ":"); ok && !slices.Contains(wrong, entry) && base.CheckEmail(strings.TrimSpace(email)) != "" {
-			findings = append(findings, project.Finding{Field: "--maintainers", Value: entry, Problem: fmt.Sprintf("%q must be an e-mail address", strings.TrimSpace(email))})
+			findings = append(findings, diag.Finding{Field: "--maintainers", Value: entry, Problem: fmt.Sprintf("%q must be an e-mail address", strings.TrimSpace(email))})
 		}
 	}
 	if slices.Contains(o.keywords, "") {
-		findings = append(findings, project.Finding{Field: "--keywords", Value: strings.Join(o.keywords, ","), Problem: "must not hold an empty word"})
+		findings = append(findings, diag.Finding{Field: "--keywords", Value: strings.Join(o.keywords, ","), Problem: "must not hold an empty word"})
 	}
 	if problem := base.CheckURL(o.providerURL); o.providerURL != "" && problem != "" {
-		findings = append(findings, project.Finding{Field: "--provider-url", Value: o.providerURL, Problem: problem})
+		findings = append(findings, diag.Finding{Field: "--provider-url", Value: o.providerURL, Problem: problem})
 	}
 	if problem := base.CheckKubeVersion(o.minKubeVersion); o.minKubeVersion != "" && problem != "" {
-		findings = append(findings, project.Finding{Field: "--min-kube-version", Value: o.minKubeVersion, Problem: problem})
+		findings = append(findings, diag.Finding{Field: "--min-kube-version", Value: o.minKubeVersion, Problem: problem})
 	}
 	return findings
 }
@@ -101,7 +102,7 @@ func (a *app) metadata(o describeOptions) (base.Metadata, error) {
 			return m, err
 		}
 		if m.Icon, err = base.NewIcon(icon, data); err != nil {
-			return m, project.Findings{{Field: "--icon", Value: icon, Problem: err.Error()}}
+			return m, diag.Findings{{Field: "--icon", Value: icon, Problem: err.Error()}}
 		}
 	}
 	return m, nil
@@ -127,7 +128,7 @@ func (a *app) readFlagFile(flag, name string) ([]byte, error) {
 		data, err = afero.ReadFile(a.FS, file)
 	}
 	if err != nil {
-		return nil, project.Findings{{Field: flag, Value: name, Problem: reason(err).Error()}}
+		return nil, diag.Findings{{Field: flag, Value: name, Problem: reason(err).Error()}}
 	}
 	return data, nil
 }

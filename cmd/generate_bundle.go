@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/operon-sdk/operon/pkg/bundle"
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
@@ -172,10 +173,10 @@ const (
 )
 
 // check finds what is wrong with the flags, before anything is read.
-func (o *bundleOptions) check(piped bool) project.Findings {
-	var findings project.Findings
+func (o *bundleOptions) check(piped bool) diag.Findings {
+	var findings diag.Findings
 	add := func(flag, value, problem string) {
-		findings = append(findings, project.Finding{Field: flag, Value: value, Problem: problem})
+		findings = append(findings, diag.Finding{Field: flag, Value: value, Problem: problem})
 	}
 	if !o.manifests && !o.metadata {
 		o.manifests, o.metadata = true, true
@@ -206,10 +207,10 @@ func (o *bundleOptions) check(piped bool) project.Findings {
 }
 
 // checkSources finds what is wrong with the flags that say where the manifests are.
-func (o *bundleOptions) checkSources(piped bool) project.Findings {
-	var findings project.Findings
+func (o *bundleOptions) checkSources(piped bool) diag.Findings {
+	var findings diag.Findings
 	add := func(flag, value, problem string) {
-		findings = append(findings, project.Finding{Field: flag, Value: value, Problem: problem})
+		findings = append(findings, diag.Finding{Field: flag, Value: value, Problem: problem})
 	}
 	dirs := o.inputDir != "" || o.deployDir != "" || o.crdsDir != ""
 	if piped && dirs {
@@ -286,7 +287,7 @@ func (o *bundleOptions) placeOutput(root, dir string) error {
 		return err
 	}
 	if isOutside(rel) && o.metadata {
-		return project.Findings{{Field: "--output-dir", Value: given, Problem: "is outside of the project, where bundle.Dockerfile cannot copy from; give --manifests to write the manifests alone"}}
+		return diag.Findings{{Field: "--output-dir", Value: given, Problem: "is outside of the project, where bundle.Dockerfile cannot copy from; give --manifests to write the manifests alone"}}
 	}
 	o.outputDir, o.copyDir = rel, rel
 	if dir == root && !filepath.IsAbs(given) { // the Dockerfile says what the caller said

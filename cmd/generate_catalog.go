@@ -14,9 +14,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/operon-sdk/operon/pkg/bundle/catalog"
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/image"
 	"github.com/operon-sdk/operon/pkg/image/reference"
-	"github.com/operon-sdk/operon/pkg/manifest"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
@@ -95,10 +95,10 @@ Nothing is written unless every channel has one head that all its bundles upgrad
 type imageValues struct{ Package, Name, Version string }
 
 // check finds what is wrong with the flags, before anything is read.
-func (o *catalogOptions) check() (findings project.Findings) {
+func (o *catalogOptions) check() (findings diag.Findings) {
 	findings = o.registryOptions.check()
 	add := func(flag, value, problem string) {
-		findings = append(findings, project.Finding{Field: flag, Value: value, Problem: problem})
+		findings = append(findings, diag.Finding{Field: flag, Value: value, Problem: problem})
 	}
 	if o.template != string(catalog.Basic) && o.template != string(catalog.Semver) {
 		add("--template", o.template, "must be basic or semver")
@@ -201,7 +201,7 @@ func (o *catalogOptions) placeCatalog(root, dir string) error {
 		return err
 	}
 	if rel == "." || isOutside(rel) {
-		return project.Findings{{Field: "--output-dir", Value: given, Problem: "must be a folder below that of the project, where " + catalog.DockerfileName + " can reach it and holds nothing else"}}
+		return diag.Findings{{Field: "--output-dir", Value: given, Problem: "must be a folder below that of the project, where " + catalog.DockerfileName + " can reach it and holds nothing else"}}
 	}
 	o.outputDir = rel
 	return nil
@@ -255,7 +255,7 @@ func (a *app) addToCatalog(ctx context.Context, tree *worktree.Tree, dir string,
 }
 
 // copyCatalog copies the catalog of --from-image into the tree, and loads it.
-func (a *app) copyCatalog(ctx context.Context, tree *worktree.Tree, dir string, o *catalogOptions) (*catalog.Catalog, manifest.Problems, error) {
+func (a *app) copyCatalog(ctx context.Context, tree *worktree.Tree, dir string, o *catalogOptions) (*catalog.Catalog, diag.Findings, error) {
 	files, err := image.OpenCatalog(ctx, o.fromImage, image.Options{Registries: a.registries(o.registryOptions), FS: a.FS, Dir: dir})
 	if err != nil {
 		return nil, nil, fmt.Errorf("--from-image: %w", err)

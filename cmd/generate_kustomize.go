@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/operon-sdk/operon/pkg/bundle/base"
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
@@ -108,7 +109,7 @@ func (a *app) runGenerateKustomize(c *cobra.Command, o kustomizeOptions) error {
 
 // resolveKustomize checks the flags and completes them. All folders come out relative to the root.
 func (a *app) resolveKustomize(c *cobra.Command, root string, config *project.Config, o *kustomizeOptions) error {
-	var findings project.Findings
+	var findings diag.Findings
 	for _, dir := range []struct {
 		flag  string
 		value *string
@@ -136,7 +137,7 @@ func (a *app) resolveKustomize(c *cobra.Command, root string, config *project.Co
 			}
 		}
 		if problem != "" {
-			findings = append(findings, project.Finding{Field: "--" + dir.flag, Value: *dir.value, Problem: problem})
+			findings = append(findings, diag.Finding{Field: "--" + dir.flag, Value: *dir.value, Problem: problem})
 			continue
 		}
 		*dir.value = rel
@@ -145,16 +146,16 @@ func (a *app) resolveKustomize(c *cobra.Command, root string, config *project.Co
 }
 
 // resolveBase checks and completes what a base is made of, but for folders. It adds to the findings about these.
-func (a *app) resolveBase(c *cobra.Command, root string, config *project.Config, o *kustomizeOptions, findings project.Findings) error {
+func (a *app) resolveBase(c *cobra.Command, root string, config *project.Config, o *kustomizeOptions, findings diag.Findings) error {
 	switch base.Side(o.prefer) {
 	case base.Neither, base.InBase, base.InCode:
 	default:
-		findings = append(findings, project.Finding{Field: "--prefer", Value: o.prefer, Problem: "must be base or code"})
+		findings = append(findings, diag.Finding{Field: "--prefer", Value: o.prefer, Problem: "must be base or code"})
 	}
 	switch {
 	case o.packageName != "":
 		if strings.ContainsAny(o.packageName, `/\`) {
-			findings = append(findings, project.Finding{Field: "--package", Value: o.packageName, Problem: "must be a name"})
+			findings = append(findings, diag.Finding{Field: "--package", Value: o.packageName, Problem: "must be a name"})
 		}
 	case config.ProjectName() != "":
 		o.packageName = config.ProjectName()

@@ -11,8 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/operon-sdk/operon/pkg/bundle"
-	"github.com/operon-sdk/operon/pkg/manifest"
-	"github.com/operon-sdk/operon/pkg/project"
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
@@ -83,10 +82,10 @@ The format is for projects that still use it; 'pkgman-to-bundle' converts it to 
 }
 
 // check finds what is wrong with the flags, before anything is read.
-func (o *packageOptions) check() project.Findings {
-	var findings project.Findings
+func (o *packageOptions) check() diag.Findings {
+	var findings diag.Findings
 	add := func(flag, value, problem string) {
-		findings = append(findings, project.Finding{Field: flag, Value: value, Problem: problem})
+		findings = append(findings, diag.Finding{Field: flag, Value: value, Problem: problem})
 	}
 	if problem := packageProblem(o.pkg); problem != "" && o.pkg != "" {
 		add("--package", o.pkg, problem)
@@ -228,14 +227,14 @@ func (o *packageOptions) place(root, dir string, inputGiven bool) (err error) {
 
 // readPackage reads the package manifest, a new one where there is none. The problems are about its
 // content, the error about reading it.
-func readPackage(tree *worktree.Tree, name, pkg string) (*bundle.Package, manifest.Problems, error) {
+func readPackage(tree *worktree.Tree, name, pkg string) (*bundle.Package, diag.Findings, error) {
 	data, err := readOptional(tree, name)
 	if data == nil || err != nil {
 		return bundle.NewPackage(pkg), nil, err
 	}
 	p, problems := bundle.ParsePackage(name, data)
 	if len(problems) == 0 && p.PackageName != pkg {
-		problems = manifest.Problems{{Position: p.Locate("packageName"),
+		problems = diag.Findings{{Position: p.Locate("packageName"),
 			Problem: fmt.Sprintf("packageName is %s, but the file is that of %s; correct the one or the other", p.PackageName, pkg)}}
 	}
 	return p, problems, nil

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/image"
 	"github.com/operon-sdk/operon/pkg/project"
 )
@@ -44,10 +45,10 @@ func (o *targetOptions) addTo(f *pflag.FlagSet) {
 }
 
 // check validates the flags.
-func (o *targetOptions) check() (findings project.Findings) {
+func (o *targetOptions) check() (findings diag.Findings) {
 	findings = o.registryOptions.check()
 	add := func(flag, value, problem string) {
-		findings = append(findings, project.Finding{Field: flag, Value: value, Problem: problem})
+		findings = append(findings, diag.Finding{Field: flag, Value: value, Problem: problem})
 	}
 	if o.push && o.image == "" {
 		add("--image", "", "is required with --push")
@@ -62,18 +63,18 @@ func (o *targetOptions) check() (findings project.Findings) {
 }
 
 // checkNewImage validates the name of an image to write.
-func checkNewImage(flag, ref string) project.Findings {
+func checkNewImage(flag, ref string) diag.Findings {
 	if findings := project.CheckImage(flag, ref); len(findings) > 0 {
 		return findings
 	}
 	if err := image.CheckName(ref); err != nil {
-		return project.Findings{{Field: flag, Value: ref, Problem: err.Error()}}
+		return diag.Findings{{Field: flag, Value: ref, Problem: err.Error()}}
 	}
 	return nil
 }
 
 // checkSourceImage validates the name of an image to read, unless it is a file or directory.
-func (a *app) checkSourceImage(flag, dir, ref string) project.Findings {
+func (a *app) checkSourceImage(flag, dir, ref string) diag.Findings {
 	if !image.IsReference(ref) || a.onDisk(dir, ref) {
 		return nil
 	}
@@ -188,11 +189,11 @@ func (a *app) imageOptions(dir string, o registryOptions) image.Options {
 }
 
 // addLabels adds flags of the form KEY=VALUE to the labels of an image.
-func addLabels(given []string, labels map[string]string) (findings project.Findings) {
+func addLabels(given []string, labels map[string]string) (findings diag.Findings) {
 	for _, pair := range given {
 		key, value, ok := strings.Cut(pair, "=")
 		if !ok || key == "" {
-			findings = append(findings, project.Finding{Field: "--label", Value: pair, Problem: "must be KEY=VALUE, such as org.opencontainers.image.version=1.2.3"})
+			findings = append(findings, diag.Finding{Field: "--label", Value: pair, Problem: "must be KEY=VALUE, such as org.opencontainers.image.version=1.2.3"})
 			continue
 		}
 		labels[key] = value

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/operon-sdk/operon/pkg/codegen"
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/image"
 	"github.com/operon-sdk/operon/pkg/local"
 	"github.com/operon-sdk/operon/pkg/project"
@@ -79,7 +80,7 @@ func (o *imageBuildOptions) addTo(c *cobra.Command) {
 }
 
 // check completes and validates the flags.
-func (o *imageBuildOptions) check(labels map[string]string) project.Findings {
+func (o *imageBuildOptions) check(labels map[string]string) diag.Findings {
 	findings := append(o.targetOptions.check(), addLabels(o.labels, labels)...)
 	if len(o.platforms) == 0 {
 		o.platforms = []string{"linux/" + runtime.GOARCH}

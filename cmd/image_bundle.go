@@ -15,8 +15,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/operon-sdk/operon/pkg/bundle"
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/image"
-	"github.com/operon-sdk/operon/pkg/manifest"
 	"github.com/operon-sdk/operon/pkg/project"
 )
 
@@ -119,7 +119,7 @@ func (a *app) runImageBundle(ctx context.Context, o *imageBundleOptions) error {
 }
 
 // checkPlatforms validates the platforms of flags.
-func checkPlatforms(platforms []string) (findings project.Findings) {
+func checkPlatforms(platforms []string) (findings diag.Findings) {
 	for i, p := range platforms {
 		problem := ""
 		if err := image.CheckPlatform(p); err != nil {
@@ -128,7 +128,7 @@ func checkPlatforms(platforms []string) (findings project.Findings) {
 			problem = "is given twice"
 		}
 		if problem != "" {
-			findings = append(findings, project.Finding{Field: "--platform", Value: p, Problem: problem})
+			findings = append(findings, diag.Finding{Field: "--platform", Value: p, Problem: problem})
 		}
 	}
 	return findings
@@ -136,10 +136,10 @@ func checkPlatforms(platforms []string) (findings project.Findings) {
 
 // filesToCopy returns the files that a COPY line of a Dockerfile copies. Links are an error, as their targets may be outside of
 // the directory.
-func (a *app) filesToCopy(root string, c bundle.Copy) (files []image.File, problems manifest.Problems) {
+func (a *app) filesToCopy(root string, c bundle.Copy) (files []image.File, problems diag.Findings) {
 	start := filepath.Join(root, filepath.FromSlash(c.From))
-	problem := func(at manifest.Position, format string, args ...any) {
-		problems = append(problems, manifest.Problem{Position: at, Problem: fmt.Sprintf(format, args...)})
+	problem := func(at diag.Position, format string, args ...any) {
+		problems = append(problems, diag.Finding{Position: at, Problem: fmt.Sprintf(format, args...)})
 	}
 	err := afero.Walk(a.FS, start, func(name string, info fs.FileInfo, err error) error {
 		if err != nil {
@@ -149,7 +149,7 @@ func (a *app) filesToCopy(root string, c bundle.Copy) (files []image.File, probl
 		if err != nil {
 			return err
 		}
-		shown := manifest.Position{File: path.Join(c.From, filepath.ToSlash(rel))}
+		shown := diag.Position{File: path.Join(c.From, filepath.ToSlash(rel))}
 		to := path.Join(c.To, filepath.ToSlash(rel))
 		switch {
 		case info.IsDir():
@@ -165,7 +165,7 @@ func (a *app) filesToCopy(root string, c bundle.Copy) (files []image.File, probl
 	case errors.Is(err, fs.ErrNotExist):
 		problem(c.Position, "%s not found", c.From)
 	case err != nil:
-		problem(manifest.Position{File: c.From}, "cannot read the file: %v", reason(err))
+		problem(diag.Position{File: c.From}, "cannot read the file: %v", reason(err))
 	case len(files) == 1 && !strings.HasSuffix(files[0].Name, "/"):
 		files[0].Name = c.To // COPY gives the name of a single file
 	}

@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/image"
-	"github.com/operon-sdk/operon/pkg/project"
 )
 
 func newImageSave(a *app) *cobra.Command {
@@ -45,7 +45,7 @@ func (a *app) runImageSave(ctx context.Context, refs []string, o *targetOptions)
 	}
 	findings := o.registryOptions.check()
 	if o.tarball == "" && o.layout == "" {
-		findings = append(findings, project.Finding{Field: "--tarball", Problem: "or --oci-layout is required"})
+		findings = append(findings, diag.Finding{Field: "--tarball", Problem: "or --oci-layout is required"})
 	}
 	if len(findings) > 0 {
 		return findings
@@ -139,14 +139,14 @@ func (a *app) runImageLoad(ctx context.Context, from, to, registry string, o reg
 		return interrupted(ctx, err)
 	}
 	if to != "" && len(images) > 1 {
-		return project.Findings{{Field: "SOURCE", Value: from, Problem: fmt.Sprintf("contains %d images (%s); append the name of one after a colon, or push all with --registry", len(images), image.Names(images))}}
+		return diag.Findings{{Field: "SOURCE", Value: from, Problem: fmt.Sprintf("contains %d images (%s); append the name of one after a colon, or push all with --registry", len(images), image.Names(images))}}
 	}
 	var refs []string
 	for _, img := range images {
 		ref := to
 		if ref == "" {
 			if ref, err = image.WithRegistry(img.Name, registry); err != nil {
-				findings = append(findings, project.Finding{Field: "--registry", Value: registry, Problem: err.Error()})
+				findings = append(findings, diag.Finding{Field: "--registry", Value: registry, Problem: err.Error()})
 			}
 		}
 		refs = append(refs, ref)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/action"
 	"github.com/operon-sdk/operon/pkg/codegen"
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/project"
 )
 
@@ -119,7 +120,7 @@ func (a *app) askInit(c *cobra.Command, root string, o *initOptions) error {
 	}
 	name := o.ProjectName
 	if name == "" {
-		var findings project.Findings
+		var findings diag.Findings
 		if name, findings = project.ProjectNameFromDir(filepath.Base(root)); len(findings) > 0 {
 			if err := ask("project-name", &o.ProjectName, Question{Text: "Name of the project", Example: "memcached-operator", Default: findings[0].Suggestion,
 				Check: func(name string) error { return project.CheckProjectName(name).Err() }}); err != nil {

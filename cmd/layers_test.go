@@ -42,7 +42,7 @@ func layers() map[string][]string {
 		},
 		"pkg/bundle":          {"pkg/bundle/base", "pkg/diag", "pkg/manifest", "pkg/safeyaml", "templates"},
 		"pkg/bundle/base":     {"pkg/codegen", "pkg/diag", "pkg/manifest", "pkg/safeyaml"},
-		"pkg/bundle/catalog":  {"pkg/image/reference", "pkg/manifest", "pkg/safeyaml", "templates"},
+		"pkg/bundle/catalog":  {"pkg/diag", "pkg/image/reference", "pkg/manifest", "pkg/safeyaml", "templates"},
 		"pkg/bundle/validate": {"pkg/bundle", "pkg/diag", "pkg/manifest", "pkg/safeyaml", "pkg/sarif"},
 		"pkg/codegen":         {"pkg/diag", "pkg/gosource", "pkg/tempdir", "pkg/textdiff", "pkg/worktree"},
 		"pkg/codegen/calls":   {"pkg/codegen", "pkg/diag", "pkg/makefile", "pkg/safeyaml"},
@@ -63,7 +63,7 @@ func layers() map[string][]string {
 		"pkg/olm/operator":    {"pkg/bundle/catalog", "pkg/kube", "pkg/olm", "pkg/safeyaml", "templates"},
 		"pkg/project":         {"pkg/diag", "pkg/image/reference", "pkg/safeyaml"},
 		"pkg/refactor": {
-			"pkg/codegen", "pkg/gosource", "pkg/gotool", "pkg/project", "pkg/safeyaml", "pkg/scaffold",
+			"pkg/codegen", "pkg/diag", "pkg/gosource", "pkg/gotool", "pkg/project", "pkg/safeyaml", "pkg/scaffold",
 			"pkg/tempdir", "pkg/textdiff", "pkg/worktree", "templates",
 		},
 		"pkg/safeyaml":  {"pkg/textdiff"},

@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/operon-sdk/operon/pkg/project"
+	"github.com/operon-sdk/operon/pkg/diag"
 )
 
 // oldCommands returns the commands of operator-sdk before 1.0 that tutorials contain. They run on the current layout, print the
@@ -44,12 +44,12 @@ func addRetired(c *cobra.Command, flags []retired) {
 }
 
 // retiredUsed returns findings for the given flags, except for those with the current behavior.
-func retiredUsed(c *cobra.Command, flags []retired) project.Findings {
-	var findings project.Findings
+func retiredUsed(c *cobra.Command, flags []retired) diag.Findings {
+	var findings diag.Findings
 	for _, r := range flags {
 		f := c.Flags().Lookup(r.name)
 		if f.Changed && !slices.Contains(r.fine, f.Value.String()) {
-			findings = append(findings, project.Finding{Field: "--" + r.name, Value: f.Value.String(), Problem: r.instead})
+			findings = append(findings, diag.Finding{Field: "--" + r.name, Value: f.Value.String(), Problem: r.instead})
 		}
 	}
 	return findings

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/operon-sdk/operon/pkg/action"
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/project"
 )
 
@@ -23,16 +24,16 @@ func (o *oldAPI) addTo(c *cobra.Command) {
 }
 
 // parse returns the qualified group and the version. findings are those about other flags.
-func (o *oldAPI) parse(findings project.Findings) (group, version string, err error) {
+func (o *oldAPI) parse(findings diag.Findings) (group, version string, err error) {
 	group, version, ok := strings.Cut(o.apiVersion, "/")
 	if !ok && o.apiVersion != "" {
 		group, version = "", o.apiVersion // the core group of Kubernetes
 	}
 	if version == "" || strings.Contains(version, "/") {
-		findings = append(findings, project.Finding{Field: "--api-version", Value: o.apiVersion, Problem: "must be the full group and the version, such as cache.example.com/v1alpha1"})
+		findings = append(findings, diag.Finding{Field: "--api-version", Value: o.apiVersion, Problem: "must be the full group and the version, such as cache.example.com/v1alpha1"})
 	}
 	if o.kind == "" {
-		findings = append(findings, project.Finding{Field: "--kind", Problem: "is required, such as Memcached"})
+		findings = append(findings, diag.Finding{Field: "--kind", Problem: "is required, such as Memcached"})
 	}
 	return group, version, findings.Err()
 }
@@ -114,7 +115,7 @@ func splitGroup(config *project.Config, full string) (group, domain string, err 
 		return group, config.Domain(), nil
 	}
 	invalid := func(problem string) error {
-		return project.Findings{{Field: "--api-version", Value: full, Problem: problem}}
+		return diag.Findings{{Field: "--api-version", Value: full, Problem: problem}}
 	}
 	group, domain, ok := strings.Cut(full, ".")
 	switch {
@@ -163,7 +164,7 @@ func (a *app) runOldAddController(c *cobra.Command, o oldAPI, types string) erro
 	case !strings.Contains(full, ".") || strings.HasSuffix(full, ".k8s.io") && strings.HasPrefix(types+"k8s.io/api/", "k8s.io/api/"):
 		group = strings.TrimSuffix(full, ".k8s.io")
 	case types == "":
-		return project.Findings{{Field: "--custom-api-import", Problem: "is required for an API of neither the project nor Kubernetes: the import path of its types"}}
+		return diag.Findings{{Field: "--custom-api-import", Problem: "is required for an API of neither the project nor Kubernetes: the import path of its types"}}
 	default:
 		var domain string
 		group, domain, _ = strings.Cut(full, ".")

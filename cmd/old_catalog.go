@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/project"
 )
 
@@ -70,14 +71,14 @@ func (a *app) runOldGenCSV(c *cobra.Command, o oldCSV) error {
 	findings := retiredUsed(c, retiredCSV())
 	for _, v := range []struct{ flag, value string }{{"--csv-version", o.version}, {"--from-version", o.from}} {
 		if problem := versionProblem(v.value); problem != "" {
-			findings = append(findings, project.Finding{Field: v.flag, Value: v.value, Problem: problem})
+			findings = append(findings, diag.Finding{Field: v.flag, Value: v.value, Problem: problem})
 		}
 	}
 	if o.version == "" {
-		findings = append(findings, project.Finding{Field: "--csv-version", Problem: "is required, such as 0.0.1"})
+		findings = append(findings, diag.Finding{Field: "--csv-version", Problem: "is required, such as 0.0.1"})
 	}
 	if o.isDefault && o.channel == "" {
-		findings = append(findings, project.Finding{Field: "--default-channel", Value: "true", Problem: "requires --csv-channel"})
+		findings = append(findings, diag.Finding{Field: "--default-channel", Value: "true", Problem: "requires --csv-channel"})
 	}
 	if len(findings) > 0 {
 		return findings

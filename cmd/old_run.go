@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/operon-sdk/operon/pkg/project"
+	"github.com/operon-sdk/operon/pkg/diag"
 )
 
 // oldRun contains the flags of up local and run --local.
@@ -40,7 +40,7 @@ func (o *oldRun) addTo(c *cobra.Command) {
 func (o *oldRun) run(a *app, c *cobra.Command) error {
 	findings := retiredUsed(c, retiredRun())
 	if o.namespace != "" && o.watch != "" && o.namespace != o.watch {
-		findings = append(findings, project.Finding{Field: "--watch-namespace", Value: o.watch, Problem: "is an alias of --namespace, which is " + o.namespace})
+		findings = append(findings, diag.Finding{Field: "--watch-namespace", Value: o.watch, Problem: "is an alias of --namespace, which is " + o.namespace})
 	}
 	if len(findings) > 0 {
 		return findings

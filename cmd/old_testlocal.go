@@ -12,7 +12,7 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/codegen"
 	"github.com/operon-sdk/operon/pkg/controlplane"
-	"github.com/operon-sdk/operon/pkg/project"
+	"github.com/operon-sdk/operon/pkg/diag"
 )
 
 // retiredTest are the flags of test local that are no longer supported.
@@ -73,11 +73,11 @@ func (a *app) runOldTest(c *cobra.Command, args []string, o oldTest) error {
 	if strings.TrimSpace(o.flags) != "" {
 		var err error
 		if more, err = splitWords(o.flags); err != nil {
-			findings = append(findings, project.Finding{Field: "--go-test-flags", Value: o.flags, Problem: err.Error()})
+			findings = append(findings, diag.Finding{Field: "--go-test-flags", Value: o.flags, Problem: err.Error()})
 		}
 	}
 	if len(args) > 1 {
-		findings = append(findings, project.Finding{Field: "DIR", Value: strings.Join(args, " "), Problem: "must be one directory"})
+		findings = append(findings, diag.Finding{Field: "DIR", Value: strings.Join(args, " "), Problem: "must be one directory"})
 	}
 	if len(findings) > 0 {
 		return findings
@@ -139,10 +139,10 @@ func (a *app) testDirectory(root, name string) (string, error) {
 		return "", err
 	}
 	if isOutside(testDir) {
-		return "", project.Findings{{Field: "DIR", Value: given, Problem: "is outside of the project"}}
+		return "", diag.Findings{{Field: "DIR", Value: given, Problem: "is outside of the project"}}
 	}
 	if info, err := a.FS.Stat(filepath.Join(root, filepath.FromSlash(testDir))); err != nil || !info.IsDir() {
-		return "", project.Findings{{Field: "DIR", Value: given, Problem: "no such directory"}}
+		return "", diag.Findings{{Field: "DIR", Value: given, Problem: "no such directory"}}
 	}
 	return testDir, nil
 }

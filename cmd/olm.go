@@ -13,9 +13,9 @@ import (
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/yaml"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/kube"
 	"github.com/operon-sdk/operon/pkg/olm"
-	"github.com/operon-sdk/operon/pkg/project"
 )
 
 func newOLM(a *app) *cobra.Command {
@@ -45,12 +45,12 @@ func (o *olmOptions) add(c *cobra.Command, namespaceUsage, versionUsage, version
 }
 
 // check returns the findings about the flags, and converts the version to OLM's spelling.
-func (o *olmOptions) check() project.Findings {
-	var findings project.Findings
+func (o *olmOptions) check() diag.Findings {
+	var findings diag.Findings
 	if o.version != "" {
 		version, err := olm.Canonical(o.version)
 		if err != nil {
-			findings = append(findings, project.Finding{Field: "--version", Value: o.version, Problem: err.Error()})
+			findings = append(findings, diag.Finding{Field: "--version", Value: o.version, Problem: err.Error()})
 		}
 		o.version = version
 	}

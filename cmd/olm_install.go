@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/olm"
 	"github.com/operon-sdk/operon/pkg/project"
 )
@@ -73,7 +74,7 @@ status' shows its state.`, olm.DefaultVersion),
 func (o *olmInstallOptions) check(dryRun bool) error {
 	findings := o.olmOptions.check()
 	add := func(flag, value, problem string) {
-		findings = append(findings, project.Finding{Field: flag, Value: value, Problem: problem})
+		findings = append(findings, diag.Finding{Field: flag, Value: value, Problem: problem})
 	}
 	if o.version == "" && len(findings) == 0 {
 		add("--version", "", "must be a version such as 0.46.0, or latest")

@@ -11,8 +11,7 @@ import (
 	"github.com/spf13/afero"
 
 	"github.com/operon-sdk/operon/pkg/bundle"
-	"github.com/operon-sdk/operon/pkg/manifest"
-	"github.com/operon-sdk/operon/pkg/project"
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
@@ -24,11 +23,11 @@ type packageReader struct {
 	fs       afero.Fs
 	root     string // that relative folders are in
 	notes    []bundle.Note
-	problems manifest.Problems
+	problems diag.Findings
 }
 
-func (r *packageReader) problem(at manifest.Position, format string, args ...any) {
-	r.problems = append(r.problems, manifest.Problem{Position: at, Problem: fmt.Sprintf(format, args...)})
+func (r *packageReader) problem(at diag.Position, format string, args ...any) {
+	r.problems = append(r.problems, diag.Finding{Position: at, Problem: fmt.Sprintf(format, args...)})
 }
 
 func (r *packageReader) skip(name, reason string) {
@@ -61,7 +60,7 @@ func (r *packageReader) read(dir string) (*bundle.Package, []bundle.PackageVersi
 		if errors.Is(err, fs.ErrNotExist) {
 			problem = "no such file or directory"
 		}
-		return nil, nil, project.Findings{{Field: "DIR", Value: given, Problem: problem + "; give the directory of the package manifests"}}
+		return nil, nil, diag.Findings{{Field: "DIR", Value: given, Problem: problem + "; give the directory of the package manifests"}}
 	}
 	entries, err := r.list(dir)
 	if err != nil {
@@ -82,10 +81,10 @@ func (r *packageReader) read(dir string) (*bundle.Package, []bundle.PackageVersi
 	}
 	switch len(found) {
 	case 0:
-		return nil, nil, manifest.Problems{{Position: manifest.Position{File: dir}, Problem: "holds no package manifest; there must be a file PACKAGE.package.yaml beside the folders of the versions"}}
+		return nil, nil, diag.Findings{{Position: diag.Position{File: dir}, Problem: "holds no package manifest; there must be a file PACKAGE.package.yaml beside the folders of the versions"}}
 	case 1:
 	default:
-		return nil, nil, manifest.Problems{{Position: manifest.Position{File: dir}, Problem: fmt.Sprintf("holds %d package manifests (%s); convert one package at a time", len(found), strings.Join(found, ", "))}}
+		return nil, nil, diag.Findings{{Position: diag.Position{File: dir}, Problem: fmt.Sprintf("holds %d package manifests (%s); convert one package at a time", len(found), strings.Join(found, ", "))}}
 	}
 	data, err := safeyaml.ReadFile(r.fs, r.abs(found[0]), safeyaml.MaxSize)
 	if err != nil {
@@ -100,7 +99,7 @@ func (r *packageReader) read(dir string) (*bundle.Package, []bundle.PackageVersi
 		// What is wrong with the versions is told at the same time.
 		problems = append(problems, r.problems...)
 		if _, _, err := bundle.Convert(bundle.NewPackage(""), versions, ""); err != nil {
-			more, _ := err.(manifest.Problems)
+			more, _ := err.(diag.Findings)
 			for _, p := range more {
 				if p.File != "" {
 					problems = append(problems, p)
@@ -110,7 +109,7 @@ func (r *packageReader) read(dir string) (*bundle.Package, []bundle.PackageVersi
 		return nil, nil, problems
 	}
 	if len(versions) == 0 && len(r.problems) == 0 {
-		return nil, nil, manifest.Problems{{Position: manifest.Position{File: path.Dir(found[0])}, Problem: "holds no folder of a version beside the package manifest"}}
+		return nil, nil, diag.Findings{{Position: diag.Position{File: path.Dir(found[0])}, Problem: "holds no folder of a version beside the package manifest"}}
 	}
 	return pkg, versions, nil
 }
@@ -163,11 +162,11 @@ func (r *packageReader) version(v bundle.PackageVersion) error {
 		case strings.HasPrefix(e.Name(), "."):
 			r.skip(name, "is hidden and is not in the bundle")
 		case e.IsDir():
-			r.problem(manifest.Position{File: name}, "is a folder, and OLM reads no folders below the manifests; move its files to %s", v.Dir)
+			r.problem(diag.Position{File: name}, "is a folder, and OLM reads no folders below the manifests; move its files to %s", v.Dir)
 		case !e.Mode().IsRegular():
-			r.problem(manifest.Position{File: name}, "is no regular file; put the file itself there, or delete it")
+			r.problem(diag.Position{File: name}, "is no regular file; put the file itself there, or delete it")
 		case e.Size() > maxManifest:
-			r.problem(manifest.Position{File: name}, "has %d bytes, more than any cluster takes; delete it if it is no manifest", e.Size())
+			r.problem(diag.Position{File: name}, "has %d bytes, more than any cluster takes; delete it if it is no manifest", e.Size())
 		default:
 			if v.Files[e.Name()], err = safeyaml.ReadFile(r.fs, r.abs(name), maxManifest); err != nil {
 				return fmt.Errorf("reading %s: %w", name, reason(err))

@@ -15,8 +15,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/operon-sdk/operon/pkg/bundle"
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/image"
-	"github.com/operon-sdk/operon/pkg/manifest"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
@@ -76,10 +76,10 @@ or give sh -c '…', where $0 is the image name.`,
 	return c
 }
 
-func (o *pkgmanOptions) check(buildGiven bool) project.Findings {
-	var findings project.Findings
+func (o *pkgmanOptions) check(buildGiven bool) diag.Findings {
+	var findings diag.Findings
 	add := func(flag, value, problem string) {
-		findings = append(findings, project.Finding{Field: flag, Value: value, Problem: problem})
+		findings = append(findings, diag.Finding{Field: flag, Value: value, Problem: problem})
 	}
 	if o.dir == "" {
 		add("DIR", "", "must name a folder")
@@ -125,7 +125,7 @@ func (a *app) runPkgmanToBundle(ctx context.Context, o pkgmanOptions, buildGiven
 	case err != nil:
 		return fmt.Errorf("--output-dir %q: %w", o.outputDir, reason(err))
 	case exists:
-		return project.Findings{{Field: "--output-dir", Value: o.outputDir, Problem: "already exists; remove it, or name a new directory"}}
+		return diag.Findings{{Field: "--output-dir", Value: o.outputDir, Problem: "already exists; remove it, or name a new directory"}}
 	}
 	bundles, err := a.convert(dir, o)
 	if err != nil {
@@ -188,12 +188,12 @@ func (a *app) convert(dir string, o pkgmanOptions) ([]bundle.Converted, error) {
 	if o.image != "" {
 		for _, v := range versions {
 			if err := image.CheckTag(o.image, path.Base(v.Dir)); err != nil {
-				r.problem(manifest.Position{File: v.Dir}, "an image %s", err)
+				r.problem(diag.Position{File: v.Dir}, "an image %s", err)
 			}
 		}
 	}
 	bundles, notes, err := bundle.Convert(pkg, versions, builderName())
-	problems, ok := err.(manifest.Problems)
+	problems, ok := err.(diag.Findings)
 	if err != nil && !ok {
 		return nil, err
 	}

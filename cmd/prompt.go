@@ -9,7 +9,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/operon-sdk/operon/pkg/project"
+	"github.com/operon-sdk/operon/pkg/diag"
 )
 
 // A Prompter asks the user for values of missing flags.
@@ -132,7 +132,7 @@ func (p *prompter) Input(q Question) (string, error) {
 			return answer, nil
 		}
 		fmt.Fprintln(p.out, strings.Join(wrapWords(refusal(answer, err), p.width), "\n"))
-		if findings, ok := errors.AsType[project.Findings](err); ok && findings[0].Suggestion != "" {
+		if findings, ok := errors.AsType[diag.Findings](err); ok && findings[0].Suggestion != "" {
 			q.Default = findings[0].Suggestion
 		}
 	}
@@ -141,7 +141,7 @@ func (p *prompter) Input(q Question) (string, error) {
 
 // refusal returns the problem of an answer, without the flag in findings.
 func refusal(answer string, err error) string {
-	findings, ok := errors.AsType[project.Findings](err)
+	findings, ok := errors.AsType[diag.Findings](err)
 	switch {
 	case answer == "":
 		return "an answer is required"

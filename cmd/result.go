@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/operon-sdk/operon/pkg/project"
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/sarif"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
@@ -56,7 +56,7 @@ func (a *app) addOutput(c *cobra.Command, formats ...string) {
 		if slices.Contains(formats, a.output) {
 			return nil
 		}
-		return project.Findings{{Field: "--output", Value: a.output, Problem: "must be " + strings.Join(formats[:len(formats)-1], ", ") + " or " + formats[len(formats)-1]}}
+		return diag.Findings{{Field: "--output", Value: a.output, Problem: "must be " + strings.Join(formats[:len(formats)-1], ", ") + " or " + formats[len(formats)-1]}}
 	}
 }
 

@@ -162,7 +162,7 @@ func (a *app) prepare(c *cobra.Command) error {
 	if a.version && c.HasParent() {
 		return usagef(c, "--version cannot be combined with a command; run '%s --version'", a.program)
 	}
-	var findings project.Findings
+	var findings diag.Findings
 	own := c.LocalNonPersistentFlags()
 	if own.Lookup("plugins") == nil {
 		_, findings = project.CheckPlugins(a.plugins)
@@ -171,7 +171,7 @@ func (a *app) prepare(c *cobra.Command) error {
 		findings = append(findings, project.CheckProjectVersion(a.projectVersion)...)
 	}
 	if a.lockTimeout < 0 {
-		findings = append(findings, project.Finding{Field: "--lock-timeout", Value: a.lockTimeout.String(), Problem: "must not be negative"})
+		findings = append(findings, diag.Finding{Field: "--lock-timeout", Value: a.lockTimeout.String(), Problem: "must not be negative"})
 	}
 	return findings.Err()
 }

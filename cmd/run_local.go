@@ -96,18 +96,18 @@ fields. Stack traces and fields that repeat others are left out.`,
 
 // check returns what is wrong with the flags.
 func (o *runLocalOptions) check() error {
-	var findings project.Findings
+	var findings diag.Findings
 	if planes := []string{planeAuto, planeEmbedded, planeKubeconfig}; !slices.Contains(planes, o.controlPlane) {
 		near, _ := diag.Nearest(o.controlPlane, planes)
-		findings = append(findings, project.Finding{Field: "--control-plane", Value: o.controlPlane,
+		findings = append(findings, diag.Finding{Field: "--control-plane", Value: o.controlPlane,
 			Problem: "must be auto, embedded or kubeconfig", Suggestion: near})
 	}
 	if formats := []string{logsCompact, logsFull}; o.logs != "" && !slices.Contains(formats, o.logs) {
 		near, _ := diag.Nearest(o.logs, formats)
-		findings = append(findings, project.Finding{Field: "--logs", Value: o.logs, Problem: "must be compact or full", Suggestion: near})
+		findings = append(findings, diag.Finding{Field: "--logs", Value: o.logs, Problem: "must be compact or full", Suggestion: near})
 	}
 	if o.controlPlane == planeEmbedded && o.kubeconfig != "" {
-		findings = append(findings, project.Finding{Field: "--kubeconfig", Value: o.kubeconfig,
+		findings = append(findings, diag.Finding{Field: "--kubeconfig", Value: o.kubeconfig,
 			Problem: "has no use with --control-plane embedded; leave one of them out"})
 	}
 	if o.namespace != "" {

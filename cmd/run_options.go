@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/kube"
 	"github.com/operon-sdk/operon/pkg/olm"
 	"github.com/operon-sdk/operon/pkg/olm/operator"
@@ -27,8 +28,8 @@ func (o *operatorOptions) add(c *cobra.Command) {
 	c.Flags().StringVarP(&o.namespace, "namespace", "n", "", "`namespace` of the operator (default: from the kubeconfig)")
 }
 
-func (o *operatorOptions) check() project.Findings {
-	var findings project.Findings
+func (o *operatorOptions) check() diag.Findings {
+	var findings diag.Findings
 	if o.namespace != "" {
 		findings = checkNamespace("--namespace", o.namespace)
 	}
@@ -90,10 +91,10 @@ func (o *runOptions) addMode(c *cobra.Command) {
 }
 
 // check returns the findings about the flags, and the install mode.
-func (o *runOptions) check(dryRun bool) (project.Findings, operator.InstallMode) {
+func (o *runOptions) check(dryRun bool) (diag.Findings, operator.InstallMode) {
 	findings := append(o.operatorOptions.check(), o.registryOptions.check()...)
 	add := func(flag, value, problem string) {
-		findings = append(findings, project.Finding{Field: flag, Value: value, Problem: problem})
+		findings = append(findings, diag.Finding{Field: flag, Value: value, Problem: problem})
 	}
 	mode, err := operator.ParseInstallMode(o.mode)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/bundle"
 	"github.com/operon-sdk/operon/pkg/bundle/catalog"
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/olm/operator"
-	"github.com/operon-sdk/operon/pkg/project"
 )
 
 func newRunPackageManifests(a *app) *cobra.Command {
@@ -105,9 +105,9 @@ func (a *app) packageSource(dir, version string) (*catalog.Source, string, error
 				return source, c.Name, nil
 			}
 		}
-		return nil, "", project.Findings{{Field: "--version", Value: version, Problem: fmt.Sprintf("must be the head of a channel; %s is not in the package manifest", b.CSV)}}
+		return nil, "", diag.Findings{{Field: "--version", Value: version, Problem: fmt.Sprintf("must be the head of a channel; %s is not in the package manifest", b.CSV)}}
 	}
-	return nil, "", project.Findings{{Field: "--version", Value: version, Problem: "not found; the versions are " + strings.Join(known, ", ")}}
+	return nil, "", diag.Findings{{Field: "--version", Value: version, Problem: "not found; the versions are " + strings.Join(known, ", ")}}
 }
 
 // convertedSource reads a converted bundle.

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/image/reference"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/safeyaml"
@@ -98,7 +99,7 @@ With --local the built-in tests run in this program, without a cluster and witho
 func (o *scorecardOptions) check() (labels.Selector, error) {
 	findings := o.registryOptions.check()
 	add := func(flag, value, problem string) {
-		findings = append(findings, project.Finding{Field: flag, Value: value, Problem: problem})
+		findings = append(findings, diag.Finding{Field: flag, Value: value, Problem: problem})
 	}
 	selector, err := labels.Parse(o.selector)
 	if err != nil {

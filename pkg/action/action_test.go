@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/afero"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
@@ -133,7 +134,7 @@ func TestFindings(t *testing.T) {
 		},
 	} {
 		result, err := c.run()
-		findings, ok := errors.AsType[project.Findings](err)
+		findings, ok := errors.AsType[diag.Findings](err)
 		var fields []string
 		for _, f := range findings {
 			fields = append(fields, f.Field)

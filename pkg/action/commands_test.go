@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/afero"
 
 	"github.com/operon-sdk/operon/pkg/codegen"
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/gotool"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/scaffold"
@@ -159,7 +160,7 @@ func TestCommandsInMemory(t *testing.T) {
 	other := initOptions()
 	other.Domain, other.License, other.ProjectName = "Example", "gpl", "-"
 	p.Root = "/work/other"
-	if _, err := p.Init(t.Context(), other); len(err.(project.Findings)) != 3 {
+	if _, err := p.Init(t.Context(), other); len(err.(diag.Findings)) != 3 {
 		t.Errorf("Init = %v, want findings about domain, license and name", err)
 	}
 }

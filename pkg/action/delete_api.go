@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/codegen"
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/refactor"
 	"github.com/operon-sdk/operon/pkg/scaffold"
@@ -67,13 +68,13 @@ func (o DeleteAPIOptions) resolve(config *project.Config, program string) (proje
 		if r.HasController() {
 			problem = "is not a controller of the kind; it has " + strings.Join(r.Controllers, ", ")
 		}
-		return r, project.Findings{{Field: "--controller-name", Value: o.ControllerName, Problem: problem}}
+		return r, diag.Findings{{Field: "--controller-name", Value: o.ControllerName, Problem: problem}}
 	}
 	return r, nil
 }
 
 // checkNotConverted returns a finding if a version is the hub or a spoke of a conversion.
-func checkNotConverted(config *project.Config, r project.Resource, program string) project.Findings {
+func checkNotConverted(config *project.Config, r project.Resource, program string) diag.Findings {
 	hub, problem := r, ""
 	if r.Webhooks != nil && r.Webhooks.Conversion {
 		problem = fmt.Sprintf("is the hub that %s converts to and from", strings.Join(r.Webhooks.Spoke, ", "))
@@ -88,7 +89,7 @@ func checkNotConverted(config *project.Config, r project.Resource, program strin
 	if hub.Version != r.Version && len(hub.Webhooks.Spoke) > 1 {
 		command += " --spoke " + r.Version
 	}
-	return project.Findings{{Field: "--version", Value: r.Version, Problem: problem + "; delete that first: " + command}}
+	return diag.Findings{{Field: "--version", Value: r.Version, Problem: problem + "; delete that first: " + command}}
 }
 
 // removeGenerated removes files that are no longer generated, and the marker of the stored version if only one version of the

@@ -45,23 +45,23 @@ func (o DeleteWebhookOptions) resolve(config *project.Config) (project.Resource,
 	}
 	if r.Webhooks == nil {
 		if hub, ok := hubOf(config, r); ok {
-			return r, project.Findings{{Field: "--version", Value: r.Version, Suggestion: hub.Version, Problem: fmt.Sprintf(
+			return r, diag.Findings{{Field: "--version", Value: r.Version, Suggestion: hub.Version, Problem: fmt.Sprintf(
 				"has no webhooks; its conversion belongs to the hub, --version %s --conversion --spoke %s", hub.Version, r.Version)}}
 		}
-		return r, project.Findings{{Field: "--kind", Value: o.Kind, Problem: fmt.Sprintf("%s has no webhooks", r.GVK)}}
+		return r, diag.Findings{{Field: "--kind", Value: o.Kind, Problem: fmt.Sprintf("%s has no webhooks", r.GVK)}}
 	}
-	var findings project.Findings
+	var findings diag.Findings
 	existing := webhookFlags(r.Webhooks.Defaulting, r.Webhooks.Validation, r.Webhooks.Conversion)
 	for _, flag := range webhookFlags(o.Defaulting, o.Validation, o.Conversion) {
 		if !slices.Contains(existing, flag) {
-			findings = append(findings, project.Finding{Field: flag, Value: "true",
+			findings = append(findings, diag.Finding{Field: flag, Value: "true",
 				Problem: fmt.Sprintf("%s has no such webhook; it has %s", r.GVK, strings.Join(existing, ", "))})
 		}
 	}
 	removed := project.Webhooks{Defaulting: o.Defaulting, Validation: o.Validation, Conversion: o.Conversion}
 	switch {
 	case len(o.Spokes) > 0 && !o.Conversion:
-		findings = append(findings, project.Finding{Field: "--spoke", Value: strings.Join(o.Spokes, ","), Problem: "is for conversion webhooks; pass --conversion too"})
+		findings = append(findings, diag.Finding{Field: "--spoke", Value: strings.Join(o.Spokes, ","), Problem: "is for conversion webhooks; pass --conversion too"})
 	case !o.Defaulting && !o.Validation && !o.Conversion:
 		removed = *r.Webhooks
 	case o.Conversion && len(o.Spokes) == 0:
@@ -74,7 +74,7 @@ func (o DeleteWebhookOptions) resolve(config *project.Config) (project.Resource,
 		for _, spoke := range o.Spokes {
 			if !slices.Contains(r.Webhooks.Spoke, spoke) {
 				near, _ := diag.Nearest(spoke, r.Webhooks.Spoke)
-				findings = append(findings, project.Finding{Field: "--spoke", Value: spoke, Suggestion: near,
+				findings = append(findings, diag.Finding{Field: "--spoke", Value: spoke, Suggestion: near,
 					Problem: fmt.Sprintf("is not converted to and from %s; %s", r.Version, versions)})
 			}
 		}

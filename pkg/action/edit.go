@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/codegen"
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/refactor"
 	"github.com/operon-sdk/operon/pkg/scaffold"
@@ -65,7 +66,7 @@ func (p *Project) Edit(ctx context.Context, o EditOptions) (*Result, error) {
 }
 
 // checkEdit validates the options.
-func (p *Project) checkEdit(config *project.Config, o EditOptions) project.Findings {
+func (p *Project) checkEdit(config *project.Config, o EditOptions) diag.Findings {
 	findings := checkLayoutPlugins(o.Plugins)
 	if o.changesHeader() {
 		license := LicenseOptions{License: "apache2", File: deref(o.LicenseFile), Owner: deref(o.Owner)} // apache2 is valid
@@ -77,22 +78,22 @@ func (p *Project) checkEdit(config *project.Config, o EditOptions) project.Findi
 	if o.Namespaced != nil && *o.Namespaced {
 		for _, r := range config.Resources() {
 			if r.HasAPI() && !r.API.Namespaced {
-				findings = append(findings, project.Finding{Field: "--namespaced", Value: "true",
+				findings = append(findings, diag.Finding{Field: "--namespaced", Value: "true",
 					Problem: fmt.Sprintf("kind %s of %s/%s is cluster-scoped, and Roles of one namespace do not reach it", r.Kind, r.QualifiedGroup(), r.Version)})
 			}
 		}
 	}
 	if o.NoVerify && o.Multigroup == nil {
-		findings = append(findings, project.Finding{Field: "--no-verify", Value: "true", Problem: "is only valid with --multigroup"})
+		findings = append(findings, diag.Finding{Field: "--no-verify", Value: "true", Problem: "is only valid with --multigroup"})
 	}
 	return findings
 }
 
 // checkLayoutPlugins validates plugins for a command that does not create APIs.
-func checkLayoutPlugins(names []string) project.Findings {
+func checkLayoutPlugins(names []string) diag.Findings {
 	plugins, findings := project.CheckPlugins(names)
 	if plugins.DeployImage {
-		findings = append(findings, project.Finding{
+		findings = append(findings, diag.Finding{
 			Field: "--plugins", Value: "deploy-image/v1-alpha", Problem: "belongs to create api, as does --image; leave it out here",
 		})
 	}
@@ -196,7 +197,7 @@ func (p *Project) newHeader(current string, o EditOptions) (string, error) {
 			license = "copyright"
 		}
 		if license == "" {
-			return "", project.Findings{{Field: "--owner", Value: deref(o.Owner), Problem: "requires --license, as the current header is not one that init writes"}}
+			return "", diag.Findings{{Field: "--owner", Value: deref(o.Owner), Problem: "requires --license, as the current header is not one that init writes"}}
 		}
 	}
 	if o.Owner != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/scaffold"
 	"github.com/operon-sdk/operon/pkg/worktree"
@@ -82,7 +83,7 @@ func (p *Project) initData(o InitOptions) (scaffold.Data, error) {
 	findings = append(findings, o.check(&p.Config)...)
 	name := o.ProjectName
 	if name == "" {
-		var others project.Findings
+		var others diag.Findings
 		name, others = project.ProjectNameFromDir(filepath.Base(p.Root))
 		findings = append(findings, others...)
 	} else {
@@ -93,7 +94,7 @@ func (p *Project) initData(o InitOptions) (scaffold.Data, error) {
 		var err error
 		repo, err = project.InferRepo(p.FS, p.Root, p.GOPATH)
 		if err != nil {
-			findings = append(findings, project.Finding{Field: "--repo", Problem: "cannot be derived: " + err.Error()})
+			findings = append(findings, diag.Finding{Field: "--repo", Problem: "cannot be derived: " + err.Error()})
 		}
 	} else {
 		findings = append(findings, project.CheckRepo(repo)...)

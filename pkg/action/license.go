@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/afero"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/scaffold"
 	"github.com/operon-sdk/operon/pkg/worktree"
@@ -23,10 +24,10 @@ type LicenseOptions struct {
 }
 
 // check validates the options.
-func (o LicenseOptions) check(c *Config) project.Findings {
-	var findings project.Findings
+func (o LicenseOptions) check(c *Config) diag.Findings {
+	var findings diag.Findings
 	if strings.Contains(o.Owner, "*/") || strings.ContainsFunc(o.Owner, unicode.IsControl) {
-		findings = append(findings, project.Finding{
+		findings = append(findings, diag.Finding{
 			Field: "--owner", Value: o.Owner, Problem: "must be one line without */",
 		})
 	}
@@ -36,9 +37,9 @@ func (o LicenseOptions) check(c *Config) project.Findings {
 	text, err := c.readHeader(o.File)
 	switch {
 	case err != nil:
-		findings = append(findings, project.Finding{Field: "--license-file", Value: o.File, Problem: err.Error()})
+		findings = append(findings, diag.Finding{Field: "--license-file", Value: o.File, Problem: err.Error()})
 	case !isComment(text):
-		findings = append(findings, project.Finding{
+		findings = append(findings, diag.Finding{
 			Field: "--license-file", Value: o.File, Problem: "must contain a Go comment, /* … */ or lines that start with //",
 		})
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/project"
 )
 
@@ -31,8 +32,8 @@ func FillNames(config *project.Config, group, version *string, kind string) {
 }
 
 // requireNames returns findings for an empty version and an empty kind.
-func requireNames(config *project.Config, version, kind string) project.Findings {
-	var findings project.Findings
+func requireNames(config *project.Config, version, kind string) diag.Findings {
+	var findings diag.Findings
 	if version == "" {
 		problem := "is required"
 		var versions []string
@@ -44,10 +45,10 @@ func requireNames(config *project.Config, version, kind string) project.Findings
 		if len(versions) > 0 {
 			problem += "; the project has " + kind + " in " + strings.Join(uniqueSorted(versions), ", ")
 		}
-		findings = append(findings, project.Finding{Field: "--version", Problem: problem})
+		findings = append(findings, diag.Finding{Field: "--version", Problem: problem})
 	}
 	if kind == "" {
-		findings = append(findings, project.Finding{Field: "--kind", Problem: "is required"})
+		findings = append(findings, diag.Finding{Field: "--kind", Problem: "is required"})
 	}
 	return findings
 }
@@ -69,7 +70,7 @@ func findResource(config *project.Config, group, version, kind string) (project.
 
 // missingAPI returns the findings for an API that the project does not have. Empty names match all. An API that differs only
 // in case or in the domain of its group is suggested.
-func missingAPI(config *project.Config, wanted project.GVK) project.Findings {
+func missingAPI(config *project.Config, wanted project.GVK) diag.Findings {
 	var names []string
 	for _, r := range config.Resources() {
 		names = append(names, r.GVK.String())
@@ -87,12 +88,12 @@ func missingAPI(config *project.Config, wanted project.GVK) project.Findings {
 		if !matches(group, r.Group) || !matches(wanted.Version, r.Version) || !matches(wanted.Kind, r.Kind) {
 			continue
 		}
-		var findings project.Findings
+		var findings diag.Findings
 		for _, f := range []struct{ flag, given, actual string }{
 			{"--group", wanted.Group, r.Group}, {"--version", wanted.Version, r.Version}, {"--kind", wanted.Kind, r.Kind},
 		} {
 			if f.given != "" && f.given != f.actual {
-				findings = append(findings, project.Finding{Field: f.flag, Value: f.given, Problem: problem, Suggestion: f.actual})
+				findings = append(findings, diag.Finding{Field: f.flag, Value: f.given, Problem: problem, Suggestion: f.actual})
 				problem = "differs, too"
 			}
 		}
@@ -100,13 +101,13 @@ func missingAPI(config *project.Config, wanted project.GVK) project.Findings {
 			return findings
 		}
 	}
-	for _, f := range []project.Finding{{Field: "--kind", Value: wanted.Kind}, {Field: "--group", Value: wanted.Group}, {Field: "--version", Value: wanted.Version}} {
+	for _, f := range []diag.Finding{{Field: "--kind", Value: wanted.Kind}, {Field: "--group", Value: wanted.Group}, {Field: "--version", Value: wanted.Version}} {
 		if f.Value != "" {
 			f.Problem = problem
-			return project.Findings{f}
+			return diag.Findings{f}
 		}
 	}
-	return project.Findings{{Field: "--kind", Problem: problem}}
+	return diag.Findings{{Field: "--kind", Problem: problem}}
 }
 
 // hubOf returns the version that another one converts to and from.

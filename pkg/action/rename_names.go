@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/project"
 )
 
@@ -53,7 +54,7 @@ func (o RenameAPIOptions) resolve(config *project.Config) (renamedAPIs, error) {
 	if err := out.record(renamed); err != nil {
 		return out, err
 	}
-	var distinct project.Findings // several versions of a kind may have the same finding
+	var distinct diag.Findings // several versions of a kind may have the same finding
 	for _, after := range out.after {
 		for _, f := range project.CheckRenamed(renamed, after) {
 			if !slices.Contains(distinct, f) {
@@ -65,8 +66,8 @@ func (o RenameAPIOptions) resolve(config *project.Config) (renamedAPIs, error) {
 }
 
 // checkNames validates the new names independently of the APIs of the project.
-func (o RenameAPIOptions) checkNames(config *project.Config) project.Findings {
-	var findings project.Findings
+func (o RenameAPIOptions) checkNames(config *project.Config) diag.Findings {
+	var findings diag.Findings
 	domain := config.Domain()
 	if o.To.Domain != "" {
 		domain = o.To.Domain
@@ -88,14 +89,14 @@ func (o RenameAPIOptions) checkNames(config *project.Config) project.Findings {
 		findings[i].Field = "--to-" + strings.TrimPrefix(findings[i].Field, "--")
 	}
 	if o.From.Domain != "" && o.From.Domain != config.Domain() {
-		findings = append(findings, project.Finding{Field: "--domain", Value: o.From.Domain,
+		findings = append(findings, diag.Finding{Field: "--domain", Value: o.From.Domain,
 			Problem: fmt.Sprintf("is not the project's domain, %s; give the new one with --to-domain", config.Domain())})
 	}
 	return findings
 }
 
 // complete returns the current names, completed if the project has only one.
-func (o RenameAPIOptions) complete(config *project.Config) (project.GVK, project.Findings) {
+func (o RenameAPIOptions) complete(config *project.Config) (project.GVK, diag.Findings) {
 	from := o.From
 	from.Domain = config.Domain()
 	var own, all []project.Resource
@@ -109,13 +110,13 @@ func (o RenameAPIOptions) complete(config *project.Config) (project.GVK, project
 	}
 	if len(own) == 0 && len(all) > 0 {
 		r := all[0]
-		return from, project.Findings{{Field: "--kind", Value: from.Kind,
+		return from, diag.Findings{{Field: "--kind", Value: from.Kind,
 			Problem: fmt.Sprintf("%s is an API of Kubernetes or of another module, and cannot be renamed", r.GVK)}}
 	}
 	if len(own) == 0 && (o.To.Domain == "" || o.From.Group+o.From.Version+o.From.Kind != "") {
 		return from, missingAPI(config, from)
 	}
-	var findings project.Findings
+	var findings diag.Findings
 	for _, q := range []struct {
 		flag   string
 		value  *string
@@ -134,7 +135,7 @@ func (o RenameAPIOptions) complete(config *project.Config) (project.GVK, project
 		if *q.value == "" && q.needed && len(values) == 1 {
 			*q.value = values[0]
 		} else if *q.value == "" && q.needed && len(values) > 1 {
-			findings = append(findings, project.Finding{Field: q.flag,
+			findings = append(findings, diag.Finding{Field: q.flag,
 				Problem: "is required: the project has " + strings.Join(values, ", ")})
 		}
 	}
@@ -147,10 +148,10 @@ func hasOwnTypes(config *project.Config, r project.Resource) bool {
 }
 
 // checkScope returns findings for new names that do not change anything or that other resources would receive, too.
-func (o RenameAPIOptions) checkScope(config *project.Config) project.Findings {
-	var findings project.Findings
+func (o RenameAPIOptions) checkScope(config *project.Config) diag.Findings {
+	var findings diag.Findings
 	add := func(field, value, format string, args ...any) {
-		findings = append(findings, project.Finding{Field: field, Value: value, Problem: fmt.Sprintf(format, args...)})
+		findings = append(findings, diag.Finding{Field: field, Value: value, Problem: fmt.Sprintf(format, args...)})
 	}
 	for _, q := range []struct{ flag, from, to string }{
 		{"--to-group", o.From.Group, o.To.Group}, {"--to-version", o.From.Version, o.To.Version},
@@ -223,8 +224,8 @@ func (o RenameAPIOptions) renamed(config *project.Config, r project.Resource) (p
 
 // checkDirectories returns findings for new names whose directories exist, and for directories that contain code of other
 // resources, too.
-func checkDirectories(config *project.Config, renamed renamedAPIs) project.Findings {
-	var findings project.Findings
+func checkDirectories(config *project.Config, renamed renamedAPIs) diag.Findings {
+	var findings diag.Findings
 	for i, before := range renamed.before {
 		after := renamed.after[i]
 		field, value := "--to-version", after.Version
@@ -236,16 +237,16 @@ func checkDirectories(config *project.Config, renamed renamedAPIs) project.Findi
 				continue
 			}
 			if other.Path == after.Path && before.Path != after.Path {
-				findings = append(findings, project.Finding{Field: field, Value: value,
+				findings = append(findings, diag.Finding{Field: field, Value: value,
 					Problem: fmt.Sprintf("is taken: the types of %s are in that package", other.GVK)})
 			}
 			if dir, shared := sharedDirectory(config, before, after, other); shared {
-				findings = append(findings, project.Finding{Field: field, Value: value,
+				findings = append(findings, diag.Finding{Field: field, Value: value,
 					Problem: fmt.Sprintf("%s would move, but contains code of %s, which is not renamed", dir, other.GVK)})
 			}
 		}
 		if before.Path == after.Path && before.Path != config.APIPath(before.Group, before.Version) && (before.Group != after.Group || before.Version != after.Version) {
-			findings = append(findings, project.Finding{Field: field, Value: value,
+			findings = append(findings, diag.Finding{Field: field, Value: value,
 				Problem: fmt.Sprintf("the types of %s are in %s, not where create api puts them; move them there first", before.GVK, before.Path)})
 		}
 	}
@@ -277,7 +278,7 @@ func (r renamedAPIs) record(config *project.Config) error {
 	}
 	for i, before := range r.before {
 		if _, taken := config.Resource(r.after[i].GVK); taken && before.GVK != r.after[i].GVK {
-			return project.Findings{{Field: "--to-kind", Value: r.after[i].Kind, Problem: fmt.Sprintf("the project has %s already", r.after[i].GVK)}}
+			return diag.Findings{{Field: "--to-kind", Value: r.after[i].Kind, Problem: fmt.Sprintf("the project has %s already", r.after[i].GVK)}}
 		}
 		if err := config.RenameResource(before.GVK, r.after[i]); err != nil {
 			return err

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/afero"
 
 	"github.com/operon-sdk/operon/pkg/codegen"
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/refactor"
 	"github.com/operon-sdk/operon/pkg/scaffold"
@@ -29,18 +30,18 @@ type RescaffoldOptions struct {
 func Rescaffold(ctx context.Context, config Config, o RescaffoldOptions) (*Result, error) {
 	plugins, findings := project.CheckPlugins(o.Plugins)
 	if plugins.DeployImage {
-		findings = append(findings, project.Finding{Field: "--plugins", Value: "deploy-image/v1-alpha", Problem: "follows from PROJECT; leave it out"})
+		findings = append(findings, diag.Finding{Field: "--plugins", Value: "deploy-image/v1-alpha", Problem: "follows from PROJECT; leave it out"})
 	}
 	findings = append(findings, project.CheckProjectVersion(o.ProjectVersion)...)
 	if o.OutputDir == "" {
-		findings = append(findings, project.Finding{Field: "--output-dir", Problem: "is required: the new directory to write to"})
+		findings = append(findings, diag.Finding{Field: "--output-dir", Problem: "is required: the new directory to write to"})
 	}
 	if err := findings.Err(); err != nil {
 		return nil, err
 	}
 	input, output := config.absolute(o.InputDir), config.absolute(o.OutputDir)
 	if ok, err := afero.DirExists(config.FS, input); err != nil || !ok {
-		return nil, project.Findings{{Field: "--input-dir", Value: filepath.ToSlash(o.InputDir), Problem: "no such directory"}}
+		return nil, diag.Findings{{Field: "--input-dir", Value: filepath.ToSlash(o.InputDir), Problem: "no such directory"}}
 	}
 	root, err := project.FindRoot(config.FS, input)
 	if err != nil {
@@ -89,7 +90,7 @@ func (c *Config) checkEmpty(dir, given string) error {
 		}
 		problem = "is not empty; give a new or an empty directory"
 	}
-	return project.Findings{{Field: "--output-dir", Value: filepath.ToSlash(given), Problem: problem}}
+	return diag.Findings{{Field: "--output-dir", Value: filepath.ToSlash(given), Problem: problem}}
 }
 
 // applyRescaffold writes a project, including generated files, into an empty tree.

@@ -7,9 +7,9 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/merge"
 	"github.com/operon-sdk/operon/pkg/migrate"
-	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/refactor"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
@@ -56,21 +56,21 @@ func (p *Project) checkUpgrade(o UpgradeOptions) (*migrate.Fingerprints, error) 
 	if err != nil {
 		return nil, err
 	}
-	var findings project.Findings
+	var findings diag.Findings
 	if o.From != "" {
 		only := known.Named(o.From)
 		if only == nil {
-			findings = append(findings, project.Finding{Field: "--from", Value: o.From,
+			findings = append(findings, diag.Finding{Field: "--from", Value: o.From,
 				Problem: "unknown release; the nearest are " + strings.Join(known.Near(o.From), ", ")})
 		}
 		known = only
 	}
 	if o.To != "" && strings.TrimPrefix(o.To, "v") != strings.TrimPrefix(p.Version, "v") {
-		findings = append(findings, project.Finding{Field: "--to", Value: o.To,
+		findings = append(findings, diag.Finding{Field: "--to", Value: o.To,
 			Problem: fmt.Sprintf("must be this binary's version, %s; use the binary of the target version", p.Version)})
 	}
 	if _, ok := conflictSides()[o.Conflict]; !ok {
-		findings = append(findings, project.Finding{Field: "--conflict", Value: o.Conflict, Problem: "must be ours or theirs"})
+		findings = append(findings, diag.Finding{Field: "--conflict", Value: o.Conflict, Problem: "must be ours or theirs"})
 	}
 	return known, findings.Err()
 }
@@ -140,7 +140,7 @@ func (p *Project) CompareScaffold(file string, o UpgradeOptions) (*Result, error
 	}
 	text, ok := current[name]
 	if !ok {
-		return nil, project.Findings{{Field: "--diff", Value: file, Problem: "is not a file that the scaffold writes"}}
+		return nil, diag.Findings{{Field: "--diff", Value: file, Problem: "is not a file that the scaffold writes"}}
 	}
 	ours, err := tree.ReadOptional(name)
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 	apiextv1beta1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/manifest"
 )
 
@@ -45,11 +46,11 @@ type collection struct {
 	replaced map[string]bool
 
 	notes    []Note
-	problems manifest.Problems
+	problems diag.Findings
 	// missingRoles reports bindings of the operator's accounts to roles that the input lacks.
-	missingRoles manifest.Problems
+	missingRoles diag.Findings
 	// unavailable reports images whose digest cannot be resolved.
-	unavailable manifest.Problems
+	unavailable diag.Findings
 }
 
 const (
@@ -79,7 +80,7 @@ func collect(objects []manifest.Object) *collection {
 }
 
 // Check returns the problems of each object on its own, without those of their combination.
-func Check(objects []manifest.Object) manifest.Problems { return collect(objects).problems }
+func Check(objects []manifest.Object) diag.Findings { return collect(objects).problems }
 
 func (c *collection) add(o manifest.Object) {
 	switch o.Group() + "/" + o.Kind() {
@@ -123,7 +124,7 @@ func (c *collection) add(o manifest.Object) {
 func decode[T any](c *collection, part *[]decoded[T], o manifest.Object) {
 	r := decoded[T]{Object: o}
 	if err := o.Into(&r.value); err != nil {
-		if problems, ok := err.(manifest.Problems); ok {
+		if problems, ok := err.(diag.Findings); ok {
 			c.problems = append(c.problems, problems...)
 			return
 		}
@@ -224,6 +225,6 @@ func customKinds(objects []manifest.Object) map[string]bool {
 
 func (c *collection) note(n Note) { c.notes = append(c.notes, n) }
 
-func (c *collection) problem(at manifest.Position, format string, args ...any) {
-	c.problems = append(c.problems, manifest.Problem{Position: at, Problem: fmt.Sprintf(format, args...)})
+func (c *collection) problem(at diag.Position, format string, args ...any) {
+	c.problems = append(c.problems, diag.Finding{Position: at, Problem: fmt.Sprintf(format, args...)})
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/manifest"
 )
 
@@ -40,11 +41,11 @@ type versionDir struct {
 
 // Convert returns a bundle for each version of a package. Manifests are copied byte for byte. A bundle is in the channels
 // whose head is, or replaces directly or indirectly, its CSV; without any it is in the default channel. The error is a
-// manifest.Problems with every problem.
+// diag.Findings with every problem.
 func Convert(pkg *Package, versions []PackageVersion, builder string) ([]Converted, []Note, error) {
 	var (
 		notes    []Note
-		problems manifest.Problems
+		problems diag.Findings
 		all      []*versionDir
 	)
 	byName := map[string]*versionDir{}
@@ -56,7 +57,7 @@ func Convert(pkg *Package, versions []PackageVersion, builder string) ([]Convert
 			continue
 		}
 		if other := byName[c.csv.Name()]; other != nil {
-			problems = append(problems, manifest.Problem{Position: c.csv.Locate("metadata", "name"),
+			problems = append(problems, diag.Finding{Position: c.csv.Locate("metadata", "name"),
 				Problem: fmt.Sprintf("the CSV %s is also in %s; each version needs a unique name", c.csv.Name(), other.Dir)})
 			continue
 		}
@@ -66,7 +67,7 @@ func Convert(pkg *Package, versions []PackageVersion, builder string) ([]Convert
 	channels, more, wrong := channelsByCSV(pkg, byName)
 	notes, problems = append(notes, more...), append(problems, wrong...)
 	if pkg.Default() == "" {
-		problems = append(problems, manifest.Problem{Position: pkg.Locate(), Problem: "has no channel and no defaultChannel; name the channel that the bundles belong to"})
+		problems = append(problems, diag.Finding{Position: pkg.Locate(), Problem: "has no channel and no defaultChannel; name the channel that the bundles belong to"})
 	}
 	for _, p := range pkg.CheckDefault() {
 		notes = append(notes, Note{Position: p.Position, Subject: "the default channel " + pkg.DefaultChannelName,
@@ -92,10 +93,10 @@ func Convert(pkg *Package, versions []PackageVersion, builder string) ([]Convert
 }
 
 // channelsByCSV returns the channels of each CSV, following spec.replaces from the heads.
-func channelsByCSV(pkg *Package, byName map[string]*versionDir) (map[string][]string, []Note, manifest.Problems) {
+func channelsByCSV(pkg *Package, byName map[string]*versionDir) (map[string][]string, []Note, diag.Findings) {
 	var (
 		notes    []Note
-		problems manifest.Problems
+		problems diag.Findings
 	)
 	channels := map[string][]string{}
 	for i, channel := range pkg.Channels {
@@ -113,9 +114,9 @@ func channelsByCSV(pkg *Package, byName map[string]*versionDir) (map[string][]st
 			seen[name] = true
 			channels[name] = append(channels[name], channel.Name)
 			if name = textAt(c.csv.Fields, "spec", "replaces"); seen[name] {
-				problem := manifest.Problem{Position: c.csv.Locate("spec", "replaces"),
+				problem := diag.Finding{Position: c.csv.Locate("spec", "replaces"),
 					Problem: fmt.Sprintf("%s replaces %s, which forms a cycle; correct one of them", c.csv.Name(), name)}
-				if !slices.ContainsFunc(problems, func(p manifest.Problem) bool { return p.Position == problem.Position }) {
+				if !slices.ContainsFunc(problems, func(p diag.Finding) bool { return p.Position == problem.Position }) {
 					problems = append(problems, problem)
 				}
 				break
@@ -126,7 +127,7 @@ func channelsByCSV(pkg *Package, byName map[string]*versionDir) (map[string][]st
 }
 
 // read sorts the files of a version by their role.
-func (c *versionDir) read() (notes []Note, problems manifest.Problems) {
+func (c *versionDir) read() (notes []Note, problems diag.Findings) {
 	var objects []manifest.Object
 	for _, name := range slices.Sorted(maps.Keys(c.Files)) {
 		file := path.Join(c.Dir, name)
@@ -146,7 +147,7 @@ func (c *versionDir) read() (notes []Note, problems manifest.Problems) {
 				notes = append(notes, Note{Subject: file, Reason: "is empty and is not in the bundle", Dropped: true})
 				continue
 			}
-			problems = append(problems, manifest.Problem{Position: found[1].Position,
+			problems = append(problems, diag.Finding{Position: found[1].Position,
 				Problem: fmt.Sprintf("is object 2 of %d in the file, and OLM reads only the first one; move each object to its own file", len(found))})
 			continue
 		}
@@ -154,7 +155,7 @@ func (c *versionDir) read() (notes []Note, problems manifest.Problems) {
 		switch {
 		case o.Kind() == kindCSV && o.Group() == groupOLM:
 			if c.csv != nil {
-				problems = append(problems, manifest.Problem{Position: o.Position,
+				problems = append(problems, diag.Finding{Position: o.Position,
 					Problem: fmt.Sprintf("is a second CSV in the directory, after %s; a version has one", c.csv.Position)})
 				continue
 			}
@@ -178,7 +179,7 @@ func (c *versionDir) read() (notes []Note, problems manifest.Problems) {
 	}
 	large, err := CheckSizes(c.Dir, sized)
 	notes = append(notes, large...)
-	if too, ok := err.(manifest.Problems); ok {
+	if too, ok := err.(diag.Findings); ok {
 		problems = append(problems, too...)
 	}
 	if len(found.problems) == 0 {
@@ -190,7 +191,7 @@ func (c *versionDir) read() (notes []Note, problems manifest.Problems) {
 			Reason: "is of apiextensions.k8s.io/v1beta1, which Kubernetes has not served since 1.22", Advice: "bundles for newer clusters need it as v1"})
 	}
 	if c.csv == nil && len(problems) == 0 {
-		problems = append(problems, manifest.Problem{Position: manifest.Position{File: c.Dir},
+		problems = append(problems, diag.Finding{Position: diag.Position{File: c.Dir},
 			Problem: "has no ClusterServiceVersion; add the version's CSV, or move the directory if it is not a version"})
 	}
 	if c.csv != nil && len(problems) == 0 {

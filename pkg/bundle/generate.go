@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/manifest"
 )
 
@@ -63,9 +64,9 @@ type Manifests struct {
 // A source is the object that the base CSV was decoded from, nil for placeholders.
 type source struct{ *manifest.Object }
 
-func (s source) locate(steps ...string) manifest.Position {
+func (s source) locate(steps ...string) diag.Position {
 	if s.Object == nil {
-		return manifest.Position{}
+		return diag.Position{}
 	}
 	return s.Locate(steps...)
 }
@@ -73,7 +74,7 @@ func (s source) locate(steps ...string) manifest.Position {
 // ErrVersionRequired reports that neither Input.Version nor a base CSV gives the version of the bundle.
 var ErrVersionRequired = errors.New("--version is required, because no base CSV has a version")
 
-// Generate generates the manifests of a bundle. The error joins every problem of the input, as manifest.Problems and
+// Generate generates the manifests of a bundle. The error joins every problem of the input, as diag.Findings and
 // ErrVersionRequired, or is a *MissingRolesError or an *UnavailableError.
 func Generate(in Input) (*Manifests, error) {
 	c := collect(in.Objects)
@@ -178,7 +179,7 @@ func (c *collection) base(in Input) (*v1alpha1.ClusterServiceVersion, source, er
 		csv.Name = in.Package + ".v" + in.Version
 		version, err := semver.Parse(in.Version)
 		if err != nil {
-			c.problem(manifest.Position{File: "--version"}, "%q must be a semantic version: %v", in.Version, err)
+			c.problem(diag.Position{File: "--version"}, "%q must be a semantic version: %v", in.Version, err)
 		}
 		csv.Spec.Version.Version = version
 	}
@@ -196,7 +197,7 @@ func (c *collection) reportNoDeployment() {
 			return
 		}
 	}
-	c.problem(manifest.Position{File: "input"}, "has no Deployment that OLM could run; pass all manifests of the operator, as 'kustomize build config/manifests' prints them")
+	c.problem(diag.Position{File: "input"}, "has no Deployment that OLM could run; pass all manifests of the operator, as 'kustomize build config/manifests' prints them")
 }
 
 // validateCSV runs the CSV validation of operator-framework/api.
@@ -227,7 +228,7 @@ func (c *collection) validateCSV(csv *v1alpha1.ClusterServiceVersion, at source)
 }
 
 // newWarning returns the note for a warning of the CSV validation.
-func newWarning(csv *v1alpha1.ClusterServiceVersion, at source, position manifest.Position, detail string) Note {
+func newWarning(csv *v1alpha1.ClusterServiceVersion, at source, position diag.Position, detail string) Note {
 	if strings.Contains(detail, "minKubeVersion is not informed") {
 		return Note{Position: at.locate("spec"), Subject: csv.Name, Reason: "has no spec.minKubeVersion, so OLM installs it on every Kubernetes version",
 			Advice: "set the oldest supported version in the base CSV"}
@@ -271,7 +272,7 @@ func (c *collection) noteMissingExamples(csv *v1alpha1.ClusterServiceVersion) {
 }
 
 // noteVersionMismatch notes that a CSV generated without --version has a name and version that differ.
-func (c *collection) noteVersionMismatch(csv *v1alpha1.ClusterServiceVersion, at manifest.Position) {
+func (c *collection) noteVersionMismatch(csv *v1alpha1.ClusterServiceVersion, at diag.Position) {
 	if version := csv.Spec.Version.String(); !strings.HasSuffix(csv.Name, ".v"+version) {
 		c.note(Note{Position: at, Subject: csv.Name, Reason: "has a name that does not match its version " + version,
 			Advice: "set both with --version"})

@@ -8,7 +8,7 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/operon-sdk/operon/pkg/manifest"
+	"github.com/operon-sdk/operon/pkg/diag"
 )
 
 // relatedPrefix is the prefix of variables that hold images which the operator deploys.
@@ -128,7 +128,7 @@ const annotationImage = "containerImage"
 // cannot be resolved are reported.
 func (c *collection) pin(csv *v1alpha1.ClusterServiceVersion, digest func(string) (string, error)) {
 	known := map[string]string{}
-	resolve := func(at manifest.Position, ref *string) {
+	resolve := func(at diag.Position, ref *string) {
 		if *ref == "" {
 			return
 		}
@@ -136,7 +136,7 @@ func (c *collection) pin(csv *v1alpha1.ClusterServiceVersion, digest func(string
 		if !ok {
 			var err error
 			if pinned, err = digest(*ref); err != nil {
-				c.unavailable = append(c.unavailable, manifest.Problem{Position: at, Problem: fmt.Sprintf("--use-image-digests: %v", err)})
+				c.unavailable = append(c.unavailable, diag.Finding{Position: at, Problem: fmt.Sprintf("--use-image-digests: %v", err)})
 				pinned = *ref // one problem for each image
 			}
 			known[*ref] = pinned
@@ -157,7 +157,7 @@ func (c *collection) pin(csv *v1alpha1.ClusterServiceVersion, digest func(string
 			}
 		}
 	}
-	base := manifest.Position{File: "the base CSV"}
+	base := diag.Position{File: "the base CSV"}
 	for i := range csv.Spec.RelatedImages {
 		resolve(base, &csv.Spec.RelatedImages[i].Image)
 	}
@@ -168,7 +168,7 @@ func (c *collection) pin(csv *v1alpha1.ClusterServiceVersion, digest func(string
 }
 
 // UnavailableError reports that the input is valid but the digests of some images cannot be resolved.
-type UnavailableError struct{ problems manifest.Problems }
+type UnavailableError struct{ problems diag.Findings }
 
 func (e *UnavailableError) Error() string { return e.problems.Error() }
 

@@ -7,7 +7,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/operon-sdk/operon/pkg/manifest"
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
@@ -38,14 +38,14 @@ func parseAnnotations(name string, text []byte) (labelFile, error) {
 	f := labelFile{values: map[string]any{}}
 	var doc yaml.Node
 	if err := safeyaml.Unmarshal(text, &doc); err != nil {
-		return f, manifest.Problems{{Position: manifest.Position{File: name}, Problem: "is not valid YAML: " + strings.TrimPrefix(err.Error(), "yaml: ") + "; correct it, or delete it to regenerate it"}}
+		return f, diag.Findings{{Position: diag.Position{File: name}, Problem: "is not valid YAML: " + strings.TrimPrefix(err.Error(), "yaml: ") + "; correct it, or delete it to regenerate it"}}
 	}
 	if len(doc.Content) == 0 {
 		return f, nil
 	}
 	top := doc.Content[0]
 	if top.Kind != yaml.MappingNode {
-		return f, manifest.Problems{{Position: manifest.Position{File: name, Line: top.Line, Column: top.Column}, Problem: "must be a mapping with the key annotations; correct it, or delete it to regenerate it"}}
+		return f, diag.Findings{{Position: diag.Position{File: name, Line: top.Line, Column: top.Column}, Problem: "must be a mapping with the key annotations; correct it, or delete it to regenerate it"}}
 	}
 	for i := 0; i+1 < len(top.Content); i += 2 {
 		key, value := top.Content[i], top.Content[i+1]

@@ -6,12 +6,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/operon-sdk/operon/pkg/manifest"
+	"github.com/operon-sdk/operon/pkg/diag"
 )
 
 // A Note is a finding about a bundle that was generated nevertheless.
 type Note struct {
-	manifest.Position
+	diag.Position
 	// Subject is the object or field of the note.
 	Subject string
 	// Reason is the predicate of a sentence about Subject. Advice is what to do about it, "" for nothing.

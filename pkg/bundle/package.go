@@ -10,6 +10,7 @@ import (
 	"github.com/operator-framework/api/pkg/manifests"
 	"go.yaml.in/yaml/v3"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/manifest"
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
@@ -34,13 +35,13 @@ func NewPackage(name string) *Package {
 }
 
 // ParsePackage reads a package manifest. It reports every problem except an unlisted default channel; see CheckDefault.
-func ParsePackage(file string, data []byte) (*Package, manifest.Problems) {
+func ParsePackage(file string, data []byte) (*Package, diag.Findings) {
 	docs, problems := manifest.Documents(file, data)
 	if len(problems) > 0 {
 		return nil, problems
 	}
 	if len(docs) != 1 {
-		return nil, manifest.Problems{{Position: manifest.Position{File: file},
+		return nil, diag.Findings{{Position: diag.Position{File: file},
 			Problem: fmt.Sprintf("holds %d documents instead of one package manifest", len(docs))}}
 	}
 	p := &Package{doc: docs[0], text: data}
@@ -54,19 +55,19 @@ func ParsePackage(file string, data []byte) (*Package, manifest.Problems) {
 }
 
 // Locate returns the position of a field in the file that the package was read from.
-func (p *Package) Locate(steps ...string) manifest.Position { return p.doc.Locate(steps...) }
+func (p *Package) Locate(steps ...string) diag.Position { return p.doc.Locate(steps...) }
 
-func (p *Package) check() manifest.Problems {
-	var problems manifest.Problems
-	add := func(at manifest.Position, format string, args ...any) {
-		problems = append(problems, manifest.Problem{Position: at, Problem: fmt.Sprintf(format, args...)})
+func (p *Package) check() diag.Findings {
+	var problems diag.Findings
+	add := func(at diag.Position, format string, args ...any) {
+		problems = append(problems, diag.Finding{Position: at, Problem: fmt.Sprintf(format, args...)})
 	}
 	if p.PackageName == "" {
 		add(p.Locate(), "packageName is required")
 	}
 	seen := map[string]int{}
 	for i, c := range p.Channels {
-		at := func(key string) manifest.Position { return p.Locate("channels", strconv.Itoa(i), key) }
+		at := func(key string) diag.Position { return p.Locate("channels", strconv.Itoa(i), key) }
 		switch first, again := seen[c.Name]; {
 		case c.Name == "":
 			add(at("name"), "channels[%d] has no name", i)
@@ -86,11 +87,11 @@ func (p *Package) check() manifest.Problems {
 }
 
 // CheckDefault reports a default channel that is not in the list of channels.
-func (p *Package) CheckDefault() manifest.Problems {
+func (p *Package) CheckDefault() diag.Findings {
 	if p.DefaultChannelName == "" || slices.ContainsFunc(p.Channels, func(c manifests.PackageChannel) bool { return c.Name == p.DefaultChannelName }) {
 		return nil
 	}
-	return manifest.Problems{{Position: p.Locate("defaultChannel"),
+	return diag.Findings{{Position: p.Locate("defaultChannel"),
 		Problem: fmt.Sprintf("defaultChannel %s is not in the list of channels", p.DefaultChannelName)}}
 }
 

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/operon-sdk/operon/pkg/bundle"
-	"github.com/operon-sdk/operon/pkg/manifest"
+	"github.com/operon-sdk/operon/pkg/diag"
 )
 
 // FuzzPackage checks that every valid package manifest can be written with a new head, keeps its other channels, and that
@@ -82,7 +82,7 @@ func TestConvertChannels(t *testing.T) {
 	}
 
 	_, _, err = bundle.Convert(p, []bundle.PackageVersion{csv("a.v1", "a.v2"), csv("a.v2", "a.v1"), csv("a.v3", "a.v2"), {Dir: "p/a.v4", Files: csv("a.v3", "").Files}}, "test")
-	wrong, _ := err.(manifest.Problems)
+	wrong, _ := err.(diag.Findings)
 	if len(wrong) != 2 || !strings.Contains(err.Error(), "p/a.v4/csv.yaml:4:3: the CSV a.v3 is also in p/a.v3") || !strings.Contains(err.Error(), "p/a.v1/csv.yaml:6:3: a.v1 replaces a.v2, which forms a cycle") {
 		t.Errorf("%v", err)
 	}
@@ -99,7 +99,7 @@ func TestConvertSizes(t *testing.T) {
 	_, _, err := bundle.Convert(p, []bundle.PackageVersion{{Dir: "p/1", Files: map[string][]byte{
 		"csv.yaml": []byte("apiVersion: operators.coreos.com/v1alpha1\nkind: ClusterServiceVersion\nmetadata:\n  name: a.v1\n"), "large.yaml": []byte(text),
 	}}}, "test")
-	if wrong, _ := err.(manifest.Problems); len(wrong) != 1 || !strings.Contains(err.Error(), "p/1/large.yaml: is an object of 1.57 MiB") {
+	if wrong, _ := err.(diag.Findings); len(wrong) != 1 || !strings.Contains(err.Error(), "p/1/large.yaml: is an object of 1.57 MiB") {
 		t.Errorf("%v", err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/manifest"
 )
 
@@ -102,7 +103,7 @@ func (c *collection) applyRBAC(strategy *v1alpha1.StrategyDetailsDeployment, ext
 			case slices.Contains(existing, ref.Name) || isDefaultRole(ref):
 				c.noteForeignRole(at, ref)
 			default:
-				c.missingRoles = append(c.missingRoles, manifest.Problem{Position: at.Position, Problem: fmt.Sprintf(
+				c.missingRoles = append(c.missingRoles, diag.Finding{Position: at.Position, Problem: fmt.Sprintf(
 					"%s refers to the %s %s, which is not in the input, so the operator would lack permissions; "+
 						"add it to the input, or set --existing-roles %[3]s if the cluster has it", at, ref.Kind, ref.Name)})
 			}
@@ -252,7 +253,7 @@ func isDefaultRole(ref rbacv1.RoleRef) bool {
 }
 
 // MissingRolesError reports bindings of the operator's accounts to roles that the input lacks.
-type MissingRolesError struct{ problems manifest.Problems }
+type MissingRolesError struct{ problems diag.Findings }
 
 func (e *MissingRolesError) Error() string { return e.problems.Error() }
 

@@ -5,12 +5,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/operon-sdk/operon/pkg/manifest"
+	"github.com/operon-sdk/operon/pkg/diag"
 )
 
 // A Copy is a COPY instruction: a file or directory for an image.
 type Copy struct {
-	manifest.Position
+	diag.Position
 	// From is relative to the directory of the Dockerfile, To to the root of the image. Neither starts nor ends
 	// with a slash.
 	From, To string
@@ -25,16 +25,16 @@ type Dockerfile struct {
 
 // ParseDockerfile parses the Dockerfile of a bundle. Any instruction but FROM, LABEL and COPY needs a builder and is a
 // problem.
-func ParseDockerfile(name string, text []byte) (Dockerfile, manifest.Problems) {
+func ParseDockerfile(name string, text []byte) (Dockerfile, diag.Findings) {
 	r := Dockerfile{Labels: map[string]string{}}
-	var problems manifest.Problems
+	var problems diag.Findings
 	line := 1
 	for _, instruction := range instructions(string(text)) {
-		at := manifest.Position{File: name, Line: line}
+		at := diag.Position{File: name, Line: line}
 		line += strings.Count(instruction, "\n")
 		word, rest, _ := strings.Cut(strings.TrimSpace(strings.ReplaceAll(instruction, "\\\n", " ")), " ")
 		rest = strings.TrimSpace(rest)
-		problem := func(text string) { problems = append(problems, manifest.Problem{Position: at, Problem: text}) }
+		problem := func(text string) { problems = append(problems, diag.Finding{Position: at, Problem: text}) }
 		switch word = strings.ToUpper(word); {
 		case word == "" || strings.HasPrefix(word, "#"):
 		case word == "FROM" && r.From == "" && len(strings.Fields(rest)) == 1:
@@ -60,7 +60,7 @@ func ParseDockerfile(name string, text []byte) (Dockerfile, manifest.Problems) {
 		}
 	}
 	if len(problems) == 0 && (r.From == "" || len(r.Copies) == 0) {
-		problems = append(problems, manifest.Problem{Position: manifest.Position{File: name}, Problem: "needs FROM, LABEL and COPY; generate the bundle to create it"})
+		problems = append(problems, diag.Finding{Position: diag.Position{File: name}, Problem: "needs FROM, LABEL and COPY; generate the bundle to create it"})
 	}
 	return r, problems
 }

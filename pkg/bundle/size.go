@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/manifest"
 )
 
@@ -34,7 +35,7 @@ func CheckSizes(dir string, files map[string][]byte) ([]Note, error) {
 		all      []sized
 		total    sized
 		notes    []Note
-		problems manifest.Problems
+		problems diag.Findings
 	)
 	// Compression takes most of the time; bundles that fit without it need none.
 	pack := packedSize
@@ -50,7 +51,7 @@ func CheckSizes(dir string, files map[string][]byte) ([]Note, error) {
 		total.plain, total.packed = total.plain+f.plain, total.packed+f.packed
 		switch size := objectSize(name, files[name]); {
 		case size > objectLimit:
-			problems = append(problems, manifest.Problem{Position: manifest.Position{File: name},
+			problems = append(problems, diag.Finding{Position: diag.Position{File: name},
 				Problem: fmt.Sprintf("is an object of %s, and a cluster accepts at most %s; shorten descriptions, remove examples, or split it", formatBytes(size), formatBytes(objectLimit))})
 		case size > objectLimit*nearLimit/100 || size > unpackLimit:
 			notes = append(notes, Note{Subject: name, Reason: fmt.Sprintf("is an object of %s; a cluster accepts at most %s", formatBytes(size), formatBytes(objectLimit)),
@@ -66,7 +67,7 @@ func CheckSizes(dir string, files map[string][]byte) ([]Note, error) {
 		formatBytes(total.packed), formatBytes(total.plain), formatBytes(unpackLimit), strings.Join(largest, ", "))
 	switch {
 	case total.packed > unpackLimit:
-		problems = append(problems, manifest.Problem{Position: manifest.Position{File: dir},
+		problems = append(problems, diag.Finding{Position: diag.Position{File: dir},
 			Problem: "is a bundle of " + summary + ": make them smaller, for instance with controller-gen's crd:maxDescLen=0 or a smaller icon"})
 	case total.packed > unpackLimit*nearLimit/100:
 		notes = append(notes, Note{Subject: dir, Reason: "is a bundle of " + summary})

@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"time"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/manifest"
 )
 
@@ -35,7 +36,7 @@ type Update struct {
 	notes     []Note
 	kept      []Edit
 	conflicts Conflicts
-	problems  manifest.Problems
+	problems  diag.Findings
 }
 
 // A Record maps files to their generated content.
@@ -54,7 +55,7 @@ type Updated struct {
 	Notes   []Note
 }
 
-// Run merges all files. The error is Conflicts, or manifest.Problems of files that cannot be parsed.
+// Run merges all files. The error is Conflicts, or diag.Findings of files that cannot be parsed.
 func (u *Update) Run() (*Updated, error) {
 	u.files, u.generated = map[string][]byte{}, Record{}
 	if u.Manifests != nil {
@@ -148,7 +149,7 @@ func (u *Update) fields(name string, text []byte) map[string]any {
 		return nil
 	}
 	if len(objects) != 1 {
-		u.problems = append(u.problems, manifest.Problem{Position: manifest.Position{File: name}, Problem: fmt.Sprintf("holds %d objects instead of one; correct it, or delete the file to regenerate it", len(objects))})
+		u.problems = append(u.problems, diag.Finding{Position: diag.Position{File: name}, Problem: fmt.Sprintf("holds %d objects instead of one; correct it, or delete the file to regenerate it", len(objects))})
 		return nil
 	}
 	return objects[0].Fields

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"reflect"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/manifest"
 )
 
@@ -80,7 +81,7 @@ func (u *Update) noteReplaces(name string, disk, now map[string]any) {
 	if old == new || old == "" || textAt(now, "spec", "replaces") != "" || textAt(now, "metadata", "annotations", "olm.skipRange") != "" {
 		return
 	}
-	n := Note{Position: manifest.Position{File: name}, Subject: new,
+	n := Note{Position: diag.Position{File: name}, Subject: new,
 		Reason: fmt.Sprintf("replaces no version, but the bundle was %s before", old),
 		Advice: fmt.Sprintf("set spec.replaces: %s in the base CSV if that version was released", old)}
 	if replaces := textAt(disk, "spec", "replaces"); replaces != "" {

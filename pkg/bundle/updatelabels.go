@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/operon-sdk/operon/pkg/manifest"
+	"github.com/operon-sdk/operon/pkg/diag"
 )
 
 // mergeMetadata merges annotations.yaml and the Dockerfile.
@@ -40,7 +40,7 @@ func (u *Update) mergeLabels(name, template string, now map[string]any, parse fu
 		return err
 	}
 	onDisk, err := parse(disk)
-	if problems, ok := err.(manifest.Problems); ok {
+	if problems, ok := err.(diag.Findings); ok {
 		u.problems = append(u.problems, problems...)
 		return nil
 	} else if err != nil {

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/manifest"
 )
 
@@ -93,7 +94,7 @@ func (w *webhooks) addAdmission(at manifest.Object, i int, kind v1alpha1.Webhook
 		ReinvocationPolicy:      hook.ReinvocationPolicy,
 	}
 	subject := "webhook " + d.GenerateName
-	place := func(field ...string) manifest.Position {
+	place := func(field ...string) diag.Position {
 		return at.Locate(append([]string{"webhooks", fmt.Sprint(i)}, field...)...)
 	}
 	// OLM limits webhooks to the namespaces of the OperatorGroup and does not support match conditions.
@@ -139,7 +140,7 @@ func (w *webhooks) addAdmission(at manifest.Object, i int, kind v1alpha1.Webhook
 
 // backend returns the Service of an endpoint and the Deployment behind it. OLM rejects a webhook without a Deployment in
 // the CSV, so a missing one is a problem.
-func (w *webhooks) backend(at manifest.Position, subject string, e endpoint) (backend, bool) {
+func (w *webhooks) backend(at diag.Position, subject string, e endpoint) (backend, bool) {
 	service := w.service(e.service)
 	if service == nil {
 		w.problem(at, "%s is served by the Service %s, which is not in the input; add the Service", subject, e.service)

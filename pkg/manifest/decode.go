@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/operon-sdk/operon/pkg/diag"
 )
 
 // Decode reads the Kubernetes objects of a YAML stream or a JSON file. Lists (kind List, or items of
 // any …List) are taken apart. Documents without content are passed over; what is no object is a problem.
-func Decode(file string, data []byte) ([]Object, Problems) {
+func Decode(file string, data []byte) ([]Object, diag.Findings) {
 	docs, problems := Documents(file, data)
 	var objects []Object
 	for _, doc := range docs {
@@ -19,7 +21,7 @@ func Decode(file string, data []byte) ([]Object, Problems) {
 }
 
 // objects reads the objects of a document.
-func (d Document) objects() ([]Object, Problems) {
+func (d Document) objects() ([]Object, diag.Findings) {
 	content, _, problems := d.content()
 	if problems != nil {
 		return nil, problems
@@ -45,7 +47,7 @@ func describe(content any) string {
 }
 
 // unpack gives the object itself, or the items of a list.
-func (o Object) unpack() ([]Object, Problems) {
+func (o Object) unpack() ([]Object, diag.Findings) {
 	if problems := o.incomplete(); problems != nil {
 		return nil, problems
 	}
@@ -58,11 +60,11 @@ func (o Object) unpack() ([]Object, Problems) {
 		if items == nil {
 			return nil, nil
 		}
-		return nil, Problems{{Position: o.Position, Problem: fmt.Sprintf("items of the %s must be a list", o.Kind())}}
+		return nil, diag.Findings{{Position: o.Position, Problem: fmt.Sprintf("items of the %s must be a list", o.Kind())}}
 	}
 	var (
 		objects  []Object
-		problems Problems
+		problems diag.Findings
 	)
 	locate := o.Locate // an item's own place
 	if !o.item {
@@ -72,7 +74,7 @@ func (o Object) unpack() ([]Object, Problems) {
 		position := locate("items", strconv.Itoa(i))
 		fields, ok := item.(map[string]any)
 		if !ok {
-			problems = append(problems, Problem{Position: position, Problem: fmt.Sprintf("items[%d] is no Kubernetes object", i)})
+			problems = append(problems, diag.Finding{Position: position, Problem: fmt.Sprintf("items[%d] is no Kubernetes object", i)})
 			continue
 		}
 		// The items of a PodList and the like may leave out what the list says of all of them.
@@ -81,7 +83,7 @@ func (o Object) unpack() ([]Object, Problems) {
 		}
 		data, err := Encode(fields)
 		if err != nil {
-			problems = append(problems, Problem{Position: position, Problem: err.Error()})
+			problems = append(problems, diag.Finding{Position: position, Problem: err.Error()})
 			continue
 		}
 		found, more := Object{Position: position, Fields: fields, data: data, item: true}.unpack()

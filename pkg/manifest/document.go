@@ -10,30 +10,31 @@ import (
 
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
 // Document is one document of a YAML stream.
 type Document struct {
-	Position
+	diag.Position
 	Data []byte
 }
 
 // Documents cuts a file into its documents, or tells what keeps it from being YAML at all.
-func Documents(file string, data []byte) ([]Document, Problems) {
+func Documents(file string, data []byte) ([]Document, diag.Findings) {
 	if problems := Unreadable(file, data); problems != nil {
 		return nil, problems
 	}
 	if err := safeyaml.Check(data); err != nil {
-		return nil, Problems{Unbounded(file, err)}
+		return nil, diag.Findings{Unbounded(file, err)}
 	}
 	return Split(file, data), nil
 }
 
 // Unreadable tells what keeps a file from being YAML at all, nil where nothing does.
-func Unreadable(file string, data []byte) Problems {
-	at := func(offset int, text string) Problems {
-		return Problems{{Position: Position{File: file, Line: 1 + bytes.Count(data[:offset], []byte("\n"))}, Problem: text}}
+func Unreadable(file string, data []byte) diag.Findings {
+	at := func(offset int, text string) diag.Findings {
+		return diag.Findings{{Position: diag.Position{File: file, Line: 1 + bytes.Count(data[:offset], []byte("\n"))}, Problem: text}}
 	}
 	switch {
 	case bytes.HasPrefix(data, []byte("\xff\xfe")) || bytes.HasPrefix(data, []byte("\xfe\xff")):
@@ -68,7 +69,7 @@ func Split(file string, data []byte) []Document {
 	)
 	add := func(end int) {
 		if doc := data[start:end]; !blank(doc) {
-			docs = append(docs, Document{Position{File: file, Line: first + leadingBlank(doc)}, bytes.Clone(skipBlank(doc))})
+			docs = append(docs, Document{diag.Position{File: file, Line: first + leadingBlank(doc)}, bytes.Clone(skipBlank(doc))})
 		}
 	}
 	for at, line := 0, 1; at < len(data); line++ {
@@ -126,7 +127,7 @@ func skipBlank(doc []byte) []byte {
 
 // Object reads the one object of a document as it stands: a list is not taken apart, and of what makes
 // an object only the kind is asked for.
-func (d Document) Object() (Object, Problems) {
+func (d Document) Object() (Object, diag.Findings) {
 	content, _, problems := d.content()
 	if problems != nil {
 		return Object{}, problems
@@ -147,46 +148,46 @@ func (d Document) Object() (Object, Problems) {
 
 // Into decodes a document that is no Kubernetes object, such as a package manifest, into a Go type and
 // into its fields.
-func (d Document) Into(target any) (map[string]any, Problems) {
+func (d Document) Into(target any) (map[string]any, diag.Findings) {
 	content, asJSON, problems := d.content()
 	if problems != nil {
 		return nil, problems
 	}
 	fields, ok := content.(map[string]any)
 	if !ok {
-		return nil, Problems{{Position: d.Position, Problem: "must be a mapping"}}
+		return nil, diag.Findings{{Position: d.Position, Problem: "must be a mapping"}}
 	}
 	if err := utiljson.Unmarshal(asJSON, target); err != nil {
 		if typed, ok := errors.AsType[*jsonTypeError](err); ok {
-			return nil, Problems{{Position: d.Locate(strings.Split(typed.Field, ".")...),
+			return nil, diag.Findings{{Position: d.Locate(strings.Split(typed.Field, ".")...),
 				Problem: fmt.Sprintf("%s must be %s, not %s", typed.Field, article(typed.Type.String()), article(typed.Value))}}
 		}
-		return nil, Problems{{Position: d.Position, Problem: strings.TrimPrefix(err.Error(), "json: ")}}
+		return nil, diag.Findings{{Position: d.Position, Problem: strings.TrimPrefix(err.Error(), "json: ")}}
 	}
 	return fields, nil
 }
 
 // content is a document's value, numbers being int64 or float64, and its JSON.
-func (d Document) content() (any, []byte, Problems) {
+func (d Document) content() (any, []byte, diag.Findings) {
 	asJSON, err := safeyaml.ToJSON(d.Data)
 	if err != nil {
-		return nil, nil, Problems{d.syntax(err)}
+		return nil, nil, diag.Findings{d.syntax(err)}
 	}
 	var content any
 	if err := utiljson.Unmarshal(asJSON, &content); err != nil {
-		return nil, nil, Problems{{Position: d.Position, Problem: err.Error()}}
+		return nil, nil, diag.Findings{{Position: d.Position, Problem: err.Error()}}
 	}
 	return content, asJSON, nil
 }
 
 // foreign tells that a document is YAML of something else than Kubernetes.
-func (d Document) foreign(text string) Problems {
-	return Problems{{Position: d.Position, Problem: text, Err: ErrNotKubernetes}}
+func (d Document) foreign(text string) diag.Findings {
+	return diag.Findings{{Position: d.Position, Problem: text, Err: ErrNotKubernetes}}
 }
 
 // Unbounded returns the problem for a file whose text is out of the bounds of safeyaml.
-func Unbounded(file string, err error) Problem {
-	problem := Problem{Position: Position{File: file}, Problem: err.Error()}
+func Unbounded(file string, err error) diag.Finding {
+	problem := diag.Finding{Position: diag.Position{File: file}, Problem: err.Error()}
 	if bound, ok := errors.AsType[*safeyaml.Error](err); ok {
 		problem.Line, problem.Problem, problem.Err = bound.Line, bound.Problem, bound
 	}
@@ -194,7 +195,7 @@ func Unbounded(file string, err error) Problem {
 }
 
 // syntax makes a problem of a YAML error, whose line counts from the document's first.
-func (d Document) syntax(err error) Problem {
+func (d Document) syntax(err error) diag.Finding {
 	if _, ok := errors.AsType[*safeyaml.Error](err); ok {
 		problem := Unbounded(d.File, err)
 		problem.Line = d.Line + max(problem.Line-1, 0)
@@ -214,5 +215,5 @@ func (d Document) syntax(err error) Problem {
 	if strings.Contains(message, "tab character") || strings.Contains(message, "cannot start any token") && bytes.ContainsRune(d.Data, '\t') {
 		message += " (YAML is indented by spaces, never by tabs)"
 	}
-	return Problem{Position: position, Problem: "is not valid YAML: " + message}
+	return diag.Finding{Position: position, Problem: "is not valid YAML: " + message}
 }

@@ -7,6 +7,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
@@ -32,7 +33,7 @@ func article(name string) string {
 
 // Locate finds the place of a field within the object; steps are keys and indices of lists. Where the
 // path ends early, it is the place of the last field found.
-func (o Object) Locate(path ...string) Position {
+func (o Object) Locate(path ...string) diag.Position {
 	if o.item {
 		return o.Position
 	}
@@ -40,15 +41,15 @@ func (o Object) Locate(path ...string) Position {
 }
 
 // Locate finds the place of a field within the document, as Object.Locate does.
-func (d Document) Locate(path ...string) Position { return d.Locator()(path...) }
+func (d Document) Locate(path ...string) diag.Position { return d.Locator()(path...) }
 
 // Locator is Locate for many fields of one document, which it reads once.
-func (d Document) Locator() func(path ...string) Position {
+func (d Document) Locator() func(path ...string) diag.Position {
 	var doc yaml.Node
 	if err := safeyaml.Unmarshal(d.Data, &doc); err != nil || len(doc.Content) == 0 {
-		return func(...string) Position { return d.Position }
+		return func(...string) diag.Position { return d.Position }
 	}
-	return func(path ...string) Position {
+	return func(path ...string) diag.Position {
 		node, at := doc.Content[0], doc.Content[0]
 		for _, step := range path {
 			key, value := descend(node, step)
@@ -57,7 +58,7 @@ func (d Document) Locator() func(path ...string) Position {
 			}
 			node, at = value, key
 		}
-		return Position{File: d.File, Line: d.Line + at.Line - 1, Column: at.Column}
+		return diag.Position{File: d.File, Line: d.Line + at.Line - 1, Column: at.Column}
 	}
 }
 

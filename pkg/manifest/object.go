@@ -7,13 +7,14 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
 // Object is one Kubernetes object as read.
 type Object struct {
 	// Position is where the object begins.
-	Position
+	diag.Position
 	// Fields is the whole object, numbers being int64 or float64.
 	Fields map[string]any
 	// data is the YAML text of the object alone.
@@ -82,7 +83,7 @@ func text(fields map[string]any, path ...string) string {
 }
 
 // incomplete tells what an object lacks to be one.
-func (o Object) incomplete() Problems {
+func (o Object) incomplete() diag.Findings {
 	var missing []string
 	for _, key := range []string{"apiVersion", "kind"} {
 		if text(o.Fields, key) == "" {
@@ -90,19 +91,19 @@ func (o Object) incomplete() Problems {
 		}
 	}
 	if len(missing) > 0 {
-		problem := Problem{Position: o.Position, Problem: "is no Kubernetes object, being without " + strings.Join(missing, " and ")}
+		problem := diag.Finding{Position: o.Position, Problem: "is no Kubernetes object, being without " + strings.Join(missing, " and ")}
 		if len(missing) == 2 {
 			problem.Err = ErrNotKubernetes
 		}
-		return Problems{problem}
+		return diag.Findings{problem}
 	}
 	return o.metadata()
 }
 
 // metadata tells where metadata is something else than a mapping.
-func (o Object) metadata() Problems {
+func (o Object) metadata() diag.Findings {
 	if _, ok := o.Fields["metadata"].(map[string]any); !ok && o.Fields["metadata"] != nil {
-		return Problems{{Position: o.Locate("metadata"), Problem: fmt.Sprintf("metadata of the %s must be a mapping", o.Kind())}}
+		return diag.Findings{{Position: o.Locate("metadata"), Problem: fmt.Sprintf("metadata of the %s must be a mapping", o.Kind())}}
 	}
 	return nil
 }
@@ -120,13 +121,13 @@ func (o Object) explain(err error) error {
 		if typed.Type.Kind() == reflect.String {
 			wanted = "string" // which types with a name are too
 		}
-		return Problems{{Position: o.Locate(path...), Field: FieldPath(path), Problem: fmt.Sprintf("%s: %s must be %s, not %s", o, field, article(wanted), article(typed.Value))}}
+		return diag.Findings{{Position: o.Locate(path...), Field: FieldPath(path), Problem: fmt.Sprintf("%s: %s must be %s, not %s", o, field, article(wanted), article(typed.Value))}}
 	}
 	message := err.Error()
 	for _, prefix := range []string{"error unmarshaling JSON: ", "while decoding JSON: ", "json: "} {
 		message = strings.TrimPrefix(message, prefix)
 	}
-	return Problems{{Position: o.Position, Problem: fmt.Sprintf("%s: %s", o, message)}}
+	return diag.Findings{{Position: o.Position, Problem: fmt.Sprintf("%s: %s", o, message)}}
 }
 
 // misfit finds the value of a wrong kind at a path that, as JSON errors do, leaves out the indices of

@@ -7,6 +7,7 @@ import (
 
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
@@ -53,7 +54,7 @@ func (r rootedFS) check(path string, data []byte, err error) ([]byte, error) {
 		if rel, err := filepath.Rel(r.dir, r.at(path)); err == nil {
 			path = filepath.ToSlash(rel)
 		}
-		r.refused = Problems{Unbounded(path, bound)}
+		r.refused = diag.Findings{Unbounded(path, bound)}
 	}
 	return data, err
 }

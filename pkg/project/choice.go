@@ -8,7 +8,7 @@ import (
 )
 
 // CheckLicense validates --license.
-func CheckLicense(license string) Findings {
+func CheckLicense(license string) diag.Findings {
 	const field = "--license"
 	switch license {
 	case "apache2", "mit", "copyright", "none":
@@ -36,10 +36,10 @@ type Plugins struct {
 
 // CheckPlugins validates --plugins and returns the selected plugins. Keys can be short (go/v4), full (go.kubebuilder.io/v4) and
 // without version. Elements can contain several keys, separated by commas.
-func CheckPlugins(keys []string) (Plugins, Findings) {
+func CheckPlugins(keys []string) (Plugins, diag.Findings) {
 	var (
 		plugins                 Plugins
-		findings                Findings
+		findings                diag.Findings
 		layout, base, kustomize bool
 		// parts are plugins that scaffold only a part of a Go project.
 		parts []string
@@ -67,7 +67,7 @@ func CheckPlugins(keys []string) (Plugins, Findings) {
 		return plugins, findings
 	}
 	for _, key := range parts {
-		findings = append(findings, Finding{
+		findings = append(findings, diag.Finding{
 			Field: "--plugins", Value: key, Problem: "is only a part of the Go layout and is not supported alone", Suggestion: "go/v4",
 		})
 	}
@@ -75,9 +75,9 @@ func CheckPlugins(keys []string) (Plugins, Findings) {
 }
 
 // pluginFinding returns the problem of an unsupported plugin.
-func pluginFinding(key string) Finding {
+func pluginFinding(key string) diag.Finding {
 	const supported = "go/v4 and deploy-image/v1-alpha are supported"
-	f := Finding{Field: "--plugins", Value: key}
+	f := diag.Finding{Field: "--plugins", Value: key}
 	name, version, _ := strings.Cut(strings.ToLower(key), "/")
 	switch short, _, _ := strings.Cut(name, "."); {
 	case key == "":
@@ -96,7 +96,7 @@ func pluginFinding(key string) Finding {
 }
 
 // CheckProjectVersion validates --project-version.
-func CheckProjectVersion(version string) Findings {
+func CheckProjectVersion(version string) diag.Findings {
 	if version == "" {
 		return one("--project-version", "", required, ProjectVersion)
 	}

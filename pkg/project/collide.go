@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/operon-sdk/operon/pkg/diag"
 )
 
 // collisions reports names of a new resource that conflict with existing ones. r does not include the API and controller of the
 // options yet.
-func collisions(c *Config, r Resource, o ResourceOptions) Findings {
-	var findings Findings
+func collisions(c *Config, r Resource, o ResourceOptions) diag.Findings {
+	var findings diag.Findings
 	if o.API && r.HasAPI() && !o.Force {
 		findings = append(findings, one("--kind", o.Kind, fmt.Sprintf("API %s already exists; pass --force to overwrite it", r.GVK), "")...)
 	}
@@ -33,14 +35,14 @@ func collisions(c *Config, r Resource, o ResourceOptions) Findings {
 }
 
 // apiCollisions reports conflicts of the names of a new API with those of another resource.
-func apiCollisions(c *Config, r, other Resource, o ResourceOptions) Findings {
+func apiCollisions(c *Config, r, other Resource, o ResourceOptions) diag.Findings {
 	if other.QualifiedGroup() != r.QualifiedGroup() {
 		return groupCollisions(c, r, other, o)
 	}
 	if other.Kind == r.Kind {
 		return versionCollisions(r, other, o)
 	}
-	var findings Findings
+	var findings diag.Findings
 	if strings.EqualFold(other.Kind, r.Kind) {
 		return one("--kind", o.Kind, fmt.Sprintf("differs from kind %s of %s/%s only in case; both would have the same file and resource names",
 			other.Kind, other.QualifiedGroup(), other.Version), other.Kind)
@@ -75,7 +77,7 @@ func apiCollisions(c *Config, r, other Resource, o ResourceOptions) Findings {
 }
 
 // groupCollisions reports conflicts of a new API with one of another group.
-func groupCollisions(c *Config, r, other Resource, o ResourceOptions) Findings {
+func groupCollisions(c *Config, r, other Resource, o ResourceOptions) diag.Findings {
 	if !other.HasAPI() {
 		return nil
 	}
@@ -102,11 +104,11 @@ func domainText(domain string) string {
 
 // versionCollisions reports conflicts of a new version of a kind with another one: all versions in a CustomResourceDefinition
 // have the same plural and scope.
-func versionCollisions(r, other Resource, o ResourceOptions) Findings {
+func versionCollisions(r, other Resource, o ResourceOptions) diag.Findings {
 	if !other.HasAPI() {
 		return nil
 	}
-	var findings Findings
+	var findings diag.Findings
 	if r.Plural != other.Plural {
 		findings = append(findings, one("--plural", r.Plural, fmt.Sprintf("version %s of the kind has plural %s; all versions share one", other.Version, other.Plural), other.Plural)...)
 	}
@@ -118,7 +120,7 @@ func versionCollisions(r, other Resource, o ResourceOptions) Findings {
 }
 
 // controllerCollisions reports controllers with the name, file or Go type of a new one.
-func controllerCollisions(c *Config, r Resource, o ResourceOptions) Findings {
+func controllerCollisions(c *Config, r Resource, o ResourceOptions) diag.Findings {
 	field, value, name := "--controller-name", o.ControllerName, o.ControllerName
 	if name == "" {
 		field, value, name = "--kind", o.Kind, r.FileStem()
@@ -133,7 +135,7 @@ func controllerCollisions(c *Config, r Resource, o ResourceOptions) Findings {
 		return one(field, value, fmt.Sprintf("the project has a controller for it (%s); name another with --controller-name, or pass --controller=false",
 			strings.Join(r.Controllers, ", ")), "")
 	}
-	var findings Findings
+	var findings diag.Findings
 	for _, other := range c.Resources() {
 		samePackage := !c.MultiGroup() || other.Group == r.Group
 		for _, taken := range other.Controllers {
@@ -156,8 +158,8 @@ func controllerCollisions(c *Config, r Resource, o ResourceOptions) Findings {
 func fileName(controller string) string { return strings.ReplaceAll(controller, "-", "_") }
 
 // distinct removes repeated findings, which several versions of a kind can cause.
-func distinct(findings Findings) Findings {
-	var out Findings
+func distinct(findings diag.Findings) diag.Findings {
+	var out diag.Findings
 	for _, f := range findings {
 		if !slices.Contains(out, f) {
 			out = append(out, f)

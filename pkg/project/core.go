@@ -114,7 +114,7 @@ func coreGroupNamed(group string) string {
 }
 
 // checkCore verifies that a group of Kubernetes has a version and a kind.
-func checkCore(versions []coreVersion, version, kind string) (coreVersion, Findings) {
+func checkCore(versions []coreVersion, version, kind string) (coreVersion, diag.Findings) {
 	group := versions[0].group
 	var names []string
 	for _, v := range versions {

@@ -12,6 +12,8 @@ import (
 	"go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/kubebuilder/v3/pkg/model/resource"
+
+	"github.com/operon-sdk/operon/pkg/diag"
 )
 
 // FuzzParse: whatever is read comes back byte for byte, and changes say what they were to say, keep
@@ -154,13 +156,13 @@ func FuzzNames(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		validators := map[string]func(string) Findings{
+		validators := map[string]func(string) diag.Findings{
 			"domain": CheckDomain, "name": CheckProjectName, "repo": CheckRepo, "version": CheckVersion, "kind": CheckKind, "plural": CheckPlural,
 			"controller": CheckControllerName, "license": CheckLicense, "projectVersion": CheckProjectVersion,
 			"port": CheckPort, "user": CheckRunAsUser,
-			"group":   func(s string) Findings { return CheckGroup(s, "example.com") },
-			"image":   func(s string) Findings { return CheckImage("--image", s) },
-			"plugins": func(s string) Findings { _, f := CheckPlugins([]string{s}); return f },
+			"group":   func(s string) diag.Findings { return CheckGroup(s, "example.com") },
+			"image":   func(s string) diag.Findings { return CheckImage("--image", s) },
+			"plugins": func(s string) diag.Findings { _, f := CheckPlugins([]string{s}); return f },
 		}
 		valid := map[string]bool{}
 		for name, validate := range validators {

@@ -12,7 +12,7 @@ import (
 const longestKind = longestLabel - len("List")
 
 // CheckGroup validates --group of an API of the project in its domain. The API group of an empty group is the domain.
-func CheckGroup(group, domain string) Findings {
+func CheckGroup(group, domain string) diag.Findings {
 	findings := checkGroup(group, domain)
 	for i, f := range findings {
 		if len(checkGroup(f.Suggestion, domain)) > 0 {
@@ -22,7 +22,7 @@ func CheckGroup(group, domain string) Findings {
 	return findings
 }
 
-func checkGroup(group, domain string) Findings {
+func checkGroup(group, domain string) diag.Findings {
 	const field = "--group"
 	if group == "" {
 		switch {
@@ -56,7 +56,7 @@ func checkGroup(group, domain string) Findings {
 }
 
 // groupPackageProblem rejects groups that are valid in Kubernetes but not as the name of a Go package.
-func groupPackageProblem(field, group, domain string) Findings {
+func groupPackageProblem(field, group, domain string) diag.Findings {
 	name := (Resource{GVK: GVK{Group: group, Domain: domain}}).PackageName()
 	switch {
 	case !isLower(name[0]):
@@ -73,7 +73,7 @@ func groupPackageProblem(field, group, domain string) Findings {
 }
 
 // CheckVersion validates --version of an API of the project: v1, v2beta3, in the form that Kubernetes sorts by priority.
-func CheckVersion(version string) Findings {
+func CheckVersion(version string) diag.Findings {
 	const field = "--version"
 	if version == "" {
 		return one(field, version, required, "v1alpha1")
@@ -163,7 +163,7 @@ func suggestVersion(s string) string {
 
 // CheckKind validates --kind of an API of the project: an exported Go identifier of ASCII letters and digits, short enough for
 // the names that Kubernetes derives from it.
-func CheckKind(kind string) Findings {
+func CheckKind(kind string) diag.Findings {
 	const field = "--kind"
 	if problem := kindProblem(kind); problem != "" {
 		suggestion := suggestKind(kind)
@@ -228,7 +228,7 @@ func suggestKind(s string) string {
 }
 
 // CheckPlural validates --plural: a DNS label that starts with a letter.
-func CheckPlural(plural string) Findings {
+func CheckPlural(plural string) diag.Findings {
 	if problem := nameLabelProblem(plural); problem != "" {
 		suggestion := strings.ReplaceAll(suggestLabel(plural), "-", "")
 		if nameLabelProblem(suggestion) != "" {
@@ -241,7 +241,7 @@ func CheckPlural(plural string) Findings {
 
 // CheckControllerName validates --controller-name: a DNS label that starts with a letter, because it is used in file names, Go
 // identifiers and metrics labels.
-func CheckControllerName(name string) Findings {
+func CheckControllerName(name string) diag.Findings {
 	if problem := nameLabelProblem(name); problem != "" {
 		suggestion := suggestLabel(kebab(name))
 		if nameLabelProblem(suggestion) != "" {

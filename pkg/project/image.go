@@ -5,11 +5,12 @@ import (
 	"math"
 	"strconv"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/image/reference"
 )
 
 // CheckImage validates the image reference in a flag.
-func CheckImage(flag, ref string) Findings {
+func CheckImage(flag, ref string) diag.Findings {
 	if err := reference.Check(ref); err != nil {
 		return one(flag, ref, err.Error(), reference.Suggest(ref))
 	}
@@ -17,7 +18,7 @@ func CheckImage(flag, ref string) Findings {
 }
 
 // CheckPort validates --image-container-port, which may be empty.
-func CheckPort(port string) Findings {
+func CheckPort(port string) diag.Findings {
 	if port == "" {
 		return nil
 	}
@@ -28,7 +29,7 @@ func CheckPort(port string) Findings {
 }
 
 // CheckRunAsUser validates --run-as-user: a user ID other than root, as restricted pod security requires. It may be empty.
-func CheckRunAsUser(user string) Findings {
+func CheckRunAsUser(user string) diag.Findings {
 	const field = "--run-as-user"
 	if user == "" {
 		return nil

@@ -3,6 +3,8 @@ package project
 import (
 	"fmt"
 	"strings"
+
+	"github.com/operon-sdk/operon/pkg/diag"
 )
 
 const (
@@ -15,7 +17,7 @@ const (
 )
 
 // CheckDomain validates --domain: a DNS subdomain (RFC 1123), the second part of API groups.
-func CheckDomain(domain string) Findings {
+func CheckDomain(domain string) diag.Findings {
 	const field = "--domain"
 	if domain == "" {
 		return one(field, domain, required+": a domain that you control, such as example.com", "")
@@ -27,7 +29,7 @@ func CheckDomain(domain string) Findings {
 }
 
 // CheckProjectName validates --project-name: a DNS label (RFC 1123), short enough for the names of objects that begin with it.
-func CheckProjectName(name string) Findings {
+func CheckProjectName(name string) diag.Findings {
 	const field = "--project-name"
 	if name == "" {
 		return one(field, name, required, "")
@@ -51,7 +53,7 @@ func CheckProjectName(name string) Findings {
 }
 
 // CheckPackageName validates --package: a DNS subdomain (RFC 1123), because the names of CSVs begin with it.
-func CheckPackageName(name string) Findings {
+func CheckPackageName(name string) diag.Findings {
 	if problem := subdomainProblem(name); problem != "" {
 		return one("--package", name, problem, suggestSubdomain(name))
 	}
@@ -60,7 +62,7 @@ func CheckPackageName(name string) Findings {
 
 // ProjectNameFromDir returns the name of a directory in lower case, as both peers do. If that is not a valid project name, the
 // finding asks for --project-name.
-func ProjectNameFromDir(base string) (string, Findings) {
+func ProjectNameFromDir(base string) (string, diag.Findings) {
 	name := strings.ToLower(base)
 	findings := CheckProjectName(name)
 	if len(findings) == 0 {
@@ -70,9 +72,9 @@ func ProjectNameFromDir(base string) (string, Findings) {
 	f.Value = base
 	f.Problem = "the directory name is not a valid project name: " + f.Problem + "; choose one with --project-name"
 	if strings.Trim(base, `./\`) == "" {
-		f = Finding{Field: f.Field, Problem: required + ": the directory has no name"}
+		f = diag.Finding{Field: f.Field, Problem: required + ": the directory has no name"}
 	}
-	return "", Findings{f}
+	return "", diag.Findings{f}
 }
 
 // labelProblem returns why s is not a DNS label of RFC 1123, or "": at most 63 of a-z, 0-9 and -, letters or digits at both ends.

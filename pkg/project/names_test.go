@@ -7,12 +7,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/operon-sdk/operon/pkg/diag"
 )
 
 // nameCase is a value with the beginning of its problem (empty: valid) and the suggestion.
 type nameCase struct{ value, problem, suggestion string }
 
-func checkNames(t *testing.T, field string, validate func(string) Findings, cases []nameCase) {
+func checkNames(t *testing.T, field string, validate func(string) diag.Findings, cases []nameCase) {
 	t.Helper()
 	for _, test := range cases {
 		findings := validate(test.value)
@@ -43,7 +45,7 @@ func TestFindings(t *testing.T) {
 	if got := findings.Err().Error(); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
-	if err := (Findings{}).Err(); err != nil {
+	if err := (diag.Findings{}).Err(); err != nil {
 		t.Errorf("got %v", err)
 	}
 }
@@ -178,7 +180,7 @@ func TestStandardPackages(t *testing.T) {
 
 func TestCheckGroup(t *testing.T) {
 	t.Parallel()
-	checkNames(t, "--group", func(s string) Findings { return CheckGroup(s, "example.com") }, []nameCase{
+	checkNames(t, "--group", func(s string) diag.Findings { return CheckGroup(s, "example.com") }, []nameCase{
 		{"cache", "", ""},
 		{"sea-creatures", "", ""},
 		{"foo.policy", "", ""},
@@ -203,12 +205,12 @@ func TestCheckGroup(t *testing.T) {
 		{strings.Repeat("a", 64), `part "` + strings.Repeat("a", 64) + `" must not be longer`, strings.Repeat("a", 63)},
 		{strings.Repeat("a.", 121) + "a", "makes the API group 255 characters long", ""},
 	})
-	checkNames(t, "--group", func(s string) Findings { return CheckGroup(s, "") }, []nameCase{
+	checkNames(t, "--group", func(s string) diag.Findings { return CheckGroup(s, "") }, []nameCase{
 		{"cache.example.com", "", ""},
 		{"cache", "must contain a dot", ""},
 		{"", "is required: the project has no domain", ""},
 	})
-	checkNames(t, "--group", func(s string) Findings { return CheckGroup(s, "local") }, []nameCase{
+	checkNames(t, "--group", func(s string) diag.Findings { return CheckGroup(s, "local") }, []nameCase{
 		{"cache", "", ""},
 		{"", "is required: the name of an API group must contain a dot", ""},
 	})
@@ -309,7 +311,7 @@ func TestCheckLicenseAndProjectVersion(t *testing.T) {
 
 func TestCheckPlugins(t *testing.T) {
 	t.Parallel()
-	one := func(key string) Findings { _, f := CheckPlugins([]string{key}); return f }
+	one := func(key string) diag.Findings { _, f := CheckPlugins([]string{key}); return f }
 	checkNames(t, "--plugins", one, []nameCase{
 		{"go/v4", "", ""}, {"go.kubebuilder.io/v4", "", ""}, {"deploy-image/v1-alpha", "", ""},
 		{"deploy-image.go.kubebuilder.io/v1-alpha", "", ""}, {"go/v4,deploy-image/v1-alpha", "", ""}, {"go/v4, manifests/v2", "", ""},
@@ -334,7 +336,7 @@ func TestCheckPlugins(t *testing.T) {
 
 func TestCheckImage(t *testing.T) {
 	t.Parallel()
-	check := func(ref string) Findings { return CheckImage("--image", ref) }
+	check := func(ref string) diag.Findings { return CheckImage("--image", ref) }
 	checkNames(t, "--image", check, []nameCase{
 		{"memcached:1.6.39-alpine", "", ""},
 		{"Memcached", "must be in lower case before the tag", "memcached"},

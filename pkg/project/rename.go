@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
@@ -72,8 +73,8 @@ func (c *Config) RenameResource(from GVK, r Resource) error {
 
 // CheckRenamed reports conflicts of a renamed resource with others: of kinds, plurals, groups, packages, controllers and import
 // aliases. The fields of the findings are the flags of the new names.
-func CheckRenamed(c *Config, r Resource) Findings {
-	var findings Findings
+func CheckRenamed(c *Config, r Resource) diag.Findings {
+	var findings diag.Findings
 	o := ResourceOptions{Group: r.Group, Version: r.Version, Kind: r.Kind, API: true, Force: true}
 	if r.API != nil {
 		o.Namespaced = r.API.Namespaced

@@ -6,11 +6,13 @@ import (
 	"strings"
 
 	"golang.org/x/mod/module"
+
+	"github.com/operon-sdk/operon/pkg/diag"
 )
 
 // CheckRepo validates --repo: a Go module path. As for go mod init, its first part needs no dot, unless it is one of the standard
 // library.
-func CheckRepo(repo string) Findings {
+func CheckRepo(repo string) diag.Findings {
 	const field = "--repo"
 	problem := repoProblem(repo)
 	if problem == "" {

@@ -39,7 +39,7 @@ func DefaultScope(c *Config, o ResourceOptions) bool {
 // ResolveResource returns the resource of the options, as it will be recorded in PROJECT: an API of the project, of Kubernetes or of
 // another module. The new API and controller are added to an existing resource. The findings are all problems of the options and
 // all conflicts with existing resources.
-func ResolveResource(c *Config, o ResourceOptions) (Resource, Findings) {
+func ResolveResource(c *Config, o ResourceOptions) (Resource, diag.Findings) {
 	r, findings := resolveOrigin(c, o)
 	if o.Plural != "" {
 		findings = append(findings, CheckPlural(o.Plural)...)
@@ -79,7 +79,7 @@ func ResolveResource(c *Config, o ResourceOptions) (Resource, Findings) {
 }
 
 // resolveOrigin returns the API of the options, and validates its names by the rules of its origin.
-func resolveOrigin(c *Config, o ResourceOptions) (Resource, Findings) {
+func resolveOrigin(c *Config, o ResourceOptions) (Resource, diag.Findings) {
 	own := GVK{Group: o.Group, Domain: c.Domain(), Version: o.Version, Kind: o.Kind}
 	recorded, exists := c.Resource(own)
 	if o.API {
@@ -120,10 +120,10 @@ func resolveOrigin(c *Config, o ResourceOptions) (Resource, Findings) {
 		return recorded, nil
 	}
 	if near := coreGroupNamed(o.Group); near != "" {
-		findings = slices.DeleteFunc(findings, func(f Finding) bool { return f.Field == "--group" })
+		findings = slices.DeleteFunc(findings, func(f diag.Finding) bool { return f.Field == "--group" })
 		findings = append(findings, one("--group", o.Group, "is not a group of the project or of Kubernetes", near)...)
 	} else if len(findings) == 0 {
-		f := Finding{Field: "--kind", Value: o.Kind}
+		f := diag.Finding{Field: "--kind", Value: o.Kind}
 		f.Problem = fmt.Sprintf("the project has no API %s; create it with --resource, or give the import path of its Go types with --external-api-path", own)
 		f.Suggestion = nearestKind(c, own)
 		findings = append(findings, f)
@@ -158,8 +158,8 @@ func hasExternal(o ResourceOptions) bool {
 }
 
 // externalMisuse reports flags for types of other modules if the project has the types.
-func externalMisuse(o ResourceOptions) Findings {
-	var findings Findings
+func externalMisuse(o ResourceOptions) diag.Findings {
+	var findings diag.Findings
 	for _, flag := range []struct{ name, value string }{
 		{"--external-api-path", o.ExternalPath}, {"--external-api-domain", o.ExternalDomain}, {"--external-api-module", o.ExternalModule},
 	} {
@@ -171,8 +171,8 @@ func externalMisuse(o ResourceOptions) Findings {
 }
 
 // resolveExternal validates an API of another module. Its names need to be valid only for Kubernetes and generated code.
-func resolveExternal(c *Config, o ResourceOptions) (Resource, Findings) {
-	var findings Findings
+func resolveExternal(c *Config, o ResourceOptions) (Resource, diag.Findings) {
+	var findings diag.Findings
 	r := Resource{
 		GVK:      GVK{Group: o.Group, Domain: o.ExternalDomain, Version: o.Version, Kind: o.Kind},
 		Plural:   RegularPlural(o.Kind),

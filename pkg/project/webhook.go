@@ -21,7 +21,7 @@ type WebhookOptions struct {
 
 // ResolveWebhook returns the resource of the options, as it will be recorded in PROJECT: the new webhooks are added to the existing
 // ones. The findings are all problems of the options.
-func ResolveWebhook(c *Config, o WebhookOptions) (Resource, Findings) {
+func ResolveWebhook(c *Config, o WebhookOptions) (Resource, diag.Findings) {
 	r, findings := webhookResource(c, o)
 	resolved := len(findings) == 0
 	findings = append(findings, webhookKinds(o)...)
@@ -64,13 +64,13 @@ func ResolveWebhook(c *Config, o WebhookOptions) (Resource, Findings) {
 }
 
 // webhookResource returns the API of the webhooks: of the project, of Kubernetes or of another module.
-func webhookResource(c *Config, o WebhookOptions) (Resource, Findings) {
+func webhookResource(c *Config, o WebhookOptions) (Resource, diag.Findings) {
 	r, findings := resolveOrigin(c, o.ResourceOptions)
 	for i := range findings {
 		if strings.HasPrefix(findings[i].Problem, "the project has no API") {
 			findings[i].Problem = fmt.Sprintf("the project has no API %s; create it with `create api`, or give the import path of its Go types with --external-api-path", r.GVK)
 			if o.Group == "" {
-				findings[i] = Finding{Field: "--group", Problem: "must be the group of the API", Suggestion: groupWith(c, o.Kind)}
+				findings[i] = diag.Finding{Field: "--group", Problem: "must be the group of the API", Suggestion: groupWith(c, o.Kind)}
 			}
 		}
 		findings[i].Problem = strings.TrimSuffix(findings[i].Problem, ", or pass --resource=false")
@@ -100,8 +100,8 @@ func groupWith(c *Config, kind string) string {
 }
 
 // webhookKinds validates which webhooks the options select.
-func webhookKinds(o WebhookOptions) Findings {
-	var findings Findings
+func webhookKinds(o WebhookOptions) diag.Findings {
+	var findings diag.Findings
 	if len(o.Spokes) > 0 && !o.Conversion {
 		findings = append(findings, one("--spoke", strings.Join(o.Spokes, ","), "is for conversion webhooks; pass --conversion too", "")...)
 	} else if !o.Defaulting && !o.Validation && !o.Conversion {
@@ -115,7 +115,7 @@ func webhookKinds(o WebhookOptions) Findings {
 var webhookPath = regexp.MustCompile(`^(/[a-zA-Z0-9-_]+)+$`)
 
 // checkWebhookPath validates the path of a webhook, which kindFlag selects.
-func checkWebhookPath(flag, p, kindFlag string, kind bool) Findings {
+func checkWebhookPath(flag, p, kindFlag string, kind bool) diag.Findings {
 	suggestion := "/" + strings.Trim(regexp.MustCompile(`[^a-zA-Z0-9-_/]+|//+`).ReplaceAllString(p, "-"), "/-")
 	if !webhookPath.MatchString(suggestion) {
 		suggestion = ""
@@ -136,7 +136,7 @@ func checkWebhookPath(flag, p, kindFlag string, kind bool) Findings {
 }
 
 // checkSpokes validates the versions of a conversion webhook.
-func checkSpokes(c *Config, r Resource, o WebhookOptions) Findings {
+func checkSpokes(c *Config, r Resource, o WebhookOptions) diag.Findings {
 	if r.Core || r.External {
 		return one("--conversion", "true", "is supported only for kinds of the project, not for "+r.GVK.String()+"", "")
 	}
@@ -158,7 +158,7 @@ func checkSpokes(c *Config, r Resource, o WebhookOptions) Findings {
 	if len(o.Spokes) == 0 {
 		return one("--spoke", "", fmt.Sprintf("is required: the versions to convert to and from %s", r.Version), strings.Join(others, ","))
 	}
-	var findings Findings
+	var findings diag.Findings
 	for i, spoke := range o.Spokes {
 		near, _ := diag.Nearest(spoke, others)
 		switch {
@@ -179,8 +179,8 @@ func checkSpokes(c *Config, r Resource, o WebhookOptions) Findings {
 }
 
 // webhookCollisions reports webhooks that already exist, and conflicts with files and paths of others.
-func webhookCollisions(c *Config, r Resource, o WebhookOptions) Findings {
-	var findings Findings
+func webhookCollisions(c *Config, r Resource, o WebhookOptions) diag.Findings {
+	var findings diag.Findings
 	existing := Webhooks{}
 	if r.Webhooks != nil {
 		existing = *r.Webhooks
@@ -215,7 +215,7 @@ func webhookCollisions(c *Config, r Resource, o WebhookOptions) Findings {
 }
 
 // pathCollisions reports a path of a webhook that another resource uses.
-func pathCollisions(flag, p string, other Resource) Findings {
+func pathCollisions(flag, p string, other Resource) diag.Findings {
 	if p == "" {
 		return nil
 	}

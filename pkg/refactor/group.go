@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/codegen"
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/gotool"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/scaffold"
@@ -68,8 +69,8 @@ func SetMultigroup(ctx context.Context, tree *worktree.Tree, config *project.Con
 }
 
 // groupFindings returns the reasons why a project cannot have a layout.
-func groupFindings(config *project.Config, multi bool) project.Findings {
-	var findings project.Findings
+func groupFindings(config *project.Config, multi bool) diag.Findings {
+	var findings diag.Findings
 	if multi {
 		packages := map[string]string{}
 		for _, r := range config.Resources() {
@@ -78,11 +79,11 @@ func groupFindings(config *project.Config, multi bool) project.Findings {
 				continue
 			}
 			if token.IsKeyword(name) {
-				findings = append(findings, project.Finding{Field: "--multigroup", Value: "true",
+				findings = append(findings, diag.Finding{Field: "--multigroup", Value: "true",
 					Problem: fmt.Sprintf("group %s would be the Go package %s, which is a keyword", r.Group, name)})
 			}
 			if other, ok := packages[name]; ok && other != r.Group {
-				findings = append(findings, project.Finding{Field: "--multigroup", Value: "true",
+				findings = append(findings, diag.Finding{Field: "--multigroup", Value: "true",
 					Problem: fmt.Sprintf("groups %s and %s would both be the Go package %s", other, r.Group, name)})
 			}
 			packages[name] = r.Group
@@ -96,7 +97,7 @@ func groupFindings(config *project.Config, multi bool) project.Findings {
 		}
 	}
 	if len(groups) > 1 {
-		return project.Findings{{Field: "--multigroup", Value: "false",
+		return diag.Findings{{Field: "--multigroup", Value: "false",
 			Problem: fmt.Sprintf("the project has %d groups (%s), and the layout without groups supports one", len(groups), strings.Join(slices.Sorted(maps.Keys(groups)), ", "))}}
 	}
 	return nil

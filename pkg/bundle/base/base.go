@@ -53,7 +53,7 @@ type record struct {
 	Owned []map[string]any `json:"owned"`
 }
 
-// Generate generates a base. The error is a manifest.Problems if the base is invalid, and Conflicts if the base was edited
+// Generate generates a base. The error is a diag.Findings if the base is invalid, and Conflicts if the base was edited
 // where the code changed.
 func Generate(o Options) (*Result, error) {
 	from := &existing{name: o.Name, csv: NewCSV(o.Package)}

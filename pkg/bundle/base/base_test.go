@@ -7,7 +7,7 @@ import (
 	sigsyaml "sigs.k8s.io/yaml"
 
 	"github.com/operon-sdk/operon/pkg/codegen"
-	"github.com/operon-sdk/operon/pkg/manifest"
+	"github.com/operon-sdk/operon/pkg/diag"
 )
 
 func TestDisplayName(t *testing.T) {
@@ -280,7 +280,7 @@ func TestProblems(t *testing.T) {
 		head + "spec:\n  apiservicedefinitions:\n    owned:\n    - name: a\n    - group: yes\n": "base.yaml:7:14: spec.apiservicedefinitions.owned.group: must be a text",
 	} {
 		_, err := Generate(options([]byte(text), nil))
-		if problems, ok := err.(manifest.Problems); !ok || !strings.HasPrefix(problems.Error(), want) { //nolint:errorlint // the type itself
+		if problems, ok := err.(diag.Findings); !ok || !strings.HasPrefix(problems.Error(), want) { //nolint:errorlint // the type itself
 			t.Errorf("error for %q = %v, want %s", text, err, want)
 		}
 	}

@@ -8,13 +8,12 @@ import (
 	sigsyaml "sigs.k8s.io/yaml"
 
 	"github.com/operon-sdk/operon/pkg/diag"
-	"github.com/operon-sdk/operon/pkg/manifest"
 )
 
 // A Conflict is a value that was edited in the base and also changed in the code.
 type Conflict struct {
 	// Position is the value in the base, or its nearest parent.
-	manifest.Position
+	diag.Position
 	// Field is the value's path in the CSV.
 	Field string
 	// Base and Code are the two values, nil if removed.

@@ -12,7 +12,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/operon-sdk/operon/pkg/manifest"
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
@@ -178,14 +178,14 @@ func ParseMetadata(name string, data []byte) (Metadata, string, error) {
 }
 
 // check returns the values that catalogs do not accept.
-func (f metadataFile) check(name string, data []byte) manifest.Problems {
+func (f metadataFile) check(name string, data []byte) diag.Findings {
 	file := &existing{name: name}
 	var document yaml.Node
 	if err := safeyaml.Unmarshal(data, &document); err != nil || len(document.Content) == 0 {
 		return nil
 	}
 	file.root = document.Content[0]
-	var problems manifest.Problems
+	var problems diag.Findings
 	wrong := func(problem string, path ...any) {
 		node := file.find(path...)
 		if problem == "" {

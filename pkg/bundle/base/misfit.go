@@ -12,7 +12,7 @@ import (
 	"go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/operon-sdk/operon/pkg/manifest"
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
@@ -59,8 +59,8 @@ func (e *existing) isAsWritten(raw, read any, path ...any) bool {
 
 // typeProblems returns every value that does not fit the type of a CSV. The decoder stops at the first error, so it
 // decodes the fields one by one.
-func (e *existing) typeProblems(raw map[string]any, decodeErr error) manifest.Problems {
-	var problems manifest.Problems
+func (e *existing) typeProblems(raw map[string]any, decodeErr error) diag.Findings {
+	var problems diag.Findings
 	for _, part := range []string{"metadata", "spec"} {
 		fields, ok := raw[part].(map[string]any)
 		if !ok {
@@ -79,11 +79,11 @@ func (e *existing) typeProblems(raw map[string]any, decodeErr error) manifest.Pr
 	if len(problems) == 0 {
 		problems = append(problems, e.typeProblem(decodeErr))
 	}
-	slices.SortFunc(problems, func(a, b manifest.Problem) int { return a.Line - b.Line })
+	slices.SortFunc(problems, func(a, b diag.Finding) int { return a.Line - b.Line })
 	return problems
 }
 
-func (e *existing) typeProblem(err error, path ...any) manifest.Problem {
+func (e *existing) typeProblem(err error, path ...any) diag.Finding {
 	node := e.find(path...)
 	names := make([]string, 0, len(path))
 	for _, step := range path {

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/manifest"
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
@@ -24,7 +25,7 @@ type existing struct {
 	csv  map[string]any
 }
 
-// Check validates a base. The error is a manifest.Problems.
+// Check validates a base. The error is a diag.Findings.
 func Check(name string, data []byte) error {
 	_, err := read(name, data)
 	return err
@@ -49,19 +50,19 @@ func read(name string, data []byte) (*existing, error) {
 			continue
 		}
 		if e.root != nil {
-			return nil, manifest.Problems{e.at(node, "unexpected second object; the file must contain one ClusterServiceVersion")}
+			return nil, diag.Findings{e.at(node, "unexpected second object; the file must contain one ClusterServiceVersion")}
 		}
 		e.root = node
 	}
 	if e.root == nil {
-		return nil, manifest.Problems{{Position: manifest.Position{File: name}, Problem: "the file is empty; remove it to generate a new base, or restore it"}}
+		return nil, diag.Findings{{Position: diag.Position{File: name}, Problem: "the file is empty; remove it to generate a new base, or restore it"}}
 	}
 	if kind := e.find("kind"); e.root.Kind != yaml.MappingNode || kind == nil || kind.Value != v1alpha1.ClusterServiceVersionKind {
 		at := e.root
 		if kind != nil {
 			at = kind
 		}
-		return nil, manifest.Problems{e.at(at, "the file must contain an object of kind "+v1alpha1.ClusterServiceVersionKind)}
+		return nil, diag.Findings{e.at(at, "the file must contain an object of kind "+v1alpha1.ClusterServiceVersionKind)}
 	}
 	problems := e.duplicates(e.root)
 	// The decoder reads the first document, which may be empty.
@@ -72,7 +73,7 @@ func read(name string, data []byte) (*existing, error) {
 	}
 	var raw map[string]any
 	if err := utiljson.Unmarshal(asJSON, &raw); err != nil {
-		return nil, append(problems, manifest.Problem{Position: manifest.Position{File: name}, Problem: err.Error()})
+		return nil, append(problems, diag.Finding{Position: diag.Position{File: name}, Problem: err.Error()})
 	}
 	typed := &v1alpha1.ClusterServiceVersion{}
 	if err := json.Unmarshal(asJSON, typed); err != nil && !e.decodeTexts(text, raw, typed) {
@@ -90,12 +91,12 @@ func read(name string, data []byte) (*existing, error) {
 	return e, nil
 }
 
-func (e *existing) at(node *yaml.Node, text string) manifest.Problem {
-	return manifest.Problem{Position: e.place(node), Problem: text}
+func (e *existing) at(node *yaml.Node, text string) diag.Finding {
+	return diag.Finding{Position: e.place(node), Problem: text}
 }
 
-func (e *existing) place(node *yaml.Node) manifest.Position {
-	return manifest.Position{File: e.name, Line: node.Line, Column: node.Column}
+func (e *existing) place(node *yaml.Node) diag.Position {
+	return diag.Position{File: e.name, Line: node.Line, Column: node.Column}
 }
 
 // find returns the node at a path, nil if there is none.
@@ -132,8 +133,8 @@ func valueOf(node *yaml.Node, key string) *yaml.Node {
 }
 
 // duplicates reports duplicate keys of mappings.
-func (e *existing) duplicates(node *yaml.Node) manifest.Problems {
-	var problems manifest.Problems
+func (e *existing) duplicates(node *yaml.Node) diag.Findings {
+	var problems diag.Findings
 	seen := map[string]int{}
 	for i, child := range node.Content {
 		if node.Kind == yaml.MappingNode && i%2 == 0 {

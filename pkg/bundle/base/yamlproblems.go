@@ -7,22 +7,23 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/manifest"
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
 // yamlProblems converts errors of the YAML library to problems with positions.
-func yamlProblems(name string, err error) manifest.Problems {
+func yamlProblems(name string, err error) diag.Findings {
 	if _, ok := errors.AsType[*safeyaml.Error](err); ok {
-		return manifest.Problems{manifest.Unbounded(name, err)}
+		return diag.Findings{manifest.Unbounded(name, err)}
 	}
 	messages := []string{strings.TrimPrefix(err.Error(), "yaml: ")}
 	if typed, ok := errors.AsType[*yaml.TypeError](err); ok {
 		messages = typed.Errors
 	}
-	var problems manifest.Problems
+	var problems diag.Findings
 	for _, message := range messages {
-		problem := manifest.Problem{Position: manifest.Position{File: name}, Problem: message}
+		problem := diag.Finding{Position: diag.Position{File: name}, Problem: message}
 		if line, text, ok := cutLine(message); ok {
 			problem.Line, problem.Problem = line, text
 			if isParserMessage(text) {

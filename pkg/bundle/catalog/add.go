@@ -12,6 +12,7 @@ import (
 
 	"github.com/operator-framework/operator-registry/alpha/declcfg"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/manifest"
 )
 
@@ -86,7 +87,7 @@ func (c *Catalog) channelBlob(pkg, name string) *blob {
 }
 
 // Add adds bundles, which must have images. Existing content stays byte for byte except for the channels that the bundles
-// addToChannels and bundles of the same name. The error is a manifest.Problems if OLM would not serve the result.
+// addToChannels and bundles of the same name. The error is a diag.Findings if OLM would not serve the result.
 func (c *Catalog) Add(ctx context.Context, sources []*Source, o Options) (*Added, error) {
 	sources = slices.Clone(sources)
 	slices.SortStableFunc(sources, func(a, b *Source) int {
@@ -113,15 +114,15 @@ func (c *Catalog) Add(ctx context.Context, sources []*Source, o Options) (*Added
 }
 
 // duplicates returns bundles that are given twice.
-func duplicates(sources []*Source) manifest.Problems {
-	var problems manifest.Problems
+func duplicates(sources []*Source) diag.Findings {
+	var problems diag.Findings
 	for i, s := range sources {
 		if i == 0 {
 			continue
 		}
 		other := sources[i-1]
 		if s.Package == other.Package && s.Name == other.Name {
-			problems = append(problems, manifest.Problem{Position: s.csv.Position, Problem: fmt.Sprintf("duplicate bundle %s, also from %s", s.Name, other.csv.Position)})
+			problems = append(problems, diag.Finding{Position: s.csv.Position, Problem: fmt.Sprintf("duplicate bundle %s, also from %s", s.Name, other.csv.Position)})
 		}
 	}
 	return problems
@@ -132,11 +133,11 @@ type adder struct {
 	*Catalog
 	o        Options
 	added    *Added
-	problems manifest.Problems
+	problems diag.Findings
 }
 
-func (a *adder) problem(at manifest.Position, format string, args ...any) {
-	a.problems = append(a.problems, manifest.Problem{Position: at, Problem: fmt.Sprintf(format, args...)})
+func (a *adder) problem(at diag.Position, format string, args ...any) {
+	a.problems = append(a.problems, diag.Finding{Position: at, Problem: fmt.Sprintf(format, args...)})
 }
 
 func (a *adder) addPackage(ctx context.Context, sources []*Source) error {
@@ -152,7 +153,7 @@ func (a *adder) addPackage(ctx context.Context, sources []*Source) error {
 		a.blobs = append(a.blobs, pkg)
 	}
 	if wanted := a.o.Format == JSON; a.o.FormatGiven && target.json != wanted {
-		a.problem(manifest.Position{File: path.Join(a.dir, target.name)}, "is not a %s file; omit the format, or convert the file", strings.ToUpper(string(a.o.Format)))
+		a.problem(diag.Position{File: path.Join(a.dir, target.name)}, "is not a %s file; omit the format, or convert the file", strings.ToUpper(string(a.o.Format)))
 	}
 	for _, s := range sources {
 		if err := a.addBundle(target, s); err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/operator-framework/operator-registry/alpha/declcfg"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/manifest"
 )
 
@@ -28,7 +29,7 @@ func (a *adder) addToChannels(target *file, s *Source) {
 		}
 		i := slices.IndexFunc(b.channel.Entries, func(e declcfg.ChannelEntry) bool { return e.Name == s.Name })
 		if i >= 0 {
-			if there := b.channel.Entries[i]; !reflect.DeepEqual(normalize(there), normalize(s.entry)) && b.origin[s.Name] == (manifest.Position{}) {
+			if there := b.channel.Entries[i]; !reflect.DeepEqual(normalize(there), normalize(s.entry)) && b.origin[s.Name] == (diag.Position{}) {
 				a.added.Notes = append(a.added.Notes, fmt.Sprintf("%s: entry %s of channel %s was kept: it has %s, but the CSV has %s; delete the entry to use the CSV",
 					b.entryPosition(i, "name"), s.Name, name, describeEdges(there), describeEdges(s.entry)))
 			}
@@ -69,7 +70,7 @@ func describeEdges(e declcfg.ChannelEntry) string {
 // setOrigin records the CSV of a channel entry.
 func (b *blob) setOrigin(s *Source) {
 	if b.origin == nil {
-		b.origin = map[string]manifest.Position{}
+		b.origin = map[string]diag.Position{}
 	}
 	b.origin[s.Name] = s.csv.Position
 }

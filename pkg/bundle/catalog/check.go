@@ -11,12 +11,12 @@ import (
 	"github.com/operator-framework/operator-registry/alpha/property"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/image/reference"
-	"github.com/operon-sdk/operon/pkg/manifest"
 )
 
 // Check reports everything that prevents OLM from serving the catalog: all that opm validate rejects, with positions.
-func (c *Catalog) Check() manifest.Problems {
+func (c *Catalog) Check() diag.Findings {
 	k := &checker{packages: map[string]*packageBlobs{}}
 	k.collectPackages(c)
 	k.collect(c)
@@ -26,10 +26,10 @@ func (c *Catalog) Check() manifest.Problems {
 	if len(k.problems) == 0 {
 		// This covers the rules not checked above, and new ones of operator-registry.
 		if _, err := declcfg.ConvertToModel(c.config()); err != nil {
-			k.problem(manifest.Position{File: c.dir}, "%v", err)
+			k.problem(diag.Position{File: c.dir}, "%v", err)
 		}
 	}
-	slices.SortStableFunc(k.problems, func(a, b manifest.Problem) int {
+	slices.SortStableFunc(k.problems, func(a, b diag.Finding) int {
 		if a.File != b.File {
 			return strings.Compare(a.File, b.File)
 		}
@@ -47,11 +47,11 @@ type packageBlobs struct {
 
 type checker struct {
 	packages map[string]*packageBlobs
-	problems manifest.Problems
+	problems diag.Findings
 }
 
-func (k *checker) problem(at manifest.Position, format string, args ...any) {
-	k.problems = append(k.problems, manifest.Problem{Position: at, Problem: fmt.Sprintf(format, args...)})
+func (k *checker) problem(at diag.Position, format string, args ...any) {
+	k.problems = append(k.problems, diag.Finding{Position: at, Problem: fmt.Sprintf(format, args...)})
 }
 
 func (k *checker) collectPackages(c *Catalog) {
@@ -178,7 +178,7 @@ func (k *checker) checkBundle(b *blob) string {
 }
 
 // entryPosition returns the position of a field of a channel entry, or of the CSV that the entry is from.
-func (b *blob) entryPosition(i int, field string) manifest.Position {
+func (b *blob) entryPosition(i int, field string) diag.Position {
 	if at, ok := b.origin[b.channel.Entries[i].Name]; ok {
 		return at
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/joelanford/ignore"
 	"github.com/operator-framework/operator-registry/alpha/declcfg"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/manifest"
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
@@ -45,15 +46,15 @@ type blob struct {
 	bundle       *declcfg.Bundle
 	deprecations *declcfg.Deprecation
 	// origin maps the names of channel entries to the positions of their CSVs.
-	origin map[string]manifest.Position
+	origin map[string]diag.Position
 	// locator is set by the first finding: a catalog may have thousands of documents.
-	locator func(path ...string) manifest.Position
+	locator func(path ...string) diag.Position
 	// changed reports whether Data differs from the file.
 	changed bool
 }
 
 // Locate returns the position of a field like manifest.Document.Locate.
-func (b *blob) Locate(path ...string) manifest.Position {
+func (b *blob) Locate(path ...string) diag.Position {
 	if b.locator == nil {
 		b.locator = b.Locator()
 	}
@@ -72,27 +73,27 @@ const ignoreFile = ".indexignore"
 
 // Load reads a catalog like opm: every file that .indexignore does not exclude. dir is the directory in messages. If it
 // does not exist, the catalog is empty.
-func Load(fsys fs.FS, dir string) (*Catalog, manifest.Problems) {
+func Load(fsys fs.FS, dir string) (*Catalog, diag.Findings) {
 	c := &Catalog{dir: dir}
-	var problems manifest.Problems
-	at := func(name string) manifest.Position { return manifest.Position{File: path.Join(dir, name)} }
+	var problems diag.Findings
+	at := func(name string) diag.Position { return diag.Position{File: path.Join(dir, name)} }
 	if _, err := fs.Stat(fsys, "."); errors.Is(err, fs.ErrNotExist) {
 		return c, nil
 	}
 	matcher, err := ignore.NewMatcher(fsys, ignoreFile)
 	if err != nil {
-		return c, manifest.Problems{{Position: at(ignoreFile), Problem: cause(err).Error()}}
+		return c, diag.Findings{{Position: at(ignoreFile), Problem: cause(err).Error()}}
 	}
 	err = fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
-			problems = append(problems, manifest.Problem{Position: at(name), Problem: "cannot be read: " + cause(err).Error()})
+			problems = append(problems, diag.Finding{Position: at(name), Problem: "cannot be read: " + cause(err).Error()})
 			return nil
 		}
 		if d.IsDir() || d.Name() == ignoreFile || matcher.Match(name, false) {
 			return nil
 		}
 		if info, err := fs.Stat(fsys, name); err == nil && !info.Mode().IsRegular() {
-			problems = append(problems, manifest.Problem{Position: at(name), Problem: "is not a regular file; list it in " + ignoreFile + ", or remove it from the catalog"})
+			problems = append(problems, diag.Finding{Position: at(name), Problem: "is not a regular file; list it in " + ignoreFile + ", or remove it from the catalog"})
 			return nil
 		}
 		data, err := safeyaml.ReadFile(fsys, name, maxFile)
@@ -101,29 +102,29 @@ func Load(fsys fs.FS, dir string) (*Catalog, manifest.Problems) {
 			return nil
 		}
 		if err != nil {
-			problems = append(problems, manifest.Problem{Position: at(name), Problem: "cannot be read: " + cause(err).Error()})
+			problems = append(problems, diag.Finding{Position: at(name), Problem: "cannot be read: " + cause(err).Error()})
 			return nil
 		}
 		problems = append(problems, c.read(name, data)...)
 		return nil
 	})
 	if err != nil {
-		problems = append(problems, manifest.Problem{Position: at(""), Problem: cause(err).Error()})
+		problems = append(problems, diag.Finding{Position: at(""), Problem: cause(err).Error()})
 	}
 	return c, problems
 }
 
 // read adds the documents of one file.
-func (c *Catalog) read(name string, data []byte) manifest.Problems {
+func (c *Catalog) read(name string, data []byte) diag.Findings {
 	f := &file{name: name, data: data, json: bytes.HasPrefix(bytes.TrimSpace(data), []byte("{"))}
 	c.files = append(c.files, f)
 	shown := path.Join(c.dir, name)
 	if bytes.IndexByte(data, 0) >= 0 {
-		return manifest.Problems{{Position: manifest.Position{File: shown}, Problem: "contains binary data; list it in " + ignoreFile + ", or remove it from the catalog"}}
+		return diag.Findings{{Position: diag.Position{File: shown}, Problem: "contains binary data; list it in " + ignoreFile + ", or remove it from the catalog"}}
 	}
 	var (
 		docs     []manifest.Document
-		problems manifest.Problems
+		problems diag.Findings
 	)
 	if f.json {
 		docs, problems = splitJSON(shown, data)
@@ -133,7 +134,7 @@ func (c *Catalog) read(name string, data []byte) manifest.Problems {
 	end, line := 0, 1 // of the previous document
 	for _, doc := range docs {
 		if len(c.blobs)+len(problems) == maxBlobs {
-			return append(problems, manifest.Problem{Position: doc.Position, Problem: fmt.Sprintf("exceeds the limit of %d documents; split the catalog", maxBlobs)})
+			return append(problems, diag.Finding{Position: doc.Position, Problem: fmt.Sprintf("exceeds the limit of %d documents; split the catalog", maxBlobs)})
 		}
 		start := offset(data, doc, end, line)
 		end, line = start+len(doc.Data), doc.Line+bytes.Count(doc.Data, []byte("\n"))
@@ -158,7 +159,7 @@ func offset(data []byte, doc manifest.Document, at, line int) int {
 }
 
 // splitJSON splits a stream of JSON objects.
-func splitJSON(file string, data []byte) ([]manifest.Document, manifest.Problems) {
+func splitJSON(file string, data []byte) ([]manifest.Document, diag.Findings) {
 	var docs []manifest.Document
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	counted, lines := 0, 1 // the line of the offset counted
@@ -176,18 +177,18 @@ func splitJSON(file string, data []byte) ([]manifest.Document, manifest.Problems
 			if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 				end = min(int(syntax.Offset), len(data))
 			}
-			return docs, manifest.Problems{{Position: manifest.Position{File: file, Line: line(end)}, Problem: "is not valid JSON: " + err.Error()}}
+			return docs, diag.Findings{{Position: diag.Position{File: file, Line: line(end)}, Problem: "is not valid JSON: " + err.Error()}}
 		}
 		start := int(decoder.InputOffset()) - len(raw)
-		docs = append(docs, manifest.Document{Position: manifest.Position{File: file, Line: line(start)}, Data: raw})
+		docs = append(docs, manifest.Document{Position: diag.Position{File: file, Line: line(start)}, Data: raw})
 	}
 	return docs, nil
 }
 
 // parse decodes one document.
-func parse(doc manifest.Document) (*blob, *manifest.Problem) {
-	wrong := func(at manifest.Position, text string) (*blob, *manifest.Problem) {
-		return nil, &manifest.Problem{Position: at, Problem: text}
+func parse(doc manifest.Document) (*blob, *diag.Finding) {
+	wrong := func(at diag.Position, text string) (*blob, *diag.Finding) {
+		return nil, &diag.Finding{Position: at, Problem: text}
 	}
 	asJSON, err := safeyaml.ToJSON(doc.Data)
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/operator-framework/operator-registry/pkg/registry"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/manifest"
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
@@ -37,7 +38,7 @@ type Source struct {
 }
 
 // CSV returns the position of the bundle's CSV.
-func (s *Source) CSV() manifest.Position { return s.csv.Position }
+func (s *Source) CSV() diag.Position { return s.csv.Position }
 
 // Image returns the image that the catalog has for the bundle.
 func (s *Source) Image() string { return s.bundle.Image }
@@ -48,7 +49,7 @@ const (
 )
 
 // ReadBundle reads a bundle directory. dir is its name in messages.
-func ReadBundle(fsys fs.FS, dir string) (*Source, manifest.Problems) {
+func ReadBundle(fsys fs.FS, dir string) (*Source, diag.Findings) {
 	r := &reader{fs: fsys, dir: dir, s: &Source{}}
 	r.readManifests()
 	r.readMetadata()
@@ -70,18 +71,18 @@ type reader struct {
 	notes    registry.Annotations
 	depends  []*registry.Dependency
 	props    []registry.Property
-	problems manifest.Problems
+	problems diag.Findings
 	// read limits the total size of the files.
 	read safeyaml.Set
 }
 
-func (r *reader) problem(at manifest.Position, format string, args ...any) {
-	r.problems = append(r.problems, manifest.Problem{Position: at, Problem: fmt.Sprintf(format, args...)})
+func (r *reader) problem(at diag.Position, format string, args ...any) {
+	r.problems = append(r.problems, diag.Finding{Position: at, Problem: fmt.Sprintf(format, args...)})
 }
 
 // files returns the YAML and JSON files of a directory by name.
 func (r *reader) files(subdir string) map[string][]byte {
-	at := manifest.Position{File: path.Join(r.dir, subdir)}
+	at := diag.Position{File: path.Join(r.dir, subdir)}
 	entries, err := fs.ReadDir(r.fs, subdir)
 	if err != nil {
 		text := "cannot be read: " + cause(err).Error()
@@ -99,7 +100,7 @@ func (r *reader) files(subdir string) map[string][]byte {
 		}
 		if !e.Type().IsRegular() {
 			if !e.IsDir() {
-				r.problem(manifest.Position{File: path.Join(r.dir, name)}, "is not a regular file; put the manifest itself into the bundle")
+				r.problem(diag.Position{File: path.Join(r.dir, name)}, "is not a regular file; put the manifest itself into the bundle")
 			}
 			continue
 		}
@@ -112,7 +113,7 @@ func (r *reader) files(subdir string) map[string][]byte {
 			continue
 		}
 		if err != nil {
-			r.problem(manifest.Position{File: path.Join(r.dir, name)}, "cannot be read: %v", cause(err))
+			r.problem(diag.Position{File: path.Join(r.dir, name)}, "cannot be read: %v", cause(err))
 			continue
 		}
 		files[path.Join(r.dir, name)] = data
@@ -146,7 +147,7 @@ func (r *reader) readManifests() {
 	case files == nil || len(csvs) == 0 && len(r.problems) > 0:
 		return
 	case len(csvs) == 0:
-		r.problem(manifest.Position{File: path.Join(r.dir, manifestsDir)}, "has no ClusterServiceVersion; generate the bundle first")
+		r.problem(diag.Position{File: path.Join(r.dir, manifestsDir)}, "has no ClusterServiceVersion; generate the bundle first")
 		return
 	case len(csvs) > 1:
 		r.problem(csvs[1].Position, "is a second ClusterServiceVersion, after %s; a bundle has one", csvs[0].Position)
@@ -157,7 +158,7 @@ func (r *reader) readManifests() {
 		return // decoding would report the version again, without its position
 	}
 	if err := csvs[0].Into(&r.s.typed); err != nil {
-		if problems, ok := errors.AsType[manifest.Problems](err); ok {
+		if problems, ok := errors.AsType[diag.Findings](err); ok {
 			r.problems = append(r.problems, problems...)
 		} else {
 			r.problem(csvs[0].Position, "%v", err)
@@ -240,7 +241,7 @@ func (r *reader) readMetadata() {
 		}
 	}
 	if files != nil && !found {
-		r.problem(manifest.Position{File: path.Join(r.dir, metadataDir)}, "has no annotations, which are required for the package and its channels; generate the bundle's metadata")
+		r.problem(diag.Position{File: path.Join(r.dir, metadataDir)}, "has no annotations, which are required for the package and its channels; generate the bundle's metadata")
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 	"github.com/operator-framework/operator-registry/pkg/image"
 	"github.com/operator-framework/operator-registry/pkg/registry"
 
-	"github.com/operon-sdk/operon/pkg/manifest"
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/testdata/cases"
 )
 
@@ -240,7 +240,7 @@ func TestMetaIsJSON(t *testing.T) {
 	if err := json.Unmarshal(meta.Blob, &bundle); err != nil || bundle.Name != "newt.v0.1.0" || meta.Package != "newt" {
 		t.Errorf("%v %v", bundle, err)
 	}
-	if s.CSV() != (manifest.Position{File: "bundle/manifests/newt.clusterserviceversion.yaml", Line: 1}) {
+	if s.CSV() != (diag.Position{File: "bundle/manifests/newt.clusterserviceversion.yaml", Line: 1}) {
 		t.Errorf("%v", s.CSV())
 	}
 }

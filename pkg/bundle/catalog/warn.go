@@ -8,7 +8,7 @@ import (
 	"github.com/operator-framework/operator-registry/alpha/declcfg"
 	"go.yaml.in/yaml/v3"
 
-	"github.com/operon-sdk/operon/pkg/manifest"
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
@@ -28,8 +28,8 @@ func knownFields(schema string) (fields, entries []string) {
 }
 
 // Warnings returns fields that OLM ignores silently, such as a misspelled replaces.
-func (c *Catalog) Warnings() manifest.Problems {
-	var warnings manifest.Problems
+func (c *Catalog) Warnings() diag.Findings {
+	var warnings diag.Findings
 	for _, b := range c.blobs {
 		fields, entries := knownFields(b.meta.Schema)
 		if fields == nil {
@@ -46,8 +46,8 @@ func (c *Catalog) Warnings() manifest.Problems {
 				if slices.ContainsFunc(fields, func(f string) bool { return strings.EqualFold(f, key.Value) }) || strings.HasPrefix(key.Value, "x-") || key.Value == "<<" {
 					continue
 				}
-				warnings = append(warnings, manifest.Problem{
-					Position: manifest.Position{File: b.File, Line: b.Line + key.Line - 1, Column: key.Column},
+				warnings = append(warnings, diag.Finding{
+					Position: diag.Position{File: b.File, Line: b.Line + key.Line - 1, Column: key.Column},
 					Problem:  fmt.Sprintf("unknown field %s of %s, which OLM ignores; the fields are %s", key.Value, b.meta.Schema, strings.Join(fields, ", ")),
 				})
 			}

@@ -9,6 +9,7 @@ import (
 	"github.com/operator-framework/operator-registry/pkg/registry"
 	"go.yaml.in/yaml/v3"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/manifest"
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
@@ -16,7 +17,7 @@ import (
 // checkDependencies checks the entries of a dependencies file.
 func (c *content) checkDependencies(name string, data []byte, file registry.DependenciesFile) []Finding {
 	var out []Finding
-	obj := manifest.Document{Position: manifest.Position{File: c.show(name), Line: 1}, Data: data}
+	obj := manifest.Document{Position: diag.Position{File: c.show(name), Line: 1}, Data: data}
 	var doc yaml.Node
 	_ = safeyaml.Unmarshal(obj.Data, &doc) // the caller decoded it before
 	for i, dependency := range file.Dependencies {

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/operon-sdk/operon/pkg/manifest"
+	"github.com/operon-sdk/operon/pkg/diag"
 )
 
 // A Level is the severity of a finding.
@@ -21,7 +21,7 @@ const (
 
 // A Finding is a problem of a bundle.
 type Finding struct {
-	manifest.Position
+	diag.Position
 	Level Level
 	// Rule is the name of the check, in lower case with hyphens.
 	Rule string

@@ -11,6 +11,7 @@ import (
 	"github.com/operator-framework/operator-registry/pkg/registry"
 
 	"github.com/operon-sdk/operon/pkg/bundle"
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/manifest"
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
@@ -23,7 +24,7 @@ func (c *content) formatMessage(text string) string {
 // checkFormat checks the layout of a bundle and its metadata.
 func (c *content) checkFormat() []Finding {
 	var out []Finding
-	add := func(at manifest.Position, rule, field, message, text, fix string) {
+	add := func(at diag.Position, rule, field, message, text, fix string) {
 		out = append(out, Finding{Position: at, Level: Error, Rule: rule, Field: field, Text: text, Fix: fix, Message: c.formatMessage(message)})
 	}
 	missing := false
@@ -32,7 +33,7 @@ func (c *content) checkFormat() []Finding {
 			continue
 		}
 		missing = true
-		add(manifest.Position{File: c.show(dir)}, dir+"-missing", "", "Unable to locate "+dir+" directory",
+		add(diag.Position{File: c.show(dir)}, dir+"-missing", "", "Unable to locate "+dir+" directory",
 			"there is no such directory in the bundle", "put the files of the bundle in the directories manifests and metadata")
 	}
 	if missing {
@@ -44,7 +45,7 @@ func (c *content) checkFormat() []Finding {
 	}
 	found, dependencies := c.metadataFiles()
 	if found == nil {
-		add(manifest.Position{File: c.show(annotationsFile)}, "annotations-missing", "", "Could not find annotations file",
+		add(diag.Position{File: c.show(annotationsFile)}, "annotations-missing", "", "Could not find annotations file",
 			"there is no file with annotations in the directory metadata", "move the annotations to metadata/annotations.yaml")
 	} else {
 		c.metadata = *found
@@ -55,13 +56,13 @@ func (c *content) checkFormat() []Finding {
 
 // checkOtherDirectory checks the directory manifests of a bundle whose annotations name a different one. operator-sdk
 // derives the media type from it.
-func (c *content) checkOtherDirectory(add func(at manifest.Position, rule, field, message, text, fix string)) {
+func (c *content) checkOtherDirectory(add func(at diag.Position, rule, field, message, text, fix string)) {
 	const dir = "manifests"
 	entries := slices.DeleteFunc(c.list(dir), fs.DirEntry.IsDir)
 	switch {
 	case len(entries) == 0:
 		c.mediaType = ""
-		add(manifest.Position{File: c.show(dir)}, "manifests-missing", "", fmt.Sprintf("The directory %s contains no yaml files", c.show(dir)),
+		add(diag.Position{File: c.show(dir)}, "manifests-missing", "", fmt.Sprintf("The directory %s contains no yaml files", c.show(dir)),
 			"has no manifests; they are in "+c.show(c.manifestsDir), "move them here, and set the annotation "+bundle.ManifestsLabel+" to manifests/")
 		return
 	case c.isChart(dir):
@@ -114,7 +115,7 @@ func (c *content) metadataFiles() (*metadata, []Finding) {
 				found = &m
 				if startsEmpty(data) {
 					findings = append(findings, Finding{
-						Position: manifest.Position{File: c.show(name), Line: 1}, Level: Error, Rule: "leading-document",
+						Position: diag.Position{File: c.show(name), Line: 1}, Level: Error, Rule: "leading-document",
 						Text: "starts with a document without content, and OLM reads only the first document", Fix: "remove the line ---",
 						Message: c.formatMessage("Could not find annotations file"),
 					})
@@ -140,7 +141,7 @@ func (c *content) metadataFiles() (*metadata, []Finding) {
 
 // metadataWarning records an invalid metadata file that OLM ignores.
 func (c *content) metadataWarning(name string, data []byte, err error) {
-	at, text := manifest.Position{File: c.show(name), Line: 1}, err.Error()
+	at, text := diag.Position{File: c.show(name), Line: 1}, err.Error()
 	_, problems := manifest.Document{Position: at, Data: data}.Object()
 	for _, p := range problems {
 		if !errors.Is(p, manifest.ErrNotKubernetes) {

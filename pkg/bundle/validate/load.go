@@ -10,6 +10,7 @@ import (
 
 	apimanifests "github.com/operator-framework/api/pkg/manifests"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/manifest"
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
@@ -74,17 +75,17 @@ func (c *content) show(name string) string { return path.Join(c.shown, name) }
 // bad records an error of a file.
 func (c *content) bad(name string, line int, rule, text, fix string) {
 	c.findings = append(c.findings, Finding{
-		Position: manifest.Position{File: c.show(name), Line: line}, Level: Error, Rule: rule, Text: text, Fix: fix,
+		Position: diag.Position{File: c.show(name), Line: line}, Level: Error, Rule: rule, Text: text, Fix: fix,
 	})
 }
 
 // warn records a warning about a file.
-func (c *content) warn(at manifest.Position, rule, text, fix string) {
+func (c *content) warn(at diag.Position, rule, text, fix string) {
 	c.findings = append(c.findings, Finding{Position: at, Level: Warning, Rule: rule, Text: text, Fix: fix})
 }
 
 // problems records the problems of reading a file.
-func (c *content) problems(rule, fix string, problems manifest.Problems) {
+func (c *content) problems(rule, fix string, problems diag.Findings) {
 	for _, p := range problems {
 		c.findings = append(c.findings, Finding{Position: p.Position, Level: Error, Rule: rule, Text: p.Problem, Fix: fix})
 	}

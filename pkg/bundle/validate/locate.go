@@ -10,6 +10,7 @@ import (
 	apierrors "github.com/operator-framework/api/pkg/validation/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/manifest"
 )
 
@@ -216,7 +217,7 @@ func (c *content) explainExample(f *Finding, err apierrors.Error) {
 }
 
 // isBlock reports whether a value is a literal block, so that each of its lines is one of the file.
-func isBlock(obj manifest.Object, at manifest.Position) bool {
+func isBlock(obj manifest.Object, at diag.Position) bool {
 	lines := strings.Split(string(obj.Data()), "\n")
 	i := at.Line - obj.Line
 	if i < 0 || i >= len(lines) {

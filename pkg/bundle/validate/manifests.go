@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/operon-sdk/operon/pkg/bundle"
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/manifest"
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
@@ -75,7 +76,7 @@ func (c *content) loadFile(name string) {
 		return
 	}
 	if err := c.manifests.Check(data); err != nil {
-		c.problems("too-complex", "remove the file from the bundle, or make it smaller: OLM stores a bundle in objects of at most 1.5 MiB", manifest.Problems{manifest.Unbounded(shown, err)})
+		c.problems("too-complex", "remove the file from the bundle, or make it smaller: OLM stores a bundle in objects of at most 1.5 MiB", diag.Findings{manifest.Unbounded(shown, err)})
 		return
 	}
 	docs := manifest.Split(shown, data)

@@ -10,6 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/operon-sdk/operon/pkg/bundle"
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/manifest"
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
@@ -30,8 +31,8 @@ func (m metadata) channels() []string {
 }
 
 // position returns the position of an annotation, or of the nearest existing parent.
-func (c *content) position(key string) manifest.Position {
-	at := manifest.Position{File: c.show(c.metadata.file), Line: 1}
+func (c *content) position(key string) diag.Position {
+	at := diag.Position{File: c.show(c.metadata.file), Line: 1}
 	if c.metadata.root == nil {
 		return at
 	}
@@ -142,7 +143,7 @@ func (c *content) wrongAnnotations(name string, data []byte) bool {
 	before := len(c.findings)
 	add := func(node *yaml.Node, text string, path ...string) {
 		c.findings = append(c.findings, Finding{
-			Position: manifest.Position{File: c.show(name), Line: node.Line, Column: node.Column}, Level: Error, Rule: "metadata-yaml",
+			Position: diag.Position{File: c.show(name), Line: node.Line, Column: node.Column}, Level: Error, Rule: "metadata-yaml",
 			Field: manifest.FieldPath(path), Text: text, Fix: "write annotations as a mapping of texts: lines 'key: value', indented",
 		})
 	}
@@ -168,7 +169,7 @@ func (c *content) yamlError(name string, data []byte, err error) {
 	if c.wrongAnnotations(name, data) {
 		return
 	}
-	_, problems := manifest.Document{Position: manifest.Position{File: c.show(name), Line: 1}, Data: data}.Object()
+	_, problems := manifest.Document{Position: diag.Position{File: c.show(name), Line: 1}, Data: data}.Object()
 	for _, p := range problems {
 		if !errors.Is(p, manifest.ErrNotKubernetes) {
 			c.findings = append(c.findings, Finding{Position: p.Position, Level: Error, Rule: "metadata-yaml", Text: p.Problem, Fix: "correct the YAML; annotations are a mapping of texts"})

@@ -11,15 +11,16 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	"go.yaml.in/yaml/v3"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/manifest"
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
 // decodeError records that an object does not match its type.
 func (c *content) decodeError(obj manifest.Object, err error) {
-	problems, ok := errors.AsType[manifest.Problems](err)
+	problems, ok := errors.AsType[diag.Findings](err)
 	if !ok {
-		problems = manifest.Problems{{Position: obj.Position, Problem: err.Error()}}
+		problems = diag.Findings{{Position: obj.Position, Problem: err.Error()}}
 	}
 	for _, p := range problems {
 		finding := Finding{
@@ -126,7 +127,7 @@ func (c *content) duplicateKeys(doc manifest.Document) {
 				key := node.Content[i]
 				if line, ok := first[key.Value]; ok {
 					c.findings = append(c.findings, Finding{
-						Position: manifest.Position{File: doc.File, Line: doc.Line + key.Line - 1, Column: key.Column},
+						Position: diag.Position{File: doc.File, Line: doc.Line + key.Line - 1, Column: key.Column},
 						Level:    Warning, Rule: "duplicate-key", Field: manifest.FieldPath(append(slices.Clip(at), key.Value)),
 						Text: fmt.Sprintf("duplicate key, first on line %d; the last one counts", doc.Line+line-1),
 						Fix:  "keep one of the two",

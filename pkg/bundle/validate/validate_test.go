@@ -18,7 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/operon-sdk/operon/pkg/bundle/validate"
-	"github.com/operon-sdk/operon/pkg/manifest"
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/testdata/cases"
 )
 
@@ -372,7 +372,7 @@ func TestSarifPositions(t *testing.T) {
 	t.Parallel()
 	var b bytes.Buffer
 	w := validate.NewWriter(&b, validate.SARIF)
-	at := manifest.Position{File: "quay.io/otters/bundle:1/manifests/a b.yaml"}
+	at := diag.Position{File: "quay.io/otters/bundle:1/manifests/a b.yaml"}
 	if err := w.Result(validate.Result{Findings: []validate.Finding{{Position: at, Level: validate.Note, Rule: "a", Text: "b"}}}); err != nil {
 		t.Fatal(err)
 	}
