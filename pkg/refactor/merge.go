@@ -1,7 +1,6 @@
 package refactor
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/textdiff"
@@ -63,27 +62,14 @@ func isDerived(base []string, toOurs []int) bool {
 // alignment.
 func isApplied(ours, other, after, before []string) bool {
 	if len(after) > 0 {
-		return contains(ours, after)
+		return textdiff.CountLines(ours, after) > 0
 	}
 	before = mapped(before, singleSpaced)
-	return count(mapped(ours, singleSpaced), before) <= count(mapped(other, singleSpaced), before)
+	return textdiff.CountLines(mapped(ours, singleSpaced), before) <= textdiff.CountLines(mapped(other, singleSpaced), before)
 }
 
 // isCRLF reports whether a text has lines that end in CRLF.
 func isCRLF(text string) bool { return strings.Contains(text, "\r\n") }
-
-func contains(text, part []string) bool { return count(text, part) > 0 }
-
-// count returns how often part occurs in lines.
-func count(text, part []string) int {
-	n := 0
-	for i := 0; i+len(part) <= len(text); i++ {
-		if slices.Equal(text[i:i+len(part)], part) {
-			n++
-		}
-	}
-	return n
-}
 
 // place finds the lines of ours that a change replaces. They must be unchanged. For an insertion, one of the adjacent
 // lines must be.

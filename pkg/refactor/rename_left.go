@@ -24,7 +24,7 @@ func (x *renamer) findRemaining() (*Remaining, error) {
 	}
 	search := regexp.MustCompile(`\b(?:` + strings.Join(old, "|") + `)\b`)
 	for _, name := range names {
-		if generated(name) {
+		if isGeneratedFile(name) {
 			continue
 		}
 		data, err := x.tree.ReadFile(name)
@@ -85,7 +85,7 @@ func (x *renamer) terms() (old, now []string) {
 }
 
 // isGeneratedFile reports whether a file is generated, or contains names that do not belong to the project.
-func generated(name string) bool {
+func isGeneratedFile(name string) bool {
 	base := path.Base(name)
 	return strings.HasPrefix(base, "zz_generated.") || strings.Contains(name, "/applyconfiguration/") || strings.HasPrefix(name, "config/crd/bases/") || name == "config/rbac/role.yaml" ||
 		name == "config/webhook/manifests.yaml" || name == "go.sum" || name == "PROJECT" || name == "bundle.Dockerfile"
@@ -126,13 +126,9 @@ func goTexts(src []byte, plurals map[string]string) map[int]string {
 
 // shorten limits the length of a line for a list.
 func shorten(line string) string {
-	const most = 100
-	if len(line) <= most {
+	const maxLength = 100
+	if len(line) <= maxLength {
 		return line
 	}
-	cut := most
-	for !utf8.RuneStart(line[cut]) {
-		cut--
-	}
-	return line[:cut] + "…"
+	return strings.ToValidUTF8(line[:maxLength], "") + "…"
 }

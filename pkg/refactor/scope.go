@@ -11,6 +11,7 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/textdiff"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
@@ -137,7 +138,7 @@ func changeScope(tree *worktree.Tree, name string, variants []variant, config *p
 	if strings.HasSuffix(name, "_test.go") {
 		// Tests of other tools may differ from those of the scaffold.
 		conflicts = slices.DeleteFunc(conflicts, func(c conflict) bool {
-			return !contains(lines(content), c.old) || best == content && len(c.old) == 0
+			return textdiff.CountLines(lines(content), c.old) == 0 || best == content && len(c.old) == 0
 		})
 	}
 	tree.WriteFile(name, []byte(best), 0o644)
@@ -156,7 +157,7 @@ func changeScope(tree *worktree.Tree, name string, variants []variant, config *p
 func changeKinds(text string, conflicts []conflict) (string, []conflict) {
 	var remaining []conflict
 	for _, c := range conflicts {
-		if len(c.old) != 1 || len(c.new) != 1 || !strings.HasPrefix(c.old[0], "kind: ") || count(lines(text), c.old) != 1 {
+		if len(c.old) != 1 || len(c.new) != 1 || !strings.HasPrefix(c.old[0], "kind: ") || textdiff.CountLines(lines(text), c.old) != 1 {
 			remaining = append(remaining, c)
 			continue
 		}

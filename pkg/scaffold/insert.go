@@ -181,13 +181,3 @@ func dedent(text string) string {
 	}
 	return strings.Join(lines, "\n")
 }
-
-// contiguous reports whether part occurs in lines without gaps.
-func contiguous(lines, part []string) bool {
-	for i := 0; i+len(part) <= len(lines); i++ {
-		if slices.Equal(lines[i:i+len(part)], part) {
-			return true
-		}
-	}
-	return false
-}

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/gosource"
+	"github.com/operon-sdk/operon/pkg/textdiff"
 )
 
 // importsMarker is the marker for import specs.
@@ -180,7 +181,7 @@ var identifying = regexp.MustCompile(`\b\w+\.(\w+Reconciler\{|Setup\w+WithManage
 func (g *goSyntax) contains(text string) bool {
 	want := goTokens(text)
 	if len(want) == 0 { // comments only
-		return contiguous(compact(g.lines), compact(strings.Split(text, "\n")))
+		return textdiff.CountLines(compact(g.lines), compact(strings.Split(text, "\n"))) > 0
 	}
 	if g.containsTokens(want, true) {
 		return true

@@ -3,11 +3,13 @@ package scaffold
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 
 	"github.com/operon-sdk/operon/pkg/safeyaml"
+	"github.com/operon-sdk/operon/pkg/textdiff"
 )
 
 // yamlSyntax inserts texts into a YAML file. scalar reports for each line whether it belongs to a block scalar.
@@ -83,37 +85,23 @@ func yamlItems(text string) [][]string {
 // contains reports whether the file contains the lines of an item in sequence. A commented line of the item also
 // matches if the user has uncommented it, but not the reverse.
 func (y *yamlSyntax) has(item []string) bool {
-	var want []string
-	comments := true
-	for _, line := range item {
-		if line = strings.TrimSpace(line); line != "" {
-			want = append(want, line)
-			comments = comments && strings.HasPrefix(line, "#")
+	trimmed := func(lines []string, cutset string) []string {
+		var out []string
+		for _, line := range lines {
+			if line = strings.TrimLeft(strings.TrimSpace(line), cutset); line != "" {
+				out = append(out, line)
+			}
 		}
+		return out
 	}
+	want := trimmed(item, "")
 	if len(want) == 0 {
 		return true
 	}
-	plain := func(line string) string {
-		line = strings.TrimSpace(line)
-		if comments {
-			line = strings.TrimLeft(line, "# \t")
-		}
-		return line
+	if slices.ContainsFunc(want, func(line string) bool { return !strings.HasPrefix(line, "#") }) {
+		return textdiff.CountLines(trimmed(y.lines, ""), want) > 0
 	}
-	var got []string
-	for _, line := range y.lines {
-		if line = plain(line); line != "" {
-			got = append(got, line)
-		}
-	}
-	kept := want[:0]
-	for _, line := range want {
-		if line = plain(line); line != "" {
-			kept = append(kept, line)
-		}
-	}
-	return contiguous(got, kept)
+	return textdiff.CountLines(trimmed(y.lines, "# \t"), trimmed(want, "# \t")) > 0
 }
 
 func (y *yamlSyntax) finish(text string) (string, error) {

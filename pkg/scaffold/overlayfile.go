@@ -85,16 +85,35 @@ func (o *overlayFile) hasOtherCertificates() bool {
 // comment comments out a list item or key that fills a line, and the indented lines after it.
 func (o *overlayFile) comment(text string) {
 	for i := 0; i < len(o.lines); i++ {
-		if line := strings.TrimSpace(o.lines[i]); line != text && !strings.HasPrefix(line, text+" ") {
-			continue
+		if line := strings.TrimSpace(o.lines[i]); line == text || strings.HasPrefix(line, text+" ") {
+			end := blockEnd(o.lines, i, "")
+			o.commentOut(i, end)
+			i = end - 1
 		}
-		depth := len(indentation(o.lines[i]))
-		o.lines[i] = "#" + o.lines[i]
-		for i++; i < len(o.lines) && len(indentation(o.lines[i])) > depth && strings.TrimSpace(o.lines[i]) != ""; i++ {
-			o.lines[i] = "#" + o.lines[i]
-		}
-		i--
 	}
+}
+
+// commentOut comments out a range of lines.
+func (o *overlayFile) commentOut(from, to int) {
+	for i := from; i < to; i++ {
+		o.lines[i] = "#" + o.lines[i]
+	}
+}
+
+// blockEnd returns the end of the block that starts in a line: the lines with more indentation, ignoring a prefix of each.
+func blockEnd(lines []string, start int, prefix string) int {
+	depth := func(i int) int {
+		line := strings.TrimPrefix(lines[i], prefix)
+		if strings.TrimSpace(line) == "" {
+			return -1
+		}
+		return len(indentation(line))
+	}
+	end := start + 1
+	for end < len(lines) && depth(end) > depth(start) {
+		end++
+	}
+	return end
 }
 
 // commentReplacements comments out the replacements with an unwanted text, and those without a remaining target.
@@ -104,16 +123,10 @@ func (o *overlayFile) commentReplacements(unwanted []string) {
 			i++
 			continue
 		}
-		end := i + 1
-		depth := len(indentation(o.lines[i]))
-		for end < len(o.lines) && strings.TrimSpace(o.lines[end]) != "" && len(indentation(o.lines[end])) > depth {
-			end++
-		}
+		end := blockEnd(o.lines, i, "")
 		targets := slices.ContainsFunc(o.lines[i:end], func(line string) bool { return strings.Contains(line, "- select:") })
 		if !targets || mentions(o.lines[i:end], unwanted) {
-			for j := i; j < end; j++ {
-				o.lines[j] = "#" + o.lines[j]
-			}
+			o.commentOut(i, end)
 		}
 		i = end
 	}
@@ -127,11 +140,7 @@ func (o *overlayFile) removeTargets(crd string) {
 			i++
 			continue
 		}
-		end := i + 1
-		depth := len(indentation(plain(o.lines[i])))
-		for end < len(o.lines) && strings.TrimSpace(plain(o.lines[end])) != "" && len(indentation(plain(o.lines[end]))) > depth {
-			end++
-		}
+		end := blockEnd(o.lines, i, "#")
 		if !mentions(o.lines[i:end], []string{"name: " + crd}) {
 			i = end
 			continue

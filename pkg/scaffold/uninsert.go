@@ -143,12 +143,7 @@ func locate(lines []string, name, key string) (at, end int, ok bool) {
 		at, end = statement(lines, at)
 		return at, end, true
 	}
-	indent := indentation(lines[at])
-	end = at + 1
-	for end < len(lines) && len(indentation(lines[end])) > len(indent) && strings.TrimSpace(lines[end]) != "" {
-		end++
-	}
-	return at, end, true
+	return at, blockEnd(lines, at, ""), true
 }
 
 // statement finds the lines of the Go statement that starts on a line, or of the condition that contains only that statement.

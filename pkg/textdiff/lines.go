@@ -1,6 +1,9 @@
 package textdiff
 
-import "bytes"
+import (
+	"bytes"
+	"slices"
+)
 
 // ToLF converts a text whose lines all end in CRLF to LF, and reports whether it did. Other texts are returned unchanged.
 func ToLF(text []byte) (lf []byte, crlf bool) {
@@ -21,4 +24,15 @@ func FromLF(text []byte, crlf bool) []byte {
 		return text
 	}
 	return bytes.ReplaceAll(text, []byte("\n"), []byte("\r\n"))
+}
+
+// CountLines returns how often consecutive lines occur in other lines.
+func CountLines(lines, part []string) int {
+	n := 0
+	for i := 0; i+len(part) <= len(lines); i++ {
+		if slices.Equal(lines[i:i+len(part)], part) {
+			n++
+		}
+	}
+	return n
 }
