@@ -4,6 +4,7 @@ package cmd
 
 import (
 	"context"
+	"errors"
 	"path"
 	"path/filepath"
 	"strings"
@@ -37,7 +38,7 @@ func Main(ctx context.Context, env *Env, args []string) int {
 		// Flags before the name of a command are parsed without the root's own error function.
 		err = a.flagError(root, err)
 	}
-	if err == context.Canceled {
+	if errors.Is(err, context.Canceled) {
 		err = errInterrupted
 	}
 	code := a.report(err)

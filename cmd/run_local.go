@@ -161,7 +161,7 @@ func (a *app) runLocal(c *cobra.Command, o *runLocalOptions) error {
 		return nil
 	}
 	err = r.run(ctx)
-	if closing := r.close(); err == nil || err == errInterrupted {
+	if closing := r.close(); err == nil || errors.Is(err, errInterrupted) {
 		err = errors.Join(err, closing)
 	}
 	if ctx.Err() != nil && !r.running && (err == nil || errors.Is(err, context.Canceled)) {

@@ -3,6 +3,7 @@ package cmd
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -205,7 +206,7 @@ func (a *app) runOperator(ctx context.Context, reporter *olm.Reporter, run func(
 	reporter.Progress = progress.report
 	err := run()
 	progress.end()
-	if err != nil && ctx.Err() != nil && context.Cause(ctx) == context.Canceled {
+	if err != nil && ctx.Err() != nil && errors.Is(context.Cause(ctx), context.Canceled) {
 		return fmt.Errorf("%w\nthe command was interrupted; run it again to continue", err)
 	}
 	return err

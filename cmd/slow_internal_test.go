@@ -21,7 +21,7 @@ func TestReportSlow(t *testing.T) {
 	failure := errors.New("failure")
 	out := make(linesWritten, 1)
 	a := &app{Env: &Env{Err: out, SlowAfter: time.Hour}}
-	if err := a.reportSlow(a.progressWriter(), "doing this", func() error { return failure }); err != failure || len(out) > 0 {
+	if err := a.reportSlow(a.progressWriter(), "doing this", func() error { return failure }); !errors.Is(err, failure) || len(out) > 0 {
 		t.Errorf("fast: got %v and %d lines", err, len(out))
 	}
 	a.SlowAfter = time.Nanosecond
@@ -30,7 +30,7 @@ func TestReportSlow(t *testing.T) {
 		line = <-out
 		return failure
 	})
-	if err != failure || line != "doing this\n" {
+	if !errors.Is(err, failure) || line != "doing this\n" {
 		t.Errorf("slow: got %v and %q", err, line)
 	}
 	a.quiet = true

@@ -160,7 +160,7 @@ func Header(opts Options) (text, file string, err error) {
 			if g, err = newGeneration(opts); err != nil {
 				return "", "", err
 			}
-			g.selectPackages(t)
+			_ = g.selectPackages(t)
 		}
 		if missing, err := g.prepare(t); err != nil || len(missing) == 0 {
 			return string(t.header), name, err

@@ -187,14 +187,16 @@ func (g *generation) dirDigest(dir string) string {
 			parts = append(parts, []byte(name), data)
 		}
 	}
-	for parent := dir; ; dir = parent {
+	for {
 		if data, err := os.ReadFile(filepath.Join(dir, "go.mod")); err == nil {
 			parts = append(parts, data)
 			break
 		}
-		if parent = filepath.Dir(dir); parent == dir {
+		parent := filepath.Dir(dir)
+		if parent == dir {
 			break
 		}
+		dir = parent
 	}
 	sum := digestOf(parts...)
 	return hex.EncodeToString(sum[:])

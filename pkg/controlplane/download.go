@@ -103,7 +103,7 @@ func (c *indexClient) GetVersion(_ context.Context, version versions.Concrete, p
 	timer := time.AfterFunc(c.archiveTimeout, func() { cancel(stalled) })
 	defer timer.Stop()
 	err := c.client.GetVersion(ctx, version, platform, &timedWriter{out, timer, c.archiveTimeout})
-	if err != nil && context.Cause(ctx) == stalled {
+	if err != nil && errors.Is(context.Cause(ctx), stalled) {
 		err = stalled
 	}
 	return c.note(err)

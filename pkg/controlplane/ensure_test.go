@@ -240,7 +240,7 @@ func TestInterruptedBuild(t *testing.T) {
 		return ctx.Err()
 	}
 	if _, err := Ensure(ctx, o); !errors.Is(err, context.Canceled) {
-		t.Errorf("a build that is cancelled: %v", err)
+		t.Errorf("a build that is canceled: %v", err)
 	}
 	noBuildFolders(t, o)
 

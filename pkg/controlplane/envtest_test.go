@@ -164,7 +164,6 @@ type tool struct {
 	index string
 	env   map[string]string
 	in    string
-	cache string
 	o     EnsureOptions
 }
 

@@ -216,12 +216,12 @@ func TestRunTied(t *testing.T) {
 		t.Error("a program that fails gives no error")
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	cancelled := &cancelOnWrite{cancel: cancel}
-	command.Args, command.Env, command.Stdout = nil, append(os.Environ(), buildVariable+"="+t.TempDir()), cancelled
+	canceled := &cancelOnWrite{cancel: cancel}
+	command.Args, command.Env, command.Stdout = nil, append(os.Environ(), buildVariable+"="+t.TempDir()), canceled
 	if err := runTied(ctx, command); err == nil {
-		t.Error("a program that is cancelled gives no error")
+		t.Error("a program that is canceled gives no error")
 	}
-	if !cancelled.written {
+	if !canceled.written {
 		t.Error("the program did not run")
 	}
 }

@@ -39,10 +39,10 @@ func fakeVariable(name string) string {
 	return "FAKE_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
 }
 
-// fakeServer does what behaviour says: "hang" after writing its process id into its folder, "killed",
+// fakeServer does what behavior says: "hang" after writing its process id into its folder, "killed",
 // or the text of a last line.
-func fakeServer(name, behaviour string) int {
-	switch behaviour {
+func fakeServer(name, behavior string) int {
+	switch behavior {
 	case "hang":
 		_ = os.WriteFile(name+".pid", fmt.Append(nil, os.Getpid()), 0o600)
 		fmt.Fprintln(os.Stderr, "waiting for nothing")
@@ -55,7 +55,7 @@ func fakeServer(name, behaviour string) int {
 	for i := range 30 {
 		fmt.Fprintf(os.Stderr, "line %d of the log\n", i)
 	}
-	fmt.Fprint(os.Stderr, behaviour) // without a line end
+	fmt.Fprint(os.Stderr, behavior) // without a line end
 	return 1
 }
 

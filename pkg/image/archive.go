@@ -98,7 +98,7 @@ func (a *archive) scan(visit func(h *tar.Header, stream *limitedReader, content 
 		h, err := r.Next()
 		done := false
 		switch {
-		case err == io.EOF:
+		case errors.Is(err, io.EOF):
 			return closeAll, nil
 		case err != nil && !errors.Is(err, tar.ErrInsecurePath):
 			err = fmt.Errorf("is not a readable tarball: %w; save the image again", withoutPath(err))
@@ -110,7 +110,7 @@ func (a *archive) scan(visit func(h *tar.Header, stream *limitedReader, content 
 			done, err = visit(h, stream, r)
 		}
 		if err != nil {
-			closeAll()
+			_ = closeAll()
 			return nil, err
 		}
 		if done {
@@ -206,7 +206,7 @@ func (a *archive) openCompressed(e section) (io.ReadCloser, error) {
 	case err != nil:
 		return nil, err
 	case content == nil: // the file was replaced
-		end()
+		_ = end()
 		return nil, fs.ErrNotExist
 	}
 	return readCloser{content, end}, nil

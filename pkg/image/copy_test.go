@@ -388,7 +388,7 @@ func TestBaseLayer(t *testing.T) {
 	found := map[string]*tar.Header{}
 	for r := tar.NewReader(mutate.Extract(img)); ; {
 		h, err := r.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {

@@ -71,7 +71,7 @@ func bearer(h http.Handler) http.Handler {
 		case r.URL.Path == "/token" && (user != "me" || password != "s3cret"):
 			http.Error(w, "s3cret is the password, not "+r.Header.Get("Authorization"), http.StatusUnauthorized)
 		case r.URL.Path == "/token":
-			io.WriteString(w, `{"token":"t0ken"}`)
+			_, _ = io.WriteString(w, `{"token":"t0ken"}`)
 		case r.Header.Get("Authorization") != "Bearer t0ken":
 			w.Header().Set("WWW-Authenticate", `Bearer realm="http://`+r.Host+`/token",service="test"`)
 			w.WriteHeader(http.StatusUnauthorized)

@@ -23,19 +23,19 @@ type Object struct {
 	item bool
 }
 
-// APIVersion, Kind, Name and Namespace identify the object; each is empty where the object has none.
+// APIVersion returns the API version of the object, or "" if it has none.
 func (o Object) APIVersion() string { return text(o.Fields, "apiVersion") }
 
-// Kind is the object's kind.
+// Kind returns the kind of the object, or "" if it has none.
 func (o Object) Kind() string { return text(o.Fields, "kind") }
 
-// Name is the object's metadata.name.
+// Name returns metadata.name of the object, or "" if it has none.
 func (o Object) Name() string { return text(o.Fields, "metadata", "name") }
 
-// Namespace is the object's metadata.namespace.
+// Namespace returns metadata.namespace of the object, or "" if it has none.
 func (o Object) Namespace() string { return text(o.Fields, "metadata", "namespace") }
 
-// Group is the API group, empty for the core group.
+// Group returns the API group, which is "" for the core group.
 func (o Object) Group() string {
 	group, _, ok := strings.Cut(o.APIVersion(), "/")
 	if !ok {

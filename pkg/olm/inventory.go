@@ -129,6 +129,7 @@ func Inventory(ctx context.Context, client *kube.Client, found *Installation) (*
 	return data, nil
 }
 
+// ResourceOf returns the resource of a kind of OLM.
 func ResourceOf(name, kind string) kube.Resource {
 	return kube.Resource{APIVersion: V1Alpha1, Name: name, Kind: kind, Namespaced: true}
 }

@@ -2,6 +2,7 @@ package tempdir
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -63,7 +64,7 @@ func killChild(t *testing.T, parent string) (kept, temp string) {
 		t.Fatal(err)
 	}
 	line, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		t.Error(err)
 	}
 	if _, err := fmt.Sscan(line, &kept, &temp); err != nil {

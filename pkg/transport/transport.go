@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -141,7 +142,7 @@ func (d *download) Read(p []byte) (int, error) {
 	n, err := d.body.Read(p)
 	d.x.pause(receiving)
 	d.x.transferred(n)
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		err = d.x.explain(err)
 	}
 	return n, err

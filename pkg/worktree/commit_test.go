@@ -389,7 +389,7 @@ func TestUpdateReturnsTheErrorOfChange(t *testing.T) {
 		tree.WriteFile("x", []byte("x"), 0o644)
 		return mine
 	})
-	if err != mine || photo(t, dir) != before {
+	if !errors.Is(err, mine) || photo(t, dir) != before {
 		t.Errorf("error %v, tree\n%s", err, photo(t, dir))
 	}
 	ctx, cancel := context.WithCancel(context.Background())

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/spf13/afero"
@@ -234,5 +233,3 @@ func newPhoto(t *testing.T) string {
 	mustUpdate(t, dir, newProject)
 	return photo(t, dir)
 }
-
-var noSpace error = syscall.ENOSPC

@@ -28,7 +28,7 @@ func buildPeers(to string) (string, error) {
 
 func (b *bench) rows() []row {
 	peer := func(name string) string { return filepath.Join(b.peers, name) }
-	initialise := []string{"init", "--domain", "example.com", "--repo", "example.com/bench", "--project-name", "bench"}
+	initialize := []string{"init", "--domain", "example.com", "--repo", "example.com/bench", "--project-name", "bench"}
 	create := func(kind string) []string {
 		return []string{"create", "api", "--group", "cache", "--version", "v1", "--kind", kind, "--resource", "--controller"}
 	}
@@ -53,7 +53,7 @@ func (b *bench) rows() []row {
 			if _, err := os.Stat(made); err == nil {
 				return os.CopyFS(dir, os.DirFS(made))
 			}
-			if _, err := b.exec(dir, append(command{b.operon}, initialise...), ""); err != nil {
+			if _, err := b.exec(dir, append(command{b.operon}, initialize...), ""); err != nil {
 				return err
 			}
 			for i := range apis {
@@ -65,7 +65,7 @@ func (b *bench) rows() []row {
 		}
 	}
 	memcached := func(dir string) error {
-		if _, err := b.exec(dir, append(command{b.operon}, initialise...), ""); err != nil {
+		if _, err := b.exec(dir, append(command{b.operon}, initialize...), ""); err != nil {
 			return err
 		}
 		_, err := b.exec(dir, append(append(command{b.operon}, create("Memcached")...), "--image", "memcached:1.6.39-alpine"), "")
@@ -79,8 +79,8 @@ func (b *bench) rows() []row {
 		{
 			name:    "init",
 			prepare: func(string) error { return nil },
-			operon:  []command{append(command{b.operon}, initialise...)},
-			peer:    []command{append(command{peer("kubebuilder")}, initialise...)},
+			operon:  []command{append(command{b.operon}, initialize...)},
+			peer:    []command{append(command{peer("kubebuilder")}, initialize...)},
 		},
 		{
 			name:    "create api",

@@ -22,6 +22,7 @@ type Cluster struct {
 	Kubeconfig string
 }
 
+// StartCluster starts a local control plane for a test.
 func StartCluster(t *testing.T) *Cluster {
 	t.Helper()
 	SkipIfShort(t, "it starts a control plane")
@@ -53,6 +54,7 @@ func (c *Cluster) Kubectl(stdin string, args ...string) (string, error) {
 	return string(out), nil
 }
 
+// Must runs kubectl and returns its output. The test fails if the command does.
 func (c *Cluster) Must(stdin string, args ...string) string {
 	c.T.Helper()
 	out, err := c.Kubectl(stdin, args...)

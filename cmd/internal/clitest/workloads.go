@@ -89,6 +89,7 @@ func (c *WorkloadCluster) Get(t *testing.T, apiVersion, kind, namespace, name st
 	return o
 }
 
+// Delete deletes an object.
 func (c *WorkloadCluster) Delete(t *testing.T, apiVersion, kind, namespace, name string) {
 	t.Helper()
 	if err := c.Client.Delete(c.Context(), kube.Named(apiVersion, kind, namespace, name), namespace); err != nil {

@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// chooseAddresses returns two neighbouring addresses that no network of this machine holds. They are private
+// chooseAddresses returns two neighboring addresses that no network of this machine holds. They are private
 // ones, so that clients take the registry there for one without TLS.
 func chooseAddresses() (gateway, node netip.Addr, err error) {
 	taken, err := localNetworks()

@@ -145,7 +145,7 @@ func handEdits(t *testing.T, p *bundleProject) map[string][]string {
 	p.edit(t, newtCSV, "    capabilities: Basic Install\n", "    capabilities: Basic Install\n    olm.skipRange: '<0.2.0'\n    newts.example/note: by hand\n")
 	p.edit(t, newtCSV, "  name: newt-operator.v", "  labels:\n    operatorframework.io/arch.arm64: supported\n  name: newt-operator.v")
 	p.edit(t, newtCSV, "  version: 0.2.0", "  relatedImages:\n  - image: registry.newts.example/pond:1\n    name: pond\n  replaces: newt-operator.v0.1.0\n  skips:\n  - newt-operator.v0.1.5\n  version: 0.2.0")
-	p.edit(t, annotationsFile, "", "\n  # For the catalogue of OpenShift.\n  com.redhat.openshift.versions: v4.12-v4.18\n")
+	p.edit(t, annotationsFile, "", "\n  # For the catalog of OpenShift.\n  com.redhat.openshift.versions: v4.12-v4.18\n")
 	p.edit(t, "bundle.Dockerfile", "FROM scratch\n", "FROM scratch\n\n# Ours.\nLABEL com.redhat.delivery.operator.bundle=true newts.example/team=\"the pond\"\n")
 	p.edit(t, "bundle.Dockerfile", "", "COPY LICENSE /licenses/\n")
 	return map[string][]string{
@@ -153,7 +153,7 @@ func handEdits(t *testing.T, p *bundleProject) map[string][]string {
 			"olm.skipRange: <0.2.0", "newts.example/note: by hand", "operatorframework.io/arch.arm64: supported",
 			"image: registry.newts.example/pond:1", "replaces: newt-operator.v0.1.0", "- newt-operator.v0.1.5",
 		},
-		annotationsFile:     {"# For the catalogue of OpenShift.", "com.redhat.openshift.versions: v4.12-v4.18"},
+		annotationsFile:     {"# For the catalog of OpenShift.", "com.redhat.openshift.versions: v4.12-v4.18"},
 		"bundle.Dockerfile": {"# Ours.", "LABEL com.redhat.delivery.operator.bundle=true", `LABEL newts.example/team="the pond"`, "COPY LICENSE /licenses/"},
 	}
 }

@@ -18,7 +18,7 @@ import (
 func TestKillAtEveryWrite(t *testing.T) {
 	t.Parallel()
 	clitest.SkipIfShort(t, "it runs hundreds of commands")
-	initialise := []string{"init", "--domain", "example.com", "--repo", "example.com/crash", "--project-name", "crash"}
+	initialize := []string{"init", "--domain", "example.com", "--repo", "example.com/crash", "--project-name", "crash"}
 	create := []string{"create", "api", "--group", "cache", "--version", "v1", "--kind", "Memcached", "--resource", "--controller"}
 	webhooks := []string{"create", "webhook", "--group", "cache", "--version", "v1", "--kind", "Memcached", "--defaulting", "--programmatic-validation"}
 	for _, tc := range []struct {
@@ -28,14 +28,14 @@ func TestKillAtEveryWrite(t *testing.T) {
 		// stride is how many changes lie between two kills, 1 with -thorough.
 		stride int
 	}{
-		{name: "init", command: initialise, stride: 7},
-		{name: "create api", before: [][]string{initialise}, command: create, stride: 5},
-		{name: "create webhook", before: [][]string{initialise, create}, command: webhooks, stride: 5},
-		{name: "edit", before: [][]string{initialise, create}, command: []string{"edit", "--multigroup"}, stride: 11},
-		{name: "bundle", before: [][]string{initialise, create}, command: []string{"bundle", "--version", "0.0.1", "--image", "example.com/crash:v1"}, stride: 7},
-		{name: "delete api", before: [][]string{initialise, create}, stride: 11,
+		{name: "init", command: initialize, stride: 7},
+		{name: "create api", before: [][]string{initialize}, command: create, stride: 5},
+		{name: "create webhook", before: [][]string{initialize, create}, command: webhooks, stride: 5},
+		{name: "edit", before: [][]string{initialize, create}, command: []string{"edit", "--multigroup"}, stride: 11},
+		{name: "bundle", before: [][]string{initialize, create}, command: []string{"bundle", "--version", "0.0.1", "--image", "example.com/crash:v1"}, stride: 7},
+		{name: "delete api", before: [][]string{initialize, create}, stride: 11,
 			command: []string{"delete", "api", "--group", "cache", "--version", "v1", "--kind", "Memcached"}},
-		{name: "delete webhook", before: [][]string{initialise, create, webhooks}, stride: 13,
+		{name: "delete webhook", before: [][]string{initialize, create, webhooks}, stride: 13,
 			command: []string{"delete", "webhook", "--group", "cache", "--version", "v1", "--kind", "Memcached"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -202,7 +202,7 @@ func TestImageBuildRefused(t *testing.T) {
 				if c.Name != "go" || !strings.Contains(strings.Join(c.Environ, " "), " CGO_ENABLED=0 GOOS=linux GOARCH=arm GOARM=7 GOTMPDIR=") || !strings.HasPrefix(strings.Join(c.Args, " "), "build -trimpath -buildvcs=false -o ") {
 					t.Errorf("ran %v %s %v", c.Environ, c.Name, c.Args)
 				}
-				io.WriteString(c.Out, says)
+				_, _ = io.WriteString(c.Out, says)
 				return result
 			}
 		}

@@ -158,5 +158,5 @@ func TestWatchLosesProject(t *testing.T) {
 func addField(t *testing.T, dir string) {
 	t.Helper()
 	clitest.EditFile(t, dir, "api/v1alpha1/memcached_types.go", "type MemcachedSpec struct {\n",
-		"type MemcachedSpec struct {\n\t// colours of it\n\tColours []string `json:\"colours,omitempty\"`\n\n")
+		"type MemcachedSpec struct {\n\t// colors of it\n\tColors []string `json:\"colors,omitempty\"`\n\n")
 }

@@ -181,7 +181,7 @@ func TestScorecardRefusals(t *testing.T) {
 		{"broken configuration", withConfig(t, "stages: ["), "bundle --local", 1, []string{"bundle/tests/scorecard/config.yaml is not a scorecard configuration: line 1: "}},
 		{"configuration of another kind", withConfig(t, "kind: Deployment"), "bundle --local", 1, []string{"its kind is Deployment, not Configuration"}},
 		{"configuration of another version", withConfig(t, "apiVersion: scorecard.operatorframework.io/v9"), "bundle --local", 1, []string{"has the apiVersion scorecard.operatorframework.io/v9; only "}},
-		{"misspelt key", withConfig(t, "stages: [{tests: [], paralel: true}]"), "bundle --local", 0, []string{`warning: bundle/tests/scorecard/config.yaml: unknown field "paralel"; it has no effect`}},
+		{"misspelled key", withConfig(t, "stages: [{tests: [], paralel: true}]"), "bundle --local", 0, []string{`warning: bundle/tests/scorecard/config.yaml: unknown field "paralel"; it has no effect`}},
 		{"tests that cannot be pods", withConfig(t, "stages: [{tests: [{image: 'A:', labels: {test: x}}, {image: a, storage: {spec: {mountPath: {path: rel}}}}]}]"), "bundle", 1, []string{
 			`the test "x" has the image "A:"`, `the test "a" has the mount path "rel"; it must begin with a slash`}},
 		{"configuration outside of the bundle", withConfig(t, twoTests, scorecardEdit{otterNote, "  operators.operatorframework.io.bundle.metadata.v1: metadata/\n",

@@ -104,7 +104,7 @@ func runSteps(t *testing.T, first *walkModel, steps []step) (failed int, problem
 	if err := os.Mkdir(s.dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	defer os.RemoveAll(dir) //nolint:errcheck // t.TempDir removes it, too
+	defer os.RemoveAll(dir) // t.TempDir removes it, too
 	for i, next := range steps {
 		problems := collectFailures(t, func(tb testing.TB) {
 			s.tb = tb
