@@ -52,12 +52,6 @@ func (p *Project) CreateWebhook(ctx context.Context, o CreateWebhookOptions) (*R
 	})
 }
 
-// Check validates the options for a project.
-func (o CreateWebhookOptions) Check(config *project.Config) error {
-	_, err := o.resolve(config)
-	return err
-}
-
 // resolve validates the options and returns the resource that they describe.
 func (o CreateWebhookOptions) resolve(config *project.Config) (project.Resource, error) {
 	_, findings := project.CheckPlugins(o.Plugins)
