@@ -80,14 +80,7 @@ func (g *generation) requires(module, version string) bool {
 	if g.workspace() != nil || g.replacesFiles() {
 		return false
 	}
-	data, err := g.project.read("go.mod")
-	if err != nil {
-		return false
-	}
-	file, err := modfile.Parse("go.mod", data, nil)
-	if err != nil {
-		return false
-	}
-	return slices.ContainsFunc(file.Require, func(r *modfile.Require) bool { return r.Mod.Path == module && r.Mod.Version == version }) &&
+	file := g.project.goMod(".")
+	return file != nil && slices.ContainsFunc(file.Require, func(r *modfile.Require) bool { return r.Mod.Path == module && r.Mod.Version == version }) &&
 		!slices.ContainsFunc(file.Replace, func(r *modfile.Replace) bool { return r.Old.Path == module })
 }

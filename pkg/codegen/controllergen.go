@@ -94,10 +94,8 @@ func (c *controllerGen) run(ctx context.Context, args []string) (usage bool, err
 		}
 		return false, c.describe(c.markerLevel, registry, help.SortByCategory)
 	}
-	for _, arg := range args {
-		if arg == "" {
-			return true, errors.New("arguments must not be empty")
-		}
+	if slices.Contains(args, "") {
+		return true, errors.New("arguments must not be empty")
 	}
 	temp, err := c.env.prepare(c.dir)
 	if err != nil {

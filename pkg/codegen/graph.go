@@ -1,12 +1,12 @@
 package codegen
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"go/token"
 	"go/types"
-	"maps"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -29,19 +29,16 @@ func (g *generation) assemble(ctx context.Context, roots []*parsedPackage) ([]*l
 	if g.env.find("go") == "" {
 		return nil, ErrGoMissing
 	}
-	external := map[string]bool{}
+	parts := [][]byte{g.modules[:]}
 	for _, pkg := range locals {
 		for _, target := range pkg.imports {
 			if g.syntax.byPath[target] == nil {
-				external[target] = true
+				parts = append(parts, []byte(target))
 			}
 		}
 	}
-	parts := [][]byte{g.modules[:]}
-	for _, target := range slices.Sorted(maps.Keys(external)) {
-		parts = append(parts, []byte(target))
-	}
-	key := digestOf(parts...)
+	slices.SortFunc(parts[1:], bytes.Compare)
+	key := digestOf(slices.CompactFunc(parts, bytes.Equal)...)
 	graph, ok := g.store.get("graphs", key)
 	var byID map[string]*packages.Package
 	if ok && len(graph) == 2 && g.isCurrent(graph[0]) {

@@ -56,12 +56,8 @@ func (g *generation) replacesFiles() bool {
 // replacements returns the go.mod files of the directories that replace other modules. They take part in the selection of
 // versions even if the project imports no package from these directories.
 func (g *generation) replacements(m *module) [][]byte {
-	data, err := g.project.read(path.Join(m.dir, "go.mod"))
-	if err != nil {
-		return nil
-	}
-	file, err := modfile.Parse("go.mod", data, nil)
-	if err != nil {
+	file := g.project.goMod(m.dir)
+	if file == nil {
 		return nil // the go command reports it
 	}
 	if m.dir == "." {
@@ -100,23 +96,22 @@ func (g *generation) workspace() [][]byte {
 
 // goMods returns the go.mod and go.sum files of the directories that the directives of a go.mod or go.work in dir name.
 func goMods(dir string, replace []*modfile.Replace, use []*modfile.Use) [][]byte {
-	var named []string
-	for _, r := range replace {
-		if modfile.IsDirectoryPath(r.New.Path) {
-			named = append(named, r.New.Path)
-		}
-	}
-	for _, u := range use {
-		named = append(named, u.Path)
-	}
 	var parts [][]byte
-	for _, name := range named {
+	add := func(name string) {
 		if !filepath.IsAbs(name) {
 			name = filepath.Join(dir, name)
 		}
 		data, _ := os.ReadFile(filepath.Join(name, "go.mod"))
 		sums, _ := os.ReadFile(filepath.Join(name, "go.sum"))
 		parts = append(parts, data, sums)
+	}
+	for _, r := range replace {
+		if modfile.IsDirectoryPath(r.New.Path) {
+			add(r.New.Path)
+		}
+	}
+	for _, u := range use {
+		add(u.Path)
 	}
 	return parts
 }

@@ -123,6 +123,16 @@ func (p *project) read(name string) ([]byte, error) {
 	return os.ReadFile(p.abs(name))
 }
 
+// goMod returns the go.mod in a directory, or nil if it cannot be read.
+func (p *project) goMod(dir string) *modfile.File {
+	data, err := p.read(path.Join(dir, "go.mod"))
+	if err != nil {
+		return nil
+	}
+	file, _ := modfile.Parse("go.mod", data, nil)
+	return file
+}
+
 // list returns the sorted names in a directory, those of directories with a trailing slash.
 func (p *project) list(dir string) ([]string, error) {
 	entries, err := os.ReadDir(p.abs(dir))

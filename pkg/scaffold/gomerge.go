@@ -1,9 +1,8 @@
 package scaffold
 
 import (
-	"bytes"
 	"fmt"
-	"sort"
+	"slices"
 	"strings"
 
 	"golang.org/x/mod/modfile"
@@ -12,38 +11,38 @@ import (
 )
 
 // otherModuleError reports a go.mod of another module than that of the project.
-type otherModuleError struct{ have, want string }
+type otherModuleError struct{ ours, theirs string }
 
 func (e *otherModuleError) Error() string {
-	if e.have == "" {
-		return fmt.Sprintf("it has no module line, the project would be %s", e.want)
+	if e.ours == "" {
+		return fmt.Sprintf("it has no module line, the project would be %s", e.theirs)
 	}
-	return fmt.Sprintf("it is module %s, the project would be %s", e.have, e.want)
+	return fmt.Sprintf("it is module %s, the project would be %s", e.ours, e.theirs)
 }
 
 // mergeModule merges an existing go.mod or go.sum with that of the scaffold.
-func mergeModule(name string, have, want []byte) ([]byte, error) {
+func mergeModule(name string, ours, theirs []byte) ([]byte, error) {
 	if name == "go.sum" {
-		return mergeSums(have, want), nil
+		return mergeSums(ours, theirs), nil
 	}
-	return mergeRequirements(have, want)
+	return mergeRequirements(ours, theirs)
 }
 
 // mergeRequirements updates the requirements and the go directive of ours that are lower than those of theirs. Other
 // requirements, replacements and comments are kept.
-func mergeRequirements(have, want []byte) ([]byte, error) {
-	file, err := modfile.Parse("go.mod", have, nil)
+func mergeRequirements(ours, theirs []byte) ([]byte, error) {
+	file, err := modfile.Parse("go.mod", ours, nil)
 	if err != nil {
 		return nil, fmt.Errorf("%w; correct the file, or remove it", err)
 	}
-	scaffold, err := modfile.Parse("go.mod", want, nil)
+	scaffold, err := modfile.Parse("go.mod", theirs, nil)
 	if err != nil {
 		return nil, fmt.Errorf("reading the scaffold's go.mod: %w", err)
 	}
 	if file.Module == nil || file.Module.Mod.Path != scaffold.Module.Mod.Path {
-		other := &otherModuleError{want: scaffold.Module.Mod.Path}
+		other := &otherModuleError{theirs: scaffold.Module.Mod.Path}
 		if file.Module != nil {
-			other.have = file.Module.Mod.Path
+			other.ours = file.Module.Mod.Path
 		}
 		return nil, other
 	}
@@ -78,13 +77,13 @@ func mergeRequirements(have, want []byte) ([]byte, error) {
 
 // bumpStaging updates the modules of Kubernetes that have the same minor version as k8s.io/api to the version of
 // theirs, because they are released together and do not compile in different versions.
-func bumpStaging(have, want *modfile.File) {
+func bumpStaging(ours, theirs *modfile.File) {
 	const api = "k8s.io/api"
-	old, current := versions(have)[api], versions(want)[api]
+	old, current := versions(ours)[api], versions(theirs)[api]
 	if semver.Compare(old, current) >= 0 {
 		return
 	}
-	for _, r := range have.Require {
+	for _, r := range ours.Require {
 		if strings.HasPrefix(r.Mod.Path, "k8s.io/") && semver.MajorMinor(r.Mod.Version) == semver.MajorMinor(old) && semver.Compare(r.Mod.Version, current) < 0 {
 			r.Mod.Version = current
 		}
@@ -102,32 +101,25 @@ func goSemver(v string) string {
 }
 
 // mergeSums returns the union of the lines of two go.sum files, in the order of the go command.
-func mergeSums(have, want []byte) []byte {
-	seen := map[string]bool{}
+func mergeSums(ours, theirs []byte) []byte {
 	var lines []string
-	for _, data := range [][]byte{have, want} {
-		for line := range strings.Lines(string(data)) {
-			line = strings.TrimSpace(line)
-			if line != "" && !seen[line] {
-				seen[line] = true
-				lines = append(lines, line)
-			}
+	for line := range strings.Lines(string(ours) + "\n" + string(theirs)) {
+		if line = strings.TrimSpace(line); line != "" {
+			lines = append(lines, line+"\n")
 		}
 	}
-	sort.Slice(lines, func(i, j int) bool {
-		a, b := sumVersion(lines[i]), sumVersion(lines[j])
+	slices.SortFunc(lines, func(x, y string) int {
+		a, b := sumVersion(x), sumVersion(y)
 		if a == b {
-			return lines[i] < lines[j]
+			return strings.Compare(x, y)
 		}
 		pair := []module.Version{b, a}
-		module.Sort(pair)
-		return pair[0] == a
+		if module.Sort(pair); pair[0] == a {
+			return -1
+		}
+		return 1
 	})
-	var out bytes.Buffer
-	for _, line := range lines {
-		out.WriteString(line + "\n")
-	}
-	return out.Bytes()
+	return []byte(strings.Join(slices.Compact(lines), ""))
 }
 
 // sumVersion returns the module version of a line of go.sum.

@@ -82,7 +82,7 @@ func yamlItems(text string) [][]string {
 	return items
 }
 
-// contains reports whether the file contains the lines of an item in sequence. A commented line of the item also
+// has reports whether the file contains the lines of an item in sequence. A commented line of the item also
 // matches if the user has uncommented it, but not the reverse.
 func (y *yamlSyntax) has(item []string) bool {
 	trimmed := func(lines []string, cutset string) []string {

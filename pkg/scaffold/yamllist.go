@@ -62,7 +62,7 @@ func (y *yamlSyntax) documents() []*yaml.Node {
 	return docs
 }
 
-// endOf returns the insertion point after the last item of a block sequence.
+// endOfList returns the insertion point after the last item of a block sequence.
 func (y *yamlSyntax) endOfList(list *yaml.Node) (insertionPoint, bool) {
 	if list.Kind != yaml.SequenceNode || list.Style&yaml.FlowStyle != 0 || len(list.Content) == 0 {
 		return insertionPoint{}, false
