@@ -84,9 +84,9 @@ func (a *app) faults(tree *worktree.Tree, dir, layout string, o bundleOptions) e
 	return err
 }
 
-// asFindings takes findings out of an error, and leaves any other.
+// asFindings returns the findings in an error that user input caused, or another error.
 func asFindings(err error) (diag.Findings, error) {
-	if findings, ok := errors.AsType[diag.Findings](err); ok {
+	if findings, ok := errors.AsType[diag.Findings](err); ok && diag.IsUsage(findings) {
 		return findings, nil
 	}
 	return nil, err

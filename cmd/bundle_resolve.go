@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"cmp"
-	"errors"
 	"path"
 
 	"github.com/blang/semver/v4"
@@ -38,11 +37,8 @@ func (a *app) resolveBundle(c *cobra.Command, tree *worktree.Tree, dir string, c
 		findings = append(findings, diag.Finding{Field: flag, Value: value, Problem: problem})
 	}
 	note := func(err error) error {
-		more, ok := errors.AsType[diag.Findings](err)
+		more, err := asFindings(err)
 		findings = append(findings, more...)
-		if ok {
-			return nil
-		}
 		return err
 	}
 	if err := note(a.resolveBase(c, tree.Root(), config, &o.base, nil)); err != nil {

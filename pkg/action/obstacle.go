@@ -4,7 +4,7 @@ import (
 	"path"
 	"slices"
 
-	"github.com/operon-sdk/operon/pkg/codegen"
+	"github.com/operon-sdk/operon/pkg/diag"
 )
 
 // An obstacle is an effect of new requirements that prevents changes of go.mod and code.
@@ -43,5 +43,5 @@ func (u *upgrade) breaks(failing map[string]bool) bool {
 		return len(failing) == 0
 	}
 	findings := slices.Concat(u.invalid, u.broken)
-	return slices.ContainsFunc(findings, func(f codegen.Finding) bool { return !failing[path.Dir(f.File)] })
+	return slices.ContainsFunc(findings, func(f diag.Finding) bool { return !failing[path.Dir(f.File)] })
 }

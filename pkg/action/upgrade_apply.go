@@ -7,6 +7,7 @@ import (
 	"path"
 
 	"github.com/operon-sdk/operon/pkg/codegen"
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/gotool"
 	"github.com/operon-sdk/operon/pkg/migrate"
 	"github.com/operon-sdk/operon/pkg/migrate/gocode"
@@ -23,7 +24,7 @@ type upgrade struct {
 	// untidy is the reason why go.mod cannot be tidied, or nil.
 	untidy *gotool.Error
 	// invalid are the errors of code generation, broken those of the compiler.
-	invalid, broken codegen.Findings
+	invalid, broken diag.Findings
 	// obstacle is the reason why go.mod and the code do not change, or nil.
 	obstacle *obstacle
 	// losses are objects that the project's kustomizations no longer build.

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"sigs.k8s.io/controller-tools/pkg/markers"
+
+	"github.com/operon-sdk/operon/pkg/diag"
 )
 
 // A KindMarker is a marker +operator-sdk:csv:customresourcedefinitions on a type.
@@ -14,7 +16,7 @@ type KindMarker struct {
 	DisplayName string
 	Order       *int
 	Resources   [][]string
-	Position    Finding
+	Position    diag.Position
 }
 
 // A FieldMarker is a marker +operator-sdk:csv:customresourcedefinitions on a field.
@@ -64,30 +66,24 @@ func csvRegistry() (*markers.Registry, error) {
 }
 
 // checkKindMarkers returns resources without a kind or version.
-func (r *apiReader) checkKindMarkers(t *apiType) Findings {
-	var findings Findings
+func (r *apiReader) checkKindMarkers(t *apiType) diag.Findings {
+	var findings diag.Findings
 	for _, m := range r.kindMarkers(t) {
 		for _, resource := range m.Resources {
 			switch {
 			case len(resource) < 2:
-				findings = append(findings, m.Position.withMessage(fmt.Sprintf("marker +%s: resource {%s} has no version; write {Kind,version} or {Kind,version,name}", csvMarker, strings.Join(resource, ","))))
+				findings = append(findings, diag.Finding{Position: m.Position, Problem: fmt.Sprintf("marker +%s: resource {%s} has no version; write {Kind,version} or {Kind,version,name}", csvMarker, strings.Join(resource, ","))})
 			case len(resource) > 3:
-				r.warnings = append(r.warnings, m.Position.withMessage(fmt.Sprintf("marker +%s: resource {%s} has more values than {Kind,version,name}; the name is left out", csvMarker, strings.Join(resource, ","))))
+				r.warnings = append(r.warnings, diag.Finding{Position: m.Position, Problem: fmt.Sprintf("marker +%s: resource {%s} has more values than {Kind,version,name}; the name is left out", csvMarker, strings.Join(resource, ","))})
 			}
 		}
 	}
 	return findings
 }
 
-// withMessage returns a finding at the same position.
-func (f Finding) withMessage(message string) Finding {
-	f.Message = message
-	return f
-}
-
 // checkField returns invalid tags, and adds warnings for markers without spec or status.
-func (r *apiReader) checkField(pkg *parsedPackage, field *ast.Field) Findings {
-	var findings Findings
+func (r *apiReader) checkField(pkg *parsedPackage, field *ast.Field) diag.Findings {
+	var findings diag.Findings
 	if field.Tag != nil {
 		if problem := tagProblem(field.Tag.Value); problem != "" {
 			findings = append(findings, r.at(field.Tag.Pos(), "struct tag "+field.Tag.Value+": "+problem))
@@ -133,7 +129,7 @@ func (r *apiReader) kindMarkers(t *apiType) []KindMarker {
 		if len(positions) == len(t.info.Markers[csvMarker]) {
 			at = positions[i]
 		}
-		list = append(list, KindMarker{DisplayName: m.DisplayName, Order: m.Order, Resources: m.Resources, Position: r.at(at, "")})
+		list = append(list, KindMarker{DisplayName: m.DisplayName, Order: m.Order, Resources: m.Resources, Position: r.at(at, "").Position})
 	}
 	return list
 }
@@ -150,8 +146,8 @@ func csvMarkerPositions(doc *ast.CommentGroup) []token.Pos {
 }
 
 // unknownCSVMarkers returns invalid markers with the prefix of CSV markers.
-func (r *apiReader) unknownCSVMarkers() Findings {
-	var findings Findings
+func (r *apiReader) unknownCSVMarkers() diag.Findings {
+	var findings diag.Findings
 	for _, pkg := range r.packages {
 		for pos, text := range markersIn(pkg.trees...) {
 			if strings.HasPrefix(text, "+operator-sdk:") && r.collector.Lookup(text, markers.DescribesField) == nil {
@@ -165,8 +161,8 @@ func (r *apiReader) unknownCSVMarkers() Findings {
 
 // unquotedColons returns CSV markers with values that contain a colon without quotes. The current parser accepts them, that of
 // operator-sdk does not.
-func (r *apiReader) unquotedColons(pkg *parsedPackage) Findings {
-	var findings Findings
+func (r *apiReader) unquotedColons(pkg *parsedPackage) diag.Findings {
+	var findings diag.Findings
 	for pos, text := range markersIn(pkg.trees...) {
 		const prefix = "+" + csvMarker + ":"
 		if arguments, ok := strings.CutPrefix(text, prefix); ok {

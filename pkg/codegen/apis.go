@@ -17,6 +17,7 @@ import (
 	crdmarkers "sigs.k8s.io/controller-tools/pkg/crd/markers"
 	"sigs.k8s.io/controller-tools/pkg/markers"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/gosource"
 )
 
@@ -40,8 +41,8 @@ type API struct {
 	Plural string
 	// Doc is the comment of the type without markers.
 	Doc string
-	// Position is the position of the declaration; its Message is empty.
-	Position Finding
+	// Position is the position of the declaration.
+	Position diag.Position
 	// Markers are the CSV markers of the type, in the order of the source.
 	Markers []KindMarker
 	// Spec and Status are the fields in the fields of these names, by depth. They are nil if the kind has no such field.
@@ -64,7 +65,7 @@ type APIField struct {
 //
 // Problems in the source are returned as Findings, all at once; the findings returned with the kinds are warnings. A
 // directory that does not exist contains no kinds.
-func APIs(ctx context.Context, opts APIOptions) ([]API, Findings, error) {
+func APIs(ctx context.Context, opts APIOptions) ([]API, diag.Findings, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, nil, err
 	}
@@ -91,7 +92,7 @@ func APIs(ctx context.Context, opts APIOptions) ([]API, Findings, error) {
 		syntax: s, types: map[*parsedPackage]map[string]*apiType{}, declared: map[*parsedPackage][]*apiType{},
 		docs: map[*ast.Field]string{}, warned: map[*apiType]bool{},
 	}
-	var findings Findings
+	var findings diag.Findings
 	for _, pkg := range s.packages {
 		findings = append(findings, r.read(pkg)...)
 		findings = append(findings, r.missingImports(p, pkg)...)
@@ -119,7 +120,7 @@ func APIs(ctx context.Context, opts APIOptions) ([]API, Findings, error) {
 		return cmp.Or(strings.Compare(a.Group, b.Group), strings.Compare(a.Kind, b.Kind), strings.Compare(a.Version, b.Version))
 	})
 	warnings := append(r.warnings, r.unknownCSVMarkers()...)
-	return apis, warnings.tidy(), findings.err()
+	return apis, warnings.Sort(), findings.Sort().Err()
 }
 
 // parseWithImports parses packages, followed by the packages of the project that they import.
@@ -146,8 +147,8 @@ func (p *project) parseWithImports(registry *markers.Registry, roots []*sourcePa
 }
 
 // missingImports returns imports of missing packages of the project, whose types would be left out without an error.
-func (r *apiReader) missingImports(p *project, pkg *parsedPackage) Findings {
-	var findings Findings
+func (r *apiReader) missingImports(p *project, pkg *parsedPackage) diag.Findings {
+	var findings diag.Findings
 	for _, tree := range pkg.trees {
 		for _, spec := range tree.Imports {
 			if target := gosource.ImportPath(spec); p.isMissing(target) {
@@ -184,7 +185,7 @@ type apiReader struct {
 	declared map[*parsedPackage][]*apiType
 	docs     map[*ast.Field]string
 	warned   map[*apiType]bool // see structs
-	warnings Findings
+	warnings diag.Findings
 }
 
 // An apiType is a type declaration.
@@ -195,9 +196,9 @@ type apiType struct {
 }
 
 // read reads the type declarations of a package.
-func (r *apiReader) read(pkg *parsedPackage) Findings {
+func (r *apiReader) read(pkg *parsedPackage) diag.Findings {
 	r.types[pkg] = map[string]*apiType{}
-	var findings Findings
+	var findings diag.Findings
 	err := markers.EachType(r.collector, pkg.view, func(info *markers.TypeInfo) {
 		t := &apiType{in: pkg, info: info}
 		t.structure, _ = info.RawSpec.Type.(*ast.StructType)
@@ -228,7 +229,7 @@ func (r *apiReader) api(group, version string, t *apiType) API {
 		Group: group, Version: version, Kind: t.info.Name,
 		Plural:   strings.ToLower(flect.Pluralize(t.info.Name)), // not of the lower-case name, as in the CRD
 		Doc:      t.info.Doc,
-		Position: r.at(t.info.RawSpec.Pos(), ""),
+		Position: r.at(t.info.RawSpec.Pos(), "").Position,
 		Markers:  r.kindMarkers(t),
 	}
 	for _, value := range t.info.Markers["kubebuilder:resource"] {

@@ -10,10 +10,12 @@ import (
 	"testing"
 
 	"golang.org/x/tools/txtar"
+
+	"github.com/operon-sdk/operon/pkg/diag"
 )
 
 // apisOf reads the kinds of a module in a txtar archive.
-func apisOf(t *testing.T, archive, dir string) ([]API, Findings, error) {
+func apisOf(t *testing.T, archive, dir string) ([]API, diag.Findings, error) {
 	t.Helper()
 	root := t.TempDir()
 	for _, f := range txtar.Parse([]byte(archive)).Files {
@@ -214,7 +216,7 @@ type OddSpec struct {
 	A int `+"`json:\"a\" yaml`"+`
 }
 `, "api")
-	var findings Findings
+	var findings diag.Findings
 	if !errors.As(err, &findings) {
 		t.Fatal(err)
 	}
@@ -246,7 +248,7 @@ func TestAPIMarkerFindings(t *testing.T) {
 		`+operator-sdk:csv:customresourcedefinitions:type=spec,displayname="x",order=y`: `api/v1/types.go:5:59: marker +operator-sdk:csv:customresourcedefinitions: unknown argument "displayname"; did you mean "displayName"?`,
 	} {
 		_, _, err := apisOf(t, source(marker), "api")
-		var findings Findings
+		var findings diag.Findings
 		if got := fmt.Sprint(err); want == "" != (err == nil) || err != nil && (!errors.As(err, &findings) || !strings.HasPrefix(got, want)) {
 			t.Errorf("%s: got %v, want %s", marker, err, want)
 		}
@@ -338,7 +340,7 @@ package there
 func TestAPIUnknownMarkers(t *testing.T) {
 	t.Parallel()
 	_, warnings, err := apisOf(t, "-- go.mod --\nmodule example.org/odd\n-- api/v1/types.go --\n// +groupName=odd.example.org\npackage v1\n\n// +operator-sdk:csv:customresourcedefintions:displayName=\"x\"\ntype Odd struct{}\n", "api")
-	if err != nil || len(warnings) != 1 || warnings[0].Line != 4 || !strings.Contains(warnings[0].Message, "unknown marker +operator-sdk:csv:customresourcedefintions:displayName") {
+	if err != nil || len(warnings) != 1 || warnings[0].Line != 4 || !strings.Contains(warnings[0].Problem, "unknown marker +operator-sdk:csv:customresourcedefintions:displayName") {
 		t.Error(warnings, err)
 	}
 }
@@ -356,7 +358,7 @@ func TestAPIClique(t *testing.T) {
 		b.WriteString("}\n")
 	}
 	apis, warnings, err := apisOf(t, b.String(), "api")
-	if err != nil || len(warnings) == 0 || !strings.Contains(warnings[0].Message, "more than 20000 fields") {
+	if err != nil || len(warnings) == 0 || !strings.Contains(warnings[0].Problem, "more than 20000 fields") {
 		t.Fatal(warnings, err)
 	}
 	if n := len(apis[0].Spec); n < maxFields || n > maxFields+100 {
@@ -373,7 +375,7 @@ func FuzzAPIs(f *testing.F) {
 		_, _, err := APIs(context.Background(), APIOptions{Env: os.Environ(), Root: t.TempDir(), Dir: "api", Overlay: map[string][]byte{
 			"go.mod": []byte("module example.org/odd\n"), "api/v1/types.go": []byte(source),
 		}})
-		var findings Findings
+		var findings diag.Findings
 		if err != nil && !errors.As(err, &findings) {
 			t.Errorf("%q: %v", source, err)
 		}

@@ -26,6 +26,8 @@ import (
 	crdmarkers "sigs.k8s.io/controller-tools/pkg/crd/markers"
 	"sigs.k8s.io/controller-tools/pkg/loader"
 	"sigs.k8s.io/controller-tools/pkg/markers"
+
+	"github.com/operon-sdk/operon/pkg/diag"
 )
 
 // The markers that enable apply configurations, of a package or of a type.
@@ -87,7 +89,7 @@ func (g *generation) applyConfigurations(ctx context.Context, u *unit) (loaded [
 		return nil, err
 	}
 	if err := recoverPanic(func() error { return g.writeApplyConfigurations(config, loaded[0], u, dir) }); err != nil {
-		return nil, Findings{{File: pkg.dir, Message: "cannot generate apply configurations: " + err.Error()}}
+		return nil, diag.Findings{{Position: diag.Position{File: pkg.dir}, Problem: "cannot generate apply configurations: " + err.Error()}}
 	}
 	return loaded, g.readApplyConfigurations(dir, u)
 }

@@ -14,6 +14,8 @@ import (
 	"sigs.k8s.io/controller-tools/pkg/loader"
 	"sigs.k8s.io/controller-tools/pkg/markers"
 	"sigs.k8s.io/controller-tools/pkg/rbac"
+
+	"github.com/operon-sdk/operon/pkg/diag"
 )
 
 // CurrentYear is the value of year= in a call whose year is that of the clock. Generate replaces it by Options.Year, or by
@@ -166,7 +168,7 @@ func (c Call) errorf(format string, args ...any) error {
 	if c.Source == "" {
 		return err
 	}
-	return Findings{{File: c.Source, Message: err.Error()}}
+	return diag.Findings{{Position: diag.Position{File: c.Source}, Problem: err.Error()}}
 }
 
 var (

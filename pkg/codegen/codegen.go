@@ -14,6 +14,8 @@ import (
 
 	"golang.org/x/tools/go/packages"
 	"sigs.k8s.io/controller-tools/pkg/loader"
+
+	"github.com/operon-sdk/operon/pkg/diag"
 )
 
 // Options are the options of Generate.
@@ -51,7 +53,7 @@ type Result struct {
 	// ApplyDirs are the directories of the packages whose types have apply configurations.
 	ApplyDirs []string
 	// Warnings are about markers that no generator reads, and about calls that cannot be reproduced.
-	Warnings []Finding
+	Warnings []diag.Finding
 }
 
 // Generate generates the files of a project. It writes only to CacheDir and temporary directories. The only process that
@@ -67,7 +69,7 @@ func Generate(ctx context.Context, opts Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	var warnings Findings
+	var warnings diag.Findings
 	if g.all, warnings, err = g.tasks(); err != nil {
 		return nil, err
 	}
@@ -91,7 +93,7 @@ func Generate(ctx context.Context, opts Options) (*Result, error) {
 }
 
 // newResult returns the result with files and warnings.
-func newResult(files map[string][]byte, warnings []Finding) *Result {
+func newResult(files map[string][]byte, warnings []diag.Finding) *Result {
 	r := &Result{Files: files, Warnings: warnings}
 	for name := range files {
 		if dir, _, ok := strings.Cut(name, "/applyconfiguration/"); ok && !slices.Contains(r.ApplyDirs, dir) {

@@ -1,7 +1,6 @@
 package codegen
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -25,55 +24,6 @@ var (
 	ErrModulesMissing = errors.New("the module cache lacks dependencies of the project; run go mod download while online, then generate again")
 )
 
-// A Finding is a problem at a position in a file.
-type Finding struct {
-	// File is slash-separated and relative to the module's root. For a file of a dependency it starts with the module's path.
-	File string
-	// Line and Column count from 1; 0 means unknown.
-	Line, Column int
-	// Message describes the problem, in lower case and without the position.
-	Message string
-}
-
-// Error formats a finding as file:line:column: message.
-func (f Finding) Error() string {
-	position := f.File
-	if f.Line > 0 {
-		position += ":" + strconv.Itoa(f.Line)
-		if f.Column > 0 {
-			position += ":" + strconv.Itoa(f.Column)
-		}
-	}
-	if position == "" {
-		return f.Message
-	}
-	return position + ": " + f.Message
-}
-
-// Findings are problems as one error, sorted by position and without duplicates.
-type Findings []Finding
-
-func (f Findings) Error() string { return diag.Lines(f, "finding") }
-
-// Unwrap returns the findings.
-func (f Findings) Unwrap() []error { return diag.Errors(f) }
-
-// tidy sorts findings by position and removes duplicates.
-func (f Findings) tidy() Findings {
-	slices.SortFunc(f, func(a, b Finding) int {
-		return cmp.Or(strings.Compare(a.File, b.File), a.Line-b.Line, a.Column-b.Column, strings.Compare(a.Message, b.Message))
-	})
-	return slices.Compact(f)
-}
-
-// err returns the sorted findings, or nil if there are none.
-func (f Findings) err() error {
-	if len(f) == 0 {
-		return nil
-	}
-	return f.tidy()
-}
-
 // positions converts messages with absolute paths to findings without.
 type positions struct{ root string }
 
@@ -88,14 +38,14 @@ var (
 )
 
 // commandFinding returns the finding for an error of the go command that is not about a package.
-func (p positions) commandFinding(err error) Finding {
+func (p positions) commandFinding(err error) diag.Finding {
 	f := p.finding("", explain(commandPrefix.ReplaceAllString(err.Error(), "")))
-	if m := inModFile.FindStringSubmatch(f.Message); m != nil {
-		f.File, f.Message = m[1], m[4]
+	if m := inModFile.FindStringSubmatch(f.Problem); m != nil {
+		f.File, f.Problem = m[1], m[4]
 		f.Line, _ = strconv.Atoi(m[2])
 		f.Column, _ = strconv.Atoi(m[3])
 	} else {
-		f.Message = "go list: " + f.Message
+		f.Problem = "go list: " + f.Problem
 	}
 	return f
 }
@@ -124,8 +74,8 @@ func (p positions) relativePaths(message string) string {
 }
 
 // finding returns the finding for a message at a position: file:line:column, file:line, or importpath:-.
-func (p positions) finding(pos, message string) Finding {
-	f := Finding{Message: p.relativePaths(lineBreak.ReplaceAllString(strings.TrimSpace(message), " "))}
+func (p positions) finding(pos, message string) diag.Finding {
+	f := diag.Finding{Problem: p.relativePaths(lineBreak.ReplaceAllString(strings.TrimSpace(message), " "))}
 	numbers := make([]int, 0, 2)
 	for len(numbers) < 2 {
 		i := strings.LastIndexByte(pos, ':')
@@ -158,7 +108,9 @@ func (p positions) finding(pos, message string) Finding {
 }
 
 // packageFinding returns the finding for an error of a package.
-func (p positions) packageFinding(err packages.Error) Finding { return p.finding(err.Pos, err.Msg) }
+func (p positions) packageFinding(err packages.Error) diag.Finding {
+	return p.finding(err.Pos, err.Msg)
+}
 
 // missingModules reports whether a message of the go command means that the module cache lacks a module.
 func missingModules(message string) bool {

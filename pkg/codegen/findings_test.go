@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/operon-sdk/operon/pkg/diag"
 )
 
 const kind = `// Package v1 is a version.
@@ -169,7 +171,7 @@ func TestFindings(t *testing.T) {
 				if err == nil {
 					t.Fatalf("got %v, want an error", result)
 				}
-				findings, ok := errors.AsType[Findings](err)
+				findings, ok := errors.AsType[diag.Findings](err)
 				if !ok {
 					t.Fatalf("%T: %v", err, err)
 				}
@@ -177,11 +179,11 @@ func TestFindings(t *testing.T) {
 					t.Errorf("the message contains an absolute path: %v", err)
 				}
 				for _, want := range test.want {
-					if !slices.ContainsFunc(findings, func(f Finding) bool { return strings.HasPrefix(f.Error(), want) }) {
+					if !slices.ContainsFunc(findings, func(f diag.Finding) bool { return strings.HasPrefix(f.Error(), want) }) {
 						t.Errorf("got\n%v\nwant %q", err, want)
 					}
 				}
-				if !slices.IsSortedFunc(findings, func(a, b Finding) int {
+				if !slices.IsSortedFunc(findings, func(a, b diag.Finding) int {
 					return strings.Compare(a.File, b.File)*1000 + a.Line - b.Line
 				}) || len(slices.Compact(slices.Clone(findings))) != len(findings) {
 					t.Errorf("not sorted, or not unique:\n%v", err)
@@ -287,7 +289,7 @@ func TestModulesMissing(t *testing.T) {
 				edit(t, dir, e[0], e[1], e[2])
 			}
 			_, err := Generate(context.Background(), offline(t, dir))
-			if _, ok := errors.AsType[Findings](err); !errors.Is(err, ErrModulesMissing) || ok || !strings.Contains(err.Error(), "api/v1/thing_types.go:6:") {
+			if _, ok := errors.AsType[diag.Findings](err); !errors.Is(err, ErrModulesMissing) || ok || !strings.Contains(err.Error(), "api/v1/thing_types.go:6:") {
 				t.Errorf("got %v, want an error with the import that is not about the source", err)
 			}
 		})

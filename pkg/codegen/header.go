@@ -18,12 +18,13 @@ import (
 	"sigs.k8s.io/controller-tools/pkg/schemapatcher"
 	"sigs.k8s.io/controller-tools/pkg/webhook"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 // prepare reads the header of a task, replaces the year in it, and sets the key of the task. The generator then has no file
 // to read.
-func (g *generation) prepare(t *task) (warnings Findings, err error) {
+func (g *generation) prepare(t *task) (warnings diag.Findings, err error) {
 	var year string
 	readHeader := func(file, yearOption *string) {
 		name := *file

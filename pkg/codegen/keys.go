@@ -13,6 +13,8 @@ import (
 
 	"golang.org/x/mod/modfile"
 	"golang.org/x/tools/go/packages"
+
+	"github.com/operon-sdk/operon/pkg/diag"
 )
 
 // format is the version of the entries of the store. Increment it to invalidate them.
@@ -242,13 +244,13 @@ func decodeFiles(parts [][]byte) map[string][]byte {
 	return files
 }
 
-func encodeFindings(findings []Finding) []byte {
+func encodeFindings(findings []diag.Finding) []byte {
 	data, _ := json.Marshal(findings)
 	return data
 }
 
-func decodeFindings(data []byte) []Finding {
-	var findings []Finding
+func decodeFindings(data []byte) []diag.Finding {
+	var findings []diag.Finding
 	_ = json.Unmarshal(data, &findings)
 	return findings
 }

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/tools/go/packages"
 	"sigs.k8s.io/controller-tools/pkg/loader"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
@@ -82,11 +83,11 @@ func (g *generation) loadError(ctx context.Context, err error) error {
 
 // packageErrors returns the errors that the go command reported for roots and all that they import, or nil.
 func (g *generation) packageErrors(roots []*packages.Package) error {
-	var findings Findings
+	var findings diag.Findings
 	packages.Visit(roots, nil, func(p *packages.Package) {
 		for _, e := range p.Errors {
 			f := g.positions.packageFinding(e)
-			f.Message = explain(f.Message)
+			f.Problem = explain(f.Problem)
 			findings = append(findings, f)
 		}
 	})
@@ -100,23 +101,23 @@ func (g *generation) packageErrors(roots []*packages.Package) error {
 func (g *generation) failure(err error) error {
 	f := g.positions.commandFinding(err)
 	for _, s := range []string{"go.mod requires go >=", "invalid go version", "toolchain not available"} {
-		if strings.Contains(f.Message, s) {
-			return fmt.Errorf("%w (%s)", ErrGoTooOld, strings.TrimPrefix(f.Message, "go list: "))
+		if strings.Contains(f.Problem, s) {
+			return fmt.Errorf("%w (%s)", ErrGoTooOld, strings.TrimPrefix(f.Problem, "go list: "))
 		}
 	}
-	if f.File != "" || missingModules(f.Message) || strings.Contains(f.Message, "go.mod") || strings.Contains(f.Message, "go.sum") {
-		return g.listError(Findings{f})
+	if f.File != "" || missingModules(f.Problem) || strings.Contains(f.Problem, "go.mod") || strings.Contains(f.Problem, "go.sum") {
+		return g.listError(diag.Findings{f})
 	}
 	// The other errors are about the system, such as a build cache that is not writable.
-	return errors.New(f.Message)
+	return errors.New(f.Problem)
 }
 
 // listError returns the error for findings of go list.
-func (g *generation) listError(findings Findings) error {
-	findings = findings.tidy()
+func (g *generation) listError(findings diag.Findings) error {
+	findings = findings.Sort()
 	for _, f := range findings {
-		if missingModules(f.Message) {
-			return fmt.Errorf("%s\n%w", findings, ErrModulesMissing) // not Findings, as they are not about the source
+		if missingModules(f.Problem) {
+			return fmt.Errorf("%s\n%w", findings, ErrModulesMissing) // not diag.Findings, as they are not about the source
 		}
 	}
 	return findings

@@ -11,11 +11,13 @@ import (
 	"sigs.k8s.io/controller-tools/pkg/loader"
 	"sigs.k8s.io/controller-tools/pkg/markers"
 	"sigs.k8s.io/controller-tools/pkg/webhook"
+
+	"github.com/operon-sdk/operon/pkg/diag"
 )
 
 // manifests generates roles and webhook configurations, which depend only on markers.
 func (s *syntax) manifests(tasks []*task, into map[string][]byte) error {
-	var findings Findings
+	var findings diag.Findings
 	for _, t := range tasks {
 		if t.kind != RBAC && t.kind != Webhook {
 			continue
@@ -31,18 +33,18 @@ func (s *syntax) manifests(tasks []*task, into map[string][]byte) error {
 			InputRule:  headerInput(t.header),
 		})
 		if err != nil && t.kind == RBAC {
-			findings = append(findings, Finding{Message: "generating roles: " + err.Error()})
+			findings = append(findings, diag.Finding{Problem: "generating roles: " + err.Error()})
 		} else if err != nil {
 			findings = append(findings, s.webhookFindings(err)...)
 		}
 	}
-	return findings.err()
+	return findings.Sort().Err()
 }
 
 // webhookFindings returns the markers that the generator of webhook configurations rejects, which its error does not
 // identify.
-func (s *syntax) webhookFindings(err error) Findings {
-	var findings Findings
+func (s *syntax) webhookFindings(err error) diag.Findings {
+	var findings diag.Findings
 	for _, pkg := range s.packages {
 		for pos, text := range markersIn(pkg.trees...) {
 			def := s.collector.Lookup(text, markers.DescribesPackage)
@@ -66,7 +68,7 @@ func (s *syntax) webhookFindings(err error) Findings {
 	}
 	if len(findings) == 0 {
 		// Each marker is valid, but they contradict each other.
-		findings = Findings{{Message: "generating webhook configurations: " + err.Error()}}
+		findings = diag.Findings{{Problem: "generating webhook configurations: " + err.Error()}}
 	}
 	return findings
 }

@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"sigs.k8s.io/controller-tools/pkg/loader"
+
+	"github.com/operon-sdk/operon/pkg/diag"
 )
 
 // isReadByOtherTools reports whether a marker is read by something other than a generator.
@@ -21,7 +23,7 @@ func isReadByOtherTools(name string) bool {
 }
 
 // unknownMarkers returns the markers of kubebuilder that nothing reads.
-func (s *syntax) unknownMarkers() (Findings, error) {
+func (s *syntax) unknownMarkers() (diag.Findings, error) {
 	known, err := All.registry()
 	if err != nil {
 		return nil, err
@@ -39,7 +41,7 @@ func (s *syntax) unknownMarkers() (Findings, error) {
 	slices.Sort(names)
 	names = slices.Compact(names)
 
-	var findings Findings
+	var findings diag.Findings
 	for _, pkg := range s.packages {
 		for pos, text := range markersIn(pkg.trees...) {
 			name, _, _ := strings.Cut(text[1:], "=")
@@ -51,17 +53,17 @@ func (s *syntax) unknownMarkers() (Findings, error) {
 			findings = append(findings, s.at(pos, fmt.Sprintf("unknown marker +%s: no generator reads it; did you mean +%s?", name, nearest(name, names))))
 		}
 	}
-	return findings.tidy(), nil
+	return findings.Sort(), nil
 }
 
 // conversion is the prefix of the messages of package strconv.
 var conversion = regexp.MustCompile(`strconv\.\w+: parsing `)
 
 // at returns the finding with a message at a position.
-func (s *syntax) at(pos token.Pos, message string) Finding {
+func (s *syntax) at(pos token.Pos, message string) diag.Finding {
 	message = conversion.ReplaceAllString(message, "")
 	p := s.fset.Position(pos)
-	return Finding{File: p.Filename, Line: p.Line, Column: p.Column, Message: message}
+	return diag.Finding{Position: diag.Position{File: p.Filename, Line: p.Line, Column: p.Column}, Problem: message}
 }
 
 var (
@@ -72,8 +74,8 @@ var (
 )
 
 // markerFindings returns the errors of markers that cannot be parsed, with their positions and suggestions.
-func (s *syntax) markerFindings(pkg *parsedPackage, err error) Findings {
-	var findings Findings
+func (s *syntax) markerFindings(pkg *parsedPackage, err error) diag.Findings {
+	var findings diag.Findings
 	list, ok := errors.AsType[loader.ErrList](err)
 	if !ok {
 		list = loader.ErrList{err}
@@ -93,10 +95,10 @@ func (s *syntax) markerFindings(pkg *parsedPackage, err error) Findings {
 }
 
 // markerFinding returns the error of a marker with its position and a suggestion.
-func (s *syntax) markerFinding(pkg *parsedPackage, err error) Finding {
+func (s *syntax) markerFinding(pkg *parsedPackage, err error) diag.Finding {
 	positioned, ok := errors.AsType[loader.PositionedError](err)
 	if !ok {
-		return Finding{File: pkg.dir, Message: err.Error()}
+		return diag.Finding{Position: diag.Position{File: pkg.dir}, Problem: err.Error()}
 	}
 	pos, text := markerAt(pkg.trees, positioned.Pos)
 	message, column := err.Error(), 0

@@ -16,6 +16,8 @@ import (
 	"sigs.k8s.io/controller-tools/pkg/loader"
 	"sigs.k8s.io/controller-tools/pkg/markers"
 	"sigs.k8s.io/controller-tools/pkg/schemapatcher"
+
+	"github.com/operon-sdk/operon/pkg/diag"
 )
 
 // A pass runs one generator that needs types. Each task has its own pass, because the result depends on which packages the
@@ -56,10 +58,10 @@ func (g *generation) passes(units []*unit, loaded []*loader.Package) []*pass {
 }
 
 // run generates the files of the units and returns all problems.
-func (p *pass) run(g *generation) (findings Findings) {
+func (p *pass) run(g *generation) (findings diag.Findings) {
 	registry := &markers.Registry{}
 	if err := p.generator.RegisterMarkers(registry); err != nil {
-		return Findings{{Message: err.Error()}}
+		return diag.Findings{{Problem: err.Error()}}
 	}
 	files := map[string][]byte{}
 	err := recoverPanic(func() error {
@@ -78,12 +80,12 @@ func (p *pass) run(g *generation) (findings Findings) {
 		for _, root := range p.roots {
 			names = append(names, root.PkgPath)
 		}
-		return Findings{{Message: fmt.Sprintf("%s: %v; a type in it may be unsupported", strings.Join(names, ", "), err)}}
+		return diag.Findings{{Problem: fmt.Sprintf("%s: %v; a type in it may be unsupported", strings.Join(names, ", "), err)}}
 	}
 	if err != nil {
-		findings = append(findings, Finding{Message: err.Error()})
+		findings = append(findings, diag.Finding{Problem: err.Error()})
 	}
-	var typeErrors Findings
+	var typeErrors diag.Findings
 	visit(p.roots, func(pkg *packages.Package) {
 		for _, e := range pkg.Errors {
 			if e.Kind != packages.TypeError {
@@ -96,8 +98,8 @@ func (p *pass) run(g *generation) (findings Findings) {
 		}
 	})
 	// Errors of a generator at the position of a type error follow from it.
-	findings = slices.DeleteFunc(findings, func(f Finding) bool {
-		return slices.ContainsFunc(typeErrors, func(e Finding) bool { return e.File == f.File && e.Line == f.Line })
+	findings = slices.DeleteFunc(findings, func(f diag.Finding) bool {
+		return slices.ContainsFunc(typeErrors, func(e diag.Finding) bool { return e.File == f.File && e.Line == f.Line })
 	})
 	p.assignFiles(files)
 	return append(findings, typeErrors...)
@@ -110,14 +112,14 @@ var (
 )
 
 // locate sets the position of an error that controller-tools reports for a package, and adds a fix to those about a kind.
-func (s *syntax) locate(f Finding) Finding {
+func (s *syntax) locate(f diag.Finding) diag.Finding {
 	kind, group := "", ""
-	if m := unserved.FindStringSubmatch(f.Message); m != nil {
+	if m := unserved.FindStringSubmatch(f.Problem); m != nil {
 		kind, group = m[1], m[2]
-		f.Message = fmt.Sprintf("kind %s has no served version; remove the marker +kubebuilder:unservedversion from one", kind)
-	} else if m := unstored.FindStringSubmatch(f.Message); m != nil {
+		f.Problem = fmt.Sprintf("kind %s has no served version; remove the marker +kubebuilder:unservedversion from one", kind)
+	} else if m := unstored.FindStringSubmatch(f.Problem); m != nil {
 		kind, group = m[1], m[2]
-		f.Message = fmt.Sprintf("kind %s has no storage version; add the marker +kubebuilder:storageversion to one", kind)
+		f.Problem = fmt.Sprintf("kind %s has no storage version; add the marker +kubebuilder:storageversion to one", kind)
 	}
 	if local := s.byPath[f.File]; local != nil && f.Line == 0 {
 		f.File = local.dir
@@ -146,12 +148,12 @@ var undefined = regexp.MustCompile(`^undefined: (\w+)$`)
 // isSourceError reports whether a type error is one in the source, and does not follow from checking it in part: generated
 // methods are left out, and so are packages that no relevant type refers to. Errors in type declarations count, unless they
 // are about an imported package that was not loaded.
-func (s *syntax) isSourceError(local *parsedPackage, pkg *packages.Package, f Finding) bool {
+func (s *syntax) isSourceError(local *parsedPackage, pkg *packages.Package, f diag.Finding) bool {
 	for i, spec := range typeSpecs(local.trees...) {
 		if local.files[i].name != f.File || f.Line < s.fset.Position(spec.Pos()).Line || s.fset.Position(spec.End()).Line < f.Line {
 			continue
 		}
-		m := undefined.FindStringSubmatch(f.Message)
+		m := undefined.FindStringSubmatch(f.Problem)
 		if m == nil {
 			return true
 		}

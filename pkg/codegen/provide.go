@@ -13,19 +13,21 @@ import (
 
 	"golang.org/x/tools/go/packages"
 	"sigs.k8s.io/controller-tools/pkg/loader"
+
+	"github.com/operon-sdk/operon/pkg/diag"
 )
 
 // provideSyntax sets the syntax of packages, so that the loader does not parse them: that of the project from the overlay,
 // and, if reduced, that of their dependencies as declarations. It follows the references between types as the loader's type
 // checker does; the loader parses packages that it misses. It returns the source that exceeds a limit.
-func (g *generation) provideSyntax(roots []*loader.Package, filter loader.NodeFilter, reduced bool) Findings {
+func (g *generation) provideSyntax(roots []*loader.Package, filter loader.NodeFilter, reduced bool) diag.Findings {
 	level := rawPackages(roots)
 	visited := map[*packages.Package]bool{}
 	for _, root := range level {
 		visited[root] = true
 	}
 	var sources []source
-	var findings Findings
+	var findings diag.Findings
 	for len(level) > 0 {
 		found := make([][]*packages.Package, len(level))
 		parallel(len(level), func(i int) {

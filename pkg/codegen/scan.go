@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/mod/modfile"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
@@ -91,7 +92,7 @@ func newProject(root string, overlay map[string][]byte, ctx build.Context) (*pro
 		return nil, fmt.Errorf("reading go.mod: %w; run the command in the directory of the project's go.mod", worktree.Cause(err))
 	}
 	if err := p.readDir(".", nil, true); err != nil {
-		if findings, ok := errors.AsType[Findings](err); ok {
+		if findings, ok := errors.AsType[diag.Findings](err); ok {
 			return nil, findings
 		}
 		return nil, fmt.Errorf("reading the module's source: %w", err)
@@ -235,7 +236,7 @@ func (p *project) openModule(dir string) (*module, error) {
 		}
 	}
 	if m.path == "" {
-		return nil, Findings{{File: name, Line: 1, Message: "no module line; add one, such as: module example.com/operator"}}
+		return nil, diag.Findings{{Position: diag.Position{File: name, Line: 1}, Problem: "no module line; add one, such as: module example.com/operator"}}
 	}
 	p.modules = append(p.modules, m)
 	return m, nil

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-tools/pkg/loader"
 	"sigs.k8s.io/controller-tools/pkg/markers"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/gosource"
 	"github.com/operon-sdk/operon/pkg/textdiff"
 )
@@ -50,10 +51,10 @@ func (p *project) parsePackages(registry *markers.Registry, packages []*sourcePa
 		s.packages = append(s.packages, pkg)
 		s.byPath[source.path] = pkg
 	}
-	found := make([]Findings, len(s.packages))
+	found := make([]diag.Findings, len(s.packages))
 	parallel(len(s.packages), func(i int) { found[i] = s.packages[i].parse(s.fset, p.context.CgoEnabled) })
 	findings := slices.Concat(found...)
-	if err := findings.err(); err != nil {
+	if err := findings.Sort().Err(); err != nil {
 		return nil, err
 	}
 	sources := make([]source, len(s.packages))
@@ -61,7 +62,7 @@ func (p *project) parsePackages(registry *markers.Registry, packages []*sourcePa
 		sources[i] = source{pkg.path, pkg.trees, func(at token.Pos, message string) { findings = append(findings, s.at(at, message)) }}
 	}
 	checkLimits(registry, sources)
-	if err := findings.err(); err != nil {
+	if err := findings.Sort().Err(); err != nil {
 		return nil, err
 	}
 	for _, pkg := range s.packages {
@@ -75,12 +76,12 @@ func (p *project) parsePackages(registry *markers.Registry, packages []*sourcePa
 			pkg.kinds = declaresKind(pkg.trees)
 		}
 	}
-	return s, findings.err()
+	return s, findings.Sort().Err()
 }
 
 // parse parses the files, and sets the fields that depend only on them.
-func (pkg *parsedPackage) parse(fset *token.FileSet, cgo bool) Findings {
-	var findings Findings
+func (pkg *parsedPackage) parse(fset *token.FileSet, cgo bool) diag.Findings {
+	var findings diag.Findings
 	files := pkg.files
 	pkg.sourcePackage = &sourcePackage{module: pkg.module, dir: pkg.dir, path: pkg.path}
 	for _, file := range files {
@@ -94,8 +95,8 @@ func (pkg *parsedPackage) parse(fset *token.FileSet, cgo bool) Findings {
 		}
 		if len(pkg.trees) > 0 && pkg.trees[0].Name.Name != tree.Name.Name {
 			at := fset.Position(tree.Name.Pos())
-			findings = append(findings, Finding{File: file.name, Line: at.Line, Column: at.Column,
-				Message: "package " + tree.Name.Name + " in the directory of package " + pkg.trees[0].Name.Name + "; a directory can contain only one package"})
+			findings = append(findings, diag.Finding{Position: diag.Position{File: file.name, Line: at.Line, Column: at.Column},
+				Problem: "package " + tree.Name.Name + " in the directory of package " + pkg.trees[0].Name.Name + "; a directory can contain only one package"})
 			continue
 		}
 		pkg.files, pkg.trees = append(pkg.files, file), append(pkg.trees, tree)
@@ -123,27 +124,27 @@ func importsC(tree *ast.File) bool {
 }
 
 // conflictFindings reports the merge conflicts in a file with this content.
-func conflictFindings(name string, content []byte) Findings {
+func conflictFindings(name string, content []byte) diag.Findings {
 	conflicts := textdiff.Conflicts(content)
 	if len(conflicts) == 0 {
 		return nil
 	}
-	return Findings{{File: name, Line: conflicts[0].First, Message: textdiff.ConflictProblem(conflicts)}}
+	return diag.Findings{{Position: diag.Position{File: name, Line: conflicts[0].First}, Problem: textdiff.ConflictProblem(conflicts)}}
 }
 
 // SyntaxFindings returns the errors of the Go parser for a file with this content. If it contains a merge conflict, only that
 // is returned: the other errors follow from it.
-func SyntaxFindings(name string, content []byte, err error) Findings {
+func SyntaxFindings(name string, content []byte, err error) diag.Findings {
 	if findings := conflictFindings(name, content); len(findings) > 0 {
 		return findings
 	}
 	var list scanner.ErrorList
 	if !errors.As(err, &list) {
-		return Findings{{File: name, Message: err.Error()}}
+		return diag.Findings{{Position: diag.Position{File: name}, Problem: err.Error()}}
 	}
-	var findings Findings
+	var findings diag.Findings
 	for _, e := range list {
-		findings = append(findings, Finding{File: name, Line: e.Pos.Line, Column: e.Pos.Column, Message: e.Msg})
+		findings = append(findings, diag.Finding{Position: diag.Position{File: name, Line: e.Pos.Line, Column: e.Pos.Column}, Problem: e.Msg})
 	}
 	return findings
 }

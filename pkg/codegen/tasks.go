@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/operon-sdk/operon/pkg/diag"
 )
 
 // relative returns a path relative to the root, also if it is absolute.
@@ -16,9 +18,9 @@ func (g *generation) relative(name string) string {
 }
 
 // tasks returns the tasks of all calls that the options select, with their packages and headers.
-func (g *generation) tasks() ([]*task, Findings, error) {
+func (g *generation) tasks() ([]*task, diag.Findings, error) {
 	var selected []*task
-	var warnings Findings
+	var warnings diag.Findings
 	all, err := tasksOf(g.opts.Calls)
 	if err != nil {
 		return nil, nil, err
@@ -43,8 +45,8 @@ func (g *generation) tasks() ([]*task, Findings, error) {
 }
 
 // warning returns a finding at the source of a task's call.
-func (t *task) warning(format string, args ...any) Finding {
-	return Finding{File: t.call.Source, Message: fmt.Sprintf(format, args...)}
+func (t *task) warning(format string, args ...any) diag.Finding {
+	return diag.Finding{Position: diag.Position{File: t.call.Source}, Problem: fmt.Sprintf(format, args...)}
 }
 
 // isOutside makes the output directories of a task relative to the root. It reports whether one is outside of the project,
@@ -59,8 +61,8 @@ func (g *generation) isOutside(t *task) (string, bool) {
 }
 
 // selectPackages sets the packages that the paths of a task select, in the order of the loader: import paths first.
-func (g *generation) selectPackages(t *task) Findings {
-	var warnings Findings
+func (g *generation) selectPackages(t *task) diag.Findings {
+	var warnings diag.Findings
 	isFile := func(p string) bool { return strings.HasPrefix(p, ".") || filepath.IsAbs(filepath.FromSlash(p)) }
 	paths := slices.Concat(slices.DeleteFunc(slices.Clone(t.paths), isFile),
 		slices.DeleteFunc(slices.Clone(t.paths), func(p string) bool { return !isFile(p) }))

@@ -6,6 +6,8 @@ import (
 
 	"golang.org/x/tools/go/packages"
 	"sigs.k8s.io/controller-tools/pkg/loader"
+
+	"github.com/operon-sdk/operon/pkg/diag"
 )
 
 // A unit is what is generated from types at once and cached: the deepcopy methods or the apply configurations of a package,
@@ -89,7 +91,7 @@ func (g *generation) types(ctx context.Context, units []*unit) ([]*loader.Packag
 	if err != nil {
 		return nil, err
 	}
-	return loaded, findings.err()
+	return loaded, findings.Sort().Err()
 }
 
 // packagesOf returns the packages of units.
@@ -104,7 +106,7 @@ func (g *generation) packagesOf(units []*unit) []*parsedPackage {
 }
 
 // tryTypes generates units, with reduced dependencies or with complete ones.
-func (g *generation) tryTypes(ctx context.Context, units []*unit, reduced bool) ([]*loader.Package, Findings, error) {
+func (g *generation) tryTypes(ctx context.Context, units []*unit, reduced bool) ([]*loader.Package, diag.Findings, error) {
 	roots := g.packagesOf(units)
 	load := g.load
 	if reduced {
@@ -114,7 +116,7 @@ func (g *generation) tryTypes(ctx context.Context, units []*unit, reduced bool) 
 	if err != nil {
 		return nil, nil, err
 	}
-	var findings Findings
+	var findings diag.Findings
 	for _, pass := range g.passes(units, loaded) {
 		if over := g.provideSyntax(pass.roots, pass.generator.CheckFilter(), reduced); over != nil {
 			return nil, over, nil
@@ -130,7 +132,7 @@ func (g *generation) tryTypes(ctx context.Context, units []*unit, reduced bool) 
 			p.Errors = nil
 		})
 	}
-	return loaded, findings.tidy(), nil
+	return loaded, findings.Sort(), nil
 }
 
 // rootsOf returns the loaded packages of units.

@@ -12,7 +12,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/operon-sdk/operon/pkg/codegen"
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/gosource"
 	"github.com/operon-sdk/operon/pkg/gotool"
 	"github.com/operon-sdk/operon/pkg/tempdir"
@@ -33,7 +33,7 @@ func ReadCode(tree *worktree.Tree) (*Code, error) {
 
 // Check type-checks the code of a tree with the requirements of its own go.mod, which need not be on disk yet. Errors in
 // generated files are left out.
-func Check(ctx context.Context, tree *worktree.Tree, g gotool.Go) (codegen.Findings, error) {
+func Check(ctx context.Context, tree *worktree.Tree, g gotool.Go) (diag.Findings, error) {
 	m, err := readModule(tree)
 	if err != nil {
 		return nil, err
@@ -68,8 +68,8 @@ func BrokenPackages(ctx context.Context, tree *worktree.Tree, g gotool.Go) (map[
 	}
 	failing := map[string]bool{}
 	for _, f := range findings {
-		if strings.HasPrefix(f.Message, importProblem) {
-			return nil, codegen.Findings{f}
+		if strings.HasPrefix(f.Problem, importProblem) {
+			return nil, diag.Findings{f}
 		}
 		failing[path.Dir(f.File)] = true
 	}
@@ -79,7 +79,7 @@ func BrokenPackages(ctx context.Context, tree *worktree.Tree, g gotool.Go) (map[
 // importProblem is the start of the messages of go/types about failed imports.
 const importProblem = "could not import "
 
-func isGenerated(f codegen.Finding) bool {
+func isGenerated(f diag.Finding) bool {
 	return strings.HasPrefix(path.Base(f.File), "zz_generated.")
 }
 
@@ -88,7 +88,7 @@ var quotedPath = regexp.MustCompile(`"(?:[^"]*/)?([^"/]+)"\.`)
 
 // NewErrors returns the errors in the code of a tree that the earlier code did not have. Errors in generated files are
 // left out, because these files are generated again.
-func NewErrors(ctx context.Context, tree *worktree.Tree, before *Code, g gotool.Go) (codegen.Findings, error) {
+func NewErrors(ctx context.Context, tree *worktree.Tree, before *Code, g gotool.Go) (diag.Findings, error) {
 	after, err := readModule(tree)
 	if err != nil {
 		return nil, err
@@ -104,12 +104,12 @@ func NewErrors(ctx context.Context, tree *worktree.Tree, before *Code, g gotool.
 	// Line numbers may have changed. Messages name a package by its path if another one of its name is loaded, which
 	// depends on the packages checked before.
 	type problem struct{ file, message string }
-	about := func(f codegen.Finding) problem { return problem{f.File, quotedPath.ReplaceAllString(f.Message, "$1.")} }
+	about := func(f diag.Finding) problem { return problem{f.File, quotedPath.ReplaceAllString(f.Problem, "$1.")} }
 	known := map[problem]int{}
 	for _, f := range check(before.m, libs, nil) {
 		known[about(f)]++
 	}
-	return slices.DeleteFunc(findings, func(f codegen.Finding) bool {
+	return slices.DeleteFunc(findings, func(f diag.Finding) bool {
 		known[about(f)]--
 		return known[about(f)] >= 0
 	}), nil

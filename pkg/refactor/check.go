@@ -5,12 +5,13 @@ import (
 	"go/types"
 
 	"github.com/operon-sdk/operon/pkg/codegen"
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/gosource"
 	"github.com/operon-sdk/operon/pkg/scaffold"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// readModule reads the Go code of a tree. If files are not valid Go, the error is codegen.Findings.
+// readModule reads the Go code of a tree. If files are not valid Go, the error is diag.Findings.
 func readModule(tree *worktree.Tree) (*gosource.Module, error) {
 	m, err := gosource.ReadModule(tree)
 	if e, ok := errors.AsType[*gosource.ModuleFileError](err); ok {
@@ -19,19 +20,19 @@ func readModule(tree *worktree.Tree) (*gosource.Module, error) {
 	return m, syntaxFindings(err)
 }
 
-// withChanges returns a module with changed files. If files are not valid Go, the error is codegen.Findings.
+// withChanges returns a module with changed files. If files are not valid Go, the error is diag.Findings.
 func withChanges(m *gosource.Module, changes map[string][]byte) (*gosource.Module, error) {
 	after, err := m.With(changes)
 	return after, syntaxFindings(err)
 }
 
-// syntaxFindings converts gosource.SyntaxErrors to codegen.Findings, and returns other errors unchanged.
+// syntaxFindings converts gosource.SyntaxErrors to diag.Findings, and returns other errors unchanged.
 func syntaxFindings(err error) error {
 	failed, ok := errors.AsType[gosource.SyntaxErrors](err)
 	if !ok {
 		return err
 	}
-	var findings codegen.Findings
+	var findings diag.Findings
 	for _, f := range failed {
 		findings = append(findings, codegen.SyntaxFindings(f.Name, f.Text, f.Err)...)
 	}
@@ -39,10 +40,10 @@ func syntaxFindings(err error) error {
 }
 
 // check type-checks a module with its tests. If info is not nil, its maps are filled.
-func check(m *gosource.Module, libs *libraries, info *types.Info) codegen.Findings {
-	var findings codegen.Findings
+func check(m *gosource.Module, libs *libraries, info *types.Info) diag.Findings {
+	var findings diag.Findings
 	for _, e := range m.Check(libs, info) {
-		findings = append(findings, codegen.Finding{File: e.Pos.Filename, Line: e.Pos.Line, Column: e.Pos.Column, Message: e.Msg})
+		findings = append(findings, diag.Finding{Position: diag.Position{File: e.Pos.Filename, Line: e.Pos.Line, Column: e.Pos.Column}, Problem: e.Msg})
 	}
 	return findings
 }

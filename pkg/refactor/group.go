@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/operon-sdk/operon/pkg/codegen"
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/gotool"
 	"github.com/operon-sdk/operon/pkg/project"
@@ -29,7 +28,7 @@ type Options struct {
 
 // SetMultigroup moves the APIs, controllers and webhooks of a project into the multigroup layout or back, and updates
 // all references. config gets the new layout. Errors in the code before or after the move are returned as
-// codegen.Findings; the tree must not be committed then.
+// diag.Findings; the tree must not be committed then.
 func SetMultigroup(ctx context.Context, tree *worktree.Tree, config *project.Config, multi bool, o Options) error {
 	if findings := groupFindings(config, multi); len(findings) > 0 {
 		return findings
@@ -176,7 +175,7 @@ func (p *plan) execute(ctx context.Context, o Options) error {
 // CodeError reports that the code does not type-check, or would not after the change.
 type CodeError struct {
 	After    bool
-	Findings codegen.Findings
+	Findings diag.Findings
 }
 
 func (e *CodeError) Error() string {

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/operon-sdk/operon/pkg/codegen"
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/gosource"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/scaffold"
@@ -44,7 +44,7 @@ func MoveToV4(tree *worktree.Tree, config *project.Config) (*Layout, error) {
 		return nil, nil
 	}
 	m, err := readModule(tree)
-	if findings, ok := errors.AsType[codegen.Findings](err); ok {
+	if findings, ok := errors.AsType[diag.Findings](err); ok {
 		return nil, &CodeError{Findings: findings}
 	}
 	if err != nil {
@@ -89,7 +89,7 @@ func (l *Layout) newPath(name string) string {
 
 // plan determines the moves of files.
 func (l *Layout) plan() error {
-	var findings codegen.Findings
+	var findings diag.Findings
 	for _, from := range slices.Sorted(maps.Keys(l.dirs)) {
 		names, err := l.tree.Walk(from, nil)
 		if err != nil {
@@ -100,8 +100,8 @@ func (l *Layout) plan() error {
 		}
 		for _, name := range names {
 			if path.Base(name) == "go.mod" {
-				findings = append(findings, codegen.Finding{File: name, Line: 1,
-					Message: fmt.Sprintf("is a separate module in %s, which moves to %s; move it out of there first", from, l.dirs[from])})
+				findings = append(findings, diag.Finding{Position: diag.Position{File: name, Line: 1},
+					Problem: fmt.Sprintf("is a separate module in %s, which moves to %s; move it out of there first", from, l.dirs[from])})
 			}
 			l.move(name, path.Join(l.dirs[from], strings.TrimPrefix(name, from)))
 		}
@@ -114,8 +114,8 @@ func (l *Layout) plan() error {
 		l.root = true
 		l.move(name, path.Join("cmd", name))
 		for _, line := range directives(f, "//go:embed ") {
-			findings = append(findings, codegen.Finding{File: name, Line: line,
-				Message: "embeds files of the project's root, which Go does not allow from cmd, to which main.go moves; move the directive to another package first"})
+			findings = append(findings, diag.Finding{Position: diag.Position{File: name, Line: line},
+				Problem: "embeds files of the project's root, which Go does not allow from cmd, to which main.go moves; move the directive to another package first"})
 		}
 	}
 	if len(findings) > 0 {

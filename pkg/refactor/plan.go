@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/operon-sdk/operon/pkg/codegen"
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/gosource"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/worktree"
@@ -151,7 +151,7 @@ func (p *plan) split(from string, stems map[string]owner) error {
 	if len(groups) > 1 {
 		p.addOwners(from, names, owners)
 	}
-	var findings codegen.Findings
+	var findings diag.Findings
 	for _, name := range names {
 		f := p.m.Files[name]
 		targets := groups
@@ -163,8 +163,8 @@ func (p *plan) split(from string, stems map[string]owner) error {
 			for _, dir := range slices.Sorted(maps.Keys(targets)) {
 				list = append(list, targets[dir].group)
 			}
-			findings = append(findings, codegen.Finding{File: name, Line: 1,
-				Message: fmt.Sprintf("belongs to none of the groups %s alone; move it to another package first", strings.Join(list, ", "))})
+			findings = append(findings, diag.Finding{Position: diag.Position{File: name, Line: 1},
+				Problem: fmt.Sprintf("belongs to none of the groups %s alone; move it to another package first", strings.Join(list, ", "))})
 			continue
 		}
 		for _, dir := range slices.Sorted(maps.Keys(targets)) {

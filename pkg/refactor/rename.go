@@ -12,7 +12,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/operon-sdk/operon/pkg/codegen"
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/gosource"
 	"github.com/operon-sdk/operon/pkg/scaffold"
 	"github.com/operon-sdk/operon/pkg/worktree"
@@ -41,7 +41,7 @@ type Renaming struct {
 }
 
 // RenameError reports that the code would have another meaning after a renaming.
-type RenameError struct{ Findings codegen.Findings }
+type RenameError struct{ Findings diag.Findings }
 
 func (e *RenameError) Error() string {
 	const most = 20
@@ -139,7 +139,7 @@ type renamer struct {
 	// newNames maps the positions of declarations to new names. words are the new names of words in comments.
 	newNames map[token.Pos]string
 	words    map[string]string
-	findings codegen.Findings
+	findings diag.Findings
 }
 
 // planMoves determines the new names of files, and returns an error if they conflict.
@@ -219,7 +219,7 @@ func (x *renamer) after(code map[string][]byte) (*gosource.Module, error) {
 		m = &copied
 	}
 	after, err := withChanges(m, code)
-	if findings, ok := errors.AsType[codegen.Findings](err); ok {
+	if findings, ok := errors.AsType[diag.Findings](err); ok {
 		return nil, &RenameError{findings}
 	}
 	return after, err

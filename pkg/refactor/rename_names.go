@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/operon-sdk/operon/pkg/codegen"
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/gosource"
 )
 
@@ -52,8 +52,8 @@ func (x *renamer) rename(at *ast.Ident, obj types.Object, name string) {
 	}
 	if known, ok := x.newNames[obj.Pos()]; ok && known != name {
 		p := x.m.Fset.Position(at.Pos())
-		x.findings = append(x.findings, codegen.Finding{File: p.Filename, Line: p.Line, Column: p.Column,
-			Message: fmt.Sprintf("%s would have to become both %s and %s", obj.Name(), known, name)})
+		x.findings = append(x.findings, diag.Finding{Position: diag.Position{File: p.Filename, Line: p.Line, Column: p.Column},
+			Problem: fmt.Sprintf("%s would have to become both %s and %s", obj.Name(), known, name)})
 		return
 	}
 	x.newNames[obj.Pos()] = name

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/operon-sdk/operon/pkg/codegen"
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/gosource"
 )
 
@@ -42,18 +42,18 @@ func (x *renamer) meanings(m *gosource.Module, info *types.Info, file, imported 
 
 // compare returns a finding for each identifier of the changed code that refers to another object than before, for
 // example because a new name shadows another one.
-func (x *renamer) compare(changed *gosource.Module, info *types.Info) codegen.Findings {
+func (x *renamer) compare(changed *gosource.Module, info *types.Info) diag.Findings {
 	same := func(s string) string { return s }
 	old := x.meanings(x.m, x.info, x.newPath, x.newImport)
 	now := x.meanings(changed, info, same, same)
-	var findings codegen.Findings
+	var findings diag.Findings
 	for _, name := range slices.Sorted(maps.Keys(old.ids)) {
 		if strings.HasPrefix(path.Base(name), "zz_generated.") {
 			continue // generated again
 		}
 		before, after := old.ids[name], now.ids[name]
 		if len(before) != len(after) {
-			findings = append(findings, codegen.Finding{File: name, Message: "would change other than by renaming"})
+			findings = append(findings, diag.Finding{Position: diag.Position{File: name}, Problem: "would change other than by renaming"})
 			continue
 		}
 		for i := range before {
@@ -61,8 +61,8 @@ func (x *renamer) compare(changed *gosource.Module, info *types.Info) codegen.Fi
 				continue
 			}
 			at := changed.Fset.PositionFor(after[i].Pos(), false)
-			findings = append(findings, codegen.Finding{File: name, Line: at.Line, Column: at.Column,
-				Message: fmt.Sprintf("%s would refer to something else than %s does now", after[i].Name, before[i].Name)})
+			findings = append(findings, diag.Finding{Position: diag.Position{File: name, Line: at.Line, Column: at.Column},
+				Problem: fmt.Sprintf("%s would refer to something else than %s does now", after[i].Name, before[i].Name)})
 		}
 	}
 	return findings

@@ -118,8 +118,8 @@ func readCall(files Files, item *yaml.Node) (codegen.Call, error) {
 
 // problem returns the message of an error without the source of the call.
 func problem(err error) string {
-	if findings, ok := errors.AsType[codegen.Findings](err); ok && len(findings) == 1 {
-		return findings[0].Message
+	if findings, ok := errors.AsType[diag.Findings](err); ok && len(findings) == 1 {
+		return findings[0].Problem
 	}
 	return err.Error()
 }
