@@ -157,6 +157,23 @@ func TestCommandsInMemory(t *testing.T) {
 	if err != nil || len(loaded.Resources()) != 1 {
 		t.Fatalf("Load = %v, %v, want one resource", loaded, err)
 	}
+	preview, err := p.PreviewUpgrade(t.Context(), UpgradeOptions{})
+	if err != nil || len(preview.Changes) > 0 || preview.Obstacle != nil {
+		t.Errorf("PreviewUpgrade = %+v, %v, want no changes", preview, err)
+	}
+	if err := afero.WriteFile(config.FS, root+"/Makefile", []byte("all:\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	result, err := p.CompareScaffold("Makefile", UpgradeOptions{})
+	if err != nil || !result.DryRun || len(result.Changes) != 1 || string(result.Changes[0].Old) != "all:\n" {
+		t.Errorf("CompareScaffold = %+v, %v, want a change of Makefile", result, err)
+	}
+	if result, err = p.ConvertAlpha(t.Context()); err != nil || len(result.Changes) > 0 || result.Unchanged == "" {
+		t.Errorf("ConvertAlpha = %+v, %v, want no changes", result, err)
+	}
+	if _, err := p.Upgrade(t.Context(), UpgradeOptions{From: "x", To: "y", Conflict: "z"}); len(err.(diag.Findings)) != 3 {
+		t.Errorf("Upgrade = %v, want findings about From, To and Conflict", err)
+	}
 	other := initOptions()
 	other.Domain, other.License, other.ProjectName = "Example", "gpl", "-"
 	p.Root = "/work/other"
