@@ -2,25 +2,24 @@ package cmd
 
 import (
 	"fmt"
-	"path"
 	"path/filepath"
 	"slices"
 
-	"github.com/blang/semver/v4"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/operon-sdk/operon/pkg/action"
 	"github.com/operon-sdk/operon/pkg/codegen/calls"
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// bundleTarget is the target of a Makefile that makes the bundle.
+// bundleTarget is the target of a Makefile that generates the bundle.
 const bundleTarget = "bundle"
 
 // followMakefile sets the options that the command line leaves open to the flags that the bundle target of the project's
 // Makefile gives generate bundle and generate kustomize manifests.
-func (a *app) followMakefile(c *cobra.Command, o *allOptions) error {
+func (a *app) followMakefile(c *cobra.Command, o *bundleFlags) error {
 	root, err := a.projectRoot()
 	if err != nil {
 		return err
@@ -29,7 +28,7 @@ func (a *app) followMakefile(c *cobra.Command, o *allOptions) error {
 	if m == nil || err != nil {
 		return err
 	}
-	o.bundle.projectVersion = m.Value("VERSION")
+	o.ProjectVersion = m.Value("VERSION")
 	for _, command := range m.Commands(bundleTarget) {
 		for _, words := range m.SimpleCommands(command) {
 			i := slices.Index(words, "generate")
@@ -52,19 +51,19 @@ func (a *app) followMakefile(c *cobra.Command, o *allOptions) error {
 				a.notef("note: %s: the flags of this command are not followed: %v", command.Position, err)
 				continue
 			}
-			if err := a.takeFlags(c, flags, m, command.Position, root, o); err != nil {
+			if err := a.applyFlags(c, flags, m, command.Position, root, o); err != nil {
 				return err
 			}
 		}
 	}
-	if versionProblem(o.bundle.projectVersion) != "" {
-		o.bundle.projectVersion = ""
+	if action.BundleVersionProblem(o.ProjectVersion) != "" {
+		o.ProjectVersion = ""
 	}
 	return nil
 }
 
-// takeFlags sets flags of bundle, and of its steps, that were parsed from a command of the Makefile.
-func (a *app) takeFlags(c *cobra.Command, flags *pflag.FlagSet, m *calls.Makefile, at diag.Position, root string, o *allOptions) (err error) {
+// applyFlags sets flags of bundle, and of its steps, that were parsed from a command of the Makefile.
+func (a *app) applyFlags(c *cobra.Command, flags *pflag.FlagSet, m *calls.Makefile, at diag.Position, root string, o *bundleFlags) (err error) {
 	flags.Visit(func(f *pflag.Flag) {
 		value := f.Value.String()
 		own := c.Flags().Lookup(f.Name)
@@ -73,15 +72,15 @@ func (a *app) takeFlags(c *cobra.Command, flags *pflag.FlagSet, m *calls.Makefil
 		case !m.IsResolved(value):
 			a.notef("note: %s: --%s is not followed, as it depends on the output of a command", at, f.Name)
 		case f.Name == "version":
-			o.bundle.projectVersion = value
+			o.ProjectVersion = value
 		case f.Name == "overwrite":
-			o.bundle.keepMetadata = value == "false" && !c.Flags().Changed("channels") && !c.Flags().Changed("default-channel")
+			o.KeepMetadata = value == "false" && !c.Flags().Changed("channels") && !c.Flags().Changed("default-channel")
 		case f.Name == "input-dir" && flags.Lookup("apis-dir") != nil:
-			o.base.inputDir = path.Clean(value)
+			o.Base.InputDir = absolute(root, filepath.FromSlash(value))
 		case f.Name == "output-dir" && flags.Lookup("apis-dir") != nil:
-			o.base.outputDir = path.Clean(value)
+			o.Base.OutputDir = absolute(root, filepath.FromSlash(value))
 		case f.Name == "apis-dir":
-			o.base.apisDir = path.Clean(value)
+			o.Base.APIsDir = absolute(root, filepath.FromSlash(value))
 		case own == nil:
 			a.notef("note: %s: --%s is not followed; use '%s generate bundle' where the bundle depends on it", at, f.Name, a.program)
 		case own.Changed:
@@ -89,8 +88,8 @@ func (a *app) takeFlags(c *cobra.Command, flags *pflag.FlagSet, m *calls.Makefil
 			if s, ok := f.Value.(pflag.SliceValue); ok {
 				err = own.Value.(pflag.SliceValue).Replace(s.GetSlice())
 			} else {
-				if f.Name == "output-dir" && !filepath.IsAbs(value) {
-					value = filepath.Join(root, filepath.FromSlash(value))
+				if f.Name == "output-dir" || f.Name == "kustomize-dir" {
+					value = absolute(root, filepath.FromSlash(value))
 				}
 				err = own.Value.Set(value)
 			}
@@ -101,15 +100,4 @@ func (a *app) takeFlags(c *cobra.Command, flags *pflag.FlagSet, m *calls.Makefil
 		}
 	})
 	return err
-}
-
-// laterVersion returns the later one of two versions of a bundle, either of which may be empty: the bundle on disk may
-// have been made with --version, and the Makefile may have been changed since.
-func laterVersion(disk, makefile string) string {
-	d, err := semver.Parse(disk)
-	m, otherErr := semver.Parse(makefile)
-	if err != nil || otherErr == nil && m.GT(d) {
-		return makefile
-	}
-	return disk
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"github.com/spf13/afero"
 	"github.com/spf13/cobra"
 
 	"github.com/operon-sdk/operon/pkg/bundle/catalog"
@@ -30,7 +31,7 @@ func newCatalogValidate(a *app) *cobra.Command {
 with file and line: packages, channels with their upgrades, and bundles. The exit code is 1 if the
 catalog has problems, and 2 for wrong usage. Fields that OLM does not support are warnings.`,
 		Example: fmt.Sprintf("  %s catalog validate catalog", a.program),
-		Args:    oneFolder,
+		Args:    oneDirectory,
 		RunE: func(c *cobra.Command, args []string) error {
 			loaded, problems, err := a.loadCatalog(args[0])
 			if err != nil {
@@ -48,9 +49,9 @@ catalog has problems, and 2 for wrong usage. Fields that OLM does not support ar
 				a.progressf("%s is valid", args[0])
 				return nil
 			case 1:
-				return fmt.Errorf("%s has 1 fault", args[0])
+				return fmt.Errorf("%s has 1 problem", args[0])
 			}
-			return fmt.Errorf("%s has %d faults", args[0], len(problems))
+			return fmt.Errorf("%s has %d problems", args[0], len(problems))
 		},
 	}
 }
@@ -76,7 +77,7 @@ terminal, or as a Mermaid flowchart for GitHub, GitLab and other sites that rend
 with problems is drawn too; the problems are listed on stderr.`,
 		Example: fmt.Sprintf(`  %[1]s catalog graph catalog
   %[1]s catalog graph catalog -o mermaid > upgrades.mmd`, a.program),
-		Args: oneFolder,
+		Args: oneDirectory,
 		RunE: func(c *cobra.Command, args []string) error {
 			if output != "text" && output != "mermaid" {
 				return diag.Findings{{Field: "--output", Value: output, Problem: "must be text or mermaid"}}
@@ -88,14 +89,14 @@ with problems is drawn too; the problems are listed on stderr.`,
 			if len(problems) > 0 {
 				return problems
 			}
-			picture := loaded.Text()
+			graph := loaded.Text()
 			if output == "mermaid" {
-				if picture, err = loaded.Mermaid(); err != nil {
+				if graph, err = loaded.Mermaid(); err != nil {
 					return err
 				}
 			}
 			a.warn(loaded.Check())
-			_, err = fmt.Fprint(a.Out, picture)
+			_, err = fmt.Fprint(a.Out, graph)
 			return err
 		},
 	}
@@ -104,24 +105,24 @@ with problems is drawn too; the problems are listed on stderr.`,
 	return c
 }
 
-// oneFolder takes the folder of a catalog as the only argument.
-func oneFolder(c *cobra.Command, args []string) error {
+// oneDirectory accepts the directory of a catalog as the only argument.
+func oneDirectory(c *cobra.Command, args []string) error {
 	if len(args) != 1 {
-		return usagef(c, "%s takes the folder of one catalog, but got %d arguments", c.CommandPath(), len(args))
+		return usagef(c, "%s takes the directory of one catalog, but got %d arguments", c.CommandPath(), len(args))
 	}
 	return nil
 }
 
-// loadCatalog reads the catalog in a folder that an argument names. Its problems are part of the catalog.
+// loadCatalog reads the catalog in a directory, with its problems.
 func (a *app) loadCatalog(name string) (*catalog.Catalog, diag.Findings, error) {
 	abs := a.absolute(name)
 	info, err := a.FS.Stat(abs)
 	if err != nil || !info.IsDir() {
 		return nil, nil, &usageError{err: fmt.Errorf("%s: no such directory", name)}
 	}
-	loaded, problems := catalog.Load(a.folder(abs), filepath.ToSlash(name))
+	loaded, problems := catalog.Load(afero.NewIOFS(afero.NewBasePathFs(a.FS, abs)), filepath.ToSlash(name))
 	if loaded.Empty() && len(problems) == 0 {
-		return nil, nil, fmt.Errorf("%s holds no catalog; generate one with '%s generate catalog'", name, a.program)
+		return nil, nil, fmt.Errorf("%s has no catalog; generate one with '%s generate catalog'", name, a.program)
 	}
 	return loaded, problems, nil
 }

@@ -13,13 +13,12 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/operon-sdk/operon/pkg/action"
 	"github.com/operon-sdk/operon/pkg/bundle/base"
 	"github.com/operon-sdk/operon/pkg/diag"
-	"github.com/operon-sdk/operon/pkg/project"
-	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// describeOptions are the flags that say what catalogs show of an operator.
+// describeOptions are the flags that describe the operator in catalogs.
 type describeOptions struct {
 	displayName, description, providerName, providerURL string
 	keywords, maintainers                               []string
@@ -39,7 +38,7 @@ func (o *describeOptions) addTo(f *pflag.FlagSet) {
 	f.StringVar(&o.file, "metadata-file", "", "YAML `file` with all of these values, under the field names of the CSV; flags take precedence")
 }
 
-// check finds what is wrong with the flags alone.
+// check validates the flags.
 func (o describeOptions) check() diag.Findings {
 	var findings diag.Findings
 	_, wrong := base.ParseMaintainers(o.maintainers)
@@ -52,7 +51,7 @@ func (o describeOptions) check() diag.Findings {
 		}
 	}
 	if slices.Contains(o.keywords, "") {
-		findings = append(findings, diag.Finding{Field: "--keywords", Value: strings.Join(o.keywords, ","), Problem: "must not hold an empty word"})
+		findings = append(findings, diag.Finding{Field: "--keywords", Value: strings.Join(o.keywords, ","), Problem: "must not contain an empty word"})
 	}
 	if problem := base.CheckURL(o.providerURL); o.providerURL != "" && problem != "" {
 		findings = append(findings, diag.Finding{Field: "--provider-url", Value: o.providerURL, Problem: problem})
@@ -63,7 +62,7 @@ func (o describeOptions) check() diag.Findings {
 	return findings
 }
 
-// metadata is what the file and the flags say.
+// metadata returns the values of the file and the flags.
 func (a *app) metadata(o describeOptions) (base.Metadata, error) {
 	var m base.Metadata
 	icon := ""
@@ -133,38 +132,34 @@ func (a *app) readFlagFile(flag, name string) ([]byte, error) {
 	return data, nil
 }
 
-// describe gathers what is to be said about the operator: from the flags, and from a person for what these
-// leave open, where there is no base yet or --interactive asks for it.
-func (a *app) describe(c *cobra.Command, tree *worktree.Tree, config *project.Config, o kustomizeOptions) (base.Metadata, error) {
-	m, err := a.metadata(o.describe)
+// describe returns the description of the operator: from flags, and from prompts for the rest if there is no base yet or
+// --interactive is given.
+func (a *app) describe(c *cobra.Command, current *action.CurrentBase, o describeOptions, interactive bool) (base.Metadata, error) {
+	m, err := a.metadata(o)
 	if err != nil {
 		return m, err
 	}
-	content, err := readOptional(tree, o.basePath(o.inputDir))
-	if err != nil {
-		return m, err
-	}
-	scaffolded := isScaffolded(config, o.packageName, content)
-	if ask := content == nil || scaffolded; c.Flags().Changed("interactive") && !o.interactive || !ask && !o.interactive {
+	needed := current.Content == nil || current.Scaffolded
+	if c.Flags().Changed("interactive") && !interactive || !needed && !interactive {
 		return m, nil
 	}
-	if content != nil {
-		if err := base.Check(o.basePath(o.inputDir), content); err != nil {
-			return m, err // nobody should answer questions for nothing
+	if current.Content != nil {
+		if err := current.Check(); err != nil {
+			return m, err // before the user answers questions
 		}
 	}
-	optional := scaffolded && !o.interactive && !a.InTerminal // as in CI, where the texts of the scaffold have to do
+	optional := current.Scaffolded && !interactive && !a.InTerminal // as in CI, where the texts of the scaffold are sufficient
 	if optional && !a.InPipe && a.inputIsEmpty() {
-		a.warnUnanswered(c, o)
+		a.warnUnanswered(c, current)
 		return m, nil
 	}
 	asked, err := a.ask(m)
 	if errors.Is(err, errNoAnswer) && optional {
-		a.warnUnanswered(c, o)
+		a.warnUnanswered(c, current)
 		return m, nil
 	}
 	if errors.Is(err, errNoAnswer) || errors.Is(err, errBadAnswers) {
-		return m, fmt.Errorf("%w; answer it, say it by flags or --metadata-file, or give --interactive=false to leave it open", err)
+		return m, fmt.Errorf("%w; answer it, set it by flags or --metadata-file, or give --interactive=false to leave it open", err)
 	}
 	return asked, err
 }
@@ -178,12 +173,12 @@ func (a *app) inputIsEmpty() bool {
 }
 
 // warnUnanswered reports that required questions about the operator have no answer.
-func (a *app) warnUnanswered(c *cobra.Command, o kustomizeOptions) {
+func (a *app) warnUnanswered(c *cobra.Command, current *action.CurrentBase) {
 	a.warnf("%s still has the scaffold's display name, description, provider, keywords or maintainers; run '%s --interactive' at a terminal, "+
-		"give --display-name, --description, --provider-name, --keywords and --maintainers, or edit the file", o.basePath(o.outputDir), c.CommandPath())
+		"give --display-name, --description, --provider-name, --keywords and --maintainers, or edit the file", current.Output, c.CommandPath())
 }
 
-// ask puts the questions of operator-sdk, in its order, except for those that are answered.
+// ask asks the questions of operator-sdk that have no answer yet, in its order.
 func (a *app) ask(m base.Metadata) (base.Metadata, error) {
 	required := func(answer string) error {
 		if answer == "" {
@@ -225,7 +220,7 @@ func (a *app) ask(m base.Metadata) (base.Metadata, error) {
 	if m.Maintainers == nil {
 		found, wrong := a.parseMaintainers(maintainers)
 		for _, entry := range wrong {
-			a.warnf("maintainer %q is left out, as it is not of the form name:email", entry)
+			a.warnf("maintainer %q is left out, because it does not have the form name:email", entry)
 		}
 		m.Maintainers = append([]base.Maintainer{}, found...)
 	}
@@ -240,8 +235,7 @@ func (a *app) checkProviderURL(answer string) error {
 	return nil
 }
 
-// parseMaintainers reads an answer about maintainers. An address will do: its name, or the part before the @, is
-// the maintainer's.
+// parseMaintainers parses an answer about maintainers. The name of an address without one is the part before the @.
 func (a *app) parseMaintainers(answer string) ([]base.Maintainer, []string) {
 	entries := base.SplitList(answer)
 	for i, entry := range entries {

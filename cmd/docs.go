@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/operon-sdk/operon/pkg/action"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
@@ -50,7 +51,7 @@ func (a *app) writeManPages(c *cobra.Command, dir string) error {
 		date = at.Format(time.DateOnly)
 	}
 	target := filepath.Clean(a.absolute(dir))
-	root := a.nearestDirectory(target)
+	root := action.NearestDirectory(a.FS, target)
 	below, err := filepath.Rel(root, target)
 	if err != nil {
 		return err
@@ -59,7 +60,7 @@ func (a *app) writeManPages(c *cobra.Command, dir string) error {
 		var problems []error
 		for _, page := range documented(c.Root()) {
 			name := path.Join(filepath.ToSlash(below), manName(page)+".1")
-			old, err := readOptional(tree, name)
+			old, err := tree.ReadOptional(name)
 			if err != nil {
 				return err
 			}

@@ -37,8 +37,10 @@ func layers() map[string][]string {
 		},
 		clitestPackage: {"cmd", "pkg/controlplane", "pkg/kube", "pkg/manifest"},
 		"pkg/action": {
-			"pkg/codegen", "pkg/codegen/calls", "pkg/diag", "pkg/gotool", "pkg/merge", "pkg/migrate",
-			"pkg/migrate/gocode", "pkg/project", "pkg/refactor", "pkg/scaffold", "pkg/worktree",
+			"pkg/bundle", "pkg/bundle/base", "pkg/bundle/catalog", "pkg/bundle/validate", "pkg/codegen",
+			"pkg/codegen/calls", "pkg/diag", "pkg/gotool", "pkg/image", "pkg/image/reference", "pkg/manifest",
+			"pkg/merge", "pkg/migrate", "pkg/migrate/gocode", "pkg/project", "pkg/refactor", "pkg/safeyaml",
+			"pkg/scaffold", "pkg/worktree",
 		},
 		"pkg/bundle":          {"pkg/bundle/base", "pkg/diag", "pkg/manifest", "pkg/safeyaml", "templates"},
 		"pkg/bundle/base":     {"pkg/codegen", "pkg/diag", "pkg/manifest", "pkg/safeyaml"},

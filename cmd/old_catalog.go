@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/operon-sdk/operon/pkg/action"
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/project"
 )
@@ -70,7 +71,7 @@ packagemanifests' writes the directories that deploy/olm-catalog had.`,
 func (a *app) runOldGenCSV(c *cobra.Command, o oldCSV) error {
 	findings := retiredUsed(c, retiredCSV())
 	for _, v := range []struct{ flag, value string }{{"--csv-version", o.version}, {"--from-version", o.from}} {
-		if problem := versionProblem(v.value); problem != "" {
+		if problem := action.BundleVersionProblem(v.value); problem != "" {
 			findings = append(findings, diag.Finding{Field: v.flag, Value: v.value, Problem: problem})
 		}
 	}

@@ -134,10 +134,11 @@ func (a *app) testDirectory(root, name string) (string, error) {
 	}
 	given := name
 	name = strings.TrimSuffix(strings.TrimSuffix(name, "..."), "/")
-	testDir, err := fromRoot(root, dir, filepath.FromSlash(name))
+	testDir, err := filepath.Rel(root, absolute(dir, filepath.FromSlash(name)))
 	if err != nil {
 		return "", err
 	}
+	testDir = filepath.ToSlash(testDir)
 	if isOutside(testDir) {
 		return "", diag.Findings{{Field: "DIR", Value: given, Problem: "is outside of the project"}}
 	}

@@ -30,8 +30,9 @@ func (a *app) intactProject() (string, error) {
 
 // actions returns the configuration of pkg/action.
 func (a *app) actions() action.Config {
+	at, _, _ := a.sourceDate() // commands that depend on it validate it
 	return action.Config{
-		FS: a.FS, Dir: a.Dir, Environ: a.Environ, GOPATH: a.gopath(), Year: a.year(), Program: a.program, Version: buildVersion().Version, Versions: pinnedVersions(), Go: a.goTool(),
+		FS: a.FS, Dir: a.Dir, Environ: a.Environ, GOPATH: a.gopath(), Year: a.year(), SourceDate: at, Program: a.program, Version: buildVersion().Version, Versions: pinnedVersions(), Go: a.goTool(),
 		Build: a.Build, CacheDir: a.cache(""), DryRun: a.dryRun, Command: a.line, LockTimeout: a.lockTimeout, Now: a.Now,
 		Report: a.printMessage,
 		Step: func(description string, step func() error) error {
@@ -51,6 +52,10 @@ func (a *app) printMessage(m action.Message) {
 		a.notef("%s", m.Text)
 	case action.Warning:
 		a.warnf("%s", m.Text)
+	case action.Finding:
+		if !a.annotate("warning", m.Text) {
+			a.progressf("%s", m.Text)
+		}
 	}
 }
 

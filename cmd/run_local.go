@@ -202,7 +202,7 @@ func (r *localRun) run(ctx context.Context) error {
 	if r.workspace, err = tempdir.New(r.Getenv("TMPDIR"), "run"); err != nil {
 		return err
 	}
-	kept := r.openMemory(r.o.root)
+	kept := r.at(r.o.root).OpenCache()
 	if kept != "" {
 		kept = filepath.Join(kept, "manager")
 	}

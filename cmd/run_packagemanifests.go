@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/afero"
 	"github.com/spf13/cobra"
 
+	"github.com/operon-sdk/operon/pkg/action"
 	"github.com/operon-sdk/operon/pkg/bundle"
 	"github.com/operon-sdk/operon/pkg/bundle/catalog"
 	"github.com/operon-sdk/operon/pkg/diag"
@@ -68,19 +69,7 @@ func (a *app) runPackageManifests(ctx context.Context, dir, version string, o *r
 
 // packageSource reads one version of a package as a bundle, and returns its channel.
 func (a *app) packageSource(dir, version string) (*catalog.Source, string, error) {
-	root, err := a.workDir()
-	if err != nil {
-		return nil, "", err
-	}
-	r := &packageReader{fs: a.FS, root: root}
-	pkg, versions, err := r.read(dir)
-	if err != nil {
-		return nil, "", err
-	}
-	if len(r.problems) > 0 {
-		return nil, "", r.problems
-	}
-	bundles, _, err := bundle.Convert(pkg, versions, builderName())
+	pkg, bundles, err := action.ConvertPackageManifests(a.actions(), dir)
 	if err != nil {
 		return nil, "", err
 	}

@@ -24,6 +24,8 @@ type Config struct {
 	GOPATH string
 	// Year replaces YEAR in license headers; if empty, YEAR is removed.
 	Year string
+	// SourceDate is the time in generated files; zero is the current time.
+	SourceDate time.Time
 	// Program is the name of the command line in messages and generated files.
 	Program string
 	// Version is the version of the program.
@@ -71,6 +73,8 @@ const (
 	Note
 	// Warning is a problem that does not prevent the result.
 	Warning
+	// Finding is a warning whose text contains its position and level.
+	Finding
 )
 
 func (c *Config) reportf(level Level, format string, args ...any) {

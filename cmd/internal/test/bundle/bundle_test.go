@@ -413,7 +413,7 @@ func TestBundleDigests(t *testing.T) {
 	nowhere := roundTripper(func(*http.Request) (*http.Response, error) { return nil, errors.New("no route to host") })
 	p.http = nowhere
 	out, errOut := p.must(t, "--version", "0.2.0", "--use-image-digests")
-	if out != "" || !strings.Contains(errOut, "its digest is taken from .operon/images.json") {
+	if out != "" || !strings.Contains(errOut, "its digest is from .operon/images.json") {
 		t.Errorf("without network the bundle changed:\n%s%s", out, errOut)
 	}
 	// What the registry says counts, where it answers.

@@ -196,7 +196,7 @@ func TestBundleAllUndescribed(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.must(t, "init", "--domain", "example.com", "--repo", "example.com/fresh-operator")
-	if out, errOut := p.must(t, "bundle"); strings.Contains(out, "(required)") || !strings.Contains(errOut, "nobody has described the operator yet") {
+	if out, errOut := p.must(t, "bundle"); strings.Contains(out, "(required)") || !strings.Contains(errOut, "the description of the operator is still the default") {
 		t.Errorf("the scaffold's texts went unseen, or were asked for:\n%s%s", out, errOut)
 	}
 	p.must(t, "bundle", "--display-name", "Fresh Air", "--description", "Opens windows.")
@@ -227,7 +227,7 @@ func TestBundleAllOrNothing(t *testing.T) {
 		t.Errorf("the sample's change is not in the CSV:\n%s", csv)
 	}
 	p.replace(t, "config/manager/manager.yaml", "image: controller:latest", "image: other:latest")
-	if code, _, errOut := p.unchanged(t, "bundle", "--image", "registry.example.com/op:v1"); code != 2 || !strings.Contains(errOut, "reaches no container") {
+	if code, _, errOut := p.unchanged(t, "bundle", "--image", "registry.example.com/op:v1"); code != 2 || !strings.Contains(errOut, "is not used by any container") {
 		t.Errorf("an image that goes nowhere: exit code %d\n%s", code, errOut)
 	}
 }

@@ -71,7 +71,7 @@ func TestBundleBadInput(t *testing.T) {
 		{name: "broken files on disk", files: map[string]string{
 			newtCSV: "<<<<<<< ours\na: b\n", annotationsFile: "annotations: [\n",
 		}, says: []string{newtCSV + ":", annotationsFile + ": is not valid YAML"}},
-		{name: "broken edits", files: map[string]string{".operon/bundle.json": "[\n"}, says: []string{".operon/bundle.json: is no valid JSON", "restore it from version control"}},
+		{name: "broken edits", files: map[string]string{".operon/bundle.json": "[\n"}, says: []string{".operon/bundle.json: is not valid JSON", "restore it from version control"}},
 		{name: "two objects on disk", files: map[string]string{newtCSV: strings.Replace(otherCSV, "%s", "1", 1) + service}, says: []string{newtCSV + ": holds 2 objects instead of one"}},
 		{name: "kustomize", stdin: func(string) string { return "" }, says: []string{"config/manifests", "default"}},
 	} {

@@ -30,7 +30,7 @@ func TestBundleTells(t *testing.T) {
 		{name: "hidden folder", files: map[string]string{".old/a.yaml": config}, says: "deploy/.old is hidden and was not read", lost: true},
 		{name: "kustomization", files: map[string]string{"kustomization.yaml": "resources: []\n"}, says: "deploy/kustomization.yaml is a kustomization and was not read", lost: true},
 		{name: "values", files: map[string]string{"values.yaml": "replicas: 1\n"}, says: "deploy/values.yaml:1: the document is no Kubernetes object", lost: true},
-		{name: "link to a folder", files: map[string]string{"link": "->.."}, says: "deploy/link is no regular file and was not read", lost: true},
+		{name: "link to a folder", files: map[string]string{"link": "->.."}, says: "deploy/link is not a regular file and was not read", lost: true},
 		{name: "document", more: "---\nreplicas: 1\n", says: "the document is no Kubernetes object, being without apiVersion and kind, and was not read; leave it out", lost: true},
 		{name: "twice", more: "---\n" + config + "---\n" + config, says: "ConfigMap bath is in the input twice, first at stdin:", lost: false},
 		{name: "unknown field", more: "---\napiVersion: v1\nkind: Service\nmetadata:\n  name: bath\nspec:\n  prots: []\n  porst: {a: 1}\n", says: "Service bath has a field spec.porst that its API does not define", lost: true},
@@ -128,7 +128,7 @@ func TestBundlePartly(t *testing.T) {
 		}
 		before := p.file(t, annotationsFile)
 		_, errOut := p.must(t, "--version", "0.2.1", "--overwrite=false", "--channels", "stable")
-		if p.file(t, annotationsFile) != before || !strings.Contains(errOut, "--overwrite=false: "+annotationsFile+" and bundle.Dockerfile stay as they are") {
+		if p.file(t, annotationsFile) != before || !strings.Contains(errOut, "--overwrite=false: "+annotationsFile+" and bundle.Dockerfile are kept") {
 			t.Errorf("clone %v: --overwrite=false:\n%s%s", clone, errOut, p.file(t, annotationsFile))
 		}
 	}

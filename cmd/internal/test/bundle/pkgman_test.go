@@ -46,7 +46,7 @@ func TestPkgmanToBundleBuilds(t *testing.T) {
 		}, code: 1, ran: []string{"bundle-1.0.0|make|" + image + ":1.0.0", "bundle-1.1.0|make|" + image + ":1.1.0"},
 			out: "built    " + image + ":1.1.0\n", says: "error: building " + image + ":1.0.0: 'make " + image + ":1.0.0': exit status 7\n"},
 		{name: "no such program", build: "nope x", fails: func(string) error { return fs.ErrNotExist }, code: 1,
-			ran: []string{"bundle-1.0.0|nope|x|" + image + ":1.0.0"}, says: "error: there is no program nope to build images with; the bundles are written"},
+			ran: []string{"bundle-1.0.0|nope|x|" + image + ":1.0.0"}, says: "error: program nope to build images not found; the bundles are written"},
 		{name: "dry run", dryRun: true, says: "would run in bundle-1.1.0: docker build"},
 		{name: "variable", build: "docker build $HOME", code: 2, says: "has a $, which requires a shell"},
 		{name: "variable in quotes", build: `docker "$HOME"`, code: 2, says: "has a $"},

@@ -94,7 +94,7 @@ func TestMakeCatalogBuild(t *testing.T) {
 		t.Errorf("the catalog has %s:\n%s", clitest.SortedKeys(files), files["memcached-operator/catalog.yaml"])
 	}
 	imageDone(t, dir, "catalog", "validate", "catalog")
-	if again := target(); !strings.Contains(again, "note: catalog holds a catalog already, so --from-image is not read") {
+	if again := target(); !strings.Contains(again, "note: catalog already contains a catalog, so --from-image is not read") {
 		t.Errorf("the second run prints:\n%s", again)
 	}
 	if got := clitest.ReadTree(t, filepath.Join(dir, "catalog")); !maps.Equal(got, files) {

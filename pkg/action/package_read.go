@@ -1,4 +1,4 @@
-package cmd
+package action
 
 import (
 	"errors"
@@ -13,15 +13,16 @@ import (
 	"github.com/operon-sdk/operon/pkg/bundle"
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/safeyaml"
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// maxManifest is more than any cluster takes of one object: a larger file is none of a package.
+// maxManifest is the maximum size of a manifest in bytes, far above that of objects in a cluster.
 const maxManifest = 16 << 20
 
-// packageReader reads the folders of a package in the package manifest format.
+// A packageReader reads the directories of a package in the package manifest format.
 type packageReader struct {
 	fs       afero.Fs
-	root     string // that relative folders are in
+	dir      string // the base of relative directories
 	notes    []bundle.Note
 	problems diag.Findings
 }
@@ -34,11 +35,11 @@ func (r *packageReader) skip(name, reason string) {
 	r.notes = append(r.notes, bundle.Note{Subject: name, Reason: reason, Dropped: true})
 }
 
-// list gives what a folder holds, sorted by name.
+// list returns the content of a directory, sorted by name.
 func (r *packageReader) list(dir string) ([]fs.FileInfo, error) {
 	entries, err := afero.ReadDir(r.fs, r.abs(dir))
 	if err != nil {
-		return nil, fmt.Errorf("reading %s: %w", dir, reason(err))
+		return nil, fmt.Errorf("reading %s: %w", dir, worktree.Cause(err))
 	}
 	return entries, nil
 }
@@ -48,10 +49,10 @@ func (r *packageReader) abs(name string) string {
 	if filepath.IsAbs(name) {
 		return name
 	}
-	return filepath.Join(r.root, name)
+	return filepath.Join(r.dir, name)
 }
 
-// read finds the package in a folder, or in the only folder in it that holds one.
+// read reads the package in a directory, or in its only subdirectory with a package.
 func (r *packageReader) read(dir string) (*bundle.Package, []bundle.PackageVersion, error) {
 	given := dir
 	dir = path.Clean(filepath.ToSlash(dir))
@@ -81,14 +82,14 @@ func (r *packageReader) read(dir string) (*bundle.Package, []bundle.PackageVersi
 	}
 	switch len(found) {
 	case 0:
-		return nil, nil, diag.Findings{{Position: diag.Position{File: dir}, Problem: "holds no package manifest; there must be a file PACKAGE.package.yaml beside the folders of the versions"}}
+		return nil, nil, diag.Findings{{Position: diag.Position{File: dir}, Problem: "has no package manifest; there must be a file PACKAGE.package.yaml beside the directories of the versions"}}
 	case 1:
 	default:
-		return nil, nil, diag.Findings{{Position: diag.Position{File: dir}, Problem: fmt.Sprintf("holds %d package manifests (%s); convert one package at a time", len(found), strings.Join(found, ", "))}}
+		return nil, nil, diag.Findings{{Position: diag.Position{File: dir}, Problem: fmt.Sprintf("has %d package manifests (%s); convert one package at a time", len(found), strings.Join(found, ", "))}}
 	}
 	data, err := safeyaml.ReadFile(r.fs, r.abs(found[0]), safeyaml.MaxSize)
 	if err != nil {
-		return nil, nil, fmt.Errorf("reading %s: %w", found[0], reason(err))
+		return nil, nil, fmt.Errorf("reading %s: %w", found[0], worktree.Cause(err))
 	}
 	pkg, problems := bundle.ParsePackage(found[0], data)
 	versions, err := r.versions(path.Dir(found[0]), found[0])
@@ -96,7 +97,7 @@ func (r *packageReader) read(dir string) (*bundle.Package, []bundle.PackageVersi
 		return nil, nil, err
 	}
 	if len(problems) > 0 {
-		// What is wrong with the versions is told at the same time.
+		// Report the problems of the versions, too.
 		problems = append(problems, r.problems...)
 		if _, _, err := bundle.Convert(bundle.NewPackage(""), versions, ""); err != nil {
 			more, _ := err.(diag.Findings)
@@ -109,12 +110,12 @@ func (r *packageReader) read(dir string) (*bundle.Package, []bundle.PackageVersi
 		return nil, nil, problems
 	}
 	if len(versions) == 0 && len(r.problems) == 0 {
-		return nil, nil, diag.Findings{{Position: diag.Position{File: path.Dir(found[0])}, Problem: "holds no folder of a version beside the package manifest"}}
+		return nil, nil, diag.Findings{{Position: diag.Position{File: path.Dir(found[0])}, Problem: "has no directory of a version beside the package manifest"}}
 	}
 	return pkg, versions, nil
 }
 
-// packageFiles are the package manifests among the files of a folder.
+// packageFiles returns the package manifests among the files of a directory.
 func packageFiles(dir string, entries []fs.FileInfo) []string {
 	var names []string
 	for _, e := range entries {
@@ -125,7 +126,7 @@ func packageFiles(dir string, entries []fs.FileInfo) []string {
 	return names
 }
 
-// versions reads the folders of the versions.
+// versions reads the directories of the versions.
 func (r *packageReader) versions(dir, packageFile string) ([]bundle.PackageVersion, error) {
 	entries, err := r.list(dir)
 	if err != nil {
@@ -139,7 +140,7 @@ func (r *packageReader) versions(dir, packageFile string) ([]bundle.PackageVersi
 		case strings.HasPrefix(e.Name(), "."):
 			r.skip(name, "is hidden and was not read")
 		case !e.IsDir():
-			r.skip(name, "lies beside the folders of the versions and was not read")
+			r.skip(name, "is beside the directories of the versions and was not read")
 		default:
 			version := bundle.PackageVersion{Dir: name, Files: map[string][]byte{}}
 			if err := r.version(version); err != nil {
@@ -162,14 +163,14 @@ func (r *packageReader) version(v bundle.PackageVersion) error {
 		case strings.HasPrefix(e.Name(), "."):
 			r.skip(name, "is hidden and is not in the bundle")
 		case e.IsDir():
-			r.problem(diag.Position{File: name}, "is a folder, and OLM reads no folders below the manifests; move its files to %s", v.Dir)
+			r.problem(diag.Position{File: name}, "is a directory, and OLM does not read directories below the manifests; move its files to %s", v.Dir)
 		case !e.Mode().IsRegular():
-			r.problem(diag.Position{File: name}, "is no regular file; put the file itself there, or delete it")
+			r.problem(diag.Position{File: name}, "is not a regular file; replace it by the file itself, or delete it")
 		case e.Size() > maxManifest:
-			r.problem(diag.Position{File: name}, "has %d bytes, more than any cluster takes; delete it if it is no manifest", e.Size())
+			r.problem(diag.Position{File: name}, "has %d bytes, more than a cluster accepts; delete it if it is not a manifest", e.Size())
 		default:
 			if v.Files[e.Name()], err = safeyaml.ReadFile(r.fs, r.abs(name), maxManifest); err != nil {
-				return fmt.Errorf("reading %s: %w", name, reason(err))
+				return fmt.Errorf("reading %s: %w", name, worktree.Cause(err))
 			}
 		}
 	}

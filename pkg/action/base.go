@@ -1,0 +1,172 @@
+package action
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/operon-sdk/operon/pkg/bundle"
+	"github.com/operon-sdk/operon/pkg/bundle/base"
+	"github.com/operon-sdk/operon/pkg/codegen"
+	"github.com/operon-sdk/operon/pkg/project"
+	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/worktree"
+)
+
+// readProject reads PROJECT of any layout, since operators of all kinds have bundles.
+func readProject(tree *worktree.Tree) (*project.Config, error) {
+	data, err := tree.ReadFile(project.FileName)
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", project.FileName, worktree.Cause(err))
+	}
+	return project.Parse(data)
+}
+
+// fromRoot returns the path of an option relative to the root, with slashes.
+func (p *Project) fromRoot(name string) (string, error) {
+	rel, err := filepath.Rel(p.Root, p.absolute(name))
+	if err != nil {
+		return "", err
+	}
+	return filepath.ToSlash(rel), nil
+}
+
+// isOutside reports whether a slash-separated path relative to the root is outside of the project.
+func isOutside(rel string) bool { return rel == ".." || strings.HasPrefix(rel, "../") }
+
+// generateBase updates the base in a tree. It returns the record for recordBase.
+func (p *Project) generateBase(ctx context.Context, tree *worktree.Tree, b *baseRun) ([]byte, error) {
+	config, err := readProject(tree)
+	if err != nil {
+		return nil, err
+	}
+	from := bundle.BaseFile(b.InputDir, b.Package)
+	options := base.Options{Package: b.Package, Name: from, Metadata: b.Metadata, Prefer: base.Side(b.Prefer),
+		Replaces: b.replaces, SkipRange: b.skipRange}
+	if options.Base, err = tree.ReadOptional(from); err != nil {
+		return nil, err
+	}
+	if options.Record, err = p.readBaseRecord(tree, b); err != nil {
+		return nil, err
+	}
+	if isGo(config) {
+		for _, r := range config.Resources() {
+			options.Known = append(options.Known, base.Kind{Group: r.QualifiedGroup(), Version: r.Version, Kind: r.Kind})
+		}
+		if options.Kinds, options.APIs, err = p.apis(ctx, tree, config, b.APIsDir); err != nil {
+			_, other := base.Generate(options) // reports the problems of the base at the same time
+			return nil, errors.Join(err, other)
+		}
+	}
+	result, err := base.Generate(options)
+	if err != nil {
+		return nil, err
+	}
+	for _, note := range result.Notes {
+		p.reportf(Note, "note: %s", note)
+	}
+	tree.WriteFile(bundle.BaseFile(b.OutputDir, b.Package), result.CSV, 0o644)
+	switch {
+	case result.Edited:
+		tree.WriteFile(b.recordPath(), result.Record, 0o644)
+	case result.Record != nil && tree.Exists(b.recordPath()):
+		tree.Remove(b.recordPath())
+	}
+	return result.Record, p.kustomization(tree, b)
+}
+
+// isGo reports whether the operator is written in Go, by the first plugin of PROJECT with a language.
+func isGo(config *project.Config) bool {
+	for _, plugin := range config.Layout() {
+		for _, language := range []string{"go", "helm", "ansible"} {
+			if strings.HasPrefix(plugin, language) {
+				return language == "go"
+			}
+		}
+	}
+	return false
+}
+
+// apis reads the types of the project's kinds.
+func (p *Project) apis(ctx context.Context, tree *worktree.Tree, config *project.Config, dir string) ([]base.Kind, []codegen.API, error) {
+	resources := config.Resources()
+	if len(resources) == 0 {
+		return nil, nil, nil
+	}
+	if !tree.Exists(dir) {
+		p.reportf(Warning, "directory %s not found, so the base does not describe the project's kinds; give another with --apis-dir", dir)
+		return nil, nil, nil
+	}
+	apis, warnings, err := codegen.APIs(ctx, codegen.APIOptions{Root: tree.Root(), Overlay: tree.Edits(), Dir: dir, Env: p.Environ})
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, warning := range warnings {
+		p.reportf(Warning, "%s", warning)
+	}
+	var kinds []base.Kind
+	for _, r := range resources {
+		kind := base.Kind{Group: r.QualifiedGroup(), Version: r.Version, Kind: r.Kind}
+		if slices.Contains(kinds, kind) {
+			continue // two tools may have written the same kind
+		}
+		// The types of kinds with only a controller are in another module.
+		if r.API != nil || slices.ContainsFunc(apis, func(api codegen.API) bool { return base.KindOf(api) == kind }) {
+			kinds = append(kinds, kind)
+		}
+	}
+	return kinds, apis, nil
+}
+
+// scaffoldFile returns a file as Init writes it.
+func scaffoldFile(name string, p scaffold.Project) ([]byte, error) {
+	data, err := scaffold.RenderFile("init", name, scaffold.Data{Project: p})
+	if err == nil && data == nil {
+		err = fmt.Errorf("the scaffold has no %s", name)
+	}
+	return data, err
+}
+
+// isScaffolded reports whether a base is that of the scaffold.
+func isScaffolded(config *project.Config, packageName string, content []byte) bool {
+	if content == nil || packageName != config.ProjectName() {
+		return false
+	}
+	want, err := scaffoldFile(bundle.BaseFile(manifestsDir, packageName),
+		scaffold.Project{Name: config.ProjectName(), Domain: config.Domain(), Repo: config.Repo(), Namespaced: config.Namespaced()})
+	return err == nil && bytes.Equal(bytes.ReplaceAll(content, []byte("\r\n"), []byte("\n")), want)
+}
+
+// recordPath is the file in the project that contains what the code gave for a base with edits, for all who work on the project.
+func (b *baseRun) recordPath() string { return path.Join(".operon/bases", b.Package+".yaml") }
+
+// readBaseRecord returns what the code gave for a base the last time: from the project, or else from the cache; nil if unknown.
+func (p *Project) readBaseRecord(tree *worktree.Tree, b *baseRun) ([]byte, error) {
+	data, err := tree.ReadOptional(b.recordPath())
+	if err != nil {
+		return nil, err
+	}
+	if data != nil {
+		if err := base.CheckRecord(data); err != nil {
+			return nil, fmt.Errorf("%s: %w; restore it from version control, or remove it to discard the record of manual changes", b.recordPath(), err)
+		}
+		return data, nil
+	}
+	data = p.records().Get(baseRecord, bundle.BaseFile(b.OutputDir, b.Package))
+	if base.CheckRecord(data) != nil {
+		return nil, nil
+	}
+	return data, nil
+}
+
+// recordBase stores what the code gave for a base in the cache.
+func (p *Project) recordBase(b *baseRun, record []byte) {
+	if record != nil {
+		p.records().Put(baseRecord, bundle.BaseFile(b.OutputDir, b.Package), record)
+	}
+}

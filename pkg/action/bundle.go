@@ -1,0 +1,279 @@
+package action
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/blang/semver/v4"
+	"github.com/spf13/afero"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/operon-sdk/operon/pkg/bundle"
+	"github.com/operon-sdk/operon/pkg/bundle/validate"
+	"github.com/operon-sdk/operon/pkg/codegen"
+	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/manifest"
+	"github.com/operon-sdk/operon/pkg/project"
+	"github.com/operon-sdk/operon/pkg/worktree"
+)
+
+// BundleOptions are the options of Bundle. Empty versions and channels are those of the existing bundle.
+type BundleOptions struct {
+	GenerateBundleOptions
+	// Base are the options of the base. Its directories are by default KustomizeDir, and its package is that of the bundle.
+	Base KustomizeOptions
+	// Image is the manager's image to set in config/manager, or empty.
+	Image string
+	// Replaces is the name of the CSV that this one replaces, and SkipRange a range of versions that can be upgraded directly to
+	// this one. Both are set in the base unless they are empty.
+	Replaces, SkipRange string
+	// ProjectVersion is the version in the Makefile, which takes precedence if it is later than that of the existing bundle.
+	ProjectVersion string
+}
+
+// Bundle generates code and manifests, updates the base of the CSV, builds the kustomization and updates the bundle.
+func (p *Project) Bundle(ctx context.Context, o BundleOptions) (*Result, error) {
+	var (
+		b       *bundleRun
+		base    *baseRun
+		record  []byte
+		updated *bundle.Updated
+	)
+	result, err := p.Update(ctx, func(tree *worktree.Tree) error {
+		config, err := readProject(tree)
+		if err != nil {
+			return err
+		}
+		if b, base, err = p.resolveBundle(tree, config, o); err != nil {
+			return err
+		}
+		if isGo(config) {
+			if err := p.GenerateIn(ctx, tree, codegen.All); err != nil {
+				return err
+			}
+		}
+		if record, err = p.generateBase(ctx, tree, base); err != nil {
+			return err
+		}
+		if b.image != "" {
+			if err := setImage(ctx, tree, b.image); err != nil {
+				return err
+			}
+		}
+		b.layout = strings.Join(config.Layout(), ",")
+		generated, err := b.generateManifests(ctx, tree)
+		if err != nil {
+			return err
+		}
+		if updated, err = b.write(tree, generated); err != nil {
+			return err
+		}
+		if err := p.reportNotes(updated.Notes, false); err != nil {
+			return err
+		}
+		return b.validate(ctx, tree)
+	})
+	if err == nil && !p.DryRun {
+		p.recordBase(base, record)
+		p.recordBundle(b.outputDir, updated)
+	}
+	return result, err
+}
+
+// CheckBundle validates the options of Bundle and returns the current base.
+func (p *Project) CheckBundle(o BundleOptions) (*CurrentBase, error) {
+	p = p.silent()
+	tree := p.tree()
+	config, err := readProject(tree)
+	if err != nil {
+		return nil, err
+	}
+	_, base, err := p.resolveBundle(tree, config, o)
+	if err != nil {
+		return nil, err
+	}
+	return p.currentBase(config, base)
+}
+
+// resolveBundle validates the options and completes them from the project and its bundle.
+func (p *Project) resolveBundle(tree *worktree.Tree, config *project.Config, o BundleOptions) (*bundleRun, *baseRun, error) {
+	b := &bundleRun{Project: p, GenerateBundleOptions: o.GenerateBundleOptions, build: true, image: o.Image}
+	if err := b.locateKustomization(); err != nil {
+		return nil, nil, err
+	}
+	base := &baseRun{KustomizeOptions: o.Base, replaces: o.Replaces, skipRange: o.SkipRange}
+	base.Package = b.Package
+	for dir, defaultDir := range map[*string]string{&base.InputDir: b.kustomizeDir, &base.OutputDir: b.kustomizeDir, &base.APIsDir: apisDir(tree)} {
+		if *dir == "" {
+			*dir = defaultDir
+			continue
+		}
+		rel, err := p.fromRoot(*dir)
+		if err != nil {
+			return nil, nil, err
+		}
+		*dir = rel
+	}
+	var findings diag.Findings
+	collect := func(err error) error {
+		more, err := asFindings(err)
+		findings = append(findings, more...)
+		return err
+	}
+	if err := collect(p.resolveBase(config, base, nil)); err != nil {
+		return nil, nil, err
+	}
+	b.Package = base.Package
+	if err := collect(b.locateOutput()); err != nil {
+		return nil, nil, err
+	}
+	if err := b.complete(tree, o.ProjectVersion); err != nil {
+		return nil, nil, err
+	}
+	findings = append(findings, b.check(false)...)
+	if o.Image != "" {
+		findings = append(findings, project.CheckImage("--image", o.Image)...)
+	}
+	return b, base, append(findings, o.checkEdges(b)...).Err()
+}
+
+// apisDir returns the directory of the API types.
+func apisDir(tree *worktree.Tree) string {
+	if !tree.Exists("api") && tree.Exists("apis") { // several groups in the layout go/v3
+		return "apis"
+	}
+	return "api"
+}
+
+// checkEdges validates the options for upgrades.
+func (o *BundleOptions) checkEdges(b *bundleRun) (findings diag.Findings) {
+	if o.Replaces != "" {
+		problem := ""
+		if problems := validation.IsDNS1123Subdomain(o.Replaces); len(problems) > 0 {
+			problem = "must be the name of a CSV, such as " + b.Package + ".v0.0.1: " + problems[0]
+		} else if o.Replaces == b.Package+".v"+b.Version {
+			problem = "is the name of this CSV; give that of the previous version"
+		}
+		if problem != "" {
+			findings = append(findings, diag.Finding{Field: "--replaces", Value: o.Replaces, Problem: problem})
+		}
+	}
+	if o.SkipRange != "" {
+		if _, err := semver.ParseRange(o.SkipRange); err != nil {
+			findings = append(findings, diag.Finding{Field: "--skip-range", Value: o.SkipRange,
+				Problem: "must be a range of versions, such as >=0.0.1 <0.1.0: " + err.Error()})
+		}
+	}
+	return findings
+}
+
+// complete sets empty options from the existing bundle, and the version from the Makefile if that is later.
+func (b *bundleRun) complete(tree *worktree.Tree, projectVersion string) error {
+	csv, err := tree.ReadOptional(path.Join(b.outputDir, bundle.ManifestsDir, bundle.CSVFile(b.Package)))
+	if err != nil {
+		return err
+	}
+	annotations, err := tree.ReadOptional(path.Join(b.outputDir, bundle.AnnotationsFile))
+	if err != nil {
+		return err
+	}
+	current := bundle.ReadPlacement(csv, annotations)
+	if b.Version == "" {
+		b.Version = laterVersion(current.Version, projectVersion)
+	}
+	if b.Channels == "" {
+		b.Channels = current.Channels
+		b.DefaultChannel = cmp.Or(b.DefaultChannel, current.DefaultChannel)
+	}
+	b.Channels = cmp.Or(b.Channels, bundle.DefaultChannel)
+	return nil
+}
+
+// laterVersion returns the later of two versions of a bundle, either of which may be empty: the existing bundle may have been
+// generated with --version, and the Makefile may have been changed since.
+func laterVersion(existing, makefile string) string {
+	e, err := semver.Parse(existing)
+	m, otherErr := semver.Parse(makefile)
+	if err != nil || otherErr == nil && m.GT(e) {
+		return makefile
+	}
+	return existing
+}
+
+// validate rejects a bundle that OLM would not install, and reports other findings.
+func (b *bundleRun) validate(ctx context.Context, tree *worktree.Tree) error {
+	names, err := tree.Walk(b.outputDir, nil)
+	if err != nil {
+		return fmt.Errorf("reading the bundle: %w", err)
+	}
+	files := map[string][]byte{}
+	for _, name := range names {
+		if files[name], err = tree.ReadFile(name); err != nil {
+			return fmt.Errorf("reading the bundle: %w", err)
+		}
+	}
+	findings, err := b.findings(ctx, files)
+	if err != nil {
+		return err
+	}
+	var problems []error
+	for _, f := range findings {
+		switch f.Level {
+		case validate.Error:
+			problems = append(problems, errors.New(f.String()))
+		case validate.Warning:
+			b.reportf(Finding, "%s", f)
+		default:
+			b.reportf(Progress, "%s", f)
+		}
+	}
+	if len(problems) > 0 {
+		return fmt.Errorf("the bundle would not be valid, nothing was written:\n%w", errors.Join(problems...))
+	}
+	return nil
+}
+
+// findings validates the files of a bundle, or returns the findings of an earlier run of this build for the same files.
+func (b *bundleRun) findings(ctx context.Context, files map[string][]byte) ([]validate.Finding, error) {
+	key := fmt.Sprintf("%q %q %t", b.Build, b.outputDir, b.Strict)
+	bundled := afero.NewMemMapFs()
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		key += fmt.Sprintf(" %q %x", name, sha256.Sum256(files[name]))
+		if err := afero.WriteFile(bundled, strings.TrimPrefix(name, b.outputDir+"/"), files[name], 0o644); err != nil {
+			return nil, fmt.Errorf("reading the bundle: %w", err)
+		}
+	}
+	records := b.records()
+	if b.Build != "" {
+		var found []validate.Finding
+		if json.Unmarshal(records.Get(findingsRecord, key), &found) == nil {
+			return found, nil
+		}
+	}
+	result, err := validate.Bundle(ctx, validate.Source{FS: afero.NewIOFS(bundled), Name: b.outputDir}, validate.Options{Strict: b.Strict})
+	if err != nil {
+		return nil, err
+	}
+	if data, err := json.Marshal(result.Findings); err == nil && b.Build != "" {
+		records.Put(findingsRecord, key, data)
+	}
+	return result.Findings, nil
+}
+
+// setImage sets the manager's image, like kustomize edit set image.
+func setImage(ctx context.Context, tree *worktree.Tree, ref string) error {
+	name, content, err := manifest.SetImage(ctx, tree.Root(), managerDir, managerImage, ref, tree.Edits())
+	if err != nil {
+		return fmt.Errorf("--image: %w", err)
+	}
+	tree.WriteFile(name, content, 0o644)
+	return nil
+}

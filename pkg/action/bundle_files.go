@@ -1,0 +1,116 @@
+package action
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/afero"
+
+	"github.com/operon-sdk/operon/pkg/bundle"
+	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/manifest"
+	"github.com/operon-sdk/operon/pkg/safeyaml"
+	"github.com/operon-sdk/operon/pkg/worktree"
+)
+
+// A manifestReader reads the manifests of directories.
+type manifestReader struct {
+	fs       afero.Fs
+	dir      string // the base of relative directories
+	objects  []manifest.Object
+	notes    []bundle.Note
+	problems diag.Findings
+}
+
+// read reads the manifests of a directory and its subdirectories, sorted by path.
+func (r *manifestReader) read(dir string, keep func(manifest.Object) bool) { r.walk(dir, keep, true) }
+
+// readTop reads the manifests of a directory without its subdirectories.
+func (r *manifestReader) readTop(dir string, keep func(manifest.Object) bool) {
+	r.walk(dir, keep, false)
+}
+
+func (r *manifestReader) walk(dir string, keep func(manifest.Object) bool, deep bool) {
+	top := dir
+	if !filepath.IsAbs(top) {
+		top = filepath.Join(r.dir, top)
+	}
+	err := afero.Walk(r.fs, top, func(p string, info fs.FileInfo, err error) error {
+		rel, _ := filepath.Rel(top, p)
+		name := path.Join(filepath.ToSlash(dir), filepath.ToSlash(rel))
+		if err != nil {
+			return fmt.Errorf("reading %s: %w", name, worktree.Cause(err))
+		}
+		if p == top {
+			if !info.IsDir() {
+				return fmt.Errorf("%s must be a directory with the operator's manifests", name)
+			}
+			return nil
+		}
+		hidden := strings.HasPrefix(info.Name(), ".")
+		if hidden {
+			r.skip(name, "is hidden and was not read", "rename it if it belongs to the operator")
+		}
+		switch {
+		case info.IsDir() && (hidden || !deep):
+			return filepath.SkipDir
+		case info.IsDir() || hidden:
+			return nil
+		}
+		return r.file(p, name, keep)
+	})
+	if err != nil {
+		r.problems = append(r.problems, diag.Finding{Position: diag.Position{File: filepath.ToSlash(dir)}, Problem: strings.TrimPrefix(err.Error(), "reading "+filepath.ToSlash(dir)+": ")})
+	}
+}
+
+func (r *manifestReader) skip(name, reason, advice string) {
+	r.notes = append(r.notes, bundle.Note{Subject: name, Reason: reason, Advice: advice, Dropped: true})
+}
+
+// file reads the objects of one file. A file without the extension of a manifest is one if it contains objects.
+func (r *manifestReader) file(p, name string, keep func(manifest.Object) bool) error {
+	info, err := r.fs.Stat(p)
+	if err != nil {
+		return fmt.Errorf("reading %s: %w", name, worktree.Cause(err))
+	}
+	if !info.Mode().IsRegular() {
+		r.skip(name, "is not a regular file and was not read", "")
+		return nil
+	}
+	if base := path.Base(name); base == "kustomization.yaml" || base == "kustomization.yml" || base == "Kustomization" {
+		r.skip(name, "is a kustomization and was not read", "build it, and use the output as the input")
+		return nil
+	}
+	var (
+		objects  []manifest.Object
+		problems diag.Findings
+	)
+	data, err := safeyaml.ReadFile(r.fs, p, safeyaml.MaxSize)
+	if _, ok := errors.AsType[*safeyaml.Error](err); ok {
+		problems = diag.Findings{manifest.Unbounded(name, err)}
+	} else if err != nil {
+		return fmt.Errorf("reading %s: %w", name, worktree.Cause(err))
+	} else {
+		objects, problems = manifest.Decode(name, data)
+	}
+	isManifest := slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(name))
+	for _, problem := range problems {
+		if errors.Is(problem, manifest.ErrNotKubernetes) || !isManifest {
+			r.notes = append(r.notes, notKubernetesNote(problem))
+			continue
+		}
+		r.problems = append(r.problems, problem)
+	}
+	for _, o := range objects {
+		if keep == nil || keep(o) {
+			r.objects = append(r.objects, o)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,320 @@
+package action
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/operon-sdk/operon/pkg/bundle"
+	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/manifest"
+	"github.com/operon-sdk/operon/pkg/project"
+	"github.com/operon-sdk/operon/pkg/worktree"
+)
+
+// defaultBundleDir is the default directory of the bundle, relative to the root.
+const defaultBundleDir = "bundle"
+
+// GenerateBundleOptions are the options of GenerateBundle.
+type GenerateBundleOptions struct {
+	// Version is the version of the bundle; empty is that of the base. Package is the name of the package; empty is the name of
+	// the project.
+	Version, Package string
+	// Channels is a comma-separated list. DefaultChannel may be empty.
+	Channels, DefaultChannel string
+	// InputDir, or DeployDir and CRDsDir, contain the operator's manifests. Without them, these are read from Stdin or built from
+	// the kustomization in KustomizeDir.
+	InputDir, DeployDir, CRDsDir string
+	// KustomizeDir contains the kustomization and the base, and OutputDir the bundle. Empty directories are those of the scaffold.
+	KustomizeDir, OutputDir string
+	// ServiceAccounts are accounts without a Deployment whose permissions the CSV includes. ExistingRoles are roles of clusters.
+	ServiceAccounts, ExistingRoles []string
+	// Manifests and Metadata select the parts to generate; without any, both are generated.
+	Manifests, Metadata bool
+	// KeepMetadata keeps existing metadata and the Dockerfile.
+	KeepMetadata bool
+	// Strict makes it an error if the bundle lacks a part of the input.
+	Strict bool
+	// Digest returns the digest of an image, and image.ErrUnreachable if its registry cannot be reached; nil keeps image references.
+	Digest func(ctx context.Context, ref string) (string, error)
+	Stdin  Stdin
+	// Findings are those of the caller about its flags, which are returned together with those about the options.
+	Findings diag.Findings
+}
+
+// A bundleRun contains the options of a command that generates a bundle, and what was resolved from them.
+type bundleRun struct {
+	*Project
+	GenerateBundleOptions
+	// layout is the layout of the project.
+	layout string
+	// kustomizeDir, outputDir and copyDir are relative to the root; copyDir is outputDir in the form of the option.
+	kustomizeDir, outputDir, copyDir string
+	// build builds the kustomization instead of reading Stdin; pipeToo reads Stdin in addition to directories.
+	build, pipeToo bool
+	// image is the image of the manager that the kustomization must use, or empty.
+	image string
+	// replaces is the CSV that this one replaces; empty is that of the base.
+	replaces string
+	// digests are the digests of images, or nil.
+	digests *imageDigests
+}
+
+// GenerateBundle updates the bundle: the CSV, the other manifests, the metadata and the Dockerfile.
+func (p *Project) GenerateBundle(ctx context.Context, o GenerateBundleOptions) (*Result, error) {
+	b, err := p.resolveGenerateBundle(o, false)
+	if err != nil {
+		return nil, err
+	}
+	if err := b.bufferStdin(); err != nil {
+		return nil, err
+	}
+	return b.update(ctx, b.outputDir, b.outputDir, func(tree *worktree.Tree) (*bundle.Updated, error) {
+		// Another command may have changed the project before this one took the lock.
+		b.Package = o.Package
+		if err := b.readProject(); err != nil {
+			return nil, err
+		}
+		generated, err := b.generate(ctx, tree)
+		if err != nil {
+			return nil, err
+		}
+		return b.write(tree, generated)
+	})
+}
+
+// RenderBundle returns the manifests of the bundle as a YAML stream, without changing the project.
+func (p *Project) RenderBundle(ctx context.Context, o GenerateBundleOptions) ([]byte, error) {
+	b, err := p.resolveGenerateBundle(o, true)
+	if err != nil {
+		return nil, err
+	}
+	generated, err := b.generate(ctx, p.tree())
+	if generated == nil || err != nil {
+		return nil, err
+	}
+	return p.renderManifests(generated)
+}
+
+func (p *Project) resolveGenerateBundle(o GenerateBundleOptions, render bool) (*bundleRun, error) {
+	b := &bundleRun{Project: p, GenerateBundleOptions: o}
+	err := b.readProject()
+	findings := b.check(o.Stdin.Pipe)
+	if render && b.Manifests && o.OutputDir != "" {
+		findings = append(findings, diag.Finding{Field: "--output-dir", Value: o.OutputDir, Problem: "excludes --stdout, which writes nothing to disk"})
+	}
+	if err != nil {
+		return nil, errors.Join(err, findings.Err())
+	}
+	if err := b.locateKustomization(); err != nil {
+		return nil, err
+	}
+	outside, err := asFindings(b.locateOutput())
+	if err != nil {
+		return nil, err
+	}
+	if findings = append(findings, outside...); len(findings) > 0 {
+		return nil, errors.Join(findings, b.inputProblems(p.tree()))
+	}
+	return b, nil
+}
+
+// readProject reads the package and the layout from PROJECT. Without a project, the package must be given.
+func (b *bundleRun) readProject() error {
+	if _, err := project.FindRoot(b.FS, b.Root); errors.Is(err, project.ErrNotAProject) {
+		if b.Package == "" {
+			return fmt.Errorf("%w; to generate a bundle without a project, name its package with --package", err)
+		}
+		b.layout = "unknown"
+		return nil
+	} else if err != nil {
+		return err
+	}
+	config, err := project.LoadWithoutLayout(b.FS, b.Root)
+	if err != nil {
+		return err
+	}
+	if b.Package == "" {
+		b.Package = config.ProjectName()
+	}
+	if b.Package == "" {
+		return diag.Findings{{Field: "--package", Problem: "is required: PROJECT has no projectName"}}
+	}
+	b.layout = strings.Join(config.Layout(), ",")
+	return nil
+}
+
+func (b *bundleRun) locateKustomization() (err error) {
+	b.kustomizeDir = manifestsDir
+	if b.KustomizeDir != "" {
+		b.kustomizeDir, err = b.fromRoot(b.KustomizeDir)
+	}
+	return err
+}
+
+func (b *bundleRun) locateOutput() (err error) {
+	given, dir := b.OutputDir, b.Dir
+	if given == "" {
+		given, dir = defaultBundleDir, b.Root
+		b.outputDir = given
+	} else if b.outputDir, err = b.fromRoot(given); err != nil {
+		return err
+	}
+	if isOutside(b.outputDir) && b.Metadata {
+		return diag.Findings{{Field: "--output-dir", Value: given, Problem: "is outside of the project, where bundle.Dockerfile cannot copy from; give --manifests to write only the manifests"}}
+	}
+	b.copyDir = b.outputDir
+	if dir == b.Root && !filepath.IsAbs(given) { // the Dockerfile contains the directory as given
+		b.copyDir = filepath.ToSlash(given)
+	}
+	return nil
+}
+
+// generate returns the manifests of the bundle, or nil if only metadata is generated.
+func (b *bundleRun) generate(ctx context.Context, tree *worktree.Tree) (*bundle.Manifests, error) {
+	if !b.Manifests {
+		return nil, nil
+	}
+	return b.generateManifests(ctx, tree)
+}
+
+// readInput reads the input of the bundle.
+func (b *bundleRun) readInput(tree *worktree.Tree) (bundle.Input, []bundle.Note, error) {
+	input := bundle.Input{
+		Package: b.Package, Version: b.Version, Layout: b.layout, Builder: b.builder(),
+		ServiceAccounts: b.ServiceAccounts, ExistingRoles: b.ExistingRoles, Replaces: b.replaces,
+	}
+	objects, notes, err := b.readObjects(tree)
+	problems, ok := err.(diag.Findings)
+	if err != nil && !ok {
+		return input, nil, err
+	}
+	csv, err := b.readBase(tree)
+	if more, ok := err.(diag.Findings); ok {
+		problems = append(problems, more...)
+	} else if err != nil {
+		return input, nil, err
+	}
+	if len(problems) > 0 {
+		return input, nil, append(problems, bundle.Check(objects)...)
+	}
+	input.Objects, input.Base = objects, csv
+	return input, notes, nil
+}
+
+// inputProblems returns the problems of the input for invalid options, so that all problems are reported together, unless the
+// source of the input is unclear.
+func (b *bundleRun) inputProblems(tree *worktree.Tree) error {
+	if !b.Manifests || len(b.checkSources(b.Stdin.Pipe && !b.pipeToo)) > 0 {
+		return nil
+	}
+	input, _, err := b.readInput(tree)
+	if err != nil {
+		return err
+	}
+	if packageProblem(b.Package) != "" {
+		return bundle.Check(input.Objects).Err()
+	}
+	if BundleVersionProblem(b.Version) != "" {
+		input.Version = "0.0.0" // already reported
+	}
+	_, err = bundle.Generate(input)
+	return err
+}
+
+// asFindings returns the findings of an error, and any other error unchanged.
+func asFindings(err error) (diag.Findings, error) {
+	if findings, ok := errors.AsType[diag.Findings](err); ok {
+		return findings, nil
+	}
+	return nil, err
+}
+
+// generateManifests reads the input, generates the manifests and reports notes.
+func (b *bundleRun) generateManifests(ctx context.Context, tree *worktree.Tree) (*bundle.Manifests, error) {
+	input, notes, err := b.readInput(tree)
+	if err != nil {
+		return nil, err
+	}
+	if b.Digest != nil {
+		if b.digests, err = b.readDigests(tree); err != nil {
+			return nil, err
+		}
+		input.Pin = func(ref string) (string, error) { return b.digests.pin(ctx, ref) }
+	}
+	generated, err := bundle.Generate(input)
+	if errors.Is(err, bundle.ErrVersionRequired) {
+		err = missingVersion{err}
+	}
+	if err != nil {
+		return nil, err
+	}
+	generated.Notes = append(notes, generated.Notes...)
+	return generated, b.reportNotes(generated.Notes, b.Strict)
+}
+
+// missingVersion is bundle.ErrVersionRequired, possibly with other errors, as an error of the user.
+type missingVersion struct{ error }
+
+func (e missingVersion) Unwrap() error    { return e.error }
+func (e missingVersion) UsageError() bool { return true }
+
+// builder returns the name of this program in bundles.
+func (p *Project) builder() string { return "operon-" + p.Version }
+
+// readBase reads the base CSV, nil if there is none.
+func (b *bundleRun) readBase(tree *worktree.Tree) (*manifest.Object, error) {
+	name := bundle.BaseFile(b.kustomizeDir, b.Package)
+	data, err := tree.ReadOptional(name)
+	if data == nil || err != nil {
+		return nil, err
+	}
+	objects, problems := manifest.Decode(name, data)
+	if len(problems) > 0 {
+		return nil, problems
+	}
+	for i := range objects {
+		if objects[i].Kind() == "ClusterServiceVersion" {
+			return &objects[i], nil
+		}
+	}
+	return nil, diag.Findings{{Position: diag.Position{File: name}, Problem: "has no ClusterServiceVersion; restore the base CSV, or delete the file to start from placeholders"}}
+}
+
+// reportNotes reports notes about a bundle. If strict is set, dropped parts of the input are an error.
+func (p *Project) reportNotes(notes []bundle.Note, strict bool) error {
+	if len(notes) > diag.MaxListed { // dropped parts come first
+		notes = slices.Concat(bundle.Dropped(notes), slices.DeleteFunc(slices.Clone(notes), func(n bundle.Note) bool { return n.Dropped }))
+	}
+	listed, rest := diag.Shorten(notes, "note")
+	var dropped []error
+	for _, n := range listed {
+		switch {
+		case !n.Dropped:
+			p.reportf(Note, "note: %s", n)
+		case !strict:
+			p.reportf(Warning, "%s", n)
+		default:
+			dropped = append(dropped, errors.New(n.String()))
+		}
+	}
+	for _, line := range rest {
+		p.reportf(Progress, "%s", line)
+	}
+	if len(dropped) > 0 {
+		return errors.Join(append(dropped, errors.New("--strict: the bundle would lack what the errors name; nothing was written"))...)
+	}
+	return nil
+}
+
+// created returns the creation time for changed CSVs.
+func (p *Project) created() time.Time {
+	if !p.SourceDate.IsZero() || p.Now == nil {
+		return p.SourceDate
+	}
+	return p.Now()
+}

@@ -1,0 +1,147 @@
+package action
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"path/filepath"
+
+	"github.com/spf13/afero"
+
+	"github.com/operon-sdk/operon/pkg/bundle"
+	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/project"
+	"github.com/operon-sdk/operon/pkg/worktree"
+)
+
+// MigrateOptions are the options of MigratePackageManifests.
+type MigrateOptions struct {
+	// Dir contains the package manifests, and OutputDir, which must not exist, receives the bundles.
+	Dir, OutputDir string
+	// CheckTag returns the problem of a version's name as the tag of an image; nil if no images are built from the bundles.
+	CheckTag func(tag string) error
+}
+
+// A Migration is the result of MigratePackageManifests.
+type Migration struct {
+	*Result
+	Bundles []MigratedBundle
+}
+
+// A MigratedBundle is the bundle of one version.
+type MigratedBundle struct {
+	Version string
+	// Name is the name of the directory with the bundle and its Dockerfile, and Dir its absolute path.
+	Name, Dir string
+}
+
+// MigratePackageManifests converts each version of a package to a bundle. There need not be a project.
+func MigratePackageManifests(ctx context.Context, config Config, o MigrateOptions) (*Migration, error) {
+	p := &Project{Config: config}
+	out, err := p.locateBundles(o.OutputDir)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.recover(ctx); err != nil && (o.CheckTag == nil || !errors.Is(err, ErrCompleted)) {
+		return nil, err
+	}
+	switch exists, err := afero.Exists(p.FS, p.absolute(o.OutputDir)); {
+	case err != nil:
+		return nil, fmt.Errorf("--output-dir %q: %w", o.OutputDir, worktree.Cause(err))
+	case exists:
+		return nil, diag.Findings{{Field: "--output-dir", Value: o.OutputDir, Problem: "already exists; remove it, or name a new directory"}}
+	}
+	bundles, err := p.convertPackage(o)
+	if err != nil {
+		return nil, err
+	}
+	migration := &Migration{}
+	migration.Result, err = p.Update(ctx, func(tree *worktree.Tree) error {
+		for _, b := range bundles {
+			for name, content := range b.Files {
+				tree.WriteFile(path.Join(out, "bundle-"+b.Version, name), content, 0o644)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, b := range bundles {
+		name := "bundle-" + b.Version
+		migration.Bundles = append(migration.Bundles, MigratedBundle{b.Version, name, filepath.Join(p.Root, filepath.FromSlash(out), name)})
+	}
+	return migration, nil
+}
+
+// ConvertPackageManifests returns the package in a directory and the bundles of its versions.
+func ConvertPackageManifests(config Config, dir string) (*bundle.Package, []bundle.Converted, error) {
+	p := &Project{Config: config}
+	r := &packageReader{fs: p.FS, dir: p.Dir}
+	pkg, versions, err := r.read(dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(r.problems) > 0 {
+		return nil, nil, r.problems
+	}
+	bundles, _, err := bundle.Convert(pkg, versions, p.builder())
+	return pkg, bundles, err
+}
+
+// locateBundles sets the root to the directory of the transaction: the project or the directory of the caller if it contains the
+// output directory, otherwise the nearest existing parent. It returns the output directory relative to the root.
+func (p *Project) locateBundles(outputDir string) (rel string, err error) {
+	var roots []string
+	if found, err := project.FindRoot(p.FS, p.Dir); err == nil {
+		roots = append(roots, found)
+	}
+	for _, p.Root = range append(roots, p.Dir, NearestDirectory(p.FS, p.absolute(outputDir))) {
+		if rel, err = p.fromRoot(outputDir); err == nil && !isOutside(rel) {
+			break
+		}
+	}
+	return rel, err
+}
+
+// NearestDirectory returns the nearest existing directory of an absolute path and its parents.
+func NearestDirectory(fsys afero.Fs, name string) string {
+	for name != filepath.Dir(name) {
+		if exists, _ := afero.DirExists(fsys, name); exists { // a later step reports errors
+			break
+		}
+		name = filepath.Dir(name)
+	}
+	return name
+}
+
+// convertPackage reads the package and converts its versions in memory.
+func (p *Project) convertPackage(o MigrateOptions) ([]bundle.Converted, error) {
+	r := &packageReader{fs: p.FS, dir: p.Dir}
+	pkg, versions, err := r.read(o.Dir)
+	if err != nil {
+		return nil, err
+	}
+	for i, c := range pkg.Channels {
+		if problem := channelProblem(c.Name); problem != "" {
+			r.problem(pkg.Locate("channels", fmt.Sprint(i), "name"), "the channel %q %s", c.Name, problem)
+		}
+	}
+	if o.CheckTag != nil {
+		for _, v := range versions {
+			if err := o.CheckTag(path.Base(v.Dir)); err != nil {
+				r.problem(diag.Position{File: v.Dir}, "an image %s", err)
+			}
+		}
+	}
+	bundles, notes, err := bundle.Convert(pkg, versions, p.builder())
+	problems, ok := err.(diag.Findings)
+	if err != nil && !ok {
+		return nil, err
+	}
+	if problems = append(r.problems, problems...); len(problems) > 0 {
+		return nil, problems
+	}
+	return bundles, p.reportNotes(append(r.notes, notes...), false)
+}

@@ -1,0 +1,227 @@
+package action
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/operon-sdk/operon/pkg/bundle"
+	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/worktree"
+)
+
+// defaultPackagesDir is the default directory of package manifests, relative to the root.
+const defaultPackagesDir = "packagemanifests"
+
+// PackageManifestsOptions are the options of GeneratePackageManifests.
+type PackageManifestsOptions struct {
+	// Version is the version to generate, and FromVersion the version that it replaces, or empty. Package is the name of the
+	// package; empty is the name of the project.
+	Version, FromVersion, Package string
+	// Channel is the channel to make the version the head of, or empty. IsDefault makes it the default channel.
+	Channel   string
+	IsDefault bool
+	// InputDir contains the current package manifest. Empty directories are those of the scaffold.
+	InputDir, OutputDir, KustomizeDir string
+	// DeployDir and CRDsDir contain the operator's manifests, in addition to a pipe.
+	DeployDir, CRDsDir string
+	ExistingRoles      []string
+	// KeepObjects keeps the manifests other than the CSV.
+	KeepObjects bool
+	// Strict makes it an error if the version lacks a part of the input.
+	Strict bool
+	Stdin  Stdin
+	// Findings are those of the caller about its flags, which are returned together with those about the options.
+	Findings diag.Findings
+}
+
+// A packageRun contains the options of GeneratePackageManifests, and what was resolved from them.
+type packageRun struct {
+	bundleRun
+	PackageManifestsOptions
+	// packages is the directory of the current package manifest, relative to the root.
+	packages string
+}
+
+// GeneratePackageManifests updates a version of the operator in the package manifest format, and the package manifest.
+func (p *Project) GeneratePackageManifests(ctx context.Context, o PackageManifestsOptions) (*Result, error) {
+	r, err := p.resolvePackageManifests(o, false)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.bufferStdin(); err != nil {
+		return nil, err
+	}
+	return p.update(ctx, r.outputDir, r.copyDir, func(tree *worktree.Tree) (*bundle.Updated, error) {
+		// Another command may have changed the project before this one took the lock.
+		r.bundleRun.Package = o.Package
+		if err := r.readProject(); err != nil {
+			return nil, err
+		}
+		generated, pkg, err := r.generate(ctx, tree)
+		if err != nil {
+			return nil, err
+		}
+		return r.write(tree, generated, pkg)
+	})
+}
+
+// RenderPackageManifests returns the manifests and the package manifest as a YAML stream, without changing the project.
+func (p *Project) RenderPackageManifests(ctx context.Context, o PackageManifestsOptions) ([]byte, error) {
+	r, err := p.resolvePackageManifests(o, true)
+	if err != nil {
+		return nil, err
+	}
+	generated, pkg, err := r.generate(ctx, p.tree())
+	if err != nil {
+		return nil, err
+	}
+	text, err := pkg.Bytes()
+	if err != nil {
+		return nil, err
+	}
+	manifests, err := p.renderManifests(generated)
+	return fmt.Appendf(manifests, "---\n%s", text), err
+}
+
+func (p *Project) resolvePackageManifests(o PackageManifestsOptions, render bool) (*packageRun, error) {
+	r := &packageRun{PackageManifestsOptions: o, bundleRun: bundleRun{Project: p, pipeToo: true, GenerateBundleOptions: GenerateBundleOptions{
+		Version: o.Version, Package: o.Package, DeployDir: o.DeployDir, CRDsDir: o.CRDsDir, KustomizeDir: o.KustomizeDir,
+		OutputDir: o.OutputDir, ExistingRoles: o.ExistingRoles, Strict: o.Strict, Stdin: o.Stdin, Manifests: true,
+	}}}
+	err := r.readProject()
+	findings := r.check()
+	if render && o.OutputDir != "" {
+		findings = append(findings, diag.Finding{Field: "--output-dir", Value: o.OutputDir, Problem: "excludes --stdout, which writes nothing to disk"})
+	}
+	if err != nil {
+		return nil, errors.Join(err, findings.Err())
+	}
+	r.packages, r.outputDir = defaultPackagesDir, defaultPackagesDir
+	if o.InputDir != "" {
+		if r.packages, err = p.fromRoot(o.InputDir); err != nil {
+			return nil, err
+		}
+	}
+	if o.OutputDir != "" {
+		if r.outputDir, err = p.fromRoot(o.OutputDir); err != nil {
+			return nil, err
+		}
+	}
+	if err := r.locateKustomization(); err != nil {
+		return nil, err
+	}
+	if len(findings) > 0 {
+		return nil, errors.Join(findings, r.inputProblems(p.tree()))
+	}
+	r.copyDir = path.Join(r.outputDir, o.Version)
+	return r, nil
+}
+
+// check validates the options before anything is read.
+func (r *packageRun) check() diag.Findings {
+	var findings diag.Findings
+	add := func(flag, value, problem string) {
+		findings = append(findings, diag.Finding{Field: flag, Value: value, Problem: problem})
+	}
+	o := r.PackageManifestsOptions
+	if name := r.bundleRun.Package; name != "" {
+		if problem := packageProblem(name); problem != "" {
+			add("--package", name, problem)
+		}
+	}
+	if o.Version == "" {
+		add("--version", "", "is required: it names the directory of the version")
+	}
+	if problem := BundleVersionProblem(o.Version); problem != "" {
+		add("--version", o.Version, problem)
+	}
+	if problem := BundleVersionProblem(o.FromVersion); problem != "" {
+		add("--from-version", o.FromVersion, problem)
+	}
+	if o.FromVersion != "" && o.FromVersion == o.Version {
+		add("--from-version", o.FromVersion, "is the version itself, which cannot replace itself")
+	}
+	if problem := channelProblem(o.Channel); problem != "" && o.Channel != "" {
+		add("--channel", o.Channel, problem)
+	}
+	if strings.Contains(o.Channel, ",") {
+		add("--channel", o.Channel, "must be one channel; run the command once for each")
+	}
+	if o.IsDefault && o.Channel == "" {
+		add("--default-channel", "true", "makes the channel of --channel the default; give --channel, too")
+	}
+	return slices.Concat(findings, o.Findings, r.checkSources(false))
+}
+
+// generate returns the manifests of the version, and the package manifest that contains it.
+func (r *packageRun) generate(ctx context.Context, tree *worktree.Tree) (*bundle.Manifests, *bundle.Package, error) {
+	name := r.bundleRun.Package
+	pkg, problems, err := readPackage(tree, path.Join(r.packages, bundle.PackageFile(name)), name)
+	if err != nil {
+		return nil, nil, err
+	}
+	if r.FromVersion != "" {
+		r.replaces = name + ".v" + r.FromVersion
+	}
+	csv := name + ".v" + r.PackageManifestsOptions.Version
+	if len(problems) == 0 {
+		pkg.SetHead(r.Channel, csv, r.IsDefault)
+		problems = pkg.CheckDefault()
+	}
+	if len(problems) > 0 {
+		return nil, nil, errors.Join(problems, r.inputProblems(tree))
+	}
+	generated, err := r.generateManifests(ctx, tree)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(pkg.ChannelsOf(csv)) == 0 {
+		r.reportf(Note, "note: no channel has %s at its head; --channel puts it there", csv)
+	}
+	if generated.Scorecard != nil {
+		r.reportf(Note, "note: the scorecard's configuration is left out, as package manifests cannot contain it; 'pkgman-to-bundle' reads one from the directory of the version")
+		generated.Scorecard = nil
+	}
+	if r.KeepObjects {
+		generated.Files, generated.Order = nil, nil
+	}
+	return generated, pkg, nil
+}
+
+// readPackage reads the package manifest, or returns a new one if there is none. The problems are about its content.
+func readPackage(tree *worktree.Tree, name, pkg string) (*bundle.Package, diag.Findings, error) {
+	data, err := tree.ReadOptional(name)
+	if data == nil || err != nil {
+		return bundle.NewPackage(pkg), nil, err
+	}
+	p, problems := bundle.ParsePackage(name, data)
+	if len(problems) == 0 && p.PackageName != pkg {
+		problems = diag.Findings{{Position: p.Locate("packageName"),
+			Problem: fmt.Sprintf("packageName is %s, but the file is that of %s; correct one of them", p.PackageName, pkg)}}
+	}
+	return p, problems, nil
+}
+
+// write updates the directory of the version and the package manifest.
+func (r *packageRun) write(tree *worktree.Tree, generated *bundle.Manifests, pkg *bundle.Package) (*bundle.Updated, error) {
+	u := bundle.Update{Dir: r.copyDir, Subdir: ".", Manifests: generated}
+	if !r.KeepObjects {
+		files, err := tree.Walk(r.copyDir, func(string) bool { return true })
+		if err != nil {
+			return nil, fmt.Errorf("reading %s: %w", r.copyDir, worktree.Cause(err))
+		}
+		for _, file := range files {
+			u.List = append(u.List, path.Base(file))
+		}
+	}
+	text, err := pkg.Bytes()
+	if err != nil {
+		return nil, err
+	}
+	tree.WriteFile(path.Join(r.outputDir, bundle.PackageFile(r.bundleRun.Package)), text, 0o644)
+	return r.updateFiles(tree, u, path.Join(r.copyDir, generated.Name))
+}
