@@ -246,7 +246,7 @@ func TestBundleAllRefuses(t *testing.T) {
 			t.Errorf("%s is not named once:\n%s", flag, errOut)
 		}
 	}
-	if code, _, errOut := p.unchanged(t, "bundle", "--version", "0.0.2", "--replaces", "memcached-operator.v0.0.2"); code != 2 || !strings.Contains(errOut, "this CSV itself") {
+	if code, _, errOut := p.unchanged(t, "bundle", "--version", "0.0.2", "--replaces", "memcached-operator.v0.0.2"); code != 2 || !strings.Contains(errOut, "is the name of this CSV") {
 		t.Errorf("exit code %d\n%s", code, errOut)
 	}
 	if err := os.MkdirAll(filepath.Join(p.dir, "bundle/manifests"), 0o755); err != nil {

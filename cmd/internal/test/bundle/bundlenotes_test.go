@@ -31,7 +31,7 @@ func TestBundleTells(t *testing.T) {
 		{name: "kustomization", files: map[string]string{"kustomization.yaml": "resources: []\n"}, says: "deploy/kustomization.yaml is a kustomization and was not read", lost: true},
 		{name: "values", files: map[string]string{"values.yaml": "replicas: 1\n"}, says: "deploy/values.yaml:1: the document is no Kubernetes object", lost: true},
 		{name: "link to a folder", files: map[string]string{"link": "->.."}, says: "deploy/link is not a regular file and was not read", lost: true},
-		{name: "document", more: "---\nreplicas: 1\n", says: "the document is no Kubernetes object, being without apiVersion and kind, and was not read; leave it out", lost: true},
+		{name: "document", more: "---\nreplicas: 1\n", says: "the document is no Kubernetes object, being without apiVersion and kind, and was not read; remove it", lost: true},
 		{name: "twice", more: "---\n" + config + "---\n" + config, says: "ConfigMap bath is in the input twice, first at stdin:", lost: false},
 		{name: "unknown field", more: "---\napiVersion: v1\nkind: Service\nmetadata:\n  name: bath\nspec:\n  prots: []\n  porst: {a: 1}\n", says: "Service bath has a field spec.porst that its API does not define", lost: true},
 		{name: "annotations", more: "---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: more, annotations: {a: b}}\nspec:\n  selector: {matchLabels: {a: b}}\n  template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: registry.example/c:1}]}}\n",
