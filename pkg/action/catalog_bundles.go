@@ -27,7 +27,8 @@ func (r *catalogRun) readBundles(ctx context.Context, current *catalog.Catalog, 
 	for _, given := range bundles {
 		name, ref, _ := strings.Cut(given, "=")
 		opened, err := r.OpenBundle(ctx, dir, name)
-		if more, ok := errors.AsType[diag.Findings](err); ok {
+		more, err := asFindings(err)
+		if len(more) > 0 {
 			findings = append(findings, more...)
 			continue
 		}
@@ -39,8 +40,8 @@ func (r *catalogRun) readBundles(ctx context.Context, current *catalog.Catalog, 
 		if ref == "" {
 			ref = opened.Image
 		}
-		s, more := catalog.ReadBundle(opened.FS, filepath.ToSlash(name))
-		problems = append(problems, more...)
+		s, found := catalog.ReadBundle(opened.FS, filepath.ToSlash(name))
+		problems = append(problems, found...)
 		if s == nil {
 			continue
 		}

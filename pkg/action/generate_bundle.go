@@ -226,9 +226,9 @@ func (b *bundleRun) inputProblems(tree *worktree.Tree) error {
 	return err
 }
 
-// asFindings returns the findings of an error, and any other error unchanged.
+// asFindings returns the findings in an error that user input caused, or another error.
 func asFindings(err error) (diag.Findings, error) {
-	if findings, ok := errors.AsType[diag.Findings](err); ok {
+	if findings, ok := errors.AsType[diag.Findings](err); ok && diag.IsUsage(findings) {
 		return findings, nil
 	}
 	return nil, err
