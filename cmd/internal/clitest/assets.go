@@ -17,7 +17,8 @@ var ControlPlaneAssets = sync.OnceValues(func() (controlplane.Assets, error) {
 	return controlplane.Ensure(context.Background(), options)
 })
 
-// WorkloadAssets finds or builds what run local needs, once per test binary and outside of any test's time limit.
+// WorkloadAssets finds or builds the control plane of run local, once per test binary and outside of the time limit of a
+// test.
 var WorkloadAssets = sync.OnceValues(func() (controlplane.Assets, error) {
 	options := controlplane.DefaultOptions(os.Environ())
 	options.Parts, options.NoDownload = controlplane.WorkloadParts(), true

@@ -18,7 +18,7 @@ func (l *Buffer) Write(p []byte) (int, error) {
 	return l.b.Write(p)
 }
 
-// String returns all that has been written.
+// String returns the written text.
 func (l *Buffer) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -14,9 +14,9 @@ import (
 	"time"
 )
 
-// The cache below the user's cache directory holds what depends on nothing but the content of files: programs, and that
-// a project passed a check. Test binaries use it at the same time; entries appear at once, by a rename or as an empty
-// file. The oldest ones make room for others.
+// The cache in the user's cache directory contains results that depend only on the content of files: programs, and passed
+// checks of projects. Test binaries use it concurrently; entries are created atomically, by a rename or as an empty file.
+// The oldest ones are removed.
 const (
 	maxPrograms = 32
 	maxPassed   = 4096
@@ -32,7 +32,7 @@ func cacheDir(name string) (string, error) {
 	return cache, os.MkdirAll(cache, 0o755)
 }
 
-// cacheKey hashes files, words, and what else builds depend on.
+// cacheKey hashes files, words, and other inputs of builds.
 func cacheKey(files map[string]string, words ...string) string {
 	h := sha256.New()
 	fmt.Fprintln(h, runtime.Version(), runtime.GOOS, runtime.GOARCH, BuildFlags)
@@ -43,13 +43,13 @@ func cacheKey(files map[string]string, words ...string) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// touch marks an entry as used and reports whether it is there.
+// touch marks an entry as used and reports whether it exists.
 func touch(entry string) bool {
 	now := time.Now()
 	return os.Chtimes(entry, now, now) == nil
 }
 
-// prune keeps the n entries of a directory that were used last.
+// prune keeps the n most recently used entries of a directory.
 func prune(cache string, n int) error {
 	entries, err := os.ReadDir(cache)
 	if err != nil {
@@ -72,8 +72,8 @@ func prune(cache string, n int) error {
 	return nil
 }
 
-// checkOnce runs check, which the words describe, unless a project with the same files passed it before. This is how
-// go test caches the results of tests, and as there, -count runs it again; so does -thorough.
+// checkOnce runs a check, which words identify, unless a project with the same files has passed it. As in the cache of
+// go test, -count runs it again; so does -thorough.
 func checkOnce(t testing.TB, dir string, check func(), words ...string) {
 	t.Helper()
 	if rerun() {

@@ -9,7 +9,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/manifest"
 )
 
-// CheckFormat checks that the Go files below a directory are formatted.
+// CheckFormat checks that the Go files in a directory tree are formatted.
 func CheckFormat(t testing.TB, dir string) {
 	t.Helper()
 	for name, content := range ReadTree(t, dir) {
@@ -33,7 +33,7 @@ func CheckOverlays(t testing.TB, dir string) {
 	}
 }
 
-// CheckKustomizations builds every kustomization below a directory and returns how many there are.
+// CheckKustomizations builds every kustomization in a directory tree and returns their number.
 func CheckKustomizations(t testing.TB, dir string) int {
 	t.Helper()
 	n := 0

@@ -14,7 +14,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/controlplane"
 )
 
-// Cluster is a running API server with a kubectl that talks to it.
+// A Cluster is a running API server with a kubectl that uses it.
 type Cluster struct {
 	T *testing.T
 	*controlplane.ControlPlane
@@ -42,7 +42,7 @@ func StartCluster(t *testing.T) *Cluster {
 	return &Cluster{T: t, ControlPlane: plane, assets: assets, Kubeconfig: plane.KubeconfigPath()}
 }
 
-// Kubectl runs kubectl with a manifest on stdin and returns what it prints.
+// Kubectl runs kubectl with a manifest on stdin and returns its output.
 func (c *Cluster) Kubectl(stdin string, args ...string) (string, error) {
 	k := exec.Command(c.assets.Path(controlplane.Kubectl), args...)
 	k.Env = append(os.Environ(), "KUBECONFIG="+c.Kubeconfig)
@@ -64,15 +64,15 @@ func (c *Cluster) Must(stdin string, args ...string) string {
 	return out
 }
 
-// MustRefuse holds that a request ends with an error that has a text.
+// MustRefuse checks that kubectl fails with an error that contains want.
 func (c *Cluster) MustRefuse(want, stdin string, args ...string) {
 	c.T.Helper()
 	if out, err := c.Kubectl(stdin, args...); err == nil || !strings.Contains(out, want) {
-		c.T.Errorf("kubectl %s says %q (%v), want %q", strings.Join(args, " "), out, err, want)
+		c.T.Errorf("kubectl %s: got %q (%v), want %q", strings.Join(args, " "), out, err, want)
 	}
 }
 
-// Eventually asks until the answer is as wanted.
+// Eventually runs kubectl until its output is want.
 func (c *Cluster) Eventually(want string, args ...string) {
 	c.T.Helper()
 	var got string
@@ -85,7 +85,7 @@ func (c *Cluster) Eventually(want string, args ...string) {
 	c.T.Fatalf("kubectl %s: got %q (%v), want %q", strings.Join(args, " "), got, err, want)
 }
 
-// KubeconfigAs writes a kubeconfig that acts as a service account: what its roles do not allow fails.
+// KubeconfigAs writes a kubeconfig that impersonates a service account.
 func (c *Cluster) KubeconfigAs(serviceAccount string) string {
 	c.T.Helper()
 	text := fmt.Sprintf(`apiVersion: v1

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// CheckControllerGen checks that the real controller-gen generates the same files. In short mode it does not.
+// CheckControllerGen checks that controller-gen generates the same files, except in short mode.
 func CheckControllerGen(t testing.TB, dir string) {
 	t.Helper()
 	if testing.Short() {

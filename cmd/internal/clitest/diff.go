@@ -9,10 +9,10 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 )
 
-// maxDiff limits what a failure prints of a diff, in bytes.
+// maxDiff bounds the length of a diff in a failure message, in bytes.
 const maxDiff = 8 << 10
 
-// DiffLines returns a unified diff of two texts, cut after 8 KiB, and is empty if the texts are equal.
+// DiffLines returns a unified diff of two texts, truncated after 8 KiB. It is empty if the texts are equal.
 func DiffLines(want, got string) string {
 	text := string(diff.Diff("want", []byte(want), "got", []byte(got)))
 	if len(text) > maxDiff {
@@ -21,7 +21,7 @@ func DiffLines(want, got string) string {
 	return text
 }
 
-// Diff returns the elements that only one of two lists has, one per line.
+// Diff returns the elements that only one of two lists contains, one per line.
 func Diff(before, after []string) string {
 	var text strings.Builder
 	for _, name := range before {
@@ -42,7 +42,7 @@ func CheckContains(t *testing.T, text string, parts ...string) {
 	t.Helper()
 	for _, part := range parts {
 		if !strings.Contains(text, part) {
-			t.Errorf("%q is not in\n%s", part, text)
+			t.Errorf("output lacks %q:\n%s", part, text)
 		}
 	}
 }

@@ -18,7 +18,7 @@ func Substitute(t *testing.T, name, old, text string) {
 	t.Helper()
 	content := ReadFile(t, name)
 	if !strings.Contains(content, old) {
-		t.Fatalf("%s does not hold %q:\n%s", name, old, content)
+		t.Fatalf("%s does not contain %q:\n%s", name, old, content)
 	}
 	WriteFile(t, name, strings.Replace(content, old, text, 1))
 }

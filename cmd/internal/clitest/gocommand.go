@@ -10,7 +10,7 @@ import (
 )
 
 // DownloadModules downloads the modules that scaffolded projects require, once per test binary: commands that create
-// something open no socket, so the module cache must hold them.
+// files do not use the network, so the module cache must contain them.
 var DownloadModules = sync.OnceValue(func() error {
 	c := exec.Command("go", "mod", "tidy", "-diff") // which scripts run without a network
 	c.Dir = Testdata("memcached-operator")
@@ -21,8 +21,8 @@ var DownloadModules = sync.OnceValue(func() error {
 	return nil
 })
 
-// RunGo runs the go command in a project with env added to its environment, fails the test if that fails, and returns
-// the output.
+// RunGo runs the go command in a project with env added to its environment, and returns the output. The test fails if the
+// command does.
 func RunGo(t testing.TB, dir string, env []string, args ...string) string {
 	t.Helper()
 	c := GoCommand(dir, args...)
@@ -34,8 +34,8 @@ func RunGo(t testing.TB, dir string, env []string, args ...string) string {
 	return string(out)
 }
 
-// BuildFlags are the flags that tests build with. The same ones everywhere let all builds share the build cache: without
-// -trimpath it would keep packages for each temporary directory.
+// BuildFlags are the flags of builds in tests. All builds share the build cache, as they use the same flags: without
+// -trimpath it would contain packages for each temporary directory.
 const BuildFlags = "-trimpath -ldflags=-w"
 
 // GoCommand returns a go command that runs in a project.
@@ -46,14 +46,14 @@ func GoCommand(dir string, args ...string) *exec.Cmd {
 	return c
 }
 
-// CheckCompiles checks that a project is tidy, and vets it, which compiles it. In short mode it does neither.
+// CheckCompiles checks that a project is tidy, and vets it, which compiles it, except in short mode.
 func CheckCompiles(t testing.TB, dir string) {
 	t.Helper()
 	CheckTidy(t, dir)
 	CheckVet(t, dir, "./...")
 }
 
-// CheckVet vets packages of a project and their tests, also those for the end-to-end test. In short mode it does not.
+// CheckVet vets packages of a project and their tests, including the end-to-end test, except in short mode.
 func CheckVet(t testing.TB, dir string, packages string) {
 	t.Helper()
 	if testing.Short() {
@@ -63,7 +63,7 @@ func CheckVet(t testing.TB, dir string, packages string) {
 	checkOnce(t, dir, func() { RunGo(t, dir, nil, "vet", "-tags=e2e", packages) }, "vet", packages)
 }
 
-// CheckTidy checks that go mod tidy would change nothing. In short mode it does not.
+// CheckTidy checks that go mod tidy would change nothing, except in short mode.
 func CheckTidy(t testing.TB, dir string) {
 	t.Helper()
 	if testing.Short() {

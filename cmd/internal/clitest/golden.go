@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// GoldenProjects returns the names of the golden projects below testdata; NAME.commands holds the commands that make NAME.
+// GoldenProjects returns the names of the golden projects in testdata. NAME.commands contains the commands that create NAME.
 func GoldenProjects(t *testing.T) []string {
 	t.Helper()
 	scripts, err := filepath.Glob(Testdata("*.commands"))
@@ -20,8 +20,7 @@ func GoldenProjects(t *testing.T) []string {
 	return names
 }
 
-// CopyGolden copies a golden project to a new directory and returns that. TestGolden checks that it is what its commands
-// make.
+// CopyGolden copies a golden project to a new directory, which it returns. TestGolden checks that its commands create it.
 func CopyGolden(t *testing.T, name string) string {
 	t.Helper()
 	return CopyTree(t, Testdata(name))

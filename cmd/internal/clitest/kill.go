@@ -110,7 +110,7 @@ func (k *killingFs) Chmod(name string, mode fs.FileMode) error {
 	return k.Fs.Chmod(name, mode)
 }
 
-// killingFile writes half of the data at the change that kills the process: a torn write.
+// killingFile writes half of the data at the change that kills the process.
 type killingFile struct {
 	afero.File
 	fs *killingFs

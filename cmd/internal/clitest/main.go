@@ -1,5 +1,6 @@
-// Package clitest tests the command line: it runs commands in this process or in one of their own, on copies of the
-// golden projects, and compares and checks what they write. Only tests import it.
+// Package clitest contains helpers for tests of the command line. Run executes commands in the process of the test,
+// StartProcess in a separate one, on new projects or copies of the golden projects. Only tests import it; their TestMain
+// calls Main.
 package clitest
 
 import (
@@ -15,18 +16,18 @@ import (
 	"github.com/operon-sdk/operon/cmd"
 )
 
-// Main runs the tests of a package, whose TestMain calls it. StartProcess, scripts and makefiles run the test binary again,
-// as operon or operator-sdk.
+// Main runs the tests of a package, whose TestMain calls it. StartProcess, scripts and makefiles run the test binary as
+// operon or operator-sdk.
 func Main(m *testing.M) {
 	debug.SetGCPercent(200) // as in the program
 	runAsProgram()
 	testscript.Main(suite{m}, map[string]func(){"operon": program, "operator-sdk": program})
 }
 
-// suite is the tests of a package.
+// suite runs the tests of a package.
 type suite struct{ *testing.M }
 
-// Run makes the go commands of all child processes build alike, see BuildFlags, and runs the tests.
+// Run sets BuildFlags for the go commands of all child processes, and runs the tests.
 func (s suite) Run() int {
 	for name, value := range map[string]string{"GOFLAGS": BuildFlags, "CGO_ENABLED": "0"} {
 		if err := os.Setenv(name, value); err != nil {
@@ -41,7 +42,7 @@ func (s suite) Run() int {
 // unless OPERON_TEST_SLOW_AFTER is set.
 const NeverSlow = time.Hour
 
-// program is what a script calls as operon or operator-sdk.
+// program runs the test binary as operon or operator-sdk.
 func program() {
 	env, err := programEnv()
 	if err != nil {

@@ -14,7 +14,7 @@ func BuildPeer(t *testing.T, dir, pkg string) string {
 	return BuildProgram(t, Testdata(dir), pkg)
 }
 
-// RunPeer runs a command of a peer in a project and fails the test if that fails.
+// RunPeer runs a command of a peer in a project. The test fails if the command does.
 func RunPeer(t *testing.T, program, dir string, args ...string) {
 	t.Helper()
 	c := exec.Command(program, args...)

@@ -33,13 +33,13 @@ func CheckNoProcesses(t *testing.T, dir string, within time.Duration) {
 			return
 		}
 		if time.Now().After(deadline) {
-			t.Errorf("still running: %v", names)
+			t.Errorf("processes %v are still running", names)
 			return
 		}
 	}
 }
 
-// A Process is operon in a process of its own.
+// A Process is operon in a separate process.
 type Process struct {
 	t   *testing.T
 	Cmd *exec.Cmd
@@ -59,7 +59,7 @@ func (p *Process) Write(b []byte) (int, error) {
 	return p.out.Write(b)
 }
 
-// Output returns what the process has printed so far.
+// Output returns the output of the process so far.
 func (p *Process) Output() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -88,7 +88,7 @@ func StartProcess(t *testing.T, dir string, env []string, args ...string) *Proce
 		t.Fatal(err)
 	}
 	go func() {
-		_ = p.Cmd.Wait() // the exit code says it
+		_ = p.Cmd.Wait() // the exit code prints it
 		close(p.Done)
 	}()
 	t.Cleanup(func() {
@@ -128,22 +128,22 @@ func (p *Process) WaitFor(text string, n int) {
 		select {
 		case <-p.Done:
 			if strings.Count(p.Output(), text) < n {
-				p.t.Fatalf("it ended before it printed %q", text)
+				p.t.Fatalf("operon ended without printing %q", text)
 			}
 			return
 		default:
 		}
 	}
-	p.t.Fatalf("it never printed %q %d times", text, n)
+	p.t.Fatalf("operon did not print %q %d times", text, n)
 }
 
-// MustEnd waits for the end of the process and checks its exit code and that it leaves no process and no file.
+// MustEnd waits for the end of the process and checks its exit code and that no process and no file remains.
 func (p *Process) MustEnd(code int) {
 	p.t.Helper()
 	select {
 	case <-p.Done:
 	case <-time.After(2 * time.Minute):
-		p.t.Fatal("it did not end")
+		p.t.Fatal("operon did not end")
 	}
 	if got := p.Cmd.ProcessState.ExitCode(); got != code {
 		p.t.Errorf("exit code %d, want %d", got, code)
@@ -152,13 +152,13 @@ func (p *Process) MustEnd(code int) {
 	p.leavesNothing()
 }
 
-// leavesNothing checks that neither Operon nor go left files.
+// leavesNothing checks that no temporary files of Operon and go remain.
 func (p *Process) leavesNothing() {
 	p.t.Helper()
 	for _, pattern := range []string{"operon-*", "go-*"} {
 		left, err := filepath.Glob(filepath.Join(p.TempDir, pattern))
 		if err != nil || len(left) > 0 {
-			p.t.Errorf("left: %v (%v)", left, err)
+			p.t.Errorf("files %v remain (%v)", left, err)
 		}
 	}
 }

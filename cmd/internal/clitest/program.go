@@ -13,8 +13,8 @@ import (
 )
 
 // BuildProgram builds a main package in the module at dir and returns the path of the program. The package is a path
-// below dir with a leading "./", or an import path of a required module. Programs are kept in the cache, so that each is
-// linked once.
+// below dir with a leading "./", or an import path of a required module. Programs are cached, so that each is linked
+// once.
 func BuildProgram(tb testing.TB, dir, pkg string) string {
 	tb.Helper()
 	files := map[string]string{}

@@ -7,8 +7,8 @@ import (
 )
 
 // CheckProjectTests runs the tests of packages of a project on real API servers, one package at a time, and checks that
-// the output contains all wanted texts: "ok" lines of packages, or lines of tests with -v among the arguments. In short
-// mode it does not.
+// the output contains all wanted texts: "ok" lines of packages, or lines of tests with -v in the arguments. In short
+// mode it does nothing.
 func CheckProjectTests(t *testing.T, dir string, args []string, wanted ...string) {
 	t.Helper()
 	if testing.Short() {

@@ -25,8 +25,8 @@ func NewProject(t *testing.T, commands ...string) string {
 	return dir
 }
 
-// generationCache is the cache directory of commands, once per test binary: it keeps the types of modules, which take a
-// second or two to load.
+// generationCache is the cache directory of commands, one per test binary. It contains the types of modules, which take one
+// or two seconds to load.
 var generationCache = sync.OnceValues(func() (string, error) { return cacheDir("commands") })
 
 // Run runs a command in this process, without a terminal and without input. With an empty cache, commands share one, but

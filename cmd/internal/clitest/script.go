@@ -9,8 +9,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// SetGoVariables makes the module and build caches of the machine serve the go commands of a script, which need no network
-// then.
+// SetGoVariables lets the go commands of a script use the module and build caches of the machine, so that they need no
+// network.
 func SetGoVariables(t *testing.T, env *testscript.Env) {
 	t.Helper()
 	env.Setenv("GOMODCACHE", GoEnv(t, "GOMODCACHE"))

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// terminalRows is the height of the terminals of tests: enough to keep all that a command prints on the screen.
+// terminalRows is the height of the terminals of tests: enough for all output of a command.
 const terminalRows = 500
 
 // A Terminal is a pseudo-terminal in which operon runs.
@@ -27,9 +27,9 @@ type Terminal struct {
 	ended  chan struct{}
 
 	mu sync.Mutex
-	// output is what the command has printed, with escape sequences.
+	// output is the output of the command, with escape sequences.
 	output strings.Builder
-	// from is where WaitFor begins to look in output.
+	// from is the position in output where WaitFor begins to search.
 	from int
 }
 
@@ -64,7 +64,7 @@ func StartRunTerminal(t *testing.T, dir string, env []string, args ...string) *T
 	return StartTerminal(t, dir, 100, append([]string{"KUBECONFIG=", "HOME=" + os.Getenv("HOME")}, env...), args...)
 }
 
-// read shows what the command prints on the screen.
+// read displays the output of the command on the screen.
 func (t *Terminal) read() {
 	defer close(t.ended)
 	for buffer := make([]byte, 4096); ; {
@@ -79,7 +79,7 @@ func (t *Terminal) read() {
 	}
 }
 
-// Output returns all that the command has printed so far, with escape sequences.
+// Output returns the output of the command so far, with escape sequences.
 func (t *Terminal) Output() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -97,7 +97,7 @@ func (t *Terminal) Screen() string {
 	return strings.TrimRight(strings.Join(lines, "\n"), "\n")
 }
 
-// WaitFor waits up to two minutes for a text in what the command prints after the text of the last WaitFor.
+// WaitFor waits up to two minutes for a text in the output after the text of the last WaitFor.
 func (t *Terminal) WaitFor(text string) {
 	t.t.Helper()
 	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
@@ -123,7 +123,7 @@ func (t *Terminal) WaitFor(text string) {
 	t.t.Fatalf("the command did not print %q\n%s", text, t.Screen())
 }
 
-// Type waits until the command has printed a text and nothing more for a moment, as a question does, and types keys.
+// Type waits until the command has printed a text, such as a prompt, and nothing else for a moment, and types keys.
 func (t *Terminal) Type(after, keys string) {
 	t.t.Helper()
 	t.WaitFor(after)

@@ -20,7 +20,7 @@ func CopyTree(t testing.TB, dir string) string {
 	return to
 }
 
-// WriteFiles writes files, by slash-separated path, into a directory.
+// WriteFiles writes files by slash-separated path to a directory.
 func WriteFiles(t *testing.T, dir string, files map[string]string) {
 	t.Helper()
 	for name, text := range files {
@@ -67,7 +67,7 @@ func CompareTrees(t testing.TB, want, got string) {
 	}
 }
 
-// emptyDirs lists the directories below dir that hold nothing.
+// emptyDirs lists the empty directories in dir.
 func emptyDirs(t testing.TB, dir string) []string {
 	t.Helper()
 	var empty []string
@@ -98,7 +98,7 @@ func Symlink(t *testing.T, target, link string) {
 	}
 }
 
-// ReadTree returns the files below a directory by slash-separated path.
+// ReadTree returns the files in a directory tree by slash-separated path.
 func ReadTree(t testing.TB, dir string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
@@ -119,7 +119,7 @@ func ReadTree(t testing.TB, dir string) map[string]string {
 	return files
 }
 
-// WalkTree visits a directory and all files and directories below it.
+// WalkTree visits a directory and all files and directories in it.
 func WalkTree(t testing.TB, dir string, visit func(p string, d fs.DirEntry)) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
@@ -138,7 +138,7 @@ func SortedKeys(m map[string]string) []string {
 	return slices.Sorted(maps.Keys(m))
 }
 
-// NewDir writes files into a new directory and returns that.
+// NewDir writes files to a new directory, which it returns.
 func NewDir(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()

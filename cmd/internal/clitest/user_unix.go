@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Nobody is the ID of the user that owns nothing.
+// Nobody is the ID of the user nobody.
 const Nobody = 65534
 
 // ShareProgram copies the test binary to where other users can run it, and returns its directory and its path. It skips the
@@ -18,7 +18,7 @@ func ShareProgram(t *testing.T) (dir, program string) {
 	if os.Getuid() != 0 {
 		t.Skip("only root can run commands as another user")
 	}
-	// The directories of t.TempDir and of the test binary are closed to other users.
+	// The directories of t.TempDir and of the test binary are not accessible to other users.
 	dir, err := os.MkdirTemp("", "operon-test-user-")
 	if err != nil {
 		t.Fatal(err)

@@ -9,9 +9,9 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// SetFreeWebhookPort makes a project's manager serve webhooks on a port that is free until the test ends, and returns
-// it. The same few ports are used again and again, so that the cache has the manager; see BuildProgram. They are below
-// those that systems assign to listeners without one.
+// SetFreeWebhookPort lets a project's manager serve webhooks on a port that is free until the test ends, and returns the
+// port. Few ports are used, so that the manager is cached; see BuildProgram. They are below the range from which systems
+// assign ports.
 func SetFreeWebhookPort(t *testing.T, dir string) int {
 	t.Helper()
 	locks, err := cacheDir("locks")

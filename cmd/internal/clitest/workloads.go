@@ -15,14 +15,14 @@ import (
 	"github.com/operon-sdk/operon/pkg/kube"
 )
 
-// WorkloadCluster is a control plane whose pods are simulated.
+// A WorkloadCluster is a control plane with simulated pods.
 type WorkloadCluster struct {
 	*testing.T
 	Plane  *controlplane.ControlPlane
 	Client *kube.Client
 }
 
-// StartWorkloadCluster starts one that ends with the test.
+// StartWorkloadCluster starts a WorkloadCluster that ends with the test.
 func StartWorkloadCluster(t *testing.T) *WorkloadCluster {
 	t.Helper()
 	SkipIfShort(t, "it starts a control plane")
@@ -47,7 +47,7 @@ func StartWorkloadCluster(t *testing.T) *WorkloadCluster {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The tests do what containers would.
+	// Tests simulate the containers.
 	unlabel := map[string]any{"metadata": map[string]any{"labels": map[string]any{controlplane.SimulatedLabel: nil}}}
 	if err := client.Do(t.Context(), http.MethodPatch, "/api/v1/nodes/"+controlplane.NodeName, kube.MergePatch, unlabel, nil); err != nil {
 		t.Fatal(err)
@@ -55,7 +55,7 @@ func StartWorkloadCluster(t *testing.T) *WorkloadCluster {
 	return &WorkloadCluster{T: t, Plane: plane, Client: client}
 }
 
-// Apply makes objects of a manifest.
+// Apply creates the objects of a manifest.
 func (c *WorkloadCluster) Apply(t *testing.T, manifest string) {
 	t.Helper()
 	objects, err := kube.Decode([]byte(manifest))
@@ -67,7 +67,7 @@ func (c *WorkloadCluster) Apply(t *testing.T, manifest string) {
 	}
 }
 
-// Try does something until it succeeds.
+// Try calls a function until it succeeds.
 func (c *WorkloadCluster) Try(t *testing.T, do func() error) {
 	t.Helper()
 	var err error
@@ -79,7 +79,7 @@ func (c *WorkloadCluster) Try(t *testing.T, do func() error) {
 	t.Fatal(err)
 }
 
-// Get reads an object, which is nil if it is not there.
+// Get returns an object, or nil if it does not exist.
 func (c *WorkloadCluster) Get(t *testing.T, apiVersion, kind, namespace, name string) *kube.Object {
 	t.Helper()
 	o, err := c.Client.Get(c.Context(), kube.Named(apiVersion, kind, namespace, name))
@@ -109,7 +109,7 @@ func (c *WorkloadCluster) Patch(t *testing.T, o *kube.Object, subresource, patch
 	}
 }
 
-// ListObjects lists what the cluster holds, without what comes and goes by itself.
+// ListObjects lists the objects of the cluster, without those that change by themselves.
 func (c *WorkloadCluster) ListObjects(t *testing.T) []string {
 	t.Helper()
 	var names []string
@@ -136,7 +136,7 @@ func (c *WorkloadCluster) ListObjects(t *testing.T) []string {
 	return names
 }
 
-// KubeconfigAs writes a kubeconfig of a user who has only the rights that bindings give.
+// KubeconfigAs writes a kubeconfig of a user with only the rights of bindings.
 func (c *WorkloadCluster) KubeconfigAs(t *testing.T, user string) string {
 	t.Helper()
 	text := strings.Replace(string(c.Plane.Kubeconfig()), "token:", "as: "+user+"\n    token:", 1)

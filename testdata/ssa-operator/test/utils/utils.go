@@ -62,8 +62,8 @@ func GetNonEmptyLines(output string) []string {
 	return lines
 }
 
-// LoadImageToKindClusterWithName loads an image from the local container engine into the Kind cluster KIND_CLUSTER. KIND
-// is the name of the kind program.
+// LoadImageToKindClusterWithName loads an image from the local container engine into the Kind cluster KIND_CLUSTER.
+// KIND is the name of the kind program.
 func LoadImageToKindClusterWithName(image string) error {
 	kind, cluster := envOr("KIND", "kind"), envOr("KIND_CLUSTER", "kind")
 	_, err := Run(exec.Command(kind, "load", "docker-image", image, "--name", cluster))
