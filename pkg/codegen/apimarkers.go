@@ -70,11 +70,14 @@ func (r *apiReader) checkKindMarkers(t *apiType) diag.Findings {
 	var findings diag.Findings
 	for _, m := range r.kindMarkers(t) {
 		for _, resource := range m.Resources {
+			prefix := "marker +" + csvMarker + ": resource {" + strings.Join(resource, ",") + "}"
 			switch {
 			case len(resource) < 2:
-				findings = append(findings, diag.Finding{Position: m.Position, Problem: fmt.Sprintf("marker +%s: resource {%s} has no version; write {Kind,version} or {Kind,version,name}", csvMarker, strings.Join(resource, ","))})
+				findings = append(findings, diag.Finding{Position: m.Position,
+					Problem: prefix + " has no version; write {Kind,version} or {Kind,version,name}"})
 			case len(resource) > 3:
-				r.warnings = append(r.warnings, diag.Finding{Position: m.Position, Problem: fmt.Sprintf("marker +%s: resource {%s} has more values than {Kind,version,name}; the name is left out", csvMarker, strings.Join(resource, ","))})
+				r.warnings = append(r.warnings, diag.Finding{Position: m.Position,
+					Problem: prefix + " has more values than {Kind,version,name}; the name is left out"})
 			}
 		}
 	}

@@ -81,6 +81,7 @@ func (g *generation) requires(module, version string) bool {
 		return false
 	}
 	file := g.project.goMod(".")
-	return file != nil && slices.ContainsFunc(file.Require, func(r *modfile.Require) bool { return r.Mod.Path == module && r.Mod.Version == version }) &&
+	return file != nil &&
+		slices.ContainsFunc(file.Require, func(r *modfile.Require) bool { return r.Mod.Path == module && r.Mod.Version == version }) &&
 		!slices.ContainsFunc(file.Replace, func(r *modfile.Replace) bool { return r.Old.Path == module })
 }

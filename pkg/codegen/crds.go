@@ -242,7 +242,8 @@ func (g crdGenerator) text(header string, object any, options []*genall.WriteYAM
 	}
 	const name = "crd"
 	files := map[string][]byte{}
-	if err := (genall.GenerationContext{OutputRule: &artifacts{files: files}}).WriteYAML(name, header, []any{json.RawMessage(data)}, options...); err != nil {
+	ctx := genall.GenerationContext{OutputRule: &artifacts{files: files}}
+	if err := ctx.WriteYAML(name, header, []any{json.RawMessage(data)}, options...); err != nil {
 		return nil, err
 	}
 	if g.store != nil {

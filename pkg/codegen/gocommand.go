@@ -165,7 +165,8 @@ func (e *environment) identity() []byte {
 	for name, value := range e.values {
 		// These do not affect the content of modules, which go.sum determines.
 		switch name {
-		case "GOPROXY", "GONOPROXY", "GOSUMDB", "GONOSUMDB", "GOPRIVATE", "GOAUTH", "GOVCS", "GOINSECURE", "GOCACHE", "GOTMPDIR", "GOMAXPROCS", "GOGC", "GOMEMLIMIT":
+		case "GOPROXY", "GONOPROXY", "GOSUMDB", "GONOSUMDB", "GOPRIVATE", "GOAUTH", "GOVCS", "GOINSECURE",
+			"GOCACHE", "GOTMPDIR", "GOMAXPROCS", "GOGC", "GOMEMLIMIT":
 			continue
 		}
 		if strings.HasPrefix(name, "GO") || strings.HasPrefix(name, "CGO_") || name == "HOME" || name == "USERPROFILE" || name == "CC" {

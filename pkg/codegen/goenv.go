@@ -83,7 +83,8 @@ func (e *environment) checkWorkspace(dir string) error {
 	}) {
 		return nil
 	}
-	return environmentErrorf("%s %q: the workspace does not list the project; run 'go work use .' in the project to add it, or %s", origin, shown, remedy)
+	return environmentErrorf("%s %q: the workspace does not list the project; run 'go work use .' in the project to add it, or %s",
+		origin, shown, remedy)
 }
 
 // findWorkspace returns the nearest go.work file of dir and its parents, or an empty string.

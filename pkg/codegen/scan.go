@@ -199,7 +199,7 @@ func (p *project) readDir(dir string, m *module, matched bool) error {
 			}
 			continue
 		}
-		if !matched || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") || strings.HasPrefix(name, "_") || strings.HasPrefix(name, ".") {
+		if !matched || path.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go") || name[0] == '_' || name[0] == '.' {
 			continue
 		}
 		content, err := p.read(full)

@@ -1,7 +1,6 @@
 package migrate
 
 import (
-	"bytes"
 	"fmt"
 	"path"
 	"slices"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/merge"
 	"github.com/operon-sdk/operon/pkg/safeyaml"
+	"github.com/operon-sdk/operon/pkg/textdiff"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
@@ -56,7 +56,7 @@ func (v *Verifier) sources() ([]source, error) {
 		if err != nil {
 			return nil, fmt.Errorf("reading %s: %w", name, err)
 		}
-		text = bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n"))
+		text, _ = textdiff.AllToLF(text)
 		root, err := merge.Parse(name, text)
 		if err != nil {
 			root = merge.ParseOpaque(text)

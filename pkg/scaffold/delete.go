@@ -276,7 +276,7 @@ var crdsRequired = regexp.MustCompile(`ErrorIfCRDPathMissing:\s*\w+,`)
 
 // isUnedited reports whether a file is as a create command wrote it.
 func isUnedited(name string, content []byte, r *rendering) bool {
-	content = bytes.ReplaceAll(content, []byte("\r\n"), []byte("\n"))
+	content, _ = textdiff.AllToLF(content)
 	blocks := r.inserts[name]
 	if texts, ok := r.suites[path.Base(name)]; ok {
 		blocks = texts

@@ -238,7 +238,9 @@ func (s *shell) script(name string, args []string) {
 // isHarmless reports whether a command changes no generated files.
 func isHarmless(words []string) bool {
 	switch program := path.Base(words[0]); program {
-	case "echo", "printf", "true", ":", "mkdir", "test", "[", "[[", "command", "which", "set", "trap", "exit", "return", "chmod", "gofmt", "goimports", "type", "unset", "shift", "popd", "read", "break", "continue", "case", "esac", "ls", "wait", "sleep", "diff", "grep":
+	case "echo", "printf", "true", ":", "mkdir", "test", "[", "[[", "command", "which", "set", "trap", "exit", "return", "chmod",
+		"gofmt", "goimports", "type", "unset", "shift", "popd", "read", "break", "continue", "case", "esac", "ls", "wait", "sleep",
+		"diff", "grep":
 		return true
 	case "go":
 		return len(words) > 1 && slices.Contains([]string{"fmt", "vet", "install", "get", "build", "mod", "version", "env", "list", "test", "work"}, words[1])

@@ -191,7 +191,8 @@ func (f *finder) targets(m *makefile.Makefile, dir string, names ...string) {
 	names = slices.DeleteFunc(names, func(name string) bool { return !m.HasTarget(name) })
 	var calling []string
 	for _, command := range m.Commands(names...) {
-		s := &shell{finder: f, dir: dir, at: command.Position, variables: map[string]string{}, bash: strings.Contains(path.Base(command.Shell), "bash")}
+		s := &shell{finder: f, dir: dir, at: command.Position, variables: map[string]string{}}
+		s.bash = strings.Contains(path.Base(command.Shell), "bash")
 		if dir != "." {
 			s.at.File = path.Join(dir, s.at.File)
 		}

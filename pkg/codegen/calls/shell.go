@@ -121,12 +121,14 @@ var (
 
 // command evaluates a simple command.
 func (s *shell) command(tokens []token) {
-	for len(tokens) > 0 && slices.Contains([]string{"if", "then", "elif", "else", "fi", "while", "until", "do", "done", "{", "}", "!", "time", "exec"}, tokens[0].text) {
+	keywords := []string{"if", "then", "elif", "else", "fi", "while", "until", "do", "done", "{", "}", "!", "time", "exec"}
+	for len(tokens) > 0 && slices.Contains(keywords, tokens[0].text) {
 		tokens = tokens[1:]
 	}
 	local := map[string]string{}
 	for len(tokens) > 0 {
-		if slices.Contains([]string{"export", "local", "readonly", "declare", "typeset"}, tokens[0].text) || strings.HasPrefix(tokens[0].text, "-") && len(local) > 0 {
+		if slices.Contains([]string{"export", "local", "readonly", "declare", "typeset"}, tokens[0].text) ||
+			strings.HasPrefix(tokens[0].text, "-") && len(local) > 0 {
 			tokens = tokens[1:]
 			continue
 		}
