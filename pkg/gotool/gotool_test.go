@@ -286,3 +286,11 @@ func TestDownloadOfNestedModules(t *testing.T) {
 		t.Errorf("progress is\n%s", got)
 	}
 }
+
+func TestUnnamedModules(t *testing.T) {
+	t.Parallel()
+	const want = "the module cache lacks modules that the go command did not name; run the command again without --offline to download them"
+	if got := (&MissingError{Forbidden: offlineFlag}).Error(); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

@@ -17,7 +17,8 @@ import (
 // MissingError reports modules that a command needs and that are not in the module cache.
 type MissingError struct {
 	// Modules are path@version, or arguments of go get: the modules that the project imports or the go command reports,
-	// sorted, then other requirements, sorted. The requirements of these modules are not included.
+	// sorted, then other requirements, sorted. The requirements of these modules are not included. It is empty if the go
+	// command names none.
 	Modules []string
 	// Forbidden is the setting that forbids downloads, --offline or GOPROXY=off. It is empty if a download failed.
 	Forbidden string
@@ -43,6 +44,9 @@ const mostNamed = 8
 
 // Problem describes the missing modules without a fix.
 func (e *MissingError) Problem() string {
+	if len(e.Modules) == 0 {
+		return "the module cache lacks modules that the go command did not name"
+	}
 	count := "1 module"
 	if len(e.Modules) != 1 {
 		count = fmt.Sprintf("%d modules", len(e.Modules))
