@@ -22,38 +22,37 @@ import (
 	"github.com/operon-sdk/operon/pkg/transport"
 )
 
-// openedBundle is a bundle as its users read it: a folder on disk, or the content of an image.
+// An openedBundle is the content of a bundle: a directory on disk or an image.
 type openedBundle struct {
-	// FS starts where manifests and metadata lie. Links that lead out of it are refused.
+	// FS contains the directories manifests and metadata. Links out of it cannot be followed.
 	FS fs.FS
-	// Name is how messages name the bundle: a relative path, or the image as it was given.
+	// Name is the name in messages: a relative path, or the image as given.
 	Name string
-	// Image tells an image from a folder; Labels are those of the image, and Digest is its own.
+	// Image reports whether the bundle is an image, with Labels and Digest.
 	Image  bool
 	Labels map[string]string
 	Digest string
-	// Close ends the use of FS.
+	// Close releases FS.
 	Close func() error
 }
 
-// openBundle opens what an argument of DIR|IMAGE names: the folder of a bundle, an OCI layout, a tarball, or
-// an image in a registry. What exists on disk wins; a path that does not exist is no question to a registry.
-// The error says what to do, and is not wrapped in the name, unless it is about an image. It is a *usageError
-// where nothing has that name.
+// openBundle opens the bundle of an argument DIR|IMAGE: a directory, an OCI layout, a tarball, or an image in a registry.
+// Existing files take precedence, and paths that do not exist are not looked up in registries. The error contains the fix,
+// and the name only for images. It is a *usageError if nothing has that name.
 func (a *app) openBundle(ctx context.Context, dir, arg string, registries image.Registries) (*openedBundle, error) {
 	abs := absolute(dir, arg)
 	info, err := a.FS.Stat(abs)
 	switch {
 	case arg == "":
-		return nil, &usageError{err: errors.New("the name of a bundle is empty; give a folder or an image")}
+		return nil, &usageError{err: errors.New("the name of a bundle is empty; give a directory or an image")}
 	case err == nil && info.IsDir() && !image.IsLayout(a.FS, abs):
-		return a.openFolder(dir, abs)
+		return a.openDirectory(dir, abs)
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("%s: %w", filepath.ToSlash(arg), reason(err))
 	}
 	opened, err := image.Open(ctx, arg, image.Options{Registries: registries, FS: a.FS, Dir: dir})
 	if errors.Is(err, fs.ErrNotExist) && info == nil && !strings.ContainsAny(arg, ":@") {
-		return nil, &usageError{err: fmt.Errorf("no such file or directory; '%s generate bundle' writes a bundle, and an image is named as registry/name:tag", a.program)}
+		return nil, &usageError{err: fmt.Errorf("no such file or directory; '%s generate bundle' writes a bundle, and images have the form registry/name:tag", a.program)}
 	}
 	if err != nil && info != nil && info.Mode().IsRegular() {
 		err = fmt.Errorf("%s: must be the directory of a bundle or the archive of an image: %w", filepath.ToSlash(arg), err)
@@ -67,7 +66,7 @@ func (a *app) openBundle(ctx context.Context, dir, arg string, registries image.
 // registryOptions are the flags of commands that use registries.
 type registryOptions struct {
 	insecure, mirrors []string
-	// total is the time for the whole command; zero is no limit.
+	// total is the maximum duration of the command; zero is no limit.
 	total time.Duration
 }
 
@@ -82,7 +81,7 @@ func (o *registryOptions) addHosts(f *pflag.FlagSet) {
 	f.StringSliceVar(&o.mirrors, "registry-mirror", nil, "`registry=mirror` pairs: hosts to try before the registry itself")
 }
 
-// check finds what is wrong with the flags.
+// check validates the flags.
 func (o *registryOptions) check() (findings diag.Findings) {
 	for _, pair := range o.mirrors {
 		if from, to, ok := strings.Cut(pair, "="); !ok || from == "" || to == "" {
@@ -122,7 +121,7 @@ func (a *app) runHelper(ctx context.Context, in io.Reader, out io.Writer, name s
 	return a.Run(ctx, Command{Environ: a.Environ, In: in, Out: out, Name: name, Args: args})
 }
 
-// registries is how images are reached.
+// registries returns the access to registries.
 func (a *app) registries(o registryOptions) image.Registries {
 	r := image.Registries{
 		Transport: a.HTTP, PlainHTTP: o.insecure, SkipVerify: o.insecure, Mirrors: map[string]string{}, Notify: a.waiting(),
@@ -162,7 +161,7 @@ func (a *app) waiting() func(host, waitingFor string) {
 	}
 }
 
-func (a *app) openFolder(dir, abs string) (*openedBundle, error) {
+func (a *app) openDirectory(dir, abs string) (*openedBundle, error) {
 	opened := &openedBundle{Name: filepath.ToSlash(abs), Close: func() error { return nil }}
 	if rel, err := filepath.Rel(dir, abs); err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
 		opened.Name = filepath.ToSlash(rel)

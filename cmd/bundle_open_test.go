@@ -40,7 +40,7 @@ func tarball(t *testing.T, files fstest.MapFS) []byte {
 	return out.Bytes()
 }
 
-// TestOpenBundle holds that folders and images are read alike, and that a path which does not exist asks nobody.
+// TestOpenBundle checks that directories and images have the same content, and that missing paths cause no requests.
 func TestOpenBundle(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -79,7 +79,7 @@ func TestOpenBundle(t *testing.T) {
 		}
 	}
 	for arg, want := range map[string]string{
-		"":                    "give a folder or an image",
+		"":                    "give a directory or an image",
 		"bundel":              "no such file or directory; 'operon generate bundle' writes a bundle",
 		"./bundel.tar":        "no such file or directory",
 		"bundle/no":           "no such file or directory",

@@ -34,7 +34,7 @@ type validateOptions struct {
 // categoriesVariable names a JSON file with categories that replace the standard ones.
 const categoriesVariable = "OPERATOR_BUNDLE_CATEGORIES"
 
-// errInvalid ends a validation whose findings are printed.
+// errInvalid is the error of a validation whose findings are printed.
 var errInvalid = errors.New("not valid")
 
 func newBundleValidate(a *app) *cobra.Command {
@@ -129,7 +129,7 @@ func (a *app) runBundleValidate(c *cobra.Command, args []string, o validateOptio
 		if r.Unread != nil {
 			unread = append(unread, r.Unread)
 			if o.output == validate.Text {
-				return nil // the error below names it
+				return nil // the error below contains it
 			}
 			return w.Result(r)
 		}
@@ -154,7 +154,7 @@ func (a *app) runBundleValidate(c *cobra.Command, args []string, o validateOptio
 	return fmt.Errorf("%d of %d bundles are %w", failed, len(args), errInvalid)
 }
 
-// summarize says on stderr how a bundle fared.
+// summarize prints the number of findings of a bundle to stderr.
 func (a *app) summarize(r validate.Result, format string) {
 	counts := fmt.Sprintf("%d errors, %d warnings", r.Count(validate.Error), r.Count(validate.Warning))
 	verdict := "valid"
@@ -172,11 +172,11 @@ func (a *app) summarize(r validate.Result, format string) {
 		}
 	}
 	if own > 0 {
-		a.progressf("%d of the findings are %s's own, which json-alpha1 has no place for; see them with -o json", own, a.program)
+		a.progressf("%d of the findings are specific to %s and not part of json-alpha1; see them with -o json", own, a.program)
 	}
 }
 
-// optionalOptions reads the flags about optional validators.
+// optionalOptions parses the flags of optional validators.
 func (a *app) optionalOptions(o validateOptions) (chosen validate.Options, findings diag.Findings) {
 	if o.selector != "" {
 		selector, err := labels.Parse(o.selector)
@@ -206,7 +206,7 @@ func (a *app) optionalOptions(o validateOptions) (chosen validate.Options, findi
 	return chosen, findings
 }
 
-// validateOptions checks the flags, all of them.
+// validateOptions validates all flags.
 func (a *app) validateOptions(dir string, o validateOptions) (validate.Options, error) {
 	options := validate.Options{Values: map[string]string{}, Strict: o.strict}
 	findings := o.registryOptions.check()
@@ -222,7 +222,7 @@ func (a *app) validateOptions(dir string, o validateOptions) (validate.Options, 
 	chosen, wrong := a.optionalOptions(o)
 	findings = append(findings, wrong...)
 	if o.selector != "" && chosen.Selector != nil && !validate.Selects(chosen.Selector) {
-		add("--select-optional", o.selector, fmt.Sprintf("selects none of the optional validators; '%s bundle validate --list-optional' names them", a.program))
+		add("--select-optional", o.selector, fmt.Sprintf("selects none of the optional validators; '%s bundle validate --list-optional' lists them", a.program))
 	}
 	options.Selector = chosen.Selector
 	var rename []string
@@ -247,7 +247,7 @@ func (a *app) validateOptions(dir string, o validateOptions) (validate.Options, 
 	return options, findings.Err()
 }
 
-// categories reads own categories of OperatorHub.
+// categories reads custom categories for OperatorHub.
 func (a *app) categories(dir, file string) ([]string, error) {
 	if !filepath.IsAbs(file) {
 		file = filepath.Join(dir, file)
@@ -277,7 +277,7 @@ func (a *app) bundleSource(ctx context.Context, dir, arg string, registries imag
 	return validate.Source{Name: shown, Err: problem}
 }
 
-// externalValidators runs programs that check a bundle: each gets its directory and prints the result.
+// externalValidators runs external validators for a bundle.
 func (a *app) externalValidators(ctx context.Context, dir, paths, shown string) ([]apierrors.ManifestResult, error) {
 	var results []apierrors.ManifestResult
 	for _, program := range filepath.SplitList(paths) {
