@@ -27,6 +27,7 @@ type app struct {
 	interrupted <-chan struct{}
 	// dir is -C, dryRun, verbose and quiet are the flags of those names.
 	dir                    string
+	entered                string // the value of -C after enterDirectory
 	dryRun, verbose, quiet bool
 	// output is -o of the commands that print a result, which result collects.
 	output string
@@ -226,7 +227,7 @@ func (a *app) enterDirectory() error {
 		return err
 	}
 	env := *a.Env
-	env.Dir, a.Env, a.dir = dir, &env, ""
+	env.Dir, a.Env, a.entered, a.dir = dir, &env, a.dir, ""
 	return nil
 }
 

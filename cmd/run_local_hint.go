@@ -3,6 +3,7 @@ package cmd
 import (
 	"context"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/project"
@@ -11,13 +12,24 @@ import (
 // kubectlHint returns the command that shows the objects of the project's kinds and the workloads of all namespaces.
 func (r *localRun) kubectlHint(ctx context.Context) string {
 	builtIn := map[string]string{} // groups by plural
-	// Without an answer, the plural alone is a guess that is right for most kinds.
+	// On failure, the plurals alone are correct for most kinds.
 	served, _, _ := r.cluster.Resources(ctx)
 	for _, resource := range served {
 		builtIn[resource.Name] = resource.Group()
 	}
 	names := append(resourceNames(r.o.config.Resources(), builtIn), "all")
-	return r.program + " tool kubectl get " + strings.Join(names, ",") + " -A"
+	return r.commandLine() + " tool kubectl get " + strings.Join(names, ",") + " -A"
+}
+
+// commandLine returns the start of a command line for the same project: the program, and -C if it was given.
+func (a *app) commandLine() string {
+	switch {
+	case a.entered == "":
+		return a.program
+	case strings.ContainsAny(a.entered, " \t'\"\\$&;()<>|*?`~#!"):
+		return a.program + " -C " + strconv.Quote(a.entered)
+	}
+	return a.program + " -C " + a.entered
 }
 
 // resourceNames returns the names of the project's kinds for kubectl: plurals, with the group for those that are used twice

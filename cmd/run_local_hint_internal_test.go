@@ -1,10 +1,13 @@
 package cmd
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 
 	"github.com/operon-sdk/operon/pkg/project"
+	"github.com/spf13/afero"
 )
 
 func TestResourceNames(t *testing.T) {
@@ -24,5 +27,23 @@ func TestResourceNames(t *testing.T) {
 	want := []string{"memcacheds", "ponds.a.example.com", "ponds.b.example.com", "services.cache.example.com"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// TestCommandLine checks that printed commands repeat -C.
+func TestCommandLine(t *testing.T) {
+	t.Parallel()
+	parent := t.TempDir()
+	for dir, want := range map[string]string{"": "operon", "sub": "operon -C sub", "my project": `operon -C "my project"`} {
+		if err := os.MkdirAll(filepath.Join(parent, dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		a := &app{Env: &Env{Dir: parent, FS: afero.NewOsFs()}, program: "operon", dir: dir}
+		if err := a.enterDirectory(); err != nil {
+			t.Fatal(err)
+		}
+		if got := a.commandLine(); got != want {
+			t.Errorf("commandLine() with -C %q = %q, want %q", dir, got, want)
+		}
 	}
 }
