@@ -3,7 +3,6 @@ package cmd
 import (
 	"context"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/project"
@@ -26,8 +25,8 @@ func (a *app) commandLine() string {
 	switch {
 	case a.entered == "":
 		return a.program
-	case strings.ContainsAny(a.entered, " \t'\"\\$&;()<>|*?`~#!"):
-		return a.program + " -C " + strconv.Quote(a.entered)
+	case strings.ContainsAny(a.entered, " \t'$&;()<>|*?`~#!"):
+		return a.program + " -C " + `"` + a.entered + `"`
 	}
 	return a.program + " -C " + a.entered
 }

@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/tools/setup-envtest/versions"
 )
 
-// The programs of a control plane, as their files are called in an assets folder.
+// The programs of a control plane, as named in a directory of assets.
 const (
 	Etcd                  = "etcd"
 	KubeAPIServer         = "kube-apiserver"
@@ -27,58 +27,57 @@ const (
 	KubeProxy = "kube-proxy"
 )
 
-// Source tells where assets come from.
+// Source is the origin of assets.
 type Source string
 
 const (
-	// FromEnvironment is the folder that KUBEBUILDER_ASSETS names.
+	// FromEnvironment is the directory in KUBEBUILDER_ASSETS.
 	FromEnvironment Source = "KUBEBUILDER_ASSETS"
-	// FromStore is setup-envtest's store, into which Ensure also downloads.
+	// FromStore is setup-envtest's store, to which Ensure downloads.
 	FromStore Source = "setup-envtest"
-	// FromBuild is Operon's own build, made now or earlier.
+	// FromBuild is Operon's build.
 	FromBuild Source = "operon"
 )
 
-// Assets is a folder of programs that a control plane runs from.
+// Assets are the programs of a control plane in a directory.
 type Assets struct {
-	// Dir holds the programs, as KUBEBUILDER_ASSETS expects it.
+	// Dir contains the programs, like KUBEBUILDER_ASSETS.
 	Dir string
-	// Source tells where they come from.
+	// Source is their origin.
 	Source Source
-	// Version is their Kubernetes version, like 1.36.3; empty where only the user knows.
+	// Version is their Kubernetes version, such as 1.36.3; empty if unknown.
 	Version string
 }
 
-// Path returns the file of one program, like KubeAPIServer.
+// Path returns the file of a program, such as KubeAPIServer.
 func (a Assets) Path(name string) string { return filepath.Join(a.Dir, executable(name)) }
 
-// EnsureOptions tell Ensure where to look and what it may do.
+// EnsureOptions are the options of Ensure.
 type EnsureOptions struct {
-	// Version selects versions as setup-envtest writes them: 1.36, 1.36.x, 1.36.3, ~1.36.1. Empty is
-	// the minor version of Version.
+	// Version selects versions in the notation of setup-envtest: 1.36, 1.36.x, 1.36.3, ~1.36.1. Empty selects the minor version of
+	// the constant Version.
 	Version string
-	// Parts are the programs needed; nil is etcd and kube-apiserver.
+	// Parts are the required programs; nil means etcd and kube-apiserver.
 	Parts []string
 	// KubebuilderAssets is the value of the environment variable of that name.
 	KubebuilderAssets string
 	// StoreDirs are stores of setup-envtest; a download goes to the first.
 	StoreDirs []string
-	// CacheDir is the folder of all of Operon's caches; builds are kept in its folder controlplane.
+	// CacheDir is the directory of Operon's caches; builds are in its subdirectory controlplane.
 	CacheDir string
-	// IndexURL lists what can be downloaded; empty is setup-envtest's own.
+	// IndexURL is the URL of the list of downloads; empty for that of setup-envtest.
 	IndexURL string
-	// NoDownload and NoBuild forbid the last two ways to get the programs.
+	// NoDownload and NoBuild disable downloads and builds.
 	NoDownload, NoBuild bool
 	// Environ is the environment of the build.
 	Environ []string
-	// Progress is told what takes time; nil is for nobody. It is called from one goroutine at a time.
+	// Progress is called with steps that take time, never concurrently; it may be nil.
 	Progress func(Event)
-	// Run runs a program to its end; nil runs it for real.
+	// Run runs a program and waits for it; nil for RunTied.
 	Run func(ctx context.Context, command Command) error
 }
 
-// DefaultOptions returns the environment of the process, environ, with the directories that it names. A
-// directory that it does not name is left out.
+// DefaultOptions returns options with the directories of an environment, as far as it sets them.
 func DefaultOptions(environ []string) EnsureOptions {
 	o := EnsureOptions{Environ: environ}
 	for _, entry := range environ {
@@ -95,15 +94,15 @@ func DefaultOptions(environ []string) EnsureOptions {
 	return o
 }
 
-// Event is a step of Ensure that a person may want to know of.
+// Event is a step of Ensure.
 type Event struct {
-	// Message is a line for people, without a newline.
+	// Message is a line without a newline.
 	Message string
-	// Packages of Total are compiled, while a build runs; Total is 0 at other times.
+	// Packages is the number of compiled packages, of Total, during a build; otherwise Total is 0.
 	Packages, Total int
 }
 
-func (o *EnsureOptions) say(format string, args ...any) {
+func (o *EnsureOptions) reportf(format string, args ...any) {
 	o.emit(Event{Message: fmt.Sprintf(format, args...)})
 }
 
@@ -120,12 +119,10 @@ func (o *EnsureOptions) parts() []string {
 	return o.Parts
 }
 
-// Ensure returns the programs of a control plane. It looks at KUBEBUILDER_ASSETS, setup-envtest's
-// store and Operon's cache; then it downloads them as setup-envtest does, if the index answers within
-// seconds; else it builds them from source, which takes minutes but happens once.
+// Ensure returns the programs of a control plane. It uses KUBEBUILDER_ASSETS, setup-envtest's store or Operon's cache. Otherwise it
+// downloads them like setup-envtest, if the index responds within seconds, or builds them from source, which takes minutes, once.
 //
-// A version other than Operon's own can only be found or downloaded. Where neither succeeds, Operon's
-// own comes back in its place; compare Assets.Version.
+// Only Operon's version can be built. It is returned if another version is neither found nor downloaded; compare Assets.Version.
 func Ensure(ctx context.Context, o EnsureOptions) (Assets, error) {
 	if o.Version == "" {
 		o.Version = minorOf(Version)
@@ -145,7 +142,7 @@ func Ensure(ctx context.Context, o EnsureOptions) (Assets, error) {
 		return Assets{}, fmt.Errorf("%w: Kubernetes %s is neither in setup-envtest's store nor in Operon's cache", fs.ErrNotExist, o.Version)
 	}
 	if o.CacheDir == "" {
-		return Assets{}, errors.New("no folder for caches: set HOME or XDG_CACHE_HOME, or KUBEBUILDER_ASSETS to a folder with etcd and kube-apiserver")
+		return Assets{}, errors.New("no directory for caches: set HOME or XDG_CACHE_HOME, or KUBEBUILDER_ASSETS to a directory with etcd and kube-apiserver")
 	}
 
 	unlock, err := o.lock(ctx)
@@ -153,7 +150,7 @@ func Ensure(ctx context.Context, o EnsureOptions) (Assets, error) {
 		return Assets{}, err
 	}
 	defer unlock()
-	// Whoever held the lock may have done the work.
+	// The former holder of the lock may have prepared the programs.
 	if found, err := o.find(ctx, spec, prog); err != nil || found.Dir != "" {
 		return found, err
 	}
@@ -168,7 +165,7 @@ func Ensure(ctx context.Context, o EnsureOptions) (Assets, error) {
 		}
 		notDownloaded = err
 	}
-	if built := o.built(prog); built.Dir != "" { // of another version than asked for
+	if built := o.built(prog); built.Dir != "" { // of another version
 		return built, nil
 	}
 	if o.NoBuild {
@@ -177,14 +174,14 @@ func Ensure(ctx context.Context, o EnsureOptions) (Assets, error) {
 	return o.build(ctx, prog)
 }
 
-// find looks at all places that need neither time nor a network. A zero Assets means none had it.
+// find searches all local directories. It returns zero Assets if none has the programs.
 func (o *EnsureOptions) find(ctx context.Context, spec versions.Spec, prog *program) (Assets, error) {
 	if dir := o.KubebuilderAssets; dir != "" {
 		if missing := missingParts(dir, o.parts()); len(missing) > 0 {
-			return Assets{}, fmt.Errorf("KUBEBUILDER_ASSETS=%s: no %s there; put it there, or unset the variable to let Operon find its own",
+			return Assets{}, fmt.Errorf("KUBEBUILDER_ASSETS=%s: %s not found; add it, or unset the variable to use the programs of Operon",
 				dir, strings.Join(missing, ", "))
 		}
-		return Assets{Dir: dir, Source: FromEnvironment, Version: versionOfFolder(dir)}, nil
+		return Assets{Dir: dir, Source: FromEnvironment, Version: versionOfDir(dir)}, nil
 	}
 	for _, dir := range o.StoreDirs {
 		assets, err := findInStore(ctx, dir, spec, o.parts())
@@ -198,7 +195,7 @@ func (o *EnsureOptions) find(ctx context.Context, spec versions.Spec, prog *prog
 	return Assets{}, nil
 }
 
-// built returns Operon's own build if the cache holds it with all parts.
+// built returns Operon's build if the cache has it with all parts.
 func (o *EnsureOptions) built(prog *program) Assets {
 	if o.CacheDir == "" {
 		return Assets{}
@@ -212,10 +209,10 @@ func (o *EnsureOptions) built(prog *program) Assets {
 
 func (o *EnsureOptions) buildsDir() string { return filepath.Join(o.CacheDir, "controlplane") }
 
-// findInStore returns the newest version in a store of setup-envtest that matches and is complete: an
-// interrupted setup-envtest leaves a folder without some of its files.
+// findInStore returns the newest matching version in a store of setup-envtest that is complete: an interrupted setup-envtest leaves
+// incomplete directories.
 func findInStore(ctx context.Context, dir string, spec versions.Spec, parts []string) (Assets, error) {
-	// A store that does not exist yet is empty; List would call that an error.
+	// A store that does not exist is empty, but an error for List.
 	if _, err := os.Stat(filepath.Join(dir, "k8s")); err != nil {
 		return Assets{}, nil
 	}
@@ -236,7 +233,7 @@ func findInStore(ctx context.Context, dir string, spec versions.Spec, parts []st
 	return Assets{}, nil
 }
 
-// missingParts names the programs that dir does not hold as non-empty executable files.
+// missingParts returns the programs that are not non-empty executable files in dir.
 func missingParts(dir string, parts []string) []string {
 	var missing []string
 	for _, part := range parts {
@@ -248,23 +245,23 @@ func missingParts(dir string, parts []string) []string {
 	return missing
 }
 
-// parseVersion reads setup-envtest's notation for versions.
+// parseVersion parses setup-envtest's notation of versions.
 func parseVersion(expr string) (spec versions.Spec, err error) {
 	defer func() {
 		// The upstream parser panics on numbers that do not fit an int.
 		if recover() != nil {
-			err = fmt.Errorf("version %q: a number in it is too large", expr)
+			err = fmt.Errorf("version %q: a number is too large", expr)
 		}
 	}()
 	spec, err = versions.FromExpr(strings.TrimPrefix(expr, "v"))
 	if err != nil {
-		return spec, fmt.Errorf("version %q: use a form like %s, %s or ~%s", expr, Version, minorOf(Version), Version)
+		return spec, fmt.Errorf("version %q: must have a form such as %s, %s or ~%s", expr, Version, minorOf(Version), Version)
 	}
 	return spec, nil
 }
 
-// versionOfFolder reads the version off a folder that is called as setup-envtest does: 1.36.3-linux-amd64.
-func versionOfFolder(dir string) string {
+// versionOfDir returns the version in the name of a directory of setup-envtest: 1.36.3-linux-amd64.
+func versionOfDir(dir string) string {
 	v, _ := versions.ExtractWithPlatform(versions.VersionPlatformRE, filepath.Base(dir))
 	if v == nil {
 		return ""
@@ -275,12 +272,12 @@ func versionOfFolder(dir string) string {
 func ownVersion() versions.Concrete {
 	spec, err := versions.FromExpr(Version)
 	if err != nil {
-		return versions.Concrete{} // a test keeps the constant well-formed
+		return versions.Concrete{} // a test checks the constant
 	}
 	return *spec.AsConcrete()
 }
 
-// minorOf cuts 1.36.3 to 1.36.
+// minorOf shortens 1.36.3 to 1.36.
 func minorOf(version string) string {
 	if i := strings.LastIndexByte(version, '.'); i >= 0 {
 		return version[:i]
@@ -292,7 +289,7 @@ func hostPlatform() versions.Platform {
 	return versions.Platform{OS: runtime.GOOS, Arch: runtime.GOARCH}
 }
 
-// executable is the file name of a program on this system.
+// executable returns the file name of a program on this system.
 func executable(name string) string {
 	if runtime.GOOS == "windows" {
 		return name + ".exe"

@@ -16,53 +16,52 @@ import (
 	"time"
 )
 
-// Command is a program to run to its end.
+// A Command is a program with its arguments and environment.
 type Command struct {
-	// Dir is the working directory, Env the whole environment.
+	// Dir is the working directory, Env the complete environment.
 	Dir string
 	Env []string
-	// Name is looked up in PATH.
+	// Name is a path, or searched in PATH.
 	Name string
 	Args []string
 	// Stdout and Stderr may be nil.
 	Stdout, Stderr io.Writer
 }
 
-// buildPrefix starts the names of folders in which a build is under way.
+// buildPrefix is the prefix of the directories of running builds.
 const buildPrefix = "build-"
 
-// heartbeat is how often a build tells how far it is.
+// heartbeat is the time between two reports of a build.
 const heartbeat = 10 * time.Second
 
-// build makes the programs from source. The caller holds the lock, so every build folder that is
-// there already belongs to a build that was interrupted.
+// build builds the programs from source. The caller holds the lock, so all existing build directories are of interrupted builds.
 func (o *EnsureOptions) build(ctx context.Context, prog *program) (Assets, error) {
 	if err := o.removeStale(); err != nil {
 		return Assets{}, fmt.Errorf("removing an interrupted build: %w", err)
 	}
-	o.say("building etcd and kube-apiserver %s from source, once; this takes 5 to 15 minutes on 2 cores", prog.version)
+	o.reportf("building etcd and kube-apiserver %s from source, once; this takes 5 to 15 minutes on 2 cores", prog.version)
 	work, err := os.MkdirTemp(o.buildsDir(), buildPrefix)
 	if err != nil {
-		return Assets{}, fmt.Errorf("making a folder to build in: %w", err)
+		return Assets{}, fmt.Errorf("creating a build directory: %w", err)
 	}
-	defer func() { _ = os.RemoveAll(work) }() // what stays, the next build removes
+	defer func() { _ = os.RemoveAll(work) }() // the next build removes the rest
 
 	src, bin := filepath.Join(work, "src"), filepath.Join(work, "bin")
 	if err := writeProgram(src, prog); err != nil {
 		return Assets{}, fmt.Errorf("writing the control plane's program: %w", err)
 	}
 	if err := os.Mkdir(bin, 0o755); err != nil {
-		return Assets{}, fmt.Errorf("making a folder to build in: %w", err)
+		return Assets{}, fmt.Errorf("creating a build directory: %w", err)
 	}
 	if err := o.compile(ctx, prog, src, filepath.Join(bin, executable("controlplane"))); err != nil {
 		return Assets{}, fmt.Errorf("building the control plane %s: %w", prog.version, err)
 	}
-	if err := spread(bin); err != nil {
+	if err := linkParts(bin); err != nil {
 		return Assets{}, fmt.Errorf("storing the control plane: %w", err)
 	}
 
 	target := filepath.Join(o.buildsDir(), prog.key())
-	// A folder of that name is one that lost some of its files.
+	// An existing directory is incomplete.
 	if err := os.RemoveAll(target); err != nil {
 		return Assets{}, fmt.Errorf("storing the control plane: %w", err)
 	}
@@ -75,7 +74,7 @@ func (o *EnsureOptions) build(ctx context.Context, prog *program) (Assets, error
 	return Assets{Dir: target, Source: FromBuild, Version: strings.TrimPrefix(prog.version, "v")}, nil
 }
 
-// removeStale removes the folders of builds that were interrupted.
+// removeStale removes the directories of interrupted builds.
 func (o *EnsureOptions) removeStale() error {
 	stale, err := filepath.Glob(filepath.Join(o.buildsDir(), buildPrefix+"*"))
 	for _, dir := range stale {
@@ -96,20 +95,20 @@ func writeProgram(dir string, prog *program) error {
 	return nil
 }
 
-// compile runs go: once to fetch the sources and count the packages, once to build them.
+// compile runs go list to download the sources and count the packages, then go build.
 func (o *EnsureOptions) compile(ctx context.Context, prog *program, src, out string) error {
 	env := buildEnviron(o.Environ)
-	watch := &buildWatch{emit: o.emit, stage: "fetching the sources"}
+	progress := &buildProgress{emit: o.emit, stage: "downloading the sources"}
 	beat, stop := context.WithCancel(ctx)
 	var wg sync.WaitGroup
-	wg.Go(func() { watch.report(beat) })
+	wg.Go(func() { progress.report(beat) })
 	defer func() {
 		stop()
 		wg.Wait()
 	}()
 
 	goRun := func(stdout io.Writer, args ...string) error {
-		stderr := &tail{skip: watch.countPackage}
+		stderr := &tail{skip: progress.countPackage}
 		err := o.run(ctx, Command{Dir: src, Env: env, Name: "go", Args: args, Stdout: stdout, Stderr: stderr})
 		return explainGo(ctx, err, stderr.lines())
 	}
@@ -117,7 +116,7 @@ func (o *EnsureOptions) compile(ctx context.Context, prog *program, src, out str
 	if err := goRun(&packages, "list", "-mod=readonly", "-deps", "."); err != nil {
 		return err
 	}
-	watch.start("compiling", packages.lines)
+	progress.start("compiling", packages.lines)
 	return goRun(nil, prog.buildArgs(out)...)
 }
 
@@ -128,22 +127,22 @@ func (o *EnsureOptions) run(ctx context.Context, command Command) error {
 	return runTied(ctx, command)
 }
 
-// buildEnviron is environ with everything fixed that would change what is built.
+// buildEnviron returns environ with fixed values of all variables that affect the build.
 func buildEnviron(environ []string) []string {
 	flags := "-mod=readonly"
 	for _, entry := range environ {
-		// Without this flag Go writes a module cache that only `go clean` can remove; who set it counts on it.
+		// With this flag, which users set to delete the module cache, it is writable.
 		if value, ok := strings.CutPrefix(entry, "GOFLAGS="); ok && strings.Contains(value, "-modcacherw") {
 			flags += " -modcacherw"
 		}
 	}
-	// The last entry of a name counts.
+	// The last entry of a name is effective.
 	return append(append([]string{}, environ...),
 		"GOFLAGS="+flags, "GOWORK=off", "GO111MODULE=on", "CGO_ENABLED=0",
 		"GOOS="+runtime.GOOS, "GOARCH="+runtime.GOARCH)
 }
 
-// explainGo makes an error of a failed run of go that says what to do.
+// explainGo adds the likely cause and the remedy to an error of go.
 func explainGo(ctx context.Context, err error, lines []string) error {
 	switch {
 	case err == nil:
@@ -151,22 +150,22 @@ func explainGo(ctx context.Context, err error, lines []string) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case errors.Is(err, exec.ErrNotFound):
-		return fmt.Errorf("go is not in PATH: install Go, or set KUBEBUILDER_ASSETS to a folder with etcd and kube-apiserver: %w", err)
+		return fmt.Errorf("go not found in PATH: install Go, or set KUBEBUILDER_ASSETS to a directory with etcd and kube-apiserver: %w", err)
 	}
 	f := &Failure{Program: "go", Err: err, Lines: lines}
 	f.Cause = likelyCause(err, lines)
 	text := strings.Join(lines, "\n")
 	for _, sign := range []string{"dial tcp", "no such host", "proxyconnect", "connection refused", "TLS handshake timeout", "module lookup disabled by GOPROXY=off"} {
 		if f.Cause == "" && strings.Contains(text, sign) {
-			f.Cause = "the Go module proxy cannot be reached; connect to a network or set GOPROXY, then try again"
+			f.Cause = "cannot reach the Go module proxy; connect to a network or set GOPROXY, then try again"
 		}
 	}
 	return f
 }
 
-// spread gives the one binary in dir the names of all its parts. They are hard links: symbolic ones
-// get lost when people copy the folder, and copies take 140 MB each.
-func spread(dir string) error {
+// linkParts links the binary in dir to the names of its parts. Symbolic links would be lost in copies of the directory, and copies
+// take 140 MB each.
+func linkParts(dir string) error {
 	binary := filepath.Join(dir, executable("controlplane"))
 	if err := flush(binary); err != nil {
 		return err
@@ -183,7 +182,7 @@ func spread(dir string) error {
 	return os.Remove(binary)
 }
 
-// flush brings a file to the disk, so that no power cut leaves an empty one under its final name.
+// flush writes a file to the disk, so that a power failure does not leave an empty one under its final name.
 func flush(file string) error {
 	f, err := os.OpenFile(file, os.O_RDWR, 0)
 	if err != nil {
@@ -192,7 +191,7 @@ func flush(file string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// linkOrCopy makes to the same file as from, or a copy on file systems without hard links.
+// linkOrCopy creates a hard link or, on file systems without them, a copy.
 func linkOrCopy(from, to string) error {
 	if err := os.Link(from, to); err == nil {
 		return nil

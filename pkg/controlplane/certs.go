@@ -16,21 +16,21 @@ import (
 	"time"
 )
 
-// The files of a control plane's folder.
+// The files in a control plane's directory.
 const (
 	caFile         = "ca.crt"
 	servingFile    = "server"           // kube-apiserver's and etcd's, for 127.0.0.1
-	etcdClientFile = "etcd-client"      // kube-apiserver's towards etcd and kubelets
-	proxyFile      = "front-proxy"      // kube-apiserver's towards aggregated API servers
+	etcdClientFile = "etcd-client"      // kube-apiserver's for etcd and kubelets
+	proxyFile      = "front-proxy"      // kube-apiserver's for aggregated API servers
 	accountKeyFile = "service-accounts" // signs the tokens of service accounts
 	tokenFile      = "tokens.csv"
 	kubeconfigFile = "kubeconfig"
 )
 
-// frontProxyName is the common name that aggregated API servers know kube-apiserver by.
+// frontProxyName is the common name of kube-apiserver for aggregated API servers.
 const frontProxyName = "front-proxy-client"
 
-// authority is a certificate authority for one run: its key is never written.
+// authority is a certificate authority for one run. Its key is never written to disk.
 type authority struct {
 	cert *x509.Certificate
 	key  *ecdsa.PrivateKey
@@ -61,8 +61,8 @@ func newAuthority() (*authority, error) {
 	return &authority{cert: cert, key: key, pem: pemBlock("CERTIFICATE", der)}, nil
 }
 
-// certificate fills in what all certificates share. They are valid for good, whatever the clock of
-// the machine says: they are trusted for one run only.
+// certificate returns the template of a certificate. The validity does not depend on the clock, as certificates are trusted for one
+// run only.
 func certificate(name string, organizations ...string) (*x509.Certificate, error) {
 	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120))
 	if err != nil {
@@ -76,7 +76,7 @@ func certificate(name string, organizations ...string) (*x509.Certificate, error
 	}, nil
 }
 
-// issue writes a certificate and its key into dir, as name.crt and name.key.
+// issue writes a certificate and its key to name.crt and name.key in dir.
 func (a *authority) issue(dir, name string, template *x509.Certificate) error {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -93,14 +93,14 @@ func (a *authority) issue(dir, name string, template *x509.Certificate) error {
 	return writeKey(filepath.Join(dir, name+".key"), key)
 }
 
-// credentials are what a client needs, and is all that Start keeps in memory of what it writes.
+// credentials are those of a client.
 type credentials struct {
 	caPEM []byte
 	token string
 }
 
-// writeCredentials writes certificates, keys and the token of one run into dir.
-// The API server can be reached under address too, unless that is nil.
+// writeCredentials writes certificates, keys and the token of a run to dir. The certificate of the API server is also valid for
+// address, unless it is nil.
 func writeCredentials(dir string, address net.IP) (credentials, error) {
 	ca, err := newAuthority()
 	if err != nil {

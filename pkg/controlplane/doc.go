@@ -1,7 +1,4 @@
-// Package controlplane gives tests and `run local` a real Kubernetes control plane on this machine:
-// etcd and kube-apiserver as processes of the user, on loopback ports that are free, with certificates
-// and a token of their own, and with data that is gone when they are stopped.
-//
-// Ensure finds the programs, or downloads or builds them; Start runs them; SetupEnvtest serves the
-// command line of setup-envtest on top of Ensure, so that generated projects need no such tool.
+// Package controlplane runs a Kubernetes control plane on this machine: etcd and kube-apiserver as processes of the user, on free
+// loopback ports, with their own certificates and temporary data. Ensure finds, downloads or builds the programs, Start runs them, and
+// StartWorkloads adds controllers, a scheduler and a simulated node. SetupEnvtest is the command line of setup-envtest.
 package controlplane

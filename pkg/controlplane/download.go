@@ -18,29 +18,28 @@ import (
 	"sigs.k8s.io/controller-runtime/tools/setup-envtest/workflows"
 )
 
-// indexTimeout is how long the index may take to answer. Where it is blocked, packets often vanish
-// without a word.
+// indexTimeout is the timeout of the index. Where it is blocked, packets are often dropped.
 const indexTimeout = 3 * time.Second
 
-// archiveTimeout is how long the next part of an archive may take.
+// archiveTimeout is the timeout of each part of an archive.
 const archiveTimeout = 20 * time.Second
 
-// download fetches the newest version that matches into the first store.
+// download downloads the newest matching version to the first store.
 func (o *EnsureOptions) download(ctx context.Context, spec versions.Spec) (Assets, error) {
 	dir := o.StoreDirs[0]
 	client := newIndexClient(ctx, logr.Discard(), o.IndexURL)
-	client.found = func(v versions.Concrete) { o.say("downloading etcd and kube-apiserver v%s", v) }
+	client.found = func(v versions.Concrete) { o.reportf("downloading etcd and kube-apiserver v%s", v) }
 	var path bytes.Buffer
 	env := &envp.Env{
 		Log: logr.Discard(), Client: client, VerifySum: true,
 		Platform: versions.PlatformItem{Platform: hostPlatform()}, Version: spec,
 		FS: afero.Afero{Fs: afero.NewOsFs()}, Store: store.NewAt(dir), Out: &path,
-		// What the store holds has been looked at, and found to be incomplete.
+		// The version in the store is incomplete.
 		ForceDownload: true,
 	}
 	if err := catchExit(func() { workflows.Use{PrintFormat: envp.PrintPath}.Do(env) }); err != nil {
 		if client.reached {
-			o.say("the download failed: %v", err)
+			o.reportf("the download failed: %v", err)
 		}
 		return Assets{}, err
 	}
@@ -50,20 +49,20 @@ func (o *EnsureOptions) download(ctx context.Context, spec versions.Spec) (Asset
 	return Assets{Dir: path.String(), Source: FromStore, Version: env.Version.String()}, nil
 }
 
-// indexClient is upstream's client with a limit on the time that the index may take, and a memory of
-// what went wrong: upstream's exits tell no difference between a missing version and no network.
+// indexClient is upstream's client with timeouts. It records the kind of errors, as upstream does not distinguish a missing version
+// from a missing network.
 type indexClient struct {
-	// ctx is kept because upstream's workflows start from a context of their own.
+	// ctx is stored because upstream's workflows use their own context.
 	ctx    context.Context
 	client *remote.HTTPClient
-	// found is told the version that is going to be downloaded; it may be nil.
+	// found is called with the version before its download; it may be nil.
 	found func(versions.Concrete)
-	// reached tells that the index answered, unreachable what kept it or an archive from doing so.
+	// reached reports whether the index responded; unreachable is the error if it or an archive did not.
 	reached     bool
 	unreachable error
-	// fetching tells that the index has the version, so that what fails then is the archive.
+	// fetching reports whether the index has the version, so that later errors are those of the archive.
 	fetching bool
-	// archiveTimeout is how long the next part of an archive may take.
+	// archiveTimeout is the timeout of each part of an archive.
 	archiveTimeout time.Duration
 }
 
@@ -86,9 +85,9 @@ func (c *indexClient) FetchSum(_ context.Context, version versions.Concrete, pla
 	return c.note(c.client.FetchSum(ctx, version, platform))
 }
 
-// GetVersion downloads an archive, however long that takes, while it arrives.
+// GetVersion downloads an archive. The time is not limited while data arrives.
 func (c *indexClient) GetVersion(_ context.Context, version versions.Concrete, platform versions.PlatformItem, out io.Writer) error {
-	if !c.reached { // without a checksum to verify, upstream asks the index here first
+	if !c.reached { // without verification, upstream reads the index here first
 		if _, err := c.ListVersions(c.ctx); err != nil {
 			return err
 		}
@@ -99,7 +98,7 @@ func (c *indexClient) GetVersion(_ context.Context, version versions.Concrete, p
 	}
 	ctx, cancel := context.WithCancelCause(c.ctx)
 	defer cancel(nil)
-	stalled := fmt.Errorf("nothing of the archive arrived within %s", c.archiveTimeout)
+	stalled := fmt.Errorf("no data of the archive received within %s", c.archiveTimeout)
 	timer := time.AfterFunc(c.archiveTimeout, func() { cancel(stalled) })
 	defer timer.Stop()
 	err := c.client.GetVersion(ctx, version, platform, &timedWriter{out, timer, c.archiveTimeout})
@@ -122,10 +121,10 @@ func (w *timedWriter) Write(p []byte) (int, error) {
 }
 
 func (c *indexClient) limited() (context.Context, context.CancelFunc) {
-	return context.WithTimeoutCause(c.ctx, indexTimeout, fmt.Errorf("no answer within %s", indexTimeout))
+	return context.WithTimeoutCause(c.ctx, indexTimeout, fmt.Errorf("no response within %s", indexTimeout))
 }
 
-// note remembers what an error means. Upstream's errors have no types.
+// note records the kind of an error. Upstream's errors have no types.
 func (c *indexClient) note(err error) error {
 	switch {
 	case err == nil:
@@ -139,11 +138,11 @@ func (c *indexClient) note(err error) error {
 	return err
 }
 
-// ExitError is how a command line ends that did not succeed.
+// An ExitError is the error of a command line.
 type ExitError struct {
-	// Code is the process's exit code.
+	// Code is the exit code of the process.
 	Code int
-	// Err is for people; nil where everything has been said.
+	// Err is printed; nil if the cause was printed already.
 	Err error
 }
 
@@ -156,7 +155,7 @@ func (e *ExitError) Error() string {
 
 func (e *ExitError) Unwrap() error { return e.Err }
 
-// catchExit runs a workflow of setup-envtest. These exit by a panic, and panic on some input.
+// catchExit runs a workflow of setup-envtest, which exits by a panic, and panics on some input.
 func catchExit(workflow func()) (err error) {
 	defer func() {
 		cause := recover()
@@ -167,7 +166,7 @@ func catchExit(workflow func()) (err error) {
 			err = &ExitError{Code: code, Err: cause}
 		})
 		if unknown {
-			err = &ExitError{Code: 1, Err: fmt.Errorf("setup-envtest broke down: %v", cause)}
+			err = &ExitError{Code: 1, Err: fmt.Errorf("setup-envtest panicked: %v", cause)}
 		}
 		var exit *ExitError
 		if errors.As(err, &exit) && exit.Code == 0 {

@@ -157,7 +157,7 @@ func TestOrder(t *testing.T) {
 		t.Errorf("with KUBEBUILDER_ASSETS: %+v", got)
 	}
 	o.KubebuilderAssets = putPrograms(t, t.TempDir(), Etcd)
-	if got, err := Ensure(t.Context(), o); err == nil || !strings.Contains(err.Error(), "no kube-apiserver there") {
+	if got, err := Ensure(t.Context(), o); err == nil || !strings.Contains(err.Error(), "kube-apiserver not found") {
 		t.Errorf("with incomplete KUBEBUILDER_ASSETS: %+v, %v", got, err)
 	}
 }
@@ -351,8 +351,8 @@ func TestBuildErrors(t *testing.T) {
 		stderr, want string
 		err          error
 	}{
-		{"", "go is not in PATH", &exec.Error{Name: "go", Err: exec.ErrNotFound}},
-		{"go: k8s.io/api@v0.36.3: Get \"https://proxy/x\": dial tcp: lookup proxy: no such host\n", "the Go module proxy cannot be reached", errors.New("exit status 1")},
+		{"", "go not found in PATH", &exec.Error{Name: "go", Err: exec.ErrNotFound}},
+		{"go: k8s.io/api@v0.36.3: Get \"https://proxy/x\": dial tcp: lookup proxy: no such host\n", "cannot reach the Go module proxy", errors.New("exit status 1")},
 		{"link: write out: no space left on device\n", causeDisk, errors.New("exit status 1")},
 		{"compile: signal: killed\n", causeMemory, errors.New("exit status 1")},
 		{"go: go.mod requires go >= 1.26.0 (running go 1.20; GOTOOLCHAIN=local)\n", "requires go >= 1.26.0", errors.New("exit status 1")},
@@ -395,8 +395,8 @@ func TestProgram(t *testing.T) {
 
 func TestBuildWatch(t *testing.T) {
 	t.Parallel()
-	w := &buildWatch{stage: "fetching the sources"}
-	if got := w.event(10 * time.Second).Message; got != "fetching the sources (10s)" {
+	w := &buildProgress{stage: "downloading the sources"}
+	if got := w.event(10 * time.Second).Message; got != "downloading the sources (10s)" {
 		t.Error(got)
 	}
 	w.start("compiling", 3)

@@ -20,18 +20,18 @@ import (
 	"sigs.k8s.io/controller-runtime/tools/setup-envtest/workflows"
 )
 
-// SetupEnvtestOptions are what SetupEnvtest may touch.
+// SetupEnvtestOptions are the options of SetupEnvtest.
 type SetupEnvtestOptions struct {
-	// Name is what the user calls the command: operon tool setup-envtest.
+	// Name is the command line of the command: operon tool setup-envtest.
 	Name string
-	// Out gets the answer, Err what is said on the way. In holds the archive for sideload.
+	// Out receives results, Err progress. In is the archive for sideload.
 	In       io.Reader
 	Out, Err io.Writer
 	// Getenv reads KUBEBUILDER_ASSETS, ENVTEST_INSTALLED_ONLY and ENVTEST_USE_ENV.
 	Getenv func(string) string
-	// Dir is what --bin-dir is relative to; empty is the working directory.
+	// Dir is the working directory of --bin-dir; empty for that of the process.
 	Dir string
-	// Ensure tells where else to look, and how to build, where the index cannot be reached.
+	// Ensure are the options for builds if the index cannot be reached.
 	Ensure EnsureOptions
 }
 
@@ -43,9 +43,8 @@ type envtestFlags struct {
 	help                                 bool
 }
 
-// SetupEnvtest serves the command line of setup-envtest. It differs in one thing: where `use` finds
-// nothing installed and cannot download, it takes Operon's own build, made on the spot if need be, and
-// puts that into the store. An error is an *ExitError; the caller prints it.
+// SetupEnvtest runs the command line of setup-envtest. If a version is neither installed nor can be downloaded, `use` adds Operon's
+// build to the store, unlike setup-envtest. The error is an *ExitError, which the caller prints.
 func SetupEnvtest(ctx context.Context, args []string, o SetupEnvtestOptions) error {
 	f := envtestFlags{verify: true}
 	set := f.flagSet(o)
@@ -57,7 +56,7 @@ func SetupEnvtest(ctx context.Context, args []string, o SetupEnvtestOptions) err
 		return nil
 	}
 	if n := set.NArg(); n < 1 || n > 2 {
-		return &ExitError{Code: 2, Err: fmt.Errorf("name a command (use, list, cleanup, sideload or version) and at most one version; see %s --help", o.Name)}
+		return &ExitError{Code: 2, Err: fmt.Errorf("give a command (use, list, cleanup, sideload or version) and at most one version; see %s --help", o.Name)}
 	}
 	env, err := f.env(ctx, set.Arg(1), o)
 	if err != nil {
@@ -76,7 +75,7 @@ func SetupEnvtest(ctx context.Context, args []string, o SetupEnvtestOptions) err
 		fmt.Fprintf(o.Out, "setup-envtest version: %s\n", setupEnvtestVersion())
 		return nil
 	default:
-		return &ExitError{Code: 2, Err: fmt.Errorf("unknown command %q: it is one of use, list, cleanup, sideload and version", command)}
+		return &ExitError{Code: 2, Err: fmt.Errorf("unknown command %q; must be one of use, list, cleanup, sideload and version", command)}
 	}
 }
 
@@ -84,21 +83,21 @@ func (f *envtestFlags) flagSet(o SetupEnvtestOptions) *pflag.FlagSet {
 	set := pflag.NewFlagSet("setup-envtest", pflag.ContinueOnError)
 	set.SetOutput(io.Discard)
 	set.Usage = func() {}
-	set.BoolVar(&f.force, "force", false, "download even what is installed")
-	set.BoolVarP(&f.installedOnly, "installed-only", "i", o.Getenv("ENVTEST_INSTALLED_ONLY") != "", "look at installed versions only, and fail where that is not enough")
+	set.BoolVar(&f.force, "force", false, "download installed versions, too")
+	set.BoolVarP(&f.installedOnly, "installed-only", "i", o.Getenv("ENVTEST_INSTALLED_ONLY") != "", "use only installed versions")
 	set.BoolVar(&f.verify, "verify", true, "verify the checksums of downloads")
-	set.BoolVar(&f.useEnv, "use-env", o.Getenv("ENVTEST_USE_ENV") != "", "answer with KUBEBUILDER_ASSETS where that is set")
-	set.StringVar(&f.os, "os", runtime.GOOS, "operating system of the programs; '*' in list and cleanup is any")
-	set.StringVar(&f.arch, "arch", runtime.GOARCH, "processor architecture of the programs; '*' in list and cleanup is any")
-	set.StringVar(&f.binDir, "bin-dir", "", "folder of the store (default: one in the user's data folder)")
-	set.StringVar(&f.index, "index", remote.DefaultIndexURL, "address of the list of downloads")
-	set.StringVarP(&f.verbosity, "v", "v", "warn", "what to log: debug, info, warn or error")
-	set.VarP(&f.print, "print", "p", "what to print: overview, path or env")
+	set.BoolVar(&f.useEnv, "use-env", o.Getenv("ENVTEST_USE_ENV") != "", "print KUBEBUILDER_ASSETS if it is set")
+	set.StringVar(&f.os, "os", runtime.GOOS, "operating system of the programs; '*' selects all in list and cleanup")
+	set.StringVar(&f.arch, "arch", runtime.GOARCH, "processor architecture of the programs; '*' selects all in list and cleanup")
+	set.StringVar(&f.binDir, "bin-dir", "", "directory of the store (default: in the user's data directory)")
+	set.StringVar(&f.index, "index", remote.DefaultIndexURL, "URL of the list of downloads")
+	set.StringVarP(&f.verbosity, "v", "v", "warn", "log level: debug, info, warn or error")
+	set.VarP(&f.print, "print", "p", "output format: overview, path or env")
 	set.BoolVarP(&f.help, "help", "h", false, "print this help")
 	return set
 }
 
-// env is the upstream library's view of the flags.
+// env returns the settings of the upstream library.
 func (f *envtestFlags) env(ctx context.Context, version string, o SetupEnvtestOptions) (*envp.Env, error) {
 	log, err := f.logger(o.Err)
 	if err != nil {
@@ -106,7 +105,7 @@ func (f *envtestFlags) env(ctx context.Context, version string, o SetupEnvtestOp
 	}
 	if f.binDir == "" {
 		if f.binDir, err = store.DefaultStoreDir(); err != nil {
-			return nil, fmt.Errorf("no default folder for the programs, use --bin-dir: %w", err)
+			return nil, fmt.Errorf("no default directory for the programs; give --bin-dir: %w", err)
 		}
 	} else if !filepath.IsAbs(f.binDir) && o.Dir != "" {
 		f.binDir = filepath.Join(o.Dir, f.binDir)
@@ -136,8 +135,7 @@ func (f *envtestFlags) env(ctx context.Context, version string, o SetupEnvtestOp
 	return env, catchExit(env.CheckCoherence)
 }
 
-// logger writes the upstream library's log lines to w. Its debug messages are of level 1, and its
-// info messages are not shown unless asked for.
+// logger returns the logger of the upstream library, which writes to w. Its debug messages have level 1.
 func (f *envtestFlags) logger(w io.Writer) (logr.Logger, error) {
 	verbosity := 0
 	switch strings.ToLower(f.verbosity) {
@@ -147,7 +145,7 @@ func (f *envtestFlags) logger(w io.Writer) (logr.Logger, error) {
 	case "debug", "-1":
 		verbosity = 1
 	default:
-		return logr.Logger{}, fmt.Errorf("-v %s: it is one of debug, info, warn and error", f.verbosity)
+		return logr.Logger{}, fmt.Errorf("-v %s: must be one of debug, info, warn and error", f.verbosity)
 	}
 	if verbosity < 0 {
 		return logr.Discard(), nil
@@ -156,7 +154,7 @@ func (f *envtestFlags) logger(w io.Writer) (logr.Logger, error) {
 		funcr.Options{Verbosity: verbosity}), nil
 }
 
-// setupEnvtestVersion is the version of the upstream module that is linked in.
+// setupEnvtestVersion returns the version of the linked upstream module.
 func setupEnvtestVersion() string {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, module := range info.Deps {
@@ -171,30 +169,30 @@ func setupEnvtestVersion() string {
 func envtestUsage(name string, flags *pflag.FlagSet) string {
 	return fmt.Sprintf(`Usage: %[1]s [flags] use|list|cleanup|sideload|version [VERSION]
 
-Finds, downloads or builds the programs that tests with envtest run: etcd, kube-apiserver and kubectl.
+Find, download or build the programs of envtest: etcd, kube-apiserver and kubectl.
 
 Commands:
-  use       print where a version is, after downloading it if need be; without the index's help it is
-            Operon's own build of Kubernetes %[2]s, which takes some minutes the first time
-  list      list the versions that are installed and that can be downloaded
+  use       print the directory of a version, after downloading it if necessary; if the index cannot
+            be reached, it is Operon's build of Kubernetes %[2]s, which takes some minutes the first time
+  list      list installed and downloadable versions
   cleanup   remove versions
-  sideload  install a version from a .tar.gz archive on the standard input
-  version   print the version of the setup-envtest that is built in
+  sideload  install a version from a .tar.gz archive on standard input
+  version   print the version of the built-in setup-envtest
 
 Versions:
-  1.36.3          this one
-  1.36, 1.36.x    any patch release, the newest first
-  ~1.36.2         a patch release that is at least this
-  <1.36, <=1.36   older ones, for cleanup
-  1.36.x!         the newest that can be downloaded, even if another is installed
-  latest          the newest of all; latest-on-disk is the newest installed
+  1.36.3          this version
+  1.36, 1.36.x    the newest patch release
+  ~1.36.2         this or a newer patch release
+  <1.36, <=1.36   older versions, for cleanup
+  1.36.x!         the newest downloadable version, even if another one is installed
+  latest          the newest version; latest-on-disk is the newest installed one
 
 Flags:
 %[3]s
 Environment:
-  KUBEBUILDER_ASSETS      answer of --use-env
-  ENVTEST_INSTALLED_ONLY  any value switches -i on
-  ENVTEST_USE_ENV         any value switches --use-env on
+  KUBEBUILDER_ASSETS      result of --use-env
+  ENVTEST_INSTALLED_ONLY  any value enables -i
+  ENVTEST_USE_ENV         any value enables --use-env
 
 Example:
   KUBEBUILDER_ASSETS="$(%[1]s use %[4]s -p path)" go test ./...

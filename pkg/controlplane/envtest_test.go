@@ -104,7 +104,7 @@ func TestStalledDownload(t *testing.T) {
 			client.archiveTimeout = timeout
 			platform := versions.PlatformItem{Platform: hostPlatform(), Hash: &versions.Hash{Type: versions.SHA512HashType, Encoding: versions.HexHashEncoding, Value: hex.EncodeToString(sum[:])}}
 			err := client.GetVersion(t.Context(), versions.Concrete{Major: 1, Minor: 36, Patch: 2}, platform, io.Discard)
-			if stalled := err != nil && err.Error() == "nothing of the archive arrived within 300ms"; stalled != (parts < all) || err != nil && !stalled {
+			if stalled := err != nil && err.Error() == "no data of the archive received within 300ms"; stalled != (parts < all) || err != nil && !stalled {
 				t.Errorf("got %v", err)
 			}
 		})
@@ -204,17 +204,17 @@ func TestSetupEnvtestOffline(t *testing.T) {
 	own := storeFolder(c.bin, Version)
 
 	c.want(2, "", "no applicable on-disk versions", "use", "1.36", "-i", "-p", "path")
-	c.want(0, own, "the index cannot be reached, and there is no Kubernetes 1.36.* here: taking Operon's own build of "+Version, "use", "1.36", "-p", "path")
+	c.want(0, own, "the index cannot be reached, and Kubernetes 1.36.* is not installed: using Operon's build of "+Version, "use", "1.36", "-p", "path")
 	if missing := missingParts(own, []string{Etcd, KubeAPIServer, Kubectl}); len(missing) > 0 || c.build.count() != 1 {
 		t.Errorf("no %v after %d builds", missing, c.build.count())
 	}
 	c.want(0, own, "", "use", "1.36", "-p", "path")
 	c.want(0, "export KUBEBUILDER_ASSETS='"+own+"'\n", "", "use", Version, "-i", "--print", "env")
 	c.want(0, fmt.Sprintf("Version: %s\nOS/Arch: %s\nPath: %s\n", Version, hostPlatform(), own), "", "use", "~1.36.1")
-	c.want(0, own, "taking the newest version that is installed", "use", "-p", "path")
-	c.want(0, own, "taking the newest version that is installed", "use", "1.36.x!", "-p", "path")
-	c.want(0, own, "there is no Kubernetes 1.35.* here: taking Operon's own build of "+Version, "use", "1.35", "-p", "path")
-	c.want(0, own, "there is no Kubernetes 1.36.9 here: taking Operon's own build of "+Version, "use", "1.36.9", "-p", "path")
+	c.want(0, own, "using the newest installed version", "use", "-p", "path")
+	c.want(0, own, "using the newest installed version", "use", "1.36.x!", "-p", "path")
+	c.want(0, own, "Kubernetes 1.35.* is not installed: using Operon's build of "+Version, "use", "1.35", "-p", "path")
+	c.want(0, own, "Kubernetes 1.36.9 is not installed: using Operon's build of "+Version, "use", "1.36.9", "-p", "path")
 	c.want(2, "", "no applicable on-disk", "use", "1.35", "-i", "-p", "path")
 	c.want(2, "", "unable to", "use", "1.36", "--os", "solaris", "-p", "path")
 	c.want(0, fmt.Sprintf("(installed)  v%s  %s\n", Version, hostPlatform()), "", "list", "-i")
@@ -277,8 +277,8 @@ func TestSetupEnvtestDownloads(t *testing.T) {
 func TestSetupEnvtestArguments(t *testing.T) {
 	t.Parallel()
 	c := newTool(t, noIndex)
-	c.want(2, "", "name a command")
-	c.want(2, "", "name a command", "use", "1.36", "more")
+	c.want(2, "", "give a command")
+	c.want(2, "", "give a command", "use", "1.36", "more")
 	c.want(2, "", `unknown command "get"`, "get")
 	c.want(2, "", "unknown flag: --nope", "use", "--nope")
 	c.want(2, "", "unknown print format", "use", "-p", "json")

@@ -13,9 +13,9 @@ import (
 	"sigs.k8s.io/controller-runtime/tools/setup-envtest/workflows"
 )
 
-// use runs the workflow of that name, and falls back to Operon's own build.
+// use runs the workflow of that name, and falls back to Operon's build.
 func (f *envtestFlags) use(ctx context.Context, env *envp.Env, o SetupEnvtestOptions) error {
-	asked := env.Version
+	requested := env.Version
 	err := catchExit(func() {
 		workflows.Use{UseEnv: f.useEnv, PrintFormat: f.print, AssetsPath: o.Getenv("KUBEBUILDER_ASSETS")}.Do(env)
 	})
@@ -23,16 +23,16 @@ func (f *envtestFlags) use(ctx context.Context, env *envp.Env, o SetupEnvtestOpt
 	if err == nil || ctx.Err() != nil || !ours || env.Platform.Platform != hostPlatform() {
 		return err
 	}
-	matches, reason := asked.Matches(ownVersion()), ""
+	matches, reason := requested.Matches(ownVersion()), ""
 	switch {
-	case client.unreachable != nil && asked.CheckLatest && !f.force && f.useInstalled(env, asked):
-		fmt.Fprintf(o.Err, "setup-envtest: the index cannot be reached: taking the newest version that is installed\n")
+	case client.unreachable != nil && requested.CheckLatest && !f.force && f.useInstalled(env, requested):
+		fmt.Fprintf(o.Err, "setup-envtest: the index cannot be reached: using the newest installed version\n")
 		return nil
 	case client.unreachable != nil:
-		reason = fmt.Sprintf("the index cannot be reached, and there is no %s here", named(asked))
+		reason = fmt.Sprintf("the index cannot be reached, and %s is not installed", describeVersion(requested))
 	case client.reached && !client.fetching && matches:
-		reason = fmt.Sprintf("the index has no %s", named(asked))
-	case env.NoDownload && matches: // not installed, but perhaps built
+		reason = fmt.Sprintf("the index has no %s", describeVersion(requested))
+	case env.NoDownload && matches: // not installed, but possibly built
 	default:
 		return err
 	}
@@ -40,13 +40,13 @@ func (f *envtestFlags) use(ctx context.Context, env *envp.Env, o SetupEnvtestOpt
 		return nil
 	}
 	if reason != "" {
-		fmt.Fprintf(o.Err, "setup-envtest: %s: taking Operon's own build of %s\n", reason, Version)
+		fmt.Fprintf(o.Err, "setup-envtest: %s: using Operon's build of %s\n", reason, Version)
 	}
 	return f.useOwn(ctx, env, o, err, false)
 }
 
-// named writes a version selector for people.
-func named(spec versions.Spec) string {
+// describeVersion describes a version selector.
+func describeVersion(spec versions.Spec) string {
 	if _, any := spec.Selector.(versions.AnySelector); any {
 		return "Kubernetes"
 	}
@@ -54,17 +54,17 @@ func named(spec versions.Spec) string {
 }
 
 // useInstalled prints the newest installed version that matches, if there is one.
-func (f *envtestFlags) useInstalled(env *envp.Env, asked versions.Spec) bool {
-	env.Version, env.NoDownload = asked, true
+func (f *envtestFlags) useInstalled(env *envp.Env, requested versions.Spec) bool {
+	env.Version, env.NoDownload = requested, true
 	err := catchExit(func() { workflows.Use{PrintFormat: f.print}.Do(env) })
 	env.NoDownload = f.installedOnly
 	return err == nil
 }
 
-// useOwn puts Operon's own build into the store and lets upstream print it. It builds it unless it may use the cache only.
+// useOwn adds Operon's build to the store and prints it. With cached, it does not build.
 func (f *envtestFlags) useOwn(ctx context.Context, env *envp.Env, o SetupEnvtestOptions, cause error, cached bool) error {
 	e := o.Ensure
-	e.KubebuilderAssets = "" // --use-env decides about it, and has
+	e.KubebuilderAssets = "" // upstream handles it with --use-env
 	e.StoreDirs = nil
 	e.Version = Version
 	e.Parts = []string{Etcd, KubeAPIServer, Kubectl}
@@ -79,7 +79,7 @@ func (f *envtestFlags) useOwn(ctx context.Context, env *envp.Env, o SetupEnvtest
 	}
 	item := store.Item{Version: ownVersion(), Platform: hostPlatform()}
 	if err := addToStore(f.binDir, item, assets.Dir); err != nil {
-		return &ExitError{Code: 1, Err: fmt.Errorf("putting Kubernetes %s into the store: %w", assets.Version, err)}
+		return &ExitError{Code: 1, Err: fmt.Errorf("adding Kubernetes %s to the store: %w", assets.Version, err)}
 	}
 	env.Version.MakeConcrete(ownVersion())
 	env.Platform.Platform, env.Platform.Hash = hostPlatform(), nil
@@ -87,8 +87,7 @@ func (f *envtestFlags) useOwn(ctx context.Context, env *envp.Env, o SetupEnvtest
 	return catchExit(func() { workflows.Use{PrintFormat: f.print}.Do(env) })
 }
 
-// addToStore makes the folder of an item in the store at dir, with links to the files of from. It
-// appears with all its files or not at all.
+// addToStore creates the directory of an item in the store at dir, with links to the files in from, atomically.
 func addToStore(dir string, item store.Item, from string) error {
 	base := filepath.Join(dir, "k8s")
 	target := filepath.Join(base, item.Platform.BaseName(item.Version))
@@ -109,7 +108,7 @@ func addToStore(dir string, item store.Item, from string) error {
 	if err := linkAll(from, work); err != nil {
 		return err
 	}
-	// What is there under this name is incomplete, and may be read-only, as setup-envtest leaves it.
+	// An existing directory is incomplete, and setup-envtest makes it read-only.
 	_ = os.Chmod(target, 0o755)
 	if err := os.RemoveAll(target); err != nil {
 		return err
@@ -117,7 +116,7 @@ func addToStore(dir string, item store.Item, from string) error {
 	return os.Rename(work, target)
 }
 
-// linkAll links or copies the files of one folder into another. Files that are one file stay one.
+// linkAll links or copies the files of a directory to another one. It keeps hard links between them.
 func linkAll(from, to string) error {
 	entries, err := os.ReadDir(from)
 	if err != nil {

@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// Failure is a program that ended, or never started, when it should have run.
+// A Failure reports a program that did not start, or exited unexpectedly.
 type Failure struct {
-	// Program is its name, like kube-apiserver.
+	// Program is its name, such as kube-apiserver.
 	Program string
-	// Err is how it ended.
+	// Err is the error of its start or exit.
 	Err error
-	// Lines are the last of its log, oldest first.
+	// Lines are the last lines of its log, oldest first.
 	Lines []string
-	// Cause is the likely cause and what to do about it, or empty.
+	// Cause is the likely cause and its remedy, or empty.
 	Cause string
 }
 
@@ -37,21 +37,21 @@ func (f *Failure) Error() string {
 
 func (f *Failure) Unwrap() error { return f.Err }
 
-// What is written for the causes that have a name, each with what helps.
+// The known causes, with their remedies.
 const (
-	causePort       = "a port on 127.0.0.1 is in use by another program; try again, it takes other ports"
-	causeDisk       = "the disk is full; free some space in the folder for temporary files (TMPDIR) and in Go's caches"
-	causeMemory     = "the machine ran out of memory, and the system ended the program; it needs about 500 MB, a build 3 GB"
-	causeRights     = "the user may not read, write or run a file; check the folder for temporary files (TMPDIR) and its mount options"
-	causeReadOnly   = "the file system is read-only; set TMPDIR to a folder that can be written"
-	causeFiles      = "too many files are open; raise the limit (ulimit -n)"
-	causeFormat     = "the program is for another system or processor; remove it, and let Operon build its own"
-	causeLibrary    = "a library that the program needs is missing; use Operon's own build, which needs none"
-	causeNotThere   = "the program, or the loader it asks for, is not there; remove the folder, and let Operon build its own"
-	causeParentGone = "the process that started it is gone"
+	causePort         = "a port on 127.0.0.1 is in use by another program; try again with other ports"
+	causeDisk         = "the disk is full; free some space in the directory for temporary files (TMPDIR) and in Go's caches"
+	causeMemory       = "the machine ran out of memory, and the system ended the program; it needs about 500 MB, a build 3 GB"
+	causeRights       = "the user must not read, write or run a file; check the directory for temporary files (TMPDIR) and its mount options"
+	causeReadOnly     = "the file system is read-only; set TMPDIR to a writable directory"
+	causeFiles        = "too many files are open; raise the limit (ulimit -n)"
+	causeFormat       = "the program is for another system or processor; remove it to use Operon's build"
+	causeLibrary      = "a library of the program is missing; use Operon's build, which needs none"
+	causeMissing      = "the program or its loader does not exist; remove the directory to use Operon's build"
+	causeParentExited = "the process that started it has exited"
 )
 
-// signs tell causes by what programs and systems write, most telling first.
+// signs maps texts in the output of programs and systems to causes, the most specific first.
 func signs() []struct{ sign, cause string } {
 	return []struct{ sign, cause string }{
 		{"address already in use", causePort},
@@ -72,11 +72,11 @@ func signs() []struct{ sign, cause string } {
 		{"permission denied", causeRights},
 		{"operation not permitted", causeRights},
 		{"access is denied", causeRights},
-		{"exiting because parent process", causeParentGone},
+		{"exiting because parent process", causeParentExited},
 	}
 }
 
-// likelyCause guesses why a program failed from its end and its last lines.
+// likelyCause derives the cause of a failure from the error and the last lines.
 func likelyCause(err error, lines []string) string {
 	text := strings.ToLower(strings.Join(lines, "\n"))
 	if err != nil {
@@ -88,7 +88,7 @@ func likelyCause(err error, lines []string) string {
 		}
 	}
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, exec.ErrNotFound) {
-		return causeNotThere
+		return causeMissing
 	}
 	return ""
 }

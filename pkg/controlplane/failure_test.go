@@ -108,7 +108,7 @@ func TestCannotRun(t *testing.T) {
 
 	interpreter := fakeAssets(t)
 	replace(t, interpreter.Path(Etcd), "#!/no/such/interpreter\n", 0o755)
-	wantFailure(t, startFails(t, interpreter, StartOptions{}), Etcd, causeNotThere, "no such file or directory")
+	wantFailure(t, startFails(t, interpreter, StartOptions{}), Etcd, causeMissing, "no such file or directory")
 
 	missing := fakeAssets(t)
 	replace(t, missing.Path(KubeAPIServer), "x", 0o644)

@@ -2,8 +2,7 @@ package controlplane
 
 import "sigs.k8s.io/yaml"
 
-// kubeconfig is the part of a kubeconfig file that a token needs. Its fields are spelled out here,
-// because the types of client-go bring all of client-go along.
+// kubeconfig is the part of a kubeconfig that a token needs; client-go belongs to pkg/kube.
 type kubeconfig struct {
 	APIVersion     string         `json:"apiVersion"`
 	Kind           string         `json:"kind"`
@@ -37,7 +36,7 @@ type namedUser struct {
 	} `json:"user"`
 }
 
-// marshalKubeconfig writes a kubeconfig with one cluster, user and context, all called operon.
+// marshalKubeconfig returns a kubeconfig with one cluster, user and context, all named operon.
 func marshalKubeconfig(url string, caPEM []byte, token string) ([]byte, error) {
 	const name = "operon"
 	cluster, context, user := namedCluster{Name: name}, namedContext{Name: name}, namedUser{Name: name}

@@ -23,27 +23,27 @@ const (
 	leasePath     = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
 	leaseDuration = 40 * time.Second
 	leaseRenewal  = 10 * time.Second
-	// relistDelay is how long the node waits before it lists its pods again after a failed watch.
+	// relistDelay is the time between a failed watch and the next list of pods.
 	relistDelay = 200 * time.Millisecond
 )
 
 // fields are a JSON object.
 type fields = map[string]any
 
-// node plays the kubelet of one node: it registers, renews its lease, and reports every pod bound to
-// it as running. No container runs.
+// node simulates the kubelet of a node: it registers, renews its lease, and reports all pods of the node as running. No container
+// runs.
 type node struct {
 	client *kube.Client
 	name   string
 	now    func() time.Time
 
-	// addresses counts the pod addresses given out.
+	// addresses is the number of assigned pod addresses.
 	addresses int
-	// working are the goroutines that follow up on pods.
+	// working are the goroutines for pods and the lease.
 	working sync.WaitGroup
 }
 
-// register makes the Node object and reports it ready.
+// register creates the Node and reports it as ready.
 func (n *node) register(ctx context.Context) error {
 	object := fields{
 		"apiVersion": "v1", "kind": "Node",
@@ -65,7 +65,7 @@ func (n *node) register(ctx context.Context) error {
 	return n.renew(ctx)
 }
 
-// report writes the node's status.
+// report updates the node's status.
 func (n *node) report(ctx context.Context) error {
 	condition := func(kind, status, reason string) fields {
 		return fields{"type": kind, "status": status, "reason": reason, "message": "containers are simulated",
@@ -90,7 +90,7 @@ func (n *node) report(ctx context.Context) error {
 	return n.client.Do(ctx, http.MethodPatch, "/api/v1/nodes/"+n.name+"/status", kube.MergePatch, fields{"status": status}, nil)
 }
 
-// renew makes or renews the lease that tells that the node lives.
+// renew creates or renews the node's lease.
 func (n *node) renew(ctx context.Context) error {
 	renewed := n.now().UTC().Format("2006-01-02T15:04:05.000000Z07:00")
 	spec := fields{"holderIdentity": n.name, "leaseDurationSeconds": int(leaseDuration.Seconds()), "renewTime": renewed}
@@ -104,7 +104,7 @@ func (n *node) renew(ctx context.Context) error {
 	}, nil)
 }
 
-// run serves the node until ctx ends.
+// run runs the node until ctx ends.
 func (n *node) run(ctx context.Context) {
 	n.working.Go(func() {
 		ticker := time.NewTicker(leaseRenewal)
@@ -114,12 +114,12 @@ func (n *node) run(ctx context.Context) {
 			case <-ctx.Done():
 				return
 			case <-ticker.C:
-				_ = n.renew(ctx) // the next one may succeed, and until then the lease holds
+				_ = n.renew(ctx) // the next one may succeed before the lease expires
 			}
 		}
 	})
 	for ctx.Err() == nil {
-		// Whatever ends a watch, a new list brings everything up to date.
+		// The next list includes the missed changes.
 		_ = n.follow(ctx)
 		select {
 		case <-ctx.Done():
@@ -129,7 +129,7 @@ func (n *node) run(ctx context.Context) {
 	n.working.Wait()
 }
 
-// follow lists the node's pods and watches them, and brings each up to date.
+// follow lists and watches the node's pods, and updates their status.
 func (n *node) follow(ctx context.Context) error {
 	path := "/api/v1/pods?fieldSelector=spec.nodeName%3D" + n.name
 	var list struct {
@@ -166,5 +166,5 @@ func (n *node) follow(ctx context.Context) error {
 	}
 }
 
-// stamp is the time as Kubernetes writes it.
+// stamp returns the time in the format of Kubernetes.
 func (n *node) stamp() string { return n.now().UTC().Format(time.RFC3339) }

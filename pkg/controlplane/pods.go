@@ -10,13 +10,13 @@ import (
 	"github.com/operon-sdk/operon/pkg/kube"
 )
 
-// nodeAddress is the simulated node's. Nothing listens there.
+// nodeAddress is the address of the simulated node, at which nothing listens.
 const nodeAddress = "10.0.0.1"
 
-// jobDuration is how long the containers of a pod that is to end seem to work.
+// jobDuration is the simulated duration of containers that exit.
 const jobDuration = time.Second
 
-// pod is what the simulated node reads of a pod.
+// pod is the content of a pod that the simulated node uses.
 type pod struct {
 	Metadata struct {
 		Name, Namespace, UID string
@@ -53,8 +53,8 @@ func (p *pod) condition(kind string) string {
 	return ""
 }
 
-// gatesOpen tells whether all that others must say before the pod is ready has been said.
-func (p *pod) gatesOpen() bool {
+// hasReadyGates reports whether the conditions of all readiness gates are true.
+func (p *pod) hasReadyGates() bool {
 	for _, gate := range p.Spec.ReadinessGates {
 		if p.condition(gate.ConditionType) != "True" {
 			return false
@@ -63,17 +63,16 @@ func (p *pod) gatesOpen() bool {
 	return true
 }
 
-// sync does for one pod what a kubelet would. What fails is done again at the pod's next event or
-// the next list.
+// sync updates the status of a pod like a kubelet. It ignores errors, as the pod's next event or the next list repeats it.
 func (n *node) sync(ctx context.Context, p *pod) {
 	switch {
 	case p.Metadata.DeletionTimestamp != nil:
-		// Containers would be stopped now; without any, the pod can go at once.
+		// There are no containers to stop.
 		_ = n.client.Do(ctx, http.MethodDelete, p.path(), "", fields{
 			"apiVersion": "v1", "kind": "DeleteOptions", "gracePeriodSeconds": 0, "preconditions": fields{"uid": p.Metadata.UID},
 		}, nil)
 	case p.Status.Phase == "Succeeded", p.Status.Phase == "Failed":
-	case p.Status.Phase != "Running" || p.gatesOpen() != (p.condition("Ready") == "True"):
+	case p.Status.Phase != "Running" || p.hasReadyGates() != (p.condition("Ready") == "True"):
 		status := n.running(p)
 		if n.setStatus(ctx, p, status) == nil && p.Spec.RestartPolicy != "Always" {
 			n.finishLater(ctx, p, status)
@@ -86,7 +85,7 @@ func (n *node) setStatus(ctx context.Context, p *pod, status fields) error {
 		fields{"metadata": fields{"uid": p.Metadata.UID}, "status": status}, nil)
 }
 
-// finishLater lets the containers of a Job's pod succeed after a moment.
+// finishLater reports the containers of a Job's pod as completed after jobDuration.
 func (n *node) finishLater(ctx context.Context, p *pod, status fields) {
 	started := status["startTime"]
 	n.working.Go(func() {
@@ -99,11 +98,11 @@ func (n *node) finishLater(ctx context.Context, p *pod, status fields) {
 		status["phase"] = "Succeeded"
 		status["conditions"] = n.conditions(p, "False", "PodCompleted")
 		status["containerStatuses"] = n.containers(p, p.Spec.Containers, done, false)
-		_ = n.setStatus(ctx, p, status) // a pod that has been deleted needs none
+		_ = n.setStatus(ctx, p, status) // the pod may be deleted
 	})
 }
 
-// running is the status of a pod whose containers all run.
+// running returns the status of a pod whose containers run.
 func (n *node) running(p *pod) fields {
 	address := p.Status.PodIP
 	switch {
@@ -119,14 +118,14 @@ func (n *node) running(p *pod) fields {
 		started = n.stamp()
 	}
 	ready, reason := "True", ""
-	if !p.gatesOpen() {
+	if !p.hasReadyGates() {
 		ready, reason = "False", "ReadinessGatesNotReady"
 	}
 	running := fields{"running": fields{"startedAt": started}}
 	var initial []fields
 	for _, c := range p.Spec.InitContainers {
 		state := running
-		if c.RestartPolicy != "Always" { // else it is a sidecar
+		if c.RestartPolicy != "Always" { // otherwise it is a sidecar
 			state = fields{"terminated": fields{"exitCode": 0, "reason": "Completed", "startedAt": started, "finishedAt": started}}
 		}
 		initial = append(initial, n.containers(p, []container{c}, state, true)...)
@@ -141,7 +140,7 @@ func (n *node) running(p *pod) fields {
 	}
 }
 
-// conditions are a pod's. A merge patch replaces all of them, so those of others are kept.
+// conditions returns the conditions of a pod, including those of others, as a merge patch replaces all of them.
 func (n *node) conditions(p *pod, ready, reason string) []fields {
 	own := []struct{ kind, status, reason string }{
 		{"PodReadyToStartContainers", "True", ""}, {"Initialized", "True", ""}, {"PodScheduled", "True", ""},
@@ -151,9 +150,9 @@ func (n *node) conditions(p *pod, ready, reason string) []fields {
 		own[3].status, own[3].reason = "False", reason
 	}
 	var conditions []fields
-	seen := map[string]bool{}
+	included := map[string]bool{}
 	for _, c := range own {
-		seen[c.kind] = true
+		included[c.kind] = true
 		condition := fields{"type": c.kind, "status": c.status, "lastTransitionTime": n.stamp()}
 		if c.reason != "" {
 			condition["reason"] = c.reason
@@ -161,7 +160,7 @@ func (n *node) conditions(p *pod, ready, reason string) []fields {
 		conditions = append(conditions, condition)
 	}
 	for _, c := range p.Status.Conditions {
-		if !seen[c.Type] {
+		if !included[c.Type] {
 			conditions = append(conditions, fields{"type": c.Type, "status": c.Status, "lastTransitionTime": n.stamp()})
 		}
 	}

@@ -12,15 +12,15 @@ import (
 	"time"
 )
 
-// parentVariable tells Operon's own build which process it must not outlive; see
+// parentVariable is the variable with the process ID after whose exit Operon's build exits, too; see
 // templates/controlplane/parent_unix.go.tmpl.
 const parentVariable = "OPERON_CONTROLPLANE_PARENT"
 
-// process is a program that runs until it is stopped, and not longer than this process.
+// process is a program that runs until it is stopped or this process exits.
 type process struct {
 	name string
 	tail *tail
-	// done is closed when the program has ended; err is how.
+	// done is closed when the program has exited; err is the result.
 	done chan struct{}
 	err  error
 	cmd  *exec.Cmd
@@ -37,7 +37,7 @@ func startProcess(name, path string, args, environ []string, dir string, log io.
 	p.cmd.SysProcAttr = serverAttributes()
 	started := make(chan error)
 	go func() {
-		// Linux ends the program when the thread that started it ends, so that thread has to stay.
+		// Linux kills the program when the thread that started it exits.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		release, err := startInJob(p.cmd)
@@ -55,7 +55,7 @@ func startProcess(name, path string, args, environ []string, dir string, log io.
 	return p, nil
 }
 
-// failure describes the end of a program that has ended.
+// failure waits for the exit of the program and describes it.
 func (p *process) failure() *Failure {
 	<-p.done
 	err := p.err
@@ -66,8 +66,7 @@ func (p *process) failure() *Failure {
 	return &Failure{Program: p.name, Err: err, Lines: lines, Cause: likelyCause(err, lines)}
 }
 
-// lines are the last of the log, with paths as seen from the data folder: its own is gone when they
-// are read.
+// lines returns the last lines of the log, with paths relative to the data directory, which is removed before they are read.
 func (p *process) lines() []string {
 	lines := p.tail.lines()
 	for i, line := range lines {
@@ -76,19 +75,18 @@ func (p *process) lines() []string {
 	return lines
 }
 
-// kill ends the program at once and waits for it. Its data is thrown away, so nothing is lost.
+// kill kills the program and waits for its exit. Its data is temporary.
 func (p *process) kill() {
 	if p == nil {
 		return
 	}
-	_ = p.cmd.Process.Kill() // fails only for one that has ended
+	_ = p.cmd.Process.Kill() // fails only if it has exited
 	<-p.done
 }
 
-// serverEnviron is environ without what would reconfigure the servers behind our back (etcd reads
-// ETCD_*), and with the parent that they must not outlive.
+// serverEnviron returns environ without variables that configure the servers (etcd reads ETCD_*), and with parentVariable.
 func serverEnviron(environ []string) []string {
-	// With Go's default of 100, a server spends a quarter of its start in the garbage collector.
+	// With Go's default of 100, a server spends a quarter of its start-up in the garbage collector.
 	kept := []string{"GOGC=200"}
 	for _, entry := range environ {
 		name, _, _ := strings.Cut(entry, "=")
@@ -101,8 +99,8 @@ func serverEnviron(environ []string) []string {
 	return append(kept, parentVariable+"="+strconv.Itoa(os.Getpid()))
 }
 
-// runTied runs a program to its end. It is interrupted, with the programs that it started, when ctx ends;
-// all of them are killed soon after this process is.
+// runTied runs a program and waits for it. The program and those that it started are interrupted when ctx ends, and killed soon
+// after this process has exited.
 func runTied(ctx context.Context, command Command) error {
 	cmd := exec.CommandContext(ctx, command.Name, command.Args...)
 	cmd.Dir, cmd.Env = command.Dir, command.Env
@@ -121,7 +119,7 @@ func runTied(ctx context.Context, command Command) error {
 			unguard()
 			release()
 			if ctx.Err() != nil {
-				// The go command does not wait for its compilers and linkers then.
+				// The go command does not wait for its compilers and linkers.
 				killGroup(cmd.Process)
 			}
 		}

@@ -6,16 +6,16 @@ import (
 	"syscall"
 )
 
-// serverAttributes lets the system kill a server when this process dies, and keeps an interrupt from
-// the terminal away from it: this process stops it in order.
+// serverAttributes makes the system kill a server when this process exits. Interrupts at the terminal do not reach the server; this
+// process stops it.
 func serverAttributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
-// guard does nothing: the death signal ends a program.
+// guard does nothing: the parent death signal kills a program.
 func guard(*process) error { return nil }
 
-// toolAttributes let the system interrupt a tool when this process dies; go then ends its compilers.
+// toolAttributes makes the system interrupt a tool when this process exits; go then stops its compilers.
 func toolAttributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGINT}
 }

@@ -8,11 +8,11 @@ import (
 	"syscall"
 )
 
-// serverAttributes keeps an interrupt from the terminal away from a server. There is no signal for
-// the death of a parent here; Operon's own build watches for it.
+// serverAttributes prevents that interrupts at the terminal reach a server. This system has no parent death signal; Operon's build
+// polls its parent.
 func serverAttributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
-// guard lets a program end soon after this process does.
+// guard kills a program soon after this process has exited.
 func guard(p *process) error {
 	dog, err := watchdog(os.Getpid(), p.cmd.Process.Pid)
 	if err != nil {
@@ -20,7 +20,7 @@ func guard(p *process) error {
 	}
 	go func() {
 		<-p.done
-		_ = dog.Process.Kill() // fails only if it has noticed by itself
+		_ = dog.Process.Kill() // fails only if it has exited
 		_ = dog.Wait()         // it was killed
 	}()
 	return nil

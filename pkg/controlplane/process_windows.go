@@ -14,13 +14,13 @@ func serverAttributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{CreationFlags: windows.CREATE_NEW_PROCESS_GROUP}
 }
 
-// guard does nothing: the job object ends a program.
+// guard does nothing: the job object kills a program.
 func guard(*process) error { return nil }
 
 func toolAttributes() *syscall.SysProcAttr { return nil }
 
-// startInJob starts a program in a job object of its own. The system ends the job's processes when
-// its last handle is closed, which it does itself when this process dies.
+// startInJob starts a program in a new job object. The system kills the job's processes when its last handle is closed, at the
+// latest when this process exits.
 func startInJob(cmd *exec.Cmd) (release func(), err error) {
 	job, err := windows.CreateJobObject(nil, nil)
 	if err != nil {
@@ -58,13 +58,13 @@ func assign(job windows.Handle, pid int) error {
 	return errors.Join(windows.AssignProcessToJobObject(job, process), windows.CloseHandle(process))
 }
 
-// interrupt ends a process; Windows has no interrupt for processes without a console.
+// interrupt kills a process, as Windows cannot interrupt processes without a console.
 func interrupt(p *os.Process) error { return p.Kill() }
 
 func interruptGroup(p *os.Process) error { return interrupt(p) }
 
-// guardGroup does nothing: the job object ends what a program has started.
+// guardGroup does nothing: the job object kills what a program has started.
 func guardGroup(*os.Process) (release func()) { return func() {} }
 
-// killGroup does nothing: the processes that a program started end with its job object.
+// killGroup does nothing: the job object kills the processes that a program has started.
 func killGroup(*os.Process) {}

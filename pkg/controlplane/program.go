@@ -17,13 +17,12 @@ import (
 	"github.com/operon-sdk/operon/templates"
 )
 
-// Version is the Kubernetes version that Ensure builds, without a leading v. It is the one that
-// templates/controlplane/go.mod.tmpl requires.
+// Version is the Kubernetes version that Ensure builds, without v: that in templates/controlplane/go.mod.tmpl.
 const Version = "1.36.3"
 
 const kubernetesModule = "k8s.io/kubernetes"
 
-// program is the source of the multi-call binary that is etcd, kube-apiserver and the others.
+// program is the source of the multi-call binary with etcd, kube-apiserver and the other programs.
 type program struct {
 	// files are the module's files by name.
 	files map[string][]byte
@@ -31,21 +30,20 @@ type program struct {
 	version string
 }
 
-// loadProgram reads the program from the templates. They hold no actions: the pinned versions are in
-// its go.mod, where Go's tools check them against go.sum.
+// loadProgram reads the program from the templates, which have no actions. Versions are pinned in its go.mod and go.sum.
 func loadProgram() (*program, error) {
-	const folder = "controlplane"
-	entries, err := fs.ReadDir(templates.FS, folder)
+	const dir = "controlplane"
+	entries, err := fs.ReadDir(templates.FS, dir)
 	if err != nil {
 		return nil, fmt.Errorf("reading the control plane's program: %w", err)
 	}
 	p := &program{files: map[string][]byte{}}
 	for _, entry := range entries {
-		data, err := fs.ReadFile(templates.FS, path.Join(folder, entry.Name()))
+		data, err := fs.ReadFile(templates.FS, path.Join(dir, entry.Name()))
 		if err != nil {
 			return nil, fmt.Errorf("reading the control plane's program: %w", err)
 		}
-		// A checkout on Windows may have brought carriage returns in, which would change the key.
+		// A checkout on Windows can add carriage returns, which would change the key.
 		p.files[strings.TrimSuffix(entry.Name(), ".tmpl")] = []byte(strings.ReplaceAll(string(data), "\r\n", "\n"))
 	}
 	mod, err := modfile.ParseLax("go.mod", p.files["go.mod"], nil)
@@ -58,14 +56,13 @@ func loadProgram() (*program, error) {
 		}
 	}
 	if !semver.IsValid(p.version) {
-		return nil, fmt.Errorf("reading the control plane's program: go.mod requires no %s", kubernetesModule)
+		return nil, fmt.Errorf("reading the control plane's program: go.mod does not require %s", kubernetesModule)
 	}
 	return p, nil
 }
 
-// key names the built program in the cache: what it is for a reader, and a hash of all that goes into
-// it. The version of Go is not part of it: a new patch release of Go is no reason to build again for
-// minutes what works already.
+// key returns the name of the built program in the cache: version, platform, and a hash of the source and the arguments. It does
+// not contain the version of Go, so that patch releases of Go do not cause a new build.
 func (p *program) key() string {
 	h := sha256.New()
 	for _, name := range slices.Sorted(maps.Keys(p.files)) {
@@ -77,7 +74,7 @@ func (p *program) key() string {
 		hex.EncodeToString(h.Sum(nil))[:12])
 }
 
-// buildArgs are the arguments to go that build the program into the file out.
+// buildArgs returns the arguments of go that build the program.
 func (p *program) buildArgs(out string) []string {
 	major, minor, _ := strings.Cut(strings.TrimPrefix(semver.MajorMinor(p.version), "v"), ".")
 	flags := []string{"-s", "-w"}

@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// etcdArgs are etcd's: one member that need not keep its data over a power cut.
+// etcdArgs returns the arguments of etcd with one member whose data need not survive a power failure.
 func etcdArgs(dir, clientURL string) []string {
 	in := func(name string) string { return filepath.Join(dir, name) }
 	return []string{
@@ -30,7 +30,7 @@ func etcdArgs(dir, clientURL string) []string {
 		"--key-file=" + in(servingFile+".key"),
 		"--trusted-ca-file=" + in(caFile),
 		"--client-cert-auth",
-		// One member has no peers, and there is no way to say so; what it advertises is never called.
+		// Peer URLs are required, but the only member never connects to them.
 		"--listen-peer-urls=https://127.0.0.1:0",
 		"--initial-advertise-peer-urls=https://127.0.0.1:1",
 		"--initial-cluster=operon=https://127.0.0.1:1",
@@ -43,14 +43,14 @@ func etcdArgs(dir, clientURL string) []string {
 	}
 }
 
-// serviceRange is where services get their addresses, serviceAddress the first of them: the API server's.
+// serviceRange is the range of service addresses, serviceAddress the first one, which is that of the API server.
 const (
 	serviceRange   = "10.96.0.0/16"
 	serviceAddress = "10.96.0.1"
 )
 
-// apiServerArgs are kube-apiserver's, as for a cluster without nodes, plus what aggregated API servers
-// need to trust it. Without controllers, nobody makes the service accounts that pods need.
+// apiServerArgs returns the arguments of kube-apiserver, with those for aggregated API servers. Without controllers, the service
+// accounts of pods are not created.
 func apiServerArgs(dir, etcdURL string, port int, o StartOptions) []string {
 	in := func(name string) string { return filepath.Join(dir, name) }
 	args := []string{
@@ -103,7 +103,7 @@ func apiServerArgs(dir, etcdURL string, port int, o StartOptions) []string {
 	return args
 }
 
-// waitReady polls the API server until it is ready, a server ends, or time is up.
+// waitReady polls the API server until it is ready, a server exits, or the time has expired.
 func (cp *ControlPlane) waitReady(ctx context.Context, o StartOptions) error {
 	check := "/readyz"
 	if o.WithoutRoles {
@@ -112,7 +112,8 @@ func (cp *ControlPlane) waitReady(ctx context.Context, o StartOptions) error {
 	return cp.waitFor(ctx, check, o)
 }
 
-// waitFor polls a check of the API server, such as /healthz, until it succeeds, a server ends, or time is up.
+// waitFor polls a check of the API server, such as /healthz, until it succeeds, a server exits, or the time
+// has expired.
 func (cp *ControlPlane) waitFor(ctx context.Context, check string, o StartOptions) error {
 	o.Timeout = cmp.Or(o.Timeout, defaultTimeout)
 	ctx, cancel := context.WithTimeoutCause(ctx, o.Timeout, fmt.Errorf("not ready within %s", o.Timeout))
@@ -122,7 +123,7 @@ func (cp *ControlPlane) waitFor(ctx context.Context, check string, o StartOption
 		return err
 	}
 	defer client.CloseIdleConnections()
-	// A probe can hang, on a port that another program has and does not answer on.
+	// A probe can hang if another program owns the port and does not respond.
 	ready := make(chan struct{})
 	var last atomic.Pointer[error]
 	probing, stop := context.WithCancel(ctx)
@@ -142,7 +143,7 @@ func (cp *ControlPlane) waitFor(ctx context.Context, check string, o StartOption
 	}
 }
 
-// probeUntilReady polls until a probe succeeds, and then closes ready; or until ctx ends.
+// probeUntilReady polls until a probe succeeds, after which it closes ready, or until ctx ends.
 func probeUntilReady(ctx context.Context, client *http.Client, address, token string, last *atomic.Pointer[error], ready chan<- struct{}) {
 	ticker := time.NewTicker(50 * time.Millisecond)
 	defer ticker.Stop()
@@ -156,15 +157,14 @@ func probeUntilReady(ctx context.Context, client *http.Client, address, token st
 				close(ready)
 				return
 			}
-			if ctx.Err() == nil { // else it says no more than that time is up
+			if ctx.Err() == nil { // otherwise the error is that of the context
 				last.Store(&err)
 			}
 		}
 	}
 }
 
-// etcdFirst returns the failure to blame when the API server has ended: without etcd it ends too,
-// and either can be noticed first.
+// etcdFirst returns the failure after the exit of the API server, which can be caused by the exit of etcd.
 func (cp *ControlPlane) etcdFirst() error {
 	if ended := cp.ended(); ended != nil {
 		return ended
@@ -172,7 +172,7 @@ func (cp *ControlPlane) etcdFirst() error {
 	return cp.api.failure()
 }
 
-// notReady describes servers that run but are not ready in time.
+// notReady describes servers that were not ready in time.
 func (cp *ControlPlane) notReady(cause error, last *error) error {
 	if errors.Is(cause, context.Canceled) {
 		return cause
@@ -191,7 +191,7 @@ func (cp *ControlPlane) notReady(cause error, last *error) error {
 func (cp *ControlPlane) client() (*http.Client, error) {
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(cp.CAData) {
-		return nil, errors.New("the certificate authority cannot be read back")
+		return nil, errors.New("cannot parse the certificate authority")
 	}
 	return &http.Client{
 		Timeout:   5 * time.Second,
@@ -199,8 +199,7 @@ func (cp *ControlPlane) client() (*http.Client, error) {
 	}, nil
 }
 
-// probe asks the API server whether it is ready. The certificate tells that it is ours, and not one
-// that another program started on the same port.
+// probe requests a check of the API server. The certificate ensures that it is not the server of another program on the same port.
 func probe(ctx context.Context, client *http.Client, address, token string) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
@@ -219,7 +218,7 @@ func probe(ctx context.Context, client *http.Client, address, token string) erro
 	return nil
 }
 
-// failedChecks returns the checks that failed according to the answer of /readyz or /healthz.
+// failedChecks returns the failed checks in a response of /readyz or /healthz.
 func failedChecks(body string) string {
 	var failed []string
 	for line := range strings.Lines(body) {

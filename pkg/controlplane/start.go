@@ -16,55 +16,55 @@ import (
 	"github.com/operon-sdk/operon/pkg/tempdir"
 )
 
-var errEnded = errors.New("it ended by itself")
+var errEnded = errors.New("it exited unexpectedly")
 
 // defaultTimeout is the default of StartOptions.Timeout.
 const defaultTimeout = 2 * time.Minute
 
-// StartOptions tell Start how to run a control plane; the zero value is good.
+// StartOptions are the options of Start. The zero value is valid.
 type StartOptions struct {
-	// TempDir is where the data folder is made; empty is the system's folder for temporary files.
+	// TempDir is the parent of the data directory; empty for the system's directory for temporary files.
 	TempDir string
-	// Log gets the logs of both servers; nil is for nobody.
+	// Log receives the logs of all servers; it may be nil.
 	Log io.Writer
-	// Timeout is how long the servers may take until they are ready; 0 is two minutes.
+	// Timeout is the maximum time until the servers are ready; 0 means two minutes.
 	Timeout time.Duration
-	// EtcdArgs and APIServerArgs follow the servers' own arguments, and override them.
+	// EtcdArgs and APIServerArgs are appended to the arguments of the servers, and override them.
 	EtcdArgs, APIServerArgs []string
 	// Environ is the environment of the servers.
 	Environ []string
-	// Address is an address of this machine that pods reach, for a control plane with real nodes: the API
-	// server listens there, and the kubernetes service leads there. Nil is loopback.
+	// Address is the address of this machine for pods on real nodes: that of the API server and of the kubernetes service. Nil means
+	// loopback.
 	Address net.IP
-	// ServiceAccounts demands of pods that their service account exists, as a cluster does. Controllers
-	// have to make the default ones; see StartWorkloads.
+	// ServiceAccounts requires that the service accounts of pods exist, as in a cluster. Controllers create the default ones; see
+	// StartWorkloads.
 	ServiceAccounts bool
 	// WithoutRoles makes Start return before the API server has created the default roles and priority classes, which
 	// takes another two seconds. The user of Kubeconfig needs no roles.
 	WithoutRoles bool
 
-	// ports chooses free ports; tests choose others.
+	// ports returns free ports; tests replace it.
 	ports func(n int) ([]int, error)
 }
 
-// runPrefix starts the names of the directories of control planes.
+// runPrefix is the prefix of the directories of control planes.
 const runPrefix = "controlplane"
 
-// ControlPlane is a running etcd and kube-apiserver.
+// A ControlPlane is a running etcd and kube-apiserver.
 type ControlPlane struct {
-	// URL is the API server's, like https://127.0.0.1:40123.
+	// URL is that of the API server, such as https://127.0.0.1:40123.
 	URL string
-	// CAData is the certificate, in PEM, that the API server's certificate is verified with.
+	// CAData is the certificate authority of the API server, in PEM.
 	CAData []byte
 	// Token authenticates a member of system:masters.
 	Token string
-	// Assets are the programs that run.
+	// Assets are its programs.
 	Assets Assets
 
 	dir        *tempdir.Dir
 	kubeconfig []byte
 	etcd, api  *process
-	// extra are the servers of StartWorkloads, and stopNode ends its node.
+	// extra are the servers of StartServer. stopNode stops the node of StartWorkloads.
 	extra    []*process
 	stopNode func()
 	// done is closed once, by end.
@@ -74,9 +74,8 @@ type ControlPlane struct {
 	stopErr error
 }
 
-// Start runs etcd and kube-apiserver and returns when the API server is ready. A server that cannot
-// start gives a *Failure with the last lines of its log and the likely cause.
-// The caller calls Stop; if it dies first, the servers end and the next Start removes their data.
+// Start runs etcd and kube-apiserver and returns when the API server is ready. The error of a server is a *Failure. The caller must
+// call Stop. If it exits without, the servers exit, too, and the next Start removes their data.
 func Start(ctx context.Context, assets Assets, o StartOptions) (*ControlPlane, error) {
 	if missing := missingParts(assets.Dir, []string{Etcd, KubeAPIServer}); len(missing) > 0 {
 		return nil, fmt.Errorf("starting a control plane: the assets have no %s", strings.Join(missing, ", "))
@@ -84,7 +83,7 @@ func Start(ctx context.Context, assets Assets, o StartOptions) (*ControlPlane, e
 	if o.TempDir == "" {
 		o.TempDir = os.TempDir()
 	}
-	// The servers run in a folder of their own, where relative paths lead elsewhere.
+	// The servers have another working directory.
 	for _, path := range []*string{&assets.Dir, &o.TempDir} {
 		var err error
 		if *path, err = filepath.Abs(*path); err != nil {
@@ -97,7 +96,7 @@ func Start(ctx context.Context, assets Assets, o StartOptions) (*ControlPlane, e
 	if o.Log != nil {
 		o.Log = &syncWriter{w: o.Log}
 	}
-	// Between the choice of a port and its use, another program can take it.
+	// Another program can take a port before the servers use it.
 	const attempts = 5
 	for attempt := 1; ; attempt++ {
 		cp, err := startOnce(ctx, assets, o)
@@ -170,8 +169,8 @@ func startOnce(ctx context.Context, assets Assets, o StartOptions) (cp *ControlP
 	return cp, nil
 }
 
-// waitListening waits until etcd accepts connections or ends, but not longer than a second. That is how long the API
-// server waits before it connects again after a refused connection.
+// waitListening waits until etcd accepts connections or exits, at most for a second, after which the API server retries a refused
+// connection.
 func (cp *ControlPlane) waitListening(ctx context.Context, port int) {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
@@ -201,25 +200,24 @@ func withCause(err error) error {
 	return err
 }
 
-// Kubeconfig is a kubeconfig file for this control plane.
+// Kubeconfig returns a kubeconfig for this control plane.
 func (cp *ControlPlane) Kubeconfig() []byte { return append([]byte{}, cp.kubeconfig...) }
 
-// KubeconfigPath is a file with Kubeconfig that only this user can read. It is gone after Stop.
+// KubeconfigPath returns a file with Kubeconfig, which only this user can read. Stop removes it.
 func (cp *ControlPlane) KubeconfigPath() string { return filepath.Join(cp.dir.Path, kubeconfigFile) }
 
-// CAPath is a file with CAData: the authority that signs the clients' certificates, too. It is gone after Stop.
+// CAPath returns a file with CAData, which also signs the certificates of clients. Stop removes it.
 func (cp *ControlPlane) CAPath() string { return filepath.Join(cp.dir.Path, caFile) }
 
-// Env is what to add to the environment of a program that is to use this control plane, or to start
-// others like it.
+// Env returns environment variables for programs that use this control plane, or start others.
 func (cp *ControlPlane) Env() []string {
 	return []string{"KUBECONFIG=" + cp.KubeconfigPath(), "KUBEBUILDER_ASSETS=" + cp.Assets.Dir}
 }
 
-// Done is closed when a server has ended, by Stop or by itself.
+// Done returns a channel that is closed when a server has exited.
 func (cp *ControlPlane) Done() <-chan struct{} { return cp.done }
 
-// Err tells, once Done is closed, which server ended and why.
+// Err returns the failure of the server that exited, after Done is closed.
 func (cp *ControlPlane) Err() error {
 	if ended := cp.ended(); ended != nil {
 		return ended
@@ -227,7 +225,7 @@ func (cp *ControlPlane) Err() error {
 	return nil
 }
 
-// ended returns the failure of a server that has ended. etcd comes first: the API server follows it.
+// ended returns the failure of a server that has exited; nil if all run. It checks etcd first, whose exit stops the API server.
 func (cp *ControlPlane) ended() *Failure {
 	for _, p := range append([]*process{cp.etcd, cp.api}, cp.extra...) {
 		select {
@@ -239,7 +237,7 @@ func (cp *ControlPlane) ended() *Failure {
 	return nil
 }
 
-// Stop ends all servers and removes their data. It may be called more than once.
+// Stop stops all servers and removes their data. It may be called repeatedly.
 func (cp *ControlPlane) Stop() error {
 	cp.stop.Do(func() {
 		if cp.stopNode != nil {
@@ -255,7 +253,7 @@ func (cp *ControlPlane) Stop() error {
 	return cp.stopErr
 }
 
-// syncWriter lets two servers write one log.
+// syncWriter is a writer for several servers.
 type syncWriter struct {
 	mu sync.Mutex
 	w  io.Writer

@@ -8,24 +8,24 @@ import (
 )
 
 const (
-	// tailLines is how much of a log an error shows, tailWidth how much of each line.
+	// tailLines is the number of lines of a log in an error, tailWidth their maximum length in bytes.
 	tailLines = 10
 	tailWidth = 400
-	// maxLine bounds what is held of output without line ends.
+	// maxLine is the maximum length of a buffered line in bytes.
 	maxLine = 64 << 10
 )
 
-// tail keeps the last lines written to it. The zero value is ready.
+// tail stores the last lines written to it. The zero value is ready to use.
 type tail struct {
-	// log gets everything as it comes; nil is for nobody.
+	// log receives all output; it may be nil.
 	log io.Writer
-	// skip tells of a complete line that it need not be kept; nil keeps all.
+	// skip reports whether a line is not stored; it may be nil.
 	skip func(line string) bool
 
 	mu      sync.Mutex
 	kept    []string
 	partial []byte
-	// stack tells that the last lines are the stacks of a Go program that panicked.
+	// stack reports whether the last lines are stack traces of a Go program.
 	stack bool
 }
 
@@ -33,7 +33,7 @@ func (t *tail) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.log != nil {
-		// A log that cannot be written must not stop the program that writes it.
+		// Errors of the log must not stop the program.
 		_, _ = t.log.Write(p)
 	}
 	t.partial = append(t.partial, p...)
@@ -66,27 +66,26 @@ func (t *tail) keep(line []byte) {
 	t.kept = append(t.kept, text)
 }
 
-// inStack tells whether a line belongs to the stacks of goroutines. They would push out the line that
-// tells why they are printed.
+// inStack reports whether a line belongs to stack traces, which would displace the line with their cause.
 func (t *tail) inStack(line string) bool {
 	switch {
 	case strings.HasPrefix(line, "goroutine ") && strings.HasSuffix(line, "]:"):
 		t.stack = true
-	case strings.HasPrefix(line, "{"), strings.HasPrefix(line, "panic: "), strings.HasPrefix(line, "fatal error: "), klogLine(line):
+	case strings.HasPrefix(line, "{"), strings.HasPrefix(line, "panic: "), strings.HasPrefix(line, "fatal error: "), isKlogLine(line):
 		t.stack = false
 	}
 	return t.stack
 }
 
-// klogLine tells whether a line starts as those of Kubernetes' logs: E0102 15:04:05.
-func klogLine(line string) bool {
+// isKlogLine reports whether a line starts like those of Kubernetes' logs: E0102 15:04:05.
+func isKlogLine(line string) bool {
 	if len(line) < 6 || !strings.ContainsRune("IWEF", rune(line[0])) || line[5] != ' ' {
 		return false
 	}
 	return strings.Trim(line[1:5], "0123456789") == ""
 }
 
-// lines returns the last lines, oldest first, and with them one that has no end yet.
+// lines returns the last lines, oldest first, including an incomplete one.
 func (t *tail) lines() []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// Program is a program that runs until it is stopped, and not longer than this process.
+// A Program is a program that runs until it is stopped or this process exits.
 type Program struct{ p *process }
 
-// StartProgram starts a program in a process group of its own, so that an interrupt at the terminal
-// does not reach it. log gets all that it writes.
+// StartProgram starts a program in a new process group, so that interrupts at the terminal do not reach it. log receives its
+// output.
 func StartProgram(name string, command Command, log io.Writer) (*Program, error) {
 	p, err := startProcess(name, command.Name, command.Args, command.Env, command.Dir, log)
 	if err != nil {
@@ -27,34 +27,34 @@ func StartProgram(name string, command Command, log io.Writer) (*Program, error)
 	return &Program{p: p}, nil
 }
 
-// Done is closed when the program has ended.
+// Done returns a channel that is closed when the program has exited.
 func (p *Program) Done() <-chan struct{} { return p.p.done }
 
-// Failure tells, once Done is closed, how the program ended, with the last lines of its log.
+// Failure describes the exit of the program with the last lines of its log, after Done is closed.
 func (p *Program) Failure() *Failure { return p.p.failure() }
 
-// Stop asks the program to end and waits for it; after grace, or when hurry is closed, it is killed.
-// It reports whether the program ended by itself.
-func (p *Program) Stop(grace time.Duration, hurry <-chan struct{}) (graceful bool) {
-	_ = interrupt(p.p.cmd.Process) // fails only for one that has ended
+// Stop interrupts the program and waits for its exit. It kills the program after grace, or when kill is closed, and reports whether
+// that was not necessary.
+func (p *Program) Stop(grace time.Duration, kill <-chan struct{}) (graceful bool) {
+	_ = interrupt(p.p.cmd.Process) // fails only if it has exited
 	timer := time.NewTimer(grace)
 	defer timer.Stop()
 	select {
 	case <-p.p.done:
 		return true
 	case <-timer.C:
-	case <-hurry:
+	case <-kill:
 	}
 	p.p.kill()
 	return false
 }
 
-// RunTied runs a program to its end. It is interrupted, with all that it started, when ctx ends, and does
-// not outlive this process.
+// RunTied runs a program and waits for it. The program and those that it started are interrupted when ctx ends, and killed soon
+// after this process has exited.
 func RunTied(ctx context.Context, command Command) error { return runTied(ctx, command) }
 
-// WriteServingCertificate writes tls.crt and tls.key for a server on this machine into dir, and
-// returns the certificate of the authority that signed them, in PEM. Nobody holds the authority's key.
+// WriteServingCertificate writes tls.crt and tls.key for a server on this machine to dir, and returns the certificate of their
+// authority in PEM. The authority's key is discarded.
 func WriteServingCertificate(dir string) (caPEM []byte, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err

@@ -12,21 +12,20 @@ import (
 	"github.com/operon-sdk/operon/pkg/kube"
 )
 
-// WorkloadParts are the programs that a control plane with workloads runs.
+// WorkloadParts returns the programs of a control plane with workloads.
 func WorkloadParts() []string {
 	return []string{Etcd, KubeAPIServer, KubeControllerManager, KubeScheduler}
 }
 
-// StartWorkloads adds to a running control plane what rolls out Deployments: kube-controller-manager,
-// kube-scheduler and a simulated node, whose pods are Running and Ready without a container behind
-// them. It returns when the node is ready. now is the clock that statuses are stamped with.
-// The control plane is best started with StartOptions.ServiceAccounts. Stop ends all of it.
+// StartWorkloads adds kube-controller-manager, kube-scheduler and a simulated node to a running control plane, and returns when the
+// node is ready. Its pods are Running and Ready, but have no containers. now is the clock of the node. The control plane should be
+// started with StartOptions.ServiceAccounts.
 func (cp *ControlPlane) StartWorkloads(ctx context.Context, o StartOptions, now func() time.Time) error {
 	client, err := kube.New(cp.kubeconfig)
 	if err != nil {
 		return err
 	}
-	// kube-controller-manager gives up 10 seconds after its start. With WithoutRoles, the API server may take longer.
+	// kube-controller-manager exits if the API server is not ready 10 seconds later, which is possible with WithoutRoles.
 	if err := cp.waitFor(ctx, "/healthz", o); err != nil {
 		return err
 	}
@@ -44,8 +43,8 @@ func (cp *ControlPlane) StartWorkloads(ctx context.Context, o StartOptions, now 
 	return nil
 }
 
-// StartControllers adds kube-controller-manager and kube-scheduler to a running control plane, for nodes
-// that others bring. It does not wait for them.
+// StartControllers adds kube-controller-manager and kube-scheduler to a running control plane, for other nodes. It does not wait for
+// them.
 func (cp *ControlPlane) StartControllers(o StartOptions) error {
 	if missing := missingParts(cp.Assets.Dir, WorkloadParts()); len(missing) > 0 {
 		return fmt.Errorf("starting controllers and scheduler: the assets have no %s", strings.Join(missing, ", "))
@@ -61,7 +60,7 @@ func (cp *ControlPlane) StartControllers(o StartOptions) error {
 			"--root-ca-file=" + in(caFile),
 			"--leader-elect=false",
 			"--secure-port=0",
-			// Nothing but the simulated node makes load here, so short periods cost little.
+			// There is only the simulated node, so a short period causes little load.
 			"--node-monitor-period=1s",
 			"--kube-api-qps=200", "--kube-api-burst=400",
 		}},
@@ -78,8 +77,8 @@ func (cp *ControlPlane) StartControllers(o StartOptions) error {
 	return nil
 }
 
-// StartServer adds another program of the assets to a running control plane, as Kubelet or KubeProxy. Done
-// tells when it ends by itself, and Stop ends it. Of o, Log and Environ count. Calls must not overlap.
+// StartServer adds a program of the assets to a running control plane, such as Kubelet or KubeProxy. It uses only Log and Environ of
+// o. Stop stops the program, and Done is closed when it exits. Calls must not overlap.
 func (cp *ControlPlane) StartServer(name string, args []string, o StartOptions) error {
 	p, err := startProcess(name, cp.Assets.Path(name), args, serverEnviron(o.Environ), cp.dir.Path, o.Log)
 	if err != nil {

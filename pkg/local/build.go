@@ -16,10 +16,10 @@ import (
 	"github.com/operon-sdk/operon/pkg/controlplane"
 )
 
-// ErrBuild is what a failed build is; the error holds what go says.
+// ErrBuild is wrapped by the error of a failed build, which contains the output of go.
 var ErrBuild = errors.New("the manager does not build")
 
-// Build compiles the manager and asks it for its flags. A failed build leaves the last one in place.
+// Build compiles the manager and reads its flags. After a failed build, the session uses the previous one.
 func (s *Session) Build(ctx context.Context) error {
 	pkg, err := MainPackage(s.o.Root)
 	if err != nil {
@@ -50,36 +50,35 @@ func (s *Session) Build(ctx context.Context) error {
 	s.keep(binary)
 	s.builds++
 	s.stale = append(s.stale, s.binary)
-	s.binary, s.flags, s.port = binary, s.askFlags(ctx, binary), webhookPort(s.o.Root, pkg)
+	s.binary, s.flags, s.port = binary, s.readFlags(ctx, binary), webhookPort(s.o.Root, pkg)
 	return nil
 }
 
-// buildEnv lets go work below the workspace: what it leaves when it is interrupted goes with that.
+// buildEnv sets the temporary directory of go to the workspace, which is removed even after an interrupt.
 func (s *Session) buildEnv() []string {
 	return append(append([]string{}, s.o.Environ...), "GOTMPDIR="+s.o.Workspace)
 }
 
-// buildArgs leaves out what a debugger needs: it takes the linker half of its time.
+// buildArgs omits debug information, which takes half of the time of linking.
 func (s *Session) buildArgs(binary, pkg string) []string {
 	args := []string{"build", "-buildvcs=false"}
-	own := slices.ContainsFunc(s.o.Environ, func(entry string) bool {
+	hasLinkerFlags := slices.ContainsFunc(s.o.Environ, func(entry string) bool {
 		return strings.HasPrefix(entry, "GOFLAGS=") && strings.Contains(entry, "-ldflags")
 	})
-	if !own {
+	if !hasLinkerFlags {
 		args = append(args, "-ldflags=-w")
 	}
 	return append(args, "-o", binary, pkg)
 }
 
-// askFlags runs the manager for its help. One that does not parse flags has no way to a cluster, and
-// is ended.
-func (s *Session) askFlags(ctx context.Context, binary string) map[string]bool {
+// readFlags returns the flags in the help of the manager. A manager that does not parse flags finds no cluster and is killed.
+func (s *Session) readFlags(ctx context.Context, binary string) map[string]bool {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	var out bytes.Buffer
-	nowhere := append(append([]string{}, s.o.Environ...), "KUBECONFIG="+filepath.Join(s.o.Workspace, "none"))
-	// Help may end with any exit code.
-	_ = controlplane.RunTied(ctx, controlplane.Command{Dir: s.o.Root, Env: nowhere, Name: binary, Args: []string{"-h"}, Stdout: &out, Stderr: &out})
+	environ := append(append([]string{}, s.o.Environ...), "KUBECONFIG="+filepath.Join(s.o.Workspace, "none"))
+	// The exit code of help is not significant.
+	_ = controlplane.RunTied(ctx, controlplane.Command{Dir: s.o.Root, Env: environ, Name: binary, Args: []string{"-h"}, Stdout: &out, Stderr: &out})
 	flags := map[string]bool{}
 	for _, m := range regexp.MustCompile(`(?m)^\s+(?:-\w, )?--?([a-z][a-z0-9-]*)`).FindAllStringSubmatch(out.String(), -1) {
 		flags[m[1]] = true

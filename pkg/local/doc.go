@@ -1,3 +1,3 @@
-// Package local runs a project's manager on this machine: it builds the manager, prepares an API
-// server for it, starts, restarts and stops it, and notices when the project's files change.
+// Package local runs the manager of a project on this machine. A Session builds the manager, prepares an API server for it, and starts,
+// restarts and stops it. A Watch detects changes of the project's files, and a LogWriter formats the manager's log.
 package local

@@ -76,6 +76,6 @@ func RemoveKubeconfig(root string, kubeconfig []byte) error {
 			return fmt.Errorf("removing %s: %w", file.name, pathless(err))
 		}
 	}
-	_ = dir.Remove(stateDir) // unless it holds other files
+	_ = dir.Remove(stateDir) // unless it contains other files
 	return nil
 }

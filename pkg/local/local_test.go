@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/operon-sdk/operon/pkg/kube"
 )
 
 func write(t *testing.T, dir, name, text string) {
@@ -116,13 +118,13 @@ func TestCRDs(t *testing.T) {
 	if err != nil || len(found) != 1 {
 		t.Fatal(found, err)
 	}
-	webhook := dig(found[0].Object, "spec", "conversion", "webhook")
-	if dig(webhook, "clientConfig", "url") != "https://127.0.0.1:1234/convert" || dig(webhook, "clientConfig", "caBundle") != "Q0E=" ||
-		dig(webhook, "clientConfig", "service") != nil || len(list(dig(webhook, "conversionReviewVersions"))) != 1 {
+	webhook := kube.ValueAt(found[0].Object, "spec", "conversion", "webhook")
+	if kube.ValueAt(webhook, "clientConfig", "url") != "https://127.0.0.1:1234/convert" || kube.ValueAt(webhook, "clientConfig", "caBundle") != "Q0E=" ||
+		kube.ValueAt(webhook, "clientConfig", "service") != nil || len(kube.ListAt(webhook, "conversionReviewVersions")) != 1 {
 		t.Errorf("conversion: %v", webhook)
 	}
 	found, err = crds(dir, nil)
-	if err != nil || dig(found[0].Object, "spec", "conversion", "strategy") != "None" || dig(found[0].Object, "spec", "conversion", "webhook") != nil {
+	if err != nil || kube.ValueAt(found[0].Object, "spec", "conversion", "strategy") != "None" || kube.ValueAt(found[0].Object, "spec", "conversion", "webhook") != nil {
 		t.Errorf("without webhooks: %v, %v", found, err)
 	}
 	write(t, dir, "config/crd/kustomization.yaml", "resources: [bases/b.yaml]\n")
@@ -150,8 +152,8 @@ webhooks:
 	if err != nil || len(found) != 1 || !HasWebhooks(dir) {
 		t.Fatal(found, err)
 	}
-	config := dig(list(found[0].Object["webhooks"])[0], "clientConfig")
-	if found[0].GetName() != "p-run-local-mutating-webhook-configuration" || dig(config, "url") != "https://127.0.0.1:1234/mutate" || dig(config, "service") != nil {
+	config := kube.ValueAt(kube.ListAt(found[0].Object, "webhooks")[0], "clientConfig")
+	if found[0].GetName() != "p-run-local-mutating-webhook-configuration" || kube.ValueAt(config, "url") != "https://127.0.0.1:1234/mutate" || kube.ValueAt(config, "service") != nil {
 		t.Errorf("got %s %v", found[0].GetName(), config)
 	}
 }
@@ -190,7 +192,7 @@ func TestWatch(t *testing.T) {
 	}
 	// The same content again is no change.
 	write(t, dir, "cmd/main.go", "package main")
-	if changed := w.look(); len(changed) > 0 {
+	if changed := w.scan(); len(changed) > 0 {
 		t.Errorf("noticed %v", changed)
 	}
 	write(t, dir, "cmd/main.go", "package other")

@@ -14,17 +14,17 @@ import (
 	"github.com/operon-sdk/operon/pkg/manifest"
 )
 
-// readFolder gives the objects of a kustomization, or of the YAML files in a folder without one.
-func readFolder(root, folder string, globs ...string) ([]*kube.Object, error) {
-	full := filepath.Join(root, filepath.FromSlash(folder))
+// readDir returns the objects of a kustomization, or of the YAML files in a directory without one.
+func readDir(root, dir string, globs ...string) ([]*kube.Object, error) {
+	full := filepath.Join(root, filepath.FromSlash(dir))
 	if isFile(filepath.Join(full, "kustomization.yaml")) {
-		data, err := manifest.Build(root, filepath.FromSlash(folder))
+		data, err := manifest.Build(root, filepath.FromSlash(dir))
 		if err != nil {
 			return nil, err
 		}
 		objects, err := kube.Decode(data)
 		if err != nil {
-			return nil, fmt.Errorf("reading %s: %w", folder, err)
+			return nil, fmt.Errorf("reading %s: %w", dir, err)
 		}
 		return objects, nil
 	}
@@ -33,7 +33,7 @@ func readFolder(root, folder string, globs ...string) ([]*kube.Object, error) {
 		files, _ := filepath.Glob(filepath.Join(full, filepath.FromSlash(glob)))
 		sort.Strings(files)
 		for _, file := range files {
-			name := path.Join(folder, path.Dir(glob), filepath.Base(file))
+			name := path.Join(dir, path.Dir(glob), filepath.Base(file))
 			data, err := os.ReadFile(file)
 			if err != nil {
 				return nil, fmt.Errorf("reading %s: %w", name, pathless(err))
@@ -48,7 +48,7 @@ func readFolder(root, folder string, globs ...string) ([]*kube.Object, error) {
 	return objects, nil
 }
 
-// pathless is an error of the file system without the path in it.
+// pathless removes the path from an error of the file system.
 func pathless(err error) error {
 	if pe, ok := errors.AsType[*fs.PathError](err); ok {
 		return pe.Err
@@ -56,16 +56,15 @@ func pathless(err error) error {
 	return err
 }
 
-// endpoint is where an API server reaches the manager's webhooks.
+// endpoint is the endpoint of the manager's webhooks.
 type endpoint struct {
 	port int
 	ca   []byte
 }
 
-// crds are the project's custom resource definitions. Conversion goes to the webhook at e, or, where
-// e is nil, leaves objects as they are.
+// crds returns the project's custom resource definitions. They convert objects with the webhook at e, or not at all if e is nil.
 func crds(root string, e *endpoint) ([]*kube.Object, error) {
-	objects, err := readFolder(root, "config/crd", "bases/*.yaml", "bases/*.yml")
+	objects, err := readDir(root, "config/crd", "bases/*.yaml", "bases/*.yml")
 	if err != nil {
 		return nil, err
 	}
@@ -74,10 +73,10 @@ func crds(root string, e *endpoint) ([]*kube.Object, error) {
 		if o.GetKind() != "CustomResourceDefinition" {
 			continue
 		}
-		if dig(o.Object, "spec", "conversion", "strategy") == "Webhook" {
+		if kube.ValueAt(o.Object, "spec", "conversion", "strategy") == "Webhook" {
 			conversion := map[string]any{"strategy": "None"}
 			if e != nil {
-				versions := dig(o.Object, "spec", "conversion", "webhook", "conversionReviewVersions")
+				versions := kube.ValueAt(o.Object, "spec", "conversion", "webhook", "conversionReviewVersions")
 				conversion = map[string]any{"strategy": "Webhook", "webhook": map[string]any{
 					"conversionReviewVersions": versions, "clientConfig": e.clientConfig("/convert"),
 				}}
@@ -89,7 +88,7 @@ func crds(root string, e *endpoint) ([]*kube.Object, error) {
 	return definitions, nil
 }
 
-// clientConfig tells an API server to call a path of the manager on this machine.
+// clientConfig returns the configuration of a webhook at a path of the manager.
 func (e *endpoint) clientConfig(path string) map[string]any {
 	return map[string]any{
 		"url":      fmt.Sprintf("https://127.0.0.1:%d%s", e.port, path),
@@ -97,8 +96,7 @@ func (e *endpoint) clientConfig(path string) map[string]any {
 	}
 }
 
-// webhooks are the project's webhook configurations, pointed at e. Their names start with the
-// project's, so that they replace no others.
+// webhooks returns the project's webhook configurations for e. Their names start with the project's, so that they replace no others.
 func webhooks(root, project string, e *endpoint) ([]*kube.Object, error) {
 	data, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(webhookManifests)))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -113,22 +111,22 @@ func webhooks(root, project string, e *endpoint) ([]*kube.Object, error) {
 	}
 	for _, o := range objects {
 		o.SetName(project + "-run-local-" + o.GetName())
-		for _, item := range list(o.Object["webhooks"]) {
+		for _, item := range kube.ListAt(o.Object, "webhooks") {
 			webhook, ok := item.(map[string]any)
 			if !ok {
 				continue
 			}
-			path, _ := dig(webhook, "clientConfig", "service", "path").(string)
+			path := kube.StringAt(webhook, "clientConfig", "service", "path")
 			webhook["clientConfig"] = e.clientConfig(path)
 		}
 	}
 	return objects, nil
 }
 
-// samples are the objects of config/samples. A bare "spec:", as peers scaffold it, is an empty one: its null
-// would be refused.
+// samples returns the objects of config/samples. A "spec:" without a value, as scaffolded by peers, becomes an empty object, since
+// API servers reject null.
 func samples(root string) ([]*kube.Object, error) {
-	objects, err := readFolder(root, "config/samples", "*.yaml", "*.yml")
+	objects, err := readDir(root, "config/samples", "*.yaml", "*.yml")
 	for _, o := range objects {
 		if spec, ok := o.Object["spec"]; ok && spec == nil {
 			o.Object["spec"] = map[string]any{}

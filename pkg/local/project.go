@@ -10,14 +10,14 @@ import (
 	"github.com/operon-sdk/operon/pkg/kube"
 )
 
-// defaultWebhookPort is controller-runtime's.
+// defaultWebhookPort is that of controller-runtime.
 const defaultWebhookPort = 9443
 
-// webhookManifests is where code generation writes webhook configurations.
+// webhookManifests is the file of generated webhook configurations.
 const webhookManifests = "config/webhook/manifests.yaml"
 
-// MainPackage is the package of the manager, as go build takes it, at a project's root. Layouts
-// differ: cmd/main.go today, main.go in go/v3, cmd/manager/main.go before that.
+// MainPackage returns the package of the manager for go build, relative to the project's root: that of cmd/main.go in go/v4, main.go in
+// go/v3, or cmd/manager/main.go in older layouts.
 func MainPackage(root string) (string, error) {
 	for _, p := range []struct{ file, pkg string }{
 		{"cmd/main.go", "./cmd"}, {"main.go", "."}, {"cmd/manager/main.go", "./cmd/manager"},
@@ -26,10 +26,10 @@ func MainPackage(root string) (string, error) {
 			return p.pkg, nil
 		}
 	}
-	return "", fmt.Errorf("the project has no manager: neither cmd/main.go nor main.go is there")
+	return "", fmt.Errorf("the project has no manager: cmd/main.go and main.go not found")
 }
 
-// HasWebhooks tells whether a project has webhook configurations.
+// HasWebhooks reports whether a project has webhook configurations.
 func HasWebhooks(root string) bool {
 	return isFile(filepath.Join(root, filepath.FromSlash(webhookManifests)))
 }
@@ -39,15 +39,14 @@ func isFile(name string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// webhookPort reads the port of the manager's webhook server off its source: the scaffolds have no
-// flag for it, and few projects change the default.
+// webhookPort returns the port of the manager's webhook server from its source, as scaffolds have no flag for it.
 func webhookPort(root, mainPackage string) int {
 	files, _ := filepath.Glob(filepath.Join(root, filepath.FromSlash(mainPackage), "*.go"))
 	pattern := regexp.MustCompile(`\bPort:\s*(\d+)`)
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {
-			continue // the build says so
+			continue // the build reports it
 		}
 		if m := pattern.FindSubmatch(text); m != nil {
 			if port, err := strconv.Atoi(string(m[1])); err == nil && port > 0 {
@@ -58,8 +57,7 @@ func webhookPort(root, mainPackage string) int {
 	return defaultWebhookPort
 }
 
-// managerEnv are the variables that config/manager gives the manager, as far as they have a value
-// outside of a pod.
+// managerEnv returns the environment variables of the manager in config/manager that have a value outside of a pod.
 func managerEnv(root, namespace string) ([]string, error) {
 	const name = "config/manager/manager.yaml"
 	data, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(name)))
@@ -78,11 +76,11 @@ func managerEnv(root, namespace string) ([]string, error) {
 		if o.GetKind() != "Deployment" {
 			continue
 		}
-		for _, entry := range list(dig(managerContainer(o), "env")) {
-			variable := dig(entry, "name")
-			if value, ok := dig(entry, "value").(string); ok {
+		for _, entry := range kube.ListAt(managerContainer(o), "env") {
+			variable := kube.ValueAt(entry, "name")
+			if value, ok := kube.ValueAt(entry, "value").(string); ok {
 				env = append(env, fmt.Sprintf("%s=%s", variable, value))
-			} else if dig(entry, "valueFrom", "fieldRef", "fieldPath") == "metadata.namespace" {
+			} else if kube.ValueAt(entry, "valueFrom", "fieldRef", "fieldPath") == "metadata.namespace" {
 				env = append(env, fmt.Sprintf("%s=%s", variable, namespace))
 			}
 		}
@@ -90,11 +88,11 @@ func managerEnv(root, namespace string) ([]string, error) {
 	return env, nil
 }
 
-// managerContainer is the container called manager, or else the first.
+// managerContainer returns the container named manager, or the first one.
 func managerContainer(deployment *kube.Object) any {
-	containers := list(dig(deployment.Object, "spec", "template", "spec", "containers"))
+	containers := kube.ListAt(deployment.Object, "spec", "template", "spec", "containers")
 	for _, c := range containers {
-		if dig(c, "name") == "manager" {
+		if kube.ValueAt(c, "name") == "manager" {
 			return c
 		}
 	}
@@ -102,21 +100,4 @@ func managerContainer(deployment *kube.Object) any {
 		return nil
 	}
 	return containers[0]
-}
-
-// dig follows keys into nested objects; what is not there is nil.
-func dig(value any, keys ...string) any {
-	for _, key := range keys {
-		object, ok := value.(map[string]any)
-		if !ok {
-			return nil
-		}
-		value = object[key]
-	}
-	return value
-}
-
-func list(value any) []any {
-	items, _ := value.([]any)
-	return items
 }

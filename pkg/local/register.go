@@ -11,13 +11,15 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/wait"
+
 	"github.com/operon-sdk/operon/pkg/kube"
 )
 
-// effectTimeout bounds the wait for an API server to call new webhooks.
+// effectTimeout is the maximum time until an API server calls new webhooks.
 const effectTimeout = 20 * time.Second
 
-// register points the cluster's webhooks at the manager, and removes those that lead nowhere any more.
+// register applies the webhook configurations of the manager, and removes stale ones.
 func (s *Session) register(ctx context.Context) error {
 	configured, err := webhooks(s.o.Root, s.o.Name, &endpoint{port: s.port, ca: s.ca})
 	if err != nil {
@@ -25,7 +27,7 @@ func (s *Session) register(ctx context.Context) error {
 	}
 	stale := s.registered
 	if !s.o.Webhooks {
-		// A run that was killed may have left them in a cluster.
+		// A killed run may have left them in a cluster.
 		stale, configured = append(stale, configured...), nil
 	}
 	for i, o := range configured {
@@ -52,15 +54,14 @@ func (s *Session) register(ctx context.Context) error {
 	return nil
 }
 
-// takeEffect applies a webhook configuration and waits until the API server goes by it, which is a moment
-// later. A webhook more shows that, which refuses objects of a label that nobody else uses: the server
-// learns of all webhooks of a configuration at once.
+// takeEffect applies a webhook configuration and waits until the API server uses it, which takes a moment. An additional webhook that
+// rejects objects with a unique label shows that: the server loads all webhooks of a configuration at once.
 func (s *Session) takeEffect(ctx context.Context, configuration *kube.Object, number string) error {
 	const label, webhook = "run-local.operon/probe", "probe.run-local.operon"
 	probed := configuration.DeepCopy()
-	probed.Object["webhooks"] = append(list(probed.Object["webhooks"]), map[string]any{
+	probed.Object["webhooks"] = append(kube.ListAt(probed.Object, "webhooks"), map[string]any{
 		"name":           webhook,
-		"clientConfig":   map[string]any{"url": "https://127.0.0.1:1/"}, // where nobody answers
+		"clientConfig":   map[string]any{"url": "https://127.0.0.1:1/"}, // where nothing listens
 		"failurePolicy":  "Fail",
 		"objectSelector": map[string]any{"matchLabels": map[string]any{label: number}},
 		"rules": []any{map[string]any{
@@ -75,25 +76,15 @@ func (s *Session) takeEffect(ctx context.Context, configuration *kube.Object, nu
 	probe.SetName("run-local-probe")
 	probe.SetLabels(map[string]string{label: number})
 	path := "/api/v1/namespaces/" + s.o.Namespace + "/configmaps?dryRun=All"
-	waiting, cancel := context.WithTimeout(ctx, effectTimeout)
-	defer cancel()
-	ticker := time.NewTicker(20 * time.Millisecond)
-	defer ticker.Stop()
-	for {
-		err := s.o.Cluster.Do(waiting, http.MethodPost, path, "", probe.Object, nil)
-		if kube.IsStatus(err) && (strings.Contains(err.Error(), webhook) || !kube.IsServerError(err)) {
-			return nil // it is in effect, or this user cannot tell
-		}
-		select {
-		case <-waiting.Done():
-			return ctx.Err()
-		case <-ticker.C:
-		}
-	}
+	_ = wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, effectTimeout, true, func(ctx context.Context) (bool, error) {
+		err := s.o.Cluster.Do(ctx, http.MethodPost, path, "", probe.Object, nil)
+		// Either it is in effect, or this user cannot detect it.
+		return kube.IsStatus(err) && (strings.Contains(err.Error(), webhook) || !kube.IsServerError(err)), nil
+	})
+	return ctx.Err()
 }
 
-// Unregister removes from a cluster that stays what leads to this machine: the webhooks, and the
-// conversion of the CRDs.
+// Unregister removes the webhooks and the conversion of the CRDs from a cluster, as they refer to this machine.
 func (s *Session) Unregister(ctx context.Context) error {
 	if s.ca == nil || s.o.Cluster == nil {
 		return nil
@@ -105,7 +96,7 @@ func (s *Session) Unregister(ctx context.Context) error {
 	s.registered = nil
 	definitions, err := crds(s.o.Root, nil)
 	for _, crd := range definitions {
-		if dig(crd.Object, "spec", "conversion") != nil {
+		if kube.ValueAt(crd.Object, "spec", "conversion") != nil {
 			errs = append(errs, s.o.Cluster.Apply(ctx, crd, ""))
 		}
 	}

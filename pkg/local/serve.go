@@ -21,14 +21,13 @@ func (s *Session) SetWebhooks(on bool) error {
 	}
 	ca, err := controlplane.WriteServingCertificate(s.certDir())
 	if err != nil {
-		return fmt.Errorf("making a certificate for webhooks: %w", pathless(err))
+		return fmt.Errorf("creating a certificate for webhooks: %w", pathless(err))
 	}
 	s.ca = ca
 	return nil
 }
 
-// certDir is controller-runtime's default below a folder for temporary files, so that managers
-// without a flag for it find the certificate too.
+// certDir is controller-runtime's default in a directory for temporary files, for managers without a flag for it.
 func (s *Session) certDir() string {
 	return filepath.Join(s.o.Workspace, "tmp", "k8s-webhook-server", "serving-certs")
 }
@@ -40,28 +39,27 @@ func (s *Session) endpoint() *endpoint {
 	return &endpoint{port: s.port, ca: s.ca}
 }
 
-// CheckPort refuses a port for webhooks that another program has. It reads the port off the sources of
-// the manager at root.
+// CheckPort returns an error if another program uses the port of the webhooks of the project at root.
 func CheckPort(root string) error {
 	pkg, err := MainPackage(root)
 	if err != nil {
 		return err
 	}
-	return portFree(webhookPort(root, pkg))
+	return checkPort(webhookPort(root, pkg))
 }
 
-// portFree refuses a port that another program has: the manager would end because of it.
-func portFree(port int) error {
+// checkPort returns an error if another program uses a port, because of which the manager would exit.
+func checkPort(port int) error {
 	listener, err := net.Listen("tcp", ":"+strconv.Itoa(port))
 	if err != nil {
-		return fmt.Errorf("port %d, where the manager serves its webhooks, is in use by another program; stop that, or use --webhooks=false", port)
+		return fmt.Errorf("port %d of the manager's webhooks is in use by another program; stop that, or use --webhooks=false", port)
 	}
 	return listener.Close()
 }
 
-// waitServing waits until the webhook server takes connections.
+// waitServing waits until the webhook server accepts connections.
 func (s *Session) waitServing(ctx context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, servingTimeout, fmt.Errorf("the manager serves no webhooks on port %d within %s; if it has none, use --webhooks=false", s.port, servingTimeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, servingTimeout, fmt.Errorf("no webhook server on port %d within %s; if the manager has none, use --webhooks=false", s.port, servingTimeout))
 	defer cancel()
 	pool := x509.NewCertPool()
 	pool.AppendCertsFromPEM(s.ca)

@@ -14,42 +14,42 @@ import (
 )
 
 const (
-	// establishTimeout bounds the wait for a new CRD, servingTimeout the wait for the webhook server.
+	// establishTimeout is the maximum time until a CRD is served, servingTimeout that until the webhook server is ready.
 	establishTimeout = 30 * time.Second
 	servingTimeout   = time.Minute
-	// stopGrace is how long the manager may take to stop.
+	// stopGrace is the time after which the manager is killed.
 	stopGrace = 15 * time.Second
 )
 
-// Options tell how to run a project's manager.
+// Options are the options of a session.
 type Options struct {
-	// Root is the project's folder, Name its name in PROJECT.
+	// Root is the project's directory, Name its name in PROJECT.
 	Root, Name string
-	// Workspace is a folder for what is built and made.
+	// Workspace is a directory for builds and temporary files.
 	Workspace string
 	// Keep is the file that stores the built manager for the next session; empty disables it.
 	Keep string
 	// Environ is the environment of go and of the manager.
 	Environ []string
-	// Cluster is the API server; Kubeconfig is the manager's KUBECONFIG for it.
+	// Cluster is the client of the API server, Kubeconfig the manager's KUBECONFIG.
 	Cluster    *kube.Client
 	Kubeconfig string
-	// Namespace is where namespaced objects go that name none.
+	// Namespace is that of namespaced objects without one.
 	Namespace string
-	// Watched limits the manager to Namespace, where its code reads WATCH_NAMESPACE.
+	// Watched limits the manager to Namespace, if its code reads WATCH_NAMESPACE.
 	Watched bool
-	// Webhooks registers the project's webhooks, and makes a certificate for them.
+	// Webhooks enables the project's webhooks, with a certificate.
 	Webhooks bool
-	// Log gets what the manager writes.
+	// Log receives the manager's output.
 	Log io.Writer
 }
 
-// Session is one run of a project's manager. Its methods are called one at a time.
+// A Session builds and runs a project's manager. Calls of its methods must not overlap.
 type Session struct {
 	o      Options
 	builds int
 	binary string
-	// stale are former binaries, one of which may still run.
+	// stale are former binaries; one of them may still run.
 	stale   []string
 	flags   map[string]bool
 	port    int
@@ -59,19 +59,18 @@ type Session struct {
 	registered []*kube.Object
 }
 
-// New prepares a session. Cluster, Kubeconfig and Namespace can be set later, with Connect.
+// New returns a session. Cluster, Kubeconfig and Namespace can be set later, with Connect.
 func New(o Options) (*Session, error) {
 	s := &Session{o: o}
 	return s, s.SetWebhooks(o.Webhooks)
 }
 
-// Connect tells the session which API server to use.
+// Connect sets the API server.
 func (s *Session) Connect(cluster *kube.Client, kubeconfig, namespace string) {
 	s.o.Cluster, s.o.Kubeconfig, s.o.Namespace = cluster, kubeconfig, namespace
 }
 
-// Install brings the CRDs into the cluster and waits until they are served. It changes nothing when the
-// cluster refuses one of them.
+// Install applies the CRDs, waits until they are served, and returns their names. It changes nothing if the cluster rejects one.
 func (s *Session) Install(ctx context.Context) (names []string, err error) {
 	definitions, err := crds(s.o.Root, s.endpoint())
 	if err != nil {
@@ -93,28 +92,27 @@ func (s *Session) Install(ctx context.Context) (names []string, err error) {
 	return names, nil
 }
 
-// explain adds what to do about a refusal.
+// explain adds the remedy to a rejection.
 func explain(err error) error {
 	if kube.IsForbidden(err) {
-		return fmt.Errorf("the cluster rejects this user: %w; ask for the rights, or use --control-plane embedded", err)
+		return fmt.Errorf("the cluster rejects this user: %w; request the permissions, or use --control-plane embedded", err)
 	}
 	return err
 }
 
-// Start runs the manager and returns when it runs, and, with webhooks, when these are served and
-// registered.
+// Start starts the manager. With webhooks, it returns after they are served and registered.
 func (s *Session) Start(ctx context.Context) error {
 	args, env, err := s.command()
 	if err != nil {
 		return err
 	}
 	if s.o.Webhooks {
-		if err := portFree(s.port); err != nil {
+		if err := checkPort(s.port); err != nil {
 			return err
 		}
 	}
 	for _, binary := range s.stale {
-		_ = os.Remove(binary) // else it goes with the workspace
+		_ = os.Remove(binary) // otherwise it is removed with the workspace
 	}
 	s.stale = nil
 	s.program, err = controlplane.StartProgram("the manager", controlplane.Command{
@@ -131,7 +129,7 @@ func (s *Session) Start(ctx context.Context) error {
 	return s.register(ctx)
 }
 
-// command gives the manager's arguments and environment.
+// command returns the manager's arguments and environment.
 func (s *Session) command() (args, env []string, err error) {
 	declared, err := managerEnv(s.o.Root, s.o.Namespace)
 	if err != nil {
@@ -150,7 +148,7 @@ func (s *Session) command() (args, env []string, err error) {
 	}
 	switch {
 	case !s.o.Webhooks:
-		// The variable by which scaffolds leave their webhooks out.
+		// Scaffolds omit their webhooks with this variable.
 		env = append(env, "ENABLE_WEBHOOKS=false")
 	case s.flags["webhook-cert-path"]:
 		args = append(args, "--webhook-cert-path="+s.certDir())
@@ -161,7 +159,7 @@ func (s *Session) command() (args, env []string, err error) {
 	return args, env, nil
 }
 
-// Samples applies config/samples and returns what those are called that the cluster took.
+// Samples applies config/samples and returns the names of the applied objects.
 func (s *Session) Samples(ctx context.Context) (names []string, err error) {
 	objects, err := samples(s.o.Root)
 	if err != nil {
@@ -178,7 +176,7 @@ func (s *Session) Samples(ctx context.Context) (names []string, err error) {
 	return names, errors.Join(errs...)
 }
 
-// Done is closed when the manager has ended; it is nil while none has been started.
+// Done returns a channel that is closed when the manager has exited; nil if none was started.
 func (s *Session) Done() <-chan struct{} {
 	if s.program == nil {
 		return nil
@@ -186,7 +184,7 @@ func (s *Session) Done() <-chan struct{} {
 	return s.program.Done()
 }
 
-// Crash tells, once Done is closed, how the manager ended.
+// Crash returns how the manager exited, after Done is closed.
 func (s *Session) Crash() error {
 	failure := *s.program.Failure()
 	failure.Cause = "" // the causes are those of servers
@@ -194,13 +192,13 @@ func (s *Session) Crash() error {
 	return &failure
 }
 
-// Stop ends the manager, in order, or at once when hurry is closed. It reports false when the manager
-// had to be killed.
-func (s *Session) Stop(hurry <-chan struct{}) (graceful bool) {
+// Stop interrupts the manager and waits for its exit. It kills the manager after a grace period, or when kill is closed, and reports
+// whether that was not necessary.
+func (s *Session) Stop(kill <-chan struct{}) (graceful bool) {
 	if s.program == nil {
 		return true
 	}
-	graceful = s.program.Stop(stopGrace, hurry)
+	graceful = s.program.Stop(stopGrace, kill)
 	s.program = nil
 	return graceful
 }

@@ -15,11 +15,11 @@ import (
 	"time"
 )
 
-// pollInterval is how often a Watch looks. A change is told once one look has found nothing more.
+// pollInterval is the time between two scans of a Watch. A change is returned after a scan without further changes.
 const pollInterval = 150 * time.Millisecond
 
-// Watch notices changes of a project's sources by their content: Go files, go.mod, go.sum and what
-// lies in config. What Operon generates itself is left out, and so are tests.
+// A Watch detects changes in the content of a project's sources: Go files except tests, go.mod, go.sum and config, without generated
+// files.
 type Watch struct {
 	root      string
 	dir       fs.FileInfo
@@ -33,14 +33,14 @@ type fingerprint struct {
 	sum     [sha256.Size]byte
 }
 
-// NewWatch records the files at root as they are now. Those that generated reports to be generated are left out.
+// NewWatch records the current files at root, except those for which generated returns true.
 func NewWatch(root string, generated func(name string) bool) (*Watch, error) {
 	dir, err := os.Stat(root)
 	if err != nil {
 		return nil, err
 	}
 	w := &Watch{root: root, dir: dir, generated: generated}
-	w.look()
+	w.scan()
 	return w, nil
 }
 
@@ -59,7 +59,7 @@ func (w *Watch) Next(ctx context.Context) ([]string, error) {
 		if err := w.checkRoot(); err != nil {
 			return nil, err
 		}
-		more := w.look()
+		more := w.scan()
 		changed = append(changed, more...)
 		if len(more) == 0 && len(changed) > 0 {
 			sort.Strings(changed)
@@ -76,15 +76,15 @@ func (w *Watch) checkRoot() error {
 	case err != nil:
 		return fmt.Errorf("the project directory cannot be watched: %w", err)
 	case !os.SameFile(w.dir, dir):
-		return errors.New("the project directory was replaced by another one; run the command again to watch that")
+		return errors.New("the project directory was replaced by another one; run the command again to watch it")
 	}
 	return nil
 }
 
-// look reads what may have changed since the last look.
-func (w *Watch) look() (changed []string) {
+// scan returns the files that changed since the last scan.
+func (w *Watch) scan() (changed []string) {
 	found := map[string]fingerprint{}
-	// A folder that vanishes under the walk is a change that the walk has seen enough of.
+	// A directory that is removed during the scan is detected as a change.
 	_ = filepath.WalkDir(w.root, func(file string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return nil
@@ -95,7 +95,7 @@ func (w *Watch) look() (changed []string) {
 		}
 		name = filepath.ToSlash(name)
 		if d.IsDir() {
-			if name != "." && skipFolder(d.Name()) {
+			if name != "." && skipDir(d.Name()) {
 				return fs.SkipDir
 			}
 			return nil
@@ -107,19 +107,19 @@ func (w *Watch) look() (changed []string) {
 		if err != nil {
 			return nil
 		}
-		old, known := w.files[name]
-		now := fingerprint{size: info.Size(), changed: info.ModTime(), sum: old.sum}
-		if !known || old.size != now.size || !old.changed.Equal(now.changed) {
+		old, exists := w.files[name]
+		current := fingerprint{size: info.Size(), changed: info.ModTime(), sum: old.sum}
+		if !exists || old.size != current.size || !old.changed.Equal(current.changed) {
 			data, err := os.ReadFile(file)
 			if err != nil {
 				return nil
 			}
-			now.sum = sha256.Sum256(data)
-			if !known || now.sum != old.sum {
+			current.sum = sha256.Sum256(data)
+			if !exists || current.sum != old.sum {
 				changed = append(changed, name)
 			}
 		}
-		found[name] = now
+		found[name] = current
 		return nil
 	})
 	for name := range w.files {
@@ -131,7 +131,7 @@ func (w *Watch) look() (changed []string) {
 	return changed
 }
 
-func skipFolder(name string) bool {
+func skipDir(name string) bool {
 	return strings.HasPrefix(name, ".") || name == "bin" || name == "dist" || name == "node_modules" || name == "testdata"
 }
 

@@ -129,7 +129,7 @@ func TestWatchLosesProject(t *testing.T) {
 		want    string
 	}{
 		{[]string{"generate", "--watch"}, "waiting for changes", func() error { return errors.Join(os.Rename(dir, moved), os.Rename(other, dir)) },
-			"error: the project directory was replaced by another one; run the command again to watch that\n"},
+			"error: the project directory was replaced by another one; run the command again to watch it\n"},
 		{[]string{"run", "local", "--control-plane", "embedded", "--watch"}, "press Ctrl-C", func() error { return os.Rename(dir, other) },
 			"error: the project directory was removed\n"},
 		{[]string{"generate", "--watch"}, "waiting for changes", func() error { return os.RemoveAll(dir) },

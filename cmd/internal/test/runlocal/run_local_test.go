@@ -214,7 +214,7 @@ func TestRunLocalRefused(t *testing.T) {
 		{"broken in KUBECONFIG", "reading the kubeconfig", []string{"KUBECONFIG=" + filepath.Join(dir, "broken")}, nil},
 		{"empty", "there is no kubeconfig", nil, []string{"--kubeconfig", "empty"}},
 		{"missing", "no such file", nil, []string{"--kubeconfig", "missing"}},
-		{"without a context", "no current-context", nil, []string{"--kubeconfig", "contextless"}},
+		{"without a context", "current-context is required", nil, []string{"--kubeconfig", "contextless"}},
 		{"unreachable", "cannot be reached: dial tcp 127.0.0.1:1: connect: connection refused", nil, []string{"--kubeconfig", "unreachable"}},
 		{"none", "there is no kubeconfig", home(t, ""), []string{"--control-plane", "kubeconfig"}},
 		{"no answer", "cannot be reached: ", nil, []string{"--kubeconfig", "silent"}},
@@ -266,7 +266,7 @@ func TestRunLocalWebhooks(t *testing.T) {
 	embedded := []string{"run", "local", "--control-plane", "embedded", "--samples"}
 
 	t.Run("port in use", func(t *testing.T) {
-		want := fmt.Sprintf("port %d, where the manager serves its webhooks, is in use", port)
+		want := fmt.Sprintf("port %d of the manager's webhooks is in use", port)
 		p := clitest.StartProcess(t, dir, nil, embedded...)
 		p.MustEnd(1)
 		if !strings.Contains(p.Output(), want) {

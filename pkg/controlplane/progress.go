@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// buildWatch tells people how far a build is.
-type buildWatch struct {
+// buildProgress reports the progress of a build.
+type buildProgress struct {
 	emit func(Event)
 
 	mu       sync.Mutex
@@ -19,16 +19,16 @@ type buildWatch struct {
 	total    int
 }
 
-// start begins a stage of total packages, or of unknown size where total is 0.
-func (w *buildWatch) start(stage string, total int) {
+// start begins a stage of total packages; 0 if unknown.
+func (w *buildProgress) start(stage string, total int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.stage, w.packages, w.total = stage, 0, total
 }
 
-// countPackage tells whether a line of `go build -v` names a package that is being compiled, and
-// counts it. Package paths have no spaces; go's messages do.
-func (w *buildWatch) countPackage(line string) bool {
+// countPackage reports whether a line of go build -v is the path of a package, and counts it. Unlike go's messages, paths have no
+// spaces.
+func (w *buildProgress) countPackage(line string) bool {
 	if strings.Contains(line, " ") {
 		return false
 	}
@@ -39,7 +39,7 @@ func (w *buildWatch) countPackage(line string) bool {
 }
 
 // report emits an event at every heartbeat until ctx ends.
-func (w *buildWatch) report(ctx context.Context) {
+func (w *buildProgress) report(ctx context.Context) {
 	ticker := time.NewTicker(heartbeat)
 	defer ticker.Stop()
 	for elapsed := heartbeat; ; elapsed += heartbeat {
@@ -52,13 +52,13 @@ func (w *buildWatch) report(ctx context.Context) {
 	}
 }
 
-func (w *buildWatch) event(elapsed time.Duration) Event {
+func (w *buildProgress) event(elapsed time.Duration) Event {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.total == 0 {
 		return Event{Message: fmt.Sprintf("%s (%s)", w.stage, elapsed)}
 	}
-	// Go does not name the packages that its own cache holds, so a build may end with a lower count.
+	// Go does not print cached packages, so a build can end with a lower count.
 	done := min(w.packages, w.total)
 	return Event{
 		Message:  fmt.Sprintf("%s: %d of %d packages (%s)", w.stage, done, w.total, elapsed),
