@@ -108,7 +108,7 @@ func RemoveStorageMarker(tree *worktree.Tree, kind string, others []string) erro
 		}
 		line := regexp.MustCompile(`(?m)^//\s?` + regexp.QuoteMeta(storageMarker) + `\r?\n`)
 		without := line.ReplaceAll(content, nil)
-		if marked, ok := insertStorageMarker(string(without), kind); ok && marked == string(content) {
+		if restored, ok := insertStorageMarker(string(without), kind); ok && restored == string(content) {
 			tree.WriteFile(marked, without, worktree.FileMode)
 		}
 		return nil
