@@ -88,7 +88,7 @@ func StartProcess(t *testing.T, dir string, env []string, args ...string) *Proce
 		t.Fatal(err)
 	}
 	go func() {
-		_ = p.Cmd.Wait() // the exit code prints it
+		_ = p.Cmd.Wait() // MustEnd checks the exit code
 		close(p.Done)
 	}()
 	t.Cleanup(func() {
