@@ -1,6 +1,6 @@
-// Bench times Operon beside the tools it replaces: kubebuilder, controller-gen and kustomize, built
-// from the module proxy at the versions of peers/go.mod. Every row runs both sides in turn on this
-// machine, so that the ratio holds on a noisy one too, and prints medians.
+// Bench compares the speed of Operon with that of kubebuilder, controller-gen and kustomize, built from the module proxy at the
+// versions of peers/go.mod. Every row runs both sides alternately, so that the ratio is valid on a busy machine, too, and
+// prints medians.
 package main
 
 import (

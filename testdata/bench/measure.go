@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// bench holds the programs that the rows compare.
+// bench contains the compared programs.
 type bench struct {
 	operon, peers, dir string
 	rounds             int
@@ -21,33 +21,33 @@ type bench struct {
 	start, words int64
 }
 
-// commandTimeout is far above what any command of a row takes.
+// commandTimeout is far above the duration of any command.
 const commandTimeout = 15 * time.Minute
 
-// row is one line of the table: two sides, either of which may be missing.
+// row is a row of the table: two sides, one of which may be missing.
 type row struct {
 	name string
-	// goal is what operon's side may take with warm caches; 0 is for none.
+	// goal is the maximum duration of Operon's side with warm caches; 0 is none.
 	goal time.Duration
-	// prepare makes the folder that a run of either side starts in; it is not timed.
+	// prepare prepares the directory of a run; it is not timed.
 	prepare func(dir string) error
 	// change is done before each run, not timed.
 	change       func(dir string, round int) error
 	operon, peer []command
-	// until ends the measurement of a command that would run on: when it says this, it is interrupted.
+	// until is a text after which a command that does not end by itself is interrupted.
 	until string
 }
 
 // command is a program with its arguments.
 type command []string
 
-// sample is what one run took.
+// sample is the result of one run.
 type sample struct {
 	wall   time.Duration
 	memory int64 // of the largest process, bytes
 }
 
-// result is a row's medians.
+// result contains the medians of a row.
 type result struct {
 	name         string
 	goal         time.Duration
@@ -139,8 +139,8 @@ func (b *bench) once(r row, dir string, side []command, round int) (sample, erro
 	return total, nil
 }
 
-// exec runs one command in a folder, with peers' tools first on PATH. {new} in an argument becomes a
-// word that no run had before: what a cache holds of an earlier one must not help.
+// exec runs a command in a directory, with the peers' tools first in PATH. {new} in an argument is replaced by a unique word, so
+// that caches have no effect.
 func (b *bench) exec(dir string, c command, until string) (sample, error) {
 	c = slices.Clone(c)
 	for i := range c {
@@ -179,7 +179,7 @@ func (b *bench) exec(dir string, c command, until string) (sample, error) {
 	return sample{wall: wall, memory: peakMemory(p.ProcessState)}, nil
 }
 
-// trigger is pulled once, when a text has been written.
+// trigger calls a function once, when a text has been written.
 type trigger struct {
 	text string
 	out  *bytes.Buffer

@@ -11,10 +11,10 @@ import (
 	"github.com/operon-sdk/operon/testdata/cases"
 )
 
-// many is how many APIs the project of the last rows has.
+// many is the number of APIs in the project of the last rows.
 const many = 50
 
-// memcachedTypes is where the golden memcached project has its types.
+// memcachedTypes is the file with the types of the golden memcached project.
 const memcachedTypes = "api/v1alpha1/memcached_types.go"
 
 // buildPeers builds the tools of peers/go.mod.
@@ -149,12 +149,12 @@ func (b *bench) rows() []row {
 	}
 }
 
-// kindName is a kind for each number: KindAa, KindAb, …
+// kindName returns a kind for a number: KindAa, KindAb, …
 func kindName(i int) string {
 	return "Kind" + string(rune('A'+i/26)) + string(rune('a'+i%26))
 }
 
-// bundles makes n copies of a recorded bundle at a side's first run.
+// bundles creates n copies of a recorded bundle at a side's first run.
 func bundles(n int) func(string, int) error {
 	return func(dir string, _ int) error {
 		to := filepath.Join(dir, "bundles")
@@ -174,7 +174,7 @@ func bundles(n int) func(string, int) error {
 	}
 }
 
-// prepared makes the project at a side's first run.
+// prepared creates the project at a side's first run.
 func (b *bench) prepared(prepare func(string) error) func(string, int) error {
 	return func(dir string, _ int) error {
 		if _, err := os.Stat(filepath.Join(dir, "PROJECT")); err == nil {
@@ -184,7 +184,7 @@ func (b *bench) prepared(prepare func(string) error) func(string, int) error {
 	}
 }
 
-// changed makes the project at a side's first run and adds a field to a type at each, after its head.
+// changed creates the project at a side's first run, and adds a field to a type at each run.
 func (b *bench) changed(prepare func(string) error, file, head string) func(string, int) error {
 	return func(dir string, round int) error {
 		if err := b.prepared(prepare)(dir, round); err != nil {

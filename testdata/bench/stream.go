@@ -7,11 +7,11 @@ import (
 	"path/filepath"
 )
 
-// streamFile is what the rows pipe into generate bundle.
+// streamFile is the stdin of generate bundle in the rows.
 const streamFile = "operator.yaml"
 
-// stream makes the manifests of an operator: its Deployment, CRDs with a sample each, and ConfigMaps, so many
-// objects in all.
+// stream returns the manifests of an operator with a number of objects: its Deployment, CRDs with a sample each, and
+// ConfigMaps.
 func stream(crds, objects int) func(string) error {
 	return func(dir string) error {
 		var b bytes.Buffer

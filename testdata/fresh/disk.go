@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// newDisk makes a block device with an empty file system on a sparse file without a name. The system removes both once
-// nobody uses them any more, however this process ends. Close the device when it is mounted.
+// newDisk makes a block device with an empty file system on a sparse file without a name. The system removes both when
+// they are no longer used, however this process ends. Close the device when it is mounted.
 func newDisk(ctx context.Context, dir string, size int64) (*os.File, error) {
 	fd, err := unix.Open(dir, unix.O_TMPFILE|unix.O_RDWR|unix.O_CLOEXEC, 0o600)
 	if err != nil {
@@ -33,7 +33,7 @@ func newDisk(ctx context.Context, dir string, size int64) (*os.File, error) {
 	return newLoop(file)
 }
 
-// newLoop makes a loop device of a file.
+// newLoop creates a loop device for a file.
 func newLoop(file *os.File) (*os.File, error) {
 	control, err := os.OpenFile("/dev/loop-control", os.O_RDWR, 0)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Fuzz runs every fuzz target of the packages given, each for a bounded time. A failing input is
-// written to the package's testdata by the go command, whose output says how to run it again.
+// Fuzz runs all fuzz targets of packages, each for a limited time. The go command writes a failing input to the testdata of
+// the package, and prints how to run it again.
 package main
 
 import (
@@ -50,15 +50,14 @@ func run(each time.Duration, packages []string) error {
 	return nil
 }
 
-// outOfTime tells that no input failed, but the time was up in the middle of a slow one, which the go command takes
-// for a failure now and then.
+// outOfTime reports whether the time limit ended a slow input, which the go command sometimes reports as a failure.
 func outOfTime(out []byte) bool {
 	return bytes.Contains(out, []byte("context deadline exceeded")) && !bytes.Contains(out, []byte("Failing input written to"))
 }
 
 type target struct{ pkg, name string }
 
-// list asks the go command, which prints the names of a package's targets and then the package.
+// list lists targets with the go command, which prints the targets of a package and then the package.
 func list(packages []string) ([]target, error) {
 	cmd := exec.Command("go", append([]string{"test", "-list", "^Fuzz"}, packages...)...)
 	cmd.Stderr = os.Stderr

@@ -87,8 +87,8 @@ func check(dir, system string, patterns []string) (checked int, findings []packa
 	return checked, findings, nil
 }
 
-// parse parses a file. It drops the function bodies of dependencies, which their own authors check. The errors
-// that this leads to, such as unused imports, are the dependencies' and are not reported.
+// parse parses a file. It removes the function bodies of dependencies. Errors in dependencies that this causes, such as unused
+// imports, are not reported.
 func parse(fset *token.FileSet, dir, name string, src []byte) (*ast.File, error) {
 	file, err := parser.ParseFile(fset, name, src, parser.AllErrors|parser.SkipObjectResolution)
 	if file == nil || strings.HasPrefix(name, dir+string(filepath.Separator)) {

@@ -1,4 +1,4 @@
-// Package hostile runs commands on inputs that were made to exhaust or to hang them: the scripts of testdata/hostile.
+// Package hostile runs the scripts of testdata/hostile: commands on inputs that try to exhaust or hang them.
 package hostile
 
 import (
@@ -31,26 +31,26 @@ const (
 	maxOutput = 1 << 20
 )
 
-// pollPeriod is how often the memory of a command is measured while it runs.
+// pollPeriod is the interval of measurements of the memory of a running command.
 const pollPeriod = 20 * time.Millisecond
 
 // crashed matches the output of a program that the Go runtime ended.
 var crashed = regexp.MustCompile(`(?m)^(panic|fatal error|runtime): |^goroutine \d+`)
 
-// usage is what a command of a script used.
+// usage is the resource usage of a command.
 type usage struct {
 	script, command string
 	memory          int64
 	time            time.Duration
 }
 
-// report collects what the commands of all scripts used.
+// report collects the usage of all commands.
 type report struct {
 	mu   sync.Mutex
 	uses []usage
 }
 
-// TestHostile runs the scripts of testdata/hostile. Without -thorough it leaves out what takes seconds.
+// TestHostile runs the scripts of testdata/hostile. Without -thorough it skips slow commands.
 func TestHostile(t *testing.T) {
 	t.Parallel()
 	if err := clitest.DownloadModules(); err != nil {
@@ -83,7 +83,7 @@ func TestHostile(t *testing.T) {
 	})
 }
 
-// envKey is where a script keeps the environment of its commands.
+// envKey is the key of the environment of a script's commands.
 type envKey struct{}
 
 // attack runs a command on hostile input: attack CODE REGEXP PROGRAM [ARGS...]. The command must end within the limits, with
@@ -153,7 +153,7 @@ func enforce(pid int, done <-chan struct{}) string {
 	}
 }
 
-// resident is the resident memory of a process in bytes, 0 if it has ended.
+// resident returns the resident memory of a process in bytes, 0 if it has ended.
 func resident(pid int) int64 {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
 	if err != nil {
@@ -172,7 +172,7 @@ func resident(pid int) int64 {
 
 func beginning(text []byte) []byte { return text[:min(len(text), 2000)] }
 
-// log prints what used most.
+// log prints the commands with the highest usage.
 func (r *report) log(t *testing.T) {
 	slices.SortFunc(r.uses, func(a, b usage) int { return cmp.Compare(b.memory, a.memory) })
 	for _, u := range r.uses {

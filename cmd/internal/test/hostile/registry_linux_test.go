@@ -11,11 +11,11 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// behaviors are how registries treat a client: each is called with a connection after the head of every request.
+// behaviors maps names of registries to their handlers, which are called with the connection after the header of each request.
 var behaviors = map[string]func(conn net.Conn, request string){
 	// silent accepts requests and never answers.
 	"silent": func(net.Conn, string) { select {} },
-	// hangup closes the connection without an answer.
+	// hangup closes the connection without a response.
 	"hangup": func(conn net.Conn, _ string) { conn.Close() },
 	// drip sends a byte of the head every two seconds.
 	"drip": func(conn net.Conn, _ string) {
@@ -63,7 +63,7 @@ var behaviors = map[string]func(conn net.Conn, request string){
 	},
 }
 
-// pinged answers the request by which clients ask whether there is a registry.
+// pinged responds to the first request of clients, which checks whether a registry exists.
 func pinged(conn net.Conn, request string) bool {
 	if !strings.Contains(request, " /v2/ ") {
 		return false
@@ -92,7 +92,7 @@ func registry(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv(args[0], listener.Addr().String())
 }
 
-// answer serves the requests of one connection.
+// answer serves the requests of a connection.
 func answer(conn net.Conn, behave func(net.Conn, string)) {
 	defer conn.Close()
 	for lines := bufio.NewReader(conn); ; {

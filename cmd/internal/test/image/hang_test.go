@@ -18,8 +18,8 @@ import (
 	"github.com/operon-sdk/operon/pkg/image"
 )
 
-// hangingRegistry starts a registry that answers no request whose path contains a text. It returns its host, and a channel
-// that receives each request that is not answered.
+// hangingRegistry starts a registry that does not respond to requests whose path contains a text. It returns its host, and
+// a channel that receives these requests.
 func hangingRegistry(t *testing.T, path string) (host string, asked <-chan string) {
 	t.Helper()
 	hanging := make(chan string, 100)
@@ -64,7 +64,7 @@ func savedLayout(t *testing.T) string {
 	return filepath.ToSlash(dir)
 }
 
-// hangingCommands are commands that use a registry, with the part of the path of a request that the registry does not answer.
+// hangingCommands are commands that use a registry, with part of the path of a request without a response.
 func hangingCommands() map[string]string {
 	return map[string]string{
 		"bundle validate HOST/x/op:v1":              "/v2/",
@@ -119,7 +119,7 @@ func TestWaitingForRelease(t *testing.T) {
 	}
 }
 
-// silent is a network without answers.
+// silent is a network without responses.
 type silent struct{}
 
 func (silent) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -127,7 +127,7 @@ func (silent) RoundTrip(r *http.Request) (*http.Response, error) {
 	return nil, context.Cause(r.Context())
 }
 
-// TestInterruptAtRegistry interrupts commands while a registry does not answer.
+// TestInterruptAtRegistry interrupts commands while a registry does not respond.
 func TestInterruptAtRegistry(t *testing.T) {
 	t.Parallel()
 	layout := savedLayout(t)

@@ -13,8 +13,8 @@ import (
 	"github.com/operon-sdk/operon/cmd/internal/clitest"
 )
 
-// TestImageBundle makes an image of a golden project's bundle, which validates wherever it lies, and from which a
-// catalog is made.
+// TestImageBundle builds the image of a golden project's bundle, validates it in a registry, a layout and a tarball, and adds it
+// to a catalog.
 func TestImageBundle(t *testing.T) {
 	t.Parallel()
 	dir, host := t.TempDir(), clitest.StartRegistry(t)
@@ -108,7 +108,7 @@ func TestMakeCatalogBuild(t *testing.T) {
 	}
 }
 
-// TestImageBundleRefused holds what a bundle's Dockerfile must not have.
+// TestImageBundleRefused checks errors of the Dockerfile of a bundle.
 func TestImageBundleRefused(t *testing.T) {
 	t.Parallel()
 	good := "FROM scratch\nLABEL a=b\nCOPY bundle /manifests/\n"
@@ -151,7 +151,7 @@ func TestImageBundleRefused(t *testing.T) {
 	}
 }
 
-// TestImageSaveLoad carries two images to another registry, with their digests.
+// TestImageSaveLoad copies two images to another registry with the same digests.
 func TestImageSaveLoad(t *testing.T) {
 	t.Parallel()
 	here, there := clitest.StartRegistry(t), clitest.StartRegistry(t)

@@ -25,19 +25,19 @@ import (
 	"github.com/operon-sdk/operon/cmd/internal/clitest"
 )
 
-// imageProject is a project whose manager says one sentence, so that it compiles at once.
+// imageProject is a project whose manager prints one line, so that it compiles quickly.
 func imageProject(t *testing.T) string {
 	t.Helper()
 	return clitest.NewDir(t, map[string]string{
 		"PROJECT":     "domain: example.com\nlayout:\n- go.kubebuilder.io/v4\nprojectName: pond\nrepo: github.com/example/pond\nversion: \"3\"\n",
 		"go.mod":      "module github.com/example/pond\n\ngo 1.26\n\nrequire example.com/newt v1.2.3\n\nreplace example.com/newt v1.2.3 => ./newt\n",
 		"newt/go.mod": "module example.com/newt\n",
-		"newt/a.go":   "package newt\n\nconst Says = \"Usage of the manager\"\n",
-		"cmd/main.go": "package main\n\nimport \"example.com/newt\"\n\nfunc main() { println(newt.Says) }\n",
+		"newt/a.go":   "package newt\n\nconst Usage = \"Usage of the manager\"\n",
+		"cmd/main.go": "package main\n\nimport \"example.com/newt\"\n\nfunc main() { println(newt.Usage) }\n",
 	})
 }
 
-// imageCall calls a command that has to do with images.
+// imageCall runs a command for images.
 func imageCall(t *testing.T, dir string, change func(*cmd.Env), args ...string) (code int, out, errOut string) {
 	t.Helper()
 	var o, e bytes.Buffer
@@ -57,7 +57,7 @@ func imageCall(t *testing.T, dir string, change func(*cmd.Env), args ...string) 
 	return code, o.String(), e.String()
 }
 
-// imageDone calls a command that must succeed.
+// imageDone runs a command that must succeed.
 func imageDone(t *testing.T, dir string, args ...string) string {
 	t.Helper()
 	code, out, errOut := imageCall(t, dir, nil, args...)
@@ -67,7 +67,7 @@ func imageDone(t *testing.T, dir string, args ...string) string {
 	return out
 }
 
-// pulled is an image of a registry, with the files in it.
+// pulled is an image of a registry with its files.
 func pulled(t *testing.T, ref, platform string) (*v1.ConfigFile, map[string]string, map[string]*tar.Header) {
 	t.Helper()
 	p, err := v1.ParsePlatform(platform)
@@ -103,7 +103,7 @@ func pulled(t *testing.T, ref, platform string) (*v1.ConfigFile, map[string]stri
 	}
 }
 
-// TestImageBuild builds a manager's image in two folders, pushes one to a registry, and runs what comes back.
+// TestImageBuild builds the image of a manager in two directories, pushes one to a registry, and runs the pushed manager.
 func TestImageBuild(t *testing.T) {
 	t.Parallel()
 	host := clitest.StartRegistry(t)
@@ -117,7 +117,7 @@ func TestImageBuild(t *testing.T) {
 	}
 	written := imageDone(t, filepath.Join(two, "cmd"), "image", "build", "--platform", platforms, "--oci-layout", "../out")
 	if digest(written) != digest(made) {
-		t.Errorf("in another folder the same source gives %s and not %s", digest(written), digest(made))
+		t.Errorf("the image built in another directory has digest %s, want %s", digest(written), digest(made))
 	}
 	config, files, headers := pulled(t, host+"/pond/op:v1", own)
 	c := config.Config
@@ -138,7 +138,7 @@ func TestImageBuild(t *testing.T) {
 		t.Errorf("the floor is missing: %s", clitest.SortedKeys(files))
 	}
 	if strings.Contains(files["manager"], one) {
-		t.Error("the manager knows where it was built")
+		t.Error("the manager contains the path of its directory")
 	}
 	if runtime.GOOS != "linux" {
 		return
@@ -152,7 +152,7 @@ func TestImageBuild(t *testing.T) {
 	}
 }
 
-// TestImageBuildOptions holds the flags one by one, with one compilation.
+// TestImageBuildOptions checks the flags one by one, with one compilation.
 func TestImageBuildOptions(t *testing.T) {
 	t.Parallel()
 	dir, host := imageProject(t), clitest.StartRegistry(t)
@@ -187,7 +187,7 @@ func TestImageBuildOptions(t *testing.T) {
 	}
 }
 
-// TestImageBuildRefused holds what is said where no image can be built; nothing is written.
+// TestImageBuildRefused checks errors of image build, after which nothing is written.
 func TestImageBuildRefused(t *testing.T) {
 	t.Parallel()
 	guarded := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -196,13 +196,13 @@ func TestImageBuildRefused(t *testing.T) {
 	}))
 	t.Cleanup(guarded.Close)
 	host := strings.TrimPrefix(guarded.URL, "http://")
-	run := func(result error, says string) func(*cmd.Env) {
+	run := func(result error, output string) func(*cmd.Env) {
 		return func(e *cmd.Env) {
 			e.Run = func(_ context.Context, c cmd.Command) error {
 				if c.Name != "go" || !strings.Contains(strings.Join(c.Environ, " "), " CGO_ENABLED=0 GOOS=linux GOARCH=arm GOARM=7 GOTMPDIR=") || !strings.HasPrefix(strings.Join(c.Args, " "), "build -trimpath -buildvcs=false -o ") {
 					t.Errorf("ran %v %s %v", c.Environ, c.Name, c.Args)
 				}
-				_, _ = io.WriteString(c.Out, says)
+				_, _ = io.WriteString(c.Out, output)
 				return result
 			}
 		}
@@ -237,7 +237,7 @@ error: --platform "linux/amd64": is given twice
 		{"no go", run(fs.ErrNotExist, ""), "image build --tarball x.tar --platform " + arm, 1, "go command not found"},
 		{"refused", never, "image build --push --image " + host + "/op:v1", 1, "pushing " + host + "/op:v1: " + host + " denied the push (401); log in with"},
 		{"no base", nil, "image build --tarball x.tar --base " + host + "/base:v1", 1, "the base: image " + host + "/base:v1: " + host + " denied access (401)"},
-		{"folder", never, "image build --oci-layout cmd", 1, "--oci-layout cmd: is a directory with other content"},
+		{"directory", never, "image build --oci-layout cmd", 1, "--oci-layout cmd: is a directory with other content"},
 		{"old name alone", nil, "build", 2, "takes one argument: the name of the image"},
 		{"old flags", never, "build x.io/a:1 --image-builder podman --go-build-args=-v", 2, `--image-builder "podman": is not needed: no other program builds the image; to build the Dockerfile, run 'make docker-build CONTAINER_TOOL=…'
 error: --go-build-args "-v": is replaced by the variable GOFLAGS`},
@@ -265,7 +265,7 @@ error: --go-build-args "-v": is replaced by the variable GOFLAGS`},
 	}
 }
 
-// TestImageBuildInterrupted holds that nothing is left of a build that was asked to end.
+// TestImageBuildInterrupted checks that no files remain of an interrupted build.
 func TestImageBuildInterrupted(t *testing.T) {
 	t.Parallel()
 	dir, temp := imageProject(t), t.TempDir()
@@ -278,7 +278,7 @@ func TestImageBuildInterrupted(t *testing.T) {
 	env.Out, env.Err, env.Dir, env.Environ = &out, &out, dir, []string{"TMPDIR=" + temp, "HOME=" + dir}
 	env.Run = func(ctx context.Context, _ cmd.Command) error {
 		if entries, err := os.ReadDir(temp); err != nil || len(entries) != 1 {
-			t.Errorf("the manager goes elsewhere: %v, %v", entries, err)
+			t.Errorf("the manager was written to another directory: %v, %v", entries, err)
 		}
 		cancel()
 		<-ctx.Done()

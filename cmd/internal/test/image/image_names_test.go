@@ -7,7 +7,7 @@ import (
 	"github.com/operon-sdk/operon/cmd/internal/clitest"
 )
 
-// The same image name gets the same answer from every command that takes one.
+// TestImageNames checks that all commands validate image names in the same way.
 func TestImageNames(t *testing.T) {
 	t.Parallel()
 	dir := clitest.CopyGolden(t, "memcached-operator")

@@ -27,7 +27,7 @@ import (
 	"github.com/operon-sdk/operon/cmd/internal/clitest"
 )
 
-// layerOf is a layer with one file of a name that nobody checks.
+// layerOf returns a layer with one file of an unchecked name.
 func layerOf(t *testing.T, name string, size int64) v1.Layer {
 	t.Helper()
 	var out bytes.Buffer
@@ -56,8 +56,8 @@ type nothing struct{}
 
 func (nothing) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 
-// TestBadImages gives each kind of image that is no bundle to the commands that read images: they say why, tell
-// no secret, write nothing, and end with 1, since the call is not wrong.
+// TestBadImages runs the commands that read images with images that are not bundles. They report the reason without secrets,
+// write nothing and exit with 1.
 func TestBadImages(t *testing.T) {
 	t.Parallel()
 	handler := registry.New(registry.Logger(log.New(io.Discard, "", 0)))
@@ -114,7 +114,7 @@ func TestBadImages(t *testing.T) {
 			t.Errorf("%q wrote %s", args, clitest.SortedKeys(files))
 		}
 		if text := out.String(); strings.Contains(text, "0ldsecret") || strings.Contains(text, secret) || strings.Contains(text, home) {
-			t.Errorf("%q tells a secret:\n%s", args, text)
+			t.Errorf("%q prints a secret:\n%s", args, text)
 		}
 		return code, out.String()
 	}
@@ -152,7 +152,7 @@ func TestBadImages(t *testing.T) {
 		}
 		for _, want := range wants {
 			if !strings.Contains(text, want) {
-				t.Errorf("%q does not say at once: %s\n%s", args, want, text)
+				t.Errorf("%q does not report all errors, such as %s:\n%s", args, want, text)
 			}
 		}
 	}
