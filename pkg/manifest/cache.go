@@ -14,38 +14,38 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 )
 
-// Built is what a kustomization was built to, with all that was looked at on the way: the same questions with
-// the same answers give the same objects.
+// Built is the result of building a kustomization with all accesses to the file system: the build can be skipped if they have the
+// same results.
 type Built struct {
 	Kustomize string   `json:"kustomize"`
-	Folder    string   `json:"folder"`
-	Questions []answer `json:"questions"`
+	Dir       string   `json:"folder"`
+	Accesses  []answer `json:"questions"`
 	Output    []byte   `json:"output"`
 }
 
-// answer is what a file system said about a path.
+// An answer is the result of an access to the file system.
 type answer struct {
 	Op     string `json:"op"`
 	Path   string `json:"path"`
 	Answer string `json:"answer"`
 }
 
-// BuildAgain is BuildOver with what it gave before; nil where that is not known. The second result is for the
-// next time: nil where the kustomization takes anything from elsewhere, or where it is the same again.
-func BuildAgain(dir, folder string, files map[string][]byte, before *Built) ([]byte, *Built, error) {
+// BuildAgain is BuildOver with a cached result, or nil. The second result is the one to cache: nil if the kustomization is unchanged
+// or depends on remote resources.
+func BuildAgain(dir, path string, files map[string][]byte, before *Built) ([]byte, *Built, error) {
 	fsys := newOverlayFS(dir, files)
-	if before != nil && before.Kustomize == KustomizeVersion && before.Folder == folder && before.holds(fsys) {
+	if before != nil && before.Kustomize == KustomizeVersion && before.Dir == path && before.valid(fsys) {
 		return before.Output, nil, nil
 	}
-	watched := &watchedFS{FileSystem: fsys, seen: map[answer]bool{}}
-	out, err := buildOn(fsys, watched, folder)
-	if err != nil || watched.foreign {
+	watched := &watchedFS{FileSystem: fsys, recorded: map[answer]bool{}}
+	out, err := buildOn(fsys, watched, path)
+	if err != nil || watched.uncacheable {
 		return out, nil, err
 	}
-	return out, &Built{Kustomize: KustomizeVersion, Folder: folder, Questions: watched.answers, Output: out}, nil
+	return out, &Built{Kustomize: KustomizeVersion, Dir: path, Accesses: watched.answers, Output: out}, nil
 }
 
-// ReadBuilt reads what was kept of a build, nil where it cannot.
+// ReadBuilt parses a cached result. It returns nil if it is invalid.
 func ReadBuilt(data []byte) *Built {
 	var b Built
 	if json.Unmarshal(data, &b) != nil {
@@ -54,21 +54,21 @@ func ReadBuilt(data []byte) *Built {
 	return &b
 }
 
-// holds tells whether every question still has its answer.
-func (b *Built) holds(fsys filesys.FileSystem) bool {
-	for _, q := range b.Questions {
-		var now string
+// valid reports whether all accesses to the file system have the same results.
+func (b *Built) valid(fsys filesys.FileSystem) bool {
+	for _, q := range b.Accesses {
+		var result string
 		switch q.Op {
 		case "read":
-			now = readAnswer(fsys.ReadFile(q.Path))
+			result = readAnswer(fsys.ReadFile(q.Path))
 		case "exists":
-			now = boolAnswer(fsys.Exists(q.Path))
+			result = boolAnswer(fsys.Exists(q.Path))
 		case "isdir":
-			now = boolAnswer(fsys.IsDir(q.Path))
+			result = boolAnswer(fsys.IsDir(q.Path))
 		case "abs":
-			now = absAnswer(fsys.CleanedAbs(q.Path))
+			result = absAnswer(fsys.CleanedAbs(q.Path))
 		}
-		if now != q.Answer {
+		if result != q.Answer {
 			return false
 		}
 	}
@@ -104,38 +104,39 @@ func errorAnswer(err error) string {
 	return "error"
 }
 
-// watchedFS notes what is asked of a file system.
+// watchedFS records the accesses to a file system.
 type watchedFS struct {
 	filesys.FileSystem
-	mu      sync.Mutex
-	seen    map[answer]bool
-	answers []answer
-	// foreign tells that something was asked that is not noted, or that a kustomization names what lies
-	// elsewhere.
-	foreign bool
+	mu       sync.Mutex
+	recorded map[answer]bool
+	answers  []answer
+	// uncacheable is true after accesses that are not recorded, or if a kustomization refers to remote resources.
+	uncacheable bool
 }
 
-func (w *watchedFS) note(op, path, said string) {
+// record records an access.
+func (w *watchedFS) record(op, path, result string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	a := answer{op, path, said}
-	if !w.seen[a] {
-		w.seen[a] = true
+	a := answer{op, path, result}
+	if !w.recorded[a] {
+		w.recorded[a] = true
 		w.answers = append(w.answers, a)
 	}
 }
 
-func (w *watchedFS) unknown() {
+// disable records that the result cannot be cached.
+func (w *watchedFS) disable() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.foreign = true
+	w.uncacheable = true
 }
 
-// remote is what the address of a repository or a page looks like, in a kustomization.
+// remote matches the URL of a repository or file in a kustomization.
 var remote = regexp.MustCompile(`(?m)^\s*(?:-|\w+:)\s*["']?[^#]*(?:://|git@|github\.com|\?ref=|\.git\b)`)
 
-// local tells that a kustomization is made of files alone: of no address, no program, and no environment, which
-// files of variables may refer to.
+// local reports whether a kustomization uses only files: no URLs, no programs, and no environment variables, to which files of
+// variables can refer.
 func local(kustomization []byte) bool {
 	for _, key := range []string{"generators:", "transformers:", "validators:", "helm", "env:", "envs:"} {
 		if bytes.Contains(kustomization, []byte(key)) {
@@ -145,7 +146,7 @@ func local(kustomization []byte) bool {
 	return !remote.Match(kustomization)
 }
 
-// isKustomization tells whether a file is one that may name remote resources.
+// isKustomization reports whether a file is a kustomization, which can refer to remote resources.
 func isKustomization(path string) bool {
 	switch filepath.Base(path) {
 	case "kustomization.yaml", "kustomization.yml", "Kustomization":
@@ -156,47 +157,47 @@ func isKustomization(path string) bool {
 
 func (w *watchedFS) ReadFile(path string) ([]byte, error) {
 	data, err := w.FileSystem.ReadFile(path)
-	w.note("read", path, readAnswer(data, err))
+	w.record("read", path, readAnswer(data, err))
 	if isKustomization(path) && !local(data) {
-		w.unknown()
+		w.disable()
 	}
 	return data, err
 }
 
 func (w *watchedFS) Exists(path string) bool {
 	yes := w.FileSystem.Exists(path)
-	w.note("exists", path, boolAnswer(yes))
+	w.record("exists", path, boolAnswer(yes))
 	return yes
 }
 
 func (w *watchedFS) IsDir(path string) bool {
 	yes := w.FileSystem.IsDir(path)
-	w.note("isdir", path, boolAnswer(yes))
+	w.record("isdir", path, boolAnswer(yes))
 	return yes
 }
 
 func (w *watchedFS) CleanedAbs(path string) (filesys.ConfirmedDir, string, error) {
 	dir, file, err := w.FileSystem.CleanedAbs(path)
-	w.note("abs", path, absAnswer(dir, file, err))
+	w.record("abs", path, absAnswer(dir, file, err))
 	return dir, file, err
 }
 
 func (w *watchedFS) Open(path string) (filesys.File, error) {
-	w.unknown()
+	w.disable()
 	return w.FileSystem.Open(path)
 }
 
 func (w *watchedFS) ReadDir(path string) ([]string, error) {
-	w.unknown()
+	w.disable()
 	return w.FileSystem.ReadDir(path)
 }
 
 func (w *watchedFS) Glob(pattern string) ([]string, error) {
-	w.unknown()
+	w.disable()
 	return w.FileSystem.Glob(pattern)
 }
 
 func (w *watchedFS) Walk(path string, walk filepath.WalkFunc) error {
-	w.unknown()
+	w.disable()
 	return w.FileSystem.Walk(path, walk)
 }

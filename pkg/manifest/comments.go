@@ -12,8 +12,8 @@ import (
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
-// KeepComments puts the comments of an earlier form of a YAML document into the current one, in the places
-// that still exist. Where the earlier form has none, or cannot be read, the current one comes back as it is.
+// KeepComments adds the comments of an earlier version of a YAML document to the current one, at the entries that still exist. The
+// current document is returned unchanged if the earlier one has no comments or is invalid.
 func KeepComments(earlier, current []byte) []byte {
 	if !bytes.Contains(earlier, []byte("#")) {
 		return current
@@ -24,12 +24,12 @@ func KeepComments(earlier, current []byte) []byte {
 	}
 	comments := map[string]comment{}
 	collect(old.Content[0], "", comments)
-	places := map[string]place{}
-	locate(now.Content[0], "", places)
+	entries := map[string]entry{}
+	locate(now.Content[0], "", entries)
 	lines := strings.Split(strings.TrimSuffix(string(current), "\n"), "\n")
 	before := map[int][]string{}
 	for _, path := range slices.Sorted(maps.Keys(comments)) {
-		at, ok := places[path]
+		at, ok := entries[path]
 		if !ok {
 			continue
 		}
@@ -42,7 +42,7 @@ func KeepComments(earlier, current []byte) []byte {
 			c.head = strings.Trim(c.head+"\n"+c.line, "\n")
 		}
 		before[at.line] = append(before[at.line], indented(c.head, at.column)...)
-		if end := behind(path, at, places, len(lines)+1); c.foot != "" {
+		if end := lineAfter(path, at, entries, len(lines)+1); c.foot != "" {
 			before[end] = append(indented(c.foot, at.column), before[end]...)
 		}
 	}
@@ -55,28 +55,28 @@ func KeepComments(earlier, current []byte) []byte {
 	return []byte(strings.Join(out, "\n") + "\n")
 }
 
-// behind is the line at which the first entry behind another and all that belongs to it begins.
-func behind(path string, at place, places map[string]place, end int) int {
-	for other, place := range places {
-		if place.line > at.line && place.line < end && !strings.HasPrefix(other, path+"/") {
-			end = place.line
+// lineAfter returns the line of the first entry after an entry and its children.
+func lineAfter(path string, at entry, entries map[string]entry, end int) int {
+	for other, entry := range entries {
+		if entry.line > at.line && entry.line < end && !strings.HasPrefix(other, path+"/") {
+			end = entry.line
 		}
 	}
 	return end
 }
 
-// comment is what stands above an entry, behind it on its line, and below it.
+// A comment has the comments above an entry, on its line, and below it.
 type comment struct{ head, line, foot string }
 
-// place is where an entry begins. A comment can stand behind a simple one only.
-type place struct {
+// An entry is the position of a key or item. Only a simple entry can be followed by a comment on its line.
+type entry struct {
 	line, column int
 	simple       bool
 }
 
-// collect notes the comments of a node's entries by their paths.
+// collect adds the comments of the entries of a node by path.
 func collect(node *yaml.Node, path string, into map[string]comment) {
-	note := func(path string, c comment) {
+	add := func(path string, c comment) {
 		if c != (comment{}) {
 			into[path] = c
 		}
@@ -90,7 +90,7 @@ func collect(node *yaml.Node, path string, into map[string]comment) {
 			if line == "" {
 				line = key.LineComment
 			}
-			note(here, comment{head: key.HeadComment, line: line, foot: key.FootComment})
+			add(here, comment{head: key.HeadComment, line: line, foot: key.FootComment})
 			collect(value, here, into)
 		}
 	case yaml.SequenceNode:
@@ -100,41 +100,41 @@ func collect(node *yaml.Node, path string, into map[string]comment) {
 			if item.Kind == yaml.MappingNode && len(item.Content) > 0 && head == "" {
 				head, item.Content[0].HeadComment = item.Content[0].HeadComment, ""
 			}
-			note(here, comment{head: head, line: line, foot: item.FootComment})
+			add(here, comment{head: head, line: line, foot: item.FootComment})
 			collect(item, here, into)
 		}
 	}
 }
 
-// locate notes where a node's entries begin.
-func locate(node *yaml.Node, path string, into map[string]place) {
+// locate adds the positions of the entries of a node by path.
+func locate(node *yaml.Node, path string, into map[string]entry) {
 	switch node.Kind {
 	case yaml.MappingNode:
 		for i := 0; i+1 < len(node.Content); i += 2 {
 			key, value := node.Content[i], node.Content[i+1]
 			here := path + "/" + key.Value
-			into[here] = place{line: key.Line, column: key.Column, simple: plain(value) && value.Line == key.Line}
+			into[here] = entry{line: key.Line, column: key.Column, simple: plain(value) && value.Line == key.Line}
 			locate(value, here, into)
 		}
 	case yaml.SequenceNode:
 		for i, item := range node.Content {
 			here := path + "/" + element(node, i)
-			into[here] = place{line: item.Line, column: max(1, item.Column-2), simple: plain(item)}
+			into[here] = entry{line: item.Line, column: max(1, item.Column-2), simple: plain(item)}
 			locate(item, here, into)
-			if item.Kind == yaml.MappingNode && len(item.Content) > 0 { // its first entry stands behind the dash
+			if item.Kind == yaml.MappingNode && len(item.Content) > 0 { // the first entry follows the dash
 				first := here + "/" + item.Content[0].Value
-				into[first] = place{line: item.Line, column: max(1, item.Column-2), simple: into[first].simple}
+				into[first] = entry{line: item.Line, column: max(1, item.Column-2), simple: into[first].simple}
 			}
 		}
 	}
 }
 
-// plain tells that a scalar ends on the line that it begins on.
+// plain reports whether a node is a scalar on one line.
 func plain(node *yaml.Node) bool {
 	return node.Kind == yaml.ScalarNode && node.Style&(yaml.LiteralStyle|yaml.FoldedStyle) == 0 && len(node.Value) < 60 && !strings.Contains(node.Value, "\n")
 }
 
-// element names an element of a list by what tells it from the others, so that it is found at another index.
+// element returns an identifier of a list item that does not depend on its index.
 func element(list *yaml.Node, i int) string {
 	name := identityOf(list.Content[i])
 	n := 0
@@ -146,6 +146,7 @@ func element(list *yaml.Node, i int) string {
 	return fmt.Sprintf("[%s]%d", name, n)
 }
 
+// identityOf returns the identifying values of a list item.
 func identityOf(node *yaml.Node) string {
 	if node.Kind == yaml.ScalarNode {
 		return node.Value
@@ -161,6 +162,7 @@ func identityOf(node *yaml.Node) string {
 	return strings.Join(parts, ",")
 }
 
+// indented returns the lines of a text, indented to a column.
 func indented(text string, column int) []string {
 	if text = strings.Trim(text, "\n"); text == "" {
 		return nil

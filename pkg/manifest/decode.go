@@ -8,8 +8,8 @@ import (
 	"github.com/operon-sdk/operon/pkg/diag"
 )
 
-// Decode reads the Kubernetes objects of a YAML stream or a JSON file. Lists (kind List, or items of
-// any …List) are taken apart. Documents without content are passed over; what is no object is a problem.
+// Decode reads the Kubernetes objects of a YAML stream or JSON file, with the items of lists (kinds List and …List) instead of the
+// lists. Documents without content are ignored. Other documents that are not objects are problems.
 func Decode(file string, data []byte) ([]Object, diag.Findings) {
 	docs, problems := Documents(file, data)
 	var objects []Object
@@ -28,7 +28,7 @@ func (d Document) objects() ([]Object, diag.Findings) {
 	}
 	fields, ok := content.(map[string]any)
 	if !ok && content != nil {
-		return nil, d.foreign("is no Kubernetes object: " + describe(content))
+		return nil, d.foreign("is not a Kubernetes object: " + describe(content))
 	}
 	if len(fields) == 0 {
 		return nil, nil
@@ -36,6 +36,7 @@ func (d Document) objects() ([]Object, diag.Findings) {
 	return Object{Position: d.Position, Fields: fields, data: d.Data}.unpack()
 }
 
+// describe returns a value that is not an object for messages.
 func describe(content any) string {
 	switch content.(type) {
 	case []any:
@@ -46,7 +47,7 @@ func describe(content any) string {
 	return "it is a single value"
 }
 
-// unpack gives the object itself, or the items of a list.
+// unpack returns the object, or the items of a list.
 func (o Object) unpack() ([]Object, diag.Findings) {
 	if problems := o.incomplete(); problems != nil {
 		return nil, problems
@@ -66,7 +67,7 @@ func (o Object) unpack() ([]Object, diag.Findings) {
 		objects  []Object
 		problems diag.Findings
 	)
-	locate := o.Locate // an item's own place
+	locate := o.Locate
 	if !o.item {
 		locate = Document{Position: o.Position, Data: o.data}.Locator()
 	}
@@ -74,10 +75,10 @@ func (o Object) unpack() ([]Object, diag.Findings) {
 		position := locate("items", strconv.Itoa(i))
 		fields, ok := item.(map[string]any)
 		if !ok {
-			problems = append(problems, diag.Finding{Position: position, Problem: fmt.Sprintf("items[%d] is no Kubernetes object", i)})
+			problems = append(problems, diag.Finding{Position: position, Problem: fmt.Sprintf("items[%d] is not a Kubernetes object", i)})
 			continue
 		}
-		// The items of a PodList and the like may leave out what the list says of all of them.
+		// Items of a PodList, for example, may have no kind and API version.
 		if kind := strings.TrimSuffix(o.Kind(), "List"); kind != "" && text(fields, "kind") == "" {
 			fields["kind"], fields["apiVersion"] = kind, o.APIVersion()
 		}

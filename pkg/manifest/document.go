@@ -14,13 +14,13 @@ import (
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
-// Document is one document of a YAML stream.
+// A Document is one document of a YAML stream.
 type Document struct {
 	diag.Position
 	Data []byte
 }
 
-// Documents cuts a file into its documents, or tells what keeps it from being YAML at all.
+// Documents splits a file into its documents. The problems are those of a file that is not YAML.
 func Documents(file string, data []byte) ([]Document, diag.Findings) {
 	if problems := Unreadable(file, data); problems != nil {
 		return nil, problems
@@ -31,7 +31,7 @@ func Documents(file string, data []byte) ([]Document, diag.Findings) {
 	return Split(file, data), nil
 }
 
-// Unreadable tells what keeps a file from being YAML at all, nil where nothing does.
+// Unreadable returns why a file is not a text file, or nil.
 func Unreadable(file string, data []byte) diag.Findings {
 	at := func(offset int, text string) diag.Findings {
 		return diag.Findings{{Position: diag.Position{File: file, Line: 1 + bytes.Count(data[:offset], []byte("\n"))}, Problem: text}}
@@ -43,11 +43,12 @@ func Unreadable(file string, data []byte) diag.Findings {
 		return at(invalidAt(data), "is not UTF-8 text; give YAML or JSON files only")
 	}
 	if i := bytes.IndexByte(data, 0); i >= 0 {
-		return at(i, "holds binary data; give YAML or JSON files only")
+		return at(i, "contains binary data; give YAML or JSON files only")
 	}
 	return nil
 }
 
+// invalidAt returns the index of the first byte that is not UTF-8.
 func invalidAt(data []byte) int {
 	for i := 0; i < len(data); {
 		r, size := utf8.DecodeRune(data[i:])
@@ -59,7 +60,7 @@ func invalidAt(data []byte) int {
 	return len(data)
 }
 
-// Split cuts a YAML stream at its --- and ... lines. Documents without content are left out.
+// Split splits a YAML stream at --- and ... lines. Documents without content are omitted.
 func Split(file string, data []byte) []Document {
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
 	var (
@@ -90,8 +91,8 @@ func Split(file string, data []byte) []Document {
 	return docs
 }
 
-// separator tells whether a line ends a document, and where on the line the next one begins, 0 where
-// it begins on the next line.
+// separator reports whether a line ends a document, and returns the index in the line where the next one begins, or 0 if that is
+// the next line.
 func separator(line []byte) (rest int, ok bool) {
 	if len(line) < 3 || (string(line[:3]) != "---" && string(line[:3]) != "...") {
 		return 0, false
@@ -106,14 +107,15 @@ func separator(line []byte) (rest int, ok bool) {
 	return 0, false
 }
 
-// blank tells whether a document holds comments and white space only.
+// blank reports whether a document contains only comments and white space.
 func blank(doc []byte) bool { return len(skipBlank(doc)) == 0 }
 
-// leadingBlank counts the lines of comments and white space before the content.
+// leadingBlank returns the number of lines of comments and white space before the content.
 func leadingBlank(doc []byte) int {
 	return bytes.Count(doc[:len(doc)-len(skipBlank(doc))], []byte("\n"))
 }
 
+// skipBlank returns a document without leading comments and white space.
 func skipBlank(doc []byte) []byte {
 	for len(doc) > 0 {
 		line, rest, _ := bytes.Cut(doc, []byte("\n"))
@@ -125,8 +127,7 @@ func skipBlank(doc []byte) []byte {
 	return nil
 }
 
-// Object reads the one object of a document as it stands: a list is not taken apart, and of what makes
-// an object only the kind is asked for.
+// Object reads the object of a document, which must have a kind. A list is returned as an object.
 func (d Document) Object() (Object, diag.Findings) {
 	content, _, problems := d.content()
 	if problems != nil {
@@ -134,11 +135,11 @@ func (d Document) Object() (Object, diag.Findings) {
 	}
 	fields, ok := content.(map[string]any)
 	if !ok {
-		return Object{}, d.foreign("is no Kubernetes object: " + describe(content))
+		return Object{}, d.foreign("is not a Kubernetes object: " + describe(content))
 	}
 	object := Object{Position: d.Position, Fields: fields, data: d.Data}
 	if object.Kind() == "" {
-		return Object{}, d.foreign("is no Kubernetes object, being without kind")
+		return Object{}, d.foreign("is not a Kubernetes object: kind is missing")
 	}
 	if problems := object.metadata(); problems != nil {
 		return Object{}, problems
@@ -146,8 +147,7 @@ func (d Document) Object() (Object, diag.Findings) {
 	return object, nil
 }
 
-// Into decodes a document that is no Kubernetes object, such as a package manifest, into a Go type and
-// into its fields.
+// Into decodes a document that is not a Kubernetes object, such as a package manifest, into a Go type, and returns its fields.
 func (d Document) Into(target any) (map[string]any, diag.Findings) {
 	content, asJSON, problems := d.content()
 	if problems != nil {
@@ -167,7 +167,7 @@ func (d Document) Into(target any) (map[string]any, diag.Findings) {
 	return fields, nil
 }
 
-// content is a document's value, numbers being int64 or float64, and its JSON.
+// content returns the value of a document, with numbers as int64 or float64, and its JSON.
 func (d Document) content() (any, []byte, diag.Findings) {
 	asJSON, err := safeyaml.ToJSON(d.Data)
 	if err != nil {
@@ -180,21 +180,21 @@ func (d Document) content() (any, []byte, diag.Findings) {
 	return content, asJSON, nil
 }
 
-// foreign tells that a document is YAML of something else than Kubernetes.
+// foreign returns the problem of a document that is YAML, but not of Kubernetes.
 func (d Document) foreign(text string) diag.Findings {
 	return diag.Findings{{Position: d.Position, Problem: text, Err: ErrNotKubernetes}}
 }
 
-// Unbounded returns the problem for a file whose text is out of the bounds of safeyaml.
+// Unbounded returns the problem of a file that exceeds a limit of safeyaml.
 func Unbounded(file string, err error) diag.Finding {
 	problem := diag.Finding{Position: diag.Position{File: file}, Problem: err.Error()}
-	if bound, ok := errors.AsType[*safeyaml.Error](err); ok {
-		problem.Line, problem.Problem, problem.Err = bound.Line, bound.Problem, bound
+	if limit, ok := errors.AsType[*safeyaml.Error](err); ok {
+		problem.Line, problem.Problem, problem.Err = limit.Line, limit.Problem, limit
 	}
 	return problem
 }
 
-// syntax makes a problem of a YAML error, whose line counts from the document's first.
+// syntax returns the problem of a YAML error, whose line counts from the beginning of the document.
 func (d Document) syntax(err error) diag.Finding {
 	if _, ok := errors.AsType[*safeyaml.Error](err); ok {
 		problem := Unbounded(d.File, err)
@@ -207,13 +207,13 @@ func (d Document) syntax(err error) diag.Finding {
 	if rest, ok := strings.CutPrefix(message, "line "); ok {
 		number, rest, _ := strings.Cut(rest, ": ")
 		if n, err := strconv.Atoi(number); err == nil {
-			// The parser may be a line past the end already.
+			// The parser may be one line after the end.
 			position.Line += min(n-1, bytes.Count(bytes.TrimRight(d.Data, "\n"), []byte("\n")))
 			message = rest
 		}
 	}
 	if strings.Contains(message, "tab character") || strings.Contains(message, "cannot start any token") && bytes.ContainsRune(d.Data, '\t') {
-		message += " (YAML is indented by spaces, never by tabs)"
+		message += " (YAML must be indented with spaces, not tabs)"
 	}
 	return diag.Finding{Position: position, Problem: "is not valid YAML: " + message}
 }

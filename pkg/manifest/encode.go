@@ -8,11 +8,11 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Encode writes a value as the Kubernetes tools do: keys sorted, two blanks of indentation, lists not
-// indented, long plain texts folded.
+// Encode encodes a value like Kubernetes tools: with sorted keys, two spaces of indentation, lists that are not indented, and folded
+// long strings.
 func Encode(v any) ([]byte, error) { return yaml.Marshal(v) }
 
-// Fields gives a Go type of Kubernetes as an object's fields.
+// Fields returns the fields of a Go type of Kubernetes.
 func Fields(v any) (map[string]any, error) {
 	data, err := json.Marshal(v)
 	if err != nil {
@@ -25,7 +25,7 @@ func Fields(v any) (map[string]any, error) {
 	return fields, nil
 }
 
-// DropTimes takes every creationTimestamp away, which the Go types add to all metadata within a value.
+// DropTimes removes each creationTimestamp, which Go types add to all metadata in a value.
 func DropTimes(v any) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -40,7 +40,7 @@ func DropTimes(v any) {
 	}
 }
 
-// Size is the number of bytes of the object as JSON.
+// Size returns the size of the object as JSON in bytes.
 func (o Object) Size() int {
 	data, err := json.Marshal(o.Fields)
 	if err != nil {

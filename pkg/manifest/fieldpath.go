@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// FieldPath writes the steps of a path within an object as people write them: spec.links[0].url,
-// metadata.annotations["a.b/c"].
+// FieldPath formats a path in an object: spec.links[0].url, metadata.annotations["a.b/c"].
 func FieldPath(steps []string) string {
 	var b strings.Builder
 	for _, step := range steps {
@@ -25,7 +24,7 @@ func FieldPath(steps []string) string {
 	return b.String()
 }
 
-// Steps takes a path apart that FieldPath or Kubernetes wrote.
+// Steps parses a path in the format of FieldPath or Kubernetes.
 func Steps(path string) []string {
 	var out []string
 	for path != "" {

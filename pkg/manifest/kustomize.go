@@ -1,4 +1,5 @@
-// Package manifest reads and builds Kubernetes manifests.
+// Package manifest reads and writes Kubernetes manifests and builds kustomizations. Decode reads the Objects of a file, Build and
+// BuildOver build a kustomization, and Kustomize runs the kustomize command line in-process.
 package manifest
 
 import (
@@ -21,34 +22,33 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 )
 
-// KustomizeVersion is the kustomize that this program contains.
+// KustomizeVersion is the version of the built-in kustomize.
 const KustomizeVersion = "v5.8.1"
 
-// Build renders the kustomization in a folder, relative to dir or absolute, as kustomize build does,
-// and returns the objects as a stream of YAML documents.
-func Build(dir, folder string) ([]byte, error) {
-	return BuildOver(dir, folder, nil)
+// Build builds a kustomization like kustomize build and returns the objects as a stream of YAML documents. Its path is relative to
+// dir or absolute.
+func Build(dir, path string) ([]byte, error) {
+	return BuildOver(dir, path, nil)
 }
 
-// BuildOver does so with files laid over those of dir: contents by slash-separated name, nil for a file that
-// is taken away.
-func BuildOver(dir, folder string, files map[string][]byte) ([]byte, error) {
+// BuildOver is Build with files that replace those of dir: contents by slash-separated name, or nil to remove a file.
+func BuildOver(dir, path string, files map[string][]byte) ([]byte, error) {
 	over := newOverlayFS(dir, files)
-	return buildOn(over, over, folder)
+	return buildOn(over, over, path)
 }
 
 // buildOn builds a kustomization on a file system that reads from an overlay.
-func buildOn(over *overlayFS, fsys filesys.FileSystem, folder string) ([]byte, error) {
+func buildOn(over *overlayFS, fsys filesys.FileSystem, path string) ([]byte, error) {
 	shortenSchema()
 	options := krusty.MakeDefaultOptions()
-	// As on kustomize's command line: namespaces and CRDs first, unless the kustomization orders otherwise.
+	// As in the kustomize command, namespaces and CRDs are first unless the kustomization has another order.
 	options.Reorder = krusty.ReorderOptionUnspecified
-	resources, err := krusty.MakeKustomizer(options).Run(fsys, folder)
+	resources, err := krusty.MakeKustomizer(options).Run(fsys, path)
 	if over.refused != nil {
 		return nil, over.refused
 	}
 	if err != nil {
-		return nil, fmt.Errorf("building the kustomization %s: %w", folder, relativeTo(over.dir, err))
+		return nil, fmt.Errorf("building the kustomization %s: %w", path, relativeTo(over.dir, err))
 	}
 	return resources.AsYaml()
 }
@@ -62,16 +62,17 @@ type relativeError struct {
 func (e *relativeError) Error() string { return e.text }
 func (e *relativeError) Unwrap() error { return e.err }
 
+// relativeTo returns an error with paths relative to dir.
 func relativeTo(dir string, err error) error {
 	return &relativeError{strings.ReplaceAll(err.Error(), dir+string(filepath.Separator), ""), err}
 }
 
-// SetImage exchanges an image in the kustomization of a folder, as kustomize edit set image NAME=REF does there.
-// It gives the name of the kustomization, relative to dir, with its new content. Files are as in BuildOver.
-func SetImage(ctx context.Context, dir, folder, name, ref string, files map[string][]byte) (file string, content []byte, err error) {
-	fsys := newOverlayFS(filepath.Join(dir, filepath.FromSlash(folder)), map[string][]byte{})
+// SetImage replaces an image in the kustomization of a directory like kustomize edit set image NAME=REF. It returns the name of the
+// file, relative to dir, and its new content. files are as in BuildOver.
+func SetImage(ctx context.Context, dir, subdir, name, ref string, files map[string][]byte) (file string, content []byte, err error) {
+	fsys := newOverlayFS(filepath.Join(dir, filepath.FromSlash(subdir)), map[string][]byte{})
 	for overlaid, data := range files {
-		if rest, ok := strings.CutPrefix(overlaid, path.Clean(folder)+"/"); ok {
+		if rest, ok := strings.CutPrefix(overlaid, path.Clean(subdir)+"/"); ok {
 			fsys.files[rest] = data
 		}
 	}
@@ -85,14 +86,14 @@ func SetImage(ctx context.Context, dir, folder, name, ref string, files map[stri
 	c.SilenceErrors, c.SilenceUsage = true, true
 	c.SetArgs([]string{"set", "image", name + "=" + ref})
 	if err := c.ExecuteContext(ctx); err != nil {
-		return "", nil, fmt.Errorf("setting the image %s in %s: %w", name, folder, relativeTo(dir, err))
+		return "", nil, fmt.Errorf("setting the image %s in %s: %w", name, subdir, relativeTo(dir, err))
 	}
 	content, err = fsys.ReadFile(file)
-	return path.Join(folder, file), content, err
+	return path.Join(subdir, file), content, err
 }
 
-// Kustomize runs the kustomize command line in this process: build, edit, create, localize, openapi
-// and version, with kustomize's own flags. Relative paths are taken from dir.
+// Kustomize runs the kustomize command line in this process: build, edit, create, localize, openapi and version with their flags.
+// Paths are relative to dir.
 func Kustomize(ctx context.Context, dir string, args []string, out, errOut io.Writer) error {
 	shortenSchema()
 	fsys := newRootedFS(dir)

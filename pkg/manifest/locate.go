@@ -13,7 +13,7 @@ import (
 
 type jsonTypeError = json.UnmarshalTypeError
 
-// article names a type for a person.
+// article returns a type for messages.
 func article(name string) string {
 	name = strings.TrimPrefix(name, "*")
 	switch {
@@ -31,8 +31,8 @@ func article(name string) string {
 	return name
 }
 
-// Locate finds the place of a field within the object; steps are keys and indices of lists. Where the
-// path ends early, it is the place of the last field found.
+// Locate returns the position of a field of the object, or of its nearest existing parent. The steps of the path are keys and
+// indices of lists.
 func (o Object) Locate(path ...string) diag.Position {
 	if o.item {
 		return o.Position
@@ -40,10 +40,10 @@ func (o Object) Locate(path ...string) diag.Position {
 	return Document{Position: o.Position, Data: o.data}.Locate(path...)
 }
 
-// Locate finds the place of a field within the document, as Object.Locate does.
+// Locate returns the position of a field of the document, or of its nearest existing parent.
 func (d Document) Locate(path ...string) diag.Position { return d.Locator()(path...) }
 
-// Locator is Locate for many fields of one document, which it reads once.
+// Locator returns Locate for several fields of the document, which is parsed only once.
 func (d Document) Locator() func(path ...string) diag.Position {
 	var doc yaml.Node
 	if err := safeyaml.Unmarshal(d.Data, &doc); err != nil || len(doc.Content) == 0 {
@@ -62,16 +62,14 @@ func (d Document) Locator() func(path ...string) diag.Position {
 	}
 }
 
-// descend gives the key and the value of one step; both are the item in a list.
+// descend returns the key and value of a step. In a list both are the item.
 func descend(node *yaml.Node, step string) (key, value *yaml.Node) {
 	switch node.Kind {
 	case yaml.AliasNode:
 		return descend(node.Alias, step)
 	case yaml.MappingNode:
-		for i := 0; i+1 < len(node.Content); i += 2 {
-			if node.Content[i].Value == step {
-				return node.Content[i], node.Content[i+1]
-			}
+		if i := safeyaml.ChildIndex(node, step); i >= 0 {
+			return node.Content[i], node.Content[i+1]
 		}
 	case yaml.SequenceNode:
 		if i, err := strconv.Atoi(step); err == nil && i >= 0 && i < len(node.Content) {

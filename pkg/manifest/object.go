@@ -11,15 +11,15 @@ import (
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
-// Object is one Kubernetes object as read.
+// An Object is a Kubernetes object with its position.
 type Object struct {
-	// Position is where the object begins.
+	// Position is the beginning of the object.
 	diag.Position
-	// Fields is the whole object, numbers being int64 or float64.
+	// Fields are the fields of the object, with numbers as int64 or float64.
 	Fields map[string]any
-	// data is the YAML text of the object alone.
+	// data is the YAML of the object.
 	data []byte
-	// item tells that the object was an item of a list, so that lines within it are not known.
+	// item is true for an item of a list, of which the positions of fields are unknown.
 	item bool
 }
 
@@ -44,13 +44,13 @@ func (o Object) Group() string {
 	return group
 }
 
-// Version is the version within the API group.
+// Version returns the version in the API group.
 func (o Object) Version() string {
 	version := o.APIVersion()
 	return version[strings.LastIndex(version, "/")+1:]
 }
 
-// String names the object for a person, as in "Service mail/smtp".
+// String returns kind, namespace and name, such as "Service mail/smtp".
 func (o Object) String() string {
 	name := o.Name()
 	if ns := o.Namespace(); ns != "" {
@@ -59,11 +59,11 @@ func (o Object) String() string {
 	return o.Kind() + " " + name
 }
 
-// Data is the YAML text of the object.
+// Data returns the YAML of the object.
 func (o Object) Data() []byte { return o.data }
 
-// Into decodes the object into a Go type of Kubernetes, as kubectl does: unknown fields are passed
-// over, numbers become texts where the type says so.
+// Into decodes the object into a Go type of Kubernetes like kubectl: unknown fields are ignored, and numbers are converted to
+// strings if necessary.
 func (o Object) Into(target any) error {
 	if err := safeyaml.UnmarshalJSON(o.data, target); err != nil {
 		return o.explain(err)
@@ -71,6 +71,7 @@ func (o Object) Into(target any) error {
 	return nil
 }
 
+// text returns the string at a path, or "".
 func text(fields map[string]any, path ...string) string {
 	for i, key := range path {
 		if i == len(path)-1 {
@@ -82,7 +83,7 @@ func text(fields map[string]any, path ...string) string {
 	return ""
 }
 
-// incomplete tells what an object lacks to be one.
+// incomplete returns the problem of an object without API version, kind or valid metadata.
 func (o Object) incomplete() diag.Findings {
 	var missing []string
 	for _, key := range []string{"apiVersion", "kind"} {
@@ -91,7 +92,7 @@ func (o Object) incomplete() diag.Findings {
 		}
 	}
 	if len(missing) > 0 {
-		problem := diag.Finding{Position: o.Position, Problem: "is no Kubernetes object, being without " + strings.Join(missing, " and ")}
+		problem := diag.Finding{Position: o.Position, Problem: "is not a Kubernetes object: missing " + strings.Join(missing, " and ")}
 		if len(missing) == 2 {
 			problem.Err = ErrNotKubernetes
 		}
@@ -100,7 +101,7 @@ func (o Object) incomplete() diag.Findings {
 	return o.metadata()
 }
 
-// metadata tells where metadata is something else than a mapping.
+// metadata returns the problem of metadata that are not a mapping.
 func (o Object) metadata() diag.Findings {
 	if _, ok := o.Fields["metadata"].(map[string]any); !ok && o.Fields["metadata"] != nil {
 		return diag.Findings{{Position: o.Locate("metadata"), Problem: fmt.Sprintf("metadata of the %s must be a mapping", o.Kind())}}
@@ -108,7 +109,7 @@ func (o Object) metadata() diag.Findings {
 	return nil
 }
 
-// explain names the field, and the line, of what does not fit a Go type.
+// explain adds position and field to the error of a value that does not fit a Go type.
 func (o Object) explain(err error) error {
 	if typed, ok := errors.AsType[*jsonTypeError](err); ok {
 		field := strings.TrimPrefix(typed.Field, "TypeMeta.")
@@ -119,7 +120,7 @@ func (o Object) explain(err error) error {
 		}
 		wanted := typed.Type.String()
 		if typed.Type.Kind() == reflect.String {
-			wanted = "string" // which types with a name are too
+			wanted = "string" // also for named types
 		}
 		return diag.Findings{{Position: o.Locate(path...), Field: FieldPath(path), Problem: fmt.Sprintf("%s: %s must be %s, not %s", o, field, article(wanted), article(typed.Value))}}
 	}
@@ -130,8 +131,7 @@ func (o Object) explain(err error) error {
 	return diag.Findings{{Position: o.Position, Problem: fmt.Sprintf("%s: %s", o, message)}}
 }
 
-// misfit finds the value of a wrong kind at a path that, as JSON errors do, leaves out the indices of
-// lists; they are in the answer.
+// misfit returns the complete path of a value of a wrong kind. The path of JSON errors does not contain the indices of lists.
 func misfit(value any, path []string, kind string) ([]string, bool) {
 	switch v := value.(type) {
 	case []any:
@@ -154,7 +154,7 @@ func misfit(value any, path []string, kind string) ([]string, bool) {
 	return nil, len(path) == 0 && kindOf(value) == kind
 }
 
-// kindOf is the kind of a value as JSON errors name it.
+// kindOf returns the kind of a value in the form of JSON errors.
 func kindOf(value any) string {
 	switch value.(type) {
 	case string:

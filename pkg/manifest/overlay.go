@@ -10,13 +10,12 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 )
 
-// overlayFS is a folder of the disk with files that are not there yet laid over it. What is written stays in
-// the overlay.
+// overlayFS is a directory with changed files in memory. Writes change only the files in memory.
 type overlayFS struct {
 	rootedFS
-	// roots are the names of the directory: as given, and without symbolic links.
+	// roots are the paths of the directory: as given, and without symbolic links.
 	roots []string
-	// files are contents by slash-separated name; nil stands for a file that is taken away.
+	// files are contents by slash-separated name; nil is a removed file.
 	files map[string][]byte
 }
 
@@ -28,7 +27,7 @@ func newOverlayFS(dir string, files map[string][]byte) *overlayFS {
 	return o
 }
 
-// name is a path as the overlay has it.
+// name returns the key of a path in files.
 func (o *overlayFS) name(p string) string {
 	if !filepath.IsAbs(p) {
 		return path.Clean(filepath.ToSlash(p))
@@ -41,10 +40,10 @@ func (o *overlayFS) name(p string) string {
 	return p
 }
 
-// holds tells whether the overlay has a file below a folder.
-func (o *overlayFS) holds(folder string) bool {
+// hasBelow reports whether a file in memory is below a directory.
+func (o *overlayFS) hasBelow(dir string) bool {
 	for name, content := range o.files {
-		if content != nil && strings.HasPrefix(name, folder+"/") {
+		if content != nil && strings.HasPrefix(name, dir+"/") {
 			return true
 		}
 	}
@@ -72,7 +71,7 @@ func (o *overlayFS) Exists(p string) bool {
 	if content, ok := o.files[name]; ok {
 		return content != nil
 	}
-	return o.holds(name) || o.rootedFS.Exists(p)
+	return o.hasBelow(name) || o.rootedFS.Exists(p)
 }
 
 func (o *overlayFS) IsDir(p string) bool {
@@ -80,10 +79,10 @@ func (o *overlayFS) IsDir(p string) bool {
 	if _, ok := o.files[name]; ok {
 		return false
 	}
-	return o.holds(name) || o.rootedFS.IsDir(p)
+	return o.hasBelow(name) || o.rootedFS.IsDir(p)
 }
 
-// CleanedAbs also cleans what is in the overlay alone.
+// CleanedAbs also supports paths that exist only in memory.
 func (o *overlayFS) CleanedAbs(p string) (filesys.ConfirmedDir, string, error) {
 	name := o.name(p)
 	content, ok := o.files[name]
@@ -91,7 +90,7 @@ func (o *overlayFS) CleanedAbs(p string) (filesys.ConfirmedDir, string, error) {
 		return "", "", &os.PathError{Op: "open", Path: p, Err: os.ErrNotExist}
 	}
 	dir, file, err := o.rootedFS.CleanedAbs(p)
-	if !errors.Is(err, os.ErrNotExist) || !ok && !o.holds(name) {
+	if !errors.Is(err, os.ErrNotExist) || !ok && !o.hasBelow(name) {
 		return dir, file, err
 	}
 	abs := filepath.Join(o.roots[len(o.roots)-1], filepath.FromSlash(name))

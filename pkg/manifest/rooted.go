@@ -11,35 +11,37 @@ import (
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
-// rootedFS is the disk as seen from a folder: kustomize takes relative paths from the process's
-// working directory, which a library must not change.
+// rootedFS is the file system with paths relative to a directory. Kustomize uses the working directory of the process, which a
+// library must not change.
 type rootedFS struct {
 	disk filesys.FileSystem
 	dir  string
-	*bounds
+	*limits
 }
 
-// bounds is what was read of the files that kustomize reads.
-type bounds struct {
+// limits are the limits of the files that kustomize reads.
+type limits struct {
 	mu    sync.Mutex
 	paths map[string]bool
 	sum   safeyaml.Set
-	// refused is the first file that is out of bounds. kustomize's errors do not wrap it.
+	// refused is the problem of the first file that exceeds a limit. The errors of kustomize do not wrap it.
 	refused error
 }
 
-// The limits of all files of a kustomization together. The CRDs of the largest operators have some 60 MiB.
+// The limits of all files of a kustomization together. The CRDs of the largest operators have about 60 MiB.
 const (
 	maxKustomizationSize   = 256 << 20
 	maxKustomizationValues = 10_000_000
 )
 
 func newRootedFS(dir string) rootedFS {
-	return rootedFS{disk: filesys.MakeFsOnDisk(), dir: dir, bounds: &bounds{paths: map[string]bool{}, sum: safeyaml.Set{MaxSize: maxKustomizationSize, MaxNodes: maxKustomizationValues}}}
+	return rootedFS{disk: filesys.MakeFsOnDisk(), dir: dir, limits: &limits{
+		paths: map[string]bool{}, sum: safeyaml.Set{MaxSize: maxKustomizationSize, MaxNodes: maxKustomizationValues},
+	}}
 }
 
-// check checks a file that may be YAML, as kustomize reads it whatever its name is. After one that is out of bounds nothing
-// is read, since kustomize may go on without it.
+// check checks the limits of a file, which can be YAML whatever its name is. After a file that exceeds a limit, all reads fail, as
+// kustomize might continue without it.
 func (r rootedFS) check(path string, data []byte, err error) ([]byte, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -50,11 +52,11 @@ func (r rootedFS) check(path string, data []byte, err error) ([]byte, error) {
 		r.paths[r.at(path)] = true
 		err = r.sum.Check(data)
 	}
-	if bound, ok := errors.AsType[*safeyaml.Error](err); ok {
+	if limit, ok := errors.AsType[*safeyaml.Error](err); ok {
 		if rel, err := filepath.Rel(r.dir, r.at(path)); err == nil {
 			path = filepath.ToSlash(rel)
 		}
-		r.refused = diag.Findings{Unbounded(path, bound)}
+		r.refused = diag.Findings{Unbounded(path, limit)}
 	}
 	return data, err
 }
@@ -96,7 +98,7 @@ func (r rootedFS) Walk(path string, walk filepath.WalkFunc) error {
 	return r.disk.Walk(r.at(path), walk)
 }
 
-// Glob gives matches in the form of the pattern: relative for a relative one.
+// Glob returns relative paths for a relative pattern.
 func (r rootedFS) Glob(pattern string) ([]string, error) {
 	matches, err := r.disk.Glob(r.at(pattern))
 	if err != nil || filepath.IsAbs(pattern) {

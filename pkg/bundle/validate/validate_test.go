@@ -157,7 +157,7 @@ func TestBadFiles(t *testing.T) {
 		"not utf8":  {"manifests/x.yaml", "a: \xff\xfe\n", "not UTF-8"},
 		"utf16":     {"manifests/x.yaml", "\xff\xfea\x00", "UTF-16"},
 		"huge":      {"manifests/x.yaml", strings.Repeat("# a line\n", 1<<20), "and the limit is"},
-		"tabs":      {"manifests/x.yaml", "a:\n\tb: c\n", "never by tabs"},
+		"tabs":      {"manifests/x.yaml", "a:\n\tb: c\n", "with spaces, not tabs"},
 		"empty":     {"manifests/x.yaml", "\n# nothing\n", "has no object"},
 		"list":      {"manifests/x.yaml", "- a\n", "it is a list"},
 		"leading":   {"manifests/x.yaml", "# comment\n---\nkind: ConfigMap\n", "only the first document"},

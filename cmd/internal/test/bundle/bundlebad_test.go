@@ -39,13 +39,13 @@ func TestBundleBadInput(t *testing.T) {
 		{name: "version with build metadata", args: "--version 1.0.0+b", says: []string{"has build metadata"}},
 		{name: "no version", args: "--package lizard-operator", says: []string{"--version is required"}},
 		{name: "plain text", stdin: func(string) string { return "Error: accumulating resources: no such file\n  it failed\n" }, says: []string{"stdin:1:"}},
-		{name: "text only", stdin: func(string) string { return "nothing to see here\n" }, says: []string{"stdin:1: is no Kubernetes object: it is plain text"}},
-		{name: "a sequence", stdin: func(string) string { return "- apiVersion: v1\n- kind: List\n" }, says: []string{"stdin:1: is no Kubernetes object: it is a list"}},
-		{name: "half a document", stdin: func(good string) string { return good[:strings.LastIndex(good, "kind:")] }, says: []string{"is no Kubernetes object, being without kind"}},
+		{name: "text only", stdin: func(string) string { return "nothing to see here\n" }, says: []string{"stdin:1: is not a Kubernetes object: it is plain text"}},
+		{name: "a sequence", stdin: func(string) string { return "- apiVersion: v1\n- kind: List\n" }, says: []string{"stdin:1: is not a Kubernetes object: it is a list"}},
+		{name: "half a document", stdin: func(good string) string { return good[:strings.LastIndex(good, "kind:")] }, says: []string{"is not a Kubernetes object: missing kind"}},
 		{name: "cut in a text", stdin: func(good string) string { return good + service + "  annotations:\n    text: \"half" }, says: []string{"is not valid YAML"}},
 		{name: "several", stdin: func(good string) string {
 			return good + service + "spec:\n  ports: none\n" + service + "\tspec: {}\n" + "---\nkind: Service\nmetadata: {name: a}\n"
-		}, says: []string{"spec.ports must be a list, not a text", "is indented by spaces, never by tabs", "being without apiVersion"}},
+		}, says: []string{"spec.ports must be a list, not a text", "must be indented with spaces, not tabs", "missing apiVersion"}},
 		{name: "two CSVs", stdin: func(good string) string {
 			return good + strings.Replace(otherCSV, "%s", "1", 1) + strings.Replace(otherCSV, "%s", "2", 1)
 		}, says: []string{"2 ClusterServiceVersions", "newt-operator.v0.0.1 at stdin:", "newt-operator.v0.0.2 at stdin:"}},
@@ -58,7 +58,7 @@ func TestBundleBadInput(t *testing.T) {
 			return good + "---\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: ../../up\n"
 		}, says: []string{"ConfigMap ../../up: the name contains a slash"}},
 		{name: "package", args: "--version 1.0.0 --package a..b", says: []string{`--package "a..b"`}},
-		{name: "binary", stdin: func(good string) string { return good + "\x00\x01" }, says: []string{"holds binary data"}},
+		{name: "binary", stdin: func(good string) string { return good + "\x00\x01" }, says: []string{"contains binary data"}},
 		{name: "not UTF-8", stdin: func(good string) string { return good + "# \xff\n" }, says: []string{"is not UTF-8 text"}},
 		{name: "UTF-16", stdin: func(string) string { return "\xff\xfea\x00" }, says: []string{"stdin:1: is UTF-16"}},
 		{name: "no Deployment but a StatefulSet", stdin: func(good string) string { return strings.Replace(good, "kind: Deployment", "kind: StatefulSet", 1) }, says: []string{"convert StatefulSet newt-operator/newt-operator"}},
