@@ -46,7 +46,7 @@ const (
 	logsFull    = "full"
 )
 
-// errInterrupted ends a command that was asked to end before it had got anywhere.
+// errInterrupted is the error of an interrupted command.
 var errInterrupted = errors.New("interrupted")
 
 func newRunLocal(a *app) *cobra.Command {
@@ -94,7 +94,7 @@ fields. Stack traces and fields that repeat others are left out.`,
 	return c
 }
 
-// check returns what is wrong with the flags.
+// check returns the findings about the flags as an error.
 func (o *runLocalOptions) check() error {
 	var findings diag.Findings
 	if planes := []string{planeAuto, planeEmbedded, planeKubeconfig}; !slices.Contains(planes, o.controlPlane) {
@@ -142,7 +142,7 @@ func (a *app) runLocal(c *cobra.Command, o *runLocalOptions) error {
 	}
 	r := &localRun{app: a, o: o, watch: watch}
 	if !a.dryRun {
-		// What stands in the way of a run is found before anything is written.
+		// Obstacles are detected before anything is written.
 		if err := codegen.CheckGo(a.Environ, o.root); err != nil {
 			return err
 		}
@@ -170,7 +170,7 @@ func (a *app) runLocal(c *cobra.Command, o *runLocalOptions) error {
 	return err
 }
 
-// generateAll brings generated files up to date, in projects of any layout.
+// generateAll updates the generated files of a project.
 func (a *app) generateAll(ctx context.Context, root string) error {
 	return a.apply(ctx, root, func(tree *worktree.Tree) error {
 		return a.generate(ctx, tree, codegen.All)
@@ -196,7 +196,7 @@ type localRun struct {
 	running bool
 }
 
-// run runs the manager until ctx ends; what it started is for close to end.
+// run runs the manager until ctx ends. Call close afterwards.
 func (r *localRun) run(ctx context.Context) error {
 	var err error
 	if r.workspace, err = tempdir.New(r.Getenv("TMPDIR"), "run"); err != nil {

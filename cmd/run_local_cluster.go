@@ -15,10 +15,10 @@ import (
 	"github.com/operon-sdk/operon/pkg/project"
 )
 
-// reachTimeout is how long a cluster may take to answer at first.
+// reachTimeout is the timeout of the first request to a cluster.
 const reachTimeout = 10 * time.Second
 
-// choose finds the cluster to use, and leaves it nil for an embedded one; webhooks follow from it.
+// choose sets the cluster, nil for an embedded one, and whether webhooks are used.
 func (r *localRun) choose(ctx context.Context) error {
 	if r.o.controlPlane != planeEmbedded {
 		if err := r.reach(ctx); err != nil {
@@ -26,7 +26,7 @@ func (r *localRun) choose(ctx context.Context) error {
 		}
 	}
 	if r.cluster != nil {
-		if err := r.permitted(ctx); err != nil {
+		if err := r.checkPermissions(ctx); err != nil {
 			return err
 		}
 	}
@@ -67,11 +67,11 @@ func (r *localRun) reach(ctx context.Context) error {
 	return nil
 }
 
-// permitted refuses a cluster that the run would fail in for want of rights, or of the namespace.
-func (r *localRun) permitted(ctx context.Context) error {
+// checkPermissions returns an error if permissions or the namespace are missing in the cluster.
+func (r *localRun) checkPermissions(ctx context.Context) error {
 	if slices.ContainsFunc(r.o.config.Resources(), project.Resource.HasAPI) {
 		allowed, err := r.cluster.Allowed(ctx, "patch", "apiextensions.k8s.io", "customresourcedefinitions")
-		if err == nil && !allowed { // without an answer, the attempt tells
+		if err == nil && !allowed { // on failure, the installation reports it
 			return errors.New("the cluster rejects this user: to patch customresourcedefinitions.apiextensions.k8s.io is forbidden; ask for the rights, or use --control-plane embedded")
 		}
 	}
@@ -108,7 +108,7 @@ func (r *localRun) embed(ctx context.Context) error {
 	return nil
 }
 
-// controlPlaneOptions returns how to find or build programs of a control plane.
+// controlPlaneOptions returns the options to find or build programs of a control plane.
 func (a *app) controlPlaneOptions(parts ...string) controlplane.EnsureOptions {
 	o := controlplane.DefaultOptions(a.Environ)
 	o.Parts, o.NoDownload = parts, true
@@ -139,7 +139,7 @@ func (r *localRun) provideNamespace(ctx context.Context, name string) error {
 		return fmt.Errorf("--namespace %q: the cluster has no such namespace; make it with 'kubectl create namespace %s'", name, name)
 	}
 	if kube.IsForbidden(err) {
-		return nil // one may be allowed to use it, and not to look at it
+		return nil // the user may be permitted to use it, but not to read it
 	}
 	return err
 }

@@ -37,8 +37,8 @@ func (r *localRun) launch(ctx context.Context) error {
 	return err
 }
 
-// survives reports whether a run goes on after an error: with --watch, the next change may correct it. Previous reports
-// whether the manager of an earlier change still runs.
+// survives reports whether a run continues after an error: with --watch, the next change may fix it. previous reports whether the
+// former manager still runs.
 func (r *localRun) survives(ctx context.Context, err error, previous bool) bool {
 	if !r.o.watch || ctx.Err() != nil {
 		return false
@@ -55,7 +55,7 @@ func (r *localRun) survives(ctx context.Context, err error, previous bool) bool 
 	return true
 }
 
-// follow waits for the end, and restarts the manager at every change with --watch.
+// follow waits for the end, and restarts the manager after each change with --watch.
 func (r *localRun) follow(ctx context.Context) error {
 	changes, lost := make(chan []string), make(chan error, 1)
 	if r.o.watch {
@@ -119,7 +119,7 @@ func (r *localRun) follow(ctx context.Context) error {
 	}
 }
 
-// update builds the manager of a change and installs its CRDs. The running manager goes on.
+// update builds the manager after a change and installs its CRDs. The running manager is not affected.
 func (r *localRun) update(ctx context.Context) error {
 	if err := r.generateAll(ctx, r.o.root); err != nil {
 		return err
@@ -135,14 +135,14 @@ func (r *localRun) update(ctx context.Context) error {
 	return r.install(ctx)
 }
 
-// restart replaces the running manager by the one that was built last.
+// restart replaces the running manager with the last build.
 func (r *localRun) restart(ctx context.Context) error {
 	r.session.Stop(ctx.Done())
 	r.log.Flush()
 	return r.launch(ctx)
 }
 
-// close ends everything in order: the manager, what leads to it, the control plane, the files.
+// close stops the manager, unregisters its webhooks, stops the control plane and removes temporary files.
 func (r *localRun) close() error {
 	hurried, stop := secondInterrupt()
 	defer stop()

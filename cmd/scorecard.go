@@ -22,7 +22,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/scorecard"
 )
 
-// The security of a test's pods.
+// The values of --pod-security.
 const (
 	podLegacy     = "legacy"
 	podRestricted = "restricted"
@@ -37,7 +37,7 @@ type scorecardOptions struct {
 	registryOptions
 }
 
-// errTestsFailed ends a run whose results are printed.
+// errTestsFailed means that tests have failed; their results are printed.
 var errTestsFailed = errors.New("tests have failed")
 
 func newScorecard(a *app) *cobra.Command {
@@ -95,7 +95,7 @@ With --local the built-in tests run in this program, without a cluster and witho
 	return c
 }
 
-// check returns what is wrong with the flags, and the selector.
+// check returns the findings about the flags as an error, and the selector.
 func (o *scorecardOptions) check() (labels.Selector, error) {
 	findings := o.registryOptions.check()
 	add := func(flag, value, problem string) {
@@ -146,7 +146,7 @@ func (a *app) scorecard(ctx context.Context, accountGiven bool, arg string, o sc
 		}
 		return fmt.Errorf("%s: %w", filepath.ToSlash(arg), err)
 	}
-	defer func() { _ = opened.Close() }() // it was only read
+	defer func() { _ = opened.Close() }() // only read
 	bundle := scorecard.Bundle{FS: opened.FS, Name: opened.Name}
 	config, name, err := a.scorecardConfig(dir, bundle, o.config)
 	if err != nil {
@@ -158,7 +158,7 @@ func (a *app) scorecard(ctx context.Context, accountGiven bool, arg string, o sc
 	case o.list || len(list.Items) == 0:
 		return scorecard.Write(a.Out, o.output, list)
 	case o.local:
-		if err := localOnly(name, list); err != nil {
+		if err := checkBuiltIn(name, list); err != nil {
 			return err
 		}
 		list = scorecard.Run(ctx, stages, scorecard.Local{Bundle: bundle})
@@ -166,7 +166,7 @@ func (a *app) scorecard(ctx context.Context, accountGiven bool, arg string, o sc
 		if a.dryRun {
 			return &usageError{err: errors.New("--dry-run: the results of tests are not known before they run; --list shows the tests, and --local changes no cluster")}
 		}
-		if err := refuseUnrunnable(name, list); err != nil {
+		if err := checkPodTests(name, list); err != nil {
 			return err
 		}
 		if config.ServiceAccount != "" {
@@ -180,7 +180,7 @@ func (a *app) scorecard(ctx context.Context, accountGiven bool, arg string, o sc
 	return a.scorecardResults(list, o.output)
 }
 
-// scorecardResults prints results; one that is not good is an error.
+// scorecardResults prints results. It is an error if a test has not passed.
 func (a *app) scorecardResults(list v1alpha3.TestList, format string) error {
 	if err := scorecard.Write(a.Out, format, list); err != nil {
 		return err
@@ -197,7 +197,7 @@ func (a *app) scorecardResults(list v1alpha3.TestList, format string) error {
 	return fmt.Errorf("%w: %d of %d: %s", errTestsFailed, len(names), len(list.Items), strings.Join(names, ", "))
 }
 
-// scorecardConfig reads the configuration that is named, or the bundle's own.
+// scorecardConfig reads the given configuration, or that of the bundle. shown is its name in messages.
 func (a *app) scorecardConfig(dir string, bundle scorecard.Bundle, named string) (config v1alpha3.Configuration, shown string, err error) {
 	inBundle, err := scorecard.ConfigPath(bundle.FS)
 	if err != nil {
@@ -229,8 +229,8 @@ func (a *app) scorecardConfig(dir string, bundle scorecard.Bundle, named string)
 	return config, shown, nil
 }
 
-// localOnly refuses tests that are not built in: what is not run must not seem to have passed.
-func localOnly(config string, list v1alpha3.TestList) error {
+// checkBuiltIn returns an error for tests that are not built in, as tests that do not run must not seem to have passed.
+func checkBuiltIn(config string, list v1alpha3.TestList) error {
 	var problems []error
 	for _, test := range list.Items {
 		if !scorecard.IsBuiltIn(test.Spec) {
@@ -244,8 +244,8 @@ func localOnly(config string, list v1alpha3.TestList) error {
 	return &usageError{err: errors.Join(problems...)}
 }
 
-// refuseUnrunnable refuses tests that cannot become pods.
-func refuseUnrunnable(config string, list v1alpha3.TestList) error {
+// checkPodTests returns an error for tests that cannot run as pods.
+func checkPodTests(config string, list v1alpha3.TestList) error {
 	var problems []error
 	for _, test := range list.Items {
 		name := fmt.Sprintf("%s: the test %q", config, scorecard.TestName(test.Spec))

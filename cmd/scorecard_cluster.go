@@ -14,10 +14,10 @@ import (
 	"github.com/operon-sdk/operon/pkg/scorecard"
 )
 
-// cleanTimeout is how long it may take to delete the pods of tests.
+// cleanTimeout is the maximum time for the deletion of pods.
 const cleanTimeout = 30 * time.Second
 
-// scorecardInCluster runs tests as pods, and deletes them whatever happens.
+// scorecardInCluster runs tests as pods, and always deletes them.
 func (a *app) scorecardInCluster(ctx context.Context, dir string, bundle scorecard.Bundle, stages []v1alpha3.StageConfiguration, o scorecardOptions) error {
 	ctx, stop := untilInterrupted(ctx)
 	defer stop()
@@ -63,7 +63,7 @@ func (a *app) scorecardInCluster(ctx context.Context, dir string, bundle scoreca
 	if err == nil {
 		list = scorecard.Run(limited, stages, cluster)
 	}
-	late := limited.Err() != nil && ctx.Err() == nil
+	timedOut := limited.Err() != nil && ctx.Err() == nil
 	interrupted := ctx.Err() != nil
 	if cleaning := a.scorecardClean(ctx, cluster, o.skipCleanup); cleaning != nil {
 		err = errors.Join(err, cleaning)
@@ -74,13 +74,13 @@ func (a *app) scorecardInCluster(ctx context.Context, dir string, bundle scoreca
 	switch {
 	case interrupted:
 		return errors.Join(errInterrupted, err)
-	case late:
+	case timedOut:
 		return errors.Join(err, fmt.Errorf("the tests did not end within %s; --wait-time gives them longer", o.waitTime))
 	}
 	return err
 }
 
-// scorecardClean deletes what was made. A second request to end leaves it.
+// scorecardClean deletes the pods and the ConfigMap. A second interrupt ends it.
 func (a *app) scorecardClean(ctx context.Context, cluster *scorecard.Cluster, skip bool) error {
 	if skip {
 		a.progressf("%s", cluster.Remaining())

@@ -10,8 +10,8 @@ import (
 	"github.com/operon-sdk/operon/pkg/scorecard"
 )
 
-// newScorecardTest is the program of an image with the built-in tests: it tests what is mounted at
-// /bundle and prints the result, as the scorecard reads it from the pod's log.
+// newScorecardTest returns the command of images with the built-in tests. It tests the bundle at /bundle and prints the result for the
+// scorecard, which reads the log of the pod.
 func newScorecardTest(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:     scorecard.Program + " TEST",

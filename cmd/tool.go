@@ -49,7 +49,7 @@ kubectl is part of the control plane that 'run local' builds, and uses that cont
 	return c
 }
 
-// tool makes the command of a tool that parses its arguments itself.
+// tool returns the command of a tool that parses its own arguments.
 func (a *app) tool(name, short, example string, run func(c *cobra.Command, dir string, args []string) error) *cobra.Command {
 	return &cobra.Command{
 		Use:                name + " [ARGUMENT]...",
@@ -66,7 +66,7 @@ func (a *app) tool(name, short, example string, run func(c *cobra.Command, dir s
 	}
 }
 
-// checkIntact fails in a project that an interrupted command left half changed, so that no Makefile builds from it.
+// checkIntact returns an error in a project that an interrupted command changed partially, so that no Makefile builds it.
 func (a *app) checkIntact() error {
 	if _, err := a.intactProject(); !errors.Is(err, project.ErrNotAProject) {
 		return err
@@ -74,7 +74,7 @@ func (a *app) checkIntact() error {
 	return nil
 }
 
-// setupEnvtest serves setup-envtest, with a build from source where nothing can be downloaded.
+// setupEnvtest runs setup-envtest, with a build from source if nothing can be downloaded.
 func (a *app) setupEnvtest(c *cobra.Command, dir string, args []string) error {
 	ensure := controlplane.DefaultOptions(a.Environ)
 	ensure.Progress = func(e controlplane.Event) { a.progressf("%s", e.Message) }
