@@ -131,12 +131,6 @@ func (a *app) printNotes(result *action.Result) {
 	}
 }
 
-// settle recovers from an interrupted command in root. It reports whether that was the same command and its work is complete.
-func (a *app) settle(ctx context.Context, root string) (done bool, err error) {
-	_, err = action.OpenAt(ctx, a.actions(), root)
-	return errors.Is(err, action.ErrCompleted), unlessCompleted(err)
-}
-
 // at returns the project at root.
 func (a *app) at(root string) *action.Project {
 	return &action.Project{Config: a.actions(), Root: root}
@@ -145,16 +139,6 @@ func (a *app) at(root string) *action.Project {
 // apply runs change on the project at root as one transaction, and prints the changed files or, with --dry-run, their diff.
 func (a *app) apply(ctx context.Context, root string, change func(*worktree.Tree) error) error {
 	return a.printed(a.at(root).Update(ctx, change))
-}
-
-// applyGenerated is apply for a change of generated files, which may be up to date.
-func (a *app) applyGenerated(ctx context.Context, root string, change func(*worktree.Tree) error) error {
-	return a.printedGenerated(a.at(root).Update(ctx, change))
-}
-
-// applyAt is applyGenerated for a change whose results are in dir, relative to root.
-func (a *app) applyAt(ctx context.Context, root, dir string, change func(*worktree.Tree) error) error {
-	return a.printedGenerated(a.at(root).UpdateAt(ctx, dir, change))
 }
 
 // printedGenerated is printed for a command that generates files, which may be up to date.

@@ -48,7 +48,7 @@ func (b *bundleRun) readObjects(tree *worktree.Tree) ([]manifest.Object, []bundl
 	// A pipe may be empty here, since scripts pass their own on to every command.
 	objects, notes, err := b.readStdin(true)
 	problems, ok := err.(diag.Findings)
-	if err != nil && !ok {
+	if !ok {
 		return nil, nil, err
 	}
 	return append(objects, r.objects...), append(notes, r.notes...), append(problems, r.problems...)

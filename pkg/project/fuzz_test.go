@@ -213,6 +213,6 @@ func FuzzNames(f *testing.F) {
 		}
 		remotePath(s)
 		remoteURL(s)
-		ProjectNameFromDir(s)
+		_, _ = ProjectNameFromDir(s)
 	})
 }

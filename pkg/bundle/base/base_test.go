@@ -241,13 +241,13 @@ spec:
         hint: x # deep
         spec:
           selector: {}
-          template: {spec: {containers: [{name: c, image: i, colour: red}]}}
+          template: {spec: {containers: [{name: c, image: i, color: red}]}}
 # The end.
 `
 	got := string(made(t, options([]byte(base), nil)).CSV)
 	for _, want := range []string{
 		"# Our operator.\napiVersion:", "  future: 1\n", "  # Ask Ana before changing this.\n  displayName: Stoves # the brand\n", "  minKubeVersion: 1.29.0\n",
-		"  futureField:\n    deep:\n    - 1\n    - 100000000\n", "  # Ana is on call.\n  - email: ana@example.com\n    name: Ana\n", "      - hint: x # deep\n", "colour: red\n", "# The end.\n",
+		"  futureField:\n    deep:\n    - 1\n    - 100000000\n", "  # Ana is on call.\n  - email: ana@example.com\n    name: Ana\n", "      - hint: x # deep\n", "color: red\n", "# The end.\n",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is missing in\n%s", want, got)
@@ -280,7 +280,7 @@ func TestProblems(t *testing.T) {
 		head + "spec:\n  apiservicedefinitions:\n    owned:\n    - name: a\n    - group: yes\n": "base.yaml:7:14: spec.apiservicedefinitions.owned.group: must be a text",
 	} {
 		_, err := Generate(options([]byte(text), nil))
-		if problems, ok := err.(diag.Findings); !ok || !strings.HasPrefix(problems.Error(), want) { //nolint:errorlint // the type itself
+		if problems, ok := err.(diag.Findings); !ok || !strings.HasPrefix(problems.Error(), want) {
 			t.Errorf("error for %q = %v, want %s", text, err, want)
 		}
 	}
