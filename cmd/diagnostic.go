@@ -50,8 +50,8 @@ func (a *app) diagnose(text string) diagnostic {
 	return d
 }
 
-// repositoryPath returns a path relative to the repository that a CI job has checked out, or shown if the job does not say
-// where that is.
+// repositoryPath returns a path relative to the repository that a CI job has checked out, or shown if that is
+// unknown.
 func (a *app) repositoryPath(path, shown string) string {
 	rel, err := filepath.Rel(a.Getenv("GITHUB_WORKSPACE"), path)
 	if err != nil || isOutside(filepath.ToSlash(rel)) {

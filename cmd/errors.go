@@ -35,13 +35,13 @@ func usagef(c *cobra.Command, format string, args ...any) error {
 	return &usageError{err: fmt.Errorf(format, args...), command: c.CommandPath()}
 }
 
-// report prints an error once, on stderr, and gives the exit code that it stands for.
+// report prints an error once, on stderr, and returns its exit code.
 func (a *app) report(err error) int {
 	if err == nil {
 		return exitOK
 	}
 	if errors.Is(err, codegen.ErrControllerGen) {
-		return exitFailed // it has said why
+		return exitFailed // controller-gen has printed the error
 	}
 	code, hint := exitFailed, ""
 	if diag.IsUsage(err) {
@@ -51,7 +51,7 @@ func (a *app) report(err error) int {
 		hint = fmt.Sprintf("run '%s --help' for the flags and examples", usage.command)
 	}
 	if errors.Is(err, context.Canceled) || errors.Is(err, errInterrupted) {
-		code, hint = exitFailed, "" // whatever the interruption is wrapped in
+		code, hint = exitFailed, "" // also for a usageError that wraps it
 	}
 	if exit, ok := errors.AsType[*controlplane.ExitError](err); ok {
 		code = exit.Code
@@ -88,7 +88,7 @@ func (a *app) red(s string) string {
 	return "\x1b[31m" + s + "\x1b[0m"
 }
 
-// noArgs refuses positional arguments: the peers take them without a word.
+// noArgs rejects positional arguments, which the peers ignore silently.
 func noArgs(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -99,7 +99,7 @@ func noArgs(c *cobra.Command, args []string) error {
 	return usagef(c, "%s takes no arguments, but got %q", c.CommandPath(), strings.Join(args, " "))
 }
 
-// unknownCommand names the nearest sub-command.
+// unknownCommand returns the error for an unknown subcommand, with the nearest one.
 func unknownCommand(c *cobra.Command, name string) error {
 	var names []string
 	for _, sub := range c.Commands() {

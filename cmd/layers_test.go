@@ -60,7 +60,7 @@ func layers() map[string][]string {
 		"pkg/manifest":        {"pkg/diag", "pkg/safeyaml"},
 		"pkg/merge":           {"pkg/gosource", "pkg/safeyaml", "pkg/textdiff"},
 		"pkg/migrate":         {"pkg/gosource", "pkg/manifest", "pkg/merge", "pkg/safeyaml", "pkg/textdiff", "pkg/worktree"},
-		"pkg/migrate/gocode":  {"pkg/gosource", "pkg/project", "pkg/textdiff", "pkg/worktree"},
+		"pkg/migrate/gocode":  {"pkg/diag", "pkg/gosource", "pkg/project", "pkg/textdiff", "pkg/worktree"},
 		"pkg/olm":             {"pkg/kube", "pkg/safeyaml", "templates"},
 		"pkg/olm/operator":    {"pkg/bundle/catalog", "pkg/kube", "pkg/olm", "pkg/safeyaml", "templates"},
 		"pkg/project":         {"pkg/diag", "pkg/image/reference", "pkg/safeyaml"},

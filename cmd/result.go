@@ -174,7 +174,7 @@ func (a *app) printDiff(changes []worktree.Change) error {
 	return err
 }
 
-// checkChanges prints the changes that a command would make, and fails if there are any. The fix says how to make them.
+// checkChanges prints the changes that a command would make, and fails if there are any. fix is how to make them.
 func (a *app) checkChanges(changes []worktree.Change, fix string) error {
 	if err := a.printDiff(changes); err != nil {
 		return err

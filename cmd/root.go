@@ -113,7 +113,7 @@ Scaffolding and generating need no make, kustomize, controller-gen or network.`,
 	return root
 }
 
-// showHelp is what a command that only groups others does.
+// showHelp runs a command that only groups others.
 func showHelp(c *cobra.Command, _ []string) error { return c.Help() }
 
 func newHelp(a *app) *cobra.Command {
@@ -194,7 +194,7 @@ func pluginArguments(args []string) []string {
 // because it belongs to an unsupported plugin, which is reported instead.
 func (a *app) flagError(c *cobra.Command, err error) error {
 	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
-		problem := "is no valid " + invalid.GetFlag().Value.Type()
+		problem := "is not a valid " + invalid.GetFlag().Value.Type()
 		if invalid.GetFlag().Value.Type() == "bool" {
 			problem = "must be true or false"
 		}
@@ -234,7 +234,7 @@ func (a *app) enterDirectory() error {
 // absolute returns a path of a flag, an argument or a variable as an absolute one.
 func (a *app) absolute(name string) string { return absolute(a.Dir, filepath.FromSlash(name)) }
 
-// workDir is the folder that a command works in: the working directory, or -C.
+// workDir returns the directory of the command: the working directory, or -C.
 func (a *app) workDir() (string, error) {
 	if a.dir == "" {
 		return a.Dir, nil
@@ -254,7 +254,7 @@ func (a *app) progressf(format string, args ...any) {
 	}
 }
 
-// verbosef says more on stderr where --verbose asks for it.
+// verbosef prints details on stderr if --verbose is given.
 func (a *app) verbosef(format string, args ...any) {
 	if a.verbose {
 		fmt.Fprintf(a.Err, format+"\n", args...)

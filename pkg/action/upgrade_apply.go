@@ -30,7 +30,7 @@ type upgrade struct {
 	// losses are objects that the project's kustomizations no longer build.
 	losses []migrate.Loss
 	// notes are about code that the user must check, though it may compile.
-	notes []gocode.Note
+	notes diag.Findings
 }
 
 // applyUpgrade makes all changes in the tree, including generated files. If code that compiles would not compile with the new
@@ -158,7 +158,7 @@ func (p *Project) upgradeTree(
 // scaffold, which depend on the webhooks that are found.
 func (p *Project) moveWebhooks(
 	tree *worktree.Tree, config *project.Config, header string,
-) (current map[string][]byte, notes []gocode.Note, err error) {
+) (current map[string][]byte, notes diag.Findings, err error) {
 	found, err := gocode.FindWebhooks(tree, config)
 	if err != nil {
 		return nil, nil, err
@@ -177,7 +177,7 @@ func (u *upgrade) raiseRequirements(tree *worktree.Tree, current map[string][]by
 	if err != nil {
 		return false, err
 	}
-	var notes []gocode.Note
+	var notes diag.Findings
 	if outdated {
 		notes, err = gocode.Rewrite(tree, current)
 	} else {

@@ -2,7 +2,6 @@ package gocode
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
 	"go/ast"
 	"slices"
@@ -10,31 +9,16 @@ import (
 
 	"golang.org/x/mod/modfile"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/gosource"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// A Note reports code that behaves differently or must be rewritten by hand.
-type Note struct {
-	File string
-	// Line is 0 if the code was removed.
-	Line    int
-	Message string
-}
-
-// String returns the note with its position in the format of compilers.
-func (n Note) String() string {
-	if n.Line == 0 {
-		return n.File + ": " + n.Message
-	}
-	return fmt.Sprintf("%s:%d: %s", n.File, n.Line, n.Message)
-}
-
 // Rewrite updates the Go files of a tree to the library versions of the current scaffold: reconcilers, builders,
 // managers, webhooks and tests. Repeating it changes nothing. Files that cannot be parsed, and code that cannot be
-// rewritten, are left to the compiler, except code that would compile and behave differently: the notes report it.
+// rewritten, are left to the compiler. The findings are notes about code that behaves differently or must be rewritten by hand.
 // current are the files of the current scaffold, from which suites get missing parts.
-func Rewrite(tree *worktree.Tree, current map[string][]byte) ([]Note, error) {
+func Rewrite(tree *worktree.Tree, current map[string][]byte) (diag.Findings, error) {
 	p, err := readProgram(tree)
 	if err != nil {
 		return nil, err
@@ -50,7 +34,7 @@ func Rewrite(tree *worktree.Tree, current map[string][]byte) ([]Note, error) {
 
 // RewriteAfterConflicts updates the remaining old code of a main.go that contained conflicts when Rewrite ran: options
 // and calls that do not exist in current versions.
-func RewriteAfterConflicts(tree *worktree.Tree) ([]Note, error) {
+func RewriteAfterConflicts(tree *worktree.Tree) (diag.Findings, error) {
 	p, err := readProgram(tree)
 	if err != nil {
 		return nil, err
@@ -58,15 +42,14 @@ func RewriteAfterConflicts(tree *worktree.Tree) ([]Note, error) {
 	return sortNotes(p.rewrite(tree, []func(*source){configFiles, options, caches, calls})), nil
 }
 
-func sortNotes(notes []Note) []Note {
-	slices.SortStableFunc(notes, func(a, b Note) int {
-		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line))
-	})
+// sortNotes sorts notes by position, keeps the order of those at the same position, and removes duplicates.
+func sortNotes(notes diag.Findings) diag.Findings {
+	slices.SortStableFunc(notes, func(a, b diag.Finding) int { return a.Position.Compare(b.Position) })
 	return slices.Compact(notes)
 }
 
 // rewrite applies rewrites to all files in order. Each rewrite applies to the results of the preceding ones.
-func (p *program) rewrite(tree *worktree.Tree, rewrites []func(*source)) []Note {
+func (p *program) rewrite(tree *worktree.Tree, rewrites []func(*source)) diag.Findings {
 	for _, rewrite := range rewrites {
 		p.indexFunctions()
 		for _, f := range p.files {
@@ -76,7 +59,7 @@ func (p *program) rewrite(tree *worktree.Tree, rewrites []func(*source)) []Note 
 			f.apply()
 		}
 	}
-	var notes []Note
+	var notes diag.Findings
 	for _, f := range p.files {
 		if text := f.bytes(); !bytes.Equal(text, f.original) {
 			tree.WriteFile(f.Name, text, 0o644)

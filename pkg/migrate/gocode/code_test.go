@@ -107,7 +107,7 @@ func modernized(t *testing.T, files, current map[string][]byte) map[string][]byt
 	}
 	var said strings.Builder
 	for _, n := range notes {
-		said.WriteString(n.String() + "\n")
+		said.WriteString(n.Error() + "\n")
 	}
 	if said.Len() > 0 {
 		out["notes"] = []byte(said.String())

@@ -6,18 +6,20 @@ import (
 	"strings"
 
 	"golang.org/x/mod/modfile"
+
+	"github.com/operon-sdk/operon/pkg/diag"
 )
 
 // pins returns notes about replace and exclude directives of go.mod, which are kept and may not fit the new requirements.
-func pins(mod []byte) []Note {
+func pins(mod []byte) diag.Findings {
 	file, err := modfile.Parse("go.mod", mod, nil)
 	if err != nil {
 		return nil
 	}
-	var notes []Note
+	var notes diag.Findings
 	add := func(line *modfile.Line, verb string) {
 		text := strings.TrimPrefix(strings.Join(line.Token, " "), verb+" ")
-		notes = append(notes, Note{File: "go.mod", Message: verb + " " + text + " stays: see whether it is still right"})
+		notes = append(notes, diag.Finding{Position: diag.Position{File: "go.mod"}, Problem: verb + " " + text + " stays: see whether it is still right"})
 	}
 	for _, r := range file.Replace {
 		if r.New.Version != "" { // directories have no versions
@@ -32,8 +34,8 @@ func pins(mod []byte) []Note {
 
 // unnamed returns notes about controllers for the same kind without explicit names, because a manager accepts a name
 // only once since v0.19.
-func (p *program) unnamed() []Note {
-	all := map[string][]Note{}
+func (p *program) unnamed() diag.Findings {
+	all := map[string]diag.Findings{}
 	for _, f := range p.files {
 		if f.IsTest() {
 			continue
@@ -57,13 +59,12 @@ func (p *program) unnamed() []Note {
 				}
 			}
 			if kind != "" {
-				all[kind] = append(all[kind], Note{f.Name, f.Line(chain[0].Pos()),
-					"there are several controllers for " + strings.TrimSuffix(strings.TrimPrefix(kind, "&"), "{}") + ", and a manager takes a name only once: add Named"})
+				all[kind] = append(all[kind], diag.Finding{Position: diag.Position{File: f.Name, Line: f.Line(chain[0].Pos())}, Problem: "there are several controllers for " + strings.TrimSuffix(strings.TrimPrefix(kind, "&"), "{}") + ", and a manager takes a name only once: add Named"})
 			}
 			return false
 		})
 	}
-	var notes []Note
+	var notes diag.Findings
 	for _, list := range all {
 		if len(list) > 1 {
 			notes = append(notes, list...)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/gosource"
 	"github.com/operon-sdk/operon/pkg/textdiff"
 )
@@ -24,7 +25,7 @@ type source struct {
 	dots    []string
 	edits   []textdiff.Edit
 	added   []addedImport
-	notes   []Note
+	notes   diag.Findings
 }
 
 // An addedImport is an import to add under a name that is free in the file.
@@ -97,12 +98,12 @@ func (f *source) cutLines(first, last token.Pos) {
 
 // note records a note about a position. Lines are those at that step, so steps with notes must come last.
 func (f *source) note(at token.Pos, message string) {
-	f.notes = append(f.notes, Note{File: f.Name, Line: f.Line(at), Message: message})
+	f.notes = append(f.notes, diag.Finding{Position: diag.Position{File: f.Name, Line: f.Line(at)}, Problem: message})
 }
 
 // noteRemoved records a note about removed code.
 func (f *source) noteRemoved(message string) {
-	f.notes = append(f.notes, Note{File: f.Name, Message: message})
+	f.notes = append(f.notes, diag.Finding{Position: diag.Position{File: f.Name}, Problem: message})
 }
 
 // importsPath reports whether the file imports a package or one below it.

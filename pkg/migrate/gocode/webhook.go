@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
@@ -19,7 +20,7 @@ type Webhooks struct {
 	tree     *worktree.Tree
 	program  *program
 	packages []*apiPackage
-	notes    []Note
+	notes    diag.Findings
 }
 
 // A webhook holds the webhooks of a kind.
@@ -153,7 +154,7 @@ func (w *Webhooks) spokes(hub project.Resource, config *project.Config) []string
 
 // Move moves the webhooks to their package in the current scaffold, whose files are given. The methods of types are
 // kept, because they may use unexported names; the new webhooks call them. The notes list what must be moved by hand.
-func (w *Webhooks) Move(current map[string][]byte) ([]Note, error) {
+func (w *Webhooks) Move(current map[string][]byte) (diag.Findings, error) {
 	for _, pkg := range w.packages {
 		var moved []*webhook
 		for _, h := range pkg.webhooks {
@@ -213,6 +214,6 @@ func (w *Webhooks) move(h *webhook, current map[string][]byte) (bool, error) {
 // leaveOut adds a note about webhooks that are not moved.
 func (w *Webhooks) leaveOut(h *webhook, why string) {
 	f := h.setup.file
-	w.notes = append(w.notes, Note{File: f.Name, Line: f.Line(h.setup.decl.Pos()), Message: fmt.Sprintf(
+	w.notes = append(w.notes, diag.Finding{Position: diag.Position{File: f.Name, Line: f.Line(h.setup.decl.Pos())}, Problem: fmt.Sprintf(
 		"the webhooks of %s stay here: %s; set them up by hand, in the function %s of %s", h.kind(), why, h.newSetup(), h.pkg.target)})
 }

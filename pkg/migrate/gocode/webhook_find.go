@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"slices"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/gosource"
 	"github.com/operon-sdk/operon/pkg/project"
 )
@@ -51,7 +52,7 @@ func (w *Webhooks) find(pkg *apiPackage, r project.Resource) *webhook {
 	}
 	if len(setups) == 0 {
 		for _, a := range h.asserts {
-			w.notes = append(w.notes, Note{File: a.file.Name, Line: a.file.Line(a.spec.Pos()), Message: fmt.Sprintf(
+			w.notes = append(w.notes, diag.Finding{Position: diag.Position{File: a.file.Name, Line: a.file.Line(a.spec.Pos())}, Problem: fmt.Sprintf(
 				"nothing here sets up the webhooks of %s; move them to %s by hand", r.Kind, pkg.target)})
 		}
 		return nil

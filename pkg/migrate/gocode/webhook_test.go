@@ -114,7 +114,7 @@ func movedWebhooks(t *testing.T, files, current map[string][]byte) (after map[st
 	}
 	var said strings.Builder
 	for _, n := range notes {
-		said.WriteString(n.String() + "\n")
+		said.WriteString(n.Error() + "\n")
 	}
 	if said.Len() > 0 {
 		outcome = append(outcome, txtar.File{Name: "notes", Data: []byte(said.String())})

@@ -6,6 +6,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/gosource"
 )
 
@@ -19,12 +20,12 @@ func (w *Webhooks) moveTests(pkg *apiPackage, current map[string][]byte) {
 		}
 		name := path.Join(pkg.target, path.Base(f.Name))
 		if at, what := pkg.tied(f, moving); what != "" {
-			w.notes = append(w.notes, Note{File: f.Name, Line: f.Line(at.Pos()), Message: fmt.Sprintf(
+			w.notes = append(w.notes, diag.Finding{Position: diag.Position{File: f.Name, Line: f.Line(at.Pos())}, Problem: fmt.Sprintf(
 				"these tests stay here, without the suite of the webhooks: they use %s of this package; move them to %s by hand", what, pkg.target)})
 			continue
 		}
 		if w.tree.Exists(name) {
-			w.notes = append(w.notes, Note{File: f.Name, Message: "stays here, as there is " + name + " already; make one of both by hand"})
+			w.notes = append(w.notes, diag.Finding{Position: diag.Position{File: f.Name}, Problem: "stays here, as there is " + name + " already; make one of both by hand"})
 			continue
 		}
 		text, ok := pkg.currentSuite(f, current[name], w.program)
@@ -32,7 +33,7 @@ func (w *Webhooks) moveTests(pkg *apiPackage, current map[string][]byte) {
 			pkg.relocate(f)
 			text = f.bytes()
 			if path.Base(name) == suiteFile {
-				w.notes = append(w.notes, Note{File: name, Message: "keeps its form, as it was edited"})
+				w.notes = append(w.notes, diag.Finding{Position: diag.Position{File: name}, Problem: "keeps its form, as it was edited"})
 			}
 		}
 		w.tree.Move(f.Name, name, text)
@@ -40,7 +41,7 @@ func (w *Webhooks) moveTests(pkg *apiPackage, current map[string][]byte) {
 	for _, f := range pkg.outer {
 		ast.Inspect(f.AST, func(n ast.Node) bool {
 			if e, ok := n.(*ast.SelectorExpr); ok && w.setupOf(f, e) != nil {
-				w.notes = append(w.notes, Note{File: f.Name, Line: f.Line(e.Pos()), Message: "move these tests to " + pkg.target + " by hand"})
+				w.notes = append(w.notes, diag.Finding{Position: diag.Position{File: f.Name, Line: f.Line(e.Pos())}, Problem: "move these tests to " + pkg.target + " by hand"})
 				return false
 			}
 			return true
