@@ -72,7 +72,7 @@ func (a *app) cleanup(ctx context.Context, pkg string, o *cleanupOptions) error 
 	case removed == 0:
 		a.progressf("nothing of the package %s found in the namespace %s", pkg, namespace)
 	case !a.dryRun:
-		a.progressf("removed the operator of the package %s", pkg)
+		a.progressf("the operator of the package %s is removed", pkg)
 	}
 	return nil
 }
