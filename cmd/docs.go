@@ -56,7 +56,7 @@ func (a *app) writeManPages(c *cobra.Command, dir string) error {
 	if err != nil {
 		return err
 	}
-	return a.apply(c.Context(), root, func(tree *worktree.Tree) error {
+	return a.printed(a.at(root).Update(c.Context(), func(tree *worktree.Tree) error {
 		var problems []error
 		for _, page := range documented(c.Root()) {
 			name := path.Join(filepath.ToSlash(below), manName(page)+".1")
@@ -71,7 +71,7 @@ func (a *app) writeManPages(c *cobra.Command, dir string) error {
 			tree.WriteFile(name, []byte(a.manMark()+manPage(page, date)), 0o644)
 		}
 		return errors.Join(problems...)
-	})
+	}))
 }
 
 // documented returns a command and its sub-commands as far as help lists them.

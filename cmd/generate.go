@@ -131,11 +131,6 @@ func (a *app) watch(root string) (*local.Watch, error) {
 	return local.NewWatch(root, codegen.ManifestMatcher(found.Calls))
 }
 
-// generate updates the generated files in a tree. It downloads the modules that are missing for that.
-func (a *app) generate(ctx context.Context, tree *worktree.Tree, what codegen.Generators) error {
-	return a.at(tree.Root()).GenerateIn(ctx, tree, what)
-}
-
 // cache returns a directory for caches of the user, or "" if the system has none.
 func (a *app) cache(name string) string {
 	if a.CacheDir == "" {

@@ -136,11 +136,6 @@ func (a *app) at(root string) *action.Project {
 	return &action.Project{Config: a.actions(), Root: root}
 }
 
-// apply runs change on the project at root as one transaction, and prints the changed files or, with --dry-run, their diff.
-func (a *app) apply(ctx context.Context, root string, change func(*worktree.Tree) error) error {
-	return a.printed(a.at(root).Update(ctx, change))
-}
-
 // printedGenerated is printed for a command that generates files, which may be up to date.
 func (a *app) printedGenerated(result *action.Result, err error) error {
 	if err := a.printed(result, err); err != nil || result == nil {

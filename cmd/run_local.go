@@ -172,9 +172,8 @@ func (a *app) runLocal(c *cobra.Command, o *runLocalOptions) error {
 
 // generateAll updates the generated files of a project.
 func (a *app) generateAll(ctx context.Context, root string) error {
-	return a.apply(ctx, root, func(tree *worktree.Tree) error {
-		return a.generate(ctx, tree, codegen.All)
-	})
+	p := a.at(root)
+	return a.printed(p.Update(ctx, func(tree *worktree.Tree) error { return p.GenerateIn(ctx, tree, codegen.All) }))
 }
 
 // localRun is one run of run local.

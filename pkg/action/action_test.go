@@ -80,7 +80,7 @@ func TestUpdateAtOutside(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	result, err := p.UpdateAt(t.Context(), "../out", func(tree *worktree.Tree) error {
+	result, err := p.updateAt(t.Context(), "../out", func(tree *worktree.Tree) error {
 		if !tree.Exists("PROJECT") {
 			return errors.New("PROJECT not found")
 		}
@@ -89,7 +89,7 @@ func TestUpdateAtOutside(t *testing.T) {
 		return nil
 	})
 	if err != nil || len(result.Changes) != 1 || result.Changes[0].Path != "a.yaml" {
-		t.Fatalf("UpdateAt = %+v, %v, want one change of a.yaml", result, err)
+		t.Fatalf("updateAt = %+v, %v, want one change of a.yaml", result, err)
 	}
 	if exists, _ := afero.Exists(config.FS, root+"/inside.txt"); exists {
 		t.Error("a file outside of the directory was written")

@@ -32,7 +32,7 @@ func (p *Project) renderManifests(generated *bundle.Manifests) ([]byte, error) {
 // outside of the project.
 func (p *Project) update(ctx context.Context, out, dir string, change func(*worktree.Tree) (*bundle.Updated, error)) (*Result, error) {
 	var updated *bundle.Updated
-	result, err := p.UpdateAt(ctx, out, func(tree *worktree.Tree) (err error) {
+	result, err := p.updateAt(ctx, out, func(tree *worktree.Tree) (err error) {
 		if updated, err = change(tree); err != nil {
 			return err
 		}

@@ -65,7 +65,7 @@ func (p *Project) GenerateKustomize(ctx context.Context, o KustomizeOptions) (*R
 		return nil, err
 	}
 	var record []byte
-	result, err := p.UpdateAt(ctx, b.OutputDir, func(tree *worktree.Tree) (err error) {
+	result, err := p.updateAt(ctx, b.OutputDir, func(tree *worktree.Tree) (err error) {
 		record, err = p.generateBase(ctx, tree, b)
 		return err
 	})

@@ -42,11 +42,6 @@ func (p *Project) Update(ctx context.Context, change func(*worktree.Tree) error)
 	return p.updateOverConflicts(ctx, withoutConflicts(change))
 }
 
-// Preview returns the result that Update would have, without locking the project.
-func (p *Project) Preview(change func(*worktree.Tree) error) (*Result, error) {
-	return p.preview(withoutConflicts(change))
-}
-
 // withoutConflicts makes change fail if files that it reads from disk contain merge conflicts, since its other errors may
 // follow from these.
 func withoutConflicts(change func(*worktree.Tree) error) func(*worktree.Tree) error {
@@ -102,9 +97,9 @@ func withoutVendored(changes []worktree.Change) []worktree.Change {
 	return append(slices.DeleteFunc(slices.Clone(changes), isVendored), worktree.Change{Path: "vendor", Old: []byte{}, New: []byte{}})
 }
 
-// UpdateAt is Update for a change whose results are in dir, relative to the root. If dir is outside of the project, change
+// updateAt is Update for a change whose results are in dir, relative to the root. If dir is outside of the project, change
 // still receives the files of the project, with results named like ../out/file, but only those in dir are written.
-func (p *Project) UpdateAt(ctx context.Context, dir string, change func(*worktree.Tree) error) (*Result, error) {
+func (p *Project) updateAt(ctx context.Context, dir string, change func(*worktree.Tree) error) (*Result, error) {
 	if filepath.IsLocal(filepath.FromSlash(path.Clean(dir))) {
 		return p.Update(ctx, change)
 	}
