@@ -7,22 +7,20 @@ import (
 	"github.com/operon-sdk/operon/pkg/diag"
 )
 
-// A Level is the severity of a finding.
-type Level string
-
+// The levels of findings.
 const (
 	// Error makes a bundle invalid.
-	Error Level = "error"
+	Error = diag.Error
 	// Warning should be fixed; --strict makes it an error.
-	Warning Level = "warning"
+	Warning = diag.Warning
 	// Note is a hint, also with --strict.
-	Note Level = "note"
+	Note = diag.Note
 )
 
 // A Finding is a problem of a bundle.
 type Finding struct {
 	diag.Position
-	Level Level
+	Level diag.Severity
 	// Rule is the name of the check, in lower case with hyphens.
 	Rule string
 	// Object is the object as in "Service smtp", empty for files without one.
@@ -50,7 +48,7 @@ type Result struct {
 func (r Result) Passed() bool { return r.Count(Error) == 0 }
 
 // Count returns the number of findings of a level.
-func (r Result) Count(level Level) int {
+func (r Result) Count(level diag.Severity) int {
 	n := 0
 	for _, f := range r.Findings {
 		if f.Level == level {

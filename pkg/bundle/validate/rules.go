@@ -11,6 +11,7 @@ import (
 	apivalidation "github.com/operator-framework/api/pkg/validation"
 
 	"github.com/operon-sdk/operon/pkg/bundle"
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/manifest"
 )
 
@@ -50,7 +51,7 @@ func (c *content) own(obj manifest.Object, rule, field, text, fix string) {
 }
 
 // ownAnnotation records a finding about an annotation of the metadata.
-func (c *content) ownAnnotation(level Level, rule, key, text, fix string) {
+func (c *content) ownAnnotation(level diag.Severity, rule, key, text, fix string) {
 	c.findings = append(c.findings, Finding{
 		Position: c.position(key), Level: level, Rule: rule, Field: manifest.FieldPath([]string{"annotations", key}), Text: text, Fix: fix,
 	})

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/operon-sdk/operon/pkg/bundle"
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/manifest"
 )
 
@@ -168,7 +169,7 @@ func (c *content) convert(rule string, result apierrors.ManifestResult) []Findin
 	})
 	var out []Finding
 	for _, group := range []struct {
-		level Level
+		level diag.Severity
 		errs  []apierrors.Error
 	}{{Warning, warnings}, {Error, result.Errors}} {
 		var findings []Finding

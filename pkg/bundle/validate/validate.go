@@ -11,6 +11,8 @@ import (
 
 	apierrors "github.com/operator-framework/api/pkg/validation/errors"
 	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/operon-sdk/operon/pkg/diag"
 )
 
 // Options configures the checks.
@@ -86,7 +88,7 @@ func check(ctx context.Context, source Source, o Options, phrases func() *phrase
 func tidy(findings []Finding, strict bool) []Finding {
 	type key struct {
 		at                manifestKey
-		level             Level
+		level             diag.Severity
 		rule, field, text string
 	}
 	seen := map[key]bool{}

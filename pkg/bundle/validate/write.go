@@ -54,7 +54,7 @@ func (w *Writer) Result(r Result) error {
 func (w *Writer) text(r Result) error {
 	findings := r.Findings
 	if len(findings) > diag.MaxListed {
-		weight := map[Level]int{Error: 0, Warning: 1, Note: 2}
+		weight := map[diag.Severity]int{Error: 0, Warning: 1, Note: 2}
 		findings = slices.Clone(findings)
 		slices.SortStableFunc(findings, func(a, b Finding) int { return weight[a.Level] - weight[b.Level] })
 	}
@@ -91,15 +91,15 @@ func (w *Writer) Close() error {
 }
 
 type jsonFinding struct {
-	Level   Level  `json:"level"`
-	Rule    string `json:"rule"`
-	File    string `json:"file"`
-	Line    int    `json:"line,omitempty"`
-	Column  int    `json:"column,omitempty"`
-	Object  string `json:"object,omitempty"`
-	Field   string `json:"field,omitempty"`
-	Message string `json:"message"`
-	Fix     string `json:"fix,omitempty"`
+	Level   diag.Severity `json:"level"`
+	Rule    string        `json:"rule"`
+	File    string        `json:"file"`
+	Line    int           `json:"line,omitempty"`
+	Column  int           `json:"column,omitempty"`
+	Object  string        `json:"object,omitempty"`
+	Field   string        `json:"field,omitempty"`
+	Message string        `json:"message"`
+	Fix     string        `json:"fix,omitempty"`
 }
 
 // json writes one bundle of the list that Close ends.
