@@ -124,7 +124,7 @@ func (o *scorecardOptions) check() (labels.Selector, error) {
 		findings = append(findings, project.CheckImage(given.flag, given.value)...)
 	}
 	if o.testOutput == "" {
-		add("--test-output", "", "names no folder")
+		add("--test-output", "", "must name a directory")
 	}
 	return selector, findings.Err()
 }
