@@ -43,23 +43,12 @@ var avoided = []struct{ pattern, instead string }{
 	{`(initiali|normali|recogni|organi|seriali|synchroni|minimi|optimi|summari|authori)s(e|ed|es|ing|ation)`, "the US spelling"},
 }
 
-// unrevised lists the directories whose language has not been revised yet. Remove an entry after revising its files; the
-// test fails while an entry has no finding.
-func unrevised() map[string]bool {
-	return map[string]bool{}
-}
-
-// long lists the files that have more than maxLines lines and have not been split yet.
-func long() map[string]bool {
-	return map[string]bool{}
-}
-
 const maxLines = 350
 
 // jsonTag matches the tag of a struct field, which is part of a file format.
 var jsonTag = regexp.MustCompile("`json:[^`]*`")
 
-// TestLanguage checks Go files that are no tests, templates and Markdown files for words that STYLE avoids.
+// TestLanguage checks Go files other than tests, templates and Markdown files for words that the project avoids.
 func TestLanguage(t *testing.T) {
 	t.Parallel()
 	patterns := make([]string, len(avoided))
@@ -67,29 +56,14 @@ func TestLanguage(t *testing.T) {
 		patterns[i] = word.pattern
 	}
 	anyOf := regexp.MustCompile(`(?i)\b(` + strings.Join(patterns, "|") + `)\b`)
-	pending, found := unrevised(), map[string]bool{}
 	for _, file := range sourceFiles(t) {
 		if strings.HasSuffix(file, "_test.go") {
 			continue
 		}
-		dir := path.Dir(file)
-		if strings.HasPrefix(file, "templates/") {
-			dir = "templates"
-		}
 		for i, line := range bytes.Split(readSource(t, file), []byte("\n")) {
-			match := string(anyOf.Find(jsonTag.ReplaceAll(line, nil)))
-			if match == "" {
-				continue
-			}
-			found[dir] = true
-			if !pending[dir] {
+			if match := string(anyOf.Find(jsonTag.ReplaceAll(line, nil))); match != "" {
 				t.Errorf("%s:%d: %q; write %s", file, i+1, match, replacement(match))
 			}
-		}
-	}
-	for dir := range pending {
-		if !found[dir] {
-			t.Errorf("%s has been revised: remove it from the list in unrevised", dir)
 		}
 	}
 }
@@ -97,21 +71,12 @@ func TestLanguage(t *testing.T) {
 // TestFileLengths checks that no Go file in cmd and pkg, tests excepted, has more than maxLines lines.
 func TestFileLengths(t *testing.T) {
 	t.Parallel()
-	pending := long()
 	for _, file := range sourceFiles(t) {
 		if path.Ext(file) != ".go" || strings.HasSuffix(file, "_test.go") || !strings.HasPrefix(file, "cmd/") && !strings.HasPrefix(file, "pkg/") {
 			continue
 		}
-		if lines := bytes.Count(readSource(t, file), []byte("\n")); lines > maxLines && !pending[file] {
+		if lines := bytes.Count(readSource(t, file), []byte("\n")); lines > maxLines {
 			t.Errorf("%s has %d lines; split it, at most %d are allowed", file, lines, maxLines)
-		} else if lines <= maxLines && pending[file] {
-			t.Errorf("%s has %d lines: remove it from the list in long", file, lines)
-		}
-		delete(pending, file)
-	}
-	for file := range pending {
-		if _, err := os.Stat(filepath.Join("..", file)); err != nil {
-			t.Errorf("%s does not exist: remove it from the list in long", file)
 		}
 	}
 }
