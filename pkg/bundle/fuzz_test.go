@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// FuzzDockerfile checks that values and extras of a Dockerfile survive writing.
+// FuzzDockerfile checks that values and extras of a Dockerfile are kept when it is written.
 func FuzzDockerfile(f *testing.F) {
 	f.Add("FROM scratch\n\n# Ours.\nLABEL a=b c=\"d e\" \\\n  f=g\nLABEL old form\nCOPY x /y/\nRUN true \\\n  && false\n# end")
 	f.Add("LABEL 00000000000\\ \n0")
@@ -46,7 +46,7 @@ func FuzzDockerfile(f *testing.F) {
 	})
 }
 
-// FuzzAnnotations checks the same for annotations.yaml.
+// FuzzAnnotations checks that annotations are kept when annotations.yaml is written.
 func FuzzAnnotations(f *testing.F) {
 	f.Add("annotations:\n  # Mine.\n  a.example/b: \"1\"\n  c: |\n    two\n    lines\nmore: {d: e}\n")
 	meta := Metadata{Dir: "bundle", Package: "p", Channels: "alpha", Layout: "l", Builder: "b"}
@@ -77,7 +77,7 @@ func FuzzAnnotations(f *testing.F) {
 	})
 }
 
-// FuzzParseDockerfile checks that sources are beside the Dockerfile and targets below the root of the image.
+// FuzzParseDockerfile checks that sources are in the directory of the Dockerfile and targets below the root of the image.
 func FuzzParseDockerfile(f *testing.F) {
 	f.Add("FROM scratch\nLABEL a=b \\\n c=\"d e\"\nCOPY bundle/manifests /manifests/\n")
 	f.Add("FROM x\nCOPY ../a /b\nADD a b\nCOPY a /..\nCOPY /etc/passwd x")

@@ -38,10 +38,10 @@ spec:
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
-	asked := map[string]int{}
+	resolved := map[string]int{}
 	in := bundle.Input{Package: "op", Version: "1.0.0", Layout: "unknown", Builder: "test", Objects: objects}
 	in.Pin = func(ref string) (string, error) {
-		asked[ref]++
+		resolved[ref]++
 		return strings.Replace(ref, ":1", "@pinned", 1), nil
 	}
 	made, err := bundle.Generate(in)
@@ -54,8 +54,8 @@ spec:
 	}
 	csv := string(encoded)
 	for _, name := range []string{"op", "more", "first", "pond"} {
-		if ref := "registry.example/" + name + ":1"; asked[ref] != 1 || strings.Contains(csv, ref) || strings.Count(csv, "image: registry.example/"+name+"@pinned\n    name") != 1 {
-			t.Errorf("%s was resolved %d times, or is not listed once by digest:\n%s", ref, asked[ref], csv)
+		if ref := "registry.example/" + name + ":1"; resolved[ref] != 1 || strings.Contains(csv, ref) || strings.Count(csv, "image: registry.example/"+name+"@pinned\n    name") != 1 {
+			t.Errorf("%s was resolved %d times, or is not listed once by digest:\n%s", ref, resolved[ref], csv)
 		}
 	}
 	for _, text := range []string{"containerImage: registry.example/op@pinned", "value: registry.example/pond@pinned"} {

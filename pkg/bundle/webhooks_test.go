@@ -110,7 +110,7 @@ spec:
 			notes:  []string{"the argument --metrics-cert-path=/metrics-certs is left out"},
 		},
 		{
-			name:   "certificate elsewhere",
+			name:   "certificate in another directory",
 			stream: operator(ports, "", "{name: cert, mountPath: /certs}", certVolume, ""),
 			hasNot: []string{"volumes:", "/certs"},
 			notes:  []string{"has its webhook certificate at /certs in container manager, OLM mounts it at /tmp/k8s-webhook-server/serving-certs"},

@@ -147,11 +147,11 @@ func TestObjectRules(t *testing.T) {
 	}
 }
 
-// TestBadFiles checks unreadable files; the others are checked nevertheless.
+// TestBadFiles checks unreadable files, and that all other files are still checked.
 func TestBadFiles(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
-		name, data, says string
+		name, data, want string
 	}{
 		"binary":    {"manifests/x.yaml", "\x00\x01\x02", "binary data"},
 		"not utf8":  {"manifests/x.yaml", "a: \xff\xfe\n", "not UTF-8"},
@@ -174,7 +174,7 @@ func TestBadFiles(t *testing.T) {
 			files["manifests/z.yaml"] = &fstest.MapFile{Data: []byte("kind: [\n")}
 			result := check(t, files, validate.Options{})
 			text := fmt.Sprint(result.Findings)
-			if result.Count(validate.Error) != 2 || !strings.Contains(text, test.says) || !strings.Contains(text, "z.yaml") {
+			if result.Count(validate.Error) != 2 || !strings.Contains(text, test.want) || !strings.Contains(text, "z.yaml") {
 				t.Errorf("Findings = %v", result.Findings)
 			}
 		})
@@ -402,7 +402,7 @@ func FuzzBundle(f *testing.F) {
 // TestWrongTypes checks that findings about types have a path with indices and a line, also in metadata.
 func TestWrongTypes(t *testing.T) {
 	t.Parallel()
-	tests := []struct{ file, from, to, field, says string }{
+	tests := []struct{ file, from, to, field, want string }{
 		{csvFile, "supported: true", "supported: sometimes", "spec.installModes[3].supported", "must be true or false, not a text"},
 		{csvFile, "type: AllNamespaces", "type: [AllNamespaces]", "spec.installModes[3].type", "must be a text, not a list"},
 		{csvFile, "version: 1.2.0", "version:", "spec.version", "is empty"},
@@ -411,7 +411,7 @@ func TestWrongTypes(t *testing.T) {
 		{"metadata/annotations.yaml", "annotations:", "other:\nannotations: none\nmore:", "annotations", "must be a mapping"},
 	}
 	for _, test := range tests {
-		t.Run(test.says, func(t *testing.T) {
+		t.Run(test.want, func(t *testing.T) {
 			t.Parallel()
 			files := good(t)
 			edit(t, files, test.file, test.from, test.to)
@@ -419,7 +419,7 @@ func TestWrongTypes(t *testing.T) {
 			if len(findings) != 1 {
 				t.Fatalf("findings = %v", findings)
 			}
-			if f := findings[0]; f.Field != test.field || f.Line == 0 || !strings.Contains(f.Text, test.says) || f.Fix == "" {
+			if f := findings[0]; f.Field != test.field || f.Line == 0 || !strings.Contains(f.Text, test.want) || f.Fix == "" {
 				t.Errorf("%+v", f)
 			}
 		})
