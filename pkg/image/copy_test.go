@@ -197,9 +197,9 @@ func TestRoundTrips(t *testing.T) {
 	_, err := o.Push(t.Context(), same("one.tar"), host+"/team/op:v1", nil)
 	must(err)
 	must(image.WriteLayout(t.Context(), disk, filepath.Join(dir, "back"), []*image.Image{same(host + "/team/op:v1")}))
-	_, err = o.Push(t.Context(), same("back"), host+"/elsewhere:v2", nil)
+	_, err = o.Push(t.Context(), same("back"), host+"/other:v2", nil)
 	must(err)
-	same(host + "/elsewhere:v2")
+	same(host + "/other:v2")
 
 	// docker load reads the tarball, too.
 	saved, err := tarball.ImageFromPath(filepath.Join(dir, "one.tar"), nil)
@@ -321,7 +321,7 @@ func TestPushRefused(t *testing.T) {
 	guarded, tokens := serve(t, basic), serve(t, bearer)
 	down := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
 	down.Close()
-	gone := strings.TrimPrefix(down.URL, "http://")
+	unreachable := strings.TrimPrefix(down.URL, "http://")
 	img := twoPlatforms(t)
 	login := func(host, password string) image.Settings {
 		return machine(t, map[string]string{"/home/me/.docker/config.json": loggedIn(host, "me", password)}, map[string]string{"HOME": "/home/me"})
@@ -336,10 +336,10 @@ func TestPushRefused(t *testing.T) {
 		{"no password", guarded + "/team/op:v1", image.Settings{}, "pushing " + guarded + "/team/op:v1: " + guarded + " denied the push (401); log in with 'docker login " + guarded + "' or 'podman login " + guarded + "' as a user who may push to team/op"},
 		{"wrong password", guarded + "/team/op:v1", login(guarded, "s3cret2"), "denied the push (401)"},
 		{"no token", tokens + "/team/op:v1", login(tokens, "s3cret2"), "denied the push (401)"},
-		{"down", gone + "/op:v1", image.Settings{}, "the registry cannot be reached"},
+		{"down", unreachable + "/op:v1", image.Settings{}, "the registry cannot be reached"},
 		{"digest", guarded + "/op@sha256:" + strings.Repeat("0", 64), image.Settings{}, "must have a tag instead of a digest"},
 		{"blocked", "gone.invalid/op:v1", machine(t, map[string]string{"/etc/containers/registries.conf": "[[registry]]\nlocation=\"gone.invalid\"\nblocked=true"}, nil), "is blocked by /etc/containers/registries.conf"},
-		{"not to its mirror", gone + "/op:v1", machine(t, map[string]string{"/etc/containers/registries.conf": "[[registry]]\nprefix=\"" + gone + "\"\nlocation=\"" + guarded + "\"\nmirror=[{location=\"" + tokens + "\"}]"}, nil), gone + ": the registry cannot be reached"},
+		{"not to its mirror", unreachable + "/op:v1", machine(t, map[string]string{"/etc/containers/registries.conf": "[[registry]]\nprefix=\"" + unreachable + "\"\nlocation=\"" + guarded + "\"\nmirror=[{location=\"" + tokens + "\"}]"}, nil), unreachable + ": the registry cannot be reached"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -97,7 +97,7 @@ func openLayers(t *testing.T, layers ...[]byte) {
 		}
 		return
 	}
-	var held int64
+	var size int64
 	err = fs.WalkDir(b.FS, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -113,11 +113,11 @@ func openLayers(t *testing.T, layers ...[]byte) {
 			t.Errorf("%q has type %s", name, d.Type())
 		}
 		data, err := fs.ReadFile(b.FS, name)
-		held += int64(len(data))
+		size += int64(len(data))
 		return err
 	})
-	if err != nil || held > limits.Bundle {
-		t.Errorf("bundle has %d bytes (%v)", held, err)
+	if err != nil || size > limits.Bundle {
+		t.Errorf("bundle has %d bytes (%v)", size, err)
 	}
 }
 
@@ -131,7 +131,7 @@ func FuzzSettings(f *testing.F) {
 			t.Skip("the configuration may name credential helpers, which are programs")
 		}
 		settings := machine(t, map[string]string{"/etc/containers/registries.conf": conf, "/home/me/.docker/config.json": auth}, map[string]string{"HOME": "/home/me"})
-		_, err := image.Registries{Settings: settings, Transport: nowhere{}}.Digest(t.Context(), "eu.gone.invalid/team/op:v1")
+		_, err := image.Registries{Settings: settings, Transport: offline{}}.Digest(t.Context(), "eu.gone.invalid/team/op:v1")
 		if err == nil {
 			t.Error("Digest succeeded without a registry")
 		} else if strings.Contains(err.Error(), "c2VjcmV0") {
@@ -140,7 +140,7 @@ func FuzzSettings(f *testing.F) {
 	})
 }
 
-// nowhere is a network without servers.
-type nowhere struct{}
+// offline is a network without servers.
+type offline struct{}
 
-func (nowhere) RoundTrip(*http.Request) (*http.Response, error) { return nil, errors.New("no network") }
+func (offline) RoundTrip(*http.Request) (*http.Response, error) { return nil, errors.New("no network") }

@@ -62,7 +62,7 @@ func TestHostileTarballs(t *testing.T) {
 	for i := range images {
 		images[i] = with("RepoTags", []string{"x/op:v" + strconv.Itoa(i)})
 	}
-	whole := savedTar(t, saved)
+	complete := savedTar(t, saved)
 	// Each index lists the one before it 900 times.
 	config := `{"rootfs":{"type":"layers","diff_ids":[]}}`
 	manifest := `{"schemaVersion":2,"config":` + described(config, "application/vnd.oci.image.config.v1+json", 1) + `,"layers":[]}`
@@ -82,13 +82,13 @@ func TestHostileTarballs(t *testing.T) {
 		// written is how the copy to a layout ends, empty where it does not fail; pushed that to a registry, where it differs.
 		written, pushed string
 	}{
-		{name: "good", data: whole},
-		{name: "truncated in a header", data: whole[:1200], written: "is not a readable tarball: unexpected EOF; save the image again"},
-		{name: "truncated in an entry", data: whole[:len(whole)-2048-1024], written: "is not a readable tarball: unexpected EOF"},
-		{name: "truncated gzip", data: zipBytes(t, whole)[:100], written: "unexpected EOF"},
+		{name: "good", data: complete},
+		{name: "truncated in a header", data: complete[:1200], written: "is not a readable tarball: unexpected EOF; save the image again"},
+		{name: "truncated in an entry", data: complete[:len(complete)-2048-1024], written: "is not a readable tarball: unexpected EOF"},
+		{name: "truncated gzip", data: zipBytes(t, complete)[:100], written: "unexpected EOF"},
 		{name: "path of another directory", data: pack(t, file("../evil", "x")), written: `contains the entry "../evil" outside of its root directory`},
-		{name: "configuration elsewhere", data: savedTar(t, with("Config", "../../../etc/passwd")), written: "its ../../../etc/passwd: file does not exist"},
-		{name: "layer elsewhere", data: savedTar(t, with("Layers", []string{"/etc/passwd"})), written: "its /etc/passwd: file does not exist"},
+		{name: "configuration outside of the tarball", data: savedTar(t, with("Config", "../../../etc/passwd")), written: "its ../../../etc/passwd: file does not exist"},
+		{name: "layer outside of the tarball", data: savedTar(t, with("Layers", []string{"/etc/passwd"})), written: "its /etc/passwd: file does not exist"},
 		{name: "link outside of the bundle", data: pack(t, entry(tar.TypeSymlink, "manifest.json", "/etc/passwd")), written: "neither the manifest.json"},
 		{name: "sparse entry", data: sparseFile(t), written: `contains the sparse file "manifests/s"`},
 		{name: "long name", data: pack(t, file(strings.Repeat("n", 5000), "")), written: "has entry names that are too long"},

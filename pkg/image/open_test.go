@@ -300,11 +300,11 @@ func TestOpenRefused(t *testing.T) {
 	forbidden, busy, teapot := answers(http.StatusForbidden), answers(http.StatusTooManyRequests), answers(http.StatusTeapot)
 	down := httptest.NewServer(nil)
 	down.Close()
-	gone := strings.TrimPrefix(down.URL, "http://")
+	unreachable := strings.TrimPrefix(down.URL, "http://")
 	redirected := serve(t, func(h http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if strings.Contains(r.URL.Path, "/blobs/") && r.Method == http.MethodGet {
-				http.Redirect(w, r, "http://me:s3cret@"+gone+"/blob?X-Signature=s3cret", http.StatusTemporaryRedirect)
+				http.Redirect(w, r, "http://me:s3cret@"+unreachable+"/blob?X-Signature=s3cret", http.StatusTemporaryRedirect)
 				return
 			}
 			h.ServeHTTP(w, r)
@@ -346,7 +346,7 @@ func TestOpenRefused(t *testing.T) {
 		{"forbidden", forbidden + "/op:v1", nil, "denied access (403); log in"},
 		{"too many", busy + "/op:v1", nil, "too many requests (429); wait"},
 		{"no registry", teapot + "/op:v1", nil, "responded with 418"},
-		{"down", gone + "/op:v1", nil, "the registry cannot be reached"},
+		{"down", unreachable + "/op:v1", nil, "the registry cannot be reached"},
 		{"redirected", redirected + "/op:v1", nil, "the registry cannot be reached"},
 		{"certificate", "registry.test/op:v1", nil, "--insecure-registry registry.test"},
 		{"certificate of a private host", secure.Listener.Addr().String() + "/op:v1", nil, "x509: certificate signed by unknown authority; if that is intended, allow it with --insecure-registry 127.0.0.1:"},
@@ -387,8 +387,8 @@ func TestOpenInsecure(t *testing.T) {
 		if _, err := image.Open(t.Context(), host+"/op:v1", image.Options{Registries: with}); err != nil {
 			t.Error(err)
 		}
-		with.SkipVerify = []string{"elsewhere"}
-		with.Settings = machine(t, map[string]string{"/etc/containers/registries.conf": "[[registry]]\nlocation = \"elsewhere\"\ninsecure = true\n"}, nil)
+		with.SkipVerify = []string{"other.test"}
+		with.Settings = machine(t, map[string]string{"/etc/containers/registries.conf": "[[registry]]\nlocation = \"other.test\"\ninsecure = true\n"}, nil)
 		if _, err := image.Open(t.Context(), host+"/op:v1", image.Options{Registries: with}); err == nil {
 			t.Error("an unknown certificate was accepted")
 		}

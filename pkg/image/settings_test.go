@@ -44,7 +44,7 @@ func TestCredentials(t *testing.T) {
 	t.Parallel()
 	host := serve(t, basic)
 	write(t, host+"/team/op:v1", build(t, labels(), good(t)...))
-	ours, others := loggedIn(host, "me", "s3cret"), loggedIn("elsewhere.test", "me", "s3cret")
+	ours, others := loggedIn(host, "me", "s3cret"), loggedIn("other.test", "me", "s3cret")
 	home := map[string]string{"HOME": "/home/me"}
 	with := func(pairs ...string) map[string]string {
 		all := map[string]string{"HOME": "/home/me"}
@@ -64,8 +64,8 @@ func TestCredentials(t *testing.T) {
 		{"no home", map[string]string{docker: ours}, nil, refused},
 		{"docker", map[string]string{docker: ours}, home, ""},
 		{"docker on Windows", map[string]string{docker: ours}, map[string]string{"USERPROFILE": "/home/me"}, ""},
-		{"docker elsewhere", map[string]string{"/d/config.json": ours}, with("DOCKER_CONFIG", "/d"), ""},
-		{"not where docker was told not to look", map[string]string{docker: ours}, with("DOCKER_CONFIG", "/d"), refused},
+		{"docker with DOCKER_CONFIG", map[string]string{"/d/config.json": ours}, with("DOCKER_CONFIG", "/d"), ""},
+		{"not the default file of docker", map[string]string{docker: ours}, with("DOCKER_CONFIG", "/d"), refused},
 		{"podman", map[string]string{podman: ours}, home, ""},
 		{"podman, at work", map[string]string{"/run/me/containers/auth.json": ours}, with("XDG_RUNTIME_DIR", "/run/me"), ""},
 		{"podman, configured", map[string]string{"/c/containers/auth.json": ours}, with("XDG_CONFIG_HOME", "/c"), ""},
@@ -108,11 +108,11 @@ func TestCredentialHelper(t *testing.T) {
 			if name != "docker-credential-vault" {
 				return missing(ctx, in, out, name, args...)
 			}
-			asked, err := io.ReadAll(in)
+			input, err := io.ReadAll(in)
 			if err != nil {
 				return err
 			}
-			switch strings.Join(args, " ") + ":" + strings.TrimSpace(string(asked)) {
+			switch strings.Join(args, " ") + ":" + strings.TrimSpace(string(input)) {
 			case "get:" + host:
 				_, err = io.WriteString(out, `{"Username":"me","Secret":"s3cret"}`)
 				return err
@@ -130,7 +130,7 @@ func TestCredentialHelper(t *testing.T) {
 		`{"credHelpers":{"` + host + `":"vault"}}`:         "",
 		`{"credsStore":"vault"}`:                           "",
 		`{"credsStore":"vault","auths":{"x.test":{}}}`:     "",
-		`{"credHelpers":{"elsewhere.test":"vault"}}`:       "denied access (401); log in",
+		`{"credHelpers":{"other.test":"vault"}}`:           "denied access (401); log in",
 		`{"credHelpers":{"` + host + `":"vault-of-none"}}`: "program docker-credential-vault-of-none",
 	} {
 		settings := machine(t, map[string]string{docker: config}, map[string]string{"HOME": "/home/me"})
@@ -199,11 +199,11 @@ func TestRegistriesConf(t *testing.T) {
 		{"blocked", "gone.invalid/team/op:v1", map[string]string{etc: mirror("") + location("gone.invalid/team", "gone.invalid/team", "blocked = true")}, home, "image gone.invalid/team/op:v1: is blocked by /etc/containers/registries.conf: its entry for gone.invalid/team"},
 		{"all hosts below blocked", "eu.gone.invalid/team/op:v1", map[string]string{etc: "[[registry]]\nprefix=\"*.gone.invalid\"\nblocked=true"}, home, "is blocked by"},
 		{"own file wins", "gone.invalid/team/op:v1", map[string]string{etc: location("gone.invalid", "x", "blocked = true"), own: location("gone.invalid", host, "")}, home, ""},
-		{"configured elsewhere", "gone.invalid/team/op:v1", map[string]string{"/c/containers/registries.conf": location("gone.invalid", host, "")}, map[string]string{"XDG_CONFIG_HOME": "/c"}, ""},
+		{"in XDG_CONFIG_HOME", "gone.invalid/team/op:v1", map[string]string{"/c/containers/registries.conf": location("gone.invalid", host, "")}, map[string]string{"XDG_CONFIG_HOME": "/c"}, ""},
 		{"named wins", "gone.invalid/team/op:v1", map[string]string{own: location("gone.invalid", "x", "blocked = true"), own + ".d/a.conf": location("gone.invalid", "x", "blocked = true"), "/r": location("gone.invalid", host, "")}, map[string]string{"HOME": "/home/me", "CONTAINERS_REGISTRIES_CONF": "/r"}, ""},
 		{"named is missing", "gone.invalid/team/op:v1", nil, map[string]string{"CONTAINERS_REGISTRIES_CONF": "/r"}, "reading $CONTAINERS_REGISTRIES_CONF: file does not exist"},
-		{"folder beside", "gone.invalid/team/op:v1", map[string]string{etc: location("gone.invalid", "x", "blocked = true"), etc + ".d/1.conf": location("gone.invalid", host, ""), etc + ".d/2.txt": "no"}, home, ""},
-		{"last of the folder wins", "gone.invalid/team/op:v1", map[string]string{etc + ".d/1.conf": location("gone.invalid", "x", "blocked = true"), etc + ".d/2.conf": location("gone.invalid", host, "")}, home, ""},
+		{"drop-in directory", "gone.invalid/team/op:v1", map[string]string{etc: location("gone.invalid", "x", "blocked = true"), etc + ".d/1.conf": location("gone.invalid", host, ""), etc + ".d/2.txt": "no"}, home, ""},
+		{"last file of the directory wins", "gone.invalid/team/op:v1", map[string]string{etc + ".d/1.conf": location("gone.invalid", "x", "blocked = true"), etc + ".d/2.conf": location("gone.invalid", host, "")}, home, ""},
 		{"no TOML", "gone.invalid/team/op:v1", map[string]string{own: "a = 1\n[[registry\n"}, home, "~/.config/containers/registries.conf:3: "},
 		{"wrong type", "gone.invalid/team/op:v1", map[string]string{own: "[[registry]]\nlocation = 1\n"}, home, "~/.config/containers/registries.conf"},
 		{"no location", "gone.invalid/team/op:v1", map[string]string{own: "[[registry]]\n"}, home, "[[registry]] 1: prefix or location is required"},
