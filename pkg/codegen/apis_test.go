@@ -104,7 +104,7 @@ type (
 )
 
 type Leaf struct {
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,path="elsewhere",xDescriptors={"a","b"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,path="another",xDescriptors={"a","b"}
 	Green bool ` + "`json:\"green\"`" + `
 }
 
@@ -180,7 +180,7 @@ func TestAPIShapes(t *testing.T) {
 	for _, f := range odd.Spec {
 		switch f.Path {
 		case "green":
-			if len(f.Markers) != 1 || f.Markers[0].Path != "elsewhere" || len(f.Markers[0].XDescriptors) != 2 {
+			if len(f.Markers) != 1 || f.Markers[0].Path != "another" || len(f.Markers[0].XDescriptors) != 2 {
 				t.Errorf("%+v", f)
 			}
 		case "pointers":
@@ -314,7 +314,7 @@ func TestAPIMissingImports(t *testing.T) {
 	_, _, err := apisOf(t, `-- go.mod --
 module example.org/odd
 
-require example.org/odd/elsewhere v1.0.0
+require example.org/odd/external v1.0.0
 -- api/v1/types.go --
 // +groupName=odd.example.org
 package v1
@@ -322,7 +322,7 @@ package v1
 import (
 	"fmt"
 
-	_ "example.org/odd/elsewhere/deep"
+	_ "example.org/odd/external/deep"
 	_ "example.org/oddity"
 	gone "example.org/odd/pkg/gone"
 	_ "example.org/odd/testdata/there"

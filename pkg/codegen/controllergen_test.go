@@ -14,14 +14,14 @@ import (
 )
 
 // call calls ControllerGen.
-func call(dir string, args ...string) (out, complaints string, err error) {
+func call(dir string, args ...string) (out, errOut string, err error) {
 	var o, c bytes.Buffer
 	err = ControllerGen(context.Background(), args, &o, &c, dir, os.Environ())
 	return o.String(), c.String(), err
 }
 
 // callPeer runs controller-gen with the same arguments.
-func callPeer(t *testing.T, dir string, args ...string) (out, complaints string, ok bool) {
+func callPeer(t *testing.T, dir string, args ...string) (out, errOut string, ok bool) {
 	t.Helper()
 	cmd := exec.Command(peerBinary(t), args...)
 	cmd.Dir = dir
@@ -51,13 +51,13 @@ func TestControllerGenArguments(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			theirs, ours := fixture(t, "shapes"), fixture(t, "shapes")
-			wantOut, wantComplaints, ok := callPeer(t, theirs, args...)
+			wantOut, wantErrOut, ok := callPeer(t, theirs, args...)
 			if !ok {
-				t.Fatalf("controller-gen failed: %s", wantComplaints)
+				t.Fatalf("controller-gen failed: %s", wantErrOut)
 			}
-			gotOut, complaints, err := call(ours, args...)
+			gotOut, errOut, err := call(ours, args...)
 			if err != nil {
-				t.Fatalf("%v\n%s", err, complaints)
+				t.Fatalf("%v\n%s", err, errOut)
 			}
 			if gotOut != wantOut {
 				t.Errorf("stdout: %s", firstDifference([]byte(gotOut), []byte(wantOut)))
@@ -71,17 +71,17 @@ func TestControllerGenPatchesSchemas(t *testing.T) {
 	t.Parallel()
 	theirs, ours := fixture(t, "shapes"), fixture(t, "shapes")
 	for _, dir := range []string{theirs, ours} {
-		if _, complaints, err := call(dir, "crd:maxDescLen=0", "paths=./api/...", "output:dir=crds"); err != nil {
-			t.Fatalf("%v\n%s", err, complaints)
+		if _, errOut, err := call(dir, "crd:maxDescLen=0", "paths=./api/...", "output:dir=crds"); err != nil {
+			t.Fatalf("%v\n%s", err, errOut)
 		}
 		edit(t, dir, "crds/canvas.example.com_canvas.yaml", "type: integer", "type: string")
 	}
 	args := []string{"schemapatch:manifests=crds", "paths=./api/cluster/...", "output:dir=crds"}
-	if _, complaints, ok := callPeer(t, theirs, args...); !ok {
-		t.Fatal(complaints)
+	if _, errOut, ok := callPeer(t, theirs, args...); !ok {
+		t.Fatal(errOut)
 	}
-	if _, complaints, err := call(ours, args...); err != nil {
-		t.Fatalf("%v\n%s", err, complaints)
+	if _, errOut, err := call(ours, args...); err != nil {
+		t.Fatalf("%v\n%s", err, errOut)
 	}
 	sameFiles(t, "the tree", tree(t, ours), tree(t, theirs))
 	if !strings.Contains(read(t, ours, "crds/canvas.example.com_canvas.yaml"), "type: integer") {
@@ -97,15 +97,15 @@ func TestControllerGenApplyConfigurations(t *testing.T) {
 		edit(t, dir, "api/v1/root_types.go", "// +kubebuilder:object:root=true\n", "// +kubebuilder:object:root=true\n// +kubebuilder:resource:path=roots\n")
 		edit(t, dir, "api/v1/root_types.go", "// +groupName", "// +kubebuilder:ac:generate=true\n// +groupName")
 	}
-	if _, complaints, err := call(ours, args...); err == nil || !strings.Contains(complaints, "only in the current directory") {
-		t.Errorf("in another directory: %v\n%s", err, complaints)
+	if _, errOut, err := call(ours, args...); err == nil || !strings.Contains(errOut, "only in the current directory") {
+		t.Errorf("in another directory: %v\n%s", err, errOut)
 	}
-	if _, complaints, ok := callPeer(t, theirs, args...); !ok {
-		t.Fatal(complaints)
+	if _, errOut, ok := callPeer(t, theirs, args...); !ok {
+		t.Fatal(errOut)
 	}
 	t.Chdir(ours)
-	if _, complaints, err := call(ours, args...); err != nil {
-		t.Fatalf("%v\n%s", err, complaints)
+	if _, errOut, err := call(ours, args...); err != nil {
+		t.Fatalf("%v\n%s", err, errOut)
 	}
 	got := tree(t, ours)
 	if got["api/v1/applyconfiguration/api/v1/root.go"] == nil {
@@ -126,27 +126,27 @@ func TestControllerGenHelp(t *testing.T) {
 		{"applyconfiguration", "-wwww"},
 		{"-hhhh"},
 	} {
-		wantOut, wantComplaints, _ := callPeer(t, dir, args...)
-		out, complaints, err := call(dir, args...)
+		wantOut, wantErrOut, _ := callPeer(t, dir, args...)
+		out, errOut, err := call(dir, args...)
 		if err != nil {
 			t.Errorf("%v: %v", args, err)
 		}
 		if args[0] == "-hhhh" {
-			wantComplaints = "" // the peer also prints the usage
+			wantErrOut = "" // the peer also prints the usage
 		}
-		if out != wantOut || complaints != wantComplaints {
-			t.Errorf("%v: got\n%s%s\nwant\n%s%s", args, out, complaints, wantOut, wantComplaints)
+		if out != wantOut || errOut != wantErrOut {
+			t.Errorf("%v: got\n%s%s\nwant\n%s%s", args, out, errOut, wantOut, wantErrOut)
 		}
-		if out+complaints == "" {
+		if out+errOut == "" {
 			t.Errorf("%v: nothing printed", args)
 		}
 	}
 	for _, args := range [][]string{{"-h"}, {"-hh"}, {"-hhh"}, {"--help"}} {
-		out, complaints, err := call(dir, args...)
-		if err != nil || !strings.Contains(out+complaints, "+rbac[:fileName=<string>]") && !strings.Contains(out+complaints, "+rbac") {
-			t.Errorf("%v: %v\n%s%s", args, err, out, complaints)
+		out, errOut, err := call(dir, args...)
+		if err != nil || !strings.Contains(out+errOut, "+rbac[:fileName=<string>]") && !strings.Contains(out+errOut, "+rbac") {
+			t.Errorf("%v: %v\n%s%s", args, err, out, errOut)
 		}
-		if !strings.Contains(out+complaints, "--load-build-tags") {
+		if !strings.Contains(out+errOut, "--load-build-tags") {
 			t.Errorf("%v does not list the flags", args)
 		}
 	}
@@ -173,21 +173,21 @@ func TestControllerGenFails(t *testing.T) {
 		{[]string{"object:headerFile=nowhere.txt", "paths=./..."}, "nowhere.txt"},
 		{[]string{"crd", "paths=./api/v1beta1", "output:none"}, "found float"},
 	} {
-		_, complaints, err := call(dir, test.args...)
+		_, errOut, err := call(dir, test.args...)
 		args := test.args
 		if len(args) == 1 && args[0] == "" {
 			args = []string{"bogus"} // the peer panics for an empty argument
 		}
-		_, peerComplaints, ok := callPeer(t, dir, args...)
+		_, peerErrOut, ok := callPeer(t, dir, args...)
 		if ok != (err == nil) {
-			t.Errorf("%q: got %v, and controller-gen ok: %v\n%s", test.args, err, ok, peerComplaints)
+			t.Errorf("%q: got %v, and controller-gen ok: %v\n%s", test.args, err, ok, peerErrOut)
 			continue
 		}
 		if err == nil {
 			continue
 		}
-		if !errors.Is(err, ErrControllerGen) || !strings.Contains(complaints, test.want) {
-			t.Errorf("%q: got %v\n%s", test.args, err, complaints)
+		if !errors.Is(err, ErrControllerGen) || !strings.Contains(errOut, test.want) {
+			t.Errorf("%q: got %v\n%s", test.args, err, errOut)
 		}
 	}
 }
@@ -201,8 +201,8 @@ func TestApplyConfigurations(t *testing.T) {
 		edit(t, dir, "api/v1/root_types.go", "// +groupName", "// +kubebuilder:ac:generate=true\n// +groupName")
 	}
 	edits(theirs)
-	if _, complaints, ok := callPeer(t, theirs, "applyconfiguration:headerFile=hack/boilerplate.go.txt", "paths=./api/..."); !ok {
-		t.Fatal(complaints)
+	if _, errOut, ok := callPeer(t, theirs, "applyconfiguration:headerFile=hack/boilerplate.go.txt", "paths=./api/..."); !ok {
+		t.Fatal(errOut)
 	}
 	edited := read(t, theirs, "api/v1/root_types.go")
 	want := tree(t, theirs)

@@ -79,8 +79,8 @@ func TestFindings(t *testing.T) {
 			[]string{file + `:6:8: no required module provides package example.com/groupless/nowhere; to add it: go get example.com/groupless/nowhere`},
 		},
 		"module that go.mod does not require": {
-			[][3]string{{file, `import metav1`, "import _ \"example.org/elsewhere/nowhere\"\nimport metav1"}},
-			[]string{file + `:6:8: no required module provides package example.org/elsewhere/nowhere`},
+			[][3]string{{file, `import metav1`, "import _ \"example.org/external/nowhere\"\nimport metav1"}},
+			[]string{file + `:6:8: no required module provides package example.org/external/nowhere`},
 		},
 		"go.mod that cannot be read": {
 			[][3]string{{"go.mod", "go 1.26.0", "go 1.26.0\n\nbogus x"}},

@@ -25,9 +25,9 @@ func checkLimited(t *testing.T, dir, place, message string, generators ...string
 		t.Errorf("got %v, want %s: %s", err, place, message)
 	}
 	for _, generator := range generators {
-		out, complaints, err := call(dir, generator, "paths=./...", "output:stdout")
-		if err == nil || out != "" || strings.Count(complaints, message) != 1 || !strings.Contains(complaints, "/"+place+": ") {
-			t.Errorf("controller-gen %s printed %q, %q, want %s: %s", generator, out, complaints, place, message)
+		out, errOut, err := call(dir, generator, "paths=./...", "output:stdout")
+		if err == nil || out != "" || strings.Count(errOut, message) != 1 || !strings.Contains(errOut, "/"+place+": ") {
+			t.Errorf("controller-gen %s printed %q, %q, want %s: %s", generator, out, errOut, place, message)
 		}
 	}
 }

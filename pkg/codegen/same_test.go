@@ -73,12 +73,12 @@ func checkWritesTheSame(t *testing.T, name, theirs string) {
 	t.Helper()
 	ours := fixture(t, name)
 	for _, args := range [][]string{objectArgs(), manifestArgs()} {
-		var out, complaints bytes.Buffer
-		if err := ControllerGen(context.Background(), args, &out, &complaints, ours, os.Environ()); err != nil {
-			t.Fatalf("%v\n%s", err, complaints.String())
+		var out, errOut bytes.Buffer
+		if err := ControllerGen(context.Background(), args, &out, &errOut, ours, os.Environ()); err != nil {
+			t.Fatalf("%v\n%s", err, errOut.String())
 		}
-		if out.Len()+complaints.Len() > 0 {
-			t.Errorf("printed %q and %q", out.String(), complaints.String())
+		if out.Len()+errOut.Len() > 0 {
+			t.Errorf("printed %q and %q", out.String(), errOut.String())
 		}
 	}
 	sameFiles(t, "the tree", tree(t, ours), tree(t, theirs))

@@ -170,7 +170,7 @@ import "fmt"
 
 // +kubebuilder:validation:MinLength=1
 
-// dropped says nothing.
+// The body of dropped is removed.
 func dropped() { fmt.Println() }
 
 // A is a type.
@@ -207,7 +207,7 @@ import "fmt"
 
 // +kubebuilder:validation:MinLength=1
 
-// dropped says nothing.
+// The body of dropped is removed.
 func dropped() {}
 
 
