@@ -22,7 +22,7 @@ import (
 	"github.com/operon-sdk/operon/testdata/cases"
 )
 
-// bundleProject is a project whose manifests are those of a recorded case.
+// bundleProject is a project with the manifests of a recorded case.
 type bundleProject struct {
 	dir, cache, stdin string
 	environ           []string
@@ -44,7 +44,7 @@ func newBundleProject(t *testing.T, name string) *bundleProject {
 	return p
 }
 
-// run calls generate bundle a minute after the last time.
+// run executes generate bundle, one minute later than the previous call.
 func (p *bundleProject) run(t *testing.T, args ...string) (code int, out, errOut string) {
 	t.Helper()
 	p.now = p.now.Add(time.Minute)
@@ -72,12 +72,12 @@ func (p *bundleProject) file(t *testing.T, name string) string {
 	return clitest.ReadFile(t, filepath.Join(p.dir, filepath.FromSlash(name)))
 }
 
-// edit replaces a text that a file must hold; an empty old text appends.
+// edit replaces a text that a file must contain; an empty old text appends.
 func (p *bundleProject) edit(t *testing.T, name, old, text string) {
 	t.Helper()
 	content := p.file(t, name)
 	if !strings.Contains(content, old) {
-		t.Fatalf("%s does not hold %q:\n%s", name, old, content)
+		t.Fatalf("%s does not contain %q:\n%s", name, old, content)
 	}
 	if old == "" {
 		content += text
@@ -95,7 +95,7 @@ const (
 	annotationsFile = "bundle/metadata/annotations.yaml"
 )
 
-// newts is a project whose bundle does not exist yet.
+// newts returns a project without a bundle.
 func newts(t *testing.T) *bundleProject {
 	t.Helper()
 	p := newBundleProject(t, "28-regenerate-previous-version")
@@ -107,8 +107,8 @@ func newts(t *testing.T) *bundleProject {
 	return p
 }
 
-// TestBundleTwice holds that a second run writes nothing, and that the time in the CSV changes with the
-// rest of it only.
+// TestBundleTwice checks that a second run writes nothing, and that the time in the CSV changes only together with other
+// content.
 func TestBundleTwice(t *testing.T) {
 	t.Parallel()
 	p := newts(t)
@@ -126,12 +126,12 @@ func TestBundleTwice(t *testing.T) {
 	}
 	_, errOut := p.must(t, "--version", "0.3.0")
 	if text := newtCSV + ": newt-operator.v0.3.0 replaces no version, but the bundle was newt-operator.v0.2.0 before"; !strings.Contains(errOut, text) {
-		t.Errorf("stderr does not say %q:\n%s", text, errOut)
+		t.Errorf("stderr does not contain %q:\n%s", text, errOut)
 	}
 	if created := "2023-11-14T22:13:20Z"; !strings.Contains(p.file(t, newtCSV), created) {
-		t.Errorf("the CSV does not bear SOURCE_DATE_EPOCH, %s:\n%s", created, p.file(t, newtCSV))
+		t.Errorf("the CSV lacks the time of SOURCE_DATE_EPOCH, %s:\n%s", created, p.file(t, newtCSV))
 	}
-	// A bundle of operator-sdk differs by the name of its builder, which is no reason to write it again.
+	// A bundle of operator-sdk that differs only in the name of its builder is not written again.
 	p.edit(t, newtCSV, "operators.operatorframework.io/builder: operon-", "operators.operatorframework.io/builder: operator-sdk-")
 	p.edit(t, annotationsFile, "metrics.builder: operon-", "metrics.builder: operator-sdk-")
 	if out, _ := p.must(t, "--version", "0.3.0"); out != "" {
@@ -139,7 +139,7 @@ func TestBundleTwice(t *testing.T) {
 	}
 }
 
-// handEdits are what people add to a committed bundle.
+// handEdits edits a committed bundle as users do and returns the expected texts by file.
 func handEdits(t *testing.T, p *bundleProject) map[string][]string {
 	t.Helper()
 	p.edit(t, newtCSV, "    capabilities: Basic Install\n", "    capabilities: Basic Install\n    olm.skipRange: '<0.2.0'\n    newts.example/note: by hand\n")
@@ -158,12 +158,12 @@ func handEdits(t *testing.T, p *bundleProject) map[string][]string {
 	}
 }
 
-// TestBundleKeepsEdits holds that what people add to a committed bundle survives, also in a clone that
-// knows nothing of what was generated before.
+// TestBundleKeepsEdits checks that additions to a committed bundle are kept, also in a clone without a record of what was
+// generated before.
 func TestBundleKeepsEdits(t *testing.T) {
 	t.Parallel()
 	for _, clone := range []bool{false, true} {
-		t.Run(map[bool]string{false: "here", true: "clone"}[clone], func(t *testing.T) {
+		t.Run(map[bool]string{false: "original", true: "clone"}[clone], func(t *testing.T) {
 			t.Parallel()
 			p := newts(t)
 			p.must(t, "--version", "0.2.0")
@@ -172,7 +172,7 @@ func TestBundleKeepsEdits(t *testing.T) {
 				p.cache = t.TempDir()
 			}
 			if out, _ := p.must(t, "--version", "0.2.0"); out != "" {
-				t.Errorf("edits alone are a reason to write:\n%s", out)
+				t.Errorf("edits alone caused a write:\n%s", out)
 			}
 			if clone {
 				p.cache = t.TempDir()
@@ -180,13 +180,13 @@ func TestBundleKeepsEdits(t *testing.T) {
 			for _, version := range []string{"0.3.0", "0.4.0"} {
 				_, errOut := p.must(t, "--version", version, "--channels", "stable-"+version)
 				if text := "newt-operator.v" + version + " keeps spec.replaces: newt-operator.v0.1.0 of the bundle"; !strings.Contains(errOut, text) {
-					t.Errorf("stderr does not say %q:\n%s", text, errOut)
+					t.Errorf("stderr does not contain %q:\n%s", text, errOut)
 				}
 				for file, texts := range want {
 					content := p.file(t, file)
 					for _, text := range texts {
 						if strings.Count(content, text) != 1 {
-							t.Errorf("%s: %s does not hold %q once:\n%s", version, file, text, content)
+							t.Errorf("%s: %s does not contain %q once:\n%s", version, file, text, content)
 						}
 					}
 				}
@@ -201,8 +201,8 @@ func TestBundleKeepsEdits(t *testing.T) {
 	}
 }
 
-// TestBundleEditOfGenerated holds that an edit of a generated value stays while the same is generated,
-// also in a clone, and is a conflict when it is not.
+// TestBundleEditOfGenerated checks that an edit of a generated value is kept while the generated value does not change,
+// also in a clone, and is a conflict when it changes.
 func TestBundleEditOfGenerated(t *testing.T) {
 	t.Parallel()
 	p := newts(t)
@@ -214,11 +214,11 @@ func TestBundleEditOfGenerated(t *testing.T) {
 	edited := func() {
 		t.Helper()
 		if !strings.Contains(p.file(t, annotationsFile), "channels.v1: beta") {
-			t.Errorf("the edited channel is gone:\n%s", p.file(t, annotationsFile))
+			t.Errorf("the edited channel was lost:\n%s", p.file(t, annotationsFile))
 		}
 		for _, text := range []string{"displayName: Newts of the Pond", "replicas: 3", "version: 0.2."} {
 			if !strings.Contains(p.file(t, newtCSV), text) {
-				t.Errorf("%s is gone:\n%s", text, p.file(t, newtCSV))
+				t.Errorf("%s was lost:\n%s", text, p.file(t, newtCSV))
 			}
 		}
 	}
@@ -227,32 +227,32 @@ func TestBundleEditOfGenerated(t *testing.T) {
 	p.must(t, "--version", "0.2.2")
 	edited()
 	before := clitest.ReadTree(t, p.dir)
-	for _, here := range []string{"here", "clone"} {
-		if here == "clone" {
+	for _, where := range []string{"original", "clone"} {
+		if where == "clone" {
 			p.cache = t.TempDir()
 		}
 		p.edit(t, newtBase, "displayName: Newt Operator", "displayName: Newts")
 		code, out, errOut := p.run(t, "--version", "0.2.3", "--channels", "stable")
 		if code != 1 || out != "" {
-			t.Errorf("%s: exit code %d\n%s%s", here, code, out, errOut)
+			t.Errorf("%s: exit code %d\n%s%s", where, code, out, errOut)
 		}
 		for _, text := range []string{
 			annotationsFile + ": operators.operatorframework.io.bundle.channels.v1 was edited", "edited:           beta", "generated now:    stable", "generated before: alpha",
 			newtCSV + ": spec.displayName", "Newts of the Pond", "generated now:    Newts\n", "generated before: Newt Operator",
 		} {
 			if !strings.Contains(errOut, text) {
-				t.Errorf("%s: stderr does not say %q:\n%s", here, text, errOut)
+				t.Errorf("%s: stderr does not contain %q:\n%s", where, text, errOut)
 			}
 		}
 		p.edit(t, newtBase, "displayName: Newts", "displayName: Newt Operator")
 		after := clitest.ReadTree(t, p.dir)
 		for file := range before {
 			if before[file] != after[file] {
-				t.Errorf("%s: %s changed", here, file)
+				t.Errorf("%s: %s changed", where, file)
 			}
 		}
 	}
-	// Taking what is generated forgets the edits.
+	// Restoring the generated values removes the recorded edits.
 	p.edit(t, annotationsFile, "channels.v1: beta", "channels.v1: alpha")
 	p.edit(t, newtCSV, "displayName: Newts of the Pond", "displayName: Newt Operator")
 	p.edit(t, newtCSV, "replicas: 3", "replicas: 1")
@@ -262,7 +262,7 @@ func TestBundleEditOfGenerated(t *testing.T) {
 	}
 }
 
-// TestBundleStale holds that manifests which are not generated any more go, with a note, and those of people stay.
+// TestBundleStale checks that manifests that are no longer generated are removed with a note, and those of users kept.
 func TestBundleStale(t *testing.T) {
 	t.Parallel()
 	for _, clone := range []bool{false, true} {
@@ -274,16 +274,16 @@ func TestBundleStale(t *testing.T) {
 		const bath, basin = "bundle/manifests/bath_v1_service.yaml", "bundle/manifests/basin_v1_service.yaml"
 		p.edit(t, basin, "port: 80", "port: 81")
 		p.must(t, "--version", "0.2.0")
-		mine, other := filepath.Join(p.dir, "bundle", "manifests", "mine_v1_configmap.yaml"), filepath.Join(p.dir, "bundle", "manifests", "other.clusterserviceversion.yaml")
-		clitest.WriteFile(t, mine, "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: mine\n")
+		added, other := filepath.Join(p.dir, "bundle", "manifests", "mine_v1_configmap.yaml"), filepath.Join(p.dir, "bundle", "manifests", "other.clusterserviceversion.yaml")
+		clitest.WriteFile(t, added, "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: mine\n")
 		clitest.WriteFile(t, other, "apiVersion: operators.coreos.com/v1alpha1\nkind: ClusterServiceVersion\nmetadata:\n  name: other.v1.0.0\n")
 		p.stdin = stdin
 		if clone {
 			p.cache = t.TempDir()
 		}
 		out, errOut := p.must(t, "--version", "0.2.0")
-		if !strings.Contains(out, bath) || strings.Contains(out, basin) || exists(filepath.Join(p.dir, bath)) || !exists(mine) || !exists(other) {
-			t.Errorf("clone %v: %s went, or %s:\n%s", clone, basin, clitest.SortedKeys(clitest.ReadTree(t, p.dir)), out)
+		if !strings.Contains(out, bath) || strings.Contains(out, basin) || exists(filepath.Join(p.dir, bath)) || !exists(added) || !exists(other) {
+			t.Errorf("clone %v: %s was removed, or the files are %s:\n%s", clone, basin, clitest.SortedKeys(clitest.ReadTree(t, p.dir)), out)
 		}
 		for _, text := range []string{
 			bath + " is no longer generated; removed",
@@ -291,25 +291,25 @@ func TestBundleStale(t *testing.T) {
 			"other.clusterserviceversion.yaml is a second CSV, which makes the bundle invalid; kept",
 		} {
 			if !strings.Contains(errOut, "note: ") || !strings.Contains(errOut, text) {
-				t.Errorf("clone %v: stderr does not say %q:\n%s", clone, text, errOut)
+				t.Errorf("clone %v: stderr does not contain %q:\n%s", clone, text, errOut)
 			}
 		}
 		if err := os.Remove(filepath.Join(p.dir, basin)); err != nil {
 			t.Fatal(err)
 		}
 		if p.must(t, "--version", "0.2.0"); exists(filepath.Join(p.dir, ".operon", "bundle.json")) {
-			t.Errorf("clone %v: edits of a file that is gone are still recorded:\n%s", clone, p.file(t, ".operon/bundle.json"))
+			t.Errorf("clone %v: edits of a removed file are still recorded:\n%s", clone, p.file(t, ".operon/bundle.json"))
 		}
 	}
 }
 
-// TestBundleLeftOut holds that every object that is not in the bundle is named unless -q is given, and
-// that --strict refuses to leave something out.
+// TestBundleLeftOut checks that a warning names each object that is left out of the bundle unless -q is given, and that
+// --strict makes it an error.
 func TestBundleLeftOut(t *testing.T) {
 	t.Parallel()
 	p := newBundleProject(t, "22-extra-objects-dropped")
 	if out, errOut := p.must(t, "-q", "--version", "0.1.0"); out+errOut != "" {
-		t.Errorf("-q prints:\n%s%s", out, errOut)
+		t.Errorf("-q printed:\n%s%s", out, errOut)
 	}
 	_, errOut := p.must(t, "--version", "0.2.0")
 	objects := regexp.MustCompile(`(?m)^kind: (\w+)$`).FindAllStringSubmatch(p.stdin, -1)
@@ -319,7 +319,7 @@ func TestBundleLeftOut(t *testing.T) {
 			continue
 		}
 		if !regexp.MustCompile(`warning: stdin:\d+: ` + o[1] + ` \S+ is left out: .+; .+`).MatchString(errOut) {
-			t.Errorf("%s was left out without a word:\n%s", o[1], errOut)
+			t.Errorf("no warning names %s:\n%s", o[1], errOut)
 		}
 	}
 	before := clitest.ReadTree(t, p.dir)
@@ -328,17 +328,17 @@ func TestBundleLeftOut(t *testing.T) {
 		t.Errorf("exit code %d\n%s", code, errOut)
 	}
 	if !strings.Contains(errOut, "--strict: the bundle would lack what the errors name") {
-		t.Errorf("nothing says what --strict has against it:\n%s", errOut)
+		t.Errorf("stderr lacks the reason of --strict:\n%s", errOut)
 	}
 	if after := clitest.ReadTree(t, p.dir); len(after) != len(before) || after["bundle/metadata/annotations.yaml"] != before["bundle/metadata/annotations.yaml"] {
 		t.Error("--strict wrote something")
 	}
 }
 
-// TestBundleSizes holds that a bundle too large for OLM or for etcd is refused with the numbers.
+// TestBundleSizes checks that a bundle too large for OLM or for etcd is an error with its sizes.
 func TestBundleSizes(t *testing.T) {
 	t.Parallel()
-	noise := func(n int) string { // that hardly compresses
+	incompressible := func(n int) string {
 		random := rand.New(rand.NewPCG(1, 2))
 		b := make([]byte, n)
 		for i := range b {
@@ -350,11 +350,11 @@ func TestBundleSizes(t *testing.T) {
 		return "---\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: large\ndata:\n  text: " + text + "\n"
 	}
 	for _, c := range []struct {
-		name, text, says string
+		name, text, want string
 		code             int
 	}{
-		{"unpack", noise(1100 << 10), `bundle: is a bundle of 1\.\d\d MiB \(\d{7} bytes\) compressed \(1\.\d\d MiB \(\d{7} bytes\) plain\), and the ConfigMap .* holds 1\.00 MiB \(1048576 bytes\); the largest are large_v1_configmap.yaml`, 1},
-		{"near", noise(900 << 10), `note: bundle is a bundle of .*KiB`, 0},
+		{"unpack", incompressible(1100 << 10), `bundle: is a bundle of 1\.\d\d MiB \(\d{7} bytes\) compressed \(1\.\d\d MiB \(\d{7} bytes\) plain\), and the ConfigMap .* holds 1\.00 MiB \(1048576 bytes\); the largest are large_v1_configmap.yaml`, 1},
+		{"near", incompressible(900 << 10), `note: bundle is a bundle of .*KiB`, 0},
 		{"near etcd", strings.Repeat("the same again ", 92000), `note: bundle/manifests/large_v1_configmap.yaml is an object of 1\.\d\d MiB \(\d{7} bytes\); a cluster accepts at most 1\.50 MiB`, 0},
 		{"etcd", strings.Repeat("the same again ", 110000), `large_v1_configmap.yaml: is an object of 1\.57 MiB \(\d{7} bytes\), and a cluster accepts at most 1\.50 MiB`, 1},
 	} {
@@ -363,8 +363,8 @@ func TestBundleSizes(t *testing.T) {
 			p := newts(t)
 			p.stdin += config(c.text)
 			code, _, errOut := p.run(t, "--version", "0.2.0")
-			if code != c.code || !regexp.MustCompile(c.says).MatchString(errOut) {
-				t.Errorf("exit code %d, want %d and %s\n%s", code, c.code, c.says, errOut)
+			if code != c.code || !regexp.MustCompile(c.want).MatchString(errOut) {
+				t.Errorf("exit code %d, want %d and %s\n%s", code, c.code, c.want, errOut)
 			}
 			if code != 0 && exists(filepath.Join(p.dir, "bundle")) {
 				t.Error("something was written")
@@ -373,14 +373,14 @@ func TestBundleSizes(t *testing.T) {
 	}
 }
 
-// TestBundleDigests holds that images are pinned and listed, once each, and that a run without network
-// gives the same bundle.
+// TestBundleDigests checks that images are pinned and listed once each, and that a run without network results in the same
+// bundle.
 func TestBundleDigests(t *testing.T) {
 	t.Parallel()
 	digest := "sha256:" + strings.Repeat("ab", 32)
-	asked := 0
+	requests := 0
 	registry := roundTripper(func(r *http.Request) (*http.Response, error) {
-		asked++
+		requests++
 		response := &http.Response{StatusCode: http.StatusNotFound, Header: http.Header{}, Body: io.NopCloser(strings.NewReader("")), Request: r}
 		if r.URL.Path == "/v2/" || strings.Contains(r.URL.Path, "newt-operator/manifests/0.2.0") || strings.Contains(r.URL.Path, "pond/manifests/1") {
 			response.StatusCode = http.StatusOK
@@ -404,24 +404,24 @@ func TestBundleDigests(t *testing.T) {
 		"  relatedImages:\n  - image: registry.example/pond@" + digest + "\n    name: pond\n  - image: registry.example/newt-operator@" + digest + "\n    name: manager\n": 1,
 	} {
 		if strings.Count(csv, text) != times {
-			t.Errorf("%q is not there %d times:\n%s", text, times, csv)
+			t.Errorf("the CSV does not contain %q %d times:\n%s", text, times, csv)
 		}
 	}
-	if asked == 0 {
-		t.Error("no registry was asked")
+	if requests == 0 {
+		t.Error("no registry was contacted")
 	}
-	nowhere := roundTripper(func(*http.Request) (*http.Response, error) { return nil, errors.New("no route to host") })
-	p.http = nowhere
+	offline := roundTripper(func(*http.Request) (*http.Response, error) { return nil, errors.New("no route to host") })
+	p.http = offline
 	out, errOut := p.must(t, "--version", "0.2.0", "--use-image-digests")
 	if out != "" || !strings.Contains(errOut, "its digest is from .operon/images.json") {
 		t.Errorf("without network the bundle changed:\n%s%s", out, errOut)
 	}
-	// What the registry says counts, where it answers.
+	// The digest of a reachable registry takes precedence over the lock.
 	p.http, digest = registry, "sha256:"+strings.Repeat("cd", 32)
 	if p.must(t, "--version", "0.2.0", "--use-image-digests"); strings.Count(p.file(t, newtCSV), digest) != 5 || strings.Count(p.file(t, ".operon/images.json"), digest) != 2 {
 		t.Errorf("the bundle has an old digest:\n%s%s", p.file(t, newtCSV), p.file(t, ".operon/images.json"))
 	}
-	p.http = nowhere
+	p.http = offline
 	p.edit(t, ".operon/images.json", "{", "[")
 	if code, _, errOut := p.run(t, "--version", "0.2.0", "--use-image-digests"); code != 1 || !strings.Contains(errOut, ".operon/images.json: must map image references to digests") {
 		t.Errorf("a broken lock: exit code %d\n%s", code, errOut)
@@ -438,11 +438,11 @@ func TestBundleDigests(t *testing.T) {
 	}
 	p.stdin = strings.ReplaceAll(p.stdin, "value: registry.example/pond:2", "value: registry.example/newt-operator:0.2.0")
 	if p.must(t, "--version", "0.2.0", "--use-image-digests"); strings.Contains(p.file(t, ".operon/images.json"), "pond") {
-		t.Errorf("the lock has what is not used:\n%s", p.file(t, ".operon/images.json"))
+		t.Errorf("the lock contains an unused image:\n%s", p.file(t, ".operon/images.json"))
 	}
 }
 
-// TestBundleMirrors holds that mirrors are asked before registries, and without TLS only where that is allowed.
+// TestBundleMirrors checks that mirrors are contacted before registries, and without TLS only where that is allowed.
 func TestBundleMirrors(t *testing.T) {
 	t.Parallel()
 	digest := "sha256:" + strings.Repeat("ab", 32)
@@ -458,14 +458,14 @@ func TestBundleMirrors(t *testing.T) {
 	})
 	args := []string{"--version", "0.2.0", "--use-image-digests", "--registry-mirror", "docker.io=mirror.example"}
 	if code, _, errOut := p.run(t, args...); code != 1 || !strings.Contains(errOut, "docker.io/team/newt-operator") {
-		t.Errorf("a mirror was asked without TLS: exit code %d\n%s", code, errOut)
+		t.Errorf("a mirror was contacted without TLS: exit code %d\n%s", code, errOut)
 	}
 	p.must(t, append(args, "--insecure-registry", "mirror.example")...)
 	if csv := p.file(t, newtCSV); !strings.Contains(csv, "image: docker.io/team/newt-operator@"+digest) {
-		t.Errorf("the image is not the registry's by digest:\n%s", csv)
+		t.Errorf("the image is not pinned in the original registry:\n%s", csv)
 	}
 	if code, _, _ := p.run(t, "--version", "0.2.0", "--use-image-digests", "--insecure-registry", "mirror.example", "--registry-mirror", "example.com=mirror.example"); code != 0 {
-		t.Error("the lock does not know the image")
+		t.Error("the lock does not contain the image")
 	}
 }
 
@@ -473,8 +473,8 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// TestBundleBuilds holds that without a pipe the project's kustomization is built in this process, with
-// the same bundle as from a pipe, from any folder of the project.
+// TestBundleBuilds checks that without a pipe the project's kustomization is built in this process, with the same bundle as
+// from a pipe, in any directory of the project.
 func TestBundleBuilds(t *testing.T) {
 	t.Parallel()
 	p := &bundleProject{dir: filepath.Join(t.TempDir(), "memcached-operator"), cache: t.TempDir(), now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
@@ -489,7 +489,7 @@ func TestBundleBuilds(t *testing.T) {
 	root := p.dir
 	p.dir = filepath.Join(root, "api", "v1alpha1")
 	if out, _ := p.must(t, "--version", "0.0.1"); !strings.Contains(out, "bundle/manifests/memcached-operator.clusterserviceversion.yaml") {
-		t.Errorf("no CSV was made:\n%s", out)
+		t.Errorf("no CSV was created:\n%s", out)
 	}
 	p.dir = root
 	for _, given := range []string{"/nonexist", "../nonexist"} {
@@ -503,7 +503,7 @@ func TestBundleBuilds(t *testing.T) {
 	}
 	p.stdin = string(built)
 	if out, _ := p.must(t, "--version", "0.0.1"); out != "" {
-		t.Errorf("from a pipe the bundle is another:\n%s", out)
+		t.Errorf("the bundle from a pipe differs:\n%s", out)
 	}
 	if code, _, errOut := p.run(t, "--version", "0.0.1", "--output-dir", "../bundle"); code != 2 || !strings.Contains(errOut, "give --manifests") {
 		t.Errorf("exit code %d\n%s", code, errOut)
@@ -523,7 +523,7 @@ func exists(name string) bool {
 	return err == nil
 }
 
-// TestUnansweredQuestions checks that questions which nothing can answer are not printed, but named in a warning.
+// TestUnansweredQuestions checks that without a terminal a warning names the flags of questions, which are not printed.
 func TestUnansweredQuestions(t *testing.T) {
 	t.Parallel()
 	dir := clitest.NewProject(t, "init --domain example.com --repo example.com/p")

@@ -17,28 +17,28 @@ import (
 	"github.com/operon-sdk/operon/cmd/internal/clitest"
 )
 
-// wholeProject is a copy of a golden project, with a cache of its own.
-type wholeProject struct {
+// goldenProject is a copy of a golden project with its own cache.
+type goldenProject struct {
 	dir, cache string
-	build      string // of the program, where not this one
+	build      string // build ID of the program; empty for the current one
 	now        time.Time
 }
 
-func newWholeProject(t *testing.T, name string) *wholeProject {
+func newGoldenProject(t *testing.T, name string) *goldenProject {
 	t.Helper()
 	if err := clitest.DownloadModules(); err != nil {
 		t.Fatal(err)
 	}
-	p := &wholeProject{dir: filepath.Join(t.TempDir(), name), cache: t.TempDir(), now: time.Unix(1700000000, 0)}
+	p := &goldenProject{dir: filepath.Join(t.TempDir(), name), cache: t.TempDir(), now: time.Unix(1700000000, 0)}
 	if err := os.CopyFS(p.dir, os.DirFS(clitest.Testdata(name))); err != nil {
 		t.Fatal(err)
 	}
-	p.forget(t)
+	p.removeBundle(t)
 	return p
 }
 
-// forget takes the bundle away.
-func (p *wholeProject) forget(t *testing.T) {
+// removeBundle removes the bundle.
+func (p *goldenProject) removeBundle(t *testing.T) {
 	t.Helper()
 	for _, name := range []string{"bundle", "bundle.Dockerfile"} {
 		if err := os.RemoveAll(filepath.Join(p.dir, name)); err != nil {
@@ -47,8 +47,8 @@ func (p *wholeProject) forget(t *testing.T) {
 	}
 }
 
-// run calls a command, a minute after the last time.
-func (p *wholeProject) run(t *testing.T, args ...string) (code int, out, errOut string) {
+// run executes a command, one minute later than the previous call.
+func (p *goldenProject) run(t *testing.T, args ...string) (code int, out, errOut string) {
 	t.Helper()
 	var o, e bytes.Buffer
 	env, err := cmd.System()
@@ -68,7 +68,7 @@ func (p *wholeProject) run(t *testing.T, args ...string) (code int, out, errOut 
 	return code, o.String(), e.String()
 }
 
-func (p *wholeProject) must(t *testing.T, args ...string) (out, errOut string) {
+func (p *goldenProject) must(t *testing.T, args ...string) (out, errOut string) {
 	t.Helper()
 	code, out, errOut := p.run(t, args...)
 	if code != 0 {
@@ -77,14 +77,14 @@ func (p *wholeProject) must(t *testing.T, args ...string) (out, errOut string) {
 	return out, errOut
 }
 
-// replace exchanges a text in a file of the project.
-func (p *wholeProject) replace(t *testing.T, name, old, text string) {
+// replace replaces a text in a file of the project.
+func (p *goldenProject) replace(t *testing.T, name, old, text string) {
 	t.Helper()
 	clitest.EditFile(t, p.dir, name, old, text)
 }
 
-// unchanged calls a command that must write nothing.
-func (p *wholeProject) unchanged(t *testing.T, args ...string) (code int, out, errOut string) {
+// unchanged executes a command and fails the test if it writes something.
+func (p *goldenProject) unchanged(t *testing.T, args ...string) (code int, out, errOut string) {
 	t.Helper()
 	before := clitest.ReadTree(t, p.dir)
 	code, out, errOut = p.run(t, args...)
@@ -100,15 +100,15 @@ const (
 	memcachedType = "api/v1alpha1/memcached_types.go"
 )
 
-// TestBundleAllIsMakeBundle holds that one command makes of every golden project what the conventional steps of
-// its Makefile make.
+// TestBundleAllIsMakeBundle checks that for every golden project the command creates the same files as the steps of its
+// Makefile.
 func TestBundleAllIsMakeBundle(t *testing.T) {
 	t.Parallel()
 	clitest.SkipIfShort(t, "it runs make")
 	for _, name := range clitest.GoldenProjects(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p, made := newWholeProject(t, name), newWholeProject(t, name)
+			p, made := newGoldenProject(t, name), newGoldenProject(t, name)
 			p.must(t, "bundle", "--version", "0.0.1", "--image", "registry.example.com:5000/team/op:v0.0.1", "--channels", "beta,stable", "--default-channel", "stable")
 			c := exec.Command("make", "bundle", "VERSION=0.0.1", "IMG=registry.example.com:5000/team/op:v0.0.1", "CHANNELS=beta,stable", "DEFAULT_CHANNEL=stable")
 			c.Dir = made.dir
@@ -125,7 +125,7 @@ func TestBundleAllIsMakeBundle(t *testing.T) {
 			}
 			for file := range got {
 				if _, ok := want[file]; !ok {
-					t.Errorf("make bundle makes no %s", file)
+					t.Errorf("make bundle does not create %s", file)
 				}
 			}
 			if image := "image: registry.example.com:5000/team/op:v0.0.1"; !strings.Contains(got["bundle/manifests/"+name+".clusterserviceversion.yaml"], image) {
@@ -135,11 +135,11 @@ func TestBundleAllIsMakeBundle(t *testing.T) {
 	}
 }
 
-// TestBundleAllAgain holds that a bundle is made again only where something has changed, from any folder, with
-// what flags do not say as it was; and that --check tells a stale one without writing.
+// TestBundleAllAgain checks that a bundle is written again only if something has changed, in any directory, that values
+// without a flag are kept, and that --check detects a stale bundle without writing.
 func TestBundleAllAgain(t *testing.T) {
 	t.Parallel()
-	p := newWholeProject(t, "memcached-operator")
+	p := newGoldenProject(t, "memcached-operator")
 	p.must(t, "bundle", "--channels", "stable")
 	if csv := clitest.ReadTree(t, p.dir)[memcachedCSV]; !strings.Contains(csv, "\n  version: 0.0.1\n") {
 		t.Errorf("the first bundle is not of the Makefile's version:\n%s", csv)
@@ -177,43 +177,43 @@ func TestBundleAllAgain(t *testing.T) {
 	} {
 		for _, text := range texts {
 			if !strings.Contains(files[file], text) {
-				t.Errorf("%s does not hold %q:\n%s", file, text, files[file])
+				t.Errorf("%s does not contain %q:\n%s", file, text, files[file])
 			}
 		}
 	}
 	if code, out, errOut := p.unchanged(t, "bundle", "--check"); code != 0 || out != "" {
-		t.Errorf("what --replaces and --skip-range said is forgotten: exit code %d\n%s%s", code, out, errOut)
+		t.Errorf("the values of --replaces and --skip-range were lost: exit code %d\n%s%s", code, out, errOut)
 	}
 }
 
-// TestBundleAllUndescribed holds that nobody is asked where nobody is, and that the scaffold's texts do not go
-// unseen.
+// TestBundleAllUndescribed checks that there are no prompts without a terminal, and that the scaffold's texts cause a
+// warning.
 func TestBundleAllUndescribed(t *testing.T) {
 	t.Parallel()
-	p := newWholeProject(t, "minimal-operator")
+	p := newGoldenProject(t, "minimal-operator")
 	p.dir = filepath.Join(t.TempDir(), "fresh-operator")
 	if err := os.Mkdir(p.dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	p.must(t, "init", "--domain", "example.com", "--repo", "example.com/fresh-operator")
 	if out, errOut := p.must(t, "bundle"); strings.Contains(out, "(required)") || !strings.Contains(errOut, "the description of the operator is still the default") {
-		t.Errorf("the scaffold's texts went unseen, or were asked for:\n%s%s", out, errOut)
+		t.Errorf("no warning about the scaffold's texts, or a prompt for them:\n%s%s", out, errOut)
 	}
 	p.must(t, "bundle", "--display-name", "Fresh Air", "--description", "Opens windows.")
 	csv := clitest.ReadTree(t, p.dir)["bundle/manifests/fresh-operator.clusterserviceversion.yaml"]
 	if !strings.Contains(csv, "displayName: Fresh Air") || !strings.Contains(csv, "description: Opens windows.") {
-		t.Errorf("what flags say is not in the CSV:\n%s", csv)
+		t.Errorf("the CSV lacks the values of flags:\n%s", csv)
 	}
 	if _, errOut := p.must(t, "bundle"); strings.Contains(errOut, "nobody has described") {
-		t.Errorf("a description was not seen:\n%s", errOut)
+		t.Errorf("the warning is still printed with a description:\n%s", errOut)
 	}
 }
 
-// TestBundleAllOrNothing holds that a step that fails undoes those before it, and that a kustomization is built
-// again when any of its files has changed.
+// TestBundleAllOrNothing checks that a failed step leaves no changes of the steps before it, and that a kustomization is
+// built again when any of its files has changed.
 func TestBundleAllOrNothing(t *testing.T) {
 	t.Parallel()
-	p := newWholeProject(t, "memcached-operator")
+	p := newGoldenProject(t, "memcached-operator")
 	p.must(t, "bundle")
 	p.replace(t, memcachedType, "\tSize *int32", "\t// +kubebuilder:validation:Maximum=77\n\tSize *int32")
 	p.replace(t, "config/samples/kustomization.yaml", "resources:\n", "resources:\n- missing.yaml\n")
@@ -228,14 +228,14 @@ func TestBundleAllOrNothing(t *testing.T) {
 	}
 	p.replace(t, "config/manager/manager.yaml", "image: controller:latest", "image: other:latest")
 	if code, _, errOut := p.unchanged(t, "bundle", "--image", "registry.example.com/op:v1"); code != 2 || !strings.Contains(errOut, "is not used by any container") {
-		t.Errorf("an image that goes nowhere: exit code %d\n%s", code, errOut)
+		t.Errorf("an image that no container uses: exit code %d\n%s", code, errOut)
 	}
 }
 
-// TestBundleAllRefuses holds that all that is wrong with the flags is said at once.
+// TestBundleAllRefuses checks that all invalid flags are reported at once.
 func TestBundleAllRefuses(t *testing.T) {
 	t.Parallel()
-	p := newWholeProject(t, "memcached-operator")
+	p := newGoldenProject(t, "memcached-operator")
 	code, _, errOut := p.unchanged(t, "bundle", "--version", "v1", "--image", "Not An Image", "--replaces", "Bad Name", "--skip-range", "often",
 		"--channels", "a b", "--registry-mirror", "x", "--provider-url", "nowhere", "--prefer", "neither")
 	if code != 2 {
@@ -254,21 +254,21 @@ func TestBundleAllRefuses(t *testing.T) {
 	}
 	clitest.WriteFile(t, filepath.Join(p.dir, "bundle/manifests/mine.yaml"), "apiVersion: v1\nkind: [\n")
 	if code, _, errOut := p.unchanged(t, "bundle"); code != 1 || !strings.Contains(errOut, "bundle/manifests/mine.yaml:") {
-		t.Errorf("a broken manifest beside those that are made: exit code %d\n%s", code, errOut)
+		t.Errorf("an invalid manifest among the generated ones: exit code %d\n%s", code, errOut)
 	}
 }
 
-// TestBundleAllStrict holds that --strict takes what is scaffolded, where OLM puts its own in the place of what is
-// left out, and refuses to lose anything else.
+// TestBundleAllStrict checks that --strict accepts scaffolded projects, from which only objects that OLM provides are left
+// out, and rejects the loss of any other object.
 func TestBundleAllStrict(t *testing.T) {
 	t.Parallel()
 	for _, name := range clitest.GoldenProjects(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := newWholeProject(t, name)
+			p := newGoldenProject(t, name)
 			_, errOut := p.must(t, "bundle", "--strict")
 			if !strings.Contains(errOut, "note: config/manifests:1: Namespace "+name+"-system is left out: ") {
-				t.Errorf("the Namespace is left out without a word:\n%s", errOut)
+				t.Errorf("no note names the Namespace that is left out:\n%s", errOut)
 			}
 			p.replace(t, "config/manager/manager.yaml", "apiVersion: apps/v1\n", "apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata:\n  name: more\n---\napiVersion: apps/v1\n")
 			code, _, errOut := p.unchanged(t, "bundle", "--strict")
@@ -279,11 +279,11 @@ func TestBundleAllStrict(t *testing.T) {
 	}
 }
 
-// TestBundleAllClone holds that a bundle with edits of every kind is not stale in a clone, and keeps them there when
-// something else changes.
+// TestBundleAllClone checks that a bundle with edits of every kind is not stale in a clone, and that the edits are kept
+// there when something else changes.
 func TestBundleAllClone(t *testing.T) {
 	t.Parallel()
-	p := newWholeProject(t, "memcached-operator")
+	p := newGoldenProject(t, "memcached-operator")
 	p.must(t, "bundle", "--channels", "stable", "--image", "registry.example.com/op:v1")
 	const service = "bundle/manifests/memcached-operator-controller-manager-metrics-service_v1_service.yaml"
 	edits := []struct{ file, old, text, want string }{
@@ -310,10 +310,10 @@ func TestBundleAllClone(t *testing.T) {
 			}
 		}
 	}
-	kept("here")
+	kept("original")
 	clone := func() {
 		t.Helper()
-		dir := filepath.Join(t.TempDir(), "elsewhere")
+		dir := filepath.Join(t.TempDir(), "clone")
 		if err := os.CopyFS(dir, os.DirFS(p.dir)); err != nil {
 			t.Fatal(err)
 		}
@@ -327,7 +327,7 @@ func TestBundleAllClone(t *testing.T) {
 	p.must(t, "bundle", "--version", "0.0.2")
 	kept("clone")
 	if csv := clitest.ReadFile(t, filepath.Join(p.dir, memcachedCSV)); !strings.Contains(csv, "maturity: beta") {
-		t.Errorf("the base's edit is gone:\n%s", csv)
+		t.Errorf("the edit of the base was lost:\n%s", csv)
 	}
 	clone()
 	if code, out, errOut := p.unchanged(t, "bundle", "--check"); code != 0 || out != "" {

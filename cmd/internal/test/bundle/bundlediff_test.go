@@ -12,7 +12,7 @@ func bundleDifferences() map[string]bundleDifference {
 		"10-rbac-same-name-two-namespaces":   {reason: "a RoleBinding means the Role of its own namespace"},
 		"11-rbac-role-bound-twice":           {reason: "the rules are there once, instead of a panic", accepted: true},
 		"12-rbac-clusterrole-bound-twice":    {reason: "the rules are there once"},
-		"13-rbac-role-and-clusterrole-alike": {reason: "a ClusterRole is not the Role that looks like it"},
+		"13-rbac-role-and-clusterrole-alike": {reason: "a ClusterRole is not a duplicate of a Role with the same content"},
 		"14-rbac-aggregated-clusterrole":     {reason: "the rules that the role aggregates reach the CSV"},
 		"16-required-crds":                   {reason: "a required CRD is not owned"},
 		"19-webhooks-odd-services":           {refused: `(?s)wrongport.*gate-guard-service.*no selector.*matches no Deployment.*ExternalName.*URL`, reason: "OLM refuses webhooks without a Deployment behind them"},
@@ -37,8 +37,8 @@ func bundleDifferences() map[string]bundleDifference {
 		"81-deployment-legacy-account-field": {reason: "serviceAccount is serviceAccountName's old name"},
 
 		// Cases 82 and later were made for Operon.
-		"90-webhooks-alike":       {reason: "a mutating webhook is not the validating one that looks like it, as a ClusterRole is not a Role (13)"},
-		"99-scorecard-input-dir":  {reason: "a bundle with a scorecard configuration says so; operator-sdk looks for it in --input-dir instead of the bundle"},
+		"90-webhooks-alike":       {reason: "a mutating webhook is not a duplicate of a validating one with the same content, as a ClusterRole is none of a Role (13)"},
+		"99-scorecard-input-dir":  {reason: "the annotations state that a bundle has a scorecard configuration; operator-sdk searches --input-dir instead of the bundle"},
 		"100-overwrite-input-dir": {reason: "--overwrite=false is about the bundle's metadata; operator-sdk looks for them in --input-dir, and loses the bundle's"},
 	}
 }

@@ -9,9 +9,9 @@ import (
 	"github.com/operon-sdk/operon/cmd/internal/clitest"
 )
 
-// TestBundleTells holds that what is not taken over into a bundle, or not as it is written, does not go unseen, and
-// which of it is lost.
-func TestBundleTells(t *testing.T) {
+// TestBundleNotes checks that a note or warning reports each input that is left out of the bundle or changed in it, and
+// that --strict rejects a loss.
+func TestBundleNotes(t *testing.T) {
 	t.Parallel()
 	const config = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: bath\n"
 	base := func(definitions string) string {
@@ -20,32 +20,32 @@ func TestBundleTells(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name  string
-		more  string            // after what is piped in
-		files map[string]string // in deploy, which is read instead of the pipe
+		more  string            // appended to stdin
+		files map[string]string // in the directory deploy, which is read instead of stdin
 		base  string
-		says  string
+		want  string
 		lost  bool
 	}{
-		{name: "hidden", files: map[string]string{".draft.yaml": config}, says: "deploy/.draft.yaml is hidden and was not read; rename it", lost: true},
-		{name: "hidden folder", files: map[string]string{".old/a.yaml": config}, says: "deploy/.old is hidden and was not read", lost: true},
-		{name: "kustomization", files: map[string]string{"kustomization.yaml": "resources: []\n"}, says: "deploy/kustomization.yaml is a kustomization and was not read", lost: true},
-		{name: "values", files: map[string]string{"values.yaml": "replicas: 1\n"}, says: "deploy/values.yaml:1: the document is not a Kubernetes object", lost: true},
-		{name: "link to a folder", files: map[string]string{"link": "->.."}, says: "deploy/link is not a regular file and was not read", lost: true},
-		{name: "document", more: "---\nreplicas: 1\n", says: "the document is not a Kubernetes object: missing apiVersion and kind, and was not read; remove it", lost: true},
-		{name: "twice", more: "---\n" + config + "---\n" + config, says: "ConfigMap bath is in the input twice, first at stdin:", lost: false},
-		{name: "unknown field", more: "---\napiVersion: v1\nkind: Service\nmetadata:\n  name: bath\nspec:\n  prots: []\n  porst: {a: 1}\n", says: "Service bath has a field spec.porst that its API does not define", lost: true},
+		{name: "hidden", files: map[string]string{".draft.yaml": config}, want: "deploy/.draft.yaml is hidden and was not read; rename it", lost: true},
+		{name: "hidden directory", files: map[string]string{".old/a.yaml": config}, want: "deploy/.old is hidden and was not read", lost: true},
+		{name: "kustomization", files: map[string]string{"kustomization.yaml": "resources: []\n"}, want: "deploy/kustomization.yaml is a kustomization and was not read", lost: true},
+		{name: "values", files: map[string]string{"values.yaml": "replicas: 1\n"}, want: "deploy/values.yaml:1: the document is not a Kubernetes object", lost: true},
+		{name: "link to a directory", files: map[string]string{"link": "->.."}, want: "deploy/link is not a regular file and was not read", lost: true},
+		{name: "document", more: "---\nreplicas: 1\n", want: "the document is not a Kubernetes object: missing apiVersion and kind, and was not read; remove it", lost: true},
+		{name: "twice", more: "---\n" + config + "---\n" + config, want: "ConfigMap bath is in the input twice, first at stdin:", lost: false},
+		{name: "unknown field", more: "---\napiVersion: v1\nkind: Service\nmetadata:\n  name: bath\nspec:\n  prots: []\n  porst: {a: 1}\n", want: "Service bath has a field spec.porst that its API does not define", lost: true},
 		{name: "annotations", more: "---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: more, annotations: {a: b}}\nspec:\n  selector: {matchLabels: {a: b}}\n  template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: registry.example/c:1}]}}\n",
-			says: "Deployment more has annotations of its own; a CSV has no place for them", lost: true},
-		{name: "owned without CRD", base: base("    owned:\n    - {kind: Toad, name: toads.pond.newts.example, version: v1}\n"), says: "the owned entry toads.pond.newts.example v1 Toad of the base CSV has no CRD", lost: true},
-		{name: "required", base: base("    required:\n    - {kind: Newt, name: newts.pond.newts.example, version: v1}\n"), says: "CustomResourceDefinition newts.pond.newts.example is listed as required", lost: true},
-		{name: "name of another version", base: base("    owned: []\n") + "  version: 1.2.3\n", says: "newt-operator.v0.0.0 has a name that does not match its version 1.2.3; set both with --version"},
-		{name: "no base", base: "-", says: "the bundle has no base CSV; its descriptions are placeholders"},
-		{name: "Secret", more: "---\napiVersion: v1\nkind: Secret\nmetadata: {name: key}\nstringData: {a: b}\n", says: "Secret key is in the bundle with its content"},
-		{name: "no example", says: "pond.newts.example v1 Newt has no example in the bundle"},
-		{name: "minKubeVersion", says: "newt-operator.v1.0.0 has no spec.minKubeVersion"},
+			want: "Deployment more has annotations of its own; a CSV has no place for them", lost: true},
+		{name: "owned without CRD", base: base("    owned:\n    - {kind: Toad, name: toads.pond.newts.example, version: v1}\n"), want: "the owned entry toads.pond.newts.example v1 Toad of the base CSV has no CRD", lost: true},
+		{name: "required", base: base("    required:\n    - {kind: Newt, name: newts.pond.newts.example, version: v1}\n"), want: "CustomResourceDefinition newts.pond.newts.example is listed as required", lost: true},
+		{name: "name of another version", base: base("    owned: []\n") + "  version: 1.2.3\n", want: "newt-operator.v0.0.0 has a name that does not match its version 1.2.3; set both with --version"},
+		{name: "no base", base: "-", want: "the bundle has no base CSV; its descriptions are placeholders"},
+		{name: "Secret", more: "---\napiVersion: v1\nkind: Secret\nmetadata: {name: key}\nstringData: {a: b}\n", want: "Secret key is in the bundle with its content"},
+		{name: "no example", want: "pond.newts.example v1 Newt has no example in the bundle"},
+		{name: "minKubeVersion", want: "newt-operator.v1.0.0 has no spec.minKubeVersion"},
 		{name: "image under two names", more: "---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: more}\nspec:\n  selector: {matchLabels: {a: b}}\n  template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: registry.example/c:1, " +
 			"env: [{name: RELATED_IMAGE_A, value: registry.example/d:1}, {name: RELATED_IMAGE_B, value: registry.example/d:1}]}]}}\n",
-			says: "image registry.example/d:1 has the RELATED_IMAGE_ names a and b; it is listed once, as a"},
+			want: "image registry.example/d:1 has the RELATED_IMAGE_ names a and b; it is listed once, as a"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -85,20 +85,20 @@ func TestBundleTells(t *testing.T) {
 			}
 			code, _, errOut := p.run(t, append(args, "--strict")...)
 			word := map[bool]string{false: "note: ", true: "error: "}[c.lost]
-			if (code != 0) != c.lost || !said(errOut, word, c.says) {
-				t.Errorf("--strict: exit code %d, and no line of %s says %q:\n%s", code, word, c.says, errOut)
+			if (code != 0) != c.lost || !hasLine(errOut, word, c.want) {
+				t.Errorf("--strict: exit code %d, want a line %s with %q:\n%s", code, word, c.want, errOut)
 			}
 			if word = strings.Replace(word, "error", "warning", 1); c.lost {
-				if _, errOut := p.must(t, args...); !said(errOut, word, c.says) {
-					t.Errorf("no line of %s says %q:\n%s", word, c.says, errOut)
+				if _, errOut := p.must(t, args...); !hasLine(errOut, word, c.want) {
+					t.Errorf("no line %s with %q:\n%s", word, c.want, errOut)
 				}
 			}
 		})
 	}
 }
 
-// said tells whether a line begins with a word and holds a text.
-func said(lines, word, text string) bool {
+// hasLine reports whether a line begins with a word and contains a text.
+func hasLine(lines, word, text string) bool {
 	for line := range strings.Lines(lines) {
 		if strings.HasPrefix(line, word) && strings.Contains(line, text) {
 			return true
@@ -107,7 +107,7 @@ func said(lines, word, text string) bool {
 	return false
 }
 
-// TestBundlePartly holds that a run for manifests or metadata alone forgets nothing of the other.
+// TestBundlePartly checks that a run for manifests or metadata alone keeps the edits of the other part.
 func TestBundlePartly(t *testing.T) {
 	t.Parallel()
 	for _, clone := range []bool{false, true} {
@@ -124,7 +124,7 @@ func TestBundlePartly(t *testing.T) {
 		}
 		p.must(t, "--version", "0.2.1")
 		if !strings.Contains(p.file(t, annotationsFile), "channels.v1: beta") {
-			t.Errorf("clone %v: the edited channel is gone:\n%s", clone, p.file(t, annotationsFile))
+			t.Errorf("clone %v: the edited channel was lost:\n%s", clone, p.file(t, annotationsFile))
 		}
 		before := p.file(t, annotationsFile)
 		_, errOut := p.must(t, "--version", "0.2.1", "--overwrite=false", "--channels", "stable")

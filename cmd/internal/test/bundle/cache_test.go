@@ -10,14 +10,14 @@ import (
 	"github.com/operon-sdk/operon/cmd/internal/clitest"
 )
 
-// TestMemoryStaysSmall holds that the cache holds so many records of a project and no more, the last of them, and
-// none of projects that are not there any more.
-func TestMemoryStaysSmall(t *testing.T) {
+// TestCacheStaysSmall checks that the cache contains a limited number of records of a project, the last ones, and none of
+// removed projects.
+func TestCacheStaysSmall(t *testing.T) {
 	t.Parallel()
-	p, gone := newts(t), newts(t)
-	gone.cache = p.cache
-	gone.must(t, "--version", "0.1.0")
-	if err := os.RemoveAll(gone.dir); err != nil {
+	p, removed := newts(t), newts(t)
+	removed.cache = p.cache
+	removed.must(t, "--version", "0.1.0")
+	if err := os.RemoveAll(removed.dir); err != nil {
 		t.Fatal(err)
 	}
 	for i := range 20 {
@@ -30,15 +30,15 @@ func TestMemoryStaysSmall(t *testing.T) {
 		case strings.HasPrefix(base, "bundle-"):
 			records++
 		case base == "root" && content != p.dir:
-			t.Errorf("the cache still knows %s", content)
+			t.Errorf("the cache still contains records of %s", content)
 		case strings.Contains(base, "."):
-			t.Errorf("%s was left behind", name)
+			t.Errorf("%s was not removed", name)
 		}
 	}
 	if records != 16 {
-		t.Errorf("there are %d records: %s", records, clitest.SortedKeys(files))
+		t.Errorf("got %d records, want 16: %s", records, clitest.SortedKeys(files))
 	}
-	// What was generated last is among them: an edit is told from what has changed.
+	// The last record is kept: an edit is distinguished from a change of the input.
 	p.edit(t, newtCSV, "displayName: Newt Operator", "displayName: Newts of the Pond")
 	p.edit(t, newtBase, "displayName: Newt Operator", "displayName: Newts")
 	if code, _, errOut := p.run(t, "--version", "0.2.19"); code != 1 || !strings.Contains(errOut, "generated before: Newt Operator") {
@@ -50,7 +50,7 @@ func TestMemoryStaysSmall(t *testing.T) {
 // validation otherwise.
 func TestFindingsAreKept(t *testing.T) {
 	t.Parallel()
-	p := newWholeProject(t, "minimal-operator")
+	p := newGoldenProject(t, "minimal-operator")
 	const finding = "[channel-name]"
 	bundle := func() string {
 		t.Helper()

@@ -13,20 +13,19 @@ import (
 	"github.com/operon-sdk/operon/cmd/internal/clitest"
 )
 
-// catalog calls a command that has to do with catalogs in a folder of the project.
-func (p *bundleProject) catalog(t *testing.T, fs afero.Fs, folder string, args ...string) (code int, out, errOut string) {
+// catalog executes a catalog command in a directory of the project.
+func (p *bundleProject) catalog(t *testing.T, fs afero.Fs, dir string, args ...string) (code int, out, errOut string) {
 	t.Helper()
 	var o, e bytes.Buffer
-	env := &cmd.Env{In: strings.NewReader(""), Out: &o, Err: &e, Dir: filepath.Join(p.dir, folder), FS: fs, CacheDir: p.cache}
+	env := &cmd.Env{In: strings.NewReader(""), Out: &o, Err: &e, Dir: filepath.Join(p.dir, dir), FS: fs, CacheDir: p.cache}
 	code = cmd.Main(t.Context(), env, append([]string{"operon"}, args...))
 	if strings.Contains(o.String()+e.String(), p.dir) {
-		t.Errorf("the path of the machine is printed:\n%s%s", o.String(), e.String())
+		t.Errorf("the output contains an absolute path:\n%s%s", o.String(), e.String())
 	}
 	return code, o.String(), e.String()
 }
 
-// TestCatalogOfProject makes releases of a project one after the other into its catalog, from a folder
-// below its root.
+// TestCatalogOfProject adds releases of a project to its catalog, one after the other, in a subdirectory of the project.
 func TestCatalogOfProject(t *testing.T) {
 	t.Parallel()
 	p, disk := newts(t), afero.NewOsFs()
@@ -47,7 +46,7 @@ func TestCatalogOfProject(t *testing.T) {
 	p.edit(t, newtCSV, "  version: 0.2.0", "  replaces: newt-operator.v0.1.0\n  version: 0.2.0")
 	read := afero.NewReadOnlyFs(disk)
 	if code, out, errOut := p.catalog(t, read, "", "generate", "catalog", "--image", image); code != 1 || out != "" {
-		t.Errorf("a disk that cannot be written: exit code %d\n%s%s", code, out, errOut)
+		t.Errorf("a read-only file system: exit code %d\n%s%s", code, out, errOut)
 	}
 	if code, _, errOut := p.catalog(t, disk, "", "generate", "catalog", "--image", image); code != 0 {
 		t.Fatalf("exit code %d\n%s", code, errOut)
@@ -58,8 +57,7 @@ func TestCatalogOfProject(t *testing.T) {
 	}
 }
 
-// TestCatalogLinks holds that symbolic links in bundles are not followed, and that those in a catalog to
-// what is no file are named.
+// TestCatalogLinks checks that symbolic links in bundles are not followed, and that dangling links in a catalog are reported.
 func TestCatalogLinks(t *testing.T) {
 	t.Parallel()
 	p, disk := newts(t), afero.NewOsFs()

@@ -6,8 +6,8 @@ import (
 	"github.com/operon-sdk/operon/cmd/internal/clitest"
 )
 
-// TestGoldenBundlesAreValid holds that what is scaffolded passes what is checked: with every optional suite, and
-// with warnings for errors.
+// TestGoldenBundlesAreValid checks that bundles of golden projects are valid with every optional suite, and with warnings
+// treated as errors.
 func TestGoldenBundlesAreValid(t *testing.T) {
 	t.Parallel()
 	for _, name := range clitest.GoldenProjects(t) {

@@ -17,8 +17,8 @@ import (
 	"github.com/operon-sdk/operon/cmd/internal/clitest"
 )
 
-// TestPkgmanToBundleBuilds holds what --build-cmd runs: words without a shell, once for each bundle, in
-// its folder, and what comes of it when that fails.
+// TestPkgmanToBundleBuilds checks the commands of --build-cmd, which run without a shell, once for each bundle and in its
+// directory, and the result when they fail.
 func TestPkgmanToBundleBuilds(t *testing.T) {
 	t.Parallel()
 	const image = "quay.io/example/kiln-bundle"
@@ -27,33 +27,33 @@ func TestPkgmanToBundleBuilds(t *testing.T) {
 		name, build string
 		fails       func(ref string) error
 		code        int
-		// ran are the calls: the folder, then the words. says is on stderr, out on stdout.
-		ran       []string
-		out, says string
-		dryRun    bool
+		// ran contains the calls: the directory, then the command and its arguments.
+		ran            []string
+		stdout, stderr string
+		dryRun         bool
 	}{
 		{name: "default", ran: []string{
 			"bundle-1.0.0|docker|build|-f|bundle.Dockerfile|.|-t|" + image + ":1.0.0", "bundle-1.1.0|docker|build|-f|bundle.Dockerfile|.|-t|" + image + ":1.1.0",
-		}, out: "built    " + image + ":1.1.0\n"},
+		}, stdout: "built    " + image + ":1.1.0\n"},
 		{name: "quotes", build: `  po"d"man 'a  b' "c\"d\e" f\ g '' -t`, ran: []string{
 			"bundle-1.0.0|podman|a  b|c\"d\\e|f g||-t|" + image + ":1.0.0", "bundle-1.1.0|podman|a  b|c\"d\\e|f g||-t|" + image + ":1.1.0",
-		}, says: `in bundle-1.0.0: podman 'a  b' 'c"d\e' 'f g' '' -t ` + image + ":1.0.0\n"},
+		}, stderr: `in bundle-1.0.0: podman 'a  b' 'c"d\e' 'f g' '' -t ` + image + ":1.0.0\n"},
 		{name: "one fails", build: "make", fails: func(ref string) error {
 			if strings.HasSuffix(ref, ":1.0.0") {
 				return failure
 			}
 			return nil
 		}, code: 1, ran: []string{"bundle-1.0.0|make|" + image + ":1.0.0", "bundle-1.1.0|make|" + image + ":1.1.0"},
-			out: "built    " + image + ":1.1.0\n", says: "error: building " + image + ":1.0.0: 'make " + image + ":1.0.0': exit status 7\n"},
+			stdout: "built    " + image + ":1.1.0\n", stderr: "error: building " + image + ":1.0.0: 'make " + image + ":1.0.0': exit status 7\n"},
 		{name: "no such program", build: "nope x", fails: func(string) error { return fs.ErrNotExist }, code: 1,
-			ran: []string{"bundle-1.0.0|nope|x|" + image + ":1.0.0"}, says: "error: program nope to build images not found; the bundles are written"},
-		{name: "dry run", dryRun: true, says: "would run in bundle-1.1.0: docker build"},
-		{name: "variable", build: "docker build $HOME", code: 2, says: "has a $, which requires a shell"},
-		{name: "variable in quotes", build: `docker "$HOME"`, code: 2, says: "has a $"},
-		{name: "pipe", build: "docker build . | cat", code: 2, says: "has a |"},
-		{name: "pattern", build: "docker build x*", code: 2, says: "has a *"},
-		{name: "nothing", build: " ", code: 2, says: "has no program"},
-		{name: "backslash", build: `a \`, code: 2, says: "ends in a backslash"},
+			ran: []string{"bundle-1.0.0|nope|x|" + image + ":1.0.0"}, stderr: "error: program nope to build images not found; the bundles are written"},
+		{name: "dry run", dryRun: true, stderr: "would run in bundle-1.1.0: docker build"},
+		{name: "variable", build: "docker build $HOME", code: 2, stderr: "has a $, which requires a shell"},
+		{name: "variable in quotes", build: `docker "$HOME"`, code: 2, stderr: "has a $"},
+		{name: "pipe", build: "docker build . | cat", code: 2, stderr: "has a |"},
+		{name: "pattern", build: "docker build x*", code: 2, stderr: "has a *"},
+		{name: "nothing", build: " ", code: 2, stderr: "has no program"},
+		{name: "backslash", build: `a \`, code: 2, stderr: "ends in a backslash"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -90,7 +90,7 @@ func TestPkgmanToBundleBuilds(t *testing.T) {
 			if strings.Join(ran, "\n") != strings.Join(c.ran, "\n") {
 				t.Errorf("ran\n%s\nwant\n%s", strings.Join(ran, "\n"), strings.Join(c.ran, "\n"))
 			}
-			if !strings.HasSuffix(out.String(), c.out) || !strings.Contains(errOut.String(), c.says) {
+			if !strings.HasSuffix(out.String(), c.stdout) || !strings.Contains(errOut.String(), c.stderr) {
 				t.Errorf("stdout:\n%s\nstderr:\n%s", out.String(), errOut.String())
 			}
 			if _, err := os.Stat(filepath.Join(dir, "bundles")); (err == nil) == (c.code == 2 || c.dryRun) {

@@ -38,7 +38,7 @@ func validateDifferences() []validateDifference {
 		{`^(23|24|81)-`, `Bundle validation errors: .*,`, `Bundle validation errors: [^,]*$`,
 			"each fault of annotations and dependencies is a finding with its line, instead of a list with commas in random order"},
 		{`.`, `validator is deprecated; for equivalent`, `validator is deprecated; for equivalent`,
-			"the warning names validators that --select-optional knows"},
+			"the warning names validators that --select-optional supports"},
 		{`^(77|80)-`, `^Warning: .*olm\.maxOpenShiftVersion`, ``,
 			"the community validator repeats its errors as warnings"},
 		{`^79-`, `\(\["ClusterServiceVersion\.Spec\.InstallStrategy\.`, ``,
@@ -108,7 +108,7 @@ type validateReplay struct {
 func TestValidateCases(t *testing.T) {
 	nothing := t.TempDir()
 	t.Setenv("PATH", nothing+string(os.PathListSeparator)+"/bin"+string(os.PathListSeparator)+"/usr/bin")
-	for _, tool := range []string{"docker", "podman"} { // a tool that fails as a missing one would
+	for _, tool := range []string{"docker", "podman"} { // a tool that fails, like a missing one
 		if err := os.WriteFile(filepath.Join(nothing, tool), []byte("#!/bin/sh\nexit 127\n"), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -233,7 +233,7 @@ func (r *validateReplay) compareOutputs(t *testing.T, name string, want, got []v
 	for _, output := range want {
 		switch {
 		case slices.Contains(got, output):
-			if !slices.Contains(common, output) { // operator-sdk repeats itself
+			if !slices.Contains(common, output) { // operator-sdk repeats messages
 				common = append(common, output)
 			}
 		case !allowed(output.Message, "missing", func(d validateDifference) string { return d.missing }):
@@ -280,7 +280,7 @@ func recordedOutputs(t *testing.T, stdout string) []validateOutput {
 
 var findingLine = regexp.MustCompile(`^[\w./-]+(:\d+:\d+)?: (error|warning|note): .* \[[a-z0-9-]+\]$`)
 
-// checkFindingLines holds the form of text: place, level, text and rule on one line, the fix on the next.
+// checkFindingLines checks the text format: position, severity, text and rule on one line, the fix on the next.
 func checkFindingLines(t *testing.T, out string) {
 	t.Helper()
 	for _, line := range strings.Split(strings.TrimSuffix(out, "\n"), "\n") {

@@ -8,7 +8,7 @@ import (
 	"github.com/operon-sdk/operon/testdata/cases"
 )
 
-// TestValidateFlags holds how flags are read that operator-sdk reads in a way of its own.
+// TestValidateFlags checks the values of flags whose syntax is particular to operator-sdk.
 func TestValidateFlags(t *testing.T) {
 	t.Parallel()
 	work := t.TempDir()
@@ -23,7 +23,7 @@ func TestValidateFlags(t *testing.T) {
 	for _, test := range []struct {
 		args string
 		code int
-		says string
+		want string
 	}{
 		{"./bundle " + suite + " --optional-values k8s-version=1.30,a=b", 0, "bundle: valid"},
 		{"./bundle " + suite + " --optional-values k8s-version=1.30,", 1, "1.30,"},
@@ -35,7 +35,7 @@ func TestValidateFlags(t *testing.T) {
 		{"./bundle --select-optional name=multiarch --optional-values container-tools=crane", 1, "container-tools=docker"},
 	} {
 		code, out, errOut := runIn(t, work, nil, append([]string{"bundle", "validate"}, strings.Fields(test.args)...)...)
-		if code != test.code || !strings.Contains(out+errOut, test.says) || strings.Contains(errOut, "level=") {
+		if code != test.code || !strings.Contains(out+errOut, test.want) || strings.Contains(errOut, "level=") {
 			t.Errorf("%s: exit code %d\n%s%s", test.args, code, out, errOut)
 		}
 	}

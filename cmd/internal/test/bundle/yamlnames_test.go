@@ -19,13 +19,13 @@ import (
 	"github.com/operon-sdk/operon/pkg/manifest"
 )
 
-// words are names that YAML 1.1 or 1.2 reads as something other than a string where they stand alone.
+// words returns names that YAML 1.1 or 1.2 does not parse as strings if they are not quoted.
 func words() []string {
 	return []string{"2026", "true", "null", "1e3", "on", "y", "0x1f", "0o17", "2001-01-01"}
 }
 
-// TestNamesAreYAMLStrings scaffolds projects whose names, kinds, plurals, domains and images look like numbers, truth
-// values, dates and null, and checks that all YAML has strings where Kubernetes wants strings.
+// TestNamesAreYAMLStrings scaffolds projects whose names, kinds, plurals, domains and images look like numbers,
+// booleans, dates and null, and checks that all YAML has strings where Kubernetes requires strings.
 func TestNamesAreYAMLStrings(t *testing.T) {
 	t.Parallel()
 	for i, word := range words() {
@@ -59,7 +59,7 @@ func TestNamesAreYAMLStrings(t *testing.T) {
 	}
 }
 
-// checkTree checks all YAML files of a project, and what its kustomizations build.
+// checkTree checks all YAML files of a project, and the output of its kustomizations.
 func checkTree(t *testing.T, dir, project, image string) {
 	t.Helper()
 	clitest.WalkTree(t, dir, func(name string, d fs.DirEntry) {
@@ -72,13 +72,13 @@ func checkTree(t *testing.T, dir, project, image string) {
 		}
 		checkStrings(t, rel, []byte(clitest.ReadFile(t, name)), project)
 	})
-	for _, folder := range []string{"config/default", "config/samples", "config/network-policy", "config/prometheus"} {
-		built, err := manifest.Build(dir, folder)
+	for _, target := range []string{"config/default", "config/samples", "config/network-policy", "config/prometheus"} {
+		built, err := manifest.Build(dir, target)
 		if err != nil {
 			t.Fatal(err)
 		}
-		checkStrings(t, "build of "+folder, built, project)
-		if folder == "config/default" && !bytes.Contains(built, []byte("value: \""+image+"\"\n")) {
+		checkStrings(t, "build of "+target, built, project)
+		if target == "config/default" && !bytes.Contains(built, []byte("value: \""+image+"\"\n")) {
 			t.Errorf("config/default does not have the image %s:\n%s", image, built)
 		}
 	}
@@ -96,23 +96,23 @@ func checkStrings(t *testing.T, name string, data []byte, project string) {
 			t.Fatalf("%s: %v\n%s", name, err, doc)
 		}
 		for _, value := range []any{old, current} {
-			walkStrings(t, name, nil, value, project)
+			checkValues(t, name, nil, value, project)
 		}
 	}
 }
 
-// walkStrings checks the values below a path of keys.
-func walkStrings(t *testing.T, name string, path []string, value any, project string) {
+// checkValues checks the values below a path of keys.
+func checkValues(t *testing.T, name string, path []string, value any, project string) {
 	t.Helper()
 	switch v := value.(type) {
 	case map[string]any:
 		for key, inner := range v {
-			walkStrings(t, name, append(slices.Clip(path), key), inner, project)
+			checkValues(t, name, append(slices.Clip(path), key), inner, project)
 		}
 		return
 	case []any:
 		for _, inner := range v {
-			walkStrings(t, name, path, inner, project)
+			checkValues(t, name, path, inner, project)
 		}
 		return
 	}
@@ -120,11 +120,11 @@ func walkStrings(t *testing.T, name string, path []string, value any, project st
 		return
 	}
 	key := path[len(path)-1]
-	wanted := slices.Contains([]string{"name", "namespace", "namePrefix", "kind", "apiVersion", "image", "value", "group", "version", "plural", "singular",
+	mustBeString := slices.Contains([]string{"name", "namespace", "namePrefix", "kind", "apiVersion", "image", "value", "group", "version", "plural", "singular",
 		"apiGroups", "resources", "verbs", "domain", "projectName", "newName", "newTag", "displayName", "keywords", "description", "layout", "repo"}, key) ||
 		len(path) > 1 && slices.Contains([]string{"labels", "annotations", "matchLabels"}, path[len(path)-2])
 	text, isString := value.(string)
-	if wanted && !isString {
+	if mustBeString && !isString {
 		t.Errorf("%s: %s is %#v, not a string", name, strings.Join(path, "."), value)
 	}
 	if key == "app.kubernetes.io/name" && text != project {
