@@ -37,7 +37,7 @@ func bundleDifferences() map[string]bundleDifference {
 		"81-deployment-legacy-account-field": {reason: "serviceAccount is serviceAccountName's old name"},
 
 		// Cases 82 and later were made for Operon.
-		"90-webhooks-alike":       {reason: "a mutating webhook is not a duplicate of a validating one with the same content, as a ClusterRole is none of a Role (13)"},
+		"90-webhooks-alike":       {reason: "a mutating webhook is not a duplicate of a validating one with the same content; see case 13 for roles"},
 		"99-scorecard-input-dir":  {reason: "the annotations state that a bundle has a scorecard configuration; operator-sdk searches --input-dir instead of the bundle"},
 		"100-overwrite-input-dir": {reason: "--overwrite=false is about the bundle's metadata; operator-sdk looks for them in --input-dir, and loses the bundle's"},
 	}
