@@ -204,7 +204,7 @@ func TestBundleAllUndescribed(t *testing.T) {
 	if !strings.Contains(csv, "displayName: Fresh Air") || !strings.Contains(csv, "description: Opens windows.") {
 		t.Errorf("the CSV lacks the values of flags:\n%s", csv)
 	}
-	if _, errOut := p.must(t, "bundle"); strings.Contains(errOut, "nobody has described") {
+	if _, errOut := p.must(t, "bundle"); strings.Contains(errOut, "is still the default") {
 		t.Errorf("the warning is still printed with a description:\n%s", errOut)
 	}
 }
