@@ -59,7 +59,7 @@ func TestBuild(t *testing.T) {
 	copySource(t, archive)
 	third, output := makeBuild(t, archive)
 	if !strings.Contains(output, "no git commit found") {
-		t.Errorf("outside a repository, make build does not say that the commit is unknown:\n%s", output)
+		t.Errorf("outside a repository, make build does not report that the commit is unknown:\n%s", output)
 	}
 	if version := versionOf(t, third); version["commit"] != "unknown" || version["commitDate"] != "unknown" {
 		t.Errorf("outside a repository, version prints %v, want an unknown commit", version)

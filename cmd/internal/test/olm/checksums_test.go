@@ -24,7 +24,7 @@ import (
 )
 
 // TestInstallChecksums verifies that downloaded manifests are not installed when they differ from the known or given
-// ones, and that a warning says where they are not verified.
+// ones, and that a warning states where they are not verified.
 func TestInstallChecksums(t *testing.T) {
 	t.Parallel()
 	release, err := olm.Embedded()

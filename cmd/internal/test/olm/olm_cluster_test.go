@@ -117,8 +117,8 @@ type simulatedOLM struct {
 
 func stateOf(csv *kube.Object) string { return fmt.Sprint(csv.GetUID(), " ", csv.GetGeneration()) }
 
-// late tells that a change is to be left alone for a while, as a busy OLM does: nothing but the change itself
-// tells that it has not been followed.
+// late reports that a change is to be left alone for a while, as a busy OLM does: nothing but the change itself
+// shows that it has not been followed.
 func (s *simulatedOLM) late(csv *kube.Object) bool {
 	state := stateOf(csv)
 	if s.changed[state].IsZero() {

@@ -34,7 +34,7 @@ func (c *olmCluster) accountDeleted(t *testing.T) {
 	if len(old) < 2 {
 		t.Fatalf("too few pods run as the account: %v", old)
 	}
-	c.Try(t, func() error { // the cluster tells times to the second
+	c.Try(t, func() error { // the cluster records times to the second
 		for name, made := range old {
 			if made >= time.Now().UTC().Format(time.RFC3339) {
 				return fmt.Errorf("%s is made in the future, %s", name, made)
@@ -54,7 +54,7 @@ func (c *olmCluster) accountDeleted(t *testing.T) {
 	account := c.Get(t, "v1", "ServiceAccount", "olm", "olm-operator-serviceaccount").GetCreationTimestamp().UTC().Format(time.RFC3339)
 	for name, made := range pods() {
 		if made < account {
-			t.Errorf("%s has a token of an account that is gone: %s, %s", name, made, account)
+			t.Errorf("%s has a token of a removed account: %s, %s", name, made, account)
 		}
 	}
 	if _, errOut = c.must(t, 0, "install"); strings.Contains(errOut, "restarted") {
@@ -62,17 +62,17 @@ func (c *olmCluster) accountDeleted(t *testing.T) {
 	}
 }
 
-// definitionsHeld uninstalls OLM while somebody makes a resource that nobody removes, and holds a definition.
+// definitionsHeld uninstalls OLM while another client creates a resource that is not removed, and that blocks the deletion of a definition.
 func (c *olmCluster) definitionsHeld(t *testing.T) {
 	const held, late = "catalogsources.operators.coreos.com", "operators.operators.coreos.com"
 	c.Patch(t, kube.Named("apiextensions.k8s.io/v1", "CustomResourceDefinition", "", held), "",
 		`{"metadata":{"finalizers":["customresourcecleanup.apiextensions.k8s.io","example.com/never"]}}`)
-	told, err := c.uninstallUntil(t, "deleted customresourcedefinition "+late, func(message string) {
-		if strings.HasPrefix(message, "deleted namespace ") { // after OLM's resources have gone
+	output, err := c.uninstallUntil(t, "deleted customresourcedefinition "+late, func(message string) {
+		if strings.HasPrefix(message, "deleted namespace ") { // after OLM's resources are removed
 			c.Apply(t, `{apiVersion: operators.coreos.com/v1, kind: Operator, metadata: {name: late, finalizers: [example.com/wait]}}`)
 		}
 	})
-	clitest.CheckContains(t, told, "removing the finalizer example.com/wait of operator late, which its controller does not remove\n", "waiting for the deletion of customresourcedefinition "+held+"\n")
+	clitest.CheckContains(t, output, "removing the finalizer example.com/wait of operator late, which its controller does not remove\n", "waiting for the deletion of customresourcedefinition "+held+"\n")
 	clitest.CheckContains(t, fmt.Sprint(err), "customresourcedefinition "+held+" was not deleted: that is enough\n",
 		"\n  no resources of it remain\n  its finalizer example.com/never is not removed; remove it with 'kubectl edit' of the customresourcedefinition; uninstall again")
 	crd := c.Get(t, "apiextensions.k8s.io/v1", "CustomResourceDefinition", "", held)
@@ -82,7 +82,7 @@ func (c *olmCluster) definitionsHeld(t *testing.T) {
 	c.Patch(t, crd, "", `{"metadata":{"finalizers":null}}`)
 }
 
-// definitionDeleted holds that install says why it cannot begin.
+// definitionDeleted checks that install reports why it cannot begin.
 func (c *olmCluster) definitionDeleted(t *testing.T) {
 	c.Apply(t, `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: operators.operators.coreos.com}, spec: {group: operators.coreos.com,
 scope: Cluster, names: {plural: operators, singular: operator, kind: Operator}, versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]}}`)
@@ -103,8 +103,8 @@ scope: Cluster, names: {plural: operators, singular: operator, kind: Operator}, 
 		"\n  remaining resources: left (finalizers example.com/wait)\n'olm uninstall' removes what delays it")
 }
 
-// uninstallUntil uninstalls until it has told done, with somebody who listens; it gives what was told.
-func (c *olmCluster) uninstallUntil(t *testing.T, done string, listen func(message string)) (told string, err error) {
+// uninstallUntil uninstalls until the message done, passes each message to listen and returns all of them.
+func (c *olmCluster) uninstallUntil(t *testing.T, done string, listen func(message string)) (output string, err error) {
 	t.Helper()
 	found, err := olm.Find(c.Context(), c.Client, olm.DefaultNamespace)
 	if err != nil {
@@ -117,10 +117,10 @@ func (c *olmCluster) uninstallUntil(t *testing.T, done string, listen func(messa
 	ctx, cancel := context.WithCancelCause(c.Context())
 	defer cancel(nil)
 	err = olm.Uninstall(ctx, olm.UninstallOptions{Client: c.Client, Found: found, Data: data, Grace: time.Second, Reporter: olm.Reporter{Progress: func(e olm.Event) {
-		told += e.Message + "\n"
+		output += e.Message + "\n"
 		if listen(e.Message); e.Message == done {
 			cancel(errors.New("that is enough"))
 		}
 	}}})
-	return told, err
+	return output, err
 }

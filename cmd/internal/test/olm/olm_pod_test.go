@@ -74,7 +74,7 @@ func (c *olmCluster) inPod(t *testing.T) {
 		}
 		clitest.CheckContains(t, text, row.want...)
 		if strings.Contains(text, dir) {
-			t.Errorf("%s: a path of this machine is told:\n%s", row.name, text)
+			t.Errorf("%s: the output contains a local path:\n%s", row.name, text)
 		}
 	}
 	write(filepath.Join(dir, "token"), "expired")

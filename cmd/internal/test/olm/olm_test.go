@@ -299,7 +299,7 @@ give --force to remove all of them
 		}},
 		{"uninstall is killed", func(t *testing.T) {
 			c.killedAt(t, "DELETE", "/apis/cache.example.com/v1/namespaces/operators/memcacheds/going", "uninstall", "--force", "--timeout", "16s")
-			// What the operator would do about its resources nobody does any more, and somebody deletes a namespace.
+			// What the operator would do about its resources is no longer done, and a user deletes a namespace.
 			c.Apply(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: stuck, namespace: olm, finalizers: [example.com/never]}}`)
 			c.Delete(t, "v1", "Namespace", "", "olm")
 			_, errOut := c.must(t, 1, "install", "--timeout", "5s")
@@ -323,7 +323,7 @@ groupPriorityMinimum: 10, versionPriority: 10, service: {name: gone, namespace: 
 			_, errOut := c.must(t, 0, "uninstall")
 			clitest.CheckContains(t, errOut, "deleted clusterrole system:controller:operator-lifecycle-manager", "OLM is removed\n")
 			if c.Get(t, "cache.example.com/v1", "Memcached", "default", "staying") == nil {
-				t.Error("a resource outside of OLM's namespaces is gone")
+				t.Error("a resource outside of OLM's namespaces is removed")
 			}
 			c.Delete(t, "apiextensions.k8s.io/v1", "CustomResourceDefinition", "", "memcacheds.cache.example.com")
 			same(t)
@@ -397,7 +397,7 @@ clusters: [{name: c, cluster: {server: %q}}], users: [{name: u, user: {}}]}`, fr
 	<-ended
 }
 
-// atTerminal runs a command with somebody who answers.
+// atTerminal runs a command with a user who answers.
 func (c *olmCluster) atTerminal(answer string, args ...string) (code int, text string) {
 	var out clitest.Buffer
 	env := &cmd.Env{In: strings.NewReader(""), Out: &out, Err: &out, Dir: c.dir, FS: afero.NewOsFs(), Now: time.Now, HTTP: c.http,

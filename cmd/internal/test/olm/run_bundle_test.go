@@ -23,7 +23,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/olm"
 )
 
-// TestRunBundle holds what run bundle and cleanup do as far as it needs no OLM: what they refuse, what they
+// TestRunBundle checks what run bundle and cleanup do as far as it needs no OLM: what they refuse, what they
 // make and remove. With OLM the end-to-end test does so.
 func TestRunBundle(t *testing.T) {
 	t.Parallel()
@@ -101,7 +101,7 @@ func TestRunBundle(t *testing.T) {
 	reader, stop := context.WithCancel(c.Context())
 	defer stop()
 	go c.readCatalogs(reader)
-	// Nobody makes an InstallPlan here. The pods of the registry are let into a restricted namespace.
+	// No controller creates an InstallPlan here. The pods of the registry are let into a restricted namespace.
 	text := operon(t, 1, "run", "bundle", bundle, "-n", "mem", "--timeout", "15s")
 	clitest.CheckContains(t, text, "Created registry pod: memcached-operator-catalog-registry-", "Created CatalogSource: memcached-operator-catalog",
 		`OperatorGroup "operator-sdk-og" created`, "Created Subscription: memcached-operator-v0-0-1-sub",

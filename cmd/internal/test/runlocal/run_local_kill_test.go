@@ -15,7 +15,7 @@ import (
 )
 
 // TestRunLocalKilled kills run local where it may not clean up: nothing goes on without it, what it
-// generates is there as a whole or not at all, and the next run does all that a first one does.
+// generates exists completely or not at all, and the next run does all that a first one does.
 func TestRunLocalKilled(t *testing.T) {
 	t.Parallel()
 	dir := clitest.CopyGolden(t, "memcached-operator")
@@ -26,9 +26,9 @@ func TestRunLocalKilled(t *testing.T) {
 	generated := clitest.CopyTree(t, dir)
 	clitest.MustRun(t, generated, "generate")
 	after := clitest.ReadTree(t, generated)
-	// All of them keep their files in the same place, as one person's runs do.
+	// All of them keep their files in the same place, as the runs of one user do.
 	tmp := "TMPDIR=" + t.TempDir()
-	said := func(text string) func(*clitest.Process) {
+	printed := func(text string) func(*clitest.Process) {
 		return func(p *clitest.Process) { p.WaitFor(text, 1) }
 	}
 	runs := func(name string) func(*clitest.Process) {
@@ -56,9 +56,9 @@ func TestRunLocalKilled(t *testing.T) {
 		{"servers start", "", runs("etcd")},
 		{"building", "", runs("go")},
 		{"linking", "", runs("link")},
-		{"installing", "", said("the API server is at")},
-		{"starting the manager", "", said("starting the manager")},
-		{"manager runs", "", said("applied " + memcached)},
+		{"installing", "", printed("the API server is at")},
+		{"starting the manager", "", printed("starting the manager")},
+		{"manager runs", "", printed("applied " + memcached)},
 	}
 	for _, m := range moments {
 		p := clitest.StartProcess(t, dir, []string{tmp, m.env}, args...)

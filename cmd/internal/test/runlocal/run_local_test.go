@@ -97,7 +97,7 @@ func TestRunLocal(t *testing.T) {
 			p.Interrupt()
 			p.MustEnd(1)
 			if !strings.Contains(p.Output(), "error: interrupted") || strings.Contains(p.Output(), "manager | ") {
-				t.Errorf("after %q, it says\n%s", when, p.Output())
+				t.Errorf("after %q, the output is\n%s", when, p.Output())
 			}
 		}
 	})
@@ -141,11 +141,11 @@ func TestRunLocal(t *testing.T) {
 		p := clitest.StartProcess(t, dir, home(t, unreachable), "run", "local")
 		p.MustEnd(1)
 		if !strings.Contains(p.Output(), "~/.kube/config is not used: the cluster at https://127.0.0.1:1 cannot be reached") {
-			t.Error("it does not say why it uses an embedded control plane")
+			t.Error("the output does not state why it uses an embedded control plane")
 		}
 		for _, want := range []string{"error: the manager failed: exit status 7", "  no luck today"} {
 			if !strings.Contains(p.Output(), want) {
-				t.Errorf("it does not say %q", want)
+				t.Errorf("the output does not contain %q", want)
 			}
 		}
 		if n := strings.Count(p.Output(), "manager | no luck today"); n != 1 {
@@ -183,7 +183,7 @@ func TestRunLocal(t *testing.T) {
 	})
 }
 
-// TestRunLocalRefused holds that what cannot work ends with a cause and leaves nothing.
+// TestRunLocalRefused checks that what cannot work ends with a cause and leaves nothing.
 func TestRunLocalRefused(t *testing.T) {
 	t.Parallel()
 	dir := clitest.CopyGolden(t, "memcached-operator")
@@ -203,7 +203,7 @@ func TestRunLocalRefused(t *testing.T) {
 	} {
 		clitest.WriteFile(t, filepath.Join(dir, name), text)
 	}
-	// A run would bring these up to date first.
+	// A run would update these first.
 	addField(t, dir)
 	before := clitest.CopyTree(t, dir)
 	for _, tc := range []struct {
@@ -226,7 +226,7 @@ func TestRunLocalRefused(t *testing.T) {
 			p := clitest.StartProcess(t, dir, tc.env, append([]string{"run", "local"}, tc.args...)...)
 			p.MustEnd(1)
 			if !strings.Contains(p.Output(), tc.want) {
-				t.Errorf("it does not say %q", tc.want)
+				t.Errorf("the output does not contain %q", tc.want)
 			}
 			if given := strings.Join(append(tc.env, tc.args...), " "); strings.Contains(p.Output(), dir) && !strings.Contains(given, dir) {
 				t.Error("the output has an absolute path that was not given")
@@ -245,7 +245,7 @@ func TestRunLocalRefused(t *testing.T) {
 		p.MustEnd(1)
 		for _, want := range []string{"installing the CRD memcacheds.cache.example.com", "undefined field 'nothing'"} {
 			if !strings.Contains(p.Output(), want) {
-				t.Errorf("it does not say %q", want)
+				t.Errorf("the output does not contain %q", want)
 			}
 		}
 		if crds := c.Must("", "get", "crds", "-o", "name"); strings.Contains(crds, "example.com") {
@@ -270,7 +270,7 @@ func TestRunLocalWebhooks(t *testing.T) {
 		p := clitest.StartProcess(t, dir, nil, embedded...)
 		p.MustEnd(1)
 		if !strings.Contains(p.Output(), want) {
-			t.Errorf("it does not say %q", want)
+			t.Errorf("the output does not contain %q", want)
 		}
 		if strings.Contains(p.Output(), "starting a control plane") {
 			t.Error("it starts a control plane for nothing")
@@ -343,7 +343,7 @@ func oldLayout(t *testing.T, dir string) {
 	clitest.EditFile(t, dir, "main.go", ", flag.ContinueOnError), flags, ", ", flag.ContinueOnError), ")
 }
 
-// TestGenerateWatch holds that generate --watch follows changes until it is interrupted.
+// TestGenerateWatch checks that generate --watch follows changes until it is interrupted.
 func TestGenerateWatch(t *testing.T) {
 	t.Parallel()
 	dir := clitest.CopyGolden(t, "memcached-operator")

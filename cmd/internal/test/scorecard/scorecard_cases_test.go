@@ -123,7 +123,7 @@ func writeEdited(t *testing.T, edits []scorecardEdit) string {
 	return dir
 }
 
-// recordedResult is what operator-sdk 1.42.3 says of a bundle in one built-in test. Ended is how its
+// recordedResult is what operator-sdk 1.42.3 reports for a bundle in one built-in test. Ended is how its
 // program ended instead of giving a result.
 type recordedResult struct {
 	State               string
@@ -131,7 +131,7 @@ type recordedResult struct {
 	Ended               string
 }
 
-// TestScorecardAsOperatorSDK holds that the built-in tests find what operator-sdk's find, in every bundle
+// TestScorecardAsOperatorSDK checks that the built-in tests find what operator-sdk's find, in every bundle
 // that bundle validate is tested with and in those of scorecardEdits.
 func TestScorecardAsOperatorSDK(t *testing.T) {
 	t.Parallel()
@@ -186,7 +186,7 @@ func TestScorecardAsOperatorSDK(t *testing.T) {
 func compareRecorded(t *testing.T, want recordedResult, got v1alpha3.TestResult) {
 	t.Helper()
 	if want.Ended == "panic" { // there it is a stack trace that is no JSON
-		if said := strings.Join(got.Errors, ""); got.State == v1alpha3.FailState && !strings.HasSuffix(said, "must be a mapping") ||
+		if message := strings.Join(got.Errors, ""); got.State == v1alpha3.FailState && !strings.HasSuffix(message, "must be a mapping") ||
 			got.State == v1alpha3.PassState && !slices.Contains(got.Suggestions, "Add CRD validation for Otter/v1") {
 			t.Errorf("%s: got %s %q %q", got.Name, got.State, got.Errors, got.Suggestions)
 		}
@@ -209,7 +209,7 @@ func compareRecorded(t *testing.T, want recordedResult, got v1alpha3.TestResult)
 		}
 		slices.Sort(all)
 		for i, text := range all {
-			// The path of a missing folder is not said there, and values are printed as Go or as JSON has them.
+			// The path of a missing directory is not printed there, and values are printed as Go or as JSON has them.
 			all[i] = strings.ReplaceAll(text, "invalid file: <nil>", "unable to load file bundle/deploy: no such file or directory")
 			all[i] = values.ReplaceAllString(all[i], "${1}...: ")
 		}
@@ -261,7 +261,7 @@ func runScorecard(t *testing.T, dir string, args ...string) (code int, out, errO
 	env := &cmd.Env{In: strings.NewReader(""), Out: &o, Err: &e, Dir: dir, FS: afero.NewOsFs()}
 	code = cmd.Main(t.Context(), env, append([]string{"operon", "scorecard"}, args...))
 	if strings.Contains(o.String()+e.String(), dir) {
-		t.Errorf("the output names the folder of this machine:\n%s%s", o.String(), e.String())
+		t.Errorf("the output contains a local directory:\n%s%s", o.String(), e.String())
 	}
 	return code, o.String(), e.String()
 }

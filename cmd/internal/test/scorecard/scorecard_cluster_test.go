@@ -25,7 +25,7 @@ import (
 	"github.com/operon-sdk/operon/cmd/internal/clitest"
 )
 
-// podTests is a configuration whose images the simulated kubelet knows.
+// podTests is a configuration whose images the simulated kubelet supports.
 const podTests = `
 serviceaccount: tester
 storage: {spec: {mountPath: {path: ""}}}
@@ -212,7 +212,7 @@ func (c *scorecardCluster) checkPods(t *testing.T, namespace string) {
 	}
 }
 
-// checkParallel holds that a stage's tests run at the same time, and the next stage after them.
+// checkParallel checks that a stage's tests run at the same time, and the next stage after them.
 func (c *scorecardCluster) checkParallel(t *testing.T) {
 	t.Helper()
 	var order []string
@@ -231,7 +231,7 @@ func (c *scorecardCluster) checkParallel(t *testing.T) {
 	}
 }
 
-// checkConfigMap holds that the ConfigMap of the last run held the bundle.
+// checkConfigMap checks that the ConfigMap of the last run contained the bundle.
 func (c *scorecardCluster) checkConfigMap(t *testing.T, bundle string) {
 	t.Helper()
 	var object struct{ BinaryData map[string]string }

@@ -29,7 +29,7 @@ import (
 )
 
 // scorecardCluster is a control plane behind a server that answers what a kubelet would be asked for:
-// the logs of containers, and commands in them. It remembers all requests.
+// the logs of containers, and commands in them. It records all requests.
 type scorecardCluster struct {
 	*clitest.WorkloadCluster
 	kubeconfig string
@@ -60,19 +60,19 @@ func startScorecardCluster(t *testing.T) *scorecardCluster {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
-			return // the client has gone away
+			return // the client has disconnected
 		}
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		c.mu.Lock()
 		c.history = append(c.history, scorecardRequest{r.Method, r.URL.Path, string(body)})
 		hook := c.pod
 		c.mu.Unlock()
-		folder, what, _ := strings.Cut(r.URL.Path, "/pods/")
+		parent, what, _ := strings.Cut(r.URL.Path, "/pods/")
 		switch name, sub, _ := strings.Cut(what, "/"); sub {
 		case "log":
-			c.log(w, r, folder+"/pods/"+name)
+			c.log(w, r, parent+"/pods/"+name)
 		case "exec":
-			c.exec(t, w, r, folder+"/pods/"+name)
+			c.exec(t, w, r, parent+"/pods/"+name)
 		default:
 			proxy.ServeHTTP(w, r)
 			if hook != nil && r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/pods") {
@@ -217,7 +217,7 @@ func (c *scorecardCluster) left(t *testing.T, namespace string) (names []string)
 	return names
 }
 
-// empty holds that a run has left nothing.
+// empty checks that a run has left nothing.
 func (c *scorecardCluster) empty(t *testing.T, namespace string) {
 	t.Helper()
 	if left := c.left(t, namespace); len(left) > 0 {

@@ -134,7 +134,7 @@ Labels:
 	}
 }
 
-// TestScorecardXUnit holds that a report is XML whatever tests say.
+// TestScorecardXUnit checks that a report is XML whatever tests print.
 func TestScorecardXUnit(t *testing.T) {
 	t.Parallel()
 	list := v1alpha3.TestList{Items: []v1alpha3.Test{{Status: v1alpha3.TestStatus{Results: []v1alpha3.TestResult{
@@ -162,7 +162,7 @@ func TestScorecardRefusals(t *testing.T) {
 	for _, row := range []struct {
 		name, dir, args string
 		code            int
-		said            []string
+		output          []string
 	}{
 		{"no bundle", good, "", 2, []string{"operon scorecard takes one bundle, a directory or an image, but got 0 arguments", "run 'operon scorecard --help'"}},
 		{"two bundles", good, "a b", 2, []string{"but got 2 arguments"}},
@@ -194,7 +194,7 @@ func TestScorecardRefusals(t *testing.T) {
 		if code != row.code {
 			t.Errorf("%s: exit code %d, want %d\n%s", row.name, code, row.code, errOut)
 		}
-		for _, want := range row.said {
+		for _, want := range row.output {
 			if !strings.Contains(errOut, want) {
 				t.Errorf("%s: no %q in\n%s", row.name, want, errOut)
 			}
@@ -202,7 +202,7 @@ func TestScorecardRefusals(t *testing.T) {
 	}
 }
 
-// TestScorecardUnreadable holds that a file which is no YAML is named, although the result is as if it were not there.
+// TestScorecardUnreadable checks that a file that is not YAML is named, although the result is as if it were not there.
 func TestScorecardUnreadable(t *testing.T) {
 	t.Parallel()
 	dir := withConfig(t, twoTests, scorecardEdit{otterCSV, "metadata:\n", "metadata: [\n"})
@@ -214,7 +214,7 @@ func TestScorecardUnreadable(t *testing.T) {
 	}
 }
 
-// TestScorecardConfigOfBundle holds that annotations and --config say where the configuration is.
+// TestScorecardConfigOfBundle checks that annotations and --config set where the configuration is.
 func TestScorecardConfigOfBundle(t *testing.T) {
 	t.Parallel()
 	dir := withConfig(t, "stages: []", scorecardEdit{"own/config.yaml", "", twoTests},
@@ -230,7 +230,7 @@ func TestScorecardConfigOfBundle(t *testing.T) {
 	}
 }
 
-// TestScorecardProgram holds that the program answers as the program of a test image.
+// TestScorecardProgram checks that the program answers as the program of a test image.
 func TestScorecardProgram(t *testing.T) {
 	t.Parallel()
 	mounted := afero.NewMemMapFs()
@@ -254,7 +254,7 @@ func TestScorecardProgram(t *testing.T) {
 	}
 }
 
-// TestScorecardOfScaffold holds that the bundle of a scaffolded operator passes all built-in tests.
+// TestScorecardOfScaffold checks that the bundle of a scaffolded operator passes all built-in tests.
 func TestScorecardOfScaffold(t *testing.T) {
 	t.Parallel()
 	code, out, errOut := runScorecard(t, clitest.Testdata("memcached-operator"), "bundle", "--local", "-o", "json")
