@@ -56,7 +56,7 @@ func (g *fakeGo) count() int {
 	return len(g.builds)
 }
 
-// messages collects what a caller is told.
+// messages collects the progress that a caller receives.
 type messages struct {
 	mu    sync.Mutex
 	lines []string
@@ -80,7 +80,7 @@ func offline(t *testing.T, g *fakeGo) EnsureOptions {
 	return EnsureOptions{CacheDir: t.TempDir(), StoreDirs: []string{t.TempDir()}, NoDownload: true, Run: g.run}
 }
 
-// putPrograms makes a folder of programs.
+// putPrograms creates a directory of programs.
 func putPrograms(t *testing.T, dir string, names ...string) string {
 	t.Helper()
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -110,8 +110,8 @@ func ensure(t *testing.T, o EnsureOptions) Assets {
 	return assets
 }
 
-// noBuildFolders checks that no build left its folder.
-func noBuildFolders(t *testing.T, o EnsureOptions) {
+// noBuildDirectories checks that no build left its directory.
+func noBuildDirectories(t *testing.T, o EnsureOptions) {
 	t.Helper()
 	if left, _ := filepath.Glob(filepath.Join(o.buildsDir(), buildPrefix+"*")); len(left) > 0 {
 		t.Errorf("left over: %v", left)
@@ -138,7 +138,7 @@ func TestOrder(t *testing.T) {
 	if entries, _ := os.ReadDir(built.Dir); slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return !e.Type().IsRegular() }) {
 		t.Errorf("not only plain files: %v", entries)
 	}
-	noBuildFolders(t, o)
+	noBuildDirectories(t, o)
 
 	stored := putPrograms(t, storeFolder(o.StoreDirs[0], "1.36.1"), Etcd, KubeAPIServer, Kubectl)
 	putPrograms(t, storeFolder(o.StoreDirs[0], "1.36.2"), Etcd) // was interrupted
@@ -190,7 +190,7 @@ func TestOtherVersions(t *testing.T) {
 func TestBuildCommand(t *testing.T) {
 	t.Parallel()
 	g := &fakeGo{}
-	var told messages
+	var progress messages
 	g.during = func(_ context.Context, dir string) error {
 		for _, name := range []string{"go.mod", "go.sum", "main.go", "parent_unix.go"} {
 			if data, err := os.ReadFile(filepath.Join(dir, name)); err != nil || len(data) == 0 {
@@ -200,7 +200,7 @@ func TestBuildCommand(t *testing.T) {
 		return nil
 	}
 	o := offline(t, g)
-	o.Progress = told.add
+	o.Progress = progress.add
 	o.Environ = []string{"HOME=/h", "GOFLAGS=-mod=vendor -modcacherw", "GOOS=plan9", "GOWORK=/w"}
 	ensure(t, o)
 	c := g.builds[0]
@@ -215,11 +215,11 @@ func TestBuildCommand(t *testing.T) {
 	if all := strings.Join(c.Args, " "); !strings.Contains(all, "component-base/version.gitVersion=v"+Version) || !strings.Contains(all, "-trimpath") {
 		t.Errorf("go %s", all)
 	}
-	if !strings.Contains(told.String(), "building etcd and kube-apiserver v"+Version) {
-		t.Errorf("told: %s", &told)
+	if !strings.Contains(progress.String(), "building etcd and kube-apiserver v"+Version) {
+		t.Errorf("progress: %s", &progress)
 	}
-	if strings.Contains(told.String(), o.CacheDir) {
-		t.Errorf("a path in: %s", &told)
+	if strings.Contains(progress.String(), o.CacheDir) {
+		t.Errorf("a path in: %s", &progress)
 	}
 }
 
@@ -232,7 +232,7 @@ func TestInterruptedBuild(t *testing.T) {
 	if _, err := Ensure(t.Context(), o); err == nil || !strings.Contains(err.Error(), "building the control plane v"+Version+": go failed: exit status 1") {
 		t.Errorf("a build that fails: %v", err)
 	}
-	noBuildFolders(t, o)
+	noBuildDirectories(t, o)
 
 	ctx, cancel := context.WithCancel(t.Context())
 	g.during = func(ctx context.Context, _ string) error {
@@ -242,12 +242,12 @@ func TestInterruptedBuild(t *testing.T) {
 	if _, err := Ensure(ctx, o); !errors.Is(err, context.Canceled) {
 		t.Errorf("a build that is canceled: %v", err)
 	}
-	noBuildFolders(t, o)
+	noBuildDirectories(t, o)
 
 	putPrograms(t, filepath.Join(o.buildsDir(), buildPrefix+"123", "bin"), Etcd)
 	g.during = nil
 	built := ensure(t, o)
-	noBuildFolders(t, o)
+	noBuildDirectories(t, o)
 
 	// What is damaged is built again.
 	if err := os.Truncate(built.Path(Etcd), 0); err != nil {
@@ -289,15 +289,15 @@ func TestKilledBuild(t *testing.T) {
 	}
 
 	// While it lives, others wait for it, and can stop waiting.
-	var told messages
-	o.Progress = told.add
+	var progress messages
+	o.Progress = progress.add
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
 	if _, err := Ensure(ctx, o); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("while another builds: %v", err)
 	}
-	if want := fmt.Sprintf("waiting for process %d", other.Process.Pid); !strings.Contains(told.String(), want) {
-		t.Errorf("told %q, want %q", &told, want)
+	if want := fmt.Sprintf("waiting for process %d", other.Process.Pid); !strings.Contains(progress.String(), want) {
+		t.Errorf("progress %q, want %q", &progress, want)
 	}
 
 	if err := other.Process.Kill(); err != nil {
@@ -305,10 +305,10 @@ func TestKilledBuild(t *testing.T) {
 	}
 	_ = other.Wait()
 	if left, _ := filepath.Glob(filepath.Join(o.buildsDir(), buildPrefix+"*")); len(left) != 1 {
-		t.Errorf("expected the folder of the killed build: %v", left)
+		t.Errorf("expected the directory of the killed build: %v", left)
 	}
 	ensure(t, o)
-	noBuildFolders(t, o)
+	noBuildDirectories(t, o)
 }
 
 func TestTwoBuilders(t *testing.T) {
@@ -378,10 +378,10 @@ func TestProgram(t *testing.T) {
 		t.Fatal(err)
 	}
 	if p.version != "v"+Version {
-		t.Errorf("templates/controlplane/go.mod.tmpl requires Kubernetes %s, the package says %s", p.version, Version)
+		t.Errorf("templates/controlplane/go.mod.tmpl requires Kubernetes %s, the package has %s", p.version, Version)
 	}
 	if ownVersion().String() != Version {
-		t.Errorf("%q is no version", Version)
+		t.Errorf("%q is not a valid version", Version)
 	}
 	key := p.key()
 	if !strings.HasPrefix(key, Version+"-") || key != p.key() {

@@ -63,7 +63,7 @@ func serveIndex(t *testing.T, sum string, data []byte, offered ...string) string
 	return server.URL + "/index.yaml"
 }
 
-// silentIndex accepts connections and says nothing, as a network that swallows packets.
+// silentIndex accepts connections and sends nothing, like a network that drops packets.
 func silentIndex(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -118,15 +118,15 @@ func TestEnsureDownloads(t *testing.T) {
 	t.Parallel()
 	g := &fakeGo{}
 	o := offline(t, g)
-	var told messages
-	o.NoDownload, o.Progress = false, told.add
+	var progress messages
+	o.NoDownload, o.Progress = false, progress.add
 	o.IndexURL = serveIndex(t, "", archive(t, Etcd, KubeAPIServer, Kubectl), "1.36.1", "1.36.2", "1.37.0")
 	got := ensure(t, o)
 	if got.Source != FromStore || got.Version != "1.36.2" || got.Dir != storeFolder(o.StoreDirs[0], "1.36.2") || g.count() != 0 {
 		t.Errorf("%+v", got)
 	}
-	if !strings.Contains(told.String(), "downloading etcd and kube-apiserver v1.36.2") {
-		t.Errorf("told: %s", &told)
+	if !strings.Contains(progress.String(), "downloading etcd and kube-apiserver v1.36.2") {
+		t.Errorf("progress: %s", &progress)
 	}
 	o.IndexURL = noIndex
 	if again := ensure(t, o); again != got {
@@ -156,7 +156,7 @@ func TestEnsureBuildsWithoutDownload(t *testing.T) {
 	}
 }
 
-// tool runs the command line with a bin folder of its own.
+// tool runs the command line with its own bin directory.
 type tool struct {
 	t     *testing.T
 	build *fakeGo

@@ -35,7 +35,7 @@ func TestRealDiskFull(t *testing.T) {
 
 	_, err = Start(t.Context(), assets, StartOptions{TempDir: mountTmpfs(t, "4k", 0)})
 	if err == nil || !strings.Contains(err.Error(), causeDisk) {
-		t.Errorf("no folder fits: %v", err)
+		t.Errorf("no directory fits: %v", err)
 	}
 	_, err = Start(t.Context(), assets, StartOptions{TempDir: mountTmpfs(t, "1m", syscall.MS_RDONLY)})
 	if err == nil || !strings.Contains(err.Error(), causeReadOnly) {

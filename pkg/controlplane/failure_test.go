@@ -43,7 +43,7 @@ func wantFailure(t *testing.T, err error, program, cause string, line string) {
 		t.Errorf("no %q in: %v", line, err)
 	}
 	if strings.Contains(strings.Join(f.Lines, "\n"), "/"+runPrefix+"-") {
-		t.Errorf("a folder that is gone in: %v", err)
+		t.Errorf("a removed directory in: %v", err)
 	}
 	if len(f.Lines) > tailLines {
 		t.Errorf("%d lines of the log in the error", len(f.Lines))
@@ -169,7 +169,7 @@ func TestRealPortInUse(t *testing.T) {
 	}
 }
 
-// TestRealDataDir runs into a data folder that cannot be used.
+// TestRealDataDir starts with a data directory that cannot be used.
 func TestRealDataDir(t *testing.T) {
 	t.Parallel()
 	skipIfShort(t)
@@ -184,11 +184,11 @@ func TestRealDataDir(t *testing.T) {
 	err = startFails(t, assets, StartOptions{EtcdArgs: []string{"--data-dir=" + filepath.Join(file, "data")}})
 	wantFailure(t, err, Etcd, "", "not a directory")
 	if _, err := Start(t.Context(), assets, StartOptions{TempDir: filepath.Join(file, "x")}); err == nil {
-		t.Error("started in a folder that is a file")
+		t.Error("started in a directory that is a file")
 	}
 }
 
-// TestRealBadFlag shows a mistake that only the log explains.
+// TestRealBadFlag checks an error that only the log explains.
 func TestRealBadFlag(t *testing.T) {
 	t.Parallel()
 	skipIfShort(t)
@@ -238,7 +238,7 @@ func (c *cancelOnWrite) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestRelativeAssets has a folder that is relative to the working directory, not to the servers' own.
+// TestRelativeAssets has a directory that is relative to the working directory, not to the servers' own.
 func TestRelativeAssets(t *testing.T) {
 	t.Parallel()
 	here, err := os.Getwd()

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// TestWatchdog holds that a process group ends with the process that it belongs to, and not before.
+// TestWatchdog checks that a process group ends with the process that it belongs to, and not before.
 func TestWatchdog(t *testing.T) {
 	t.Parallel()
 	start := func() *exec.Cmd {

@@ -14,7 +14,7 @@ import (
 )
 
 // The test binary plays other programs too: under the names etcd and kube-apiserver a server that
-// fails as FAKE_ETCD or FAKE_KUBE_APISERVER says, and with holdVariable a process that starts a control plane
+// fails as FAKE_ETCD or FAKE_KUBE_APISERVER specifies, and with holdVariable a process that starts a control plane
 // and waits to be killed.
 const (
 	holdVariable       = "OPERON_TEST_HOLD"
@@ -39,7 +39,7 @@ func fakeVariable(name string) string {
 	return "FAKE_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
 }
 
-// fakeServer does what behavior says: "hang" after writing its process id into its folder, "killed",
+// fakeServer does what behavior specifies: "hang" after writing its process id into its directory, "killed",
 // or the text of a last line.
 func fakeServer(name, behavior string) int {
 	switch behavior {
@@ -59,7 +59,7 @@ func fakeServer(name, behavior string) int {
 	return 1
 }
 
-// fakeAssets is an assets folder of the test binary.
+// fakeAssets is an assets directory of the test binary.
 func fakeAssets(t *testing.T) Assets {
 	t.Helper()
 	self, err := os.Executable()
@@ -75,7 +75,7 @@ func fakeAssets(t *testing.T) Assets {
 	return assets
 }
 
-// realAssets are built at their first use, which takes minutes; so it is told what happens.
+// realAssets are built at their first use, which takes minutes; so progress is printed.
 var realAssets = sync.OnceValues(func() (Assets, error) {
 	o := DefaultOptions(os.Environ())
 	o.Progress = func(e Event) { fmt.Fprintln(os.Stderr, "controlplane:", e.Message) }
@@ -145,8 +145,8 @@ func selfCommand(t *testing.T, env ...string) *exec.Cmd {
 	return cmd
 }
 
-// alive tells whether a process runs; one that has ended and was not waited for does not.
-func alive(pid int) bool {
+// isRunning reports whether a process runs; one that has ended and was not waited for does not.
+func isRunning(pid int) bool {
 	p, err := os.FindProcess(pid)
 	if err != nil {
 		return false

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// TestAddress holds that a control plane for real nodes listens where pods reach it, and has a certificate for it.
+// TestAddress checks that a control plane for real nodes listens where pods reach it, and has a certificate for it.
 func TestAddress(t *testing.T) {
 	t.Parallel()
 	address := net.IPv4(10, 1, 2, 3)

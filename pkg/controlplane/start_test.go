@@ -109,7 +109,7 @@ func TestStartServes(t *testing.T) {
 	}
 	<-cp.Done()
 	for _, pid := range pids {
-		if alive(pid) {
+		if isRunning(pid) {
 			t.Errorf("process %d runs after Stop", pid)
 		}
 	}
@@ -142,8 +142,8 @@ func TestStartWithoutRoles(t *testing.T) {
 	}
 }
 
-// TestDoneTellsWhichServerEnded kills etcd under a running control plane.
-func TestDoneTellsWhichServerEnded(t *testing.T) {
+// TestDoneReportsEndedServer kills etcd under a running control plane.
+func TestDoneReportsEndedServer(t *testing.T) {
 	t.Parallel()
 	cp := startReal(t, StartOptions{})
 	if err := cp.etcd.cmd.Process.Kill(); err != nil {
@@ -180,7 +180,7 @@ func TestDiesWithParent(t *testing.T) {
 	}
 	line, _ := bufio.NewReader(out).ReadString('\n')
 	var pids [2]int
-	if _, err := fmt.Sscan(line, &pids[0], &pids[1]); err != nil || !alive(pids[0]) || !alive(pids[1]) {
+	if _, err := fmt.Sscan(line, &pids[0], &pids[1]); err != nil || !isRunning(pids[0]) || !isRunning(pids[1]) {
 		_ = hold.Process.Kill()
 		t.Fatalf("no control plane: %s", line)
 	}
@@ -188,15 +188,15 @@ func TestDiesWithParent(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = hold.Wait()
-	gone := func() bool { return !alive(pids[0]) && !alive(pids[1]) }
-	for deadline := time.Now().Add(5 * time.Second); !gone() && time.Now().Before(deadline); {
+	stopped := func() bool { return !isRunning(pids[0]) && !isRunning(pids[1]) }
+	for deadline := time.Now().Add(5 * time.Second); !stopped() && time.Now().Before(deadline); {
 		time.Sleep(50 * time.Millisecond)
 	}
-	if !gone() {
-		t.Errorf("processes outlive their parent: etcd %v, kube-apiserver %v", alive(pids[0]), alive(pids[1]))
+	if !stopped() {
+		t.Errorf("processes outlive their parent: etcd %v, kube-apiserver %v", isRunning(pids[0]), isRunning(pids[1]))
 	}
 	if left, _ := filepath.Glob(filepath.Join(parent, "*", runPrefix+"-*")); len(left) != 1 {
-		t.Errorf("expected the folder of the killed process, got %v", left)
+		t.Errorf("expected the directory of the killed process, got %v", left)
 	}
 	tempdir.Sweep(parent)
 	if left, _ := os.ReadDir(parent); len(left) > 0 {
@@ -239,10 +239,10 @@ func TestForeignServersDieWithParent(t *testing.T) {
 		t.Fatalf("the servers %v were started, expected two", servers)
 	}
 	for _, pid := range servers {
-		for deadline := time.Now().Add(5 * time.Second); alive(pid) && time.Now().Before(deadline); {
+		for deadline := time.Now().Add(5 * time.Second); isRunning(pid) && time.Now().Before(deadline); {
 			time.Sleep(20 * time.Millisecond)
 		}
-		if alive(pid) {
+		if isRunning(pid) {
 			t.Errorf("process %d outlives its parent", pid)
 		}
 	}
@@ -262,7 +262,7 @@ func TestServersWatchTheirParent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A process that is not the parent stands in for one that is gone.
+	// A process that is not the parent replaces one that has ended.
 	etcd := exec.Command(assets.Path(Etcd), "--data-dir="+t.TempDir(), "--listen-peer-urls=http://127.0.0.1:0", "--listen-client-urls=http://127.0.0.1:0",
 		"--advertise-client-urls=http://127.0.0.1:0")
 	etcd.Env = append(os.Environ(), parentVariable+"=1")
@@ -281,6 +281,6 @@ func TestTwoAtOnce(t *testing.T) {
 		t.Errorf("two control planes share %s", one.URL)
 	}
 	if code, _ := request(t, one, one.Token, "GET", "/readyz", ""); code != 200 {
-		t.Errorf("the first is gone when the second starts: %d", code)
+		t.Errorf("the first has ended when the second starts: %d", code)
 	}
 }

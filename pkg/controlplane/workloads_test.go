@@ -66,12 +66,12 @@ func TestWorkloads(t *testing.T) {
 		t.Error(err)
 	}
 	for _, pid := range pids {
-		if alive(pid) {
+		if isRunning(pid) {
 			t.Errorf("process %d lives after Stop", pid)
 		}
 	}
 	if left, _ := os.ReadDir(parent); len(left) > 0 {
-		t.Errorf("%d folders are left", len(left))
+		t.Errorf("%d directories are left", len(left))
 	}
 }
 

@@ -96,7 +96,7 @@ metadata: {name: as.example.com}
 spec: {group: example.com}
 `
 
-// TestCRDs holds what becomes of CRDs: from a kustomization or from files, with and without conversion.
+// TestCRDs checks what becomes of CRDs: from a kustomization or from files, with and without conversion.
 func TestCRDs(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -158,7 +158,7 @@ webhooks:
 	}
 }
 
-// TestSamples holds that samples are found without a kustomization, and that a spec that is left empty is one.
+// TestSamples checks that samples are found without a kustomization, and that a spec that is left empty is one.
 func TestSamples(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -176,7 +176,7 @@ func TestSamples(t *testing.T) {
 	}
 }
 
-// TestWatch holds which changes are noticed and which are not.
+// TestWatch checks which changes are noticed and which are not.
 func TestWatch(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

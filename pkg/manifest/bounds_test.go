@@ -9,7 +9,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
-// TestBuildBounds holds that the files of a kustomization are bounded, on the disk and in an overlay,
+// TestBuildBounds checks that the files of a kustomization are bounded, on the disk and in an overlay,
 // also where kustomize would go on without the file.
 func TestBuildBounds(t *testing.T) {
 	t.Parallel()

@@ -10,7 +10,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/manifest"
 )
 
-// write writes files below a folder, by slash-separated names.
+// write writes files below a directory, by slash-separated names.
 func write(t *testing.T, dir string, files map[string]string) {
 	t.Helper()
 	for name, text := range files {
@@ -28,7 +28,7 @@ func configMap(name string) string {
 	return "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: " + name + "\n"
 }
 
-// TestBuildOver holds that files that are laid over a folder count as if they were there.
+// TestBuildOver checks that files that are laid over a directory count as if they were there.
 func TestBuildOver(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -56,7 +56,7 @@ func TestBuildOver(t *testing.T) {
 	if _, err := manifest.BuildOver(dir, "top", map[string][]byte{"one/a.yaml": nil}); err == nil {
 		t.Error("a file that is taken away was built")
 	}
-	// A folder may have another name, through a symbolic link.
+	// A directory may have another name, through a symbolic link.
 	link := filepath.Join(t.TempDir(), "link")
 	if err := os.Symlink(dir, link); err != nil {
 		if runtime.GOOS == "windows" {
@@ -72,7 +72,7 @@ func TestBuildOver(t *testing.T) {
 	}
 }
 
-// TestBuildAgain holds that a build is remembered as long as nothing changes that it looked at.
+// TestBuildAgain checks that a build is cached as long as nothing changes that it looked at.
 func TestBuildAgain(t *testing.T) {
 	t.Parallel()
 	kustomization := "resources:\n- a.yaml\n"
@@ -91,7 +91,7 @@ func TestBuildAgain(t *testing.T) {
 			if err != nil || built == nil {
 				t.Fatal(built, err)
 			}
-			built.Output = append([]byte("# remembered\n"), built.Output...)
+			built.Output = append([]byte("# cached\n"), built.Output...)
 			write(t, dir, change)
 			again, rebuilt, err := manifest.BuildAgain(dir, "top", nil, built)
 			if err != nil {
@@ -102,8 +102,8 @@ func TestBuildAgain(t *testing.T) {
 				t.Fatal(err)
 			}
 			same := string(want) == string(first)
-			if remembered := strings.HasPrefix(string(again), "# remembered\n"); remembered != same || remembered != (rebuilt == nil) {
-				t.Errorf("remembered: %v, the same: %v", remembered, same)
+			if cached := strings.HasPrefix(string(again), "# cached\n"); cached != same || cached != (rebuilt == nil) {
+				t.Errorf("cached: %v, the same: %v", cached, same)
 			}
 			if !same && string(again) != string(want) {
 				t.Errorf("it was built to\n%s\ninstead of\n%s", again, want)
@@ -112,14 +112,14 @@ func TestBuildAgain(t *testing.T) {
 	}
 }
 
-// TestBuildAgainElsewhere holds that nothing is remembered that files do not decide alone.
-func TestBuildAgainElsewhere(t *testing.T) {
+// TestBuildAgainEnvironment checks that nothing is cached that files do not decide alone.
+func TestBuildAgainEnvironment(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	write(t, dir, map[string]string{
 		"top/kustomization.yaml": "configMapGenerator:\n- name: c\n  envs:\n  - v.txt\n", "top/v.txt": "PATH\n",
 	})
 	if _, built, err := manifest.BuildAgain(dir, "top", nil, nil); err != nil || built != nil {
-		t.Error("a kustomization of the environment is remembered", err)
+		t.Error("a kustomization of the environment is cached", err)
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/manifest"
 )
 
-// TestKeepComments holds that every comment is found again after encoding, and that nothing moves the second time.
+// TestKeepComments checks that every comment is found again after encoding, and that nothing moves the second time.
 func TestKeepComments(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
@@ -61,7 +61,7 @@ func TestKeepComments(t *testing.T) {
 	}
 }
 
-// FuzzKeepComments holds that comments never change a value.
+// FuzzKeepComments checks that comments never change a value.
 func FuzzKeepComments(f *testing.F) {
 	f.Add([]byte("# a\nb: # c\n- d # e\n# f\n\n# g\nh: |\n  # i\n"))
 	f.Add([]byte("a: {b: [c]} # d\n? e\n: f # g\n--- # h\n"))

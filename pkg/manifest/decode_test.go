@@ -26,7 +26,7 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// FuzzDecode holds that no input breaks reading, and that each problem has a place.
+// FuzzDecode checks that no input breaks reading, and that each problem has a place.
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte("apiVersion: v1\nkind: List\nitems:\n- {kind: A}\n--- x\n"))
 	f.Add([]byte("a: &a [*a]\n---\nmetadata: 7\nkind: B\napiVersion: c/d\n"))

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// FuzzBuild holds that no kustomization of local files, and no manifest, patch or value in it, makes kustomize panic.
+// FuzzBuild checks that no kustomization of local files, and no manifest, patch or value in it, makes kustomize panic.
 func FuzzBuild(f *testing.F) {
 	const object = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {b: c}\n"
 	for _, kustomization := range []string{

@@ -8,7 +8,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/manifest"
 )
 
-// TestDecodeIsLinear holds that twice as many objects take twice the work, as documents and as a list.
+// TestDecodeIsLinear checks that twice as many objects take twice the work, as documents and as a list.
 func TestDecodeIsLinear(t *testing.T) {
 	for name, form := range map[string]struct{ head, item string }{
 		"documents": {"", "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: c%d}\n"},
@@ -27,8 +27,8 @@ func TestDecodeIsLinear(t *testing.T) {
 				}
 			})
 		}
-		if half, whole := work(200), work(400); whole > 2.5*half {
-			t.Errorf("%s: %v allocations for 200 objects, %v for 400", name, half, whole)
+		if half, full := work(200), work(400); full > 2.5*half {
+			t.Errorf("%s: %v allocations for 200 objects, %v for 400", name, half, full)
 		}
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
-// TestShortenedSchema expects kustomize to derive the same from the shortened document as from the whole one.
+// TestShortenedSchema expects kustomize to derive the same from the shortened document as from the complete one.
 func TestShortenedSchema(t *testing.T) {
 	builtin := kubernetesapi.OpenAPIMustAsset[kubernetesapi.DefaultOpenAPI]
 	if len(kubernetesapi.OpenAPIMustAsset) != 1 {
@@ -26,9 +26,9 @@ func TestShortenedSchema(t *testing.T) {
 		return document
 	}
 	openapi.ResetOpenAPI()
-	whole := openapi.Schema().Definitions
+	full := openapi.Schema().Definitions
 	scopes := map[yaml.TypeMeta][2]bool{}
-	for _, definition := range whole {
+	for _, definition := range full {
 		kinds, _ := definition.Extensions["x-kubernetes-group-version-kind"].([]any)
 		for _, kind := range kinds {
 			fields := kind.(map[string]any)
@@ -52,7 +52,7 @@ func TestShortenedSchema(t *testing.T) {
 		return definitions
 	}
 	openapi.ResetOpenAPI()
-	if !reflect.DeepEqual(openapi.Schema().Definitions, whole) {
+	if !reflect.DeepEqual(openapi.Schema().Definitions, full) {
 		t.Error("the definitions differ")
 	}
 	for meta, want := range scopes {

@@ -258,7 +258,7 @@ func TestMergeGoConstraint(t *testing.T) {
 	}
 }
 
-// TestMergeGoConflict checks that conflicts stand where a choice makes sense, and the file stays as it is elsewhere.
+// TestMergeGoConflict checks that conflicts are written where a choice makes sense, and the file is unchanged in other places.
 func TestMergeGoConflict(t *testing.T) {
 	t.Parallel()
 	const before, after = "package x\n\nfunc f() { a() }\n", "package x\n\nfunc f() { b() }\n"

@@ -9,7 +9,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// TestFilesBounds holds that a scaffolded file that is too large to be merged is refused, and a file of the user's is not.
+// TestFilesBounds checks that a scaffolded file that is too large to be merged is refused, and a file of the user's is not.
 func TestFilesBounds(t *testing.T) {
 	t.Parallel()
 	fsys := afero.NewMemMapFs()

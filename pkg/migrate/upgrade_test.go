@@ -87,7 +87,7 @@ func TestFiles(t *testing.T) {
 	out, result := upgradeFiles(t, files, merge.Markers)
 	want := todays()
 	want["config/webhook/manifests.yaml"] = files["config/webhook/manifests.yaml"]
-	delete(want, "api/v1/types.go") // a person's
+	delete(want, "api/v1/types.go") // the user's
 	for name, text := range want {
 		if out[name] != string(text) {
 			t.Errorf("%s: got\n%s", name, out[name])

@@ -131,7 +131,7 @@ func TestLostPermissions(t *testing.T) {
 	}
 }
 
-// TestLostItems distinguishes items without names that changed from those that are gone.
+// TestLostItems distinguishes items without names that changed from those that are removed.
 func TestLostItems(t *testing.T) {
 	t.Parallel()
 	items := func(ports ...any) map[string]any {

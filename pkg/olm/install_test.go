@@ -43,7 +43,7 @@ func TestWaitDeletedDuringRead(t *testing.T) {
 	}
 }
 
-// clientOf returns a client of a server that stands in for a cluster.
+// clientOf returns a client of a server that replaces a cluster.
 func clientOf(t *testing.T, server *httptest.Server) *kube.Client {
 	t.Helper()
 	client, err := kube.New(fmt.Appendf(nil, "apiVersion: v1\nkind: Config\ncurrent-context: c\ncontexts: [{name: c, context: {cluster: c, user: u}}]\n"+

@@ -39,7 +39,7 @@ func text(t *testing.T, objects []*kube.Object) string {
 	return string(data)
 }
 
-// TestCustomize holds that settings change what they are for, and no more.
+// TestCustomize checks that settings change what they are for, and no more.
 func TestCustomize(t *testing.T) {
 	t.Parallel()
 	release := func(s Settings) string {
@@ -128,8 +128,8 @@ func TestFetch(t *testing.T) {
 	if err != nil || text(t, r.CRDs) != text(t, embedded.CRDs) || text(t, r.Objects) != text(t, embedded.Objects) {
 		t.Errorf("fetching: %v", err)
 	}
-	elsewhere := "https://objects.example.com/"
-	latest := site{releases + "/latest/download/crds.yaml": elsewhere + "c", releases + "/latest/download/olm.yaml": elsewhere + "o", elsewhere + "c": crds, elsewhere + "o": objects}
+	objectStore := "https://objects.example.com/"
+	latest := site{releases + "/latest/download/crds.yaml": objectStore + "c", releases + "/latest/download/olm.yaml": objectStore + "o", objectStore + "c": crds, objectStore + "o": objects}
 	if r, err := Fetch(t.Context(), latest, Latest, nil); err != nil || r.Version != "v0.46.0" {
 		t.Errorf("the latest: %v", err)
 	}
@@ -193,11 +193,11 @@ func TestFetchVerified(t *testing.T) {
 		"latest is a known one":  {Latest, crds, older, nil, &ChecksumError{"v0.28.0", crdsFile, served.CRDs, known.CRDs}},
 		"given instead of known": {"v0.28.0", crds, objects, served, nil},
 	} {
-		folder := releases + "/download/" + test.version + "/"
+		base := releases + "/download/" + test.version + "/"
 		if test.version == Latest {
-			folder = releases + "/latest/download/"
+			base = releases + "/latest/download/"
 		}
-		r, err := Fetch(t.Context(), site{folder + crdsFile: test.crds, folder + olmFile: test.objects}, test.version, test.pinned)
+		r, err := Fetch(t.Context(), site{base + crdsFile: test.crds, base + olmFile: test.objects}, test.version, test.pinned)
 		got, _ := errors.AsType[*ChecksumError](err)
 		switch {
 		case test.want == nil && (err != nil || !r.Pinned):

@@ -108,7 +108,7 @@ func TestSameAsKubebuilder(t *testing.T) {
 	wantText(t, c, peer(t, "kubebuilder-controllers-and-core"))
 }
 
-// The peers of the layout before refuse what they do not know of a resource: that stays in Operon's own entry.
+// The peers of the layout before reject fields of a resource that they do not support: that stays in Operon's own entry.
 func TestRootLayoutKeys(t *testing.T) {
 	t.Parallel()
 	c := mustParse(t, "domain: example.com\nlayout:\n- go.kubebuilder.io/v3\nprojectName: old\nrepo: example.com/old\nversion: \"3\"\n")
@@ -261,7 +261,7 @@ version: "3"
 	if !c.Namespaced() || !reflect.DeepEqual(c.Resources(), []Resource{r, external}) {
 		t.Errorf("read back %+v", c.Resources())
 	}
-	// Own state goes when nothing is left to say.
+	// Own state is removed when it is empty.
 	r.Controllers, r.Webhooks.DefaultingPath = []string{"memcached"}, ""
 	check(t, c.UpdateResource(r))
 	external.Module = ""
@@ -340,7 +340,7 @@ resources:
 # the end
 `
 
-// A change leaves every other byte of a file that a person wrote as it is.
+// A change leaves every other byte of a file that a user wrote as it is.
 func TestHandWritten(t *testing.T) {
 	t.Parallel()
 	text := strings.ReplaceAll(strings.ReplaceAll(handWritten, "\r\n", "\n"), "\n", "\r\n")
@@ -517,7 +517,7 @@ func TestParseErrors(t *testing.T) {
 		{"two colons", "a: b\nrepo: a: b\n", "PROJECT:2:8: not valid YAML: mapping values are not allowed"},
 		{"alias", "domain: *a\n", "PROJECT:1:9: not valid YAML: unknown anchor"},
 		{"merge conflict", "a: b\n<<<<<<< HEAD\n" + tail, "PROJECT:2:1: not valid YAML: "},
-		{"whole merge conflict", "a: b\n<<<<<<< HEAD\nc: d\n=======\nc: e\n>>>>>>> feature\n" + tail, "PROJECT:2: merge conflict marker; resolve the conflict (lines 2-6)"},
+		{"complete merge conflict", "a: b\n<<<<<<< HEAD\nc: d\n=======\nc: e\n>>>>>>> feature\n" + tail, "PROJECT:2: merge conflict marker; resolve the conflict (lines 2-6)"},
 		{"two documents", tail + "---\na: b\n", "PROJECT:4:1: a second YAML document starts here; keep"},
 		{"UTF-16", "\xff\xfea\x00", "PROJECT:1:1: the file is in UTF-16; save it as UTF-8"},
 		{"Latin-1", "a: b\n# \xe4\n" + tail, "PROJECT:2:3: the file is not valid UTF-8"},

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestMoveToV4Options holds that PROJECT does not tell of a file with the manager's options any more: readers of
+// TestMoveToV4Options checks that PROJECT no longer records a file with the manager's options: readers of
 // today refuse the key.
 func TestMoveToV4Options(t *testing.T) {
 	t.Parallel()

@@ -2,7 +2,7 @@ package project
 
 import "testing"
 
-// TestConvert holds what PROJECT files of older versions become, up to the layout go/v4.
+// TestConvert checks what PROJECT files of older versions become, up to the layout go/v4.
 func TestConvert(t *testing.T) {
 	t.Parallel()
 	facts := func(dir, kind string) (AlphaFacts, error) {

@@ -16,7 +16,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/diag"
 )
 
-// FuzzParse: whatever is read comes back byte for byte, and changes say what they were to say, keep
+// FuzzParse: whatever is read comes back byte for byte, and changes write what they were to write, keep
 // everything else, and leave a file that can be read.
 func FuzzParse(f *testing.F) {
 	files, err := filepath.Glob("testdata/peers/*.yaml")
@@ -103,25 +103,25 @@ func untouched(t *testing.T, before, after []byte, removed bool) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		whole := map[string]any{}
+		values := map[string]any{}
 		for i := 0; i+1 < len(c.root.Content); i += 2 {
 			var value any
 			if key := c.root.Content[i]; c.root.Content[i+1].Decode(&value) == nil {
-				whole[key.Value] = value
+				values[key.Value] = value
 			}
 		}
-		delete(whole, "multigroup")
-		delete(whole, "namespaced")
-		if plugins, ok := whole["plugins"].(map[string]any); ok {
+		delete(values, "multigroup")
+		delete(values, "namespaced")
+		if plugins, ok := values["plugins"].(map[string]any); ok {
 			delete(plugins, keyState)
 			delete(plugins, keyImages)
 		}
-		if whole["plugins"] == nil || len(c.root.Content) == 0 || same(whole["plugins"], map[string]any{}) {
-			delete(whole, "plugins")
+		if values["plugins"] == nil || len(c.root.Content) == 0 || same(values["plugins"], map[string]any{}) {
+			delete(values, "plugins")
 		}
-		items, _ := whole["resources"].([]any)
+		items, _ := values["resources"].([]any)
 		items = slices.DeleteFunc(items, func(item any) bool { m, _ := item.(map[string]any); return m["group"] == "fuzz" })
-		whole["resources"] = items
+		values["resources"] = items
 		var comments []string
 		var walk func(n *yaml.Node)
 		walk = func(n *yaml.Node) {
@@ -133,7 +133,7 @@ func untouched(t *testing.T, before, after []byte, removed bool) {
 			}
 		}
 		walk(c.root)
-		return whole, comments
+		return values, comments
 	}
 	old, comments := rest(before)
 	now, _ := rest(after)
@@ -207,7 +207,7 @@ func FuzzNames(f *testing.F) {
 			r := resource.Resource{GVK: gvk, Plural: resource.RegularPlural(gvk.Kind)}
 			// The domain alone has no group's length in it.
 			if err := r.Validate(); valid[name] && err != nil && len(s) < 200 {
-				t.Errorf("%s %q is accepted, but kubebuilder says: %v", name, s, err)
+				t.Errorf("%s %q is accepted, but kubebuilder reports: %v", name, s, err)
 			}
 			gvk = saved
 		}

@@ -2,7 +2,7 @@ package project
 
 import "testing"
 
-// TestRemoveResource holds that adding a resource with all that plugins keep about it, and removing it
+// TestRemoveResource checks that adding a resource with all that plugins keep about it, and removing it
 // again, leaves the file as it was, as the only one and beside others.
 func TestRemoveResource(t *testing.T) {
 	t.Parallel()

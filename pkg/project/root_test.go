@@ -36,7 +36,7 @@ func TestFindRoot(t *testing.T) {
 	if c, err := Load(disk, dir); err != nil || c.Layout()[0] != LayoutGoV4 {
 		t.Errorf("got %v, %v", c, err)
 	}
-	// A folder of that name is passed over.
+	// A directory of that name is ignored.
 	check(t, os.Mkdir(filepath.Join(sub, FileName), 0o755))
 	if root, err := FindRoot(disk, sub); root != dir || err != nil {
 		t.Errorf("got %s, %v", root, err)
@@ -116,7 +116,7 @@ func TestInferRepo(t *testing.T) {
 	write(t, dir, "go.mod", "// x\nmodule a b c\n")
 	infer(dir, base, "go.mod:2: ")
 
-	// A worktree and a submodule keep the configuration elsewhere.
+	// A worktree and a submodule have the configuration in another directory.
 	write(t, base, "main", ".git", "config", remote("git@github.com:o/main.git"))
 	write(t, base, "main", ".git", "worktrees", "w", "commondir", "../..\n")
 	write(t, base, "tree", ".git", "gitdir: "+filepath.Join(base, "main", ".git", "worktrees", "w")+"\n")

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestResolveWebhook holds that new webhooks are added to those that are recorded, and their paths.
+// TestResolveWebhook checks that new webhooks are added to those that are recorded, and their paths.
 func TestResolveWebhook(t *testing.T) {
 	t.Parallel()
 	hub := api("cache", "v1", "Memcached")
@@ -32,7 +32,7 @@ func TestResolveWebhook(t *testing.T) {
 	again, err := Parse(c.Bytes())
 	check(t, err)
 	if got, _ := again.Resource(r.GVK); !reflect.DeepEqual(got, r) {
-		t.Errorf("PROJECT says %+v, want %+v", got, r)
+		t.Errorf("PROJECT has %+v, want %+v", got, r)
 	}
 
 	pod := WebhookOptions{Defaulting: true}
@@ -49,7 +49,7 @@ func TestResolveWebhook(t *testing.T) {
 	}
 }
 
-// TestWebhookFiles holds that kinds of two groups do not share a file in a project of one group.
+// TestWebhookFiles checks that kinds of two groups do not share a file in a project of one group.
 func TestWebhookFiles(t *testing.T) {
 	t.Parallel()
 	mine := api("batch", "v1", "Job")

@@ -40,7 +40,7 @@ func writeTestFiles(t *testing.T, dir string, files map[string]string) {
 	}
 }
 
-// TestFailing checks which packages are known to fail: a missing package may be the reason for other problems.
+// TestFailing checks which packages are reported as failing: a missing package may be the reason for other problems.
 func TestFailing(t *testing.T) {
 	t.Parallel()
 	g := goTool()

@@ -16,7 +16,7 @@ func randomProject(r *rand.Rand) map[string]string {
 	const head = "domain: example.com\nlayout:\n- go.kubebuilder.io/v3\nmultigroup: true\nprojectName: walk\nrepo: example.com/walk\nresources:\n" +
 		"- group: cache\n  domain: example.com\n  kind: Memcached\n  version: v1\n  path: example.com/walk/apis/cache/v1\n  controller: true\nversion: \"3\"\n"
 	files := map[string]string{"PROJECT": head, "go.mod": "module example.com/walk\n\ngo 1.22\n"}
-	packages := [][2]string{ // folder, name
+	packages := [][2]string{ // directory, name
 		{"apis/cache/v1", "v1"}, {"apis/common", "common"}, {"controllers/sub", "sub"}, {"controllers/cache", "cache"}, {"controllers", "controllers"},
 		{"pkg/one", "one"}, {"pkg/controller", "controller"}, {"pkg/two", "two"}, {".", "main"},
 	}
@@ -60,7 +60,7 @@ func randomProject(r *rand.Rand) map[string]string {
 	return files
 }
 
-// TestToV4Random holds that what compiles before a move does so afterwards, whatever names things have.
+// TestToV4Random checks that what compiles before a move does so afterwards, whatever names things have.
 func TestToV4Random(t *testing.T) {
 	t.Parallel()
 	moved := 0

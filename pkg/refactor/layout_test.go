@@ -117,7 +117,7 @@ func compareMoved(t *testing.T, files, want, got map[string]string) {
 	}
 }
 
-// TestToV4Refuses holds what cannot be moved, named, with nothing changed.
+// TestToV4Refuses checks what cannot be moved, named, with nothing changed.
 func TestToV4Refuses(t *testing.T) {
 	t.Parallel()
 	base := map[string]string{

@@ -10,7 +10,7 @@ func TestMerge(t *testing.T) {
 		conflicts         int
 	}{
 		"untouched":            {base, "alpha\nBRAVO\ncharlie\ndelta\necho\nfoxtrot\n", "alpha\nBRAVO\ncharlie\ndelta\necho\nfoxtrot\n", 0},
-		"changed elsewhere":    {"alpha\nbravo\nmine\ncharlie\ndelta\necho\n", "alpha\nbravo\ncharlie\ndelta\nECHO\nfoxtrot\n", "alpha\nbravo\nmine\ncharlie\ndelta\nECHO\n", 0},
+		"changed other lines":  {"alpha\nbravo\nmine\ncharlie\ndelta\necho\n", "alpha\nbravo\ncharlie\ndelta\nECHO\nfoxtrot\n", "alpha\nbravo\nmine\ncharlie\ndelta\nECHO\n", 0},
 		"added lines":          {"mine\n" + base, "alpha\nbravo\ncharlie\nnew\ndelta\necho\nfoxtrot\n", "mine\nalpha\nbravo\ncharlie\nnew\ndelta\necho\nfoxtrot\n", 0},
 		"removed lines":        {base + "mine\n", "alpha\ndelta\necho\nfoxtrot\n", "alpha\ndelta\necho\nfoxtrot\nmine\n", 0},
 		"the same line":        {"alpha\nmine\ncharlie\ndelta\necho\nfoxtrot\n", "alpha\nBRAVO\ncharlie\ndelta\necho\nfoxtrot\n", "alpha\nmine\ncharlie\ndelta\necho\nfoxtrot\n", 1},
@@ -40,7 +40,7 @@ func TestMergeRepeatedLines(t *testing.T) {
 	}
 }
 
-// FuzzMerge holds that a file nobody edited becomes the other rendering, and that a merge with no change
+// FuzzMerge checks that an unedited file becomes the other rendering, and that a merge with no change
 // of the scaffold changes nothing.
 func FuzzMerge(f *testing.F) {
 	f.Add("a\nb\nc", "a\nc\nd")

@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	cutKept = `// Copyright of somebody.
+	cutKept = `// Copyright of the author.
 
 package v1
 
@@ -29,7 +29,7 @@ type KindCustomDefaulter struct{}
 
 func (*KindCustomDefaulter) Default(context.Context) error { return nil }
 `
-	cutGoing = `// Copyright of somebody.
+	cutGoing = `// Copyright of the author.
 
 package v1
 
@@ -71,7 +71,7 @@ func both(t *testing.T, have string) string {
 	return string(wired)
 }
 
-// TestCutDeclarations holds that declarations are cut out of files as they were merged into them, whatever a
+// TestCutDeclarations checks that declarations are cut out of files as they were merged into them, whatever a
 // person has around them.
 func TestCutDeclarations(t *testing.T) {
 	t.Parallel()
@@ -110,7 +110,7 @@ func TestCutEdited(t *testing.T) {
 		{"&KindCustomValidator{}", "&KindCustomValidator{1}", []string{"kind_webhook.go:15 (WithValidator(&KindCustomValidator{1}))"}, []string{"kind_webhook.go"}},
 		{"Complete()", "RecoverPanic(true).\n\t\tComplete()", nil, []string{"kind_webhook.go"}},
 		{"// SetupKind", "// Mine.\n// SetupKind", nil, []string{"kind_webhook.go"}},
-		{"// Copyright of somebody.", "// Copyright of another.", nil, []string{"kind_webhook.go"}},
+		{"// Copyright of the author.", "// Copyright of another.", nil, []string{"kind_webhook.go"}},
 		{"\t\"context\"\n", "\t\"context\"\n\t_ \"embed\"\n", nil, []string{"kind_webhook.go"}},
 		{"// KindCustomDefaulter sets", "var mine int\n\n// KindCustomDefaulter sets", nil, []string{"kind_webhook.go"}},
 	} {
@@ -122,12 +122,12 @@ func TestCutEdited(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		whole, err := cutDeclarations("kind_webhook.go", edited, all, nil)
+		complete, err := cutDeclarations("kind_webhook.go", edited, all, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !slices.Equal(some.edited, test.some) || !slices.Equal(slices.Compact(whole.edited), test.all) || whole.rest != nil {
-			t.Errorf("%q: some %q, all %q", test.text, some.edited, whole.edited)
+		if !slices.Equal(some.edited, test.some) || !slices.Equal(slices.Compact(complete.edited), test.all) || complete.rest != nil {
+			t.Errorf("%q: some %q, all %q", test.text, some.edited, complete.edited)
 		}
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/operator-framework/api/pkg/apis/scorecard/v1alpha3"
 )
 
-// FuzzBuiltIns holds that the built-in tests have a result for whatever a bundle holds.
+// FuzzBuiltIns checks that the built-in tests have a result for whatever a bundle contains.
 func FuzzBuiltIns(f *testing.F) {
 	f.Add([]byte("kind: ClusterServiceVersion\napiVersion: operators.coreos.com/v1alpha1\nmetadata: {name: a.v1.0.0, annotations: {alm-examples: '[{\"apiVersion\":\"a/v1\",\"kind\":\"A\",\"spec\":{\"b\":1},\"status\":{\"c\":1}}]'}}\n"+
 		"spec: {version: 1.0.0, customresourcedefinitions: {owned: [{kind: A, name: as.a, version: v1, resources: [{kind: Pod}], specDescriptors: [{path: b}]}]}}"),
@@ -27,7 +27,7 @@ func FuzzBuiltIns(f *testing.F) {
 				t.Errorf("%s: %+v", name, r)
 			}
 			if r.State != v1alpha3.PassState && len(r.Errors) == 0 && len(r.Suggestions) == 0 && r.Log == "" {
-				t.Errorf("%s does not say why", name)
+				t.Errorf("%s does not report why", name)
 			}
 		}
 		_, _ = ConfigPath(b.FS)

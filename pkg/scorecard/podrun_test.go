@@ -47,7 +47,7 @@ func TestHopeless(t *testing.T) {
 	}
 }
 
-// packEntries makes a tar stream; files have as many bytes as their headers say.
+// packEntries makes a tar stream; files have as many bytes as their headers state.
 func packEntries(t *testing.T, headers ...tar.Header) io.Reader {
 	t.Helper()
 	var b bytes.Buffer

@@ -84,7 +84,7 @@ func TestCommitInMemory(t *testing.T) {
 }
 
 // Each change fails once: either the command fails and leaves nothing, or it has completed.
-func TestCommitFailsWhole(t *testing.T) {
+func TestCommitFailsCompletely(t *testing.T) {
 	t.Parallel()
 	want := newPhoto(t)
 	for _, cause := range []error{syscall.ENOSPC, syscall.EACCES} {
@@ -260,7 +260,7 @@ func TestRecoverRefusesBrokenJournals(t *testing.T) {
 		"folder": {func(t *testing.T, dir string) {
 			put(t, dir, journalFile, `{"version":1,"operations":[],"folders":["cmd"]}`, 0o644)
 		}, "is not valid"},
-		"saved file gone": {func(t *testing.T, dir string) {
+		"saved file removed": {func(t *testing.T, dir string) {
 			entries, _ := os.ReadDir(filepath.Join(dir, savedDir))
 			for _, e := range entries {
 				if err := os.Remove(filepath.Join(dir, savedDir, e.Name())); err != nil {

@@ -134,7 +134,7 @@ func TestLockOfTheDead(t *testing.T) {
 	}
 	buf := make([]byte, 6)
 	if _, err := out.Read(buf); err != nil || string(buf) != "locked" {
-		t.Errorf("child said %q, %v", buf, err)
+		t.Errorf("child printed %q, %v", buf, err)
 	}
 	_, err = Lock(context.Background(), afero.NewOsFs(), dir, LockOptions{Command: "second", Timeout: 30 * time.Millisecond})
 	if be, ok := errors.AsType[*BusyError](err); !ok || be.Holder != (Holder{"operon init", cmd.Process.Pid}) {

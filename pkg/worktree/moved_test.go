@@ -27,15 +27,15 @@ func TestMove(t *testing.T) {
 		t.Fatal(changes, err)
 	}
 	changes = tree.Paired(changes)
-	var told []string
+	var messages []string
 	for _, c := range changes {
-		told = append(told, c.String())
+		messages = append(messages, c.String())
 		if c.Path == "hack/run.sh" && c.Mode != 0o755 {
 			t.Errorf("%s has mode %o", c.Path, c.Mode)
 		}
 	}
 	want := "deleted  gone.go\nmoved  run.sh -> hack/run.sh\nmoved  same.go -> in/same.go\ncreated  new.go"
-	if got := strings.Join(told, "\n"); got != want {
+	if got := strings.Join(messages, "\n"); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 	if added, removed := Count(changes[1]); added != 1 || removed != 1 {

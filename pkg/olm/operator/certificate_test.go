@@ -12,10 +12,10 @@ import (
 	"github.com/operon-sdk/operon/pkg/olm"
 )
 
-// TestUpgradeAwaitsCertificate holds that an upgrade is not over before OLM has made the new version's certificate.
+// TestUpgradeAwaitsCertificate checks that an upgrade is not over before OLM has made the new version's certificate.
 func TestUpgradeAwaitsCertificate(t *testing.T) {
 	t.Parallel()
-	const folder = "/apis/operators.coreos.com/v1alpha1"
+	const group = "/apis/operators.coreos.com/v1alpha1"
 	// What OLM goes through: each state is that of two looks at the ClusterServiceVersion.
 	states := []struct{ phase, owner string }{
 		{"Installing", "former"}, {"Succeeded", "former"}, {"Succeeded", ""}, {"Pending", ""}, {"InstallReady", "new"}, {"Succeeded", "new"},
@@ -27,11 +27,11 @@ func TestUpgradeAwaitsCertificate(t *testing.T) {
 		defer mutex.Unlock()
 		state := states[min(looks/2, len(states)-1)]
 		switch r.URL.Path {
-		case folder:
+		case group:
 			fmt.Fprint(w, `{"resources": [{"name": "clusterserviceversions", "kind": "ClusterServiceVersion", "namespaced": true}]}`)
 		case "/api/v1":
 			fmt.Fprint(w, `{"resources": [{"name": "secrets", "kind": "Secret", "namespaced": true}]}`)
-		case folder + "/namespaces/mem/clusterserviceversions/p.v2":
+		case group + "/namespaces/mem/clusterserviceversions/p.v2":
 			looks++
 			fmt.Fprintf(w, `{"apiVersion": "operators.coreos.com/v1alpha1", "kind": "ClusterServiceVersion",
 				"metadata": {"name": "p.v2", "namespace": "mem", "uid": "new"},
@@ -52,23 +52,23 @@ func TestUpgradeAwaitsCertificate(t *testing.T) {
 		mutex.Lock()
 		looks = 0
 		mutex.Unlock()
-		var said []string
+		var messages []string
 		r := &run{subscription: "sub", former: former, RunOptions: RunOptions{Client: clientOf(t, server), Namespace: "mem", Bundle: Bundle{Package: "p", CSV: "p.v2"},
 			Reporter: olm.Reporter{Progress: func(e olm.Event) {
-				said = append(said, strings.TrimPrefix(e.Message, `  Found ClusterServiceVersion "mem/p.v2" `))
+				messages = append(messages, strings.TrimPrefix(e.Message, `  Found ClusterServiceVersion "mem/p.v2" `))
 			}}}}
 		if err := r.follow(t.Context()); err != nil {
 			t.Error(err)
 		}
-		return said
+		return messages
 	}
 	const waiting = "waiting for OLM to renew the certificate of the operator's webhooks"
 	want := []string{"phase: Installing", waiting, "phase: Pending", "phase: InstallReady", "phase: Succeeded"}
-	if said := follow("p.v1"); !slices.Equal(said, want) {
-		t.Errorf("an upgrade says %q, want %q", said, want)
+	if messages := follow("p.v1"); !slices.Equal(messages, want) {
+		t.Errorf("messages of an upgrade: %q, want %q", messages, want)
 	}
 	want = []string{"phase: Installing", "phase: Succeeded"}
-	if said := follow(""); !slices.Equal(said, want) {
-		t.Errorf("a run says %q, want %q", said, want)
+	if messages := follow(""); !slices.Equal(messages, want) {
+		t.Errorf("messages of a run: %q, want %q", messages, want)
 	}
 }

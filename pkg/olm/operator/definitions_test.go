@@ -14,8 +14,8 @@ import (
 	"github.com/operon-sdk/operon/pkg/olm"
 )
 
-// TestCleanupAwaitsConversion holds that custom resources whose operator restarts are read once it converts them again,
-// and that a cleanup in vain tells why, with a way out.
+// TestCleanupAwaitsConversion checks that custom resources whose operator restarts are read once it converts them again,
+// and that a failed cleanup reports the cause and a fix.
 func TestCleanupAwaitsConversion(t *testing.T) {
 	t.Parallel()
 	left := 2
@@ -43,16 +43,16 @@ func TestCleanupAwaitsConversion(t *testing.T) {
 		"group": "example.com", "names": map[string]any{"plural": "mails", "kind": "Mail"},
 		"versions": []any{map[string]any{"name": "v1", "served": true}, map[string]any{"name": "v2", "served": true, "storage": true}},
 	}}}
-	var said []string
-	c := &cleanup{CleanupOptions: CleanupOptions{Client: clientOf(t, server), Reporter: olm.Reporter{Progress: func(e olm.Event) { said = append(said, e.Message) }}}}
+	var messages []string
+	c := &cleanup{CleanupOptions: CleanupOptions{Client: clientOf(t, server), Reporter: olm.Reporter{Progress: func(e olm.Event) { messages = append(messages, e.Message) }}}}
 	found, err := c.resources(t.Context(), crd)
 	if err != nil || len(found) != 1 || found[0].GetName() != "m" {
 		t.Errorf("got %v, %v", found, err)
 	}
-	if !slices.ContainsFunc(said, func(s string) bool {
+	if !slices.ContainsFunc(messages, func(s string) bool {
 		return strings.Contains(s, "waiting for the operator to convert custom resources")
 	}) {
-		t.Errorf("it says %q", said)
+		t.Errorf("messages: %q", messages)
 	}
 
 	for _, during := range []bool{false, true} { // when the time is up: between two requests, or during the second one

@@ -13,7 +13,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/olm"
 )
 
-// TestTimeUpInARequest holds that a wait says what it has waited for also when its time is up in the middle of a request.
+// TestTimeUpInARequest checks that a wait reports what it has waited for also when it times out in the middle of a request.
 func TestTimeUpInARequest(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct {
