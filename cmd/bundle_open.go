@@ -48,7 +48,7 @@ func (a *app) openBundle(ctx context.Context, dir, arg string, registries image.
 	case err == nil && info.IsDir() && !image.IsLayout(a.FS, abs):
 		return a.openDirectory(dir, abs)
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("%s: %w", filepath.ToSlash(arg), reason(err))
+		return nil, fmt.Errorf("%s: %w", filepath.ToSlash(arg), diag.Cause(err))
 	}
 	opened, err := image.Open(ctx, arg, image.Options{Registries: registries, FS: a.FS, Dir: dir})
 	if errors.Is(err, fs.ErrNotExist) && info == nil && !strings.ContainsAny(arg, ":@") {
@@ -172,7 +172,7 @@ func (a *app) openDirectory(dir, abs string) (*openedBundle, error) {
 	}
 	root, err := os.OpenRoot(abs)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", opened.Name, reason(err))
+		return nil, fmt.Errorf("%s: %w", opened.Name, diag.Cause(err))
 	}
 	opened.FS, opened.Close = root.FS(), root.Close
 	return opened, nil

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -254,10 +253,7 @@ func (a *app) categories(dir, file string) ([]string, error) {
 	}
 	data, err := afero.ReadFile(a.FS, file)
 	if err != nil {
-		if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
-			err = pathErr.Err
-		}
-		return nil, fmt.Errorf("cannot be read: %w", err)
+		return nil, fmt.Errorf("cannot be read: %w", diag.Cause(err))
 	}
 	var own struct{ Categories []string }
 	if err := json.Unmarshal(data, &own); err != nil {

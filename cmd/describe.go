@@ -127,7 +127,7 @@ func (a *app) readFlagFile(flag, name string) ([]byte, error) {
 		data, err = afero.ReadFile(a.FS, file)
 	}
 	if err != nil {
-		return nil, diag.Findings{{Field: flag, Value: name, Problem: reason(err).Error()}}
+		return nil, diag.Findings{{Field: flag, Value: name, Problem: diag.Cause(err).Error()}}
 	}
 	return data, nil
 }

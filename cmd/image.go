@@ -117,7 +117,7 @@ func (a *app) writeImages(ctx context.Context, dir string, images []*image.Image
 			return image.WriteLayout(ctx, a.FS, absolute(dir, layout), images)
 		})
 		if err != nil {
-			return fmt.Errorf("--oci-layout %s: %w", layout, reason(err))
+			return fmt.Errorf("--oci-layout %s: %w", layout, diag.Cause(err))
 		}
 		if err := a.printWritten("wrote", filepath.ToSlash(layout), what); err != nil {
 			return err
@@ -128,7 +128,7 @@ func (a *app) writeImages(ctx context.Context, dir string, images []*image.Image
 			return image.WriteTarball(ctx, a.FS, absolute(dir, tarball), images)
 		})
 		if err != nil {
-			return fmt.Errorf("--tarball %s: %w", tarball, reason(err))
+			return fmt.Errorf("--tarball %s: %w", tarball, diag.Cause(err))
 		}
 		return a.printWritten("wrote", filepath.ToSlash(tarball), what)
 	}

@@ -198,7 +198,7 @@ func (a *app) compile(ctx context.Context, root, pkg, platform, binary string) e
 	}
 	text := strings.TrimSpace(output.String())
 	if text == "" {
-		text = reason(err).Error()
+		text = diag.Cause(err).Error()
 	}
 	return fmt.Errorf("the manager does not build for %s: go build %s:\n%s", platform, pkg, text)
 }
@@ -207,7 +207,7 @@ func (a *app) compile(ctx context.Context, root, pkg, platform, binary string) e
 func (a *app) managerLayers(binary string, at time.Time) ([]*image.Layer, error) {
 	info, err := a.FS.Stat(binary)
 	if err != nil {
-		return nil, reason(err)
+		return nil, diag.Cause(err)
 	}
 	open := func() (io.ReadCloser, error) { return a.FS.Open(binary) }
 	program, err := image.NewLayer("the manager", []image.File{
@@ -218,7 +218,7 @@ func (a *app) managerLayers(binary string, at time.Time) ([]*image.Layer, error)
 	}
 	f, err := a.FS.Open(binary)
 	if err != nil {
-		return nil, reason(err)
+		return nil, diag.Cause(err)
 	}
 	defer f.Close()
 	doc, err := image.SBOM(f, info.Size(), "operon", at)

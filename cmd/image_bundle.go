@@ -86,7 +86,7 @@ func (a *app) runImageBundle(ctx context.Context, o *imageBundleOptions) error {
 		return err
 	}
 	if err != nil {
-		return fmt.Errorf("reading %s: %w", o.file, reason(err))
+		return fmt.Errorf("reading %s: %w", o.file, diag.Cause(err))
 	}
 	recipe, problems := bundle.ParseDockerfile(filepath.ToSlash(o.file), text)
 	var files []image.File
@@ -165,7 +165,7 @@ func (a *app) filesToCopy(root string, c bundle.Copy) (files []image.File, probl
 	case errors.Is(err, fs.ErrNotExist):
 		problem(c.Position, "%s not found", c.From)
 	case err != nil:
-		problem(diag.Position{File: c.From}, "cannot read the file: %v", reason(err))
+		problem(diag.Position{File: c.From}, "cannot read the file: %v", diag.Cause(err))
 	case len(files) == 1 && !strings.HasSuffix(files[0].Name, "/"):
 		files[0].Name = c.To // COPY gives the name of a single file
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/afero"
 	"github.com/spf13/cobra"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/project"
 )
 
@@ -93,7 +94,7 @@ func (a *app) createDirectory(root, name string) (created bool, err error) {
 		return false, nil
 	}
 	if err := a.FS.Mkdir(root, 0o755); err != nil {
-		return false, fmt.Errorf("creating the directory %s: %w", name, reason(err))
+		return false, fmt.Errorf("creating the directory %s: %w", name, diag.Cause(err))
 	}
 	return true, nil
 }

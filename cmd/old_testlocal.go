@@ -123,7 +123,7 @@ func (a *app) runOldTest(c *cobra.Command, args []string, o oldTest) error {
 	case errors.Is(err, codegen.ErrGoMissing), is[*codegen.EnvironmentError](err):
 		return err
 	}
-	return fmt.Errorf("the tests failed: go %s: %w", joinWords(words), reason(err))
+	return fmt.Errorf("the tests failed: go %s: %w", joinWords(words), diag.Cause(err))
 }
 
 // testDirectory returns the directory of tests, relative to the project's root.

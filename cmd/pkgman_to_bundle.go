@@ -147,7 +147,7 @@ func (a *app) buildBundles(ctx context.Context, bundles []action.MigratedBundle,
 			return ctx.Err()
 		case err != nil:
 			_, _ = io.Copy(a.Err, &buffer)
-			failures = append(failures, fmt.Errorf("building %s: '%s': %w", ref, line, reason(err)))
+			failures = append(failures, fmt.Errorf("building %s: '%s': %w", ref, line, diag.Cause(err)))
 			continue
 		}
 		if _, err := fmt.Fprintf(a.Out, "built    %s\n", ref); err != nil {

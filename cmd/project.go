@@ -158,6 +158,3 @@ func (a *app) checked(result *action.Result, err error, fix string) error {
 
 // isOutside reports whether a slash-separated path relative to the project's root is outside of the project.
 func isOutside(rel string) bool { return rel == ".." || strings.HasPrefix(rel, "../") }
-
-// reason returns the cause of an error without the absolute path that the file system added.
-func reason(err error) error { return worktree.Cause(err) }

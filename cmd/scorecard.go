@@ -201,7 +201,7 @@ func (a *app) scorecardResults(list v1alpha3.TestList, format string) error {
 func (a *app) scorecardConfig(dir string, bundle scorecard.Bundle, named string) (config v1alpha3.Configuration, shown string, err error) {
 	inBundle, err := scorecard.ConfigPath(bundle.FS)
 	if err != nil {
-		return config, "", fmt.Errorf("%s: %w", bundle.Name, reason(err))
+		return config, "", fmt.Errorf("%s: %w", bundle.Name, diag.Cause(err))
 	}
 	var data []byte
 	if named != "" {
@@ -213,7 +213,7 @@ func (a *app) scorecardConfig(dir string, bundle scorecard.Bundle, named string)
 		data, err = safeyaml.ReadFile(bundle.FS, inBundle, safeyaml.MaxSize)
 	}
 	if err != nil {
-		unread := fmt.Errorf("reading the scorecard's configuration %s: %w; 'generate bundle' writes one from config/scorecard, and --config names another", shown, reason(err))
+		unread := fmt.Errorf("reading the scorecard's configuration %s: %w; 'generate bundle' writes one from config/scorecard, and --config names another", shown, diag.Cause(err))
 		if named != "" && errors.Is(err, fs.ErrNotExist) {
 			return config, "", &usageError{err: unread}
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/bundle"
 	"github.com/operon-sdk/operon/pkg/bundle/base"
 	"github.com/operon-sdk/operon/pkg/codegen"
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/scaffold"
 	"github.com/operon-sdk/operon/pkg/worktree"
@@ -22,7 +23,7 @@ import (
 func readProject(tree *worktree.Tree) (*project.Config, error) {
 	data, err := tree.ReadFile(project.FileName)
 	if err != nil {
-		return nil, fmt.Errorf("reading %s: %w", project.FileName, worktree.Cause(err))
+		return nil, fmt.Errorf("reading %s: %w", project.FileName, diag.Cause(err))
 	}
 	return project.Parse(data)
 }

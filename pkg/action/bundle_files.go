@@ -15,7 +15,6 @@ import (
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/manifest"
 	"github.com/operon-sdk/operon/pkg/safeyaml"
-	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 // A manifestReader reads the manifests of directories.
@@ -44,7 +43,7 @@ func (r *manifestReader) walk(dir string, keep func(manifest.Object) bool, deep 
 		rel, _ := filepath.Rel(top, p)
 		name := path.Join(filepath.ToSlash(dir), filepath.ToSlash(rel))
 		if err != nil {
-			return fmt.Errorf("reading %s: %w", name, worktree.Cause(err))
+			return fmt.Errorf("reading %s: %w", name, diag.Cause(err))
 		}
 		if p == top {
 			if !info.IsDir() {
@@ -77,7 +76,7 @@ func (r *manifestReader) skip(name, reason, advice string) {
 func (r *manifestReader) file(p, name string, keep func(manifest.Object) bool) error {
 	info, err := r.fs.Stat(p)
 	if err != nil {
-		return fmt.Errorf("reading %s: %w", name, worktree.Cause(err))
+		return fmt.Errorf("reading %s: %w", name, diag.Cause(err))
 	}
 	if !info.Mode().IsRegular() {
 		r.skip(name, "is not a regular file and was not read", "")
@@ -95,7 +94,7 @@ func (r *manifestReader) file(p, name string, keep func(manifest.Object) bool) e
 	if _, ok := errors.AsType[*safeyaml.Error](err); ok {
 		problems = diag.Findings{manifest.Unbounded(name, err)}
 	} else if err != nil {
-		return fmt.Errorf("reading %s: %w", name, worktree.Cause(err))
+		return fmt.Errorf("reading %s: %w", name, diag.Cause(err))
 	} else {
 		objects, problems = manifest.Decode(name, data)
 	}

@@ -141,7 +141,7 @@ func checkSizes(tree *worktree.Tree, dir string) ([]bundle.Note, error) {
 		}
 		for _, name := range names {
 			if files[name], err = tree.ReadFile(name); err != nil {
-				return nil, fmt.Errorf("reading %s: %w", name, worktree.Cause(err))
+				return nil, fmt.Errorf("reading %s: %w", name, diag.Cause(err))
 			}
 		}
 	}

@@ -184,7 +184,7 @@ func (r *catalogRun) addBundles(ctx context.Context, tree *worktree.Tree) (notes
 		}
 		tree.WriteFile(catalog.DockerfileName, data, 0o644)
 	case err != nil:
-		return nil, fmt.Errorf("reading %s: %w", catalog.DockerfileName, worktree.Cause(err))
+		return nil, fmt.Errorf("reading %s: %w", catalog.DockerfileName, diag.Cause(err))
 	case !strings.Contains(string(data), r.outputDir):
 		notes = append(notes, fmt.Sprintf("note: %s was kept, and does not name %s: it builds the image of another catalog", catalog.DockerfileName, r.outputDir))
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
@@ -15,7 +16,7 @@ func (p *Project) ConvertAlpha(ctx context.Context) (*Result, error) {
 	result, err := p.Update(ctx, func(tree *worktree.Tree) error {
 		text, err := tree.ReadFile(project.FileName)
 		if err != nil {
-			return fmt.Errorf("reading %s: %w", project.FileName, worktree.Cause(err))
+			return fmt.Errorf("reading %s: %w", project.FileName, diag.Cause(err))
 		}
 		converted, err := project.ConvertAlpha(text, func(dir, kind string) (project.AlphaFacts, error) { return alphaFacts(tree, dir, kind) })
 		if err != nil {

@@ -10,7 +10,6 @@ import (
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/scaffold"
-	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 // LicenseOptions select the license header of Go files.
@@ -59,14 +58,14 @@ func (c *Config) readHeader(name string) (string, error) {
 	path := c.absolute(name)
 	info, err := c.FS.Stat(path)
 	if err != nil {
-		return "", worktree.Cause(err)
+		return "", diag.Cause(err)
 	}
 	if !info.Mode().IsRegular() {
 		return "", errors.New("is not a regular file")
 	}
 	data, err := afero.ReadFile(c.FS, path)
 	if err != nil {
-		return "", worktree.Cause(err)
+		return "", diag.Cause(err)
 	}
 	return normalizeHeader(data), nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/mod/modfile"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
@@ -30,7 +31,7 @@ const (
 func Load(tree *worktree.Tree, layouts Layouts) (*project.Config, error) {
 	data, err := tree.ReadFile(project.FileName)
 	if err != nil {
-		return nil, fmt.Errorf("reading %s: %w", project.FileName, worktree.Cause(err))
+		return nil, fmt.Errorf("reading %s: %w", project.FileName, diag.Cause(err))
 	}
 	if layouts == UpgradableLayouts {
 		data, err = project.Convert(data, formerName(tree), func(dir, kind string) (project.AlphaFacts, error) { return alphaFacts(tree, dir, kind) })
@@ -82,7 +83,7 @@ func alphaFacts(tree *worktree.Tree, dir, kind string) (project.AlphaFacts, erro
 			continue
 		}
 		if err != nil {
-			return facts, fmt.Errorf("reading %s: %w", path.Join(dir, name), worktree.Cause(err))
+			return facts, fmt.Errorf("reading %s: %w", path.Join(dir, name), diag.Cause(err))
 		}
 		for line := range strings.Lines(string(text)) {
 			marker, isMarker := strings.CutPrefix(strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(line), "//")), "+kubebuilder:resource:")

@@ -48,7 +48,7 @@ func MigratePackageManifests(ctx context.Context, config Config, o MigrateOption
 	}
 	switch exists, err := afero.Exists(p.FS, p.absolute(o.OutputDir)); {
 	case err != nil:
-		return nil, fmt.Errorf("--output-dir %q: %w", o.OutputDir, worktree.Cause(err))
+		return nil, fmt.Errorf("--output-dir %q: %w", o.OutputDir, diag.Cause(err))
 	case exists:
 		return nil, diag.Findings{{Field: "--output-dir", Value: o.OutputDir, Problem: "already exists; remove it, or name a new directory"}}
 	}

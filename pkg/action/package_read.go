@@ -13,7 +13,6 @@ import (
 	"github.com/operon-sdk/operon/pkg/bundle"
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/safeyaml"
-	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 // maxManifest is the maximum size of a manifest in bytes, far above that of objects in a cluster.
@@ -39,7 +38,7 @@ func (r *packageReader) skip(name, reason string) {
 func (r *packageReader) list(dir string) ([]fs.FileInfo, error) {
 	entries, err := afero.ReadDir(r.fs, r.abs(dir))
 	if err != nil {
-		return nil, fmt.Errorf("reading %s: %w", dir, worktree.Cause(err))
+		return nil, fmt.Errorf("reading %s: %w", dir, diag.Cause(err))
 	}
 	return entries, nil
 }
@@ -89,7 +88,7 @@ func (r *packageReader) read(dir string) (*bundle.Package, []bundle.PackageVersi
 	}
 	data, err := safeyaml.ReadFile(r.fs, r.abs(found[0]), safeyaml.MaxSize)
 	if err != nil {
-		return nil, nil, fmt.Errorf("reading %s: %w", found[0], worktree.Cause(err))
+		return nil, nil, fmt.Errorf("reading %s: %w", found[0], diag.Cause(err))
 	}
 	pkg, problems := bundle.ParsePackage(found[0], data)
 	versions, err := r.versions(path.Dir(found[0]), found[0])
@@ -170,7 +169,7 @@ func (r *packageReader) version(v bundle.PackageVersion) error {
 			r.problem(diag.Position{File: name}, "has %d bytes, more than a cluster accepts; delete it if it is not a manifest", e.Size())
 		default:
 			if v.Files[e.Name()], err = safeyaml.ReadFile(r.fs, r.abs(name), maxManifest); err != nil {
-				return fmt.Errorf("reading %s: %w", name, worktree.Cause(err))
+				return fmt.Errorf("reading %s: %w", name, diag.Cause(err))
 			}
 		}
 	}

@@ -212,7 +212,7 @@ func (r *packageRun) write(tree *worktree.Tree, generated *bundle.Manifests, pkg
 	if !r.KeepObjects {
 		files, err := tree.Walk(r.copyDir, func(string) bool { return true })
 		if err != nil {
-			return nil, fmt.Errorf("reading %s: %w", r.copyDir, worktree.Cause(err))
+			return nil, fmt.Errorf("reading %s: %w", r.copyDir, diag.Cause(err))
 		}
 		for _, file := range files {
 			u.List = append(u.List, path.Base(file))

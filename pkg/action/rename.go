@@ -85,7 +85,7 @@ func checkModule(tree *worktree.Tree, config *project.Config, path string) error
 	}
 	data, err := tree.ReadFile("go.mod")
 	if err != nil {
-		return fmt.Errorf("reading go.mod: %w", worktree.Cause(err))
+		return fmt.Errorf("reading go.mod: %w", diag.Cause(err))
 	}
 	mod, err := modfile.Parse("go.mod", data, nil)
 	if err != nil {

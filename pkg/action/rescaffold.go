@@ -66,7 +66,7 @@ func Rescaffold(ctx context.Context, config Config, o RescaffoldOptions) (*Resul
 	}
 	if !config.DryRun {
 		if err := config.FS.MkdirAll(output, 0o755); err != nil {
-			return nil, fmt.Errorf("making %s: %w", filepath.ToSlash(o.OutputDir), worktree.Cause(err))
+			return nil, fmt.Errorf("making %s: %w", filepath.ToSlash(o.OutputDir), diag.Cause(err))
 		}
 	}
 	p := &Project{Config: config, Root: output}
@@ -83,7 +83,7 @@ func (c *Config) checkEmpty(dir, given string) error {
 	if info.IsDir() {
 		names, err := afero.ReadDir(c.FS, dir)
 		if err != nil {
-			return fmt.Errorf("reading %s: %w", filepath.ToSlash(given), worktree.Cause(err))
+			return fmt.Errorf("reading %s: %w", filepath.ToSlash(given), diag.Cause(err))
 		}
 		if len(names) == 0 {
 			return nil

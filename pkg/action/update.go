@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/refactor"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
@@ -106,7 +107,7 @@ func (p *Project) updateAt(ctx context.Context, dir string, change func(*worktre
 	out := &Project{Config: p.Config, Root: filepath.Join(p.Root, filepath.FromSlash(dir))}
 	if !p.DryRun {
 		if err := p.FS.MkdirAll(out.Root, 0o755); err != nil {
-			return nil, fmt.Errorf("creating the directory of --output-dir: %w", worktree.Cause(err))
+			return nil, fmt.Errorf("creating the directory of --output-dir: %w", diag.Cause(err))
 		}
 		defer func() { _ = p.FS.Remove(out.Root) }() // fails unless it is empty
 		if err := out.recover(ctx); err != nil {

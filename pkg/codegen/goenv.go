@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/mod/modfile"
 
-	"github.com/operon-sdk/operon/pkg/worktree"
+	"github.com/operon-sdk/operon/pkg/diag"
 )
 
 // An EnvironmentError is a setting that prevents the go command from working on a project, with its fix.
@@ -66,7 +66,7 @@ func (e *environment) checkWorkspace(dir string) error {
 	}
 	data, err := os.ReadFile(name)
 	if err != nil {
-		return environmentErrorf("%s %q: %v; %s", origin, shown, worktree.Cause(err), remedy)
+		return environmentErrorf("%s %q: %v; %s", origin, shown, diag.Cause(err), remedy)
 	}
 	file, err := modfile.ParseWork(name, data, nil)
 	if err != nil {

@@ -19,7 +19,6 @@ import (
 	"sigs.k8s.io/controller-tools/pkg/webhook"
 
 	"github.com/operon-sdk/operon/pkg/diag"
-	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 // prepare reads the header of a task, replaces the year in it, and sets the key of the task. The generator then has no file
@@ -39,7 +38,7 @@ func (g *generation) prepare(t *task) (warnings diag.Findings, err error) {
 				warnings = append(warnings, t.warning("header file %s not found; %s is generated without a header", name, t.name))
 			}
 		} else if err != nil {
-			err = fmt.Errorf("reading %s: %w", name, worktree.Cause(err))
+			err = fmt.Errorf("reading %s: %w", name, diag.Cause(err))
 		}
 	}
 	switch generator := t.generator.(type) {

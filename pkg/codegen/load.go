@@ -18,7 +18,6 @@ import (
 	"sigs.k8s.io/controller-tools/pkg/loader"
 
 	"github.com/operon-sdk/operon/pkg/diag"
-	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 // load lists packages and their dependencies with the go command. It starts go list once for all packages of the root
@@ -50,7 +49,7 @@ func (g *generation) config(ctx context.Context) (config *packages.Config, remov
 	flags, err := g.overlayFlags(temp.Path)
 	if err != nil {
 		remove()
-		return nil, nil, fmt.Errorf("writing the overlay for the go command: %w", worktree.Cause(err))
+		return nil, nil, fmt.Errorf("writing the overlay for the go command: %w", diag.Cause(err))
 	}
 	return &packages.Config{
 		Context:    ctx,

@@ -17,7 +17,6 @@ import (
 	"golang.org/x/mod/modfile"
 
 	"github.com/operon-sdk/operon/pkg/diag"
-	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 // A project is the source of a module: its files on disk with the overlay.
@@ -89,7 +88,7 @@ func newProject(root string, overlay map[string][]byte, ctx build.Context) (*pro
 		return io.NopCloser(bytes.NewReader(data)), err
 	}
 	if _, err := p.read("go.mod"); err != nil {
-		return nil, fmt.Errorf("reading go.mod: %w; run the command in the directory of the project's go.mod", worktree.Cause(err))
+		return nil, fmt.Errorf("reading go.mod: %w; run the command in the directory of the project's go.mod", diag.Cause(err))
 	}
 	if err := p.readDir(".", nil, true); err != nil {
 		if findings, ok := errors.AsType[diag.Findings](err); ok {
@@ -138,7 +137,7 @@ func (p *project) goMod(dir string) *modfile.File {
 func (p *project) list(dir string) ([]string, error) {
 	entries, err := os.ReadDir(p.abs(dir))
 	if err != nil && !(errors.Is(err, fs.ErrNotExist) && p.added[dir] != nil) {
-		return nil, &fs.PathError{Op: "open", Path: dir, Err: worktree.Cause(err)}
+		return nil, &fs.PathError{Op: "open", Path: dir, Err: diag.Cause(err)}
 	}
 	names := make([]string, 0, len(entries)+len(p.added[dir]))
 	for _, entry := range entries {
@@ -204,7 +203,7 @@ func (p *project) readDir(dir string, m *module, matched bool) error {
 		}
 		content, err := p.read(full)
 		if err != nil {
-			return &fs.PathError{Op: "open", Path: full, Err: worktree.Cause(err)}
+			return &fs.PathError{Op: "open", Path: full, Err: diag.Cause(err)}
 		}
 		selected, err := p.context.MatchFile(p.abs(dir), name)
 		if err != nil || selected {
@@ -224,7 +223,7 @@ func (p *project) openModule(dir string) (*module, error) {
 	name := path.Join(dir, "go.mod")
 	data, err := p.read(name)
 	if err != nil {
-		return nil, &fs.PathError{Op: "open", Path: name, Err: worktree.Cause(err)}
+		return nil, &fs.PathError{Op: "open", Path: name, Err: diag.Cause(err)}
 	}
 	if findings := conflictFindings(name, data); len(findings) > 0 {
 		return nil, findings

@@ -16,6 +16,8 @@ import (
 
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 	"github.com/spf13/afero"
+
+	"github.com/operon-sdk/operon/pkg/diag"
 )
 
 // archive is a tarball of images. It may be compressed.
@@ -61,7 +63,7 @@ var errNotArchive = errors.New("is not an image: the tarball contains neither th
 func scanArchive(ctx context.Context, fsys afero.Fs, file string, limits Limits) (*archive, error) {
 	info, err := fsys.Stat(file)
 	if err != nil {
-		return nil, withoutPath(err)
+		return nil, diag.Cause(err)
 	}
 	if !info.Mode().IsRegular() {
 		return nil, errors.New("is not a regular file")
@@ -80,7 +82,7 @@ func (a *archive) has(name string) bool {
 func (a *archive) scan(visit func(h *tar.Header, stream *limitedReader, content io.Reader) (done bool, err error)) (closeAll func() error, err error) {
 	f, err := a.fs.Open(a.file)
 	if err != nil {
-		return nil, withoutPath(err)
+		return nil, diag.Cause(err)
 	}
 	stream, end, err := decompress(&meteredReader{ctx: a.ctx, r: f}, a.limits)
 	if err != nil {
@@ -101,7 +103,7 @@ func (a *archive) scan(visit func(h *tar.Header, stream *limitedReader, content 
 		case errors.Is(err, io.EOF):
 			return closeAll, nil
 		case err != nil && !errors.Is(err, tar.ErrInsecurePath):
-			err = fmt.Errorf("is not a readable tarball: %w; save the image again", withoutPath(err))
+			err = fmt.Errorf("is not a readable tarball: %w; save the image again", diag.Cause(err))
 		case count >= a.limits.Entries:
 			err = fmt.Errorf("has more than %d entries, more than an image may have", a.limits.Entries)
 		case isSparse(h):
@@ -185,7 +187,7 @@ func (a *archive) open(name string) (io.ReadCloser, error) {
 	}
 	f, err := a.fs.Open(a.file)
 	if err != nil {
-		return nil, withoutPath(err)
+		return nil, diag.Cause(err)
 	}
 	return readCloser{io.NewSectionReader(f, e.offset, e.size), f.Close}, nil
 }

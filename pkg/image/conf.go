@@ -11,6 +11,8 @@ import (
 
 	"github.com/BurntSushi/toml"
 	"github.com/spf13/afero"
+
+	"github.com/operon-sdk/operon/pkg/diag"
 )
 
 // registryConf is an entry of registries.conf; see containers-registries.conf(5).
@@ -86,7 +88,7 @@ func (s Settings) registriesConf() ([]registryConf, error) {
 		}
 		entries, err := afero.ReadDir(s.FS, dir.path)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("reading %s: %w", dir.display, withoutPath(err))
+			return nil, fmt.Errorf("reading %s: %w", dir.display, diag.Cause(err))
 		}
 		for _, entry := range entries { // sorted
 			if path.Ext(entry.Name()) != ".conf" {

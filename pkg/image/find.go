@@ -11,6 +11,8 @@ import (
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/spf13/afero"
+
+	"github.com/operon-sdk/operon/pkg/diag"
 )
 
 // maxDocument bounds manifests, indexes and configurations, in bytes.
@@ -69,7 +71,7 @@ func (o Options) locate(ref string) (located, error) {
 	case err == nil:
 		return located{file: file, tag: tag, info: info}, nil
 	case !errors.Is(err, fs.ErrNotExist):
-		return located{}, withoutPath(err)
+		return located{}, diag.Cause(err)
 	case local != ref || !IsReference(ref):
 		return located{}, fmt.Errorf("%w here; give an OCI layout, a tarball, or an image as registry/name:tag", fs.ErrNotExist)
 	}
@@ -122,21 +124,13 @@ func IsLayout(fsys afero.Fs, dir string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// withoutPath returns an error of a file system without its path. The caller adds a shorter one.
-func withoutPath(err error) error {
-	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
-		return pathErr.Err
-	}
-	return err
-}
-
 // readDocument reads a small file of an image.
 func readDocument(name string, r io.ReadCloser) ([]byte, error) {
 	defer r.Close()
 	data, err := io.ReadAll(io.LimitReader(r, maxDocument+1))
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("reading %s: %w", name, withoutPath(err))
+		return nil, fmt.Errorf("reading %s: %w", name, diag.Cause(err))
 	case len(data) > maxDocument:
 		return nil, fmt.Errorf("%s is larger than the maximum of %s", name, formatSize(maxDocument))
 	}

@@ -15,6 +15,8 @@ import (
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/types"
+
+	"github.com/operon-sdk/operon/pkg/diag"
 )
 
 // A File is a file or a directory of a layer.
@@ -57,7 +59,7 @@ func NewLayer(comment string, files []File, at time.Time) (*Layer, error) {
 			return nil, fmt.Errorf("duplicate entry %s", f.Name)
 		}
 		if err := f.write(w, at); err != nil {
-			return nil, fmt.Errorf("packing %s: %w", f.Name, withoutPath(err))
+			return nil, fmt.Errorf("packing %s: %w", f.Name, diag.Cause(err))
 		}
 	}
 	if err := w.Close(); err != nil {

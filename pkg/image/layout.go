@@ -15,6 +15,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/partial"
 	"github.com/google/go-containerregistry/pkg/v1/types"
 	"github.com/spf13/afero"
+
+	"github.com/operon-sdk/operon/pkg/diag"
 )
 
 // files gives access to the files of an OCI layout in a directory or a tarball, by their slash-separated names.
@@ -33,13 +35,13 @@ func (d directory) open(name string) (io.ReadCloser, error) {
 	info, err := d.fs.Stat(file)
 	switch {
 	case err != nil:
-		return nil, withoutPath(err)
+		return nil, diag.Cause(err)
 	case !info.Mode().IsRegular(): // reading a pipe would block
 		return nil, errors.New("is not a regular file")
 	}
 	r, err := d.fs.Open(file)
 	if err != nil {
-		return nil, withoutPath(err)
+		return nil, diag.Cause(err)
 	}
 	return r, nil
 }

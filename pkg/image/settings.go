@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 
 	"github.com/spf13/afero"
+
+	"github.com/operon-sdk/operon/pkg/diag"
 )
 
 // Settings gives access to the configuration files of docker and podman: credentials, mirrors and blocked registries. The
@@ -78,14 +80,14 @@ func (s Settings) read(p configPath) ([]byte, bool, error) {
 		return nil, false, nil
 	}
 	if err != nil {
-		return nil, false, fmt.Errorf("reading %s: %w", p.display, withoutPath(err))
+		return nil, false, fmt.Errorf("reading %s: %w", p.display, diag.Cause(err))
 	}
 	if !info.Mode().IsRegular() || info.Size() > maxDocument {
 		return nil, false, fmt.Errorf("%s is not a regular file of at most %s", p.display, formatSize(maxDocument))
 	}
 	data, err := afero.ReadFile(s.FS, p.path)
 	if err != nil {
-		return nil, false, fmt.Errorf("reading %s: %w", p.display, withoutPath(err))
+		return nil, false, fmt.Errorf("reading %s: %w", p.display, diag.Cause(err))
 	}
 	return data, true, nil
 }

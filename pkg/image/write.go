@@ -15,6 +15,8 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/types"
 	"github.com/spf13/afero"
+
+	"github.com/operon-sdk/operon/pkg/diag"
 )
 
 // sizedBlob is a manifest, a configuration or a layer.
@@ -144,7 +146,7 @@ func WriteLayout(ctx context.Context, fsys afero.Fs, dir string, images []*Image
 			err = json.Unmarshal(data, &index)
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) { // interrupted layouts have no index
-			return fmt.Errorf("reading its index.json: %w", withoutPath(err))
+			return fmt.Errorf("reading its index.json: %w", diag.Cause(err))
 		}
 	}
 	err = writeLayout(ctx, fsys, dir, images, index)
@@ -166,7 +168,7 @@ func CheckLayout(fsys afero.Fs, dir string) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
-		return withoutPath(err)
+		return diag.Cause(err)
 	case len(entries) > 0 && !IsLayout(fsys, dir):
 		return errors.New("is a directory with other content; give a new directory or an OCI layout")
 	}
@@ -176,7 +178,7 @@ func CheckLayout(fsys afero.Fs, dir string) error {
 func writeLayout(ctx context.Context, fsys afero.Fs, dir string, images []*Image, index v1.IndexManifest) error {
 	blobs := filepath.Join(dir, "blobs", "sha256")
 	if err := fsys.MkdirAll(blobs, 0o755); err != nil {
-		return withoutPath(err)
+		return diag.Cause(err)
 	}
 	writeJSON := func(name string, value any) error {
 		return replace(fsys, filepath.Join(dir, name), func(w io.Writer) error { return json.NewEncoder(w).Encode(value) })
@@ -245,7 +247,7 @@ func (b sizedBlob) copyTo(ctx context.Context, w io.Writer) error {
 func replace(fsys afero.Fs, name string, write func(io.Writer) error) error {
 	f, err := afero.TempFile(fsys, filepath.Dir(name), ".new-")
 	if err != nil {
-		return withoutPath(err)
+		return diag.Cause(err)
 	}
 	err = write(f)
 	if closing := f.Close(); err == nil {
@@ -259,7 +261,7 @@ func replace(fsys afero.Fs, name string, write func(io.Writer) error) error {
 	}
 	if err != nil {
 		_ = fsys.Remove(f.Name())
-		return withoutPath(err)
+		return diag.Cause(err)
 	}
 	return nil
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+
+	"github.com/operon-sdk/operon/pkg/diag"
 )
 
 // KubeconfigFile is the kubeconfig of a control plane that runs for a project, relative to the project's root.
@@ -27,16 +29,16 @@ func WriteKubeconfig(root string, kubeconfig []byte) error {
 	}
 	defer func() { _ = dir.Close() }()
 	if err := dir.Mkdir(stateDir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("writing %s: %w", KubeconfigFile, pathless(err))
+		return fmt.Errorf("writing %s: %w", KubeconfigFile, diag.Cause(err))
 	}
 	if err := createFile(dir, ignoreFile, []byte(ignored), 0o644); err != nil && !errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("writing %s: %w", ignoreFile, pathless(err))
+		return fmt.Errorf("writing %s: %w", ignoreFile, diag.Cause(err))
 	}
 	if err := dir.Remove(KubeconfigFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("writing %s: %w", KubeconfigFile, pathless(err))
+		return fmt.Errorf("writing %s: %w", KubeconfigFile, diag.Cause(err))
 	}
 	if err := createFile(dir, KubeconfigFile, kubeconfig, 0o600); err != nil {
-		return fmt.Errorf("writing %s: %w", KubeconfigFile, pathless(err))
+		return fmt.Errorf("writing %s: %w", KubeconfigFile, diag.Cause(err))
 	}
 	return nil
 }
@@ -73,7 +75,7 @@ func RemoveKubeconfig(root string, kubeconfig []byte) error {
 			err = dir.Remove(file.name)
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("removing %s: %w", file.name, pathless(err))
+			return fmt.Errorf("removing %s: %w", file.name, diag.Cause(err))
 		}
 	}
 	_ = dir.Remove(stateDir) // unless it contains other files

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"sort"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/kube"
 	"github.com/operon-sdk/operon/pkg/manifest"
 )
@@ -36,7 +37,7 @@ func readDir(root, dir string, globs ...string) ([]*kube.Object, error) {
 			name := path.Join(dir, path.Dir(glob), filepath.Base(file))
 			data, err := os.ReadFile(file)
 			if err != nil {
-				return nil, fmt.Errorf("reading %s: %w", name, pathless(err))
+				return nil, fmt.Errorf("reading %s: %w", name, diag.Cause(err))
 			}
 			more, err := kube.Decode(data)
 			if err != nil {
@@ -46,14 +47,6 @@ func readDir(root, dir string, globs ...string) ([]*kube.Object, error) {
 		}
 	}
 	return objects, nil
-}
-
-// pathless removes the path from an error of the file system.
-func pathless(err error) error {
-	if pe, ok := errors.AsType[*fs.PathError](err); ok {
-		return pe.Err
-	}
-	return err
 }
 
 // endpoint is the endpoint of the manager's webhooks.
@@ -107,7 +100,7 @@ func webhooks(root, project string, e *endpoint) ([]*kube.Object, error) {
 		objects, err = kube.Decode(data)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reading %s: %w", webhookManifests, pathless(err))
+		return nil, fmt.Errorf("reading %s: %w", webhookManifests, diag.Cause(err))
 	}
 	for _, o := range objects {
 		o.SetName(project + "-run-local-" + o.GetName())

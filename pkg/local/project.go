@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strconv"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/kube"
 )
 
@@ -69,7 +70,7 @@ func managerEnv(root, namespace string) ([]string, error) {
 		objects, err = kube.Decode(data)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reading %s: %w", name, pathless(err))
+		return nil, fmt.Errorf("reading %s: %w", name, diag.Cause(err))
 	}
 	var env []string
 	for _, o := range objects {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/operon-sdk/operon/pkg/controlplane"
+	"github.com/operon-sdk/operon/pkg/diag"
 )
 
 // SetWebhooks sets Options.Webhooks for the next start.
@@ -21,7 +22,7 @@ func (s *Session) SetWebhooks(on bool) error {
 	}
 	ca, err := controlplane.WriteServingCertificate(s.certDir())
 	if err != nil {
-		return fmt.Errorf("creating a certificate for webhooks: %w", pathless(err))
+		return fmt.Errorf("creating a certificate for webhooks: %w", diag.Cause(err))
 	}
 	s.ca = ca
 	return nil

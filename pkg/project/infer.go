@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/afero"
 	"golang.org/x/mod/modfile"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
@@ -51,7 +52,7 @@ func repoFromGoMod(fsys afero.Fs, dir string) (string, error) {
 		return "", nil
 	}
 	if err != nil {
-		return "", fmt.Errorf("reading %s: %w", name, reason(err))
+		return "", fmt.Errorf("reading %s: %w", name, diag.Cause(err))
 	}
 	file, err := modfile.ParseLax(name, data, nil)
 	if err != nil {

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 
 	"github.com/spf13/afero"
+
+	"github.com/operon-sdk/operon/pkg/diag"
 )
 
 // ErrNotAProject reports that neither a directory nor its parents contain a PROJECT file.
@@ -48,7 +50,7 @@ func projectFileIn(fsys afero.Fs, dir string) (bool, error) {
 	case err == nil:
 		return !info.IsDir(), nil
 	case !errors.Is(err, fs.ErrNotExist):
-		return false, reason(err)
+		return false, diag.Cause(err)
 	}
 	if links, ok := fsys.(afero.Lstater); ok {
 		if _, used, err := links.LstatIfPossible(name); used && err == nil {
@@ -86,7 +88,7 @@ func readProject(fsys afero.Fs, root string) ([]byte, error) {
 		return nil, ErrNotAProject
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reading %s: %w", FileName, reason(err))
+		return nil, fmt.Errorf("reading %s: %w", FileName, diag.Cause(err))
 	}
 	return data, nil
 }
@@ -98,12 +100,4 @@ func relative(dir, at string) string {
 		return FileName
 	}
 	return filepath.ToSlash(rel)
-}
-
-// reason returns an error of the file system without the absolute path.
-func reason(err error) error {
-	if pe, ok := errors.AsType[*fs.PathError](err); ok {
-		return pe.Err
-	}
-	return err
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
@@ -131,7 +132,7 @@ func insertAll(tree *worktree.Tree, inserts map[string]map[string]string) error 
 			continue
 		}
 		if err != nil {
-			failures = append(failures, fmt.Errorf("reading %s: %w", name, worktree.Cause(err)))
+			failures = append(failures, fmt.Errorf("reading %s: %w", name, diag.Cause(err)))
 			continue
 		}
 		changed, err := Insert(content, name, inserts[name])

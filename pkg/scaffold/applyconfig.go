@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
@@ -42,7 +43,7 @@ func enableApply(tree *worktree.Tree, data Data) error {
 	name := path.Join(outputPath("api/GROUP/VERSION", data), "groupversion_info.go")
 	content, err := tree.ReadFile(name)
 	if err != nil {
-		return fmt.Errorf("reading %s: %w", name, worktree.Cause(err))
+		return fmt.Errorf("reading %s: %w", name, diag.Cause(err))
 	}
 	if !hasApplyMarker(tree, name) {
 		at := packageMarker.FindIndex(content)
@@ -53,7 +54,7 @@ func enableApply(tree *worktree.Tree, data Data) error {
 	}
 	makefile, err := tree.ReadFile(makefileName)
 	if err != nil {
-		return fmt.Errorf("reading %s, which generates apply configurations: %w", makefileName, worktree.Cause(err))
+		return fmt.Errorf("reading %s, which generates apply configurations: %w", makefileName, diag.Cause(err))
 	}
 	if bytes.Contains(makefile, []byte(applyGenerator)) {
 		return nil
@@ -80,12 +81,12 @@ var crdGeneration = regexp.MustCompile(`(?m)^(\t.*[ (]crd[ :].*)( paths=)`)
 func DropApply(tree *worktree.Tree, types string) error {
 	names, err := tree.Walk(path.Join(types, applyDir), nil)
 	if err != nil {
-		return fmt.Errorf("reading %s: %w", path.Join(types, applyDir), worktree.Cause(err))
+		return fmt.Errorf("reading %s: %w", path.Join(types, applyDir), diag.Cause(err))
 	}
 	for _, name := range names {
 		content, err := tree.ReadFile(name)
 		if err != nil {
-			return fmt.Errorf("reading %s: %w", name, worktree.Cause(err))
+			return fmt.Errorf("reading %s: %w", name, diag.Cause(err))
 		}
 		if bytes.Contains(content, []byte(generatedBy)) {
 			tree.Remove(name)
@@ -99,7 +100,7 @@ func DropApply(tree *worktree.Tree, types string) error {
 func DisableApply(tree *worktree.Tree, types string) error {
 	names, err := tree.Walk(".", nil)
 	if err != nil {
-		return fmt.Errorf("reading the project: %w", worktree.Cause(err))
+		return fmt.Errorf("reading the project: %w", diag.Cause(err))
 	}
 	inPackage, inProject := false, false
 	for _, name := range names {
@@ -114,7 +115,7 @@ func DisableApply(tree *worktree.Tree, types string) error {
 		}
 		content, err := tree.ReadFile(name)
 		if err != nil {
-			return fmt.Errorf("reading %s: %w", name, worktree.Cause(err))
+			return fmt.Errorf("reading %s: %w", name, diag.Cause(err))
 		}
 		if rest := strings.Replace(string(content), text, "", 1); rest != string(content) {
 			tree.WriteFile(name, []byte(rest), worktree.FileMode)
@@ -138,7 +139,7 @@ func MoveApply(tree *worktree.Tree, repo, types string) error {
 	current := regexp.MustCompile(`"` + regexp.QuoteMeta(base) + `/[\w-]+/` + regexp.QuoteMeta(path.Base(types)) + `"`)
 	names, err := tree.Walk(".", nil)
 	if err != nil {
-		return fmt.Errorf("reading the project: %w", worktree.Cause(err))
+		return fmt.Errorf("reading the project: %w", diag.Cause(err))
 	}
 	for _, name := range names {
 		if !strings.HasSuffix(name, ".go") || strings.HasPrefix(name, path.Join(types, applyDir)+"/") {
@@ -146,7 +147,7 @@ func MoveApply(tree *worktree.Tree, repo, types string) error {
 		}
 		content, err := tree.ReadFile(name)
 		if err != nil {
-			return fmt.Errorf("reading %s: %w", name, worktree.Cause(err))
+			return fmt.Errorf("reading %s: %w", name, diag.Cause(err))
 		}
 		if rewritten := current.ReplaceAll(content, []byte(`"`+applyPackage(path.Join(repo, types))+`"`)); !bytes.Equal(rewritten, content) {
 			tree.WriteFile(name, rewritten, worktree.FileMode)

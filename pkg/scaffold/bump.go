@@ -9,6 +9,7 @@ import (
 	"golang.org/x/mod/modfile"
 	"golang.org/x/mod/semver"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/textdiff"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
@@ -81,7 +82,7 @@ func BumpRequirements(tree *worktree.Tree, mod, sums []byte) (raised bool, err e
 	if !same {
 		old, err := tree.ReadFile("go.sum")
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return false, fmt.Errorf("reading go.sum: %w", worktree.Cause(err))
+			return false, fmt.Errorf("reading go.sum: %w", diag.Cause(err))
 		}
 		sums = mergeSums(old, sums)
 	}

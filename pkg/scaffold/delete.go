@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/textdiff"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
@@ -193,7 +194,7 @@ func (x *deleter) read(name string) (content []byte, ok bool, err error) {
 		return nil, false, nil
 	}
 	if content, err = x.tree.ReadFile(name); err != nil {
-		return nil, false, fmt.Errorf("reading %s: %w", name, worktree.Cause(err))
+		return nil, false, fmt.Errorf("reading %s: %w", name, diag.Cause(err))
 	}
 	return content, true, nil
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/gosource"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
@@ -64,7 +65,7 @@ func parseTypes(tree *worktree.Tree, dir string) (typeSet, error) {
 			continue
 		}
 		if err != nil {
-			return nil, fmt.Errorf("reading %s: %w", name, worktree.Cause(err))
+			return nil, fmt.Errorf("reading %s: %w", name, diag.Cause(err))
 		}
 		file, err := gosource.Parse(name, data)
 		if err != nil {

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/mod/module"
 	"golang.org/x/mod/semver"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/gosource"
 	"github.com/operon-sdk/operon/pkg/textdiff"
 	"github.com/operon-sdk/operon/pkg/worktree"
@@ -87,7 +88,7 @@ func missingGoMod(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return &ContentError{errors.New("go.mod is missing: the project is a Go module; restore the file, for example from version control")}
 	}
-	return fmt.Errorf("reading go.mod: %w", worktree.Cause(err))
+	return fmt.Errorf("reading go.mod: %w", diag.Cause(err))
 }
 
 // readGoMod returns the text of go.mod and the parsed file.
@@ -193,7 +194,7 @@ func projectImports(tree *worktree.Tree, file *modfile.File) ([]string, error) {
 			if !tree.IsRegular(name) {
 				continue // the go command ignores broken links and links to directories
 			}
-			return nil, fmt.Errorf("reading %s: %w", name, worktree.Cause(err))
+			return nil, fmt.Errorf("reading %s: %w", name, diag.Cause(err))
 		}
 		imports, err := fileImports(name, data)
 		if err != nil {

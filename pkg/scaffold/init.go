@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
@@ -78,7 +79,7 @@ func writeFiles(tree *worktree.Tree, files map[string][]byte, force bool, hint s
 			continue
 		}
 		if err != nil {
-			return nil, fmt.Errorf("reading %s: %w", name, worktree.Cause(err))
+			return nil, fmt.Errorf("reading %s: %w", name, diag.Cause(err))
 		}
 		if bytes.Equal(current, want) {
 			continue

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/mod/module"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
@@ -23,7 +24,7 @@ func VendorStale(tree *worktree.Tree) (bool, error) {
 		return false, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("reading %s: %w", VendorList, worktree.Cause(err))
+		return false, fmt.Errorf("reading %s: %w", VendorList, diag.Cause(err))
 	}
 	_, file, err := readGoMod(tree)
 	if err != nil {

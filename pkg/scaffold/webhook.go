@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/textdiff"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
@@ -193,7 +194,7 @@ func (w *webhookWriter) writeFile(name string, content []byte, data Data) error 
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("reading %s: %w", name, worktree.Cause(err))
+		return fmt.Errorf("reading %s: %w", name, diag.Cause(err))
 	}
 	if path.Ext(name) != ".go" || policyFor(name) == shared {
 		return nil

@@ -18,6 +18,7 @@ import (
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	"k8s.io/apimachinery/pkg/util/yaml"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
@@ -77,9 +78,7 @@ func (l *loader) show(name string) string { return path.Join(l.name, name) }
 
 // failed records that a file cannot be read.
 func (l *loader) failed(name string, err error) {
-	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
-		err = pathErr.Err
-	}
+	err = diag.Cause(err)
 	l.errs = append(l.errs, fmt.Errorf("unable to load file %s: %w", l.show(name), err))
 }
 

@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"runtime"
 	"syscall"
+
+	"github.com/operon-sdk/operon/pkg/diag"
 )
 
 // explain wraps an error with the operation, the file, the cause without the path of the project, and a remedy if one
@@ -15,9 +17,9 @@ func explain(doing, name string, err error) error {
 		name = "."
 	}
 	if hint := remedy(err); hint != "" {
-		return fmt.Errorf("%s %s: %w; %s", doing, name, Cause(err), hint)
+		return fmt.Errorf("%s %s: %w; %s", doing, name, diag.Cause(err), hint)
 	}
-	return fmt.Errorf("%s %s: %w", doing, name, Cause(err))
+	return fmt.Errorf("%s %s: %w", doing, name, diag.Cause(err))
 }
 
 // windowsDiskFull is ERROR_DISK_FULL, which package syscall does not define.

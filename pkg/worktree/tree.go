@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
 	"sort"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/spf13/afero"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
@@ -98,7 +98,7 @@ func (t *Tree) ReadOptional(name string) ([]byte, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil
 	case err != nil:
-		return nil, fmt.Errorf("reading %s: %w", name, Cause(err))
+		return nil, fmt.Errorf("reading %s: %w", name, diag.Cause(err))
 	case data == nil:
 		data = []byte{}
 	}
@@ -329,16 +329,5 @@ func (t *Tree) cause(name string, err error) error {
 			return &BlockedError{At: dir, Problem: "is a file, but must be a directory"}
 		}
 	}
-	return Cause(err)
-}
-
-// Cause returns the cause of an error without the absolute path that the file system added.
-func Cause(err error) error {
-	if pe, ok := errors.AsType[*fs.PathError](err); ok {
-		return pe.Err
-	}
-	if le, ok := errors.AsType[*os.LinkError](err); ok {
-		return le.Err
-	}
-	return err
+	return diag.Cause(err)
 }

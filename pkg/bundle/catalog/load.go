@@ -82,11 +82,11 @@ func Load(fsys fs.FS, dir string) (*Catalog, diag.Findings) {
 	}
 	matcher, err := ignore.NewMatcher(fsys, ignoreFile)
 	if err != nil {
-		return c, diag.Findings{{Position: at(ignoreFile), Problem: cause(err).Error()}}
+		return c, diag.Findings{{Position: at(ignoreFile), Problem: diag.Cause(err).Error()}}
 	}
 	err = fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
-			problems = append(problems, diag.Finding{Position: at(name), Problem: "cannot be read: " + cause(err).Error()})
+			problems = append(problems, diag.Finding{Position: at(name), Problem: "cannot be read: " + diag.Cause(err).Error()})
 			return nil
 		}
 		if d.IsDir() || d.Name() == ignoreFile || matcher.Match(name, false) {
@@ -102,14 +102,14 @@ func Load(fsys fs.FS, dir string) (*Catalog, diag.Findings) {
 			return nil
 		}
 		if err != nil {
-			problems = append(problems, diag.Finding{Position: at(name), Problem: "cannot be read: " + cause(err).Error()})
+			problems = append(problems, diag.Finding{Position: at(name), Problem: "cannot be read: " + diag.Cause(err).Error()})
 			return nil
 		}
 		problems = append(problems, c.read(name, data)...)
 		return nil
 	})
 	if err != nil {
-		problems = append(problems, diag.Finding{Position: at(""), Problem: cause(err).Error()})
+		problems = append(problems, diag.Finding{Position: at(""), Problem: diag.Cause(err).Error()})
 	}
 	return c, problems
 }

@@ -85,7 +85,7 @@ func (r *reader) files(subdir string) map[string][]byte {
 	at := diag.Position{File: path.Join(r.dir, subdir)}
 	entries, err := fs.ReadDir(r.fs, subdir)
 	if err != nil {
-		text := "cannot be read: " + cause(err).Error()
+		text := "cannot be read: " + diag.Cause(err).Error()
 		if errors.Is(err, fs.ErrNotExist) {
 			text = "no such directory; a bundle has the directories manifests and metadata"
 		}
@@ -113,20 +113,12 @@ func (r *reader) files(subdir string) map[string][]byte {
 			continue
 		}
 		if err != nil {
-			r.problem(diag.Position{File: path.Join(r.dir, name)}, "cannot be read: %v", cause(err))
+			r.problem(diag.Position{File: path.Join(r.dir, name)}, "cannot be read: %v", diag.Cause(err))
 			continue
 		}
 		files[path.Join(r.dir, name)] = data
 	}
 	return files
-}
-
-// cause returns an error of the file system without its path.
-func cause(err error) error {
-	if pe, ok := errors.AsType[*fs.PathError](err); ok {
-		return pe.Err
-	}
-	return err
 }
 
 // readManifests reads the objects and the CSV among them.

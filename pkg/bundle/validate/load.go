@@ -116,9 +116,7 @@ func (c *content) read(name string) ([]byte, bool) {
 }
 
 func (c *content) unreadable(name string, err error) {
-	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
-		err = pathErr.Err
-	}
+	err = diag.Cause(err)
 	if strings.Contains(err.Error(), "escapes") {
 		c.bad(name, 0, "symlink", "is a symbolic link out of the bundle", "copy the file into the bundle: an image does not contain the target of the link")
 		return
