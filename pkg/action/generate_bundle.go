@@ -247,21 +247,12 @@ func (b *bundleRun) generateManifests(ctx context.Context, tree *worktree.Tree) 
 		input.Pin = func(ref string) (string, error) { return b.digests.pin(ctx, ref) }
 	}
 	generated, err := bundle.Generate(input)
-	if errors.Is(err, bundle.ErrVersionRequired) {
-		err = missingVersion{err}
-	}
 	if err != nil {
 		return nil, err
 	}
 	generated.Notes = append(notes, generated.Notes...)
 	return generated, b.reportNotes(generated.Notes, b.Strict)
 }
-
-// missingVersion is bundle.ErrVersionRequired, possibly with other errors, as an error of the user.
-type missingVersion struct{ error }
-
-func (e missingVersion) Unwrap() error    { return e.error }
-func (e missingVersion) UsageError() bool { return true }
 
 // builder returns the name of this program in bundles.
 func (p *Project) builder() string { return "operon-" + p.Version }

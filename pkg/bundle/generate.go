@@ -72,7 +72,7 @@ func (s source) locate(steps ...string) diag.Position {
 }
 
 // ErrVersionRequired reports that neither Input.Version nor a base CSV gives the version of the bundle.
-var ErrVersionRequired = errors.New("--version is required, because no base CSV has a version")
+var ErrVersionRequired error = diag.Finding{Field: "--version", Problem: "is required, because no base CSV has a version"}
 
 // Generate generates the manifests of a bundle. The error joins every problem of the input, as diag.Findings and
 // ErrVersionRequired, or is a *MissingRolesError or an *UnavailableError.

@@ -48,11 +48,6 @@ const (
 // A Finding is a problem of a value that the user gave, or of a place in a file if File is set.
 type Finding struct {
 	Position
-	Severity Severity
-	// Rule is the name of the check, in lower case with hyphens, or empty.
-	Rule string
-	// Object is the Kubernetes object, such as "Service smtp", or empty.
-	Object string
 	// Field is the source of a value, such as --kind, or the path of a field in a file, such as spec.icon[0].mediatype.
 	Field string
 	// Value is the value as given.
