@@ -18,8 +18,8 @@ import (
 // same results.
 type Built struct {
 	Kustomize string   `json:"kustomize"`
-	Dir       string   `json:"folder"`
-	Accesses  []answer `json:"questions"`
+	Dir       string   `json:"dir"`
+	Accesses  []answer `json:"accesses"`
 	Output    []byte   `json:"output"`
 }
 
