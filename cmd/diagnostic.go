@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/operon-sdk/operon/pkg/action"
 	"github.com/operon-sdk/operon/pkg/project"
 )
 
@@ -54,7 +55,7 @@ func (a *app) diagnose(text string) diagnostic {
 // unknown.
 func (a *app) repositoryPath(path, shown string) string {
 	rel, err := filepath.Rel(a.Getenv("GITHUB_WORKSPACE"), path)
-	if err != nil || isOutside(filepath.ToSlash(rel)) {
+	if err != nil || action.IsOutside(filepath.ToSlash(rel)) {
 		return shown
 	}
 	return filepath.ToSlash(rel)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/operon-sdk/operon/pkg/action"
 	"github.com/operon-sdk/operon/pkg/codegen"
 	"github.com/operon-sdk/operon/pkg/controlplane"
 	"github.com/operon-sdk/operon/pkg/diag"
@@ -139,7 +140,7 @@ func (a *app) testDirectory(root, name string) (string, error) {
 		return "", err
 	}
 	testDir = filepath.ToSlash(testDir)
-	if isOutside(testDir) {
+	if action.IsOutside(testDir) {
 		return "", diag.Findings{{Field: "DIR", Value: given, Problem: "is outside of the project"}}
 	}
 	if info, err := a.FS.Stat(filepath.Join(root, filepath.FromSlash(testDir))); err != nil || !info.IsDir() {

@@ -3,7 +3,6 @@ package cmd
 import (
 	"context"
 	"errors"
-	"strings"
 
 	"github.com/operon-sdk/operon/pkg/action"
 	"github.com/operon-sdk/operon/pkg/project"
@@ -155,6 +154,3 @@ func (a *app) checked(result *action.Result, err error, fix string) error {
 	}
 	return a.checkChanges(result.Changes, fix)
 }
-
-// isOutside reports whether a slash-separated path relative to the project's root is outside of the project.
-func isOutside(rel string) bool { return rel == ".." || strings.HasPrefix(rel, "../") }

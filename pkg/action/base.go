@@ -37,9 +37,6 @@ func (p *Project) fromRoot(name string) (string, error) {
 	return filepath.ToSlash(rel), nil
 }
 
-// isOutside reports whether a slash-separated path relative to the root is outside of the project.
-func isOutside(rel string) bool { return rel == ".." || strings.HasPrefix(rel, "../") }
-
 // generateBase updates the base in a tree. It returns the record for recordBase.
 func (p *Project) generateBase(ctx context.Context, tree *worktree.Tree, b *baseRun) ([]byte, error) {
 	config, err := readProject(tree)

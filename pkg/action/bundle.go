@@ -111,16 +111,19 @@ func (p *Project) resolveBundle(tree *worktree.Tree, config *project.Config, o B
 	}
 	base := &baseRun{KustomizeOptions: o.Base, replaces: o.Replaces, skipRange: o.SkipRange}
 	base.Package = b.Package
-	for dir, defaultDir := range map[*string]string{&base.InputDir: b.kustomizeDir, &base.OutputDir: b.kustomizeDir, &base.APIsDir: apisDir(tree)} {
-		if *dir == "" {
-			*dir = defaultDir
+	for _, dir := range []struct {
+		value      *string
+		defaultDir string
+	}{{&base.InputDir, b.kustomizeDir}, {&base.OutputDir, b.kustomizeDir}, {&base.APIsDir, apisDir(tree)}} {
+		if *dir.value == "" {
+			*dir.value = dir.defaultDir
 			continue
 		}
-		rel, err := p.fromRoot(*dir)
+		rel, err := p.fromRoot(*dir.value)
 		if err != nil {
 			return nil, nil, err
 		}
-		*dir = rel
+		*dir.value = rel
 	}
 	var findings diag.Findings
 	collect := func(err error) error {

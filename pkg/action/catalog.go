@@ -136,7 +136,7 @@ func (r *catalogRun) locate() (err error) {
 	if r.outputDir, err = r.fromRoot(r.OutputDir); err != nil {
 		return err
 	}
-	if r.outputDir == "." || isOutside(r.outputDir) {
+	if r.outputDir == "." || IsOutside(r.outputDir) {
 		return diag.Findings{{Field: "--output-dir", Value: r.OutputDir, Problem: "must be a subdirectory of the project for the catalog alone, which " + catalog.DockerfileName + " can copy"}}
 	}
 	return nil

@@ -164,7 +164,7 @@ func (b *bundleRun) locateOutput() (err error) {
 	} else if b.outputDir, err = b.fromRoot(given); err != nil {
 		return err
 	}
-	if isOutside(b.outputDir) && b.Metadata {
+	if IsOutside(b.outputDir) && b.Metadata {
 		return diag.Findings{{Field: "--output-dir", Value: given, Problem: "is outside of the project, where bundle.Dockerfile cannot copy from; give --manifests to write only the manifests"}}
 	}
 	b.copyDir = b.outputDir

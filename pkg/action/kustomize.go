@@ -56,11 +56,7 @@ func (b *CurrentBase) Check() error { return base.Check(b.Input, b.Content) }
 // GenerateKustomize updates the base of the ClusterServiceVersion to the metadata and the API types, and adds a kustomization if
 // there is none.
 func (p *Project) GenerateKustomize(ctx context.Context, o KustomizeOptions) (*Result, error) {
-	config, err := readProject(p.tree())
-	if err != nil {
-		return nil, err
-	}
-	b, err := p.resolveKustomize(config, o)
+	_, b, err := p.resolveKustomize(o)
 	if err != nil {
 		return nil, err
 	}
@@ -78,11 +74,7 @@ func (p *Project) GenerateKustomize(ctx context.Context, o KustomizeOptions) (*R
 // CheckKustomize validates the options of GenerateKustomize and returns the current base.
 func (p *Project) CheckKustomize(o KustomizeOptions) (*CurrentBase, error) {
 	p = p.silent()
-	config, err := readProject(p.tree())
-	if err != nil {
-		return nil, err
-	}
-	b, err := p.resolveKustomize(config, o)
+	config, b, err := p.resolveKustomize(o)
 	if err != nil {
 		return nil, err
 	}
@@ -106,8 +98,12 @@ func (p *Project) currentBase(config *project.Config, b *baseRun) (*CurrentBase,
 	return current, nil
 }
 
-// resolveKustomize validates the options and makes the directories relative to the root.
-func (p *Project) resolveKustomize(config *project.Config, o KustomizeOptions) (*baseRun, error) {
+// resolveKustomize reads PROJECT, validates the options and makes the directories relative to the root.
+func (p *Project) resolveKustomize(o KustomizeOptions) (*project.Config, *baseRun, error) {
+	config, err := readProject(p.tree())
+	if err != nil {
+		return nil, nil, err
+	}
 	b := &baseRun{KustomizeOptions: o}
 	var findings diag.Findings
 	for _, dir := range []struct {
@@ -121,14 +117,14 @@ func (p *Project) resolveKustomize(config *project.Config, o KustomizeOptions) (
 		rel, err := p.fromRoot(*dir.value)
 		if dir.flag == "--output-dir" {
 			if err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 			*dir.value = rel
 			continue
 		}
 		problem := ""
 		switch {
-		case err != nil || isOutside(rel):
+		case err != nil || IsOutside(rel):
 			problem = "must be a directory of the project"
 		case dir.flag == "--apis-dir":
 			if info, err := p.FS.Stat(filepath.Join(p.Root, filepath.FromSlash(rel))); err == nil && !info.IsDir() {
@@ -141,7 +137,7 @@ func (p *Project) resolveKustomize(config *project.Config, o KustomizeOptions) (
 		}
 		*dir.value = rel
 	}
-	return b, p.resolveBase(config, b, findings)
+	return config, b, p.resolveBase(config, b, findings)
 }
 
 // resolveBase validates and completes the options of a base except for directories. It returns all findings together with those

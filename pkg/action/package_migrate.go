@@ -98,7 +98,7 @@ func (p *Project) locateBundles(outputDir string) (rel string, err error) {
 		roots = append(roots, found)
 	}
 	for _, p.Root = range append(roots, p.Dir, NearestDirectory(p.FS, p.absolute(outputDir))) {
-		if rel, err = p.fromRoot(outputDir); err == nil && !isOutside(rel) {
+		if rel, err = p.fromRoot(outputDir); err == nil && !IsOutside(rel) {
 			break
 		}
 	}

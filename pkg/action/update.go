@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -98,10 +97,13 @@ func withoutVendored(changes []worktree.Change) []worktree.Change {
 	return append(slices.DeleteFunc(slices.Clone(changes), isVendored), worktree.Change{Path: "vendor", Old: []byte{}, New: []byte{}})
 }
 
+// IsOutside reports whether a slash-separated path relative to the root is outside of the project.
+func IsOutside(rel string) bool { return rel == ".." || strings.HasPrefix(rel, "../") }
+
 // updateAt is Update for a change whose results are in dir, relative to the root. If dir is outside of the project, change
 // still receives the files of the project, with results named like ../out/file, but only those in dir are written.
 func (p *Project) updateAt(ctx context.Context, dir string, change func(*worktree.Tree) error) (*Result, error) {
-	if filepath.IsLocal(filepath.FromSlash(path.Clean(dir))) {
+	if !IsOutside(dir) {
 		return p.Update(ctx, change)
 	}
 	out := &Project{Config: p.Config, Root: filepath.Join(p.Root, filepath.FromSlash(dir))}
