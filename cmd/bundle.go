@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/operon-sdk/operon/pkg/action"
 	"github.com/operon-sdk/operon/pkg/bundle/base"
@@ -13,9 +14,9 @@ import (
 // bundleFlags are the flags of bundle.
 type bundleFlags struct {
 	action.BundleOptions
-	registryOptions
-	describe                    describeOptions
-	interactive, digests, check bool
+	digestOptions
+	describe           describeOptions
+	interactive, check bool
 }
 
 func newBundle(a *app) *cobra.Command {
@@ -41,9 +42,6 @@ two.`,
   %[1]s bundle --check`, a.program),
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if !c.Flags().Changed("kustomize-dir") {
-				o.KustomizeDir = ""
-			}
 			if err := a.followMakefile(c, &o); err != nil {
 				return err
 			}
@@ -56,22 +54,12 @@ two.`,
 	f.StringVar(&o.Image, "image", "", "reference of the manager `image`, written to config/manager")
 	f.StringVarP(&o.Version, "version", "v", "", "semantic `version` of the bundle")
 	f.StringVar(&o.Channels, "channels", "", "comma-separated `channels` of the bundle (default: alpha for a new bundle)")
-	f.StringVar(&o.DefaultChannel, "default-channel", "", "default `channel` of the package")
+	addBundleFlags(f, &o.GenerateBundleOptions, &o.digestOptions)
 	f.StringVar(&o.Replaces, "replaces", "", "`name` of the CSV that this one replaces, kept in the base")
 	f.StringVar(&o.SkipRange, "skip-range", "", "`range` of versions that can be upgraded directly to this one, kept in the base")
-	f.StringVar(&o.Package, "package", "", "package `name` (default: the project name)")
-	f.StringVar(&o.KustomizeDir, "kustomize-dir", defaultKustomizeDir, "`directory` with the kustomization of the bundle and the base CSV")
-	f.StringVar(&o.OutputDir, "output-dir", "", "`directory` to write the bundle to (default: bundle)")
-	f.StringSliceVar(&o.ServiceAccounts, "extra-service-accounts", nil, "service `accounts` without a Deployment whose permissions the CSV includes")
-	f.StringSliceVar(&o.ExistingRoles, "existing-roles", nil, "existing `roles` in clusters that the operator's service accounts are bound to")
-	f.BoolVar(&o.digests, "use-image-digests", false, "refer to images by digest; without network the digests are read from "+action.DigestsFile)
-	o.registryOptions.addTo(f)
 	f.BoolVar(&o.check, "check", false, "write nothing; exit with 1 and print a diff if the bundle is stale (for CI)")
-	f.BoolVar(&o.Strict, "strict", false, "fail if part of the input would be left out of the bundle")
 	f.BoolVar(&o.interactive, "interactive", false, "ask for all descriptions; =false asks for none (default: ask at a terminal if there is no base)")
-	f.StringVar(&o.Base.Prefer, "prefer", "", "side that wins where both the base and the code changed")
-	completeValues(c, "prefer", string(base.InBase), string(base.InCode))
-	o.describe.addTo(f)
+	o.describe.addTo(c, &o.Base)
 	c.AddCommand(newBundleValidate(a))
 	return c
 }
@@ -91,10 +79,8 @@ func (a *app) runBundle(c *cobra.Command, o bundleFlags) error {
 	if err != nil {
 		return unlessCompleted(err)
 	}
-	o.Findings, o.Base.Findings = o.registryOptions.check(), o.describe.check()
-	if o.digests {
-		o.Digest = a.registries(o.registryOptions).Digest
-	}
+	a.resolveDigests(&o.GenerateBundleOptions, &o.digestOptions)
+	o.Base.Findings = o.describe.check()
 	current, err := p.CheckBundle(o.BundleOptions)
 	if err != nil {
 		return err
@@ -122,12 +108,42 @@ func (a *app) describeBundle(c *cobra.Command, current *action.CurrentBase, o bu
 	return metadata, err
 }
 
-// clearDefault empties the value of a flag that was not given, if the default depends on the project.
-func clearDefault(c *cobra.Command, flag string, value *string) {
-	switch {
-	case !c.Flags().Changed(flag):
-		*value = ""
-	case *value == "":
-		*value = "."
+// digestOptions are the flags of commands that may replace the tags of images by digests.
+type digestOptions struct {
+	registryOptions
+	digests bool
+}
+
+// addBundleFlags adds the flags that bundle and generate bundle share.
+func addBundleFlags(f *pflag.FlagSet, o *action.GenerateBundleOptions, d *digestOptions) {
+	f.StringVar(&o.DefaultChannel, "default-channel", "", "default `channel` of the package")
+	f.StringVar(&o.Package, "package", "", "package `name` (default: the project name)")
+	addDirFlag(f, &o.KustomizeDir, "kustomize-dir", defaultKustomizeDir, "`directory` with the kustomization of the bundle and the base CSV")
+	f.StringVar(&o.OutputDir, "output-dir", "", "`directory` to write the bundle to (default: bundle)")
+	f.StringSliceVar(&o.ServiceAccounts, "extra-service-accounts", nil, "service `accounts` without a Deployment whose permissions the CSV includes")
+	f.StringSliceVar(&o.ExistingRoles, "existing-roles", nil, "existing `roles` in clusters that the operator's service accounts are bound to")
+	f.BoolVar(&o.Strict, "strict", false, "fail if part of the input would be left out of the bundle")
+	f.BoolVar(&d.digests, "use-image-digests", false, "refer to images by digest; without network the digests are read from "+action.DigestsFile)
+	d.registryOptions.addTo(f)
+}
+
+// resolveDigests sets the options for digests to the flags, which it validates.
+func (a *app) resolveDigests(o *action.GenerateBundleOptions, d *digestOptions) {
+	o.Findings = d.check()
+	if d.digests {
+		o.Digest = a.registries(d.registryOptions).Digest
+	}
+}
+
+// addDirFlag adds a flag for a directory whose default is relative to the project: it is empty unless the flag is given.
+func addDirFlag(f *pflag.FlagSet, dir *string, name, fallback, usage string) {
+	f.StringVar(dir, name, "", usage)
+	f.Lookup(name).DefValue = fallback
+}
+
+// workDirIfEmpty replaces an empty value of a directory flag that was given by the working directory.
+func workDirIfEmpty(c *cobra.Command, flag string, dir *string) {
+	if c.Flags().Changed(flag) && *dir == "" {
+		*dir = "."
 	}
 }

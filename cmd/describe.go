@@ -11,21 +11,23 @@ import (
 
 	"github.com/spf13/afero"
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/operon-sdk/operon/pkg/action"
 	"github.com/operon-sdk/operon/pkg/bundle/base"
 	"github.com/operon-sdk/operon/pkg/diag"
 )
 
-// describeOptions are the flags that describe the operator in catalogs.
+// describeOptions are the flags that describe the operator in the base of the CSV.
 type describeOptions struct {
 	displayName, description, providerName, providerURL string
 	keywords, maintainers                               []string
 	maturity, minKubeVersion, icon, file                string
 }
 
-func (o *describeOptions) addTo(f *pflag.FlagSet) {
+func (o *describeOptions) addTo(c *cobra.Command, b *action.KustomizeOptions) {
+	f := c.Flags()
+	f.StringVar(&b.Prefer, "prefer", "", "side that wins where both the base and the code changed")
+	completeValues(c, "prefer", string(base.InBase), string(base.InCode))
 	f.StringVar(&o.displayName, "display-name", "", "display `name` of the operator in catalogs")
 	f.StringVar(&o.description, "description", "", "description of the operator, Markdown `text`")
 	f.StringVar(&o.providerName, "provider-name", "", "`name` of the operator's provider")

@@ -20,8 +20,8 @@ const (
 // generateBundleFlags are the flags of generate bundle.
 type generateBundleFlags struct {
 	action.GenerateBundleOptions
-	registryOptions
-	overwrite, stdout, digests bool
+	digestOptions
+	overwrite, stdout bool
 }
 
 func newGenerateBundle(a *app) *cobra.Command {
@@ -66,31 +66,21 @@ has changed.`,
 	f := c.Flags()
 	f.StringVarP(&o.Version, "version", "v", "", "semantic `version` of the bundle (default: the version of the base)")
 	f.StringVar(&o.Channels, "channels", bundle.DefaultChannel, "comma-separated `channels` of the bundle")
-	f.StringVar(&o.DefaultChannel, "default-channel", "", "default `channel` of the package")
-	f.StringVar(&o.Package, "package", "", "package `name` (default: the project name)")
+	addBundleFlags(f, &o.GenerateBundleOptions, &o.digestOptions)
 	f.StringVar(&o.InputDir, "input-dir", "", "`directory` of the operator's manifests")
 	f.StringVar(&o.DeployDir, "deploy-dir", "", "`directory` of the operator's manifests; prefer --input-dir")
 	f.StringVar(&o.CRDsDir, "crds-dir", "", "`directory` of the CRDs (default: --deploy-dir)")
-	f.StringVar(&o.KustomizeDir, "kustomize-dir", defaultKustomizeDir, "`directory` with the kustomization of the bundle and the base CSV")
-	f.StringVar(&o.OutputDir, "output-dir", "", "`directory` to write the bundle to (default: bundle)")
-	f.StringSliceVar(&o.ServiceAccounts, "extra-service-accounts", nil, "service `accounts` without a Deployment whose permissions the CSV includes")
-	f.StringSliceVar(&o.ExistingRoles, "existing-roles", nil, "existing `roles` in clusters that the operator's service accounts are bound to")
 	f.BoolVar(&o.Manifests, "manifests", false, "generate only the manifests")
 	f.BoolVar(&o.Metadata, "metadata", false, "generate only the metadata and the Dockerfile")
 	f.BoolVar(&o.overwrite, "overwrite", true, "update existing metadata and Dockerfile; =false keeps them")
 	f.BoolVar(&o.stdout, "stdout", false, "print the manifests and write nothing")
-	f.BoolVar(&o.digests, "use-image-digests", false, "refer to images by digest; without network the digests are read from "+action.DigestsFile)
-	o.registryOptions.addTo(f)
-	f.BoolVar(&o.Strict, "strict", false, "fail if part of the input would be left out of the bundle")
 	return c
 }
 
 func (a *app) runGenerateBundle(c *cobra.Command, o generateBundleFlags) error {
-	clearDefault(c, "kustomize-dir", &o.KustomizeDir)
-	o.KeepMetadata, o.Stdin, o.Findings = !o.overwrite, a.stdin(), o.registryOptions.check()
-	if o.digests {
-		o.Digest = a.registries(o.registryOptions).Digest
-	}
+	workDirIfEmpty(c, "kustomize-dir", &o.KustomizeDir)
+	a.resolveDigests(&o.GenerateBundleOptions, &o.digestOptions)
+	o.KeepMetadata, o.Stdin = !o.overwrite, a.stdin()
 	root, err := a.projectOrDir()
 	if err != nil {
 		return err

@@ -6,7 +6,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/operon-sdk/operon/pkg/action"
-	"github.com/operon-sdk/operon/pkg/bundle/base"
 )
 
 // kustomizeFlags are the flags of generate kustomize manifests.
@@ -54,23 +53,16 @@ flags do not give, at a terminal or line by line from a pipe.`,
 		RunE: func(c *cobra.Command, _ []string) error { return a.runGenerateKustomize(c, o) },
 	}
 	f := c.Flags()
-	f.StringVar(&o.APIsDir, "apis-dir", "api", "`directory` of the API types")
-	f.StringVar(&o.InputDir, "input-dir", defaultKustomizeDir, "`directory` of the current base, in its directory bases")
-	f.StringVar(&o.OutputDir, "output-dir", defaultKustomizeDir, "`directory` to write to")
+	addDirFlag(f, &o.APIsDir, "apis-dir", "api", "`directory` of the API types")
+	addDirFlag(f, &o.InputDir, "input-dir", defaultKustomizeDir, "`directory` of the current base, in its directory bases")
+	addDirFlag(f, &o.OutputDir, "output-dir", defaultKustomizeDir, "`directory` to write to")
 	f.StringVar(&o.Package, "package", "", "package `name` (default: the project name)")
 	f.BoolVar(&o.interactive, "interactive", false, "ask for all descriptions; =false asks for none (default: ask if there is no base)")
-	f.StringVar(&o.Prefer, "prefer", "", "side that wins where both the base and the code changed")
-	completeValues(c, "prefer", string(base.InBase), string(base.InCode))
-	o.describe.addTo(f)
+	o.describe.addTo(c, &o.KustomizeOptions)
 	return c
 }
 
 func (a *app) runGenerateKustomize(c *cobra.Command, o kustomizeFlags) error {
-	for flag, value := range map[string]*string{"apis-dir": &o.APIsDir, "input-dir": &o.InputDir, "output-dir": &o.OutputDir} {
-		if !c.Flags().Changed(flag) {
-			*value = ""
-		}
-	}
 	p, err := a.open(c.Context())
 	if err != nil {
 		return unlessCompleted(err)

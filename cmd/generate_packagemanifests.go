@@ -55,9 +55,9 @@ The format is for projects that still use it; 'pkgman-to-bundle' converts it to 
 	f := c.Flags()
 	f.StringVarP(&o.Version, "version", "v", "", "semantic `version` of the operator")
 	f.StringVar(&o.FromVersion, "from-version", "", "semantic `version` that this one replaces")
-	f.StringVar(&o.InputDir, "input-dir", defaultPackagesDir, "`directory` of the current package manifest")
+	addDirFlag(f, &o.InputDir, "input-dir", defaultPackagesDir, "`directory` of the current package manifest")
 	f.StringVar(&o.OutputDir, "output-dir", "", "`directory` to write the package manifest and the version to (default: packagemanifests)")
-	f.StringVar(&o.KustomizeDir, "kustomize-dir", defaultKustomizeDir, "`directory` with the kustomization of the operator and the base CSV")
+	addDirFlag(f, &o.KustomizeDir, "kustomize-dir", defaultKustomizeDir, "`directory` with the kustomization of the operator and the base CSV")
 	f.StringVar(&o.DeployDir, "deploy-dir", "", "`directory` of the operator's manifests")
 	f.StringVar(&o.CRDsDir, "crds-dir", "", "`directory` of the CRDs (default: --deploy-dir)")
 	f.StringVar(&o.Channel, "channel", "", "`channel` to make the version the head of")
@@ -71,12 +71,9 @@ The format is for projects that still use it; 'pkgman-to-bundle' converts it to 
 }
 
 func (a *app) runGeneratePackageManifests(c *cobra.Command, o packageFlags) error {
-	clearDefault(c, "kustomize-dir", &o.KustomizeDir)
+	workDirIfEmpty(c, "kustomize-dir", &o.KustomizeDir)
 	if c.Flags().Changed("input-dir") && o.InputDir == "" {
 		o.Findings = diag.Findings{{Field: "--input-dir", Problem: "must be a directory"}}
-	}
-	if !c.Flags().Changed("input-dir") {
-		o.InputDir = ""
 	}
 	o.KeepObjects, o.Stdin = !o.objects, a.stdin()
 	root, err := a.projectOrDir()
