@@ -13,7 +13,7 @@ import (
 
 // The default directories in help texts.
 const (
-	defaultKustomizeDir = "config/manifests"
+	defaultKustomizeDir = project.ManifestsDir
 	defaultBundleDir    = "bundle"
 )
 

@@ -135,7 +135,7 @@ func isScaffolded(config *project.Config, packageName string, content []byte) bo
 	if content == nil || packageName != config.ProjectName() {
 		return false
 	}
-	want, err := scaffoldFile(bundle.BaseFile(manifestsDir, packageName),
+	want, err := scaffoldFile(bundle.BaseFile(project.ManifestsDir, packageName),
 		scaffold.Project{Name: config.ProjectName(), Domain: config.Domain(), Repo: config.Repo(), Namespaced: config.Namespaced()})
 	return err == nil && bytes.Equal(bytes.ReplaceAll(content, []byte("\r\n"), []byte("\n")), want)
 }

@@ -150,10 +150,10 @@ func (p *Project) resolveBundle(tree *worktree.Tree, config *project.Config, o B
 
 // apisDir returns the directory of the API types.
 func apisDir(tree *worktree.Tree) string {
-	if !tree.Exists("api") && tree.Exists("apis") { // several groups in the layout go/v3
-		return "apis"
+	if !tree.Exists(project.APIDir) && tree.Exists(project.OldAPIDir) { // several groups in the layout go/v3
+		return project.OldAPIDir
 	}
-	return "api"
+	return project.APIDir
 }
 
 // checkEdges validates the options for upgrades.
@@ -273,7 +273,7 @@ func (b *bundleRun) findings(ctx context.Context, files map[string][]byte) ([]va
 
 // setImage sets the manager's image, like kustomize edit set image.
 func setImage(ctx context.Context, tree *worktree.Tree, ref string) error {
-	name, content, err := manifest.SetImage(ctx, tree.Root(), managerDir, managerImage, ref, tree.Edits())
+	name, content, err := manifest.SetImage(ctx, tree.Root(), project.ManagerDir, managerImage, ref, tree.Edits())
 	if err != nil {
 		return fmt.Errorf("--image: %w", err)
 	}

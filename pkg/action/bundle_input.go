@@ -13,6 +13,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/bundle"
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/manifest"
+	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
@@ -107,11 +108,8 @@ func notKubernetesNote(p diag.Finding) bundle.Note {
 	return bundle.Note{Position: p.Position, Subject: "the document", Reason: p.Problem + ", and was not read", Advice: "remove it from the input", Dropped: true}
 }
 
-// The directory of the manager's kustomization, and the placeholder for its image there.
-const (
-	managerDir   = "config/manager"
-	managerImage = "controller"
-)
+// managerImage is the placeholder for the image of the manager in its kustomization.
+const managerImage = "controller"
 
 // buildManifests builds the kustomization of the bundle.
 func (b *bundleRun) buildManifests(tree *worktree.Tree) ([]manifest.Object, error) {
@@ -125,7 +123,7 @@ func (b *bundleRun) buildManifests(tree *worktree.Tree) ([]manifest.Object, erro
 		}
 		if b.image != "" && !bytes.Contains(data, []byte(b.image)) {
 			return nil, diag.Findings{{Field: "--image", Value: b.image, Problem: fmt.Sprintf(
-				"is not used by any container: no object of %s has the image %s, the placeholder for the manager in %s", b.kustomizeDir, managerImage, managerDir)}}
+				"is not used by any container: no object of %s has the image %s, the placeholder for the manager in %s", b.kustomizeDir, managerImage, project.ManagerDir)}}
 		}
 		objects, problems := manifest.Decode(b.kustomizeDir, data)
 		return objects, problems.Err()

@@ -1,6 +1,7 @@
 package action
 
 import (
+	"path"
 	"strconv"
 	"strings"
 
@@ -93,9 +94,9 @@ func controllerPackage(config *project.Config, r project.Resource) string {
 		return r.PackageName()
 	}
 	if config.RootLayout() {
-		return "controllers"
+		return project.OldControllerDir
 	}
-	return "controller"
+	return path.Base(project.ControllerDir)
 }
 
 // webhookData returns the data of create webhook for the requested webhooks.
@@ -103,10 +104,6 @@ func (p *Project) webhookData(config *project.Config, r project.Resource, header
 	data := p.resourceData(config, r, header)
 	// The scope of external kinds is unknown; a namespace in a cluster-scoped object does no harm.
 	data.Resource.Namespaced = r.API == nil || r.API.Namespaced
-	alias := "webhook" + r.Version
-	if config.MultiGroup() && r.Group != "" {
-		alias = "webhook" + r.PackageName() + r.Version
-	}
 	group := r.APIGroup()
 	if group == "" {
 		group = `""`
@@ -115,7 +112,7 @@ func (p *Project) webhookData(config *project.Config, r project.Resource, header
 		Defaulting: requested.Defaulting, Validation: requested.Validation, Conversion: requested.Conversion,
 		DefaultingPath: r.DefaultingPath(), ValidationPath: r.ValidationPath(),
 		CustomDefaultingPath: r.Webhooks.DefaultingPath != "", CustomValidationPath: r.Webhooks.ValidationPath != "",
-		APIGroup: group, ImportAlias: alias,
+		APIGroup: group, ImportAlias: r.WebhookAlias(config.MultiGroup()),
 	}
 	return data
 }

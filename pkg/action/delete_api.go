@@ -111,12 +111,12 @@ func (p *Project) removeGenerated(
 		}
 	}
 	if !controllers && generate {
-		role, err := scaffold.InitialFile("config/rbac/role.yaml", p.projectData(config, header))
+		role, err := scaffold.InitialFile(project.RoleFile, p.projectData(config, header))
 		if err != nil {
 			return err
 		}
-		if tree.Exists("config/rbac/role.yaml") {
-			tree.WriteFile("config/rbac/role.yaml", role, 0o644)
+		if tree.Exists(project.RoleFile) {
+			tree.WriteFile(project.RoleFile, role, 0o644)
 		}
 	}
 	if !removed.HasAPI() {

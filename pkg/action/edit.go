@@ -143,7 +143,7 @@ func (p *Project) applyEdit(ctx context.Context, tree *worktree.Tree, o EditOpti
 	}
 	if o.changesHeader() {
 		if headerFile == "" {
-			headerFile = defaultHeaderFile
+			headerFile = project.HeaderFile
 		}
 		if err := p.replaceHeader(tree, headerFile, o); err != nil {
 			return nil, err

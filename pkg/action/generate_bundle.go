@@ -149,7 +149,7 @@ func (b *bundleRun) readProject() error {
 }
 
 func (b *bundleRun) locateKustomization() (err error) {
-	b.kustomizeDir = manifestsDir
+	b.kustomizeDir = project.ManifestsDir
 	if b.KustomizeDir != "" {
 		b.kustomizeDir, err = b.fromRoot(b.KustomizeDir)
 	}

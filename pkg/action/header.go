@@ -11,9 +11,6 @@ import (
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// defaultHeaderFile contains the license header of Go files unless controller-gen is called with another file.
-const defaultHeaderFile = "hack/boilerplate.go.txt"
-
 // header returns the comment at the beginning of new Go files and the file that contains it. Both are empty if the project
 // has none.
 func (p *Project) header(tree *worktree.Tree) (header, file string, err error) {

@@ -16,9 +16,6 @@ import (
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// manifestsDir is the default directory of the kustomization of a bundle, relative to the root.
-const manifestsDir = "config/manifests"
-
 // KustomizeOptions are the options of GenerateKustomize.
 type KustomizeOptions struct {
 	// APIsDir contains the API types, InputDir the current base in its directory bases, and OutputDir receives the results.
@@ -109,7 +106,7 @@ func (p *Project) resolveKustomize(o KustomizeOptions) (*project.Config, *baseRu
 	for _, dir := range []struct {
 		flag, defaultDir string
 		value            *string
-	}{{"--apis-dir", "api", &b.APIsDir}, {"--input-dir", manifestsDir, &b.InputDir}, {"--output-dir", manifestsDir, &b.OutputDir}} {
+	}{{"--apis-dir", project.APIDir, &b.APIsDir}, {"--input-dir", project.ManifestsDir, &b.InputDir}, {"--output-dir", project.ManifestsDir, &b.OutputDir}} {
 		if *dir.value == "" {
 			*dir.value = dir.defaultDir
 			continue
@@ -175,7 +172,7 @@ func (p *Project) resolveBase(config *project.Config, b *baseRun, findings diag.
 
 // kustomization adds a kustomization.yaml for a base if there is none.
 func (p *Project) kustomization(tree *worktree.Tree, b *baseRun) error {
-	name := path.Join(b.OutputDir, "kustomization.yaml")
+	name := path.Join(b.OutputDir, project.KustomizationFile)
 	current, err := tree.ReadOptional(name)
 	if err != nil {
 		return err
@@ -187,14 +184,14 @@ func (p *Project) kustomization(tree *worktree.Tree, b *baseRun) error {
 		}
 		return nil
 	}
-	text, err := scaffoldFile(manifestsDir+"/kustomization.yaml", scaffold.Project{Name: b.Package})
+	text, err := scaffoldFile(project.ManifestsDir+"/"+project.KustomizationFile, scaffold.Project{Name: b.Package})
 	if err != nil {
 		return err
 	}
 	var lines []string
 	for line := range strings.Lines(string(text)) {
 		if rest, ok := strings.CutPrefix(line, "- ../"); ok {
-			target := path.Join("config", strings.TrimSpace(rest))
+			target := path.Join(project.ConfigDir, strings.TrimSpace(rest))
 			if !tree.Exists(target) {
 				continue // kustomize rejects missing directories
 			}

@@ -58,7 +58,7 @@ func Load(tree *worktree.Tree, layouts Layouts) (*project.Config, error) {
 // formerName returns the name of a project whose PROJECT file contains none: the name prefix of its objects, or else the name of
 // its directory.
 func formerName(tree *worktree.Tree) string {
-	if text, err := tree.ReadFile("config/default/kustomization.yaml"); err == nil {
+	if text, err := tree.ReadFile(project.DefaultKustomization); err == nil {
 		for line := range strings.Lines(string(text)) {
 			prefix, ok := strings.CutPrefix(line, "namePrefix:")
 			if name := strings.TrimSuffix(strings.Trim(prefix, " \t\r\n\"'"), "-"); ok && name != "" {
@@ -72,8 +72,8 @@ func formerName(tree *worktree.Tree) string {
 // alphaFacts reads the facts about a kind that PROJECT of version 3-alpha does not contain from its code.
 func alphaFacts(tree *worktree.Tree, dir, kind string) (project.AlphaFacts, error) {
 	stem := strings.ToLower(kind)
-	controllers := "controllers"
-	if strings.HasPrefix(dir, "apis/") {
+	controllers := project.OldControllerDir
+	if strings.HasPrefix(dir, project.OldAPIDir+"/") {
 		controllers = path.Join(controllers, path.Base(path.Dir(dir)))
 	}
 	facts := project.AlphaFacts{Controller: tree.Exists(path.Join(controllers, stem+"_controller.go")), Namespaced: true}

@@ -2,7 +2,6 @@ package action
 
 import (
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 
@@ -257,14 +256,11 @@ func checkDirectories(config *project.Config, renamed renamedAPIs) diag.Findings
 func sharedDirectory(config *project.Config, before, after, other project.Resource) (string, bool) {
 	multi := config.MultiGroup()
 	if multi && before.Group != after.Group && other.Group == before.Group && before.HasController() && other.HasController() {
-		return path.Join("internal/controller", before.Group), true
+		return before.ControllerDir(true), true
 	}
 	moves := before.Version != after.Version || multi && before.Group != after.Group
 	if moves && before.Webhooks != nil && other.Webhooks != nil && other.Version == before.Version && (!multi || other.Group == before.Group) {
-		if !multi {
-			return path.Join("internal/webhook", before.Version), true
-		}
-		return path.Join("internal/webhook", before.Group, before.Version), true
+		return before.WebhookDir(multi), true
 	}
 	return "", false
 }

@@ -1,7 +1,6 @@
 package action
 
 import (
-	"path"
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/project"
@@ -74,21 +73,14 @@ func planPackages(tree *worktree.Tree, plan *refactor.Renaming, before, after *p
 	}
 	inGroup := before.MultiGroup() && old.Group != ""
 	if old.HasController() && inGroup {
-		from := path.Join("internal/controller", old.Group)
-		move(from, path.Join("internal/controller", renamed.Group), old.PackageName(), renamed.PackageName())
+		from := old.ControllerDir(true)
+		move(from, renamed.ControllerDir(true), old.PackageName(), renamed.PackageName())
 		plan.Aliases[from] = [2]string{old.PackageName() + "controller", renamed.PackageName() + "controller"}
 	}
 	if old.Webhooks != nil {
-		webhooks := func(r project.Resource) (dir, alias string) {
-			if inGroup {
-				return path.Join("internal/webhook", r.Group, r.Version), "webhook" + r.PackageName() + r.Version
-			}
-			return path.Join("internal/webhook", r.Version), "webhook" + r.Version
-		}
-		from, alias := webhooks(old)
-		to, newAlias := webhooks(renamed)
-		move(from, to, old.Version, renamed.Version)
-		plan.Aliases[from] = [2]string{alias, newAlias}
+		from := old.WebhookDir(inGroup)
+		move(from, renamed.WebhookDir(inGroup), old.Version, renamed.Version)
+		plan.Aliases[from] = [2]string{old.WebhookAlias(inGroup), renamed.WebhookAlias(inGroup)}
 	}
 	if old.GVK != renamed.GVK || old.Plural != renamed.Plural {
 		plan.APIs = append(plan.APIs, [2]refactor.APIName{apiName(old), apiName(renamed)})

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/operon-sdk/operon/pkg/kube"
+	"github.com/operon-sdk/operon/pkg/project"
 )
 
 func write(t *testing.T, dir, name, text string) {
@@ -140,7 +141,7 @@ func TestWebhooks(t *testing.T) {
 	if found, err := webhooks(dir, "p", e); err != nil || found != nil || HasWebhooks(dir) {
 		t.Errorf("without webhooks: %v, %v", found, err)
 	}
-	write(t, dir, webhookManifests, `---
+	write(t, dir, project.WebhookManifests, `---
 apiVersion: admissionregistration.k8s.io/v1
 kind: MutatingWebhookConfiguration
 metadata: {name: mutating-webhook-configuration}

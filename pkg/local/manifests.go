@@ -13,6 +13,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/kube"
 	"github.com/operon-sdk/operon/pkg/manifest"
+	"github.com/operon-sdk/operon/pkg/project"
 )
 
 // readDir returns the objects of a kustomization, or of the YAML files in a directory without one.
@@ -57,7 +58,7 @@ type endpoint struct {
 
 // crds returns the project's custom resource definitions. They convert objects with the webhook at e, or not at all if e is nil.
 func crds(root string, e *endpoint) ([]*kube.Object, error) {
-	objects, err := readDir(root, "config/crd", "bases/*.yaml", "bases/*.yml")
+	objects, err := readDir(root, project.CRDDir, "bases/*.yaml", "bases/*.yml")
 	if err != nil {
 		return nil, err
 	}
@@ -90,8 +91,8 @@ func (e *endpoint) clientConfig(path string) map[string]any {
 }
 
 // webhooks returns the project's webhook configurations for e. Their names start with the project's, so that they replace no others.
-func webhooks(root, project string, e *endpoint) ([]*kube.Object, error) {
-	data, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(webhookManifests)))
+func webhooks(root, name string, e *endpoint) ([]*kube.Object, error) {
+	data, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(project.WebhookManifests)))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -100,10 +101,10 @@ func webhooks(root, project string, e *endpoint) ([]*kube.Object, error) {
 		objects, err = kube.Decode(data)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reading %s: %w", webhookManifests, diag.Cause(err))
+		return nil, fmt.Errorf("reading %s: %w", project.WebhookManifests, diag.Cause(err))
 	}
 	for _, o := range objects {
-		o.SetName(project + "-run-local-" + o.GetName())
+		o.SetName(name + "-run-local-" + o.GetName())
 		for _, item := range kube.ListAt(o.Object, "webhooks") {
 			webhook, ok := item.(map[string]any)
 			if !ok {
@@ -119,7 +120,7 @@ func webhooks(root, project string, e *endpoint) ([]*kube.Object, error) {
 // samples returns the objects of config/samples. A "spec:" without a value, as scaffolded by peers, becomes an empty object, since
 // API servers reject null.
 func samples(root string) ([]*kube.Object, error) {
-	objects, err := readDir(root, "config/samples", "*.yaml", "*.yml")
+	objects, err := readDir(root, project.SamplesDir, "*.yaml", "*.yml")
 	for _, o := range objects {
 		if spec, ok := o.Object["spec"]; ok && spec == nil {
 			o.Object["spec"] = map[string]any{}

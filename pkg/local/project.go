@@ -9,19 +9,17 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/kube"
+	"github.com/operon-sdk/operon/pkg/project"
 )
 
 // defaultWebhookPort is that of controller-runtime.
 const defaultWebhookPort = 9443
 
-// webhookManifests is the file of generated webhook configurations.
-const webhookManifests = "config/webhook/manifests.yaml"
-
 // MainPackage returns the package of the manager for go build, relative to the project's root: that of cmd/main.go in go/v4, main.go in
 // go/v3, or cmd/manager/main.go in older layouts.
 func MainPackage(root string) (string, error) {
 	for _, p := range []struct{ file, pkg string }{
-		{"cmd/main.go", "./cmd"}, {"main.go", "."}, {"cmd/manager/main.go", "./cmd/manager"},
+		{project.MainFile, "./cmd"}, {project.OldMainFile, "."}, {"cmd/manager/main.go", "./cmd/manager"},
 	} {
 		if isFile(filepath.Join(root, filepath.FromSlash(p.file))) {
 			return p.pkg, nil
@@ -32,7 +30,7 @@ func MainPackage(root string) (string, error) {
 
 // HasWebhooks reports whether a project has webhook configurations.
 func HasWebhooks(root string) bool {
-	return isFile(filepath.Join(root, filepath.FromSlash(webhookManifests)))
+	return isFile(filepath.Join(root, filepath.FromSlash(project.WebhookManifests)))
 }
 
 func isFile(name string) bool {
@@ -60,7 +58,7 @@ func webhookPort(root, mainPackage string) int {
 
 // managerEnv returns the environment variables of the manager in config/manager that have a value outside of a pod.
 func managerEnv(root, namespace string) ([]string, error) {
-	const name = "config/manager/manager.yaml"
+	const name = project.ManagerFile
 	data, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(name)))
 	if os.IsNotExist(err) {
 		return nil, nil

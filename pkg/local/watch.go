@@ -13,6 +13,8 @@ import (
 	"sort"
 	"strings"
 	"time"
+
+	"github.com/operon-sdk/operon/pkg/project"
 )
 
 // pollInterval is the time between two scans of a Watch. A change is returned after a scan without further changes.
@@ -140,7 +142,7 @@ func isSource(name string) bool {
 	switch {
 	case strings.HasPrefix(base, "."), strings.HasPrefix(base, "zz_generated."), strings.HasSuffix(base, "_test.go"):
 		return false
-	case strings.HasPrefix(name, "config/"):
+	case strings.HasPrefix(name, project.ConfigDir+"/"):
 		return strings.HasSuffix(base, ".yaml") || strings.HasSuffix(base, ".yml") || strings.HasSuffix(base, ".json")
 	}
 	return name == "go.mod" || name == "go.sum" || strings.HasSuffix(base, ".go")

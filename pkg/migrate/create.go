@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/merge"
+	"github.com/operon-sdk/operon/pkg/project"
 )
 
 // create adds a file that the older scaffold did not have. A file that it had was removed by the user.
@@ -32,14 +33,14 @@ func (u *upgrader) create(name string) error {
 // have, for example under another name, and directories whose kustomization the user removed.
 func (u *upgrader) withoutMissing(name string) []byte {
 	text := u.theirs[name]
-	if path.Base(name) != "kustomization.yaml" {
+	if path.Base(name) != project.KustomizationFile {
 		return text
 	}
 	for _, entry := range entries(name, text, "resources") {
 		file := entryPath(path.Dir(name), entry)
-		kustomization := path.Join(file, "kustomization.yaml")
+		kustomization := path.Join(file, project.KustomizationFile)
 		removed := !u.tree.Exists(kustomization) && u.wroteBefore(kustomization)
-		if file != "" && (removed || strings.HasPrefix(file, "config/samples/") && !u.exists(file)) {
+		if file != "" && (removed || strings.HasPrefix(file, project.SamplesDir+"/") && !u.exists(file)) {
 			text = bytes.Replace(text, []byte(strings.Join(entry.Head, "")), nil, 1)
 		}
 	}
@@ -67,7 +68,7 @@ func (u *upgrader) complete() error {
 		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(u.theirs)) {
-		if !strings.HasPrefix(name, "config/") || u.tree.Exists(name) || u.wroteBefore(name) {
+		if !strings.HasPrefix(name, project.ConfigDir+"/") || u.tree.Exists(name) || u.wroteBefore(name) {
 			continue
 		}
 		if named.of(name) == "" {

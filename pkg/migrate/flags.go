@@ -12,6 +12,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
@@ -22,11 +23,11 @@ var renamedFlag = regexp.MustCompile(`(?m)^(\s*- ["']?--)(metrics-addr|enable-le
 // renameFlags replaces renamed flags in the arguments of manifests, which the user wrote or which are in kept files, if
 // the program has them only under their new names.
 func (u *upgrader) renameFlags() error {
-	program, err := u.tree.ReadFile(mainFile)
+	program, err := u.tree.ReadFile(project.MainFile)
 	if err != nil {
 		return nil // the flags, if any, are in another file
 	}
-	names, err := u.tree.Walk("config", nil)
+	names, err := u.tree.Walk(project.ConfigDir, nil)
 	if err != nil {
 		return fmt.Errorf("listing config: %w", err)
 	}

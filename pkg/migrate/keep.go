@@ -5,6 +5,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/operon-sdk/operon/pkg/project"
 )
 
 // keepTests keeps all end-to-end tests if one of their files is kept, because they use each other's functions.
@@ -25,7 +27,8 @@ func (u *upgrader) keepCode() {
 	u.result.Stayed = true
 	why := File{Name: "go.mod", State: Kept, Note: "stays, as otherwise " + u.o.KeepCode, Failure: u.o.KeepCode}
 	belongs := func(f File) bool {
-		return path.Ext(f.Name) == ".go" || strings.HasPrefix(f.Name, "config/") || f.Name == ".github/workflows/test-e2e.yml"
+		return path.Ext(f.Name) == ".go" || strings.HasPrefix(f.Name, project.ConfigDir+"/") ||
+			f.Name == ".github/workflows/test-e2e.yml"
 	}
 	u.keep(why, belongs)
 	u.result.Files = append(slices.DeleteFunc(u.result.Files, func(f File) bool { return belongs(f) && f.Failure == "" }), why)
@@ -43,8 +46,8 @@ func (u *upgrader) keepKustomizations() error {
 			return err
 		}
 		dir := failed.dir
-		if tried[dir] || dir == path.Dir(kustomizationFile) {
-			dir = "config"
+		if tried[dir] || dir == path.Dir(project.DefaultKustomization) {
+			dir = project.ConfigDir
 		}
 		if tried[dir] {
 			return nil // the last verification reports it
@@ -52,7 +55,7 @@ func (u *upgrader) keepKustomizations() error {
 		tried[dir] = true
 		u.result.Stayed = true
 		u.keep(File{Note: "stays, as otherwise " + failed.Error(), Failure: failed.Error()}, func(f File) bool {
-			return strings.HasPrefix(f.Name, dir+"/") || f.Name == mainFile && dir == "config"
+			return strings.HasPrefix(f.Name, dir+"/") || f.Name == project.MainFile && dir == project.ConfigDir
 		})
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/operon-sdk/operon/pkg/merge"
+	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
@@ -75,7 +76,7 @@ func (u *upgrader) references() map[string]bool {
 		return u.referred
 	}
 	u.referred = map[string]bool{}
-	names, err := u.tree.Walk("config", nil)
+	names, err := u.tree.Walk(project.ConfigDir, nil)
 	if err != nil {
 		return u.referred
 	}
@@ -155,7 +156,7 @@ func (u *upgrader) superfluous(name string) (string, error) {
 	if len(ids) == 0 {
 		return "", nil
 	}
-	names, err := u.tree.Walk("config", nil)
+	names, err := u.tree.Walk(project.ConfigDir, nil)
 	if err != nil {
 		return "", fmt.Errorf("listing config: %w", err)
 	}
@@ -204,9 +205,9 @@ func (u *upgrader) displacing(name string) string {
 	if !isPositional(u.theirs[name]) {
 		return ""
 	}
-	files := []string{managerFile}
-	for _, n := range entries(kustomizationFile, u.ours[kustomizationFile], "patches") {
-		files = append(files, entryPath(path.Dir(kustomizationFile), n))
+	files := []string{project.ManagerFile}
+	for _, n := range entries(project.DefaultKustomization, u.ours[project.DefaultKustomization], "patches") {
+		files = append(files, entryPath(path.Dir(project.DefaultKustomization), n))
 	}
 	for _, file := range files {
 		text, err := u.tree.ReadFile(file)
@@ -234,7 +235,7 @@ func isPositional(patch []byte) bool { return bytes.Contains(patch, []byte("/con
 
 // isResource reports whether the kustomization of a file's directory lists the file.
 func (u *upgrader) isResource(name string) bool {
-	kustomization := path.Join(path.Dir(name), "kustomization.yaml")
+	kustomization := path.Join(path.Dir(name), project.KustomizationFile)
 	text := u.ours[kustomization]
 	if text == nil {
 		var err error
@@ -248,7 +249,8 @@ func (u *upgrader) isResource(name string) bool {
 
 // isManifest reports whether a file contains objects or patches.
 func isManifest(name string) bool {
-	return strings.HasPrefix(name, "config/") && path.Ext(name) == ".yaml" && path.Base(name) != "kustomization.yaml"
+	return strings.HasPrefix(name, project.ConfigDir+"/") && path.Ext(name) == ".yaml" &&
+		path.Base(name) != project.KustomizationFile
 }
 
 // objectIDs returns kind and name of the objects in a manifest. Namespaces are ignored, because users change them.

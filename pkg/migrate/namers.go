@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"path"
 	"strings"
+
+	"github.com/operon-sdk/operon/pkg/project"
 )
 
 // namers maps files and directories to a kustomization of the project that refers to them.
@@ -12,7 +14,7 @@ type namers map[string]string
 // of returns a kustomization that refers to a file, or to its directory if the file is a kustomization, or "".
 func (n namers) of(name string) string {
 	switch {
-	case path.Base(name) == "kustomization.yaml":
+	case path.Base(name) == project.KustomizationFile:
 		return n[path.Dir(name)]
 	case path.Ext(name) == ".yaml":
 		return n[name]
@@ -22,13 +24,13 @@ func (n namers) of(name string) string {
 
 // namers reads the kustomizations of the project.
 func (u *upgrader) namers() (namers, error) {
-	names, err := u.tree.Walk("config", nil)
+	names, err := u.tree.Walk(project.ConfigDir, nil)
 	if err != nil {
 		return nil, err
 	}
 	all := namers{}
 	for _, name := range names {
-		if path.Base(name) != "kustomization.yaml" {
+		if path.Base(name) != project.KustomizationFile {
 			continue
 		}
 		text, err := u.tree.ReadFile(name)

@@ -9,27 +9,25 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
 // Files with the manager's configuration in older scaffolds: a patch that adds a proxy for its metrics and sets its
 // arguments, a file with its options, and a patch that passes this file.
 const (
-	kustomizationFile = "config/default/kustomization.yaml"
-	managerFile       = "config/manager/manager.yaml"
-	mainFile          = "cmd/main.go"
-	metricsPatch      = "config/default/manager_metrics_patch.yaml"
-	proxyPatch        = "config/default/manager_auth_proxy_patch.yaml"
-	optionsPatch      = "config/default/manager_config_patch.yaml"
-	optionsFile       = "config/manager/controller_manager_config.yaml"
+	metricsPatch = project.DefaultDir + "/manager_metrics_patch.yaml"
+	proxyPatch   = project.DefaultDir + "/manager_auth_proxy_patch.yaml"
+	optionsPatch = project.DefaultDir + "/manager_config_patch.yaml"
+	optionsFile  = project.ManagerDir + "/controller_manager_config.yaml"
 )
 
 // moveSettings moves the user's settings in these files to the current manifest and program.
 func (u *upgrader) moveSettings() error {
-	if u.theirs[managerFile] == nil || u.theirs[mainFile] == nil {
+	if u.theirs[project.ManagerFile] == nil || u.theirs[project.MainFile] == nil {
 		return nil
 	}
-	if u.displacing(metricsPatch) != "" && !bytes.Contains(u.ours[mainFile], []byte(`"metrics-secure"`)) {
+	if u.displacing(metricsPatch) != "" && !bytes.Contains(u.ours[project.MainFile], []byte(`"metrics-secure"`)) {
 		u.replaceInMain(`"metrics-secure", true,`, `"metrics-secure", false,`) // the user's proxy requests metrics without TLS
 	}
 	named, err := u.namers()
@@ -57,7 +55,7 @@ func (u *upgrader) moveSettings() error {
 // readPatch reads a patch that a kustomization of the project uses. It returns nil for one that cannot be decoded,
 // which kustomize reports.
 func (u *upgrader) readPatch(named namers, name string) *yaml.Node {
-	if named.of(name) != kustomizationFile {
+	if named.of(name) != project.DefaultKustomization {
 		return nil
 	}
 	text, err := u.tree.ReadFile(name)
@@ -115,14 +113,14 @@ func (u *upgrader) moveArgument(arg string) {
 // addArgument adds an argument to the current manifest.
 func (u *upgrader) addArgument(arg string) {
 	const last = "        - --health-probe-bind-address="
-	text := string(u.theirs[managerFile])
+	text := string(u.theirs[project.ManagerFile])
 	if at := strings.Index(text, last); at >= 0 {
 		end := at + strings.IndexByte(text[at:], '\n') + 1
 		quoted := arg
 		if strings.ContainsAny(arg, " #:{}[]&*!|>'\"%@`,") {
 			quoted = strconv.Quote(arg)
 		}
-		u.theirs[managerFile] = []byte(text[:end] + "        - " + quoted + "\n" + text[end:])
+		u.theirs[project.ManagerFile] = []byte(text[:end] + "        - " + quoted + "\n" + text[end:])
 	}
 }
 
@@ -141,8 +139,8 @@ func (u *upgrader) moveProbes(address string) bool {
 	if _, err := strconv.Atoi(address[at+1:]); at < 0 || err != nil {
 		return false
 	}
-	text := bytes.Replace(u.theirs[managerFile], []byte("--health-probe-bind-address=:8081"), []byte("--health-probe-bind-address="+address), 1)
-	u.theirs[managerFile] = bytes.Replace(text, []byte("- containerPort: 8081\n"), []byte("- containerPort: "+address[at+1:]+"\n"), 1)
+	text := bytes.Replace(u.theirs[project.ManagerFile], []byte("--health-probe-bind-address=:8081"), []byte("--health-probe-bind-address="+address), 1)
+	u.theirs[project.ManagerFile] = bytes.Replace(text, []byte("- containerPort: 8081\n"), []byte("- containerPort: "+address[at+1:]+"\n"), 1)
 	return true
 }
 
@@ -177,7 +175,7 @@ func (u *upgrader) moveOptions(options map[string]any) {
 		return false
 	})
 	if !elected {
-		u.theirs[managerFile] = bytes.Replace(u.theirs[managerFile], []byte("        - --leader-elect\n"), nil, 1)
+		u.theirs[project.ManagerFile] = bytes.Replace(u.theirs[project.ManagerFile], []byte("        - --leader-elect\n"), nil, 1)
 	}
 	for key := range options {
 		if !slices.Contains([]string{"apiVersion", "kind", "metadata", "health", "metrics", "webhook", "leaderElection"}, key) {
@@ -190,23 +188,23 @@ func (u *upgrader) moveOptions(options map[string]any) {
 
 // replaceInMain replaces a part of the current program.
 func (u *upgrader) replaceInMain(old, text string) bool {
-	if !bytes.Contains(u.theirs[mainFile], []byte(old)) {
+	if !bytes.Contains(u.theirs[project.MainFile], []byte(old)) {
 		return false
 	}
-	u.theirs[mainFile] = bytes.Replace(u.theirs[mainFile], []byte(old), []byte(text), 1)
+	u.theirs[project.MainFile] = bytes.Replace(u.theirs[project.MainFile], []byte(old), []byte(text), 1)
 	return true
 }
 
 // moveLease moves the name of the leader election lease.
 func (u *upgrader) moveLease(name string) bool {
 	const key = "LeaderElectionID:"
-	text := string(u.theirs[mainFile])
+	text := string(u.theirs[project.MainFile])
 	at := strings.Index(text, key)
 	if at < 0 {
 		return false
 	}
 	from := at + strings.IndexByte(text[at:], '"')
 	to := from + strings.IndexByte(text[from:], '\n')
-	u.theirs[mainFile] = []byte(text[:from] + strconv.Quote(name) + "," + text[to:])
+	u.theirs[project.MainFile] = []byte(text[:from] + strconv.Quote(name) + "," + text[to:])
 	return true
 }

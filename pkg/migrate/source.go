@@ -9,6 +9,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/operon-sdk/operon/pkg/merge"
+	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 	"github.com/operon-sdk/operon/pkg/textdiff"
 	"github.com/operon-sdk/operon/pkg/worktree"
@@ -27,13 +28,13 @@ func (v *Verifier) sources() ([]source, error) {
 	if v.read != nil {
 		return v.read, nil
 	}
-	names, err := v.before.Walk("config", nil)
+	names, err := v.before.Walk(project.ConfigDir, nil)
 	if err != nil {
 		return nil, err
 	}
 	used := map[string]bool{} // files in kustomizations
 	for _, name := range names {
-		if path.Base(name) != "kustomization.yaml" {
+		if path.Base(name) != project.KustomizationFile {
 			continue
 		}
 		text, err := v.before.ReadFile(name)
@@ -49,7 +50,7 @@ func (v *Verifier) sources() ([]source, error) {
 	}
 	for _, name := range names {
 		// Scaffolds also write patches of CRDs, but these are not recorded.
-		if !isManifest(name) || !used[name] || strings.HasPrefix(name, "config/crd/patches/") {
+		if !isManifest(name) || !used[name] || strings.HasPrefix(name, project.CRDPatchesDir+"/") {
 			continue
 		}
 		text, err := v.before.ReadFile(name)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/manifest"
 	"github.com/operon-sdk/operon/pkg/merge"
+	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
@@ -84,7 +85,7 @@ func (v *Verifier) Verify(after *worktree.Tree, resolved map[string][]byte) ([]L
 		return nil, err
 	}
 	before := v.before
-	names, err := before.Walk("config", nil)
+	names, err := before.Walk(project.ConfigDir, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +96,7 @@ func (v *Verifier) Verify(after *worktree.Tree, resolved map[string][]byte) ([]L
 	maps.Copy(over, resolved)
 	old := map[string][]byte{} // kustomizations without deprecated fields
 	for _, name := range names {
-		if path.Base(name) != "kustomization.yaml" {
+		if path.Base(name) != project.KustomizationFile {
 			continue
 		}
 		text, err := before.ReadFile(name)
@@ -116,7 +117,7 @@ func (v *Verifier) Verify(after *worktree.Tree, resolved map[string][]byte) ([]L
 	named := map[string]bool{} // kustomizations in other ones
 	var roots []string
 	for _, name := range names {
-		if path.Base(name) == "kustomization.yaml" && after.Exists(name) {
+		if path.Base(name) == project.KustomizationFile && after.Exists(name) {
 			roots = append(roots, name)
 		}
 	}
@@ -126,7 +127,7 @@ func (v *Verifier) Verify(after *worktree.Tree, resolved map[string][]byte) ([]L
 			return nil, err
 		}
 		for _, file := range oldText {
-			if before.Exists(file + "/kustomization.yaml") {
+			if before.Exists(file + "/" + project.KustomizationFile) {
 				named[file] = true
 			}
 			if !slices.Contains(newText, file) && after.Exists(file) && unchanged(before, after, file) {

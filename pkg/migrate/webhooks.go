@@ -14,6 +14,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
@@ -24,7 +25,7 @@ var webhookPosition = regexp.MustCompile(`(\bpath["']?\s*:\s*["']?/webhooks/)(\d
 // UpdateWebhookPatches updates the indexes in JSON patches of webhook configurations whose webhooks have another order
 // than before: controller-tools v0.23 sorts them by name.
 func UpdateWebhookPatches(before, after *worktree.Tree) error {
-	names, err := after.Walk("config", nil)
+	names, err := after.Walk(project.ConfigDir, nil)
 	if err != nil {
 		return fmt.Errorf("listing config: %w", err)
 	}
@@ -55,7 +56,7 @@ func UpdateWebhookPatches(before, after *worktree.Tree) error {
 	}
 	done := map[string]bool{} // patches that several kustomizations use
 	for _, name := range names {
-		if path.Base(name) != "kustomization.yaml" {
+		if path.Base(name) != project.KustomizationFile {
 			continue
 		}
 		text, err := after.ReadFile(name)
@@ -117,7 +118,7 @@ func webhookNames(stream []byte) map[string][]string {
 
 // lostWebhook returns a generated webhook that only the first stream of objects has, or "".
 func lostWebhook(after *worktree.Tree, oldText, newText []byte) (string, error) {
-	generated, err := after.ReadFile("config/webhook/manifests.yaml")
+	generated, err := after.ReadFile(project.WebhookManifests)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
 	}

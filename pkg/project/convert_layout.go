@@ -59,8 +59,8 @@ func (c *Config) MoveToV4() error {
 			}
 		}
 		for _, r := range c.Resources() {
-			if rest, ok := strings.CutPrefix(r.Path, path.Join(c.Repo(), "apis")+"/"); ok {
-				r.Path = path.Join(c.Repo(), "api", rest)
+			if rest, ok := strings.CutPrefix(r.Path, path.Join(c.Repo(), OldAPIDir)+"/"); ok {
+				r.Path = path.Join(c.Repo(), APIDir, rest)
 			}
 			if r.API != nil && r.API.CRDVersion != "" {
 				r.API.CRDVersion = "v1"

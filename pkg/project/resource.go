@@ -1,7 +1,6 @@
 package project
 
 import (
-	"path"
 	"strings"
 
 	"github.com/gobuffalo/flect"
@@ -136,17 +135,5 @@ func defaultPlural(kind string) string {
 
 // RegularPlural returns the English plural of a kind, like both peers.
 func RegularPlural(kind string) string { return resource.RegularPlural(kind) }
-
-// APIPath returns the import path of the types of an API of the project.
-func (c *Config) APIPath(group, version string) string {
-	if c.MultiGroup() && group != "" {
-		root := "api"
-		if c.RootLayout() || c.HasAPIs("apis") {
-			root = "apis"
-		}
-		return path.Join(c.Repo(), root, group, version)
-	}
-	return path.Join(c.Repo(), "api", version)
-}
 
 func identifier(s string) string { return strings.NewReplacer("-", "", ".", "").Replace(s) }

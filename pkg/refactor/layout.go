@@ -16,12 +16,6 @@ import (
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// Directories of the layouts before go/v4.
-const (
-	oldControllers = "controllers"
-	oldAPIs        = "apis"
-)
-
 // Layout is a move of a project from an older layout to go/v4.
 type Layout struct {
 	tree *worktree.Tree
@@ -51,14 +45,14 @@ func MoveToV4(tree *worktree.Tree, config *project.Config) (*Layout, error) {
 		return nil, err
 	}
 	l := &Layout{tree: tree, m: m, dirs: map[string]string{}, moves: &moves{files: map[string][]destination{}, alias: map[string]string{}}}
-	l.dirs[oldControllers] = controllerDir
-	if config.HasAPIs(oldAPIs) {
-		l.dirs[oldAPIs] = "api"
+	l.dirs[project.OldControllerDir] = project.ControllerDir
+	if config.HasAPIs(project.OldAPIDir) {
+		l.dirs[project.OldAPIDir] = project.APIDir
 	}
 	for _, r := range config.Resources() {
 		if r.Group != "" {
-			l.moves.alias[path.Join(oldControllers, r.Group)] = r.PackageName() + "controllers"
-			l.moves.alias[path.Join(controllerDir, r.Group)] = r.PackageName() + "controller"
+			l.moves.alias[path.Join(project.OldControllerDir, r.Group)] = r.PackageName() + "controllers"
+			l.moves.alias[path.Join(project.ControllerDir, r.Group)] = r.PackageName() + "controller"
 		}
 	}
 	l.moves.newPath, l.moves.exists = l.newPath, tree.Exists
@@ -132,8 +126,8 @@ func (l *Layout) move(name, to string) {
 		if f.IsExternalTest() {
 			d.pkg = strings.TrimSuffix(d.pkg, "_test")
 		}
-		if f.Dir() == oldControllers && d.pkg == oldControllers {
-			d.pkg = path.Base(controllerDir)
+		if f.Dir() == project.OldControllerDir && d.pkg == project.OldControllerDir {
+			d.pkg = path.Base(project.ControllerDir)
 		}
 	}
 	l.moves.files[name] = []destination{d}

@@ -13,11 +13,6 @@ import (
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-const (
-	controllerDir = "internal/controller"
-	webhookDir    = "internal/webhook"
-)
-
 // A plan is a prepared move.
 type plan struct {
 	tree   *worktree.Tree
@@ -38,20 +33,20 @@ func (p *plan) prepare() error {
 	for _, r := range p.config.Resources() {
 		if isLocal(r, p.config) {
 			from := strings.TrimPrefix(r.Path, p.config.Repo()+"/")
-			to := p.apiDir(r)
-			if (from == "api" || strings.HasPrefix(from, "api/")) && from != to {
+			to := r.APIDir(p.multi)
+			if (from == project.APIDir || strings.HasPrefix(from, project.APIDir+"/")) && from != to {
 				p.dirs[from] = to
 				p.paths[r.GVK] = path.Join(p.config.Repo(), to)
 			}
 		}
 		for _, name := range r.Controllers {
-			for _, from := range []string{controllerDir, path.Join(controllerDir, r.Group)} {
+			for _, from := range []string{project.ControllerDir, r.ControllerDir(true)} {
 				claim(controllers, from, strings.ReplaceAll(name, "-", "_")+"_controller", p.controllerOwner(r))
 			}
 		}
 		if r.Webhooks != nil {
-			for _, from := range []string{path.Join(webhookDir, r.Version), path.Join(webhookDir, r.Group, r.Version)} {
-				claim(webhooks, from, r.FileStem()+"_webhook", p.webhookOwner(r))
+			for _, from := range []string{r.WebhookDir(false), r.WebhookDir(true)} {
+				claim(webhooks, from, r.FileStem()+"_webhook", owner{r.WebhookDir(p.multi), r.Version, r.Group})
 			}
 		}
 		p.addAliases(r)
@@ -84,33 +79,19 @@ func claim(all map[string]map[string]owner, from, stem string, o owner) {
 	all[from][stem] = o
 }
 
-func (p *plan) apiDir(r project.Resource) string {
-	if p.multi {
-		return path.Join("api", r.Group, r.Version)
-	}
-	return path.Join("api", r.Version)
-}
-
 func (p *plan) controllerOwner(r project.Resource) owner {
 	if p.multi && r.Group != "" {
-		return owner{path.Join(controllerDir, r.Group), r.PackageName(), r.Group}
+		return owner{r.ControllerDir(true), r.PackageName(), r.Group}
 	}
-	return owner{controllerDir, "controller", r.Group}
-}
-
-func (p *plan) webhookOwner(r project.Resource) owner {
-	if p.multi {
-		return owner{path.Join(webhookDir, r.Group, r.Version), r.Version, r.Group}
-	}
-	return owner{path.Join(webhookDir, r.Version), r.Version, r.Group}
+	return owner{project.ControllerDir, path.Base(project.ControllerDir), r.Group}
 }
 
 // addAliases records the import names that create api and create webhook use in both layouts.
 func (p *plan) addAliases(r project.Resource) {
-	p.moves.alias[path.Join(webhookDir, r.Version)] = "webhook" + r.Version
+	p.moves.alias[r.WebhookDir(false)] = r.WebhookAlias(false)
 	if r.Group != "" {
-		p.moves.alias[path.Join(controllerDir, r.Group)] = r.PackageName() + "controller"
-		p.moves.alias[path.Join(webhookDir, r.Group, r.Version)] = "webhook" + r.PackageName() + r.Version
+		p.moves.alias[r.ControllerDir(true)] = r.PackageName() + "controller"
+		p.moves.alias[r.WebhookDir(true)] = r.WebhookAlias(true)
 	}
 }
 

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/operon-sdk/operon/pkg/project"
 )
 
 // findRemaining finds the old names that remain in the tree.
@@ -87,8 +89,9 @@ func (x *renamer) terms() (old, now []string) {
 // isGeneratedFile reports whether a file is generated, or contains names that do not belong to the project.
 func isGeneratedFile(name string) bool {
 	base := path.Base(name)
-	return strings.HasPrefix(base, "zz_generated.") || strings.Contains(name, "/applyconfiguration/") || strings.HasPrefix(name, "config/crd/bases/") || name == "config/rbac/role.yaml" ||
-		name == "config/webhook/manifests.yaml" || name == "go.sum" || name == "PROJECT" || name == "bundle.Dockerfile"
+	return strings.HasPrefix(base, "zz_generated.") || strings.Contains(name, "/applyconfiguration/") ||
+		strings.HasPrefix(name, project.CRDBasesDir+"/") || name == project.RoleFile ||
+		name == project.WebhookManifests || name == "go.sum" || name == "PROJECT" || name == "bundle.Dockerfile"
 }
 
 // resources maps the old plurals to an old name.

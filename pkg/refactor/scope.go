@@ -45,7 +45,7 @@ func SetScope(tree *worktree.Tree, code *Code, config *project.Config, on bool, 
 	variants := map[string][]variant{}
 	for name, content := range after.Files {
 		v := variant{string(before.Files[name]), string(content)}
-		if name == "cmd/main.go" {
+		if name == project.MainFile {
 			name = program
 			v = v.forGo(code.m.GoVersion)
 		}
@@ -66,7 +66,7 @@ func SetScope(tree *worktree.Tree, code *Code, config *project.Config, on bool, 
 		}
 	}
 	if on && switchVariable(tree, true) {
-		for _, name := range []string{"Makefile", program, managerFile} {
+		for _, name := range []string{"Makefile", program, project.ManagerFile} {
 			delete(variants, name)
 		}
 		// Other tools leave the namespace of the binding to kustomize.
@@ -112,7 +112,7 @@ func changeScope(tree *worktree.Tree, name string, variants []variant, config *p
 		return nil, fmt.Errorf("reading %s: %w", name, err)
 	}
 	content := string(data)
-	generated := name == "config/rbac/role.yaml"
+	generated := name == project.RoleFile
 	var best string
 	var conflicts []conflict
 	for i, v := range variants {
@@ -126,7 +126,7 @@ func changeScope(tree *worktree.Tree, name string, variants []variant, config *p
 	}
 	best, conflicts = changeKinds(best, conflicts)
 	best, conflicts = placeChanges(name, best, conflicts)
-	if strings.HasPrefix(name, controllerDir+"/") && !strings.HasSuffix(name, "_test.go") {
+	if strings.HasPrefix(name, project.ControllerDir+"/") && !strings.HasSuffix(name, "_test.go") {
 		marked := setMarkerNamespace(content, config.ProjectName()+"-system", on)
 		// Markers of the user are changed too.
 		best = setMarkerNamespace(best, config.ProjectName()+"-system", on)

@@ -9,14 +9,14 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/operon-sdk/operon/pkg/gosource"
+	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 	"github.com/operon-sdk/operon/pkg/scaffold"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 const (
-	managerFile = "config/manager/manager.yaml"
-	bindingFile = "config/rbac/role_binding.yaml"
+	bindingFile = project.RBACDir + "/role_binding.yaml"
 )
 
 // placeChanges applies conflicting changes to a file of another tool, in which the adjacent lines differ: it finds
@@ -29,7 +29,7 @@ func placeChanges(name, text string, conflicts []conflict) (string, []conflict) 
 		insert = insertVariable
 	case path.Ext(name) == ".go" && !strings.HasSuffix(name, "_test.go"):
 		insert, remove = insertGo, cutGo
-	case name == managerFile:
+	case name == project.ManagerFile:
 		insert = insertEnv
 	default:
 		return text, conflicts
@@ -53,7 +53,7 @@ func placeChanges(name, text string, conflicts []conflict) (string, []conflict) 
 		}
 		text = placed
 	}
-	if name == managerFile {
+	if name == project.ManagerFile {
 		text = string(scaffold.WithoutEmptyEnv([]byte(text)))
 	}
 	if source, err := format.Source([]byte(text)); formatted && err == nil {
@@ -170,7 +170,7 @@ const scopeVariable = "WATCH_NAMESPACE"
 // switchVariable sets the variable with the namespaces to watch to the manager's namespace, or to none, which means all
 // namespaces, for programs of other tools that read it in both scopes. It reports whether it changed the variable.
 func switchVariable(tree *worktree.Tree, on bool) bool {
-	data, err := tree.ReadFile(managerFile)
+	data, err := tree.ReadFile(project.ManagerFile)
 	if err != nil {
 		return false
 	}
@@ -189,7 +189,7 @@ func switchVariable(tree *worktree.Tree, on bool) bool {
 	indent, _, _ := strings.Cut(all[from+1], strings.TrimSpace(before[0]))
 	end := all[to-1][len(strings.TrimRight(all[to-1], "\r")):]
 	all = slices.Replace(all, from+1, to, mapped(after, func(line string) string { return indent + line + end })...)
-	tree.WriteFile(managerFile, []byte(strings.Join(all, "\n")), 0o644)
+	tree.WriteFile(project.ManagerFile, []byte(strings.Join(all, "\n")), 0o644)
 	return true
 }
 

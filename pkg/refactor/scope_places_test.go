@@ -3,6 +3,8 @@ package refactor
 import (
 	"strings"
 	"testing"
+
+	"github.com/operon-sdk/operon/pkg/project"
 )
 
 // TestPlaceScope makes the changes of scope in files of other shapes, and takes them back.
@@ -32,11 +34,11 @@ func TestPlaceScope(t *testing.T) {
 				"// main starts it.\nfunc main() {\n\tlist := os.Getenv(\"LIST\")\n\n\t// The options.\n\toptions := ctrl.Options{\n\t\tLeaderElectionID: os.Args[0],\n\t\tCache:            watch(list),\n\t}\n\t_, _ = ctrl.NewManager(nil, options)\n}\n"},
 		"program with namespaces": {"cmd/run/main.go", strings.Replace(program, "\t}\n\t_", "\t\tNewCache:         nil,\n\t}\n\t_", 1), goBlocks, ""},
 		"program without options": {"main.go", strings.ReplaceAll(program, "ctrl.Options", "settings"), goBlocks, ""},
-		"manifest":                {managerFile, manager, env, strings.Replace(manager, "        args", "        env:\n        # Why.\n        - name: LIST\n          value: a\n        args", 1)},
-		"manifest with variables": {managerFile, manager + "        env:\n          # One.\n          - name: B\n", env,
+		"manifest":                {project.ManagerFile, manager, env, strings.Replace(manager, "        args", "        env:\n        # Why.\n        - name: LIST\n          value: a\n        args", 1)},
+		"manifest with variables": {project.ManagerFile, manager + "        env:\n          # One.\n          - name: B\n", env,
 			manager + "        env:\n          # Why.\n          - name: LIST\n            value: a\n          # One.\n          - name: B\n"},
-		"manifest of another container": {managerFile, strings.Replace(manager, "manager", "agent", 1), env, ""},
-		"manifest with CRLF": {managerFile, strings.ReplaceAll(manager, "\n", "\r\n"), env,
+		"manifest of another container": {project.ManagerFile, strings.Replace(manager, "manager", "agent", 1), env, ""},
+		"manifest with CRLF": {project.ManagerFile, strings.ReplaceAll(manager, "\n", "\r\n"), env,
 			strings.ReplaceAll(strings.Replace(manager, "        args", "        env:\n        # Why.\n        - name: LIST\n          value: a\n        args", 1), "\n", "\r\n")},
 		"makefile": {"Makefile", "all:\n\n.PHONY: run\nrun: vet\n\tgo run ./main.go\n", append(add("LIST ?= a"), conflict{old: []string{"\tgo run ./cmd"}, new: []string{"\tL=1 go run ./cmd"}}),
 			"all:\n\nLIST ?= a\n\n.PHONY: run\nrun: vet\n\tL=1 go run ./main.go\n"},

@@ -38,12 +38,12 @@ func (p *plan) renames() []rename {
 		if !r.HasAPI() || r.Group == "" {
 			continue
 		}
-		for _, role := range []string{"admin", "editor", "viewer"} {
+		for _, role := range project.KindRoles() {
 			name, object := r.FileStem()+"_"+role+"_role.yaml", r.FileStem()+"-"+role+"-role"
-			add(rename{"config/rbac", name, r.Group + "_" + name, object, r.Group + "-" + object})
+			add(rename{project.RBACDir, name, r.Group + "_" + name, object, r.Group + "-" + object})
 		}
 		for _, patch := range []string{"webhook_in_", "cainjection_in_"} {
-			add(rename{dir: "config/crd", from: "patches/" + patch + r.Plural + ".yaml", to: "patches/" + patch + r.Group + "_" + r.Plural + ".yaml"})
+			add(rename{dir: project.CRDDir, from: "patches/" + patch + r.Plural + ".yaml", to: "patches/" + patch + r.Group + "_" + r.Plural + ".yaml"})
 		}
 	}
 	return list
@@ -53,7 +53,7 @@ func (p *plan) renames() []rename {
 // kustomizations.
 func (p *plan) rename(list []rename) error {
 	for _, r := range list {
-		from, kustomization := path.Join(r.dir, r.from), path.Join(r.dir, "kustomization.yaml")
+		from, kustomization := path.Join(r.dir, r.from), path.Join(r.dir, project.KustomizationFile)
 		data, err := p.tree.ReadFile(from)
 		if err != nil {
 			return fmt.Errorf("reading %s: %w", from, err)
@@ -100,7 +100,7 @@ func (p *plan) updateTexts() error {
 				continue
 			}
 			pattern := regexp.MustCompile(`(?m)(^|[\s"'=,:(\[{^]|\./)` + regexp.QuoteMeta(from) + `(/|[\s"',:;)\]}$]|$)`)
-			if strings.HasPrefix(from, controllerDir) {
+			if strings.HasPrefix(from, project.ControllerDir) {
 				// Of the common directory of controllers, only references to files are updated.
 				pattern = regexp.MustCompile(`(?m)(^|[\s"'=,:(\[{^]|\./)` + regexp.QuoteMeta(from) + `(/\w+\.go)`)
 			}
@@ -121,8 +121,8 @@ func mayContainPaths(name string) bool {
 	switch base := path.Base(name); {
 	case base == "Makefile", strings.HasPrefix(base, "Dockerfile"), base == ".dockerignore", base == "Tiltfile", base == "CODEOWNERS":
 		return true
-	case strings.HasPrefix(name, "config/"):
-		return base == "kustomization.yaml"
+	case strings.HasPrefix(name, project.ConfigDir+"/"):
+		return base == project.KustomizationFile
 	}
 	switch path.Ext(name) {
 	case ".mk", ".sh", ".yaml", ".yml":

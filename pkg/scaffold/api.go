@@ -60,7 +60,7 @@ var controllerName = regexp.MustCompile(`\bNamed\("([^"]+)"\)`)
 
 // keepName sets the name of an existing controller in data. The default is another one after edit --multigroup.
 func keepName(tree *worktree.Tree, data *Data) {
-	content, err := tree.ReadFile(outputPath("internal/controller/GROUP/CONTROLLER_controller.go", *data))
+	content, err := tree.ReadFile(outputPath(controllerPath, *data))
 	if err != nil {
 		return
 	}

@@ -40,7 +40,7 @@ var packageMarker = regexp.MustCompile(`(?m)^// \+groupName=`)
 
 // enableApply adds the marker for apply configurations to the package of data's types.
 func enableApply(tree *worktree.Tree, data Data) error {
-	name := path.Join(outputPath("api/GROUP/VERSION", data), "groupversion_info.go")
+	name := path.Join(outputPath(apiPath, data), "groupversion_info.go")
 	content, err := tree.ReadFile(name)
 	if err != nil {
 		return fmt.Errorf("reading %s: %w", name, diag.Cause(err))

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/textdiff"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
@@ -15,7 +16,7 @@ import (
 // kubebuilder and operator-sdk. If the project has webhooks already, or they are enabled, only the replacements for the new
 // kinds of webhooks are uncommented: the user chose to leave the rest. It returns the entries that are missing.
 func enableWebhooks(tree *worktree.Tree, data Data, existing bool) (missing []string) {
-	content, err := tree.ReadFile(overlay)
+	content, err := tree.ReadFile(project.DefaultKustomization)
 	if err != nil {
 		return []string{"the whole file, which is missing"}
 	}
@@ -63,7 +64,7 @@ func enableWebhooks(tree *worktree.Tree, data Data, existing bool) (missing []st
 	}
 	out := strings.Join(lines, "\n")
 	if out := textdiff.FromLF([]byte(out), crlf); !bytes.Equal(out, content) {
-		tree.WriteFile(overlay, out, worktree.FileMode)
+		tree.WriteFile(project.DefaultKustomization, out, worktree.FileMode)
 	}
 	return missing
 }

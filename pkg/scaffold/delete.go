@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/textdiff"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
@@ -58,7 +59,7 @@ func renderKept(tree *worktree.Tree, apis []Data, webhooks []Webhooks) (*renderi
 		if err := data.Project.FindPaths(tree); err != nil {
 			return nil, err
 		}
-		if data.Resource.Controller && !tree.Exists(outputPath("internal/controller/GROUP/CONTROLLER_controller.go", data)) {
+		if data.Resource.Controller && !tree.Exists(outputPath(controllerPath, data)) {
 			data.Resource.Controller, data.Image = false, Image{}
 		}
 		if data.Resource.API || data.Resource.Controller {
@@ -152,7 +153,7 @@ func Delete(tree *worktree.Tree, d Deletion) (*DeleteReport, error) {
 	if err := shareSuites(tree, x.removed, x.kept); err != nil {
 		return nil, err
 	}
-	if content, err := tree.ReadFile(overlay); err == nil {
+	if content, err := tree.ReadFile(project.DefaultKustomization); err == nil {
 		for line := range strings.Lines(string(content)) {
 			x.fromPeer = x.fromPeer || textdiff.Hash(strings.TrimSpace(line)) == peersLine
 		}
@@ -177,7 +178,7 @@ func Delete(tree *worktree.Tree, d Deletion) (*DeleteReport, error) {
 	for _, name := range x.deleted {
 		tree.Remove(name)
 	}
-	if slices.Contains(x.deleted, "config/crd/kustomization.yaml") {
+	if slices.Contains(x.deleted, project.CRDKustomization) {
 		disableCRDs(tree)
 	}
 	if len(d.RemovedWebhooks) > 0 {
@@ -238,7 +239,7 @@ func (x *deleter) removeTexts() error {
 		if err != nil {
 			return &ContentError{err}
 		}
-		if name == managerFile && x.removed.inserts[name]["env"] != nil {
+		if name == project.ManagerFile && x.removed.inserts[name]["env"] != nil {
 			rest = WithoutEmptyEnv(rest)
 		}
 		x.edited = append(x.edited, changed...)
@@ -254,7 +255,7 @@ const peersLine = 0x2342097ba8b95f28
 // isInitialFile reports whether init writes a file, so that it remains after the deletion of the last API.
 func isInitialFile(name string) bool {
 	switch name {
-	case "config/crd/kustomization.yaml", "config/crd/kustomizeconfig.yaml", "config/samples/kustomization.yaml":
+	case project.CRDKustomization, project.CRDKustomizeConfig, project.SamplesKustomization:
 		return true
 	}
 	return false

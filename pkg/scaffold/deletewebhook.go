@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
@@ -17,12 +18,6 @@ type Webhooks struct {
 	Spokes []Spoke
 }
 
-const (
-	overlay          = "config/default/kustomization.yaml"
-	webhookManifests = "config/webhook/manifests.yaml"
-	certificates     = "config/certmanager/"
-)
-
 // addWebhooks adds the output of create webhook.
 func (r *rendering) addWebhooks(tree *worktree.Tree, w Webhooks) error {
 	data := w.Data
@@ -31,7 +26,7 @@ func (r *rendering) addWebhooks(tree *worktree.Tree, w Webhooks) error {
 	}
 	// Projects of kubebuilder before v4.3 have them in the package of the types: only the manifests are the same.
 	inPackage := inWebhookPackage(tree, data)
-	noWebhookPackage := !tree.Exists(outputPath("internal/webhook/GROUP/VERSION/KIND_webhook.go", data)) ||
+	noWebhookPackage := !tree.Exists(outputPath(webhookPath, data)) ||
 		inPackage != data.Webhook && !inPackage.Defaulting && !inPackage.Validation && !inPackage.Conversion
 	suite := outputPath("internal/webhook/GROUP/VERSION/webhook_suite_test.go", data)
 	add := func(event string) error {
@@ -62,7 +57,7 @@ func (r *rendering) addWebhooks(tree *worktree.Tree, w Webhooks) error {
 				r.extended[name] = append(r.extended[name], content)
 			}
 		}
-		delete(rendered.Inserts, overlay) // handled by updateOverlay
+		delete(rendered.Inserts, project.DefaultKustomization) // handled by updateOverlay
 		r.add(rendered.Files, rendered.Inserts)
 		return nil
 	}
@@ -93,10 +88,10 @@ func (r *rendering) addWebhooks(tree *worktree.Tree, w Webhooks) error {
 // inWebhookPackage returns the webhooks of data without those in the package of their types, where older tools wrote them.
 func inWebhookPackage(tree *worktree.Tree, data Data) Webhook {
 	w := data.Webhook
-	if !tree.Exists(outputPath("api/GROUP/VERSION/KIND_webhook.go", data)) {
+	if !tree.Exists(outputPath(apiPath+"/KIND_webhook.go", data)) {
 		return w
 	}
-	content, _ := tree.ReadFile(outputPath("internal/webhook/GROUP/VERSION/KIND_webhook.go", data)) // nil if it does not exist
+	content, _ := tree.ReadFile(outputPath(webhookPath, data)) // nil if it does not exist
 	w.Defaulting = w.Defaulting && bytes.Contains(content, []byte(data.Resource.Kind+"CustomDefaulter"))
 	w.Validation = w.Validation && bytes.Contains(content, []byte(data.Resource.Kind+"CustomValidator"))
 	return w
@@ -108,7 +103,7 @@ func checkWebhookPackage(tree *worktree.Tree, data Data) error {
 		return nil
 	}
 	return &ContentError{fmt.Errorf("%s: webhooks in the package of their types cannot be deleted; run upgrade, which moves them to internal/webhook, "+
-		"or remove them by hand with their entry in PROJECT", outputPath("api/GROUP/VERSION/KIND_webhook.go", data))}
+		"or remove them by hand with their entry in PROJECT", outputPath(apiPath+"/KIND_webhook.go", data))}
 }
 
 // isExtendable reports whether create webhook adds declarations to an existing file.
@@ -123,7 +118,7 @@ func isExtendable(name string, data Data) bool {
 
 // hasOtherCertificates reports whether config/certmanager was changed or extended.
 func (x *deleter) hasOtherCertificates() bool {
-	const name = certificates + "kustomization.yaml"
+	const name = project.CertManagerDir + "/" + project.KustomizationFile
 	content, ok, err := x.read(name)
 	return err == nil && ok && !isUnedited(name, content, x.removed)
 }
@@ -182,7 +177,7 @@ func (x *deleter) removeDeclarations() error {
 
 // updateOverlay disables the removed webhooks in config/default and removes the generated configurations.
 func (x *deleter) updateOverlay(removed, kept []Webhooks) error {
-	content, ok, err := x.read(overlay)
+	content, ok, err := x.read(project.DefaultKustomization)
 	if err != nil {
 		return err
 	}
@@ -191,23 +186,23 @@ func (x *deleter) updateOverlay(removed, kept []Webhooks) error {
 		o.disable(removed, kept)
 		x.edited = append(x.edited, o.edited...)
 		if rest := o.bytes(); !bytes.Equal(rest, content) {
-			x.rest[overlay] = rest
+			x.rest[project.DefaultKustomization] = rest
 		}
 		if len(kept) == 0 && (o.hasOtherCertificates() || x.hasOtherCertificates()) {
-			x.inUse = append(x.inUse, path.Clean(certificates))
-			maps.DeleteFunc(x.removed.files, func(name string, _ [][]byte) bool { return strings.HasPrefix(name, certificates) })
+			x.inUse = append(x.inUse, project.CertManagerDir)
+			maps.DeleteFunc(x.removed.files, func(name string, _ [][]byte) bool { return strings.HasPrefix(name, project.CertManagerDir+"/") })
 		}
 	}
 	called := func(w Webhooks) bool { return w.Webhook.Defaulting || w.Webhook.Validation }
-	initial := x.removed.files[webhookManifests]
-	if len(initial) == 0 || slices.ContainsFunc(kept, called) || !x.tree.Exists(webhookManifests) {
+	initial := x.removed.files[project.WebhookManifests]
+	if len(initial) == 0 || slices.ContainsFunc(kept, called) || !x.tree.Exists(project.WebhookManifests) {
 		return nil
 	}
 	// Generated files contain no edits of the user.
-	if x.kept.files[webhookManifests] != nil {
-		x.rest[webhookManifests] = initial[0]
+	if x.kept.files[project.WebhookManifests] != nil {
+		x.rest[project.WebhookManifests] = initial[0]
 	} else {
-		x.deleted = append(x.deleted, webhookManifests)
+		x.deleted = append(x.deleted, project.WebhookManifests)
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
@@ -28,7 +29,7 @@ func copyWebhooks(tree *worktree.Tree, p Project) {
 		})
 	}
 	at := copies(p.ControllerDir())
-	if at < 0 || copies(".", "internal", "internal/webhook") >= 0 {
+	if at < 0 || copies(".", "internal", project.WebhookDir) >= 0 {
 		return
 	}
 	end := lineEnd(lines[at])
@@ -41,7 +42,7 @@ func copyWebhooks(tree *worktree.Tree, p Project) {
 
 // dropCopy removes copyLine from the Dockerfile if no webhooks remain.
 func dropCopy(tree *worktree.Tree) error {
-	names, err := tree.Walk("internal/webhook", nil)
+	names, err := tree.Walk(project.WebhookDir, nil)
 	if err != nil || len(names) > 0 {
 		return err
 	}

@@ -5,12 +5,10 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/worktree"
 	"github.com/operon-sdk/operon/templates"
 )
-
-// managerFile is the manifest of the manager's Deployment.
-const managerFile = "config/manager/manager.yaml"
 
 // imageVariable returns the manager's environment variable for the image of data's controller: the one that the manager's
 // program passes to it, or that of data, which includes the group if another controller uses it.
@@ -41,11 +39,11 @@ func ReplaceImage(tree *worktree.Tree, data Data, old string) {
 		return // reported by CreateAPI
 	}
 	variable, image := imageVariable(tree, data), data.Image.Ref
-	content, err := tree.ReadFile(managerFile)
+	content, err := tree.ReadFile(project.ManagerFile)
 	if err != nil {
 		return
 	}
 	line := regexp.MustCompile(`(?m)^(\s*- name: ` + regexp.QuoteMeta(variable) + `\r?\n\s*value: )["']?` + regexp.QuoteMeta(old) + `["']?(\r?)$`)
 	escaped := strings.ReplaceAll(templates.YAML(image), "$", "$$")
-	tree.WriteFile(managerFile, line.ReplaceAll(content, []byte("${1}"+escaped+"${2}")), worktree.FileMode)
+	tree.WriteFile(project.ManagerFile, line.ReplaceAll(content, []byte("${1}"+escaped+"${2}")), worktree.FileMode)
 }

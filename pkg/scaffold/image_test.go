@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/afero"
 
+	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
@@ -19,9 +20,9 @@ func TestReplaceImage(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			tree := worktree.NewTree(afero.NewMemMapFs(), "/")
-			tree.WriteFile(managerFile, []byte(tc.text), worktree.FileMode)
+			tree.WriteFile(project.ManagerFile, []byte(tc.text), worktree.FileMode)
 			ReplaceImage(tree, Data{Image: Image{Ref: "a:2", EnvVar: "A_IMAGE"}}, "a:1")
-			got, err := tree.ReadFile(managerFile)
+			got, err := tree.ReadFile(project.ManagerFile)
 			if err != nil || string(got) != tc.want {
 				t.Errorf("got %q (%v), want %q", got, err, tc.want)
 			}

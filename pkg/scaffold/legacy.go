@@ -13,6 +13,7 @@ import (
 	"golang.org/x/mod/modfile"
 	"golang.org/x/mod/semver"
 
+	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
@@ -37,7 +38,6 @@ const (
 const (
 	runtimeModule = "sigs.k8s.io/controller-runtime"
 	ginkgoModule  = "github.com/onsi/ginkgo/v2"
-	samplesFile   = "config/samples/kustomization.yaml"
 )
 
 // adapt adapts data to an existing project: the required controller-runtime, the paths of files, the registration of types in
@@ -67,7 +67,7 @@ func adapt(tree *worktree.Tree, data *Data) error {
 	data.Resource.WebhookSuite = readSuite(tree, outputPath("internal/webhook/GROUP/VERSION/webhook_suite_test.go", *data))
 	data.Project.CRDs = findCRDs(tree)
 	data.Project.LegacyManifest = lacksLists(tree) || mergesPatches(tree)
-	group := outputPath("api/GROUP/VERSION", *data)
+	group := outputPath(apiPath, *data)
 	info, err := tree.ReadFile(path.Join(group, "groupversion_info.go"))
 	if errors.Is(err, fs.ErrNotExist) {
 		// Peers of that age add their types to it in their own way.
@@ -133,7 +133,8 @@ func fitRootLayout(tree *worktree.Tree, files map[string][]byte, inserts map[str
 	}
 	tests := slices.ContainsFunc(file.Require, func(r *modfile.Require) bool { return r.Mod.Path == ginkgoModule })
 	leftOut := func(name string) bool {
-		return !tests && strings.HasSuffix(name, "_test.go") || name == samplesFile && !tree.Exists(samplesFile)
+		return !tests && strings.HasSuffix(name, "_test.go") ||
+			name == project.SamplesKustomization && !tree.Exists(project.SamplesKustomization)
 	}
 	maps.DeleteFunc(files, func(name string, _ []byte) bool { return leftOut(name) })
 	maps.DeleteFunc(inserts, func(name string, _ map[string]string) bool { return leftOut(name) })

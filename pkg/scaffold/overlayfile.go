@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/textdiff"
 )
 
@@ -150,7 +151,7 @@ func (o *overlayFile) removeTargets(crd string) {
 			words = append(words, strings.Fields(plain(line))...)
 		}
 		if !isCATarget(strings.Join(words, " "), crd) {
-			o.edited = append(o.edited, fmt.Sprintf("%s:%d (%s)", overlay, i+1, "name: "+crd))
+			o.edited = append(o.edited, fmt.Sprintf("%s:%d (%s)", project.DefaultKustomization, i+1, "name: "+crd))
 		}
 		o.lines = slices.Delete(o.lines, i, end)
 	}

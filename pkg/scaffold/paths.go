@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/gosource"
+	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
@@ -34,7 +35,7 @@ func (p Project) CRDPrefix() string {
 
 // findCRDs returns the directory of the CRDs that config/crd/kustomization.yaml lists, or "" if there is not exactly one.
 func findCRDs(tree *worktree.Tree) string {
-	const name = "config/crd/kustomization.yaml"
+	const name = project.CRDKustomization
 	content, err := tree.ReadFile(name)
 	if err != nil {
 		return ""
@@ -65,9 +66,9 @@ func (p Project) MainFile() string {
 	case p.Paths.Main != "":
 		return p.Paths.Main
 	case p.RootLayout:
-		return "main.go"
+		return project.OldMainFile
 	}
-	return "cmd/main.go"
+	return project.MainFile
 }
 
 // ControllerDir returns the directory of the controllers.
@@ -76,9 +77,9 @@ func (p Project) ControllerDir() string {
 	case p.Paths.Controllers != "":
 		return p.Paths.Controllers
 	case p.RootLayout:
-		return "controllers"
+		return project.OldControllerDir
 	}
-	return "internal/controller"
+	return project.ControllerDir
 }
 
 // ControllerAlias returns the name by which the manager's program imports the package of the controller.
@@ -141,7 +142,7 @@ var (
 // findMain finds the file that starts the manager: that of the layout, or the only one with the marker for controllers,
 // or the only program that creates a manager. It returns "" if there is no such file.
 func findMain(tree *worktree.Tree, p Project) (string, error) {
-	usual := []string{p.MainFile(), "cmd/main.go", "main.go"}
+	usual := []string{p.MainFile(), project.MainFile, project.OldMainFile}
 	for _, name := range usual {
 		if content, err := tree.ReadFile(name); err == nil && (builderMarker.Match(content) || startsManager.Match(content)) {
 			return name, nil

@@ -3,6 +3,8 @@ package scaffold
 import (
 	"path"
 	"strings"
+
+	"github.com/operon-sdk/operon/pkg/project"
 )
 
 // A policy is the treatment of an existing file.
@@ -26,11 +28,11 @@ func policyFor(name string) policy {
 		return keep
 	case "go.mod", "go.sum":
 		return merge
-	case "config/default/manager_webhook_patch.yaml", "config/network-policy/allow-webhook-traffic.yaml",
-		"config/crd/kustomization.yaml", "config/crd/kustomizeconfig.yaml", "config/samples/kustomization.yaml":
+	case project.DefaultDir + "/manager_webhook_patch.yaml", project.WebhookPolicyFile,
+		project.CRDKustomization, project.CRDKustomizeConfig, project.SamplesKustomization:
 		return shared
 	}
-	for _, dir := range []string{"config/webhook/", "config/certmanager/", "config/crd/patches/"} {
+	for _, dir := range []string{project.WebhookConfigDir + "/", project.CertManagerDir + "/", project.CRDPatchesDir + "/"} {
 		// The first webhook of a project writes them for all.
 		if strings.HasPrefix(name, dir) {
 			return shared
@@ -40,10 +42,8 @@ func policyFor(name string) policy {
 		return keep
 	}
 	// All versions of a kind share its roles, and other tools write them differently.
-	for _, role := range []string{"_admin_role.yaml", "_editor_role.yaml", "_viewer_role.yaml"} {
-		if strings.HasPrefix(name, "config/rbac/") && strings.HasSuffix(name, role) {
-			return keep
-		}
+	if project.IsKindRole(name) {
+		return keep
 	}
 	switch path.Base(name) {
 	case "groupversion_info.go", "suite_test.go", "webhook_suite_test.go":

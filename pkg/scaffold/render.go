@@ -11,6 +11,7 @@ import (
 
 	"sigs.k8s.io/kubebuilder/v3/pkg/machinery"
 
+	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/templates"
 )
 
@@ -114,6 +115,14 @@ func renderBlocks(tmpl *template.Template, data Data) (map[string]string, error)
 	return blocks, nil
 }
 
+// Paths of templates.
+const (
+	apiPath        = project.APIDir + "/GROUP/VERSION"
+	spokePath      = project.APIDir + "/GROUP/SPOKE"
+	controllerPath = project.ControllerDir + "/GROUP/CONTROLLER_controller.go"
+	webhookPath    = project.WebhookDir + "/GROUP/VERSION/KIND_webhook.go"
+)
+
 // outputPath replaces GROUP, VERSION, SPOKE, KIND, STEM, PLURAL and NAME in the path of a template. A directory GROUP
 // exists in multigroup projects only.
 func outputPath(name string, data Data) string {
@@ -131,14 +140,14 @@ func outputPath(name string, data Data) string {
 
 // ownPath returns the path in the project of a file or directory of the current layout.
 func ownPath(name string, data Data) string {
-	if rest, ok := strings.CutPrefix(name, "internal/controller/"); ok {
+	if rest, ok := strings.CutPrefix(name, project.ControllerDir+"/"); ok {
 		return data.Project.ControllerDir() + "/" + rest
 	}
-	if name == "cmd/main.go" {
+	if name == project.MainFile {
 		return data.Project.MainFile()
 	}
 	for _, own := range []struct{ dir, pkg string }{
-		{"api/GROUP/VERSION", data.Resource.Package}, {"api/GROUP/SPOKE", data.Spoke.Package},
+		{apiPath, data.Resource.Package}, {spokePath, data.Spoke.Package},
 	} {
 		rest, ok := strings.CutPrefix(name, own.dir)
 		if dir, local := strings.CutPrefix(own.pkg, data.Project.Repo+"/"); ok && local {

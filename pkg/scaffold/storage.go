@@ -18,7 +18,7 @@ const storageMarker = "+kubebuilder:storageversion"
 // it. It marks the existing version, in which objects are stored already, unless a version has the marker.
 func markStorage(tree *worktree.Tree, data Data) error {
 	file := strings.ToLower(data.Resource.Kind) + "_types.go"
-	dataDir := outputPath("api/GROUP/VERSION", data)
+	dataDir := outputPath(apiPath, data)
 	names, err := tree.Walk(path.Dir(dataDir), nil)
 	if err != nil {
 		return fmt.Errorf("looking for other versions of %s: %w", data.Resource.Kind, err)
@@ -56,7 +56,7 @@ func markStorage(tree *worktree.Tree, data Data) error {
 
 // keepStorage copies the marker of the storage version to types that are about to be overwritten.
 func keepStorage(tree *worktree.Tree, files map[string][]byte, data Data) {
-	name := outputPath("api/GROUP/VERSION/KIND_types.go", data)
+	name := outputPath(apiPath+"/KIND_types.go", data)
 	current, err := tree.ReadFile(name)
 	if err != nil || !strings.Contains(string(current), storageMarker) {
 		return

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/textdiff"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
@@ -98,7 +99,7 @@ func webhookEvents(data Data) []string {
 
 // spokeFields compares the fields of the spoke and of the hub.
 func spokeFields(tree *worktree.Tree, data Data) (ConvertedFields, error) {
-	return compareFields(tree, outputPath("api/GROUP/SPOKE", data), outputPath("api/GROUP/VERSION", data), data.Resource.Kind)
+	return compareFields(tree, outputPath(spokePath, data), outputPath(apiPath, data), data.Resource.Kind)
 }
 
 // A webhookWriter writes events into a tree and collects errors.
@@ -122,7 +123,8 @@ func (w *webhookWriter) writeEvent(event string, data Data) {
 		return
 	}
 	for _, name := range slices.Sorted(maps.Keys(rendered.Files)) {
-		if isUnreferenced(w.tree, name) || strings.HasPrefix(name, "config/") && w.configured[name] && !w.tree.Exists(name) {
+		if isUnreferenced(w.tree, name) ||
+			strings.HasPrefix(name, project.ConfigDir+"/") && w.configured[name] && !w.tree.Exists(name) {
 			continue // the project has removed it
 		}
 		if err := w.writeFile(name, rendered.Files[name], data); err != nil {
@@ -133,7 +135,8 @@ func (w *webhookWriter) writeEvent(event string, data Data) {
 	for name := range inserts {
 		// Network policies and end-to-end tests are optional in projects, and webhooks work without them.
 		switch {
-		case strings.HasPrefix(name, "config/network-policy/") && !(w.tree.Exists(name) && w.tree.Exists("config/network-policy/allow-webhook-traffic.yaml")):
+		case strings.HasPrefix(name, project.NetworkPolicyDir+"/") &&
+			!(w.tree.Exists(name) && w.tree.Exists(project.WebhookPolicyFile)):
 			delete(inserts, name)
 		case strings.HasPrefix(name, "test/e2e/"):
 			w.skipUnmarked(name, inserts)
@@ -170,15 +173,17 @@ func (w *webhookWriter) skipUnmarked(name string, inserts map[string]map[string]
 
 // isUnreferenced reports whether the existing kustomization in a file's directory does not list the file.
 func isUnreferenced(tree *worktree.Tree, name string) bool {
-	dir, base := path.Split(name)
-	if base == "kustomization.yaml" || dir != "config/webhook/" && dir != certificates && dir != "config/network-policy/" && dir != "config/crd/" {
+	dir, base := path.Dir(name), path.Base(name)
+	isPolicy := dir == project.NetworkPolicyDir
+	if base == project.KustomizationFile ||
+		!isPolicy && dir != project.WebhookConfigDir && dir != project.CertManagerDir && dir != project.CRDDir {
 		return false
 	}
-	content, err := tree.ReadFile(dir + "kustomization.yaml")
+	content, err := tree.ReadFile(path.Join(dir, project.KustomizationFile))
 	if errors.Is(err, fs.ErrNotExist) {
-		return dir == "config/network-policy/" // of which webhooks only need a part
+		return isPolicy // of which webhooks only need a part
 	}
-	return err == nil && dir != "config/network-policy/" && !bytes.Contains(content, []byte(base))
+	return err == nil && !isPolicy && !bytes.Contains(content, []byte(base))
 }
 
 func (w *webhookWriter) writeFile(name string, content []byte, data Data) error {
@@ -242,7 +247,7 @@ func replacedBy(data Data) map[string]bool {
 // enableCRDConfiguration uncomments the configuration in config/crd that renames the service in conversion patches, which
 // kubebuilder leaves commented out until then.
 func enableCRDConfiguration(tree *worktree.Tree) {
-	const name = "config/crd/kustomization.yaml"
+	const name = project.CRDKustomization
 	content, err := tree.ReadFile(name)
 	if err != nil {
 		return

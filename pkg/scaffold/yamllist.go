@@ -6,6 +6,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
@@ -109,11 +110,11 @@ func (y *yamlSyntax) hasNamed(item []string, at insertionPoint) bool {
 
 // lacksLists reports whether the manager's Deployment lacks one of the lists that current patches add to.
 func lacksLists(tree *worktree.Tree) bool {
-	content, err := tree.ReadFile(managerFile)
+	content, err := tree.ReadFile(project.ManagerFile)
 	if err != nil {
 		return false
 	}
-	for _, doc := range scanYAML([]string{string(content)}, managerFile).documents() {
+	for _, doc := range scanYAML([]string{string(content)}, project.ManagerFile).documents() {
 		pod := safeyaml.Child(doc, "spec", "template", "spec")
 		containers := safeyaml.Child(pod, "containers")
 		if containers == nil || len(containers.Content) == 0 {
@@ -132,7 +133,7 @@ func lacksLists(tree *worktree.Tree) bool {
 
 // mergesPatches reports whether config/default lists its patches as strategic merge patches, as older tools do.
 func mergesPatches(tree *worktree.Tree) bool {
-	content, err := tree.ReadFile(overlay)
+	content, err := tree.ReadFile(project.DefaultKustomization)
 	return err == nil && slices.Contains(strings.Fields(string(content)), "patchesStrategicMerge:")
 }
 

@@ -88,7 +88,7 @@ func (w *Webhooks) open(dir string, r project.Resource, config *project.Config) 
 	if i := slices.IndexFunc(w.packages, func(p *apiPackage) bool { return p.dir == dir }); i >= 0 {
 		return w.packages[i]
 	}
-	pkg := &apiPackage{dir: dir, path: r.Path, target: "internal/webhook"}
+	pkg := &apiPackage{dir: dir, path: r.Path, target: project.WebhookDir}
 	if config.MultiGroup() {
 		pkg.target = path.Join(pkg.target, r.Group)
 	}

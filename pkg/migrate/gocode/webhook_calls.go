@@ -6,13 +6,12 @@ import (
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/gosource"
+	"github.com/operon-sdk/operon/pkg/project"
 )
-
-const mainFile = "cmd/main.go"
 
 // callers updates the set-up calls outside of the packages of types, mainly in cmd/main.go.
 func (w *Webhooks) callers(current map[string][]byte) {
-	scaffold := newSource(w.program, mainFile, current[mainFile])
+	scaffold := newSource(w.program, project.MainFile, current[project.MainFile])
 	for _, f := range w.program.files {
 		if f.callsNew(w, scaffold) {
 			f.apply()
@@ -47,7 +46,7 @@ func (f *source) callsNew(w *Webhooks, current *source) bool {
 		}
 		name := f.use(target, usual) + "." + h.newSetup()
 		f.replace(refers, name)
-		if f.Name == mainFile && current != nil {
+		if f.Name == project.MainFile && current != nil {
 			f.useCurrent(parents, current, name)
 		}
 		return true

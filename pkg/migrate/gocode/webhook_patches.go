@@ -9,17 +9,11 @@ import (
 	"github.com/operon-sdk/operon/pkg/project"
 )
 
-const (
-	crdFolder           = "config/crd"
-	kustomizationFile   = "kustomization.yaml"
-	defaultsKustomizing = "config/default/" + kustomizationFile
-)
-
 // patches comments out the old patches in the kustomization of CRDs that added the annotation of cert-manager's
 // injector: the current scaffold adds it in config/default for CRDs with conversion. Edited patches, and those that a
 // CRD with conversion needs, are kept.
 func (w *Webhooks) patches(config *project.Config) {
-	const name = crdFolder + "/" + kustomizationFile
+	const name = project.CRDKustomization
 	current, err := w.tree.ReadFile(name)
 	if err != nil {
 		return // no CRDs
@@ -29,7 +23,7 @@ func (w *Webhooks) patches(config *project.Config) {
 	lines := strings.SplitAfter(string(current), "\n")
 	for i, line := range lines {
 		found := patch.FindStringSubmatch(line)
-		if found == nil || !w.isPlainInjection(path.Join(crdFolder, found[1])) {
+		if found == nil || !w.isPlainInjection(path.Join(project.CRDDir, found[1])) {
 			continue
 		}
 		converts := slices.ContainsFunc(config.Resources(), func(r project.Resource) bool {
@@ -46,7 +40,7 @@ func (w *Webhooks) patches(config *project.Config) {
 
 // selectsCRDs reports whether config/default adds the annotation of cert-manager's injector to CRDs.
 func (w *Webhooks) selectsCRDs() bool {
-	text, err := w.tree.ReadFile(defaultsKustomizing)
+	text, err := w.tree.ReadFile(project.DefaultKustomization)
 	return err == nil && regexp.MustCompile(`(?m)^[^#\n]*kind: CustomResourceDefinition\s*$`).Match(text)
 }
 

@@ -1,0 +1,105 @@
+package project
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// Paths of the layout go/v4, relative to the root of a project, with slashes.
+const (
+	MainFile      = "cmd/main.go"
+	APIDir        = "api"
+	ControllerDir = "internal/controller"
+	WebhookDir    = "internal/webhook"
+	// HeaderFile contains the license header of Go files.
+	HeaderFile = "hack/boilerplate.go.txt"
+
+	ConfigDir         = "config"
+	CertManagerDir    = ConfigDir + "/certmanager"
+	CRDDir            = ConfigDir + "/crd"
+	CRDBasesDir       = CRDDir + "/bases" // generated CRDs
+	CRDPatchesDir     = CRDDir + "/patches"
+	DefaultDir        = ConfigDir + "/default"
+	ManagerDir        = ConfigDir + "/manager"
+	ManifestsDir      = ConfigDir + "/manifests" // the kustomization of a bundle
+	NetworkPolicyDir  = ConfigDir + "/network-policy"
+	PrometheusDir     = ConfigDir + "/prometheus"
+	RBACDir           = ConfigDir + "/rbac"
+	SamplesDir        = ConfigDir + "/samples"
+	ScorecardDir      = ConfigDir + "/scorecard"
+	WebhookConfigDir  = ConfigDir + "/webhook"
+	KustomizationFile = "kustomization.yaml"
+
+	CRDKustomization     = CRDDir + "/" + KustomizationFile
+	CRDKustomizeConfig   = CRDDir + "/kustomizeconfig.yaml"
+	DefaultKustomization = DefaultDir + "/" + KustomizationFile
+	SamplesKustomization = SamplesDir + "/" + KustomizationFile
+	// ManagerFile contains the manager's Deployment.
+	ManagerFile = ManagerDir + "/manager.yaml"
+	// RoleFile and WebhookManifests are generated from markers.
+	RoleFile         = RBACDir + "/role.yaml"
+	WebhookManifests = WebhookConfigDir + "/manifests.yaml"
+	// WebhookPolicyFile is the network policy for webhooks.
+	WebhookPolicyFile = NetworkPolicyDir + "/allow-webhook-traffic.yaml"
+)
+
+// Paths of LayoutGoV3 that differ from those of LayoutGoV4. Only multigroup projects have OldAPIDir.
+const (
+	OldMainFile      = "main.go"
+	OldAPIDir        = "apis"
+	OldControllerDir = "controllers"
+)
+
+// APIPath returns the import path of the types of an API of the project.
+func (c *Config) APIPath(group, version string) string {
+	if c.MultiGroup() && group != "" {
+		root := APIDir
+		if c.RootLayout() || c.HasAPIs(OldAPIDir) {
+			root = OldAPIDir
+		}
+		return path.Join(c.Repo(), root, group, version)
+	}
+	return path.Join(c.Repo(), APIDir, version)
+}
+
+// APIDir returns the directory of the types in LayoutGoV4.
+func (r Resource) APIDir(multiGroup bool) string {
+	return path.Join(APIDir, r.groupDir(multiGroup), r.Version)
+}
+
+// ControllerDir returns the directory of the controllers in LayoutGoV4.
+func (r Resource) ControllerDir(multiGroup bool) string {
+	return path.Join(ControllerDir, r.groupDir(multiGroup))
+}
+
+// WebhookDir returns the directory of the webhooks in LayoutGoV4.
+func (r Resource) WebhookDir(multiGroup bool) string {
+	return path.Join(WebhookDir, r.groupDir(multiGroup), r.Version)
+}
+
+// WebhookAlias returns the import alias of WebhookDir.
+func (r Resource) WebhookAlias(multiGroup bool) string {
+	if r.groupDir(multiGroup) != "" {
+		return "webhook" + r.PackageName() + r.Version
+	}
+	return "webhook" + r.Version
+}
+
+// groupDir returns the directory of the group, which exists only in multigroup projects.
+func (r Resource) groupDir(multiGroup bool) string {
+	if multiGroup {
+		return r.Group
+	}
+	return ""
+}
+
+// IsKindRole reports whether a file contains a role for users of a kind: KIND_admin_role.yaml.
+func IsKindRole(name string) bool {
+	return path.Dir(name) == RBACDir && slices.ContainsFunc(KindRoles(), func(role string) bool {
+		return strings.HasSuffix(name, "_"+role+"_role.yaml")
+	})
+}
+
+// KindRoles returns the names of the roles for users of a kind.
+func KindRoles() []string { return []string{"admin", "editor", "viewer"} }
