@@ -155,7 +155,7 @@ func (a *app) runBundleValidate(c *cobra.Command, args []string, o validateOptio
 
 // summarize prints the number of findings of a bundle to stderr.
 func (a *app) summarize(r validate.Result, format string) {
-	counts := fmt.Sprintf("%d errors, %d warnings", r.Count(validate.Error), r.Count(validate.Warning))
+	counts := diag.Count(r.Count(validate.Error), "error") + ", " + diag.Count(r.Count(validate.Warning), "warning")
 	verdict := "valid"
 	if !r.Passed() {
 		verdict = "not valid"

@@ -44,14 +44,11 @@ catalog has problems, and 2 for wrong usage. Fields that OLM does not support ar
 				}
 			}
 			a.warn(loaded.Warnings())
-			switch len(problems) {
-			case 0:
-				a.progressf("%s is valid", args[0])
-				return nil
-			case 1:
-				return fmt.Errorf("%s has 1 problem", args[0])
+			if len(problems) > 0 {
+				return fmt.Errorf("%s has %s", args[0], diag.Count(len(problems), "problem"))
 			}
-			return fmt.Errorf("%s has %d problems", args[0], len(problems))
+			a.progressf("%s is valid", args[0])
+			return nil
 		},
 	}
 }

@@ -102,7 +102,7 @@ func (a *app) runImageBundle(ctx context.Context, o *imageBundleOptions) error {
 		return fmt.Errorf("the bundle: %w", err)
 	}
 	if a.dryRun {
-		a.progressf("would build an image of %d files", len(files))
+		a.progressf("would build an image of %s", diag.Count(len(files), "file"))
 		return nil
 	}
 	ctx, stop := untilInterrupted(ctx)

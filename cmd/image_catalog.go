@@ -10,6 +10,7 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/bundle"
 	"github.com/operon-sdk/operon/pkg/bundle/catalog"
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/image"
 )
 
@@ -84,7 +85,7 @@ func (a *app) runImageCatalog(ctx context.Context, name string, o *imageCatalogO
 		return fmt.Errorf("%s: %w", filepath.ToSlash(name), err)
 	}
 	if a.dryRun {
-		a.progressf("would build an image of %d files", len(files))
+		a.progressf("would build an image of %s", diag.Count(len(files), "file"))
 		return nil
 	}
 	ctx, stop := untilInterrupted(ctx)

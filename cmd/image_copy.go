@@ -56,7 +56,7 @@ func (a *app) runImageSave(ctx context.Context, refs []string, o *targetOptions)
 	if err != nil {
 		return interrupted(ctx, err)
 	}
-	what := fmt.Sprintf("%d images", len(images))
+	what := diag.Count(len(images), "image")
 	if len(images) == 1 {
 		if what, err = images[0].Digest(); err != nil {
 			return err

@@ -51,7 +51,7 @@ func layers() map[string][]string {
 		"pkg/controlplane":    {"pkg/kube", "pkg/tempdir", "templates"},
 		"pkg/diag":            {},
 		"pkg/gosource":        {"pkg/textdiff", "pkg/worktree"},
-		"pkg/gotool":          {"pkg/tempdir", "pkg/worktree"},
+		"pkg/gotool":          {"pkg/diag", "pkg/tempdir", "pkg/worktree"},
 		"pkg/image":           {"pkg/diag", "pkg/image/reference", "pkg/transport"},
 		"pkg/image/reference": {},
 		"pkg/kube":            {"pkg/safeyaml"},

@@ -146,7 +146,7 @@ func (a *app) countChanges(changes []worktree.Change, grouped bool) error {
 		if here := byAction[action]["."]; here > 0 {
 			dirs = append(dirs, fmt.Sprintf("project directory %d", here))
 		}
-		line := action + " " + countFiles(n)
+		line := action + " " + diag.Count(n, "file")
 		if grouped {
 			line += ": " + strings.Join(dirs, ", ")
 		}
@@ -155,13 +155,6 @@ func (a *app) countChanges(changes []worktree.Change, grouped bool) error {
 		}
 	}
 	return nil
-}
-
-func countFiles(n int) string {
-	if n == 1 {
-		return "1 file"
-	}
-	return fmt.Sprintf("%d files", n)
 }
 
 // printDiff prints changes that a command would make as a diff.
@@ -183,7 +176,7 @@ func (a *app) checkChanges(changes []worktree.Change, fix string) error {
 		a.progressf("everything is up to date")
 		return nil
 	}
-	return fmt.Errorf("%s %w; %s", countFiles(len(changes)), errStale, fix)
+	return fmt.Errorf("%s %w; %s", diag.Count(len(changes), "file"), errStale, fix)
 }
 
 // describe returns the changes as JSON has them, with a diff of those that were not made.

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/operon-sdk/operon/pkg/action"
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/migrate"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
@@ -131,7 +132,7 @@ func (a *app) printUpgradePreview(preview *action.UpgradePreview) error {
 	}
 	switch {
 	case len(preview.Changes) > 0:
-		return fmt.Errorf("%s out of date, as scaffolded by %s; run '%s upgrade'", countFiles(len(preview.Changes)), preview.From, a.program)
+		return fmt.Errorf("%s out of date, as scaffolded by %s; run '%s upgrade'", diag.Count(len(preview.Changes), "file"), preview.From, a.program)
 	case preview.Conflicts > 0:
 		return fmt.Errorf("%w: settle the conflicts", action.ErrConflicts)
 	case preview.Obstacle == nil:

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/migrate"
 )
 
@@ -23,7 +24,7 @@ func (u *upgrade) describe(result *Result, program string) error {
 		case u.obstacle != nil && f.Failure == u.obstacle.failure(): // in the note about the obstacle
 		case f.State == migrate.Kept && names[0] != f.Name: // in the note about the first one
 		case f.Failure != "" && len(names) > 1:
-			notef("kept as they are: %s and %d more files, as otherwise %s", f.Name, len(names)-1, f.Failure)
+			notef("kept as they are: %s and %s, as otherwise %s", f.Name, diag.Count(len(names)-1, "more file"), f.Failure)
 		case f.State == migrate.Kept:
 			for _, name := range names {
 				notef("kept as it is: %s %s", name, f.Note)

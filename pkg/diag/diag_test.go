@@ -73,6 +73,15 @@ func TestShorten(t *testing.T) {
 	}
 }
 
+func TestCount(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int]string{0: "0 files", 1: "1 file", 2: "2 files"} {
+		if got := diag.Count(n, "file"); got != want {
+			t.Errorf("Count(%d) = %q, want %q", n, got, want)
+		}
+	}
+}
+
 func TestIsUsage(t *testing.T) {
 	t.Parallel()
 	flag := diag.Finding{Field: "--kind", Problem: "is required"}

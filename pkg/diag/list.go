@@ -11,14 +11,18 @@ const MaxListed = 50
 // Shorten returns the first MaxListed findings, and a line with the number of the others, if there are any. The noun is what
 // they are called, in the singular.
 func Shorten[T any](all []T, noun string) (first []T, rest []string) {
-	switch more := len(all) - MaxListed; {
-	case more <= 0:
+	if len(all) <= MaxListed {
 		return all, nil
-	case more == 1:
-		return all[:MaxListed], []string{"and 1 more " + noun}
-	default:
-		return all[:MaxListed], []string{fmt.Sprintf("and %d more %ss", more, noun)}
 	}
+	return all[:MaxListed], []string{"and " + Count(len(all)-MaxListed, "more "+noun)}
+}
+
+// Count returns a number with a noun in the singular or the plural: "1 file", "2 files". The given noun is in the singular.
+func Count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // Lines returns the texts of the first MaxListed findings, one per line, and a line with the number of the others.

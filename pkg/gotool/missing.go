@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"golang.org/x/mod/modfile"
 	"golang.org/x/mod/module"
 )
@@ -47,15 +48,11 @@ func (e *MissingError) Problem() string {
 	if len(e.Modules) == 0 {
 		return "the module cache lacks modules that the go command did not name"
 	}
-	count := "1 module"
-	if len(e.Modules) != 1 {
-		count = fmt.Sprintf("%d modules", len(e.Modules))
-	}
 	named, others := e.Modules, ""
 	if len(named) > mostNamed {
 		named, others = named[:mostNamed-1], fmt.Sprintf(" and %d others", len(named)-mostNamed+1)
 	}
-	return fmt.Sprintf("the module cache lacks %s: %s%s", count, strings.Join(named, ", "), others)
+	return fmt.Sprintf("the module cache lacks %s: %s%s", diag.Count(len(e.Modules), "module"), strings.Join(named, ", "), others)
 }
 
 // What the go command prints about a module that it cannot download.

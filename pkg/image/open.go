@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/spf13/afero"
 )
 
@@ -91,7 +92,7 @@ func unpackDirs(ctx context.Context, image *packedImage, dirs []string, limits L
 		return nil, tooManyLayers(n, limits)
 	}
 	if n, m := len(image.layers), len(image.config.RootFS.DiffIDs); n != m {
-		return nil, fmt.Errorf("its manifest lists %d layers and its configuration %d; build and push the image again", n, m)
+		return nil, fmt.Errorf("its manifest lists %s and its configuration %d; build and push the image again", diag.Count(n, "layer"), m)
 	}
 	u := &unpacker{ctx: ctx, limits: limits, dirs: dirs, root: newDir(false)}
 	for i, layer := range image.layers {
@@ -104,7 +105,7 @@ func unpackDirs(ctx context.Context, image *packedImage, dirs []string, limits L
 }
 
 func tooManyLayers(n int, limits Limits) error {
-	return fmt.Errorf("has %d layers, more than the %d that are supported; build it from fewer instructions", n, limits.Layers)
+	return fmt.Errorf("has %s, more than the %d that are supported; build it from fewer instructions", diag.Count(n, "layer"), limits.Layers)
 }
 
 // bundleDirs are the directories of a bundle in its image.

@@ -102,7 +102,7 @@ func TestInferRepo(t *testing.T) {
 	base := t.TempDir()
 	dir := filepath.Join(base, "src", "example.com", "My-App")
 	check(t, os.MkdirAll(dir, 0o755))
-	infer(dir, "", "cannot determine the Go module path: the directory has no go.mod, is not below src in GOPATH, and has no git remote; give it with --repo, such as --repo github.com/example/my-app")
+	infer(dir, "", "the directory has no go.mod, is not below src in GOPATH, and has no git remote; give the Go module path, such as --repo github.com/example/my-app")
 	write(t, dir, ".git", "config", remote("https://me:secret@git.example.com:8443/o/app.git"))
 	infer(dir, "", "git.example.com/o/app")
 	sub := filepath.Join(dir, "sub", "x")
@@ -125,9 +125,9 @@ func TestInferRepo(t *testing.T) {
 	write(t, base, "main", "s", ".git", "gitdir: ../.git/modules/s\n")
 	infer(filepath.Join(base, "main", "s"), "", "github.com/o/sub")
 	write(t, base, "broken", ".git", "nonsense")
-	infer(filepath.Join(base, "broken"), "", "cannot determine the Go module path")
+	infer(filepath.Join(base, "broken"), "", "the directory has no go.mod")
 	write(t, base, "local", ".git", "config", remote("https://me:secret@/srv"))
-	infer(filepath.Join(base, "local"), "", "cannot determine the Go module path: the directory has no go.mod, and the git remote \"https://")
+	infer(filepath.Join(base, "local"), "", "the directory has no go.mod, and the git remote \"https://")
 	if _, err := InferRepo(disk, filepath.Join(base, "local"), ""); strings.Contains(err.Error(), "secret") {
 		t.Errorf("credentials in %v", err)
 	}
