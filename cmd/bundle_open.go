@@ -7,46 +7,35 @@ import (
 	"io"
 	"io/fs"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"time"
 
-	"github.com/spf13/afero"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/operon-sdk/operon/pkg/action"
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/image"
 	"github.com/operon-sdk/operon/pkg/transport"
 )
 
-// An openedBundle is the content of a bundle: a directory on disk or an image.
-type openedBundle struct {
-	// FS contains the directories manifests and metadata. Links out of it cannot be followed.
-	FS fs.FS
-	// Name is the name in messages: a relative path, or the image as given.
-	Name string
-	// Image reports whether the bundle is an image, with Labels and Digest.
-	Image  bool
-	Labels map[string]string
-	Digest string
-	// Close releases FS.
-	Close func() error
-}
-
 // openBundle opens the bundle of an argument DIR|IMAGE: a directory, an OCI layout, a tarball, or an image in a registry.
 // Existing files take precedence, and paths that do not exist are not looked up in registries. The error contains the fix,
 // and the name only for images. It is a *usageError if nothing has that name.
-func (a *app) openBundle(ctx context.Context, dir, arg string, registries image.Registries) (*openedBundle, error) {
+func (a *app) openBundle(ctx context.Context, dir, arg string, registries image.Registries) (*image.Bundle, error) {
 	abs := absolute(dir, arg)
 	info, err := a.FS.Stat(abs)
 	switch {
 	case arg == "":
 		return nil, &usageError{err: errors.New("the name of a bundle is empty; give a directory or an image")}
 	case err == nil && info.IsDir() && !image.IsLayout(a.FS, abs):
-		return a.openDirectory(dir, abs)
+		name := filepath.ToSlash(abs)
+		if rel, err := filepath.Rel(dir, abs); err == nil && !action.IsOutside(filepath.ToSlash(rel)) {
+			name = filepath.ToSlash(rel)
+		}
+		return image.OpenDirectory(a.FS, abs, name)
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("%s: %w", filepath.ToSlash(arg), diag.Cause(err))
 	}
@@ -57,10 +46,7 @@ func (a *app) openBundle(ctx context.Context, dir, arg string, registries image.
 	if err != nil && info != nil && info.Mode().IsRegular() {
 		err = fmt.Errorf("%s: must be the directory of a bundle or the archive of an image: %w", filepath.ToSlash(arg), err)
 	}
-	if err != nil {
-		return nil, err
-	}
-	return &openedBundle{FS: opened.FS, Name: arg, Image: true, Labels: opened.Labels, Digest: opened.Digest, Close: func() error { return nil }}, nil
+	return opened, err
 }
 
 // registryOptions are the flags of commands that use registries.
@@ -159,21 +145,4 @@ func (a *app) waiting() func(host, waitingFor string) {
 		}
 		a.progressf("%s", line)
 	}
-}
-
-func (a *app) openDirectory(dir, abs string) (*openedBundle, error) {
-	opened := &openedBundle{Name: filepath.ToSlash(abs), Close: func() error { return nil }}
-	if rel, err := filepath.Rel(dir, abs); err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
-		opened.Name = filepath.ToSlash(rel)
-	}
-	if _, ok := a.FS.(*afero.OsFs); !ok {
-		opened.FS = afero.NewIOFS(afero.NewBasePathFs(a.FS, abs))
-		return opened, nil
-	}
-	root, err := os.OpenRoot(abs)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", opened.Name, diag.Cause(err))
-	}
-	opened.FS, opened.Close = root.FS(), root.Close
-	return opened, nil
 }

@@ -71,8 +71,8 @@ func TestOpenBundle(t *testing.T) {
 				t.Errorf("%s: %s: %q, %v", arg, file, data, err)
 			}
 		}
-		if opened.Name != name || opened.Image != (len(opened.Labels) > 0) {
-			t.Errorf("%s: got %q, %v", arg, opened.Name, opened.Labels)
+		if opened.Name != name || opened.Ref != "" {
+			t.Errorf("openBundle(%s) = name %q, reference %q, want name %q and no reference", arg, opened.Name, opened.Ref, name)
 		}
 		if err := opened.Close(); err != nil {
 			t.Error(err)

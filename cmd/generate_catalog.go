@@ -88,24 +88,17 @@ func (a *app) runGenerateCatalog(ctx context.Context, o catalogFlags) error {
 	if err != nil {
 		return unlessCompleted(err)
 	}
-	registries := a.registries(o.registryOptions)
+	options := a.imageOptions(dir, o.registryOptions)
 	o.Findings = append(o.registryOptions.check(), a.checkSourceImage("--from-image", dir, o.FromImage)...)
-	o.OpenBundle = func(ctx context.Context, dir, name string) (*action.OpenBundle, error) {
-		opened, err := a.openBundle(ctx, dir, name, registries)
+	o.OpenBundle = func(ctx context.Context, dir, name string) (*image.Bundle, error) {
+		opened, err := a.openBundle(ctx, dir, name, options.Registries)
 		if is[*usageError](err) {
 			return nil, diag.Findings{{Field: "--bundle", Value: name, Problem: err.Error()}}
 		}
-		if err != nil {
-			return nil, err
-		}
-		result := &action.OpenBundle{FS: opened.FS, Close: opened.Close}
-		if opened.Image && image.IsReference(name) {
-			result.Image = name
-		}
-		return result, nil
+		return opened, err
 	}
 	o.OpenCatalog = func(ctx context.Context, ref string) (fs.FS, error) {
-		return image.OpenCatalog(ctx, ref, image.Options{Registries: registries, FS: a.FS, Dir: dir})
+		return image.OpenCatalog(ctx, ref, options)
 	}
 	return a.printed(p.GenerateCatalog(ctx, o.CatalogOptions))
 }

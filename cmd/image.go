@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/afero"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -33,6 +34,7 @@ func newImage(a *app) *cobra.Command {
 type targetOptions struct {
 	image, tarball, layout string
 	push                   bool
+	platforms              []string
 	registryOptions
 }
 
@@ -75,10 +77,10 @@ func checkNewImage(flag, ref string) diag.Findings {
 
 // checkSourceImage validates the name of an image to read, unless it is a file or directory.
 func (a *app) checkSourceImage(flag, dir, ref string) diag.Findings {
-	if !image.IsReference(ref) || a.onDisk(dir, ref) {
-		return nil
+	if remote := (image.Options{FS: a.FS, Dir: dir}).Remote(ref); remote != "" {
+		return project.CheckImage(flag, remote)
 	}
-	return project.CheckImage(flag, strings.TrimPrefix(ref, "docker://"))
+	return nil
 }
 
 // checkTarget returns an error if an image cannot be written or pushed to its destination, before it is built.
@@ -94,6 +96,39 @@ func (a *app) checkTarget(ctx context.Context, dir string, o *targetOptions) err
 	return nil
 }
 
+// buildFiles builds an image with a layer of files for each platform, and writes it to its destination. The content is a
+// bundle or a catalog.
+func (a *app) buildFiles(ctx context.Context, dir, content string, recipe image.Recipe, files []image.File, o *targetOptions) error {
+	layer, err := image.NewLayer("the "+content, files, recipe.Created)
+	if err != nil {
+		return fmt.Errorf("the %s: %w", content, err)
+	}
+	if a.dryRun {
+		a.progressf("would build an image of %s", diag.Count(len(files), "file"))
+		return nil
+	}
+	ctx, stop := untilInterrupted(ctx)
+	defer stop()
+	recipe.Author = "operon image " + content
+	for _, platform := range o.platforms {
+		recipe.Parts = append(recipe.Parts, image.Part{Platform: platform, Layers: []*image.Layer{layer}})
+	}
+	return a.buildImage(ctx, dir, recipe, o)
+}
+
+// buildImage builds an image and writes it to its destination.
+func (a *app) buildImage(ctx context.Context, dir string, recipe image.Recipe, o *targetOptions) error {
+	var img *image.Image
+	err := a.reportSlow(a.progressWriter(), "reading the base and packing the layers", func() (err error) {
+		img, err = a.imageOptions(dir, o.registryOptions).Build(ctx, recipe)
+		return err
+	})
+	if err == nil {
+		err = a.writeImage(ctx, dir, img, o)
+	}
+	return interrupted(ctx, err)
+}
+
 // writeImage writes and pushes an image to its destination.
 func (a *app) writeImage(ctx context.Context, dir string, img *image.Image, o *targetOptions) error {
 	img.Name = o.image
@@ -101,7 +136,7 @@ func (a *app) writeImage(ctx context.Context, dir string, img *image.Image, o *t
 	if err != nil {
 		return err
 	}
-	if err := a.writeImages(ctx, dir, []*image.Image{img}, o.tarball, o.layout, digest); err != nil {
+	if err := a.writeImages(ctx, dir, []*image.Image{img}, o, digest); err != nil {
 		return err
 	}
 	if o.push {
@@ -111,26 +146,23 @@ func (a *app) writeImage(ctx context.Context, dir string, img *image.Image, o *t
 }
 
 // writeImages writes images to a tarball and an OCI layout, if given.
-func (a *app) writeImages(ctx context.Context, dir string, images []*image.Image, tarball, layout, what string) error {
-	if layout != "" {
-		err := a.reportSlow(a.progressWriter(), "writing "+filepath.ToSlash(layout), func() error {
-			return image.WriteLayout(ctx, a.FS, absolute(dir, layout), images)
+func (a *app) writeImages(ctx context.Context, dir string, images []*image.Image, o *targetOptions, what string) error {
+	for _, to := range []struct {
+		flag, path string
+		write      func(context.Context, afero.Fs, string, []*image.Image) error
+	}{{"--oci-layout", o.layout, image.WriteLayout}, {"--tarball", o.tarball, image.WriteTarball}} {
+		if to.path == "" {
+			continue
+		}
+		err := a.reportSlow(a.progressWriter(), "writing "+filepath.ToSlash(to.path), func() error {
+			return to.write(ctx, a.FS, absolute(dir, to.path), images)
 		})
 		if err != nil {
-			return fmt.Errorf("--oci-layout %s: %w", layout, diag.Cause(err))
+			return fmt.Errorf("%s %s: %w", to.flag, to.path, diag.Cause(err))
 		}
-		if err := a.printWritten("wrote", filepath.ToSlash(layout), what); err != nil {
+		if err := a.printWritten("wrote", filepath.ToSlash(to.path), what); err != nil {
 			return err
 		}
-	}
-	if tarball != "" {
-		err := a.reportSlow(a.progressWriter(), "writing "+filepath.ToSlash(tarball), func() error {
-			return image.WriteTarball(ctx, a.FS, absolute(dir, tarball), images)
-		})
-		if err != nil {
-			return fmt.Errorf("--tarball %s: %w", tarball, diag.Cause(err))
-		}
-		return a.printWritten("wrote", filepath.ToSlash(tarball), what)
 	}
 	return nil
 }

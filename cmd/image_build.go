@@ -5,12 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -25,12 +23,9 @@ import (
 // imageBuildOptions are the flags of image build.
 type imageBuildOptions struct {
 	targetOptions
-	base              string
-	platforms, labels []string
+	base   string
+	labels []string
 }
-
-// sbomFile is the path of the SBOM in the image.
-const sbomFile = "usr/share/sbom/manager.spdx.json"
 
 func newImageBuild(a *app) *cobra.Command {
 	var o imageBuildOptions
@@ -42,7 +37,7 @@ file or directory. The Dockerfile is not read.
 
 The manager is linked statically and contains no local paths; set GOFLAGS for more flags of 'go
 build'. It is one layer, /manager, and runs as user 65532. A second layer lists its modules as an
-SPDX document: /` + sbomFile + `. The same source gives the same digest on every
+SPDX document: /` + image.SBOMFile + `. The same source gives the same digest on every
 machine with the same Go version: all files and the image have the time of SOURCE_DATE_EPOCH, or of
 1970.
 
@@ -152,42 +147,24 @@ func (a *app) runImageBuild(ctx context.Context, o *imageBuildOptions) error {
 		if err := a.compile(ctx, root, main, platform, binary); err != nil {
 			return interrupted(ctx, err)
 		}
-		layers, err := a.managerLayers(binary, at)
+		layers, err := image.ManagerLayers(a.FS, binary, "operon", at)
 		if err != nil {
 			return fmt.Errorf("the manager for %s: %w", platform, err)
 		}
 		recipe.Parts = append(recipe.Parts, image.Part{Platform: platform, Layers: append(slices.Clone(base), layers...)})
 	}
-	var img *image.Image
-	err = a.reportSlow(a.progressWriter(), "reading the base and packing the layers", func() (err error) {
-		img, err = a.imageOptions(dir, o.registryOptions).Build(ctx, recipe)
-		return err
-	})
-	if err != nil {
-		return interrupted(ctx, err)
-	}
-	return interrupted(ctx, a.writeImage(ctx, dir, img, &o.targetOptions))
+	return a.buildImage(ctx, dir, recipe, &o.targetOptions)
 }
 
 // compile builds the manager for a platform.
 func (a *app) compile(ctx context.Context, root, pkg, platform, binary string) error {
-	parts := strings.Split(platform, "/")
-	variables := []string{"CGO_ENABLED=0", "GOOS=" + parts[0], "GOARCH=" + parts[1]}
-	if len(parts) == 3 {
-		switch variant := parts[2]; parts[1] {
-		case "arm":
-			variables = append(variables, "GOARM="+strings.TrimPrefix(variant, "v"))
-		case "amd64":
-			variables = append(variables, "GOAMD64="+variant)
-		}
-	}
 	args := []string{"build", "-trimpath", "-buildvcs=false", "-o", binary}
 	if !strings.Contains(a.Getenv("GOFLAGS"), "-ldflags") {
 		args = append(args, "-ldflags=-s -w") // debug information is half of the image
 	}
 	a.progressf("compiling %s for %s", pkg, platform)
 	var output bytes.Buffer
-	err := a.runGo(ctx, root, variables, &output, &output, append(args, pkg)...)
+	err := a.runGo(ctx, root, image.GoVariables(platform), &output, &output, append(args, pkg)...)
 	switch {
 	case err == nil:
 		return nil
@@ -201,30 +178,4 @@ func (a *app) compile(ctx context.Context, root, pkg, platform, binary string) e
 		text = diag.Cause(err).Error()
 	}
 	return fmt.Errorf("the manager does not build for %s: go build %s:\n%s", platform, pkg, text)
-}
-
-// managerLayers returns a layer with the manager, and one with its SBOM.
-func (a *app) managerLayers(binary string, at time.Time) ([]*image.Layer, error) {
-	info, err := a.FS.Stat(binary)
-	if err != nil {
-		return nil, diag.Cause(err)
-	}
-	open := func() (io.ReadCloser, error) { return a.FS.Open(binary) }
-	program, err := image.NewLayer("the manager", []image.File{
-		{Name: "manager", Mode: 0o555, Owner: image.NonRoot, Size: info.Size(), Open: open},
-	}, at)
-	if err != nil {
-		return nil, err
-	}
-	f, err := a.FS.Open(binary)
-	if err != nil {
-		return nil, diag.Cause(err)
-	}
-	defer f.Close()
-	doc, err := image.SBOM(f, info.Size(), "operon", at)
-	if err != nil {
-		return nil, err
-	}
-	sbom, err := image.NewLayer("the SBOM of the manager", []image.File{image.Text(sbomFile, 0o444, doc)}, at)
-	return []*image.Layer{program, sbom}, err
 }

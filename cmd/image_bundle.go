@@ -4,12 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"path"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/spf13/afero"
 	"github.com/spf13/cobra"
@@ -23,8 +20,7 @@ import (
 // imageBundleOptions are the flags of image bundle.
 type imageBundleOptions struct {
 	targetOptions
-	file      string
-	platforms []string
+	file string
 }
 
 func newImageBundle(a *app) *cobra.Command {
@@ -91,31 +87,14 @@ func (a *app) runImageBundle(ctx context.Context, o *imageBundleOptions) error {
 	recipe, problems := bundle.ParseDockerfile(filepath.ToSlash(o.file), text)
 	var files []image.File
 	for _, c := range recipe.Copies {
-		found, invalid := a.filesToCopy(filepath.Dir(file), c)
+		found, invalid := image.ReadFiles(a.FS, filepath.Dir(file), c.From, c.To, c.Position)
 		files, problems = append(files, found...), append(problems, invalid...)
 	}
 	if len(problems) > 0 {
 		return problems
 	}
-	layer, err := image.NewLayer("the bundle", files, at)
-	if err != nil {
-		return fmt.Errorf("the bundle: %w", err)
-	}
-	if a.dryRun {
-		a.progressf("would build an image of %s", diag.Count(len(files), "file"))
-		return nil
-	}
-	ctx, stop := untilInterrupted(ctx)
-	defer stop()
-	result := image.Recipe{Base: recipe.From, Labels: recipe.Labels, Created: at, Author: "operon image bundle"}
-	for _, platform := range o.platforms {
-		result.Parts = append(result.Parts, image.Part{Platform: platform, Layers: []*image.Layer{layer}})
-	}
-	img, err := a.imageOptions(dir, o.registryOptions).Build(ctx, result)
-	if err != nil {
-		return interrupted(ctx, err)
-	}
-	return interrupted(ctx, a.writeImage(ctx, dir, img, &o.targetOptions))
+	result := image.Recipe{Base: recipe.From, Labels: recipe.Labels, Created: at}
+	return a.buildFiles(ctx, dir, "bundle", result, files, &o.targetOptions)
 }
 
 // checkPlatforms validates the platforms of flags.
@@ -132,42 +111,4 @@ func checkPlatforms(platforms []string) (findings diag.Findings) {
 		}
 	}
 	return findings
-}
-
-// filesToCopy returns the files that a COPY line of a Dockerfile copies. Links are an error, as their targets may be outside of
-// the directory.
-func (a *app) filesToCopy(root string, c bundle.Copy) (files []image.File, problems diag.Findings) {
-	start := filepath.Join(root, filepath.FromSlash(c.From))
-	problem := func(at diag.Position, format string, args ...any) {
-		problems = append(problems, diag.Finding{Position: at, Problem: fmt.Sprintf(format, args...)})
-	}
-	err := afero.Walk(a.FS, start, func(name string, info fs.FileInfo, err error) error {
-		if err != nil {
-			return err
-		}
-		rel, err := filepath.Rel(start, name)
-		if err != nil {
-			return err
-		}
-		shown := diag.Position{File: path.Join(c.From, filepath.ToSlash(rel))}
-		to := path.Join(c.To, filepath.ToSlash(rel))
-		switch {
-		case info.IsDir():
-			files = append(files, image.File{Name: to + "/", Mode: 0o755})
-		case !info.Mode().IsRegular():
-			problem(shown, "is not a regular file; replace it with one")
-		default:
-			files = append(files, image.File{Name: to, Mode: 0o644, Size: info.Size(), Open: func() (io.ReadCloser, error) { return a.FS.Open(name) }})
-		}
-		return nil
-	})
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		problem(c.Position, "%s not found", c.From)
-	case err != nil:
-		problem(diag.Position{File: c.From}, "cannot read the file: %v", diag.Cause(err))
-	case len(files) == 1 && !strings.HasSuffix(files[0].Name, "/"):
-		files[0].Name = c.To // COPY gives the name of a single file
-	}
-	return files, problems
 }

@@ -3,12 +3,10 @@ package cmd
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"slices"
 
 	"github.com/spf13/cobra"
 
-	"github.com/operon-sdk/operon/pkg/bundle"
 	"github.com/operon-sdk/operon/pkg/bundle/catalog"
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/image"
@@ -17,12 +15,8 @@ import (
 // imageCatalogOptions are the flags of image catalog.
 type imageCatalogOptions struct {
 	targetOptions
-	base      string
-	platforms []string
+	base string
 }
-
-// configsDir is the directory of a catalog in its image.
-const configsDir = "configs"
 
 func newImageCatalog(a *app) *cobra.Command {
 	var o imageCatalogOptions
@@ -76,38 +70,14 @@ func (a *app) runImageCatalog(ctx context.Context, name string, o *imageCatalogO
 	if problems = append(problems, loaded.Check()...); len(problems) > 0 {
 		return problems
 	}
-	files, problems := a.filesToCopy(absolute(dir, name), bundle.Copy{From: ".", To: configsDir})
+	files, problems := image.ReadFiles(a.FS, absolute(dir, name), ".", image.CatalogDir, diag.Position{})
 	if len(problems) > 0 {
 		return problems
 	}
-	layer, err := image.NewLayer("the catalog", files, at)
-	if err != nil {
-		return fmt.Errorf("%s: %w", filepath.ToSlash(name), err)
+	if len(o.platforms) == 0 {
+		o.platforms = []string{""} // those of the base
 	}
-	if a.dryRun {
-		a.progressf("would build an image of %s", diag.Count(len(files), "file"))
-		return nil
-	}
-	ctx, stop := untilInterrupted(ctx)
-	defer stop()
-	recipe := catalogRecipe(o.base)
-	recipe.Created, recipe.Author = at, "operon image catalog"
-	for _, platform := range append(slices.Clone(o.platforms), "")[:max(len(o.platforms), 1)] {
-		recipe.Parts = append(recipe.Parts, image.Part{Platform: platform, Layers: []*image.Layer{layer}})
-	}
-	img, err := a.imageOptions(dir, o.registryOptions).Build(ctx, recipe)
-	if err != nil {
-		return interrupted(ctx, err)
-	}
-	return interrupted(ctx, a.writeImage(ctx, dir, img, &o.targetOptions))
-}
-
-// catalogRecipe returns the recipe of an image that serves its catalog with the opm of the base, if there is one.
-func catalogRecipe(base string) image.Recipe {
-	r := image.Recipe{Base: base, Labels: map[string]string{image.CatalogLabel: "/" + configsDir}}
-	if base != image.Scratch {
-		r.Entrypoint = []string{"/bin/opm"}
-		r.Cmd = []string{"serve", "/" + configsDir, "--cache-dir=/tmp/cache", "--cache-enforce-integrity=false"}
-	}
-	return r
+	recipe := image.CatalogRecipe(o.base)
+	recipe.Created = at
+	return a.buildFiles(ctx, dir, "catalog", recipe, files, &o.targetOptions)
 }

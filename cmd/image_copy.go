@@ -66,7 +66,7 @@ func (a *app) runImageSave(ctx context.Context, refs []string, o *targetOptions)
 		a.progressf("would save %s", what)
 		return nil
 	}
-	return interrupted(ctx, a.writeImages(ctx, dir, images, o.tarball, o.layout, what))
+	return interrupted(ctx, a.writeImages(ctx, dir, images, o, what))
 }
 
 // findImages finds the images of all references. The error contains those of all references.

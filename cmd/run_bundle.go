@@ -116,31 +116,7 @@ func (a *app) runSource(ctx context.Context, client *kube.Client, namespace, arg
 	if len(problems) > 0 {
 		return nil, "", problems
 	}
-	if !opened.Image || !image.IsReference(strings.TrimPrefix(arg, "docker://")) || a.onDisk(dir, arg) {
-		return source, "", nil
-	}
-	return source, strings.TrimPrefix(arg, "docker://"), nil
-}
-
-// onDisk reports whether an argument is the name of a file or directory, which has precedence over an image.
-func (a *app) onDisk(dir, arg string) bool {
-	for _, prefix := range []string{"oci:", "oci-archive:", "docker-archive:"} {
-		if strings.HasPrefix(arg, prefix) {
-			return true
-		}
-	}
-	path := arg
-	for {
-		abs := absolute(dir, path)
-		if _, err := a.FS.Stat(abs); err == nil {
-			return true
-		}
-		i := strings.LastIndexAny(path, ":")
-		if i < 0 {
-			return false
-		}
-		path = path[:i]
-	}
+	return source, opened.Ref, nil
 }
 
 // bundleRegistries returns the settings of the registry of a bundle.

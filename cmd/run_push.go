@@ -1,10 +1,8 @@
 package cmd
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"io"
 
 	"github.com/operon-sdk/operon/pkg/image"
 	"github.com/operon-sdk/operon/pkg/olm/operator"
@@ -21,14 +19,13 @@ func (a *app) catalogImage(ctx context.Context, bundle operator.Bundle, o *runOp
 	if err != nil {
 		return "", err
 	}
-	layer, err := image.NewLayer("the catalog", []image.File{{
-		Name: configsDir + "/" + bundle.Package + "/catalog.yaml", Mode: 0o644, Size: int64(len(bundle.Catalog)),
-		Open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(bundle.Catalog)), nil },
-	}}, at)
+	layer, err := image.NewLayer("the catalog", []image.File{
+		image.Text(image.CatalogDir+"/"+bundle.Package+"/catalog.yaml", 0o644, bundle.Catalog),
+	}, at)
 	if err != nil {
 		return "", err
 	}
-	recipe := catalogRecipe(o.indexImage)
+	recipe := image.CatalogRecipe(o.indexImage)
 	recipe.Created, recipe.Author, recipe.Parts = at, "operon run", []image.Part{{Layers: []*image.Layer{layer}}}
 	made, err := a.imageOptions(dir, o.registryOptions).Build(ctx, recipe)
 	if err != nil {

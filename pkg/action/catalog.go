@@ -14,6 +14,7 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/bundle/catalog"
 	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/image"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
@@ -41,19 +42,11 @@ type CatalogOptions struct {
 	// BundleObjects includes all manifests of bundles instead of the metadata of the CSV.
 	BundleObjects bool
 	// OpenBundle opens a bundle, in a directory relative to dir or in an image. Errors that are diag.Findings are about name.
-	OpenBundle func(ctx context.Context, dir, name string) (*OpenBundle, error)
+	OpenBundle func(ctx context.Context, dir, name string) (*image.Bundle, error)
 	// OpenCatalog opens the catalog in FromImage.
 	OpenCatalog func(ctx context.Context, ref string) (fs.FS, error)
 	// Findings are those of the caller about its flags, which are returned together with those about the options.
 	Findings diag.Findings
-}
-
-// An OpenBundle is the content of a bundle.
-type OpenBundle struct {
-	FS fs.FS
-	// Image is the reference of its image, or empty.
-	Image string
-	Close func() error
 }
 
 // A catalogRun contains the options of GenerateCatalog and the project.

@@ -38,7 +38,7 @@ func (r *catalogRun) readBundles(ctx context.Context, current *catalog.Catalog, 
 		}
 		defer opened.Close()
 		if ref == "" {
-			ref = opened.Image
+			ref = opened.Ref
 		}
 		s, found := catalog.ReadBundle(opened.FS, filepath.ToSlash(name))
 		problems = append(problems, found...)

@@ -12,6 +12,19 @@ import (
 // CatalogLabel names the directory of a file-based catalog in its image.
 const CatalogLabel = labelPrefix + "index.configs.v1"
 
+// CatalogDir is the directory of a catalog in the images of CatalogRecipe.
+const CatalogDir = "configs"
+
+// CatalogRecipe returns the recipe of an image that serves its catalog with the opm of the base, unless that is Scratch.
+func CatalogRecipe(base string) Recipe {
+	r := Recipe{Base: base, Labels: map[string]string{CatalogLabel: "/" + CatalogDir}}
+	if base != Scratch {
+		r.Entrypoint = []string{"/bin/opm"}
+		r.Cmd = []string{"serve", "/" + CatalogDir, "--cache-dir=/tmp/cache", "--cache-enforce-integrity=false"}
+	}
+	return r
+}
+
 // databaseLabel names the database of a catalog image in the format that preceded file-based catalogs.
 const databaseLabel = labelPrefix + "index.database.v1"
 

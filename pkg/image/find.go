@@ -78,6 +78,13 @@ func (o Options) locate(ref string) (located, error) {
 	return located{remote: ref}, nil
 }
 
+// Remote returns the name of a reference to an image in a registry. It returns an empty string for files and directories, and
+// for text that is not a reference.
+func (o Options) Remote(ref string) string {
+	at, _ := o.locate(ref)
+	return at.remote
+}
+
 // open opens the image of a reference without reading its layers.
 func (o Options) open(ctx context.Context, ref string, limits Limits) (*packedImage, error) {
 	at, err := o.locate(ref)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"os"
 	"path"
 	"slices"
 	"strings"
@@ -36,14 +37,40 @@ type Options struct {
 	Limits Limits
 }
 
-// A Bundle is the content of a bundle image.
+// A Bundle is the content of a bundle.
 type Bundle struct {
-	// FS contains the directories of manifests, metadata and tests, read-only and in memory.
+	// FS contains the directories of manifests, metadata and tests. Links out of it cannot be followed.
 	FS fs.FS
-	// Labels are all labels of the image.
+	// Name is the name of the bundle in messages.
+	Name string
+	// Ref is the reference of an image in a registry. It is empty for other locations.
+	Ref string
+	// Labels are all labels of an image.
 	Labels map[string]string
 	// Digest is the digest of the image's manifest. It is empty for tarballs of docker save, which have no manifest.
 	Digest string
+	// root is the directory that FS reads, or nil.
+	root *os.Root
+}
+
+// Close releases FS.
+func (b *Bundle) Close() error {
+	if b.root == nil {
+		return nil
+	}
+	return b.root.Close()
+}
+
+// OpenDirectory opens a bundle in a directory.
+func OpenDirectory(fsys afero.Fs, dir, name string) (*Bundle, error) {
+	if _, ok := fsys.(*afero.OsFs); !ok {
+		return &Bundle{FS: afero.NewIOFS(afero.NewBasePathFs(fsys, dir)), Name: name}, nil
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, diag.Cause(err))
+	}
+	return &Bundle{FS: root.FS(), Name: name, root: root}, nil
 }
 
 // Open reads a bundle from an image:
@@ -83,7 +110,7 @@ func open(ctx context.Context, ref string, o Options) (*Bundle, error) {
 			return nil, fmt.Errorf("%w: its label %s names the directory %s, which the image does not contain; check the COPY lines of bundle.Dockerfile", ErrNotBundle, label, printable(dir))
 		}
 	}
-	return &Bundle{FS: files, Labels: maps.Clone(labels), Digest: image.digest}, nil
+	return &Bundle{FS: files, Name: ref, Ref: o.Remote(ref), Labels: maps.Clone(labels), Digest: image.digest}, nil
 }
 
 // unpackDirs unpacks the files in some directories of an image.

@@ -51,6 +51,21 @@ func CheckPlatform(text string) error {
 	return nil
 }
 
+// GoVariables returns the environment variables that make the go command build a static program for a platform.
+func GoVariables(platform string) []string {
+	parts := strings.Split(platform, "/")
+	variables := []string{"CGO_ENABLED=0", "GOOS=" + parts[0], "GOARCH=" + parts[1]}
+	if len(parts) == 3 {
+		switch variant := parts[2]; parts[1] {
+		case "arm":
+			variables = append(variables, "GOARM="+strings.TrimPrefix(variant, "v"))
+		case "amd64":
+			variables = append(variables, "GOAMD64="+variant)
+		}
+	}
+	return variables
+}
+
 // Build builds an image. The same recipe with a base of the same digest results in the same digest.
 func (o Options) Build(ctx context.Context, r Recipe) (*Image, error) {
 	base := &Image{}

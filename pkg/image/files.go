@@ -1,0 +1,78 @@
+package image
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/afero"
+
+	"github.com/operon-sdk/operon/pkg/diag"
+)
+
+// SBOMFile is the path of the SBOM in the images of managers.
+const SBOMFile = "usr/share/sbom/manager.spdx.json"
+
+// ManagerLayers returns a layer with a manager, and one with its SBOM. Creator is the tool for the SBOM.
+func ManagerLayers(fsys afero.Fs, file, creator string, at time.Time) ([]*Layer, error) {
+	f, err := fsys.Open(file)
+	if err != nil {
+		return nil, diag.Cause(err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, diag.Cause(err)
+	}
+	open := func() (io.ReadCloser, error) { return fsys.Open(file) }
+	program, err := NewLayer("the manager", []File{{Name: "manager", Mode: 0o555, Owner: NonRoot, Size: info.Size(), Open: open}}, at)
+	if err != nil {
+		return nil, err
+	}
+	doc, err := SBOM(f, info.Size(), creator, at)
+	if err != nil {
+		return nil, err
+	}
+	sbom, err := NewLayer("the SBOM of the manager", []File{Text(SBOMFile, 0o444, doc)}, at)
+	return []*Layer{program, sbom}, err
+}
+
+// ReadFiles returns the files of a directory, or a single file, for a layer, as the COPY instruction of a Dockerfile at a position
+// does. From is relative to the directory root. Links are an error, as their targets may be outside of the directory.
+func ReadFiles(fsys afero.Fs, root, from, to string, at diag.Position) (files []File, problems diag.Findings) {
+	start := filepath.Join(root, filepath.FromSlash(from))
+	err := afero.Walk(fsys, start, func(name string, info fs.FileInfo, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(start, name)
+		if err != nil {
+			return err
+		}
+		rel = filepath.ToSlash(rel)
+		switch {
+		case info.IsDir():
+			files = append(files, File{Name: path.Join(to, rel) + "/", Mode: 0o755})
+		case !info.Mode().IsRegular():
+			problems = append(problems, diag.Finding{Position: diag.Position{File: path.Join(from, rel)}, Problem: "is not a regular file; replace it with one"})
+		default:
+			open := func() (io.ReadCloser, error) { return fsys.Open(name) }
+			files = append(files, File{Name: path.Join(to, rel), Mode: 0o644, Size: info.Size(), Open: open})
+		}
+		return nil
+	})
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		problems = append(problems, diag.Finding{Position: at, Problem: from + " not found"})
+	case err != nil:
+		problems = append(problems, diag.Finding{Position: diag.Position{File: from}, Problem: fmt.Sprintf("cannot read the file: %v", diag.Cause(err))})
+	case len(files) == 1 && !strings.HasSuffix(files[0].Name, "/"):
+		files[0].Name = to // COPY gives the name of a single file
+	}
+	return files, problems
+}
