@@ -40,9 +40,9 @@ func TestDirectoryIsWorkingDirectory(t *testing.T) {
 			}
 		}
 		seen++
-		files, _ := a.kubeconfigFiles("")
-		if a.Dir != sub || a.absolute("x") != filepath.Join(sub, "x") || !slices.Equal(paths(files), []string{filepath.Join(sub, "kubeconfig")}) {
-			t.Errorf("%s works in %s, with the kubeconfig %q", c.CommandPath(), a.Dir, files)
+		files := a.locator("").Files()
+		if a.Dir != sub || a.absolute("x") != filepath.Join(sub, "x") || !slices.Equal(files.Paths, []string{filepath.Join(sub, "kubeconfig")}) {
+			t.Errorf("%s works in %s, with the kubeconfig %q", c.CommandPath(), a.Dir, files.Paths)
 		}
 		for i := range c.Commands() {
 			visit(append(slices.Clip(path), i))

@@ -20,6 +20,7 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/codegen"
 	"github.com/operon-sdk/operon/pkg/controlplane"
+	"github.com/operon-sdk/operon/pkg/kube"
 )
 
 // Env is the environment of a command, which accesses the process and the machine only through it. Tests create one with
@@ -100,7 +101,7 @@ func System() (*Env, error) {
 		Environ:     os.Environ(),
 		CacheDir:    cache,
 		Build:       thisBuild(),
-		PodDir:      podDir,
+		PodDir:      kube.PodDir,
 		Now:         time.Now,
 		HTTP:        http.DefaultTransport,
 		Run:         run,

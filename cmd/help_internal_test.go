@@ -100,7 +100,7 @@ var variable = regexp.MustCompile(`(?:etenv|\benv|\bnamed|\bbelow|\bsetting)\("(
 func TestEnvironmentHelp(t *testing.T) {
 	t.Parallel()
 	read := map[string]bool{}
-	for _, dir := range []string{".", "../pkg/controlplane", "../pkg/image"} {
+	for _, dir := range []string{".", "../pkg/controlplane", "../pkg/image", "../pkg/kube"} {
 		files, err := filepath.Glob(filepath.Join(dir, "*.go"))
 		if err != nil {
 			t.Fatal(err)

@@ -5,28 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/signal"
 	"slices"
 	"syscall"
 	"testing"
-
-	"github.com/operon-sdk/operon/pkg/kube"
 )
-
-// TestRewrittenErrorsUnwrap checks that an error whose text was rewritten still has its cause.
-func TestRewrittenErrorsUnwrap(t *testing.T) {
-	t.Parallel()
-	cause := &kube.ConfigError{Err: fmt.Errorf("/home/me/.kube/config: %w", fs.ErrPermission)}
-	err := withGivenNames(cause, []namedFile{{"/home/me/.kube/config", "~/.kube/config"}})
-	if _, ok := errors.AsType[*kube.ConfigError](err); !ok || !errors.Is(err, fs.ErrPermission) {
-		t.Errorf("the cause of %v is lost", err)
-	}
-	if got, want := err.Error(), "reading the kubeconfig: ~/.kube/config: permission denied"; got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
-}
 
 // TestEndSignals checks that a closed terminal ends the program unless it was started with nohup. It is not parallel
 // because signals are those of the process.
@@ -53,7 +37,7 @@ func TestInterruptionExits(t *testing.T) {
 		for _, err := range []error{
 			cause,
 			&usageError{err: cause, command: "operon bundle"},
-			&usageError{err: fmt.Errorf("--image: %w", withGivenNames(cause, nil))},
+			&usageError{err: fmt.Errorf("--image: %w", cause)},
 			errors.Join(&usageError{err: errors.New("--version is required")}, cause),
 		} {
 			var out bytes.Buffer

@@ -153,16 +153,12 @@ func (a *app) testDirectory(root, name string) (string, error) {
 func (a *app) testVariables(ctx context.Context, e2e bool, kubeconfig string) ([]string, error) {
 	var variables []string
 	if kubeconfig != "" {
-		files, _ := a.kubeconfigFiles(kubeconfig)
-		variables = append(variables, "KUBECONFIG="+files[0].path)
+		variables = append(variables, "KUBECONFIG="+a.absolute(kubeconfig))
 	}
 	if e2e || a.Getenv("KUBEBUILDER_ASSETS") != "" {
 		return variables, nil
 	}
-	find := controlplane.DefaultOptions(a.Environ)
-	find.Parts = []string{controlplane.Etcd, controlplane.KubeAPIServer}
-	find.Progress = func(e controlplane.Event) { a.progressf("%s", e.Message) }
-	assets, err := controlplane.Ensure(ctx, find)
+	assets, err := controlplane.Ensure(ctx, a.controlPlaneOptions())
 	if err != nil {
 		return nil, err
 	}

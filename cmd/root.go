@@ -254,6 +254,9 @@ func (a *app) progressf(format string, args ...any) {
 	}
 }
 
+// progress prints a line of progress.
+func (a *app) progress(message string) { a.progressf("%s", message) }
+
 // verbosef prints details on stderr if --verbose is given.
 func (a *app) verbosef(format string, args ...any) {
 	if a.verbose {

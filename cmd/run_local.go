@@ -7,38 +7,24 @@ import (
 	"os/signal"
 	"path/filepath"
 	"slices"
-	"sync"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
 	"github.com/operon-sdk/operon/pkg/codegen"
-	"github.com/operon-sdk/operon/pkg/controlplane"
 	"github.com/operon-sdk/operon/pkg/diag"
-	"github.com/operon-sdk/operon/pkg/kube"
 	"github.com/operon-sdk/operon/pkg/local"
 	"github.com/operon-sdk/operon/pkg/project"
-	"github.com/operon-sdk/operon/pkg/tempdir"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 // runLocalOptions are the flags of run local.
 type runLocalOptions struct {
 	watch, samples, webhooks bool
-	// webhooksAsked reports whether --webhooks was given.
-	webhooksAsked         bool
-	kubeconfig, namespace string
-	controlPlane, logs    string
-	root                  string
-	config                *project.Config
+	kubeconfig, namespace    string
+	controlPlane, logs       string
 }
-
-// The values of --control-plane.
-const (
-	planeAuto       = "auto"
-	planeEmbedded   = "embedded"
-	planeKubeconfig = "kubeconfig"
-)
 
 // The values of --logs.
 const (
@@ -76,20 +62,17 @@ fields. Stack traces and fields that repeat others are left out.`,
   # Against a cluster:
   %[1]s run local --kubeconfig ~/.kube/dev --namespace team-a`, a.program),
 		Args: noArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			o.webhooksAsked = c.Flags().Changed("webhooks")
-			return a.runLocal(c, o)
-		},
+		RunE: func(c *cobra.Command, _ []string) error { return a.runLocal(c, o) },
 	}
 	flags := c.Flags()
 	flags.BoolVar(&o.watch, "watch", false, "rebuild and restart when Go files, go.mod or config change")
 	flags.BoolVar(&o.samples, "samples", false, "apply config/samples once the manager runs")
 	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig `file` (default: KUBECONFIG, then ~/.kube/config if its cluster is reachable)")
 	flags.StringVarP(&o.namespace, "namespace", "n", "", "`namespace` of the samples, and the only one that a namespaced manager watches")
-	flags.StringVar(&o.controlPlane, "control-plane", planeAuto, "control plane; auto is the kubeconfig's cluster if there is one, otherwise embedded")
+	flags.StringVar(&o.controlPlane, "control-plane", local.PlaneAuto, "control plane; auto is the kubeconfig's cluster if there is one, otherwise embedded")
 	flags.BoolVar(&o.webhooks, "webhooks", true, "serve and register the project's webhooks (default: only with the embedded control plane)")
 	flags.StringVar(&o.logs, "logs", "", "log format of the manager (default: compact at a terminal, otherwise full)")
-	completeValues(c, "control-plane", planeAuto, planeEmbedded, planeKubeconfig)
+	completeValues(c, "control-plane", local.PlaneAuto, local.PlaneEmbedded, local.PlaneKubeconfig)
 	completeValues(c, "logs", logsCompact, logsFull)
 	return c
 }
@@ -97,7 +80,7 @@ fields. Stack traces and fields that repeat others are left out.`,
 // check returns the findings about the flags as an error.
 func (o *runLocalOptions) check() error {
 	var findings diag.Findings
-	if planes := []string{planeAuto, planeEmbedded, planeKubeconfig}; !slices.Contains(planes, o.controlPlane) {
+	if planes := []string{local.PlaneAuto, local.PlaneEmbedded, local.PlaneKubeconfig}; !slices.Contains(planes, o.controlPlane) {
 		near, _ := diag.Nearest(o.controlPlane, planes)
 		findings = append(findings, diag.Finding{Field: "--control-plane", Value: o.controlPlane,
 			Problem: "must be auto, embedded or kubeconfig", Suggestion: near})
@@ -106,7 +89,7 @@ func (o *runLocalOptions) check() error {
 		near, _ := diag.Nearest(o.logs, formats)
 		findings = append(findings, diag.Finding{Field: "--logs", Value: o.logs, Problem: "must be compact or full", Suggestion: near})
 	}
-	if o.controlPlane == planeEmbedded && o.kubeconfig != "" {
+	if o.controlPlane == local.PlaneEmbedded && o.kubeconfig != "" {
 		findings = append(findings, diag.Finding{Field: "--kubeconfig", Value: o.kubeconfig,
 			Problem: "has no use with --control-plane embedded; leave one of them out"})
 	}
@@ -117,18 +100,19 @@ func (o *runLocalOptions) check() error {
 }
 
 func (a *app) runLocal(c *cobra.Command, o *runLocalOptions) error {
-	var err error
-	if o.root, err = a.projectRoot(); err != nil {
+	root, err := a.projectRoot()
+	if err != nil {
 		return err
 	}
 	if err := o.check(); err != nil {
 		return err
 	}
-	if o.config, err = project.Load(a.FS, o.root); err != nil {
+	config, err := project.Load(a.FS, root)
+	if err != nil {
 		return err
 	}
-	if _, err := local.MainPackage(o.root); err != nil {
-		if other := o.config.CheckOlderLayout(); other != nil {
+	if _, err := local.MainPackage(root); err != nil {
+		if other := config.CheckOlderLayout(); other != nil {
 			return other
 		}
 		return err
@@ -136,166 +120,50 @@ func (a *app) runLocal(c *cobra.Command, o *runLocalOptions) error {
 	// The reader of the output may end first, as tee does when a terminal is closed.
 	ctx, stop := signal.NotifyContext(c.Context(), append(EndSignals(), syscall.SIGPIPE)...)
 	defer stop()
-	watch, err := a.watch(o.root)
-	if err != nil {
-		return err
-	}
-	r := &localRun{app: a, o: o, watch: watch}
-	if !a.dryRun {
-		// Obstacles are detected before anything is written.
-		if err := codegen.CheckGo(a.Environ, o.root); err != nil {
-			return err
-		}
-		if err := r.choose(ctx); err != nil {
-			return err
-		}
-		a.progressf("generating code and manifests")
-	}
-	if err := a.generateAll(ctx, o.root); err != nil {
-		if ctx.Err() != nil {
-			return errInterrupted
-		}
-		return err
+	p := a.at(root)
+	generate := func(ctx context.Context) error {
+		return a.printed(p.Update(ctx, func(tree *worktree.Tree) error { return p.GenerateIn(ctx, tree, codegen.All) }))
 	}
 	if a.dryRun {
-		return nil
+		return interrupted(ctx, generate(ctx))
 	}
-	err = r.run(ctx)
-	if closing := r.close(); err == nil || errors.Is(err, errInterrupted) {
-		err = errors.Join(err, closing)
+	var watch *local.Watch
+	if o.watch {
+		if watch, err = a.watch(root); err != nil {
+			return err
+		}
 	}
-	if ctx.Err() != nil && !r.running && (err == nil || errors.Is(err, context.Canceled)) {
-		return errInterrupted
-	}
-	return err
-}
-
-// generateAll updates the generated files of a project.
-func (a *app) generateAll(ctx context.Context, root string) error {
-	p := a.at(root)
-	return a.printed(p.Update(ctx, func(tree *worktree.Tree) error { return p.GenerateIn(ctx, tree, codegen.All) }))
-}
-
-// localRun is one run of run local.
-type localRun struct {
-	*app
-	o     *runLocalOptions
-	watch *local.Watch
-
-	// cluster is nil until an embedded control plane runs.
-	cluster    *kube.Client
-	kubeconfig string
-	workspace  *tempdir.Dir
-	plane      *controlplane.ControlPlane // nil on a kubeconfig's cluster
-	session    *local.Session
-	log        *local.LogWriter
-	// published reports whether the kubeconfig of the plane is in the project.
-	published bool
-	// running reports whether a manager has been started.
-	running bool
-}
-
-// run runs the manager until ctx ends. Call close afterwards.
-func (r *localRun) run(ctx context.Context) error {
-	var err error
-	if r.workspace, err = tempdir.New(r.Getenv("TMPDIR"), "run"); err != nil {
+	if err := codegen.CheckGo(a.Environ, root); err != nil {
 		return err
 	}
-	kept := r.at(r.o.root).OpenCache()
+	kept := p.OpenCache()
 	if kept != "" {
 		kept = filepath.Join(kept, "manager")
 	}
-	r.log = r.managerLog()
-	r.session, err = local.New(local.Options{
-		Root: r.o.root, Name: r.o.config.ProjectName(), Workspace: r.workspace.Path, Keep: kept, Environ: r.Environ,
-		Watched: r.o.config.Namespaced() || r.o.namespace != "", Webhooks: r.webhooks(),
-		Log: r.log,
+	return local.Run(ctx, local.Options{
+		Root: root, Config: config, ControlPlane: o.controlPlane, Locator: a.locator(o.kubeconfig), Namespace: o.namespace,
+		Watch: watch, Samples: o.samples, Webhooks: o.webhooks, RemoteWebhooks: c.Flags().Changed("webhooks"),
+		Environ: a.Environ, TempDir: a.Getenv("TMPDIR"), Keep: kept, Log: a.managerLog(o.logs), Now: a.Now, Command: a.commandLine(),
+		Generate: generate, Progress: a.progress, Report: func(err error) { a.report(err) }, Interrupted: secondInterrupt,
 	})
-	if err != nil {
-		return err
-	}
-	if err := r.prepare(ctx); err != nil {
-		return err
-	}
-	if err := r.launch(ctx); err != nil && !r.survives(ctx, err, false) {
-		return err
-	}
-	r.progressf("press Ctrl-C to stop")
-	return r.follow(ctx)
 }
 
-// managerLog returns the writer of the manager's log.
-func (r *localRun) managerLog() *local.LogWriter {
+// managerLog returns the writer of the manager's log, given the value of --logs.
+func (a *app) managerLog(logs string) *local.LogWriter {
 	return &local.LogWriter{
-		Out: r.Out, Prefix: "manager | ", Location: r.Now().Location(),
-		Compact: r.o.logs == logsCompact || r.o.logs == "" && r.OutTerminal,
-		Color:   r.colors(r.OutTerminal),
+		Out: a.Out, Prefix: "manager | ", Location: a.Now().Location(),
+		Compact: logs == logsCompact || logs == "" && a.OutTerminal,
+		Color:   a.colors(a.OutTerminal),
 	}
 }
 
-// webhooks reports whether the manager is to serve webhooks. Those for conversion are in PROJECT only.
-func (r *localRun) webhooks() bool {
-	if !r.o.webhooks || local.HasWebhooks(r.o.root) {
-		return r.o.webhooks
+// commandLine returns the start of a command line for the same project: the program, and -C if it was given.
+func (a *app) commandLine() string {
+	switch {
+	case a.entered == "":
+		return a.program
+	case strings.ContainsAny(a.entered, " \t'$&;()<>|*?`~#!"):
+		return a.program + " -C " + `"` + a.entered + `"`
 	}
-	config, err := project.Load(r.FS, r.o.root)
-	if err != nil {
-		config = r.o.config
-	}
-	return slices.ContainsFunc(config.Resources(), func(res project.Resource) bool {
-		return res.Webhooks != nil && (res.Webhooks.Conversion || res.Webhooks.Defaulting || res.Webhooks.Validation)
-	})
-}
-
-// prepare builds the manager while an embedded control plane starts, and installs the CRDs.
-func (r *localRun) prepare(ctx context.Context) error {
-	// Either failing ends the other.
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	var build, start error
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		r.progressf("building the manager")
-		var took string
-		if took, build = r.build(ctx); build != nil {
-			cancel()
-			return
-		}
-		r.progressf("built the manager in %s", took)
-	})
-	if r.cluster == nil {
-		start = r.embed(ctx)
-	}
-	if start != nil {
-		cancel()
-	}
-	wg.Wait()
-	for _, err := range []error{build, start} {
-		if err != nil && !errors.Is(err, context.Canceled) {
-			return err
-		}
-	}
-	if err := errors.Join(build, start); err != nil {
-		return err
-	}
-	namespace := r.o.namespace
-	if namespace == "" {
-		namespace = r.cluster.Namespace
-	} else if r.plane != nil {
-		if err := r.provideNamespace(ctx, namespace); err != nil {
-			return err
-		}
-	}
-	r.session.Connect(r.cluster, r.kubeconfig, namespace)
-	if slices.ContainsFunc(r.o.config.Resources(), project.Resource.HasAPI) {
-		r.progressf("installing the CRDs")
-	}
-	return r.install(ctx)
-}
-
-// build builds the manager and returns how long that took.
-func (r *localRun) build(ctx context.Context) (took string, err error) {
-	start := r.Now()
-	err = r.session.Build(ctx)
-	return fmt.Sprintf("%.1f s", r.Now().Sub(start).Seconds()), err
+	return a.program + " -C " + a.entered
 }

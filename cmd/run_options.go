@@ -163,7 +163,7 @@ func (a *app) connectOrDryRun(ctx context.Context, o *operatorOptions) (*kube.Cl
 		namespace := o.namespace
 		if namespace == "" {
 			namespace = "default"
-			if client, err := a.newClient(o.kubeconfig); err == nil {
+			if client, err := a.locator(o.kubeconfig).Client(); err == nil {
 				namespace = client.Namespace
 			}
 		}

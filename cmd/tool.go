@@ -76,9 +76,14 @@ func (a *app) checkIntact() error {
 
 // setupEnvtest runs setup-envtest, with a build from source if nothing can be downloaded.
 func (a *app) setupEnvtest(c *cobra.Command, dir string, args []string) error {
-	ensure := controlplane.DefaultOptions(a.Environ)
-	ensure.Progress = func(e controlplane.Event) { a.progressf("%s", e.Message) }
 	return controlplane.SetupEnvtest(c.Context(), args, controlplane.SetupEnvtestOptions{
-		Name: c.CommandPath(), In: a.In, Out: a.Out, Err: a.Err, Getenv: a.Getenv, Dir: dir, Ensure: ensure,
+		Name: c.CommandPath(), In: a.In, Out: a.Out, Err: a.Err, Getenv: a.Getenv, Dir: dir, Ensure: a.controlPlaneOptions(),
 	})
+}
+
+// controlPlaneOptions returns the options to find or build programs of a control plane; without any, those of tests.
+func (a *app) controlPlaneOptions(parts ...string) controlplane.EnsureOptions {
+	o := controlplane.DefaultOptions(a.Environ)
+	o.Parts, o.Progress = parts, func(e controlplane.Event) { a.progress(e.Message) }
+	return o
 }

@@ -48,7 +48,7 @@ func (a *app) kubectl(c *cobra.Command, dir string, args []string) error {
 	if err != nil {
 		return err
 	}
-	assets, err := a.controlPlaneAssets(c.Context(), a.controlPlaneOptions(controlplane.Kubectl))
+	assets, err := controlplane.EnsureBuilt(c.Context(), a.controlPlaneOptions(controlplane.Kubectl))
 	if err != nil {
 		return err
 	}
@@ -117,16 +117,16 @@ func (a *app) runningControlPlane(ctx context.Context) (string, error) {
 	}
 	const fix = "start one with 'run local --control-plane embedded' in another terminal, or name a cluster with --kubeconfig"
 	file := filepath.Join(root, filepath.FromSlash(local.KubeconfigFile))
-	cluster, err := kube.Load(file)
+	cluster, err := kube.Files{Paths: []string{file}, Names: []string{local.KubeconfigFile}}.Load()
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", errors.New("no control plane runs for this project; " + fix)
 	}
 	if err == nil {
-		_, err = cluster.Ping(ctx, reachTimeout)
+		_, err = cluster.Ping(ctx, kube.ReachTimeout)
 	}
 	if err != nil {
 		return "", fmt.Errorf("no control plane runs for this project: %s was left by a run that was killed: %w; %s",
-			local.KubeconfigFile, withGivenNames(err, []namedFile{{file, local.KubeconfigFile}}), fix)
+			local.KubeconfigFile, err, fix)
 	}
 	return file, nil
 }
@@ -138,7 +138,7 @@ func (a *app) completeKubectl(ctx context.Context, args []string) ([]string, cob
 	}
 	options := a.controlPlaneOptions(controlplane.Kubectl)
 	options.NoBuild = true
-	assets, err := a.controlPlaneAssets(ctx, options)
+	assets, err := controlplane.EnsureBuilt(ctx, options)
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}

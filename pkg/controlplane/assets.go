@@ -119,6 +119,18 @@ func (o *EnsureOptions) parts() []string {
 	return o.Parts
 }
 
+// EnsureBuilt is like Ensure for programs that no download contains, such as KubeControllerManager and Kubectl: it downloads nothing, and
+// uses KUBEBUILDER_ASSETS only if all programs are there.
+func EnsureBuilt(ctx context.Context, o EnsureOptions) (Assets, error) {
+	o.NoDownload = true
+	assets, err := Ensure(ctx, o)
+	if err != nil && o.KubebuilderAssets != "" {
+		o.KubebuilderAssets = ""
+		return Ensure(ctx, o)
+	}
+	return assets, err
+}
+
 // Ensure returns the programs of a control plane. It uses KUBEBUILDER_ASSETS, setup-envtest's store or Operon's cache. Otherwise it
 // downloads them like setup-envtest, if the index responds within seconds, or builds them from source, which takes minutes, once.
 //

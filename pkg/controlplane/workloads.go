@@ -92,10 +92,13 @@ func (cp *ControlPlane) StartServer(name string, args []string, o StartOptions) 
 	return nil
 }
 
-// IsSimulated reports whether the nodes of a cluster do not run containers. It is false if the user must not list nodes, as
-// nothing restricts the user of Start.
-func IsSimulated(ctx context.Context, client *kube.Client) bool {
+// CheckNodes returns an error if the nodes of a cluster are simulated and do not run containers. It returns nil if the user must not
+// list nodes, as nothing restricts the user of Start.
+func CheckNodes(ctx context.Context, client *kube.Client) error {
 	query := url.Values{"labelSelector": {SimulatedLabel}}
 	nodes, err := client.ListNames(ctx, kube.Resource{APIVersion: "v1", Name: "nodes", Kind: "Node"}, "", query)
-	return err == nil && len(nodes) > 0
+	if err != nil || len(nodes) == 0 {
+		return nil
+	}
+	return fmt.Errorf("containers do not run in the cluster at %s: 'run local' has started it with a simulated node; choose a cluster whose nodes run containers with --kubeconfig", client.URL)
 }

@@ -7,29 +7,29 @@ import (
 	"path/filepath"
 )
 
-// reuse places the manager of an earlier session at the output path of go build, which links only if the result would
+// reuse places the manager of an earlier run at the output path of go build, which links only if the result would
 // differ. Linking takes as long as starting a control plane.
-func (s *Session) reuse(binary string) {
-	if s.o.Keep != "" {
-		_ = linkOrCopy(s.o.Keep, binary) // on failure go build links
+func (r *runner) reuse(binary string) {
+	if r.o.Keep != "" {
+		_ = linkOrCopy(r.o.Keep, binary) // on failure go build links
 	}
 }
 
-// keep stores the manager for the next session.
-func (s *Session) keep(binary string) {
-	if s.o.Keep == "" {
+// keep stores the manager for the next run.
+func (r *runner) keep(binary string) {
+	if r.o.Keep == "" {
 		return
 	}
 	built, err := os.Stat(binary)
 	if err != nil {
 		return
 	}
-	if kept, err := os.Stat(s.o.Keep); err == nil && os.SameFile(kept, built) {
+	if kept, err := os.Stat(r.o.Keep); err == nil && os.SameFile(kept, built) {
 		return
 	}
-	// Another session may read the file at the same time.
-	aside := filepath.Join(filepath.Dir(s.o.Keep), filepath.Base(s.o.Workspace)+"-"+filepath.Base(binary))
-	if err := linkOrCopy(binary, aside); err == nil && os.Rename(aside, s.o.Keep) == nil {
+	// Another run may read the file at the same time.
+	aside := filepath.Join(filepath.Dir(r.o.Keep), filepath.Base(r.workspace.Path)+"-"+filepath.Base(binary))
+	if err := linkOrCopy(binary, aside); err == nil && os.Rename(aside, r.o.Keep) == nil {
 		return
 	}
 	_ = os.Remove(aside)

@@ -20,9 +20,9 @@ const (
 	ignored = "# Written by run local, which removes it when it stops.\n/.gitignore\n/kubeconfig\n"
 )
 
-// WriteKubeconfig writes KubeconfigFile of the project at root, which only the current user can read and git ignores. It
+// writeKubeconfig writes KubeconfigFile of the project at root, which only the current user can read and git ignores. It
 // replaces that of another run, which may have been killed.
-func WriteKubeconfig(root string, kubeconfig []byte) error {
+func writeKubeconfig(root string, kubeconfig []byte) error {
 	dir, err := os.OpenRoot(root)
 	if err != nil {
 		return fmt.Errorf("writing %s: %w", KubeconfigFile, err)
@@ -52,9 +52,9 @@ func createFile(dir *os.Root, name string, data []byte, mode fs.FileMode) error 
 	return errors.Join(err, file.Close())
 }
 
-// RemoveKubeconfig removes what WriteKubeconfig has written, unless another run has replaced it since. The project can be
+// removeKubeconfig removes what writeKubeconfig has written, unless another run has replaced it since. The project can be
 // gone.
-func RemoveKubeconfig(root string, kubeconfig []byte) error {
+func removeKubeconfig(root string, kubeconfig []byte) error {
 	dir, err := os.OpenRoot(root)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

@@ -18,7 +18,7 @@ func TestKubeconfig(t *testing.T) {
 	file := filepath.Join(root, filepath.FromSlash(KubeconfigFile))
 	git(t, root, "init", "--quiet")
 	for _, kubeconfig := range []string{"first", "second", "third"} {
-		if err := WriteKubeconfig(root, []byte(kubeconfig)); err != nil {
+		if err := writeKubeconfig(root, []byte(kubeconfig)); err != nil {
 			t.Fatal(err)
 		}
 		data, err := os.ReadFile(file)
@@ -37,21 +37,21 @@ func TestKubeconfig(t *testing.T) {
 			}
 		}
 	}
-	if err := RemoveKubeconfig(root, []byte("second")); err != nil {
+	if err := removeKubeconfig(root, []byte("second")); err != nil {
 		t.Error(err)
 	}
 	if data, err := os.ReadFile(file); err != nil || string(data) != "third" {
 		t.Errorf("the end of the second run left %q, %v", data, err)
 	}
 	for range 2 {
-		if err := RemoveKubeconfig(root, []byte("third")); err != nil {
+		if err := removeKubeconfig(root, []byte("third")); err != nil {
 			t.Error(err)
 		}
 	}
 	if _, err := os.Stat(filepath.Dir(file)); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a directory is left: %v", err)
 	}
-	if err := RemoveKubeconfig(filepath.Join(root, "gone"), nil); err != nil {
+	if err := removeKubeconfig(filepath.Join(root, "gone"), nil); err != nil {
 		t.Error(err)
 	}
 }
@@ -61,10 +61,10 @@ func TestKubeconfigBesideFiles(t *testing.T) {
 	t.Parallel()
 	root, other := t.TempDir(), t.TempDir()
 	write(t, root, ".operon/.gitignore", "*\n")
-	if err := WriteKubeconfig(root, []byte("a")); err != nil {
+	if err := writeKubeconfig(root, []byte("a")); err != nil {
 		t.Fatal(err)
 	}
-	if err := RemoveKubeconfig(root, []byte("a")); err != nil {
+	if err := removeKubeconfig(root, []byte("a")); err != nil {
 		t.Error(err)
 	}
 	entries, err := os.ReadDir(filepath.Join(root, ".operon"))
@@ -78,7 +78,7 @@ func TestKubeconfigBesideFiles(t *testing.T) {
 	if err := os.Symlink(other, filepath.Join(root, ".operon")); err != nil {
 		t.Fatal(err)
 	}
-	err = WriteKubeconfig(root, []byte("a"))
+	err = writeKubeconfig(root, []byte("a"))
 	if entries, _ := os.ReadDir(other); err == nil || len(entries) > 0 || strings.Contains(err.Error(), root) {
 		t.Errorf("got %v, and %v outside of the project", err, entries)
 	}

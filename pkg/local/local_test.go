@@ -12,6 +12,7 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/kube"
 	"github.com/operon-sdk/operon/pkg/project"
+	"github.com/operon-sdk/operon/pkg/tempdir"
 )
 
 func write(t *testing.T, dir, name, text string) {
@@ -138,7 +139,7 @@ func TestWebhooks(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	e := &endpoint{port: 1234, ca: []byte("CA")}
-	if found, err := webhooks(dir, "p", e); err != nil || found != nil || HasWebhooks(dir) {
+	if found, err := webhooks(dir, "p", e); err != nil || found != nil || hasWebhooks(dir) {
 		t.Errorf("without webhooks: %v, %v", found, err)
 	}
 	write(t, dir, project.WebhookManifests, `---
@@ -150,7 +151,7 @@ webhooks:
   clientConfig: {service: {name: webhook-service, namespace: system, path: /mutate}}
 `)
 	found, err := webhooks(dir, "p", e)
-	if err != nil || len(found) != 1 || !HasWebhooks(dir) {
+	if err != nil || len(found) != 1 || !hasWebhooks(dir) {
 		t.Fatal(found, err)
 	}
 	config := kube.ValueAt(kube.ListAt(found[0].Object, "webhooks")[0], "clientConfig")
@@ -215,7 +216,7 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-// TestManagerIsKept expects a new session to link the manager only if the code has changed.
+// TestManagerIsKept expects a new run to link the manager only if the code has changed.
 func TestManagerIsKept(t *testing.T) {
 	t.Parallel()
 	root, kept := t.TempDir(), filepath.Join(t.TempDir(), "manager")
@@ -223,14 +224,11 @@ func TestManagerIsKept(t *testing.T) {
 	write(t, root, "cmd/main.go", "package main\n\nfunc main() { println(\"one\") }\n")
 	build := func() os.FileInfo {
 		t.Helper()
-		s, err := New(Options{Root: root, Workspace: t.TempDir(), Keep: kept, Environ: os.Environ()})
-		if err != nil {
+		r := &runner{o: Options{Root: root, Keep: kept, Environ: os.Environ()}, workspace: &tempdir.Dir{Path: t.TempDir()}}
+		if err := r.build(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.Build(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		binary, err := os.ReadFile(s.binary)
+		binary, err := os.ReadFile(r.binary)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -28,8 +28,8 @@ func MainPackage(root string) (string, error) {
 	return "", fmt.Errorf("the project has no manager: cmd/main.go and main.go not found")
 }
 
-// HasWebhooks reports whether a project has webhook configurations.
-func HasWebhooks(root string) bool {
+// hasWebhooks reports whether a project has webhook configurations.
+func hasWebhooks(root string) bool {
 	return isFile(filepath.Join(root, filepath.FromSlash(project.WebhookManifests)))
 }
 

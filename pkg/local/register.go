@@ -20,23 +20,23 @@ import (
 const effectTimeout = 20 * time.Second
 
 // register applies the webhook configurations of the manager, and removes stale ones.
-func (s *Session) register(ctx context.Context) error {
-	configured, err := webhooks(s.o.Root, s.o.Name, &endpoint{port: s.port, ca: s.ca})
+func (r *runner) register(ctx context.Context) error {
+	configured, err := webhooks(r.o.Root, r.o.Config.ProjectName(), &endpoint{port: r.port, ca: r.ca})
 	if err != nil {
 		return err
 	}
-	stale := s.registered
-	if !s.o.Webhooks {
+	stale := r.registered
+	if !r.serving {
 		// A killed run may have left them in a cluster.
 		stale, configured = append(stale, configured...), nil
 	}
 	for i, o := range configured {
-		known := slices.ContainsFunc(s.registered, func(old *kube.Object) bool { return reflect.DeepEqual(old.Object, o.Object) })
+		known := slices.ContainsFunc(r.registered, func(old *kube.Object) bool { return reflect.DeepEqual(old.Object, o.Object) })
 		if !known {
-			err = s.takeEffect(ctx, o, strconv.Itoa(i))
+			err = r.takeEffect(ctx, o, strconv.Itoa(i))
 		}
 		if err == nil {
-			err = s.o.Cluster.Apply(ctx, o, "")
+			err = r.cluster.Apply(ctx, o, "")
 		}
 		if err != nil {
 			return fmt.Errorf("registering webhooks: %w", explain(err))
@@ -46,17 +46,17 @@ func (s *Session) register(ctx context.Context) error {
 		if slices.ContainsFunc(configured, func(o *kube.Object) bool { return kube.Name(o) == kube.Name(old) }) {
 			continue
 		}
-		if err := s.o.Cluster.Delete(ctx, old, ""); err != nil && (s.o.Webhooks || !kube.IsForbidden(err)) {
+		if err := r.cluster.Delete(ctx, old, ""); err != nil && (r.serving || !kube.IsForbidden(err)) {
 			return fmt.Errorf("removing webhooks: %w", explain(err))
 		}
 	}
-	s.registered = configured
+	r.registered = configured
 	return nil
 }
 
 // takeEffect applies a webhook configuration and waits until the API server uses it, which takes a moment. An additional webhook that
 // rejects objects with a unique label shows that: the server loads all webhooks of a configuration at once.
-func (s *Session) takeEffect(ctx context.Context, configuration *kube.Object, number string) error {
+func (r *runner) takeEffect(ctx context.Context, configuration *kube.Object, number string) error {
 	const label, webhook = "run-local.operon/probe", "probe.run-local.operon"
 	probed := configuration.DeepCopy()
 	probed.Object["webhooks"] = append(kube.ListAt(probed.Object, "webhooks"), map[string]any{
@@ -69,35 +69,35 @@ func (s *Session) takeEffect(ctx context.Context, configuration *kube.Object, nu
 		}},
 		"sideEffects": "None", "timeoutSeconds": int64(1), "admissionReviewVersions": []any{"v1"},
 	})
-	if err := s.o.Cluster.Apply(ctx, probed, ""); err != nil {
+	if err := r.cluster.Apply(ctx, probed, ""); err != nil {
 		return err
 	}
 	probe := &kube.Object{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap"}}
 	probe.SetName("run-local-probe")
 	probe.SetLabels(map[string]string{label: number})
-	path := "/api/v1/namespaces/" + s.o.Namespace + "/configmaps?dryRun=All"
+	path := "/api/v1/namespaces/" + r.namespace + "/configmaps?dryRun=All"
 	_ = wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, effectTimeout, true, func(ctx context.Context) (bool, error) {
-		err := s.o.Cluster.Do(ctx, http.MethodPost, path, "", probe.Object, nil)
+		err := r.cluster.Do(ctx, http.MethodPost, path, "", probe.Object, nil)
 		// Either it is in effect, or this user cannot detect it.
 		return kube.IsStatus(err) && (strings.Contains(err.Error(), webhook) || !kube.IsServerError(err)), nil
 	})
 	return ctx.Err()
 }
 
-// Unregister removes the webhooks and the conversion of the CRDs from a cluster, as they refer to this machine.
-func (s *Session) Unregister(ctx context.Context) error {
-	if s.ca == nil || s.o.Cluster == nil {
+// unregister removes the webhooks and the conversion of the CRDs from a cluster, as they refer to this machine.
+func (r *runner) unregister(ctx context.Context) error {
+	if r.ca == nil || r.namespace == "" {
 		return nil
 	}
 	var errs []error
-	for _, o := range s.registered {
-		errs = append(errs, s.o.Cluster.Delete(ctx, o, ""))
+	for _, o := range r.registered {
+		errs = append(errs, r.cluster.Delete(ctx, o, ""))
 	}
-	s.registered = nil
-	definitions, err := crds(s.o.Root, nil)
+	r.registered = nil
+	definitions, err := crds(r.o.Root, nil)
 	for _, crd := range definitions {
 		if kube.ValueAt(crd.Object, "spec", "conversion") != nil {
-			errs = append(errs, s.o.Cluster.Apply(ctx, crd, ""))
+			errs = append(errs, r.cluster.Apply(ctx, crd, ""))
 		}
 	}
 	return errors.Join(append(errs, err)...)

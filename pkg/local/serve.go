@@ -14,39 +14,30 @@ import (
 	"github.com/operon-sdk/operon/pkg/diag"
 )
 
-// SetWebhooks sets Options.Webhooks for the next start.
-func (s *Session) SetWebhooks(on bool) error {
-	s.o.Webhooks = on
-	if !on || s.ca != nil {
+// setWebhooks sets whether the next manager serves webhooks, and creates their certificate.
+func (r *runner) setWebhooks() error {
+	r.serving = r.webhooks()
+	if !r.serving || r.ca != nil {
 		return nil
 	}
-	ca, err := controlplane.WriteServingCertificate(s.certDir())
+	ca, err := controlplane.WriteServingCertificate(r.certDir())
 	if err != nil {
 		return fmt.Errorf("creating a certificate for webhooks: %w", diag.Cause(err))
 	}
-	s.ca = ca
+	r.ca = ca
 	return nil
 }
 
 // certDir is controller-runtime's default in a directory for temporary files, for managers without a flag for it.
-func (s *Session) certDir() string {
-	return filepath.Join(s.o.Workspace, "tmp", "k8s-webhook-server", "serving-certs")
+func (r *runner) certDir() string {
+	return filepath.Join(r.workspace.Path, "tmp", "k8s-webhook-server", "serving-certs")
 }
 
-func (s *Session) endpoint() *endpoint {
-	if !s.o.Webhooks {
+func (r *runner) endpoint() *endpoint {
+	if !r.serving {
 		return nil
 	}
-	return &endpoint{port: s.port, ca: s.ca}
-}
-
-// CheckPort returns an error if another program uses the port of the webhooks of the project at root.
-func CheckPort(root string) error {
-	pkg, err := MainPackage(root)
-	if err != nil {
-		return err
-	}
-	return checkPort(webhookPort(root, pkg))
+	return &endpoint{port: r.port, ca: r.ca}
 }
 
 // checkPort returns an error if another program uses a port, because of which the manager would exit.
@@ -59,11 +50,11 @@ func checkPort(port int) error {
 }
 
 // waitServing waits until the webhook server accepts connections.
-func (s *Session) waitServing(ctx context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, servingTimeout, fmt.Errorf("no webhook server on port %d within %s; if the manager has none, use --webhooks=false", s.port, servingTimeout))
+func (r *runner) waitServing(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, servingTimeout, fmt.Errorf("no webhook server on port %d within %s; if the manager has none, use --webhooks=false", r.port, servingTimeout))
 	defer cancel()
 	pool := x509.NewCertPool()
-	pool.AppendCertsFromPEM(s.ca)
+	pool.AppendCertsFromPEM(r.ca)
 	dialer := &tls.Dialer{Config: &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}}
 	ticker := time.NewTicker(50 * time.Millisecond)
 	defer ticker.Stop()
@@ -71,11 +62,11 @@ func (s *Session) waitServing(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
-		case <-s.program.Done():
-			return s.Crash()
+		case <-r.program.Done():
+			return r.crash()
 		case <-ticker.C:
 		}
-		connection, err := dialer.DialContext(ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port)))
+		connection, err := dialer.DialContext(ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(r.port)))
 		if err == nil {
 			return connection.Close()
 		}

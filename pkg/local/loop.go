@@ -1,0 +1,109 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+)
+
+// survives reports whether a run continues after an error: the next change that is watched for may fix it. previous reports whether
+// the former manager still runs.
+func (r *runner) survives(ctx context.Context, err error, previous bool) bool {
+	if r.o.Watch == nil || ctx.Err() != nil {
+		return false
+	}
+	r.o.Report(err)
+	switch {
+	case previous && errors.Is(err, errBuild):
+		r.progressf("build failed, the previous manager goes on; waiting for a change")
+	case previous:
+		r.progressf("the previous manager goes on; waiting for a change")
+	default:
+		r.progressf("waiting for a change")
+	}
+	return true
+}
+
+// follow waits for the end, and restarts the manager after each change that is watched for.
+func (r *runner) follow(ctx context.Context) error {
+	changes, lost := make(chan []string), make(chan error, 1)
+	if r.o.Watch != nil {
+		var wg sync.WaitGroup
+		watching, stop := context.WithCancel(ctx)
+		defer wg.Wait()
+		defer stop()
+		wg.Go(func() {
+			for {
+				changed, err := r.o.Watch.Next(watching)
+				if err != nil {
+					lost <- err
+					return
+				}
+				select {
+				case changes <- changed:
+				case <-watching.Done():
+					return
+				}
+			}
+		})
+	}
+	var planeDone <-chan struct{}
+	if r.plane != nil {
+		planeDone = r.plane.Done()
+	}
+	for {
+		var err error
+		previous := false
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-planeDone:
+			return r.plane.Err()
+		case err := <-lost:
+			if ctx.Err() != nil {
+				return nil
+			}
+			return err
+		case <-r.exited():
+			err = r.crash()
+			r.o.Log.Flush()
+		case changed := <-changes:
+			r.progressf("changed: %s", strings.Join(changed, ", "))
+			err = r.update(ctx)
+			previous = err != nil && r.program != nil
+			if err == nil {
+				err = r.restart(ctx)
+			}
+		}
+		if err != nil && ctx.Err() != nil {
+			return nil
+		}
+		if err != nil && !r.survives(ctx, err, previous) {
+			return err
+		}
+	}
+}
+
+// update builds the manager after a change and installs its CRDs. The running manager is not affected.
+func (r *runner) update(ctx context.Context) error {
+	if err := r.o.Generate(ctx); err != nil {
+		return err
+	}
+	if err := r.setWebhooks(); err != nil {
+		return err
+	}
+	took, err := r.timedBuild(ctx)
+	if err != nil {
+		return err
+	}
+	r.progressf("built in %s, restarting", took)
+	return r.install(ctx)
+}
+
+// restart replaces the running manager with the last build.
+func (r *runner) restart(ctx context.Context) error {
+	r.stop(ctx.Done())
+	r.o.Log.Flush()
+	return r.launch(ctx)
+}

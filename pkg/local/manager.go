@@ -1,0 +1,154 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/operon-sdk/operon/pkg/controlplane"
+	"github.com/operon-sdk/operon/pkg/kube"
+)
+
+const (
+	// establishTimeout is the maximum time until a CRD is served, servingTimeout that until the webhook server is ready.
+	establishTimeout = 30 * time.Second
+	servingTimeout   = time.Minute
+	// stopGrace is the time after which the manager is killed.
+	stopGrace = 15 * time.Second
+)
+
+// applyCRDs applies the CRDs, waits until they are served, and returns their names. It changes nothing if the cluster rejects one.
+func (r *runner) applyCRDs(ctx context.Context) (names []string, err error) {
+	definitions, err := crds(r.o.Root, r.endpoint())
+	if err != nil {
+		return nil, err
+	}
+	for _, apply := range []func(context.Context, *kube.Object, string) error{r.cluster.Check, r.cluster.Apply} {
+		for _, crd := range definitions {
+			if err := apply(ctx, crd, ""); err != nil {
+				return nil, fmt.Errorf("installing the CRD %s: %w", crd.GetName(), explain(err))
+			}
+		}
+	}
+	for _, crd := range definitions {
+		if err := r.cluster.WaitEstablished(ctx, crd.GetName(), establishTimeout); err != nil {
+			return nil, fmt.Errorf("installing the CRD %s: %w", crd.GetName(), explain(err))
+		}
+		names = append(names, crd.GetName())
+	}
+	return names, nil
+}
+
+// explain adds the remedy to a rejection.
+func explain(err error) error {
+	if kube.IsForbidden(err) {
+		return fmt.Errorf("the cluster rejects this user: %w; request the permissions, or use --control-plane embedded", err)
+	}
+	return err
+}
+
+// start starts the manager. With webhooks, it returns after they are served and registered.
+func (r *runner) start(ctx context.Context) error {
+	args, env, err := r.command()
+	if err != nil {
+		return err
+	}
+	if r.serving {
+		if err := checkPort(r.port); err != nil {
+			return err
+		}
+	}
+	for _, binary := range r.stale {
+		_ = os.Remove(binary) // otherwise it is removed with the workspace
+	}
+	r.stale = nil
+	r.program, err = controlplane.StartProgram("the manager", controlplane.Command{
+		Dir: r.o.Root, Env: env, Name: r.binary, Args: args,
+	}, r.o.Log)
+	if err != nil {
+		return err
+	}
+	if r.serving {
+		if err := r.waitServing(ctx); err != nil {
+			return err
+		}
+	}
+	return r.register(ctx)
+}
+
+// command returns the manager's arguments and environment.
+func (r *runner) command() (args, env []string, err error) {
+	declared, err := managerEnv(r.o.Root, r.namespace)
+	if err != nil {
+		return nil, nil, err
+	}
+	env = append(append(append([]string{}, r.o.Environ...), declared...), "KUBECONFIG="+r.kubeconfig)
+	if r.o.Config.Namespaced() || r.o.Namespace != "" {
+		env = append(env, "WATCH_NAMESPACE="+r.namespace)
+	}
+	for _, f := range []struct{ name, value string }{
+		{"metrics-bind-address", "0"}, {"metrics-addr", "0"}, {"health-probe-bind-address", "127.0.0.1:0"},
+	} {
+		if r.flags[f.name] {
+			args = append(args, "--"+f.name+"="+f.value)
+		}
+	}
+	switch {
+	case !r.serving:
+		// Scaffolds omit their webhooks with this variable.
+		env = append(env, "ENABLE_WEBHOOKS=false")
+	case r.flags["webhook-cert-path"]:
+		args = append(args, "--webhook-cert-path="+r.certDir())
+	default:
+		tmp := filepath.Join(r.workspace.Path, "tmp")
+		env = append(env, "TMPDIR="+tmp, "TMP="+tmp, "TEMP="+tmp)
+	}
+	return args, env, nil
+}
+
+// applySamples applies config/samples and returns the names of the applied objects.
+func (r *runner) applySamples(ctx context.Context) (names []string, err error) {
+	objects, err := samples(r.o.Root)
+	if err != nil {
+		return nil, err
+	}
+	var errs []error
+	for _, o := range objects {
+		if err := r.cluster.Apply(ctx, o, r.namespace); err != nil {
+			errs = append(errs, fmt.Errorf("applying the sample %s: %w", kube.Name(o), explain(err)))
+			continue
+		}
+		names = append(names, kube.Name(o))
+	}
+	return names, errors.Join(errs...)
+}
+
+// exited returns a channel that is closed when the manager has exited; nil if none was started.
+func (r *runner) exited() <-chan struct{} {
+	if r.program == nil {
+		return nil
+	}
+	return r.program.Done()
+}
+
+// crash returns how the manager exited, after the channel of exited is closed.
+func (r *runner) crash() error {
+	failure := *r.program.Failure()
+	failure.Cause = "" // the causes are those of servers
+	r.program = nil
+	return &failure
+}
+
+// stop interrupts the manager and waits for its exit. It kills the manager after a grace period, or when kill is closed, and reports
+// whether that was not necessary.
+func (r *runner) stop(kill <-chan struct{}) (graceful bool) {
+	if r.program == nil {
+		return true
+	}
+	graceful = r.program.Stop(stopGrace, kill)
+	r.program = nil
+	return graceful
+}

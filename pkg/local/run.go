@@ -1,0 +1,274 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/afero"
+
+	"github.com/operon-sdk/operon/pkg/controlplane"
+	"github.com/operon-sdk/operon/pkg/kube"
+	"github.com/operon-sdk/operon/pkg/project"
+	"github.com/operon-sdk/operon/pkg/tempdir"
+)
+
+// The control planes that Options.ControlPlane selects: the cluster of the kubeconfig, one that Run starts, or the former if it can be
+// reached.
+const (
+	PlaneAuto       = "auto"
+	PlaneEmbedded   = "embedded"
+	PlaneKubeconfig = "kubeconfig"
+)
+
+// unregisterTimeout is the timeout of the removal of webhooks.
+const unregisterTimeout = 10 * time.Second
+
+// Options are the options of Run.
+type Options struct {
+	// Root is the project's directory, Config its PROJECT file.
+	Root   string
+	Config *project.Config
+	// ControlPlane is PlaneAuto, PlaneEmbedded or PlaneKubeconfig. Locator finds the cluster of the kubeconfig.
+	ControlPlane string
+	Locator      kube.Locator
+	// Namespace is that of the samples, and the only one that the manager watches; empty for the default one and all.
+	Namespace string
+	// Watch detects the changes after which the manager is restarted; nil disables it.
+	Watch *Watch
+	// Samples applies config/samples.
+	Samples bool
+	// Webhooks enables the project's webhooks, RemoteWebhooks also for the cluster of the kubeconfig.
+	Webhooks, RemoteWebhooks bool
+	// Environ is the environment of go, the manager and the control plane.
+	Environ []string
+	// TempDir is the parent of temporary directories; empty for that of the system.
+	TempDir string
+	// Keep is the file that stores the built manager for the next run; empty disables it.
+	Keep string
+	// Log receives the manager's output.
+	Log *LogWriter
+	// Now is the clock.
+	Now func() time.Time
+	// Command is the start of command lines for the project, such as "operon -C dir".
+	Command string
+	// Generate updates the project's generated files.
+	Generate func(ctx context.Context) error
+	// Progress receives lines about steps, Report the errors after which Run waits for a change.
+	Progress func(message string)
+	Report   func(err error)
+	// Interrupted returns a channel that is closed when the user interrupts the end of Run, which then kills the manager.
+	Interrupted func() (again <-chan struct{}, stop context.CancelFunc)
+}
+
+// runner is one call of Run.
+type runner struct {
+	o         Options
+	workspace *tempdir.Dir
+
+	// cluster is nil until an embedded control plane runs; plane is nil on a kubeconfig's cluster.
+	cluster    *kube.Client
+	kubeconfig string
+	plane      *controlplane.ControlPlane
+	// namespace is that of namespaced objects without one; empty until objects are applied.
+	namespace string
+	// published reports whether the kubeconfig of the plane is in the project.
+	published bool
+	// running reports whether a manager has been started.
+	running bool
+
+	builds int
+	binary string
+	// stale are former binaries; one of them may still run.
+	stale   []string
+	flags   map[string]bool
+	port    int
+	program *controlplane.Program
+	// serving enables the project's webhooks, with the certificate of ca.
+	serving bool
+	ca      []byte
+	// registered are the webhook configurations in the cluster.
+	registered []*kube.Object
+}
+
+// Run builds a project's manager and runs it against a cluster or a temporary control plane until ctx ends. It returns nil if ctx ends
+// while the manager runs, and the error of ctx before that.
+func Run(ctx context.Context, o Options) error {
+	r := &runner{o: o}
+	if err := r.choose(ctx); err != nil {
+		return err
+	}
+	r.progressf("generating code and manifests")
+	if err := o.Generate(ctx); err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return err
+	}
+	err := r.run(ctx)
+	if closing := r.close(); err == nil {
+		err = closing
+	}
+	if err == nil && !r.running {
+		err = ctx.Err()
+	}
+	return err
+}
+
+func (r *runner) progressf(format string, args ...any) { r.o.Progress(fmt.Sprintf(format, args...)) }
+
+// run runs the manager until ctx ends. Call close afterwards.
+func (r *runner) run(ctx context.Context) error {
+	var err error
+	if r.workspace, err = tempdir.New(r.o.TempDir, "run"); err != nil {
+		return err
+	}
+	if err := r.setWebhooks(); err != nil {
+		return err
+	}
+	if err := r.prepare(ctx); err != nil {
+		return err
+	}
+	if err := r.launch(ctx); err != nil && !r.survives(ctx, err, false) {
+		return err
+	}
+	r.progressf("press Ctrl-C to stop")
+	return r.follow(ctx)
+}
+
+// webhooks reports whether the manager is to serve webhooks. Those for conversion are in PROJECT only.
+func (r *runner) webhooks() bool {
+	if !r.o.Webhooks || hasWebhooks(r.o.Root) {
+		return r.o.Webhooks
+	}
+	config, err := project.Load(afero.NewOsFs(), r.o.Root)
+	if err != nil {
+		config = r.o.Config
+	}
+	return slices.ContainsFunc(config.Resources(), func(res project.Resource) bool {
+		return res.Webhooks != nil && (res.Webhooks.Conversion || res.Webhooks.Defaulting || res.Webhooks.Validation)
+	})
+}
+
+// prepare builds the manager while an embedded control plane starts, and installs the CRDs.
+func (r *runner) prepare(ctx context.Context) error {
+	// Either failing ends the other.
+	building, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var build, start error
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		r.progressf("building the manager")
+		var took string
+		if took, build = r.timedBuild(building); build != nil {
+			cancel()
+			return
+		}
+		r.progressf("built the manager in %s", took)
+	})
+	if r.cluster == nil {
+		start = r.embed(building)
+	}
+	if start != nil {
+		cancel()
+	}
+	wg.Wait()
+	for _, err := range []error{build, start} {
+		if err != nil && !errors.Is(err, context.Canceled) {
+			return err
+		}
+	}
+	if err := errors.Join(build, start); err != nil {
+		return err
+	}
+	if r.o.Namespace != "" && r.plane != nil {
+		if err := r.provideNamespace(ctx); err != nil {
+			return err
+		}
+	}
+	if r.namespace = r.o.Namespace; r.namespace == "" {
+		r.namespace = r.cluster.Namespace
+	}
+	if r.hasAPIs() {
+		r.progressf("installing the CRDs")
+	}
+	return r.install(ctx)
+}
+
+// hasAPIs reports whether the project has CRDs.
+func (r *runner) hasAPIs() bool {
+	return slices.ContainsFunc(r.o.Config.Resources(), project.Resource.HasAPI)
+}
+
+// timedBuild builds the manager and returns how long that took.
+func (r *runner) timedBuild(ctx context.Context) (took string, err error) {
+	start := r.o.Now()
+	err = r.build(ctx)
+	return fmt.Sprintf("%.1f s", r.o.Now().Sub(start).Seconds()), err
+}
+
+// install applies the CRDs and waits until they are served.
+func (r *runner) install(ctx context.Context) error {
+	names, err := r.applyCRDs(ctx)
+	if err == nil && len(names) > 0 {
+		r.progressf("installed %s", strings.Join(names, ", "))
+	}
+	return err
+}
+
+// launch starts the manager and applies the samples.
+func (r *runner) launch(ctx context.Context) error {
+	r.progressf("starting the manager")
+	r.running = true
+	if err := r.start(ctx); err != nil {
+		return err
+	}
+	if !r.o.Samples {
+		return nil
+	}
+	names, err := r.applySamples(ctx)
+	for _, name := range names {
+		r.progressf("applied %s", name)
+	}
+	if err == nil && len(names) == 0 {
+		r.progressf("there are no samples in config/samples")
+	}
+	return err
+}
+
+// close stops the manager, unregisters its webhooks, stops the control plane and removes temporary files.
+func (r *runner) close() error {
+	again, stop := r.o.Interrupted()
+	defer stop()
+	var errs []error
+	if r.running {
+		r.progressf("stopping")
+	}
+	if !r.stop(again) {
+		r.progressf("the manager did not stop by itself and was killed")
+	}
+	r.o.Log.Flush()
+	if r.plane == nil {
+		ctx, cancel := context.WithTimeout(context.Background(), unregisterTimeout)
+		errs = append(errs, r.unregister(ctx))
+		cancel()
+	}
+	if r.published {
+		errs = append(errs, removeKubeconfig(r.o.Root, r.plane.Kubeconfig()))
+	}
+	if r.plane != nil {
+		errs = append(errs, r.plane.Stop())
+	}
+	if r.workspace != nil {
+		errs = append(errs, r.workspace.Remove())
+	}
+	err := errors.Join(errs...)
+	if r.running && err == nil {
+		r.progressf("stopped")
+	}
+	return err
+}
