@@ -169,16 +169,7 @@ func (a *app) testLabels(_ *cobra.Command, args []string) []string {
 	} else if root, err := a.projectRoot(); err == nil {
 		dir = absolute(root, "bundle")
 	}
-	files := afero.NewIOFS(afero.NewBasePathFs(a.FS, dir))
-	name, err := scorecard.ConfigPath(files)
-	if err != nil {
-		return nil
-	}
-	data, err := files.ReadFile(name)
-	if err != nil {
-		return nil
-	}
-	config, _, err := scorecard.ParseConfig(data)
+	config, err := scorecard.ReadConfig(scorecard.Bundle{FS: afero.NewIOFS(afero.NewBasePathFs(a.FS, dir))}, nil)
 	if err != nil {
 		return nil
 	}

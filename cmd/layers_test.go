@@ -31,9 +31,9 @@ func layers() map[string][]string {
 		"cmd": {
 			"pkg/action", "pkg/bundle", "pkg/bundle/base", "pkg/bundle/catalog", "pkg/bundle/validate",
 			"pkg/codegen", "pkg/codegen/calls", "pkg/controlplane", "pkg/diag", "pkg/gotool", "pkg/image",
-			"pkg/image/reference", "pkg/kube", "pkg/local", "pkg/manifest", "pkg/migrate", "pkg/olm",
-			"pkg/olm/operator", "pkg/project", "pkg/refactor", "pkg/safeyaml", "pkg/sarif", "pkg/scaffold",
-			"pkg/scorecard", "pkg/tempdir", "pkg/transport", "pkg/worktree",
+			"pkg/kube", "pkg/local", "pkg/manifest", "pkg/migrate", "pkg/olm", "pkg/olm/operator", "pkg/project",
+			"pkg/refactor", "pkg/sarif", "pkg/scaffold", "pkg/scorecard", "pkg/tempdir", "pkg/transport",
+			"pkg/worktree",
 		},
 		clitestPackage: {"cmd", "pkg/controlplane", "pkg/kube", "pkg/manifest"},
 		"pkg/action": {
@@ -73,10 +73,11 @@ func layers() map[string][]string {
 		},
 		"pkg/safeyaml": {"pkg/textdiff"},
 		"pkg/sarif":    {},
-		"pkg/scaffold": {
-			"pkg/diag", "pkg/gosource", "pkg/project", "pkg/safeyaml", "pkg/textdiff", "pkg/worktree", "templates",
+		"pkg/scaffold": {"pkg/gosource", "pkg/safeyaml", "pkg/textdiff", "pkg/worktree", "templates"},
+		"pkg/scorecard": {
+			"pkg/bundle", "pkg/bundle/validate", "pkg/diag", "pkg/image/reference", "pkg/kube", "pkg/safeyaml",
+			"pkg/worktree",
 		},
-		"pkg/scorecard": {"pkg/bundle", "pkg/bundle/validate", "pkg/diag", "pkg/kube", "pkg/safeyaml"},
 		"pkg/startup":   {},
 		"pkg/tempdir":   {},
 		"pkg/textdiff":  {},

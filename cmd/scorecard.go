@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,9 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/operon-sdk/operon/pkg/diag"
-	"github.com/operon-sdk/operon/pkg/image/reference"
 	"github.com/operon-sdk/operon/pkg/project"
-	"github.com/operon-sdk/operon/pkg/safeyaml"
 	"github.com/operon-sdk/operon/pkg/scorecard"
 )
 
@@ -36,9 +33,6 @@ type scorecardOptions struct {
 	waitTime                                                     time.Duration
 	registryOptions
 }
-
-// errTestsFailed means that tests have failed; their results are printed.
-var errTestsFailed = errors.New("tests have failed")
 
 func newScorecard(a *app) *cobra.Command {
 	var o scorecardOptions
@@ -148,17 +142,24 @@ func (a *app) scorecard(ctx context.Context, accountGiven bool, arg string, o sc
 	}
 	defer func() { _ = opened.Close() }() // only read
 	bundle := scorecard.Bundle{FS: opened.FS, Name: opened.Name}
-	config, name, err := a.scorecardConfig(dir, bundle, o.config)
+	var file *scorecard.ConfigFile
+	if o.config != "" {
+		file = &scorecard.ConfigFile{FS: a.FS, Path: absolute(dir, o.config), Name: filepath.ToSlash(o.config)}
+	}
+	config, err := scorecard.ReadConfig(bundle, file)
 	if err != nil {
 		return err
 	}
-	stages := scorecard.Select(config, selector)
+	if config.Unknown != nil {
+		a.warnf("%s: %v; it has no effect", config.Name, config.Unknown)
+	}
+	stages := config.Select(selector)
 	list := scorecard.List(stages)
 	switch {
 	case o.list || len(list.Items) == 0:
 		return scorecard.Write(a.Out, o.output, list)
 	case o.local:
-		if err := checkBuiltIn(name, list); err != nil {
+		if err := config.CheckLocal(list); err != nil {
 			return err
 		}
 		list = scorecard.Run(ctx, stages, scorecard.Local{Bundle: bundle})
@@ -166,12 +167,12 @@ func (a *app) scorecard(ctx context.Context, accountGiven bool, arg string, o sc
 		if a.dryRun {
 			return &usageError{err: errors.New("--dry-run: the results of tests are not known before they run; --list shows the tests, and --local changes no cluster")}
 		}
-		if err := checkPodTests(name, list); err != nil {
+		if err := config.CheckPods(list); err != nil {
 			return err
 		}
 		if config.ServiceAccount != "" {
 			if accountGiven && config.ServiceAccount != o.serviceAccount {
-				a.notef("note: %s names the service account %s, which goes before --service-account", name, config.ServiceAccount)
+				a.notef("note: %s names the service account %s, which goes before --service-account", config.Name, config.ServiceAccount)
 			}
 			o.serviceAccount = config.ServiceAccount
 		}
@@ -185,76 +186,5 @@ func (a *app) scorecardResults(list v1alpha3.TestList, format string) error {
 	if err := scorecard.Write(a.Out, format, list); err != nil {
 		return err
 	}
-	if scorecard.Passed(list) {
-		return nil
-	}
-	var names []string
-	for _, test := range list.Items {
-		if !scorecard.Passed(v1alpha3.TestList{Items: []v1alpha3.Test{test}}) {
-			names = append(names, scorecard.TestName(test.Spec))
-		}
-	}
-	return fmt.Errorf("%w: %d of %d: %s", errTestsFailed, len(names), len(list.Items), strings.Join(names, ", "))
-}
-
-// scorecardConfig reads the given configuration, or that of the bundle. shown is its name in messages.
-func (a *app) scorecardConfig(dir string, bundle scorecard.Bundle, named string) (config v1alpha3.Configuration, shown string, err error) {
-	inBundle, err := scorecard.ConfigPath(bundle.FS)
-	if err != nil {
-		return config, "", fmt.Errorf("%s: %w", bundle.Name, diag.Cause(err))
-	}
-	var data []byte
-	if named != "" {
-		shown = filepath.ToSlash(named)
-		abs := absolute(dir, named)
-		data, err = safeyaml.ReadFile(a.FS, abs, safeyaml.MaxSize)
-	} else {
-		shown = bundle.Name + "/" + inBundle
-		data, err = safeyaml.ReadFile(bundle.FS, inBundle, safeyaml.MaxSize)
-	}
-	if err != nil {
-		unread := fmt.Errorf("reading the scorecard's configuration %s: %w; 'generate bundle' writes one from config/scorecard, and --config names another", shown, diag.Cause(err))
-		if named != "" && errors.Is(err, fs.ErrNotExist) {
-			return config, "", &usageError{err: unread}
-		}
-		return config, "", unread
-	}
-	config, unknown, err := scorecard.ParseConfig(data)
-	if err != nil {
-		return config, "", fmt.Errorf("%s %w", shown, err)
-	}
-	if unknown != nil {
-		a.warnf("%s: %v; it has no effect", shown, unknown)
-	}
-	return config, shown, nil
-}
-
-// checkBuiltIn returns an error for tests that are not built in, as tests that do not run must not seem to have passed.
-func checkBuiltIn(config string, list v1alpha3.TestList) error {
-	var problems []error
-	for _, test := range list.Items {
-		if !scorecard.IsBuiltIn(test.Spec) {
-			problems = append(problems, fmt.Errorf("--local: the test %q of %s needs its image %s, and a cluster; leave it out with --selector",
-				scorecard.TestName(test.Spec), config, test.Spec.Image))
-		}
-	}
-	if len(problems) == 0 {
-		return nil
-	}
-	return &usageError{err: errors.Join(problems...)}
-}
-
-// checkPodTests returns an error for tests that cannot run as pods.
-func checkPodTests(config string, list v1alpha3.TestList) error {
-	var problems []error
-	for _, test := range list.Items {
-		name := fmt.Sprintf("%s: the test %q", config, scorecard.TestName(test.Spec))
-		if err := reference.Check(test.Spec.Image); err != nil {
-			problems = append(problems, fmt.Errorf("%s has the image %q, which %w", name, test.Spec.Image, err))
-		}
-		if mount := test.Spec.Storage.Spec.MountPath.Path; mount != "" && !strings.HasPrefix(mount, "/") {
-			problems = append(problems, fmt.Errorf("%s has the mount path %q; it must begin with a slash", name, mount))
-		}
-	}
-	return errors.Join(problems...)
+	return scorecard.CheckPassed(list)
 }

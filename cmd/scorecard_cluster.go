@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"sync"
 	"time"
 
@@ -28,10 +27,7 @@ func (a *app) scorecardInCluster(ctx context.Context, dir string, bundle scoreca
 	if o.namespace == "" {
 		o.namespace = client.Namespace
 	}
-	output := o.testOutput
-	if !filepath.IsAbs(output) {
-		output = filepath.Join(dir, output)
-	}
+	output := absolute(dir, o.testOutput)
 	var lines sync.Mutex
 	cluster := &scorecard.Cluster{
 		Client: client,
@@ -56,26 +52,14 @@ func (a *app) scorecardInCluster(ctx context.Context, dir string, bundle scoreca
 		},
 		Keep: o.skipCleanup,
 	}
-	limited, cancel := context.WithTimeoutCause(ctx, o.waitTime, fmt.Errorf("the time is up: --wait-time is %s", o.waitTime))
-	defer cancel()
-	var list v1alpha3.TestList
-	err = cluster.Start(limited, bundle)
-	if err == nil {
-		list = scorecard.Run(limited, stages, cluster)
-	}
-	timedOut := limited.Err() != nil && ctx.Err() == nil
+	list, err := cluster.Run(ctx, bundle, stages)
 	interrupted := ctx.Err() != nil
-	if cleaning := a.scorecardClean(ctx, cluster, o.skipCleanup); cleaning != nil {
-		err = errors.Join(err, cleaning)
-	}
+	err = errors.Join(err, a.scorecardClean(ctx, cluster, o.skipCleanup))
 	if list.Items != nil {
 		err = errors.Join(a.scorecardResults(list, o.output), err)
 	}
-	switch {
-	case interrupted:
+	if interrupted {
 		return errors.Join(errInterrupted, err)
-	case timedOut:
-		return errors.Join(err, fmt.Errorf("the tests did not end within %s; --wait-time gives them longer", o.waitTime))
 	}
 	return err
 }

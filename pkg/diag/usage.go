@@ -18,3 +18,11 @@ func IsUsage(err error) bool {
 	}
 	return false
 }
+
+// Usage returns err as an error for which IsUsage is true.
+func Usage(err error) error { return usageError{err} }
+
+type usageError struct{ error }
+
+func (usageError) UsageError() bool { return true }
+func (e usageError) Unwrap() error  { return e.error }

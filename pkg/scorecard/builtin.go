@@ -53,8 +53,8 @@ func BuiltIns() []string {
 	return names
 }
 
-// IsBuiltIn reports whether a test is built in: its entry point is Program.
-func IsBuiltIn(test v1alpha3.TestConfiguration) bool {
+// isBuiltIn reports whether a test is built in: its entry point is Program.
+func isBuiltIn(test v1alpha3.TestConfiguration) bool {
 	return len(test.Entrypoint) > 0 && path.Base(test.Entrypoint[0]) == Program
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -46,8 +47,21 @@ func (c *Cluster) path(kind string) string {
 // newName returns a unique name.
 func newName() string { return "scorecard-test-" + strings.ToLower(rand.Text()[:6]) }
 
-// Start stores the bundle in the cluster, and deletes the objects of killed runs. Call Clean even if it fails.
-func (c *Cluster) Start(ctx context.Context, b Bundle) error {
+// Run runs the tests of stages for at most c.Wait. Call Clean even if it fails. The list is empty if no test has started.
+func (c *Cluster) Run(ctx context.Context, b Bundle, stages []v1alpha3.StageConfiguration) (list v1alpha3.TestList, err error) {
+	limited, cancel := context.WithTimeoutCause(ctx, c.Wait, fmt.Errorf("the time is up: --wait-time is %s", c.Wait))
+	defer cancel()
+	if err = c.start(limited, b); err == nil {
+		list = Run(limited, stages, c)
+	}
+	if limited.Err() != nil && ctx.Err() == nil {
+		err = errors.Join(err, fmt.Errorf("the tests did not end within %s; --wait-time gives them longer", c.Wait))
+	}
+	return list, err
+}
+
+// start stores the bundle in the cluster, and deletes the objects of killed runs.
+func (c *Cluster) start(ctx context.Context, b Bundle) error {
 	data, err := archive(b)
 	if err != nil {
 		return err
@@ -124,12 +138,6 @@ func (c *Cluster) waitDeleted(ctx context.Context, path string) error {
 func (c *Cluster) RunTest(ctx context.Context, test v1alpha3.TestConfiguration) v1alpha3.TestStatus {
 	run := &podRun{Cluster: c, test: test, name: newName()}
 	status := run.run(ctx)
-	state := v1alpha3.PassState
-	for _, result := range status.Results {
-		if result.State != v1alpha3.PassState {
-			state = result.State
-		}
-	}
-	c.Progress(Event{Test: TestName(test), Text: string(state)})
+	c.Progress(Event{Test: testName(test), Text: string(stateOf(status))})
 	return status
 }

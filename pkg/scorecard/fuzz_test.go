@@ -30,7 +30,7 @@ func FuzzBuiltIns(f *testing.F) {
 				t.Errorf("%s does not report why", name)
 			}
 		}
-		_, _ = ConfigPath(b.FS)
-		_, _, _ = ParseConfig(annotations)
+		_, _ = configPath(b.FS)
+		_ = new(Config).parse(annotations)
 	})
 }

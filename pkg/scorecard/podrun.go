@@ -61,7 +61,7 @@ const pollInterval = 300 * time.Millisecond
 func (r *podRun) report(text string) {
 	if text != r.reported {
 		r.reported = text
-		r.Progress(Event{Test: TestName(r.test), Text: text})
+		r.Progress(Event{Test: testName(r.test), Text: text})
 	}
 }
 
@@ -174,7 +174,7 @@ func (r *podRun) follow(ctx context.Context) {
 			return
 		}
 		if line = strings.TrimRight(line, "\r\n"); line != "" {
-			r.Progress(Event{Test: TestName(r.test), Text: line, Log: true})
+			r.Progress(Event{Test: testName(r.test), Text: line, Log: true})
 		}
 		if err != nil {
 			return

@@ -2,6 +2,8 @@ package scorecard
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"sync"
 
 	"github.com/operator-framework/api/pkg/apis/scorecard/v1alpha3"
@@ -33,16 +35,29 @@ func Run(ctx context.Context, stages []v1alpha3.StageConfiguration, runner Runne
 	return list
 }
 
-// Passed reports whether all tests have passed.
-func Passed(list v1alpha3.TestList) bool {
+// CheckPassed returns an error with the names of tests that have not passed.
+func CheckPassed(list v1alpha3.TestList) error {
+	var names []string
 	for _, test := range list.Items {
-		for _, result := range test.Status.Results {
-			if result.State != v1alpha3.PassState {
-				return false
-			}
+		if stateOf(test.Status) != v1alpha3.PassState {
+			names = append(names, testName(test.Spec))
 		}
 	}
-	return true
+	if len(names) == 0 {
+		return nil
+	}
+	return fmt.Errorf("tests have failed: %d of %d: %s", len(names), len(list.Items), strings.Join(names, ", "))
+}
+
+// stateOf returns the last state that is not passed, if there is one.
+func stateOf(status v1alpha3.TestStatus) v1alpha3.State {
+	state := v1alpha3.PassState
+	for _, result := range status.Results {
+		if result.State != v1alpha3.PassState {
+			state = result.State
+		}
+	}
+	return state
 }
 
 // failed returns the result of a test that returned none.
