@@ -71,8 +71,8 @@ type EnsureOptions struct {
 	NoDownload, NoBuild bool
 	// Environ is the environment of the build.
 	Environ []string
-	// Progress is called with steps that take time, never concurrently; it may be nil.
-	Progress func(Event)
+	// Progress is called with the steps that take time, each a line without a newline, never concurrently; it may be nil.
+	Progress func(message string)
 	// Run runs a program and waits for it; nil for RunTied.
 	Run func(ctx context.Context, command Command) error
 }
@@ -94,21 +94,9 @@ func DefaultOptions(environ []string) EnsureOptions {
 	return o
 }
 
-// Event is a step of Ensure.
-type Event struct {
-	// Message is a line without a newline.
-	Message string
-	// Packages is the number of compiled packages, of Total, during a build; otherwise Total is 0.
-	Packages, Total int
-}
-
 func (o *EnsureOptions) reportf(format string, args ...any) {
-	o.emit(Event{Message: fmt.Sprintf(format, args...)})
-}
-
-func (o *EnsureOptions) emit(e Event) {
 	if o.Progress != nil {
-		o.Progress(e)
+		o.Progress(fmt.Sprintf(format, args...))
 	}
 }
 

@@ -98,7 +98,7 @@ func writeProgram(dir string, prog *program) error {
 // compile runs go list to download the sources and count the packages, then go build.
 func (o *EnsureOptions) compile(ctx context.Context, prog *program, src, out string) error {
 	env := buildEnviron(o.Environ)
-	progress := &buildProgress{emit: o.emit, stage: "downloading the sources"}
+	progress := &buildProgress{reportf: o.reportf, stage: "downloading the sources"}
 	beat, stop := context.WithCancel(ctx)
 	var wg sync.WaitGroup
 	wg.Go(func() { progress.report(beat) })
@@ -124,7 +124,7 @@ func (o *EnsureOptions) run(ctx context.Context, command Command) error {
 	if o.Run != nil {
 		return o.Run(ctx, command)
 	}
-	return runTied(ctx, command)
+	return RunTied(ctx, command)
 }
 
 // buildEnviron returns environ with fixed values of all variables that affect the build.
@@ -175,7 +175,7 @@ func linkParts(dir string) error {
 		parts = append(parts, Kubelet, KubeProxy)
 	}
 	for _, part := range parts {
-		if err := linkOrCopy(binary, filepath.Join(dir, executable(part))); err != nil {
+		if err := LinkOrCopy(binary, filepath.Join(dir, executable(part))); err != nil {
 			return err
 		}
 	}
@@ -191,9 +191,9 @@ func flush(file string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// linkOrCopy creates a hard link or, on file systems without them, a copy.
-func linkOrCopy(from, to string) error {
-	if err := os.Link(from, to); err == nil {
+// LinkOrCopy creates a hard link to a program or, on file systems without them, a copy.
+func LinkOrCopy(from, to string) error {
+	if os.Link(from, to) == nil {
 		return nil
 	}
 	in, err := os.Open(from)
@@ -206,5 +206,8 @@ func linkOrCopy(from, to string) error {
 		return err
 	}
 	_, err = io.Copy(out, in)
-	return errors.Join(err, out.Close())
+	if err = errors.Join(err, out.Close()); err != nil {
+		_ = os.Remove(to)
+	}
+	return err
 }

@@ -6,7 +6,6 @@ import (
 	"crypto/rand"
 	"crypto/x509"
 	"crypto/x509/pkix"
-	"encoding/hex"
 	"encoding/pem"
 	"fmt"
 	"math/big"
@@ -142,11 +141,7 @@ func writeCredentials(dir string, address net.IP) (credentials, error) {
 	if err := writeKey(filepath.Join(dir, accountKeyFile+".key"), accounts); err != nil {
 		return credentials{}, err
 	}
-	secret := make([]byte, 32)
-	if _, err := rand.Read(secret); err != nil {
-		return credentials{}, err
-	}
-	token := hex.EncodeToString(secret)
+	token := rand.Text()
 	line := fmt.Appendf(nil, "%s,operon,operon,\"system:masters\"\n", token)
 	if err := writeSecret(filepath.Join(dir, tokenFile), line); err != nil {
 		return credentials{}, err

@@ -136,7 +136,7 @@ func linkAll(from, to string) error {
 		if firstInfo != nil && os.SameFile(info, firstInfo) {
 			source = first
 		}
-		if err := linkOrCopy(source, target); err != nil {
+		if err := LinkOrCopy(source, target); err != nil {
 			return err
 		}
 		if firstInfo == nil {

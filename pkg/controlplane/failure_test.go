@@ -208,17 +208,17 @@ func TestRunTied(t *testing.T) {
 	}
 	var out strings.Builder
 	command := Command{Dir: t.TempDir(), Env: os.Environ(), Name: self, Args: []string{"-test.run=^$"}, Stdout: &out}
-	if err := runTied(t.Context(), command); err != nil || !strings.Contains(out.String(), "PASS") {
+	if err := RunTied(t.Context(), command); err != nil || !strings.Contains(out.String(), "PASS") {
 		t.Errorf("%v, %s", err, &out)
 	}
 	command.Args = []string{"-no.such.flag"}
-	if err := runTied(t.Context(), command); err == nil {
+	if err := RunTied(t.Context(), command); err == nil {
 		t.Error("a program that fails gives no error")
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	canceled := &cancelOnWrite{cancel: cancel}
 	command.Args, command.Env, command.Stdout = nil, append(os.Environ(), buildVariable+"="+t.TempDir()), canceled
-	if err := runTied(ctx, command); err == nil {
+	if err := RunTied(ctx, command); err == nil {
 		t.Error("a program that is canceled gives no error")
 	}
 	if !canceled.written {

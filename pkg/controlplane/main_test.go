@@ -68,7 +68,7 @@ func fakeAssets(t *testing.T) Assets {
 	}
 	assets := Assets{Dir: t.TempDir()}
 	for _, name := range []string{Etcd, KubeAPIServer} {
-		if err := linkOrCopy(self, assets.Path(name)); err != nil {
+		if err := LinkOrCopy(self, assets.Path(name)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -78,7 +78,7 @@ func fakeAssets(t *testing.T) Assets {
 // realAssets are built at their first use, which takes minutes; so progress is printed.
 var realAssets = sync.OnceValues(func() (Assets, error) {
 	o := DefaultOptions(os.Environ())
-	o.Progress = func(e Event) { fmt.Fprintln(os.Stderr, "controlplane:", e.Message) }
+	o.Progress = func(message string) { fmt.Fprintln(os.Stderr, "controlplane:", message) }
 	return Ensure(context.Background(), o)
 })
 

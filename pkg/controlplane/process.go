@@ -16,8 +16,8 @@ import (
 // templates/controlplane/parent_unix.go.tmpl.
 const parentVariable = "OPERON_CONTROLPLANE_PARENT"
 
-// process is a program that runs until it is stopped or this process exits.
-type process struct {
+// A Process is a program that runs until it is stopped or this process exits.
+type Process struct {
 	name string
 	tail *tail
 	// done is closed when the program has exited; err is the result.
@@ -27,8 +27,8 @@ type process struct {
 }
 
 // startProcess starts a server. Its output goes to log, which may be nil.
-func startProcess(name, path string, args, environ []string, dir string, log io.Writer) (*process, error) {
-	p := &process{name: name, tail: &tail{log: log}, done: make(chan struct{})}
+func startProcess(name, path string, args, environ []string, dir string, log io.Writer) (*Process, error) {
+	p := &Process{name: name, tail: &tail{log: log}, done: make(chan struct{})}
 	p.cmd = exec.Command(path, args...)
 	p.cmd.Dir = dir
 	p.cmd.Env = environ
@@ -55,8 +55,8 @@ func startProcess(name, path string, args, environ []string, dir string, log io.
 	return p, nil
 }
 
-// failure waits for the exit of the program and describes it.
-func (p *process) failure() *Failure {
+// Failure waits for the exit of the program and describes it with the last lines of its log.
+func (p *Process) Failure() *Failure {
 	<-p.done
 	err := p.err
 	if err == nil {
@@ -67,7 +67,7 @@ func (p *process) failure() *Failure {
 }
 
 // lines returns the last lines of the log, with paths relative to the data directory, which is removed before they are read.
-func (p *process) lines() []string {
+func (p *Process) lines() []string {
 	lines := p.tail.lines()
 	for i, line := range lines {
 		lines[i] = strings.ReplaceAll(line, p.cmd.Dir+string(filepath.Separator), "")
@@ -76,7 +76,7 @@ func (p *process) lines() []string {
 }
 
 // kill kills the program and waits for its exit. Its data is temporary.
-func (p *process) kill() {
+func (p *Process) kill() {
 	if p == nil {
 		return
 	}
@@ -99,9 +99,9 @@ func serverEnviron(environ []string) []string {
 	return append(kept, parentVariable+"="+strconv.Itoa(os.Getpid()))
 }
 
-// runTied runs a program and waits for it. The program and those that it started are interrupted when ctx ends, and killed soon
+// RunTied runs a program and waits for it. The program and those that it started are interrupted when ctx ends, and killed soon
 // after this process has exited.
-func runTied(ctx context.Context, command Command) error {
+func RunTied(ctx context.Context, command Command) error {
 	cmd := exec.CommandContext(ctx, command.Name, command.Args...)
 	cmd.Dir, cmd.Env = command.Dir, command.Env
 	cmd.Stdout, cmd.Stderr = command.Stdout, command.Stderr

@@ -13,7 +13,7 @@ func serverAttributes() *syscall.SysProcAttr {
 }
 
 // guard does nothing: the parent death signal kills a program.
-func guard(*process) error { return nil }
+func guard(*Process) error { return nil }
 
 // toolAttributes makes the system interrupt a tool when this process exits; go then stops its compilers.
 func toolAttributes() *syscall.SysProcAttr {

@@ -13,7 +13,7 @@ import (
 func serverAttributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
 // guard kills a program soon after this process has exited.
-func guard(p *process) error {
+func guard(p *Process) error {
 	dog, err := watchdog(os.Getpid(), p.cmd.Process.Pid)
 	if err != nil {
 		return err

@@ -15,7 +15,7 @@ func serverAttributes() *syscall.SysProcAttr {
 }
 
 // guard does nothing: the job object kills a program.
-func guard(*process) error { return nil }
+func guard(*Process) error { return nil }
 
 func toolAttributes() *syscall.SysProcAttr { return nil }
 

@@ -11,7 +11,7 @@ import (
 
 // buildProgress reports the progress of a build.
 type buildProgress struct {
-	emit func(Event)
+	reportf func(format string, args ...any)
 
 	mu       sync.Mutex
 	stage    string
@@ -38,7 +38,7 @@ func (w *buildProgress) countPackage(line string) bool {
 	return true
 }
 
-// report emits an event at every heartbeat until ctx ends.
+// report reports the progress at every heartbeat until ctx ends.
 func (w *buildProgress) report(ctx context.Context) {
 	ticker := time.NewTicker(heartbeat)
 	defer ticker.Stop()
@@ -47,24 +47,19 @@ func (w *buildProgress) report(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
-			w.emit(w.event(elapsed))
+			w.reportf("%s (%s)", w.state(), elapsed)
 		}
 	}
 }
 
-func (w *buildProgress) event(elapsed time.Duration) Event {
+func (w *buildProgress) state() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.total == 0 {
-		return Event{Message: fmt.Sprintf("%s (%s)", w.stage, elapsed)}
+		return w.stage
 	}
 	// Go does not print cached packages, so a build can end with a lower count.
-	done := min(w.packages, w.total)
-	return Event{
-		Message:  fmt.Sprintf("%s: %d of %d packages (%s)", w.stage, done, w.total, elapsed),
-		Packages: done,
-		Total:    w.total,
-	}
+	return fmt.Sprintf("%s: %d of %d packages", w.stage, min(w.packages, w.total), w.total)
 }
 
 // lineCounter counts the lines written to it.

@@ -135,7 +135,7 @@ func (cp *ControlPlane) waitFor(ctx context.Context, check string, o StartOption
 	case <-ready:
 		return nil
 	case <-cp.etcd.done:
-		return cp.etcd.failure()
+		return cp.etcd.Failure()
 	case <-cp.api.done:
 		return cp.etcdFirst()
 	case <-ctx.Done():
@@ -169,7 +169,7 @@ func (cp *ControlPlane) etcdFirst() error {
 	if ended := cp.ended(); ended != nil {
 		return ended
 	}
-	return cp.api.failure()
+	return cp.api.Failure()
 }
 
 // notReady describes servers that were not ready in time.

@@ -63,9 +63,9 @@ type ControlPlane struct {
 
 	dir        *tempdir.Dir
 	kubeconfig []byte
-	etcd, api  *process
+	etcd, api  *Process
 	// extra are the servers of StartServer. stopNode stops the node of StartWorkloads.
-	extra    []*process
+	extra    []*Process
 	stopNode func()
 	// done is closed once, by end.
 	done    chan struct{}
@@ -227,10 +227,10 @@ func (cp *ControlPlane) Err() error {
 
 // ended returns the failure of a server that has exited; nil if all run. It checks etcd first, whose exit stops the API server.
 func (cp *ControlPlane) ended() *Failure {
-	for _, p := range append([]*process{cp.etcd, cp.api}, cp.extra...) {
+	for _, p := range append([]*Process{cp.etcd, cp.api}, cp.extra...) {
 		select {
 		case <-p.done:
-			return p.failure()
+			return p.Failure()
 		default:
 		}
 	}

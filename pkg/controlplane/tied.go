@@ -1,7 +1,6 @@
 package controlplane
 
 import (
-	"context"
 	"crypto/x509"
 	"fmt"
 	"io"
@@ -10,12 +9,9 @@ import (
 	"time"
 )
 
-// A Program is a program that runs until it is stopped or this process exits.
-type Program struct{ p *process }
-
 // StartProgram starts a program in a new process group, so that interrupts at the terminal do not reach it. log receives its
 // output.
-func StartProgram(name string, command Command, log io.Writer) (*Program, error) {
+func StartProgram(name string, command Command, log io.Writer) (*Process, error) {
 	p, err := startProcess(name, command.Name, command.Args, command.Env, command.Dir, log)
 	if err != nil {
 		return nil, err
@@ -24,34 +20,27 @@ func StartProgram(name string, command Command, log io.Writer) (*Program, error)
 		p.kill()
 		return nil, fmt.Errorf("starting %s: %w", name, err)
 	}
-	return &Program{p: p}, nil
+	return p, nil
 }
 
 // Done returns a channel that is closed when the program has exited.
-func (p *Program) Done() <-chan struct{} { return p.p.done }
-
-// Failure describes the exit of the program with the last lines of its log, after Done is closed.
-func (p *Program) Failure() *Failure { return p.p.failure() }
+func (p *Process) Done() <-chan struct{} { return p.done }
 
 // Stop interrupts the program and waits for its exit. It kills the program after grace, or when kill is closed, and reports whether
 // that was not necessary.
-func (p *Program) Stop(grace time.Duration, kill <-chan struct{}) (graceful bool) {
-	_ = interrupt(p.p.cmd.Process) // fails only if it has exited
+func (p *Process) Stop(grace time.Duration, kill <-chan struct{}) (graceful bool) {
+	_ = interrupt(p.cmd.Process) // fails only if it has exited
 	timer := time.NewTimer(grace)
 	defer timer.Stop()
 	select {
-	case <-p.p.done:
+	case <-p.done:
 		return true
 	case <-timer.C:
 	case <-kill:
 	}
-	p.p.kill()
+	p.kill()
 	return false
 }
-
-// RunTied runs a program and waits for it. The program and those that it started are interrupted when ctx ends, and killed soon
-// after this process has exited.
-func RunTied(ctx context.Context, command Command) error { return runTied(ctx, command) }
 
 // WriteServingCertificate writes tls.crt and tls.key for a server on this machine to dir, and returns the certificate of their
 // authority in PEM. The authority's key is discarded.

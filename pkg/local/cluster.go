@@ -97,8 +97,7 @@ func (r *runner) provideNamespace(ctx context.Context) error {
 // embed starts a control plane with controllers, a scheduler and a simulated node.
 func (r *runner) embed(ctx context.Context) error {
 	ensure := controlplane.DefaultOptions(r.o.Environ)
-	ensure.Parts = controlplane.WorkloadParts()
-	ensure.Progress = func(e controlplane.Event) { r.o.Progress(e.Message) }
+	ensure.Parts, ensure.Progress = controlplane.WorkloadParts(), r.o.Progress
 	assets, err := controlplane.EnsureBuilt(ctx, ensure)
 	if err != nil {
 		return err

@@ -87,7 +87,7 @@ type runner struct {
 	stale   []string
 	flags   map[string]bool
 	port    int
-	program *controlplane.Program
+	program *controlplane.Process
 	// serving enables the project's webhooks, with the certificate of ca.
 	serving bool
 	ca      []byte

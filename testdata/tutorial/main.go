@@ -105,6 +105,6 @@ func startsControlPlane(steps []step) bool {
 func findControlPlane(ctx context.Context) (controlplane.Assets, error) {
 	options := controlplane.DefaultOptions(os.Environ())
 	options.Parts = []string{controlplane.Etcd, controlplane.KubeAPIServer, controlplane.Kubectl}
-	options.Progress = func(e controlplane.Event) { fmt.Println(e.Message) }
+	options.Progress = func(message string) { fmt.Println(message) }
 	return controlplane.Ensure(ctx, options)
 }

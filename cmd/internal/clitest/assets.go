@@ -13,7 +13,7 @@ import (
 var ControlPlaneAssets = sync.OnceValues(func() (controlplane.Assets, error) {
 	options := controlplane.DefaultOptions(os.Environ())
 	options.Parts = []string{controlplane.Etcd, controlplane.KubeAPIServer, controlplane.Kubectl}
-	options.Progress = func(e controlplane.Event) { fmt.Fprintln(os.Stderr, e.Message) }
+	options.Progress = func(message string) { fmt.Fprintln(os.Stderr, message) }
 	return controlplane.Ensure(context.Background(), options)
 })
 
@@ -23,6 +23,6 @@ var WorkloadAssets = sync.OnceValues(func() (controlplane.Assets, error) {
 	options := controlplane.DefaultOptions(os.Environ())
 	options.Parts, options.NoDownload = controlplane.WorkloadParts(), true
 	options.KubebuilderAssets = ""
-	options.Progress = func(e controlplane.Event) { fmt.Fprintln(os.Stderr, e.Message) }
+	options.Progress = func(message string) { fmt.Fprintln(os.Stderr, message) }
 	return controlplane.Ensure(context.Background(), options)
 })

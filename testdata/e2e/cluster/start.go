@@ -49,7 +49,7 @@ func Assets(ctx context.Context, cacheDir string, p *Progress) (string, error) {
 	// What others built or downloaded has no kubelet.
 	o.KubebuilderAssets, o.StoreDirs, o.NoDownload = "", nil, true
 	o.Parts = append(controlplane.WorkloadParts(), controlplane.Kubelet, controlplane.KubeProxy, controlplane.Kubectl)
-	o.Progress = func(e controlplane.Event) { p.Say(e.Message) }
+	o.Progress = func(message string) { p.Say(message) }
 	assets, err := controlplane.Ensure(ctx, o)
 	if err == nil {
 		p.Done("the programs of the control plane")
