@@ -55,7 +55,7 @@ func layers() map[string][]string {
 		"pkg/image":           {"pkg/diag", "pkg/image/reference", "pkg/transport"},
 		"pkg/image/reference": {},
 		"pkg/kube":            {"pkg/safeyaml"},
-		"pkg/local":           {"pkg/controlplane", "pkg/kube", "pkg/manifest", "pkg/project", "pkg/tempdir"},
+		"pkg/local":           {"pkg/controlplane", "pkg/diag", "pkg/kube", "pkg/manifest", "pkg/project", "pkg/tempdir"},
 		"pkg/makefile":        {"pkg/diag"},
 		"pkg/manifest":        {"pkg/diag", "pkg/safeyaml"},
 		"pkg/merge":           {"pkg/gosource", "pkg/safeyaml", "pkg/textdiff"},
@@ -73,10 +73,11 @@ func layers() map[string][]string {
 		},
 		"pkg/safeyaml": {"pkg/textdiff"},
 		"pkg/sarif":    {},
-		"pkg/scaffold": {"pkg/gosource", "pkg/safeyaml", "pkg/textdiff", "pkg/worktree", "templates"},
+		"pkg/scaffold": {
+			"pkg/diag", "pkg/gosource", "pkg/project", "pkg/safeyaml", "pkg/textdiff", "pkg/worktree", "templates",
+		},
 		"pkg/scorecard": {
 			"pkg/bundle", "pkg/bundle/validate", "pkg/diag", "pkg/image/reference", "pkg/kube", "pkg/safeyaml",
-			"pkg/worktree",
 		},
 		"pkg/startup":   {},
 		"pkg/tempdir":   {},
