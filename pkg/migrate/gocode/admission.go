@@ -1,32 +1,31 @@
 package gocode
 
-import "go/ast"
+import (
+	"go/ast"
+	"slices"
+)
 
 // decoders replaces *admission.Decoder by admission.Decoder, which is an interface since v0.15.
 func decoders(f *source) {
-	ast.Inspect(f.AST, func(n ast.Node) bool {
-		if star, ok := n.(*ast.StarExpr); ok && f.refersTo(star.X, admissionPackage, "Decoder") {
+	for star := range nodes[*ast.StarExpr](f.AST) {
+		if f.refersTo(star.X, admissionPackage, "Decoder") {
 			f.cut(star.Pos(), star.X.Pos())
 		}
-		return true
-	})
+	}
 }
 
 // withoutError removes the error result of functions that no longer return one: client.ObjectKeyFromObject since v0.7 and
 // admission.NewDecoder since v0.15. It must be ignored or used only in the following check.
 func withoutError(f *source) {
-	ast.Inspect(f.AST, func(n ast.Node) bool {
-		block, ok := n.(*ast.BlockStmt)
-		if !ok {
-			return true
-		}
+	for block := range nodes[*ast.BlockStmt](f.AST) {
 		for i, stmt := range block.List {
 			assign, ok := stmt.(*ast.AssignStmt)
 			if !ok || len(assign.Lhs) != 2 || len(assign.Rhs) != 1 {
 				continue
 			}
 			call, ok := assign.Rhs[0].(*ast.CallExpr)
-			if !ok || !f.refersTo(call.Fun, clientPackage, "ObjectKeyFromObject") && !f.refersTo(call.Fun, admissionPackage, "NewDecoder") {
+			if !ok || !f.refersTo(call.Fun, clientPackage, "ObjectKeyFromObject") &&
+				!f.refersTo(call.Fun, admissionPackage, "NewDecoder") {
 				continue
 			}
 			err, ok := assign.Lhs[1].(*ast.Ident)
@@ -34,22 +33,16 @@ func withoutError(f *source) {
 				continue
 			}
 			if err.Name != "_" {
-				if i+1 == len(block.List) || !f.isErrorCheck(block.List[i+1], err) || f.hasComments(block.List[i+1], nil) {
+				rest := block.List[i+1:]
+				if len(rest) == 0 || !f.isErrorCheck(rest[0], err) || f.hasComments(rest[0], nil) ||
+					slices.ContainsFunc(rest[1:], func(other ast.Stmt) bool { return isMentioned(other, err.Name) }) {
 					continue
 				}
-				used := false
-				for _, other := range block.List[i+2:] {
-					used = used || isMentioned(other, err.Name)
-				}
-				if used {
-					continue
-				}
-				f.cutStatement(block.List[i+1])
+				f.cutStatement(rest[0])
 			}
 			f.cut(assign.Lhs[0].End(), err.End())
 		}
-		return true
-	})
+	}
 }
 
 // isErrorCheck reports whether a statement is if err != nil {…} without else.

@@ -3,6 +3,7 @@ package gocode
 import (
 	"go/ast"
 	"slices"
+	"strings"
 )
 
 // builders updates the set-up of webhooks for v0.23, where the builder gets the object and its type at the start:
@@ -10,33 +11,37 @@ import (
 // the methods for these. The webhooks themselves are kept.
 func builders(f *source) {
 	ast.Inspect(f.AST, func(n ast.Node) bool {
-		call, ok := n.(*ast.CallExpr)
-		if !ok {
-			return true
-		}
-		chain := chainOf(call)
-		if len(chain) < 2 || !f.isWebhookBuilder(chain[0]) || len(chain[0].Args) != 1 {
-			return true
-		}
-		at := slices.IndexFunc(chain, func(c *ast.CallExpr) bool { return method(c) == "For" && len(c.Args) == 1 })
-		if at < 0 {
+		chain, at := f.webhookChain(n)
+		if chain == nil {
 			return true
 		}
 		f.insert(chain[0].Args[0].End(), ", "+f.Source(chain[at].Args[0]))
 		// From the end of the preceding call to the end of For(…), including the line break.
 		f.cut(chain[at-1].End(), chain[at].End())
 		for _, c := range chain {
-			if renamed := map[string]string{"WithDefaulter": "WithCustomDefaulter", "WithValidator": "WithCustomValidator"}[method(c)]; renamed != "" {
-				f.replace(c.Fun.(*ast.SelectorExpr).Sel, renamed)
+			if name, ok := strings.CutPrefix(method(c), "With"); ok && (name == "Defaulter" || name == "Validator") {
+				f.rename(c.Fun, "WithCustom"+name)
 			}
 		}
 		return false // the calls within are parts of the chain
 	})
 }
 
-// isWebhookBuilder reports whether a call starts a webhook builder of controller-runtime.
-func (f *source) isWebhookBuilder(call *ast.CallExpr) bool {
-	return f.refersTo(call.Fun, runtimeModule, "NewWebhookManagedBy") || f.refersTo(call.Fun, runtimeModule+"/pkg/builder", "WebhookManagedBy")
+// webhookChain returns the calls of a webhook builder of controller-runtime that gets its object from For, and the index
+// of that call. The calls are nil for other nodes.
+func (f *source) webhookChain(n ast.Node) (chain []*ast.CallExpr, at int) {
+	call, ok := n.(*ast.CallExpr)
+	if !ok {
+		return nil, 0
+	}
+	chain = chainOf(call)
+	at = slices.IndexFunc(chain, func(c *ast.CallExpr) bool { return method(c) == "For" && len(c.Args) == 1 })
+	start := chain[0]
+	if at < 0 || len(start.Args) != 1 || !f.refersTo(start.Fun, runtimeModule, "NewWebhookManagedBy") &&
+		!f.refersTo(start.Fun, runtimeModule+"/pkg/builder", "WebhookManagedBy") {
+		return nil, 0
+	}
+	return chain, at
 }
 
 // chainOf returns the calls of a().b().c(), starting with a.

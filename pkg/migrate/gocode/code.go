@@ -16,8 +16,8 @@ import (
 
 // Rewrite updates the Go files of a tree to the library versions of the current scaffold: reconcilers, builders,
 // managers, webhooks and tests. Repeating it changes nothing. Files that cannot be parsed, and code that cannot be
-// rewritten, are left to the compiler. The findings are notes about code that behaves differently or must be rewritten by hand.
-// current are the files of the current scaffold, from which suites get missing parts.
+// rewritten, are left to the compiler. The findings are notes about code that behaves differently or must be rewritten by
+// hand. current are the files of the current scaffold, from which suites get missing parts.
 func Rewrite(tree *worktree.Tree, current map[string][]byte) (diag.Findings, error) {
 	p, err := readProgram(tree)
 	if err != nil {

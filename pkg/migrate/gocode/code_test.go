@@ -32,7 +32,8 @@ func TestCode(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			before, want, current := map[string][]byte{"go.mod": []byte("module example.com/mine\n")}, map[string][]byte{}, map[string][]byte{}
+			before := map[string][]byte{"go.mod": []byte("module example.com/mine\n")}
+			want, current := map[string][]byte{}, map[string][]byte{}
 			for _, f := range archive.Files {
 				if base, ok := strings.CutSuffix(f.Name, ".want"); ok {
 					want[base] = f.Data

@@ -9,10 +9,9 @@ import (
 // configFiles removes the code that read the manager's options from a file, which controller-runtime does not support
 // since v0.16: the block of the scaffold, and the flag for the file. Edited code is left to the compiler.
 func configFiles(f *source) {
-	ast.Inspect(f.AST, func(n ast.Node) bool {
-		fn, ok := n.(*ast.FuncDecl)
-		if !ok || fn.Body == nil {
-			return !ok
+	for fn := range nodes[*ast.FuncDecl](f.AST) {
+		if fn.Body == nil {
+			continue
 		}
 		for _, stmt := range fn.Body.List {
 			if file := f.readsConfigFile(stmt); file != nil {
@@ -20,14 +19,14 @@ func configFiles(f *source) {
 				f.cutFlag(fn.Body, file, stmt)
 			}
 		}
-		return false
-	})
+	}
 }
 
 // readsConfigFile returns the variable with the file name if a statement is the block that reads options from it.
 func (f *source) readsConfigFile(stmt ast.Stmt) *ast.Ident {
 	block, ok := stmt.(*ast.IfStmt)
-	if !ok || block.Init != nil || block.Else != nil || len(block.Body.List) == 0 || len(block.Body.List) > 2 || f.hasComments(block, nil) {
+	if !ok || block.Init != nil || block.Else != nil || len(block.Body.List) == 0 || len(block.Body.List) > 2 ||
+		f.hasComments(block, nil) {
 		return nil
 	}
 	condition, ok := block.Cond.(*ast.BinaryExpr)
@@ -47,22 +46,21 @@ func (f *source) readsConfigFile(stmt ast.Stmt) *ast.Ident {
 		return nil
 	}
 	loader, ok := call.Args[0].(*ast.CallExpr)
-	if !ok || !f.isConfigFile(chainOf(loader)) {
+	if !ok {
+		return nil
+	}
+	chain := chainOf(loader) // ctrl.ConfigFile().AtPath(file), without types of the project
+	if len(chain) != 2 || method(chain[1]) != "AtPath" || !f.refersTo(chain[0].Fun, runtimeModule, "ConfigFile") &&
+		!f.refersTo(chain[0].Fun, runtimeModule+"/pkg/config", "File") {
 		return nil
 	}
 	return file
 }
 
-// isConfigFile reports whether a chain is ctrl.ConfigFile().AtPath(file) without types of the project.
-func (f *source) isConfigFile(chain []*ast.CallExpr) bool {
-	first := chain[0]
-	return len(chain) == 2 && method(chain[1]) == "AtPath" &&
-		(f.refersTo(first.Fun, runtimeModule, "ConfigFile") || f.refersTo(first.Fun, runtimeModule+"/pkg/config", "File"))
-}
-
 // cutFlag removes the variable with the file name and its flag if nothing else uses it.
 func (f *source) cutFlag(body *ast.BlockStmt, file *ast.Ident, read ast.Stmt) {
 	var declared, flagged ast.Stmt
+	flagName := ""
 	for _, stmt := range body.List {
 		switch s := stmt.(type) {
 		case *ast.DeclStmt:
@@ -71,8 +69,9 @@ func (f *source) cutFlag(body *ast.BlockStmt, file *ast.Ident, read ast.Stmt) {
 				continue
 			}
 		case *ast.ExprStmt:
-			if call, ok := s.X.(*ast.CallExpr); ok && f.refersTo(call.Fun, "flag", "StringVar") && len(call.Args) == 4 && f.Source(call.Args[0]) == "&"+file.Name {
-				flagged = s
+			call, ok := s.X.(*ast.CallExpr)
+			if ok && f.refersTo(call.Fun, "flag", "StringVar") && len(call.Args) == 4 && f.Source(call.Args[0]) == "&"+file.Name {
+				flagged, flagName = s, strings.Trim(f.Source(call.Args[1]), `"`)
 				continue
 			}
 		}
@@ -85,11 +84,8 @@ func (f *source) cutFlag(body *ast.BlockStmt, file *ast.Ident, read ast.Stmt) {
 	}
 	f.cutStatement(declared)
 	f.cutStatement(flagged)
-	f.noteRemoved("the flag " + f.flagName(flagged) + " is gone, as controller-runtime reads no options from files any more: give what the file set as flags, or in the manager's options")
-}
-
-func (f *source) flagName(stmt ast.Stmt) string {
-	return "--" + strings.Trim(f.Source(stmt.(*ast.ExprStmt).X.(*ast.CallExpr).Args[1]), `"`)
+	f.noteRemoved("the flag --" + flagName + " is gone, as controller-runtime reads no options from files any more: " +
+		"give what the file set as flags, or in the manager's options")
 }
 
 // declaresString reports whether a statement is var x string.

@@ -3,6 +3,7 @@ package gocode
 import (
 	"go/ast"
 	"go/token"
+	"slices"
 	"strings"
 )
 
@@ -104,8 +105,8 @@ func isMentioned(n ast.Node, name string) bool {
 
 // contextIn returns an expression for a context: the parameter of the innermost function with one, or context.Background().
 func (f *source) contextIn(stack []ast.Node) string {
-	for i := len(stack) - 1; i >= 0; i-- {
-		if name := parameter(stack[i], func(t ast.Expr) bool { return f.refersTo(t, "context", "Context") }); name != "" {
+	for _, n := range slices.Backward(stack) {
+		if name := parameter(n, func(t ast.Expr) bool { return f.refersTo(t, "context", "Context") }); name != "" {
 			return name
 		}
 	}

@@ -3,6 +3,7 @@ package gocode
 import (
 	"go/ast"
 	"go/token"
+	"maps"
 	"strings"
 )
 
@@ -15,7 +16,7 @@ const (
 // events updates functions with event parameters: objects contain their metadata since v0.7, handlers get a context
 // since v0.15 and a queue of requests since v0.20.
 func events(f *source) {
-	ast.Inspect(f.AST, func(n ast.Node) bool {
+	for n := range ast.Preorder(f.AST) {
 		switch n := n.(type) {
 		case *ast.FuncDecl:
 			f.eventFunction(n.Type, n.Body)
@@ -28,11 +29,18 @@ func events(f *source) {
 				f.filter(n.Args[0])
 			}
 		}
-		return true
-	})
+	}
 }
 
-func renamedEventField(name string) string {
+// renameEventField renames a field of an event, if it has another name now.
+func (f *source) renameEventField(name ast.Expr) {
+	if current := currentEventField(f.Source(name)); current != "" {
+		f.replace(name, current)
+	}
+}
+
+// currentEventField returns the current name of a field of an event, or "" if it was not renamed.
+func currentEventField(name string) string {
 	return map[string]string{"Meta": "Object", "MetaOld": "ObjectOld", "MetaNew": "ObjectNew"}[name]
 }
 
@@ -50,7 +58,9 @@ func (f *source) eventFunction(t *ast.FuncType, body *ast.BlockStmt) {
 			continue
 		}
 		for _, name := range p.Names {
-			f.renameFields(body, name.Obj)
+			for selector := range selections(body, name.Obj) {
+				f.renameEventField(selector.Sel)
+			}
 		}
 	}
 	if len(params) == 0 || !f.refersTo(params[len(params)-1].Type, queuePackage, "RateLimitingInterface") {
@@ -75,45 +85,21 @@ func (f *source) requestType() string {
 	return f.use(runtimeModule+"/pkg/reconcile", "reconcile") + ".Request"
 }
 
-// renameFields renames the fields of an event.
-func (f *source) renameFields(body ast.Node, event *ast.Object) {
-	ast.Inspect(body, func(n ast.Node) bool {
-		selector, ok := n.(*ast.SelectorExpr)
-		if !ok {
-			return true
-		}
-		if id, ok := selector.X.(*ast.Ident); ok && id.Obj != nil && id.Obj == event {
-			if name := renamedEventField(selector.Sel.Name); name != "" {
-				f.replace(selector.Sel, name)
-			}
-		}
-		return true
-	})
-}
-
 // eventLiteral rewrites a literal of an event, of which only the object remains.
 func (f *source) eventLiteral(literal *ast.CompositeLit) {
-	if literal.Type == nil || !f.isEvent(literal.Type) {
+	if !f.isEvent(literal.Type) {
 		return
 	}
-	has := map[string]bool{}
-	for _, element := range literal.Elts {
-		if pair, ok := element.(*ast.KeyValueExpr); ok {
-			has[f.Source(pair.Key)] = true
-		}
-	}
+	fields := maps.Collect(f.pairs(literal))
 	for i, element := range literal.Elts {
 		pair, ok := element.(*ast.KeyValueExpr)
 		if !ok {
 			continue
 		}
-		name := renamedEventField(f.Source(pair.Key))
-		switch {
-		case name == "":
-		case has[name]:
+		if fields[currentEventField(f.Source(pair.Key))] != nil {
 			f.cutElement(literal, i)
-		default:
-			f.replace(pair.Key, name)
+		} else {
+			f.renameEventField(pair.Key)
 		}
 	}
 }
@@ -159,10 +145,7 @@ func (f *source) filter(e ast.Expr) {
 		name, other = other, name
 	}
 	f.replaceRange(meta.Pos(), object.End(), name.Name+" "+f.use(clientPackage, "client")+".Object")
-	ast.Inspect(fn.Body, func(n ast.Node) bool {
-		if id, ok := n.(*ast.Ident); ok && id.Obj != nil && id.Obj == other.Obj {
-			f.replace(id, name.Name)
-		}
-		return true
-	})
+	for id := range uses(fn.Body, other.Obj) {
+		f.replace(id, name.Name)
+	}
 }

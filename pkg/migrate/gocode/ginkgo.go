@@ -32,33 +32,33 @@ func specs(f *source) {
 			f.replace(spec.Path, strconv.Quote(ginkgo+"/v2"+rest))
 		}
 	}
-	ast.Inspect(f.AST, func(n ast.Node) bool {
-		if call, ok := n.(*ast.CallExpr); ok {
-			f.runSpecs(call)
-			f.node(call)
-		}
-		return true
-	})
+	for call := range nodes[*ast.CallExpr](f.AST) {
+		f.runSpecs(call)
+		f.node(call)
+	}
 }
 
 // runSpecs replaces calls with reporters by RunSpecs.
 func (f *source) runSpecs(call *ast.CallExpr) {
-	if len(call.Args) != 3 || !f.refersTo(call.Fun, ginkgo, "RunSpecsWithDefaultAndCustomReporters", "RunSpecsWithCustomReporters") {
+	if len(call.Args) != 3 ||
+		!f.refersTo(call.Fun, ginkgo, "RunSpecsWithDefaultAndCustomReporters", "RunSpecsWithCustomReporters") {
 		return
 	}
 	f.rename(call.Fun, "RunSpecs")
 	f.cut(call.Args[1].End(), call.Args[2].End())
-	if list, ok := call.Args[2].(*ast.CompositeLit); ok && !slices.ContainsFunc(list.Elts, func(e ast.Expr) bool { return !f.isPrinter(e) }) {
+	foreign := func(reporter ast.Expr) bool { return !f.isPrinter(reporter) }
+	if list, ok := call.Args[2].(*ast.CompositeLit); ok && !slices.ContainsFunc(list.Elts, foreign) {
 		return
 	}
-	f.noteRemoved("Ginkgo v2 takes no reporters of a suite's own, and " + f.Source(call.Args[2]) + " is gone: give go test a flag such as -ginkgo.junit-report, or use ReportAfterSuite")
+	f.noteRemoved("Ginkgo v2 takes no reporters of a suite's own, and " + f.Source(call.Args[2]) + " is gone: " +
+		"give go test a flag such as -ginkgo.junit-report, or use ReportAfterSuite")
 }
 
 // isPrinter reports whether an expression is the reporter of controller-runtime that ended the output with a line break.
 func (f *source) isPrinter(e ast.Expr) bool {
 	switch e := e.(type) {
 	case *ast.CompositeLit:
-		return e.Type != nil && f.refersTo(e.Type, ginkgoPrinter, "NewlineReporter")
+		return f.refersTo(e.Type, ginkgoPrinter, "NewlineReporter")
 	case *ast.UnaryExpr:
 		return f.isPrinter(e.X)
 	case *ast.CallExpr:
@@ -67,27 +67,23 @@ func (f *source) isPrinter(e ast.Expr) bool {
 	return false
 }
 
-func nodes() []string {
-	list := []string{"BeforeEach", "JustBeforeEach", "AfterEach", "JustAfterEach", "BeforeSuite", "AfterSuite", "SynchronizedBeforeSuite", "SynchronizedAfterSuite"}
-	for _, name := range []string{"It", "Specify"} {
-		list = append(list, name, "F"+name, "P"+name, "X"+name)
-	}
-	return list
+// specNodes returns the functions of Ginkgo whose bodies could have a channel and a timeout.
+func specNodes() []string {
+	return strings.Fields(`BeforeEach JustBeforeEach AfterEach JustAfterEach BeforeSuite AfterSuite
+		SynchronizedBeforeSuite SynchronizedAfterSuite It FIt PIt XIt Specify FSpecify PSpecify XSpecify`)
 }
 
 // node removes the channel and the timeout of a spec or container.
 func (f *source) node(call *ast.CallExpr) {
-	if !f.refersTo(call.Fun, ginkgo, nodes()...) {
+	if !f.refersTo(call.Fun, ginkgo, specNodes()...) {
 		return
 	}
 	body := -1
 	for i, arg := range call.Args {
-		fn, ok := arg.(*ast.FuncLit)
-		if !ok {
-			continue
+		if fn, ok := arg.(*ast.FuncLit); ok {
+			body = i
+			f.synchronous(fn)
 		}
-		body = i
-		f.synchronous(fn)
 	}
 	if last := len(call.Args) - 1; body >= 0 && body < last {
 		f.cut(call.Args[body].End(), call.Args[last].End())
@@ -96,9 +92,6 @@ func (f *source) node(call *ast.CallExpr) {
 
 // synchronous removes the channel if the function only closes it at the end.
 func (f *source) synchronous(fn *ast.FuncLit) {
-	if fn.Type.Params == nil {
-		return
-	}
 	list := fn.Type.Params.List
 	if len(list) == 0 {
 		return
@@ -112,8 +105,10 @@ func (f *source) synchronous(fn *ast.FuncLit) {
 		for _, stmt := range fn.Body.List {
 			if closes(stmt, last.Names[0].Obj) {
 				closed = append(closed, stmt)
-			} else if refers(stmt, last.Names[0].Obj) {
-				return
+			} else {
+				for range uses(stmt, last.Names[0].Obj) {
+					return // another use
+				}
 			}
 		}
 	}
@@ -142,13 +137,4 @@ func closes(stmt ast.Stmt, done *ast.Object) bool {
 	fn, ok := call.Fun.(*ast.Ident)
 	arg, isName := call.Args[0].(*ast.Ident)
 	return ok && isName && fn.Name == "close" && arg.Obj != nil && arg.Obj == done
-}
-
-func refers(n ast.Node, object *ast.Object) bool {
-	for n := range ast.Preorder(n) {
-		if id, ok := n.(*ast.Ident); ok && id.Obj != nil && id.Obj == object {
-			return true
-		}
-	}
-	return false
 }

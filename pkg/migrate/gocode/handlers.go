@@ -15,7 +15,8 @@ func owners(f *source) {
 			return true
 		}
 		if mapper := f.field(unary, handlerPackage, "EnqueueRequestsFromMapFunc", "ToRequests"); mapper != nil {
-			if call, ok := mapper.(*ast.CallExpr); ok && f.refersTo(call.Fun, handlerPackage, "ToRequestsFunc") && len(call.Args) == 1 {
+			call, ok := mapper.(*ast.CallExpr)
+			if ok && len(call.Args) == 1 && f.refersTo(call.Fun, handlerPackage, "ToRequestsFunc") {
 				mapper = call.Args[0]
 			}
 			f.replaceRange(unary.Pos(), mapper.Pos(), f.use(handlerPackage, "handler")+".EnqueueRequestsFromMapFunc(")
@@ -46,7 +47,7 @@ func owners(f *source) {
 // mappers adds a context to functions that map objects to requests, as since v0.15, and passes the object to those from
 // before v0.7: function literals of the type, and functions of the project that are passed to handlers.
 func mappers(f *source) {
-	ast.Inspect(f.AST, func(n ast.Node) bool {
+	for n := range ast.Preorder(f.AST) {
 		switch n := n.(type) {
 		case *ast.FuncLit:
 			if f.isMapFunc(n.Type) {
@@ -61,8 +62,7 @@ func mappers(f *source) {
 				f.replace(n.Sel, "MapFunc")
 			}
 		}
-		return true
-	})
+	}
 }
 
 // mapper rewrites the function or method of the project to which an expression refers.
@@ -112,17 +112,11 @@ func (f *source) mapWithContext(t *ast.FuncType, body *ast.BlockStmt) {
 	if len(param.Names) != 1 || body == nil {
 		return
 	}
-	ast.Inspect(body, func(n ast.Node) bool {
-		selector, ok := n.(*ast.SelectorExpr)
-		if !ok || selector.Sel.Name != "Meta" && selector.Sel.Name != "Object" {
-			return true
+	for selector := range selections(body, param.Names[0].Obj) {
+		if selector.Sel.Name == "Meta" || selector.Sel.Name == "Object" {
+			f.cut(selector.X.End(), selector.End())
 		}
-		if id, ok := selector.X.(*ast.Ident); ok && id.Obj == param.Names[0].Obj {
-			f.cut(id.End(), selector.End())
-			return false
-		}
-		return true
-	})
+	}
 }
 
 // mapped adds a context to direct calls of map functions of the project.

@@ -1,6 +1,7 @@
 package gocode
 
 import (
+	"cmp"
 	"go/ast"
 	"go/token"
 	"slices"
@@ -36,8 +37,8 @@ func (f *source) isTaken(name string) bool {
 	if f.imports[name] != "" || slices.ContainsFunc(f.added, func(s addedImport) bool { return s.name == name }) {
 		return true
 	}
-	for n := range ast.Preorder(f.AST) {
-		if id, ok := n.(*ast.Ident); ok && id.Name == name && id.Obj != nil {
+	for id := range nodes[*ast.Ident](f.AST) {
+		if id.Name == name && id.Obj != nil {
 			return true
 		}
 	}
@@ -70,52 +71,56 @@ func (f *source) addImports(specs []addedImport) {
 	}
 }
 
+// importEdit returns the edit that adds an import, in the block of imports with parentheses if there is one.
 func (f *source) importEdit(importPath, text string) textdiff.Edit {
-	var all []*ast.ImportSpec
-	var block *ast.GenDecl
+	var first, block *ast.GenDecl
+	var last, best *ast.ImportSpec // in blocks
+	score := -1
 	for _, decl := range f.AST.Decls {
-		gen, ok := decl.(*ast.GenDecl)
-		if !ok || gen.Tok != token.IMPORT {
+		if !isImport(decl) {
 			continue
 		}
-		for _, spec := range gen.Specs {
-			if gen.Lparen.IsValid() && gosource.ImportPath(spec.(*ast.ImportSpec)) != "C" {
-				all = append(all, spec.(*ast.ImportSpec))
-			}
+		gen := decl.(*ast.GenDecl)
+		first = cmp.Or(first, gen)
+		if !gen.Lparen.IsValid() {
+			continue
 		}
-		if gen.Lparen.IsValid() && block == nil {
-			block = gen
+		block = cmp.Or(block, gen)
+		for _, s := range gen.Specs {
+			spec := s.(*ast.ImportSpec)
+			p := gosource.ImportPath(spec)
+			if p == "C" {
+				continue
+			}
+			last = spec
+			common := commonElements(p, importPath)
+			if common > score || best != nil && common == score && p < importPath && gosource.ImportPath(best) < p {
+				best, score = spec, common
+			}
 		}
 	}
 	at := func(offset int, text string) textdiff.Edit {
 		return textdiff.Edit{From: offset, To: offset, Text: text}
 	}
-	if len(all) == 0 {
-		if len(f.AST.Imports) > 0 {
-			for _, decl := range f.AST.Decls {
-				if gen, ok := decl.(*ast.GenDecl); ok && gen.Tok == token.IMPORT {
-					return at(f.LineStart(gen.Pos()), "import "+text+"\n")
-				}
-			}
-		}
+	switch {
+	case first == nil:
 		return at(f.LineEnd(f.AST.Name.End()), "\nimport "+text+"\n")
-	}
-	best, score := (*ast.ImportSpec)(nil), -1
-	for _, spec := range all {
-		if s := commonElements(gosource.ImportPath(spec), importPath); s > score || best != nil && s == score && gosource.ImportPath(spec) < importPath && gosource.ImportPath(best) < gosource.ImportPath(spec) {
-			best, score = spec, s
-		}
-	}
-	if score < 0 {
-		if gosource.IsStandard(importPath) {
-			return at(f.LineEnd(block.Lparen), "\t"+text+"\n\n")
-		}
-		return at(f.LineEnd(all[len(all)-1].End()), "\n\t"+text+"\n")
-	}
-	if gosource.ImportPath(best) > importPath {
+	case last == nil:
+		return at(f.LineStart(first.Pos()), "import "+text+"\n")
+	case best == nil && gosource.IsStandard(importPath):
+		return at(f.LineEnd(block.Lparen), "\t"+text+"\n\n")
+	case best == nil:
+		return at(f.LineEnd(last.End()), "\n\t"+text+"\n")
+	case gosource.ImportPath(best) > importPath:
 		return at(f.LineStart(startOf(best)), "\t"+text+"\n")
 	}
 	return at(f.LineEnd(best.End()), "\t"+text+"\n")
+}
+
+// isImport reports whether a declaration is one of imports.
+func isImport(decl ast.Decl) bool {
+	general, ok := decl.(*ast.GenDecl)
+	return ok && general.Tok == token.IMPORT
 }
 
 // commonElements returns the number of leading elements that two import paths share, or -1 if only one is of the
@@ -136,10 +141,10 @@ func commonElements(a, b string) int {
 func (f *source) dropUnused(before map[string]bool) {
 	now := f.usedImports()
 	for _, decl := range f.AST.Decls {
-		gen, ok := decl.(*ast.GenDecl)
-		if !ok || gen.Tok != token.IMPORT {
+		if !isImport(decl) {
 			continue
 		}
+		gen := decl.(*ast.GenDecl)
 		var unused []*ast.ImportSpec
 		for _, spec := range gen.Specs {
 			s := spec.(*ast.ImportSpec)
@@ -155,11 +160,4 @@ func (f *source) dropUnused(before map[string]bool) {
 			f.cutLines(startOf(s), s.End())
 		}
 	}
-}
-
-func startOf(spec *ast.ImportSpec) token.Pos {
-	if spec.Doc != nil {
-		return spec.Doc.Pos()
-	}
-	return spec.Pos()
 }

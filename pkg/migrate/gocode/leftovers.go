@@ -19,7 +19,9 @@ func pins(mod []byte) diag.Findings {
 	var notes diag.Findings
 	add := func(line *modfile.Line, verb string) {
 		text := strings.TrimPrefix(strings.Join(line.Token, " "), verb+" ")
-		notes = append(notes, diag.Finding{Position: diag.Position{File: "go.mod"}, Problem: verb + " " + text + " stays: see whether it is still right"})
+		notes = append(notes, diag.Finding{
+			Position: diag.Position{File: "go.mod"}, Problem: verb + " " + text + " stays: see whether it is still right",
+		})
 	}
 	for _, r := range file.Replace {
 		if r.New.Version != "" { // directories have no versions
@@ -59,7 +61,8 @@ func (p *program) unnamed() diag.Findings {
 				}
 			}
 			if kind != "" {
-				all[kind] = append(all[kind], diag.Finding{Position: diag.Position{File: f.Name, Line: f.Line(chain[0].Pos())}, Problem: "there are several controllers for " + strings.TrimSuffix(strings.TrimPrefix(kind, "&"), "{}") + ", and a manager takes a name only once: add Named"})
+				all[kind] = append(all[kind], f.noteAt(chain[0].Pos(), "there are several controllers for "+
+					strings.TrimSuffix(strings.TrimPrefix(kind, "&"), "{}")+", and a manager takes a name only once: add Named"))
 			}
 			return false
 		})
@@ -75,8 +78,8 @@ func (p *program) unnamed() diag.Findings {
 
 // leftovers records notes about code that compiles and behaves differently. It must be the last rewrite, for correct lines.
 func leftovers(f *source) {
-	ginkgo2 := ginkgo + "/v2"
-	ast.Inspect(f.AST, func(n ast.Node) bool {
+	const ginkgo2 = ginkgo + "/v2"
+	for n := range ast.Preorder(f.AST) {
 		switch n := n.(type) {
 		case *ast.FuncDecl:
 			if n.Recv != nil && f.isInjector(n) {
@@ -87,16 +90,16 @@ func leftovers(f *source) {
 				f.note(n.Pos(), "Measure does nothing in Ginkgo v2: write a spec with gomega/gmeasure")
 			}
 		case *ast.KeyValueExpr:
-			if lock := f.Source(n.Value); f.Source(n.Key) == "LeaderElectionResourceLock" && slices.Contains([]string{`"configmaps"`, `"endpoints"`, `"configmapsleases"`, `"endpointsleases"`}, lock) {
+			removed := []string{`"configmaps"`, `"endpoints"`, `"configmapsleases"`, `"endpointsleases"`}
+			if lock := f.Source(n.Value); f.Source(n.Key) == "LeaderElectionResourceLock" && slices.Contains(removed, lock) {
 				f.note(n.Pos(), "there is no lock "+lock+" for leaders any more: use \"leases\"")
 			}
 		case *ast.Field:
-			if n.Type != nil && f.refersTo(n.Type, ginkgo2, "Done") {
+			if f.refersTo(n.Type, ginkgo2, "Done") {
 				f.note(n.Pos(), "Ginkgo v2 does not wait until done is closed: wait with Eventually")
 			}
 		}
-		return true
-	})
+	}
 }
 
 // isInjector reports whether a method is one by which controller-runtime before v0.15 injected values.

@@ -11,56 +11,38 @@ func loggers(f *source) {
 	if f.AST.Name.Name != "main" {
 		return
 	}
-	ast.Inspect(f.AST, func(n ast.Node) bool {
-		call, ok := n.(*ast.CallExpr)
-		if !ok || method(call) != "SetupWithManager" {
-			return true
+	for call := range nodes[*ast.CallExpr](f.AST) {
+		if method(call) != "SetupWithManager" {
+			continue
 		}
 		receiver, ok := call.Fun.(*ast.SelectorExpr).X.(*ast.ParenExpr)
 		if !ok {
-			return true
+			continue
 		}
-		unary, ok := receiver.X.(*ast.UnaryExpr)
-		if !ok {
-			return true
+		from, typeName := f.named(objectOf(receiver))
+		fields := f.fields(receiver.X, from, typeName)
+		if fields["Client"] == nil || fields["Log"] != nil || !f.program.hasLog(from, typeName) {
+			continue
 		}
-		literal, ok := unary.X.(*ast.CompositeLit)
-		if !ok || literal.Type == nil || !f.hasLog(literal.Type) {
-			return true
-		}
-		from, typeName := f.named(literal.Type)
-		fields := f.fields(unary, from, typeName)
-		if fields["Client"] == nil || fields["Log"] != nil {
-			return true
-		}
-		f.insert(fields["Client"].End(), ",\nLog: "+f.use(runtimeModule, "ctrl")+`.Log.WithName("controllers").WithName("`+strings.TrimSuffix(typeName, "Reconciler")+`")`)
-		return true
-	})
+		name := strings.TrimSuffix(typeName, "Reconciler")
+		log := f.use(runtimeModule, "ctrl") + `.Log.WithName("controllers").WithName("` + name + `")`
+		f.insert(fields["Client"].End(), ",\nLog: "+log)
+	}
 }
 
 // hasLog reports whether a type of the project has a field Log for a logger.
-func (f *source) hasLog(e ast.Expr) bool {
-	from, typeName := f.named(e)
-	dir, inModule := f.program.dirOf(from)
+func (p *program) hasLog(importPath, typeName string) bool {
+	dir, inModule := p.dirOf(importPath)
 	if !inModule {
 		return false
 	}
-	for _, other := range f.program.files {
-		if other.Dir() != dir {
+	for _, f := range p.files {
+		if f.Dir() != dir {
 			continue
 		}
-		for _, decl := range other.AST.Decls {
-			gen, ok := decl.(*ast.GenDecl)
-			if !ok {
-				continue
-			}
-			for _, spec := range gen.Specs {
-				t, ok := spec.(*ast.TypeSpec)
-				if !ok || t.Name.Name != typeName {
-					continue
-				}
-				structure, ok := t.Type.(*ast.StructType)
-				return ok && other.hasLogger(structure)
+		for spec := range nodes[*ast.TypeSpec](f.AST) {
+			if structure, ok := spec.Type.(*ast.StructType); ok && spec.Name.Name == typeName {
+				return f.hasLogger(structure)
 			}
 		}
 	}

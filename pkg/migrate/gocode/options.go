@@ -3,8 +3,10 @@ package gocode
 import (
 	"go/ast"
 	"go/token"
-	"strconv"
+	"slices"
 	"strings"
+
+	"github.com/operon-sdk/operon/pkg/gosource"
 )
 
 const (
@@ -15,18 +17,17 @@ const (
 
 // options moves settings of managers to their places since v0.15 and v0.16: Metrics, WebhookServer, Cache and Client.
 func options(f *source) {
-	ast.Inspect(f.AST, func(n ast.Node) bool {
+	for n := range ast.Preorder(f.AST) {
 		switch n := n.(type) {
 		case *ast.CompositeLit:
-			if n.Type != nil && f.isRuntime(n.Type, "manager", "Options") {
+			if f.isRuntime(n.Type, "manager", "Options") {
 				o := &optionsLiteral{source: f, literal: n, at: map[string]int{}}
 				o.rewrite()
 			}
 		case *ast.AssignStmt:
 			f.setOption(n)
 		}
-		return true
-	})
+	}
 }
 
 // An optionsLiteral is manager.Options{…}; at maps field names to indexes.
@@ -204,7 +205,7 @@ func (f *source) setOption(s *ast.AssignStmt) {
 	case "Namespace":
 		f.replace(selector.Sel, "Cache.DefaultNamespaces")
 		value := f.Source(s.Rhs[0])
-		if text, err := strconv.Unquote(value); err == nil && text == "" {
+		if value == `""` || value == "``" {
 			f.replace(s.Rhs[0], "nil")
 			return
 		}
@@ -219,11 +220,7 @@ func (f *source) setOption(s *ast.AssignStmt) {
 
 // holdsOptions reports whether a variable is a manager.Options or a pointer to one.
 func (f *source) holdsOptions(e ast.Expr) bool {
-	id, ok := e.(*ast.Ident)
-	if !ok || id.Obj == nil {
-		return false
-	}
-	isOptions := func(t ast.Expr) bool {
+	return isDeclaredWith(e, func(t ast.Expr) bool {
 		switch x := t.(type) {
 		case *ast.StarExpr:
 			t = x.X
@@ -233,15 +230,24 @@ func (f *source) holdsOptions(e ast.Expr) bool {
 		if literal, ok := t.(*ast.CompositeLit); ok {
 			t = literal.Type
 		}
-		return t != nil && f.isRuntime(t, "manager", "Options")
+		return f.isRuntime(t, "manager", "Options")
+	})
+}
+
+// isDeclaredWith reports whether the declaration of a variable in the file has a wanted type or initial value.
+func isDeclaredWith(variable ast.Expr, wanted func(typeOrValue ast.Expr) bool) bool {
+	id, ok := variable.(*ast.Ident)
+	if !ok || id.Obj == nil {
+		return false
 	}
 	switch d := id.Obj.Decl.(type) {
 	case *ast.Field:
-		return isOptions(d.Type)
+		return wanted(d.Type)
 	case *ast.ValueSpec:
-		return isOptions(d.Type) || len(d.Values) == 1 && isOptions(d.Values[0])
+		return wanted(d.Type) || len(d.Values) == 1 && wanted(d.Values[0])
 	case *ast.AssignStmt:
-		return len(d.Lhs) == len(d.Rhs) && isOptions(d.Rhs[0])
+		i := slices.IndexFunc(d.Lhs, func(e ast.Expr) bool { return gosource.IsIdent(e, id.Name) })
+		return i >= 0 && len(d.Lhs) == len(d.Rhs) && wanted(d.Rhs[i])
 	}
 	return false
 }
@@ -253,11 +259,9 @@ func (f *source) mapperProvider(e ast.Expr) {
 		return
 	}
 	f.insert(fn.Type.Params.List[0].End(), ", httpClient *"+f.use("net/http", "http")+".Client")
-	ast.Inspect(fn.Body, func(n ast.Node) bool {
-		call, ok := n.(*ast.CallExpr)
-		if ok && len(call.Args) == 1 && f.refersTo(call.Fun, clientPackage+"/apiutil", "NewDynamicRESTMapper") {
+	for call := range nodes[*ast.CallExpr](fn.Body) {
+		if len(call.Args) == 1 && f.refersTo(call.Fun, clientPackage+"/apiutil", "NewDynamicRESTMapper") {
 			f.insert(call.Args[0].End(), ", httpClient")
 		}
-		return true
-	})
+	}
 }

@@ -8,14 +8,14 @@ import (
 // queues updates rate limiters to the type of requests, which controllers need since v0.19: in the options of
 // controllers, and where the type of a limiter is named.
 func queues(f *source) {
-	ast.Inspect(f.AST, func(n ast.Node) bool {
+	for n := range ast.Preorder(f.AST) {
 		switch n := n.(type) {
 		case *ast.CompositeLit:
-			if n.Type == nil || !f.refersTo(n.Type, runtimeModule+"/pkg/controller", "Options") {
-				return true
+			if !f.refersTo(n.Type, runtimeModule+"/pkg/controller", "Options") {
+				continue
 			}
-			for _, element := range n.Elts {
-				if pair, ok := element.(*ast.KeyValueExpr); ok && f.Source(pair.Key) == "RateLimiter" {
+			for key, pair := range f.pairs(n) {
+				if key == "RateLimiter" {
 					f.limiter(pair.Value)
 				}
 			}
@@ -26,21 +26,20 @@ func queues(f *source) {
 				f.replace(n, f.use(queuePackage, "workqueue")+".TypedRateLimiter["+f.requestType()+"]")
 			}
 		}
-		return true
-	})
+	}
 }
 
 // limiters rewrites the results of a function that returns a rate limiter.
 func (f *source) limiters(fn *ast.FuncDecl) {
-	if fn.Body == nil || count(fn.Type.Results) != 1 || !f.refersTo(fn.Type.Results.List[0].Type, runtimeModule+"/pkg/ratelimiter", "RateLimiter") {
+	if fn.Body == nil || count(fn.Type.Results) != 1 ||
+		!f.refersTo(fn.Type.Results.List[0].Type, runtimeModule+"/pkg/ratelimiter", "RateLimiter") {
 		return
 	}
-	ast.Inspect(fn.Body, func(n ast.Node) bool {
-		if ret, ok := n.(*ast.ReturnStmt); ok && len(ret.Results) == 1 {
+	for ret := range nodes[*ast.ReturnStmt](fn.Body) {
+		if len(ret.Results) == 1 {
 			f.limiter(ret.Results[0])
 		}
-		return true
-	})
+	}
 }
 
 // limiter rewrites calls that create limiters, including nested ones.
@@ -48,13 +47,13 @@ func (f *source) limiter(e ast.Expr) {
 	switch e := e.(type) {
 	case *ast.CallExpr:
 		from, function := f.named(e.Fun)
-		if from == queuePackage && strings.HasPrefix(function, "New") && strings.HasSuffix(function, "RateLimiter") && !strings.HasPrefix(function, "NewTyped") ||
-			from == queuePackage && function == "DefaultControllerRateLimiter" {
-			typed := "NewTyped" + strings.TrimPrefix(function, "New")
-			if function == "DefaultControllerRateLimiter" {
-				typed = "DefaultTypedControllerRateLimiter"
-			}
-			f.rename(e.Fun, typed+"["+f.requestType()+"]")
+		name, isNew := strings.CutPrefix(function, "New")
+		switch {
+		case from != queuePackage:
+		case function == "DefaultControllerRateLimiter":
+			f.rename(e.Fun, "DefaultTypedControllerRateLimiter["+f.requestType()+"]")
+		case isNew && strings.HasSuffix(name, "RateLimiter") && !strings.HasPrefix(name, "Typed"):
+			f.rename(e.Fun, "NewTyped"+name+"["+f.requestType()+"]")
 		}
 		for _, arg := range e.Args {
 			f.limiter(arg)

@@ -1,12 +1,10 @@
 package gocode
 
-import (
-	"go/ast"
-)
+import "go/ast"
 
 // reconcilers adds the context of v0.7 to Reconcile(req): in methods, functions for reconcile.Func, and interfaces.
 func reconcilers(f *source) {
-	ast.Inspect(f.AST, func(n ast.Node) bool {
+	for n := range ast.Preorder(f.AST) {
 		switch n := n.(type) {
 		case *ast.FuncDecl:
 			if n.Recv != nil && n.Name.Name == "Reconcile" && f.isReconcile(n.Type) {
@@ -24,8 +22,7 @@ func reconcilers(f *source) {
 				f.addContext(n.Type, n.Body)
 			}
 		}
-		return true
-	})
+	}
 }
 
 // isReconcile reports whether a type is func(reconcile.Request) (reconcile.Result, error).
@@ -81,21 +78,14 @@ func (f *source) isRequest(e ast.Expr) bool {
 	case *ast.CompositeLit:
 		return f.isRuntime(e.Type, "reconcile", "Request")
 	case *ast.Ident:
-		if e.Obj == nil {
-			return false
-		}
-		switch d := e.Obj.Decl.(type) {
-		case *ast.Field:
-			return f.isRuntime(d.Type, "reconcile", "Request")
-		case *ast.ValueSpec:
-			return d.Type != nil && f.isRuntime(d.Type, "reconcile", "Request") || len(d.Values) == 1 && f.isRequest(d.Values[0])
-		case *ast.AssignStmt:
-			return len(d.Lhs) == 1 && len(d.Rhs) == 1 && f.isRequest(d.Rhs[0])
-		}
+		return isDeclaredWith(e, func(typeOrValue ast.Expr) bool {
+			return f.isRuntime(typeOrValue, "reconcile", "Request") || f.isRequest(typeOrValue)
+		})
 	case *ast.CallExpr:
 		if id, ok := e.Fun.(*ast.Ident); ok {
 			t := f.program.functions[f.Dir()+"."+id.Name]
-			return t.source != nil && count(t.decl.Type.Results) == 1 && t.source.isRuntime(t.decl.Type.Results.List[0].Type, "reconcile", "Request")
+			return t.source != nil && count(t.decl.Type.Results) == 1 &&
+				t.source.isRuntime(t.decl.Type.Results.List[0].Type, "reconcile", "Request")
 		}
 	}
 	return false

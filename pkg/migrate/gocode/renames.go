@@ -48,28 +48,24 @@ func renames(f *source) {
 		moved["k8s.io/api/admission/v1beta1"] = "k8s.io/api/admission/v1"
 	}
 	for _, spec := range f.AST.Imports {
-		to := moved[gosource.ImportPath(spec)]
+		from := gosource.ImportPath(spec)
+		to := moved[from]
 		if to == "" || f.importsPath(to) {
 			continue
 		}
 		text := strconv.Quote(to)
-		if spec.Name == nil && gosource.PackageName(to) != gosource.PackageName(gosource.ImportPath(spec)) {
-			text = gosource.PackageName(gosource.ImportPath(spec)) + " " + text
+		if usual := gosource.PackageName(from); spec.Name == nil && gosource.PackageName(to) != usual {
+			text = usual + " " + text
 		}
 		f.replace(spec.Path, text)
 	}
 	names := renamedNames()
-	ast.Inspect(f.AST, func(n ast.Node) bool {
-		selector, ok := n.(*ast.SelectorExpr)
-		if !ok {
-			return true
-		}
+	for selector := range nodes[*ast.SelectorExpr](f.AST) {
 		from, old := f.named(selector)
 		if to, ok := names[name{from, old, ""}]; ok {
 			f.replace(selector, f.use(to.path, to.usual)+"."+to.name)
 		}
-		return true
-	})
+	}
 }
 
 // calls rewrites calls and literals of removed functions and types.
@@ -130,14 +126,16 @@ func (f *source) indexer(e ast.Expr) {
 }
 
 func (f *source) indexed(t *ast.FuncType) {
-	if count(t.Params) == 1 && count(t.Results) == 1 && f.refersTo(t.Params.List[0].Type, "k8s.io/apimachinery/pkg/runtime", "Object") {
-		f.replace(t.Params.List[0].Type, f.use(clientPackage, "client")+".Object")
+	if count(t.Params) != 1 || count(t.Results) != 1 {
+		return
+	}
+	if param := t.Params.List[0].Type; f.refersTo(param, "k8s.io/apimachinery/pkg/runtime", "Object") {
+		f.replace(param, f.use(clientPackage, "client")+".Object")
 	}
 }
 
 func (f *source) literal(literal *ast.CompositeLit, stack []ast.Node) {
 	switch {
-	case literal.Type == nil:
 	case f.refersTo(literal.Type, runtimeModule+"/pkg/log", "NullLogger") && len(literal.Elts) == 0:
 		f.replace(literal, f.use("github.com/go-logr/logr", "logr")+".Discard()")
 	case f.refersTo(literal.Type, zapPackage, "Options"):
@@ -147,14 +145,15 @@ func (f *source) literal(literal *ast.CompositeLit, stack []ast.Node) {
 	case f.refersTo(literal.Type, runtimeModule+"/pkg/webhook/conversion", "Webhook"):
 		unary, ok := stack[len(stack)-1].(*ast.UnaryExpr)
 		if manager := f.managerIn(stack); ok && manager != "" {
-			f.replace(unary, f.use(runtimeModule+"/pkg/webhook/conversion", "conversion")+".NewWebhookHandler("+manager+".GetScheme(), "+manager+".GetConverterRegistry())")
+			conversion := f.use(runtimeModule+"/pkg/webhook/conversion", "conversion")
+			f.replace(unary, conversion+".NewWebhookHandler("+manager+".GetScheme(), "+manager+".GetConverterRegistry())")
 		}
 	}
 }
 
 func (f *source) renameKey(literal *ast.CompositeLit, from, to string) {
-	for _, element := range literal.Elts {
-		if pair, ok := element.(*ast.KeyValueExpr); ok && f.Source(pair.Key) == from {
+	for key, pair := range f.pairs(literal) {
+		if key == from {
 			f.replace(pair.Key, to)
 		}
 	}

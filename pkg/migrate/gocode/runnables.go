@@ -1,9 +1,6 @@
 package gocode
 
-import (
-	"go/ast"
-	"go/token"
-)
+import "go/ast"
 
 // runnables replaces the stop channel of functions that a manager runs by a context, as since v0.7: in
 // manager.RunnableFunc, and in methods Start(stop <-chan struct{}) error of packages that import controller-runtime.
@@ -11,26 +8,21 @@ func runnables(f *source) {
 	if !f.importsPath(runtimeModule) {
 		return
 	}
-	ast.Inspect(f.AST, func(n ast.Node) bool {
+	for n := range ast.Preorder(f.AST) {
 		switch n := n.(type) {
 		case *ast.FuncDecl:
 			if n.Recv != nil && n.Name.Name == "Start" && f.isRunnable(n.Type) {
 				f.runWithContext(n.Type, n.Body)
 			}
 		case *ast.CallExpr:
-			if fn, ok := firstArg(n).(*ast.FuncLit); ok && f.refersTo(n.Fun, runtimeModule+"/pkg/manager", "RunnableFunc") && f.isRunnable(fn.Type) {
+			if len(n.Args) != 1 || !f.refersTo(n.Fun, runtimeModule+"/pkg/manager", "RunnableFunc") {
+				continue
+			}
+			if fn, ok := n.Args[0].(*ast.FuncLit); ok && f.isRunnable(fn.Type) {
 				f.runWithContext(fn.Type, fn.Body)
 			}
 		}
-		return true
-	})
-}
-
-func firstArg(call *ast.CallExpr) ast.Expr {
-	if len(call.Args) != 1 {
-		return nil
 	}
-	return call.Args[0]
 }
 
 // isRunnable reports whether a type is func(<-chan struct{}) error.
@@ -39,7 +31,7 @@ func (f *source) isRunnable(t *ast.FuncType) bool {
 		return false
 	}
 	channel, ok := t.Params.List[0].Type.(*ast.ChanType)
-	return ok && channel.Dir == ast.RECV && channel.Arrow != token.NoPos && f.Source(channel.Value) == "struct{}" && f.Source(t.Results.List[0].Type) == "error"
+	return ok && channel.Dir == ast.RECV && f.Source(channel.Value) == "struct{}" && f.Source(t.Results.List[0].Type) == "error"
 }
 
 func (f *source) runWithContext(t *ast.FuncType, body *ast.BlockStmt) {
@@ -53,10 +45,7 @@ func (f *source) runWithContext(t *ast.FuncType, body *ast.BlockStmt) {
 		name = param.Names[0].Name
 	}
 	f.replace(param.Names[0], name)
-	ast.Inspect(body, func(n ast.Node) bool {
-		if id, ok := n.(*ast.Ident); ok && id.Obj != nil && id.Obj == param.Names[0].Obj {
-			f.replace(id, name+".Done()")
-		}
-		return true
-	})
+	for id := range uses(body, param.Names[0].Obj) {
+		f.replace(id, name+".Done()")
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/format"
 	"go/token"
+	"iter"
 	"slices"
 	"strings"
 
@@ -87,18 +88,46 @@ func (f *source) cutLines(first, last token.Pos) {
 	from, to := f.LineStart(first), f.LineEnd(last)
 	before := bytes.TrimRight(f.Text[:from], " \t\n")
 	opens := bytes.HasSuffix(before, []byte("{")) || bytes.HasSuffix(before, []byte("("))
-	if behind := bytes.TrimLeft(f.Text[to:], " \t"); bytes.HasPrefix(behind, []byte("}")) && bytes.HasSuffix(f.Text[:from], []byte("\n\n")) {
+	afterBlank := bytes.HasSuffix(f.Text[:from], []byte("\n\n"))
+	if afterBlank && bytes.HasPrefix(bytes.TrimLeft(f.Text[to:], " \t"), []byte("}")) {
 		from--
 	}
-	if bytes.HasPrefix(f.Text[to:], []byte("\n")) && (opens || bytes.HasSuffix(f.Text[:from], []byte("\n\n"))) {
+	if bytes.HasPrefix(f.Text[to:], []byte("\n")) && (opens || afterBlank) {
 		to++
 	}
 	f.edits = append(f.edits, textdiff.Edit{From: from, To: to})
 }
 
+// startOf returns the position of a declaration or import with its comment.
+func startOf(n ast.Node) token.Pos {
+	var doc *ast.CommentGroup
+	switch n := n.(type) {
+	case ast.Decl:
+		doc = gosource.Doc(n)
+	case *ast.ImportSpec:
+		doc = n.Doc
+	case *ast.ValueSpec:
+		doc = n.Doc
+	}
+	if doc != nil {
+		return doc.Pos()
+	}
+	return n.Pos()
+}
+
+// declarationText returns the source of a declaration with its comment.
+func (f *source) declarationText(decl ast.Decl) string {
+	return string(f.Text[f.Offset(startOf(decl)):f.Offset(decl.End())])
+}
+
 // note records a note about a position. Lines are those at that step, so steps with notes must come last.
 func (f *source) note(at token.Pos, message string) {
-	f.notes = append(f.notes, diag.Finding{Position: diag.Position{File: f.Name, Line: f.Line(at)}, Problem: message})
+	f.notes = append(f.notes, f.noteAt(at, message))
+}
+
+// noteAt returns a note about a position.
+func (f *source) noteAt(at token.Pos, message string) diag.Finding {
+	return diag.Finding{Position: diag.Position{File: f.Name, Line: f.Line(at)}, Problem: message}
 }
 
 // noteRemoved records a note about removed code.
@@ -111,6 +140,50 @@ func (f *source) importsPath(importPath string) bool {
 	return slices.ContainsFunc(f.AST.Imports, func(spec *ast.ImportSpec) bool {
 		return gosource.ImportPath(spec) == importPath || strings.HasPrefix(gosource.ImportPath(spec), importPath+"/")
 	})
+}
+
+// nodes yields the nodes of one type in a tree, in the order of the source.
+func nodes[N ast.Node](root ast.Node) iter.Seq[N] {
+	return func(yield func(N) bool) {
+		for n := range ast.Preorder(root) {
+			if n, ok := n.(N); ok && !yield(n) {
+				return
+			}
+		}
+	}
+}
+
+// uses yields the identifiers in a tree that refer to an object of the file.
+func uses(root ast.Node, object *ast.Object) iter.Seq[*ast.Ident] {
+	return func(yield func(*ast.Ident) bool) {
+		for id := range nodes[*ast.Ident](root) {
+			if id.Obj != nil && id.Obj == object && !yield(id) {
+				return
+			}
+		}
+	}
+}
+
+// selections yields the selectors X.name in a tree whose X refers to an object of the file.
+func selections(root ast.Node, object *ast.Object) iter.Seq[*ast.SelectorExpr] {
+	return func(yield func(*ast.SelectorExpr) bool) {
+		for selector := range nodes[*ast.SelectorExpr](root) {
+			if id, ok := selector.X.(*ast.Ident); ok && id.Obj != nil && id.Obj == object && !yield(selector) {
+				return
+			}
+		}
+	}
+}
+
+// pairs yields the elements KEY: VALUE of a literal, with the text of their keys.
+func (f *source) pairs(literal *ast.CompositeLit) iter.Seq2[string, *ast.KeyValueExpr] {
+	return func(yield func(string, *ast.KeyValueExpr) bool) {
+		for _, element := range literal.Elts {
+			if pair, ok := element.(*ast.KeyValueExpr); ok && !yield(f.Source(pair.Key), pair) {
+				return
+			}
+		}
+	}
 }
 
 // refersTo reports whether an expression refers to one of the names of a package.

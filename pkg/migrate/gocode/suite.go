@@ -1,6 +1,7 @@
 package gocode
 
 import (
+	"bytes"
 	"go/ast"
 	"path"
 	"strings"
@@ -17,18 +18,17 @@ func suites(f *source) {
 		return
 	}
 	var environment *ast.CompositeLit
-	ast.Inspect(f.AST, func(n ast.Node) bool {
-		if literal, ok := n.(*ast.CompositeLit); ok && literal.Type != nil && f.refersTo(literal.Type, runtimeModule+"/pkg/envtest", "Environment") {
+	for literal := range nodes[*ast.CompositeLit](f.AST) {
+		if f.refersTo(literal.Type, runtimeModule+"/pkg/envtest", "Environment") {
 			environment = literal
 		}
-		return true
-	})
+	}
 	if environment == nil || len(environment.Elts) == 0 {
 		return
 	}
 	var value ast.Expr
-	for _, element := range environment.Elts {
-		if pair, ok := element.(*ast.KeyValueExpr); ok && f.Source(pair.Key) == "BinaryAssetsDirectory" {
+	for key, pair := range f.pairs(environment) {
+		if key == "BinaryAssetsDirectory" {
 			value = pair.Value
 		}
 	}
@@ -96,28 +96,23 @@ func (f *source) adopt(other *source, names ...string) {
 		if decl == nil {
 			return
 		}
-		start := decl.Pos()
-		switch d := decl.(type) {
-		case *ast.FuncDecl:
-			if d.Doc != nil {
-				start = d.Doc.Pos()
-			}
-		case *ast.GenDecl:
-			if d.Doc != nil {
-				start = d.Doc.Pos()
-			}
-		}
-		text += "\n" + string(other.Text[other.Offset(start):other.Offset(decl.End())]) + "\n"
-		ast.Inspect(decl, func(n ast.Node) bool {
-			if id, ok := n.(*ast.Ident); ok && other.IsUnresolved(id) && other.imports[id.Name] != "" {
-				f.use(other.imports[id.Name], id.Name)
-			}
-			return true
-		})
+		text += "\n" + other.declarationText(decl) + "\n"
+		f.useImportsOf(other, decl)
 	}
-	end := f.Fset.File(f.AST.Pos()).Pos(len(f.Text))
-	if !strings.HasSuffix(string(f.Text), "\n") {
+	if !bytes.HasSuffix(f.Text, []byte("\n")) {
 		text = "\n" + text
 	}
-	f.replaceRange(end, end, text)
+	f.insert(f.AST.FileEnd, text)
+}
+
+// useImportsOf adds the imports that a declaration in another file needs. It reports whether they have the same names in
+// this file.
+func (f *source) useImportsOf(other *source, decl ast.Decl) bool {
+	same := true
+	for id := range nodes[*ast.Ident](decl) {
+		if other.IsUnresolved(id) && other.imports[id.Name] != "" {
+			same = f.use(other.imports[id.Name], id.Name) == id.Name && same
+		}
+	}
+	return same
 }

@@ -2,6 +2,7 @@ package gocode
 
 import (
 	"go/ast"
+	"slices"
 	"strings"
 )
 
@@ -36,7 +37,8 @@ func watches(f *source) {
 }
 
 func (f *source) isControllerBuilder(call *ast.CallExpr) bool {
-	return f.refersTo(call.Fun, runtimeModule, "NewControllerManagedBy") || f.refersTo(call.Fun, runtimeModule+"/pkg/builder", "ControllerManagedBy", "SimpleController")
+	return f.refersTo(call.Fun, runtimeModule, "NewControllerManagedBy") ||
+		f.refersTo(call.Fun, runtimeModule+"/pkg/builder", "ControllerManagedBy", "SimpleController")
 }
 
 // builderWatches rewrites Watches(&source.Kind{Type: &T{}}, …) and other sources that builders no longer accept.
@@ -134,15 +136,15 @@ func (f *source) hasComments(n ast.Node, values []ast.Expr) bool {
 
 // managerIn returns the manager that is a parameter of an enclosing function or of a builder, or "".
 func (f *source) managerIn(stack []ast.Node) string {
-	for i := len(stack) - 1; i >= 0; i-- {
-		if call, ok := stack[i].(*ast.CallExpr); ok {
+	for _, n := range slices.Backward(stack) {
+		if call, ok := n.(*ast.CallExpr); ok {
 			if first := chainOf(call)[0]; f.isControllerBuilder(first) && len(first.Args) == 1 {
 				if text := f.Source(first.Args[0]); !strings.ContainsAny(text, "(\n") {
 					return text
 				}
 			}
 		}
-		if name := parameter(stack[i], func(t ast.Expr) bool { return f.isRuntime(t, "manager", "Manager") }); name != "" {
+		if name := parameter(n, func(t ast.Expr) bool { return f.isRuntime(t, "manager", "Manager") }); name != "" {
 			return name
 		}
 	}

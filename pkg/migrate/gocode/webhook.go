@@ -3,7 +3,6 @@ package gocode
 import (
 	"bytes"
 	"fmt"
-	"go/ast"
 	"path"
 	"reflect"
 	"slices"
@@ -40,7 +39,6 @@ type webhook struct {
 // A hookMethod is a method of an old webhook interface.
 type hookMethod struct {
 	name string
-	decl *ast.FuncDecl
 	// warns reports whether it returns warnings besides the error.
 	warns bool
 }
@@ -213,7 +211,7 @@ func (w *Webhooks) move(h *webhook, current map[string][]byte) (bool, error) {
 
 // leaveOut adds a note about webhooks that are not moved.
 func (w *Webhooks) leaveOut(h *webhook, why string) {
-	f := h.setup.file
-	w.notes = append(w.notes, diag.Finding{Position: diag.Position{File: f.Name, Line: f.Line(h.setup.decl.Pos())}, Problem: fmt.Sprintf(
-		"the webhooks of %s stay here: %s; set them up by hand, in the function %s of %s", h.kind(), why, h.newSetup(), h.pkg.target)})
+	w.notes = append(w.notes, h.setup.file.noteAt(h.setup.decl.Pos(), fmt.Sprintf(
+		"the webhooks of %s stay here: %s; set them up by hand, in the function %s of %s",
+		h.kind(), why, h.newSetup(), h.pkg.target)))
 }

@@ -23,13 +23,7 @@ func (w *Webhooks) callers(current map[string][]byte) {
 // callsNew replaces the old set-ups to which a file refers. It reports whether there are any.
 func (f *source) callsNew(w *Webhooks, current *source) bool {
 	found := false
-	var parents []ast.Node
-	ast.Inspect(f.AST, func(n ast.Node) bool {
-		if n == nil {
-			parents = parents[:len(parents)-1]
-			return true
-		}
-		parents = append(parents, n)
+	ast.PreorderStack(f.AST, nil, func(n ast.Node, parents []ast.Node) bool {
 		refers, ok := n.(*ast.SelectorExpr)
 		if !ok {
 			return true
@@ -65,16 +59,14 @@ func importedAs(imports map[string]string, importPath, other string) string {
 }
 
 // useCurrent replaces the statement around a call, if it is that of an old scaffold, by that of the current one, so
-// that it does not count as an edit. The last parent is the called expression.
+// that it does not count as an edit.
 func (f *source) useCurrent(parents []ast.Node, current *source, name string) {
 	at := len(parents) - 1
-	for ; at > 0; at-- {
-		if _, ok := parents[at].(*ast.IfStmt); ok {
-			break
-		}
+	var old *ast.IfStmt
+	for ; at >= 0 && old == nil; at-- {
+		old, _ = parents[at].(*ast.IfStmt)
 	}
-	old, ok := parents[at].(*ast.IfStmt)
-	if !ok || !isScaffoldedCall(f, old) {
+	if old == nil || !isScaffoldedCall(f, old) {
 		return
 	}
 	inner, outer := currentCall(current, name)
@@ -83,8 +75,8 @@ func (f *source) useCurrent(parents []ast.Node, current *source, name string) {
 	}
 	// Scaffolds before kubebuilder v3.12 set up webhooks without ENABLE_WEBHOOKS.
 	var statement ast.Stmt = inner
-	if block, ok := parents[at-1].(*ast.BlockStmt); ok && outer != nil && at >= 2 {
-		if function, ok := parents[at-2].(*ast.FuncDecl); ok && function.Body == block {
+	if outer != nil && at >= 1 {
+		if function, ok := parents[at-1].(*ast.FuncDecl); ok && ast.Node(function.Body) == parents[at] {
 			statement = outer
 		}
 	}
@@ -105,35 +97,26 @@ func isScaffoldedCall(f *source, s *ast.IfStmt) bool {
 	if s.Init == nil || s.Else != nil || len(s.Body.List) != 2 || f.Source(s.Cond) != "err != nil" {
 		return false
 	}
-	for _, group := range f.AST.Comments {
-		if group.Pos() > s.Pos() && group.End() < s.End() {
-			return false
-		}
-	}
 	assign, ok := s.Init.(*ast.AssignStmt)
-	return ok && len(assign.Lhs) == 1 && f.Source(assign.Lhs[0]) == "err" &&
+	return ok && !f.hasComments(s, nil) && len(assign.Lhs) == 1 && f.Source(assign.Lhs[0]) == "err" &&
 		strings.HasPrefix(f.Source(s.Body.List[0]), `setupLog.Error(err, "unable to create webhook", "webhook", "`) &&
 		f.Source(s.Body.List[1]) == "os.Exit(1)"
 }
 
 // currentCall returns the statement of the current scaffold that calls a function, and the enclosing one.
 func currentCall(current *source, name string) (inner, outer *ast.IfStmt) {
-	var parents []*ast.IfStmt
-	ast.Inspect(current.AST, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.IfStmt:
-			parents = append(parents, n)
-		case *ast.CallExpr:
-			if current.Source(n.Fun) != name {
-				break
-			}
-			for _, p := range parents {
-				switch {
-				case p.Init != nil && p.Init.Pos() <= n.Pos() && n.End() <= p.Init.End():
-					inner = p
-				case p.Body.Pos() < n.Pos() && n.End() < p.Body.End():
-					outer = p
-				}
+	ast.PreorderStack(current.AST, nil, func(n ast.Node, parents []ast.Node) bool {
+		call, ok := n.(*ast.CallExpr)
+		if !ok || current.Source(call.Fun) != name {
+			return true
+		}
+		for _, parent := range parents {
+			switch p, _ := parent.(*ast.IfStmt); {
+			case p == nil:
+			case p.Init != nil && p.Init.Pos() <= n.Pos() && n.End() <= p.Init.End():
+				inner = p
+			case p.Body.Pos() < n.Pos() && n.End() < p.Body.End():
+				outer = p
 			}
 		}
 		return true

@@ -65,25 +65,18 @@ func (c *cutting) execute() {
 	for _, decl := range f.AST.Decls {
 		doc := gosource.Doc(decl)
 		if general, ok := decl.(*ast.GenDecl); ok && general.Tok == token.VAR {
-			staying := slices.DeleteFunc(slices.Clone(general.Specs), func(s ast.Spec) bool {
-				value, ok := s.(*ast.ValueSpec)
-				return ok && c.specs[value]
-			})
-			if len(staying) == 0 {
+			stays := func(s ast.Spec) bool { return !c.specs[s.(*ast.ValueSpec)] }
+			if !slices.ContainsFunc(general.Specs, stays) {
 				c.decls[decl] = true
 			}
 			for _, spec := range general.Specs {
-				if value := spec.(*ast.ValueSpec); c.specs[value] && len(staying) > 0 {
-					from := value.Pos()
-					if value.Doc != nil {
-						from = value.Doc.Pos()
-					}
-					f.cutLines(from, value.End())
+				if value := spec.(*ast.ValueSpec); c.specs[value] && !c.decls[decl] {
+					f.cutLines(startOf(value), value.End())
 				}
 			}
 		}
 		if c.decls[decl] {
-			f.cutDecl(decl, doc)
+			f.cutDecl(decl)
 		}
 		if doc != nil {
 			docs[doc] = true
@@ -128,8 +121,9 @@ func (pkg *apiPackage) isUnused(f *source) bool {
 	for _, decl := range f.AST.Decls {
 		general, ok := decl.(*ast.GenDecl)
 		switch {
-		case ok && general.Tok == token.IMPORT:
-		case ok && general.Tok == token.VAR && logs == nil && len(general.Specs) == 1 && pkg.isUnusedLog(f, general.Specs[0].(*ast.ValueSpec)):
+		case isImport(decl):
+		case ok && general.Tok == token.VAR && logs == nil && len(general.Specs) == 1 &&
+			pkg.isUnusedLog(f, general.Specs[0].(*ast.ValueSpec)):
 			logs = general
 		default:
 			return false

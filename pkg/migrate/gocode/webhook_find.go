@@ -3,9 +3,7 @@ package gocode
 import (
 	"fmt"
 	"go/ast"
-	"slices"
 
-	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/gosource"
 	"github.com/operon-sdk/operon/pkg/project"
 )
@@ -32,7 +30,6 @@ func (s *setup) matches(n named) bool {
 // An assertion is a variable that asserts an old webhook interface.
 type assertion struct {
 	file *source
-	decl *ast.GenDecl
 	spec *ast.ValueSpec
 }
 
@@ -52,8 +49,8 @@ func (w *Webhooks) find(pkg *apiPackage, r project.Resource) *webhook {
 	}
 	if len(setups) == 0 {
 		for _, a := range h.asserts {
-			w.notes = append(w.notes, diag.Finding{Position: diag.Position{File: a.file.Name, Line: a.file.Line(a.spec.Pos())}, Problem: fmt.Sprintf(
-				"nothing here sets up the webhooks of %s; move them to %s by hand", r.Kind, pkg.target)})
+			w.notes = append(w.notes, a.file.noteAt(a.spec.Pos(), fmt.Sprintf(
+				"nothing here sets up the webhooks of %s; move them to %s by hand", r.Kind, pkg.target)))
 		}
 		return nil
 	}
@@ -96,20 +93,13 @@ func setupsOf(f *source, decl *ast.FuncDecl, kind string) []*setup {
 	}
 	var setups []*setup
 	ast.Inspect(decl.Body, func(n ast.Node) bool {
-		call, ok := n.(*ast.CallExpr)
-		if !ok {
+		chain, at := f.webhookChain(n)
+		if chain == nil {
 			return true
-		}
-		chain := chainOf(call)
-		if !f.isWebhookBuilder(chain[0]) || len(chain[0].Args) != 1 {
-			return true
-		}
-		at := slices.IndexFunc(chain, func(c *ast.CallExpr) bool { return method(c) == "For" && len(c.Args) == 1 })
-		if at < 0 {
-			return false
 		}
 		object := chain[at].Args[0]
-		own := gosource.Receiver(decl) == kind && len(decl.Recv.List[0].Names) == 1 && gosource.IsIdent(object, decl.Recv.List[0].Names[0].Name)
+		own := gosource.Receiver(decl) == kind && len(decl.Recv.List[0].Names) == 1 &&
+			gosource.IsIdent(object, decl.Recv.List[0].Names[0].Name)
 		if own || gosource.IsIdent(objectOf(object), kind) {
 			setups = append(setups, &setup{file: f, decl: decl, name: f.Offset(decl.Name.Pos()), chain: chain, at: at})
 		}
@@ -123,12 +113,13 @@ func assertions(f *source, decl *ast.GenDecl, kind string) []assertion {
 	var found []assertion
 	for _, spec := range decl.Specs {
 		value, ok := spec.(*ast.ValueSpec)
-		if !ok || len(value.Names) != 1 || value.Names[0].Name != "_" || value.Type == nil || len(value.Values) != 1 {
+		if !ok || len(value.Names) != 1 || value.Names[0].Name != "_" || len(value.Values) != 1 {
 			continue
 		}
-		old := f.refersTo(value.Type, webhookPackage, "Defaulter", "Validator") || f.refersTo(value.Type, admissionPackage, "Defaulter", "Validator")
+		old := f.refersTo(value.Type, webhookPackage, "Defaulter", "Validator") ||
+			f.refersTo(value.Type, admissionPackage, "Defaulter", "Validator")
 		if old && gosource.IsIdent(objectOf(value.Values[0]), kind) {
-			found = append(found, assertion{f, decl, value})
+			found = append(found, assertion{f, value})
 		}
 	}
 	return found
@@ -136,25 +127,13 @@ func assertions(f *source, decl *ast.GenDecl, kind string) []assertion {
 
 // readMethod returns a method of an old webhook interface, or nil.
 func readMethod(decl *ast.FuncDecl) *hookMethod {
-	results := 0
-	if decl.Type.Results != nil {
-		results = decl.Type.Results.NumFields()
-	}
-	m := &hookMethod{name: decl.Name.Name, decl: decl, warns: results == 2}
-	params := decl.Type.Params.NumFields()
-	switch m.name {
-	case "Default":
-		if params == 0 && results == 0 {
-			return m
-		}
-	case "ValidateCreate", "ValidateDelete":
-		if params == 0 && (results == 1 || results == 2) {
-			return m
-		}
-	case "ValidateUpdate":
-		if params == 1 && (results == 1 || results == 2) {
-			return m
-		}
+	params, results := count(decl.Type.Params), count(decl.Type.Results)
+	validates := results == 1 || results == 2
+	switch name := decl.Name.Name; {
+	case name == "Default" && params == 0 && results == 0,
+		(name == "ValidateCreate" || name == "ValidateDelete") && params == 0 && validates,
+		name == "ValidateUpdate" && params == 1 && validates:
+		return &hookMethod{name: name, warns: results == 2}
 	}
 	return nil
 }

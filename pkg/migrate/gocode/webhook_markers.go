@@ -82,7 +82,9 @@ func (m *marker) text() string {
 	start, list, _ := strings.Cut(strings.TrimRight(m.line.Text, " \t\r"), webhookMarker)
 	parts := splitFields(list)
 	if versions := strings.Split(strings.Trim(fields["webhookVersions"], "{}"), ";"); !slices.Contains(versions, "v1") {
-		parts = slices.DeleteFunc(parts, func(part string) bool { return strings.HasPrefix(strings.TrimSpace(part), "webhookVersions=") })
+		parts = slices.DeleteFunc(parts, func(part string) bool {
+			return strings.HasPrefix(strings.TrimSpace(part), "webhookVersions=")
+		})
 	}
 	for i, part := range parts {
 		if m.name != "" && strings.HasPrefix(strings.TrimSpace(part), "name=") {
@@ -108,7 +110,8 @@ func (w *Webhooks) distinguish() {
 					taken[key] = true
 					continue
 				}
-				m.name = map[bool]string{true: "m", false: "v"}[m.mutating] + strings.ToLower(h.kind()) + "-" + h.resource.Version + ".kb.io"
+				prefix := map[bool]string{true: "m", false: "v"}[m.mutating]
+				m.name = prefix + strings.ToLower(h.kind()) + "-" + h.resource.Version + ".kb.io"
 			}
 		}
 	}

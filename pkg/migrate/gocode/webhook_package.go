@@ -4,7 +4,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
-	"strings"
+	"slices"
 
 	"github.com/operon-sdk/operon/pkg/gosource"
 )
@@ -59,11 +59,9 @@ func (pkg *apiPackage) resolve() {
 	pkg.names = map[string]map[int]named{}
 	fset := token.NewFileSet()
 	var files []*gosource.File
-	for _, list := range [][]*source{pkg.files, pkg.tests} {
-		for _, f := range list {
-			if parsed, err := gosource.ParseIn(fset, f.Name, f.Text); err == nil {
-				files = append(files, parsed)
-			}
+	for _, f := range slices.Concat(pkg.files, pkg.tests) {
+		if parsed, err := gosource.ParseIn(fset, f.Name, f.Text); err == nil {
+			files = append(files, parsed)
 		}
 	}
 	info := &types.Info{Uses: map[*ast.Ident]types.Object{}}
@@ -129,6 +127,3 @@ func objectOf(e ast.Expr) ast.Expr {
 	}
 	return nil
 }
-
-// isExported reports whether other packages can use a name.
-func isExported(name string) bool { return ast.IsExported(strings.TrimSpace(name)) }

@@ -50,7 +50,8 @@ func (w *Webhooks) isPlainInjection(name string) bool {
 	if err != nil {
 		return false
 	}
-	plain := regexp.MustCompile(`^(#.*|apiVersion: .*|kind: CustomResourceDefinition|metadata:|annotations:|cert-manager\.io/inject-ca-from: .*|name: .*)?$`)
+	plain := regexp.MustCompile(`^(#.*|apiVersion: .*|kind: CustomResourceDefinition|metadata:|annotations:|` +
+		`cert-manager\.io/inject-ca-from: .*|name: .*)?$`)
 	for line := range strings.Lines(string(text)) {
 		if !plain.MatchString(strings.TrimSpace(line)) {
 			return false

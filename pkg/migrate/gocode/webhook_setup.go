@@ -57,17 +57,7 @@ func (h *webhook) oldSetup(alias string) string {
 // isUnedited reports whether the function is as scaffolded.
 func (s *setup) isUnedited() bool {
 	return len(s.decl.Body.List) == 1 && s.result() != nil && len(s.extra()) == 0 && s.userDoc() == "" &&
-		s.decl.Type.Params.NumFields() == 1 && len(s.decl.Type.Params.List[0].Names) == 1 && !s.hasComments()
-}
-
-// hasComments reports whether the body contains comments.
-func (s *setup) hasComments() bool {
-	for _, group := range s.file.AST.Comments {
-		if group.Pos() > s.decl.Body.Lbrace && group.End() < s.decl.Body.Rbrace {
-			return true
-		}
-	}
-	return false
+		s.decl.Type.Params.NumFields() == 1 && len(s.decl.Type.Params.List[0].Names) == 1 && !s.file.hasComments(s.decl.Body, nil)
 }
 
 // extra returns the calls of the chain that no scaffold without webhooks of other types has.
@@ -87,8 +77,9 @@ func (s *setup) result() ast.Expr {
 	if len(list) == 0 || method(s.chain[len(s.chain)-1]) != "Complete" {
 		return nil
 	}
-	if r, ok := list[len(list)-1].(*ast.ReturnStmt); ok && len(r.Results) == 1 && r.Results[0] == ast.Expr(s.chain[len(s.chain)-1]) {
-		return r.Results[0]
+	last := s.chain[len(s.chain)-1]
+	if r, ok := list[len(list)-1].(*ast.ReturnStmt); ok && len(r.Results) == 1 && r.Results[0] == ast.Expr(last) {
+		return last
 	}
 	return nil
 }
@@ -161,7 +152,9 @@ func (h *webhook) movedSetup(f *source, alias string) (text, why string) {
 
 // requalify creates edits for the names in the old function that have another meaning in another package. It returns
 // the name of the receiver if it is used for more than the object of the builder.
-func (h *webhook) requalify(f *source, alias string, object ast.Expr, edit func(from, to int, text string)) (self, why string) {
+func (h *webhook) requalify(
+	f *source, alias string, object ast.Expr, edit func(from, to int, text string),
+) (self, why string) {
 	s := h.setup
 	receiverAt := -1
 	if s.decl.Recv != nil && len(s.decl.Recv.List[0].Names) == 1 {
@@ -178,7 +171,7 @@ func (h *webhook) requalify(f *source, alias string, object ast.Expr, edit func(
 			if now := f.use(s.file.imports[id.Name], id.Name); now != id.Name {
 				edit(s.file.Offset(id.Pos()), s.file.Offset(id.End()), now)
 			}
-		case (refers.global || refers.member) && !isExported(id.Name):
+		case (refers.global || refers.member) && !ast.IsExported(id.Name):
 			why = fmt.Sprintf("%s uses %s of this package", s.file.position(id.Pos()), id.Name)
 		case refers.global:
 			edit(s.file.Offset(id.Pos()), s.file.Offset(id.Pos()), alias+".")

@@ -38,23 +38,17 @@ func (pkg *apiPackage) currentSuite(f *source, current []byte, p *program) ([]by
 		if !own[i] {
 			continue
 		}
-		if key := declared(decl); key != "" && slices.ContainsFunc(declarations(suite), func(d ast.Decl) bool { return declared(d) == key }) {
+		key := declared(decl)
+		isSame := func(other ast.Decl) bool { return declared(other) == key }
+		if key != "" && slices.ContainsFunc(declarations(suite), isSame) {
 			return nil, false
 		}
-		from := decl.Pos()
-		if doc := gosource.Doc(decl); doc != nil {
-			from = doc.Pos()
-		}
-		text += "\n" + string(f.Text[f.Offset(from):f.Offset(decl.End())]) + "\n"
-		ast.Inspect(decl, func(n ast.Node) bool {
-			if id, isName := n.(*ast.Ident); isName && f.IsUnresolved(id) && f.imports[id.Name] != "" {
-				ok = ok && suite.use(f.imports[id.Name], id.Name) == id.Name
-			}
-			return true
-		})
+		text += "\n" + f.declarationText(decl) + "\n"
+		ok = suite.useImportsOf(f, decl) && ok
 	}
 	imported := dotImports(suite)
-	if !ok || text != "" && slices.ContainsFunc(dotImports(f), func(p string) bool { return !slices.Contains(imported, p) }) {
+	foreign := func(importPath string) bool { return !slices.Contains(imported, importPath) }
+	if !ok || text != "" && slices.ContainsFunc(dotImports(f), foreign) {
 		return nil, false
 	}
 	suite.insert(suite.AST.FileEnd, text)
@@ -78,15 +72,7 @@ func dotImports(f *source) []string {
 
 // declarations returns the declarations of a file without imports.
 func declarations(f *source) []ast.Decl {
-	return slices.DeleteFunc(slices.Clone(f.AST.Decls), func(decl ast.Decl) bool {
-		general, ok := decl.(*ast.GenDecl)
-		return ok && len(general.Specs) > 0 && isImport(general.Specs[0])
-	})
-}
-
-func isImport(spec ast.Spec) bool {
-	_, ok := spec.(*ast.ImportSpec)
-	return ok
+	return slices.DeleteFunc(slices.Clone(f.AST.Decls), isImport)
 }
 
 // declared returns the name of a declaration, or "" if nothing can refer to it.
@@ -124,15 +110,12 @@ func ownDeclarations(f *source) (own map[int]bool, ok bool) {
 	own = map[int]bool{}
 	end := f.Offset(f.AST.Name.End())
 	for _, decl := range f.AST.Decls {
-		if general, isGeneral := decl.(*ast.GenDecl); isGeneral && isImport(general.Specs[0]) {
+		if isImport(decl) {
 			end = f.Offset(decl.End())
 		}
 	}
 	for i, decl := range declarations(f) {
-		from := f.Offset(decl.Pos())
-		if doc := gosource.Doc(decl); doc != nil {
-			from = f.Offset(doc.Pos())
-		}
+		from := f.Offset(startOf(decl))
 		if !all(string(f.Text[min(end, from):from])) {
 			return nil, false
 		}
@@ -150,7 +133,7 @@ func ownDeclarations(f *source) (own map[int]bool, ok bool) {
 
 // isCommonDeclaration reports whether all suites have a declaration.
 func isCommonDeclaration(f *source, decl ast.Decl) bool {
-	text := string(f.Text[f.Offset(decl.Pos()):f.Offset(decl.End())])
+	text := f.Source(decl)
 	for _, part := range []string{"= BeforeSuite(", "= AfterSuite(", "RunSpecs"} {
 		if strings.Contains(text, part) {
 			return true

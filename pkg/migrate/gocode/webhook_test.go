@@ -58,7 +58,8 @@ func TestWebhooks(t *testing.T) {
 			if want := txtar.Format(archive); !bytes.Equal(got, want) {
 				t.Errorf("with the results, the archive is\n%s", got)
 			}
-			if _, again := movedWebhooks(t, after, current); slices.ContainsFunc(again, func(f txtar.File) bool { return f.Name != "notes" }) {
+			_, again := movedWebhooks(t, after, current)
+			if slices.ContainsFunc(again, func(f txtar.File) bool { return f.Name != "notes" }) {
 				t.Errorf("second run: changed\n%s", txtar.Format(&txtar.Archive{Files: again}))
 			}
 			windows := map[string][]byte{}
@@ -132,10 +133,15 @@ func currentWebhooks(t *testing.T, config *project.Config, more map[string][]byt
 			continue
 		}
 		rendered, err := scaffold.Render("webhook", scaffold.Data{
-			Project:  scaffold.Project{Repo: config.Repo(), MultiGroup: config.MultiGroup(), Boilerplate: "// A header."},
-			Resource: scaffold.Resource{Group: r.Group, Version: r.Version, Kind: r.Kind, Plural: r.Plural, Package: r.Path, ImportAlias: r.ImportAlias()},
-			Webhook: scaffold.Webhook{Defaulting: r.Webhooks.Defaulting, Validation: r.Webhooks.Validation, Conversion: r.Webhooks.Conversion,
-				DefaultingPath: r.DefaultingPath(), ValidationPath: r.ValidationPath(), APIGroup: r.APIGroup()},
+			Project: scaffold.Project{Repo: config.Repo(), MultiGroup: config.MultiGroup(), Boilerplate: "// A header."},
+			Resource: scaffold.Resource{
+				Group: r.Group, Version: r.Version, Kind: r.Kind, Plural: r.Plural,
+				Package: r.Path, ImportAlias: r.ImportAlias(),
+			},
+			Webhook: scaffold.Webhook{
+				Defaulting: r.Webhooks.Defaulting, Validation: r.Webhooks.Validation, Conversion: r.Webhooks.Conversion,
+				DefaultingPath: r.DefaultingPath(), ValidationPath: r.ValidationPath(), APIGroup: r.APIGroup(),
+			},
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -19,13 +19,16 @@ func (w *Webhooks) moveTests(pkg *apiPackage, current map[string][]byte) {
 			continue
 		}
 		name := path.Join(pkg.target, path.Base(f.Name))
-		if at, what := pkg.tied(f, moving); what != "" {
-			w.notes = append(w.notes, diag.Finding{Position: diag.Position{File: f.Name, Line: f.Line(at.Pos())}, Problem: fmt.Sprintf(
-				"these tests stay here, without the suite of the webhooks: they use %s of this package; move them to %s by hand", what, pkg.target)})
+		if id := pkg.tied(f, moving); id != nil {
+			w.notes = append(w.notes, f.noteAt(id.Pos(), fmt.Sprintf(
+				"these tests stay here, without the suite of the webhooks: they use %s of this package; move them to %s by hand",
+				id.Name, pkg.target)))
 			continue
 		}
 		if w.tree.Exists(name) {
-			w.notes = append(w.notes, diag.Finding{Position: diag.Position{File: f.Name}, Problem: "stays here, as there is " + name + " already; make one of both by hand"})
+			w.notes = append(w.notes, diag.Finding{
+				Position: diag.Position{File: f.Name}, Problem: "stays here, as there is " + name + " already; make one of both by hand",
+			})
 			continue
 		}
 		text, ok := pkg.currentSuite(f, current[name], w.program)
@@ -33,7 +36,9 @@ func (w *Webhooks) moveTests(pkg *apiPackage, current map[string][]byte) {
 			pkg.relocate(f)
 			text = f.bytes()
 			if path.Base(name) == suiteFile {
-				w.notes = append(w.notes, diag.Finding{Position: diag.Position{File: name}, Problem: "keeps its form, as it was edited"})
+				w.notes = append(w.notes, diag.Finding{
+					Position: diag.Position{File: name}, Problem: "keeps its form, as it was edited",
+				})
 			}
 		}
 		w.tree.Move(f.Name, name, text)
@@ -41,7 +46,7 @@ func (w *Webhooks) moveTests(pkg *apiPackage, current map[string][]byte) {
 	for _, f := range pkg.outer {
 		ast.Inspect(f.AST, func(n ast.Node) bool {
 			if e, ok := n.(*ast.SelectorExpr); ok && w.setupOf(f, e) != nil {
-				w.notes = append(w.notes, diag.Finding{Position: diag.Position{File: f.Name, Line: f.Line(e.Pos())}, Problem: "move these tests to " + pkg.target + " by hand"})
+				w.notes = append(w.notes, f.noteAt(e.Pos(), "move these tests to "+pkg.target+" by hand"))
 				return false
 			}
 			return true
@@ -54,12 +59,11 @@ func (w *Webhooks) moveTests(pkg *apiPackage, current map[string][]byte) {
 func (pkg *apiPackage) movingTests() map[string]bool {
 	moving := map[string]bool{}
 	for _, f := range pkg.tests {
-		ast.Inspect(f.AST, func(n ast.Node) bool {
-			if e, ok := n.(ast.Expr); ok && pkg.setupOf(f, e) != nil {
+		for e := range nodes[ast.Expr](f.AST) {
+			if pkg.setupOf(f, e) != nil {
 				moving[f.Name] = true
 			}
-			return true
-		})
+		}
 	}
 	if len(moving) == 0 {
 		return nil
@@ -101,18 +105,12 @@ func (pkg *apiPackage) follow(moving map[string]bool) {
 
 // runsSpecs reports whether a file makes go test run the specs of Ginkgo.
 func runsSpecs(f *source) bool {
-	found := false
-	ast.Inspect(f.AST, func(n ast.Node) bool {
-		if call, ok := n.(*ast.CallExpr); ok {
-			name := method(call)
-			if id, ok := call.Fun.(*ast.Ident); ok {
-				name = id.Name
-			}
-			found = found || strings.HasPrefix(name, "RunSpecs")
+	for call := range nodes[*ast.CallExpr](f.AST) {
+		if strings.HasPrefix(gosource.CalledName(call), "RunSpecs") {
+			return true
 		}
-		return !found
-	})
-	return found
+	}
+	return false
 }
 
 // setupOf returns the kind of a set-up function to which an expression in the package refers, or nil.
@@ -138,19 +136,14 @@ func (pkg *apiPackage) setupOf(f *source, e ast.Expr) *webhook {
 	return nil
 }
 
-// tied finds what a test uses that only its package can.
-func (pkg *apiPackage) tied(f *source, moving map[string]bool) (at *ast.Ident, what string) {
-	ast.Inspect(f.AST, func(n ast.Node) bool {
-		id, ok := n.(*ast.Ident)
-		if !ok || what != "" {
-			return what == ""
+// tied returns the first name in a test that only its package can use, or nil.
+func (pkg *apiPackage) tied(f *source, moving map[string]bool) *ast.Ident {
+	for id := range nodes[*ast.Ident](f.AST) {
+		if r := pkg.of(f, id); (r.global || r.member) && !moving[r.file] && !ast.IsExported(id.Name) {
+			return id
 		}
-		if r := pkg.of(f, id); (r.global || r.member) && !moving[r.file] && !isExported(id.Name) {
-			at, what = id, id.Name
-		}
-		return true
-	})
-	return at, what
+	}
+	return nil
 }
 
 // relocate makes a test fit its new package.
@@ -158,17 +151,14 @@ func (pkg *apiPackage) relocate(f *source) {
 	f.edits = append(f.edits, f.KeepTargets(pkg.dir, pkg.target)...)
 	taken := map[*ast.Ident]bool{}
 	alias := ""
-	ast.Inspect(f.AST, func(n ast.Node) bool {
+	for n := range ast.Preorder(f.AST) {
 		switch n := n.(type) {
 		case *ast.SelectorExpr:
 			if h := pkg.setupOf(f, n); h != nil {
 				f.replace(n, h.newSetup())
-				ast.Inspect(n, func(n ast.Node) bool {
-					if id, ok := n.(*ast.Ident); ok {
-						taken[id] = true
-					}
-					return true
-				})
+				for id := range nodes[*ast.Ident](n) {
+					taken[id] = true
+				}
 			}
 		case *ast.Ident:
 			if h := pkg.setupOf(f, n); h != nil && !taken[n] {
@@ -182,7 +172,6 @@ func (pkg *apiPackage) relocate(f *source) {
 				f.insert(n.Pos(), alias+".")
 			}
 		}
-		return true
-	})
+	}
 	f.apply()
 }

@@ -43,13 +43,13 @@ func (h *webhook) writeMethods(f *source, name string, old ...*hookMethod) {
 			switch m := calls[decl.Name.Name]; {
 			case gosource.Receiver(decl) != name:
 			case m == nil:
-				f.cutDecl(decl, decl.Doc)
+				f.cutDecl(decl)
 			default:
 				f.replaceRange(decl.Body.Lbrace+1, decl.Body.Rbrace, m.call(objects(f, decl)))
 			}
 		case *ast.GenDecl:
 			if decl.Tok == token.TYPE && decl.Specs[0].(*ast.TypeSpec).Name.Name == name && len(calls) == 0 {
-				f.cutDecl(decl, decl.Doc)
+				f.cutDecl(decl)
 			}
 		}
 	}
@@ -133,19 +133,13 @@ func (h *webhook) cutLog(f *source) {
 	name := strings.ToLower(h.kind()) + "log"
 	for _, decl := range f.AST.Decls {
 		if v, ok := decl.(*ast.GenDecl); ok && v.Tok == token.VAR && v.Specs[0].(*ast.ValueSpec).Names[0].Name == name {
-			f.cutDecl(v, v.Doc)
+			f.cutDecl(v)
 		}
 	}
 }
 
 // cutDecl removes a declaration with its comment.
-func (f *source) cutDecl(decl ast.Decl, doc *ast.CommentGroup) {
-	from := decl.Pos()
-	if doc != nil {
-		from = doc.Pos()
-	}
-	f.cutLines(from, decl.End())
-}
+func (f *source) cutDecl(decl ast.Decl) { f.cutLines(startOf(decl), decl.End()) }
 
 // funcNamed returns a function of a file; receiverName is "" for functions without receiver.
 func funcNamed(f *source, receiverName, name string) *ast.FuncDecl {
