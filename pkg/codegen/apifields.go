@@ -31,7 +31,8 @@ func (r *apiReader) nestedFields(t *apiType, field *ast.Field) []APIField {
 		for _, s := range next {
 			for _, f := range s.structure.Fields.List {
 				if len(fields) > maxFields {
-					r.warnings = append(r.warnings, r.at(field.Pos(), fmt.Sprintf("more than %d fields; those nested deeper are left out", maxFields)))
+					problem := fmt.Sprintf("more than %d fields; those nested deeper are left out", maxFields)
+					r.warnings = append(r.warnings, r.at(field.Pos(), problem))
 					return fields
 				}
 				found, nested := r.field(s, f)
@@ -133,7 +134,8 @@ func (r *apiReader) structs(from nestedStruct, t ast.Expr, path string) []nested
 func (r *apiReader) warnUnreachable(from ast.Expr, to nestedStruct, why string) {
 	for _, f := range to.structure.Fields.List {
 		if len(csvMarkerPositions(f.Doc)) > 0 {
-			r.warnings = append(r.warnings, r.at(from.Pos(), "markers +"+csvMarker+" on fields of the elements have no effect: "+why))
+			problem := "markers +" + csvMarker + " on fields of the elements have no effect: " + why
+			r.warnings = append(r.warnings, r.at(from.Pos(), problem))
 			return
 		}
 	}
@@ -141,40 +143,18 @@ func (r *apiReader) warnUnreachable(from ast.Expr, to nestedStruct, why string) 
 
 // typeOf returns the declaration that an identifier or qualified identifier refers to, or nil.
 func (r *apiReader) typeOf(in *parsedPackage, t ast.Expr) *apiType {
-	switch t := t.(type) {
-	case *ast.Ident:
-		if found := r.types[in][t.Name]; found != nil {
-			return found
-		}
-		_, dots := r.importsAt(in, t)
-		for _, imported := range dots {
-			if found := r.types[imported][t.Name]; found != nil {
-				return found
-			}
-		}
-	case *ast.SelectorExpr:
-		if id, ok := t.X.(*ast.Ident); ok {
-			named, _ := r.importsAt(in, t)
-			return r.types[named[id.Name]][t.Sel.Name]
-		}
-	}
-	return nil
-}
-
-// importsAt returns the packages of the project that the file of an expression imports, as importsOf does.
-func (r *apiReader) importsAt(in *parsedPackage, at ast.Expr) (named map[string]*parsedPackage, dots []*parsedPackage) {
 	for _, tree := range in.trees {
-		if tree.FileStart <= at.Pos() && at.Pos() <= tree.FileEnd {
-			return importsOf(tree, func(importPath string) (*parsedPackage, string) {
+		if tree.FileStart <= t.Pos() && t.Pos() <= tree.FileEnd {
+			return newScope(tree, r.types[in], func(importPath string) (map[string]*apiType, string) {
 				pkg := r.byPath[importPath]
 				if pkg == nil || len(pkg.trees) == 0 {
 					return nil, ""
 				}
-				return pkg, pkg.trees[0].Name.Name
-			})
+				return r.types[pkg], pkg.trees[0].Name.Name
+			}).find(t)
 		}
 	}
-	return nil, nil
+	return nil
 }
 
 // fieldDoc returns the comment of a field as controller-tools reads it. For fields of structs without a name, which it does
@@ -201,8 +181,8 @@ func (r *apiReader) fieldMarkers(in *parsedPackage, f *ast.Field) []FieldMarker 
 	}
 	var list []FieldMarker
 	for _, value := range values[f][csvMarker] {
-		if m, ok := value.(fieldArguments); ok {
-			list = append(list, FieldMarker{Type: m.Type, DisplayName: m.DisplayName, Path: m.Path, XDescriptors: m.XDescriptors, Order: m.Order})
+		if m, ok := value.(FieldMarker); ok {
+			list = append(list, m)
 		}
 	}
 	return list

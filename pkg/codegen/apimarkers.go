@@ -21,27 +21,21 @@ type KindMarker struct {
 
 // A FieldMarker is a marker +operator-sdk:csv:customresourcedefinitions on a field.
 type FieldMarker struct {
-	Type, DisplayName, Path string
-	XDescriptors            []string
-	Order                   *int
-}
-
-// csvMarker is the name of both markers.
-const csvMarker = "operator-sdk:csv:customresourcedefinitions"
-
-// kindArguments and fieldArguments are the arguments of the markers, for the parser.
-type kindArguments struct {
-	Resources   [][]string `marker:",optional"`
-	DisplayName string     `marker:",optional"`
-	Order       *int       `marker:",optional"`
-}
-
-type fieldArguments struct {
 	Type         string   `marker:",optional"`
 	DisplayName  string   `marker:",optional"`
 	XDescriptors []string `marker:",optional"`
 	Order        *int     `marker:",optional"`
 	Path         string   `marker:",optional"`
+}
+
+// csvMarker is the name of both markers.
+const csvMarker = "operator-sdk:csv:customresourcedefinitions"
+
+// kindArguments are the arguments of a KindMarker, for the parser.
+type kindArguments struct {
+	Resources   [][]string `marker:",optional"`
+	DisplayName string     `marker:",optional"`
+	Order       *int       `marker:",optional"`
 }
 
 // csvRegistry returns the CSV markers and those of CRDs.
@@ -53,7 +47,7 @@ func csvRegistry() (*markers.Registry, error) {
 	for _, marker := range []struct {
 		target markers.TargetType
 		value  any
-	}{{markers.DescribesType, kindArguments{}}, {markers.DescribesField, fieldArguments{}}} {
+	}{{markers.DescribesType, kindArguments{}}, {markers.DescribesField, FieldMarker{}}} {
 		def, err := markers.MakeDefinition(csvMarker, marker.target, marker.value)
 		if err == nil {
 			err = registry.Register(def)
@@ -98,7 +92,7 @@ func (r *apiReader) checkField(pkg *parsedPackage, field *ast.Field) diag.Findin
 	}
 	positions := csvMarkerPositions(field.Doc)
 	for i, value := range values[field][csvMarker] {
-		m, ok := value.(fieldArguments)
+		m, ok := value.(FieldMarker)
 		if !ok || m.Type == "spec" || m.Type == "status" {
 			continue
 		}
@@ -110,7 +104,8 @@ func (r *apiReader) checkField(pkg *parsedPackage, field *ast.Field) diag.Findin
 		if m.Type != "" {
 			problem = fmt.Sprintf("type %q is unknown", m.Type)
 		}
-		r.warnings = append(r.warnings, r.at(at, "marker +"+csvMarker+" has no effect: "+problem+"; write type=spec or type=status"))
+		problem = "marker +" + csvMarker + " has no effect: " + problem + "; write type=spec or type=status"
+		r.warnings = append(r.warnings, r.at(at, problem))
 	}
 	return findings
 }
@@ -132,7 +127,8 @@ func (r *apiReader) kindMarkers(t *apiType) []KindMarker {
 		if len(positions) == len(t.info.Markers[csvMarker]) {
 			at = positions[i]
 		}
-		list = append(list, KindMarker{DisplayName: m.DisplayName, Order: m.Order, Resources: m.Resources, Position: r.at(at, "").Position})
+		position := r.at(at, "").Position
+		list = append(list, KindMarker{DisplayName: m.DisplayName, Order: m.Order, Resources: m.Resources, Position: position})
 	}
 	return list
 }
@@ -155,22 +151,24 @@ func (r *apiReader) unknownCSVMarkers() diag.Findings {
 		for pos, text := range markersIn(pkg.trees...) {
 			if strings.HasPrefix(text, "+operator-sdk:") && r.collector.Lookup(text, markers.DescribesField) == nil {
 				name, _, _ := strings.Cut(text, "=")
-				findings = append(findings, r.at(pos, fmt.Sprintf("unknown marker %s: nothing reads it; did you mean +%s?", name, csvMarker)))
+				problem := fmt.Sprintf("unknown marker %s: nothing reads it; did you mean +%s?", name, csvMarker)
+				findings = append(findings, r.at(pos, problem))
 			}
 		}
 	}
 	return findings
 }
 
-// unquotedColons returns CSV markers with values that contain a colon without quotes. The current parser accepts them, that of
-// operator-sdk does not.
+// unquotedColons returns CSV markers with values that contain a colon without quotes. The current parser accepts them, that
+// of operator-sdk does not.
 func (r *apiReader) unquotedColons(pkg *parsedPackage) diag.Findings {
 	var findings diag.Findings
 	for pos, text := range markersIn(pkg.trees...) {
 		const prefix = "+" + csvMarker + ":"
 		if arguments, ok := strings.CutPrefix(text, prefix); ok {
 			if i := unquotedColon(arguments); i >= 0 {
-				findings = append(findings, r.at(pos+token.Pos(len(prefix)+i), "marker +"+csvMarker+": a value with a colon must be quoted"))
+				at := pos + token.Pos(len(prefix)+i)
+				findings = append(findings, r.at(at, "marker +"+csvMarker+": a value with a colon must be quoted"))
 			}
 		}
 	}

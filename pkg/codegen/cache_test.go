@@ -249,17 +249,17 @@ func TestTrim(t *testing.T) {
 	var keys []digest
 	for i := range 6 {
 		keys = append(keys, digestOf([]byte{byte(i)}))
-		s.put("results", keys[i], [][]byte{big})
+		s.put("results", keys[i], big)
 		stamp := time.Now().Add(time.Duration(i)*time.Second - time.Hour)
 		if err := os.Chtimes(s.path("results", keys[i]), stamp, stamp); err != nil {
 			t.Fatal(err)
 		}
 	}
 	s.trim()
-	if _, ok := s.get("results", keys[0]); ok {
+	if s.get("results", keys[0], new([]byte)) {
 		t.Error("the oldest entry still exists")
 	}
-	if _, ok := s.get("results", keys[5]); !ok {
+	if !s.get("results", keys[5], new([]byte)) {
 		t.Error("the newest entry was removed")
 	}
 	var total int

@@ -35,7 +35,9 @@ type Call struct {
 // DefaultCalls returns the calls of a scaffolded project.
 func DefaultCalls() []Call {
 	return []Call{
-		{Args: []string{"rbac:roleName=manager-role", "crd", "webhook", "paths=./...", "output:crd:artifacts:config=config/crd/bases"}},
+		{Args: []string{
+			"rbac:roleName=manager-role", "crd", "webhook", "paths=./...", "output:crd:artifacts:config=config/crd/bases",
+		}},
 		{Args: []string{"object:headerFile=hack/boilerplate.go.txt", "paths=./..."}},
 	}
 }
@@ -119,20 +121,17 @@ func (c Call) tasks() ([]*task, error) {
 	return tasks, nil
 }
 
-// tasksOf returns the tasks of calls; those of the default if calls is empty.
-func tasksOf(calls []Call) ([]*task, error) {
+// tasksOf returns the tasks of calls, those of DefaultCalls if calls is empty, and the first error. A call with an error has
+// no tasks.
+func tasksOf(calls []Call) (all []*task, err error) {
 	if len(calls) == 0 {
 		calls = DefaultCalls()
 	}
-	var all []*task
 	for _, call := range calls {
-		tasks, err := call.tasks()
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, tasks...)
+		tasks, failed := call.tasks()
+		all, err = append(all, tasks...), cmp.Or(err, failed)
 	}
-	return all, nil
+	return all, err
 }
 
 // TagsFlag is the prefix of controller-gen's flag for the build tags that select Go files.
@@ -230,14 +229,7 @@ func CRDDirs(calls []Call) ([]string, error) {
 // ManifestMatcher returns a function that reports whether a file, named relative to the root, is a manifest that calls
 // write. No calls means DefaultCalls.
 func ManifestMatcher(calls []Call) func(name string) bool {
-	if len(calls) == 0 {
-		calls = DefaultCalls()
-	}
-	var tasks []*task
-	for _, call := range calls {
-		some, _ := call.tasks() // Generate reports errors
-		tasks = append(tasks, some...)
-	}
+	tasks, _ := tasksOf(calls) // Generate reports the error
 	return func(name string) bool {
 		dir, base := path.Split(name)
 		return slices.ContainsFunc(tasks, func(t *task) bool {

@@ -7,6 +7,7 @@ package codegen
 import (
 	"context"
 	"fmt"
+	"maps"
 	"path"
 	"path/filepath"
 	"slices"
@@ -76,32 +77,23 @@ func Generate(ctx context.Context, opts Options) (*Result, error) {
 	g.setKeys()
 
 	key := g.resultKey()
-	if entry, ok := g.store.get("results", key); ok && len(entry) > 1 && g.isCurrent(entry[0]) {
-		files := decodeFiles(entry[2:])
-		g.keepVersions(files)
-		return newResult(files, append(warnings, decodeFindings(entry[1])...)), nil
+	var all generated
+	if !g.store.get("results", key, &all) || !g.isCurrent(all.External) {
+		if all, err = g.generate(ctx); err != nil {
+			return nil, err
+		}
+		g.store.put("results", key, all)
+		g.store.trim()
 	}
-	result, external, err := g.generate(ctx)
-	if err != nil {
-		return nil, err
-	}
-	g.store.put("results", key, append([][]byte{external, encodeFindings(result.Warnings)}, encodeFiles(result.Files)...))
-	g.store.trim()
-	result.Warnings = append(warnings, result.Warnings...)
-	g.keepVersions(result.Files)
-	return result, nil
-}
-
-// newResult returns the result with files and warnings.
-func newResult(files map[string][]byte, warnings []diag.Finding) *Result {
-	r := &Result{Files: files, Warnings: warnings}
-	for name := range files {
-		if dir, _, ok := strings.Cut(name, "/applyconfiguration/"); ok && !slices.Contains(r.ApplyDirs, dir) {
-			r.ApplyDirs = append(r.ApplyDirs, dir)
+	g.keepVersions(all.Files)
+	result := &Result{Files: all.Files, Warnings: append(warnings, all.Warnings...)}
+	for name := range all.Files {
+		if dir, _, ok := strings.Cut(name, "/applyconfiguration/"); ok && !slices.Contains(result.ApplyDirs, dir) {
+			result.ApplyDirs = append(result.ApplyDirs, dir)
 		}
 	}
-	slices.Sort(r.ApplyDirs)
-	return r
+	slices.Sort(result.ApplyDirs)
+	return result, nil
 }
 
 // newGeneration sets defaults of options and reads the source of the project.
@@ -155,69 +147,77 @@ type generation struct {
 	required []string
 }
 
-// generate generates all files. It also returns the digests of the directories outside of the project that they depend
-// on, for isCurrent.
-func (g *generation) generate(ctx context.Context) (*Result, []byte, error) {
+// generated is what was generated from a project or a unit. It is an entry of the store.
+type generated struct {
+	// External contains the digests of the directories outside of the project that the files depend on.
+	External map[string]string
+	Files    map[string][]byte
+	Warnings diag.Findings
+}
+
+// generate generates all files.
+func (g *generation) generate(ctx context.Context) (all generated, err error) {
 	var used Generators
 	for _, t := range g.all {
 		used |= t.kind
 	}
 	registry, err := used.registry()
 	if err != nil {
-		return nil, nil, err
+		return all, err
 	}
 	if g.syntax, err = g.project.parseWithImports(registry, g.selected()); err != nil {
-		return nil, nil, err
+		return all, err
 	}
-	result := &Result{Files: map[string][]byte{}}
-	if err := g.syntax.manifests(g.all, result.Files); err != nil {
-		return nil, nil, err
+	all = generated{External: map[string]string{}, Files: map[string][]byte{}}
+	if err := g.syntax.manifests(g.all, all.Files); err != nil {
+		return all, err
 	}
-	if result.Warnings, err = g.syntax.unknownMarkers(); err != nil {
-		return nil, nil, err
+	if all.Warnings, err = g.syntax.unknownMarkers(); err != nil {
+		return all, err
 	}
 	units, err := g.units()
 	if err != nil {
-		return nil, nil, err
+		return all, err
 	}
 	g.roots = g.packagesOf(units)
-	external := map[string]string{}
-	generated := func(u *unit, loaded []*loader.Package) {
-		digests := map[string]string{}
-		visit(loaded, func(pkg *packages.Package) { g.addExternal(digests, pkg) })
-		encoded := encodeDigests(digests)
-		addDigests(external, encoded)
-		g.store.put("units", u.key, append([][]byte{encoded}, encodeFiles(u.files)...))
+	store := func(u *unit, loaded []*loader.Package) {
+		u.External = map[string]string{}
+		visit(loaded, func(pkg *packages.Package) { g.addExternal(u.External, pkg) })
+		g.store.put("units", u.key, u.generated)
 	}
 	var stale []*unit
 	for _, u := range units {
-		if entry, ok := g.store.get("units", u.key); ok && len(entry) > 0 && g.isCurrent(entry[0]) {
-			u.files = decodeFiles(entry[1:])
-			addDigests(external, entry[0])
-		} else if u.apply == "" {
-			stale = append(stale, u)
-		} else if loaded, err := g.applyConfigurations(ctx, u); err != nil {
-			return nil, nil, err
-		} else {
-			generated(u, loaded)
+		if g.store.get("units", u.key, &u.generated) && g.isCurrent(u.External) {
+			continue
 		}
+		u.generated = generated{Files: map[string][]byte{}}
+		if u.apply == "" {
+			stale = append(stale, u)
+			continue
+		}
+		loaded, err := g.applyConfigurations(ctx, u)
+		if err != nil {
+			return all, err
+		}
+		store(u, loaded)
 	}
 	if len(stale) > 0 {
 		loaded, err := g.types(ctx, stale)
 		if err != nil {
-			return nil, nil, err
+			return all, err
 		}
 		for _, u := range stale {
-			generated(u, rootsOf(loaded, []*unit{u}))
+			store(u, rootsOf(loaded, []*unit{u}))
 		}
 	}
 	for _, u := range units {
-		for name, content := range u.files {
-			if u.copy && u.task.code != "" {
+		maps.Copy(all.External, u.External)
+		for name, content := range u.Files {
+			if u.task.kind == Object && u.task.code != "" {
 				name = path.Join(u.task.code, path.Base(name))
 			}
-			result.Files[name] = content
+			all.Files[name] = content
 		}
 	}
-	return newResult(result.Files, result.Warnings), encodeDigests(external), nil
+	return all, nil
 }

@@ -216,7 +216,7 @@ func recoverPanic(do func() error) (err error) {
 func (c *controllerGen) adapt(generator genall.Generator) (genall.Generator, error) {
 	switch g := generator.(type) {
 	case crd.Generator:
-		return crdGenerator{Generator: g}, nil
+		return crdGenerator{Generator: g, store: &store{}}, nil
 	case schemapatcher.Generator:
 		if !filepath.IsAbs(g.ManifestsPath) {
 			g.ManifestsPath = filepath.Join(c.dir, g.ManifestsPath)

@@ -30,7 +30,7 @@ type crdGenerator struct {
 	// wanted selects kinds; nil selects all.
 	wanted func(schema.GroupKind) bool
 	// store caches the text of CRDs, because few kinds of a package change at a time and writing YAML takes longer than the
-	// rest. It may be nil.
+	// rest.
 	store *store
 }
 
@@ -229,16 +229,15 @@ func (g crdGenerator) text(header string, object any, options []*genall.WriteYAM
 	if err != nil {
 		return nil, err
 	}
-	var key digest
-	if g.store != nil {
-		preserve := "" // the only option that is not part of the object
-		if p := g.DeprecatedV1beta1CompatibilityPreserveUnknownFields; p != nil {
-			preserve = strconv.FormatBool(*p)
-		}
-		key = digestOf([]byte("crd"), []byte(format), []byte(ControllerToolsVersion), []byte(g.store.build), []byte(header), []byte(preserve), data)
-		if parts, ok := g.store.get("crds", key); ok && len(parts) == 1 {
-			return parts[0], nil
-		}
+	preserve := "" // the only option that is not part of the object
+	if p := g.DeprecatedV1beta1CompatibilityPreserveUnknownFields; p != nil {
+		preserve = strconv.FormatBool(*p)
+	}
+	key := digestOf([]byte("crd"), []byte(format), []byte(ControllerToolsVersion), []byte(g.store.build), []byte(header),
+		[]byte(preserve), data)
+	var text []byte
+	if g.store.get("crds", key, &text) {
+		return text, nil
 	}
 	const name = "crd"
 	files := map[string][]byte{}
@@ -246,8 +245,6 @@ func (g crdGenerator) text(header string, object any, options []*genall.WriteYAM
 	if err := ctx.WriteYAML(name, header, []any{json.RawMessage(data)}, options...); err != nil {
 		return nil, err
 	}
-	if g.store != nil {
-		g.store.put("crds", key, [][]byte{files[name]})
-	}
+	g.store.put("crds", key, files[name])
 	return files[name], nil
 }

@@ -2,14 +2,11 @@ package codegen
 
 import (
 	"errors"
-	"fmt"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-
-	"golang.org/x/tools/go/packages"
 
 	"github.com/operon-sdk/operon/pkg/diag"
 )
@@ -21,7 +18,8 @@ var (
 	// ErrGoTooOld means that the project's go.mod requires a later version of Go.
 	ErrGoTooOld = errors.New("the go command is too old for the project; install a newer Go from https://go.dev/dl")
 	// ErrModulesMissing means that the module cache lacks a dependency that must not or cannot be downloaded.
-	ErrModulesMissing = errors.New("the module cache lacks dependencies of the project; run go mod download while online, then generate again")
+	ErrModulesMissing = errors.New("the module cache lacks dependencies of the project; " +
+		"run go mod download while online, then generate again")
 )
 
 // positions converts messages with absolute paths to findings without.
@@ -107,11 +105,6 @@ func (p positions) finding(pos, message string) diag.Finding {
 	return f
 }
 
-// packageFinding returns the finding for an error of a package.
-func (p positions) packageFinding(err packages.Error) diag.Finding {
-	return p.finding(err.Pos, err.Msg)
-}
-
 // missingModules reports whether a message of the go command means that the module cache lacks a module.
 func missingModules(message string) bool {
 	return slices.ContainsFunc([]string{
@@ -124,11 +117,12 @@ func explain(message string) string {
 	if before, _, ok := strings.Cut(message, "; to add:"); ok && strings.Contains(before, "missing go.sum entry") {
 		message = before // the suggested go get would name a package of the project itself
 	}
-	switch {
-	case strings.Contains(message, "go mod tidy"), strings.Contains(message, "go get "):
+	has := func(part string) bool { return strings.Contains(message, part) }
+	if has("go mod tidy") || has("go get ") {
 		return message
-	case strings.Contains(message, "no required module provides package"), strings.Contains(message, "missing go.sum entry"), strings.Contains(message, "updates to go.mod needed"):
-		return fmt.Sprintf("%s; run go mod tidy", message)
+	}
+	if has("no required module provides package") || has("missing go.sum entry") || has("updates to go.mod needed") {
+		return message + "; run go mod tidy"
 	}
 	return message
 }

@@ -3,7 +3,6 @@ package codegen
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"go/token"
 	"go/types"
@@ -39,14 +38,14 @@ func (g *generation) assemble(ctx context.Context, roots []*parsedPackage) ([]*l
 	}
 	slices.SortFunc(parts[1:], bytes.Compare)
 	key := digestOf(slices.CompactFunc(parts, bytes.Equal)...)
-	graph, ok := g.store.get("graphs", key)
+	var stored graph
 	var byID map[string]*packages.Package
-	if ok && len(graph) == 2 && g.isCurrent(graph[0]) {
-		byID = g.decodeGraph(graph[1])
+	if g.store.get("graphs", key, &stored) && g.isCurrent(stored.External) {
+		byID = g.decodeGraph(stored)
 	} else if listed, err := g.list(ctx, g.roots); err == nil {
-		graph = g.encodeGraph(listed)
-		g.store.put("graphs", key, graph)
-		byID = g.decodeGraph(graph[1])
+		stored = g.encodeGraph(listed)
+		g.store.put("graphs", key, stored)
+		byID = g.decodeGraph(stored)
 	} else if !errors.Is(err, ErrModulesMissing) {
 		return nil, err
 	} else if byID = g.builtinGraph(locals); byID == nil {
@@ -125,7 +124,8 @@ func (g *generation) needsGo(locals []*parsedPackage) bool {
 		return false
 	}
 	for _, pkg := range locals {
-		if pkg.module.dir != "." || len(pkg.files) == 0 || gomodule.CheckImportPath(pkg.path) != nil || cyclic(pkg) || g.isRequired(pkg.path) {
+		if pkg.module.dir != "." || len(pkg.files) == 0 || gomodule.CheckImportPath(pkg.path) != nil || cyclic(pkg) ||
+			g.isRequired(pkg.path) {
 			return true
 		}
 		for _, target := range pkg.imports {
@@ -164,7 +164,8 @@ func canImport(importer, target string) bool {
 // isForeignSource reports whether the go command treats a file as source in a language other than Go.
 func isForeignSource(name string) bool {
 	switch strings.ToLower(filepath.Ext(name)) {
-	case ".c", ".cc", ".cpp", ".cxx", ".m", ".h", ".hh", ".hpp", ".hxx", ".f", ".for", ".f90", ".s", ".sx", ".swig", ".swigcxx", ".syso":
+	case ".c", ".cc", ".cpp", ".cxx", ".m", ".h", ".hh", ".hpp", ".hxx", ".f", ".for", ".f90", ".s", ".sx", ".swig", ".swigcxx",
+		".syso":
 		return true
 	}
 	return false
@@ -181,24 +182,29 @@ func (g *generation) list(ctx context.Context, roots []*parsedPackage) ([]*packa
 	config.Mode = packages.NeedName | packages.NeedFiles | packages.NeedImports | packages.NeedDeps
 	listed, err := packages.Load(config, g.patterns(roots)...)
 	if err != nil {
-		return nil, g.loadError(ctx, err)
+		return nil, g.failure(ctx, err)
 	}
 	return listed, g.packageErrors(listed)
 }
 
-// A graphPackage is a package in a cached graph. Dir is relative to the root if its content may change.
+// A graph contains the dependencies of a project. It is an entry of the store.
+type graph struct {
+	External map[string]string // see generated
+	Packages []graphPackage
+}
+
+// A graphPackage is a package in a graph. Dir is relative to the root if its content may change.
 type graphPackage struct {
 	ID, Name, Path, Dir string
 	Files               []string
 	Imports             map[string]string // IDs by import path
 }
 
-// encodeGraph encodes listed packages except those of the project, after the digests for isCurrent.
-func (g *generation) encodeGraph(listed []*packages.Package) [][]byte {
-	digests := map[string]string{}
-	var graph []graphPackage
+// encodeGraph encodes listed packages except those of the project.
+func (g *generation) encodeGraph(listed []*packages.Package) graph {
+	all := graph{External: map[string]string{}}
 	packages.Visit(listed, nil, func(pkg *packages.Package) {
-		g.addExternal(digests, pkg)
+		g.addExternal(all.External, pkg)
 		if g.syntax.byPath[pkg.PkgPath] != nil {
 			return
 		}
@@ -213,19 +219,18 @@ func (g *generation) encodeGraph(listed []*packages.Package) [][]byte {
 		for target, imported := range pkg.Imports {
 			encoded.Imports[target] = imported.ID
 		}
-		graph = append(graph, encoded)
+		all.Packages = append(all.Packages, encoded)
 	})
-	data, _ := json.Marshal(graph)
-	return [][]byte{encodeDigests(digests), data}
+	return all
 }
 
 // decodeGraph decodes packages, by ID, and links them. An import that was not encoded is left out.
-func (g *generation) decodeGraph(data []byte) map[string]*packages.Package {
-	var graph []graphPackage
-	_ = json.Unmarshal(data, &graph)
-	byID := make(map[string]*packages.Package, len(graph))
-	for _, encoded := range graph {
-		pkg := &packages.Package{ID: encoded.ID, Name: encoded.Name, PkgPath: encoded.Path, Imports: map[string]*packages.Package{}}
+func (g *generation) decodeGraph(all graph) map[string]*packages.Package {
+	byID := make(map[string]*packages.Package, len(all.Packages))
+	for _, encoded := range all.Packages {
+		pkg := &packages.Package{
+			ID: encoded.ID, Name: encoded.Name, PkgPath: encoded.Path, Imports: map[string]*packages.Package{},
+		}
 		dir := encoded.Dir
 		if !filepath.IsAbs(dir) {
 			dir = filepath.Join(g.project.root, dir)
@@ -235,7 +240,7 @@ func (g *generation) decodeGraph(data []byte) map[string]*packages.Package {
 		}
 		byID[pkg.ID] = pkg
 	}
-	for _, encoded := range graph {
+	for _, encoded := range all.Packages {
 		for target, id := range encoded.Imports {
 			if imported := byID[id]; imported != nil {
 				byID[encoded.ID].Imports[target] = imported

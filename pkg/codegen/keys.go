@@ -2,9 +2,7 @@ package codegen
 
 import (
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
-	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -13,12 +11,10 @@ import (
 
 	"golang.org/x/mod/modfile"
 	"golang.org/x/tools/go/packages"
-
-	"github.com/operon-sdk/operon/pkg/diag"
 )
 
 // format is the version of the entries of the store. Increment it to invalidate them.
-const format = "3"
+const format = "4"
 
 // setKeys sets base and modules, and what the other keys need.
 func (g *generation) setKeys() {
@@ -199,58 +195,12 @@ func (g *generation) dirDigest(dir string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// isCurrent reports whether encoded digests of directories are those of their current content.
-func (g *generation) isCurrent(encoded []byte) bool {
-	digests := map[string]string{}
-	addDigests(digests, encoded)
+// isCurrent reports whether digests of directories are those of their current content.
+func (g *generation) isCurrent(digests map[string]string) bool {
 	for dir, sum := range digests {
 		if g.dirDigest(dir) != sum {
 			return false
 		}
 	}
 	return true
-}
-
-// encodeDigests encodes the digests of directories, one per line.
-func encodeDigests(digests map[string]string) []byte {
-	var b strings.Builder
-	for _, dir := range slices.Sorted(maps.Keys(digests)) {
-		fmt.Fprintf(&b, "%s %s\n", digests[dir], dir)
-	}
-	return []byte(b.String())
-}
-
-// addDigests adds encoded digests to others.
-func addDigests(digests map[string]string, encoded []byte) {
-	for line := range strings.Lines(string(encoded)) {
-		sum, dir, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
-		digests[dir] = sum
-	}
-}
-
-func encodeFiles(files map[string][]byte) [][]byte {
-	var parts [][]byte
-	for _, name := range slices.Sorted(maps.Keys(files)) {
-		parts = append(parts, []byte(name), files[name])
-	}
-	return parts
-}
-
-func decodeFiles(parts [][]byte) map[string][]byte {
-	files := map[string][]byte{}
-	for i := 0; i+1 < len(parts); i += 2 {
-		files[string(parts[i])] = parts[i+1]
-	}
-	return files
-}
-
-func encodeFindings(findings []diag.Finding) []byte {
-	data, _ := json.Marshal(findings)
-	return data
-}
-
-func decodeFindings(data []byte) []diag.Finding {
-	var findings []diag.Finding
-	_ = json.Unmarshal(data, &findings)
-	return findings
 }

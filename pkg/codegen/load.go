@@ -33,7 +33,7 @@ func (g *generation) load(ctx context.Context, roots []*parsedPackage) ([]*loade
 	defer remove()
 	loaded, err := loader.LoadRootsWithConfig(config, g.patterns(roots)...)
 	if err != nil {
-		return nil, g.loadError(ctx, err)
+		return nil, g.failure(ctx, err)
 	}
 	return loaded, g.packageErrors(rawPackages(loaded))
 }
@@ -72,20 +72,12 @@ func (g *generation) patterns(roots []*parsedPackage) []string {
 	return patterns
 }
 
-// loadError returns the error for a failed go command.
-func (g *generation) loadError(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	return g.failure(err)
-}
-
 // packageErrors returns the errors that the go command reported for roots and all that they import, or nil.
 func (g *generation) packageErrors(roots []*packages.Package) error {
 	var findings diag.Findings
 	packages.Visit(roots, nil, func(p *packages.Package) {
 		for _, e := range p.Errors {
-			f := g.positions.packageFinding(e)
+			f := g.positions.finding(e.Pos, e.Msg)
 			f.Problem = explain(f.Problem)
 			findings = append(findings, f)
 		}
@@ -97,7 +89,10 @@ func (g *generation) packageErrors(roots []*packages.Package) error {
 }
 
 // failure returns the error for a go command that listed no packages.
-func (g *generation) failure(err error) error {
+func (g *generation) failure(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
 	f := g.positions.commandFinding(err)
 	for _, s := range []string{"go.mod requires go >=", "invalid go version", "toolchain not available"} {
 		if strings.Contains(f.Problem, s) {
@@ -173,11 +168,9 @@ func (g *generation) overlayFlags(dir string) (flags []string, err error) {
 		return flags, nil
 	}
 	data, err := json.Marshal(map[string]any{"Replace": replace})
-	if err == nil {
-		err = os.WriteFile(filepath.Join(dir, "overlay.json"), data, 0o600)
-	}
 	if err != nil {
 		return nil, err
 	}
-	return append(flags, "-overlay="+filepath.Join(dir, "overlay.json")), nil
+	name := filepath.Join(dir, "overlay.json")
+	return append(flags, "-overlay="+name), os.WriteFile(name, data, 0o600)
 }

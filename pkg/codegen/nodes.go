@@ -77,3 +77,33 @@ func importsOf[P any](tree *ast.File, find func(importPath string) (pkg P, name 
 	}
 	return named, dots
 }
+
+// A scope contains the declarations that the names of types in a file refer to.
+type scope[D any] struct {
+	local    map[string]*D            // of the package
+	imported map[string]map[string]*D // by the name of the package in the file
+	dots     []map[string]*D          // of imports with the name "."
+}
+
+// newScope returns the scope of a file. find returns the declarations of an imported package and its name, or no name.
+func newScope[D any](tree *ast.File, local map[string]*D, find func(importPath string) (map[string]*D, string)) scope[D] {
+	imported, dots := importsOf(tree, find)
+	return scope[D]{local: local, imported: imported, dots: dots}
+}
+
+// find returns the declaration that a type expression names, or nil.
+func (s scope[D]) find(expr ast.Expr) *D {
+	switch e := expr.(type) {
+	case *ast.Ident:
+		for _, declared := range append([]map[string]*D{s.local}, s.dots...) {
+			if d := declared[e.Name]; d != nil {
+				return d
+			}
+		}
+	case *ast.SelectorExpr:
+		if id, ok := e.X.(*ast.Ident); ok {
+			return s.imported[id.Name][e.Sel.Name]
+		}
+	}
+	return nil
+}

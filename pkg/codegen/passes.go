@@ -64,12 +64,16 @@ func (p *pass) run(g *generation) (findings diag.Findings) {
 		return diag.Findings{{Problem: err.Error()}}
 	}
 	files := map[string][]byte{}
+	input := genall.InputRule(headerInput(p.task.header))
+	if p.task.kind == schemaPatches {
+		input = dirInput(g.project.root)
+	}
 	err := recoverPanic(func() error {
 		return p.generator.Generate(&genall.GenerationContext{
 			Collector: &markers.Collector{Registry: registry},
 			Roots:     p.roots,
 			Checker:   &loader.TypeChecker{NodeFilters: []loader.NodeFilter{p.generator.CheckFilter()}},
-			InputRule: p.input(g),
+			InputRule: input,
 			OutputRule: &artifacts{files: files, config: p.task.config, code: func(pkg *loader.Package) string {
 				return g.syntax.byPath[pkg.PkgPath].dir
 			}},
@@ -89,9 +93,9 @@ func (p *pass) run(g *generation) (findings diag.Findings) {
 	visit(p.roots, func(pkg *packages.Package) {
 		for _, e := range pkg.Errors {
 			if e.Kind != packages.TypeError {
-				findings = append(findings, g.syntax.locate(g.positions.packageFinding(e)))
+				findings = append(findings, g.syntax.locate(g.positions.finding(e.Pos, e.Msg)))
 			} else if local := g.syntax.byPath[pkg.PkgPath]; local != nil {
-				if f := g.positions.packageFinding(e); g.syntax.isSourceError(local, pkg, f) {
+				if f := g.positions.finding(e.Pos, e.Msg); g.syntax.isSourceError(local, pkg, f) {
 					typeErrors = append(typeErrors, f)
 				}
 			}
@@ -150,7 +154,8 @@ var undefined = regexp.MustCompile(`^undefined: (\w+)$`)
 // are about an imported package that was not loaded.
 func (s *syntax) isSourceError(local *parsedPackage, pkg *packages.Package, f diag.Finding) bool {
 	for i, spec := range typeSpecs(local.trees...) {
-		if local.files[i].name != f.File || f.Line < s.fset.Position(spec.Pos()).Line || s.fset.Position(spec.End()).Line < f.Line {
+		first, last := s.fset.Position(spec.Pos()).Line, s.fset.Position(spec.End()).Line
+		if local.files[i].name != f.File || f.Line < first || last < f.Line {
 			continue
 		}
 		m := undefined.FindStringSubmatch(f.Problem)
@@ -169,22 +174,16 @@ func (s *syntax) isSourceError(local *parsedPackage, pkg *packages.Package, f di
 	return false
 }
 
-// input returns the files that the generator reads.
-func (p *pass) input(g *generation) genall.InputRule {
-	if p.task.kind == schemaPatches {
-		return dirInput(g.project.root)
-	}
-	return headerInput(p.task.header)
-}
-
 // assignFiles assigns the generated files to the units.
 func (p *pass) assignFiles(files map[string][]byte) {
 	for name, content := range files {
 		for _, u := range p.units {
-			if u.task.kind == Object && path.Dir(name) != u.roots[0].dir || u.task.kind == CRD && !strings.HasPrefix(path.Base(name), u.group+"_") {
-				continue
+			switch {
+			case p.task.kind == Object && path.Dir(name) != u.roots[0].dir:
+			case p.task.kind == CRD && !strings.HasPrefix(path.Base(name), u.group+"_"):
+			default:
+				u.Files[name] = content
 			}
-			u.files[name] = content
 		}
 	}
 }

@@ -101,8 +101,9 @@ func (g *generation) setDeclarations(pkg *packages.Package) {
 		identity = append(identity, sources...)
 	}
 	key := digestOf(append(identity, []byte("declarations"), []byte(format), g.toolchain)...)
-	texts, ok := g.store.get("declarations", key)
-	if !ok || len(texts) != len(pkg.CompiledGoFiles) {
+	var texts [][]byte
+	if !g.store.get("declarations", key, &texts) {
+		var ok bool
 		if sources == nil {
 			if sources, ok = readAll(pkg.CompiledGoFiles); !ok {
 				return

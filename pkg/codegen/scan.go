@@ -8,6 +8,7 @@ import (
 	"go/build"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -23,8 +24,6 @@ import (
 type project struct {
 	root    string
 	overlay map[string][]byte
-	// added contains the names that the overlay adds to each directory, directories with a trailing slash.
-	added   map[string]map[string]bool
 	context build.Context
 
 	packages []*sourcePackage // sorted by module, then by import path
@@ -56,29 +55,14 @@ type sourceFile struct {
 
 // newProject reads the Go files of a module and of the modules nested in it.
 func newProject(root string, overlay map[string][]byte, ctx build.Context) (*project, error) {
-	p := &project{root: root, overlay: map[string][]byte{}, added: map[string]map[string]bool{}, byPath: map[string]*sourcePackage{}}
+	p := &project{root: root, overlay: map[string][]byte{}, context: ctx, byPath: map[string]*sourcePackage{}}
 	for name, content := range overlay {
 		name = path.Clean(name)
 		if path.IsAbs(name) || name == ".." || strings.HasPrefix(name, "../") {
 			return nil, fmt.Errorf("overlay file %s is outside of the module", name)
 		}
 		p.overlay[name] = content
-		if content == nil {
-			continue
-		}
-		for entry := name; entry != "."; {
-			dir, suffix := path.Dir(entry), ""
-			if entry != name {
-				suffix = "/"
-			}
-			if p.added[dir] == nil {
-				p.added[dir] = map[string]bool{}
-			}
-			p.added[dir][path.Base(entry)+suffix] = true
-			entry = dir
-		}
 	}
-	p.context = ctx
 	p.context.OpenFile = func(name string) (io.ReadCloser, error) {
 		rel, err := filepath.Rel(root, name)
 		if err != nil {
@@ -135,37 +119,39 @@ func (p *project) goMod(dir string) *modfile.File {
 
 // list returns the sorted names in a directory, those of directories with a trailing slash.
 func (p *project) list(dir string) ([]string, error) {
+	names := map[string]bool{}
+	for name, content := range p.overlay {
+		rel, ok := strings.CutPrefix(name, dir+"/")
+		if dir == "." {
+			rel, ok = name, true
+		}
+		if first, _, nested := strings.Cut(rel, "/"); ok && content != nil && nested {
+			names[first+"/"] = true
+		} else if ok && content != nil {
+			names[first] = true
+		}
+	}
 	entries, err := os.ReadDir(p.abs(dir))
-	if err != nil && !(errors.Is(err, fs.ErrNotExist) && p.added[dir] != nil) {
+	if err != nil && !(errors.Is(err, fs.ErrNotExist) && len(names) > 0) {
 		return nil, &fs.PathError{Op: "open", Path: dir, Err: diag.Cause(err)}
 	}
-	names := make([]string, 0, len(entries)+len(p.added[dir]))
 	for _, entry := range entries {
 		name, mode := entry.Name(), entry.Type()
-		if content, ok := p.overlay[path.Join(dir, name)]; ok && content == nil || p.added[dir][name] {
+		if _, changed := p.overlay[path.Join(dir, name)]; changed {
 			continue
 		}
 		if mode&fs.ModeSymlink != 0 {
 			// The go command follows links to files but not to directories.
-			info, err := os.Stat(p.abs(path.Join(dir, name)))
-			if err != nil || !info.Mode().IsRegular() {
-				continue
+			if info, err := os.Stat(p.abs(path.Join(dir, name))); err == nil && info.Mode().IsRegular() {
+				names[name] = true
 			}
 		} else if mode.IsDir() {
-			name += "/"
-			if p.added[dir][name] {
-				continue
-			}
-		} else if !mode.IsRegular() {
-			continue
+			names[name+"/"] = true
+		} else if mode.IsRegular() {
+			names[name] = true
 		}
-		names = append(names, name)
 	}
-	for name := range p.added[dir] {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names, nil
+	return slices.Sorted(maps.Keys(names)), nil
 }
 
 // readDir reads the packages in a directory and its subdirectories. If ./... does not match the directory, it only searches
@@ -193,7 +179,8 @@ func (p *project) readDir(dir string, m *module, matched bool) error {
 			if strings.HasPrefix(sub, ".") || full == path.Join(m.dir, "vendor") {
 				continue
 			}
-			if err := p.readDir(full, m, matched && !strings.HasPrefix(sub, "_") && sub != "testdata" && path.Base(dir) != "vendor"); err != nil {
+			below := matched && !strings.HasPrefix(sub, "_") && sub != "testdata" && path.Base(dir) != "vendor"
+			if err := p.readDir(full, m, below); err != nil {
 				return err
 			}
 			continue
@@ -235,7 +222,8 @@ func (p *project) openModule(dir string) (*module, error) {
 		}
 	}
 	if m.path == "" {
-		return nil, diag.Findings{{Position: diag.Position{File: name, Line: 1}, Problem: "no module line; add one, such as: module example.com/operator"}}
+		problem := "no module line; add one, such as: module example.com/operator"
+		return nil, diag.Findings{{Position: diag.Position{File: name, Line: 1}, Problem: problem}}
 	}
 	p.modules = append(p.modules, m)
 	return m, nil

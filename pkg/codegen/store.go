@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
+	"encoding/gob"
 	"encoding/hex"
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -25,40 +27,30 @@ type store struct {
 // maxStoreBytes is the size above which the oldest entries of a kind are removed.
 const maxStoreBytes = 64 << 20
 
-// get returns the parts of an entry, and whether it exists.
-func (s *store) get(kind string, key digest) ([][]byte, bool) {
+// get decodes an entry into value, a pointer, and reports whether it exists.
+func (s *store) get(kind string, key digest, value any) bool {
 	if s.dir == "" {
-		return nil, false
+		return false
 	}
 	data, err := os.ReadFile(s.path(kind, key))
 	if err != nil || len(data) < sha256.Size {
-		return nil, false
+		return false
 	}
 	sum, data := data[:sha256.Size], data[sha256.Size:]
-	if actual := sha256.Sum256(data); !bytes.Equal(sum, actual[:]) {
-		return nil, false
-	}
-	var parts [][]byte
-	for len(data) > 0 {
-		n, w := binary.Uvarint(data)
-		if w <= 0 || uint64(len(data)-w) < n {
-			return nil, false
-		}
-		parts, data = append(parts, data[w:w+int(n):w+int(n)]), data[w+int(n):]
-	}
-	return parts, true
+	actual := sha256.Sum256(data)
+	return bytes.Equal(sum, actual[:]) && gob.NewDecoder(bytes.NewReader(data)).Decode(value) == nil
 }
 
-// put writes an entry.
-func (s *store) put(kind string, key digest, parts [][]byte) {
+// put encodes value as an entry.
+func (s *store) put(kind string, key digest, value any) {
 	if s.dir == "" {
 		return
 	}
-	var data []byte
-	for _, part := range parts {
-		data = append(binary.AppendUvarint(data, uint64(len(part))), part...)
+	var data bytes.Buffer
+	if err := gob.NewEncoder(&data).Encode(value); err != nil {
+		return
 	}
-	sum := sha256.Sum256(data)
+	sum := sha256.Sum256(data.Bytes())
 	name := s.path(kind, key)
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return
@@ -67,11 +59,8 @@ func (s *store) put(kind string, key digest, parts [][]byte) {
 	if err != nil {
 		return
 	}
-	_, err = temp.Write(append(sum[:], data...))
-	if closed := temp.Close(); err == nil {
-		err = closed
-	}
-	if err == nil {
+	_, err = temp.Write(append(sum[:], data.Bytes()...))
+	if err = errors.Join(err, temp.Close()); err == nil {
 		err = os.Rename(temp.Name(), name)
 	}
 	if err != nil {

@@ -20,10 +20,13 @@ func checkTypes(sources []source) {
 	}
 	for _, t := range types {
 		if t.measure(0).fields > maxStructFields {
-			for _, part := t.largestPart(fields); part != nil && part.measure(0).fields > maxStructFields; _, part = t.largestPart(fields) {
+			_, part := t.largestPart(fields)
+			for part != nil && part.measure(0).fields > maxStructFields {
 				t = part
+				_, part = t.largestPart(fields)
 			}
-			t.report(t.spec.Pos(), fmt.Sprintf("type %s has more than %d fields, with those of the structs in it", t.path(fields), maxStructFields))
+			t.report(t.spec.Pos(), fmt.Sprintf("type %s has more than %d fields, with those of the structs in it",
+				t.path(fields), maxStructFields))
 			return
 		}
 	}
@@ -40,11 +43,7 @@ type declaredType struct {
 }
 
 // fileTypes are the type declarations that the names in a file refer to.
-type fileTypes struct {
-	local    map[string]*declaredType
-	imported map[string]map[string]*declaredType // by the name of the package
-	dots     []map[string]*declaredType          // of imports with the name "."
-}
+type fileTypes struct{ scope[declaredType] }
 
 // typeShape is the shape of a type, with the types that it refers to.
 type typeShape struct {
@@ -68,10 +67,9 @@ func declaredTypes(sources []source) []*declaredType {
 	for _, pkg := range sources {
 		files := make([]*fileTypes, len(pkg.trees))
 		for i, tree := range pkg.trees {
-			files[i] = &fileTypes{local: byPath[pkg.path]}
-			files[i].imported, files[i].dots = importsOf(tree, func(importPath string) (map[string]*declaredType, string) {
+			files[i] = &fileTypes{newScope(tree, byPath[pkg.path], func(importPath string) (map[string]*declaredType, string) {
 				return byPath[importPath], names[importPath]
-			})
+			})}
 		}
 		for i, spec := range typeSpecs(pkg.trees...) {
 			t := &declaredType{spec: spec, file: files[i], report: pkg.report}
@@ -80,26 +78,6 @@ func declaredTypes(sources []source) []*declaredType {
 		}
 	}
 	return all
-}
-
-// find returns the declaration that a type expression names, or nil.
-func (f *fileTypes) find(expr ast.Expr) *declaredType {
-	switch e := expr.(type) {
-	case *ast.Ident:
-		if t := f.local[e.Name]; t != nil {
-			return t
-		}
-		for _, types := range f.dots {
-			if t := types[e.Name]; t != nil {
-				return t
-			}
-		}
-	case *ast.SelectorExpr:
-		if id, ok := e.X.(*ast.Ident); ok {
-			return f.imported[id.Name][e.Sel.Name]
-		}
-	}
-	return nil
 }
 
 // measure returns the shape of a type that is nested in level others. A reference of a type to itself has the zero shape.
@@ -129,7 +107,8 @@ func (f *fileTypes) measure(expr ast.Expr, level int) typeShape {
 		}
 		for _, field := range list.List {
 			expr := field.Type
-			if star, ok := expr.(*ast.StarExpr); ok && (len(field.Names) == 0 || field.Tag != nil && strings.Contains(field.Tag.Value, ",inline")) {
+			isInline := len(field.Names) == 0 || field.Tag != nil && strings.Contains(field.Tag.Value, ",inline")
+			if star, ok := expr.(*ast.StarExpr); ok && isInline {
 				expr = star.X // in JSON its fields are those of the struct
 			}
 			shape.fields = min(shape.fields+max(1, len(field.Names))*(1+part(expr)), 1+maxStructFields)

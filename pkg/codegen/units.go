@@ -17,9 +17,8 @@ type unit struct {
 	group string           // of CRDs and apply configurations
 	apply string           // the directory of apply configurations
 	roots []*parsedPackage // the packages that are input
-	copy  bool             // the unit is the deepcopy methods of a package
 	key   digest
-	files map[string][]byte
+	generated
 }
 
 // units returns the units of all tasks.
@@ -31,7 +30,7 @@ func (g *generation) units() ([]*unit, error) {
 		case Object:
 			for _, pkg := range roots {
 				if pkg.copies {
-					units = append(units, g.unit(&unit{task: t, copy: true, roots: []*parsedPackage{pkg}}))
+					units = append(units, g.unit(&unit{task: t, roots: []*parsedPackage{pkg}}))
 				}
 			}
 		case ApplyConfiguration:
@@ -77,7 +76,6 @@ func (g *generation) groups(t *task, roots []*parsedPackage) []*unit {
 // unit sets the key of a unit.
 func (g *generation) unit(u *unit) *unit {
 	u.key = g.unitKey(u)
-	u.files = map[string][]byte{}
 	return u
 }
 
