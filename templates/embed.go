@@ -9,6 +9,7 @@
 package templates
 
 import (
+	"bytes"
 	"embed"
 	"strings"
 	"text/template"
@@ -21,6 +22,22 @@ import (
 //
 //go:embed all:bundle all:catalog all:controlplane all:go all:olm all:run
 var FS embed.FS
+
+// Execute executes the template in a file. The result of an unknown key of a map is an error.
+func Execute(name string, data any) ([]byte, error) {
+	text, err := FS.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	// A checkout on Windows may add carriage returns to the templates.
+	t, err := template.New(name).Option("missingkey=error").Funcs(Funcs()).Parse(strings.ReplaceAll(string(text), "\r\n", "\n"))
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	err = t.Execute(&b, data)
+	return b.Bytes(), err
+}
 
 // Funcs returns the functions of YAML templates: {{ yaml .X }} is YAML(X).
 func Funcs() template.FuncMap { return template.FuncMap{"yaml": YAML} }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/operon-sdk/operon/pkg/manifest"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apiextv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -43,8 +44,7 @@ func (c *collection) issuedSecrets() map[string]bool {
 	issued := map[string]bool{}
 	for _, o := range c.others {
 		if o.Group() == groupCerts && o.Kind() == "Certificate" {
-			spec, _ := o.Fields["spec"].(map[string]any)
-			if name, _ := spec["secretName"].(string); name != "" {
+			if name := manifest.TextAt(o.Fields, "spec", "secretName"); name != "" {
 				issued[name] = true
 			}
 		}

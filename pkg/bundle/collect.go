@@ -151,8 +151,8 @@ func withTypedName(o manifest.Object, typed metav1.Object) manifest.Object {
 	if o.Name() == typed.GetName() && o.Namespace() == typed.GetNamespace() {
 		return o
 	}
-	meta, _ := asMap(o.Fields["metadata"])
-	o.Fields, meta = maps.Clone(o.Fields), maps.Clone(meta)
+	meta := maps.Clone(manifest.MapAt(o.Fields, "metadata"))
+	o.Fields = maps.Clone(o.Fields)
 	if meta == nil { // the key differs in letter case
 		meta = map[string]any{}
 	}
@@ -213,11 +213,7 @@ func customKinds(objects []manifest.Object) map[string]bool {
 	kinds := map[string]bool{}
 	for _, o := range objects {
 		if o.Group() == groupCRD && o.Kind() == kindCRD {
-			spec, _ := o.Fields["spec"].(map[string]any)
-			names, _ := spec["names"].(map[string]any)
-			group, _ := spec["group"].(string)
-			kind, _ := names["kind"].(string)
-			kinds[group+"/"+kind] = true
+			kinds[manifest.TextAt(o.Fields, "spec", "group")+"/"+manifest.TextAt(o.Fields, "spec", "names", "kind")] = true
 		}
 	}
 	return kinds

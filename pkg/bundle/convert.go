@@ -113,7 +113,7 @@ func channelsByCSV(pkg *Package, byName map[string]*versionDir) (map[string][]st
 			}
 			seen[name] = true
 			channels[name] = append(channels[name], channel.Name)
-			if name = textAt(c.csv.Fields, "spec", "replaces"); seen[name] {
+			if name = manifest.TextAt(c.csv.Fields, "spec", "replaces"); seen[name] {
 				problem := diag.Finding{Position: c.csv.Locate("spec", "replaces"),
 					Problem: fmt.Sprintf("%s replaces %s, which forms a cycle; correct one of them", c.csv.Name(), name)}
 				if !slices.ContainsFunc(problems, func(p diag.Finding) bool { return p.Position == problem.Position }) {
@@ -195,7 +195,7 @@ func (c *versionDir) read() (notes []Note, problems diag.Findings) {
 			Problem: "has no ClusterServiceVersion; add the version's CSV, or move the directory if it is not a version"})
 	}
 	if c.csv != nil && len(problems) == 0 {
-		if version := textAt(c.csv.Fields, "spec", "version"); version != "" && version != strings.TrimPrefix(path.Base(c.Dir), "v") {
+		if version := manifest.TextAt(c.csv.Fields, "spec", "version"); version != "" && version != strings.TrimPrefix(path.Base(c.Dir), "v") {
 			notes = append(notes, Note{Position: c.csv.Locate("spec", "version"), Subject: c.csv.Name(),
 				Reason: "is version " + version + " in a directory for " + path.Base(c.Dir)})
 		}
@@ -206,7 +206,7 @@ func (c *versionDir) read() (notes []Note, problems diag.Findings) {
 // bundle returns the files of a version in the bundle layout.
 func (c *versionDir) bundle(pkg *Package, channels []string, builder string) (Converted, error) {
 	annotation := func(key, otherwise string) string {
-		if value := textAt(c.csv.Fields, "metadata", "annotations", key); value != "" {
+		if value := manifest.TextAt(c.csv.Fields, "metadata", "annotations", key); value != "" {
 			return value
 		}
 		return otherwise

@@ -8,10 +8,8 @@ import (
 
 // SetCreated sets the createdAt annotation of a CSV, if it has annotations.
 func SetCreated(csv map[string]any, at time.Time) {
-	if meta, ok := csv["metadata"].(map[string]any); ok {
-		if annotations, ok := meta["annotations"].(map[string]any); ok {
-			annotations[annotationCreated] = at.UTC().Format(time.RFC3339)
-		}
+	if annotations := manifest.MapAt(csv, "metadata", "annotations"); annotations != nil {
+		annotations[annotationCreated] = at.UTC().Format(time.RFC3339)
 	}
 }
 
@@ -21,5 +19,5 @@ func CreatedAt(csv []byte) string {
 	if len(objects) != 1 {
 		return ""
 	}
-	return textAt(objects[0].Fields, "metadata", "annotations", annotationCreated)
+	return manifest.TextAt(objects[0].Fields, "metadata", "annotations", annotationCreated)
 }

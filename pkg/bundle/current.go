@@ -9,7 +9,7 @@ type Placement struct{ Version, Channels, DefaultChannel string }
 func ReadPlacement(csv, annotations []byte) Placement {
 	var current Placement
 	if objects, _ := manifest.Decode("", csv); len(objects) == 1 {
-		current.Version = textAt(objects[0].Fields, "spec", "version")
+		current.Version = manifest.TextAt(objects[0].Fields, "spec", "version")
 	}
 	if file, err := parseAnnotations("", annotations); err == nil {
 		current.Channels, _ = file.values[ChannelsLabel].(string)

@@ -77,7 +77,7 @@ func (f *fileSet) addTyped(name string, o manifest.Object, value any) {
 		f.err = fmt.Errorf("writing %s: %w", o, err)
 		return
 	}
-	if meta, ok := fields["metadata"].(map[string]any); ok && meta["creationTimestamp"] == nil {
+	if meta := manifest.MapAt(fields, "metadata"); meta != nil && meta["creationTimestamp"] == nil {
 		meta["creationTimestamp"] = nil
 	}
 	f.add(name, o, fields)
@@ -93,8 +93,7 @@ func (f *fileSet) add(name string, o manifest.Object, fields map[string]any) {
 		return
 	}
 	fields = maps.Clone(fields)
-	if meta, ok := fields["metadata"].(map[string]any); ok {
-		meta = maps.Clone(meta)
+	if meta := maps.Clone(manifest.MapAt(fields, "metadata")); meta != nil {
 		delete(meta, "namespace")
 		fields["metadata"] = meta
 	}
@@ -140,10 +139,8 @@ func csvFields(csv *v1alpha1.ClusterServiceVersion) (map[string]any, error) {
 	}
 	delete(fields, "status")
 	manifest.DropTimes(fields)
-	if spec, ok := fields["spec"].(map[string]any); ok {
-		if cleanup, ok := spec["cleanup"].(map[string]any); ok && cleanup["enabled"] != true {
-			delete(spec, "cleanup")
-		}
+	if spec := manifest.MapAt(fields, "spec"); manifest.MapAt(spec, "cleanup")["enabled"] != true {
+		delete(spec, "cleanup")
 	}
 	return fields, nil
 }

@@ -13,8 +13,10 @@ import (
 	"github.com/operator-framework/api/pkg/validation"
 	apierrors "github.com/operator-framework/api/pkg/validation/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/operon-sdk/operon/pkg/bundle/base"
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/manifest"
 )
@@ -75,7 +77,7 @@ func (s source) locate(steps ...string) diag.Position {
 var ErrVersionRequired error = diag.Finding{Field: "--version", Problem: "is required, because no base CSV has a version"}
 
 // Generate generates the manifests of a bundle. The error joins every problem of the input, as diag.Findings and
-// ErrVersionRequired, or is a *MissingRolesError or an *UnavailableError.
+// ErrVersionRequired.
 func Generate(in Input) (*Manifests, error) {
 	c := collect(in.Objects)
 	csv, at, err := c.base(in)
@@ -114,13 +116,8 @@ func Generate(in Input) (*Manifests, error) {
 	if len(c.problems) == 0 {
 		c.validateCSV(csv, at)
 	}
-	switch {
-	case len(c.problems) > 0:
-		return nil, slices.Concat(c.problems, c.missingRoles, c.unavailable)
-	case len(c.missingRoles) > 0:
-		return nil, &MissingRolesError{append(c.missingRoles, c.unavailable...)}
-	case len(c.unavailable) > 0:
-		return nil, &UnavailableError{c.unavailable}
+	if problems := slices.Concat(c.problems, c.missingRoles, c.unavailable); len(problems) > 0 {
+		return nil, problems
 	}
 	delete(csv.Annotations, annotationCreated)
 	csv.Annotations[annotationBuilder] = in.Builder
@@ -149,11 +146,10 @@ func (c *collection) base(in Input) (*v1alpha1.ClusterServiceVersion, source, er
 	if in.Base != nil && len(c.csvs) == 0 {
 		decode(c, &c.csvs, *in.Base)
 	}
-	csv, err := defaultBase(in.Package)
-	if err != nil {
-		return nil, source{}, err
+	csv, at := &v1alpha1.ClusterServiceVersion{}, source{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(base.NewCSV(in.Package), csv); err != nil {
+		return nil, at, fmt.Errorf("creating a base CSV for %s: %w", in.Package, err)
 	}
-	var at source
 	switch {
 	case len(c.csvs) > 1:
 		places := make([]string, len(c.csvs))
@@ -162,12 +158,12 @@ func (c *collection) base(in Input) (*v1alpha1.ClusterServiceVersion, source, er
 		}
 		c.problem(c.csvs[1].Position, "the input has %d ClusterServiceVersions (%s); a bundle has one, remove the others", len(places), strings.Join(places, ", "))
 	case len(c.csvs) == 1:
-		base := c.csvs[0]
-		if !strings.HasPrefix(base.Name(), in.Package+".") {
-			c.problem(base.Locate("metadata", "name"), "the base CSV is named %s, which does not start with %s.; rename it, or set its package with --package", base.Name(), in.Package)
+		given := c.csvs[0]
+		if !strings.HasPrefix(given.Name(), in.Package+".") {
+			c.problem(given.Locate("metadata", "name"), "the base CSV is named %s, which does not start with %s.; rename it, or set its package with --package", given.Name(), in.Package)
 			break
 		}
-		csv, at = &base.value, source{&base.Object}
+		csv, at = &given.value, source{&given.Object}
 	case len(c.problems) == 0:
 		c.note(Note{Subject: "the bundle", Reason: "has no base CSV; its descriptions are placeholders",
 			Advice: "write a base with 'generate kustomize manifests'"})

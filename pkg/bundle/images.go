@@ -166,11 +166,3 @@ func (c *collection) pin(csv *v1alpha1.ClusterServiceVersion, digest func(string
 		csv.Annotations[annotationImage] = ref
 	}
 }
-
-// UnavailableError reports that the input is valid but the digests of some images cannot be resolved.
-type UnavailableError struct{ problems diag.Findings }
-
-func (e *UnavailableError) Error() string { return e.problems.Error() }
-
-// Unwrap returns the problems.
-func (e *UnavailableError) Unwrap() error { return e.problems }

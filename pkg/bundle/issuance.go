@@ -1,6 +1,7 @@
 package bundle
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -28,7 +29,7 @@ func (c *collection) replacedIssuance(optional map[string]bool) map[string]bool 
 	}
 	replaced := map[string]bool{}
 	for _, o := range certificates {
-		if optional[textAt(o.Fields, "spec", "secretName")] || c.isForServices(o) {
+		if optional[manifest.TextAt(o.Fields, "spec", "secretName")] || c.isForServices(o) {
 			replaced[o.String()] = true
 		}
 	}
@@ -41,9 +42,9 @@ func (c *collection) replacedIssuance(optional map[string]bool) map[string]bool 
 				continue
 			}
 			replaced[issuer.String()] = true
-			signer := textAt(issuer.Fields, "spec", "ca", "secretName")
+			signer := manifest.TextAt(issuer.Fields, "spec", "ca", "secretName")
 			for _, o := range certificates {
-				if signer != "" && signer == textAt(o.Fields, "spec", "secretName") {
+				if signer != "" && signer == manifest.TextAt(o.Fields, "spec", "secretName") {
 					replaced[o.String()] = true
 				}
 			}
@@ -54,8 +55,7 @@ func (c *collection) replacedIssuance(optional map[string]bool) map[string]bool 
 
 // isForServices reports whether all DNS names of a Certificate are those of Services in the input.
 func (c *collection) isForServices(certificate manifest.Object) bool {
-	spec, _ := asMap(certificate.Fields["spec"])
-	names, _ := spec["dnsNames"].([]any)
+	names, _ := manifest.MapAt(certificate.Fields, "spec")["dnsNames"].([]any)
 	return len(names) > 0 && !slices.ContainsFunc(names, func(name any) bool {
 		text, _ := name.(string)
 		service, _, _ := strings.Cut(text, ".")
@@ -65,9 +65,6 @@ func (c *collection) isForServices(certificate manifest.Object) bool {
 
 // isIssuedBy reports whether a Certificate refers to an issuer.
 func isIssuedBy(certificate, issuer manifest.Object) bool {
-	kind := textAt(certificate.Fields, "spec", "issuerRef", "kind")
-	if kind == "" {
-		kind = "Issuer"
-	}
-	return kind == issuer.Kind() && textAt(certificate.Fields, "spec", "issuerRef", "name") == issuer.Name()
+	kind := cmp.Or(manifest.TextAt(certificate.Fields, "spec", "issuerRef", "kind"), "Issuer")
+	return kind == issuer.Kind() && manifest.TextAt(certificate.Fields, "spec", "issuerRef", "name") == issuer.Name()
 }

@@ -16,7 +16,7 @@ func isGenerated(key string) bool {
 	return strings.HasPrefix(key, prefixBundle) || strings.HasPrefix(key, prefixMetrics) || strings.HasPrefix(key, prefixTest)
 }
 
-// A metadataFile is annotations.yaml or bundle.Dockerfile as keys and values, with the texts that a user added.
+// A labelFile is annotations.yaml or bundle.Dockerfile as keys and values, with the texts that a user added.
 type labelFile struct {
 	values map[string]any
 	// extras holds the texts of keys that are not generated, in file order; those without a key are always kept.

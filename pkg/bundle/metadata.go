@@ -1,12 +1,6 @@
 package bundle
 
 import (
-	"bytes"
-	"fmt"
-	"io/fs"
-	"strings"
-	"text/template"
-
 	"github.com/operon-sdk/operon/templates"
 )
 
@@ -112,15 +106,6 @@ func (m Metadata) Dockerfile() ([]byte, error) { return m.render(DockerfileName,
 
 // render executes a template with the given values and appends the texts of the user.
 func (m Metadata) render(name string, values map[string]any, extras []extra) ([]byte, error) {
-	text, err := fs.ReadFile(templates.FS, "bundle/"+name+".tmpl")
-	if err != nil {
-		return nil, err
-	}
-	// A checkout on Windows may add carriage returns to the templates.
-	tmpl, err := template.New(name).Option("missingkey=error").Funcs(templates.Funcs()).Parse(strings.ReplaceAll(string(text), "\r\n", "\n"))
-	if err != nil {
-		return nil, fmt.Errorf("template of %s: %w", name, err)
-	}
 	var data struct {
 		From             any
 		Core, Test, Copy []label
@@ -140,15 +125,15 @@ func (m Metadata) render(name string, values map[string]any, extras []extra) ([]
 			data.Copy = append(data.Copy, label{from, target})
 		}
 	}
-	var b bytes.Buffer
-	if err := tmpl.Execute(&b, data); err != nil {
-		return nil, fmt.Errorf("template of %s: %w", name, err)
+	text, err := templates.Execute("bundle/"+name+".tmpl", data)
+	if err != nil {
+		return nil, err
 	}
 	for i, e := range extras {
 		if i == 0 {
-			b.WriteByte('\n')
+			text = append(text, '\n')
 		}
-		b.WriteString(e.text)
+		text = append(text, e.text...)
 	}
-	return b.Bytes(), nil
+	return text, nil
 }

@@ -3,6 +3,7 @@ package bundle
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -155,13 +156,8 @@ func (p *Package) Bytes() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	fields := map[string]any{}
-	for key, value := range p.fields {
-		fields[key] = value
-	}
-	for key, value := range known {
-		fields[key] = value
-	}
+	fields := maps.Clone(p.fields)
+	maps.Copy(fields, known)
 	return manifest.Encode(fields)
 }
 
@@ -209,12 +205,9 @@ func (p *Package) editInPlace() ([]byte, bool) {
 
 // child returns the value of a key of a mapping and adds the key if necessary.
 func child(mapping *yaml.Node, key string, kind yaml.Kind) *yaml.Node {
-	for i := 0; i+1 < len(mapping.Content); i += 2 {
-		if mapping.Content[i].Value == key {
-			value := mapping.Content[i+1]
-			value.Kind = kind
-			return value
-		}
+	if value := safeyaml.Child(mapping, key); value != nil {
+		value.Kind = kind
+		return value
 	}
 	value := &yaml.Node{Kind: kind}
 	mapping.Content = append(mapping.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: key}, value)

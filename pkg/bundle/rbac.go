@@ -252,14 +252,6 @@ func isDefaultRole(ref rbacv1.RoleRef) bool {
 	return strings.HasPrefix(ref.Name, "system:") || slices.Contains([]string{"cluster-admin", "admin", "edit", "view"}, ref.Name)
 }
 
-// MissingRolesError reports bindings of the operator's accounts to roles that the input lacks.
-type MissingRolesError struct{ problems diag.Findings }
-
-func (e *MissingRolesError) Error() string { return e.problems.Error() }
-
-// Unwrap returns the problems.
-func (e *MissingRolesError) Unwrap() error { return e.problems }
-
 // noteForeignRole notes that a binding of the operator's account becomes a manifest of the bundle.
 func (c *collection) noteForeignRole(binding manifest.Object, ref rbacv1.RoleRef) {
 	c.note(Note{

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/operon-sdk/operon/pkg/bundle"
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/manifest"
 )
 
@@ -50,7 +51,7 @@ subjects: [{kind: ServiceAccount, name: %s}]
 			t.Fatal(problems)
 		}
 		made, err := bundle.Generate(bundle.Input{Package: "op", Version: "1.0.0", Layout: "unknown", Builder: "test", Objects: objects, ExistingRoles: c.existing})
-		missing, ok := errors.AsType[*bundle.MissingRolesError](err)
+		missing, ok := errors.AsType[diag.Findings](err)
 		want := fmt.Sprintf("refers to the %s %s, which is not in the input", c.kind, c.role)
 		if ok != c.missing || ok && !strings.Contains(missing.Error(), want) || !ok && err != nil {
 			t.Errorf("Generate(%+v) error = %v", c, err)

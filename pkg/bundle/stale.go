@@ -50,23 +50,18 @@ func isGeneratedFile(base string, text []byte) bool {
 	}
 	o := objects[0]
 	if o.Group() == groupCRD && o.Kind() == kindCRD {
-		spec, _ := asMap(o.Fields["spec"])
-		names, _ := asMap(spec["names"])
-		return base == fmt.Sprintf("%v_%v.yaml", spec["group"], names["plural"])
+		spec := manifest.MapAt(o.Fields, "spec")
+		return base == fmt.Sprintf("%v_%v.yaml", spec["group"], manifest.MapAt(spec, "names")["plural"])
 	}
 	if o.Kind() == kindCSV || base != objectFile(o) || o.Namespace() != "" {
 		return false
 	}
+	// Encoding a Go type adds creationTimestamp: null, which users do not write.
+	if _, ok := manifest.MapAt(o.Fields, "metadata")["creationTimestamp"]; !ok {
+		return false
+	}
 	encoded, err := manifest.Encode(o.Fields)
-	return err == nil && string(encoded) == string(text) && hasMetadataKey(o.Fields, "creationTimestamp")
-}
-
-// hasMetadataKey reports whether metadata has a key, even if it is null: encoding a Go type adds creationTimestamp: null,
-// which users do not write.
-func hasMetadataKey(fields map[string]any, key string) bool {
-	meta, _ := asMap(fields["metadata"])
-	_, ok := meta[key]
-	return ok
+	return err == nil && string(encoded) == string(text)
 }
 
 // ManifestNames returns the names of the manifests among the files below a bundle directory.

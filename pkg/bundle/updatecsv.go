@@ -77,22 +77,21 @@ func additiveInCSV(at []string) bool {
 
 // noteReplaces notes a missing upgrade edge if the version on disk differs.
 func (u *Update) noteReplaces(name string, disk, now map[string]any) {
-	old, new := textAt(disk, "metadata", "name"), textAt(now, "metadata", "name")
-	if old == new || old == "" || textAt(now, "spec", "replaces") != "" || textAt(now, "metadata", "annotations", "olm.skipRange") != "" {
+	old, new := manifest.TextAt(disk, "metadata", "name"), manifest.TextAt(now, "metadata", "name")
+	if old == new || old == "" || manifest.TextAt(now, "spec", "replaces") != "" || manifest.TextAt(now, "metadata", "annotations", "olm.skipRange") != "" {
 		return
 	}
 	n := Note{Position: diag.Position{File: name}, Subject: new,
 		Reason: fmt.Sprintf("replaces no version, but the bundle was %s before", old),
 		Advice: fmt.Sprintf("set spec.replaces: %s in the base CSV if that version was released", old)}
-	if replaces := textAt(disk, "spec", "replaces"); replaces != "" {
+	if replaces := manifest.TextAt(disk, "spec", "replaces"); replaces != "" {
 		n.Reason = fmt.Sprintf("keeps spec.replaces: %s of the bundle that was %s before", replaces, old)
 	}
 	u.notes = append(u.notes, n)
 }
 
 func takeAnnotation(fields map[string]any, key string) string {
-	meta, _ := asMap(fields["metadata"])
-	annotations, _ := asMap(meta["annotations"])
+	annotations := manifest.MapAt(fields, "metadata", "annotations")
 	value, _ := annotations[key].(string)
 	delete(annotations, key)
 	return value
@@ -100,25 +99,12 @@ func takeAnnotation(fields map[string]any, key string) string {
 
 // setAnnotation sets an annotation without changing mappings that fields shares with other objects.
 func setAnnotation(fields map[string]any, key, value string) {
-	meta, _ := asMap(fields["metadata"])
-	meta = maps.Clone(meta)
-	annotations, _ := asMap(meta["annotations"])
-	annotations = maps.Clone(annotations)
+	meta := maps.Clone(manifest.MapAt(fields, "metadata"))
+	annotations := maps.Clone(manifest.MapAt(meta, "annotations"))
 	if annotations == nil {
 		annotations = map[string]any{}
 	}
 	annotations[key] = value
 	meta["annotations"] = annotations
 	fields["metadata"] = meta
-}
-
-func textAt(fields map[string]any, steps ...string) string {
-	for i, step := range steps {
-		if i == len(steps)-1 {
-			s, _ := fields[step].(string)
-			return s
-		}
-		fields, _ = asMap(fields[step])
-	}
-	return ""
 }

@@ -79,7 +79,7 @@ func (o Object) unpack() ([]Object, diag.Findings) {
 			continue
 		}
 		// Items of a PodList, for example, may have no kind and API version.
-		if kind := strings.TrimSuffix(o.Kind(), "List"); kind != "" && text(fields, "kind") == "" {
+		if kind := strings.TrimSuffix(o.Kind(), "List"); kind != "" && TextAt(fields, "kind") == "" {
 			fields["kind"], fields["apiVersion"] = kind, o.APIVersion()
 		}
 		data, err := Encode(fields)

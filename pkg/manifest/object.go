@@ -24,16 +24,16 @@ type Object struct {
 }
 
 // APIVersion returns the API version of the object, or "" if it has none.
-func (o Object) APIVersion() string { return text(o.Fields, "apiVersion") }
+func (o Object) APIVersion() string { return TextAt(o.Fields, "apiVersion") }
 
 // Kind returns the kind of the object, or "" if it has none.
-func (o Object) Kind() string { return text(o.Fields, "kind") }
+func (o Object) Kind() string { return TextAt(o.Fields, "kind") }
 
 // Name returns metadata.name of the object, or "" if it has none.
-func (o Object) Name() string { return text(o.Fields, "metadata", "name") }
+func (o Object) Name() string { return TextAt(o.Fields, "metadata", "name") }
 
 // Namespace returns metadata.namespace of the object, or "" if it has none.
-func (o Object) Namespace() string { return text(o.Fields, "metadata", "namespace") }
+func (o Object) Namespace() string { return TextAt(o.Fields, "metadata", "namespace") }
 
 // Group returns the API group, which is "" for the core group.
 func (o Object) Group() string {
@@ -71,23 +71,26 @@ func (o Object) Into(target any) error {
 	return nil
 }
 
-// text returns the string at a path, or "".
-func text(fields map[string]any, path ...string) string {
-	for i, key := range path {
-		if i == len(path)-1 {
-			s, _ := fields[key].(string)
-			return s
-		}
+// MapAt returns the mapping at a path of nested mappings, or nil.
+func MapAt(fields map[string]any, path ...string) map[string]any {
+	for _, key := range path {
 		fields, _ = fields[key].(map[string]any)
 	}
-	return ""
+	return fields
+}
+
+// TextAt returns the string at a path of nested mappings, or "".
+func TextAt(fields map[string]any, path ...string) string {
+	last := len(path) - 1
+	text, _ := MapAt(fields, path[:last]...)[path[last]].(string)
+	return text
 }
 
 // incomplete returns the problem of an object without API version, kind or valid metadata.
 func (o Object) incomplete() diag.Findings {
 	var missing []string
 	for _, key := range []string{"apiVersion", "kind"} {
-		if text(o.Fields, key) == "" {
+		if TextAt(o.Fields, key) == "" {
 			missing = append(missing, key)
 		}
 	}

@@ -1,11 +1,9 @@
 package olm
 
 import (
-	"bytes"
 	"fmt"
 	"io/fs"
 	"slices"
-	"text/template"
 
 	"github.com/operator-framework/api/crds"
 
@@ -93,15 +91,11 @@ func embeddedObjects() ([]*kube.Object, error) {
 		DefaultVersion, DefaultVersion[1:], imageName + ":" + DefaultVersion, "quay.io/operator-framework/opm:" + opmVersion,
 	}
 	for _, entry := range entries {
-		t, err := template.ParseFS(templates.FS, dir+"/"+entry.Name())
+		text, err := templates.Execute(dir+"/"+entry.Name(), values)
 		if err != nil {
 			return nil, err
 		}
-		var text bytes.Buffer
-		if err := t.Execute(&text, values); err != nil {
-			return nil, err
-		}
-		objects, err := kube.Decode(text.Bytes())
+		objects, err := kube.Decode(text)
 		if err != nil {
 			return nil, fmt.Errorf("templates/%s/%s: %w", dir, entry.Name(), err)
 		}

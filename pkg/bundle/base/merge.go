@@ -183,15 +183,13 @@ func fieldName(path []any) string {
 	return b.String()
 }
 
-func union(maps ...map[string]any) []string {
-	var names []string
-	for _, m := range maps {
-		for name := range m {
-			names = append(names, name)
-		}
+// union returns the keys of all maps, sorted.
+func union(all ...map[string]any) []string {
+	keys := map[string]any{}
+	for _, m := range all {
+		maps.Copy(keys, m)
 	}
-	slices.Sort(names)
-	return slices.Compact(names)
+	return slices.Sorted(maps.Keys(keys))
 }
 
 type keyed struct {

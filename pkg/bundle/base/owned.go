@@ -2,6 +2,7 @@ package base
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -152,13 +153,8 @@ func sortEntries(made []generated, others map[int]map[string]any) []any {
 	for i, entry := range others {
 		buckets[i] = append(buckets[i], entry)
 	}
-	orders := make([]int, 0, len(buckets))
-	for order := range buckets {
-		orders = append(orders, order)
-	}
-	slices.Sort(orders)
 	var list []any
-	for _, order := range orders {
+	for _, order := range slices.Sorted(maps.Keys(buckets)) {
 		list = append(list, buckets[order]...)
 	}
 	return list

@@ -1,12 +1,6 @@
 package catalog
 
 import (
-	"bytes"
-	"fmt"
-	"io/fs"
-	"strings"
-	"text/template"
-
 	"github.com/operon-sdk/operon/templates"
 )
 
@@ -18,16 +12,5 @@ const BaseImage = "quay.io/operator-framework/opm:v1.73.0"
 
 // Dockerfile returns catalog.Dockerfile for the catalog in dir, relative to the file.
 func Dockerfile(dir, base string) ([]byte, error) {
-	text, err := fs.ReadFile(templates.FS, "catalog/"+DockerfileName+".tmpl")
-	if err != nil {
-		return nil, err
-	}
-	// A checkout on Windows may add carriage returns to the templates.
-	tmpl, err := template.New(DockerfileName).Parse(strings.ReplaceAll(string(text), "\r\n", "\n"))
-	if err != nil {
-		return nil, fmt.Errorf("template of %s: %w", DockerfileName, err)
-	}
-	var b bytes.Buffer
-	err = tmpl.Execute(&b, struct{ Dir, Base string }{dir, base})
-	return b.Bytes(), err
+	return templates.Execute("catalog/"+DockerfileName+".tmpl", struct{ Dir, Base string }{dir, base})
 }

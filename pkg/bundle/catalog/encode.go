@@ -29,7 +29,7 @@ func encode(f *file, v any) ([]byte, error) {
 // editEntries sets the entries of a channel in its text. Unchanged entries keep their text.
 func editEntries(f *file, text []byte, entries []declcfg.ChannelEntry) ([]byte, error) {
 	return edit(f, text, func(root *yaml.Node) error {
-		list := field(root, "entries")
+		list := safeyaml.Child(root, "entries")
 		if list == nil || list.Kind != yaml.SequenceNode {
 			list = &yaml.Node{Kind: yaml.SequenceNode}
 			setField(root, "entries", list)
@@ -39,7 +39,7 @@ func editEntries(f *file, text []byte, entries []declcfg.ChannelEntry) ([]byte, 
 		}
 		existing := map[string]*yaml.Node{}
 		for _, item := range list.Content {
-			if name := field(item, "name"); name != nil {
+			if name := safeyaml.Child(item, "name"); name != nil {
 				existing[name.Value] = item
 			}
 		}
@@ -88,7 +88,7 @@ func isEntry(item *yaml.Node, e declcfg.ChannelEntry) bool {
 // editText sets a field of a document to a string.
 func editText(f *file, text []byte, key, value string) ([]byte, error) {
 	return edit(f, text, func(root *yaml.Node) error {
-		if existing := field(root, key); existing != nil && existing.Kind == yaml.ScalarNode {
+		if existing := safeyaml.Child(root, key); existing != nil && existing.Kind == yaml.ScalarNode {
 			existing.SetString(value)
 			return nil
 		}
@@ -99,23 +99,10 @@ func editText(f *file, text []byte, key, value string) ([]byte, error) {
 	})
 }
 
-func field(node *yaml.Node, key string) *yaml.Node {
-	if node.Kind == yaml.MappingNode {
-		for i := 0; i+1 < len(node.Content); i += 2 {
-			if node.Content[i].Value == key {
-				return node.Content[i+1]
-			}
-		}
-	}
-	return nil
-}
-
 func setField(node *yaml.Node, key string, value *yaml.Node) {
-	for i := 0; i+1 < len(node.Content); i += 2 {
-		if node.Content[i].Value == key {
-			node.Content[i+1] = value
-			return
-		}
+	if i := safeyaml.ChildIndex(node, key); i >= 0 {
+		node.Content[i+1] = value
+		return
 	}
 	name := &yaml.Node{}
 	name.SetString(key)

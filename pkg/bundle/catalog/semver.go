@@ -29,7 +29,7 @@ func archetype(channel string) string {
 // and the new ones. It returns the default channel.
 func (a *adder) applySemver(ctx context.Context, target *file, sources []*Source) (string, error) {
 	pkg := sources[0].Package
-	t := &semverInput{schema: "olm.semver", members: map[string][]string{}}
+	t := &semverInput{members: map[string][]string{}}
 	for _, b := range a.blobs {
 		if b.channel == nil || b.channel.Package != pkg || archetype(b.channel.Name) == "" {
 			continue
@@ -113,7 +113,6 @@ func equalEntries(a, b []declcfg.ChannelEntry) bool {
 
 // A semverInput is the input of operator-registry's semver template.
 type semverInput struct {
-	schema       string
 	minor, major bool
 	members      map[string][]string
 }
@@ -125,7 +124,7 @@ func (t *semverInput) add(archetype, bundle string) {
 }
 
 func (t *semverInput) text() ([]byte, error) {
-	fields := map[string]any{"schema": t.schema, "generateMinorChannels": t.minor, "generateMajorChannels": t.major}
+	fields := map[string]any{"schema": "olm.semver", "generateMinorChannels": t.minor, "generateMajorChannels": t.major}
 	for archetype, names := range t.members {
 		var images []any
 		for _, name := range names {

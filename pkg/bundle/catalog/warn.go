@@ -40,8 +40,7 @@ func (c *Catalog) Warnings() diag.Findings {
 			continue
 		}
 		unknown := func(node *yaml.Node, fields []string) {
-			for i := 0; node.Kind == yaml.MappingNode && i+1 < len(node.Content); i += 2 {
-				key := node.Content[i]
+			for key := range safeyaml.Fields(node) {
 				// opm ignores the case of keys, and x- is the prefix of custom fields.
 				if slices.ContainsFunc(fields, func(f string) bool { return strings.EqualFold(f, key.Value) }) || strings.HasPrefix(key.Value, "x-") || key.Value == "<<" {
 					continue
@@ -53,7 +52,7 @@ func (c *Catalog) Warnings() diag.Findings {
 			}
 		}
 		unknown(doc.Content[0], fields)
-		if list := field(doc.Content[0], "entries"); list != nil && entries != nil {
+		if list := safeyaml.Child(doc.Content[0], "entries"); list != nil && entries != nil {
 			for _, item := range list.Content {
 				unknown(item, entries)
 			}

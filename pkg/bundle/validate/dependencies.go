@@ -7,25 +7,17 @@ import (
 	"strconv"
 
 	"github.com/operator-framework/operator-registry/pkg/registry"
-	"go.yaml.in/yaml/v3"
 
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/manifest"
-	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
 // checkDependencies checks the entries of a dependencies file.
 func (c *content) checkDependencies(name string, data []byte, file registry.DependenciesFile) []Finding {
 	var out []Finding
-	obj := manifest.Document{Position: diag.Position{File: c.show(name), Line: 1}, Data: data}
-	var doc yaml.Node
-	_ = safeyaml.Unmarshal(obj.Data, &doc) // the caller decoded it before
+	locate := manifest.Document{Position: diag.Position{File: c.show(name), Line: 1}, Data: data}.Locator()
 	for i, dependency := range file.Dependencies {
 		for _, err := range DependencyErrors(dependency) {
-			at := obj.Position
-			if list := child(&doc, "dependencies"); list != nil && i < len(list.Content) {
-				at.Line, at.Column = list.Content[i].Line, list.Content[i].Column
-			}
 			fix := "the types are olm.gvk, olm.package, olm.label and olm.constraint"
 			switch dependency.GetType() {
 			case registry.PackageType:
@@ -38,7 +30,7 @@ func (c *content) checkDependencies(name string, data []byte, file registry.Depe
 				fix = "a constraint has a failureMessage and cel.rule"
 			}
 			out = append(out, Finding{
-				Position: at, Level: Error, Rule: "dependencies", Field: manifest.FieldPath([]string{"dependencies", strconv.Itoa(i)}),
+				Position: locate("dependencies", strconv.Itoa(i)), Level: Error, Rule: "dependencies", Field: manifest.FieldPath([]string{"dependencies", strconv.Itoa(i)}),
 				Text: err.Error(), Fix: fix, Message: c.formatMessage(err.Error()),
 			})
 		}

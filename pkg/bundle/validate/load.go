@@ -139,15 +139,3 @@ func (c *content) list(name string) []fs.DirEntry {
 
 // describe returns the kind and name of an object.
 func describe(obj manifest.Object) string { return strings.TrimSpace(obj.Kind() + " " + obj.Name()) }
-
-// textAt returns the string at a path of nested mappings.
-func textAt(fields map[string]any, path ...string) (string, bool) {
-	for i, key := range path {
-		if i == len(path)-1 {
-			s, ok := fields[key].(string)
-			return s, ok
-		}
-		fields, _ = fields[key].(map[string]any)
-	}
-	return "", false
-}

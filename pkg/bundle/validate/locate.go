@@ -95,7 +95,7 @@ func (c *content) narrow(path, value string) string {
 		return path
 	}
 	parts := manifest.Steps(path)
-	parent, _ := mapAt(c.csv.Fields, parts[:len(parts)-1]...)
+	parent := manifest.MapAt(c.csv.Fields, parts[:len(parts)-1]...)
 	items, _ := parent[parts[len(parts)-1]].([]any)
 	for i, item := range items {
 		fields, _ := item.(map[string]any)
@@ -132,8 +132,8 @@ func (c *content) locateObject(f *Finding, err apierrors.Error) bool {
 			f.Text, f.Fix = fmt.Sprintf("%s is defined twice", kindName(gvk)), "keep the CRD of apiextensions.k8s.io/v1"
 		}
 		for _, crd := range c.crds {
-			group, _ := textAt(crd.Fields, "spec", "group")
-			kind, _ := textAt(crd.Fields, "spec", "names", "kind")
+			group := manifest.TextAt(crd.Fields, "spec", "group")
+			kind := manifest.TextAt(crd.Fields, "spec", "names", "kind")
 			if group == gvk.Group && kind == gvk.Kind {
 				f.Object, f.Position, f.Field = describe(crd), crd.Locate("spec", "names", "kind"), "spec.names.kind"
 			}

@@ -33,22 +33,14 @@ func (m metadata) channels() []string {
 // position returns the position of an annotation, or of the nearest existing parent.
 func (c *content) position(key string) diag.Position {
 	at := diag.Position{File: c.show(c.metadata.file), Line: 1}
-	if c.metadata.root == nil {
-		return at
-	}
 	node := c.metadata.root
 	for _, step := range []string{"annotations", key} {
-		found := false
-		for i := 0; i+1 < len(node.Content); i += 2 {
-			if node.Content[i].Value == step {
-				at.Line, at.Column = node.Content[i].Line, node.Content[i].Column
-				node, found = node.Content[i+1], true
-				break
-			}
-		}
-		if !found {
+		i := safeyaml.ChildIndex(node, step)
+		if i < 0 {
 			break
 		}
+		at.Line, at.Column = node.Content[i].Line, node.Content[i].Column
+		node = node.Content[i+1]
 	}
 	return at
 }
@@ -147,13 +139,12 @@ func (c *content) wrongAnnotations(name string, data []byte) bool {
 			Field: manifest.FieldPath(path), Text: text, Fix: "write annotations as a mapping of texts: lines 'key: value', indented",
 		})
 	}
-	annotations := child(&doc, "annotations")
+	annotations := safeyaml.Child(doc.Content[0], "annotations")
 	switch {
 	case doc.Content[0].Kind != yaml.MappingNode:
 		add(doc.Content[0], "must be a mapping with the key annotations")
 	case annotations != nil && annotations.Kind == yaml.MappingNode:
-		for i := 0; i+1 < len(annotations.Content); i += 2 {
-			key, value := annotations.Content[i], annotations.Content[i+1]
+		for key, value := range safeyaml.Fields(annotations) {
 			if value.Kind == yaml.SequenceNode || value.Kind == yaml.MappingNode {
 				add(key, "must be a text", "annotations", key.Value)
 			}
@@ -177,17 +168,4 @@ func (c *content) yamlError(name string, data []byte, err error) {
 		}
 	}
 	c.bad(name, 1, "metadata-yaml", strings.TrimPrefix(err.Error(), "error unmarshaling JSON: while decoding JSON: json: "), "annotations are a mapping of texts: put values in quotes")
-}
-
-// child returns a value of a mapping or of a document's mapping, nil if there is none.
-func child(node *yaml.Node, key string) *yaml.Node {
-	if node.Kind == yaml.DocumentNode && len(node.Content) > 0 {
-		node = node.Content[0]
-	}
-	for i := 0; i+1 < len(node.Content); i += 2 {
-		if node.Content[i].Value == key {
-			return node.Content[i+1]
-		}
-	}
-	return nil
 }

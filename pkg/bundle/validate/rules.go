@@ -61,7 +61,7 @@ func (c *content) ownAnnotation(level diag.Severity, rule, key, text, fix string
 func (c *content) ruleNames() {
 	spec := c.api.CSV.Spec
 	name, pkg := c.api.CSV.Name, c.metadata.values[bundle.PackageLabel]
-	version, _ := textAt(c.csv.Fields, "spec", "version")
+	version := manifest.TextAt(c.csv.Fields, "spec", "version")
 	suggested := spec.Version.String()
 	if spec.Version.Version.Equals(semver.Version{}) { // missing or invalid
 		suggested = "1.2.0"
@@ -172,12 +172,8 @@ func (c *content) ruleTexts() {
 			}
 		}
 	}
-	if annotations, ok := mapAt(c.csv.Fields, "metadata", "annotations"); ok {
-		visit(annotations, []string{"metadata", "annotations"})
-	}
-	if spec, ok := mapAt(c.csv.Fields, "spec"); ok {
-		visit(spec, []string{"spec"})
-	}
+	visit(manifest.MapAt(c.csv.Fields, "metadata", "annotations"), []string{"metadata", "annotations"})
+	visit(manifest.MapAt(c.csv.Fields, "spec"), []string{"spec"})
 	if c.api.CSV.Spec.Description == "" {
 		c.own(c.csv, "description", "spec.description", "is missing", "describe the operator in Markdown")
 	}

@@ -31,7 +31,7 @@ func (c *content) decodeError(obj manifest.Object, err error) {
 			finding.Text = finding.Text[at+1:] // Field has the path with indices
 		}
 		// The error of the version decoder has no position.
-		spec, _ := mapAt(obj.Fields, "spec")
+		spec := manifest.MapAt(obj.Fields, "spec")
 		if version, ok := spec["version"]; ok && p.Field == "" && obj.Kind() == csvKind && isVersionError(p.Problem) {
 			finding.Position, finding.Field = obj.Locate("spec", "version"), "spec.version"
 			finding.Text = "is empty"
@@ -73,7 +73,7 @@ func isVersionError(text string) bool {
 // decodeWithoutRelease decodes a CSV whose only problem is spec.release, a field that is newer than operator-sdk and
 // ignored by it.
 func (c *content) decodeWithoutRelease(obj manifest.Object, csv *v1alpha1.ClusterServiceVersion) bool {
-	spec, _ := mapAt(obj.Fields, "spec")
+	spec := manifest.MapAt(obj.Fields, "spec")
 	if _, ok := spec["release"]; !ok {
 		return false
 	}

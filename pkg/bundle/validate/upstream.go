@@ -85,13 +85,12 @@ func (c *content) checkObjects() []Finding {
 			path := manifest.Steps(err.Field)
 			// The error of a label only has the path of its map; BadValue is the key or value.
 			if bad, ok := err.BadValue.(string); ok && len(path) > 0 && (path[len(path)-1] == "labels" || path[len(path)-1] == "annotations") {
-				if values, ok := mapAt(obj.Fields, path...); ok {
-					for _, key := range slices.Sorted(maps.Keys(values)) {
-						if key == bad || values[key] == any(bad) {
-							path = append(path, key)
-							finding.Field = manifest.FieldPath(path)
-							break
-						}
+				values := manifest.MapAt(obj.Fields, path...)
+				for _, key := range slices.Sorted(maps.Keys(values)) {
+					if key == bad || values[key] == any(bad) {
+						path = append(path, key)
+						finding.Field = manifest.FieldPath(path)
+						break
 					}
 				}
 			}
@@ -110,18 +109,6 @@ func (c *content) checkObjects() []Finding {
 		}
 	}
 	return out
-}
-
-// mapAt returns the mapping at a path.
-func mapAt(fields map[string]any, path ...string) (map[string]any, bool) {
-	for _, key := range path {
-		next, ok := fields[key].(map[string]any)
-		if !ok {
-			return nil, false
-		}
-		fields = next
-	}
-	return fields, true
 }
 
 // convertCRD converts the results of the CRD validator, which use Go names, to findings.

@@ -87,7 +87,7 @@ func check(ctx context.Context, source Source, o Options, phrases func() *phrase
 // tidy removes repeated findings and applies --strict.
 func tidy(findings []Finding, strict bool) []Finding {
 	type key struct {
-		at                manifestKey
+		at                diag.Position
 		level             diag.Severity
 		rule, field, text string
 	}
@@ -101,7 +101,7 @@ func tidy(findings []Finding, strict bool) []Finding {
 		if f.Line > 0 && f.Column == 0 {
 			f.Column = 1
 		}
-		k := key{manifestKey{f.File, f.Line, f.Column}, f.Level, f.Rule, f.Field, f.Text}
+		k := key{f.Position, f.Level, f.Rule, f.Field, f.Text}
 		message := string(f.Level) + f.Message
 		if seen[k] || f.Message != "" && messages[message] {
 			continue
@@ -111,11 +111,6 @@ func tidy(findings []Finding, strict bool) []Finding {
 		out = append(out, f)
 	}
 	return out
-}
-
-type manifestKey struct {
-	file         string
-	line, column int
 }
 
 // Bundles checks many bundles in parallel and calls emit with the results in order, each as soon as possible. It stops at

@@ -1,13 +1,11 @@
 package operator
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 	"slices"
 	"strings"
-	"text/template"
 
 	"github.com/operon-sdk/operon/pkg/kube"
 	"github.com/operon-sdk/operon/pkg/olm"
@@ -174,16 +172,7 @@ func render(file string, values map[string]string) ([]*kube.Object, error) {
 
 // renderText executes a template in the directory run.
 func renderText(file string, values map[string]string) ([]byte, error) {
-	name := file + ".yaml.tmpl"
-	t, err := template.New(name).Funcs(templates.Funcs()).ParseFS(templates.FS, "run/"+name)
-	if err != nil {
-		return nil, err
-	}
-	var text bytes.Buffer
-	if err := t.Option("missingkey=error").Execute(&text, values); err != nil {
-		return nil, err
-	}
-	return text.Bytes(), nil
+	return templates.Execute("run/"+file+".yaml.tmpl", values)
 }
 
 // setAt sets a field of an object and creates its parents.
