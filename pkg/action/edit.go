@@ -120,16 +120,18 @@ func (p *Project) applyEdit(ctx context.Context, tree *worktree.Tree, o EditOpti
 	if err != nil {
 		return nil, err
 	}
-	options := refactor.Options{Go: p.Go, NoVerify: o.NoVerify, Header: header, Program: p.Program}
 	var notes []string
 	if o.Namespaced != nil {
-		notes, err = p.setScope(ctx, tree, config, options, o)
+		notes, err = p.setScope(ctx, tree, config, header, o)
 		if err != nil {
 			return nil, err
 		}
 	}
 	if o.Multigroup != nil {
-		if err := refactor.SetMultigroup(ctx, tree, config, *o.Multigroup, options); err != nil {
+		options := refactor.MultigroupOptions{
+			Multi: *o.Multigroup, Init: p.projectData(config, header), Go: p.Go, NoVerify: o.NoVerify,
+		}
+		if err := refactor.SetMultigroup(ctx, tree, config, options); err != nil {
 			return nil, err
 		}
 		for _, r := range config.Resources() {
@@ -213,17 +215,13 @@ func (p *Project) newHeader(current string, o EditOptions) (string, error) {
 // setScope makes the manager watch one namespace or all of them. Places to change by hand are an error, unless Force leaves
 // them to the user.
 func (p *Project) setScope(
-	ctx context.Context, tree *worktree.Tree, config *project.Config, options refactor.Options, o EditOptions,
+	ctx context.Context, tree *worktree.Tree, config *project.Config, header string, o EditOptions,
 ) ([]string, error) {
-	var recorded []scaffold.Data
-	for _, r := range config.Resources() {
-		recorded = append(recorded, p.recordedData(config, r, options.Header)...)
-	}
 	before, err := refactor.ReadCode(tree)
 	if err != nil {
 		return nil, err
 	}
-	notes, err := refactor.SetScope(tree, before, config, *o.Namespaced, recorded, options)
+	notes, err := refactor.SetScope(tree, before, config, *o.Namespaced, p.recorded(config, header))
 	if err != nil {
 		return nil, err
 	}

@@ -171,7 +171,7 @@ func (p *Project) applyRenaming(ctx context.Context, tree *worktree.Tree, r rena
 			}
 		}
 	}
-	remaining, err := refactor.Rename(ctx, tree, plan, refactor.Options{Go: p.Go, Header: header, Program: p.Program})
+	remaining, err := refactor.Rename(ctx, tree, plan, p.Go)
 	if err != nil {
 		return nil, err
 	}

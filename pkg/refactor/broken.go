@@ -19,22 +19,10 @@ import (
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// Code is the Go code of a project at some time.
-type Code struct{ m *gosource.Module }
-
-// ReadCode reads the Go code of a tree.
-func ReadCode(tree *worktree.Tree) (*Code, error) {
-	m, err := readModule(tree)
-	if err != nil {
-		return nil, err
-	}
-	return &Code{m}, nil
-}
-
 // Check type-checks the code of a tree with the requirements of its own go.mod, which need not be on disk yet. Errors in
 // generated files are left out.
 func Check(ctx context.Context, tree *worktree.Tree, g gotool.Go) (diag.Findings, error) {
-	m, err := readModule(tree)
+	m, err := ReadCode(tree)
 	if err != nil {
 		return nil, err
 	}
@@ -88,12 +76,12 @@ var quotedPath = regexp.MustCompile(`"(?:[^"]*/)?([^"/]+)"\.`)
 
 // NewErrors returns the errors in the code of a tree that the earlier code did not have. Errors in generated files are
 // left out, because these files are generated again.
-func NewErrors(ctx context.Context, tree *worktree.Tree, before *Code, g gotool.Go) (diag.Findings, error) {
-	after, err := readModule(tree)
+func NewErrors(ctx context.Context, tree *worktree.Tree, before *gosource.Module, g gotool.Go) (diag.Findings, error) {
+	after, err := ReadCode(tree)
 	if err != nil {
 		return nil, err
 	}
-	libs, err := listLibraries(ctx, tree, g, nil, before.m, after)
+	libs, err := listLibraries(ctx, tree, g, nil, before, after)
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +94,7 @@ func NewErrors(ctx context.Context, tree *worktree.Tree, before *Code, g gotool.
 	type problem struct{ file, message string }
 	about := func(f diag.Finding) problem { return problem{f.File, quotedPath.ReplaceAllString(f.Problem, "$1.")} }
 	known := map[problem]int{}
-	for _, f := range check(before.m, libs, nil) {
+	for _, f := range check(before, libs, nil) {
 		known[about(f)]++
 	}
 	return slices.DeleteFunc(findings, func(f diag.Finding) bool {

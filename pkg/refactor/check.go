@@ -11,8 +11,8 @@ import (
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// readModule reads the Go code of a tree. If files are not valid Go, the error is diag.Findings.
-func readModule(tree *worktree.Tree) (*gosource.Module, error) {
+// ReadCode reads the Go code of a tree. If files are not valid Go, the error is diag.Findings.
+func ReadCode(tree *worktree.Tree) (*gosource.Module, error) {
 	m, err := gosource.ReadModule(tree)
 	if e, ok := errors.AsType[*gosource.ModuleFileError](err); ok {
 		return nil, &scaffold.ContentError{Err: e}

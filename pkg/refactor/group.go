@@ -16,24 +16,27 @@ import (
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// Options configure SetMultigroup, Rename and SetScope.
-type Options struct {
+// MultigroupOptions configure SetMultigroup.
+type MultigroupOptions struct {
+	// Multi selects the multigroup layout.
+	Multi bool
+	// Init is the data of init for the project before the change.
+	Init scaffold.Data
 	// Go runs the go command.
 	Go gotool.Go
 	// NoVerify disables the type check before and after a move.
 	NoVerify bool
-	// Header is the comment at the start of Go files. Program is the name of the command line in texts.
-	Header, Program string
 }
 
 // SetMultigroup moves the APIs, controllers and webhooks of a project into the multigroup layout or back, and updates
 // all references. config gets the new layout. Errors in the code before or after the move are returned as
 // diag.Findings; the tree must not be committed then.
-func SetMultigroup(ctx context.Context, tree *worktree.Tree, config *project.Config, multi bool, o Options) error {
+func SetMultigroup(ctx context.Context, tree *worktree.Tree, config *project.Config, o MultigroupOptions) error {
+	multi := o.Multi
 	if findings := groupFindings(config, multi); len(findings) > 0 {
 		return findings
 	}
-	m, err := readModule(tree)
+	m, err := ReadCode(tree)
 	if err != nil {
 		return err
 	}
@@ -60,11 +63,12 @@ func SetMultigroup(ctx context.Context, tree *worktree.Tree, config *project.Con
 	if err := p.updateTexts(); err != nil {
 		return err
 	}
-	before := config.MultiGroup()
 	if err := p.updateProject(); err != nil {
 		return err
 	}
-	return updateDocs(tree, config, before, o)
+	after := o.Init
+	after.Project.MultiGroup = multi
+	return updateDocs(tree, o.Init, after)
 }
 
 // groupFindings returns the reasons why a project cannot have a layout.
@@ -109,35 +113,43 @@ func isLocal(r project.Resource, config *project.Config) bool {
 
 // checkConflicts returns an error if a move would overwrite files.
 func (p *plan) checkConflicts(renames []rename) error {
-	var paths []string
-	leaving := map[string]bool{}
-	for name := range p.moves.files {
-		leaving[name] = true
-	}
-	taken := map[string]bool{}
-	look := func(to string) {
-		if p.tree.Exists(to) && !leaving[to] || taken[to] {
-			paths = append(paths, to)
-		}
-		taken[to] = true
-	}
-	for _, name := range slices.Sorted(maps.Keys(p.moves.files)) {
-		for _, d := range p.moves.files[name] {
-			look(d.name)
+	var all []move
+	for name, destinations := range p.moves.files {
+		for _, d := range destinations {
+			all = append(all, move{name, d.name})
 		}
 	}
 	for _, r := range renames {
-		look(path.Join(r.dir, r.to))
+		all = append(all, move{to: path.Join(r.dir, r.to)})
 	}
-	if len(paths) == 0 {
+	return checkMoves(p.tree, all, "move away what is listed; files of the project would move there")
+}
+
+// A move is the old and the new name of a file.
+type move struct{ from, to string }
+
+// checkMoves returns an error with a hint if files would get the name of a file that does not move, or the same name.
+func checkMoves(tree *worktree.Tree, moves []move, hint string) error {
+	leaving, taken := map[string]bool{}, map[string]bool{}
+	for _, m := range moves {
+		leaving[m.from] = true
+	}
+	var conflicts []string
+	for _, m := range moves {
+		if tree.Exists(m.to) && !leaving[m.to] || taken[m.to] {
+			conflicts = append(conflicts, m.to)
+		}
+		taken[m.to] = true
+	}
+	if len(conflicts) == 0 {
 		return nil
 	}
-	slices.Sort(paths)
-	return &scaffold.ConflictError{Paths: slices.Compact(paths), Hint: "move away what is listed; files of the project would move there"}
+	slices.Sort(conflicts)
+	return &scaffold.ConflictError{Paths: slices.Compact(conflicts), Hint: hint}
 }
 
 // execute moves the code and type-checks it before and after the move.
-func (p *plan) execute(ctx context.Context, o Options) error {
+func (p *plan) execute(ctx context.Context, o MultigroupOptions) error {
 	files := rewrite(p.m, p.moves)
 	after, err := withChanges(p.m, files)
 	if err != nil {
@@ -179,18 +191,20 @@ type CodeError struct {
 }
 
 func (e *CodeError) Error() string {
-	const most = 20
-	list := e.Findings
-	more := ""
-	if len(list) > most {
-		more = fmt.Sprintf("\nand %d more", len(list)-most)
-		list = list[:most]
-	}
 	if e.After {
-		return "nothing was changed, because the code would not compile after the move; places are those of the moved files:\n" + list.Error() + more +
-			"\nwhat several groups share must be exported from a package of its own first"
+		return "nothing was changed, because the code would not compile after the move; places are those of the moved files:\n" +
+			limited(e.Findings) + "\nwhat several groups share must be exported from a package of its own first"
 	}
-	return "the project's code does not compile, nothing was changed:\n" + list.Error() + more + "\ncorrect it and run the command again"
+	return "the project's code does not compile, nothing was changed:\n" + limited(e.Findings) + "\ncorrect it and run the command again"
+}
+
+// limited lists the first findings and the number of the others.
+func limited(findings diag.Findings) string {
+	const most = 20
+	if len(findings) <= most {
+		return findings.Error()
+	}
+	return fmt.Sprintf("%s\nand %d more", findings[:most].Error(), len(findings)-most)
 }
 
 // Unwrap returns the findings.

@@ -37,7 +37,7 @@ func MoveToV4(tree *worktree.Tree, config *project.Config) (*Layout, error) {
 	if !config.OlderLayout() {
 		return nil, nil
 	}
-	m, err := readModule(tree)
+	m, err := ReadCode(tree)
 	if findings, ok := errors.AsType[diag.Findings](err); ok {
 		return nil, &CodeError{Findings: findings}
 	}

@@ -70,7 +70,7 @@ func TestToV4Random(t *testing.T) {
 		libs := func() *libraries {
 			return &libraries{exports: map[string]string{}, loaded: map[string]*types.Package{}, fset: token.NewFileSet()}
 		}
-		m, err := readModule(tree)
+		m, err := ReadCode(tree)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -81,7 +81,7 @@ func TestToV4Random(t *testing.T) {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
 		moved++
-		if m, err = readModule(tree); err != nil {
+		if m, err = ReadCode(tree); err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
 		if findings := check(m, libs(), nil); len(findings) > 0 {

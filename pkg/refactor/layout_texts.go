@@ -1,7 +1,6 @@
 package refactor
 
 import (
-	"bytes"
 	"maps"
 	"path"
 	"regexp"
@@ -12,37 +11,15 @@ import (
 // UpdateTexts updates the paths of moved files in Makefile, Dockerfile, workflows, scripts and kustomizations. It must
 // run after the upgrade of these files, which compares their old lines.
 func (l *Layout) UpdateTexts() error {
-	names, err := l.tree.Walk(".", func(dir string) bool {
-		base := path.Base(dir)
-		return base == ".git" || base == "vendor" || base == "node_modules" || dir == "bin" || l.tree.Exists(path.Join(dir, "go.mod"))
-	})
-	if err != nil {
-		return err
-	}
 	swaps := l.replacements()
-	for _, name := range names {
-		if !mayContainPaths(name) {
-			continue
-		}
-		data, err := l.tree.ReadFile(name)
-		if err != nil {
-			continue // a broken link
-		}
-		changed := data
+	return replaceTexts(l.tree, func(name string, text []byte) []byte {
 		for _, s := range swaps {
-			if s.docker && !strings.HasPrefix(path.Base(name), "Dockerfile") {
-				continue
-			}
-			// Adjacent names share the separator, which a match consumes.
-			for range 2 {
-				changed = s.old.ReplaceAll(changed, []byte(s.now))
+			if !s.docker || strings.HasPrefix(path.Base(name), "Dockerfile") {
+				text = replaceAdjacent(s.old, text, s.now)
 			}
 		}
-		if !bytes.Equal(changed, data) {
-			l.tree.WriteFile(name, changed, 0o644)
-		}
-	}
-	return nil
+		return text
+	})
 }
 
 // A replacement is a pattern and its replacement, in all files or only those with the steps of an image.

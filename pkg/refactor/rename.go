@@ -3,7 +3,6 @@ package refactor
 import (
 	"context"
 	"errors"
-	"fmt"
 	"go/ast"
 	"go/token"
 	"go/types"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/gosource"
+	"github.com/operon-sdk/operon/pkg/gotool"
 	"github.com/operon-sdk/operon/pkg/scaffold"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
@@ -44,14 +44,8 @@ type Renaming struct {
 type RenameError struct{ Findings diag.Findings }
 
 func (e *RenameError) Error() string {
-	const most = 20
-	list, more := e.Findings, ""
-	if len(list) > most {
-		more = fmt.Sprintf("\nand %d more", len(list)-most)
-		list = list[:most]
-	}
-	return "nothing was changed, because the code would not compile, or would mean something else, by the new names:\n" + list.Error() + more +
-		"\nchoose another name, or rename what is in its way first"
+	return "nothing was changed, because the code would not compile, or would mean something else, by the new names:\n" +
+		limited(e.Findings) + "\nchoose another name, or rename what is in its way first"
 }
 
 // Unwrap returns the findings.
@@ -68,12 +62,12 @@ type Remaining struct {
 
 // Rename applies a renaming to a tree, except to PROJECT, generated files, and released bundles and catalogs. It returns the
 // places of remaining old names.
-func Rename(ctx context.Context, tree *worktree.Tree, r Renaming, o Options) (*Remaining, error) {
-	m, err := readModule(tree)
+func Rename(ctx context.Context, tree *worktree.Tree, r Renaming, g gotool.Go) (*Remaining, error) {
+	m, err := ReadCode(tree)
 	if err != nil {
 		return nil, err
 	}
-	libs, err := listLibraries(ctx, tree, o.Go, nil, m)
+	libs, err := listLibraries(ctx, tree, g, nil, m)
 	if err != nil {
 		return nil, err
 	}
@@ -163,20 +157,11 @@ func (x *renamer) planMoves() error {
 			x.files[from] = x.Files[from]
 		}
 	}
-	var taken []string
-	targets := map[string]bool{}
-	for _, name := range slices.Sorted(maps.Keys(x.files)) {
-		to := x.files[name]
-		if _, leaves := x.files[to]; targets[to] || x.tree.Exists(to) && !leaves {
-			taken = append(taken, to)
-		}
-		targets[to] = true
+	var moves []move
+	for from, to := range x.files {
+		moves = append(moves, move{from, to})
 	}
-	if len(taken) > 0 {
-		slices.Sort(taken)
-		return &scaffold.ConflictError{Paths: slices.Compact(taken), Hint: "move away what is listed; files of the project would get these names"}
-	}
-	return nil
+	return checkMoves(x.tree, moves, "move away what is listed; files of the project would get these names")
 }
 
 // inNewDir returns the path of a file in the new place of its directory.
@@ -225,9 +210,7 @@ func (x *renamer) after(code map[string][]byte) (*gosource.Module, error) {
 	return after, err
 }
 
-// skipDir reports whether a directory contains no files of the project.
+// skipDir reports whether a directory contains no code or manifests of the project.
 func (x *renamer) skipDir(dir string) bool {
-	base := path.Base(dir)
-	return base == ".git" || base == "vendor" || base == "node_modules" || dir == "bin" || dir == "dist" || dir == "bundle" ||
-		x.tree.Exists(path.Join(dir, "go.mod"))
+	return dir == "dist" || dir == "bundle" || isForeign(x.tree, dir)
 }

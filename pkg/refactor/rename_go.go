@@ -33,30 +33,13 @@ func (x *renamer) code() map[string][]byte {
 
 // renameFile returns a Go file with the new names.
 func (x *renamer) renameFile(f *gosource.File) (text []byte, changed bool) {
-	crlf := isCRLF(string(f.Text))
-	starts := lineStarts(f.Text)
 	done := map[int]bool{} // replaced lines, counted from 1
-	var edits []edit
 	for _, c := range x.changes[f.Name] {
 		for i := c.start; i < c.end; i++ {
 			done[i+1] = true
 		}
-		from, to := starts[c.start], starts[c.end]
-		ending := ""
-		if c.end > c.start {
-			ending = lineEnd(f.Text, starts[c.end])
-		} else if len(c.lines) > 0 {
-			ending = "\n"
-		}
-		replacement := strings.Join(c.lines, "\n") + ending
-		if len(c.lines) == 0 {
-			replacement = ""
-		}
-		if crlf {
-			replacement = joinLines(lines(replacement), true)
-		}
-		edits = append(edits, edit{From: from, To: to, Text: replacement})
 	}
+	edits := changeEdits(f.Text, x.changes[f.Name])
 	add := func(n ast.Node, text string) {
 		p := x.m.Fset.PositionFor(n.Pos(), false)
 		if !done[p.Line] {
@@ -93,31 +76,9 @@ func (x *renamer) renameFile(f *gosource.File) (text []byte, changed bool) {
 	return applyEdits(f, edits)
 }
 
-// lineStarts returns the offsets of the starts of lines, and the length of the text.
-func lineStarts(src []byte) []int {
-	starts := []int{0}
-	for i, b := range src {
-		if b == '\n' {
-			starts = append(starts, i+1)
-		}
-	}
-	return append(starts, len(src))
-}
-
-// lineEnd returns the line break before an offset, or "" at the end of a text without one.
-func lineEnd(text []byte, offset int) string {
-	if text[offset-1] == '\n' {
-		return "\n"
-	}
-	return ""
-}
-
 // nameOf returns the new name of the object of an identifier, or "" if it does not change.
 func (x *renamer) nameOf(id *ast.Ident) string {
-	obj := x.info.Defs[id]
-	if obj == nil {
-		obj = x.info.Uses[id]
-	}
+	obj := x.info.ObjectOf(id)
 	if obj == nil || !x.isOwn(obj) {
 		return ""
 	}
@@ -149,30 +110,23 @@ func (x *renamer) renameUnbuilt(f *gosource.File, add func(ast.Node, string)) {
 			}
 		}
 	}
-	exported := x.renamedIn
 	ast.Inspect(f.AST, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.SelectorExpr:
 			id, ok := n.X.(*ast.Ident)
-			if dir := names[id0(id, ok)]; ok && dir != "" && f.IsUnresolved(id) {
-				if name := exported(dir, n.Sel.Name); name != "" {
-					add(n.Sel, name)
-				}
+			if !ok || names[id.Name] == "" || !f.IsUnresolved(id) {
+				break
+			}
+			if name := x.renamedIn(names[id.Name], n.Sel.Name); name != "" {
+				add(n.Sel, name)
 			}
 		case *ast.Ident:
-			if name := exported(f.Dir(), n.Name); name != "" && f.IsUnresolved(n) && !f.IsExternalTest() {
+			if name := x.renamedIn(f.Dir(), n.Name); name != "" && f.IsUnresolved(n) && !f.IsExternalTest() {
 				add(n, name)
 			}
 		}
 		return true
 	})
-}
-
-func id0(id *ast.Ident, ok bool) string {
-	if !ok {
-		return ""
-	}
-	return id.Name
 }
 
 // packageName returns the name of the package in a directory.

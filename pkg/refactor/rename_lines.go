@@ -144,17 +144,28 @@ func lineKey(line string, code bool) string {
 	return strings.Join(strings.Fields(lineTail(line, code)), " ")
 }
 
-// applyChanges applies changes to a text.
-func applyChanges(ours string, changes []change) string {
-	text := lines(ours)
-	var out []string
-	at := 0
+// changeEdits returns the edits that apply changes to a text, with its line ends.
+func changeEdits(text []byte, changes []change) []edit {
+	starts, crlf := lineStarts(text), isCRLF(string(text))
+	var edits []edit
 	for _, c := range changes {
-		if c.start < at {
-			continue
+		e := edit{From: starts[c.start], To: starts[c.end], Text: strings.Join(c.lines, "\n")}
+		if len(c.lines) > 0 && (c.start == c.end || text[e.To-1] == '\n') {
+			e.Text += "\n"
 		}
-		out = append(append(out, text[at:c.start]...), c.lines...)
-		at = c.end
+		e.Text = string(textdiff.FromLF([]byte(e.Text), crlf))
+		edits = append(edits, e)
 	}
-	return joinLines(append(out, text[at:]...), isCRLF(ours))
+	return edits
+}
+
+// lineStarts returns the offsets of the starts of lines, and the length of the text.
+func lineStarts(src []byte) []int {
+	starts := []int{0}
+	for i, b := range src {
+		if b == '\n' {
+			starts = append(starts, i+1)
+		}
+	}
+	return append(starts, len(src))
 }

@@ -59,12 +59,12 @@ func (x *renamer) renameFields(marker string, list []string) string {
 		if !slices.Contains(oldGroups, before.Group) {
 			continue
 		}
-		groups = swap(groups, before.Group, after.Group)
-		resources = swapResource(resources, before.Plural, after.Plural)
+		groups = replaceName(groups, before.Group, after.Group)
+		resources = replaceName(resources, before.Plural, after.Plural)
 		if !slices.Contains(oldResources, before.Plural) || !slices.Contains(value("versions"), before.Version) {
 			continue
 		}
-		versions = swap(versions, before.Version, after.Version)
+		versions = replaceName(versions, before.Version, after.Version)
 		for _, prefix := range []string{"/mutate-", "/validate-"} {
 			if slices.Equal(value("path"), []string{webhookPath(prefix, before)}) {
 				set("path", webhookPath(prefix, after))
@@ -88,19 +88,8 @@ func webhookPath(prefix string, a APIName) string {
 	return prefix + strings.ReplaceAll(a.Group, ".", "-") + "-" + a.Version + "-" + strings.ToLower(a.Kind)
 }
 
-// swap replaces a text in a list.
-func swap(list []string, old, now string) []string {
-	out := slices.Clone(list)
-	for i, s := range out {
-		if s == old {
-			out[i] = now
-		}
-	}
-	return out
-}
-
-// swapResource replaces a resource and its subresources.
-func swapResource(list []string, old, now string) []string {
+// replaceName replaces a name in a list, also before a slash, as in the names of subresources.
+func replaceName(list []string, old, now string) []string {
 	out := slices.Clone(list)
 	for i, s := range out {
 		if rest, ok := strings.CutPrefix(s, old); ok && (rest == "" || rest[0] == '/') {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/textdiff"
 )
 
 // addOthers adds the changed files other than Go by their new names.
@@ -38,10 +39,7 @@ func (x *renamer) addOthers(code map[string][]byte) error {
 		if err != nil {
 			return fmt.Errorf("reading %s: %w", name, err)
 		}
-		text := data
-		if x.changes[name] != nil {
-			text = []byte(applyChanges(string(data), x.changes[name]))
-		}
+		text := textdiff.Apply(data, changeEdits(data, x.changes[name]))
 		if ext := path.Ext(name); ext == ".yaml" || ext == ".yml" {
 			text = x.renameManifest(name, text, pairs[name])
 		}
@@ -78,9 +76,5 @@ func replacePath(text []byte, before, from, to string) []byte {
 		return text
 	}
 	pattern := regexp.MustCompile(`(?m)` + before + regexp.QuoteMeta(from) + `([/.][\w.*/-]|[\s"',:;)\]}$]|/?$)`)
-	// Adjacent names share the separator, which a match consumes.
-	for range 2 {
-		text = pattern.ReplaceAll(text, []byte("${1}"+strings.ReplaceAll(to, "$", "$$")+"${2}"))
-	}
-	return text
+	return replaceAdjacent(pattern, text, "${1}"+strings.ReplaceAll(to, "$", "$$")+"${2}")
 }

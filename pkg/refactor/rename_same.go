@@ -70,10 +70,7 @@ func (x *renamer) compare(changed *gosource.Module, info *types.Info) diag.Findi
 
 // of returns a description of the object of an identifier.
 func (s *meanings) of(id *ast.Ident) string {
-	obj := s.info.Defs[id]
-	if obj == nil {
-		obj = s.info.Uses[id]
-	}
+	obj := s.info.ObjectOf(id)
 	if obj == nil {
 		return ""
 	}

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/textdiff"
 )
 
 func renamed() *renamer {
@@ -76,4 +77,8 @@ func TestChangesOf(t *testing.T) {
 	if got := applyChanges("type A struct {\n}\nend\nmine\n", changesOf("type A struct {\n}\nend\nmine\n", longer, true)); got != "type B struct {\n}\n// +more\nend\nmine\n" {
 		t.Errorf("got %q", got)
 	}
+}
+
+func applyChanges(text string, changes []change) string {
+	return string(textdiff.Apply([]byte(text), changeEdits([]byte(text), changes)))
 }

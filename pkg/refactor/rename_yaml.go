@@ -198,7 +198,7 @@ func (y *yamlRenamer) rule(groups, resources *yaml.Node) {
 		}
 		y.new[groups.Content[at]] = after.Group
 		for _, r := range resources.Content {
-			if now := swapResource([]string{r.Value}, before.Plural, after.Plural)[0]; now != r.Value {
+			if now := replaceName([]string{r.Value}, before.Plural, after.Plural)[0]; now != r.Value {
 				y.new[r] = now
 			}
 		}

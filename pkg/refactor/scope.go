@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/operon-sdk/operon/pkg/gosource"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/scaffold"
 	"github.com/operon-sdk/operon/pkg/textdiff"
@@ -16,13 +17,15 @@ import (
 )
 
 // SetScope limits the manager of a project to one namespace, or removes the limit. code is the code of the project.
-// config, the files of init, and those of create api for recorded are changed: the differences of the scaffold between
-// the scopes are merged into each file. It returns descriptions of the places that the user has edited.
-func SetScope(tree *worktree.Tree, code *Code, config *project.Config, on bool, recorded []scaffold.Data, o Options) ([]string, error) {
+// config and the files of init and create api in commands are changed: the differences of the scaffold between the scopes
+// are merged into each file. It returns descriptions of the places that the user has edited.
+func SetScope(
+	tree *worktree.Tree, code *gosource.Module, config *project.Config, on bool, commands scaffold.Commands,
+) ([]string, error) {
 	if config.Namespaced() == on {
 		return nil, nil
 	}
-	old := initData(config, o)
+	old := commands.Init
 	if err := old.Project.FindPaths(tree); err != nil {
 		return nil, err
 	}
@@ -47,11 +50,11 @@ func SetScope(tree *worktree.Tree, code *Code, config *project.Config, on bool, 
 		v := variant{string(before.Files[name]), string(content)}
 		if name == project.MainFile {
 			name = program
-			v = v.forGo(code.m.GoVersion)
+			v = v.forGo(code.GoVersion)
 		}
 		variants[name] = append(variants[name], v)
 	}
-	for _, data := range recorded {
+	for _, data := range commands.APIs {
 		before, err := scaffold.APIFiles(tree, data)
 		if err != nil {
 			return nil, err

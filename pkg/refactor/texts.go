@@ -79,10 +79,25 @@ func (p *plan) updateTexts() error {
 	if len(p.dirs) == 0 {
 		return nil
 	}
-	names, err := p.tree.Walk(".", func(dir string) bool {
-		base := path.Base(dir)
-		return base == ".git" || base == "vendor" || base == "node_modules" || dir == "bin" || p.tree.Exists(path.Join(dir, "go.mod"))
+	return replaceTexts(p.tree, func(_ string, text []byte) []byte {
+		for _, from := range slices.Sorted(maps.Keys(p.dirs)) {
+			if !bytes.Contains(text, []byte(from)) {
+				continue
+			}
+			after := `(/|[\s"',:;)\]}$]|$)`
+			if strings.HasPrefix(from, project.ControllerDir) {
+				after = `(/\w+\.go)` // of the common directory of controllers, only references to files are updated
+			}
+			pattern := regexp.MustCompile(`(?m)(^|[\s"'=,:(\[{^]|\./)` + regexp.QuoteMeta(from) + after)
+			text = replaceAdjacent(pattern, text, "${1}"+p.dirs[from]+"${2}")
+		}
+		return text
 	})
+}
+
+// replaceTexts changes the files of a project that may contain paths of Go code.
+func replaceTexts(tree *worktree.Tree, change func(name string, text []byte) []byte) error {
+	names, err := tree.Walk(".", func(dir string) bool { return isForeign(tree, dir) })
 	if err != nil {
 		return err
 	}
@@ -90,30 +105,26 @@ func (p *plan) updateTexts() error {
 		if !mayContainPaths(name) {
 			continue
 		}
-		data, err := p.tree.ReadFile(name)
+		text, err := tree.ReadFile(name)
 		if err != nil {
 			continue // a broken link
 		}
-		changed := data
-		for _, from := range slices.Sorted(maps.Keys(p.dirs)) {
-			if !bytes.Contains(changed, []byte(from)) {
-				continue
-			}
-			pattern := regexp.MustCompile(`(?m)(^|[\s"'=,:(\[{^]|\./)` + regexp.QuoteMeta(from) + `(/|[\s"',:;)\]}$]|$)`)
-			if strings.HasPrefix(from, project.ControllerDir) {
-				// Of the common directory of controllers, only references to files are updated.
-				pattern = regexp.MustCompile(`(?m)(^|[\s"'=,:(\[{^]|\./)` + regexp.QuoteMeta(from) + `(/\w+\.go)`)
-			}
-			// Adjacent names share the separator, which a match consumes.
-			for range 2 {
-				changed = pattern.ReplaceAll(changed, []byte("${1}"+p.dirs[from]+"${2}"))
-			}
-		}
-		if !bytes.Equal(changed, data) {
-			p.tree.WriteFile(name, changed, 0o644)
+		if changed := change(name, text); !bytes.Equal(changed, text) {
+			tree.WriteFile(name, changed, 0o644)
 		}
 	}
 	return nil
+}
+
+// replaceAdjacent replaces all matches of a pattern, even if one consumes the separator before the next.
+func replaceAdjacent(pattern *regexp.Regexp, text []byte, with string) []byte {
+	return pattern.ReplaceAll(pattern.ReplaceAll(text, []byte(with)), []byte(with))
+}
+
+// isForeign reports whether a directory contains no files of the project.
+func isForeign(tree *worktree.Tree, dir string) bool {
+	base := path.Base(dir)
+	return base == ".git" || base == "vendor" || base == "node_modules" || dir == "bin" || tree.Exists(path.Join(dir, "go.mod"))
 }
 
 // mayContainPaths reports whether a file may refer to directories of Go code.
@@ -131,10 +142,9 @@ func mayContainPaths(name string) bool {
 	return false
 }
 
-// updateDocs updates the scaffolded parts of README.md and AGENTS.md to the layout, unless the user has edited them.
-func updateDocs(tree *worktree.Tree, config *project.Config, wasMulti bool, o Options) error {
-	old, now := initData(config, o), initData(config, o)
-	old.Project.MultiGroup = wasMulti
+// updateDocs updates the scaffolded parts of README.md and AGENTS.md from the layout of old to that of now, unless the user has
+// edited them.
+func updateDocs(tree *worktree.Tree, old, now scaffold.Data) error {
 	before, err := scaffold.Render("init", old)
 	if err != nil {
 		return err
@@ -155,17 +165,6 @@ func updateDocs(tree *worktree.Tree, config *project.Config, wasMulti bool, o Op
 		tree.WriteFile(name, []byte(merged), 0o644)
 	}
 	return nil
-}
-
-// initData returns the data of an existing project for the templates of init.
-func initData(config *project.Config, o Options) scaffold.Data {
-	return scaffold.Data{
-		Project: scaffold.Project{
-			Name: config.ProjectName(), Domain: config.Domain(), Repo: config.Repo(), CLIName: o.Program,
-			MultiGroup: config.MultiGroup(), Namespaced: config.Namespaced(), Boilerplate: o.Header,
-		},
-		Versions: scaffold.Pinned(),
-	}
 }
 
 // describe returns a place to change by hand.

@@ -74,19 +74,9 @@ func renderAPI(tree *worktree.Tree, data Data) (map[string][]byte, map[string]ma
 	if err := adapt(tree, &data); err != nil {
 		return nil, nil, err
 	}
-	var events []string
+	events := apiEvents(data)
 	if data.Resource.API {
-		events = append(events, sharedEvent, "api")
-	}
-	if data.Resource.Controller {
-		events = append(events, "controller")
-	}
-	if data.Image.Ref != "" {
-		for _, e := range slices.Clone(events) {
-			if e != sharedEvent {
-				events = append(events, e+"-image")
-			}
-		}
+		events = append([]string{sharedEvent}, events...)
 	}
 	files, inserts := map[string][]byte{}, map[string]map[string]string{}
 	for _, event := range events {
@@ -110,6 +100,23 @@ func renderAPI(tree *worktree.Tree, data Data) (map[string][]byte, map[string]ma
 		}
 	}
 	return files, inserts, nil
+}
+
+// apiEvents returns the events of create api without sharedEvent.
+func apiEvents(data Data) []string {
+	var events []string
+	if data.Resource.API {
+		events = append(events, "api")
+	}
+	if data.Resource.Controller {
+		events = append(events, "controller")
+	}
+	if data.Image.Ref != "" {
+		for _, event := range slices.Clone(events) {
+			events = append(events, event+"-image")
+		}
+	}
+	return events
 }
 
 // APIFiles renders the whole files of create api by their paths in the project.

@@ -46,19 +46,7 @@ func RenderPairs(tree *worktree.Tree, old, now Commands) ([]RenderedPair, error)
 		if err != nil {
 			return nil, err
 		}
-		var events []string
-		if oldData.Resource.API {
-			events = append(events, "api")
-		}
-		if oldData.Resource.Controller {
-			events = append(events, "controller")
-		}
-		if oldData.Image.Ref != "" {
-			for _, event := range events {
-				events = append(events, event+"-image")
-			}
-		}
-		for _, event := range events {
+		for _, event := range apiEvents(oldData) {
 			if err := add(event, oldData, newData); err != nil {
 				return nil, err
 			}
