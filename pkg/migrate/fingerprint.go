@@ -1,11 +1,13 @@
 package migrate
 
 import (
+	"bytes"
 	"cmp"
 	_ "embed" // fingerprints.txt
 	"encoding/base64"
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"math/big"
 	"slices"
 	"strconv"
@@ -150,6 +152,22 @@ func (f *Fingerprints) Only(wanted func(Release) bool) *Fingerprints {
 	return only
 }
 
+// Missing lists the files of a project that state something that a release does not.
+func (f *Fingerprints) Missing(r Release, names Names, content Content, files map[string][]byte) []string {
+	bit, z := slices.Index(f.releases, r), newNormalizer(names)
+	var missing []string
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		if !Scaffolded(name) {
+			continue
+		}
+		b := &base{facts: f.files[name], bit: bit, content: content, normalizer: z, known: map[string]bool{}}
+		if slices.ContainsFunc(facts(name, files[name]), func(fact merge.Fact) bool { return bit < 0 || !b.Has(fact) }) {
+			missing = append(missing, name)
+		}
+	}
+	return missing
+}
+
 // Content is the content of a project.
 type Content int
 
@@ -202,4 +220,13 @@ func (b *base) has(text string) bool {
 		b.known[text] = has
 	}
 	return has
+}
+
+// facts returns the facts of a file. If it cannot be parsed, the entire file is one unit.
+func facts(name string, text []byte) []merge.Fact {
+	all, err := merge.FileFacts(name, bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")))
+	if err != nil {
+		return merge.Facts(merge.ParseOpaque(text))
+	}
+	return all
 }

@@ -123,18 +123,3 @@ func (z *normalizer) forms(text string) []uint64 {
 	z.known[text] = slices.Clip(forms)
 	return z.known[text]
 }
-
-// recorded returns the hashes of the recorded forms of a fact: without the names of the project and, if it contains
-// names of a resource, without these.
-func (z *normalizer) recorded(text string) []uint64 {
-	forms := []uint64{textdiff.Hash(z.project[0].Replace(text))}
-	for _, r := range z.resources {
-		form := r.Replace(text)
-		if strings.Contains(form, "\x01K") || strings.Contains(form, "\x01k") || strings.Contains(form, "\x01s") || strings.Contains(form, "\x01g") {
-			if h := textdiff.Hash(form); !slices.Contains(forms, h) {
-				forms = append(forms, h)
-			}
-		}
-	}
-	return forms
-}

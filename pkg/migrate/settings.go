@@ -68,25 +68,18 @@ func (u *upgrader) readPatch(named namers, name string) *yaml.Node {
 
 // arguments returns the manager's arguments in a patch.
 func arguments(patch *yaml.Node) []string {
-	var args []string
-	for _, step := range []string{"spec", "template", "spec", "containers"} {
-		if patch == nil {
-			return nil
-		}
-		at := safeyaml.ChildIndex(patch, step)
-		if at < 0 {
-			return nil
-		}
-		patch = patch.Content[at+1]
+	containers := safeyaml.Child(patch, "spec", "template", "spec", "containers")
+	if containers == nil {
+		return nil
 	}
-	for _, container := range patch.Content {
-		if safeyaml.ChildText(container, "name") != "manager" {
+	var args []string
+	for _, container := range containers.Content {
+		list := safeyaml.Child(container, "args")
+		if safeyaml.ChildText(container, "name") != "manager" || list == nil {
 			continue
 		}
-		if at := safeyaml.ChildIndex(container, "args"); at >= 0 {
-			for _, arg := range container.Content[at+1].Content {
-				args = append(args, arg.Value)
-			}
+		for _, arg := range list.Content {
+			args = append(args, arg.Value)
 		}
 	}
 	return args

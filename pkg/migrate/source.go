@@ -66,8 +66,8 @@ func (v *Verifier) sources() ([]source, error) {
 		documents, _ := safeyaml.Documents[yaml.Node](text)
 		for _, document := range documents {
 			object := document.Content[0]
-			if at := safeyaml.ChildIndex(object, "metadata"); at >= 0 {
-				v.read = append(v.read, source{name, safeyaml.ChildText(object, "kind"), safeyaml.ChildText(object.Content[at+1], "name"), object, edited})
+			if metadata := safeyaml.Child(object, "metadata"); metadata != nil {
+				v.read = append(v.read, source{name, safeyaml.ChildText(object, "kind"), safeyaml.ChildText(metadata, "name"), object, edited})
 			}
 		}
 	}

@@ -373,13 +373,11 @@ func TestHandWritten(t *testing.T) {
 	other := Resource{GVK: GVK{Group: "cache", Domain: "example.com", Version: "v1", Kind: "Other"}, Plural: "odd"}
 	check(t, c.AddResource(other))
 	replace("      controller: true\n", "      controller: true\n    - domain: example.com\n      group: cache\n      kind: Other\n      plural: odd\n      version: v1\n")
-	check(t, c.SetPluginConfig("other.example.com/v1", map[string]any{"list": []any{"a", "c", "d"}, "text": "# not a comment\n\nkept\n", "num": 1 << 40}))
+	check(t, c.setPlugin("other.example.com/v1", map[string]any{"list": []any{"a", "c", "d"}, "text": "# not a comment\n\nkept\n", "num": 1 << 40}))
 	replace("            - b\n", "            - c\n            - d\n        num: 1099511627776\n")
-	check(t, c.SetPluginConfig("new.example.com/v1", struct {
-		A []map[string]int `json:"a"`
-	}{[]map[string]int{{"b": 1}}}))
+	check(t, c.setPlugin("new.example.com/v1", map[string]any{"a": []any{map[string]any{"b": 1}}}))
 	replace("\nplugins:\n", "\nplugins:\n    new.example.com/v1:\n      a:\n        - b: 1\n")
-	check(t, c.SetPluginConfig("new.example.com/v1", nil))
+	check(t, c.setPlugin("new.example.com/v1", nil))
 	replace("    new.example.com/v1:\n      a:\n        - b: 1\n", "")
 }
 
@@ -400,7 +398,7 @@ plugins:
 version: "3"
 `)
 	check(t, c.AddResource(Resource{GVK: GVK{Group: "a", Version: "v1", Kind: "A"}, Plural: "as"}))
-	check(t, c.SetPluginConfig("x.example.com/v1", map[string]any{"a": "#"}))
+	check(t, c.setPlugin("x.example.com/v1", map[string]any{"a": "#"}))
 	wantText(t, c, `layout: [ # kept
   go.kubebuilder.io/v4]
 # about resources
@@ -476,27 +474,6 @@ func TestUnchangeable(t *testing.T) {
 			t.Errorf("%s: got %v and\n%s", name, err, c.Bytes())
 		}
 		wantText(t, c, text)
-	}
-}
-
-func TestPluginConfig(t *testing.T) {
-	t.Parallel()
-	c := mustParse(t, "layout: go.kubebuilder.io/v4\nversion: 3\nplugins:\n  a.b/v1: {x: 1}\n  c.d/v1: {}\n  e.f/v1:\n    x: text\n")
-	var out struct {
-		X int `json:"x"`
-	}
-	if ok, err := c.PluginConfig("a.b/v1", &out); !ok || err != nil || out.X != 1 {
-		t.Errorf("got %v, %v, %+v", ok, err, out)
-	}
-	if ok, err := c.PluginConfig("c.d/v1", &out); !ok || err != nil {
-		t.Errorf("got %v, %v", ok, err)
-	}
-	if ok, err := c.PluginConfig("no", &out); ok || err != nil {
-		t.Errorf("got %v, %v", ok, err)
-	}
-	_, err := c.PluginConfig("e.f/v1", &out)
-	if finding, ok := errors.AsType[diag.Finding](err); !ok || finding.Line != 7 {
-		t.Errorf("PluginConfig: error %v, want one of line 7", err)
 	}
 }
 

@@ -50,11 +50,11 @@ func (c *Config) MoveToV4() error {
 		}
 		if c.HasPlugin(keyOldPlugin) {
 			for _, key := range []string{keyManifests, keyScorecard} {
-				if err := c.SetPluginConfig(key, map[string]any{}); err != nil {
+				if err := c.setPlugin(key, map[string]any{}); err != nil {
 					return err
 				}
 			}
-			if err := c.SetPluginConfig(keyOldPlugin, nil); err != nil {
+			if err := c.setPlugin(keyOldPlugin, nil); err != nil {
 				return err
 			}
 		}

@@ -67,6 +67,20 @@ func (c *Config) addState(r *Resource, unnamed bool) {
 	}
 }
 
+// HasPlugin reports whether the file has an entry for a plugin.
+func (c *Config) HasPlugin(key string) bool { return safeyaml.Child(c.root, "plugins", key) != nil }
+
+// setPlugin records the entry of a plugin, as decoded YAML. Nil removes it.
+func (c *Config) setPlugin(key string, value any) error {
+	if value == nil {
+		return c.put([]any{"plugins", key}, nil)
+	}
+	return c.atomically(func() error { return c.putDeep([]any{"plugins", key}, value) })
+}
+
+// state returns the entry of Operon.
+func (c *Config) state() *yaml.Node { return safeyaml.Child(c.root, "plugins", keyState) }
+
 // putState sets fields of a resource in the entry of Operon.
 func (c *Config) putState(gvk GVK, fields []field) error {
 	return c.putItem([]any{"plugins", keyState, "resources"}, gvk, fields)

@@ -190,10 +190,8 @@ func TestFingerprints(t *testing.T) {
 		t.Fatal(err)
 	}
 	release := migrate.Release{Tool: "kubebuilder", Version: "4.15", Layout: "go/v4"}
-	tree := migrate.Tree{
-		Names: migrate.Names{Project: "prjnm", Domain: "domnm.example", Repo: "repnm.example/modnm", Resources: []migrate.Resource{
-			{Group: "grpnm", Version: "v77", Kind: "Kindnm", Plural: "kindnms"}}},
-	}
+	names := migrate.Names{Project: "prjnm", Domain: "domnm.example", Repo: "repnm.example/modnm", Resources: []migrate.Resource{
+		{Group: "grpnm", Version: "v77", Kind: "Kindnm", Plural: "kindnms"}}}
 	for _, step := range []struct {
 		command string
 		stage   migrate.Content
@@ -203,11 +201,11 @@ func TestFingerprints(t *testing.T) {
 		{"create webhook --group grpnm --version v77 --kind Kindnm --defaulting --programmatic-validation --make=false", migrate.WithWebhooks},
 	} {
 		clitest.RunPeer(t, program, dir, strings.Fields(step.command)...)
-		tree.Files, tree.Content = map[string][]byte{}, step.stage
+		files := map[string][]byte{}
 		for name, text := range clitest.ReadTree(t, dir) {
-			tree.Files[name] = []byte(text)
+			files[name] = []byte(text)
 		}
-		for _, name := range fingerprints.Missing(release, tree) {
+		for _, name := range fingerprints.Missing(release, names, step.stage, files) {
 			t.Errorf("after %s: %s states something else", step.command, name)
 		}
 	}

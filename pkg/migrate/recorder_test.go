@@ -1,7 +1,6 @@
 package migrate
 
 import (
-	"bytes"
 	"encoding/base64"
 	"encoding/binary"
 	"maps"
@@ -10,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/merge"
+	"github.com/operon-sdk/operon/pkg/textdiff"
 )
 
 // Tree is a scaffolded project whose files are recorded.
@@ -149,27 +149,17 @@ func (r *recorder) recordExistence() {
 	}
 }
 
-// Missing lists the files of a tree that state something that a release does not.
-func (f *Fingerprints) Missing(r Release, t Tree) []string {
-	bit, z := slices.Index(f.releases, r), newNormalizer(t.Names)
-	var missing []string
-	for _, name := range slices.Sorted(maps.Keys(t.Files)) {
-		if !Scaffolded(name) {
-			continue
-		}
-		b := &base{facts: f.files[name], bit: bit, content: t.Content, normalizer: z, known: map[string]bool{}}
-		if slices.ContainsFunc(facts(name, t.Files[name]), func(fact merge.Fact) bool { return bit < 0 || !b.Has(fact) }) {
-			missing = append(missing, name)
+// recorded returns the hashes of the recorded forms of a fact: without the names of the project and, if it contains
+// names of a resource, without these.
+func (z *normalizer) recorded(text string) []uint64 {
+	forms := []uint64{textdiff.Hash(z.project[0].Replace(text))}
+	for _, r := range z.resources {
+		form := r.Replace(text)
+		if strings.Contains(form, "\x01K") || strings.Contains(form, "\x01k") || strings.Contains(form, "\x01s") || strings.Contains(form, "\x01g") {
+			if h := textdiff.Hash(form); !slices.Contains(forms, h) {
+				forms = append(forms, h)
+			}
 		}
 	}
-	return missing
-}
-
-// facts returns the facts of a file. If it cannot be parsed, the entire file is one unit.
-func facts(name string, text []byte) []merge.Fact {
-	all, err := merge.FileFacts(name, bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")))
-	if err != nil {
-		return merge.Facts(merge.ParseOpaque(text))
-	}
-	return all
+	return forms
 }
