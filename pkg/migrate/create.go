@@ -33,7 +33,7 @@ func (u *upgrader) create(name string) error {
 // have, for example under another name, and directories whose kustomization the user removed.
 func (u *upgrader) withoutMissing(name string) []byte {
 	text := u.theirs[name]
-	if path.Base(name) != project.KustomizationFile {
+	if !isKustomization(name) {
 		return text
 	}
 	for _, entry := range entries(name, text, "resources") {

@@ -27,18 +27,12 @@ func (u *upgrader) renameFlags() error {
 	if err != nil {
 		return nil // the flags, if any, are in another file
 	}
-	names, err := u.tree.Walk(project.ConfigDir, nil)
+	manifests, err := readConfig(u.tree, isManifest)
 	if err != nil {
-		return fmt.Errorf("listing config: %w", err)
+		return err
 	}
-	for _, name := range names {
-		if !isManifest(name) {
-			continue
-		}
-		text, err := u.tree.ReadFile(name)
-		if err != nil {
-			return fmt.Errorf("reading %s: %w", name, err)
-		}
+	for _, manifest := range manifests {
+		name, text := manifest.name, manifest.text
 		renamed := renamedFlag.ReplaceAllFunc(text, func(arg []byte) []byte {
 			at := bytes.LastIndex(arg, []byte("--")) + len("--")
 			old := string(arg[at:])

@@ -2,7 +2,6 @@ package migrate
 
 import (
 	"bytes"
-	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -156,26 +155,19 @@ func (u *upgrader) superfluous(name string) (string, error) {
 	if len(ids) == 0 {
 		return "", nil
 	}
-	names, err := u.tree.Walk(project.ConfigDir, nil)
+	others, err := readConfig(u.tree, func(other string) bool { return path.Ext(other) == ".yaml" && other != name })
 	if err != nil {
-		return "", fmt.Errorf("listing config: %w", err)
+		return "", err
 	}
 	var all []string
-	for _, other := range names {
-		if path.Ext(other) != ".yaml" || other == name {
-			continue
-		}
-		text, err := u.tree.ReadFile(other)
-		if err != nil {
-			return "", fmt.Errorf("reading %s: %w", other, err)
-		}
-		has := objectIDs(text)
+	for _, other := range others {
+		has := objectIDs(other.text)
 		all = append(all, has...)
-		if u.theirs[other] != nil || u.isObsolete(other) || !u.isResource(other) {
+		if u.theirs[other.name] != nil || u.isObsolete(other.name) || !u.isResource(other.name) {
 			continue
 		}
 		if slices.ContainsFunc(has, func(id string) bool { return slices.Contains(ids, id) }) {
-			return other + " has its object", nil
+			return other.name + " has its object", nil
 		}
 	}
 	if !slices.ContainsFunc(ids, func(id string) bool { return slices.Contains(all, id) }) && u.wroteObject(name) {
@@ -249,8 +241,7 @@ func (u *upgrader) isResource(name string) bool {
 
 // isManifest reports whether a file contains objects or patches.
 func isManifest(name string) bool {
-	return strings.HasPrefix(name, project.ConfigDir+"/") && path.Ext(name) == ".yaml" &&
-		path.Base(name) != project.KustomizationFile
+	return strings.HasPrefix(name, project.ConfigDir+"/") && path.Ext(name) == ".yaml" && !isKustomization(name)
 }
 
 // objectIDs returns kind and name of the objects in a manifest. Namespaces are ignored, because users change them.

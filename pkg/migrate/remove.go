@@ -5,8 +5,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-
-	"github.com/operon-sdk/operon/pkg/project"
 )
 
 // remove removes files that are not in the current scaffold, unless they were edited or a kustomization refers to them.
@@ -61,7 +59,7 @@ func (u *upgrader) remove() error {
 // namesEdited reports whether a kustomization refers to files in its directory that the user edited or added and that
 // nothing else builds.
 func (u *upgrader) namesEdited(kustomization string) bool {
-	if path.Base(kustomization) != project.KustomizationFile {
+	if !isKustomization(kustomization) {
 		return false
 	}
 	return slices.ContainsFunc(named(kustomization, u.ours[kustomization], false), func(name string) bool {

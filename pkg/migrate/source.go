@@ -1,8 +1,6 @@
 package migrate
 
 import (
-	"fmt"
-	"path"
 	"slices"
 	"strings"
 
@@ -28,46 +26,40 @@ func (v *Verifier) sources() ([]source, error) {
 	if v.read != nil {
 		return v.read, nil
 	}
-	names, err := v.before.Walk(project.ConfigDir, nil)
+	kustomizations, err := readConfig(v.before, isKustomization)
 	if err != nil {
 		return nil, err
 	}
 	used := map[string]bool{} // files in kustomizations
-	for _, name := range names {
-		if path.Base(name) != project.KustomizationFile {
-			continue
+	for _, f := range kustomizations {
+		if current, ok := replaceDeprecated(f.text); ok {
+			f.text = current
 		}
-		text, err := v.before.ReadFile(name)
-		if err != nil {
-			return nil, fmt.Errorf("reading %s: %w", name, err)
-		}
-		if current, ok := replaceDeprecated(text); ok {
-			text = current
-		}
-		for _, file := range named(name, text, false) {
+		for _, file := range named(f.name, f.text, false) {
 			used[file] = true
 		}
 	}
-	for _, name := range names {
+	manifests, err := readConfig(v.before, func(name string) bool {
 		// Scaffolds also write patches of CRDs, but these are not recorded.
-		if !isManifest(name) || !used[name] || strings.HasPrefix(name, project.CRDPatchesDir+"/") {
-			continue
-		}
-		text, err := v.before.ReadFile(name)
-		if err != nil {
-			return nil, fmt.Errorf("reading %s: %w", name, err)
-		}
-		text, _ = textdiff.AllToLF(text)
-		root, err := merge.Parse(name, text)
+		return isManifest(name) && used[name] && !strings.HasPrefix(name, project.CRDPatchesDir+"/")
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range manifests {
+		text, _ := textdiff.AllToLF(f.text)
+		root, err := merge.Parse(f.name, text)
 		if err != nil {
 			root = merge.ParseOpaque(text)
 		}
-		edited := merge.UnknownLines(root, v.base(name))
+		edited := merge.UnknownLines(root, v.base(f.name))
 		documents, _ := safeyaml.Documents[yaml.Node](text)
 		for _, document := range documents {
 			object := document.Content[0]
 			if metadata := safeyaml.Child(object, "metadata"); metadata != nil {
-				v.read = append(v.read, source{name, safeyaml.ChildText(object, "kind"), safeyaml.ChildText(metadata, "name"), object, edited})
+				v.read = append(v.read, source{
+					f.name, safeyaml.ChildText(object, "kind"), safeyaml.ChildText(metadata, "name"), object, edited,
+				})
 			}
 		}
 	}

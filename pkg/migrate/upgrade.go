@@ -13,7 +13,6 @@ import (
 	"slices"
 
 	"github.com/operon-sdk/operon/pkg/merge"
-	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/textdiff"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
@@ -256,7 +255,7 @@ func isMergeable(name string) bool {
 // mergeOptions returns how to merge a file. Entries of a kustomization follow the files that they name.
 func (u *upgrader) mergeOptions(name string) merge.Options {
 	o := merge.Options{Side: u.o.Side, TheirsLabel: u.o.Label}
-	if path.Base(name) == project.KustomizationFile {
+	if isKustomization(name) {
 		o.IsOption = func(p []string) bool { return !hasEntry(name, u.o.Plain[name], p) }
 		o.MayAdd = func(p []string, n *merge.Node) bool { return u.canAdd(name, p, n) }
 		o.IsObsolete = u.isUnusedVariable

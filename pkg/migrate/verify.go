@@ -85,7 +85,7 @@ func (v *Verifier) Verify(after *worktree.Tree, resolved map[string][]byte) ([]L
 		return nil, err
 	}
 	before := v.before
-	names, err := before.Walk(project.ConfigDir, nil)
+	kustomizations, err := readConfig(before, isKustomization)
 	if err != nil {
 		return nil, err
 	}
@@ -95,32 +95,23 @@ func (v *Verifier) Verify(after *worktree.Tree, resolved map[string][]byte) ([]L
 	}
 	maps.Copy(over, resolved)
 	old := map[string][]byte{} // kustomizations without deprecated fields
-	for _, name := range names {
-		if path.Base(name) != project.KustomizationFile {
-			continue
+	var roots []string
+	for _, f := range kustomizations {
+		if current, ok := replaceDeprecated(f.text); ok {
+			old[f.name] = current
 		}
-		text, err := before.ReadFile(name)
-		if err != nil {
-			return nil, fmt.Errorf("reading %s: %w", name, err)
-		}
-		if current, ok := replaceDeprecated(text); ok {
-			old[name] = current
-		}
-		if text, ok := over[name]; !ok {
-			if current, ok := old[name]; ok {
-				over[name] = current
+		if text, ok := over[f.name]; !ok {
+			if current, ok := old[f.name]; ok {
+				over[f.name] = current
 			}
 		} else if current, ok := replaceDeprecated(text); ok {
-			over[name] = current
+			over[f.name] = current
+		}
+		if after.Exists(f.name) {
+			roots = append(roots, f.name)
 		}
 	}
 	named := map[string]bool{} // kustomizations in other ones
-	var roots []string
-	for _, name := range names {
-		if path.Base(name) == project.KustomizationFile && after.Exists(name) {
-			roots = append(roots, name)
-		}
-	}
 	for _, name := range roots {
 		oldText, newText, err := references(before, after, resolved, name)
 		if err != nil {

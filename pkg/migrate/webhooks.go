@@ -25,23 +25,20 @@ var webhookPosition = regexp.MustCompile(`(\bpath["']?\s*:\s*["']?/webhooks/)(\d
 // UpdateWebhookPatches updates the indexes in JSON patches of webhook configurations whose webhooks have another order
 // than before: controller-tools v0.23 sorts them by name.
 func UpdateWebhookPatches(before, after *worktree.Tree) error {
-	names, err := after.Walk(project.ConfigDir, nil)
+	files, err := readConfig(after, func(name string) bool { return path.Ext(name) == ".yaml" && before.Exists(name) })
 	if err != nil {
-		return fmt.Errorf("listing config: %w", err)
+		return err
 	}
 	positions := map[string]map[string]string{} // kind → old index → new index
-	for _, name := range names {
-		if path.Ext(name) != ".yaml" || !before.Exists(name) {
-			continue
-		}
-		oldText, newText, err := readBoth(before, after, name)
+	for _, f := range files {
+		oldText, err := before.ReadFile(f.name)
 		if err != nil {
-			return err
+			return fmt.Errorf("reading %s: %w", f.name, err)
 		}
-		if bytes.Equal(oldText, newText) {
+		if bytes.Equal(oldText, f.text) {
 			continue
 		}
-		ordered := webhookNames(newText)
+		ordered := webhookNames(f.text)
 		for kind, old := range webhookNames(oldText) {
 			positions[kind] = map[string]string{}
 			for i, webhook := range old {
@@ -54,18 +51,16 @@ func UpdateWebhookPatches(before, after *worktree.Tree) error {
 	if len(positions) == 0 {
 		return nil
 	}
+	kustomizations, err := readConfig(after, isKustomization)
+	if err != nil {
+		return err
+	}
 	done := map[string]bool{} // patches that several kustomizations use
-	for _, name := range names {
-		if path.Base(name) != project.KustomizationFile {
-			continue
-		}
-		text, err := after.ReadFile(name)
-		if err != nil {
-			return fmt.Errorf("reading %s: %w", name, err)
-		}
-		for _, p := range jsonPatches(text) {
+	for _, f := range kustomizations {
+		text := f.text
+		for _, p := range jsonPatches(f.text) {
 			to := positions[p.Target.Kind]
-			file := path.Join(path.Dir(name), p.Path)
+			file := path.Join(path.Dir(f.name), p.Path)
 			switch {
 			case len(to) == 0:
 			case p.Patch.Value != "" && hasOriginalIndexes(p.Patch.Value):
@@ -75,7 +70,7 @@ func UpdateWebhookPatches(before, after *worktree.Tree) error {
 					lines[i] = renumberWebhooks(lines[i], to)
 				}
 				text = bytes.Join(lines, nil)
-				after.WriteFile(name, text, 0o644)
+				after.WriteFile(f.name, text, 0o644)
 			case p.Path != "" && !done[file] && after.Exists(file):
 				done[file] = true
 				patch, err := after.ReadFile(file)
@@ -89,16 +84,6 @@ func UpdateWebhookPatches(before, after *worktree.Tree) error {
 		}
 	}
 	return nil
-}
-
-func readBoth(before, after *worktree.Tree, name string) (oldText, newText []byte, err error) {
-	if oldText, err = before.ReadFile(name); err == nil {
-		newText, err = after.ReadFile(name)
-	}
-	if err != nil {
-		return nil, nil, fmt.Errorf("reading %s: %w", name, err)
-	}
-	return oldText, newText, nil
 }
 
 // webhookNames returns the names of webhooks in a stream of objects, by the kind of their configuration.
