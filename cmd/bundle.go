@@ -8,6 +8,7 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/action"
 	"github.com/operon-sdk/operon/pkg/bundle/base"
+	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
@@ -118,7 +119,7 @@ type digestOptions struct {
 func addBundleFlags(f *pflag.FlagSet, o *action.GenerateBundleOptions, d *digestOptions) {
 	f.StringVar(&o.DefaultChannel, "default-channel", "", "default `channel` of the package")
 	f.StringVar(&o.Package, "package", "", "package `name` (default: the project name)")
-	addDirFlag(f, &o.KustomizeDir, "kustomize-dir", defaultKustomizeDir, "`directory` with the kustomization of the bundle and the base CSV")
+	addDirFlag(f, &o.KustomizeDir, "kustomize-dir", project.ManifestsDir, "`directory` with the kustomization of the bundle and the base CSV")
 	f.StringVar(&o.OutputDir, "output-dir", "", "`directory` to write the bundle to (default: bundle)")
 	f.StringSliceVar(&o.ServiceAccounts, "extra-service-accounts", nil, "service `accounts` without a Deployment whose permissions the CSV includes")
 	f.StringSliceVar(&o.ExistingRoles, "existing-roles", nil, "existing `roles` in clusters that the operator's service accounts are bound to")

@@ -71,11 +71,11 @@ func (o *registryOptions) addHosts(f *pflag.FlagSet) {
 func (o *registryOptions) check() (findings diag.Findings) {
 	for _, pair := range o.mirrors {
 		if from, to, ok := strings.Cut(pair, "="); !ok || from == "" || to == "" {
-			findings = append(findings, diag.Finding{Field: "--registry-mirror", Value: pair, Problem: "must be registry=mirror, such as docker.io=mirror.example.com"})
+			findings.Add("--registry-mirror", pair, "must be registry=mirror, such as docker.io=mirror.example.com")
 		}
 	}
 	if o.total < 0 {
-		findings = append(findings, diag.Finding{Field: "--timeout", Value: o.total.String(), Problem: "must not be negative"})
+		findings.Add("--timeout", o.total.String(), "must not be negative")
 	}
 	return findings
 }

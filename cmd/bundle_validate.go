@@ -180,7 +180,7 @@ func (a *app) optionalOptions(o validateOptions) (chosen validate.Options, findi
 	if o.selector != "" {
 		selector, err := labels.Parse(o.selector)
 		if err != nil {
-			findings = append(findings, diag.Finding{Field: "--select-optional", Value: o.selector, Problem: "is not a valid label selector: " + err.Error()})
+			findings.Add("--select-optional", o.selector, "is not a valid label selector: "+err.Error())
 		}
 		chosen.Selector = selector
 	}
@@ -196,7 +196,7 @@ func (a *app) optionalOptions(o validateOptions) (chosen validate.Options, findi
 		for _, pair := range pairs {
 			key, value, ok := strings.Cut(pair, "=")
 			if !ok {
-				findings = append(findings, diag.Finding{Field: "--optional-values", Value: pair, Problem: "must be key=value, such as k8s-version=1.30"})
+				findings.Add("--optional-values", pair, "must be key=value, such as k8s-version=1.30")
 				continue
 			}
 			chosen.Values[key] = value
@@ -209,19 +209,16 @@ func (a *app) optionalOptions(o validateOptions) (chosen validate.Options, findi
 func (a *app) validateOptions(dir string, o validateOptions) (validate.Options, error) {
 	options := validate.Options{Values: map[string]string{}, Strict: o.strict}
 	findings := o.registryOptions.check()
-	add := func(flag, value, problem string) {
-		findings = append(findings, diag.Finding{Field: flag, Value: value, Problem: problem})
-	}
 	if !slices.Contains(validate.Formats(), o.output) {
-		add("--output", o.output, "must be one of "+strings.Join(validate.Formats(), ", "))
+		findings.Add("--output", o.output, "must be one of "+strings.Join(validate.Formats(), ", "))
 	}
 	if !slices.Contains([]string{"docker", "podman", "none"}, o.imageBuilder) {
-		add("--image-builder", o.imageBuilder, "must be docker, podman or none")
+		findings.Add("--image-builder", o.imageBuilder, "must be docker, podman or none")
 	}
 	chosen, wrong := a.optionalOptions(o)
 	findings = append(findings, wrong...)
 	if o.selector != "" && chosen.Selector != nil && !validate.Selects(chosen.Selector) {
-		add("--select-optional", o.selector, fmt.Sprintf("selects none of the optional validators; '%s bundle validate --list-optional' lists them", a.program))
+		findings.Add("--select-optional", o.selector, fmt.Sprintf("selects none of the optional validators; '%s bundle validate --list-optional' lists them", a.program))
 	}
 	options.Selector = chosen.Selector
 	var rename []string

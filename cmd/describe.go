@@ -45,21 +45,21 @@ func (o describeOptions) check() diag.Findings {
 	var findings diag.Findings
 	_, wrong := base.ParseMaintainers(o.maintainers)
 	for _, entry := range wrong {
-		findings = append(findings, diag.Finding{Field: "--maintainers", Value: entry, Problem: "must have the form name:email"})
+		findings.Add("--maintainers", entry, "must have the form name:email")
 	}
 	for _, entry := range o.maintainers {
 		if _, email, ok := strings.Cut(entry, ":"); ok && !slices.Contains(wrong, entry) && base.CheckEmail(strings.TrimSpace(email)) != "" {
-			findings = append(findings, diag.Finding{Field: "--maintainers", Value: entry, Problem: fmt.Sprintf("%q must be an e-mail address", strings.TrimSpace(email))})
+			findings.Add("--maintainers", entry, fmt.Sprintf("%q must be an e-mail address", strings.TrimSpace(email)))
 		}
 	}
 	if slices.Contains(o.keywords, "") {
 		findings = append(findings, diag.Finding{Field: "--keywords", Value: strings.Join(o.keywords, ","), Problem: "must not contain an empty word"})
 	}
 	if problem := base.CheckURL(o.providerURL); o.providerURL != "" && problem != "" {
-		findings = append(findings, diag.Finding{Field: "--provider-url", Value: o.providerURL, Problem: problem})
+		findings.Add("--provider-url", o.providerURL, problem)
 	}
 	if problem := base.CheckKubeVersion(o.minKubeVersion); o.minKubeVersion != "" && problem != "" {
-		findings = append(findings, diag.Finding{Field: "--min-kube-version", Value: o.minKubeVersion, Problem: problem})
+		findings.Add("--min-kube-version", o.minKubeVersion, problem)
 	}
 	return findings
 }

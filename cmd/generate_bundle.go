@@ -11,12 +11,6 @@ import (
 	"github.com/operon-sdk/operon/pkg/project"
 )
 
-// The default directories in help texts.
-const (
-	defaultKustomizeDir = project.ManifestsDir
-	defaultBundleDir    = "bundle"
-)
-
 // generateBundleFlags are the flags of generate bundle.
 type generateBundleFlags struct {
 	action.GenerateBundleOptions

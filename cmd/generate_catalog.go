@@ -13,9 +13,6 @@ import (
 	"github.com/operon-sdk/operon/pkg/image"
 )
 
-// defaultCatalogDir is the default directory of catalogs in help texts.
-const defaultCatalogDir = "catalog"
-
 // catalogFlags are the flags of generate catalog.
 type catalogFlags struct {
 	action.CatalogOptions

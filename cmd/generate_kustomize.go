@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/operon-sdk/operon/pkg/action"
+	"github.com/operon-sdk/operon/pkg/project"
 )
 
 // kustomizeFlags are the flags of generate kustomize manifests.
@@ -54,8 +55,8 @@ flags do not give, at a terminal or line by line from a pipe.`,
 	}
 	f := c.Flags()
 	addDirFlag(f, &o.APIsDir, "apis-dir", "api", "`directory` of the API types")
-	addDirFlag(f, &o.InputDir, "input-dir", defaultKustomizeDir, "`directory` of the current base, in its directory bases")
-	addDirFlag(f, &o.OutputDir, "output-dir", defaultKustomizeDir, "`directory` to write to")
+	addDirFlag(f, &o.InputDir, "input-dir", project.ManifestsDir, "`directory` of the current base, in its directory bases")
+	addDirFlag(f, &o.OutputDir, "output-dir", project.ManifestsDir, "`directory` to write to")
 	f.StringVar(&o.Package, "package", "", "package `name` (default: the project name)")
 	f.BoolVar(&o.interactive, "interactive", false, "ask for all descriptions; =false asks for none (default: ask if there is no base)")
 	o.describe.addTo(c, &o.KustomizeOptions)

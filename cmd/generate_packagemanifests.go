@@ -7,6 +7,7 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/action"
 	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/project"
 )
 
 // packageFlags are the flags of generate packagemanifests.
@@ -14,9 +15,6 @@ type packageFlags struct {
 	action.PackageManifestsOptions
 	objects, stdout bool
 }
-
-// defaultPackagesDir is the default directory of package manifests in help texts.
-const defaultPackagesDir = "packagemanifests"
 
 func newGeneratePackageManifests(a *app) *cobra.Command {
 	var o packageFlags
@@ -55,9 +53,9 @@ The format is for projects that still use it; 'pkgman-to-bundle' converts it to 
 	f := c.Flags()
 	f.StringVarP(&o.Version, "version", "v", "", "semantic `version` of the operator")
 	f.StringVar(&o.FromVersion, "from-version", "", "semantic `version` that this one replaces")
-	addDirFlag(f, &o.InputDir, "input-dir", defaultPackagesDir, "`directory` of the current package manifest")
+	addDirFlag(f, &o.InputDir, "input-dir", project.PackagesDir, "`directory` of the current package manifest")
 	f.StringVar(&o.OutputDir, "output-dir", "", "`directory` to write the package manifest and the version to (default: packagemanifests)")
-	addDirFlag(f, &o.KustomizeDir, "kustomize-dir", defaultKustomizeDir, "`directory` with the kustomization of the operator and the base CSV")
+	addDirFlag(f, &o.KustomizeDir, "kustomize-dir", project.ManifestsDir, "`directory` with the kustomization of the operator and the base CSV")
 	f.StringVar(&o.DeployDir, "deploy-dir", "", "`directory` of the operator's manifests")
 	f.StringVar(&o.CRDsDir, "crds-dir", "", "`directory` of the CRDs (default: --deploy-dir)")
 	f.StringVar(&o.Channel, "channel", "", "`channel` to make the version the head of")

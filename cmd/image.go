@@ -49,17 +49,14 @@ func (o *targetOptions) addTo(f *pflag.FlagSet) {
 // check validates the flags.
 func (o *targetOptions) check() (findings diag.Findings) {
 	findings = o.registryOptions.check()
-	add := func(flag, value, problem string) {
-		findings = append(findings, diag.Finding{Field: flag, Value: value, Problem: problem})
-	}
 	if o.push && o.image == "" {
-		add("--image", "", "is required with --push")
+		findings.Add("--image", "", "is required with --push")
 	}
 	if o.image != "" {
 		findings = append(findings, checkNewImage("--image", o.image)...)
 	}
 	if !o.push && o.tarball == "" && o.layout == "" {
-		add("--push, --tarball FILE or --oci-layout DIR", "", "is required")
+		findings.Add("--push, --tarball FILE or --oci-layout DIR", "", "is required")
 	}
 	return findings
 }
@@ -225,7 +222,7 @@ func addLabels(given []string, labels map[string]string) (findings diag.Findings
 	for _, pair := range given {
 		key, value, ok := strings.Cut(pair, "=")
 		if !ok || key == "" {
-			findings = append(findings, diag.Finding{Field: "--label", Value: pair, Problem: "must be KEY=VALUE, such as org.opencontainers.image.version=1.2.3"})
+			findings.Add("--label", pair, "must be KEY=VALUE, such as org.opencontainers.image.version=1.2.3")
 			continue
 		}
 		labels[key] = value

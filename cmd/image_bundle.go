@@ -107,7 +107,7 @@ func checkPlatforms(platforms []string) (findings diag.Findings) {
 			problem = "is given twice"
 		}
 		if problem != "" {
-			findings = append(findings, diag.Finding{Field: "--platform", Value: p, Problem: problem})
+			findings.Add("--platform", p, problem)
 		}
 	}
 	return findings

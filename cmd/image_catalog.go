@@ -10,6 +10,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/bundle/catalog"
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/image"
+	"github.com/operon-sdk/operon/pkg/project"
 )
 
 // imageCatalogOptions are the flags of image catalog.
@@ -40,7 +41,7 @@ and for catalogs that OLM serves with its own opm.`,
 		},
 		RunE: func(c *cobra.Command, args []string) error {
 			return o.within(c, func() error {
-				return a.runImageCatalog(c.Context(), append(slices.Clone(args), defaultCatalogDir)[0], &o)
+				return a.runImageCatalog(c.Context(), append(slices.Clone(args), project.CatalogDir)[0], &o)
 			})
 		},
 	}

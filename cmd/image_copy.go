@@ -45,7 +45,7 @@ func (a *app) runImageSave(ctx context.Context, refs []string, o *targetOptions)
 	}
 	findings := o.registryOptions.check()
 	if o.tarball == "" && o.layout == "" {
-		findings = append(findings, diag.Finding{Field: "--tarball", Problem: "or --oci-layout is required"})
+		findings.Add("--tarball", "", "or --oci-layout is required")
 	}
 	if len(findings) > 0 {
 		return findings
@@ -146,7 +146,7 @@ func (a *app) runImageLoad(ctx context.Context, from, to, registry string, o reg
 		ref := to
 		if ref == "" {
 			if ref, err = image.WithRegistry(img.Name, registry); err != nil {
-				findings = append(findings, diag.Finding{Field: "--registry", Value: registry, Problem: err.Error()})
+				findings.Add("--registry", registry, err.Error())
 			}
 		}
 		refs = append(refs, ref)

@@ -49,7 +49,7 @@ func retiredUsed(c *cobra.Command, flags []retired) diag.Findings {
 	for _, r := range flags {
 		f := c.Flags().Lookup(r.name)
 		if f.Changed && !slices.Contains(r.fine, f.Value.String()) {
-			findings = append(findings, diag.Finding{Field: "--" + r.name, Value: f.Value.String(), Problem: r.instead})
+			findings.Add("--"+r.name, f.Value.String(), r.instead)
 		}
 	}
 	return findings

@@ -30,10 +30,10 @@ func (o *oldAPI) parse(findings diag.Findings) (group, version string, err error
 		group, version = "", o.apiVersion // the core group of Kubernetes
 	}
 	if version == "" || strings.Contains(version, "/") {
-		findings = append(findings, diag.Finding{Field: "--api-version", Value: o.apiVersion, Problem: "must be the full group and the version, such as cache.example.com/v1alpha1"})
+		findings.Add("--api-version", o.apiVersion, "must be the full group and the version, such as cache.example.com/v1alpha1")
 	}
 	if o.kind == "" {
-		findings = append(findings, diag.Finding{Field: "--kind", Problem: "is required, such as Memcached"})
+		findings.Add("--kind", "", "is required, such as Memcached")
 	}
 	return group, version, findings.Err()
 }

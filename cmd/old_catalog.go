@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/operon-sdk/operon/pkg/action"
-	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/project"
 )
 
@@ -72,14 +71,14 @@ func (a *app) runOldGenCSV(c *cobra.Command, o oldCSV) error {
 	findings := retiredUsed(c, retiredCSV())
 	for _, v := range []struct{ flag, value string }{{"--csv-version", o.version}, {"--from-version", o.from}} {
 		if problem := action.BundleVersionProblem(v.value); problem != "" {
-			findings = append(findings, diag.Finding{Field: v.flag, Value: v.value, Problem: problem})
+			findings.Add(v.flag, v.value, problem)
 		}
 	}
 	if o.version == "" {
-		findings = append(findings, diag.Finding{Field: "--csv-version", Problem: "is required, such as 0.0.1"})
+		findings.Add("--csv-version", "", "is required, such as 0.0.1")
 	}
 	if o.isDefault && o.channel == "" {
-		findings = append(findings, diag.Finding{Field: "--default-channel", Value: "true", Problem: "requires --csv-channel"})
+		findings.Add("--default-channel", "true", "requires --csv-channel")
 	}
 	if len(findings) > 0 {
 		return findings

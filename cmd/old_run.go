@@ -5,8 +5,6 @@ import (
 	"slices"
 
 	"github.com/spf13/cobra"
-
-	"github.com/operon-sdk/operon/pkg/diag"
 )
 
 // oldRun contains the flags of up local and run --local.
@@ -40,7 +38,7 @@ func (o *oldRun) addTo(c *cobra.Command) {
 func (o *oldRun) run(a *app, c *cobra.Command) error {
 	findings := retiredUsed(c, retiredRun())
 	if o.namespace != "" && o.watch != "" && o.namespace != o.watch {
-		findings = append(findings, diag.Finding{Field: "--watch-namespace", Value: o.watch, Problem: "is an alias of --namespace, which is " + o.namespace})
+		findings.Add("--watch-namespace", o.watch, "is an alias of --namespace, which is "+o.namespace)
 	}
 	if len(findings) > 0 {
 		return findings

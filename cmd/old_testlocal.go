@@ -74,7 +74,7 @@ func (a *app) runOldTest(c *cobra.Command, args []string, o oldTest) error {
 	if strings.TrimSpace(o.flags) != "" {
 		var err error
 		if more, err = splitWords(o.flags); err != nil {
-			findings = append(findings, diag.Finding{Field: "--go-test-flags", Value: o.flags, Problem: err.Error()})
+			findings.Add("--go-test-flags", o.flags, err.Error())
 		}
 	}
 	if len(args) > 1 {

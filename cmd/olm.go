@@ -50,7 +50,7 @@ func (o *olmOptions) check() diag.Findings {
 	if o.version != "" {
 		version, err := olm.Canonical(o.version)
 		if err != nil {
-			findings = append(findings, diag.Finding{Field: "--version", Value: o.version, Problem: err.Error()})
+			findings.Add("--version", o.version, err.Error())
 		}
 		o.version = version
 	}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/olm"
 	"github.com/operon-sdk/operon/pkg/project"
 )
@@ -73,23 +72,20 @@ status' shows its state.`, olm.DefaultVersion),
 // check returns the findings about the flags as an error.
 func (o *olmInstallOptions) check(dryRun bool) error {
 	findings := o.olmOptions.check()
-	add := func(flag, value, problem string) {
-		findings = append(findings, diag.Finding{Field: flag, Value: value, Problem: problem})
-	}
 	if o.version == "" && len(findings) == 0 {
-		add("--version", "", "must be a version such as 0.46.0, or latest")
+		findings.Add("--version", "", "must be a version such as 0.46.0, or latest")
 	}
 	if o.sha256 != "" {
 		var err error
 		if o.pinned, err = olm.ParseChecksums(o.sha256); err != nil {
-			add("--sha256", o.sha256, err.Error())
+			findings.Add("--sha256", o.sha256, err.Error())
 		} else if o.version == olm.DefaultVersion {
-			add("--sha256", o.sha256, olm.DefaultVersion+" is part of this program and is not downloaded; give another --version")
+			findings.Add("--sha256", o.sha256, olm.DefaultVersion+" is part of this program and is not downloaded; give another --version")
 		}
 	}
 	registry := regexp.MustCompile(`^[a-zA-Z0-9]([a-zA-Z0-9.-]*[a-zA-Z0-9])?(:[0-9]+)?(/[a-z0-9._/-]+)?$`)
 	if o.registry != "" && !registry.MatchString(o.registry) {
-		add("--image-registry", o.registry, "must be a host with an optional port and path, without https://")
+		findings.Add("--image-registry", o.registry, "must be a host with an optional port and path, without https://")
 	}
 	if o.image != "" {
 		findings = append(findings, project.CheckImage("--olm-image", o.image)...)
@@ -99,12 +95,12 @@ func (o *olmInstallOptions) check(dryRun bool) error {
 	}
 	switch {
 	case !slices.Contains([]string{"", "yaml", "json"}, o.output):
-		add("-o", o.output, "must be yaml or json")
+		findings.Add("-o", o.output, "must be yaml or json")
 	case o.output != "" && !dryRun:
-		add("-o", o.output, "requires --dry-run")
+		findings.Add("-o", o.output, "requires --dry-run")
 	}
 	if o.namespace == olm.OperatorsNamespace {
-		add("--olm-namespace", o.namespace, "is the namespace of operators for the whole cluster; OLM needs another one")
+		findings.Add("--olm-namespace", o.namespace, "is the namespace of operators for the whole cluster; OLM needs another one")
 	}
 	return findings.Err()
 }

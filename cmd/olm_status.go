@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/olm"
 )
 
@@ -28,7 +27,7 @@ healthy. Catalogs are listed, but OLM does not need them.`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			findings := o.check()
 			if !slices.Contains([]string{"", "wide", "json", "yaml"}, output) {
-				findings = append(findings, diag.Finding{Field: "-o", Value: output, Problem: "must be wide, json or yaml"})
+				findings.Add("-o", output, "must be wide, json or yaml")
 			}
 			if err := findings.Err(); err != nil {
 				return err

@@ -75,22 +75,19 @@ or give sh -c '…', where $0 is the image name.`,
 
 func (o *pkgmanFlags) check(buildGiven bool) diag.Findings {
 	var findings diag.Findings
-	add := func(flag, value, problem string) {
-		findings = append(findings, diag.Finding{Field: flag, Value: value, Problem: problem})
-	}
 	if o.Dir == "" {
-		add("DIR", "", "must be a directory")
+		findings.Add("DIR", "", "must be a directory")
 	}
 	if o.OutputDir == "" {
-		add("--output-dir", "", "must be a directory")
+		findings.Add("--output-dir", "", "must be a directory")
 	}
 	if buildGiven && o.image == "" {
-		add("--image-tag-base", "", "is required with --build-cmd: it names the images")
+		findings.Add("--image-tag-base", "", "is required with --build-cmd: it names the images")
 	}
 	if o.image != "" {
 		o.CheckTag = func(tag string) error { return image.CheckTag(o.image, tag) }
 		if err := o.CheckTag("0.0.0"); err != nil {
-			add("--image-tag-base", o.image, err.Error())
+			findings.Add("--image-tag-base", o.image, err.Error())
 		}
 	}
 	line := defaultBuild
@@ -99,7 +96,7 @@ func (o *pkgmanFlags) check(buildGiven bool) diag.Findings {
 	}
 	var err error
 	if o.words, err = splitWords(line); err != nil {
-		add("--build-cmd", line, err.Error())
+		findings.Add("--build-cmd", line, err.Error())
 	}
 	return findings
 }

@@ -31,7 +31,7 @@ func (a *app) intactProject() (string, error) {
 func (a *app) actions() action.Config {
 	at, _, _ := a.sourceDate() // commands that depend on it validate it
 	return action.Config{
-		FS: a.FS, Dir: a.Dir, Environ: a.Environ, GOPATH: a.gopath(), Year: a.year(), SourceDate: at, Program: a.program, Version: buildVersion().Version, Versions: pinnedVersions(), Go: a.goTool(),
+		FS: a.FS, Dir: a.Dir, Environ: a.Environ, GOPATH: a.gopath(), Year: a.year(), SourceDate: at, Program: a.program, Version: buildVersion().Version, Go: a.goTool(),
 		Build: a.Build, CacheDir: a.cache(""), DryRun: a.dryRun, Command: a.line, LockTimeout: a.lockTimeout, Now: a.Now,
 		Report: a.printMessage,
 		Step: func(description string, step func() error) error {

@@ -172,7 +172,7 @@ func (a *app) prepare(c *cobra.Command) error {
 		findings = append(findings, project.CheckProjectVersion(a.projectVersion)...)
 	}
 	if a.lockTimeout < 0 {
-		findings = append(findings, diag.Finding{Field: "--lock-timeout", Value: a.lockTimeout.String(), Problem: "must not be negative"})
+		findings.Add("--lock-timeout", a.lockTimeout.String(), "must not be negative")
 	}
 	return findings.Err()
 }

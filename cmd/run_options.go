@@ -94,12 +94,9 @@ func (o *runOptions) addMode(c *cobra.Command) {
 // check returns the findings about the flags, and the install mode.
 func (o *runOptions) check(dryRun bool) (diag.Findings, operator.InstallMode) {
 	findings := append(o.operatorOptions.check(), o.registryOptions.check()...)
-	add := func(flag, value, problem string) {
-		findings = append(findings, diag.Finding{Field: flag, Value: value, Problem: problem})
-	}
 	mode, err := operator.ParseInstallMode(o.mode)
 	if err != nil {
-		add("--install-mode", o.mode, err.Error())
+		findings.Add("--install-mode", o.mode, err.Error())
 	}
 	for _, ref := range []struct{ flag, value string }{{"--index-image", o.indexImage}, {"--decompression-image", o.decompression}} {
 		findings = append(findings, project.CheckImage(ref.flag, ref.value)...)
@@ -116,26 +113,26 @@ func (o *runOptions) check(dryRun bool) (diag.Findings, operator.InstallMode) {
 		{"-o", o.output, []string{"", "yaml", "json"}},
 	} {
 		if !slices.Contains(choice.values, choice.value) {
-			add(choice.flag, choice.value, "must be one of "+strings.TrimPrefix(strings.Join(choice.values, ", "), ", "))
+			findings.Add(choice.flag, choice.value, "must be one of "+strings.TrimPrefix(strings.Join(choice.values, ", "), ", "))
 		}
 	}
 	if o.output != "" && !dryRun {
-		add("-o", o.output, "requires --dry-run")
+		findings.Add("-o", o.output, "requires --dry-run")
 	}
 	for _, name := range []struct{ flag, value string }{{"--pull-secret-name", o.pullSecret}, {"--ca-secret-name", o.caSecret}, {"--service-account", o.account}} {
 		if name.value != "" && len(validation.IsDNS1123Subdomain(name.value)) > 0 {
-			add(name.flag, name.value, "is not a valid object name")
+			findings.Add(name.flag, name.value, "is not a valid object name")
 		}
 	}
 	for label, value := range o.selector {
 		if len(validation.IsQualifiedName(label))+len(validation.IsValidLabelValue(value)) > 0 {
-			add("--node-selector", label+"="+value, "must be label=value")
+			findings.Add("--node-selector", label+"="+value, "must be label=value")
 		}
 	}
 	for _, v := range o.env {
 		name, _, _ := strings.Cut(v, "=")
 		if len(validation.IsEnvVarName(name)) > 0 {
-			add("--env", v, "must be NAME=value or NAME")
+			findings.Add("--env", v, "must be NAME=value or NAME")
 		}
 	}
 	return findings, mode

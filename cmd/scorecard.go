@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/scorecard"
 )
@@ -92,33 +91,30 @@ With --local the built-in tests run in this program, without a cluster and witho
 // check returns the findings about the flags as an error, and the selector.
 func (o *scorecardOptions) check() (labels.Selector, error) {
 	findings := o.registryOptions.check()
-	add := func(flag, value, problem string) {
-		findings = append(findings, diag.Finding{Field: flag, Value: value, Problem: problem})
-	}
 	selector, err := labels.Parse(o.selector)
 	if err != nil {
-		add("--selector", o.selector, "is not a valid label selector: "+err.Error())
+		findings.Add("--selector", o.selector, "is not a valid label selector: "+err.Error())
 	}
 	if !slices.Contains(scorecard.Formats(), o.output) {
-		add("--output", o.output, "must be one of "+strings.Join(scorecard.Formats(), ", "))
+		findings.Add("--output", o.output, "must be one of "+strings.Join(scorecard.Formats(), ", "))
 	}
 	if o.podSecurity != podLegacy && o.podSecurity != podRestricted {
-		add("--pod-security", o.podSecurity, "must be restricted or legacy")
+		findings.Add("--pod-security", o.podSecurity, "must be restricted or legacy")
 	}
 	if o.waitTime <= 0 {
-		add("--wait-time", o.waitTime.String(), "must be greater than zero, such as 2m")
+		findings.Add("--wait-time", o.waitTime.String(), "must be greater than zero, such as 2m")
 	}
 	if o.namespace != "" && len(validation.IsDNS1123Label(o.namespace)) > 0 {
-		add("--namespace", o.namespace, "must consist of at most 63 lower-case letters, digits and dashes")
+		findings.Add("--namespace", o.namespace, "must consist of at most 63 lower-case letters, digits and dashes")
 	}
 	if len(validation.IsDNS1123Subdomain(o.serviceAccount)) > 0 {
-		add("--service-account", o.serviceAccount, "is not a valid service account name")
+		findings.Add("--service-account", o.serviceAccount, "is not a valid service account name")
 	}
 	for _, given := range []struct{ flag, value string }{{"--untar-image", o.untarImage}, {"--storage-image", o.storageImage}} {
 		findings = append(findings, project.CheckImage(given.flag, given.value)...)
 	}
 	if o.testOutput == "" {
-		add("--test-output", "", "must name a directory")
+		findings.Add("--test-output", "", "must name a directory")
 	}
 	return selector, findings.Err()
 }

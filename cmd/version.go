@@ -83,14 +83,6 @@ func buildVersion() versionInfo {
 	return info
 }
 
-// pinnedVersions returns the versions that projects are scaffolded with. A development build pins the release that it
-// becomes, so that projects do not change with it.
-func pinnedVersions() scaffold.Versions {
-	versions := scaffold.Pinned()
-	versions.Operon = strings.TrimSuffix(buildVersion().Version, "-dev")
-	return versions
-}
-
 // buildSource returns the version, the commit and its date that the go command recorded: in a clone those of the
 // repository, in a downloaded module those of its pseudo-version.
 func buildSource(build *debug.BuildInfo) versionInfo {

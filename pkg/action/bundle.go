@@ -166,7 +166,7 @@ func (o *BundleOptions) checkEdges(b *bundleRun) (findings diag.Findings) {
 			problem = "is the name of this CSV; give that of the previous version"
 		}
 		if problem != "" {
-			findings = append(findings, diag.Finding{Field: "--replaces", Value: o.Replaces, Problem: problem})
+			findings.Add("--replaces", o.Replaces, problem)
 		}
 	}
 	if o.SkipRange != "" {

@@ -12,25 +12,22 @@ import (
 // check validates the options before anything is read.
 func (b *bundleRun) check(piped bool) diag.Findings {
 	var findings diag.Findings
-	add := func(flag, value, problem string) {
-		findings = append(findings, diag.Finding{Field: flag, Value: value, Problem: problem})
-	}
 	if !b.Manifests && !b.Metadata {
 		b.Manifests, b.Metadata = true, true
 	}
 	if problem := packageProblem(b.Package); problem != "" && b.Package != "" {
-		add("--package", b.Package, problem)
+		findings.Add("--package", b.Package, problem)
 	}
 	if problem := BundleVersionProblem(b.Version); problem != "" {
-		add("--version", b.Version, problem)
+		findings.Add("--version", b.Version, problem)
 	}
 	for _, channel := range strings.Split(b.Channels, ",") {
 		if problem := channelProblem(channel); problem != "" {
-			add("--channels", b.Channels, problem)
+			findings.Add("--channels", b.Channels, problem)
 		}
 	}
 	if problem := channelProblem(b.DefaultChannel); problem != "" && b.DefaultChannel != "" {
-		add("--default-channel", b.DefaultChannel, problem)
+		findings.Add("--default-channel", b.DefaultChannel, problem)
 	}
 	findings = append(findings, b.Findings...)
 	if !b.Manifests {
@@ -42,17 +39,14 @@ func (b *bundleRun) check(piped bool) diag.Findings {
 // checkSources validates the options for the source of the manifests.
 func (b *bundleRun) checkSources(piped bool) diag.Findings {
 	var findings diag.Findings
-	add := func(flag, value, problem string) {
-		findings = append(findings, diag.Finding{Field: flag, Value: value, Problem: problem})
-	}
 	if piped && (b.InputDir != "" || b.DeployDir != "" || b.CRDsDir != "") {
-		add("stdin", "a pipe", "is given with --input-dir, --deploy-dir or --crds-dir; use one of them, and append </dev/null if a script passes its own input on")
+		findings.Add("stdin", "a pipe", "is given with --input-dir, --deploy-dir or --crds-dir; use one of them, and append </dev/null if a script passes its own input on")
 	}
 	if b.InputDir != "" && (b.DeployDir != "" || b.CRDsDir != "") {
-		add("--input-dir", b.InputDir, "excludes --deploy-dir and --crds-dir")
+		findings.Add("--input-dir", b.InputDir, "excludes --deploy-dir and --crds-dir")
 	}
 	if b.CRDsDir != "" && b.DeployDir == "" && b.InputDir == "" {
-		add("--crds-dir", b.CRDsDir, "contains only CRDs; give --deploy-dir, too")
+		findings.Add("--crds-dir", b.CRDsDir, "contains only CRDs; give --deploy-dir, too")
 	}
 	return findings
 }

@@ -19,27 +19,16 @@ import (
 
 // A manifestReader reads the manifests of directories.
 type manifestReader struct {
-	fs       afero.Fs
-	dir      string // the base of relative directories
+	*Config
 	objects  []manifest.Object
 	notes    []bundle.Note
 	problems diag.Findings
 }
 
-// read reads the manifests of a directory and its subdirectories, sorted by path.
-func (r *manifestReader) read(dir string, keep func(manifest.Object) bool) { r.walk(dir, keep, true) }
-
-// readTop reads the manifests of a directory without its subdirectories.
-func (r *manifestReader) readTop(dir string, keep func(manifest.Object) bool) {
-	r.walk(dir, keep, false)
-}
-
-func (r *manifestReader) walk(dir string, keep func(manifest.Object) bool, deep bool) {
-	top := dir
-	if !filepath.IsAbs(top) {
-		top = filepath.Join(r.dir, top)
-	}
-	err := afero.Walk(r.fs, top, func(p string, info fs.FileInfo, err error) error {
+// read reads the manifests of a directory, and of its subdirectories if deep is true, sorted by path.
+func (r *manifestReader) read(dir string, deep bool, keep func(manifest.Object) bool) {
+	top := r.absolute(dir)
+	err := afero.Walk(r.FS, top, func(p string, info fs.FileInfo, err error) error {
 		rel, _ := filepath.Rel(top, p)
 		name := path.Join(filepath.ToSlash(dir), filepath.ToSlash(rel))
 		if err != nil {
@@ -74,7 +63,7 @@ func (r *manifestReader) skip(name, reason, advice string) {
 
 // file reads the objects of one file. A file without the extension of a manifest is one if it contains objects.
 func (r *manifestReader) file(p, name string, keep func(manifest.Object) bool) error {
-	info, err := r.fs.Stat(p)
+	info, err := r.FS.Stat(p)
 	if err != nil {
 		return fmt.Errorf("reading %s: %w", name, diag.Cause(err))
 	}
@@ -82,7 +71,7 @@ func (r *manifestReader) file(p, name string, keep func(manifest.Object) bool) e
 		r.skip(name, "is not a regular file and was not read", "")
 		return nil
 	}
-	if base := path.Base(name); base == "kustomization.yaml" || base == "kustomization.yml" || base == "Kustomization" {
+	if manifest.IsKustomization(name) {
 		r.skip(name, "is a kustomization and was not read", "build it, and use the output as the input")
 		return nil
 	}
@@ -90,7 +79,7 @@ func (r *manifestReader) file(p, name string, keep func(manifest.Object) bool) e
 		objects  []manifest.Object
 		problems diag.Findings
 	)
-	data, err := safeyaml.ReadFile(r.fs, p, safeyaml.MaxSize)
+	data, err := safeyaml.ReadFile(r.FS, p, safeyaml.MaxSize)
 	if _, ok := errors.AsType[*safeyaml.Error](err); ok {
 		problems = diag.Findings{manifest.Unbounded(name, err)}
 	} else if err != nil {

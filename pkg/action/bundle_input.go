@@ -28,15 +28,15 @@ type Stdin struct {
 // readObjects reads the manifests of the operator. With an error of type diag.Findings, which may be empty, it returns the
 // objects that could be read.
 func (b *bundleRun) readObjects(tree *worktree.Tree) ([]manifest.Object, []bundle.Note, error) {
-	r := &manifestReader{fs: b.FS, dir: b.Dir}
+	r := &manifestReader{Config: &b.Config}
 	switch {
 	case b.InputDir != "":
-		r.read(b.InputDir, nil)
+		r.read(b.InputDir, true, nil)
 	case b.DeployDir != "" && b.CRDsDir != "":
-		r.read(b.DeployDir, func(obj manifest.Object) bool { return !isCRD(obj) })
-		r.readTop(b.CRDsDir, isCRD)
+		r.read(b.DeployDir, true, func(obj manifest.Object) bool { return !isCRD(obj) })
+		r.read(b.CRDsDir, false, isCRD)
 	case b.DeployDir != "":
-		r.read(b.DeployDir, nil)
+		r.read(b.DeployDir, true, nil)
 	case b.readsStdin():
 		return b.readStdin(false)
 	default:
@@ -113,7 +113,7 @@ const managerImage = "controller"
 
 // buildManifests builds the kustomization of the bundle.
 func (b *bundleRun) buildManifests(tree *worktree.Tree) ([]manifest.Object, error) {
-	for _, name := range []string{"kustomization.yaml", "kustomization.yml", "Kustomization"} {
+	for _, name := range manifest.KustomizationFiles() {
 		if !tree.Exists(path.Join(b.kustomizeDir, name)) {
 			continue
 		}

@@ -27,7 +27,8 @@ spec:
 `
 
 func bundleOptions() GenerateBundleOptions {
-	return GenerateBundleOptions{Version: "1.0.0", Channels: "alpha", Stdin: Stdin{Reader: strings.NewReader(deployment), Pipe: true}}
+	source := SourceOptions{Stdin: Stdin{Reader: strings.NewReader(deployment), Pipe: true}}
+	return GenerateBundleOptions{SourceOptions: source, Version: "1.0.0", Channels: "alpha"}
 }
 
 // TestGenerateBundle generates a bundle from stdin, and the same bundle again.

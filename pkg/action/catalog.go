@@ -19,9 +19,6 @@ import (
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// defaultCatalogDir is the default directory of the catalog, relative to the root.
-const defaultCatalogDir = "catalog"
-
 // CatalogOptions are the options of GenerateCatalog.
 type CatalogOptions struct {
 	// Bundles are the bundles to add, as DIR, DIR=IMAGE or IMAGE; empty is the bundle of the project.
@@ -81,15 +78,12 @@ func (p *Project) GenerateCatalog(ctx context.Context, o CatalogOptions) (*Resul
 // check validates the options before anything is read.
 func (r *catalogRun) check() diag.Findings {
 	findings := slices.Clone(r.Findings)
-	add := func(flag, value, problem string) {
-		findings = append(findings, diag.Finding{Field: flag, Value: value, Problem: problem})
-	}
 	isSemver := r.Template == string(catalog.Semver)
 	if r.Template != string(catalog.Basic) && !isSemver {
-		add("--template", r.Template, "must be basic or semver")
+		findings.Add("--template", r.Template, "must be basic or semver")
 	}
 	if r.Format != string(catalog.YAML) && r.Format != string(catalog.JSON) {
-		add("--output", r.Format, "must be yaml or json")
+		findings.Add("--output", r.Format, "must be yaml or json")
 	}
 	for _, channel := range r.Channels {
 		problem := channelProblem(channel)
@@ -97,21 +91,21 @@ func (r *catalogRun) check() diag.Findings {
 			problem = "is not a channel of the semver template, which has " + strings.Join(catalog.Archetypes(), ", ")
 		}
 		if problem != "" {
-			add("--channel", channel, problem)
+			findings.Add("--channel", channel, problem)
 		}
 	}
 	if problem := channelProblem(r.DefaultChannel); problem != "" && r.DefaultChannel != "" {
-		add("--default-channel", r.DefaultChannel, problem)
+		findings.Add("--default-channel", r.DefaultChannel, problem)
 	}
 	if r.Image != "" {
 		if _, err := fillImage(r.Image, imageValues{"p", "p.v1.0.0", "1.0.0"}); err != nil {
-			add("--image", r.Image, err.Error())
+			findings.Add("--image", r.Image, err.Error())
 		}
 	}
 	for _, given := range r.Bundles {
 		dir, ref, ok := strings.Cut(given, "=")
 		if dir == "" {
-			add("--bundle", given, "must be DIR or DIR=IMAGE")
+			findings.Add("--bundle", given, "must be DIR or DIR=IMAGE")
 		}
 		if ok {
 			findings = append(findings, project.CheckImage("--bundle "+dir, ref)...)
@@ -122,7 +116,7 @@ func (r *catalogRun) check() diag.Findings {
 
 // locate sets the directory of the catalog relative to the root.
 func (r *catalogRun) locate() (err error) {
-	r.outputDir = defaultCatalogDir
+	r.outputDir = project.CatalogDir
 	if r.OutputDir == "" {
 		return nil
 	}

@@ -11,13 +11,14 @@ import (
 	"github.com/operon-sdk/operon/pkg/bundle/catalog"
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/image/reference"
+	"github.com/operon-sdk/operon/pkg/project"
 )
 
 // readBundles reads the bundles and sets their images. The error contains all problems of the bundles, and those of the catalog.
 func (r *catalogRun) readBundles(ctx context.Context, current *catalog.Catalog, problems diag.Findings) ([]*catalog.Source, error) {
 	bundles, dir := r.Bundles, r.Dir
 	if len(bundles) == 0 {
-		bundles, dir = []string{defaultBundleDir}, r.Root
+		bundles, dir = []string{project.BundleDir}, r.Root
 	}
 	var (
 		sources  []*catalog.Source
@@ -47,7 +48,7 @@ func (r *catalogRun) readBundles(ctx context.Context, current *catalog.Catalog, 
 		}
 		if ref == "" {
 			if ref, err = r.bundleImage(s, current); err != nil {
-				findings = append(findings, diag.Finding{Field: "--image", Value: r.Image, Problem: fmt.Sprintf("%v, or give it as --bundle %s=IMAGE", err, name)})
+				findings.Add("--image", r.Image, fmt.Sprintf("%v, or give it as --bundle %s=IMAGE", err, name))
 				continue
 			}
 		}

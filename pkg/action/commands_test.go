@@ -15,7 +15,6 @@ import (
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/gotool"
 	"github.com/operon-sdk/operon/pkg/project"
-	"github.com/operon-sdk/operon/pkg/scaffold"
 )
 
 // startGo runs the go command in the environment of the test.
@@ -71,7 +70,7 @@ func TestCommands(t *testing.T) {
 	var messages []Message
 	config := Config{
 		FS: afero.NewOsFs(), Dir: filepath.Join(t.TempDir(), "memcached-operator"), Environ: os.Environ(), Program: "operon",
-		Version: "0.0.0", Versions: scaffold.Pinned(), Go: gotool.Go{Start: startGo, Offline: true, Progress: io.Discard},
+		Version: "0.0.0", Go: gotool.Go{Start: startGo, Offline: true, Progress: io.Discard},
 		Report: func(m Message) { messages = append(messages, m) },
 	}
 	if err := os.Mkdir(config.Dir, 0o755); err != nil {
@@ -136,7 +135,7 @@ func changedFiles(r *Result) []string {
 // TestCommandsInMemory runs commands that need no compiler on a file system in memory.
 func TestCommandsInMemory(t *testing.T) {
 	t.Parallel()
-	config := Config{FS: afero.NewMemMapFs(), Dir: root, Program: "operon", Versions: scaffold.Pinned()}
+	config := Config{FS: afero.NewMemMapFs(), Dir: root, Program: "operon"}
 	if err := config.FS.MkdirAll(root, 0o755); err != nil {
 		t.Fatal(err)
 	}

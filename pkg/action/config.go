@@ -3,6 +3,7 @@ package action
 import (
 	"fmt"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/afero"
@@ -30,8 +31,6 @@ type Config struct {
 	Program string
 	// Version is the version of the program.
 	Version string
-	// Versions are the versions that projects are scaffolded with.
-	Versions scaffold.Versions
 	// Go runs the go command.
 	Go gotool.Go
 	// Build identifies the build of the program. If it is empty, results that depend on the build are not cached.
@@ -53,6 +52,14 @@ type Config struct {
 	Report func(Message)
 	// Step runs a step of a command that may take long; nil only runs it. The description begins with a present participle.
 	Step func(description string, step func() error) error
+}
+
+// versions returns the versions that projects are scaffolded with. A development build pins the release that it becomes, so that
+// projects do not change with it.
+func (c *Config) versions() scaffold.Versions {
+	versions := scaffold.Pinned()
+	versions.Operon = strings.TrimSuffix(c.Version, "-dev")
+	return versions
 }
 
 // A Message is reported while a command runs.

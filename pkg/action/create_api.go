@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/codegen"
-	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/scaffold"
 	"github.com/operon-sdk/operon/pkg/worktree"
@@ -76,23 +75,23 @@ func (o CreateAPIOptions) resolve(config *project.Config) (project.Resource, err
 	resource, others := project.ResolveResource(config, o.ResourceOptions)
 	findings = append(findings, others...)
 	if o.SSA && !o.API {
-		findings = append(findings, diag.Finding{Field: "--ssa", Value: "true", Problem: "requires types; leave out --resource=false or --ssa"})
+		findings.Add("--ssa", "true", "requires types; leave out --resource=false or --ssa")
 	}
 	if o.SSA && o.DeploysImage() {
-		findings = append(findings, diag.Finding{Field: "--ssa", Value: "true", Problem: "is not supported with --image"})
+		findings.Add("--ssa", "true", "is not supported with --image")
 	}
 	if o.DeploysImage() {
 		if !o.API {
-			findings = append(findings, diag.Finding{Field: "--image", Value: o.Image.Ref, Problem: "requires types; leave out --resource=false or --image"})
+			findings.Add("--image", o.Image.Ref, "requires types; leave out --resource=false or --image")
 		}
 		if !o.Controller {
-			findings = append(findings, diag.Finding{Field: "--image", Value: o.Image.Ref, Problem: "requires a controller; leave out --controller=false"})
+			findings.Add("--image", o.Image.Ref, "requires a controller; leave out --controller=false")
 		}
 		findings = append(findings, project.CheckImage("--image", o.Image.Ref)...)
 		findings = append(findings, project.CheckPort(o.Image.Port)...)
 		findings = append(findings, project.CheckRunAsUser(o.Image.RunAsUser)...)
 	} else if o.Image != (project.Image{}) {
-		findings = append(findings, diag.Finding{Field: "--image", Problem: "is required with the other flags of the container"})
+		findings.Add("--image", "", "is required with the other flags of the container")
 	}
 	return resource, findings.Err()
 }

@@ -28,7 +28,7 @@ func (p *Project) projectData(config *project.Config, header string) scaffold.Da
 			MultiGroup: config.MultiGroup(), Namespaced: config.Namespaced(), RootLayout: config.RootLayout(),
 			Boilerplate: header, CLIName: p.Program,
 		},
-		Versions: p.Versions,
+		Versions: p.versions(),
 	}
 }
 

@@ -84,7 +84,7 @@ func (p *Project) checkEdit(config *project.Config, o EditOptions) diag.Findings
 		}
 	}
 	if o.NoVerify && o.Multigroup == nil {
-		findings = append(findings, diag.Finding{Field: "--no-verify", Value: "true", Problem: "is only valid with --multigroup"})
+		findings.Add("--no-verify", "true", "is only valid with --multigroup")
 	}
 	return findings
 }

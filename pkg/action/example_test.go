@@ -7,14 +7,13 @@ import (
 	"github.com/spf13/afero"
 
 	"github.com/operon-sdk/operon/pkg/action"
-	"github.com/operon-sdk/operon/pkg/scaffold"
 )
 
 // A program creates a project in memory and adds an API.
 func Example() {
 	ctx := context.Background()
 	config := action.Config{
-		FS: afero.NewMemMapFs(), Dir: "/work/memcached-operator", Program: "operon", Versions: scaffold.Pinned(),
+		FS: afero.NewMemMapFs(), Dir: "/work/memcached-operator", Program: "operon",
 		Report: func(m action.Message) { fmt.Println(m.Text) },
 	}
 	p, err := action.OpenAt(ctx, config, config.Dir)

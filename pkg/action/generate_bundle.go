@@ -16,34 +16,41 @@ import (
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// defaultBundleDir is the default directory of the bundle, relative to the root.
-const defaultBundleDir = "bundle"
+// SourceOptions are the options for the manifests of a bundle, or of a version in the package manifest format.
+type SourceOptions struct {
+	// Package is the name of the package; empty is the name of the project.
+	Package string
+	// DeployDir and CRDsDir contain the operator's manifests. Without them, these are read from Stdin or built from the
+	// kustomization in KustomizeDir.
+	DeployDir, CRDsDir string
+	// KustomizeDir contains the kustomization and the base, and OutputDir the result. Empty directories are those of the scaffold.
+	KustomizeDir, OutputDir string
+	// ExistingRoles are roles of clusters that the operator's accounts are bound to.
+	ExistingRoles []string
+	// Strict makes it an error if the result lacks a part of the input.
+	Strict bool
+	Stdin  Stdin
+	// Findings are those of the caller about its flags, which are returned together with those about the options.
+	Findings diag.Findings
+}
 
 // GenerateBundleOptions are the options of GenerateBundle.
 type GenerateBundleOptions struct {
-	// Version is the version of the bundle; empty is that of the base. Package is the name of the package; empty is the name of
-	// the project.
-	Version, Package string
+	SourceOptions
+	// Version is the version of the bundle; empty is that of the base.
+	Version string
 	// Channels is a comma-separated list. DefaultChannel may be empty.
 	Channels, DefaultChannel string
-	// InputDir, or DeployDir and CRDsDir, contain the operator's manifests. Without them, these are read from Stdin or built from
-	// the kustomization in KustomizeDir.
-	InputDir, DeployDir, CRDsDir string
-	// KustomizeDir contains the kustomization and the base, and OutputDir the bundle. Empty directories are those of the scaffold.
-	KustomizeDir, OutputDir string
-	// ServiceAccounts are accounts without a Deployment whose permissions the CSV includes. ExistingRoles are roles of clusters.
-	ServiceAccounts, ExistingRoles []string
+	// InputDir contains the operator's manifests; it replaces DeployDir and CRDsDir.
+	InputDir string
+	// ServiceAccounts are accounts without a Deployment whose permissions the CSV includes.
+	ServiceAccounts []string
 	// Manifests and Metadata select the parts to generate; without any, both are generated.
 	Manifests, Metadata bool
 	// KeepMetadata keeps existing metadata and the Dockerfile.
 	KeepMetadata bool
-	// Strict makes it an error if the bundle lacks a part of the input.
-	Strict bool
 	// Digest returns the digest of an image, and image.ErrUnreachable if its registry cannot be reached; nil keeps image references.
 	Digest func(ctx context.Context, ref string) (string, error)
-	Stdin  Stdin
-	// Findings are those of the caller about its flags, which are returned together with those about the options.
-	Findings diag.Findings
 }
 
 // A bundleRun contains the options of a command that generates a bundle, and what was resolved from them.
@@ -105,7 +112,7 @@ func (p *Project) resolveGenerateBundle(o GenerateBundleOptions, render bool) (*
 	err := b.readProject()
 	findings := b.check(o.Stdin.Pipe)
 	if render && b.Manifests && o.OutputDir != "" {
-		findings = append(findings, diag.Finding{Field: "--output-dir", Value: o.OutputDir, Problem: "excludes --stdout, which writes nothing to disk"})
+		findings.Add("--output-dir", o.OutputDir, "excludes --stdout, which writes nothing to disk")
 	}
 	if err != nil {
 		return nil, errors.Join(err, findings.Err())
@@ -159,7 +166,7 @@ func (b *bundleRun) locateKustomization() (err error) {
 func (b *bundleRun) locateOutput() (err error) {
 	given, dir := b.OutputDir, b.Dir
 	if given == "" {
-		given, dir = defaultBundleDir, b.Root
+		given, dir = project.BundleDir, b.Root
 		b.outputDir = given
 	} else if b.outputDir, err = b.fromRoot(given); err != nil {
 		return err

@@ -94,7 +94,7 @@ func (p *Project) initData(o InitOptions) (scaffold.Data, error) {
 		var err error
 		repo, err = project.InferRepo(p.FS, p.Root, p.GOPATH)
 		if err != nil {
-			findings = append(findings, diag.Finding{Field: "--repo", Problem: "cannot be derived: " + err.Error()})
+			findings.Add("--repo", "", "cannot be derived: "+err.Error())
 		}
 	} else {
 		findings = append(findings, project.CheckRepo(repo)...)
@@ -108,7 +108,7 @@ func (p *Project) initData(o InitOptions) (scaffold.Data, error) {
 			Name: name, Domain: o.Domain, Repo: repo, MultiGroup: o.Multigroup, Namespaced: o.Namespaced,
 			Boilerplate: header, CLIName: p.Program,
 		},
-		Versions: p.Versions,
+		Versions: p.versions(),
 	}, err
 }
 

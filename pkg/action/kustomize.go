@@ -143,12 +143,12 @@ func (p *Project) resolveBase(config *project.Config, b *baseRun, findings diag.
 	switch base.Side(b.Prefer) {
 	case base.Neither, base.InBase, base.InCode:
 	default:
-		findings = append(findings, diag.Finding{Field: "--prefer", Value: b.Prefer, Problem: "must be base or code"})
+		findings.Add("--prefer", b.Prefer, "must be base or code")
 	}
 	switch {
 	case b.Package != "":
 		if strings.ContainsAny(b.Package, `/\`) {
-			findings = append(findings, diag.Finding{Field: "--package", Value: b.Package, Problem: "must be a name"})
+			findings.Add("--package", b.Package, "must be a name")
 		}
 	case config.ProjectName() != "":
 		b.Package = config.ProjectName()

@@ -36,7 +36,7 @@ func (o LicenseOptions) check(c *Config) diag.Findings {
 	text, err := c.readHeader(o.File)
 	switch {
 	case err != nil:
-		findings = append(findings, diag.Finding{Field: "--license-file", Value: o.File, Problem: err.Error()})
+		findings.Add("--license-file", o.File, err.Error())
 	case !isComment(text):
 		findings = append(findings, diag.Finding{
 			Field: "--license-file", Value: o.File, Problem: "must contain a Go comment, /* … */ or lines that start with //",

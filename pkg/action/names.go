@@ -45,10 +45,10 @@ func requireNames(config *project.Config, version, kind string) diag.Findings {
 		if len(versions) > 0 {
 			problem += "; the project has " + kind + " in " + strings.Join(uniqueSorted(versions), ", ")
 		}
-		findings = append(findings, diag.Finding{Field: "--version", Problem: problem})
+		findings.Add("--version", "", problem)
 	}
 	if kind == "" {
-		findings = append(findings, diag.Finding{Field: "--kind", Problem: "is required"})
+		findings.Add("--kind", "", "is required")
 	}
 	return findings
 }

@@ -78,7 +78,7 @@ func MigratePackageManifests(ctx context.Context, config Config, o MigrateOption
 // ConvertPackageManifests returns the package in a directory and the bundles of its versions.
 func ConvertPackageManifests(config Config, dir string) (*bundle.Package, []bundle.Converted, error) {
 	p := &Project{Config: config}
-	r := &packageReader{fs: p.FS, dir: p.Dir}
+	r := &packageReader{Config: &p.Config}
 	pkg, versions, err := r.read(dir)
 	if err != nil {
 		return nil, nil, err
@@ -118,7 +118,7 @@ func NearestDirectory(fsys afero.Fs, name string) string {
 
 // convertPackage reads the package and converts its versions in memory.
 func (p *Project) convertPackage(o MigrateOptions) ([]bundle.Converted, error) {
-	r := &packageReader{fs: p.FS, dir: p.Dir}
+	r := &packageReader{Config: &p.Config}
 	pkg, versions, err := r.read(o.Dir)
 	if err != nil {
 		return nil, err

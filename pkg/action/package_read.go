@@ -20,8 +20,7 @@ const maxManifest = 16 << 20
 
 // A packageReader reads the directories of a package in the package manifest format.
 type packageReader struct {
-	fs       afero.Fs
-	dir      string // the base of relative directories
+	*Config
 	notes    []bundle.Note
 	problems diag.Findings
 }
@@ -36,26 +35,18 @@ func (r *packageReader) skip(name, reason string) {
 
 // list returns the content of a directory, sorted by name.
 func (r *packageReader) list(dir string) ([]fs.FileInfo, error) {
-	entries, err := afero.ReadDir(r.fs, r.abs(dir))
+	entries, err := afero.ReadDir(r.FS, r.absolute(dir))
 	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", dir, diag.Cause(err))
 	}
 	return entries, nil
 }
 
-func (r *packageReader) abs(name string) string {
-	name = filepath.FromSlash(name)
-	if filepath.IsAbs(name) {
-		return name
-	}
-	return filepath.Join(r.dir, name)
-}
-
 // read reads the package in a directory, or in its only subdirectory with a package.
 func (r *packageReader) read(dir string) (*bundle.Package, []bundle.PackageVersion, error) {
 	given := dir
 	dir = path.Clean(filepath.ToSlash(dir))
-	if info, err := r.fs.Stat(r.abs(dir)); err != nil || !info.IsDir() {
+	if info, err := r.FS.Stat(r.absolute(dir)); err != nil || !info.IsDir() {
 		problem := "is not a directory"
 		if errors.Is(err, fs.ErrNotExist) {
 			problem = "no such file or directory"
@@ -86,7 +77,7 @@ func (r *packageReader) read(dir string) (*bundle.Package, []bundle.PackageVersi
 	default:
 		return nil, nil, diag.Findings{{Position: diag.Position{File: dir}, Problem: fmt.Sprintf("has %d package manifests (%s); convert one package at a time", len(found), strings.Join(found, ", "))}}
 	}
-	data, err := safeyaml.ReadFile(r.fs, r.abs(found[0]), safeyaml.MaxSize)
+	data, err := safeyaml.ReadFile(r.FS, r.absolute(found[0]), safeyaml.MaxSize)
 	if err != nil {
 		return nil, nil, fmt.Errorf("reading %s: %w", found[0], diag.Cause(err))
 	}
@@ -168,7 +159,7 @@ func (r *packageReader) version(v bundle.PackageVersion) error {
 		case e.Size() > maxManifest:
 			r.problem(diag.Position{File: name}, "has %d bytes, more than a cluster accepts; delete it if it is not a manifest", e.Size())
 		default:
-			if v.Files[e.Name()], err = safeyaml.ReadFile(r.fs, r.abs(name), maxManifest); err != nil {
+			if v.Files[e.Name()], err = safeyaml.ReadFile(r.FS, r.absolute(name), maxManifest); err != nil {
 				return fmt.Errorf("reading %s: %w", name, diag.Cause(err))
 			}
 		}

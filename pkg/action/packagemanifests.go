@@ -10,32 +10,23 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/bundle"
 	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// defaultPackagesDir is the default directory of package manifests, relative to the root.
-const defaultPackagesDir = "packagemanifests"
-
 // PackageManifestsOptions are the options of GeneratePackageManifests.
 type PackageManifestsOptions struct {
-	// Version is the version to generate, and FromVersion the version that it replaces, or empty. Package is the name of the
-	// package; empty is the name of the project.
-	Version, FromVersion, Package string
+	// The manifests in DeployDir and CRDsDir are read in addition to a pipe.
+	SourceOptions
+	// Version is the version to generate, and FromVersion the version that it replaces, or empty.
+	Version, FromVersion string
 	// Channel is the channel to make the version the head of, or empty. IsDefault makes it the default channel.
 	Channel   string
 	IsDefault bool
-	// InputDir contains the current package manifest. Empty directories are those of the scaffold.
-	InputDir, OutputDir, KustomizeDir string
-	// DeployDir and CRDsDir contain the operator's manifests, in addition to a pipe.
-	DeployDir, CRDsDir string
-	ExistingRoles      []string
+	// InputDir contains the current package manifest; empty is that of the scaffold.
+	InputDir string
 	// KeepObjects keeps the manifests other than the CSV.
 	KeepObjects bool
-	// Strict makes it an error if the version lacks a part of the input.
-	Strict bool
-	Stdin  Stdin
-	// Findings are those of the caller about its flags, which are returned together with those about the options.
-	Findings diag.Findings
 }
 
 // A packageRun contains the options of GeneratePackageManifests, and what was resolved from them.
@@ -88,19 +79,18 @@ func (p *Project) RenderPackageManifests(ctx context.Context, o PackageManifests
 }
 
 func (p *Project) resolvePackageManifests(o PackageManifestsOptions, render bool) (*packageRun, error) {
-	r := &packageRun{PackageManifestsOptions: o, bundleRun: bundleRun{Project: p, pipeToo: true, GenerateBundleOptions: GenerateBundleOptions{
-		Version: o.Version, Package: o.Package, DeployDir: o.DeployDir, CRDsDir: o.CRDsDir, KustomizeDir: o.KustomizeDir,
-		OutputDir: o.OutputDir, ExistingRoles: o.ExistingRoles, Strict: o.Strict, Stdin: o.Stdin, Manifests: true,
-	}}}
+	r := &packageRun{PackageManifestsOptions: o, bundleRun: bundleRun{
+		Project: p, pipeToo: true, GenerateBundleOptions: GenerateBundleOptions{SourceOptions: o.SourceOptions, Version: o.Version, Manifests: true},
+	}}
 	err := r.readProject()
 	findings := r.check()
 	if render && o.OutputDir != "" {
-		findings = append(findings, diag.Finding{Field: "--output-dir", Value: o.OutputDir, Problem: "excludes --stdout, which writes nothing to disk"})
+		findings.Add("--output-dir", o.OutputDir, "excludes --stdout, which writes nothing to disk")
 	}
 	if err != nil {
 		return nil, errors.Join(err, findings.Err())
 	}
-	r.packages, r.outputDir = defaultPackagesDir, defaultPackagesDir
+	r.packages, r.outputDir = project.PackagesDir, project.PackagesDir
 	if o.InputDir != "" {
 		if r.packages, err = p.fromRoot(o.InputDir); err != nil {
 			return nil, err
@@ -124,35 +114,32 @@ func (p *Project) resolvePackageManifests(o PackageManifestsOptions, render bool
 // check validates the options before anything is read.
 func (r *packageRun) check() diag.Findings {
 	var findings diag.Findings
-	add := func(flag, value, problem string) {
-		findings = append(findings, diag.Finding{Field: flag, Value: value, Problem: problem})
-	}
 	o := r.PackageManifestsOptions
 	if name := r.bundleRun.Package; name != "" {
 		if problem := packageProblem(name); problem != "" {
-			add("--package", name, problem)
+			findings.Add("--package", name, problem)
 		}
 	}
 	if o.Version == "" {
-		add("--version", "", "is required: it names the directory of the version")
+		findings.Add("--version", "", "is required: it names the directory of the version")
 	}
 	if problem := BundleVersionProblem(o.Version); problem != "" {
-		add("--version", o.Version, problem)
+		findings.Add("--version", o.Version, problem)
 	}
 	if problem := BundleVersionProblem(o.FromVersion); problem != "" {
-		add("--from-version", o.FromVersion, problem)
+		findings.Add("--from-version", o.FromVersion, problem)
 	}
 	if o.FromVersion != "" && o.FromVersion == o.Version {
-		add("--from-version", o.FromVersion, "is the version itself, which cannot replace itself")
+		findings.Add("--from-version", o.FromVersion, "is the version itself, which cannot replace itself")
 	}
 	if problem := channelProblem(o.Channel); problem != "" && o.Channel != "" {
-		add("--channel", o.Channel, problem)
+		findings.Add("--channel", o.Channel, problem)
 	}
 	if strings.Contains(o.Channel, ",") {
-		add("--channel", o.Channel, "must be one channel; run the command once for each")
+		findings.Add("--channel", o.Channel, "must be one channel; run the command once for each")
 	}
 	if o.IsDefault && o.Channel == "" {
-		add("--default-channel", "true", "makes the channel of --channel the default; give --channel, too")
+		findings.Add("--default-channel", "true", "makes the channel of --channel the default; give --channel, too")
 	}
 	return slices.Concat(findings, o.Findings, r.checkSources(false))
 }

@@ -58,7 +58,7 @@ func (p *Project) RenameProject(ctx context.Context, name string) (*Result, erro
 				findings[i].Field = "NAME"
 			}
 			if name == config.ProjectName() {
-				findings = append(findings, diag.Finding{Field: "NAME", Value: name, Problem: "is already the project's name"})
+				findings.Add("NAME", name, "is already the project's name")
 			}
 			return findings.Err()
 		},
@@ -92,7 +92,7 @@ func checkModule(tree *worktree.Tree, config *project.Config, path string) error
 		return &scaffold.ContentError{Err: fmt.Errorf("%w; correct it and run the command again", err)}
 	}
 	add := func(problem string) {
-		findings = append(findings, diag.Finding{Field: "MODULE", Value: path, Problem: problem})
+		findings.Add("MODULE", path, problem)
 	}
 	if mod.Module == nil {
 		add("cannot replace the module path of go.mod, which has no module line; add one with the project's import path")

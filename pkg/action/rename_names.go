@@ -150,7 +150,7 @@ func hasOwnTypes(config *project.Config, r project.Resource) bool {
 func (o RenameAPIOptions) checkScope(config *project.Config) diag.Findings {
 	var findings diag.Findings
 	add := func(field, value, format string, args ...any) {
-		findings = append(findings, diag.Finding{Field: field, Value: value, Problem: fmt.Sprintf(format, args...)})
+		findings.Add(field, value, fmt.Sprintf(format, args...))
 	}
 	for _, q := range []struct{ flag, from, to string }{
 		{"--to-group", o.From.Group, o.To.Group}, {"--to-version", o.From.Version, o.To.Version},

@@ -30,11 +30,11 @@ type RescaffoldOptions struct {
 func Rescaffold(ctx context.Context, config Config, o RescaffoldOptions) (*Result, error) {
 	plugins, findings := project.CheckPlugins(o.Plugins)
 	if plugins.DeployImage {
-		findings = append(findings, diag.Finding{Field: "--plugins", Value: "deploy-image/v1-alpha", Problem: "follows from PROJECT; leave it out"})
+		findings.Add("--plugins", "deploy-image/v1-alpha", "follows from PROJECT; leave it out")
 	}
 	findings = append(findings, project.CheckProjectVersion(o.ProjectVersion)...)
 	if o.OutputDir == "" {
-		findings = append(findings, diag.Finding{Field: "--output-dir", Problem: "is required: the new directory to write to"})
+		findings.Add("--output-dir", "", "is required: the new directory to write to")
 	}
 	if err := findings.Err(); err != nil {
 		return nil, err

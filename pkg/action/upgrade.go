@@ -70,7 +70,7 @@ func (p *Project) checkUpgrade(o UpgradeOptions) (*migrate.Fingerprints, error) 
 			Problem: fmt.Sprintf("must be this binary's version, %s; use the binary of the target version", p.Version)})
 	}
 	if _, ok := conflictSides()[o.Conflict]; !ok {
-		findings = append(findings, diag.Finding{Field: "--conflict", Value: o.Conflict, Problem: "must be ours or theirs"})
+		findings.Add("--conflict", o.Conflict, "must be ours or theirs")
 	}
 	return known, findings.Err()
 }

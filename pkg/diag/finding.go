@@ -97,6 +97,16 @@ func (f Findings) Error() string { return Lines(f, "finding") }
 // Unwrap returns the findings.
 func (f Findings) Unwrap() []error { return Errors(f) }
 
+// Add adds a finding about a value that the user gave.
+func (f *Findings) Add(field, value, problem string) {
+	*f = append(*f, Finding{Field: field, Value: value, Problem: problem})
+}
+
+// Addf adds a finding about a place in a file.
+func (f *Findings) Addf(at Position, format string, args ...any) {
+	*f = append(*f, Finding{Position: at, Problem: fmt.Sprintf(format, args...)})
+}
+
 // Err returns the findings as an error, or nil if there are none.
 func (f Findings) Err() error {
 	if len(f) == 0 {

@@ -146,19 +146,10 @@ func local(kustomization []byte) bool {
 	return !remote.Match(kustomization)
 }
 
-// isKustomization reports whether a file is a kustomization, which can refer to remote resources.
-func isKustomization(path string) bool {
-	switch filepath.Base(path) {
-	case "kustomization.yaml", "kustomization.yml", "Kustomization":
-		return true
-	}
-	return false
-}
-
 func (w *watchedFS) ReadFile(path string) ([]byte, error) {
 	data, err := w.FileSystem.ReadFile(path)
 	w.record("read", path, readAnswer(data, err))
-	if isKustomization(path) && !local(data) {
+	if IsKustomization(path) && !local(data) {
 		w.disable()
 	}
 	return data, err

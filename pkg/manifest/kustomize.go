@@ -8,6 +8,7 @@ import (
 	"io"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -24,6 +25,14 @@ import (
 
 // KustomizeVersion is the version of the built-in kustomize.
 const KustomizeVersion = "v5.8.1"
+
+// KustomizationFiles returns the names of kustomizations, in the order of precedence.
+func KustomizationFiles() []string { return konfig.RecognizedKustomizationFileNames() }
+
+// IsKustomization reports whether a file is a kustomization, by its name.
+func IsKustomization(file string) bool {
+	return slices.Contains(KustomizationFiles(), filepath.Base(file))
+}
 
 // Build builds a kustomization like kustomize build and returns the objects as a stream of YAML documents. Its path is relative to
 // dir or absolute.
@@ -76,7 +85,7 @@ func SetImage(ctx context.Context, dir, subdir, name, ref string, files map[stri
 			fsys.files[rest] = data
 		}
 	}
-	for _, file = range konfig.RecognizedKustomizationFileNames() {
+	for _, file = range KustomizationFiles() {
 		if fsys.Exists(file) {
 			break
 		}

@@ -23,6 +23,9 @@ const (
 	DefaultDir        = ConfigDir + "/default"
 	ManagerDir        = ConfigDir + "/manager"
 	ManifestsDir      = ConfigDir + "/manifests" // the kustomization of a bundle
+	BundleDir         = "bundle"
+	CatalogDir        = "catalog"
+	PackagesDir       = "packagemanifests" // the versions in the format that preceded bundles
 	NetworkPolicyDir  = ConfigDir + "/network-policy"
 	PrometheusDir     = ConfigDir + "/prometheus"
 	RBACDir           = ConfigDir + "/rbac"
